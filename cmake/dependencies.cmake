@@ -1,0 +1,41 @@
+# Finds what Hooke stands on and collects it in two interface targets:
+#   hooke_dependencies  libraries and their headers
+#   hooke_flags         warnings (as errors) and code generation
+find_package(PkgConfig REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS C)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+
+option(HOOKE_DIRECT "Direct sparse solvers (CHOLMOD, METIS); Newton needs them" ON)
+
+add_library(hooke_dependencies INTERFACE)
+target_link_libraries(hooke_dependencies INTERFACE PkgConfig::JANSSON OpenMP::OpenMP_C m)
+
+if(HOOKE_DIRECT)
+    find_path(CHOLMOD_INCLUDE cholmod.h PATH_SUFFIXES suitesparse REQUIRED)
+    find_library(CHOLMOD_LIBRARY cholmod REQUIRED)
+    find_library(SUITESPARSECONFIG_LIBRARY suitesparseconfig REQUIRED)
+    find_path(METIS_INCLUDE metis.h REQUIRED)
+    find_library(METIS_LIBRARY metis REQUIRED)
+    find_library(OPENBLAS_LIBRARY openblas REQUIRED)
+    target_include_directories(hooke_dependencies SYSTEM INTERFACE ${CHOLMOD_INCLUDE}
+                               ${METIS_INCLUDE})
+    target_link_libraries(hooke_dependencies INTERFACE ${CHOLMOD_LIBRARY}
+                          ${SUITESPARSECONFIG_LIBRARY} ${METIS_LIBRARY} ${OPENBLAS_LIBRARY})
+    target_compile_definitions(hooke_dependencies INTERFACE HOOKE_DIRECT=1)
+endif()
+
+add_library(hooke_flags INTERFACE)
+target_compile_options(hooke_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+    -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror -Wno-psabi -Wno-format-truncation -fno-math-errno
+    -fno-trapping-math -ffp-contract=fast)
+if(CMAKE_C_COMPILER_ID MATCHES Clang)
+    # GNU extensions (vector types, statement expressions) are wanted.
+    target_compile_options(hooke_flags INTERFACE -Wno-gnu -Wno-pass-failed -Wno-unknown-warning-option)
+endif()
+option(HOOKE_SANITIZE "AddressSanitizer + UndefinedBehaviorSanitizer" OFF)
+if(HOOKE_SANITIZE)
+    set(hooke_sanitize -fsanitize=address,undefined -fno-sanitize-recover=all
+        -fno-omit-frame-pointer)
+    add_compile_options(${hooke_sanitize})
+    add_link_options(${hooke_sanitize})
+endif()

@@ -1,0 +1,36 @@
+# The element kernels (src/term/lanes.c with all materials) are compiled once a lane type and
+# instruction set; the best set that the running CPU has is chosen at run time (src/term/lanes.h).
+function(hooke_add_lanes objects)
+    if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/term/lanes.c)
+        set(HOOKE_LANE_OBJECTS "" PARENT_SCOPE)
+        return()
+    endif()
+    set(variants "f64x4|generic|-DHK_DOUBLE=1 -DHK_LANES=4" "f32x8|generic|-DHK_DOUBLE=0 -DHK_LANES=8")
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+        set(avx2 "-mavx2 -mfma")
+        set(avx512 "-mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mfma -mprefer-vector-width=512")
+        list(APPEND variants
+            "f64x4|avx2|-DHK_DOUBLE=1 -DHK_LANES=4 ${avx2}"
+            "f32x8|avx2|-DHK_DOUBLE=0 -DHK_LANES=8 ${avx2}"
+            "f64x8|avx512|-DHK_DOUBLE=1 -DHK_LANES=8 ${avx512}"
+            "f32x16|avx512|-DHK_DOUBLE=0 -DHK_LANES=16 ${avx512}")
+    endif()
+    set(all "")
+    foreach(variant ${variants})
+        string(REPLACE "|" ";" parts "${variant}")
+        list(GET parts 0 type)
+        list(GET parts 1 isa)
+        list(GET parts 2 flags)
+        separate_arguments(flags)
+        set(target lanes_${type}_${isa})
+        add_library(${target} OBJECT src/term/lanes.c)
+        target_include_directories(${target} PRIVATE include src)
+        target_link_libraries(${target} PRIVATE hooke_flags)
+        target_compile_options(${target} PRIVATE ${flags}
+            -DHK_LANE_TABLE=hk_lanes_${type}_${isa} -DHK_LANE_NAME="${type}_${isa}")
+        set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                              C_VISIBILITY_PRESET hidden)
+        list(APPEND all $<TARGET_OBJECTS:${target}>)
+    endforeach()
+    set(HOOKE_LANE_OBJECTS ${all} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,469 @@
+/* Hooke: how elastic bodies move and where they come to rest.
+ *
+ * This is the whole public interface of libhooke.
+ *
+ *   hk_mesh   a tetrahedral (or surface) mesh, from a file, a generator or arrays
+ *   hk_model  bodies = meshes + materials + constraints + loads; immutable, may serve many worlds
+ *   hk_world  a model in motion: positions, velocities, a solver and its workspace
+ *   hk_scene  a JSON scene file, which yields the definitions of a model and of a world
+ *
+ * Conventions
+ *   - SI units, angles in degrees. Vectors are double[3]; arrays of them are double[n][3], flat.
+ *   - Everything a user creates starts from a definition: `hk_xxx_def d = hk_default_xxx_def();`
+ *     Definitions and what they point to need to live only until the create call returns, except
+ *     where a comment says otherwise.
+ *   - A call that can fail returns hk_status. If it is not HK_OK, hk_error() says in this thread
+ *     what is wrong, where, and what to do; outputs are untouched and nothing leaks.
+ *   - "Did not converge" is not a failed call. It is told by hk_step_report.reason.
+ *   - The library never prints, exits or aborts. Different objects may be used from different
+ *     threads at the same time; one object from one thread at a time.
+ */
+#ifndef HOOKE_H
+#define HOOKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HK_VERSION_MAJOR 0
+#define HK_VERSION_MINOR 1
+#define HK_VERSION_PATCH 0
+
+#if defined(__GNUC__) || defined(__clang__)
+#define HK_API __attribute__((visibility("default")))
+#else
+#define HK_API
+#endif
+
+/* ---------------------------------------------------------------- status, version, hooks */
+
+typedef enum hk_status {
+    HK_OK = 0,
+    HK_BAD_INPUT,   /* a definition, a file's content or an argument is wrong */
+    HK_IO_ERROR,    /* a file cannot be opened, read or written */
+    HK_NO_MEMORY,   /* an allocation failed */
+    HK_UNSUPPORTED, /* a valid request that this build or this method cannot serve */
+    HK_INTERNAL     /* a library below failed in a way that should not happen: please report */
+} hk_status;
+
+/* "0.1.0" */
+HK_API const char *hk_version(void);
+/* The message of the last failed call in this thread, never NULL; "" before the first failure. */
+HK_API const char *hk_error(void);
+/* "ok", "bad input", … */
+HK_API const char *hk_status_name(hk_status status);
+
+/* Where memory comes from. `alloc` returns a block aligned to at least `alignment` (a power of
+ * two) or NULL; `release` takes what alloc gave. Set it before any other call; NULL restores the
+ * default. Libraries below Hooke (jansson, SuiteSparse) are pointed at it too. */
+typedef struct hk_allocator {
+    void *(*alloc)(void *context, size_t size, size_t alignment);
+    void (*release)(void *context, void *block);
+    void *context;
+} hk_allocator;
+HK_API void hk_set_allocator(const hk_allocator *allocator);
+
+/* Messages that are not errors: repairs of a mesh, a fallback taken. NULL (the default) drops
+ * them. The hook may be called from the thread that called the library, never from another. */
+typedef enum hk_log_level { HK_LOG_DEBUG = 0, HK_LOG_INFO, HK_LOG_WARNING } hk_log_level;
+typedef void hk_log_fn(void *context, hk_log_level level, const char *message);
+HK_API void hk_set_log(hk_log_fn *fn, void *context);
+
+/* ---------------------------------------------------------------- meshes */
+
+typedef struct hk_mesh hk_mesh;
+
+typedef enum hk_shape {
+    HK_SHAPE_BOX = 0,  /* size[3], cells[3]; min corner at the origin */
+    HK_SHAPE_CYLINDER, /* radius, length, cells = {across, along}; axis x from the origin */
+    HK_SHAPE_SPHERE,   /* radius, cells = {across}; centre at the origin */
+    HK_SHAPE_HELIX,    /* radius, pitch, turns, thickness, strands, cells = {across a strand} */
+    HK_SHAPE_SHEET     /* size = {x, z}, cells = {x, z}: triangles in the plane y = 0 */
+} hk_shape;
+
+typedef struct hk_mesh_def {
+    hk_shape shape;
+    double size[3];   /* m */
+    int cells[3];     /* divisions */
+    double radius;    /* m */
+    double length;    /* m */
+    double pitch;     /* m along the axis per turn */
+    double turns;     /* - */
+    double thickness; /* m, diameter of a strand */
+    int strands;      /* - */
+} hk_mesh_def;
+
+HK_API hk_mesh_def hk_default_mesh_def(hk_shape shape);
+HK_API hk_status hk_mesh_make(const hk_mesh_def *def, hk_mesh **mesh);
+
+/* Copies the arrays. tets or triangles may be NULL with count 0. Tets of opposite winding are
+ * turned and counted (hk_mesh_note). */
+HK_API hk_status hk_mesh_from_arrays(int vertex_count, const double *positions, int tet_count,
+                                     const int32_t *tets, int triangle_count,
+                                     const int32_t *triangles, hk_mesh **mesh);
+
+/* Reads .msh (Gmsh 2.2, 4.1), .node/.ele, .mesh, .vtk, .vtu, .veg, .obj, .stl, .ply. */
+HK_API hk_status hk_mesh_load(const char *path, hk_mesh **mesh);
+
+/* Values to write beside a mesh. */
+typedef enum hk_field_site { HK_ON_VERTICES = 0, HK_ON_TETS } hk_field_site;
+typedef struct hk_field {
+    const char *name;
+    hk_field_site site;
+    int components;       /* 1 or 3 */
+    const double *values; /* [count of the site][components] */
+} hk_field;
+
+/* Writes .vtu, .msh (2.2), .obj, .stl, .ply, .glb by the path's ending, whole or not at all.
+ * Formats that cannot hold fields ignore them (.glb colours by the first scalar vertex field). */
+HK_API hk_status hk_mesh_save(const hk_mesh *mesh, const char *path, const hk_field *fields,
+                              int field_count);
+
+/* Writes a ParaView collection that names `files` (relative to it) at `times`. */
+HK_API hk_status hk_series_save(const char *path, const double *times, const char *const *files,
+                                int count);
+
+HK_API void hk_mesh_free(hk_mesh *mesh);
+
+HK_API int hk_mesh_vertex_count(const hk_mesh *mesh);
+HK_API int hk_mesh_tet_count(const hk_mesh *mesh);
+HK_API int hk_mesh_triangle_count(const hk_mesh *mesh);    /* as stored in the file */
+HK_API const double *hk_mesh_positions(const hk_mesh *mesh);    /* [vertex_count][3] m */
+HK_API const int32_t *hk_mesh_tets(const hk_mesh *mesh);        /* [tet_count][4] */
+HK_API const int32_t *hk_mesh_triangles(const hk_mesh *mesh);   /* [triangle_count][3] */
+HK_API int hk_mesh_group_count(const hk_mesh *mesh);
+HK_API const char *hk_mesh_group_name(const hk_mesh *mesh, int group);
+/* What was repaired or left out while reading: one sentence each, e.g. "12 tets turned". */
+HK_API int hk_mesh_note_count(const hk_mesh *mesh);
+HK_API const char *hk_mesh_note(const hk_mesh *mesh, int note);
+/* The outer triangles of the tets, outward, or the stored triangles of a surface mesh. The arrays
+ * belong to the mesh. `tets[i]` is the tet behind triangle i, -1 for a surface mesh. */
+HK_API hk_status hk_mesh_surface(hk_mesh *mesh, int *triangle_count, const int32_t **triangles,
+                                 const int32_t **tets);
+/* Moves the vertices in place. */
+HK_API hk_status hk_mesh_set_positions(hk_mesh *mesh, const double *positions);
+
+enum { HK_DEFECT_LIST = 8 };
+typedef struct hk_defect {
+    int64_t count;
+    int64_t first[HK_DEFECT_LIST]; /* the numbers of the first few, from 0 */
+} hk_defect;
+
+typedef struct hk_mesh_report {
+    int vertices, tets, triangles, groups, components;
+    double bounds[2][3];            /* min and max corner, m */
+    double volume, area;            /* m³ of the tets, m² of the surface */
+    double worst_quality, mean_quality; /* 1 for a regular tet, 0 for a flat one */
+    int64_t worst_tet;
+    hk_defect turned;       /* tets: were wound the other way when read, and turned */
+    hk_defect flat;         /* tets: (nearly) zero volume */
+    hk_defect duplicate_tets;
+    hk_defect duplicate_vertices; /* same place as an earlier vertex */
+    hk_defect unreferenced; /* vertices of no element */
+    hk_defect non_manifold; /* faces of more than two tets, or surface edges of more than two
+                               triangles: the numbers are the first vertex of each */
+    hk_defect open_edges;   /* surface meshes: edges of one triangle */
+    hk_defect not_finite;   /* vertices */
+    bool simulable;         /* has tets, all of them sound */
+    const char *verdict;    /* one sentence */
+} hk_mesh_report;
+HK_API hk_status hk_mesh_check(hk_mesh *mesh, hk_mesh_report *report);
+
+/* ---------------------------------------------------------------- materials */
+
+typedef struct hk_parameter {
+    const char *name;
+    double value;
+} hk_parameter;
+
+/* A function of one variable: control points {s, value} of a natural cubic spline, or polynomial
+ * coefficients c₀, c₁, … of powers of (s − 1). */
+typedef struct hk_curve {
+    const double *values; /* spline: [count][2]; polynomial: [count] */
+    int count;            /* 0: the default curve made from E and ν */
+} hk_curve;
+
+enum { HK_MAX_PARAMETERS = 8 };
+typedef struct hk_material_def {
+    const char *model; /* "neo_hookean", "corotated", …: hk_material_name() lists them */
+    double young;      /* Pa; NAN: all coefficients come by name */
+    double poisson;    /* - */
+    double density;    /* kg/m³ */
+    hk_parameter parameters[HK_MAX_PARAMETERS]; /* coefficients by name; they replace those from
+                                                   E and ν */
+    int parameter_count;
+    hk_curve f, g, h;          /* "spline" gives f′, g′, h′; "polynomial" f, g, h */
+    double fibre_stiffness;    /* Pa, added along the fibre; 0: none */
+    double fibre_direction[3]; /* of the rest shape; need not have length 1 */
+    const double *fibre_directions; /* [tets of the body][3], or NULL for one direction */
+} hk_material_def;
+
+HK_API hk_material_def hk_default_material_def(void); /* neo_hookean, 1 MPa, 0.45, 1000 kg/m³ */
+HK_API int hk_material_count(void);
+HK_API const char *hk_material_name(int material);
+HK_API const char *hk_material_summary(int material);
+/* Names of the material's own parameters, NULL-terminated. */
+HK_API const char *const *hk_material_parameters(int material);
+
+/* Energy density, stress and stiffness of one deformation gradient (row-major 3×3): what the
+ * solvers use, in double precision. Any output may be NULL. hessian is ∂P/∂F, [9][9], row-major
+ * with index 3·row + column on both sides; `projected` makes it positive semidefinite.
+ * energy is INFINITY where the law is not defined (then the rest is 0). */
+HK_API hk_status hk_material_evaluate(const hk_material_def *def, const double F[9],
+                                      bool projected, double *energy, double stress[9],
+                                      double hessian[81]);
+
+/* ---------------------------------------------------------------- bodies and models */
+
+typedef enum hk_select_kind {
+    HK_SELECT_ALL = 0,
+    HK_SELECT_NONE,
+    HK_SELECT_BOX,
+    HK_SELECT_SPHERE,
+    HK_SELECT_VERTICES,
+    HK_SELECT_GROUP,
+    HK_SELECT_ANY, /* of the children */
+    HK_SELECT_NOT  /* the one child */
+} hk_select_kind;
+
+/* Chosen on the initial positions (after the transform), tolerance 1e-9 of the body's size. A tet
+ * is selected when its four vertices are, or when a group lists it. */
+typedef struct hk_selector {
+    hk_select_kind kind;
+    double box[2][3];
+    double center[3], radius;
+    const int32_t *vertices; /* numbers within the body, from 0 */
+    int vertex_count;
+    const char *group;
+    const struct hk_selector *children;
+    int child_count;
+} hk_selector;
+
+typedef struct hk_transform { /* scale, then rotate about the origin, then translate */
+    double scale;
+    double axis[3], degrees;
+    double translate[3];
+} hk_transform;
+
+typedef struct hk_move_def { /* vertices that follow a prescribed path */
+    hk_selector select;
+    double axis[3], center[3], degrees;
+    double translate[3];
+    double over; /* s: the full value is reached linearly after this time; 0: at once */
+} hk_move_def;
+
+typedef enum hk_distribution { HK_EVENLY = 0, HK_BY_AREA } hk_distribution;
+typedef struct hk_load_def {
+    hk_selector select;
+    double force[3]; /* N, in all */
+    hk_distribution distribution; /* every selected vertex the same, or by its surface area */
+} hk_load_def;
+
+typedef struct hk_region_def {
+    hk_selector select; /* of tets */
+    hk_material_def material;
+} hk_region_def;
+
+typedef struct hk_body_def {
+    const char *name;
+    const hk_mesh *mesh; /* copied by hk_model_create */
+    hk_transform transform;
+    hk_material_def material;
+    const hk_region_def *regions; /* the last one that selects a tet wins */
+    int region_count;
+    double velocity[3]; /* initial, m/s */
+    const hk_selector *fixes;
+    int fix_count;
+    const hk_move_def *moves;
+    int move_count;
+    const hk_load_def *loads;
+    int load_count;
+} hk_body_def;
+HK_API hk_body_def hk_default_body_def(void);
+
+typedef struct hk_model hk_model;
+typedef struct hk_model_def {
+    const hk_body_def *bodies;
+    int body_count;
+    double gravity[3]; /* m/s² */
+} hk_model_def;
+HK_API hk_model_def hk_default_model_def(void); /* gravity 0, −9.81, 0 */
+HK_API hk_status hk_model_create(const hk_model_def *def, hk_model **model);
+HK_API void hk_model_free(hk_model *model); /* worlds made from it keep it alive */
+
+/* Counts over all bodies; vertices of body b are numbered from hk_model_body_start(model, b). */
+HK_API int hk_model_vertex_count(const hk_model *model);
+HK_API int hk_model_tet_count(const hk_model *model);
+HK_API int hk_model_body_count(const hk_model *model);
+HK_API int hk_model_body_start(const hk_model *model, int body);
+HK_API const double *hk_model_rest_positions(const hk_model *model); /* [vertex_count][3] m */
+HK_API const double *hk_model_masses(const hk_model *model);         /* [vertex_count] kg */
+
+/* ---------------------------------------------------------------- worlds */
+
+/* An option of a method by its name, as in the scene file: a number or a word. */
+typedef struct hk_option {
+    const char *name;
+    double number;
+    const char *text; /* NULL for a number */
+} hk_option;
+
+typedef struct hk_solver_def {
+    const char *method; /* "newton", … */
+    int iterations;     /* at most, per time step (per load step of a pose); 0: method's default */
+    double tolerance;   /* on the gradient norm, relative to the forces at work; 0: default */
+    const hk_option *options;
+    int option_count;
+} hk_solver_def;
+HK_API hk_solver_def hk_default_solver_def(void);
+
+HK_API int hk_method_count(void);
+HK_API const char *hk_method_name(int method);
+HK_API const char *hk_method_summary(int method);
+typedef struct hk_option_info {
+    const char *name;
+    const char *help;
+    const char *const *words; /* allowed words, NULL-terminated; NULL for a number */
+    double minimum, maximum, fallback; /* for a number; for words fallback is an index */
+} hk_option_info;
+HK_API int hk_method_option_count(int method);
+HK_API const hk_option_info *hk_method_option(int method, int option);
+
+typedef enum hk_backend { HK_BACKEND_CPU = 0, HK_BACKEND_CUDA, HK_BACKEND_AUTO } hk_backend;
+
+typedef struct hk_world hk_world;
+typedef struct hk_world_def {
+    const hk_model *model;
+    double step;            /* s, the time step */
+    const char *integrator; /* "backward_euler" */
+    hk_solver_def solver;
+    int threads; /* 0: all cores */
+    hk_backend backend;
+} hk_world_def;
+HK_API hk_world_def hk_default_world_def(void); /* 0.01 s, backward Euler, Newton */
+HK_API hk_status hk_world_create(const hk_world_def *def, hk_world **world);
+HK_API void hk_world_free(hk_world *world);
+
+typedef enum hk_reason {
+    HK_CONVERGED = 0,
+    HK_ITERATION_LIMIT,   /* the budget is spent; the state is the best found */
+    HK_STALLED,           /* no step length decreases the energy any further */
+    HK_NOT_FINITE,        /* the state could not be advanced with finite numbers; it was kept */
+    HK_INVERTED,          /* a prescribed motion or start turns an element inside out where the
+                             law is not defined; the state was kept */
+    HK_NOT_HELD,          /* a pose was asked for a body that nothing holds against its load */
+    HK_LOAD_STEP_LIMIT,   /* load stepping made no progress; the last good state was kept */
+    HK_STOPPED            /* the monitor asked to stop */
+} hk_reason;
+HK_API const char *hk_reason_name(hk_reason reason); /* "converged", "iteration limit", … */
+/* Whether the reason counts as done ("converged"), stopped short or failed. */
+typedef enum hk_outcome { HK_OUTCOME_CONVERGED = 0, HK_OUTCOME_STOPPED, HK_OUTCOME_FAILED } hk_outcome;
+HK_API hk_outcome hk_reason_outcome(hk_reason reason);
+
+typedef struct hk_energy {
+    double elastic, gravity, load, kinetic, total; /* J */
+} hk_energy;
+
+typedef enum hk_phase {
+    HK_PHASE_ELEMENTS = 0, /* energies, forces and stiffness of the elements */
+    HK_PHASE_ASSEMBLY,     /* into the global matrix */
+    HK_PHASE_FACTOR,
+    HK_PHASE_SOLVE,
+    HK_PHASE_OTHER,
+    HK_PHASE_COUNT
+} hk_phase;
+HK_API const char *hk_phase_name(hk_phase phase);
+
+typedef struct hk_step_report {
+    hk_reason reason;
+    char detail[160];         /* where and why, for people; "" when converged */
+    int iterations;           /* in all */
+    int load_steps;           /* of a pose: 1 when the full load converged at once */
+    double time;              /* s, of the state after the step */
+    double residual;          /* N, Euclidean norm of the gradient over free vertices */
+    double relative_residual; /* to the norm of the forces at work: what the tolerance bounds */
+    hk_energy energy;
+    double ms;                      /* wall time */
+    double phase_ms[HK_PHASE_COUNT];
+} hk_step_report;
+
+/* Called after every iteration; return false to stop with the best state so far. */
+typedef struct hk_iteration {
+    int iteration;      /* in this solve, from 1 */
+    double energy;      /* J, the minimised function */
+    double residual;    /* N, after the iteration */
+    double relative_residual;
+    double step_length; /* accepted, of the full step */
+    bool projected;     /* the stiffness was made positive */
+    double load;        /* of a pose: share of the full load, 0..1 */
+} hk_iteration;
+typedef bool hk_monitor_fn(void *context, const hk_iteration *iteration);
+HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *context);
+
+/* Advances by one time step. */
+HK_API hk_status hk_world_step(hk_world *world, hk_step_report *report);
+/* Finds the equilibrium under gravity, loads and the full prescribed motion, starting from the
+ * current positions. Velocities become 0. */
+HK_API hk_status hk_world_pose(hk_world *world, hk_step_report *report);
+
+HK_API const hk_model *hk_world_model(const hk_world *world);
+HK_API double hk_world_time(const hk_world *world);
+HK_API hk_status hk_world_set_time(hk_world *world, double time);
+HK_API double hk_world_setup_ms(const hk_world *world); /* what creation took */
+/* double[vertex_count][3], in the order of the meshes, bodies one after the other. The pointers
+ * stay valid and up to date until the world is freed. */
+HK_API const double *hk_world_positions(const hk_world *world);
+HK_API const double *hk_world_velocities(const hk_world *world);
+HK_API hk_status hk_world_set_positions(hk_world *world, const double *positions);
+HK_API hk_status hk_world_set_velocities(hk_world *world, const double *velocities);
+
+/* Energies and the gradient of E at the current state; gradient is [vertex_count][3] or NULL. */
+HK_API hk_status hk_world_energy(hk_world *world, hk_energy *energy, double *gradient);
+
+/* Named results at the current state: "displacement" (3 a vertex, m), "velocity" (3 a vertex),
+ * "von_mises" (1 a tet, Pa, of the Cauchy stress), "J" (1 a tet). */
+HK_API hk_status hk_world_field(hk_world *world, const char *name, double *values);
+/* A mesh of all bodies at their current positions. */
+HK_API hk_status hk_world_mesh(const hk_world *world, hk_mesh **mesh);
+/* hk_world_mesh + all fields + hk_mesh_save. */
+HK_API hk_status hk_world_save(hk_world *world, const char *path);
+/* vertex,x,y,z with 17 significant digits. */
+HK_API hk_status hk_world_save_points(const hk_world *world, const char *path);
+/* What was actually used: method, options, sizes, lanes, threads. Owned by the world. */
+HK_API const char *hk_world_describe(const hk_world *world);
+HK_API int hk_world_threads(const hk_world *world);
+HK_API const char *hk_world_method(const hk_world *world);
+HK_API const char *hk_world_backend(const hk_world *world);
+
+/* ---------------------------------------------------------------- scenes */
+
+typedef struct hk_scene hk_scene;
+
+typedef struct hk_output_def {
+    double every;       /* s between frames; 0: every step */
+    const char *vtu;    /* path of a .pvd or NULL */
+    const char *points; /* prefix of the .csv files or NULL */
+    const char *stats;  /* path of a .json or NULL */
+} hk_output_def;
+
+/* `sets` are "path=value" overrides, as on the command line. Paths of meshes are relative to the
+ * scene file (to the working directory for hk_scene_parse). */
+HK_API hk_status hk_scene_load(const char *path, const char *const *sets, int set_count,
+                               hk_scene **scene);
+HK_API hk_status hk_scene_parse(const char *text, size_t length, const char *name,
+                                const char *const *sets, int set_count, hk_scene **scene);
+HK_API void hk_scene_free(hk_scene *scene);
+/* These live as long as the scene. */
+HK_API const hk_model_def *hk_scene_model(const hk_scene *scene);
+HK_API const hk_world_def *hk_scene_world(const hk_scene *scene); /* its model is NULL: set it */
+HK_API const hk_output_def *hk_scene_output(const hk_scene *scene);
+HK_API int hk_scene_steps(const hk_scene *scene); /* from "steps" or "end" */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,96 @@
+// What the file formats share: loading a file, scanning text with line numbers, writing a file
+// whole or not at all, and the table of formats. One format is one file and one line in formats.c.
+#ifndef HK_IO_H
+#define HK_IO_H
+
+#include "mesh/mesh.h"
+
+// ---------------------------------------------------------------- reading
+
+// A file's bytes, with a '\0' after them that does not count.
+typedef struct hk_bytes {
+    char *data;
+    size_t size;
+} hk_bytes;
+hk_status hk_bytes_load(const char *path, hk_bytes *bytes);
+void hk_bytes_free(hk_bytes *bytes);
+
+// A cursor over text. Space, tabs, '\r' and newlines separate tokens; `comment` (or 0) starts a
+// comment that runs to the end of the line.
+typedef struct hk_scan {
+    const char *name;  // of the file, for messages
+    const char *at, *end;
+    int line;  // of `at`, from 1
+    char comment;
+} hk_scan;
+hk_scan hk_scan_begin(const char *name, const char *data, size_t size, char comment);
+// Skips separators and comments; false at the end of the text.
+bool hk_scan_more(hk_scan *scan);
+// Skips spaces and comments but stays on this line; false at its end (or the text's).
+bool hk_scan_more_on_line(hk_scan *scan);
+// Moves past the end of this line.
+void hk_scan_skip_line(hk_scan *scan);
+// The next token (not copied); an error at the end of the text. `what` names it in messages.
+hk_status hk_scan_word(hk_scan *scan, const char *what, const char **word, size_t *length);
+// Whether the next token is exactly `word`; if so moves past it.
+bool hk_scan_accept(hk_scan *scan, const char *word);
+// Numbers; errors say file, line, what was expected and what stands there. Reals must be finite
+// (NaN and infinity are errors), integers must fit. Fast: millions of numbers a second.
+hk_status hk_scan_real(hk_scan *scan, const char *what, double *value);
+hk_status hk_scan_int(hk_scan *scan, const char *what, int64_t *value);
+// A count that the text must still have room for: 0 ≤ value and value * least_bytes_each ≤ what is
+// left of the text (so a lying header cannot make us allocate absurd memory), and value fits int.
+hk_status hk_scan_count(hk_scan *scan, const char *what, size_t least_bytes_each, int *value);
+// Fails with "name:line: message".
+hk_status hk_scan_fail(const hk_scan *scan, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// File ids (any 64-bit numbers) to 0-based vertices. Dense ranges are a table, others a hash.
+typedef struct hk_idmap hk_idmap;
+hk_status hk_idmap_new(int count, const int64_t *ids, hk_idmap **map, int *duplicate);
+// -1 if unknown.
+int hk_idmap_find(const hk_idmap *map, int64_t id);
+void hk_idmap_free(hk_idmap *map);
+
+// ---------------------------------------------------------------- writing
+
+// A file under a temporary name beside `path`; hk_out_commit renames it, anything else removes it.
+// Errors are kept and told by commit, so a writer need not check every call.
+typedef struct hk_out hk_out;
+hk_status hk_out_open(const char *path, hk_out **out);  // creates missing folders
+void hk_out_bytes(hk_out *out, const void *data, size_t size);
+void hk_out_text(hk_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+hk_status hk_out_commit(hk_out *out);  // frees `out` in every case
+void hk_out_abandon(hk_out *out);      // NULL is fine
+
+// ---------------------------------------------------------------- formats
+
+typedef struct hk_format {
+    const char *extension;  // ".msh"
+    // From the bytes of one file to a mesh (before hk_mesh_finish). NULL: cannot be read.
+    hk_status (*read)(const char *name, const char *data, size_t size, hk_mesh **mesh);
+    // NULL: cannot be written.
+    hk_status (*write)(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
+} hk_format;
+const hk_format *hk_format_for(const char *path);  // by the ending, any case; NULL: unknown
+
+// Readers, one a format (see formats.c). TetGen needs two files.
+hk_status hk_msh_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
+hk_status hk_medit_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
+hk_status hk_veg_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
+hk_status hk_vtk_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
+hk_status hk_vtu_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
+hk_status hk_obj_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
+hk_status hk_stl_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
+hk_status hk_ply_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
+hk_status hk_tetgen_read(const char *node_name, const char *node, size_t node_size,
+                         const char *ele_name, const char *ele, size_t ele_size, hk_mesh **mesh);
+// Writers.
+hk_status hk_msh_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
+hk_status hk_vtu_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
+hk_status hk_obj_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
+hk_status hk_stl_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
+hk_status hk_ply_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
+hk_status hk_glb_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
+
+#endif

@@ -1,0 +1,58 @@
+// The mesh that files, generators and users' arrays become. It knows no physics.
+#ifndef HK_MESH_H
+#define HK_MESH_H
+
+#include "core/base.h"
+
+// A named set of elements, as a physical group of a .msh.
+typedef struct hk_group {
+    char *name;
+    int dimension;   // 3: tets, 2: triangles, 0: vertices
+    int32_t count;
+    int32_t *items;  // [count] numbers of elements of that dimension, from 0
+} hk_group;
+
+struct hk_mesh {
+    int vertex_count;
+    double *positions;  // [vertex_count][3] m
+    int tet_count;
+    int32_t *tets;  // [tet_count][4], positive volume after hk_mesh_finish
+    int triangle_count;
+    int32_t *triangles;  // [triangle_count][3] as stored in the file
+    int group_count;
+    hk_group *groups;
+    int note_count;
+    char **notes;  // [note_count] what was repaired or left out
+    // Filled by hk_mesh_finish:
+    hk_defect turned;  // tets that were wound the other way
+    // Made on demand by hk_mesh_surface:
+    int surface_count;
+    int32_t *surface;       // [surface_count][3] outward
+    int32_t *surface_tets;  // [surface_count]
+};
+
+// An empty mesh with room for the given counts; positions and elements are cleared.
+hk_status hk_mesh_new(int vertex_count, int tet_count, int triangle_count, hk_mesh **mesh);
+// Adds a group with `count` items, uninitialised; the name is copied.
+hk_status hk_mesh_add_group(hk_mesh *mesh, const char *name, int dimension, int32_t count,
+                            hk_group **group);
+// The group of that name, or NULL.
+const hk_group *hk_mesh_find_group(const hk_mesh *mesh, const char *name);
+hk_status hk_mesh_add_note(hk_mesh *mesh, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+// To be called once by whoever filled a mesh: checks that indices are in range and positions
+// finite (names the first offender otherwise), turns tets of negative volume and notes how many.
+// `name` (a file's name, say) begins the error messages. Frees nothing on failure.
+hk_status hk_mesh_finish(hk_mesh *mesh, const char *name);
+hk_status hk_mesh_copy(const hk_mesh *mesh, hk_mesh **copy);
+hk_status hk_mesh_transform(hk_mesh *mesh, const hk_transform *transform);
+
+// Six times the signed volume of the tet with corners a, b, c, d.
+double hk_tet_volume6(const double a[3], const double b[3], const double c[3], const double d[3]);
+// 1 for a regular tet, 0 for a flat one: 12 (3 V)^{2/3} / Σ edge².
+double hk_tet_quality(const double a[3], const double b[3], const double c[3], const double d[3]);
+
+// An order of the vertices along a Morton (z) curve: order[k] is the vertex that comes k-th.
+hk_status hk_morton_order(int count, const double *positions, int32_t *order);
+
+#endif
