@@ -22,6 +22,9 @@ typedef struct hk_scan {
     const char *at, *end;
     int line;  // of `at`, from 1
     char comment;
+    char separator;    // one more character that separates tokens, as ','; 0: none
+    const char *item;  // what is being read ("node"), for messages; NULL: not said
+    int64_t number;    // and which one
 } hk_scan;
 hk_scan hk_scan_begin(const char *name, const char *data, size_t size, char comment);
 // Skips separators and comments; false at the end of the text.
@@ -34,6 +37,10 @@ void hk_scan_skip_line(hk_scan *scan);
 hk_status hk_scan_word(hk_scan *scan, const char *what, const char **word, size_t *length);
 // Whether the next token is exactly `word`; if so moves past it.
 bool hk_scan_accept(hk_scan *scan, const char *word);
+// Fails unless another token stands on this line; `what` is missing otherwise.
+hk_status hk_scan_on_line(hk_scan *scan, const char *what);
+// Fails if another token stands on this line.
+hk_status hk_scan_line_end(hk_scan *scan);
 // Numbers; errors say file, line, what was expected and what stands there. Reals must be finite
 // (NaN and infinity are errors), integers must fit. Fast: millions of numbers a second.
 hk_status hk_scan_real(hk_scan *scan, const char *what, double *value);
@@ -41,12 +48,20 @@ hk_status hk_scan_int(hk_scan *scan, const char *what, int64_t *value);
 // A count that the text must still have room for: 0 ≤ value and value * least_bytes_each ≤ what is
 // left of the text (so a lying header cannot make us allocate absurd memory), and value fits int.
 hk_status hk_scan_count(hk_scan *scan, const char *what, size_t least_bytes_each, int *value);
-// Fails with "name:line: message".
+// Fails with "name:line: message", or "name:line: item number: message" while `item` is set.
 hk_status hk_scan_fail(const hk_scan *scan, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+// A token fit for a message: at most 40 bytes of it, what cannot be printed as '?'.
+typedef struct hk_quoted {
+    char text[48];
+} hk_quoted;
+hk_quoted hk_quote(const char *word, size_t length);
+
 // File ids (any 64-bit numbers) to 0-based vertices. Dense ranges are a table, others a hash.
 typedef struct hk_idmap hk_idmap;
+// An id that occurs twice is HK_BAD_INPUT with *duplicate the place of its second occurrence in
+// `ids`, for the caller to name it better; *duplicate is -1 otherwise. It may be NULL.
 hk_status hk_idmap_new(int count, const int64_t *ids, hk_idmap **map, int *duplicate);
 // -1 if unknown.
 int hk_idmap_find(const hk_idmap *map, int64_t id);
@@ -71,6 +86,8 @@ typedef struct hk_format {
     hk_status (*read)(const char *name, const char *data, size_t size, hk_mesh **mesh);
     // NULL: cannot be written.
     hk_status (*write)(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
+    // For formats of more than one file; used instead of `read` when not NULL.
+    hk_status (*load)(const char *path, hk_mesh **mesh);
 } hk_format;
 const hk_format *hk_format_for(const char *path);  // by the ending, any case; NULL: unknown
 
@@ -85,6 +102,10 @@ hk_status hk_stl_read(const char *name, const char *data, size_t size, hk_mesh *
 hk_status hk_ply_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
 hk_status hk_tetgen_read(const char *node_name, const char *node, size_t node_size,
                          const char *ele_name, const char *ele, size_t ele_size, hk_mesh **mesh);
+// foo.node or foo.ele: reads both.
+hk_status hk_tetgen_load(const char *path, hk_mesh **mesh);
+// A .veg whose *INCLUDE lines name files beside it.
+hk_status hk_veg_load(const char *path, hk_mesh **mesh);
 // Writers.
 hk_status hk_msh_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
 hk_status hk_vtu_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);

@@ -2,12 +2,14 @@
 #ifndef HK_MESH_H
 #define HK_MESH_H
 
+#include <math.h>
+
 #include "core/base.h"
 
 // A named set of elements, as a physical group of a .msh.
 typedef struct hk_group {
     char *name;
-    int dimension;   // 3: tets, 2: triangles, 0: vertices
+    int dimension;  // 3: tets, 2: triangles, 0: vertices
     int32_t count;
     int32_t *items;  // [count] numbers of elements of that dimension, from 0
 } hk_group;
@@ -27,13 +29,17 @@ struct hk_mesh {
     hk_defect turned;  // tets that were wound the other way
     // Made on demand by hk_mesh_surface:
     int surface_count;
-    int32_t *surface;       // [surface_count][3] outward
-    int32_t *surface_tets;  // [surface_count]
+    int32_t *surface;        // [surface_count][3] outward; NULL: not made yet
+    int32_t *surface_tets;   // [surface_count]
+    hk_defect shared_faces;  // faces of more than two tets, each by its lowest vertex
+    // Written by hk_mesh_check; its report points here.
+    char verdict[256];
 };
 
 // An empty mesh with room for the given counts; positions and elements are cleared.
 hk_status hk_mesh_new(int vertex_count, int tet_count, int triangle_count, hk_mesh **mesh);
-// Adds a group with `count` items, uninitialised; the name is copied.
+// Adds a group with `count` items, uninitialised; the name is copied. `*group` is valid until the
+// next group is added.
 hk_status hk_mesh_add_group(hk_mesh *mesh, const char *name, int dimension, int32_t count,
                             hk_group **group);
 // The group of that name, or NULL.
@@ -45,14 +51,27 @@ hk_status hk_mesh_add_note(hk_mesh *mesh, const char *format, ...)
 // `name` (a file's name, say) begins the error messages. Frees nothing on failure.
 hk_status hk_mesh_finish(hk_mesh *mesh, const char *name);
 hk_status hk_mesh_copy(const hk_mesh *mesh, hk_mesh **copy);
+// Scale, then rotate, then translate. A negative scale mirrors through the origin: tets and
+// triangles are turned with it, so that volumes stay positive and triangles keep facing outward.
 hk_status hk_mesh_transform(hk_mesh *mesh, const hk_transform *transform);
 
+// Fails unless every element and group item names a vertex or element that exists.
+hk_status hk_mesh_check_indices(const hk_mesh *mesh, const char *name);
+// Counts a defect and keeps its number if it is among the first few.
+void hk_defect_add(hk_defect *defect, int64_t number);
+
+static inline bool hk_is_finite3(const double p[3])
+{
+    return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
+}
 // Six times the signed volume of the tet with corners a, b, c, d.
 double hk_tet_volume6(const double a[3], const double b[3], const double c[3], const double d[3]);
-// 1 for a regular tet, 0 for a flat one: 12 (3 V)^{2/3} / Σ edge².
+// 1 for a regular tet, 0 for a flat one, negative for an inverted one, the same at any scale:
+// ±12 (3 |V|)^{2/3} / Σ edge². A tet whose corners are all in one place (or not finite) has 0.
 double hk_tet_quality(const double a[3], const double b[3], const double c[3], const double d[3]);
 
 // An order of the vertices along a Morton (z) curve: order[k] is the vertex that comes k-th.
+// Coincident vertices keep their order; vertices that are not finite come last.
 hk_status hk_morton_order(int count, const double *positions, int32_t *order);
 
 #endif

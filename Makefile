@@ -1,0 +1,68 @@
+# A short way to the CMake presets of CMakePresets.json. `make help` lists the targets.
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_SECONDS ?= 60
+# Passed to CMake, e.g. make CMAKE_ARGS=-DHOOKE_DIRECT=OFF
+CMAKE_ARGS ?=
+export JOBS CMAKE_ARGS
+
+.NOTPARALLEL:
+.PHONY: all help setup demo test test-quick asan debug fuzz bench install format format-check clean
+
+all: setup
+	@tools/configure.sh release build $(CMAKE_ARGS)
+	@cmake --build build --parallel $(JOBS)
+
+help:
+	@echo 'make               build/hooke, build/libhooke.so, build/libhooke.a (installs what is missing)'
+	@echo 'make demo          build, simulate a beam and a swing, and draw them into build/demo'
+	@echo 'make test          every test: release, sanitizers, fuzz targets, installation'
+	@echo 'make test-quick    the tests of the release build only'
+	@echo 'make asan          the tests under AddressSanitizer and UndefinedBehaviorSanitizer'
+	@echo 'make debug         build-debug/hooke for the debugger'
+	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
+	@echo 'make bench         build and run the benchmarks'
+	@echo 'make install       into DESTDIR/PREFIX (PREFIX=$(PREFIX))'
+	@echo 'make format        clang-format 14 over all sources; format-check only looks'
+	@echo 'make clean         remove the build folders'
+	@echo 'Variables: JOBS=$(JOBS) CMAKE_ARGS= FUZZ_SECONDS= PREFIX= DESTDIR= HOOKE_SETUP=no (install no packages)'
+
+setup:
+	@tools/setup.sh build
+
+demo: all
+	@tools/demo.sh
+
+test:
+	@tools/setup.sh test
+	@tools/test.sh release asan fuzz install
+
+test-quick: setup
+	@tools/test.sh release
+
+asan: setup
+	@tools/test.sh asan
+
+debug: setup
+	@tools/configure.sh debug build-debug $(CMAKE_ARGS)
+	@cmake --build build-debug --parallel $(JOBS)
+
+fuzz:
+	@tools/setup.sh test
+	@tools/fuzz.sh $(FUZZ_SECONDS)
+
+bench: all
+	@tools/bench.sh
+
+install: all
+	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+
+format:
+	@tools/format.sh
+
+format-check:
+	@tools/format.sh --check
+
+clean:
+	rm -rf build build-asan build-debug build-fuzz

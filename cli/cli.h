@@ -1,0 +1,250 @@
+// The command line: what its files share. It uses nothing of the library but hooke/hooke.h.
+//
+// A command is a function `int cmd_xxx(int argc, char **argv)` with argv[0] its own name and an
+// exit status as its result; it has one line in the table of main.c. Its options are a table too:
+// they are parsed, checked, suggested and explained from it.
+#ifndef HOOKE_CLI_H
+#define HOOKE_CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "hooke/hooke.h"
+
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_WRONG_USAGE = 2 };
+
+// ---------------------------------------------------------------- commands (main.c)
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+} cli_command;
+extern const cli_command cli_commands[];
+extern const int cli_command_count;
+const cli_command *cli_find_command(const char *name);  // NULL: unknown
+
+int cmd_run(int argc, char **argv);
+int cmd_pose(int argc, char **argv);
+int cmd_mesh(int argc, char **argv);
+int cmd_render(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+
+// ---------------------------------------------------------------- options (options.c)
+
+typedef enum cli_kind {
+    CLI_FLAG,   // bool
+    CLI_TEXT,   // const char *
+    CLI_TEXTS,  // cli_texts, repeatable
+    CLI_INT,    // int, not negative
+    CLI_REAL,   // double, finite
+    CLI_INTS,   // cli_numbers, separated by commas, whole
+    CLI_REALS   // cli_numbers, separated by commas
+} cli_kind;
+
+typedef struct cli_texts {
+    const char **items;  // [count], point into argv
+    int count;
+} cli_texts;
+void cli_texts_free(cli_texts *texts);
+
+enum { CLI_MAX_NUMBERS = 4 };
+typedef struct cli_numbers {
+    double values[CLI_MAX_NUMBERS];
+    int count;  // 0: not given
+} cli_numbers;
+
+typedef struct cli_option {
+    const char *name;  // without the dashes
+    char letter;       // of the short form, or 0
+    cli_kind kind;
+    void *target;          // what the kind says; untouched when the option is not given
+    const char *argument;  // as the help shows it; NULL for a flag
+    const char *help;
+} cli_option;
+
+// Everything that the parser and the help need to know of a command.
+typedef struct cli_spec {
+    const char *command;    // "run", "mesh make"
+    const char *arguments;  // "SCENE.json"
+    const char *purpose;    // what it does, in lines of less than 80 characters
+    const char *examples;   // one a line
+    const cli_option *options;
+    int option_count;
+    int least_words, most_words;  // how many arguments that are not options
+} cli_spec;
+
+// Options may stand before and after the words; `--name=value` works, `--` ends the options.
+// Returns -1 to go on, or the exit status when it printed the help (0) or an error (2). On -1 free
+// the words.
+int cli_parse(const cli_spec *spec, int argc, char **argv, cli_texts *words);
+void cli_print_help(const cli_spec *spec);
+// The name nearest to `word`, or NULL when none is near.
+const char *cli_nearest(const char *word, const char *const *names, int count);
+
+// ---------------------------------------------------------------- telling (progress.c)
+
+// How this run talks; cli_parse sets json as soon as it sees the option.
+typedef struct cli_voice {
+    bool json;   // standard output is for one JSON object
+    bool quiet;  // only errors and what was asked for
+} cli_voice;
+extern cli_voice cli_talk;
+
+// Both print on standard error and, with --json, {"status": "failed", "error": …} on standard
+// output. They return the exit status.
+int cli_usage_error(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int cli_failure(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// "hooke: error: …" on standard error, nothing else.
+void cli_say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// "hooke: note: …" unless quiet.
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// Where text for people goes: standard output, or standard error beside JSON.
+FILE *cli_text_stream(void);
+// Sends the library's messages to standard error.
+void cli_start_log(void);
+void cli_stop_log(void);
+// Whether the library lately sent a message that ends so.
+bool cli_was_told(const char *ending);
+
+// A line on a terminal's standard error that is drawn over itself; nothing elsewhere.
+typedef struct cli_progress {
+    bool active;
+    bool drawn;
+    int total;
+    double start, last;  // s of a steady clock
+} cli_progress;
+void cli_progress_begin(cli_progress *progress, int total);
+void cli_progress_step(cli_progress *progress, int step, double time);
+void cli_progress_pose(cli_progress *progress, int iterations, const hk_iteration *iteration);
+void cli_progress_end(cli_progress *progress);
+// Removes the line for now, so that other text may be written.
+void cli_progress_clear(void);
+
+double cli_now(void);  // s of a steady clock
+
+// ---------------------------------------------------------------- memory and paths (files.c)
+
+// These end the program with a message when there is no memory.
+void *cli_realloc(void *block, size_t count, size_t size);
+char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// `path` itself if it is absolute or folder is NULL, else folder/path. To be freed.
+char *cli_output_path(const char *folder, const char *path);
+const char *cli_file_name(const char *path);               // after the last slash
+bool cli_ends_with(const char *text, const char *ending);  // in any case
+// Finds out before long work whether `path` can be written; creates missing folders. On false
+// the reason is in `why`.
+bool cli_can_write(const char *path, char *why, size_t size);
+// Writes under a temporary name and renames: whole or not at all.
+bool cli_write_whole(const char *path, const char *data, size_t size, char *why, size_t why_size);
+
+// ---------------------------------------------------------------- frames (frames.c)
+
+// The series of states that a run leaves behind: bar.pvd + bar_0000.vtu …, bar_0000.csv …
+typedef struct cli_frames {
+    char *series;  // path of the .pvd, or NULL
+    char *stem;    // of the .vtu files: the series without its ending
+    char *points;  // prefix of the .csv files, or NULL
+    double every;  // s
+    double next;   // s, when the next frame is due
+    double last;   // s, of the last frame written
+    double *times;
+    char **files;
+    int count, capacity;
+} cli_frames;
+void cli_frames_begin(cli_frames *frames, const hk_output_def *output, const char *folder);
+// Whether a state at this time is to be written; never twice for the same time.
+bool cli_frames_due(const cli_frames *frames, double time);
+// Whether the last state, whose time this is, is still to be written.
+bool cli_frames_lack(const cli_frames *frames, double time);
+// Writes the state as the next frame; the files so far and the .pvd are valid after every call.
+hk_status cli_frames_write(cli_frames *frames, hk_world *world);
+void cli_frames_free(cli_frames *frames);
+
+// ---------------------------------------------------------------- results (results.c)
+
+typedef struct cli_record {  // of one step, or of one pose
+    double time;
+    hk_reason reason;
+    int iterations;
+    double residual;
+    hk_energy energy;
+    double ms;
+    double phase_ms[HK_PHASE_COUNT];
+} cli_record;
+
+typedef struct cli_results {
+    cli_record *records;
+    int count, capacity;
+    int steps;  // done; load steps of a pose
+    int64_t iterations;
+    int limited, stalled;      // steps that ended short of the tolerance
+    double worst_relative;     // largest relative residual of those
+    double relative_residual;  // of the last step
+    hk_outcome outcome;        // the worst so far
+    bool interrupted;          // by the user
+    char error[1024];          // why it failed, "" if it did not
+} cli_results;
+void cli_results_add(cli_results *results, const hk_step_report *report);
+// Marks the results as failed; the first reason stays.
+void cli_results_fail(cli_results *results, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void cli_results_free(cli_results *results);
+
+typedef struct cli_timing {
+    double median, min, max, total;  // ms; NAN when nothing was timed
+} cli_timing;
+cli_timing cli_results_timing(const cli_results *results);
+hk_energy cli_results_energy(const cli_results *results, hk_world *world);
+const char *cli_results_status(const cli_results *results);
+
+// The object of --json and, with history, of the stats file. NULL when there is no memory.
+json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_history);
+json_t *cli_json_real(double value);      // null for what JSON cannot hold
+json_t *cli_json_text(const char *text);  // '?' for what is not UTF-8
+// Takes the object over and prints it. False when it is NULL or cannot be written.
+bool cli_json_print(json_t *object);
+// Takes the object over and writes it whole or not at all.
+bool cli_json_write(json_t *object, const char *path, char *why, size_t why_size);
+
+// ---------------------------------------------------------------- scenes (session.c)
+
+// What every command that takes a scene takes.
+typedef struct cli_scene_args {
+    cli_texts sets;
+    const char *out;
+    int threads;  // -1: as the scene says
+    const char *points;
+} cli_scene_args;
+enum { CLI_SCENE_OPTIONS = 6 };
+void cli_scene_options(cli_scene_args *args, cli_option options[CLI_SCENE_OPTIONS]);
+
+// A scene being worked on: what is common to run and pose.
+typedef struct cli_session {
+    const char *command;
+    const char *scene_path;
+    cli_scene_args args;
+    hk_scene *scene;
+    hk_model *model;
+    hk_world *world;
+    char *points, *stats;  // paths or NULL
+    cli_frames frames;
+    cli_results results;
+    cli_progress progress;
+} cli_session;
+// Parses, loads and creates. Returns -1 to go on, or the exit status; then nothing is left to
+// free.
+int cli_session_begin(cli_session *session, const char *command, const char *purpose,
+                      const char *examples, int argc, char **argv);
+// Writes the points and the stats, prints the summary and the JSON object, frees everything.
+// `budget_is_fine`: whether steps that only spent their iterations leave exit status 0.
+int cli_session_end(cli_session *session, bool budget_is_fine);
+
+// Ctrl-C and SIGTERM ask to stop; the second one kills.
+void cli_catch_interrupts(void);
+bool cli_interrupted(void);
+
+#endif

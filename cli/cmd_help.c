@@ -1,0 +1,212 @@
+// hooke help: the commands, the materials, the methods and the scene file, from the tables of the
+// library, so that it cannot fall behind.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+// ---------------------------------------------------------------- materials
+
+static void print_material(int material)
+{
+    printf("%s\n  %s\n", hk_material_name(material), hk_material_summary(material));
+    const char *const *names = hk_material_parameters(material);
+    if (!names || !names[0]) return;
+    printf("  parameters:");
+    for (; *names; ++names) printf(" %s", *names);
+    printf("\n");
+}
+
+static void print_materials(void)
+{
+    printf(
+        "Materials, in a scene: \"material\": {\"model\": NAME, \"young\": 1e6, \"poisson\": 0.45, "
+        "\"density\": 1000}\nEach takes young (Pa), poisson and density (kg/m³), and its own "
+        "parameters,\nwhich replace what follows from young and poisson.\n\n");
+    for (int i = 0; i < hk_material_count(); ++i) print_material(i);
+}
+
+// ---------------------------------------------------------------- methods
+
+static void print_method_option(const hk_option_info *option)
+{
+    printf("  %-18s %s", option->name, option->help);
+    if (option->words) {
+        printf(" (");
+        int count = 0;
+        for (const char *const *word = option->words; *word; ++word, ++count)
+            printf("%s%s", count > 0 ? ", " : "", *word);
+        int fallback = (int)option->fallback;
+        if (fallback >= 0 && fallback < count) printf("; default %s", option->words[fallback]);
+        printf(")\n");
+        return;
+    }
+    printf(" (default %g", option->fallback);
+    if (isfinite(option->minimum) && isfinite(option->maximum))
+        printf("; %g to %g", option->minimum, option->maximum);
+    else if (isfinite(option->minimum))
+        printf("; at least %g", option->minimum);
+    else if (isfinite(option->maximum))
+        printf("; at most %g", option->maximum);
+    printf(")\n");
+}
+
+static void print_method(int method)
+{
+    printf("%s\n  %s\n", hk_method_name(method), hk_method_summary(method));
+    for (int i = 0; i < hk_method_option_count(method); ++i)
+        print_method_option(hk_method_option(method, i));
+}
+
+static void print_methods(void)
+{
+    printf("Methods, in a scene: \"solver\": {\"method\": NAME, \"iterations\": 50, \"tolerance\": "
+           "1e-8, …}\nEach takes iterations, tolerance and its own options.\n\n");
+    for (int i = 0; i < hk_method_count(); ++i) print_method(i);
+}
+
+// ---------------------------------------------------------------- the scene file
+
+static void print_scene(void)
+{
+    fputs(
+        "A scene is a JSON file. SI units; angles in degrees.\n"
+        "\n"
+        "{ \"time\":    {\"step\": 0.01, \"steps\": 100, \"integrator\": \"backward_euler\"},\n"
+        "  \"gravity\": [0, -9.81, 0],\n"
+        "  \"solver\":  {\"method\": \"newton\", \"iterations\": 50, \"tolerance\": 1e-8},\n"
+        "  \"threads\": 0,\n"
+        "  \"bodies\": [{\n"
+        "    \"name\": \"bar\",\n"
+        "    \"mesh\": {\"box\": {\"size\": [1, 0.2, 0.2], \"cells\": [20, 4, 4]}},\n"
+        "    \"material\": {\"model\": \"neo_hookean\", \"young\": 1e6, \"poisson\": 0.45,\n"
+        "                 \"density\": 1000},\n"
+        "    \"fix\": [{\"box\": [[-1e-6, -1, -1], [1e-6, 1, 1]]}]\n"
+        "  }],\n"
+        "  \"output\": {\"every\": 0.05, \"vtu\": \"out/bar.pvd\", \"points\": \"out/bar\",\n"
+        "             \"stats\": \"out/bar.json\"}\n"
+        "}\n"
+        "\n"
+        "time       step (s), and steps or end (s)\n"
+        "mesh       {\"file\": PATH}, relative to the scene, or a generator: box {size, cells},\n"
+        "           cylinder {radius, length, cells}, sphere {radius, cells},\n"
+        "           helix {radius, pitch, turns, thickness, strands, cells}\n"
+        "transform  {\"scale\": 1, \"rotate\": {\"axis\", \"degrees\"}, \"translate\": [x, y, z]}\n"
+        "regions    [{\"select\": SELECTOR, \"material\": {…}}], other materials in places\n"
+        "initial    {\"velocity\": [x, y, z]}\n"
+        "fix        [SELECTOR, …], vertices that stay\n"
+        "move       [{\"select\", \"rotate\": {\"axis\", \"center\", \"degrees\"}, \"translate\",\n"
+        "           \"over\": s}], vertices that follow a path\n"
+        "load       [{\"select\", \"force\": [x, y, z]}], newtons in all\n"
+        "SELECTOR   {\"box\": [[x,y,z],[x,y,z]]} {\"sphere\": {\"center\", \"radius\"}}\n"
+        "           {\"vertices\": [0, 5]} {\"group\": NAME} {\"all\": true}\n"
+        "           {\"any\": [SELECTOR, …]} {\"not\": SELECTOR}, on the initial positions\n"
+        "output     every (s; 0: each step), vtu (a .pvd series), points (prefix of .csv\n"
+        "           files), stats (a .json)\n"
+        "\n"
+        "Any value can be changed on the command line: --set bodies.0.material.young=1e5\n"
+        "\n"
+        "materials:",
+        stdout);
+    for (int i = 0; i < hk_material_count(); ++i) printf(" %s", hk_material_name(i));
+    printf("\nmethods:");
+    for (int i = 0; i < hk_method_count(); ++i) printf(" %s", hk_method_name(i));
+    printf("\n");
+}
+
+// ---------------------------------------------------------------- help
+
+static void print_overview(void)
+{
+    printf("hooke %s: how elastic bodies move and where they come to rest\n\n"
+           "Usage: hooke COMMAND … [options]\n\nCommands:\n",
+           hk_version());
+    for (int i = 0; i < cli_command_count; ++i)
+        printf("  %-8s %s\n", cli_commands[i].name, cli_commands[i].summary);
+    printf("\n"
+           "  hooke COMMAND --help       its options, with examples\n"
+           "  hooke help materials       the material models and their parameters\n"
+           "  hooke help methods         the solvers and their options\n"
+           "  hooke help scene           the scene file\n"
+           "  hooke --version            the version\n"
+           "\n"
+           "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
+}
+
+static const struct {
+    const char *name;
+    void (*print)(void);
+} topics[] = {
+    {"materials", print_materials},
+    {"methods", print_methods},
+    {"scene", print_scene},
+};
+enum { TOPICS = sizeof topics / sizeof topics[0] };
+
+static int unknown_topic(const char *word)
+{
+    int capacity = cli_command_count + TOPICS + hk_material_count() + hk_method_count(), count = 0;
+    const char **names = cli_realloc(NULL, (size_t)capacity, sizeof *names);
+    for (int i = 0; i < cli_command_count; ++i) names[count++] = cli_commands[i].name;
+    for (int i = 0; i < TOPICS; ++i) names[count++] = topics[i].name;
+    for (int i = 0; i < hk_material_count(); ++i) names[count++] = hk_material_name(i);
+    for (int i = 0; i < hk_method_count(); ++i) names[count++] = hk_method_name(i);
+    const char *nearest = cli_nearest(word, names, count);
+    free(names);
+    if (nearest)
+        return cli_usage_error("help", "no help on '%s'; did you mean '%s'?", word, nearest);
+    return cli_usage_error("help", "no help on '%s'", word);
+}
+
+// A command, a topic, or the name of a material or method; `hooke help mesh make` too.
+static int explain(const cli_texts *words)
+{
+    const char *word = words->items[0];
+    const cli_command *command = cli_find_command(word);
+    if (command) {
+        char name[64], verb[64], help[] = "--help";
+        snprintf(name, sizeof name, "%s", word);
+        snprintf(verb, sizeof verb, "%s", words->count > 1 ? words->items[1] : help);
+        char *arguments[] = {name, verb, words->count > 1 ? help : NULL, NULL};
+        return command->run(words->count > 1 ? 3 : 2, arguments);
+    }
+    for (int i = 0; i < TOPICS; ++i) {
+        if (strcmp(word, topics[i].name) != 0) continue;
+        topics[i].print();
+        return CLI_DONE;
+    }
+    for (int i = 0; i < hk_material_count(); ++i) {
+        if (strcmp(word, hk_material_name(i)) != 0) continue;
+        print_material(i);
+        return CLI_DONE;
+    }
+    for (int i = 0; i < hk_method_count(); ++i) {
+        if (strcmp(word, hk_method_name(i)) != 0) continue;
+        print_method(i);
+        return CLI_DONE;
+    }
+    return unknown_topic(word);
+}
+
+int cmd_help(int argc, char **argv)
+{
+    const cli_spec spec = {.command = "help",
+                           .arguments = "[COMMAND|materials|methods|scene|NAME]",
+                           .purpose = "Explains a command, all material models, all methods, the "
+                                      "scene file,\nor one material or method by its name.",
+                           .examples = "hooke help run\n"
+                                       "hooke help materials\n"
+                                       "hooke help newton",
+                           .least_words = 0,
+                           .most_words = 2};
+    cli_texts words;
+    int result = cli_parse(&spec, argc, argv, &words);
+    if (result >= 0) return result;
+    if (words.count == 0)
+        print_overview();
+    else
+        result = explain(&words);
+    cli_texts_free(&words);
+    return result < 0 ? CLI_DONE : result;
+}

@@ -1,0 +1,392 @@
+// hooke mesh: makes, converts and checks meshes.
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "cli.h"
+
+static void print_notes(const hk_mesh *mesh)
+{
+    for (int i = 0; i < hk_mesh_note_count(mesh); ++i) cli_note("%s", hk_mesh_note(mesh, i));
+}
+
+// Says what the file just written holds: the tets, or their surface where the format has no tets.
+static void print_written(hk_mesh *mesh, const char *path)
+{
+    int vertices = hk_mesh_vertex_count(mesh), tets = hk_mesh_tet_count(mesh), triangles;
+    const int32_t *corners, *behind;
+    bool solid = cli_ends_with(path, ".vtu") || cli_ends_with(path, ".msh");
+    if (tets == 0)
+        printf("%s: %d vertices, %d triangles\n", path, vertices, hk_mesh_triangle_count(mesh));
+    else if (solid || hk_mesh_surface(mesh, &triangles, &corners, &behind) != HK_OK)
+        printf("%s: %d vertices, %d tets\n", path, vertices, tets);
+    else
+        printf("%s: %d triangles, the surface of %d tets\n", path, triangles, tets);
+}
+
+// Saves and frees the mesh.
+static int save_mesh(hk_mesh *mesh, const char *path)
+{
+    hk_status status = hk_mesh_save(mesh, path, NULL, 0);
+    int result = status == HK_OK ? CLI_DONE : cli_failure("%s", hk_error());
+    if (result == CLI_DONE && !cli_talk.quiet) print_written(mesh, path);
+    hk_mesh_free(mesh);
+    return result;
+}
+
+// ---------------------------------------------------------------- make
+
+// The lengths and numbers that a shape may take, besides size and cells.
+static const struct {
+    const char *name;
+    size_t offset;  // in hk_mesh_def
+    const char *help;
+} reals[] = {
+    {"radius", offsetof(hk_mesh_def, radius), "m"},
+    {"length", offsetof(hk_mesh_def, length), "m, along x"},
+    {"pitch", offsetof(hk_mesh_def, pitch), "m along the axis per turn"},
+    {"turns", offsetof(hk_mesh_def, turns), "turns of a strand"},
+    {"thickness", offsetof(hk_mesh_def, thickness), "m, the diameter of a strand"},
+};
+enum { REALS = sizeof reals / sizeof reals[0] };
+enum { RADIUS = 1, LENGTH = 2, PITCH = 4, TURNS = 8, THICKNESS = 16 };
+
+static const struct shape {
+    const char *name;
+    hk_shape shape;
+    int sizes, cells;  // how many numbers --size and --cells take
+    unsigned takes;    // which of the reals
+    bool strands;
+    const char *options;
+} shapes[] = {
+    {"box", HK_SHAPE_BOX, 3, 3, 0, false, "--size X,Y,Z --cells X,Y,Z"},
+    {"cylinder", HK_SHAPE_CYLINDER, 0, 2, RADIUS | LENGTH, false,
+     "--radius R --length L --cells ACROSS,ALONG"},
+    {"sphere", HK_SHAPE_SPHERE, 0, 1, RADIUS, false, "--radius R --cells ACROSS"},
+    {"helix", HK_SHAPE_HELIX, 0, 1, RADIUS | PITCH | TURNS | THICKNESS, true,
+     "--radius R --pitch P --turns N --thickness D --strands N --cells ACROSS"},
+    {"sheet", HK_SHAPE_SHEET, 2, 2, 0, false, "--size X,Z --cells X,Z"},
+};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+typedef struct make_args {
+    cli_numbers size, cells;
+    double reals[REALS];  // NAN: not given
+    int strands;          // -1: not given
+    const char *output;
+} make_args;
+
+static const struct shape *find_shape(const char *name)
+{
+    const char *names[SHAPES];
+    for (int i = 0; i < SHAPES; ++i) {
+        if (strcmp(shapes[i].name, name) == 0) return &shapes[i];
+        names[i] = shapes[i].name;
+    }
+    const char *nearest = cli_nearest(name, names, SHAPES);
+    if (nearest)
+        cli_usage_error("mesh make", "unknown shape '%s'; did you mean '%s'?", name, nearest);
+    else
+        cli_usage_error("mesh make",
+                        "unknown shape '%s'; there are box, cylinder, sphere, helix and sheet",
+                        name);
+    return NULL;
+}
+
+static int wrong_for_shape(const struct shape *shape, const char *option)
+{
+    return cli_usage_error("mesh make", "'--%s' does not fit; a %s takes %s", option, shape->name,
+                           shape->options);
+}
+
+// Puts what was given over the defaults of the shape. Returns -1 or an exit status.
+static int apply_make_args(const struct shape *shape, const make_args *args, hk_mesh_def *def)
+{
+    *def = hk_default_mesh_def(shape->shape);
+    if (args->size.count != 0 && args->size.count != shape->sizes)
+        return wrong_for_shape(shape, "size");
+    if (args->cells.count != 0 && args->cells.count != shape->cells)
+        return wrong_for_shape(shape, "cells");
+    if (args->strands >= 0 && !shape->strands) return wrong_for_shape(shape, "strands");
+    for (int i = 0; i < args->size.count; ++i) def->size[i] = args->size.values[i];
+    for (int i = 0; i < args->cells.count; ++i) def->cells[i] = (int)args->cells.values[i];
+    if (args->strands >= 0) def->strands = args->strands;
+    for (int i = 0; i < REALS; ++i) {
+        if (isnan(args->reals[i])) continue;
+        if (!(shape->takes & 1u << i)) return wrong_for_shape(shape, reals[i].name);
+        memcpy((char *)def + reals[i].offset, &args->reals[i], sizeof(double));
+    }
+    return -1;
+}
+
+static int make_mesh(const char *name, const make_args *args)
+{
+    const struct shape *shape = find_shape(name);
+    if (!shape) return CLI_WRONG_USAGE;
+    hk_mesh_def def;
+    int result = apply_make_args(shape, args, &def);
+    if (result >= 0) return result;
+    if (!args->output)
+        return cli_usage_error("mesh make", "say where to write it: -o %s.msh", shape->name);
+    hk_mesh *mesh;
+    if (hk_mesh_make(&def, &mesh) != HK_OK) return cli_failure("%s", hk_error());
+    return save_mesh(mesh, args->output);
+}
+
+static int mesh_make(int argc, char **argv)
+{
+    make_args args = {.strands = -1};
+    cli_option options[REALS + 5] = {
+        {"size", 0, CLI_REALS, &args.size, "X,Y,Z", "m: box; X,Z for a sheet"},
+        {"cells", 0, CLI_INTS, &args.cells, "N,N,N", "divisions: 3 box, 2 cylinder, sheet, 1 else"},
+    };
+    int count = 2;
+    for (int i = 0; i < REALS; ++i) {
+        args.reals[i] = NAN;
+        options[count++] =
+            (cli_option){reals[i].name, 0, CLI_REAL, &args.reals[i], "X", reals[i].help};
+    }
+    options[count++] =
+        (cli_option){"strands", 0, CLI_INT, &args.strands, "N", "strands of a helix"};
+    options[count++] =
+        (cli_option){"output",     'o',    CLI_TEXT,
+                     &args.output, "FILE", "where to write: .msh .vtu .obj .stl .ply .glb"};
+    options[count++] =
+        (cli_option){"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"};
+    const cli_spec spec = {
+        .command = "mesh make",
+        .arguments = "box|cylinder|sphere|helix|sheet",
+        .purpose = "Makes a mesh. What is not given has a default.\n\n"
+                   "  box       --size X,Y,Z --cells X,Y,Z, min corner at the origin\n"
+                   "  cylinder  --radius R --length L --cells ACROSS,ALONG, axis x\n"
+                   "  sphere    --radius R --cells ACROSS, centre at the origin\n"
+                   "  helix     --radius R --pitch P --turns N --thickness D --strands N\n"
+                   "            --cells ACROSS A STRAND\n"
+                   "  sheet     --size X,Z --cells X,Z, triangles in the plane y = 0",
+        .examples = "hooke mesh make box --size 1,0.2,0.2 --cells 20,4,4 -o bar.msh\n"
+                    "hooke mesh make helix --turns 5 --strands 2 -o spring.vtu",
+        .options = options,
+        .option_count = count,
+        .least_words = 1,
+        .most_words = 1};
+    cli_texts words;
+    int result = cli_parse(&spec, argc, argv, &words);
+    if (result >= 0) return result;
+    const char *shape = words.items[0];
+    cli_texts_free(&words);
+    return make_mesh(shape, &args);
+}
+
+// ---------------------------------------------------------------- convert
+
+static int mesh_convert(int argc, char **argv)
+{
+    const cli_option options[] = {
+        {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"},
+    };
+    const cli_spec spec = {
+        .command = "mesh convert",
+        .arguments = "INPUT OUTPUT",
+        .purpose = "Reads a mesh and writes it in another format, by the endings of the names.\n"
+                   "Reads .msh .node/.ele .mesh .vtk .vtu .veg .obj .stl .ply; writes .vtu .msh\n"
+                   ".obj .stl .ply .glb (the last four hold the surface only).",
+        .examples = "hooke mesh convert armadillo.ele armadillo.vtu\n"
+                    "hooke mesh convert bar.msh bar.glb",
+        .options = options,
+        .option_count = sizeof options / sizeof options[0],
+        .least_words = 2,
+        .most_words = 2};
+    cli_texts words;
+    int result = cli_parse(&spec, argc, argv, &words);
+    if (result >= 0) return result;
+    const char *input = words.items[0], *output = words.items[1];
+    cli_texts_free(&words);
+    hk_mesh *mesh;
+    if (hk_mesh_load(input, &mesh) != HK_OK) return cli_failure("%s", hk_error());
+    print_notes(mesh);
+    return save_mesh(mesh, output);
+}
+
+// ---------------------------------------------------------------- check
+
+// Every kind of defect: its name in JSON, what it is called, what its numbers number.
+typedef struct defect_line {
+    const char *key, *what, *numbers;
+    const hk_defect *defect;
+} defect_line;
+enum { DEFECTS = 8 };
+
+static void list_defects(const hk_mesh_report *report, defect_line lines[DEFECTS])
+{
+    const defect_line table[DEFECTS] = {
+        {"turned", "tets were wound the other way and are turned", "tets", &report->turned},
+        {"flat", "tets are flat", "tets", &report->flat},
+        {"duplicate_tets", "tets are there twice", "tets", &report->duplicate_tets},
+        {"duplicate_vertices", "vertices lie where an earlier one lies", "vertices",
+         &report->duplicate_vertices},
+        {"unreferenced", "vertices belong to no element", "vertices", &report->unreferenced},
+        {"non_manifold",
+         report->tets > 0 ? "faces belong to more than two tets"
+                          : "edges belong to more than two triangles",
+         "at vertices", &report->non_manifold},
+        {"open_edges", "edges of the surface are open", "at vertices", &report->open_edges},
+        {"not_finite", "vertices are not finite", "vertices", &report->not_finite},
+    };
+    memcpy(lines, table, sizeof table);
+}
+
+static int listed(const hk_defect *defect)
+{
+    return defect->count < HK_DEFECT_LIST ? (int)defect->count : HK_DEFECT_LIST;
+}
+
+static void print_report(const char *path, const hk_mesh *mesh, const hk_mesh_report *report)
+{
+    const double *low = report->bounds[0], *high = report->bounds[1];
+    printf("%s\n", path);
+    printf("  vertices    %d\n", report->vertices);
+    printf("  tets        %d\n", report->tets);
+    printf("  triangles   %d\n", report->triangles);
+    printf("  components  %d\n", report->components);
+    printf("  groups      %d", report->groups);
+    for (int i = 0; i < hk_mesh_group_count(mesh); ++i)
+        printf("%s%s", i == 0 ? ": " : ", ", hk_mesh_group_name(mesh, i));
+    printf("\n  bounds      (%.6g, %.6g, %.6g) to (%.6g, %.6g, %.6g) m\n", low[0], low[1], low[2],
+           high[0], high[1], high[2]);
+    if (report->tets > 0) printf("  volume      %.6g m³\n", report->volume);
+    printf("  surface     %.6g m²\n", report->area);
+    if (report->tets > 0)
+        printf("  quality     worst %.4g (tet %lld), mean %.4g; 1 is a regular tet\n",
+               report->worst_quality, (long long)report->worst_tet, report->mean_quality);
+    defect_line lines[DEFECTS];
+    list_defects(report, lines);
+    for (int i = 0; i < DEFECTS; ++i) {
+        const hk_defect *defect = lines[i].defect;
+        if (defect->count == 0) continue;
+        printf("  defect      %lld %s: %s", (long long)defect->count, lines[i].what,
+               lines[i].numbers);
+        for (int k = 0; k < listed(defect); ++k) printf(" %lld", (long long)defect->first[k]);
+        printf("%s\n", defect->count > HK_DEFECT_LIST ? " …" : "");
+    }
+    for (int i = 0; i < hk_mesh_note_count(mesh); ++i)
+        printf("  note        %s\n", hk_mesh_note(mesh, i));
+    printf("  verdict     %s\n", report->verdict);
+}
+
+static json_t *triple_json(const double v[3])
+{
+    return json_pack("[o, o, o]", cli_json_real(v[0]), cli_json_real(v[1]), cli_json_real(v[2]));
+}
+
+static json_t *report_json(const char *path, const hk_mesh *mesh, const hk_mesh_report *report)
+{
+    json_t *groups = json_array(), *notes = json_array(), *defects = json_object();
+    for (int i = 0; i < hk_mesh_group_count(mesh); ++i)
+        json_array_append_new(groups, cli_json_text(hk_mesh_group_name(mesh, i)));
+    for (int i = 0; i < hk_mesh_note_count(mesh); ++i)
+        json_array_append_new(notes, cli_json_text(hk_mesh_note(mesh, i)));
+    defect_line lines[DEFECTS];
+    list_defects(report, lines);
+    for (int i = 0; i < DEFECTS; ++i) {
+        json_t *first = json_array();
+        for (int k = 0; k < listed(lines[i].defect); ++k)
+            json_array_append_new(first, json_integer((json_int_t)lines[i].defect->first[k]));
+        json_object_set_new(
+            defects, lines[i].key,
+            json_pack("{s:I, s:o}", "count", (json_int_t)lines[i].defect->count, "first", first));
+    }
+    bool solid = report->tets > 0;
+    return json_pack(
+        "{s:o, s:b, s:o, s:i, s:i, s:i, s:i, s:o, s:[o, o], s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o}",
+        "file", cli_json_text(path), "simulable", report->simulable, "verdict",
+        cli_json_text(report->verdict), "vertices", report->vertices, "tets", report->tets,
+        "triangles", report->triangles, "components", report->components, "groups", groups,
+        "bounds", triple_json(report->bounds[0]), triple_json(report->bounds[1]), "volume",
+        cli_json_real(report->volume), "area", cli_json_real(report->area), "quality", "worst",
+        cli_json_real(solid ? report->worst_quality : NAN), "worst_tet",
+        solid ? json_integer((json_int_t)report->worst_tet) : json_null(), "mean",
+        cli_json_real(solid ? report->mean_quality : NAN), "defects", defects, "notes", notes);
+}
+
+static int check_file(const char *path)
+{
+    hk_mesh *mesh;
+    if (hk_mesh_load(path, &mesh) != HK_OK) return cli_failure("%s", hk_error());
+    hk_mesh_report report;
+    if (hk_mesh_check(mesh, &report) != HK_OK) {
+        hk_mesh_free(mesh);
+        return cli_failure("%s: %s", path, hk_error());
+    }
+    bool good = true;
+    if (cli_talk.json)
+        good = cli_json_print(report_json(path, mesh, &report));
+    else if (!cli_talk.quiet)
+        print_report(path, mesh, &report);
+    bool simulable = report.simulable;
+    hk_mesh_free(mesh);
+    return good && simulable ? CLI_DONE : CLI_FAILED;
+}
+
+static int mesh_check(int argc, char **argv)
+{
+    const cli_option options[] = {
+        {"json", 0, CLI_FLAG, &cli_talk.json, NULL, "print the report as one JSON object"},
+        {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "only the exit status tells"},
+    };
+    const cli_spec spec = {
+        .command = "mesh check",
+        .arguments = "FILE",
+        .purpose = "Says what a mesh holds and what is wrong with it: counts, bounds, volume,\n"
+                   "quality, and every kind of defect with the numbers (from 0) of the first\n"
+                   "few. Exit status 1 if the mesh cannot be simulated.",
+        .examples = "hooke mesh check armadillo.ele\n"
+                    "hooke mesh check bar.msh --json",
+        .options = options,
+        .option_count = sizeof options / sizeof options[0],
+        .least_words = 1,
+        .most_words = 1};
+    cli_texts words;
+    int result = cli_parse(&spec, argc, argv, &words);
+    if (result >= 0) return result;
+    const char *path = words.items[0];
+    cli_texts_free(&words);
+    return check_file(path);
+}
+
+// ---------------------------------------------------------------- mesh
+
+static const cli_command verbs[] = {
+    {"make", "make a box, cylinder, sphere, helix or sheet", mesh_make},
+    {"convert", "read a mesh, write it in another format", mesh_convert},
+    {"check", "say what a mesh holds and what is wrong with it", mesh_check},
+};
+enum { VERBS = sizeof verbs / sizeof verbs[0] };
+
+static void print_verbs(void)
+{
+    printf("Usage: hooke mesh make|convert|check …\n\nMakes, converts and checks meshes.\n\n");
+    for (int i = 0; i < VERBS; ++i) printf("  %-9s %s\n", verbs[i].name, verbs[i].summary);
+    printf("\nExamples:\n"
+           "  hooke mesh make box --size 1,0.2,0.2 --cells 20,4,4 -o bar.msh\n"
+           "  hooke mesh convert armadillo.ele armadillo.vtu\n"
+           "  hooke mesh check bar.msh\n"
+           "\n'hooke mesh make --help' says more, and so do the others.\n");
+}
+
+int cmd_mesh(int argc, char **argv)
+{
+    if (argc < 2) return cli_usage_error("mesh", "expected make, convert or check");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_verbs();
+        return CLI_DONE;
+    }
+    const char *names[VERBS];
+    for (int i = 0; i < VERBS; ++i) {
+        if (strcmp(argv[1], verbs[i].name) == 0) return verbs[i].run(argc - 1, argv + 1);
+        names[i] = verbs[i].name;
+    }
+    const char *nearest = cli_nearest(argv[1], names, VERBS);
+    if (nearest)
+        return cli_usage_error("mesh", "unknown '%s'; did you mean '%s'?", argv[1], nearest);
+    return cli_usage_error("mesh", "unknown '%s'; expected make, convert or check", argv[1]);
+}

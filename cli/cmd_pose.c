@@ -1,0 +1,68 @@
+// hooke pose: finds where a scene comes to rest.
+#include "cli.h"
+
+static const char purpose[] =
+    "Finds the equilibrium of the scene under gravity, its loads and the full \"move\",\n"
+    "in as many load steps as it takes, and writes the state found. \"time\" plays no\n"
+    "part. Exit status 1 if the tolerance was not reached.";
+
+static const char examples[] =
+    "hooke pose scenes/bar.json --points rest.csv\n"
+    "hooke pose scenes/bar.json --set bodies.0.material.young=1e5 --json\n"
+    "hooke pose scenes/bar.json --set solver.tolerance=1e-10 --set output.vtu=bar.pvd";
+
+typedef struct watch {
+    cli_progress *progress;
+    int iterations;  // over all load steps
+} watch;
+
+static bool watch_iteration(void *context, const hk_iteration *iteration)
+{
+    watch *seen = context;
+    cli_progress_pose(seen->progress, ++seen->iterations, iteration);
+    return !cli_interrupted();
+}
+
+static void find_pose(cli_session *session)
+{
+    cli_results *results = &session->results;
+    watch seen = {.progress = &session->progress};
+    hk_step_report report;
+    hk_world_set_monitor(session->world, watch_iteration, &seen);
+    hk_status status = hk_world_pose(session->world, &report);
+    hk_world_set_monitor(session->world, NULL, NULL);
+    cli_progress_end(&session->progress);
+    if (status != HK_OK) {
+        cli_results_fail(results, "%s", hk_error());
+        return;
+    }
+    cli_results_add(results, &report);
+    results->steps = report.load_steps;
+    results->interrupted = report.reason == HK_STOPPED;
+    const char *colon = report.detail[0] ? ": " : "";
+    if (hk_reason_outcome(report.reason) == HK_OUTCOME_FAILED)
+        cli_results_fail(results, "no pose (%s)%s%s", hk_reason_name(report.reason), colon,
+                         report.detail);
+    else if (results->interrupted)
+        cli_note("stopped after %d iterations; the best state so far is kept", report.iterations);
+    else if (report.reason != HK_CONVERGED)
+        cli_say_error("the pose did not converge (%s)%s%s; relative residual %.1e",
+                      hk_reason_name(report.reason), colon, report.detail,
+                      report.relative_residual);
+}
+
+int cmd_pose(int argc, char **argv)
+{
+    cli_session session;
+    int result = cli_session_begin(&session, "pose", purpose, examples, argc, argv);
+    if (result >= 0) return result;
+    cli_catch_interrupts();
+    cli_progress_begin(&session.progress, 0);
+    find_pose(&session);
+    // Also after a failure: the last good state shows how far the pose got.
+    cli_frames *frames = &session.frames;
+    if (cli_frames_lack(frames, hk_world_time(session.world)) &&
+        cli_frames_write(frames, session.world) != HK_OK)
+        cli_results_fail(&session.results, "%s", hk_error());
+    return cli_session_end(&session, false);
+}

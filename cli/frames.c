@@ -1,0 +1,87 @@
+// The series of frames that a run writes: which states, under which names.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+void cli_frames_begin(cli_frames *frames, const hk_output_def *output, const char *folder)
+{
+    *frames = (cli_frames){.last = NAN};
+    if (!output) return;
+    frames->every = output->every;
+    if (output->vtu) {
+        char *path = cli_output_path(folder, output->vtu);
+        size_t length = strlen(path);
+        if (cli_ends_with(path, ".pvd") || cli_ends_with(path, ".vtu")) length -= 4;
+        frames->stem = cli_format("%.*s", (int)length, path);
+        frames->series = cli_format("%s.pvd", frames->stem);
+        free(path);
+    }
+    if (output->points) frames->points = cli_output_path(folder, output->points);
+}
+
+bool cli_frames_lack(const cli_frames *frames, double time)
+{
+    return (frames->series || frames->points) && !(frames->last == time);
+}
+
+bool cli_frames_due(const cli_frames *frames, double time)
+{
+    if (!cli_frames_lack(frames, time)) return false;
+    // Times are sums of steps: a frame must not slip by a step for a rounding error.
+    return frames->count == 0 || time >= frames->next - 1e-6 * frames->every;
+}
+
+static void add_frame(cli_frames *frames, double time, char *file)
+{
+    if (frames->count == frames->capacity) {
+        frames->capacity = frames->capacity ? 2 * frames->capacity : 64;
+        size_t capacity = (size_t)frames->capacity;
+        frames->times = cli_realloc(frames->times, capacity, sizeof *frames->times);
+        frames->files = cli_realloc(frames->files, capacity, sizeof *frames->files);
+    }
+    frames->times[frames->count] = time;
+    frames->files[frames->count++] = file;
+    frames->last = time;
+    frames->next =
+        frames->every > 0 ? (floor(time / frames->every + 1e-6) + 1) * frames->every : time;
+}
+
+hk_status cli_frames_write(cli_frames *frames, hk_world *world)
+{
+    double time = hk_world_time(world);
+    hk_status status = HK_OK;
+    char *file = NULL;
+    if (frames->series) {
+        char *path = cli_format("%s_%04d.vtu", frames->stem, frames->count);
+        status = hk_world_save(world, path);
+        // The collection names its files relative to itself; they lie beside it.
+        file = cli_format("%s", cli_file_name(path));
+        free(path);
+    }
+    if (status == HK_OK && frames->points) {
+        char *path = cli_format("%s_%04d.csv", frames->points, frames->count);
+        status = hk_world_save_points(world, path);
+        free(path);
+    }
+    if (status != HK_OK) {
+        free(file);
+        return status;
+    }
+    add_frame(frames, time, file);
+    if (!frames->series) return HK_OK;
+    return hk_series_save(frames->series, frames->times, (const char *const *)frames->files,
+                          frames->count);
+}
+
+void cli_frames_free(cli_frames *frames)
+{
+    for (int i = 0; i < frames->count; ++i) free(frames->files[i]);
+    free(frames->files);
+    free(frames->times);
+    free(frames->series);
+    free(frames->stem);
+    free(frames->points);
+    *frames = (cli_frames){0};
+}

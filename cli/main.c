@@ -1,0 +1,59 @@
+// hooke: the command line of Hooke. Finds the command and hands over to it.
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+const cli_command cli_commands[] = {
+    {"run", "march a scene through time", cmd_run},
+    {"pose", "find the equilibrium of a scene", cmd_pose},
+    {"mesh", "make, convert and check meshes", cmd_mesh},
+    {"render", "draw a mesh or a series as images", cmd_render},
+    {"help", "explain a command, the materials, the methods or the scene file", cmd_help},
+};
+const int cli_command_count = sizeof cli_commands / sizeof cli_commands[0];
+
+const cli_command *cli_find_command(const char *name)
+{
+    for (int i = 0; i < cli_command_count; ++i)
+        if (strcmp(cli_commands[i].name, name) == 0) return &cli_commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *word)
+{
+    const char *names[sizeof cli_commands / sizeof cli_commands[0]];
+    for (int i = 0; i < cli_command_count; ++i) names[i] = cli_commands[i].name;
+    const char *nearest = cli_nearest(word, names, cli_command_count);
+    const char *kind = word[0] == '-' ? "option" : "command";
+    if (nearest)
+        return cli_usage_error(NULL, "unknown %s '%s'; did you mean '%s'?", kind, word, nearest);
+    return cli_usage_error(NULL, "unknown %s '%s'", kind, word);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        cli_usage_error(NULL, "which command?");
+        return CLI_WRONG_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        printf("hooke %s\n", hk_version());
+        return CLI_DONE;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) word = "help";
+    const cli_command *command = cli_find_command(word);
+    return command ? command->run(argc - 1, argv + 1) : unknown_command(word);
+}
+
+int main(int argc, char **argv)
+{
+    int status = dispatch(argc, argv);
+    // A full disk shows only when the buffer is flushed.
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        cli_say_error("cannot write standard output");
+        if (status == CLI_DONE) status = CLI_FAILED;
+    }
+    return status;
+}

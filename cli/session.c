@@ -1,0 +1,280 @@
+// A scene from its file to its results: what `hooke run` and `hooke pose` share.
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+// ---------------------------------------------------------------- interrupts
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+    // Who asks twice does not want to wait for the step.
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+void cli_catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool cli_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+// ---------------------------------------------------------------- beginning
+
+void cli_scene_options(cli_scene_args *args, cli_option options[CLI_SCENE_OPTIONS])
+{
+    *args = (cli_scene_args){.threads = -1};
+    const cli_option table[CLI_SCENE_OPTIONS] = {
+        {"set", 0, CLI_TEXTS, &args->sets, "PATH=VALUE", "change the scene; may be repeated"},
+        {"points", 0, CLI_TEXT, &args->points, "FILE.csv", "write the final positions"},
+        {"out", 0, CLI_TEXT, &args->out, "DIR", "where relative outputs go (default: here)"},
+        {"threads", 0, CLI_INT, &args->threads, "N", "threads to use; 0: all cores"},
+        {"json", 0, CLI_FLAG, &cli_talk.json, NULL, "print the results as one JSON object"},
+        {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"},
+    };
+    memcpy(options, table, sizeof table);
+}
+
+static void free_session(cli_session *session)
+{
+    hk_world_free(session->world);
+    hk_model_free(session->model);
+    hk_scene_free(session->scene);
+    cli_frames_free(&session->frames);
+    cli_results_free(&session->results);
+    cli_texts_free(&session->args.sets);
+    free(session->points);
+    free(session->stats);
+}
+
+static int parse_arguments(cli_session *session, const char *purpose, const char *examples,
+                           int argc, char **argv)
+{
+    cli_option options[CLI_SCENE_OPTIONS];
+    cli_scene_options(&session->args, options);
+    const cli_spec spec = {.command = session->command,
+                           .arguments = "SCENE.json",
+                           .purpose = purpose,
+                           .examples = examples,
+                           .options = options,
+                           .option_count = CLI_SCENE_OPTIONS,
+                           .least_words = 1,
+                           .most_words = 1};
+    cli_texts words;
+    int result = cli_parse(&spec, argc, argv, &words);
+    if (result >= 0) return result;
+    session->scene_path = words.items[0];
+    cli_texts_free(&words);
+    for (int i = 0; i < session->args.sets.count; ++i) {
+        const char *set = session->args.sets.items[i];
+        const char *equals = strchr(set, '=');
+        if (!equals || equals == set)
+            return cli_usage_error(session->command,
+                                   "'--set %s': expected path=value, as in solver.iterations=20",
+                                   set);
+    }
+    return -1;
+}
+
+// Names the outputs and finds out now, not after the work, that one cannot be written.
+static int prepare_outputs(cli_session *session)
+{
+    const hk_output_def *output = hk_scene_output(session->scene);
+    const char *folder = session->args.out;
+    cli_frames_begin(&session->frames, output, folder);
+    if (output && output->stats) session->stats = cli_output_path(folder, output->stats);
+    if (session->args.points) session->points = cli_output_path(folder, session->args.points);
+    const char *paths[] = {session->frames.series, session->frames.points, session->stats,
+                           session->points};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; ++i) {
+        char why[512];
+        bool prefix = paths[i] && paths[i] == session->frames.points;
+        char *probe = paths[i] ? cli_format("%s%s", paths[i], prefix ? "_0000.csv" : "") : NULL;
+        bool good = !probe || cli_can_write(probe, why, sizeof why);
+        free(probe);
+        if (!good) return cli_failure("%s", why);
+    }
+    return -1;
+}
+
+// What was repaired or left out of the meshes, where the library has not said so already.
+static void tell_mesh_notes(const cli_session *session)
+{
+    const hk_model_def *model = hk_scene_model(session->scene);
+    for (int i = 0; i < model->body_count; ++i) {
+        const hk_body_def *body = &model->bodies[i];
+        for (int k = 0; body->mesh && k < hk_mesh_note_count(body->mesh); ++k) {
+            const char *note = hk_mesh_note(body->mesh, k);
+            if (cli_was_told(note)) continue;
+            if (body->name && body->name[0])
+                cli_note("body \"%s\": %s", body->name, note);
+            else
+                cli_note("body %d: %s", i, note);
+        }
+    }
+}
+
+static int create_world(cli_session *session)
+{
+    if (hk_model_create(hk_scene_model(session->scene), &session->model) != HK_OK)
+        return cli_failure("%s: %s", session->scene_path, hk_error());
+    hk_world_def def = *hk_scene_world(session->scene);
+    def.model = session->model;
+    if (session->args.threads >= 0) def.threads = session->args.threads;
+    if (hk_world_create(&def, &session->world) != HK_OK)
+        return cli_failure("%s: %s", session->scene_path, hk_error());
+    return -1;
+}
+
+int cli_session_begin(cli_session *session, const char *command, const char *purpose,
+                      const char *examples, int argc, char **argv)
+{
+    *session = (cli_session){.command = command};
+    int result = parse_arguments(session, purpose, examples, argc, argv);
+    if (result < 0) {
+        cli_start_log();
+        if (hk_scene_load(session->scene_path, session->args.sets.items, session->args.sets.count,
+                          &session->scene) != HK_OK)
+            result = cli_failure("%s", hk_error());
+        else
+            tell_mesh_notes(session);
+    }
+    if (result < 0) result = prepare_outputs(session);
+    if (result < 0) result = create_world(session);
+    if (result >= 0) free_session(session);
+    return result;
+}
+
+// ---------------------------------------------------------------- the summary
+
+static void print_displacement(FILE *stream, const cli_session *session)
+{
+    const hk_model *model = session->model;
+    const double *from = hk_model_rest_positions(model);
+    const double *to = hk_world_positions(session->world);
+    double largest = -1;
+    int where = -1;
+    for (int i = 0; i < hk_model_vertex_count(model); ++i) {
+        double d = hypot(hypot(to[3 * i] - from[3 * i], to[3 * i + 1] - from[3 * i + 1]),
+                         to[3 * i + 2] - from[3 * i + 2]);
+        if (d > largest) {
+            largest = d;
+            where = i;
+        }
+    }
+    if (where < 0) return;
+    int body = hk_model_body_count(model) - 1;
+    while (body > 0 && where < hk_model_body_start(model, body)) --body;
+    const char *name = hk_scene_model(session->scene)->bodies[body].name;
+    const double *a = from + 3 * where, *b = to + 3 * where;
+    fprintf(stream, "  displaced   at most %.6g m: vertex %d", largest,
+            where - hk_model_body_start(model, body));
+    if (hk_model_body_count(model) > 1)
+        fprintf(stream, " of body %d%s%s", body, name && name[0] ? ", " : "", name ? name : "");
+    fprintf(stream, ", from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g)\n", a[0], a[1], a[2], b[0],
+            b[1], b[2]);
+}
+
+static void print_outputs(FILE *stream, const cli_session *session)
+{
+    const cli_frames *frames = &session->frames;
+    const char *plural = frames->count == 1 ? "" : "s";
+    if (frames->series && frames->count > 0)
+        fprintf(stream, "  wrote       %s (%d frame%s)\n", frames->series, frames->count, plural);
+    if (frames->points && frames->count > 0)
+        fprintf(stream, "  wrote       %s_0000.csv … (%d frame%s)\n", frames->points, frames->count,
+                plural);
+    if (session->points) fprintf(stream, "  wrote       %s\n", session->points);
+    if (session->stats) fprintf(stream, "  wrote       %s\n", session->stats);
+}
+
+static void print_work(FILE *stream, const cli_session *session)
+{
+    const cli_results *results = &session->results;
+    const cli_record *last = results->count > 0 ? &results->records[results->count - 1] : NULL;
+    cli_timing timing = cli_results_timing(results);
+    bool pose = strcmp(session->command, "pose") == 0;
+    fprintf(stream, "  %s  %d", pose ? "load steps" : "steps     ", results->steps);
+    if (!pose) fprintf(stream, " to t = %.6g s", hk_world_time(session->world));
+    fprintf(stream, ", %lld iterations", (long long)results->iterations);
+    if (!pose && results->count > 0)
+        fprintf(stream, " (%.3g a step)", (double)results->iterations / results->count);
+    fputc('\n', stream);
+    if (last)
+        fprintf(stream, "  residual    %.4g N (relative %.3g)\n", last->residual,
+                results->relative_residual);
+    hk_energy energy = cli_results_energy(results, session->world);
+    fprintf(stream, "  energy      %.6g J: elastic %.6g, gravity %.6g, load %.6g, kinetic %.6g\n",
+            energy.total, energy.elastic, energy.gravity, energy.load, energy.kinetic);
+    fprintf(stream, "  time        setup %.4g ms, solving %.4g ms",
+            hk_world_setup_ms(session->world), timing.total);
+    if (!pose && results->count > 0)
+        fprintf(stream, "; a step %.4g ms (%.4g to %.4g)", timing.median, timing.min, timing.max);
+    fputc('\n', stream);
+}
+
+static void print_summary(const cli_session *session)
+{
+    if (cli_talk.quiet) return;
+    FILE *stream = cli_text_stream();
+    const cli_results *results = &session->results;
+    const hk_world *world = session->world;
+    int threads = hk_world_threads(world), bodies = hk_model_body_count(session->model);
+    fprintf(stream, "%s: %s\n", session->scene_path, cli_results_status(results));
+    fprintf(stream, "  bodies      %d with %d vertices and %d tets\n", bodies,
+            hk_model_vertex_count(session->model), hk_model_tet_count(session->model));
+    fprintf(stream, "  method      %s on %s, %d thread%s\n", hk_world_method(world),
+            hk_world_backend(world), threads, threads == 1 ? "" : "s");
+    print_work(stream, session);
+    print_displacement(stream, session);
+    print_outputs(stream, session);
+}
+
+// ---------------------------------------------------------------- ending
+
+static void write_results(cli_session *session)
+{
+    char why[512];
+    cli_results *results = &session->results;
+    if (session->points && hk_world_save_points(session->world, session->points) != HK_OK) {
+        cli_results_fail(results, "%s", hk_error());
+        free(session->points);
+        session->points = NULL;
+    }
+    if (session->stats && !cli_json_write(cli_results_json(results, session->world, true),
+                                          session->stats, why, sizeof why)) {
+        cli_results_fail(results, "%s", why);
+        free(session->stats);
+        session->stats = NULL;
+    }
+}
+
+int cli_session_end(cli_session *session, bool budget_is_fine)
+{
+    cli_results *results = &session->results;
+    cli_progress_end(&session->progress);
+    write_results(session);
+    print_summary(session);
+    if (results->error[0] != '\0') cli_say_error("%s", results->error);
+    if (cli_talk.json && !cli_json_print(cli_results_json(results, session->world, false)))
+        cli_results_fail(results, "cannot print the results");
+    int status = CLI_DONE;
+    if (results->outcome == HK_OUTCOME_FAILED || results->interrupted) status = CLI_FAILED;
+    if (results->outcome == HK_OUTCOME_STOPPED && !budget_is_fine) status = CLI_FAILED;
+    free_session(session);
+    cli_stop_log();
+    return status;
+}

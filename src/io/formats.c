@@ -1,0 +1,114 @@
+// The table of formats, and a mesh from and to a path.
+#include "io/io.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+static const hk_format g_formats[] = {
+    {".msh", hk_msh_read, hk_msh_write, NULL},
+    {".node", NULL, NULL, hk_tetgen_load},
+    {".ele", NULL, NULL, hk_tetgen_load},
+    {".mesh", hk_medit_read, NULL, NULL},
+    {".vtk", hk_vtk_read, NULL, NULL},
+    {".vtu", hk_vtu_read, hk_vtu_write, NULL},
+    {".veg", hk_veg_read, NULL, hk_veg_load},
+    {".obj", hk_obj_read, hk_obj_write, NULL},
+    {".stl", hk_stl_read, hk_stl_write, NULL},
+    {".ply", hk_ply_read, hk_ply_write, NULL},
+    {".glb", NULL, hk_glb_write, NULL},
+};
+
+// The ending of the file's own name, with its dot; "" if it has none.
+static const char *extension_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash + 1 : path, '.');
+    return dot ? dot : "";
+}
+
+const hk_format *hk_format_for(const char *path)
+{
+    const char *extension = extension_of(path);
+    for (int f = 0; f < HK_COUNT_OF(g_formats); ++f)
+        if (strcasecmp(extension, g_formats[f].extension) == 0) return &g_formats[f];
+    return NULL;
+}
+
+static hk_status fail_unknown(const char *path, bool writing)
+{
+    char list[128] = "";
+    size_t used = 0;
+    for (int f = 0; f < HK_COUNT_OF(g_formats); ++f) {
+        const hk_format *format = &g_formats[f];
+        if (writing ? !format->write : !format->read && !format->load) continue;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                                 format->extension);
+    }
+    const char *extension = extension_of(path);
+    return hk_fail(HK_UNSUPPORTED, "%s: cannot %s a mesh %s%s%s%s; the formats are %s", path,
+                   writing ? "write" : "read", extension[0] ? "as" : "without an ending",
+                   extension[0] ? " \"" : "", extension, extension[0] ? "\"" : "", list);
+}
+
+hk_status hk_mesh_load(const char *path, hk_mesh **mesh)
+{
+    if (!path || !mesh)
+        return hk_fail(HK_BAD_INPUT, "hk_mesh_load: %s is NULL", path ? "mesh" : "path");
+    const hk_format *format = hk_format_for(path);
+    if (!format || (!format->read && !format->load)) return fail_unknown(path, false);
+    hk_mesh *made = NULL;
+    if (format->load) {
+        HK_TRY(format->load(path, &made));
+    } else {
+        hk_bytes bytes;
+        HK_TRY(hk_bytes_load(path, &bytes));
+        hk_status status = format->read(path, bytes.data, bytes.size, &made);
+        hk_bytes_free(&bytes);
+        if (status != HK_OK) return status;
+    }
+    hk_status status = hk_mesh_finish(made, path);
+    if (status != HK_OK) {
+        hk_mesh_free(made);
+        return status;
+    }
+    *mesh = made;
+    return HK_OK;
+}
+
+static hk_status check_fields(const hk_field *fields, int field_count)
+{
+    if (field_count < 0 || (field_count > 0 && !fields))
+        return hk_fail(HK_BAD_INPUT, "hk_mesh_save: %d fields at %s", field_count,
+                       fields ? "an address" : "NULL");
+    for (int f = 0; f < field_count; ++f) {
+        const hk_field *field = &fields[f];
+        if (!field->name || !field->values)
+            return hk_fail(HK_BAD_INPUT, "hk_mesh_save: field %d has no %s", f,
+                           field->name ? "values" : "name");
+        if (field->components != 1 && field->components != 3)
+            return hk_fail(HK_BAD_INPUT, "hk_mesh_save: field \"%s\" has %d components, not 1 or 3",
+                           field->name, field->components);
+        if (field->site != HK_ON_VERTICES && field->site != HK_ON_TETS)
+            return hk_fail(HK_BAD_INPUT, "hk_mesh_save: field \"%s\" is on site %d", field->name,
+                           (int)field->site);
+    }
+    return HK_OK;
+}
+
+hk_status hk_mesh_save(const hk_mesh *mesh, const char *path, const hk_field *fields,
+                       int field_count)
+{
+    if (!mesh || !path)
+        return hk_fail(HK_BAD_INPUT, "hk_mesh_save: %s is NULL", mesh ? "path" : "mesh");
+    const hk_format *format = hk_format_for(path);
+    if (!format || !format->write) return fail_unknown(path, true);
+    HK_TRY(check_fields(fields, field_count));
+    hk_out *out;
+    HK_TRY(hk_out_open(path, &out));
+    hk_status status = format->write(out, mesh, fields, field_count);
+    if (status != HK_OK) {
+        hk_out_abandon(out);
+        return status;
+    }
+    return hk_out_commit(out);
+}

@@ -1,0 +1,26 @@
+// A mesh under construction, for formats that do not say at the start how much will come.
+#ifndef HK_SOUP_H
+#define HK_SOUP_H
+
+#include "io/io.h"
+
+typedef struct hk_soup {
+    double *positions;  // [vertex_count][3] m
+    size_t vertex_count, vertex_room;
+    int32_t *tets;  // [tet_count][4]
+    size_t tet_count, tet_room;
+    int32_t *triangles;  // [triangle_count][3]
+    size_t triangle_count, triangle_room;
+    size_t split_polygons;  // how many polygons of more than three corners became fans
+} hk_soup;
+
+hk_status hk_soup_vertices(hk_soup *soup, size_t count, const double *positions);
+hk_status hk_soup_tet(hk_soup *soup, const int32_t corners[4]);
+hk_status hk_soup_triangle(hk_soup *soup, int32_t a, int32_t b, int32_t c);
+// A polygon of at least three corners becomes a fan around its first.
+hk_status hk_soup_polygon(hk_soup *soup, const int32_t *corners, size_t count);
+// A mesh of all that was gathered, with a note about the split polygons.
+hk_status hk_soup_mesh(const hk_soup *soup, hk_mesh **mesh);
+void hk_soup_free(hk_soup *soup);
+
+#endif

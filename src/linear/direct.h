@@ -1,0 +1,22 @@
+// Direct solution of symmetric positive definite systems: the pattern is analysed once, numbers
+// are factored again and again.
+#ifndef HK_DIRECT_H
+#define HK_DIRECT_H
+
+#include "linear/pattern.h"
+
+typedef struct hk_direct hk_direct;
+
+// The pattern must already be in elimination order (hk_order_blocks) and outlive the solver.
+hk_status hk_direct_create(const hk_pattern *pattern, int threads, hk_direct **solver);
+void hk_direct_free(hk_direct *solver);
+
+// values: the lower triangle, hk_pattern_size numbers. `positive` says whether the matrix is
+// positive definite; if not, there is no factor to solve with.
+hk_status hk_direct_factor(hk_direct *solver, const double *values, bool *positive);
+// x may be b.
+hk_status hk_direct_solve(hk_direct *solver, const double *b, double *x);
+// Numbers stored in the factor.
+int64_t hk_direct_factor_size(const hk_direct *solver);
+
+#endif

@@ -1,0 +1,27 @@
+// The registry's view of a law (see law.h for the kernels' view). A law file ends with its
+// description, compiled only where HK_DESCRIBE_LAWS is defined.
+#ifndef HK_DESCRIBE_H
+#define HK_DESCRIBE_H
+
+#include "core/base.h"
+#include "material/params.h"
+
+typedef struct hk_law_info {
+    const char *name;
+    const char *summary;
+    const char *formula;
+    const char *parameters[HK_LAW_COEFFICIENTS + 1]; // names of params.c[], NULL-terminated
+    unsigned positive;  // bit k: c[k] must be > 0
+    unsigned any_sign;  // bit k: c[k] may be negative; otherwise it must be ≥ 0
+    unsigned optional;  // bit k: c[k] is 0 unless it is named
+    int element_values; // per-element numbers that the kernels read (a fibre's direction)
+    bool barrier;       // the energy is infinite for det F ≤ 0
+    bool curves;        // takes f, g, h
+    bool internal;      // not a material of its own
+    // Coefficients from the Lamé constants of linear elasticity.
+    void (*from_lame)(double mu, double lambda, hk_law_params *p);
+    // Curves from the user's definition (laws with curves only).
+    hk_status (*make_curves)(const hk_material_def *def, hk_law_params *p);
+} hk_law_info;
+
+#endif

@@ -1,0 +1,73 @@
+// Fibres along a direction a of the rest shape: ψ = k/2 (‖F a‖ − 1)² (QuasiNewton, "Results:
+// Anisotropy"). It is added to any base law as a second set of elements. `element` holds a.
+typedef struct fibre_stiffness {
+    vec3 a, n;    // rest and current direction
+    real along;   // k
+    real across;  // k (1 − 1/‖F a‖)
+} fibre_stiffness;
+
+HK_INLINE vec3 fibre_direction(const real *element)
+{
+    vec3 a = {{element[0], element[1], element[2]}};
+    return a;
+}
+
+HK_INLINE real fibre_energy(const hk_law_params *p, const real *element, mat3 F)
+{
+    vec3 y = m3_apply(F, fibre_direction(element));
+    real stretch = r_sqrt(v3_dot(y, y)) - 1;
+    return 0.5f * r_set(p->c[0]) * stretch * stretch;
+}
+
+HK_INLINE mat3 fibre_stress(const hk_law_params *p, const real *element, mat3 F)
+{
+    vec3 a = fibre_direction(element), y = m3_apply(F, a);
+    real tension = r_set(p->c[0]) * (1 - r_reciprocal_or_zero(r_sqrt(v3_dot(y, y))));
+    return m3_outer(v3_scale(y, tension), a);
+}
+
+HK_INLINE fibre_stiffness fibre_stiffness_of(const hk_law_params *p, const real *element, mat3 F,
+                                             int project)
+{
+    fibre_stiffness s;
+    s.a = fibre_direction(element);
+    vec3 y = m3_apply(F, s.a);
+    real inverse = r_reciprocal_or_zero(r_sqrt(v3_dot(y, y)));
+    s.n = v3_scale(y, inverse);
+    s.along = r_set(p->c[0]);
+    s.across = s.along * (1 - inverse);
+    if (project) s.across = r_max(s.across, r_zero());
+    return s;
+}
+
+HK_INLINE mat3 fibre_block(const fibre_stiffness *s, vec3 a, vec3 b)
+{
+    real both = v3_dot(s->a, a) * v3_dot(s->a, b);
+    mat3 block = m3_scale(m3_outer(s->n, s->n), both * (s->along - s->across));
+    for (int i = 0; i < 3; i++) block.m[i][i] += both * s->across;
+    return block;
+}
+
+HK_INLINE row_forms fibre_diagonal(const hk_law_params *p, const real *element, mat3 F)
+{
+    fibre_stiffness s = fibre_stiffness_of(p, element, F, 0);
+    const real *a = s.a.v;
+    real aa[6] = {a[0] * a[0], a[1] * a[1], a[2] * a[2], a[1] * a[2], a[0] * a[2], a[0] * a[1]};
+    row_forms f;
+    for (int i = 0; i < 3; i++) {
+        real c = s.across + (s.along - s.across) * s.n.v[i] * s.n.v[i];
+        for (int q = 0; q < 6; q++) f.d[i][q] = c * aa[q];
+    }
+    return f;
+}
+
+#ifdef HK_DESCRIBE_LAWS
+static const hk_law_info fibre_info = {
+    .name = "fibre",
+    .summary = "stiffness along a direction, added to a base law",
+    .formula = "stiffness/2 (|F a| - 1)^2",
+    .parameters = {"stiffness"},
+    .element_values = 3,
+    .internal = true,
+};
+#endif

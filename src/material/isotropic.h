@@ -1,0 +1,183 @@
+// Isotropic laws as a function of four invariants of F,
+//   s = σ₀ + σ₁ + σ₂ = tr S,  I = Σ σᵢ² = tr C,  II = Σ σᵢ⁴ = tr C²,  J = σ₀σ₁σ₂ = det F
+// (Descent eq. 11 and the trace of the polar stretch). From the density and its first and second
+// derivatives everything else follows. A law says which invariants it uses, so that the others
+// (the rotation above all) cost nothing.
+#ifndef HK_ISOTROPIC_H
+#define HK_ISOTROPIC_H
+
+#include "material/law.h"
+
+enum { USES_S = 1, USES_I = 2, USES_II = 4, USES_J = 8 };
+enum { INV_S, INV_I, INV_II, INV_J, INV_COUNT };
+
+typedef struct invariants {
+    real s, i, ii, j;
+} invariants;
+
+// Derivatives with respect to {s, I, II, J}. Only the upper triangle of dd is used.
+typedef struct density {
+    real value;
+    real d[INV_COUNT];
+    real dd[INV_COUNT][INV_COUNT];
+    mask defined;
+} density;
+
+HK_INLINE density density_zero(void)
+{
+    density w;
+    w.value = r_zero();
+    for (int a = 0; a < INV_COUNT; a++) {
+        w.d[a] = r_zero();
+        for (int b = 0; b < INV_COUNT; b++) w.dd[a][b] = r_zero();
+    }
+    w.defined = r_zero() == r_zero();
+    return w;
+}
+
+HK_INLINE invariants invariants_of(mat3 F, mat3 R, int uses)
+{
+    invariants q = {r_zero(), r_zero(), r_zero(), r_zero()};
+    if (uses & USES_S) q.s = m3_dot(R, F);
+    if (uses & USES_I) q.i = m3_dot(F, F);
+    if (uses & USES_II) {
+        mat3 C = m3_tmul(F, F);
+        q.ii = m3_dot(C, C);
+    }
+    if (uses & USES_J) q.j = m3_det(F);
+    return q;
+}
+
+HK_INLINE invariants invariants_of_stretches(vec3 s)
+{
+    real a = s.v[0] * s.v[0], b = s.v[1] * s.v[1], c = s.v[2] * s.v[2];
+    invariants q = {s.v[0] + s.v[1] + s.v[2], a + b + c, a * a + b * b + c * c,
+                    s.v[0] * s.v[1] * s.v[2]};
+    return q;
+}
+
+HK_INLINE mat3 isotropic_rotation(mat3 F, int uses)
+{
+    return (uses & USES_S) ? polar_rotation(F) : F;
+}
+
+// P = ψ_s R + 2 ψ_I F + 4 ψ_II F C + ψ_J cof F
+HK_INLINE mat3 isotropic_stress(mat3 F, mat3 R, const density *w, int uses)
+{
+    mat3 P = m3_zero();
+    if (uses & USES_I) P = m3_scale(F, 2 * w->d[INV_I]);
+    if (uses & USES_II) P = m3_add_scaled(P, 4 * w->d[INV_II], m3_mul(F, m3_tmul(F, F)));
+    if (uses & USES_J) P = m3_add_scaled(P, w->d[INV_J], m3_cofactor(F));
+    if (uses & USES_S) P = m3_add_scaled(P, w->d[INV_S], R);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) P.m[i][j] = r_select(w->defined, P.m[i][j], r_zero());
+    return P;
+}
+
+HK_INLINE principal_stiffness isotropic_stiffness(svd3 f, const density *w, int project)
+{
+    const real *s = f.s.v;
+    real g[INV_COUNT][3]; // ∂ invariant / ∂ σ_i
+    for (int i = 0; i < 3; i++) {
+        g[INV_S][i] = r_set(1);
+        g[INV_I][i] = 2 * s[i];
+        g[INV_II][i] = 4 * s[i] * s[i] * s[i];
+        g[INV_J][i] = s[(i + 1) % 3] * s[(i + 2) % 3];
+    }
+    mat3 scaling;
+    real flip[3], twist[3];
+    for (int i = 0; i < 3; i++)
+        for (int j = i; j < 3; j++) {
+            real sum = r_zero();
+            for (int a = 0; a < INV_COUNT; a++) {
+                sum += w->dd[a][a] * g[a][i] * g[a][j];
+                for (int b = a + 1; b < INV_COUNT; b++)
+                    sum += w->dd[a][b] * (g[a][i] * g[b][j] + g[b][i] * g[a][j]);
+            }
+            if (i == j)
+                sum += 2 * w->d[INV_I] + 12 * s[i] * s[i] * w->d[INV_II];
+            else
+                sum += s[3 - i - j] * w->d[INV_J];
+            scaling.m[i][j] = scaling.m[j][i] = sum;
+        }
+    for (int k = 0; k < 3; k++) {
+        // The quotients are divided out, so repeated stretches need no care.
+        real p = s[(k + 1) % 3], q = s[(k + 2) % 3];
+        flip[k] = 2 * w->d[INV_I] + 4 * (p * p + p * q + q * q) * w->d[INV_II] - s[k] * w->d[INV_J];
+        twist[k] = 2 * w->d[INV_I] + 4 * (p * p - p * q + q * q) * w->d[INV_II] +
+                   s[k] * w->d[INV_J] + guarded_ratio(2 * w->d[INV_S], p + q);
+    }
+    return principal_stiffness_of(f, scaling, flip, twist, project);
+}
+
+// Without a decomposition, for laws that do not use s. Rows of one i only: the second derivative
+// of J has none, and ∂(F C)_ij/∂F_il = C_jl + F_ij F_il + (F Fᵀ)_ii δ_jl.
+HK_INLINE row_forms isotropic_rows(mat3 F, const density *w, int uses)
+{
+    mat3 C = m3_tmul(F, F), FC = m3_mul(F, C), K = m3_cofactor(F);
+    mat3 g[INV_COUNT];
+    g[INV_S] = m3_zero();
+    g[INV_I] = m3_scale(F, r_set(2));
+    g[INV_II] = m3_scale(FC, r_set(4));
+    g[INV_J] = K;
+    row_forms f;
+    for (int i = 0; i < 3; i++) {
+        real rows = F.m[i][0] * F.m[i][0] + F.m[i][1] * F.m[i][1] + F.m[i][2] * F.m[i][2];
+        for (int q = 0; q < 6; q++) f.d[i][q] = r_zero();
+        for (int j = 0; j < 3; j++) f.d[i][j] = 2 * w->d[INV_I];
+        if (uses & USES_II) {
+            real c = 4 * w->d[INV_II];
+            const real *x = F.m[i];
+            for (int j = 0; j < 3; j++) f.d[i][j] += c * (C.m[j][j] + x[j] * x[j] + rows);
+            f.d[i][3] += c * (C.m[1][2] + x[1] * x[2]);
+            f.d[i][4] += c * (C.m[0][2] + x[0] * x[2]);
+            f.d[i][5] += c * (C.m[0][1] + x[0] * x[1]);
+        }
+    }
+    for (int a = 1; a < INV_COUNT; a++) {
+        if (!(uses & (1 << a))) continue;
+        row_forms_add(&f, w->dd[a][a], g[a], g[a]);
+        for (int b = a + 1; b < INV_COUNT; b++)
+            if (uses & (1 << b)) row_forms_add(&f, 2 * w->dd[a][b], g[a], g[b]);
+    }
+    return f;
+}
+
+#define HK_ISOTROPIC_LAW(X)                                                                       \
+    typedef principal_stiffness X##_stiffness;                                                    \
+    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)                \
+    {                                                                                             \
+        (void)element;                                                                            \
+        density w = X##_density(p, invariants_of(F, isotropic_rotation(F, X##_uses), X##_uses));  \
+        return r_select(w.defined, w.value, r_set(INFINITY));                                     \
+    }                                                                                             \
+    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)                \
+    {                                                                                             \
+        (void)element;                                                                            \
+        mat3 R = isotropic_rotation(F, X##_uses);                                                 \
+        density w = X##_density(p, invariants_of(F, R, X##_uses));                                \
+        return isotropic_stress(F, R, &w, X##_uses);                                              \
+    }                                                                                             \
+    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,   \
+                                                   mat3 F, int project)                           \
+    {                                                                                             \
+        (void)element;                                                                            \
+        svd3 f = svd3_of(F);                                                                      \
+        density w = X##_density(p, invariants_of_stretches(f.s));                                 \
+        return isotropic_stiffness(f, &w, project);                                               \
+    }                                                                                             \
+    HK_INLINE mat3 X##_block(const principal_stiffness *s, vec3 a, vec3 b)                        \
+    {                                                                                             \
+        return principal_block(s, a, b);                                                          \
+    }                                                                                             \
+    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)         \
+    {                                                                                             \
+        if (X##_uses & USES_S) {                                                                  \
+            principal_stiffness s = X##_stiffness_of(p, element, F, 0);                           \
+            return principal_rows(&s);                                                            \
+        }                                                                                         \
+        density w = X##_density(p, invariants_of(F, F, X##_uses));                                \
+        return isotropic_rows(F, &w, X##_uses);                                                   \
+    }
+
+#endif

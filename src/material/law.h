@@ -1,0 +1,126 @@
+// What a material law is, in the write-once form (see math/real.h).
+//
+// A law X is one file material/X.h that defines, over one deformation gradient F per lane,
+//
+//   real        X_energy   (p, element, F)           energy density, J/m³; +inf where undefined
+//   mat3        X_stress   (p, element, F)           first Piola–Kirchhoff stress P = ∂ψ/∂F
+//   X_stiffness X_stiffness_of (p, element, F, project)   a form of ∂P/∂F, made positive
+//                                                    semidefinite if `project`
+//   mat3        X_block    (&stiffness, a, b)        Σ_jl a_j b_l ∂P_ij/∂F_kl, as a matrix (i, k):
+//                                                    with shape-function gradients a and b this is
+//                                                    the 3×3 block of an element's Hessian
+//   row_forms   X_diagonal (p, element, F)           ∂P_ij/∂F_il for each i: what the diagonal of
+//                                                    the Hessian needs
+//
+// and, once, in the part for the registry, its name, parameters and how they follow from E and ν.
+// Isotropic laws get all five functions from one density by HK_ISOTROPIC_LAW (isotropic.h) or
+// HK_PRINCIPAL_LAW (principal.h).
+#ifndef HK_LAW_H
+#define HK_LAW_H
+
+#include "material/params.h"
+#include "math/eigen3.h"
+#include "math/mat3.h"
+#include "math/polar.h"
+#include "math/svd.h"
+
+// Per row i of F the symmetric matrix ∂P_ij/∂F_il as {00, 11, 22, 12, 02, 01}.
+typedef struct row_forms {
+    real d[3][6];
+} row_forms;
+
+// Σ_jl a_j a_l D_i[jl]: the i-th diagonal entry of the block of a vertex with shape gradient a.
+HK_INLINE real row_form_value(const row_forms *f, int i, vec3 a)
+{
+    const real *d = f->d[i];
+    return a.v[0] * a.v[0] * d[0] + a.v[1] * a.v[1] * d[1] + a.v[2] * a.v[2] * d[2] +
+           2 * (a.v[1] * a.v[2] * d[3] + a.v[0] * a.v[2] * d[4] + a.v[0] * a.v[1] * d[5]);
+}
+
+// Adds c g_ij h_il, symmetrised in j and l, to every row form.
+HK_INLINE void row_forms_add(row_forms *f, real c, mat3 g, mat3 h)
+{
+    for (int i = 0; i < 3; i++) {
+        const real *a = g.m[i], *b = h.m[i];
+        for (int j = 0; j < 3; j++) f->d[i][j] += c * a[j] * b[j];
+        f->d[i][3] += c * 0.5f * (a[1] * b[2] + a[2] * b[1]);
+        f->d[i][4] += c * 0.5f * (a[0] * b[2] + a[2] * b[0]);
+        f->d[i][5] += c * 0.5f * (a[0] * b[1] + a[1] * b[0]);
+    }
+}
+
+// The stiffness of an isotropic law in the frame of the principal stretches, F = U Σ Vᵀ:
+// the nine modes u_i v_jᵀ couple only as (ii)–(jj) and (ij)–(ji). With ψ_i = ∂ψ/∂σ_i,
+//   scaling  ψ_ij
+//   flip     (ψ_i − ψ_j)/(σ_i − σ_j), eigenmode (u_i v_jᵀ + u_j v_iᵀ)/√2
+//   twist    (ψ_i + ψ_j)/(σ_i + σ_j), eigenmode (u_i v_jᵀ − u_j v_iᵀ)/√2
+// (Teran et al. 2005; Smith et al. 2019). Pairs are numbered by the third index k.
+typedef struct principal_stiffness {
+    mat3 u, v;
+    mat3 scaling;
+    real same[3];  // (flip + twist)/2: (ij)–(ij)
+    real cross[3]; // (flip − twist)/2: (ij)–(ji)
+} principal_stiffness;
+
+HK_INLINE principal_stiffness principal_stiffness_of(svd3 f, mat3 scaling, const real flip[3],
+                                                     const real twist[3], int project)
+{
+    principal_stiffness s;
+    s.u = f.u;
+    s.v = f.v;
+    s.scaling = project ? psd3(scaling) : scaling;
+    for (int k = 0; k < 3; k++) {
+        real a = flip[k], b = twist[k];
+        if (project) {
+            a = r_max(a, r_zero());
+            b = r_max(b, r_zero());
+        }
+        s.same[k] = 0.5f * (a + b);
+        s.cross[k] = 0.5f * (a - b);
+    }
+    return s;
+}
+
+HK_INLINE mat3 principal_block(const principal_stiffness *s, vec3 a, vec3 b)
+{
+    // In the frame of u, with a and b turned into the frame of v.
+    vec3 x, y;
+    for (int j = 0; j < 3; j++) {
+        x.v[j] = v3_dot(m3_column(s->v, j), a);
+        y.v[j] = v3_dot(m3_column(s->v, j), b);
+    }
+    mat3 k;
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, l = (i + 2) % 3;
+        k.m[i][i] = s->scaling.m[i][i] * x.v[i] * y.v[i] + s->same[l] * x.v[j] * y.v[j] +
+                    s->same[j] * x.v[l] * y.v[l];
+        k.m[i][j] = s->scaling.m[i][j] * x.v[i] * y.v[j] + s->cross[l] * x.v[j] * y.v[i];
+        k.m[i][l] = s->scaling.m[i][l] * x.v[i] * y.v[l] + s->cross[j] * x.v[l] * y.v[i];
+    }
+    return m3_mult(m3_mul(s->u, k), s->u);
+}
+
+// The row forms of a principal stiffness, by contraction with unit vectors.
+HK_INLINE row_forms principal_rows(const principal_stiffness *s)
+{
+    static const int pairs[6][2] = {{0, 0}, {1, 1}, {2, 2}, {1, 2}, {0, 2}, {0, 1}};
+    row_forms f;
+    for (int q = 0; q < 6; q++) {
+        vec3 a = {{r_zero(), r_zero(), r_zero()}}, b = a;
+        a.v[pairs[q][0]] = r_set(1);
+        b.v[pairs[q][1]] = r_set(1);
+        mat3 block = principal_block(s, a, b);
+        for (int i = 0; i < 3; i++) f.d[i][q] = block.m[i][i];
+    }
+    return f;
+}
+
+// x / y, with y kept away from 0: the rotation of F is not defined where two stretches cancel.
+HK_INLINE real guarded_ratio(real x, real y)
+{
+    real least = r_set(HK_DOUBLE ? 1e-9 : 1e-4);
+    real safe = r_select(y < 0, r_min(y, -least), r_max(y, least));
+    return x / safe;
+}
+
+#endif

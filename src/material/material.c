@@ -1,0 +1,272 @@
+// The registry of laws: from a user's definition to coefficients, and single evaluations.
+#define HK_DESCRIBE_LAWS
+#define HK_DOUBLE 1
+#define HK_LANES  1
+#include "material/laws.h"
+#include "material/material.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const hk_law_info *const g_laws[HK_LAW_COUNT] = {
+#define HK_LAW_ENTRY(X) [HK_LAW_##X] = &X##_info,
+    HK_LAWS(HK_LAW_ENTRY)
+#undef HK_LAW_ENTRY
+};
+
+const hk_law_info *hk_law_describe(hk_law law) { return g_laws[law]; }
+
+// ---------------------------------------------------------------- the list for users
+
+// Laws that are materials of their own come first (fibre is last in the list).
+int hk_material_count(void)
+{
+    int count = 0;
+    while (count < HK_LAW_COUNT && !g_laws[count]->internal) count++;
+    return count;
+}
+
+static bool is_material(int material) { return material >= 0 && material < hk_material_count(); }
+
+const char *hk_material_name(int material)
+{
+    return is_material(material) ? g_laws[material]->name : NULL;
+}
+
+const char *hk_material_summary(int material)
+{
+    return is_material(material) ? g_laws[material]->summary : NULL;
+}
+
+const char *const *hk_material_parameters(int material)
+{
+    return is_material(material) ? g_laws[material]->parameters : NULL;
+}
+
+hk_material_def hk_default_material_def(void)
+{
+    return (hk_material_def){
+        .model = "neo_hookean",
+        .young = 1e6,
+        .poisson = 0.45,
+        .density = 1000,
+        .fibre_direction = {1, 0, 0},
+    };
+}
+
+static hk_status find_law(const char *model, hk_law *law)
+{
+    if (!model) return hk_fail(HK_BAD_INPUT, "material: no model is given");
+    char known[512];
+    size_t used = 0;
+    known[0] = '\0';
+    for (int k = 0; k < hk_material_count(); k++) {
+        if (strcmp(model, g_laws[k]->name) == 0) {
+            *law = (hk_law)k;
+            return HK_OK;
+        }
+        int more = snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "",
+                            g_laws[k]->name);
+        used += more > 0 ? (size_t)more : 0;
+        if (used >= sizeof known) used = sizeof known - 1;
+    }
+    return hk_fail(HK_BAD_INPUT, "material: unknown model \"%s\" (known: %s)", model, known);
+}
+
+// ---------------------------------------------------------------- coefficients
+
+static hk_status check_moduli(const hk_material_def *def)
+{
+    if (!(isfinite(def->young) && def->young > 0))
+        return hk_fail(HK_BAD_INPUT, "material %s: young must be greater than 0 (is %g)",
+                       def->model, def->young);
+    if (!(def->poisson > -1 && def->poisson < 0.5))
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: poisson must be greater than -1 and less than 0.5 (is %g)",
+                       def->model, def->poisson);
+    return HK_OK;
+}
+
+static int parameter_count(const hk_law_info *law)
+{
+    int count = 0;
+    while (law->parameters[count]) count++;
+    return count;
+}
+
+// Takes the named parameters; `named` gets a bit for each.
+static hk_status take_named(const hk_material_def *def, const hk_law_info *law, hk_law_params *p,
+                            unsigned *named)
+{
+    if (def->parameter_count < 0 || def->parameter_count > HK_MAX_PARAMETERS)
+        return hk_fail(HK_BAD_INPUT, "material %s: parameter_count is %d (0 to %d)", def->model,
+                       def->parameter_count, HK_MAX_PARAMETERS);
+    for (int k = 0; k < def->parameter_count; k++) {
+        const hk_parameter *given = &def->parameters[k];
+        int index = 0, count = parameter_count(law);
+        while (index < count && (!given->name || strcmp(given->name, law->parameters[index])))
+            index++;
+        if (index == count)
+            return hk_fail(HK_BAD_INPUT, "material %s: it has no parameter \"%s\"", def->model,
+                           given->name ? given->name : "(null)");
+        bool fits = isfinite(given->value) &&
+                    ((law->any_sign >> index & 1) || given->value >= 0) &&
+                    (!(law->positive >> index & 1) || given->value > 0);
+        if (!fits)
+            return hk_fail(HK_BAD_INPUT, "material %s: %s must be %s (is %g)", def->model,
+                           given->name,
+                           (law->positive >> index & 1)   ? "greater than 0"
+                           : (law->any_sign >> index & 1) ? "finite"
+                                                          : "0 or more",
+                           given->value);
+        p->c[index] = given->value;
+        *named |= 1u << index;
+    }
+    return HK_OK;
+}
+
+static hk_status check_all_named(const hk_material_def *def, const hk_law_info *law,
+                                 unsigned named)
+{
+    for (int k = 0; k < parameter_count(law); k++)
+        if (!((named | law->optional) >> k & 1))
+            return hk_fail(HK_BAD_INPUT,
+                           "material %s: give young and poisson, or all coefficients: %s is missing",
+                           def->model, law->parameters[k]);
+    if (law->curves && !(def->f.count || def->g.count || def->h.count))
+        return hk_fail(HK_BAD_INPUT, "material %s: give young and poisson, or curves f, g, h",
+                       def->model);
+    return HK_OK;
+}
+
+// The state of rest must be free of stress and stable: both moduli positive.
+static hk_status check_rest(const hk_material_def *def, double *modulus)
+{
+    double P[9], H[81], energy;
+    hk_material_def plain = *def;
+    plain.fibre_stiffness = 0;
+    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    HK_TRY(hk_material_evaluate(&plain, identity, false, &energy, P, H));
+    double shear = H[1 * 9 + 1], bulk = (H[0] + 2 * H[4]) / 3; // P_01/F_01; Σ P_00/F_ii
+    double scale = fabs(shear) + fabs(bulk);
+    if (!(fabs(P[0]) <= 1e-8 * scale))
+        return hk_fail(HK_BAD_INPUT, "material %s: it is not free of stress at rest (%g Pa)",
+                       def->model, P[0]);
+    if (!(shear > 0 && bulk > 0))
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: unstable at rest: shear modulus %g Pa, bulk modulus %g Pa",
+                       def->model, shear, bulk);
+    *modulus = H[0];
+    return HK_OK;
+}
+
+static hk_status resolve(const hk_material_def *def, hk_law *law, hk_law_params *p)
+{
+    HK_TRY(find_law(def->model, law));
+    const hk_law_info *info = g_laws[*law];
+    *p = (hk_law_params){0};
+    bool from_moduli = !(isnan(def->young) && (isnan(def->poisson) || def->parameter_count > 0 ||
+                                               info->curves));
+    if (from_moduli) {
+        HK_TRY(check_moduli(def));
+        double mu = def->young / (2 * (1 + def->poisson));
+        double lambda =
+            def->young * def->poisson / ((1 + def->poisson) * (1 - 2 * def->poisson));
+        info->from_lame(mu, lambda, p);
+    }
+    unsigned named = 0;
+    HK_TRY(take_named(def, info, p, &named));
+    if (!from_moduli) HK_TRY(check_all_named(def, info, named));
+    if (info->curves)
+        HK_TRY(info->make_curves(def, p));
+    else if (def->f.count || def->g.count || def->h.count)
+        return hk_fail(HK_BAD_INPUT, "material %s: it takes no curves f, g, h", def->model);
+    return HK_OK;
+}
+
+hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
+{
+    hk_material m = {0};
+    HK_TRY(resolve(def, &m.law, &m.params));
+    HK_TRY(check_rest(def, &m.modulus));
+    m.density = def->density;
+    if (!(isfinite(m.density) && m.density > 0))
+        return hk_fail(HK_BAD_INPUT, "material %s: density must be greater than 0 (is %g)",
+                       def->model, m.density);
+    m.fibre_stiffness = def->fibre_stiffness;
+    if (!(isfinite(m.fibre_stiffness) && m.fibre_stiffness >= 0))
+        return hk_fail(HK_BAD_INPUT, "material %s: fibre stiffness must be 0 or more (is %g)",
+                       def->model, m.fibre_stiffness);
+    *material = m;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- one deformation gradient
+
+typedef struct evaluation {
+    double energy;
+    mat3 P;
+    double H[81];
+} evaluation;
+
+static const vec3 g_axes[3] = {{{1, 0, 0}}, {{0, 1, 0}}, {{0, 0, 1}}};
+
+#define HK_EVALUATE(X)                                                                            \
+    static void X##_evaluate(const hk_law_params *p, const double *element, mat3 F, int project,  \
+                             evaluation *e)                                                       \
+    {                                                                                             \
+        e->energy += X##_energy(p, element, F);                                                   \
+        e->P = m3_add(e->P, X##_stress(p, element, F));                                           \
+        X##_stiffness s = X##_stiffness_of(p, element, F, project);                               \
+        for (int j = 0; j < 3; j++)                                                               \
+            for (int l = 0; l < 3; l++) {                                                         \
+                mat3 block = X##_block(&s, g_axes[j], g_axes[l]);                                 \
+                for (int i = 0; i < 3; i++)                                                       \
+                    for (int k = 0; k < 3; k++)                                                   \
+                        e->H[(3 * i + j) * 9 + 3 * k + l] += block.m[i][k];                       \
+            }                                                                                     \
+    }
+HK_LAWS(HK_EVALUATE)
+#undef HK_EVALUATE
+
+typedef void evaluate_fn(const hk_law_params *p, const double *element, mat3 F, int project,
+                         evaluation *e);
+static evaluate_fn *const g_evaluate[HK_LAW_COUNT] = {
+#define HK_EVALUATE_ENTRY(X) [HK_LAW_##X] = X##_evaluate,
+    HK_LAWS(HK_EVALUATE_ENTRY)
+#undef HK_EVALUATE_ENTRY
+};
+
+static hk_status add_fibre(const hk_material_def *def, mat3 F, bool projected, evaluation *e)
+{
+    if (!(def->fibre_stiffness > 0)) return HK_OK;
+    const double *d = def->fibre_direction;
+    double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    if (!(length > 0 && isfinite(length)))
+        return hk_fail(HK_BAD_INPUT, "material %s: the fibre direction has no length", def->model);
+    double unit[3] = {d[0] / length, d[1] / length, d[2] / length};
+    hk_law_params p = {.c = {def->fibre_stiffness}};
+    g_evaluate[HK_LAW_fibre](&p, unit, F, projected, e);
+    return HK_OK;
+}
+
+hk_status hk_material_evaluate(const hk_material_def *def, const double F[9], bool projected,
+                               double *energy, double stress[9], double hessian[81])
+{
+    if (!def || !F) return hk_fail(HK_BAD_INPUT, "hk_material_evaluate: def and F are needed");
+    hk_law law;
+    hk_law_params p;
+    HK_TRY(resolve(def, &law, &p));
+    mat3 f;
+    memcpy(f.m, F, sizeof f.m);
+    evaluation e = {0};
+    g_evaluate[law](&p, NULL, f, projected, &e);
+    HK_TRY(add_fibre(def, f, projected, &e));
+    if (!(e.energy < INFINITY)) { // +inf or NaN: the law is not defined here
+        e = (evaluation){.energy = INFINITY};
+    }
+    if (energy) *energy = e.energy;
+    if (stress) memcpy(stress, e.P.m, 9 * sizeof(double));
+    if (hessian) memcpy(hessian, e.H, 81 * sizeof(double));
+    return HK_OK;
+}

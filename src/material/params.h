@@ -1,0 +1,22 @@
+// The coefficients of a law, as the registry prepares them and the kernels read them. Plain data:
+// the same for all elements of a group, and for every backend.
+#ifndef HK_PARAMS_H
+#define HK_PARAMS_H
+
+enum { HK_LAW_COEFFICIENTS = 4, HK_CURVE_POWERS = 12, HK_CURVE_KNOTS = 24 };
+
+// φ(x) = Σ_k power[k] (x − 1)^k + Σ_k jump[k] max(0, x − knot[k])⁴: a polynomial, or the integral
+// of a natural cubic spline in truncated powers. No table look-up, hence no branch per lane.
+typedef struct hk_law_curve {
+    int powers, knots;
+    double power[HK_CURVE_POWERS];
+    double knot[HK_CURVE_KNOTS];
+    double jump[HK_CURVE_KNOTS];
+} hk_law_curve;
+
+typedef struct hk_law_params {
+    double c[HK_LAW_COEFFICIENTS]; // in the order of the law's parameter names
+    hk_law_curve curves[3];        // f, g, h of the laws in principal stretches
+} hk_law_params;
+
+#endif

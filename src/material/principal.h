@@ -1,0 +1,125 @@
+// Laws in principal stretches, ψ = Σ f(σᵢ) + Σ_{i<j} g(σᵢσⱼ) + h(σ₀σ₁σ₂) (Xu et al. 2015), with
+// f, g, h as curves (params.h). `spline` and `polynomial` differ only in how a user gives them.
+#ifndef HK_PRINCIPAL_H
+#define HK_PRINCIPAL_H
+
+#include "material/law.h"
+
+typedef struct curve_point {
+    real value, d, dd; // φ, φ′, φ″
+} curve_point;
+
+HK_INLINE curve_point curve_at(const hk_law_curve *c, real x)
+{
+    curve_point r = {r_zero(), r_zero(), r_zero()};
+    real t = x - 1;
+    // Horner for the value and both derivatives.
+    for (int k = c->powers - 1; k >= 0; k--) {
+        r.dd = r.dd * t + 2 * r.d;
+        r.d = r.d * t + r.value;
+        r.value = r.value * t + r_set(c->power[k]);
+    }
+    for (int k = 0; k < c->knots; k++) {
+        real y = r_max(x - r_set(c->knot[k]), r_zero()), jump = r_set(c->jump[k]);
+        real jy2 = jump * y * y;
+        r.dd += 12 * jy2;
+        r.d += 4 * jy2 * y;
+        r.value += jy2 * y * y;
+    }
+    return r;
+}
+
+// (φ′(x) − φ′(y))/(x − y); where x and y nearly agree, φ″ half-way.
+HK_INLINE real curve_slope(const hk_law_curve *c, real x, real dx, real y, real dy)
+{
+    real difference = x - y;
+    mask close = r_abs(difference) < (scalar)(HK_DOUBLE ? 1e-5 : 2e-2);
+    real middle = curve_at(c, 0.5f * (x + y)).dd;
+    return r_select(close, middle, (dx - dy) / r_select(close, r_set(1), difference));
+}
+
+HK_INLINE real principal_energy(const hk_law_params *p, mat3 F)
+{
+    svd3 f = svd3_of(F);
+    real sum = curve_at(&p->curves[2], f.s.v[0] * f.s.v[1] * f.s.v[2]).value;
+    for (int i = 0; i < 3; i++) {
+        sum += curve_at(&p->curves[0], f.s.v[i]).value;
+        sum += curve_at(&p->curves[1], f.s.v[(i + 1) % 3] * f.s.v[(i + 2) % 3]).value;
+    }
+    return sum;
+}
+
+HK_INLINE mat3 principal_stress(const hk_law_params *p, mat3 F)
+{
+    svd3 f = svd3_of(F);
+    const real *s = f.s.v;
+    real g[3], h = curve_at(&p->curves[2], s[0] * s[1] * s[2]).d;
+    for (int k = 0; k < 3; k++) g[k] = curve_at(&p->curves[1], s[(k + 1) % 3] * s[(k + 2) % 3]).d;
+    mat3 UD = f.u;
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        real d = curve_at(&p->curves[0], s[i]).d + s[j] * g[k] + s[k] * g[j] + s[j] * s[k] * h;
+        for (int r = 0; r < 3; r++) UD.m[r][i] *= d;
+    }
+    return m3_mult(UD, f.v);
+}
+
+HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, mat3 F, int project)
+{
+    svd3 f = svd3_of(F);
+    const real *s = f.s.v;
+    real product[3];
+    curve_point a[3], g[3], h = curve_at(&p->curves[2], s[0] * s[1] * s[2]);
+    for (int k = 0; k < 3; k++) {
+        product[k] = s[(k + 1) % 3] * s[(k + 2) % 3];
+        a[k] = curve_at(&p->curves[0], s[k]);
+        g[k] = curve_at(&p->curves[1], product[k]);
+    }
+    mat3 scaling;
+    real flip[3], twist[3];
+    for (int k = 0; k < 3; k++) {
+        int i = (k + 1) % 3, j = (k + 2) % 3;
+        scaling.m[k][k] = a[k].dd + s[i] * s[i] * g[j].dd + s[j] * s[j] * g[i].dd +
+                          product[k] * product[k] * h.dd;
+        scaling.m[i][j] = scaling.m[j][i] =
+            g[k].d + product[k] * g[k].dd + s[k] * h.d + product[i] * product[j] * h.dd;
+        // g acts on σᵢσ_k (number j) and σⱼσ_k (number i).
+        flip[k] = curve_slope(&p->curves[0], s[i], a[i].d, s[j], a[j].d) - g[k].d - s[k] * h.d +
+                  s[k] * s[k] *
+                      curve_slope(&p->curves[1], product[j], g[j].d, product[i], g[i].d);
+        twist[k] = guarded_ratio(a[i].d + a[j].d + s[k] * (g[i].d + g[j].d), s[i] + s[j]) +
+                   g[k].d + s[k] * h.d;
+    }
+    return principal_stiffness_of(f, scaling, flip, twist, project);
+}
+
+#define HK_PRINCIPAL_LAW(X)                                                                       \
+    typedef principal_stiffness X##_stiffness;                                                    \
+    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)                \
+    {                                                                                             \
+        (void)element;                                                                            \
+        return principal_energy(p, F);                                                            \
+    }                                                                                             \
+    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)                \
+    {                                                                                             \
+        (void)element;                                                                            \
+        return principal_stress(p, F);                                                            \
+    }                                                                                             \
+    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,   \
+                                                   mat3 F, int project)                           \
+    {                                                                                             \
+        (void)element;                                                                            \
+        return principal_law_stiffness(p, F, project);                                            \
+    }                                                                                             \
+    HK_INLINE mat3 X##_block(const principal_stiffness *s, vec3 a, vec3 b)                        \
+    {                                                                                             \
+        return principal_block(s, a, b);                                                          \
+    }                                                                                             \
+    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)         \
+    {                                                                                             \
+        (void)element;                                                                            \
+        principal_stiffness s = principal_law_stiffness(p, F, 0);                                 \
+        return principal_rows(&s);                                                                \
+    }
+
+#endif

@@ -1,0 +1,37 @@
+// Stable neo-Hookean (Smith et al. 2018): ψ = μ/2 (I − 3) + λ/2 (J − a)² − μ/2 ln(I + 1) with
+// a = 1 + μ/λ − μ/4λ, shifted by a constant so that ψ = 0 at rest. Defined for every F.
+enum { stable_neo_hookean_uses = USES_I | USES_J };
+
+HK_INLINE density stable_neo_hookean_density(const hk_law_params *p, invariants q)
+{
+    double mu0 = p->c[0], lambda0 = p->c[1], shift = 0.75 * mu0 / lambda0; // a − 1
+    real mu = r_set(mu0), lambda = r_set(lambda0);
+    real over = 1 / (q.i + 1), stretch = q.j - 1 - r_set(shift);
+    density w = density_zero();
+    // ln((I + 1)/4) and the rest value λ/2 (a − 1)² taken out.
+    w.value = 0.5f * mu * (q.i - 3 - r_log(0.25f * (q.i + 1))) +
+              0.5f * lambda * (q.j - 1) * (q.j - 1 - r_set(2 * shift));
+    w.d[INV_I] = 0.5f * mu * (1 - over);
+    w.d[INV_J] = lambda * stretch;
+    w.dd[INV_I][INV_I] = 0.5f * mu * over * over;
+    w.dd[INV_J][INV_J] = lambda;
+    return w;
+}
+HK_ISOTROPIC_LAW(stable_neo_hookean)
+
+#ifdef HK_DESCRIBE_LAWS
+// Smith et al. 2018, section 3.4: their μ and λ that agree with linear elasticity at rest.
+static void stable_neo_hookean_from_lame(double mu, double lambda, hk_law_params *p)
+{
+    p->c[0] = 4 * mu / 3;
+    p->c[1] = lambda + 5 * mu / 6;
+}
+static const hk_law_info stable_neo_hookean_info = {
+    .name = "stable_neo_hookean",
+    .summary = "neo-Hookean that stays finite through inversion",
+    .formula = "mu/2 (I-3) + lambda/2 (J-a)^2 - mu/2 ln(I+1), a = 1 + 3 mu / 4 lambda",
+    .parameters = {"mu", "lambda"},
+    .positive = 1 | 2,
+    .from_lame = stable_neo_hookean_from_lame,
+};
+#endif

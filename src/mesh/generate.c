@@ -1,0 +1,78 @@
+// From a definition to a mesh: defaults, checks of fields, and the table of shapes.
+#include "mesh/shapes.h"
+
+#include <limits.h>
+#include <math.h>
+
+static const struct {
+    const char *name;
+    hk_status (*make)(const hk_mesh_def *def, hk_mesh **mesh);
+    hk_mesh_def standard;
+} shapes[] = {
+    [HK_SHAPE_BOX] = {"box", hk_make_box, {.size = {1, 0.2, 0.2}, .cells = {20, 4, 4}}},
+    [HK_SHAPE_CYLINDER] = {"cylinder",
+                           hk_make_cylinder,
+                           {.radius = 0.1, .length = 1, .cells = {8, 20}}},
+    [HK_SHAPE_SPHERE] = {"sphere", hk_make_sphere, {.radius = 0.5, .cells = {8}}},
+    [HK_SHAPE_HELIX] =
+        {"helix",
+         hk_make_helix,
+         {.radius = 0.3, .pitch = 0.2, .turns = 3, .thickness = 0.08, .strands = 2, .cells = {8}}},
+    [HK_SHAPE_SHEET] = {"sheet", hk_make_sheet, {.size = {1, 1}, .cells = {40, 40}}},
+};
+
+static bool is_known(hk_shape shape)
+{
+    return (unsigned)shape < (unsigned)HK_COUNT_OF(shapes);
+}
+
+hk_mesh_def hk_default_mesh_def(hk_shape shape)
+{
+    hk_mesh_def def = {0};
+    if (is_known(shape)) def = shapes[shape].standard;
+    def.shape = shape;
+    return def;
+}
+
+hk_status hk_mesh_make(const hk_mesh_def *def, hk_mesh **mesh)
+{
+    if (!def || !mesh)
+        return hk_fail(HK_BAD_INPUT, "hk_mesh_make: %s is NULL", def ? "mesh" : "def");
+    if (!is_known(def->shape))
+        return hk_fail(HK_BAD_INPUT, "hk_mesh_make: there is no shape %d", (int)def->shape);
+    hk_mesh *made;
+    HK_TRY(shapes[def->shape].make(def, &made));
+    hk_status status = hk_mesh_finish(made, shapes[def->shape].name);
+    // Generators wind their tets positively. Where one had to be turned, sizes so extreme that
+    // rounding spoils the cells are to blame.
+    if (status == HK_OK && made->turned.count)
+        status = hk_fail(HK_BAD_INPUT, "%s: %lld tets would be inverted (first: %lld)",
+                         shapes[def->shape].name, (long long)made->turned.count,
+                         (long long)made->turned.first[0]);
+    if (status != HK_OK) {
+        hk_mesh_free(made);
+        return status;
+    }
+    *mesh = made;
+    return HK_OK;
+}
+
+hk_status hk_check_positive(const char *field, double value)
+{
+    if (isfinite(value) && value > 0) return HK_OK;
+    return hk_fail(HK_BAD_INPUT, "%s must be a positive number, not %g", field, value);
+}
+
+hk_status hk_check_at_least_one(const char *field, int value)
+{
+    if (value >= 1) return HK_OK;
+    return hk_fail(HK_BAD_INPUT, "%s must be at least 1, not %d", field, value);
+}
+
+hk_status hk_check_counts(const char *shape, double vertices, double elements, const char *element)
+{
+    if (vertices <= INT_MAX && elements <= INT_MAX) return HK_OK;
+    return hk_fail(HK_BAD_INPUT,
+                   "%s.cells would make %.0f %s and %.0f vertices; a mesh can have %d at most",
+                   shape, elements, element, vertices, INT_MAX);
+}

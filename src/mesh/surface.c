@@ -1,0 +1,90 @@
+// The outer triangles of a mesh.
+#include "mesh/mesh.h"
+
+#include <limits.h>
+
+#include "mesh/facets.h"
+
+typedef struct face_census {
+    uint8_t *outer;  // [tet_count] a bit for each face that no other tet has
+    int64_t outer_count;
+    hk_defect shared;
+} face_census;
+
+static void count_face(void *context, int32_t low, const hk_keyed *run, size_t count)
+{
+    face_census *census = context;
+    if (count == 1) {
+        census->outer[run->item / 4] |= (uint8_t)(1 << run->item % 4);
+        census->outer_count++;
+    } else if (count > 2) {
+        hk_defect_add(&census->shared, low);
+    }
+}
+
+// In the order of tets, and of the faces of each: the same whatever the numbering of vertices.
+static void collect_outer(const hk_mesh *mesh, const uint8_t *outer, int32_t *triangles,
+                          int32_t *tets)
+{
+    for (int t = 0; t < mesh->tet_count; t++)
+        for (int f = 0; f < 4; f++) {
+            if (!(outer[t] >> f & 1)) continue;
+            for (int c = 0; c < 3; c++)
+                *triangles++ = mesh->tets[4 * (size_t)t + (size_t)hk_tet_faces[f][c]];
+            *tets++ = t;
+        }
+}
+
+static hk_status make_surface(hk_mesh *mesh)
+{
+    HK_TRY(hk_mesh_check_indices(mesh, "mesh"));
+    face_census census = {0};
+    int64_t count = mesh->triangle_count;
+    int32_t *triangles = NULL, *tets = NULL;
+    hk_status status = HK_NO_MEMORY;
+    if (mesh->tet_count) {
+        census.outer = HK_ZEROS(uint8_t, mesh->tet_count);
+        if (!census.outer) goto failed;
+        status = hk_visit_facets(mesh->vertex_count, 4 * (int64_t)mesh->tet_count, mesh->tets,
+                                 hk_tet_face, count_face, &census);
+        if (status != HK_OK) goto failed;
+        count = census.outer_count;
+    }
+    if (count > INT_MAX) {
+        status = hk_fail(HK_UNSUPPORTED, "the surface would have %lld triangles, more than %d",
+                         (long long)count, INT_MAX);
+        goto failed;
+    }
+    status = HK_NO_MEMORY;
+    triangles = HK_ARRAY(int32_t, 3 * count);
+    tets = HK_ARRAY(int32_t, count);
+    if (!triangles || !tets) goto failed;
+    if (mesh->tet_count) {
+        collect_outer(mesh, census.outer, triangles, tets);
+    } else {
+        memcpy(triangles, mesh->triangles, 3 * (size_t)count * sizeof *triangles);
+        for (int64_t t = 0; t < count; t++) tets[t] = -1;
+    }
+    hk_free(census.outer);
+    mesh->surface_count = (int)count;
+    mesh->surface = triangles;
+    mesh->surface_tets = tets;
+    mesh->shared_faces = census.shared;
+    return HK_OK;
+failed:
+    hk_free(census.outer);
+    hk_free(triangles);
+    hk_free(tets);
+    return status;
+}
+
+hk_status hk_mesh_surface(hk_mesh *mesh, int *triangle_count, const int32_t **triangles,
+                          const int32_t **tets)
+{
+    if (!mesh) return hk_fail(HK_BAD_INPUT, "hk_mesh_surface: mesh is NULL");
+    if (!mesh->surface) HK_TRY(make_surface(mesh));
+    if (triangle_count) *triangle_count = mesh->surface_count;
+    if (triangles) *triangles = mesh->surface;
+    if (tets) *tets = mesh->surface_tets;
+    return HK_OK;
+}

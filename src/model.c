@@ -1,0 +1,470 @@
+// From body definitions to the immutable model.
+#include "model.h"
+
+#include <math.h>
+
+#include "mesh/mesh.h"
+#include "mesh/select.h"
+
+hk_body_def hk_default_body_def(void)
+{
+    return (hk_body_def){
+        .name = "body",
+        .transform = {.scale = 1, .axis = {0, 1, 0}},
+        .material = hk_default_material_def(),
+    };
+}
+
+hk_model_def hk_default_model_def(void) { return (hk_model_def){.gravity = {0, -9.81, 0}}; }
+
+// ---------------------------------------------------------------- checks
+
+static bool all_finite(const double *values, int count)
+{
+    for (int k = 0; k < count; k++)
+        if (!isfinite(values[k])) return false;
+    return true;
+}
+
+static hk_status check_body(const hk_body_def *body)
+{
+    if (!body->mesh) return hk_fail(HK_BAD_INPUT, "it has no mesh");
+    if (body->mesh->tet_count == 0)
+        return hk_fail(HK_UNSUPPORTED,
+                       "its mesh has no tetrahedra: a surface or sheet cannot be simulated");
+    if (!all_finite(body->velocity, 3))
+        return hk_fail(HK_BAD_INPUT, "the initial velocity is not finite");
+    if (body->region_count < 0 || body->fix_count < 0 || body->move_count < 0 ||
+        body->load_count < 0)
+        return hk_fail(HK_BAD_INPUT, "a negative count");
+    return HK_OK;
+}
+
+static hk_status count_bodies(const hk_model_def *def, hk_model *model)
+{
+    int64_t vertices = 0, tets = 0, materials = 0, motions = 0;
+    for (int b = 0; b < def->body_count; b++) {
+        const hk_body_def *body = &def->bodies[b];
+        hk_status status = check_body(body);
+        if (status != HK_OK)
+            return hk_fail_within(status, "body %d (%s)", b, body->name ? body->name : "unnamed");
+        vertices += body->mesh->vertex_count;
+        tets += body->mesh->tet_count;
+        materials += 1 + body->region_count;
+        motions += body->move_count;
+    }
+    if (vertices > INT32_MAX / 16 || tets > INT32_MAX / 16)
+        return hk_fail(HK_UNSUPPORTED, "too large: %lld vertices, %lld tets in all",
+                       (long long)vertices, (long long)tets);
+    model->vertex_count = (int)vertices;
+    model->tet_count = (int)tets;
+    model->material_count = (int)materials;
+    model->motion_count = (int)motions;
+    return HK_OK;
+}
+
+static hk_status allocate_model(hk_model *m)
+{
+    m->bodies = HK_ZEROS(hk_body, m->body_count);
+    m->rest = HK_ARRAY(double, 3 * (size_t)m->vertex_count);
+    m->velocity = HK_ZEROS(double, 3 * (size_t)m->vertex_count);
+    m->mass = HK_ZEROS(double, m->vertex_count);
+    m->load = HK_ZEROS(double, 3 * (size_t)m->vertex_count);
+    m->hold = HK_ARRAY(int32_t, m->vertex_count);
+    m->motions = HK_ZEROS(hk_motion, m->motion_count);
+    m->tets = HK_ARRAY(int32_t, 4 * (size_t)m->tet_count);
+    m->volume = HK_ARRAY(double, m->tet_count);
+    m->tet_material = HK_ZEROS(int32_t, m->tet_count);
+    m->materials = HK_ZEROS(hk_material, m->material_count);
+    m->order = HK_ARRAY(int32_t, m->vertex_count);
+    m->place = HK_ARRAY(int32_t, m->vertex_count);
+    bool complete = m->bodies && m->rest && m->velocity && m->mass && m->load && m->hold &&
+                    m->motions && m->tets && m->volume && m->tet_material && m->materials &&
+                    m->order && m->place;
+    return complete ? HK_OK : HK_NO_MEMORY;
+}
+
+// ---------------------------------------------------------------- one body
+
+// A place to build a body: the transformed mesh and room for selections.
+typedef struct builder {
+    hk_model *model;
+    hk_body *body;
+    const hk_body_def *def;
+    hk_mesh *mesh;         // transformed copy
+    uint8_t *chosen;       // [max(vertex_count, tet_count)]
+    int32_t *tet_region;   // [tet_count] 0: the body's material, r + 1: region r
+    int first_material, first_motion;
+} builder;
+
+static void copy_geometry(builder *b)
+{
+    hk_model *m = b->model;
+    memcpy(m->rest + 3 * (int64_t)b->body->vertex_start, b->mesh->positions,
+           3 * sizeof(double) * (size_t)b->mesh->vertex_count);
+    for (int v = 0; v < b->mesh->vertex_count; v++) m->hold[b->body->vertex_start + v] = HK_FREE;
+    for (int64_t k = 0; k < 4 * (int64_t)b->mesh->tet_count; k++)
+        m->tets[4 * (int64_t)b->body->tet_start + k] = b->mesh->tets[k] + b->body->vertex_start;
+}
+
+static hk_status measure_tets(builder *b)
+{
+    const double *x = b->mesh->positions;
+    for (int t = 0; t < b->mesh->tet_count; t++) {
+        const int32_t *c = b->mesh->tets + 4 * (int64_t)t;
+        const double *p[4];
+        for (int k = 0; k < 4; k++) p[k] = x + 3 * (int64_t)c[k];
+        double volume = hk_tet_volume6(p[0], p[1], p[2], p[3]) / 6;
+        if (!(volume > 0 && hk_tet_quality(p[0], p[1], p[2], p[3]) > 1e-9))
+            return hk_fail(HK_BAD_INPUT,
+                           "tet %d (vertices %d %d %d %d) has no volume (%g m3): it cannot be "
+                           "simulated; `hooke mesh check` lists all of them",
+                           t, c[0], c[1], c[2], c[3], volume);
+        b->model->volume[b->body->tet_start + t] = volume;
+    }
+    return HK_OK;
+}
+
+static hk_status set_fibres(builder *b, const hk_material_def *def, int t)
+{
+    hk_model *m = b->model;
+    if (!m->fibre) {
+        m->fibre = HK_ZEROS(double, 3 * (size_t)m->tet_count);
+        if (!m->fibre) return HK_NO_MEMORY;
+    }
+    const double *d = def->fibre_directions ? def->fibre_directions + 3 * (int64_t)t
+                                            : def->fibre_direction;
+    double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    if (!(isfinite(length) && length > 0))
+        return hk_fail(HK_BAD_INPUT, "material %s: the fibre direction of tet %d has no length",
+                       def->model, t);
+    for (int i = 0; i < 3; i++) m->fibre[3 * (int64_t)(b->body->tet_start + t) + i] = d[i] / length;
+    return HK_OK;
+}
+
+static const hk_material_def *region_material(const hk_body_def *def, int region)
+{
+    return region == 0 ? &def->material : &def->regions[region - 1].material;
+}
+
+static hk_status assign_materials(builder *b)
+{
+    hk_model *m = b->model;
+    for (int r = 0; r <= b->def->region_count; r++) {
+        hk_status status = hk_material_resolve(region_material(b->def, r),
+                                               &m->materials[b->first_material + r]);
+        if (status != HK_OK) return r ? hk_fail_within(status, "region %d", r - 1) : status;
+    }
+    memset(b->tet_region, 0, sizeof(int32_t) * (size_t)b->mesh->tet_count);
+    for (int r = 0; r < b->def->region_count; r++) {
+        hk_status status = hk_select_tets(b->mesh, &b->def->regions[r].select, b->chosen);
+        int count = 0;
+        for (int t = 0; t < b->mesh->tet_count && status == HK_OK; t++)
+            if (b->chosen[t]) {
+                b->tet_region[t] = r + 1;
+                count++;
+            }
+        if (status == HK_OK && count == 0)
+            status = hk_fail(HK_BAD_INPUT, "it selects no tet");
+        if (status != HK_OK) return hk_fail_within(status, "region %d", r);
+    }
+    for (int t = 0; t < b->mesh->tet_count; t++) {
+        int material = b->first_material + b->tet_region[t];
+        m->tet_material[b->body->tet_start + t] = material;
+        if (m->materials[material].fibre_stiffness > 0)
+            HK_TRY(set_fibres(b, region_material(b->def, b->tet_region[t]), t));
+    }
+    return HK_OK;
+}
+
+static void add_masses(builder *b)
+{
+    hk_model *m = b->model;
+    for (int t = b->body->tet_start; t < b->body->tet_start + b->body->tet_count; t++) {
+        double quarter = m->materials[m->tet_material[t]].density * m->volume[t] / 4;
+        for (int k = 0; k < 4; k++) m->mass[m->tets[4 * (int64_t)t + k]] += quarter;
+    }
+}
+
+static hk_status choose(builder *b, const hk_selector *selector, const char *what, int number,
+                        int *count)
+{
+    hk_status status = hk_select_vertices(b->mesh, selector, b->chosen);
+    *count = 0;
+    for (int v = 0; v < b->mesh->vertex_count && status == HK_OK; v++) *count += b->chosen[v];
+    if (status == HK_OK && *count == 0 &&
+        !(selector->kind == HK_SELECT_NONE || selector->kind == HK_SELECT_VERTICES))
+        status = hk_fail(HK_BAD_INPUT, "it selects no vertex");
+    return status == HK_OK ? HK_OK : hk_fail_within(status, "%s %d", what, number);
+}
+
+static hk_status take_motion(const hk_move_def *move, int number, hk_motion *motion)
+{
+    *motion = (hk_motion){.degrees = move->degrees, .over = move->over};
+    memcpy(motion->center, move->center, sizeof motion->center);
+    memcpy(motion->translate, move->translate, sizeof motion->translate);
+    double length = sqrt(move->axis[0] * move->axis[0] + move->axis[1] * move->axis[1] +
+                         move->axis[2] * move->axis[2]);
+    if (move->degrees != 0 && !(isfinite(length) && length > 0))
+        return hk_fail(HK_BAD_INPUT, "move %d: the axis has no length", number);
+    for (int i = 0; i < 3; i++) motion->axis[i] = length > 0 ? move->axis[i] / length : 0;
+    if (!(isfinite(move->degrees) && all_finite(move->center, 3) &&
+          all_finite(move->translate, 3) && isfinite(move->over) && move->over >= 0))
+        return hk_fail(HK_BAD_INPUT, "move %d: a number is not finite, or `over` is negative",
+                       number);
+    return HK_OK;
+}
+
+// A prescribed motion wins over a fix, a later one over an earlier one.
+static hk_status take_holds(builder *b)
+{
+    hk_model *m = b->model;
+    int count;
+    for (int k = 0; k < b->def->fix_count; k++) {
+        HK_TRY(choose(b, &b->def->fixes[k], "fix", k, &count));
+        for (int v = 0; v < b->mesh->vertex_count; v++)
+            if (b->chosen[v]) m->hold[b->body->vertex_start + v] = HK_FIXED;
+    }
+    for (int k = 0; k < b->def->move_count; k++) {
+        HK_TRY(choose(b, &b->def->moves[k].select, "move", k, &count));
+        HK_TRY(take_motion(&b->def->moves[k], k, &m->motions[b->first_motion + k]));
+        for (int v = 0; v < b->mesh->vertex_count; v++)
+            if (b->chosen[v]) m->hold[b->body->vertex_start + v] = b->first_motion + k;
+    }
+    return HK_OK;
+}
+
+// A third of each surface triangle whose three vertices are chosen.
+static hk_status area_weights(builder *b, double *weight, double *total)
+{
+    int count;
+    const int32_t *triangles, *tets;
+    HK_TRY(hk_mesh_surface(b->mesh, &count, &triangles, &tets));
+    *total = 0;
+    for (int k = 0; k < count; k++) {
+        const int32_t *c = triangles + 3 * (int64_t)k;
+        if (!(b->chosen[c[0]] && b->chosen[c[1]] && b->chosen[c[2]])) continue;
+        const double *p = b->mesh->positions + 3 * (int64_t)c[0];
+        const double *q = b->mesh->positions + 3 * (int64_t)c[1];
+        const double *r = b->mesh->positions + 3 * (int64_t)c[2];
+        double u[3], w[3];
+        for (int i = 0; i < 3; i++) {
+            u[i] = q[i] - p[i];
+            w[i] = r[i] - p[i];
+        }
+        double n[3] = {u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2],
+                       u[0] * w[1] - u[1] * w[0]};
+        double area = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) / 2;
+        for (int c3 = 0; c3 < 3; c3++) weight[c[c3]] += area / 3;
+        *total += area;
+    }
+    return HK_OK;
+}
+
+static hk_status take_load(builder *b, int k, double *weight)
+{
+    const hk_load_def *load = &b->def->loads[k];
+    int count;
+    if (!all_finite(load->force, 3)) return hk_fail(HK_BAD_INPUT, "load %d: not finite", k);
+    HK_TRY(choose(b, &load->select, "load", k, &count));
+    double total = count;
+    if (load->distribution == HK_BY_AREA) {
+        memset(weight, 0, sizeof(double) * (size_t)b->mesh->vertex_count);
+        HK_TRY(area_weights(b, weight, &total));
+        if (!(total > 0))
+            return hk_fail(HK_BAD_INPUT, "load %d: it selects no whole surface triangle", k);
+    } else {
+        for (int v = 0; v < b->mesh->vertex_count; v++) weight[v] = b->chosen[v];
+    }
+    for (int v = 0; v < b->mesh->vertex_count; v++)
+        for (int i = 0; i < 3; i++)
+            b->model->load[3 * (int64_t)(b->body->vertex_start + v) + i] +=
+                total > 0 ? load->force[i] * weight[v] / total : 0;
+    return HK_OK;
+}
+
+static hk_status take_loads(builder *b)
+{
+    if (b->def->load_count == 0) return HK_OK;
+    double *weight = HK_ZEROS(double, b->mesh->vertex_count);
+    if (!weight) return HK_NO_MEMORY;
+    hk_status status = HK_OK;
+    for (int k = 0; k < b->def->load_count && status == HK_OK; k++)
+        status = take_load(b, k, weight);
+    hk_free(weight);
+    return status;
+}
+
+// Vertices of no tet have no mass and no stiffness: they stay where they are.
+static void hold_unreferenced(builder *b)
+{
+    hk_model *m = b->model;
+    int count = 0;
+    for (int v = b->body->vertex_start; v < b->body->vertex_start + b->body->vertex_count; v++)
+        if (!(m->mass[v] > 0)) {
+            if (m->hold[v] == HK_FREE) m->hold[v] = HK_FIXED;
+            count++;
+        }
+    if (count)
+        hk_log(HK_LOG_INFO, "body %s: %d vertices belong to no tet and are held still",
+               b->body->name, count);
+    m->unreferenced += count;
+}
+
+static void take_velocity(builder *b)
+{
+    hk_model *m = b->model;
+    for (int v = b->body->vertex_start; v < b->body->vertex_start + b->body->vertex_count; v++)
+        for (int i = 0; i < 3; i++)
+            m->velocity[3 * (int64_t)v + i] = m->hold[v] == HK_FREE ? b->def->velocity[i] : 0;
+}
+
+static hk_status build_body(builder *b)
+{
+    HK_TRY(hk_mesh_copy(b->def->mesh, &b->mesh));
+    HK_TRY(hk_mesh_transform(b->mesh, &b->def->transform));
+    int room = hk_max_int(b->mesh->vertex_count, b->mesh->tet_count);
+    b->chosen = HK_ARRAY(uint8_t, room);
+    b->tet_region = HK_ARRAY(int32_t, b->mesh->tet_count);
+    if (!b->chosen || !b->tet_region) return HK_NO_MEMORY;
+    copy_geometry(b);
+    HK_TRY(measure_tets(b));
+    HK_TRY(assign_materials(b));
+    add_masses(b);
+    HK_TRY(take_holds(b));
+    HK_TRY(take_loads(b));
+    hold_unreferenced(b);
+    take_velocity(b);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- the model
+
+static hk_status build_bodies(const hk_model_def *def, hk_model *m)
+{
+    int vertex = 0, tet = 0, material = 0, motion = 0;
+    for (int k = 0; k < def->body_count; k++) {
+        const hk_body_def *d = &def->bodies[k];
+        hk_body *body = &m->bodies[k];
+        body->vertex_start = vertex;
+        body->vertex_count = d->mesh->vertex_count;
+        body->tet_start = tet;
+        body->tet_count = d->mesh->tet_count;
+        body->name = hk_strdup(d->name ? d->name : "body");
+        if (!body->name) return HK_NO_MEMORY;
+        builder b = {m, body, d, NULL, NULL, NULL, material, motion};
+        hk_status status = build_body(&b);
+        hk_mesh_free(b.mesh);
+        hk_free(b.chosen);
+        hk_free(b.tet_region);
+        if (status != HK_OK) return hk_fail_within(status, "body %d (%s)", k, body->name);
+        vertex += d->mesh->vertex_count;
+        tet += d->mesh->tet_count;
+        material += 1 + d->region_count;
+        motion += d->move_count;
+    }
+    return HK_OK;
+}
+
+static hk_status build(const hk_model_def *def, hk_model *m)
+{
+    m->references = 1;
+    m->body_count = def->body_count;
+    memcpy(m->gravity, def->gravity, sizeof m->gravity);
+    HK_TRY(count_bodies(def, m));
+    HK_TRY(allocate_model(m));
+    HK_TRY(build_bodies(def, m));
+    HK_TRY(hk_morton_order(m->vertex_count, m->rest, m->order));
+    for (int k = 0; k < m->vertex_count; k++) m->place[m->order[k]] = k;
+    return HK_OK;
+}
+
+hk_status hk_model_create(const hk_model_def *def, hk_model **model)
+{
+    if (!def || !model) return hk_fail(HK_BAD_INPUT, "hk_model_create: def and model are needed");
+    if (def->body_count < 1 || !def->bodies)
+        return hk_fail(HK_BAD_INPUT, "a model needs at least one body");
+    if (!all_finite(def->gravity, 3)) return hk_fail(HK_BAD_INPUT, "gravity is not finite");
+    hk_model *m = HK_NEW(hk_model);
+    if (!m) return HK_NO_MEMORY;
+    hk_status status = build(def, m);
+    if (status != HK_OK) {
+        hk_model_free(m);
+        return status;
+    }
+    *model = m;
+    return HK_OK;
+}
+
+void hk_model_retain(hk_model *model) { __atomic_add_fetch(&model->references, 1, __ATOMIC_RELAXED); }
+
+void hk_model_free(hk_model *model)
+{
+    if (!model) return;
+    if (model->references > 0 &&
+        __atomic_sub_fetch(&model->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    for (int b = 0; b < model->body_count && model->bodies; b++) hk_free(model->bodies[b].name);
+    hk_free(model->bodies);
+    hk_free(model->rest);
+    hk_free(model->velocity);
+    hk_free(model->mass);
+    hk_free(model->load);
+    hk_free(model->hold);
+    hk_free(model->motions);
+    hk_free(model->tets);
+    hk_free(model->volume);
+    hk_free(model->tet_material);
+    hk_free(model->fibre);
+    hk_free(model->materials);
+    hk_free(model->order);
+    hk_free(model->place);
+    hk_free(model);
+}
+
+int hk_model_vertex_count(const hk_model *model) { return model->vertex_count; }
+int hk_model_tet_count(const hk_model *model) { return model->tet_count; }
+int hk_model_body_count(const hk_model *model) { return model->body_count; }
+int hk_model_body_start(const hk_model *model, int body)
+{
+    if (body < 0) return 0;
+    return body < model->body_count ? model->bodies[body].vertex_start : model->vertex_count;
+}
+const double *hk_model_rest_positions(const hk_model *model) { return model->rest; }
+const double *hk_model_masses(const hk_model *model) { return model->mass; }
+
+// ---------------------------------------------------------------- prescribed motion
+
+// Rodrigues' rotation about the centre, then the translation, both in proportion.
+static void move_point(const hk_motion *m, double share, const double *rest, double x[3])
+{
+    double angle = m->degrees * share * (M_PI / 180), c = cos(angle), s = sin(angle);
+    double r[3];
+    for (int i = 0; i < 3; i++) r[i] = rest[i] - m->center[i];
+    const double *a = m->axis;
+    double along = a[0] * r[0] + a[1] * r[1] + a[2] * r[2];
+    double cross[3] = {a[1] * r[2] - a[2] * r[1], a[2] * r[0] - a[0] * r[2],
+                       a[0] * r[1] - a[1] * r[0]};
+    for (int i = 0; i < 3; i++)
+        x[i] = m->center[i] + c * r[i] + s * cross[i] + (1 - c) * along * a[i] +
+               share * m->translate[i];
+}
+
+void hk_model_held_position_at(const hk_model *model, int vertex, double share, double x[3])
+{
+    const double *rest = model->rest + 3 * (int64_t)vertex;
+    if (model->hold[vertex] < 0)
+        memcpy(x, rest, 3 * sizeof(double));
+    else
+        move_point(&model->motions[model->hold[vertex]], share, rest, x);
+}
+
+void hk_model_held_position(const hk_model *model, int vertex, double time, double x[3])
+{
+    double share = 1;
+    if (model->hold[vertex] >= 0) {
+        double over = model->motions[model->hold[vertex]].over;
+        share = over > 0 ? fmin(1, fmax(0, time / over)) : 1;
+    }
+    hk_model_held_position_at(model, vertex, share, x);
+}

@@ -1,0 +1,171 @@
+// "bodies": meshes with materials, and what holds, moves and loads them.
+#include "scene/scene.h"
+
+#include <stdio.h>
+
+// Reads a list of things that are `size` bytes each into the arena.
+typedef hk_status read_item_fn(hk_scene *scene, const hk_mesh *mesh, const hk_node *node,
+                               void *item);
+static hk_status read_list(hk_scene *scene, const hk_mesh *mesh, const hk_node *body,
+                           const char *key, size_t size, read_item_fn *read, void **items,
+                           int *count)
+{
+    hk_node list;
+    if (!hk_node_member(body, key, &list)) return HK_OK;
+    int number;
+    HK_TRY(hk_node_array(&list, 0, &number));
+    char *array = hk_arena_alloc(&scene->arena, (size_t)number, size);
+    if (!array) return HK_NO_MEMORY;
+    for (int i = 0; i < number; i++) {
+        hk_node item = hk_node_item(&list, i);
+        HK_TRY(read(scene, mesh, &item, array + (size_t)i * size));
+    }
+    *items = array;
+    *count = number;
+    return HK_OK;
+}
+
+static hk_status read_select(hk_scene *scene, const hk_mesh *mesh, const hk_node *node,
+                             hk_selector *selector)
+{
+    hk_node select;
+    HK_TRY(hk_node_need(node, "select", &select));
+    return hk_read_selector(scene, mesh, &select, selector);
+}
+
+// "rotate": {"axis", "degrees"} and, where `center` is not NULL, "center"
+static hk_status read_rotation(const hk_node *node, double axis[3], double *degrees, double *center)
+{
+    static const char *const keys[] = {"axis", "degrees", "center"};
+    hk_node rotate;
+    if (!hk_node_member(node, "rotate", &rotate)) return HK_OK;
+    HK_TRY(hk_node_keys(&rotate, keys, center ? 3 : 2));
+    HK_TRY(hk_member_direction(&rotate, "axis", HK_REQUIRED, axis));
+    HK_TRY(hk_member_number(&rotate, "degrees", HK_REQUIRED, HK_ANY_NUMBER, degrees));
+    return center ? hk_member_numbers(&rotate, "center", HK_OPTIONAL, 3, HK_ANY_NUMBER, center)
+                  : HK_OK;
+}
+
+static hk_status read_transform(const hk_node *body, hk_transform *transform)
+{
+    static const char *const keys[] = {"scale", "rotate", "translate"};
+    hk_node node;
+    if (!hk_node_member(body, "transform", &node)) return HK_OK;
+    HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_number(&node, "scale", HK_OPTIONAL, HK_POSITIVE, &transform->scale));
+    HK_TRY(read_rotation(&node, transform->axis, &transform->degrees, NULL));
+    return hk_member_numbers(&node, "translate", HK_OPTIONAL, 3, HK_ANY_NUMBER,
+                             transform->translate);
+}
+
+static hk_status read_region(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
+{
+    static const char *const keys[] = {"select", "material"};
+    hk_region_def *region = item;
+    hk_node material;
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(read_select(scene, mesh, node, &region->select));
+    HK_TRY(hk_node_need(node, "material", &material));
+    return hk_read_material(scene, &material, &region->material);
+}
+
+static hk_status read_fix(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
+{
+    return hk_read_selector(scene, mesh, node, item);
+}
+
+static hk_status read_move(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
+{
+    static const char *const keys[] = {"select", "rotate", "translate", "over"};
+    hk_move_def *move = item;
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(read_select(scene, mesh, node, &move->select));
+    move->axis[1] = 1;  // any direction serves to turn by 0 degrees
+    HK_TRY(read_rotation(node, move->axis, &move->degrees, move->center));
+    HK_TRY(hk_member_numbers(node, "translate", HK_OPTIONAL, 3, HK_ANY_NUMBER, move->translate));
+    return hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &move->over);
+}
+
+static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
+{
+    static const char *const keys[] = {"select", "force", "distribute"};
+    static const char *const words[] = {"evenly", "area"};
+    hk_load_def *load = item;
+    int distribution = 0;
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(read_select(scene, mesh, node, &load->select));
+    HK_TRY(hk_member_numbers(node, "force", HK_REQUIRED, 3, HK_ANY_NUMBER, load->force));
+    HK_TRY(hk_member_choice(node, "distribute", HK_OPTIONAL, words, 2, &distribution));
+    load->distribution = distribution == 0 ? HK_EVENLY : HK_BY_AREA;
+    return HK_OK;
+}
+
+static hk_status read_initial(const hk_node *body, double velocity[3])
+{
+    static const char *const keys[] = {"velocity"};
+    hk_node node;
+    if (!hk_node_member(body, "initial", &node)) return HK_OK;
+    HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
+    return hk_member_numbers(&node, "velocity", HK_OPTIONAL, 3, HK_ANY_NUMBER, velocity);
+}
+
+static hk_status read_name(hk_scene *scene, const hk_node *node, int number, hk_body_def *body)
+{
+    char name[32];
+    int length = snprintf(name, sizeof name, "body%d", number);
+    body->name = hk_arena_text(&scene->arena, name, (size_t)length);
+    if (!body->name) return HK_NO_MEMORY;
+    return hk_member_text(node, "name", HK_OPTIONAL, &scene->arena, &body->name);
+}
+
+static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_body_def *body)
+{
+    static const char *const keys[] = {"name",    "mesh", "transform", "material", "regions",
+                                       "initial", "fix",  "move",      "load"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    *body = hk_default_body_def();
+    HK_TRY(read_name(scene, node, number, body));
+    HK_TRY(read_transform(node, &body->transform));
+    hk_node material, source;
+    HK_TRY(hk_node_need(node, "material", &material));
+    HK_TRY(hk_read_material(scene, &material, &body->material));
+    HK_TRY(hk_node_need(node, "mesh", &source));
+    HK_TRY(hk_read_mesh(&source, &scene->meshes[number]));
+    const hk_mesh *mesh = scene->meshes[number];
+    body->mesh = mesh;
+    HK_TRY(read_initial(node, body->velocity));
+    void *items = NULL;
+    HK_TRY(read_list(scene, mesh, node, "regions", sizeof(hk_region_def), read_region, &items,
+                     &body->region_count));
+    body->regions = items;
+    items = NULL;
+    HK_TRY(read_list(scene, mesh, node, "fix", sizeof(hk_selector), read_fix, &items,
+                     &body->fix_count));
+    body->fixes = items;
+    items = NULL;
+    HK_TRY(read_list(scene, mesh, node, "move", sizeof(hk_move_def), read_move, &items,
+                     &body->move_count));
+    body->moves = items;
+    items = NULL;
+    HK_TRY(read_list(scene, mesh, node, "load", sizeof(hk_load_def), read_load, &items,
+                     &body->load_count));
+    body->loads = items;
+    return HK_OK;
+}
+
+hk_status hk_read_bodies(hk_scene *scene, const hk_node *node)
+{
+    int count;
+    HK_TRY(hk_node_array(node, 1, &count));
+    hk_body_def *bodies = HK_ARENA_ARRAY(&scene->arena, hk_body_def, count);
+    scene->meshes = HK_ARENA_ARRAY(&scene->arena, hk_mesh *, count);
+    if (!bodies || !scene->meshes) return HK_NO_MEMORY;
+    scene->mesh_count = count;
+    for (int i = 0; i < count; i++) {
+        hk_node item = hk_node_item(node, i);
+        HK_TRY(read_body(scene, &item, i, &bodies[i]));
+    }
+    scene->model.bodies = bodies;
+    scene->model.body_count = count;
+    return HK_OK;
+}

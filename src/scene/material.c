@@ -1,0 +1,149 @@
+// "material": a law and its numbers.
+#include "scene/scene.h"
+
+#include <math.h>
+
+#include "material/material.h"
+
+static const hk_range POISSON = {-1, 0.5, true, true};
+
+// "spline" draws curves through points, "polynomial" gives coefficients; the others have none.
+typedef enum curve_kind { NO_CURVES = 0, POINTS, COEFFICIENTS } curve_kind;
+
+static curve_kind curves_of(const char *model)
+{
+    if (strcmp(model, "spline") == 0) return POINTS;
+    return strcmp(model, "polynomial") == 0 ? COEFFICIENTS : NO_CURVES;
+}
+
+static hk_status read_model(hk_scene *scene, const hk_node *node, int *model)
+{
+    int count = hk_material_count();
+    const char **names = HK_ARENA_ARRAY(&scene->arena, const char *, count);
+    if (!names) return HK_NO_MEMORY;
+    hk_material_def standard = hk_default_material_def();
+    *model = 0;
+    for (int i = 0; i < count; i++) {
+        names[i] = hk_material_name(i);
+        if (strcmp(names[i], standard.model) == 0) *model = i;
+    }
+    return hk_member_choice(node, "model", HK_OPTIONAL, names, count, model);
+}
+
+static hk_status check_keys(const hk_node *node, int model)
+{
+    const char *keys[32] = {"model", "young", "poisson", "density", "fibre"};
+    int count = 5;
+    if (curves_of(hk_material_name(model)) != NO_CURVES) {
+        keys[count++] = "f";
+        keys[count++] = "g";
+        keys[count++] = "h";
+    }
+    for (const char *const *own = hk_material_parameters(model); *own && count < 32; own++)
+        keys[count++] = *own;
+    return hk_node_keys(node, keys, count);
+}
+
+static hk_status read_stiffness(const hk_node *node, hk_material_def *def)
+{
+    hk_node ignored;
+    bool young = hk_node_member(node, "young", &ignored);
+    bool poisson = hk_node_member(node, "poisson", &ignored);
+    if (young != poisson)
+        return hk_node_fail(node, "\"%s\" is given without \"%s\"", young ? "young" : "poisson",
+                            young ? "poisson" : "young");
+    def->young = NAN;  // unless given, all coefficients come by name
+    def->poisson = NAN;
+    HK_TRY(hk_member_number(node, "young", HK_OPTIONAL, HK_POSITIVE, &def->young));
+    return hk_member_number(node, "poisson", HK_OPTIONAL, POISSON, &def->poisson);
+}
+
+// true asks for the k of Extreme section 4.1: k (J − 1)² adds 2k to the bulk modulus
+// K = E/3(1 − 2ν), and a tenth of K is meant.
+static hk_status read_volume_penalty(const hk_node *node, const hk_material_def *def, double *value)
+{
+    *value = 0;
+    if (json_is_false(node->json)) return HK_OK;
+    if (isnan(def->young))
+        return hk_node_fail(node, "true needs \"young\" and \"poisson\"; give a number instead");
+    *value = 0.1 * def->young / (6 * (1 - 2 * def->poisson));
+    return isfinite(*value) ? HK_OK : hk_node_fail(node, "\"young\" is too large");
+}
+
+static hk_status read_parameters(const hk_node *node, int model, hk_material_def *def)
+{
+    for (const char *const *own = hk_material_parameters(model); *own; own++) {
+        hk_node child;
+        if (!hk_node_member(node, *own, &child)) continue;
+        if (def->parameter_count == HK_MAX_PARAMETERS)
+            return hk_node_fail(&child, "is one parameter too many (at most %d)",
+                                HK_MAX_PARAMETERS);
+        hk_parameter *parameter = &def->parameters[def->parameter_count++];
+        parameter->name = *own;
+        if (strcmp(*own, "volume_penalty") == 0 && json_is_boolean(child.json))
+            HK_TRY(read_volume_penalty(&child, def, &parameter->value));
+        else
+            HK_TRY(hk_node_number(&child, HK_ANY_NUMBER, &parameter->value));
+    }
+    return HK_OK;
+}
+
+static hk_status read_curve(hk_scene *scene, const hk_node *node, const char *key, curve_kind kind,
+                            hk_curve *curve)
+{
+    hk_node child;
+    if (!hk_node_member(node, key, &child)) return HK_OK;
+    int count, width = kind == POINTS ? 2 : 1;
+    HK_TRY(hk_node_array(&child, kind == POINTS ? 2 : 1, &count));
+    double *values = HK_ARENA_ARRAY(&scene->arena, double, (size_t)count *(size_t)width);
+    if (!values) return HK_NO_MEMORY;
+    for (int i = 0; i < count; i++) {
+        hk_node item = hk_node_item(&child, i);
+        double *value = values + (size_t)i * (size_t)width;
+        if (kind == COEFFICIENTS) {
+            HK_TRY(hk_node_number(&item, HK_ANY_NUMBER, value));
+            continue;
+        }
+        HK_TRY(hk_node_numbers(&item, 2, HK_ANY_NUMBER, value));
+        if (i > 0 && !(value[0] > value[-2]))
+            return hk_node_fail(&item, "the points must be in increasing order (%.15g after %.15g)",
+                                value[0], value[-2]);
+    }
+    *curve = (hk_curve){values, count};
+    return HK_OK;
+}
+
+static hk_status read_fibre(const hk_node *node, hk_material_def *def)
+{
+    static const char *const keys[] = {"stiffness", "direction"};
+    hk_node fibre;
+    if (!hk_node_member(node, "fibre", &fibre)) return HK_OK;
+    HK_TRY(hk_node_keys(&fibre, keys, HK_COUNT_OF(keys)));
+    HK_TRY(
+        hk_member_number(&fibre, "stiffness", HK_REQUIRED, HK_NOT_NEGATIVE, &def->fibre_stiffness));
+    return hk_member_direction(&fibre, "direction", HK_REQUIRED, def->fibre_direction);
+}
+
+hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def *def)
+{
+    if (!json_is_object(node->json)) return hk_node_keys(node, NULL, 0);
+    int model;
+    HK_TRY(read_model(scene, node, &model));
+    HK_TRY(check_keys(node, model));
+    *def = hk_default_material_def();
+    def->model = hk_material_name(model);
+    HK_TRY(read_stiffness(node, def));
+    HK_TRY(hk_member_number(node, "density", HK_OPTIONAL, HK_POSITIVE, &def->density));
+    HK_TRY(read_parameters(node, model, def));
+    curve_kind kind = curves_of(def->model);
+    if (kind != NO_CURVES) {
+        HK_TRY(read_curve(scene, node, "f", kind, &def->f));
+        HK_TRY(read_curve(scene, node, "g", kind, &def->g));
+        HK_TRY(read_curve(scene, node, "h", kind, &def->h));
+    }
+    HK_TRY(read_fibre(node, def));
+    // The law itself knows which coefficients it needs: let it say so while the place is known.
+    hk_material resolved;
+    hk_status status = hk_material_resolve(def, &resolved);
+    return status == HK_OK ? HK_OK : hk_node_fail_within(node, status);
+}

@@ -1,0 +1,94 @@
+// "mesh": where a body's elements come from.
+#include "scene/scene.h"
+
+static hk_status read_box(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"size", "cells"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    hk_node cells;
+    HK_TRY(hk_member_numbers(node, "size", HK_REQUIRED, 3, HK_POSITIVE, def->size));
+    HK_TRY(hk_node_need(node, "cells", &cells));
+    return hk_node_ints(&cells, 3, 1, def->cells);
+}
+
+static hk_status read_cylinder(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"radius", "length", "cells"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    hk_node cells;
+    HK_TRY(hk_member_number(node, "radius", HK_REQUIRED, HK_POSITIVE, &def->radius));
+    HK_TRY(hk_member_number(node, "length", HK_REQUIRED, HK_POSITIVE, &def->length));
+    HK_TRY(hk_node_need(node, "cells", &cells));
+    return hk_node_ints(&cells, 2, 1, def->cells);
+}
+
+static hk_status read_sphere(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"radius", "cells"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_number(node, "radius", HK_REQUIRED, HK_POSITIVE, &def->radius));
+    return hk_member_int(node, "cells", HK_REQUIRED, 1, &def->cells[0]);
+}
+
+static hk_status read_helix(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"radius", "pitch", "turns", "thickness", "strands", "cells"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_number(node, "radius", HK_REQUIRED, HK_POSITIVE, &def->radius));
+    HK_TRY(hk_member_number(node, "pitch", HK_REQUIRED, HK_POSITIVE, &def->pitch));
+    HK_TRY(hk_member_number(node, "turns", HK_REQUIRED, HK_POSITIVE, &def->turns));
+    HK_TRY(hk_member_number(node, "thickness", HK_REQUIRED, HK_POSITIVE, &def->thickness));
+    HK_TRY(hk_member_int(node, "strands", HK_REQUIRED, 1, &def->strands));
+    return hk_member_int(node, "cells", HK_REQUIRED, 1, &def->cells[0]);
+}
+
+static hk_status read_sheet(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"size", "cells"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    hk_node cells;
+    HK_TRY(hk_member_numbers(node, "size", HK_REQUIRED, 2, HK_POSITIVE, def->size));
+    HK_TRY(hk_node_need(node, "cells", &cells));
+    return hk_node_ints(&cells, 2, 1, def->cells);
+}
+
+// The file's path, relative to the folder of the scene file unless it is absolute.
+static hk_status load_file(const hk_node *node, hk_mesh **mesh)
+{
+    const char *file;
+    HK_TRY(hk_node_text(node, &file));
+    const hk_source *source = node->source;
+    size_t folder = file[0] == '/' ? 0 : source->folder_length, length = strlen(file);
+    char *path = HK_ARRAY(char, folder + length + 1);
+    if (!path) return HK_NO_MEMORY;
+    memcpy(path, source->name, folder);
+    memcpy(path + folder, file, length + 1);
+    hk_status status = hk_mesh_load(path, mesh);
+    if (status != HK_OK && status != HK_NO_MEMORY) {
+        if (!strstr(hk_error(), path)) hk_fail_within(status, "%s", path);
+        hk_node_fail_within(node, status);
+    }
+    hk_free(path);
+    return status;
+}
+
+hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh)
+{
+    static const char *const keys[] = {"file", "box", "cylinder", "sphere", "helix", "sheet"};
+    static const struct {
+        hk_shape shape;
+        hk_status (*read)(const hk_node *node, hk_mesh_def *def);
+    } generators[] = {
+        {HK_SHAPE_BOX, read_box},       {HK_SHAPE_CYLINDER, read_cylinder},
+        {HK_SHAPE_SPHERE, read_sphere}, {HK_SHAPE_HELIX, read_helix},
+        {HK_SHAPE_SHEET, read_sheet},
+    };
+    hk_node source;
+    int which = 0;
+    HK_TRY(hk_node_only(node, keys, HK_COUNT_OF(keys), &which, &source));
+    if (which == 0) return load_file(&source, mesh);
+    hk_mesh_def def = hk_default_mesh_def(generators[which - 1].shape);
+    HK_TRY(generators[which - 1].read(&source, &def));
+    hk_status status = hk_mesh_make(&def, mesh);
+    return status == HK_OK ? HK_OK : hk_node_fail_within(&source, status);
+}

@@ -1,0 +1,178 @@
+// A scene file: one JSON text becomes the definitions of a model and of a world.
+#include "scene/scene.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "integrator/integrator.h"
+#include "io/io.h"
+
+// ---------------------------------------------------------------- time, output
+
+// The least number of steps that reach the end; a hair of rounding does not cost a step.
+static hk_status steps_until(const hk_node *node, double end, double step, int *steps)
+{
+    double exact = end / step, whole = round(exact);
+    double count = fabs(exact - whole) <= 1e-9 * fmax(1, whole) ? whole : ceil(exact);
+    if (!(count <= INT_MAX))
+        return hk_node_fail(node, "is %.3g steps of %.3g s: too many", count, step);
+    *steps = (int)count;
+    return HK_OK;
+}
+
+static hk_status read_integrator(hk_scene *scene, const hk_node *time)
+{
+    hk_node node;
+    const char *name;
+    const hk_integrator *integrator;
+    if (!hk_node_member(time, "integrator", &node)) return HK_OK;
+    HK_TRY(hk_node_text(&node, &name));
+    hk_status status = hk_integrator_find(name, &integrator);
+    if (status != HK_OK) return hk_node_fail_within(&node, status);
+    scene->world.integrator = integrator->name;
+    return HK_OK;
+}
+
+static hk_status read_time(hk_scene *scene, const hk_node *root)
+{
+    static const char *const keys[] = {"step", "steps", "end", "integrator"};
+    hk_node node, end, steps;
+    double until = 1;  // s
+    if (!hk_node_member(root, "time", &node))
+        return steps_until(root, until, scene->world.step, &scene->steps);
+    HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_number(&node, "step", HK_OPTIONAL, HK_POSITIVE, &scene->world.step));
+    HK_TRY(read_integrator(scene, &node));
+    bool has_steps = hk_node_member(&node, "steps", &steps);
+    bool has_end = hk_node_member(&node, "end", &end);
+    if (has_steps && has_end)
+        return hk_node_fail(&end, "\"steps\" is given too: only one of them may be");
+    if (has_steps) return hk_node_int(&steps, 0, &scene->steps);
+    if (has_end) HK_TRY(hk_node_number(&end, HK_NOT_NEGATIVE, &until));
+    return steps_until(has_end ? &end : &node, until, scene->world.step, &scene->steps);
+}
+
+static hk_status read_output(hk_scene *scene, const hk_node *root)
+{
+    static const char *const keys[] = {"every", "vtu", "points", "stats"};
+    hk_node node;
+    if (!hk_node_member(root, "output", &node)) return HK_OK;
+    hk_output_def *output = &scene->output;
+    hk_arena *arena = &scene->arena;
+    HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_number(&node, "every", HK_OPTIONAL, HK_NOT_NEGATIVE, &output->every));
+    HK_TRY(hk_member_text(&node, "vtu", HK_OPTIONAL, arena, &output->vtu));
+    HK_TRY(hk_member_text(&node, "points", HK_OPTIONAL, arena, &output->points));
+    return hk_member_text(&node, "stats", HK_OPTIONAL, arena, &output->stats);
+}
+
+// ---------------------------------------------------------------- the whole
+
+static hk_status read_backend(hk_scene *scene, const hk_node *root)
+{
+    static const char *const words[] = {"cpu", "cuda", "auto"};
+    static const hk_backend backends[] = {HK_BACKEND_CPU, HK_BACKEND_CUDA, HK_BACKEND_AUTO};
+    hk_node node;
+    int which;
+    if (!hk_node_member(root, "backend", &node)) return HK_OK;
+    HK_TRY(hk_node_choice(&node, words, HK_COUNT_OF(words), &which));
+    scene->world.backend = backends[which];
+    return HK_OK;
+}
+
+static hk_status read_scene(hk_scene *scene, const hk_node *root)
+{
+    static const char *const keys[] = {"$schema", "time",    "gravity", "solver",
+                                       "threads", "backend", "bodies",  "output"};
+    hk_node node;
+    const char *schema;
+    HK_TRY(hk_node_keys(root, keys, HK_COUNT_OF(keys)));
+    if (hk_node_member(root, "$schema", &node)) HK_TRY(hk_node_text(&node, &schema));
+    HK_TRY(read_time(scene, root));
+    HK_TRY(hk_member_numbers(root, "gravity", HK_OPTIONAL, 3, HK_ANY_NUMBER, scene->model.gravity));
+    if (hk_node_member(root, "solver", &node))
+        HK_TRY(hk_read_solver(scene, &node, &scene->world.solver));
+    HK_TRY(hk_member_int(root, "threads", HK_OPTIONAL, 0, &scene->world.threads));
+    HK_TRY(read_backend(scene, root));
+    HK_TRY(read_output(scene, root));
+    // Last, because meshes take the longest to read.
+    HK_TRY(hk_node_need(root, "bodies", &node));
+    return hk_read_bodies(scene, &node);
+}
+
+// `in_folder`: mesh files are relative to the folder that `name` lies in.
+static hk_status open_scene(const char *text, size_t length, const char *name, bool in_folder,
+                            const char *const *sets, int set_count, hk_scene **scene)
+{
+    hk_scene *made = HK_NEW(hk_scene);
+    if (!made) return HK_NO_MEMORY;
+    made->model = hk_default_model_def();
+    made->world = hk_default_world_def();
+    const char *slash = in_folder ? strrchr(name, '/') : NULL;
+    hk_source source = {.name = name,
+                        .text = text,
+                        .length = length,
+                        .folder_length = slash ? (size_t)(slash - name) + 1 : 0};
+    hk_status status = hk_source_open(&source, sets, set_count);
+    if (status == HK_OK) {
+        hk_node root = hk_node_root(&source);
+        status = read_scene(made, &root);
+    }
+    hk_source_close(&source);
+    if (status == HK_OK)
+        *scene = made;
+    else
+        hk_scene_free(made);
+    return status;
+}
+
+static hk_status check_sets(const char *const *sets, int set_count)
+{
+    if (set_count < 0) return hk_fail(HK_BAD_INPUT, "the number of overrides is %d", set_count);
+    if (set_count > 0 && !sets) return hk_fail(HK_BAD_INPUT, "the list of overrides is NULL");
+    return HK_OK;
+}
+
+hk_status hk_scene_load(const char *path, const char *const *sets, int set_count, hk_scene **scene)
+{
+    if (!path || !scene) return hk_fail(HK_BAD_INPUT, "hk_scene_load: an argument is NULL");
+    HK_TRY(check_sets(sets, set_count));
+    hk_bytes bytes;
+    HK_TRY(hk_bytes_load(path, &bytes));
+    hk_status status = open_scene(bytes.data, bytes.size, path, true, sets, set_count, scene);
+    hk_bytes_free(&bytes);
+    return status;
+}
+
+hk_status hk_scene_parse(const char *text, size_t length, const char *name, const char *const *sets,
+                         int set_count, hk_scene **scene)
+{
+    if (!text || !scene) return hk_fail(HK_BAD_INPUT, "hk_scene_parse: an argument is NULL");
+    HK_TRY(check_sets(sets, set_count));
+    return open_scene(text, length, name ? name : "scene", false, sets, set_count, scene);
+}
+
+void hk_scene_free(hk_scene *scene)
+{
+    if (!scene) return;
+    for (int i = 0; i < scene->mesh_count; i++) hk_mesh_free(scene->meshes[i]);
+    hk_arena_free(&scene->arena);
+    hk_free(scene);
+}
+
+const hk_model_def *hk_scene_model(const hk_scene *scene)
+{
+    return &scene->model;
+}
+const hk_world_def *hk_scene_world(const hk_scene *scene)
+{
+    return &scene->world;
+}
+const hk_output_def *hk_scene_output(const hk_scene *scene)
+{
+    return &scene->output;
+}
+int hk_scene_steps(const hk_scene *scene)
+{
+    return scene->steps;
+}

@@ -1,0 +1,99 @@
+#include "solver/continuation.h"
+
+#include <math.h>
+#include <stdio.h>
+
+// Shares smaller than the first are not tried; inside-out guesses are refused above the second.
+#define SMALLEST_SHARE (1.0 / 4096)
+#define CAREFUL_SHARE  (1.0 / 64)
+
+static size_t bytes_of(const hk_problem *p) { return 4 * sizeof(double) * (size_t)p->vertex_count; }
+
+static void add(const hk_problem *p, const double *a, const double *b, double *sum)
+{
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) sum[k] = a[k] + b[k];
+}
+
+// The displacement of held vertices from the good state to their places at `share`.
+static bool held_step(const hk_continuation *c, double share, double *x)
+{
+    const hk_problem *p = c->problem;
+    memcpy(x, c->good, bytes_of(p));
+    c->place(c->context, share, x);
+    bool moved = false;
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) {
+        c->step[k] = x[k] - c->good[k];
+        moved |= c->step[k] != 0;
+    }
+    return moved;
+}
+
+// The better of two starts: free vertices left where they are, or following the held ones as the
+// tangent stiffness has it.
+static hk_status choose_start(const hk_continuation *c, double share, double *x)
+{
+    if (!held_step(c, share, x) || !c->method->follow) return HK_OK;
+    double plain = hk_problem_energy(c->problem, x);
+    HK_TRY(c->method->follow(c->solver, c->good, c->step));
+    add(c->problem, c->good, c->step, x);
+    if (hk_problem_energy(c->problem, x) < plain) return HK_OK;
+    held_step(c, share, x);
+    return HK_OK;
+}
+
+static bool worth_splitting(const hk_continuation *c, const hk_solve_report *r)
+{
+    switch (r->reason) {
+    case HK_INVERTED:
+    case HK_NOT_FINITE: return true;
+    case HK_ITERATION_LIMIT:
+    case HK_STALLED: return c->split_unconverged;
+    default: return false;
+    }
+}
+
+// Large shares must not turn tets inside out, even where the material would allow it: from there a
+// minimum is easily found that no slow motion would lead to.
+static bool inside_out(const hk_continuation *c, double size, double least_before, const double *x)
+{
+    return size > CAREFUL_SHARE && least_before > 0 && !(hk_problem_least_j(c->problem, x) > 0);
+}
+
+hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, int *steps)
+{
+    double done = 0, size = 1;
+    *steps = 0;
+    memcpy(c->good, x, bytes_of(c->problem));
+    double least = hk_problem_least_j(c->problem, x);
+    while (done < 1) {
+        double share = fmin(1, done + size);
+        HK_TRY(choose_start(c, share, x));
+        bool refused = inside_out(c, size, least, x);
+        if (!refused) {
+            HK_TRY(c->method->minimise(c->solver, x, report));
+            refused = worth_splitting(c, report) ||
+                      (report->reason == HK_CONVERGED && inside_out(c, size, least, x));
+        }
+        if (!refused) {
+            if (report->reason != HK_CONVERGED) return HK_OK;
+            done = share;
+            size *= 2;
+            ++*steps;
+            memcpy(c->good, x, bytes_of(c->problem));
+            least = hk_problem_least_j(c->problem, x);
+            continue;
+        }
+        size /= 2;
+        if (size < SMALLEST_SHARE) {
+            char why[sizeof report->detail];
+            memcpy(why, report->detail, sizeof why);
+            snprintf(report->detail, sizeof report->detail, "stuck at %.4g of the way: %s", done,
+                     why);
+            if (report->reason == HK_CONVERGED) report->reason = HK_LOAD_STEP_LIMIT;
+            if (c->split_unconverged) report->reason = HK_LOAD_STEP_LIMIT;
+            memcpy(x, c->good, bytes_of(c->problem));
+            return HK_OK;
+        }
+    }
+    return HK_OK;
+}

@@ -1,0 +1,52 @@
+// A method minimises the problem's function over the free vertices. Each is one file with an ops
+// table, and one line in method.c. Its options are named once, in the table; the C API, scene
+// files, the command line and its help all read them there.
+#ifndef HK_METHOD_H
+#define HK_METHOD_H
+
+#include "solver/problem.h"
+
+// The values of a method's options, in the order of its table; words as their index.
+enum { HK_MAX_OPTIONS = 32 };
+typedef struct hk_settings {
+    int iterations;
+    double tolerance;
+    double option[HK_MAX_OPTIONS];
+} hk_settings;
+
+typedef struct hk_solve_report {
+    hk_reason reason;
+    char detail[160];
+    int iterations;
+    double energy;
+    double residual, relative_residual;
+    double phase_s[HK_PHASE_COUNT];
+} hk_solve_report;
+
+typedef struct hk_method {
+    const char *name;
+    const char *summary;
+    int iterations;   // default budget
+    double tolerance; // default
+    const hk_option_info *options;
+    int option_count;
+    hk_status (*create)(hk_problem *problem, const hk_settings *settings, void **solver);
+    void (*free)(void *solver);
+    // From x (with held vertices in place) to the minimiser; x is changed only to states of lower
+    // energy. Phases and iterations are added to the report.
+    hk_status (*minimise)(void *solver, double *x, hk_solve_report *report);
+    // A guess for how free vertices follow when held ones are displaced by `step` (zero at free
+    // vertices on entry). NULL: the method has none.
+    hk_status (*follow)(void *solver, const double *x, double *step);
+    // One line about what was set up.
+    void (*describe)(const void *solver, char *text, size_t size);
+} hk_method;
+
+hk_status hk_method_find(const char *name, const hk_method **method);
+// Checks names, ranges and words of a definition against the method's table.
+hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
+                             hk_settings *settings);
+
+extern const hk_method hk_newton;
+
+#endif

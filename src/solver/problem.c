@@ -1,0 +1,213 @@
+#include "solver/problem.h"
+
+#include <math.h>
+
+#include "mesh/mesh.h"
+
+enum { RUN = 2048, SUMS = 4 }; // vertices in a partial sum; sums a pass can take
+
+static int run_count(const hk_problem *p) { return (p->vertex_count + RUN - 1) / RUN; }
+
+static double size_of_model(const hk_model *m)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int v = 0; v < m->vertex_count; v++)
+        for (int i = 0; i < 3; i++) {
+            low[i] = fmin(low[i], m->rest[3 * (int64_t)v + i]);
+            high[i] = fmax(high[i], m->rest[3 * (int64_t)v + i]);
+        }
+    double size = 0;
+    for (int i = 0; i < 3; i++) {
+        size = fmax(size, high[i] - low[i]);
+        size = fmax(size, fmax(fabs(low[i]), fabs(high[i])));
+    }
+    return size;
+}
+
+// A vertex whose tets have stiffness k (N/m) and lie at coordinates of size L cannot have a force
+// known better than ε k L; here ‖k‖ ε L over all vertices.
+static hk_status estimate_rounding(hk_problem *p)
+{
+    const hk_model *m = p->model;
+    double *stiffness = HK_ZEROS(double, m->vertex_count);
+    if (!stiffness) return HK_NO_MEMORY;
+    for (int t = 0; t < m->tet_count; t++) {
+        const hk_material *material = &m->materials[m->tet_material[t]];
+        double k = (material->modulus + material->fibre_stiffness) * cbrt(m->volume[t]);
+        for (int c = 0; c < 4; c++) stiffness[m->tets[4 * (int64_t)t + c]] += k;
+    }
+    double sum = 0;
+    for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
+    hk_free(stiffness);
+    p->rounding = 2.2e-16 * sqrt(sum) * size_of_model(m);
+    return HK_OK;
+}
+
+static void fill_vertices(hk_problem *p)
+{
+    const hk_model *m = p->model;
+    for (int k = 0; k < p->vertex_count; k++) {
+        int v = m->order[k];
+        p->held[k] = m->hold[v] != HK_FREE;
+        p->free_count += !p->held[k];
+        p->mass[k] = m->mass[v];
+        for (int i = 0; i < 3; i++) {
+            p->rest[4 * (int64_t)k + i] = m->rest[3 * (int64_t)v + i];
+            p->full_force[4 * (int64_t)k + i] =
+                m->mass[v] * m->gravity[i] + m->load[3 * (int64_t)v + i];
+        }
+    }
+}
+
+static hk_status build(hk_problem *p)
+{
+    size_t n = (size_t)p->vertex_count;
+    p->held = HK_ARRAY(uint8_t, n);
+    p->mass = HK_ARRAY(double, n);
+    p->rest = HK_ZEROS(double, 4 * n);
+    p->full_force = HK_ZEROS(double, 4 * n);
+    p->force = HK_ZEROS(double, 4 * n);
+    p->y = HK_ZEROS(double, 4 * n);
+    p->partial = HK_ARRAY(double, SUMS * (size_t)run_count(p));
+    if (!p->held || !p->mass || !p->rest || !p->full_force || !p->force || !p->y || !p->partial)
+        return HK_NO_MEMORY;
+    fill_vertices(p);
+    hk_problem_set_load(p, 1);
+    HK_TRY(estimate_rounding(p));
+    return hk_tet_term_create(p->model, hk_lanes_best(HK_DOUBLE_PRECISION), p->threads, &p->tets);
+}
+
+hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **problem)
+{
+    hk_problem *p = HK_NEW(hk_problem);
+    if (!p) return HK_NO_MEMORY;
+    p->model = model;
+    p->threads = threads;
+    p->vertex_count = model->vertex_count;
+    hk_status status = build(p);
+    if (status != HK_OK) {
+        hk_problem_free(p);
+        return status;
+    }
+    *problem = p;
+    return HK_OK;
+}
+
+void hk_problem_free(hk_problem *p)
+{
+    if (!p) return;
+    hk_tet_term_free(p->tets);
+    hk_free(p->held);
+    hk_free(p->mass);
+    hk_free(p->rest);
+    hk_free(p->full_force);
+    hk_free(p->force);
+    hk_free(p->y);
+    hk_free(p->partial);
+    hk_free(p);
+}
+
+void hk_problem_set_load(hk_problem *p, double share)
+{
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        p->force[k] = share * p->full_force[k];
+    p->load_share = share;
+}
+
+static double sum_runs(const hk_problem *p, int which)
+{
+    double sum = 0;
+    for (int r = 0; r < run_count(p); r++) sum += p->partial[SUMS * r + which];
+    return sum;
+}
+
+// w/2 m ‖x − y‖² − f·(x − X) of one vertex.
+static double vertex_energy(const hk_problem *p, const double *x, int64_t k)
+{
+    double inertia = 0, work = 0;
+    for (int64_t i = 4 * k; i < 4 * k + 3; i++) {
+        inertia += (x[i] - p->y[i]) * (x[i] - p->y[i]);
+        work += p->force[i] * (x[i] - p->rest[i]);
+    }
+    return 0.5 * p->weight * p->mass[k] * inertia - work;
+}
+
+double hk_problem_energy(hk_problem *p, const double *x)
+{
+    double elastic = hk_tet_energy(p->tets, x);
+    if (!isfinite(elastic)) return INFINITY;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int r = 0; r < run_count(p); r++) {
+        double sum = 0;
+        for (int k = r * RUN; k < hk_min_int((r + 1) * RUN, p->vertex_count); k++)
+            if (!p->held[k]) sum += vertex_energy(p, x, k);
+        p->partial[SUMS * r] = sum;
+    }
+    double total = elastic + sum_runs(p, 0);
+    return isfinite(total) ? total : INFINITY;
+}
+
+// Adds inertia and external forces of vertices [first, last) to the elastic gradient; sums gets
+// energy and the squared norms of elastic, external and inertia forces.
+static void add_vertex_terms(const hk_problem *p, const double *x, int first, int last,
+                             double *gradient, double sums[SUMS])
+{
+    for (int s = 0; s < SUMS; s++) sums[s] = 0;
+    for (int k = first; k < last; k++) {
+        double inertia_weight = p->held[k] ? 0 : p->weight * p->mass[k];
+        if (!p->held[k]) sums[0] += vertex_energy(p, x, k);
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
+            double inertia = inertia_weight * (x[i] - p->y[i]);
+            sums[1] += gradient[i] * gradient[i];
+            sums[2] += p->force[i] * p->force[i];
+            sums[3] += inertia * inertia;
+            gradient[i] += inertia - p->force[i];
+        }
+    }
+}
+
+void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
+                         double *force_scale)
+{
+    double elastic;
+    hk_tet_gradient(p->tets, x, gradient, &elastic);
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int r = 0; r < run_count(p); r++)
+        add_vertex_terms(p, x, r * RUN, hk_min_int((r + 1) * RUN, p->vertex_count), gradient,
+                         p->partial + SUMS * r);
+    if (energy) {
+        double total = elastic + sum_runs(p, 0);
+        *energy = isfinite(total) ? total : INFINITY;
+    }
+    if (force_scale)
+        *force_scale = sqrt(fmax(sum_runs(p, 1), fmax(sum_runs(p, 2), sum_runs(p, 3))));
+}
+
+double hk_problem_least_j(const hk_problem *p, const double *x)
+{
+    const hk_model *m = p->model;
+    double least = INFINITY;
+    for (int t = 0; t < m->tet_count; t++) {
+        const int32_t *c = m->tets + 4 * (int64_t)t;
+        const double *corner[4];
+        for (int k = 0; k < 4; k++) corner[k] = x + 4 * (int64_t)m->place[c[k]];
+        double j = hk_tet_volume6(corner[0], corner[1], corner[2], corner[3]) / (6 * m->volume[t]);
+        if (!(j >= least)) least = j; // also NaN
+    }
+    return least;
+}
+
+double hk_problem_dot(hk_problem *p, const double *a, const double *b)
+{
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int r = 0; r < run_count(p); r++) {
+        double sum = 0;
+        for (int k = r * RUN; k < hk_min_int((r + 1) * RUN, p->vertex_count); k++) {
+            if (p->held[k]) continue;
+            const double *u = a + 4 * (int64_t)k, *v = b + 4 * (int64_t)k;
+            sum += u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+        }
+        p->partial[SUMS * r] = sum;
+    }
+    return sum_runs(p, 0);
+}

@@ -1,0 +1,53 @@
+// The function that every method minimises,
+//
+//   ε(x) = w/2 ‖x − y‖²_M + E(x) − fᵀ(x − X)         (quasistatics: w = 0)
+//
+// over the free vertices, with held vertices given. E is the elastic energy, f gravity and loads, X
+// the rest positions (they only shift ε by a constant, which keeps it small). Vectors are
+// double[vertex_count][4] in the model's Morton order, the fourth number 0.
+#ifndef HK_PROBLEM_H
+#define HK_PROBLEM_H
+
+#include "model.h"
+#include "term/tet.h"
+
+typedef struct hk_problem {
+    const hk_model *model;
+    int threads;
+    int vertex_count;
+    int free_count;
+    hk_tet_term *tets;
+    uint8_t *held;     // [vertex_count]
+    double *mass;      // [vertex_count] kg
+    double *rest;      // [vertex_count][4] X
+    double *full_force; // [vertex_count][4] N, gravity and loads in full
+    double *force;     // [vertex_count][4] f: the share of it that is at work
+    double *y;         // [vertex_count][4]
+    double weight;     // w, 1/s²
+    double *partial;   // sums over runs of vertices, room for several
+    double rounding;   // N, what rounding alone leaves of the gradient's norm
+    // A vertex-weighted stiffness added where nothing holds a body (quasistatics): kg/s² a vertex.
+    double shift;
+    bool (*monitor)(void *context, const hk_iteration *iteration);
+    void *monitor_context;
+    double load_share; // told to the monitor
+} hk_problem;
+
+hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **problem);
+void hk_problem_free(hk_problem *problem);
+
+// Forces at work: `share` of the full ones.
+void hk_problem_set_load(hk_problem *p, double share);
+
+// +inf where a material is not defined, never NaN.
+double hk_problem_energy(hk_problem *p, const double *x);
+// The gradient at all vertices (at held ones it is the reaction), ε, and the scale of the forces at
+// work: the largest of the norms of elastic, external and inertia forces. Parts may be NULL.
+void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
+                         double *force_scale);
+// The smallest det F of all tets.
+double hk_problem_least_j(const hk_problem *p, const double *x);
+// Over free vertices.
+double hk_problem_dot(hk_problem *p, const double *a, const double *b);
+
+#endif

@@ -1,0 +1,207 @@
+// Instantiates the element kernels of every law for one lane type. Compiled several times, with
+// HK_DOUBLE, HK_LANES, HK_LANE_TABLE and HK_LANE_NAME set by cmake/lanes.cmake.
+#include "term/lanes.h"
+
+#include "material/laws.h"
+#include "math/mat3.h"
+#include "term/corners.h"
+
+// One block: deformation gradient and what a corner's shape gradient needs.
+typedef struct tet_lanes {
+    mat3 inverse; // rows are the shape gradients of corners 1, 2, 3
+    mat3 F;
+} tet_lanes;
+
+HK_INLINE tet_lanes tet_load(const hk_tet_batch *batch, const scalar *x, int block)
+{
+    const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
+    const scalar *inverse = (const scalar *)batch->inverse + (int64_t)block * 9 * HK_LANES;
+    vec3 origin = corners_load(x, vertex);
+    mat3 edges;
+    for (int c = 0; c < 3; c++)
+        m3_set_column(&edges, c, v3_sub(corners_load(x, vertex + (c + 1) * HK_LANES), origin));
+    tet_lanes t;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) t.inverse.m[i][j] = r_load(inverse + (3 * i + j) * HK_LANES);
+    t.F = m3_mul(edges, t.inverse);
+    return t;
+}
+
+HK_INLINE real tet_volume(const hk_tet_batch *batch, int block)
+{
+    return r_load((const scalar *)batch->volume + (int64_t)block * HK_LANES);
+}
+
+HK_INLINE const real *tet_element(const hk_tet_batch *batch, int block)
+{
+    return (const real *)batch->element + (int64_t)block * batch->element_values;
+}
+
+HK_INLINE vec3 shape_gradient(const tet_lanes *t, int corner)
+{
+    vec3 a;
+    for (int j = 0; j < 3; j++)
+        a.v[j] = corner > 0 ? t->inverse.m[corner - 1][j]
+                            : -(t->inverse.m[0][j] + t->inverse.m[1][j] + t->inverse.m[2][j]);
+    return a;
+}
+
+// volume × ψ summed over lanes; padding has volume 0 and must not turn an inf into a NaN.
+HK_INLINE double weighted_sum(real volume, real psi)
+{
+    return r_sum(r_select(volume > 0, volume * psi, r_zero()));
+}
+
+// Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0.
+HK_INLINE void store_forces(const hk_tet_batch *batch, int block, const tet_lanes *t, mat3 P,
+                            scalar *slots)
+{
+    const int32_t *slot = batch->slot + (int64_t)block * 4 * HK_LANES;
+    mat3 forces = m3_mult(m3_scale(P, tet_volume(batch, block)), t->inverse);
+    vec3 origin = {{r_zero(), r_zero(), r_zero()}};
+    for (int c = 0; c < 3; c++) {
+        vec3 f = m3_column(forces, c);
+        origin = v3_sub(origin, f);
+        corners_store(slots, slot + (c + 1) * HK_LANES, f);
+    }
+    corners_store(slots, slot, origin);
+}
+
+HK_INLINE void store_diagonal(const hk_tet_batch *batch, int block, const tet_lanes *t,
+                              const row_forms *rows, scalar *slots)
+{
+    const int32_t *slot = batch->slot + (int64_t)block * 4 * HK_LANES;
+    real volume = tet_volume(batch, block);
+    for (int c = 0; c < 4; c++) {
+        vec3 a = shape_gradient(t, c), d;
+        for (int i = 0; i < 3; i++) d.v[i] = volume * row_form_value(rows, i, a);
+        corners_store(slots, slot + c * HK_LANES, d);
+    }
+}
+
+HK_INLINE void store_pair(scalar *values, int pair, mat3 block)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            r_store(values + (9 * pair + 3 * i + j) * HK_LANES, block.m[i][j]);
+}
+
+// From the six blocks of corners 1..3 to all ten: the rows and columns of an element's Hessian sum
+// to zero.
+HK_INLINE void store_stiffness(scalar *values, const mat3 inner[6])
+{
+    static const int number[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
+    mat3 corner = m3_zero();
+    for (int b = 0; b < 3; b++) {
+        mat3 sum = m3_zero(); // −H_0b = Σ_a H_ab
+        for (int a = 0; a < 3; a++) {
+            mat3 h = inner[number[a][b]];
+            sum = m3_add(sum, a <= b ? h : m3_transpose(h));
+        }
+        corner = m3_add(corner, sum);
+        store_pair(values, 1 + b, m3_scale(sum, r_set(-1)));
+    }
+    store_pair(values, 0, corner);
+    for (int q = 0; q < 6; q++) store_pair(values, 4 + q, inner[q]);
+}
+
+#define KERNELS(X)                                                                                \
+    static double X##_batch_energy(const hk_tet_batch *batch, const void *x, int first, int last) \
+    {                                                                                             \
+        double sum = 0;                                                                           \
+        for (int b = first; b < last; b++) {                                                      \
+            tet_lanes t = tet_load(batch, x, b);                                                  \
+            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                    \
+            sum += weighted_sum(tet_volume(batch, b), psi);                                       \
+        }                                                                                         \
+        return sum;                                                                               \
+    }                                                                                             \
+    static void X##_batch_gradient(const hk_tet_batch *batch, const void *x, int first, int last, \
+                                   void *slots, double *energy)                                   \
+    {                                                                                             \
+        if (!energy) {                                                                            \
+            for (int b = first; b < last; b++) {                                                  \
+                tet_lanes t = tet_load(batch, x, b);                                              \
+                mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                  \
+                store_forces(batch, b, &t, P, slots);                                             \
+            }                                                                                     \
+            return;                                                                               \
+        }                                                                                         \
+        double sum = 0;                                                                           \
+        for (int b = first; b < last; b++) {                                                      \
+            tet_lanes t = tet_load(batch, x, b);                                                  \
+            mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                      \
+            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                    \
+            sum += weighted_sum(tet_volume(batch, b), psi);                                       \
+            store_forces(batch, b, &t, P, slots);                                                 \
+        }                                                                                         \
+        *energy = sum;                                                                            \
+    }                                                                                             \
+    static void X##_batch_diagonal(const hk_tet_batch *batch, const void *x, int first, int last, \
+                                   void *slots)                                                   \
+    {                                                                                             \
+        for (int b = first; b < last; b++) {                                                      \
+            tet_lanes t = tet_load(batch, x, b);                                                  \
+            row_forms rows = X##_diagonal(&batch->params, tet_element(batch, b), t.F);            \
+            store_diagonal(batch, b, &t, &rows, slots);                                           \
+        }                                                                                         \
+    }                                                                                             \
+    static void X##_batch_stiffness(const hk_tet_batch *batch, const void *x, int first,          \
+                                    int last, bool project, void *values)                         \
+    {                                                                                             \
+        for (int b = first; b < last; b++) {                                                      \
+            tet_lanes t = tet_load(batch, x, b);                                                  \
+            const real *element = tet_element(batch, b);                                          \
+            X##_stiffness s = project ? X##_stiffness_of(&batch->params, element, t.F, 1)         \
+                                      : X##_stiffness_of(&batch->params, element, t.F, 0);        \
+            real volume = tet_volume(batch, b);                                                   \
+            mat3 inner[6];                                                                        \
+            for (int i = 0, q = 0; i < 3; i++)                                                    \
+                for (int j = i; j < 3; j++, q++)                                                  \
+                    inner[q] = m3_scale(                                                          \
+                        X##_block(&s, shape_gradient(&t, i + 1), shape_gradient(&t, j + 1)),      \
+                        volume);                                                                  \
+            store_stiffness(                                                                      \
+                (scalar *)values + (int64_t)(b - first) * HK_TET_STIFFNESS * HK_LANES, inner);    \
+        }                                                                                         \
+    }                                                                                             \
+    static void X##_batch_stress(const hk_tet_batch *batch, const void *x, int first, int last,   \
+                                 void *values)                                                    \
+    {                                                                                             \
+        for (int b = first; b < last; b++) {                                                      \
+            tet_lanes t = tet_load(batch, x, b);                                                  \
+            mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                      \
+            scalar *to = (scalar *)values + (int64_t)(b - first) * 18 * HK_LANES;                 \
+            for (int k = 0; k < 9; k++) {                                                         \
+                r_store(to + k * HK_LANES, P.m[k / 3][k % 3]);                                    \
+                r_store(to + (9 + k) * HK_LANES, t.F.m[k / 3][k % 3]);                            \
+            }                                                                                     \
+        }                                                                                         \
+    }
+HK_LAWS(KERNELS)
+
+typedef scalar quad __attribute__((vector_size(4 * sizeof(scalar))));
+
+static void sum_slots(const void *slots, const int32_t *start, int first, int last, void *to)
+{
+    const quad *from = slots;
+    quad *sums = to;
+    for (int v = first; v < last; v++) {
+        quad sum = {0};
+        for (int32_t s = start[v]; s < start[v + 1]; s++) sum += from[s];
+        sums[v] = sum;
+    }
+}
+
+#define TABLE_ENTRY(X)                                                                            \
+    [HK_LAW_##X] = {X##_batch_energy, X##_batch_gradient, X##_batch_diagonal, X##_batch_stiffness, \
+                    X##_batch_stress},
+
+extern const hk_lane_table HK_LANE_TABLE;
+const hk_lane_table HK_LANE_TABLE = {
+    .name = HK_LANE_NAME,
+    .lanes = HK_LANES,
+    .scalar_size = sizeof(scalar),
+    .law = {HK_LAWS(TABLE_ENTRY)},
+    .sum_slots = sum_slots,
+};

@@ -1,0 +1,70 @@
+// The element kernels, one table a lane type and instruction set (see cmake/lanes.cmake). They work
+// on batches: tets of one law, packed as structures of arrays in blocks of `lanes` elements.
+//
+// Positions are scalar[vertex_count][4] (the fourth is padding), so that a corner is one vector
+// load and `lanes` corners are transposed in registers. Corner results go the same way into
+// `slots`, an array sorted by vertex; one pass then sums the slots of each vertex in a fixed order.
+// So every number is computed by the same operations in the same order for any number of threads.
+#ifndef HK_LANES_H
+#define HK_LANES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "material/list.h"
+#include "material/params.h"
+
+enum {
+    HK_TET_PAIRS = 10,                   // corner pairs a ≤ b: 00 01 02 03 11 12 13 22 23 33
+    HK_TET_STIFFNESS = 9 * HK_TET_PAIRS, // numbers a tet in the output of `stiffness`
+    HK_ENERGY_CHUNK = 64                 // blocks a partial energy sum covers
+};
+
+// `scalar` below is float or double by the table.
+typedef struct hk_tet_batch {
+    hk_law law;
+    hk_law_params params;
+    int count;       // tets
+    int blocks;      // of `lanes` tets; the last is padded with copies of weight 0
+    int element_values;
+    int32_t *vertex; // [blocks][4][lanes]
+    int32_t *slot;   // [blocks][4][lanes]; padding writes to a slot that nobody reads
+    void *inverse;   // scalar[blocks][9][lanes] inverse of the rest edge matrix, row-major, 1/m
+    void *volume;    // scalar[blocks][lanes] m³; 0 for padding
+    void *element;   // scalar[blocks][element_values][lanes], or NULL
+    int32_t *tet;    // [blocks][lanes] number of the tet in the model
+} hk_tet_batch;
+
+typedef struct hk_tet_kernels {
+    // Sum of volume × ψ over blocks [first, last); +inf if one is undefined.
+    double (*energy)(const hk_tet_batch *batch, const void *x, int first, int last);
+    // ∂E/∂x of every corner into slots[slot][4]; if energy is not NULL also what `energy` gives.
+    void (*gradient)(const hk_tet_batch *batch, const void *x, int first, int last, void *slots,
+                     double *energy);
+    // The diagonal of the Hessian of every corner into slots[slot][4].
+    void (*diagonal)(const hk_tet_batch *batch, const void *x, int first, int last, void *slots);
+    // Blocks of the Hessian: scalar[last − first][HK_TET_STIFFNESS][lanes], row-major 3×3 for each
+    // pair of corners.
+    void (*stiffness)(const hk_tet_batch *batch, const void *x, int first, int last, bool project,
+                      void *values);
+    // First Piola–Kirchhoff stress and F: scalar[last − first][18][lanes].
+    void (*stress)(const hk_tet_batch *batch, const void *x, int first, int last, void *values);
+} hk_tet_kernels;
+
+typedef struct hk_lane_table {
+    const char *name; // "f32x16_avx512"
+    int lanes;
+    int scalar_size;
+    hk_tet_kernels law[HK_LAW_COUNT];
+    // to[v] = Σ slots[start[v] .. start[v + 1]) for v in [first, last)
+    void (*sum_slots)(const void *slots, const int32_t *start, int first, int last, void *to);
+} hk_lane_table;
+
+typedef enum hk_precision { HK_SINGLE = 0, HK_DOUBLE_PRECISION = 1 } hk_precision;
+
+// The widest table that this CPU can run.
+const hk_lane_table *hk_lanes_best(hk_precision precision);
+// All tables that this CPU can run, for tests; returns the count.
+int hk_lanes_available(const hk_lane_table *tables[], int room);
+
+#endif

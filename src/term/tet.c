@@ -1,0 +1,380 @@
+#include "term/tet.h"
+
+#include <math.h>
+
+// ---------------------------------------------------------------- packing
+
+// The tets of one batch in the order of their first vertex along the Morton curve.
+typedef struct tet_list {
+    int count;
+    int32_t *tets; // [count] model's numbers
+} tet_list;
+
+static bool belongs(const hk_model *m, int tet, int material, bool fibre)
+{
+    return m->tet_material[tet] == material && (!fibre || m->materials[material].fibre_stiffness > 0);
+}
+
+static int32_t first_place(const hk_model *m, int tet)
+{
+    const int32_t *c = m->tets + 4 * (int64_t)tet;
+    int32_t first = m->place[c[0]];
+    for (int k = 1; k < 4; k++) first = m->place[c[k]] < first ? m->place[c[k]] : first;
+    return first;
+}
+
+// A stable counting sort by first_place.
+static hk_status list_tets(const hk_model *m, int material, bool fibre, tet_list *list)
+{
+    int32_t *start = HK_ZEROS(int32_t, m->vertex_count + 1);
+    if (!start) return HK_NO_MEMORY;
+    list->count = 0;
+    for (int t = 0; t < m->tet_count; t++)
+        if (belongs(m, t, material, fibre)) {
+            start[first_place(m, t) + 1]++;
+            list->count++;
+        }
+    for (int v = 0; v < m->vertex_count; v++) start[v + 1] += start[v];
+    list->tets = HK_ARRAY(int32_t, list->count);
+    if (list->tets)
+        for (int t = 0; t < m->tet_count; t++)
+            if (belongs(m, t, material, fibre)) list->tets[start[first_place(m, t)]++] = t;
+    hk_free(start);
+    return list->tets ? HK_OK : HK_NO_MEMORY;
+}
+
+static void store_scalar(void *array, int scalar_size, int64_t index, double value)
+{
+    if (scalar_size == (int)sizeof(double))
+        ((double *)array)[index] = value;
+    else
+        ((float *)array)[index] = (float)value;
+}
+
+// The inverse of the matrix of rest edges (columns), row-major.
+static void rest_inverse(const hk_model *m, int tet, double inverse[9])
+{
+    const int32_t *c = m->tets + 4 * (int64_t)tet;
+    const double *o = m->rest + 3 * (int64_t)c[0];
+    double e[3][3]; // edges
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++) e[k][i] = m->rest[3 * (int64_t)c[k + 1] + i] - o[i];
+    double det = 0;
+    for (int k = 0; k < 3; k++) {
+        const double *a = e[(k + 1) % 3], *b = e[(k + 2) % 3];
+        inverse[3 * k + 0] = a[1] * b[2] - a[2] * b[1];
+        inverse[3 * k + 1] = a[2] * b[0] - a[0] * b[2];
+        inverse[3 * k + 2] = a[0] * b[1] - a[1] * b[0];
+    }
+    for (int i = 0; i < 3; i++) det += e[0][i] * inverse[i];
+    for (int k = 0; k < 9; k++) inverse[k] /= det;
+}
+
+static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
+{
+    size_t room = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
+    b->vertex = HK_ARRAY(int32_t, 4 * room);
+    b->slot = HK_ARRAY(int32_t, 4 * room);
+    b->tet = HK_ARRAY(int32_t, room);
+    b->inverse = hk_alloc(9 * room, size);
+    b->volume = hk_alloc(room, size);
+    b->element = hk_alloc((size_t)b->element_values * room, size);
+    return b->vertex && b->slot && b->tet && b->inverse && b->volume && b->element ? HK_OK
+                                                                                   : HK_NO_MEMORY;
+}
+
+static void pack_tet(const hk_model *m, const tet_list *list, int k, const hk_lane_table *lanes,
+                     hk_tet_batch *b)
+{
+    int width = lanes->lanes, size = lanes->scalar_size;
+    int64_t block = k / width, lane = k % width;
+    bool padding = k >= list->count;
+    int tet = list->tets[padding ? list->count - 1 : k];
+    double inverse[9];
+    rest_inverse(m, tet, inverse);
+    b->tet[block * width + lane] = tet;
+    for (int c = 0; c < 4; c++)
+        b->vertex[(block * 4 + c) * width + lane] = m->place[m->tets[4 * (int64_t)tet + c]];
+    for (int q = 0; q < 9; q++)
+        store_scalar(b->inverse, size, (block * 9 + q) * width + lane, inverse[q]);
+    store_scalar(b->volume, size, block * width + lane, padding ? 0 : m->volume[tet]);
+    for (int q = 0; q < b->element_values; q++)
+        store_scalar(b->element, size, (block * b->element_values + q) * width + lane,
+                     m->fibre[3 * (int64_t)tet + q]);
+}
+
+// The tets of one material under its own law, or the fibres in them.
+static hk_status add_batch(const hk_model *m, int material, bool fibre, hk_tet_term *term)
+{
+    tet_list list = {0};
+    HK_TRY(list_tets(m, material, fibre, &list));
+    if (list.count == 0) {
+        hk_free(list.tets);
+        return HK_OK;
+    }
+    hk_tet_batch *b = &term->batches[term->batch_count++];
+    const hk_material *source = &m->materials[material];
+    b->law = fibre ? HK_LAW_fibre : source->law;
+    b->params = fibre ? (hk_law_params){.c = {source->fibre_stiffness}} : source->params;
+    b->element_values = hk_law_describe(b->law)->element_values;
+    b->count = list.count;
+    b->blocks = (list.count + term->lanes->lanes - 1) / term->lanes->lanes;
+    hk_status status = allocate_batch(b, term->lanes);
+    for (int k = 0; k < b->blocks * term->lanes->lanes && status == HK_OK; k++)
+        pack_tet(m, &list, k, term->lanes, b);
+    hk_free(list.tets);
+    return status;
+}
+
+// Numbers the slots by vertex, then batch, then place in the batch.
+static hk_status number_slots(hk_tet_term *term)
+{
+    int width = term->lanes->lanes;
+    int32_t *next = HK_ZEROS(int32_t, term->vertex_count + 1);
+    if (!next) return HK_NO_MEMORY;
+    for (int q = 0; q < term->batch_count; q++) {
+        const hk_tet_batch *b = &term->batches[q];
+        for (int k = 0; k < b->count; k++)
+            for (int c = 0; c < 4; c++)
+                next[b->vertex[((int64_t)(k / width) * 4 + c) * width + k % width] + 1]++;
+    }
+    for (int v = 0; v < term->vertex_count; v++) next[v + 1] += next[v];
+    memcpy(term->slot_start, next, sizeof(int32_t) * (size_t)(term->vertex_count + 1));
+    int32_t spare = next[term->vertex_count];
+    for (int q = 0; q < term->batch_count; q++) {
+        hk_tet_batch *b = &term->batches[q];
+        for (int k = 0; k < b->blocks * width; k++)
+            for (int c = 0; c < 4; c++) {
+                int64_t at = ((int64_t)(k / width) * 4 + c) * width + k % width;
+                b->slot[at] = k < b->count ? next[b->vertex[at]]++ : spare;
+            }
+    }
+    hk_free(next);
+    term->slots = hk_calloc(4 * ((size_t)spare + 1), (size_t)term->lanes->scalar_size);
+    return term->slots ? HK_OK : HK_NO_MEMORY;
+}
+
+static hk_status cut_chunks(hk_tet_term *term)
+{
+    term->stiffness_start = HK_ZEROS(int64_t, term->batch_count + 1);
+    if (!term->stiffness_start) return HK_NO_MEMORY;
+    for (int q = 0; q < term->batch_count; q++) {
+        int blocks = term->batches[q].blocks;
+        term->chunk_count += (blocks + HK_ENERGY_CHUNK - 1) / HK_ENERGY_CHUNK;
+        term->stiffness_start[q + 1] =
+            term->stiffness_start[q] + (int64_t)blocks * HK_TET_STIFFNESS * term->lanes->lanes;
+    }
+    term->chunks = HK_ARRAY(hk_tet_chunk, term->chunk_count);
+    term->partial = HK_ARRAY(double, term->chunk_count);
+    if (!term->chunks || !term->partial) return HK_NO_MEMORY;
+    int chunk = 0;
+    for (int q = 0; q < term->batch_count; q++)
+        for (int b = 0; b < term->batches[q].blocks; b += HK_ENERGY_CHUNK)
+            term->chunks[chunk++] = (hk_tet_chunk){
+                q, b, hk_min_int(b + HK_ENERGY_CHUNK, term->batches[q].blocks)};
+    return HK_OK;
+}
+
+static hk_status build(const hk_model *model, hk_tet_term *term)
+{
+    term->batches = HK_ZEROS(hk_tet_batch, 2 * (size_t)model->material_count);
+    term->slot_start = HK_ARRAY(int32_t, model->vertex_count + 1);
+    if (!term->batches || !term->slot_start) return HK_NO_MEMORY;
+    for (int k = 0; k < model->material_count; k++) {
+        HK_TRY(add_batch(model, k, false, term));
+        if (model->materials[k].fibre_stiffness > 0) HK_TRY(add_batch(model, k, true, term));
+    }
+    HK_TRY(number_slots(term));
+    return cut_chunks(term);
+}
+
+hk_status hk_tet_term_create(const hk_model *model, const hk_lane_table *lanes, int threads,
+                             hk_tet_term **term)
+{
+    hk_tet_term *t = HK_NEW(hk_tet_term);
+    if (!t) return HK_NO_MEMORY;
+    t->lanes = lanes;
+    t->threads = threads;
+    t->vertex_count = model->vertex_count;
+    t->tet_count = model->tet_count;
+    hk_status status = build(model, t);
+    if (status != HK_OK) {
+        hk_tet_term_free(t);
+        return status;
+    }
+    *term = t;
+    return HK_OK;
+}
+
+void hk_tet_term_free(hk_tet_term *term)
+{
+    if (!term) return;
+    for (int q = 0; q < term->batch_count; q++) {
+        hk_tet_batch *b = &term->batches[q];
+        hk_free(b->vertex);
+        hk_free(b->slot);
+        hk_free(b->tet);
+        hk_free(b->inverse);
+        hk_free(b->volume);
+        hk_free(b->element);
+    }
+    hk_free(term->batches);
+    hk_free(term->stiffness_start);
+    hk_free(term->chunks);
+    hk_free(term->partial);
+    hk_free(term->slot_start);
+    hk_free(term->slots);
+    hk_free(term);
+}
+
+// ---------------------------------------------------------------- evaluation
+
+static const hk_tet_kernels *chunk_kernels(const hk_tet_term *term, int chunk,
+                                           const hk_tet_batch **batch)
+{
+    *batch = &term->batches[term->chunks[chunk].batch];
+    return &term->lanes->law[(*batch)->law];
+}
+
+// Chunks are summed in their own order.
+static double sum_partial(const hk_tet_term *term)
+{
+    double sum = 0;
+    for (int k = 0; k < term->chunk_count; k++) sum += term->partial[k];
+    return isnan(sum) ? INFINITY : sum;
+}
+
+double hk_tet_energy(hk_tet_term *term, const void *x)
+{
+#pragma omp parallel for schedule(static) num_threads(term->threads)
+    for (int k = 0; k < term->chunk_count; k++) {
+        const hk_tet_batch *batch;
+        const hk_tet_kernels *kernels = chunk_kernels(term, k, &batch);
+        term->partial[k] = kernels->energy(batch, x, term->chunks[k].first, term->chunks[k].last);
+    }
+    return sum_partial(term);
+}
+
+enum { VERTEX_RUN = 512 }; // vertices a thread sums at a time
+
+static void sum_slots(hk_tet_term *term, void *to)
+{
+#pragma omp for schedule(static)
+    for (int first = 0; first < term->vertex_count; first += VERTEX_RUN)
+        term->lanes->sum_slots(term->slots, term->slot_start, first,
+                               hk_min_int(first + VERTEX_RUN, term->vertex_count), to);
+}
+
+void hk_tet_gradient(hk_tet_term *term, const void *x, void *gradient, double *energy)
+{
+#pragma omp parallel num_threads(term->threads)
+    {
+#pragma omp for schedule(static)
+        for (int k = 0; k < term->chunk_count; k++) {
+            const hk_tet_batch *batch;
+            const hk_tet_kernels *kernels = chunk_kernels(term, k, &batch);
+            kernels->gradient(batch, x, term->chunks[k].first, term->chunks[k].last, term->slots,
+                              energy ? &term->partial[k] : NULL);
+        }
+        sum_slots(term, gradient);
+    }
+    if (energy) *energy = sum_partial(term);
+}
+
+void hk_tet_diagonal(hk_tet_term *term, const void *x, void *diagonal)
+{
+#pragma omp parallel num_threads(term->threads)
+    {
+#pragma omp for schedule(static)
+        for (int k = 0; k < term->chunk_count; k++) {
+            const hk_tet_batch *batch;
+            const hk_tet_kernels *kernels = chunk_kernels(term, k, &batch);
+            kernels->diagonal(batch, x, term->chunks[k].first, term->chunks[k].last, term->slots);
+        }
+        sum_slots(term, diagonal);
+    }
+}
+
+int64_t hk_tet_stiffness_size(const hk_tet_term *term)
+{
+    return term->stiffness_start[term->batch_count];
+}
+
+void hk_tet_stiffness(hk_tet_term *term, const void *x, bool project, void *values)
+{
+#pragma omp parallel for schedule(static) num_threads(term->threads)
+    for (int k = 0; k < term->chunk_count; k++) {
+        const hk_tet_batch *batch;
+        const hk_tet_kernels *kernels = chunk_kernels(term, k, &batch);
+        const hk_tet_chunk *c = &term->chunks[k];
+        int64_t at = term->stiffness_start[c->batch] +
+                     (int64_t)c->first * HK_TET_STIFFNESS * term->lanes->lanes;
+        kernels->stiffness(batch, x, c->first, c->last, project,
+                           (char *)values + at * term->lanes->scalar_size);
+    }
+}
+
+static double load_scalar(const void *array, int scalar_size, int64_t index)
+{
+    return scalar_size == (int)sizeof(double) ? ((const double *)array)[index]
+                                              : (double)((const float *)array)[index];
+}
+
+enum { WIDEST = 16 };
+
+static void block_stress(const hk_tet_term *term, int q, int block, const void *x, double *P,
+                         double *F)
+{
+    const hk_tet_batch *b = &term->batches[q];
+    int width = term->lanes->lanes;
+    _Alignas(HK_ALIGNMENT) double room[18 * WIDEST];
+    term->lanes->law[b->law].stress(b, x, block, block + 1, room);
+    for (int lane = 0; lane < width && block * width + lane < b->count; lane++) {
+        int64_t tet = b->tet[(int64_t)block * width + lane];
+        for (int k = 0; k < 9; k++) {
+            P[9 * tet + k] += load_scalar(room, term->lanes->scalar_size, k * width + lane);
+            F[9 * tet + k] = load_scalar(room, term->lanes->scalar_size, (9 + k) * width + lane);
+        }
+    }
+}
+
+void hk_tet_stress(hk_tet_term *term, const void *x, double *P, double *F)
+{
+    memset(P, 0, 9 * sizeof(double) * (size_t)term->tet_count);
+    for (int q = 0; q < term->batch_count; q++) {
+        // Tets of one batch are distinct, so threads write to different places.
+#pragma omp parallel for schedule(static) num_threads(term->threads)
+        for (int block = 0; block < term->batches[q].blocks; block++)
+            block_stress(term, q, block, x, P, F);
+    }
+}
+
+// The block is found by its energy, the tet in it as the one with the least det F.
+int hk_tet_first_undefined(hk_tet_term *term, const void *x)
+{
+    for (int q = 0; q < term->batch_count; q++) {
+        const hk_tet_batch *b = &term->batches[q];
+        const hk_tet_kernels *kernels = &term->lanes->law[b->law];
+        int width = term->lanes->lanes;
+        for (int block = 0; block < b->blocks; block++) {
+            if (isfinite(kernels->energy(b, x, block, block + 1))) continue;
+            _Alignas(HK_ALIGNMENT) double room[18 * WIDEST];
+            kernels->stress(b, x, block, block + 1, room);
+            int worst = 0;
+            double least = INFINITY;
+            for (int lane = 0; lane < width; lane++) {
+                double f[9];
+                for (int k = 0; k < 9; k++)
+                    f[k] = load_scalar(room, term->lanes->scalar_size, (9 + k) * width + lane);
+                double det = f[0] * (f[4] * f[8] - f[5] * f[7]) + f[1] * (f[5] * f[6] - f[3] * f[8]) +
+                             f[2] * (f[3] * f[7] - f[4] * f[6]);
+                if (!(det >= least)) {
+                    least = det;
+                    worst = lane;
+                }
+            }
+            return b->tet[(int64_t)block * width + worst];
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,49 @@
+// The elastic energy of all tets of a model: E(x) = Σ volume ψ(F), its gradient, Hessian blocks and
+// Hessian diagonal. Positions and gradients are scalar[vertex_count][4] in the model's Morton
+// order; `scalar` is float or double by the precision chosen. Results have the same bits for any
+// number of threads.
+#ifndef HK_TET_H
+#define HK_TET_H
+
+#include "core/base.h"
+#include "model.h"
+#include "term/lanes.h"
+
+// A run of blocks of one batch: the unit of work of a thread, independent of their number.
+typedef struct hk_tet_chunk {
+    int batch, first, last;
+} hk_tet_chunk;
+
+typedef struct hk_tet_term {
+    const hk_lane_table *lanes;
+    int threads;
+    int vertex_count;
+    int tet_count;
+    int batch_count;
+    hk_tet_batch *batches;
+    int64_t *stiffness_start; // [batch_count + 1] where a batch's Hessian blocks begin, in scalars
+    int chunk_count;
+    hk_tet_chunk *chunks;
+    double *partial;     // [chunk_count] energies
+    int32_t *slot_start; // [vertex_count + 1]
+    void *slots;         // scalar[slot_start[vertex_count] + 1][4]; the last is for padding
+} hk_tet_term;
+
+hk_status hk_tet_term_create(const hk_model *model, const hk_lane_table *lanes, int threads,
+                             hk_tet_term **term);
+void hk_tet_term_free(hk_tet_term *term);
+
+// +inf where a law is not defined.
+double hk_tet_energy(hk_tet_term *term, const void *x);
+// Overwrites gradient; energy may be NULL.
+void hk_tet_gradient(hk_tet_term *term, const void *x, void *gradient, double *energy);
+void hk_tet_diagonal(hk_tet_term *term, const void *x, void *diagonal);
+// Fills values, scalar[hk_tet_stiffness_size].
+void hk_tet_stiffness(hk_tet_term *term, const void *x, bool project, void *values);
+int64_t hk_tet_stiffness_size(const hk_tet_term *term);
+// P (all laws of a tet together) and F of every tet, [tet_count][9] each, in the model's numbering.
+void hk_tet_stress(hk_tet_term *term, const void *x, double *P, double *F);
+// The first tet (model's numbering) whose energy is not finite, or -1.
+int hk_tet_first_undefined(hk_tet_term *term, const void *x);
+
+#endif

@@ -1,0 +1,480 @@
+// Worlds: creation, the time step and the pose.
+#include "world.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+
+hk_world_def hk_default_world_def(void)
+{
+    return (hk_world_def){
+        .step = 0.01, .integrator = "backward_euler", .solver = hk_default_solver_def()};
+}
+
+// ---------------------------------------------------------------- orders
+
+static void publish(hk_world *w)
+{
+    for (int k = 0; k < w->model->vertex_count; k++) {
+        int64_t from = 4 * (int64_t)k, to = 3 * (int64_t)w->model->order[k];
+        for (int i = 0; i < 3; i++) {
+            w->positions[to + i] = w->x[from + i];
+            w->velocities[to + i] = w->v[from + i];
+        }
+    }
+}
+
+static hk_status take_vectors(hk_world *w, const double *given, const char *what, double *to)
+{
+    for (int64_t k = 0; k < 3 * (int64_t)w->model->vertex_count; k++)
+        if (!isfinite(given[k]))
+            return hk_fail(HK_BAD_INPUT, "%s of vertex %lld is not finite", what,
+                           (long long)(k / 3));
+    for (int k = 0; k < w->model->vertex_count; k++)
+        for (int i = 0; i < 3; i++)
+            to[4 * (int64_t)k + i] = given[3 * (int64_t)w->model->order[k] + i];
+    publish(w);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- pieces
+
+// Connected pieces of the tets, by union-find; piece[v] is a representative vertex.
+static int32_t find_piece(int32_t *piece, int32_t v)
+{
+    while (piece[v] != v) v = piece[v] = piece[piece[v]];
+    return v;
+}
+
+typedef struct pieces {
+    int32_t *of;   // [vertex_count]
+    int32_t *held; // [vertex_count] held vertices, at the representative
+} pieces;
+
+static void pieces_free(pieces *p)
+{
+    hk_free(p->of);
+    hk_free(p->held);
+}
+
+static hk_status pieces_of(const hk_model *m, pieces *p)
+{
+    p->of = HK_ARRAY(int32_t, m->vertex_count);
+    p->held = HK_ZEROS(int32_t, m->vertex_count);
+    if (!p->of || !p->held) {
+        pieces_free(p);
+        return HK_NO_MEMORY;
+    }
+    for (int v = 0; v < m->vertex_count; v++) p->of[v] = v;
+    for (int t = 0; t < m->tet_count; t++)
+        for (int c = 1; c < 4; c++) {
+            int32_t a = find_piece(p->of, m->tets[4 * (int64_t)t]);
+            int32_t b = find_piece(p->of, m->tets[4 * (int64_t)t + c]);
+            if (a != b) p->of[a > b ? a : b] = a < b ? a : b;
+        }
+    for (int v = 0; v < m->vertex_count; v++) {
+        p->of[v] = find_piece(p->of, v);
+        p->held[p->of[v]] += m->hold[v] != HK_FREE;
+    }
+    return HK_OK;
+}
+
+static hk_status look_for_unheld(hk_world *w)
+{
+    pieces p = {0};
+    HK_TRY(pieces_of(w->model, &p));
+    for (int v = 0; v < w->model->vertex_count; v++)
+        w->unheld |= p.of[v] == v && p.held[v] < 3;
+    pieces_free(&p);
+    return HK_OK;
+}
+
+// A piece that nothing holds and that is pulled somewhere has no equilibrium. Returns a vertex of
+// it, or -1.
+static hk_status find_falling(const hk_world *w, int *vertex)
+{
+    const hk_model *m = w->model;
+    pieces p = {0};
+    HK_TRY(pieces_of(m, &p));
+    double *net = HK_ZEROS(double, 4 * (size_t)m->vertex_count); // force and Σ |force|
+    if (!net) {
+        pieces_free(&p);
+        return HK_NO_MEMORY;
+    }
+    for (int k = 0; k < m->vertex_count; k++) {
+        const double *f = w->problem->full_force + 4 * (int64_t)k;
+        double *sum = net + 4 * (int64_t)p.of[m->order[k]];
+        for (int i = 0; i < 3; i++) sum[i] += f[i];
+        sum[3] += fabs(f[0]) + fabs(f[1]) + fabs(f[2]);
+    }
+    *vertex = -1;
+    for (int v = 0; v < m->vertex_count && *vertex < 0; v++) {
+        const double *f = net + 4 * (int64_t)v;
+        double pull = fabs(f[0]) + fabs(f[1]) + fabs(f[2]);
+        if (p.of[v] == v && p.held[v] == 0 && m->mass[v] > 0 && pull > 1e-12 * f[3]) *vertex = v;
+    }
+    hk_free(net);
+    pieces_free(&p);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- creation
+
+static hk_status check_def(const hk_world_def *def)
+{
+    if (!def->model) return hk_fail(HK_BAD_INPUT, "hk_world_def: model is needed");
+    if (!(isfinite(def->step) && def->step > 0))
+        return hk_fail(HK_BAD_INPUT, "the time step must be greater than 0 (is %g)", def->step);
+    if (def->threads < 0)
+        return hk_fail(HK_BAD_INPUT, "threads must be 0 or more (is %d)", def->threads);
+    if (def->backend == HK_BACKEND_CUDA)
+        return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": this build has no CUDA backend; use "
+                                       "\"cpu\" or \"auto\"");
+    if (def->backend == HK_BACKEND_AUTO)
+        hk_log(HK_LOG_INFO, "backend auto: this build has no CUDA backend, using the CPU");
+    return HK_OK;
+}
+
+static hk_status allocate_state(hk_world *w)
+{
+    size_t n = (size_t)w->model->vertex_count;
+    w->x = HK_ZEROS(double, 4 * n);
+    w->v = HK_ZEROS(double, 4 * n);
+    w->next = HK_ZEROS(double, 4 * n);
+    w->good = HK_ZEROS(double, 4 * n);
+    w->guess = HK_ZEROS(double, 4 * n);
+    w->positions = HK_ARRAY(double, 3 * n);
+    w->velocities = HK_ARRAY(double, 3 * n);
+    if (!w->x || !w->v || !w->next || !w->good || !w->guess || !w->positions || !w->velocities)
+        return HK_NO_MEMORY;
+    HK_TRY(take_vectors(w, w->model->rest, "rest position", w->x));
+    return take_vectors(w, w->model->velocity, "velocity", w->v);
+}
+
+static void describe(hk_world *w)
+{
+    const hk_model *m = w->model;
+    char solver[256];
+    w->method->describe(w->solver, solver, sizeof solver);
+    snprintf(w->description, sizeof w->description,
+             "%d vertices, %d tets, %d bodies; %s, step %g s; %d threads, %s lanes; %s",
+             m->vertex_count, m->tet_count, m->body_count, w->integrator->name, w->step, w->threads,
+             w->problem->tets->lanes->name, solver);
+}
+
+static hk_status build(const hk_world_def *def, hk_world *w)
+{
+    HK_TRY(hk_integrator_find(def->integrator, &w->integrator));
+    HK_TRY(hk_method_find(def->solver.method, &w->method));
+    hk_settings settings;
+    HK_TRY(hk_method_settings(w->method, &def->solver, &settings));
+    w->step = def->step;
+    w->threads = def->threads ? def->threads : omp_get_num_procs();
+    HK_TRY(allocate_state(w));
+    HK_TRY(look_for_unheld(w));
+    HK_TRY(hk_problem_create(w->model, w->threads, &w->problem));
+    HK_TRY(w->method->create(w->problem, &settings, &w->solver));
+    describe(w);
+    return HK_OK;
+}
+
+hk_status hk_world_create(const hk_world_def *def, hk_world **world)
+{
+    if (!def || !world) return hk_fail(HK_BAD_INPUT, "hk_world_create: def and world are needed");
+    HK_TRY(check_def(def));
+    double start = hk_now();
+    hk_world *w = HK_NEW(hk_world);
+    if (!w) return HK_NO_MEMORY;
+    w->model = (hk_model *)(uintptr_t)def->model; // only its count of references changes
+    hk_model_retain(w->model);
+    hk_status status = build(def, w);
+    if (status != HK_OK) {
+        hk_world_free(w);
+        return status;
+    }
+    w->setup_ms = 1e3 * (hk_now() - start);
+    *world = w;
+    return HK_OK;
+}
+
+void hk_world_free(hk_world *w)
+{
+    if (!w) return;
+    if (w->solver) w->method->free(w->solver);
+    hk_problem_free(w->problem);
+    hk_model_free(w->model);
+    hk_free(w->x);
+    hk_free(w->v);
+    hk_free(w->next);
+    hk_free(w->good);
+    hk_free(w->guess);
+    hk_free(w->positions);
+    hk_free(w->velocities);
+    hk_free(w);
+}
+
+// ---------------------------------------------------------------- energies and reports
+
+static hk_energy energies(hk_world *w)
+{
+    const hk_model *m = w->model;
+    hk_energy e = {.elastic = hk_tet_energy(w->problem->tets, w->x)};
+    for (int v = 0; v < m->vertex_count; v++)
+        for (int i = 0; i < 3; i++) {
+            int64_t k = 3 * (int64_t)v + i;
+            e.gravity -= m->mass[v] * m->gravity[i] * w->positions[k];
+            e.load -= m->load[k] * (w->positions[k] - m->rest[k]);
+            e.kinetic += 0.5 * m->mass[v] * w->velocities[k] * w->velocities[k];
+        }
+    e.total = e.elastic + e.gravity + e.load + e.kinetic;
+    return e;
+}
+
+static void fill_report(hk_world *w, const hk_solve_report *solved, int load_steps, double start,
+                        hk_step_report *report)
+{
+    hk_step_report r = {
+        .reason = solved->reason,
+        .iterations = solved->iterations,
+        .load_steps = load_steps,
+        .time = w->time,
+        .residual = solved->residual,
+        .relative_residual = solved->relative_residual,
+        .energy = energies(w),
+        .ms = 1e3 * (hk_now() - start),
+    };
+    memcpy(r.detail, solved->detail, sizeof r.detail);
+    double named = 0;
+    for (int k = 0; k < HK_PHASE_OTHER; k++) {
+        r.phase_ms[k] = 1e3 * solved->phase_s[k];
+        named += r.phase_ms[k];
+    }
+    r.phase_ms[HK_PHASE_OTHER] = fmax(0, r.ms - named);
+    if (report) *report = r;
+}
+
+// A solve that did not end in finite numbers keeps the state.
+static bool usable(const hk_solve_report *report)
+{
+    return report->reason != HK_NOT_FINITE && report->reason != HK_INVERTED &&
+           isfinite(report->energy);
+}
+
+// ---------------------------------------------------------------- the time step
+
+// The two ends of a step, for the shares of the way between.
+typedef struct held_path {
+    const hk_world *world;
+    double from, to; // s
+} held_path;
+
+static void place_in_time(void *context, double share, double *x)
+{
+    const held_path *path = context;
+    const hk_model *m = path->world->model;
+    double time = path->from + share * (path->to - path->from);
+    for (int k = 0; k < m->vertex_count; k++)
+        if (path->world->problem->held[k]) {
+            int v = m->order[k];
+            double end[3];
+            hk_model_held_position(m, v, time, end);
+            // A motion that takes no time at all is taken in shares all the same.
+            bool jump = m->hold[v] >= 0 && m->motions[m->hold[v]].over == 0;
+            for (int i = 0; i < 3; i++) {
+                double start = path->world->x[4 * (int64_t)k + i];
+                x[4 * (int64_t)k + i] = jump ? start + share * (end[i] - start) : end[i];
+            }
+        }
+}
+
+// By inertia alone, if that is the better start.
+static void choose_guess(hk_world *w)
+{
+    hk_problem *p = w->problem;
+    for (int k = 0; k < p->vertex_count; k++)
+        for (int i = 0; i < 4; i++) {
+            int64_t at = 4 * (int64_t)k + i;
+            w->next[at] = p->held[k] ? w->x[at] : p->y[at];
+        }
+    if (!(hk_problem_energy(p, w->next) < hk_problem_energy(p, w->x)) ||
+        !(hk_problem_least_j(p, w->next) > 0))
+        memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)p->vertex_count);
+}
+
+hk_status hk_world_step(hk_world *w, hk_step_report *report)
+{
+    if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
+    double start = hk_now();
+    hk_problem *p = w->problem;
+    int64_t size = 4 * (int64_t)p->vertex_count;
+    p->weight = w->integrator->predict(w->step, size, w->x, w->v, p->y);
+    p->shift = 0;
+    hk_problem_set_load(p, 1);
+    choose_guess(w);
+    held_path path = {w, w->time, w->time + w->step};
+    hk_continuation c = {p, w->method, w->solver, place_in_time, &path, false, w->good, w->guess};
+    hk_solve_report solved = {0};
+    int shares;
+    HK_TRY(hk_continue(&c, w->next, &solved, &shares));
+    if (usable(&solved)) {
+        w->integrator->velocity(w->step, size, w->x, w->next, w->v);
+        memcpy(w->x, w->next, sizeof(double) * (size_t)size);
+        w->time += w->step;
+        publish(w);
+    }
+    fill_report(w, &solved, 1, start, report);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- the pose
+
+static void place_in_pose(void *context, double share, double *x)
+{
+    const hk_world *w = context;
+    const hk_model *m = w->model;
+    for (int k = 0; k < m->vertex_count; k++)
+        if (w->problem->held[k])
+            hk_model_held_position_at(m, m->order[k], share, x + 4 * (int64_t)k);
+    hk_problem_set_load(w->problem, share);
+}
+
+// A tenth of a millionth of the stiffness, so that free rotations do not make the matrix singular.
+static double rigid_shift(const hk_world *w)
+{
+    const hk_model *m = w->model;
+    double least = INFINITY;
+    for (int t = 0; t < m->tet_count; t++)
+        least = fmin(least, m->materials[m->tet_material[t]].modulus * cbrt(m->volume[t]));
+    return w->unheld ? 1e-7 * least : 0;
+}
+
+static hk_status report_falling(hk_world *w, int vertex, double start, hk_step_report *report)
+{
+    const hk_model *m = w->model;
+    hk_solve_report solved = {.reason = HK_NOT_HELD};
+    int body = 0;
+    while (body + 1 < m->body_count && m->bodies[body + 1].vertex_start <= vertex) body++;
+    snprintf(solved.detail, sizeof solved.detail,
+             "body %d (%.40s): nothing holds the piece with vertex %d against its load", body,
+             m->bodies[body].name, vertex - m->bodies[body].vertex_start);
+    fill_report(w, &solved, 0, start, report);
+    return HK_OK;
+}
+
+hk_status hk_world_pose(hk_world *w, hk_step_report *report)
+{
+    if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_pose: world is needed");
+    double start = hk_now();
+    hk_problem *p = w->problem;
+    int falling;
+    HK_TRY(find_falling(w, &falling));
+    if (falling >= 0) return report_falling(w, falling, start, report);
+    size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
+    p->weight = 0;
+    p->shift = rigid_shift(w);
+    memcpy(w->next, w->x, bytes);
+    hk_continuation c = {p, w->method, w->solver, place_in_pose, w, true, w->good, w->guess};
+    hk_solve_report solved = {0};
+    int load_steps;
+    HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));
+    if (usable(&solved)) {
+        memcpy(w->x, w->next, bytes);
+        memset(w->v, 0, bytes);
+        publish(w);
+    }
+    fill_report(w, &solved, load_steps, start, report);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- access
+
+void hk_world_set_monitor(hk_world *w, hk_monitor_fn *fn, void *context)
+{
+    w->problem->monitor = fn;
+    w->problem->monitor_context = context;
+}
+
+const hk_model *hk_world_model(const hk_world *w) { return w->model; }
+double hk_world_time(const hk_world *w) { return w->time; }
+double hk_world_setup_ms(const hk_world *w) { return w->setup_ms; }
+const double *hk_world_positions(const hk_world *w) { return w->positions; }
+const double *hk_world_velocities(const hk_world *w) { return w->velocities; }
+const char *hk_world_describe(const hk_world *w) { return w->description; }
+int hk_world_threads(const hk_world *w) { return w->threads; }
+const char *hk_world_method(const hk_world *w) { return w->method->name; }
+const char *hk_world_backend(const hk_world *w)
+{
+    (void)w;
+    return "cpu";
+}
+
+hk_status hk_world_set_time(hk_world *w, double time)
+{
+    if (!w || !isfinite(time)) return hk_fail(HK_BAD_INPUT, "the time must be finite");
+    w->time = time;
+    return HK_OK;
+}
+
+hk_status hk_world_set_positions(hk_world *w, const double *positions)
+{
+    if (!w || !positions)
+        return hk_fail(HK_BAD_INPUT, "hk_world_set_positions: world and positions are needed");
+    return take_vectors(w, positions, "the position", w->x);
+}
+
+hk_status hk_world_set_velocities(hk_world *w, const double *velocities)
+{
+    if (!w || !velocities)
+        return hk_fail(HK_BAD_INPUT, "hk_world_set_velocities: world and velocities are needed");
+    return take_vectors(w, velocities, "the velocity", w->v);
+}
+
+hk_status hk_world_energy(hk_world *w, hk_energy *energy, double *gradient)
+{
+    if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_energy: world is needed");
+    if (energy) *energy = energies(w);
+    if (!gradient) return HK_OK;
+    hk_problem *p = w->problem;
+    p->weight = 0;
+    hk_problem_set_load(p, 1);
+    hk_problem_gradient(p, w->x, w->guess, NULL, NULL);
+    for (int k = 0; k < p->vertex_count; k++)
+        for (int i = 0; i < 3; i++)
+            gradient[3 * (int64_t)w->model->order[k] + i] = w->guess[4 * (int64_t)k + i];
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- names
+
+const char *hk_reason_name(hk_reason reason)
+{
+    switch (reason) {
+    case HK_CONVERGED: return "converged";
+    case HK_ITERATION_LIMIT: return "iteration limit";
+    case HK_STALLED: return "stalled";
+    case HK_NOT_FINITE: return "not finite";
+    case HK_INVERTED: return "inverted";
+    case HK_NOT_HELD: return "not held";
+    case HK_LOAD_STEP_LIMIT: return "load step limit";
+    case HK_STOPPED: return "stopped";
+    }
+    return "unknown reason";
+}
+
+hk_outcome hk_reason_outcome(hk_reason reason)
+{
+    switch (reason) {
+    case HK_CONVERGED: return HK_OUTCOME_CONVERGED;
+    case HK_ITERATION_LIMIT:
+    case HK_STALLED:
+    case HK_STOPPED: return HK_OUTCOME_STOPPED;
+    default: return HK_OUTCOME_FAILED;
+    }
+}
+
+const char *hk_phase_name(hk_phase phase)
+{
+    static const char *const names[HK_PHASE_COUNT] = {"elements", "assembly", "factor", "solve",
+                                                      "other"};
+    return phase >= 0 && phase < HK_PHASE_COUNT ? names[phase] : "unknown phase";
+}

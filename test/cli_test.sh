@@ -1,0 +1,241 @@
+#!/bin/sh
+# Tests the program: arguments, exit statuses, outputs, interrupts.
+#   test/cli_test.sh PATH/TO/hooke
+set -u
+hooke=$(realpath "${1:?which program?}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+checks=0
+
+fail() { failures=$((failures + 1)); echo "FAILED: $*" >&2; }
+
+# status N command…: the command must end with status N; its outputs are in `out` and `err`.
+status() {
+    expected=$1
+    shift
+    checks=$((checks + 1))
+    "$@" >out 2>err
+    actual=$?
+    [ "$actual" -eq "$expected" ] && return
+    fail "status $actual instead of $expected: $*"
+    cat out err >&2
+}
+
+# holds FILE TEXT / lacks FILE TEXT
+holds() { checks=$((checks + 1)); grep -qF -- "$2" "$1" || { fail "$1 lacks: $2"; cat "$1" >&2; }; }
+lacks() { checks=$((checks + 1)); ! grep -qF -- "$2" "$1" || fail "$1 should not hold: $2"; }
+empty() { checks=$((checks + 1)); [ ! -s "$1" ] || { fail "$1 should be empty"; cat "$1" >&2; }; }
+exists() { for f in "$@"; do checks=$((checks + 1)); [ -f "$f" ] || fail "no file $f"; done; }
+missing() { for f in "$@"; do checks=$((checks + 1)); [ ! -e "$f" ] || fail "there is a file $f"; done; }
+equal() { checks=$((checks + 1)); [ "$1" = "$2" ] || fail "'$1' instead of '$2': $3"; }
+# number FILE KEY: the value of the first such key in a JSON file, one member a line
+number() { sed -n "s/^ *\"$2\": \([^,]*\),*$/\1/p" "$1" | head -n 1; }
+# true_that "EXPRESSION": decided by awk
+true_that() { checks=$((checks + 1)); awk "BEGIN { exit !($1) }" || fail "not true: $1"; }
+
+cat >bar.json <<'END'
+{
+  "time": {"step": 0.01, "steps": 10},
+  "gravity": [0, -9.81, 0],
+  "solver": {"method": "newton", "tolerance": 1e-8},
+  "bodies": [{
+    "name": "bar",
+    "mesh": {"box": {"size": [1, 0.2, 0.2], "cells": [10, 2, 2]}},
+    "material": {"model": "neo_hookean", "young": 1e6, "poisson": 0.4, "density": 1000},
+    "fix": [{"box": [[-1e-6, -1, -1], [1e-6, 1, 1]]}]
+  }],
+  "output": {"every": 0.0333, "vtu": "frames/bar.pvd", "points": "frames/bar", "stats": "stats.json"}
+}
+END
+
+usage() {
+    status 0 "$hooke" --version
+    equal "$(cat out)" "hooke 0.1.0" "--version"
+    status 2 "$hooke"
+    holds err "hooke --help"
+    status 2 "$hooke" rnu
+    holds err "did you mean 'run'?"
+    status 2 "$hooke" run
+    holds err "SCENE.json"
+    status 2 "$hooke" run bar.json other.json
+    status 2 "$hooke" run bar.json --quite
+    holds err "did you mean '--quiet'?"
+    status 2 "$hooke" run bar.json --threads
+    status 2 "$hooke" run bar.json --threads=many
+    status 2 "$hooke" run bar.json --threads=-1
+    status 2 "$hooke" run bar.json --json=yes
+    status 2 "$hooke" run bar.json --set solver.method
+    status 2 "$hooke" run bar.json --out=
+    status 2 "$hooke" run --json --nonsense bar.json
+    holds out '"status": "failed"'
+    missing frames stats.json
+}
+
+help() {
+    for words in "--help" "-h" "help" "help run" "help pose" "help mesh" "help mesh make" \
+        "help help" "help materials" "help methods" "help scene" "run --help" "pose -h" \
+        "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help"; do
+        # shellcheck disable=SC2086  # the words are to be split
+        status 0 "$hooke" $words
+        empty err
+        checks=$((checks + 1))
+        [ -s out ] || fail "hooke $words prints nothing"
+    done
+    status 0 "$hooke" help materials
+    holds out neo_hookean
+    status 0 "$hooke" help methods
+    holds out newton
+    status 0 "$hooke" help newton
+    lacks out gradient_descent
+    status 2 "$hooke" help newtn
+    holds err "did you mean 'newton'?"
+}
+
+pose() {
+    status 0 "$hooke" pose --json bar.json --points final.csv --out posed --threads 2
+    holds out '"status": "converged"'
+    holds out '"method": "newton"'
+    holds out '"backend": "cpu"'
+    equal "$(number out threads)" 2 "threads"
+    equal "$(number out vertices)" 99 "vertices"
+    true_that "$(number out iterations) > 0"
+    true_that "$(number out elastic) > 0"
+    true_that "$(number out kinetic) == 0"
+    lacks out nan
+    exists posed/final.csv posed/stats.json posed/frames/bar.pvd posed/frames/bar_0000.vtu
+    missing posed/frames/bar_0001.vtu frames final.csv
+    equal "$(head -n 1 posed/final.csv)" "vertex,x,y,z" "header of the points"
+    equal "$(wc -l <posed/final.csv | tr -d ' ')" 100 "rows of the points"
+    holds posed/stats.json '"history"'
+    # Two threads and one give the same bits.
+    status 0 "$hooke" pose bar.json --points one.csv --out posed --threads 1 --quiet
+    empty out
+    empty err
+    checks=$((checks + 1))
+    cmp -s posed/final.csv posed/one.csv || fail "the pose depends on the number of threads"
+    # A stiffer bar sags less.
+    status 0 "$hooke" pose bar.json --set bodies.0.material.young=1e7 --out stiff --json
+    true_that "$(number out elastic) < 0.5 * $(number posed/stats.json elastic)"
+    # Readable without --json, the JSON alone on standard output with it.
+    status 0 "$hooke" pose -- bar.json
+    holds out "converged"
+    exists frames/bar.pvd
+    rm -rf frames stats.json
+    status 1 "$hooke" pose bar.json --set bodies.0.fix=[] --json
+    holds out '"status": "failed"'
+    holds err "error"
+    status 1 "$hooke" pose bar.json --set solver.iterations=1 --set bodies.0.material.young=1e4 --json
+    rm -rf frames stats.json
+}
+
+march() {
+    status 0 "$hooke" run bar.json --json --out ran --points final.csv
+    equal "$(number out steps)" 10 "steps"
+    holds out '"median"'
+    exists ran/frames/bar.pvd ran/final.csv ran/stats.json
+    # t = 0, 0.04, 0.07, 0.1 with steps of 0.01 and a frame every 0.0333.
+    exists ran/frames/bar_0000.vtu ran/frames/bar_0003.vtu ran/frames/bar_0003.csv
+    missing ran/frames/bar_0004.vtu ran/frames/bar_0004.csv
+    holds ran/frames/bar.pvd bar_0003.vtu
+    lacks ran/frames/bar.pvd frames/
+    cmp -s ran/final.csv ran/frames/bar_0003.csv || fail "the last frame is not the final state"
+    equal "$(grep -c '"phases"' ran/stats.json)" 10 "records of the history"
+    status 0 "$hooke" run bar.json --out short --set time.steps=4 --set output.every=0 -q
+    empty out
+    empty err
+    exists short/frames/bar_0004.vtu
+    missing short/frames/bar_0005.vtu
+}
+
+failing() {
+    status 1 "$hooke" run nowhere.json --json
+    holds out '"error"'
+    holds err nowhere.json
+    status 1 "$hooke" run bar.json --set solver.method=magic
+    holds err magic
+    echo '{"bodies": [' >broken.json
+    status 1 "$hooke" pose broken.json
+    holds err broken.json:
+    echo file >blocked
+    status 1 "$hooke" run bar.json --out blocked
+    status 1 "$hooke" run bar.json --points . --out ran
+    if [ -w /dev/full ]; then
+        checks=$((checks + 1))
+        "$hooke" help >/dev/full 2>err && fail "a full disk went unseen"
+    fi
+}
+
+interrupted() {
+    "$hooke" run bar.json --json --out cut --set time.steps=1000000 >out 2>err &
+    process=$!
+    tries=0
+    while [ ! -f cut/frames/bar_0002.vtu ] && [ $tries -lt 300 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    kill -TERM $process
+    wait $process
+    equal $? 1 "status of an interrupted run"
+    holds out '"status": "stopped"'
+    holds cut/stats.json '"status": "stopped"'
+    # Every frame that the collection names is there.
+    frames=$(sed -n 's/.*file="\([^"]*\)".*/\1/p' cut/frames/bar.pvd)
+    checks=$((checks + 1))
+    [ -n "$frames" ] || fail "an interrupted run left no frames"
+    for frame in $frames; do exists "cut/frames/$frame"; done
+    rest=$(find cut -name '*tmp*')
+    equal "$rest" "" "temporary files are left"
+}
+
+meshes() {
+    status 0 "$hooke" mesh make box --size 1,0.2,0.2 --cells 20,4,4 -o bar.msh
+    holds out "525 vertices"
+    status 0 "$hooke" mesh check bar.msh
+    holds out 525
+    status 0 "$hooke" mesh check --json bar.msh
+    holds out '"simulable": true'
+    true_that "($(number out volume) - 0.04) ^ 2 < 1e-18"
+    for shape in "cylinder --radius 0.1 --length 1 --cells 8,20" "sphere --radius=0.5 --cells=6" \
+        "helix --radius 0.3 --pitch 0.2 --turns 1 --thickness 0.08 --strands 2 --cells 4"; do
+        # shellcheck disable=SC2086
+        status 0 "$hooke" mesh make $shape --output shape.vtu --quiet
+        empty out
+        status 0 "$hooke" mesh check shape.vtu
+    done
+    status 0 "$hooke" mesh make sheet --size 1,1 --cells 4,4 -o sheet.obj
+    status 1 "$hooke" mesh check sheet.obj
+    holds out verdict
+    status 0 "$hooke" mesh convert bar.msh bar.vtu
+    status 0 "$hooke" mesh convert bar.vtu bar.stl
+    exists bar.vtu bar.stl
+    status 2 "$hooke" mesh make box --radius 1 -o no.msh
+    status 2 "$hooke" mesh make box --size 1,1 -o no.msh
+    status 2 "$hooke" mesh make box --size 1,a,1 -o no.msh
+    status 2 "$hooke" mesh make boks -o no.msh
+    holds err "did you mean 'box'?"
+    status 2 "$hooke" mesh make box
+    status 1 "$hooke" mesh make box --cells 0,1,1 -o no.msh
+    status 1 "$hooke" mesh make box -o no.xyz
+    status 1 "$hooke" mesh check none.msh --json
+    holds out '"error"'
+    missing no.msh no.xyz
+    # A tet wound the other way is turned, counted and told.
+    printf '4 3 0 0\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n' >turned.node
+    printf '1 4 0\n0 0 2 1 3\n' >turned.ele
+    status 0 "$hooke" mesh check turned.ele --json
+    holds out '1 tet turned'
+    status 0 "$hooke" mesh convert turned.ele turned.msh
+    holds err '1 tet turned'
+}
+
+usage
+help
+pose
+march
+failing
+interrupted
+meshes
+echo "$checks checks, $failures failed"
+[ "$failures" -eq 0 ]

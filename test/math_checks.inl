@@ -1,0 +1,900 @@
+// The checks of src/math, written once. A test program defines HK_DOUBLE and HK_LANES, includes
+// this file and calls math_checks(). Results are judged in long double, in units of HK_EPSILON;
+// bounds are about twice the largest error measured over all lane types and both compilers.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "math/polar.h"
+
+typedef long double wide;
+typedef wide wide3[3][3];
+
+// The largest error of a group of checks, and what gave it.
+typedef struct worst {
+    wide error;
+    int family, index;
+} worst;
+
+static void note(worst *w, wide error, int family, int index)
+{
+    if (error > w->error || error != error)
+        *w = (worst){error != error ? (wide)INFINITY : error, family, index};
+}
+
+static void assert_within(const char *what, worst w, wide bound)
+{
+    if (getenv("HK_TEST_VERBOSE")) printf("    %-34s %8.3Lf of %.1Lf\n", what, w.error, bound);
+    if (!(w.error <= bound))
+        fail_msg("%s: %Lg, bound %Lg (family %d, matrix %d)", what, w.error, bound, w.family,
+                 w.index);
+}
+
+// ---- random numbers and matrices
+
+static uint64_t random_state = 88172645463325252u;
+
+static double uniform(void)  // in (−1, 1)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (double)(int64_t)random_state * 0x1p-63;
+}
+
+static void random_matrix(double a[3][3])
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) a[i][j] = uniform();
+}
+
+static void random_rotation(double r[3][3])
+{
+    double q[4], n = 0;
+    do {
+        n = 0;
+        for (int i = 0; i < 4; i++) q[i] = uniform(), n += q[i] * q[i];
+    } while (n > 1 || n < 0.1);
+    double w = q[0], x = q[1], y = q[2], z = q[3], k = 2 / n;
+    double t[3][3] = {{1 - k * (y * y + z * z), k * (x * y - w * z), k * (x * z + w * y)},
+                      {k * (x * y + w * z), 1 - k * (x * x + z * z), k * (y * z - w * x)},
+                      {k * (x * z - w * y), k * (y * z + w * x), 1 - k * (x * x + y * y)}};
+    memcpy(r, t, sizeof t);
+}
+
+// U diag(s) Vᵀ with random rotations.
+static void with_values(double a[3][3], double s0, double s1, double s2)
+{
+    double u[3][3], v[3][3], s[3] = {s0, s1, s2};
+    random_rotation(u);
+    random_rotation(v);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            a[i][j] = 0;
+            for (int k = 0; k < 3; k++) a[i][j] += u[i][k] * s[k] * v[j][k];
+        }
+}
+
+enum {
+    RANDOM,
+    NEAR_IDENTITY,
+    RANK_2,
+    RANK_1,
+    RANK_1_EXACT,
+    ZERO,
+    TWO_EQUAL,
+    THREE_EQUAL,
+    REFLECTED,
+    REFLECTED_EQUAL,
+    NEARLY_SINGULAR,
+    HUGE_ENTRIES,
+    TINY_ENTRIES,
+    DENORMAL,
+    DIAGONAL,
+    IDENTITY,
+    PERMUTATION,
+    TRIANGULAR,
+    SMALL_INTEGERS,
+    ONE_LARGE_COLUMN,
+    GRADED,
+    SYMMETRIC,
+    FAMILIES
+};
+
+static void permutation_matrix(double a[3][3], int number)  // 48 of them, with signs
+{
+    static const int order[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    memset(a, 0, 9 * sizeof(double));
+    for (int i = 0; i < 3; i++)
+        a[i][order[number % 6][i]] = (number / 6) >> i & 1 ? -1.0 : 1.0;
+}
+
+static void scale_matrix(double a[3][3], double by)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) a[i][j] *= by;
+}
+
+static void special_matrix(int family, int index, double a[3][3])
+{
+    random_matrix(a);
+    switch (family) {
+    case HUGE_ENTRIES: scale_matrix(a, HK_DOUBLE ? 1e150 : 1e15); break;
+    case TINY_ENTRIES: scale_matrix(a, HK_DOUBLE ? 1e-150 : 1e-15); break;
+    case DENORMAL: scale_matrix(a, (double)HK_SMALLEST_NORMAL * pow(0.5, index % 8)); break;
+    case DIAGONAL:
+        for (int i = 0; i < 9; i++)
+            if (i % 4) a[i / 3][i % 3] = 0;
+        break;
+    case PERMUTATION: permutation_matrix(a, index % 48); break;
+    case TRIANGULAR: a[1][0] = a[2][0] = a[2][1] = 0; break;
+    case SMALL_INTEGERS:  // many exact coincidences, all ranks
+        for (int i = 0; i < 9; i++) a[i / 3][i % 3] = rint(1.4 * a[i / 3][i % 3]);
+        break;
+    case ONE_LARGE_COLUMN:
+        for (int i = 0; i < 3; i++) a[i][index % 3] *= 1e6;
+        break;
+    case GRADED:  // columns of very different length, well conditioned otherwise
+        with_values(a, 1, 0.8, 0.6);
+        for (int i = 0; i < 3; i++) a[i][1] *= 1e-3, a[i][2] *= HK_DOUBLE ? 1e-40 : 1e-6;
+        break;
+    case SYMMETRIC: a[1][0] = a[0][1], a[2][0] = a[0][2], a[2][1] = a[1][2]; break;
+    default: break;
+    }
+}
+
+static void make_matrix(int family, int index, double a[3][3])
+{
+    double eps = HK_EPSILON, x = fabs(uniform()), y = x * fabs(uniform());
+    switch (family) {
+    case NEAR_IDENTITY:
+        random_matrix(a);
+        scale_matrix(a, pow(0.25, index % 28));
+        for (int i = 0; i < 3; i++) a[i][i] += 1;
+        break;
+    case RANK_2: with_values(a, 1, x, 0); break;
+    case RANK_1: with_values(a, 1, 0, 0); break;
+    case RANK_1_EXACT:
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) a[i][j] = ldexp((i + index) % 3 - 1, j * (index % 4));
+        break;
+    case ZERO: memset(a, 0, 9 * sizeof(double)); break;
+    case TWO_EQUAL: with_values(a, index % 2 ? 1 : x, x, x); break;
+    case THREE_EQUAL: with_values(a, x + 0.1, x + 0.1, x + 0.1); break;
+    case REFLECTED: with_values(a, 1, x, -y); break;
+    case REFLECTED_EQUAL: with_values(a, 1, index % 2 ? 1 : x, index % 2 ? -1 : -x); break;
+    case NEARLY_SINGULAR: with_values(a, 1, index % 2 ? x : 3 * eps, eps * x); break;
+    case IDENTITY:
+        memset(a, 0, 9 * sizeof(double));
+        for (int i = 0; i < 3; i++) a[i][i] = 1;
+        break;
+    default: special_matrix(family, index, a); break;
+    }
+    // What the lanes will see.
+    for (int i = 0; i < 9; i++) a[i / 3][i % 3] = (double)(scalar)a[i / 3][i % 3];
+}
+
+// ---- lanes
+
+static void put(mat3 *to, int lane, double a[3][3])
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) r_set_lane(&to->m[i][j], lane, (scalar)a[i][j]);
+}
+
+static void take(wide3 to, mat3 a, int lane)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) to[i][j] = (wide)r_lane(a.m[i][j], lane);
+}
+
+static void take_vector(wide to[3], vec3 a, int lane)
+{
+    for (int i = 0; i < 3; i++) to[i] = (wide)r_lane(a.v[i], lane);
+}
+
+// Fills all lanes with matrices of one family; `plain` keeps what went in.
+static mat3 fill(int family, int index, double plain[HK_LANES][3][3])
+{
+    mat3 a = m3_zero();
+    for (int l = 0; l < HK_LANES; l++) {
+        make_matrix(family, index * HK_LANES + l, plain[l]);
+        put(&a, l, plain[l]);
+    }
+    return a;
+}
+
+static int batches(int family) { return (family == RANDOM ? 20000 : 1600) / HK_LANES; }
+
+// ---- judging in long double
+
+static wide largest(wide3 a)
+{
+    wide m = 0;
+    for (int i = 0; i < 9; i++) {
+        wide x = fabsl(a[i / 3][i % 3]);
+        if (x > m || x != x) m = x;
+    }
+    return m;
+}
+
+static wide determinant(wide3 a)
+{
+    return a[0][0] * (a[1][1] * a[2][2] - a[1][2] * a[2][1]) +
+           a[0][1] * (a[1][2] * a[2][0] - a[1][0] * a[2][2]) +
+           a[0][2] * (a[1][0] * a[2][1] - a[1][1] * a[2][0]);
+}
+
+// |qᵀq − 1|, or 1e9 for a reflection.
+static wide rotation_error(wide3 q)
+{
+    wide3 e;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            e[i][j] = q[0][i] * q[0][j] + q[1][i] * q[1][j] + q[2][i] * q[2][j] - (i == j);
+    return determinant(q) > 0 ? largest(e) : 1e9L;
+}
+
+// |u diag(s) vᵀ − a|
+static wide product_error(wide3 u, const wide s[3], wide3 v, double a[3][3])
+{
+    wide3 e;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            e[i][j] = -(wide)a[i][j];
+            for (int k = 0; k < 3; k++) e[i][j] += u[i][k] * s[k] * v[j][k];
+        }
+    return largest(e);
+}
+
+static wide largest_entry(double a[3][3])
+{
+    wide m = 0;
+    for (int i = 0; i < 9; i++) m = fmaxl(m, fabsl((wide)a[i / 3][i % 3]));
+    return m;
+}
+
+static void sort_descending(wide s[3])
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < 2; i++)
+            if (s[i] < s[i + 1]) {
+                wide t = s[i];
+                s[i] = s[i + 1];
+                s[i + 1] = t;
+            }
+}
+
+// Singular values in long double: Jacobi turns of the columns, the plain textbook way.
+static void reference_values(double a[3][3], wide s[3])
+{
+    wide3 b;
+    for (int i = 0; i < 9; i++) b[i / 3][i % 3] = (wide)a[i / 3][i % 3];
+    for (int turn = 0; turn < 36; turn++) {
+        int p = turn % 3 == 2, q = turn % 3 == 0 ? 1 : 2;
+        wide pp = 0, qq = 0, pq = 0;
+        for (int i = 0; i < 3; i++) {
+            pp += b[i][p] * b[i][p];
+            qq += b[i][q] * b[i][q];
+            pq += b[i][p] * b[i][q];
+        }
+        if (pq == 0) continue;
+        wide zeta = (qq - pp) / (2 * pq);
+        wide t = (zeta < 0 ? -1 : 1) / (fabsl(zeta) + hypotl(1, zeta));
+        wide c = 1 / hypotl(1, t);
+        for (int i = 0; i < 3; i++) {
+            wide x = b[i][p], y = b[i][q];
+            b[i][p] = c * (x - t * y);
+            b[i][q] = c * (y + t * x);
+        }
+    }
+    for (int j = 0; j < 3; j++) s[j] = hypotl(hypotl(b[0][j], b[1][j]), b[2][j]);
+    sort_descending(s);
+}
+
+// Eigenvalues and vectors of the upper triangle in long double.
+static void reference_eigen(double a[3][3], wide values[3], wide3 v)
+{
+    wide3 b;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) b[i][j] = (wide)a[i < j ? i : j][i < j ? j : i], v[i][j] = i == j;
+    for (int turn = 0; turn < 36; turn++) {
+        int p = turn % 3 == 2, q = turn % 3 == 0 ? 1 : 2;
+        if (b[p][q] == 0) continue;
+        wide zeta = (b[q][q] - b[p][p]) / (2 * b[p][q]);
+        wide t = (zeta < 0 ? -1 : 1) / (fabsl(zeta) + hypotl(1, zeta));
+        wide c = 1 / hypotl(1, t), s = c * t;
+        for (int i = 0; i < 3; i++) {
+            wide x = b[i][p], y = b[i][q], vx = v[i][p], vy = v[i][q];
+            b[i][p] = c * x - s * y, b[i][q] = c * y + s * x;
+            v[i][p] = c * vx - s * vy, v[i][q] = c * vy + s * vx;
+        }
+        for (int i = 0; i < 3; i++) {
+            wide x = b[p][i], y = b[q][i];
+            b[p][i] = c * x - s * y, b[q][i] = c * y + s * x;
+        }
+    }
+    for (int i = 0; i < 3; i++) values[i] = b[i][i];
+}
+
+// ---- the singular value decomposition
+
+static void check_one_svd(double a[3][3], svd3 r, int lane, int family, int index, worst w[4])
+{
+    wide3 u, v;
+    wide s[3], exact[3], eps = (wide)HK_EPSILON;
+    take(u, r.u, lane);
+    take(v, r.v, lane);
+    take_vector(s, r.s, lane);
+    // Denormal results have an absolute error of their own.
+    wide size = largest_entry(a), grain = (wide)HK_SMALLEST_NORMAL * eps;
+    wide unit = eps * size + grain;
+    note(&w[0], product_error(u, s, v, a) / unit, family, index);
+    note(&w[1], fmaxl(rotation_error(u), rotation_error(v)) / eps, family, index);
+    assert_true(s[0] >= s[1] && s[1] >= fabsl(s[2]));
+    reference_values(a, exact);
+    for (int i = 0; i < 3; i++)
+        note(&w[2], fabsl(fabsl(s[i]) - exact[i]) / unit, family, index);
+    if (family == GRADED)
+        for (int i = 0; i < 3; i++)
+            note(&w[3], fabsl(fabsl(s[i]) - exact[i]) / (eps * exact[i]), family, index);
+    wide3 wide_a;
+    for (int i = 0; i < 9; i++) wide_a[i / 3][i % 3] = (wide)a[i / 3][i % 3] / (size + grain);
+    wide det = determinant(wide_a);
+    if (fabsl(det) > 64 * eps) assert_true((det > 0) == (s[2] > 0));
+}
+
+static void svd_is_accurate(void **state)
+{
+    (void)state;
+    worst w[4] = {0};
+    for (int family = 0; family < FAMILIES; family++)
+        for (int batch = 0; batch < batches(family); batch++) {
+            double plain[HK_LANES][3][3];
+            svd3 r = svd3_of(fill(family, batch, plain));
+            for (int l = 0; l < HK_LANES; l++)
+                check_one_svd(plain[l], r, l, family, batch * HK_LANES + l, w);
+        }
+    assert_within("svd: product", w[0], 20);
+    assert_within("svd: rotations", w[1], 16);
+    assert_within("svd: values", w[2], 20);
+    assert_within("svd: small values of graded", w[3], 30);
+}
+
+static void svd_of_simple_matrices_is_exact(void **state)
+{
+    (void)state;
+    for (int number = 0; number < 48; number++) {
+        double plain[3][3];
+        permutation_matrix(plain, number);
+        mat3 a = m3_zero();
+        for (int l = 0; l < HK_LANES; l++) put(&a, l, plain);
+        svd3 r = svd3_of(a);
+        mat3 e = m3_sub(svd3_product(r), a);
+        assert_true(r_lane(m3_max_abs(e), 0) == 0);
+        assert_true(r_lane(r.s.v[0], 0) == 1 && r_lane(r.s.v[1], 0) == 1);
+        assert_true(r_lane(r.s.v[2], 0) == r_lane(m3_det(a), 0));
+    }
+    svd3 zero = svd3_of(m3_zero());
+    for (int k = 0; k < 3; k++) assert_true(r_lane(zero.s.v[k], 0) == 0);
+}
+
+static void not_a_number_stays_one(void **state)
+{
+    (void)state;
+    // A bad entry shows in the values, wherever it is, and nowhere in the other lanes.
+    for (int entry = 0; entry < 18; entry++) {
+        mat3 a = m3_identity();
+        scalar bad = entry < 9 ? (scalar)NAN : (scalar)INFINITY;
+        r_set_lane(&a.m[entry % 9 / 3][entry % 3], HK_LANES - 1, bad);
+        svd3 r = svd3_of(a);
+        vec3 values;
+        mat3 vectors;
+        eigen3_of(m3_symmetric(a), &values, &vectors);
+        wide s[3], e[3];
+        take_vector(s, r.s, HK_LANES - 1);
+        take_vector(e, values, HK_LANES - 1);
+        assert_true(isnan(s[0] + s[1] + s[2]));
+        assert_true(isnan(e[0] + e[1] + e[2]));
+        if (HK_LANES > 1) assert_true(r_lane(r.s.v[2], 0) == 1 && r_lane(values.v[2], 0) == 1);
+    }
+}
+
+
+static int same(mat3 a, int lane_a, mat3 b, int lane_b)
+{
+    for (int i = 0; i < 9; i++)
+        if (r_lane(a.m[i / 3][i % 3], lane_a) != r_lane(b.m[i / 3][i % 3], lane_b)) return 0;
+    return 1;
+}
+
+// A matrix gives the same numbers to the last bit in every lane, whatever the others hold. (Zeros
+// may differ in sign.)
+static void lanes_are_independent(void **state)
+{
+    (void)state;
+    for (int batch = 0; batch < 3000; batch++) {
+        mat3 a = m3_zero(), b = m3_zero(), alone = m3_zero();
+        int shift = batch % HK_LANES, chosen = (batch / 7) % HK_LANES;
+        for (int l = 0; l < HK_LANES; l++) {
+            double plain[3][3];
+            make_matrix((batch + 5 * l) % FAMILIES, batch + l, plain);
+            put(&a, l, plain);
+            put(&b, (l + shift) % HK_LANES, plain);
+            if (l == chosen)
+                for (int k = 0; k < HK_LANES; k++) put(&alone, k, plain);
+        }
+        svd3 ra = svd3_of(a), rb = svd3_of(b), rc = svd3_of(alone);
+        svd3 two[2];
+        svd3_of_two(a, alone, &two[0], &two[1]);
+        for (int l = 0; l < HK_LANES; l++) {
+            assert_true(same(ra.u, l, two[0].u, l) && same(ra.v, l, two[0].v, l));
+            assert_true(same(rc.u, l, two[1].u, l) && same(rc.v, l, two[1].v, l));
+        }
+        mat3 pa = psd3(a), pb = psd3(b), pc = psd3(alone);
+        for (int l = 0; l < HK_LANES; l++) {
+            int m = (l + shift) % HK_LANES;
+            assert_true(same(ra.u, l, rb.u, m) && same(ra.v, l, rb.v, m));
+            assert_true(same(m3_diagonal(ra.s), l, m3_diagonal(rb.s), m));
+            assert_true(same(pa, l, pb, m));
+        }
+        assert_true(same(ra.u, chosen, rc.u, 0) && same(ra.v, chosen, rc.v, 0));
+        assert_true(same(m3_diagonal(ra.s), chosen, m3_diagonal(rc.s), 0));
+        assert_true(same(pa, chosen, pc, 0));
+    }
+}
+
+// ---- polar
+
+static void polar_is_the_nearest_rotation(void **state)
+{
+    (void)state;
+    worst rotation = {0}, symmetry = {0};
+    for (int family = 0; family < FAMILIES; family++)
+        for (int batch = 0; batch < batches(family) / 4; batch++) {
+            double plain[HK_LANES][3][3];
+            mat3 a = fill(family, batch, plain);
+            mat3 r = polar_rotation(a);
+            for (int l = 0; l < HK_LANES; l++) {
+                wide3 q;
+                take(q, r, l);
+                note(&rotation, rotation_error(q) / (wide)HK_EPSILON, family, batch);
+                // RᵀA is symmetric.
+                wide size = largest_entry(plain[l]) + (wide)HK_SMALLEST_NORMAL;
+                for (int i = 0; i < 3; i++) {
+                    int j = (i + 1) % 3;
+                    wide ij = 0, ji = 0;
+                    for (int k = 0; k < 3; k++) {
+                        ij += q[k][i] * (wide)plain[l][k][j];
+                        ji += q[k][j] * (wide)plain[l][k][i];
+                    }
+                    note(&symmetry, fabsl(ij - ji) / (size * (wide)HK_EPSILON), family, batch);
+                }
+            }
+        }
+    assert_within("polar: rotation", rotation, 20);
+    assert_within("polar: symmetry of the stretch", symmetry, 24);
+    // Of a reflection, the smallest stretch is negated: diag(3, 2, −1) is nearest to 1.
+    mat3 a = m3_diagonal(v3_set(3, 2, -1));
+    assert_true(r_lane(m3_max_abs(m3_sub(polar_rotation(a), m3_identity())), 0) == 0);
+    assert_true(r_lane(m3_max_abs(m3_sub(polar_stretch_of(svd3_of(a)), a)), 0) == 0);
+}
+
+// Stretches with gaps, so that everything has a derivative; some reflected, some nearly the same.
+static mat3 smooth_case(int batch)
+{
+    mat3 a = m3_zero();
+    for (int l = 0; l < HK_LANES; l++) {
+        double plain[3][3], sign = (batch + l) % 3 ? 1 : -1;
+        with_values(plain, 2 + 0.3 * uniform(), 1.2 + 0.1 * uniform(),
+                    sign * (0.5 + 0.2 * uniform()));
+        put(&a, l, plain);
+    }
+    return a;
+}
+
+static mat3 random_lanes(void)
+{
+    double plain[HK_LANES][3][3];
+    return fill(RANDOM, 0, plain);
+}
+
+static void note_lanes(worst *w, mat3 error, wide unit, int batch)
+{
+    for (int l = 0; l < HK_LANES; l++) {
+        wide3 e;
+        take(e, error, l);
+        note(w, largest(e) / unit, 0, batch);
+    }
+}
+
+static void derivatives_match_differences(void **state)
+{
+    (void)state;
+    // Central differences: h² of truncation, ε/h of rounding.
+    const double h = HK_DOUBLE ? 4e-6 : 4e-3;
+    const wide unit = HK_DOUBLE ? 1e-9L : 1e-3L;
+    worst rotation = {0}, left = {0}, values = {0}, right = {0}, identity = {0}, chain = {0};
+    for (int batch = 0; batch < 400; batch++) {
+        mat3 a = smooth_case(batch), da = random_lanes();
+        svd3 s = svd3_of(a);
+        svd3 more = svd3_of(m3_add_scaled(a, r_set(h), da));
+        svd3 less = svd3_of(m3_add_scaled(a, r_set(-h), da));
+        real rate = r_set(0.5 / h);
+        mat3 dr = polar_derivative(s, da), du, dv;
+        vec3 ds;
+        svd3_derivative(s, da, &du, &ds, &dv);
+        mat3 slope = m3_scale(m3_sub(polar_rotation_of(more), polar_rotation_of(less)), rate);
+        note_lanes(&rotation, m3_sub(slope, dr), unit, batch);
+        // U and V are unique up to common signs of two columns; compare what has none.
+        for (int k = 0; k < 3; k++) {
+            vec3 u = m3_column(s.u, k), v = m3_column(s.v, k);
+            mat3 uu = m3_sub(m3_outer(m3_column(more.u, k), m3_column(more.u, k)),
+                             m3_outer(m3_column(less.u, k), m3_column(less.u, k)));
+            mat3 vv = m3_sub(m3_outer(m3_column(more.v, k), m3_column(more.v, k)),
+                             m3_outer(m3_column(less.v, k), m3_column(less.v, k)));
+            mat3 exact_u = m3_scale(m3_symmetric(m3_outer(m3_column(du, k), u)), r_set(2));
+            mat3 exact_v = m3_scale(m3_symmetric(m3_outer(m3_column(dv, k), v)), r_set(2));
+            note_lanes(&left, m3_sub(m3_scale(uu, rate), exact_u), unit, batch);
+            note_lanes(&right, m3_sub(m3_scale(vv, rate), exact_v), unit, batch);
+        }
+        vec3 slopes = v3_scale(v3_sub(more.s, less.s), rate);
+        note_lanes(&values, m3_diagonal(v3_sub(slopes, ds)), unit, batch);
+        // d(U S Vᵀ) = da and d(U Vᵀ) = dR, to rounding.
+        mat3 sum = m3_mult(m3_scale_columns(du, s.s), s.v);
+        sum = m3_add(sum, m3_mult(m3_scale_columns(s.u, ds), s.v));
+        sum = m3_add(sum, m3_mult(m3_scale_columns(s.u, s.s), dv));
+        note_lanes(&identity, m3_sub(sum, da), (wide)HK_EPSILON, batch);
+        mat3 product = m3_add(m3_mult(du, s.v), m3_mult(s.u, dv));
+        note_lanes(&chain, m3_sub(product, dr), (wide)HK_EPSILON, batch);
+    }
+    assert_within("dR by differences", rotation, 4);
+    assert_within("dU by differences", left, 4);
+    assert_within("dS by differences", values, 4);
+    assert_within("dV by differences", right, 4);
+    assert_within("d(U S Vᵀ) = da", identity, 100);
+    assert_within("d(U Vᵀ) = dR", chain, 100);
+}
+
+// At equal stretches R still has a derivative, U and V stay finite, and a turn of the plane of the
+// equal pair is followed exactly.
+static void derivatives_at_equal_stretches(void **state)
+{
+    (void)state;
+    const double h = HK_DOUBLE ? 4e-6 : 4e-3;
+    worst rotation = {0}, turn = {0};
+    for (int batch = 0; batch < 200; batch++) {
+        double plain[HK_LANES][3][3];
+        mat3 a = fill(batch % 2 ? IDENTITY : THREE_EQUAL, batch, plain), da = random_lanes();
+        svd3 s = svd3_of(a);
+        mat3 step = m3_scale(da, s.s.v[0]);
+        mat3 more = polar_rotation(m3_add_scaled(a, r_set(h), step));
+        mat3 less = polar_rotation(m3_add_scaled(a, r_set(-h), step));
+        mat3 slope = m3_scale(m3_sub(more, less), r_set(0.5 / h));
+        note_lanes(&rotation, m3_sub(slope, polar_derivative(s, step)), HK_DOUBLE ? 1e-9L : 1e-3L,
+                   batch);
+        a = m3_diagonal(v3_set(2, 2, 1));
+        da = m3_mul(m3_skew(m3_column(da, 0)), a);
+        s = svd3_of(a);
+        mat3 du, dv;
+        vec3 ds;
+        svd3_derivative(s, da, &du, &ds, &dv);
+        mat3 sum = m3_mult(m3_scale_columns(du, s.s), s.v);
+        sum = m3_add(sum, m3_mult(m3_scale_columns(s.u, ds), s.v));
+        sum = m3_add(sum, m3_mult(m3_scale_columns(s.u, s.s), dv));
+        note_lanes(&turn, m3_sub(sum, da), (wide)HK_EPSILON, batch);
+    }
+    assert_within("dR at equal stretches", rotation, 4);
+    assert_within("turn of an equal pair", turn, 20);
+}
+
+static void derivatives_without_limit_are_guarded(void **state)
+{
+    (void)state;
+    static const int families[] = {ZERO, RANK_1, RANK_1_EXACT, REFLECTED_EQUAL, PERMUTATION};
+    for (int f = 0; f < 5; f++)
+        for (int batch = 0; batch < 50; batch++) {
+            double plain[HK_LANES][3][3];
+            svd3 s = svd3_of(fill(families[f], batch, plain));
+            mat3 da = random_lanes(), du, dv, dr = polar_derivative(s, da);
+            vec3 ds;
+            svd3_derivative(s, da, &du, &ds, &dv);
+            for (int l = 0; l < HK_LANES; l++) {
+                wide3 r, u, v;
+                take(r, dr, l);
+                take(u, du, l);
+                take(v, dv, l);
+                assert_true(isfinite(largest(r)) && isfinite(largest(u)) && isfinite(largest(v)));
+            }
+        }
+    mat3 nothing = polar_derivative(svd3_of(m3_zero()), random_lanes());
+    assert_true(r_lane(m3_max_abs(nothing), 0) == 0);
+}
+
+// ---- symmetric matrices
+
+static void check_one_eigen(double a[3][3], vec3 values, mat3 vectors, mat3 psd, int lane,
+                            int family, worst w[4])
+{
+    wide3 v, exact_vectors, projected;
+    wide s[3], exact[3], eps = (wide)HK_EPSILON;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < i; j++) a[i][j] = a[j][i];
+    take(v, vectors, lane);
+    take(projected, psd, lane);
+    take_vector(s, values, lane);
+    wide unit = eps * (largest_entry(a) + (wide)HK_SMALLEST_NORMAL);
+    assert_true(s[0] >= s[1] && s[1] >= s[2]);
+    note(&w[0], product_error(v, s, v, a) / unit, family, 0);
+    note(&w[1], rotation_error(v) / eps, family, 0);
+    reference_eigen(a, exact, exact_vectors);
+    for (int i = 0; i < 3; i++) assert_true(projected[i][(i + 1) % 3] == projected[(i + 1) % 3][i]);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            for (int k = 0; k < 3; k++)
+                projected[i][j] -= fmaxl(exact[k], 0) * exact_vectors[i][k] * exact_vectors[j][k];
+        }
+    note(&w[3], largest(projected) / unit, family, 0);
+    sort_descending(exact);
+    for (int i = 0; i < 3; i++) note(&w[2], fabsl(s[i] - exact[i]) / unit, family, 0);
+}
+
+static void eigen_is_accurate(void **state)
+{
+    (void)state;
+    worst w[4] = {0};
+    for (int family = 0; family < FAMILIES; family++)
+        for (int batch = 0; batch < batches(family) / 2; batch++) {
+            double plain[HK_LANES][3][3];
+            mat3 a = fill(family, batch, plain), vectors;
+            vec3 values;
+            eigen3_of(a, &values, &vectors);
+            mat3 psd = psd3(a);
+            for (int l = 0; l < HK_LANES; l++)
+                check_one_eigen(plain[l], values, vectors, psd, l, family, w);
+        }
+    assert_within("eigen: product", w[0], 24);
+    assert_within("eigen: rotation", w[1], 16);
+    assert_within("eigen: values", w[2], 24);
+    assert_within("psd: distance", w[3], 24);
+}
+
+// Q diag(values) Qᵀ, symmetric to the bit.
+static mat3 with_eigenvalues(double x, double y, double z)
+{
+    mat3 a = m3_zero();
+    for (int l = 0; l < HK_LANES; l++) {
+        double q[3][3], values[3] = {x, y, z}, plain[3][3] = {{0}};
+        random_rotation(q);
+        for (int i = 0; i < 3; i++)
+            for (int j = i; j < 3; j++) {
+                for (int k = 0; k < 3; k++) plain[i][j] += q[i][k] * values[k] * q[j][k];
+                plain[j][i] = plain[i][j];
+            }
+        put(&a, l, plain);
+    }
+    return a;
+}
+
+static void psd_keeps_what_is_definite(void **state)
+{
+    (void)state;
+    for (int batch = 0; batch < 200; batch++) {
+        mat3 a = with_eigenvalues(3, 1 + 0.5 * uniform(), 0.01);
+        mat3 kept = psd3(a), dropped = psd3(m3_scale(a, r_set(-1)));
+        for (int l = 0; l < HK_LANES; l++) {
+            assert_true(same(kept, l, a, l));
+            assert_true(r_lane(m3_max_abs(dropped), l) == 0);
+        }
+        // Zero and repeated values: no eigenvalue below −few ε afterwards.
+        mat3 p = psd3(with_eigenvalues(1, batch % 2 ? 0 : -1, batch % 3 ? -1 : 0)), vectors;
+        vec3 values;
+        eigen3_of(p, &values, &vectors);
+        for (int l = 0; l < HK_LANES; l++) {
+            assert_true(r_lane(values.v[2], l) > -8 * (scalar)HK_EPSILON);
+            assert_true(fabs((double)r_lane(values.v[0], l) - 1) < 16 * (double)HK_EPSILON);
+            assert_true(fabs((double)r_lane(values.v[1], l)) < 16 * (double)HK_EPSILON);
+        }
+    }
+}
+
+// ---- the primitives
+
+// The error of `got` in units in the last place of `exact`.
+static wide ulps(scalar got, wide exact)
+{
+    if (got == (scalar)exact) return fabsl((wide)got - exact) < (wide)HK_EPSILON ? 0 : 0.5L;
+    int exponent;
+    frexpl(exact, &exponent);
+    int lowest = HK_DOUBLE ? -1074 : -149, bits = HK_MANTISSA_BITS + 1;
+    wide unit = ldexpl(1, exponent - bits < lowest ? lowest : exponent - bits);
+    return fabsl((wide)got - exact) / unit;
+}
+
+static void logarithms_and_exponentials(void **state)
+{
+    (void)state;
+    worst log_worst = {0}, exp_worst = {0};
+    double bottom = HK_DOUBLE ? -1074 : -149, top = HK_DOUBLE ? 1023 : 127;
+    for (int batch = 0; batch < 60000 / HK_LANES; batch++) {
+        real x = r_zero(), y = r_zero();
+        for (int l = 0; l < HK_LANES; l++) {
+            double near_one = 1 + uniform() * pow(0.5, batch % 24);
+            double exponent = bottom + (top - bottom) * 0.5 * (1 + uniform());
+            scalar all = (scalar)ldexp(1 + fabs(uniform()), (int)exponent);
+            r_set_lane(&x, l, batch % 2 ? (scalar)near_one : all);
+            double large = uniform() * (HK_DOUBLE ? 745.0 : 103.9);
+            r_set_lane(&y, l, (scalar)(batch % 2 ? uniform() * pow(0.5, batch % 20) : large));
+        }
+        real lx = r_log(x), ey = r_exp(y);
+        for (int l = 0; l < HK_LANES; l++) {
+            scalar a = r_lane(x, l), b = r_lane(y, l);
+            if (a > 0) note(&log_worst, ulps(r_lane(lx, l), logl((wide)a)), 0, batch);
+            wide exact = expl((wide)b);
+            if (exact < (wide)(HK_DOUBLE ? DBL_MAX : FLT_MAX))
+                note(&exp_worst, ulps(r_lane(ey, l), exact), 1, batch);
+            else
+                assert_true(isinf(r_lane(ey, l)));
+        }
+    }
+    assert_within("log (ulp)", log_worst, 1.5L);
+    assert_within("exp (ulp)", exp_worst, 1.5L);
+}
+
+static void logarithms_and_exponentials_at_the_edges(void **state)
+{
+    (void)state;
+    double smallest = HK_DOUBLE ? 0x1p-1074 : 0x1p-149;
+    assert_true(r_lane(r_log(r_zero()), 0) == -(scalar)INFINITY);
+    assert_true(r_lane(r_log(r_set(INFINITY)), 0) == (scalar)INFINITY);
+    assert_true(isnan(r_lane(r_log(r_set(-1)), 0)));
+    assert_true(isnan(r_lane(r_log(r_set((double)NAN)), 0)));
+    assert_true(r_lane(r_log(r_set(1)), 0) == 0);
+    assert_true(ulps(r_lane(r_log(r_set(smallest)), 0), logl((wide)smallest)) <= 1);
+    assert_true(r_lane(r_exp(r_set(-INFINITY)), 0) == 0);
+    assert_true(r_lane(r_exp(r_set(INFINITY)), 0) == (scalar)INFINITY);
+    assert_true(isnan(r_lane(r_exp(r_set((double)NAN)), 0)));
+    assert_true(r_lane(r_exp(r_zero()), 0) == 1);
+    assert_true(r_lane(r_exp(r_set(-0.0)), 0) == 1);
+    assert_true(r_lane(r_exp(r_set(2000)), 0) == (scalar)INFINITY);
+    assert_true(r_lane(r_exp(r_set(-2000)), 0) == 0);
+    // The last numbers before overflow and before 0.
+    double top = HK_DOUBLE ? 709.782712893384 : (double)88.7228317f;
+    double bottom = HK_DOUBLE ? -745.1332191019411 : (double)-103.972076f;
+    assert_true(isfinite(r_lane(r_exp(r_set(top)), 0)));
+    assert_true(r_lane(r_exp(r_set(bottom)), 0) == (scalar)smallest);
+}
+
+static void roots(void **state)
+{
+    (void)state;
+    worst root = {0}, inverse = {0}, rough = {0};
+    for (int batch = 0; batch < 40000 / HK_LANES; batch++) {
+        real x = r_zero();
+        for (int l = 0; l < HK_LANES; l++)
+            r_set_lane(&x, l, (scalar)ldexp(1 + fabs(uniform()), (int)(100 * uniform())));
+        real r = r_sqrt(x), i = r_rsqrt(x), k = r_rsqrt_rough(x);
+        for (int l = 0; l < HK_LANES; l++) {
+            wide exact = sqrtl((wide)r_lane(x, l));
+            note(&root, ulps(r_lane(r, l), exact), 0, batch);
+            note(&inverse, ulps(r_lane(i, l), 1 / exact), 1, batch);
+            note(&rough, fabsl((wide)r_lane(k, l) * exact - 1) * 2048, 2, batch);
+        }
+    }
+    assert_within("sqrt (ulp)", root, 0.5L);
+    assert_within("rsqrt (ulp)", inverse, 2);
+    assert_within("rough rsqrt (2^-11)", rough, 1);
+    assert_true(r_lane(r_sqrt(r_zero()), 0) == 0);
+    assert_true(isnan(r_lane(r_sqrt(r_set(-1)), 0)));
+}
+
+static void masks_and_selections(void **state)
+{
+    (void)state;
+    real index = r_zero();
+    for (int l = 0; l < HK_LANES; l++) r_set_lane(&index, l, (scalar)l);
+    for (int l = 0; l < HK_LANES; l++) {
+        mask here = index == r_set(l);
+        assert_true(r_any(here));
+        assert_int_equal(r_all(here) != 0, HK_LANES == 1);
+        assert_true(r_all(here | r_not(here)));
+        assert_false(r_any(here & r_not(here)));
+        real chosen = r_select(here, r_set(-7), index);
+        for (int k = 0; k < HK_LANES; k++)
+            assert_true(r_lane(chosen, k) == (k == l ? (scalar)-7 : (scalar)k));
+    }
+    assert_false(r_any(index < -1));
+    // Either side of a selection may be NaN or inf without harm.
+    real nan = r_set((double)NAN);
+    assert_true(r_lane(r_select(index > -1, r_set(3), nan), 0) == 3);
+    assert_true(r_sum(index) == HK_LANES * (HK_LANES - 1) / 2.0);
+    _Alignas(64) scalar memory[HK_LANES];
+    r_store(memory, index + 1);
+    for (int l = 0; l < HK_LANES; l++) assert_true(memory[l] == (scalar)(l + 1));
+    assert_true(r_all(r_load(memory) == index + 1));
+}
+
+static void small_functions(void **state)
+{
+    (void)state;
+    assert_true(r_lane(r_abs(r_set(-2.5)), 0) == (scalar)2.5);
+    assert_false(signbit(r_lane(r_abs(r_set(-0.0)), 0)));
+    assert_true(r_lane(r_min(r_set(1), r_set(2)), 0) == 1);
+    assert_true(r_lane(r_max(r_set(1), r_set(2)), 0) == 2);
+    assert_true(r_lane(r_max(r_set((double)NAN), r_set(2)), 0) == 2);
+    assert_true(r_lane(r_copysign(r_set(3), r_set(-0.0)), 0) == -3);
+    assert_true(r_lane(r_copysign(r_set(-3), r_set(1)), 0) == 3);
+    assert_true(r_lane(r_power_of_two(r_set(13)), 0) == 8);
+    assert_true(r_lane(r_power_of_two(r_set(0.3)), 0) == (scalar)0.25);
+    assert_true(r_lane(r_power_of_two(r_zero()), 0) == (scalar)HK_SMALLEST_NORMAL);
+    assert_true(r_lane(r_reciprocal_or_zero(r_set(-4)), 0) == (scalar)-0.25);
+    assert_true(r_lane(r_reciprocal_or_zero(r_zero()), 0) == 0);
+}
+
+// ---- vectors and matrices
+
+static void matrix_identities(void **state)
+{
+    (void)state;
+    worst w[6] = {0};
+    wide eps = (wide)HK_EPSILON;
+    for (int batch = 0; batch < 300; batch++) {
+        mat3 a = smooth_case(batch), b = random_lanes();
+        vec3 x = m3_column(b, 0), y = m3_column(b, 1);
+        note_lanes(&w[0], m3_sub(m3_mul(a, m3_inverse(a)), m3_identity()), eps, batch);
+        mat3 det = m3_scale(m3_identity(), m3_det(a));
+        note_lanes(&w[1], m3_sub(m3_tmul(a, m3_cofactor(a)), det), eps, batch);
+        note_lanes(&w[2], m3_sub(m3_tmul(a, b), m3_mul(m3_transpose(a), b)), eps, batch);
+        note_lanes(&w[2], m3_sub(m3_mult(a, b), m3_mul(a, m3_transpose(b))), eps, batch);
+        vec3 turned = v3_sub(m3_apply(m3_skew(x), y), v3_cross(x, y));
+        note_lanes(&w[3], m3_diagonal(turned), eps, batch);
+        vec3 other = v3_sub(m3_tapply(a, x), m3_apply(m3_transpose(a), x));
+        note_lanes(&w[3], m3_diagonal(other), eps, batch);
+        // tr(aᵀ x yᵀ) = x·a y
+        real both = m3_dot(a, m3_outer(x, y)) - v3_dot(x, m3_apply(a, y));
+        both += m3_trace(m3_tmul(a, b)) - m3_dot(a, b);
+        note_lanes(&w[4], m3_scale(m3_identity(), both), eps, batch);
+        vec3 unit = v3_scale(x, 1 / v3_norm(x)), side = v3_perpendicular(unit);
+        vec3 gaps = {{v3_dot(unit, side), v3_dot(side, side) - 1, r_zero()}};
+        note_lanes(&w[5], m3_diagonal(gaps), eps, batch);
+    }
+    assert_within("a a⁻¹ = 1", w[0], 60);
+    assert_within("aᵀ cof a = det a", w[1], 30);
+    assert_within("transposed products", w[2], 8);
+    assert_within("cross products", w[3], 8);
+    assert_within("inner products", w[4], 40);
+    assert_within("perpendicular", w[5], 8);
+    for (int axis = 0; axis < 6; axis++) {
+        double sign = axis % 2 ? -1 : 1;
+        vec3 e = v3_set(axis / 2 == 0 ? sign : 0, axis / 2 == 1 ? sign : 0, axis / 2 == 2 ? sign : 0);
+        vec3 side = v3_perpendicular(e);
+        assert_true(r_lane(v3_dot(e, side), 0) == 0 && r_lane(v3_dot(side, side), 0) == 1);
+    }
+}
+
+static int math_checks(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(svd_is_accurate),
+        cmocka_unit_test(svd_of_simple_matrices_is_exact),
+        cmocka_unit_test(not_a_number_stays_one),
+        cmocka_unit_test(lanes_are_independent),
+        cmocka_unit_test(polar_is_the_nearest_rotation),
+        cmocka_unit_test(derivatives_match_differences),
+        cmocka_unit_test(derivatives_at_equal_stretches),
+        cmocka_unit_test(derivatives_without_limit_are_guarded),
+        cmocka_unit_test(eigen_is_accurate),
+        cmocka_unit_test(psd_keeps_what_is_definite),
+        cmocka_unit_test(logarithms_and_exponentials),
+        cmocka_unit_test(logarithms_and_exponentials_at_the_edges),
+        cmocka_unit_test(roots),
+        cmocka_unit_test(masks_and_selections),
+        cmocka_unit_test(small_functions),
+        cmocka_unit_test(matrix_identities),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

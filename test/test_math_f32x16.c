@@ -1,0 +1,5 @@
+#define HK_DOUBLE 0
+#define HK_LANES  16
+#include "math_checks.inl"
+
+int main(void) { return math_checks(); }

@@ -1,0 +1,539 @@
+// docs/scene.schema.json and the reader of scene files must agree: a list of scenes, and every
+// value of one big scene replaced by many others, are given to both.
+//
+// The parts of the schema that list materials and methods follow from the library's own lists.
+// After a change of those, HOOKE_UPDATE_SCHEMA=1 makes this program write them anew.
+#include <glob.h>
+#include <stdlib.h>
+
+#include "schema_check.h"
+#include "scene/node.h"
+
+static const char schema_path[] = "../docs/scene.schema.json";
+
+static json_t *load_schema(void)
+{
+    json_error_t error;
+    json_t *schema = json_load_file(schema_path, JSON_REJECT_DUPLICATES, &error);
+    if (!schema) fail_msg("%s:%d: %s", schema_path, error.line, error.text);
+    return schema;
+}
+
+// ---------------------------------------------------------------- what the library lists
+
+// {"if": {"properties": {key: {"const": name}}, "required": [key]},
+//  "then": {"properties": …, "additionalProperties": false}}
+// The rule of the default name also holds where the key is missing.
+static json_t *rule_for(const char *key, const char *name, const char *standard,
+                        const char *summary, json_t *properties)
+{
+    json_t *condition = json_pack("{s:{s:{s:s}}}", "properties", key, "const", name);
+    if (strcmp(name, standard) != 0)
+        json_object_set_new(condition, "required", json_pack("[s]", key));
+    return json_pack("{s:o, s:{s:s, s:o, s:b}}", "if", condition, "then", "description", summary,
+                     "properties", properties, "additionalProperties", 0);
+}
+
+static json_t *allow(const char *const *keys, int count)
+{
+    json_t *properties = json_object();
+    for (int i = 0; i < count; i++) json_object_set_new(properties, keys[i], json_true());
+    return properties;
+}
+
+static json_t *material_rules(json_t *names)
+{
+    static const char *const common[] = {"model", "young", "poisson", "density", "fibre"};
+    json_t *rules = json_array();
+    hk_material_def standard = hk_default_material_def();
+    for (int m = 0; m < hk_material_count(); m++) {
+        const char *name = hk_material_name(m);
+        json_array_append_new(names, json_string(name));
+        json_t *properties = allow(common, HK_COUNT_OF(common));
+        for (const char *const *own = hk_material_parameters(m); *own; own++) {
+            json_t *type = strcmp(*own, "volume_penalty") == 0
+                               ? json_pack("[ss]", "number", "boolean")
+                               : json_string("number");
+            json_object_set_new(properties, *own, json_pack("{s:o}", "type", type));
+        }
+        const char *curve = strcmp(name, "spline") == 0       ? "#/$defs/points"
+                            : strcmp(name, "polynomial") == 0 ? "#/$defs/coefficients"
+                                                              : NULL;
+        for (int k = 0; k < 3 && curve; k++)
+            json_object_set_new(properties, (const char *[]){"f", "g", "h"}[k],
+                                json_pack("{s:s}", "$ref", curve));
+        json_array_append_new(
+            rules, rule_for("model", name, standard.model, hk_material_summary(m), properties));
+    }
+    return rules;
+}
+
+static json_t *option_rule(const hk_option_info *info)
+{
+    json_t *rule = json_pack("{s:s}", "description", info->help);
+    if (!info->words) {
+        json_object_set_new(rule, "type", json_string("number"));
+        if (isfinite(info->minimum)) json_object_set_new(rule, "minimum", json_real(info->minimum));
+        if (isfinite(info->maximum)) json_object_set_new(rule, "maximum", json_real(info->maximum));
+        if (isfinite(info->fallback))
+            json_object_set_new(rule, "default", json_real(info->fallback));
+        return rule;
+    }
+    json_t *words = json_array();
+    for (int i = 0; info->words[i]; i++) json_array_append_new(words, json_string(info->words[i]));
+    // A boolean stands for the word that means it.
+    static const char *const meanings[2][3] = {{"false", "off", "no"}, {"true", "on", "yes"}};
+    for (int value = 0; value < 2; value++) {
+        bool found = false;
+        for (int i = 0; info->words[i]; i++)
+            for (int k = 0; k < 3; k++)
+                found = found || strcmp(info->words[i], meanings[value][k]) == 0;
+        if (found) json_array_append_new(words, json_boolean(value));
+    }
+    json_object_set_new(rule, "enum", words);
+    json_object_set_new(rule, "default", json_string(info->words[(int)info->fallback]));
+    return rule;
+}
+
+static json_t *method_rules(json_t *names)
+{
+    static const char *const common[] = {"method", "iterations", "tolerance"};
+    json_t *rules = json_array();
+    hk_solver_def standard = hk_default_solver_def();
+    for (int m = 0; m < hk_method_count(); m++) {
+        json_array_append_new(names, json_string(hk_method_name(m)));
+        json_t *properties = allow(common, HK_COUNT_OF(common));
+        for (int i = 0; i < hk_method_option_count(m); i++) {
+            const hk_option_info *info = hk_method_option(m, i);
+            json_object_set_new(properties, info->name, option_rule(info));
+        }
+        json_array_append_new(rules, rule_for("method", hk_method_name(m), standard.method,
+                                              hk_method_summary(m), properties));
+    }
+    return rules;
+}
+
+// Puts the library's lists into $defs.<room>; says whether they were there already.
+static bool fill(json_t *schema, const char *room, const char *key, json_t *names, json_t *rules,
+                 const char *standard)
+{
+    json_t *place = json_object_get(json_object_get(schema, "$defs"), room);
+    json_t *words = json_object_get(json_object_get(place, "properties"), key);
+    assert_non_null(words);
+    bool same = json_equal(json_object_get(words, "enum"), names) &&
+                json_equal(json_object_get(place, "allOf"), rules) &&
+                strcmp(json_string_value(json_object_get(words, "default")), standard) == 0;
+    json_object_set_new(words, "enum", names);
+    json_object_set_new(words, "default", json_string(standard));
+    json_object_set_new(place, "allOf", rules);
+    return same;
+}
+
+static void schema_lists_materials_and_methods(void **state)
+{
+    (void)state;
+    json_t *schema = load_schema(), *models = json_array(), *methods = json_array();
+    json_t *laws = material_rules(models), *solvers = method_rules(methods);
+    bool same = fill(schema, "material", "model", models, laws, hk_default_material_def().model);
+    same =
+        fill(schema, "solver", "method", methods, solvers, hk_default_solver_def().method) && same;
+    if (getenv("HOOKE_UPDATE_SCHEMA"))
+        assert_int_equal(json_dump_file(schema, schema_path, JSON_INDENT(2)), 0);
+    else if (!same)
+        fail_msg("%s does not list the materials and methods of this library:"
+                 " run this test with HOOKE_UPDATE_SCHEMA=1",
+                 schema_path);
+    json_decref(schema);
+}
+
+// ---------------------------------------------------------------- agreement
+
+static const char small_scene[] =
+    "{\"bodies\": [{\"mesh\": {\"box\": {\"size\": [1, 1, 1], \"cells\": [1, 1, 1]}},"
+    " \"material\": {\"young\": 1e6, \"poisson\": 0.4}}]}";
+
+typedef enum verdict {
+    GOOD,
+    BAD,
+    BEYOND  // wrong, but no schema can say so
+} verdict;
+
+// Some text of the message of what is BEYOND.
+typedef struct change {
+    verdict expected;
+    const char *sets[3];
+    const char *message;
+} change;
+
+#define MATERIAL(text) "bodies.0.material=" text
+#define FIX(text)      "bodies.0.fix=[" text "]"
+
+static const change changes[] = {
+    {GOOD, {"threads=4"}, NULL},
+    {BAD, {"threads=-1"}, NULL},
+    {BAD, {"threads=1.5"}, NULL},
+    {BAD, {"threads=1e10"}, NULL},
+    {GOOD, {"$schema=somewhere"}, NULL},
+    {BAD, {"$schema=1"}, NULL},
+    {BAD, {"thread=1"}, NULL},
+    {GOOD, {"backend=cuda"}, NULL},
+    {BAD, {"backend=gpu"}, NULL},
+    {GOOD, {"gravity=[0,0,0]"}, NULL},
+    {BAD, {"gravity=[0,0]"}, NULL},
+    {BAD, {"gravity=9.81"}, NULL},
+    {BAD, {"gravity=[0,0,\"1\"]"}, NULL},
+    {GOOD, {"time={}"}, NULL},
+    {GOOD, {"time.step=1e-3", "time.end=0"}, NULL},
+    {GOOD, {"time.steps=0"}, NULL},
+    {BAD, {"time={\"steps\": 3, \"end\": 1}"}, NULL},
+    {BAD, {"time.steps=-1"}, NULL},
+    {BAD, {"time.end=-1e-9"}, NULL},
+    {BAD, {"time.step=0"}, NULL},
+    {BEYOND, {"time.step=1e-300", "time.end=1"}, "too many"},
+    {GOOD, {"time.integrator=backward_euler"}, NULL},
+    {BAD, {"time.integrator=euler"}, NULL},
+    {BAD, {"bodies=[]"}, NULL},
+    {BAD, {"bodies=null"}, NULL},
+    {BAD, {"bodies.1={}"}, NULL},
+    {BAD, {"bodies.0.name="}, NULL},
+    {BAD, {"bodies.0.mesh={}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"file\": \"a.msh\", \"sphere\": {\"radius\": 1, \"cells\": 2}}"}, NULL},
+    {BEYOND, {"bodies.0.mesh={\"file\": \"no/such.msh\"}"}, "no/such.msh"},
+    {GOOD, {"bodies.0.mesh={\"sphere\": {\"radius\": 1, \"cells\": 2}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"sphere\": {\"radius\": 1, \"cells\": 0}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"sphere\": {\"radius\": -1, \"cells\": 2}}"}, NULL},
+    {GOOD,
+     {"bodies.0.mesh={\"cylinder\": {\"radius\": 1, \"length\": 2, \"cells\": [2, 2]}}"},
+     NULL},
+    {BAD, {"bodies.0.mesh={\"cylinder\": {\"radius\": 1, \"cells\": [2, 2]}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"sheet\": {\"size\": [1, 1], \"cells\": [2, 2, 2]}}"}, NULL},
+    {GOOD, {"bodies.0.mesh={\"sheet\": {\"size\": [1, 1], \"cells\": [2, 2]}}"}, NULL},
+    {BEYOND, {"bodies.0.mesh.box.cells=[100000,100000,100000]"}, "bodies[0].mesh.box"},
+    {GOOD,
+     {"bodies.0.transform={\"scale\": 2, \"rotate\": {\"axis\": [0, 0, 2], \"degrees\": 90}}"},
+     NULL},
+    {BAD, {"bodies.0.transform.scale=0"}, NULL},
+    {BAD, {"bodies.0.transform.rotate={\"axis\": [0, 0, 0], \"degrees\": 90}"}, NULL},
+    {BAD,
+     {"bodies.0.transform.rotate={\"axis\": [0, 0, 1], \"degrees\": 9, \"center\": [0, 0, 0]}"},
+     NULL},
+    {BAD, {"bodies.0.material.young=0"}, NULL},
+    {BAD, {"bodies.0.material.poisson=0.5"}, NULL},
+    {BAD, {"bodies.0.material.poisson=-1"}, NULL},
+    {GOOD, {"bodies.0.material.poisson=-0.99"}, NULL},
+    {BAD, {"bodies.0.material.density=0"}, NULL},
+    {BAD, {"bodies.0.material.model=jelly"}, NULL},
+    {BAD, {"bodies.0.material.model=fibre"}, NULL},
+    {BAD, {MATERIAL("{\"young\": 1}")}, NULL},
+    {BAD, {MATERIAL("{\"poisson\": 0.1}")}, NULL},
+    {BEYOND, {MATERIAL("{}")}, "young and poisson"},
+    {GOOD, {MATERIAL("{\"mu\": 1e5, \"lambda\": 1e6}")}, NULL},
+    {BEYOND, {MATERIAL("{\"mu\": 1e5}")}, "lambda"},
+    {BEYOND, {MATERIAL("{\"mu\": -1, \"lambda\": 1e6}")}, "mu must be"},
+    {BAD, {MATERIAL("{\"mu\": 1e5, \"lambda\": \"1e6\"}")}, NULL},
+    {GOOD, {"bodies.0.material.model=stvk", "bodies.0.material.volume_penalty=true"}, NULL},
+    {GOOD, {"bodies.0.material.model=stvk", "bodies.0.material.volume_penalty=false"}, NULL},
+    {GOOD, {"bodies.0.material.model=stvk", "bodies.0.material.volume_penalty=1e4"}, NULL},
+    {BAD, {"bodies.0.material.model=stvk", "bodies.0.material.volume_penalty=yes"}, NULL},
+    {BEYOND,
+     {MATERIAL("{\"model\": \"stvk\", \"mu\": 1, \"lambda\": 1, \"volume_penalty\": true}")},
+     "young"},
+    {BAD, {"bodies.0.material.volume_penalty=1"}, NULL},
+    {GOOD, {"bodies.0.material.model=spline"}, NULL},
+    {GOOD,
+     {"bodies.0.material.model=spline", "bodies.0.material.f=[[0.5,-1e6],[1,0],[2,2e6]]"},
+     NULL},
+    {BEYOND,
+     {"bodies.0.material.model=spline", "bodies.0.material.f=[[0.5,-1e6],[2,2e6],[1,0]]"},
+     "increasing"},
+    {BAD, {"bodies.0.material.model=spline", "bodies.0.material.f=[[1,0]]"}, NULL},
+    {BAD, {"bodies.0.material.model=spline", "bodies.0.material.f=[[1,0,1],[2,0,1]]"}, NULL},
+    {BAD, {"bodies.0.material.model=spline", "bodies.0.material.f=[1,2]"}, NULL},
+    {GOOD, {"bodies.0.material.model=polynomial", "bodies.0.material.f=[0,0,1e6]"}, NULL},
+    {BAD, {"bodies.0.material.model=polynomial", "bodies.0.material.f=[]"}, NULL},
+    {BAD, {"bodies.0.material.model=polynomial", "bodies.0.material.f=[[1,0],[2,0]]"}, NULL},
+    {BAD, {"bodies.0.material.f=[0,0,1]"}, NULL},
+    {GOOD, {"bodies.0.material.fibre={\"stiffness\": 1e5, \"direction\": [1, 1, 0]}"}, NULL},
+    {BAD, {"bodies.0.material.fibre={\"stiffness\": 1e5, \"direction\": [0, 0, 0]}"}, NULL},
+    {BAD, {"bodies.0.material.fibre={\"stiffness\": -1, \"direction\": [1, 0, 0]}"}, NULL},
+    {BAD, {"bodies.0.material.fibre={\"stiffness\": 1e5}"}, NULL},
+    {GOOD, {FIX("{\"all\": true}")}, NULL},
+    {BAD, {FIX("{\"all\": false}")}, NULL},
+    {BAD, {FIX("{}")}, NULL},
+    {BAD, {FIX("{\"all\": true, \"vertices\": [0]}")}, NULL},
+    {GOOD, {FIX("")}, NULL},
+    {BAD, {"bodies.0.fix={\"all\": true}"}, NULL},
+    {GOOD, {FIX("{\"box\": [[1, 1, 1], [0, 0, 0]]}")}, NULL},
+    {BAD, {FIX("{\"box\": [[1, 1, 1]]}")}, NULL},
+    {BAD, {FIX("{\"box\": [[1, 1], [0, 0]]}")}, NULL},
+    {GOOD, {FIX("{\"sphere\": {\"center\": [0, 0, 0], \"radius\": 0}}")}, NULL},
+    {BAD, {FIX("{\"sphere\": {\"center\": [0, 0, 0], \"radius\": -1}}")}, NULL},
+    {GOOD, {FIX("{\"vertices\": [0, 7.0]}")}, NULL},
+    {BEYOND, {FIX("{\"vertices\": [0, 8]}")}, "vertices[1]"},
+    {BAD, {FIX("{\"vertices\": [-1]}")}, NULL},
+    {BAD, {FIX("{\"vertices\": [0.5]}")}, NULL},
+    {BEYOND, {FIX("{\"group\": \"bone\"}")}, "no groups"},
+    {BAD, {FIX("{\"group\": \"\"}")}, NULL},
+    {GOOD, {FIX("{\"not\": {\"any\": [{\"vertices\": [0]}, {\"not\": {\"all\": true}}]}}")}, NULL},
+    {BAD, {FIX("{\"not\": {\"any\": [{\"vertices\": [0]}, {\"not\": {\"al\": true}}]}}")}, NULL},
+    {GOOD, {"bodies.0.move=[{\"select\": {\"all\": true}}]"}, NULL},
+    {BAD, {"bodies.0.move=[{\"select\": {\"all\": true}, \"over\": -1}]"}, NULL},
+    {BAD, {"bodies.0.move=[{}]"}, NULL},
+    {GOOD,
+     {"bodies.0.load=[{\"select\": {\"all\": true}, \"force\": [0, 1, 0], \"distribute\": "
+      "\"area\"}]"},
+     NULL},
+    {BAD, {"bodies.0.load=[{\"select\": {\"all\": true}}]"}, NULL},
+    {BAD,
+     {"bodies.0.load=[{\"select\": {\"all\": true}, \"force\": [0, 1, 0], \"distribute\": \"x\"}]"},
+     NULL},
+    {GOOD, {"bodies.0.initial.velocity=[1,2,3]"}, NULL},
+    {BAD, {"bodies.0.initial.speed=1"}, NULL},
+    {BAD, {"bodies.0.regions=[{\"select\": {\"all\": true}}]"}, NULL},
+    {GOOD, {"solver={}"}, NULL},
+    {GOOD, {"solver.iterations=0", "solver.tolerance=0"}, NULL},
+    {BAD, {"solver.iterations=-1"}, NULL},
+    {BAD, {"solver.tolerance=-1"}, NULL},
+    {BAD, {"solver.tolerance=1"}, NULL},
+    {BAD, {"solver.method=magic"}, NULL},
+    {BAD, {"solver.no_such_option=1"}, NULL},
+    {BAD, {"output.every=-1"}, NULL},
+    {GOOD,
+     {"output={\"every\": 0, \"vtu\": \"a.pvd\", \"points\": \"b\", \"stats\": \"c.json\"}"},
+     NULL},
+    {BAD, {"output.stats="}, NULL},
+    {BAD, {"output.csv=x"}, NULL},
+};
+
+// What the reader and the schema say of text with overrides.
+static bool reader_accepts(const char *text, const char *const *sets, int count)
+{
+    hk_scene *scene = NULL;
+    hk_status status = hk_scene_parse(text, strlen(text), "test", sets, count, &scene);
+    hk_scene_free(scene);
+    return status == HK_OK;
+}
+
+static bool schema_accepts_text(const json_t *schema, const char *text, const char *const *sets,
+                                int count)
+{
+    hk_source source = {.name = "test", .text = text, .length = strlen(text)};
+    assert_int_equal(hk_source_open(&source, sets, count), HK_OK);
+    bool accepted = schema_accepts(schema, schema, source.root);
+    hk_source_close(&source);
+    return accepted;
+}
+
+static void listed_scenes_agree(void **state)
+{
+    (void)state;
+    json_t *schema = load_schema();
+    for (int i = 0; i < HK_COUNT_OF(changes); i++) {
+        const change *c = &changes[i];
+        int count = 0;
+        while (count < 3 && c->sets[count]) count++;
+        bool by_schema = schema_accepts_text(schema, small_scene, c->sets, count);
+        bool by_reader = reader_accepts(small_scene, c->sets, count);
+        if (by_reader != (c->expected == GOOD))
+            fail_msg("%s: the reader says %s", c->sets[0], by_reader ? "good" : hk_error());
+        if (by_schema != (c->expected != BAD))
+            fail_msg("%s: the schema says %s", c->sets[0], by_schema ? "good" : "bad");
+        if (c->message && !strstr(hk_error(), c->message))
+            fail_msg("%s: \"%s\" does not mention %s", c->sets[0], hk_error(), c->message);
+    }
+    json_decref(schema);
+}
+
+// Every parameter of every law and every option of every method, with every other.
+static void parameters_agree(void **state)
+{
+    (void)state;
+    json_t *schema = load_schema();
+    char model[100], value[100];
+    const char *sets[2] = {model, value};
+    for (int m = 0; m < hk_material_count(); m++)
+        for (int n = 0; n < hk_material_count(); n++)
+            for (const char *const *own = hk_material_parameters(n); *own; own++) {
+                snprintf(model, sizeof model, "bodies.0.material.model=%s", hk_material_name(m));
+                snprintf(value, sizeof value, "bodies.0.material.%s=1e6", *own);
+                assert_int_equal(schema_accepts_text(schema, small_scene, sets, 2),
+                                 reader_accepts(small_scene, sets, 2));
+            }
+    static const char *const values[] = {"0", "1", "-1e300", "1e300", "no_such_word", "true", "[]"};
+    for (int m = 0; m < hk_method_count(); m++)
+        for (int n = 0; n < hk_method_count(); n++)
+            for (int o = 0; o < hk_method_option_count(n); o++) {
+                const hk_option_info *info = hk_method_option(n, o);
+                snprintf(model, sizeof model, "solver.method=%s", hk_method_name(m));
+                for (int v = 0; v < HK_COUNT_OF(values) + (info->words != NULL); v++) {
+                    snprintf(value, sizeof value, "solver.%s=%s", info->name,
+                             v < HK_COUNT_OF(values) ? values[v] : info->words[0]);
+                    if (schema_accepts_text(schema, small_scene, sets, 2) !=
+                        reader_accepts(small_scene, sets, 2))
+                        fail_msg("%s %s: schema and reader differ (%s)", model, value, hk_error());
+                }
+            }
+    json_decref(schema);
+}
+
+// ---------------------------------------------------------------- every value replaced
+
+static const char big_scene[] =
+    "{\"$schema\": \"x\", \"time\": {\"step\": 0.01, \"steps\": 3, \"integrator\":"
+    " \"backward_euler\"}, \"gravity\": [0, -9.81, 0], \"solver\": {\"method\": \"newton\","
+    " \"iterations\": 5, \"tolerance\": 1e-8}, \"threads\": 1, \"backend\": \"auto\", \"bodies\": ["
+    "{\"name\": \"a\", \"mesh\": {\"box\": {\"size\": [1, 1, 1], \"cells\": [1, 1, 1]}},"
+    " \"transform\": {\"scale\": 2, \"rotate\": {\"axis\": [0, 1, 0], \"degrees\": 90},"
+    " \"translate\": [0, 1, 0]}, \"material\": {\"model\": \"stvk\", \"young\": 1e6, \"poisson\":"
+    " 0.4, \"density\": 900, \"volume_penalty\": true, \"fibre\": {\"stiffness\": 1e5,"
+    " \"direction\": [1, 0, 0]}}, \"regions\": [{\"select\": {\"all\": true}, \"material\":"
+    " {\"model\": \"spline\", \"young\": 1e6, \"poisson\": 0.4, \"f\": [[0.5, -1e6], [1, 0], [2,"
+    " 2e6]]}}, {\"select\": {\"vertices\": [0, 1, 2]}, \"material\": {\"model\": \"polynomial\","
+    " \"young\": 1e6, \"poisson\": 0.4, \"f\": [0, 0, 1e6]}}], \"initial\": {\"velocity\": [0, 1,"
+    " 2]}, \"fix\": [{\"box\": [[0, 0, 0], [1, 1, 1]]}, {\"not\": {\"any\": [{\"sphere\":"
+    " {\"center\": [0, 0, 0], \"radius\": 1}}, {\"all\": true}]}}], \"move\": [{\"select\":"
+    " {\"all\": true}, \"rotate\": {\"axis\": [1, 0, 0], \"center\": [0, 0, 0], \"degrees\": 9},"
+    " \"translate\": [0, 0, 0], \"over\": 1}], \"load\": [{\"select\": {\"all\": true}, \"force\":"
+    " [0, 1, 0], \"distribute\": \"area\"}]},"
+    "{\"mesh\": {\"cylinder\": {\"radius\": 1, \"length\": 2, \"cells\": [2, 2]}}, \"material\":"
+    " {\"mu\": 1e5, \"lambda\": 1e6}},"
+    "{\"mesh\": {\"sphere\": {\"radius\": 1, \"cells\": 2}}, \"material\": {\"model\": \"arap\","
+    " \"young\": 1, \"poisson\": 0}},"
+    "{\"mesh\": {\"helix\": {\"radius\": 1, \"pitch\": 0.5, \"turns\": 1, \"thickness\": 0.1,"
+    " \"strands\": 1, \"cells\": 1}}, \"material\": {\"young\": 1, \"poisson\": 0}},"
+    "{\"mesh\": {\"sheet\": {\"size\": [1, 1], \"cells\": [2, 2]}}, \"material\": {\"young\": 1,"
+    " \"poisson\": 0}}],"
+    " \"output\": {\"every\": 0.1, \"vtu\": \"a.pvd\", \"points\": \"b\", \"stats\": \"c\"}}";
+
+typedef struct tally {
+    const json_t *schema;
+    json_t *root;  // of the scene, which is changed in place
+    int good, bad, beyond;
+} tally;
+
+static void compare(tally *t)
+{
+    char *text = json_dumps(t->root, JSON_COMPACT);
+    assert_non_null(text);
+    bool by_schema = schema_accepts(t->schema, t->schema, t->root);
+    bool by_reader = reader_accepts(text, NULL, 0);
+    if (by_reader && !by_schema) fail_msg("the reader takes what the schema does not: %s", text);
+    if (by_schema && !by_reader) {
+        // Only what the rooms for materials and meshes say themselves, or what needs the mesh.
+        static const char *const allowed[] = {
+            "material stvk", "material polynomial", "material spline",  "material neo_hookean",
+            "is no vertex",  "increasing order",    "spline f",         "helix",
+            "polynomial f",  "needs \"young\"",     "would be inverted"};
+        bool expected = false;
+        for (int i = 0; i < HK_COUNT_OF(allowed); i++)
+            expected = expected || strstr(hk_error(), allowed[i]);
+        if (!expected)
+            fail_msg("the schema takes what the reader does not: %s\n%s", hk_error(), text);
+        t->beyond++;
+    }
+    if (!by_schema) t->bad++;
+    if (by_reader) t->good++;
+    hk_free(text);  // jansson's memory is Hooke's
+}
+
+static void vary(tally *t, json_t *value);
+
+static void vary_member(tally *t, json_t *object, const char *key)
+{
+    static const char *const others[] = {"null", "true", "false", "0",  "-1",     "0.5",
+                                         "3",    "1e30", "\"x\"", "[]", "[1, 1]", "{}"};
+    json_t *kept = json_incref(json_object_get(object, key));
+    vary(t, kept);
+    for (int i = 0; i < HK_COUNT_OF(others); i++) {
+        json_object_set_new(object, key, json_loads(others[i], JSON_DECODE_ANY, NULL));
+        compare(t);
+    }
+    json_object_del(object, key);
+    compare(t);
+    json_object_set_new(object, key, kept);
+}
+
+static void vary_item(tally *t, json_t *array, size_t index)
+{
+    json_t *kept = json_incref(json_array_get(array, index));
+    vary(t, kept);
+    json_array_set_new(array, index, json_null());
+    compare(t);
+    json_array_set_new(array, index, json_real(-2.5));
+    compare(t);
+    json_array_remove(array, index);
+    compare(t);
+    json_array_insert_new(array, index, kept);
+}
+
+static void vary(tally *t, json_t *value)
+{
+    if (json_is_object(value)) {
+        json_object_set_new(value, "surprise", json_true());
+        compare(t);
+        json_object_del(value, "surprise");
+        json_t *names = json_array();
+        const char *key;
+        json_t *member;
+        json_object_foreach(value, key, member) json_array_append_new(names, json_string(key));
+        size_t i;
+        json_t *name;
+        json_array_foreach(names, i, name) vary_member(t, value, json_string_value(name));
+        json_decref(names);
+    }
+    for (size_t i = 0; json_is_array(value) && i < json_array_size(value); i++)
+        vary_item(t, value, i);
+}
+
+static void varied_scenes_agree(void **state)
+{
+    (void)state;
+    json_t *schema = load_schema();
+    tally t = {.schema = schema, .root = json_loads(big_scene, JSON_DECODE_INT_AS_REAL, NULL)};
+    assert_non_null(t.root);
+    compare(&t);
+    if (t.good != 1) fail_msg("the big scene itself is wrong: %s", hk_error());
+    vary(&t, t.root);
+    json_decref(t.root);
+    json_decref(schema);
+    // Most changes are wrong, but far from all.
+    print_message("%d good, %d bad, %d beyond the schema\n", t.good, t.bad, t.beyond);
+    assert_true(t.good > 100 && t.bad > 500);
+}
+
+// ---------------------------------------------------------------- the scenes that come along
+
+static void shipped_scenes_are_valid(void **state)
+{
+    (void)state;
+    json_t *schema = load_schema();
+    glob_t found;
+    assert_int_equal(glob("../scenes/*.json", 0, NULL, &found), 0);
+    assert_true(found.gl_pathc >= 5);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *path = found.gl_pathv[i];
+        hk_scene *scene = NULL;
+        if (hk_scene_load(path, NULL, 0, &scene) != HK_OK) fail_msg("%s", hk_error());
+        hk_scene_free(scene);
+        json_t *json = json_load_file(path, 0, NULL);
+        assert_non_null(json);
+        if (!schema_accepts(schema, schema, json)) fail_msg("%s: not by the schema", path);
+        json_decref(json);
+    }
+    globfree(&found);
+    json_decref(schema);
+}
+
+int main(void)
+{
+    // Points jansson at Hooke's memory before the first JSON value is made here.
+    reader_accepts(small_scene, NULL, 0);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schema_lists_materials_and_methods),
+        cmocka_unit_test(listed_scenes_agree),
+        cmocka_unit_test(parameters_agree),
+        cmocka_unit_test(varied_scenes_agree),
+        cmocka_unit_test(shipped_scenes_are_valid),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
