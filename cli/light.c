@@ -23,6 +23,7 @@ sphere sphere_around(const float *positions, int count)
         square += (high[k] - low[k]) * (high[k] - low[k]);
     }
     s.radius = fmaxf(0.5f * sqrtf(square), 1e-4f);
+    s.lowest = low[1];
     return s;
 }
 
@@ -174,6 +175,11 @@ ground ground_new(const sphere *bounds, float height)
     float reach = 2.5f * bounds->radius + fmaxf(bounds->center[1] - height, 0);
     ground g = {.height = height, .cell = 2 * reach / (GROUND_SIZE - 1)};
     g.corner[0] = bounds->center[0] - reach, g.corner[1] = bounds->center[2] - reach;
+    // The rays of neighbouring directions, about 0.45 apart, must not leave shadows of their own:
+    // the higher the body, the softer. n passes blur by sqrt(n / 2) cells.
+    float gap = fmaxf(bounds->lowest - height, 0);
+    float cells = 0.2f * (gap + 0.4f * (bounds->center[1] - bounds->lowest)) / g.cell;
+    g.blur = 8 + (int)(2 * fminf(cells, 10) * fminf(cells, 10));
     g.light = cli_realloc(NULL, GROUND_SIZE * GROUND_SIZE, sizeof(float));
     return g;
 }
@@ -193,7 +199,7 @@ void ground_take_light(ground *g, const float *light)
 {
     enum { N = GROUND_SIZE };
     memcpy(g->light, light, N * N * sizeof(float));
-    for (int pass = 0; pass < 10; ++pass) soften(g->light);
+    for (int pass = 0; pass < g->blur; ++pass) soften(g->light);
     // Fades out towards the border of the square.
     for (int i = 0; i < N * N; ++i) {
         float u = (float)(2 * (i % N) - N + 1) / (N - 1),

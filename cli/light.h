@@ -13,9 +13,9 @@ typedef struct depth_map {
     float *depth;  // [size][size] along axis[2], -INFINITY where the rays meet nothing
 } depth_map;
 
-// The middle and the radius of what the positions span.
+// The middle, the radius and the lowest y of what the positions span.
 typedef struct sphere {
-    float center[3], radius;
+    float center[3], radius, lowest;
 } sphere;
 sphere sphere_around(const float *positions, int count);
 
@@ -34,6 +34,7 @@ void sky_light(const layer *l, const sphere *bounds, const float *points, const 
 enum { GROUND_SIZE = 160 };
 typedef struct ground {
     float height, corner[2], cell;  // the square starts at `corner` (x, z)
+    int blur;                       // how often the shadow is softened
     float *light;
 } ground;
 ground ground_new(const sphere *bounds, float height);

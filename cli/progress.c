@@ -143,17 +143,8 @@ static int terminal_width(void)
     return size.ws_col;
 }
 
-static void draw(cli_progress *progress, double share, const char *text)
+static void draw(cli_progress *progress, const char *line)
 {
-    enum { CELLS = 24 };
-    char bar[CELLS + 1];
-    int full = (int)(fmin(fmax(share, 0), 1) * CELLS);
-    memset(bar, '-', CELLS);
-    memset(bar, '=', (size_t)full);
-    if (full > 0 && full < CELLS) bar[full - 1] = '>';
-    bar[CELLS] = '\0';
-    char line[256];
-    snprintf(line, sizeof line, "[%s] %s", bar, text);
     // One column is left free: a full line would scroll.
     fprintf(stderr, "\r\033[K%.*s", terminal_width() - 1, line);
     fflush(stderr);
@@ -181,25 +172,31 @@ void cli_progress_step(cli_progress *progress, int step, double time)
     if (step < 1 || !may_draw(progress, now)) return;
     double each = (now - progress->start) / step;
     long left = lround(each * (progress->total - step));
-    char eta[32], text[160];
+    char eta[32], line[200];
     if (left >= 3600)
         snprintf(eta, sizeof eta, "%ld:%02ld:%02ld", left / 3600, left / 60 % 60, left % 60);
     else
         snprintf(eta, sizeof eta, "%ld:%02ld", left / 60, left % 60);
-    snprintf(text, sizeof text, "step %d/%d  t = %.4g s  %.3g ms/step  ETA %s", step,
+    enum { CELLS = 24 };
+    char bar[] = "------------------------";
+    int full = (int)((double)step / progress->total * CELLS);
+    memset(bar, '=', (size_t)full);
+    if (full > 0 && full < CELLS) bar[full - 1] = '>';
+    snprintf(line, sizeof line, "[%s] step %d/%d  t = %.4g s  %.3g ms/step  ETA %s", bar, step,
              progress->total, time, 1e3 * each, eta);
-    draw(progress, (double)step / progress->total, text);
+    draw(progress, line);
 }
 
+// No bar: how many iterations are still to come is not known.
 void cli_progress_pose(cli_progress *progress, int iterations, const hk_iteration *iteration)
 {
     double now = cli_now();
     if (!may_draw(progress, now)) return;
-    char text[160];
-    snprintf(text, sizeof text, "load %.3g %%  iteration %d  relative residual %.2e  %.1f s",
+    char line[160];
+    snprintf(line, sizeof line, "load %.3g %%  iteration %d  relative residual %.2e  %.1f s",
              100 * iteration->load, iterations, iteration->relative_residual,
              now - progress->start);
-    draw(progress, iteration->load, text);
+    draw(progress, line);
 }
 
 void cli_progress_clear(void)

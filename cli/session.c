@@ -219,8 +219,10 @@ static void print_work(FILE *stream, const cli_session *session)
     hk_energy energy = cli_results_energy(results, session->world);
     fprintf(stream, "  energy      %.6g J: elastic %.6g, gravity %.6g, load %.6g, kinetic %.6g\n",
             energy.total, energy.elastic, energy.gravity, energy.load, energy.kinetic);
-    fprintf(stream, "  time        setup %.4g ms, solving %.4g ms",
-            hk_world_setup_ms(session->world), timing.total);
+    bool long_work = timing.total >= 1e4;
+    fprintf(stream, "  time        setup %.4g ms, solving %.4g %s",
+            hk_world_setup_ms(session->world), timing.total * (long_work ? 1e-3 : 1),
+            long_work ? "s" : "ms");
     if (!pose && results->count > 0)
         fprintf(stream, "; a step %.4g ms (%.4g to %.4g)", timing.median, timing.min, timing.max);
     fputc('\n', stream);

@@ -1,12 +1,16 @@
 # The element kernels (src/term/lanes.c with all materials) are compiled once a lane type and
 # instruction set; the best set that the running CPU has is chosen at run time (src/term/lanes.h).
+option(HOOKE_WIDE_LANES "Compile the element kernels for AVX2 and AVX-512, too" ON)
+
 function(hooke_add_lanes objects)
     if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/term/lanes.c)
         set(HOOKE_LANE_OBJECTS "" PARENT_SCOPE)
         return()
     endif()
     set(variants "f64x4|generic|-DHK_DOUBLE=1 -DHK_LANES=4" "f32x8|generic|-DHK_DOUBLE=0 -DHK_LANES=8")
-    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    if(NOT HOOKE_WIDE_LANES)
+        target_compile_definitions(${objects} PRIVATE HK_GENERIC_LANES=1)
+    elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         set(avx2 "-mavx2 -mfma")
         set(avx512 "-mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mfma -mprefer-vector-width=512")
         list(APPEND variants
@@ -14,6 +18,14 @@ function(hooke_add_lanes objects)
             "f32x8|avx2|-DHK_DOUBLE=0 -DHK_LANES=8 ${avx2}"
             "f64x8|avx512|-DHK_DOUBLE=1 -DHK_LANES=8 ${avx512}"
             "f32x16|avx512|-DHK_DOUBLE=0 -DHK_LANES=16 ${avx512}")
+    endif()
+    # These kernels are large and branch-free: UndefinedBehaviorSanitizer takes minutes over each, and
+    # fuzzing is not about them.
+    set(sanitize "")
+    if(HOOKE_FUZZ)
+        set(sanitize -fno-sanitize=all -g0)
+    elseif(HOOKE_SANITIZE)
+        set(sanitize -fno-sanitize=undefined -g1)
     endif()
     set(all "")
     foreach(variant ${variants})
@@ -26,7 +38,7 @@ function(hooke_add_lanes objects)
         add_library(${target} OBJECT src/term/lanes.c)
         target_include_directories(${target} PRIVATE include src)
         target_link_libraries(${target} PRIVATE hooke_flags)
-        target_compile_options(${target} PRIVATE ${flags}
+        target_compile_options(${target} PRIVATE ${flags} ${sanitize}
             -DHK_LANE_TABLE=hk_lanes_${type}_${isa} -DHK_LANE_NAME="${type}_${isa}")
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
                               C_VISIBILITY_PRESET hidden)

@@ -8,7 +8,7 @@ seconds=${1:?usage: fuzz/run.sh SECONDS [NAME...]}
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 build=${BUILD:-$here/../build-fuzz}
-cmake -S "$here/.." -B "$build" -DCMAKE_C_COMPILER="${CC:-clang}" -DHOOKE_FUZZ=ON \
+cmake -S "$here/.." -B "$build" -DCMAKE_C_COMPILER="${CC:-clang}" -DHOOKE_FUZZ=ON -DHOOKE_SANITIZE=ON \
     -DHOOKE_TESTS=OFF -DHOOKE_BENCH=OFF >/dev/null
 cmake --build "$build" --target fuzzers -j "${JOBS:-2}" >/dev/null
 if [ $# -eq 0 ]; then

@@ -131,7 +131,7 @@ pose() {
 }
 
 march() {
-    status 0 "$hooke" run bar.json --json --out ran --points final.csv
+    status 0 "$hooke" run bar.json --json --out ran --points final.csv --threads 1
     equal "$(number out steps)" 10 "steps"
     holds out '"median"'
     exists ran/frames/bar.pvd ran/final.csv ran/stats.json
@@ -142,7 +142,7 @@ march() {
     lacks ran/frames/bar.pvd frames/
     cmp -s ran/final.csv ran/frames/bar_0003.csv || fail "the last frame is not the final state"
     equal "$(grep -c '"phases"' ran/stats.json)" 10 "records of the history"
-    status 0 "$hooke" run bar.json --out short --set time.steps=4 --set output.every=0 -q
+    status 0 "$hooke" run bar.json --out short --set time.steps=4 --set output.every=0 -q --threads=1
     empty out
     empty err
     exists short/frames/bar_0004.vtu
@@ -168,7 +168,7 @@ failing() {
 }
 
 interrupted() {
-    "$hooke" run bar.json --json --out cut --set time.steps=1000000 >out 2>err &
+    "$hooke" run bar.json --json --out cut --threads 1 --set time.steps=1000000 >out 2>err &
     process=$!
     tries=0
     while [ ! -f cut/frames/bar_0002.vtu ] && [ $tries -lt 300 ]; do

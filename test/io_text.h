@@ -39,10 +39,22 @@ static inline void put_number(io_text *text, const void *bytes, size_t size)
     put_bytes(text, turned, size);
 }
 
-static inline void put(io_text *text, const char *line) { put_bytes(text, line, strlen(line)); }
-static inline void put_int(io_text *text, int32_t value) { put_number(text, &value, 4); }
-static inline void put_size(io_text *text, uint64_t value) { put_number(text, &value, 8); }
-static inline void put_real(io_text *text, double value) { put_number(text, &value, 8); }
+static inline void put(io_text *text, const char *line)
+{
+    put_bytes(text, line, strlen(line));
+}
+static inline void put_int(io_text *text, int32_t value)
+{
+    put_number(text, &value, 4);
+}
+static inline void put_size(io_text *text, uint64_t value)
+{
+    put_number(text, &value, 8);
+}
+static inline void put_real(io_text *text, double value)
+{
+    put_number(text, &value, 8);
+}
 
 // The notes of a mesh, one a line.
 static inline const char *notes_of(const hk_mesh *mesh)

@@ -1,324 +1,29 @@
 // The checks of src/math, written once. A test program defines HK_DOUBLE and HK_LANES, includes
-// this file and calls math_checks(). Results are judged in long double, in units of HK_EPSILON;
-// bounds are about twice the largest error measured over all lane types and both compilers.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <cmocka.h>
+// this file and calls math_checks(). Bounds are about twice the largest error measured over all
+// lane types and both compilers; HK_TEST_VERBOSE=1 prints the errors.
+#include "math_cases.inl"
 
-#include "math/polar.h"
-
-typedef long double wide;
-typedef wide wide3[3][3];
-
-// The largest error of a group of checks, and what gave it.
-typedef struct worst {
-    wide error;
-    int family, index;
-} worst;
-
-static void note(worst *w, wide error, int family, int index)
+// Inlined once each, not at every use: that would take long to compile.
+#define ONCE static __attribute__((noinline))
+ONCE svd3 decompose(mat3 a)
 {
-    if (error > w->error || error != error)
-        *w = (worst){error != error ? (wide)INFINITY : error, family, index};
+    return svd3_of(a);
 }
-
-static void assert_within(const char *what, worst w, wide bound)
+ONCE void decompose_two(mat3 a, mat3 b, svd3 *ra, svd3 *rb)
 {
-    if (getenv("HK_TEST_VERBOSE")) printf("    %-34s %8.3Lf of %.1Lf\n", what, w.error, bound);
-    if (!(w.error <= bound))
-        fail_msg("%s: %Lg, bound %Lg (family %d, matrix %d)", what, w.error, bound, w.family,
-                 w.index);
+    svd3_of_two(a, b, ra, rb);
 }
-
-// ---- random numbers and matrices
-
-static uint64_t random_state = 88172645463325252u;
-
-static double uniform(void)  // in (−1, 1)
+ONCE mat3 nearest_rotation(mat3 a)
 {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(int64_t)random_state * 0x1p-63;
+    return polar_rotation(a);
 }
-
-static void random_matrix(double a[3][3])
+ONCE void eigen(mat3 a, vec3 *values, mat3 *vectors)
 {
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) a[i][j] = uniform();
+    eigen3_of(a, values, vectors);
 }
-
-static void random_rotation(double r[3][3])
+ONCE mat3 project(mat3 a)
 {
-    double q[4], n = 0;
-    do {
-        n = 0;
-        for (int i = 0; i < 4; i++) q[i] = uniform(), n += q[i] * q[i];
-    } while (n > 1 || n < 0.1);
-    double w = q[0], x = q[1], y = q[2], z = q[3], k = 2 / n;
-    double t[3][3] = {{1 - k * (y * y + z * z), k * (x * y - w * z), k * (x * z + w * y)},
-                      {k * (x * y + w * z), 1 - k * (x * x + z * z), k * (y * z - w * x)},
-                      {k * (x * z - w * y), k * (y * z + w * x), 1 - k * (x * x + y * y)}};
-    memcpy(r, t, sizeof t);
-}
-
-// U diag(s) Vᵀ with random rotations.
-static void with_values(double a[3][3], double s0, double s1, double s2)
-{
-    double u[3][3], v[3][3], s[3] = {s0, s1, s2};
-    random_rotation(u);
-    random_rotation(v);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            a[i][j] = 0;
-            for (int k = 0; k < 3; k++) a[i][j] += u[i][k] * s[k] * v[j][k];
-        }
-}
-
-enum {
-    RANDOM,
-    NEAR_IDENTITY,
-    RANK_2,
-    RANK_1,
-    RANK_1_EXACT,
-    ZERO,
-    TWO_EQUAL,
-    THREE_EQUAL,
-    REFLECTED,
-    REFLECTED_EQUAL,
-    NEARLY_SINGULAR,
-    HUGE_ENTRIES,
-    TINY_ENTRIES,
-    DENORMAL,
-    DIAGONAL,
-    IDENTITY,
-    PERMUTATION,
-    TRIANGULAR,
-    SMALL_INTEGERS,
-    ONE_LARGE_COLUMN,
-    GRADED,
-    SYMMETRIC,
-    FAMILIES
-};
-
-static void permutation_matrix(double a[3][3], int number)  // 48 of them, with signs
-{
-    static const int order[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    memset(a, 0, 9 * sizeof(double));
-    for (int i = 0; i < 3; i++)
-        a[i][order[number % 6][i]] = (number / 6) >> i & 1 ? -1.0 : 1.0;
-}
-
-static void scale_matrix(double a[3][3], double by)
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) a[i][j] *= by;
-}
-
-static void special_matrix(int family, int index, double a[3][3])
-{
-    random_matrix(a);
-    switch (family) {
-    case HUGE_ENTRIES: scale_matrix(a, HK_DOUBLE ? 1e150 : 1e15); break;
-    case TINY_ENTRIES: scale_matrix(a, HK_DOUBLE ? 1e-150 : 1e-15); break;
-    case DENORMAL: scale_matrix(a, (double)HK_SMALLEST_NORMAL * pow(0.5, index % 8)); break;
-    case DIAGONAL:
-        for (int i = 0; i < 9; i++)
-            if (i % 4) a[i / 3][i % 3] = 0;
-        break;
-    case PERMUTATION: permutation_matrix(a, index % 48); break;
-    case TRIANGULAR: a[1][0] = a[2][0] = a[2][1] = 0; break;
-    case SMALL_INTEGERS:  // many exact coincidences, all ranks
-        for (int i = 0; i < 9; i++) a[i / 3][i % 3] = rint(1.4 * a[i / 3][i % 3]);
-        break;
-    case ONE_LARGE_COLUMN:
-        for (int i = 0; i < 3; i++) a[i][index % 3] *= 1e6;
-        break;
-    case GRADED:  // columns of very different length, well conditioned otherwise
-        with_values(a, 1, 0.8, 0.6);
-        for (int i = 0; i < 3; i++) a[i][1] *= 1e-3, a[i][2] *= HK_DOUBLE ? 1e-40 : 1e-6;
-        break;
-    case SYMMETRIC: a[1][0] = a[0][1], a[2][0] = a[0][2], a[2][1] = a[1][2]; break;
-    default: break;
-    }
-}
-
-static void make_matrix(int family, int index, double a[3][3])
-{
-    double eps = HK_EPSILON, x = fabs(uniform()), y = x * fabs(uniform());
-    switch (family) {
-    case NEAR_IDENTITY:
-        random_matrix(a);
-        scale_matrix(a, pow(0.25, index % 28));
-        for (int i = 0; i < 3; i++) a[i][i] += 1;
-        break;
-    case RANK_2: with_values(a, 1, x, 0); break;
-    case RANK_1: with_values(a, 1, 0, 0); break;
-    case RANK_1_EXACT:
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) a[i][j] = ldexp((i + index) % 3 - 1, j * (index % 4));
-        break;
-    case ZERO: memset(a, 0, 9 * sizeof(double)); break;
-    case TWO_EQUAL: with_values(a, index % 2 ? 1 : x, x, x); break;
-    case THREE_EQUAL: with_values(a, x + 0.1, x + 0.1, x + 0.1); break;
-    case REFLECTED: with_values(a, 1, x, -y); break;
-    case REFLECTED_EQUAL: with_values(a, 1, index % 2 ? 1 : x, index % 2 ? -1 : -x); break;
-    case NEARLY_SINGULAR: with_values(a, 1, index % 2 ? x : 3 * eps, eps * x); break;
-    case IDENTITY:
-        memset(a, 0, 9 * sizeof(double));
-        for (int i = 0; i < 3; i++) a[i][i] = 1;
-        break;
-    default: special_matrix(family, index, a); break;
-    }
-    // What the lanes will see.
-    for (int i = 0; i < 9; i++) a[i / 3][i % 3] = (double)(scalar)a[i / 3][i % 3];
-}
-
-// ---- lanes
-
-static void put(mat3 *to, int lane, double a[3][3])
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) r_set_lane(&to->m[i][j], lane, (scalar)a[i][j]);
-}
-
-static void take(wide3 to, mat3 a, int lane)
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) to[i][j] = (wide)r_lane(a.m[i][j], lane);
-}
-
-static void take_vector(wide to[3], vec3 a, int lane)
-{
-    for (int i = 0; i < 3; i++) to[i] = (wide)r_lane(a.v[i], lane);
-}
-
-// Fills all lanes with matrices of one family; `plain` keeps what went in.
-static mat3 fill(int family, int index, double plain[HK_LANES][3][3])
-{
-    mat3 a = m3_zero();
-    for (int l = 0; l < HK_LANES; l++) {
-        make_matrix(family, index * HK_LANES + l, plain[l]);
-        put(&a, l, plain[l]);
-    }
-    return a;
-}
-
-static int batches(int family) { return (family == RANDOM ? 20000 : 1600) / HK_LANES; }
-
-// ---- judging in long double
-
-static wide largest(wide3 a)
-{
-    wide m = 0;
-    for (int i = 0; i < 9; i++) {
-        wide x = fabsl(a[i / 3][i % 3]);
-        if (x > m || x != x) m = x;
-    }
-    return m;
-}
-
-static wide determinant(wide3 a)
-{
-    return a[0][0] * (a[1][1] * a[2][2] - a[1][2] * a[2][1]) +
-           a[0][1] * (a[1][2] * a[2][0] - a[1][0] * a[2][2]) +
-           a[0][2] * (a[1][0] * a[2][1] - a[1][1] * a[2][0]);
-}
-
-// |qᵀq − 1|, or 1e9 for a reflection.
-static wide rotation_error(wide3 q)
-{
-    wide3 e;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            e[i][j] = q[0][i] * q[0][j] + q[1][i] * q[1][j] + q[2][i] * q[2][j] - (i == j);
-    return determinant(q) > 0 ? largest(e) : 1e9L;
-}
-
-// |u diag(s) vᵀ − a|
-static wide product_error(wide3 u, const wide s[3], wide3 v, double a[3][3])
-{
-    wide3 e;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            e[i][j] = -(wide)a[i][j];
-            for (int k = 0; k < 3; k++) e[i][j] += u[i][k] * s[k] * v[j][k];
-        }
-    return largest(e);
-}
-
-static wide largest_entry(double a[3][3])
-{
-    wide m = 0;
-    for (int i = 0; i < 9; i++) m = fmaxl(m, fabsl((wide)a[i / 3][i % 3]));
-    return m;
-}
-
-static void sort_descending(wide s[3])
-{
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < 2; i++)
-            if (s[i] < s[i + 1]) {
-                wide t = s[i];
-                s[i] = s[i + 1];
-                s[i + 1] = t;
-            }
-}
-
-// Singular values in long double: Jacobi turns of the columns, the plain textbook way.
-static void reference_values(double a[3][3], wide s[3])
-{
-    wide3 b;
-    for (int i = 0; i < 9; i++) b[i / 3][i % 3] = (wide)a[i / 3][i % 3];
-    for (int turn = 0; turn < 36; turn++) {
-        int p = turn % 3 == 2, q = turn % 3 == 0 ? 1 : 2;
-        wide pp = 0, qq = 0, pq = 0;
-        for (int i = 0; i < 3; i++) {
-            pp += b[i][p] * b[i][p];
-            qq += b[i][q] * b[i][q];
-            pq += b[i][p] * b[i][q];
-        }
-        if (pq == 0) continue;
-        wide zeta = (qq - pp) / (2 * pq);
-        wide t = (zeta < 0 ? -1 : 1) / (fabsl(zeta) + hypotl(1, zeta));
-        wide c = 1 / hypotl(1, t);
-        for (int i = 0; i < 3; i++) {
-            wide x = b[i][p], y = b[i][q];
-            b[i][p] = c * (x - t * y);
-            b[i][q] = c * (y + t * x);
-        }
-    }
-    for (int j = 0; j < 3; j++) s[j] = hypotl(hypotl(b[0][j], b[1][j]), b[2][j]);
-    sort_descending(s);
-}
-
-// Eigenvalues and vectors of the upper triangle in long double.
-static void reference_eigen(double a[3][3], wide values[3], wide3 v)
-{
-    wide3 b;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) b[i][j] = (wide)a[i < j ? i : j][i < j ? j : i], v[i][j] = i == j;
-    for (int turn = 0; turn < 36; turn++) {
-        int p = turn % 3 == 2, q = turn % 3 == 0 ? 1 : 2;
-        if (b[p][q] == 0) continue;
-        wide zeta = (b[q][q] - b[p][p]) / (2 * b[p][q]);
-        wide t = (zeta < 0 ? -1 : 1) / (fabsl(zeta) + hypotl(1, zeta));
-        wide c = 1 / hypotl(1, t), s = c * t;
-        for (int i = 0; i < 3; i++) {
-            wide x = b[i][p], y = b[i][q], vx = v[i][p], vy = v[i][q];
-            b[i][p] = c * x - s * y, b[i][q] = c * y + s * x;
-            v[i][p] = c * vx - s * vy, v[i][q] = c * vy + s * vx;
-        }
-        for (int i = 0; i < 3; i++) {
-            wide x = b[p][i], y = b[q][i];
-            b[p][i] = c * x - s * y, b[q][i] = c * y + s * x;
-        }
-    }
-    for (int i = 0; i < 3; i++) values[i] = b[i][i];
+    return psd3(a);
 }
 
 // ---- the singular value decomposition
@@ -337,8 +42,7 @@ static void check_one_svd(double a[3][3], svd3 r, int lane, int family, int inde
     note(&w[1], fmaxl(rotation_error(u), rotation_error(v)) / eps, family, index);
     assert_true(s[0] >= s[1] && s[1] >= fabsl(s[2]));
     reference_values(a, exact);
-    for (int i = 0; i < 3; i++)
-        note(&w[2], fabsl(fabsl(s[i]) - exact[i]) / unit, family, index);
+    for (int i = 0; i < 3; i++) note(&w[2], fabsl(fabsl(s[i]) - exact[i]) / unit, family, index);
     if (family == GRADED)
         for (int i = 0; i < 3; i++)
             note(&w[3], fabsl(fabsl(s[i]) - exact[i]) / (eps * exact[i]), family, index);
@@ -354,15 +58,20 @@ static void svd_is_accurate(void **state)
     worst w[4] = {0};
     for (int family = 0; family < FAMILIES; family++)
         for (int batch = 0; batch < batches(family); batch++) {
-            double plain[HK_LANES][3][3];
-            svd3 r = svd3_of(fill(family, batch, plain));
-            for (int l = 0; l < HK_LANES; l++)
-                check_one_svd(plain[l], r, l, family, batch * HK_LANES + l, w);
+            double plain[2][HK_LANES][3][3];
+            mat3 a[2];
+            svd3 r[3];
+            for (int k = 0; k < 2; k++) a[k] = fill(family, 2 * batch + k, plain[k]);
+            decompose_two(a[0], a[1], &r[0], &r[1]);
+            r[2] = decompose(a[0]);
+            for (int k = 0; k < 3; k++)
+                for (int l = 0; l < HK_LANES; l++)
+                    check_one_svd(plain[k % 2][l], r[k], l, family, batch, w);
         }
-    assert_within("svd: product", w[0], 20);
-    assert_within("svd: rotations", w[1], 16);
-    assert_within("svd: values", w[2], 20);
-    assert_within("svd: small values of graded", w[3], 30);
+    assert_within("svd: product", w[0], 24);
+    assert_within("svd: rotations", w[1], 20);
+    assert_within("svd: values", w[2], 24);
+    assert_within("svd: small values of graded", w[3], 12);
 }
 
 static void svd_of_simple_matrices_is_exact(void **state)
@@ -373,13 +82,13 @@ static void svd_of_simple_matrices_is_exact(void **state)
         permutation_matrix(plain, number);
         mat3 a = m3_zero();
         for (int l = 0; l < HK_LANES; l++) put(&a, l, plain);
-        svd3 r = svd3_of(a);
+        svd3 r = decompose(a);
         mat3 e = m3_sub(svd3_product(r), a);
         assert_true(r_lane(m3_max_abs(e), 0) == 0);
         assert_true(r_lane(r.s.v[0], 0) == 1 && r_lane(r.s.v[1], 0) == 1);
         assert_true(r_lane(r.s.v[2], 0) == r_lane(m3_det(a), 0));
     }
-    svd3 zero = svd3_of(m3_zero());
+    svd3 zero = decompose(m3_zero());
     for (int k = 0; k < 3; k++) assert_true(r_lane(zero.s.v[k], 0) == 0);
 }
 
@@ -391,10 +100,10 @@ static void not_a_number_stays_one(void **state)
         mat3 a = m3_identity();
         scalar bad = entry < 9 ? (scalar)NAN : (scalar)INFINITY;
         r_set_lane(&a.m[entry % 9 / 3][entry % 3], HK_LANES - 1, bad);
-        svd3 r = svd3_of(a);
+        svd3 r = decompose(a);
         vec3 values;
         mat3 vectors;
-        eigen3_of(m3_symmetric(a), &values, &vectors);
+        eigen(m3_symmetric(a), &values, &vectors);
         wide s[3], e[3];
         take_vector(s, r.s, HK_LANES - 1);
         take_vector(e, values, HK_LANES - 1);
@@ -403,7 +112,6 @@ static void not_a_number_stays_one(void **state)
         if (HK_LANES > 1) assert_true(r_lane(r.s.v[2], 0) == 1 && r_lane(values.v[2], 0) == 1);
     }
 }
-
 
 static int same(mat3 a, int lane_a, mat3 b, int lane_b)
 {
@@ -428,14 +136,8 @@ static void lanes_are_independent(void **state)
             if (l == chosen)
                 for (int k = 0; k < HK_LANES; k++) put(&alone, k, plain);
         }
-        svd3 ra = svd3_of(a), rb = svd3_of(b), rc = svd3_of(alone);
-        svd3 two[2];
-        svd3_of_two(a, alone, &two[0], &two[1]);
-        for (int l = 0; l < HK_LANES; l++) {
-            assert_true(same(ra.u, l, two[0].u, l) && same(ra.v, l, two[0].v, l));
-            assert_true(same(rc.u, l, two[1].u, l) && same(rc.v, l, two[1].v, l));
-        }
-        mat3 pa = psd3(a), pb = psd3(b), pc = psd3(alone);
+        svd3 ra = decompose(a), rb = decompose(b), rc = decompose(alone);
+        mat3 pa = project(a), pb = project(b), pc = project(alone);
         for (int l = 0; l < HK_LANES; l++) {
             int m = (l + shift) % HK_LANES;
             assert_true(same(ra.u, l, rb.u, m) && same(ra.v, l, rb.v, m));
@@ -458,7 +160,7 @@ static void polar_is_the_nearest_rotation(void **state)
         for (int batch = 0; batch < batches(family) / 4; batch++) {
             double plain[HK_LANES][3][3];
             mat3 a = fill(family, batch, plain);
-            mat3 r = polar_rotation(a);
+            mat3 r = nearest_rotation(a);
             for (int l = 0; l < HK_LANES; l++) {
                 wide3 q;
                 take(q, r, l);
@@ -477,11 +179,11 @@ static void polar_is_the_nearest_rotation(void **state)
             }
         }
     assert_within("polar: rotation", rotation, 20);
-    assert_within("polar: symmetry of the stretch", symmetry, 24);
+    assert_within("polar: symmetry of the stretch", symmetry, 14);
     // Of a reflection, the smallest stretch is negated: diag(3, 2, −1) is nearest to 1.
     mat3 a = m3_diagonal(v3_set(3, 2, -1));
-    assert_true(r_lane(m3_max_abs(m3_sub(polar_rotation(a), m3_identity())), 0) == 0);
-    assert_true(r_lane(m3_max_abs(m3_sub(polar_stretch_of(svd3_of(a)), a)), 0) == 0);
+    assert_true(r_lane(m3_max_abs(m3_sub(nearest_rotation(a), m3_identity())), 0) == 0);
+    assert_true(r_lane(m3_max_abs(m3_sub(polar_stretch_of(decompose(a)), a)), 0) == 0);
 }
 
 // Stretches with gaps, so that everything has a derivative; some reflected, some nearly the same.
@@ -521,9 +223,9 @@ static void derivatives_match_differences(void **state)
     worst rotation = {0}, left = {0}, values = {0}, right = {0}, identity = {0}, chain = {0};
     for (int batch = 0; batch < 400; batch++) {
         mat3 a = smooth_case(batch), da = random_lanes();
-        svd3 s = svd3_of(a);
-        svd3 more = svd3_of(m3_add_scaled(a, r_set(h), da));
-        svd3 less = svd3_of(m3_add_scaled(a, r_set(-h), da));
+        svd3 s = decompose(a);
+        svd3 more = decompose(m3_add_scaled(a, r_set(h), da));
+        svd3 less = decompose(m3_add_scaled(a, r_set(-h), da));
         real rate = r_set(0.5 / h);
         mat3 dr = polar_derivative(s, da), du, dv;
         vec3 ds;
@@ -556,8 +258,8 @@ static void derivatives_match_differences(void **state)
     assert_within("dU by differences", left, 4);
     assert_within("dS by differences", values, 4);
     assert_within("dV by differences", right, 4);
-    assert_within("d(U S Vᵀ) = da", identity, 100);
-    assert_within("d(U Vᵀ) = dR", chain, 100);
+    assert_within("d(U S Vᵀ) = da", identity, 20);
+    assert_within("d(U Vᵀ) = dR", chain, 16);
 }
 
 // At equal stretches R still has a derivative, U and V stay finite, and a turn of the plane of the
@@ -570,16 +272,16 @@ static void derivatives_at_equal_stretches(void **state)
     for (int batch = 0; batch < 200; batch++) {
         double plain[HK_LANES][3][3];
         mat3 a = fill(batch % 2 ? IDENTITY : THREE_EQUAL, batch, plain), da = random_lanes();
-        svd3 s = svd3_of(a);
+        svd3 s = decompose(a);
         mat3 step = m3_scale(da, s.s.v[0]);
-        mat3 more = polar_rotation(m3_add_scaled(a, r_set(h), step));
-        mat3 less = polar_rotation(m3_add_scaled(a, r_set(-h), step));
+        mat3 more = nearest_rotation(m3_add_scaled(a, r_set(h), step));
+        mat3 less = nearest_rotation(m3_add_scaled(a, r_set(-h), step));
         mat3 slope = m3_scale(m3_sub(more, less), r_set(0.5 / h));
         note_lanes(&rotation, m3_sub(slope, polar_derivative(s, step)), HK_DOUBLE ? 1e-9L : 1e-3L,
                    batch);
         a = m3_diagonal(v3_set(2, 2, 1));
         da = m3_mul(m3_skew(m3_column(da, 0)), a);
-        s = svd3_of(a);
+        s = decompose(a);
         mat3 du, dv;
         vec3 ds;
         svd3_derivative(s, da, &du, &ds, &dv);
@@ -589,7 +291,7 @@ static void derivatives_at_equal_stretches(void **state)
         note_lanes(&turn, m3_sub(sum, da), (wide)HK_EPSILON, batch);
     }
     assert_within("dR at equal stretches", rotation, 4);
-    assert_within("turn of an equal pair", turn, 20);
+    assert_within("turn of an equal pair", turn, 4);
 }
 
 static void derivatives_without_limit_are_guarded(void **state)
@@ -599,7 +301,7 @@ static void derivatives_without_limit_are_guarded(void **state)
     for (int f = 0; f < 5; f++)
         for (int batch = 0; batch < 50; batch++) {
             double plain[HK_LANES][3][3];
-            svd3 s = svd3_of(fill(families[f], batch, plain));
+            svd3 s = decompose(fill(families[f], batch, plain));
             mat3 da = random_lanes(), du, dv, dr = polar_derivative(s, da);
             vec3 ds;
             svd3_derivative(s, da, &du, &ds, &dv);
@@ -611,7 +313,7 @@ static void derivatives_without_limit_are_guarded(void **state)
                 assert_true(isfinite(largest(r)) && isfinite(largest(u)) && isfinite(largest(v)));
             }
         }
-    mat3 nothing = polar_derivative(svd3_of(m3_zero()), random_lanes());
+    mat3 nothing = polar_derivative(decompose(m3_zero()), random_lanes());
     assert_true(r_lane(m3_max_abs(nothing), 0) == 0);
 }
 
@@ -652,15 +354,15 @@ static void eigen_is_accurate(void **state)
             double plain[HK_LANES][3][3];
             mat3 a = fill(family, batch, plain), vectors;
             vec3 values;
-            eigen3_of(a, &values, &vectors);
-            mat3 psd = psd3(a);
+            eigen(a, &values, &vectors);
+            mat3 psd = project(a);
             for (int l = 0; l < HK_LANES; l++)
                 check_one_eigen(plain[l], values, vectors, psd, l, family, w);
         }
-    assert_within("eigen: product", w[0], 24);
-    assert_within("eigen: rotation", w[1], 16);
-    assert_within("eigen: values", w[2], 24);
-    assert_within("psd: distance", w[3], 24);
+    assert_within("eigen: product", w[0], 32);
+    assert_within("eigen: rotation", w[1], 20);
+    assert_within("eigen: values", w[2], 32);
+    assert_within("psd: distance", w[3], 36);
 }
 
 // Q diag(values) Qᵀ, symmetric to the bit.
@@ -685,15 +387,15 @@ static void psd_keeps_what_is_definite(void **state)
     (void)state;
     for (int batch = 0; batch < 200; batch++) {
         mat3 a = with_eigenvalues(3, 1 + 0.5 * uniform(), 0.01);
-        mat3 kept = psd3(a), dropped = psd3(m3_scale(a, r_set(-1)));
+        mat3 kept = project(a), dropped = project(m3_scale(a, r_set(-1)));
         for (int l = 0; l < HK_LANES; l++) {
             assert_true(same(kept, l, a, l));
             assert_true(r_lane(m3_max_abs(dropped), l) == 0);
         }
         // Zero and repeated values: no eigenvalue below −few ε afterwards.
-        mat3 p = psd3(with_eigenvalues(1, batch % 2 ? 0 : -1, batch % 3 ? -1 : 0)), vectors;
+        mat3 p = project(with_eigenvalues(1, batch % 2 ? 0 : -1, batch % 3 ? -1 : 0)), vectors;
         vec3 values;
-        eigen3_of(p, &values, &vectors);
+        eigen(p, &values, &vectors);
         for (int l = 0; l < HK_LANES; l++) {
             assert_true(r_lane(values.v[2], l) > -8 * (scalar)HK_EPSILON);
             assert_true(fabs((double)r_lane(values.v[0], l) - 1) < 16 * (double)HK_EPSILON);
@@ -862,15 +564,16 @@ static void matrix_identities(void **state)
         vec3 gaps = {{v3_dot(unit, side), v3_dot(side, side) - 1, r_zero()}};
         note_lanes(&w[5], m3_diagonal(gaps), eps, batch);
     }
-    assert_within("a a⁻¹ = 1", w[0], 60);
-    assert_within("aᵀ cof a = det a", w[1], 30);
-    assert_within("transposed products", w[2], 8);
-    assert_within("cross products", w[3], 8);
-    assert_within("inner products", w[4], 40);
-    assert_within("perpendicular", w[5], 8);
+    assert_within("a a⁻¹ = 1", w[0], 12);
+    assert_within("aᵀ cof a = det a", w[1], 8);
+    assert_within("transposed products", w[2], 4);
+    assert_within("cross products", w[3], 4);
+    assert_within("inner products", w[4], 18);
+    assert_within("perpendicular", w[5], 5);
     for (int axis = 0; axis < 6; axis++) {
         double sign = axis % 2 ? -1 : 1;
-        vec3 e = v3_set(axis / 2 == 0 ? sign : 0, axis / 2 == 1 ? sign : 0, axis / 2 == 2 ? sign : 0);
+        vec3 e =
+            v3_set(axis / 2 == 0 ? sign : 0, axis / 2 == 1 ? sign : 0, axis / 2 == 2 ? sign : 0);
         vec3 side = v3_perpendicular(e);
         assert_true(r_lane(v3_dot(e, side), 0) == 0 && r_lane(v3_dot(side, side), 0) == 1);
     }

@@ -1,16 +1,16 @@
 // Loading and saving by the path's ending.
 #include "io_text.h"
 
-#define TET                                                                            \
+#define TET                                                                                 \
     "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n" \
     "$EndNodes\n$Elements\n1\n1 4 0 1 2 4 3\n$EndElements\n"
 
 static void formats_are_found_by_their_ending(void **state)
 {
     (void)state;
-    static const char *const known[] = {"a.msh", "A.MSH", "dir.obj/b.Node", "x.ele", "x.mesh",
-                                        "x.vtk", "x.vtu", "x.veg", "x.obj", "x.stl", "x.ply",
-                                        "x.tar.glb"};
+    static const char *const known[] = {"a.msh",  "A.MSH", "dir.obj/b.Node", "x.ele",
+                                        "x.mesh", "x.vtk", "x.vtu",          "x.veg",
+                                        "x.obj",  "x.stl", "x.ply",          "x.tar.glb"};
     static const char *const unknown[] = {"", "msh", "a.mshx", "dir.msh/b", "a.msh.gz", "a."};
     for (int i = 0; i < HK_COUNT_OF(known); i++) assert_non_null(hk_format_for(known[i]));
     for (int i = 0; i < HK_COUNT_OF(unknown); i++) assert_null(hk_format_for(unknown[i]));

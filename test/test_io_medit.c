@@ -3,9 +3,9 @@
 
 #define HEAD "MeshVersionFormatted 2\nDimension 3\n"
 #define FIVE "Vertices\n5\n0 0 0 1\n1 0 0 1\n0 1 0 1\n0 0 1 1\n1 1 1 1\n"
-#define GOOD                                                                              \
+#define GOOD                                                                               \
     "# a comment\nMeshVersionFormatted\n1\n\nDimension\n3\nVertices 5\n0 0 0 1\n1 0 0 1\n" \
-    "0 1 0 2\n0 0 1 1\n1 1 1 1\nCorners\n1\n1\nTetrahedra\n2\n1 2 3 4 7\n2 3 4 5 -8\n"      \
+    "0 1 0 2\n0 0 1 1\n1 1 1 1\nCorners\n1\n1\nTetrahedra\n2\n1 2 3 4 7\n2 3 4 5 -8\n"     \
     "Triangles\n1\n1 2 3 5\nRidges\n0\nNormals\n1\n0.5 -1e-3 .5\nEnd\nwhatever follows"
 
 static hk_mesh *read_good(const char *text)
@@ -60,20 +60,29 @@ static void bad_files_are_refused(void **state)
         {"MFEM mesh v1.0", "expected MeshVersionFormatted, found \"MFEM\": not a Medit mesh"},
         {"\x01\x02\x03 junk", "m.mesh:1: expected MeshVersionFormatted, found \"???\""},
         {"MeshVersionFormatted x", "m.mesh:1: expected the version of the format"},
-        {"MeshVersionFormatted 2\nDimension 2\n", "m.mesh:2: a mesh of dimension 2: only 3 can be read"},
+        {"MeshVersionFormatted 2\nDimension 2\n",
+         "m.mesh:2: a mesh of dimension 2: only 3 can be read"},
         {HEAD, "m.mesh:3: the file ends without Vertices"},
         {HEAD "Tetrahedra\n1\n1 2 3 4 0\n", "m.mesh:3: Tetrahedra must come after Vertices"},
         {HEAD "Vertices\n-3\n", "m.mesh:4: the number of vertices is -3: it must not be negative"},
         {HEAD "Vertices\n1000000000000000000\n0 0 0 0\n", "the rest of the file has room for"},
-        {HEAD "Vertices\n2\n0 0 0 0\n0 0 inf 0\n", "m.mesh:6: vertex 2: expected its z coordinate, a finite number, found \"inf\""},
-        {HEAD "Vertices\n1\n0 0 0 0\nVertices\n1\n0 0 0 0\n", "m.mesh:6: a second list of Vertices"},
-        {HEAD "Vertices\n2\n0 0 0 0\nTetrahedra\n0\n", "m.mesh:6: vertex 2: expected its x coordinate, a finite number, found \"Tetrahedra\""},
-        {HEAD FIVE "5 5 5 5\n", "m.mesh:10: expected a keyword, found \"5\": is the count before wrong?"},
-        {HEAD FIVE "Tetrahedra\n1\n1 2 3 6 0\n", "m.mesh:12: tetrahedron 1: names vertex 6, but there are 5, numbered from 1"},
+        {HEAD "Vertices\n2\n0 0 0 0\n0 0 inf 0\n",
+         "m.mesh:6: vertex 2: expected its z coordinate, a finite number, found \"inf\""},
+        {HEAD "Vertices\n1\n0 0 0 0\nVertices\n1\n0 0 0 0\n",
+         "m.mesh:6: a second list of Vertices"},
+        {HEAD "Vertices\n2\n0 0 0 0\nTetrahedra\n0\n",
+         "m.mesh:6: vertex 2: expected its x coordinate, a finite number, found \"Tetrahedra\""},
+        {HEAD FIVE "5 5 5 5\n",
+         "m.mesh:10: expected a keyword, found \"5\": is the count before wrong?"},
+        {HEAD FIVE "Tetrahedra\n1\n1 2 3 6 0\n",
+         "m.mesh:12: tetrahedron 1: names vertex 6, but there are 5, numbered from 1"},
         {HEAD FIVE "Tetrahedra\n1\n0 1 2 3 0\n", "tetrahedron 1: names vertex 0"},
-        {HEAD FIVE "Tetrahedra\n2\n1 2 3 4 0\nEnd      \n", "m.mesh:13: tetrahedron 2: expected a vertex number, an integer, found \"End\""},
-        {HEAD FIVE "Tetrahedra\n1\n1 2 3 4.5 0\n", "tetrahedron 1: expected a vertex number, an integer, found \"4.5\""},
-        {HEAD FIVE "Tetrahedra\n99999999\n1 2 3 4 0\n", "the number of Tetrahedra is 99999999, but"},
+        {HEAD FIVE "Tetrahedra\n2\n1 2 3 4 0\nEnd      \n",
+         "m.mesh:13: tetrahedron 2: expected a vertex number, an integer, found \"End\""},
+        {HEAD FIVE "Tetrahedra\n1\n1 2 3 4.5 0\n",
+         "tetrahedron 1: expected a vertex number, an integer, found \"4.5\""},
+        {HEAD FIVE "Tetrahedra\n99999999\n1 2 3 4 0\n",
+         "the number of Tetrahedra is 99999999, but"},
         {HEAD FIVE "Tetrahedra\n0\nEnd\n", "has no tetrahedra and no triangles, only 5 vertices"},
         {HEAD FIVE "Pyramids\n1\n1 2 3 4 5 0\nEnd\n", "m.mesh: its volume elements are 1 pyramid"},
     };

@@ -54,9 +54,15 @@ static void put_v2_text(io_text *text, const char *newline)
                  POSITIONS[i][1], POSITIONS[i][2], newline);
         put(text, line);
     }
-    const char *tail[] = {"$EndNodes",         "$Elements",        "5",
-                          "1 4 2 1 1 10 20 30 45", "2 4 3 2 1 0 20 30 45 7", "3 2 2 9 1 10 20 30",
-                          "4 15 2 4 1 10",     "5 15 2 4 2 7",     "$EndElements"};
+    const char *tail[] = {"$EndNodes",
+                          "$Elements",
+                          "5",
+                          "1 4 2 1 1 10 20 30 45",
+                          "2 4 3 2 1 0 20 30 45 7",
+                          "3 2 2 9 1 10 20 30",
+                          "4 15 2 4 1 10",
+                          "5 15 2 4 2 7",
+                          "$EndElements"};
     for (int i = 0; i < HK_COUNT_OF(tail); i++) {
         put(text, tail[i]);
         put(text, newline);
@@ -75,10 +81,8 @@ static void put_v2_binary(io_text *text)
         for (int k = 0; k < 3; k++) put_real(text, POSITIONS[i][k]);
     }
     put(text, "\n$EndNodes\n$Elements\n5\n");
-    const int blocks[] = {4, 2, 2,  1, 1, 1, 10, 20, 30, 45,  2, 2, 1, 20, 30, 45, 7,
-                          2, 1, 2,  3, 9, 1, 10, 20, 30,
-                          15, 1, 2, 4, 4, 1, 10,
-                          15, 1, 1, 5, 4, 7};
+    const int blocks[] = {4, 2, 2, 1,  1,  1,  10, 20, 30, 45, 2, 2, 1,  20, 30, 45, 7, 2, 1, 2,
+                          3, 9, 1, 10, 20, 30, 15, 1,  2,  4,  4, 1, 10, 15, 1,  1,  5, 4, 7};
     for (int i = 0; i < HK_COUNT_OF(blocks); i++) put_int(text, blocks[i]);
     put(text, "\n$EndElements\n");
 }
@@ -250,10 +254,28 @@ static void groups_of_version_4_may_overlap(void **state)
     hk_mesh_free(mesh);
 }
 
+// Elements of a partitioned mesh refer to its parts; their groups are those of the parts.
+static void parts_of_version_4_have_groups(void **state)
+{
+    (void)state;
+    io_text text = {.size = 0};
+    put(&text, "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Entities\n0 0 0 1\n1 0 0 0 1 1 1 1 5 0\n"
+               "$EndEntities\n$PartitionedEntities\n2\n1\n9 1\n1 0 0 2\n7 0 1 1 2 0 0 0 0\n"
+               "1 3 1 1 1 0 0 0 1 1 1 1 6 0\n2 3 1 2 1 2 0 0 0 1 1 1 2 6 -6 1 7\n"
+               "$EndPartitionedEntities\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n0 0 0\n1 0 0\n"
+               "0 1 0\n0 0 1\n$EndNodes\n$Elements\n2 2 1 2\n3 1 4 1\n1 1 2 3 4\n3 2 4 1\n"
+               "2 1 3 4 2\n$EndElements\n");
+    hk_mesh *mesh = read_good(&text);
+    static const int32_t both[] = {0, 1};
+    assert_int_equal(mesh->group_count, 1);
+    assert_group(mesh, "6", 3, 2, both);
+    hk_mesh_free(mesh);
+}
+
 // ---------------------------------------------------------------- what cannot be simulated
 
 #define HEAD "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n"
-#define CUBE                                                                              \
+#define CUBE                                                                               \
     "$Nodes\n10\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1 0\n5 0 0 1\n6 1 0 1\n7 1 1 1\n8 0 1 1\n" \
     "9 2 2 2\n10 3 3 3\n$EndNodes\n"
 
@@ -269,8 +291,7 @@ static void other_elements_are_counted(void **state)
     hk_mesh *mesh = read_good(&text);
     assert_int_equal(mesh->tet_count, 1);
     assert_int_equal(mesh->triangle_count, 2);
-    static const int32_t halves[] = {0, 1}, ends[] = {1, 2},
-                         triangles[] = {0, 1, 2, 0, 2, 3};
+    static const int32_t halves[] = {0, 1}, ends[] = {1, 2}, triangles[] = {0, 1, 2, 0, 2, 3};
     assert_memory_equal(mesh->triangles, triangles, sizeof triangles);
     assert_group(mesh, "8", 2, 2, halves);
     assert_group(mesh, "6", 0, 2, ends);
@@ -357,13 +378,15 @@ static void written_and_read_again(void **state)
     snprintf(path, sizeof path, "%sround.msh", folder);
     hk_mesh *mesh = make_grouped_mesh(), *again = NULL;
     const double heat[5] = {1, 2, 3, 4, 0.1}, stress[6] = {1, 2, 3, 4, 5, 6};
-    const hk_field fields[] = {{"heat", HK_ON_VERTICES, 1, heat}, {"stress", HK_ON_TETS, 3, stress}};
+    const hk_field fields[] = {{"heat", HK_ON_VERTICES, 1, heat},
+                               {"stress", HK_ON_TETS, 3, stress}};
     assert_int_equal(hk_mesh_save(mesh, path, fields, 2), HK_OK);
     hk_bytes bytes;
     assert_int_equal(hk_bytes_load(path, &bytes), HK_OK);
     assert_contains(bytes.data, "$NodeData\n1\n\"heat\"\n1\n0\n3\n0\n1\n5\n1 1\n");
     assert_contains(bytes.data, "5 0.10000000000000001\n$EndNodeData\n");
-    assert_contains(bytes.data, "$ElementData\n1\n\"stress\"\n1\n0\n3\n0\n3\n2\n1 1 2 3\n2 4 5 6\n");
+    assert_contains(bytes.data,
+                    "$ElementData\n1\n\"stress\"\n1\n0\n3\n0\n3\n2\n1 1 2 3\n2 4 5 6\n");
     hk_bytes_free(&bytes);
     if (hk_mesh_load(path, &again) != HK_OK) fail_msg("%s", hk_error());
     assert_int_equal(again->vertex_count, 5);
@@ -435,6 +458,7 @@ int main(void)
         cmocka_unit_test(version_4_text),
         cmocka_unit_test(version_4_binary_in_both_byte_orders),
         cmocka_unit_test(groups_of_version_4_may_overlap),
+        cmocka_unit_test(parts_of_version_4_have_groups),
         cmocka_unit_test(other_elements_are_counted),
         cmocka_unit_test(corners_of_second_order_tets_are_used),
         cmocka_unit_test(a_surface_alone_is_a_mesh),

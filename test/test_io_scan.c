@@ -5,18 +5,39 @@
 #include <locale.h>
 #include <math.h>
 
-static hk_scan scan_of(const char *text) { return hk_scan_begin("t", text, strlen(text), '#'); }
+static hk_scan scan_of(const char *text)
+{
+    return hk_scan_begin("t", text, strlen(text), '#');
+}
 
 static void reals_are_the_nearest_doubles(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
-        "0", "-0", "1", "+1.5", ".5", "5.", "-.25e1", "1e22", "1e23", "123456789012345678",
-        "0.1", "0.30000000000000004", "9007199254740993", "9007199254740992.5",
-        "1.7976931348623157e308", "2.2250738585072011e-308", "4.9406564584124654e-324",
-        "2.4703282292062327e-324", "2.4703282292062328e-324", "1e-400", "0e999999999999999999999",
-        "8.41470984807896504875657228695e-01", "0.000000000000000000000000000000000001",
-        "100000000000000000000000000000000000000", "17976931348623157e292"};
+    static const char *const texts[] = {"0",
+                                        "-0",
+                                        "1",
+                                        "+1.5",
+                                        ".5",
+                                        "5.",
+                                        "-.25e1",
+                                        "1e22",
+                                        "1e23",
+                                        "123456789012345678",
+                                        "0.1",
+                                        "0.30000000000000004",
+                                        "9007199254740993",
+                                        "9007199254740992.5",
+                                        "1.7976931348623157e308",
+                                        "2.2250738585072011e-308",
+                                        "4.9406564584124654e-324",
+                                        "2.4703282292062327e-324",
+                                        "2.4703282292062328e-324",
+                                        "1e-400",
+                                        "0e999999999999999999999",
+                                        "8.41470984807896504875657228695e-01",
+                                        "0.000000000000000000000000000000000001",
+                                        "100000000000000000000000000000000000000",
+                                        "17976931348623157e292"};
     for (int i = 0; i < HK_COUNT_OF(texts); i++) {
         hk_scan scan = scan_of(texts[i]);
         double value, expected = strtod(texts[i], NULL);
@@ -80,8 +101,9 @@ static void fortran_exponents_are_read(void **state)
 static void what_is_not_a_number_is_named(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"nan", "inf", "-Infinity", "1e", "1e+", "--1", ".", "1.2.3",
-                                        "0x10", "1,5", "abc", "1e400", "-1e400", "e5", "\x01\xff"};
+    static const char *const texts[] = {"nan", "inf",   "-Infinity", "1e",   "1e+",
+                                        "--1", ".",     "1.2.3",     "0x10", "1,5",
+                                        "abc", "1e400", "-1e400",    "e5",   "\x01\xff"};
     for (int i = 0; i < HK_COUNT_OF(texts); i++) {
         char text[64];
         snprintf(text, sizeof text, "\n  %s 7", texts[i]);
@@ -113,8 +135,8 @@ static void integers_must_fit(void **state)
     assert_int_equal(hk_scan_int(&scan, "a number", &value), HK_OK);
     assert_int_equal(value, 0);
     assert_int_equal(scan.line, 2);
-    static const char *const bad[] = {"9223372036854775808", "-9223372036854775809", "1.0", "-",
-                                      "1e3", "12a", ""};
+    static const char *const bad[] = {
+        "9223372036854775808", "-9223372036854775809", "1.0", "-", "1e3", "12a", ""};
     for (int i = 0; i < HK_COUNT_OF(bad); i++) {
         scan = scan_of(bad[i]);
         assert_int_equal(hk_scan_int(&scan, "a number", &value), HK_BAD_INPUT);

@@ -1,7 +1,5 @@
 // Surface formats: .obj, .stl, .ply. Every variant is read, what is written comes back, and what
 // is malformed is refused with a message.
-#include <float.h>
-#include <locale.h>
 #include <math.h>
 
 #include "mesh_file_checks.h"
@@ -39,7 +37,9 @@ static void malformed_obj_is_refused(void **state)
     const bad_file files[] = {
         {"", "mesh:1: expected faces"},
         {V, "mesh:4: expected faces"},
-        {"\x7f" "ELF\x02\x01\n", "mesh:1: expected a statement of .obj, found \"?ELF??\""},
+        {"\x7f"
+         "ELF\x02\x01\n",
+         "mesh:1: expected a statement of .obj, found \"?ELF??\""},
         {"v 0 0\nf 1 1 1\n", "mesh:1: expected z of a vertex, found the end of the line"},
         {"v 0 0 a\n", "mesh:1: expected z of a vertex"},
         {"v 0 nan 0\n", "mesh:1: expected y of a vertex"},
@@ -66,15 +66,17 @@ static void malformed_obj_is_refused(void **state)
 
 // ---------------------------------------------------------------- stl
 
-#define LOOP(a, b, c) "facet normal nan 0 0\n outer loop\n vertex " a "\n vertex " b "\n vertex " c \
-                      "\n endloop\nendfacet\n"
+#define LOOP(a, b, c)                                                             \
+    "facet normal nan 0 0\n outer loop\n vertex " a "\n vertex " b "\n vertex " c \
+    "\n endloop\nendfacet\n"
 
 static void stl_text_is_read(void **state)
 {
     (void)state;
-    static const char text[] = "solid a b c\n" LOOP("0 0 0", "1 0 0", "0 1 0")
-        LOOP("-0 0 0", "0 1 0", "0 0 1.0") LOOP("0 0 0", "0 0 0", "1 0 0")
-        "endsolid a b c\nSOLID second\r\n" LOOP("1 0 0", "0 1 0", "0 0 1") "ENDSOLID";
+    static const char text[] =
+        "solid a b c\n" LOOP("0 0 0", "1 0 0", "0 1 0") LOOP("-0 0 0", "0 1 0", "0 0 1.0")
+            LOOP("0 0 0", "0 0 0", "1 0 0") "endsolid a b c\nSOLID second\r\n" LOOP(
+                "1 0 0", "0 1 0", "0 0 1") "ENDSOLID";
     hk_mesh *mesh = read_text(hk_stl_read, text);
     const int32_t triangles[3][3] = {{0, 1, 2}, {0, 2, 3}, {1, 2, 3}};
     assert_int_equal(mesh->vertex_count, 4);
@@ -158,19 +160,23 @@ static void malformed_stl_is_refused(void **state)
         {"solid\nendsolid\n", "mesh: expected triangles, found none"},
         {"solid\nfacet\nouter loop\nvertex 0 0 x\n", "mesh:4: expected a coordinate"},
         {"solid\nfacet\nouter loop\nvertex 0 0 inf\n", "mesh:4: expected a coordinate"},
-        {"solid\nfacet\nouter loop\nvertex 0 0 0\nendloop\n", "mesh:5: expected vertex, found \"endloop\""},
+        {"solid\nfacet\nouter loop\nvertex 0 0 0\nendloop\n",
+         "mesh:5: expected vertex, found \"endloop\""},
         {"solid\nfacet\ninner loop\n", "mesh:3: expected outer, found \"inner\""},
-        {"solid\nfacet\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nvertex 1 1 1\n", "mesh:7: expected endloop"},
+        {"solid\nfacet\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nvertex 1 1 1\n",
+         "mesh:7: expected endloop"},
         {"solid\nouter\n", "mesh:2: expected facet or endsolid, found \"outer\""},
         {"solid\nendsolid\nmore\n", "mesh:3: expected solid, found \"more\""},
         {"solid\n" LOOP("0 0 0", "0 0 0", "0 0 0") "endsolid", "only some whose corners coincide"},
         {"this is neither a text nor a binary STL file, but it is long enough to hold the header "
-         "of one", "mesh: byte 80: "},
+         "of one",
+         "mesh: byte 80: "},
     };
     all_fail(hk_stl_read, files, HK_COUNT_OF(files));
     buffer b = {0};
     put_stl(&b, "x", 0xffffffff, 2);
-    read_fails(hk_stl_read, b.data, b.size, "byte 80: 4294967295 triangles need 214748364834 bytes");
+    read_fails(hk_stl_read, b.data, b.size,
+               "byte 80: 4294967295 triangles need 214748364834 bytes");
     drop(&b);
     put_stl(&b, "x", 2, 2);
     memcpy(b.data + 84 + 50 + 12 + 4, "\0\0\x80\x7f", 4);  // infinity
@@ -257,7 +263,7 @@ static void malformed_ply_is_refused(void **state)
     (void)state;
 #define XYZ     "property float x\nproperty float y\nproperty float z\n"
 #define CORNERS "property list uchar int vertex_indices\n"
-#define PLY(vertices, faces, body)                                                            \
+#define PLY(vertices, faces, body)                                                                \
     "ply\nformat ascii 1.0\nelement vertex " vertices "\n" XYZ "element face " faces "\n" CORNERS \
     "end_header\n" body
     const bad_file files[] = {
@@ -274,18 +280,31 @@ static void malformed_ply_is_refused(void **state)
         {"ply\nelement vertex 4\nelement vertex 4\n", "mesh:3: a second element \"vertex\""},
         {"ply\nelement vertex 4\nproperty real x\n", "mesh:3: expected a type"},
         {"ply\nelement vertex 4\nproperty float\n", "mesh:3: expected the name of a property"},
-        {"ply\nelement vertex 4\nproperty float x\nproperty float x\n", "mesh:4: a second property \"x\""},
-        {"ply\nelement vertex 4\n" XYZ "element face 1\n" CORNERS "end_header\n", "expected a line \"format"},
-        {"ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nelement face 1\n" CORNERS "end_header\n", "mesh:3: expected an element vertex with the property z"},
-        {"ply\nformat ascii 1.0\nelement vertex 4\n" XYZ "element face 1\nproperty int vertex_indices\nend_header\n", "mesh:7: expected an element face with the list"},
-        {"ply\nformat ascii 1.0\nelement vertex 4\n" XYZ "end_header\n", "expected an element face"},
-        {PLY("1000000000", "1", "0 0 0\n"), "mesh:3: 1000000000 of the element vertex need at least 6 bytes each"},
-        {PLY("3", "1", "0 0 0\n1 0\n0 1 0\n3 0 1 2\n"), "mesh:11: vertex 1: expected z, found the end of the line"},
-        {PLY("3", "1", "0 0 0\n1 0 0 0\n0 1 0\n3 0 1 2\n"), "mesh:11: vertex 1: expected the end of the line"},
+        {"ply\nelement vertex 4\nproperty float x\nproperty float x\n",
+         "mesh:4: a second property \"x\""},
+        {"ply\nelement vertex 4\n" XYZ "element face 1\n" CORNERS "end_header\n",
+         "expected a line \"format"},
+        {"ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nelement "
+         "face 1\n" CORNERS "end_header\n",
+         "mesh:3: expected an element vertex with the property z"},
+        {"ply\nformat ascii 1.0\nelement vertex 4\n" XYZ
+         "element face 1\nproperty int vertex_indices\nend_header\n",
+         "mesh:7: expected an element face with the list"},
+        {"ply\nformat ascii 1.0\nelement vertex 4\n" XYZ "end_header\n",
+         "expected an element face"},
+        {PLY("1000000000", "1", "0 0 0\n"),
+         "mesh:3: 1000000000 of the element vertex need at least 6 bytes each"},
+        {PLY("3", "1", "0 0 0\n1 0\n0 1 0\n3 0 1 2\n"),
+         "mesh:11: vertex 1: expected z, found the end of the line"},
+        {PLY("3", "1", "0 0 0\n1 0 0 0\n0 1 0\n3 0 1 2\n"),
+         "mesh:11: vertex 1: expected the end of the line"},
         {PLY("3", "1", "0 0 0\n1 0 nan\n0 1 0\n3 0 1 2\n"), "mesh:11: vertex 1: expected z"},
-        {PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n3 0 1 3\n"), "vertex_indices: expected 0 to 2, found 3"},
-        {PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n3 0 1 -1\n"), "mesh:13: vertex_indices: expected 0 to 2, found -1"},
-        {PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n4 0 1 2\n"), "mesh:13: face 0: expected vertex_indices, found the end"},
+        {PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n3 0 1 3\n"),
+         "vertex_indices: expected 0 to 2, found 3"},
+        {PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n3 0 1 -1\n"),
+         "mesh:13: face 0: vertex_indices: expected 0 to 2, found -1"},
+        {PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n4 0 1 2\n"),
+         "mesh:13: face 0: expected vertex_indices, found the end"},
         {PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n-3 0 1 2\n"), "the length of a list"},
         {PLY("3", "1", "0 0 0\n1 0 0\n0 1 0\n1000000000 0 1 2\n"), "expected 1000000000 numbers"},
         {PLY("3", "2", "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"), "face 1: the file ends"},

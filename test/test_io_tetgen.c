@@ -14,7 +14,7 @@ static hk_mesh *read_good(const char *node, const char *ele)
 }
 
 #define FROM_0 "5 3 0 0\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n4 1 1 1\n"
-#define FROM_1                                                                           \
+#define FROM_1                                                                               \
     "# made by a test\r\n\r\n5 3 2 1 # header\r\n1 0 0 0 9 9.5 1\r\n2 1 0 0 9 9.5 0\r\n\r\n" \
     "3 0 1 0 9 9.5 -2\r\n  4 0 0 1 9 9.5 1 # last\r\n5 1 1 1 9 9.5 0"
 
@@ -89,13 +89,16 @@ static void bad_files_are_refused(void **state)
         {"", "", "m.node:1: the file ends where the number of nodes was expected"},
         {"x 3 0 0", "", "m.node:1: expected the number of nodes, an integer, found \"x\""},
         {"1 2 0 0\n0 0 0\n", "", "m.node:1: nodes of dimension 2: only 3 can be read"},
-        {"1 3 0 5\n0 0 0 0\n", "", "m.node:1: the number of boundary markers is 5: expected 0 or 1"},
+        {"1 3 0 5\n0 0 0 0\n", "",
+         "m.node:1: the number of boundary markers is 5: expected 0 or 1"},
         {"1 3 -1 0\n0 0 0 0\n", "", "expected the number of attributes, found -1"},
         {"1 3 0 0 0\n0 0 0 0\n", "", "m.node:1: expected the end of the line"},
         {"-1 3 0 0\n", "", "it must not be negative"},
         {"1000000000000000000 3 0 0\n", "", "room for"},
-        {"1 3 0 0\n7 0 0\n", "", "m.node:2: node 7: the line ends where its z coordinate was expected"},
-        {"1 3 0 0\n7 0 0 nan\n", "", "node 7: expected its z coordinate, a finite number, found \"nan\""},
+        {"1 3 0 0\n7 0 0\n", "",
+         "m.node:2: node 7: the line ends where its z coordinate was expected"},
+        {"1 3 0 0\n7 0 0 nan\n", "",
+         "node 7: expected its z coordinate, a finite number, found \"nan\""},
         {"1 3 0 1\n7 0 0 0\n", "", "node 7: the line ends where its boundary marker was expected"},
         {"1 3 0 0\n7 0 0 0 1\n", "", "node 7: expected the end of the line, found \"1\""},
         {"2 3 0 0\n7 0 0 0\n7 1 0 0\n", "", "node 7 is defined twice: the second time as node 2"},
@@ -103,8 +106,10 @@ static void bad_files_are_refused(void **state)
         {FROM_0, "", "m.ele:1: the file ends where the number of tets was expected"},
         {FROM_0, "1 5 0\n0 0 1 2 3 4\n", "m.ele:1: tets of 5 nodes: expected 4 or 10"},
         {FROM_0, "1 4 0\n0 0 1 2 5\n", "m.ele:2: tet 0: names node 5, but the nodes are 0 to 4"},
-        {FROM_0, "1 4 0\n0 0 1 2\n", "m.ele:2: tet 0: the line ends where a node of the tet was expected"},
-        {FROM_0, "1 4 1\n0 0 1 2 3\n", "tet 0: the line ends where an attribute of the tet was expected"},
+        {FROM_0, "1 4 0\n0 0 1 2\n",
+         "m.ele:2: tet 0: the line ends where a node of the tet was expected"},
+        {FROM_0, "1 4 1\n0 0 1 2 3\n",
+         "tet 0: the line ends where an attribute of the tet was expected"},
         {FROM_0, "1 4 0\n0 0 1 2 3\n0 0 1 2 3\n", "m.ele:3: more follows after the last tet"},
         {FROM_0, "2 4 0\n0 0 1 2 3    \n\n\n\n\n", "the file ends where a tet number was expected"},
         {FROM_0, "0 4 0\n", "m.ele: has no tetrahedra and no triangles, only 5 vertices"},

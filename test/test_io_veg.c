@@ -2,8 +2,8 @@
 #include "io_text.h"
 
 #define FIVE "*VERTICES\n5 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1\n"
-#define GOOD                                                                              \
-    "# Vega mesh\r\n\r\n" FIVE "\n*ELEMENTS\nTET\n2 4 0\n1 1 2 3 4\n2 2 3 4 5\n\n"          \
+#define GOOD                                                                                  \
+    "# Vega mesh\r\n\r\n" FIVE "\n*ELEMENTS\nTET\n2 4 0\n1 1 2 3 4\n2 2 3 4 5\n\n"            \
     "*MATERIAL BODY\nENU, 1000, 1E7, 0.45\n\n*REGION\nallElements, BODY\n*SET both\n 1, 2,\n" \
     "*SET tip\n2\n"
 
@@ -53,21 +53,32 @@ static void bad_files_are_refused(void **state)
         {"*VERTICES\n1 2 0 0\n1 0 0    \n", "m.veg:2: vertices of dimension 2: only 3 can be read"},
         {"*VERTICES\n-1 3 0 0\n", "it must not be negative"},
         {"*VERTICES\n1000000000000000000 3 0 0\n", "room for"},
-        {"*VERTICES\n1 3 0 0\n1 0 0\n*ELEMENTS\n", "m.veg:3: vertex 1: the line ends where its z coordinate was expected"},
-        {"*VERTICES\n1 3 0 0\n1 0 nan 0\n", "m.veg:3: vertex 1: expected its y coordinate, a finite number, found \"nan\""},
-        {"*VERTICES\n2 3 0 0\n1 0 0 0\n1 0 0 0\n", "vertex 1 is defined twice: the second time as vertex 2"},
+        {"*VERTICES\n1 3 0 0\n1 0 0\n*ELEMENTS\n",
+         "m.veg:3: vertex 1: the line ends where its z coordinate was expected"},
+        {"*VERTICES\n1 3 0 0\n1 0 nan 0\n",
+         "m.veg:3: vertex 1: expected its y coordinate, a finite number, found \"nan\""},
+        {"*VERTICES\n2 3 0 0\n1 0 0 0\n1 0 0 0\n",
+         "vertex 1 is defined twice: the second time as vertex 2"},
         {FIVE FIVE, "m.veg:8: a second *VERTICES section"},
         {"*ELEMENTS\nTET\n", "*ELEMENTS must come after *VERTICES"},
-        {FIVE "*ELEMENTS\nWEDGE\n", "m.veg:9: expected TET or CUBIC after *ELEMENTS, found \"WEDGE\""},
-        {FIVE "*ELEMENTS\nTET\n1 5 0\n1 1 2 3 4 5\n", "m.veg:10: a tetrahedron cannot have 5 nodes"},
-        {FIVE "*ELEMENTS\nTET\n1 4 0\n1 1 2 3 6\n", "m.veg:11: element 1: names vertex 6, but the vertices are 1 to 5"},
-        {FIVE "*ELEMENTS\nTET\n1 4 0\n1 1 2 3\n", "element 1: the line ends where a vertex of the element"},
+        {FIVE "*ELEMENTS\nWEDGE\n",
+         "m.veg:9: expected TET or CUBIC after *ELEMENTS, found \"WEDGE\""},
+        {FIVE "*ELEMENTS\nTET\n1 5 0\n1 1 2 3 4 5\n",
+         "m.veg:10: a tetrahedron cannot have 5 nodes"},
+        {FIVE "*ELEMENTS\nTET\n1 4 0\n1 1 2 3 6\n",
+         "m.veg:11: element 1: names vertex 6, but the vertices are 1 to 5"},
+        {FIVE "*ELEMENTS\nTET\n1 4 0\n1 1 2 3\n",
+         "element 1: the line ends where a vertex of the element"},
         {FIVE "*ELEMENTS\nTET\n2 4 0\n1 1 2 3 4\n1 2 3 4 5\n", "element 1 is defined twice"},
-        {FIVE "*ELEMENTS\nTET\n2 4 0\n1 1 2 3 4\n*SET x\n", "m.veg:12: expected an element number, an integer, found \"*SET\""},
+        {FIVE "*ELEMENTS\nTET\n2 4 0\n1 1 2 3 4\n*SET x\n",
+         "m.veg:12: expected an element number, an integer, found \"*SET\""},
         {FIVE "*SET x\n1\n", "*SET must come after *ELEMENTS"},
-        {FIVE "*ELEMENTS\nTET\n1 4 0\n1 1 2 3 4\n*SET x\n1, 7\n", "m.veg:13: set \"x\" names element 7, which is not defined"},
-        {FIVE "*ELEMENTS\nTET\n1 4 0\n1 1 2 3 4\n*SET x\n1, y\n", "expected an element number, an integer, found \"y\""},
-        {FIVE "*ELEMENTS\nCUBIC\n1 8 0\n1 1 2 3 4 5 1 2 3\n*SET x\n1\n", "m.veg: its volume elements are 1 hexahedron"},
+        {FIVE "*ELEMENTS\nTET\n1 4 0\n1 1 2 3 4\n*SET x\n1, 7\n",
+         "m.veg:13: set \"x\" names element 7, which is not defined"},
+        {FIVE "*ELEMENTS\nTET\n1 4 0\n1 1 2 3 4\n*SET x\n1, y\n",
+         "expected an element number, an integer, found \"y\""},
+        {FIVE "*ELEMENTS\nCUBIC\n1 8 0\n1 1 2 3 4 5 1 2 3\n*SET x\n1\n",
+         "m.veg: its volume elements are 1 hexahedron"},
         {"*INCLUDE x.node\n", "m.veg:1: *INCLUDE can be followed only from a file on disk"},
     };
     for (int i = 0; i < HK_COUNT_OF(bad); i++)
@@ -85,10 +96,12 @@ static void included_files_are_read(void **state)
 {
     (void)state;
     const char *folder = make_folder();
-    save_text(folder, "part.node", "5 3 0 1\n1 0 0 0 1\n2 1 0 0 1\n3 0 1 0 1\n4 0 0 1 0\n5 1 1 1 0");
+    save_text(folder, "part.node",
+              "5 3 0 1\n1 0 0 0 1\n2 1 0 0 1\n3 0 1 0 1\n4 0 0 1 0\n5 1 1 1 0");
     save_text(folder, "part.ele", "2 4 0\n1 1 2 3 4\n2 2 3 4 5\n");
-    save_text(folder, "m.veg", "*VERTICES\n*INCLUDE part.node\n*ELEMENTS\nTET\n"
-                               "  *INCLUDE \"part.ele\" # tets\n*SET s\n2\n");
+    save_text(folder, "m.veg",
+              "*VERTICES\n*INCLUDE part.node\n*ELEMENTS\nTET\n"
+              "  *INCLUDE \"part.ele\" # tets\n*SET s\n2\n");
     save_text(folder, "missing.veg", "*VERTICES\n*INCLUDE none.node\n");
     save_text(folder, "nested.veg", "*VERTICES\n*INCLUDE m.veg\n");
     save_text(folder, "absolute.veg", "*INCLUDE /etc/passwd\n");

@@ -76,10 +76,10 @@ static void binary_is_read(void **state)
 static void offsets_are_read_from_text(void **state)
 {
     (void)state;
-    hk_mesh *mesh =
-        read_text(hk_vtk_read, "# vtk DataFile Version 5.1\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n"
-                  POINTS "CELLS 3 8\nOFFSETS vtktypeint64\n0 4 8\nCONNECTIVITY vtktypeint64\n"
-                         "0 1 2 3 1 2 3 4\n" TYPES);
+    hk_mesh *mesh = read_text(
+        hk_vtk_read, "# vtk DataFile Version 5.1\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n" POINTS
+                     "CELLS 3 8\nOFFSETS vtktypeint64\n0 4 8\nCONNECTIVITY vtktypeint64\n"
+                     "0 1 2 3 1 2 3 4\n" TYPES);
     check_two_tets(mesh);
     hk_mesh_free(mesh);
 }
@@ -118,10 +118,10 @@ static void integers_of_cells_become_groups(void **state)
     (void)state;
     static const char *const files[] = {
         GRID POINTS CELLS TYPES "POINT_DATA 5\nSCALARS h float 1\nLOOKUP_TABLE default\n"
-             "1 2 3 4 5\nVECTORS u float\n0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
-             "CELL_DATA 2\nSCALARS Region int\nLOOKUP_TABLE default\n7 -3\n",
+                                "1 2 3 4 5\nVECTORS u float\n0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+                                "CELL_DATA 2\nSCALARS Region int\nLOOKUP_TABLE default\n7 -3\n",
         GRID POINTS CELLS TYPES "CELL_DATA 2\nFIELD FieldData 2\nweight 1 2 double\n1.5 2.5\n"
-             "gmsh:physical 1 2 int\n7 -3\n"};
+                                "gmsh:physical 1 2 int\n7 -3\n"};
     for (int i = 0; i < HK_COUNT_OF(files); i++) {
         hk_mesh *mesh = read_text(hk_vtk_read, files[i]);
         assert_int_equal(hk_mesh_group_count(mesh), 2);
@@ -157,7 +157,8 @@ static void malformed_text_is_refused(void **state)
     const bad_file files[] = {
         {"", "mesh:1: expected '# vtk DataFile Version"},
         {"solid", "not a VTK legacy file"},
-        {"# vtk DataFile Version 3.0\nt\nBOTH\n", "mesh:3: expected ASCII or BINARY, found \"BOTH\""},
+        {"# vtk DataFile Version 3.0\nt\nBOTH\n",
+         "mesh:3: expected ASCII or BINARY, found \"BOTH\""},
         {"# vtk DataFile Version 3.0\nt\n", "ASCII or BINARY"},
         {"# vtk DataFile Version 3.0\nt\nASCII\nPOINTS 3 float\n", "mesh:4: expected DATASET"},
         {HEAD("ASCII", "STRUCTURED_POINTS"), "found \"STRUCTURED_POINTS\""},
@@ -178,24 +179,37 @@ static void malformed_text_is_refused(void **state)
         {GRID POINTS, "expected CELLS before the end"},
         {GRID POINTS CELLS, "expected CELL_TYPES before the end"},
         {GRID POINTS TYPES, "mesh:11: expected CELLS before CELL_TYPES"},
-        {GRID POINTS "CELLS 1 5\n4 0 1 2 5\nCELL_TYPES 1\n10\n", "mesh:12: vertex of a cell: expected 0 to 4, found 5"},
+        {GRID POINTS "CELLS 1 5\n4 0 1 2 5\nCELL_TYPES 1\n10\n",
+         "mesh:12: vertex of a cell: expected 0 to 4, found 5"},
         {GRID POINTS "CELLS 1 5\n4 0 1 2 -1\nCELL_TYPES 1\n10\n", "found -1"},
-        {GRID POINTS "CELLS 1 5\n4 0 1 2.5 3\nCELL_TYPES 1\n10\n", "mesh:12: expected vertex of a cell"},
+        {GRID POINTS "CELLS 1 5\n4 0 1 2.5 3\nCELL_TYPES 1\n10\n",
+         "mesh:12: expected vertex of a cell"},
         {GRID POINTS "CELLS 1 5\n9 0 1 2 3\nCELL_TYPES 1\n10\n", "mesh:12: cell 0 has 9 corners"},
-        {GRID POINTS "CELLS 1 9\n4 0 1 2 3\nCELL_TYPES 1\n10\n", "mesh:12: the cells end after 5 numbers, but 9"},
-        {GRID POINTS "CELLS 8 5\n4 0 1 2 3\nCELL_TYPES 1\n10\n", "8 cells cannot be told by 5 numbers"},
+        {GRID POINTS "CELLS 1 9\n4 0 1 2 3\nCELL_TYPES 1\n10\n",
+         "mesh:12: the cells end after 5 numbers, but 9"},
+        {GRID POINTS "CELLS 8 5\n4 0 1 2 3\nCELL_TYPES 1\n10\n",
+         "8 cells cannot be told by 5 numbers"},
         {GRID POINTS "CELLS 1 5\n-4 0 1 2 3\nCELL_TYPES 1\n10\n", "corners of a cell"},
         {GRID POINTS CELLS "CELL_TYPES 3\n10 10 10\n", "mesh:14: expected 2 cell types"},
-        {GRID POINTS CELLS "CELL_TYPES 2\n10 300\n", "type of a cell: expected 0 to 255, found 300"},
-        {GRID POINTS CELLS "CELL_TYPES 2\n10 5\n", "mesh:11: cell 1 of this section is a triangle of 4 corners"},
+        {GRID POINTS CELLS "CELL_TYPES 2\n10 300\n",
+         "type of a cell: expected 0 to 255, found 300"},
+        {GRID POINTS CELLS "CELL_TYPES 2\n10 5\n",
+         "mesh:11: cell 1 of this section is a triangle of 4 corners"},
         {GRID POINTS "CELLS 0 0\nCELL_TYPES 0\n", "expected tets or triangles, found no cells"},
         {GRID POINTS "CELLS 1 9\n8 0 1 2 3 0 1 2 3\nCELL_TYPES 1\n12\n", "found only 1 hexahedron"},
-        {GRID POINTS "CELLS 3 8\nOFFSETS vtktypeint64\n0 8 4\nCONNECTIVITY vtktypeint64\n0 1 2 3 1 2 3 4\n" TYPES, "offset 2 is smaller"},
-        {GRID POINTS "CELLS 3 8\nOFFSETS vtktypeint64\n0 4 9\nCONNECTIVITY vtktypeint64\n0 1 2 3 1 2 3 4\n" TYPES, "expected 0 to 8, found 9"},
-        {GRID POINTS "CELLS 3 8\nOFFSETS vtktypeint64\n1 4 8\nCONNECTIVITY vtktypeint64\n0 1 2 3 1 2 3 4\n" TYPES, "expected offsets from 0 to 8"},
+        {GRID POINTS "CELLS 3 8\nOFFSETS vtktypeint64\n0 8 4\nCONNECTIVITY vtktypeint64\n0 1 2 3 1 "
+                     "2 3 4\n" TYPES,
+         "offset 2 is smaller"},
+        {GRID POINTS "CELLS 3 8\nOFFSETS vtktypeint64\n0 4 9\nCONNECTIVITY vtktypeint64\n0 1 2 3 1 "
+                     "2 3 4\n" TYPES,
+         "expected 0 to 8, found 9"},
+        {GRID POINTS "CELLS 3 8\nOFFSETS vtktypeint64\n1 4 8\nCONNECTIVITY vtktypeint64\n0 1 2 3 1 "
+                     "2 3 4\n" TYPES,
+         "expected offsets from 0 to 8"},
         {GRID POINTS "CELLS 3 8\nOFFSETS vtktypeint64\n0 4 8\n0 1 2 3\n", "expected CONNECTIVITY"},
         {HEAD("ASCII", "POLYDATA") POINTS CELLS, "mesh:11: expected POINTS, POLYGONS"},
-        {HEAD("ASCII", "POLYDATA") POINTS "POLYGONS 1 3\n2 0 1\n", "expected tets or triangles, found 1 polygon"},
+        {HEAD("ASCII", "POLYDATA") POINTS "POLYGONS 1 3\n2 0 1\n",
+         "expected tets or triangles, found 1 polygon"},
     };
     all_fail(hk_vtk_read, files, HK_COUNT_OF(files));
     static const char whole[] = GRID POINTS CELLS TYPES;

@@ -104,7 +104,10 @@ static void put_array(const variant *v, int which, buffer *b, buffer *appended)
         put(&header, body.data, body.size);
         put_base64(target, header.data, header.size);
     }
-    if (target == b) putf(b, "\n</DataArray>\n");
+    // ParaView writes such things after the numbers.
+    if (target == b)
+        putf(b, "\n<InformationKey name=\"L2_NORM_RANGE\"><Value index=\"0\">\n7\n</Value>"
+                "</InformationKey></DataArray>\n");
     drop(&numbers);
     drop(&header);
     drop(&body);
@@ -113,12 +116,13 @@ static void put_array(const variant *v, int which, buffer *b, buffer *appended)
 static buffer vtu_of(const variant *v)
 {
     buffer b = {0}, appended = {0};
-    putf(&b, "<?xml version=\"1.0\"?>\n<!-- <VTKFile> -->\n<VTKFile type=\"UnstructuredGrid\" "
-             "version=\"1.0\" byte_order=\"%s\" header_type=\"UInt%d\"%s>\n<UnstructuredGrid>\n"
-             "<FieldData><DataArray type=\"String\" Name=\"s\">1 2</DataArray></FieldData>\n"
-             "<Piece NumberOfPoints=\"5\" NumberOfCells=\"2\">\n<PointData>\n"
-             "<DataArray type=\"Float32\" Name=\"h\" format=\"ascii\">1 2 3 4 5</DataArray>\n"
-             "</PointData>\n<CellData>\n",
+    putf(&b,
+         "<?xml version=\"1.0\"?>\n<!-- <VTKFile> -->\n<VTKFile type=\"UnstructuredGrid\" "
+         "version=\"1.0\" byte_order=\"%s\" header_type=\"UInt%d\"%s>\n<UnstructuredGrid>\n"
+         "<FieldData><DataArray type=\"String\" Name=\"s\">1 2</DataArray></FieldData>\n"
+         "<Piece NumberOfPoints=\"5\" NumberOfCells=\"2\">\n<PointData>\n"
+         "<DataArray type=\"Float32\" Name=\"h\" format=\"ascii\">1 2 3 4 5</DataArray>\n"
+         "</PointData>\n<CellData>\n",
          v->big_endian ? "BigEndian" : "LittleEndian", 8 * v->header,
          v->compressed ? " compressor=\"vtkZLibDataCompressor\"" : "");
     put_array(v, 4, &b, &appended);
@@ -189,15 +193,16 @@ static void damage_is_noticed_or_harmless(void **state)
 
 // ---------------------------------------------------------------- pieces, triangles
 
-#define FILE_(attributes, pieces)                                                             \
-    "<VTKFile type=\"UnstructuredGrid\" " attributes "><UnstructuredGrid>\n" pieces           \
+#define FILE_(attributes, pieces)                                                   \
+    "<VTKFile type=\"UnstructuredGrid\" " attributes "><UnstructuredGrid>\n" pieces \
     "</UnstructuredGrid></VTKFile>\n"
-#define PIECE(points, cells, position, connectivity, offsets, types)                          \
-    "<Piece NumberOfPoints=\"" points "\" NumberOfCells=\"" cells "\">\n<Points><DataArray "  \
-    "type=\"Float32\" NumberOfComponents=\"3\" format=\"ascii\">\n" position                  \
-    "</DataArray></Points>\n<Cells>\n<DataArray type=\"Int32\" Name=\"connectivity\">"        \
-    connectivity "</DataArray>\n<DataArray type=\"Int32\" Name=\"offsets\">" offsets          \
-    "</DataArray>\n<DataArray type=\"UInt8\" Name=\"types\">" types                           \
+#define PIECE(points, cells, position, connectivity, offsets, types)                         \
+    "<Piece NumberOfPoints=\"" points "\" NumberOfCells=\"" cells "\">\n<Points><DataArray " \
+    "type=\"Float32\" NumberOfComponents=\"3\" format=\"ascii\">\n" position                 \
+    "</DataArray></Points>\n<Cells>\n<DataArray type=\"Int32\" "                             \
+    "Name=\"connectivity\">" connectivity                                                    \
+    "</DataArray>\n<DataArray type=\"Int32\" Name=\"offsets\">" offsets                      \
+    "</DataArray>\n<DataArray type=\"UInt8\" Name=\"types\">" types                          \
     "</DataArray>\n</Cells></Piece>\n"
 #define FOUR "0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
 
@@ -205,9 +210,9 @@ static void pieces_are_joined(void **state)
 {
     (void)state;
     hk_mesh *mesh = read_text(
-        hk_vtu_read, FILE_("", PIECE("4", "1", FOUR, "0 1 2 3", "4", "10")
-                           PIECE("0", "0", "", "", "", "")
-                           PIECE("4", "3", FOUR, "0 1 2 3  0 1 2  0 1", "4 7 9", "10 5 3")));
+        hk_vtu_read,
+        FILE_("", PIECE("4", "1", FOUR, "0 1 2 3", "4", "10") PIECE("0", "0", "", "", "", "")
+                      PIECE("4", "3", FOUR, "0 1 2 3  0 1 2  0 1", "4 7 9", "10 5 3")));
     const int32_t tets[2][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}}, triangle[3] = {4, 5, 6};
     assert_int_equal(mesh->vertex_count, 8);
     assert_int_equal(mesh->tet_count, 2);
@@ -223,9 +228,9 @@ static void malformed_files_are_refused(void **state)
     (void)state;
 #define ONE(position, connectivity, offsets, types) \
     FILE_("", PIECE("4", "1", position, connectivity, offsets, types))
-#define RAW_FILE(array, appended)                                                              \
-    "<VTKFile type=\"UnstructuredGrid\" header_type=\"UInt32\"><UnstructuredGrid>"             \
-    "<Piece NumberOfPoints=\"1\" NumberOfCells=\"0\"><Points><DataArray type=\"Float32\" "     \
+#define RAW_FILE(array, appended)                                                          \
+    "<VTKFile type=\"UnstructuredGrid\" header_type=\"UInt32\"><UnstructuredGrid>"         \
+    "<Piece NumberOfPoints=\"1\" NumberOfCells=\"0\"><Points><DataArray type=\"Float32\" " \
     "NumberOfComponents=\"3\" " array "</Points></Piece></UnstructuredGrid>\n" appended
     const bad_file files[] = {
         {"", "mesh:1: expected <VTKFile>"},
@@ -233,7 +238,8 @@ static void malformed_files_are_refused(void **state)
         {"<html>\n", "mesh:1: expected <VTKFile>, found <html>"},
         {"<VTKFile type=\"PolyData\">", "expected type=\"UnstructuredGrid\", found \"PolyData\""},
         {"<VTKFile>", "expected type=\"UnstructuredGrid\""},
-        {"<VTKFile type=\"UnstructuredGrid\" byte_order=\"Middle\">", "byte_order, found \"Middle\""},
+        {"<VTKFile type=\"UnstructuredGrid\" byte_order=\"Middle\">",
+         "byte_order, found \"Middle\""},
         {"<VTKFile type=\"UnstructuredGrid\" header_type=\"Int8\">", "header_type, found \"Int8\""},
         {"<VTKFile type=\"UnstructuredGrid\">\n", "mesh:2: the file ends where </VTKFile>"},
         {"<VTKFile type=\"UnstructuredGrid", "the value of \"type\" has no closing quote"},
@@ -241,16 +247,24 @@ static void malformed_files_are_refused(void **state)
         {"<VTKFile type>", "expected '=' after the attribute \"type\""},
         {"<VTKFile ?>", "expected an attribute or '>', found \"?\""},
         {"<!-- no end", "mesh:1: expected '-->' to end a comment"},
-        {"<VTKFile type=\"UnstructuredGrid\">\n</Piece>", "mesh:2: expected </VTKFile>, found </Piece>"},
+        {"<VTKFile type=\"UnstructuredGrid\">\n</Piece>",
+         "mesh:2: expected </VTKFile>, found </Piece>"},
         {"<VTKFile type=\"UnstructuredGrid\"/>", "expected a <Piece>"},
-        {FILE_("", "<Piece NumberOfCells=\"1\"/>"), "mesh:2: expected the attribute NumberOfPoints"},
-        {FILE_("", "<Piece NumberOfPoints=\"many\" NumberOfCells=\"1\"/>"), "whole number as NumberOfPoints"},
-        {FILE_("", "<Piece NumberOfPoints=\"-1\" NumberOfCells=\"1\"/>"), "whole number as NumberOfPoints"},
-        {FILE_("", "<Piece NumberOfPoints=\"1000000000000000000\" NumberOfCells=\"1\"/>"), "mesh:2: more than"},
-        {FILE_("", "<Piece NumberOfPoints=\"1000000000\" NumberOfCells=\"1\"/>"), "more than a file of"},
-        {FILE_("", "<Piece NumberOfPoints=\"4\" NumberOfCells=\"1\"/>"), "expected the array of <Points>"},
+        {FILE_("", "<Piece NumberOfCells=\"1\"/>"),
+         "mesh:2: expected the attribute NumberOfPoints"},
+        {FILE_("", "<Piece NumberOfPoints=\"many\" NumberOfCells=\"1\"/>"),
+         "whole number as NumberOfPoints"},
+        {FILE_("", "<Piece NumberOfPoints=\"-1\" NumberOfCells=\"1\"/>"),
+         "whole number as NumberOfPoints"},
+        {FILE_("", "<Piece NumberOfPoints=\"1000000000000000000\" NumberOfCells=\"1\"/>"),
+         "mesh:2: more than"},
+        {FILE_("", "<Piece NumberOfPoints=\"1000000000\" NumberOfCells=\"1\"/>"),
+         "more than a file of"},
+        {FILE_("", "<Piece NumberOfPoints=\"4\" NumberOfCells=\"1\"/>"),
+         "expected the array of <Points>"},
         {ONE("0 0 0 1 0 0 0 1 0 0 0", "0 1 2 3", "4", "10"), "the file ends where a coordinate"},
-        {ONE("0 0 0 1 0 0 0 1 0 0 0 1 1", "0 1 2 3", "4", "10"), "points: expected 12 numbers, found more"},
+        {ONE("0 0 0 1 0 0 0 1 0 0 0 1 1", "0 1 2 3", "4", "10"),
+         "points: expected 12 numbers, found more"},
         {ONE("0 0 0\n1 0 nan\n0 1 0 0 0 1", "0 1 2 3", "4", "10"), "mesh:5: expected a coordinate"},
         {ONE(FOUR, "0 1 2 4", "4", "10"), "mesh:10: connectivity: expected 0 to 3, found 4"},
         {ONE(FOUR, "0 1 2 -1", "4", "10"), "found -1"},
@@ -261,22 +275,33 @@ static void malformed_files_are_refused(void **state)
         {ONE(FOUR, "0 1 2 3", "4", "1000"), "types: expected 0 to 255, found 1000"},
         {ONE(FOUR, "0 1", "2", "3"), "expected tets or triangles, found 1 line"},
         {ONE(FOUR, "0 1 2 3 0", "5", "14"), "found only 1 pyramid"},
-        {FILE_("", PIECE("4", "2", FOUR, "0 1 2 3 0 1 2 3", "8 4", "10 10")), "offset 1 is smaller"},
+        {FILE_("", PIECE("4", "2", FOUR, "0 1 2 3 0 1 2 3", "8 4", "10 10")),
+         "offset 1 is smaller"},
         {RAW_FILE("format=\"zip\"/>", "</VTKFile>"), "as format, found \"zip\""},
         {RAW_FILE("format=\"appended\"/>", "</VTKFile>"), "expected the attribute offset"},
-        {RAW_FILE("format=\"appended\" offset=\"0\"/>", "</VTKFile>"), "the file has no <AppendedData>"},
-        {RAW_FILE("format=\"appended\" offset=\"99\"/>", "<AppendedData encoding=\"raw\">_x"), "begins at offset 99"},
-        {RAW_FILE("format=\"appended\" offset=\"0\"/>", "<AppendedData encoding=\"raw\">x"), "mesh:2: expected '_'"},
-        {RAW_FILE("format=\"appended\" offset=\"0\"/>", "<AppendedData>_x"), "expected raw or base64"},
-        {RAW_FILE("format=\"appended\" offset=\"0\"/>", "<AppendedData encoding=\"raw\">_xyz"), "mesh: byte 270: points: expected the size"},
-        {RAW_FILE("format=\"appended\" offset=\"0\"/>", "<AppendedData encoding=\"raw\">_abcdefgh"), "expected 12 bytes, the header says 1684234849"},
-        {RAW_FILE("format=\"binary\">DAAAAAAA</DataArray>", "</VTKFile>"), "the data are cut short"},
-        {RAW_FILE("format=\"binary\">DAAAAAAAAAAAAAAA*AAAAAAA</DataArray>", "</VTKFile>"), "mesh:1: points: expected base64"},
-        {RAW_FILE("format=\"binary\">DAAAAAAAwH8AAAAAAAAAAA==</DataArray>", "</VTKFile>"), "found NaN as number 0"},
+        {RAW_FILE("format=\"appended\" offset=\"0\"/>", "</VTKFile>"),
+         "the file has no <AppendedData>"},
+        {RAW_FILE("format=\"appended\" offset=\"99\"/>", "<AppendedData encoding=\"raw\">_x"),
+         "begins at offset 99"},
+        {RAW_FILE("format=\"appended\" offset=\"0\"/>", "<AppendedData encoding=\"raw\">x"),
+         "mesh:2: expected '_'"},
+        {RAW_FILE("format=\"appended\" offset=\"0\"/>", "<AppendedData>_x"),
+         "expected raw or base64"},
+        {RAW_FILE("format=\"appended\" offset=\"0\"/>", "<AppendedData encoding=\"raw\">_xyz"),
+         "mesh: byte 270: points: expected the size"},
+        {RAW_FILE("format=\"appended\" offset=\"0\"/>", "<AppendedData encoding=\"raw\">_abcdefgh"),
+         "expected 12 bytes, the header says 1684234849"},
+        {RAW_FILE("format=\"binary\">DAAAAAAA</DataArray>", "</VTKFile>"),
+         "the data are cut short"},
+        {RAW_FILE("format=\"binary\">DAAAAAAAAAAAAAAA*AAAAAAA</DataArray>", "</VTKFile>"),
+         "mesh:1: points: expected base64"},
+        {RAW_FILE("format=\"binary\">DAAAAAAAwH8AAAAAAAAAAA==</DataArray>", "</VTKFile>"),
+         "found NaN as number 0"},
         {"<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkLZ4DataCompressor\"><UnstructuredGrid>"
          "<Piece NumberOfPoints=\"1\" NumberOfCells=\"0\"><Points><DataArray type=\"Float32\" "
          "NumberOfComponents=\"3\" format=\"binary\">DAAAAAAA</DataArray></Points></Piece>"
-         "</UnstructuredGrid></VTKFile>", "compressed by vtkLZ4DataCompressor cannot be read: save"},
+         "</UnstructuredGrid></VTKFile>",
+         "compressed by vtkLZ4DataCompressor cannot be read: save"},
     };
     all_fail(hk_vtu_read, files, HK_COUNT_OF(files));
 }
@@ -297,7 +322,8 @@ static void a_wrong_checksum_is_refused(void **state)
     hk_mesh *mesh = read_bytes(hk_vtu_read, b.data, b.size);
     assert_int_equal(hk_mesh_group_count(mesh), 0);
     hk_mesh_free(mesh);
-    for (at += 3; memcmp(b.data + at, "\x78\x01\x01", 3) != 0; at++) {}
+    for (at += 3; memcmp(b.data + at, "\x78\x01\x01", 3) != 0; at++) {
+    }
     b.data[at + 8] ^= 1;
     read_fails(hk_vtu_read, b.data, b.size, "the checksum is wrong");
     read_fails(hk_vtu_read, b.data, b.size, stored);
@@ -393,9 +419,9 @@ static void tets_are_written_without_their_surface(void **state)
     (void)state;
     char *path = temporary_path("both.vtu");
     hk_mesh *mesh = NULL;
-    assert_int_equal(hk_mesh_from_arrays(5, two_positions[0], 2, two_tets[0], 4, two_triangles[0],
-                                         &mesh),
-                     HK_OK);
+    assert_int_equal(
+        hk_mesh_from_arrays(5, two_positions[0], 2, two_tets[0], 4, two_triangles[0], &mesh),
+        HK_OK);
     save_mesh(mesh, path, NULL, 0);
     hk_mesh *back = load_mesh(path);
     assert_int_equal(back->tet_count, 2);

@@ -17,5 +17,8 @@ int main(void)
 #else
 #include "math_checks.inl"
 
-int main(void) { return math_checks(); }
+int main(void)
+{
+    return math_checks();
+}
 #endif

@@ -2,4 +2,7 @@
 #define HK_LANES  8
 #include "math_checks.inl"
 
-int main(void) { return math_checks(); }
+int main(void)
+{
+    return math_checks();
+}

@@ -10,12 +10,16 @@
 
 int main(void)
 {
-    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) return math_checks();
+    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return math_checks();
     puts("skipped: this CPU has no avx512");
     return 0;
 }
 #else
 #include "math_checks.inl"
 
-int main(void) { return math_checks(); }
+int main(void)
+{
+    return math_checks();
+}
 #endif

@@ -28,10 +28,11 @@ fi
 tools/configure.sh fuzz "$folder" ${CMAKE_ARGS:-} || exit 1
 cmake --build "$folder" --parallel "$jobs" --target "${names[@]/#/fuzz_}" || exit 1
 
-# fuzz NAME: the log stays in $folder/NAME.log.
+# fuzz NAME: the log stays in $folder/NAME.log. A reader may take a small multiple of its input's
+# size, and no second for 64 KiB.
 fuzz() {
-    local name=$1 options=(-max_total_time="$seconds" -timeout=20 -rss_limit_mb=2560
-        -artifact_prefix="$folder/crashes/$1-" -print_final_stats=1)
+    local name=$1 options=(-max_total_time="$seconds" -max_len=65536 -timeout=10
+        -rss_limit_mb=2048 -malloc_limit_mb=64 -artifact_prefix="$folder/crashes/$1-" -print_final_stats=1)
     local program=$folder/fuzz_$name
     [ -x "$program" ] || program=$folder/fuzz/fuzz_$name
     [ ! -f "fuzz/$name.dict" ] || options+=(-dict="fuzz/$name.dict")

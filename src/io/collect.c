@@ -20,17 +20,26 @@ static const struct {
     [HK_ELEMENT_OTHER] = {-1, 0, "element of unknown type", "elements of unknown type"},
 };
 
-int hk_element_dimension(hk_element_shape shape) { return g_shapes[shape].dimension; }
-int hk_element_corners(hk_element_shape shape) { return g_shapes[shape].corners; }
-const char *hk_element_name(hk_element_shape shape) { return g_shapes[shape].one; }
+int hk_element_dimension(hk_element_shape shape)
+{
+    return g_shapes[shape].dimension;
+}
+int hk_element_corners(hk_element_shape shape)
+{
+    return g_shapes[shape].corners;
+}
+const char *hk_element_name(hk_element_shape shape)
+{
+    return g_shapes[shape].one;
+}
 
 // ---------------------------------------------------------------- vertices
 
 hk_status hk_collect_vertex(hk_collect *collect, int64_t id, const double position[3])
 {
     size_t count = collect->soup.vertex_count;
-    HK_TRY(hk_reserve((void **)&collect->ids, count, sizeof(int64_t), &collect->id_room,
-                      count + 1));
+    HK_TRY(
+        hk_reserve((void **)&collect->ids, count, sizeof(int64_t), &collect->id_room, count + 1));
     HK_TRY(hk_soup_vertices(&collect->soup, 1, position));
     collect->ids[count] = id;
     return HK_OK;
@@ -288,6 +297,10 @@ static hk_status add_notes(const hk_collect *collect, hk_mesh *mesh)
     int64_t by_corners[HK_ELEMENT_SHAPES] = {0};
     by_corners[HK_ELEMENT_TET] = collect->high_order[HK_ELEMENT_TET];
     by_corners[HK_ELEMENT_TRIANGLE] = collect->high_order[HK_ELEMENT_TRIANGLE];
+    // Merged copies were counted, too.
+    if (by_corners[HK_ELEMENT_TET] > mesh->tet_count) by_corners[HK_ELEMENT_TET] = mesh->tet_count;
+    if (by_corners[HK_ELEMENT_TRIANGLE] > mesh->triangle_count)
+        by_corners[HK_ELEMENT_TRIANGLE] = mesh->triangle_count;
     by_corners[HK_ELEMENT_QUAD] = collect->high_order[HK_ELEMENT_QUAD];
     list_shapes(by_corners, 0, text, sizeof text);
     if (text[0])
@@ -296,8 +309,7 @@ static hk_status add_notes(const hk_collect *collect, hk_mesh *mesh)
     merged[HK_ELEMENT_TET] = collect->merged[3];
     merged[HK_ELEMENT_TRIANGLE] = collect->merged[2];
     list_shapes(merged, 0, text, sizeof text);
-    if (text[0])
-        HK_TRY(hk_mesh_add_note(mesh, "merged %s listed again for a further group", text));
+    if (text[0]) HK_TRY(hk_mesh_add_note(mesh, "merged %s listed again for a further group", text));
     if (collect->skipped[0])
         HK_TRY(hk_mesh_add_note(mesh, "skipped what is not needed: %s", collect->skipped));
     int64_t unreferenced;
@@ -377,8 +389,8 @@ static hk_status add_groups(hk_collect *collect, hk_mesh *mesh)
     for (size_t g = 0; g < collect->group_count; ++g) {
         const hk_collect_group *group = &collect->groups[g];
         if (group->count > INT32_MAX) return hk_no_memory();
-        bool lone = collect->drop_lone_groups && !group->name &&
-                    of_dimension[group->dimension] == 1;
+        bool lone =
+            collect->drop_lone_groups && !group->name && of_dimension[group->dimension] == 1;
         if (group->count == 0) {
             if (empty++ == 0) first_empty = group;
         } else if (!lone) {

@@ -39,7 +39,7 @@ typedef struct hk_collect {
     int64_t left_out[HK_ELEMENT_SHAPES];
     int64_t high_order[HK_ELEMENT_SHAPES];  // read by their corners
     int64_t split_quads;
-    char skipped[200];   // parts of the file that are not read
+    char skipped[200];  // parts of the file that are not read
     int64_t merged[4];  // by dimension: elements listed once a group
     hk_collect_group *groups;
     size_t group_count, group_room;

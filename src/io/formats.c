@@ -5,16 +5,11 @@
 #include <strings.h>
 
 static const hk_format g_formats[] = {
-    {".msh", hk_msh_read, hk_msh_write, NULL},
-    {".node", NULL, NULL, hk_tetgen_load},
-    {".ele", NULL, NULL, hk_tetgen_load},
-    {".mesh", hk_medit_read, NULL, NULL},
-    {".vtk", hk_vtk_read, NULL, NULL},
-    {".vtu", hk_vtu_read, hk_vtu_write, NULL},
-    {".veg", hk_veg_read, NULL, hk_veg_load},
-    {".obj", hk_obj_read, hk_obj_write, NULL},
-    {".stl", hk_stl_read, hk_stl_write, NULL},
-    {".ply", hk_ply_read, hk_ply_write, NULL},
+    {".msh", hk_msh_read, hk_msh_write, NULL}, {".node", NULL, NULL, hk_tetgen_load},
+    {".ele", NULL, NULL, hk_tetgen_load},      {".mesh", hk_medit_read, NULL, NULL},
+    {".vtk", hk_vtk_read, NULL, NULL},         {".vtu", hk_vtu_read, hk_vtu_write, NULL},
+    {".veg", hk_veg_read, NULL, hk_veg_load},  {".obj", hk_obj_read, hk_obj_write, NULL},
+    {".stl", hk_stl_read, hk_stl_write, NULL}, {".ply", hk_ply_read, hk_ply_write, NULL},
     {".glb", NULL, hk_glb_write, NULL},
 };
 

@@ -33,8 +33,7 @@ static const element_keyword g_elements[] = {
 
 static hk_status read_vertices(medit *m)
 {
-    static const char *const axes[3] = {"its x coordinate", "its y coordinate",
-                                        "its z coordinate"};
+    static const char *const axes[3] = {"its x coordinate", "its y coordinate", "its z coordinate"};
     hk_scan *scan = &m->scan;
     hk_collect *collect = &m->collect;
     if (m->has_vertices) return hk_scan_fail(scan, "a second list of Vertices");
@@ -81,8 +80,8 @@ static hk_status read_element(medit *m, const element_keyword *kind)
     HK_TRY(hk_scan_int(scan, "its reference", &reference));
     int group = 0, group_count = has_group(kind->shape);
     if (group_count)
-        HK_TRY(hk_collect_group_of(&m->collect, hk_element_dimension(kind->shape), reference,
-                                   &group));
+        HK_TRY(
+            hk_collect_group_of(&m->collect, hk_element_dimension(kind->shape), reference, &group));
     return hk_collect_element(&m->collect, kind->shape, kind->high_order, corners, group_count,
                               &group);
 }
@@ -106,7 +105,10 @@ static hk_status read_elements(medit *m, const element_keyword *kind)
 
 // ---------------------------------------------------------------- keywords
 
-static bool starts_keyword(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+static bool starts_keyword(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
 
 // Whatever a keyword is, its values are numbers: the next word begins the next keyword.
 static hk_status skip_values(medit *m, const char *keyword, size_t length)
@@ -143,8 +145,9 @@ static hk_status read_all(medit *m)
         const char *word;
         size_t length;
         HK_TRY(hk_scan_word(scan, "MeshVersionFormatted", &word, &length));
-        return hk_scan_fail(scan, "expected MeshVersionFormatted, found \"%s\": not a Medit mesh "
-                                  "in text form",
+        return hk_scan_fail(scan,
+                            "expected MeshVersionFormatted, found \"%s\": not a Medit mesh "
+                            "in text form",
                             hk_quote(word, length).text);
     }
     int64_t version;
@@ -156,7 +159,8 @@ static hk_status read_all(medit *m)
         if (!starts_keyword(*scan->at)) {
             hk_scan ahead = *scan;
             HK_TRY(hk_scan_word(&ahead, "a keyword", &word, &length));
-            return hk_scan_fail(scan, "expected a keyword, found \"%s\": is the count before wrong?",
+            return hk_scan_fail(scan,
+                                "expected a keyword, found \"%s\": is the count before wrong?",
                                 hk_quote(word, length).text);
         }
         HK_TRY(hk_scan_word(scan, "a keyword", &word, &length));

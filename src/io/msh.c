@@ -23,7 +23,10 @@ hk_status hk_msh_fail(const hk_msh *msh, const char *format, ...)
     return hk_fail(HK_BAD_INPUT, "%s: byte %lld: %s", msh->scan.name, offset, message);
 }
 
-void hk_msh_record(hk_msh *msh) { msh->in_record = false; }
+void hk_msh_record(hk_msh *msh)
+{
+    msh->in_record = false;
+}
 
 hk_status hk_msh_record_end(hk_msh *msh)
 {
@@ -116,8 +119,8 @@ hk_status hk_msh_room(const hk_msh *msh, const char *what, int64_t count, size_t
         return hk_msh_fail(msh, "%s is %lld, but the rest of the file has room for %zu at most",
                            what, (long long)count, room);
     if (count > INT_MAX)
-        return hk_msh_fail(msh, "%s is %lld: more than %d is not supported", what,
-                           (long long)count, INT_MAX);
+        return hk_msh_fail(msh, "%s is %lld: more than %d is not supported", what, (long long)count,
+                           INT_MAX);
     return HK_OK;
 }
 
@@ -161,22 +164,22 @@ hk_status hk_msh_nodes_end(hk_msh *msh)
 hk_msh_type hk_msh_type_of(int64_t type)
 {
     static const hk_msh_type types[] = {
-        [1] = {2, HK_ELEMENT_LINE, false},       [2] = {3, HK_ELEMENT_TRIANGLE, false},
-        [3] = {4, HK_ELEMENT_QUAD, false},       [4] = {4, HK_ELEMENT_TET, false},
-        [5] = {8, HK_ELEMENT_HEX, false},        [6] = {6, HK_ELEMENT_PRISM, false},
-        [7] = {5, HK_ELEMENT_PYRAMID, false},    [8] = {3, HK_ELEMENT_LINE, true},
-        [9] = {6, HK_ELEMENT_TRIANGLE, true},    [10] = {9, HK_ELEMENT_QUAD, true},
-        [11] = {10, HK_ELEMENT_TET, true},       [12] = {27, HK_ELEMENT_HEX, true},
-        [13] = {18, HK_ELEMENT_PRISM, true},     [14] = {14, HK_ELEMENT_PYRAMID, true},
-        [15] = {1, HK_ELEMENT_POINT, false},     [16] = {8, HK_ELEMENT_QUAD, true},
-        [17] = {20, HK_ELEMENT_HEX, true},       [18] = {15, HK_ELEMENT_PRISM, true},
-        [19] = {13, HK_ELEMENT_PYRAMID, true},   [20] = {9, HK_ELEMENT_TRIANGLE, true},
-        [21] = {10, HK_ELEMENT_TRIANGLE, true},  [22] = {12, HK_ELEMENT_TRIANGLE, true},
-        [23] = {15, HK_ELEMENT_TRIANGLE, true},  [24] = {15, HK_ELEMENT_TRIANGLE, true},
-        [25] = {21, HK_ELEMENT_TRIANGLE, true},  [26] = {4, HK_ELEMENT_LINE, true},
-        [27] = {5, HK_ELEMENT_LINE, true},       [28] = {6, HK_ELEMENT_LINE, true},
-        [29] = {20, HK_ELEMENT_TET, true},       [30] = {35, HK_ELEMENT_TET, true},
-        [31] = {56, HK_ELEMENT_TET, true},       [92] = {64, HK_ELEMENT_HEX, true},
+        [1] = {2, HK_ELEMENT_LINE, false},      [2] = {3, HK_ELEMENT_TRIANGLE, false},
+        [3] = {4, HK_ELEMENT_QUAD, false},      [4] = {4, HK_ELEMENT_TET, false},
+        [5] = {8, HK_ELEMENT_HEX, false},       [6] = {6, HK_ELEMENT_PRISM, false},
+        [7] = {5, HK_ELEMENT_PYRAMID, false},   [8] = {3, HK_ELEMENT_LINE, true},
+        [9] = {6, HK_ELEMENT_TRIANGLE, true},   [10] = {9, HK_ELEMENT_QUAD, true},
+        [11] = {10, HK_ELEMENT_TET, true},      [12] = {27, HK_ELEMENT_HEX, true},
+        [13] = {18, HK_ELEMENT_PRISM, true},    [14] = {14, HK_ELEMENT_PYRAMID, true},
+        [15] = {1, HK_ELEMENT_POINT, false},    [16] = {8, HK_ELEMENT_QUAD, true},
+        [17] = {20, HK_ELEMENT_HEX, true},      [18] = {15, HK_ELEMENT_PRISM, true},
+        [19] = {13, HK_ELEMENT_PYRAMID, true},  [20] = {9, HK_ELEMENT_TRIANGLE, true},
+        [21] = {10, HK_ELEMENT_TRIANGLE, true}, [22] = {12, HK_ELEMENT_TRIANGLE, true},
+        [23] = {15, HK_ELEMENT_TRIANGLE, true}, [24] = {15, HK_ELEMENT_TRIANGLE, true},
+        [25] = {21, HK_ELEMENT_TRIANGLE, true}, [26] = {4, HK_ELEMENT_LINE, true},
+        [27] = {5, HK_ELEMENT_LINE, true},      [28] = {6, HK_ELEMENT_LINE, true},
+        [29] = {20, HK_ELEMENT_TET, true},      [30] = {35, HK_ELEMENT_TET, true},
+        [31] = {56, HK_ELEMENT_TET, true},      [92] = {64, HK_ELEMENT_HEX, true},
         [93] = {125, HK_ELEMENT_HEX, true},
     };
     if (type > 0 && type < HK_COUNT_OF(types) && types[type].nodes > 0) return types[type];
@@ -190,9 +193,9 @@ static hk_status fail_unknown_node(const hk_msh *msh, hk_msh_type type, int64_t 
     if (least > most)
         return hk_msh_fail(msh, "this %s names node %lld, but there are no nodes",
                            hk_element_name(type.shape), (long long)id);
-    return hk_msh_fail(msh, "this %s names node %lld, which is not defined (nodes are %lld to %lld)",
-                       hk_element_name(type.shape), (long long)id, (long long)least,
-                       (long long)most);
+    return hk_msh_fail(
+        msh, "this %s names node %lld, which is not defined (nodes are %lld to %lld)",
+        hk_element_name(type.shape), (long long)id, (long long)least, (long long)most);
 }
 
 hk_status hk_msh_element(hk_msh *msh, hk_msh_type type, int group_count, const int *groups)
@@ -338,10 +341,12 @@ static hk_status read_section(hk_msh *msh, int version, const char *word, size_t
         return version == 2 ? hk_msh_v2_nodes(msh, parametric) : hk_msh_v4_nodes(msh);
     }
     if (is_section(word, length, "$Elements")) return read_elements(msh, version);
-    if (is_section(word, length, "$Entities") && version == 4) {
-        if (msh->entity_map) return hk_msh_fail(msh, "a second $Entities section");
-        if (msh->has_elements) return hk_msh_fail(msh, "$Entities must come before $Elements");
-        return hk_msh_v4_entities(msh);
+    bool partitioned = is_section(word, length, "$PartitionedEntities");
+    if (version == 4 && (partitioned || is_section(word, length, "$Entities"))) {
+        if (msh->entity_map && !partitioned)
+            return hk_msh_fail(msh, "a second section of entities");
+        if (msh->has_elements) return hk_msh_fail(msh, "entities must come before $Elements");
+        return hk_msh_v4_entities(msh, partitioned);
     }
     return skip_section(msh, word, length);
 }
@@ -352,7 +357,8 @@ static hk_status read_section_end(hk_msh *msh, const char *section, size_t lengt
     snprintf(end, sizeof end, "$End%.*s", (int)length - 1, section + 1);
     msh->scan.item = NULL;
     if (hk_scan_accept(&msh->scan, end)) return HK_OK;
-    if (!hk_scan_more(&msh->scan)) return hk_msh_fail(msh, "the file ends where %s was expected", end);
+    if (!hk_scan_more(&msh->scan))
+        return hk_msh_fail(msh, "the file ends where %s was expected", end);
     const char *word;
     size_t found;
     hk_scan ahead = msh->scan;

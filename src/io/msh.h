@@ -13,9 +13,9 @@ typedef struct hk_msh {
     hk_scan scan;      // the cursor, in text and in bytes
     const char *data;  // the file's first byte, for offsets in messages
     bool binary, swap;
-    bool in_record;   // of text: the next value must stand on this line
-    bool wide_ids;    // of bytes: element and node numbers are size_t (4.1), not int (2.2)
-    int size_bytes;   // of bytes: of a size_t
+    bool in_record;  // of text: the next value must stand on this line
+    bool wide_ids;   // of bytes: element and node numbers are size_t (4.1), not int (2.2)
+    int size_bytes;  // of bytes: of a size_t
     bool has_nodes, has_elements;
     hk_collect collect;
     // Of 4.1: which physical groups the elements of an entity belong to.
@@ -67,7 +67,7 @@ hk_status hk_msh_element(hk_msh *msh, hk_msh_type type, int group_count, const i
 // Sections, after their first line up to the one that ends them.
 hk_status hk_msh_v2_nodes(hk_msh *msh, bool parametric);
 hk_status hk_msh_v2_elements(hk_msh *msh);
-hk_status hk_msh_v4_entities(hk_msh *msh);
+hk_status hk_msh_v4_entities(hk_msh *msh, bool partitioned);
 hk_status hk_msh_v4_nodes(hk_msh *msh);
 hk_status hk_msh_v4_elements(hk_msh *msh);
 

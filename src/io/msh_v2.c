@@ -91,8 +91,9 @@ static hk_status read_binary_block(hk_msh *msh, int left, int *count)
     HK_TRY(hk_msh_int(msh, "the number of tags of a block", &tag_count));
     hk_msh_type type = hk_msh_type_of(type_number);
     if (type.nodes == 0)
-        return hk_msh_fail(msh, "element type %lld is unknown, so that its elements cannot be "
-                                "skipped",
+        return hk_msh_fail(msh,
+                           "element type %lld is unknown, so that its elements cannot be "
+                           "skipped",
                            (long long)type_number);
     if (in_block < 1 || in_block > left)
         return hk_msh_fail(msh, "a block of %lld elements, but the section has %d left",

@@ -13,15 +13,15 @@ static int64_t entity_key(int64_t dimension, int64_t tag)
     return dimension * (INT64_C(1) << 32) + tag;
 }
 
-// ---------------------------------------------------------------- $Entities
+// ---------------------------------------------------------------- $Entities, $PartitionedEntities
 
 static hk_status add_entity(hk_msh *msh, int dimension, int64_t tag, int groups)
 {
     size_t count = msh->entity_count;
     HK_TRY(hk_reserve((void **)&msh->entities, count, sizeof *msh->entities, &msh->entity_room,
                       count + 1));
-    HK_TRY(hk_reserve((void **)&msh->entity_keys, count, sizeof(int64_t), &msh->key_room,
-                      count + 1));
+    HK_TRY(
+        hk_reserve((void **)&msh->entity_keys, count, sizeof(int64_t), &msh->key_room, count + 1));
     msh->entities[count] = (hk_msh_entity){(int)msh->entity_group_count - groups, groups};
     msh->entity_keys[count] = entity_key(dimension, tag);
     msh->entity_count = count + 1;
@@ -37,52 +37,92 @@ static hk_status read_physical_tags(hk_msh *msh, int dimension, int *count)
     if (*count > MOST_GROUPS)
         return hk_msh_fail(msh, "it belongs to %d physical groups: more than %d are not supported",
                            *count, MOST_GROUPS);
-    for (int i = 0; i < *count; ++i) {
+    int listed = *count, first = (int)msh->entity_group_count;
+    for (int i = 0; i < listed; ++i) {
         int64_t tag;
         int group;
         HK_TRY(hk_msh_int(msh, "a physical tag", &tag));
         if (tag < 0 && tag > INT64_MIN) tag = -tag;
         HK_TRY(hk_collect_group_of(&msh->collect, dimension, tag, &group));
         size_t used = msh->entity_group_count;
+        bool again = false;
+        for (size_t k = (size_t)first; k < used; ++k) again |= msh->entity_groups[k] == group;
+        if (again) continue;
         HK_TRY(hk_reserve((void **)&msh->entity_groups, used, sizeof(int), &msh->entity_group_room,
                           used + 1));
         msh->entity_groups[used] = group;
         msh->entity_group_count = used + 1;
     }
+    *count = (int)msh->entity_group_count - first;
     return HK_OK;
 }
 
-static hk_status read_entity(hk_msh *msh, int dimension)
+// A list of so many integers that are not needed.
+static hk_status skip_ints(hk_msh *msh, const char *count_what, const char *what)
+{
+    int count;
+    int64_t ignored;
+    HK_TRY(hk_msh_count(msh, count_what, 2, 4, &count));
+    for (int i = 0; i < count; ++i) HK_TRY(hk_msh_int(msh, what, &ignored));
+    return HK_OK;
+}
+
+static hk_status read_entity(hk_msh *msh, int dimension, bool partitioned)
 {
     static const char *const names[4] = {"point", "curve", "surface", "volume"};
-    int64_t tag, bound;
+    int64_t tag, parent;
+    int physical;
     hk_msh_record(msh);
     msh->scan.item = NULL;
     HK_TRY(hk_msh_int(msh, "the tag of an entity", &tag));
     msh->scan.item = names[dimension];
     msh->scan.number = tag;
     if (tag < INT32_MIN || tag > INT32_MAX) return hk_msh_fail(msh, "its tag is out of range");
+    if (partitioned) {
+        HK_TRY(hk_msh_int(msh, "the dimension of its parent", &parent));
+        HK_TRY(hk_msh_int(msh, "the tag of its parent", &parent));
+        HK_TRY(skip_ints(msh, "its number of partitions", "a partition"));
+    }
     // The box around it is not needed: it may hold infinities, so it is not read as numbers.
-    for (int i = 0; i < (dimension == 0 ? 3 : 6); ++i)
-        HK_TRY(hk_msh_skip_real(msh, "its bounds"));
-    int physical, bounds = 0;
+    for (int i = 0; i < (dimension == 0 ? 3 : 6); ++i) HK_TRY(hk_msh_skip_real(msh, "its bounds"));
     HK_TRY(read_physical_tags(msh, dimension, &physical));
-    if (dimension > 0) HK_TRY(hk_msh_count(msh, "its number of bounds", 2, 4, &bounds));
-    for (int i = 0; i < bounds; ++i) HK_TRY(hk_msh_int(msh, "the tag of a bound", &bound));
+    if (dimension > 0) HK_TRY(skip_ints(msh, "its number of bounds", "the tag of a bound"));
     HK_TRY(hk_msh_record_end(msh));
     return add_entity(msh, dimension, tag, physical);
 }
 
-hk_status hk_msh_v4_entities(hk_msh *msh)
+// What precedes the counts of a partitioned mesh: the number of partitions and the ghosts.
+static hk_status read_ghosts(hk_msh *msh)
+{
+    int64_t partitions, ignored;
+    int ghosts;
+    HK_TRY(hk_msh_size(msh, "the number of partitions", &partitions));
+    HK_TRY(hk_msh_record_end(msh));
+    HK_TRY(hk_msh_count(msh, "the number of ghost entities", 4, 8, &ghosts));
+    HK_TRY(hk_msh_record_end(msh));
+    for (int i = 0; i < ghosts; ++i) {
+        HK_TRY(hk_msh_int(msh, "the tag of a ghost entity", &ignored));
+        HK_TRY(hk_msh_int(msh, "the partition of a ghost entity", &ignored));
+        HK_TRY(hk_msh_record_end(msh));
+    }
+    return HK_OK;
+}
+
+hk_status hk_msh_v4_entities(hk_msh *msh, bool partitioned)
 {
     static const char *const what[4] = {"the number of points", "the number of curves",
                                         "the number of surfaces", "the number of volumes"};
     int counts[4];
     begin_section(msh);
+    // The elements of a partitioned mesh belong to its parts, not to the entities they come from.
+    hk_idmap_free(msh->entity_map);
+    msh->entity_map = NULL;
+    msh->entity_count = msh->entity_group_count = 0;
+    if (partitioned) HK_TRY(read_ghosts(msh));
     for (int d = 0; d < 4; ++d) HK_TRY(hk_msh_count(msh, what[d], 9, 24, &counts[d]));
     HK_TRY(hk_msh_record_end(msh));
     for (int d = 0; d < 4; ++d)
-        for (int i = 0; i < counts[d]; ++i) HK_TRY(read_entity(msh, d));
+        for (int i = 0; i < counts[d]; ++i) HK_TRY(read_entity(msh, d, partitioned));
     msh->scan.item = NULL;
     int duplicate;
     hk_status status =
@@ -157,7 +197,8 @@ static hk_status read_node_blocks(hk_msh *msh, int blocks, int count, int64_t *i
         HK_TRY(read_block_entity(msh, &dimension, &tag));
         HK_TRY(hk_msh_int(msh, "whether the nodes are parametric (0 or 1)", &parametric));
         if (parametric != 0 && parametric != 1)
-            return hk_msh_fail(msh, "expected whether the nodes are parametric (0 or 1), found %lld",
+            return hk_msh_fail(msh,
+                               "expected whether the nodes are parametric (0 or 1), found %lld",
                                (long long)parametric);
         HK_TRY(hk_msh_count(msh, "the number of nodes of a block", 8,
                             (size_t)(24 + msh->size_bytes), &in_block));
@@ -198,8 +239,9 @@ static hk_status read_element_block(hk_msh *msh, int left, int *count)
     HK_TRY(hk_msh_count(msh, "the number of elements of a block", 2, binary_bytes, count));
     HK_TRY(hk_msh_record_end(msh));
     if (msh->binary && type.nodes == 0)
-        return hk_msh_fail(msh, "element type %lld is unknown, so that its elements cannot be "
-                                "skipped",
+        return hk_msh_fail(msh,
+                           "element type %lld is unknown, so that its elements cannot be "
+                           "skipped",
                            (long long)type_number);
     int expected = hk_element_dimension(type.shape);
     if (expected >= 0 && expected != dimension)

@@ -151,7 +151,8 @@ static void write_field(hk_out *out, const hk_mesh *mesh, const hk_field *field)
     for (int i = 0; i < count; ++i) {
         hk_out_text(out, "%d", i + 1);
         for (int k = 0; k < field->components; ++k)
-            hk_out_text(out, " %.17g", field->values[(size_t)i * (size_t)field->components + (size_t)k]);
+            hk_out_text(out, " %.17g",
+                        field->values[(size_t)i * (size_t)field->components + (size_t)k]);
         hk_out_text(out, "\n");
     }
     hk_out_text(out, "$End%s\n", section);
@@ -160,10 +161,15 @@ static void write_field(hk_out *out, const hk_mesh *mesh, const hk_field *field)
 hk_status hk_msh_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count)
 {
     int32_t *tags = HK_ARRAY(int32_t, mesh->group_count);
-    element_list tets = {3, TYPE_TET, 4, mesh->tet_count, mesh->tets,
-                         HK_ARRAY(int32_t, mesh->tet_count), 0};
-    element_list triangles = {2, TYPE_TRIANGLE, 3, mesh->triangle_count, mesh->triangles,
-                              HK_ARRAY(int32_t, mesh->triangle_count), 0};
+    element_list tets = {
+        3, TYPE_TET, 4, mesh->tet_count, mesh->tets, HK_ARRAY(int32_t, mesh->tet_count), 0};
+    element_list triangles = {2,
+                              TYPE_TRIANGLE,
+                              3,
+                              mesh->triangle_count,
+                              mesh->triangles,
+                              HK_ARRAY(int32_t, mesh->triangle_count),
+                              0};
     hk_status status = HK_NO_MEMORY;
     if (tags && tets.first && triangles.first) {
         status = HK_OK;

@@ -61,8 +61,8 @@ static hk_status open_temporary(hk_out *out, mode_t mode, bool keep_mode)
     out->temporary = HK_ARRAY(char, room);
     if (!out->temporary) return HK_NO_MEMORY;
     for (int attempt = 0; attempt < 1000 && out->file < 0; ++attempt) {
-        snprintf(out->temporary, room, "%.*s.hooke-%ld-%u.tmp", folder, out->target,
-                 (long)getpid(), atomic_fetch_add(&counter, 1));
+        snprintf(out->temporary, room, "%.*s.hooke-%ld-%u.tmp", folder, out->target, (long)getpid(),
+                 atomic_fetch_add(&counter, 1));
         out->file = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (out->file < 0 && errno != EEXIST && errno != EINTR) break;
     }

@@ -7,8 +7,7 @@
 
 hk_scan hk_scan_begin(const char *name, const char *data, size_t size, char comment)
 {
-    return (hk_scan){
-        .name = name, .at = data, .end = data + size, .line = 1, .comment = comment};
+    return (hk_scan){.name = name, .at = data, .end = data + size, .line = 1, .comment = comment};
 }
 
 // ---------------------------------------------------------------- messages
@@ -39,10 +38,16 @@ hk_status hk_scan_fail(const hk_scan *scan, const char *format, ...)
 
 // ---------------------------------------------------------------- tokens
 
-static inline bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static inline bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 // Whether c is the scan's own comment or separator character (0 stands for none).
-static inline bool is_mark(char c, char mark) { return c == mark && c != '\0'; }
+static inline bool is_mark(char c, char mark)
+{
+    return c == mark && c != '\0';
+}
 
 static inline bool ends_token(const hk_scan *scan, const char *p)
 {
@@ -74,9 +79,15 @@ static inline bool skip_separators(hk_scan *scan, bool over_lines)
     return found;
 }
 
-bool hk_scan_more(hk_scan *scan) { return skip_separators(scan, true); }
+bool hk_scan_more(hk_scan *scan)
+{
+    return skip_separators(scan, true);
+}
 
-bool hk_scan_more_on_line(hk_scan *scan) { return skip_separators(scan, false); }
+bool hk_scan_more_on_line(hk_scan *scan)
+{
+    return skip_separators(scan, false);
+}
 
 void hk_scan_skip_line(hk_scan *scan)
 {
@@ -142,7 +153,10 @@ bool hk_scan_accept(hk_scan *scan, const char *word)
 
 // ---------------------------------------------------------------- numbers
 
-static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
 // The parts of a decimal number: ± mantissa · 10^exponent. `mantissa` holds the first 19
 // significant digits; `exact` tells whether that is all of them.

@@ -55,8 +55,7 @@ static hk_status no_more(hk_scan *scan, const char *what)
 
 static hk_status read_node(hk_collect *collect, hk_scan *scan, const header *h)
 {
-    static const char *const axes[3] = {"its x coordinate", "its y coordinate",
-                                        "its z coordinate"};
+    static const char *const axes[3] = {"its x coordinate", "its y coordinate", "its z coordinate"};
     int64_t id, marker = 0;
     double position[3], ignored;
     HK_TRY(begin_item(scan, "node", "a node number", &id));
@@ -91,7 +90,8 @@ static hk_status read_nodes(hk_collect *collect, hk_scan *scan)
     int duplicate;
     hk_status status = hk_collect_number(collect, &duplicate);
     if (status != HK_OK && duplicate >= 0)
-        return hk_scan_fail(scan, "node %lld is defined twice: the second time as node %d of the file",
+        return hk_scan_fail(scan,
+                            "node %lld is defined twice: the second time as node %d of the file",
                             (long long)collect->ids[duplicate], duplicate + 1);
     return status;
 }
@@ -199,8 +199,8 @@ hk_status hk_tetgen_load(const char *path, hk_mesh **mesh)
             hk_fail_within(status, "a TetGen mesh is two files, %s and %s", node_path, ele_path);
     }
     if (status == HK_OK)
-        status = hk_tetgen_read(node_path, node.data, node.size, ele_path, ele.data, ele.size,
-                                mesh);
+        status =
+            hk_tetgen_read(node_path, node.data, node.size, ele_path, ele.data, ele.size, mesh);
     hk_bytes_free(&node);
     hk_bytes_free(&ele);
     hk_free(node_path);

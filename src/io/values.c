@@ -96,9 +96,23 @@ hk_status hk_values_fail(const hk_values *values, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    int line = values->text ? values->text->line : values->line;
-    if (line) return hk_fail(HK_BAD_INPUT, "%s:%d: %s", values->name, line, message);
+    if (values->text) return hk_scan_fail(values->text, "%s", message);
+    if (values->line)
+        return hk_fail(HK_BAD_INPUT, "%s:%d: %s", values->name, values->line, message);
     return hk_fail(HK_BAD_INPUT, "%s: byte %zu: %s", values->name, values->offset, message);
+}
+
+// Where a line holds many encoded numbers, which of them it is; else the place says enough.
+typedef struct ordinal {
+    char text[40];
+} ordinal;
+
+static ordinal ordinal_of(const hk_values *values, size_t number)
+{
+    ordinal which = {""};
+    if (!values->text && values->line)
+        snprintf(which.text, sizeof which.text, " as number %zu", number);
+    return which;
 }
 
 hk_status hk_values_room(const hk_values *values, size_t count, const char *what)
@@ -150,8 +164,8 @@ hk_status hk_values_reals(hk_values *values, size_t count, const char *what, dou
     for (size_t i = 0; i < count; i++, advance(values, each)) {
         out[i] = hk_value_real(values->type, values->swap, values->bytes);
         if (!isfinite(out[i]))
-            return hk_values_fail(values, "expected a finite number (%s), found %s as number %zu",
-                                  what, isnan(out[i]) ? "NaN" : "infinity", i);
+            return hk_values_fail(values, "expected a finite number (%s), found %s%s", what,
+                                  isnan(out[i]) ? "NaN" : "infinity", ordinal_of(values, i).text);
     }
     return HK_OK;
 }
@@ -162,16 +176,16 @@ static hk_status take_int(hk_values *values, const char *what, size_t number, in
     if (values->text) {
         HK_TRY(hk_scan_int(values->text, what, value));
     } else if (!hk_value_int(values->type, values->swap, values->bytes, value)) {
-        return hk_values_fail(values, "expected a whole number (%s), found %g as number %zu", what,
-                              hk_value_real(values->type, values->swap, values->bytes), number);
+        return hk_values_fail(values, "expected a whole number (%s), found %g%s", what,
+                              hk_value_real(values->type, values->swap, values->bytes),
+                              ordinal_of(values, number).text);
     }
     if (*value >= low && *value <= high) return HK_OK;
     if (high < low)
         return hk_values_fail(values, "%s: found %" PRId64 ", but there is nothing to refer to",
                               what, *value);
-    return hk_values_fail(
-        values, "%s: expected %" PRId64 " to %" PRId64 ", found %" PRId64 " as number %zu", what,
-        low, high, *value, number);
+    return hk_values_fail(values, "%s: expected %" PRId64 " to %" PRId64 ", found %" PRId64 "%s",
+                          what, low, high, *value, ordinal_of(values, number).text);
 }
 
 hk_status hk_values_ints(hk_values *values, size_t count, const char *what, int64_t low,

@@ -37,8 +37,7 @@ static hk_status read_header(hk_scan *scan, const char *what, const char *kind_w
 
 static hk_status read_vertices(veg *v)
 {
-    static const char *const axes[3] = {"its x coordinate", "its y coordinate",
-                                        "its z coordinate"};
+    static const char *const axes[3] = {"its x coordinate", "its y coordinate", "its z coordinate"};
     hk_scan *scan = &v->scan;
     if (v->has_vertices) return hk_scan_fail(scan, "a second *VERTICES section");
     int count;
@@ -67,8 +66,9 @@ static hk_status read_vertices(veg *v)
     int duplicate;
     hk_status status = hk_collect_number(&v->collect, &duplicate);
     if (status != HK_OK && duplicate >= 0)
-        return hk_scan_fail(scan, "vertex %lld is defined twice: the second time as vertex %d of "
-                                  "*VERTICES",
+        return hk_scan_fail(scan,
+                            "vertex %lld is defined twice: the second time as vertex %d of "
+                            "*VERTICES",
                             (long long)v->collect.ids[duplicate], duplicate + 1);
     v->has_vertices = status == HK_OK;
     return status;
@@ -116,8 +116,8 @@ static hk_status read_element(veg *v, hk_element_shape shape, int64_t nodes)
     hk_scan_skip_line(scan);
     if (shape == HK_ELEMENT_TET) {
         size_t count = collect->soup.tet_count;
-        HK_TRY(hk_reserve((void **)&v->element_ids, count, sizeof(int64_t), &v->id_room,
-                          count + 1));
+        HK_TRY(
+            hk_reserve((void **)&v->element_ids, count, sizeof(int64_t), &v->id_room, count + 1));
         v->element_ids[count] = id;
     }
     return hk_collect_element(collect, shape, nodes == 10, corners, 0, NULL);

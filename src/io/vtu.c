@@ -2,7 +2,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "io/inflate.h"
 #include "io/vtk_cells.h"
 #include "io/vtu_data.h"
 
@@ -61,13 +60,6 @@ static hk_status start_file(vtu_reader *reader)
     return HK_OK;
 }
 
-// The most bytes of numbers that the file can hold. Arrays may share appended data, so without
-// this bound a small file could ask for far more memory than it has bytes.
-static int64_t most_bytes(const hk_vtu_file *file)
-{
-    return (file->end - file->begin) * (file->compressor[0] ? (int64_t)HK_INFLATE_MOST : 1);
-}
-
 static hk_status start_piece(vtu_reader *reader)
 {
     HK_TRY(hk_reserve((void **)&reader->pieces, reader->piece_count, sizeof(vtu_piece),
@@ -83,7 +75,7 @@ static hk_status start_piece(vtu_reader *reader)
                            INT_MAX);
     reader->total_points += piece->points;
     reader->total_cells += piece->cells;
-    int64_t most = most_bytes(&reader->file);
+    int64_t most = hk_vtu_most_bytes(&reader->file);
     if (reader->total_points > most / 3 || reader->total_cells > most)
         return hk_xml_fail(&reader->xml, piece->line,
                            "%lld points and %lld cells are more than a file of %lld bytes can hold",
@@ -364,7 +356,7 @@ static hk_status read_mesh(vtu_reader *reader, hk_mesh **mesh)
     for (size_t i = 0; i < reader->piece_count; i++) HK_TRY(read_piece(reader, &reader->pieces[i]));
     HK_TRY(hk_vtk_cells_mesh(&reader->cells, reader->file.name, mesh));
     // Hooke writes one piece; what several pieces of another program call groups is not ours.
-    int64_t flags = 0, most = most_bytes(&reader->file);
+    int64_t flags = 0, most = hk_vtu_most_bytes(&reader->file);
     for (size_t i = 0; reader->piece_count == 1 && i < reader->group_count; i++) {
         const vtu_group *group = &reader->groups[i];
         flags += group->dimension == 3 ? reader->total_cells : reader->total_points;

@@ -12,6 +12,12 @@ static const hk_value_name type_names[] = {
     {"Float64", HK_VALUE_FLOAT64}, {"vtkIdType", HK_VALUE_INT64},
 };
 
+int64_t hk_vtu_most_bytes(const hk_vtu_file *file)
+{
+    int64_t size = file->end - file->begin;
+    return file->compressor[0] ? 64 * size + 65536 : size;
+}
+
 hk_status hk_vtu_array_begin(const hk_xml *xml, hk_vtu_array *array)
 {
     int line = xml->element_line;
@@ -117,6 +123,12 @@ static uint64_t header_at(const hk_vtu_file *file, const unsigned char *bytes)
     return (uint64_t)value;
 }
 
+// Decoded numbers have no byte of their own in the file: messages name a line and count from it.
+static int decoded_line(const source *from)
+{
+    return from->line ? from->line : from->file->appended_line;
+}
+
 // ---------------------------------------------------------------- uncompressed
 
 static hk_status wrong_size(const source *from, uint64_t found, size_t expected)
@@ -147,8 +159,7 @@ static hk_status open_plain(source *from, size_t size, hk_vtu_numbers *numbers)
         if (!peek(from, header + size, decoded))
             return fail_at(from, "expected base64 text as long as the data");
         numbers->values.bytes = decoded + header;
-        numbers->values.line = from->line;
-        numbers->values.offset = from->offset;
+        numbers->values.line = decoded_line(from);
     }
     numbers->values.size = size;
     return HK_OK;
@@ -213,8 +224,7 @@ static hk_status inflate_blocks(source *from, const block_table *table, const un
     }
     numbers->values.bytes = numbers->owned;
     numbers->values.size = done;
-    numbers->values.line = from->line;
-    numbers->values.offset = from->offset;
+    numbers->values.line = decoded_line(from);
     return HK_OK;
 }
 
@@ -266,9 +276,11 @@ hk_status hk_vtu_open(const hk_vtu_file *file, const hk_vtu_array *array, size_t
         return hk_values_room(&numbers->values, count, what);
     }
     size_t size;
-    if (__builtin_mul_overflow(count, hk_value_size(array->type), &size))
-        return hk_fail(HK_BAD_INPUT, "%s:%d: %s cannot hold %zu numbers", file->name, array->line,
-                       what, count);
+    if (__builtin_mul_overflow(count, hk_value_size(array->type), &size) ||
+        size > (size_t)hk_vtu_most_bytes(file))
+        return hk_fail(HK_BAD_INPUT,
+                       "%s:%d: expected %zu numbers (%s), more than the file can hold", file->name,
+                       array->line, count, what);
     source from;
     HK_TRY(open_source(file, array, what, &from));
     // An empty array may have no block at all.

@@ -18,6 +18,11 @@ typedef struct hk_vtu_file {
     int appended_line;
 } hk_vtu_file;
 
+// The most bytes of numbers that the file can sensibly hold. Arrays may share appended data and
+// compressed ones may promise a thousand times their size, so without this bound a small file could
+// ask for absurd memory. Meshes shrink to a fifth or so.
+int64_t hk_vtu_most_bytes(const hk_vtu_file *file);
+
 typedef enum hk_vtu_format { HK_VTU_ASCII = 0, HK_VTU_BINARY, HK_VTU_APPENDED } hk_vtu_format;
 
 // One <DataArray>.

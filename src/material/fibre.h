@@ -48,6 +48,15 @@ HK_INLINE mat3 fibre_block(const fibre_stiffness *s, vec3 a, vec3 b)
     return block;
 }
 
+HK_INLINE void fibre_inner(const fibre_stiffness *s, const mat3 *inverse, mat3 inner[6])
+{
+    vec3 a[3];
+    for (int c = 0; c < 3; c++)
+        for (int j = 0; j < 3; j++) a[c].v[j] = inverse->m[c][j];
+    for (int i = 0, q = 0; i < 3; i++)
+        for (int j = i; j < 3; j++, q++) inner[q] = fibre_block(s, a[i], a[j]);
+}
+
 HK_INLINE row_forms fibre_diagonal(const hk_law_params *p, const real *element, mat3 F)
 {
     fibre_stiffness s = fibre_stiffness_of(p, element, F, 0);

@@ -58,7 +58,7 @@ HK_INLINE invariants invariants_of_stretches(vec3 s)
 
 HK_INLINE mat3 isotropic_rotation(mat3 F, int uses)
 {
-    return (uses & USES_S) ? polar_rotation(F) : F;
+    return (uses & USES_S) ? polar_rotation_of(law_svd(F)) : F;
 }
 
 // P = ψ_s R + 2 ψ_I F + 4 ψ_II F C + ψ_J cof F
@@ -74,9 +74,10 @@ HK_INLINE mat3 isotropic_stress(mat3 F, mat3 R, const density *w, int uses)
     return P;
 }
 
-HK_INLINE principal_stiffness isotropic_stiffness(svd3 f, const density *w, int project)
+HK_SHARED void isotropic_stiffness(const svd3 *f, const density *w, int project,
+                                   principal_stiffness *stiffness)
 {
-    const real *s = f.s.v;
+    const real *s = f->s.v;
     real g[INV_COUNT][3]; // ∂ invariant / ∂ σ_i
     for (int i = 0; i < 3; i++) {
         g[INV_S][i] = r_set(1);
@@ -107,7 +108,7 @@ HK_INLINE principal_stiffness isotropic_stiffness(svd3 f, const density *w, int 
         twist[k] = 2 * w->d[INV_I] + 4 * (p * p - p * q + q * q) * w->d[INV_II] +
                    s[k] * w->d[INV_J] + guarded_ratio(2 * w->d[INV_S], p + q);
     }
-    return principal_stiffness_of(f, scaling, flip, twist, project);
+    *stiffness = principal_stiffness_of(*f, scaling, flip, twist, project);
 }
 
 // Without a decomposition, for laws that do not use s. Rows of one i only: the second derivative
@@ -162,19 +163,20 @@ HK_INLINE row_forms isotropic_rows(mat3 F, const density *w, int uses)
                                                    mat3 F, int project)                           \
     {                                                                                             \
         (void)element;                                                                            \
-        svd3 f = svd3_of(F);                                                                      \
+        svd3 f = law_svd(F);                                                                      \
         density w = X##_density(p, invariants_of_stretches(f.s));                                 \
-        return isotropic_stiffness(f, &w, project);                                               \
+        principal_stiffness s;                                                                    \
+        isotropic_stiffness(&f, &w, project, &s);                                                 \
+        return s;                                                                                 \
     }                                                                                             \
-    HK_INLINE mat3 X##_block(const principal_stiffness *s, vec3 a, vec3 b)                        \
-    {                                                                                             \
-        return principal_block(s, a, b);                                                          \
-    }                                                                                             \
+    HK_PRINCIPAL_BLOCKS(X)                                                                        \
     HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)         \
     {                                                                                             \
         if (X##_uses & USES_S) {                                                                  \
             principal_stiffness s = X##_stiffness_of(p, element, F, 0);                           \
-            return principal_rows(&s);                                                            \
+            row_forms rows;                                                                       \
+            principal_rows(&s, &rows);                                                            \
+            return rows;                                                                          \
         }                                                                                         \
         density w = X##_density(p, invariants_of(F, F, X##_uses));                                \
         return isotropic_rows(F, &w, X##_uses);                                                   \

@@ -9,11 +9,13 @@
 //   mat3        X_block    (&stiffness, a, b)        Σ_jl a_j b_l ∂P_ij/∂F_kl, as a matrix (i, k):
 //                                                    with shape-function gradients a and b this is
 //                                                    the 3×3 block of an element's Hessian
+//   void        X_inner    (&stiffness, &inverse, inner)  six such blocks at once: of corners 1..3,
+//                                                    whose shape gradients are the rows of inverse
 //   row_forms   X_diagonal (p, element, F)           ∂P_ij/∂F_il for each i: what the diagonal of
 //                                                    the Hessian needs
 //
 // and, once, in the part for the registry, its name, parameters and how they follow from E and ν.
-// Isotropic laws get all five functions from one density by HK_ISOTROPIC_LAW (isotropic.h) or
+// Isotropic laws get all of these functions from one density by HK_ISOTROPIC_LAW (isotropic.h) or
 // HK_PRINCIPAL_LAW (principal.h).
 #ifndef HK_LAW_H
 #define HK_LAW_H
@@ -23,6 +25,19 @@
 #include "math/mat3.h"
 #include "math/polar.h"
 #include "math/svd.h"
+
+// The decompositions are long: one copy of each in a translation unit, called by all laws.
+#define HK_SHARED static __attribute__((noinline, unused))
+
+HK_SHARED void stretches_of(const mat3 *F, svd3 *f) { *f = svd3_of(*F); }
+HK_SHARED void make_positive(mat3 *sym) { *sym = psd3(*sym); }
+
+HK_INLINE svd3 law_svd(mat3 F)
+{
+    svd3 f;
+    stretches_of(&F, &f);
+    return f;
+}
 
 // Per row i of F the symmetric matrix ∂P_ij/∂F_il as {00, 11, 22, 12, 02, 01}.
 typedef struct row_forms {
@@ -68,7 +83,8 @@ HK_INLINE principal_stiffness principal_stiffness_of(svd3 f, mat3 scaling, const
     principal_stiffness s;
     s.u = f.u;
     s.v = f.v;
-    s.scaling = project ? psd3(scaling) : scaling;
+    s.scaling = scaling;
+    if (project) make_positive(&s.scaling);
     for (int k = 0; k < 3; k++) {
         real a = flip[k], b = twist[k];
         if (project) {
@@ -100,20 +116,40 @@ HK_INLINE mat3 principal_block(const principal_stiffness *s, vec3 a, vec3 b)
     return m3_mult(m3_mul(s->u, k), s->u);
 }
 
+// The blocks 11, 12, 13, 22, 23, 33 of a tet whose corners have the rows of `inverse` as shape
+// gradients.
+HK_SHARED void principal_inner(const principal_stiffness *s, const mat3 *inverse, mat3 inner[6])
+{
+    vec3 a[3];
+    for (int c = 0; c < 3; c++)
+        for (int j = 0; j < 3; j++) a[c].v[j] = inverse->m[c][j];
+    for (int i = 0, q = 0; i < 3; i++)
+        for (int j = i; j < 3; j++, q++) inner[q] = principal_block(s, a[i], a[j]);
+}
+
 // The row forms of a principal stiffness, by contraction with unit vectors.
-HK_INLINE row_forms principal_rows(const principal_stiffness *s)
+HK_SHARED void principal_rows(const principal_stiffness *s, row_forms *f)
 {
     static const int pairs[6][2] = {{0, 0}, {1, 1}, {2, 2}, {1, 2}, {0, 2}, {0, 1}};
-    row_forms f;
     for (int q = 0; q < 6; q++) {
         vec3 a = {{r_zero(), r_zero(), r_zero()}}, b = a;
         a.v[pairs[q][0]] = r_set(1);
         b.v[pairs[q][1]] = r_set(1);
         mat3 block = principal_block(s, a, b);
-        for (int i = 0; i < 3; i++) f.d[i][q] = block.m[i][i];
+        for (int i = 0; i < 3; i++) f->d[i][q] = block.m[i][i];
     }
-    return f;
 }
+
+// The last functions of every law with a principal stiffness.
+#define HK_PRINCIPAL_BLOCKS(X)                                                                    \
+    HK_INLINE mat3 X##_block(const principal_stiffness *s, vec3 a, vec3 b)                        \
+    {                                                                                             \
+        return principal_block(s, a, b);                                                          \
+    }                                                                                             \
+    HK_INLINE void X##_inner(const principal_stiffness *s, const mat3 *inverse, mat3 inner[6])    \
+    {                                                                                             \
+        principal_inner(s, inverse, inner);                                                       \
+    }
 
 // x / y, with y kept away from 0: the rotation of F is not defined where two stretches cancel.
 HK_INLINE real guarded_ratio(real x, real y)

@@ -9,7 +9,7 @@ typedef struct curve_point {
     real value, d, dd; // φ, φ′, φ″
 } curve_point;
 
-HK_INLINE curve_point curve_at(const hk_law_curve *c, real x)
+HK_SHARED curve_point curve_at(const hk_law_curve *c, real x)
 {
     curve_point r = {r_zero(), r_zero(), r_zero()};
     real t = x - 1;
@@ -40,7 +40,7 @@ HK_INLINE real curve_slope(const hk_law_curve *c, real x, real dx, real y, real 
 
 HK_INLINE real principal_energy(const hk_law_params *p, mat3 F)
 {
-    svd3 f = svd3_of(F);
+    svd3 f = law_svd(F);
     real sum = curve_at(&p->curves[2], f.s.v[0] * f.s.v[1] * f.s.v[2]).value;
     for (int i = 0; i < 3; i++) {
         sum += curve_at(&p->curves[0], f.s.v[i]).value;
@@ -51,7 +51,7 @@ HK_INLINE real principal_energy(const hk_law_params *p, mat3 F)
 
 HK_INLINE mat3 principal_stress(const hk_law_params *p, mat3 F)
 {
-    svd3 f = svd3_of(F);
+    svd3 f = law_svd(F);
     const real *s = f.s.v;
     real g[3], h = curve_at(&p->curves[2], s[0] * s[1] * s[2]).d;
     for (int k = 0; k < 3; k++) g[k] = curve_at(&p->curves[1], s[(k + 1) % 3] * s[(k + 2) % 3]).d;
@@ -66,7 +66,7 @@ HK_INLINE mat3 principal_stress(const hk_law_params *p, mat3 F)
 
 HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, mat3 F, int project)
 {
-    svd3 f = svd3_of(F);
+    svd3 f = law_svd(F);
     const real *s = f.s.v;
     real product[3];
     curve_point a[3], g[3], h = curve_at(&p->curves[2], s[0] * s[1] * s[2]);
@@ -111,15 +111,14 @@ HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, ma
         (void)element;                                                                            \
         return principal_law_stiffness(p, F, project);                                            \
     }                                                                                             \
-    HK_INLINE mat3 X##_block(const principal_stiffness *s, vec3 a, vec3 b)                        \
-    {                                                                                             \
-        return principal_block(s, a, b);                                                          \
-    }                                                                                             \
+    HK_PRINCIPAL_BLOCKS(X)                                                                        \
     HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)         \
     {                                                                                             \
         (void)element;                                                                            \
         principal_stiffness s = principal_law_stiffness(p, F, 0);                                 \
-        return principal_rows(&s);                                                                \
+        row_forms rows;                                                                           \
+        principal_rows(&s, &rows);                                                                \
+        return rows;                                                                              \
     }
 
 #endif

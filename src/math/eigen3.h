@@ -74,8 +74,8 @@ HK_INLINE void eigen3_of(mat3 sym, vec3 *values, mat3 *vectors)
     a = m3_scale(a, 1 / scale);
     // Lanes that are done are turned by nothing, so each lane is as it would be alone.
     for (int sweep = 0; sweep < HK_JACOBI_SWEEPS; sweep++) {
-        mask open = eigen3_pair_open(a, 0, 1) | eigen3_pair_open(a, 0, 2) |
-                    eigen3_pair_open(a, 1, 2);
+        mask open =
+            eigen3_pair_open(a, 0, 1) | eigen3_pair_open(a, 0, 2) | eigen3_pair_open(a, 1, 2);
         if (!r_any(open)) break;
         eigen3_turn(&a, &v, 0, 1, 2);
         eigen3_turn(&a, &v, 0, 2, 1);

@@ -38,7 +38,10 @@ HK_INLINE real v3_dot(vec3 a, vec3 b)
 {
     return a.v[0] * b.v[0] + a.v[1] * b.v[1] + a.v[2] * b.v[2];
 }
-HK_INLINE real v3_norm(vec3 a) { return r_sqrt(v3_dot(a, a)); }
+HK_INLINE real v3_norm(vec3 a)
+{
+    return r_sqrt(v3_dot(a, a));
+}
 HK_INLINE vec3 v3_cross(vec3 a, vec3 b)
 {
     vec3 c;
@@ -211,7 +214,10 @@ HK_INLINE real m3_max_abs(mat3 a)
         for (int j = 0; j < 3; j++) largest = r_max(r_abs(a.m[i][j]), largest);
     return largest;
 }
-HK_INLINE real m3_trace(mat3 a) { return a.m[0][0] + a.m[1][1] + a.m[2][2]; }
+HK_INLINE real m3_trace(mat3 a)
+{
+    return a.m[0][0] + a.m[1][1] + a.m[2][2];
+}
 HK_INLINE vec3 m3_column(mat3 a, int j)
 {
     vec3 c;

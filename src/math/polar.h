@@ -10,11 +10,20 @@
 
 // R = U Vᵀ, the rotation nearest to a = R (V S Vᵀ); for a reflected matrix the smallest stretch is
 // negative.
-HK_INLINE mat3 polar_rotation_of(svd3 s) { return m3_mult(s.u, s.v); }
-HK_INLINE mat3 polar_rotation(mat3 a) { return polar_rotation_of(svd3_of(a)); }
+HK_INLINE mat3 polar_rotation_of(svd3 s)
+{
+    return m3_mult(s.u, s.v);
+}
+HK_INLINE mat3 polar_rotation(mat3 a)
+{
+    return polar_rotation_of(svd3_of(a));
+}
 
 // V S Vᵀ, the symmetric stretch.
-HK_INLINE mat3 polar_stretch_of(svd3 s) { return m3_mult(m3_scale_columns(s.v, s.s), s.v); }
+HK_INLINE mat3 polar_stretch_of(svd3 s)
+{
+    return m3_mult(m3_scale_columns(s.v, s.s), s.v);
+}
 
 // 1/a, but 0 where |a| is rounding next to the largest singular value.
 HK_INLINE real polar_reciprocal(real a, svd3 s)

@@ -24,22 +24,33 @@
 typedef double scalar;
 typedef int64_t scalar_int;
 typedef uint64_t scalar_bits;
-#define HK_EPSILON 2.220446049250313e-16
-#define HK_TINY    1e-290  // far below any square that matters, and its reciprocal is finite
+#define HK_EPSILON         2.220446049250313e-16
+#define HK_TINY            1e-290  // far below any square that matters, and its reciprocal is finite
 #define HK_SMALLEST_NORMAL DBL_MIN
 enum { HK_MANTISSA_BITS = 52, HK_EXPONENT_BIAS = 1023 };
 #else
 typedef float scalar;
 typedef int32_t scalar_int;
 typedef uint32_t scalar_bits;
-#define HK_EPSILON 1.1920929e-7f
-#define HK_TINY    1e-36f
+#define HK_EPSILON         1.1920929e-7f
+#define HK_TINY            1e-36f
 #define HK_SMALLEST_NORMAL FLT_MIN
 enum { HK_MANTISSA_BITS = 23, HK_EXPONENT_BIAS = 127 };
 #endif
 
-#ifdef __CUDACC__
+// Under the sanitizers, which check every access, inlining all of it would take minutes to compile.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HK_SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define HK_SANITIZED 1
+#endif
+
+#if defined(__CUDACC__)
 #define HK_INLINE static __host__ __device__ __forceinline__ __attribute__((unused))
+#elif defined(HK_SANITIZED)
+#define HK_INLINE static __attribute__((unused))
 #else
 #define HK_INLINE static inline __attribute__((always_inline, unused))
 #endif
@@ -91,12 +102,30 @@ typedef __m128 hk_register;
 
 #if HK_LANES == 1
 
-HK_INLINE real r_set(double a) { return (scalar)a; }
-HK_INLINE real r_zero(void) { return 0; }
-HK_INLINE real r_select(mask m, real a, real b) { return m ? a : b; }
-HK_INLINE mask r_not(mask m) { return !m; }
-HK_INLINE int r_any(mask m) { return m; }
-HK_INLINE int r_all(mask m) { return m; }
+HK_INLINE real r_set(double a)
+{
+    return (scalar)a;
+}
+HK_INLINE real r_zero(void)
+{
+    return 0;
+}
+HK_INLINE real r_select(mask m, real a, real b)
+{
+    return m ? a : b;
+}
+HK_INLINE mask r_not(mask m)
+{
+    return !m;
+}
+HK_INLINE int r_any(mask m)
+{
+    return m;
+}
+HK_INLINE int r_all(mask m)
+{
+    return m;
+}
 HK_INLINE scalar r_lane(real a, int lane)
 {
     (void)lane;
@@ -107,11 +136,26 @@ HK_INLINE void r_set_lane(real *a, int lane, scalar value)
     (void)lane;
     *a = value;
 }
-HK_INLINE real r_load(const scalar *a) { return *a; }
-HK_INLINE void r_store(scalar *to, real a) { *to = a; }
-HK_INLINE double r_sum(real a) { return a; }
-HK_INLINE real r_min(real a, real b) { return a < b ? a : b; }
-HK_INLINE real r_max(real a, real b) { return a > b ? a : b; }
+HK_INLINE real r_load(const scalar *a)
+{
+    return *a;
+}
+HK_INLINE void r_store(scalar *to, real a)
+{
+    *to = a;
+}
+HK_INLINE double r_sum(real a)
+{
+    return a;
+}
+HK_INLINE real r_min(real a, real b)
+{
+    return a < b ? a : b;
+}
+HK_INLINE real r_max(real a, real b)
+{
+    return a > b ? a : b;
+}
 HK_INLINE real_bits r_bits(real a)
 {
     real_bits bits;
@@ -125,23 +169,59 @@ HK_INLINE real r_from_bits(real_bits bits)
     return a;
 }
 #if HK_DOUBLE
-HK_INLINE real r_abs(real a) { return fabs(a); }
-HK_INLINE real r_sqrt(real a) { return sqrt(a); }
-HK_INLINE real r_log(real a) { return log(a); }
-HK_INLINE real r_exp(real a) { return exp(a); }
+HK_INLINE real r_abs(real a)
+{
+    return fabs(a);
+}
+HK_INLINE real r_sqrt(real a)
+{
+    return sqrt(a);
+}
+HK_INLINE real r_log(real a)
+{
+    return log(a);
+}
+HK_INLINE real r_exp(real a)
+{
+    return exp(a);
+}
 #else
-HK_INLINE real r_abs(real a) { return fabsf(a); }
-HK_INLINE real r_sqrt(real a) { return sqrtf(a); }
-HK_INLINE real r_log(real a) { return logf(a); }
-HK_INLINE real r_exp(real a) { return expf(a); }
+HK_INLINE real r_abs(real a)
+{
+    return fabsf(a);
+}
+HK_INLINE real r_sqrt(real a)
+{
+    return sqrtf(a);
+}
+HK_INLINE real r_log(real a)
+{
+    return logf(a);
+}
+HK_INLINE real r_exp(real a)
+{
+    return expf(a);
+}
 #endif
 
 #else  // lanes
 
-HK_INLINE real r_set(double a) { return (scalar)a - (real){0}; }
-HK_INLINE real r_zero(void) { return (real){0}; }
-HK_INLINE real_bits r_bits(real a) { return (real_bits)a; }
-HK_INLINE real r_from_bits(real_bits bits) { return (real)bits; }
+HK_INLINE real r_set(double a)
+{
+    return (scalar)a - (real){0};
+}
+HK_INLINE real r_zero(void)
+{
+    return (real){0};
+}
+HK_INLINE real_bits r_bits(real a)
+{
+    return (real_bits)a;
+}
+HK_INLINE real r_from_bits(real_bits bits)
+{
+    return (real)bits;
+}
 HK_INLINE real r_select(mask m, real a, real b)
 {
 #if defined(HK_AVX)
@@ -151,7 +231,10 @@ HK_INLINE real r_select(mask m, real a, real b)
     return (real)((((mask)a ^ (mask)b) & m) ^ (mask)b);
 #endif
 }
-HK_INLINE mask r_not(mask m) { return ~m; }
+HK_INLINE mask r_not(mask m)
+{
+    return ~m;
+}
 // Whether the mask is set in any lane. The lanes of a mask are all ones or all zeros.
 HK_INLINE int r_any(mask m)
 {
@@ -167,12 +250,27 @@ HK_INLINE int r_any(mask m)
     return any != 0;
 #endif
 }
-HK_INLINE int r_all(mask m) { return !r_any(~m); }
-HK_INLINE scalar r_lane(real a, int lane) { return a[lane]; }
-HK_INLINE void r_set_lane(real *a, int lane, scalar value) { (*a)[lane] = value; }
+HK_INLINE int r_all(mask m)
+{
+    return !r_any(~m);
+}
+HK_INLINE scalar r_lane(real a, int lane)
+{
+    return a[lane];
+}
+HK_INLINE void r_set_lane(real *a, int lane, scalar value)
+{
+    (*a)[lane] = value;
+}
 // Both need the alignment of `real`.
-HK_INLINE real r_load(const scalar *a) { return *(const real *)a; }
-HK_INLINE void r_store(scalar *to, real a) { *(real *)to = a; }
+HK_INLINE real r_load(const scalar *a)
+{
+    return *(const real *)a;
+}
+HK_INLINE void r_store(scalar *to, real a)
+{
+    *(real *)to = a;
+}
 // The sum over the lanes, in double and always in the same order.
 HK_INLINE double r_sum(real a)
 {
@@ -239,7 +337,8 @@ HK_INLINE real r_sqrt(real a)
 HK_INLINE real r_log(real a)
 {
     const scalar lift = (scalar)((scalar_bits)1 << HK_MANTISSA_BITS);
-    const scalar_bits half_root = HK_DOUBLE ? (scalar_bits)0x3fe6a09e667f3bcd : (scalar_bits)0x3f3504f3;
+    const scalar_bits half_root =
+        HK_DOUBLE ? (scalar_bits)0x3fe6a09e667f3bcd : (scalar_bits)0x3f3504f3;
     const scalar_bits one = (scalar_bits)HK_EXPONENT_BIAS << HK_MANTISSA_BITS;
     mask denormal = a < (scalar)HK_SMALLEST_NORMAL;
     real_bits bits = r_bits(r_select(denormal, a * lift, a));

@@ -58,8 +58,8 @@ HK_INLINE void svd3_left(mat3 b, mat3 *u, vec3 *s)
     vec3 b0 = m3_column(b, 0), b1 = m3_column(b, 1), b2 = m3_column(b, 2);
     real n0 = v3_dot(b0, b0);
     mask zero0 = r_not(n0 > HK_SVD_FLOOR);
-    vec3 u0 = v3_select(zero0, v3_set(1, 0, 0),
-                        v3_scale(b0, r_rsqrt(r_select(zero0, r_set(1), n0))));
+    vec3 u0 =
+        v3_select(zero0, v3_set(1, 0, 0), v3_scale(b0, r_rsqrt(r_select(zero0, r_set(1), n0))));
     // Column 0 has left nothing but rounding in column 1, or column 1 is all rounding.
     vec3 rest = v3_sub(b1, v3_scale(u0, v3_dot(u0, b1)));
     real n1 = v3_dot(rest, rest);
@@ -125,6 +125,9 @@ HK_INLINE void svd3_of_two(mat3 a0, mat3 a1, svd3 *r0, svd3 *r1)
 }
 
 // U diag(s) Vᵀ
-HK_INLINE mat3 svd3_product(svd3 s) { return m3_mult(m3_scale_columns(s.u, s.s), s.v); }
+HK_INLINE mat3 svd3_product(svd3 s)
+{
+    return m3_mult(m3_scale_columns(s.u, s.s), s.v);
+}
 
 #endif

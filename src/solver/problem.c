@@ -4,6 +4,7 @@
 
 #include "mesh/mesh.h"
 
+enum { SMALLEST_FOR_THREADS = 4000 };
 enum { RUN = 2048, SUMS = 4 }; // vertices in a partial sum; sums a pass can take
 
 static int run_count(const hk_problem *p) { return (p->vertex_count + RUN - 1) / RUN; }
@@ -82,7 +83,8 @@ hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **pro
     hk_problem *p = HK_NEW(hk_problem);
     if (!p) return HK_NO_MEMORY;
     p->model = model;
-    p->threads = threads;
+    // Below some thousand tets waking threads costs more than they bring.
+    p->threads = model->tet_count < SMALLEST_FOR_THREADS ? 1 : threads;
     p->vertex_count = model->vertex_count;
     hk_status status = build(p);
     if (status != HK_OK) {

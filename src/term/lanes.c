@@ -88,7 +88,7 @@ HK_INLINE void store_pair(scalar *values, int pair, mat3 block)
 
 // From the six blocks of corners 1..3 to all ten: the rows and columns of an element's Hessian sum
 // to zero.
-HK_INLINE void store_stiffness(scalar *values, const mat3 inner[6])
+HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
 {
     static const int number[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
     mat3 corner = m3_zero();
@@ -152,15 +152,10 @@ HK_INLINE void store_stiffness(scalar *values, const mat3 inner[6])
         for (int b = first; b < last; b++) {                                                      \
             tet_lanes t = tet_load(batch, x, b);                                                  \
             const real *element = tet_element(batch, b);                                          \
-            X##_stiffness s = project ? X##_stiffness_of(&batch->params, element, t.F, 1)         \
-                                      : X##_stiffness_of(&batch->params, element, t.F, 0);        \
-            real volume = tet_volume(batch, b);                                                   \
+            X##_stiffness s = X##_stiffness_of(&batch->params, element, t.F, project);            \
             mat3 inner[6];                                                                        \
-            for (int i = 0, q = 0; i < 3; i++)                                                    \
-                for (int j = i; j < 3; j++, q++)                                                  \
-                    inner[q] = m3_scale(                                                          \
-                        X##_block(&s, shape_gradient(&t, i + 1), shape_gradient(&t, j + 1)),      \
-                        volume);                                                                  \
+            X##_inner(&s, &t.inverse, inner);                                                     \
+            for (int q = 0; q < 6; q++) inner[q] = m3_scale(inner[q], tet_volume(batch, b));      \
             store_stiffness(                                                                      \
                 (scalar *)values + (int64_t)(b - first) * HK_TET_STIFFNESS * HK_LANES, inner);    \
         }                                                                                         \

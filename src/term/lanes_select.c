@@ -3,8 +3,15 @@
 
 #include <stddef.h>
 
+// HK_GENERIC_LANES comes from cmake/lanes.cmake (HOOKE_WIDE_LANES=OFF).
+#if defined(__x86_64__) && !defined(HK_GENERIC_LANES)
+#define HK_WIDE_LANES 1
+#else
+#define HK_WIDE_LANES 0
+#endif
+
 extern const hk_lane_table hk_lanes_f64x4_generic, hk_lanes_f32x8_generic;
-#if defined(__x86_64__)
+#if HK_WIDE_LANES
 extern const hk_lane_table hk_lanes_f64x4_avx2, hk_lanes_f32x8_avx2;
 extern const hk_lane_table hk_lanes_f64x8_avx512, hk_lanes_f32x16_avx512;
 #endif
@@ -14,7 +21,7 @@ int hk_lanes_available(const hk_lane_table *tables[], int room)
 {
     const hk_lane_table *all[6];
     int count = 0;
-#if defined(__x86_64__)
+#if HK_WIDE_LANES
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {

@@ -1,0 +1,85 @@
+// Bodies that several tests use.
+#ifndef TEST_BODIES_H
+#define TEST_BODIES_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "hooke/hooke.h"
+
+#define CHECK_OK(call)                                        \
+    do {                                                      \
+        if ((call) != HK_OK) fail_msg("%s: %s", #call, hk_error()); \
+    } while (0)
+
+static inline hk_mesh *box_mesh(double x, double y, double z, int nx, int ny, int nz)
+{
+    hk_mesh_def def = hk_default_mesh_def(HK_SHAPE_BOX);
+    double size[3] = {x, y, z};
+    int cells[3] = {nx, ny, nz};
+    memcpy(def.size, size, sizeof size);
+    memcpy(def.cells, cells, sizeof cells);
+    hk_mesh *mesh = NULL;
+    CHECK_OK(hk_mesh_make(&def, &mesh));
+    return mesh;
+}
+
+static inline hk_selector select_box(double x0, double y0, double z0, double x1, double y1,
+                                     double z1)
+{
+    hk_selector s = {.kind = HK_SELECT_BOX, .box = {{x0, y0, z0}, {x1, y1, z1}}};
+    return s;
+}
+
+static inline hk_material_def material_of(const char *model, double young, double poisson)
+{
+    hk_material_def def = hk_default_material_def();
+    def.model = model;
+    def.young = young;
+    def.poisson = poisson;
+    return def;
+}
+
+// A model of one body; frees the mesh.
+static inline hk_model *model_of(hk_body_def *body, hk_mesh *mesh, double gravity)
+{
+    body->mesh = mesh;
+    hk_model_def def = hk_default_model_def();
+    def.bodies = body;
+    def.body_count = 1;
+    def.gravity[1] = gravity;
+    hk_model *model = NULL;
+    CHECK_OK(hk_model_create(&def, &model));
+    hk_mesh_free(mesh);
+    return model;
+}
+
+// A world over the model; the world keeps it.
+static inline hk_world *world_of(hk_model *model, double step, int threads)
+{
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.step = step;
+    def.threads = threads;
+    hk_world *world = NULL;
+    CHECK_OK(hk_world_create(&def, &world));
+    hk_model_free(model);
+    return world;
+}
+
+// A repeatable number in [−1, 1).
+static inline double noise(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)*seed / 9223372036854775808.0;
+}
+
+#endif

@@ -1,0 +1,348 @@
+// The tet term: wide lanes against double, gradient and stiffness against finite differences, the
+// diagonal, the assembled matrix, and the same bits for any number of threads.
+#include "bodies.h"
+
+#include "linear/pattern.h"
+#include "model.h"
+#include "term/assembly.h"
+#include "term/tet.h"
+
+// A small box of one material with fibres in half of it, and positions a little disturbed.
+typedef struct fixture {
+    hk_model *model;
+    double *x; // [vertex_count][4]
+} fixture;
+
+static fixture make_fixture(const char *model_name, double amount, int cells)
+{
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of(model_name, 1e5, 0.4);
+    hk_region_def region = {.select = select_box(0, 0, 0, 0.5, 1, 1),
+                            .material = material_of(model_name, 2e5, 0.3)};
+    region.material.fibre_stiffness = 3e5;
+    region.material.fibre_direction[1] = 1;
+    body.regions = &region;
+    body.region_count = 1;
+    fixture f = {.model = model_of(&body, box_mesh(1, 1, 1, cells, cells, cells), 0)};
+    const hk_model *m = f.model;
+    f.x = calloc(4 * (size_t)m->vertex_count, sizeof *f.x);
+    uint64_t seed = 7;
+    for (int k = 0; k < m->vertex_count; k++) {
+        const double *X = m->rest + 3 * m->order[k];
+        double stretched[3] = {1.3 * X[0] + 0.2 * X[1], 0.9 * X[1] - 0.1 * X[2], 0.95 * X[2]};
+        for (int i = 0; i < 3; i++)
+            f.x[4 * k + i] = stretched[i] + amount / cells * noise(&seed);
+    }
+    return f;
+}
+
+static void free_fixture(fixture *f)
+{
+    hk_model_free(f->model);
+    free(f->x);
+}
+
+static hk_tet_term *make_term(const hk_model *model, const hk_lane_table *lanes, int threads)
+{
+    hk_tet_term *term = NULL;
+    CHECK_OK(hk_tet_term_create(model, lanes, threads, &term));
+    return term;
+}
+
+typedef struct results { // of one lane table, in double
+    double energy;
+    double *gradient, *diagonal; // [vertex_count][4]
+    double *stress, *F;          // [tet_count][9]
+} results;
+
+static double *widen(const void *values, int scalar_size, size_t count)
+{
+    double *wide = malloc(count * sizeof *wide);
+    for (size_t k = 0; k < count; k++)
+        wide[k] = scalar_size == 8 ? ((const double *)values)[k] : ((const float *)values)[k];
+    return wide;
+}
+
+static results evaluate(const fixture *f, const hk_lane_table *lanes, int threads)
+{
+    size_t n = 4 * (size_t)f->model->vertex_count, tets = 9 * (size_t)f->model->tet_count;
+    hk_tet_term *term = make_term(f->model, lanes, threads);
+    void *x = aligned_alloc(64, (n * 8 + 63) / 64 * 64), *out = aligned_alloc(64, (n * 8 + 63) / 64 * 64);
+    for (size_t k = 0; k < n; k++) {
+        if (lanes->scalar_size == 8)
+            ((double *)x)[k] = f->x[k];
+        else
+            ((float *)x)[k] = (float)f->x[k];
+    }
+    results r;
+    double separate = hk_tet_energy(term, x);
+    hk_tet_gradient(term, x, out, &r.energy);
+    assert_true(fabs(separate - r.energy) <= 1e-6 * fabs(r.energy));
+    r.gradient = widen(out, lanes->scalar_size, n);
+    hk_tet_gradient(term, x, out, NULL);
+    double *again = widen(out, lanes->scalar_size, n);
+    assert_memory_equal(again, r.gradient, n * sizeof(double));
+    free(again);
+    hk_tet_diagonal(term, x, out);
+    r.diagonal = widen(out, lanes->scalar_size, n);
+    r.stress = malloc(tets * sizeof(double));
+    r.F = malloc(tets * sizeof(double));
+    hk_tet_stress(term, x, r.stress, r.F);
+    free(x);
+    free(out);
+    hk_tet_term_free(term);
+    return r;
+}
+
+static void free_results(results *r)
+{
+    free(r->gradient);
+    free(r->diagonal);
+    free(r->stress);
+    free(r->F);
+}
+
+static double relative(const double *a, const double *b, size_t count)
+{
+    double error = 0, scale = 0;
+    for (size_t k = 0; k < count; k++) {
+        error += (a[k] - b[k]) * (a[k] - b[k]);
+        scale += b[k] * b[k];
+    }
+    return sqrt(error / scale);
+}
+
+static void test_lanes_agree(void **state)
+{
+    (void)state;
+    const hk_lane_table *tables[8];
+    int count = hk_lanes_available(tables, 8);
+    assert_true(count >= 2);
+    for (int m = 0; m < hk_material_count(); m++) {
+        fixture f = make_fixture(hk_material_name(m), 0.15, 3);
+        size_t n = 4 * (size_t)f.model->vertex_count, tets = 9 * (size_t)f.model->tet_count;
+        results reference = {0};
+        for (int k = count - 1; k >= 0; k--) {
+            if (tables[k]->scalar_size != 8 || reference.gradient) continue;
+            reference = evaluate(&f, tables[k], 1); // the generic doubles
+        }
+        for (int k = 0; k < count; k++) {
+            results r = evaluate(&f, tables[k], 2);
+            double bound = tables[k]->scalar_size == 8 ? 1e-12 : 1e-5;
+            double errors[4] = {fabs(r.energy - reference.energy) / reference.energy,
+                                relative(r.gradient, reference.gradient, n),
+                                relative(r.diagonal, reference.diagonal, n),
+                                relative(r.stress, reference.stress, tets)};
+            for (int e = 0; e < 4; e++)
+                if (!(errors[e] <= bound))
+                    fail_msg("%s, %s: error %d is %.2e", hk_material_name(m), tables[k]->name, e,
+                             errors[e]);
+            free_results(&r);
+        }
+        free_results(&reference);
+        free_fixture(&f);
+    }
+}
+
+static void test_threads_give_the_same_bits(void **state)
+{
+    (void)state;
+    fixture f = make_fixture("neo_hookean", 0.15, 12); // several chunks of blocks
+    size_t n = 4 * (size_t)f.model->vertex_count;
+    for (int precision = 0; precision < 2; precision++) {
+        const hk_lane_table *lanes = hk_lanes_best((hk_precision)precision);
+        results one = evaluate(&f, lanes, 1);
+        for (int threads = 2; threads <= 4; threads++) {
+            results many = evaluate(&f, lanes, threads);
+            assert_memory_equal(&many.energy, &one.energy, sizeof(double));
+            assert_memory_equal(many.gradient, one.gradient, n * sizeof(double));
+            assert_memory_equal(many.diagonal, one.diagonal, n * sizeof(double));
+            free_results(&many);
+        }
+        free_results(&one);
+    }
+    free_fixture(&f);
+}
+
+static void test_gradient_by_differences(void **state)
+{
+    (void)state;
+    for (int m = 0; m < hk_material_count(); m++) {
+        fixture f = make_fixture(hk_material_name(m), 0.15, 2);
+        int n = 4 * f.model->vertex_count;
+        hk_tet_term *term = make_term(f.model, hk_lanes_best(HK_DOUBLE_PRECISION), 1);
+        double *g = aligned_alloc(64, (size_t)n * 8 + 64 - (size_t)n * 8 % 64);
+        hk_tet_gradient(term, f.x, g, NULL);
+        double error = 0, scale = 0;
+        for (int k = 0; k < n; k++) {
+            if (k % 4 == 3) continue;
+            double h = 1e-6, was = f.x[k];
+            f.x[k] = was + h;
+            double plus = hk_tet_energy(term, f.x);
+            f.x[k] = was - h;
+            double minus = hk_tet_energy(term, f.x);
+            f.x[k] = was;
+            double d = (plus - minus) / (2 * h) - g[k];
+            error += d * d;
+            scale += g[k] * g[k];
+        }
+        if (!(error <= 1e-14 * scale))
+            fail_msg("%s: %.2e", hk_material_name(m), sqrt(error / scale));
+        free(g);
+        hk_tet_term_free(term);
+        free_fixture(&f);
+    }
+}
+
+typedef struct assembled {
+    hk_tet_term *term;
+    hk_assembly *assembly;
+    double *stiffness, *values, *weight;
+} assembled;
+
+static assembled assemble(const fixture *f, const uint8_t *held, bool project, int threads)
+{
+    assembled a;
+    a.term = make_term(f->model, hk_lanes_best(HK_DOUBLE_PRECISION), threads);
+    CHECK_OK(hk_assembly_create(a.term, held, &a.assembly));
+    size_t size = (size_t)hk_tet_stiffness_size(a.term) * 8;
+    a.stiffness = aligned_alloc(64, (size + 63) / 64 * 64);
+    a.values = malloc((size_t)hk_pattern_size(&a.assembly->pattern) * sizeof(double));
+    a.weight = malloc((size_t)f->model->vertex_count * sizeof(double));
+    for (int v = 0; v < f->model->vertex_count; v++) a.weight[v] = 1 + v % 5;
+    hk_tet_stiffness(a.term, f->x, project, a.stiffness);
+    hk_assemble(a.assembly, a.stiffness, a.weight, a.values);
+    return a;
+}
+
+static void free_assembled(assembled *a)
+{
+    hk_assembly_free(a->assembly);
+    hk_tet_term_free(a->term);
+    free(a->stiffness);
+    free(a->values);
+    free(a->weight);
+}
+
+// H d by the matrix against the difference of gradients along d.
+static void test_assembled_matrix_by_differences(void **state)
+{
+    (void)state;
+    for (int m = 0; m < hk_material_count(); m++) {
+        fixture f = make_fixture(hk_material_name(m), 0.15, 3);
+        int n = f.model->vertex_count;
+        uint8_t *held = calloc((size_t)n, 1);
+        for (int v = 0; v < n; v += 5) held[v] = 1;
+        assembled a = assemble(&f, held, false, 2);
+        int count = a.assembly->pattern.count;
+        double *d = calloc(3 * (size_t)count, 8), *Hd = malloc(3 * (size_t)count * 8);
+        double *x = aligned_alloc(64, 32 * (size_t)n + 64 - 32 * (size_t)n % 64);
+        double *g[2];
+        uint64_t seed = 3;
+        for (int k = 0; k < 3 * count; k++) d[k] = noise(&seed);
+        hk_pattern_multiply(&a.assembly->pattern, a.values, d, Hd);
+        double h = 1e-6;
+        for (int side = 0; side < 2; side++) {
+            memcpy(x, f.x, 32 * (size_t)n);
+            for (int b = 0; b < count; b++)
+                for (int i = 0; i < 3; i++)
+                    x[4 * a.assembly->vertex[b] + i] += (side ? -h : h) * d[3 * b + i];
+            g[side] = aligned_alloc(64, 32 * (size_t)n + 64 - 32 * (size_t)n % 64);
+            hk_tet_gradient(a.term, x, g[side], NULL);
+        }
+        double error = 0, scale = 0;
+        for (int b = 0; b < count; b++)
+            for (int i = 0; i < 3; i++) {
+                int v = a.assembly->vertex[b];
+                double expected = (g[0][4 * v + i] - g[1][4 * v + i]) / (2 * h) +
+                                  a.weight[v] * d[3 * b + i];
+                error += (Hd[3 * b + i] - expected) * (Hd[3 * b + i] - expected);
+                scale += expected * expected;
+            }
+        if (!(error <= 1e-12 * scale))
+            fail_msg("%s: %.2e", hk_material_name(m), sqrt(error / scale));
+        free(g[0]);
+        free(g[1]);
+        free(x);
+        free(d);
+        free(Hd);
+        free(held);
+        free_assembled(&a);
+        free_fixture(&f);
+    }
+}
+
+static void test_diagonal_is_the_matrix_diagonal(void **state)
+{
+    (void)state;
+    for (int m = 0; m < hk_material_count(); m++) {
+        fixture f = make_fixture(hk_material_name(m), 0.15, 3);
+        int n = f.model->vertex_count;
+        uint8_t *held = calloc((size_t)n, 1);
+        assembled a = assemble(&f, held, false, 1);
+        double *diagonal = aligned_alloc(64, 32 * (size_t)n + 64 - 32 * (size_t)n % 64);
+        hk_tet_diagonal(a.term, f.x, diagonal);
+        for (int b = 0; b < n; b++)
+            for (int c = 0; c < 3; c++) {
+                int v = a.assembly->vertex[b];
+                double entry =
+                    a.values[hk_pattern_column(&a.assembly->pattern, b, c)] - a.weight[v];
+                if (!(fabs(entry - diagonal[4 * v + c]) <= 1e-9 * fabs(entry)))
+                    fail_msg("%s, vertex %d: %.15g, not %.15g", hk_material_name(m), v,
+                             diagonal[4 * v + c], entry);
+            }
+        free(diagonal);
+        free(held);
+        free_assembled(&a);
+        free_fixture(&f);
+    }
+}
+
+static void test_assembly_is_the_same_for_any_threads(void **state)
+{
+    (void)state;
+    fixture f = make_fixture("stable_neo_hookean", 0.15, 6);
+    uint8_t *held = calloc((size_t)f.model->vertex_count, 1);
+    assembled one = assemble(&f, held, true, 1);
+    for (int threads = 2; threads <= 4; threads += 2) {
+        assembled many = assemble(&f, held, true, threads);
+        assert_memory_equal(one.values, many.values,
+                            (size_t)hk_pattern_size(&one.assembly->pattern) * 8);
+        free_assembled(&many);
+    }
+    free_assembled(&one);
+    free(held);
+    free_fixture(&f);
+}
+
+static void test_undefined_tet_is_found(void **state)
+{
+    (void)state;
+    fixture f = make_fixture("neo_hookean", 0, 3);
+    hk_tet_term *term = make_term(f.model, hk_lanes_best(HK_DOUBLE_PRECISION), 2);
+    assert_int_equal(hk_tet_first_undefined(term, f.x), -1);
+    // Pull one corner of tet 40 through the opposite face.
+    int v = f.model->place[f.model->tets[4 * 40]];
+    for (int i = 0; i < 3; i++) f.x[4 * v + i] += 5;
+    assert_true(isinf(hk_tet_energy(term, f.x)));
+    int found = hk_tet_first_undefined(term, f.x);
+    bool touches = false;
+    for (int c = 0; c < 4; c++) touches |= f.model->place[f.model->tets[4 * found + c]] == v;
+    assert_true(touches);
+    hk_tet_term_free(term);
+    free_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lanes_agree),
+        cmocka_unit_test(test_threads_give_the_same_bits),
+        cmocka_unit_test(test_gradient_by_differences),
+        cmocka_unit_test(test_assembled_matrix_by_differences),
+        cmocka_unit_test(test_diagonal_is_the_matrix_diagonal),
+        cmocka_unit_test(test_assembly_is_the_same_for_any_threads),
+        cmocka_unit_test(test_undefined_tet_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
