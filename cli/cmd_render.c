@@ -35,6 +35,7 @@ typedef struct render {
     double low, high;    // of the colour scale
     double least, most;  // values that occur
     camera camera;
+    int drawn;  // frames
     json_t *files;
 } render;
 
@@ -455,7 +456,7 @@ static int write_sheet(render *r)
         picture_paste(&sheet, &p, i % columns * (tile.width + GAP),
                       i / columns * (tile.height + GAP));
         picture_free(&p);
-        cli_progress_step(&progress, i + 1, r->film.frames[i].time);
+        cli_progress_step(&progress, ++r->drawn, r->film.frames[i].time);
     }
     cli_progress_end(&progress);
     draw_bar(r, &sheet, &whole);
@@ -513,7 +514,7 @@ static int write_frames(render *r)
             free(path);
         }
         picture_free(&p);
-        cli_progress_step(&progress, i + 1, r->film.frames[i].time);
+        cli_progress_step(&progress, ++r->drawn, r->film.frames[i].time);
     }
     cli_progress_end(&progress);
     if (v && !good) video_abandon(v);
@@ -534,8 +535,8 @@ static void tell(const render *r)
     const char *first = files > 0 ? json_string_value(json_array_get(r->files, 0)) : r->path;
     if (!cli_talk.json) {
         if (!cli_talk.quiet)
-            printf("wrote %s%s: %d frame%s, %dx%d\n", first, files > 1 ? " …" : "", f->frame_count,
-                   f->frame_count == 1 ? "" : "s", r->width, r->height);
+            printf("wrote %s%s: %d frame%s, %dx%d\n", first, files > 1 ? " …" : "", r->drawn,
+                   r->drawn == 1 ? "" : "s", r->width, r->height);
         return;
     }
     static const char *const colors[] = {"none", "stress", "displacement"};
@@ -543,8 +544,8 @@ static void tell(const render *r)
     hk_outcome outcome = f->interrupted ? HK_OUTCOME_STOPPED : f->outcome;
     json_t *object =
         json_pack("{s:s, s:O, s:i, s:i, s:i, s:i, s:s}", "status", outcomes[outcome], "files",
-                  r->files, "frames", f->frame_count, "width", r->width, "height", r->height,
-                  "triangles", f->surfaces[0].shape.triangle_count, "color", colors[f->color]);
+                  r->files, "frames", r->drawn, "width", r->width, "height", r->height, "triangles",
+                  f->surfaces[0].shape.triangle_count, "color", colors[f->color]);
     if (object && f->color != FILM_PLAIN) {
         json_object_set_new(object, "range", json_pack("[f, f]", r->low, r->high));
         json_object_set_new(object, "values", json_pack("[f, f]", r->least, r->most));

@@ -210,7 +210,7 @@ static assembled assemble(const fixture *f, const uint8_t *held, bool project, i
     a.values = malloc((size_t)hk_pattern_size(&a.assembly->pattern) * sizeof(double));
     a.weight = malloc((size_t)f->model->vertex_count * sizeof(double));
     for (int v = 0; v < f->model->vertex_count; v++) a.weight[v] = 1 + v % 5;
-    hk_tet_stiffness(a.term, f->x, project, a.stiffness);
+    hk_tet_stiffness(a.term, f->x, project ? 0 : 1, a.stiffness);
     hk_assemble(a.assembly, a.stiffness, a.weight, a.values);
     return a;
 }

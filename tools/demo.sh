@@ -14,11 +14,11 @@ show() {
 }
 
 show build/hooke pose scenes/beam.json --out "$out" --points beam.csv \
-    --set output.vtu=beam.pvd --set output.stats=beam.json
+    --set output.vtu=beam.pvd --set output.stats=beam-stats.json
 show build/hooke render scenes/beam.json --pose --rest -o "$out/beam.png"
 show build/hooke run scenes/swing.json --out "$out" --set output.every=0.1 \
-    --set output.vtu=swing/swing.pvd --set output.points=swing/swing --set output.stats=swing.json
-show build/hooke render "$out/swing/swing.pvd" --frames 6 --columns 3 -o "$out/swing.png"
+    --set output.vtu=swing/swing.pvd --set output.points=swing/swing --set output.stats=swing-stats.json
+show build/hooke render scenes/swing.json --run --frames 6 --columns 3 -o "$out/swing.png"
 
 cat <<END
 
@@ -28,6 +28,6 @@ Look at
     $out/beam.pvd           the same beam, for ParaView
     $out/swing/swing.pvd    the swing as a series, for ParaView
     $out/beam.csv           where every vertex of the beam comes to rest
-    $out/swing.json         iterations, residuals, energies and times of every step
+    $out/swing-stats.json   iterations, residuals, energies and times of every step
 and change scenes/beam.json, or pass --set bodies.0.material.young=3e5 to any of these commands.
 END

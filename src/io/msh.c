@@ -289,7 +289,7 @@ static hk_status read_physical_name(hk_msh *msh)
 // Text also in binary files.
 static hk_status read_physical_names(hk_msh *msh)
 {
-    int count;
+    int count = 0;
     HK_TRY(hk_msh_text_count(msh, "the number of physical names", 6, 6, &count));
     hk_status status = HK_OK;
     for (int i = 0; i < count && status == HK_OK; ++i) status = read_physical_name(msh);

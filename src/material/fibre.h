@@ -27,7 +27,7 @@ HK_INLINE mat3 fibre_stress(const hk_law_params *p, const real *element, mat3 F)
 }
 
 HK_INLINE fibre_stiffness fibre_stiffness_of(const hk_law_params *p, const real *element, mat3 F,
-                                             int project)
+                                             double keep)
 {
     fibre_stiffness s;
     s.a = fibre_direction(element);
@@ -36,7 +36,7 @@ HK_INLINE fibre_stiffness fibre_stiffness_of(const hk_law_params *p, const real 
     s.n = v3_scale(y, inverse);
     s.along = r_set(p->c[0]);
     s.across = s.along * (1 - inverse);
-    if (project) s.across = r_max(s.across, r_zero());
+    if (keep < 1) s.across = r_max(s.across, s.across * r_set(keep));
     return s;
 }
 
@@ -59,7 +59,7 @@ HK_INLINE void fibre_inner(const fibre_stiffness *s, const mat3 *inverse, mat3 i
 
 HK_INLINE row_forms fibre_diagonal(const hk_law_params *p, const real *element, mat3 F)
 {
-    fibre_stiffness s = fibre_stiffness_of(p, element, F, 0);
+    fibre_stiffness s = fibre_stiffness_of(p, element, F, 1);
     const real *a = s.a.v;
     real aa[6] = {a[0] * a[0], a[1] * a[1], a[2] * a[2], a[1] * a[2], a[0] * a[2], a[0] * a[1]};
     row_forms f;

@@ -74,7 +74,7 @@ HK_INLINE mat3 isotropic_stress(mat3 F, mat3 R, const density *w, int uses)
     return P;
 }
 
-HK_SHARED void isotropic_stiffness(const svd3 *f, const density *w, int project,
+HK_SHARED void isotropic_stiffness(const svd3 *f, const density *w, double keep,
                                    principal_stiffness *stiffness)
 {
     const real *s = f->s.v;
@@ -108,7 +108,7 @@ HK_SHARED void isotropic_stiffness(const svd3 *f, const density *w, int project,
         twist[k] = 2 * w->d[INV_I] + 4 * (p * p - p * q + q * q) * w->d[INV_II] +
                    s[k] * w->d[INV_J] + guarded_ratio(2 * w->d[INV_S], p + q);
     }
-    *stiffness = principal_stiffness_of(*f, scaling, flip, twist, project);
+    *stiffness = principal_stiffness_of(*f, scaling, flip, twist, keep);
 }
 
 // Without a decomposition, for laws that do not use s. Rows of one i only: the second derivative
@@ -160,20 +160,20 @@ HK_INLINE row_forms isotropic_rows(mat3 F, const density *w, int uses)
         return isotropic_stress(F, R, &w, X##_uses);                                              \
     }                                                                                             \
     HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,   \
-                                                   mat3 F, int project)                           \
+                                                   mat3 F, double keep)                           \
     {                                                                                             \
         (void)element;                                                                            \
         svd3 f = law_svd(F);                                                                      \
         density w = X##_density(p, invariants_of_stretches(f.s));                                 \
         principal_stiffness s;                                                                    \
-        isotropic_stiffness(&f, &w, project, &s);                                                 \
+        isotropic_stiffness(&f, &w, keep, &s);                                                    \
         return s;                                                                                 \
     }                                                                                             \
     HK_PRINCIPAL_BLOCKS(X)                                                                        \
     HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)         \
     {                                                                                             \
         if (X##_uses & USES_S) {                                                                  \
-            principal_stiffness s = X##_stiffness_of(p, element, F, 0);                           \
+            principal_stiffness s = X##_stiffness_of(p, element, F, 1);                           \
             row_forms rows;                                                                       \
             principal_rows(&s, &rows);                                                            \
             return rows;                                                                          \

@@ -4,8 +4,9 @@
 //
 //   real        X_energy   (p, element, F)           energy density, J/m³; +inf where undefined
 //   mat3        X_stress   (p, element, F)           first Piola–Kirchhoff stress P = ∂ψ/∂F
-//   X_stiffness X_stiffness_of (p, element, F, project)   a form of ∂P/∂F, made positive
-//                                                    semidefinite if `project`
+//   X_stiffness X_stiffness_of (p, element, F, keep) a form of ∂P/∂F with its negative eigenvalues
+//                                                    times keep: 1 exact, 0 the nearest positive
+//                                                    semidefinite
 //   mat3        X_block    (&stiffness, a, b)        Σ_jl a_j b_l ∂P_ij/∂F_kl, as a matrix (i, k):
 //                                                    with shape-function gradients a and b this is
 //                                                    the 3×3 block of an element's Hessian
@@ -78,18 +79,21 @@ typedef struct principal_stiffness {
 } principal_stiffness;
 
 HK_INLINE principal_stiffness principal_stiffness_of(svd3 f, mat3 scaling, const real flip[3],
-                                                     const real twist[3], int project)
+                                                     const real twist[3], double keep)
 {
     principal_stiffness s;
     s.u = f.u;
     s.v = f.v;
     s.scaling = scaling;
-    if (project) make_positive(&s.scaling);
+    if (keep < 1) {
+        make_positive(&s.scaling);
+        s.scaling = m3_add_scaled(m3_scale(scaling, r_set(keep)), r_set(1 - keep), s.scaling);
+    }
     for (int k = 0; k < 3; k++) {
         real a = flip[k], b = twist[k];
-        if (project) {
-            a = r_max(a, r_zero());
-            b = r_max(b, r_zero());
+        if (keep < 1) {
+            a = r_max(a, a * r_set(keep));
+            b = r_max(b, b * r_set(keep));
         }
         s.same[k] = 0.5f * (a + b);
         s.cross[k] = 0.5f * (a - b);

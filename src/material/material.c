@@ -212,12 +212,12 @@ typedef struct evaluation {
 static const vec3 g_axes[3] = {{{1, 0, 0}}, {{0, 1, 0}}, {{0, 0, 1}}};
 
 #define HK_EVALUATE(X)                                                                            \
-    static void X##_evaluate(const hk_law_params *p, const double *element, mat3 F, int project,  \
+    static void X##_evaluate(const hk_law_params *p, const double *element, mat3 F, double keep,  \
                              evaluation *e)                                                       \
     {                                                                                             \
         e->energy += X##_energy(p, element, F);                                                   \
         e->P = m3_add(e->P, X##_stress(p, element, F));                                           \
-        X##_stiffness s = X##_stiffness_of(p, element, F, project);                               \
+        X##_stiffness s = X##_stiffness_of(p, element, F, keep);                                  \
         for (int j = 0; j < 3; j++)                                                               \
             for (int l = 0; l < 3; l++) {                                                         \
                 mat3 block = X##_block(&s, g_axes[j], g_axes[l]);                                 \
@@ -229,7 +229,7 @@ static const vec3 g_axes[3] = {{{1, 0, 0}}, {{0, 1, 0}}, {{0, 0, 1}}};
 HK_LAWS(HK_EVALUATE)
 #undef HK_EVALUATE
 
-typedef void evaluate_fn(const hk_law_params *p, const double *element, mat3 F, int project,
+typedef void evaluate_fn(const hk_law_params *p, const double *element, mat3 F, double keep,
                          evaluation *e);
 static evaluate_fn *const g_evaluate[HK_LAW_COUNT] = {
 #define HK_EVALUATE_ENTRY(X) [HK_LAW_##X] = X##_evaluate,
@@ -246,7 +246,7 @@ static hk_status add_fibre(const hk_material_def *def, mat3 F, bool projected, e
         return hk_fail(HK_BAD_INPUT, "material %s: the fibre direction has no length", def->model);
     double unit[3] = {d[0] / length, d[1] / length, d[2] / length};
     hk_law_params p = {.c = {def->fibre_stiffness}};
-    g_evaluate[HK_LAW_fibre](&p, unit, F, projected, e);
+    g_evaluate[HK_LAW_fibre](&p, unit, F, projected ? 0 : 1, e);
     return HK_OK;
 }
 
@@ -260,7 +260,7 @@ hk_status hk_material_evaluate(const hk_material_def *def, const double F[9], bo
     mat3 f;
     memcpy(f.m, F, sizeof f.m);
     evaluation e = {0};
-    g_evaluate[law](&p, NULL, f, projected, &e);
+    g_evaluate[law](&p, NULL, f, projected ? 0 : 1, &e);
     HK_TRY(add_fibre(def, f, projected, &e));
     if (!(e.energy < INFINITY)) { // +inf or NaN: the law is not defined here
         e = (evaluation){.energy = INFINITY};

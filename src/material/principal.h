@@ -64,7 +64,7 @@ HK_INLINE mat3 principal_stress(const hk_law_params *p, mat3 F)
     return m3_mult(UD, f.v);
 }
 
-HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, mat3 F, int project)
+HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, mat3 F, double keep)
 {
     svd3 f = law_svd(F);
     const real *s = f.s.v;
@@ -90,7 +90,7 @@ HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, ma
         twist[k] = guarded_ratio(a[i].d + a[j].d + s[k] * (g[i].d + g[j].d), s[i] + s[j]) +
                    g[k].d + s[k] * h.d;
     }
-    return principal_stiffness_of(f, scaling, flip, twist, project);
+    return principal_stiffness_of(f, scaling, flip, twist, keep);
 }
 
 #define HK_PRINCIPAL_LAW(X)                                                                       \
@@ -106,16 +106,16 @@ HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, ma
         return principal_stress(p, F);                                                            \
     }                                                                                             \
     HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,   \
-                                                   mat3 F, int project)                           \
+                                                   mat3 F, double keep)                           \
     {                                                                                             \
         (void)element;                                                                            \
-        return principal_law_stiffness(p, F, project);                                            \
+        return principal_law_stiffness(p, F, keep);                                               \
     }                                                                                             \
     HK_PRINCIPAL_BLOCKS(X)                                                                        \
     HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)         \
     {                                                                                             \
         (void)element;                                                                            \
-        principal_stiffness s = principal_law_stiffness(p, F, 0);                                 \
+        principal_stiffness s = principal_law_stiffness(p, F, 1);                                 \
         row_forms rows;                                                                           \
         principal_rows(&s, &rows);                                                                \
         return rows;                                                                              \

@@ -132,7 +132,7 @@ static hk_status copy_groups_and_notes(const hk_mesh *mesh, hk_mesh *copy)
 {
     for (int g = 0; g < mesh->group_count; g++) {
         const hk_group *group = &mesh->groups[g];
-        hk_group *added;
+        hk_group *added = NULL;
         HK_TRY(hk_mesh_add_group(copy, group->name, group->dimension, group->count, &added));
         memcpy(added->items, group->items, (size_t)group->count * sizeof *group->items);
     }

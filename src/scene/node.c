@@ -1,6 +1,5 @@
 #include "scene/node.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

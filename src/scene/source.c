@@ -2,7 +2,6 @@
 #include "scene/node.h"
 
 #include <pthread.h>
-#include <stdio.h>
 
 // ---------------------------------------------------------------- memory of jansson
 

@@ -3,9 +3,11 @@
 #include <math.h>
 #include <stdio.h>
 
-// Shares smaller than the first are not tried; inside-out guesses are refused above the second.
+// Shares smaller than the first are not tried. Starts that are inside out are refused down to the
+// second, and solutions down to the third: a body may have no other (Saint Venant–Kirchhoff).
 #define SMALLEST_SHARE (1.0 / 4096)
-#define CAREFUL_SHARE  (1.0 / 64)
+#define CAREFUL_START  (1.0 / 64)
+#define CAREFUL_END    (1.0 / 2)
 
 static size_t bytes_of(const hk_problem *p) { return 4 * sizeof(double) * (size_t)p->vertex_count; }
 
@@ -54,9 +56,9 @@ static bool worth_splitting(const hk_continuation *c, const hk_solve_report *r)
 
 // Large shares must not turn tets inside out, even where the material would allow it: from there a
 // minimum is easily found that no slow motion would lead to.
-static bool inside_out(const hk_continuation *c, double size, double least_before, const double *x)
+static bool inside_out(const hk_continuation *c, double least_before, const double *x)
 {
-    return size > CAREFUL_SHARE && least_before > 0 && !(hk_problem_least_j(c->problem, x) > 0);
+    return least_before > 0 && !(hk_problem_least_j(c->problem, x) > 0);
 }
 
 hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, int *steps)
@@ -68,11 +70,12 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
     while (done < 1) {
         double share = fmin(1, done + size);
         HK_TRY(choose_start(c, share, x));
-        bool refused = inside_out(c, size, least, x);
+        bool refused = size > CAREFUL_START && inside_out(c, least, x);
         if (!refused) {
             HK_TRY(c->method->minimise(c->solver, x, report));
             refused = worth_splitting(c, report) ||
-                      (report->reason == HK_CONVERGED && inside_out(c, size, least, x));
+                      (report->reason == HK_CONVERGED && size > CAREFUL_END &&
+                       inside_out(c, least, x));
         }
         if (!refused) {
             if (report->reason != HK_CONVERGED) return HK_OK;

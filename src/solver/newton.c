@@ -2,9 +2,11 @@
 //
 // Each iteration solves H d = −g with a direct factorisation and goes along d as far as ε decreases
 // (Armijo's rule, halving). H is the exact Hessian where that is positive definite, which gives
-// quadratic convergence at a minimum; elsewhere every tet's part is projected to be positive
-// semidefinite (Teran et al. 2005). The choice is made by trying: a factorisation that meets a
-// negative pivot stops there and costs little. Trial states where a material is not defined (an
+// quadratic convergence at a minimum. Elsewhere it is made positive by the gentlest rung of a ladder
+// that suffices: first a little mass is added, which moves the few slow modes that buckle and leaves
+// the others alone, so that steps along unstable directions are long; then the negative eigenvalues
+// of every tet's part are reduced, down to the full projection of Teran et al. 2005. The rung is found
+// by trying: a factorisation that meets a negative pivot stops there. Trial states where a material is not defined (an
 // inverted tet of a law with a barrier) have infinite energy and are rejected like any other.
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +17,16 @@
 
 enum { OPTION_PROJECTION };
 enum { PROJECT_AUTO, PROJECT_ALWAYS };
-enum { MOST_HALVINGS = 40, MOST_SHIFTS = 12 };
+enum { MOST_SHIFTS = 12, PATIENCE = 3 };
+#define SHORTEST_STEP 1e-9
+#define LONGEST_STEP  1024
+
+// From the exact Hessian to the projected one.
+static const struct {
+    double keep; // of the tets' negative eigenvalues
+    double mass; // added, in units of the slowest rate
+} g_ladder[] = {{1, 0}, {1, 1e-3}, {1, 3e-2}, {1, 1}, {0.7, 1}, {0.4, 0}, {0, 0}};
+enum { EXACT = 0, PROJECTED = HK_COUNT_OF(g_ladder) - 1 };
 
 static const char *const g_projection_words[] = {"auto", "always", NULL};
 static const hk_option_info g_options[] = {
@@ -34,7 +45,8 @@ typedef struct newton {
     double *diagonal;  // [vertex_count] inertia and shift
     double *right;     // [3 free_count]
     double *gradient, *trial_gradient, *direction, *trial; // [vertex_count][4]
-    bool project; // the exact Hessian was indefinite lately
+    int rung;     // of the ladder, in use
+    int patience; // iterations before a gentler one is tried again
 } newton;
 
 typedef struct point { // what is known of a state
@@ -103,16 +115,17 @@ static double lap(double *since)
     return spent;
 }
 
-// Factors the (projected) Hessian at x plus `shift` times the vertex weights.
-static hk_status factor(newton *s, const double *x, bool project, double shift, bool *positive,
+// Factors the Hessian at x as the rung has it, plus `shift` a vertex.
+static hk_status factor(newton *s, const double *x, int rung, double shift, bool *positive,
                         double *phase_s)
 {
     hk_problem *p = s->problem;
     double clock = hk_now();
-    hk_tet_stiffness(p->tets, x, project, s->stiffness);
+    hk_tet_stiffness(p->tets, x, g_ladder[rung].keep, s->stiffness);
     phase_s[HK_PHASE_ELEMENTS] += lap(&clock);
     for (int k = 0; k < p->vertex_count; k++)
-        s->diagonal[k] = p->weight * p->mass[k] + p->shift + shift;
+        s->diagonal[k] = (p->weight + g_ladder[rung].mass * p->slow_rate) * p->mass[k] +
+                         p->shift + shift;
     hk_assemble(s->assembly, s->stiffness, s->diagonal, s->matrix);
     phase_s[HK_PHASE_ASSEMBLY] += lap(&clock);
     hk_status status = hk_direct_factor(s->direct, s->matrix, positive);
@@ -130,19 +143,27 @@ static double largest_diagonal(const newton *s)
     return largest;
 }
 
-// Exact if it may be, projected if not, and shifted if even that is singular.
+// From the current rung upwards until it is positive, and shifted if even the last is singular.
 static hk_status factor_some(newton *s, const double *x, bool *positive, double *phase_s)
 {
-    if (!s->project && s->settings.option[OPTION_PROJECTION] == PROJECT_AUTO) {
-        HK_TRY(factor(s, x, false, 0, positive, phase_s));
-        if (*positive) return HK_OK;
+    if (s->settings.option[OPTION_PROJECTION] == PROJECT_ALWAYS) s->rung = PROJECTED;
+    HK_TRY(factor(s, x, s->rung, 0, positive, phase_s));
+    while (!*positive && s->rung < PROJECTED) {
+        s->patience = PATIENCE;
+        HK_TRY(factor(s, x, ++s->rung, 0, positive, phase_s));
     }
-    s->project = true;
-    HK_TRY(factor(s, x, true, 0, positive, phase_s));
     double shift = 1e-10 * largest_diagonal(s);
     for (int k = 0; k < MOST_SHIFTS && !*positive && isfinite(shift); k++, shift *= 10)
-        HK_TRY(factor(s, x, true, shift, positive, phase_s));
+        HK_TRY(factor(s, x, PROJECTED, shift, positive, phase_s));
     return HK_OK;
+}
+
+// Towards the exact Hessian again, at once where the iteration makes headway, else after a while.
+static void step_down(newton *s, double length, double reduction)
+{
+    bool headway = length >= 1 && reduction < 0.5;
+    if (s->patience > 0) s->patience--;
+    if (s->rung > EXACT && (headway || s->patience == 0)) s->rung--;
 }
 
 // direction = −H⁻¹ gradient at free vertices, 0 at held ones.
@@ -184,11 +205,12 @@ static void set_trial(newton *s, const double *x, double length)
 
 // Armijo's rule. Near a minimum the decrease drowns in the rounding of ε; there a step counts that
 // reduces the gradient instead (after Hager & Zhang 2005).
-static bool acceptable(const point *from, const point *to, double length, double slope)
+static bool acceptable(const point *from, const point *to, double length, double slope,
+                       double rounding)
 {
     if (!isfinite(to->energy) || !isfinite(to->residual)) return false;
     if (to->energy <= from->energy + 1e-4 * length * slope) return true;
-    double noise = 1e-10 * fmax(fabs(from->energy), fabs(to->energy));
+    double noise = rounding + 1e-10 * fmax(fabs(from->energy), fabs(to->energy));
     return fabs(length * slope) <= noise && to->energy <= from->energy + noise &&
            to->residual < from->residual;
 }
@@ -203,15 +225,35 @@ static double shorter(const point *from, const point *to, double length, double 
     return isfinite(best) ? fmin(fmax(best, low), high) : high;
 }
 
+// A Hessian made positive gives steps that are too short along unstable directions: while the energy
+// still falls steeply there, twice as far.
+static double lengthen(newton *s, const double *x, point *to, double slope, double *phase_s)
+{
+    double length = 1;
+    while (length < LONGEST_STEP) {
+        double here = hk_problem_dot(s->problem, s->trial_gradient, s->direction);
+        if (!(here < 0.3 * slope)) return length;
+        set_trial(s, x, 2 * length);
+        point next = evaluate(s, s->trial, s->trial_gradient, phase_s);
+        if (!(next.energy < to->energy && isfinite(next.residual))) break;
+        length *= 2;
+        *to = next;
+    }
+    set_trial(s, x, length);
+    *to = evaluate(s, s->trial, s->trial_gradient, phase_s);
+    return length;
+}
+
 // On success trial and trial_gradient hold the accepted state; otherwise the length is 0.
 static double search(newton *s, const double *x, const point *from, point *to, double *phase_s)
 {
     double slope = hk_problem_dot(s->problem, s->gradient, s->direction), length = 1;
     if (!(slope < 0)) return 0;
-    for (int k = 0; k < MOST_HALVINGS; k++) {
+    while (length > SHORTEST_STEP) {
         set_trial(s, x, length);
         *to = evaluate(s, s->trial, s->trial_gradient, phase_s);
-        if (acceptable(from, to, length, slope)) return length;
+        if (acceptable(from, to, length, slope, s->problem->energy_rounding))
+            return length == 1 && s->rung > EXACT ? lengthen(s, x, to, slope, phase_s) : length;
         length = shorter(from, to, length, slope);
     }
     return 0;
@@ -255,14 +297,15 @@ static hk_status iterate(newton *s, double *x, point *at, hk_solve_report *repor
         *end = true;
         return HK_OK;
     }
-    bool projected = s->project;
+    bool projected = s->rung > EXACT;
     HK_TRY(solve(s, s->gradient, s->direction, report->phase_s));
     point next;
     double length = search(s, x, at, &next, report->phase_s);
     if (length == 0) {
         // A poor direction may come from an exact Hessian that is barely positive.
-        if (!projected) {
-            s->project = true;
+        if (s->rung < PROJECTED) {
+            s->rung = PROJECTED;
+            s->patience = PATIENCE;
             return HK_OK;
         }
         report->reason = HK_STALLED;
@@ -273,8 +316,7 @@ static hk_status iterate(newton *s, double *x, point *at, hk_solve_report *repor
         return HK_OK;
     }
     report->iterations++;
-    // Back to the exact Hessian once the projected one makes headway.
-    if (projected && length == 1 && next.residual < 0.5 * at->residual) s->project = false;
+    step_down(s, length, next.residual / at->residual);
     memcpy(x, s->trial, 4 * sizeof(double) * (size_t)s->problem->vertex_count);
     double *swap = s->gradient;
     s->gradient = s->trial_gradient;
@@ -358,9 +400,9 @@ static hk_status newton_follow(void *solver, const double *x, double *step)
     if (s->problem->free_count == 0) return HK_OK;
     double phase_s[HK_PHASE_COUNT] = {0};
     bool positive;
-    s->project = true;
+    s->rung = PROJECTED;
     HK_TRY(factor_some(s, x, &positive, phase_s));
-    s->project = false;
+    s->rung = EXACT;
     if (!positive) return HK_OK;
     memset(s->gradient, 0, 4 * sizeof(double) * (size_t)s->problem->vertex_count);
     coupling_forces(s, step, s->gradient);

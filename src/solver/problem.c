@@ -27,20 +27,24 @@ static double size_of_model(const hk_model *m)
 
 // A vertex whose tets have stiffness k (N/m) and lie at coordinates of size L cannot have a force
 // known better than ε k L; here ‖k‖ ε L over all vertices.
-static hk_status estimate_rounding(hk_problem *p)
+static hk_status estimate_scales(hk_problem *p)
 {
     const hk_model *m = p->model;
     double *stiffness = HK_ZEROS(double, m->vertex_count);
     if (!stiffness) return HK_NO_MEMORY;
+    double weight = 0, size = size_of_model(m);
     for (int t = 0; t < m->tet_count; t++) {
         const hk_material *material = &m->materials[m->tet_material[t]];
+        p->energy_rounding += 1e-15 * material->modulus * m->volume[t];
+        weight += material->density * m->volume[t];
         double k = (material->modulus + material->fibre_stiffness) * cbrt(m->volume[t]);
         for (int c = 0; c < 4; c++) stiffness[m->tets[4 * (int64_t)t + c]] += k;
     }
     double sum = 0;
     for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
     hk_free(stiffness);
-    p->rounding = 2.2e-16 * sqrt(sum) * size_of_model(m);
+    p->rounding = 2.2e-16 * sqrt(sum) * size;
+    p->slow_rate = p->energy_rounding / 1e-15 / (weight * size * size);
     return HK_OK;
 }
 
@@ -74,7 +78,7 @@ static hk_status build(hk_problem *p)
         return HK_NO_MEMORY;
     fill_vertices(p);
     hk_problem_set_load(p, 1);
-    HK_TRY(estimate_rounding(p));
+    HK_TRY(estimate_scales(p));
     return hk_tet_term_create(p->model, hk_lanes_best(HK_DOUBLE_PRECISION), p->threads, &p->tets);
 }
 

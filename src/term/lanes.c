@@ -147,12 +147,12 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         }                                                                                         \
     }                                                                                             \
     static void X##_batch_stiffness(const hk_tet_batch *batch, const void *x, int first,          \
-                                    int last, bool project, void *values)                         \
+                                    int last, double keep, void *values)                          \
     {                                                                                             \
         for (int b = first; b < last; b++) {                                                      \
             tet_lanes t = tet_load(batch, x, b);                                                  \
             const real *element = tet_element(batch, b);                                          \
-            X##_stiffness s = X##_stiffness_of(&batch->params, element, t.F, project);            \
+            X##_stiffness s = X##_stiffness_of(&batch->params, element, t.F, keep);               \
             mat3 inner[6];                                                                        \
             X##_inner(&s, &t.inverse, inner);                                                     \
             for (int q = 0; q < 6; q++) inner[q] = m3_scale(inner[q], tet_volume(batch, b));      \

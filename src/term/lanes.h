@@ -44,8 +44,8 @@ typedef struct hk_tet_kernels {
     // The diagonal of the Hessian of every corner into slots[slot][4].
     void (*diagonal)(const hk_tet_batch *batch, const void *x, int first, int last, void *slots);
     // Blocks of the Hessian: scalar[last − first][HK_TET_STIFFNESS][lanes], row-major 3×3 for each
-    // pair of corners.
-    void (*stiffness)(const hk_tet_batch *batch, const void *x, int first, int last, bool project,
+    // pair of corners. Negative eigenvalues of ∂P/∂F are multiplied by keep: 1 exact, 0 projected.
+    void (*stiffness)(const hk_tet_batch *batch, const void *x, int first, int last, double keep,
                       void *values);
     // First Piola–Kirchhoff stress and F: scalar[last − first][18][lanes].
     void (*stress)(const hk_tet_batch *batch, const void *x, int first, int last, void *values);

@@ -300,7 +300,7 @@ int64_t hk_tet_stiffness_size(const hk_tet_term *term)
     return term->stiffness_start[term->batch_count];
 }
 
-void hk_tet_stiffness(hk_tet_term *term, const void *x, bool project, void *values)
+void hk_tet_stiffness(hk_tet_term *term, const void *x, double keep, void *values)
 {
 #pragma omp parallel for schedule(static) num_threads(term->threads)
     for (int k = 0; k < term->chunk_count; k++) {
@@ -309,7 +309,7 @@ void hk_tet_stiffness(hk_tet_term *term, const void *x, bool project, void *valu
         const hk_tet_chunk *c = &term->chunks[k];
         int64_t at = term->stiffness_start[c->batch] +
                      (int64_t)c->first * HK_TET_STIFFNESS * term->lanes->lanes;
-        kernels->stiffness(batch, x, c->first, c->last, project,
+        kernels->stiffness(batch, x, c->first, c->last, keep,
                            (char *)values + at * term->lanes->scalar_size);
     }
 }

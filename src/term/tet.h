@@ -38,8 +38,9 @@ double hk_tet_energy(hk_tet_term *term, const void *x);
 // Overwrites gradient; energy may be NULL.
 void hk_tet_gradient(hk_tet_term *term, const void *x, void *gradient, double *energy);
 void hk_tet_diagonal(hk_tet_term *term, const void *x, void *diagonal);
-// Fills values, scalar[hk_tet_stiffness_size].
-void hk_tet_stiffness(hk_tet_term *term, const void *x, bool project, void *values);
+// Fills values, scalar[hk_tet_stiffness_size]. Negative eigenvalues of each tet's ∂P/∂F are multiplied
+// by keep: 1 gives the exact Hessian, 0 the projected one.
+void hk_tet_stiffness(hk_tet_term *term, const void *x, double keep, void *values);
 int64_t hk_tet_stiffness_size(const hk_tet_term *term);
 // P (all laws of a tet together) and F of every tet, [tet_count][9] each, in the model's numbering.
 void hk_tet_stress(hk_tet_term *term, const void *x, double *P, double *F);
