@@ -59,7 +59,8 @@ HK_API const char *hk_status_name(hk_status status);
 
 /* Where memory comes from. `alloc` returns a block aligned to at least `alignment` (a power of
  * two) or NULL; `release` takes what alloc gave. Set it before any other call; NULL restores the
- * default. Libraries below Hooke (jansson, SuiteSparse) are pointed at it too. */
+ * default. Scene files are read through it too; SuiteSparse and METIS keep to malloc, because they
+ * may be in use by others in the process. */
 typedef struct hk_allocator {
     void *(*alloc)(void *context, size_t size, size_t alignment);
     void (*release)(void *context, void *block);

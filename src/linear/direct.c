@@ -1,4 +1,7 @@
 // CHOLMOD behind linear/direct.h: supernodal Cholesky over BLAS.
+//
+// BLAS runs on one thread here: OpenBLAS cuts its products differently for each number of threads,
+// and the sums then differ in the last bits. Results must not depend on the number of threads.
 #include "linear/direct.h"
 
 #ifdef HOOKE_DIRECT
@@ -11,7 +14,6 @@ extern int openblas_get_num_threads(void);
 
 struct hk_direct {
     const hk_pattern *pattern;
-    int threads;
     cholmod_common common;
     cholmod_sparse matrix; // points into column_start, row and the caller's values
     cholmod_factor *factor;
@@ -78,12 +80,11 @@ static hk_status analyse(hk_direct *s)
     return HK_OK;
 }
 
-hk_status hk_direct_create(const hk_pattern *pattern, int threads, hk_direct **solver)
+hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver)
 {
     hk_direct *s = HK_NEW(hk_direct);
     if (!s) return HK_NO_MEMORY;
     s->pattern = pattern;
-    s->threads = threads;
     cholmod_start(&s->common);
     hk_status status = expand_pattern(s);
     if (status == HK_OK) status = analyse(s);
@@ -111,7 +112,7 @@ void hk_direct_free(hk_direct *s)
 hk_status hk_direct_factor(hk_direct *s, const double *values, bool *positive)
 {
     int before = openblas_get_num_threads();
-    openblas_set_num_threads(s->threads);
+    openblas_set_num_threads(1);
     s->matrix.x = (void *)(uintptr_t)values;
     cholmod_factorize(&s->matrix, s->factor, &s->common);
     openblas_set_num_threads(before);
@@ -123,7 +124,7 @@ hk_status hk_direct_factor(hk_direct *s, const double *values, bool *positive)
 hk_status hk_direct_solve(hk_direct *s, const double *b, double *x)
 {
     int before = openblas_get_num_threads();
-    openblas_set_num_threads(s->threads);
+    openblas_set_num_threads(1);
     s->right.x = (void *)(uintptr_t)b;
     int done = cholmod_solve2(CHOLMOD_A, s->factor, &s->right, NULL, &s->solution, NULL, &s->spare1,
                               &s->spare2, &s->common);
@@ -137,9 +138,9 @@ int64_t hk_direct_factor_size(const hk_direct *s) { return (int64_t)s->factor->x
 
 #else
 
-hk_status hk_direct_create(const hk_pattern *pattern, int threads, hk_direct **solver)
+hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver)
 {
-    (void)pattern, (void)threads, (void)solver;
+    (void)pattern, (void)solver;
     return hk_fail(HK_UNSUPPORTED,
                    "this build has no direct solver (it was configured with HOOKE_DIRECT=OFF)");
 }

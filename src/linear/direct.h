@@ -8,7 +8,7 @@
 typedef struct hk_direct hk_direct;
 
 // The pattern must already be in elimination order (hk_order_blocks) and outlive the solver.
-hk_status hk_direct_create(const hk_pattern *pattern, int threads, hk_direct **solver);
+hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver);
 void hk_direct_free(hk_direct *solver);
 
 // values: the lower triangle, hk_pattern_size numbers. `positive` says whether the matrix is

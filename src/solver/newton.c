@@ -76,7 +76,7 @@ static hk_status allocate(newton *s)
     size_t n = (size_t)p->vertex_count;
     HK_TRY(hk_assembly_create(p->tets, p->held, &s->assembly));
     if (p->free_count > 0)
-        HK_TRY(hk_direct_create(&s->assembly->pattern, p->threads, &s->direct));
+        HK_TRY(hk_direct_create(&s->assembly->pattern, &s->direct));
     s->stiffness = HK_ARRAY(double, hk_tet_stiffness_size(p->tets));
     s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
     s->diagonal = HK_ARRAY(double, n);

@@ -10,7 +10,7 @@
 #define HK_WIDE_LANES 0
 #endif
 
-extern const hk_lane_table hk_lanes_f64x4_generic, hk_lanes_f32x8_generic;
+extern const hk_lane_table hk_lanes_f64x2_generic, hk_lanes_f32x4_generic;
 #if HK_WIDE_LANES
 extern const hk_lane_table hk_lanes_f64x4_avx2, hk_lanes_f32x8_avx2;
 extern const hk_lane_table hk_lanes_f64x8_avx512, hk_lanes_f32x16_avx512;
@@ -33,8 +33,8 @@ int hk_lanes_available(const hk_lane_table *tables[], int room)
         all[count++] = &hk_lanes_f32x8_avx2;
     }
 #endif
-    all[count++] = &hk_lanes_f64x4_generic;
-    all[count++] = &hk_lanes_f32x8_generic;
+    all[count++] = &hk_lanes_f64x2_generic;
+    all[count++] = &hk_lanes_f32x4_generic;
     if (count > room) count = room;
     for (int k = 0; k < count; k++) tables[k] = all[k];
     return count;

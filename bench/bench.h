@@ -1,0 +1,75 @@
+// What the benchmarks share: medians of repeated runs, and the facts of the machine.
+#ifndef HK_BENCH_H
+#define HK_BENCH_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base.h"
+
+static inline int bench_compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Median seconds of one call of `work`: at least `seconds` in all and five calls, after a warm-up.
+static inline double bench_median(void (*work)(void *), void *context, double seconds)
+{
+    enum { MOST = 2000 };
+    static double times[MOST];
+    int count = 0;
+    work(context);
+    for (double start = hk_now(); count < MOST && (count < 5 || hk_now() - start < seconds);) {
+        double begin = hk_now();
+        work(context);
+        times[count++] = hk_now() - begin;
+    }
+    qsort(times, (size_t)count, sizeof times[0], bench_compare);
+    return times[count / 2];
+}
+
+static inline void bench_machine(void)
+{
+    char line[256], model[128] = "unknown CPU";
+    int cores = 0;
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        cores += strncmp(line, "processor", 9) == 0;
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
+            snprintf(model, sizeof model, "%.100s", strchr(line, ':') + 2);
+    }
+    if (f) fclose(f);
+    model[strcspn(model, "\n")] = '\0';
+    printf("machine: %s, %d cores; hooke %s, compiler %s\n", model, cores, hk_version(), __VERSION__);
+}
+
+// Stops the program with the library's message.
+static inline void bench_check(hk_status status)
+{
+    if (status == HK_OK) return;
+    fprintf(stderr, "bench: %s\n", hk_error());
+    exit(1);
+}
+
+// A box of about `tets` tets (five a cell), or the mesh of a file.
+static inline hk_mesh *bench_mesh(const char *path, int tets)
+{
+    hk_mesh *mesh = NULL;
+    if (path) {
+        bench_check(hk_mesh_load(path, &mesh));
+        return mesh;
+    }
+    hk_mesh_def def = hk_default_mesh_def(HK_SHAPE_BOX);
+    int n = 1;
+    while (5 * n * n * n < tets) n++;
+    for (int i = 0; i < 3; i++) {
+        def.size[i] = 1;
+        def.cells[i] = n;
+    }
+    bench_check(hk_mesh_make(&def, &mesh));
+    return mesh;
+}
+
+#endif

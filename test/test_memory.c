@@ -1,0 +1,116 @@
+// Every public call under an allocator that fails at its n-th call, for all n: a clear status, no
+// leak, outputs untouched; and a warm time step that allocates nothing.
+#include "bodies.h"
+#include "failing_alloc.h"
+
+#include <unistd.h>
+
+static const char SCENE[] =
+    "{\"time\":{\"step\":0.01,\"steps\":2},"
+    "\"bodies\":[{\"name\":\"a\",\"mesh\":{\"box\":{\"size\":[1,0.3,0.3],\"cells\":[3,1,1]}},"
+    "\"material\":{\"model\":\"neo_hookean\",\"young\":1e6,\"poisson\":0.4,"
+    "\"fibre\":{\"stiffness\":1e5,\"direction\":[1,0,0]}},"
+    "\"regions\":[{\"select\":{\"box\":[[0,0,0],[0.4,1,1]]},"
+    "\"material\":{\"model\":\"stvk\",\"young\":1e6,\"poisson\":0.3}}],"
+    "\"fix\":[{\"any\":[{\"box\":[[0,-1,-1],[0,1,1]]},{\"vertices\":[0]}]}],"
+    "\"move\":[{\"select\":{\"box\":[[1,-1,-1],[1,1,1]]},\"translate\":[0.05,0,0],\"over\":1}],"
+    "\"load\":[{\"select\":{\"all\":true},\"force\":[0,1,0],\"distribute\":\"area\"}]}]}";
+
+// A whole life: scene, model, world, step, pose, results, files. Everything is freed.
+static hk_status live(const char *folder)
+{
+    char path[256];
+    hk_scene *scene = NULL;
+    hk_model *model = NULL;
+    hk_world *world = NULL;
+    hk_mesh *mesh = NULL, *loaded = NULL;
+    const char *sets[] = {"bodies.0.material.young=2e5"};
+    hk_status status = hk_scene_parse(SCENE, strlen(SCENE), "scene", sets, 1, &scene);
+    if (status == HK_OK) status = hk_model_create(hk_scene_model(scene), &model);
+    if (status == HK_OK) {
+        hk_world_def def = *hk_scene_world(scene);
+        def.model = model;
+        def.threads = 1;
+        status = hk_world_create(&def, &world);
+    }
+    hk_step_report report;
+    hk_energy energy;
+    double values[1024];
+    if (status == HK_OK) status = hk_world_step(world, &report);
+    if (status == HK_OK) status = hk_world_pose(world, &report);
+    if (status == HK_OK) status = hk_world_energy(world, &energy, values);
+    if (status == HK_OK) status = hk_world_field(world, "von_mises", values);
+    if (status == HK_OK) status = hk_world_mesh(world, &mesh);
+    static const char *const endings[] = {"vtu", "msh", "obj", "stl", "ply", "glb"};
+    for (int k = 0; k < 6 && status == HK_OK; k++) {
+        snprintf(path, sizeof path, "%s/out.%s", folder, endings[k]);
+        status = hk_world_save(world, path);
+        if (status == HK_OK && k < 5) status = hk_mesh_load(path, &loaded);
+        hk_mesh_free(loaded);
+        loaded = NULL;
+    }
+    snprintf(path, sizeof path, "%s/points.csv", folder);
+    if (status == HK_OK) status = hk_world_save_points(world, path);
+    snprintf(path, sizeof path, "%s/series.pvd", folder);
+    double times[1] = {0};
+    const char *files[1] = {"out.vtu"};
+    if (status == HK_OK) status = hk_series_save(path, times, files, 1);
+    hk_mesh_report check;
+    if (status == HK_OK) status = hk_mesh_check(mesh, &check);
+    hk_mesh_free(mesh);
+    hk_world_free(world);
+    hk_model_free(model);
+    hk_scene_free(scene);
+    return status;
+}
+
+static void test_every_failing_allocation(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/hooke-memory-XXXXXX", command[64];
+    assert_non_null(mkdtemp(folder));
+    for (int n = 1;; n++) {
+        failing_alloc_install(n);
+        hk_status status = live(folder);
+        int used = failing_alloc_count(), left = failing_alloc_live();
+        failing_alloc_remove();
+        if (left != 0) fail_msg("allocation %d fails: %d blocks leak", n, left);
+        if (used < n) {
+            if (status != HK_OK) fail_msg("%s", hk_error());
+            printf("%d allocations in a life, each failed once\n", n - 1);
+            break;
+        }
+        if (status != HK_NO_MEMORY)
+            fail_msg("allocation %d fails: status %s (%s)", n, hk_status_name(status), hk_error());
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_warm_step_allocates_nothing(void **state)
+{
+    (void)state;
+    failing_alloc_install(0);
+    hk_body_def body = hk_default_body_def();
+    hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
+    body.fixes = &wall;
+    body.fix_count = 1;
+    hk_world *world = world_of(model_of(&body, box_mesh(1, 0.2, 0.2, 8, 2, 2), -9.81), 0.01, 1);
+    hk_step_report report;
+    CHECK_OK(hk_world_step(world, &report));
+    int before = failing_alloc_count();
+    for (int k = 0; k < 5; k++) CHECK_OK(hk_world_step(world, &report));
+    assert_int_equal(failing_alloc_count(), before);
+    hk_world_free(world);
+    assert_int_equal(failing_alloc_live(), 0);
+    failing_alloc_remove();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_failing_allocation),
+        cmocka_unit_test(test_warm_step_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
