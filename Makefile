@@ -22,7 +22,7 @@ help:
 	@echo 'make asan          the tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make debug         build-debug/hooke for the debugger'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
-	@echo 'make bench         build and run the benchmarks (bench/), where there are any'
+	@echo 'make bench         build and run the benchmarks (build/bench_*)'
 	@echo 'make install       into DESTDIR/PREFIX (PREFIX=$(PREFIX))'
 	@echo 'make format        clang-format 14 over all sources; format-check only looks'
 	@echo 'make clean         remove the build folders'

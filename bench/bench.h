@@ -42,7 +42,8 @@ static inline void bench_machine(void)
     }
     if (f) fclose(f);
     model[strcspn(model, "\n")] = '\0';
-    printf("machine: %s, %d cores; hooke %s, compiler %s\n", model, cores, hk_version(), __VERSION__);
+    printf("machine: %s, %d cores; hooke %s, compiler %s\n", model, cores, hk_version(),
+           __VERSION__);
 }
 
 // Stops the program with the library's message.

@@ -57,12 +57,13 @@ static void fill_positions(const hk_model *m, int scalar_size, void *x)
         }
 }
 
-// What one gradient moves at least, bytes a tet: element constants read, corner forces written and
-// read again, positions and gradients of the vertices.
-static double bytes_per_tet(const hk_model *m, int scalar_size)
+// What one gradient moves at least, bytes a tet: element constants, positions and gradients of the
+// vertices (read, and read and written), partial sums of shared vertices (written and read).
+static double bytes_per_tet(const hk_tet_term *term, int scalar_size)
 {
-    double constants = 4 * 4 + 4 * 4 + 10.0 * scalar_size, corners = 2 * 4 * 4.0 * scalar_size;
-    return constants + corners + 2 * 4.0 * scalar_size * m->vertex_count / m->tet_count;
+    double vector = 4.0 * scalar_size, shared = term->shared_start[term->shared_count];
+    double constants = 4 * sizeof(int32_t) + 4 * sizeof(uint16_t) + 10.0 * scalar_size;
+    return constants + vector * (3.0 * term->vertex_count + 2 * shared) / term->tet_count;
 }
 
 static void measure(const hk_model *m, const char *material, const hk_lane_table *lanes,
@@ -80,7 +81,7 @@ static void measure(const hk_model *m, const char *material, const hk_lane_table
     double tets = m->tet_count;
     printf("%-20s %-16s %9d %7d %10.1f %10.1f %10.1f %9.1f\n", material, lanes->name, m->tet_count,
            threads, 1e-6 * tets / g, 1e-6 * tets / e, 1e-6 * tets / d,
-           1e-9 * tets * bytes_per_tet(m, lanes->scalar_size) / g);
+           1e-9 * tets * bytes_per_tet(r.term, lanes->scalar_size) / g);
     hk_free(r.x);
     hk_free(r.out);
     hk_tet_term_free(r.term);

@@ -47,7 +47,7 @@ static totals march(hk_world *world, int steps)
     for (int k = 0; k < steps; k++) {
         hk_step_report r;
         bench_check(hk_world_step(world, &r));
-        if (k == 0) continue; // the first step warms up
+        if (k == 0) continue;  // the first step warms up
         t.steps++;
         t.iterations += r.iterations;
         t.all += r.ms;

@@ -138,6 +138,8 @@ bool cli_ends_with(const char *text, const char *ending);  // in any case
 // Finds out before long work whether `path` can be written; creates missing folders. On false
 // the reason is in `why`.
 bool cli_can_write(const char *path, char *why, size_t size);
+// Whether both paths lead to one file that is there.
+bool cli_same_file(const char *path, const char *other);
 // Writes under a temporary name and renames: whole or not at all.
 bool cli_write_whole(const char *path, const char *data, size_t size, char *why, size_t why_size);
 

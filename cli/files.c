@@ -100,6 +100,13 @@ bool cli_can_write(const char *path, char *why, size_t size)
     return good;
 }
 
+bool cli_same_file(const char *path, const char *other)
+{
+    struct stat a, b;
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 // ---------------------------------------------------------------- writing
 
 static bool write_all(int file, const char *data, size_t size)

@@ -104,6 +104,10 @@ static int prepare_outputs(cli_session *session)
         bool prefix = paths[i] && paths[i] == session->frames.points;
         char *probe = paths[i] ? cli_format("%s%s", paths[i], prefix ? "_0000.csv" : "") : NULL;
         bool good = !probe || cli_can_write(probe, why, sizeof why);
+        if (good && probe && cli_same_file(probe, session->scene_path)) {
+            snprintf(why, sizeof why, "%s is the scene itself: write the results elsewhere", probe);
+            good = false;
+        }
         free(probe);
         if (!good) return cli_failure("%s", why);
     }

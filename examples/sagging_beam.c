@@ -25,12 +25,12 @@ int main(void)
     body.fixes = &wall;
     body.fix_count = 1;
 
-    hk_model_def model_def = hk_default_model_def(); // with gravity
+    hk_model_def model_def = hk_default_model_def();  // with gravity
     model_def.bodies = &body;
     model_def.body_count = 1;
     hk_model *model = NULL;
     if (hk_model_create(&model_def, &model) != HK_OK) return fail("model");
-    hk_mesh_free(mesh); // the model has its own copy
+    hk_mesh_free(mesh);  // the model has its own copy
 
     hk_world_def world_def = hk_default_world_def();
     world_def.model = model;

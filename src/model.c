@@ -15,7 +15,10 @@ hk_body_def hk_default_body_def(void)
     };
 }
 
-hk_model_def hk_default_model_def(void) { return (hk_model_def){.gravity = {0, -9.81, 0}}; }
+hk_model_def hk_default_model_def(void)
+{
+    return (hk_model_def){.gravity = {0, -9.81, 0}};
+}
 
 // ---------------------------------------------------------------- checks
 
@@ -91,9 +94,9 @@ typedef struct builder {
     hk_model *model;
     hk_body *body;
     const hk_body_def *def;
-    hk_mesh *mesh;         // transformed copy
-    uint8_t *chosen;       // [max(vertex_count, tet_count)]
-    int32_t *tet_region;   // [tet_count] 0: the body's material, r + 1: region r
+    hk_mesh *mesh;        // transformed copy
+    uint8_t *chosen;      // [max(vertex_count, tet_count)]
+    int32_t *tet_region;  // [tet_count] 0: the body's material, r + 1: region r
     int first_material, first_motion;
 } builder;
 
@@ -132,8 +135,8 @@ static hk_status set_fibres(builder *b, const hk_material_def *def, int t)
         m->fibre = HK_ZEROS(double, 3 * (size_t)m->tet_count);
         if (!m->fibre) return HK_NO_MEMORY;
     }
-    const double *d = def->fibre_directions ? def->fibre_directions + 3 * (int64_t)t
-                                            : def->fibre_direction;
+    const double *d =
+        def->fibre_directions ? def->fibre_directions + 3 * (int64_t)t : def->fibre_direction;
     double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
     if (!(isfinite(length) && length > 0))
         return hk_fail(HK_BAD_INPUT, "material %s: the fibre direction of tet %d has no length",
@@ -151,8 +154,8 @@ static hk_status assign_materials(builder *b)
 {
     hk_model *m = b->model;
     for (int r = 0; r <= b->def->region_count; r++) {
-        hk_status status = hk_material_resolve(region_material(b->def, r),
-                                               &m->materials[b->first_material + r]);
+        hk_status status =
+            hk_material_resolve(region_material(b->def, r), &m->materials[b->first_material + r]);
         if (status != HK_OK) return r ? hk_fail_within(status, "region %d", r - 1) : status;
     }
     memset(b->tet_region, 0, sizeof(int32_t) * (size_t)b->mesh->tet_count);
@@ -164,8 +167,7 @@ static hk_status assign_materials(builder *b)
                 b->tet_region[t] = r + 1;
                 count++;
             }
-        if (status == HK_OK && count == 0)
-            status = hk_fail(HK_BAD_INPUT, "it selects no tet");
+        if (status == HK_OK && count == 0) status = hk_fail(HK_BAD_INPUT, "it selects no tet");
         if (status != HK_OK) return hk_fail_within(status, "region %d", r);
     }
     for (int t = 0; t < b->mesh->tet_count; t++) {
@@ -396,13 +398,15 @@ hk_status hk_model_create(const hk_model_def *def, hk_model **model)
     return HK_OK;
 }
 
-void hk_model_retain(hk_model *model) { __atomic_add_fetch(&model->references, 1, __ATOMIC_RELAXED); }
+void hk_model_retain(hk_model *model)
+{
+    __atomic_add_fetch(&model->references, 1, __ATOMIC_RELAXED);
+}
 
 void hk_model_free(hk_model *model)
 {
     if (!model) return;
-    if (model->references > 0 &&
-        __atomic_sub_fetch(&model->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (model->references > 0 && __atomic_sub_fetch(&model->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     for (int b = 0; b < model->body_count && model->bodies; b++) hk_free(model->bodies[b].name);
     hk_free(model->bodies);
@@ -422,16 +426,31 @@ void hk_model_free(hk_model *model)
     hk_free(model);
 }
 
-int hk_model_vertex_count(const hk_model *model) { return model->vertex_count; }
-int hk_model_tet_count(const hk_model *model) { return model->tet_count; }
-int hk_model_body_count(const hk_model *model) { return model->body_count; }
+int hk_model_vertex_count(const hk_model *model)
+{
+    return model->vertex_count;
+}
+int hk_model_tet_count(const hk_model *model)
+{
+    return model->tet_count;
+}
+int hk_model_body_count(const hk_model *model)
+{
+    return model->body_count;
+}
 int hk_model_body_start(const hk_model *model, int body)
 {
     if (body < 0) return 0;
     return body < model->body_count ? model->bodies[body].vertex_start : model->vertex_count;
 }
-const double *hk_model_rest_positions(const hk_model *model) { return model->rest; }
-const double *hk_model_masses(const hk_model *model) { return model->mass; }
+const double *hk_model_rest_positions(const hk_model *model)
+{
+    return model->rest;
+}
+const double *hk_model_masses(const hk_model *model)
+{
+    return model->mass;
+}
 
 // ---------------------------------------------------------------- prescribed motion
 

@@ -15,9 +15,9 @@ typedef struct hk_body {
 } hk_body;
 
 typedef struct hk_motion {
-    double axis[3]; // unit
+    double axis[3];  // unit
     double center[3], degrees, translate[3];
-    double over; // s
+    double over;  // s
 } hk_motion;
 
 struct hk_model {
@@ -25,25 +25,25 @@ struct hk_model {
     int body_count;
     hk_body *bodies;
     int vertex_count;
-    double *rest;     // [vertex_count][3] m
-    double *velocity; // [vertex_count][3] m/s, initial
-    double *mass;     // [vertex_count] kg, lumped: a quarter of each tet's
-    double *load;     // [vertex_count][3] N
-    int32_t *hold;    // [vertex_count] HK_FREE, HK_FIXED or a motion
+    double *rest;      // [vertex_count][3] m
+    double *velocity;  // [vertex_count][3] m/s, initial
+    double *mass;      // [vertex_count] kg, lumped: a quarter of each tet's
+    double *load;      // [vertex_count][3] N
+    int32_t *hold;     // [vertex_count] HK_FREE, HK_FIXED or a motion
     int motion_count;
     hk_motion *motions;
     int tet_count;
-    int32_t *tets;         // [tet_count][4]
-    double *volume;        // [tet_count] m³
-    int32_t *tet_material; // [tet_count]
-    double *fibre;         // [tet_count][3] unit, or NULL: no material has fibres
+    int32_t *tets;          // [tet_count][4]
+    double *volume;         // [tet_count] m³
+    int32_t *tet_material;  // [tet_count]
+    double *fibre;          // [tet_count][3] unit, or NULL: no material has fibres
     int material_count;
     hk_material *materials;
-    double gravity[3]; // m/s²
-    int unreferenced;  // vertices of no tet; they are held still
+    double gravity[3];  // m/s²
+    int unreferenced;   // vertices of no tet; they are held still
     // Vertices along a Morton curve: solvers work in this order for locality.
-    int32_t *order; // [vertex_count] order[k]: the vertex that comes k-th
-    int32_t *place; // [vertex_count] inverse of order
+    int32_t *order;  // [vertex_count] order[k]: the vertex that comes k-th
+    int32_t *place;  // [vertex_count] inverse of order
 };
 
 void hk_model_retain(hk_model *model);

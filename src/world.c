@@ -47,8 +47,8 @@ static int32_t find_piece(int32_t *piece, int32_t v)
 }
 
 typedef struct pieces {
-    int32_t *of;   // [vertex_count]
-    int32_t *held; // [vertex_count] held vertices, at the representative
+    int32_t *of;    // [vertex_count]
+    int32_t *held;  // [vertex_count] held vertices, at the representative
 } pieces;
 
 static void pieces_free(pieces *p)
@@ -83,8 +83,7 @@ static hk_status look_for_unheld(hk_world *w)
 {
     pieces p = {0};
     HK_TRY(pieces_of(w->model, &p));
-    for (int v = 0; v < w->model->vertex_count; v++)
-        w->unheld |= p.of[v] == v && p.held[v] < 3;
+    for (int v = 0; v < w->model->vertex_count; v++) w->unheld |= p.of[v] == v && p.held[v] < 3;
     pieces_free(&p);
     return HK_OK;
 }
@@ -96,7 +95,7 @@ static hk_status find_falling(const hk_world *w, int *vertex)
     const hk_model *m = w->model;
     pieces p = {0};
     HK_TRY(pieces_of(m, &p));
-    double *net = HK_ZEROS(double, 4 * (size_t)m->vertex_count); // force and Σ |force|
+    double *net = HK_ZEROS(double, 4 * (size_t)m->vertex_count);  // force and Σ |force|
     if (!net) {
         pieces_free(&p);
         return HK_NO_MEMORY;
@@ -185,7 +184,7 @@ hk_status hk_world_create(const hk_world_def *def, hk_world **world)
     double start = hk_now();
     hk_world *w = HK_NEW(hk_world);
     if (!w) return HK_NO_MEMORY;
-    w->model = (hk_model *)(uintptr_t)def->model; // only its count of references changes
+    w->model = (hk_model *)(uintptr_t)def->model;  // only its count of references changes
     hk_model_retain(w->model);
     hk_status status = build(def, w);
     if (status != HK_OK) {
@@ -265,7 +264,7 @@ static bool usable(const hk_solve_report *report)
 // The two ends of a step, for the shares of the way between.
 typedef struct held_path {
     const hk_world *world;
-    double from, to; // s
+    double from, to;  // s
 } held_path;
 
 static void place_in_time(void *context, double share, double *x)
@@ -394,14 +393,38 @@ void hk_world_set_monitor(hk_world *w, hk_monitor_fn *fn, void *context)
     w->problem->monitor_context = context;
 }
 
-const hk_model *hk_world_model(const hk_world *w) { return w->model; }
-double hk_world_time(const hk_world *w) { return w->time; }
-double hk_world_setup_ms(const hk_world *w) { return w->setup_ms; }
-const double *hk_world_positions(const hk_world *w) { return w->positions; }
-const double *hk_world_velocities(const hk_world *w) { return w->velocities; }
-const char *hk_world_describe(const hk_world *w) { return w->description; }
-int hk_world_threads(const hk_world *w) { return w->threads; }
-const char *hk_world_method(const hk_world *w) { return w->method->name; }
+const hk_model *hk_world_model(const hk_world *w)
+{
+    return w->model;
+}
+double hk_world_time(const hk_world *w)
+{
+    return w->time;
+}
+double hk_world_setup_ms(const hk_world *w)
+{
+    return w->setup_ms;
+}
+const double *hk_world_positions(const hk_world *w)
+{
+    return w->positions;
+}
+const double *hk_world_velocities(const hk_world *w)
+{
+    return w->velocities;
+}
+const char *hk_world_describe(const hk_world *w)
+{
+    return w->description;
+}
+int hk_world_threads(const hk_world *w)
+{
+    return w->threads;
+}
+const char *hk_world_method(const hk_world *w)
+{
+    return w->method->name;
+}
 const char *hk_world_backend(const hk_world *w)
 {
     (void)w;

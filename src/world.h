@@ -11,13 +11,13 @@
 struct hk_world {
     hk_model *model;
     int threads;
-    double step; // s
+    double step;  // s
     const hk_integrator *integrator;
     const hk_method *method;
     hk_problem *problem;
     void *solver;
-    double *good, *guess; // [vertex_count][4] workspace of the continuation
-    bool unheld;          // some piece has fewer than three held vertices
+    double *good, *guess;  // [vertex_count][4] workspace of the continuation
+    bool unheld;           // some piece has fewer than three held vertices
     // State, in the model's Morton order [vertex_count][4] …
     double time;
     double *x, *v, *next;
@@ -26,6 +26,5 @@ struct hk_world {
     double setup_ms;
     char description[512];
 };
-
 
 #endif

@@ -35,7 +35,7 @@ static hk_status tet_field(hk_world *w, bool stress, double *values)
         for (int64_t t = 0; t < count; t++) {
             double j = determinant(F + 9 * t);
             values[t] = stress ? von_mises(P + 9 * t, F + 9 * t, fabs(j)) : j;
-            if (!isfinite(values[t])) values[t] = 0; // a flat tet has no Cauchy stress
+            if (!isfinite(values[t])) values[t] = 0;  // a flat tet has no Cauchy stress
         }
     }
     hk_free(P);
@@ -58,8 +58,8 @@ hk_status hk_world_field(hk_world *w, const char *name, double *values)
         for (size_t k = 0; k < size; k++) values[k] = w->positions[k] - w->model->rest[k];
         return HK_OK;
     }
-    return hk_fail(HK_BAD_INPUT,
-                   "no field \"%s\" (known: displacement, velocity, von_mises, J)", name);
+    return hk_fail(HK_BAD_INPUT, "no field \"%s\" (known: displacement, velocity, von_mises, J)",
+                   name);
 }
 
 // One group a body, so that they can be told apart in the file.
@@ -109,7 +109,7 @@ hk_status hk_world_save(hk_world *w, const char *path)
     double *values[FIELDS] = {0};
     for (int k = 0; k < FIELDS && status == HK_OK; k++) {
         int sites = known[k].site == HK_ON_TETS ? w->model->tet_count : w->model->vertex_count;
-        values[k] = HK_ARRAY(double, (size_t)sites * (size_t)known[k].components);
+        values[k] = HK_ARRAY(double, (size_t)sites *(size_t)known[k].components);
         status = values[k] ? hk_world_field(w, known[k].name, values[k]) : HK_NO_MEMORY;
         fields[k] = (hk_field){known[k].name, known[k].site, known[k].components, values[k]};
     }

@@ -15,8 +15,8 @@
 
 #include "hooke/hooke.h"
 
-#define CHECK_OK(call)                                        \
-    do {                                                      \
+#define CHECK_OK(call)                                              \
+    do {                                                            \
         if ((call) != HK_OK) fail_msg("%s: %s", #call, hk_error()); \
     } while (0)
 

@@ -161,6 +161,9 @@ failing() {
     echo file >blocked
     status 1 "$hooke" run bar.json --out blocked
     status 1 "$hooke" run bar.json --points . --out ran
+    # Results never replace the scene.
+    status 1 "$hooke" pose bar.json --set output.stats=./bar.json
+    holds err 'is the scene itself'
     if [ -w /dev/full ]; then
         checks=$((checks + 1))
         "$hooke" help >/dev/full 2>err && fail "a full disk went unseen"

@@ -14,8 +14,14 @@
 #include "hooke/hooke.h"
 
 static const double YOUNG = 3e5, POISSON = 0.37;
-static double lame_mu(void) { return YOUNG / (2 * (1 + POISSON)); }
-static double lame_lambda(void) { return YOUNG * POISSON / ((1 + POISSON) * (1 - 2 * POISSON)); }
+static double lame_mu(void)
+{
+    return YOUNG / (2 * (1 + POISSON));
+}
+static double lame_lambda(void)
+{
+    return YOUNG * POISSON / ((1 + POISSON) * (1 - 2 * POISSON));
+}
 
 // ---------------------------------------------------------------- the cases
 
@@ -31,7 +37,7 @@ typedef struct material_case {
     const char *label;
     hk_material_def def;
     bool barrier, isotropic;
-    bool from_moduli; // agrees with E and ν in small strain
+    bool from_moduli;  // agrees with E and ν in small strain
 } material_case;
 
 static hk_material_def standard(const char *model)
@@ -50,7 +56,8 @@ static int all_cases(material_case *cases)
         const char *name = hk_material_name(k);
         bool barrier = strcmp(name, "neo_hookean") == 0 || strcmp(name, "neo_hookean_wy") == 0 ||
                        strcmp(name, "mooney_rivlin") == 0 || strcmp(name, "fung") == 0;
-        cases[n++] = (material_case){name, standard(name), barrier, true, strcmp(name, "arap") != 0};
+        cases[n++] =
+            (material_case){name, standard(name), barrier, true, strcmp(name, "arap") != 0};
     }
     hk_material_def penalty = standard("stvk");
     penalty.parameters[penalty.parameter_count++] = (hk_parameter){"volume_penalty", 5e4};
@@ -92,13 +99,11 @@ static const gradient_case STATES[] = {
     {"two equal stretches", {1.5, 0, 0, 0, 1.5, 0, 0, 0, 0.7}, false},
     {"grown", {1.4, 0, 0, 0, 1.4, 0, 0, 0, 1.4}, false},
     {"sheared", {1, 0.8, 0, 0, 1, 0.3, 0, 0, 1}, false},
-    {"turned and stretched",
-     {0.31, -1.12, 0.42, 1.24, 0.22, -0.35, 0.18, 0.44, 1.05}, false},
+    {"turned and stretched", {0.31, -1.12, 0.42, 1.24, 0.22, -0.35, 0.18, 0.44, 1.05}, false},
     {"compressed", {0.5, 0.1, 0, 0, 0.45, 0.05, 0.02, 0, 0.6}, false},
     {"nearly flat", {1.1, 0.1, 0, 0.05, 0.95, 0, 0.1, -0.05, 0.08}, false},
     {"inverted", {1.1, 0.2, 0, 0, 0.9, 0.1, 0.1, 0, -0.6}, true},
-    {"inverted and turned",
-     {0.25, 1.05, -0.35, 1.15, -0.2, 0.1, 0.3, 0.2, 0.75}, true},
+    {"inverted and turned", {0.25, 1.05, -0.35, 1.15, -0.2, 0.1, 0.3, 0.2, 0.75}, true},
 };
 enum { STATE_COUNT = sizeof STATES / sizeof STATES[0] };
 
@@ -146,7 +151,8 @@ static void check_stress(const material_case *m, const gradient_case *s)
     }
     double scale = fmax(norm(P, 9), 1e-3 * norm(H, 81));
     if (!(norm(error, 9) <= 1e-6 * scale))
-        fail_msg("%s, %s: stress is off by %.2e of %.2e", m->label, s->label, norm(error, 9), scale);
+        fail_msg("%s, %s: stress is off by %.2e of %.2e", m->label, s->label, norm(error, 9),
+                 scale);
 }
 
 static void check_hessian(const material_case *m, const gradient_case *s)
@@ -233,7 +239,8 @@ static void check_projection(const material_case *m, const gradient_case *s)
     eigenvalues9(difference, added);
     double scale = norm(exact, 81);
     if (!(least(values) >= -1e-9 * scale))
-        fail_msg("%s, %s: projected Hessian has eigenvalue %.2e", m->label, s->label, least(values));
+        fail_msg("%s, %s: projected Hessian has eigenvalue %.2e", m->label, s->label,
+                 least(values));
     // It only lifts, and changes nothing where nothing is negative.
     if (!(least(added) >= -1e-9 * scale))
         fail_msg("%s, %s: projection lowers by %.2e", m->label, s->label, least(added));
@@ -343,7 +350,7 @@ static void test_small_strain_is_linear_elasticity(void **state)
 
 // ---------------------------------------------------------------- closed forms
 
-typedef struct closed_form { // of one law
+typedef struct closed_form {  // of one law
     const char *model;
     double (*uniaxial)(double s);          // P₀₀ of diag(s, 1, 1)
     double (*uniaxial_lateral)(double s);  // P₁₁ of it
@@ -355,37 +362,106 @@ typedef struct closed_form { // of one law
 #define LAMBDA lame_lambda()
 #define BULK   (LAMBDA + 2 * MU / 3)
 
-static double corotated_u(double s) { return (2 * MU + LAMBDA) * (s - 1); }
-static double corotated_l(double s) { return LAMBDA * (s - 1); }
+static double corotated_u(double s)
+{
+    return (2 * MU + LAMBDA) * (s - 1);
+}
+static double corotated_l(double s)
+{
+    return LAMBDA * (s - 1);
+}
 // R turns by atan(g/2): R₀₁ = g/√(4 + g²), tr(RᵀF) = 1 + √(4 + g²).
 static double corotated_s(double g)
 {
     double r = sqrt(4 + g * g);
     return 2 * MU * (g - g / r) + LAMBDA * (r - 2) * g / r;
 }
-static double corotated_v(double s) { return (2 * MU + 3 * LAMBDA) * (s - 1); }
-static double fixed_l(double s) { return LAMBDA * (s - 1) * s; }
-static double arap_s(double g) { return 2 * MU * (g - g / sqrt(4 + g * g)); }
-static double fixed_v(double s) { return 2 * MU * (s - 1) + LAMBDA * (s * s * s - 1) * s * s; }
-static double arap_u(double s) { return 2 * MU * (s - 1); }
-static double arap_l(double s) { return 0 * s; }
-static double stvk_u(double s) { return s * (LAMBDA + 2 * MU) * (s * s - 1) / 2; }
-static double stvk_l(double s) { return LAMBDA * (s * s - 1) / 2; }
-static double stvk_s(double g) { return MU * g + (LAMBDA / 2 + MU) * g * g * g; }
-static double stvk_v(double s) { return s * (3 * LAMBDA + 2 * MU) * (s * s - 1) / 2; }
-static double neo_u(double s) { return MU * (s - 1 / s) + LAMBDA * log(s) / s; }
-static double neo_l(double s) { return LAMBDA * log(s); }
-static double neo_s(double g) { return MU * g; }
-static double neo_v(double s) { return MU * (s - 1 / s) + 3 * LAMBDA * log(s) / s; }
+static double corotated_v(double s)
+{
+    return (2 * MU + 3 * LAMBDA) * (s - 1);
+}
+static double fixed_l(double s)
+{
+    return LAMBDA * (s - 1) * s;
+}
+static double arap_s(double g)
+{
+    return 2 * MU * (g - g / sqrt(4 + g * g));
+}
+static double fixed_v(double s)
+{
+    return 2 * MU * (s - 1) + LAMBDA * (s * s * s - 1) * s * s;
+}
+static double arap_u(double s)
+{
+    return 2 * MU * (s - 1);
+}
+static double arap_l(double s)
+{
+    return 0 * s;
+}
+static double stvk_u(double s)
+{
+    return s * (LAMBDA + 2 * MU) * (s * s - 1) / 2;
+}
+static double stvk_l(double s)
+{
+    return LAMBDA * (s * s - 1) / 2;
+}
+static double stvk_s(double g)
+{
+    return MU * g + (LAMBDA / 2 + MU) * g * g * g;
+}
+static double stvk_v(double s)
+{
+    return s * (3 * LAMBDA + 2 * MU) * (s * s - 1) / 2;
+}
+static double neo_u(double s)
+{
+    return MU * (s - 1 / s) + LAMBDA * log(s) / s;
+}
+static double neo_l(double s)
+{
+    return LAMBDA * log(s);
+}
+static double neo_s(double g)
+{
+    return MU * g;
+}
+static double neo_v(double s)
+{
+    return MU * (s - 1 / s) + 3 * LAMBDA * log(s) / s;
+}
 
-static double wy_volume(double j, double dj) { return BULK * (j - 1) * dj; }
+static double wy_volume(double j, double dj)
+{
+    return BULK * (j - 1) * dj;
+}
 // d/dσ of J^{−2/3} I at diag(s, 1, 1).
-static double bar_u(double s) { return 4.0 / 3 * (cbrt(s) - pow(s, -5.0 / 3)); }
-static double bar_l(double s) { return 2.0 / 3 * pow(s, -2.0 / 3) * (1 - s * s); }
-static double wy_u(double s) { return MU / 2 * bar_u(s) + wy_volume(s, 1); }
-static double wy_l(double s) { return MU / 2 * bar_l(s) + wy_volume(s, s); }
-static double wy_s(double g) { return MU * g; }
-static double wy_v(double s) { return wy_volume(s * s * s, s * s); }
+static double bar_u(double s)
+{
+    return 4.0 / 3 * (cbrt(s) - pow(s, -5.0 / 3));
+}
+static double bar_l(double s)
+{
+    return 2.0 / 3 * pow(s, -2.0 / 3) * (1 - s * s);
+}
+static double wy_u(double s)
+{
+    return MU / 2 * bar_u(s) + wy_volume(s, 1);
+}
+static double wy_l(double s)
+{
+    return MU / 2 * bar_l(s) + wy_volume(s, s);
+}
+static double wy_s(double g)
+{
+    return MU * g;
+}
+static double wy_v(double s)
+{
+    return wy_volume(s * s * s, s * s);
+}
 static double mooney_u(double s)
 {
     return MU / 4 * bar_u(s) + MU / 3 * (pow(s, -1.0 / 3) - pow(s, -7.0 / 3)) + wy_volume(s, 1);
@@ -394,25 +470,55 @@ static double mooney_l(double s)
 {
     return MU / 4 * bar_l(s) + MU / 6 * pow(s, -4.0 / 3) * (1 - s * s) + wy_volume(s, s);
 }
-static double fung_rate(double s) // s₀ + s₂ s₃ exp(s₃ (Ī − 3)) with s₀ = s₂ = μ/4, s₃ = 1
+static double fung_rate(double s)  // s₀ + s₂ s₃ exp(s₃ (Ī − 3)) with s₀ = s₂ = μ/4, s₃ = 1
 {
     return MU / 4 * (1 + exp(pow(s, -2.0 / 3) * (s * s + 2) - 3));
 }
-static double fung_u(double s) { return fung_rate(s) * bar_u(s) + wy_volume(s, 1); }
-static double fung_l(double s) { return fung_rate(s) * bar_l(s) + wy_volume(s, s); }
-static double fung_s(double g) { return 2 * g * MU / 4 * (1 + exp(g * g)); }
+static double fung_u(double s)
+{
+    return fung_rate(s) * bar_u(s) + wy_volume(s, 1);
+}
+static double fung_l(double s)
+{
+    return fung_rate(s) * bar_l(s) + wy_volume(s, s);
+}
+static double fung_s(double g)
+{
+    return 2 * g * MU / 4 * (1 + exp(g * g));
+}
 
-static double snh_mu(void) { return 4 * MU / 3; }
-static double snh_lambda(void) { return LAMBDA + 5 * MU / 6; }
+static double snh_mu(void)
+{
+    return 4 * MU / 3;
+}
+static double snh_lambda(void)
+{
+    return LAMBDA + 5 * MU / 6;
+}
 static double snh_pressure(double j)
 {
     return snh_lambda() * (j - 1 - 0.75 * snh_mu() / snh_lambda());
 }
-static double snh_shape(double i) { return snh_mu() * (1 - 1 / (i + 1)); }
-static double snh_u(double s) { return snh_shape(s * s + 2) * s + snh_pressure(s); }
-static double snh_l(double s) { return snh_shape(s * s + 2) + snh_pressure(s) * s; }
-static double snh_s(double g) { return snh_shape(3 + g * g) * g; }
-static double snh_v(double s) { return snh_shape(3 * s * s) * s + snh_pressure(s * s * s) * s * s; }
+static double snh_shape(double i)
+{
+    return snh_mu() * (1 - 1 / (i + 1));
+}
+static double snh_u(double s)
+{
+    return snh_shape(s * s + 2) * s + snh_pressure(s);
+}
+static double snh_l(double s)
+{
+    return snh_shape(s * s + 2) + snh_pressure(s) * s;
+}
+static double snh_s(double g)
+{
+    return snh_shape(3 + g * g) * g;
+}
+static double snh_v(double s)
+{
+    return snh_shape(3 * s * s) * s + snh_pressure(s * s * s) * s * s;
+}
 
 static const closed_form FORMS[] = {
     {"corotated", corotated_u, corotated_l, corotated_s, corotated_v},
@@ -463,7 +569,7 @@ static void test_fibre_closed_form(void **state)
     (void)state;
     hk_material_def base = standard("stable_neo_hookean"), fibre = base;
     fibre.fibre_stiffness = 7e4;
-    fibre.fibre_direction[0] = 2; // its length does not matter
+    fibre.fibre_direction[0] = 2;  // its length does not matter
     for (double s = 0.5; s < 2; s += 0.25) {
         double F[9] = {s, 0, 0, 0, 1, 0, 0, 0, 1}, with[9], without[9];
         evaluate(&fibre, F, false, NULL, with, NULL);
@@ -543,9 +649,9 @@ static void test_impossible_parameters_are_refused(void **state)
         double young, poisson, density;
         const char *fragment;
     } bad[] = {
-        {0, 0.3, 1000, "young"},      {-1, 0.3, 1000, "young"},   {NAN, 0.3, 1000, "young"},
-        {INFINITY, 0.3, 1, "young"},  {1e6, 0.5, 1000, "poisson"}, {1e6, 0.7, 1000, "poisson"},
-        {1e6, -1, 1000, "poisson"},   {1e6, NAN, 1000, "poisson"}, {1e6, 0.3, 0, "density"},
+        {0, 0.3, 1000, "young"},     {-1, 0.3, 1000, "young"},    {NAN, 0.3, 1000, "young"},
+        {INFINITY, 0.3, 1, "young"}, {1e6, 0.5, 1000, "poisson"}, {1e6, 0.7, 1000, "poisson"},
+        {1e6, -1, 1000, "poisson"},  {1e6, NAN, 1000, "poisson"}, {1e6, 0.3, 0, "density"},
         {1e6, 0.3, NAN, "density"},
     };
     for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {

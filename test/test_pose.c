@@ -47,8 +47,7 @@ static void patch(int material, double *stretch_error)
         fail_msg("%s: %s, %s", body.material.model, hk_reason_name(report.reason), report.detail);
     *stretch_error = 0;
     for (int k = 0; k < 4 * n; k++) *stretch_error = fmax(*stretch_error, fabs(x[k] - exact[k]));
-    g_table[material][0] =
-        (cell){report.iterations, 1, report.residual, report.relative_residual};
+    g_table[material][0] = (cell){report.iterations, 1, report.residual, report.relative_residual};
     free(x);
     free(exact);
     hk_newton.free(solver);
@@ -179,7 +178,8 @@ static void test_twist_by_90_degrees(void **state)
         double *J = malloc((size_t)hk_model_tet_count(model) * 8);
         CHECK_OK(hk_world_field(world, "J", J));
         for (int t = 0; t < hk_model_tet_count(model); t++)
-            if (!(J[t] > 0) && !crumples) fail_msg("%s: J of tet %d is %g", hk_material_name(m), t, J[t]);
+            if (!(J[t] > 0) && !crumples)
+                fail_msg("%s: J of tet %d is %g", hk_material_name(m), t, J[t]);
         free(J);
         const double *X = hk_model_rest_positions(model), *x = hk_world_positions(world);
         double turn = 0;
@@ -192,7 +192,8 @@ static void test_twist_by_90_degrees(void **state)
             turn += atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1]) * 180 / M_PI;
             count++;
         }
-        if (!(fabs(turn / count - 45) < 3)) fail_msg("%s: turned by %g", hk_material_name(m), turn / count);
+        if (!(fabs(turn / count - 45) < 3))
+            fail_msg("%s: turned by %g", hk_material_name(m), turn / count);
         hk_world_free(world);
     }
 }
@@ -254,8 +255,7 @@ static double sag(int n)
     hk_selector wall = select_box(0, -1, -1, 0, 2, 2);
     body.fixes = &wall;
     body.fix_count = 1;
-    hk_world *world =
-        world_of(model_of(&body, box_mesh(1, 0.2, 0.2, 5 * n, n, n), -9.81), 0.01, 2);
+    hk_world *world = world_of(model_of(&body, box_mesh(1, 0.2, 0.2, 5 * n, n, n), -9.81), 0.01, 2);
     hk_step_report r;
     CHECK_OK(hk_world_pose(world, &r));
     assert_int_equal(r.reason, HK_CONVERGED);

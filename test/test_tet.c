@@ -10,7 +10,7 @@
 // A small box of one material with fibres in half of it, and positions a little disturbed.
 typedef struct fixture {
     hk_model *model;
-    double *x; // [vertex_count][4]
+    double *x;  // [vertex_count][4]
 } fixture;
 
 static fixture make_fixture(const char *model_name, double amount, int cells)
@@ -30,8 +30,7 @@ static fixture make_fixture(const char *model_name, double amount, int cells)
     for (int k = 0; k < m->vertex_count; k++) {
         const double *X = m->rest + 3 * m->order[k];
         double stretched[3] = {1.3 * X[0] + 0.2 * X[1], 0.9 * X[1] - 0.1 * X[2], 0.95 * X[2]};
-        for (int i = 0; i < 3; i++)
-            f.x[4 * k + i] = stretched[i] + amount / cells * noise(&seed);
+        for (int i = 0; i < 3; i++) f.x[4 * k + i] = stretched[i] + amount / cells * noise(&seed);
     }
     return f;
 }
@@ -49,10 +48,10 @@ static hk_tet_term *make_term(const hk_model *model, const hk_lane_table *lanes,
     return term;
 }
 
-typedef struct results { // of one lane table, in double
+typedef struct results {  // of one lane table, in double
     double energy;
-    double *gradient, *diagonal; // [vertex_count][4]
-    double *stress, *F;          // [tet_count][9]
+    double *gradient, *diagonal;  // [vertex_count][4]
+    double *stress, *F;           // [tet_count][9]
 } results;
 
 static double *widen(const void *values, int scalar_size, size_t count)
@@ -67,7 +66,8 @@ static results evaluate(const fixture *f, const hk_lane_table *lanes, int thread
 {
     size_t n = 4 * (size_t)f->model->vertex_count, tets = 9 * (size_t)f->model->tet_count;
     hk_tet_term *term = make_term(f->model, lanes, threads);
-    void *x = aligned_alloc(64, (n * 8 + 63) / 64 * 64), *out = aligned_alloc(64, (n * 8 + 63) / 64 * 64);
+    void *x = aligned_alloc(64, (n * 8 + 63) / 64 * 64),
+         *out = aligned_alloc(64, (n * 8 + 63) / 64 * 64);
     for (size_t k = 0; k < n; k++) {
         if (lanes->scalar_size == 8)
             ((double *)x)[k] = f->x[k];
@@ -124,7 +124,7 @@ static void test_lanes_agree(void **state)
         results reference = {0};
         for (int k = count - 1; k >= 0; k--) {
             if (tables[k]->scalar_size != 8 || reference.gradient) continue;
-            reference = evaluate(&f, tables[k], 1); // the generic doubles
+            reference = evaluate(&f, tables[k], 1);  // the generic doubles
         }
         for (int k = 0; k < count; k++) {
             results r = evaluate(&f, tables[k], 2);
@@ -147,7 +147,7 @@ static void test_lanes_agree(void **state)
 static void test_threads_give_the_same_bits(void **state)
 {
     (void)state;
-    fixture f = make_fixture("neo_hookean", 0.15, 12); // several chunks of blocks
+    fixture f = make_fixture("neo_hookean", 0.15, 12);  // several chunks of blocks
     size_t n = 4 * (size_t)f.model->vertex_count;
     for (int precision = 0; precision < 2; precision++) {
         const hk_lane_table *lanes = hk_lanes_best((hk_precision)precision);
@@ -254,8 +254,8 @@ static void test_assembled_matrix_by_differences(void **state)
         for (int b = 0; b < count; b++)
             for (int i = 0; i < 3; i++) {
                 int v = a.assembly->vertex[b];
-                double expected = (g[0][4 * v + i] - g[1][4 * v + i]) / (2 * h) +
-                                  a.weight[v] * d[3 * b + i];
+                double expected =
+                    (g[0][4 * v + i] - g[1][4 * v + i]) / (2 * h) + a.weight[v] * d[3 * b + i];
                 error += (Hd[3 * b + i] - expected) * (Hd[3 * b + i] - expected);
                 scale += expected * expected;
             }

@@ -70,7 +70,8 @@ static void test_momentum(void **state)
     momentum(world, p, l);
     double size = sqrt(p0[0] * p0[0] + p0[1] * p0[1] + p0[2] * p0[2]);
     for (int i = 0; i < 3; i++)
-        if (!(fabs(p[i] - p0[i]) < 1e-6 * size)) fail_msg("momentum %d: %g, was %g", i, p[i], p0[i]);
+        if (!(fabs(p[i] - p0[i]) < 1e-6 * size))
+            fail_msg("momentum %d: %g, was %g", i, p[i], p0[i]);
     free(v);
     hk_world_free(world);
 }

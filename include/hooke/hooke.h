@@ -132,10 +132,10 @@ HK_API void hk_mesh_free(hk_mesh *mesh);
 
 HK_API int hk_mesh_vertex_count(const hk_mesh *mesh);
 HK_API int hk_mesh_tet_count(const hk_mesh *mesh);
-HK_API int hk_mesh_triangle_count(const hk_mesh *mesh);    /* as stored in the file */
-HK_API const double *hk_mesh_positions(const hk_mesh *mesh);    /* [vertex_count][3] m */
-HK_API const int32_t *hk_mesh_tets(const hk_mesh *mesh);        /* [tet_count][4] */
-HK_API const int32_t *hk_mesh_triangles(const hk_mesh *mesh);   /* [triangle_count][3] */
+HK_API int hk_mesh_triangle_count(const hk_mesh *mesh);       /* as stored in the file */
+HK_API const double *hk_mesh_positions(const hk_mesh *mesh);  /* [vertex_count][3] m */
+HK_API const int32_t *hk_mesh_tets(const hk_mesh *mesh);      /* [tet_count][4] */
+HK_API const int32_t *hk_mesh_triangles(const hk_mesh *mesh); /* [triangle_count][3] */
 HK_API int hk_mesh_group_count(const hk_mesh *mesh);
 HK_API const char *hk_mesh_group_name(const hk_mesh *mesh, int group);
 /* What was repaired or left out while reading: one sentence each, e.g. "12 tets turned". */
@@ -156,21 +156,21 @@ typedef struct hk_defect {
 
 typedef struct hk_mesh_report {
     int vertices, tets, triangles, groups, components;
-    double bounds[2][3];            /* min and max corner, m */
-    double volume, area;            /* m³ of the tets, m² of the surface */
+    double bounds[2][3];                /* min and max corner, m */
+    double volume, area;                /* m³ of the tets, m² of the surface */
     double worst_quality, mean_quality; /* 1 for a regular tet, 0 for a flat one */
     int64_t worst_tet;
-    hk_defect turned;       /* tets: were wound the other way when read, and turned */
-    hk_defect flat;         /* tets: (nearly) zero volume */
+    hk_defect turned; /* tets: were wound the other way when read, and turned */
+    hk_defect flat;   /* tets: (nearly) zero volume */
     hk_defect duplicate_tets;
     hk_defect duplicate_vertices; /* same place as an earlier vertex */
-    hk_defect unreferenced; /* vertices of no element */
-    hk_defect non_manifold; /* faces of more than two tets, or surface edges of more than two
-                               triangles: the numbers are the first vertex of each */
-    hk_defect open_edges;   /* surface meshes: edges of one triangle */
-    hk_defect not_finite;   /* vertices */
-    bool simulable;         /* has tets, all of them sound */
-    const char *verdict;    /* one sentence */
+    hk_defect unreferenced;       /* vertices of no element */
+    hk_defect non_manifold;       /* faces of more than two tets, or surface edges of more than two
+                                     triangles: the numbers are the first vertex of each */
+    hk_defect open_edges;         /* surface meshes: edges of one triangle */
+    hk_defect not_finite;         /* vertices */
+    bool simulable;               /* has tets, all of them sound */
+    const char *verdict;          /* one sentence */
 } hk_mesh_report;
 HK_API hk_status hk_mesh_check(hk_mesh *mesh, hk_mesh_report *report);
 
@@ -197,9 +197,9 @@ typedef struct hk_material_def {
     hk_parameter parameters[HK_MAX_PARAMETERS]; /* coefficients by name; they replace those from
                                                    E and ν */
     int parameter_count;
-    hk_curve f, g, h;          /* "spline" gives f′, g′, h′; "polynomial" f, g, h */
-    double fibre_stiffness;    /* Pa, added along the fibre; 0: none */
-    double fibre_direction[3]; /* of the rest shape; need not have length 1 */
+    hk_curve f, g, h;               /* "spline" gives f′, g′, h′; "polynomial" f, g, h */
+    double fibre_stiffness;         /* Pa, added along the fibre; 0: none */
+    double fibre_direction[3];      /* of the rest shape; need not have length 1 */
     const double *fibre_directions; /* [tets of the body][3], or NULL for one direction */
 } hk_material_def;
 
@@ -214,9 +214,8 @@ HK_API const char *const *hk_material_parameters(int material);
  * solvers use, in double precision. Any output may be NULL. hessian is ∂P/∂F, [9][9], row-major
  * with index 3·row + column on both sides; `projected` makes it positive semidefinite.
  * energy is INFINITY where the law is not defined (then the rest is 0). */
-HK_API hk_status hk_material_evaluate(const hk_material_def *def, const double F[9],
-                                      bool projected, double *energy, double stress[9],
-                                      double hessian[81]);
+HK_API hk_status hk_material_evaluate(const hk_material_def *def, const double F[9], bool projected,
+                                      double *energy, double stress[9], double hessian[81]);
 
 /* ---------------------------------------------------------------- bodies and models */
 
@@ -260,7 +259,7 @@ typedef struct hk_move_def { /* vertices that follow a prescribed path */
 typedef enum hk_distribution { HK_EVENLY = 0, HK_BY_AREA } hk_distribution;
 typedef struct hk_load_def {
     hk_selector select;
-    double force[3]; /* N, in all */
+    double force[3];              /* N, in all */
     hk_distribution distribution; /* every selected vertex the same, or by its surface area */
 } hk_load_def;
 
@@ -328,7 +327,7 @@ HK_API const char *hk_method_summary(int method);
 typedef struct hk_option_info {
     const char *name;
     const char *help;
-    const char *const *words; /* allowed words, NULL-terminated; NULL for a number */
+    const char *const *words;          /* allowed words, NULL-terminated; NULL for a number */
     double minimum, maximum, fallback; /* for a number; for words fallback is an index */
 } hk_option_info;
 HK_API int hk_method_option_count(int method);
@@ -351,18 +350,22 @@ HK_API void hk_world_free(hk_world *world);
 
 typedef enum hk_reason {
     HK_CONVERGED = 0,
-    HK_ITERATION_LIMIT,   /* the budget is spent; the state is the best found */
-    HK_STALLED,           /* no step length decreases the energy any further */
-    HK_NOT_FINITE,        /* the state could not be advanced with finite numbers; it was kept */
-    HK_INVERTED,          /* a prescribed motion or start turns an element inside out where the
-                             law is not defined; the state was kept */
-    HK_NOT_HELD,          /* a pose was asked for a body that nothing holds against its load */
-    HK_LOAD_STEP_LIMIT,   /* load stepping made no progress; the last good state was kept */
-    HK_STOPPED            /* the monitor asked to stop */
+    HK_ITERATION_LIMIT, /* the budget is spent; the state is the best found */
+    HK_STALLED,         /* no step length decreases the energy any further */
+    HK_NOT_FINITE,      /* the state could not be advanced with finite numbers; it was kept */
+    HK_INVERTED,        /* a prescribed motion or start turns an element inside out where the
+                           law is not defined; the state was kept */
+    HK_NOT_HELD,        /* a pose was asked for a body that nothing holds against its load */
+    HK_LOAD_STEP_LIMIT, /* load stepping made no progress; the last good state was kept */
+    HK_STOPPED          /* the monitor asked to stop */
 } hk_reason;
 HK_API const char *hk_reason_name(hk_reason reason); /* "converged", "iteration limit", … */
 /* Whether the reason counts as done ("converged"), stopped short or failed. */
-typedef enum hk_outcome { HK_OUTCOME_CONVERGED = 0, HK_OUTCOME_STOPPED, HK_OUTCOME_FAILED } hk_outcome;
+typedef enum hk_outcome {
+    HK_OUTCOME_CONVERGED = 0,
+    HK_OUTCOME_STOPPED,
+    HK_OUTCOME_FAILED
+} hk_outcome;
 HK_API hk_outcome hk_reason_outcome(hk_reason reason);
 
 typedef struct hk_energy {
@@ -388,15 +391,15 @@ typedef struct hk_step_report {
     double residual;          /* N, Euclidean norm of the gradient over free vertices */
     double relative_residual; /* to the norm of the forces at work: what the tolerance bounds */
     hk_energy energy;
-    double ms;                      /* wall time */
+    double ms; /* wall time */
     double phase_ms[HK_PHASE_COUNT];
 } hk_step_report;
 
 /* Called after every iteration; return false to stop with the best state so far. */
 typedef struct hk_iteration {
-    int iteration;      /* in this solve, from 1 */
-    double energy;      /* J, the minimised function */
-    double residual;    /* N, after the iteration */
+    int iteration;   /* in this solve, from 1 */
+    double energy;   /* J, the minimised function */
+    double residual; /* N, after the iteration */
     double relative_residual;
     double step_length; /* accepted, of the full step */
     bool projected;     /* the stiffness was made positive */

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #define HK_STRINGIFY_(x) #x
-#define HK_STRINGIFY(x) HK_STRINGIFY_(x)
+#define HK_STRINGIFY(x)  HK_STRINGIFY_(x)
 
 const char *hk_version(void)
 {
@@ -18,7 +18,10 @@ const char *hk_version(void)
 enum { HK_MESSAGE_SIZE = 1024 };
 static _Thread_local char g_message[HK_MESSAGE_SIZE];
 
-const char *hk_error(void) { return g_message; }
+const char *hk_error(void)
+{
+    return g_message;
+}
 
 const char *hk_status_name(hk_status status)
 {
@@ -55,7 +58,10 @@ hk_status hk_fail_within(hk_status status, const char *format, ...)
     return status;
 }
 
-hk_status hk_no_memory(void) { return hk_fail(HK_NO_MEMORY, "out of memory"); }
+hk_status hk_no_memory(void)
+{
+    return hk_fail(HK_NO_MEMORY, "out of memory");
+}
 
 // ---------------------------------------------------------------- memory
 
@@ -128,7 +134,10 @@ char *hk_strndup(const char *text, size_t length)
     return copy;
 }
 
-char *hk_strdup(const char *text) { return hk_strndup(text, strlen(text)); }
+char *hk_strdup(const char *text)
+{
+    return hk_strndup(text, strlen(text));
+}
 
 // ---------------------------------------------------------------- messages, time
 

@@ -24,22 +24,21 @@ hk_status hk_reserve(void **array, size_t count, size_t size, size_t *capacity, 
 char *hk_strdup(const char *text);
 char *hk_strndup(const char *text, size_t length);
 
-#define HK_NEW(type) ((type *)hk_calloc(1, sizeof(type)))
+#define HK_NEW(type)          ((type *)hk_calloc(1, sizeof(type)))
 #define HK_ARRAY(type, count) ((type *)hk_alloc((size_t)(count), sizeof(type)))
 #define HK_ZEROS(type, count) ((type *)hk_calloc((size_t)(count), sizeof(type)))
 
 // Records the message of this thread and returns the status, so that one can
 // `return hk_fail(HK_BAD_INPUT, "%s:%d: …", file, line);`
-hk_status hk_fail(hk_status status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+hk_status hk_fail(hk_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Puts "prefix: " before the recorded message; returns status.
 hk_status hk_fail_within(hk_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 hk_status hk_no_memory(void);
 
-#define HK_TRY(call)                                   \
-    do {                                               \
-        hk_status hk_try_status_ = (call);             \
+#define HK_TRY(call)                                        \
+    do {                                                    \
+        hk_status hk_try_status_ = (call);                  \
         if (hk_try_status_ != HK_OK) return hk_try_status_; \
     } while (0)
 
@@ -50,7 +49,13 @@ double hk_now(void);
 
 #define HK_COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-static inline int hk_min_int(int a, int b) { return a < b ? a : b; }
-static inline int hk_max_int(int a, int b) { return a > b ? a : b; }
+static inline int hk_min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+static inline int hk_max_int(int a, int b)
+{
+    return a > b ? a : b;
+}
 
 #endif

@@ -15,10 +15,10 @@ extern int openblas_get_num_threads(void);
 struct hk_direct {
     const hk_pattern *pattern;
     cholmod_common common;
-    cholmod_sparse matrix; // points into column_start, row and the caller's values
+    cholmod_sparse matrix;  // points into column_start, row and the caller's values
     cholmod_factor *factor;
-    cholmod_dense right;                       // points at the caller's b
-    cholmod_dense *solution, *spare1, *spare2; // kept between solves
+    cholmod_dense right;                        // points at the caller's b
+    cholmod_dense *solution, *spare1, *spare2;  // kept between solves
     int *column_start, *row;
 };
 
@@ -53,7 +53,7 @@ static hk_status cholmod_trouble(const hk_direct *s, const char *what)
 static hk_status analyse(hk_direct *s)
 {
     s->common.nmethods = 1;
-    s->common.method[0].ordering = CHOLMOD_NATURAL; // the pattern comes in elimination order
+    s->common.method[0].ordering = CHOLMOD_NATURAL;  // the pattern comes in elimination order
     s->common.postorder = false;
     s->common.supernodal = CHOLMOD_SUPERNODAL;
     s->common.quick_return_if_not_posdef = true;
@@ -134,7 +134,10 @@ hk_status hk_direct_solve(hk_direct *s, const double *b, double *x)
     return HK_OK;
 }
 
-int64_t hk_direct_factor_size(const hk_direct *s) { return (int64_t)s->factor->xsize; }
+int64_t hk_direct_factor_size(const hk_direct *s)
+{
+    return (int64_t)s->factor->xsize;
+}
 
 #else
 
@@ -144,7 +147,10 @@ hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver)
     return hk_fail(HK_UNSUPPORTED,
                    "this build has no direct solver (it was configured with HOOKE_DIRECT=OFF)");
 }
-void hk_direct_free(hk_direct *solver) { (void)solver; }
+void hk_direct_free(hk_direct *solver)
+{
+    (void)solver;
+}
 hk_status hk_direct_factor(hk_direct *solver, const double *values, bool *positive)
 {
     (void)solver, (void)values, (void)positive;

@@ -8,12 +8,12 @@
 // always there. As numbers the matrix is the lower triangle in compressed columns: block column b
 // with k blocks below has columns c = 0, 1, 2 of (3 − c) + 3 k numbers each.
 typedef struct hk_pattern {
-    int count;      // block rows
-    int64_t *start; // [count + 1]
-    int32_t *row;   // [start[count]]
+    int count;       // block rows
+    int64_t *start;  // [count + 1]
+    int32_t *row;    // [start[count]]
 } hk_pattern;
 
-void hk_pattern_free(hk_pattern *pattern); // frees the arrays, not the struct
+void hk_pattern_free(hk_pattern *pattern);  // frees the arrays, not the struct
 
 // Numbers in the lower triangle.
 int64_t hk_pattern_size(const hk_pattern *pattern);

@@ -10,14 +10,14 @@ typedef struct hk_law_info {
     const char *name;
     const char *summary;
     const char *formula;
-    const char *parameters[HK_LAW_COEFFICIENTS + 1]; // names of params.c[], NULL-terminated
-    unsigned positive;  // bit k: c[k] must be > 0
-    unsigned any_sign;  // bit k: c[k] may be negative; otherwise it must be ≥ 0
-    unsigned optional;  // bit k: c[k] is 0 unless it is named
-    int element_values; // per-element numbers that the kernels read (a fibre's direction)
-    bool barrier;       // the energy is infinite for det F ≤ 0
-    bool curves;        // takes f, g, h
-    bool internal;      // not a material of its own
+    const char *parameters[HK_LAW_COEFFICIENTS + 1];  // names of params.c[], NULL-terminated
+    unsigned positive;                                // bit k: c[k] must be > 0
+    unsigned any_sign;   // bit k: c[k] may be negative; otherwise it must be ≥ 0
+    unsigned optional;   // bit k: c[k] is 0 unless it is named
+    int element_values;  // per-element numbers that the kernels read (a fibre's direction)
+    bool barrier;        // the energy is infinite for det F ≤ 0
+    bool curves;         // takes f, g, h
+    bool internal;       // not a material of its own
     // Coefficients from the Lamé constants of linear elasticity.
     void (*from_lame)(double mu, double lambda, hk_law_params *p);
     // Curves from the user's definition (laws with curves only).

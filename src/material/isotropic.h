@@ -78,7 +78,7 @@ HK_SHARED void isotropic_stiffness(const svd3 *f, const density *w, double keep,
                                    principal_stiffness *stiffness)
 {
     const real *s = f->s.v;
-    real g[INV_COUNT][3]; // ∂ invariant / ∂ σ_i
+    real g[INV_COUNT][3];  // ∂ invariant / ∂ σ_i
     for (int i = 0; i < 3; i++) {
         g[INV_S][i] = r_set(1);
         g[INV_I][i] = 2 * s[i];
@@ -144,42 +144,42 @@ HK_INLINE row_forms isotropic_rows(mat3 F, const density *w, int uses)
     return f;
 }
 
-#define HK_ISOTROPIC_LAW(X)                                                                       \
-    typedef principal_stiffness X##_stiffness;                                                    \
-    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)                \
-    {                                                                                             \
-        (void)element;                                                                            \
-        density w = X##_density(p, invariants_of(F, isotropic_rotation(F, X##_uses), X##_uses));  \
-        return r_select(w.defined, w.value, r_set(INFINITY));                                     \
-    }                                                                                             \
-    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)                \
-    {                                                                                             \
-        (void)element;                                                                            \
-        mat3 R = isotropic_rotation(F, X##_uses);                                                 \
-        density w = X##_density(p, invariants_of(F, R, X##_uses));                                \
-        return isotropic_stress(F, R, &w, X##_uses);                                              \
-    }                                                                                             \
-    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,   \
-                                                   mat3 F, double keep)                           \
-    {                                                                                             \
-        (void)element;                                                                            \
-        svd3 f = law_svd(F);                                                                      \
-        density w = X##_density(p, invariants_of_stretches(f.s));                                 \
-        principal_stiffness s;                                                                    \
-        isotropic_stiffness(&f, &w, keep, &s);                                                    \
-        return s;                                                                                 \
-    }                                                                                             \
-    HK_PRINCIPAL_BLOCKS(X)                                                                        \
-    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)         \
-    {                                                                                             \
-        if (X##_uses & USES_S) {                                                                  \
-            principal_stiffness s = X##_stiffness_of(p, element, F, 1);                           \
-            row_forms rows;                                                                       \
-            principal_rows(&s, &rows);                                                            \
-            return rows;                                                                          \
-        }                                                                                         \
-        density w = X##_density(p, invariants_of(F, F, X##_uses));                                \
-        return isotropic_rows(F, &w, X##_uses);                                                   \
+#define HK_ISOTROPIC_LAW(X)                                                                      \
+    typedef principal_stiffness X##_stiffness;                                                   \
+    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)               \
+    {                                                                                            \
+        (void)element;                                                                           \
+        density w = X##_density(p, invariants_of(F, isotropic_rotation(F, X##_uses), X##_uses)); \
+        return r_select(w.defined, w.value, r_set(INFINITY));                                    \
+    }                                                                                            \
+    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)               \
+    {                                                                                            \
+        (void)element;                                                                           \
+        mat3 R = isotropic_rotation(F, X##_uses);                                                \
+        density w = X##_density(p, invariants_of(F, R, X##_uses));                               \
+        return isotropic_stress(F, R, &w, X##_uses);                                             \
+    }                                                                                            \
+    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,  \
+                                                   mat3 F, double keep)                          \
+    {                                                                                            \
+        (void)element;                                                                           \
+        svd3 f = law_svd(F);                                                                     \
+        density w = X##_density(p, invariants_of_stretches(f.s));                                \
+        principal_stiffness s;                                                                   \
+        isotropic_stiffness(&f, &w, keep, &s);                                                   \
+        return s;                                                                                \
+    }                                                                                            \
+    HK_PRINCIPAL_BLOCKS(X)                                                                       \
+    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)        \
+    {                                                                                            \
+        if (X##_uses & USES_S) {                                                                 \
+            principal_stiffness s = X##_stiffness_of(p, element, F, 1);                          \
+            row_forms rows;                                                                      \
+            principal_rows(&s, &rows);                                                           \
+            return rows;                                                                         \
+        }                                                                                        \
+        density w = X##_density(p, invariants_of(F, F, X##_uses));                               \
+        return isotropic_rows(F, &w, X##_uses);                                                  \
     }
 
 #endif

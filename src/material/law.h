@@ -30,8 +30,14 @@
 // The decompositions are long: one copy of each in a translation unit, called by all laws.
 #define HK_SHARED static __attribute__((noinline, unused))
 
-HK_SHARED void stretches_of(const mat3 *F, svd3 *f) { *f = svd3_of(*F); }
-HK_SHARED void make_positive(mat3 *sym) { *sym = psd3(*sym); }
+HK_SHARED void stretches_of(const mat3 *F, svd3 *f)
+{
+    *f = svd3_of(*F);
+}
+HK_SHARED void make_positive(mat3 *sym)
+{
+    *sym = psd3(*sym);
+}
 
 HK_INLINE svd3 law_svd(mat3 F)
 {
@@ -74,8 +80,8 @@ HK_INLINE void row_forms_add(row_forms *f, real c, mat3 g, mat3 h)
 typedef struct principal_stiffness {
     mat3 u, v;
     mat3 scaling;
-    real same[3];  // (flip + twist)/2: (ij)–(ij)
-    real cross[3]; // (flip − twist)/2: (ij)–(ji)
+    real same[3];   // (flip + twist)/2: (ij)–(ij)
+    real cross[3];  // (flip − twist)/2: (ij)–(ji)
 } principal_stiffness;
 
 HK_INLINE principal_stiffness principal_stiffness_of(svd3 f, mat3 scaling, const real flip[3],
@@ -145,14 +151,14 @@ HK_SHARED void principal_rows(const principal_stiffness *s, row_forms *f)
 }
 
 // The last functions of every law with a principal stiffness.
-#define HK_PRINCIPAL_BLOCKS(X)                                                                    \
-    HK_INLINE mat3 X##_block(const principal_stiffness *s, vec3 a, vec3 b)                        \
-    {                                                                                             \
-        return principal_block(s, a, b);                                                          \
-    }                                                                                             \
-    HK_INLINE void X##_inner(const principal_stiffness *s, const mat3 *inverse, mat3 inner[6])    \
-    {                                                                                             \
-        principal_inner(s, inverse, inner);                                                       \
+#define HK_PRINCIPAL_BLOCKS(X)                                                                 \
+    HK_INLINE mat3 X##_block(const principal_stiffness *s, vec3 a, vec3 b)                     \
+    {                                                                                          \
+        return principal_block(s, a, b);                                                       \
+    }                                                                                          \
+    HK_INLINE void X##_inner(const principal_stiffness *s, const mat3 *inverse, mat3 inner[6]) \
+    {                                                                                          \
+        principal_inner(s, inverse, inner);                                                    \
     }
 
 // x / y, with y kept away from 0: the rotation of F is not defined where two stretches cancel.

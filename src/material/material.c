@@ -14,7 +14,10 @@ static const hk_law_info *const g_laws[HK_LAW_COUNT] = {
 #undef HK_LAW_ENTRY
 };
 
-const hk_law_info *hk_law_describe(hk_law law) { return g_laws[law]; }
+const hk_law_info *hk_law_describe(hk_law law)
+{
+    return g_laws[law];
+}
 
 // ---------------------------------------------------------------- the list for users
 
@@ -26,7 +29,10 @@ int hk_material_count(void)
     return count;
 }
 
-static bool is_material(int material) { return material >= 0 && material < hk_material_count(); }
+static bool is_material(int material)
+{
+    return material >= 0 && material < hk_material_count();
+}
 
 const char *hk_material_name(int material)
 {
@@ -65,8 +71,8 @@ static hk_status find_law(const char *model, hk_law *law)
             *law = (hk_law)k;
             return HK_OK;
         }
-        int more = snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "",
-                            g_laws[k]->name);
+        int more =
+            snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "", g_laws[k]->name);
         used += more > 0 ? (size_t)more : 0;
         if (used >= sizeof known) used = sizeof known - 1;
     }
@@ -109,8 +115,7 @@ static hk_status take_named(const hk_material_def *def, const hk_law_info *law, 
         if (index == count)
             return hk_fail(HK_BAD_INPUT, "material %s: it has no parameter \"%s\"", def->model,
                            given->name ? given->name : "(null)");
-        bool fits = isfinite(given->value) &&
-                    ((law->any_sign >> index & 1) || given->value >= 0) &&
+        bool fits = isfinite(given->value) && ((law->any_sign >> index & 1) || given->value >= 0) &&
                     (!(law->positive >> index & 1) || given->value > 0);
         if (!fits)
             return hk_fail(HK_BAD_INPUT, "material %s: %s must be %s (is %g)", def->model,
@@ -125,14 +130,14 @@ static hk_status take_named(const hk_material_def *def, const hk_law_info *law, 
     return HK_OK;
 }
 
-static hk_status check_all_named(const hk_material_def *def, const hk_law_info *law,
-                                 unsigned named)
+static hk_status check_all_named(const hk_material_def *def, const hk_law_info *law, unsigned named)
 {
     for (int k = 0; k < parameter_count(law); k++)
         if (!((named | law->optional) >> k & 1))
-            return hk_fail(HK_BAD_INPUT,
-                           "material %s: give young and poisson, or all coefficients: %s is missing",
-                           def->model, law->parameters[k]);
+            return hk_fail(
+                HK_BAD_INPUT,
+                "material %s: give young and poisson, or all coefficients: %s is missing",
+                def->model, law->parameters[k]);
     if (law->curves && !(def->f.count || def->g.count || def->h.count))
         return hk_fail(HK_BAD_INPUT, "material %s: give young and poisson, or curves f, g, h",
                        def->model);
@@ -147,7 +152,7 @@ static hk_status check_rest(const hk_material_def *def, double *modulus)
     plain.fibre_stiffness = 0;
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     HK_TRY(hk_material_evaluate(&plain, identity, false, &energy, P, H));
-    double shear = H[1 * 9 + 1], bulk = (H[0] + 2 * H[4]) / 3; // P_01/F_01; Σ P_00/F_ii
+    double shear = H[1 * 9 + 1], bulk = (H[0] + 2 * H[4]) / 3;  // P_01/F_01; Σ P_00/F_ii
     double scale = fabs(shear) + fabs(bulk);
     if (!(fabs(P[0]) <= 1e-8 * scale))
         return hk_fail(HK_BAD_INPUT, "material %s: it is not free of stress at rest (%g Pa)",
@@ -165,13 +170,12 @@ static hk_status resolve(const hk_material_def *def, hk_law *law, hk_law_params 
     HK_TRY(find_law(def->model, law));
     const hk_law_info *info = g_laws[*law];
     *p = (hk_law_params){0};
-    bool from_moduli = !(isnan(def->young) && (isnan(def->poisson) || def->parameter_count > 0 ||
-                                               info->curves));
+    bool from_moduli =
+        !(isnan(def->young) && (isnan(def->poisson) || def->parameter_count > 0 || info->curves));
     if (from_moduli) {
         HK_TRY(check_moduli(def));
         double mu = def->young / (2 * (1 + def->poisson));
-        double lambda =
-            def->young * def->poisson / ((1 + def->poisson) * (1 - 2 * def->poisson));
+        double lambda = def->young * def->poisson / ((1 + def->poisson) * (1 - 2 * def->poisson));
         info->from_lame(mu, lambda, p);
     }
     unsigned named = 0;
@@ -211,20 +215,20 @@ typedef struct evaluation {
 
 static const vec3 g_axes[3] = {{{1, 0, 0}}, {{0, 1, 0}}, {{0, 0, 1}}};
 
-#define HK_EVALUATE(X)                                                                            \
-    static void X##_evaluate(const hk_law_params *p, const double *element, mat3 F, double keep,  \
-                             evaluation *e)                                                       \
-    {                                                                                             \
-        e->energy += X##_energy(p, element, F);                                                   \
-        e->P = m3_add(e->P, X##_stress(p, element, F));                                           \
-        X##_stiffness s = X##_stiffness_of(p, element, F, keep);                                  \
-        for (int j = 0; j < 3; j++)                                                               \
-            for (int l = 0; l < 3; l++) {                                                         \
-                mat3 block = X##_block(&s, g_axes[j], g_axes[l]);                                 \
-                for (int i = 0; i < 3; i++)                                                       \
-                    for (int k = 0; k < 3; k++)                                                   \
-                        e->H[(3 * i + j) * 9 + 3 * k + l] += block.m[i][k];                       \
-            }                                                                                     \
+#define HK_EVALUATE(X)                                                                           \
+    static void X##_evaluate(const hk_law_params *p, const double *element, mat3 F, double keep, \
+                             evaluation *e)                                                      \
+    {                                                                                            \
+        e->energy += X##_energy(p, element, F);                                                  \
+        e->P = m3_add(e->P, X##_stress(p, element, F));                                          \
+        X##_stiffness s = X##_stiffness_of(p, element, F, keep);                                 \
+        for (int j = 0; j < 3; j++)                                                              \
+            for (int l = 0; l < 3; l++) {                                                        \
+                mat3 block = X##_block(&s, g_axes[j], g_axes[l]);                                \
+                for (int i = 0; i < 3; i++)                                                      \
+                    for (int k = 0; k < 3; k++)                                                  \
+                        e->H[(3 * i + j) * 9 + 3 * k + l] += block.m[i][k];                      \
+            }                                                                                    \
     }
 HK_LAWS(HK_EVALUATE)
 #undef HK_EVALUATE
@@ -262,7 +266,7 @@ hk_status hk_material_evaluate(const hk_material_def *def, const double F[9], bo
     evaluation e = {0};
     g_evaluate[law](&p, NULL, f, projected ? 0 : 1, &e);
     HK_TRY(add_fibre(def, f, projected, &e));
-    if (!(e.energy < INFINITY)) { // +inf or NaN: the law is not defined here
+    if (!(e.energy < INFINITY)) {  // +inf or NaN: the law is not defined here
         e = (evaluation){.energy = INFINITY};
     }
     if (energy) *energy = e.energy;

@@ -10,9 +10,9 @@
 typedef struct hk_material {
     hk_law law;
     hk_law_params params;
-    double density;         // kg/m³
-    double fibre_stiffness; // Pa; 0: none
-    double modulus;         // Pa, ∂P₀₀/∂F₀₀ at rest: how stiff it is, roughly
+    double density;          // kg/m³
+    double fibre_stiffness;  // Pa; 0: none
+    double modulus;          // Pa, ∂P₀₀/∂F₀₀ at rest: how stiff it is, roughly
 } hk_material;
 
 // Checks a definition and derives the coefficients; messages name the parameter.

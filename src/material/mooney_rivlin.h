@@ -7,7 +7,7 @@ HK_INLINE density mooney_rivlin_density(const hk_law_params *p, invariants q)
     distortion t = distortion_of(q);
     density w = neo_hookean_wy_terms(p, q, &t);
     real s2 = r_set(p->c[2]);
-    real m = s2 * t.m * t.m; // s₂ J^{−4/3}
+    real m = s2 * t.m * t.m;  // s₂ J^{−4/3}
     real second = 0.5f * m * (q.i * q.i - q.ii);
     w.value += second - 3 * s2;
     w.d[INV_I] += m * q.i;

@@ -4,8 +4,8 @@ enum { neo_hookean_wy_uses = USES_I | USES_J };
 
 // Ī = J^{−2/3} I and its derivatives.
 typedef struct distortion {
-    real m; // J^{−2/3}
-    real r; // 1/J
+    real m;  // J^{−2/3}
+    real r;  // 1/J
     real value, d_i, d_j, d_ij, d_jj;
     mask defined;
 } distortion;

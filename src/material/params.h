@@ -15,8 +15,8 @@ typedef struct hk_law_curve {
 } hk_law_curve;
 
 typedef struct hk_law_params {
-    double c[HK_LAW_COEFFICIENTS]; // in the order of the law's parameter names
-    hk_law_curve curves[3];        // f, g, h of the laws in principal stretches
+    double c[HK_LAW_COEFFICIENTS];  // in the order of the law's parameter names
+    hk_law_curve curves[3];         // f, g, h of the laws in principal stretches
 } hk_law_params;
 
 #endif

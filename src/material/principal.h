@@ -6,7 +6,7 @@
 #include "material/law.h"
 
 typedef struct curve_point {
-    real value, d, dd; // φ, φ′, φ″
+    real value, d, dd;  // φ, φ′, φ″
 } curve_point;
 
 HK_SHARED curve_point curve_at(const hk_law_curve *c, real x)
@@ -85,40 +85,39 @@ HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, ma
             g[k].d + product[k] * g[k].dd + s[k] * h.d + product[i] * product[j] * h.dd;
         // g acts on σᵢσ_k (number j) and σⱼσ_k (number i).
         flip[k] = curve_slope(&p->curves[0], s[i], a[i].d, s[j], a[j].d) - g[k].d - s[k] * h.d +
-                  s[k] * s[k] *
-                      curve_slope(&p->curves[1], product[j], g[j].d, product[i], g[i].d);
-        twist[k] = guarded_ratio(a[i].d + a[j].d + s[k] * (g[i].d + g[j].d), s[i] + s[j]) +
-                   g[k].d + s[k] * h.d;
+                  s[k] * s[k] * curve_slope(&p->curves[1], product[j], g[j].d, product[i], g[i].d);
+        twist[k] = guarded_ratio(a[i].d + a[j].d + s[k] * (g[i].d + g[j].d), s[i] + s[j]) + g[k].d +
+                   s[k] * h.d;
     }
     return principal_stiffness_of(f, scaling, flip, twist, keep);
 }
 
-#define HK_PRINCIPAL_LAW(X)                                                                       \
-    typedef principal_stiffness X##_stiffness;                                                    \
-    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)                \
-    {                                                                                             \
-        (void)element;                                                                            \
-        return principal_energy(p, F);                                                            \
-    }                                                                                             \
-    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)                \
-    {                                                                                             \
-        (void)element;                                                                            \
-        return principal_stress(p, F);                                                            \
-    }                                                                                             \
-    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,   \
-                                                   mat3 F, double keep)                           \
-    {                                                                                             \
-        (void)element;                                                                            \
-        return principal_law_stiffness(p, F, keep);                                               \
-    }                                                                                             \
-    HK_PRINCIPAL_BLOCKS(X)                                                                        \
-    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)         \
-    {                                                                                             \
-        (void)element;                                                                            \
-        principal_stiffness s = principal_law_stiffness(p, F, 1);                                 \
-        row_forms rows;                                                                           \
-        principal_rows(&s, &rows);                                                                \
-        return rows;                                                                              \
+#define HK_PRINCIPAL_LAW(X)                                                                     \
+    typedef principal_stiffness X##_stiffness;                                                  \
+    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)              \
+    {                                                                                           \
+        (void)element;                                                                          \
+        return principal_energy(p, F);                                                          \
+    }                                                                                           \
+    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)              \
+    {                                                                                           \
+        (void)element;                                                                          \
+        return principal_stress(p, F);                                                          \
+    }                                                                                           \
+    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element, \
+                                                   mat3 F, double keep)                         \
+    {                                                                                           \
+        (void)element;                                                                          \
+        return principal_law_stiffness(p, F, keep);                                             \
+    }                                                                                           \
+    HK_PRINCIPAL_BLOCKS(X)                                                                      \
+    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)       \
+    {                                                                                           \
+        (void)element;                                                                          \
+        principal_stiffness s = principal_law_stiffness(p, F, 1);                               \
+        row_forms rows;                                                                         \
+        principal_rows(&s, &rows);                                                              \
+        return rows;                                                                            \
     }
 
 #endif

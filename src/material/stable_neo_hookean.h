@@ -4,7 +4,7 @@ enum { stable_neo_hookean_uses = USES_I | USES_J };
 
 HK_INLINE density stable_neo_hookean_density(const hk_law_params *p, invariants q)
 {
-    double mu0 = p->c[0], lambda0 = p->c[1], shift = 0.75 * mu0 / lambda0; // a − 1
+    double mu0 = p->c[0], lambda0 = p->c[1], shift = 0.75 * mu0 / lambda0;  // a − 1
     real mu = r_set(mu0), lambda = r_set(lambda0);
     real over = 1 / (q.i + 1), stretch = q.j - 1 - r_set(shift);
     density w = density_zero();

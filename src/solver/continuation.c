@@ -9,7 +9,10 @@
 #define CAREFUL_START  (1.0 / 64)
 #define CAREFUL_END    (1.0 / 2)
 
-static size_t bytes_of(const hk_problem *p) { return 4 * sizeof(double) * (size_t)p->vertex_count; }
+static size_t bytes_of(const hk_problem *p)
+{
+    return 4 * sizeof(double) * (size_t)p->vertex_count;
+}
 
 static void add(const hk_problem *p, const double *a, const double *b, double *sum)
 {
@@ -73,9 +76,8 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         bool refused = size > CAREFUL_START && inside_out(c, least, x);
         if (!refused) {
             HK_TRY(c->method->minimise(c->solver, x, report));
-            refused = worth_splitting(c, report) ||
-                      (report->reason == HK_CONVERGED && size > CAREFUL_END &&
-                       inside_out(c, least, x));
+            refused = worth_splitting(c, report) || (report->reason == HK_CONVERGED &&
+                                                     size > CAREFUL_END && inside_out(c, least, x));
         }
         if (!refused) {
             if (report->reason != HK_CONVERGED) return HK_OK;

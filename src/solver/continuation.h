@@ -9,12 +9,12 @@ typedef struct hk_continuation {
     hk_problem *problem;
     const hk_method *method;
     void *solver;
-    // Where held vertices are at a share 0..1 of the way: written into x at held vertices. Also sets
-    // the problem's load if that depends on the share.
+    // Where held vertices are at a share 0..1 of the way: written into x at held vertices. Also
+    // sets the problem's load if that depends on the share.
     void (*place)(void *context, double share, double *x);
     void *context;
-    bool split_unconverged; // quasistatics: smaller shares also where the budget ran out
-    double *good, *step;    // [vertex_count][4] workspace
+    bool split_unconverged;  // quasistatics: smaller shares also where the budget ran out
+    double *good, *step;     // [vertex_count][4] workspace
 } hk_continuation;
 
 // From x to the state at share 1. `steps` counts the shares that converged. On failure x is the

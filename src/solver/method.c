@@ -7,9 +7,15 @@ static const hk_method *const g_methods[] = {
     &hk_newton,
 };
 
-hk_solver_def hk_default_solver_def(void) { return (hk_solver_def){.method = "newton"}; }
+hk_solver_def hk_default_solver_def(void)
+{
+    return (hk_solver_def){.method = "newton"};
+}
 
-int hk_method_count(void) { return HK_COUNT_OF(g_methods); }
+int hk_method_count(void)
+{
+    return HK_COUNT_OF(g_methods);
+}
 
 static const hk_method *method_at(int method)
 {
@@ -72,8 +78,7 @@ static hk_status take_word(const hk_option_info *info, const char *text, double 
                    text ? text : "a number");
 }
 
-static hk_status take_option(const hk_method *method, const hk_option *given,
-                             hk_settings *settings)
+static hk_status take_option(const hk_method *method, const hk_option *given, hk_settings *settings)
 {
     char known[256] = "iterations, tolerance";
     for (int k = 0; k < method->option_count; k++) {
@@ -105,8 +110,7 @@ hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
         return hk_fail(HK_BAD_INPUT, "solver tolerance must be between 0 and 1 (is %g)",
                        s.tolerance);
     for (int k = 0; k < method->option_count; k++) s.option[k] = method->options[k].fallback;
-    for (int k = 0; k < def->option_count; k++)
-        HK_TRY(take_option(method, &def->options[k], &s));
+    for (int k = 0; k < def->option_count; k++) HK_TRY(take_option(method, &def->options[k], &s));
     *settings = s;
     return HK_OK;
 }

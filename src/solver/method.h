@@ -26,8 +26,8 @@ typedef struct hk_solve_report {
 typedef struct hk_method {
     const char *name;
     const char *summary;
-    int iterations;   // default budget
-    double tolerance; // default
+    int iterations;    // default budget
+    double tolerance;  // default
     const hk_option_info *options;
     int option_count;
     hk_status (*create)(hk_problem *problem, const hk_settings *settings, void **solver);

@@ -2,12 +2,13 @@
 //
 // Each iteration solves H d = −g with a direct factorisation and goes along d as far as ε decreases
 // (Armijo's rule, halving). H is the exact Hessian where that is positive definite, which gives
-// quadratic convergence at a minimum. Elsewhere it is made positive by the gentlest rung of a ladder
-// that suffices: first a little mass is added, which moves the few slow modes that buckle and leaves
-// the others alone, so that steps along unstable directions are long; then the negative eigenvalues
-// of every tet's part are reduced, down to the full projection of Teran et al. 2005. The rung is found
-// by trying: a factorisation that meets a negative pivot stops there. Trial states where a material is not defined (an
-// inverted tet of a law with a barrier) have infinite energy and are rejected like any other.
+// quadratic convergence at a minimum. Elsewhere it is made positive by the gentlest rung of a
+// ladder that suffices: first a little mass is added, which moves the few slow modes that buckle
+// and leaves the others alone, so that steps along unstable directions are long; then the negative
+// eigenvalues of every tet's part are reduced, down to the full projection of Teran et al. 2005.
+// The rung is found by trying: a factorisation that meets a negative pivot stops there. Trial
+// states where a material is not defined (an inverted tet of a law with a barrier) have infinite
+// energy and are rejected like any other.
 #include <math.h>
 #include <stdio.h>
 
@@ -23,8 +24,8 @@ enum { MOST_SHIFTS = 12, PATIENCE = 3 };
 
 // From the exact Hessian to the projected one.
 static const struct {
-    double keep; // of the tets' negative eigenvalues
-    double mass; // added, in units of the slowest rate
+    double keep;  // of the tets' negative eigenvalues
+    double mass;  // added, in units of the slowest rate
 } g_ladder[] = {{1, 0}, {1, 1e-3}, {1, 3e-2}, {1, 1}, {0.7, 1}, {0.4, 0}, {0, 0}};
 enum { EXACT = 0, PROJECTED = HK_COUNT_OF(g_ladder) - 1 };
 
@@ -40,16 +41,16 @@ typedef struct newton {
     hk_settings settings;
     hk_assembly *assembly;
     hk_direct *direct;
-    double *stiffness; // [hk_tet_stiffness_size]
-    double *matrix;    // [hk_pattern_size]
-    double *diagonal;  // [vertex_count] inertia and shift
-    double *right;     // [3 free_count]
-    double *gradient, *trial_gradient, *direction, *trial; // [vertex_count][4]
-    int rung;     // of the ladder, in use
-    int patience; // iterations before a gentler one is tried again
+    double *stiffness;                                      // [hk_tet_stiffness_size]
+    double *matrix;                                         // [hk_pattern_size]
+    double *diagonal;                                       // [vertex_count] inertia and shift
+    double *right;                                          // [3 free_count]
+    double *gradient, *trial_gradient, *direction, *trial;  // [vertex_count][4]
+    int rung;                                               // of the ladder, in use
+    int patience;  // iterations before a gentler one is tried again
 } newton;
 
-typedef struct point { // what is known of a state
+typedef struct point {  // what is known of a state
     double energy, residual, scale;
 } point;
 
@@ -75,8 +76,7 @@ static hk_status allocate(newton *s)
     hk_problem *p = s->problem;
     size_t n = (size_t)p->vertex_count;
     HK_TRY(hk_assembly_create(p->tets, p->held, &s->assembly));
-    if (p->free_count > 0)
-        HK_TRY(hk_direct_create(&s->assembly->pattern, &s->direct));
+    if (p->free_count > 0) HK_TRY(hk_direct_create(&s->assembly->pattern, &s->direct));
     s->stiffness = HK_ARRAY(double, hk_tet_stiffness_size(p->tets));
     s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
     s->diagonal = HK_ARRAY(double, n);
@@ -124,8 +124,8 @@ static hk_status factor(newton *s, const double *x, int rung, double shift, bool
     hk_tet_stiffness(p->tets, x, g_ladder[rung].keep, s->stiffness);
     phase_s[HK_PHASE_ELEMENTS] += lap(&clock);
     for (int k = 0; k < p->vertex_count; k++)
-        s->diagonal[k] = (p->weight + g_ladder[rung].mass * p->slow_rate) * p->mass[k] +
-                         p->shift + shift;
+        s->diagonal[k] =
+            (p->weight + g_ladder[rung].mass * p->slow_rate) * p->mass[k] + p->shift + shift;
     hk_assemble(s->assembly, s->stiffness, s->diagonal, s->matrix);
     phase_s[HK_PHASE_ASSEMBLY] += lap(&clock);
     hk_status status = hk_direct_factor(s->direct, s->matrix, positive);
@@ -225,8 +225,8 @@ static double shorter(const point *from, const point *to, double length, double 
     return isfinite(best) ? fmin(fmax(best, low), high) : high;
 }
 
-// A Hessian made positive gives steps that are too short along unstable directions: while the energy
-// still falls steeply there, twice as far.
+// A Hessian made positive gives steps that are too short along unstable directions: while the
+// energy still falls steeply there, twice as far.
 static double lengthen(newton *s, const double *x, point *to, double slope, double *phase_s)
 {
     double length = 1;
@@ -266,13 +266,8 @@ static bool tell_monitor(const newton *s, int iteration, const point *at, double
 {
     const hk_problem *p = s->problem;
     if (!p->monitor) return true;
-    hk_iteration now = {iteration,
-                        at->energy,
-                        at->residual,
-                        at->residual / at->scale,
-                        length,
-                        projected,
-                        p->load_share};
+    hk_iteration now = {iteration, at->energy, at->residual, at->residual / at->scale,
+                        length,    projected,  p->load_share};
     return p->monitor(p->monitor_context, &now);
 }
 
@@ -284,6 +279,25 @@ static void describe_undefined(newton *s, const double *x, hk_solve_report *repo
                  "tet %d is inverted (or overflows) where its material is not defined", tet);
     else
         snprintf(report->detail, sizeof report->detail, "the start has no finite energy");
+}
+
+static void accept_trial(newton *s, double *x, const point *next, point *at)
+{
+    memcpy(x, s->trial, 4 * sizeof(double) * (size_t)s->problem->vertex_count);
+    double *swap = s->gradient;
+    s->gradient = s->trial_gradient;
+    s->trial_gradient = swap;
+    *at = *next;
+}
+
+// A last step with the factor at hand costs a solve and gains some digits.
+static hk_status polish(newton *s, double *x, point *at, double *phase_s)
+{
+    HK_TRY(solve(s, s->gradient, s->direction, phase_s));
+    set_trial(s, x, 1);
+    point next = evaluate(s, s->trial, s->trial_gradient, phase_s);
+    if (isfinite(next.energy) && next.residual < at->residual) accept_trial(s, x, &next, at);
+    return HK_OK;
 }
 
 // One step from x; says in `reason` whether and why to end.
@@ -317,11 +331,7 @@ static hk_status iterate(newton *s, double *x, point *at, hk_solve_report *repor
     }
     report->iterations++;
     step_down(s, length, next.residual / at->residual);
-    memcpy(x, s->trial, 4 * sizeof(double) * (size_t)s->problem->vertex_count);
-    double *swap = s->gradient;
-    s->gradient = s->trial_gradient;
-    s->trial_gradient = swap;
-    *at = next;
+    accept_trial(s, x, &next, at);
     if (!tell_monitor(s, report->iterations, at, length, projected)) {
         report->reason = HK_STOPPED;
         snprintf(report->detail, sizeof report->detail, "stopped on request");
@@ -336,6 +346,7 @@ static hk_status newton_minimise(void *solver, double *x, hk_solve_report *repor
     int before = report->iterations;
     point at = evaluate(s, x, s->gradient, report->phase_s);
     report->detail[0] = '\0';
+    s->rung = EXACT;
     hk_status status = HK_OK;
     bool end = false;
     // An attempt with the exact Hessian that led nowhere is no iteration, so attempts are bounded.
@@ -347,6 +358,7 @@ static hk_status newton_minimise(void *solver, double *x, hk_solve_report *repor
         }
         if (at.residual <= s->settings.tolerance * at.scale) {
             report->reason = HK_CONVERGED;
+            if (report->iterations > before) status = polish(s, x, &at, report->phase_s);
             break;
         }
         if (report->iterations - before >= s->settings.iterations ||
@@ -414,13 +426,13 @@ static hk_status newton_follow(void *solver, const double *x, double *step)
 static void newton_describe(const void *solver, char *text, size_t size)
 {
     const newton *s = solver;
-    snprintf(text, size,
-             "newton: at most %d iterations, tolerance %g, projection %s; %d unknowns, %lld numbers "
-             "in the factor",
-             s->settings.iterations, s->settings.tolerance,
-             g_projection_words[(int)s->settings.option[OPTION_PROJECTION]],
-             3 * s->problem->free_count,
-             s->direct ? (long long)hk_direct_factor_size(s->direct) : 0LL);
+    snprintf(
+        text, size,
+        "newton: at most %d iterations, tolerance %g, projection %s; %d unknowns, %lld numbers "
+        "in the factor",
+        s->settings.iterations, s->settings.tolerance,
+        g_projection_words[(int)s->settings.option[OPTION_PROJECTION]], 3 * s->problem->free_count,
+        s->direct ? (long long)hk_direct_factor_size(s->direct) : 0LL);
 }
 
 const hk_method hk_newton = {

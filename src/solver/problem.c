@@ -5,9 +5,12 @@
 #include "mesh/mesh.h"
 
 enum { SMALLEST_FOR_THREADS = 4000 };
-enum { RUN = 2048, SUMS = 4 }; // vertices in a partial sum; sums a pass can take
+enum { RUN = 2048, SUMS = 4 };  // vertices in a partial sum; sums a pass can take
 
-static int run_count(const hk_problem *p) { return (p->vertex_count + RUN - 1) / RUN; }
+static int run_count(const hk_problem *p)
+{
+    return (p->vertex_count + RUN - 1) / RUN;
+}
 
 static double size_of_model(const hk_model *m)
 {
@@ -73,7 +76,7 @@ static hk_status build(hk_problem *p)
     p->full_force = HK_ZEROS(double, 4 * n);
     p->force = HK_ZEROS(double, 4 * n);
     p->y = HK_ZEROS(double, 4 * n);
-    p->partial = HK_ARRAY(double, SUMS * (size_t)run_count(p));
+    p->partial = HK_ARRAY(double, SUMS *(size_t)run_count(p));
     if (!p->held || !p->mass || !p->rest || !p->full_force || !p->force || !p->y || !p->partial)
         return HK_NO_MEMORY;
     fill_vertices(p);
@@ -198,7 +201,7 @@ double hk_problem_least_j(const hk_problem *p, const double *x)
         const double *corner[4];
         for (int k = 0; k < 4; k++) corner[k] = x + 4 * (int64_t)m->place[c[k]];
         double j = hk_tet_volume6(corner[0], corner[1], corner[2], corner[3]) / (6 * m->volume[t]);
-        if (!(j >= least)) least = j; // also NaN
+        if (!(j >= least)) least = j;  // also NaN
     }
     return least;
 }

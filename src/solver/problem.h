@@ -17,22 +17,22 @@ typedef struct hk_problem {
     int vertex_count;
     int free_count;
     hk_tet_term *tets;
-    uint8_t *held;     // [vertex_count]
-    double *mass;      // [vertex_count] kg
-    double *rest;      // [vertex_count][4] X
-    double *full_force; // [vertex_count][4] N, gravity and loads in full
-    double *force;     // [vertex_count][4] f: the share of it that is at work
-    double *y;         // [vertex_count][4]
-    double weight;     // w, 1/s²
-    double *partial;   // sums over runs of vertices, room for several
-    double rounding;   // N, what rounding alone leaves of the gradient's norm
-    double slow_rate;  // 1/s², E/ρL²: about the square of the slowest frequency
-    double energy_rounding; // J, what rounding may do to ε near the state of rest
+    uint8_t *held;           // [vertex_count]
+    double *mass;            // [vertex_count] kg
+    double *rest;            // [vertex_count][4] X
+    double *full_force;      // [vertex_count][4] N, gravity and loads in full
+    double *force;           // [vertex_count][4] f: the share of it that is at work
+    double *y;               // [vertex_count][4]
+    double weight;           // w, 1/s²
+    double *partial;         // sums over runs of vertices, room for several
+    double rounding;         // N, what rounding alone leaves of the gradient's norm
+    double slow_rate;        // 1/s², E/ρL²: about the square of the slowest frequency
+    double energy_rounding;  // J, what rounding may do to ε near the state of rest
     // A vertex-weighted stiffness added where nothing holds a body (quasistatics): kg/s² a vertex.
     double shift;
     bool (*monitor)(void *context, const hk_iteration *iteration);
     void *monitor_context;
-    double load_share; // told to the monitor
+    double load_share;  // told to the monitor
 } hk_problem;
 
 hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **problem);

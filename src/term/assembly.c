@@ -4,7 +4,7 @@
 
 // A 3×3 block of a tet and where it goes.
 typedef struct contribution {
-    int32_t column, row; // blocks, row ≥ column
+    int32_t column, row;  // blocks, row ≥ column
     int64_t source;
 } contribution;
 
@@ -12,8 +12,8 @@ static const int g_pairs[HK_TET_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1,
                                              {1, 2}, {1, 3}, {2, 2}, {2, 3}, {3, 3}};
 
 // The blocks of all tets whose two vertices are free: counted by column (to is NULL), or stored.
-static int64_t list_contributions(const hk_tet_term *term, const int32_t *unknown,
-                                  int64_t *next, contribution *to)
+static int64_t list_contributions(const hk_tet_term *term, const int32_t *unknown, int64_t *next,
+                                  contribution *to)
 {
     int width = term->lanes->lanes;
     int64_t count = 0;
@@ -34,7 +34,8 @@ static int64_t list_contributions(const hk_tet_term *term, const int32_t *unknow
                     next[column + 1]++;
                     continue;
                 }
-                int64_t at = term->stiffness_start[q] + (block * HK_TET_STIFFNESS + 9 * p) * width + lane;
+                int64_t at =
+                    term->stiffness_start[q] + (block * HK_TET_STIFFNESS + 9 * p) * width + lane;
                 to[next[column]++] = (contribution){column, row, 2 * at + transposed};
             }
         }
@@ -77,8 +78,8 @@ static hk_status make_pattern(const contribution *list, const int64_t *column_st
 {
     int64_t blocks = 0;
     for (int64_t k = 0; k < column_start[count]; k++)
-        blocks += list[k].row != list[k].column &&
-                  (k == 0 || list[k].row != list[k - 1].row || list[k].column != list[k - 1].column);
+        blocks += list[k].row != list[k].column && (k == 0 || list[k].row != list[k - 1].row ||
+                                                    list[k].column != list[k - 1].column);
     pattern->count = count;
     pattern->start = HK_ZEROS(int64_t, count + 1);
     pattern->row = HK_ARRAY(int32_t, blocks);
@@ -89,7 +90,8 @@ static hk_status make_pattern(const contribution *list, const int64_t *column_st
     int64_t at = 0;
     for (int c = 0; c < count; c++) {
         for (int64_t k = column_start[c]; k < column_start[c + 1]; k++)
-            if (list[k].row != c && (at == pattern->start[c] || pattern->row[at - 1] != list[k].row))
+            if (list[k].row != c &&
+                (at == pattern->start[c] || pattern->row[at - 1] != list[k].row))
                 pattern->row[at++] = list[k].row;
         pattern->start[c + 1] = at;
     }
@@ -97,8 +99,7 @@ static hk_status make_pattern(const contribution *list, const int64_t *column_st
 }
 
 // Lists of sources: block column by block column, the diagonal block first.
-static hk_status make_sources(const contribution *list, const int64_t *column_start,
-                              hk_assembly *a)
+static hk_status make_sources(const contribution *list, const int64_t *column_start, hk_assembly *a)
 {
     int count = a->pattern.count;
     int64_t total = column_start[count], blocks = count + a->pattern.start[count];

@@ -8,11 +8,11 @@
 #include "term/tet.h"
 
 typedef struct hk_assembly {
-    hk_pattern pattern;    // over the free vertices, in elimination order
-    int32_t *unknown;      // [vertex_count] block of a vertex (Morton order), -1 if held
-    int32_t *vertex;       // [pattern.count] the vertex (Morton order) of a block
-    int64_t *source_start; // [blocks + 1]: per block column the diagonal block, then the others
-    int64_t *source;       // where a 3×3 block begins in the stiffness values, ×2, +1: transposed
+    hk_pattern pattern;     // over the free vertices, in elimination order
+    int32_t *unknown;       // [vertex_count] block of a vertex (Morton order), -1 if held
+    int32_t *vertex;        // [pattern.count] the vertex (Morton order) of a block
+    int64_t *source_start;  // [blocks + 1]: per block column the diagonal block, then the others
+    int64_t *source;  // where a 3×3 block begins in the stiffness values, ×2, +1: transposed
     int lanes;
     int threads;
 } hk_assembly;

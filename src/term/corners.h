@@ -20,7 +20,7 @@ HK_INLINE vec3 corners_load(const scalar *x, const int32_t *index)
 {
     __m512 a = corner_quarters(x, index), b = corner_quarters(x, index + 1);
     __m512 c = corner_quarters(x, index + 2), d = corner_quarters(x, index + 3);
-    __m512 ab = _mm512_unpacklo_ps(a, b), cd = _mm512_unpacklo_ps(c, d); // x x y y
+    __m512 ab = _mm512_unpacklo_ps(a, b), cd = _mm512_unpacklo_ps(c, d);  // x x y y
     __m512 zab = _mm512_unpackhi_ps(a, b), zcd = _mm512_unpackhi_ps(c, d);
     vec3 r;
     r.v[0] = (real)_mm512_shuffle_ps(ab, cd, 0x44);
@@ -29,15 +29,15 @@ HK_INLINE vec3 corners_load(const scalar *x, const int32_t *index)
     return r;
 }
 
-HK_INLINE void corner_store_quarters(float *to, const int32_t *index, __m512 v)
+HK_INLINE void corner_store_quarters(float *to, const uint16_t *index, __m512 v)
 {
-    _mm_store_ps(to + 4 * (int64_t)index[0], _mm512_castps512_ps128(v));
-    _mm_store_ps(to + 4 * (int64_t)index[4], _mm512_extractf32x4_ps(v, 1));
-    _mm_store_ps(to + 4 * (int64_t)index[8], _mm512_extractf32x4_ps(v, 2));
-    _mm_store_ps(to + 4 * (int64_t)index[12], _mm512_extractf32x4_ps(v, 3));
+    _mm_store_ps(to + 4 * (size_t)index[0], _mm512_castps512_ps128(v));
+    _mm_store_ps(to + 4 * (size_t)index[4], _mm512_extractf32x4_ps(v, 1));
+    _mm_store_ps(to + 4 * (size_t)index[8], _mm512_extractf32x4_ps(v, 2));
+    _mm_store_ps(to + 4 * (size_t)index[12], _mm512_extractf32x4_ps(v, 3));
 }
 
-HK_INLINE void corners_store(scalar *to, const int32_t *index, vec3 v)
+HK_INLINE void corners_store(scalar *to, const uint16_t *index, vec3 v)
 {
     __m512 x = (__m512)v.v[0], y = (__m512)v.v[1], z = (__m512)v.v[2], w = _mm512_setzero_ps();
     __m512 xy = _mm512_unpacklo_ps(x, y), zw = _mm512_unpacklo_ps(z, w);
@@ -69,13 +69,13 @@ HK_INLINE vec3 corners_load(const scalar *x, const int32_t *index)
     return r;
 }
 
-HK_INLINE void corner_store_halves(float *to, const int32_t *index, __m256 v)
+HK_INLINE void corner_store_halves(float *to, const uint16_t *index, __m256 v)
 {
-    _mm_store_ps(to + 4 * (int64_t)index[0], _mm256_castps256_ps128(v));
-    _mm_store_ps(to + 4 * (int64_t)index[4], _mm256_extractf128_ps(v, 1));
+    _mm_store_ps(to + 4 * (size_t)index[0], _mm256_castps256_ps128(v));
+    _mm_store_ps(to + 4 * (size_t)index[4], _mm256_extractf128_ps(v, 1));
 }
 
-HK_INLINE void corners_store(scalar *to, const int32_t *index, vec3 v)
+HK_INLINE void corners_store(scalar *to, const uint16_t *index, vec3 v)
 {
     __m256 x = (__m256)v.v[0], y = (__m256)v.v[1], z = (__m256)v.v[2], w = _mm256_setzero_ps();
     __m256 xy = _mm256_unpacklo_ps(x, y), zw = _mm256_unpacklo_ps(z, w);
@@ -86,7 +86,7 @@ HK_INLINE void corners_store(scalar *to, const int32_t *index, vec3 v)
     corner_store_halves(to, index + 3, _mm256_shuffle_ps(xy2, zw2, 0xEE));
 }
 
-#else // doubles are memory-bound elsewhere, and other machines: plain loops
+#else  // doubles are memory-bound elsewhere, and other machines: plain loops
 
 HK_INLINE vec3 corners_load(const scalar *x, const int32_t *index)
 {
@@ -102,14 +102,14 @@ HK_INLINE vec3 corners_load(const scalar *x, const int32_t *index)
     return v;
 }
 
-HK_INLINE void corners_store(scalar *to, const int32_t *index, vec3 v)
+HK_INLINE void corners_store(scalar *to, const uint16_t *index, vec3 v)
 {
     union {
         real wide[3];
         scalar lane[3][HK_LANES];
     } r = {{v.v[0], v.v[1], v.v[2]}};
     for (int l = 0; l < HK_LANES; l++) {
-        scalar *at = to + 4 * (int64_t)index[l];
+        scalar *at = to + 4 * (size_t)index[l];
         for (int i = 0; i < 3; i++) at[i] = r.lane[i][l];
         at[3] = 0;
     }

@@ -8,7 +8,7 @@
 
 // One block: deformation gradient and what a corner's shape gradient needs.
 typedef struct tet_lanes {
-    mat3 inverse; // rows are the shape gradients of corners 1, 2, 3
+    mat3 inverse;  // rows are the shape gradients of corners 1, 2, 3
     mat3 F;
 } tet_lanes;
 
@@ -56,7 +56,7 @@ HK_INLINE double weighted_sum(real volume, real psi)
 HK_INLINE void store_forces(const hk_tet_batch *batch, int block, const tet_lanes *t, mat3 P,
                             scalar *slots)
 {
-    const int32_t *slot = batch->slot + (int64_t)block * 4 * HK_LANES;
+    const uint16_t *slot = batch->slot + (int64_t)block * 4 * HK_LANES;
     mat3 forces = m3_mult(m3_scale(P, tet_volume(batch, block)), t->inverse);
     vec3 origin = {{r_zero(), r_zero(), r_zero()}};
     for (int c = 0; c < 3; c++) {
@@ -70,7 +70,7 @@ HK_INLINE void store_forces(const hk_tet_batch *batch, int block, const tet_lane
 HK_INLINE void store_diagonal(const hk_tet_batch *batch, int block, const tet_lanes *t,
                               const row_forms *rows, scalar *slots)
 {
-    const int32_t *slot = batch->slot + (int64_t)block * 4 * HK_LANES;
+    const uint16_t *slot = batch->slot + (int64_t)block * 4 * HK_LANES;
     real volume = tet_volume(batch, block);
     for (int c = 0; c < 4; c++) {
         vec3 a = shape_gradient(t, c), d;
@@ -93,7 +93,7 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
     static const int number[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
     mat3 corner = m3_zero();
     for (int b = 0; b < 3; b++) {
-        mat3 sum = m3_zero(); // −H_0b = Σ_a H_ab
+        mat3 sum = m3_zero();  // −H_0b = Σ_a H_ab
         for (int a = 0; a < 3; a++) {
             mat3 h = inner[number[a][b]];
             sum = m3_add(sum, a <= b ? h : m3_transpose(h));
@@ -105,90 +105,103 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
     for (int q = 0; q < 6; q++) store_pair(values, 4 + q, inner[q]);
 }
 
-#define KERNELS(X)                                                                                \
-    static double X##_batch_energy(const hk_tet_batch *batch, const void *x, int first, int last) \
-    {                                                                                             \
-        double sum = 0;                                                                           \
-        for (int b = first; b < last; b++) {                                                      \
-            tet_lanes t = tet_load(batch, x, b);                                                  \
-            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                    \
-            sum += weighted_sum(tet_volume(batch, b), psi);                                       \
-        }                                                                                         \
-        return sum;                                                                               \
-    }                                                                                             \
-    static void X##_batch_gradient(const hk_tet_batch *batch, const void *x, int first, int last, \
-                                   void *slots, double *energy)                                   \
-    {                                                                                             \
-        if (!energy) {                                                                            \
-            for (int b = first; b < last; b++) {                                                  \
-                tet_lanes t = tet_load(batch, x, b);                                              \
-                mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                  \
-                store_forces(batch, b, &t, P, slots);                                             \
-            }                                                                                     \
-            return;                                                                               \
-        }                                                                                         \
-        double sum = 0;                                                                           \
-        for (int b = first; b < last; b++) {                                                      \
-            tet_lanes t = tet_load(batch, x, b);                                                  \
-            mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                      \
-            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                    \
-            sum += weighted_sum(tet_volume(batch, b), psi);                                       \
-            store_forces(batch, b, &t, P, slots);                                                 \
-        }                                                                                         \
-        *energy = sum;                                                                            \
-    }                                                                                             \
-    static void X##_batch_diagonal(const hk_tet_batch *batch, const void *x, int first, int last, \
-                                   void *slots)                                                   \
-    {                                                                                             \
-        for (int b = first; b < last; b++) {                                                      \
-            tet_lanes t = tet_load(batch, x, b);                                                  \
-            row_forms rows = X##_diagonal(&batch->params, tet_element(batch, b), t.F);            \
-            store_diagonal(batch, b, &t, &rows, slots);                                           \
-        }                                                                                         \
-    }                                                                                             \
-    static void X##_batch_stiffness(const hk_tet_batch *batch, const void *x, int first,          \
-                                    int last, double keep, void *values)                          \
-    {                                                                                             \
-        for (int b = first; b < last; b++) {                                                      \
-            tet_lanes t = tet_load(batch, x, b);                                                  \
-            const real *element = tet_element(batch, b);                                          \
-            X##_stiffness s = X##_stiffness_of(&batch->params, element, t.F, keep);               \
-            mat3 inner[6];                                                                        \
-            X##_inner(&s, &t.inverse, inner);                                                     \
-            for (int q = 0; q < 6; q++) inner[q] = m3_scale(inner[q], tet_volume(batch, b));      \
-            store_stiffness(                                                                      \
-                (scalar *)values + (int64_t)(b - first) * HK_TET_STIFFNESS * HK_LANES, inner);    \
-        }                                                                                         \
-    }                                                                                             \
-    static void X##_batch_stress(const hk_tet_batch *batch, const void *x, int first, int last,   \
-                                 void *values)                                                    \
-    {                                                                                             \
-        for (int b = first; b < last; b++) {                                                      \
-            tet_lanes t = tet_load(batch, x, b);                                                  \
-            mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                      \
-            scalar *to = (scalar *)values + (int64_t)(b - first) * 18 * HK_LANES;                 \
-            for (int k = 0; k < 9; k++) {                                                         \
-                r_store(to + k * HK_LANES, P.m[k / 3][k % 3]);                                    \
-                r_store(to + (9 + k) * HK_LANES, t.F.m[k / 3][k % 3]);                            \
-            }                                                                                     \
-        }                                                                                         \
+#define KERNELS(X)                                                                                 \
+    static double X##_batch_energy(const hk_tet_batch *batch, const void *x, int first, int last)  \
+    {                                                                                              \
+        double sum = 0;                                                                            \
+        for (int b = first; b < last; b++) {                                                       \
+            tet_lanes t = tet_load(batch, x, b);                                                   \
+            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                     \
+            sum += weighted_sum(tet_volume(batch, b), psi);                                        \
+        }                                                                                          \
+        return sum;                                                                                \
+    }                                                                                              \
+    static void X##_batch_gradient(const hk_tet_batch *batch, const void *x, int first, int last,  \
+                                   void *slots, double *energy)                                    \
+    {                                                                                              \
+        if (!energy) {                                                                             \
+            for (int b = first; b < last; b++) {                                                   \
+                tet_lanes t = tet_load(batch, x, b);                                               \
+                mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                   \
+                store_forces(batch, b, &t, P, slots);                                              \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        double sum = 0;                                                                            \
+        for (int b = first; b < last; b++) {                                                       \
+            tet_lanes t = tet_load(batch, x, b);                                                   \
+            mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                       \
+            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                     \
+            sum += weighted_sum(tet_volume(batch, b), psi);                                        \
+            store_forces(batch, b, &t, P, slots);                                                  \
+        }                                                                                          \
+        *energy = sum;                                                                             \
+    }                                                                                              \
+    static void X##_batch_diagonal(const hk_tet_batch *batch, const void *x, int first, int last,  \
+                                   void *slots)                                                    \
+    {                                                                                              \
+        for (int b = first; b < last; b++) {                                                       \
+            tet_lanes t = tet_load(batch, x, b);                                                   \
+            row_forms rows = X##_diagonal(&batch->params, tet_element(batch, b), t.F);             \
+            store_diagonal(batch, b, &t, &rows, slots);                                            \
+        }                                                                                          \
+    }                                                                                              \
+    static void X##_batch_stiffness(const hk_tet_batch *batch, const void *x, int first, int last, \
+                                    double keep, void *values)                                     \
+    {                                                                                              \
+        for (int b = first; b < last; b++) {                                                       \
+            tet_lanes t = tet_load(batch, x, b);                                                   \
+            const real *element = tet_element(batch, b);                                           \
+            X##_stiffness s = X##_stiffness_of(&batch->params, element, t.F, keep);                \
+            mat3 inner[6];                                                                         \
+            X##_inner(&s, &t.inverse, inner);                                                      \
+            for (int q = 0; q < 6; q++) inner[q] = m3_scale(inner[q], tet_volume(batch, b));       \
+            store_stiffness((scalar *)values + (int64_t)(b - first) * HK_TET_STIFFNESS * HK_LANES, \
+                            inner);                                                                \
+        }                                                                                          \
+    }                                                                                              \
+    static void X##_batch_stress(const hk_tet_batch *batch, const void *x, int first, int last,    \
+                                 void *values)                                                     \
+    {                                                                                              \
+        for (int b = first; b < last; b++) {                                                       \
+            tet_lanes t = tet_load(batch, x, b);                                                   \
+            mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                       \
+            scalar *to = (scalar *)values + (int64_t)(b - first) * 18 * HK_LANES;                  \
+            for (int k = 0; k < 9; k++) {                                                          \
+                r_store(to + k * HK_LANES, P.m[k / 3][k % 3]);                                     \
+                r_store(to + (9 + k) * HK_LANES, t.F.m[k / 3][k % 3]);                             \
+            }                                                                                      \
+        }                                                                                          \
     }
 HK_LAWS(KERNELS)
 
 typedef scalar quad __attribute__((vector_size(4 * sizeof(scalar))));
 
-static void sum_slots(const void *slots, const int32_t *start, int first, int last, void *to)
+static void sum_patch(const void *slots, const uint16_t *start, const int32_t *target, int count,
+                      void *vertices, void *shared)
 {
     const quad *from = slots;
-    quad *sums = to;
-    for (int v = first; v < last; v++) {
+    quad *direct = vertices, *partial = shared;
+    for (int k = 0; k < count; k++) {
         quad sum = {0};
-        for (int32_t s = start[v]; s < start[v + 1]; s++) sum += from[s];
-        sums[v] = sum;
+        for (int s = start[k]; s < start[k + 1]; s++) sum += from[s];
+        *(target[k] >= 0 ? direct + target[k] : partial - 1 - target[k]) = sum;
     }
 }
 
-#define TABLE_ENTRY(X)                                                                            \
+static void sum_shared(const void *shared, const int32_t *start, const int32_t *vertex, int first,
+                       int last, void *vertices)
+{
+    const quad *from = shared;
+    quad *to = vertices;
+    for (int k = first; k < last; k++) {
+        quad sum = {0};
+        for (int32_t s = start[k]; s < start[k + 1]; s++) sum += from[s];
+        to[vertex[k]] = sum;
+    }
+}
+
+#define TABLE_ENTRY(X)                                                                             \
     [HK_LAW_##X] = {X##_batch_energy, X##_batch_gradient, X##_batch_diagonal, X##_batch_stiffness, \
                     X##_batch_stress},
 
@@ -198,5 +211,6 @@ const hk_lane_table HK_LANE_TABLE = {
     .lanes = HK_LANES,
     .scalar_size = sizeof(scalar),
     .law = {HK_LAWS(TABLE_ENTRY)},
-    .sum_slots = sum_slots,
+    .sum_patch = sum_patch,
+    .sum_shared = sum_shared,
 };

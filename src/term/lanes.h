@@ -2,9 +2,11 @@
 // on batches: tets of one law, packed as structures of arrays in blocks of `lanes` elements.
 //
 // Positions are scalar[vertex_count][4] (the fourth is padding), so that a corner is one vector
-// load and `lanes` corners are transposed in registers. Corner results go the same way into
-// `slots`, an array sorted by vertex; one pass then sums the slots of each vertex in a fixed order.
-// So every number is computed by the same operations in the same order for any number of threads.
+// load and `lanes` corners are transposed in registers. Corner results go the same way into the
+// slots of a patch, about a thousand neighbouring tets: a small array sorted by vertex that stays
+// in the cache and is summed at once. Only the sums of vertices that several patches share go
+// through memory, to be added up at the end. Patches do not depend on the number of threads and
+// every sum has a fixed order, so the bits are the same for any number of threads.
 #ifndef HK_LANES_H
 #define HK_LANES_H
 
@@ -15,24 +17,24 @@
 #include "material/params.h"
 
 enum {
-    HK_TET_PAIRS = 10,                   // corner pairs a ≤ b: 00 01 02 03 11 12 13 22 23 33
-    HK_TET_STIFFNESS = 9 * HK_TET_PAIRS, // numbers a tet in the output of `stiffness`
-    HK_ENERGY_CHUNK = 64                 // blocks a partial energy sum covers
+    HK_TET_PAIRS = 10,                    // corner pairs a ≤ b: 00 01 02 03 11 12 13 22 23 33
+    HK_TET_STIFFNESS = 9 * HK_TET_PAIRS,  // numbers a tet in the output of `stiffness`
+    HK_PATCH_TETS = 1024                  // at most; a multiple of every lane count
 };
 
 // `scalar` below is float or double by the table.
 typedef struct hk_tet_batch {
     hk_law law;
     hk_law_params params;
-    int count;       // tets
-    int blocks;      // of `lanes` tets; the last is padded with copies of weight 0
+    int count;   // tets
+    int blocks;  // of `lanes` tets; the last is padded with copies of weight 0
     int element_values;
-    int32_t *vertex; // [blocks][4][lanes]
-    int32_t *slot;   // [blocks][4][lanes]; padding writes to a slot that nobody reads
-    void *inverse;   // scalar[blocks][9][lanes] inverse of the rest edge matrix, row-major, 1/m
-    void *volume;    // scalar[blocks][lanes] m³; 0 for padding
-    void *element;   // scalar[blocks][element_values][lanes], or NULL
-    int32_t *tet;    // [blocks][lanes] number of the tet in the model
+    int32_t *vertex;  // [blocks][4][lanes]
+    uint16_t *slot;   // [blocks][4][lanes] within the patch; padding has one that nobody reads
+    void *inverse;    // scalar[blocks][9][lanes] inverse of the rest edge matrix, row-major, 1/m
+    void *volume;     // scalar[blocks][lanes] m³; 0 for padding
+    void *element;    // scalar[blocks][element_values][lanes], or NULL
+    int32_t *tet;     // [blocks][lanes] number of the tet in the model
 } hk_tet_batch;
 
 typedef struct hk_tet_kernels {
@@ -52,12 +54,17 @@ typedef struct hk_tet_kernels {
 } hk_tet_kernels;
 
 typedef struct hk_lane_table {
-    const char *name; // "f32x16_avx512"
+    const char *name;  // "f32x16_avx512"
     int lanes;
     int scalar_size;
     hk_tet_kernels law[HK_LAW_COUNT];
-    // to[v] = Σ slots[start[v] .. start[v + 1]) for v in [first, last)
-    void (*sum_slots)(const void *slots, const int32_t *start, int first, int last, void *to);
+    // The sums of slots[start[k] .. start[k + 1]) for k < count go to vertices[target[k]], or, if
+    // the target is negative, to shared[−1 − target[k]].
+    void (*sum_patch)(const void *slots, const uint16_t *start, const int32_t *target, int count,
+                      void *vertices, void *shared);
+    // vertices[vertex[k]] = Σ shared[start[k] .. start[k + 1]) for k in [first, last).
+    void (*sum_shared)(const void *shared, const int32_t *start, const int32_t *vertex, int first,
+                       int last, void *vertices);
 } hk_lane_table;
 
 typedef enum hk_precision { HK_SINGLE = 0, HK_DOUBLE_PRECISION = 1 } hk_precision;

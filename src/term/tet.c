@@ -1,18 +1,21 @@
 #include "term/tet.h"
 
 #include <math.h>
+#include <omp.h>
+#include <stdlib.h>
 
 // ---------------------------------------------------------------- packing
 
 // The tets of one batch in the order of their first vertex along the Morton curve.
 typedef struct tet_list {
     int count;
-    int32_t *tets; // [count] model's numbers
+    int32_t *tets;  // [count] model's numbers
 } tet_list;
 
 static bool belongs(const hk_model *m, int tet, int material, bool fibre)
 {
-    return m->tet_material[tet] == material && (!fibre || m->materials[material].fibre_stiffness > 0);
+    return m->tet_material[tet] == material &&
+           (!fibre || m->materials[material].fibre_stiffness > 0);
 }
 
 static int32_t first_place(const hk_model *m, int tet)
@@ -56,7 +59,7 @@ static void rest_inverse(const hk_model *m, int tet, double inverse[9])
 {
     const int32_t *c = m->tets + 4 * (int64_t)tet;
     const double *o = m->rest + 3 * (int64_t)c[0];
-    double e[3][3]; // edges
+    double e[3][3];  // edges
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < 3; i++) e[k][i] = m->rest[3 * (int64_t)c[k + 1] + i] - o[i];
     double det = 0;
@@ -74,7 +77,7 @@ static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
 {
     size_t room = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
     b->vertex = HK_ARRAY(int32_t, 4 * room);
-    b->slot = HK_ARRAY(int32_t, 4 * room);
+    b->slot = HK_ARRAY(uint16_t, 4 * room);
     b->tet = HK_ARRAY(int32_t, room);
     b->inverse = hk_alloc(9 * room, size);
     b->volume = hk_alloc(room, size);
@@ -126,66 +129,149 @@ static hk_status add_batch(const hk_model *m, int material, bool fibre, hk_tet_t
     return status;
 }
 
-// Numbers the slots by vertex, then batch, then place in the batch.
-static hk_status number_slots(hk_tet_term *term)
+static hk_status cut_patches(hk_tet_term *term)
 {
-    int width = term->lanes->lanes;
-    int32_t *next = HK_ZEROS(int32_t, term->vertex_count + 1);
-    if (!next) return HK_NO_MEMORY;
-    for (int q = 0; q < term->batch_count; q++) {
-        const hk_tet_batch *b = &term->batches[q];
-        for (int k = 0; k < b->count; k++)
-            for (int c = 0; c < 4; c++)
-                next[b->vertex[((int64_t)(k / width) * 4 + c) * width + k % width] + 1]++;
-    }
-    for (int v = 0; v < term->vertex_count; v++) next[v + 1] += next[v];
-    memcpy(term->slot_start, next, sizeof(int32_t) * (size_t)(term->vertex_count + 1));
-    int32_t spare = next[term->vertex_count];
-    for (int q = 0; q < term->batch_count; q++) {
-        hk_tet_batch *b = &term->batches[q];
-        for (int k = 0; k < b->blocks * width; k++)
-            for (int c = 0; c < 4; c++) {
-                int64_t at = ((int64_t)(k / width) * 4 + c) * width + k % width;
-                b->slot[at] = k < b->count ? next[b->vertex[at]]++ : spare;
-            }
-    }
-    hk_free(next);
-    term->slots = hk_calloc(4 * ((size_t)spare + 1), (size_t)term->lanes->scalar_size);
-    return term->slots ? HK_OK : HK_NO_MEMORY;
-}
-
-static hk_status cut_chunks(hk_tet_term *term)
-{
+    int size = HK_PATCH_TETS / term->lanes->lanes;
     term->stiffness_start = HK_ZEROS(int64_t, term->batch_count + 1);
     if (!term->stiffness_start) return HK_NO_MEMORY;
     for (int q = 0; q < term->batch_count; q++) {
         int blocks = term->batches[q].blocks;
-        term->chunk_count += (blocks + HK_ENERGY_CHUNK - 1) / HK_ENERGY_CHUNK;
+        term->patch_count += (blocks + size - 1) / size;
         term->stiffness_start[q + 1] =
             term->stiffness_start[q] + (int64_t)blocks * HK_TET_STIFFNESS * term->lanes->lanes;
     }
-    term->chunks = HK_ARRAY(hk_tet_chunk, term->chunk_count);
-    term->partial = HK_ARRAY(double, term->chunk_count);
-    if (!term->chunks || !term->partial) return HK_NO_MEMORY;
-    int chunk = 0;
+    term->patches = HK_ZEROS(hk_tet_patch, term->patch_count);
+    term->partial = HK_ARRAY(double, term->patch_count);
+    if (!term->patches || !term->partial) return HK_NO_MEMORY;
+    int patch = 0;
     for (int q = 0; q < term->batch_count; q++)
-        for (int b = 0; b < term->batches[q].blocks; b += HK_ENERGY_CHUNK)
-            term->chunks[chunk++] = (hk_tet_chunk){
-                q, b, hk_min_int(b + HK_ENERGY_CHUNK, term->batches[q].blocks)};
+        for (int b = 0; b < term->batches[q].blocks; b += size)
+            term->patches[patch++] = (hk_tet_patch){
+                .batch = q, .first = b, .last = hk_min_int(b + size, term->batches[q].blocks)};
     return HK_OK;
+}
+
+// Where corner c of tet k of a batch stands in its arrays [blocks][4][lanes].
+static int64_t corner_index(const hk_tet_term *term, int k, int c)
+{
+    int width = term->lanes->lanes;
+    return ((int64_t)(k / width) * 4 + c) * width + k % width;
+}
+
+// The corners of a patch, sorted by vertex and then by tet.
+typedef struct patch_corner {
+    int32_t vertex, order;
+    int64_t at;
+} patch_corner;
+
+static int by_vertex(const void *left, const void *right)
+{
+    const patch_corner *a = left, *b = right;
+    if (a->vertex != b->vertex) return a->vertex < b->vertex ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int list_corners(const hk_tet_term *term, const hk_tet_patch *p, patch_corner *corners)
+{
+    const hk_tet_batch *b = &term->batches[p->batch];
+    int width = term->lanes->lanes, count = 0;
+    for (int k = p->first * width; k < hk_min_int(p->last * width, b->count); k++)
+        for (int c = 0; c < 4; c++) {
+            int64_t at = corner_index(term, k, c);
+            corners[count] = (patch_corner){b->vertex[at], count, at};
+            count++;
+        }
+    qsort(corners, (size_t)count, sizeof *corners, by_vertex);
+    return count;
+}
+
+// Gives every corner of the patch its slot, and its vertices their runs of slots; for now the
+// target of a vertex is the vertex itself.
+static void number_slots(hk_tet_term *term, hk_tet_patch *p, patch_corner *corners)
+{
+    hk_tet_batch *b = &term->batches[p->batch];
+    int width = term->lanes->lanes, count = list_corners(term, p, corners), vertices = 0;
+    uint16_t *start = term->patch_start + p->start_at;
+    for (int s = 0; s < count; s++) {
+        if (s == 0 || corners[s].vertex != corners[s - 1].vertex) {
+            start[vertices] = (uint16_t)s;
+            term->patch_target[p->target_at + vertices++] = corners[s].vertex;
+        }
+        b->slot[corners[s].at] = (uint16_t)s;
+    }
+    start[vertices] = (uint16_t)count;
+    p->vertex_count = vertices;
+    for (int k = b->count; k < p->last * width; k++)
+        for (int c = 0; c < 4; c++) b->slot[corner_index(term, k, c)] = 4 * HK_PATCH_TETS;
+}
+
+// Vertices that do not belong to exactly one patch get partial sums, patch by patch.
+static hk_status share_vertices(hk_tet_term *term, int64_t target_count, int32_t *uses)
+{
+    for (int64_t k = 0; k < target_count; k++) uses[term->patch_target[k]]++;
+    int32_t partial_count = 0;
+    for (int v = 0; v < term->vertex_count; v++) term->shared_count += uses[v] != 1;
+    term->shared_vertex = HK_ARRAY(int32_t, term->shared_count);
+    term->shared_start = HK_ARRAY(int32_t, term->shared_count + 1);
+    if (!term->shared_vertex || !term->shared_start) return HK_NO_MEMORY;
+    int shared = 0;
+    for (int v = 0; v < term->vertex_count; v++) {
+        int32_t count = uses[v];
+        uses[v] = -1;  // from now on: the next partial sum
+        if (count == 1) continue;
+        term->shared_vertex[shared] = v;
+        term->shared_start[shared++] = partial_count;
+        uses[v] = partial_count;
+        partial_count += count;
+    }
+    term->shared_start[shared] = partial_count;
+    for (int64_t k = 0; k < target_count; k++) {
+        int32_t *next = &uses[term->patch_target[k]];
+        if (*next >= 0) term->patch_target[k] = -1 - (*next)++;
+    }
+    term->shared = hk_calloc(4 * (size_t)partial_count, (size_t)term->lanes->scalar_size);
+    return term->shared ? HK_OK : HK_NO_MEMORY;
+}
+
+static hk_status number_patches(hk_tet_term *term)
+{
+    int64_t corner_count = 0;
+    for (int q = 0; q < term->batch_count; q++) corner_count += 4 * (int64_t)term->batches[q].count;
+    size_t threads = (size_t)term->threads;
+    term->patch_start = HK_ARRAY(uint16_t, corner_count + term->patch_count);
+    term->patch_target = HK_ARRAY(int32_t, corner_count);
+    term->slots =
+        hk_calloc(threads * 4 * (4 * HK_PATCH_TETS + 1), (size_t)term->lanes->scalar_size);
+    patch_corner *corners = HK_ARRAY(patch_corner, 4 * HK_PATCH_TETS);
+    int32_t *uses = HK_ZEROS(int32_t, term->vertex_count);
+    hk_status status = HK_NO_MEMORY;
+    if (term->patch_start && term->patch_target && term->slots && corners && uses) {
+        int64_t start_at = 0, target_at = 0;
+        for (int k = 0; k < term->patch_count; k++) {
+            hk_tet_patch *p = &term->patches[k];
+            p->start_at = start_at;
+            p->target_at = target_at;
+            number_slots(term, p, corners);
+            start_at += p->vertex_count + 1;
+            target_at += p->vertex_count;
+        }
+        status = share_vertices(term, target_at, uses);
+    }
+    hk_free(corners);
+    hk_free(uses);
+    return status;
 }
 
 static hk_status build(const hk_model *model, hk_tet_term *term)
 {
     term->batches = HK_ZEROS(hk_tet_batch, 2 * (size_t)model->material_count);
-    term->slot_start = HK_ARRAY(int32_t, model->vertex_count + 1);
-    if (!term->batches || !term->slot_start) return HK_NO_MEMORY;
+    if (!term->batches) return HK_NO_MEMORY;
     for (int k = 0; k < model->material_count; k++) {
         HK_TRY(add_batch(model, k, false, term));
         if (model->materials[k].fibre_stiffness > 0) HK_TRY(add_batch(model, k, true, term));
     }
-    HK_TRY(number_slots(term));
-    return cut_chunks(term);
+    HK_TRY(cut_patches(term));
+    return number_patches(term);
 }
 
 hk_status hk_tet_term_create(const hk_model *model, const hk_lane_table *lanes, int threads,
@@ -220,63 +306,84 @@ void hk_tet_term_free(hk_tet_term *term)
     }
     hk_free(term->batches);
     hk_free(term->stiffness_start);
-    hk_free(term->chunks);
+    hk_free(term->patches);
     hk_free(term->partial);
-    hk_free(term->slot_start);
+    hk_free(term->patch_start);
+    hk_free(term->patch_target);
+    hk_free(term->shared_vertex);
+    hk_free(term->shared_start);
+    hk_free(term->shared);
     hk_free(term->slots);
     hk_free(term);
 }
 
 // ---------------------------------------------------------------- evaluation
 
-static const hk_tet_kernels *chunk_kernels(const hk_tet_term *term, int chunk,
+static const hk_tet_kernels *patch_kernels(const hk_tet_term *term, const hk_tet_patch *patch,
                                            const hk_tet_batch **batch)
 {
-    *batch = &term->batches[term->chunks[chunk].batch];
+    *batch = &term->batches[patch->batch];
     return &term->lanes->law[(*batch)->law];
 }
 
-// Chunks are summed in their own order.
+// Patches are summed in their own order.
 static double sum_partial(const hk_tet_term *term)
 {
     double sum = 0;
-    for (int k = 0; k < term->chunk_count; k++) sum += term->partial[k];
+    for (int k = 0; k < term->patch_count; k++) sum += term->partial[k];
     return isnan(sum) ? INFINITY : sum;
 }
 
 double hk_tet_energy(hk_tet_term *term, const void *x)
 {
 #pragma omp parallel for schedule(static) num_threads(term->threads)
-    for (int k = 0; k < term->chunk_count; k++) {
+    for (int k = 0; k < term->patch_count; k++) {
+        const hk_tet_patch *p = &term->patches[k];
         const hk_tet_batch *batch;
-        const hk_tet_kernels *kernels = chunk_kernels(term, k, &batch);
-        term->partial[k] = kernels->energy(batch, x, term->chunks[k].first, term->chunks[k].last);
+        const hk_tet_kernels *kernels = patch_kernels(term, p, &batch);
+        term->partial[k] = kernels->energy(batch, x, p->first, p->last);
     }
     return sum_partial(term);
 }
 
-enum { VERTEX_RUN = 512 }; // vertices a thread sums at a time
+// The slots of the calling thread.
+static void *own_slots(const hk_tet_term *term)
+{
+    size_t size = 4 * (4 * HK_PATCH_TETS + 1) * (size_t)term->lanes->scalar_size;
+    return (char *)term->slots + (size_t)omp_get_thread_num() * size;
+}
 
-static void sum_slots(hk_tet_term *term, void *to)
+static void sum_patch(const hk_tet_term *term, const hk_tet_patch *p, const void *slots, void *to)
+{
+    term->lanes->sum_patch(slots, term->patch_start + p->start_at,
+                           term->patch_target + p->target_at, p->vertex_count, to, term->shared);
+}
+
+enum { SHARED_RUN = 512 };  // vertices a thread sums at a time
+
+static void sum_shared(const hk_tet_term *term, void *to)
 {
 #pragma omp for schedule(static)
-    for (int first = 0; first < term->vertex_count; first += VERTEX_RUN)
-        term->lanes->sum_slots(term->slots, term->slot_start, first,
-                               hk_min_int(first + VERTEX_RUN, term->vertex_count), to);
+    for (int first = 0; first < term->shared_count; first += SHARED_RUN)
+        term->lanes->sum_shared(term->shared, term->shared_start, term->shared_vertex, first,
+                                hk_min_int(first + SHARED_RUN, term->shared_count), to);
 }
 
 void hk_tet_gradient(hk_tet_term *term, const void *x, void *gradient, double *energy)
 {
 #pragma omp parallel num_threads(term->threads)
     {
+        void *slots = own_slots(term);
 #pragma omp for schedule(static)
-        for (int k = 0; k < term->chunk_count; k++) {
+        for (int k = 0; k < term->patch_count; k++) {
+            const hk_tet_patch *p = &term->patches[k];
             const hk_tet_batch *batch;
-            const hk_tet_kernels *kernels = chunk_kernels(term, k, &batch);
-            kernels->gradient(batch, x, term->chunks[k].first, term->chunks[k].last, term->slots,
+            const hk_tet_kernels *kernels = patch_kernels(term, p, &batch);
+            kernels->gradient(batch, x, p->first, p->last, slots,
                               energy ? &term->partial[k] : NULL);
+            sum_patch(term, p, slots, gradient);
         }
-        sum_slots(term, gradient);
+        sum_shared(term, gradient);
     }
     if (energy) *energy = sum_partial(term);
 }
@@ -285,13 +392,16 @@ void hk_tet_diagonal(hk_tet_term *term, const void *x, void *diagonal)
 {
 #pragma omp parallel num_threads(term->threads)
     {
+        void *slots = own_slots(term);
 #pragma omp for schedule(static)
-        for (int k = 0; k < term->chunk_count; k++) {
+        for (int k = 0; k < term->patch_count; k++) {
+            const hk_tet_patch *p = &term->patches[k];
             const hk_tet_batch *batch;
-            const hk_tet_kernels *kernels = chunk_kernels(term, k, &batch);
-            kernels->diagonal(batch, x, term->chunks[k].first, term->chunks[k].last, term->slots);
+            const hk_tet_kernels *kernels = patch_kernels(term, p, &batch);
+            kernels->diagonal(batch, x, p->first, p->last, slots);
+            sum_patch(term, p, slots, diagonal);
         }
-        sum_slots(term, diagonal);
+        sum_shared(term, diagonal);
     }
 }
 
@@ -303,13 +413,13 @@ int64_t hk_tet_stiffness_size(const hk_tet_term *term)
 void hk_tet_stiffness(hk_tet_term *term, const void *x, double keep, void *values)
 {
 #pragma omp parallel for schedule(static) num_threads(term->threads)
-    for (int k = 0; k < term->chunk_count; k++) {
+    for (int k = 0; k < term->patch_count; k++) {
+        const hk_tet_patch *p = &term->patches[k];
         const hk_tet_batch *batch;
-        const hk_tet_kernels *kernels = chunk_kernels(term, k, &batch);
-        const hk_tet_chunk *c = &term->chunks[k];
-        int64_t at = term->stiffness_start[c->batch] +
-                     (int64_t)c->first * HK_TET_STIFFNESS * term->lanes->lanes;
-        kernels->stiffness(batch, x, c->first, c->last, keep,
+        const hk_tet_kernels *kernels = patch_kernels(term, p, &batch);
+        int64_t at = term->stiffness_start[p->batch] +
+                     (int64_t)p->first * HK_TET_STIFFNESS * term->lanes->lanes;
+        kernels->stiffness(batch, x, p->first, p->last, keep,
                            (char *)values + at * term->lanes->scalar_size);
     }
 }
@@ -366,7 +476,8 @@ int hk_tet_first_undefined(hk_tet_term *term, const void *x)
                 double f[9];
                 for (int k = 0; k < 9; k++)
                     f[k] = load_scalar(room, term->lanes->scalar_size, (9 + k) * width + lane);
-                double det = f[0] * (f[4] * f[8] - f[5] * f[7]) + f[1] * (f[5] * f[6] - f[3] * f[8]) +
+                double det = f[0] * (f[4] * f[8] - f[5] * f[7]) +
+                             f[1] * (f[5] * f[6] - f[3] * f[8]) +
                              f[2] * (f[3] * f[7] - f[4] * f[6]);
                 if (!(det >= least)) {
                     least = det;

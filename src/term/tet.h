@@ -10,9 +10,12 @@
 #include "term/lanes.h"
 
 // A run of blocks of one batch: the unit of work of a thread, independent of their number.
-typedef struct hk_tet_chunk {
+typedef struct hk_tet_patch {
     int batch, first, last;
-} hk_tet_chunk;
+    int vertex_count;   // that its tets touch
+    int64_t start_at;   // of its vertex_count + 1 entries in patch_start
+    int64_t target_at;  // of its vertex_count entries in patch_target
+} hk_tet_patch;
 
 typedef struct hk_tet_term {
     const hk_lane_table *lanes;
@@ -21,12 +24,18 @@ typedef struct hk_tet_term {
     int tet_count;
     int batch_count;
     hk_tet_batch *batches;
-    int64_t *stiffness_start; // [batch_count + 1] where a batch's Hessian blocks begin, in scalars
-    int chunk_count;
-    hk_tet_chunk *chunks;
-    double *partial;     // [chunk_count] energies
-    int32_t *slot_start; // [vertex_count + 1]
-    void *slots;         // scalar[slot_start[vertex_count] + 1][4]; the last is for padding
+    int64_t *stiffness_start;  // [batch_count + 1] where a batch's Hessian blocks begin, in scalars
+    int patch_count;
+    hk_tet_patch *patches;
+    double *partial;        // [patch_count] energies
+    uint16_t *patch_start;  // per patch and vertex of it: its first slot
+    int32_t *patch_target;  // per patch and vertex of it: where the sum goes (see lanes.h)
+    // Vertices of several patches, or of none.
+    int shared_count;
+    int32_t *shared_vertex;  // [shared_count]
+    int32_t *shared_start;   // [shared_count + 1] their partial sums in `shared`
+    void *shared;            // scalar[shared_start[shared_count]][4]
+    void *slots;             // scalar[threads][4 HK_PATCH_TETS + 1][4]; the last is for padding
 } hk_tet_term;
 
 hk_status hk_tet_term_create(const hk_model *model, const hk_lane_table *lanes, int threads,
@@ -38,8 +47,8 @@ double hk_tet_energy(hk_tet_term *term, const void *x);
 // Overwrites gradient; energy may be NULL.
 void hk_tet_gradient(hk_tet_term *term, const void *x, void *gradient, double *energy);
 void hk_tet_diagonal(hk_tet_term *term, const void *x, void *diagonal);
-// Fills values, scalar[hk_tet_stiffness_size]. Negative eigenvalues of each tet's ∂P/∂F are multiplied
-// by keep: 1 gives the exact Hessian, 0 the projected one.
+// Fills values, scalar[hk_tet_stiffness_size]. Negative eigenvalues of each tet's ∂P/∂F are
+// multiplied by keep: 1 gives the exact Hessian, 0 the projected one.
 void hk_tet_stiffness(hk_tet_term *term, const void *x, double keep, void *values);
 int64_t hk_tet_stiffness_size(const hk_tet_term *term);
 // P (all laws of a tet together) and F of every tet, [tet_count][9] each, in the model's numbering.
