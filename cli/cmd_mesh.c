@@ -30,6 +30,12 @@ static int save_mesh(hk_mesh *mesh, const char *path)
     hk_status status = hk_mesh_save(mesh, path, NULL, 0);
     int result = status == HK_OK ? CLI_DONE : cli_failure("%s", hk_error());
     if (result == CLI_DONE && !cli_talk.quiet) print_written(mesh, path);
+    // Beside tets a .vtu has no place for triangles; of the surface formats the line above tells.
+    int triangles = hk_mesh_triangle_count(mesh);
+    if (result == CLI_DONE && triangles > 0 && hk_mesh_tet_count(mesh) > 0 &&
+        cli_ends_with(path, ".vtu"))
+        cli_note("left out %d triangle%s of the file and the groups made of them: .msh keeps them",
+                 triangles, triangles == 1 ? "" : "s");
     hk_mesh_free(mesh);
     return result;
 }
@@ -219,18 +225,18 @@ enum { DEFECTS = 8 };
 static void list_defects(const hk_mesh_report *report, defect_line lines[DEFECTS])
 {
     const defect_line table[DEFECTS] = {
-        {"turned", "tets were wound the other way and are turned", "tets", &report->turned},
-        {"flat", "tets are flat", "tets", &report->flat},
-        {"duplicate_tets", "tets are there twice", "tets", &report->duplicate_tets},
-        {"duplicate_vertices", "vertices lie where an earlier one lies", "vertices",
+        {"turned", "tets wound the other way, and turned", "tets", &report->turned},
+        {"flat", "flat tets", "tets", &report->flat},
+        {"duplicate_tets", "tets that are there twice", "tets", &report->duplicate_tets},
+        {"duplicate_vertices", "vertices where an earlier one lies", "vertices",
          &report->duplicate_vertices},
-        {"unreferenced", "vertices belong to no element", "vertices", &report->unreferenced},
+        {"unreferenced", "vertices of no element", "vertices", &report->unreferenced},
         {"non_manifold",
-         report->tets > 0 ? "faces belong to more than two tets"
-                          : "edges belong to more than two triangles",
+         report->tets > 0 ? "faces of more than two tets, or edges of more than two outer triangles"
+                          : "edges of more than two triangles",
          "at vertices", &report->non_manifold},
-        {"open_edges", "edges of the surface are open", "at vertices", &report->open_edges},
-        {"not_finite", "vertices are not finite", "vertices", &report->not_finite},
+        {"open_edges", "open edges of the surface", "at vertices", &report->open_edges},
+        {"not_finite", "vertices that are not finite", "vertices", &report->not_finite},
     };
     memcpy(lines, table, sizeof table);
 }
@@ -263,10 +269,10 @@ static void print_report(const char *path, const hk_mesh *mesh, const hk_mesh_re
     for (int i = 0; i < DEFECTS; ++i) {
         const hk_defect *defect = lines[i].defect;
         if (defect->count == 0) continue;
-        printf("  defect      %lld %s: %s", (long long)defect->count, lines[i].what,
+        printf("  defect      %s: %lld (%s", lines[i].what, (long long)defect->count,
                lines[i].numbers);
         for (int k = 0; k < listed(defect); ++k) printf(" %lld", (long long)defect->first[k]);
-        printf("%s\n", defect->count > HK_DEFECT_LIST ? " …" : "");
+        printf("%s)\n", defect->count > HK_DEFECT_LIST ? " …" : "");
     }
     for (int i = 0; i < hk_mesh_note_count(mesh); ++i)
         printf("  note        %s\n", hk_mesh_note(mesh, i));

@@ -7,9 +7,9 @@ static const char purpose[] =
     "part. Exit status 1 if the tolerance was not reached.";
 
 static const char examples[] =
-    "hooke pose scenes/bar.json --points rest.csv\n"
-    "hooke pose scenes/bar.json --set bodies.0.material.young=1e5 --json\n"
-    "hooke pose scenes/bar.json --set solver.tolerance=1e-10 --set output.vtu=bar.pvd";
+    "hooke pose scenes/beam.json --points rest.csv\n"
+    "hooke pose scenes/beam.json --set bodies.0.material.young=1e5 --json\n"
+    "hooke pose scenes/beam.json --set solver.tolerance=1e-10 --set output.vtu=beam.pvd";
 
 typedef struct watch {
     cli_progress *progress;

@@ -8,9 +8,9 @@ static const char purpose[] =
     "Steps that end at the iteration limit are counted and told, and leave exit status 0.";
 
 static const char examples[] =
-    "hooke run scenes/bar.json\n"
-    "hooke run scenes/bar.json --set solver.method=descent --set time.steps=20\n"
-    "hooke run scenes/bar.json --out /tmp/bar --points final.csv --json";
+    "hooke run scenes/beam.json\n"
+    "hooke run scenes/beam.json --set time.step=0.005 --set solver.tolerance=1e-6\n"
+    "hooke run scenes/beam.json --out /tmp/beam --points final.csv --json";
 
 static bool write_frame(cli_session *session)
 {

@@ -1,4 +1,5 @@
 // hooke: the command line of Hooke. Finds the command and hands over to it.
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,8 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    // A file beyond the size limit is then a failed write, which is told and leaves nothing behind.
+    signal(SIGXFSZ, SIG_IGN);
     int status = dispatch(argc, argv);
     // A full disk shows only when the buffer is flushed.
     if (fflush(stdout) != 0 || ferror(stdout)) {

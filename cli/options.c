@@ -47,10 +47,12 @@ const char *cli_nearest(const char *word, const char *const *names, int count)
 {
     while (*word == '-') ++word;
     const char *nearest = NULL;
-    int best = (int)strlen(word) / 3 + 2;  // one slip in a short word, more in a long one
+    int best = INT_MAX;
     for (int i = 0; i < count; ++i) {
+        // One slip in a short word, more in a long one or where at least the first letter is right.
+        int slips = (int)strlen(word) / 3 + (word[0] == names[i][0]);
         int d = distance(word, names[i]);
-        if (d < best && d < (int)strlen(names[i])) {
+        if (d < best && d <= (slips > 1 ? slips : 1) && d < (int)strlen(names[i])) {
             best = d;
             nearest = names[i];
         }

@@ -89,6 +89,25 @@ static int parse_arguments(cli_session *session, const char *purpose, const char
     return -1;
 }
 
+// Whether output `count - 1` can be written, and is neither the scene nor an earlier output.
+static bool output_is_good(char *const *outputs, int count, const char *scene, char *why,
+                           size_t size)
+{
+    const char *path = outputs[count - 1];
+    if (!path) return true;
+    if (!cli_can_write(path, why, size)) return false;
+    if (cli_same_file(path, scene)) {
+        snprintf(why, size, "%s is the scene itself: write the results elsewhere", path);
+        return false;
+    }
+    for (int i = 0; i < count - 1; ++i) {
+        if (!outputs[i] || strcmp(outputs[i], path) != 0) continue;
+        snprintf(why, size, "two outputs have the same name, %s", path);
+        return false;
+    }
+    return true;
+}
+
 // Names the outputs and finds out now, not after the work, that one cannot be written.
 static int prepare_outputs(cli_session *session)
 {
@@ -97,20 +116,20 @@ static int prepare_outputs(cli_session *session)
     cli_frames_begin(&session->frames, output, folder);
     if (output && output->stats) session->stats = cli_output_path(folder, output->stats);
     if (session->args.points) session->points = cli_output_path(folder, session->args.points);
-    const char *paths[] = {session->frames.series, session->frames.points, session->stats,
-                           session->points};
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; ++i) {
-        char why[512];
-        bool prefix = paths[i] && paths[i] == session->frames.points;
-        char *probe = paths[i] ? cli_format("%s%s", paths[i], prefix ? "_0000.csv" : "") : NULL;
-        bool good = !probe || cli_can_write(probe, why, sizeof why);
-        if (good && probe && cli_same_file(probe, session->scene_path)) {
-            snprintf(why, sizeof why, "%s is the scene itself: write the results elsewhere", probe);
-            good = false;
-        }
-        free(probe);
-        if (!good) return cli_failure("%s", why);
-    }
+    const cli_frames *frames = &session->frames;
+    enum { OUTPUTS = 4 };
+    char *outputs[OUTPUTS] = {
+        frames->series ? cli_format("%s", frames->series) : NULL,
+        frames->points ? cli_format("%s_0000.csv", frames->points) : NULL,
+        session->stats ? cli_format("%s", session->stats) : NULL,
+        session->points ? cli_format("%s", session->points) : NULL,
+    };
+    char why[512];
+    bool good = true;
+    for (int i = 0; good && i < OUTPUTS; ++i)
+        good = output_is_good(outputs, i + 1, session->scene_path, why, sizeof why);
+    for (int i = 0; i < OUTPUTS; ++i) free(outputs[i]);
+    if (!good) return cli_failure("%s", why);
     return -1;
 }
 

@@ -22,11 +22,12 @@ hk_model_def hk_default_model_def(void)
 
 // ---------------------------------------------------------------- checks
 
-static bool all_finite(const double *values, int count)
+static hk_status check_list(const char *name, const void *list, int count)
 {
-    for (int k = 0; k < count; k++)
-        if (!isfinite(values[k])) return false;
-    return true;
+    if (count < 0) return hk_fail(HK_BAD_INPUT, "the number of %s is %d", name, count);
+    if (count > 0 && !list)
+        return hk_fail(HK_BAD_INPUT, "%s is NULL, its count is %d", name, count);
+    return HK_OK;
 }
 
 static hk_status check_body(const hk_body_def *body)
@@ -35,12 +36,12 @@ static hk_status check_body(const hk_body_def *body)
     if (body->mesh->tet_count == 0)
         return hk_fail(HK_UNSUPPORTED,
                        "its mesh has no tetrahedra: a surface or sheet cannot be simulated");
-    if (!all_finite(body->velocity, 3))
+    if (!hk_is_finite3(body->velocity))
         return hk_fail(HK_BAD_INPUT, "the initial velocity is not finite");
-    if (body->region_count < 0 || body->fix_count < 0 || body->move_count < 0 ||
-        body->load_count < 0)
-        return hk_fail(HK_BAD_INPUT, "a negative count");
-    return HK_OK;
+    HK_TRY(check_list("regions", body->regions, body->region_count));
+    HK_TRY(check_list("fixes", body->fixes, body->fix_count));
+    HK_TRY(check_list("moves", body->moves, body->move_count));
+    return check_list("loads", body->loads, body->load_count);
 }
 
 static hk_status count_bodies(const hk_model_def *def, hk_model *model)
@@ -118,10 +119,10 @@ static hk_status measure_tets(builder *b)
         const double *p[4];
         for (int k = 0; k < 4; k++) p[k] = x + 3 * (int64_t)c[k];
         double volume = hk_tet_volume6(p[0], p[1], p[2], p[3]) / 6;
-        if (!(volume > 0 && hk_tet_quality(p[0], p[1], p[2], p[3]) > 1e-9))
+        if (!(volume > 0 && isfinite(volume) && hk_tet_quality(p[0], p[1], p[2], p[3]) > 1e-9))
             return hk_fail(HK_BAD_INPUT,
-                           "tet %d (vertices %d %d %d %d) has no volume (%g m3): it cannot be "
-                           "simulated; `hooke mesh check` lists all of them",
+                           "tet %d (vertices %d %d %d %d) has no sound volume (%g m3): it cannot "
+                           "be simulated; `hooke mesh check` lists all of them",
                            t, c[0], c[1], c[2], c[3], volume);
         b->model->volume[b->body->tet_start + t] = volume;
     }
@@ -137,11 +138,9 @@ static hk_status set_fibres(builder *b, const hk_material_def *def, int t)
     }
     const double *d =
         def->fibre_directions ? def->fibre_directions + 3 * (int64_t)t : def->fibre_direction;
-    double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-    if (!(isfinite(length) && length > 0))
+    if (!hk_unit3(d, m->fibre + 3 * (int64_t)(b->body->tet_start + t)))
         return hk_fail(HK_BAD_INPUT, "material %s: the fibre direction of tet %d has no length",
                        def->model, t);
-    for (int i = 0; i < 3; i++) m->fibre[3 * (int64_t)(b->body->tet_start + t) + i] = d[i] / length;
     return HK_OK;
 }
 
@@ -205,13 +204,11 @@ static hk_status take_motion(const hk_move_def *move, int number, hk_motion *mot
     *motion = (hk_motion){.degrees = move->degrees, .over = move->over};
     memcpy(motion->center, move->center, sizeof motion->center);
     memcpy(motion->translate, move->translate, sizeof motion->translate);
-    double length = sqrt(move->axis[0] * move->axis[0] + move->axis[1] * move->axis[1] +
-                         move->axis[2] * move->axis[2]);
-    if (move->degrees != 0 && !(isfinite(length) && length > 0))
+    // Without a turn the axis need not be given.
+    if (!hk_unit3(move->axis, motion->axis) && move->degrees != 0)
         return hk_fail(HK_BAD_INPUT, "move %d: the axis has no length", number);
-    for (int i = 0; i < 3; i++) motion->axis[i] = length > 0 ? move->axis[i] / length : 0;
-    if (!(isfinite(move->degrees) && all_finite(move->center, 3) &&
-          all_finite(move->translate, 3) && isfinite(move->over) && move->over >= 0))
+    if (!(isfinite(move->degrees) && hk_is_finite3(move->center) &&
+          hk_is_finite3(move->translate) && isfinite(move->over) && move->over >= 0))
         return hk_fail(HK_BAD_INPUT, "move %d: a number is not finite, or `over` is negative",
                        number);
     return HK_OK;
@@ -266,17 +263,26 @@ static hk_status area_weights(builder *b, double *weight, double *total)
 static hk_status take_load(builder *b, int k, double *weight)
 {
     const hk_load_def *load = &b->def->loads[k];
+    const double *mass = b->model->mass + b->body->vertex_start;
     int count;
-    if (!all_finite(load->force, 3)) return hk_fail(HK_BAD_INPUT, "load %d: not finite", k);
+    if (!hk_is_finite3(load->force))
+        return hk_fail(HK_BAD_INPUT, "load %d: the force is not finite", k);
+    if (load->distribution != HK_EVENLY && load->distribution != HK_BY_AREA)
+        return hk_fail(HK_BAD_INPUT, "load %d: unknown distribution %d", k,
+                       (int)load->distribution);
     HK_TRY(choose(b, &load->select, "load", k, &count));
-    double total = count;
+    double total = 0;
     if (load->distribution == HK_BY_AREA) {
         memset(weight, 0, sizeof(double) * (size_t)b->mesh->vertex_count);
         HK_TRY(area_weights(b, weight, &total));
         if (!(total > 0))
             return hk_fail(HK_BAD_INPUT, "load %d: it selects no whole surface triangle", k);
     } else {
-        for (int v = 0; v < b->mesh->vertex_count; v++) weight[v] = b->chosen[v];
+        // Vertices of no tet take no part, or their share of the force would be lost.
+        for (int v = 0; v < b->mesh->vertex_count; v++)
+            total += weight[v] = b->chosen[v] && mass[v] > 0;
+        if (count > 0 && total == 0)
+            return hk_fail(HK_BAD_INPUT, "load %d: it selects no vertex of a tet", k);
     }
     for (int v = 0; v < b->mesh->vertex_count; v++)
         for (int i = 0; i < 3; i++)
@@ -386,7 +392,7 @@ hk_status hk_model_create(const hk_model_def *def, hk_model **model)
     if (!def || !model) return hk_fail(HK_BAD_INPUT, "hk_model_create: def and model are needed");
     if (def->body_count < 1 || !def->bodies)
         return hk_fail(HK_BAD_INPUT, "a model needs at least one body");
-    if (!all_finite(def->gravity, 3)) return hk_fail(HK_BAD_INPUT, "gravity is not finite");
+    if (!hk_is_finite3(def->gravity)) return hk_fail(HK_BAD_INPUT, "gravity is not finite");
     hk_model *m = HK_NEW(hk_model);
     if (!m) return HK_NO_MEMORY;
     hk_status status = build(def, m);
@@ -406,8 +412,7 @@ void hk_model_retain(hk_model *model)
 void hk_model_free(hk_model *model)
 {
     if (!model) return;
-    if (model->references > 0 && __atomic_sub_fetch(&model->references, 1, __ATOMIC_ACQ_REL) > 0)
-        return;
+    if (__atomic_sub_fetch(&model->references, 1, __ATOMIC_ACQ_REL) > 0) return;
     for (int b = 0; b < model->body_count && model->bodies; b++) hk_free(model->bodies[b].name);
     hk_free(model->bodies);
     hk_free(model->rest);
@@ -428,28 +433,28 @@ void hk_model_free(hk_model *model)
 
 int hk_model_vertex_count(const hk_model *model)
 {
-    return model->vertex_count;
+    return model ? model->vertex_count : 0;
 }
 int hk_model_tet_count(const hk_model *model)
 {
-    return model->tet_count;
+    return model ? model->tet_count : 0;
 }
 int hk_model_body_count(const hk_model *model)
 {
-    return model->body_count;
+    return model ? model->body_count : 0;
 }
 int hk_model_body_start(const hk_model *model, int body)
 {
-    if (body < 0) return 0;
+    if (!model || body < 0) return 0;
     return body < model->body_count ? model->bodies[body].vertex_start : model->vertex_count;
 }
 const double *hk_model_rest_positions(const hk_model *model)
 {
-    return model->rest;
+    return model ? model->rest : NULL;
 }
 const double *hk_model_masses(const hk_model *model)
 {
-    return model->mass;
+    return model ? model->mass : NULL;
 }
 
 // ---------------------------------------------------------------- prescribed motion

@@ -83,7 +83,9 @@ static hk_status look_for_unheld(hk_world *w)
 {
     pieces p = {0};
     HK_TRY(pieces_of(w->model, &p));
-    for (int v = 0; v < w->model->vertex_count; v++) w->unheld |= p.of[v] == v && p.held[v] < 3;
+    // A vertex of no tet is no piece: it has no stiffness and no equation.
+    for (int v = 0; v < w->model->vertex_count; v++)
+        w->unheld |= p.of[v] == v && p.held[v] < 3 && w->model->mass[v] > 0;
     pieces_free(&p);
     return HK_OK;
 }
@@ -119,13 +121,19 @@ static hk_status find_falling(const hk_world *w, int *vertex)
 
 // ---------------------------------------------------------------- creation
 
+// Beyond this OpenMP may fail to start them, and then it ends the process.
+enum { MOST_THREADS = 1024 };
+
 static hk_status check_def(const hk_world_def *def)
 {
     if (!def->model) return hk_fail(HK_BAD_INPUT, "hk_world_def: model is needed");
     if (!(isfinite(def->step) && def->step > 0))
         return hk_fail(HK_BAD_INPUT, "the time step must be greater than 0 (is %g)", def->step);
-    if (def->threads < 0)
-        return hk_fail(HK_BAD_INPUT, "threads must be 0 or more (is %d)", def->threads);
+    if (def->threads < 0 || def->threads > MOST_THREADS)
+        return hk_fail(HK_BAD_INPUT, "threads must be from 0 to %d (is %d)", MOST_THREADS,
+                       def->threads);
+    if ((unsigned)def->backend > HK_BACKEND_AUTO)
+        return hk_fail(HK_BAD_INPUT, "unknown backend %d", (int)def->backend);
     if (def->backend == HK_BACKEND_CUDA)
         return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": this build has no CUDA backend; use "
                                        "\"cpu\" or \"auto\"");
@@ -157,8 +165,8 @@ static void describe(hk_world *w)
     w->method->describe(w->solver, solver, sizeof solver);
     snprintf(w->description, sizeof w->description,
              "%d vertices, %d tets, %d bodies; %s, step %g s; %d threads, %s lanes; %s",
-             m->vertex_count, m->tet_count, m->body_count, w->integrator->name, w->step, w->threads,
-             w->problem->tets->lanes->name, solver);
+             m->vertex_count, m->tet_count, m->body_count, w->integrator->name, w->step,
+             w->problem->threads, w->problem->tets->lanes->name, solver);
 }
 
 static hk_status build(const hk_world_def *def, hk_world *w)
@@ -389,41 +397,42 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
 
 void hk_world_set_monitor(hk_world *w, hk_monitor_fn *fn, void *context)
 {
+    if (!w) return;
     w->problem->monitor = fn;
     w->problem->monitor_context = context;
 }
 
 const hk_model *hk_world_model(const hk_world *w)
 {
-    return w->model;
+    return w ? w->model : NULL;
 }
 double hk_world_time(const hk_world *w)
 {
-    return w->time;
+    return w ? w->time : 0;
 }
 double hk_world_setup_ms(const hk_world *w)
 {
-    return w->setup_ms;
+    return w ? w->setup_ms : 0;
 }
 const double *hk_world_positions(const hk_world *w)
 {
-    return w->positions;
+    return w ? w->positions : NULL;
 }
 const double *hk_world_velocities(const hk_world *w)
 {
-    return w->velocities;
+    return w ? w->velocities : NULL;
 }
 const char *hk_world_describe(const hk_world *w)
 {
-    return w->description;
+    return w ? w->description : "";
 }
 int hk_world_threads(const hk_world *w)
 {
-    return w->threads;
+    return w ? w->threads : 0;
 }
 const char *hk_world_method(const hk_world *w)
 {
-    return w->method->name;
+    return w ? w->method->name : "";
 }
 const char *hk_world_backend(const hk_world *w)
 {
@@ -433,7 +442,8 @@ const char *hk_world_backend(const hk_world *w)
 
 hk_status hk_world_set_time(hk_world *w, double time)
 {
-    if (!w || !isfinite(time)) return hk_fail(HK_BAD_INPUT, "the time must be finite");
+    if (!w || !isfinite(time))
+        return hk_fail(HK_BAD_INPUT, "hk_world_set_time: world and a finite time are needed");
     w->time = time;
     return HK_OK;
 }

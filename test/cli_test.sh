@@ -57,6 +57,8 @@ usage() {
     holds err "hooke --help"
     status 2 "$hooke" rnu
     holds err "did you mean 'run'?"
+    status 2 "$hooke" rest
+    lacks err 'did you mean'
     status 2 "$hooke" run
     holds err "SCENE.json"
     status 2 "$hooke" run bar.json other.json
@@ -164,6 +166,9 @@ failing() {
     # Results never replace the scene.
     status 1 "$hooke" pose bar.json --set output.stats=./bar.json
     holds err 'is the scene itself'
+    status 1 "$hooke" pose bar.json --points twice.csv --set output.stats=twice.csv
+    holds err 'two outputs have the same name, twice.csv'
+    missing twice.csv
     if [ -w /dev/full ]; then
         checks=$((checks + 1))
         "$hooke" help >/dev/full 2>err && fail "a full disk went unseen"
@@ -231,6 +236,36 @@ meshes() {
     holds out '1 tet turned'
     status 0 "$hooke" mesh convert turned.ele turned.msh
     holds err '1 tet turned'
+    # So is what the written format cannot hold.
+    cat >faces.msh <<'END'
+$MeshFormat
+2.2 0 8
+$EndMeshFormat
+$PhysicalNames
+1
+2 1 "left"
+$EndPhysicalNames
+$Nodes
+4
+1 0 0 0
+2 1 0 0
+3 0 1 0
+4 0 0 1
+$EndNodes
+$Elements
+2
+1 2 2 1 1 1 2 3
+2 4 2 0 1 1 2 3 4
+$EndElements
+END
+    status 0 "$hooke" mesh convert faces.msh faces.vtu
+    holds err 'left out 1 triangle'
+    status 0 "$hooke" mesh convert faces.msh again.msh
+    empty err
+    # A write that fails is told and leaves nothing behind.
+    status 1 sh -c 'ulimit -f 8; exec "$@"' sh "$hooke" mesh make box -o cut-off/box.msh
+    holds err 'cannot write cut-off/box.msh'
+    equal "$(ls -A cut-off)" "" "a failed write leaves no file"
 }
 
 usage

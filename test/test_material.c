@@ -622,6 +622,79 @@ static void test_own_parameters(void **state)
     expect("neo_hookean_wy", "mixed", P[0], 4e4 * bar_u(1.3) + wy_volume(1.3, 1));
 }
 
+// What the list of materials says is true: every name resolves, every parameter is taken by its
+// name, and beyond the ends there is nothing.
+static void test_list_of_materials(void **state)
+{
+    (void)state;
+    int count = hk_material_count();
+    assert_true(count >= 11);
+    for (int k = 0; k < count; k++) {
+        const char *name = hk_material_name(k), *const *parameters = hk_material_parameters(k);
+        assert_true(strlen(hk_material_summary(k)) > 10);
+        assert_non_null(parameters);
+        for (int q = 0; q < k; q++) assert_string_not_equal(name, hk_material_name(q));
+        assert_string_not_equal(name, "fibre");  // it is added to others
+        double with[9], without[9];
+        evaluate(&(hk_material_def){.model = name, .young = 1e5, .poisson = 0.3}, STATES[2].F,
+                 false, NULL, without, NULL);
+        for (int q = 0; parameters[q]; q++) {
+            hk_material_def def = standard(name);
+            def.young = 1e5;
+            def.poisson = 0.3;
+            def.parameters[0] = (hk_parameter){parameters[q], 2.5e4};
+            if (strcmp(parameters[q], "s3") == 0) def.parameters[0].value = 2;  // an exponent
+            def.parameter_count = 1;
+            evaluate(&def, STATES[2].F, false, NULL, with, NULL);
+            if (memcmp(with, without, sizeof with) == 0)
+                fail_msg("%s: %s changes nothing", name, parameters[q]);
+        }
+    }
+    for (int k = 0; k < 2; k++) {
+        int beyond = k ? count : -1;
+        assert_null(hk_material_name(beyond));
+        assert_null(hk_material_summary(beyond));
+        assert_null(hk_material_parameters(beyond));
+    }
+    hk_material_def standard_def = hk_default_material_def();
+    assert_string_equal(standard_def.model, "neo_hookean");
+    assert_true(standard_def.young == 1e6 && standard_def.poisson == 0.45 &&
+                standard_def.density == 1000);
+}
+
+// Outputs of a call that fails stay as they were; a gradient that is not finite is an undefined
+// state, not a crash.
+static void test_single_evaluations_refuse_nonsense(void **state)
+{
+    (void)state;
+    double F[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, energy = 7, P[9] = {7}, H[81] = {7};
+    hk_material_def bad[5];
+    for (int k = 0; k < 5; k++) bad[k] = standard(k < 2 ? "spline" : "neo_hookean");
+    bad[0].f = (hk_curve){NULL, 3};
+    bad[1].h = (hk_curve){SPLINE_H, -1};
+    bad[2].fibre_stiffness = NAN;
+    bad[3].model = NULL;
+    bad[4].parameter_count = HK_MAX_PARAMETERS + 1;
+    for (int k = 0; k < 5; k++)
+        assert_int_equal(hk_material_evaluate(&bad[k], F, true, &energy, P, H), HK_BAD_INPUT);
+    hk_material_def def = standard("neo_hookean");
+    assert_int_equal(hk_material_evaluate(NULL, F, true, &energy, P, H), HK_BAD_INPUT);
+    assert_int_equal(hk_material_evaluate(&def, NULL, true, &energy, P, H), HK_BAD_INPUT);
+    assert_true(energy == 7 && P[0] == 7 && H[0] == 7);
+    material_case cases[MOST_CASES];
+    int count = all_cases(cases);
+    for (int c = 0; c < count; c++)
+        for (int k = 0; k < 9; k++) {
+            double G[9];
+            memcpy(G, F, sizeof G);
+            G[k] = k % 2 ? NAN : INFINITY;
+            evaluate(&cases[c].def, G, true, &energy, P, H);
+            assert_true(energy == INFINITY);
+            for (int q = 0; q < 81; q++) assert_true(H[q] == 0);
+            for (int q = 0; q < 9; q++) assert_true(P[q] == 0);
+        }
+}
+
 static void expect_refusal(hk_material_def def, const char *fragment)
 {
     // Through a model, where a material is checked in full.
@@ -709,6 +782,8 @@ int main(void)
         cmocka_unit_test(test_fibre_closed_form),
         cmocka_unit_test(test_barrier_is_infinite),
         cmocka_unit_test(test_own_parameters),
+        cmocka_unit_test(test_list_of_materials),
+        cmocka_unit_test(test_single_evaluations_refuse_nonsense),
         cmocka_unit_test(test_impossible_parameters_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

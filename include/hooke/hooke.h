@@ -14,6 +14,8 @@
  *     where a comment says otherwise.
  *   - A call that can fail returns hk_status. If it is not HK_OK, hk_error() says in this thread
  *     what is wrong, where, and what to do; outputs are untouched and nothing leaks.
+ *     A needed argument that is NULL is such a failure; calls without a status that only look at an
+ *     object take NULL and answer 0, NULL or "", and those that free it do nothing.
  *   - "Did not converge" is not a failed call. It is told by hk_step_report.reason.
  *   - The library never prints, exits or aborts. Different objects may be used from different
  *     threads at the same time; one object from one thread at a time.
@@ -58,9 +60,10 @@ HK_API const char *hk_error(void);
 HK_API const char *hk_status_name(hk_status status);
 
 /* Where memory comes from. `alloc` returns a block aligned to at least `alignment` (a power of
- * two) or NULL; `release` takes what alloc gave. Set it before any other call; NULL restores the
- * default. Scene files are read through it too; SuiteSparse and METIS keep to malloc, because they
- * may be in use by others in the process. */
+ * two) or NULL; `release` takes what alloc gave. One for the process: set it before any other call;
+ * NULL restores the default. Scene files are read through it too; SuiteSparse and METIS keep to
+ * malloc, because they may be in use by others in the process. (METIS also draws from rand() while
+ * a world is created.) */
 typedef struct hk_allocator {
     void *(*alloc)(void *context, size_t size, size_t alignment);
     void (*release)(void *context, void *block);
@@ -69,7 +72,8 @@ typedef struct hk_allocator {
 HK_API void hk_set_allocator(const hk_allocator *allocator);
 
 /* Messages that are not errors: repairs of a mesh, a fallback taken. NULL (the default) drops
- * them. The hook may be called from the thread that called the library, never from another. */
+ * them. One hook for the process: set it before other threads use the library. It is called from
+ * the thread that called the library, never from another. */
 typedef enum hk_log_level { HK_LOG_DEBUG = 0, HK_LOG_INFO, HK_LOG_WARNING } hk_log_level;
 typedef void hk_log_fn(void *context, hk_log_level level, const char *message);
 HK_API void hk_set_log(hk_log_fn *fn, void *context);
@@ -199,7 +203,8 @@ typedef struct hk_material_def {
     int parameter_count;
     hk_curve f, g, h;               /* "spline" gives f′, g′, h′; "polynomial" f, g, h */
     double fibre_stiffness;         /* Pa, added along the fibre; 0: none */
-    double fibre_direction[3];      /* of the rest shape; need not have length 1 */
+    double fibre_direction[3];      /* of the rest shape, after the body's transform; need not have
+                                       length 1 */
     const double *fibre_directions; /* [tets of the body][3], or NULL for one direction */
 } hk_material_def;
 
@@ -259,7 +264,7 @@ typedef struct hk_move_def { /* vertices that follow a prescribed path */
 typedef enum hk_distribution { HK_EVENLY = 0, HK_BY_AREA } hk_distribution;
 typedef struct hk_load_def {
     hk_selector select;
-    double force[3];              /* N, in all */
+    double force[3];              /* N, in all; vertices of no tet take no part */
     hk_distribution distribution; /* every selected vertex the same, or by its surface area */
 } hk_load_def;
 
@@ -341,7 +346,7 @@ typedef struct hk_world_def {
     double step;            /* s, the time step */
     const char *integrator; /* "backward_euler" */
     hk_solver_def solver;
-    int threads; /* 0: all cores */
+    int threads; /* 0: all cores; at most 1024. Results do not depend on it */
     hk_backend backend;
 } hk_world_def;
 HK_API hk_world_def hk_default_world_def(void); /* 0.01 s, backward Euler, Newton */
@@ -356,7 +361,8 @@ typedef enum hk_reason {
     HK_INVERTED,        /* a prescribed motion or start turns an element inside out where the
                            law is not defined; the state was kept */
     HK_NOT_HELD,        /* a pose was asked for a body that nothing holds against its load */
-    HK_LOAD_STEP_LIMIT, /* load stepping made no progress; the last good state was kept */
+    HK_LOAD_STEP_LIMIT, /* load stepping came to no further progress: the state is the last good
+                           one, at the share of the load that `detail` tells */
     HK_STOPPED          /* the monitor asked to stop */
 } hk_reason;
 HK_API const char *hk_reason_name(hk_reason reason); /* "converged", "iteration limit", … */
@@ -369,7 +375,11 @@ typedef enum hk_outcome {
 HK_API hk_outcome hk_reason_outcome(hk_reason reason);
 
 typedef struct hk_energy {
-    double elastic, gravity, load, kinetic, total; /* J */
+    double elastic; /* J; INFINITY (and so the total) where a material is not defined */
+    double gravity; /* J, 0 at the origin */
+    double load;    /* J, 0 at the rest positions */
+    double kinetic; /* J */
+    double total;   /* J */
 } hk_energy;
 
 typedef enum hk_phase {
@@ -395,7 +405,9 @@ typedef struct hk_step_report {
     double phase_ms[HK_PHASE_COUNT];
 } hk_step_report;
 
-/* Called after every iteration; return false to stop with the best state so far. */
+/* Called after every iteration; return false to stop with the best state so far. It must not call
+ * what changes the world or evaluates it (step, pose, set, energy); positions and velocities are
+ * still those before the step. */
 typedef struct hk_iteration {
     int iteration;   /* in this solve, from 1 */
     double energy;   /* J, the minimised function */
@@ -411,7 +423,7 @@ HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *conte
 /* Advances by one time step. */
 HK_API hk_status hk_world_step(hk_world *world, hk_step_report *report);
 /* Finds the equilibrium under gravity, loads and the full prescribed motion, starting from the
- * current positions. Velocities become 0. */
+ * current positions. Velocities become 0 (unless the state was kept). */
 HK_API hk_status hk_world_pose(hk_world *world, hk_step_report *report);
 
 HK_API const hk_model *hk_world_model(const hk_world *world);
@@ -422,14 +434,17 @@ HK_API double hk_world_setup_ms(const hk_world *world); /* what creation took */
  * stay valid and up to date until the world is freed. */
 HK_API const double *hk_world_positions(const hk_world *world);
 HK_API const double *hk_world_velocities(const hk_world *world);
+/* Held vertices may be put anywhere, too; the next step or pose takes them back to their places. */
 HK_API hk_status hk_world_set_positions(hk_world *world, const double *positions);
 HK_API hk_status hk_world_set_velocities(hk_world *world, const double *velocities);
 
-/* Energies and the gradient of E at the current state; gradient is [vertex_count][3] or NULL. */
+/* Energies, and the gradient of elastic + gravity + load with respect to the positions of all
+ * vertices (at held ones it is the reaction); gradient is [vertex_count][3], and each may be NULL.
+ */
 HK_API hk_status hk_world_energy(hk_world *world, hk_energy *energy, double *gradient);
 
 /* Named results at the current state: "displacement" (3 a vertex, m), "velocity" (3 a vertex),
- * "von_mises" (1 a tet, Pa, of the Cauchy stress), "J" (1 a tet). */
+ * "von_mises" (1 a tet, Pa, of the Cauchy stress; 0 where a tet is flat), "J" (1 a tet). */
 HK_API hk_status hk_world_field(hk_world *world, const char *name, double *values);
 /* A mesh of all bodies at their current positions. */
 HK_API hk_status hk_world_mesh(const hk_world *world, hk_mesh **mesh);

@@ -84,7 +84,8 @@ static hk_allocator g_allocator = {default_alloc, default_release, NULL};
 void hk_set_allocator(const hk_allocator *allocator)
 {
     static const hk_allocator standard = {default_alloc, default_release, NULL};
-    g_allocator = allocator ? *allocator : standard;
+    bool whole = allocator && allocator->alloc && allocator->release;
+    g_allocator = whole ? *allocator : standard;
 }
 
 void *hk_alloc(size_t count, size_t size)

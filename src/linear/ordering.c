@@ -3,6 +3,11 @@
 
 #ifdef HOOKE_DIRECT
 #include <metis.h>
+#include <pthread.h>
+
+// METIS draws from the process' one rand() and sets signal handlers while it works: two orderings
+// at the same time would disturb each other, and the results with them.
+static pthread_mutex_t g_metis = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
 // The full graph (both directions, no loops) of a lower pattern.
@@ -58,7 +63,9 @@ static hk_status dissect(const graph *g, int32_t *order)
     options[METIS_OPTION_SEED] = 1;
     options[METIS_OPTION_NUMBERING] = 0;
     _Static_assert(sizeof(idx_t) == sizeof(int32_t), "METIS with 32-bit indices");
+    pthread_mutex_lock(&g_metis);
     int done = METIS_NodeND(&count, g->start, g->neighbour, NULL, options, order, inverse);
+    pthread_mutex_unlock(&g_metis);
     hk_free(inverse);
     if (done == METIS_ERROR_MEMORY) return hk_no_memory();
     if (done != METIS_OK) return hk_fail(HK_INTERNAL, "METIS_NodeND failed (%d)", done);

@@ -2,6 +2,7 @@
 #define HK_DESCRIBE_LAWS
 #define HK_DOUBLE 1
 #define HK_LANES  1
+#include "core/vector.h"
 #include "material/laws.h"
 #include "material/material.h"
 
@@ -165,9 +166,23 @@ static hk_status check_rest(const hk_material_def *def, double *modulus)
     return HK_OK;
 }
 
+static hk_status check_curves(const hk_material_def *def)
+{
+    const hk_curve *curves[3] = {&def->f, &def->g, &def->h};
+    for (int k = 0; k < 3; k++)
+        if (curves[k]->count < 0 || (curves[k]->count > 0 && !curves[k]->values))
+            return hk_fail(HK_BAD_INPUT, "material %s: curve %c has a count of %d and %s values",
+                           def->model, "fgh"[k], curves[k] -> count,
+                           curves[k] -> values ? "some" : "no");
+    return HK_OK;
+}
+
 static hk_status resolve(const hk_material_def *def, hk_law *law, hk_law_params *p)
 {
     HK_TRY(find_law(def->model, law));
+    if (!(isfinite(def->fibre_stiffness) && def->fibre_stiffness >= 0))
+        return hk_fail(HK_BAD_INPUT, "material %s: fibre stiffness must be 0 or more (is %g)",
+                       def->model, def->fibre_stiffness);
     const hk_law_info *info = g_laws[*law];
     *p = (hk_law_params){0};
     bool from_moduli =
@@ -181,6 +196,7 @@ static hk_status resolve(const hk_material_def *def, hk_law *law, hk_law_params 
     unsigned named = 0;
     HK_TRY(take_named(def, info, p, &named));
     if (!from_moduli) HK_TRY(check_all_named(def, info, named));
+    HK_TRY(check_curves(def));
     if (info->curves)
         HK_TRY(info->make_curves(def, p));
     else if (def->f.count || def->g.count || def->h.count)
@@ -198,9 +214,6 @@ hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
         return hk_fail(HK_BAD_INPUT, "material %s: density must be greater than 0 (is %g)",
                        def->model, m.density);
     m.fibre_stiffness = def->fibre_stiffness;
-    if (!(isfinite(m.fibre_stiffness) && m.fibre_stiffness >= 0))
-        return hk_fail(HK_BAD_INPUT, "material %s: fibre stiffness must be 0 or more (is %g)",
-                       def->model, m.fibre_stiffness);
     *material = m;
     return HK_OK;
 }
@@ -244,11 +257,9 @@ static evaluate_fn *const g_evaluate[HK_LAW_COUNT] = {
 static hk_status add_fibre(const hk_material_def *def, mat3 F, bool projected, evaluation *e)
 {
     if (!(def->fibre_stiffness > 0)) return HK_OK;
-    const double *d = def->fibre_direction;
-    double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-    if (!(length > 0 && isfinite(length)))
+    double unit[3];
+    if (!hk_unit3(def->fibre_direction, unit))
         return hk_fail(HK_BAD_INPUT, "material %s: the fibre direction has no length", def->model);
-    double unit[3] = {d[0] / length, d[1] / length, d[2] / length};
     hk_law_params p = {.c = {def->fibre_stiffness}};
     g_evaluate[HK_LAW_fibre](&p, unit, F, projected ? 0 : 1, e);
     return HK_OK;

@@ -288,16 +288,12 @@ static hk_status rotation_matrix(const double axis[3], double degrees, double R[
     if (!isfinite(degrees))
         return hk_fail(HK_BAD_INPUT, "transform: rotate by %g degrees is not finite", degrees);
     if (degrees == 0) return HK_OK;
-    double largest = fmax(fabs(axis[0]), fmax(fabs(axis[1]), fabs(axis[2])));
-    if (!hk_is_finite3(axis) || largest == 0)
+    double a[3];
+    if (!hk_unit3(axis, a))
         return hk_fail(HK_BAD_INPUT,
                        "transform: rotate needs an axis that is finite and not zero, not "
                        "(%g, %g, %g)",
                        axis[0], axis[1], axis[2]);
-    // Divided by the largest component first: the squares of tiny or huge axes stay in range.
-    double a[3] = {axis[0] / largest, axis[1] / largest, axis[2] / largest};
-    double length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
-    for (int i = 0; i < 3; i++) a[i] /= length;
     double s, c;
     sine_and_cosine(degrees, &s, &c);
     const double cross[3][3] = {{0, -a[2], a[1]}, {a[2], 0, -a[0]}, {-a[1], a[0], 0}};

@@ -2,9 +2,8 @@
 #ifndef HK_MESH_H
 #define HK_MESH_H
 
-#include <math.h>
-
 #include "core/base.h"
+#include "core/vector.h"
 
 // A named set of elements, as a physical group of a .msh.
 typedef struct hk_group {
@@ -60,10 +59,6 @@ hk_status hk_mesh_check_indices(const hk_mesh *mesh, const char *name);
 // Counts a defect and keeps its number if it is among the first few.
 void hk_defect_add(hk_defect *defect, int64_t number);
 
-static inline bool hk_is_finite3(const double p[3])
-{
-    return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
-}
 // Six times the signed volume of the tet with corners a, b, c, d.
 double hk_tet_volume6(const double a[3], const double b[3], const double c[3], const double d[3]);
 // 1 for a regular tet, 0 for a flat one, negative for an inverted one, the same at any scale:

@@ -3,13 +3,18 @@
 
 #include <math.h>
 
+static const double *position(const hk_mesh *mesh, int vertex)
+{
+    return mesh->positions + 3 * (int64_t)vertex;
+}
+
 static double body_size(const hk_mesh *mesh)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (int v = 0; v < mesh->vertex_count; v++)
         for (int i = 0; i < 3; i++) {
-            low[i] = fmin(low[i], mesh->positions[3 * v + i]);
-            high[i] = fmax(high[i], mesh->positions[3 * v + i]);
+            low[i] = fmin(low[i], position(mesh, v)[i]);
+            high[i] = fmax(high[i], position(mesh, v)[i]);
         }
     double size = 0;
     for (int i = 0; i < 3; i++) size = fmax(size, high[i] - low[i]);
@@ -29,8 +34,30 @@ static bool in_sphere(const hk_selector *s, const double *x, double slack)
     return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) <= s->radius + slack;
 }
 
+// A number that is not one would select nothing, and under a "not" everything.
+static hk_status check_numbers(const hk_selector *s)
+{
+    for (int i = 0; i < 6 && s->kind == HK_SELECT_BOX; i++)
+        if (isnan(s->box[i / 3][i % 3]))
+            return hk_fail(HK_BAD_INPUT, "selector \"box\": a corner is not a number");
+    if (s->kind == HK_SELECT_SPHERE && !(hk_is_finite3(s->center) && s->radius >= 0))
+        return hk_fail(HK_BAD_INPUT,
+                       "selector \"sphere\": the center must be finite and the radius 0 or more "
+                       "(is %g)",
+                       s->radius);
+    return HK_OK;
+}
+
+static hk_status check_list(const char *name, const void *list, int count)
+{
+    if (count >= 0 && (count == 0 || list)) return HK_OK;
+    return hk_fail(HK_BAD_INPUT, "selector \"%s\": the list has a count of %d%s", name, count,
+                   list ? "" : " and is NULL");
+}
+
 static hk_status select_listed(const hk_mesh *mesh, const hk_selector *s, uint8_t *chosen)
 {
+    HK_TRY(check_list("vertices", s->vertices, s->vertex_count));
     for (int k = 0; k < s->vertex_count; k++) {
         int32_t v = s->vertices[k];
         if (v < 0 || v >= mesh->vertex_count)
@@ -81,6 +108,7 @@ static hk_status select_combined(const hk_mesh *mesh, const hk_selector *s, int 
     if (s->kind == HK_SELECT_NOT && s->child_count != 1)
         return hk_fail(HK_BAD_INPUT, "selector \"not\": takes one selector (has %d)",
                        s->child_count);
+    HK_TRY(check_list(s->kind == HK_SELECT_NOT ? "not" : "any", s->children, s->child_count));
     uint8_t *child = HK_ARRAY(uint8_t, count);
     if (!child) return HK_NO_MEMORY;
     hk_status status = HK_OK;
@@ -97,17 +125,18 @@ static hk_status select_combined(const hk_mesh *mesh, const hk_selector *s, int 
 static hk_status select_vertices(const hk_mesh *mesh, const hk_selector *s, int depth,
                                  uint8_t *chosen)
 {
+    HK_TRY(check_numbers(s));
     double slack = 1e-9 * body_size(mesh);
     switch (s->kind) {
     case HK_SELECT_NONE: return HK_OK;
     case HK_SELECT_ALL: memset(chosen, 1, (size_t)mesh->vertex_count); return HK_OK;
     case HK_SELECT_BOX:
         for (int v = 0; v < mesh->vertex_count; v++)
-            chosen[v] = in_box(s, mesh->positions + 3 * v, slack);
+            chosen[v] = in_box(s, position(mesh, v), slack);
         return HK_OK;
     case HK_SELECT_SPHERE:
         for (int v = 0; v < mesh->vertex_count; v++)
-            chosen[v] = in_sphere(s, mesh->positions + 3 * v, slack);
+            chosen[v] = in_sphere(s, position(mesh, v), slack);
         return HK_OK;
     case HK_SELECT_VERTICES: return select_listed(mesh, s, chosen);
     case HK_SELECT_GROUP: return select_group(mesh, s, chosen);

@@ -162,17 +162,17 @@ void hk_scene_free(hk_scene *scene)
 
 const hk_model_def *hk_scene_model(const hk_scene *scene)
 {
-    return &scene->model;
+    return scene ? &scene->model : NULL;
 }
 const hk_world_def *hk_scene_world(const hk_scene *scene)
 {
-    return &scene->world;
+    return scene ? &scene->world : NULL;
 }
 const hk_output_def *hk_scene_output(const hk_scene *scene)
 {
-    return &scene->output;
+    return scene ? &scene->output : NULL;
 }
 int hk_scene_steps(const hk_scene *scene)
 {
-    return scene->steps;
+    return scene ? scene->steps : 0;
 }

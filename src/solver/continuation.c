@@ -64,6 +64,21 @@ static bool inside_out(const hk_continuation *c, double least_before, const doub
     return least_before > 0 && !(hk_problem_least_j(c->problem, x) > 0);
 }
 
+// The good state stays; the report tells its energy and residual, and what stopped the way on.
+static void report_stuck(const hk_continuation *c, double done, double *x, hk_solve_report *report)
+{
+    char why[sizeof report->detail];
+    memcpy(why, report->detail, sizeof why);
+    snprintf(report->detail, sizeof report->detail, "stuck at %.4g of the way: %s", done, why);
+    if (c->split_unconverged) report->reason = HK_LOAD_STEP_LIMIT;
+    c->place(c->context, done, x);  // for the load; the positions are the good ones
+    memcpy(x, c->good, bytes_of(c->problem));
+    double scale;
+    hk_problem_gradient(c->problem, x, c->step, &report->energy, &scale);
+    report->residual = sqrt(hk_problem_dot(c->problem, c->step, c->step));
+    report->relative_residual = scale > 0 ? report->residual / scale : 0;
+}
+
 hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, int *steps)
 {
     double done = 0, size = 1;
@@ -90,13 +105,7 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         }
         size /= 2;
         if (size < SMALLEST_SHARE) {
-            char why[sizeof report->detail];
-            memcpy(why, report->detail, sizeof why);
-            snprintf(report->detail, sizeof report->detail, "stuck at %.4g of the way: %s", done,
-                     why);
-            if (report->reason == HK_CONVERGED) report->reason = HK_LOAD_STEP_LIMIT;
-            if (c->split_unconverged) report->reason = HK_LOAD_STEP_LIMIT;
-            memcpy(x, c->good, bytes_of(c->problem));
+            report_stuck(c, done, x, report);
             return HK_OK;
         }
     }

@@ -109,6 +109,9 @@ hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
     if (!(s.tolerance > 0 && s.tolerance < 1))
         return hk_fail(HK_BAD_INPUT, "solver tolerance must be between 0 and 1 (is %g)",
                        s.tolerance);
+    if (def->option_count < 0 || (def->option_count > 0 && !def->options))
+        return hk_fail(HK_BAD_INPUT, "solver options: the list has a count of %d%s",
+                       def->option_count, def->options ? "" : " and is NULL");
     for (int k = 0; k < method->option_count; k++) s.option[k] = method->options[k].fallback;
     for (int k = 0; k < def->option_count; k++) HK_TRY(take_option(method, &def->options[k], &s));
     *settings = s;

@@ -12,7 +12,8 @@ static int run_count(const hk_problem *p)
     return (p->vertex_count + RUN - 1) / RUN;
 }
 
-static double size_of_model(const hk_model *m)
+// The extent of the model, and how far from the origin it reaches, whichever is more.
+static void measure_model(const hk_model *m, double *extent, double *reach)
 {
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (int v = 0; v < m->vertex_count; v++)
@@ -20,12 +21,12 @@ static double size_of_model(const hk_model *m)
             low[i] = fmin(low[i], m->rest[3 * (int64_t)v + i]);
             high[i] = fmax(high[i], m->rest[3 * (int64_t)v + i]);
         }
-    double size = 0;
+    *extent = *reach = 0;
     for (int i = 0; i < 3; i++) {
-        size = fmax(size, high[i] - low[i]);
-        size = fmax(size, fmax(fabs(low[i]), fabs(high[i])));
+        *extent = fmax(*extent, high[i] - low[i]);
+        *reach = fmax(*reach, fmax(fabs(low[i]), fabs(high[i])));
     }
-    return size;
+    *reach = fmax(*reach, *extent);
 }
 
 // A vertex whose tets have stiffness k (N/m) and lie at coordinates of size L cannot have a force
@@ -35,7 +36,8 @@ static hk_status estimate_scales(hk_problem *p)
     const hk_model *m = p->model;
     double *stiffness = HK_ZEROS(double, m->vertex_count);
     if (!stiffness) return HK_NO_MEMORY;
-    double weight = 0, size = size_of_model(m);
+    double weight = 0, extent, reach;
+    measure_model(m, &extent, &reach);
     for (int t = 0; t < m->tet_count; t++) {
         const hk_material *material = &m->materials[m->tet_material[t]];
         p->energy_rounding += 1e-15 * material->modulus * m->volume[t];
@@ -46,8 +48,8 @@ static hk_status estimate_scales(hk_problem *p)
     double sum = 0;
     for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
     hk_free(stiffness);
-    p->rounding = 2.2e-16 * sqrt(sum) * size;
-    p->slow_rate = p->energy_rounding / 1e-15 / (weight * size * size);
+    p->rounding = 2.2e-16 * sqrt(sum) * reach;
+    p->slow_rate = p->energy_rounding / 1e-15 / (weight * extent * extent);
     return HK_OK;
 }
 

@@ -459,7 +459,27 @@ void hk_tet_stress(hk_tet_term *term, const void *x, double *P, double *F)
     }
 }
 
-// The block is found by its energy, the tet in it as the one with the least det F.
+// The lane of a block whose energy is not finite, or -1: the energies of one lane at a time, the
+// others with volume 0.
+static int undefined_lane(const hk_tet_term *term, const hk_tet_batch *b, const void *x, int block)
+{
+    int width = term->lanes->lanes, size = term->lanes->scalar_size;
+    int64_t at = (int64_t)block * width * size;
+    _Alignas(HK_ALIGNMENT) double volume[WIDEST];
+    hk_tet_batch one = *b;
+    one.vertex = b->vertex + (int64_t)block * 4 * width;
+    one.inverse = (char *)b->inverse + 9 * at;
+    one.element = (char *)b->element + b->element_values * at;
+    one.volume = volume;
+    for (int lane = 0; lane < width; lane++) {
+        if (!(load_scalar(b->volume, size, (int64_t)block * width + lane) > 0)) continue;
+        memset(volume, 0, sizeof volume);
+        store_scalar(volume, size, lane, 1);
+        if (!isfinite(term->lanes->law[b->law].energy(&one, x, 0, 1))) return lane;
+    }
+    return -1;
+}
+
 int hk_tet_first_undefined(hk_tet_term *term, const void *x)
 {
     for (int q = 0; q < term->batch_count; q++) {
@@ -468,23 +488,8 @@ int hk_tet_first_undefined(hk_tet_term *term, const void *x)
         int width = term->lanes->lanes;
         for (int block = 0; block < b->blocks; block++) {
             if (isfinite(kernels->energy(b, x, block, block + 1))) continue;
-            _Alignas(HK_ALIGNMENT) double room[18 * WIDEST];
-            kernels->stress(b, x, block, block + 1, room);
-            int worst = 0;
-            double least = INFINITY;
-            for (int lane = 0; lane < width; lane++) {
-                double f[9];
-                for (int k = 0; k < 9; k++)
-                    f[k] = load_scalar(room, term->lanes->scalar_size, (9 + k) * width + lane);
-                double det = f[0] * (f[4] * f[8] - f[5] * f[7]) +
-                             f[1] * (f[5] * f[6] - f[3] * f[8]) +
-                             f[2] * (f[3] * f[7] - f[4] * f[6]);
-                if (!(det >= least)) {
-                    least = det;
-                    worst = lane;
-                }
-            }
-            return b->tet[(int64_t)block * width + worst];
+            int lane = undefined_lane(term, b, x, block);
+            if (lane >= 0) return b->tet[(int64_t)block * width + lane];
         }
     }
     return -1;
