@@ -27,18 +27,19 @@ static hk_status expand_pattern(hk_direct *s)
     const hk_pattern *p = s->pattern;
     int64_t size = hk_pattern_size(p);
     if (size > INT32_MAX) return hk_fail(HK_UNSUPPORTED, "too large for the direct solver");
-    s->column_start = HK_ARRAY(int, 3 * (size_t)p->count + 1);
+    int width = p->scalar ? 1 : 3;
+    s->column_start = HK_ARRAY(int, (size_t)width *(size_t)p->count + 1);
     s->row = HK_ARRAY(int, size);
     if (!s->column_start || !s->row) return HK_NO_MEMORY;
     int at = 0;
     for (int b = 0; b < p->count; b++)
-        for (int c = 0; c < 3; c++) {
-            s->column_start[3 * b + c] = at;
-            for (int r = c; r < 3; r++) s->row[at++] = 3 * b + r;
+        for (int c = 0; c < width; c++) {
+            s->column_start[width * b + c] = at;
+            for (int r = c; r < width; r++) s->row[at++] = width * b + r;
             for (int64_t k = p->start[b]; k < p->start[b + 1]; k++)
-                for (int r = 0; r < 3; r++) s->row[at++] = 3 * p->row[k] + r;
+                for (int r = 0; r < width; r++) s->row[at++] = width * p->row[k] + r;
         }
-    s->column_start[3 * (size_t)p->count] = at;
+    s->column_start[(size_t)width * (size_t)p->count] = at;
     return HK_OK;
 }
 
@@ -58,7 +59,8 @@ static hk_status analyse(hk_direct *s)
     s->common.supernodal = CHOLMOD_SUPERNODAL;
     s->common.quick_return_if_not_posdef = true;
     s->common.print = 0;
-    size_t n = 3 * (size_t)s->pattern->count;
+    size_t n = (s->pattern->scalar ? 1 : 3) * (size_t)s->pattern->count;
+    size_t columns = s->pattern->scalar ? 3 : 1;
     s->matrix = (cholmod_sparse){
         .nrow = n,
         .ncol = n,
@@ -73,7 +75,13 @@ static hk_status analyse(hk_direct *s)
         .packed = true,
     };
     s->right = (cholmod_dense){
-        .nrow = n, .ncol = 1, .nzmax = n, .d = n, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
+        .nrow = n,
+        .ncol = columns,
+        .nzmax = n * columns,
+        .d = n,
+        .xtype = CHOLMOD_REAL,
+        .dtype = CHOLMOD_DOUBLE,
+    };
     s->factor = cholmod_analyze(&s->matrix, &s->common);
     if (!s->factor) return cholmod_trouble(s, "analysis");
     s->matrix.xtype = CHOLMOD_REAL;
@@ -130,7 +138,7 @@ hk_status hk_direct_solve(hk_direct *s, const double *b, double *x)
                               &s->spare2, &s->common);
     openblas_set_num_threads(before);
     if (!done) return cholmod_trouble(s, "solve");
-    memcpy(x, s->solution->x, s->right.nrow * sizeof(double));
+    memcpy(x, s->solution->x, s->right.nzmax * sizeof(double));
     return HK_OK;
 }
 

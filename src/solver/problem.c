@@ -47,6 +47,7 @@ static hk_status estimate_scales(hk_problem *p)
     for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
     hk_free(stiffness);
     p->rounding = 2.2e-16 * sqrt(sum) * size;
+    p->size = size;
     p->slow_rate = p->energy_rounding / 1e-15 / (weight * size * size);
     return HK_OK;
 }
