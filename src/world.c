@@ -323,7 +323,8 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
     hk_solve_report solved = {0};
     int shares;
     HK_TRY(hk_continue(&c, w->next, &solved, &shares));
-    if (usable(&solved)) {
+    // Stopped on the way, held vertices are not where they should be: that is no step.
+    if (usable(&solved) && solved.reason != HK_STOPPED) {
         w->integrator->velocity(w->step, size, w->x, w->next, w->v);
         memcpy(w->x, w->next, sizeof(double) * (size_t)size);
         w->time += w->step;

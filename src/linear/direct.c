@@ -7,10 +7,33 @@
 #ifdef HOOKE_DIRECT
 
 #include <cholmod.h>
+#include <pthread.h>
 
 // OpenBLAS' own; its headers differ between distributions.
 extern void openblas_set_num_threads(int threads);
 extern int openblas_get_num_threads(void);
+
+// The number of BLAS threads belongs to the process: who comes first sets it to one, who leaves last
+// sets it back.
+static pthread_mutex_t g_blas_lock = PTHREAD_MUTEX_INITIALIZER;
+static int g_blas_users, g_blas_threads;
+
+static void enter_blas(void)
+{
+    pthread_mutex_lock(&g_blas_lock);
+    if (g_blas_users++ == 0) {
+        g_blas_threads = openblas_get_num_threads();
+        openblas_set_num_threads(1);
+    }
+    pthread_mutex_unlock(&g_blas_lock);
+}
+
+static void leave_blas(void)
+{
+    pthread_mutex_lock(&g_blas_lock);
+    if (--g_blas_users == 0) openblas_set_num_threads(g_blas_threads);
+    pthread_mutex_unlock(&g_blas_lock);
+}
 
 struct hk_direct {
     const hk_pattern *pattern;
@@ -27,18 +50,19 @@ static hk_status expand_pattern(hk_direct *s)
     const hk_pattern *p = s->pattern;
     int64_t size = hk_pattern_size(p);
     if (size > INT32_MAX) return hk_fail(HK_UNSUPPORTED, "too large for the direct solver");
-    s->column_start = HK_ARRAY(int, 3 * (size_t)p->count + 1);
+    int width = p->scalar ? 1 : 3;
+    s->column_start = HK_ARRAY(int, (size_t)width *(size_t)p->count + 1);
     s->row = HK_ARRAY(int, size);
     if (!s->column_start || !s->row) return HK_NO_MEMORY;
     int at = 0;
     for (int b = 0; b < p->count; b++)
-        for (int c = 0; c < 3; c++) {
-            s->column_start[3 * b + c] = at;
-            for (int r = c; r < 3; r++) s->row[at++] = 3 * b + r;
+        for (int c = 0; c < width; c++) {
+            s->column_start[width * b + c] = at;
+            for (int r = c; r < width; r++) s->row[at++] = width * b + r;
             for (int64_t k = p->start[b]; k < p->start[b + 1]; k++)
-                for (int r = 0; r < 3; r++) s->row[at++] = 3 * p->row[k] + r;
+                for (int r = 0; r < width; r++) s->row[at++] = width * p->row[k] + r;
         }
-    s->column_start[3 * (size_t)p->count] = at;
+    s->column_start[(size_t)width * (size_t)p->count] = at;
     return HK_OK;
 }
 
@@ -58,7 +82,8 @@ static hk_status analyse(hk_direct *s)
     s->common.supernodal = CHOLMOD_SUPERNODAL;
     s->common.quick_return_if_not_posdef = true;
     s->common.print = 0;
-    size_t n = 3 * (size_t)s->pattern->count;
+    size_t n = (s->pattern->scalar ? 1 : 3) * (size_t)s->pattern->count;
+    size_t columns = s->pattern->scalar ? 3 : 1;
     s->matrix = (cholmod_sparse){
         .nrow = n,
         .ncol = n,
@@ -73,7 +98,13 @@ static hk_status analyse(hk_direct *s)
         .packed = true,
     };
     s->right = (cholmod_dense){
-        .nrow = n, .ncol = 1, .nzmax = n, .d = n, .xtype = CHOLMOD_REAL, .dtype = CHOLMOD_DOUBLE};
+        .nrow = n,
+        .ncol = columns,
+        .nzmax = n * columns,
+        .d = n,
+        .xtype = CHOLMOD_REAL,
+        .dtype = CHOLMOD_DOUBLE,
+    };
     s->factor = cholmod_analyze(&s->matrix, &s->common);
     if (!s->factor) return cholmod_trouble(s, "analysis");
     s->matrix.xtype = CHOLMOD_REAL;
@@ -111,11 +142,10 @@ void hk_direct_free(hk_direct *s)
 
 hk_status hk_direct_factor(hk_direct *s, const double *values, bool *positive)
 {
-    int before = openblas_get_num_threads();
-    openblas_set_num_threads(1);
+    enter_blas();
     s->matrix.x = (void *)(uintptr_t)values;
     cholmod_factorize(&s->matrix, s->factor, &s->common);
-    openblas_set_num_threads(before);
+    leave_blas();
     *positive = s->common.status == CHOLMOD_OK && s->factor->minor == s->factor->n;
     if (s->common.status < CHOLMOD_OK) return cholmod_trouble(s, "factorisation");
     return HK_OK;
@@ -123,14 +153,13 @@ hk_status hk_direct_factor(hk_direct *s, const double *values, bool *positive)
 
 hk_status hk_direct_solve(hk_direct *s, const double *b, double *x)
 {
-    int before = openblas_get_num_threads();
-    openblas_set_num_threads(1);
+    enter_blas();
     s->right.x = (void *)(uintptr_t)b;
     int done = cholmod_solve2(CHOLMOD_A, s->factor, &s->right, NULL, &s->solution, NULL, &s->spare1,
                               &s->spare2, &s->common);
-    openblas_set_num_threads(before);
+    leave_blas();
     if (!done) return cholmod_trouble(s, "solve");
-    memcpy(x, s->solution->x, s->right.nrow * sizeof(double));
+    memcpy(x, s->solution->x, s->right.nzmax * sizeof(double));
     return HK_OK;
 }
 

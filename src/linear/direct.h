@@ -14,7 +14,7 @@ void hk_direct_free(hk_direct *solver);
 // values: the lower triangle, hk_pattern_size numbers. `positive` says whether the matrix is
 // positive definite; if not, there is no factor to solve with.
 hk_status hk_direct_factor(hk_direct *solver, const double *values, bool *positive);
-// x may be b.
+// b and x are [3 count], or [3][count] for a scalar pattern; x may be b.
 hk_status hk_direct_solve(hk_direct *solver, const double *b, double *x);
 // Numbers stored in the factor.
 int64_t hk_direct_factor_size(const hk_direct *solver);

@@ -9,7 +9,8 @@ void hk_pattern_free(hk_pattern *pattern)
 
 int64_t hk_pattern_size(const hk_pattern *pattern)
 {
-    return 6 * (int64_t)pattern->count + 9 * pattern->start[pattern->count];
+    int64_t below = pattern->start[pattern->count];
+    return pattern->scalar ? pattern->count + below : 6 * (int64_t)pattern->count + 9 * below;
 }
 
 static void multiply_column(const hk_pattern *p, const double *values, int b, int c,

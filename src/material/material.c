@@ -254,6 +254,15 @@ static evaluate_fn *const g_evaluate[HK_LAW_COUNT] = {
 #undef HK_EVALUATE_ENTRY
 };
 
+double hk_material_uniaxial(const hk_material *material, double stretch)
+{
+    mat3 F = m3_identity();
+    F.m[0][0] = stretch;
+    evaluation e = {0};
+    g_evaluate[material->law](&material->params, NULL, F, 1, &e);
+    return e.P.m[0][0];
+}
+
 static hk_status add_fibre(const hk_material_def *def, mat3 F, bool projected, evaluation *e)
 {
     if (!(def->fibre_stiffness > 0)) return HK_OK;

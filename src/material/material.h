@@ -18,6 +18,9 @@ typedef struct hk_material {
 // Checks a definition and derives the coefficients; messages name the parameter.
 hk_status hk_material_resolve(const hk_material_def *def, hk_material *material);
 
+// P₀₀ of F = diag(stretch, 1, 1), Pa.
+double hk_material_uniaxial(const hk_material *material, double stretch);
+
 const hk_law_info *hk_law_describe(hk_law law);
 
 #endif

@@ -83,6 +83,7 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
 {
     double done = 0, size = 1;
     *steps = 0;
+    c->reached = 0;
     memcpy(c->good, x, bytes_of(c->problem));
     double least = hk_problem_least_j(c->problem, x);
     while (done < 1) {
@@ -95,10 +96,10 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
                                                      size > CAREFUL_END && inside_out(c, least, x));
         }
         if (!refused) {
-            if (report->reason != HK_CONVERGED) return HK_OK;
-            done = share;
+            if (report->reason == HK_STOPPED) return HK_OK;
+            c->reached = done = share;
             size *= 2;
-            ++*steps;
+            *steps += report->reason == HK_CONVERGED;
             memcpy(c->good, x, bytes_of(c->problem));
             least = hk_problem_least_j(c->problem, x);
             continue;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static const hk_method *const g_methods[] = {
-    &hk_newton,
+    &hk_newton, &hk_gradient_descent, &hk_nonlinear_cg, &hk_lbfgs, &hk_quasi_newton,
 };
 
 hk_solver_def hk_default_solver_def(void)

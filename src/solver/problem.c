@@ -50,6 +50,7 @@ static hk_status estimate_scales(hk_problem *p)
     hk_free(stiffness);
     p->rounding = 2.2e-16 * sqrt(sum) * reach;
     p->slow_rate = p->energy_rounding / 1e-15 / (weight * extent * extent);
+    p->size = extent;
     return HK_OK;
 }
 

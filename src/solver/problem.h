@@ -26,6 +26,7 @@ typedef struct hk_problem {
     double weight;           // w, 1/s²
     double *partial;         // sums over runs of vertices, room for several
     double rounding;         // N, what rounding alone leaves of the gradient's norm
+    double size;             // m, of the model
     double slow_rate;        // 1/s², E/ρL²: about the square of the slowest frequency
     double energy_rounding;  // J, what rounding may do to ε near the state of rest
     // A vertex-weighted stiffness added where nothing holds a body (quasistatics): kg/s² a vertex.

@@ -1,0 +1,110 @@
+// Gradient descent, Δx = −P g with P = 1 (scaled) or the inverse diagonal of the Hessian (Descent
+// section 3 and 4.1, without acceleration). The step length is carried from one iteration to the
+// next and tried a little longer each time (section 4.2).
+#include <stdio.h>
+
+#include "solver/jacobi.h"
+#include "solver/walk.h"
+
+enum { OPTION_PRECONDITIONER, OPTION_REFRESH };
+enum { PRECONDITIONER_NONE, PRECONDITIONER_JACOBI };
+
+static const char *const g_preconditioners[] = {"none", "jacobi", NULL};
+static const hk_option_info g_options[] = {
+    [OPTION_PRECONDITIONER] = {.name = "preconditioner",
+                               .help = "none, or jacobi: the diagonal of the Hessian",
+                               .words = g_preconditioners,
+                               .fallback = PRECONDITIONER_JACOBI},
+    [OPTION_REFRESH] = {.name = "refresh",
+                        .help = "iterations between two evaluations of the diagonal",
+                        .minimum = 1,
+                        .maximum = 1e6,
+                        .fallback = 1},
+};
+
+typedef struct gradient_descent {
+    hk_walk walk;
+    hk_jacobi jacobi;
+    double length;  // of the last step
+} gradient_descent;
+
+static void descent_free(void *solver)
+{
+    gradient_descent *s = solver;
+    if (!s) return;
+    hk_walk_release(&s->walk);
+    hk_jacobi_release(&s->jacobi);
+    hk_free(s);
+}
+
+static hk_status descent_create(hk_problem *problem, const hk_settings *settings, void **solver)
+{
+    gradient_descent *s = HK_NEW(gradient_descent);
+    if (!s) return HK_NO_MEMORY;
+    s->length = 1;
+    hk_status status = hk_walk_init(&s->walk, problem, settings);
+    // Lengths near the limit of stability hardly reduce stiff modes: ask for a fair decrease.
+    s->walk.share = 0.3;
+    if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
+    if (status != HK_OK) {
+        descent_free(s);
+        return status;
+    }
+    *solver = s;
+    return HK_OK;
+}
+
+static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
+{
+    gradient_descent *s = solver;
+    double clock = hk_now();
+    if (w->settings.option[OPTION_PRECONDITIONER] == PRECONDITIONER_JACOBI)
+        hk_jacobi_refresh(&s->jacobi, w->problem, x, fresh,
+                          (int)w->settings.option[OPTION_REFRESH]);
+    else if (fresh)
+        hk_jacobi_uniform(&s->jacobi, w->problem, x);
+    w->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    hk_jacobi_apply(&s->jacobi, w->problem, w->gradient, w->direction);
+    for (int64_t k = 0; k < 4 * (int64_t)w->problem->vertex_count; k++)
+        w->direction[k] = -w->direction[k];
+    return HK_OK;
+}
+
+static double first_length(void *solver, hk_walk *w, const double *x)
+{
+    (void)w, (void)x;
+    gradient_descent *s = solver;
+    return s->length / 0.7;
+}
+
+static void taken(void *solver, hk_walk *w, double length)
+{
+    (void)w;
+    ((gradient_descent *)solver)->length = length;
+}
+
+static hk_status descent_minimise(void *solver, double *x, hk_solve_report *report)
+{
+    static const hk_direction rule = {choose, first_length, taken};
+    return hk_walk_down(&((gradient_descent *)solver)->walk, &rule, solver, x, report);
+}
+
+static void descent_describe(const void *solver, char *text, size_t size)
+{
+    const hk_settings *s = &((const gradient_descent *)solver)->walk.settings;
+    snprintf(text, size, "gradient_descent: at most %d iterations, tolerance %g, preconditioner %s",
+             s->iterations, s->tolerance, g_preconditioners[(int)s->option[OPTION_PRECONDITIONER]]);
+}
+
+const hk_method hk_gradient_descent = {
+    .name = "gradient_descent",
+    .summary = "steepest descent, by default with the Jacobi preconditioner; no acceleration",
+    .iterations = 1000,
+    .tolerance = 1e-6,
+    .options = g_options,
+    .option_count = HK_COUNT_OF(g_options),
+    .create = descent_create,
+    .free = descent_free,
+    .minimise = descent_minimise,
+    .describe = descent_describe,
+};

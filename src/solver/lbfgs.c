@@ -1,0 +1,126 @@
+// L-BFGS (Descent section 3, QuasiNewton "L-BFGS Acceleration"): an inverse Hessian from the last
+// steps and gradient changes, started from the scaled identity or, with the Jacobi preconditioner,
+// from the inverse diagonal of the Hessian (Descent section 4.1).
+#include <math.h>
+#include <stdio.h>
+
+#include "solver/curvature.h"
+#include "solver/jacobi.h"
+#include "solver/walk.h"
+
+enum { OPTION_PRECONDITIONER, OPTION_REFRESH, OPTION_WINDOW };
+enum { PRECONDITIONER_NONE, PRECONDITIONER_JACOBI };
+
+static const char *const g_preconditioners[] = {"none", "jacobi", NULL};
+static const hk_option_info g_options[] = {
+    [OPTION_PRECONDITIONER] = {.name = "preconditioner",
+                               .help = "none (the scaled identity), or jacobi: the diagonal of the "
+                                       "Hessian",
+                               .words = g_preconditioners,
+                               .fallback = PRECONDITIONER_JACOBI},
+    [OPTION_REFRESH] = {.name = "refresh",
+                        .help = "iterations between two evaluations of the diagonal",
+                        .minimum = 1,
+                        .maximum = 1e6,
+                        .fallback = 1},
+    [OPTION_WINDOW] = {.name = "window",
+                       .help = "steps that are remembered",
+                       .minimum = 1,
+                       .maximum = HK_LARGEST_WINDOW,
+                       .fallback = 5},
+};
+
+typedef struct lbfgs {
+    hk_walk walk;
+    hk_jacobi jacobi;
+    hk_curvature curvature;
+} lbfgs;
+
+static void lbfgs_free(void *solver)
+{
+    lbfgs *s = solver;
+    if (!s) return;
+    hk_walk_release(&s->walk);
+    hk_jacobi_release(&s->jacobi);
+    hk_curvature_release(&s->curvature);
+    hk_free(s);
+}
+
+static hk_status lbfgs_create(hk_problem *problem, const hk_settings *settings, void **solver)
+{
+    lbfgs *s = HK_NEW(lbfgs);
+    if (!s) return HK_NO_MEMORY;
+    hk_status status = hk_walk_init(&s->walk, problem, settings);
+    if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
+    if (status == HK_OK)
+        status = hk_curvature_init(&s->curvature, problem, (int)settings->option[OPTION_WINDOW]);
+    if (status != HK_OK) {
+        lbfgs_free(s);
+        return status;
+    }
+    *solver = s;
+    return HK_OK;
+}
+
+static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
+{
+    lbfgs *s = solver;
+    hk_problem *p = w->problem;
+    bool jacobi = w->settings.option[OPTION_PRECONDITIONER] == PRECONDITIONER_JACOBI;
+    double clock = hk_now();
+    if (fresh) hk_curvature_forget(&s->curvature);
+    if (jacobi)
+        hk_jacobi_refresh(&s->jacobi, p, x, fresh, (int)w->settings.option[OPTION_REFRESH]);
+    else if (fresh)
+        hk_jacobi_uniform(&s->jacobi, p, x);
+    w->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        w->direction[k] = p->held[k / 4] ? 0 : -w->gradient[k];
+    hk_curvature_first(&s->curvature, p, w->direction);
+    double scale = hk_curvature_scale(&s->curvature, p);
+    if (jacobi || scale == 0)
+        hk_jacobi_apply(&s->jacobi, p, w->direction, w->direction);
+    else
+        for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) w->direction[k] *= scale;
+    hk_curvature_second(&s->curvature, p, w->direction);
+    return HK_OK;
+}
+
+static double full_length(void *solver, hk_walk *w, const double *x)
+{
+    (void)solver, (void)w, (void)x;
+    return 1;
+}
+
+static void taken(void *solver, hk_walk *w, double length)
+{
+    hk_curvature_add(&((lbfgs *)solver)->curvature, w->problem, w->direction, length, w->gradient,
+                     w->trial_gradient);
+}
+
+static hk_status lbfgs_minimise(void *solver, double *x, hk_solve_report *report)
+{
+    static const hk_direction rule = {choose, full_length, taken};
+    return hk_walk_down(&((lbfgs *)solver)->walk, &rule, solver, x, report);
+}
+
+static void lbfgs_describe(const void *solver, char *text, size_t size)
+{
+    const hk_settings *s = &((const lbfgs *)solver)->walk.settings;
+    snprintf(text, size, "lbfgs: at most %d iterations, tolerance %g, preconditioner %s, window %d",
+             s->iterations, s->tolerance, g_preconditioners[(int)s->option[OPTION_PRECONDITIONER]],
+             (int)s->option[OPTION_WINDOW]);
+}
+
+const hk_method hk_lbfgs = {
+    .name = "lbfgs",
+    .summary = "L-BFGS, by default started from the Jacobi preconditioner",
+    .iterations = 500,
+    .tolerance = 1e-6,
+    .options = g_options,
+    .option_count = HK_COUNT_OF(g_options),
+    .create = lbfgs_create,
+    .free = lbfgs_free,
+    .minimise = lbfgs_minimise,
+    .describe = lbfgs_describe,
+};

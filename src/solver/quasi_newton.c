@@ -1,0 +1,324 @@
+// QuasiNewton: descent along −A⁻¹ g with a matrix that does not change, A = M/h² + L, factored
+// once, and L-BFGS on top of it. L is a Laplacian with one unknown a vertex,
+//
+//   L_ab = Σ_tets w V ∇φ_a·∇φ_b,
+//
+// whose weights are the slopes of the material's stress over the stretches that are expected
+// (QuasiNewton "Supporting More General Materials"): it is the Hessian of projective dynamics, and
+// a fair stand-in for that of any material. Beside it, as the document compares: L-BFGS started
+// from the Hessian of the rest pose, from the current Hessian, and from the scaled identity.
+#include <math.h>
+#include <stdio.h>
+
+#include "linear/direct.h"
+#include "solver/curvature.h"
+#include "solver/jacobi.h"
+#include "solver/walk.h"
+#include "term/assembly.h"
+
+enum { OPTION_WINDOW, OPTION_INITIAL, OPTION_LOW, OPTION_HIGH };
+enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
+
+static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
+                                        "scaled_identity", NULL};
+static const hk_option_info g_options[] = {
+    [OPTION_WINDOW] = {.name = "window",
+                       .help = "steps that L-BFGS remembers; 0: none",
+                       .maximum = HK_LARGEST_WINDOW,
+                       .fallback = 5},
+    [OPTION_INITIAL] = {.name = "initial",
+                        .help = "the matrix that L-BFGS starts from",
+                        .words = g_initial},
+    [OPTION_LOW] = {.name = "stretch_low",
+                    .help = "smallest stretch that is expected: the weights are the slope of the "
+                            "stress from here",
+                    .minimum = 0.05,
+                    .maximum = 0.99,
+                    .fallback = 0.5},
+    [OPTION_HIGH] = {.name = "stretch_high",
+                     .help = "to this largest stretch that is expected",
+                     .minimum = 1.01,
+                     .maximum = 10,
+                     .fallback = 1.5},
+};
+
+typedef struct quasi_newton {
+    hk_walk walk;
+    hk_curvature curvature;
+    hk_jacobi uniform;  // for the first step from the identity
+    hk_assembly *assembly;
+    hk_pattern scalar;  // borrows the arrays of the assembly's pattern
+    hk_direct *direct;
+    double *laplacian;  // [hk_pattern_size of scalar] L, without inertia
+    double *stiffness;  // for the starts from a Hessian
+    double *matrix;
+    double *weight;          // [vertex_count] M/h² and shift
+    double *right;           // [3 free_count]
+    double factored_weight;  // 1/h² and
+    double factored_shift;   // shift of the factor; NAN: none yet
+} quasi_newton;
+
+static int initial_of(const quasi_newton *s)
+{
+    return (int)s->walk.settings.option[OPTION_INITIAL];
+}
+
+static void quasi_newton_free(void *solver)
+{
+    quasi_newton *s = solver;
+    if (!s) return;
+    hk_walk_release(&s->walk);
+    hk_curvature_release(&s->curvature);
+    hk_jacobi_release(&s->uniform);
+    hk_direct_free(s->direct);
+    hk_assembly_free(s->assembly);
+    hk_free(s->laplacian);
+    hk_free(s->stiffness);
+    hk_free(s->matrix);
+    hk_free(s->weight);
+    hk_free(s->right);
+    hk_free(s);
+}
+
+// ---------------------------------------------------------------- the Laplacian
+
+static double stress_slope(const quasi_newton *s, const hk_material *material)
+{
+    double low = s->walk.settings.option[OPTION_LOW], high = s->walk.settings.option[OPTION_HIGH];
+    double slope =
+        (hk_material_uniaxial(material, high) - hk_material_uniaxial(material, low)) / (high - low);
+    // A material that softens over the range is still as stiff as at rest near rest.
+    return (slope > 0 ? slope : material->modulus) + material->fibre_stiffness;
+}
+
+// Where row r of block column c stands.
+static int64_t entry_of(const hk_pattern *p, int32_t c, int32_t r)
+{
+    if (r == c) return hk_pattern_column(p, c, 0);
+    int64_t low = p->start[c], high = p->start[c + 1];
+    while (high - low > 1) {
+        int64_t middle = (low + high) / 2;
+        if (p->row[middle] <= r)
+            low = middle;
+        else
+            high = middle;
+    }
+    return hk_pattern_column(p, c, 0) + 1 + low - p->start[c];
+}
+
+// Shape-function gradients of a tet, 1/m.
+static void shape_gradients(const hk_model *m, int tet, double g[4][3])
+{
+    const int32_t *c = m->tets + 4 * (int64_t)tet;
+    double e[3][3], det = 0;
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++)
+            e[k][i] = m->rest[3 * (int64_t)c[k + 1] + i] - m->rest[3 * (int64_t)c[0] + i];
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++) {
+            const double *a = e[(k + 1) % 3], *b = e[(k + 2) % 3];
+            g[k + 1][i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
+        }
+    for (int i = 0; i < 3; i++) det += e[0][i] * g[1][i];
+    for (int i = 0; i < 3; i++) {
+        for (int k = 1; k < 4; k++) g[k][i] /= det;
+        g[0][i] = -(g[1][i] + g[2][i] + g[3][i]);
+    }
+}
+
+static void fill_laplacian(quasi_newton *s)
+{
+    const hk_model *m = s->walk.problem->model;
+    memset(s->laplacian, 0, sizeof(double) * (size_t)hk_pattern_size(&s->scalar));
+    for (int t = 0; t < m->tet_count; t++) {
+        double g[4][3], w = stress_slope(s, &m->materials[m->tet_material[t]]) * m->volume[t];
+        shape_gradients(m, t, g);
+        for (int a = 0; a < 4; a++)
+            for (int b = 0; b < 4; b++) {
+                int32_t r = s->assembly->unknown[m->place[m->tets[4 * (int64_t)t + a]]];
+                int32_t c = s->assembly->unknown[m->place[m->tets[4 * (int64_t)t + b]]];
+                if (r < c || c < 0) continue;
+                s->laplacian[entry_of(&s->scalar, c, r)] +=
+                    w * (g[a][0] * g[b][0] + g[a][1] * g[b][1] + g[a][2] * g[b][2]);
+            }
+    }
+}
+
+// ---------------------------------------------------------------- creation
+
+static hk_status allocate_laplacian(quasi_newton *s)
+{
+    s->scalar = s->assembly->pattern;
+    s->scalar.scalar = true;
+    size_t size = (size_t)hk_pattern_size(&s->scalar);
+    s->laplacian = HK_ARRAY(double, size);
+    s->matrix = HK_ARRAY(double, size);
+    if (!s->laplacian || !s->matrix) return HK_NO_MEMORY;
+    fill_laplacian(s);
+    return hk_direct_create(&s->scalar, &s->direct);
+}
+
+static hk_status allocate_hessian(quasi_newton *s)
+{
+    s->stiffness = HK_ARRAY(double, hk_tet_stiffness_size(s->walk.problem->tets));
+    s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
+    if (!s->stiffness || !s->matrix) return HK_NO_MEMORY;
+    return hk_direct_create(&s->assembly->pattern, &s->direct);
+}
+
+static hk_status allocate(quasi_newton *s, hk_problem *p, const hk_settings *settings)
+{
+    HK_TRY(hk_walk_init(&s->walk, p, settings));
+    HK_TRY(hk_curvature_init(&s->curvature, p, (int)settings->option[OPTION_WINDOW]));
+    HK_TRY(hk_jacobi_init(&s->uniform, p));
+    s->weight = HK_ARRAY(double, p->vertex_count);
+    s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
+    if (!s->weight || !s->right) return HK_NO_MEMORY;
+    if (initial_of(s) == INITIAL_IDENTITY || p->free_count == 0) return HK_OK;
+    HK_TRY(hk_assembly_create(p->tets, p->held, &s->assembly));
+    return initial_of(s) == INITIAL_LAPLACIAN ? allocate_laplacian(s) : allocate_hessian(s);
+}
+
+static hk_status quasi_newton_create(hk_problem *problem, const hk_settings *settings,
+                                     void **solver)
+{
+    quasi_newton *s = HK_NEW(quasi_newton);
+    if (!s) return HK_NO_MEMORY;
+    s->factored_weight = s->factored_shift = NAN;
+    hk_status status = allocate(s, problem, settings);
+    if (status != HK_OK) {
+        quasi_newton_free(s);
+        return status;
+    }
+    *solver = s;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- the matrix
+
+static void fill_weight(quasi_newton *s)
+{
+    const hk_problem *p = s->walk.problem;
+    for (int k = 0; k < p->vertex_count; k++) s->weight[k] = p->weight * p->mass[k] + p->shift;
+    s->factored_weight = p->weight;
+    s->factored_shift = p->shift;
+}
+
+static void fill_matrix(quasi_newton *s, const double *x)
+{
+    fill_weight(s);
+    if (initial_of(s) == INITIAL_LAPLACIAN) {
+        memcpy(s->matrix, s->laplacian, sizeof(double) * (size_t)hk_pattern_size(&s->scalar));
+        for (int b = 0; b < s->scalar.count; b++)
+            s->matrix[hk_pattern_column(&s->scalar, b, 0)] += s->weight[s->assembly->vertex[b]];
+        return;
+    }
+    // The projected Hessian is always fit to start from.
+    hk_tet_stiffness(s->walk.problem->tets, x, 0, s->stiffness);
+    hk_assemble(s->assembly, s->stiffness, s->weight, s->matrix);
+}
+
+// Again only when the time step changed, or at every begin for the current Hessian.
+static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
+{
+    const hk_problem *p = s->walk.problem;
+    bool same = s->factored_weight == p->weight && s->factored_shift == p->shift;
+    if (!s->direct || (same && !(fresh && initial_of(s) == INITIAL_UPDATING))) return HK_OK;
+    double clock = hk_now();
+    fill_matrix(s, initial_of(s) == INITIAL_REST ? p->rest : x);
+    s->walk.phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
+    bool positive;
+    HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
+    if (!positive) return hk_fail(HK_INTERNAL, "quasi_newton: the constant matrix is not positive");
+    s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
+    return HK_OK;
+}
+
+// q := A⁻¹ q
+static hk_status apply_inverse(quasi_newton *s, double *q)
+{
+    double clock = hk_now();
+    const hk_assembly *a = s->assembly;
+    int count = a->pattern.count;
+    bool scalar = initial_of(s) == INITIAL_LAPLACIAN;
+    for (int b = 0; b < count; b++)
+        for (int i = 0; i < 3; i++)
+            s->right[scalar ? i * count + b : 3 * b + i] = q[4 * (int64_t)a->vertex[b] + i];
+    HK_TRY(hk_direct_solve(s->direct, s->right, s->right));
+    for (int b = 0; b < count; b++)
+        for (int i = 0; i < 3; i++)
+            q[4 * (int64_t)a->vertex[b] + i] = s->right[scalar ? i * count + b : 3 * b + i];
+    s->walk.phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+    return HK_OK;
+}
+
+static hk_status apply_initial(quasi_newton *s, const double *x, double *q)
+{
+    hk_problem *p = s->walk.problem;
+    if (s->direct) return apply_inverse(s, q);
+    double scale = hk_curvature_scale(&s->curvature, p);
+    if (scale == 0) {
+        hk_jacobi_uniform(&s->uniform, p, x);
+        hk_jacobi_apply(&s->uniform, p, q, q);
+    }
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count && scale > 0; k++) q[k] *= scale;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- the walk
+
+static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
+{
+    quasi_newton *s = solver;
+    hk_problem *p = w->problem;
+    if (fresh) hk_curvature_forget(&s->curvature);
+    HK_TRY(refactor(s, x, fresh));
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        w->direction[k] = p->held[k / 4] ? 0 : -w->gradient[k];
+    hk_curvature_first(&s->curvature, p, w->direction);
+    HK_TRY(apply_initial(s, x, w->direction));
+    hk_curvature_second(&s->curvature, p, w->direction);
+    return HK_OK;
+}
+
+static double full_length(void *solver, hk_walk *w, const double *x)
+{
+    (void)solver, (void)w, (void)x;
+    return 1;
+}
+
+static void taken(void *solver, hk_walk *w, double length)
+{
+    hk_curvature_add(&((quasi_newton *)solver)->curvature, w->problem, w->direction, length,
+                     w->gradient, w->trial_gradient);
+}
+
+static hk_status quasi_newton_minimise(void *solver, double *x, hk_solve_report *report)
+{
+    static const hk_direction rule = {choose, full_length, taken};
+    return hk_walk_down(&((quasi_newton *)solver)->walk, &rule, solver, x, report);
+}
+
+static void quasi_newton_describe(const void *solver, char *text, size_t size)
+{
+    const quasi_newton *s = solver;
+    const hk_settings *settings = &s->walk.settings;
+    snprintf(text, size,
+             "quasi_newton: at most %d iterations, tolerance %g, window %d, from the %s; %lld "
+             "numbers in the factor",
+             settings->iterations, settings->tolerance, (int)settings->option[OPTION_WINDOW],
+             g_initial[initial_of(s)], s->direct ? (long long)hk_direct_factor_size(s->direct) : 0);
+}
+
+const hk_method hk_quasi_newton = {
+    .name = "quasi_newton",
+    .summary = "L-BFGS over a constant matrix factored once: fast for every material",
+    .iterations = 200,
+    .tolerance = 1e-6,
+    .options = g_options,
+    .option_count = HK_COUNT_OF(g_options),
+    .create = quasi_newton_create,
+    .free = quasi_newton_free,
+    .minimise = quasi_newton_minimise,
+    .describe = quasi_newton_describe,
+};

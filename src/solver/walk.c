@@ -1,0 +1,207 @@
+#include "solver/walk.h"
+
+#include <math.h>
+#include <stdio.h>
+
+// Relative to the first length.
+#define SHORTEST_STEP 1e-9
+
+hk_status hk_walk_init(hk_walk *w, hk_problem *problem, const hk_settings *settings)
+{
+    size_t size = 4 * (size_t)problem->vertex_count;
+    w->problem = problem;
+    w->settings = *settings;
+    w->share = 1e-4;
+    w->gradient = HK_ZEROS(double, size);
+    w->trial_gradient = HK_ZEROS(double, size);
+    w->direction = HK_ZEROS(double, size);
+    w->trial = HK_ZEROS(double, size);
+    return w->gradient && w->trial_gradient && w->direction && w->trial ? HK_OK : HK_NO_MEMORY;
+}
+
+void hk_walk_release(hk_walk *w)
+{
+    hk_free(w->gradient);
+    hk_free(w->trial_gradient);
+    hk_free(w->direction);
+    hk_free(w->trial);
+}
+
+double hk_lap(double *since)
+{
+    double now = hk_now(), spent = now - *since;
+    *since = now;
+    return spent;
+}
+
+static hk_point evaluate(hk_walk *w, const double *x, double *gradient)
+{
+    hk_point at;
+    double clock = hk_now();
+    hk_problem_gradient(w->problem, x, gradient, &at.energy, &at.scale);
+    at.residual = sqrt(hk_problem_dot(w->problem, gradient, gradient));
+    at.scale = fmax(at.scale, w->problem->rounding / w->settings.tolerance);
+    w->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    return at;
+}
+
+void hk_walk_begin(hk_walk *w, const double *x, hk_solve_report *report)
+{
+    w->phase_s = report->phase_s;
+    report->detail[0] = '\0';
+    w->at = evaluate(w, x, w->gradient);
+}
+
+void hk_walk_try(hk_walk *w, const double *x, double length)
+{
+    const double *d = w->direction;
+    double *to = w->trial;
+    int64_t size = 4 * (int64_t)w->problem->vertex_count;
+#pragma omp parallel for schedule(static) num_threads(w->problem->threads)
+    for (int64_t k = 0; k < size; k++) to[k] = x[k] + length * d[k];
+    w->next = evaluate(w, w->trial, w->trial_gradient);
+}
+
+// Armijo's rule. Near a minimum the decrease drowns in the rounding of ε; there a step counts that
+// reduces the gradient instead (after Hager & Zhang 2005).
+static bool acceptable(const hk_walk *w, double length, double slope)
+{
+    const hk_point *from = &w->at, *to = &w->next;
+    if (!isfinite(to->energy) || !isfinite(to->residual)) return false;
+    if (to->energy <= from->energy + w->share * length * slope) return true;
+    double noise = w->problem->energy_rounding + 1e-10 * fmax(fabs(from->energy), fabs(to->energy));
+    return fabs(length * slope) <= noise && to->energy <= from->energy + noise &&
+           to->residual < from->residual;
+}
+
+// The next length to try: the minimum of the parabola through what is known, within bounds.
+static double shorter(const hk_walk *w, double length, double slope)
+{
+    double low = 0.1 * length, high = 0.5 * length;
+    if (!isfinite(w->next.energy)) return high;
+    double curvature = w->next.energy - w->at.energy - slope * length;
+    double best = -slope * length * length / (2 * curvature);
+    return isfinite(best) ? fmin(fmax(best, low), high) : high;
+}
+
+static double lengthen(hk_walk *w, const double *x, double length, double longest, double slope)
+{
+    while (2 * length <= longest) {
+        double here = hk_problem_dot(w->problem, w->trial_gradient, w->direction);
+        if (!(here < 0.3 * slope)) return length;
+        hk_point before = w->next;
+        hk_walk_try(w, x, 2 * length);
+        if (!(w->next.energy < before.energy && isfinite(w->next.residual))) {
+            hk_walk_try(w, x, length);
+            return length;
+        }
+        length *= 2;
+    }
+    return length;
+}
+
+double hk_walk_search(hk_walk *w, const double *x, double length, double longest)
+{
+    double slope = hk_problem_dot(w->problem, w->gradient, w->direction), first = length;
+    if (!(slope < 0)) return 0;
+    while (length > SHORTEST_STEP * first) {
+        hk_walk_try(w, x, length);
+        if (acceptable(w, length, slope))
+            return length == first ? lengthen(w, x, length, longest, slope) : length;
+        length = shorter(w, length, slope);
+    }
+    return 0;
+}
+
+void hk_walk_accept(hk_walk *w, double *x)
+{
+    memcpy(x, w->trial, 4 * sizeof(double) * (size_t)w->problem->vertex_count);
+    double *swap = w->gradient;
+    w->gradient = w->trial_gradient;
+    w->trial_gradient = swap;
+    w->at = w->next;
+}
+
+static void describe_undefined(hk_walk *w, const double *x, hk_solve_report *report)
+{
+    int tet = hk_tet_first_undefined(w->problem->tets, x);
+    if (tet >= 0)
+        snprintf(report->detail, sizeof report->detail,
+                 "tet %d is inverted (or overflows) where its material is not defined", tet);
+    else
+        snprintf(report->detail, sizeof report->detail, "the start has no finite energy");
+}
+
+bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *report)
+{
+    if (!isfinite(w->at.energy) || !isfinite(w->at.residual)) {
+        report->reason = isfinite(w->at.residual) ? HK_INVERTED : HK_NOT_FINITE;
+        describe_undefined(w, x, report);
+        return true;
+    }
+    if (w->at.residual <= w->settings.tolerance * w->at.scale) {
+        report->reason = HK_CONVERGED;
+        return true;
+    }
+    if (iterations >= w->settings.iterations) {
+        report->reason = HK_ITERATION_LIMIT;
+        snprintf(report->detail, sizeof report->detail,
+                 "%d iterations left a relative residual of %.1e", w->settings.iterations,
+                 w->at.residual / w->at.scale);
+        return true;
+    }
+    return false;
+}
+
+bool hk_walk_count(hk_walk *w, double length, bool projected, hk_solve_report *report)
+{
+    const hk_problem *p = w->problem;
+    report->iterations++;
+    if (!p->monitor) return false;
+    hk_iteration now = {
+        report->iterations, w->at.energy, w->at.residual, w->at.residual / w->at.scale, length,
+        projected,          p->load_share};
+    if (p->monitor(p->monitor_context, &now)) return false;
+    report->reason = HK_STOPPED;
+    snprintf(report->detail, sizeof report->detail, "stopped on request");
+    return true;
+}
+
+void hk_walk_stalled(const hk_walk *w, hk_solve_report *report)
+{
+    report->reason = HK_STALLED;
+    snprintf(report->detail, sizeof report->detail,
+             "no step length decreases the energy (relative residual %.1e)",
+             w->at.residual / w->at.scale);
+}
+
+void hk_walk_end(const hk_walk *w, hk_solve_report *report)
+{
+    report->energy = w->at.energy;
+    report->residual = w->at.residual;
+    report->relative_residual = w->at.residual / w->at.scale;
+}
+
+hk_status hk_walk_down(hk_walk *w, const hk_direction *rule, void *solver, double *x,
+                       hk_solve_report *report)
+{
+    int before = report->iterations;
+    bool fresh = true;
+    hk_walk_begin(w, x, report);
+    while (!hk_walk_over(w, x, report->iterations - before, report)) {
+        HK_TRY(rule->choose(solver, w, x, fresh));
+        double first = rule->length(solver, w, x);
+        double length = hk_walk_search(w, x, first, first);
+        if (length == 0 && fresh) {
+            hk_walk_stalled(w, report);
+            break;
+        }
+        fresh = length == 0;
+        if (fresh) continue;
+        if (rule->taken) rule->taken(solver, w, length);
+        hk_walk_accept(w, x);
+        if (hk_walk_count(w, length, false, report)) break;
+    }
+    hk_walk_end(w, report);
+    return HK_OK;
+}

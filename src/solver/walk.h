@@ -1,0 +1,60 @@
+// What the methods share: a state with its gradient, the search for a step length, the bookkeeping
+// of an iteration, and the loop of a method that is nothing but a direction.
+#ifndef HK_WALK_H
+#define HK_WALK_H
+
+#include "solver/method.h"
+
+typedef struct hk_point {  // what is known of a state
+    double energy;         // ε, J
+    double residual;       // N, norm of the gradient over free vertices
+    double scale;          // N, of the forces at work
+} hk_point;
+
+typedef struct hk_walk {
+    hk_problem *problem;
+    hk_settings settings;
+    // [vertex_count][4]: here and at the trial state
+    double *gradient, *trial_gradient, *direction, *trial;
+    hk_point at, next;
+    double share;     // of the decrease that the slope promises, for a step to count
+    double *phase_s;  // of the report that is being filled
+} hk_walk;
+
+hk_status hk_walk_init(hk_walk *w, hk_problem *problem, const hk_settings *settings);
+void hk_walk_release(hk_walk *w);
+
+// Seconds since *since, which becomes now.
+double hk_lap(double *since);
+
+// Evaluates x into w->at and w->gradient.
+void hk_walk_begin(hk_walk *w, const double *x, hk_solve_report *report);
+// Evaluates x + length × direction into w->next and w->trial_gradient.
+void hk_walk_try(hk_walk *w, const double *x, double length);
+// A length along the direction that decreases ε, tried first: `length`, and beyond it up to
+// `longest` while ε still falls steeply. The result is in w->next; 0: there is none.
+double hk_walk_search(hk_walk *w, const double *x, double length, double longest);
+// Goes there.
+void hk_walk_accept(hk_walk *w, double *x);
+
+// Whether the walk is over at w->at: converged, not finite, or `iterations` are spent.
+bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *report);
+// Counts an iteration and tells the monitor; true: stop.
+bool hk_walk_count(hk_walk *w, double length, bool projected, hk_solve_report *report);
+void hk_walk_stalled(const hk_walk *w, hk_solve_report *report);
+void hk_walk_end(const hk_walk *w, hk_solve_report *report);
+
+// A method that is a direction and a first length.
+typedef struct hk_direction {
+    // Fills w->direction from w->gradient. `fresh`: nothing is to be remembered, because the walk
+    // begins or the last direction led nowhere.
+    hk_status (*choose)(void *solver, hk_walk *w, const double *x, bool fresh);
+    // The length to try first.
+    double (*length)(void *solver, hk_walk *w, const double *x);
+    // After a step of that length, before x and the gradients change. May be NULL.
+    void (*taken)(void *solver, hk_walk *w, double length);
+} hk_direction;
+hk_status hk_walk_down(hk_walk *w, const hk_direction *rule, void *solver, double *x,
+                       hk_solve_report *report);
+
+#endif

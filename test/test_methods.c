@@ -1,0 +1,168 @@
+// Every method with every material comes to Newton's answer: a box stretched, twisted and sagging,
+// and ten time steps of a swinging beam with h = 1/30 s. The table printed says what was covered.
+#include "bodies.h"
+
+typedef struct variant { // a method with options
+    const char *label, *method;
+    hk_option options[2];
+    int option_count;
+} variant;
+
+static const variant VARIANTS[] = {
+    {"gradient_descent", "gradient_descent", {{0}}, 0},
+    {"nonlinear_cg", "nonlinear_cg", {{"preconditioner", 0, "none"}}, 1},
+    {"nonlinear_cg+jacobi", "nonlinear_cg", {{0}}, 0},
+    {"lbfgs", "lbfgs", {{"preconditioner", 0, "none"}}, 1},
+    {"lbfgs+jacobi", "lbfgs", {{0}}, 0},
+    {"quasi_newton", "quasi_newton", {{0}}, 0},
+    {"quasi_newton, rest", "quasi_newton", {{"initial", 0, "rest_hessian"}}, 1},
+    {"quasi_newton, updating", "quasi_newton", {{"initial", 0, "updating_hessian"}}, 1},
+    {"quasi_newton, identity", "quasi_newton", {{"initial", 0, "scaled_identity"}}, 1},
+    {"quasi_newton, no memory", "quasi_newton", {{"window", 0, NULL}}, 1},
+};
+enum { VARIANT_COUNT = sizeof VARIANTS / sizeof VARIANTS[0] };
+
+enum { STRETCHED, TWISTED, SAGGING, SWINGING, TASKS };
+static const char *const TASK_NAMES[TASKS] = {"stretched", "twisted", "sagging", "swinging"};
+
+// A box of 2 × 1 × 1 (or a beam) whose right end is moved, or that hangs under its weight.
+static hk_model *task_model(int task, const char *material)
+{
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of(material, task == SAGGING || task == SWINGING ? 4e5 : 1e5, 0.35);
+    hk_selector left = select_box(0, -1, -1, 0, 2, 2);
+    hk_move_def move = {.select = select_box(2, -1, -1, 2, 2, 2),
+                        .axis = {1, 0, 0},
+                        .center = {2, 0.5, 0.5},
+                        .degrees = task == TWISTED ? 45 : 0,
+                        .translate = {task == STRETCHED ? 0.6 : 0, 0, 0}};
+    body.fixes = &left;
+    body.fix_count = 1;
+    body.moves = &move;
+    body.move_count = task == STRETCHED || task == TWISTED;
+    return model_of(&body, box_mesh(2, 1, 1, 4, 2, 2), task == SAGGING || task == SWINGING ? -9.81 : 0);
+}
+
+typedef struct answer {
+    double energy, size;
+    int iterations;
+    double *x; // [count]
+    int count;
+} answer;
+
+static answer solve(int task, const char *material, const variant *v)
+{
+    hk_model *model = task_model(task, material);
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.step = 1.0 / 30;
+    def.threads = 1;
+    if (v) {
+        def.solver.method = v->method;
+        def.solver.options = v->options;
+        def.solver.option_count = v->option_count;
+        def.solver.iterations = 30000;
+        def.solver.tolerance = 1e-6;
+    }
+    hk_world *world;
+    CHECK_OK(hk_world_create(&def, &world));
+    hk_model_free(model);
+    answer a = {.size = 2};
+    for (int k = 0; k < (task == SWINGING ? 10 : 1); k++) {
+        hk_step_report r;
+        CHECK_OK(task == SWINGING ? hk_world_step(world, &r) : hk_world_pose(world, &r));
+        if (r.reason != HK_CONVERGED)
+            fail_msg("%s, %s, %s: %s, %s", v ? v->label : "newton", material, TASK_NAMES[task],
+                     hk_reason_name(r.reason), r.detail);
+        a.iterations += r.iterations;
+        a.energy = r.energy.elastic + r.energy.gravity;
+    }
+    a.count = 3 * hk_model_vertex_count(hk_world_model(world));
+    a.x = malloc((size_t)a.count * sizeof *a.x);
+    memcpy(a.x, hk_world_positions(world), (size_t)a.count * sizeof *a.x);
+    hk_world_free(world);
+    return a;
+}
+
+static double farthest(const answer *a, const answer *b)
+{
+    double most = 0;
+    for (int k = 0; k < a->count; k++) most = fmax(most, fabs(a->x[k] - b->x[k]));
+    return most;
+}
+
+static void test_methods_agree_with_newton(void **state)
+{
+    (void)state;
+    int iterations[VARIANT_COUNT][TASKS] = {0};
+    for (int m = 0; m < hk_material_count(); m++)
+        for (int task = 0; task < TASKS; task++) {
+            const char *material = hk_material_name(m);
+            answer truth = solve(task, material, NULL);
+            for (int v = 0; v < VARIANT_COUNT; v++) {
+                answer a = solve(task, material, &VARIANTS[v]);
+                double energy = fabs(a.energy - truth.energy) / fabs(truth.energy);
+                double distance = farthest(&a, &truth) / truth.size;
+                if (!(energy <= 1e-6 && distance <= 1e-4))
+                    fail_msg("%s, %s, %s: energy off by %.1e, positions by %.1e", VARIANTS[v].label,
+                             material, TASK_NAMES[task], energy, distance);
+                iterations[v][task] += a.iterations;
+                free(a.x);
+            }
+            free(truth.x);
+        }
+    printf("mean iterations over %d materials  stretched  twisted  sagging  ten steps\n",
+           hk_material_count());
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        printf("%-34s", VARIANTS[v].label);
+        for (int task = 0; task < TASKS; task++)
+            printf(" %9.0f", iterations[v][task] / (double)hk_material_count());
+        printf("\n");
+    }
+}
+
+// A warm step allocates nothing, and bits do not depend on threads.
+static void test_methods_are_deterministic(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"gradient_descent", "nonlinear_cg", "lbfgs",
+                                          "quasi_newton"};
+    for (int m = 0; m < 4; m++) {
+        double *first = NULL;
+        for (int threads = 1; threads <= 4; threads *= 2) {
+            hk_body_def body = hk_default_body_def();
+            hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
+            body.fixes = &wall;
+            body.fix_count = 1;
+            hk_model *model = model_of(&body, box_mesh(1, 0.3, 0.3, 20, 7, 7), -9.81);
+            hk_world_def def = hk_default_world_def();
+            def.model = model;
+            def.threads = threads;
+            def.solver.method = methods[m];
+            def.solver.iterations = 20;
+            hk_world *world;
+            CHECK_OK(hk_world_create(&def, &world));
+            hk_model_free(model);
+            hk_step_report r;
+            for (int k = 0; k < 2; k++) CHECK_OK(hk_world_step(world, &r));
+            size_t bytes = 24 * (size_t)hk_model_vertex_count(hk_world_model(world));
+            if (!first) {
+                first = malloc(bytes);
+                memcpy(first, hk_world_positions(world), bytes);
+            }
+            if (memcmp(first, hk_world_positions(world), bytes) != 0)
+                fail_msg("%s: %d threads give other bits", methods[m], threads);
+            hk_world_free(world);
+        }
+        free(first);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_methods_agree_with_newton),
+        cmocka_unit_test(test_methods_are_deterministic),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
