@@ -89,14 +89,22 @@ static int parse_arguments(cli_session *session, const char *purpose, const char
     return -1;
 }
 
-// Whether output `count - 1` can be written, and is neither the scene nor an earlier output.
-static bool output_is_good(char *const *outputs, int count, const char *scene, char *why,
+// Whether output `count - 1` can be written, and is neither what the scene is read from nor an
+// earlier output.
+static bool output_is_good(char *const *outputs, int count, const cli_session *session, char *why,
                            size_t size)
 {
     const char *path = outputs[count - 1];
     if (!path) return true;
     if (!cli_can_write(path, why, size)) return false;
-    if (cli_same_file(path, scene)) {
+    const hk_model_def *model = hk_scene_model(session->scene);
+    for (int i = 0; i < model->body_count; ++i) {
+        const char *mesh = hk_mesh_path(model->bodies[i].mesh);
+        if (!mesh || !cli_same_file(path, mesh)) continue;
+        snprintf(why, size, "%s is a mesh of the scene: write the results elsewhere", path);
+        return false;
+    }
+    if (cli_same_file(path, session->scene_path)) {
         snprintf(why, size, "%s is the scene itself: write the results elsewhere", path);
         return false;
     }
@@ -127,7 +135,7 @@ static int prepare_outputs(cli_session *session)
     char why[512];
     bool good = true;
     for (int i = 0; good && i < OUTPUTS; ++i)
-        good = output_is_good(outputs, i + 1, session->scene_path, why, sizeof why);
+        good = output_is_good(outputs, i + 1, session, why, sizeof why);
     for (int i = 0; i < OUTPUTS; ++i) free(outputs[i]);
     if (!good) return cli_failure("%s", why);
     return -1;

@@ -314,8 +314,8 @@ static void hold_unreferenced(builder *b)
             count++;
         }
     if (count)
-        hk_log(HK_LOG_INFO, "body %s: %d vertices belong to no tet and are held still",
-               b->body->name, count);
+        hk_log(HK_LOG_INFO, "body %s: %d %s to no tet and %s held still", b->body->name, count,
+               count == 1 ? "vertex belongs" : "vertices belong", count == 1 ? "is" : "are");
     m->unreferenced += count;
 }
 

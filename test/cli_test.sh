@@ -166,6 +166,9 @@ failing() {
     # Results never replace the scene.
     status 1 "$hooke" pose bar.json --set output.stats=./bar.json
     holds err 'is the scene itself'
+    "$hooke" mesh make box -o own.msh >/dev/null
+    status 1 "$hooke" pose bar.json --set bodies.0.mesh.file=own.msh --points own.msh
+    holds err 'is a mesh of the scene'
     status 1 "$hooke" pose bar.json --points twice.csv --set output.stats=twice.csv
     holds err 'two outputs have the same name, twice.csv'
     missing twice.csv

@@ -242,13 +242,38 @@ static void test_failing_allocations(void **state)
     hk_mesh_free(mesh);
 }
 
+// Groups of one name: vertices from the surface, tets from the volume.
+static void test_groups_of_one_name(void **state)
+{
+    (void)state;
+    hk_mesh *mesh = grouped_cube();
+    hk_group *group;
+    CHECK_OK(hk_mesh_add_group(mesh, "3", 3, 2, &group));
+    group->items[0] = 1;
+    group->items[1] = 2;
+    CHECK_OK(hk_mesh_add_group(mesh, "3", 2, 1, &group));
+    group->items[0] = 0;
+    hk_selector s = {.kind = HK_SELECT_GROUP, .group = "3"};
+    uint8_t chosen[TETS];
+    assert_int_equal(count_vertices(mesh, &s, chosen), 3);
+    assert_true(chosen[0] && chosen[1] && chosen[3]);
+    assert_int_equal(count_tets(mesh, &s, chosen), 2);
+    assert_true(chosen[1] && chosen[2]);
+    hk_mesh_free(mesh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_and_none), cmocka_unit_test(test_box_and_its_tolerance),
-        cmocka_unit_test(test_sphere),       cmocka_unit_test(test_listed_vertices),
-        cmocka_unit_test(test_groups),       cmocka_unit_test(test_any_and_not),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_all_and_none),
+        cmocka_unit_test(test_box_and_its_tolerance),
+        cmocka_unit_test(test_sphere),
+        cmocka_unit_test(test_listed_vertices),
+        cmocka_unit_test(test_groups_of_one_name),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_any_and_not),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

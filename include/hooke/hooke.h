@@ -134,6 +134,8 @@ HK_API hk_status hk_series_save(const char *path, const double *times, const cha
 
 HK_API void hk_mesh_free(hk_mesh *mesh);
 
+/* The file it was loaded from, NULL for other meshes. */
+HK_API const char *hk_mesh_path(const hk_mesh *mesh);
 HK_API int hk_mesh_vertex_count(const hk_mesh *mesh);
 HK_API int hk_mesh_tet_count(const hk_mesh *mesh);
 HK_API int hk_mesh_triangle_count(const hk_mesh *mesh);       /* as stored in the file */
@@ -405,11 +407,12 @@ typedef struct hk_step_report {
     double phase_ms[HK_PHASE_COUNT];
 } hk_step_report;
 
-/* Called after every iteration; return false to stop with the best state so far. It must not call
+/* Called after every iteration; return false to stop: a pose with the best state so far, a time step
+ * with the state before it. It must not call
  * what changes the world or evaluates it (step, pose, set, energy); positions and velocities are
  * still those before the step. */
 typedef struct hk_iteration {
-    int iteration;   /* in this solve, from 1 */
+    int iteration;   /* in this call, from 1 */
     double energy;   /* J, the minimised function */
     double residual; /* N, after the iteration */
     double relative_residual;

@@ -62,6 +62,7 @@ hk_status hk_mesh_load(const char *path, hk_mesh **mesh)
         if (status != HK_OK) return status;
     }
     hk_status status = hk_mesh_finish(made, path);
+    if (status == HK_OK && !(made->path = hk_strdup(path))) status = HK_NO_MEMORY;
     if (status != HK_OK) {
         hk_mesh_free(made);
         return status;

@@ -7,7 +7,10 @@
 
 hk_scan hk_scan_begin(const char *name, const char *data, size_t size, char comment)
 {
-    return (hk_scan){.name = name, .at = data, .end = data + size, .line = 1, .comment = comment};
+    // Some editors put a byte-order mark before the text.
+    size_t mark = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    return (hk_scan){
+        .name = name, .at = data + mark, .end = data + size, .line = 1, .comment = comment};
 }
 
 // ---------------------------------------------------------------- messages

@@ -42,6 +42,7 @@ void hk_mesh_free(hk_mesh *mesh)
     hk_free(mesh->triangles);
     hk_free(mesh->surface);
     hk_free(mesh->surface_tets);
+    hk_free(mesh->path);
     hk_free(mesh);
 }
 
@@ -339,6 +340,11 @@ hk_status hk_mesh_transform(hk_mesh *mesh, const hk_transform *transform)
 }
 
 // ---------------------------------------------------------------- looking
+
+const char *hk_mesh_path(const hk_mesh *mesh)
+{
+    return mesh ? mesh->path : NULL;
+}
 
 int hk_mesh_vertex_count(const hk_mesh *mesh)
 {

@@ -14,6 +14,7 @@ typedef struct hk_group {
 } hk_group;
 
 struct hk_mesh {
+    char *path;  // the file it was read from, or NULL
     int vertex_count;
     double *positions;  // [vertex_count][3] m
     int tet_count;

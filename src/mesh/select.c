@@ -69,9 +69,26 @@ static hk_status select_listed(const hk_mesh *mesh, const hk_selector *s, uint8_
     return HK_OK;
 }
 
-static hk_status find_group(const hk_mesh *mesh, const hk_selector *s, const hk_group **group)
+// One name may stand for elements of several dimensions (Gmsh numbers surfaces and volumes apart).
+// Vertices are taken from the lowest dimension, a surface rather than the volume behind it; tets
+// from the volume. That there was a choice is told.
+static hk_status find_group(const hk_mesh *mesh, const hk_selector *s, bool tets,
+                            const hk_group **group)
 {
-    *group = s->group ? hk_mesh_find_group(mesh, s->group) : NULL;
+    int count = 0;
+    *group = NULL;
+    for (int k = 0; k < mesh->group_count && s->group; k++) {
+        const hk_group *g = &mesh->groups[k];
+        if (strcmp(g->name, s->group) != 0) continue;
+        bool better = !*group || (tets ? g->dimension > (*group)->dimension
+                                       : g->dimension < (*group)->dimension);
+        if (better) *group = g;
+        count++;
+    }
+    static const char *const kinds[] = {"vertices", "lines", "triangles", "tets"};
+    if (count > 1)
+        hk_log(HK_LOG_WARNING, "%d groups are called \"%s\": the one of %s is taken", count,
+               s->group, kinds[(*group)->dimension & 3]);
     if (*group) return HK_OK;
     return hk_fail(HK_BAD_INPUT, "selector \"group\": the mesh has no group \"%s\" (it has %d%s%s)",
                    s->group ? s->group : "(null)", mesh->group_count,
@@ -82,7 +99,7 @@ static hk_status find_group(const hk_mesh *mesh, const hk_selector *s, const hk_
 static hk_status select_group(const hk_mesh *mesh, const hk_selector *s, uint8_t *chosen)
 {
     const hk_group *group;
-    HK_TRY(find_group(mesh, s, &group));
+    HK_TRY(find_group(mesh, s, false, &group));
     const int32_t *corners = group->dimension == 3 ? mesh->tets : mesh->triangles;
     int corner_count = group->dimension == 3 ? 4 : 3;
     for (int32_t k = 0; k < group->count; k++) {
@@ -153,7 +170,7 @@ static hk_status select_tets(const hk_mesh *mesh, const hk_selector *s, int dept
         return select_combined(mesh, s, depth, mesh->tet_count, select_tets, chosen);
     if (s->kind == HK_SELECT_GROUP) {
         const hk_group *group;
-        HK_TRY(find_group(mesh, s, &group));
+        HK_TRY(find_group(mesh, s, true, &group));
         if (group->dimension == 3) {
             for (int32_t k = 0; k < group->count; k++) chosen[group->items[k]] = 1;
             return HK_OK;

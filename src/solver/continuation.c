@@ -83,7 +83,6 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
 {
     double done = 0, size = 1;
     *steps = 0;
-    c->reached = 0;
     memcpy(c->good, x, bytes_of(c->problem));
     double least = hk_problem_least_j(c->problem, x);
     while (done < 1) {
@@ -97,7 +96,7 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         }
         if (!refused) {
             if (report->reason == HK_STOPPED) return HK_OK;
-            c->reached = done = share;
+            done = share;
             size *= 2;
             *steps += report->reason == HK_CONVERGED;
             memcpy(c->good, x, bytes_of(c->problem));

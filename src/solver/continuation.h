@@ -15,12 +15,11 @@ typedef struct hk_continuation {
     void *context;
     bool split_unconverged;  // quasistatics: smaller shares also where the budget ran out
     double *good, *step;     // [vertex_count][4] workspace
-    double reached;          // result: the share that was reached
 } hk_continuation;
 
 // From x to the state at share 1. `steps` counts the shares that converged. On failure x is the
-// last good state; when stopped by the monitor, the best of the share under way. The report is of the
-// last solve.
+// last good state; when stopped by the monitor, the best of the share under way. The report is of
+// the last solve.
 hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, int *steps);
 
 #endif
