@@ -26,6 +26,12 @@ HK_INLINE mat3 fibre_stress(const hk_law_params *p, const real *element, mat3 F)
     return m3_outer(v3_scale(y, tension), a);
 }
 
+HK_INLINE real fibre_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P)
+{
+    *P = fibre_stress(p, element, F);
+    return fibre_energy(p, element, F);
+}
+
 HK_INLINE fibre_stiffness fibre_stiffness_of(const hk_law_params *p, const real *element, mat3 F,
                                              double keep)
 {

@@ -144,42 +144,48 @@ HK_INLINE row_forms isotropic_rows(mat3 F, const density *w, int uses)
     return f;
 }
 
-#define HK_ISOTROPIC_LAW(X)                                                                      \
-    typedef principal_stiffness X##_stiffness;                                                   \
-    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)               \
-    {                                                                                            \
-        (void)element;                                                                           \
-        density w = X##_density(p, invariants_of(F, isotropic_rotation(F, X##_uses), X##_uses)); \
-        return r_select(w.defined, w.value, r_set(INFINITY));                                    \
-    }                                                                                            \
-    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)               \
-    {                                                                                            \
-        (void)element;                                                                           \
-        mat3 R = isotropic_rotation(F, X##_uses);                                                \
-        density w = X##_density(p, invariants_of(F, R, X##_uses));                               \
-        return isotropic_stress(F, R, &w, X##_uses);                                             \
-    }                                                                                            \
-    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,  \
-                                                   mat3 F, double keep)                          \
-    {                                                                                            \
-        (void)element;                                                                           \
-        svd3 f = law_svd(F);                                                                     \
-        density w = X##_density(p, invariants_of_stretches(f.s));                                \
-        principal_stiffness s;                                                                   \
-        isotropic_stiffness(&f, &w, keep, &s);                                                   \
-        return s;                                                                                \
-    }                                                                                            \
-    HK_PRINCIPAL_BLOCKS(X)                                                                       \
-    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)        \
-    {                                                                                            \
-        if (X##_uses & USES_S) {                                                                 \
-            principal_stiffness s = X##_stiffness_of(p, element, F, 1);                          \
-            row_forms rows;                                                                      \
-            principal_rows(&s, &rows);                                                           \
-            return rows;                                                                         \
-        }                                                                                        \
-        density w = X##_density(p, invariants_of(F, F, X##_uses));                               \
-        return isotropic_rows(F, &w, X##_uses);                                                  \
+#define HK_ISOTROPIC_LAW(X)                                                                        \
+    typedef principal_stiffness X##_stiffness;                                                     \
+    HK_INLINE real X##_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P) \
+    {                                                                                              \
+        (void)element;                                                                             \
+        mat3 R = isotropic_rotation(F, X##_uses);                                                  \
+        density w = X##_density(p, invariants_of(F, R, X##_uses));                                 \
+        *P = isotropic_stress(F, R, &w, X##_uses);                                                 \
+        return r_select(w.defined, w.value, r_set(INFINITY));                                      \
+    }                                                                                              \
+    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)                 \
+    {                                                                                              \
+        mat3 P;                                                                                    \
+        return X##_energy_stress(p, element, F, &P);                                               \
+    }                                                                                              \
+    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)                 \
+    {                                                                                              \
+        mat3 P;                                                                                    \
+        X##_energy_stress(p, element, F, &P);                                                      \
+        return P;                                                                                  \
+    }                                                                                              \
+    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,    \
+                                                   mat3 F, double keep)                            \
+    {                                                                                              \
+        (void)element;                                                                             \
+        svd3 f = law_svd(F);                                                                       \
+        density w = X##_density(p, invariants_of_stretches(f.s));                                  \
+        principal_stiffness s;                                                                     \
+        isotropic_stiffness(&f, &w, keep, &s);                                                     \
+        return s;                                                                                  \
+    }                                                                                              \
+    HK_PRINCIPAL_BLOCKS(X)                                                                         \
+    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)          \
+    {                                                                                              \
+        if (X##_uses & USES_S) {                                                                   \
+            principal_stiffness s = X##_stiffness_of(p, element, F, 1);                            \
+            row_forms rows;                                                                        \
+            principal_rows(&s, &rows);                                                             \
+            return rows;                                                                           \
+        }                                                                                          \
+        density w = X##_density(p, invariants_of(F, F, X##_uses));                                 \
+        return isotropic_rows(F, &w, X##_uses);                                                    \
     }
 
 #endif

@@ -4,6 +4,7 @@
 //
 //   real        X_energy   (p, element, F)           energy density, J/m³; +inf where undefined
 //   mat3        X_stress   (p, element, F)           first Piola–Kirchhoff stress P = ∂ψ/∂F
+//   real        X_energy_stress (p, element, F, &P)  both at once
 //   X_stiffness X_stiffness_of (p, element, F, keep) a form of ∂P/∂F with its negative eigenvalues
 //                                                    times keep: 1 exact, 0 the nearest positive
 //                                                    semidefinite

@@ -38,30 +38,26 @@ HK_INLINE real curve_slope(const hk_law_curve *c, real x, real dx, real y, real 
     return r_select(close, middle, (dx - dy) / r_select(close, r_set(1), difference));
 }
 
-HK_INLINE real principal_energy(const hk_law_params *p, mat3 F)
-{
-    svd3 f = law_svd(F);
-    real sum = curve_at(&p->curves[2], f.s.v[0] * f.s.v[1] * f.s.v[2]).value;
-    for (int i = 0; i < 3; i++) {
-        sum += curve_at(&p->curves[0], f.s.v[i]).value;
-        sum += curve_at(&p->curves[1], f.s.v[(i + 1) % 3] * f.s.v[(i + 2) % 3]).value;
-    }
-    return sum;
-}
-
-HK_INLINE mat3 principal_stress(const hk_law_params *p, mat3 F)
+// Energy and stress; what is not asked for is dropped by the compiler.
+HK_INLINE real principal_energy_stress(const hk_law_params *p, mat3 F, mat3 *P)
 {
     svd3 f = law_svd(F);
     const real *s = f.s.v;
-    real g[3], h = curve_at(&p->curves[2], s[0] * s[1] * s[2]).d;
-    for (int k = 0; k < 3; k++) g[k] = curve_at(&p->curves[1], s[(k + 1) % 3] * s[(k + 2) % 3]).d;
+    curve_point a[3], g[3], h = curve_at(&p->curves[2], s[0] * s[1] * s[2]);
+    real sum = h.value;
+    for (int k = 0; k < 3; k++) {
+        a[k] = curve_at(&p->curves[0], s[k]);
+        g[k] = curve_at(&p->curves[1], s[(k + 1) % 3] * s[(k + 2) % 3]);
+        sum += a[k].value + g[k].value;
+    }
     mat3 UD = f.u;
     for (int i = 0; i < 3; i++) {
         int j = (i + 1) % 3, k = (i + 2) % 3;
-        real d = curve_at(&p->curves[0], s[i]).d + s[j] * g[k] + s[k] * g[j] + s[j] * s[k] * h;
+        real d = a[i].d + s[j] * g[k].d + s[k] * g[j].d + s[j] * s[k] * h.d;
         for (int r = 0; r < 3; r++) UD.m[r][i] *= d;
     }
-    return m3_mult(UD, f.v);
+    *P = m3_mult(UD, f.v);
+    return sum;
 }
 
 HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, mat3 F, double keep)
@@ -92,32 +88,38 @@ HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, ma
     return principal_stiffness_of(f, scaling, flip, twist, keep);
 }
 
-#define HK_PRINCIPAL_LAW(X)                                                                     \
-    typedef principal_stiffness X##_stiffness;                                                  \
-    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)              \
-    {                                                                                           \
-        (void)element;                                                                          \
-        return principal_energy(p, F);                                                          \
-    }                                                                                           \
-    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)              \
-    {                                                                                           \
-        (void)element;                                                                          \
-        return principal_stress(p, F);                                                          \
-    }                                                                                           \
-    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element, \
-                                                   mat3 F, double keep)                         \
-    {                                                                                           \
-        (void)element;                                                                          \
-        return principal_law_stiffness(p, F, keep);                                             \
-    }                                                                                           \
-    HK_PRINCIPAL_BLOCKS(X)                                                                      \
-    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)       \
-    {                                                                                           \
-        (void)element;                                                                          \
-        principal_stiffness s = principal_law_stiffness(p, F, 1);                               \
-        row_forms rows;                                                                         \
-        principal_rows(&s, &rows);                                                              \
-        return rows;                                                                            \
+#define HK_PRINCIPAL_LAW(X)                                                                        \
+    typedef principal_stiffness X##_stiffness;                                                     \
+    HK_INLINE real X##_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P) \
+    {                                                                                              \
+        (void)element;                                                                             \
+        return principal_energy_stress(p, F, P);                                                   \
+    }                                                                                              \
+    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)                 \
+    {                                                                                              \
+        mat3 P;                                                                                    \
+        return X##_energy_stress(p, element, F, &P);                                               \
+    }                                                                                              \
+    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)                 \
+    {                                                                                              \
+        mat3 P;                                                                                    \
+        X##_energy_stress(p, element, F, &P);                                                      \
+        return P;                                                                                  \
+    }                                                                                              \
+    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,    \
+                                                   mat3 F, double keep)                            \
+    {                                                                                              \
+        (void)element;                                                                             \
+        return principal_law_stiffness(p, F, keep);                                                \
+    }                                                                                              \
+    HK_PRINCIPAL_BLOCKS(X)                                                                         \
+    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)          \
+    {                                                                                              \
+        (void)element;                                                                             \
+        principal_stiffness s = principal_law_stiffness(p, F, 1);                                  \
+        row_forms rows;                                                                            \
+        principal_rows(&s, &rows);                                                                 \
+        return rows;                                                                               \
     }
 
 #endif

@@ -130,8 +130,8 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         double sum = 0;                                                                            \
         for (int b = first; b < last; b++) {                                                       \
             tet_lanes t = tet_load(batch, x, b);                                                   \
-            mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                       \
-            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                     \
+            mat3 P;                                                                                \
+            real psi = X##_energy_stress(&batch->params, tet_element(batch, b), t.F, &P);          \
             sum += weighted_sum(tet_volume(batch, b), psi);                                        \
             store_forces(batch, b, &t, P, slots);                                                  \
         }                                                                                          \
