@@ -2,7 +2,7 @@
 // and ten time steps of a swinging beam with h = 1/30 s. The table printed says what was covered.
 #include "bodies.h"
 
-typedef struct variant { // a method with options
+typedef struct variant {  // a method with options
     const char *label, *method;
     hk_option options[2];
     int option_count;
@@ -40,13 +40,14 @@ static hk_model *task_model(int task, const char *material)
     body.fix_count = 1;
     body.moves = &move;
     body.move_count = task == STRETCHED || task == TWISTED;
-    return model_of(&body, box_mesh(2, 1, 1, 4, 2, 2), task == SAGGING || task == SWINGING ? -9.81 : 0);
+    return model_of(&body, box_mesh(2, 1, 1, 4, 2, 2),
+                    task == SAGGING || task == SWINGING ? -9.81 : 0);
 }
 
 typedef struct answer {
     double energy, size;
     int iterations;
-    double *x; // [count]
+    double *x;  // [count]
     int count;
 } answer;
 

@@ -407,10 +407,9 @@ typedef struct hk_step_report {
     double phase_ms[HK_PHASE_COUNT];
 } hk_step_report;
 
-/* Called after every iteration; return false to stop: a pose with the best state so far, a time step
- * with the state before it. It must not call
- * what changes the world or evaluates it (step, pose, set, energy); positions and velocities are
- * still those before the step. */
+/* Called after every iteration; return false to stop: a pose with the best state so far, a time
+ * step with the state before it. It must not call what changes the world or evaluates it (step,
+ * pose, set, energy); positions and velocities are still those before the step. */
 typedef struct hk_iteration {
     int iteration;   /* in this call, from 1 */
     double energy;   /* J, the minimised function */

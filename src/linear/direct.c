@@ -13,8 +13,8 @@
 extern void openblas_set_num_threads(int threads);
 extern int openblas_get_num_threads(void);
 
-// The number of BLAS threads belongs to the process: who comes first sets it to one, who leaves last
-// sets it back.
+// The number of BLAS threads belongs to the process: who comes first sets it to one, who leaves
+// last sets it back.
 static pthread_mutex_t g_blas_lock = PTHREAD_MUTEX_INITIALIZER;
 static int g_blas_users, g_blas_threads;
 

@@ -154,17 +154,7 @@ HK_INLINE row_forms isotropic_rows(mat3 F, const density *w, int uses)
         *P = isotropic_stress(F, R, &w, X##_uses);                                                 \
         return r_select(w.defined, w.value, r_set(INFINITY));                                      \
     }                                                                                              \
-    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)                 \
-    {                                                                                              \
-        mat3 P;                                                                                    \
-        return X##_energy_stress(p, element, F, &P);                                               \
-    }                                                                                              \
-    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)                 \
-    {                                                                                              \
-        mat3 P;                                                                                    \
-        X##_energy_stress(p, element, F, &P);                                                      \
-        return P;                                                                                  \
-    }                                                                                              \
+    HK_ENERGY_AND_STRESS(X)                                                                        \
     HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,    \
                                                    mat3 F, double keep)                            \
     {                                                                                              \

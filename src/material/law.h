@@ -47,6 +47,20 @@ HK_INLINE svd3 law_svd(mat3 F)
     return f;
 }
 
+// Energy and stress alone, from both at once: the compiler drops what is not asked for.
+#define HK_ENERGY_AND_STRESS(X)                                                    \
+    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F) \
+    {                                                                              \
+        mat3 P;                                                                    \
+        return X##_energy_stress(p, element, F, &P);                               \
+    }                                                                              \
+    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F) \
+    {                                                                              \
+        mat3 P;                                                                    \
+        X##_energy_stress(p, element, F, &P);                                      \
+        return P;                                                                  \
+    }
+
 // Per row i of F the symmetric matrix ∂P_ij/∂F_il as {00, 11, 22, 12, 02, 01}.
 typedef struct row_forms {
     real d[3][6];

@@ -95,17 +95,7 @@ HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, ma
         (void)element;                                                                             \
         return principal_energy_stress(p, F, P);                                                   \
     }                                                                                              \
-    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F)                 \
-    {                                                                                              \
-        mat3 P;                                                                                    \
-        return X##_energy_stress(p, element, F, &P);                                               \
-    }                                                                                              \
-    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F)                 \
-    {                                                                                              \
-        mat3 P;                                                                                    \
-        X##_energy_stress(p, element, F, &P);                                                      \
-        return P;                                                                                  \
-    }                                                                                              \
+    HK_ENERGY_AND_STRESS(X)                                                                        \
     HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,    \
                                                    mat3 F, double keep)                            \
     {                                                                                              \

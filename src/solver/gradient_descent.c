@@ -6,20 +6,8 @@
 #include "solver/jacobi.h"
 #include "solver/walk.h"
 
-enum { OPTION_PRECONDITIONER, OPTION_REFRESH };
-enum { PRECONDITIONER_NONE, PRECONDITIONER_JACOBI };
-
-static const char *const g_preconditioners[] = {"none", "jacobi", NULL};
 static const hk_option_info g_options[] = {
-    [OPTION_PRECONDITIONER] = {.name = "preconditioner",
-                               .help = "none, or jacobi: the diagonal of the Hessian",
-                               .words = g_preconditioners,
-                               .fallback = PRECONDITIONER_JACOBI},
-    [OPTION_REFRESH] = {.name = "refresh",
-                        .help = "iterations between two evaluations of the diagonal",
-                        .minimum = 1,
-                        .maximum = 1e6,
-                        .fallback = 1},
+    HK_JACOBI_OPTIONS,
 };
 
 typedef struct gradient_descent {
@@ -57,13 +45,7 @@ static hk_status descent_create(hk_problem *problem, const hk_settings *settings
 static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
 {
     gradient_descent *s = solver;
-    double clock = hk_now();
-    if (w->settings.option[OPTION_PRECONDITIONER] == PRECONDITIONER_JACOBI)
-        hk_jacobi_refresh(&s->jacobi, w->problem, x, fresh,
-                          (int)w->settings.option[OPTION_REFRESH]);
-    else if (fresh)
-        hk_jacobi_uniform(&s->jacobi, w->problem, x);
-    w->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    hk_jacobi_prepare(&s->jacobi, w, x, fresh);
     hk_jacobi_apply(&s->jacobi, w->problem, w->gradient, w->direction);
     for (int64_t k = 0; k < 4 * (int64_t)w->problem->vertex_count; k++)
         w->direction[k] = -w->direction[k];
@@ -93,7 +75,8 @@ static void descent_describe(const void *solver, char *text, size_t size)
 {
     const hk_settings *s = &((const gradient_descent *)solver)->walk.settings;
     snprintf(text, size, "gradient_descent: at most %d iterations, tolerance %g, preconditioner %s",
-             s->iterations, s->tolerance, g_preconditioners[(int)s->option[OPTION_PRECONDITIONER]]);
+             s->iterations, s->tolerance,
+             hk_preconditioners[(int)s->option[HK_OPTION_PRECONDITIONER]]);
 }
 
 const hk_method hk_gradient_descent = {

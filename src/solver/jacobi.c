@@ -51,3 +51,20 @@ void hk_jacobi_apply(const hk_jacobi *j, const hk_problem *p, const double *from
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < size; k++) to[k] = inverse[k] * from[k];
 }
+
+const char *const hk_preconditioners[] = {"none", "jacobi", NULL};
+
+bool hk_jacobi_wanted(const hk_walk *w)
+{
+    return w->settings.option[HK_OPTION_PRECONDITIONER] == 1;
+}
+
+void hk_jacobi_prepare(hk_jacobi *j, hk_walk *w, const double *x, bool fresh)
+{
+    double clock = hk_now();
+    if (hk_jacobi_wanted(w))
+        hk_jacobi_refresh(j, w->problem, x, fresh, (int)w->settings.option[HK_OPTION_REFRESH]);
+    else if (fresh)
+        hk_jacobi_uniform(j, w->problem, x);
+    w->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+}

@@ -3,7 +3,7 @@
 #ifndef HK_JACOBI_H
 #define HK_JACOBI_H
 
-#include "solver/problem.h"
+#include "solver/walk.h"
 
 typedef struct hk_jacobi {
     double *inverse;  // [vertex_count][4], 0 at held vertices and in the padding
@@ -19,5 +19,23 @@ void hk_jacobi_refresh(hk_jacobi *j, hk_problem *problem, const double *x, bool 
 void hk_jacobi_uniform(hk_jacobi *j, hk_problem *problem, const double *x);
 // to = inverse × from
 void hk_jacobi_apply(const hk_jacobi *j, const hk_problem *problem, const double *from, double *to);
+
+// The two options of methods that may use it; they come first in their tables.
+enum { HK_OPTION_PRECONDITIONER, HK_OPTION_REFRESH, HK_OPTION_AFTER_JACOBI };
+extern const char *const hk_preconditioners[];  // "none", "jacobi"
+#define HK_JACOBI_OPTIONS                                                                 \
+    [HK_OPTION_PRECONDITIONER] = {.name = "preconditioner",                               \
+                                  .help = "none, or jacobi: the diagonal of the Hessian", \
+                                  .words = hk_preconditioners,                            \
+                                  .fallback = 1},                                         \
+    [HK_OPTION_REFRESH] = {.name = "refresh",                                             \
+                           .help = "iterations between two evaluations of the diagonal",  \
+                           .minimum = 1,                                                  \
+                           .maximum = 1e6,                                                \
+                           .fallback = 1}
+// Whether the walk's settings ask for the diagonal.
+bool hk_jacobi_wanted(const hk_walk *w);
+// Makes `inverse` what the settings ask for at x.
+void hk_jacobi_prepare(hk_jacobi *j, hk_walk *w, const double *x, bool fresh);
 
 #endif

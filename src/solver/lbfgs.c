@@ -8,21 +8,10 @@
 #include "solver/jacobi.h"
 #include "solver/walk.h"
 
-enum { OPTION_PRECONDITIONER, OPTION_REFRESH, OPTION_WINDOW };
-enum { PRECONDITIONER_NONE, PRECONDITIONER_JACOBI };
+enum { OPTION_WINDOW = HK_OPTION_AFTER_JACOBI };
 
-static const char *const g_preconditioners[] = {"none", "jacobi", NULL};
 static const hk_option_info g_options[] = {
-    [OPTION_PRECONDITIONER] = {.name = "preconditioner",
-                               .help = "none (the scaled identity), or jacobi: the diagonal of the "
-                                       "Hessian",
-                               .words = g_preconditioners,
-                               .fallback = PRECONDITIONER_JACOBI},
-    [OPTION_REFRESH] = {.name = "refresh",
-                        .help = "iterations between two evaluations of the diagonal",
-                        .minimum = 1,
-                        .maximum = 1e6,
-                        .fallback = 1},
+    HK_JACOBI_OPTIONS,
     [OPTION_WINDOW] = {.name = "window",
                        .help = "steps that are remembered",
                        .minimum = 1,
@@ -66,30 +55,18 @@ static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
 {
     lbfgs *s = solver;
     hk_problem *p = w->problem;
-    bool jacobi = w->settings.option[OPTION_PRECONDITIONER] == PRECONDITIONER_JACOBI;
-    double clock = hk_now();
     if (fresh) hk_curvature_forget(&s->curvature);
-    if (jacobi)
-        hk_jacobi_refresh(&s->jacobi, p, x, fresh, (int)w->settings.option[OPTION_REFRESH]);
-    else if (fresh)
-        hk_jacobi_uniform(&s->jacobi, p, x);
-    w->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    hk_jacobi_prepare(&s->jacobi, w, x, fresh);
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
         w->direction[k] = p->held[k / 4] ? 0 : -w->gradient[k];
     hk_curvature_first(&s->curvature, p, w->direction);
     double scale = hk_curvature_scale(&s->curvature, p);
-    if (jacobi || scale == 0)
+    if (hk_jacobi_wanted(w) || scale == 0)
         hk_jacobi_apply(&s->jacobi, p, w->direction, w->direction);
     else
         for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) w->direction[k] *= scale;
     hk_curvature_second(&s->curvature, p, w->direction);
     return HK_OK;
-}
-
-static double full_length(void *solver, hk_walk *w, const double *x)
-{
-    (void)solver, (void)w, (void)x;
-    return 1;
 }
 
 static void taken(void *solver, hk_walk *w, double length)
@@ -100,7 +77,7 @@ static void taken(void *solver, hk_walk *w, double length)
 
 static hk_status lbfgs_minimise(void *solver, double *x, hk_solve_report *report)
 {
-    static const hk_direction rule = {choose, full_length, taken};
+    static const hk_direction rule = {choose, hk_full_length, taken};
     return hk_walk_down(&((lbfgs *)solver)->walk, &rule, solver, x, report);
 }
 
@@ -108,7 +85,8 @@ static void lbfgs_describe(const void *solver, char *text, size_t size)
 {
     const hk_settings *s = &((const lbfgs *)solver)->walk.settings;
     snprintf(text, size, "lbfgs: at most %d iterations, tolerance %g, preconditioner %s, window %d",
-             s->iterations, s->tolerance, g_preconditioners[(int)s->option[OPTION_PRECONDITIONER]],
+             s->iterations, s->tolerance,
+             hk_preconditioners[(int)s->option[HK_OPTION_PRECONDITIONER]],
              (int)s->option[OPTION_WINDOW]);
 }
 

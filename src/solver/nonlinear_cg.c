@@ -8,22 +8,12 @@
 #include "solver/jacobi.h"
 #include "solver/walk.h"
 
-enum { OPTION_PRECONDITIONER, OPTION_REFRESH, OPTION_FORMULA };
-enum { PRECONDITIONER_NONE, PRECONDITIONER_JACOBI };
+enum { OPTION_FORMULA = HK_OPTION_AFTER_JACOBI };
 enum { FORMULA_POLAK_RIBIERE, FORMULA_FLETCHER_REEVES };
 
-static const char *const g_preconditioners[] = {"none", "jacobi", NULL};
 static const char *const g_formulas[] = {"polak_ribiere", "fletcher_reeves", NULL};
 static const hk_option_info g_options[] = {
-    [OPTION_PRECONDITIONER] = {.name = "preconditioner",
-                               .help = "none, or jacobi: the diagonal of the Hessian",
-                               .words = g_preconditioners,
-                               .fallback = PRECONDITIONER_JACOBI},
-    [OPTION_REFRESH] = {.name = "refresh",
-                        .help = "iterations between two evaluations of the diagonal",
-                        .minimum = 1,
-                        .maximum = 1e6,
-                        .fallback = 1},
+    HK_JACOBI_OPTIONS,
     [OPTION_FORMULA] = {.name = "formula",
                         .help = "how much of the last direction is kept: polak_ribiere restarts "
                                 "itself, fletcher_reeves does not",
@@ -77,13 +67,7 @@ static double share_of_last(nonlinear_cg *s, hk_walk *w, double z, bool fresh)
 static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
 {
     nonlinear_cg *s = solver;
-    double clock = hk_now();
-    if (w->settings.option[OPTION_PRECONDITIONER] == PRECONDITIONER_JACOBI)
-        hk_jacobi_refresh(&s->jacobi, w->problem, x, fresh,
-                          (int)w->settings.option[OPTION_REFRESH]);
-    else if (fresh)
-        hk_jacobi_uniform(&s->jacobi, w->problem, x);
-    w->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    hk_jacobi_prepare(&s->jacobi, w, x, fresh);
     hk_jacobi_apply(&s->jacobi, w->problem, w->gradient, s->scaled);
     double z = hk_problem_dot(w->problem, w->gradient, s->scaled);
     double beta = share_of_last(s, w, z, fresh);
@@ -134,7 +118,8 @@ static void cg_describe(const void *solver, char *text, size_t size)
 {
     const hk_settings *s = &((const nonlinear_cg *)solver)->walk.settings;
     snprintf(text, size, "nonlinear_cg: at most %d iterations, tolerance %g, preconditioner %s, %s",
-             s->iterations, s->tolerance, g_preconditioners[(int)s->option[OPTION_PRECONDITIONER]],
+             s->iterations, s->tolerance,
+             hk_preconditioners[(int)s->option[HK_OPTION_PRECONDITIONER]],
              g_formulas[(int)s->option[OPTION_FORMULA]]);
 }
 

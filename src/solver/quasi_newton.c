@@ -281,12 +281,6 @@ static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
     return HK_OK;
 }
 
-static double full_length(void *solver, hk_walk *w, const double *x)
-{
-    (void)solver, (void)w, (void)x;
-    return 1;
-}
-
 static void taken(void *solver, hk_walk *w, double length)
 {
     hk_curvature_add(&((quasi_newton *)solver)->curvature, w->problem, w->direction, length,
@@ -295,7 +289,7 @@ static void taken(void *solver, hk_walk *w, double length)
 
 static hk_status quasi_newton_minimise(void *solver, double *x, hk_solve_report *report)
 {
-    static const hk_direction rule = {choose, full_length, taken};
+    static const hk_direction rule = {choose, hk_full_length, taken};
     return hk_walk_down(&((quasi_newton *)solver)->walk, &rule, solver, x, report);
 }
 

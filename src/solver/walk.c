@@ -182,6 +182,12 @@ void hk_walk_end(const hk_walk *w, hk_solve_report *report)
     report->relative_residual = w->at.residual / w->at.scale;
 }
 
+double hk_full_length(void *solver, hk_walk *w, const double *x)
+{
+    (void)solver, (void)w, (void)x;
+    return 1;
+}
+
 hk_status hk_walk_down(hk_walk *w, const hk_direction *rule, void *solver, double *x,
                        hk_solve_report *report)
 {

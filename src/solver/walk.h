@@ -54,6 +54,8 @@ typedef struct hk_direction {
     // After a step of that length, before x and the gradients change. May be NULL.
     void (*taken)(void *solver, hk_walk *w, double length);
 } hk_direction;
+// For `length`: the full step, 1.
+double hk_full_length(void *solver, hk_walk *w, const double *x);
 hk_status hk_walk_down(hk_walk *w, const hk_direction *rule, void *solver, double *x,
                        hk_solve_report *report);
 
