@@ -158,9 +158,10 @@ static int64_t corner_index(const hk_tet_term *term, int k, int c)
     return ((int64_t)(k / width) * 4 + c) * width + k % width;
 }
 
-// The corners of a patch, sorted by vertex and then by tet.
+// The corners of a patch.
 typedef struct patch_corner {
     int32_t vertex, order;
+    int32_t count;  // of the corners at that vertex
     int64_t at;
 } patch_corner;
 
@@ -171,6 +172,15 @@ static int by_vertex(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
+static int by_count(const void *left, const void *right)
+{
+    const patch_corner *a = left, *b = right;
+    if (a->count != b->count) return a->count < b->count ? -1 : 1;
+    return by_vertex(left, right);
+}
+
+// Sorted by vertex, vertices with few corners first: loops of equal length that follow each other
+// are predicted well. The corners of a vertex are in the order of the tets.
 static int list_corners(const hk_tet_term *term, const hk_tet_patch *p, patch_corner *corners)
 {
     const hk_tet_batch *b = &term->batches[p->batch];
@@ -178,10 +188,15 @@ static int list_corners(const hk_tet_term *term, const hk_tet_patch *p, patch_co
     for (int k = p->first * width; k < hk_min_int(p->last * width, b->count); k++)
         for (int c = 0; c < 4; c++) {
             int64_t at = corner_index(term, k, c);
-            corners[count] = (patch_corner){b->vertex[at], count, at};
+            corners[count] = (patch_corner){b->vertex[at], count, 0, at};
             count++;
         }
     qsort(corners, (size_t)count, sizeof *corners, by_vertex);
+    for (int first = 0, last; first < count; first = last) {
+        for (last = first; last < count && corners[last].vertex == corners[first].vertex;) last++;
+        for (int s = first; s < last; s++) corners[s].count = last - first;
+    }
+    qsort(corners, (size_t)count, sizeof *corners, by_count);
     return count;
 }
 
