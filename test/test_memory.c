@@ -25,7 +25,8 @@ static hk_status live(const char *folder)
     hk_world *world = NULL;
     hk_mesh *mesh = NULL, *loaded = NULL;
     const char *sets[] = {"bodies.0.material.young=2e5"};
-    hk_status status = hk_scene_parse(SCENE, strlen(SCENE), "scene", sets, 1, &scene);
+    snprintf(path, sizeof path, "%s/scene.json", folder);
+    hk_status status = hk_scene_load(path, sets, 1, &scene);
     if (status == HK_OK) status = hk_model_create(hk_scene_model(scene), &model);
     if (status == HK_OK) {
         hk_world_def def = *hk_scene_world(scene);
@@ -64,11 +65,22 @@ static hk_status live(const char *folder)
     return status;
 }
 
+static void write_scene(const char *folder)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/scene.json", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(SCENE, file);
+    assert_int_equal(fclose(file), 0);
+}
+
 static void test_every_failing_allocation(void **state)
 {
     (void)state;
     char folder[] = "/tmp/hooke-memory-XXXXXX", command[64];
     assert_non_null(mkdtemp(folder));
+    write_scene(folder);
     for (int n = 1;; n++) {
         failing_alloc_install(n);
         hk_status status = live(folder);
