@@ -72,6 +72,14 @@ static int all_cases(material_case *cases)
     poly.g = (hk_curve){POLY_G, 3};
     poly.h = (hk_curve){POLY_H, 5};
     cases[n++] = (material_case){"polynomial, given", poly, false, true, false};
+    hk_material_def orthotropic = standard("spline");
+    orthotropic.axes[0] = (hk_curve){SPLINE_F, 5};
+    orthotropic.axes[2] = (hk_curve){SPLINE_H, 4};
+    orthotropic.axis_directions[0][1] = 0.5;
+    cases[n++] = (material_case){"spline, orthotropic", orthotropic, false, false, false};
+    hk_material_def poly_axes = standard("polynomial");
+    poly_axes.axes[1] = (hk_curve){POLY_F, 5};
+    cases[n++] = (material_case){"polynomial, orthotropic", poly_axes, false, false, false};
     hk_material_def fibre = standard("neo_hookean");
     fibre.fibre_stiffness = 4e5;
     fibre.fibre_direction[0] = 1;
@@ -579,6 +587,24 @@ static void test_fibre_closed_form(void **state)
     }
 }
 
+// Each axis has its own force: the derivative of its curve at the stretch along it.
+static void test_orthotropic_closed_form(void **state)
+{
+    (void)state;
+    hk_material_def base = standard("polynomial"), axes = base;
+    static const double x[] = {0, 0, 5e4, 1e4}, z[] = {0, 0, 2e4};
+    axes.axes[0] = (hk_curve){x, 4};
+    axes.axes[2] = (hk_curve){z, 3};
+    for (double s = 0.5; s < 2; s += 0.25) {
+        double F[9] = {s, 0, 0, 0, 1.2, 0, 0, 0, 1.5}, with[9], without[9], d = s - 1;
+        evaluate(&axes, F, false, NULL, with, NULL);
+        evaluate(&base, F, false, NULL, without, NULL);
+        expect("orthotropic", "x", with[0] - without[0], 2 * 5e4 * d + 3 * 1e4 * d * d);
+        expect("orthotropic", "y", with[4] - without[4], 0);
+        expect("orthotropic", "z", with[8] - without[8], 2 * 2e4 * 0.5);
+    }
+}
+
 // ---------------------------------------------------------------- undefined states, bad input
 
 static void test_barrier_is_infinite(void **state)
@@ -767,6 +793,15 @@ static void test_impossible_parameters_are_refused(void **state)
     d = standard("arap");
     d.f = (hk_curve){stressed, 2};
     expect_refusal(d, "takes no curves");
+    d = standard("arap");
+    d.axes[1] = (hk_curve){stressed, 2};
+    expect_refusal(d, "takes no curves");
+    d = standard("spline");
+    d.axes[1] = (hk_curve){stressed, 2};
+    expect_refusal(d, "of axis 1 must rest at stretch 1");
+    d.axes[1] = (hk_curve){SPLINE_F, 5};
+    d.axis_directions[1][1] = 0;
+    expect_refusal(d, "of axis 1 has no length");
 }
 
 int main(void)
@@ -780,6 +815,7 @@ int main(void)
         cmocka_unit_test(test_small_strain_is_linear_elasticity),
         cmocka_unit_test(test_closed_forms),
         cmocka_unit_test(test_fibre_closed_form),
+        cmocka_unit_test(test_orthotropic_closed_form),
         cmocka_unit_test(test_barrier_is_infinite),
         cmocka_unit_test(test_own_parameters),
         cmocka_unit_test(test_list_of_materials),

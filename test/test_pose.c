@@ -73,9 +73,18 @@ static void test_patch_forces(void **state)
     static const double F[3][9] = {{1.3, 0, 0, 0, 1, 0, 0, 0, 1},
                                    {1, 0.4, 0, 0, 1, 0, 0, 0, 1},
                                    {1.2, 0, 0, 0, 1.2, 0, 0, 0, 1.2}};
-    for (int m = 0; m < hk_material_count(); m++) {
+    static const double axis[] = {0, 0, 5e4, 1e4};
+    for (int m = 0; m <= hk_material_count(); m++) {
+        // The last one is orthotropic, with a fibre on top.
+        const char *name = m < hk_material_count() ? hk_material_name(m) : "polynomial";
         hk_body_def body = hk_default_body_def();
-        body.material = material_of(hk_material_name(m), 1e5, 0.4);
+        body.material = material_of(name, 1e5, 0.4);
+        if (m == hk_material_count()) {
+            body.material.axes[0] = (hk_curve){axis, 4};
+            body.material.axes[1] = (hk_curve){axis, 3};
+            body.material.axis_directions[1][0] = 0.7;
+            body.material.fibre_stiffness = 3e4;
+        }
         hk_model *model = model_of(&body, box_mesh(0.5, 0.4, 0.3, 4, 3, 3), 0);
         hk_world *world = world_of(model, 0.01, 1);
         int n = hk_model_vertex_count(model);
@@ -102,7 +111,7 @@ static void test_patch_forces(void **state)
             }
             for (int i = 0; i < 3; i++)
                 if (!(fabs(face[i] - P[3 * i] * 0.4 * 0.3) < 1e-7))
-                    fail_msg("%s: force %g, not %g", hk_material_name(m), face[i], P[3 * i] * 0.12);
+                    fail_msg("%s: force %g, not %g", name, face[i], P[3 * i] * 0.12);
         }
         free(x);
         free(g);

@@ -62,6 +62,15 @@ static json_t *material_rules(json_t *names)
         for (int k = 0; k < 3 && curve; k++)
             json_object_set_new(properties, (const char *[]){"f", "g", "h"}[k],
                                 json_pack("{s:s}", "$ref", curve));
+        if (curve)
+            json_object_set_new(
+                properties, "axes",
+                json_pack("{s:s, s:s, s:i, s:i, s:{s:s, s:{s:{s:s}, s:{s:s}}, s:b, s:[ss]}}",
+                          "description",
+                          "Orthotropic: a curve of its own along up to three directions.", "type",
+                          "array", "minItems", 1, "maxItems", 3, "items", "type", "object",
+                          "properties", "direction", "$ref", "#/$defs/direction", "f", "$ref",
+                          curve, "additionalProperties", 0, "required", "direction", "f"));
         json_array_append_new(
             rules, rule_for("model", name, standard.model, hk_material_summary(m), properties));
     }
@@ -257,6 +266,33 @@ static const change changes[] = {
     {BAD, {"bodies.0.material.fibre={\"stiffness\": 1e5, \"direction\": [0, 0, 0]}"}, NULL},
     {BAD, {"bodies.0.material.fibre={\"stiffness\": -1, \"direction\": [1, 0, 0]}"}, NULL},
     {BAD, {"bodies.0.material.fibre={\"stiffness\": 1e5}"}, NULL},
+    {GOOD,
+     {MATERIAL("{\"model\": \"polynomial\", \"young\": 1e6, \"poisson\": 0.4, \"axes\": "
+               "[{\"direction\": [1, 0, 0], \"f\": [0, 0, 1e5]}]}")},
+     NULL},
+    {BAD,
+     {MATERIAL("{\"model\": \"polynomial\", \"young\": 1e6, \"poisson\": 0.4, \"axes\": []}")},
+     NULL},
+    {BAD,
+     {MATERIAL("{\"model\": \"polynomial\", \"young\": 1e6, \"poisson\": 0.4, \"axes\": "
+               "[{\"direction\": [1, 0, 0]}]}")},
+     NULL},
+    {BAD,
+     {MATERIAL("{\"model\": \"polynomial\", \"young\": 1e6, \"poisson\": 0.4, \"axes\": [{\"f\": "
+               "[0, 0, 1e5]}]}")},
+     NULL},
+    {BAD,
+     {MATERIAL("{\"model\": \"polynomial\", \"young\": 1e6, \"poisson\": 0.4, \"axes\": "
+               "[{\"direction\": [0, 0, 0], \"f\": [0, 0, 1e5]}]}")},
+     NULL},
+    {BAD,
+     {MATERIAL("{\"model\": \"polynomial\", \"young\": 1e6, \"poisson\": 0.4, \"axes\": "
+               "[{\"direction\": [1, 0, 0], \"f\": [0, 0, 1e5], \"g\": [0]}]}")},
+     NULL},
+    {BEYOND,
+     {MATERIAL("{\"model\": \"polynomial\", \"young\": 1e6, \"poisson\": 0.4, \"axes\": "
+               "[{\"direction\": [1, 0, 0], \"f\": [0, 5, 1e5]}]}")},
+     "must rest at stretch 1"},
     {GOOD, {FIX("{\"all\": true}")}, NULL},
     {BAD, {FIX("{\"all\": false}")}, NULL},
     {BAD, {FIX("{}")}, NULL},

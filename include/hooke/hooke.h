@@ -203,7 +203,10 @@ typedef struct hk_material_def {
     hk_parameter parameters[HK_MAX_PARAMETERS]; /* coefficients by name; they replace those from
                                                    E and ν */
     int parameter_count;
-    hk_curve f, g, h;               /* "spline" gives f′, g′, h′; "polynomial" f, g, h */
+    hk_curve f, g, h; /* "spline" gives f′, g′, h′; "polynomial" f, g, h */
+    hk_curve axes[3]; /* the same laws, orthotropic: a function of its own of the stretch along each
+                         material axis, beside f and given as f is; count 0: none */
+    double axis_directions[3][3];   /* of the rest shape, after the transform; by default x, y, z */
     double fibre_stiffness;         /* Pa, added along the fibre; 0: none */
     double fibre_direction[3];      /* of the rest shape, after the body's transform; need not have
                                        length 1 */

@@ -20,8 +20,8 @@ typedef struct hk_law_info {
     bool internal;       // not a material of its own
     // Coefficients from the Lamé constants of linear elasticity.
     void (*from_lame)(double mu, double lambda, hk_law_params *p);
-    // Curves from the user's definition (laws with curves only).
-    hk_status (*make_curves)(const hk_material_def *def, hk_law_params *p);
+    // A curve as users of the law give it (laws with curves only); `name` is for messages.
+    hk_status (*make_curve)(const char *name, const hk_curve *given, hk_law_curve *curve);
 } hk_law_info;
 
 #endif

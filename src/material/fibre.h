@@ -1,9 +1,11 @@
-// Fibres along a direction a of the rest shape: ψ = k/2 (‖F a‖ − 1)² (QuasiNewton, "Results:
-// Anisotropy"). It is added to any base law as a second set of elements. `element` holds a.
+// Strands along a direction a of the rest shape: ψ = φ(‖F a‖). A fibre is φ = k/2 (s − 1)²
+// (QuasiNewton, "Results: Anisotropy"); an axis of an orthotropic material has a curve of its own
+// (Xu et al. 2015). Each is added to a base law as another set of elements. `element` holds a,
+// curves[0] φ.
 typedef struct fibre_stiffness {
     vec3 a, n;    // rest and current direction
-    real along;   // k
-    real across;  // k (1 − 1/‖F a‖)
+    real along;   // φ″
+    real across;  // φ′/‖F a‖
 } fibre_stiffness;
 
 HK_INLINE vec3 fibre_direction(const real *element)
@@ -12,37 +14,40 @@ HK_INLINE vec3 fibre_direction(const real *element)
     return a;
 }
 
-HK_INLINE real fibre_energy(const hk_law_params *p, const real *element, mat3 F)
+// φ, φ′ and φ″ at the stretch, and F a.
+HK_INLINE curve_point fibre_at(const hk_law_params *p, vec3 a, mat3 F, vec3 *y, real *stretch)
 {
-    vec3 y = m3_apply(F, fibre_direction(element));
-    real stretch = r_sqrt(v3_dot(y, y)) - 1;
-    return 0.5f * r_set(p->c[0]) * stretch * stretch;
-}
-
-HK_INLINE mat3 fibre_stress(const hk_law_params *p, const real *element, mat3 F)
-{
-    vec3 a = fibre_direction(element), y = m3_apply(F, a);
-    real tension = r_set(p->c[0]) * (1 - r_reciprocal_or_zero(r_sqrt(v3_dot(y, y))));
-    return m3_outer(v3_scale(y, tension), a);
+    *y = m3_apply(F, a);
+    *stretch = r_sqrt(v3_dot(*y, *y));
+    return curve_at(&p->curves[0], *stretch);
 }
 
 HK_INLINE real fibre_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P)
 {
-    *P = fibre_stress(p, element, F);
-    return fibre_energy(p, element, F);
+    vec3 a = fibre_direction(element), y;
+    real stretch;
+    curve_point c = fibre_at(p, a, F, &y, &stretch);
+    *P = m3_outer(v3_scale(y, c.d * r_reciprocal_or_zero(stretch)), a);
+    return c.value;
 }
+HK_ENERGY_AND_STRESS(fibre)
 
 HK_INLINE fibre_stiffness fibre_stiffness_of(const hk_law_params *p, const real *element, mat3 F,
                                              double keep)
 {
     fibre_stiffness s;
+    vec3 y;
+    real stretch;
     s.a = fibre_direction(element);
-    vec3 y = m3_apply(F, s.a);
-    real inverse = r_reciprocal_or_zero(r_sqrt(v3_dot(y, y)));
+    curve_point c = fibre_at(p, s.a, F, &y, &stretch);
+    real inverse = r_reciprocal_or_zero(stretch);
     s.n = v3_scale(y, inverse);
-    s.along = r_set(p->c[0]);
-    s.across = s.along * (1 - inverse);
-    if (keep < 1) s.across = r_max(s.across, s.across * r_set(keep));
+    s.along = c.dd;
+    s.across = c.d * inverse;
+    if (keep < 1) {
+        s.along = r_max(s.along, s.along * r_set(keep));
+        s.across = r_max(s.across, s.across * r_set(keep));
+    }
     return s;
 }
 
@@ -80,8 +85,7 @@ HK_INLINE row_forms fibre_diagonal(const hk_law_params *p, const real *element, 
 static const hk_law_info fibre_info = {
     .name = "fibre",
     .summary = "stiffness along a direction, added to a base law",
-    .formula = "stiffness/2 (|F a| - 1)^2",
-    .parameters = {"stiffness"},
+    .formula = "phi(|F a|)",
     .element_values = 3,
     .internal = true,
 };

@@ -58,6 +58,7 @@ hk_material_def hk_default_material_def(void)
         .poisson = 0.45,
         .density = 1000,
         .fibre_direction = {1, 0, 0},
+        .axis_directions = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
     };
 }
 
@@ -151,6 +152,7 @@ static hk_status check_rest(const hk_material_def *def, double *modulus)
     double P[9], H[81], energy;
     hk_material_def plain = *def;
     plain.fibre_stiffness = 0;
+    for (int k = 0; k < 3; k++) plain.axes[k].count = 0;
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     HK_TRY(hk_material_evaluate(&plain, identity, false, &energy, P, H));
     double shear = H[1 * 9 + 1], bulk = (H[0] + 2 * H[4]) / 3;  // P_01/F_01; Σ P_00/F_ii
@@ -166,25 +168,53 @@ static hk_status check_rest(const hk_material_def *def, double *modulus)
     return HK_OK;
 }
 
-static hk_status check_curves(const hk_material_def *def)
+// The curve that a user gave as `name`, if any.
+static hk_status take_curve(const hk_material_def *def, const hk_law_info *law, const char *name,
+                            const hk_curve *given, hk_law_curve *curve)
 {
-    const hk_curve *curves[3] = {&def->f, &def->g, &def->h};
-    for (int k = 0; k < 3; k++)
-        if (curves[k]->count < 0 || (curves[k]->count > 0 && !curves[k]->values))
-            return hk_fail(HK_BAD_INPUT, "material %s: curve %c has a count of %d and %s values",
-                           def->model, "fgh"[k], curves[k] -> count,
-                           curves[k] -> values ? "some" : "no");
+    if (given->count == 0) return HK_OK;
+    if (given->count < 0 || !given->values)
+        return hk_fail(HK_BAD_INPUT, "material %s: curve %s has a count of %d and %s values",
+                       def->model, name, given->count, given->values ? "some" : "no");
+    if (!law->curves)
+        return hk_fail(HK_BAD_INPUT, "material %s: it takes no curves f, g, h or axes", def->model);
+    return law->make_curve(name, given, curve);
+}
+
+// Along each axis a curve that rests at stretch 1.
+static hk_status take_axes(const hk_material_def *def, const hk_law_info *law, hk_material *m)
+{
+    static const char *const names[3] = {"of axis 0", "of axis 1", "of axis 2"};
+    for (int k = 0; k < 3; k++) {
+        if (def->axes[k].count == 0) continue;
+        hk_law_curve *curve = &m->axes[m->axis_count];
+        HK_TRY(take_curve(def, law, names[k], &def->axes[k], curve));
+        curve_point rest = curve_at(curve, 1);
+        if (!(rest.dd > 0 && fabs(rest.d) <= 1e-8 * rest.dd))
+            return hk_fail(HK_BAD_INPUT,
+                           "material %s: the curve %s must rest at stretch 1 (force %g, slope %g)",
+                           def->model, names[k], rest.d, rest.dd);
+        curve->power[0] -= rest.value;  // no energy at rest
+        if (!hk_unit3(def->axis_directions[k], m->axis_directions[m->axis_count]))
+            return hk_fail(HK_BAD_INPUT, "material %s: the direction %s has no length", def->model,
+                           names[k]);
+        m->axis_count++;
+        m->strand_modulus += rest.dd;
+    }
     return HK_OK;
 }
 
-static hk_status resolve(const hk_material_def *def, hk_law *law, hk_law_params *p)
+// Everything but what needs an evaluation.
+static hk_status resolve(const hk_material_def *def, hk_material *m)
 {
-    HK_TRY(find_law(def->model, law));
+    hk_law_params *p = &m->params;
+    *m = (hk_material){.fibre_stiffness = def->fibre_stiffness};
+    HK_TRY(find_law(def->model, &m->law));
     if (!(isfinite(def->fibre_stiffness) && def->fibre_stiffness >= 0))
         return hk_fail(HK_BAD_INPUT, "material %s: fibre stiffness must be 0 or more (is %g)",
                        def->model, def->fibre_stiffness);
-    const hk_law_info *info = g_laws[*law];
-    *p = (hk_law_params){0};
+    const hk_law_info *info = g_laws[m->law];
+    m->strand_modulus = m->fibre_stiffness;
     bool from_moduli =
         !(isnan(def->young) && (isnan(def->poisson) || def->parameter_count > 0 || info->curves));
     if (from_moduli) {
@@ -196,24 +226,21 @@ static hk_status resolve(const hk_material_def *def, hk_law *law, hk_law_params 
     unsigned named = 0;
     HK_TRY(take_named(def, info, p, &named));
     if (!from_moduli) HK_TRY(check_all_named(def, info, named));
-    HK_TRY(check_curves(def));
-    if (info->curves)
-        HK_TRY(info->make_curves(def, p));
-    else if (def->f.count || def->g.count || def->h.count)
-        return hk_fail(HK_BAD_INPUT, "material %s: it takes no curves f, g, h", def->model);
-    return HK_OK;
+    HK_TRY(take_curve(def, info, "f", &def->f, &p->curves[0]));
+    HK_TRY(take_curve(def, info, "g", &def->g, &p->curves[1]));
+    HK_TRY(take_curve(def, info, "h", &def->h, &p->curves[2]));
+    return take_axes(def, info, m);
 }
 
 hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
 {
-    hk_material m = {0};
-    HK_TRY(resolve(def, &m.law, &m.params));
+    hk_material m;
+    HK_TRY(resolve(def, &m));
     HK_TRY(check_rest(def, &m.modulus));
     m.density = def->density;
     if (!(isfinite(m.density) && m.density > 0))
         return hk_fail(HK_BAD_INPUT, "material %s: density must be greater than 0 (is %g)",
                        def->model, m.density);
-    m.fibre_stiffness = def->fibre_stiffness;
     *material = m;
     return HK_OK;
 }
@@ -263,14 +290,30 @@ double hk_material_uniaxial(const hk_material *material, double stretch)
     return e.P.m[0][0];
 }
 
-static hk_status add_fibre(const hk_material_def *def, mat3 F, bool projected, evaluation *e)
+hk_law_params hk_strand_params(const hk_law_curve *curve)
 {
-    if (!(def->fibre_stiffness > 0)) return HK_OK;
+    return (hk_law_params){.curves = {*curve}};
+}
+
+hk_law_params hk_fibre_params(double stiffness)
+{
+    const hk_law_curve curve = {.powers = 3, .power = {0, 0, stiffness / 2}};
+    return hk_strand_params(&curve);
+}
+
+static hk_status add_strands(const hk_material_def *def, const hk_material *m, mat3 F, double keep,
+                             evaluation *e)
+{
+    for (int k = 0; k < m->axis_count; k++) {
+        hk_law_params p = hk_strand_params(&m->axes[k]);
+        g_evaluate[HK_LAW_fibre](&p, m->axis_directions[k], F, keep, e);
+    }
+    if (!(m->fibre_stiffness > 0)) return HK_OK;
     double unit[3];
     if (!hk_unit3(def->fibre_direction, unit))
         return hk_fail(HK_BAD_INPUT, "material %s: the fibre direction has no length", def->model);
-    hk_law_params p = {.c = {def->fibre_stiffness}};
-    g_evaluate[HK_LAW_fibre](&p, unit, F, projected ? 0 : 1, e);
+    hk_law_params p = hk_fibre_params(m->fibre_stiffness);
+    g_evaluate[HK_LAW_fibre](&p, unit, F, keep, e);
     return HK_OK;
 }
 
@@ -278,14 +321,14 @@ hk_status hk_material_evaluate(const hk_material_def *def, const double F[9], bo
                                double *energy, double stress[9], double hessian[81])
 {
     if (!def || !F) return hk_fail(HK_BAD_INPUT, "hk_material_evaluate: def and F are needed");
-    hk_law law;
-    hk_law_params p;
-    HK_TRY(resolve(def, &law, &p));
+    hk_material m;
+    HK_TRY(resolve(def, &m));
     mat3 f;
     memcpy(f.m, F, sizeof f.m);
     evaluation e = {0};
-    g_evaluate[law](&p, NULL, f, projected ? 0 : 1, &e);
-    HK_TRY(add_fibre(def, f, projected, &e));
+    double keep = projected ? 0 : 1;
+    g_evaluate[m.law](&m.params, NULL, f, keep, &e);
+    HK_TRY(add_strands(def, &m, f, keep, &e));
     if (!(e.energy < INFINITY)) {  // +inf or NaN: the law is not defined here
         e = (evaluation){.energy = INFINITY};
     }

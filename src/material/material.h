@@ -10,13 +10,21 @@
 typedef struct hk_material {
     hk_law law;
     hk_law_params params;
-    double density;          // kg/m³
-    double fibre_stiffness;  // Pa; 0: none
-    double modulus;          // Pa, ∂P₀₀/∂F₀₀ at rest: how stiff it is, roughly
+    double density;                // kg/m³
+    int axis_count;                // of an orthotropic material
+    hk_law_curve axes[3];          // φ of the stretch along each
+    double axis_directions[3][3];  // unit
+    double strand_modulus;         // Pa, of fibre and axes together at rest
+    double fibre_stiffness;        // Pa; 0: none
+    double modulus;                // Pa, ∂P₀₀/∂F₀₀ at rest: how stiff it is, roughly
 } hk_material;
 
 // Checks a definition and derives the coefficients; messages name the parameter.
 hk_status hk_material_resolve(const hk_material_def *def, hk_material *material);
+
+// The coefficients of strands (material/fibre.h) with the curve φ, or with a stiffness.
+hk_law_params hk_strand_params(const hk_law_curve *curve);
+hk_law_params hk_fibre_params(double stiffness);
 
 // P₀₀ of F = diag(stretch, 1, 1), Pa.
 double hk_material_uniaxial(const hk_material *material, double stretch);

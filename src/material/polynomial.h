@@ -17,20 +17,12 @@ static hk_status polynomial_curve(const char *name, const hk_curve *given, hk_la
     return HK_OK;
 }
 
-static hk_status polynomial_make_curves(const hk_material_def *def, hk_law_params *p)
-{
-    if (def->f.count) HK_TRY(polynomial_curve("f", &def->f, &p->curves[0]));
-    if (def->g.count) HK_TRY(polynomial_curve("g", &def->g, &p->curves[1]));
-    if (def->h.count) HK_TRY(polynomial_curve("h", &def->h, &p->curves[2]));
-    return HK_OK;
-}
-
 static const hk_law_info polynomial_info = {
     .name = "polynomial",
     .summary = "f, g, h in principal stretches as polynomials of (s - 1)",
     .formula = "sum f(s_i) + sum g(s_i s_j) + h(J)",
     .curves = true,
     .from_lame = spline_from_lame,
-    .make_curves = polynomial_make_curves,
+    .make_curve = polynomial_curve,
 };
 #endif

@@ -68,20 +68,12 @@ static hk_status spline_curve(const char *name, const hk_curve *given, hk_law_cu
     return HK_OK;
 }
 
-static hk_status spline_make_curves(const hk_material_def *def, hk_law_params *p)
-{
-    if (def->f.count) HK_TRY(spline_curve("f", &def->f, &p->curves[0]));
-    if (def->g.count) HK_TRY(spline_curve("g", &def->g, &p->curves[1]));
-    if (def->h.count) HK_TRY(spline_curve("h", &def->h, &p->curves[2]));
-    return HK_OK;
-}
-
 static const hk_law_info spline_info = {
     .name = "spline",
     .summary = "f', g', h' in principal stretches drawn as cubic splines",
     .formula = "sum f(s_i) + sum g(s_i s_j) + h(J)",
     .curves = true,
     .from_lame = spline_from_lame,
-    .make_curves = spline_make_curves,
+    .make_curve = spline_curve,
 };
 #endif

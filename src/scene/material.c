@@ -38,6 +38,7 @@ static hk_status check_keys(const hk_node *node, int model)
         keys[count++] = "f";
         keys[count++] = "g";
         keys[count++] = "h";
+        keys[count++] = "axes";
     }
     for (const char *const *own = hk_material_parameters(model); *own && count < 32; own++)
         keys[count++] = *own;
@@ -113,6 +114,26 @@ static hk_status read_curve(hk_scene *scene, const hk_node *node, const char *ke
     return HK_OK;
 }
 
+// "axes": up to three directions, each with a curve of its own.
+static hk_status read_axes(hk_scene *scene, const hk_node *node, curve_kind kind,
+                           hk_material_def *def)
+{
+    static const char *const keys[] = {"direction", "f"};
+    hk_node axes, ignored;
+    if (!hk_node_member(node, "axes", &axes)) return HK_OK;
+    int count;
+    HK_TRY(hk_node_array(&axes, 1, &count));
+    if (count > 3) return hk_node_fail(&axes, "has %d axes (at most 3)", count);
+    for (int k = 0; k < count; k++) {
+        hk_node axis = hk_node_item(&axes, k);
+        HK_TRY(hk_node_keys(&axis, keys, HK_COUNT_OF(keys)));
+        HK_TRY(hk_member_direction(&axis, "direction", HK_REQUIRED, def->axis_directions[k]));
+        if (!hk_node_member(&axis, "f", &ignored)) return hk_node_fail(&axis, "\"f\" is missing");
+        HK_TRY(read_curve(scene, &axis, "f", kind, &def->axes[k]));
+    }
+    return HK_OK;
+}
+
 static hk_status read_fibre(const hk_node *node, hk_material_def *def)
 {
     static const char *const keys[] = {"stiffness", "direction"};
@@ -140,6 +161,7 @@ hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def
         HK_TRY(read_curve(scene, node, "f", kind, &def->f));
         HK_TRY(read_curve(scene, node, "g", kind, &def->g));
         HK_TRY(read_curve(scene, node, "h", kind, &def->h));
+        HK_TRY(read_axes(scene, node, kind, def));
     }
     HK_TRY(read_fibre(node, def));
     // The law itself knows which coefficients it needs: let it say so while the place is known.

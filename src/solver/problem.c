@@ -42,7 +42,7 @@ static hk_status estimate_scales(hk_problem *p)
         const hk_material *material = &m->materials[m->tet_material[t]];
         p->energy_rounding += 1e-15 * material->modulus * m->volume[t];
         weight += material->density * m->volume[t];
-        double k = (material->modulus + material->fibre_stiffness) * cbrt(m->volume[t]);
+        double k = (material->modulus + material->strand_modulus) * cbrt(m->volume[t]);
         for (int c = 0; c < 4; c++) stiffness[m->tets[4 * (int64_t)t + c]] += k;
     }
     double sum = 0;

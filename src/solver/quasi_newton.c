@@ -88,7 +88,7 @@ static double stress_slope(const quasi_newton *s, const hk_material *material)
     double slope =
         (hk_material_uniaxial(material, high) - hk_material_uniaxial(material, low)) / (high - low);
     // A material that softens over the range is still as stiff as at rest near rest.
-    return (slope > 0 ? slope : material->modulus) + material->fibre_stiffness;
+    return (slope > 0 ? slope : material->modulus) + material->strand_modulus;
 }
 
 // Where row r of block column c stands.

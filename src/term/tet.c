@@ -12,12 +12,6 @@ typedef struct tet_list {
     int32_t *tets;  // [count] model's numbers
 } tet_list;
 
-static bool belongs(const hk_model *m, int tet, int material, bool fibre)
-{
-    return m->tet_material[tet] == material &&
-           (!fibre || m->materials[material].fibre_stiffness > 0);
-}
-
 static int32_t first_place(const hk_model *m, int tet)
 {
     const int32_t *c = m->tets + 4 * (int64_t)tet;
@@ -27,13 +21,13 @@ static int32_t first_place(const hk_model *m, int tet)
 }
 
 // A stable counting sort by first_place.
-static hk_status list_tets(const hk_model *m, int material, bool fibre, tet_list *list)
+static hk_status list_tets(const hk_model *m, int material, tet_list *list)
 {
     int32_t *start = HK_ZEROS(int32_t, m->vertex_count + 1);
     if (!start) return HK_NO_MEMORY;
     list->count = 0;
     for (int t = 0; t < m->tet_count; t++)
-        if (belongs(m, t, material, fibre)) {
+        if (m->tet_material[t] == material) {
             start[first_place(m, t) + 1]++;
             list->count++;
         }
@@ -41,7 +35,7 @@ static hk_status list_tets(const hk_model *m, int material, bool fibre, tet_list
     list->tets = HK_ARRAY(int32_t, list->count);
     if (list->tets)
         for (int t = 0; t < m->tet_count; t++)
-            if (belongs(m, t, material, fibre)) list->tets[start[first_place(m, t)]++] = t;
+            if (m->tet_material[t] == material) list->tets[start[first_place(m, t)]++] = t;
     hk_free(start);
     return list->tets ? HK_OK : HK_NO_MEMORY;
 }
@@ -86,8 +80,17 @@ static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
                                                                                    : HK_NO_MEMORY;
 }
 
-static void pack_tet(const hk_model *m, const tet_list *list, int k, const hk_lane_table *lanes,
-                     hk_tet_batch *b)
+// What of a material a batch stands for: its law, its fibres, or one of its axes.
+enum { PART_LAW, PART_FIBRE, PART_AXES, PARTS = PART_AXES + 3 };
+
+static const double *direction_of(const hk_model *m, int tet, int part)
+{
+    if (part < PART_AXES) return m->fibre + 3 * (int64_t)tet;
+    return m->materials[m->tet_material[tet]].axis_directions[part - PART_AXES];
+}
+
+static void pack_tet(const hk_model *m, const tet_list *list, int k, int part,
+                     const hk_lane_table *lanes, hk_tet_batch *b)
 {
     int width = lanes->lanes, size = lanes->scalar_size;
     int64_t block = k / width, lane = k % width;
@@ -103,28 +106,35 @@ static void pack_tet(const hk_model *m, const tet_list *list, int k, const hk_la
     store_scalar(b->volume, size, block * width + lane, padding ? 0 : m->volume[tet]);
     for (int q = 0; q < b->element_values; q++)
         store_scalar(b->element, size, (block * b->element_values + q) * width + lane,
-                     m->fibre[3 * (int64_t)tet + q]);
+                     direction_of(m, tet, part)[q]);
 }
 
-// The tets of one material under its own law, or the fibres in them.
-static hk_status add_batch(const hk_model *m, int material, bool fibre, hk_tet_term *term)
+static hk_law_params part_params(const hk_material *material, int part)
+{
+    if (part == PART_LAW) return material->params;
+    if (part == PART_FIBRE) return hk_fibre_params(material->fibre_stiffness);
+    return hk_strand_params(&material->axes[part - PART_AXES]);
+}
+
+// The tets of one material under its own law, or the strands in them.
+static hk_status add_batch(const hk_model *m, int material, int part, hk_tet_term *term)
 {
     tet_list list = {0};
-    HK_TRY(list_tets(m, material, fibre, &list));
+    HK_TRY(list_tets(m, material, &list));
     if (list.count == 0) {
         hk_free(list.tets);
         return HK_OK;
     }
     hk_tet_batch *b = &term->batches[term->batch_count++];
     const hk_material *source = &m->materials[material];
-    b->law = fibre ? HK_LAW_fibre : source->law;
-    b->params = fibre ? (hk_law_params){.c = {source->fibre_stiffness}} : source->params;
+    b->law = part == PART_LAW ? source->law : HK_LAW_fibre;
+    b->params = part_params(source, part);
     b->element_values = hk_law_describe(b->law)->element_values;
     b->count = list.count;
     b->blocks = (list.count + term->lanes->lanes - 1) / term->lanes->lanes;
     hk_status status = allocate_batch(b, term->lanes);
     for (int k = 0; k < b->blocks * term->lanes->lanes && status == HK_OK; k++)
-        pack_tet(m, &list, k, term->lanes, b);
+        pack_tet(m, &list, k, part, term->lanes, b);
     hk_free(list.tets);
     return status;
 }
@@ -279,11 +289,14 @@ static hk_status number_patches(hk_tet_term *term)
 
 static hk_status build(const hk_model *model, hk_tet_term *term)
 {
-    term->batches = HK_ZEROS(hk_tet_batch, 2 * (size_t)model->material_count);
+    term->batches = HK_ZEROS(hk_tet_batch, PARTS * (size_t)model->material_count);
     if (!term->batches) return HK_NO_MEMORY;
     for (int k = 0; k < model->material_count; k++) {
-        HK_TRY(add_batch(model, k, false, term));
-        if (model->materials[k].fibre_stiffness > 0) HK_TRY(add_batch(model, k, true, term));
+        const hk_material *material = &model->materials[k];
+        HK_TRY(add_batch(model, k, PART_LAW, term));
+        if (material->fibre_stiffness > 0) HK_TRY(add_batch(model, k, PART_FIBRE, term));
+        for (int axis = 0; axis < material->axis_count; axis++)
+            HK_TRY(add_batch(model, k, PART_AXES + axis, term));
     }
     HK_TRY(cut_patches(term));
     return number_patches(term);
