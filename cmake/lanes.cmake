@@ -19,13 +19,10 @@ function(hooke_add_lanes objects)
             "f64x8|avx512|-DHK_DOUBLE=1 -DHK_LANES=8 ${avx512}"
             "f32x16|avx512|-DHK_DOUBLE=0 -DHK_LANES=16 ${avx512}")
     endif()
-    # These kernels are large and branch-free: UndefinedBehaviorSanitizer takes minutes over each, and
-    # fuzzing is not about them.
+    # Fuzzing is not about these kernels.
     set(sanitize "")
     if(HOOKE_FUZZ)
         set(sanitize -fno-sanitize=all -g0)
-    elseif(HOOKE_SANITIZE)
-        set(sanitize -fno-sanitize=undefined -g1)
     endif()
     set(all "")
     foreach(variant ${variants})
