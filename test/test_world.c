@@ -275,6 +275,15 @@ static void test_budget_and_monitor(void **state)
     CHECK_OK(hk_world_pose(world, &r));
     assert_int_equal(r.reason, HK_STOPPED);
     hk_world_free(world);
+    // A time step that is stopped is not made.
+    CHECK_OK(hk_world_create(&def, &world));
+    hk_world_set_monitor(world, stop_at_two, NULL);
+    size_t bytes = 24 * (size_t)hk_model_vertex_count(model);
+    CHECK_OK(hk_world_step(world, &r));
+    assert_int_equal(r.reason, HK_STOPPED);
+    assert_true(hk_world_time(world) == 0);
+    assert_memory_equal(hk_world_positions(world), hk_model_rest_positions(model), bytes);
+    hk_world_free(world);
     hk_model_free(model);
 }
 

@@ -33,12 +33,22 @@ static bool held_step(const hk_continuation *c, double share, double *x)
     return moved;
 }
 
+// Large shares must not turn tets inside out, even where the material would allow it: from there a
+// minimum is easily found that no slow motion would lead to.
+static bool inside_out(const hk_continuation *c, double least_before, const double *x)
+{
+    return least_before > 0 && !(hk_problem_least_j(c->problem, x) > 0);
+}
+
 // The better of two starts: free vertices left where they are, or following the held ones as the
-// tangent stiffness has it.
-static hk_status choose_start(const hk_continuation *c, double share, double *x)
+// tangent stiffness has it. That costs a factorisation: in a time step, where held vertices go a
+// little way, it is made only if the plain start is of no use.
+static hk_status choose_start(const hk_continuation *c, double share, double least_before,
+                              double *x)
 {
     if (!held_step(c, share, x) || !c->method->follow) return HK_OK;
     double plain = hk_problem_energy(c->problem, x);
+    if (!c->split_unconverged && isfinite(plain) && !inside_out(c, least_before, x)) return HK_OK;
     HK_TRY(c->method->follow(c->solver, c->good, c->step));
     add(c->problem, c->good, c->step, x);
     if (hk_problem_energy(c->problem, x) < plain) return HK_OK;
@@ -55,13 +65,6 @@ static bool worth_splitting(const hk_continuation *c, const hk_solve_report *r)
     case HK_STALLED: return c->split_unconverged;
     default: return false;
     }
-}
-
-// Large shares must not turn tets inside out, even where the material would allow it: from there a
-// minimum is easily found that no slow motion would lead to.
-static bool inside_out(const hk_continuation *c, double least_before, const double *x)
-{
-    return least_before > 0 && !(hk_problem_least_j(c->problem, x) > 0);
 }
 
 // The good state stays; the report tells its energy and residual, and what stopped the way on.
@@ -87,7 +90,7 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
     double least = hk_problem_least_j(c->problem, x);
     while (done < 1) {
         double share = fmin(1, done + size);
-        HK_TRY(choose_start(c, share, x));
+        HK_TRY(choose_start(c, share, least, x));
         bool refused = size > CAREFUL_START && inside_out(c, least, x);
         if (!refused) {
             HK_TRY(c->method->minimise(c->solver, x, report));

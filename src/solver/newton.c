@@ -222,8 +222,6 @@ static hk_status newton_minimise(void *solver, double *x, hk_solve_report *repor
 static void coupling_forces(const newton *s, const double *step, double *force)
 {
     const hk_tet_term *term = s->walk.problem->tets;
-    static const int first[HK_TET_PAIRS] = {0, 0, 0, 0, 1, 1, 1, 2, 2, 3};
-    static const int second[HK_TET_PAIRS] = {0, 1, 2, 3, 1, 2, 3, 2, 3, 3};
     int width = term->lanes->lanes;
     for (int q = 0; q < term->batch_count; q++) {
         const hk_tet_batch *b = &term->batches[q];
@@ -233,7 +231,8 @@ static void coupling_forces(const newton *s, const double *step, double *force)
             const double *values =
                 s->stiffness + term->stiffness_start[q] + block * HK_TET_STIFFNESS * width + lane;
             for (int pair = 0; pair < HK_TET_PAIRS; pair++) {
-                int64_t u = vertex[first[pair] * width], v = vertex[second[pair] * width];
+                int64_t u = vertex[hk_tet_pairs[pair][0] * width],
+                        v = vertex[hk_tet_pairs[pair][1] * width];
                 const double *h = values + 9 * pair * width;
                 for (int i = 0; i < 3; i++)
                     for (int j = 0; j < 3; j++) {

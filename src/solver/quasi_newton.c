@@ -109,21 +109,10 @@ static int64_t entry_of(const hk_pattern *p, int32_t c, int32_t r)
 // Shape-function gradients of a tet, 1/m.
 static void shape_gradients(const hk_model *m, int tet, double g[4][3])
 {
-    const int32_t *c = m->tets + 4 * (int64_t)tet;
-    double e[3][3], det = 0;
-    for (int k = 0; k < 3; k++)
-        for (int i = 0; i < 3; i++)
-            e[k][i] = m->rest[3 * (int64_t)c[k + 1] + i] - m->rest[3 * (int64_t)c[0] + i];
-    for (int k = 0; k < 3; k++)
-        for (int i = 0; i < 3; i++) {
-            const double *a = e[(k + 1) % 3], *b = e[(k + 2) % 3];
-            g[k + 1][i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
-        }
-    for (int i = 0; i < 3; i++) det += e[0][i] * g[1][i];
-    for (int i = 0; i < 3; i++) {
-        for (int k = 1; k < 4; k++) g[k][i] /= det;
-        g[0][i] = -(g[1][i] + g[2][i] + g[3][i]);
-    }
+    double inverse[9];
+    hk_rest_inverse(m, tet, inverse);
+    for (int k = 0; k < 3; k++) memcpy(g[k + 1], inverse + 3 * k, sizeof g[0]);
+    for (int i = 0; i < 3; i++) g[0][i] = -(g[1][i] + g[2][i] + g[3][i]);
 }
 
 static void fill_laplacian(quasi_newton *s)

@@ -8,9 +8,6 @@ typedef struct contribution {
     int64_t source;
 } contribution;
 
-static const int g_pairs[HK_TET_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 1},
-                                             {1, 2}, {1, 3}, {2, 2}, {2, 3}, {3, 3}};
-
 // The blocks of all tets whose two vertices are free: counted by column (to is NULL), or stored.
 static int64_t list_contributions(const hk_tet_term *term, const int32_t *unknown, int64_t *next,
                                   contribution *to)
@@ -23,8 +20,8 @@ static int64_t list_contributions(const hk_tet_term *term, const int32_t *unknow
             int64_t block = k / width, lane = k % width;
             const int32_t *vertex = b->vertex + block * 4 * width + lane;
             for (int p = 0; p < HK_TET_PAIRS; p++) {
-                int32_t i = unknown[vertex[g_pairs[p][0] * width]];
-                int32_t j = unknown[vertex[g_pairs[p][1] * width]];
+                int32_t i = unknown[vertex[hk_tet_pairs[p][0] * width]];
+                int32_t j = unknown[vertex[hk_tet_pairs[p][1] * width]];
                 if (i < 0 || j < 0) continue;
                 count++;
                 // The stored block has rows of corner i: wanted are rows of the larger number.

@@ -48,8 +48,10 @@ static void store_scalar(void *array, int scalar_size, int64_t index, double val
         ((float *)array)[index] = (float)value;
 }
 
-// The inverse of the matrix of rest edges (columns), row-major.
-static void rest_inverse(const hk_model *m, int tet, double inverse[9])
+const int hk_tet_pairs[HK_TET_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 1},
+                                           {1, 2}, {1, 3}, {2, 2}, {2, 3}, {3, 3}};
+
+void hk_rest_inverse(const hk_model *m, int tet, double inverse[9])
 {
     const int32_t *c = m->tets + 4 * (int64_t)tet;
     const double *o = m->rest + 3 * (int64_t)c[0];
@@ -97,7 +99,7 @@ static void pack_tet(const hk_model *m, const tet_list *list, int k, int part,
     bool padding = k >= list->count;
     int tet = list->tets[padding ? list->count - 1 : k];
     double inverse[9];
-    rest_inverse(m, tet, inverse);
+    hk_rest_inverse(m, tet, inverse);
     b->tet[block * width + lane] = tet;
     for (int c = 0; c < 4; c++)
         b->vertex[(block * 4 + c) * width + lane] = m->place[m->tets[4 * (int64_t)tet + c]];

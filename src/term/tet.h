@@ -9,6 +9,12 @@
 #include "model.h"
 #include "term/lanes.h"
 
+// The corner pairs of lanes.h.
+extern const int hk_tet_pairs[HK_TET_PAIRS][2];
+// The inverse of the matrix of rest edges (columns), row-major: its rows are the shape gradients of
+// corners 1, 2, 3; that of corner 0 is minus their sum. 1/m.
+void hk_rest_inverse(const hk_model *model, int tet, double inverse[9]);
+
 // A run of blocks of one batch: the unit of work of a thread, independent of their number.
 typedef struct hk_tet_patch {
     int batch, first, last;
