@@ -7,6 +7,7 @@
 #include "solver/continuation.h"
 #include "solver/method.h"
 #include "solver/problem.h"
+#include "solver/start.h"
 
 struct hk_world {
     hk_model *model;
@@ -14,6 +15,7 @@ struct hk_world {
     double step;  // s
     const hk_integrator *integrator;
     const hk_method *method;
+    hk_settings settings;
     hk_problem *problem;
     void *solver;
     double *good, *guess;  // [vertex_count][4] workspace of the continuation
@@ -21,6 +23,7 @@ struct hk_world {
     // State, in the model's Morton order [vertex_count][4] …
     double time;
     double *x, *v, *next;
+    double *v_before;  // velocities before the last step
     // … and in the users' order [vertex_count][3].
     double *positions, *velocities;
     double setup_ms;

@@ -414,9 +414,9 @@ typedef struct hk_step_report {
  * step with the state before it. It must not call what changes the world or evaluates it (step,
  * pose, set, energy); positions and velocities are still those before the step. */
 typedef struct hk_iteration {
-    int iteration;   /* in this call, from 1 */
-    double energy;   /* J, the minimised function */
-    double residual; /* N, after the iteration */
+    int iteration;   /* in this call, from 1 (0: see hk_world_watch_energy) */
+    double energy;   /* J, the minimised function; NAN where the method did not need it */
+    double residual; /* N, after the iteration; NAN where the method did not need it */
     double relative_residual;
     double step_length; /* accepted, of the full step */
     bool projected;     /* the stiffness was made positive */
@@ -424,6 +424,10 @@ typedef struct hk_iteration {
 } hk_iteration;
 typedef bool hk_monitor_fn(void *context, const hk_iteration *iteration);
 HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *context);
+/* With `always` the monitor is told the energy after every iteration, in double precision, even by
+ * methods that need it only now and then (they become slower); and it is called once more, with
+ * iteration 0, for the start of every solve. */
+HK_API void hk_world_watch_energy(hk_world *world, bool always);
 
 /* Advances by one time step. */
 HK_API hk_status hk_world_step(hk_world *world, hk_step_report *report);
@@ -442,6 +446,9 @@ HK_API const double *hk_world_velocities(const hk_world *world);
 /* Held vertices may be put anywhere, too; the next step or pose takes them back to their places. */
 HK_API hk_status hk_world_set_positions(hk_world *world, const double *positions);
 HK_API hk_status hk_world_set_velocities(hk_world *world, const double *velocities);
+/* Time, positions, velocities and what else the next step depends on, from another world of the
+ * same model: both then take the same step, as far as their methods agree. */
+HK_API hk_status hk_world_copy_state(hk_world *world, const hk_world *from);
 
 /* Energies, and the gradient of elastic + gravity + load with respect to the positions of all
  * vertices (at held ones it is the reaction); gradient is [vertex_count][3], and each may be NULL.

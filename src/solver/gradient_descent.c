@@ -7,6 +7,7 @@
 #include "solver/walk.h"
 
 static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
     HK_JACOBI_OPTIONS,
 };
 

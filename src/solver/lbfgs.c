@@ -11,6 +11,7 @@
 enum { OPTION_WINDOW = HK_OPTION_AFTER_JACOBI };
 
 static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
     HK_JACOBI_OPTIONS,
     [OPTION_WINDOW] = {.name = "window",
                        .help = "steps that are remembered",

@@ -7,6 +7,8 @@ static const hk_method *const g_methods[] = {
     &hk_newton, &hk_gradient_descent, &hk_nonlinear_cg, &hk_lbfgs, &hk_quasi_newton,
 };
 
+const char *const hk_starts[] = {"auto", "position", "velocity", "acceleration", "optimised", NULL};
+
 hk_solver_def hk_default_solver_def(void)
 {
     return (hk_solver_def){.method = "newton"};

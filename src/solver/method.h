@@ -7,7 +7,7 @@
 #include "solver/problem.h"
 
 // The values of a method's options, in the order of its table; words as their index.
-enum { HK_MAX_OPTIONS = 32 };
+enum { HK_MAX_OPTIONS = 40 };
 typedef struct hk_settings {
     int iterations;
     double tolerance;
@@ -41,6 +41,29 @@ typedef struct hk_method {
     // One line about what was set up.
     void (*describe)(const void *solver, char *text, size_t size);
 } hk_method;
+
+// Where a time step starts from (Descent section 4.4). These options come first in every table.
+enum { HK_OPTION_START, HK_OPTION_ETA, HK_OPTION_AFTER_START };
+enum {
+    HK_START_AUTO,          // velocity, or position where that has less energy
+    HK_START_POSITION,      // x
+    HK_START_VELOCITY,      // x + h v
+    HK_START_ACCELERATION,  // x + h v + η h (v − v₋₁)
+    HK_START_OPTIMISED,     // x + d v with the best d (Descent eq. 10)
+};
+extern const char *const hk_starts[];
+#define HK_START_OPTIONS(usual)                                                                   \
+    [HK_OPTION_START] = {.name = "start",                                                         \
+                         .help = "first guess of a time step, as if this stayed constant: "       \
+                                 "position, velocity, acceleration; or the best step along the "  \
+                                 "velocity (optimised); auto: velocity, unless position has "     \
+                                 "less energy",                                                   \
+                         .words = hk_starts,                                                      \
+                         .fallback = (usual)},                                                    \
+    [HK_OPTION_ETA] = {.name = "eta",                                                             \
+                       .help = "share of the acceleration that the start \"acceleration\" keeps", \
+                       .maximum = 1,                                                              \
+                       .fallback = 0.9}
 
 hk_status hk_method_find(const char *name, const hk_method **method);
 // Checks names, ranges and words of a definition against the method's table.

@@ -16,7 +16,7 @@
 #include "solver/walk.h"
 #include "term/assembly.h"
 
-enum { OPTION_PROJECTION };
+enum { OPTION_PROJECTION = HK_OPTION_AFTER_START };
 enum { PROJECT_AUTO, PROJECT_ALWAYS };
 enum { MOST_SHIFTS = 12, PATIENCE = 3 };
 #define LONGEST_STEP 1024
@@ -30,6 +30,7 @@ enum { EXACT = 0, PROJECTED = HK_COUNT_OF(g_ladder) - 1 };
 
 static const char *const g_projection_words[] = {"auto", "always", NULL};
 static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
     [OPTION_PROJECTION] = {.name = "projection",
                            .help = "stiffness made positive: auto (only where needed) or always",
                            .words = g_projection_words},

@@ -13,6 +13,7 @@ enum { FORMULA_POLAK_RIBIERE, FORMULA_FLETCHER_REEVES };
 
 static const char *const g_formulas[] = {"polak_ribiere", "fletcher_reeves", NULL};
 static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
     HK_JACOBI_OPTIONS,
     [OPTION_FORMULA] = {.name = "formula",
                         .help = "how much of the last direction is kept: polak_ribiere restarts "

@@ -33,6 +33,7 @@ typedef struct hk_problem {
     double shift;
     bool (*monitor)(void *context, const hk_iteration *iteration);
     void *monitor_context;
+    bool watch_energy;  // the monitor wants ε after every iteration, and of the start
     double load_share;  // told to the monitor
 } hk_problem;
 

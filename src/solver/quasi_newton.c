@@ -16,12 +16,13 @@
 #include "solver/walk.h"
 #include "term/assembly.h"
 
-enum { OPTION_WINDOW, OPTION_INITIAL, OPTION_LOW, OPTION_HIGH };
+enum { OPTION_WINDOW = HK_OPTION_AFTER_START, OPTION_INITIAL, OPTION_LOW, OPTION_HIGH };
 enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
 
 static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
                                         "scaled_identity", NULL};
 static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
     [OPTION_WINDOW] = {.name = "window",
                        .help = "steps that L-BFGS remembers; 0: none",
                        .maximum = HK_LARGEST_WINDOW,

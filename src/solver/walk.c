@@ -50,6 +50,7 @@ void hk_walk_begin(hk_walk *w, const double *x, hk_solve_report *report)
     w->phase_s = report->phase_s;
     report->detail[0] = '\0';
     w->at = evaluate(w, x, w->gradient);
+    hk_tell_start(w->problem, w->at.energy, w->at.residual, w->at.scale);
 }
 
 void hk_walk_try(hk_walk *w, const double *x, double length)
@@ -151,6 +152,13 @@ bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *
         return true;
     }
     return false;
+}
+
+void hk_tell_start(const hk_problem *p, double energy, double residual, double scale)
+{
+    if (!p->monitor || !p->watch_energy) return;
+    hk_iteration start = {0, energy, residual, residual / scale, 0, false, p->load_share};
+    p->monitor(p->monitor_context, &start);
 }
 
 bool hk_walk_count(hk_walk *w, double length, bool projected, hk_solve_report *report)

@@ -39,6 +39,8 @@ void hk_walk_accept(hk_walk *w, double *x);
 
 // Whether the walk is over at w->at: converged, not finite, or `iterations` are spent.
 bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *report);
+// Tells the monitor of the start, if it wants to know.
+void hk_tell_start(const hk_problem *problem, double energy, double residual, double scale);
 // Counts an iteration and tells the monitor; true: stop.
 bool hk_walk_count(hk_walk *w, double length, bool projected, hk_solve_report *report);
 void hk_walk_stalled(const hk_walk *w, hk_solve_report *report);
