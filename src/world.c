@@ -310,7 +310,7 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
     double start = hk_now();
     hk_problem *p = w->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
-    p->weight = w->integrator->predict(w->step, size, w->x, w->v, p->y);
+    hk_problem_set_weight(p, w->integrator->predict(w->step, size, w->x, w->v, p->y));
     p->shift = 0;
     hk_problem_set_load(p, 1);
     hk_moment moment = {w->step, w->x, w->v, w->v_before};
@@ -376,7 +376,7 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     HK_TRY(find_falling(w, &falling));
     if (falling >= 0) return report_falling(w, falling, start, report);
     size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
-    p->weight = 0;
+    hk_problem_set_weight(p, 0);
     p->shift = rigid_shift(w);
     memcpy(w->next, w->x, bytes);
     hk_continuation c = {p, w->method, w->solver, place_in_pose, w, true, w->good, w->guess};
@@ -487,9 +487,9 @@ hk_status hk_world_energy(hk_world *w, hk_energy *energy, double *gradient)
     if (energy) *energy = energies(w);
     if (!gradient) return HK_OK;
     hk_problem *p = w->problem;
-    p->weight = 0;
+    hk_problem_set_weight(p, 0);
     hk_problem_set_load(p, 1);
-    hk_problem_gradient(p, w->x, w->guess, NULL, NULL);
+    hk_problem_exact_gradient(p, w->x, w->guess, NULL, NULL);
     for (int k = 0; k < p->vertex_count; k++)
         for (int i = 0; i < 3; i++)
             gradient[3 * (int64_t)w->model->order[k] + i] = w->guess[4 * (int64_t)k + i];

@@ -43,7 +43,8 @@ static json_t *allow(const char *const *keys, int count)
 
 static json_t *material_rules(json_t *names)
 {
-    static const char *const common[] = {"model", "young", "poisson", "density", "fibre"};
+    static const char *const common[] = {"model",   "young", "poisson",
+                                         "density", "fibre", "invertible"};
     json_t *rules = json_array();
     hk_material_def standard = hk_default_material_def();
     for (int m = 0; m < hk_material_count(); m++) {
@@ -266,6 +267,11 @@ static const change changes[] = {
     {BAD, {"bodies.0.material.fibre={\"stiffness\": 1e5, \"direction\": [0, 0, 0]}"}, NULL},
     {BAD, {"bodies.0.material.fibre={\"stiffness\": -1, \"direction\": [1, 0, 0]}"}, NULL},
     {BAD, {"bodies.0.material.fibre={\"stiffness\": 1e5}"}, NULL},
+    {GOOD, {"bodies.0.material.invertible=true"}, NULL},
+    {GOOD, {"bodies.0.material.invertible={\"upper\": 0.5, \"lower\": 0.1}"}, NULL},
+    {BAD, {"bodies.0.material.invertible=1"}, NULL},
+    {BAD, {"bodies.0.material.invertible={\"upper\": -1}"}, NULL},
+    {BAD, {"bodies.0.material.invertible={\"least\": 0.1}"}, NULL},
     {GOOD,
      {MATERIAL("{\"model\": \"polynomial\", \"young\": 1e6, \"poisson\": 0.4, \"axes\": "
                "[{\"direction\": [1, 0, 0], \"f\": [0, 0, 1e5]}]}")},

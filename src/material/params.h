@@ -19,4 +19,11 @@ typedef struct hk_law_params {
     hk_law_curve curves[3];         // f, g, h of the laws in principal stretches
 } hk_law_params;
 
+// Invertible model conversion (Descent section 5.1, see term/blend.h).
+typedef struct hk_conversion {
+    double upper, lower;  // stretches where it begins and is complete; upper 0: never
+    double decay;         // of the share l, an iteration
+    double stiffness;     // Pa, w
+} hk_conversion;
+
 #endif

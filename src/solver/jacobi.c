@@ -20,8 +20,7 @@ static double diagonal(hk_jacobi *j, hk_problem *p, const double *x)
     hk_tet_diagonal(p->tets, x, j->inverse);
     for (int k = 0; k < p->vertex_count; k++)
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
-            j->inverse[i] =
-                p->held[k] ? 0 : fabs(j->inverse[i] + p->weight * p->mass[k] + p->shift);
+            j->inverse[i] = p->held[k] ? 0 : fabs(j->inverse[i] + p->inertia[k] + p->shift);
             largest = fmax(largest, j->inverse[i]);
         }
     return largest;

@@ -22,7 +22,7 @@ void hk_jacobi_apply(const hk_jacobi *j, const hk_problem *problem, const double
 
 // The two options of methods that may use it; they come after those of the start.
 enum {
-    HK_OPTION_PRECONDITIONER = HK_OPTION_AFTER_START,
+    HK_OPTION_PRECONDITIONER = HK_OPTION_AFTER_PRECISION,
     HK_OPTION_REFRESH,
     HK_OPTION_AFTER_JACOBI
 };

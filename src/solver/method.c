@@ -9,6 +9,14 @@ static const hk_method *const g_methods[] = {
 
 const char *const hk_starts[] = {"auto", "position", "velocity", "acceleration", "optimised", NULL};
 
+const char *const hk_precisions[] = {"single", "double", NULL};
+
+hk_status hk_use_precision(hk_problem *problem, const hk_settings *settings)
+{
+    if (settings->option[HK_OPTION_PRECISION] != HK_SINGLE) return HK_OK;
+    return hk_problem_use_single(problem);
+}
+
 hk_solver_def hk_default_solver_def(void)
 {
     return (hk_solver_def){.method = "newton"};

@@ -44,6 +44,9 @@ typedef struct hk_method {
 
 // Where a time step starts from (Descent section 4.4). These options come first in every table.
 enum { HK_OPTION_START, HK_OPTION_ETA, HK_OPTION_AFTER_START };
+// The next one in every table but Newton's: the precision of the elements.
+enum { HK_OPTION_PRECISION = HK_OPTION_AFTER_START, HK_OPTION_AFTER_PRECISION };
+extern const char *const hk_precisions[];  // as hk_precision numbers them
 enum {
     HK_START_AUTO,          // velocity, or position where that has less energy
     HK_START_POSITION,      // x
@@ -64,6 +67,15 @@ extern const char *const hk_starts[];
                        .help = "share of the acceleration that the start \"acceleration\" keeps", \
                        .maximum = 1,                                                              \
                        .fallback = 0.9}
+
+#define HK_PRECISION_OPTION(usual)                                                               \
+    [HK_OPTION_PRECISION] = {.name = "precision",                                                \
+                             .help = "of elements and forces: single is faster, double goes on " \
+                                     "to rounding",                                              \
+                             .words = hk_precisions,                                             \
+                             .fallback = (usual)}
+// Prepares the problem for it.
+hk_status hk_use_precision(hk_problem *problem, const hk_settings *settings);
 
 hk_status hk_method_find(const char *name, const hk_method **method);
 // Checks names, ranges and words of a definition against the method's table.

@@ -99,7 +99,7 @@ static hk_status factor(newton *s, const double *x, int rung, double shift, bool
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     for (int k = 0; k < p->vertex_count; k++)
         s->diagonal[k] =
-            (p->weight + g_ladder[rung].mass * p->slow_rate) * p->mass[k] + p->shift + shift;
+            p->inertia[k] + g_ladder[rung].mass * p->slow_rate * p->mass[k] + p->shift + shift;
     hk_assemble(s->assembly, s->stiffness, s->diagonal, s->matrix);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = hk_direct_factor(s->direct, s->matrix, positive);

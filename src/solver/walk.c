@@ -49,6 +49,8 @@ void hk_walk_begin(hk_walk *w, const double *x, hk_solve_report *report)
 {
     w->phase_s = report->phase_s;
     report->detail[0] = '\0';
+    if (w->problem->single) hk_problem_center(w->problem, x);
+    hk_problem_convert(w->problem, x);
     w->at = evaluate(w, x, w->gradient);
     hk_tell_start(w->problem, w->at.energy, w->at.residual, w->at.scale);
 }
@@ -121,6 +123,7 @@ void hk_walk_accept(hk_walk *w, double *x)
     w->gradient = w->trial_gradient;
     w->trial_gradient = swap;
     w->at = w->next;
+    if (hk_problem_convert(w->problem, x)) w->at = evaluate(w, x, w->gradient);
 }
 
 static void describe_undefined(hk_walk *w, const double *x, hk_solve_report *report)
