@@ -54,7 +54,12 @@ static json_t *material_rules(json_t *names)
             json_t *type = strcmp(*own, "volume_penalty") == 0
                                ? json_pack("[ss]", "number", "boolean")
                                : json_string("number");
-            json_object_set_new(properties, *own, json_pack("{s:o}", "type", type));
+            json_t *rule = json_pack("{s:o}", "type", type);
+            bool low = strcmp(*own, "low") == 0, high = strcmp(*own, "high") == 0;
+            if (low) json_object_set_new(rule, "minimum", json_integer(0));
+            if (low) json_object_set_new(rule, "maximum", json_integer(1));
+            if (high) json_object_set_new(rule, "minimum", json_integer(1));
+            json_object_set_new(properties, *own, rule);
         }
         const char *curve = strcmp(name, "spline") == 0       ? "#/$defs/points"
                             : strcmp(name, "polynomial") == 0 ? "#/$defs/coefficients"
