@@ -115,6 +115,7 @@ static const gradient_case STATES[] = {
     {"turned and stretched", {0.31, -1.12, 0.42, 1.24, 0.22, -0.35, 0.18, 0.44, 1.05}, false},
     {"compressed", {0.5, 0.1, 0, 0, 0.45, 0.05, 0.02, 0, 0.6}, false},
     {"nearly flat", {1.1, 0.1, 0, 0.05, 0.95, 0, 0.1, -0.05, 0.08}, false},
+    {"swollen", {2.6, 0.3, 0, 0, 2.2, 0.2, 0, 0.1, 2.4}, false},
     {"inverted", {1.1, 0.2, 0, 0, 0.9, 0.1, 0.1, 0, -0.6}, true},
     {"inverted and turned", {0.25, 1.05, -0.35, 1.15, -0.2, 0.1, 0.3, 0.2, 0.75}, true},
 };
