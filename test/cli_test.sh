@@ -209,7 +209,8 @@ meshes() {
     holds out '"simulable": true'
     true_that "($(number out volume) - 0.04) ^ 2 < 1e-18"
     for shape in "cylinder --radius 0.1 --length 1 --cells 8,20" "sphere --radius=0.5 --cells=6" \
-        "helix --radius 0.3 --pitch 0.2 --turns 1 --thickness 0.08 --strands 2 --cells 4"; do
+        "helix --radius 0.3 --pitch 0.2 --turns 1 --thickness 0.08 --strands 2 --cells 4" \
+        "figure --height 1.8 --cells 12"; do
         # shellcheck disable=SC2086
         status 0 "$hooke" mesh make $shape --output shape.vtu --quiet
         empty out

@@ -55,7 +55,12 @@ static json_t *material_rules(json_t *names)
             json_t *type = strcmp(*own, "volume_penalty") == 0
                                ? json_pack("[ss]", "number", "boolean")
                                : json_string("number");
-            json_object_set_new(properties, *own, json_pack("{s:o}", "type", type));
+            json_t *rule = json_pack("{s:o}", "type", type);
+            bool low = strcmp(*own, "low") == 0, high = strcmp(*own, "high") == 0;
+            if (low) json_object_set_new(rule, "minimum", json_integer(0));
+            if (low) json_object_set_new(rule, "maximum", json_integer(1));
+            if (high) json_object_set_new(rule, "minimum", json_integer(1));
+            json_object_set_new(properties, *own, rule);
         }
         const char *curve = strcmp(name, "spline") == 0       ? "#/$defs/points"
                             : strcmp(name, "polynomial") == 0 ? "#/$defs/coefficients"
@@ -218,6 +223,11 @@ static const change changes[] = {
     {BAD, {"bodies.0.mesh={\"cylinder\": {\"radius\": 1, \"cells\": [2, 2]}}"}, NULL},
     {BAD, {"bodies.0.mesh={\"sheet\": {\"size\": [1, 1], \"cells\": [2, 2, 2]}}"}, NULL},
     {GOOD, {"bodies.0.mesh={\"sheet\": {\"size\": [1, 1], \"cells\": [2, 2]}}"}, NULL},
+    {GOOD, {"bodies.0.mesh={\"figure\": {\"height\": 1, \"cells\": 10}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"figure\": {\"height\": 1, \"cells\": 9}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"figure\": {\"height\": 0, \"cells\": 10}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"figure\": {\"cells\": 10}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"figure\": {\"height\": 1, \"cells\": 10, \"size\": 1}}"}, NULL},
     {BEYOND, {"bodies.0.mesh.box.cells=[100000,100000,100000]"}, "bodies[0].mesh.box"},
     {GOOD,
      {"bodies.0.transform={\"scale\": 2, \"rotate\": {\"axis\": [0, 0, 2], \"degrees\": 90}}"},

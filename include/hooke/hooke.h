@@ -87,7 +87,8 @@ typedef enum hk_shape {
     HK_SHAPE_CYLINDER, /* radius, length, cells = {across, along}; axis x from the origin */
     HK_SHAPE_SPHERE,   /* radius, cells = {across}; centre at the origin */
     HK_SHAPE_HELIX,    /* radius, pitch, turns, thickness, strands, cells = {across a strand} */
-    HK_SHAPE_SHEET     /* size = {x, z}, cells = {x, z}: triangles in the plane y = 0 */
+    HK_SHAPE_SHEET,    /* size = {x, z}, cells = {x, z}: triangles in the plane y = 0 */
+    HK_SHAPE_FIGURE    /* height, cells = {over the height}; a creature that stands on y = 0 */
 } hk_shape;
 
 typedef struct hk_mesh_def {
@@ -100,6 +101,7 @@ typedef struct hk_mesh_def {
     double turns;     /* - */
     double thickness; /* m, diameter of a strand */
     int strands;      /* - */
+    double height;    /* m */
 } hk_mesh_def;
 
 HK_API hk_mesh_def hk_default_mesh_def(hk_shape shape);

@@ -222,10 +222,13 @@ static hk_status resolve(const hk_material_def *def, hk_material *m)
         double mu = def->young / (2 * (1 + def->poisson));
         double lambda = def->young * def->poisson / ((1 + def->poisson) * (1 - 2 * def->poisson));
         info->from_lame(mu, lambda, p);
+    } else {
+        info->from_lame(0, 0, p);  // for the coefficients that need not be named
     }
     unsigned named = 0;
     HK_TRY(take_named(def, info, p, &named));
     if (!from_moduli) HK_TRY(check_all_named(def, info, named));
+    if (info->check) HK_TRY(info->check(p));
     HK_TRY(take_curve(def, info, "f", &def->f, &p->curves[0]));
     HK_TRY(take_curve(def, info, "g", &def->g, &p->curves[1]));
     HK_TRY(take_curve(def, info, "h", &def->h, &p->curves[2]));

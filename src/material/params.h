@@ -3,7 +3,7 @@
 #ifndef HK_PARAMS_H
 #define HK_PARAMS_H
 
-enum { HK_LAW_COEFFICIENTS = 4, HK_CURVE_POWERS = 12, HK_CURVE_KNOTS = 24 };
+enum { HK_LAW_COEFFICIENTS = 5, HK_CURVE_POWERS = 12, HK_CURVE_KNOTS = 24 };
 
 // φ(x) = Σ_k power[k] (x − 1)^k + Σ_k jump[k] max(0, x − knot[k])⁴: a polynomial, or the integral
 // of a natural cubic spline in truncated powers. No table look-up, hence no branch per lane.
