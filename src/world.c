@@ -179,19 +179,32 @@ static void describe(hk_world *w)
              w->problem->threads, w->problem->tets->lanes->name, solver);
 }
 
+static hk_status take_solver(hk_world *w, const hk_solver_def *def)
+{
+    const hk_method *method;
+    hk_settings settings;
+    void *solver;
+    HK_TRY(hk_method_find(def->method, &method));
+    HK_TRY(hk_method_settings(method, def, &settings));
+    hk_status status = method->create(w->problem, &settings, &solver);
+    if (status != HK_OK) return status;
+    if (w->solver) w->method->free(w->solver);
+    w->method = method;
+    w->settings = settings;
+    w->solver = solver;
+    describe(w);
+    return HK_OK;
+}
+
 static hk_status build(const hk_world_def *def, hk_world *w)
 {
     HK_TRY(hk_integrator_find(def->integrator, &w->integrator));
-    HK_TRY(hk_method_find(def->solver.method, &w->method));
-    HK_TRY(hk_method_settings(w->method, &def->solver, &w->settings));
     w->step = def->step;
     w->threads = def->threads ? def->threads : omp_get_num_procs();
     HK_TRY(allocate_state(w));
     HK_TRY(look_for_unheld(w));
     HK_TRY(hk_problem_create(w->model, w->threads, &w->problem));
-    HK_TRY(w->method->create(w->problem, &w->settings, &w->solver));
-    describe(w);
-    return HK_OK;
+    return take_solver(w, &def->solver);
 }
 
 hk_status hk_world_create(const hk_world_def *def, hk_world **world)
@@ -400,6 +413,22 @@ void hk_world_set_monitor(hk_world *w, hk_monitor_fn *fn, void *context)
     if (!w) return;
     w->problem->monitor = fn;
     w->problem->monitor_context = context;
+}
+
+hk_status hk_world_set_solver(hk_world *w, const hk_solver_def *solver)
+{
+    if (!w || !solver)
+        return hk_fail(HK_BAD_INPUT, "hk_world_set_solver: world and solver are needed");
+    hk_tet_term *precision = w->problem->single;
+    hk_status status = take_solver(w, solver);
+    if (status != HK_OK) {
+        char message[512];
+        snprintf(message, sizeof message, "%s", hk_error());
+        // The failed method may have changed the precision already.
+        hk_problem_use_precision(w->problem, precision ? HK_SINGLE : HK_DOUBLE_PRECISION);
+        return hk_fail(status, "%s", message);
+    }
+    return HK_OK;
 }
 
 void hk_world_watch_energy(hk_world *w, bool always)

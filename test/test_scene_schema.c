@@ -121,6 +121,16 @@ static json_t *method_rules(json_t *names)
         for (int i = 0; i < hk_method_option_count(m); i++) {
             const hk_option_info *info = hk_method_option(m, i);
             json_object_set_new(properties, info->name, option_rule(info));
+            if (strcmp(info->name, "length1") == 0)
+                json_object_set_new(
+                    properties, "phases",
+                    json_pack("{s:s, s:s, s:i, s:i, s:{s:s, s:i, s:i, s:[{s:s, s:i}, {s:s, s:i, "
+                              "s:f}]}}",
+                              "description",
+                              "Instead of length1, rho1, …: a list of [length, rho].", "type",
+                              "array", "minItems", 1, "maxItems", 8, "items", "type", "array",
+                              "minItems", 2, "maxItems", 2, "prefixItems", "type", "number",
+                              "minimum", 0, "type", "number", "minimum", 0, "maximum", 0.99999));
         }
         json_array_append_new(rules, rule_for("method", hk_method_name(m), standard.method,
                                               hk_method_summary(m), properties));

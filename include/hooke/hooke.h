@@ -482,6 +482,9 @@ HK_API hk_status hk_world_save_points(const hk_world *world, const char *path);
 HK_API const char *hk_world_describe(const hk_world *world);
 HK_API int hk_world_threads(const hk_world *world);
 HK_API const char *hk_world_method(const hk_world *world);
+/* Another method, other options, iterations or tolerance from the next step on; model and state
+ * stay. On failure the solver stays as it is. */
+HK_API hk_status hk_world_set_solver(hk_world *world, const hk_solver_def *solver);
 HK_API const char *hk_world_backend(const hk_world *world);
 
 /* ---------------------------------------------------------------- scenes */

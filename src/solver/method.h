@@ -9,7 +9,8 @@
 // The values of a method's options, in the order of its table; words as their index.
 enum { HK_MAX_OPTIONS = 40 };
 typedef struct hk_settings {
-    int iterations;
+    int iterations;       // of a time step
+    int pose_iterations;  // of a pose
     double tolerance;
     double option[HK_MAX_OPTIONS];
 } hk_settings;
@@ -26,8 +27,9 @@ typedef struct hk_solve_report {
 typedef struct hk_method {
     const char *name;
     const char *summary;
-    int iterations;    // default budget
-    double tolerance;  // default
+    int iterations;       // default budget
+    int pose_iterations;  // that of a pose where it is another, else 0
+    double tolerance;     // default
     const hk_option_info *options;
     int option_count;
     hk_status (*create)(hk_problem *problem, const hk_settings *settings, void **solver);
@@ -82,6 +84,7 @@ hk_status hk_method_find(const char *name, const hk_method **method);
 hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings);
 
-extern const hk_method hk_newton, hk_gradient_descent, hk_nonlinear_cg, hk_lbfgs, hk_quasi_newton;
+extern const hk_method hk_descent, hk_newton, hk_gradient_descent, hk_nonlinear_cg, hk_lbfgs,
+    hk_quasi_newton;
 
 #endif

@@ -65,6 +65,7 @@ static void newton_free(void *solver)
 static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_walk_init(&s->walk, p, settings));
+    HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
     HK_TRY(hk_assembly_create(p->tets, p->held, &s->assembly));
     if (p->free_count > 0) HK_TRY(hk_direct_create(&s->assembly->pattern, &s->direct));
     s->stiffness = HK_ARRAY(double, hk_tet_stiffness_size(p->tets));

@@ -116,7 +116,7 @@ void hk_problem_free(hk_problem *p)
     hk_free(p->force);
     hk_free(p->y);
     hk_free(p->inertia);
-    hk_tet_term_free(p->single);
+    hk_tet_term_free(p->single_term);
     hk_free(p->single_x);
     hk_free(p->single_gradient);
     hk_free(p->body_of);
@@ -165,7 +165,17 @@ void hk_problem_widen(const hk_problem *p, const float *x, double *to)
     }
 }
 
-// What single precision leaves of gradient and energy, seen at a state a little off rest.
+// Off rest by a turn and some strain, so that no coordinate is a round number.
+static void bend(const hk_problem *p, double *x)
+{
+    static const double F[3][3] = {
+        {0.873, -0.308, 0.412}, {0.445, 0.851, -0.287}, {-0.254, 0.436, 0.889}};
+    for (int64_t k = 0; k < p->vertex_count; k++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) x[4 * k + i] += F[i][j] * p->rest[4 * k + j];
+}
+
+// What single precision leaves of gradient and energy at such a state.
 static hk_status measure_rounding(hk_problem *p)
 {
     size_t size = 4 * (size_t)p->vertex_count;
@@ -175,33 +185,66 @@ static hk_status measure_rounding(hk_problem *p)
         hk_free(g);
         return HK_NO_MEMORY;
     }
-    for (size_t k = 0; k < size; k++) x[k] = p->rest[k] + 1e-3 * p->rest[k & ~(size_t)3];
+    bend(p, x);
     hk_problem_center(p, x);
     hk_problem_narrow(p, x, p->single_x);
     hk_problem_widen(p, p->single_x, x);
     hk_tet_gradient(p->tets, x, g, &fine);
-    hk_tet_gradient(p->single, p->single_x, p->single_gradient, &coarse);
+    hk_tet_gradient(p->single_term, p->single_x, p->single_gradient, &coarse);
     for (int k = 0; k < p->vertex_count; k++)
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3 && !p->held[k]; i++)
             sum += (g[i] - (double)p->single_gradient[i]) * (g[i] - (double)p->single_gradient[i]);
     hk_free(x);
     hk_free(g);
-    p->rounding = fmax(p->rounding, 2 * sqrt(sum));
-    p->energy_rounding = fmax(p->energy_rounding, 4 * fabs(fine - coarse));
+    p->single_rounding[0] = fmax(p->double_rounding[0], 2 * sqrt(sum));
+    p->single_rounding[1] = fmax(p->double_rounding[1], 4 * fabs(fine - coarse));
     return HK_OK;
 }
 
-hk_status hk_problem_use_single(hk_problem *p)
+static hk_status prepare_single(hk_problem *p)
 {
     size_t size = 4 * (size_t)p->vertex_count;
-    HK_TRY(hk_tet_term_create(p->model, hk_lanes_best(HK_SINGLE), p->threads, &p->single));
     p->single_x = HK_ZEROS(float, size);
     p->single_gradient = HK_ZEROS(float, size);
     p->body_of = HK_ZEROS(int32_t, p->vertex_count);
     p->origin = HK_ZEROS(double, 3 * (size_t)p->model->body_count);
     if (!p->single_x || !p->single_gradient || !p->body_of || !p->origin) return HK_NO_MEMORY;
     fill_bodies(p);
+    p->double_rounding[0] = p->rounding;
+    p->double_rounding[1] = p->energy_rounding;
+    HK_TRY(hk_tet_term_create(p->model, hk_lanes_best(HK_SINGLE), p->threads, &p->single_term));
     return measure_rounding(p);
+}
+
+hk_status hk_problem_use_precision(hk_problem *p, hk_precision precision)
+{
+    if (precision != HK_SINGLE && !p->single_term) return HK_OK;
+    if (!p->single_term) HK_TRY(prepare_single(p));
+    const double *rounding = precision == HK_SINGLE ? p->single_rounding : p->double_rounding;
+    p->single = precision == HK_SINGLE ? p->single_term : NULL;
+    p->rounding = rounding[0];
+    p->energy_rounding = rounding[1];
+    return HK_OK;
+}
+
+hk_tet_term *hk_problem_elements(hk_problem *p)
+{
+    return p->single ? p->single : p->tets;
+}
+
+void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, double *energy)
+{
+    hk_tet_gradient(hk_problem_elements(p), x, gradient, energy);
+}
+
+void hk_problem_exact_diagonal(hk_problem *p, const double *x, double *diagonal)
+{
+    hk_tet_diagonal(p->tets, x, diagonal);
+}
+
+void hk_problem_elastic_diagonal(hk_problem *p, const void *x, void *diagonal)
+{
+    hk_tet_diagonal(hk_problem_elements(p), x, diagonal);
 }
 
 // ---------------------------------------------------------------- inertia and forces

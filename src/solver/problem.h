@@ -35,10 +35,12 @@ typedef struct hk_problem {
     bool (*monitor)(void *context, const hk_iteration *iteration);
     void *monitor_context;
     // Single precision, for methods that ask for it; else NULL. Positions are relative to the body.
-    hk_tet_term *single;
-    float *single_x, *single_gradient;  // [vertex_count][4] workspace
-    int32_t *body_of;                   // [vertex_count]
-    double *origin;                     // [body_count][3] m
+    hk_tet_term *single;  // the one in use, or NULL: double precision
+    hk_tet_term *single_term;
+    double single_rounding[2], double_rounding[2];  // of gradient and energy
+    float *single_x, *single_gradient;              // [vertex_count][4] workspace
+    int32_t *body_of;                               // [vertex_count]
+    double *origin;                                 // [body_count][3] m
     bool watch_energy;  // the monitor wants ε after every iteration, and of the start
     double load_share;  // told to the monitor
 } hk_problem;
@@ -46,13 +48,20 @@ typedef struct hk_problem {
 hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **problem);
 void hk_problem_free(hk_problem *problem);
 
-// Makes the problem evaluate elements in single precision: hk_problem_gradient and what comes with
-// it. hk_problem_energy stays in double. Rounding levels are measured and raised.
-hk_status hk_problem_use_single(hk_problem *p);
+// Makes the problem evaluate elements in single (or again in double) precision: hk_problem_gradient
+// and what comes with it. hk_problem_energy stays in double.
+hk_status hk_problem_use_precision(hk_problem *p, hk_precision precision);
+// The elements in the precision in use.
+hk_tet_term *hk_problem_elements(hk_problem *p);
 // Positions in single precision, relative to where hk_problem_center last saw each body.
 void hk_problem_center(hk_problem *p, const double *x);
 void hk_problem_narrow(const hk_problem *p, const double *x, float *to);
 void hk_problem_widen(const hk_problem *p, const float *x, double *to);
+
+// The elements alone, in the precision of the method: x, gradient and diagonal are float (relative
+// to the bodies) if the problem is in single precision. energy may be NULL.
+void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, double *energy);
+void hk_problem_elastic_diagonal(hk_problem *p, const void *x, void *diagonal);
 
 // The inertia of a time step; 0 for a pose.
 void hk_problem_set_weight(hk_problem *p, double weight);
@@ -65,9 +74,10 @@ double hk_problem_energy(hk_problem *p, const double *x);
 // work: the largest of the norms of elastic, external and inertia forces. Parts may be NULL.
 void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                          double *force_scale);
-// The same in double precision, whatever the method uses.
+// The same, and the diagonal of the elements, in double precision whatever the method uses.
 void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                                double *force_scale);
+void hk_problem_exact_diagonal(hk_problem *p, const double *x, double *diagonal);
 // The smallest det F of all tets.
 double hk_problem_least_j(hk_problem *p, const double *x);
 // Invertible model conversion: brings it up to date at x; true: ε is another function now.

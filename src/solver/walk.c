@@ -126,9 +126,12 @@ void hk_walk_accept(hk_walk *w, double *x)
     if (hk_problem_convert(w->problem, x)) w->at = evaluate(w, x, w->gradient);
 }
 
-static void describe_undefined(hk_walk *w, const double *x, hk_solve_report *report)
+void hk_report_undefined(hk_problem *problem, const double *x, double residual,
+                         hk_solve_report *report)
 {
-    int tet = hk_tet_first_undefined(w->problem->tets, x);
+    report->reason = isfinite(residual) ? HK_INVERTED : HK_NOT_FINITE;
+    report->energy = INFINITY;
+    int tet = hk_tet_first_undefined(problem->tets, x);
     if (tet >= 0)
         snprintf(report->detail, sizeof report->detail,
                  "tet %d is inverted (or overflows) where its material is not defined", tet);
@@ -139,8 +142,7 @@ static void describe_undefined(hk_walk *w, const double *x, hk_solve_report *rep
 bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *report)
 {
     if (!isfinite(w->at.energy) || !isfinite(w->at.residual)) {
-        report->reason = isfinite(w->at.residual) ? HK_INVERTED : HK_NOT_FINITE;
-        describe_undefined(w, x, report);
+        hk_report_undefined(w->problem, x, w->at.residual, report);
         return true;
     }
     if (w->at.residual <= w->settings.tolerance * w->at.scale) {
@@ -180,6 +182,8 @@ bool hk_walk_count(hk_walk *w, double length, bool projected, hk_solve_report *r
 
 void hk_walk_stalled(const hk_walk *w, hk_solve_report *report)
 {
+    report->reason = HK_CONVERGED;
+    if (w->at.residual <= HK_ROUNDING_MARGIN * w->problem->rounding) return;
     report->reason = HK_STALLED;
     snprintf(report->detail, sizeof report->detail,
              "no step length decreases the energy (relative residual %.1e)",
