@@ -8,6 +8,7 @@
 const cli_command cli_commands[] = {
     {"run", "march a scene through time", cmd_run},
     {"pose", "find the equilibrium of a scene", cmd_pose},
+    {"compare", "compare methods on one time step or pose", cmd_compare},
     {"mesh", "make, convert and check meshes", cmd_mesh},
     {"render", "draw a mesh or a series as images", cmd_render},
     {"help", "explain a command, the materials, the methods or the scene file", cmd_help},
