@@ -52,7 +52,7 @@ typedef struct compare_trial {
     char detail[160];
     double relative_residual;
     double setup_ms;       // creation, and what the first solve builds that later ones find
-    bool same_iterations;  // of the timed and the recorded run
+    bool same_iterations;  // of the recorded run and all timed ones
     bool interrupted;
     char failure[512];  // why there is no result; "" if there is one
 } compare_trial;

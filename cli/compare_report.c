@@ -271,7 +271,8 @@ static void print_remarks(FILE *stream, const compare_account *account)
             fprintf(stream, "  %s took the way in shares: %d solves; those of the whole count\n",
                     name, trial->solves);
         if (!trial->same_iterations)
-            fprintf(stream, "  %s went another way when timed: its times are of that\n", name);
+            fprintf(stream, "  %s took other iterations when timed: such runs are left out\n",
+                    name);
     }
     if (account->csv) fprintf(stream, "  wrote       %s\n", account->csv);
     if (account->svg) fprintf(stream, "  wrote       %s\n", account->svg);

@@ -70,14 +70,15 @@ static hk_status create_world(const compare_problem *problem, const compare_spec
     return status;
 }
 
-// Solves once from the frozen state, with the monitor watching.
+// Solves once from the frozen state, with the monitor watching. `start`: the time of the call, s.
 static hk_status solve(const compare_problem *problem, hk_world *world, hk_monitor_fn *monitor,
-                       void *context, bool with_energy, hk_step_report *report)
+                       void *context, bool with_energy, double *start, hk_step_report *report)
 {
     hk_status status = hk_world_copy_state(world, problem->state);
     if (status != HK_OK) return status;
     hk_world_watch_energy(world, with_energy);
     hk_world_set_monitor(world, monitor, context);
+    *start = cli_now();
     status = problem->pose ? hk_world_pose(world, report) : hk_world_step(world, report);
     hk_world_set_monitor(world, NULL, NULL);
     return status;
@@ -152,7 +153,8 @@ static bool run_recorded(const compare_problem *problem, hk_world *world, compar
 {
     recorder r = {.problem = problem, .trial = trial, .budget = budget_of(problem, trial->spec)};
     hk_step_report report;
-    if (solve(problem, world, record, &r, true, &report) != HK_OK) {
+    double start;
+    if (solve(problem, world, record, &r, true, &start, &report) != HK_OK) {
         snprintf(trial->failure, sizeof trial->failure, "%s", hk_error());
         return false;
     }
@@ -193,7 +195,6 @@ static bool note_time(void *context, const hk_iteration *now)
         return false;
     }
     watch->ms[watch->count++] = 1e3 * (cli_now() - watch->start);
-    // In a time step the end of the last iteration costs nothing more, so it may end by itself.
     return !cli_interrupted();
 }
 
@@ -205,11 +206,12 @@ static hk_status begin(const compare_problem *problem, const compare_spec *spec,
     hk_status status = create_world(problem, spec, world);
     if (status != HK_OK) return status;
     double first = 0;
-    stopwatch watch = {.start = cli_now(), .ms = &first, .most = 1};
+    stopwatch watch = {.ms = &first, .most = 1};
     hk_step_report report;
     *total_ms = hk_world_setup_ms(*world);
     // What goes wrong here does so again in the recorded run, which tells it.
-    if (solve(problem, *world, note_time, &watch, false, &report) == HK_OK) *total_ms += first;
+    if (solve(problem, *world, note_time, &watch, false, &watch.start, &report) == HK_OK)
+        *total_ms += first;
     return HK_OK;
 }
 
@@ -259,17 +261,17 @@ static void run_timed(const compare_problem *problem, hk_world *world, compare_t
     bool have = false;
     trial->same_iterations = true;
     for (int k = 0; k < problem->repeats; ++k) {
-        stopwatch watch = {.start = cli_now(), .ms = ms, .most = most};
+        stopwatch watch = {.ms = ms, .most = most};
         hk_step_report report;
-        hk_status status = solve(problem, world, note_time, &watch, false, &report);
+        hk_status status = solve(problem, world, note_time, &watch, false, &watch.start, &report);
         if (cli_interrupted()) trial->interrupted = true;
         if (status != HK_OK || trial->interrupted) break;
         // A pose that was given up goes on into the next share, which is not of interest.
-        if (watch.count != most || (watch.ran_over && !problem->pose))
-            trial->same_iterations = false;
-        if (watch.count == most) {
+        if (watch.count == most && (!watch.ran_over || problem->pose)) {
             keep_shortest(ms, most, !have, durations);
             have = true;
+        } else {
+            trial->same_iterations = false;
         }
         if (cli_now() - begin > LONG_ENOUGH) break;
     }

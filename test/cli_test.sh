@@ -76,7 +76,7 @@ usage() {
 }
 
 help() {
-    for words in "--help" "-h" "help" "help run" "help pose" "help mesh" "help mesh make" \
+    for words in "--help" "-h" "help" "help run" "help pose" "help compare" "help mesh" "help mesh make" \
         "help help" "help materials" "help methods" "help scene" "run --help" "pose -h" \
         "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help"; do
         # shellcheck disable=SC2086  # the words are to be split
@@ -271,10 +271,118 @@ END
     equal "$(ls -A cut-off)" "" "a failed write leaves no file"
 }
 
+# column FILE METHOD NUMBER: the values of one method in a CSV of a comparison
+column() { awk -F, -v method="$2" -v column="$3" '$1 == method { print $column }' "$1"; }
+
+comparing() {
+    status 0 "$hooke" compare bar.json --out compared --threads 1 --step 3 --iterations 60 \
+        --methods newton,lbfgs+jacobi,quasi_newton:window=0 --methods lbfgs+none:iterations=5
+    empty err
+    holds out "step 3, from t = 0.02 s to 0.03 s"
+    holds out "quasi_newton:window=0"
+    holds out "× newton"
+    holds out "wrote       compared/compare.csv"
+    holds out "wrote       compared/compare.svg"
+    exists compared/compare.csv compared/compare.svg
+    equal "$(head -n 1 compared/compare.csv)" "method,iteration,ms,energy,relative_error,residual" \
+        "header of the comparison"
+    equal "$(awk -F, 'NF != 6' compared/compare.csv)" "" "rows of six columns"
+    # All begin at the same state, with error 1 at 0 ms; no error rises while energies fall.
+    equal "$(column compared/compare.csv newton 2 | head -n 1)" 0 "first iteration"
+    equal "$(column compared/compare.csv newton 3 | head -n 1)" 0 "first time"
+    equal "$(awk -F, '$2 == 0 { print $4 }' compared/compare.csv | sort -u | wc -l | tr -d ' ')" 1 \
+        "energies of the start"
+    equal "$(awk -F, '$2 == 0 { print $5 }' compared/compare.csv | sort -u)" 1 "errors of the start"
+    equal "$(column compared/compare.csv lbfgs+none:iterations=5 2 | tail -n 1)" 5 "a budget of its own"
+    checks=$((checks + 1))
+    awk -F, '$1 == "newton" { if (n++ && ($5 > last || $3 <= clock)) exit 1
+                              last = $5; clock = $3 }
+             END { exit !(n > 1 && last < 1e-9) }' compared/compare.csv ||
+        fail "Newton's error does not fall to 0 with time"
+    true_that "$(column compared/compare.csv lbfgs+jacobi 5 | tail -n 1) < 1e-3"
+    holds compared/compare.svg "</svg>"
+    holds compared/compare.svg "lbfgs+none:iterations=5"
+    lacks compared/compare.svg nan
+    lacks compared/compare.svg inf
+    # What the step starts from depends neither on the methods nor on the threads.
+    status 0 "$hooke" compare bar.json --out compared --name again --threads 2 --step 3 -q \
+        -m lbfgs+none:iterations=5 --log-x --repeat 1
+    empty out
+    empty err
+    equal "$(column compared/again.csv lbfgs+none:iterations=5 4)" \
+        "$(column compared/compare.csv lbfgs+none:iterations=5 4)" "energies of two comparisons"
+    status 0 "$hooke" compare bar.json --json --pose --out compared --name posed --iterations 300 \
+        -m newton,quasi_newton --set output={}
+    holds out '"status": "converged"'
+    holds out '"step": null'
+    holds out '"spec": "quasi_newton"'
+    holds out '"1e-6": '
+    holds out '"csv": "compared/posed.csv"'
+    lacks out nan
+    exists compared/posed.svg
+    if command -v python3 >/dev/null; then
+        mv out whole.json
+        status 0 python3 -m json.tool whole.json
+    fi
+    missing frames stats.json compare.csv
+}
+
+comparing_wrongly() {
+    for bad in "newtn:did you mean 'newton'?" "newton,,lbfgs:there are newton" \
+        "newton+jacobi:no option of newton has the word 'jacobi'" \
+        "newton+auto:start=auto or :projection=auto" "lbfgs,lbfgs:listed twice" \
+        "lbfgs+none+jacobi:given twice" "newton+:no option of newton"; do
+        status 2 "$hooke" compare bar.json --out wrong --methods "${bad%%:*}"
+        holds err "${bad#*:}"
+    done
+    status 2 "$hooke" compare bar.json --out wrong --methods lbfgs:windw=3
+    holds err "it has iterations, tolerance"
+    status 2 "$hooke" compare bar.json --out wrong --methods lbfgs:window=many
+    holds err "expected a number"
+    status 2 "$hooke" compare bar.json --out wrong --methods lbfgs:window=-1
+    status 2 "$hooke" compare bar.json --out wrong --methods newton:start=soon
+    holds err "velocity"
+    status 2 "$hooke" compare bar.json --out wrong --methods newton:iterations=0
+    status 2 "$hooke" compare bar.json --out wrong --methods newton:tolerance=1
+    status 2 "$hooke" compare bar.json --out wrong --methods newton:window
+    status 2 "$hooke" compare bar.json --out wrong --march magic
+    status 2 "$hooke" compare bar.json --out wrong --start magic
+    status 2 "$hooke" compare bar.json --out wrong --pose --step 3
+    status 2 "$hooke" compare bar.json --out wrong --pose --start velocity
+    status 2 "$hooke" compare bar.json --out wrong --step 0
+    status 2 "$hooke" compare bar.json --out wrong --name sub/name
+    status 2 "$hooke" compare bar.json --out wrong --json --tolerance 0
+    holds out '"status": "failed"'
+    status 2 "$hooke" compare
+    status 1 "$hooke" compare nowhere.json --out wrong
+    # At rest there is nothing to gain.
+    status 1 "$hooke" compare bar.json --out wrong --set 'gravity=[0,0,0]'
+    holds err "nothing to compare"
+    status 1 "$hooke" compare bar.json --out wrong --pose --set bodies.0.fix=[]
+    holds err "finds no solution"
+    missing wrong/compare.csv wrong/compare.svg wrong/name.csv
+    cp bar.json own.csv
+    status 1 "$hooke" compare own.csv --name own
+    holds err "is the scene itself"
+    # Interrupted, it ends with what is done.
+    "$hooke" compare bar.json --json --out halted --threads 1 --step 1 \
+        --set 'bodies.0.mesh.box.cells=[30,6,6]' --set time.step=10 \
+        --methods newton,gradient_descent+none:iterations=2000000000 >out 2>err &
+    process=$!
+    sleep 1
+    kill -TERM $process
+    wait $process
+    equal $? 1 "status of an interrupted comparison"
+    holds out '"status": '
+    equal "$(find halted -name '*tmp*')" "" "temporary files are left"
+}
+
 usage
 help
 pose
 march
+comparing
+comparing_wrongly
 failing
 interrupted
 meshes
