@@ -15,7 +15,7 @@ static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"
                                       "#000000", "#e69f00", "#56b4e9"};
 static const char *const dashes[] = {NULL, "7 3", "2 2.5", "8 3 2 3"};
 enum { COLOURS = sizeof colours / sizeof colours[0], DASHES = sizeof dashes / sizeof dashes[0] };
-enum { MARKS = 6 };
+enum { MARKS = 7 };
 
 // Pixels.
 #define PANEL_WIDTH   372.0
@@ -416,21 +416,23 @@ static void put_axis_labels(FILE *out, const place *p, const plot_panel *panel)
 
 // ---------------------------------------------------------------- lines and marks
 
-static void put_mark(FILE *out, int kind, double x, double y)
+// Colours that return do so with other marks, too.
+static void put_mark(FILE *out, int number, double x, double y)
 {
     static const char *const outlines[MARKS] = {
-        "m-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0z",             // disc
-        "m-2.9 -2.9h5.8v5.8h-5.8z",                                      // square
-        "m0 -3.8l3.6 6.2h-7.2z",                                         // triangle
-        "m0 -4l4 4l-4 4l-4 -4z",                                         // diamond
-        "m0 3.8l3.6 -6.2h-7.2z",                                         // triangle on its tip
-        "m-3.8 -1.2h2.6v-2.6h2.4v2.6h2.6v2.4h-2.6v2.6h-2.4v-2.6h-2.6z",  // cross
+        "m-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0z",              // disc
+        "m-2.9 -2.9h5.8v5.8h-5.8z",                                       // square
+        "m0 -3.8l3.6 6.2h-7.2z",                                          // triangle
+        "m0 -4l4 4l-4 4l-4 -4z",                                          // diamond
+        "m0 3.8l3.6 -6.2h-7.2z",                                          // triangle on its tip
+        "m-4 -1.5h2.5v-2.5h3v2.5h2.5v3h-2.5v2.5h-3v-2.5h-2.5z",           // cross
+        "m-4 -2l2 -2l2 2l2 -2l2 2l-2 2l2 2l-2 2l-2 -2l-2 2l-2 -2l2 -2z",  // cross, turned
     };
     fputs("<path d=\"M", out);
     put_number(out, x);
     fputc(' ', out);
     put_number(out, y);
-    fprintf(out, "%s\"/>\n", outlines[kind % MARKS]);
+    fprintf(out, "%s\"/>\n", outlines[(number + number / COLOURS) % MARKS]);
 }
 
 static void put_style(FILE *out, int number)
