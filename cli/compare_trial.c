@@ -198,35 +198,41 @@ static bool note_time(void *context, const hk_iteration *now)
     return !cli_interrupted();
 }
 
-// From nothing to the end of the first iteration, ms: creation, and what the first solve builds
-// that later ones find. The world is left in *world.
+// How long a method takes from nothing to the end of its first iteration.
+typedef struct beginning {
+    double create_ms;
+    double first_ms;  // with creation, and what the first solve builds that later ones find
+} beginning;
+
 static hk_status begin(const compare_problem *problem, const compare_spec *spec, hk_world **world,
-                       double *total_ms)
+                       beginning *took)
 {
     hk_status status = create_world(problem, spec, world);
     if (status != HK_OK) return status;
     double first = 0;
     stopwatch watch = {.ms = &first, .most = 1};
     hk_step_report report;
-    *total_ms = hk_world_setup_ms(*world);
     // What goes wrong here does so again in the recorded run, which tells it.
-    if (solve(problem, *world, note_time, &watch, false, &watch.start, &report) == HK_OK)
-        *total_ms += first;
+    if (solve(problem, *world, note_time, &watch, false, &watch.start, &report) != HK_OK) first = 0;
+    double create = hk_world_setup_ms(*world);
+    *took = (beginning){create, create + first};
     return HK_OK;
 }
 
 // A few times, unless it takes long; the shortest counts.
 static hk_status begin_best(const compare_problem *problem, const compare_spec *spec,
-                            hk_world **world, double *total_ms)
+                            hk_world **world, beginning *best)
 {
     double start = cli_now();
-    hk_status status = begin(problem, spec, world, total_ms);
+    hk_status status = begin(problem, spec, world, best);
     for (int k = 1; k < problem->repeats && status == HK_OK; ++k) {
         if (cli_now() - start > SHORT_BEGINNING || cli_interrupted()) break;
         hk_world_free(*world);
-        double ms;
-        status = begin(problem, spec, world, &ms);
-        *total_ms = fmin(*total_ms, ms);
+        beginning took;
+        status = begin(problem, spec, world, &took);
+        if (status != HK_OK) break;
+        best->create_ms = fmin(best->create_ms, took.create_ms);
+        best->first_ms = fmin(best->first_ms, took.first_ms);
     }
     return status;
 }
@@ -284,8 +290,8 @@ void compare_try(const compare_problem *problem, const compare_spec *spec, compa
 {
     *trial = (compare_trial){.spec = spec, .setup_ms = NAN, .relative_residual = NAN};
     hk_world *world;
-    double begin_ms;
-    if (begin_best(problem, spec, &world, &begin_ms) != HK_OK) {
+    beginning took;
+    if (begin_best(problem, spec, &world, &took) != HK_OK) {
         snprintf(trial->failure, sizeof trial->failure, "%s", hk_error());
         return;
     }
@@ -294,7 +300,7 @@ void compare_try(const compare_problem *problem, const compare_spec *spec, compa
         double first = 0;
         for (int i = 0; i < trial->count && first == 0; ++i)
             if (trial->points[i].iteration == 1) first = trial->points[i].ms;
-        trial->setup_ms = fmax(0, begin_ms - first);
+        trial->setup_ms = fmax(took.create_ms, took.first_ms - first);
     }
     hk_world_free(world);
 }
