@@ -31,6 +31,7 @@ int cmd_pose(int argc, char **argv);
 int cmd_mesh(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_sweep(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 // ---------------------------------------------------------------- options (options.c)
@@ -235,6 +236,8 @@ void cli_tell_mesh_notes(const hk_scene *scene);
 // from nor an earlier output.
 bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
                         const char *scene_path, char *why, size_t size);
+// Writes a text, which it takes over; what goes wrong is told, and the path freed and forgotten.
+bool cli_write_text(char *text, char **path);
 
 // A scene being worked on: what is common to run and pose.
 typedef struct cli_session {

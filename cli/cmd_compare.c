@@ -310,24 +310,11 @@ static int run_trials(compare_job *job)
     return -1;
 }
 
-// Writes a text, which it takes over, or forgets the path. The reason is told.
-static bool write_text(char *text, char **path)
-{
-    char why[512];
-    bool good = cli_write_whole(*path, text, strlen(text), why, sizeof why);
-    free(text);
-    if (good) return true;
-    cli_say_error("%s", why);
-    free(*path);
-    *path = NULL;
-    return false;
-}
-
 static int finish(compare_job *job)
 {
     compare_account *account = &job->account;
-    bool good = write_text(compare_csv(account), &account->csv);
-    good = write_text(compare_svg(account), &account->svg) && good;
+    bool good = cli_write_text(compare_csv(account), &account->csv);
+    good = cli_write_text(compare_svg(account), &account->svg) && good;
     if (!cli_talk.quiet) compare_print(account, cli_text_stream());
     for (int i = 0; i < account->count; ++i) {
         const compare_trial *trial = &account->trials[i];

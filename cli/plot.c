@@ -529,13 +529,14 @@ static double legend_width(const plot_panel *panel)
 {
     double widest = 0;
     for (int i = 0; i < panel->series_count; ++i)
-        widest = fmax(widest, text_width(panel->series[i].label));
-    return panel->series_count > 0 ? LEGEND_GAP + LEGEND_SAMPLE + 8 + 12 * widest : 0;
+        if (panel->series[i].label) widest = fmax(widest, text_width(panel->series[i].label));
+    return widest > 0 ? LEGEND_GAP + LEGEND_SAMPLE + 8 + 12 * widest : 0;
 }
 
 static void put_legend(FILE *out, const plot_panel *panel, double left, double top)
 {
     for (int i = 0; i < panel->series_count; ++i) {
+        if (!panel->series[i].label) continue;
         double y = top + LEGEND_LINE * (i + 0.5);
         fputs("<path class=\"curve\"", out);
         put_style(out, i);

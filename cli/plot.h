@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 typedef struct plot_series {
-    const char *label;
+    const char *label;    // in the legend; NULL: not there
     const double *x, *y;  // [count]; a pair with a NAN interrupts the line
     int count;
 } plot_series;

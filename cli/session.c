@@ -118,6 +118,18 @@ bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
     return true;
 }
 
+bool cli_write_text(char *text, char **path)
+{
+    char why[512];
+    bool good = cli_write_whole(*path, text, strlen(text), why, sizeof why);
+    free(text);
+    if (good) return true;
+    cli_say_error("%s", why);
+    free(*path);
+    *path = NULL;
+    return false;
+}
+
 // Names the outputs and finds out now, not after the work, that one cannot be written.
 static int prepare_outputs(cli_session *session)
 {

@@ -76,7 +76,7 @@ usage() {
 }
 
 help() {
-    for words in "--help" "-h" "help" "help run" "help pose" "help compare" "help mesh" "help mesh make" \
+    for words in "--help" "-h" "help" "help run" "help pose" "help compare" "help sweep" "help mesh" "help mesh make" \
         "help help" "help materials" "help methods" "help scene" "run --help" "pose -h" \
         "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help"; do
         # shellcheck disable=SC2086  # the words are to be split
@@ -377,12 +377,58 @@ comparing_wrongly() {
     equal "$(find halted -name '*tmp*')" "" "temporary files are left"
 }
 
+sweeping() {
+    status 0 "$hooke" sweep bar.json --vary bodies.0.material.young=1e5:1e7:5:log --out swept \
+        --record y.min,energy.elastic --threads 1
+    empty err
+    holds out "5 of 5 values"
+    holds out "wrote       swept/sweep.svg"
+    equal "$(cut -d, -f1 swept/sweep.csv | tr '\n' ' ')" "value 100000 316227.766 1000000 3162277.66 1e+07 " \
+        "values of a sweep"
+    holds swept/sweep.svg "</svg>"
+    # The stiffer, the less it sags: y.min is column 10.
+    checks=$((checks + 1))
+    awk -F, 'NR > 2 && $10 <= last { exit 1 } { last = $10 } END { exit !(NR == 6) }' swept/sweep.csv ||
+        fail "a stiffer bar sags more"
+    # Each pose started from the one before; from the rest it is the same.
+    status 0 "$hooke" sweep bar.json --vary bodies.0.material.young=1e5:1e7:5:log --out swept \
+        --name fresh --fresh -q
+    empty out
+    checks=$((checks + 1))
+    paste -d, swept/sweep.csv swept/fresh.csv |
+        awk -F, 'NR > 1 && ($10 - $28) ^ 2 > 1e-12 { exit 1 }' || fail "a pose depends on its start"
+    # Lists, of words too, and meshes that differ.
+    status 0 "$hooke" sweep bar.json --vary solver.method=newton,lbfgs --command run --json \
+        --set time.steps=2 --out swept --name methods
+    holds out '"value": "lbfgs"'
+    holds out '"energy.kinetic"'
+    exists swept/methods.csv
+    missing swept/methods.svg frames stats.json
+    status 0 "$hooke" sweep bar.json --vary bodies.0.mesh.box.cells.0=4,8 --out swept --name cells
+    status 1 "$hooke" sweep bar.json --vary bodies.0.material.poisson=0.25,0.6 --out swept --json
+    holds out '"status": "failed"'
+    holds out '"value": 0.25'
+    holds err "1 of 2 values failed; bodies.0.material.poisson = 0.6"
+    for bad in "" "=1:2:3" "young" "young=" "young=1:2" "young=1:2:1" "young=1:2:3:lin" \
+        "young=-1:2:3:log" "young=1,,2" "young=a:b:3"; do
+        status 2 "$hooke" sweep bar.json --out wrong --vary "$bad"
+    done
+    status 2 "$hooke" sweep bar.json --out wrong
+    holds err "--vary PATH=FROM:TO:COUNT"
+    status 2 "$hooke" sweep bar.json --out wrong --vary gravity.1=0:1:2 --record energy.elastik
+    holds err "did you mean 'energy.elastic'?"
+    status 2 "$hooke" sweep bar.json --out wrong --vary gravity.1=0:1:2 --command walk
+    status 1 "$hooke" sweep nowhere.json --out wrong --vary gravity.1=0:1:2
+    missing wrong/sweep.csv
+}
+
 usage
 help
 pose
 march
 comparing
 comparing_wrongly
+sweeping
 failing
 interrupted
 meshes

@@ -277,6 +277,21 @@ static void panels_share_an_axis_and_a_legend(void **state)
     free(again);
 }
 
+static void nameless_series_need_no_legend(void **state)
+{
+    (void)state;
+    const double x[] = {1, 2, 3};
+    const plot_series nameless = {NULL, x, x, 3}, named = {"a", x, x, 3};
+    char *without = draw(&nameless, 1, false, false), *with = draw(&named, 1, false, false);
+    assert_int_equal(count_of(without, "class=\"curve\""), 1);
+    assert_int_equal(count_of(with, "class=\"curve\""), 2);
+    const char *width = " width=\"";
+    assert_true(atof(strstr(without, width) + strlen(width)) <
+                atof(strstr(with, width) + strlen(width)));
+    free(without);
+    free(with);
+}
+
 static void many_points_are_thinned(void **state)
 {
     (void)state;
@@ -305,6 +320,7 @@ int main(void)
         cmocka_unit_test(lines_stay_at_the_axis),
         cmocka_unit_test(texts_are_escaped),
         cmocka_unit_test(panels_share_an_axis_and_a_legend),
+        cmocka_unit_test(nameless_series_need_no_legend),
         cmocka_unit_test(many_points_are_thinned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
