@@ -140,6 +140,7 @@ static hk_status check_def(const hk_world_def *def)
     if (def->threads < 0 || def->threads > MOST_THREADS)
         return hk_fail(HK_BAD_INPUT, "threads must be from 0 to %d (is %d)", MOST_THREADS,
                        def->threads);
+    HK_TRY(hk_damping_check(&def->damping));
     if ((unsigned)def->backend > HK_BACKEND_AUTO)
         return hk_fail(HK_BAD_INPUT, "unknown backend %d", (int)def->backend);
     if (def->backend == HK_BACKEND_CUDA)
@@ -200,6 +201,7 @@ static hk_status build(const hk_world_def *def, hk_world *w)
 {
     HK_TRY(hk_integrator_find(def->integrator, &w->integrator));
     w->step = def->step;
+    w->damping = def->damping;
     w->threads = def->threads ? def->threads : omp_get_num_procs();
     HK_TRY(allocate_state(w));
     HK_TRY(look_for_unheld(w));
@@ -338,6 +340,7 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
         memcpy(w->v_before, w->v, sizeof(double) * (size_t)size);
         w->integrator->velocity(w->step, size, w->x, w->next, w->v);
         memcpy(w->x, w->next, sizeof(double) * (size_t)size);
+        hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
         w->time += w->step;
         publish(w);
     }

@@ -2,6 +2,7 @@
 #ifndef HK_WORLD_H
 #define HK_WORLD_H
 
+#include "integrator/damping.h"
 #include "integrator/integrator.h"
 #include "model.h"
 #include "solver/continuation.h"
@@ -14,6 +15,7 @@ struct hk_world {
     int threads;
     double step;  // s
     const hk_integrator *integrator;
+    hk_damping damping;
     const hk_method *method;
     hk_settings settings;
     hk_problem *problem;

@@ -359,6 +359,16 @@ HK_API const hk_option_info *hk_method_option(int method, int option);
 
 typedef enum hk_backend { HK_BACKEND_CPU = 0, HK_BACKEND_CUDA, HK_BACKEND_AUTO } hk_backend;
 
+/* Damping beside that of the integrator; all 0 (off) by default. The first two are energies of the
+ * step, the other two change velocities after it. */
+typedef struct hk_damping {
+    double air;     /* N s/m at every vertex: energy air/(2 h) |x - x_t|^2 */
+    double viscous; /* s, Rayleigh's: energy viscous/(2 h) (x - x_t)·K (x - x_t), K the stiffness at
+                       the state before the step, made positive */
+    double ether;   /* 1/s: velocities decay as exp(-ether t) */
+    double pbd;     /* 1/s: so does the part of each body's motion that is not rigid */
+} hk_damping;
+
 typedef struct hk_world hk_world;
 typedef struct hk_world_def {
     const hk_model *model;
@@ -367,6 +377,7 @@ typedef struct hk_world_def {
     hk_solver_def solver;
     int threads; /* 0: all cores; at most 1024. Results do not depend on it */
     hk_backend backend;
+    hk_damping damping;
 } hk_world_def;
 HK_API hk_world_def hk_default_world_def(void); /* 0.01 s, backward Euler, Newton */
 HK_API hk_status hk_world_create(const hk_world_def *def, hk_world **world);
