@@ -519,9 +519,8 @@ hk_status hk_world_energy(hk_world *w, hk_energy *energy, double *gradient)
     if (energy) *energy = energies(w);
     if (!gradient) return HK_OK;
     hk_problem *p = w->problem;
-    hk_problem_set_weight(p, 0);
     hk_problem_set_load(p, 1);
-    hk_problem_exact_gradient(p, w->x, w->guess, NULL, NULL);
+    hk_problem_force(p, w->x, w->guess);
     for (int k = 0; k < p->vertex_count; k++)
         for (int i = 0; i < 3; i++)
             gradient[3 * (int64_t)w->model->order[k] + i] = w->guess[4 * (int64_t)k + i];

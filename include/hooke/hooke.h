@@ -200,7 +200,9 @@ typedef struct hk_curve {
  * from `upper` to `lower` turn from their own law to projective dynamics, stiffness × Σ (σ − 1)²,
  * so that flat and inverted ones recover. Nothing changes as long as all stretches are larger. */
 typedef struct hk_invertible {
-    double upper;     /* 0: off; usually 0.15 */
+    double upper;     /* usually 0.15; 0: as the material has it (on in time
+                         steps for "stvk", off for others);
+                         negative: off */
     double lower;     /* usually 0.05 */
     double decay;     /* most by which an element's share falls in an iteration; usually 0.05 */
     double stiffness; /* Pa; 0: from the material */
@@ -224,7 +226,7 @@ typedef struct hk_material_def {
     double fibre_direction[3];      /* of the rest shape, after the body's transform; need not have
                                        length 1 */
     const double *fibre_directions; /* [tets of the body][3], or NULL for one direction */
-    hk_invertible invertible;       /* all 0 (the default): off */
+    hk_invertible invertible;       /* all 0: as the material has it */
 } hk_material_def;
 
 HK_API hk_material_def hk_default_material_def(void); /* neo_hookean, 1 MPa, 0.45, 1000 kg/m³ */

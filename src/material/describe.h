@@ -18,6 +18,7 @@ typedef struct hk_law_info {
     bool barrier;        // the energy is infinite for det F ≤ 0
     bool curves;         // takes f, g, h
     bool internal;       // not a material of its own
+    bool converts;       // turns to projective dynamics when crushed unless told not to
     // Coefficients from the Lamé constants of linear elasticity.
     void (*from_lame)(double mu, double lambda, hk_law_params *p);
     // What single coefficients must fulfil together (NULL: nothing).

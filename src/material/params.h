@@ -24,6 +24,7 @@ typedef struct hk_conversion {
     double upper, lower;  // stretches where it begins and is complete; upper 0: never
     double decay;         // of the share l, an iteration
     double stiffness;     // Pa, w
+    int steps_only;       // not in poses, where elements may come to rest between the two laws
 } hk_conversion;
 
 #endif

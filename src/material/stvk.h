@@ -33,6 +33,7 @@ static const hk_law_info stvk_info = {
     .positive = 1,
     .any_sign = 2,
     .optional = 4,
+    .converts = true,  // it resists ever less when crushed, and rests inside out as well
     .from_lame = stvk_from_lame,
 };
 #endif

@@ -150,8 +150,10 @@ static hk_status read_invertible(const hk_node *node, hk_invertible *invertible)
 {
     static const char *const keys[] = {"upper", "lower", "decay", "stiffness"};
     hk_node child;
-    if (!hk_node_member(node, "invertible", &child) || json_is_false(child.json)) return HK_OK;
+    if (!hk_node_member(node, "invertible", &child)) return HK_OK;
     *invertible = hk_default_invertible();
+    if (json_is_false(child.json)) invertible->upper = -1;
+    if (json_is_false(child.json)) return HK_OK;
     if (json_is_true(child.json)) return HK_OK;
     HK_TRY(hk_node_keys(&child, keys, HK_COUNT_OF(keys)));
     HK_TRY(hk_member_number(&child, "upper", HK_OPTIONAL, HK_POSITIVE, &invertible->upper));

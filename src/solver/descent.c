@@ -80,18 +80,19 @@ typedef struct descent {
     hk_problem *problem;
     hk_settings settings;
     hk_vertices vertices;
-    void *good;               // scalar[vertex_count][4] the last state that was kept
-    double *wide;             // [vertex_count][4] a state in double precision
-    double *room[ROOM];       // [vertex_count][4] for the estimate of
-    double longest;           // α that is stable at rest,
-    double estimated_weight;  // found for this 1/h² …
-    double estimated_shift;   // … and shift; NAN: not yet
-    double length;            // α
-    double carried;           // α of the last iterations that were kept
-    int streak;               // looks since α changed
-    int patience;             // of them before a longer α is tried
-    bool grown;               // α was made longer at the last look
-    bool converting;          // elements were converted at the last look
+    void *good;                     // scalar[vertex_count][4] the last state that was kept
+    double *wide;                   // [vertex_count][4] a state in double precision
+    double *room[ROOM];             // [vertex_count][4] for the estimate of
+    double longest;                 // α that is stable at rest,
+    double estimated_weight;        // found for this 1/h² …
+    double estimated_shift;         // … and shift; NAN: not yet
+    double length;                  // α
+    double carried;                 // α of the last iterations that were kept
+    int streak;                     // looks since α changed
+    int patience;                   // of them before a longer α is tried
+    bool grown;                     // α was made longer at the last look
+    bool converting;                // elements were converted at the last look
+    float *shares, *shares_before;  // [tet_count] their shares now and then; NULL: none converts
     // Of the acceleration:
     int since_restart;
     double omega;
@@ -113,6 +114,8 @@ static void descent_free(void *solver)
     hk_free(s->good);
     hk_free(s->wide);
     hk_free(s->vertices.floor);
+    hk_free(s->shares);
+    hk_free(s->shares_before);
     for (int k = 0; k < ROOM; k++) hk_free(s->room[k]);
     hk_free(s);
 }
@@ -128,6 +131,11 @@ static hk_status allocate(descent *s, hk_problem *p)
         if (!s->room[k]) return HK_NO_MEMORY;
     }
     s->vertices.floor = HK_ZEROS(double, p->vertex_count);
+    if (hk_tet_converts(p->tets)) {
+        s->shares = HK_ZEROS(float, p->model->tet_count);
+        s->shares_before = HK_ZEROS(float, p->model->tet_count);
+        if (!s->shares || !s->shares_before) return HK_NO_MEMORY;
+    }
     return s->good && s->wide && s->vertices.floor ? HK_OK : HK_NO_MEMORY;
 }
 
@@ -206,22 +214,30 @@ static double exact_energy(descent *s, const void *q)
     return hk_problem_energy(s->problem, s->wide);
 }
 
-// Elements that convert make ε another function at every look: both states are then compared by
-// the one of now.
+// Elements that convert make ε another function at every look. A state counts as lower if it is so
+// by the function of the last look or by that of now.
 static bool conversion_at_work(descent *s)
 {
-    hk_problem *p = s->problem;
-    bool now = hk_tet_blended(hk_problem_elements(p)), before = s->converting;
+    bool now = hk_tet_blended(hk_problem_elements(s->problem)), before = s->converting;
     s->converting = now;
     return now || before;
 }
 
-static bool fell_as_it_is(descent *s)
+static bool fell_with_shares(descent *s, const float *shares)
 {
-    hk_problem *p = s->problem;
-    if (p->single) hk_tet_copy_blend(p->tets, p->single);
-    double now = exact_energy(s, s->vertices.q);
-    return isfinite(now) && now <= exact_energy(s, s->good);
+    hk_tet_write_blend(s->problem->tets, shares);
+    double now = exact_energy(s, s->vertices.q), good = exact_energy(s, s->good);
+    return isfinite(good) && now <= good;
+}
+
+static bool fell_converting(descent *s)
+{
+    float *swap = s->shares_before;
+    s->shares_before = s->shares;
+    s->shares = swap;
+    hk_tet_read_blend(hk_problem_elements(s->problem), s->shares);
+    bool before = fell_with_shares(s, s->shares_before), now = fell_with_shares(s, s->shares);
+    return before || now;
 }
 
 // Whether ε fell from the mark to the state `now`; decided in double precision where single cannot
@@ -230,7 +246,7 @@ static bool fell(descent *s, mark *good, mark *now)
 {
     hk_problem *p = s->problem;
     if (!isfinite(now->energy) || !isfinite(now->residual)) return false;
-    if (conversion_at_work(s)) return fell_as_it_is(s);
+    if (conversion_at_work(s)) return fell_converting(s);
     if (!p->single) return now->energy <= good->energy;
     double noise = p->energy_rounding + 1e-6 * fabs(now->energy);
     if (fabs(now->energy - good->energy) > noise) return now->energy < good->energy;
@@ -447,6 +463,8 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     double elastic;
     gradient(s, &elastic, report);
     mark good = measure(s, elastic, hk_vertices_scale(&s->vertices));
+    s->converting = hk_tet_blended(hk_problem_elements(p));
+    if (s->shares) hk_tet_read_blend(hk_problem_elements(p), s->shares);
     if (!isfinite(good.energy) || !isfinite(good.residual)) {
         hk_report_undefined(p, x, good.residual, report);
         return HK_OK;

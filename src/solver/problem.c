@@ -252,6 +252,8 @@ void hk_problem_elastic_diagonal(hk_problem *p, const void *x, void *diagonal)
 void hk_problem_set_weight(hk_problem *p, double weight)
 {
     p->weight = weight;
+    hk_tet_begin_conversion(p->tets, weight == 0);
+    if (p->single) hk_tet_begin_conversion(p->single, weight == 0);
     for (int k = 0; k < p->vertex_count; k++) p->inertia[k] = p->held[k] ? 0 : weight * p->mass[k];
 }
 
@@ -344,6 +346,12 @@ void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient,
     double elastic = 0;
     hk_tet_gradient(p->tets, x, gradient, energy ? &elastic : NULL);
     add_vertices(p, x, elastic, gradient, energy, force_scale);
+}
+
+void hk_problem_force(hk_problem *p, const double *x, double *gradient)
+{
+    hk_tet_gradient(p->tets, x, gradient, NULL);
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) gradient[k] -= p->force[k];
 }
 
 void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,

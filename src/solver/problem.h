@@ -77,6 +77,8 @@ void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, doubl
 // The same, and the diagonal of the elements, in double precision whatever the method uses.
 void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                                double *force_scale);
+// Without inertia: the gradient of E − fᵀx.
+void hk_problem_force(hk_problem *p, const double *x, double *gradient);
 void hk_problem_exact_diagonal(hk_problem *p, const double *x, double *diagonal);
 // The smallest det F of all tets.
 double hk_problem_least_j(hk_problem *p, const double *x);

@@ -27,10 +27,9 @@ static double best_step(hk_problem *p, const hk_moment *m, double *room, double 
     return isfinite(d) ? d : m->step;
 }
 
-static bool fit(hk_problem *p, const hk_moment *m, const double *start)
+static bool fit(hk_problem *p, const double *start)
 {
-    return isfinite(hk_problem_energy(p, start)) &&
-           (hk_problem_least_j(p, start) > 0 || !(hk_problem_least_j(p, m->x) > 0));
+    return isfinite(hk_problem_energy(p, start)) && hk_problem_least_j(p, start) > 0;
 }
 
 void hk_choose_start(hk_problem *p, const hk_settings *settings, const hk_moment *m, double *room,
@@ -48,5 +47,5 @@ void hk_choose_start(hk_problem *p, const hk_settings *settings, const hk_moment
         predict(p, m, h, 0, start);
     if (kind == HK_START_POSITION) return;
     bool better = kind != HK_START_AUTO || hk_problem_energy(p, start) < hk_problem_energy(p, m->x);
-    if (!better || !fit(p, m, start)) predict(p, m, 0, 0, start);
+    if (!better || !fit(p, start)) predict(p, m, 0, 0, start);
 }

@@ -12,7 +12,7 @@ typedef struct hk_moment {
 } hk_moment;
 
 // Fills `start`; held vertices stay where they are in x. A prediction that is not defined for some
-// material, or turns tets inside out that were not, is replaced by the positions themselves.
+// material, or has tets inside out, is replaced by the positions themselves.
 // `room` is [vertex_count][4].
 void hk_choose_start(hk_problem *problem, const hk_settings *settings, const hk_moment *moment,
                      double *room, double *start);

@@ -39,6 +39,7 @@ typedef struct hk_tet_batch {
     void *blend;       // scalar[blocks][lanes] the share l of projective dynamics
     uint8_t *blended;  // [blocks] whether some lane has l > 0
     hk_conversion conversion;
+    bool asleep;      // does not convert for now
     bool converting;  // `gradient` brings l up to date first
 } hk_tet_batch;
 

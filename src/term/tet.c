@@ -563,6 +563,18 @@ bool hk_tet_converts(const hk_tet_term *term)
     return term->tet_blend != NULL;
 }
 
+void hk_tet_begin_conversion(hk_tet_term *term, bool pose)
+{
+    for (int q = 0; q < term->batch_count; q++) {
+        hk_tet_batch *b = &term->batches[q];
+        b->asleep = b->blend && pose && b->conversion.steps_only;
+        if (!b->asleep) continue;
+        memset(b->blended, 0, (size_t)b->blocks);
+        memset(b->blend, 0,
+               (size_t)b->blocks * (size_t)(term->lanes->lanes * term->lanes->scalar_size));
+    }
+}
+
 bool hk_tet_blended(const hk_tet_term *term)
 {
     for (int q = 0; q < term->batch_count && hk_tet_converts(term); q++) {
@@ -581,7 +593,7 @@ bool hk_tet_convert(hk_tet_term *term, const void *x)
     for (int k = 0; k < term->patch_count; k++) {
         const hk_tet_patch *p = &term->patches[k];
         const hk_tet_batch *batch = &term->batches[p->batch];
-        if (batch->blend) term->lanes->convert(batch, x, p->first, p->last);
+        if (batch->blend && !batch->asleep) term->lanes->convert(batch, x, p->first, p->last);
     }
     return before || hk_tet_blended(term);
 }
@@ -589,10 +601,10 @@ bool hk_tet_convert(hk_tet_term *term, const void *x)
 void hk_tet_convert_with_gradient(hk_tet_term *term, bool on)
 {
     for (int q = 0; q < term->batch_count; q++)
-        term->batches[q].converting = on && term->batches[q].blend;
+        term->batches[q].converting = on && term->batches[q].blend && !term->batches[q].asleep;
 }
 
-static void read_blend(const hk_tet_term *term, float *shares)
+void hk_tet_read_blend(const hk_tet_term *term, float *shares)
 {
     for (int q = 0; q < term->batch_count; q++) {
         const hk_tet_batch *b = &term->batches[q];
@@ -601,19 +613,24 @@ static void read_blend(const hk_tet_term *term, float *shares)
     }
 }
 
-void hk_tet_copy_blend(hk_tet_term *term, const hk_tet_term *from)
+void hk_tet_write_blend(hk_tet_term *term, const float *shares)
 {
-    if (!hk_tet_converts(term) || !(hk_tet_blended(term) || hk_tet_blended(from))) return;
-    read_blend(from, term->tet_blend);
     int width = term->lanes->lanes;
     for (int q = 0; q < term->batch_count; q++) {
         const hk_tet_batch *b = &term->batches[q];
         if (!b->blend) continue;
         memset(b->blended, 0, (size_t)b->blocks);
         for (int k = 0; k < b->blocks * width; k++) {
-            float share = term->tet_blend[b->tet[k]];
-            store_scalar(b->blend, term->lanes->scalar_size, k, share);
+            float share = shares[b->tet[k]];
+            store_scalar(b->blend, term->lanes->scalar_size, k, (double)share);
             if (share > 0) b->blended[k / width] = 1;
         }
     }
+}
+
+void hk_tet_copy_blend(hk_tet_term *term, const hk_tet_term *from)
+{
+    if (!hk_tet_converts(term) || !(hk_tet_blended(term) || hk_tet_blended(from))) return;
+    hk_tet_read_blend(from, term->tet_blend);
+    hk_tet_write_blend(term, term->tet_blend);
 }

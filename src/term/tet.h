@@ -65,6 +65,8 @@ double hk_tet_least_j(hk_tet_term *term, const void *x);
 
 // Invertible model conversion (blend.h), for the materials that ask for it.
 bool hk_tet_converts(const hk_tet_term *term);
+// Before a time step or a pose: some convert in time steps only.
+void hk_tet_begin_conversion(hk_tet_term *term, bool pose);
 // Brings the shares l up to date at x; true: the energy is another function now.
 bool hk_tet_convert(hk_tet_term *term, const void *x);
 // Whether hk_tet_gradient does that by itself.
@@ -73,6 +75,9 @@ void hk_tet_convert_with_gradient(hk_tet_term *term, bool on);
 bool hk_tet_blended(const hk_tet_term *term);
 // Takes the shares of another term of the same model.
 void hk_tet_copy_blend(hk_tet_term *term, const hk_tet_term *from);
+// The shares in the model's numbering, [tet_count].
+void hk_tet_read_blend(const hk_tet_term *term, float *shares);
+void hk_tet_write_blend(hk_tet_term *term, const float *shares);
 // The first tet (model's numbering) whose energy is not finite, or -1.
 int hk_tet_first_undefined(hk_tet_term *term, const void *x);
 

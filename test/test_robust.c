@@ -1,0 +1,184 @@
+// Nothing explodes: one corner of a body is dragged far and fast with large time steps, then let
+// go; no method gives up or produces a number that is not finite, and the body comes back to rest.
+// And with invertible model conversion a body recovers from being flat, mirrored or random.
+#include "bodies.h"
+
+static const char *const METHODS[] = {"newton",       "descent", "gradient_descent",
+                                      "nonlinear_cg", "lbfgs",   "quasi_newton"};
+enum { METHOD_COUNT = sizeof METHODS / sizeof METHODS[0] };
+
+static const double STEP = 1.0 / 30;
+
+static hk_model *bar(const char *material, bool dragged, bool invertible)
+{
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of(material, 2e5, 0.4);
+    if (invertible) body.material.invertible = hk_default_invertible();
+    hk_selector wall = select_box(0, -1, -1, 0, 2, 2);
+    hk_move_def drag = {.select = select_box(1, 0.3, 0.3, 1, 0.3, 0.3),
+                        .axis = {0, 1, 0},
+                        .translate = {1.2, 2.1, 1.8},  // three body lengths
+                        .over = 0.2};
+    body.fixes = &wall;
+    body.fix_count = 1;
+    body.moves = &drag;
+    body.move_count = dragged;
+    return model_of(&body, box_mesh(1, 0.3, 0.3, 6, 2, 2), 0);
+}
+
+static hk_world *bar_world(const char *method, hk_model *model)
+{
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.step = STEP;
+    def.threads = 1;
+    def.solver.method = method;
+    hk_world *world;
+    CHECK_OK(hk_world_create(&def, &world));
+    hk_model_free(model);
+    return world;
+}
+
+static double farthest_from_rest(const hk_world *world)
+{
+    const hk_model *model = hk_world_model(world);
+    const double *x = hk_world_positions(world), *rest = hk_model_rest_positions(model);
+    double most = 0;
+    for (int k = 0; k < 3 * hk_model_vertex_count(model); k++) {
+        assert_true(isfinite(x[k]) && isfinite(hk_world_velocities(world)[k]));
+        most = fmax(most, fabs(x[k] - rest[k]));
+    }
+    return most;
+}
+
+static void check_step(hk_world *world, const char *method, const char *material, int step)
+{
+    hk_step_report r;
+    CHECK_OK(hk_world_step(world, &r));
+    if (hk_reason_outcome(r.reason) == HK_OUTCOME_FAILED)
+        fail_msg("%s, %s, step %d: %s, %s", method, material, step, hk_reason_name(r.reason),
+                 r.detail);
+}
+
+static void test_dragged_corner_comes_back(void **state)
+{
+    (void)state;
+    for (int m = 0; m < METHOD_COUNT; m++)
+        for (int k = 0; k < hk_material_count(); k++) {
+            const char *method = METHODS[m], *material = hk_material_name(k);
+            hk_world *held = bar_world(method, bar(material, true, false));
+            for (int step = 0; step < 6; step++) check_step(held, method, material, step);
+            double away = farthest_from_rest(held);
+            assert_true(away > 2);
+            hk_world *free = bar_world(method, bar(material, false, false));
+            CHECK_OK(hk_world_set_positions(free, hk_world_positions(held)));
+            CHECK_OK(hk_world_set_velocities(free, hk_world_velocities(held)));
+            hk_world_free(held);
+            for (int step = 6; step < 306; step++) check_step(free, method, material, step);
+            double left = farthest_from_rest(free);
+            if (getenv("HOOKE_TABLE"))
+                printf("%-18s %-20s %8.4f\n", method, material, left);
+            else if (!(left < 0.02))
+                fail_msg("%s, %s: %g m from rest after 10 s", method, material, left);
+            hk_world_free(free);
+        }
+}
+
+// ---------------------------------------------------------------- recovery
+
+enum { MIRRORED, FLAT, RANDOM, STARTS };
+static const char *const START_NAMES[STARTS] = {"mirrored", "flat", "random"};
+
+static void spoil(int start, int count, const double *rest, double *x)
+{
+    uint64_t seed = 7;
+    for (int k = 0; k < 3 * count; k++) {
+        bool z = k % 3 == 2;
+        x[k] = start == RANDOM ? 0.5 + 0.3 * noise(&seed)
+               : z             ? (start == FLAT ? 0 : -rest[k])
+                               : rest[k];
+    }
+}
+
+// Largest relative error of an edge of the box mesh's tets: 0 for any rigid motion of the rest.
+static double distortion(hk_world *world)
+{
+    hk_mesh *mesh;
+    CHECK_OK(hk_world_mesh(world, &mesh));
+    const int32_t *tets = hk_mesh_tets(mesh);
+    const double *x = hk_world_positions(world);
+    const double *rest = hk_model_rest_positions(hk_world_model(world));
+    double most = 0;
+    for (int t = 0; t < hk_mesh_tet_count(mesh); t++)
+        for (int a = 0; a < 4; a++)
+            for (int b = a + 1; b < 4; b++) {
+                double now = 0, then = 0;
+                for (int i = 0; i < 3; i++) {
+                    int u = 3 * tets[4 * t + a] + i, v = 3 * tets[4 * t + b] + i;
+                    now += (x[u] - x[v]) * (x[u] - x[v]);
+                    then += (rest[u] - rest[v]) * (rest[u] - rest[v]);
+                }
+                most = fmax(most, fabs(sqrt(now / then) - 1));
+            }
+    hk_mesh_free(mesh);
+    return most;
+}
+
+static double least_volume(hk_world *world)
+{
+    int count = hk_model_tet_count(hk_world_model(world));
+    double *j = malloc((size_t)count * sizeof *j), least = INFINITY;
+    CHECK_OK(hk_world_field(world, "J", j));
+    for (int t = 0; t < count; t++) least = fmin(least, j[t]);
+    free(j);
+    return least;
+}
+
+static void recover(const char *method, const char *material, int start)
+{
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of(material, 2e5, 0.3);
+    body.material.invertible = hk_default_invertible();
+    hk_model *model = model_of(&body, box_mesh(1, 1, 1, 3, 3, 3), 0);
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.step = STEP;
+    def.threads = 1;
+    def.solver.method = method;
+    def.damping.ether = 2;
+    hk_world *world;
+    CHECK_OK(hk_world_create(&def, &world));
+    int count = hk_model_vertex_count(model);
+    double *x = malloc(3 * (size_t)count * sizeof *x);
+    spoil(start, count, hk_model_rest_positions(model), x);
+    hk_model_free(model);
+    CHECK_OK(hk_world_set_positions(world, x));
+    free(x);
+    for (int step = 0; step < 150; step++) check_step(world, method, material, step);
+    double away = distortion(world), least = least_volume(world);
+    if (getenv("HOOKE_TABLE"))
+        printf("%-18s %-20s %-9s %8.4f %8.4f\n", method, material, START_NAMES[start], away, least);
+    else if (!(away < 0.02 && least > 0.9))
+        fail_msg("%s, %s, %s: edges off by %g, least J %g", method, material, START_NAMES[start],
+                 away, least);
+    hk_world_free(world);
+}
+
+static void test_spoiled_bodies_recover(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"descent", "newton", "quasi_newton", "lbfgs"};
+    for (int m = 0; m < 4; m++)
+        for (int k = 0; k < hk_material_count(); k++)
+            for (int start = 0; start < STARTS; start++)
+                recover(methods[m], hk_material_name(k), start);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dragged_corner_comes_back),
+        cmocka_unit_test(test_spoiled_bodies_recover),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
