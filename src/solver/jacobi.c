@@ -17,7 +17,7 @@ void hk_jacobi_release(hk_jacobi *j)
 static double diagonal(hk_jacobi *j, hk_problem *p, const double *x)
 {
     double largest = 0;
-    hk_tet_diagonal(p->tets, x, j->inverse);
+    hk_problem_diagonal(p, x, j->inverse);
     for (int k = 0; k < p->vertex_count; k++)
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
             j->inverse[i] =

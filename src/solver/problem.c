@@ -45,6 +45,8 @@ static hk_status estimate_scales(hk_problem *p)
         double k = (material->modulus + material->strand_modulus) * cbrt(m->volume[t]);
         for (int c = 0; c < 4; c++) stiffness[m->tets[4 * (int64_t)t + c]] += k;
     }
+    p->energy_rounding += 1e-15 * hk_link_scales(m, stiffness);
+    weight += m->sheet_mass;
     double sum = 0;
     for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
     hk_free(stiffness);
@@ -85,6 +87,8 @@ static hk_status build(hk_problem *p)
     fill_vertices(p);
     hk_problem_set_load(p, 1);
     HK_TRY(estimate_scales(p));
+    HK_TRY(hk_links_create(p->model, HK_DOUBLE_PRECISION, p->threads, &p->links));
+    hk_problem_place_targets(p, 0);
     return hk_tet_term_create(p->model, hk_lanes_best(HK_DOUBLE_PRECISION), p->threads, &p->tets);
 }
 
@@ -93,8 +97,9 @@ hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **pro
     hk_problem *p = HK_NEW(hk_problem);
     if (!p) return HK_NO_MEMORY;
     p->model = model;
-    // Below some thousand tets waking threads costs more than they bring.
-    p->threads = model->tet_count < SMALLEST_FOR_THREADS ? 1 : threads;
+    // Below some thousand tets waking threads costs more than they bring; links are much less work.
+    int work = model->tet_count + (model->spring_count + model->bend_count) / 4;
+    p->threads = work < SMALLEST_FOR_THREADS ? 1 : threads;
     p->vertex_count = model->vertex_count;
     hk_status status = build(p);
     if (status != HK_OK) {
@@ -109,6 +114,7 @@ void hk_problem_free(hk_problem *p)
 {
     if (!p) return;
     hk_tet_term_free(p->tets);
+    hk_links_free(p->links);
     hk_free(p->held);
     hk_free(p->mass);
     hk_free(p->rest);
@@ -146,7 +152,7 @@ static double vertex_energy(const hk_problem *p, const double *x, int64_t k)
 
 double hk_problem_energy(hk_problem *p, const double *x)
 {
-    double elastic = hk_tet_energy(p->tets, x);
+    double elastic = hk_problem_elastic(p, x);
     if (!isfinite(elastic)) return INFINITY;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int r = 0; r < run_count(p); r++) {
@@ -181,14 +187,15 @@ static void add_vertex_terms(const hk_problem *p, const double *x, int first, in
 void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                          double *force_scale)
 {
-    double elastic;
+    double elastic, linked;
     hk_tet_gradient(p->tets, x, gradient, &elastic);
+    hk_links_add_gradient(p->links, x, gradient, &linked);
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int r = 0; r < run_count(p); r++)
         add_vertex_terms(p, x, r * RUN, hk_min_int((r + 1) * RUN, p->vertex_count), gradient,
                          p->partial + SUMS * r);
     if (energy) {
-        double total = elastic + sum_runs(p, 0);
+        double total = elastic + linked + sum_runs(p, 0);
         *energy = isfinite(total) ? total : INFINITY;
     }
     if (force_scale)

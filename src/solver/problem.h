@@ -9,6 +9,7 @@
 #define HK_PROBLEM_H
 
 #include "model.h"
+#include "term/links.h"
 #include "term/tet.h"
 
 typedef struct hk_problem {
@@ -17,6 +18,7 @@ typedef struct hk_problem {
     int vertex_count;
     int free_count;
     hk_tet_term *tets;
+    hk_links *links;
     uint8_t *held;           // [vertex_count]
     double *mass;            // [vertex_count] kg
     double *rest;            // [vertex_count][4] X
@@ -48,9 +50,27 @@ double hk_problem_energy(hk_problem *p, const double *x);
 // work: the largest of the norms of elastic, external and inertia forces. Parts may be NULL.
 void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                          double *force_scale);
-// The smallest det F of all tets.
+// The smallest det F of all tets; +inf without tets.
 double hk_problem_least_j(const hk_problem *p, const double *x);
 // Over free vertices.
 double hk_problem_dot(hk_problem *p, const double *a, const double *b);
+
+// ---------------------------------------------------------------- tets and links together
+
+// E(x): +inf where a material is not defined, never NaN.
+double hk_problem_elastic(hk_problem *p, const double *x);
+// The diagonal of the Hessian of E.
+void hk_problem_diagonal(hk_problem *p, const double *x, double *diagonal);
+// The Hessian blocks of E for hk_assemble, negative eigenvalues × keep; hk_problem_stiffness_size
+// numbers.
+int64_t hk_problem_stiffness_size(const hk_problem *p);
+void hk_problem_stiffness(hk_problem *p, const double *x, double keep, double *values);
+// Puts the targets of attachments where they are at `time`, or at a share 0..1 of their motion.
+void hk_problem_place_targets(hk_problem *p, double time);
+void hk_problem_place_targets_at(hk_problem *p, double share);
+// Adds the stiffness of links at every vertex (model's numbers, N/m); returns Σ w × size², J.
+double hk_link_scales(const hk_model *model, double *stiffness);
+// The least of w over the springs of sheets, +inf without sheets.
+double hk_softest_spring(const hk_model *model);
 
 #endif

@@ -1,9 +1,9 @@
 // QuasiNewton: descent along −A⁻¹ g with a matrix that does not change, A = M/h² + L, factored
 // once, and L-BFGS on top of it. L is a Laplacian with one unknown a vertex,
 //
-//   L_ab = Σ_tets w V ∇φ_a·∇φ_b,
+//   L_ab = Σ_tets w V ∇φ_a·∇φ_b + Σ_links w c_a c_b,
 //
-// whose weights are the slopes of the material's stress over the stretches that are expected
+// whose weights for tets are the slopes of the material's stress over the stretches that are expected
 // (QuasiNewton "Supporting More General Materials"): it is the Hessian of projective dynamics, and
 // a fair stand-in for that of any material. Beside it, as the document compares: L-BFGS started
 // from the Hessian of the rest pose, from the current Hessian, and from the scaled identity.
@@ -133,6 +133,21 @@ static void fill_laplacian(quasi_newton *s)
     }
 }
 
+// The constant matrix of their projective form.
+static void add_links(quasi_newton *s)
+{
+    const hk_links *t = s->walk.problem->links;
+    for (int link = 0; link < t->link_count; link++)
+        for (int a = t->start[link]; a < t->start[link + 1]; a++)
+            for (int b = t->start[link]; b < t->start[link + 1]; b++) {
+                int32_t r = s->assembly->unknown[t->vertex[a]];
+                int32_t c = s->assembly->unknown[t->vertex[b]];
+                if (r < c || c < 0) continue;
+                s->laplacian[entry_of(&s->scalar, c, r)] +=
+                    t->stiffness[link] * t->coefficient[a] * t->coefficient[b];
+            }
+}
+
 // ---------------------------------------------------------------- creation
 
 static hk_status allocate_laplacian(quasi_newton *s)
@@ -144,12 +159,13 @@ static hk_status allocate_laplacian(quasi_newton *s)
     s->matrix = HK_ARRAY(double, size);
     if (!s->laplacian || !s->matrix) return HK_NO_MEMORY;
     fill_laplacian(s);
+    add_links(s);
     return hk_direct_create(&s->scalar, &s->direct);
 }
 
 static hk_status allocate_hessian(quasi_newton *s)
 {
-    s->stiffness = HK_ARRAY(double, hk_tet_stiffness_size(s->walk.problem->tets));
+    s->stiffness = HK_ARRAY(double, hk_problem_stiffness_size(s->walk.problem));
     s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
     if (!s->stiffness || !s->matrix) return HK_NO_MEMORY;
     return hk_direct_create(&s->assembly->pattern, &s->direct);
@@ -164,7 +180,7 @@ static hk_status allocate(quasi_newton *s, hk_problem *p, const hk_settings *set
     s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
     if (!s->weight || !s->right) return HK_NO_MEMORY;
     if (initial_of(s) == INITIAL_IDENTITY || p->free_count == 0) return HK_OK;
-    HK_TRY(hk_assembly_create(p->tets, p->held, &s->assembly));
+    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
     return initial_of(s) == INITIAL_LAPLACIAN ? allocate_laplacian(s) : allocate_hessian(s);
 }
 
@@ -203,7 +219,7 @@ static void fill_matrix(quasi_newton *s, const double *x)
         return;
     }
     // The projected Hessian is always fit to start from.
-    hk_tet_stiffness(s->walk.problem->tets, x, 0, s->stiffness);
+    hk_problem_stiffness(s->walk.problem, x, 0, s->stiffness);
     hk_assemble(s->assembly, s->stiffness, s->weight, s->matrix);
 }
 
