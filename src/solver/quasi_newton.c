@@ -3,10 +3,11 @@
 //
 //   L_ab = Σ_tets w V ∇φ_a·∇φ_b + Σ_links w c_a c_b,
 //
-// whose weights for tets are the slopes of the material's stress over the stretches that are expected
-// (QuasiNewton "Supporting More General Materials"): it is the Hessian of projective dynamics, and
-// a fair stand-in for that of any material. Beside it, as the document compares: L-BFGS started
-// from the Hessian of the rest pose, from the current Hessian, and from the scaled identity.
+// whose weights for tets are the slopes of the material's stress over the stretches that are
+// expected (QuasiNewton "Supporting More General Materials"): it is the Hessian of projective
+// dynamics, and a fair stand-in for that of any material. Beside it, as the document compares:
+// L-BFGS started from the Hessian of the rest pose, from the current Hessian, and from the scaled
+// identity.
 #include <math.h>
 #include <stdio.h>
 
@@ -18,6 +19,7 @@
 
 enum { OPTION_WINDOW, OPTION_INITIAL, OPTION_LOW, OPTION_HIGH };
 enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
+enum { MOST_SHIFTS = 4 };
 
 static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
                                         "scaled_identity", NULL};
@@ -223,6 +225,36 @@ static void fill_matrix(quasi_newton *s, const double *x)
     hk_assemble(s->assembly, s->stiffness, s->weight, s->matrix);
 }
 
+// The diagonal entries of the matrix: the largest of them, with `amount` added to each.
+static double add_to_diagonal(quasi_newton *s, double amount)
+{
+    bool scalar = initial_of(s) == INITIAL_LAPLACIAN;
+    const hk_pattern *p = scalar ? &s->scalar : &s->assembly->pattern;
+    double largest = 0;
+    for (int b = 0; b < p->count; b++)
+        for (int c = 0; c < (scalar ? 1 : 3); c++) {
+            double *entry = &s->matrix[hk_pattern_column(p, b, c)];
+            *entry += amount;
+            largest = fmax(largest, *entry);
+        }
+    return largest;
+}
+
+// Nothing resists a flat sheet across its plane: its Hessian may be singular at rest. What is added
+// to the diagonal then is of the size of what springs have across when the sheet is under tension.
+static hk_status factor_shifted(quasi_newton *s)
+{
+    bool positive;
+    HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
+    double shift = 1e-3 * add_to_diagonal(s, 0);
+    for (int k = 0; k < MOST_SHIFTS && !positive && isfinite(shift); k++, shift *= 10) {
+        add_to_diagonal(s, shift);
+        HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
+    }
+    if (!positive) return hk_fail(HK_INTERNAL, "quasi_newton: the constant matrix is not positive");
+    return HK_OK;
+}
+
 // Again only when the time step changed, or at every begin for the current Hessian.
 static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
 {
@@ -232,9 +264,7 @@ static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
     double clock = hk_now();
     fill_matrix(s, initial_of(s) == INITIAL_REST ? p->rest : x);
     s->walk.phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
-    bool positive;
-    HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
-    if (!positive) return hk_fail(HK_INTERNAL, "quasi_newton: the constant matrix is not positive");
+    HK_TRY(factor_shifted(s));
     s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
