@@ -271,10 +271,44 @@ END
     equal "$(ls -A cut-off)" "" "a failed write leaves no file"
 }
 
+sheets() {
+    cat >cloth.json <<'END'
+{"time": {"step": 0.02, "steps": 5},
+ "bodies": [{"name": "cloth", "mesh": {"sheet": {"size": [1, 1], "cells": [4, 4]}},
+             "material": {"model": "mass_spring", "stretch": 100, "bending": 1e-3, "density": 0.2},
+             "fix": [{"vertices": [0, 4]}],
+             "attach": [{"select": {"vertices": [24]}, "stiffness": 1, "translate": [0, 0.2, 0]}]},
+            {"name": "bar", "mesh": {"box": {"size": [1, 0.2, 0.2], "cells": [3, 1, 1]}},
+             "transform": {"translate": [0, 1, 0]},
+             "material": {"young": 1e6, "poisson": 0.4},
+             "fix": [{"box": [[0, -9, -9], [0, 9, 9]]}]}],
+ "output": {"vtu": "cloth.pvd"}}
+END
+    status 0 "$hooke" run cloth.json --json --points cloth.csv
+    holds out '"status": "converged"'
+    equal "$(number out triangles)" 32 "triangles of the sheet"
+    equal "$(number out springs)" 56 "springs of the sheet"
+    equal "$(wc -l <cloth.csv)" 42 "a line a vertex, and the header"
+    exists cloth.pvd
+    status 0 "$hooke" pose cloth.json
+    holds out '32 triangles with 56 springs'
+    status 0 "$hooke" render cloth.json --pose -o cloth.png --size 320x200
+    status 0 "$hooke" render cloth.pvd -o series.png --size 320x200
+    exists cloth.png series.png
+    status 1 "$hooke" run cloth.json --set bodies.0.material='{"young": 1, "poisson": 0}'
+    holds err 'body 0 (cloth): its mesh has no tetrahedra'
+    status 1 "$hooke" run cloth.json \
+        --set bodies.1.material='{"model": "mass_spring", "stretch": 1, "density": 1}'
+    holds err 'body 1 (bar): the material mass_spring is for sheets'
+    status 0 "$hooke" help mass_spring
+    holds out 'stretch bending'
+}
+
 usage
 help
 pose
 march
+sheets
 failing
 interrupted
 meshes

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+enum { CHUNK = 64 };  // links that are evaluated together
+
 #define SCALAR  double
 #define NAME(x) x##_f64
 #define ROOT    sqrt

@@ -4,67 +4,91 @@
 //   ROOT     the square root
 //   NOTHING  the share of the rest length below which a link has no direction
 
-// Four numbers at a time; only as aligned as one.
-typedef SCALAR NAME(four) __attribute__((vector_size(4 * sizeof(SCALAR)), aligned(sizeof(SCALAR)),
-                                         may_alias));
+// Some links in a row, as structures of arrays: compilers turn the arithmetic into wide
+// instructions.
+typedef struct NAME(chunk) {
+    SCALAR d[3][CHUNK];
+    SCALAR length[CHUNK];  // ‖d‖
+    SCALAR across[CHUNK];  // w (1 − r/‖d‖): the force is this times d
+    const SCALAR *weight, *rest;
+} NAME(chunk);
 
-// What a link is: d and the numbers that follow from it.
-typedef struct NAME(link) {
-    NAME(four) d;
-    SCALAR weight, rest, length;
-    SCALAR across;  // w (1 − r/‖d‖): the force is this times d
-} NAME(link);
-
-static inline const NAME(four) *NAME(at)(const SCALAR *x, int32_t vertex)
+static inline const SCALAR *NAME(at)(const void *x, int32_t vertex)
 {
-    return (const NAME(four) *)(x + 4 * (int64_t)vertex);
+    return (const SCALAR *)x + 4 * (int64_t)vertex;
 }
 
-static inline void NAME(combine)(const hk_links *t, const SCALAR *x, int k, NAME(four) *d)
+static inline void NAME(subtract)(NAME(chunk) * c, int i, const SCALAR *a, const SCALAR *b)
 {
-    const int32_t *vertex = t->vertex + t->start[k];
-    if (k < t->spring_count) {
-        *d = *NAME(at)(x, vertex[0]) - *NAME(at)(x, vertex[1]);
-    } else if (k < t->spring_count + t->bend_count) {
-        // Differences first: the sum of the coefficients is 0, their rounding is not.
-        const SCALAR *c = (const SCALAR *)t->scalars + t->start[k];
-        NAME(four) middle = *NAME(at)(x, vertex[0]), sum = {0};
-        for (int a = 1; a < t->start[k + 1] - t->start[k]; a++)
-            sum += c[a] * (*NAME(at)(x, vertex[a]) - middle);
-        *d = sum;
-    } else {
-        int attachment = k - t->spring_count - t->bend_count;
-        *d = *NAME(at)(x, vertex[0]) - *NAME(at)(t->target, attachment);
+    c->d[0][i] = a[0] - b[0];
+    c->d[1][i] = a[1] - b[1];
+    c->d[2][i] = a[2] - b[2];
+}
+
+// Differences first: the coefficients add up to 0, their rounding errors do not.
+static inline void NAME(combine_bend)(const hk_links *t, const void *x, int link, NAME(chunk) * c,
+                                      int i)
+{
+    const int32_t *vertex = t->vertex + t->start[link];
+    const SCALAR *weight = (const SCALAR *)t->scalars + t->start[link];
+    const SCALAR *middle = NAME(at)(x, vertex[0]);
+    SCALAR sum[3] = {0};
+    for (int a = 1; a < t->start[link + 1] - t->start[link]; a++) {
+        const SCALAR *other = NAME(at)(x, vertex[a]);
+        for (int k = 0; k < 3; k++) sum[k] += weight[a] * (other[k] - middle[k]);
+    }
+    for (int k = 0; k < 3; k++) c->d[k][i] = sum[k];
+}
+
+static inline void NAME(combine)(const hk_links *t, const void *x, int first, int last,
+                                 NAME(chunk) * c)
+{
+    int springs = t->spring_count, others = springs + t->bend_count, k = first;
+    for (; k < last && k < springs; k++)
+        NAME(subtract)
+        (c, k - first, NAME(at)(x, t->vertex[2 * k]), NAME(at)(x, t->vertex[2 * k + 1]));
+    for (; k < last && k < others; k++) NAME(combine_bend)(t, x, k, c, k - first);
+    for (; k < last; k++)
+        NAME(subtract)
+        (c, k - first, NAME(at)(x, t->vertex[t->start[k]]), NAME(at)(t->target, k - others));
+}
+
+// Links [first, last), at most CHUNK.
+static inline void NAME(measure)(const hk_links *t, const void *x, int first, int last,
+                                 NAME(chunk) * c)
+{
+    c->weight = (const SCALAR *)t->scalars + t->start[t->link_count] + first;
+    c->rest = c->weight + t->link_count;
+    NAME(combine)(t, x, first, last, c);
+    for (int k = 0; k < last - first; k++) {
+        SCALAR w = c->weight[k], r = c->rest[k];
+        SCALAR length =
+            ROOT(c->d[0][k] * c->d[0][k] + c->d[1][k] * c->d[1][k] + c->d[2][k] * c->d[2][k]);
+        c->length[k] = length;
+        SCALAR some = length > NOTHING * r ? length : 1;  // never a quotient by 0
+        c->across[k] = length > NOTHING * r ? w - w * r / some : w;
     }
 }
 
-static inline void NAME(evaluate)(const hk_links *t, const SCALAR *x, int k, NAME(link) *link)
+// Four sums, so that no addition waits for the one before.
+static inline double NAME(energy_of)(const NAME(chunk) * c, int count)
 {
-    const SCALAR *weight = (const SCALAR *)t->scalars + t->start[t->link_count];
-    const SCALAR *rest = weight + t->link_count;
-    NAME(combine)(t, x, k, &link->d);
-    NAME(four) square = link->d * link->d;
-    link->weight = weight[k];
-    link->rest = rest[k];
-    link->length = ROOT(square[0] + square[1] + square[2]);
-    bool has_direction = link->length > NOTHING * link->rest;
-    link->across =
-        has_direction ? link->weight - link->weight * link->rest / link->length : link->weight;
-}
-
-static inline double NAME(energy_of)(const NAME(link) *link)
-{
-    double stretch = link->length - link->rest;
-    return 0.5 * (double)link->weight * stretch * stretch;
+    double sum[4] = {0};
+    for (int k = 0; k < count; k++) {
+        double stretch = c->length[k] - c->rest[k];
+        sum[k & 3] += 0.5 * (double)c->weight[k] * stretch * stretch;
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 static double NAME(energy)(const hk_links *t, const void *x, int first, int last)
 {
     double sum = 0;
-    for (int k = first; k < last; k++) {
-        NAME(link) link;
-        NAME(evaluate)(t, x, k, &link);
-        sum += NAME(energy_of)(&link);
+    for (int k = first; k < last; k += CHUNK) {
+        NAME(chunk) c;
+        int end = hk_min_int(k + CHUNK, last);
+        NAME(measure)(t, x, k, end, &c);
+        sum += NAME(energy_of)(&c, end - k);
     }
     return sum;
 }
@@ -73,70 +97,76 @@ static double NAME(energy)(const hk_links *t, const void *x, int first, int last
 static double NAME(forces)(const hk_links *t, const void *x, int first, int last)
 {
     double sum = 0;
-    NAME(four) *vector = t->vector;
-    for (int k = first; k < last; k++) {
-        NAME(link) link;
-        NAME(evaluate)(t, x, k, &link);
-        vector[k] = link.across * link.d;
-        sum += NAME(energy_of)(&link);
+    for (int k = first; k < last; k += CHUNK) {
+        NAME(chunk) c;
+        SCALAR *vector = (SCALAR *)t->vector + 4 * (int64_t)k;
+        int end = hk_min_int(k + CHUNK, last);
+        NAME(measure)(t, x, k, end, &c);
+        for (int i = 0; i < end - k; i++)
+            for (int j = 0; j < 3; j++) vector[4 * i + j] = c.across[i] * c.d[j][i];
+        sum += NAME(energy_of)(&c, end - k);
     }
     return sum;
 }
 
 // B = across I + along n nᵀ with the negative part of `across` × keep.
-static inline void NAME(parts_of)(const NAME(link) *link, SCALAR keep, SCALAR *across,
-                                     NAME(four) *n, SCALAR *along)
+static inline void NAME(parts_of)(const NAME(chunk) * c, int i, SCALAR keep, SCALAR *across,
+                                  SCALAR n[3], SCALAR *along)
 {
-    *across = link->across < 0 ? keep * link->across : link->across;
-    *n = link->d;
-    *along = 0;
-    if (!(link->length > NOTHING * link->rest && link->rest > 0)) return;
-    *n = link->d / link->length;
-    *along = link->weight - *across;
+    bool turning = c->length[i] > NOTHING * c->rest[i] && c->rest[i] > 0;
+    *across = c->across[i] < 0 ? keep * c->across[i] : c->across[i];
+    *along = turning ? c->weight[i] - *across : 0;
+    for (int k = 0; k < 3; k++) n[k] = turning ? c->d[k][i] / c->length[i] : 0;
 }
 
 // The diagonals of B into t->vector.
 static void NAME(diagonals)(const hk_links *t, const void *x, double keep, int first, int last)
 {
-    NAME(four) *vector = t->vector;
-    for (int k = first; k < last; k++) {
-        NAME(link) link;
-        NAME(four) n;
-        SCALAR across, along;
-        NAME(evaluate)(t, x, k, &link);
-        NAME(parts_of)(&link, (SCALAR)keep, &across, &n, &along);
-        vector[k] = along * n * n + (NAME(four)){across, across, across, 0};
+    for (int k = first; k < last; k += CHUNK) {
+        NAME(chunk) c;
+        SCALAR across, along, n[3], *vector = (SCALAR *)t->vector + 4 * (int64_t)k;
+        int end = hk_min_int(k + CHUNK, last);
+        NAME(measure)(t, x, k, end, &c);
+        for (int i = 0; i < end - k; i++) {
+            NAME(parts_of)(&c, i, (SCALAR)keep, &across, n, &along);
+            for (int j = 0; j < 3; j++) vector[4 * i + j] = along * n[j] * n[j] + across;
+        }
     }
 }
 
 static void NAME(stiffness)(const hk_links *t, const void *x, double keep, int first, int last,
                             void *blocks)
 {
-    for (int k = first; k < last; k++) {
-        SCALAR *block = (SCALAR *)blocks + HK_LINK_STIFFNESS * (int64_t)k;
-        NAME(link) link;
-        NAME(four) n;
-        SCALAR across, along;
-        NAME(evaluate)(t, x, k, &link);
-        NAME(parts_of)(&link, (SCALAR)keep, &across, &n, &along);
-        for (int i = 0, at = 0; i < 3; i++)
-            for (int j = i; j < 3; j++, at++)
-                block[at] = along * n[i] * n[j] + (i == j ? across : 0);
+    for (int k = first; k < last; k += CHUNK) {
+        NAME(chunk) c;
+        SCALAR across, along, n[3], *block = (SCALAR *)blocks + HK_LINK_STIFFNESS * (int64_t)k;
+        int end = hk_min_int(k + CHUNK, last);
+        NAME(measure)(t, x, k, end, &c);
+        for (int link = 0; link < end - k; link++) {
+            NAME(parts_of)(&c, link, (SCALAR)keep, &across, n, &along);
+            for (int i = 0; i < 3; i++)
+                for (int j = i; j < 3; j++) *block++ = along * n[i] * n[j] + (i == j ? across : 0);
+        }
     }
 }
 
 // to[vertex] += Σ c vector, or Σ c² vector, for users [first, last).
 static void NAME(gather)(const hk_links *t, bool squared, int first, int last, void *to)
 {
-    const NAME(four) *vector = t->vector;
-    const SCALAR *coefficient = t->use_coefficient;
+    const SCALAR *vector = t->vector, *coefficient = t->use_coefficient;
     for (int u = first; u < last; u++) {
-        NAME(four) *sum = (NAME(four) *)((SCALAR *)to + 4 * (int64_t)t->user[u]), own = *sum;
+        SCALAR *own = (SCALAR *)to + 4 * (int64_t)t->user[u];
+        SCALAR x = own[0], y = own[1], z = own[2];
         for (int k = t->use_start[u]; k < t->use_start[u + 1]; k++) {
-            SCALAR c = coefficient[k];
-            own += (squared ? c * c : c) * vector[t->use_link[k]];
+            SCALAR c = squared ? coefficient[k] * coefficient[k] : coefficient[k];
+            const SCALAR *v = vector + 4 * (int64_t)t->use_link[k];
+            x += c * v[0];
+            y += c * v[1];
+            z += c * v[2];
         }
-        *sum = own;
+        own[0] = x;
+        own[1] = y;
+        own[2] = z;
     }
 }
 
