@@ -158,7 +158,7 @@ static void list_edges(sheet *s)
     s->start[0] = 0;
 }
 
-static void add_bend(const sheet *s, int v)
+static hk_status add_bend(const sheet *s, int v)
 {
     hk_model *m = s->model;
     double largest = 0, d[3] = {0}, reach = 0, sum = 0;
@@ -180,8 +180,12 @@ static void add_bend(const sheet *s, int v)
     bend.rest = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
     if (bend.rest <= FLAT_RING * reach) bend.rest = 0;
     bend.stiffness = s->material->bending / s->cell[v];
+    if (!isfinite(bend.stiffness))
+        return hk_fail(HK_BAD_INPUT, "vertex %d: a bending stiffness of %g is too much for %g m2",
+                       v, s->material->bending, s->cell[v]);
     m->bend_entry_count += bend.count;
     m->bends[m->bend_count++] = bend;
+    return HK_OK;
 }
 
 static hk_status add_bends(sheet *s)
@@ -206,7 +210,7 @@ static hk_status add_bends(sheet *s)
     measure_cells(s);
     list_edges(s);
     for (int v = 0; v < vertices; v++)
-        if (s->start[v + 1] > s->start[v] && !s->border[v]) add_bend(s, v);
+        if (s->start[v + 1] > s->start[v] && !s->border[v]) HK_TRY(add_bend(s, v));
     return HK_OK;
 }
 

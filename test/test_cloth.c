@@ -386,6 +386,32 @@ static void test_sheet_beside_tets(void **state)
     hk_world_free(world);
 }
 
+// A sheet alone, in every format.
+static void test_sheet_files(void **state)
+{
+    (void)state;
+    static const char *const endings[] = {"vtu", "msh", "obj", "stl", "ply", "glb"};
+    hk_world *world = world_by(hanging_model(4, 0.01), "newton", NULL, 0, 1);
+    hk_step_report r;
+    CHECK_OK(hk_world_step(world, &r));
+    double nothing;
+    CHECK_OK(hk_world_field(world, "von_mises", &nothing));  // of no tets
+    for (int k = 0; k < 6; k++) {
+        char path[64];
+        snprintf(path, sizeof path, "/tmp/hooke-sheet-%d.%s", (int)getpid(), endings[k]);
+        CHECK_OK(hk_world_save(world, path));
+        hk_mesh *back = NULL;
+        if (k < 5) {
+            CHECK_OK(hk_mesh_load(path, &back));
+            assert_int_equal(hk_mesh_triangle_count(back), 32);
+            assert_int_equal(hk_mesh_vertex_count(back), 25);
+        }
+        hk_mesh_free(back);
+        unlink(path);
+    }
+    hk_world_free(world);
+}
+
 // A free sheet without gravity is at rest, one that falls has no pose, and attachments hold it.
 static void test_pieces(void **state)
 {
@@ -463,6 +489,9 @@ static void test_refusals(void **state)
     REFUSE(body.material.parameters[1].name = "bend", "no parameter \"bend\"");
     REFUSE(body.material.parameter_count = 0, "stretch (N/m) must be given");
     REFUSE(body.material.parameter_count = 9, "parameter_count is 9");
+    REFUSE((body.transform.scale = 1e-60, body.material.parameters[1].value = 1e200),
+           "a bending stiffness of 1e+200 is too much");
+    REFUSE(body.transform.scale = 1e120, "has no sound area");
     REFUSE(body.material.density = 0, "density must be greater than 0");
     REFUSE(body.material.fibre_stiffness = 1, "no fibre");
     REFUSE(body.attachment_count = 1, "attachments is NULL");
@@ -548,6 +577,7 @@ int main(void)
         cmocka_unit_test(test_swinging_sheet),
         cmocka_unit_test(test_bits_and_memory),
         cmocka_unit_test(test_sheet_beside_tets),
+        cmocka_unit_test(test_sheet_files),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_scene_messages),
