@@ -30,6 +30,8 @@ int cmd_run(int argc, char **argv);
 int cmd_pose(int argc, char **argv);
 int cmd_mesh(int argc, char **argv);
 int cmd_render(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
+int cmd_sweep(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 // ---------------------------------------------------------------- options (options.c)
@@ -120,6 +122,8 @@ typedef struct cli_progress {
 void cli_progress_begin(cli_progress *progress, int total);
 void cli_progress_step(cli_progress *progress, int step, double time);
 void cli_progress_pose(cli_progress *progress, int iterations, const hk_iteration *iteration);
+void cli_progress_text(cli_progress *progress, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void cli_progress_end(cli_progress *progress);
 // Removes the line for now, so that other text may be written.
 void cli_progress_clear(void);
@@ -223,6 +227,17 @@ typedef struct cli_scene_args {
 } cli_scene_args;
 enum { CLI_SCENE_OPTIONS = 6 };
 void cli_scene_options(cli_scene_args *args, cli_option options[CLI_SCENE_OPTIONS]);
+
+// Whether every --set is path=value. Returns -1 to go on, or the exit status.
+int cli_check_sets(const char *command, const cli_texts *sets);
+// Tells what was repaired or left out of the meshes, where the library has not said so already.
+void cli_tell_mesh_notes(const hk_scene *scene);
+// Whether outputs[count - 1] (NULL: none) can be written, and is neither what the scene is read
+// from nor an earlier output.
+bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
+                        const char *scene_path, char *why, size_t size);
+// Writes a text, which it takes over; what goes wrong is told, and the path freed and forgotten.
+bool cli_write_text(char *text, char **path);
 
 // A scene being worked on: what is common to run and pose.
 typedef struct cli_session {

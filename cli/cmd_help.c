@@ -106,6 +106,7 @@ static void print_scene(void)
         "mesh       {\"file\": PATH}, relative to the scene, or a generator: box {size, cells},\n"
         "           cylinder {radius, length, cells}, sphere {radius, cells},\n"
         "           helix {radius, pitch, turns, thickness, strands, cells},\n"
+        "           figure {height, cells},\n"
         "           sheet {size, cells}: triangles, with the material mass_spring\n"
         "transform  {\"scale\": 1, \"rotate\": {\"axis\", \"degrees\"}, \"translate\": [x, y, z]}\n"
         "regions    [{\"select\": SELECTOR, \"material\": {…}}], other materials in places\n"

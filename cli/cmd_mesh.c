@@ -62,9 +62,10 @@ static const struct {
     {"pitch", offsetof(hk_mesh_def, pitch), "m along the axis per turn"},
     {"turns", offsetof(hk_mesh_def, turns), "turns of a strand"},
     {"thickness", offsetof(hk_mesh_def, thickness), "m, the diameter of a strand"},
+    {"height", offsetof(hk_mesh_def, height), "m, of a figure"},
 };
 enum { REALS = sizeof reals / sizeof reals[0] };
-enum { RADIUS = 1, LENGTH = 2, PITCH = 4, TURNS = 8, THICKNESS = 16 };
+enum { RADIUS = 1, LENGTH = 2, PITCH = 4, TURNS = 8, THICKNESS = 16, HEIGHT = 32 };
 
 static const struct shape {
     const char *name;
@@ -81,6 +82,7 @@ static const struct shape {
     {"helix", HK_SHAPE_HELIX, 0, 1, RADIUS | PITCH | TURNS | THICKNESS, true,
      "--radius R --pitch P --turns N --thickness D --strands N --cells ACROSS"},
     {"sheet", HK_SHAPE_SHEET, 2, 2, 0, false, "--size X,Z --cells X,Z"},
+    {"figure", HK_SHAPE_FIGURE, 0, 1, HEIGHT, false, "--height H --cells OVER THE HEIGHT"},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -102,9 +104,9 @@ static const struct shape *find_shape(const char *name)
     if (nearest)
         cli_usage_error("mesh make", "unknown shape '%s'; did you mean '%s'?", name, nearest);
     else
-        cli_usage_error("mesh make",
-                        "unknown shape '%s'; there are box, cylinder, sphere, helix and sheet",
-                        name);
+        cli_usage_error(
+            "mesh make",
+            "unknown shape '%s'; there are box, cylinder, sphere, helix, sheet and figure", name);
     return NULL;
 }
 
@@ -170,14 +172,16 @@ static int mesh_make(int argc, char **argv)
         (cli_option){"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"};
     const cli_spec spec = {
         .command = "mesh make",
-        .arguments = "box|cylinder|sphere|helix|sheet",
+        .arguments = "box|cylinder|sphere|helix|sheet|figure",
         .purpose = "Makes a mesh. What is not given has a default.\n\n"
                    "  box       --size X,Y,Z --cells X,Y,Z, min corner at the origin\n"
                    "  cylinder  --radius R --length L --cells ACROSS,ALONG, axis x\n"
                    "  sphere    --radius R --cells ACROSS, centre at the origin\n"
                    "  helix     --radius R --pitch P --turns N --thickness D --strands N\n"
                    "            --cells ACROSS A STRAND\n"
-                   "  sheet     --size X,Z --cells X,Z, triangles in the plane y = 0",
+                   "  sheet     --size X,Z --cells X,Z, triangles in the plane y = 0\n"
+                   "  figure    --height H --cells OVER THE HEIGHT (10 or more), a creature\n"
+                   "            that stands on y = 0 and looks along z",
         .examples = "hooke mesh make box --size 1,0.2,0.2 --cells 20,4,4 -o bar.msh\n"
                     "hooke mesh make helix --turns 5 --strands 2 -o spring.vtu",
         .options = options,
@@ -372,7 +376,7 @@ static int mesh_check(int argc, char **argv)
 // ---------------------------------------------------------------- mesh
 
 static const cli_command verbs[] = {
-    {"make", "make a box, cylinder, sphere, helix or sheet", mesh_make},
+    {"make", "make a box, cylinder, sphere, helix, sheet or figure", mesh_make},
     {"convert", "read a mesh, write it in another format", mesh_convert},
     {"check", "say what a mesh holds and what is wrong with it", mesh_check},
 };

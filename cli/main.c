@@ -8,6 +8,8 @@
 const cli_command cli_commands[] = {
     {"run", "march a scene through time", cmd_run},
     {"pose", "find the equilibrium of a scene", cmd_pose},
+    {"compare", "compare methods on one time step or pose", cmd_compare},
+    {"sweep", "vary a value of a scene and tabulate what comes of it", cmd_sweep},
     {"mesh", "make, convert and check meshes", cmd_mesh},
     {"render", "draw a mesh or a series as images", cmd_render},
     {"help", "explain a command, the materials, the methods or the scene file", cmd_help},

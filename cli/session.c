@@ -60,6 +60,18 @@ static void free_session(cli_session *session)
     free(session->stats);
 }
 
+int cli_check_sets(const char *command, const cli_texts *sets)
+{
+    for (int i = 0; i < sets->count; ++i) {
+        const char *equals = strchr(sets->items[i], '=');
+        if (!equals || equals == sets->items[i])
+            return cli_usage_error(command,
+                                   "'--set %s': expected path=value, as in solver.iterations=20",
+                                   sets->items[i]);
+    }
+    return -1;
+}
+
 static int parse_arguments(cli_session *session, const char *purpose, const char *examples,
                            int argc, char **argv)
 {
@@ -78,33 +90,23 @@ static int parse_arguments(cli_session *session, const char *purpose, const char
     if (result >= 0) return result;
     session->scene_path = words.items[0];
     cli_texts_free(&words);
-    for (int i = 0; i < session->args.sets.count; ++i) {
-        const char *set = session->args.sets.items[i];
-        const char *equals = strchr(set, '=');
-        if (!equals || equals == set)
-            return cli_usage_error(session->command,
-                                   "'--set %s': expected path=value, as in solver.iterations=20",
-                                   set);
-    }
-    return -1;
+    return cli_check_sets(session->command, &session->args.sets);
 }
 
-// Whether output `count - 1` can be written, and is neither what the scene is read from nor an
-// earlier output.
-static bool output_is_good(char *const *outputs, int count, const cli_session *session, char *why,
-                           size_t size)
+bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
+                        const char *scene_path, char *why, size_t size)
 {
     const char *path = outputs[count - 1];
     if (!path) return true;
     if (!cli_can_write(path, why, size)) return false;
-    const hk_model_def *model = hk_scene_model(session->scene);
+    const hk_model_def *model = hk_scene_model(scene);
     for (int i = 0; i < model->body_count; ++i) {
         const char *mesh = hk_mesh_path(model->bodies[i].mesh);
         if (!mesh || !cli_same_file(path, mesh)) continue;
         snprintf(why, size, "%s is a mesh of the scene: write the results elsewhere", path);
         return false;
     }
-    if (cli_same_file(path, session->scene_path)) {
+    if (cli_same_file(path, scene_path)) {
         snprintf(why, size, "%s is the scene itself: write the results elsewhere", path);
         return false;
     }
@@ -114,6 +116,18 @@ static bool output_is_good(char *const *outputs, int count, const cli_session *s
         return false;
     }
     return true;
+}
+
+bool cli_write_text(char *text, char **path)
+{
+    char why[512];
+    bool good = cli_write_whole(*path, text, strlen(text), why, sizeof why);
+    free(text);
+    if (good) return true;
+    cli_say_error("%s", why);
+    free(*path);
+    *path = NULL;
+    return false;
 }
 
 // Names the outputs and finds out now, not after the work, that one cannot be written.
@@ -135,16 +149,16 @@ static int prepare_outputs(cli_session *session)
     char why[512];
     bool good = true;
     for (int i = 0; good && i < OUTPUTS; ++i)
-        good = output_is_good(outputs, i + 1, session, why, sizeof why);
+        good = cli_output_is_good(outputs, i + 1, session->scene, session->scene_path, why,
+                                  sizeof why);
     for (int i = 0; i < OUTPUTS; ++i) free(outputs[i]);
     if (!good) return cli_failure("%s", why);
     return -1;
 }
 
-// What was repaired or left out of the meshes, where the library has not said so already.
-static void tell_mesh_notes(const cli_session *session)
+void cli_tell_mesh_notes(const hk_scene *scene)
 {
-    const hk_model_def *model = hk_scene_model(session->scene);
+    const hk_model_def *model = hk_scene_model(scene);
     for (int i = 0; i < model->body_count; ++i) {
         const hk_body_def *body = &model->bodies[i];
         for (int k = 0; body->mesh && k < hk_mesh_note_count(body->mesh); ++k) {
@@ -181,7 +195,7 @@ int cli_session_begin(cli_session *session, const char *command, const char *pur
                           &session->scene) != HK_OK)
             result = cli_failure("%s", hk_error());
         else
-            tell_mesh_notes(session);
+            cli_tell_mesh_notes(session->scene);
     }
     if (result < 0) result = prepare_outputs(session);
     if (result < 0) result = create_world(session);

@@ -37,6 +37,14 @@ static hk_status take_vectors(hk_world *w, const double *given, const char *what
     return HK_OK;
 }
 
+// There is no acceleration yet.
+static hk_status set_velocities(hk_world *w, const double *velocities)
+{
+    HK_TRY(take_vectors(w, velocities, "the velocity", w->v));
+    memcpy(w->v_before, w->v, 4 * sizeof(double) * (size_t)w->model->vertex_count);
+    return HK_OK;
+}
+
 // ---------------------------------------------------------------- pieces
 
 // Connected pieces of tets and sheets, by union-find; piece[v] is a representative vertex.
@@ -141,6 +149,7 @@ static hk_status check_def(const hk_world_def *def)
     if (def->threads < 0 || def->threads > MOST_THREADS)
         return hk_fail(HK_BAD_INPUT, "threads must be from 0 to %d (is %d)", MOST_THREADS,
                        def->threads);
+    HK_TRY(hk_damping_check(&def->damping));
     if ((unsigned)def->backend > HK_BACKEND_AUTO)
         return hk_fail(HK_BAD_INPUT, "unknown backend %d", (int)def->backend);
     if (def->backend == HK_BACKEND_CUDA)
@@ -156,15 +165,17 @@ static hk_status allocate_state(hk_world *w)
     size_t n = (size_t)w->model->vertex_count;
     w->x = HK_ZEROS(double, 4 * n);
     w->v = HK_ZEROS(double, 4 * n);
+    w->v_before = HK_ZEROS(double, 4 * n);
     w->next = HK_ZEROS(double, 4 * n);
     w->good = HK_ZEROS(double, 4 * n);
     w->guess = HK_ZEROS(double, 4 * n);
     w->positions = HK_ARRAY(double, 3 * n);
     w->velocities = HK_ARRAY(double, 3 * n);
-    if (!w->x || !w->v || !w->next || !w->good || !w->guess || !w->positions || !w->velocities)
+    if (!w->x || !w->v || !w->v_before || !w->next || !w->good || !w->guess || !w->positions ||
+        !w->velocities)
         return HK_NO_MEMORY;
     HK_TRY(take_vectors(w, w->model->rest, "rest position", w->x));
-    return take_vectors(w, w->model->velocity, "velocity", w->v);
+    return set_velocities(w, w->model->velocity);
 }
 
 static void describe(hk_world *w)
@@ -179,20 +190,33 @@ static void describe(hk_world *w)
              solver);
 }
 
+static hk_status take_solver(hk_world *w, const hk_solver_def *def)
+{
+    const hk_method *method;
+    hk_settings settings;
+    void *solver;
+    HK_TRY(hk_method_find(def->method, &method));
+    HK_TRY(hk_method_settings(method, def, &settings));
+    hk_status status = method->create(w->problem, &settings, &solver);
+    if (status != HK_OK) return status;
+    if (w->solver) w->method->free(w->solver);
+    w->method = method;
+    w->settings = settings;
+    w->solver = solver;
+    describe(w);
+    return HK_OK;
+}
+
 static hk_status build(const hk_world_def *def, hk_world *w)
 {
     HK_TRY(hk_integrator_find(def->integrator, &w->integrator));
-    HK_TRY(hk_method_find(def->solver.method, &w->method));
-    hk_settings settings;
-    HK_TRY(hk_method_settings(w->method, &def->solver, &settings));
     w->step = def->step;
+    w->damping = def->damping;
     w->threads = def->threads ? def->threads : omp_get_num_procs();
     HK_TRY(allocate_state(w));
     HK_TRY(look_for_unheld(w));
     HK_TRY(hk_problem_create(w->model, w->threads, &w->problem));
-    HK_TRY(w->method->create(w->problem, &settings, &w->solver));
-    describe(w);
-    return HK_OK;
+    return take_solver(w, &def->solver);
 }
 
 hk_status hk_world_create(const hk_world_def *def, hk_world **world)
@@ -222,6 +246,7 @@ void hk_world_free(hk_world *w)
     hk_model_free(w->model);
     hk_free(w->x);
     hk_free(w->v);
+    hk_free(w->v_before);
     hk_free(w->next);
     hk_free(w->good);
     hk_free(w->guess);
@@ -305,31 +330,18 @@ static void place_in_time(void *context, double share, double *x)
         }
 }
 
-// By inertia alone, if that is the better start.
-static void choose_guess(hk_world *w)
-{
-    hk_problem *p = w->problem;
-    for (int k = 0; k < p->vertex_count; k++)
-        for (int i = 0; i < 4; i++) {
-            int64_t at = 4 * (int64_t)k + i;
-            w->next[at] = p->held[k] ? w->x[at] : p->y[at];
-        }
-    if (!(hk_problem_energy(p, w->next) < hk_problem_energy(p, w->x)) ||
-        !(hk_problem_least_j(p, w->next) > 0))
-        memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)p->vertex_count);
-}
-
 hk_status hk_world_step(hk_world *w, hk_step_report *report)
 {
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
     double start = hk_now();
     hk_problem *p = w->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
-    p->weight = w->integrator->predict(w->step, size, w->x, w->v, p->y);
+    hk_problem_set_weight(p, w->integrator->predict(w->step, size, w->x, w->v, p->y));
     p->shift = 0;
     hk_problem_set_load(p, 1);
     hk_problem_place_targets(p, w->time + w->step);
-    choose_guess(w);
+    hk_moment moment = {w->step, w->x, w->v, w->v_before};
+    hk_choose_start(p, &w->settings, &moment, w->guess, w->next);
     held_path path = {w, w->time, w->time + w->step};
     hk_continuation c = {p, w->method, w->solver, place_in_time, &path, false, w->good, w->guess};
     hk_solve_report solved = {0};
@@ -337,8 +349,10 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
     HK_TRY(hk_continue(&c, w->next, &solved, &shares));
     // Stopped on the way, held vertices are not where they should be: that is no step.
     if (usable(&solved) && solved.reason != HK_STOPPED) {
+        memcpy(w->v_before, w->v, sizeof(double) * (size_t)size);
         w->integrator->velocity(w->step, size, w->x, w->next, w->v);
         memcpy(w->x, w->next, sizeof(double) * (size_t)size);
+        hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
         w->time += w->step;
         publish(w);
     } else {
@@ -393,7 +407,7 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     HK_TRY(find_falling(w, &falling));
     if (falling >= 0) return report_falling(w, falling, start, report);
     size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
-    p->weight = 0;
+    hk_problem_set_weight(p, 0);
     p->shift = rigid_shift(w);
     memcpy(w->next, w->x, bytes);
     hk_continuation c = {p, w->method, w->solver, place_in_pose, w, true, w->good, w->guess};
@@ -403,6 +417,7 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     if (usable(&solved)) {
         memcpy(w->x, w->next, bytes);
         memset(w->v, 0, bytes);
+        memset(w->v_before, 0, bytes);
         publish(w);
     }
     fill_report(w, &solved, load_steps, start, report);
@@ -416,6 +431,27 @@ void hk_world_set_monitor(hk_world *w, hk_monitor_fn *fn, void *context)
     if (!w) return;
     w->problem->monitor = fn;
     w->problem->monitor_context = context;
+}
+
+hk_status hk_world_set_solver(hk_world *w, const hk_solver_def *solver)
+{
+    if (!w || !solver)
+        return hk_fail(HK_BAD_INPUT, "hk_world_set_solver: world and solver are needed");
+    hk_tet_term *precision = w->problem->single;
+    hk_status status = take_solver(w, solver);
+    if (status != HK_OK) {
+        char message[512];
+        snprintf(message, sizeof message, "%s", hk_error());
+        // The failed method may have changed the precision already.
+        hk_problem_use_precision(w->problem, precision ? HK_SINGLE : HK_DOUBLE_PRECISION);
+        return hk_fail(status, "%s", message);
+    }
+    return HK_OK;
+}
+
+void hk_world_watch_energy(hk_world *w, bool always)
+{
+    if (w) w->problem->watch_energy = always;
 }
 
 const hk_model *hk_world_model(const hk_world *w)
@@ -476,7 +512,22 @@ hk_status hk_world_set_velocities(hk_world *w, const double *velocities)
 {
     if (!w || !velocities)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_velocities: world and velocities are needed");
-    return take_vectors(w, velocities, "the velocity", w->v);
+    return set_velocities(w, velocities);
+}
+
+hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
+{
+    if (!w || !from) return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: two worlds are needed");
+    if (w->model != from->model)
+        return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: the worlds are of different models");
+    size_t bytes = 4 * sizeof(double) * (size_t)w->model->vertex_count;
+    memcpy(w->x, from->x, bytes);
+    memcpy(w->v, from->v, bytes);
+    memcpy(w->v_before, from->v_before, bytes);
+    w->time = from->time;
+    hk_problem_place_targets(w->problem, w->time);
+    publish(w);
+    return HK_OK;
 }
 
 hk_status hk_world_energy(hk_world *w, hk_energy *energy, double *gradient)
@@ -485,9 +536,9 @@ hk_status hk_world_energy(hk_world *w, hk_energy *energy, double *gradient)
     if (energy) *energy = energies(w);
     if (!gradient) return HK_OK;
     hk_problem *p = w->problem;
-    p->weight = 0;
+    hk_problem_set_weight(p, 0);
     hk_problem_set_load(p, 1);
-    hk_problem_gradient(p, w->x, w->guess, NULL, NULL);
+    hk_problem_exact_gradient(p, w->x, w->guess, NULL, NULL);
     for (int k = 0; k < p->vertex_count; k++)
         for (int i = 0; i < 3; i++)
             gradient[3 * (int64_t)w->model->order[k] + i] = w->guess[4 * (int64_t)k + i];

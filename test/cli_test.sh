@@ -76,7 +76,7 @@ usage() {
 }
 
 help() {
-    for words in "--help" "-h" "help" "help run" "help pose" "help mesh" "help mesh make" \
+    for words in "--help" "-h" "help" "help run" "help pose" "help compare" "help sweep" "help mesh" "help mesh make" \
         "help help" "help materials" "help methods" "help scene" "run --help" "pose -h" \
         "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help"; do
         # shellcheck disable=SC2086  # the words are to be split
@@ -209,7 +209,8 @@ meshes() {
     holds out '"simulable": true'
     true_that "($(number out volume) - 0.04) ^ 2 < 1e-18"
     for shape in "cylinder --radius 0.1 --length 1 --cells 8,20" "sphere --radius=0.5 --cells=6" \
-        "helix --radius 0.3 --pitch 0.2 --turns 1 --thickness 0.08 --strands 2 --cells 4"; do
+        "helix --radius 0.3 --pitch 0.2 --turns 1 --thickness 0.08 --strands 2 --cells 4" \
+        "figure --height 1.8 --cells 12"; do
         # shellcheck disable=SC2086
         status 0 "$hooke" mesh make $shape --output shape.vtu --quiet
         empty out
@@ -304,11 +305,165 @@ END
     holds out 'stretch bending'
 }
 
+# column FILE METHOD NUMBER: the values of one method in a CSV of a comparison
+column() { awk -F, -v method="$2" -v column="$3" '$1 == method { print $column }' "$1"; }
+
+comparing() {
+    status 0 "$hooke" compare bar.json --out compared --threads 1 --step 3 --iterations 60 \
+        --methods newton,lbfgs+jacobi,quasi_newton:window=0 --methods lbfgs+none:iterations=5
+    empty err
+    holds out "step 3, from t = 0.02 s to 0.03 s"
+    holds out "quasi_newton:window=0"
+    holds out "× newton"
+    holds out "wrote       compared/compare.csv"
+    holds out "wrote       compared/compare.svg"
+    exists compared/compare.csv compared/compare.svg
+    equal "$(head -n 1 compared/compare.csv)" "method,iteration,ms,energy,relative_error,residual" \
+        "header of the comparison"
+    equal "$(awk -F, 'NF != 6' compared/compare.csv)" "" "rows of six columns"
+    # All begin at the same state, with error 1 at 0 ms; no error rises while energies fall.
+    equal "$(column compared/compare.csv newton 2 | head -n 1)" 0 "first iteration"
+    equal "$(column compared/compare.csv newton 3 | head -n 1)" 0 "first time"
+    equal "$(awk -F, '$2 == 0 { print $4 }' compared/compare.csv | sort -u | wc -l | tr -d ' ')" 1 \
+        "energies of the start"
+    equal "$(awk -F, '$2 == 0 { print $5 }' compared/compare.csv | sort -u)" 1 "errors of the start"
+    equal "$(column compared/compare.csv lbfgs+none:iterations=5 2 | tail -n 1)" 5 "a budget of its own"
+    checks=$((checks + 1))
+    awk -F, '$1 == "newton" { if (n++ && ($5 > last || $3 <= clock)) exit 1
+                              last = $5; clock = $3 }
+             END { exit !(n > 1 && last < 1e-9) }' compared/compare.csv ||
+        fail "Newton's error does not fall to 0 with time"
+    true_that "$(column compared/compare.csv lbfgs+jacobi 5 | tail -n 1) < 1e-3"
+    holds compared/compare.svg "</svg>"
+    holds compared/compare.svg "lbfgs+none:iterations=5"
+    lacks compared/compare.svg nan
+    lacks compared/compare.svg inf
+    # What the step starts from depends neither on the methods nor on the threads.
+    status 0 "$hooke" compare bar.json --out compared --name again --threads 2 --step 3 -q \
+        -m lbfgs+none:iterations=5 --log-x --repeat 1
+    empty out
+    empty err
+    equal "$(column compared/again.csv lbfgs+none:iterations=5 4)" \
+        "$(column compared/compare.csv lbfgs+none:iterations=5 4)" "energies of two comparisons"
+    status 0 "$hooke" compare bar.json --json --pose --out compared --name posed --iterations 300 \
+        -m newton,quasi_newton --set output={}
+    holds out '"status": "converged"'
+    holds out '"step": null'
+    holds out '"spec": "quasi_newton"'
+    holds out '"1e-6": '
+    holds out '"csv": "compared/posed.csv"'
+    lacks out nan
+    exists compared/posed.svg
+    if command -v python3 >/dev/null; then
+        mv out whole.json
+        status 0 python3 -m json.tool whole.json
+    fi
+    missing frames stats.json compare.csv
+}
+
+comparing_wrongly() {
+    for bad in "newtn:did you mean 'newton'?" "newton,,lbfgs:there are newton" \
+        "newton+jacobi:no option of newton has the word 'jacobi'" \
+        "newton+auto:start=auto or :projection=auto" "lbfgs,lbfgs:listed twice" \
+        "lbfgs+none+jacobi:given twice" "newton+:no option of newton"; do
+        status 2 "$hooke" compare bar.json --out wrong --methods "${bad%%:*}"
+        holds err "${bad#*:}"
+    done
+    status 2 "$hooke" compare bar.json --out wrong --methods lbfgs:windw=3
+    holds err "it has iterations, tolerance"
+    status 2 "$hooke" compare bar.json --out wrong --methods lbfgs:window=many
+    holds err "expected a number"
+    status 2 "$hooke" compare bar.json --out wrong --methods lbfgs:window=-1
+    status 2 "$hooke" compare bar.json --out wrong --methods newton:start=soon
+    holds err "velocity"
+    status 2 "$hooke" compare bar.json --out wrong --methods newton:iterations=0
+    status 2 "$hooke" compare bar.json --out wrong --methods newton:tolerance=1
+    status 2 "$hooke" compare bar.json --out wrong --methods newton:window
+    status 2 "$hooke" compare bar.json --out wrong --march magic
+    status 2 "$hooke" compare bar.json --out wrong --start magic
+    status 2 "$hooke" compare bar.json --out wrong --pose --step 3
+    status 2 "$hooke" compare bar.json --out wrong --pose --start velocity
+    status 2 "$hooke" compare bar.json --out wrong --step 0
+    status 2 "$hooke" compare bar.json --out wrong --name sub/name
+    status 2 "$hooke" compare bar.json --out wrong --json --tolerance 0
+    holds out '"status": "failed"'
+    status 2 "$hooke" compare
+    status 1 "$hooke" compare nowhere.json --out wrong
+    # At rest there is nothing to gain.
+    status 1 "$hooke" compare bar.json --out wrong --set 'gravity=[0,0,0]'
+    holds err "nothing to compare"
+    status 1 "$hooke" compare bar.json --out wrong --pose --set bodies.0.fix=[]
+    holds err "finds no solution"
+    missing wrong/compare.csv wrong/compare.svg wrong/name.csv
+    cp bar.json own.csv
+    status 1 "$hooke" compare own.csv --name own
+    holds err "is the scene itself"
+    # Interrupted, it ends with what is done.
+    "$hooke" compare bar.json --json --out halted --threads 1 --step 1 \
+        --set 'bodies.0.mesh.box.cells=[30,6,6]' --set time.step=10 \
+        --methods newton,gradient_descent+none:iterations=2000000000 >out 2>err &
+    process=$!
+    sleep 1
+    kill -TERM $process
+    wait $process
+    equal $? 1 "status of an interrupted comparison"
+    holds out '"status": '
+    equal "$(find halted -name '*tmp*')" "" "temporary files are left"
+}
+
+sweeping() {
+    status 0 "$hooke" sweep bar.json --vary bodies.0.material.young=1e5:1e7:5:log --out swept \
+        --record y.min,energy.elastic --threads 1
+    empty err
+    holds out "5 of 5 values"
+    holds out "wrote       swept/sweep.svg"
+    equal "$(cut -d, -f1 swept/sweep.csv | tr '\n' ' ')" "value 100000 316227.766 1000000 3162277.66 1e+07 " \
+        "values of a sweep"
+    holds swept/sweep.svg "</svg>"
+    # The stiffer, the less it sags: y.min is column 10.
+    checks=$((checks + 1))
+    awk -F, 'NR > 2 && $10 <= last { exit 1 } { last = $10 } END { exit !(NR == 6) }' swept/sweep.csv ||
+        fail "a stiffer bar sags more"
+    # Each pose started from the one before; from the rest it is the same.
+    status 0 "$hooke" sweep bar.json --vary bodies.0.material.young=1e5:1e7:5:log --out swept \
+        --name fresh --fresh -q
+    empty out
+    checks=$((checks + 1))
+    paste -d, swept/sweep.csv swept/fresh.csv |
+        awk -F, 'NR > 1 && ($10 - $28) ^ 2 > 1e-12 { exit 1 }' || fail "a pose depends on its start"
+    # Lists, of words too, and meshes that differ.
+    status 0 "$hooke" sweep bar.json --vary solver.method=newton,lbfgs --command run --json \
+        --set time.steps=2 --out swept --name methods
+    holds out '"value": "lbfgs"'
+    holds out '"energy.kinetic"'
+    exists swept/methods.csv
+    missing swept/methods.svg frames stats.json
+    status 0 "$hooke" sweep bar.json --vary bodies.0.mesh.box.cells.0=4,8 --out swept --name cells
+    status 1 "$hooke" sweep bar.json --vary bodies.0.material.poisson=0.25,0.6 --out swept --json
+    holds out '"status": "failed"'
+    holds out '"value": 0.25'
+    holds err "1 of 2 values failed; bodies.0.material.poisson = 0.6"
+    for bad in "" "=1:2:3" "young" "young=" "young=1:2" "young=1:2:1" "young=1:2:3:lin" \
+        "young=-1:2:3:log" "young=1,,2" "young=a:b:3"; do
+        status 2 "$hooke" sweep bar.json --out wrong --vary "$bad"
+    done
+    status 2 "$hooke" sweep bar.json --out wrong
+    holds err "--vary PATH=FROM:TO:COUNT"
+    status 2 "$hooke" sweep bar.json --out wrong --vary gravity.1=0:1:2 --record energy.elastik
+    holds err "did you mean 'energy.elastic'?"
+    status 2 "$hooke" sweep bar.json --out wrong --vary gravity.1=0:1:2 --command walk
+    status 1 "$hooke" sweep nowhere.json --out wrong --vary gravity.1=0:1:2
+    missing wrong/sweep.csv
+}
+
 usage
 help
 pose
 march
 sheets
+comparing
+comparing_wrongly
+sweeping
 failing
 interrupted
 meshes

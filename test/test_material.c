@@ -80,6 +80,11 @@ static int all_cases(material_case *cases)
     hk_material_def poly_axes = standard("polynomial");
     poly_axes.axes[1] = (hk_curve){POLY_F, 5};
     cases[n++] = (material_case){"polynomial, orthotropic", poly_axes, false, false, false};
+    hk_material_def limits = standard("projective");
+    limits.parameters[limits.parameter_count++] = (hk_parameter){"limit", 2e5};
+    limits.parameters[limits.parameter_count++] = (hk_parameter){"low", 0.93};
+    limits.parameters[limits.parameter_count++] = (hk_parameter){"high", 1.17};
+    cases[n++] = (material_case){"projective, limits", limits, false, true, true};
     hk_material_def fibre = standard("neo_hookean");
     fibre.fibre_stiffness = 4e5;
     fibre.fibre_direction[0] = 1;
@@ -110,6 +115,7 @@ static const gradient_case STATES[] = {
     {"turned and stretched", {0.31, -1.12, 0.42, 1.24, 0.22, -0.35, 0.18, 0.44, 1.05}, false},
     {"compressed", {0.5, 0.1, 0, 0, 0.45, 0.05, 0.02, 0, 0.6}, false},
     {"nearly flat", {1.1, 0.1, 0, 0.05, 0.95, 0, 0.1, -0.05, 0.08}, false},
+    {"swollen", {2.6, 0.3, 0, 0, 2.2, 0.2, 0, 0.1, 2.4}, false},
     {"inverted", {1.1, 0.2, 0, 0, 0.9, 0.1, 0.1, 0, -0.6}, true},
     {"inverted and turned", {0.25, 1.05, -0.35, 1.15, -0.2, 0.1, 0.3, 0.2, 0.75}, true},
 };
@@ -528,6 +534,32 @@ static double snh_v(double s)
     return snh_shape(3 * s * s) * s + snh_pressure(s * s * s) * s * s;
 }
 
+// The nearest (x, y, y) with x y² = 1 to (s, 1, 1): y between 1 and s^{−1/2}.
+static double sl3_uniaxial_y(double s)
+{
+    double low = fmin(1, 1 / sqrt(s)), high = fmax(1, 1 / sqrt(s));
+    for (int k = 0; k < 200; k++) {
+        double y = (low + high) / 2;
+        bool beyond = (y - 1) - (1 / (y * y) - s) / (y * y * y) > 0;
+        *(beyond ? &high : &low) = y;
+    }
+    return (low + high) / 2;
+}
+static double projective_u(double s)
+{
+    double y = sl3_uniaxial_y(s);
+    return 2 * MU * (s - 1) + 3 * LAMBDA * (s - 1 / (y * y));
+}
+static double projective_l(double s)
+{
+    return 3 * LAMBDA * (1 - sl3_uniaxial_y(s));
+}
+// The nearest point is the identity up to a stretch of 1.9; beyond, one axis gives way.
+static double projective_v(double s)
+{
+    return (2 * MU + 3 * LAMBDA) * (s - 1);
+}
+
 static const closed_form FORMS[] = {
     {"corotated", corotated_u, corotated_l, corotated_s, corotated_v},
     {"fixed_corotated", corotated_u, fixed_l, arap_s, fixed_v},
@@ -540,6 +572,7 @@ static const closed_form FORMS[] = {
     {"stable_neo_hookean", snh_u, snh_l, snh_s, snh_v},
     {"spline", corotated_u, fixed_l, arap_s, fixed_v},
     {"polynomial", corotated_u, fixed_l, arap_s, fixed_v},
+    {"projective", projective_u, projective_l, arap_s, projective_v},
 };
 enum { FORM_COUNT = sizeof FORMS / sizeof FORMS[0] };
 
@@ -605,6 +638,24 @@ static void test_orthotropic_closed_form(void **state)
     }
 }
 
+// Within the limits of stretch nothing is added, beyond them a force in proportion to the excess.
+static void test_limits_closed_form(void **state)
+{
+    (void)state;
+    hk_material_def base = standard("projective"), limits = base;
+    limits.parameters[0] = (hk_parameter){"limit", 6e4};
+    limits.parameter_count = 1;  // low 0.95, high 1.05
+    for (double s = -0.4; s < 2; s += 0.11) {
+        double F[9] = {s, 0, 0, 0, 1.04, 0, 0, 0, 1.3}, with[9], without[9];
+        double excess = s < 0.95 ? s - 0.95 : s > 1.05 ? s - 1.05 : 0;
+        evaluate(&limits, F, false, NULL, with, NULL);
+        evaluate(&base, F, false, NULL, without, NULL);
+        expect("limits", "x", with[0] - without[0], 2 * 6e4 * excess);
+        expect("limits", "y", with[4] - without[4], 0);
+        expect("limits", "z", with[8] - without[8], 2 * 6e4 * 0.25);
+    }
+}
+
 // ---------------------------------------------------------------- undefined states, bad input
 
 static void test_barrier_is_infinite(void **state)
@@ -640,6 +691,16 @@ static void test_own_parameters(void **state)
     double F[9] = {1.3, 0, 0, 0, 1, 0, 0, 0, 1}, P[9];
     evaluate(&def, F, false, NULL, P, NULL);
     expect("neo_hookean", "own", P[0], 2e4 * (1.3 - 1 / 1.3) + 5e4 * log(1.3) / 1.3);
+    // What need not be named has its usual value.
+    hk_material_def pd = standard("projective");
+    pd.young = pd.poisson = NAN;
+    pd.parameters[0] = (hk_parameter){"so3", 2e4};
+    pd.parameters[1] = (hk_parameter){"sl3", 3e4};
+    pd.parameters[2] = (hk_parameter){"limit", 4e4};
+    pd.parameter_count = 3;
+    double V[9] = {1.3, 0, 0, 0, 1.3, 0, 0, 0, 1.3};
+    evaluate(&pd, V, false, NULL, P, NULL);
+    expect("projective", "own", P[0], 2 * (5e4 * 0.3 + 4e4 * 0.25));
     // Named coefficients replace those from the moduli.
     hk_material_def wy = standard("neo_hookean_wy");
     wy.parameters[0] = (hk_parameter){"s0", 4e4};
@@ -654,7 +715,7 @@ static void test_list_of_materials(void **state)
 {
     (void)state;
     int count = hk_material_count();
-    assert_true(count >= 11);
+    assert_true(count >= 12);
     for (int k = 0; k < count; k++) {
         const char *name = hk_material_name(k), *const *parameters = hk_material_parameters(k);
         assert_true(strlen(hk_material_summary(k)) > 10);
@@ -671,6 +732,16 @@ static void test_list_of_materials(void **state)
             def.parameters[0] = (hk_parameter){parameters[q], 2.5e4};
             if (strcmp(parameters[q], "s3") == 0) def.parameters[0].value = 2;  // an exponent
             def.parameter_count = 1;
+            // Limits of stretch around 1, which matter once they are enforced.
+            bool low = strcmp(parameters[q], "low") == 0, high = strcmp(parameters[q], "high") == 0;
+            if (low || high) {
+                def.parameters[0].value = low ? 0.88 : 1.2;
+                def.parameters[def.parameter_count++] = (hk_parameter){"limit", 2.5e4};
+                hk_material_def plain = def;
+                plain.parameters[0] = plain.parameters[1];
+                plain.parameter_count = 1;
+                evaluate(&plain, STATES[2].F, false, NULL, without, NULL);
+            }
             evaluate(&def, STATES[2].F, false, NULL, with, NULL);
             if (memcmp(with, without, sizeof with) == 0)
                 fail_msg("%s: %s changes nothing", name, parameters[q]);
@@ -781,6 +852,15 @@ static void test_impossible_parameters_are_refused(void **state)
     d.fibre_stiffness = 1;
     d.fibre_direction[0] = 0;
     expect_refusal(d, "fibre direction");
+    d = standard("projective");
+    d.parameters[0] = (hk_parameter){"low", 1.01};
+    d.parameter_count = 1;
+    expect_refusal(d, "low must be at most 1 (is 1.01)");
+    d.parameters[0] = (hk_parameter){"high", 0.99};
+    expect_refusal(d, "high at least 1 (is 0.99)");
+    d.young = d.poisson = NAN;
+    d.parameters[0] = (hk_parameter){"so3", 1e5};
+    expect_refusal(d, "sl3 is missing");
     // Curves: stress at rest, wrong order, on a law that takes none.
     static const double stressed[] = {0.5, 1e5, 2, 2e5}, backward[] = {1, 0, 0.5, 1};
     d = standard("spline");
@@ -816,6 +896,7 @@ int main(void)
         cmocka_unit_test(test_closed_forms),
         cmocka_unit_test(test_fibre_closed_form),
         cmocka_unit_test(test_orthotropic_closed_form),
+        cmocka_unit_test(test_limits_closed_form),
         cmocka_unit_test(test_barrier_is_infinite),
         cmocka_unit_test(test_own_parameters),
         cmocka_unit_test(test_list_of_materials),

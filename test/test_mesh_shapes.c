@@ -148,8 +148,9 @@ static void shapes_are_sound(void **state)
 static void defaults_are_sound(void **state)
 {
     (void)state;
-    const int components[] = {1, 1, 1, 2};
-    for (int shape = HK_SHAPE_BOX; shape <= HK_SHAPE_HELIX; shape++) {
+    const int components[] = {1, 1, 1, 2, 0, 1};
+    for (int shape = HK_SHAPE_BOX; shape <= HK_SHAPE_FIGURE; shape++) {
+        if (shape == HK_SHAPE_SHEET) continue;
         hk_mesh_def def = hk_default_mesh_def((hk_shape)shape);
         assert_int_equal(def.shape, shape);
         assert_sound(&def, components[shape], 0.35);
@@ -321,6 +322,30 @@ static void assert_refused(const hk_mesh_def *def, const char *part)
     if (!strstr(hk_error(), part)) fail_msg("\"%s\" lacks \"%s\"", hk_error(), part);
 }
 
+// It stands on the ground, as tall as asked for, mirrored in x, with the snout in front and the
+// tail behind, at every fineness.
+static void figures_stand(void **state)
+{
+    (void)state;
+    for (int n = 10; n <= 22; n += n < 16 ? 1 : 3) {
+        hk_mesh_def def = hk_default_mesh_def(HK_SHAPE_FIGURE);
+        def.height = 1.8;
+        def.cells[0] = n;
+        assert_sound(&def, 1, 0.3);
+        hk_mesh *mesh = make(&def);
+        hk_mesh_report report = check(mesh);
+        double(*b)[3] = report.bounds;
+        assert_true(fabs(b[0][1]) < 1e-9);
+        assert_true(b[1][1] > 1.6 && b[1][1] <= 1.8);
+        assert_true(fabs(b[0][0] + b[1][0]) < 1e-9);
+        assert_true(b[1][2] > 0.3 && b[0][2] < -0.6);
+        // Of a height of 1, 0.083 m³.
+        assert_true(report.volume > 0.06 * 1.8 * 1.8 * 1.8);
+        assert_true(report.volume < 0.085 * 1.8 * 1.8 * 1.8);
+        hk_mesh_free(mesh);
+    }
+}
+
 static void wrong_definitions_are_refused_by_field(void **state)
 {
     (void)state;
@@ -356,6 +381,9 @@ static void wrong_definitions_are_refused_by_field(void **state)
     REFUSED(HK_SHAPE_SHEET, size[1] = 0, "sheet.size[1]");
     REFUSED(HK_SHAPE_SHEET, cells[0] = 0, "sheet.cells[0]");
     REFUSED(HK_SHAPE_SHEET, cells[1] = INT_MAX, "triangles");
+    REFUSED(HK_SHAPE_FIGURE, height = 0, "figure.height");
+    REFUSED(HK_SHAPE_FIGURE, cells[0] = 9, "figure.cells must be at least 10");
+    REFUSED(HK_SHAPE_FIGURE, cells[0] = INT_MAX, "figure: a lattice with cells of");
     REFUSED(HK_SHAPE_BOX, shape = (hk_shape)77, "77");
     REFUSED(HK_SHAPE_BOX, shape = (hk_shape)-1, "-1");
 #undef REFUSED
@@ -367,9 +395,9 @@ static void wrong_definitions_are_refused_by_field(void **state)
 static void no_failed_allocation_leaks(void **state)
 {
     (void)state;
-    for (int shape = HK_SHAPE_BOX; shape <= HK_SHAPE_SHEET; shape++) {
+    for (int shape = HK_SHAPE_BOX; shape <= HK_SHAPE_FIGURE; shape++) {
         hk_mesh_def def = hk_default_mesh_def((hk_shape)shape);
-        for (int i = 0; i < 3; i++) def.cells[i] = 2;
+        for (int i = 0; i < 3; i++) def.cells[i] = shape == HK_SHAPE_FIGURE ? 10 : 2;
         def.thickness = 0.11;  // leaves a note
         for (int n = 1;; n++) {
             hk_mesh *mesh = NULL;
@@ -397,6 +425,7 @@ int main(void)
         cmocka_unit_test(volumes_converge_at_second_order),
         cmocka_unit_test(helix_climbs_right_handed),
         cmocka_unit_test(sheet_lies_flat_and_faces_up),
+        cmocka_unit_test(figures_stand),
         cmocka_unit_test(wrong_definitions_are_refused_by_field),
         cmocka_unit_test(no_failed_allocation_leaks),
     };

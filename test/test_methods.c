@@ -4,21 +4,37 @@
 
 typedef struct variant {  // a method with options
     const char *label, *method;
-    hk_option options[2];
+    hk_option options[4];
     int option_count;
+    double energy;  // largest relative error in energy
 } variant;
 
+#define DOUBLE                   \
+    {                            \
+        "precision", 0, "double" \
+    }
+#define SINGLE                   \
+    {                            \
+        "precision", 0, "single" \
+    }
 static const variant VARIANTS[] = {
-    {"gradient_descent", "gradient_descent", {{0}}, 0},
-    {"nonlinear_cg", "nonlinear_cg", {{"preconditioner", 0, "none"}}, 1},
-    {"nonlinear_cg+jacobi", "nonlinear_cg", {{0}}, 0},
-    {"lbfgs", "lbfgs", {{"preconditioner", 0, "none"}}, 1},
-    {"lbfgs+jacobi", "lbfgs", {{0}}, 0},
-    {"quasi_newton", "quasi_newton", {{0}}, 0},
-    {"quasi_newton, rest", "quasi_newton", {{"initial", 0, "rest_hessian"}}, 1},
-    {"quasi_newton, updating", "quasi_newton", {{"initial", 0, "updating_hessian"}}, 1},
-    {"quasi_newton, identity", "quasi_newton", {{"initial", 0, "scaled_identity"}}, 1},
-    {"quasi_newton, no memory", "quasi_newton", {{"window", 0, NULL}}, 1},
+    {"descent", "descent", {DOUBLE}, 1, 1e-6},
+    {"descent, nesterov", "descent", {DOUBLE, {"acceleration", 0, "nesterov"}}, 2, 1e-6},
+    {"descent, none", "descent", {DOUBLE, {"acceleration", 0, "none"}}, 2, 1e-6},
+    {"descent, single", "descent", {{0}}, 0, 1e-4},
+    {"nonlinear_cg+jacobi, single", "nonlinear_cg", {SINGLE}, 1, 1e-4},
+    {"lbfgs+jacobi, single", "lbfgs", {SINGLE}, 1, 1e-4},
+    {"quasi_newton, single", "quasi_newton", {SINGLE}, 1, 1e-4},
+    {"gradient_descent", "gradient_descent", {{0}}, 0, 1e-6},
+    {"nonlinear_cg", "nonlinear_cg", {{"preconditioner", 0, "none"}}, 1, 1e-6},
+    {"nonlinear_cg+jacobi", "nonlinear_cg", {{0}}, 0, 1e-6},
+    {"lbfgs", "lbfgs", {{"preconditioner", 0, "none"}}, 1, 1e-6},
+    {"lbfgs+jacobi", "lbfgs", {{0}}, 0, 1e-6},
+    {"quasi_newton", "quasi_newton", {{0}}, 0, 1e-6},
+    {"quasi_newton, rest", "quasi_newton", {{"initial", 0, "rest_hessian"}}, 1, 1e-6},
+    {"quasi_newton, updating", "quasi_newton", {{"initial", 0, "updating_hessian"}}, 1, 1e-6},
+    {"quasi_newton, identity", "quasi_newton", {{"initial", 0, "scaled_identity"}}, 1, 1e-6},
+    {"quasi_newton, no memory", "quasi_newton", {{"window", 0, NULL}}, 1, 1e-6},
 };
 enum { VARIANT_COUNT = sizeof VARIANTS / sizeof VARIANTS[0] };
 
@@ -104,7 +120,8 @@ static void test_methods_agree_with_newton(void **state)
                 answer a = solve(task, material, &VARIANTS[v]);
                 double energy = fabs(a.energy - truth.energy) / fabs(truth.energy);
                 double distance = farthest(&a, &truth) / truth.size;
-                if (!(energy <= 1e-6 && distance <= 1e-4))
+                double most = VARIANTS[v].energy;
+                if (!(energy <= most && distance <= 100 * most))
                     fail_msg("%s, %s, %s: energy off by %.1e, positions by %.1e", VARIANTS[v].label,
                              material, TASK_NAMES[task], energy, distance);
                 iterations[v][task] += a.iterations;
@@ -127,8 +144,8 @@ static void test_methods_are_deterministic(void **state)
 {
     (void)state;
     static const char *const methods[] = {"gradient_descent", "nonlinear_cg", "lbfgs",
-                                          "quasi_newton"};
-    for (int m = 0; m < 4; m++) {
+                                          "quasi_newton", "descent"};
+    for (int m = 0; m < 5; m++) {
         double *first = NULL;
         for (int threads = 1; threads <= 4; threads *= 2) {
             hk_body_def body = hk_default_body_def();

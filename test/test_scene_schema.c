@@ -43,7 +43,8 @@ static json_t *allow(const char *const *keys, int count)
 
 static json_t *material_rules(json_t *names)
 {
-    static const char *const common[] = {"model", "young", "poisson", "density", "fibre"};
+    static const char *const common[] = {"model",   "young", "poisson",
+                                         "density", "fibre", "invertible"};
     static const char *const of_sheets[] = {"model", "density"};
     json_t *rules = json_array();
     hk_material_def standard = hk_default_material_def();
@@ -55,7 +56,12 @@ static json_t *material_rules(json_t *names)
             json_t *type = strcmp(*own, "volume_penalty") == 0
                                ? json_pack("[ss]", "number", "boolean")
                                : json_string("number");
-            json_object_set_new(properties, *own, json_pack("{s:o}", "type", type));
+            json_t *rule = json_pack("{s:o}", "type", type);
+            bool low = strcmp(*own, "low") == 0, high = strcmp(*own, "high") == 0;
+            if (low) json_object_set_new(rule, "minimum", json_integer(0));
+            if (low) json_object_set_new(rule, "maximum", json_integer(1));
+            if (high) json_object_set_new(rule, "minimum", json_integer(1));
+            json_object_set_new(properties, *own, rule);
         }
         const char *curve = strcmp(name, "spline") == 0       ? "#/$defs/points"
                             : strcmp(name, "polynomial") == 0 ? "#/$defs/coefficients"
@@ -134,6 +140,16 @@ static json_t *method_rules(json_t *names)
         for (int i = 0; i < hk_method_option_count(m); i++) {
             const hk_option_info *info = hk_method_option(m, i);
             json_object_set_new(properties, info->name, option_rule(info));
+            if (strcmp(info->name, "length1") == 0)
+                json_object_set_new(
+                    properties, "phases",
+                    json_pack("{s:s, s:s, s:i, s:i, s:{s:s, s:i, s:i, s:[{s:s, s:i}, {s:s, s:i, "
+                              "s:f}]}}",
+                              "description",
+                              "Instead of length1, rho1, …: a list of [length, rho].", "type",
+                              "array", "minItems", 1, "maxItems", 8, "items", "type", "array",
+                              "minItems", 2, "maxItems", 2, "prefixItems", "type", "number",
+                              "minimum", 0, "type", "number", "minimum", 0, "maximum", 0.99999));
         }
         json_array_append_new(rules, rule_for("method", hk_method_name(m), standard.method,
                                               hk_method_summary(m), properties));
@@ -236,6 +252,11 @@ static const change changes[] = {
     {BAD, {"bodies.0.mesh={\"cylinder\": {\"radius\": 1, \"cells\": [2, 2]}}"}, NULL},
     {BAD, {"bodies.0.mesh={\"sheet\": {\"size\": [1, 1], \"cells\": [2, 2, 2]}}"}, NULL},
     {GOOD, {"bodies.0.mesh={\"sheet\": {\"size\": [1, 1], \"cells\": [2, 2]}}"}, NULL},
+    {GOOD, {"bodies.0.mesh={\"figure\": {\"height\": 1, \"cells\": 10}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"figure\": {\"height\": 1, \"cells\": 9}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"figure\": {\"height\": 0, \"cells\": 10}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"figure\": {\"cells\": 10}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"figure\": {\"height\": 1, \"cells\": 10, \"size\": 1}}"}, NULL},
     {BEYOND, {"bodies.0.mesh.box.cells=[100000,100000,100000]"}, "bodies[0].mesh.box"},
     {GOOD,
      {"bodies.0.transform={\"scale\": 2, \"rotate\": {\"axis\": [0, 0, 2], \"degrees\": 90}}"},
@@ -285,6 +306,14 @@ static const change changes[] = {
     {BAD, {"bodies.0.material.fibre={\"stiffness\": 1e5, \"direction\": [0, 0, 0]}"}, NULL},
     {BAD, {"bodies.0.material.fibre={\"stiffness\": -1, \"direction\": [1, 0, 0]}"}, NULL},
     {BAD, {"bodies.0.material.fibre={\"stiffness\": 1e5}"}, NULL},
+    {GOOD, {"bodies.0.material.invertible=true"}, NULL},
+    {GOOD, {"damping={\"air\": 0.1, \"viscous\": 0.01, \"ether\": 1, \"pbd\": 2}"}, NULL},
+    {BAD, {"damping={\"air\": -0.1}"}, NULL},
+    {BAD, {"damping={\"water\": 1}"}, NULL},
+    {GOOD, {"bodies.0.material.invertible={\"upper\": 0.5, \"lower\": 0.1}"}, NULL},
+    {BAD, {"bodies.0.material.invertible=1"}, NULL},
+    {BAD, {"bodies.0.material.invertible={\"upper\": -1}"}, NULL},
+    {BAD, {"bodies.0.material.invertible={\"least\": 0.1}"}, NULL},
     {GOOD,
      {MATERIAL("{\"model\": \"polynomial\", \"young\": 1e6, \"poisson\": 0.4, \"axes\": "
                "[{\"direction\": [1, 0, 0], \"f\": [0, 0, 1e5]}]}")},

@@ -87,7 +87,8 @@ typedef enum hk_shape {
     HK_SHAPE_CYLINDER, /* radius, length, cells = {across, along}; axis x from the origin */
     HK_SHAPE_SPHERE,   /* radius, cells = {across}; centre at the origin */
     HK_SHAPE_HELIX,    /* radius, pitch, turns, thickness, strands, cells = {across a strand} */
-    HK_SHAPE_SHEET     /* size = {x, z}, cells = {x, z}: triangles in the plane y = 0 */
+    HK_SHAPE_SHEET,    /* size = {x, z}, cells = {x, z}: triangles in the plane y = 0 */
+    HK_SHAPE_FIGURE    /* height, cells = {over the height}; a creature that stands on y = 0 */
 } hk_shape;
 
 typedef struct hk_mesh_def {
@@ -100,6 +101,7 @@ typedef struct hk_mesh_def {
     double turns;     /* - */
     double thickness; /* m, diameter of a strand */
     int strands;      /* - */
+    double height;    /* m */
 } hk_mesh_def;
 
 HK_API hk_mesh_def hk_default_mesh_def(hk_shape shape);
@@ -195,6 +197,17 @@ typedef struct hk_curve {
     int count;            /* 0: the default curve made from E and ν */
 } hk_curve;
 
+/* Invertible model conversion (Wang & Yang 2016, section 5.1): elements whose least stretch falls
+ * from `upper` to `lower` turn from their own law to projective dynamics, stiffness × Σ (σ − 1)²,
+ * so that flat and inverted ones recover. Nothing changes as long as all stretches are larger. */
+typedef struct hk_invertible {
+    double upper;     /* 0: off; usually 0.15 */
+    double lower;     /* usually 0.05 */
+    double decay;     /* most by which an element's share falls in an iteration; usually 0.05 */
+    double stiffness; /* Pa; 0: from the material */
+} hk_invertible;
+HK_API hk_invertible hk_default_invertible(void); /* 0.15, 0.05, 0.05, 0 */
+
 enum { HK_MAX_PARAMETERS = 8 };
 typedef struct hk_material_def {
     const char *model; /* "neo_hookean", "corotated", …: hk_material_name() lists them; of a sheet
@@ -213,6 +226,7 @@ typedef struct hk_material_def {
     double fibre_direction[3];      /* of the rest shape, after the body's transform; need not have
                                        length 1 */
     const double *fibre_directions; /* [tets of the body][3], or NULL for one direction */
+    hk_invertible invertible;       /* all 0 (the default): off */
 } hk_material_def;
 
 HK_API hk_material_def hk_default_material_def(void); /* neo_hookean, 1 MPa, 0.45, 1000 kg/m³ */
@@ -368,6 +382,16 @@ HK_API const hk_option_info *hk_method_option(int method, int option);
 
 typedef enum hk_backend { HK_BACKEND_CPU = 0, HK_BACKEND_CUDA, HK_BACKEND_AUTO } hk_backend;
 
+/* Damping beside that of the integrator; all 0 (off) by default. The first two are energies of the
+ * step, the other two change velocities after it. */
+typedef struct hk_damping {
+    double air;     /* N s/m at every vertex: energy air/(2 h) |x - x_t|^2 */
+    double viscous; /* s, Rayleigh's: energy viscous/(2 h) (x - x_t)·K (x - x_t), K the stiffness at
+                       the state before the step, made positive */
+    double ether;   /* 1/s: velocities decay as exp(-ether t) */
+    double pbd;     /* 1/s: so does the part of each body's motion that is not rigid */
+} hk_damping;
+
 typedef struct hk_world hk_world;
 typedef struct hk_world_def {
     const hk_model *model;
@@ -376,6 +400,7 @@ typedef struct hk_world_def {
     hk_solver_def solver;
     int threads; /* 0: all cores; at most 1024. Results do not depend on it */
     hk_backend backend;
+    hk_damping damping;
 } hk_world_def;
 HK_API hk_world_def hk_default_world_def(void); /* 0.01 s, backward Euler, Newton */
 HK_API hk_status hk_world_create(const hk_world_def *def, hk_world **world);
@@ -438,9 +463,9 @@ typedef struct hk_step_report {
  * step with the state before it. It must not call what changes the world or evaluates it (step,
  * pose, set, energy); positions and velocities are still those before the step. */
 typedef struct hk_iteration {
-    int iteration;   /* in this call, from 1 */
-    double energy;   /* J, the minimised function */
-    double residual; /* N, after the iteration */
+    int iteration;   /* in this call, from 1 (0: see hk_world_watch_energy) */
+    double energy;   /* J, the minimised function; NAN where the method did not need it */
+    double residual; /* N, after the iteration; NAN where the method did not need it */
     double relative_residual;
     double step_length; /* accepted, of the full step */
     bool projected;     /* the stiffness was made positive */
@@ -448,6 +473,10 @@ typedef struct hk_iteration {
 } hk_iteration;
 typedef bool hk_monitor_fn(void *context, const hk_iteration *iteration);
 HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *context);
+/* With `always` the monitor is told the energy after every iteration, in double precision, even by
+ * methods that need it only now and then (they become slower); and it is called once more, with
+ * iteration 0, for the start of every solve. */
+HK_API void hk_world_watch_energy(hk_world *world, bool always);
 
 /* Advances by one time step. */
 HK_API hk_status hk_world_step(hk_world *world, hk_step_report *report);
@@ -466,6 +495,9 @@ HK_API const double *hk_world_velocities(const hk_world *world);
 /* Held vertices may be put anywhere, too; the next step or pose takes them back to their places. */
 HK_API hk_status hk_world_set_positions(hk_world *world, const double *positions);
 HK_API hk_status hk_world_set_velocities(hk_world *world, const double *velocities);
+/* Time, positions, velocities and what else the next step depends on, from another world of the
+ * same model: both then take the same step, as far as their methods agree. */
+HK_API hk_status hk_world_copy_state(hk_world *world, const hk_world *from);
 
 /* Energies, and the gradient of elastic + gravity + load with respect to the positions of all
  * vertices (at held ones it is the reaction); gradient is [vertex_count][3], and each may be NULL.
@@ -485,6 +517,9 @@ HK_API hk_status hk_world_save_points(const hk_world *world, const char *path);
 HK_API const char *hk_world_describe(const hk_world *world);
 HK_API int hk_world_threads(const hk_world *world);
 HK_API const char *hk_world_method(const hk_world *world);
+/* Another method, other options, iterations or tolerance from the next step on; model and state
+ * stay. On failure the solver stays as it is. */
+HK_API hk_status hk_world_set_solver(hk_world *world, const hk_solver_def *solver);
 HK_API const char *hk_world_backend(const hk_world *world);
 
 /* ---------------------------------------------------------------- scenes */

@@ -13,13 +13,15 @@ typedef struct hk_law_info {
     const char *parameters[HK_LAW_COEFFICIENTS + 1];  // names of params.c[], NULL-terminated
     unsigned positive;                                // bit k: c[k] must be > 0
     unsigned any_sign;   // bit k: c[k] may be negative; otherwise it must be ≥ 0
-    unsigned optional;   // bit k: c[k] is 0 unless it is named
+    unsigned optional;   // bit k: c[k] need not be named; without moduli, from_lame(0, 0)
     int element_values;  // per-element numbers that the kernels read (a fibre's direction)
     bool barrier;        // the energy is infinite for det F ≤ 0
     bool curves;         // takes f, g, h
     bool internal;       // not a material of its own
     // Coefficients from the Lamé constants of linear elasticity.
     void (*from_lame)(double mu, double lambda, hk_law_params *p);
+    // What single coefficients must fulfil together (NULL: nothing).
+    hk_status (*check)(const hk_law_params *p);
     // A curve as users of the law give it (laws with curves only); `name` is for messages.
     hk_status (*make_curve)(const char *name, const hk_curve *given, hk_law_curve *curve);
 } hk_law_info;

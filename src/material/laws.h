@@ -19,6 +19,7 @@
 #include "material/stable_neo_hookean.h"
 #include "material/spline.h"
 #include "material/polynomial.h"
+#include "material/projective.h"
 #include "material/fibre.h"
 
 #endif

@@ -14,6 +14,7 @@
     LAW(stable_neo_hookean) \
     LAW(spline)             \
     LAW(polynomial)         \
+    LAW(projective)         \
     LAW(fibre)
 
 typedef enum hk_law {

@@ -225,14 +225,45 @@ static hk_status resolve(const hk_material_def *def, hk_material *m)
         double mu = def->young / (2 * (1 + def->poisson));
         double lambda = def->young * def->poisson / ((1 + def->poisson) * (1 - 2 * def->poisson));
         info->from_lame(mu, lambda, p);
+    } else {
+        info->from_lame(0, 0, p);  // for the coefficients that need not be named
     }
     unsigned named = 0;
     HK_TRY(take_named(def, info, p, &named));
     if (!from_moduli) HK_TRY(check_all_named(def, info, named));
+    if (info->check) HK_TRY(info->check(p));
     HK_TRY(take_curve(def, info, "f", &def->f, &p->curves[0]));
     HK_TRY(take_curve(def, info, "g", &def->g, &p->curves[1]));
     HK_TRY(take_curve(def, info, "h", &def->h, &p->curves[2]));
     return take_axes(def, info, m);
+}
+
+hk_invertible hk_default_invertible(void)
+{
+    return (hk_invertible){.upper = 0.15, .lower = 0.05, .decay = 0.05};
+}
+
+static hk_status take_conversion(const hk_material_def *def, hk_material *m)
+{
+    const hk_invertible *c = &def->invertible;
+    m->conversion = (hk_conversion){0};
+    if (c->upper == 0) return HK_OK;
+    if (!(c->upper > c->lower && c->lower >= 0 && c->upper < 1))
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: invertible needs 0 <= lower < upper < 1 (are %g and %g)",
+                       def->model, c->lower, c->upper);
+    if (!(c->decay > 0 && c->decay <= 1))
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: the decay of invertible must be above 0 and at most 1 (is %g)",
+                       def->model, c->decay);
+    if (!(isfinite(c->stiffness) && c->stiffness >= 0))
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: the stiffness of invertible must be 0 or more (is %g)",
+                       def->model, c->stiffness);
+    // By default about the shear modulus, which is what w is for a material without volume term.
+    double stiffness = c->stiffness > 0 ? c->stiffness : m->modulus / 3;
+    m->conversion = (hk_conversion){c->upper, c->lower, c->decay, stiffness};
+    return HK_OK;
 }
 
 hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
@@ -244,6 +275,7 @@ hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
     if (!(isfinite(m.density) && m.density > 0))
         return hk_fail(HK_BAD_INPUT, "material %s: density must be greater than 0 (is %g)",
                        def->model, m.density);
+    HK_TRY(take_conversion(def, &m));
     *material = m;
     return HK_OK;
 }

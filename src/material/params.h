@@ -3,7 +3,7 @@
 #ifndef HK_PARAMS_H
 #define HK_PARAMS_H
 
-enum { HK_LAW_COEFFICIENTS = 4, HK_CURVE_POWERS = 12, HK_CURVE_KNOTS = 24 };
+enum { HK_LAW_COEFFICIENTS = 5, HK_CURVE_POWERS = 12, HK_CURVE_KNOTS = 24 };
 
 // φ(x) = Σ_k power[k] (x − 1)^k + Σ_k jump[k] max(0, x − knot[k])⁴: a polynomial, or the integral
 // of a natural cubic spline in truncated powers. No table look-up, hence no branch per lane.
@@ -18,5 +18,12 @@ typedef struct hk_law_params {
     double c[HK_LAW_COEFFICIENTS];  // in the order of the law's parameter names
     hk_law_curve curves[3];         // f, g, h of the laws in principal stretches
 } hk_law_params;
+
+// Invertible model conversion (Descent section 5.1, see term/blend.h).
+typedef struct hk_conversion {
+    double upper, lower;  // stretches where it begins and is complete; upper 0: never
+    double decay;         // of the share l, an iteration
+    double stiffness;     // Pa, w
+} hk_conversion;
 
 #endif

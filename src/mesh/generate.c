@@ -19,6 +19,7 @@ static const struct {
          hk_make_helix,
          {.radius = 0.3, .pitch = 0.2, .turns = 3, .thickness = 0.08, .strands = 2, .cells = {8}}},
     [HK_SHAPE_SHEET] = {"sheet", hk_make_sheet, {.size = {1, 1}, .cells = {40, 40}}},
+    [HK_SHAPE_FIGURE] = {"figure", hk_make_figure, {.height = 1, .cells = {24}}},
 };
 
 static bool is_known(hk_shape shape)

@@ -48,6 +48,7 @@ hk_status hk_make_box(const hk_mesh_def *def, hk_mesh **mesh);
 hk_status hk_make_cylinder(const hk_mesh_def *def, hk_mesh **mesh);
 hk_status hk_make_sphere(const hk_mesh_def *def, hk_mesh **mesh);
 hk_status hk_make_helix(const hk_mesh_def *def, hk_mesh **mesh);
+hk_status hk_make_figure(const hk_mesh_def *def, hk_mesh **mesh);
 hk_status hk_make_sheet(const hk_mesh_def *def, hk_mesh **mesh);
 
 #endif

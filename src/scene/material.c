@@ -34,8 +34,8 @@ static hk_status read_model(hk_scene *scene, const hk_node *node, int *model)
 
 static hk_status check_keys(const hk_node *node, int model)
 {
-    const char *keys[32] = {"model", "young", "poisson", "density", "fibre"};
-    int count = 5;
+    const char *keys[32] = {"model", "young", "poisson", "density", "fibre", "invertible"};
+    int count = 6;
     if (curves_of(hk_material_name(model)) != NO_CURVES) {
         keys[count++] = "f";
         keys[count++] = "g";
@@ -166,6 +166,21 @@ static hk_status read_sheet_material(const hk_node *node, int model, hk_material
     return status == HK_OK ? HK_OK : hk_node_fail_within(node, status);
 }
 
+// "invertible": true, or an object with its own numbers.
+static hk_status read_invertible(const hk_node *node, hk_invertible *invertible)
+{
+    static const char *const keys[] = {"upper", "lower", "decay", "stiffness"};
+    hk_node child;
+    if (!hk_node_member(node, "invertible", &child) || json_is_false(child.json)) return HK_OK;
+    *invertible = hk_default_invertible();
+    if (json_is_true(child.json)) return HK_OK;
+    HK_TRY(hk_node_keys(&child, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_number(&child, "upper", HK_OPTIONAL, HK_POSITIVE, &invertible->upper));
+    HK_TRY(hk_member_number(&child, "lower", HK_OPTIONAL, HK_NOT_NEGATIVE, &invertible->lower));
+    HK_TRY(hk_member_number(&child, "decay", HK_OPTIONAL, HK_POSITIVE, &invertible->decay));
+    return hk_member_number(&child, "stiffness", HK_OPTIONAL, HK_POSITIVE, &invertible->stiffness);
+}
+
 hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def *def)
 {
     if (!json_is_object(node->json)) return hk_node_keys(node, NULL, 0);
@@ -187,6 +202,7 @@ hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def
         HK_TRY(read_axes(scene, node, kind, def));
     }
     HK_TRY(read_fibre(node, def));
+    HK_TRY(read_invertible(node, &def->invertible));
     // The law itself knows which coefficients it needs: let it say so while the place is known.
     hk_material resolved;
     hk_status status = hk_material_resolve(def, &resolved);

@@ -52,6 +52,14 @@ static hk_status read_sheet(const hk_node *node, hk_mesh_def *def)
     return hk_node_ints(&cells, 2, 1, def->cells);
 }
 
+static hk_status read_figure(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"height", "cells"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_number(node, "height", HK_REQUIRED, HK_POSITIVE, &def->height));
+    return hk_member_int(node, "cells", HK_REQUIRED, 10, &def->cells[0]);
+}
+
 // The file's path, relative to the folder of the scene file unless it is absolute.
 static hk_status load_file(const hk_node *node, hk_mesh **mesh)
 {
@@ -74,14 +82,15 @@ static hk_status load_file(const hk_node *node, hk_mesh **mesh)
 
 hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh)
 {
-    static const char *const keys[] = {"file", "box", "cylinder", "sphere", "helix", "sheet"};
+    static const char *const keys[] = {"file",  "box",   "cylinder", "sphere",
+                                       "helix", "sheet", "figure"};
     static const struct {
         hk_shape shape;
         hk_status (*read)(const hk_node *node, hk_mesh_def *def);
     } generators[] = {
         {HK_SHAPE_BOX, read_box},       {HK_SHAPE_CYLINDER, read_cylinder},
         {HK_SHAPE_SPHERE, read_sphere}, {HK_SHAPE_HELIX, read_helix},
-        {HK_SHAPE_SHEET, read_sheet},
+        {HK_SHAPE_SHEET, read_sheet},   {HK_SHAPE_FIGURE, read_figure},
     };
     hk_node source;
     int which = 0;

@@ -80,9 +80,21 @@ static hk_status read_backend(hk_scene *scene, const hk_node *root)
     return HK_OK;
 }
 
+static hk_status read_damping(const hk_node *root, hk_damping *damping)
+{
+    static const char *const keys[] = {"air", "viscous", "ether", "pbd"};
+    double *const values[] = {&damping->air, &damping->viscous, &damping->ether, &damping->pbd};
+    hk_node node;
+    if (!hk_node_member(root, "damping", &node)) return HK_OK;
+    HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
+    for (int k = 0; k < HK_COUNT_OF(keys); k++)
+        HK_TRY(hk_member_number(&node, keys[k], HK_OPTIONAL, HK_NOT_NEGATIVE, values[k]));
+    return HK_OK;
+}
+
 static hk_status read_scene(hk_scene *scene, const hk_node *root)
 {
-    static const char *const keys[] = {"$schema", "time",    "gravity", "solver",
+    static const char *const keys[] = {"$schema", "time",    "gravity", "solver", "damping",
                                        "threads", "backend", "bodies",  "output"};
     hk_node node;
     const char *schema;
@@ -92,6 +104,7 @@ static hk_status read_scene(hk_scene *scene, const hk_node *root)
     HK_TRY(hk_member_numbers(root, "gravity", HK_OPTIONAL, 3, HK_ANY_NUMBER, scene->model.gravity));
     if (hk_node_member(root, "solver", &node))
         HK_TRY(hk_read_solver(scene, &node, &scene->world.solver));
+    HK_TRY(read_damping(root, &scene->world.damping));
     HK_TRY(hk_member_int(root, "threads", HK_OPTIONAL, 0, &scene->world.threads));
     HK_TRY(read_backend(scene, root));
     HK_TRY(read_output(scene, root));

@@ -7,6 +7,8 @@
 #include "solver/walk.h"
 
 static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
+    HK_PRECISION_OPTION(HK_DOUBLE_PRECISION),
     HK_JACOBI_OPTIONS,
 };
 
@@ -33,6 +35,7 @@ static hk_status descent_create(hk_problem *problem, const hk_settings *settings
     hk_status status = hk_walk_init(&s->walk, problem, settings);
     // Lengths near the limit of stability hardly reduce stiff modes: ask for a fair decrease.
     s->walk.share = 0.3;
+    if (status == HK_OK) status = hk_use_precision(problem, settings);
     if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
     if (status != HK_OK) {
         descent_free(s);

@@ -17,11 +17,10 @@ void hk_jacobi_release(hk_jacobi *j)
 static double diagonal(hk_jacobi *j, hk_problem *p, const double *x)
 {
     double largest = 0;
-    hk_problem_diagonal(p, x, j->inverse);
+    hk_problem_exact_diagonal(p, x, j->inverse);
     for (int k = 0; k < p->vertex_count; k++)
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
-            j->inverse[i] =
-                p->held[k] ? 0 : fabs(j->inverse[i] + p->weight * p->mass[k] + p->shift);
+            j->inverse[i] = p->held[k] ? 0 : fabs(j->inverse[i] + p->inertia[k] + p->shift);
             largest = fmax(largest, j->inverse[i]);
         }
     return largest;

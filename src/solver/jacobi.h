@@ -20,8 +20,12 @@ void hk_jacobi_uniform(hk_jacobi *j, hk_problem *problem, const double *x);
 // to = inverse × from
 void hk_jacobi_apply(const hk_jacobi *j, const hk_problem *problem, const double *from, double *to);
 
-// The two options of methods that may use it; they come first in their tables.
-enum { HK_OPTION_PRECONDITIONER, HK_OPTION_REFRESH, HK_OPTION_AFTER_JACOBI };
+// The two options of methods that may use it; they come after those of the start.
+enum {
+    HK_OPTION_PRECONDITIONER = HK_OPTION_AFTER_PRECISION,
+    HK_OPTION_REFRESH,
+    HK_OPTION_AFTER_JACOBI
+};
 extern const char *const hk_preconditioners[];  // "none", "jacobi"
 #define HK_JACOBI_OPTIONS                                                                 \
     [HK_OPTION_PRECONDITIONER] = {.name = "preconditioner",                               \

@@ -11,6 +11,8 @@
 enum { OPTION_WINDOW = HK_OPTION_AFTER_JACOBI };
 
 static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
+    HK_PRECISION_OPTION(HK_DOUBLE_PRECISION),
     HK_JACOBI_OPTIONS,
     [OPTION_WINDOW] = {.name = "window",
                        .help = "steps that are remembered",
@@ -40,6 +42,7 @@ static hk_status lbfgs_create(hk_problem *problem, const hk_settings *settings, 
     lbfgs *s = HK_NEW(lbfgs);
     if (!s) return HK_NO_MEMORY;
     hk_status status = hk_walk_init(&s->walk, problem, settings);
+    if (status == HK_OK) status = hk_use_precision(problem, settings);
     if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
     if (status == HK_OK)
         status = hk_curvature_init(&s->curvature, problem, (int)settings->option[OPTION_WINDOW]);

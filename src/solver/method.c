@@ -4,8 +4,17 @@
 #include <stdio.h>
 
 static const hk_method *const g_methods[] = {
-    &hk_newton, &hk_gradient_descent, &hk_nonlinear_cg, &hk_lbfgs, &hk_quasi_newton,
+    &hk_newton, &hk_descent, &hk_gradient_descent, &hk_nonlinear_cg, &hk_lbfgs, &hk_quasi_newton,
 };
+
+const char *const hk_starts[] = {"auto", "position", "velocity", "acceleration", "optimised", NULL};
+
+const char *const hk_precisions[] = {"single", "double", NULL};
+
+hk_status hk_use_precision(hk_problem *problem, const hk_settings *settings)
+{
+    return hk_problem_use_precision(problem, (hk_precision)settings->option[HK_OPTION_PRECISION]);
+}
 
 hk_solver_def hk_default_solver_def(void)
 {
@@ -103,6 +112,9 @@ hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings)
 {
     hk_settings s = {.iterations = def->iterations ? def->iterations : method->iterations,
+                     .pose_iterations = def->iterations           ? def->iterations
+                                        : method->pose_iterations ? method->pose_iterations
+                                                                  : method->iterations,
                      .tolerance = def->tolerance != 0 ? def->tolerance : method->tolerance};
     if (s.iterations < 0)
         return hk_fail(HK_BAD_INPUT, "solver iterations must be 0 or more (is %d)", s.iterations);

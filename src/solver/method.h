@@ -7,9 +7,10 @@
 #include "solver/problem.h"
 
 // The values of a method's options, in the order of its table; words as their index.
-enum { HK_MAX_OPTIONS = 32 };
+enum { HK_MAX_OPTIONS = 40 };
 typedef struct hk_settings {
-    int iterations;
+    int iterations;       // of a time step
+    int pose_iterations;  // of a pose
     double tolerance;
     double option[HK_MAX_OPTIONS];
 } hk_settings;
@@ -26,8 +27,9 @@ typedef struct hk_solve_report {
 typedef struct hk_method {
     const char *name;
     const char *summary;
-    int iterations;    // default budget
-    double tolerance;  // default
+    int iterations;       // default budget
+    int pose_iterations;  // that of a pose where it is another, else 0
+    double tolerance;     // default
     const hk_option_info *options;
     int option_count;
     hk_status (*create)(hk_problem *problem, const hk_settings *settings, void **solver);
@@ -42,11 +44,47 @@ typedef struct hk_method {
     void (*describe)(const void *solver, char *text, size_t size);
 } hk_method;
 
+// Where a time step starts from (Descent section 4.4). These options come first in every table.
+enum { HK_OPTION_START, HK_OPTION_ETA, HK_OPTION_AFTER_START };
+// The next one in every table but Newton's: the precision of the elements.
+enum { HK_OPTION_PRECISION = HK_OPTION_AFTER_START, HK_OPTION_AFTER_PRECISION };
+extern const char *const hk_precisions[];  // as hk_precision numbers them
+enum {
+    HK_START_AUTO,          // velocity, or position where that has less energy
+    HK_START_POSITION,      // x
+    HK_START_VELOCITY,      // x + h v
+    HK_START_ACCELERATION,  // x + h v + η h (v − v₋₁)
+    HK_START_OPTIMISED,     // x + d v with the best d (Descent eq. 10)
+};
+extern const char *const hk_starts[];
+#define HK_START_OPTIONS(usual)                                                                   \
+    [HK_OPTION_START] = {.name = "start",                                                         \
+                         .help = "first guess of a time step, as if this stayed constant: "       \
+                                 "position, velocity, acceleration; or the best step along the "  \
+                                 "velocity (optimised); auto: velocity, unless position has "     \
+                                 "less energy",                                                   \
+                         .words = hk_starts,                                                      \
+                         .fallback = (usual)},                                                    \
+    [HK_OPTION_ETA] = {.name = "eta",                                                             \
+                       .help = "share of the acceleration that the start \"acceleration\" keeps", \
+                       .maximum = 1,                                                              \
+                       .fallback = 0.9}
+
+#define HK_PRECISION_OPTION(usual)                                                               \
+    [HK_OPTION_PRECISION] = {.name = "precision",                                                \
+                             .help = "of elements and forces: single is faster, double goes on " \
+                                     "to rounding",                                              \
+                             .words = hk_precisions,                                             \
+                             .fallback = (usual)}
+// Prepares the problem for it.
+hk_status hk_use_precision(hk_problem *problem, const hk_settings *settings);
+
 hk_status hk_method_find(const char *name, const hk_method **method);
 // Checks names, ranges and words of a definition against the method's table.
 hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings);
 
-extern const hk_method hk_newton, hk_gradient_descent, hk_nonlinear_cg, hk_lbfgs, hk_quasi_newton;
+extern const hk_method hk_descent, hk_newton, hk_gradient_descent, hk_nonlinear_cg, hk_lbfgs,
+    hk_quasi_newton;
 
 #endif

@@ -5,10 +5,10 @@
 // quadratic convergence at a minimum. Elsewhere it is made positive by the gentlest rung of a
 // ladder that suffices: first a little mass is added, which moves the few slow modes that buckle
 // and leaves the others alone, so that steps along unstable directions are long; then the negative
-// eigenvalues of every tet's and link's part are reduced, down to the full projection of Teran et al. 2005.
-// The rung is found by trying: a factorisation that meets a negative pivot stops there. Trial
-// states where a material is not defined (an inverted tet of a law with a barrier) have infinite
-// energy and are rejected like any other.
+// eigenvalues of every tet's and link's part are reduced, down to the full projection of Teran et
+// al. 2005. The rung is found by trying: a factorisation that meets a negative pivot stops there.
+// Trial states where a material is not defined (an inverted tet of a law with a barrier) have
+// infinite energy and are rejected like any other.
 #include <math.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@
 #include "solver/walk.h"
 #include "term/assembly.h"
 
-enum { OPTION_PROJECTION };
+enum { OPTION_PROJECTION = HK_OPTION_AFTER_START };
 enum { PROJECT_AUTO, PROJECT_ALWAYS };
 enum { MOST_SHIFTS = 12, PATIENCE = 3 };
 #define LONGEST_STEP 1024
@@ -30,6 +30,7 @@ enum { EXACT = 0, PROJECTED = HK_COUNT_OF(g_ladder) - 1 };
 
 static const char *const g_projection_words[] = {"auto", "always", NULL};
 static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
     [OPTION_PROJECTION] = {.name = "projection",
                            .help = "stiffness made positive: auto (only where needed) or always",
                            .words = g_projection_words},
@@ -64,6 +65,7 @@ static void newton_free(void *solver)
 static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_walk_init(&s->walk, p, settings));
+    HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
     HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
     if (p->free_count > 0) HK_TRY(hk_direct_create(&s->assembly->pattern, &s->direct));
     s->stiffness = HK_ARRAY(double, hk_problem_stiffness_size(p));
@@ -98,7 +100,7 @@ static hk_status factor(newton *s, const double *x, int rung, double shift, bool
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     for (int k = 0; k < p->vertex_count; k++)
         s->diagonal[k] =
-            (p->weight + g_ladder[rung].mass * p->slow_rate) * p->mass[k] + p->shift + shift;
+            p->inertia[k] + g_ladder[rung].mass * p->slow_rate * p->mass[k] + p->shift + shift;
     hk_assemble(s->assembly, s->stiffness, s->diagonal, s->matrix);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = hk_direct_factor(s->direct, s->matrix, positive);

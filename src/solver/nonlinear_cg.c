@@ -13,6 +13,8 @@ enum { FORMULA_POLAK_RIBIERE, FORMULA_FLETCHER_REEVES };
 
 static const char *const g_formulas[] = {"polak_ribiere", "fletcher_reeves", NULL};
 static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
+    HK_PRECISION_OPTION(HK_DOUBLE_PRECISION),
     HK_JACOBI_OPTIONS,
     [OPTION_FORMULA] = {.name = "formula",
                         .help = "how much of the last direction is kept: polak_ribiere restarts "
@@ -44,6 +46,7 @@ static hk_status cg_create(hk_problem *problem, const hk_settings *settings, voi
     nonlinear_cg *s = HK_NEW(nonlinear_cg);
     if (!s) return HK_NO_MEMORY;
     hk_status status = hk_walk_init(&s->walk, problem, settings);
+    if (status == HK_OK) status = hk_use_precision(problem, settings);
     if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
     s->scaled = HK_ZEROS(double, 4 * (size_t)problem->vertex_count);
     s->last_gradient = HK_ZEROS(double, 4 * (size_t)problem->vertex_count);
@@ -93,7 +96,8 @@ static double exact_length(void *solver, hk_walk *w, const double *x)
 {
     (void)solver;
     double slope = hk_problem_dot(w->problem, w->gradient, w->direction);
-    double h = 1e-6 * w->problem->size / largest_entry(w->problem, w->direction);
+    double h = (w->problem->single ? 3e-4 : 1e-6) * w->problem->size /
+               largest_entry(w->problem, w->direction);
     if (!isfinite(h)) return 1;
     hk_walk_try(w, x, h);
     double ahead = hk_problem_dot(w->problem, w->trial_gradient, w->direction);

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "mesh/mesh.h"
-
 enum { SMALLEST_FOR_THREADS = 4000 };
 enum { RUN = 2048, SUMS = 4 };  // vertices in a partial sum; sums a pass can take
 
@@ -81,8 +79,10 @@ static hk_status build(hk_problem *p)
     p->full_force = HK_ZEROS(double, 4 * n);
     p->force = HK_ZEROS(double, 4 * n);
     p->y = HK_ZEROS(double, 4 * n);
+    p->inertia = HK_ZEROS(double, n);
     p->partial = HK_ARRAY(double, SUMS *(size_t)run_count(p));
-    if (!p->held || !p->mass || !p->rest || !p->full_force || !p->force || !p->y || !p->partial)
+    if (!p->inertia || !p->held || !p->mass || !p->rest || !p->full_force || !p->force || !p->y ||
+        !p->partial)
         return HK_NO_MEMORY;
     fill_vertices(p);
     hk_problem_set_load(p, 1);
@@ -121,8 +121,135 @@ void hk_problem_free(hk_problem *p)
     hk_free(p->full_force);
     hk_free(p->force);
     hk_free(p->y);
+    hk_free(p->inertia);
+    hk_tet_term_free(p->single_term);
+    hk_links_free(p->single_links);
+    hk_free(p->single_x);
+    hk_free(p->single_gradient);
+    hk_free(p->body_of);
+    hk_free(p->origin);
     hk_free(p->partial);
     hk_free(p);
+}
+
+// ---------------------------------------------------------------- single precision
+
+static void fill_bodies(hk_problem *p)
+{
+    const hk_model *m = p->model;
+    for (int b = 0; b < m->body_count; b++)
+        for (int v = 0; v < m->bodies[b].vertex_count; v++)
+            p->body_of[m->place[m->bodies[b].vertex_start + v]] = b;
+}
+
+void hk_problem_center(hk_problem *p, const double *x)
+{
+    const hk_model *m = p->model;
+    memset(p->origin, 0, 3 * sizeof(double) * (size_t)m->body_count);
+    for (int k = 0; k < p->vertex_count; k++)
+        for (int i = 0; i < 3; i++) p->origin[3 * p->body_of[k] + i] += x[4 * (int64_t)k + i];
+    for (int b = 0; b < m->body_count; b++)
+        for (int i = 0; i < 3; i++) p->origin[3 * b + i] /= m->bodies[b].vertex_count;
+    hk_problem_center_targets(p);
+}
+
+void hk_problem_narrow(const hk_problem *p, const double *x, float *to)
+{
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int k = 0; k < p->vertex_count; k++) {
+        const double *origin = p->origin + 3 * (int64_t)p->body_of[k];
+        for (int i = 0; i < 3; i++)
+            to[4 * (int64_t)k + i] = (float)(x[4 * (int64_t)k + i] - origin[i]);
+    }
+}
+
+void hk_problem_widen(const hk_problem *p, const float *x, double *to)
+{
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int k = 0; k < p->vertex_count; k++) {
+        const double *origin = p->origin + 3 * (int64_t)p->body_of[k];
+        for (int i = 0; i < 3; i++)
+            to[4 * (int64_t)k + i] = (double)x[4 * (int64_t)k + i] + origin[i];
+    }
+}
+
+// Off rest by a turn and some strain, so that no coordinate is a round number.
+static void bend(const hk_problem *p, double *x)
+{
+    static const double F[3][3] = {
+        {0.873, -0.308, 0.412}, {0.445, 0.851, -0.287}, {-0.254, 0.436, 0.889}};
+    for (int64_t k = 0; k < p->vertex_count; k++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) x[4 * k + i] += F[i][j] * p->rest[4 * k + j];
+}
+
+// What single precision leaves of gradient and energy at such a state.
+static hk_status measure_rounding(hk_problem *p)
+{
+    size_t size = 4 * (size_t)p->vertex_count;
+    double *x = HK_ZEROS(double, size), *g = HK_ZEROS(double, size), fine, coarse, sum = 0;
+    if (!x || !g) {
+        hk_free(x);
+        hk_free(g);
+        return HK_NO_MEMORY;
+    }
+    bend(p, x);
+    hk_problem_center(p, x);
+    hk_problem_narrow(p, x, p->single_x);
+    hk_problem_widen(p, p->single_x, x);
+    hk_problem_elastic_gradient(p, x, g, &fine);
+    p->single = p->single_term;
+    hk_problem_elastic_gradient(p, p->single_x, p->single_gradient, &coarse);
+    p->single = NULL;
+    for (int k = 0; k < p->vertex_count; k++)
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3 && !p->held[k]; i++)
+            sum += (g[i] - (double)p->single_gradient[i]) * (g[i] - (double)p->single_gradient[i]);
+    hk_free(x);
+    hk_free(g);
+    p->single_rounding[0] = fmax(p->double_rounding[0], 2 * sqrt(sum));
+    p->single_rounding[1] = fmax(p->double_rounding[1], 4 * fabs(fine - coarse));
+    return HK_OK;
+}
+
+static hk_status prepare_single(hk_problem *p)
+{
+    size_t size = 4 * (size_t)p->vertex_count;
+    p->single_x = HK_ZEROS(float, size);
+    p->single_gradient = HK_ZEROS(float, size);
+    p->body_of = HK_ZEROS(int32_t, p->vertex_count);
+    p->origin = HK_ZEROS(double, 3 * (size_t)p->model->body_count);
+    if (!p->single_x || !p->single_gradient || !p->body_of || !p->origin) return HK_NO_MEMORY;
+    fill_bodies(p);
+    p->double_rounding[0] = p->rounding;
+    p->double_rounding[1] = p->energy_rounding;
+    if (!p->single_links)
+        HK_TRY(hk_links_create(p->model, HK_SINGLE, p->threads, &p->single_links));
+    HK_TRY(hk_tet_term_create(p->model, hk_lanes_best(HK_SINGLE), p->threads, &p->single_term));
+    return measure_rounding(p);
+}
+
+hk_status hk_problem_use_precision(hk_problem *p, hk_precision precision)
+{
+    if (precision != HK_SINGLE && !p->single_term) return HK_OK;
+    if (!p->single_term) HK_TRY(prepare_single(p));
+    const double *rounding = precision == HK_SINGLE ? p->single_rounding : p->double_rounding;
+    p->single = precision == HK_SINGLE ? p->single_term : NULL;
+    p->rounding = rounding[0];
+    p->energy_rounding = rounding[1];
+    return HK_OK;
+}
+
+hk_tet_term *hk_problem_elements(hk_problem *p)
+{
+    return p->single ? p->single : p->tets;
+}
+
+// ---------------------------------------------------------------- inertia and forces
+
+void hk_problem_set_weight(hk_problem *p, double weight)
+{
+    p->weight = weight;
+    for (int k = 0; k < p->vertex_count; k++) p->inertia[k] = p->held[k] ? 0 : weight * p->mass[k];
 }
 
 void hk_problem_set_load(hk_problem *p, double share)
@@ -147,7 +274,7 @@ static double vertex_energy(const hk_problem *p, const double *x, int64_t k)
         inertia += (x[i] - p->y[i]) * (x[i] - p->y[i]);
         work += p->force[i] * (x[i] - p->rest[i]);
     }
-    return 0.5 * p->weight * p->mass[k] * inertia - work;
+    return 0.5 * p->inertia[k] * inertia - work;
 }
 
 double hk_problem_energy(hk_problem *p, const double *x)
@@ -172,10 +299,9 @@ static void add_vertex_terms(const hk_problem *p, const double *x, int first, in
 {
     for (int s = 0; s < SUMS; s++) sums[s] = 0;
     for (int k = first; k < last; k++) {
-        double inertia_weight = p->held[k] ? 0 : p->weight * p->mass[k];
         if (!p->held[k]) sums[0] += vertex_energy(p, x, k);
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
-            double inertia = inertia_weight * (x[i] - p->y[i]);
+            double inertia = p->inertia[k] * (x[i] - p->y[i]);
             sums[1] += gradient[i] * gradient[i];
             sums[2] += p->force[i] * p->force[i];
             sums[3] += inertia * inertia;
@@ -184,36 +310,62 @@ static void add_vertex_terms(const hk_problem *p, const double *x, int first, in
     }
 }
 
-void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
-                         double *force_scale)
+static void single_gradient(hk_problem *p, const double *x, double *gradient, double *energy)
 {
-    double elastic, linked;
-    hk_tet_gradient(p->tets, x, gradient, &elastic);
-    hk_links_add_gradient(p->links, x, gradient, &linked);
+    hk_problem_narrow(p, x, p->single_x);
+    hk_problem_elastic_gradient(p, p->single_x, p->single_gradient, energy);
+    int64_t size = 4 * (int64_t)p->vertex_count;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int64_t k = 0; k < size; k++) gradient[k] = (double)p->single_gradient[k];
+}
+
+// Completes the gradient and energy of the elements.
+static void add_vertices(hk_problem *p, const double *x, double elastic, double *gradient,
+                         double *energy, double *force_scale)
+{
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int r = 0; r < run_count(p); r++)
         add_vertex_terms(p, x, r * RUN, hk_min_int((r + 1) * RUN, p->vertex_count), gradient,
                          p->partial + SUMS * r);
     if (energy) {
-        double total = elastic + linked + sum_runs(p, 0);
+        double total = elastic + sum_runs(p, 0);
         *energy = isfinite(total) ? total : INFINITY;
     }
     if (force_scale)
         *force_scale = sqrt(fmax(sum_runs(p, 1), fmax(sum_runs(p, 2), sum_runs(p, 3))));
 }
 
-double hk_problem_least_j(const hk_problem *p, const double *x)
+void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
+                               double *force_scale)
 {
-    const hk_model *m = p->model;
-    double least = INFINITY;
-    for (int t = 0; t < m->tet_count; t++) {
-        const int32_t *c = m->tets + 4 * (int64_t)t;
-        const double *corner[4];
-        for (int k = 0; k < 4; k++) corner[k] = x + 4 * (int64_t)m->place[c[k]];
-        double j = hk_tet_volume6(corner[0], corner[1], corner[2], corner[3]) / (6 * m->volume[t]);
-        if (!(j >= least)) least = j;  // also NaN
+    double elastic = 0, linked = 0;
+    hk_tet_gradient(p->tets, x, gradient, energy ? &elastic : NULL);
+    hk_links_add_gradient(p->links, x, gradient, energy ? &linked : NULL);
+    add_vertices(p, x, elastic + linked, gradient, energy, force_scale);
+}
+
+void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
+                         double *force_scale)
+{
+    if (!p->single) {
+        hk_problem_exact_gradient(p, x, gradient, energy, force_scale);
+        return;
     }
-    return least;
+    double elastic = 0;
+    single_gradient(p, x, gradient, energy ? &elastic : NULL);
+    add_vertices(p, x, elastic, gradient, energy, force_scale);
+}
+
+double hk_problem_least_j(hk_problem *p, const double *x)
+{
+    return hk_tet_least_j(p->tets, x);
+}
+
+bool hk_problem_convert(hk_problem *p, const double *x)
+{
+    if (!hk_tet_convert(p->tets, x)) return false;
+    if (p->single) hk_tet_copy_blend(p->single, p->tets);
+    return true;
 }
 
 double hk_problem_dot(hk_problem *p, const double *a, const double *b)

@@ -26,6 +26,7 @@ typedef struct hk_problem {
     double *force;           // [vertex_count][4] f: the share of it that is at work
     double *y;               // [vertex_count][4]
     double weight;           // w, 1/s²
+    double *inertia;         // [vertex_count] N/m: w m, 0 at held vertices
     double *partial;         // sums over runs of vertices, room for several
     double rounding;         // N, what rounding alone leaves of the gradient's norm
     double size;             // m, of the model
@@ -35,12 +36,38 @@ typedef struct hk_problem {
     double shift;
     bool (*monitor)(void *context, const hk_iteration *iteration);
     void *monitor_context;
+    // Single precision, for methods that ask for it; else NULL. Positions are relative to the body.
+    hk_tet_term *single;  // the one in use, or NULL: double precision
+    hk_tet_term *single_term;
+    hk_links *single_links;
+    double single_rounding[2], double_rounding[2];  // of gradient and energy
+    float *single_x, *single_gradient;              // [vertex_count][4] workspace
+    int32_t *body_of;                               // [vertex_count]
+    double *origin;                                 // [body_count][3] m
+    bool watch_energy;  // the monitor wants ε after every iteration, and of the start
     double load_share;  // told to the monitor
 } hk_problem;
 
 hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **problem);
 void hk_problem_free(hk_problem *problem);
 
+// Makes the problem evaluate elements in single (or again in double) precision: hk_problem_gradient
+// and what comes with it. hk_problem_energy stays in double.
+hk_status hk_problem_use_precision(hk_problem *p, hk_precision precision);
+// The elements in the precision in use.
+hk_tet_term *hk_problem_elements(hk_problem *p);
+// Positions in single precision, relative to where hk_problem_center last saw each body.
+void hk_problem_center(hk_problem *p, const double *x);
+void hk_problem_narrow(const hk_problem *p, const double *x, float *to);
+void hk_problem_widen(const hk_problem *p, const float *x, double *to);
+
+// The elements alone, in the precision of the method: x, gradient and diagonal are float (relative
+// to the bodies) if the problem is in single precision. energy may be NULL.
+void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, double *energy);
+void hk_problem_elastic_diagonal(hk_problem *p, const void *x, void *diagonal);
+
+// The inertia of a time step; 0 for a pose.
+void hk_problem_set_weight(hk_problem *p, double weight);
 // Forces at work: `share` of the full ones.
 void hk_problem_set_load(hk_problem *p, double share);
 
@@ -50,8 +77,14 @@ double hk_problem_energy(hk_problem *p, const double *x);
 // work: the largest of the norms of elastic, external and inertia forces. Parts may be NULL.
 void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                          double *force_scale);
+// The same, and the diagonal of the elements, in double precision whatever the method uses.
+void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
+                               double *force_scale);
+void hk_problem_exact_diagonal(hk_problem *p, const double *x, double *diagonal);
 // The smallest det F of all tets; +inf without tets.
-double hk_problem_least_j(const hk_problem *p, const double *x);
+double hk_problem_least_j(hk_problem *p, const double *x);
+// Invertible model conversion: brings it up to date at x; true: ε is another function now.
+bool hk_problem_convert(hk_problem *p, const double *x);
 // Over free vertices.
 double hk_problem_dot(hk_problem *p, const double *a, const double *b);
 
@@ -59,8 +92,10 @@ double hk_problem_dot(hk_problem *p, const double *a, const double *b);
 
 // E(x): +inf where a material is not defined, never NaN.
 double hk_problem_elastic(hk_problem *p, const double *x);
-// The diagonal of the Hessian of E.
-void hk_problem_diagonal(hk_problem *p, const double *x, double *diagonal);
+// The links in the precision in use.
+hk_links *hk_problem_links(hk_problem *p);
+// Targets of attachments in single precision: relative to the bodies, as positions are.
+void hk_problem_center_targets(hk_problem *p);
 // The Hessian blocks of E for hk_assemble, negative eigenvalues × keep; hk_problem_stiffness_size
 // numbers.
 int64_t hk_problem_stiffness_size(const hk_problem *p);

@@ -9,7 +9,26 @@ double hk_problem_elastic(hk_problem *p, const double *x)
     return isfinite(energy) ? energy : INFINITY;
 }
 
-void hk_problem_diagonal(hk_problem *p, const double *x, double *diagonal)
+hk_links *hk_problem_links(hk_problem *p)
+{
+    return p->single ? p->single_links : p->links;
+}
+
+void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, double *energy)
+{
+    double linked = 0;
+    hk_tet_gradient(hk_problem_elements(p), x, gradient, energy);
+    hk_links_add_gradient(hk_problem_links(p), x, gradient, energy ? &linked : NULL);
+    if (energy) *energy += linked;
+}
+
+void hk_problem_elastic_diagonal(hk_problem *p, const void *x, void *diagonal)
+{
+    hk_tet_diagonal(hk_problem_elements(p), x, diagonal);
+    hk_links_add_diagonal(hk_problem_links(p), x, 1, diagonal);
+}
+
+void hk_problem_exact_diagonal(hk_problem *p, const double *x, double *diagonal)
 {
     hk_tet_diagonal(p->tets, x, diagonal);
     hk_links_add_diagonal(p->links, x, 1, diagonal);
@@ -26,6 +45,19 @@ void hk_problem_stiffness(hk_problem *p, const double *x, double keep, double *v
     hk_links_stiffness(p->links, x, keep, values + hk_tet_stiffness_size(p->tets));
 }
 
+void hk_problem_center_targets(hk_problem *p)
+{
+    const double *targets = p->links->target;
+    for (int k = 0; k < p->links->attachment_count && p->single_links; k++) {
+        int place = p->model->place[p->model->attachments[k].vertex];
+        const double *target = targets + 4 * (int64_t)k;
+        const double *origin = p->origin + 3 * (int64_t)p->body_of[place];
+        double shifted[3];
+        for (int i = 0; i < 3; i++) shifted[i] = target[i] - origin[i];
+        hk_links_set_target(p->single_links, k, shifted);
+    }
+}
+
 void hk_problem_place_targets(hk_problem *p, double time)
 {
     for (int k = 0; k < p->links->attachment_count; k++) {
@@ -33,6 +65,7 @@ void hk_problem_place_targets(hk_problem *p, double time)
         hk_model_target(p->model, k, time, target);
         hk_links_set_target(p->links, k, target);
     }
+    hk_problem_center_targets(p);
 }
 
 void hk_problem_place_targets_at(hk_problem *p, double share)
@@ -42,6 +75,7 @@ void hk_problem_place_targets_at(hk_problem *p, double share)
         hk_model_target_at(p->model, k, share, target);
         hk_links_set_target(p->links, k, target);
     }
+    hk_problem_center_targets(p);
 }
 
 // ---------------------------------------------------------------- scales

@@ -17,13 +17,15 @@
 #include "solver/walk.h"
 #include "term/assembly.h"
 
-enum { OPTION_WINDOW, OPTION_INITIAL, OPTION_LOW, OPTION_HIGH };
+enum { OPTION_WINDOW = HK_OPTION_AFTER_PRECISION, OPTION_INITIAL, OPTION_LOW, OPTION_HIGH };
 enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
 enum { MOST_SHIFTS = 4 };
 
 static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
                                         "scaled_identity", NULL};
 static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
+    HK_PRECISION_OPTION(HK_DOUBLE_PRECISION),
     [OPTION_WINDOW] = {.name = "window",
                        .help = "steps that L-BFGS remembers; 0: none",
                        .maximum = HK_LARGEST_WINDOW,
@@ -176,6 +178,7 @@ static hk_status allocate_hessian(quasi_newton *s)
 static hk_status allocate(quasi_newton *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_walk_init(&s->walk, p, settings));
+    HK_TRY(hk_use_precision(p, settings));
     HK_TRY(hk_curvature_init(&s->curvature, p, (int)settings->option[OPTION_WINDOW]));
     HK_TRY(hk_jacobi_init(&s->uniform, p));
     s->weight = HK_ARRAY(double, p->vertex_count);
@@ -206,7 +209,7 @@ static hk_status quasi_newton_create(hk_problem *problem, const hk_settings *set
 static void fill_weight(quasi_newton *s)
 {
     const hk_problem *p = s->walk.problem;
-    for (int k = 0; k < p->vertex_count; k++) s->weight[k] = p->weight * p->mass[k] + p->shift;
+    for (int k = 0; k < p->vertex_count; k++) s->weight[k] = p->inertia[k] + p->shift;
     s->factored_weight = p->weight;
     s->factored_shift = p->shift;
 }

@@ -49,7 +49,10 @@ void hk_walk_begin(hk_walk *w, const double *x, hk_solve_report *report)
 {
     w->phase_s = report->phase_s;
     report->detail[0] = '\0';
+    if (w->problem->single) hk_problem_center(w->problem, x);
+    hk_problem_convert(w->problem, x);
     w->at = evaluate(w, x, w->gradient);
+    hk_tell_start(w->problem, w->at.energy, w->at.residual, w->at.scale);
 }
 
 void hk_walk_try(hk_walk *w, const double *x, double length)
@@ -120,11 +123,15 @@ void hk_walk_accept(hk_walk *w, double *x)
     w->gradient = w->trial_gradient;
     w->trial_gradient = swap;
     w->at = w->next;
+    if (hk_problem_convert(w->problem, x)) w->at = evaluate(w, x, w->gradient);
 }
 
-static void describe_undefined(hk_walk *w, const double *x, hk_solve_report *report)
+void hk_report_undefined(hk_problem *problem, const double *x, double residual,
+                         hk_solve_report *report)
 {
-    int tet = hk_tet_first_undefined(w->problem->tets, x);
+    report->reason = isfinite(residual) ? HK_INVERTED : HK_NOT_FINITE;
+    report->energy = INFINITY;
+    int tet = hk_tet_first_undefined(problem->tets, x);
     if (tet >= 0)
         snprintf(report->detail, sizeof report->detail,
                  "tet %d is inverted (or overflows) where its material is not defined", tet);
@@ -135,8 +142,7 @@ static void describe_undefined(hk_walk *w, const double *x, hk_solve_report *rep
 bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *report)
 {
     if (!isfinite(w->at.energy) || !isfinite(w->at.residual)) {
-        report->reason = isfinite(w->at.residual) ? HK_INVERTED : HK_NOT_FINITE;
-        describe_undefined(w, x, report);
+        hk_report_undefined(w->problem, x, w->at.residual, report);
         return true;
     }
     if (w->at.residual <= w->settings.tolerance * w->at.scale) {
@@ -151,6 +157,13 @@ bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *
         return true;
     }
     return false;
+}
+
+void hk_tell_start(const hk_problem *p, double energy, double residual, double scale)
+{
+    if (!p->monitor || !p->watch_energy) return;
+    hk_iteration start = {0, energy, residual, residual / scale, 0, false, p->load_share};
+    p->monitor(p->monitor_context, &start);
 }
 
 bool hk_walk_count(hk_walk *w, double length, bool projected, hk_solve_report *report)
@@ -169,6 +182,8 @@ bool hk_walk_count(hk_walk *w, double length, bool projected, hk_solve_report *r
 
 void hk_walk_stalled(const hk_walk *w, hk_solve_report *report)
 {
+    report->reason = HK_CONVERGED;
+    if (w->at.residual <= HK_ROUNDING_MARGIN * w->problem->rounding) return;
     report->reason = HK_STALLED;
     snprintf(report->detail, sizeof report->detail,
              "no step length decreases the energy (relative residual %.1e)",

@@ -11,6 +11,10 @@ typedef struct hk_point {  // what is known of a state
     double scale;          // N, of the forces at work
 } hk_point;
 
+// Where no step decreases ε any more, a residual up to so many times its estimated rounding is as
+// good as none.
+#define HK_ROUNDING_MARGIN 10
+
 typedef struct hk_walk {
     hk_problem *problem;
     hk_settings settings;
@@ -39,6 +43,11 @@ void hk_walk_accept(hk_walk *w, double *x);
 
 // Whether the walk is over at w->at: converged, not finite, or `iterations` are spent.
 bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *report);
+// Why a walk cannot begin at x, whose energy or gradient is not finite.
+void hk_report_undefined(hk_problem *problem, const double *x, double residual,
+                         hk_solve_report *report);
+// Tells the monitor of the start, if it wants to know.
+void hk_tell_start(const hk_problem *problem, double energy, double residual, double scale);
 // Counts an iteration and tells the monitor; true: stop.
 bool hk_walk_count(hk_walk *w, double length, bool projected, hk_solve_report *report);
 void hk_walk_stalled(const hk_walk *w, hk_solve_report *report);

@@ -4,6 +4,7 @@
 
 #include "material/laws.h"
 #include "math/mat3.h"
+#include "term/blend.h"
 #include "term/corners.h"
 
 // One block: deformation gradient and what a corner's shape gradient needs.
@@ -112,6 +113,7 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         for (int b = first; b < last; b++) {                                                       \
             tet_lanes t = tet_load(batch, x, b);                                                   \
             real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                     \
+            if (is_blended(batch, b)) psi = blend_energy(batch, b, t.F, psi);                      \
             sum += weighted_sum(tet_volume(batch, b), psi);                                        \
         }                                                                                          \
         return sum;                                                                                \
@@ -122,7 +124,9 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         if (!energy) {                                                                             \
             for (int b = first; b < last; b++) {                                                   \
                 tet_lanes t = tet_load(batch, x, b);                                               \
+                if (batch->converting) convert_block(batch, b, t.F);                               \
                 mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                   \
+                if (is_blended(batch, b)) P = blend_stress(batch, b, t.F, P);                      \
                 store_forces(batch, b, &t, P, slots);                                              \
             }                                                                                      \
             return;                                                                                \
@@ -130,8 +134,10 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         double sum = 0;                                                                            \
         for (int b = first; b < last; b++) {                                                       \
             tet_lanes t = tet_load(batch, x, b);                                                   \
+            if (batch->converting) convert_block(batch, b, t.F);                                   \
             mat3 P;                                                                                \
             real psi = X##_energy_stress(&batch->params, tet_element(batch, b), t.F, &P);          \
+            if (is_blended(batch, b)) blend_energy_stress(batch, b, &t.F, &psi, &P);               \
             sum += weighted_sum(tet_volume(batch, b), psi);                                        \
             store_forces(batch, b, &t, P, slots);                                                  \
         }                                                                                          \
@@ -143,6 +149,7 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         for (int b = first; b < last; b++) {                                                       \
             tet_lanes t = tet_load(batch, x, b);                                                   \
             row_forms rows = X##_diagonal(&batch->params, tet_element(batch, b), t.F);             \
+            if (is_blended(batch, b)) blend_rows(batch, b, &rows);                                 \
             store_diagonal(batch, b, &t, &rows, slots);                                            \
         }                                                                                          \
     }                                                                                              \
@@ -155,6 +162,7 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
             X##_stiffness s = X##_stiffness_of(&batch->params, element, t.F, keep);                \
             mat3 inner[6];                                                                         \
             X##_inner(&s, &t.inverse, inner);                                                      \
+            if (is_blended(batch, b)) blend_inner(batch, b, &t.inverse, inner);                    \
             for (int q = 0; q < 6; q++) inner[q] = m3_scale(inner[q], tet_volume(batch, b));       \
             store_stiffness((scalar *)values + (int64_t)(b - first) * HK_TET_STIFFNESS * HK_LANES, \
                             inner);                                                                \
@@ -166,6 +174,7 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         for (int b = first; b < last; b++) {                                                       \
             tet_lanes t = tet_load(batch, x, b);                                                   \
             mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                       \
+            if (is_blended(batch, b)) P = blend_stress(batch, b, t.F, P);                          \
             scalar *to = (scalar *)values + (int64_t)(b - first) * 18 * HK_LANES;                  \
             for (int k = 0; k < 9; k++) {                                                          \
                 r_store(to + k * HK_LANES, P.m[k / 3][k % 3]);                                     \
@@ -174,6 +183,26 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         }                                                                                          \
     }
 HK_LAWS(KERNELS)
+
+static double least_j(const hk_tet_batch *batch, const void *x, int first, int last)
+{
+    real least = r_set(INFINITY);
+    for (int b = first; b < last; b++) {
+        real j = m3_det(tet_load(batch, x, b).F);
+        least = r_select(j >= least, least, j);  // also NaN
+    }
+    double result = INFINITY;
+    for (int l = 0; l < HK_LANES; l++) {
+        double j = (double)r_lane(least, l);
+        if (!(j >= result)) result = j;
+    }
+    return result;
+}
+
+static void convert(const hk_tet_batch *batch, const void *x, int first, int last)
+{
+    for (int b = first; b < last; b++) convert_block(batch, b, tet_load(batch, x, b).F);
+}
 
 typedef scalar quad __attribute__((vector_size(4 * sizeof(scalar))));
 
@@ -211,6 +240,8 @@ const hk_lane_table HK_LANE_TABLE = {
     .lanes = HK_LANES,
     .scalar_size = sizeof(scalar),
     .law = {HK_LAWS(TABLE_ENTRY)},
+    .least_j = least_j,
+    .convert = convert,
     .sum_patch = sum_patch,
     .sum_shared = sum_shared,
 };

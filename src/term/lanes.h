@@ -35,6 +35,11 @@ typedef struct hk_tet_batch {
     void *volume;     // scalar[blocks][lanes] m³; 0 for padding
     void *element;    // scalar[blocks][element_values][lanes], or NULL
     int32_t *tet;     // [blocks][lanes] number of the tet in the model
+    // For materials that convert, else NULL:
+    void *blend;       // scalar[blocks][lanes] the share l of projective dynamics
+    uint8_t *blended;  // [blocks] whether some lane has l > 0
+    hk_conversion conversion;
+    bool converting;  // `gradient` brings l up to date first
 } hk_tet_batch;
 
 typedef struct hk_tet_kernels {
@@ -58,6 +63,10 @@ typedef struct hk_lane_table {
     int lanes;
     int scalar_size;
     hk_tet_kernels law[HK_LAW_COUNT];
+    // The least det F in blocks [first, last); NaN if one is.
+    double (*least_j)(const hk_tet_batch *batch, const void *x, int first, int last);
+    // Brings l of blocks [first, last) up to date.
+    void (*convert)(const hk_tet_batch *batch, const void *x, int first, int last);
     // The sums of slots[start[k] .. start[k + 1]) for k < count go to vertices[target[k]], or, if
     // the target is negative, to shared[−1 − target[k]].
     void (*sum_patch)(const void *slots, const uint16_t *start, const int32_t *target, int count,

@@ -78,8 +78,13 @@ static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
     b->inverse = hk_alloc(9 * room, size);
     b->volume = hk_alloc(room, size);
     b->element = hk_alloc((size_t)b->element_values * room, size);
-    return b->vertex && b->slot && b->tet && b->inverse && b->volume && b->element ? HK_OK
-                                                                                   : HK_NO_MEMORY;
+    bool complete = b->vertex && b->slot && b->tet && b->inverse && b->volume && b->element;
+    if (b->conversion.upper > 0) {
+        b->blend = hk_calloc(room, size);
+        b->blended = HK_ZEROS(uint8_t, b->blocks);
+        complete = complete && b->blend && b->blended;
+    }
+    return complete ? HK_OK : HK_NO_MEMORY;
 }
 
 // What of a material a batch stands for: its law, its fibres, or one of its axes.
@@ -131,6 +136,7 @@ static hk_status add_batch(const hk_model *m, int material, int part, hk_tet_ter
     const hk_material *source = &m->materials[material];
     b->law = part == PART_LAW ? source->law : HK_LAW_fibre;
     b->params = part_params(source, part);
+    if (part == PART_LAW) b->conversion = source->conversion;  // strands stand being crushed
     b->element_values = hk_law_describe(b->law)->element_values;
     b->count = list.count;
     b->blocks = (list.count + term->lanes->lanes - 1) / term->lanes->lanes;
@@ -300,6 +306,11 @@ static hk_status build(const hk_model *model, hk_tet_term *term)
         for (int axis = 0; axis < material->axis_count; axis++)
             HK_TRY(add_batch(model, k, PART_AXES + axis, term));
     }
+    for (int q = 0; q < term->batch_count && !term->tet_blend; q++)
+        if (term->batches[q].blend) {
+            term->tet_blend = HK_ZEROS(float, model->tet_count);
+            if (!term->tet_blend) return HK_NO_MEMORY;
+        }
     HK_TRY(cut_patches(term));
     return number_patches(term);
 }
@@ -333,11 +344,14 @@ void hk_tet_term_free(hk_tet_term *term)
         hk_free(b->inverse);
         hk_free(b->volume);
         hk_free(b->element);
+        hk_free(b->blend);
+        hk_free(b->blended);
     }
     hk_free(term->batches);
     hk_free(term->stiffness_start);
     hk_free(term->patches);
     hk_free(term->partial);
+    hk_free(term->tet_blend);
     hk_free(term->patch_start);
     hk_free(term->patch_target);
     hk_free(term->shared_vertex);
@@ -501,6 +515,10 @@ static int undefined_lane(const hk_tet_term *term, const hk_tet_batch *b, const 
     one.inverse = (char *)b->inverse + 9 * at;
     one.element = (char *)b->element + b->element_values * at;
     one.volume = volume;
+    if (b->blend) {
+        one.blend = (char *)b->blend + at;
+        one.blended = b->blended + block;
+    }
     for (int lane = 0; lane < width; lane++) {
         if (!(load_scalar(b->volume, size, (int64_t)block * width + lane) > 0)) continue;
         memset(volume, 0, sizeof volume);
@@ -523,4 +541,79 @@ int hk_tet_first_undefined(hk_tet_term *term, const void *x)
         }
     }
     return -1;
+}
+
+double hk_tet_least_j(hk_tet_term *term, const void *x)
+{
+#pragma omp parallel for schedule(static) num_threads(term->threads)
+    for (int k = 0; k < term->patch_count; k++) {
+        const hk_tet_patch *p = &term->patches[k];
+        term->partial[k] = term->lanes->least_j(&term->batches[p->batch], x, p->first, p->last);
+    }
+    double least = INFINITY;
+    for (int k = 0; k < term->patch_count; k++)
+        if (!(term->partial[k] >= least)) least = term->partial[k];  // also NaN
+    return least;
+}
+
+// ---------------------------------------------------------------- conversion
+
+bool hk_tet_converts(const hk_tet_term *term)
+{
+    return term->tet_blend != NULL;
+}
+
+bool hk_tet_blended(const hk_tet_term *term)
+{
+    for (int q = 0; q < term->batch_count && hk_tet_converts(term); q++) {
+        const hk_tet_batch *b = &term->batches[q];
+        for (int k = 0; k < b->blocks && b->blend; k++)
+            if (b->blended[k]) return true;
+    }
+    return false;
+}
+
+bool hk_tet_convert(hk_tet_term *term, const void *x)
+{
+    if (!hk_tet_converts(term)) return false;
+    bool before = hk_tet_blended(term);
+#pragma omp parallel for schedule(static) num_threads(term->threads)
+    for (int k = 0; k < term->patch_count; k++) {
+        const hk_tet_patch *p = &term->patches[k];
+        const hk_tet_batch *batch = &term->batches[p->batch];
+        if (batch->blend) term->lanes->convert(batch, x, p->first, p->last);
+    }
+    return before || hk_tet_blended(term);
+}
+
+void hk_tet_convert_with_gradient(hk_tet_term *term, bool on)
+{
+    for (int q = 0; q < term->batch_count; q++)
+        term->batches[q].converting = on && term->batches[q].blend;
+}
+
+static void read_blend(const hk_tet_term *term, float *shares)
+{
+    for (int q = 0; q < term->batch_count; q++) {
+        const hk_tet_batch *b = &term->batches[q];
+        for (int k = 0; k < b->count && b->blend; k++)
+            shares[b->tet[k]] = (float)load_scalar(b->blend, term->lanes->scalar_size, k);
+    }
+}
+
+void hk_tet_copy_blend(hk_tet_term *term, const hk_tet_term *from)
+{
+    if (!hk_tet_converts(term) || !(hk_tet_blended(term) || hk_tet_blended(from))) return;
+    read_blend(from, term->tet_blend);
+    int width = term->lanes->lanes;
+    for (int q = 0; q < term->batch_count; q++) {
+        const hk_tet_batch *b = &term->batches[q];
+        if (!b->blend) continue;
+        memset(b->blended, 0, (size_t)b->blocks);
+        for (int k = 0; k < b->blocks * width; k++) {
+            float share = term->tet_blend[b->tet[k]];
+            store_scalar(b->blend, term->lanes->scalar_size, k, share);
+            if (share > 0) b->blended[k / width] = 1;
+        }
+    }
 }

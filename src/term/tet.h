@@ -34,6 +34,7 @@ typedef struct hk_tet_term {
     int patch_count;
     hk_tet_patch *patches;
     double *partial;        // [patch_count] energies
+    float *tet_blend;       // [tet_count] l in the model's numbering, to copy; NULL: none converts
     uint16_t *patch_start;  // per patch and vertex of it: its first slot
     int32_t *patch_target;  // per patch and vertex of it: where the sum goes (see lanes.h)
     // Vertices of several patches, or of none.
@@ -59,6 +60,19 @@ void hk_tet_stiffness(hk_tet_term *term, const void *x, double keep, void *value
 int64_t hk_tet_stiffness_size(const hk_tet_term *term);
 // P (all laws of a tet together) and F of every tet, [tet_count][9] each, in the model's numbering.
 void hk_tet_stress(hk_tet_term *term, const void *x, double *P, double *F);
+// The smallest det F of all tets; NaN if one is.
+double hk_tet_least_j(hk_tet_term *term, const void *x);
+
+// Invertible model conversion (blend.h), for the materials that ask for it.
+bool hk_tet_converts(const hk_tet_term *term);
+// Brings the shares l up to date at x; true: the energy is another function now.
+bool hk_tet_convert(hk_tet_term *term, const void *x);
+// Whether hk_tet_gradient does that by itself.
+void hk_tet_convert_with_gradient(hk_tet_term *term, bool on);
+// Whether some tet is (partly) converted.
+bool hk_tet_blended(const hk_tet_term *term);
+// Takes the shares of another term of the same model.
+void hk_tet_copy_blend(hk_tet_term *term, const hk_tet_term *from);
 // The first tet (model's numbering) whose energy is not finite, or -1.
 int hk_tet_first_undefined(hk_tet_term *term, const void *x);
 

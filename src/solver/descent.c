@@ -1,0 +1,491 @@
+// The method of Descent (Wang & Yang 2016, sections 4.1–4.3): gradient descent with the Jacobi
+// preconditioner and Chebyshev acceleration. An iteration needs no dot product.
+//
+//   direction     Δq = −P g, P the inverse diagonal of the Hessian, evaluated every M iterations
+//   step length   α, the same for eight iterations; then ε is looked at, and if it has not fallen
+//                 the eight are undone and α becomes γα (eq. 7 with c = 0); α goes on from one time
+//                 step to the next as α/γ
+//   acceleration  q⁺ = ω (q + αΔq − q⁻) + q⁻ with ω from the rate ρ (Wang 2015), in phases that
+//                 have a ρ of their own; or Nesterov's momentum. Both begin anew where ε rose.
+//
+// The state is kept in the precision of the elements, single by default. ε is then compared in
+// single precision, too, except where two values differ by less than that can tell.
+#include <math.h>
+#include <stdio.h>
+
+#include "solver/vertex_pass.h"
+#include "solver/walk.h"
+
+enum { PHASES = 8 };
+enum {
+    OPTION_ACCELERATION = HK_OPTION_AFTER_PRECISION,
+    OPTION_REFRESH,
+    OPTION_CHECK,
+    OPTION_SHRINK,
+    OPTION_SHORTEST,
+    OPTION_PHASES  // pairs: length and ρ
+};
+enum { POWER_ITERATIONS = 20, ROOM = 4, MOST_PATIENCE = 64 };
+enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
+
+static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
+#define LONGEST_PHASE 1e6
+#define PHASE(n, usual_length, usual_rho)                                                  \
+    {.name = "length" #n,                                                                  \
+     .help = "iterations of phase " #n " of the Chebyshev acceleration; 0: there is none", \
+     .maximum = LONGEST_PHASE,                                                             \
+     .fallback = (usual_length)},                                                          \
+    {                                                                                      \
+        .name = "rho" #n,                                                                  \
+        .help = "rate of phase " #n " (Descent eq. 8); the last phase goes on to the end", \
+        .maximum = 0.99999, .fallback = (usual_rho)                                        \
+    }
+static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_ACCELERATION),
+    HK_PRECISION_OPTION(HK_SINGLE),
+    [OPTION_ACCELERATION] = {.name = "acceleration",
+                             .help = "of the descent",
+                             .words = g_accelerations},
+    [OPTION_REFRESH] = {.name = "refresh",
+                        .help = "M: iterations between two evaluations of the diagonal",
+                        .minimum = 1,
+                        .maximum = 1e6,
+                        .fallback = 32},
+    [OPTION_CHECK] = {.name = "check",
+                      .help = "iterations between two looks at the energy",
+                      .minimum = 1,
+                      .maximum = 1e6,
+                      .fallback = 8},
+    [OPTION_SHRINK] = {.name = "shrink",
+                       .help = "gamma: factor of the step length where the energy rose",
+                       .minimum = 0.1,
+                       .maximum = 0.95,
+                       .fallback = 0.7},
+    [OPTION_SHORTEST] = {.name = "shortest",
+                         .help = "step length that is not worth going on with",
+                         .minimum = 1e-9,
+                         .maximum = 0.5,
+                         .fallback = 1e-3},
+    PHASE(1, 8, 0.5),
+    PHASE(2, 16, 0.9),
+    PHASE(3, 72, 0.97),
+    PHASE(4, 0, 0.97),
+    PHASE(5, 0, 0.97),
+    PHASE(6, 0, 0.97),
+    PHASE(7, 0, 0.97),
+    PHASE(8, 0, 0.97),
+};
+
+typedef struct descent {
+    hk_problem *problem;
+    hk_settings settings;
+    hk_vertices vertices;
+    void *good;               // scalar[vertex_count][4] the last state that was kept
+    double *wide;             // [vertex_count][4] a state in double precision
+    double *room[ROOM];       // [vertex_count][4] for the estimate of
+    double longest;           // α that is stable at rest,
+    double estimated_weight;  // found for this 1/h² …
+    double estimated_shift;   // … and shift; NAN: not yet
+    double length;            // α
+    double carried;           // α of the last iterations that were kept
+    int streak;               // looks since α changed
+    int patience;             // of them before a longer α is tried
+    bool grown;               // α was made longer at the last look
+    bool converting;          // elements were converted at the last look
+    // Of the acceleration:
+    int since_restart;
+    double omega;
+} descent;
+
+// What is known of the last state that was kept.
+typedef struct mark {
+    double energy;    // J, relative, in the precision of the elements
+    double exact;     // J, relative in double precision; NAN: not evaluated
+    double residual;  // N
+    double scale;     // N, of the forces at work
+} mark;
+
+static void descent_free(void *solver)
+{
+    descent *s = solver;
+    if (!s) return;
+    hk_vertices_release(&s->vertices);
+    hk_free(s->good);
+    hk_free(s->wide);
+    hk_free(s->vertices.floor);
+    for (int k = 0; k < ROOM; k++) hk_free(s->room[k]);
+    hk_free(s);
+}
+
+static hk_status allocate(descent *s, hk_problem *p)
+{
+    HK_TRY(hk_use_precision(p, &s->settings));
+    HK_TRY(hk_vertices_init(&s->vertices, p));
+    s->good = hk_calloc(1, hk_vertices_bytes(&s->vertices));
+    s->wide = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+    for (int k = 0; k < ROOM; k++) {
+        s->room[k] = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+        if (!s->room[k]) return HK_NO_MEMORY;
+    }
+    s->vertices.floor = HK_ZEROS(double, p->vertex_count);
+    return s->good && s->wide && s->vertices.floor ? HK_OK : HK_NO_MEMORY;
+}
+
+static hk_status descent_create(hk_problem *problem, const hk_settings *settings, void **solver)
+{
+    descent *s = HK_NEW(descent);
+    if (!s) return HK_NO_MEMORY;
+    s->problem = problem;
+    s->settings = *settings;
+    s->estimated_weight = NAN;
+    s->estimated_shift = NAN;
+    s->patience = 2;
+    hk_status status = allocate(s, problem);
+    if (status != HK_OK) {
+        descent_free(s);
+        return status;
+    }
+    *solver = s;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- acceleration
+
+static void restart(descent *s)
+{
+    s->since_restart = 0;
+    s->omega = 1;
+    memcpy(s->vertices.last, s->vertices.q, hk_vertices_bytes(&s->vertices));
+}
+
+// ρ of iteration k, and whether its phase begins there.
+static double phase_rate(const descent *s, int k, bool *first)
+{
+    double begin = 0, rate = 0;
+    *first = false;
+    for (int n = 0; n < PHASES; n++) {
+        double length = s->settings.option[OPTION_PHASES + 2 * n];
+        if (length == 0) continue;
+        rate = s->settings.option[OPTION_PHASES + 2 * n + 1];
+        *first = k == (int)begin;
+        if (k < begin + length) return rate;
+        begin += length;
+    }
+    return rate;
+}
+
+// ω₁ = 1, ω₂ = 2/(2 − ρ²), then 4/(4 − ρ²ω) (Wang 2015).
+static void step_chebyshev(descent *s, int k)
+{
+    bool first;
+    double rho = phase_rate(s, k, &first);
+    if (first) restart(s);
+    int n = s->since_restart++;
+    s->omega = n == 0 ? 1 : n == 1 ? 2 / (2 - rho * rho) : 4 / (4 - rho * rho * s->omega);
+    hk_vertices_step(&s->vertices, s->length, s->omega);
+}
+
+static void step(descent *s, int k)
+{
+    switch ((int)s->settings.option[OPTION_ACCELERATION]) {
+    case ACCELERATION_CHEBYSHEV: step_chebyshev(s, k); break;
+    case ACCELERATION_NESTEROV: {
+        int n = s->since_restart++;
+        hk_vertices_step_momentum(&s->vertices, s->length, n / (n + 3.0));
+        break;
+    }
+    default: hk_vertices_step(&s->vertices, s->length, 1);
+    }
+}
+
+// ---------------------------------------------------------------- energy
+
+static double exact_energy(descent *s, const void *q)
+{
+    hk_vertices_store(&s->vertices, q, s->wide);
+    return hk_problem_energy(s->problem, s->wide);
+}
+
+// Elements that convert make ε another function at every look: both states are then compared by
+// the one of now.
+static bool conversion_at_work(descent *s)
+{
+    hk_problem *p = s->problem;
+    bool now = hk_tet_blended(hk_problem_elements(p)), before = s->converting;
+    s->converting = now;
+    return now || before;
+}
+
+static bool fell_as_it_is(descent *s)
+{
+    hk_problem *p = s->problem;
+    if (p->single) hk_tet_copy_blend(p->tets, p->single);
+    double now = exact_energy(s, s->vertices.q);
+    return isfinite(now) && now <= exact_energy(s, s->good);
+}
+
+// Whether ε fell from the mark to the state `now`; decided in double precision where single cannot
+// tell.
+static bool fell(descent *s, mark *good, mark *now)
+{
+    hk_problem *p = s->problem;
+    if (!isfinite(now->energy) || !isfinite(now->residual)) return false;
+    if (conversion_at_work(s)) return fell_as_it_is(s);
+    if (!p->single) return now->energy <= good->energy;
+    double noise = p->energy_rounding + 1e-6 * fabs(now->energy);
+    if (fabs(now->energy - good->energy) > noise) return now->energy < good->energy;
+    if (isnan(good->exact)) good->exact = exact_energy(s, s->good);
+    now->exact = exact_energy(s, s->vertices.q);
+    return now->exact <= good->exact;
+}
+
+// ---------------------------------------------------------------- the longest step
+
+// The inverse of the diagonal at rest, and from it the least stiffness of a vertex that the
+// preconditioner assumes. Compressed elements have small or negative entries in their diagonal
+// while they are coupled to their neighbours as before; taken as they are, such entries make steps
+// that no length makes stable.
+static void rest_diagonal(descent *s, double *inverse)
+{
+    hk_problem *p = s->problem;
+    hk_problem_exact_diagonal(p, p->rest, inverse);
+    for (int64_t k = 0; k < p->vertex_count; k++) {
+        double sum = 0;
+        for (int i = 0; i < 4; i++) {
+            double whole = inverse[4 * k + i] + p->inertia[k] + p->shift;
+            if (i < 3) sum += whole;
+            inverse[4 * k + i] = i < 3 && !p->held[k] && whole > 0 ? 1 / whole : 0;
+        }
+        s->vertices.floor[k] = sum / 3;
+    }
+}
+
+// The largest eigenvalue of P H at rest, by power iteration with differences of gradients.
+static double largest_eigenvalue(descent *s)
+{
+    hk_problem *p = s->problem;
+    int64_t size = 4 * (int64_t)p->vertex_count;
+    double *x = s->wide, *v = s->room[0], *from = s->room[1], *to = s->room[2],
+           *inverse = s->room[3];
+    rest_diagonal(s, inverse);
+    // Any vector will do that has a share of the mode: here one without pattern.
+    for (int64_t k = 0; k < size; k++)
+        v[k] = inverse[k] > 0 ? (double)(((uint64_t)k * 2654435761u >> 16) % 1001) / 500 - 1 : 0;
+    hk_problem_exact_gradient(p, p->rest, from, NULL, NULL);
+    double eigenvalue = 1, h = 1e-7 * p->size * sqrt(3.0 * p->free_count);
+    for (int n = 0; n < POWER_ITERATIONS; n++) {
+        double norm = sqrt(hk_problem_dot(p, v, v));
+        if (!(norm > 0)) return 1;
+        for (int64_t k = 0; k < size; k++) x[k] = p->rest[k] + h / norm * v[k];
+        hk_problem_exact_gradient(p, x, to, NULL, NULL);
+        for (int64_t k = 0; k < size; k++) v[k] = inverse[k] * (to[k] - from[k]) / h;
+        eigenvalue = sqrt(hk_problem_dot(p, v, v));
+    }
+    return isfinite(eigenvalue) && eigenvalue > 1 ? eigenvalue : 1;
+}
+
+// Jacobi's iteration is stable up to α = 2/λ. There α begins, and it never exceeds that.
+static void estimate_length(descent *s)
+{
+    const hk_problem *p = s->problem;
+    if (s->estimated_weight == p->weight && s->estimated_shift == p->shift) return;
+    s->estimated_weight = p->weight;
+    s->estimated_shift = p->shift;
+    // With Nesterov's momentum the limit is 4/(3 λ).
+    bool nesterov = s->settings.option[OPTION_ACCELERATION] == ACCELERATION_NESTEROV;
+    s->longest = fmin(1, (nesterov ? 1.2 : 1.8) / largest_eigenvalue(s));
+    s->carried = s->longest;
+}
+
+// ---------------------------------------------------------------- step length
+
+static void lengthen(descent *s)
+{
+    s->length = fmin(s->longest, s->length / s->settings.option[OPTION_SHRINK]);
+    s->streak = 0;
+}
+
+// A longer α that turns out to be too long is tried again later and later.
+static void shorten(descent *s)
+{
+    s->length *= s->settings.option[OPTION_SHRINK];
+    if (s->grown) s->patience = hk_min_int(2 * s->patience, MOST_PATIENCE);
+    s->streak = 0;
+    s->grown = false;
+}
+
+// ---------------------------------------------------------------- the walk
+
+static void gradient(descent *s, double *energy, hk_solve_report *report)
+{
+    double clock = hk_now();
+    hk_tet_term *elements = hk_problem_elements(s->problem);
+    hk_tet_convert_with_gradient(elements, true);
+    hk_problem_elastic_gradient(s->problem, s->vertices.q, s->vertices.gradient, energy);
+    hk_tet_convert_with_gradient(elements, false);
+    report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+}
+
+static void refresh(descent *s, hk_solve_report *report)
+{
+    double clock = hk_now();
+    hk_problem_elastic_diagonal(s->problem, s->vertices.q, s->vertices.inverse);
+    hk_vertices_invert(&s->vertices);
+    report->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
+}
+
+static mark measure(const descent *s, double elastic, double scale)
+{
+    hk_vertex_sums sums = hk_vertices_measure(&s->vertices);
+    return (mark){elastic + sums.energy, NAN, sqrt(sums.square), scale};
+}
+
+static bool tell(descent *s, const mark *now, hk_solve_report *report)
+{
+    const hk_problem *p = s->problem;
+    report->iterations++;
+    if (!p->monitor) return true;
+    double energy = p->watch_energy ? exact_energy(s, s->vertices.q) : NAN;
+    hk_iteration it = {report->iterations, energy, now->residual, now->residual / now->scale,
+                       s->length,          false,  p->load_share};
+    if (p->monitor(p->monitor_context, &it)) return true;
+    report->reason = HK_STOPPED;
+    snprintf(report->detail, sizeof report->detail, "stopped on request");
+    return false;
+}
+
+static bool converged(const descent *s, const mark *at, double margin)
+{
+    double rounding = margin * (s->problem->rounding + s->vertices.rounding);
+    return at->residual <= fmax(s->settings.tolerance * at->scale, rounding);
+}
+
+// Back to the last state that was kept. Momentum that had gathered for long may be to blame; then
+// it begins anew with the same α, else with a shorter one. False: that is too short.
+static bool undo(descent *s)
+{
+    bool gathered = s->settings.option[OPTION_ACCELERATION] != ACCELERATION_NONE &&
+                    s->since_restart > s->settings.option[OPTION_CHECK];
+    memcpy(s->vertices.q, s->good, hk_vertices_bytes(&s->vertices));
+    restart(s);
+    if (!gathered) shorten(s);
+    return s->length >= s->settings.option[OPTION_SHORTEST] * s->longest;
+}
+
+static void keep(descent *s, const mark *now, mark *good)
+{
+    *good = *now;
+    memcpy(s->good, s->vertices.q, hk_vertices_bytes(&s->vertices));
+    s->carried = s->length;
+    s->grown = ++s->streak >= s->patience && s->length < s->longest;
+    if (s->grown) lengthen(s);
+}
+
+static void report_stalled(const descent *s, const mark *good, hk_solve_report *report)
+{
+    report->reason = converged(s, good, HK_ROUNDING_MARGIN) ? HK_CONVERGED : HK_STALLED;
+    if (report->reason == HK_STALLED)
+        snprintf(report->detail, sizeof report->detail,
+                 "the shortest step length does not decrease the energy (relative residual %.1e)",
+                 good->residual / good->scale);
+}
+
+// Keeps or undoes the iterations since the last look, with gradient and energy of q at hand. False:
+// the walk is over.
+static bool look(descent *s, double elastic, mark *good, hk_solve_report *report)
+{
+    mark now = measure(s, elastic, good->scale);
+    if (!fell(s, good, &now)) {
+        if (undo(s)) {
+            gradient(s, NULL, report);
+            return true;
+        }
+        report_stalled(s, good, report);
+        return false;
+    }
+    keep(s, &now, good);
+    report->reason = HK_CONVERGED;
+    return !converged(s, good, 1);
+}
+
+static void walk(descent *s, mark *good, hk_solve_report *report)
+{
+    const hk_settings *o = &s->settings;
+    int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
+    int check = (int)o->option[OPTION_CHECK], every = (int)o->option[OPTION_REFRESH];
+    for (int k = 0;; k++) {
+        bool due = k > 0 && (k % check == 0 || k == budget);
+        if (k > 0) {
+            double elastic;
+            gradient(s, due ? &elastic : NULL, report);
+            if (due && !look(s, elastic, good, report)) return;
+        }
+        if (k == budget) break;
+        if (k % every == 0) refresh(s, report);
+        double clock = hk_now();
+        step(s, k);
+        report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+        if (!tell(s, good, report)) return;
+    }
+    report->reason = HK_ITERATION_LIMIT;
+    snprintf(report->detail, sizeof report->detail,
+             "%d iterations left a relative residual of %.1e", budget,
+             good->residual / good->scale);
+}
+
+static hk_status descent_minimise(void *solver, double *x, hk_solve_report *report)
+{
+    descent *s = solver;
+    hk_problem *p = s->problem;
+    report->detail[0] = '\0';
+    if (p->single) hk_problem_center(p, x);
+    hk_problem_convert(p, x);
+    estimate_length(s);
+    memcpy(s->wide, x, 4 * sizeof(double) * (size_t)p->vertex_count);
+    hk_vertices_load(&s->vertices, x);
+    memcpy(s->good, s->vertices.q, hk_vertices_bytes(&s->vertices));
+    double elastic;
+    gradient(s, &elastic, report);
+    mark good = measure(s, elastic, hk_vertices_scale(&s->vertices));
+    if (!isfinite(good.energy) || !isfinite(good.residual)) {
+        hk_report_undefined(p, x, good.residual, report);
+        return HK_OK;
+    }
+    if (p->monitor && p->watch_energy)
+        hk_tell_start(p, exact_energy(s, s->good), good.residual, good.scale);
+    report->reason = HK_CONVERGED;
+    if (!converged(s, &good, 1)) {
+        s->length = s->carried;
+        lengthen(s);
+        restart(s);
+        walk(s, &good, report);
+        hk_vertices_store(&s->vertices, s->good, x);
+        if (p->single) hk_tet_copy_blend(p->tets, p->single);
+    }
+    report->energy = hk_problem_energy(p, x);
+    report->residual = good.residual;
+    report->relative_residual = good.residual / good.scale;
+    return HK_OK;
+}
+
+static void descent_describe(const void *solver, char *text, size_t size)
+{
+    const hk_settings *o = &((const descent *)solver)->settings;
+    snprintf(text, size, "descent: %d iterations, tolerance %g, %s precision, acceleration %s",
+             o->iterations, o->tolerance, hk_precisions[(int)o->option[HK_OPTION_PRECISION]],
+             g_accelerations[(int)o->option[OPTION_ACCELERATION]]);
+}
+
+const hk_method hk_descent = {
+    .name = "descent",
+    .summary = "Jacobi-preconditioned gradient descent with Chebyshev acceleration: real time",
+    .iterations = 96,
+    .pose_iterations = 20000,
+    .tolerance = 1e-6,
+    .options = g_options,
+    .option_count = HK_COUNT_OF(g_options),
+    .create = descent_create,
+    .free = descent_free,
+    .minimise = descent_minimise,
+    .describe = descent_describe,
+};

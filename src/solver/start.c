@@ -1,0 +1,52 @@
+#include "solver/start.h"
+
+#include <math.h>
+
+// start = x + a v + b v₋₁ at free vertices.
+static void predict(const hk_problem *p, const hk_moment *m, double a, double b, double *start)
+{
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int k = 0; k < p->vertex_count; k++)
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 4; i++)
+            start[i] = p->held[k] ? m->x[i] : m->x[i] + a * m->v[i] + b * m->v_before[i];
+}
+
+// The d that minimises ε(x + d v) as far as the second derivative tells (Descent eq. 10), which is
+// taken from the difference of two gradients.
+static double best_step(hk_problem *p, const hk_moment *m, double *room, double *start)
+{
+    double speed = sqrt(hk_problem_dot(p, m->v, m->v) / hk_max_int(1, p->free_count));
+    if (!(speed > 0)) return 0;
+    double h = 1e-6 * p->size / speed;
+    hk_problem_gradient(p, m->x, room, NULL, NULL);
+    double slope = hk_problem_dot(p, room, m->v);
+    predict(p, m, h, 0, start);
+    hk_problem_gradient(p, start, room, NULL, NULL);
+    double curvature = (hk_problem_dot(p, room, m->v) - slope) / h;
+    double d = curvature > 0 ? -slope / curvature : m->step;
+    return isfinite(d) ? d : m->step;
+}
+
+static bool fit(hk_problem *p, const hk_moment *m, const double *start)
+{
+    return isfinite(hk_problem_energy(p, start)) &&
+           (hk_problem_least_j(p, start) > 0 || !(hk_problem_least_j(p, m->x) > 0));
+}
+
+void hk_choose_start(hk_problem *p, const hk_settings *settings, const hk_moment *m, double *room,
+                     double *start)
+{
+    double h = m->step, eta = settings->option[HK_OPTION_ETA];
+    int kind = (int)settings->option[HK_OPTION_START];
+    if (kind == HK_START_POSITION)
+        predict(p, m, 0, 0, start);
+    else if (kind == HK_START_ACCELERATION)
+        predict(p, m, h + eta * h, -eta * h, start);
+    else if (kind == HK_START_OPTIMISED)
+        predict(p, m, best_step(p, m, room, start), 0, start);
+    else
+        predict(p, m, h, 0, start);
+    if (kind == HK_START_POSITION) return;
+    bool better = kind != HK_START_AUTO || hk_problem_energy(p, start) < hk_problem_energy(p, m->x);
+    if (!better || !fit(p, m, start)) predict(p, m, 0, 0, start);
+}

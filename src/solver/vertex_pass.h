@@ -1,0 +1,45 @@
+// Passes over the vertices in the precision of the elements, for methods that keep their state in
+// it. Vectors are scalar[vertex_count][4].
+#ifndef HK_VERTEX_PASS_H
+#define HK_VERTEX_PASS_H
+
+#include "solver/problem.h"
+
+// A state and what moves it.
+typedef struct hk_vertices {
+    const hk_problem *problem;
+    void *q;          // positions
+    void *last;       // positions one iteration ago (Nesterov: before its extrapolation)
+    void *gradient;   // of the elements
+    void *inverse;    // of the diagonal of the Hessian; 0 at held vertices
+    void *target;     // where inertia and forces pull, and in the fourth place how stiffly (N/m)
+    void *force;      // N, where there is no inertia to carry it
+    double *floor;    // [vertex_count] N/m, what `inverse` takes for the least diagonal; or NULL
+    double rounding;  // N, what rounding of q leaves of inertia forces
+} hk_vertices;
+
+typedef struct hk_vertex_sums {
+    double energy;  // J, of inertia and forces; relative, for comparisons within a solve
+    double square;  // N², of the gradient over free vertices
+} hk_vertex_sums;
+
+hk_status hk_vertices_init(hk_vertices *v, const hk_problem *problem);
+void hk_vertices_release(hk_vertices *v);
+size_t hk_vertices_bytes(const hk_vertices *v);  // of one vector
+
+// Positions and targets from the problem, and positions back at free vertices.
+void hk_vertices_load(hk_vertices *v, const double *x);
+void hk_vertices_store(const hk_vertices *v, const void *q, double *x);
+// The diagonal of the elements, in `inverse`, becomes the inverse of the whole diagonal. Entries
+// that are not positive count by their size, but none as less than `floor`.
+void hk_vertices_invert(hk_vertices *v);
+// The parts of inertia and forces at q, with the gradient of the elements at hand.
+hk_vertex_sums hk_vertices_measure(const hk_vertices *v);
+// The norms of elastic, external and inertia forces at q, the largest.
+double hk_vertices_scale(const hk_vertices *v);
+// q⁺ = ω (q − α P g − last) + last, and last⁺ = q.
+void hk_vertices_step(hk_vertices *v, double length, double omega);
+// q⁺ = d + m (d − last) with d = q − α P g, and last⁺ = d.
+void hk_vertices_step_momentum(hk_vertices *v, double length, double momentum);
+
+#endif

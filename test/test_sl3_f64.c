@@ -1,0 +1,8 @@
+#define HK_DOUBLE 1
+#define HK_LANES  1
+#include "sl3_checks.inl"
+
+int main(void)
+{
+    return sl3_checks();
+}
