@@ -8,14 +8,24 @@
 
 // ---------------------------------------------------------------- materials
 
-static void print_material(int material)
+static void print_description(const char *name, const char *summary, const char *const *names)
 {
-    printf("%s\n  %s\n", hk_material_name(material), hk_material_summary(material));
-    const char *const *names = hk_material_parameters(material);
+    printf("%s\n  %s\n", name, summary);
     if (!names || !names[0]) return;
     printf("  parameters:");
     for (; *names; ++names) printf(" %s", *names);
     printf("\n");
+}
+
+static void print_material(int i)
+{
+    print_description(hk_material_name(i), hk_material_summary(i), hk_material_parameters(i));
+}
+
+static void print_sheet_material(int i)
+{
+    print_description(hk_sheet_material_name(i), hk_sheet_material_summary(i),
+                      hk_sheet_material_parameters(i));
 }
 
 static void print_materials(void)
@@ -25,6 +35,10 @@ static void print_materials(void)
         "\"density\": 1000}\nEach takes young (Pa), poisson and density (kg/m³), and its own "
         "parameters,\nwhich replace what follows from young and poisson.\n\n");
     for (int i = 0; i < hk_material_count(); ++i) print_material(i);
+    printf(
+        "\nSheets (triangles), in a scene: \"material\": {\"model\": \"mass_spring\", \"stretch\": "
+        "500, \"bending\": 1e-3,\n\"density\": 0.2}, in N/m, N·m and kg/m².\n\n");
+    for (int i = 0; i < hk_sheet_material_count(); ++i) print_sheet_material(i);
 }
 
 // ---------------------------------------------------------------- methods
@@ -93,13 +107,14 @@ static void print_scene(void)
         "           cylinder {radius, length, cells}, sphere {radius, cells},\n"
         "           helix {radius, pitch, turns, thickness, strands, cells},\n"
         "           figure {height, cells},\n"
-        "           sheet {size, cells}: triangles, which can be drawn, not simulated\n"
+        "           sheet {size, cells}: triangles, with the material mass_spring\n"
         "transform  {\"scale\": 1, \"rotate\": {\"axis\", \"degrees\"}, \"translate\": [x, y, z]}\n"
         "regions    [{\"select\": SELECTOR, \"material\": {…}}], other materials in places\n"
         "initial    {\"velocity\": [x, y, z]}\n"
         "fix        [SELECTOR, …], vertices that stay\n"
         "move       [{\"select\", \"rotate\": {\"axis\", \"center\", \"degrees\"}, \"translate\",\n"
         "           \"over\": s}], vertices that follow a path\n"
+        "attach     [{\"select\", \"stiffness\": N/m, and as in move}], vertices held softly\n"
         "load       [{\"select\", \"force\": [x, y, z]}], newtons in all\n"
         "SELECTOR   {\"box\": [[x,y,z],[x,y,z]]} {\"sphere\": {\"center\", \"radius\"}}\n"
         "           {\"vertices\": [0, 5]} {\"group\": NAME} {\"all\": true}\n"
@@ -112,6 +127,7 @@ static void print_scene(void)
         "materials:",
         stdout);
     for (int i = 0; i < hk_material_count(); ++i) printf(" %s", hk_material_name(i));
+    for (int i = 0; i < hk_sheet_material_count(); ++i) printf(" %s", hk_sheet_material_name(i));
     printf("\nmethods:");
     for (int i = 0; i < hk_method_count(); ++i) printf(" %s", hk_method_name(i));
     printf("\n");
@@ -148,11 +164,14 @@ enum { TOPICS = sizeof topics / sizeof topics[0] };
 
 static int unknown_topic(const char *word)
 {
-    int capacity = cli_command_count + TOPICS + hk_material_count() + hk_method_count(), count = 0;
+    int capacity = cli_command_count + TOPICS + hk_material_count() + hk_sheet_material_count() +
+                   hk_method_count();
+    int count = 0;
     const char **names = cli_realloc(NULL, (size_t)capacity, sizeof *names);
     for (int i = 0; i < cli_command_count; ++i) names[count++] = cli_commands[i].name;
     for (int i = 0; i < TOPICS; ++i) names[count++] = topics[i].name;
     for (int i = 0; i < hk_material_count(); ++i) names[count++] = hk_material_name(i);
+    for (int i = 0; i < hk_sheet_material_count(); ++i) names[count++] = hk_sheet_material_name(i);
     for (int i = 0; i < hk_method_count(); ++i) names[count++] = hk_method_name(i);
     const char *nearest = cli_nearest(word, names, count);
     free(names);
@@ -181,6 +200,11 @@ static int explain(const cli_texts *words)
     for (int i = 0; i < hk_material_count(); ++i) {
         if (strcmp(word, hk_material_name(i)) != 0) continue;
         print_material(i);
+        return CLI_DONE;
+    }
+    for (int i = 0; i < hk_sheet_material_count(); ++i) {
+        if (strcmp(word, hk_sheet_material_name(i)) != 0) continue;
+        print_sheet_material(i);
         return CLI_DONE;
     }
     for (int i = 0; i < hk_method_count(); ++i) {

@@ -24,16 +24,25 @@ static void print_written(hk_mesh *mesh, const char *path)
         printf("%s: %d triangles, the surface of %d tets\n", path, triangles, tets);
 }
 
+// Triangles that are no faces of tets.
+static int sheet_triangles(hk_mesh *mesh)
+{
+    int count, sheets = 0;
+    const int32_t *corners, *behind;
+    if (hk_mesh_surface(mesh, &count, &corners, &behind) != HK_OK) return 0;
+    for (int i = 0; i < count; ++i) sheets += behind[i] < 0;
+    return sheets;
+}
+
 // Saves and frees the mesh.
 static int save_mesh(hk_mesh *mesh, const char *path)
 {
     hk_status status = hk_mesh_save(mesh, path, NULL, 0);
     int result = status == HK_OK ? CLI_DONE : cli_failure("%s", hk_error());
     if (result == CLI_DONE && !cli_talk.quiet) print_written(mesh, path);
-    // Beside tets a .vtu has no place for triangles; of the surface formats the line above tells.
-    int triangles = hk_mesh_triangle_count(mesh);
-    if (result == CLI_DONE && triangles > 0 && hk_mesh_tet_count(mesh) > 0 &&
-        cli_ends_with(path, ".vtu"))
+    // A .vtu has no place for faces of tets; of the surface formats the line above tells.
+    int triangles = hk_mesh_triangle_count(mesh) - sheet_triangles(mesh);
+    if (result == CLI_DONE && triangles > 0 && cli_ends_with(path, ".vtu"))
         cli_note("left out %d triangle%s of the file and the groups made of them: .msh keeps them",
                  triangles, triangles == 1 ? "" : "s");
     hk_mesh_free(mesh);
@@ -230,7 +239,8 @@ static void list_defects(const hk_mesh_report *report, defect_line lines[DEFECTS
 {
     const defect_line table[DEFECTS] = {
         {"turned", "tets wound the other way, and turned", "tets", &report->turned},
-        {"flat", "flat tets", "tets", &report->flat},
+        {"flat", report->tets > 0 ? "flat tets" : "flat triangles",
+         report->tets > 0 ? "tets" : "triangles", &report->flat},
         {"duplicate_tets", "tets that are there twice", "tets", &report->duplicate_tets},
         {"duplicate_vertices", "vertices where an earlier one lies", "vertices",
          &report->duplicate_vertices},

@@ -164,6 +164,10 @@ json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_
                   cli_json_real(timing.median), "min", cli_json_real(timing.min), "max",
                   cli_json_real(timing.max));
     if (!object) return NULL;
+    if (hk_model_triangle_count(model) > 0) {
+        json_object_set_new(object, "triangles", json_integer(hk_model_triangle_count(model)));
+        json_object_set_new(object, "springs", json_integer(hk_model_spring_count(model)));
+    }
     if (results->interrupted)
         json_object_set_new(object, "reason", json_string("interrupted"));
     else if (last)

@@ -281,8 +281,14 @@ static void print_summary(const cli_session *session)
     const hk_world *world = session->world;
     int threads = hk_world_threads(world), bodies = hk_model_body_count(session->model);
     fprintf(stream, "%s: %s\n", session->scene_path, cli_results_status(results));
-    fprintf(stream, "  bodies      %d with %d vertices and %d tets\n", bodies,
-            hk_model_vertex_count(session->model), hk_model_tet_count(session->model));
+    int tets = hk_model_tet_count(session->model);
+    int triangles = hk_model_triangle_count(session->model);
+    fprintf(stream, "  bodies      %d with %d vertices and ", bodies,
+            hk_model_vertex_count(session->model));
+    if (tets > 0 || triangles == 0) fprintf(stream, "%d tets%s", tets, triangles ? ", " : "\n");
+    if (triangles > 0)
+        fprintf(stream, "%d triangles with %d springs\n", triangles,
+                hk_model_spring_count(session->model));
     fprintf(stream, "  method      %s on %s, %d thread%s\n", hk_world_method(world),
             hk_world_backend(world), threads, threads == 1 ? "" : "s");
     print_work(stream, session);

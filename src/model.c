@@ -5,6 +5,7 @@
 
 #include "mesh/mesh.h"
 #include "mesh/select.h"
+#include "model_sheet.h"
 
 hk_body_def hk_default_body_def(void)
 {
@@ -30,23 +31,47 @@ static hk_status check_list(const char *name, const void *list, int count)
     return HK_OK;
 }
 
+static bool is_sheet(const hk_body_def *body)
+{
+    return body->mesh->tet_count == 0;
+}
+
+// Tets want a law, sheets a material of sheets.
+static hk_status check_kind(const hk_body_def *body)
+{
+    const char *model = body->material.model ? body->material.model : "(null)";
+    bool for_sheets = hk_is_sheet_material(model);
+    if (is_sheet(body) && body->mesh->triangle_count == 0)
+        return hk_fail(HK_BAD_INPUT, "its mesh has no tetrahedra and no triangles");
+    if (is_sheet(body) && !for_sheets)
+        return hk_fail(HK_UNSUPPORTED,
+                       "its mesh has no tetrahedra: a sheet cannot have the material %s, only %s",
+                       model, hk_sheet_material_name(0));
+    if (is_sheet(body) && body->region_count > 0)
+        return hk_fail(HK_UNSUPPORTED, "its mesh has no tetrahedra: a sheet has no regions");
+    if (!is_sheet(body) && for_sheets)
+        return hk_fail(HK_BAD_INPUT,
+                       "the material %s is for sheets, and its mesh has %d tetrahedra", model,
+                       body->mesh->tet_count);
+    return HK_OK;
+}
+
 static hk_status check_body(const hk_body_def *body)
 {
     if (!body->mesh) return hk_fail(HK_BAD_INPUT, "it has no mesh");
-    if (body->mesh->tet_count == 0)
-        return hk_fail(HK_UNSUPPORTED,
-                       "its mesh has no tetrahedra: a surface or sheet cannot be simulated");
+    HK_TRY(check_kind(body));
     if (!hk_is_finite3(body->velocity))
         return hk_fail(HK_BAD_INPUT, "the initial velocity is not finite");
     HK_TRY(check_list("regions", body->regions, body->region_count));
     HK_TRY(check_list("fixes", body->fixes, body->fix_count));
     HK_TRY(check_list("moves", body->moves, body->move_count));
+    HK_TRY(check_list("attachments", body->attachments, body->attachment_count));
     return check_list("loads", body->loads, body->load_count);
 }
 
 static hk_status count_bodies(const hk_model_def *def, hk_model *model)
 {
-    int64_t vertices = 0, tets = 0, materials = 0, motions = 0;
+    int64_t vertices = 0, tets = 0, triangles = 0, materials = 0, motions = 0;
     for (int b = 0; b < def->body_count; b++) {
         const hk_body_def *body = &def->bodies[b];
         hk_status status = check_body(body);
@@ -55,13 +80,15 @@ static hk_status count_bodies(const hk_model_def *def, hk_model *model)
         vertices += body->mesh->vertex_count;
         tets += body->mesh->tet_count;
         materials += 1 + body->region_count;
-        motions += body->move_count;
+        if (is_sheet(body)) triangles += body->mesh->triangle_count;
+        motions += (int64_t)body->move_count + body->attachment_count;
     }
-    if (vertices > INT32_MAX / 16 || tets > INT32_MAX / 16)
-        return hk_fail(HK_UNSUPPORTED, "too large: %lld vertices, %lld tets in all",
-                       (long long)vertices, (long long)tets);
+    if (vertices > INT32_MAX / 16 || tets > INT32_MAX / 16 || triangles > INT32_MAX / 16)
+        return hk_fail(HK_UNSUPPORTED, "too large: %lld vertices, %lld tets, %lld triangles in all",
+                       (long long)vertices, (long long)tets, (long long)triangles);
     model->vertex_count = (int)vertices;
     model->tet_count = (int)tets;
+    model->triangle_count = (int)triangles;
     model->material_count = (int)materials;
     model->motion_count = (int)motions;
     return HK_OK;
@@ -80,11 +107,12 @@ static hk_status allocate_model(hk_model *m)
     m->volume = HK_ARRAY(double, m->tet_count);
     m->tet_material = HK_ZEROS(int32_t, m->tet_count);
     m->materials = HK_ZEROS(hk_material, m->material_count);
+    m->triangles = HK_ARRAY(int32_t, 3 * (size_t)m->triangle_count);
     m->order = HK_ARRAY(int32_t, m->vertex_count);
     m->place = HK_ARRAY(int32_t, m->vertex_count);
     bool complete = m->bodies && m->rest && m->velocity && m->mass && m->load && m->hold &&
                     m->motions && m->tets && m->volume && m->tet_material && m->materials &&
-                    m->order && m->place;
+                    m->triangles && m->order && m->place;
     return complete ? HK_OK : HK_NO_MEMORY;
 }
 
@@ -199,17 +227,18 @@ static hk_status choose(builder *b, const hk_selector *selector, const char *wha
     return status == HK_OK ? HK_OK : hk_fail_within(status, "%s %d", what, number);
 }
 
-static hk_status take_motion(const hk_move_def *move, int number, hk_motion *motion)
+static hk_status take_motion(const hk_move_def *move, const char *what, int number,
+                             hk_motion *motion)
 {
     *motion = (hk_motion){.degrees = move->degrees, .over = move->over};
     memcpy(motion->center, move->center, sizeof motion->center);
     memcpy(motion->translate, move->translate, sizeof motion->translate);
     // Without a turn the axis need not be given.
     if (!hk_unit3(move->axis, motion->axis) && move->degrees != 0)
-        return hk_fail(HK_BAD_INPUT, "move %d: the axis has no length", number);
+        return hk_fail(HK_BAD_INPUT, "%s %d: the axis has no length", what, number);
     if (!(isfinite(move->degrees) && hk_is_finite3(move->center) &&
           hk_is_finite3(move->translate) && isfinite(move->over) && move->over >= 0))
-        return hk_fail(HK_BAD_INPUT, "move %d: a number is not finite, or `over` is negative",
+        return hk_fail(HK_BAD_INPUT, "%s %d: a number is not finite, or `over` is negative", what,
                        number);
     return HK_OK;
 }
@@ -226,9 +255,35 @@ static hk_status take_holds(builder *b)
     }
     for (int k = 0; k < b->def->move_count; k++) {
         HK_TRY(choose(b, &b->def->moves[k].select, "move", k, &count));
-        HK_TRY(take_motion(&b->def->moves[k], k, &m->motions[b->first_motion + k]));
+        HK_TRY(take_motion(&b->def->moves[k], "move", k, &m->motions[b->first_motion + k]));
         for (int v = 0; v < b->mesh->vertex_count; v++)
             if (b->chosen[v]) m->hold[b->body->vertex_start + v] = b->first_motion + k;
+    }
+    return HK_OK;
+}
+
+// Vertices of no element have nothing to be held against.
+static hk_status take_attachment(builder *b, int k)
+{
+    hk_model *m = b->model;
+    const hk_attach_def *def = &b->def->attachments[k];
+    int count, motion = b->first_motion + b->def->move_count + k;
+    hk_move_def move = {.degrees = def->degrees, .over = def->over};
+    memcpy(move.axis, def->axis, sizeof move.axis);
+    memcpy(move.center, def->center, sizeof move.center);
+    memcpy(move.translate, def->translate, sizeof move.translate);
+    HK_TRY(take_motion(&move, "attachment", k, &m->motions[motion]));
+    if (!(isfinite(def->stiffness) && def->stiffness >= 0))
+        return hk_fail(HK_BAD_INPUT, "attachment %d: the stiffness must be 0 or more (is %g)", k,
+                       def->stiffness);
+    HK_TRY(choose(b, &def->select, "attachment", k, &count));
+    if (def->stiffness == 0) return HK_OK;
+    HK_TRY(hk_reserve((void **)&m->attachments, (size_t)m->attachment_count, sizeof(hk_attachment),
+                      &m->attachment_room, (size_t)m->attachment_count + (size_t)count));
+    for (int v = 0; v < b->mesh->vertex_count; v++) {
+        int32_t vertex = b->body->vertex_start + v;
+        if (b->chosen[v] && m->mass[vertex] > 0)
+            m->attachments[m->attachment_count++] = (hk_attachment){vertex, motion, def->stiffness};
     }
     return HK_OK;
 }
@@ -243,17 +298,9 @@ static hk_status area_weights(builder *b, double *weight, double *total)
     for (int k = 0; k < count; k++) {
         const int32_t *c = triangles + 3 * (int64_t)k;
         if (!(b->chosen[c[0]] && b->chosen[c[1]] && b->chosen[c[2]])) continue;
-        const double *p = b->mesh->positions + 3 * (int64_t)c[0];
-        const double *q = b->mesh->positions + 3 * (int64_t)c[1];
-        const double *r = b->mesh->positions + 3 * (int64_t)c[2];
-        double u[3], w[3];
-        for (int i = 0; i < 3; i++) {
-            u[i] = q[i] - p[i];
-            w[i] = r[i] - p[i];
-        }
-        double n[3] = {u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2],
-                       u[0] * w[1] - u[1] * w[0]};
-        double area = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]) / 2;
+        const double *p[3];
+        for (int i = 0; i < 3; i++) p[i] = b->mesh->positions + 3 * (int64_t)c[i];
+        double area = hk_triangle_area(p[0], p[1], p[2]);
         for (int c3 = 0; c3 < 3; c3++) weight[c[c3]] += area / 3;
         *total += area;
     }
@@ -278,11 +325,12 @@ static hk_status take_load(builder *b, int k, double *weight)
         if (!(total > 0))
             return hk_fail(HK_BAD_INPUT, "load %d: it selects no whole surface triangle", k);
     } else {
-        // Vertices of no tet take no part, or their share of the force would be lost.
+        // Vertices of no element take no part, or their share of the force would be lost.
         for (int v = 0; v < b->mesh->vertex_count; v++)
             total += weight[v] = b->chosen[v] && mass[v] > 0;
         if (count > 0 && total == 0)
-            return hk_fail(HK_BAD_INPUT, "load %d: it selects no vertex of a tet", k);
+            return hk_fail(HK_BAD_INPUT, "load %d: it selects no vertex of a %s", k,
+                           is_sheet(b->def) ? "triangle" : "tet");
     }
     for (int v = 0; v < b->mesh->vertex_count; v++)
         for (int i = 0; i < 3; i++)
@@ -303,7 +351,7 @@ static hk_status take_loads(builder *b)
     return status;
 }
 
-// Vertices of no tet have no mass and no stiffness: they stay where they are.
+// Vertices of no element have no mass and no stiffness: they stay where they are.
 static void hold_unreferenced(builder *b)
 {
     hk_model *m = b->model;
@@ -314,8 +362,9 @@ static void hold_unreferenced(builder *b)
             count++;
         }
     if (count)
-        hk_log(HK_LOG_INFO, "body %s: %d %s to no tet and %s held still", b->body->name, count,
-               count == 1 ? "vertex belongs" : "vertices belong", count == 1 ? "is" : "are");
+        hk_log(HK_LOG_INFO, "body %s: %d %s to no %s and %s held still", b->body->name, count,
+               count == 1 ? "vertex belongs" : "vertices belong",
+               is_sheet(b->def) ? "triangle" : "tet", count == 1 ? "is" : "are");
     m->unreferenced += count;
 }
 
@@ -327,6 +376,21 @@ static void take_velocity(builder *b)
             m->velocity[3 * (int64_t)v + i] = m->hold[v] == HK_FREE ? b->def->velocity[i] : 0;
 }
 
+static hk_status add_tets(builder *b)
+{
+    HK_TRY(measure_tets(b));
+    HK_TRY(assign_materials(b));
+    add_masses(b);
+    return HK_OK;
+}
+
+static hk_status add_sheet(builder *b)
+{
+    hk_sheet_material material;
+    HK_TRY(hk_sheet_material_resolve(&b->def->material, &material));
+    return hk_model_add_sheet(b->model, b->body, b->mesh, &material);
+}
+
 static hk_status build_body(builder *b)
 {
     HK_TRY(hk_mesh_copy(b->def->mesh, &b->mesh));
@@ -336,10 +400,9 @@ static hk_status build_body(builder *b)
     b->tet_region = HK_ARRAY(int32_t, b->mesh->tet_count);
     if (!b->chosen || !b->tet_region) return HK_NO_MEMORY;
     copy_geometry(b);
-    HK_TRY(measure_tets(b));
-    HK_TRY(assign_materials(b));
-    add_masses(b);
+    HK_TRY(is_sheet(b->def) ? add_sheet(b) : add_tets(b));
     HK_TRY(take_holds(b));
+    for (int k = 0; k < b->def->attachment_count; k++) HK_TRY(take_attachment(b, k));
     HK_TRY(take_loads(b));
     hold_unreferenced(b);
     take_velocity(b);
@@ -350,7 +413,7 @@ static hk_status build_body(builder *b)
 
 static hk_status build_bodies(const hk_model_def *def, hk_model *m)
 {
-    int vertex = 0, tet = 0, material = 0, motion = 0;
+    int vertex = 0, tet = 0, triangle = 0, material = 0, motion = 0;
     for (int k = 0; k < def->body_count; k++) {
         const hk_body_def *d = &def->bodies[k];
         hk_body *body = &m->bodies[k];
@@ -358,6 +421,8 @@ static hk_status build_bodies(const hk_model_def *def, hk_model *m)
         body->vertex_count = d->mesh->vertex_count;
         body->tet_start = tet;
         body->tet_count = d->mesh->tet_count;
+        body->triangle_start = triangle;
+        body->triangle_count = is_sheet(d) ? d->mesh->triangle_count : 0;
         body->name = hk_strdup(d->name ? d->name : "body");
         if (!body->name) return HK_NO_MEMORY;
         builder b = {m, body, d, NULL, NULL, NULL, material, motion};
@@ -368,8 +433,9 @@ static hk_status build_bodies(const hk_model_def *def, hk_model *m)
         if (status != HK_OK) return hk_fail_within(status, "body %d (%s)", k, body->name);
         vertex += d->mesh->vertex_count;
         tet += d->mesh->tet_count;
+        triangle += body->triangle_count;
         material += 1 + d->region_count;
-        motion += d->move_count;
+        motion += d->move_count + d->attachment_count;
     }
     return HK_OK;
 }
@@ -426,6 +492,12 @@ void hk_model_free(hk_model *model)
     hk_free(model->tet_material);
     hk_free(model->fibre);
     hk_free(model->materials);
+    hk_free(model->triangles);
+    hk_free(model->springs);
+    hk_free(model->bends);
+    hk_free(model->bend_vertices);
+    hk_free(model->bend_coefficients);
+    hk_free(model->attachments);
     hk_free(model->order);
     hk_free(model->place);
     hk_free(model);
@@ -438,6 +510,14 @@ int hk_model_vertex_count(const hk_model *model)
 int hk_model_tet_count(const hk_model *model)
 {
     return model ? model->tet_count : 0;
+}
+int hk_model_triangle_count(const hk_model *model)
+{
+    return model ? model->triangle_count : 0;
+}
+int hk_model_spring_count(const hk_model *model)
+{
+    return model ? model->spring_count : 0;
 }
 int hk_model_body_count(const hk_model *model)
 {
@@ -483,12 +563,26 @@ void hk_model_held_position_at(const hk_model *model, int vertex, double share, 
         move_point(&model->motions[model->hold[vertex]], share, rest, x);
 }
 
+static double share_at(const hk_motion *m, double time)
+{
+    return m->over > 0 ? fmin(1, fmax(0, time / m->over)) : 1;
+}
+
 void hk_model_held_position(const hk_model *model, int vertex, double time, double x[3])
 {
-    double share = 1;
-    if (model->hold[vertex] >= 0) {
-        double over = model->motions[model->hold[vertex]].over;
-        share = over > 0 ? fmin(1, fmax(0, time / over)) : 1;
-    }
-    hk_model_held_position_at(model, vertex, share, x);
+    int32_t hold = model->hold[vertex];
+    hk_model_held_position_at(model, vertex, hold >= 0 ? share_at(&model->motions[hold], time) : 1,
+                              x);
+}
+
+void hk_model_target_at(const hk_model *model, int attachment, double share, double x[3])
+{
+    const hk_attachment *a = &model->attachments[attachment];
+    move_point(&model->motions[a->motion], share, model->rest + 3 * (int64_t)a->vertex, x);
+}
+
+void hk_model_target(const hk_model *model, int attachment, double time, double x[3])
+{
+    const hk_motion *motion = &model->motions[model->attachments[attachment].motion];
+    hk_model_target_at(model, attachment, share_at(motion, time), x);
 }

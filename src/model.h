@@ -12,6 +12,7 @@ typedef struct hk_body {
     char *name;
     int vertex_start, vertex_count;
     int tet_start, tet_count;
+    int triangle_start, triangle_count;  // of a sheet: a body without tets
 } hk_body;
 
 typedef struct hk_motion {
@@ -20,6 +21,23 @@ typedef struct hk_motion {
     double over;  // s
 } hk_motion;
 
+// Springs, bending and attachments are all of the form E = stiffness/2 (‖d‖ − rest)², where d is a
+// combination of positions (term/links.h).
+typedef struct hk_spring {  // d = x₀ − x₁
+    int32_t ends[2];
+    double stiffness, rest;  // N/m, m
+} hk_spring;
+
+typedef struct hk_bend {     // d = Σ c_k (x_k − x₀) over a vertex x₀ and its neighbours
+    int32_t start, count;    // in bend_vertices and bend_coefficients, x₀ first
+    double stiffness, rest;  // N/m, m; the coefficients are numbers
+} hk_bend;
+
+typedef struct hk_attachment {  // d = x − X(t), X moving as a held vertex does
+    int32_t vertex, motion;
+    double stiffness;  // N/m
+} hk_attachment;
+
 struct hk_model {
     int references;
     int body_count;
@@ -27,9 +45,9 @@ struct hk_model {
     int vertex_count;
     double *rest;      // [vertex_count][3] m
     double *velocity;  // [vertex_count][3] m/s, initial
-    double *mass;      // [vertex_count] kg, lumped: a quarter of each tet's
-    double *load;      // [vertex_count][3] N
-    int32_t *hold;     // [vertex_count] HK_FREE, HK_FIXED or a motion
+    double *mass;  // [vertex_count] kg, lumped: a quarter of each tet's, a third of each triangle's
+    double *load;  // [vertex_count][3] N
+    int32_t *hold;  // [vertex_count] HK_FREE, HK_FIXED or a motion
     int motion_count;
     hk_motion *motions;
     int tet_count;
@@ -38,9 +56,19 @@ struct hk_model {
     int32_t *tet_material;  // [tet_count]
     double *fibre;          // [tet_count][3] unit, or NULL: no material has fibres
     int material_count;
-    hk_material *materials;
-    double gravity[3];  // m/s²
-    int unreferenced;   // vertices of no tet; they are held still
+    hk_material *materials;  // that of a sheet is unused
+    int triangle_count;
+    int32_t *triangles;  // [triangle_count][3] of sheets
+    double sheet_mass;   // kg, of all sheets
+    int spring_count, bend_count, bend_entry_count, attachment_count;
+    size_t spring_room, bend_room, bend_vertex_room, bend_coefficient_room, attachment_room;
+    hk_spring *springs;          // [spring_count]
+    hk_bend *bends;              // [bend_count]
+    int32_t *bend_vertices;      // [bend_entry_count]
+    double *bend_coefficients;   // [bend_entry_count], those of a bend add up to 0
+    hk_attachment *attachments;  // [attachment_count]
+    double gravity[3];           // m/s²
+    int unreferenced;            // vertices of no element; they are held still
     // Vertices along a Morton curve: solvers work in this order for locality.
     int32_t *order;  // [vertex_count] order[k]: the vertex that comes k-th
     int32_t *place;  // [vertex_count] inverse of order
@@ -51,5 +79,8 @@ void hk_model_retain(hk_model *model);
 void hk_model_held_position(const hk_model *model, int vertex, double time, double x[3]);
 // The same at a share 0..1 of the full motion.
 void hk_model_held_position_at(const hk_model *model, int vertex, double share, double x[3]);
+// Where the target of an attachment is at `time`, and at a share 0..1 of the full motion.
+void hk_model_target(const hk_model *model, int attachment, double time, double x[3]);
+void hk_model_target_at(const hk_model *model, int attachment, double share, double x[3]);
 
 #endif

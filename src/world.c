@@ -47,16 +47,22 @@ static hk_status set_velocities(hk_world *w, const double *velocities)
 
 // ---------------------------------------------------------------- pieces
 
-// Connected pieces of the tets, by union-find; piece[v] is a representative vertex.
+// Connected pieces of tets and sheets, by union-find; piece[v] is a representative vertex.
 static int32_t find_piece(int32_t *piece, int32_t v)
 {
     while (piece[v] != v) v = piece[v] = piece[piece[v]];
     return v;
 }
 
+static void join_pieces(int32_t *piece, int32_t v, int32_t w)
+{
+    int32_t a = find_piece(piece, v), b = find_piece(piece, w);
+    if (a != b) piece[a > b ? a : b] = a < b ? a : b;
+}
+
 typedef struct pieces {
     int32_t *of;    // [vertex_count]
-    int32_t *held;  // [vertex_count] held vertices, at the representative
+    int32_t *held;  // [vertex_count] held and attached vertices, at the representative
 } pieces;
 
 static void pieces_free(pieces *p)
@@ -75,14 +81,17 @@ static hk_status pieces_of(const hk_model *m, pieces *p)
     }
     for (int v = 0; v < m->vertex_count; v++) p->of[v] = v;
     for (int t = 0; t < m->tet_count; t++)
-        for (int c = 1; c < 4; c++) {
-            int32_t a = find_piece(p->of, m->tets[4 * (int64_t)t]);
-            int32_t b = find_piece(p->of, m->tets[4 * (int64_t)t + c]);
-            if (a != b) p->of[a > b ? a : b] = a < b ? a : b;
-        }
+        for (int c = 1; c < 4; c++)
+            join_pieces(p->of, m->tets[4 * (int64_t)t], m->tets[4 * (int64_t)t + c]);
+    for (int k = 0; k < m->spring_count; k++)
+        join_pieces(p->of, m->springs[k].ends[0], m->springs[k].ends[1]);
     for (int v = 0; v < m->vertex_count; v++) {
         p->of[v] = find_piece(p->of, v);
         p->held[p->of[v]] += m->hold[v] != HK_FREE;
+    }
+    for (int k = 0; k < m->attachment_count; k++) {
+        int32_t v = m->attachments[k].vertex;
+        p->held[p->of[v]] += m->hold[v] == HK_FREE;
     }
     return HK_OK;
 }
@@ -91,7 +100,7 @@ static hk_status look_for_unheld(hk_world *w)
 {
     pieces p = {0};
     HK_TRY(pieces_of(w->model, &p));
-    // A vertex of no tet is no piece: it has no stiffness and no equation.
+    // A vertex of no element is no piece: it has no stiffness and no equation.
     for (int v = 0; v < w->model->vertex_count; v++)
         w->unheld |= p.of[v] == v && p.held[v] < 3 && w->model->mass[v] > 0;
     pieces_free(&p);
@@ -175,9 +184,10 @@ static void describe(hk_world *w)
     char solver[256];
     w->method->describe(w->solver, solver, sizeof solver);
     snprintf(w->description, sizeof w->description,
-             "%d vertices, %d tets, %d bodies; %s, step %g s; %d threads, %s lanes; %s",
-             m->vertex_count, m->tet_count, m->body_count, w->integrator->name, w->step,
-             w->problem->threads, w->problem->tets->lanes->name, solver);
+             "%d vertices, %d tets, %d links, %d bodies; %s, step %g s; %d threads, %s lanes; %s",
+             m->vertex_count, m->tet_count, w->problem->links->link_count, m->body_count,
+             w->integrator->name, w->step, w->problem->threads, w->problem->tets->lanes->name,
+             solver);
 }
 
 static hk_status take_solver(hk_world *w, const hk_solver_def *def)
@@ -250,7 +260,7 @@ void hk_world_free(hk_world *w)
 static hk_energy energies(hk_world *w)
 {
     const hk_model *m = w->model;
-    hk_energy e = {.elastic = hk_tet_energy(w->problem->tets, w->x)};
+    hk_energy e = {.elastic = hk_problem_elastic(w->problem, w->x)};
     for (int v = 0; v < m->vertex_count; v++)
         for (int i = 0; i < 3; i++) {
             int64_t k = 3 * (int64_t)v + i;
@@ -305,6 +315,7 @@ static void place_in_time(void *context, double share, double *x)
     const held_path *path = context;
     const hk_model *m = path->world->model;
     double time = path->from + share * (path->to - path->from);
+    hk_problem_place_targets(path->world->problem, time);
     for (int k = 0; k < m->vertex_count; k++)
         if (path->world->problem->held[k]) {
             int v = m->order[k];
@@ -328,6 +339,7 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
     hk_problem_set_weight(p, w->integrator->predict(w->step, size, w->x, w->v, p->y));
     p->shift = 0;
     hk_problem_set_load(p, 1);
+    hk_problem_place_targets(p, w->time + w->step);
     hk_moment moment = {w->step, w->x, w->v, w->v_before};
     hk_choose_start(p, &w->settings, &moment, w->guess, w->next);
     held_path path = {w, w->time, w->time + w->step};
@@ -343,6 +355,8 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
         hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
         w->time += w->step;
         publish(w);
+    } else {
+        hk_problem_place_targets(p, w->time);
     }
     fill_report(w, &solved, 1, start, report);
     return HK_OK;
@@ -358,13 +372,14 @@ static void place_in_pose(void *context, double share, double *x)
         if (w->problem->held[k])
             hk_model_held_position_at(m, m->order[k], share, x + 4 * (int64_t)k);
     hk_problem_set_load(w->problem, share);
+    hk_problem_place_targets_at(w->problem, share);
 }
 
 // A tenth of a millionth of the stiffness, so that free rotations do not make the matrix singular.
 static double rigid_shift(const hk_world *w)
 {
     const hk_model *m = w->model;
-    double least = INFINITY;
+    double least = hk_softest_spring(m);
     for (int t = 0; t < m->tet_count; t++)
         least = fmin(least, m->materials[m->tet_material[t]].modulus * cbrt(m->volume[t]));
     return w->unheld ? 1e-7 * least : 0;
@@ -482,6 +497,7 @@ hk_status hk_world_set_time(hk_world *w, double time)
     if (!w || !isfinite(time))
         return hk_fail(HK_BAD_INPUT, "hk_world_set_time: world and a finite time are needed");
     w->time = time;
+    hk_problem_place_targets(w->problem, time);
     return HK_OK;
 }
 
@@ -509,6 +525,7 @@ hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
     memcpy(w->v, from->v, bytes);
     memcpy(w->v_before, from->v_before, bytes);
     w->time = from->time;
+    hk_problem_place_targets(w->problem, w->time);
     publish(w);
     return HK_OK;
 }

@@ -67,8 +67,12 @@ static hk_status name_bodies(const hk_model *m, hk_mesh *mesh)
 {
     for (int b = 0; b < m->body_count && m->body_count > 1; b++) {
         hk_group *group;
-        HK_TRY(hk_mesh_add_group(mesh, m->bodies[b].name, 3, m->bodies[b].tet_count, &group));
-        for (int32_t k = 0; k < group->count; k++) group->items[k] = m->bodies[b].tet_start + k;
+        const hk_body *body = &m->bodies[b];
+        bool sheet = body->tet_count == 0;
+        HK_TRY(hk_mesh_add_group(mesh, body->name, sheet ? 2 : 3,
+                                 sheet ? body->triangle_count : body->tet_count, &group));
+        for (int32_t k = 0; k < group->count; k++)
+            group->items[k] = (sheet ? body->triangle_start : body->tet_start) + k;
     }
     return HK_OK;
 }
@@ -78,9 +82,10 @@ hk_status hk_world_mesh(const hk_world *w, hk_mesh **mesh)
     if (!w || !mesh) return hk_fail(HK_BAD_INPUT, "hk_world_mesh: world and mesh are needed");
     const hk_model *m = w->model;
     hk_mesh *made;
-    HK_TRY(hk_mesh_new(m->vertex_count, m->tet_count, 0, &made));
+    HK_TRY(hk_mesh_new(m->vertex_count, m->tet_count, m->triangle_count, &made));
     memcpy(made->positions, w->positions, 3 * sizeof(double) * (size_t)m->vertex_count);
     memcpy(made->tets, m->tets, 4 * sizeof(int32_t) * (size_t)m->tet_count);
+    memcpy(made->triangles, m->triangles, 3 * sizeof(int32_t) * (size_t)m->triangle_count);
     hk_status status = name_bodies(m, made);
     if (status != HK_OK) {
         hk_mesh_free(made);

@@ -14,7 +14,12 @@ static const char SCENE[] =
     "\"material\":{\"model\":\"stvk\",\"young\":1e6,\"poisson\":0.3}}],"
     "\"fix\":[{\"any\":[{\"box\":[[0,-1,-1],[0,1,1]]},{\"vertices\":[0]}]}],"
     "\"move\":[{\"select\":{\"box\":[[1,-1,-1],[1,1,1]]},\"translate\":[0.05,0,0],\"over\":1}],"
-    "\"load\":[{\"select\":{\"all\":true},\"force\":[0,1,0],\"distribute\":\"area\"}]}]}";
+    "\"load\":[{\"select\":{\"all\":true},\"force\":[0,1,0],\"distribute\":\"area\"}]},"
+    "{\"name\":\"b\",\"mesh\":{\"sheet\":{\"size\":[1,1],\"cells\":[3,2]}},"
+    "\"transform\":{\"translate\":[0,-1,0]},"
+    "\"material\":{\"model\":\"mass_spring\",\"stretch\":100,\"bending\":0.01,\"density\":0.1},"
+    "\"fix\":[{\"vertices\":[0,1,2,3]}],"
+    "\"attach\":[{\"select\":{\"vertices\":[8,11]},\"stiffness\":10,\"translate\":[0,0.1,0]}]}]}";
 
 // A whole life: scene, model, world, step, pose, results, files. Everything is freed.
 static hk_status live(const char *folder)

@@ -245,8 +245,8 @@ static void surfaces_are_judged_by_their_edges(void **state)
     hk_mesh *mesh = make_surface(4, points, 4, closed);
     hk_mesh_report r = check(mesh);
     assert_int_equal(defects(&r), 0);
-    assert_false(r.simulable);
-    assert_string_equal(r.verdict, "a surface mesh: it has no tets");
+    assert_true(r.simulable);
+    assert_string_equal(r.verdict, "ready to simulate as a sheet (mass_spring)");
     assert_int_equal(r.worst_tet, -1);
     assert_true(r.volume == 0);
     assert_true(fabs(r.area - (1.5 + sqrt(3) / 2)) < 1e-14);
@@ -267,6 +267,15 @@ static void surfaces_are_judged_by_their_edges(void **state)
     assert_int_equal(r.open_edges.count, 6);
     assert_int_equal(r.unreferenced.count, 2);
     hk_mesh_free(mesh);
+
+    const int32_t needle[2][3] = {{0, 1, 2}, {0, 1, 1}};
+    mesh = make_surface(4, points, 2, needle);
+    r = check(mesh);
+    assert_int_equal(r.flat.count, 1);
+    assert_int_equal(r.flat.first[0], 1);
+    assert_false(r.simulable);
+    assert_string_equal(r.verdict, "cannot be simulated: 1 flat triangle (first: 1)");
+    hk_mesh_free(mesh);
 }
 
 // Meshes that no one finished: check must survive them.
@@ -278,7 +287,7 @@ static void unfinished_meshes_are_survived(void **state)
     assert_int_equal(hk_mesh_new(0, 0, 0, &mesh), HK_OK);
     r = check(mesh);
     assert_false(r.simulable);
-    assert_string_equal(r.verdict, "an empty mesh: it has no tets");
+    assert_string_equal(r.verdict, "an empty mesh: it has no tets and no triangles");
     hk_mesh_free(mesh);
 
     assert_int_equal(hk_mesh_new(8, 1, 1, &mesh), HK_OK);

@@ -45,6 +45,7 @@ static json_t *material_rules(json_t *names)
 {
     static const char *const common[] = {"model",   "young", "poisson",
                                          "density", "fibre", "invertible"};
+    static const char *const of_sheets[] = {"model", "density"};
     json_t *rules = json_array();
     hk_material_def standard = hk_default_material_def();
     for (int m = 0; m < hk_material_count(); m++) {
@@ -79,6 +80,24 @@ static json_t *material_rules(json_t *names)
                           curve, "additionalProperties", 0, "required", "direction", "f"));
         json_array_append_new(
             rules, rule_for("model", name, standard.model, hk_material_summary(m), properties));
+    }
+    for (int m = 0; m < hk_sheet_material_count(); m++) {
+        const char *name = hk_sheet_material_name(m);
+        json_array_append_new(names, json_string(name));
+        json_t *properties = allow(of_sheets, HK_COUNT_OF(of_sheets));
+        json_object_set_new(properties, "stretch",
+                            json_pack("{s:s, s:s, s:i}", "description",
+                                      "About Young's modulus × thickness, N/m.", "type", "number",
+                                      "exclusiveMinimum", 0));
+        json_object_set_new(properties, "bending",
+                            json_pack("{s:s, s:s, s:i, s:i}", "description",
+                                      "Bending stiffness, N·m.", "type", "number", "minimum", 0,
+                                      "default", 0));
+        json_t *rule =
+            rule_for("model", name, standard.model, hk_sheet_material_summary(m), properties);
+        json_object_set_new(json_object_get(rule, "then"), "required",
+                            json_pack("[ss]", "density", "stretch"));
+        json_array_append_new(rules, rule);
     }
     return rules;
 }
@@ -322,6 +341,27 @@ static const change changes[] = {
      {MATERIAL("{\"model\": \"polynomial\", \"young\": 1e6, \"poisson\": 0.4, \"axes\": "
                "[{\"direction\": [1, 0, 0], \"f\": [0, 5, 1e5]}]}")},
      "must rest at stretch 1"},
+    {GOOD,
+     {MATERIAL("{\"model\": \"mass_spring\", \"density\": 0.2, \"stretch\": 100, \"bending\": 0}")},
+     NULL},
+    {BAD, {MATERIAL("{\"model\": \"mass_spring\", \"density\": 0.2}")}, NULL},
+    {BAD, {MATERIAL("{\"model\": \"mass_spring\", \"stretch\": 100}")}, NULL},
+    {BAD, {MATERIAL("{\"model\": \"mass_spring\", \"density\": 1, \"stretch\": 0}")}, NULL},
+    {BAD,
+     {MATERIAL("{\"model\": \"mass_spring\", \"density\": 1, \"stretch\": 1, \"bending\": -1}")},
+     NULL},
+    {BAD,
+     {MATERIAL("{\"model\": \"mass_spring\", \"density\": 1, \"stretch\": 1, \"young\": 1, "
+               "\"poisson\": 0}")},
+     NULL},
+    {BAD, {MATERIAL("{\"young\": 1, \"poisson\": 0, \"stretch\": 1}")}, NULL},
+    {GOOD, {"bodies.0.attach=[{\"select\": {\"all\": true}, \"stiffness\": 1e4}]"}, NULL},
+    {BAD, {"bodies.0.attach=[{\"select\": {\"all\": true}}]"}, NULL},
+    {BAD, {"bodies.0.attach=[{\"stiffness\": 1}]"}, NULL},
+    {BAD, {"bodies.0.attach=[{\"select\": {\"all\": true}, \"stiffness\": -1}]"}, NULL},
+    {BAD,
+     {"bodies.0.attach=[{\"select\": {\"all\": true}, \"stiffness\": 1, \"force\": [0, 0, 0]}]"},
+     NULL},
     {GOOD, {FIX("{\"all\": true}")}, NULL},
     {BAD, {FIX("{\"all\": false}")}, NULL},
     {BAD, {FIX("{}")}, NULL},
@@ -466,8 +506,11 @@ static const char big_scene[] =
     " \"young\": 1, \"poisson\": 0}},"
     "{\"mesh\": {\"helix\": {\"radius\": 1, \"pitch\": 0.5, \"turns\": 1, \"thickness\": 0.1,"
     " \"strands\": 1, \"cells\": 1}}, \"material\": {\"young\": 1, \"poisson\": 0}},"
-    "{\"mesh\": {\"sheet\": {\"size\": [1, 1], \"cells\": [2, 2]}}, \"material\": {\"young\": 1,"
-    " \"poisson\": 0}}],"
+    "{\"mesh\": {\"sheet\": {\"size\": [1, 1], \"cells\": [2, 2]}}, \"material\": {\"model\":"
+    " \"mass_spring\", \"density\": 0.2, \"stretch\": 100, \"bending\": 1e-3}, \"attach\":"
+    " [{\"select\": {\"all\": true}, \"stiffness\": 10, \"rotate\": {\"axis\": [1, 0, 0], "
+    "\"center\":"
+    " [0, 0, 0], \"degrees\": 9}, \"translate\": [0, 0, 0], \"over\": 1}]}],"
     " \"output\": {\"every\": 0.1, \"vtu\": \"a.pvd\", \"points\": \"b\", \"stats\": \"c\"}}";
 
 typedef struct tally {

@@ -2,7 +2,7 @@
  *
  * This is the whole public interface of libhooke.
  *
- *   hk_mesh   a tetrahedral (or surface) mesh, from a file, a generator or arrays
+ *   hk_mesh   a mesh of tetrahedra or, for sheets, of triangles, from a file, a generator or arrays
  *   hk_model  bodies = meshes + materials + constraints + loads; immutable, may serve many worlds
  *   hk_world  a model in motion: positions, velocities, a solver and its workspace
  *   hk_scene  a JSON scene file, which yields the definitions of a model and of a world
@@ -149,8 +149,9 @@ HK_API const char *hk_mesh_group_name(const hk_mesh *mesh, int group);
 /* What was repaired or left out while reading: one sentence each, e.g. "12 tets turned". */
 HK_API int hk_mesh_note_count(const hk_mesh *mesh);
 HK_API const char *hk_mesh_note(const hk_mesh *mesh, int note);
-/* The outer triangles of the tets, outward, or the stored triangles of a surface mesh. The arrays
- * belong to the mesh. `tets[i]` is the tet behind triangle i, -1 for a surface mesh. */
+/* The outer triangles of the tets, outward, then the stored triangles that are no faces of tets
+ * because a corner belongs to none: all those of a surface mesh. The arrays belong to the mesh.
+ * `tets[i]` is the tet behind triangle i, -1 if there is none. */
 HK_API hk_status hk_mesh_surface(hk_mesh *mesh, int *triangle_count, const int32_t **triangles,
                                  const int32_t **tets);
 /* Moves the vertices in place. */
@@ -169,7 +170,7 @@ typedef struct hk_mesh_report {
     double worst_quality, mean_quality; /* 1 for a regular tet, 0 for a flat one */
     int64_t worst_tet;
     hk_defect turned; /* tets: were wound the other way when read, and turned */
-    hk_defect flat;   /* tets: (nearly) zero volume */
+    hk_defect flat;   /* tets: (nearly) zero volume; of a surface mesh, triangles without area */
     hk_defect duplicate_tets;
     hk_defect duplicate_vertices; /* same place as an earlier vertex */
     hk_defect unreferenced;       /* vertices of no element */
@@ -177,7 +178,7 @@ typedef struct hk_mesh_report {
                                      triangles: the numbers are the first vertex of each */
     hk_defect open_edges;         /* surface meshes: edges of one triangle */
     hk_defect not_finite;         /* vertices */
-    bool simulable;               /* has tets, all of them sound */
+    bool simulable;               /* has tets, or else triangles (a sheet), all of them sound */
     const char *verdict;          /* one sentence */
 } hk_mesh_report;
 HK_API hk_status hk_mesh_check(hk_mesh *mesh, hk_mesh_report *report);
@@ -211,10 +212,11 @@ HK_API hk_invertible hk_default_invertible(void); /* 0.15, 0.05, 0.05, 0 */
 
 enum { HK_MAX_PARAMETERS = 8 };
 typedef struct hk_material_def {
-    const char *model; /* "neo_hookean", "corotated", …: hk_material_name() lists them */
+    const char *model; /* "neo_hookean", "corotated", …: hk_material_name() lists them; of a sheet
+                          "mass_spring", which takes density and parameters only */
     double young;      /* Pa; NAN: all coefficients come by name */
     double poisson;    /* - */
-    double density;    /* kg/m³ */
+    double density;    /* kg/m³; of a sheet kg/m² */
     hk_parameter parameters[HK_MAX_PARAMETERS]; /* coefficients by name; they replace those from
                                                    E and ν */
     int parameter_count;
@@ -235,6 +237,13 @@ HK_API const char *hk_material_name(int material);
 HK_API const char *hk_material_summary(int material);
 /* Names of the material's own parameters, NULL-terminated. */
 HK_API const char *const *hk_material_parameters(int material);
+
+/* Those of sheets, which are no laws of a deformation gradient: "mass_spring" has the parameters
+ * stretch (N/m, required) and bending (N·m, 0 unless given). */
+HK_API int hk_sheet_material_count(void);
+HK_API const char *hk_sheet_material_name(int material);
+HK_API const char *hk_sheet_material_summary(int material);
+HK_API const char *const *hk_sheet_material_parameters(int material);
 
 /* Energy density, stress and stiffness of one deformation gradient (row-major 3×3): what the
  * solvers use, in double precision. Any output may be NULL. hessian is ∂P/∂F, [9][9], row-major
@@ -282,10 +291,20 @@ typedef struct hk_move_def { /* vertices that follow a prescribed path */
     double over; /* s: the full value is reached linearly after this time; 0: at once */
 } hk_move_def;
 
+/* Springs of rest length 0 that hold each selected vertex to its own rest position, or to where
+ * that goes by the motion: softly, where fixes and moves are exact. */
+typedef struct hk_attach_def {
+    hk_selector select;
+    double stiffness; /* N/m for each vertex */
+    double axis[3], center[3], degrees;
+    double translate[3];
+    double over; /* s, as in hk_move_def */
+} hk_attach_def;
+
 typedef enum hk_distribution { HK_EVENLY = 0, HK_BY_AREA } hk_distribution;
 typedef struct hk_load_def {
     hk_selector select;
-    double force[3];              /* N, in all; vertices of no tet take no part */
+    double force[3];              /* N, in all; vertices of no element take no part */
     hk_distribution distribution; /* every selected vertex the same, or by its surface area */
 } hk_load_def;
 
@@ -296,7 +315,7 @@ typedef struct hk_region_def {
 
 typedef struct hk_body_def {
     const char *name;
-    const hk_mesh *mesh; /* copied by hk_model_create */
+    const hk_mesh *mesh; /* copied by hk_model_create; without tets its triangles are a sheet */
     hk_transform transform;
     hk_material_def material;
     const hk_region_def *regions; /* the last one that selects a tet wins */
@@ -308,6 +327,8 @@ typedef struct hk_body_def {
     int move_count;
     const hk_load_def *loads;
     int load_count;
+    const hk_attach_def *attachments;
+    int attachment_count;
 } hk_body_def;
 HK_API hk_body_def hk_default_body_def(void);
 
@@ -324,6 +345,8 @@ HK_API void hk_model_free(hk_model *model); /* worlds made from it keep it alive
 /* Counts over all bodies; vertices of body b are numbered from hk_model_body_start(model, b). */
 HK_API int hk_model_vertex_count(const hk_model *model);
 HK_API int hk_model_tet_count(const hk_model *model);
+HK_API int hk_model_triangle_count(const hk_model *model); /* of sheets */
+HK_API int hk_model_spring_count(const hk_model *model);   /* edges of sheets */
 HK_API int hk_model_body_count(const hk_model *model);
 HK_API int hk_model_body_start(const hk_model *model, int body);
 HK_API const double *hk_model_rest_positions(const hk_model *model); /* [vertex_count][3] m */
@@ -407,7 +430,8 @@ typedef enum hk_outcome {
 HK_API hk_outcome hk_reason_outcome(hk_reason reason);
 
 typedef struct hk_energy {
-    double elastic; /* J; INFINITY (and so the total) where a material is not defined */
+    double elastic; /* J, of tets, sheets and attachments; INFINITY (and so the total) where a
+                       material is not defined */
     double gravity; /* J, 0 at the origin */
     double load;    /* J, 0 at the rest positions */
     double kinetic; /* J */

@@ -1,6 +1,7 @@
 // VTK XML unstructured grids (.vtu): writing. Numbers go to one appended block of raw bytes, in
-// full precision. A mesh with tets is written as its tets, a surface as its triangles; groups of
-// tets and vertices become arrays of 0 and 1 named "group:…", which the reader knows.
+// full precision. Cells are the tets and then the triangles that are no faces of tets, for which
+// fields of tets are 0; groups of tets and vertices become arrays of 0 and 1 named "group:…", which
+// the reader knows.
 #include <limits.h>
 
 #include "io/vtk_cells.h"
@@ -11,9 +12,9 @@ typedef struct vtu_writer {
     const hk_mesh *mesh;
     const hk_field *fields;
     int field_count;
-    int cell_count, corners;  // of a cell
-    const int32_t *cells;     // [cell_count][corners]
-    uint64_t offset;          // where the next array begins in the appended data
+    int sheet_count;  // triangles that are cells
+    int32_t *sheets;  // [sheet_count][3]
+    uint64_t offset;  // where the next array begins in the appended data
 } vtu_writer;
 
 // Announces an array of `bytes` bytes; its numbers follow in the same order in the appended data.
@@ -27,9 +28,19 @@ static void announce(vtu_writer *writer, const char *type, const char *prefix, c
     writer->offset += sizeof(uint64_t) + bytes;
 }
 
+static size_t cell_count(const vtu_writer *writer)
+{
+    return (size_t)writer->mesh->tet_count + (size_t)writer->sheet_count;
+}
+
+static size_t corner_count(const vtu_writer *writer)
+{
+    return 4 * (size_t)writer->mesh->tet_count + 3 * (size_t)writer->sheet_count;
+}
+
 static size_t site_count(const vtu_writer *writer, hk_field_site site)
 {
-    return (size_t)(site == HK_ON_TETS ? writer->mesh->tet_count : writer->mesh->vertex_count);
+    return site == HK_ON_TETS ? cell_count(writer) : (size_t)writer->mesh->vertex_count;
 }
 
 // Whether a field or group belongs to this section; values of tets need tets.
@@ -74,23 +85,22 @@ static void announce_data(vtu_writer *writer, const char *section, hk_field_site
 static void write_xml(vtu_writer *writer)
 {
     hk_out *out = writer->out;
-    size_t cells = (size_t)writer->cell_count;
+    size_t cells = cell_count(writer);
     const char *order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "LittleEndian" : "BigEndian";
     hk_out_text(out,
                 "<?xml version=\"1.0\"?>\n"
                 "<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"%s\" "
                 "header_type=\"UInt64\">\n"
                 "  <UnstructuredGrid>\n"
-                "    <Piece NumberOfPoints=\"%d\" NumberOfCells=\"%d\">\n",
-                order, writer->mesh->vertex_count, writer->cell_count);
+                "    <Piece NumberOfPoints=\"%d\" NumberOfCells=\"%zu\">\n",
+                order, writer->mesh->vertex_count, cells);
     announce_data(writer, "PointData", HK_ON_VERTICES);
     announce_data(writer, "CellData", HK_ON_TETS);
     hk_out_text(out, "      <Points>\n");
     announce(writer, "Float64", "", "Points", 3,
              3 * sizeof(double) * (size_t)writer->mesh->vertex_count);
     hk_out_text(out, "      </Points>\n      <Cells>\n");
-    announce(writer, "Int32", "", "connectivity", 1,
-             sizeof(int32_t) * cells * (size_t)writer->corners);
+    announce(writer, "Int32", "", "connectivity", 1, sizeof(int32_t) * corner_count(writer));
     announce(writer, "Int32", "", "offsets", 1, sizeof(int32_t) * cells);
     announce(writer, "UInt8", "", "types", 1, cells);
     hk_out_text(out, "      </Cells>\n    </Piece>\n  </UnstructuredGrid>\n"
@@ -113,14 +123,22 @@ static hk_status write_group(vtu_writer *writer, const hk_group *group, size_t c
     return HK_OK;
 }
 
+static void write_field(vtu_writer *writer, const hk_field *field)
+{
+    size_t width = (size_t)field->components, count = site_count(writer, field->site);
+    size_t given = field->site == HK_ON_TETS ? (size_t)writer->mesh->tet_count : count;
+    uint64_t bytes = sizeof(double) * count * width;
+    hk_out_bytes(writer->out, &bytes, sizeof bytes);
+    if (given) hk_out_bytes(writer->out, field->values, sizeof(double) * given * width);
+    const double nothing = 0;
+    for (size_t k = given * width; k < count * width; k++)
+        hk_out_bytes(writer->out, &nothing, sizeof nothing);
+}
+
 static hk_status write_data(vtu_writer *writer, hk_field_site site)
 {
-    for (int i = 0; i < writer->field_count; i++) {
-        const hk_field *field = &writer->fields[i];
-        if (holds_field(writer, field, site))
-            write_block(writer->out, field->values,
-                        sizeof(double) * site_count(writer, site) * (size_t)field->components);
-    }
+    for (int i = 0; i < writer->field_count; i++)
+        if (holds_field(writer, &writer->fields[i], site)) write_field(writer, &writer->fields[i]);
     for (int i = 0; i < writer->mesh->group_count; i++) {
         const hk_group *group = &writer->mesh->groups[i];
         if (holds_group(writer, group, site))
@@ -129,42 +147,75 @@ static hk_status write_data(vtu_writer *writer, hk_field_site site)
     return HK_OK;
 }
 
+static void write_corners(vtu_writer *writer)
+{
+    const hk_mesh *mesh = writer->mesh;
+    uint64_t bytes = sizeof(int32_t) * corner_count(writer);
+    hk_out_bytes(writer->out, &bytes, sizeof bytes);
+    if (mesh->tet_count)
+        hk_out_bytes(writer->out, mesh->tets, 4 * sizeof(int32_t) * (size_t)mesh->tet_count);
+    if (writer->sheet_count)
+        hk_out_bytes(writer->out, writer->sheets,
+                     3 * sizeof(int32_t) * (size_t)writer->sheet_count);
+}
+
 // The same order as the announcements.
 static hk_status write_numbers(vtu_writer *writer)
 {
     const hk_mesh *mesh = writer->mesh;
     hk_out *out = writer->out;
-    size_t cells = (size_t)writer->cell_count, corners = (size_t)writer->corners;
+    size_t cells = cell_count(writer), tets = (size_t)mesh->tet_count;
     HK_TRY(write_data(writer, HK_ON_VERTICES));
     HK_TRY(write_data(writer, HK_ON_TETS));
     write_block(out, mesh->positions, 3 * sizeof(double) * (size_t)mesh->vertex_count);
-    write_block(out, writer->cells, sizeof(int32_t) * cells * corners);
+    write_corners(writer);
     int32_t *ends = HK_ARRAY(int32_t, cells);
     if (!ends) return HK_NO_MEMORY;
-    for (size_t i = 0; i < cells; i++) ends[i] = (int32_t)((i + 1) * corners);
+    for (size_t i = 0; i < cells; i++)
+        ends[i] = (int32_t)(i < tets ? 4 * (i + 1) : 4 * tets + 3 * (i - tets + 1));
     write_block(out, ends, sizeof(int32_t) * cells);
     unsigned char *types = (unsigned char *)ends;  // done with: the smaller array fits in it
-    memset(types, corners == 4 ? HK_VTK_TET : HK_VTK_TRIANGLE, cells);
+    for (size_t i = 0; i < cells; i++) types[i] = i < tets ? HK_VTK_TET : HK_VTK_TRIANGLE;
     write_block(out, types, cells);
     hk_free(ends);
     return HK_OK;
 }
 
+// The triangles that are cells.
+static hk_status take_sheets(vtu_writer *writer)
+{
+    const hk_mesh *mesh = writer->mesh;
+    uint8_t *loose = HK_ARRAY(uint8_t, mesh->triangle_count);
+    hk_status status =
+        loose ? hk_mesh_loose_triangles(mesh, loose, &writer->sheet_count) : HK_NO_MEMORY;
+    if (status == HK_OK) {
+        writer->sheets = HK_ARRAY(int32_t, 3 * (size_t)writer->sheet_count);
+        if (!writer->sheets) status = HK_NO_MEMORY;
+    }
+    for (int t = 0, to = 0; t < mesh->triangle_count && status == HK_OK; t++)
+        if (loose[t])
+            memcpy(writer->sheets + 3 * (size_t)to++, mesh->triangles + 3 * (size_t)t,
+                   3 * sizeof(int32_t));
+    hk_free(loose);
+    return status;
+}
+
+static hk_status write_all(vtu_writer *writer)
+{
+    HK_TRY(take_sheets(writer));
+    if (corner_count(writer) > INT32_MAX)
+        return hk_fail(HK_UNSUPPORTED, "%zu cells are more than a .vtu of 32-bit numbers can hold",
+                       cell_count(writer));
+    write_xml(writer);
+    HK_TRY(write_numbers(writer));
+    hk_out_text(writer->out, "\n  </AppendedData>\n</VTKFile>\n");
+    return HK_OK;
+}
+
 hk_status hk_vtu_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count)
 {
-    bool tets = mesh->tet_count > 0;
-    vtu_writer writer = {.out = out,
-                         .mesh = mesh,
-                         .fields = fields,
-                         .field_count = field_count,
-                         .cell_count = tets ? mesh->tet_count : mesh->triangle_count,
-                         .corners = tets ? 4 : 3,
-                         .cells = tets ? mesh->tets : mesh->triangles};
-    if (writer.cell_count > INT32_MAX / writer.corners)
-        return hk_fail(HK_UNSUPPORTED, "%d cells are more than a .vtu of 32-bit numbers can hold",
-                       writer.cell_count);
-    write_xml(&writer);
-    HK_TRY(write_numbers(&writer));
-    hk_out_text(out, "\n  </AppendedData>\n</VTKFile>\n");
-    return HK_OK;
+    vtu_writer writer = {.out = out, .mesh = mesh, .fields = fields, .field_count = field_count};
+    hk_status status = write_all(&writer);
+    hk_free(writer.sheets);
+    return status;
 }

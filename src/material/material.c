@@ -5,6 +5,7 @@
 #include "core/vector.h"
 #include "material/laws.h"
 #include "material/material.h"
+#include "material/sheet.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -78,6 +79,8 @@ static hk_status find_law(const char *model, hk_law *law)
         used += more > 0 ? (size_t)more : 0;
         if (used >= sizeof known) used = sizeof known - 1;
     }
+    if (hk_is_sheet_material(model))
+        return hk_fail(HK_BAD_INPUT, "material %s: it is for sheets, not for tetrahedra", model);
     return hk_fail(HK_BAD_INPUT, "material: unknown model \"%s\" (known: %s)", model, known);
 }
 

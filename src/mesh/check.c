@@ -2,9 +2,10 @@
 //
 // A mesh is simulable if it has tets, every position is finite, no tet is flat or inverted, and no
 // tet is there twice (its material would count twice: too heavy, too stiff, and its faces would be
-// missing from the surface). Unreferenced vertices are held still; vertices in the same place leave
-// a crack or two bodies, which may be meant; elements that share too much overlap or touch at an
-// edge. These are told and do not stand in the way.
+// missing from the surface). Triangles without tets are a sheet: none of them may be flat.
+// Unreferenced vertices are held still; vertices in the same place leave a crack or two bodies,
+// which may be meant; elements that share too much overlap or touch at an edge. These are told and
+// do not stand in the way.
 #include "mesh/mesh.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 
 #include "mesh/facets.h"
 
-// Below this quality a tet is called flat: rounding has a say in its volume.
+// Below this quality a tet or a triangle is called flat: rounding has a say in its volume or area.
 static const double flat_quality = 1e-9;
 
 static const double *corner(const hk_mesh *mesh, int32_t vertex)
@@ -63,23 +64,16 @@ static int64_t measure_tets(const hk_mesh *mesh, hk_mesh_report *report)
     return inverted;
 }
 
-static double surface_area(const hk_mesh *mesh)
+static void measure_surface(const hk_mesh *mesh, hk_mesh_report *report)
 {
-    double area = 0;
     for (int t = 0; t < mesh->surface_count; t++) {
         const int32_t *v = mesh->surface + 3 * (size_t)t;
         const double *a = corner(mesh, v[0]), *b = corner(mesh, v[1]), *c = corner(mesh, v[2]);
-        double u[3], w[3];
-        for (int i = 0; i < 3; i++) {
-            u[i] = b[i] - a[i];
-            w[i] = c[i] - a[i];
-        }
-        double n[3] = {u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2],
-                       u[0] * w[1] - u[1] * w[0]};
-        double twice = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-        if (isfinite(twice)) area += twice / 2;
+        double area = hk_triangle_area(a, b, c);
+        if (isfinite(area)) report->area += area;
+        bool flat = !(hk_triangle_quality(a, b, c) >= flat_quality);
+        if (mesh->tet_count == 0 && flat) hk_defect_add(&report->flat, t);
     }
-    return area;
 }
 
 // ---------------------------------------------------------------- components, references
@@ -255,10 +249,9 @@ static void judge(hk_mesh *mesh, hk_mesh_report *report, int64_t inverted)
     const size_t size = sizeof mesh->verdict;
     const char *separator = ": ";
     report->verdict = text;
-    if (report->tets == 0) {
-        snprintf(text, size, "%s",
-                 report->triangles ? "a surface mesh: it has no tets"
-                                   : "an empty mesh: it has no tets");
+    bool sheet = report->tets == 0;
+    if (sheet && report->triangles == 0) {
+        snprintf(text, size, "an empty mesh: it has no tets and no triangles");
         separator = "; ";
         say(text, size, &separator, &report->not_finite, "vertex is not finite",
             "vertices are not finite");
@@ -270,12 +263,17 @@ static void judge(hk_mesh *mesh, hk_mesh_report *report, int64_t inverted)
         snprintf(text, size, "cannot be simulated");
         say(text, size, &separator, &report->not_finite, "vertex that is not finite",
             "vertices that are not finite");
-        say(text, size, &separator, &report->flat, inverted ? "inverted tet" : "flat tet",
-            inverted ? "flat or inverted tets" : "flat tets");
+        say(text, size, &separator, &report->flat,
+            sheet      ? "flat triangle"
+            : inverted ? "inverted tet"
+                       : "flat tet",
+            sheet      ? "flat triangles"
+            : inverted ? "flat or inverted tets"
+                       : "flat tets");
         say(text, size, &separator, &report->duplicate_tets, "duplicate tet", "duplicate tets");
         return;
     }
-    snprintf(text, size, "ready to simulate");
+    snprintf(text, size, "ready to simulate%s", sheet ? " as a sheet (mass_spring)" : "");
     separator = ", but it has ";
     say(text, size, &separator, &report->unreferenced, "unreferenced vertex, held still",
         "unreferenced vertices, held still");
@@ -299,7 +297,7 @@ hk_status hk_mesh_check(hk_mesh *mesh, hk_mesh_report *report)
                             .non_manifold = mesh->shared_faces};
     measure_vertices(mesh, &found);
     int64_t inverted = measure_tets(mesh, &found);
-    found.area = surface_area(mesh);
+    measure_surface(mesh, &found);
     HK_TRY(count_components(mesh, &found));
     HK_TRY(find_duplicates(mesh, mesh->tet_count, hash_tet, same_tet, &found.duplicate_tets));
     HK_TRY(find_duplicates(mesh, mesh->vertex_count, hash_vertex, same_vertex,

@@ -29,8 +29,8 @@ struct hk_mesh {
     hk_defect turned;  // tets that were wound the other way
     // Made on demand by hk_mesh_surface:
     int surface_count;
-    int32_t *surface;        // [surface_count][3] outward; NULL: not made yet
-    int32_t *surface_tets;   // [surface_count]
+    int32_t *surface;        // [surface_count][3] outward, then sheets; NULL: not made yet
+    int32_t *surface_tets;   // [surface_count], −1 for sheets
     hk_defect shared_faces;  // faces of more than two tets, each by its lowest vertex
     // Written by hk_mesh_check; its report points here.
     char verdict[256];
@@ -55,6 +55,10 @@ hk_status hk_mesh_copy(const hk_mesh *mesh, hk_mesh **copy);
 // triangles are turned with it, so that volumes stay positive and triangles keep facing outward.
 hk_status hk_mesh_transform(hk_mesh *mesh, const hk_transform *transform);
 
+// Marks the stored triangles that are no faces of tets because a corner belongs to none: sheets.
+// loose is [triangle_count]; their count is returned through `count`.
+hk_status hk_mesh_loose_triangles(const hk_mesh *mesh, uint8_t *loose, int *count);
+
 // Fails unless every element and group item names a vertex or element that exists.
 hk_status hk_mesh_check_indices(const hk_mesh *mesh, const char *name);
 // Counts a defect and keeps its number if it is among the first few.
@@ -65,6 +69,10 @@ double hk_tet_volume6(const double a[3], const double b[3], const double c[3], c
 // 1 for a regular tet, 0 for a flat one, negative for an inverted one, the same at any scale:
 // ±12 (3 |V|)^{2/3} / Σ edge². A tet whose corners are all in one place (or not finite) has 0.
 double hk_tet_quality(const double a[3], const double b[3], const double c[3], const double d[3]);
+// The area, m², and 4√3 area / Σ edge²: 1 for a regular triangle, 0 for one without area (or not
+// finite).
+double hk_triangle_area(const double a[3], const double b[3], const double c[3]);
+double hk_triangle_quality(const double a[3], const double b[3], const double c[3]);
 
 // An order of the vertices along a Morton (z) curve: order[k] is the vertex that comes k-th.
 // Coincident vertices keep their order; vertices that are not finite come last.

@@ -1,4 +1,4 @@
-// The outer triangles of a mesh.
+// The outer triangles of a mesh: those of its tets, and its sheets.
 #include "mesh/mesh.h"
 
 #include <limits.h>
@@ -35,21 +35,49 @@ static void collect_outer(const hk_mesh *mesh, const uint8_t *outer, int32_t *tr
         }
 }
 
+hk_status hk_mesh_loose_triangles(const hk_mesh *mesh, uint8_t *loose, int *count)
+{
+    uint8_t *of_tets = HK_ZEROS(uint8_t, mesh->vertex_count);
+    if (!of_tets) return HK_NO_MEMORY;
+    for (int64_t k = 0; k < 4 * (int64_t)mesh->tet_count; k++) of_tets[mesh->tets[k]] = 1;
+    *count = 0;
+    for (int t = 0; t < mesh->triangle_count; t++) {
+        const int32_t *c = mesh->triangles + 3 * (int64_t)t;
+        loose[t] = !(of_tets[c[0]] && of_tets[c[1]] && of_tets[c[2]]);
+        *count += loose[t];
+    }
+    hk_free(of_tets);
+    return HK_OK;
+}
+
+static void collect_loose(const hk_mesh *mesh, const uint8_t *loose, int32_t *triangles,
+                          int32_t *tets)
+{
+    for (int t = 0; t < mesh->triangle_count; t++) {
+        if (!loose[t]) continue;
+        memcpy(triangles, mesh->triangles + 3 * (int64_t)t, 3 * sizeof *triangles);
+        triangles += 3;
+        *tets++ = -1;
+    }
+}
+
 static hk_status make_surface(hk_mesh *mesh)
 {
     HK_TRY(hk_mesh_check_indices(mesh, "mesh"));
     face_census census = {0};
-    int64_t count = mesh->triangle_count;
+    int64_t count;
+    int loose_count;
     int32_t *triangles = NULL, *tets = NULL;
     hk_status status = HK_NO_MEMORY;
-    if (mesh->tet_count) {
-        census.outer = HK_ZEROS(uint8_t, mesh->tet_count);
-        if (!census.outer) goto failed;
+    uint8_t *loose = HK_ARRAY(uint8_t, mesh->triangle_count);
+    census.outer = HK_ZEROS(uint8_t, mesh->tet_count);
+    if (!loose || !census.outer) goto failed;
+    status = hk_mesh_loose_triangles(mesh, loose, &loose_count);
+    if (status == HK_OK)
         status = hk_visit_facets(mesh->vertex_count, 4 * (int64_t)mesh->tet_count, mesh->tets,
                                  hk_tet_face, count_face, &census);
-        if (status != HK_OK) goto failed;
-        count = census.outer_count;
-    }
+    if (status != HK_OK) goto failed;
+    count = census.outer_count + loose_count;
     if (count > INT_MAX) {
         status = hk_fail(HK_UNSUPPORTED, "the surface would have %lld triangles, more than %d",
                          (long long)count, INT_MAX);
@@ -59,13 +87,10 @@ static hk_status make_surface(hk_mesh *mesh)
     triangles = HK_ARRAY(int32_t, 3 * count);
     tets = HK_ARRAY(int32_t, count);
     if (!triangles || !tets) goto failed;
-    if (mesh->tet_count) {
-        collect_outer(mesh, census.outer, triangles, tets);
-    } else {
-        memcpy(triangles, mesh->triangles, 3 * (size_t)count * sizeof *triangles);
-        for (int64_t t = 0; t < count; t++) tets[t] = -1;
-    }
+    collect_outer(mesh, census.outer, triangles, tets);
+    collect_loose(mesh, loose, triangles + 3 * census.outer_count, tets + census.outer_count);
     hk_free(census.outer);
+    hk_free(loose);
     mesh->surface_count = (int)count;
     mesh->surface = triangles;
     mesh->surface_tets = tets;
@@ -73,6 +98,7 @@ static hk_status make_surface(hk_mesh *mesh)
     return HK_OK;
 failed:
     hk_free(census.outer);
+    hk_free(loose);
     hk_free(triangles);
     hk_free(tets);
     return status;

@@ -86,6 +86,19 @@ static hk_status read_move(hk_scene *scene, const hk_mesh *mesh, const hk_node *
     return hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &move->over);
 }
 
+static hk_status read_attach(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
+{
+    static const char *const keys[] = {"select", "stiffness", "rotate", "translate", "over"};
+    hk_attach_def *attach = item;
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(read_select(scene, mesh, node, &attach->select));
+    HK_TRY(hk_member_number(node, "stiffness", HK_REQUIRED, HK_NOT_NEGATIVE, &attach->stiffness));
+    attach->axis[1] = 1;
+    HK_TRY(read_rotation(node, attach->axis, &attach->degrees, attach->center));
+    HK_TRY(hk_member_numbers(node, "translate", HK_OPTIONAL, 3, HK_ANY_NUMBER, attach->translate));
+    return hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &attach->over);
+}
+
 static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
     static const char *const keys[] = {"select", "force", "distribute"};
@@ -121,7 +134,7 @@ static hk_status read_name(hk_scene *scene, const hk_node *node, int number, hk_
 static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_body_def *body)
 {
     static const char *const keys[] = {"name",    "mesh", "transform", "material", "regions",
-                                       "initial", "fix",  "move",      "load"};
+                                       "initial", "fix",  "move",      "load",     "attach"};
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     *body = hk_default_body_def();
     HK_TRY(read_name(scene, node, number, body));
@@ -150,6 +163,10 @@ static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_
     HK_TRY(read_list(scene, mesh, node, "load", sizeof(hk_load_def), read_load, &items,
                      &body->load_count));
     body->loads = items;
+    items = NULL;
+    HK_TRY(read_list(scene, mesh, node, "attach", sizeof(hk_attach_def), read_attach, &items,
+                     &body->attachment_count));
+    body->attachments = items;
     return HK_OK;
 }
 

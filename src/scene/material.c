@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "material/material.h"
+#include "material/sheet.h"
 
 static const hk_range POISSON = {-1, 0.5, true, true};
 
@@ -16,15 +17,16 @@ static curve_kind curves_of(const char *model)
     return strcmp(model, "polynomial") == 0 ? COEFFICIENTS : NO_CURVES;
 }
 
+// Laws first, then the materials of sheets.
 static hk_status read_model(hk_scene *scene, const hk_node *node, int *model)
 {
-    int count = hk_material_count();
+    int laws = hk_material_count(), count = laws + hk_sheet_material_count();
     const char **names = HK_ARENA_ARRAY(&scene->arena, const char *, count);
     if (!names) return HK_NO_MEMORY;
     hk_material_def standard = hk_default_material_def();
     *model = 0;
     for (int i = 0; i < count; i++) {
-        names[i] = hk_material_name(i);
+        names[i] = i < laws ? hk_material_name(i) : hk_sheet_material_name(i - laws);
         if (strcmp(names[i], standard.model) == 0) *model = i;
     }
     return hk_member_choice(node, "model", HK_OPTIONAL, names, count, model);
@@ -145,6 +147,25 @@ static hk_status read_fibre(const hk_node *node, hk_material_def *def)
     return hk_member_direction(&fibre, "direction", HK_REQUIRED, def->fibre_direction);
 }
 
+// Springs and bending, all numbers by name.
+static hk_status read_sheet_material(const hk_node *node, int model, hk_material_def *def)
+{
+    static const char *const keys[] = {"model", "density", "stretch", "bending"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    *def = hk_default_material_def();
+    def->model = hk_sheet_material_name(model);
+    HK_TRY(hk_member_number(node, "density", HK_REQUIRED, HK_POSITIVE, &def->density));
+    def->parameter_count = 2;
+    def->parameters[0] = (hk_parameter){.name = keys[2]};
+    def->parameters[1] = (hk_parameter){.name = keys[3]};
+    HK_TRY(hk_member_number(node, keys[2], HK_REQUIRED, HK_POSITIVE, &def->parameters[0].value));
+    HK_TRY(
+        hk_member_number(node, keys[3], HK_OPTIONAL, HK_NOT_NEGATIVE, &def->parameters[1].value));
+    hk_sheet_material resolved;
+    hk_status status = hk_sheet_material_resolve(def, &resolved);
+    return status == HK_OK ? HK_OK : hk_node_fail_within(node, status);
+}
+
 // "invertible": true, or an object with its own numbers.
 static hk_status read_invertible(const hk_node *node, hk_invertible *invertible)
 {
@@ -167,6 +188,8 @@ hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def
     if (!json_is_object(node->json)) return hk_node_keys(node, NULL, 0);
     int model;
     HK_TRY(read_model(scene, node, &model));
+    if (model >= hk_material_count())
+        return read_sheet_material(node, model - hk_material_count(), def);
     HK_TRY(check_keys(node, model));
     *def = hk_default_material_def();
     def->model = hk_material_name(model);

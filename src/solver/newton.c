@@ -5,10 +5,10 @@
 // quadratic convergence at a minimum. Elsewhere it is made positive by the gentlest rung of a
 // ladder that suffices: first a little mass is added, which moves the few slow modes that buckle
 // and leaves the others alone, so that steps along unstable directions are long; then the negative
-// eigenvalues of every tet's part are reduced, down to the full projection of Teran et al. 2005.
-// The rung is found by trying: a factorisation that meets a negative pivot stops there. Trial
-// states where a material is not defined (an inverted tet of a law with a barrier) have infinite
-// energy and are rejected like any other.
+// eigenvalues of every tet's and link's part are reduced, down to the full projection of Teran et
+// al. 2005. The rung is found by trying: a factorisation that meets a negative pivot stops there.
+// Trial states where a material is not defined (an inverted tet of a law with a barrier) have
+// infinite energy and are rejected like any other.
 #include <math.h>
 #include <stdio.h>
 
@@ -40,7 +40,7 @@ typedef struct newton {
     hk_walk walk;
     hk_assembly *assembly;
     hk_direct *direct;
-    double *stiffness;  // [hk_tet_stiffness_size]
+    double *stiffness;  // [hk_problem_stiffness_size]
     double *matrix;     // [hk_pattern_size]
     double *diagonal;   // [vertex_count] inertia and shift
     double *right;      // [3 free_count]
@@ -66,9 +66,9 @@ static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_walk_init(&s->walk, p, settings));
     HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
-    HK_TRY(hk_assembly_create(p->tets, p->held, &s->assembly));
+    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
     if (p->free_count > 0) HK_TRY(hk_direct_create(&s->assembly->pattern, &s->direct));
-    s->stiffness = HK_ARRAY(double, hk_tet_stiffness_size(p->tets));
+    s->stiffness = HK_ARRAY(double, hk_problem_stiffness_size(p));
     s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
     s->diagonal = HK_ARRAY(double, p->vertex_count);
     s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
@@ -96,7 +96,7 @@ static hk_status factor(newton *s, const double *x, int rung, double shift, bool
 {
     hk_problem *p = s->walk.problem;
     double clock = hk_now();
-    hk_tet_stiffness(p->tets, x, g_ladder[rung].keep, s->stiffness);
+    hk_problem_stiffness(p, x, g_ladder[rung].keep, s->stiffness);
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     for (int k = 0; k < p->vertex_count; k++)
         s->diagonal[k] =
@@ -259,6 +259,9 @@ static hk_status newton_follow(void *solver, const double *x, double *step)
     if (!positive) return HK_OK;
     memset(s->walk.gradient, 0, 4 * sizeof(double) * (size_t)s->walk.problem->vertex_count);
     coupling_forces(s, step, s->walk.gradient);
+    const hk_problem *p = s->walk.problem;
+    hk_links_add_product(p->links, s->stiffness + hk_tet_stiffness_size(p->tets), step,
+                         s->walk.gradient);
     HK_TRY(solve(s, s->walk.gradient, s->walk.direction, phase_s));
     for (int64_t k = 0; k < 4 * (int64_t)s->walk.problem->vertex_count; k++)
         step[k] += s->walk.direction[k];

@@ -43,6 +43,8 @@ static hk_status estimate_scales(hk_problem *p)
         double k = (material->modulus + material->strand_modulus) * cbrt(m->volume[t]);
         for (int c = 0; c < 4; c++) stiffness[m->tets[4 * (int64_t)t + c]] += k;
     }
+    p->energy_rounding += 1e-15 * hk_link_scales(m, stiffness);
+    weight += m->sheet_mass;
     double sum = 0;
     for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
     hk_free(stiffness);
@@ -85,6 +87,8 @@ static hk_status build(hk_problem *p)
     fill_vertices(p);
     hk_problem_set_load(p, 1);
     HK_TRY(estimate_scales(p));
+    HK_TRY(hk_links_create(p->model, HK_DOUBLE_PRECISION, p->threads, &p->links));
+    hk_problem_place_targets(p, 0);
     return hk_tet_term_create(p->model, hk_lanes_best(HK_DOUBLE_PRECISION), p->threads, &p->tets);
 }
 
@@ -93,8 +97,9 @@ hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **pro
     hk_problem *p = HK_NEW(hk_problem);
     if (!p) return HK_NO_MEMORY;
     p->model = model;
-    // Below some thousand tets waking threads costs more than they bring.
-    p->threads = model->tet_count < SMALLEST_FOR_THREADS ? 1 : threads;
+    // Below some thousand tets waking threads costs more than they bring; links are much less work.
+    int work = model->tet_count + (model->spring_count + model->bend_count) / 4;
+    p->threads = work < SMALLEST_FOR_THREADS ? 1 : threads;
     p->vertex_count = model->vertex_count;
     hk_status status = build(p);
     if (status != HK_OK) {
@@ -109,6 +114,7 @@ void hk_problem_free(hk_problem *p)
 {
     if (!p) return;
     hk_tet_term_free(p->tets);
+    hk_links_free(p->links);
     hk_free(p->held);
     hk_free(p->mass);
     hk_free(p->rest);
@@ -117,6 +123,7 @@ void hk_problem_free(hk_problem *p)
     hk_free(p->y);
     hk_free(p->inertia);
     hk_tet_term_free(p->single_term);
+    hk_links_free(p->single_links);
     hk_free(p->single_x);
     hk_free(p->single_gradient);
     hk_free(p->body_of);
@@ -143,6 +150,7 @@ void hk_problem_center(hk_problem *p, const double *x)
         for (int i = 0; i < 3; i++) p->origin[3 * p->body_of[k] + i] += x[4 * (int64_t)k + i];
     for (int b = 0; b < m->body_count; b++)
         for (int i = 0; i < 3; i++) p->origin[3 * b + i] /= m->bodies[b].vertex_count;
+    hk_problem_center_targets(p);
 }
 
 void hk_problem_narrow(const hk_problem *p, const double *x, float *to)
@@ -189,8 +197,10 @@ static hk_status measure_rounding(hk_problem *p)
     hk_problem_center(p, x);
     hk_problem_narrow(p, x, p->single_x);
     hk_problem_widen(p, p->single_x, x);
-    hk_tet_gradient(p->tets, x, g, &fine);
-    hk_tet_gradient(p->single_term, p->single_x, p->single_gradient, &coarse);
+    hk_problem_elastic_gradient(p, x, g, &fine);
+    p->single = p->single_term;
+    hk_problem_elastic_gradient(p, p->single_x, p->single_gradient, &coarse);
+    p->single = NULL;
     for (int k = 0; k < p->vertex_count; k++)
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3 && !p->held[k]; i++)
             sum += (g[i] - (double)p->single_gradient[i]) * (g[i] - (double)p->single_gradient[i]);
@@ -212,6 +222,8 @@ static hk_status prepare_single(hk_problem *p)
     fill_bodies(p);
     p->double_rounding[0] = p->rounding;
     p->double_rounding[1] = p->energy_rounding;
+    if (!p->single_links)
+        HK_TRY(hk_links_create(p->model, HK_SINGLE, p->threads, &p->single_links));
     HK_TRY(hk_tet_term_create(p->model, hk_lanes_best(HK_SINGLE), p->threads, &p->single_term));
     return measure_rounding(p);
 }
@@ -230,21 +242,6 @@ hk_status hk_problem_use_precision(hk_problem *p, hk_precision precision)
 hk_tet_term *hk_problem_elements(hk_problem *p)
 {
     return p->single ? p->single : p->tets;
-}
-
-void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, double *energy)
-{
-    hk_tet_gradient(hk_problem_elements(p), x, gradient, energy);
-}
-
-void hk_problem_exact_diagonal(hk_problem *p, const double *x, double *diagonal)
-{
-    hk_tet_diagonal(p->tets, x, diagonal);
-}
-
-void hk_problem_elastic_diagonal(hk_problem *p, const void *x, void *diagonal)
-{
-    hk_tet_diagonal(hk_problem_elements(p), x, diagonal);
 }
 
 // ---------------------------------------------------------------- inertia and forces
@@ -284,7 +281,7 @@ static double vertex_energy(const hk_problem *p, const double *x, int64_t k)
 
 double hk_problem_energy(hk_problem *p, const double *x)
 {
-    double elastic = hk_tet_energy(p->tets, x);
+    double elastic = hk_problem_elastic(p, x);
     if (!isfinite(elastic)) return INFINITY;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int r = 0; r < run_count(p); r++) {
@@ -318,7 +315,7 @@ static void add_vertex_terms(const hk_problem *p, const double *x, int first, in
 static void single_gradient(hk_problem *p, const double *x, double *gradient, double *energy)
 {
     hk_problem_narrow(p, x, p->single_x);
-    hk_tet_gradient(p->single, p->single_x, p->single_gradient, energy);
+    hk_problem_elastic_gradient(p, p->single_x, p->single_gradient, energy);
     int64_t size = 4 * (int64_t)p->vertex_count;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < size; k++) gradient[k] = (double)p->single_gradient[k];
@@ -343,9 +340,10 @@ static void add_vertices(hk_problem *p, const double *x, double elastic, double 
 void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                                double *force_scale)
 {
-    double elastic = 0;
+    double elastic = 0, linked = 0;
     hk_tet_gradient(p->tets, x, gradient, energy ? &elastic : NULL);
-    add_vertices(p, x, elastic, gradient, energy, force_scale);
+    hk_links_add_gradient(p->links, x, gradient, energy ? &linked : NULL);
+    add_vertices(p, x, elastic + linked, gradient, energy, force_scale);
 }
 
 void hk_problem_force(hk_problem *p, const double *x, double *gradient)

@@ -9,6 +9,7 @@
 #define HK_PROBLEM_H
 
 #include "model.h"
+#include "term/links.h"
 #include "term/tet.h"
 
 typedef struct hk_problem {
@@ -17,6 +18,7 @@ typedef struct hk_problem {
     int vertex_count;
     int free_count;
     hk_tet_term *tets;
+    hk_links *links;
     uint8_t *held;           // [vertex_count]
     double *mass;            // [vertex_count] kg
     double *rest;            // [vertex_count][4] X
@@ -37,6 +39,7 @@ typedef struct hk_problem {
     // Single precision, for methods that ask for it; else NULL. Positions are relative to the body.
     hk_tet_term *single;  // the one in use, or NULL: double precision
     hk_tet_term *single_term;
+    hk_links *single_links;
     double single_rounding[2], double_rounding[2];  // of gradient and energy
     float *single_x, *single_gradient;              // [vertex_count][4] workspace
     int32_t *body_of;                               // [vertex_count]
@@ -80,11 +83,31 @@ void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient,
 // Without inertia: the gradient of E − fᵀx.
 void hk_problem_force(hk_problem *p, const double *x, double *gradient);
 void hk_problem_exact_diagonal(hk_problem *p, const double *x, double *diagonal);
-// The smallest det F of all tets.
+// The smallest det F of all tets; +inf without tets.
 double hk_problem_least_j(hk_problem *p, const double *x);
 // Invertible model conversion: brings it up to date at x; true: ε is another function now.
 bool hk_problem_convert(hk_problem *p, const double *x);
 // Over free vertices.
 double hk_problem_dot(hk_problem *p, const double *a, const double *b);
+
+// ---------------------------------------------------------------- tets and links together
+
+// E(x): +inf where a material is not defined, never NaN.
+double hk_problem_elastic(hk_problem *p, const double *x);
+// The links in the precision in use.
+hk_links *hk_problem_links(hk_problem *p);
+// Targets of attachments in single precision: relative to the bodies, as positions are.
+void hk_problem_center_targets(hk_problem *p);
+// The Hessian blocks of E for hk_assemble, negative eigenvalues × keep; hk_problem_stiffness_size
+// numbers.
+int64_t hk_problem_stiffness_size(const hk_problem *p);
+void hk_problem_stiffness(hk_problem *p, const double *x, double keep, double *values);
+// Puts the targets of attachments where they are at `time`, or at a share 0..1 of their motion.
+void hk_problem_place_targets(hk_problem *p, double time);
+void hk_problem_place_targets_at(hk_problem *p, double share);
+// Adds the stiffness of links at every vertex (model's numbers, N/m); returns Σ w × size², J.
+double hk_link_scales(const hk_model *model, double *stiffness);
+// The least of w over the springs of sheets, +inf without sheets.
+double hk_softest_spring(const hk_model *model);
 
 #endif

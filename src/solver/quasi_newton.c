@@ -1,12 +1,13 @@
 // QuasiNewton: descent along −A⁻¹ g with a matrix that does not change, A = M/h² + L, factored
 // once, and L-BFGS on top of it. L is a Laplacian with one unknown a vertex,
 //
-//   L_ab = Σ_tets w V ∇φ_a·∇φ_b,
+//   L_ab = Σ_tets w V ∇φ_a·∇φ_b + Σ_links w c_a c_b,
 //
-// whose weights are the slopes of the material's stress over the stretches that are expected
-// (QuasiNewton "Supporting More General Materials"): it is the Hessian of projective dynamics, and
-// a fair stand-in for that of any material. Beside it, as the document compares: L-BFGS started
-// from the Hessian of the rest pose, from the current Hessian, and from the scaled identity.
+// whose weights for tets are the slopes of the material's stress over the stretches that are
+// expected (QuasiNewton "Supporting More General Materials"): it is the Hessian of projective
+// dynamics, and a fair stand-in for that of any material. Beside it, as the document compares:
+// L-BFGS started from the Hessian of the rest pose, from the current Hessian, and from the scaled
+// identity.
 #include <math.h>
 #include <stdio.h>
 
@@ -18,6 +19,7 @@
 
 enum { OPTION_WINDOW = HK_OPTION_AFTER_PRECISION, OPTION_INITIAL, OPTION_LOW, OPTION_HIGH };
 enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
+enum { MOST_SHIFTS = 4 };
 
 static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
                                         "scaled_identity", NULL};
@@ -135,6 +137,21 @@ static void fill_laplacian(quasi_newton *s)
     }
 }
 
+// The constant matrix of their projective form.
+static void add_links(quasi_newton *s)
+{
+    const hk_links *t = s->walk.problem->links;
+    for (int link = 0; link < t->link_count; link++)
+        for (int a = t->start[link]; a < t->start[link + 1]; a++)
+            for (int b = t->start[link]; b < t->start[link + 1]; b++) {
+                int32_t r = s->assembly->unknown[t->vertex[a]];
+                int32_t c = s->assembly->unknown[t->vertex[b]];
+                if (r < c || c < 0) continue;
+                s->laplacian[entry_of(&s->scalar, c, r)] +=
+                    t->stiffness[link] * t->coefficient[a] * t->coefficient[b];
+            }
+}
+
 // ---------------------------------------------------------------- creation
 
 static hk_status allocate_laplacian(quasi_newton *s)
@@ -146,12 +163,13 @@ static hk_status allocate_laplacian(quasi_newton *s)
     s->matrix = HK_ARRAY(double, size);
     if (!s->laplacian || !s->matrix) return HK_NO_MEMORY;
     fill_laplacian(s);
+    add_links(s);
     return hk_direct_create(&s->scalar, &s->direct);
 }
 
 static hk_status allocate_hessian(quasi_newton *s)
 {
-    s->stiffness = HK_ARRAY(double, hk_tet_stiffness_size(s->walk.problem->tets));
+    s->stiffness = HK_ARRAY(double, hk_problem_stiffness_size(s->walk.problem));
     s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
     if (!s->stiffness || !s->matrix) return HK_NO_MEMORY;
     return hk_direct_create(&s->assembly->pattern, &s->direct);
@@ -167,7 +185,7 @@ static hk_status allocate(quasi_newton *s, hk_problem *p, const hk_settings *set
     s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
     if (!s->weight || !s->right) return HK_NO_MEMORY;
     if (initial_of(s) == INITIAL_IDENTITY || p->free_count == 0) return HK_OK;
-    HK_TRY(hk_assembly_create(p->tets, p->held, &s->assembly));
+    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
     return initial_of(s) == INITIAL_LAPLACIAN ? allocate_laplacian(s) : allocate_hessian(s);
 }
 
@@ -206,8 +224,38 @@ static void fill_matrix(quasi_newton *s, const double *x)
         return;
     }
     // The projected Hessian is always fit to start from.
-    hk_tet_stiffness(s->walk.problem->tets, x, 0, s->stiffness);
+    hk_problem_stiffness(s->walk.problem, x, 0, s->stiffness);
     hk_assemble(s->assembly, s->stiffness, s->weight, s->matrix);
+}
+
+// The diagonal entries of the matrix: the largest of them, with `amount` added to each.
+static double add_to_diagonal(quasi_newton *s, double amount)
+{
+    bool scalar = initial_of(s) == INITIAL_LAPLACIAN;
+    const hk_pattern *p = scalar ? &s->scalar : &s->assembly->pattern;
+    double largest = 0;
+    for (int b = 0; b < p->count; b++)
+        for (int c = 0; c < (scalar ? 1 : 3); c++) {
+            double *entry = &s->matrix[hk_pattern_column(p, b, c)];
+            *entry += amount;
+            largest = fmax(largest, *entry);
+        }
+    return largest;
+}
+
+// Nothing resists a flat sheet across its plane: its Hessian may be singular at rest. What is added
+// to the diagonal then is of the size of what springs have across when the sheet is under tension.
+static hk_status factor_shifted(quasi_newton *s)
+{
+    bool positive;
+    HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
+    double shift = 1e-3 * add_to_diagonal(s, 0);
+    for (int k = 0; k < MOST_SHIFTS && !positive && isfinite(shift); k++, shift *= 10) {
+        add_to_diagonal(s, shift);
+        HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
+    }
+    if (!positive) return hk_fail(HK_INTERNAL, "quasi_newton: the constant matrix is not positive");
+    return HK_OK;
 }
 
 // Again only when the time step changed, or at every begin for the current Hessian.
@@ -219,9 +267,7 @@ static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
     double clock = hk_now();
     fill_matrix(s, initial_of(s) == INITIAL_REST ? p->rest : x);
     s->walk.phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
-    bool positive;
-    HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
-    if (!positive) return hk_fail(HK_INTERNAL, "quasi_newton: the constant matrix is not positive");
+    HK_TRY(factor_shifted(s));
     s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }

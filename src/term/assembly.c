@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-// A 3×3 block of a tet and where it goes.
+// A 3×3 block of a tet or a link and where it goes.
 typedef struct contribution {
     int32_t column, row;  // blocks, row ≥ column
     int64_t source;
@@ -40,6 +40,33 @@ static int64_t list_contributions(const hk_tet_term *term, const int32_t *unknow
     return count;
 }
 
+// The same for links: pairs of the vertices of each, numbered as they come.
+static int64_t list_link_contributions(const hk_links *links, const int32_t *unknown,
+                                       int64_t first_source, int64_t *next, contribution *to)
+{
+    int64_t count = 0, part = 0;
+    for (int link = 0; links && link < links->link_count; link++)
+        for (int a = links->start[link]; a < links->start[link + 1]; a++)
+            for (int b = a; b < links->start[link + 1]; b++, part++) {
+                int32_t i = unknown[links->vertex[a]], j = unknown[links->vertex[b]];
+                if (i < 0 || j < 0) continue;
+                count++;
+                int32_t column = i < j ? i : j, row = i < j ? j : i;
+                if (to)
+                    to[next[column]++] = (contribution){column, row, first_source + part};
+                else
+                    next[column + 1]++;
+            }
+    return count;
+}
+
+static int64_t list_all(const hk_assembly *a, const hk_tet_term *term, const hk_links *links,
+                        int64_t *next, contribution *to)
+{
+    int64_t count = list_contributions(term, a->unknown, next, to);
+    return count + list_link_contributions(links, a->unknown, a->first_link_source, next, to);
+}
+
 static int by_row(const void *left, const void *right)
 {
     const contribution *a = left, *b = right;
@@ -48,20 +75,21 @@ static int by_row(const void *left, const void *right)
 }
 
 // Contributions by column, then row, then source; column_start has count + 1 entries.
-static hk_status sort_contributions(const hk_tet_term *term, const int32_t *unknown, int count,
-                                    contribution **sorted, int64_t **column_start)
+static hk_status sort_contributions(const hk_assembly *a, const hk_tet_term *term,
+                                    const hk_links *links, int count, contribution **sorted,
+                                    int64_t **column_start)
 {
     int64_t *start = HK_ZEROS(int64_t, count + 2);
     if (!start) return HK_NO_MEMORY;
     // Shifted by one more, so that filling leaves the starts in place.
-    int64_t total = list_contributions(term, unknown, start + 1, NULL);
+    int64_t total = list_all(a, term, links, start + 1, NULL);
     for (int c = 0; c < count; c++) start[c + 2] += start[c + 1];
     contribution *list = HK_ARRAY(contribution, total);
     if (!list) {
         hk_free(start);
         return HK_NO_MEMORY;
     }
-    list_contributions(term, unknown, start + 1, list);
+    list_all(a, term, links, start + 1, list);
     for (int c = 0; c < count; c++)
         qsort(list + start[c], (size_t)(start[c + 1] - start[c]), sizeof *list, by_row);
     *sorted = list;
@@ -116,9 +144,29 @@ static hk_status make_sources(const contribution *list, const int64_t *column_st
     return HK_OK;
 }
 
+// The parts in the order of list_link_contributions.
+static hk_status make_link_parts(const hk_tet_term *term, const hk_links *links, hk_assembly *a)
+{
+    int64_t count = 0, first = hk_tet_stiffness_size(term);
+    a->first_link_source = 2 * first;
+    for (int link = 0; links && link < links->link_count; link++) {
+        int64_t entries = links->start[link + 1] - links->start[link];
+        count += entries * (entries + 1) / 2;
+    }
+    a->link_parts = HK_ARRAY(hk_link_part, count);
+    if (!a->link_parts) return HK_NO_MEMORY;
+    hk_link_part *part = a->link_parts;
+    for (int64_t link = 0; links && link < links->link_count; link++)
+        for (int i = links->start[link]; i < links->start[link + 1]; i++)
+            for (int j = i; j < links->start[link + 1]; j++)
+                *part++ = (hk_link_part){first + HK_LINK_STIFFNESS * link,
+                                         links->coefficient[i] * links->coefficient[j]};
+    return HK_OK;
+}
+
 // Numbers the free vertices, first as they come, then in elimination order.
-static hk_status number_unknowns(const hk_tet_term *term, const uint8_t *held, hk_assembly *a,
-                                 int *count)
+static hk_status number_unknowns(const hk_tet_term *term, const hk_links *links,
+                                 const uint8_t *held, hk_assembly *a, int *count)
 {
     *count = 0;
     for (int v = 0; v < term->vertex_count; v++) {
@@ -127,7 +175,7 @@ static hk_status number_unknowns(const hk_tet_term *term, const uint8_t *held, h
     }
     contribution *list;
     int64_t *start;
-    HK_TRY(sort_contributions(term, a->unknown, *count, &list, &start));
+    HK_TRY(sort_contributions(a, term, links, *count, &list, &start));
     hk_pattern first = {0};
     hk_status status = make_pattern(list, start, *count, &first);
     hk_free(list);
@@ -148,7 +196,8 @@ static hk_status number_unknowns(const hk_tet_term *term, const uint8_t *held, h
     return status;
 }
 
-static hk_status build(const hk_tet_term *term, const uint8_t *held, hk_assembly *a)
+static hk_status build(const hk_tet_term *term, const hk_links *links, const uint8_t *held,
+                       hk_assembly *a)
 {
     a->lanes = term->lanes->lanes;
     a->threads = term->threads;
@@ -156,10 +205,11 @@ static hk_status build(const hk_tet_term *term, const uint8_t *held, hk_assembly
     a->vertex = HK_ARRAY(int32_t, term->vertex_count);
     if (!a->unknown || !a->vertex) return HK_NO_MEMORY;
     int count;
-    HK_TRY(number_unknowns(term, held, a, &count));
+    HK_TRY(make_link_parts(term, links, a));
+    HK_TRY(number_unknowns(term, links, held, a, &count));
     contribution *list;
     int64_t *start;
-    HK_TRY(sort_contributions(term, a->unknown, count, &list, &start));
+    HK_TRY(sort_contributions(a, term, links, count, &list, &start));
     hk_status status = make_pattern(list, start, count, &a->pattern);
     if (status == HK_OK) status = make_sources(list, start, a);
     hk_free(list);
@@ -167,11 +217,12 @@ static hk_status build(const hk_tet_term *term, const uint8_t *held, hk_assembly
     return status;
 }
 
-hk_status hk_assembly_create(const hk_tet_term *term, const uint8_t *held, hk_assembly **assembly)
+hk_status hk_assembly_create(const hk_tet_term *term, const hk_links *links, const uint8_t *held,
+                             hk_assembly **assembly)
 {
     hk_assembly *a = HK_NEW(hk_assembly);
     if (!a) return HK_NO_MEMORY;
-    hk_status status = build(term, held, a);
+    hk_status status = build(term, links, held, a);
     if (status != HK_OK) {
         hk_assembly_free(a);
         return status;
@@ -188,6 +239,7 @@ void hk_assembly_free(hk_assembly *a)
     hk_free(a->vertex);
     hk_free(a->source_start);
     hk_free(a->source);
+    hk_free(a->link_parts);
     hk_free(a);
 }
 
@@ -195,13 +247,19 @@ static void sum_block(const hk_assembly *a, const double *stiffness, int64_t blo
 {
     int width = a->lanes;
     for (int k = 0; k < 9; k++) sum[k] = 0;
-    for (int64_t s = a->source_start[block]; s < a->source_start[block + 1]; s++) {
+    int64_t s = a->source_start[block], end = a->source_start[block + 1];
+    for (; s < end && a->source[s] < a->first_link_source; s++) {
         const double *from = stiffness + (a->source[s] >> 1);
         if (a->source[s] & 1)
             for (int i = 0; i < 3; i++)
                 for (int j = 0; j < 3; j++) sum[3 * i + j] += from[(3 * j + i) * width];
         else
             for (int k = 0; k < 9; k++) sum[k] += from[k * width];
+    }
+    static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    for (; s < end; s++) {
+        const hk_link_part *part = &a->link_parts[a->source[s] - a->first_link_source];
+        for (int k = 0; k < 9; k++) sum[k] += part->factor * stiffness[part->block + symmetric[k]];
     }
 }
 

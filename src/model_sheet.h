@@ -1,0 +1,14 @@
+// From the triangles of a body to masses, springs and bending.
+#ifndef HK_MODEL_SHEET_H
+#define HK_MODEL_SHEET_H
+
+#include "material/sheet.h"
+#include "mesh/mesh.h"
+#include "model.h"
+
+// `mesh` is that of the body, at its place. Fills the body's triangles and masses, and adds its
+// springs and bends to the model.
+hk_status hk_model_add_sheet(hk_model *model, const hk_body *body, const hk_mesh *mesh,
+                             const hk_sheet_material *material);
+
+#endif
