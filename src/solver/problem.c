@@ -349,6 +349,7 @@ void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient,
 void hk_problem_force(hk_problem *p, const double *x, double *gradient)
 {
     hk_tet_gradient(p->tets, x, gradient, NULL);
+    hk_links_add_gradient(p->links, x, gradient, NULL);
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) gradient[k] -= p->force[k];
 }
 
