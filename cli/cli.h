@@ -30,6 +30,7 @@ int cmd_run(int argc, char **argv);
 int cmd_pose(int argc, char **argv);
 int cmd_mesh(int argc, char **argv);
 int cmd_render(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 // ---------------------------------------------------------------- options (options.c)
@@ -120,6 +121,9 @@ typedef struct cli_progress {
 void cli_progress_begin(cli_progress *progress, int total);
 void cli_progress_step(cli_progress *progress, int step, double time);
 void cli_progress_pose(cli_progress *progress, int iterations, const hk_iteration *iteration);
+// Anything else that is worth a line.
+void cli_progress_text(cli_progress *progress, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void cli_progress_end(cli_progress *progress);
 // Removes the line for now, so that other text may be written.
 void cli_progress_clear(void);

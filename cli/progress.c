@@ -199,6 +199,17 @@ void cli_progress_pose(cli_progress *progress, int iterations, const hk_iteratio
     draw(progress, line);
 }
 
+void cli_progress_text(cli_progress *progress, const char *format, ...)
+{
+    if (!may_draw(progress, cli_now())) return;
+    char line[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    draw(progress, line);
+}
+
 void cli_progress_clear(void)
 {
     if (!visible) return;
