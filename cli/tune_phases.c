@@ -59,9 +59,9 @@ bool tune_phases_equal(const tune_phases *a, const tune_phases *b)
 
 double tune_rate(double gap)
 {
-    // Six decimals hold three digits of the smallest gap; what is tried is then what is written.
-    enum { DECIMALS = 6 };
-    const double least = 1e-4;
+    // Seven decimals hold three digits of the smallest gap; what is tried is then what is written.
+    enum { DECIMALS = 7 };
+    const double least = 2e-5;
     char text[32];
     snprintf(text, sizeof text, "%.2e", fmin(fmax(gap, least), 1));
     snprintf(text, sizeof text, "%.*f", DECIMALS, 1 - strtod(text, NULL));

@@ -242,8 +242,8 @@ static double energy_of_least_motion(const tune_bench *bench)
     for (int v = 0; v < hk_model_vertex_count(bench->model); ++v) {
         mass += m[v];
         for (int i = 0; i < 3; ++i) {
-            low[i] = fmin(low[i], x[3 * v + i]);
-            high[i] = fmax(high[i], x[3 * v + i]);
+            low[i] = fmin(low[i], x[3 * (size_t)v + i]);
+            high[i] = fmax(high[i], x[3 * (size_t)v + i]);
         }
     }
     for (int i = 0; i < 3; ++i) square += (high[i] - low[i]) * (high[i] - low[i]);

@@ -9,9 +9,17 @@
 // By how much the cost, a mean of log10, must fall for a change to count.
 #define HELP 1e-3
 
+enum { STARTS = 3 };
+
+typedef struct start {
+    tune_phases phases;
+    double cost;
+} start;
+
 typedef struct search {
     tune_bench *bench;
-    int count;  // of phases
+    int count;             // of phases
+    start starts[STARTS];  // the best ones first
     tune_phases best;
     double cost;  // of the best
     double deadline;
@@ -39,12 +47,20 @@ static bool attempt(search *s, const tune_phases *phases, double *cost)
     return true;
 }
 
+// Takes its place among the starts if it is good enough.
 static void begin_with(search *s, const tune_phases *phases)
 {
-    double cost;
-    if (phases->count > s->count || !attempt(s, phases, &cost) || !(cost < s->cost - HELP)) return;
-    s->cost = cost;
-    s->best = *phases;
+    start next = {.phases = *phases};
+    if (phases->count > s->count || !attempt(s, phases, &next.cost)) return;
+    for (int i = 0; i < STARTS; ++i)
+        if (tune_phases_equal(&s->starts[i].phases, phases)) return;
+    for (int i = 0; i < STARTS; ++i) {
+        if (!(next.cost < s->starts[i].cost)) continue;
+        start behind = s->starts[i];
+        s->starts[i] = next;
+        next = behind;
+    }
+    s->cost = s->starts[0].cost;
 }
 
 // ---------------------------------------------------------------- where to begin
@@ -77,10 +93,9 @@ static void begin_with_ladders(search *s)
 }
 
 // Phases that are missing are there with length 0, so that they can grow.
-static void fill_up(search *s)
+static void fill_up(tune_phases *p, int count)
 {
-    tune_phases *p = &s->best;
-    for (; p->count < s->count; ++p->count) {
+    for (; p->count < count; ++p->count) {
         p->length[p->count] = 0;
         p->rho[p->count] = tune_rate(0.5 * (1 - p->rho[p->count - 1]));
     }
@@ -128,20 +143,36 @@ static bool cycle(search *s, double epsilon, int shift)
     return true;
 }
 
-static void refine(search *s)
+// The document's ε is that of the last stage. Shifts are for 96 iterations.
+static const struct {
+    double epsilon;
+    int shift;
+} g_stages[] = {{0.5, 16}, {0.25, 6}, {0.1, 3}, {0.05, 1}};
+enum { STAGES = sizeof g_stages / sizeof g_stages[0] };
+
+static void refine(search *s, int stage)
 {
-    // The document's ε is the last one. Lengths are of 96 iterations.
-    static const struct {
-        double epsilon;
-        int shift;
-    } stages[] = {{0.5, 16}, {0.25, 6}, {0.1, 3}, {0.05, 1}};
-    for (int i = 0; i < (int)(sizeof stages / sizeof stages[0]); ++i) {
-        int shift = (int)lround(stages[i].shift * s->bench->iterations / 96.0);
-        // The last stage moves by one iteration, whatever their number.
-        if (shift < 1 || stages[i].shift == 1) shift = 1;
-        while (s->end == TUNE_NO_CHANGE_HELPS && cycle(s, stages[i].epsilon, shift)) {
-        }
+    int shift = (int)lround(g_stages[stage].shift * s->bench->iterations / 96.0);
+    // The last stage moves by one iteration, whatever their number.
+    if (shift < 1 || stage == STAGES - 1) shift = 1;
+    while (s->end == TUNE_NO_CHANGE_HELPS && cycle(s, g_stages[stage].epsilon, shift)) {
     }
+}
+
+static void descend(search *s)
+{
+    start best = s->starts[0];
+    for (int i = 0; i < STARTS && isfinite(s->starts[i].cost); ++i) {
+        s->best = s->starts[i].phases;
+        s->cost = s->starts[i].cost;
+        fill_up(&s->best, s->count);
+        refine(s, 0);
+        if (s->cost < best.cost) best = (start){s->best, s->cost};
+    }
+    s->best = best.phases;
+    s->cost = best.cost;
+    fill_up(&s->best, s->count);
+    for (int stage = 1; stage < STAGES; ++stage) refine(s, stage);
 }
 
 // ---------------------------------------------------------------- the whole
@@ -151,8 +182,9 @@ void tune_search(tune_bench *bench, const hk_solver_def *solver, int count, doub
 {
     *found = (tune_found){0};
     int first = bench->trials;
-    double start = cli_now();
-    search s = {.bench = bench, .count = count, .deadline = start + seconds, .cost = INFINITY};
+    double clock = cli_now();
+    search s = {.bench = bench, .count = count, .deadline = clock + seconds, .cost = INFINITY};
+    for (int i = 0; i < STARTS; ++i) s.starts[i].cost = INFINITY;
     tune_phases present = tune_phases_of(solver);
     found->before = tune_phases_fit(&present, bench->iterations);
     cli_progress_begin(&s.progress, 0);
@@ -163,10 +195,7 @@ void tune_search(tune_bench *bench, const hk_solver_def *solver, int count, doub
     usual = tune_phases_fit(&usual, bench->iterations);
     begin_with(&s, &usual);
     begin_with_ladders(&s);
-    if (isfinite(s.cost)) {
-        fill_up(&s);
-        refine(&s);
-    }
+    if (isfinite(s.cost)) descend(&s);
     found->after = tune_phases_fit(&s.best, bench->iterations);
     found->end = s.end;
     // The phases before stay if they are the better ones: there may have been more of them.
@@ -176,5 +205,5 @@ void tune_search(tune_bench *bench, const hk_solver_def *solver, int count, doub
         found->end = TUNE_FAILED;
     cli_progress_end(&s.progress);
     found->trials = bench->trials - first;
-    found->seconds = cli_now() - start;
+    found->seconds = cli_now() - clock;
 }
