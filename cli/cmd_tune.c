@@ -103,18 +103,21 @@ static int parse_arguments(tuning *t, int argc, char **argv)
 
 // ---------------------------------------------------------------- the scene
 
-static bool read_text(tuning *t)
+// `text` is to be freed either way.
+static bool read_text(const char *path, char **text, size_t *length)
 {
-    FILE *file = fopen(t->path, "rb");
+    *text = NULL;
+    *length = 0;
+    FILE *file = fopen(path, "rb");
     if (!file) return false;
     size_t capacity = 0, got;
     do {
-        if (t->length == capacity) {
+        if (*length == capacity) {
             capacity = capacity ? 2 * capacity : 1 << 16;
-            t->text = cli_realloc(t->text, capacity, 1);
+            *text = cli_realloc(*text, capacity, 1);
         }
-        got = fread(t->text + t->length, 1, capacity - t->length, file);
-        t->length += got;
+        got = fread(*text + *length, 1, capacity - *length, file);
+        *length += got;
     } while (got > 0);
     bool good = !ferror(file);
     fclose(file);
@@ -153,6 +156,34 @@ static int check_solver(const tuning *t)
                        t->path);
 }
 
+// ---------------------------------------------------------------- writing
+
+// Under another name first: only a file that is a valid scene in its place replaces another.
+// Without `keep` it is checked whether it would.
+static bool write_checked(const char *path, const char *text, size_t length, bool keep, char *why,
+                          size_t size)
+{
+    char *temporary = cli_format("%s.%ld.new.json", path, (long)getpid());
+    hk_scene *scene = NULL;
+    bool good = cli_write_whole(temporary, text, length, why, size);
+    cli_stop_log();  // what there is to say about the meshes has been said
+    if (good && hk_scene_load(temporary, NULL, 0, &scene) != HK_OK) {
+        snprintf(why, size, "%s would not be a valid scene: %s", path, hk_error());
+        good = false;
+    }
+    hk_scene_free(scene);
+    cli_start_log();
+    struct stat about;
+    if (good && stat(path, &about) == 0) chmod(temporary, about.st_mode & 07777);
+    if (good && keep && rename(temporary, path) != 0) {
+        snprintf(why, size, "cannot write %s: %s", path, strerror(errno));
+        good = false;
+    }
+    if (!good || !keep) unlink(temporary);
+    free(temporary);
+    return good;
+}
+
 static int check_output(const tuning *t)
 {
     char why[512];
@@ -165,49 +196,30 @@ static int check_output(const tuning *t)
         if (mesh && cli_same_file(path, mesh))
             return cli_failure("%s is a mesh of the scene: write the phases elsewhere", path);
     }
+    // Meshes are found relative to the scene: elsewhere they may be out of reach.
+    if (t->args.write && !write_checked(path, t->text, t->length, false, why, sizeof why))
+        return cli_failure("%s", why);
     return -1;
 }
 
-static int load(tuning *t)
+// The search takes minutes; the user may have gone on editing.
+static bool is_unchanged(const tuning *t)
 {
-    cli_start_log();
-    if (!read_text(t)) return cli_failure("cannot read %s: %s", t->path, strerror(errno));
-    if (hk_scene_load(t->path, t->args.sets.items, t->args.sets.count, &t->scene) != HK_OK)
-        return cli_failure("%s", hk_error());
-    int result = check_solver(t);
-    if (result < 0) result = check_output(t);
-    if (result >= 0) return result;
-    if (hk_model_create(hk_scene_model(t->scene), &t->model) != HK_OK)
-        return cli_failure("%s: %s", t->path, hk_error());
-    return -1;
-}
-
-// ---------------------------------------------------------------- writing
-
-// Under another name first: only a file that is a valid scene in its place replaces another.
-static bool write_checked(const char *path, const char *text, size_t length, char *why, size_t size)
-{
-    char *temporary = cli_format("%s.%ld.new.json", path, (long)getpid());
-    hk_scene *scene = NULL;
-    bool good = cli_write_whole(temporary, text, length, why, size);
-    if (good && hk_scene_load(temporary, NULL, 0, &scene) != HK_OK) {
-        snprintf(why, size, "%s would not be a valid scene: %s", path, hk_error());
-        good = false;
-    }
-    hk_scene_free(scene);
-    struct stat about;
-    if (good && stat(path, &about) == 0) chmod(temporary, about.st_mode & 07777);
-    if (good && rename(temporary, path) != 0) {
-        snprintf(why, size, "cannot write %s: %s", path, strerror(errno));
-        good = false;
-    }
-    if (!good) unlink(temporary);
-    free(temporary);
-    return good;
+    char *text;
+    size_t length;
+    bool same = read_text(t->path, &text, &length) && length == t->length &&
+                memcmp(text, t->text, length) == 0;
+    free(text);
+    return same;
 }
 
 static bool write_scene(tuning *t, char *why, size_t size)
 {
+    bool in_place = !t->args.write || cli_same_file(t->args.write, t->path);
+    if (in_place && !is_unchanged(t)) {
+        snprintf(why, size, "%s was changed meanwhile and is left as it is", t->path);
+        return false;
+    }
     size_t length;
     char *phases = tune_phases_text(&t->found.after);
     char *text = cli_text_with_phases(t->text, t->length, phases, &length, why, size);
@@ -216,10 +228,27 @@ static bool write_scene(tuning *t, char *why, size_t size)
     const char *target = t->args.write ? t->args.write : t->path;
     // What a link points to is replaced, not the link.
     char *real = realpath(target, NULL);
-    t->written = write_checked(real ? real : target, text, length, why, size);
+    t->written = write_checked(real ? real : target, text, length, true, why, size);
     free(real);
     free(text);
     return t->written;
+}
+
+// ---------------------------------------------------------------- loading
+
+static int load(tuning *t)
+{
+    cli_start_log();
+    if (!read_text(t->path, &t->text, &t->length))
+        return cli_failure("cannot read %s: %s", t->path, strerror(errno));
+    if (hk_scene_load(t->path, t->args.sets.items, t->args.sets.count, &t->scene) != HK_OK)
+        return cli_failure("%s", hk_error());
+    int result = check_solver(t);
+    if (result < 0) result = check_output(t);
+    if (result >= 0) return result;
+    if (hk_model_create(hk_scene_model(t->scene), &t->model) != HK_OK)
+        return cli_failure("%s: %s", t->path, hk_error());
+    return -1;
 }
 
 // ---------------------------------------------------------------- results
@@ -320,10 +349,10 @@ static int tune(tuning *t)
     if (found->end == TUNE_FAILED) return cli_failure("%s: %s", t->path, hk_error());
     // Interrupted, it prints what it has; the file is not touched. Another file is always written.
     bool wanted = is_better(found) || args->write;
-    if (wanted && !args->dry_run && found->end != TUNE_INTERRUPTED &&
-        !write_scene(t, why, sizeof why))
-        return cli_failure("%s", why);
+    bool good = !wanted || args->dry_run || found->end == TUNE_INTERRUPTED ||
+                write_scene(t, why, sizeof why);
     print_summary(t);
+    if (!good) return cli_failure("%s", why);
     if (found->end == TUNE_INTERRUPTED) cli_note("interrupted; nothing was written");
     if (cli_talk.json && !cli_json_print(results_json(t)))
         return cli_failure("cannot print the results");

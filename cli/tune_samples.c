@@ -240,10 +240,11 @@ static double energy_of_least_motion(const tune_bench *bench)
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     double mass = 0, square = 0;
     for (int v = 0; v < hk_model_vertex_count(bench->model); ++v) {
+        const double *at = x + 3 * (size_t)v;
         mass += m[v];
         for (int i = 0; i < 3; ++i) {
-            low[i] = fmin(low[i], x[3 * (size_t)v + i]);
-            high[i] = fmax(high[i], x[3 * (size_t)v + i]);
+            low[i] = fmin(low[i], at[i]);
+            high[i] = fmax(high[i], at[i]);
         }
     }
     for (int i = 0; i < 3; ++i) square += (high[i] - low[i]) * (high[i] - low[i]);

@@ -334,7 +334,12 @@ tune() {
     checks=$((checks + 1))
     cmp -s lines.old rest || fail "--write changed more than the phases"
     holds new/lines.json '    "phases": [['
-    # What cannot be tuned.
+    # What cannot be tuned, or not be written there.
+    status 1 "$hooke" tune lines.json --set bodies.0.name=x --write blocked/lines.json
+    sed 's/{"box": {"size".*}},$/{"file": "own.msh"},/' lines.json >own.json
+    status 1 "$hooke" tune own.json --write new/own.json
+    holds err 'new/own.json would not be a valid scene'
+    equal "$(ls new)" "lines.json" "files beside the one written"
     status 1 "$hooke" tune bar.json
     holds err 'only descent has phases'
     cp bar.json plain.json
