@@ -335,7 +335,9 @@ tune() {
     cmp -s lines.old rest || fail "--write changed more than the phases"
     holds new/lines.json '    "phases": [['
     # What cannot be tuned, or not be written there.
-    status 1 "$hooke" tune lines.json --set bodies.0.name=x --write blocked/lines.json
+    echo file >blocked
+    status 1 "$hooke" tune lines.json --write blocked/lines.json
+    "$hooke" mesh make box -o own.msh >/dev/null
     sed 's/{"box": {"size".*}},$/{"file": "own.msh"},/' lines.json >own.json
     status 1 "$hooke" tune own.json --write new/own.json
     holds err 'new/own.json would not be a valid scene'
