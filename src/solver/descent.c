@@ -67,9 +67,9 @@ static const hk_option_info g_options[] = {
                          .minimum = 1e-9,
                          .maximum = 0.5,
                          .fallback = 1e-5},
-    PHASE(1, 8, 0.5),
-    PHASE(2, 16, 0.9),
-    PHASE(3, 72, 0.97),
+    PHASE(1, 8, 0.93),
+    PHASE(2, 8, 0.99),
+    PHASE(3, 80, 0.9999),
     PHASE(4, 0, 0.97),
     PHASE(5, 0, 0.97),
     PHASE(6, 0, 0.97),
@@ -86,6 +86,7 @@ typedef struct descent {
     const double *diagonal;   // [vertex_count] a constant one instead of the Hessian, or NULL
     double *room[ROOM];       // [vertex_count][4] for the estimate of
     double longest;           // α that is stable at rest,
+    double slowest;           // least eigenvalue of P H that inertia alone allows
     double estimated_weight;  // found for this 1/h² …
     double estimated_shift;   // … and shift; NAN: not yet
     double length;            // α
@@ -210,7 +211,8 @@ static double phase_rate(const descent *s, int k, bool *first)
 static void step_chebyshev(descent *s, int k)
 {
     bool first;
-    double rho = phase_rate(s, k, &first);
+    // No mode of ε is slower than inertia has it: a larger ρ would only slow down the others.
+    double rho = fmin(phase_rate(s, k, &first), 1 - s->longest * s->slowest);
     if (first) restart(s);
     int n = s->since_restart++;
     s->omega = n == 0 ? 1 : n == 1 ? 2 / (2 - rho * rho) : 4 / (4 - rho * rho * s->omega);
@@ -303,6 +305,7 @@ static void rest_diagonal(descent *s, double *inverse)
             inverse[4 * k + i] = i < 3 && !p->held[k] && whole > 0 ? 1 / whole : 0;
         }
         s->vertices.floor[k] = sum / 3;
+        if (!p->held[k] && sum > 0) s->slowest = fmin(s->slowest, 3 * p->inertia[k] / sum);
     }
 }
 
@@ -337,9 +340,13 @@ static void estimate_length(descent *s)
     if (s->estimated_weight == p->weight && s->estimated_shift == p->shift) return;
     s->estimated_weight = p->weight;
     s->estimated_shift = p->shift;
+    s->slowest = 1;
     // With Nesterov's momentum the limit is 4/(3 λ).
     bool nesterov = s->settings.option[OPTION_ACCELERATION] == ACCELERATION_NESTEROV;
     s->longest = fmin(1, (nesterov ? 1.2 : 1.8) / largest_eigenvalue(s));
+    // In a pose: about the slowest wave that fits into the model.
+    double vertices_across = cbrt(p->vertex_count);
+    if (p->weight == 0) s->slowest = 0.5 / (vertices_across * vertices_across);
     s->carried = s->longest;
 }
 
