@@ -44,9 +44,10 @@ static bool inside_out(const hk_continuation *c, double least_before, const doub
 // tangent stiffness has it. That costs a factorisation: in a time step, where held vertices go a
 // little way, it is made only if the plain start is of no use.
 static hk_status choose_start(const hk_continuation *c, double share, double least_before,
-                              double *x)
+                              double *x, bool *moved)
 {
-    if (!held_step(c, share, x) || !c->method->follow) return HK_OK;
+    *moved = held_step(c, share, x);
+    if (!*moved || !c->method->follow) return HK_OK;
     double plain = hk_problem_energy(c->problem, x);
     if (!c->split_unconverged && isfinite(plain) && !inside_out(c, least_before, x)) return HK_OK;
     HK_TRY(c->method->follow(c->solver, c->good, c->step));
@@ -90,8 +91,9 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
     double least = hk_problem_least_j(c->problem, x);
     while (done < 1) {
         double share = fmin(1, done + size);
-        HK_TRY(choose_start(c, share, least, x));
-        bool refused = size > CAREFUL_START && inside_out(c, least, x);
+        bool moved;
+        HK_TRY(choose_start(c, share, least, x, &moved));
+        bool refused = moved && size > CAREFUL_START && inside_out(c, least, x);
         if (!refused) {
             HK_TRY(c->method->minimise(c->solver, x, report));
             refused = worth_splitting(c, report) || (report->reason == HK_CONVERGED &&
@@ -102,8 +104,10 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
             done = share;
             size *= 2;
             *steps += report->reason == HK_CONVERGED;
-            memcpy(c->good, x, bytes_of(c->problem));
-            least = hk_problem_least_j(c->problem, x);
+            if (done < 1) {
+                memcpy(c->good, x, bytes_of(c->problem));
+                least = hk_problem_least_j(c->problem, x);
+            }
             continue;
         }
         size /= 2;

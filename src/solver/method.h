@@ -19,7 +19,7 @@ typedef struct hk_solve_report {
     hk_reason reason;
     char detail[160];
     int iterations;
-    double energy;
+    double energy;  // J, up to a constant; INFINITY if there is none
     double residual, relative_residual;
     double phase_s[HK_PHASE_COUNT];
 } hk_solve_report;
