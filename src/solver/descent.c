@@ -84,8 +84,7 @@ typedef struct descent {
     double *wide;                   // [vertex_count][4] a state in double precision
     double *room[ROOM];             // [vertex_count][4] for the estimate of
     double longest;                 // α that is stable at rest,
-    double estimated_weight;        // found for this 1/h² …
-    double estimated_shift;         // … and shift; NAN: not yet
+    hk_quadratic estimated;         // found for these; NAN: not yet
     double length;                  // α
     double carried;                 // α of the last iterations that were kept
     int streak;                     // looks since α changed
@@ -145,8 +144,7 @@ static hk_status descent_create(hk_problem *problem, const hk_settings *settings
     if (!s) return HK_NO_MEMORY;
     s->problem = problem;
     s->settings = *settings;
-    s->estimated_weight = NAN;
-    s->estimated_shift = NAN;
+    s->estimated.weight = NAN;
     s->patience = 2;
     hk_status status = allocate(s, problem);
     if (status != HK_OK) {
@@ -304,9 +302,8 @@ static double largest_eigenvalue(descent *s)
 static void estimate_length(descent *s)
 {
     const hk_problem *p = s->problem;
-    if (s->estimated_weight == p->weight && s->estimated_shift == p->shift) return;
-    s->estimated_weight = p->weight;
-    s->estimated_shift = p->shift;
+    if (hk_same_quadratic(s->estimated, hk_problem_quadratic(p))) return;
+    s->estimated = hk_problem_quadratic(p);
     // With Nesterov's momentum the limit is 4/(3 λ).
     bool nesterov = s->settings.option[OPTION_ACCELERATION] == ACCELERATION_NESTEROV;
     s->longest = fmin(1, (nesterov ? 1.2 : 1.8) / largest_eigenvalue(s));
