@@ -65,7 +65,7 @@ static const hk_option_info g_options[] = {
                          .help = "step length that is not worth going on with",
                          .minimum = 1e-9,
                          .maximum = 0.5,
-                         .fallback = 1e-3},
+                         .fallback = 1e-5},
     PHASE(1, 8, 0.5),
     PHASE(2, 16, 0.9),
     PHASE(3, 72, 0.97),
@@ -80,18 +80,19 @@ typedef struct descent {
     hk_problem *problem;
     hk_settings settings;
     hk_vertices vertices;
-    void *good;                     // scalar[vertex_count][4] the last state that was kept
-    double *wide;                   // [vertex_count][4] a state in double precision
-    double *room[ROOM];             // [vertex_count][4] for the estimate of
-    double longest;                 // α that is stable at rest,
-    hk_quadratic estimated;         // found for these; NAN: not yet
-    double length;                  // α
-    double carried;                 // α of the last iterations that were kept
-    int streak;                     // looks since α changed
-    int patience;                   // of them before a longer α is tried
-    bool grown;                     // α was made longer at the last look
-    bool converting;                // elements were converted at the last look
-    float *shares, *shares_before;  // [tet_count] their shares now and then; NULL: none converts
+    void *good;               // scalar[vertex_count][4] the last state that was kept
+    double *wide;             // [vertex_count][4] a state in double precision
+    double *room[ROOM];       // [vertex_count][4] for the estimate of
+    double longest;           // α that is stable at rest,
+    hk_quadratic estimated;   // found for these; NAN: not yet
+    double length;            // α
+    double carried;           // α of the last iterations that were kept
+    int streak;               // looks since α changed
+    int patience;             // of them before a longer α is tried
+    bool grown;               // α was made longer at the last look
+    bool converting;          // elements were converted at the last look
+    float *shares, *shares_now,
+        *shares_kept;  // [tet_count] of `good`, and room; NULL: none converts
     // Of the acceleration:
     int since_restart;
     double omega;
@@ -114,7 +115,8 @@ static void descent_free(void *solver)
     hk_free(s->wide);
     hk_free(s->vertices.floor);
     hk_free(s->shares);
-    hk_free(s->shares_before);
+    hk_free(s->shares_now);
+    hk_free(s->shares_kept);
     for (int k = 0; k < ROOM; k++) hk_free(s->room[k]);
     hk_free(s);
 }
@@ -132,8 +134,9 @@ static hk_status allocate(descent *s, hk_problem *p)
     s->vertices.floor = HK_ZEROS(double, p->vertex_count);
     if (hk_tet_converts(p->tets)) {
         s->shares = HK_ZEROS(float, p->model->tet_count);
-        s->shares_before = HK_ZEROS(float, p->model->tet_count);
-        if (!s->shares || !s->shares_before) return HK_NO_MEMORY;
+        s->shares_now = HK_ZEROS(float, p->model->tet_count);
+        s->shares_kept = HK_ZEROS(float, p->model->tet_count);
+        if (!s->shares || !s->shares_now || !s->shares_kept) return HK_NO_MEMORY;
     }
     return s->good && s->wide && s->vertices.floor ? HK_OK : HK_NO_MEMORY;
 }
@@ -212,8 +215,8 @@ static double exact_energy(descent *s, const void *q)
     return hk_problem_energy(s->problem, s->wide);
 }
 
-// Elements that convert make ε another function at every look. A state counts as lower if it is so
-// by the function of the last look or by that of now.
+// Elements that convert make ε another function at every look. The two states are then compared by
+// one that is defined for both: with the larger share of every element, now and at the last look.
 static bool conversion_at_work(descent *s)
 {
     bool now = hk_tet_blended(hk_problem_elements(s->problem)), before = s->converting;
@@ -221,21 +224,26 @@ static bool conversion_at_work(descent *s)
     return now || before;
 }
 
-static bool fell_with_shares(descent *s, const float *shares)
-{
-    hk_tet_write_blend(s->problem->tets, shares);
-    double now = exact_energy(s, s->vertices.q), good = exact_energy(s, s->good);
-    return isfinite(good) && now <= good;
-}
-
 static bool fell_converting(descent *s)
 {
-    float *swap = s->shares_before;
-    s->shares_before = s->shares;
-    s->shares = swap;
-    hk_tet_read_blend(hk_problem_elements(s->problem), s->shares);
-    bool before = fell_with_shares(s, s->shares_before), now = fell_with_shares(s, s->shares);
-    return before || now;
+    hk_problem *p = s->problem;
+    float *larger = s->shares_now;
+    hk_tet_read_blend(hk_problem_elements(p), larger);
+    for (int t = 0; t < p->model->tet_count; t++)
+        if (s->shares[t] > larger[t]) larger[t] = s->shares[t];
+    if (!p->single) hk_tet_read_blend(p->tets, s->shares_kept);
+    hk_tet_write_blend(p->tets, larger);
+    bool lower = exact_energy(s, s->vertices.q) <= exact_energy(s, s->good);
+    if (!p->single) hk_tet_write_blend(p->tets, s->shares_kept);
+    return lower;
+}
+
+// The shares that belong to the state that was kept.
+static void restore_shares(descent *s)
+{
+    if (!s->shares) return;
+    hk_tet_write_blend(s->problem->tets, s->shares);
+    if (s->problem->single) hk_tet_write_blend(s->problem->single, s->shares);
 }
 
 // Whether ε fell from the mark to the state `now`; decided in double precision where single cannot
@@ -380,8 +388,10 @@ static bool undo(descent *s)
     bool gathered = s->settings.option[OPTION_ACCELERATION] != ACCELERATION_NONE &&
                     s->since_restart > s->settings.option[OPTION_CHECK];
     memcpy(s->vertices.q, s->good, hk_vertices_bytes(&s->vertices));
+    restore_shares(s);
     restart(s);
     if (!gathered) shorten(s);
+    if (s->streak == 0) s->carried = fmin(s->carried, s->length);
     return s->length >= s->settings.option[OPTION_SHORTEST] * s->longest;
 }
 
@@ -389,6 +399,7 @@ static void keep(descent *s, const mark *now, mark *good)
 {
     *good = *now;
     memcpy(s->good, s->vertices.q, hk_vertices_bytes(&s->vertices));
+    if (s->shares) hk_tet_read_blend(hk_problem_elements(s->problem), s->shares);
     s->carried = s->length;
     s->grown = ++s->streak >= s->patience && s->length < s->longest;
     if (s->grown) lengthen(s);
@@ -411,6 +422,7 @@ static bool look(descent *s, double elastic, mark *good, hk_solve_report *report
     if (!fell(s, good, &now)) {
         if (undo(s)) {
             gradient(s, NULL, report);
+            refresh(s, report);
             return true;
         }
         report_stalled(s, good, report);
@@ -475,7 +487,7 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
         restart(s);
         walk(s, &good, report);
         hk_vertices_store(&s->vertices, s->good, x);
-        if (p->single) hk_tet_copy_blend(p->tets, p->single);
+        restore_shares(s);
     }
     report->energy = hk_problem_energy(p, x);
     report->residual = good.residual;
