@@ -80,17 +80,17 @@ typedef struct descent {
     hk_problem *problem;
     hk_settings settings;
     hk_vertices vertices;
-    void *good;               // scalar[vertex_count][4] the last state that was kept
-    double *wide;             // [vertex_count][4] a state in double precision
-    double *room[ROOM];       // [vertex_count][4] for the estimate of
-    double longest;           // α that is stable at rest,
-    hk_quadratic estimated;   // found for these; NAN: not yet
-    double length;            // α
-    double carried;           // α of the last iterations that were kept
-    int streak;               // looks since α changed
-    int patience;             // of them before a longer α is tried
-    bool grown;               // α was made longer at the last look
-    bool converting;          // elements were converted at the last look
+    void *good;              // scalar[vertex_count][4] the last state that was kept
+    double *wide;            // [vertex_count][4] a state in double precision
+    double *room[ROOM];      // [vertex_count][4] for the estimate of
+    double longest;          // α that is stable at rest,
+    hk_quadratic estimated;  // found for these; NAN: not yet
+    double length;           // α
+    double carried;          // α of the last iterations that were kept
+    int streak;              // looks since α changed
+    int patience;            // of them before a longer α is tried
+    bool grown;              // α was made longer at the last look
+    bool converting;         // elements were converted at the last look
     float *shares, *shares_now,
         *shares_kept;  // [tet_count] of `good`, and room; NULL: none converts
     // Of the acceleration:
