@@ -32,6 +32,7 @@ int cmd_mesh(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 // ---------------------------------------------------------------- options (options.c)
@@ -122,6 +123,7 @@ typedef struct cli_progress {
 void cli_progress_begin(cli_progress *progress, int total);
 void cli_progress_step(cli_progress *progress, int step, double time);
 void cli_progress_pose(cli_progress *progress, int iterations, const hk_iteration *iteration);
+// Anything else that is worth a line.
 void cli_progress_text(cli_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cli_progress_end(cli_progress *progress);

@@ -12,6 +12,7 @@ const cli_command cli_commands[] = {
     {"sweep", "vary a value of a scene and tabulate what comes of it", cmd_sweep},
     {"mesh", "make, convert and check meshes", cmd_mesh},
     {"render", "draw a mesh or a series as images", cmd_render},
+    {"tune", "find the best Chebyshev phases of method descent for a scene", cmd_tune},
     {"help", "explain a command, the materials, the methods or the scene file", cmd_help},
 };
 const int cli_command_count = sizeof cli_commands / sizeof cli_commands[0];

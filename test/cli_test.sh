@@ -76,7 +76,7 @@ usage() {
 }
 
 help() {
-    for words in "--help" "-h" "help" "help run" "help pose" "help compare" "help sweep" "help mesh" "help mesh make" \
+    for words in "--help" "-h" "help" "help run" "help pose" "help compare" "help sweep" "help tune" "help mesh" "help mesh make" \
         "help help" "help materials" "help methods" "help scene" "run --help" "pose -h" \
         "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help"; do
         # shellcheck disable=SC2086  # the words are to be split
@@ -456,6 +456,98 @@ sweeping() {
     missing wrong/sweep.csv
 }
 
+tune() {
+    # Formatting of all kinds, keys in escapes, a brace within a string.
+    world='"time": {"step": 0.0333, "steps": 8}, "bodies": [{"name": "a \"}{ \u00e9\\",
+    "mesh": {"box": {"size": [1, 0.2, 0.2], "cells": [5, 1, 1]}},
+    "material": {"model": "neo_hookean", "young": 1e6, "poisson": 0.4, "density": 1000.0},
+    "fix": [{"box": [[-1e-6, -1, -1], [1e-6, 1, 1]]}]}]'
+    mark='@PHASES@'
+    for form in '"solver": {"method": "descent", "iterations": 32, "phases": @PHASES@},' \
+        '"solver" :{"phases":@PHASES@  , "iterations":3.2e1,"method":"descent"} ,' \
+        '"\u0073olver": {
+       "method": "descent",
+       "ph\u0061ses"
+         : @PHASES@, "iterations": 32 },'; do
+        printf '{ %s\n %s}\n\n' "$form" "$world" >form
+        sed "s/$mark/[ [8, 5e-1],[24,0.900]\t]/" form >tune.json
+        status 0 "$hooke" tune tune.json --samples 2 --phases 3 --json --threads 1
+        holds out '"status": "converged"'
+        holds out '"wrote": "tune.json"'
+        sed -n '/"before": {/,/}/p' out >before
+        sed -n '/"after": {/,/}/p' out >after
+        true_that "$(number after error) < $(number before error)"
+        phases=$(sed -n 's/^"phases": //p' err)
+        sed "s/$mark/$phases/" form >expected
+        checks=$((checks + 1))
+        cmp -s expected tune.json || { fail "not only the phases changed"; diff expected tune.json >&2; }
+    done
+    # Again: as good or better. Nothing is left behind.
+    first=$(number after error)
+    status 0 "$hooke" tune tune.json --samples 2 --phases 3 --json --threads 2
+    sed -n '/"before": {/,/}/p' out >before
+    sed -n '/"after": {/,/}/p' out >after
+    true_that "$(number before error) == $first && $(number after error) <= $first"
+    status 0 "$hooke" run tune.json -q
+    equal "$(find . -name '*.new.json*')" "" "temporary files are left"
+    # A key that is missing is added the way the others stand; length1 and rho1 make room.
+    for pair in '{"method": "descent"}|{"method": "descent", "phases": ' \
+        '{"method":"descent","iterations":24}|{"method":"descent","iterations":24,"phases":' \
+        '{"length1": 9, "method": "descent", "rho1": 0.5}|{"method": "descent", "phases": ' \
+        '{ "iterations": 24, "method": "descent" , "rho2":0.3,"length2": 9 }|{ "iterations": 24, "method": "descent", "phases": '; do
+        printf '{"solver": %s, %s}' "${pair%%|*}" "$world" >tune.json
+        status 0 "$hooke" tune tune.json --phases 2 --samples 2 --steps 4 --threads 1
+        holds out '"phases": [['
+        holds out 'wrote       tune.json'
+        holds tune.json "{\"solver\": ${pair#*|}[["
+        lacks tune.json length
+        lacks tune.json rho
+        holds tune.json '"density": 1000.0'
+        status 0 "$hooke" run tune.json -q
+    done
+    printf '{"solver": {\n    "method": "descent",\n    "iterations": 24\n  },\n%s}\n' "$world" >lines.json
+    cp lines.json lines.old
+    status 0 "$hooke" tune lines.json --samples 1 --dry-run --threads 1
+    holds out 'tuned'
+    lacks out 'wrote'
+    status 0 "$hooke" tune lines.json --samples 1 --threads 1 -q --write new/lines.json --set solver.iterations=16
+    empty out
+    checks=$((checks + 1))
+    cmp -s lines.json lines.old || fail "a dry run or --write changed the scene"
+    grep -v '"phases"' new/lines.json | sed 's/"iterations": 24,/"iterations": 24/' >rest
+    checks=$((checks + 1))
+    cmp -s lines.old rest || fail "--write changed more than the phases"
+    holds new/lines.json '    "phases": [['
+    # What cannot be tuned, or not be written there.
+    echo file >blocked
+    status 1 "$hooke" tune lines.json --write blocked/lines.json
+    "$hooke" mesh make box -o own.msh >/dev/null
+    sed 's/{"box": {"size".*}},$/{"file": "own.msh"},/' lines.json >own.json
+    status 1 "$hooke" tune own.json --write new/own.json
+    holds err 'new/own.json would not be a valid scene'
+    equal "$(ls new)" "lines.json" "files beside the one written"
+    status 1 "$hooke" tune bar.json
+    holds err 'only descent has phases'
+    cp bar.json plain.json
+    status 1 "$hooke" tune plain.json --set solver.method=descent
+    holds err '"solver": {"method": "descent"}'
+    printf '{%s}' "$world" >none.json
+    status 1 "$hooke" tune none.json --set solver.method=descent
+    status 0 "$hooke" tune none.json --set solver.method=descent --dry-run --samples 1 --steps 2 --time 0.2
+    equal "$(cat none.json)" "{$world}" "a scene without solver"
+    status 1 "$hooke" tune lines.json --set solver.acceleration=nesterov
+    holds err 'chebyshev'
+    status 1 "$hooke" tune lines.json --set 'gravity=[0,0,0]' --json
+    holds err 'at rest'
+    holds out '"error"'
+    for option in --phases=0 --phases=9 --samples=0 --steps=0 --time=0; do
+        status 2 "$hooke" tune lines.json $option
+    done
+    status 2 "$hooke" tune lines.json --dry-run --write x.json
+    checks=$((checks + 1))
+    cmp -s lines.json lines.old && cmp -s plain.json bar.json || fail "a failure changed the scene"
+}
+
 usage
 help
 pose
@@ -467,5 +559,6 @@ sweeping
 failing
 interrupted
 meshes
+tune
 echo "$checks checks, $failures failed"
 [ "$failures" -eq 0 ]

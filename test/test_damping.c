@@ -5,11 +5,15 @@
 #include "sheets.h"
 #include "world.h"
 
-typedef struct variant {  // a method with an option
+typedef struct variant {  // a method with options
     const char *label, *method;
-    hk_option option;
+    hk_option options[2];     // those with a name
     double tolerance, error;  // asked for; of positions, m
 } variant;
+#define DOUBLE                   \
+    {                            \
+        "precision", 0, "double" \
+    }
 
 static hk_world *damped_world(hk_model *model, double step, hk_damping damping, const variant *v,
                               int threads)
@@ -22,8 +26,8 @@ static hk_world *damped_world(hk_model *model, double step, hk_damping damping, 
     def.solver.tolerance = 1e-10;
     if (v) {
         def.solver.method = v->method;
-        def.solver.options = &v->option;
-        def.solver.option_count = v->option.name != NULL;
+        def.solver.options = v->options;
+        def.solver.option_count = !!v->options[0].name + !!v->options[1].name;
         def.solver.iterations = 30000;
         def.solver.tolerance = v->tolerance;
     }
@@ -42,7 +46,7 @@ static void step_once(hk_world *world)
 }
 
 // A box with one end fixed and the other moved, and above it a sheet that is fixed and attached.
-static hk_model *mixed_model(void)
+static hk_model *mixed_model_of(const char *material)
 {
     hk_body_def bodies[2] = {hk_default_body_def(), hk_default_body_def()};
     hk_selector wall = select_box(0, -1, -1, 0, 1, 1), corner = select_box(0, 0, 0, 0.1, 2, 2);
@@ -56,7 +60,7 @@ static hk_model *mixed_model(void)
                             .over = 0.1,
                             .stiffness = 30};
     bodies[0].mesh = box_mesh(1, 0.3, 0.3, 4, 2, 1);
-    bodies[0].material = material_of("neo_hookean", 1e5, 0.35);
+    bodies[0].material = material_of(material, 1e5, 0.35);
     bodies[0].fixes = &wall;
     bodies[0].moves = &move;
     bodies[0].fix_count = bodies[0].move_count = 1;
@@ -75,6 +79,11 @@ static hk_model *mixed_model(void)
     hk_mesh_free((hk_mesh *)(uintptr_t)bodies[0].mesh);
     hk_mesh_free((hk_mesh *)(uintptr_t)bodies[1].mesh);
     return model;
+}
+
+static hk_model *mixed_model(void)
+{
+    return mixed_model_of("neo_hookean");
 }
 
 // ---------------------------------------------------------------- derivatives
@@ -508,22 +517,30 @@ static void test_pbd_steps(void **state)
 
 // ---------------------------------------------------------------- methods
 
-static void test_methods_agree(void **state)
+static void compare_with(const hk_world *truth, hk_damping damping, const char *material,
+                         const variant *v)
 {
-    (void)state;
-    static const variant variants[] = {
-        {"descent", "descent", {"precision", 0, "double"}, 1e-7, 1e-4},
-        {"descent, single", "descent", {0}, 1e-6, 1e-4},
-        {"gradient_descent", "gradient_descent", {0}, 1e-6, 1e-4},
-        {"nonlinear_cg", "nonlinear_cg", {0}, 1e-7, 1e-5},
-        {"nonlinear_cg, single", "nonlinear_cg", {"precision", 0, "single"}, 1e-6, 1e-4},
-        {"lbfgs", "lbfgs", {0}, 1e-7, 1e-5},
-        {"lbfgs, single", "lbfgs", {"precision", 0, "single"}, 1e-6, 1e-4},
-        {"quasi_newton", "quasi_newton", {0}, 1e-7, 1e-5},
-        {"quasi_newton, rest", "quasi_newton", {"initial", 0, "rest_hessian"}, 1e-7, 1e-5},
-        {"quasi_newton, updating", "quasi_newton", {"initial", 0, "updating_hessian"}, 1e-7, 1e-5},
-        {"quasi_newton, identity", "quasi_newton", {"initial", 0, "scaled_identity"}, 1e-7, 1e-5},
-    };
+    hk_world *w = damped_world(mixed_model_of(material), 0.02, damping, v, 1);
+    int iterations = 0;
+    double most = 0;
+    for (int k = 0; k < 5; k++) {
+        hk_step_report r;
+        CHECK_OK(hk_world_step(w, &r));
+        if (r.reason != HK_CONVERGED)
+            fail_msg("%s, %s, step %d: %s, %s", v->label, material, k, hk_reason_name(r.reason),
+                     r.detail);
+        iterations += r.iterations;
+    }
+    for (int k = 0; k < 3 * w->model->vertex_count; k++)
+        most = fmax(most, fabs(hk_world_positions(w)[k] - hk_world_positions(truth)[k]));
+    printf("air %g, viscous %-4g %-24s %6d iterations, off by %.1e\n", damping.air, damping.viscous,
+           v->label, iterations, most);
+    if (!(most < v->error)) fail_msg("%s, %s: positions off by %.1e", v->label, material, most);
+    hk_world_free(w);
+}
+
+static void compare_methods(const char *material, int count, const variant *variants)
+{
     static const hk_damping dampings[] = {
         {0},
         {.air = 5},
@@ -532,40 +549,61 @@ static void test_methods_agree(void **state)
         {.air = 5, .viscous = 0.05, .ether = 1, .pbd = 2},
     };
     for (int d = 0; d < HK_COUNT_OF(dampings); d++) {
-        hk_world *truth = damped_world(mixed_model(), 0.02, dampings[d], NULL, 1);
+        hk_world *truth = damped_world(mixed_model_of(material), 0.02, dampings[d], NULL, 1);
         for (int k = 0; k < 5; k++) step_once(truth);
-        for (int v = 0; v < HK_COUNT_OF(variants); v++) {
-            hk_world *w = damped_world(mixed_model(), 0.02, dampings[d], &variants[v], 1);
-            int iterations = 0;
-            double most = 0;
-            for (int k = 0; k < 5; k++) {
-                hk_step_report r;
-                CHECK_OK(hk_world_step(w, &r));
-                if (r.reason != HK_CONVERGED)
-                    fail_msg("%s, damping %d, step %d: %s, %s", variants[v].label, d, k,
-                             hk_reason_name(r.reason), r.detail);
-                iterations += r.iterations;
-            }
-            for (int k = 0; k < 3 * w->model->vertex_count; k++)
-                most = fmax(most, fabs(hk_world_positions(w)[k] - hk_world_positions(truth)[k]));
-            printf("damping %d, %-22s %6d iterations, positions off by %.1e\n", d,
-                   variants[v].label, iterations, most);
-            if (!(most < variants[v].error))
-                fail_msg("%s, damping %d: positions off by %.1e", variants[v].label, d, most);
-            hk_world_free(w);
-        }
+        for (int v = 0; v < count; v++) compare_with(truth, dampings[d], material, &variants[v]);
         hk_world_free(truth);
     }
 }
 
+static void test_methods_agree(void **state)
+{
+    (void)state;
+    static const variant all[] = {
+        {"descent", "descent", {DOUBLE}, 1e-7, 1e-4},
+        {"descent, single", "descent", {{0}}, 1e-6, 1e-4},
+        {"gradient_descent", "gradient_descent", {{0}}, 1e-6, 1e-4},
+        {"nonlinear_cg", "nonlinear_cg", {{0}}, 1e-7, 1e-5},
+        {"nonlinear_cg, single", "nonlinear_cg", {{"precision", 0, "single"}}, 1e-6, 1e-4},
+        {"lbfgs", "lbfgs", {{0}}, 1e-7, 1e-5},
+        {"lbfgs, single", "lbfgs", {{"precision", 0, "single"}}, 1e-6, 1e-4},
+        {"quasi_newton", "quasi_newton", {{0}}, 1e-7, 1e-5},
+        {"quasi_newton, rest", "quasi_newton", {{"initial", 0, "rest_hessian"}}, 1e-7, 1e-5},
+        {"quasi_newton, updating",
+         "quasi_newton",
+         {{"initial", 0, "updating_hessian"}},
+         1e-7,
+         1e-5},
+        {"quasi_newton, identity", "quasi_newton", {{"initial", 0, "scaled_identity"}}, 1e-7, 1e-5},
+    };
+    static const variant projective[] = {
+        {"projective", "projective", {DOUBLE}, 1e-7, 1e-4},
+        {"projective, chebyshev", "projective", {DOUBLE, {"global", 0, "chebyshev"}}, 1e-7, 1e-4},
+        {"projective, gauss_seidel",
+         "projective",
+         {DOUBLE, {"global", 0, "gauss_seidel"}},
+         1e-7,
+         1e-4},
+        {"projective, cg", "projective", {DOUBLE, {"global", 0, "cg"}}, 1e-7, 1e-4},
+    };
+    compare_methods("neo_hookean", HK_COUNT_OF(all), all);
+    compare_methods("arap", HK_COUNT_OF(projective), projective);
+}
+
 // ---------------------------------------------------------------- bits and memory
 
-static const char *const METHODS[] = {"newton",       "descent", "gradient_descent",
-                                      "nonlinear_cg", "lbfgs",   "quasi_newton"};
+static const char *const METHODS[] = {"newton", "descent",      "gradient_descent", "nonlinear_cg",
+                                      "lbfgs",  "quasi_newton", "projective"};
+
+static const char *material_for(const char *method)
+{
+    return strcmp(method, "projective") == 0 ? "arap" : "neo_hookean";
+}
 
 static hk_world *large_world(const char *method, hk_damping damping, int threads)
 {
     hk_body_def body = hk_default_body_def();
+    body.material = material_of(material_for(method), 1e6, 0.4);
     hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
     body.fixes = &wall;
     body.fix_count = 1;
@@ -606,10 +644,11 @@ static void test_none_is_none(void **state)
 {
     (void)state;
     for (int m = 0; m < HK_COUNT_OF(METHODS); m++) {
-        variant v = {METHODS[m], METHODS[m], {0}, 1e-6, 1};
+        variant v = {METHODS[m], METHODS[m], {{0}}, 1e-5, 1};
         hk_world *w[2];
         for (int k = 0; k < 2; k++) {
-            w[k] = damped_world(mixed_model(), 0.02, k ? (hk_damping){0} : BOTH, &v, 1);
+            w[k] = damped_world(mixed_model_of(material_for(METHODS[m])), 0.02,
+                                k ? (hk_damping){0} : BOTH, &v, 1);
             if (!k) step_once(w[k]);
             if (!k) w[k]->damping = (hk_damping){0};
             hk_step_report r;
@@ -634,8 +673,8 @@ static void test_warm_step_allocates_nothing(void **state)
     hk_damping damping = {.air = 0.1, .viscous = 0.02, .ether = 0.5, .pbd = 0.5};
     for (int m = 0; m < HK_COUNT_OF(METHODS); m++) {
         failing_alloc_install(0);
-        variant v = {METHODS[m], METHODS[m], {0}, 1e-6, 1};
-        hk_world *w = damped_world(mixed_model(), 0.02, damping, &v, 1);
+        variant v = {METHODS[m], METHODS[m], {{0}}, 1e-5, 1};
+        hk_world *w = damped_world(mixed_model_of(material_for(METHODS[m])), 0.02, damping, &v, 1);
         step_once(w);
         int before = failing_alloc_count();
         for (int k = 0; k < 3; k++) step_once(w);

@@ -19,12 +19,17 @@ static void arap_from_lame(double mu, double lambda, hk_law_params *p)
     (void)lambda;
     p->c[0] = mu;
 }
+static double arap_projective(const hk_law_params *p)
+{
+    return 2 * p->c[0];
+}
 static const hk_law_info arap_info = {
     .name = "arap",
     .summary = "as rigid as possible: no resistance to volume change of its own",
     .formula = "mu |F-R|^2",
     .parameters = {"mu"},
     .positive = 1,
+    .projective = arap_projective,
     .from_lame = arap_from_lame,
 };
 #endif

@@ -19,6 +19,8 @@ typedef struct hk_law_info {
     bool curves;         // takes f, g, h
     bool internal;       // not a material of its own
     bool converts;       // turns to projective dynamics when crushed unless told not to
+    // w of the law as w/2 times a squared distance from a set (NULL: it is none).
+    double (*projective)(const hk_law_params *p);
     // Coefficients from the Lamé constants of linear elasticity.
     void (*from_lame)(double mu, double lambda, hk_law_params *p);
     // What single coefficients must fulfil together (NULL: nothing).

@@ -327,6 +327,12 @@ double hk_material_uniaxial(const hk_material *material, double stretch)
     return e.P.m[0][0];
 }
 
+double hk_material_projective(const hk_material *material)
+{
+    const hk_law_info *info = hk_law_describe(material->law);
+    return info->projective ? info->projective(&material->params) : 0;
+}
+
 hk_law_params hk_strand_params(const hk_law_curve *curve)
 {
     return (hk_law_params){.curves = {*curve}};

@@ -30,6 +30,9 @@ hk_law_params hk_fibre_params(double stiffness);
 // P₀₀ of F = diag(stretch, 1, 1), Pa.
 double hk_material_uniaxial(const hk_material *material, double stretch);
 
+// The stiffness w of a material that is w/2 times a squared distance from a set, Pa; else 0.
+double hk_material_projective(const hk_material *material);
+
 const hk_law_info *hk_law_describe(hk_law law);
 
 #endif

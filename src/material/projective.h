@@ -214,6 +214,10 @@ static hk_status projective_check(const hk_law_params *p)
                    "least 1 (is %g)",
                    p->c[3], p->c[4]);
 }
+static double projective_projective(const hk_law_params *p)
+{
+    return 2 * (p->c[0] + p->c[1] + p->c[2]);
+}
 static const hk_law_info projective_info = {
     .name = "projective",
     .summary = "the energies of projective dynamics: rotation, volume, limits of stretch",
@@ -222,6 +226,7 @@ static const hk_law_info projective_info = {
     .positive = 1,
     .any_sign = 2,
     .optional = 4 | 8 | 16,
+    .projective = projective_projective,
     .from_lame = projective_from_lame,
     .check = projective_check,
 };

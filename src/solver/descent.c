@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "solver/descent.h"
 #include "solver/vertex_pass.h"
 #include "solver/walk.h"
 
@@ -82,6 +83,7 @@ typedef struct descent {
     hk_vertices vertices;
     void *good;              // scalar[vertex_count][4] the last state that was kept
     double *wide;            // [vertex_count][4] a state in double precision
+    const double *diagonal;  // [vertex_count] a constant one instead of the Hessian, or NULL
     double *room[ROOM];      // [vertex_count][4] for the estimate of
     double longest;          // α that is stable at rest,
     hk_quadratic estimated;  // found for these; NAN: not yet
@@ -141,12 +143,14 @@ static hk_status allocate(descent *s, hk_problem *p)
     return s->good && s->wide && s->vertices.floor ? HK_OK : HK_NO_MEMORY;
 }
 
-static hk_status descent_create(hk_problem *problem, const hk_settings *settings, void **solver)
+static hk_status create(hk_problem *problem, const hk_settings *settings, const double *diagonal,
+                        void **solver)
 {
     descent *s = HK_NEW(descent);
     if (!s) return HK_NO_MEMORY;
     s->problem = problem;
     s->settings = *settings;
+    s->diagonal = diagonal;
     s->estimated.weight = NAN;
     s->patience = 2;
     hk_status status = allocate(s, problem);
@@ -156,6 +160,23 @@ static hk_status descent_create(hk_problem *problem, const hk_settings *settings
     }
     *solver = s;
     return HK_OK;
+}
+
+static hk_status descent_create(hk_problem *problem, const hk_settings *settings, void **solver)
+{
+    return create(problem, settings, NULL, solver);
+}
+
+hk_status hk_descent_create_projective(hk_problem *problem, const hk_settings *settings, double rho,
+                                       const double *diagonal, void **solver)
+{
+    hk_settings own = *settings;
+    for (int k = HK_OPTION_AFTER_PRECISION; k < HK_COUNT_OF(g_options); k++)
+        own.option[k] = g_options[k].fallback;
+    for (int n = 0; n < PHASES; n++) own.option[OPTION_PHASES + 2 * n] = 0;
+    own.option[OPTION_PHASES] = LONGEST_PHASE;
+    own.option[OPTION_PHASES + 1] = rho;
+    return create(problem, &own, diagonal, solver);
 }
 
 // ---------------------------------------------------------------- acceleration
@@ -270,9 +291,11 @@ static bool fell(descent *s, mark *good, mark *now)
 static void rest_diagonal(descent *s, double *inverse)
 {
     hk_problem *p = s->problem;
-    hk_problem_exact_diagonal(p, p->rest, inverse);
+    if (!s->diagonal) hk_problem_exact_diagonal(p, p->rest, inverse);
     for (int64_t k = 0; k < p->vertex_count; k++) {
         double sum = 0;
+        for (int i = 0; i < 3 && s->diagonal; i++)
+            inverse[4 * k + i] = (1 + p->viscous) * s->diagonal[k];
         for (int i = 0; i < 4; i++) {
             double whole = inverse[4 * k + i] + p->inertia[k] + p->shift;
             if (i < 3) sum += whole;
@@ -350,7 +373,10 @@ static void gradient(descent *s, double *energy, hk_solve_report *report)
 static void refresh(descent *s, hk_solve_report *report)
 {
     double clock = hk_now();
-    hk_problem_elastic_diagonal(s->problem, s->vertices.q, s->vertices.inverse);
+    if (s->diagonal)
+        hk_vertices_fill(&s->vertices, s->diagonal, 1 + s->problem->viscous);
+    else
+        hk_problem_elastic_diagonal(s->problem, s->vertices.q, s->vertices.inverse);
     hk_vertices_invert(&s->vertices);
     report->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
 }

@@ -84,7 +84,7 @@ hk_status hk_method_find(const char *name, const hk_method **method);
 hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings);
 
-extern const hk_method hk_descent, hk_newton, hk_gradient_descent, hk_nonlinear_cg, hk_lbfgs,
-    hk_quasi_newton;
+extern const hk_method hk_descent, hk_projective, hk_newton, hk_gradient_descent, hk_nonlinear_cg,
+    hk_lbfgs, hk_quasi_newton;
 
 #endif

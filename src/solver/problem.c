@@ -195,17 +195,14 @@ static hk_status measure_rounding(hk_problem *p)
         hk_free(g);
         return HK_NO_MEMORY;
     }
-    double viscous = p->viscous;
-    p->viscous = 0;
     bend(p, x);
     hk_problem_center(p, x);
     hk_problem_narrow(p, x, p->single_x);
     hk_problem_widen(p, p->single_x, x);
-    hk_problem_elastic_gradient(p, x, g, &fine);
+    hk_problem_element_gradient(p, x, g, &fine);
     p->single = p->single_term;
-    hk_problem_elastic_gradient(p, p->single_x, p->single_gradient, &coarse);
+    hk_problem_element_gradient(p, p->single_x, p->single_gradient, &coarse);
     p->single = NULL;
-    p->viscous = viscous;
     for (int k = 0; k < p->vertex_count; k++)
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3 && !p->held[k]; i++)
             sum += (g[i] - (double)p->single_gradient[i]) * (g[i] - (double)p->single_gradient[i]);
@@ -366,7 +363,7 @@ static void add_vertex_terms(const hk_problem *p, const double *x, int first, in
 static void single_gradient(hk_problem *p, const double *x, double *gradient, double *energy)
 {
     hk_problem_narrow(p, x, p->single_x);
-    hk_problem_elastic_gradient(p, p->single_x, p->single_gradient, energy);
+    hk_problem_element_gradient(p, p->single_x, p->single_gradient, energy);
     int64_t size = 4 * (int64_t)p->vertex_count;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < size; k++) gradient[k] = (double)p->single_gradient[k];
@@ -415,7 +412,10 @@ void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, doubl
     }
     double elastic = 0;
     single_gradient(p, x, gradient, energy ? &elastic : NULL);
-    add_vertices(p, x, elastic, gradient, energy, force_scale);
+    // Displacements of a step are small: they are not rounded as positions are.
+    double viscous = 0;
+    if (p->viscous > 0) hk_viscosity_add_gradient(p->viscosity, x, gradient, &viscous);
+    add_vertices(p, x, elastic + viscous, gradient, energy, force_scale);
 }
 
 double hk_problem_least_j(hk_problem *p, const double *x)

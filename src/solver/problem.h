@@ -69,8 +69,10 @@ void hk_problem_narrow(const hk_problem *p, const double *x, float *to);
 void hk_problem_widen(const hk_problem *p, const float *x, double *to);
 
 // The elements alone, with viscosity, in the precision of the method: x, gradient and diagonal are
-// float (relative to the bodies) if the problem is in single precision. energy may be NULL.
+// float (relative to the bodies) if the problem is in single precision. energy may be NULL. The
+// second: without viscosity.
 void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, double *energy);
+void hk_problem_element_gradient(hk_problem *p, const void *x, void *gradient, double *energy);
 void hk_problem_elastic_diagonal(hk_problem *p, const void *x, void *diagonal);
 
 // The inertia of a time step towards y; 0 for a pose. No damping.

@@ -14,12 +14,17 @@ hk_links *hk_problem_links(hk_problem *p)
     return p->single ? p->single_links : p->links;
 }
 
-void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, double *energy)
+void hk_problem_element_gradient(hk_problem *p, const void *x, void *gradient, double *energy)
 {
     double linked = 0;
     hk_tet_gradient(hk_problem_elements(p), x, gradient, energy);
     hk_links_add_gradient(hk_problem_links(p), x, gradient, energy ? &linked : NULL);
     if (energy) *energy += linked;
+}
+
+void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, double *energy)
+{
+    hk_problem_element_gradient(p, x, gradient, energy);
     if (!(p->viscous > 0)) return;
     double viscous = 0;
     hk_single_frame frame = {p->origin, p->body_of};

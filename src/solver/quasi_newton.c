@@ -17,6 +17,7 @@
 #include "solver/jacobi.h"
 #include "solver/walk.h"
 #include "term/assembly.h"
+#include "term/laplacian.h"
 
 enum { OPTION_WINDOW = HK_OPTION_AFTER_PRECISION, OPTION_INITIAL, OPTION_LOW, OPTION_HIGH };
 enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
@@ -95,61 +96,16 @@ static double stress_slope(const quasi_newton *s, const hk_material *material)
     return (slope > 0 ? slope : material->modulus) + material->strand_modulus;
 }
 
-// Where row r of block column c stands.
-static int64_t entry_of(const hk_pattern *p, int32_t c, int32_t r)
+static hk_status fill_laplacian(quasi_newton *s)
 {
-    if (r == c) return hk_pattern_column(p, c, 0);
-    int64_t low = p->start[c], high = p->start[c + 1];
-    while (high - low > 1) {
-        int64_t middle = (low + high) / 2;
-        if (p->row[middle] <= r)
-            low = middle;
-        else
-            high = middle;
-    }
-    return hk_pattern_column(p, c, 0) + 1 + low - p->start[c];
-}
-
-// Shape-function gradients of a tet, 1/m.
-static void shape_gradients(const hk_model *m, int tet, double g[4][3])
-{
-    double inverse[9];
-    hk_rest_inverse(m, tet, inverse);
-    for (int k = 0; k < 3; k++) memcpy(g[k + 1], inverse + 3 * k, sizeof g[0]);
-    for (int i = 0; i < 3; i++) g[0][i] = -(g[1][i] + g[2][i] + g[3][i]);
-}
-
-static void fill_laplacian(quasi_newton *s)
-{
-    const hk_model *m = s->walk.problem->model;
-    memset(s->laplacian, 0, sizeof(double) * (size_t)hk_pattern_size(&s->scalar));
-    for (int t = 0; t < m->tet_count; t++) {
-        double g[4][3], w = stress_slope(s, &m->materials[m->tet_material[t]]) * m->volume[t];
-        shape_gradients(m, t, g);
-        for (int a = 0; a < 4; a++)
-            for (int b = 0; b < 4; b++) {
-                int32_t r = s->assembly->unknown[m->place[m->tets[4 * (int64_t)t + a]]];
-                int32_t c = s->assembly->unknown[m->place[m->tets[4 * (int64_t)t + b]]];
-                if (r < c || c < 0) continue;
-                s->laplacian[entry_of(&s->scalar, c, r)] +=
-                    w * (g[a][0] * g[b][0] + g[a][1] * g[b][1] + g[a][2] * g[b][2]);
-            }
-    }
-}
-
-// The constant matrix of their projective form.
-static void add_links(quasi_newton *s)
-{
-    const hk_links *t = s->walk.problem->links;
-    for (int link = 0; link < t->link_count; link++)
-        for (int a = t->start[link]; a < t->start[link + 1]; a++)
-            for (int b = t->start[link]; b < t->start[link + 1]; b++) {
-                int32_t r = s->assembly->unknown[t->vertex[a]];
-                int32_t c = s->assembly->unknown[t->vertex[b]];
-                if (r < c || c < 0) continue;
-                s->laplacian[entry_of(&s->scalar, c, r)] +=
-                    t->stiffness[link] * t->coefficient[a] * t->coefficient[b];
-            }
+    const hk_problem *p = s->walk.problem;
+    double *slope = HK_ARRAY(double, p->model->material_count);
+    if (!slope) return HK_NO_MEMORY;
+    for (int k = 0; k < p->model->material_count; k++)
+        slope[k] = stress_slope(s, &p->model->materials[k]);
+    hk_laplacian_fill(p->model, p->links, s->assembly, &s->scalar, slope, s->laplacian);
+    hk_free(slope);
+    return HK_OK;
 }
 
 // ---------------------------------------------------------------- creation
@@ -162,8 +118,7 @@ static hk_status allocate_laplacian(quasi_newton *s)
     s->laplacian = HK_ARRAY(double, size);
     s->matrix = HK_ARRAY(double, size);
     if (!s->laplacian || !s->matrix) return HK_NO_MEMORY;
-    fill_laplacian(s);
-    add_links(s);
+    HK_TRY(fill_laplacian(s));
     return hk_direct_create(&s->scalar, &s->direct);
 }
 
