@@ -216,6 +216,7 @@ static hk_status build(const hk_world_def *def, hk_world *w)
     HK_TRY(allocate_state(w));
     HK_TRY(look_for_unheld(w));
     HK_TRY(hk_problem_create(w->model, w->threads, &w->problem));
+    if (w->damping.viscous > 0) HK_TRY(hk_problem_allow_viscosity(w->problem));
     return take_solver(w, &def->solver);
 }
 
@@ -337,6 +338,7 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
     hk_problem *p = w->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
     hk_problem_set_weight(p, w->integrator->predict(w->step, size, w->x, w->v, p->y));
+    hk_problem_set_damping(p, &w->damping, w->step, w->x);
     p->shift = 0;
     hk_problem_set_load(p, 1);
     hk_problem_place_targets(p, w->time + w->step);

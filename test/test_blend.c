@@ -66,7 +66,7 @@ static void test_shares(void **state)
 {
     (void)state;
     fixture f = make("neo_hookean", true);
-    double x[16];
+    _Alignas(64) double x[16];
     assert_true(hk_tet_converts(f.term));
     const struct {
         double least;
@@ -103,7 +103,8 @@ static void test_one_function(void **state)
         for (int k = 0; k < 5; k++) {
             const double *s = states[k];
             fixture f = make(hk_material_name(m), true), pure = make(hk_material_name(m), false);
-            double x[16], g[16], diagonal[16], own_diagonal[16];
+            _Alignas(64) double x[16];
+            _Alignas(64) double g[16], diagonal[16], own_diagonal[16];
             place(&f, s, x);
             hk_tet_convert(f.term, x);
             double l = (double)share_of(&f), energy, own = hk_tet_energy(pure.term, x);
@@ -153,7 +154,8 @@ static void test_no_effect_and_single(void **state)
     (void)state;
     for (int m = 0; m < hk_material_count(); m++) {
         fixture f = make(hk_material_name(m), true), pure = make(hk_material_name(m), false);
-        double x[16], g[16], other[16], energy, same;
+        _Alignas(64) double x[16], g[16], other[16];
+        double energy, same;
         place(&f, (double[]){1.3, 0.6, 0.8}, x);
         assert_false(hk_tet_convert(f.term, x));
         hk_tet_gradient(f.term, x, g, &energy);
@@ -163,7 +165,7 @@ static void test_no_effect_and_single(void **state)
         hk_tet_term *single;
         CHECK_OK(hk_tet_term_create(f.model, hk_lanes_best(HK_SINGLE), 1, &single));
         place(&f, (double[]){1.2, 0.09, 0.8}, x);
-        float narrow[16], forces[16];
+        _Alignas(64) float narrow[16], forces[16];
         for (int i = 0; i < 16; i++) narrow[i] = (float)x[i];
         hk_tet_convert_with_gradient(single, true);
         double coarse;

@@ -7,6 +7,7 @@
 
 static const char SCENE[] =
     "{\"time\":{\"step\":0.01,\"steps\":2},"
+    "\"damping\":{\"air\":0.1,\"viscous\":0.01,\"ether\":0.1,\"pbd\":0.1},"
     "\"bodies\":[{\"name\":\"a\",\"mesh\":{\"box\":{\"size\":[1,0.3,0.3],\"cells\":[3,1,1]}},"
     "\"material\":{\"model\":\"neo_hookean\",\"young\":1e6,\"poisson\":0.4,"
     "\"fibre\":{\"stiffness\":1e5,\"direction\":[1,0,0]}},"

@@ -26,7 +26,7 @@ enum {
     OPTION_SHORTEST,
     OPTION_PHASES  // pairs: length and ρ
 };
-enum { POWER_ITERATIONS = 20, ROOM = 4, MOST_PATIENCE = 64 };
+enum { POWER_ITERATIONS = 20, ROOM = 4, MOST_PATIENCE = 64, QUIET_LOOKS = 8 };
 enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
 
 static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
@@ -81,25 +81,26 @@ typedef struct descent {
     hk_problem *problem;
     hk_settings settings;
     hk_vertices vertices;
-    void *good;               // scalar[vertex_count][4] the last state that was kept
-    double *wide;             // [vertex_count][4] a state in double precision
-    const double *diagonal;   // [vertex_count] a constant one instead of the Hessian, or NULL
-    double *room[ROOM];       // [vertex_count][4] for the estimate of
-    double longest;           // α that is stable at rest,
-    double slowest;           // least eigenvalue of P H that inertia alone allows
-    double estimated_weight;  // found for this 1/h² …
-    double estimated_shift;   // … and shift; NAN: not yet
-    double length;            // α
-    double carried;           // α of the last iterations that were kept
-    int streak;               // looks since α changed
-    int patience;             // of them before a longer α is tried
-    bool grown;               // α was made longer at the last look
-    bool converting;          // elements were converted at the last look
+    void *good;              // scalar[vertex_count][4] the last state that was kept
+    double *wide;            // [vertex_count][4] a state in double precision
+    const double *diagonal;  // [vertex_count] a constant one instead of the Hessian, or NULL
+    double *room[ROOM];      // [vertex_count][4] for the estimate of
+    double longest;          // α that is stable at rest,
+    double slowest;          // least eigenvalue of P H that inertia alone allows,
+    hk_quadratic estimated;  // found for these; NAN: not yet
+    double length;           // α
+    double carried;          // α of the last iterations that were kept
+    int streak;              // looks since α changed
+    int patience;            // of them before a longer α is tried
+    bool grown;              // α was made longer at the last look
+    bool converting;         // elements were converted at the last look
     float *shares, *shares_now,
         *shares_kept;  // [tet_count] of `good`, and room; NULL: none converts
     // Of the acceleration:
     int since_restart;
     double omega;
+    double caution;  // 1 − ρ is taken times this
+    int quiet;       // looks since single precision last told two energies apart
 } descent;
 
 // What is known of the last state that was kept.
@@ -153,8 +154,7 @@ static hk_status create(hk_problem *problem, const hk_settings *settings, const 
     s->problem = problem;
     s->settings = *settings;
     s->diagonal = diagonal;
-    s->estimated_weight = NAN;
-    s->estimated_shift = NAN;
+    s->estimated.weight = NAN;
     s->patience = 2;
     hk_status status = allocate(s, problem);
     if (status != HK_OK) {
@@ -213,6 +213,7 @@ static void step_chebyshev(descent *s, int k)
     bool first;
     // No mode of ε is slower than inertia has it: a larger ρ would only slow down the others.
     double rho = fmin(phase_rate(s, k, &first), 1 - s->longest * s->slowest);
+    rho = fmax(0, 1 - s->caution * (1 - rho));
     if (first) restart(s);
     int n = s->since_restart++;
     s->omega = n == 0 ? 1 : n == 1 ? 2 / (2 - rho * rho) : 4 / (4 - rho * rho * s->omega);
@@ -298,7 +299,8 @@ static void rest_diagonal(descent *s, double *inverse)
     if (!s->diagonal) hk_problem_exact_diagonal(p, p->rest, inverse);
     for (int64_t k = 0; k < p->vertex_count; k++) {
         double sum = 0;
-        for (int i = 0; i < 3 && s->diagonal; i++) inverse[4 * k + i] = s->diagonal[k];
+        for (int i = 0; i < 3 && s->diagonal; i++)
+            inverse[4 * k + i] = (1 + p->viscous) * s->diagonal[k];
         for (int i = 0; i < 4; i++) {
             double whole = inverse[4 * k + i] + p->inertia[k] + p->shift;
             if (i < 3) sum += whole;
@@ -337,9 +339,8 @@ static double largest_eigenvalue(descent *s)
 static void estimate_length(descent *s)
 {
     const hk_problem *p = s->problem;
-    if (s->estimated_weight == p->weight && s->estimated_shift == p->shift) return;
-    s->estimated_weight = p->weight;
-    s->estimated_shift = p->shift;
+    if (hk_same_quadratic(s->estimated, hk_problem_quadratic(p))) return;
+    s->estimated = hk_problem_quadratic(p);
     s->slowest = 1;
     // With Nesterov's momentum the limit is 4/(3 λ).
     bool nesterov = s->settings.option[OPTION_ACCELERATION] == ACCELERATION_NESTEROV;
@@ -383,7 +384,7 @@ static void refresh(descent *s, hk_solve_report *report)
 {
     double clock = hk_now();
     if (s->diagonal)
-        hk_vertices_fill(&s->vertices, s->diagonal);
+        hk_vertices_fill(&s->vertices, s->diagonal, 1 + s->problem->viscous);
     else
         hk_problem_elastic_diagonal(s->problem, s->vertices.q, s->vertices.inverse);
     hk_vertices_invert(&s->vertices);
@@ -417,7 +418,8 @@ static bool converged(const descent *s, const mark *at, double margin)
 }
 
 // Back to the last state that was kept. Momentum that had gathered for long may be to blame; then
-// it begins anew with the same α, else with a shorter one. False: that is too short.
+// it begins anew with the same α and with less of it (1 − ρ is doubled for the rest of the step),
+// else α becomes shorter. False: that is too short.
 static bool undo(descent *s)
 {
     bool gathered = s->settings.option[OPTION_ACCELERATION] != ACCELERATION_NONE &&
@@ -425,7 +427,10 @@ static bool undo(descent *s)
     memcpy(s->vertices.q, s->good, hk_vertices_bytes(&s->vertices));
     restore_shares(s);
     restart(s);
-    if (!gathered) shorten(s);
+    if (gathered)
+        s->caution *= 2;
+    else
+        shorten(s);
     if (s->streak == 0) s->carried = fmin(s->carried, s->length);
     return s->length >= s->settings.option[OPTION_SHORTEST] * s->longest;
 }
@@ -438,6 +443,12 @@ static void keep(descent *s, const mark *now, mark *good)
     s->carried = s->length;
     s->grown = ++s->streak >= s->patience && s->length < s->longest;
     if (s->grown) lengthen(s);
+    // Near the end of single precision momentum gathers rounding errors, too: less and less of it.
+    s->quiet = isnan(now->exact) ? 0 : s->quiet + 1;
+    if (s->quiet > 0 && s->quiet % QUIET_LOOKS == 0) {
+        s->caution *= 2;
+        restart(s);
+    }
 }
 
 static void report_stalled(const descent *s, const mark *good, hk_solve_report *report)
@@ -518,6 +529,8 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     report->reason = HK_CONVERGED;
     if (!converged(s, &good, 1)) {
         s->length = s->carried;
+        s->caution = 1;
+        s->quiet = 0;
         lengthen(s);
         restart(s);
         walk(s, &good, report);

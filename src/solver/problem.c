@@ -48,7 +48,8 @@ static hk_status estimate_scales(hk_problem *p)
     double sum = 0;
     for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
     hk_free(stiffness);
-    p->rounding = 2.2e-16 * sqrt(sum) * reach;
+    p->rounding = p->double_rounding[0] = 2.2e-16 * sqrt(sum) * reach;
+    p->double_rounding[1] = p->energy_rounding;
     p->slow_rate = p->energy_rounding / 1e-15 / (weight * extent * extent);
     p->size = extent;
     return HK_OK;
@@ -115,6 +116,7 @@ void hk_problem_free(hk_problem *p)
     if (!p) return;
     hk_tet_term_free(p->tets);
     hk_links_free(p->links);
+    hk_viscosity_free(p->viscosity);
     hk_free(p->held);
     hk_free(p->mass);
     hk_free(p->rest);
@@ -197,9 +199,9 @@ static hk_status measure_rounding(hk_problem *p)
     hk_problem_center(p, x);
     hk_problem_narrow(p, x, p->single_x);
     hk_problem_widen(p, p->single_x, x);
-    hk_problem_elastic_gradient(p, x, g, &fine);
+    hk_problem_element_gradient(p, x, g, &fine);
     p->single = p->single_term;
-    hk_problem_elastic_gradient(p, p->single_x, p->single_gradient, &coarse);
+    hk_problem_element_gradient(p, p->single_x, p->single_gradient, &coarse);
     p->single = NULL;
     for (int k = 0; k < p->vertex_count; k++)
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3 && !p->held[k]; i++)
@@ -220,22 +222,27 @@ static hk_status prepare_single(hk_problem *p)
     p->origin = HK_ZEROS(double, 3 * (size_t)p->model->body_count);
     if (!p->single_x || !p->single_gradient || !p->body_of || !p->origin) return HK_NO_MEMORY;
     fill_bodies(p);
-    p->double_rounding[0] = p->rounding;
-    p->double_rounding[1] = p->energy_rounding;
     if (!p->single_links)
         HK_TRY(hk_links_create(p->model, HK_SINGLE, p->threads, &p->single_links));
     HK_TRY(hk_tet_term_create(p->model, hk_lanes_best(HK_SINGLE), p->threads, &p->single_term));
     return measure_rounding(p);
 }
 
+// Rounding of positions costs viscous forces as many digits as elastic ones.
+static void choose_rounding(hk_problem *p)
+{
+    const double *rounding = p->single ? p->single_rounding : p->double_rounding;
+    p->rounding = (1 + p->viscous) * rounding[0];
+    p->energy_rounding = rounding[1];
+}
+
 hk_status hk_problem_use_precision(hk_problem *p, hk_precision precision)
 {
     if (precision != HK_SINGLE && !p->single_term) return HK_OK;
     if (!p->single_term) HK_TRY(prepare_single(p));
-    const double *rounding = precision == HK_SINGLE ? p->single_rounding : p->double_rounding;
+    if (precision == HK_SINGLE && p->viscosity) HK_TRY(hk_viscosity_allow_single(p->viscosity));
     p->single = precision == HK_SINGLE ? p->single_term : NULL;
-    p->rounding = rounding[0];
-    p->energy_rounding = rounding[1];
+    choose_rounding(p);
     return HK_OK;
 }
 
@@ -244,14 +251,54 @@ hk_tet_term *hk_problem_elements(hk_problem *p)
     return p->single ? p->single : p->tets;
 }
 
-// ---------------------------------------------------------------- inertia and forces
+// ---------------------------------------------------------------- inertia, damping and forces
 
 void hk_problem_set_weight(hk_problem *p, double weight)
 {
     p->weight = weight;
+    p->air = p->viscous = 0;
+    choose_rounding(p);
     hk_tet_begin_conversion(p->tets, weight == 0);
     if (p->single) hk_tet_begin_conversion(p->single, weight == 0);
     for (int k = 0; k < p->vertex_count; k++) p->inertia[k] = p->held[k] ? 0 : weight * p->mass[k];
+}
+
+hk_status hk_problem_allow_viscosity(hk_problem *p)
+{
+    if (!p->viscosity) HK_TRY(hk_viscosity_create(p->tets, p->links, &p->viscosity));
+    return p->single ? hk_viscosity_allow_single(p->viscosity) : HK_OK;
+}
+
+// The sum of two springs to two places is one spring to a place between, but for a constant.
+static void add_air(hk_problem *p, double stiffness, const double *x)
+{
+    p->air = stiffness;
+    for (int k = 0; k < p->vertex_count; k++) {
+        if (p->held[k]) continue;
+        p->inertia[k] += stiffness;
+        double share = stiffness / p->inertia[k];
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++)
+            p->y[i] += share * (x[i] - p->y[i]);
+    }
+}
+
+void hk_problem_set_damping(hk_problem *p, const hk_damping *damping, double h, const double *x)
+{
+    if (damping->air > 0) add_air(p, damping->air / h, x);
+    if (!(damping->viscous > 0)) return;
+    p->viscous = damping->viscous / h;
+    hk_viscosity_begin(p->viscosity, x, p->viscous);
+    choose_rounding(p);
+}
+
+hk_quadratic hk_problem_quadratic(const hk_problem *p)
+{
+    return (hk_quadratic){p->weight, p->shift, p->air, p->viscous};
+}
+
+bool hk_same_quadratic(hk_quadratic a, hk_quadratic b)
+{
+    return a.weight == b.weight && a.shift == b.shift && a.air == b.air && a.viscous == b.viscous;
 }
 
 void hk_problem_set_load(hk_problem *p, double share)
@@ -268,7 +315,7 @@ static double sum_runs(const hk_problem *p, int which)
     return sum;
 }
 
-// w/2 m ‖x − y‖² − f·(x − X) of one vertex.
+// Its inertia and air, w m/2 ‖x − y‖² or so, and − f·(x − X), of one vertex.
 static double vertex_energy(const hk_problem *p, const double *x, int64_t k)
 {
     double inertia = 0, work = 0;
@@ -283,6 +330,7 @@ double hk_problem_energy(hk_problem *p, const double *x)
 {
     double elastic = hk_problem_elastic(p, x);
     if (!isfinite(elastic)) return INFINITY;
+    if (p->viscous > 0) elastic += hk_viscosity_energy(p->viscosity, x);
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int r = 0; r < run_count(p); r++) {
         double sum = 0;
@@ -315,7 +363,7 @@ static void add_vertex_terms(const hk_problem *p, const double *x, int first, in
 static void single_gradient(hk_problem *p, const double *x, double *gradient, double *energy)
 {
     hk_problem_narrow(p, x, p->single_x);
-    hk_problem_elastic_gradient(p, p->single_x, p->single_gradient, energy);
+    hk_problem_element_gradient(p, p->single_x, p->single_gradient, energy);
     int64_t size = 4 * (int64_t)p->vertex_count;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < size; k++) gradient[k] = (double)p->single_gradient[k];
@@ -340,10 +388,12 @@ static void add_vertices(hk_problem *p, const double *x, double elastic, double 
 void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                                double *force_scale)
 {
-    double elastic = 0, linked = 0;
+    double elastic = 0, linked = 0, viscous = 0;
     hk_tet_gradient(p->tets, x, gradient, energy ? &elastic : NULL);
     hk_links_add_gradient(p->links, x, gradient, energy ? &linked : NULL);
-    add_vertices(p, x, elastic + linked, gradient, energy, force_scale);
+    if (p->viscous > 0)
+        hk_viscosity_add_gradient(p->viscosity, x, gradient, energy ? &viscous : NULL);
+    add_vertices(p, x, elastic + linked + viscous, gradient, energy, force_scale);
 }
 
 void hk_problem_force(hk_problem *p, const double *x, double *gradient)
@@ -362,7 +412,10 @@ void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, doubl
     }
     double elastic = 0;
     single_gradient(p, x, gradient, energy ? &elastic : NULL);
-    add_vertices(p, x, elastic, gradient, energy, force_scale);
+    // Displacements of a step are small: they are not rounded as positions are.
+    double viscous = 0;
+    if (p->viscous > 0) hk_viscosity_add_gradient(p->viscosity, x, gradient, &viscous);
+    add_vertices(p, x, elastic + viscous, gradient, energy, force_scale);
 }
 
 double hk_problem_least_j(hk_problem *p, const double *x)

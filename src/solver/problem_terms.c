@@ -1,4 +1,4 @@
-// What tets and links have in common: their sum.
+// What tets and links have in common: their sum, and its damping.
 #include <math.h>
 
 #include "solver/problem.h"
@@ -14,7 +14,7 @@ hk_links *hk_problem_links(hk_problem *p)
     return p->single ? p->single_links : p->links;
 }
 
-void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, double *energy)
+void hk_problem_element_gradient(hk_problem *p, const void *x, void *gradient, double *energy)
 {
     double linked = 0;
     hk_tet_gradient(hk_problem_elements(p), x, gradient, energy);
@@ -22,16 +22,34 @@ void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, d
     if (energy) *energy += linked;
 }
 
+void hk_problem_elastic_gradient(hk_problem *p, const void *x, void *gradient, double *energy)
+{
+    hk_problem_element_gradient(p, x, gradient, energy);
+    if (!(p->viscous > 0)) return;
+    double viscous = 0;
+    hk_single_frame frame = {p->origin, p->body_of};
+    if (p->single)
+        hk_viscosity_add_gradient_single(p->viscosity, &frame, x, gradient, &viscous);
+    else
+        hk_viscosity_add_gradient(p->viscosity, x, gradient, &viscous);
+    if (energy) *energy += viscous;
+}
+
 void hk_problem_elastic_diagonal(hk_problem *p, const void *x, void *diagonal)
 {
     hk_tet_diagonal(hk_problem_elements(p), x, diagonal);
     hk_links_add_diagonal(hk_problem_links(p), x, 1, diagonal);
+    if (p->viscous > 0 && p->single)
+        hk_viscosity_add_diagonal_single(p->viscosity, diagonal);
+    else if (p->viscous > 0)
+        hk_viscosity_add_diagonal(p->viscosity, diagonal);
 }
 
 void hk_problem_exact_diagonal(hk_problem *p, const double *x, double *diagonal)
 {
     hk_tet_diagonal(p->tets, x, diagonal);
     hk_links_add_diagonal(p->links, x, 1, diagonal);
+    if (p->viscous > 0) hk_viscosity_add_diagonal(p->viscosity, diagonal);
 }
 
 int64_t hk_problem_stiffness_size(const hk_problem *p)
@@ -39,10 +57,16 @@ int64_t hk_problem_stiffness_size(const hk_problem *p)
     return hk_tet_stiffness_size(p->tets) + HK_LINK_STIFFNESS * (int64_t)p->links->link_count;
 }
 
-void hk_problem_stiffness(hk_problem *p, const double *x, double keep, double *values)
+void hk_problem_elastic_stiffness(hk_problem *p, const double *x, double keep, double *values)
 {
     hk_tet_stiffness(p->tets, x, keep, values);
     hk_links_stiffness(p->links, x, keep, values + hk_tet_stiffness_size(p->tets));
+}
+
+void hk_problem_stiffness(hk_problem *p, const double *x, double keep, double *values)
+{
+    hk_problem_elastic_stiffness(p, x, keep, values);
+    if (p->viscous > 0) hk_viscosity_add_stiffness(p->viscosity, values);
 }
 
 void hk_problem_center_targets(hk_problem *p)

@@ -50,9 +50,9 @@ typedef struct projective {
     double *diagonal;   // [vertex_count] of L, in the order of the model
     hk_direct *direct;
     hk_rows *rows;
-    void *descent;                           // the solver that global = chebyshev is left to
-    double *right, *solution;                // [3 free_count]
-    double factored_weight, factored_shift;  // of A; NAN: none yet
+    void *descent;             // the solver that global = chebyshev is left to
+    double *right, *solution;  // [3 free_count]
+    hk_quadratic factored;     // of A; NAN: none yet
 } projective;
 
 static int global_of(const projective *s)
@@ -155,7 +155,7 @@ static hk_status projective_create(hk_problem *problem, const hk_settings *setti
 {
     projective *s = HK_NEW(projective);
     if (!s) return HK_NO_MEMORY;
-    s->factored_weight = s->factored_shift = NAN;
+    s->factored.weight = NAN;
     hk_status status = allocate(s, problem, settings);
     if (status != HK_OK) {
         projective_free(s);
@@ -167,13 +167,15 @@ static hk_status projective_create(hk_problem *problem, const hk_settings *setti
 
 // ---------------------------------------------------------------- the global step
 
-// A again only when the time step changed.
+// A again only when the time step or damping changed. Viscous damping has a Hessian of at most β/h
+// L.
 static hk_status prepare(projective *s)
 {
     const hk_problem *p = s->walk.problem;
-    if (s->factored_weight == p->weight && s->factored_shift == p->shift) return HK_OK;
+    if (hk_same_quadratic(s->factored, hk_problem_quadratic(p))) return HK_OK;
     double clock = hk_now();
-    memcpy(s->matrix, s->laplacian, sizeof(double) * (size_t)hk_pattern_size(&s->scalar));
+    int64_t size = hk_pattern_size(&s->scalar);
+    for (int64_t k = 0; k < size; k++) s->matrix[k] = (1 + p->viscous) * s->laplacian[k];
     for (int b = 0; b < s->scalar.count; b++)
         s->matrix[hk_pattern_column(&s->scalar, b, 0)] +=
             p->inertia[s->assembly->vertex[b]] + p->shift;
@@ -182,8 +184,7 @@ static hk_status prepare(projective *s)
     if (s->direct) HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
     s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     if (!positive) return hk_fail(HK_INTERNAL, "projective: the constant matrix is not positive");
-    s->factored_weight = p->weight;
-    s->factored_shift = p->shift;
+    s->factored = hk_problem_quadratic(p);
     return HK_OK;
 }
 

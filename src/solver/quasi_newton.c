@@ -1,5 +1,6 @@
 // QuasiNewton: descent along −A⁻¹ g with a matrix that does not change, A = M/h² + L, factored
-// once, and L-BFGS on top of it. L is a Laplacian with one unknown a vertex,
+// once, and L-BFGS on top of it. L (with viscous damping (1 + β/h) L) is a Laplacian with one
+// unknown a vertex,
 //
 //   L_ab = Σ_tets w V ∇φ_a·∇φ_b + Σ_links w c_a c_b,
 //
@@ -57,10 +58,9 @@ typedef struct quasi_newton {
     double *laplacian;  // [hk_pattern_size of scalar] L, without inertia
     double *stiffness;  // for the starts from a Hessian
     double *matrix;
-    double *weight;          // [vertex_count] M/h² and shift
-    double *right;           // [3 free_count]
-    double factored_weight;  // 1/h² and
-    double factored_shift;   // shift of the factor; NAN: none yet
+    double *weight;         // [vertex_count] M/h², air and shift
+    double *right;          // [3 free_count]
+    hk_quadratic factored;  // those of the factor; NAN: none yet
 } quasi_newton;
 
 static int initial_of(const quasi_newton *s)
@@ -149,7 +149,7 @@ static hk_status quasi_newton_create(hk_problem *problem, const hk_settings *set
 {
     quasi_newton *s = HK_NEW(quasi_newton);
     if (!s) return HK_NO_MEMORY;
-    s->factored_weight = s->factored_shift = NAN;
+    s->factored.weight = NAN;
     hk_status status = allocate(s, problem, settings);
     if (status != HK_OK) {
         quasi_newton_free(s);
@@ -165,21 +165,34 @@ static void fill_weight(quasi_newton *s)
 {
     const hk_problem *p = s->walk.problem;
     for (int k = 0; k < p->vertex_count; k++) s->weight[k] = p->inertia[k] + p->shift;
-    s->factored_weight = p->weight;
-    s->factored_shift = p->shift;
+    s->factored = hk_problem_quadratic(p);
+}
+
+// With the viscosity of a step from rest.
+static void rest_stiffness(quasi_newton *s)
+{
+    hk_problem *p = s->walk.problem;
+    hk_problem_elastic_stiffness(p, p->rest, 0, s->stiffness);
+    int64_t size = hk_problem_stiffness_size(p);
+    for (int64_t k = 0; k < size; k++) s->stiffness[k] *= 1 + p->viscous;
 }
 
 static void fill_matrix(quasi_newton *s, const double *x)
 {
+    hk_problem *p = s->walk.problem;
     fill_weight(s);
     if (initial_of(s) == INITIAL_LAPLACIAN) {
-        memcpy(s->matrix, s->laplacian, sizeof(double) * (size_t)hk_pattern_size(&s->scalar));
+        int64_t size = hk_pattern_size(&s->scalar);
+        for (int64_t k = 0; k < size; k++) s->matrix[k] = (1 + p->viscous) * s->laplacian[k];
         for (int b = 0; b < s->scalar.count; b++)
             s->matrix[hk_pattern_column(&s->scalar, b, 0)] += s->weight[s->assembly->vertex[b]];
         return;
     }
     // The projected Hessian is always fit to start from.
-    hk_problem_stiffness(s->walk.problem, x, 0, s->stiffness);
+    if (initial_of(s) == INITIAL_UPDATING)
+        hk_problem_stiffness(p, x, 0, s->stiffness);
+    else
+        rest_stiffness(s);
     hk_assemble(s->assembly, s->stiffness, s->weight, s->matrix);
 }
 
@@ -213,14 +226,14 @@ static hk_status factor_shifted(quasi_newton *s)
     return HK_OK;
 }
 
-// Again only when the time step changed, or at every begin for the current Hessian.
+// Again only when the time step or damping changed, or at every begin for the current Hessian.
 static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
 {
     const hk_problem *p = s->walk.problem;
-    bool same = s->factored_weight == p->weight && s->factored_shift == p->shift;
+    bool same = hk_same_quadratic(s->factored, hk_problem_quadratic(p));
     if (!s->direct || (same && !(fresh && initial_of(s) == INITIAL_UPDATING))) return HK_OK;
     double clock = hk_now();
-    fill_matrix(s, initial_of(s) == INITIAL_REST ? p->rest : x);
+    fill_matrix(s, x);
     s->walk.phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     HK_TRY(factor_shifted(s));
     s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);

@@ -66,13 +66,13 @@ void hk_vertices_store(const hk_vertices *v, const void *q, double *x)
         store_f64(v, q, x);
 }
 
-void hk_vertices_fill(hk_vertices *v, const double *diagonal)
+void hk_vertices_fill(hk_vertices *v, const double *diagonal, double factor)
 {
     for (int64_t k = 0; k < 4 * (int64_t)v->problem->vertex_count; k++)
         if (v->problem->single)
-            ((float *)v->inverse)[k] = (float)diagonal[k / 4];
+            ((float *)v->inverse)[k] = (float)(factor * diagonal[k / 4]);
         else
-            ((double *)v->inverse)[k] = diagonal[k / 4];
+            ((double *)v->inverse)[k] = factor * diagonal[k / 4];
 }
 
 void hk_vertices_invert(hk_vertices *v)

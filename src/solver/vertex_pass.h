@@ -30,8 +30,8 @@ size_t hk_vertices_bytes(const hk_vertices *v);  // of one vector
 // Positions and targets from the problem, and positions back at free vertices.
 void hk_vertices_load(hk_vertices *v, const double *x);
 void hk_vertices_store(const hk_vertices *v, const void *q, double *x);
-// Puts one number a vertex into `inverse`.
-void hk_vertices_fill(hk_vertices *v, const double *diagonal);
+// Puts one number a vertex, × factor, into `inverse`.
+void hk_vertices_fill(hk_vertices *v, const double *diagonal, double factor);
 // The diagonal of the elements, in `inverse`, becomes the inverse of the whole diagonal. Entries
 // that are not positive count by their size, but none as less than `floor`.
 void hk_vertices_invert(hk_vertices *v);

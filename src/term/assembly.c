@@ -134,6 +134,8 @@ static hk_status make_sources(const contribution *list, const int64_t *column_st
     int64_t block = 0;
     for (int c = 0; c < count; c++) {
         int32_t last = -1;
+        // A vertex of no element has a diagonal block all the same.
+        if (column_start[c] == column_start[c + 1]) a->source_start[block++] = column_start[c];
         for (int64_t k = column_start[c]; k < column_start[c + 1]; k++) {
             if (list[k].row != last) a->source_start[block++] = k;
             last = list[k].row;
@@ -164,15 +166,17 @@ static hk_status make_link_parts(const hk_tet_term *term, const hk_links *links,
     return HK_OK;
 }
 
-// Numbers the free vertices, first as they come, then in elimination order.
+// Numbers the free vertices, first as they come, then, where `held` is given, in elimination order.
 static hk_status number_unknowns(const hk_tet_term *term, const hk_links *links,
                                  const uint8_t *held, hk_assembly *a, int *count)
 {
     *count = 0;
     for (int v = 0; v < term->vertex_count; v++) {
-        a->unknown[v] = held[v] ? -1 : *count;
-        if (!held[v]) a->vertex[(*count)++] = v;
+        bool out = held && held[v];
+        a->unknown[v] = out ? -1 : *count;
+        if (!out) a->vertex[(*count)++] = v;
     }
+    if (!held) return HK_OK;
     contribution *list;
     int64_t *start;
     HK_TRY(sort_contributions(a, term, links, *count, &list, &start));

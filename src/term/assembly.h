@@ -27,7 +27,9 @@ typedef struct hk_assembly {
     int threads;
 } hk_assembly;
 
-// held: [vertex_count] in Morton order, nonzero for eliminated vertices. `links` may be NULL.
+// held: [vertex_count] in Morton order, nonzero for eliminated vertices; NULL: none, and blocks are
+// in Morton order, which is no order to eliminate in but a good one for products. `links` may be
+// NULL.
 hk_status hk_assembly_create(const hk_tet_term *term, const hk_links *links, const uint8_t *held,
                              hk_assembly **assembly);
 void hk_assembly_free(hk_assembly *assembly);
