@@ -211,8 +211,9 @@ static double phase_rate(const descent *s, int k, bool *first)
 static void step_chebyshev(descent *s, int k)
 {
     bool first;
-    // No mode of ε is slower than inertia has it: a larger ρ would only slow down the others.
-    double rho = fmin(phase_rate(s, k, &first), 1 - s->longest * s->slowest);
+    // Modes are hardly slower than inertia has them (those that buckle may be): a larger ρ would
+    // only slow down the others.
+    double rho = fmin(phase_rate(s, k, &first), 1 - 0.5 * s->longest * s->slowest);
     rho = fmax(0, 1 - s->caution * (1 - rho));
     if (first) restart(s);
     int n = s->since_restart++;
@@ -272,6 +273,14 @@ static void restore_shares(descent *s)
     if (s->problem->single) hk_tet_write_blend(s->problem->single, s->shares);
 }
 
+// Where energies differ by rounding alone, the gradient decides.
+static bool is_lower(double energy, double than, const mark *now, const mark *good)
+{
+    double rounding = 1e-14 * (fabs(energy) + fabs(than));
+    if (fabs(energy - than) > rounding) return energy < than;
+    return now->residual < good->residual;
+}
+
 // Whether ε fell from the mark to the state `now`; decided in double precision where single cannot
 // tell.
 static bool fell(descent *s, mark *good, mark *now)
@@ -279,12 +288,12 @@ static bool fell(descent *s, mark *good, mark *now)
     hk_problem *p = s->problem;
     if (!isfinite(now->energy) || !isfinite(now->residual)) return false;
     if (conversion_at_work(s)) return fell_converting(s);
-    if (!p->single) return now->energy <= good->energy;
+    if (!p->single) return is_lower(now->energy, good->energy, now, good);
     double noise = p->energy_rounding + 1e-6 * fabs(now->energy);
     if (fabs(now->energy - good->energy) > noise) return now->energy < good->energy;
     if (isnan(good->exact)) good->exact = exact_energy(s, s->good);
     now->exact = exact_energy(s, s->vertices.q);
-    return now->exact <= good->exact;
+    return is_lower(now->exact, good->exact, now, good);
 }
 
 // ---------------------------------------------------------------- the longest step
@@ -347,7 +356,7 @@ static void estimate_length(descent *s)
     s->longest = fmin(1, (nesterov ? 1.2 : 1.8) / largest_eigenvalue(s));
     // In a pose: about the slowest wave that fits into the model.
     double vertices_across = cbrt(p->vertex_count);
-    if (p->weight == 0) s->slowest = 0.5 / (vertices_across * vertices_across);
+    if (p->weight == 0) s->slowest = 0.2 / (vertices_across * vertices_across);
     s->carried = s->longest;
 }
 
