@@ -95,7 +95,7 @@ typedef struct descent {
     bool grown;              // α was made longer at the last look
     bool converting;         // elements were converted at the last look
     float *shares, *shares_now,
-        *shares_kept;  // [tet_count] of `good`, and room; NULL: none converts
+        *shares_larger;  // [tet_count] of `good`, and room; NULL: none converts
     // Of the acceleration:
     int since_restart;
     double omega;
@@ -121,7 +121,7 @@ static void descent_free(void *solver)
     hk_free(s->vertices.floor);
     hk_free(s->shares);
     hk_free(s->shares_now);
-    hk_free(s->shares_kept);
+    hk_free(s->shares_larger);
     for (int k = 0; k < ROOM; k++) hk_free(s->room[k]);
     hk_free(s);
 }
@@ -140,8 +140,8 @@ static hk_status allocate(descent *s, hk_problem *p)
     if (hk_tet_converts(p->tets)) {
         s->shares = HK_ZEROS(float, p->model->tet_count);
         s->shares_now = HK_ZEROS(float, p->model->tet_count);
-        s->shares_kept = HK_ZEROS(float, p->model->tet_count);
-        if (!s->shares || !s->shares_now || !s->shares_kept) return HK_NO_MEMORY;
+        s->shares_larger = HK_ZEROS(float, p->model->tet_count);
+        if (!s->shares || !s->shares_now || !s->shares_larger) return HK_NO_MEMORY;
     }
     return s->good && s->wide && s->vertices.floor ? HK_OK : HK_NO_MEMORY;
 }
@@ -242,8 +242,9 @@ static double exact_energy(descent *s, const void *q)
     return hk_problem_energy(s->problem, s->wide);
 }
 
-// Elements that convert make ε another function at every look. The two states are then compared by
-// one that is defined for both: with the larger share of every element, now and at the last look.
+// Elements that convert make ε another function at every look. The two states are compared by the
+// one of now; if that is not defined at the older state, by one that is: with the larger share of
+// every element, now and then.
 static bool conversion_at_work(descent *s)
 {
     bool now = hk_tet_blended(hk_problem_elements(s->problem)), before = s->converting;
@@ -254,14 +255,15 @@ static bool conversion_at_work(descent *s)
 static bool fell_converting(descent *s)
 {
     hk_problem *p = s->problem;
-    float *larger = s->shares_now;
-    hk_tet_read_blend(hk_problem_elements(p), larger);
+    hk_tet_read_blend(hk_problem_elements(p), s->shares_now);
+    hk_tet_write_blend(p->tets, s->shares_now);
+    double good = exact_energy(s, s->good);
+    if (isfinite(good)) return exact_energy(s, s->vertices.q) <= good;
     for (int t = 0; t < p->model->tet_count; t++)
-        if (s->shares[t] > larger[t]) larger[t] = s->shares[t];
-    if (!p->single) hk_tet_read_blend(p->tets, s->shares_kept);
-    hk_tet_write_blend(p->tets, larger);
+        s->shares_larger[t] = fmaxf(s->shares[t], s->shares_now[t]);
+    hk_tet_write_blend(p->tets, s->shares_larger);
     bool lower = exact_energy(s, s->vertices.q) <= exact_energy(s, s->good);
-    if (!p->single) hk_tet_write_blend(p->tets, s->shares_kept);
+    hk_tet_write_blend(p->tets, s->shares_now);
     return lower;
 }
 
