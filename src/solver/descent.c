@@ -26,7 +26,7 @@ enum {
     OPTION_SHORTEST,
     OPTION_PHASES  // pairs: length and ρ
 };
-enum { POWER_ITERATIONS = 20, ROOM = 4, MOST_PATIENCE = 64, QUIET_LOOKS = 8 };
+enum { POWER_ITERATIONS = 20, ROOM = 4, MOST_PATIENCE = 64 };
 enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
 
 static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
@@ -94,13 +94,12 @@ typedef struct descent {
     int patience;            // of them before a longer α is tried
     bool grown;              // α was made longer at the last look
     bool converting;         // elements were converted at the last look
-    float *shares, *shares_now,
-        *shares_larger;  // [tet_count] of `good`, and room; NULL: none converts
+    float *shares;           // [tet_count] of `good`; NULL: none converts
+    float *shares_now, *shares_larger;
     // Of the acceleration:
     int since_restart;
     double omega;
     double caution;  // 1 − ρ is taken times this
-    int quiet;       // looks since single precision last told two energies apart
 } descent;
 
 // What is known of the last state that was kept.
@@ -454,12 +453,6 @@ static void keep(descent *s, const mark *now, mark *good)
     s->carried = s->length;
     s->grown = ++s->streak >= s->patience && s->length < s->longest;
     if (s->grown) lengthen(s);
-    // Near the end of single precision momentum gathers rounding errors, too: less and less of it.
-    s->quiet = isnan(now->exact) ? 0 : s->quiet + 1;
-    if (s->quiet > 0 && s->quiet % QUIET_LOOKS == 0) {
-        s->caution *= 2;
-        restart(s);
-    }
 }
 
 static void report_stalled(const descent *s, const mark *good, hk_solve_report *report)
@@ -541,7 +534,6 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     if (!converged(s, &good, 1)) {
         s->length = s->carried;
         s->caution = 1;
-        s->quiet = 0;
         lengthen(s);
         restart(s);
         walk(s, &good, report);
