@@ -53,6 +53,12 @@ static inline void failing_alloc_install(int fail_at)
     hk_set_allocator(&allocator);
 }
 
+// The n-th call from now (0: none) gives NULL; counts go on.
+static inline void failing_alloc_next(int n)
+{
+    atomic_store(&failing_alloc_fail_at, n ? atomic_load(&failing_alloc_calls) + n : 0);
+}
+
 // Blocks allocated since the installation and not yet released.
 static inline int failing_alloc_live(void)
 {

@@ -1,6 +1,7 @@
 // Every method with every material comes to Newton's answer: a box stretched, twisted and sagging,
 // and ten time steps of a swinging beam with h = 1/30 s. The table printed says what was covered.
 #include "bodies.h"
+#include "failing_alloc.h"
 
 typedef struct variant {  // a method with options
     const char *label, *method;
@@ -173,28 +174,32 @@ static void test_methods_agree_with_newton(void **state)
     }
 }
 
-// A warm step allocates nothing, and bits do not depend on threads.
+static hk_world *deep_bar(const variant *v, const char *material, int threads)
+{
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of(material, 1e6, 0.4);
+    hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
+    body.fixes = &wall;
+    body.fix_count = 1;
+    hk_model *model = model_of(&body, box_mesh(1, 0.3, 0.3, 20, 7, 7), -9.81);
+    hk_world_def def = world_def(model, v);
+    def.step = 0.01;
+    def.threads = threads;
+    def.solver.iterations = 20;
+    hk_world *world;
+    CHECK_OK(hk_world_create(&def, &world));
+    hk_model_free(model);
+    return world;
+}
+
+// Bits do not depend on threads.
 static void test_methods_are_deterministic(void **state)
 {
     (void)state;
-    static const char *const methods[] = {"gradient_descent", "nonlinear_cg", "lbfgs",
-                                          "quasi_newton", "descent"};
-    for (int m = 0; m < 5; m++) {
+    for (int v = 0; v < VARIANT_COUNT; v++) {
         double *first = NULL;
         for (int threads = 1; threads <= 4; threads *= 2) {
-            hk_body_def body = hk_default_body_def();
-            hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
-            body.fixes = &wall;
-            body.fix_count = 1;
-            hk_model *model = model_of(&body, box_mesh(1, 0.3, 0.3, 20, 7, 7), -9.81);
-            hk_world_def def = hk_default_world_def();
-            def.model = model;
-            def.threads = threads;
-            def.solver.method = methods[m];
-            def.solver.iterations = 20;
-            hk_world *world;
-            CHECK_OK(hk_world_create(&def, &world));
-            hk_model_free(model);
+            hk_world *world = deep_bar(&VARIANTS[v], "arap", threads);
             hk_step_report r;
             for (int k = 0; k < 2; k++) CHECK_OK(hk_world_step(world, &r));
             size_t bytes = 24 * (size_t)hk_model_vertex_count(hk_world_model(world));
@@ -203,10 +208,44 @@ static void test_methods_are_deterministic(void **state)
                 memcpy(first, hk_world_positions(world), bytes);
             }
             if (memcmp(first, hk_world_positions(world), bytes) != 0)
-                fail_msg("%s: %d threads give other bits", methods[m], threads);
+                fail_msg("%s: %d threads give other bits", VARIANTS[v].label, threads);
             hk_world_free(world);
         }
         free(first);
+    }
+}
+
+// A warm step allocates nothing; a method whose set-up fails for want of memory leaks nothing and
+// leaves the world with the one it had.
+static void test_methods_and_memory(void **state)
+{
+    (void)state;
+    for (int v = 0; v < VARIANT_COUNT; v++) {
+        failing_alloc_install(0);
+        hk_model *model = task_model(SWINGING, "arap");
+        hk_world_def def = world_def(model, NULL);
+        hk_world *world;
+        CHECK_OK(hk_world_create(&def, &world));
+        hk_model_free(model);
+        def = world_def(NULL, &VARIANTS[v]);
+        def.solver.iterations = 50;
+        for (int n = 1;; n++) {
+            failing_alloc_next(n);
+            hk_status status = hk_world_set_solver(world, &def.solver);
+            failing_alloc_next(0);
+            if (status == HK_OK) break;
+            assert_int_equal(status, HK_NO_MEMORY);
+            assert_string_equal(hk_world_method(world), "newton");
+        }
+        hk_step_report report;
+        for (int k = 0; k < 2; k++) CHECK_OK(hk_world_step(world, &report));
+        int before = failing_alloc_count();
+        for (int k = 0; k < 5; k++) CHECK_OK(hk_world_step(world, &report));
+        if (failing_alloc_count() != before)
+            fail_msg("%s: a warm step allocates", VARIANTS[v].label);
+        hk_world_free(world);
+        assert_int_equal(failing_alloc_live(), 0);
+        failing_alloc_remove();
     }
 }
 
@@ -215,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_methods_agree_with_newton),
         cmocka_unit_test(test_methods_are_deterministic),
+        cmocka_unit_test(test_methods_and_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,8 @@
 // And with invertible model conversion a body recovers from being flat or mirrored.
 #include "bodies.h"
 
-static const char *const METHODS[] = {"newton",       "descent", "gradient_descent",
-                                      "nonlinear_cg", "lbfgs",   "quasi_newton"};
+static const char *const METHODS[] = {"newton", "descent",      "gradient_descent", "nonlinear_cg",
+                                      "lbfgs",  "quasi_newton", "projective"};
 enum { METHOD_COUNT = sizeof METHODS / sizeof METHODS[0] };
 
 static const double STEP = 1.0 / 30;
@@ -68,6 +68,9 @@ static void test_dragged_corner_comes_back(void **state)
     for (int m = 0; m < METHOD_COUNT; m++)
         for (int k = 0; k < hk_material_count(); k++) {
             const char *method = METHODS[m], *material = hk_material_name(k);
+            if (strcmp(method, "projective") == 0 && strcmp(material, "arap") != 0 &&
+                strcmp(material, "projective") != 0)
+                continue;
             hk_world *held = bar_world(method, bar(material, true, false));
             for (int step = 0; step < 6; step++) check_step(held, method, material, step);
             double away = farthest_from_rest(held);

@@ -111,6 +111,21 @@ hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **pro
     return HK_OK;
 }
 
+static void release_single(hk_problem *p)
+{
+    hk_tet_term_free(p->single_term);
+    hk_links_free(p->single_links);
+    hk_free(p->single_x);
+    hk_free(p->single_gradient);
+    hk_free(p->body_of);
+    hk_free(p->origin);
+    p->single_term = NULL;
+    p->single_links = NULL;
+    p->single_x = p->single_gradient = NULL;
+    p->body_of = NULL;
+    p->origin = NULL;
+}
+
 void hk_problem_free(hk_problem *p)
 {
     if (!p) return;
@@ -124,12 +139,7 @@ void hk_problem_free(hk_problem *p)
     hk_free(p->force);
     hk_free(p->y);
     hk_free(p->inertia);
-    hk_tet_term_free(p->single_term);
-    hk_links_free(p->single_links);
-    hk_free(p->single_x);
-    hk_free(p->single_gradient);
-    hk_free(p->body_of);
-    hk_free(p->origin);
+    release_single(p);
     hk_free(p->partial);
     hk_free(p);
 }
@@ -213,7 +223,7 @@ static hk_status measure_rounding(hk_problem *p)
     return HK_OK;
 }
 
-static hk_status prepare_single(hk_problem *p)
+static hk_status allocate_single(hk_problem *p)
 {
     size_t size = 4 * (size_t)p->vertex_count;
     p->single_x = HK_ZEROS(float, size);
@@ -222,10 +232,17 @@ static hk_status prepare_single(hk_problem *p)
     p->origin = HK_ZEROS(double, 3 * (size_t)p->model->body_count);
     if (!p->single_x || !p->single_gradient || !p->body_of || !p->origin) return HK_NO_MEMORY;
     fill_bodies(p);
-    if (!p->single_links)
-        HK_TRY(hk_links_create(p->model, HK_SINGLE, p->threads, &p->single_links));
+    HK_TRY(hk_links_create(p->model, HK_SINGLE, p->threads, &p->single_links));
     HK_TRY(hk_tet_term_create(p->model, hk_lanes_best(HK_SINGLE), p->threads, &p->single_term));
     return measure_rounding(p);
+}
+
+// All of it or nothing: another method may ask again.
+static hk_status prepare_single(hk_problem *p)
+{
+    hk_status status = allocate_single(p);
+    if (status != HK_OK) release_single(p);
+    return status;
 }
 
 // Rounding of positions costs viscous forces as many digits as elastic ones.
