@@ -1,6 +1,7 @@
 // hooke help: the commands, the materials, the methods and the scene file, from the tables of the
 // library, so that it cannot fall behind.
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,40 +44,129 @@ static void print_materials(void)
 
 // ---------------------------------------------------------------- methods
 
+enum { HELP_INDENT = 21, HELP_WIDTH = 96 };
+
+// A name, and its text broken into lines beside it.
+static void print_wrapped(const char *name, const char *text)
+{
+    printf("  %-18s", name);
+    int column = HELP_INDENT;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column > HELP_INDENT && column + length > HELP_WIDTH) {
+            printf("\n%*s", HELP_INDENT - 1, "");
+            column = HELP_INDENT;
+        }
+        column += printf(" %.*s", length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    printf("\n");
+}
+
+static void append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
 static void print_method_option(const hk_option_info *option)
 {
-    printf("  %-18s %s", option->name, option->help);
+    char text[1024] = "";
+    append(text, sizeof text, "%s", option->help);
     if (option->words) {
-        printf(" (");
+        append(text, sizeof text, " (");
         int count = 0;
         for (const char *const *word = option->words; *word; ++word, ++count)
-            printf("%s%s", count > 0 ? ", " : "", *word);
+            append(text, sizeof text, "%s%s", count > 0 ? ", " : "", *word);
         int fallback = (int)option->fallback;
-        if (fallback >= 0 && fallback < count) printf("; default %s", option->words[fallback]);
-        printf(")\n");
-        return;
+        if (fallback >= 0 && fallback < count)
+            append(text, sizeof text, "; default %s", option->words[fallback]);
+    } else {
+        append(text, sizeof text, " (default %g", option->fallback);
+        if (isfinite(option->minimum) && isfinite(option->maximum))
+            append(text, sizeof text, "; %g to %g", option->minimum, option->maximum);
+        else if (isfinite(option->minimum))
+            append(text, sizeof text, "; at least %g", option->minimum);
+        else if (isfinite(option->maximum))
+            append(text, sizeof text, "; at most %g", option->maximum);
     }
-    printf(" (default %g", option->fallback);
-    if (isfinite(option->minimum) && isfinite(option->maximum))
-        printf("; %g to %g", option->minimum, option->maximum);
-    else if (isfinite(option->minimum))
-        printf("; at least %g", option->minimum);
-    else if (isfinite(option->maximum))
-        printf("; at most %g", option->maximum);
-    printf(")\n");
+    append(text, sizeof text, ")");
+    print_wrapped(option->name, text);
+}
+
+// Options that every method has are told once; only their default may differ.
+static bool is_common(const hk_option_info *option)
+{
+    return strcmp(option->name, "start") == 0 || strcmp(option->name, "eta") == 0;
+}
+
+// length1, rho1, …: scenes write them as "phases".
+static bool is_phase(const hk_option_info *option)
+{
+    size_t word = strcspn(option->name, "12345678");
+    return option->name[word] &&
+           (strncmp(option->name, "length", word) == 0 || strncmp(option->name, "rho", word) == 0);
+}
+
+static void print_phases(int method)
+{
+    char text[1024] = "the Chebyshev acceleration as a list of [length, rho]: iterations and rate "
+                      "of each phase; the last goes on to the end. `hooke tune` finds the best. "
+                      "(default [";
+    int count = 0, shown = 0;
+    for (int i = 0; i + 1 < hk_method_option_count(method); ++i) {
+        const hk_option_info *length = hk_method_option(method, i);
+        if (!is_phase(length) || length->name[0] != 'l') continue;
+        ++count;
+        if (length->fallback > 0)
+            append(text, sizeof text, "%s[%g, %g]", shown++ ? ", " : "", length->fallback,
+                   hk_method_option(method, i + 1)->fallback);
+    }
+    append(text, sizeof text, "]; at most %d. As options: length1, rho1, length2, …)", count);
+    print_wrapped("phases", text);
 }
 
 static void print_method(int method)
 {
     printf("%s\n  %s\n", hk_method_name(method), hk_method_summary(method));
-    for (int i = 0; i < hk_method_option_count(method); ++i)
-        print_method_option(hk_method_option(method, i));
+    bool phases = false;
+    for (int i = 0; i < hk_method_option_count(method); ++i) {
+        const hk_option_info *option = hk_method_option(method, i);
+        if (is_phase(option))
+            phases = true;
+        else if (!is_common(option))
+            print_method_option(option);
+    }
+    if (phases) print_phases(method);
+    printf("\n");
+}
+
+static void print_common(void)
+{
+    printf("All methods\n");
+    for (int i = 0; i < hk_method_option_count(0); ++i)
+        if (is_common(hk_method_option(0, i))) print_method_option(hk_method_option(0, i));
+    for (int m = 1; m < hk_method_count(); ++m)
+        for (int i = 0; i < hk_method_option_count(m); ++i) {
+            const hk_option_info *option = hk_method_option(m, i), *usual = hk_method_option(0, i);
+            if (is_common(option) && option->words && option->fallback != usual->fallback)
+                printf("%*s(start of %s: default %s)\n", HELP_INDENT, "", hk_method_name(m),
+                       option->words[(int)option->fallback]);
+        }
+    printf("\n");
 }
 
 static void print_methods(void)
 {
     printf("Methods, in a scene: \"solver\": {\"method\": NAME, \"iterations\": 50, \"tolerance\": "
            "1e-8, …}\nEach takes iterations, tolerance and its own options.\n\n");
+    print_common();
     for (int i = 0; i < hk_method_count(); ++i) print_method(i);
 }
 
