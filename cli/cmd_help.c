@@ -300,6 +300,7 @@ static int explain(const cli_texts *words)
     for (int i = 0; i < hk_method_count(); ++i) {
         if (strcmp(word, hk_method_name(i)) != 0) continue;
         print_method(i);
+        printf("Every method also takes start and eta: hooke help methods.\n");
         return CLI_DONE;
     }
     return unknown_topic(word);
