@@ -168,6 +168,15 @@ int64_t hk_direct_factor_size(const hk_direct *s)
     return (int64_t)s->factor->xsize;
 }
 
+hk_status hk_direct_supernodes(const hk_direct *s, hk_supernodes *nodes)
+{
+    const cholmod_factor *L = s->factor;
+    if (!L->is_super || L->xtype != CHOLMOD_REAL || L->minor != L->n)
+        return hk_fail(HK_INTERNAL, "there is no supernodal factor");
+    *nodes = (hk_supernodes){(int)L->nsuper, L->super, L->pi, L->px, L->s, L->x};
+    return HK_OK;
+}
+
 #else
 
 hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver)
@@ -194,6 +203,11 @@ int64_t hk_direct_factor_size(const hk_direct *solver)
 {
     (void)solver;
     return 0;
+}
+hk_status hk_direct_supernodes(const hk_direct *solver, hk_supernodes *supernodes)
+{
+    (void)solver, (void)supernodes;
+    return HK_UNSUPPORTED;
 }
 
 #endif

@@ -16,6 +16,15 @@ void hk_direct_free(hk_direct *solver);
 hk_status hk_direct_factor(hk_direct *solver, const double *values, bool *positive);
 // b and x are [3 count], or [3][count] for a scalar pattern; x may be b.
 hk_status hk_direct_solve(hk_direct *solver, const double *b, double *x);
+// The factor L as dense supernodes: columns [first[s], first[s + 1]) share the rows
+// row[row_start[s] .. row_start[s + 1]), which begin with those columns themselves; the numbers
+// are value[value_start[s] + r + c × rows]. Valid until the next factorisation.
+typedef struct hk_supernodes {
+    int count;
+    const int *first, *row_start, *value_start, *row;
+    const double *value;
+} hk_supernodes;
+hk_status hk_direct_supernodes(const hk_direct *solver, hk_supernodes *supernodes);
 // Numbers stored in the factor.
 int64_t hk_direct_factor_size(const hk_direct *solver);
 

@@ -14,6 +14,7 @@
 
 #include "linear/direct.h"
 #include "linear/rows.h"
+#include "linear/triangle.h"
 #include "solver/descent.h"
 #include "solver/walk.h"
 #include "term/laplacian.h"
@@ -49,6 +50,7 @@ typedef struct projective {
     double *matrix;     // A
     double *diagonal;   // [vertex_count] of L, in the order of the model
     hk_direct *direct;
+    hk_triangle *triangle;  // its factor for fast solves in time steps
     hk_rows *rows;
     void *descent;             // the solver that global = chebyshev is left to
     double *right, *solution;  // [3 free_count]
@@ -66,6 +68,7 @@ static void projective_free(void *solver)
     if (!s) return;
     if (s->descent) hk_descent.free(s->descent);
     hk_direct_free(s->direct);
+    hk_triangle_free(s->triangle);
     hk_rows_free(s->rows);
     hk_assembly_free(s->assembly);
     hk_free(s->laplacian);
@@ -182,6 +185,8 @@ static hk_status prepare(projective *s)
     if (s->rows) hk_rows_set(s->rows, &s->scalar, s->matrix);
     bool positive = true;
     if (s->direct) HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
+    if (s->direct && positive && p->weight > 0)
+        HK_TRY(hk_triangle_update(s->direct, p->threads, &s->triangle));
     s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     if (!positive) return hk_fail(HK_INTERNAL, "projective: the constant matrix is not positive");
     s->factored = hk_problem_quadratic(p);
@@ -191,6 +196,13 @@ static hk_status prepare(projective *s)
 static hk_status solve_direct(projective *s, const double *gradient, double *direction)
 {
     int count = s->scalar.count;
+    // In a pose without inertia the system may be too badly conditioned for single precision.
+    if (s->walk.problem->weight > 0) {
+        hk_triangle_apply(s->triangle, s->assembly->vertex, gradient, direction);
+        for (int64_t k = 0; k < 4 * (int64_t)s->walk.problem->vertex_count; k++)
+            direction[k] = -direction[k];
+        return HK_OK;
+    }
     for (int b = 0; b < count; b++)
         for (int i = 0; i < 3; i++)
             s->right[i * count + b] = -gradient[4 * (int64_t)s->assembly->vertex[b] + i];

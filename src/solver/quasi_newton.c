@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "linear/direct.h"
+#include "linear/triangle.h"
 #include "solver/curvature.h"
 #include "solver/jacobi.h"
 #include "solver/walk.h"
@@ -55,8 +56,9 @@ typedef struct quasi_newton {
     hk_assembly *assembly;
     hk_pattern scalar;  // borrows the arrays of the assembly's pattern
     hk_direct *direct;
-    double *laplacian;  // [hk_pattern_size of scalar] L, without inertia
-    double *stiffness;  // for the starts from a Hessian
+    hk_triangle *triangle;  // its factor for fast solves in time steps
+    double *laplacian;      // [hk_pattern_size of scalar] L, without inertia
+    double *stiffness;      // for the starts from a Hessian
     double *matrix;
     double *weight;         // [vertex_count] M/h², air and shift
     double *right;          // [3 free_count]
@@ -76,6 +78,7 @@ static void quasi_newton_free(void *solver)
     hk_curvature_release(&s->curvature);
     hk_jacobi_release(&s->uniform);
     hk_direct_free(s->direct);
+    hk_triangle_free(s->triangle);
     hk_assembly_free(s->assembly);
     hk_free(s->laplacian);
     hk_free(s->stiffness);
@@ -226,6 +229,13 @@ static hk_status factor_shifted(quasi_newton *s)
     return HK_OK;
 }
 
+// A solve in single precision is a direction as good as any, and several times faster; but a pose
+// without inertia may be too badly conditioned for it.
+static bool in_single(const quasi_newton *s)
+{
+    return initial_of(s) == INITIAL_LAPLACIAN && s->walk.problem->weight > 0;
+}
+
 // Again only when the time step or damping changed, or at every begin for the current Hessian.
 static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
 {
@@ -236,6 +246,7 @@ static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
     fill_matrix(s, x);
     s->walk.phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     HK_TRY(factor_shifted(s));
+    if (in_single(s)) HK_TRY(hk_triangle_update(s->direct, p->threads, &s->triangle));
     s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
@@ -247,6 +258,11 @@ static hk_status apply_inverse(quasi_newton *s, double *q)
     const hk_assembly *a = s->assembly;
     int count = a->pattern.count;
     bool scalar = initial_of(s) == INITIAL_LAPLACIAN;
+    if (in_single(s)) {
+        hk_triangle_apply(s->triangle, a->vertex, q, q);
+        s->walk.phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+        return HK_OK;
+    }
     for (int b = 0; b < count; b++)
         for (int i = 0; i < 3; i++)
             s->right[scalar ? i * count + b : 3 * b + i] = q[4 * (int64_t)a->vertex[b] + i];

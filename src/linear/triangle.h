@@ -1,0 +1,37 @@
+// Forward and backward substitution with a factor L Lᵀ in single precision, for x, y and z at once,
+// made for many solves with one factor (Split Algorithm 2; projective dynamics; quasi-Newton).
+//
+// The factor is converted once from the supernodes of a direct solver into what a solve streams:
+// each supernode has the inverse of its diagonal block, then the rows below it, in blocks of 16
+// rows by 8 columns. Both passes read every number exactly once and in the order of memory; an
+// index is read once for 16 rows. Vectors have four numbers an unknown, so that 16 scattered rows
+// are 16 loads, turned into lanes in registers.
+//
+// Subtrees of the elimination tree are independent: they are solved in parallel and meet in the
+// supernodes at the top. Which subtrees these are, and the order in which their contributions are
+// added, does not depend on the number of threads: the bits are always the same.
+#ifndef HK_TRIANGLE_H
+#define HK_TRIANGLE_H
+
+#include "linear/direct.h"
+
+typedef struct hk_triangle hk_triangle;
+
+// Analyses and converts the factor that `direct` holds now.
+hk_status hk_triangle_create(const hk_direct *direct, int threads, hk_triangle **triangle);
+void hk_triangle_free(hk_triangle *triangle);
+// Creates *triangle, or fills it if it is there.
+hk_status hk_triangle_update(const hk_direct *direct, int threads, hk_triangle **triangle);
+// Takes the numbers of a new factorisation of the same pattern.
+hk_status hk_triangle_fill(hk_triangle *triangle, const hk_direct *direct);
+
+// The vector to solve in place: float[count][4] in elimination order, the fourth number is not
+// used.
+float *hk_triangle_vector(hk_triangle *triangle);
+void hk_triangle_solve(hk_triangle *triangle);
+// to = A⁻¹ from, for vectors double[][4] in which unknown k stands at place[k]; to may be from.
+void hk_triangle_apply(hk_triangle *triangle, const int32_t *place, const double *from, double *to);
+// Bytes that one pass streams.
+int64_t hk_triangle_bytes(const hk_triangle *triangle);
+
+#endif
