@@ -5,8 +5,7 @@
 
 enum { ROWS = 16, CHUNK = 8, MOST_COLUMNS = 256, TASKS = 16 };
 
-typedef float v16 __attribute__((vector_size(64)));
-typedef int i16 __attribute__((vector_size(64)));
+typedef float v16 __attribute__((vector_size(64), may_alias));
 
 // A supernode, or a part of a wide one: its columns, its rows below in blocks of 16, and where its
 // numbers begin: for each chunk of 8 columns first the blocks of the inverse diagonal, then those

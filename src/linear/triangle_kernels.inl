@@ -7,21 +7,24 @@ TARGET static void NAME(reduce)(const v16 acc[CHUNK][3], float *to)
     for (int c = 0; c < CHUNK; c++)
         for (int i = 0; i < 3; i++) {
             v16 a = acc[c][i];
-            v16 b = a + __builtin_shuffle(a, (i16){8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7});
-            b += __builtin_shuffle(b, (i16){4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11});
-            b += __builtin_shuffle(b, (i16){2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13});
+            v16 b = a + __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4,
+                                                5, 6, 7);
+            b +=
+                __builtin_shufflevector(b, b, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+            b +=
+                __builtin_shufflevector(b, b, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
             to[4 * c + i] = b[0] + b[1];
         }
 }
 
 // 16 rows of the vector into lanes.
-#define GATHER(rows, r)                                                  \
-    do {                                                                 \
-        _Alignas(64) float lane_[3][ROWS];                               \
-        for (int l_ = 0; l_ < ROWS; l_++) {                              \
-            const float *at_ = x + 4 * (int64_t)(rows)[l_];              \
-            for (int i_ = 0; i_ < 3; i_++) lane_[i_][l_] = at_[i_];      \
-        }                                                                \
+#define GATHER(rows, r)                                                   \
+    do {                                                                  \
+        _Alignas(64) float lane_[3][ROWS];                                \
+        for (int l_ = 0; l_ < ROWS; l_++) {                               \
+            const float *at_ = x + 4 * (int64_t)(rows)[l_];               \
+            for (int i_ = 0; i_ < 3; i_++) lane_[i_][l_] = at_[i_];       \
+        }                                                                 \
         for (int i_ = 0; i_ < 3; i_++) (r)[i_] = *(const v16 *)lane_[i_]; \
     } while (0)
 
@@ -77,8 +80,7 @@ TARGET static void NAME(forward)(const node *n, const float *value, const int32_
                 room[3 * (c / ROWS) + i][c % ROWS];
     // Then what they leave to the rows below.
     v16 *below = room + 3 * inner;
-    for (int k = 0; k < chunks; k++)
-        NAME(spread)
+    for (int k = 0; k < chunks; k++) NAME(spread)
     (v + (int64_t)k * CHUNK * blocks + CHUNK * inner, n->blocks, own + 4 * CHUNK * k, below);
     for (int b = 0; b < n->blocks; b++) {
         const int32_t *rows = row + n->row + ROWS * b;
@@ -98,8 +100,7 @@ TARGET static void NAME(backward)(const node *n, const float *value, const int32
     const v16 *v = (const v16 *)(value + n->value);
     v16 *below = room + 3 * inner;
     for (int b = 0; b < n->blocks; b++) GATHER(row + n->row + ROWS * b, below + 3 * b);
-    for (int k = 0; k < chunks; k++)
-        NAME(collect)
+    for (int k = 0; k < chunks; k++) NAME(collect)
     (v + (int64_t)k * CHUNK * blocks + CHUNK * inner, n->blocks, below, own + 4 * CHUNK * k);
     memset(room, 0, sizeof(v16) * 3 * (size_t)inner);
     for (int c = 0; c < columns; c++)
