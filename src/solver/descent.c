@@ -183,6 +183,14 @@ hk_status hk_descent_create_projective(hk_problem *problem, const hk_settings *s
 
 // ---------------------------------------------------------------- acceleration
 
+// Phases are for the iterations of a time step. A pose takes as many as it needs, and its slowest
+// modes are not known: there Nesterov's momentum, which needs no rate, stands in for Chebyshev's.
+static int acceleration_of(const descent *s)
+{
+    int kind = (int)s->settings.option[OPTION_ACCELERATION];
+    return kind == ACCELERATION_CHEBYSHEV && s->problem->weight == 0 ? ACCELERATION_NESTEROV : kind;
+}
+
 static void restart(descent *s)
 {
     s->since_restart = 0;
@@ -222,7 +230,7 @@ static void step_chebyshev(descent *s, int k)
 
 static void step(descent *s, int k)
 {
-    switch ((int)s->settings.option[OPTION_ACCELERATION]) {
+    switch (acceleration_of(s)) {
     case ACCELERATION_CHEBYSHEV: step_chebyshev(s, k); break;
     case ACCELERATION_NESTEROV: {
         int n = s->since_restart++;
@@ -353,11 +361,8 @@ static void estimate_length(descent *s)
     s->estimated = hk_problem_quadratic(p);
     s->slowest = 1;
     // With Nesterov's momentum the limit is 4/(3 λ).
-    bool nesterov = s->settings.option[OPTION_ACCELERATION] == ACCELERATION_NESTEROV;
+    bool nesterov = acceleration_of(s) == ACCELERATION_NESTEROV;
     s->longest = fmin(1, (nesterov ? 1.2 : 1.8) / largest_eigenvalue(s));
-    // In a pose: about the slowest wave that fits into the model.
-    double vertices_across = cbrt(p->vertex_count);
-    if (p->weight == 0) s->slowest = 0.2 / (vertices_across * vertices_across);
     s->carried = s->longest;
 }
 
@@ -432,7 +437,7 @@ static bool converged(const descent *s, const mark *at, double margin)
 // else α becomes shorter. False: that is too short.
 static bool undo(descent *s)
 {
-    bool gathered = s->settings.option[OPTION_ACCELERATION] != ACCELERATION_NONE &&
+    bool gathered = acceleration_of(s) != ACCELERATION_NONE &&
                     s->since_restart > s->settings.option[OPTION_CHECK];
     memcpy(s->vertices.q, s->good, hk_vertices_bytes(&s->vertices));
     restore_shares(s);
@@ -558,7 +563,7 @@ const hk_method hk_descent = {
     .name = "descent",
     .summary = "Jacobi-preconditioned gradient descent with Chebyshev acceleration: real time",
     .iterations = 96,
-    .pose_iterations = 20000,
+    .pose_iterations = 50000,
     .tolerance = 1e-6,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),
