@@ -96,7 +96,7 @@ static double ms_to(const compare_trial *trial, double level)
     return point ? point->ms : NAN;
 }
 
-static double final_error(const compare_trial *trial)
+double compare_final_error(const compare_trial *trial)
 {
     return trial->count > 0 ? trial->points[trial->count - 1].error : NAN;
 }
@@ -143,15 +143,15 @@ static double speed_of(const compare_account *account, const compare_trial *tria
 // Lower than rounding explains: then it is not Newton's minimum that was found.
 static bool is_lower(const compare_account *account, const compare_trial *trial)
 {
-    return final_error(trial) < -fmax(OTHER_MINIMUM, 10 * account->floor);
+    return compare_final_error(trial) < -fmax(OTHER_MINIMUM, 10 * account->floor);
 }
 
 // ---------------------------------------------------------------- tables
 
 static const char dash[] = "\u2013";
 
-// Text of `width` columns; a dash takes one column but three bytes.
-static void put_cell(FILE *stream, const char *text, int width)
+// A dash takes one column but three bytes.
+void compare_put_cell(FILE *stream, const char *text, int width)
 {
     int columns = 0;
     for (const char *at = text; *at; ++at) columns += (*at & 0xc0) != 0x80;
@@ -173,7 +173,7 @@ static void put_real(FILE *stream, double value, int width)
                  : fabs(value) < 9.95 ? 2
                                       : 1,
                  value);
-    put_cell(stream, text, width);
+    compare_put_cell(stream, text, width);
 }
 
 enum { MOST_NAME = 32 };
@@ -206,7 +206,7 @@ static void put_error(FILE *stream, const compare_account *account, double error
         snprintf(text, sizeof text, "< %.0e", account->floor);
     else
         snprintf(text, sizeof text, "%.1e", error);
-    put_cell(stream, text, width);
+    compare_put_cell(stream, text, width);
 }
 
 static void print_iterations(FILE *stream, const compare_account *account, int width)
@@ -226,10 +226,10 @@ static void print_iterations(FILE *stream, const compare_account *account, int w
             const compare_point *point = first_below(trial, compare_levels[k]);
             char text[16];
             snprintf(text, sizeof text, "%d", point ? point->iteration : 0);
-            put_cell(stream, point ? text : dash, 7);
+            compare_put_cell(stream, point ? text : dash, 7);
         }
         fprintf(stream, "%8d", trial->iterations);
-        put_error(stream, account, final_error(trial), 10);
+        put_error(stream, account, compare_final_error(trial), 10);
         fprintf(stream, "   %s", hk_reason_name(trial->reason));
         if (trial->solves > 1) fprintf(stream, ", in %d solves", trial->solves);
         fputc('\n', stream);
@@ -333,7 +333,7 @@ static json_t *trial_json(const compare_account *account, const compare_trial *t
     json_t *rest = json_pack(
         "{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "reason",
         hk_reason_name(trial->reason), "iterations", trial->iterations, "solves", trial->solves,
-        "final_error", cli_json_real(final_error(trial)), "relative_residual",
+        "final_error", cli_json_real(compare_final_error(trial)), "relative_residual",
         cli_json_real(trial->relative_residual), "iterations_to", iterations, "ms_to", ms,
         "ms_per_iteration", cli_json_real(median_ms(trial)), "setup_ms",
         cli_json_real(trial->setup_ms), "speed", cli_json_real(speed_of(account, trial)),
