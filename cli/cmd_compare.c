@@ -17,7 +17,7 @@ static const char purpose[] =
     "Without --methods all are compared. 'hooke help methods' lists them.\n"
     "\n"
     "With --frames N it does so in N consecutive steps, each from the solution of the one\n"
-    "before, and tells the error that every method ends with in each.";
+    "before, and tells the least error that every method comes to in each.";
 
 static const char examples[] =
     "hooke compare scenes/swing.json\n"
@@ -95,7 +95,7 @@ static int parse(compare_args *args, int argc, char **argv)
         {"step", 0, CLI_INT, &args->step, "N",
          "the time step to freeze (default: 10, or the last if there are less)"},
         {"frames", 0, CLI_INT, &args->frames, "N",
-         "steps to compare in, from --step on; tells the final errors only"},
+         "steps to compare in, from --step on; tells the least errors only"},
         {"pose", 0, CLI_FLAG, &args->pose, NULL, "the equilibrium instead of a time step"},
         {"march", 0, CLI_TEXT, &args->march, "SPEC",
          "the method of the steps before (default: the scene's)"},
@@ -323,7 +323,7 @@ static int run_trials(compare_job *job)
     return -1;
 }
 
-// --frames: many steps, and of each the final errors.
+// --frames: many steps, and of each the least errors.
 static int run_series(compare_job *job)
 {
     compare_series *series = &job->series;

@@ -108,7 +108,9 @@ typedef struct compare_account {
 bool compare_set_scale(compare_account *account, char *why, size_t why_size);
 // Fills in the relative errors of all trials, when they are done.
 void compare_rate(compare_account *account);
-double compare_final_error(const compare_trial *trial);  // when rated
+// When rated, the least of all iterations: methods that look at the energy now and then only keep
+// the best state that they saw, not the last.
+double compare_least_error(const compare_trial *trial);
 void compare_print(const compare_account *account, FILE *stream);
 json_t *compare_json(const compare_account *account);
 char *compare_csv(const compare_account *account);  // to be freed
@@ -118,7 +120,8 @@ void compare_put_cell(FILE *stream, const char *text, int width);
 
 // ---------------------------------------------------------------- many steps (compare_frames.c)
 
-// The errors that methods end with in consecutive steps, each from the truth of the step before.
+// The least errors that methods come to in consecutive steps, each from the truth of the step
+// before.
 typedef struct compare_series {
     const char *scene_path;
     const compare_problem *problem;

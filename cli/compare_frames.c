@@ -1,4 +1,4 @@
-// hooke compare --frames: the errors that methods end with in many consecutive steps. Every step is
+// hooke compare --frames: the errors that methods come to in many consecutive steps. Every step is
 // a frozen problem of its own, and the truth of one is where the next begins.
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static bool run_step(course *c, const compare_spec *reference, hk_world *state)
         const compare_trial *trial = &account->trials[i];
         int at = series->count * series->spec_count + i;
         bool good = rated && trial->failure[0] == '\0';
-        series->errors[at] = good ? compare_final_error(trial) : NAN;
+        series->errors[at] = good ? compare_least_error(trial) : NAN;
         series->iterations[at] = good ? trial->iterations : 0;
     }
     series->unrated += !rated;
@@ -178,7 +178,7 @@ void compare_series_print(const compare_series *series, FILE *stream)
     fprintf(stream, "  scale       an error of 1 is that of the start%s%s\n\n",
             series->problem->start ? ": " : "",
             series->problem->start ? series->problem->start : "");
-    fprintf(stream, "  %-*s  relative error at the end of a step\n", width, "");
+    fprintf(stream, "  %-*s  least relative error in a step\n", width, "");
     fprintf(stream, "  %-*s%10s%10s%10s%12s%9s%12s\n", width, "method", "median", "90 %", "worst",
             "least in", "steps", "iterations");
     for (int i = 0; i < series->spec_count; ++i) {
@@ -273,7 +273,7 @@ char *compare_series_svg(const compare_series *series)
         lines[i] = (plot_series){series->specs[i].label, x, y + i * count, series->count};
     }
     char *subtitle = cli_format(
-        "error at the end of each step, 1: that of the start%s%s; %d vertices, %d tets",
+        "least error in each step, 1: that of the start%s%s; %d vertices, %d tets",
         series->problem->start ? " " : "", series->problem->start ? series->problem->start : "",
         hk_model_vertex_count(model), hk_model_tet_count(model));
     const plot_panel panel = {NULL,

@@ -96,9 +96,16 @@ static double ms_to(const compare_trial *trial, double level)
     return point ? point->ms : NAN;
 }
 
-double compare_final_error(const compare_trial *trial)
+static double final_error(const compare_trial *trial)
 {
     return trial->count > 0 ? trial->points[trial->count - 1].error : NAN;
+}
+
+double compare_least_error(const compare_trial *trial)
+{
+    double least = NAN;
+    for (int i = 0; i < trial->count; ++i) least = fmin(least, trial->points[i].error);
+    return least;
 }
 
 static int compare_reals(const void *a, const void *b)
@@ -143,7 +150,7 @@ static double speed_of(const compare_account *account, const compare_trial *tria
 // Lower than rounding explains: then it is not Newton's minimum that was found.
 static bool is_lower(const compare_account *account, const compare_trial *trial)
 {
-    return compare_final_error(trial) < -fmax(OTHER_MINIMUM, 10 * account->floor);
+    return final_error(trial) < -fmax(OTHER_MINIMUM, 10 * account->floor);
 }
 
 // ---------------------------------------------------------------- tables
@@ -229,7 +236,7 @@ static void print_iterations(FILE *stream, const compare_account *account, int w
             compare_put_cell(stream, point ? text : dash, 7);
         }
         fprintf(stream, "%8d", trial->iterations);
-        put_error(stream, account, compare_final_error(trial), 10);
+        put_error(stream, account, final_error(trial), 10);
         fprintf(stream, "   %s", hk_reason_name(trial->reason));
         if (trial->solves > 1) fprintf(stream, ", in %d solves", trial->solves);
         fputc('\n', stream);
@@ -333,7 +340,7 @@ static json_t *trial_json(const compare_account *account, const compare_trial *t
     json_t *rest = json_pack(
         "{s:s, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "reason",
         hk_reason_name(trial->reason), "iterations", trial->iterations, "solves", trial->solves,
-        "final_error", cli_json_real(compare_final_error(trial)), "relative_residual",
+        "final_error", cli_json_real(final_error(trial)), "relative_residual",
         cli_json_real(trial->relative_residual), "iterations_to", iterations, "ms_to", ms,
         "ms_per_iteration", cli_json_real(median_ms(trial)), "setup_ms",
         cli_json_real(trial->setup_ms), "speed", cli_json_real(speed_of(account, trial)),

@@ -1,32 +1,43 @@
 #!/usr/bin/env bash
 # Draws the figures of docs/methods.md with the built program: everything goes to build/figures, the
 # pictures also to docs/images/figures. With --quick on small meshes, and to build/figures-quick only.
+#
+#   scenes/figures/draw.sh [--quick] [FIGURE...]    such as descent-4; without names: all
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 hooke=$PWD/build/hooke scenes=$PWD/scenes/figures
 out=$PWD/build/figures keep=$PWD/docs/images/figures
-repeat=3 frames=100 helix=4,5,6,8 truth=4 helix_steps=60
+repeat=3 frames=100 helix=3,5,6,8,10 truth=3 helix_steps=60
 figure=() cloth=() projective=()
-case "${1:-}" in
-"") ;;
---quick)
-    out=$PWD/build/figures-quick keep= repeat=1 frames=10 helix=2,3 truth=2 helix_steps=10
+if [ "${1:-}" = --quick ]; then
+    shift
+    out=$PWD/build/figures-quick keep='' repeat=1 frames=10 helix=2,3 truth=2 helix_steps=10
     figure=(--set bodies.0.mesh.figure.cells=12)
     projective=("${figure[@]}")
     cloth=(--set 'bodies.0.mesh.sheet.cells=[20,20]')
-    ;;
-*)
-    echo "usage: scenes/figures/draw.sh [--quick]" >&2
-    exit 2
-    ;;
-esac
+fi
+all=(descent-2 descent-3 descent-4 descent-5 descent-6 descent-9 descent-10 descent-11 quasi-newton
+    linear-solvers)
+wanted=("$@")
+if [ $# -eq 0 ]; then wanted=("${all[@]}"); fi
+for name in "${wanted[@]}"; do
+    if [[ " ${all[*]} " != *" $name "* ]]; then
+        echo "usage: scenes/figures/draw.sh [--quick] [FIGURE...]; figures: ${all[*]}" >&2
+        exit 2
+    fi
+done
 mkdir -p "$out"
+
+begin() {
+    if [[ " ${wanted[*]} " != *" $1 "* ]]; then return 1; fi
+    echo "== $1"
+}
 
 # compare NAME SCENE METHODS [OPTIONS]: the tables go to NAME.txt.
 compare() {
-    name=$1 scene=$2 methods=$3
+    local name=$1 scene=$2 methods=$3
     shift 3
-    echo "== $name"
+    begin "$name" || return 0
     "$hooke" compare "$scenes/$scene.json" --methods "$methods" --name "$name" --out "$out" \
         --repeat "$repeat" "$@" | tee "$out/$name.txt"
 }
@@ -41,13 +52,13 @@ compare descent-3 figure \
     --start acceleration --iterations 96 "${march[@]}" "${figure[@]}"
 no_more=length3=0:length4=0:length5=0:length6=0
 compare descent-5 figure \
-    "no acceleration=descent+none,Nesterov=descent+nesterov,1 phase=descent:length1=96:rho1=0.99775:length2=0:$no_more,2 phases=descent:length1=12:rho1=0.595:length2=84:rho2=0.9995:$no_more,tuned=descent" \
+    "no acceleration=descent+none,Nesterov=descent+nesterov,1 phase=descent:length1=96:rho1=0.99775:length2=0:$no_more,2 phases=descent:length1=12:rho1=0.595:length2=84:rho2=0.9995:$no_more,3 phases=descent" \
     --start acceleration --iterations 96 "${march[@]}" "${figure[@]}"
 
 # Figure 4: cloth.
 compare descent-4 cloth \
-    descent,projective+direct,projective+chebyshev:rho=0.999,projective+gauss_seidel,projective+cg \
-    --start acceleration --iterations 96 --step 10 "${march[@]}" "${cloth[@]}"
+    descent,projective+chebyshev+double:rho=0.999,projective+direct,projective+gauss_seidel,projective+cg \
+    --start position --iterations 96 --step 24 --march newton:tolerance=1e-6 "${cloth[@]}"
 
 # Figure 6: four starts over many steps.
 compare descent-6 starts \
@@ -55,14 +66,14 @@ compare descent-6 starts \
     --start position --iterations 96 --step 1 --frames "$frames"
 
 # Figure 9 and Table 1: a hanging helix at several resolutions.
-echo "== descent-9"
-build/bench_scaling --scene "$scenes/helix.json" --cells "$helix" --truth "$truth" \
-    --steps "$helix_steps" --out "$out" | tee "$out/descent-9.txt"
-mv "$out/scaling.svg" "$out/descent-9.svg"
-mv "$out/scaling-height.svg" "$out/descent-9-height.svg"
+if begin descent-9; then
+    build/bench_scaling --scene "$scenes/helix.json" --cells "$helix" --truth "$truth" \
+        --steps "$helix_steps" --out "$out" | tee "$out/descent-9.txt"
+    mv "$out/scaling.svg" "$out/descent-9.svg"
+    mv "$out/scaling-height.svg" "$out/descent-9-height.svg"
+fi
 
 # Figure 10: a box under three kinds of forces and four laws.
-echo "== descent-10"
 pictures=()
 pose() {  # KIND LAW MATERIAL
     "$hooke" pose "$scenes/box_$1.json" --set "bodies.0.material=$3" --out "$out/box/$1" \
@@ -70,19 +81,22 @@ pose() {  # KIND LAW MATERIAL
     mv "$out/box/$1/$2_0000.vtu" "$out/box/$1/$2.vtu"
     pictures+=("$1/$2.vtu")
 }
-for kind in stretch compress twist; do
-    pose $kind stvk '{"model": "stvk", "mu": 4e4, "lambda": 53333.333333333336}'
-    pose $kind neo_hookean_wy '{"model": "neo_hookean_wy", "s0": 2e4, "s1": 4e4}'
-    pose $kind mooney_rivlin '{"model": "mooney_rivlin", "s0": 2e4, "s1": 4e4, "s2": 1e4}'
-    pose $kind fung '{"model": "fung", "s0": 2e4, "s1": 4e4, "s2": 1e4, "s3": 1}'
-done
-(cd "$out/box" && "$hooke" render "${pictures[@]}" --columns 4 --view 35,20 --no-ground --edges \
-    --color none --size 1200x900 -o "$out/descent-10.png" -q)
+if begin descent-10; then
+    for kind in stretch compress twist; do
+        pose $kind stvk '{"model": "stvk", "mu": 4e4, "lambda": 53333.333333333336}'
+        pose $kind neo_hookean_wy '{"model": "neo_hookean_wy", "s0": 2e4, "s1": 4e4}'
+        pose $kind mooney_rivlin '{"model": "mooney_rivlin", "s0": 2e4, "s1": 4e4, "s2": 1e4}'
+        pose $kind fung '{"model": "fung", "s0": 2e4, "s1": 4e4, "s2": 1e4, "s3": 1}'
+    done
+    (cd "$out/box" && "$hooke" render "${pictures[@]}" --columns 4 --view 35,20 --no-ground \
+        --edges --color none --size 1200x900 -o "$out/descent-10.png" -q)
+fi
 
 # Figure 11: force against stretch.
-echo "== descent-11"
-build/bench_curves --out "$out" | tee "$out/descent-11.txt"
-mv "$out/curves.svg" "$out/descent-11.svg"
+if begin descent-11; then
+    build/bench_curves --out "$out" | tee "$out/descent-11.txt"
+    mv "$out/curves.svg" "$out/descent-11.svg"
+fi
 
 # Liu, Bouaziz & Kavan 2017: what L-BFGS starts from, and how the global step is solved.
 compare quasi-newton figure \
@@ -94,6 +108,6 @@ compare linear-solvers projective \
 
 if [ -n "$keep" ]; then
     mkdir -p "$keep"
-    cp "$out"/*.svg "$out"/*.png "$keep"
+    for name in "${wanted[@]}"; do cp "$out/$name"*.[sp]*g "$keep"; done
     echo "wrote $keep"
 fi
