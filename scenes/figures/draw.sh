@@ -57,7 +57,7 @@ compare descent-5 figure \
 
 # Figure 4: cloth.
 compare descent-4 cloth \
-    descent,projective+chebyshev+double:rho=0.999,projective+direct,projective+gauss_seidel,projective+cg \
+    "descent,projective jacobi=projective+chebyshev+double:rho=0.999",projective+direct,projective+gauss_seidel,projective+cg \
     --start position --iterations 96 --step 24 --march newton:tolerance=1e-6 "${cloth[@]}"
 
 # Figure 6: four starts over many steps.
