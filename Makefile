@@ -8,7 +8,7 @@ CMAKE_ARGS ?=
 export JOBS CMAKE_ARGS
 
 .NOTPARALLEL:
-.PHONY: all help setup demo test test-quick asan debug fuzz bench install format format-check clean
+.PHONY: all help setup demo test test-quick asan debug fuzz bench figures install format format-check clean
 
 all: setup
 	@tools/configure.sh release build $(CMAKE_ARGS)
@@ -23,6 +23,7 @@ help:
 	@echo 'make debug         build-debug/hooke for the debugger'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make bench         build and run the benchmarks (build/bench_*)'
+	@echo 'make figures       redraw the figures of docs/methods.md (a quarter of an hour)'
 	@echo 'make install       into DESTDIR/PREFIX (PREFIX=$(PREFIX))'
 	@echo 'make format        clang-format 14 over all sources; format-check only looks'
 	@echo 'make clean         remove the build folders'
@@ -54,6 +55,9 @@ fuzz:
 
 bench: all
 	@tools/bench.sh
+
+figures: all
+	@scenes/figures/draw.sh
 
 install: all
 	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'

@@ -13,12 +13,17 @@ static const char purpose[] =
     "\n"
     "A method is NAME, then +WORD for an option that takes this word, then :KEY=VALUE\n"
     "for any option, iterations and tolerance too: lbfgs+jacobi:window=8:iterations=50.\n"
-    "Without --methods all are compared. 'hooke help methods' lists them.";
+    "LABEL=NAME… calls it so in tables and plots.\n"
+    "Without --methods all are compared. 'hooke help methods' lists them.\n"
+    "\n"
+    "With --frames N it does so in N consecutive steps, each from the solution of the one\n"
+    "before, and tells the least error that every method comes to in each.";
 
 static const char examples[] =
     "hooke compare scenes/swing.json\n"
     "hooke compare scenes/swing.json --methods newton,lbfgs+jacobi,lbfgs+none --step 40\n"
-    "hooke compare scenes/beam.json --pose --methods newton,quasi_newton:window=0 --out /tmp/beam";
+    "hooke compare scenes/beam.json --pose --methods newton,quasi_newton:window=0 --out /tmp/beam\n"
+    "hooke compare scenes/swing.json --frames 50 --iterations 20 --methods lbfgs,quasi_newton";
 
 static const char reference_name[] = "newton";
 enum { DEFAULT_STEP = 10, DEFAULT_ITERATIONS = 200, REFERENCE_ITERATIONS = 1000 };
@@ -30,6 +35,7 @@ typedef struct compare_args {
     const char *out, *name, *start, *march;
     bool pose, log_x;
     int step;        // -1: not given
+    int frames;      // -1: not given
     int iterations;  // per method
     double tolerance;
     int repeats;
@@ -46,6 +52,7 @@ typedef struct compare_job {
     hk_world *state;  // marches to the frozen step
     compare_problem problem;
     compare_account account;
+    compare_series series;  // of --frames
     cli_progress progress;
 } compare_job;
 
@@ -58,6 +65,9 @@ static int check_arguments(const compare_args *args)
     if (args->pose && (args->march || args->start))
         return cli_usage_error("compare", "%s has no meaning with --pose",
                                args->march ? "--march" : "--start");
+    if (args->pose && args->frames >= 0)
+        return cli_usage_error("compare", "--pose and --frames exclude each other");
+    if (args->frames == 0) return cli_usage_error("compare", "'--frames 0': expected at least 1");
     if (args->step == 0) return cli_usage_error("compare", "'--step 0': steps count from 1");
     if (args->iterations == 0)
         return cli_usage_error("compare", "'--iterations 0': expected at least 1");
@@ -73,6 +83,7 @@ static int check_arguments(const compare_args *args)
 static int parse(compare_args *args, int argc, char **argv)
 {
     *args = (compare_args){.step = -1,
+                           .frames = -1,
                            .iterations = DEFAULT_ITERATIONS,
                            .tolerance = DEFAULT_TOLERANCE,
                            .repeats = 5,
@@ -83,6 +94,8 @@ static int parse(compare_args *args, int argc, char **argv)
          "what to compare (default: all methods)"},
         {"step", 0, CLI_INT, &args->step, "N",
          "the time step to freeze (default: 10, or the last if there are less)"},
+        {"frames", 0, CLI_INT, &args->frames, "N",
+         "steps to compare in, from --step on; tells the least errors only"},
         {"pose", 0, CLI_FLAG, &args->pose, NULL, "the equilibrium instead of a time step"},
         {"march", 0, CLI_TEXT, &args->march, "SPEC",
          "the method of the steps before (default: the scene's)"},
@@ -310,6 +323,39 @@ static int run_trials(compare_job *job)
     return -1;
 }
 
+// --frames: many steps, and of each the least errors.
+static int run_series(compare_job *job)
+{
+    compare_series *series = &job->series;
+    *series = (compare_series){.scene_path = job->args.scene_path,
+                               .problem = &job->problem,
+                               .specs = job->specs,
+                               .spec_count = job->spec_count,
+                               .first = job->account.step,
+                               .wanted = job->args.frames,
+                               .threads = job->account.threads,
+                               .csv = job->account.csv,
+                               .svg = job->account.svg};
+    job->account.csv = job->account.svg = NULL;
+    cli_progress_begin(&job->progress, 0);
+    bool any = compare_run_series(series, &job->reference, job->state);
+    cli_progress_end(&job->progress);
+    if (!any)
+        return cli_failure("%s",
+                           series->failure[0] ? series->failure : "stopped before a step was done");
+    bool good = cli_write_text(compare_series_csv(series), &series->csv);
+    good = cli_write_text(compare_series_svg(series), &series->svg) && good;
+    if (!cli_talk.quiet) compare_series_print(series, cli_text_stream());
+    if (series->interrupted)
+        cli_note("stopped after %d of %d steps", series->count, series->wanted);
+    if (series->failure[0] != '\0') cli_say_error("%s", series->failure);
+    if (cli_talk.json && !cli_json_print(compare_series_json(series))) {
+        cli_say_error("cannot print the results");
+        good = false;
+    }
+    return good && series->count == series->wanted ? CLI_DONE : CLI_FAILED;
+}
+
 static int finish(compare_job *job)
 {
     compare_account *account = &job->account;
@@ -335,6 +381,7 @@ static void free_job(compare_job *job)
     for (int i = 0; i < account->count; ++i) compare_trial_free(&account->trials[i]);
     free(account->trials);
     compare_trial_free(&account->reference);
+    compare_series_free(&job->series);
     free(account->csv);
     free(account->svg);
     for (int i = 0; i < job->spec_count; ++i) compare_spec_free(&job->specs[i]);
@@ -359,8 +406,12 @@ int cmd_compare(int argc, char **argv)
         result = load(&job);
     }
     if (result < 0) result = freeze(&job);
-    if (result < 0) result = run_trials(&job);
-    if (result < 0) result = finish(&job);
+    if (result < 0 && job.args.frames > 0) {
+        result = run_series(&job);
+    } else if (result < 0) {
+        result = run_trials(&job);
+        if (result < 0) result = finish(&job);
+    }
     cli_progress_end(&job.progress);
     free_job(&job);
     cli_stop_log();

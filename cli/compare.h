@@ -1,5 +1,5 @@
 // What the files of `hooke compare` share: the methods as the command line names them, their
-// trials on one frozen problem, and the account of it.
+// trials on one frozen problem, the account of it, and that of many steps.
 #ifndef HOOKE_COMPARE_H
 #define HOOKE_COMPARE_H
 
@@ -7,9 +7,9 @@
 
 // ---------------------------------------------------------------- methods (compare_spec.c)
 
-// NAME[+WORD …][:KEY=VALUE …], as in lbfgs+jacobi:window=8:iterations=50
+// [LABEL=]NAME[+WORD …][:KEY=VALUE …], as in lbfgs+jacobi:window=8:iterations=50
 typedef struct compare_spec {
-    char *label;  // as written
+    char *label;  // as given, else as written
     int method;
     hk_option *options;  // texts belong to the library
     int option_count;
@@ -75,6 +75,11 @@ typedef struct compare_problem {
 // Options of the scene for this method, the common start, then the spec's own. To be freed.
 hk_option *compare_merge_options(const compare_problem *problem, const compare_spec *spec,
                                  int *count);
+hk_status compare_create_world(const compare_problem *problem, const compare_spec *spec,
+                               hk_world **world);
+// Solves once from the frozen state and records the energy after every iteration into a trial that
+// has its spec and nothing else. False: there is no result, and `failure` or `interrupted` tells.
+bool compare_record(const compare_problem *problem, hk_world *world, compare_trial *trial);
 void compare_try(const compare_problem *problem, const compare_spec *spec, compare_trial *trial);
 void compare_trial_free(compare_trial *trial);
 
@@ -103,9 +108,42 @@ typedef struct compare_account {
 bool compare_set_scale(compare_account *account, char *why, size_t why_size);
 // Fills in the relative errors of all trials, when they are done.
 void compare_rate(compare_account *account);
+// When rated, the least of all iterations: methods that look at the energy now and then only keep
+// the best state that they saw, not the last.
+double compare_least_error(const compare_trial *trial);
 void compare_print(const compare_account *account, FILE *stream);
 json_t *compare_json(const compare_account *account);
 char *compare_csv(const compare_account *account);  // to be freed
 char *compare_svg(const compare_account *account);  // to be freed
+// Text of `width` columns at least, counted as characters.
+void compare_put_cell(FILE *stream, const char *text, int width);
+
+// ---------------------------------------------------------------- many steps (compare_frames.c)
+
+// The least errors that methods come to in consecutive steps, each from the truth of the step
+// before.
+typedef struct compare_series {
+    const char *scene_path;
+    const compare_problem *problem;
+    const compare_spec *specs;
+    int spec_count;
+    int first;    // number of the first step
+    int wanted;   // steps
+    int count;    // of them done
+    int unrated;  // of them that start at their solution
+    int threads;
+    double *errors;     // [wanted][spec_count]; NAN: none
+    int *iterations;    // [wanted][spec_count]
+    char *csv, *svg;    // paths; NULL: not written
+    char failure[512];  // why it ended early; "" if it did not
+    bool interrupted;
+} compare_series;
+// Goes on from the state, which moves along. False when not even one step was done.
+bool compare_run_series(compare_series *series, const compare_spec *reference, hk_world *state);
+void compare_series_print(const compare_series *series, FILE *stream);
+json_t *compare_series_json(const compare_series *series);
+char *compare_series_csv(const compare_series *series);  // to be freed
+char *compare_series_svg(const compare_series *series);  // to be freed
+void compare_series_free(compare_series *series);
 
 #endif

@@ -101,6 +101,13 @@ static double final_error(const compare_trial *trial)
     return trial->count > 0 ? trial->points[trial->count - 1].error : NAN;
 }
 
+double compare_least_error(const compare_trial *trial)
+{
+    double least = NAN;
+    for (int i = 0; i < trial->count; ++i) least = fmin(least, trial->points[i].error);
+    return least;
+}
+
 static int compare_reals(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -150,8 +157,8 @@ static bool is_lower(const compare_account *account, const compare_trial *trial)
 
 static const char dash[] = "\u2013";
 
-// Text of `width` columns; a dash takes one column but three bytes.
-static void put_cell(FILE *stream, const char *text, int width)
+// A dash takes one column but three bytes.
+void compare_put_cell(FILE *stream, const char *text, int width)
 {
     int columns = 0;
     for (const char *at = text; *at; ++at) columns += (*at & 0xc0) != 0x80;
@@ -173,7 +180,7 @@ static void put_real(FILE *stream, double value, int width)
                  : fabs(value) < 9.95 ? 2
                                       : 1,
                  value);
-    put_cell(stream, text, width);
+    compare_put_cell(stream, text, width);
 }
 
 enum { MOST_NAME = 32 };
@@ -206,7 +213,7 @@ static void put_error(FILE *stream, const compare_account *account, double error
         snprintf(text, sizeof text, "< %.0e", account->floor);
     else
         snprintf(text, sizeof text, "%.1e", error);
-    put_cell(stream, text, width);
+    compare_put_cell(stream, text, width);
 }
 
 static void print_iterations(FILE *stream, const compare_account *account, int width)
@@ -226,7 +233,7 @@ static void print_iterations(FILE *stream, const compare_account *account, int w
             const compare_point *point = first_below(trial, compare_levels[k]);
             char text[16];
             snprintf(text, sizeof text, "%d", point ? point->iteration : 0);
-            put_cell(stream, point ? text : dash, 7);
+            compare_put_cell(stream, point ? text : dash, 7);
         }
         fprintf(stream, "%8d", trial->iterations);
         put_error(stream, account, final_error(trial), 10);

@@ -214,9 +214,18 @@ static bool read_pair(reader *r, char *pair)
 bool compare_read_spec(const char *text, size_t length, compare_spec *spec, char *why,
                        size_t why_size)
 {
-    *spec = (compare_spec){.label = cli_format("%.*s", (int)length, text)};
+    // What stands before a '=' that precedes all options is a label.
+    size_t name = strcspn(text, "=+:,");
+    bool labelled = name < length && text[name] == '=';
+    *spec = (compare_spec){.label = cli_format("%.*s", (int)(labelled ? name : length), text)};
     reader r = {spec, why, why_size};
-    char *parts = cli_format("%s", spec->label);
+    if (labelled && (name == 0 || strchr(spec->label, '"'))) {
+        complain(&r, name == 0 ? "a label is missing before '='" : "a label holds no quotes");
+        compare_spec_free(spec);
+        return false;
+    }
+    if (labelled) text += name + 1, length -= name + 1;
+    char *parts = cli_format("%.*s", (int)length, text);
     // A '+' begins a word only before the first '=' of its part: 1e+3 is a number.
     char *at = parts + strcspn(parts, "+:"), mark = *at;
     *at = '\0';

@@ -51,8 +51,8 @@ hk_option *compare_merge_options(const compare_problem *problem, const compare_s
     return options;
 }
 
-static hk_status create_world(const compare_problem *problem, const compare_spec *spec,
-                              hk_world **world)
+hk_status compare_create_world(const compare_problem *problem, const compare_spec *spec,
+                               hk_world **world)
 {
     int count;
     hk_option *options = compare_merge_options(problem, spec, &count);
@@ -149,7 +149,7 @@ static void mark_counting(const compare_problem *problem, compare_trial *trial)
     }
 }
 
-static bool run_recorded(const compare_problem *problem, hk_world *world, compare_trial *trial)
+bool compare_record(const compare_problem *problem, hk_world *world, compare_trial *trial)
 {
     recorder r = {.problem = problem, .trial = trial, .budget = budget_of(problem, trial->spec)};
     hk_step_report report;
@@ -207,7 +207,7 @@ typedef struct beginning {
 static hk_status begin(const compare_problem *problem, const compare_spec *spec, hk_world **world,
                        beginning *took)
 {
-    hk_status status = create_world(problem, spec, world);
+    hk_status status = compare_create_world(problem, spec, world);
     if (status != HK_OK) return status;
     double first = 0;
     stopwatch watch = {.ms = &first, .most = 1};
@@ -295,7 +295,7 @@ void compare_try(const compare_problem *problem, const compare_spec *spec, compa
         snprintf(trial->failure, sizeof trial->failure, "%s", hk_error());
         return;
     }
-    if (run_recorded(problem, world, trial)) {
+    if (compare_record(problem, world, trial)) {
         run_timed(problem, world, trial);
         double first = 0;
         for (int i = 0; i < trial->count && first == 0; ++i)

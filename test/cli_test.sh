@@ -361,6 +361,46 @@ comparing() {
     missing frames stats.json compare.csv
 }
 
+comparing_frames() {
+    status 0 "$hooke" compare bar.json --json --out framed --frames 4 --step 2 --iterations 5 \
+        -m 'newton,ten steps=lbfgs:iterations=10,lbfgs'
+    holds out '"status": "converged"'
+    holds out '"frames": 4'
+    holds out '"spec": "ten steps"'
+    holds out '"quantile90": '
+    holds err "steps 2 to 5"
+    holds err "least in"
+    equal "$(head -n 1 framed/compare.csv)" "frame,method,error" "columns of the errors"
+    equal "$(wc -l <framed/compare.csv | tr -d ' ')" 13 "rows of three methods in four steps"
+    equal "$(awk -F, '$2 == "lbfgs" { print $1 }' framed/compare.csv | tr '\n' ' ')" "2 3 4 5 " \
+        "steps compared"
+    # More iterations never do worse, and Newton's few are all it takes.
+    checks=$((checks + 1))
+    awk -F, '$2 == "lbfgs" { short[$1] = $3 } $2 == "ten steps" { long[$1] = $3 }
+             $2 == "newton" && !($3 < 1e-6) { bad = 1 }
+             END { for (k in short) if (!(long[k] <= short[k] && short[k] < 1)) bad = 1
+                   exit bad }' framed/compare.csv || fail "errors of the steps make no sense"
+    holds framed/compare.svg "ten steps"
+    lacks framed/compare.svg nan
+    # The first of many steps is the one that is compared alone.
+    status 0 "$hooke" compare bar.json -q --out framed --name alone --step 2 --iterations 5 \
+        --march newton:tolerance=1e-12 -m lbfgs --repeat 1
+    status 0 "$hooke" compare bar.json -q --out framed --name first --step 2 --iterations 5 \
+        --march newton:tolerance=1e-12 -m lbfgs --frames 1
+    equal "$(awk -F, 'NR > 1 { e = $5 } END { print e }' framed/alone.csv)" \
+        "$(awk -F, 'NR == 2 { print $3 }' framed/first.csv)" "error of one step in two ways"
+    status 2 "$hooke" compare bar.json --out wrong --frames 0
+    status 2 "$hooke" compare bar.json --out wrong --frames 3 --pose
+    status 2 "$hooke" compare bar.json --out wrong -m '=newton'
+    holds err "a label is missing"
+    status 2 "$hooke" compare bar.json --out wrong -m 'one=newton,one=lbfgs'
+    holds err "listed twice"
+    status 2 "$hooke" compare bar.json --out wrong -m 'one=newtn'
+    holds err "did you mean 'newton'?"
+    status 1 "$hooke" compare bar.json --out wrong --frames 2 --set bodies.0.material.young=-1
+    missing wrong/compare.csv
+}
+
 comparing_wrongly() {
     for bad in "newtn:did you mean 'newton'?" "newton,,lbfgs:there are newton" \
         "newton+jacobi:no option of newton has the word 'jacobi'" \
@@ -554,6 +594,7 @@ pose
 march
 sheets
 comparing
+comparing_frames
 comparing_wrongly
 sweeping
 failing

@@ -114,6 +114,14 @@ static bool schema_array_keyword(const json_t *root, const char *keyword, const 
         json_array_foreach(value, i, item) if (!schema_accepts(root, rule, item)) return false;
         return true;
     }
+    if (strcmp(keyword, "prefixItems") == 0) {
+        json_array_foreach(value, i, item)
+        {
+            const json_t *own = json_array_get(rule, i);
+            if (own && !schema_accepts(root, own, item)) return false;
+        }
+        return true;
+    }
     size_t limit = (size_t)json_integer_value(rule);
     if (strcmp(keyword, "minItems") == 0)
         return !json_is_array(value) || json_array_size(value) >= limit;

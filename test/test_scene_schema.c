@@ -402,6 +402,11 @@ static const change changes[] = {
     {BAD, {"solver.tolerance=1"}, NULL},
     {BAD, {"solver.method=magic"}, NULL},
     {BAD, {"solver.no_such_option=1"}, NULL},
+    {GOOD, {"solver={\"method\": \"descent\", \"phases\": [[8, 0.5], [88, 0.99]]}"}, NULL},
+    {BAD, {"solver={\"method\": \"descent\", \"phases\": [[8, 1]]}"}, NULL},
+    {BAD, {"solver={\"method\": \"descent\", \"phases\": [[-8, 0.5]]}"}, NULL},
+    {BAD, {"solver={\"method\": \"descent\", \"phases\": [[8, 0.5, 1]]}"}, NULL},
+    {BAD, {"solver={\"method\": \"newton\", \"phases\": [[8, 0.5]]}"}, NULL},
     {BAD, {"output.every=-1"}, NULL},
     {GOOD,
      {"output={\"every\": 0, \"vtu\": \"a.pvd\", \"points\": \"b\", \"stats\": \"c.json\"}"},
@@ -618,6 +623,8 @@ static void shipped_scenes_are_valid(void **state)
     glob_t found;
     assert_int_equal(glob("../scenes/*.json", 0, NULL, &found), 0);
     assert_true(found.gl_pathc >= 5);
+    assert_int_equal(glob("../scenes/figures/*.json", GLOB_APPEND, NULL, &found), 0);
+    assert_true(found.gl_pathc >= 12);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *path = found.gl_pathv[i];
         hk_scene *scene = NULL;

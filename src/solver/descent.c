@@ -462,7 +462,7 @@ static void keep(descent *s, const mark *now, mark *good)
 
 static void report_stalled(const descent *s, const mark *good, hk_solve_report *report)
 {
-    report->reason = converged(s, good, HK_ROUNDING_MARGIN) ? HK_CONVERGED : HK_STALLED;
+    report->reason = converged(s, good, hk_rounding_margin(s->problem)) ? HK_CONVERGED : HK_STALLED;
     if (report->reason == HK_STALLED)
         snprintf(report->detail, sizeof report->detail,
                  "the shortest step length does not decrease the energy (relative residual %.1e)",

@@ -180,10 +180,15 @@ bool hk_walk_count(hk_walk *w, double length, bool projected, hk_solve_report *r
     return true;
 }
 
+double hk_rounding_margin(const hk_problem *p)
+{
+    return p->single ? HK_SINGLE_ROUNDING_MARGIN : HK_ROUNDING_MARGIN;
+}
+
 void hk_walk_stalled(const hk_walk *w, hk_solve_report *report)
 {
     report->reason = HK_CONVERGED;
-    if (w->at.residual <= HK_ROUNDING_MARGIN * w->problem->rounding) return;
+    if (w->at.residual <= hk_rounding_margin(w->problem) * w->problem->rounding) return;
     report->reason = HK_STALLED;
     snprintf(report->detail, sizeof report->detail,
              "no step length decreases the energy (relative residual %.1e)",

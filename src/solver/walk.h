@@ -12,8 +12,10 @@ typedef struct hk_point {  // what is known of a state
 } hk_point;
 
 // Where no step decreases ε any more, a residual up to so many times its estimated rounding is as
-// good as none.
-#define HK_ROUNDING_MARGIN 10
+// good as none; in single precision the estimate is a rough one.
+#define HK_ROUNDING_MARGIN        10
+#define HK_SINGLE_ROUNDING_MARGIN 100
+double hk_rounding_margin(const hk_problem *problem);
 
 typedef struct hk_walk {
     hk_problem *problem;
