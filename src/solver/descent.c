@@ -104,7 +104,8 @@ typedef struct descent {
 
 // What is known of the last state that was kept.
 typedef struct mark {
-    double energy;    // J, relative, in the precision of the elements
+    double energy;    // J, relative, with the elements in their precision
+    double elastic;   // J, that of the elements
     double exact;     // J, relative in double precision; NAN: not evaluated
     double residual;  // N
     double scale;     // N, of the forces at work
@@ -298,7 +299,8 @@ static bool fell(descent *s, mark *good, mark *now)
     if (!isfinite(now->energy) || !isfinite(now->residual)) return false;
     if (conversion_at_work(s)) return fell_converting(s);
     if (!p->single) return is_lower(now->energy, good->energy, now, good);
-    double noise = p->energy_rounding + 1e-6 * fabs(now->energy);
+    // Inertia and loads are summed up in double precision.
+    double noise = p->energy_rounding + 1e-7 * fabs(now->elastic);
     if (fabs(now->energy - good->energy) > noise) return now->energy < good->energy;
     if (isnan(good->exact)) good->exact = exact_energy(s, s->good);
     now->exact = exact_energy(s, s->vertices.q);
@@ -409,7 +411,7 @@ static void refresh(descent *s, hk_solve_report *report)
 static mark measure(const descent *s, double elastic, double scale)
 {
     hk_vertex_sums sums = hk_vertices_measure(&s->vertices);
-    return (mark){elastic + sums.energy, NAN, sqrt(sums.square), scale};
+    return (mark){elastic + sums.energy, elastic, NAN, sqrt(sums.square), scale};
 }
 
 static bool tell(descent *s, const mark *now, hk_solve_report *report)
