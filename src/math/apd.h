@@ -237,11 +237,13 @@ HK_INLINE apd_turn apd_step(mat3 m)
 // F over a power of two, and where it is finite.
 HK_INLINE mat3 apd_scaled(mat3 f, mask *finite)
 {
+    // The bits of 1: those of 2ᵏ and 2⁻ᵏ add up to twice as many.
+    const scalar_bits one = (scalar_bits)HK_EXPONENT_BIAS << HK_MANTISSA_BITS;
     real size = r_zero();
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) size += r_abs(f.m[i][j]);
     *finite = size <= (scalar)(HK_DOUBLE ? DBL_MAX : FLT_MAX);
-    return m3_scale(f, 1 / r_power_of_two(size));
+    return m3_scale(f, r_from_bits(2 * one - r_bits(r_power_of_two(size))));
 }
 
 // `steps` steps from q towards the rotation nearest to F, the one of polar.h (the smallest stretch
