@@ -1,6 +1,9 @@
 # The element kernels (src/term/lanes.c with all materials) are compiled once a lane type and
 # instruction set; the best set that the running CPU has is chosen at run time (src/term/lanes.h).
 option(HOOKE_WIDE_LANES "Compile the element kernels for AVX2 and AVX-512, too" ON)
+set(HOOKE_AVX2 "-mavx2 -mfma")
+set(HOOKE_AVX512
+    "-mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mfma -mprefer-vector-width=512")
 
 function(hooke_add_lanes objects)
     if(NOT EXISTS ${PROJECT_SOURCE_DIR}/src/term/lanes.c)
@@ -11,13 +14,11 @@ function(hooke_add_lanes objects)
     if(NOT HOOKE_WIDE_LANES)
         target_compile_definitions(${objects} PRIVATE HK_GENERIC_LANES=1)
     elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-        set(avx2 "-mavx2 -mfma")
-        set(avx512 "-mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx2 -mfma -mprefer-vector-width=512")
         list(APPEND variants
-            "f64x4|avx2|-DHK_DOUBLE=1 -DHK_LANES=4 ${avx2}"
-            "f32x8|avx2|-DHK_DOUBLE=0 -DHK_LANES=8 ${avx2}"
-            "f64x8|avx512|-DHK_DOUBLE=1 -DHK_LANES=8 ${avx512}"
-            "f32x16|avx512|-DHK_DOUBLE=0 -DHK_LANES=16 ${avx512}")
+            "f64x4|avx2|-DHK_DOUBLE=1 -DHK_LANES=4 ${HOOKE_AVX2}"
+            "f32x8|avx2|-DHK_DOUBLE=0 -DHK_LANES=8 ${HOOKE_AVX2}"
+            "f64x8|avx512|-DHK_DOUBLE=1 -DHK_LANES=8 ${HOOKE_AVX512}"
+            "f32x16|avx512|-DHK_DOUBLE=0 -DHK_LANES=16 ${HOOKE_AVX512}")
     endif()
     # Fuzzing is not about these kernels.
     set(sanitize "")

@@ -579,6 +579,8 @@ static void matrix_identities(void **state)
     }
 }
 
+#include "apd_checks.inl"
+
 static int math_checks(void)
 {
     const struct CMUnitTest tests[] = {
@@ -598,6 +600,16 @@ static int math_checks(void)
         cmocka_unit_test(masks_and_selections),
         cmocka_unit_test(small_functions),
         cmocka_unit_test(matrix_identities),
+        cmocka_unit_test(cayley_turns_by_four_atan),
+        cmocka_unit_test(quaternions_multiply_like_rotations),
+        cmocka_unit_test(apd_derivatives_match_differences),
+        cmocka_unit_test(apd_converges_fast),
+        cmocka_unit_test(apd_converges_from_anywhere),
+        cmocka_unit_test(apd_never_goes_up),
+        cmocka_unit_test(apd_is_the_nearest_rotation),
+        cmocka_unit_test(apd_follows_a_motion),
+        cmocka_unit_test(apd_is_never_nan),
+        cmocka_unit_test(apd_lanes_are_independent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
