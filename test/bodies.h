@@ -15,6 +15,18 @@
 
 #include "hooke/hooke.h"
 
+// Under sanitizers everything takes many times as long: long tests then take a selection.
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
 #define CHECK_OK(call)                                              \
     do {                                                            \
         if ((call) != HK_OK) fail_msg("%s: %s", #call, hk_error()); \

@@ -145,6 +145,7 @@ static void test_methods_agree_with_newton(void **state)
     int iterations[VARIANT_COUNT][TASKS] = {0}, materials[VARIANT_COUNT] = {0};
     for (int m = 0; m < hk_material_count(); m++)
         for (int task = 0; task < TASKS; task++) {
+            if (SANITIZED && m % 4 != 3) continue;  // stvk, fung and projective
             const char *material = hk_material_name(m);
             answer truth = solve(task, material, NULL);
             for (int v = 0; v < VARIANT_COUNT; v++) {

@@ -9,6 +9,11 @@ enum { METHOD_COUNT = sizeof METHODS / sizeof METHODS[0] };
 
 static const double STEP = 1.0 / 30;
 
+static bool left_out(int material)
+{
+    return SANITIZED && material % 4 != 3;  // stvk, fung and projective stay
+}
+
 static hk_model *bar(const char *material, bool dragged, bool invertible)
 {
     hk_body_def body = hk_default_body_def();
@@ -68,6 +73,7 @@ static void test_dragged_corner_comes_back(void **state)
     for (int m = 0; m < METHOD_COUNT; m++)
         for (int k = 0; k < hk_material_count(); k++) {
             const char *method = METHODS[m], *material = hk_material_name(k);
+            if (left_out(k)) continue;
             if (strcmp(method, "projective") == 0 && strcmp(material, "arap") != 0 &&
                 strcmp(material, "projective") != 0)
                 continue;
@@ -169,7 +175,7 @@ static void test_spoiled_bodies_recover(void **state)
     static const char *const methods[] = {"descent", "newton", "quasi_newton", "lbfgs"};
     for (int m = 0; m < 4; m++)
         for (int k = 0; k < hk_material_count(); k++)
-            for (int start = 0; start < STARTS; start++)
+            for (int start = 0; start < STARTS && !left_out(k); start++)
                 recover(methods[m], hk_material_name(k), start);
 }
 
