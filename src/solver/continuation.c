@@ -57,13 +57,19 @@ static hk_status choose_start(const hk_continuation *c, double share, double lea
     return HK_OK;
 }
 
+// Single precision may end before the tolerance is met; smaller steps would not take it further.
+static bool at_end_of_single(const hk_continuation *c, const hk_solve_report *r)
+{
+    return c->problem->single && r->relative_residual < 1e-3;
+}
+
 static bool worth_splitting(const hk_continuation *c, const hk_solve_report *r)
 {
     switch (r->reason) {
     case HK_INVERTED:
     case HK_NOT_FINITE: return true;
     case HK_ITERATION_LIMIT:
-    case HK_STALLED: return c->split_unconverged;
+    case HK_STALLED: return c->split_unconverged && !at_end_of_single(c, r);
     default: return false;
     }
 }

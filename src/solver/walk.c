@@ -208,12 +208,28 @@ double hk_full_length(void *solver, hk_walk *w, const double *x)
     return 1;
 }
 
+// In single precision ε ends by wandering within its rounding. True: it has done so for long.
+enum { PATIENCE = 50 };
+static bool wanders(const hk_walk *w, double *best, int *since)
+{
+    if (!w->problem->single) return false;
+    double noise = w->problem->energy_rounding + 1e-7 * fabs(w->at.energy);
+    if (w->at.energy < *best - noise) {
+        *best = w->at.energy;
+        *since = 0;
+    }
+    return ++*since > PATIENCE &&
+           w->at.residual <= hk_rounding_margin(w->problem) * w->problem->rounding;
+}
+
 hk_status hk_walk_down(hk_walk *w, const hk_direction *rule, void *solver, double *x,
                        hk_solve_report *report)
 {
     int before = report->iterations;
     bool fresh = true;
     hk_walk_begin(w, x, report);
+    double best = w->at.energy;
+    int since = 0;
     while (!hk_walk_over(w, x, report->iterations - before, report)) {
         HK_TRY(rule->choose(solver, w, x, fresh));
         double first = rule->length(solver, w, x);
@@ -227,6 +243,10 @@ hk_status hk_walk_down(hk_walk *w, const hk_direction *rule, void *solver, doubl
         if (rule->taken) rule->taken(solver, w, length);
         hk_walk_accept(w, x);
         if (hk_walk_count(w, length, false, report)) break;
+        if (wanders(w, &best, &since)) {
+            hk_walk_stalled(w, report);
+            break;
+        }
     }
     hk_walk_end(w, report);
     return HK_OK;
