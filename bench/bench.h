@@ -73,4 +73,31 @@ static inline hk_mesh *bench_mesh(const char *path, int tets)
     return mesh;
 }
 
+// A body of the mesh with the tenth (or another share) of it held that lies lowest along x.
+static inline hk_model *bench_held_model(const hk_mesh *mesh, const char *material, double poisson,
+                                         double held)
+{
+    const double *x = hk_mesh_positions(mesh);
+    double low = x[0], high = x[0];
+    for (int v = 0; v < hk_mesh_vertex_count(mesh); v++) {
+        low = x[3 * v] < low ? x[3 * v] : low;
+        high = x[3 * v] > high ? x[3 * v] : high;
+    }
+    hk_selector wall = {.kind = HK_SELECT_BOX,
+                        .box = {{low, -1e9, -1e9}, {low + held * (high - low), 1e9, 1e9}}};
+    hk_body_def body = hk_default_body_def();
+    body.mesh = mesh;
+    body.material.model = material;
+    body.material.young = 1e5;
+    body.material.poisson = poisson;
+    body.fixes = &wall;
+    body.fix_count = 1;
+    hk_model_def def = hk_default_model_def();
+    def.bodies = &body;
+    def.body_count = 1;
+    hk_model *model = NULL;
+    bench_check(hk_model_create(&def, &model));
+    return model;
+}
+
 #endif

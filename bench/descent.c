@@ -23,32 +23,6 @@ static hk_mesh *make_mesh(const char *path)
     return mesh;
 }
 
-// The end that lies lowest along x is held; the rest sways under gravity.
-static hk_model *make_model(const hk_mesh *mesh, const char *material)
-{
-    const double *x = hk_mesh_positions(mesh);
-    double low = x[0], high = x[0];
-    for (int v = 0; v < hk_mesh_vertex_count(mesh); v++) {
-        low = x[3 * v] < low ? x[3 * v] : low;
-        high = x[3 * v] > high ? x[3 * v] : high;
-    }
-    hk_selector wall = {.kind = HK_SELECT_BOX,
-                        .box = {{low, -1e9, -1e9}, {low + 0.01 * (high - low), 1e9, 1e9}}};
-    hk_body_def body = hk_default_body_def();
-    body.mesh = mesh;
-    body.material.model = material;
-    body.material.young = 1e5;
-    body.material.poisson = 0.4;
-    body.fixes = &wall;
-    body.fix_count = 1;
-    hk_model_def def = hk_default_model_def();
-    def.bodies = &body;
-    def.body_count = 1;
-    hk_model *model = NULL;
-    bench_check(hk_model_create(&def, &model));
-    return model;
-}
-
 static hk_world *make_world(const hk_model *model, int threads, int iterations)
 {
     hk_world_def def = hk_default_world_def();
@@ -139,7 +113,7 @@ int main(int argc, char **argv)
                                "stvk",        "corotated",          "spline"};
     for (int k = 0; k < HK_COUNT_OF(materials); k++) {
         if (only && strcmp(only, materials[k]) != 0) continue;
-        hk_model *model = make_model(mesh, materials[k]);
+        hk_model *model = bench_held_model(mesh, materials[k], 0.4, 0.01);
         if (k == 0) print_limits(model);
         for (int threads = 1; threads <= 2; threads++)
             measure(model, materials[k], threads, iterations, steps);

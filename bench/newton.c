@@ -11,26 +11,7 @@ typedef struct totals {
 
 static hk_world *make_world(const hk_mesh *mesh, const char *material, int threads)
 {
-    // The tenth of the body that lies lowest along x is held.
-    const double *x = hk_mesh_positions(mesh);
-    double low = x[0], high = x[0];
-    for (int v = 0; v < hk_mesh_vertex_count(mesh); v++) {
-        low = x[3 * v] < low ? x[3 * v] : low;
-        high = x[3 * v] > high ? x[3 * v] : high;
-    }
-    hk_selector wall = {.kind = HK_SELECT_BOX,
-                        .box = {{low, -1e9, -1e9}, {low + 0.1 * (high - low), 1e9, 1e9}}};
-    hk_body_def body = hk_default_body_def();
-    body.mesh = mesh;
-    body.material.model = material;
-    body.material.young = 1e5;
-    body.fixes = &wall;
-    body.fix_count = 1;
-    hk_model_def model_def = hk_default_model_def();
-    model_def.bodies = &body;
-    model_def.body_count = 1;
-    hk_model *model = NULL;
-    bench_check(hk_model_create(&model_def, &model));
+    hk_model *model = bench_held_model(mesh, material, 0.45, 0.1);
     hk_world_def def = hk_default_world_def();
     def.model = model;
     def.step = 1.0 / 30;

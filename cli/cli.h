@@ -83,6 +83,8 @@ typedef struct cli_spec {
 // Returns -1 to go on, or the exit status when it printed the help (0) or an error (2). On -1 free
 // the words.
 int cli_parse(const cli_spec *spec, int argc, char **argv, cli_texts *words);
+// The same for commands that take exactly one word, whatever the spec says of words.
+int cli_parse_one(cli_spec spec, int argc, char **argv, const char **word);
 void cli_print_help(const cli_spec *spec);
 // The name nearest to `word`, or NULL when none is near.
 const char *cli_nearest(const char *word, const char *const *names, int count);

@@ -119,14 +119,9 @@ static int parse(compare_args *args, int argc, char **argv)
                            .purpose = purpose,
                            .examples = examples,
                            .options = options,
-                           .option_count = sizeof options / sizeof options[0],
-                           .least_words = 1,
-                           .most_words = 1};
-    cli_texts words;
-    int result = cli_parse(&spec, argc, argv, &words);
+                           .option_count = sizeof options / sizeof options[0]};
+    int result = cli_parse_one(spec, argc, argv, &args->scene_path);
     if (result >= 0) return result;
-    args->scene_path = words.items[0];
-    cli_texts_free(&words);
     return check_arguments(args);
 }
 

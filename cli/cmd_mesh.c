@@ -362,15 +362,10 @@ static int mesh_check(int argc, char **argv)
         .examples = "hooke mesh check armadillo.ele\n"
                     "hooke mesh check bar.msh --json",
         .options = options,
-        .option_count = sizeof options / sizeof options[0],
-        .least_words = 1,
-        .most_words = 1};
-    cli_texts words;
-    int result = cli_parse(&spec, argc, argv, &words);
-    if (result >= 0) return result;
-    const char *path = words.items[0];
-    cli_texts_free(&words);
-    return check_file(path);
+        .option_count = sizeof options / sizeof options[0]};
+    const char *path;
+    int result = cli_parse_one(spec, argc, argv, &path);
+    return result >= 0 ? result : check_file(path);
 }
 
 // ---------------------------------------------------------------- mesh

@@ -206,14 +206,9 @@ static int parse(sweep *s, int argc, char **argv)
                            .purpose = purpose,
                            .examples = examples,
                            .options = options,
-                           .option_count = sizeof options / sizeof options[0],
-                           .least_words = 1,
-                           .most_words = 1};
-    cli_texts words;
-    int result = cli_parse(&spec, argc, argv, &words);
+                           .option_count = sizeof options / sizeof options[0]};
+    int result = cli_parse_one(spec, argc, argv, &s->scene_path);
     if (result >= 0) return result;
-    s->scene_path = words.items[0];
-    cli_texts_free(&words);
     if (strcmp(s->command, "pose") != 0 && strcmp(s->command, "run") != 0)
         return cli_usage_error("sweep", "'--command %s': expected pose or run", s->command);
     if (strchr(s->name, '/'))

@@ -224,6 +224,17 @@ int cli_parse(const cli_spec *spec, int argc, char **argv, cli_texts *words)
     return result;
 }
 
+int cli_parse_one(cli_spec spec, int argc, char **argv, const char **word)
+{
+    cli_texts words;
+    spec.least_words = spec.most_words = 1;
+    int result = cli_parse(&spec, argc, argv, &words);
+    if (result >= 0) return result;
+    *word = words.items[0];
+    cli_texts_free(&words);
+    return -1;
+}
+
 void cli_print_help(const cli_spec *spec)
 {
     printf("Usage: hooke %s %s%s\n\n%s\n\nOptions:\n", spec->command, spec->arguments,

@@ -82,14 +82,9 @@ static int parse_arguments(cli_session *session, const char *purpose, const char
                            .purpose = purpose,
                            .examples = examples,
                            .options = options,
-                           .option_count = CLI_SCENE_OPTIONS,
-                           .least_words = 1,
-                           .most_words = 1};
-    cli_texts words;
-    int result = cli_parse(&spec, argc, argv, &words);
+                           .option_count = CLI_SCENE_OPTIONS};
+    int result = cli_parse_one(spec, argc, argv, &session->scene_path);
     if (result >= 0) return result;
-    session->scene_path = words.items[0];
-    cli_texts_free(&words);
     return cli_check_sets(session->command, &session->args.sets);
 }
 

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "core/vector.h"
-
 hk_status hk_damping_check(const hk_damping *d)
 {
     const struct {
