@@ -1,115 +1,331 @@
-// The two passes over one supernode for one instruction set: TARGET is its function attribute and
-// NAME(x) its name; triangle.c includes this once for each.
+// The two passes over one supernode, and the making of its numbers, for one instruction set:
+// TARGET is its function attribute and NAME(x) its name; triangle.c includes this once for each.
 
-// a · b summed up over 16 rows, for the columns of a chunk: 8 × 3 sums.
-TARGET static void NAME(reduce)(const v16 acc[CHUNK][3], float *to)
-{
-    for (int c = 0; c < CHUNK; c++)
-        for (int i = 0; i < 3; i++) {
-            v16 a = acc[c][i];
-            v16 b = a + __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4,
-                                                5, 6, 7);
-            b +=
-                __builtin_shufflevector(b, b, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
-            b +=
-                __builtin_shufflevector(b, b, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-            to[4 * c + i] = b[0] + b[1];
-        }
-}
+#define INLINE TARGET static inline __attribute__((always_inline))
 
-// 16 rows of the vector into lanes.
-#define GATHER(rows, r)                                                   \
-    do {                                                                  \
-        _Alignas(64) float lane_[3][ROWS];                                \
-        for (int l_ = 0; l_ < ROWS; l_++) {                               \
-            const float *at_ = x + 4 * (int64_t)(rows)[l_];               \
-            for (int i_ = 0; i_ < 3; i_++) lane_[i_][l_] = at_[i_];       \
-        }                                                                 \
-        for (int i_ = 0; i_ < 3; i_++) (r)[i_] = *(const v16 *)lane_[i_]; \
-    } while (0)
-
-// Adds `blocks` × the columns of a chunk to sums[block][3].
-TARGET static void NAME(spread)(const v16 *value, int blocks, const float *x, v16 *sums)
-{
-    for (int b = 0; b < blocks; b++, value += CHUNK, sums += 3) {
-        v16 sx = sums[0], sy = sums[1], sz = sums[2];
-        for (int c = 0; c < CHUNK; c++) {
-            v16 l = value[c];
-            sx += l * x[4 * c];
-            sy += l * x[4 * c + 1];
-            sz += l * x[4 * c + 2];
-        }
-        sums[0] = sx;
-        sums[1] = sy;
-        sums[2] = sz;
+// One number for every chunk width, so that its loops unroll into registers.
+#define FOR_WIDTH(width, call) \
+    switch (width) {           \
+    case 1: call(1); break;    \
+    case 2: call(2); break;    \
+    case 3: call(3); break;    \
+    case 4: call(4); break;    \
+    case 5: call(5); break;    \
+    case 6: call(6); break;    \
+    case 7: call(7); break;    \
+    default: call(8);          \
     }
+
+// ---------------------------------------------------------------- rows to lanes and back
+
+INLINE v4 NAME(row_at)(const float *x, int32_t row)
+{
+    return *(const v4 *)(x + 4 * (int64_t)row);
 }
 
-// The transposed product: sums over the rows of `blocks` for the columns of a chunk.
-TARGET static void NAME(collect)(const v16 *value, int blocks, const v16 *rows, float *to)
+// Rows a, b, c, d of the vector side by side.
+INLINE v16 NAME(four_rows)(const float *x, int32_t a, int32_t b, int32_t c, int32_t d)
 {
-    v16 acc[CHUNK][3] = {{{0}}};
-    for (int b = 0; b < blocks; b++, value += CHUNK, rows += 3) {
-        v16 rx = rows[0], ry = rows[1], rz = rows[2];
-        for (int c = 0; c < CHUNK; c++) {
-            v16 l = value[c];
-            acc[c][0] += l * rx;
-            acc[c][1] += l * ry;
-            acc[c][2] += l * rz;
+    v8 low =
+        __builtin_shufflevector(NAME(row_at)(x, a), NAME(row_at)(x, b), 0, 1, 2, 3, 4, 5, 6, 7);
+    v8 high =
+        __builtin_shufflevector(NAME(row_at)(x, c), NAME(row_at)(x, d), 0, 1, 2, 3, 4, 5, 6, 7);
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+#define UNPACK_LOW(a, b) \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define UNPACK_HIGH(a, b) \
+    __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define PAIRS_LOW(a, b) \
+    __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define PAIRS_HIGH(a, b) \
+    __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+#define QUARTER(a, k) __builtin_shufflevector(a, a, 4 * (k), 4 * (k) + 1, 4 * (k) + 2, 4 * (k) + 3)
+
+// 16 rows of the vector into lanes: to[3][16].
+INLINE void NAME(gather)(const float *x, const int32_t *row, float *to)
+{
+    v16 a = NAME(four_rows)(x, row[0], row[4], row[8], row[12]);
+    v16 b = NAME(four_rows)(x, row[1], row[5], row[9], row[13]);
+    v16 c = NAME(four_rows)(x, row[2], row[6], row[10], row[14]);
+    v16 d = NAME(four_rows)(x, row[3], row[7], row[11], row[15]);
+    v16 ab = UNPACK_LOW(a, b), cd = UNPACK_LOW(c, d);
+    *(v16 *)to = PAIRS_LOW(ab, cd);
+    *(v16 *)(to + ROWS) = PAIRS_HIGH(ab, cd);
+    *(v16 *)(to + 2 * ROWS) = PAIRS_LOW(UNPACK_HIGH(a, b), UNPACK_HIGH(c, d));
+}
+
+INLINE void NAME(add_row)(float *x, int32_t row, v4 what)
+{
+    *(v4 *)(x + 4 * (int64_t)row) += what;
+}
+
+INLINE void NAME(add_four_rows)(float *x, const int32_t *row, v16 what)
+{
+    NAME(add_row)(x, row[0], QUARTER(what, 0));
+    NAME(add_row)(x, row[4], QUARTER(what, 1));
+    NAME(add_row)(x, row[8], QUARTER(what, 2));
+    NAME(add_row)(x, row[12], QUARTER(what, 3));
+}
+
+// Lanes from[3][16] added to 16 rows of the vector.
+INLINE void NAME(scatter)(float *x, const int32_t *row, const float *from)
+{
+    v16 fx = *(const v16 *)from, fy = *(const v16 *)(from + ROWS);
+    v16 fz = *(const v16 *)(from + 2 * ROWS), zero = {0};
+    v16 xy = UNPACK_LOW(fx, fy), zw = UNPACK_LOW(fz, zero);
+    NAME(add_four_rows)(x, row, PAIRS_LOW(xy, zw));
+    NAME(add_four_rows)(x, row + 1, PAIRS_HIGH(xy, zw));
+    xy = UNPACK_HIGH(fx, fy), zw = UNPACK_HIGH(fz, zero);
+    NAME(add_four_rows)(x, row + 2, PAIRS_LOW(xy, zw));
+    NAME(add_four_rows)(x, row + 3, PAIRS_HIGH(xy, zw));
+}
+
+// ---------------------------------------------------------------- chunks
+
+// sums[block][3][16] += T × the unknowns of a chunk of `width` columns.
+INLINE void NAME(spread)(const int width, bool first, const float *value, int blocks, bool half,
+                         const float *in, float *sums)
+{
+    float ix[CHUNK], iy[CHUNK], iz[CHUNK];
+    for (int c = 0; c < width; c++) {
+        ix[c] = in[4 * c];
+        iy[c] = in[4 * c + 1];
+        iz[c] = in[4 * c + 2];
+    }
+    for (int b = 0; b < blocks; b++, value += ROWS * width, sums += 3 * ROWS) {
+        v16 sx = {0}, sy = {0}, sz = {0};
+        if (!first) {
+            sx = *(v16 *)sums;
+            sy = *(v16 *)(sums + ROWS);
+            sz = *(v16 *)(sums + 2 * ROWS);
+        }
+#pragma GCC unroll 8
+        for (int c = 0; c < width; c++) {
+            v16 l = *(const v16u *)(value + ROWS * c);
+            sx += l * ix[c];
+            sy += l * iy[c];
+            sz += l * iz[c];
+        }
+        *(v16 *)sums = sx;
+        *(v16 *)(sums + ROWS) = sy;
+        *(v16 *)(sums + 2 * ROWS) = sz;
+    }
+    if (!half) return;
+    v8 sx = {0}, sy = {0}, sz = {0};
+    if (!first) {
+        sx = *(v8 *)sums;
+        sy = *(v8 *)(sums + ROWS);
+        sz = *(v8 *)(sums + 2 * ROWS);
+    }
+#pragma GCC unroll 8
+    for (int c = 0; c < width; c++) {
+        v8 l = *(const v8u *)(value + HALF * c);
+        sx += l * ix[c];
+        sy += l * iy[c];
+        sz += l * iz[c];
+    }
+    *(v8 *)sums = sx;
+    *(v8 *)(sums + ROWS) = sy;
+    *(v8 *)(sums + 2 * ROWS) = sz;
+}
+
+// x, y, z of one column in 16 lanes each: x, y, z, z in each quarter.
+INLINE v16 NAME(fold)(v16 x, v16 y, v16 z)
+{
+    v16 xy = UNPACK_LOW(x, y) + UNPACK_HIGH(x, y), zz = UNPACK_LOW(z, z) + UNPACK_HIGH(z, z);
+    return PAIRS_LOW(xy, zz) + PAIRS_HIGH(xy, zz);
+}
+
+// The sums of the quarters of a, b, c, d, side by side.
+INLINE v16 NAME(fold_four)(v16 a, v16 b, v16 c, v16 d)
+{
+    v16 ab =
+        __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+        __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    v16 cd =
+        __builtin_shufflevector(c, d, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+        __builtin_shufflevector(c, d, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    return __builtin_shufflevector(ab, cd, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26,
+                                   27) +
+           __builtin_shufflevector(ab, cd, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30,
+                                   31);
+}
+
+INLINE v16 NAME(widen)(v8 a)
+{
+    v8 zero = {0};
+    return __builtin_shufflevector(a, zero, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+// own[width] += Tᵀ × rows[block][3][16] for a chunk of columns.
+INLINE void NAME(collect)(const int width, const float *value, int blocks, bool half,
+                          const float *rows, float *own)
+{
+    v16 ax[CHUNK], ay[CHUNK], az[CHUNK];
+#pragma GCC unroll 8
+    for (int c = 0; c < CHUNK; c++) ax[c] = ay[c] = az[c] = (v16){0};
+    for (int b = 0; b < blocks; b++, value += ROWS * width, rows += 3 * ROWS) {
+        v16 rx = *(const v16 *)rows, ry = *(const v16 *)(rows + ROWS);
+        v16 rz = *(const v16 *)(rows + 2 * ROWS);
+#pragma GCC unroll 8
+        for (int c = 0; c < width; c++) {
+            v16 l = *(const v16u *)(value + ROWS * c);
+            ax[c] += l * rx;
+            ay[c] += l * ry;
+            az[c] += l * rz;
         }
     }
-    NAME(reduce)((const v16(*)[3])acc, to);
+    if (half) {
+        v16 rx = NAME(widen)(*(const v8 *)rows), ry = NAME(widen)(*(const v8 *)(rows + ROWS));
+        v16 rz = NAME(widen)(*(const v8 *)(rows + 2 * ROWS));
+#pragma GCC unroll 8
+        for (int c = 0; c < width; c++) {
+            v16 l = NAME(widen)(*(const v8u *)(value + HALF * c));
+            ax[c] += l * rx;
+            ay[c] += l * ry;
+            az[c] += l * rz;
+        }
+    }
+    v16 f[CHUNK];
+#pragma GCC unroll 8
+    for (int c = 0; c < CHUNK; c++) f[c] = c < width ? NAME(fold)(ax[c], ay[c], az[c]) : (v16){0};
+    v16 low = NAME(fold_four)(f[0], f[1], f[2], f[3]);
+    if (width >= 4) {
+        *(v16u *)own += low;
+        low = NAME(fold_four)(f[4], f[5], f[6], f[7]);
+        own += 16;
+    }
+    if (width % 4 > 0) *(v4 *)own += QUARTER(low, 0);
+    if (width % 4 > 1) *(v4 *)(own + 4) += QUARTER(low, 1);
+    if (width % 4 > 2) *(v4 *)(own + 8) += QUARTER(low, 2);
+    if (width == CHUNK) *(v16u *)own += low;
 }
+
+// ---------------------------------------------------------------- narrow nodes
+
+// Few columns: row by row, without lanes.
+INLINE void NAME(forward_narrow)(const int columns, const node *n, const float *value,
+                                 const int32_t *row, float *x)
+{
+    v4 in[NARROW];
+    for (int c = 0; c < columns; c++) in[c] = NAME(row_at)(x, n->first + c);
+    for (int r = 0; r < n->rows; r += HALF, value += HALF * columns)
+#pragma GCC unroll 8
+        for (int l = 0; l < HALF; l++) {
+            v4 sum = value[l] * in[0];
+            for (int c = 1; c < columns; c++) sum += value[HALF * c + l] * in[c];
+            NAME(add_row)(x, row[r + l], sum);
+        }
+}
+
+INLINE void NAME(backward_narrow)(const int columns, const node *n, const float *value,
+                                  const int32_t *row, float *x)
+{
+    v4 sum[NARROW][2];
+    for (int c = 0; c < columns; c++) sum[c][0] = sum[c][1] = (v4){0};
+    for (int r = 0; r < n->rows; r += HALF, value += HALF * columns)
+#pragma GCC unroll 8
+        for (int l = 0; l < HALF; l++) {
+            v4 at = NAME(row_at)(x, row[r + l]);
+            for (int c = 0; c < columns; c++) sum[c][l & 1] += value[HALF * c + l] * at;
+        }
+    for (int c = 0; c < columns; c++) NAME(add_row)(x, n->first + c, sum[c][0] + sum[c][1]);
+}
+
+// ---------------------------------------------------------------- nodes
 
 TARGET static void NAME(forward)(const node *n, const float *value, const int32_t *row, float *x,
-                                 v16 *room)
+                                 float *room)
 {
-    _Alignas(64) float own[4 * MOST_COLUMNS];
-    int columns = n->last - n->first, chunks = (columns + CHUNK - 1) / CHUNK;
-    int inner = (columns + ROWS - 1) / ROWS, blocks = inner + n->blocks;
-    const v16 *v = (const v16 *)(value + n->value);
-    // Its own unknowns by the inverse of the diagonal block; padding has zeros.
-    memset(own, 0, sizeof(float) * 4 * (size_t)(chunks * CHUNK));
-    memcpy(own, x + 4 * (int64_t)n->first, sizeof(float) * 4 * (size_t)columns);
-    memset(room, 0, sizeof(v16) * 3 * (size_t)blocks);
-    for (int k = 0; k < chunks; k++)
-        NAME(spread)(v + (int64_t)k * CHUNK * blocks, inner, own + 4 * CHUNK * k, room);
-    for (int c = 0; c < columns; c++)
-        for (int i = 0; i < 3; i++)
-            own[4 * c + i] = x[4 * (int64_t)(n->first + c) + i] =
-                room[3 * (c / ROWS) + i][c % ROWS];
-    // Then what they leave to the rows below.
-    v16 *below = room + 3 * inner;
-    for (int k = 0; k < chunks; k++) NAME(spread)
-    (v + (int64_t)k * CHUNK * blocks + CHUNK * inner, n->blocks, own + 4 * CHUNK * k, below);
-    for (int b = 0; b < n->blocks; b++) {
-        const int32_t *rows = row + n->row + ROWS * b;
-        for (int l = 0; l < ROWS; l++) {
-            float *at = x + 4 * (int64_t)rows[l];
-            for (int i = 0; i < 3; i++) at[i] -= below[3 * b + i][l];
-        }
+    value += n->value;
+    row += n->row;
+    int columns = n->last - n->first;
+    if (columns <= NARROW) {
+        if (columns == 1) NAME(forward_narrow)(1, n, value, row, x);
+        if (columns == 2) NAME(forward_narrow)(2, n, value, row, x);
+        return;
     }
+    int blocks = n->rows / ROWS;
+    bool half = n->rows % ROWS != 0;
+    const float *in = x + 4 * (int64_t)n->first;
+    for (int at = 0; at < columns; at += CHUNK) {
+        int width = columns - at < CHUNK ? columns - at : CHUNK, skip = at / ROWS;
+        float *sums = room + 3 * ROWS * skip;
+#define SPREAD(w)                                                  \
+    at == 0 ? NAME(spread)(w, true, value, blocks, half, in, sums) \
+            : NAME(spread)(w, false, value, blocks - skip, half, in + 4 * (int64_t)at, sums)
+        FOR_WIDTH(width, SPREAD)
+#undef SPREAD
+        value += width * (n->rows - ROWS * skip);
+    }
+    for (int b = 0; b < blocks; b++) NAME(scatter)(x, row + ROWS * b, room + 3 * ROWS * b);
+    if (half)
+        for (int l = 0; l < HALF; l++) {
+            const float *from = room + 3 * ROWS * blocks + l;
+            float *to = x + 4 * (int64_t)row[ROWS * blocks + l];
+            for (int i = 0; i < 3; i++) to[i] += from[ROWS * i];
+        }
 }
 
 TARGET static void NAME(backward)(const node *n, const float *value, const int32_t *row, float *x,
-                                  v16 *room)
+                                  float *room)
 {
-    _Alignas(64) float own[4 * MOST_COLUMNS];
-    int columns = n->last - n->first, chunks = (columns + CHUNK - 1) / CHUNK;
-    int inner = (columns + ROWS - 1) / ROWS, blocks = inner + n->blocks;
-    const v16 *v = (const v16 *)(value + n->value);
-    v16 *below = room + 3 * inner;
-    for (int b = 0; b < n->blocks; b++) GATHER(row + n->row + ROWS * b, below + 3 * b);
-    for (int k = 0; k < chunks; k++) NAME(collect)
-    (v + (int64_t)k * CHUNK * blocks + CHUNK * inner, n->blocks, below, own + 4 * CHUNK * k);
-    memset(room, 0, sizeof(v16) * 3 * (size_t)inner);
-    for (int c = 0; c < columns; c++)
-        for (int i = 0; i < 3; i++)
-            room[3 * (c / ROWS) + i][c % ROWS] =
-                x[4 * (int64_t)(n->first + c) + i] - own[4 * c + i];
-    for (int k = 0; k < chunks; k++)
-        NAME(collect)(v + (int64_t)k * CHUNK * blocks, inner, room, own + 4 * CHUNK * k);
-    for (int c = 0; c < columns; c++)
-        for (int i = 0; i < 3; i++) x[4 * (int64_t)(n->first + c) + i] = own[4 * c + i];
+    value += n->value;
+    row += n->row;
+    int columns = n->last - n->first;
+    if (columns <= NARROW) {
+        if (columns == 1) NAME(backward_narrow)(1, n, value, row, x);
+        if (columns == 2) NAME(backward_narrow)(2, n, value, row, x);
+        return;
+    }
+    int blocks = n->rows / ROWS;
+    bool half = n->rows % ROWS != 0;
+    for (int b = 0; b < blocks; b++) NAME(gather)(x, row + ROWS * b, room + 3 * ROWS * b);
+    if (half) {
+        int32_t last[ROWS];
+        for (int l = 0; l < ROWS; l++) last[l] = row[ROWS * blocks + l % HALF];
+        NAME(gather)(x, last, room + 3 * ROWS * blocks);
+    }
+    float *own = x + 4 * (int64_t)n->first;
+    for (int at = 0; at < columns; at += CHUNK) {
+        int width = columns - at < CHUNK ? columns - at : CHUNK, skip = at / ROWS;
+        const float *rows = room + 3 * ROWS * skip;
+#define COLLECT(w) NAME(collect)(w, value, blocks - skip, half, rows, own + 4 * (int64_t)at)
+        FOR_WIDTH(width, COLLECT)
+#undef COLLECT
+        value += width * (n->rows - ROWS * skip);
+    }
 }
-#undef GATHER
+
+// ---------------------------------------------------------------- numbers
+
+// `lanes` rows (16 or 8) × `width` columns of the product −strip × inverse: strip[k][16] are rows
+// of the supernode, inverse[k][MOST_COLUMNS] is lower triangular, so k begins at the chunk.
+TARGET static void NAME(product)(const double *strip, const double *inverse, int columns, int at,
+                                 int width, int lanes, float *to)
+{
+    d8 low[CHUNK], high[CHUNK];
+    for (int c = 0; c < CHUNK; c++) low[c] = high[c] = (d8){0};
+    for (int k = at; k < columns; k++) {
+        d8 a = *(const d8 *)(strip + ROWS * k), b = *(const d8 *)(strip + ROWS * k + 8);
+        const double *m = inverse + (int64_t)k * MOST_COLUMNS + at;
+#pragma GCC unroll 8
+        for (int c = 0; c < CHUNK; c++) {
+            low[c] -= a * m[c];
+            high[c] -= b * m[c];
+        }
+    }
+    for (int c = 0; c < width; c++)
+        for (int l = 0; l < lanes; l++)
+            to[lanes * c + l] = (float)(l < 8 ? low[c][l] : high[c][l - 8]);
+}
+
+#undef INLINE
+#undef FOR_WIDTH
+#undef UNPACK_LOW
+#undef UNPACK_HIGH
+#undef PAIRS_LOW
+#undef PAIRS_HIGH
+#undef QUARTER
