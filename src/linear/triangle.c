@@ -145,7 +145,8 @@ static hk_status build(hk_triangle *t, const hk_direct *direct)
     t->scale = HK_ARRAY(float, t->count);
     t->x = HK_ZEROS(float, 4 * ((size_t)t->count + (size_t)t->left_count));
     t->room = HK_ARRAY(float, (size_t)t->threads *(size_t)t->room_size);
-    if (!t->value || !t->scale || !t->x || !t->room) return HK_NO_MEMORY;
+    t->residual = HK_ARRAY(double, 4 * (size_t)t->count);
+    if (!t->value || !t->scale || !t->x || !t->room || !t->residual) return HK_NO_MEMORY;
     return hk_triangle_fill(t, direct);
 }
 
@@ -185,6 +186,7 @@ void hk_triangle_free(hk_triangle *t)
     hk_free(t->level_group);
     hk_free(t->x);
     hk_free(t->room);
+    hk_free(t->residual);
     hk_free(t);
 }
 
@@ -248,17 +250,57 @@ void hk_triangle_solve(hk_triangle *t)
     }
 }
 
+// The largest of x, y, z of all unknowns, which single precision needs as the unit of its numbers.
+static double largest_of(const double *v, const int32_t *place, int count)
+{
+    double most[3] = {0};
+    for (int k = 0; k < count; k++) {
+        const double *at = v + 4 * (int64_t)(place ? place[k] : k);
+        for (int i = 0; i < 3; i++) most[i] = fabs(at[i]) > most[i] ? fabs(at[i]) : most[i];
+    }
+    double largest = fmax(fmax(most[0], most[1]), most[2]);
+    return largest > 0 && isfinite(largest) ? largest : 1;
+}
+
 void hk_triangle_apply(hk_triangle *t, const int32_t *place, const double *from, double *to)
 {
-    // Brought to a size that single precision can hold, whatever the units.
-    double largest = 0;
-    for (int k = 0; k < t->count; k++)
-        for (int i = 0; i < 3; i++) largest = fmax(largest, fabs(from[4 * (int64_t)place[k] + i]));
-    double scale = largest > 0 && isfinite(largest) ? 1 / largest : 1;
+    double largest = largest_of(from, place, t->count), scale = 1 / largest;
     for (int64_t k = 0; k < t->count; k++)
         for (int i = 0; i < 3; i++)
             t->x[4 * k + i] = (float)(scale * from[4 * (int64_t)place[k] + i]);
     hk_triangle_solve(t);
     for (int64_t k = 0; k < t->count; k++)
-        for (int i = 0; i < 3; i++) to[4 * (int64_t)place[k] + i] = (double)t->x[4 * k + i] / scale;
+        for (int i = 0; i < 3; i++)
+            to[4 * (int64_t)place[k] + i] = largest * (double)t->x[4 * k + i];
+}
+
+// x += A⁻¹ r in single precision.
+static void add_solution(hk_triangle *t, const double *r, double *x)
+{
+    double largest = largest_of(r, NULL, t->count), scale = 1 / largest;
+    for (int64_t k = 0; k < 4 * (int64_t)t->count; k++) t->x[k] = (float)(scale * r[k]);
+    hk_triangle_solve(t);
+    for (int64_t k = 0; k < 4 * (int64_t)t->count; k++) x[k] += largest * (double)t->x[k];
+}
+
+void hk_triangle_refine(hk_triangle *t, const hk_pattern *p, const double *values, const double *b,
+                        double *x)
+{
+    typedef double d4 __attribute__((vector_size(32), aligned(8), may_alias));
+    size_t size = 4 * sizeof(double) * (size_t)t->count;
+    memset(x, 0, size);
+    add_solution(t, b, x);
+    memcpy(t->residual, b, size);
+    for (int64_t c = 0; c < p->count; c++) {
+        const double *column = values + hk_pattern_column(p, (int)c, 0);
+        d4 own = *(const d4 *)(x + 4 * c), sum = column[0] * own;
+        for (int64_t k = p->start[c]; k < p->start[c + 1]; k++) {
+            double a = column[1 + k - p->start[c]];
+            int64_t row = p->row[k];
+            sum += a * *(const d4 *)(x + 4 * row);
+            *(d4 *)(t->residual + 4 * row) -= a * own;
+        }
+        *(d4 *)(t->residual + 4 * c) -= sum;
+    }
+    add_solution(t, t->residual, x);
 }

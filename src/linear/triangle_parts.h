@@ -59,6 +59,7 @@ struct hk_triangle {
     float *x;     // [count + left_count][4]
     float *room;  // [threads][room_size]
     int64_t room_size;
+    double *residual;  // [count][4]
     hk_triangle_pass *forward, *backward;
     hk_triangle_product *product;
 };
