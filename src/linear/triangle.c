@@ -2,6 +2,9 @@
 
 #include <math.h>
 #include <omp.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 typedef float v4 __attribute__((vector_size(16), may_alias));
 typedef float v8 __attribute__((vector_size(32), may_alias));
@@ -136,6 +139,20 @@ hk_status hk_triangle_fill(hk_triangle *t, const hk_direct *direct)
 
 // ---------------------------------------------------------------- creation
 
+// Asks for large pages (a hint: it may do nothing). Streams of many megabytes otherwise wait for
+// the translation of an address every 4 KB.
+static void ask_large_pages(void *block, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = (uintptr_t)2 << 20;
+    uintptr_t begin = ((uintptr_t)block + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)block + bytes) / page * page;
+    if (end > begin) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#else
+    (void)block, (void)bytes;
+#endif
+}
+
 static hk_status build(hk_triangle *t, const hk_direct *direct)
 {
     hk_supernodes s;
@@ -147,6 +164,7 @@ static hk_status build(hk_triangle *t, const hk_direct *direct)
     t->room = HK_ARRAY(float, (size_t)t->threads *(size_t)t->room_size);
     t->residual = HK_ARRAY(double, 4 * (size_t)t->count);
     if (!t->value || !t->scale || !t->x || !t->room || !t->residual) return HK_NO_MEMORY;
+    ask_large_pages(t->value, sizeof(float) * (size_t)t->value_count);
     return hk_triangle_fill(t, direct);
 }
 
@@ -218,8 +236,9 @@ static void forward_group(const hk_triangle *t, const group *g)
         for (int64_t e = child->left_begin; e < child->left_end; e++)
             *(v4 *)(t->x + 4 * (int64_t)t->left[e]) += *(v4 *)(left + 4 * e);
     }
+    float *room = own_room(t);
     for (int k = g->node_begin; k < g->node_end; k++)
-        t->forward(&t->nodes[t->group_node[k]], t->value, t->row, t->x, own_room(t));
+        t->forward(&t->nodes[t->group_node[k]], t->value, t->row, t->x, room);
 }
 
 // Takes the solution above from the parent, then solves for the group's own unknowns.
@@ -228,10 +247,11 @@ static void backward_group(const hk_triangle *t, const group *g)
     float *left = t->x + 4 * (int64_t)t->count;
     for (int64_t e = g->left_begin; e < g->left_end; e++)
         *(v4 *)(left + 4 * e) = *(v4 *)(t->x + 4 * (int64_t)t->left[e]);
+    float *room = own_room(t);
     for (int k = g->node_end - 1; k >= g->node_begin; k--) {
         const node *n = &t->nodes[t->group_node[k]];
         for (int64_t c = n->first; c < n->last; c++) *(v4 *)(t->x + 4 * c) *= t->scale[c];
-        t->backward(n, t->value, t->row, t->x, own_room(t));
+        t->backward(n, t->value, t->row, t->x, room);
     }
 }
 

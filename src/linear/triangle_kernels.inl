@@ -166,23 +166,27 @@ INLINE void NAME(collect)(const int width, const float *value, int blocks, bool 
     v16 ax[CHUNK], ay[CHUNK], az[CHUNK];
 #pragma GCC unroll 8
     for (int c = 0; c < CHUNK; c++) ax[c] = ay[c] = az[c] = (v16){0};
-    for (int b = 0; b < blocks; b++, value += ROWS * width, rows += 3 * ROWS) {
-        v16 rx = *(const v16 *)rows, ry = *(const v16 *)(rows + ROWS);
-        v16 rz = *(const v16 *)(rows + 2 * ROWS);
+    value += (int64_t)ROWS * width * blocks;
+    rows += 3 * ROWS * blocks;
+    if (half) {
+        v16 rx = NAME(widen)(*(const v8 *)rows), ry = NAME(widen)(*(const v8 *)(rows + ROWS));
+        v16 rz = NAME(widen)(*(const v8 *)(rows + 2 * ROWS));
 #pragma GCC unroll 8
-        for (int c = 0; c < width; c++) {
-            v16 l = *(const v16u *)(value + ROWS * c);
+        for (int c = width - 1; c >= 0; c--) {
+            v16 l = NAME(widen)(*(const v8u *)(value + HALF * c));
             ax[c] += l * rx;
             ay[c] += l * ry;
             az[c] += l * rz;
         }
     }
-    if (half) {
-        v16 rx = NAME(widen)(*(const v8 *)rows), ry = NAME(widen)(*(const v8 *)(rows + ROWS));
-        v16 rz = NAME(widen)(*(const v8 *)(rows + 2 * ROWS));
+    for (int b = 0; b < blocks; b++) {
+        value -= ROWS * width;
+        rows -= 3 * ROWS;
+        v16 rx = *(const v16 *)rows, ry = *(const v16 *)(rows + ROWS);
+        v16 rz = *(const v16 *)(rows + 2 * ROWS);
 #pragma GCC unroll 8
-        for (int c = 0; c < width; c++) {
-            v16 l = NAME(widen)(*(const v8u *)(value + HALF * c));
+        for (int c = width - 1; c >= 0; c--) {
+            v16 l = *(const v16u *)(value + ROWS * c);
             ax[c] += l * rx;
             ay[c] += l * ry;
             az[c] += l * rz;
@@ -289,13 +293,14 @@ TARGET static void NAME(backward)(const node *n, const float *value, const int32
         NAME(gather)(x, last, room + 3 * ROWS * blocks);
     }
     float *own = x + 4 * (int64_t)n->first;
-    for (int at = 0; at < columns; at += CHUNK) {
+    value += n->value_count;
+    for (int at = (columns - 1) / CHUNK * CHUNK; at >= 0; at -= CHUNK) {
         int width = columns - at < CHUNK ? columns - at : CHUNK, skip = at / ROWS;
         const float *rows = room + 3 * ROWS * skip;
+        value -= width * (n->rows - ROWS * skip);
 #define COLLECT(w) NAME(collect)(w, value, blocks - skip, half, rows, own + 4 * (int64_t)at)
         FOR_WIDTH(width, COLLECT)
 #undef COLLECT
-        value += width * (n->rows - ROWS * skip);
     }
 }
 

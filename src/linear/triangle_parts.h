@@ -15,7 +15,7 @@ enum { ROWS = 16, HALF = 8, CHUNK = 8, NARROW = 2, MOST_COLUMNS = 256 };
 // [columns][8]. Narrow nodes have blocks [columns][8] alone.
 typedef struct node {
     int32_t first, last;  // columns
-    int32_t rows;
+    int32_t rows, value_count;
     int32_t parent;      // the node that its first row below belongs to, or -1
     int64_t row, value;  // where its rows and numbers begin
     int source;          // the supernode that it comes from,

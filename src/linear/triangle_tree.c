@@ -34,7 +34,8 @@ static void add_node(hk_triangle *t, const hk_supernodes *s, int k, int column, 
     n->row = t->row_count;
     n->value = t->value_count;
     t->row_count += n->rows;
-    t->value_count += values_of(width, n->rows);
+    n->value_count = (int32_t)values_of(width, n->rows);
+    t->value_count += n->value_count;
     int64_t room = 3 * ((int64_t)n->rows + ROWS);
     t->room_size = room > t->room_size ? room : t->room_size;
 }
