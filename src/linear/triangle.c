@@ -9,10 +9,11 @@
 typedef float v4 __attribute__((vector_size(16), may_alias));
 typedef float v8 __attribute__((vector_size(32), may_alias));
 typedef float v16 __attribute__((vector_size(64), may_alias));
-typedef float v8u __attribute__((vector_size(32), may_alias, aligned(4)));
 typedef float v16u __attribute__((vector_size(64), may_alias, aligned(4)));
 typedef double d8 __attribute__((vector_size(64), may_alias));
 
+// Keeps a compiler from reading a number three times instead of once.
+#define IN_REGISTER(x)
 #define TARGET
 #define NAME(x) x##_generic
 #include "linear/triangle_kernels.inl"
@@ -24,6 +25,8 @@ typedef double d8 __attribute__((vector_size(64), may_alias));
 #include "linear/triangle_kernels.inl"
 #undef TARGET
 #undef NAME
+#undef IN_REGISTER
+#define IN_REGISTER(x) __asm__("" : "+v"(x))
 #define TARGET  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
 #define NAME(x) x##_avx512
 #include "linear/triangle_kernels.inl"
@@ -265,7 +268,7 @@ void hk_triangle_solve(hk_triangle *t)
                 forward_group(t, &t->groups[t->level_group[k]]);
         for (int level = t->level_count - 1; level >= 0; level--)
 #pragma omp for schedule(dynamic, 1)
-            for (int k = t->level_begin[level]; k < t->level_begin[level + 1]; k++)
+            for (int k = t->level_begin[level + 1] - 1; k >= t->level_begin[level]; k--)
                 backward_group(t, &t->groups[t->level_group[k]]);
     }
 }

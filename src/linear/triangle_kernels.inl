@@ -103,7 +103,8 @@ INLINE void NAME(spread)(const int width, bool first, const float *value, int bl
         }
 #pragma GCC unroll 8
         for (int c = 0; c < width; c++) {
-            v16 l = *(const v16u *)(value + ROWS * c);
+            v16 l = *(const v16 *)(value + ROWS * c);
+            IN_REGISTER(l);
             sx += l * ix[c];
             sy += l * iy[c];
             sz += l * iz[c];
@@ -121,7 +122,7 @@ INLINE void NAME(spread)(const int width, bool first, const float *value, int bl
     }
 #pragma GCC unroll 8
     for (int c = 0; c < width; c++) {
-        v8 l = *(const v8u *)(value + HALF * c);
+        v8 l = *(const v8 *)(value + HALF * c);
         sx += l * ix[c];
         sy += l * iy[c];
         sz += l * iz[c];
@@ -173,7 +174,7 @@ INLINE void NAME(collect)(const int width, const float *value, int blocks, bool 
         v16 rz = NAME(widen)(*(const v8 *)(rows + 2 * ROWS));
 #pragma GCC unroll 8
         for (int c = width - 1; c >= 0; c--) {
-            v16 l = NAME(widen)(*(const v8u *)(value + HALF * c));
+            v16 l = NAME(widen)(*(const v8 *)(value + HALF * c));
             ax[c] += l * rx;
             ay[c] += l * ry;
             az[c] += l * rz;
@@ -186,7 +187,9 @@ INLINE void NAME(collect)(const int width, const float *value, int blocks, bool 
         v16 rz = *(const v16 *)(rows + 2 * ROWS);
 #pragma GCC unroll 8
         for (int c = width - 1; c >= 0; c--) {
-            v16 l = *(const v16u *)(value + ROWS * c);
+            v16 l = *(const v16 *)(value + ROWS * c);
+            IN_REGISTER(l);
+            __builtin_prefetch(value + ROWS * c - AHEAD, 0, 2);
             ax[c] += l * rx;
             ay[c] += l * ry;
             az[c] += l * rz;

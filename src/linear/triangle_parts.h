@@ -8,6 +8,7 @@
 // Rows of a block, and of the smaller one that may end a node; columns of a chunk; columns of the
 // nodes that are solved without lanes; the most columns of a node.
 enum { ROWS = 16, HALF = 8, CHUNK = 8, NARROW = 2, MOST_COLUMNS = 256 };
+enum { AHEAD = 2048 };
 
 // A supernode, or a part of a wide one. Its rows are first its own columns, then those below,
 // padded to 8 with its first (where the numbers are zero). Chunk k has columns 8 k to 8 k + 7 (the

@@ -35,7 +35,7 @@ static void add_node(hk_triangle *t, const hk_supernodes *s, int k, int column, 
     n->value = t->value_count;
     t->row_count += n->rows;
     n->value_count = (int32_t)values_of(width, n->rows);
-    t->value_count += n->value_count;
+    t->value_count += (n->value_count + ROWS - 1) / ROWS * ROWS;  // blocks are aligned
     int64_t room = 3 * ((int64_t)n->rows + ROWS);
     t->room_size = room > t->room_size ? room : t->room_size;
 }
@@ -72,8 +72,8 @@ static void find_parents(hk_triangle *t, const hk_supernodes *s, int32_t *owner)
 // ---------------------------------------------------------------- groups
 
 // A subtree is opened, so that its root becomes a group of its own, if it is heavier than this
-// part of the whole.
-enum { SHARES = 16 };
+// part of the whole, and heavy enough to be worth the way to another thread.
+enum { SHARES = 16, LEAST_WEIGHT = 100000 };
 
 // What each node costs (per pass, in numbers), and with all below it; and its children.
 static void weigh(const hk_triangle *t, int64_t *own, int64_t *whole, int32_t *children)
@@ -99,7 +99,7 @@ static hk_status assign_groups(hk_triangle *t, const int64_t *own, const int64_t
 {
     int64_t total = 0;
     for (int k = 0; k < t->node_count; k++) total += own[k];
-    int64_t limit = total / SHARES;
+    int64_t limit = total / SHARES > LEAST_WEIGHT ? total / SHARES : LEAST_WEIGHT;
     int32_t *bundle = HK_ARRAY(int32_t, t->node_count + 1);  // by parent's group + 1
     if (!bundle) return HK_NO_MEMORY;
     for (int k = 0; k <= t->node_count; k++) bundle[k] = -1;
