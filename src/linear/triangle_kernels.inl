@@ -23,16 +23,20 @@ INLINE v4 NAME(row_at)(const float *x, int32_t row)
     return *(const v4 *)(x + 4 * (int64_t)row);
 }
 
+#define TWO_ROWS(x, a, b) \
+    __builtin_shufflevector(NAME(row_at)(x, a), NAME(row_at)(x, b), 0, 1, 2, 3, 4, 5, 6, 7)
+
 // Rows a, b, c, d of the vector side by side.
 INLINE v16 NAME(four_rows)(const float *x, int32_t a, int32_t b, int32_t c, int32_t d)
 {
-    v8 low =
-        __builtin_shufflevector(NAME(row_at)(x, a), NAME(row_at)(x, b), 0, 1, 2, 3, 4, 5, 6, 7);
-    v8 high =
-        __builtin_shufflevector(NAME(row_at)(x, c), NAME(row_at)(x, d), 0, 1, 2, 3, 4, 5, 6, 7);
+    v8 low = TWO_ROWS(x, a, b), high = TWO_ROWS(x, c, d);
     return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
+#define UNPACK_LOW_HALF(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define UNPACK_HIGH_HALF(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define PAIRS_LOW_HALF(a, b)   __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define PAIRS_HIGH_HALF(a, b)  __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
 #define UNPACK_LOW(a, b) \
     __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
 #define UNPACK_HIGH(a, b) \
@@ -54,6 +58,17 @@ INLINE void NAME(gather)(const float *x, const int32_t *row, float *to)
     *(v16 *)to = PAIRS_LOW(ab, cd);
     *(v16 *)(to + ROWS) = PAIRS_HIGH(ab, cd);
     *(v16 *)(to + 2 * ROWS) = PAIRS_LOW(UNPACK_HIGH(a, b), UNPACK_HIGH(c, d));
+}
+
+// The same for 8 rows.
+INLINE void NAME(gather_half)(const float *x, const int32_t *row, float *to)
+{
+    v8 a = TWO_ROWS(x, row[0], row[4]), b = TWO_ROWS(x, row[1], row[5]);
+    v8 c = TWO_ROWS(x, row[2], row[6]), d = TWO_ROWS(x, row[3], row[7]);
+    v8 ab = UNPACK_LOW_HALF(a, b), cd = UNPACK_LOW_HALF(c, d);
+    *(v8 *)to = PAIRS_LOW_HALF(ab, cd);
+    *(v8 *)(to + ROWS) = PAIRS_HIGH_HALF(ab, cd);
+    *(v8 *)(to + 2 * ROWS) = PAIRS_LOW_HALF(UNPACK_HIGH_HALF(a, b), UNPACK_HIGH_HALF(c, d));
 }
 
 INLINE void NAME(add_row)(float *x, int32_t row, v4 what)
@@ -80,6 +95,24 @@ INLINE void NAME(scatter)(float *x, const int32_t *row, const float *from)
     xy = UNPACK_HIGH(fx, fy), zw = UNPACK_HIGH(fz, zero);
     NAME(add_four_rows)(x, row + 2, PAIRS_LOW(xy, zw));
     NAME(add_four_rows)(x, row + 3, PAIRS_HIGH(xy, zw));
+}
+
+INLINE void NAME(add_two_rows)(float *x, const int32_t *row, v8 what)
+{
+    NAME(add_row)(x, row[0], QUARTER(what, 0));
+    NAME(add_row)(x, row[4], QUARTER(what, 1));
+}
+
+INLINE void NAME(scatter_half)(float *x, const int32_t *row, const float *from)
+{
+    v8 fx = *(const v8 *)from, fy = *(const v8 *)(from + ROWS);
+    v8 fz = *(const v8 *)(from + 2 * ROWS), zero = {0};
+    v8 xy = UNPACK_LOW_HALF(fx, fy), zw = UNPACK_LOW_HALF(fz, zero);
+    NAME(add_two_rows)(x, row, PAIRS_LOW_HALF(xy, zw));
+    NAME(add_two_rows)(x, row + 1, PAIRS_HIGH_HALF(xy, zw));
+    xy = UNPACK_HIGH_HALF(fx, fy), zw = UNPACK_HIGH_HALF(fz, zero);
+    NAME(add_two_rows)(x, row + 2, PAIRS_LOW_HALF(xy, zw));
+    NAME(add_two_rows)(x, row + 3, PAIRS_HIGH_HALF(xy, zw));
 }
 
 // ---------------------------------------------------------------- chunks
@@ -132,7 +165,7 @@ INLINE void NAME(spread)(const int width, bool first, const float *value, int bl
     *(v8 *)(sums + 2 * ROWS) = sz;
 }
 
-// x, y, z of one column in 16 lanes each: x, y, z, z in each quarter.
+// Quarters of x, of y and of z summed up: x, y, z, z in each quarter.
 INLINE v16 NAME(fold)(v16 x, v16 y, v16 z)
 {
     v16 xy = UNPACK_LOW(x, y) + UNPACK_HIGH(x, y), zz = UNPACK_LOW(z, z) + UNPACK_HIGH(z, z);
@@ -195,13 +228,14 @@ INLINE void NAME(collect)(const int width, const float *value, int blocks, bool 
             az[c] += l * rz;
         }
     }
-    v16 f[CHUNK];
-#pragma GCC unroll 8
-    for (int c = 0; c < CHUNK; c++) f[c] = c < width ? NAME(fold)(ax[c], ay[c], az[c]) : (v16){0};
-    v16 low = NAME(fold_four)(f[0], f[1], f[2], f[3]);
+    v16 low = NAME(fold)(NAME(fold_four)(ax[0], ax[1], ax[2], ax[3]),
+                         NAME(fold_four)(ay[0], ay[1], ay[2], ay[3]),
+                         NAME(fold_four)(az[0], az[1], az[2], az[3]));
     if (width >= 4) {
         *(v16u *)own += low;
-        low = NAME(fold_four)(f[4], f[5], f[6], f[7]);
+        low = NAME(fold)(NAME(fold_four)(ax[4], ax[5], ax[6], ax[7]),
+                         NAME(fold_four)(ay[4], ay[5], ay[6], ay[7]),
+                         NAME(fold_four)(az[4], az[5], az[6], az[7]));
         own += 16;
     }
     if (width % 4 > 0) *(v4 *)own += QUARTER(low, 0);
@@ -268,12 +302,7 @@ TARGET static void NAME(forward)(const node *n, const float *value, const int32_
         value += width * (n->rows - ROWS * skip);
     }
     for (int b = 0; b < blocks; b++) NAME(scatter)(x, row + ROWS * b, room + 3 * ROWS * b);
-    if (half)
-        for (int l = 0; l < HALF; l++) {
-            const float *from = room + 3 * ROWS * blocks + l;
-            float *to = x + 4 * (int64_t)row[ROWS * blocks + l];
-            for (int i = 0; i < 3; i++) to[i] += from[ROWS * i];
-        }
+    if (half) NAME(scatter_half)(x, row + ROWS * blocks, room + 3 * ROWS * blocks);
 }
 
 TARGET static void NAME(backward)(const node *n, const float *value, const int32_t *row, float *x,
@@ -290,11 +319,7 @@ TARGET static void NAME(backward)(const node *n, const float *value, const int32
     int blocks = n->rows / ROWS;
     bool half = n->rows % ROWS != 0;
     for (int b = 0; b < blocks; b++) NAME(gather)(x, row + ROWS * b, room + 3 * ROWS * b);
-    if (half) {
-        int32_t last[ROWS];
-        for (int l = 0; l < ROWS; l++) last[l] = row[ROWS * blocks + l % HALF];
-        NAME(gather)(x, last, room + 3 * ROWS * blocks);
-    }
+    if (half) NAME(gather_half)(x, row + ROWS * blocks, room + 3 * ROWS * blocks);
     float *own = x + 4 * (int64_t)n->first;
     value += n->value_count;
     for (int at = (columns - 1) / CHUNK * CHUNK; at >= 0; at -= CHUNK) {
@@ -337,3 +362,8 @@ TARGET static void NAME(product)(const double *strip, const double *inverse, int
 #undef PAIRS_LOW
 #undef PAIRS_HIGH
 #undef QUARTER
+#undef TWO_ROWS
+#undef UNPACK_LOW_HALF
+#undef UNPACK_HIGH_HALF
+#undef PAIRS_LOW_HALF
+#undef PAIRS_HIGH_HALF

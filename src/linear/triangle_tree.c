@@ -73,7 +73,7 @@ static void find_parents(hk_triangle *t, const hk_supernodes *s, int32_t *owner)
 
 // A subtree is opened, so that its root becomes a group of its own, if it is heavier than this
 // part of the whole, and heavy enough to be worth the way to another thread.
-enum { SHARES = 16, LEAST_WEIGHT = 100000 };
+enum { SHARES = 16, LEAST_WEIGHT = 200000 };
 
 // What each node costs (per pass, in numbers), and with all below it; and its children.
 static void weigh(const hk_triangle *t, int64_t *own, int64_t *whole, int32_t *children)
