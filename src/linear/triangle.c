@@ -10,49 +10,83 @@ typedef float v4 __attribute__((vector_size(16), may_alias));
 typedef float v8 __attribute__((vector_size(32), may_alias));
 typedef float v16 __attribute__((vector_size(64), may_alias));
 typedef float v16u __attribute__((vector_size(64), may_alias, aligned(4)));
+typedef double d2 __attribute__((vector_size(16), may_alias));
+typedef double d4 __attribute__((vector_size(32), may_alias));
 typedef double d8 __attribute__((vector_size(64), may_alias));
 
 // Keeps a compiler from reading a number three times instead of once.
 #define IN_REGISTER(x)
 #define TARGET
 #define NAME(x) x##_generic
+#define LANES   4
+#define VEC     v4
+#define DVEC    d2
 #include "linear/triangle_kernels.inl"
 #undef TARGET
 #undef NAME
+#undef LANES
+#undef VEC
+#undef DVEC
 #ifdef __x86_64__
-#define TARGET  __attribute__((target("avx2,fma")))
-#define NAME(x) x##_avx2
+#undef IN_REGISTER
+#define IN_REGISTER(x) __asm__("" : "+x"(x))
+#define TARGET         __attribute__((target("avx2,fma")))
+#define NAME(x)        x##_avx2
+#define LANES          8
+#define VEC            v8
+#define DVEC           d4
 #include "linear/triangle_kernels.inl"
 #undef TARGET
 #undef NAME
+#undef LANES
+#undef VEC
+#undef DVEC
 #undef IN_REGISTER
 #define IN_REGISTER(x) __asm__("" : "+v"(x))
-#define TARGET  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
-#define NAME(x) x##_avx512
+#define TARGET         __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
+#define NAME(x)        x##_avx512
+#define LANES          16
+#define VEC            v16
+#define DVEC           d8
 #include "linear/triangle_kernels.inl"
 #undef TARGET
 #undef NAME
+#undef LANES
+#undef VEC
+#undef DVEC
+#endif
+#undef IN_REGISTER
+
+#define KERNELS(lanes, x)                                                   \
+    {                                                                       \
+        lanes, forward_##x, backward_##x, product_##x, subtract_product_##x \
+    }
+static const hk_triangle_kernels KERNELS_GENERIC = KERNELS(4, generic);
+#ifdef __x86_64__
+static const hk_triangle_kernels KERNELS_AVX2 = KERNELS(8, avx2);
+static const hk_triangle_kernels KERNELS_AVX512 = KERNELS(16, avx512);
 #endif
 
-static void choose_kernels(hk_triangle *t)
+// The widest that the machine has, of at most so many lanes.
+static const hk_triangle_kernels *best_kernels(int most_lanes)
 {
-    t->forward = forward_generic;
-    t->backward = backward_generic;
-    t->product = product_generic;
 #ifdef __x86_64__
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        t->forward = forward_avx2;
-        t->backward = backward_avx2;
-        t->product = product_avx2;
-    }
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-        t->forward = forward_avx512;
-        t->backward = backward_avx512;
-        t->product = product_avx512;
-    }
+    if (most_lanes >= 16 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        return &KERNELS_AVX512;
+    if (most_lanes >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &KERNELS_AVX2;
 #endif
+    (void)most_lanes;
+    return &KERNELS_GENERIC;
+}
+
+int hk_triangle_use_lanes(hk_triangle *t, int most_lanes)
+{
+    t->kernels = best_kernels(most_lanes);
+    return t->kernels->lanes;
 }
 
 // ---------------------------------------------------------------- numbers
@@ -120,7 +154,7 @@ static void fill_node(const hk_triangle *t, const node *n, const hk_supernodes *
         for (int at = 0; at < columns && at / ROWS * ROWS <= row; at += CHUNK) {
             int width = hk_min_int(columns - at, CHUNK), skip = at / ROWS * ROWS;
             float *to = chunk + (int64_t)width * (row - skip);
-            t->product(w->strip, w->inverse, columns, at, width, lanes, to);
+            t->kernels->product(w->strip, w->inverse, columns, at, width, lanes, to);
             clear_diagonal(row, at, width, lanes, to);
             chunk += (int64_t)width * (n->rows - skip);
         }
@@ -176,7 +210,7 @@ hk_status hk_triangle_create(const hk_direct *direct, int threads, hk_triangle *
     hk_triangle *t = HK_NEW(hk_triangle);
     if (!t) return HK_NO_MEMORY;
     t->threads = threads;
-    choose_kernels(t);
+    hk_triangle_use_lanes(t, 16);
     hk_status status = build(t, direct);
     if (status != HK_OK) {
         hk_triangle_free(t);
@@ -241,7 +275,7 @@ static void forward_group(const hk_triangle *t, const group *g)
     }
     float *room = own_room(t);
     for (int k = g->node_begin; k < g->node_end; k++)
-        t->forward(&t->nodes[t->group_node[k]], t->value, t->row, t->x, room);
+        t->kernels->forward(&t->nodes[t->group_node[k]], t->value, t->row, t->x, room);
 }
 
 // Takes the solution above from the parent, then solves for the group's own unknowns.
@@ -254,7 +288,7 @@ static void backward_group(const hk_triangle *t, const group *g)
     for (int k = g->node_end - 1; k >= g->node_begin; k--) {
         const node *n = &t->nodes[t->group_node[k]];
         for (int64_t c = n->first; c < n->last; c++) *(v4 *)(t->x + 4 * c) *= t->scale[c];
-        t->backward(n, t->value, t->row, t->x, room);
+        t->kernels->backward(n, t->value, t->row, t->x, room);
     }
 }
 
@@ -309,21 +343,10 @@ static void add_solution(hk_triangle *t, const double *r, double *x)
 void hk_triangle_refine(hk_triangle *t, const hk_pattern *p, const double *values, const double *b,
                         double *x)
 {
-    typedef double d4 __attribute__((vector_size(32), aligned(8), may_alias));
     size_t size = 4 * sizeof(double) * (size_t)t->count;
     memset(x, 0, size);
     add_solution(t, b, x);
     memcpy(t->residual, b, size);
-    for (int64_t c = 0; c < p->count; c++) {
-        const double *column = values + hk_pattern_column(p, (int)c, 0);
-        d4 own = *(const d4 *)(x + 4 * c), sum = column[0] * own;
-        for (int64_t k = p->start[c]; k < p->start[c + 1]; k++) {
-            double a = column[1 + k - p->start[c]];
-            int64_t row = p->row[k];
-            sum += a * *(const d4 *)(x + 4 * row);
-            *(d4 *)(t->residual + 4 * row) -= a * own;
-        }
-        *(d4 *)(t->residual + 4 * c) -= sum;
-    }
+    t->kernels->subtract_product(p, values, x, t->residual);
     add_solution(t, t->residual, x);
 }

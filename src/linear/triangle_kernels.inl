@@ -1,5 +1,6 @@
 // The two passes over one supernode, and the making of its numbers, for one instruction set:
-// TARGET is its function attribute and NAME(x) its name; triangle.c includes this once for each.
+// TARGET is its function attribute, NAME(x) its name, LANES the numbers of its registers and VEC
+// and DVEC their types; triangle.c includes this once for each.
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 
@@ -22,6 +23,13 @@ INLINE v4 NAME(row_at)(const float *x, int32_t row)
 {
     return *(const v4 *)(x + 4 * (int64_t)row);
 }
+
+INLINE void NAME(add_row)(float *x, int32_t row, v4 what)
+{
+    *(v4 *)(x + 4 * (int64_t)row) += what;
+}
+
+#if LANES == 16
 
 #define TWO_ROWS(x, a, b) \
     __builtin_shufflevector(NAME(row_at)(x, a), NAME(row_at)(x, b), 0, 1, 2, 3, 4, 5, 6, 7)
@@ -71,11 +79,6 @@ INLINE void NAME(gather_half)(const float *x, const int32_t *row, float *to)
     *(v8 *)(to + 2 * ROWS) = PAIRS_LOW_HALF(UNPACK_HIGH_HALF(a, b), UNPACK_HIGH_HALF(c, d));
 }
 
-INLINE void NAME(add_row)(float *x, int32_t row, v4 what)
-{
-    *(v4 *)(x + 4 * (int64_t)row) += what;
-}
-
 INLINE void NAME(add_four_rows)(float *x, const int32_t *row, v16 what)
 {
     NAME(add_row)(x, row[0], QUARTER(what, 0));
@@ -115,55 +118,107 @@ INLINE void NAME(scatter_half)(float *x, const int32_t *row, const float *from)
     NAME(add_two_rows)(x, row + 3, PAIRS_HIGH_HALF(xy, zw));
 }
 
+#else
+
+// 4 rows of the vector into lanes, and back.
+INLINE void NAME(gather_four)(const float *x, const int32_t *row, float *to)
+{
+    v4 a = NAME(row_at)(x, row[0]), b = NAME(row_at)(x, row[1]);
+    v4 c = NAME(row_at)(x, row[2]), d = NAME(row_at)(x, row[3]);
+    v4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+       cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    *(v4 *)to = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    *(v4 *)(to + ROWS) = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    ab = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    *(v4 *)(to + 2 * ROWS) = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+}
+
+INLINE void NAME(gather)(const float *x, const int32_t *row, float *to)
+{
+    for (int l = 0; l < ROWS; l += 4) NAME(gather_four)(x, row + l, to + l);
+}
+INLINE void NAME(gather_half)(const float *x, const int32_t *row, float *to)
+{
+    for (int l = 0; l < HALF; l += 4) NAME(gather_four)(x, row + l, to + l);
+}
+
+INLINE void NAME(scatter_four)(float *x, const int32_t *row, const float *from)
+{
+    v4 fx = *(const v4 *)from, fy = *(const v4 *)(from + ROWS), fz = *(const v4 *)(from + 2 * ROWS);
+    v4 zero = {0};
+    v4 xy = __builtin_shufflevector(fx, fy, 0, 4, 1, 5);
+    v4 zw = __builtin_shufflevector(fz, zero, 0, 4, 1, 5);
+    NAME(add_row)(x, row[0], __builtin_shufflevector(xy, zw, 0, 1, 4, 5));
+    NAME(add_row)(x, row[1], __builtin_shufflevector(xy, zw, 2, 3, 6, 7));
+    xy = __builtin_shufflevector(fx, fy, 2, 6, 3, 7);
+    zw = __builtin_shufflevector(fz, zero, 2, 6, 3, 7);
+    NAME(add_row)(x, row[2], __builtin_shufflevector(xy, zw, 0, 1, 4, 5));
+    NAME(add_row)(x, row[3], __builtin_shufflevector(xy, zw, 2, 3, 6, 7));
+}
+
+INLINE void NAME(scatter)(float *x, const int32_t *row, const float *from)
+{
+    for (int l = 0; l < ROWS; l += 4) NAME(scatter_four)(x, row + l, from + l);
+}
+INLINE void NAME(scatter_half)(float *x, const int32_t *row, const float *from)
+{
+    for (int l = 0; l < HALF; l += 4) NAME(scatter_four)(x, row + l, from + l);
+}
+
+#endif
+
 // ---------------------------------------------------------------- chunks
+
+// sums[3][16] += T × the unknowns `in` of a chunk, for LANES rows: a column's numbers are `stride`
+// apart.
+#define DEFINE_SPREAD(name, vec)                                                              \
+    INLINE void NAME(name)(const int width, const int stride, bool first, const float *value, \
+                           float in[3][CHUNK], float *sums)                                   \
+    {                                                                                         \
+        vec sx = {0}, sy = {0}, sz = {0};                                                     \
+        if (!first) {                                                                         \
+            sx = *(vec *)sums;                                                                \
+            sy = *(vec *)(sums + ROWS);                                                       \
+            sz = *(vec *)(sums + 2 * ROWS);                                                   \
+        }                                                                                     \
+        _Pragma("GCC unroll 8") for (int c = 0; c < width; c++)                               \
+        {                                                                                     \
+            vec l = *(const vec *)(value + stride * c);                                       \
+            IN_REGISTER(l);                                                                   \
+            sx += l * in[0][c];                                                               \
+            sy += l * in[1][c];                                                               \
+            sz += l * in[2][c];                                                               \
+        }                                                                                     \
+        *(vec *)sums = sx;                                                                    \
+        *(vec *)(sums + ROWS) = sy;                                                           \
+        *(vec *)(sums + 2 * ROWS) = sz;                                                       \
+    }
+DEFINE_SPREAD(spread_lanes, VEC)
+#if LANES == 16
+DEFINE_SPREAD(spread_half, v8)
+#endif
+#undef DEFINE_SPREAD
 
 // sums[block][3][16] += T × the unknowns of a chunk of `width` columns.
 INLINE void NAME(spread)(const int width, bool first, const float *value, int blocks, bool half,
-                         const float *in, float *sums)
+                         const float *own, float *sums)
 {
-    float ix[CHUNK], iy[CHUNK], iz[CHUNK];
-    for (int c = 0; c < width; c++) {
-        ix[c] = in[4 * c];
-        iy[c] = in[4 * c + 1];
-        iz[c] = in[4 * c + 2];
-    }
-    for (int b = 0; b < blocks; b++, value += ROWS * width, sums += 3 * ROWS) {
-        v16 sx = {0}, sy = {0}, sz = {0};
-        if (!first) {
-            sx = *(v16 *)sums;
-            sy = *(v16 *)(sums + ROWS);
-            sz = *(v16 *)(sums + 2 * ROWS);
-        }
-#pragma GCC unroll 8
-        for (int c = 0; c < width; c++) {
-            v16 l = *(const v16 *)(value + ROWS * c);
-            IN_REGISTER(l);
-            sx += l * ix[c];
-            sy += l * iy[c];
-            sz += l * iz[c];
-        }
-        *(v16 *)sums = sx;
-        *(v16 *)(sums + ROWS) = sy;
-        *(v16 *)(sums + 2 * ROWS) = sz;
-    }
+    float in[3][CHUNK];
+    for (int c = 0; c < width; c++)
+        for (int i = 0; i < 3; i++) in[i][c] = own[4 * c + i];
+    for (int b = 0; b < blocks; b++, value += ROWS * width, sums += 3 * ROWS)
+        for (int l = 0; l < ROWS; l += LANES)
+            NAME(spread_lanes)(width, ROWS, first, value + l, in, sums + l);
     if (!half) return;
-    v8 sx = {0}, sy = {0}, sz = {0};
-    if (!first) {
-        sx = *(v8 *)sums;
-        sy = *(v8 *)(sums + ROWS);
-        sz = *(v8 *)(sums + 2 * ROWS);
-    }
-#pragma GCC unroll 8
-    for (int c = 0; c < width; c++) {
-        v8 l = *(const v8 *)(value + HALF * c);
-        sx += l * ix[c];
-        sy += l * iy[c];
-        sz += l * iz[c];
-    }
-    *(v8 *)sums = sx;
-    *(v8 *)(sums + ROWS) = sy;
-    *(v8 *)(sums + 2 * ROWS) = sz;
+#if LANES == 16
+    NAME(spread_half)(width, HALF, first, value, in, sums);
+#else
+    for (int l = 0; l < HALF; l += LANES)
+        NAME(spread_lanes)(width, HALF, first, value + l, in, sums + l);
+#endif
 }
+
+#if LANES == 16
 
 // Quarters of x, of y and of z summed up: x, y, z, z in each quarter.
 INLINE v16 NAME(fold)(v16 x, v16 y, v16 z)
@@ -243,6 +298,77 @@ INLINE void NAME(collect)(const int width, const float *value, int blocks, bool 
     if (width % 4 > 2) *(v4 *)(own + 8) += QUARTER(low, 2);
     if (width == CHUNK) *(v16u *)own += low;
 }
+
+#else
+
+// Four columns at a time: their sums fit into 16 registers.
+enum { NAME(GROUP) = 4 };
+
+INLINE v4 NAME(fold)(VEC a)
+{
+#if LANES == 8
+    return __builtin_shufflevector(a, a, 0, 1, 2, 3) + __builtin_shufflevector(a, a, 4, 5, 6, 7);
+#else
+    return a;
+#endif
+}
+
+// own += the sums over the lanes of x, y and z.
+INLINE void NAME(add_sums)(VEC x, VEC y, VEC z, float *own)
+{
+    v4 fx = NAME(fold)(x), fy = NAME(fold)(y), fz = NAME(fold)(z), zero = {0};
+    v4 xy =
+        __builtin_shufflevector(fx, fy, 0, 4, 1, 5) + __builtin_shufflevector(fx, fy, 2, 6, 3, 7);
+    v4 zw = __builtin_shufflevector(fz, zero, 0, 4, 1, 5) +
+            __builtin_shufflevector(fz, zero, 2, 6, 3, 7);
+    *(v4 *)own +=
+        __builtin_shufflevector(xy, zw, 0, 1, 4, 5) + __builtin_shufflevector(xy, zw, 2, 3, 6, 7);
+}
+
+INLINE void NAME(collect_lanes)(const int width, const int stride, const float *value,
+                                const float *rows, VEC acc[][3])
+{
+    VEC rx = *(const VEC *)rows, ry = *(const VEC *)(rows + ROWS);
+    VEC rz = *(const VEC *)(rows + 2 * ROWS);
+#pragma GCC unroll 4
+    for (int c = 0; c < width; c++) {
+        VEC l = *(const VEC *)(value + stride * c);
+        IN_REGISTER(l);
+        acc[c][0] += l * rx;
+        acc[c][1] += l * ry;
+        acc[c][2] += l * rz;
+    }
+}
+
+// own[first .. last) += Tᵀ × rows for some columns of a chunk.
+INLINE void NAME(collect_group)(const int first, const int last, const int width,
+                                const float *value, int blocks, bool half, const float *rows,
+                                float *own)
+{
+    const int count = last - first;
+    VEC acc[NAME(GROUP)][3];
+#pragma GCC unroll 4
+    for (int c = 0; c < count; c++) acc[c][0] = acc[c][1] = acc[c][2] = (VEC){0};
+    for (int b = 0; b < blocks; b++, value += ROWS * width, rows += 3 * ROWS)
+        for (int l = 0; l < ROWS; l += LANES)
+            NAME(collect_lanes)(count, ROWS, value + ROWS * first + l, rows + l, acc);
+    for (int l = 0; half && l < HALF; l += LANES)
+        NAME(collect_lanes)(count, HALF, value + HALF * first + l, rows + l, acc);
+#pragma GCC unroll 4
+    for (int c = 0; c < count; c++)
+        NAME(add_sums)(acc[c][0], acc[c][1], acc[c][2], own + 4 * (first + c));
+}
+
+// own[width] += Tᵀ × rows[block][3][16] for a chunk of columns.
+INLINE void NAME(collect)(const int width, const float *value, int blocks, bool half,
+                          const float *rows, float *own)
+{
+    const int low = width < NAME(GROUP) ? width : NAME(GROUP);
+    NAME(collect_group)(0, low, width, value, blocks, half, rows, own);
+    if (width > low) NAME(collect_group)(low, width, width, value, blocks, half, rows, own);
+}
+
+#endif
 
 // ---------------------------------------------------------------- narrow nodes
 
@@ -339,24 +465,48 @@ TARGET static void NAME(backward)(const node *n, const float *value, const int32
 TARGET static void NAME(product)(const double *strip, const double *inverse, int columns, int at,
                                  int width, int lanes, float *to)
 {
-    d8 low[CHUNK], high[CHUNK];
-    for (int c = 0; c < CHUNK; c++) low[c] = high[c] = (d8){0};
-    for (int k = at; k < columns; k++) {
-        d8 a = *(const d8 *)(strip + ROWS * k), b = *(const d8 *)(strip + ROWS * k + 8);
-        const double *m = inverse + (int64_t)k * MOST_COLUMNS + at;
+    for (int part = 0; part < lanes; part += LANES / 2) {
+        DVEC sum[CHUNK];
 #pragma GCC unroll 8
-        for (int c = 0; c < CHUNK; c++) {
-            low[c] -= a * m[c];
-            high[c] -= b * m[c];
+        for (int c = 0; c < CHUNK; c++) sum[c] = (DVEC){0};
+        for (int k = at; k < columns; k++) {
+            DVEC a = *(const DVEC *)(strip + ROWS * k + part);
+            const double *m = inverse + (int64_t)k * MOST_COLUMNS + at;
+#pragma GCC unroll 8
+            for (int c = 0; c < CHUNK; c++) sum[c] -= a * m[c];
         }
+        for (int c = 0; c < width; c++)
+            for (int l = 0; l < LANES / 2; l++) to[lanes * c + part + l] = (float)sum[c][l];
     }
-    for (int c = 0; c < width; c++)
-        for (int l = 0; l < lanes; l++)
-            to[lanes * c + l] = (float)(l < 8 ? low[c][l] : high[c][l - 8]);
+}
+
+// r −= A x for x, y and z; the lower triangle of A in compressed columns.
+TARGET static void NAME(subtract_product)(const hk_pattern *p, const double *values,
+                                          const double *x, double *r)
+{
+    for (int64_t c = 0; c < p->count; c++) {
+        const double *column = values + p->start[c] + c, *own = x + 4 * c;
+        double sum[4], in[4];
+        for (int i = 0; i < 4; i++) {
+            in[i] = own[i];
+            sum[i] = column[0] * in[i];
+        }
+        for (int64_t k = p->start[c]; k < p->start[c + 1]; k++) {
+            double a = *++column;
+            const double *other = x + 4 * (int64_t)p->row[k];
+            double *to = r + 4 * (int64_t)p->row[k];
+            for (int i = 0; i < 4; i++) {
+                sum[i] += a * other[i];
+                to[i] -= a * in[i];
+            }
+        }
+        for (int i = 0; i < 4; i++) r[4 * c + i] -= sum[i];
+    }
 }
 
 #undef INLINE
 #undef FOR_WIDTH
+#if LANES == 16
 #undef UNPACK_LOW
 #undef UNPACK_HIGH
 #undef PAIRS_LOW
@@ -367,3 +517,4 @@ TARGET static void NAME(product)(const double *strip, const double *inverse, int
 #undef UNPACK_HIGH_HALF
 #undef PAIRS_LOW_HALF
 #undef PAIRS_HIGH_HALF
+#endif

@@ -34,10 +34,16 @@ typedef struct group {
     int64_t weight;
 } group;
 
+// The work for one instruction set, see triangle_kernels.inl.
 typedef void hk_triangle_pass(const node *, const float *value, const int32_t *row, float *x,
                               float *room);
-typedef void hk_triangle_product(const double *strip, const double *inverse, int columns, int at,
-                                 int width, int lanes, float *to);
+typedef struct hk_triangle_kernels {
+    int lanes;
+    hk_triangle_pass *forward, *backward;
+    void (*product)(const double *strip, const double *inverse, int columns, int at, int width,
+                    int lanes, float *to);
+    void (*subtract_product)(const hk_pattern *, const double *values, const double *x, double *r);
+} hk_triangle_kernels;
 
 struct hk_triangle {
     int count, threads;
@@ -61,8 +67,7 @@ struct hk_triangle {
     float *room;  // [threads][room_size]
     int64_t room_size;
     double *residual;  // [count][4]
-    hk_triangle_pass *forward, *backward;
-    hk_triangle_product *product;
+    const hk_triangle_kernels *kernels;
 };
 
 // Nodes, groups and the places of all rows: everything that depends on the pattern alone.
