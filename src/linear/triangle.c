@@ -57,9 +57,9 @@ typedef double d8 __attribute__((vector_size(64), may_alias));
 #endif
 #undef IN_REGISTER
 
-#define KERNELS(lanes, x)                                                   \
-    {                                                                       \
-        lanes, forward_##x, backward_##x, product_##x, subtract_product_##x \
+#define KERNELS(lanes, x)                                                                \
+    {                                                                                    \
+        lanes, rescale_##x, forward_##x, backward_##x, product_##x, subtract_product_##x \
     }
 static const hk_triangle_kernels KERNELS_GENERIC = KERNELS(4, generic);
 #ifdef __x86_64__
@@ -87,6 +87,11 @@ int hk_triangle_use_lanes(hk_triangle *t, int most_lanes)
 {
     t->kernels = best_kernels(most_lanes);
     return t->kernels->lanes;
+}
+
+static bool worth_a_team(const hk_triangle *t)
+{
+    return t->threads > 1 && t->group_count > 1;
 }
 
 // ---------------------------------------------------------------- numbers
@@ -167,7 +172,7 @@ hk_status hk_triangle_fill(hk_triangle *t, const hk_direct *direct)
     HK_TRY(hk_direct_supernodes(direct, &s));
     workspace *work = HK_ARRAY(workspace, t->threads);
     if (!work) return HK_NO_MEMORY;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(t->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(t->threads) if (worth_a_team(t))
     for (int k = t->node_count - 1; k >= 0; k--)
         fill_node(t, &t->nodes[k], &s, &work[omp_get_thread_num()]);
     hk_free(work);
@@ -287,14 +292,14 @@ static void backward_group(const hk_triangle *t, const group *g)
     float *room = own_room(t);
     for (int k = g->node_end - 1; k >= g->node_begin; k--) {
         const node *n = &t->nodes[t->group_node[k]];
-        for (int64_t c = n->first; c < n->last; c++) *(v4 *)(t->x + 4 * c) *= t->scale[c];
+        t->kernels->rescale(n, t->scale, t->x);
         t->kernels->backward(n, t->value, t->row, t->x, room);
     }
 }
 
 void hk_triangle_solve(hk_triangle *t)
 {
-#pragma omp parallel num_threads(t->threads) if (t->threads > 1)
+#pragma omp parallel num_threads(t->threads) if (worth_a_team(t))
     {
         for (int level = 0; level < t->level_count; level++)
 #pragma omp for schedule(dynamic, 1)

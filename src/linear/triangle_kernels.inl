@@ -403,6 +403,12 @@ INLINE void NAME(backward_narrow)(const int columns, const node *n, const float 
 
 // ---------------------------------------------------------------- nodes
 
+// Between the passes: x = Δ⁻² x for the node's own unknowns.
+TARGET static void NAME(rescale)(const node *n, const float *scale, float *x)
+{
+    for (int64_t c = n->first; c < n->last; c++) *(v4 *)(x + 4 * c) *= scale[c];
+}
+
 TARGET static void NAME(forward)(const node *n, const float *value, const int32_t *row, float *x,
                                  float *room)
 {

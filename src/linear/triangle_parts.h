@@ -39,6 +39,7 @@ typedef void hk_triangle_pass(const node *, const float *value, const int32_t *r
                               float *room);
 typedef struct hk_triangle_kernels {
     int lanes;
+    void (*rescale)(const node *, const float *scale, float *x);
     hk_triangle_pass *forward, *backward;
     void (*product)(const double *strip, const double *inverse, int columns, int at, int width,
                     int lanes, float *to);

@@ -100,6 +100,7 @@ static hk_status assign_groups(hk_triangle *t, const int64_t *own, const int64_t
     int64_t total = 0;
     for (int k = 0; k < t->node_count; k++) total += own[k];
     int64_t limit = total / SHARES > LEAST_WEIGHT ? total / SHARES : LEAST_WEIGHT;
+    if (total < 3 * LEAST_WEIGHT) limit = total;
     int32_t *bundle = HK_ARRAY(int32_t, t->node_count + 1);  // by parent's group + 1
     if (!bundle) return HK_NO_MEMORY;
     for (int k = 0; k <= t->node_count; k++) bundle[k] = -1;
