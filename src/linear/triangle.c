@@ -242,8 +242,6 @@ void hk_triangle_free(hk_triangle *t)
     hk_free(t->group_node);
     hk_free(t->child);
     hk_free(t->left);
-    hk_free(t->level_begin);
-    hk_free(t->level_group);
     hk_free(t->x);
     hk_free(t->room);
     hk_free(t->residual);
@@ -297,19 +295,51 @@ static void backward_group(const hk_triangle *t, const group *g)
     }
 }
 
+// The tree below a group, its children as tasks: no thread waits for others that have not begun.
+static void forward_tree(const hk_triangle *t, const group *g)
+{
+    for (int c = g->child_begin; c < g->child_end; c++) {
+#pragma omp task
+        forward_tree(t, &t->groups[t->child[c]]);
+    }
+#pragma omp taskwait
+    forward_group(t, g);
+}
+
+static void backward_tree(const hk_triangle *t, const group *g)
+{
+    backward_group(t, g);
+    for (int c = g->child_begin; c < g->child_end; c++) {
+#pragma omp task
+        backward_tree(t, &t->groups[t->child[c]]);
+    }
+}
+
+static void solve_with_team(const hk_triangle *t)
+{
+#pragma omp parallel num_threads(t->threads)
+#pragma omp single
+    {
+        for (int g = 0; g < t->group_count; g++)
+            if (t->groups[g].parent < 0) {
+#pragma omp task
+                {
+                    forward_tree(t, &t->groups[g]);
+                    backward_tree(t, &t->groups[g]);
+                }
+            }
+    }
+}
+
 void hk_triangle_solve(hk_triangle *t)
 {
-#pragma omp parallel num_threads(t->threads) if (worth_a_team(t))
-    {
-        for (int level = 0; level < t->level_count; level++)
-#pragma omp for schedule(dynamic, 1)
-            for (int k = t->level_begin[level]; k < t->level_begin[level + 1]; k++)
-                forward_group(t, &t->groups[t->level_group[k]]);
-        for (int level = t->level_count - 1; level >= 0; level--)
-#pragma omp for schedule(dynamic, 1)
-            for (int k = t->level_begin[level + 1] - 1; k >= t->level_begin[level]; k--)
-                backward_group(t, &t->groups[t->level_group[k]]);
+    if (worth_a_team(t)) {
+        solve_with_team(t);
+        return;
     }
+    // Parents come before their children. The way back begins with what is still in the caches.
+    for (int g = t->group_count - 1; g >= 0; g--) forward_group(t, &t->groups[g]);
+    for (int g = 0; g < t->group_count; g++) backward_group(t, &t->groups[g]);
 }
 
 // The largest of x, y, z of all unknowns, which single precision needs as the unit of its numbers.

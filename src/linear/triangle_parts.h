@@ -30,7 +30,6 @@ typedef struct group {
     int node_begin, node_end;    // in group_node
     int left_begin, left_end;    // in left
     int child_begin, child_end;  // in child
-    int level;                   // above all levels of its children
     int64_t weight;
 } group;
 
@@ -55,14 +54,12 @@ struct hk_triangle {
     float *scale;  // [count] 1 / Lₖₖ²
     int64_t row_count, value_count;
 
-    int group_count, level_count;
+    int group_count;  // parents have lower numbers than their children
     group *groups;
     int32_t *group_node;  // [node_count] by group, ascending
     int32_t *child;       // groups, by parent
     int32_t *left;  // by group: the place in x, of its parent or the parent's own, of each row
     int64_t left_count;
-    int32_t *level_begin;  // [level_count + 1] in level_group
-    int32_t *level_group;  // [group_count] by level, heaviest first
 
     float *x;     // [count + left_count][4]
     float *room;  // [threads][room_size]

@@ -157,32 +157,7 @@ static void list_children(hk_triangle *t)
         if (each->parent < 0) continue;
         group *parent = &t->groups[each->parent];
         t->child[parent->child_end++] = g;
-        if (parent->level <= each->level) parent->level = each->level + 1;
     }
-    for (int g = 0; g < t->group_count; g++)
-        if (t->level_count <= t->groups[g].level) t->level_count = t->groups[g].level + 1;
-}
-
-static hk_status list_levels(hk_triangle *t)
-{
-    t->level_begin = HK_ZEROS(int32_t, t->level_count + 1);
-    if (!t->level_begin) return HK_NO_MEMORY;
-    int at = 0;
-    for (int level = 0; level < t->level_count; level++) {
-        t->level_begin[level] = at;
-        for (int g = 0; g < t->group_count; g++) {
-            if (t->groups[g].level != level) continue;
-            int place = at++;
-            for (; place > t->level_begin[level]; place--) {
-                int before = t->level_group[place - 1];
-                if (t->groups[before].weight >= t->groups[g].weight) break;
-                t->level_group[place] = before;
-            }
-            t->level_group[place] = g;
-        }
-    }
-    t->level_begin[t->level_count] = at;
-    return HK_OK;
 }
 
 // ---------------------------------------------------------------- places of rows
@@ -284,7 +259,7 @@ static hk_status find_groups(hk_triangle *t, int32_t *group_of)
     if (status != HK_OK) return status;
     list_group_nodes(t, group_of);
     list_children(t);
-    return list_levels(t);
+    return HK_OK;
 }
 
 hk_status hk_triangle_plan(hk_triangle *t, const hk_supernodes *s)
@@ -294,9 +269,8 @@ hk_status hk_triangle_plan(hk_triangle *t, const hk_supernodes *s)
     t->groups = HK_ZEROS(group, t->node_count);
     t->group_node = HK_ARRAY(int32_t, t->node_count);
     t->child = HK_ARRAY(int32_t, t->node_count);
-    t->level_group = HK_ARRAY(int32_t, t->node_count);
     int32_t *owner = HK_ARRAY(int32_t, t->count), *group_of = HK_ARRAY(int32_t, t->node_count);
-    bool all = t->groups && t->group_node && t->child && t->level_group && owner && group_of;
+    bool all = t->groups && t->group_node && t->child && owner && group_of;
     hk_status status = all ? HK_OK : HK_NO_MEMORY;
     if (status == HK_OK) {
         find_parents(t, s, owner);
