@@ -1,5 +1,5 @@
-// Substitution in single precision against the direct solver it comes from, and the same bits for
-// any number of threads.
+// Substitution in single precision against the direct solver it comes from, for all lanes, and the
+// same bits for any number of threads.
 #include "bodies.h"
 
 #include "linear/direct.h"
@@ -17,7 +17,7 @@ typedef struct system {
     double *matrix;
 } linear_system;
 
-// M + L of a box held at one end (and, with `pieces`, of a second box that is free).
+// L + a shift of a box held at one end.
 static linear_system make(int cells, double shift)
 {
     linear_system s = {0};
@@ -44,50 +44,171 @@ static linear_system make(int cells, double shift)
 static void drop(linear_system *s)
 {
     hk_direct_free(s->direct);
-    hk_assembly_free(s->assembly);
-    hk_problem_free(s->problem);
-    hk_model_free(s->model);
+    if (s->assembly) {
+        hk_assembly_free(s->assembly);
+        hk_problem_free(s->problem);
+        hk_model_free(s->model);
+    } else {
+        hk_pattern_free(&s->scalar);
+    }
     free(s->matrix);
 }
 
-static void compare(linear_system *s, int threads, float *bits)
+// Blocks of `size[k]` unknowns on the diagonal, each with the numbers within `band` of it (0: all):
+// supernodes of any size, trees that are paths, and forests.
+static linear_system make_blocks(const int *size, int count, int band)
+{
+    linear_system s = {.scalar = {.scalar = true}};
+    int64_t entries = 0;
+    for (int k = 0; k < count; k++) {
+        s.scalar.count += size[k];
+        for (int c = 0; c < size[k]; c++) {
+            int below = size[k] - 1 - c;
+            entries += band && below > band ? band : below;
+        }
+    }
+    s.scalar.start = HK_ZEROS(int64_t, s.scalar.count + 1);
+    s.scalar.row = HK_ARRAY(int32_t, entries);
+    s.matrix = calloc((size_t)(s.scalar.count + entries), sizeof(double));
+    uint64_t seed = 5;
+    int column = 0;
+    int64_t at = 0;
+    for (int k = 0; k < count; k++)
+        for (int c = 0; c < size[k]; c++, column++) {
+            for (int r = c + 1; r < size[k] && (!band || r <= c + band); r++)
+                s.scalar.row[at++] = column + r - c;
+            s.scalar.start[column + 1] = at;
+        }
+    // Diagonally dominant.
+    for (int c = 0; c < s.scalar.count; c++)
+        s.matrix[hk_pattern_column(&s.scalar, c, 0)] = 0.5 + 0.3 * noise(&seed);
+    for (int c = 0; c < s.scalar.count; c++)
+        for (int64_t k = s.scalar.start[c]; k < s.scalar.start[c + 1]; k++) {
+            double a = noise(&seed);
+            int row = s.scalar.row[k];
+            s.matrix[hk_pattern_column(&s.scalar, c, 0) + 1 + k - s.scalar.start[c]] = a;
+            s.matrix[hk_pattern_column(&s.scalar, c, 0)] += fabs(a);
+            s.matrix[hk_pattern_column(&s.scalar, row, 0)] += fabs(a);
+        }
+    CHECK_OK(hk_direct_create(&s.scalar, &s.direct));
+    bool positive;
+    CHECK_OK(hk_direct_factor(s.direct, s.matrix, &positive));
+    assert_true(positive);
+    return s;
+}
+
+// Random b, [count][4], and x = A⁻¹ b in double.
+static void reference(linear_system *s, double *b, double *x)
 {
     int n = s->scalar.count;
-    hk_triangle *t;
-    CHECK_OK(hk_triangle_create(s->direct, threads, &t));
-    double *b = malloc(3 * sizeof(double) * (size_t)n);
-    float *x = hk_triangle_vector(t);
+    double *plain = calloc(3 * (size_t)n, sizeof(double));
     uint64_t seed = 3;
     for (int k = 0; k < n; k++)
-        for (int i = 0; i < 3; i++) {
-            b[i * n + k] = noise(&seed);
-            x[4 * k + i] = (float)b[i * n + k];
-        }
-    hk_triangle_solve(t);
-    CHECK_OK(hk_direct_solve(s->direct, b, b));
+        for (int i = 0; i < 4; i++) b[4 * k + i] = i < 3 ? noise(&seed) : 0;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < 3; i++) plain[i * n + k] = b[4 * k + i];
+    CHECK_OK(hk_direct_solve(s->direct, plain, plain));
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < 3; i++) x[4 * k + i] = plain[i * n + k];
+    free(plain);
+}
+
+// Largest difference of x, y, z over the largest number.
+static double difference(int n, const double *x, const double *y)
+{
     double most = 0, largest = 0;
     for (int k = 0; k < n; k++)
         for (int i = 0; i < 3; i++) {
-            most = fmax(most, fabs(b[i * n + k] - (double)x[4 * k + i]));
-            largest = fmax(largest, fabs(b[i * n + k]));
+            most = fmax(most, fabs(x[4 * k + i] - y[4 * k + i]));
+            largest = fmax(largest, fabs(x[4 * k + i]));
         }
-    if (!(most <= 2e-5 * largest)) fail_msg("%d unknowns: off by %g of %g", n, most, largest);
-    if (bits && threads == 1) memcpy(bits, x, 4 * sizeof(float) * (size_t)n);
-    if (bits && threads > 1) assert_memory_equal(bits, x, 4 * sizeof(float) * (size_t)n);
+    return most / largest;
+}
+
+// For every number of lanes: the solution in single precision, with a step of refinement, and by
+// hk_triangle_apply; and the same bits for any number of threads.
+static void compare(linear_system *s)
+{
+    int n = s->scalar.count;
+    size_t size = 4 * sizeof(double) * (size_t)n;
+    double *b = malloc(size), *exact = malloc(size), *x = malloc(size);
+    float *bits = malloc(size / 2);
+    int32_t *place = malloc(sizeof(int32_t) * (size_t)n);
+    for (int k = 0; k < n; k++) place[k] = n - 1 - k;
+    reference(s, b, exact);
+    for (int lanes = 4; lanes <= 16; lanes *= 2)
+        for (int threads = 1; threads <= 3; threads++) {
+            hk_triangle *t;
+            CHECK_OK(hk_triangle_create(s->direct, threads, &t));
+            assert_true(hk_triangle_use_lanes(t, lanes) <= lanes);
+            CHECK_OK(hk_triangle_fill(t, s->direct));
+            float *v = hk_triangle_vector(t);
+            for (int k = 0; k < 4 * n; k++) v[k] = k % 4 < 3 ? (float)b[k] : NAN;
+            hk_triangle_solve(t);
+            for (int k = 0; k < 4 * n; k++) {
+                if (k % 4 == 3) v[k] = 0;  // means nothing
+                x[k] = (double)v[k];
+            }
+            if (difference(n, exact, x) > 2e-5)
+                fail_msg("%d unknowns, %d lanes: off by %g", n, lanes, difference(n, exact, x));
+            if (threads == 1) memcpy(bits, v, size / 2);
+            assert_memory_equal(bits, v, size / 2);
+
+            hk_triangle_refine(t, &s->scalar, s->matrix, b, x);
+            if (difference(n, exact, x) > 1e-9)
+                fail_msg("%d unknowns, refined: off by %g", n, difference(n, exact, x));
+            for (int k = 0; k < n; k++)  // in other units, from and to the same vector
+                for (int i = 0; i < 4; i++) x[4 * place[k] + i] = 1e-60 * b[4 * k + i];
+            hk_triangle_apply(t, place, x, x);
+            double *back = malloc(size);
+            for (int k = 0; k < n; k++)
+                for (int i = 0; i < 4; i++) back[4 * k + i] = 1e60 * x[4 * place[k] + i];
+            assert_true(difference(n, exact, back) <= 2e-5);
+            free(back);
+            hk_triangle_free(t);
+        }
     free(b);
-    hk_triangle_free(t);
+    free(exact);
+    free(x);
+    free(bits);
+    free(place);
 }
 
 static void test_agrees_with_direct(void **state)
 {
     (void)state;
-    for (int cells = 1; cells <= 12; cells += cells < 4 ? 1 : 4) {
+    for (int cells = 1; cells <= 20; cells += cells < 4 ? 1 : 8) {
         linear_system s = make(cells, 0.05);
-        float *bits = malloc(4 * sizeof(float) * (size_t)(s.scalar.count + 1));
-        for (int threads = 1; threads <= 3; threads++) compare(&s, threads, bits);
-        free(bits);
+        compare(&s);
         drop(&s);
     }
+}
+
+// Every number of rows and columns that blocks, half blocks and chunks can end with.
+static void test_odd_sizes(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 40; size++)
+        for (int band = 0; band <= 21; band += band < 3 ? 1 : 9) {
+            linear_system s = make_blocks(&size, 1, band);
+            compare(&s);
+            drop(&s);
+        }
+}
+
+// Supernodes so wide that they are cut, beside small ones and single unknowns.
+static void test_wide_and_forest(void **state)
+{
+    (void)state;
+    const int sizes[] = {1, 1, 300, 7, 1, 530, 16, 1, 256, 33, 600, 2, 500, 19, 700};
+    linear_system s = make_blocks(sizes, HK_COUNT_OF(sizes), 0);
+    compare(&s);
+    drop(&s);
+    int many[200];
+    for (int k = 0; k < 200; k++) many[k] = 1 + k % 60;
+    s = make_blocks(many, 200, 40);
+    compare(&s);
+    drop(&s);
 }
 
 // New numbers in the same pattern.
@@ -119,6 +240,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_agrees_with_direct),
+        cmocka_unit_test(test_odd_sizes),
+        cmocka_unit_test(test_wide_and_forest),
         cmocka_unit_test(test_refill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,11 @@ int64_t hk_direct_factor_size(const hk_direct *s)
     return (int64_t)s->factor->xsize;
 }
 
+int64_t hk_direct_factor_nonzeros(const hk_direct *s)
+{
+    return (int64_t)s->common.lnz;
+}
+
 hk_status hk_direct_supernodes(const hk_direct *s, hk_supernodes *nodes)
 {
     const cholmod_factor *L = s->factor;
@@ -200,6 +205,11 @@ hk_status hk_direct_solve(hk_direct *solver, const double *b, double *x)
     return HK_UNSUPPORTED;
 }
 int64_t hk_direct_factor_size(const hk_direct *solver)
+{
+    (void)solver;
+    return 0;
+}
+int64_t hk_direct_factor_nonzeros(const hk_direct *solver)
 {
     (void)solver;
     return 0;

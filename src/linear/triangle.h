@@ -2,10 +2,10 @@
 // made for many solves with one factor (Split Algorithm 2; projective dynamics; quasi-Newton).
 //
 // The factor is converted once from the supernodes of a direct solver into what a solve streams:
-// each supernode has the inverse of its diagonal block, then the rows below it, in blocks of 16
-// rows by 8 columns. Both passes read every number exactly once and in the order of memory; an
-// index is read once for 16 rows. Vectors have four numbers an unknown, so that 16 scattered rows
-// are 16 loads, turned into lanes in registers.
+// each supernode is one dense trapezoid (its diagonal block inverted, and what is below it times
+// that inverse) in blocks of 16 rows by 8 columns. Both passes read every number exactly once, an
+// index once for all columns. Vectors have four numbers an unknown, so that 16 scattered rows are
+// 16 loads, turned into lanes in registers.
 //
 // Subtrees of the elimination tree are independent: they are solved in parallel and meet in the
 // supernodes at the top. Which subtrees these are, and the order in which their contributions are
@@ -31,6 +31,14 @@ float *hk_triangle_vector(hk_triangle *triangle);
 void hk_triangle_solve(hk_triangle *triangle);
 // to = A⁻¹ from, for vectors double[][4] in which unknown k stands at place[k]; to may be from.
 void hk_triangle_apply(hk_triangle *triangle, const int32_t *place, const double *from, double *to);
+// x = A⁻¹ b, double[count][4] in elimination order, for the matrix that was factored: a solve in
+// single precision, and a second one for what b − A x, in double, still is (one step of iterative
+// refinement). x must not be b; the fourth numbers are not used.
+void hk_triangle_refine(hk_triangle *triangle, const hk_pattern *pattern, const double *values,
+                        const double *b, double *x);
+// Uses the widest registers that the machine has, of at most so many lanes (4, 8, 16), and says
+// how many: for tests and measurements, a new triangle has the widest already.
+int hk_triangle_use_lanes(hk_triangle *triangle, int most_lanes);
 // Bytes that one pass streams.
 int64_t hk_triangle_bytes(const hk_triangle *triangle);
 
