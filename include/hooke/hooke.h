@@ -443,6 +443,7 @@ typedef enum hk_phase {
     HK_PHASE_ASSEMBLY,     /* into the global matrix */
     HK_PHASE_FACTOR,
     HK_PHASE_SOLVE,
+    HK_PHASE_VOLUME, /* constraints of split */
     HK_PHASE_OTHER,
     HK_PHASE_COUNT
 } hk_phase;

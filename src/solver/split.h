@@ -1,0 +1,74 @@
+// What the parts of method split share (split.c: one time step as the document has it;
+// split_passes.c: further passes to the minimiser).
+//
+// Positions are ξ = (x − origin of the body)/length in single precision. ε has its quadratic part
+// (inertia, air, external forces) in one place: it is ½ Σ inertia ‖x − x̃‖² with x̃ = y + f/inertia
+// (Split eq. 1), but for a constant.
+#ifndef HK_SPLIT_H
+#define HK_SPLIT_H
+
+#include "linear/direct.h"
+#include "linear/triangle.h"
+#include "solver/method.h"
+#include "solver/walk.h"
+#include "term/assembly.h"
+#include "term/corotation.h"
+
+// Further passes remember so many steps of L-BFGS.
+enum { HK_SPLIT_WINDOW = 8 };
+
+typedef struct hk_split_passes {
+    float *u;         // [free_count][4] ξ − ξ̃ of the unknowns
+    float *trial;     // the same of the state that is tried
+    float *gradient;  // ∇ε there …
+    float *before;    // … and at the last state
+    float *solved;    // A⁻¹ ∇ε
+    float *direction;
+    // Steps s, changes of the gradient y, and z = A⁻¹ y
+    float *s[HK_SPLIT_WINDOW], *y[HK_SPLIT_WINDOW], *z[HK_SPLIT_WINDOW];
+    double sy[HK_SPLIT_WINDOW];
+    int count, newest;
+    double *partial;  // sums over runs of unknowns
+} hk_split_passes;
+
+typedef struct hk_split {
+    hk_problem *problem;
+    hk_settings settings;
+    hk_assembly *assembly;
+    hk_pattern scalar;  // borrows the arrays of the assembly's pattern
+    double *laplacian;  // [hk_pattern_size of scalar] L
+    double *matrix;     // A = M/h² + L
+    hk_direct *direct;
+    hk_triangle *triangle;
+    hk_quadratic factored;  // of A; NAN: none yet
+    hk_corotation *elements;
+    double length;    // m, the unit
+    int32_t *body;    // [vertex_count]
+    int32_t *middle;  // [body_count] the vertex that positions are relative to
+    double *origin;   // [body_count][3] m, where it is
+    double *inverse;  // [vertex_count] 1/inertia, m/N; 0 at held vertices
+    float *x;         // [vertex_count][4] ξ, and 1/inertia
+    float *start;     // [vertex_count][4] ξ̃, for further passes, else NULL
+    // For links and viscosity, which work in double, else NULL: [vertex_count][4]
+    double *wide_x, *wide_gradient;
+    hk_split_passes passes;
+    double stiffest;  // 1 + 3λ/2μ, the largest of all materials
+    void *pose;       // the solver that poses are left to; NULL: none yet
+    hk_settings pose_settings;
+} hk_split;
+
+hk_status hk_split_passes_init(hk_split *s);
+void hk_split_passes_release(hk_split *s);
+// From the state in s->x, the result of the first pass, with at most `count` further ones.
+void hk_split_descend(hk_split *s, int count, hk_solve_report *report);
+// Adds the forces of links and viscosity at s->x, with a sign, to a vector over the unknowns;
+// returns their energy, in units of the elements.
+double hk_split_add_links(hk_split *s, float sign, float *to);
+// x̃ of vertex k (its place, if it is held), m.
+static inline double hk_split_target(const hk_split *s, const double *x, int64_t k, int i)
+{
+    const hk_problem *p = s->problem;
+    return p->held[k] ? x[4 * k + i] : p->y[4 * k + i] + s->inverse[k] * p->force[4 * k + i];
+}
+
+#endif
