@@ -276,6 +276,9 @@ static hk_energy energies(hk_world *w)
 static void fill_report(hk_world *w, const hk_solve_report *solved, int load_steps, double start,
                         hk_step_report *report)
 {
+    if (!report) return;
+    bool silent = w->no_energy && w->problem->weight > 0;
+    hk_energy energy = silent ? (hk_energy){NAN, NAN, NAN, NAN, NAN} : energies(w);
     hk_step_report r = {
         .reason = solved->reason,
         .iterations = solved->iterations,
@@ -283,7 +286,7 @@ static void fill_report(hk_world *w, const hk_solve_report *solved, int load_ste
         .time = w->time,
         .residual = solved->residual,
         .relative_residual = solved->relative_residual,
-        .energy = energies(w),
+        .energy = energy,
         .ms = 1e3 * (hk_now() - start),
     };
     memcpy(r.detail, solved->detail, sizeof r.detail);
@@ -293,7 +296,7 @@ static void fill_report(hk_world *w, const hk_solve_report *solved, int load_ste
         named += r.phase_ms[k];
     }
     r.phase_ms[HK_PHASE_OTHER] = fmax(0, r.ms - named);
-    if (report) *report = r;
+    *report = r;
 }
 
 // A solve that did not end in finite numbers keeps the state.
@@ -470,6 +473,11 @@ hk_status hk_world_set_solver(hk_world *w, const hk_solver_def *solver)
         return hk_fail(status, "%s", message);
     }
     return HK_OK;
+}
+
+void hk_world_report_energy(hk_world *w, bool always)
+{
+    if (w) w->no_energy = !always;
 }
 
 void hk_world_watch_energy(hk_world *w, bool always)

@@ -481,6 +481,10 @@ HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *conte
  * iteration 0, for the start of every solve. */
 HK_API void hk_world_watch_energy(hk_world *world, bool always);
 
+/* Energies in reports of time steps cost a pass over all elements in double precision, which takes
+ * longer than a whole step of a fast method. With false they are NAN; hk_world_energy has them. */
+HK_API void hk_world_report_energy(hk_world *world, bool always);
+
 /* Advances by one time step. */
 HK_API hk_status hk_world_step(hk_world *world, hk_step_report *report);
 /* Finds the equilibrium under gravity, loads and the full prescribed motion, starting from the

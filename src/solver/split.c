@@ -8,8 +8,8 @@
 //   volume                             constraints on det F by Gauss–Seidel
 //
 // all of it in single precision and wide lanes. Attachments, springs and viscosity join the system
-// with their own constant matrices and their forces at x̃. With more than one pass the step goes on
-// to the minimiser of ε itself (split_passes.c).
+// with their own constant matrices and their forces at x̃. With more than one pass the step goes to
+// the minimiser of ε itself (split_passes.c).
 #include "solver/split.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ enum { OPTION_PASSES, OPTION_VOLUME };
 static const hk_option_info g_options[] = {
     [OPTION_PASSES] = {.name = "passes",
                        .help = "passes of a time step: 1 is one solve and the volume constraints; "
-                               "more go on to the minimiser of the material's own energy",
+                               "more go to the minimiser of the material's own energy",
                        .minimum = 1,
                        .maximum = 100000,
                        .fallback = 1},
@@ -138,10 +138,11 @@ static hk_status allocate_vertices(hk_split *s)
     s->x = HK_ZEROS(float, 4 * vertices);
     if (!s->body || !s->middle || !s->origin || !s->inverse || !s->x) return HK_NO_MEMORY;
     find_middles(s);
+    s->wide_x = HK_ZEROS(double, 4 * vertices);
+    if (!s->wide_x) return HK_NO_MEMORY;
     if (p->links->link_count > 0 || p->viscosity) {
-        s->wide_x = HK_ZEROS(double, 4 * vertices);
         s->wide_gradient = HK_ZEROS(double, 4 * vertices);
-        if (!s->wide_x || !s->wide_gradient) return HK_NO_MEMORY;
+        if (!s->wide_gradient) return HK_NO_MEMORY;
     }
     if (passes_of(s) == 1) return HK_OK;
     s->start = HK_ZEROS(float, 4 * vertices);
@@ -203,52 +204,100 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
     if (!positive) return hk_fail(HK_INTERNAL, "split: the constant matrix is not positive");
     if (s->direct) HK_TRY(hk_triangle_update(s->direct, p->threads, &s->triangle));
     s->factored = hk_problem_quadratic(p);
+    s->passes.count = 0;  // what was learnt is relative to A
     report->phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
 
-// ---------------------------------------------------------------- one step
+// ---------------------------------------------------------------- positions in both precisions
 
 // ξ̃ and the inverse weights of all vertices.
-static void predict(hk_split *s, const double *x)
+static void predict(hk_split *s)
 {
     const hk_problem *p = s->problem;
     for (int b = 0; b < p->model->body_count; b++)
-        for (int i = 0; i < 3; i++) s->origin[3 * b + i] = hk_split_target(s, x, s->middle[b], i);
+        for (int i = 0; i < 3; i++) s->origin[3 * b + i] = hk_split_target(s, s->middle[b], i);
     double unit = 1 / s->length;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < p->vertex_count; k++) {
         const double *origin = s->origin + 3 * (int64_t)s->body[k];
         for (int i = 0; i < 3; i++)
-            s->x[4 * k + i] = (float)((hk_split_target(s, x, k, i) - origin[i]) * unit);
+            s->x[4 * k + i] = (float)((hk_split_target(s, k, i) - origin[i]) * unit);
         s->x[4 * k + 3] = (float)s->inverse[k];
     }
     if (s->start) memcpy(s->start, s->x, 4 * sizeof(float) * (size_t)p->vertex_count);
 }
 
+// The state in double precision: x̃ there, and what was added to it in single. Velocities are
+// differences of positions, so these must not be rounded to single precision. `solved` are the
+// displacements of the one solve, which are known better than differences of rounded positions, or
+// NULL. Returns whether all are finite; x may be s->before.
+static bool widen(const hk_split *s, const float *solved, double *x)
+{
+    const hk_problem *p = s->problem;
+    double unit = 1 / s->length;
+    int bad = 0;
+#pragma omp parallel for schedule(static) num_threads(p->threads) reduction(+ : bad)
+    for (int64_t k = 0; k < p->vertex_count; k++) {
+        const double *origin = s->origin + 3 * (int64_t)s->body[k];
+        const float *now = s->x + 4 * k;
+        const float *step =
+            solved && !p->held[k] ? solved + 4 * (int64_t)s->assembly->unknown[k] : NULL;
+        double sum = 0;
+        for (int i = 0; i < 3; i++) {
+            double target = hk_split_target(s, k, i);
+            float start = (float)((target - origin[i]) * unit), moved = now[i] - start;
+            if (step) moved = step[i] + (now[i] - (start + step[i]));
+            if (!p->held[k]) target += (double)moved * s->length;
+            x[4 * k + i] = target;
+            sum += target;
+        }
+        bad += !isfinite(sum);
+    }
+    return bad == 0;
+}
+
+double hk_split_energy(hk_split *s)
+{
+    if (!s->problem->watch_energy) return NAN;
+    widen(s, NULL, s->wide_x);
+    return hk_problem_energy(s->problem, s->wide_x);
+}
+
+bool hk_split_tell(hk_split *s, double energy, double residual, double relative, double length,
+                   hk_solve_report *report)
+{
+    const hk_problem *p = s->problem;
+    report->iterations++;
+    if (!p->monitor) return true;
+    hk_iteration now = {report->iterations, energy, residual, relative, length, false,
+                        p->load_share};
+    if (p->monitor(p->monitor_context, &now)) return true;
+    report->reason = HK_STOPPED;
+    snprintf(report->detail, sizeof report->detail, "stopped on request");
+    return false;
+}
+
+// ---------------------------------------------------------------- one step
+
 double hk_split_add_links(hk_split *s, float sign, float *to)
 {
     hk_problem *p = s->problem;
-    if (!s->wide_x) return 0;
-#pragma omp parallel for schedule(static) num_threads(p->threads)
-    for (int64_t k = 0; k < p->vertex_count; k++)
-        for (int i = 0; i < 3; i++)
-            s->wide_x[4 * k + i] =
-                (double)s->x[4 * k + i] * s->length + s->origin[3 * (int64_t)s->body[k] + i];
+    if (!s->wide_gradient) return 0;
+    widen(s, NULL, s->wide_x);
     double linked = 0, viscous = 0, unit = 1 / s->length;
     memset(s->wide_gradient, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
     hk_links_add_gradient(p->links, s->wide_x, s->wide_gradient, &linked);
     if (p->viscous > 0)
         hk_viscosity_add_gradient(p->viscosity, s->wide_x, s->wide_gradient, &viscous);
-#pragma omp parallel for schedule(static) num_threads(p->threads)
-    for (int64_t k = 0; k < s->scalar.count; k++)
-        for (int i = 0; i < 3; i++)
-            to[4 * k + i] +=
-                sign * (float)(unit * s->wide_gradient[4 * (int64_t)s->assembly->vertex[k] + i]);
+    for (int64_t k = 0; k < s->scalar.count; k++) {
+        const double *force = s->wide_gradient + 4 * (int64_t)s->assembly->vertex[k];
+        for (int i = 0; i < 3; i++) to[4 * k + i] += sign * (float)(unit * force[i]);
+    }
     return (linked + viscous) * unit * unit;
 }
 
-// x ← ξ + Δξ at the unknowns.
+// ξ += Δξ at the unknowns.
 static void move(hk_split *s, const float *step)
 {
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
@@ -258,67 +307,45 @@ static void move(hk_split *s, const float *step)
     }
 }
 
-// The new positions in double precision: x̃ there, and what was added to it in single. Velocities
-// are differences of positions, so these must not be rounded to single precision. Returns whether
-// all are finite.
-static bool publish(const hk_split *s, double *x)
+// Algorithm 2, lines 3–14.
+static void solve_once(hk_split *s, hk_solve_report *report)
 {
-    const hk_problem *p = s->problem;
-    const float *step = s->start ? NULL : s->triangle ? hk_triangle_vector(s->triangle) : NULL;
-    double unit = 1 / s->length;
-    int bad = 0;
-#pragma omp parallel for schedule(static) num_threads(p->threads) reduction(+ : bad)
-    for (int64_t k = 0; k < p->vertex_count; k++) {
-        if (p->held[k]) continue;
-        const double *origin = s->origin + 3 * (int64_t)s->body[k];
-        const float *now = s->x + 4 * k,
-                    *solved = step ? step + 4 * (int64_t)s->assembly->unknown[k] : NULL;
-        double sum = 0;
-        for (int i = 0; i < 3; i++) {
-            double target = hk_split_target(s, x, k, i);
-            float start = (float)((target - origin[i]) * unit), moved = now[i] - start;
-            // What the solve added is known better than the difference of rounded positions.
-            if (solved) moved = solved[i] + (now[i] - (start + solved[i]));
-            x[4 * k + i] = target + (double)moved * s->length;
-            sum += x[4 * k + i];
-        }
-        bad += !isfinite(sum);
-    }
-    return bad == 0;
-}
-
-static void fail(hk_solve_report *report)
-{
-    report->reason = HK_NOT_FINITE;
-    report->energy = INFINITY;
-    snprintf(report->detail, sizeof report->detail,
-             "the step does not have finite positions: the state before it is kept");
+    float *vector = hk_triangle_vector(s->triangle);
+    hk_tell_start(s->problem, hk_split_energy(s), NAN, NAN);
+    double clock = hk_now();
+    hk_corotation_stretch(s->elements, s->x, vector);
+    hk_split_add_links(s, -1, vector);
+    report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    hk_triangle_solve(s->triangle);
+    report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+    move(s, vector);
+    clock = hk_now();
+    hk_corotation_volume(s->elements, s->x, (int)s->settings.option[OPTION_VOLUME]);
+    report->phase_s[HK_PHASE_VOLUME] += hk_lap(&clock);
+    report->reason = HK_ITERATION_LIMIT;
+    report->energy = 0;
+    report->residual = report->relative_residual = NAN;
+    hk_split_tell(s, hk_split_energy(s), NAN, NAN, 1, report);
 }
 
 static hk_status step(hk_split *s, double *x, hk_solve_report *report)
 {
+    bool once = passes_of(s) == 1;
     HK_TRY(prepare(s, report));
-    double clock = hk_now();
-    predict(s, x);
-    report->phase_s[HK_PHASE_OTHER] += hk_lap(&clock);
-    if (s->triangle) {
-        float *vector = hk_triangle_vector(s->triangle);
-        hk_corotation_stretch(s->elements, s->x, vector);
-        hk_split_add_links(s, -1, vector);
-        report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-        hk_triangle_solve(s->triangle);
-        report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
-        move(s, vector);
-    }
-    report->phase_s[HK_PHASE_OTHER] += hk_lap(&clock);
-    hk_corotation_volume(s->elements, s->x, (int)s->settings.option[OPTION_VOLUME]);
-    report->phase_s[HK_PHASE_VOLUME] += hk_lap(&clock);
-    report->reason = HK_ITERATION_LIMIT;
-    report->iterations++;
-    report->energy = 0;
-    report->residual = report->relative_residual = NAN;
-    if (passes_of(s) > 1) hk_split_descend(s, passes_of(s) - 1, report);
-    if (report->reason != HK_NOT_FINITE && !publish(s, x)) fail(report);
+    s->before = x;
+    predict(s);
+    if (!s->triangle)
+        report->reason = HK_CONVERGED;  // all vertices are held
+    else if (once)
+        solve_once(s, report);
+    else
+        hk_split_descend(s, passes_of(s), report);
+    if (report->reason == HK_NOT_FINITE) return HK_OK;
+    if (widen(s, once && s->triangle ? hk_triangle_vector(s->triangle) : NULL, x)) return HK_OK;
+    report->reason = HK_NOT_FINITE;
+    report->energy = INFINITY;
+    snprintf(report->detail, sizeof report->detail,
+             "the positions after the step are not finite: the state before it is kept");
     return HK_OK;
 }
 
@@ -328,12 +355,11 @@ static hk_status pose(hk_split *s, double *x, hk_solve_report *report)
 {
     if (!s->pose) {
         hk_solver_def def = hk_default_solver_def();
-        def.method = hk_quasi_newton.name;
-        HK_TRY(hk_method_settings(&hk_quasi_newton, &def, &s->pose_settings));
-        s->pose_settings.iterations = s->pose_settings.pose_iterations =
-            s->settings.pose_iterations;
-        s->pose_settings.tolerance = s->settings.tolerance;
-        HK_TRY(hk_quasi_newton.create(s->problem, &s->pose_settings, &s->pose));
+        hk_settings settings;
+        def.iterations = s->settings.pose_iterations;
+        def.tolerance = s->settings.tolerance;
+        HK_TRY(hk_method_settings(&hk_quasi_newton, &def, &settings));
+        HK_TRY(hk_quasi_newton.create(s->problem, &settings, &s->pose));
     }
     return hk_quasi_newton.minimise(s->pose, x, report);
 }

@@ -1,5 +1,5 @@
 // What the parts of method split share (split.c: one time step as the document has it;
-// split_passes.c: further passes to the minimiser).
+// split_passes.c: several passes, to the minimiser).
 //
 // Positions are ξ = (x − origin of the body)/length in single precision. ε has its quadratic part
 // (inertia, air, external forces) in one place: it is ½ Σ inertia ‖x − x̃‖² with x̃ = y + f/inertia
@@ -14,7 +14,7 @@
 #include "term/assembly.h"
 #include "term/corotation.h"
 
-// Further passes remember so many steps of L-BFGS.
+// L-BFGS remembers so many steps.
 enum { HK_SPLIT_WINDOW = 8 };
 
 typedef struct hk_split_passes {
@@ -48,27 +48,34 @@ typedef struct hk_split {
     double *origin;   // [body_count][3] m, where it is
     double *inverse;  // [vertex_count] 1/inertia, m/N; 0 at held vertices
     float *x;         // [vertex_count][4] ξ, and 1/inertia
-    float *start;     // [vertex_count][4] ξ̃, for further passes, else NULL
-    // For links and viscosity, which work in double, else NULL: [vertex_count][4]
+    float *start;     // [vertex_count][4] ξ̃, for several passes, else NULL
+    // [vertex_count][4] in double: for the monitor, links and viscosity, and their forces. The
+    // last is NULL if there are none.
     double *wide_x, *wide_gradient;
+    const double *before;  // x of the call at hand: the state before the step, held vertices moved
     hk_split_passes passes;
     double stiffest;  // 1 + 3λ/2μ, the largest of all materials
     void *pose;       // the solver that poses are left to; NULL: none yet
-    hk_settings pose_settings;
 } hk_split;
 
 hk_status hk_split_passes_init(hk_split *s);
 void hk_split_passes_release(hk_split *s);
-// From the state in s->x, the result of the first pass, with at most `count` further ones.
+// From y, with at most `count` passes.
 void hk_split_descend(hk_split *s, int count, hk_solve_report *report);
 // Adds the forces of links and viscosity at s->x, with a sign, to a vector over the unknowns;
 // returns their energy, in units of the elements.
 double hk_split_add_links(hk_split *s, float sign, float *to);
+// ε at the state in s->x, in double precision; NAN unless the monitor wants to know it.
+double hk_split_energy(hk_split *s);
+// Counts an iteration and tells the monitor; false: stop.
+bool hk_split_tell(hk_split *s, double energy, double residual, double relative, double length,
+                   hk_solve_report *report);
 // x̃ of vertex k (its place, if it is held), m.
-static inline double hk_split_target(const hk_split *s, const double *x, int64_t k, int i)
+static inline double hk_split_target(const hk_split *s, int64_t k, int i)
 {
     const hk_problem *p = s->problem;
-    return p->held[k] ? x[4 * k + i] : p->y[4 * k + i] + s->inverse[k] * p->force[4 * k + i];
+    return p->held[k] ? s->before[4 * k + i]
+                      : p->y[4 * k + i] + s->inverse[k] * p->force[4 * k + i];
 }
 
 #endif
