@@ -2,14 +2,20 @@
 // the energy, Σ μ V ‖F − R‖², has the constant Hessian L = Dᵀ K D with one unknown a vertex if
 // the rotations are kept, so that a time step is (Algorithm 2)
 //
-//   x̃ = x + h v + h² M⁻¹ f            where inertia and external forces alone would go
-//   R                                  of every tet at x̃, from its last one
-//   (M/h² + L) Δx = Dᵀ K (R − D x̃)     with a factor made once
-//   volume                             constraints on det F by Gauss–Seidel
+//   y = x + h v                            where inertia alone would take the body
+//   R                                      of every tet there, from its last one
+//   (M/h² + L) Δx = f + Dᵀ K (R − D y)     with a factor made once, f gravity and loads
+//   volume                                 constraints on det F by Gauss–Seidel
 //
-// all of it in single precision and wide lanes. Attachments, springs and viscosity join the system
-// with their own constant matrices and their forces at x̃. With more than one pass the step goes to
-// the minimiser of ε itself (split_passes.c).
+// all of it in single precision and wide lanes. The document adds h² M⁻¹ f to y first (its x̃), and
+// the solve takes that back again: with the same R the result is the same. But its R are those of a
+// body that falls freely for a step, pulled out of shape where it is held: a beam at rest hung 7 %
+// (h = 5 ms) to 13 % (h = 10 ms) too high. With R at y a state of rest is the true equilibrium of
+// the stretching half, whatever h and the mesh.
+//
+// Attachments, springs and viscosity join the system with their own constant matrices and their
+// forces at y. With more than one pass the step goes to the minimiser of ε itself
+// (split_passes.c).
 #include "solver/split.h"
 
 #include <math.h>
@@ -164,8 +170,8 @@ static hk_status allocate(hk_split *s)
     HK_TRY(fill_laplacian(s));
     s->length = p->size > 0 ? p->size : 1;
     HK_TRY(allocate_vertices(s));
-    HK_TRY(hk_corotation_create(p->model, s->length, s->assembly->unknown, s->scalar.count,
-                                p->threads, &s->elements));
+    HK_TRY(hk_corotation_create(p->model, hk_corotation_best(), s->length, s->assembly->unknown,
+                                s->scalar.count, p->threads, &s->elements));
     return p->free_count > 0 ? hk_direct_create(&s->scalar, &s->direct) : HK_OK;
 }
 
@@ -211,7 +217,7 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
 
 // ---------------------------------------------------------------- positions in both precisions
 
-// ξ̃ and the inverse weights of all vertices.
+// η and the inverse weights of all vertices.
 static void predict(hk_split *s)
 {
     const hk_problem *p = s->problem;
@@ -228,7 +234,7 @@ static void predict(hk_split *s)
     if (s->start) memcpy(s->start, s->x, 4 * sizeof(float) * (size_t)p->vertex_count);
 }
 
-// The state in double precision: x̃ there, and what was added to it in single. Velocities are
+// The state in double precision: y there, and what was added to it in single. Velocities are
 // differences of positions, so these must not be rounded to single precision. `solved` are the
 // displacements of the one solve, which are known better than differences of rounded positions, or
 // NULL. Returns whether all are finite; x may be s->before.
@@ -297,6 +303,16 @@ double hk_split_add_links(hk_split *s, float sign, float *to)
     return (linked + viscous) * unit * unit;
 }
 
+static void add_loads(const hk_split *s, float *to)
+{
+    double unit = 1 / s->length;
+#pragma omp parallel for schedule(static) num_threads(s->problem->threads)
+    for (int64_t k = 0; k < s->scalar.count; k++) {
+        const double *force = s->problem->force + 4 * (int64_t)s->assembly->vertex[k];
+        for (int i = 0; i < 3; i++) to[4 * k + i] += (float)(unit * force[i]);
+    }
+}
+
 // ξ += Δξ at the unknowns.
 static void move(hk_split *s, const float *step)
 {
@@ -315,6 +331,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     double clock = hk_now();
     hk_corotation_stretch(s->elements, s->x, vector);
     hk_split_add_links(s, -1, vector);
+    add_loads(s, vector);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     hk_triangle_solve(s->triangle);
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
@@ -349,7 +366,7 @@ static hk_status step(hk_split *s, double *x, hk_solve_report *report)
     return HK_OK;
 }
 
-// Without inertia there is no x̃ to begin with, and single precision may be too coarse: a pose is a
+// Without inertia there is no y to begin with, and single precision may be too coarse: a pose is a
 // matter for L-BFGS in double precision over a matrix much like this one.
 static hk_status pose(hk_split *s, double *x, hk_solve_report *report)
 {

@@ -1,9 +1,8 @@
 // What the parts of method split share (split.c: one time step as the document has it;
 // split_passes.c: several passes, to the minimiser).
 //
-// Positions are ξ = (x − origin of the body)/length in single precision. ε has its quadratic part
-// (inertia, air, external forces) in one place: it is ½ Σ inertia ‖x − x̃‖² with x̃ = y + f/inertia
-// (Split eq. 1), but for a constant.
+// Positions are ξ = (x − origin of the body)/length in single precision. A step begins at y, where
+// inertia alone would take the body (with air: a little back), η in these units.
 #ifndef HK_SPLIT_H
 #define HK_SPLIT_H
 
@@ -18,7 +17,7 @@
 enum { HK_SPLIT_WINDOW = 8 };
 
 typedef struct hk_split_passes {
-    float *u;         // [free_count][4] ξ − ξ̃ of the unknowns
+    float *u;         // [free_count][4] ξ − η of the unknowns
     float *trial;     // the same of the state that is tried
     float *gradient;  // ∇ε there …
     float *before;    // … and at the last state
@@ -48,7 +47,7 @@ typedef struct hk_split {
     double *origin;   // [body_count][3] m, where it is
     double *inverse;  // [vertex_count] 1/inertia, m/N; 0 at held vertices
     float *x;         // [vertex_count][4] ξ, and 1/inertia
-    float *start;     // [vertex_count][4] ξ̃, for several passes, else NULL
+    float *start;     // [vertex_count][4] η, for several passes, else NULL
     // [vertex_count][4] in double: for the monitor, links and viscosity, and their forces. The
     // last is NULL if there are none.
     double *wide_x, *wide_gradient;
@@ -70,12 +69,12 @@ double hk_split_energy(hk_split *s);
 // Counts an iteration and tells the monitor; false: stop.
 bool hk_split_tell(hk_split *s, double energy, double residual, double relative, double length,
                    hk_solve_report *report);
-// x̃ of vertex k (its place, if it is held), m.
+// y of vertex k (its place, if it is held), m.
 static inline double hk_split_target(const hk_split *s, int64_t k, int i)
 {
     const hk_problem *p = s->problem;
     return p->held[k] ? s->before[4 * k + i]
-                      : p->y[4 * k + i] + s->inverse[k] * p->force[4 * k + i];
+                      : p->y[4 * k + i];
 }
 
 #endif

@@ -123,11 +123,11 @@ static void add_quadratic(const hk_split *s, const float *u, int first, int last
         float inertia = (float)p->inertia[v];
         for (int64_t i = 0; i < 3; i++) {
             double elastic = (double)gradient[4 * k + i], pull = (double)(inertia * u[4 * k + i]);
-            double force = unit * p->force[4 * v + i], whole = elastic + pull;
-            sums[0] += 0.5 * pull * (double)u[4 * k + i];
+            double force = unit * p->force[4 * v + i], whole = elastic + pull - force;
+            sums[0] += (0.5 * pull - force) * (double)u[4 * k + i];
             sums[1] += whole * whole;
             sums[2] += elastic * elastic;
-            sums[3] += fmax(force * force, (pull + force) * (pull + force));
+            sums[3] += fmax(force * force, pull * pull);
             gradient[4 * k + i] = (float)whole;
         }
         gradient[4 * k + 3] = 0;
@@ -281,18 +281,6 @@ static const float *solve(hk_split *s, hk_solve_report *report)
     return vector;
 }
 
-// u = y − x̃.
-static void begin(hk_split *s)
-{
-    const hk_problem *p = s->problem;
-    double unit = 1 / s->length;
-    for (int64_t k = 0; k < s->scalar.count; k++) {
-        int64_t v = s->assembly->vertex[k];
-        for (int i = 0; i < 3; i++)
-            s->passes.u[4 * k + i] = (float)(-s->inverse[v] * p->force[4 * v + i] * unit);
-    }
-}
-
 // The direction with all that is remembered, or once more without; returns the length of the step.
 static double go_on(hk_split *s, const point *at, point *next, hk_solve_report *report)
 {
@@ -308,7 +296,7 @@ static double go_on(hk_split *s, const point *at, point *next, hk_solve_report *
 void hk_split_descend(hk_split *s, int count, hk_solve_report *report)
 {
     hk_split_passes *w = &s->passes;
-    begin(s);
+    memset(w->u, 0, 4 * sizeof(float) * (size_t)s->scalar.count);
     point at = evaluate(s, w->u, report), next;
     hk_tell_start(s->problem, hk_split_energy(s), at.residual * s->length, at.scale * s->length);
     double length = 0;

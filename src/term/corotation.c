@@ -495,12 +495,13 @@ static hk_status build(const hk_model *m, double length, const int32_t *row, int
     return status == HK_OK ? color_patches(e, m->vertex_count) : status;
 }
 
-hk_status hk_corotation_create(const hk_model *model, double length, const int32_t *row,
-                               int row_count, int threads, hk_corotation **elements)
+hk_status hk_corotation_create(const hk_model *model, const hk_corotation_table *table,
+                               double length, const int32_t *row, int row_count, int threads,
+                               hk_corotation **elements)
 {
     hk_corotation *e = HK_NEW(hk_corotation);
     if (!e) return HK_NO_MEMORY;
-    e->table = hk_corotation_best();
+    e->table = table;
     e->threads = threads;
     hk_status status = build(model, length, row, row_count, e);
     if (status != HK_OK) {

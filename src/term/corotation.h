@@ -40,8 +40,9 @@ typedef struct hk_corotation {
 bool hk_corotation_can(const hk_material *material, hk_volume_law *law);
 
 // row: [vertex_count] in Morton order, where a vertex stands in results; -1: nowhere.
-hk_status hk_corotation_create(const hk_model *model, double length, const int32_t *row,
-                               int row_count, int threads, hk_corotation **elements);
+hk_status hk_corotation_create(const hk_model *model, const hk_corotation_table *table,
+                               double length, const int32_t *row, int row_count, int threads,
+                               hk_corotation **elements);
 void hk_corotation_free(hk_corotation *elements);
 
 // x: float[vertex_count][4] in Morton order, the fourth number the inverse weight of a vertex;
