@@ -23,7 +23,10 @@
 
 #include "term/laplacian.h"
 
-enum { OPTION_PASSES, OPTION_VOLUME };
+enum { OPTION_PASSES, OPTION_VOLUME, OPTION_MULTIPLIERS };
+enum { MULTIPLIERS_KEPT, MULTIPLIERS_RESET };
+
+static const char *const g_multipliers[] = {"kept", "reset", NULL};
 
 static const hk_option_info g_options[] = {
     [OPTION_PASSES] = {.name = "passes",
@@ -36,6 +39,10 @@ static const hk_option_info g_options[] = {
                        .help = "sweeps over the volume constraints; 0: volume is not conserved",
                        .maximum = 1000,
                        .fallback = 1},
+    [OPTION_MULTIPLIERS] = {.name = "multipliers",
+                            .help = "of the volume constraints: kept from step to step, their "
+                                    "forces in the solve, or reset to 0 as in the document",
+                            .words = g_multipliers},
 };
 
 static void split_free(void *solver)
@@ -59,6 +66,12 @@ static void split_free(void *solver)
     hk_free(s->wide_x);
     hk_free(s->wide_gradient);
     hk_free(s);
+}
+
+static bool carries(const hk_split *s)
+{
+    return s->settings.option[OPTION_MULTIPLIERS] == MULTIPLIERS_KEPT &&
+           s->settings.option[OPTION_VOLUME] > 0;
 }
 
 static int passes_of(const hk_split *s)
@@ -211,6 +224,7 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
     if (s->direct) HK_TRY(hk_triangle_update(s->direct, p->threads, &s->triangle));
     s->factored = hk_problem_quadratic(p);
     s->passes.count = 0;  // what was learnt is relative to A
+    hk_corotation_relax(s->elements);
     report->phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
@@ -329,7 +343,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     float *vector = hk_triangle_vector(s->triangle);
     hk_tell_start(s->problem, hk_split_energy(s), NAN, NAN);
     double clock = hk_now();
-    hk_corotation_stretch(s->elements, s->x, vector);
+    hk_corotation_stretch(s->elements, carries(s), s->x, vector);
     hk_split_add_links(s, -1, vector);
     add_loads(s, vector);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
@@ -337,7 +351,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     move(s, vector);
     clock = hk_now();
-    hk_corotation_volume(s->elements, s->x, (int)s->settings.option[OPTION_VOLUME]);
+    hk_corotation_volume(s->elements, carries(s), s->x, (int)s->settings.option[OPTION_VOLUME]);
     report->phase_s[HK_PHASE_VOLUME] += hk_lap(&clock);
     report->reason = HK_ITERATION_LIMIT;
     report->energy = 0;

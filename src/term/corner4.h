@@ -199,6 +199,26 @@ HK_INLINE void corner_add(float *to, const uint16_t *index, vec3 a)
 
 #endif
 
+// One number a lane from here and there; padding comes last and twice, which does no harm.
+HK_INLINE real numbers_load(const float *from, const uint16_t *index)
+{
+    union {
+        real wide;
+        scalar lane[HK_LANES];
+    } r;
+    for (int l = 0; l < HK_LANES; l++) r.lane[l] = from[index[l]];
+    return r.wide;
+}
+
+HK_INLINE void numbers_store(float *to, const uint16_t *index, real a)
+{
+    union {
+        real wide;
+        scalar lane[HK_LANES];
+    } r = {a};
+    for (int l = 0; l < HK_LANES; l++) to[index[l]] = r.lane[l];
+}
+
 HK_INLINE vec3 corner_load(const float *x, const uint16_t *index)
 {
     return corner4_load(x, index).x;

@@ -248,7 +248,7 @@ static void rank_tets(builder *b, const center *tets, int count, int vertex_coun
 
 // The first group that has a lane left and none of the tet's vertices.
 static void fill_groups(builder *b, const center *tets, int count, int lanes,
-                        hk_corotation_patch *p, uint16_t *index, float *volume)
+                        hk_corotation_patch *p, uint16_t *index, uint16_t *place, float *volume)
 {
     double volume_unit = b->length * b->length * b->length;
     int places = p->vertex_count;
@@ -271,13 +271,19 @@ static void fill_groups(builder *b, const center *tets, int count, int lanes,
             memset(used, 0, (size_t)places);
             for (int l = 0; l < 4 * lanes; l++)
                 index[(int64_t)g * 4 * lanes + l] = (uint16_t)places;
-            for (int l = 0; l < lanes; l++) volume[(int64_t)g * lanes + l] = 1;
+            for (int l = 0; l < lanes; l++) {
+                volume[(int64_t)g * lanes + l] = 0;
+                place[(int64_t)g * lanes + l] = (uint16_t)(p->blocks * lanes);
+            }
         }
         int lane = b->fill[g]++;
         for (int c = 0; c < 4; c++) {
             used[corner[c]] = 1;
             index[((int64_t)g * 4 + c) * lanes + lane] = (uint16_t)corner[c];
         }
+        // Tet t stands in block t % blocks, lane t / blocks (fill_blocks).
+        int t = b->rank[k];
+        place[(int64_t)g * lanes + lane] = (uint16_t)(t % p->blocks * lanes + t / p->blocks);
         volume[(int64_t)g * lanes + lane] = (float)(6 * b->model->volume[tet->tet] / volume_unit);
     }
 }
@@ -310,26 +316,29 @@ static hk_status allocate(const hk_model *m, hk_corotation *e)
     e->index = HK_ARRAY(uint16_t, 4 * lanes * blocks);
     e->rest = HK_ARRAY(float, 10 * lanes * blocks);
     e->quaternion = HK_ARRAY(float, 4 * lanes * blocks);
+    e->multiplier_count = (int64_t)(lanes * blocks);
+    e->multiplier = HK_ZEROS(float, lanes *blocks);
     e->partial = HK_ARRAY(double, patches);
     e->room = HK_ARRAY(float, (size_t)e->threads *HK_COROTATION_ROOM);
     return e->patches && e->vertex && e->target && e->index && e->rest && e->quaternion &&
-                   e->partial && e->room
+                   e->multiplier && e->partial && e->room
                ? HK_OK
                : HK_NO_MEMORY;
 }
 
 // Grows the arrays of groups so that another patch has room.
-static hk_status reserve_groups(hk_corotation *e, builder *b, size_t capacity[2])
+static hk_status reserve_groups(hk_corotation *e, builder *b, size_t capacity[3])
 {
     size_t lanes = (size_t)e->table->lanes, have = (size_t)b->groups;
     size_t need = have + HK_COROTATION_TETS;
     HK_TRY(hk_reserve((void **)&e->group_index, have, 4 * lanes * sizeof(uint16_t), &capacity[0],
                       need));
+    HK_TRY(hk_reserve((void **)&e->group_tet, have, lanes * sizeof(uint16_t), &capacity[2], need));
     return hk_reserve((void **)&e->group_volume, have, lanes * sizeof(float), &capacity[1], need);
 }
 
 static hk_status build_patch(builder *b, hk_corotation *e, const center *tets, int count,
-                             hk_corotation_patch *p, size_t capacity[2])
+                             hk_corotation_patch *p, size_t capacity[3])
 {
     int lanes = e->table->lanes;
     int32_t *vertex = e->vertex + b->vertices;
@@ -340,7 +349,7 @@ static hk_status build_patch(builder *b, hk_corotation *e, const center *tets, i
     if (p->law != HK_VOLUME_NONE && p->lambda > 0) {
         HK_TRY(reserve_groups(e, b, capacity));
         fill_groups(b, tets, count, lanes, p, e->group_index + 4 * lanes * b->groups,
-                    e->group_volume + lanes * b->groups);
+                    e->group_tet + lanes * b->groups, e->group_volume + lanes * b->groups);
     }
     for (int k = 0; k < p->vertex_count; k++) b->place[vertex[k]] = -1;
     b->vertices += p->vertex_count;
@@ -360,9 +369,10 @@ static void point(hk_corotation *e)
         p->index = e->index + 4 * lanes * blocks;
         p->rest = e->rest + 10 * lanes * blocks;
         p->quaternion = e->quaternion + 4 * lanes * blocks;
+        p->multiplier = e->multiplier + lanes * (blocks + k);  // a block for padding in each
         p->group_index = e->group_index + 4 * lanes * groups;
         p->group_volume = e->group_volume + lanes * groups;
-        p->multiplier = e->multiplier + lanes * groups;
+        p->group_tet = e->group_tet + lanes * groups;
         vertices += p->vertex_count;
         blocks += p->blocks;
         groups += p->groups;
@@ -372,7 +382,7 @@ static void point(hk_corotation *e)
 static hk_status build_patches(builder *b, hk_corotation *e)
 {
     const hk_model *m = b->model;
-    size_t capacity[2] = {0};
+    size_t capacity[3] = {0};
     HK_TRY(reserve_groups(e, b, capacity));
     int patch = 0;
     for (int k = 0; k < m->material_count; k++) {
@@ -387,8 +397,6 @@ static hk_status build_patches(builder *b, hk_corotation *e)
             HK_TRY(build_patch(b, e, b->order + at, size, p, capacity));
         }
     }
-    e->multiplier = HK_ZEROS(float, (size_t)e->table->lanes *(size_t)b->groups);
-    if (!e->multiplier) return HK_NO_MEMORY;
     point(e);
     return HK_OK;
 }
@@ -522,6 +530,7 @@ void hk_corotation_free(hk_corotation *e)
     hk_free(e->rest);
     hk_free(e->quaternion);
     hk_free(e->group_index);
+    hk_free(e->group_tet);
     hk_free(e->group_volume);
     hk_free(e->multiplier);
     hk_free(e->shared_row);
@@ -555,13 +564,14 @@ static void sum_shared(const hk_corotation *e, float *result)
     }
 }
 
-void hk_corotation_stretch(hk_corotation *e, const float *x, float *result)
+void hk_corotation_stretch(hk_corotation *e, bool carry, const float *x, float *result)
 {
 #pragma omp parallel num_threads(e->threads)
     {
 #pragma omp for schedule(static)
         for (int k = 0; k < e->patch_count; k++)
-            e->table->stretch(&e->patches[k], x, own_room(e), result, e->shared);
+            e->table->stretch(&e->patches[k], carry && e->patches[k].groups > 0, x, own_room(e),
+                              result, e->shared);
         sum_shared(e, result);
     }
 }
@@ -580,14 +590,18 @@ double hk_corotation_gradient(hk_corotation *e, const float *x, float *result)
     return energy;
 }
 
-void hk_corotation_volume(hk_corotation *e, float *x, int iterations)
+void hk_corotation_volume(hk_corotation *e, bool carry, float *x, int iterations)
 {
 #pragma omp parallel num_threads(e->threads)
     for (int n = 0; n < iterations; n++)
         for (int c = 0; c < e->color_count; c++) {
 #pragma omp for schedule(static)
             for (int k = e->color_start[c]; k < e->color_start[c + 1]; k++)
-                e->table->volume(&e->patches[e->colored[k]], x, own_room(e), n == 0,
-                                 n == iterations - 1);
+                e->table->volume(&e->patches[e->colored[k]], n == 0 && !carry, x, own_room(e));
         }
+}
+
+void hk_corotation_relax(hk_corotation *e)
+{
+    memset(e->multiplier, 0, sizeof(float) * (size_t)e->multiplier_count);
 }

@@ -20,8 +20,9 @@ typedef struct hk_corotation {
     hk_corotation_patch *patches;
     // What the patches point into:
     int32_t *vertex, *target;
-    uint16_t *index, *group_index;
+    uint16_t *index, *group_index, *group_tet;
     float *rest, *quaternion, *group_volume, *multiplier;
+    int64_t multiplier_count;
     // Rows of the result that several patches add to (or none), and what each of them left. The
     // first place of `shared` is for vertices that have no row.
     int shared_count;
@@ -47,11 +48,15 @@ void hk_corotation_free(hk_corotation *elements);
 
 // x: float[vertex_count][4] in Morton order, the fourth number the inverse weight of a vertex;
 // result: float[row_count][4].
-// Brings rotations up to date and fills result with Dᵀ K (R − F) (Split Algorithm 2, lines 4–8).
-void hk_corotation_stretch(hk_corotation *elements, const float *x, float *result);
+// Brings rotations up to date and fills result with Dᵀ K (R − F) (Split Algorithm 2, lines 4–8);
+// `carry`: and the forces of the volume constraints as the last sweep left them.
+void hk_corotation_stretch(hk_corotation *elements, bool carry, const float *x, float *result);
 // The gradient of the whole energy; returns the energy.
 double hk_corotation_gradient(hk_corotation *elements, const float *x, float *result);
-// `iterations` sweeps over the volume constraints (lines 10–14).
-void hk_corotation_volume(hk_corotation *elements, float *x, int iterations);
+// `iterations` sweeps over the volume constraints (lines 10–14), from multipliers 0 or, `carry`,
+// from those of the last call.
+void hk_corotation_volume(hk_corotation *elements, bool carry, float *x, int iterations);
+// Forgets multipliers.
+void hk_corotation_relax(hk_corotation *elements);
 
 #endif

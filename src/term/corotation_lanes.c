@@ -78,8 +78,8 @@ HK_INLINE void hand_out(const hk_corotation_patch *p, const float *sums, float *
     }
 }
 
-static void stretch(const hk_corotation_patch *p, const float *x, float *room, float *result,
-                    float *shared)
+static void stretch(const hk_corotation_patch *p, int carry, const float *x, float *room,
+                    float *result, float *shared)
 {
     float *sums = take_in(p, x, room);
     real stiffness = r_set((double)(2 * p->mu));
@@ -87,8 +87,13 @@ static void stretch(const hk_corotation_patch *p, const float *x, float *room, f
         const uint16_t *index = p->index + (int64_t)b * 4 * HK_LANES;
         const float *rest = p->rest + (int64_t)b * 10 * HK_LANES;
         mat3 inverse = inverse_of(rest), F = m3_mul(edges_of(room, index), inverse);
-        mat3 R = rotate(p, b, F);
-        add_forces(m3_sub(R, F), inverse, stiffness * r_load(rest + 9 * HK_LANES), index, sums);
+        mat3 P = m3_scale(m3_sub(rotate(p, b, F), F), stiffness);
+        // C = 6V (J − 1): κ ∂C/∂F = 6V κ cof F
+        if (carry) {
+            real kappa = r_load(p->multiplier + (int64_t)b * HK_LANES);
+            P = m3_add_scaled(P, 6 * kappa, m3_cofactor(F));
+        }
+        add_forces(P, inverse, r_load(rest + 9 * HK_LANES), index, sums);
     }
     hand_out(p, sums, result, shared);
 }
@@ -139,7 +144,7 @@ static double gradient(const hk_corotation_patch *p, const float *x, float *room
 //   Δκ = −(C + α κ)/(Σ w ‖∇C‖² + α),   x += w ∇C Δκ
 // (the signs of XPBD), where w is the inverse of a vertex's inertia, h²/m. C is signed: a tet that
 // is inside out is pushed back through the plane.
-static void volume(const hk_corotation_patch *p, float *x, float *room, int first, int last)
+static void volume(const hk_corotation_patch *p, int reset, float *x, float *room)
 {
     for (int k = 0; k < p->vertex_count; k++)
         quad_copy(room + 4 * k, x + 4 * (int64_t)p->vertex[k]);
@@ -147,8 +152,8 @@ static void volume(const hk_corotation_patch *p, float *x, float *room, int firs
     const real softness = r_set(6 / (double)p->lambda);
     for (int g = 0; g < p->groups; g++) {
         const uint16_t *index = p->group_index + (int64_t)g * 4 * HK_LANES;
+        const uint16_t *tet = p->group_tet + (int64_t)g * HK_LANES;
         real rest = r_load(p->group_volume + (int64_t)g * HK_LANES), alpha = softness * rest;
-        float *multiplier = p->multiplier + (int64_t)g * HK_LANES;
         corner4 at[4];
         for (int c = 0; c < 4; c++) at[c] = corner4_load(room, index + c * HK_LANES);
         vec3 e1 = v3_sub(at[1].x, at[0].x), e2 = v3_sub(at[2].x, at[0].x);
@@ -157,11 +162,11 @@ static void volume(const hk_corotation_patch *p, float *x, float *room, int firs
         slope[2] = v3_cross(e3, e1);
         slope[3] = v3_cross(e1, e2);
         slope[0] = v3_scale(v3_add(slope[1], v3_add(slope[2], slope[3])), r_set(-1));
-        real wrong = v3_dot(e1, slope[1]) - rest, below = alpha;
+        real kappa = reset ? r_zero() : numbers_load(p->multiplier, tet);
+        real wrong = v3_dot(e1, slope[1]) - rest + alpha * kappa, below = alpha;
         for (int c = 0; c < 4; c++) below += at[c].w * v3_dot(slope[c], slope[c]);
-        if (!first) wrong += alpha * r_load(multiplier);
-        real change = -wrong / below;
-        if (!last) r_store(multiplier, first ? change : r_load(multiplier) + change);
+        real change = -wrong * r_reciprocal_or_zero(below);
+        numbers_store(p->multiplier, tet, kappa + change);
         for (int c = 0; c < 4; c++) {
             at[c].x = v3_add(at[c].x, v3_scale(slope[c], at[c].w * change));
             corner4_store(room, index + c * HK_LANES, at[c]);

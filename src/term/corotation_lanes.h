@@ -32,29 +32,31 @@ typedef struct hk_corotation_patch {
     // In blocks of `lanes` tets. Neighbours are in different blocks, so that sums of one vertex do
     // not wait for each other.
     int blocks;
-    const uint16_t *index;  // [blocks][4][lanes] in the patch; padding has the place vertex_count
+    const uint16_t *index;  // [blocks][4][lanes] in the patch; padding are copies without volume
     const float *rest;      // [blocks][10][lanes] inverse of the rest edges by rows, volume
     float *quaternion;      // [blocks][4][lanes] the rotations: x, y, z, w
+    float *multiplier;      // [blocks + 1][lanes] κ of the volume constraint; the last are padding
     // In groups of `lanes` tets no two of which have a vertex in common, for Gauss–Seidel.
     int groups;
-    const uint16_t *group_index;  // [groups][4][lanes]; padding as above
-    const float *group_volume;    // [groups][lanes] 6 × volume; padding 1
-    float *multiplier;            // [groups][lanes] κ
+    const uint16_t *group_index;  // [groups][4][lanes]; padding has the place vertex_count
+    const uint16_t *group_tet;    // [groups][lanes] its place in `multiplier`
+    const float *group_volume;    // [groups][lanes] 6 × volume; padding 0
 } hk_corotation_patch;
 
 typedef struct hk_corotation_table {
     const char *name;  // "f32x16_avx512"
     int lanes;
     // x is float[][4], room HK_COROTATION_ROOM floats.
-    // Brings the rotations up to date at x; sums of 2μV (R − F) ∇φ into result and shared, [][4].
-    void (*stretch)(const hk_corotation_patch *p, const float *x, float *room, float *result,
-                    float *shared);
-    // The same with the gradient of the whole energy; returns the energy.
+    // Brings the rotations up to date at x; sums of 2μV (R − F) ∇φ into result and shared, [][4];
+    // `carry`: and of the forces κ ∇C of the volume constraints.
+    void (*stretch)(const hk_corotation_patch *p, int carry, const float *x, float *room,
+                    float *result, float *shared);
+    // The gradient of the whole energy; returns the energy.
     double (*gradient)(const hk_corotation_patch *p, const float *x, float *room, float *result,
                        float *shared);
     // A sweep over the volume constraints of the patch; x[][3] is the inverse weight of a vertex.
-    // The first sweep of a step takes multipliers for 0; `last`: they are not needed any more.
-    void (*volume)(const hk_corotation_patch *p, float *x, float *room, int first, int last);
+    // `reset`: multipliers are taken for 0.
+    void (*volume)(const hk_corotation_patch *p, int reset, float *x, float *room);
 } hk_corotation_table;
 
 // The widest table that this CPU can run.
