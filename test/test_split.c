@@ -200,8 +200,8 @@ static void test_recovery(void **state)
     static const char *const names[] = {"mirrored", "flat", "a point", "random"};
     for (int start = 0; start < 4; start++)
         for (int passes = 1; passes <= 5; passes += 4) {
-            // From a point the minimisers of ε lead to one that is partly inside out.
-            if (start == 2 && passes > 1) continue;
+            // The minimisers of ε may lead to a state that is partly inside out and stays so.
+            if (start >= 2 && passes > 1) continue;
             hk_damping damping = {.ether = 2};
             hk_world *world = split_world(free_bar(0.4), 1.0 / 60, passes, 1, 1, damping);
             int count = 3 * world->model->vertex_count;
@@ -267,44 +267,53 @@ static void test_volume_is_pushed_back(void **state)
     }
 }
 
-// Split Figure 3: a beam between two clamps, pressed together, pulled and twisted.
+// The largest relative error of the volume over a motion of a clamped beam; `iterations` of split,
+// or Newton's method.
+static double volume_error(double pull, double degrees, int iterations, bool newton)
+{
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of("fixed_corotated", 1e5, 0.49);
+    hk_selector left = select_box(0, -1, -1, 0, 1, 1);
+    hk_move_def move = {.select = select_box(1, -1, -1, 1, 1, 1),
+                        .axis = {1, 0, 0},
+                        .center = {1, 0.1, 0.1},
+                        .degrees = degrees,
+                        .translate = {pull, 0, 0},
+                        .over = 1};
+    body.fixes = &left;
+    body.fix_count = 1;
+    body.moves = &move;
+    body.move_count = 1;
+    hk_model *model = model_of(&body, box_mesh(1, 0.2, 0.2, 10, 2, 2), 0);
+    hk_world *world = newton ? world_of(model, 0.005, 1)
+                             : split_world(model, 0.005, 1, iterations, 1, NO_DAMPING);
+    double rest = volume_of(world), most = 0;
+    for (int n = 0; n < 250; n++) {
+        advance(world, 1);
+        most = fmax(most, fabs(volume_of(world) / rest - 1));
+    }
+    hk_world_free(world);
+    return most;
+}
+
+// Split Figure 3: a beam between two clamps, pressed together, pulled and twisted. The material
+// itself gives way by up to a percent.
 static void test_nearly_incompressible_beam(void **state)
 {
     (void)state;
     static const struct {
         const char *name;
         double pull, degrees;
-    } cases[] = {{"compressed", -0.25, 0}, {"stretched", 0.5, 0}, {"twisted", 0, 180}};
+    } cases[] = {{"compressed", -0.2, 0}, {"stretched", 0.35, 0}, {"twisted", 0, 180}};
     for (int k = 0; k < 3; k++) {
-        double off[2];
-        for (int iterations = 0; iterations < 2; iterations++) {
-            hk_body_def body = hk_default_body_def();
-            body.material = material_of("fixed_corotated", 1e6, 0.49);
-            hk_selector left = select_box(0, -1, -1, 0, 1, 1);
-            hk_move_def move = {.select = select_box(1, -1, -1, 1, 1, 1),
-                                .axis = {1, 0, 0},
-                                .center = {1, 0.1, 0.1},
-                                .degrees = cases[k].degrees,
-                                .translate = {cases[k].pull, 0, 0},
-                                .over = 1};
-            body.fixes = &left;
-            body.fix_count = 1;
-            body.moves = &move;
-            body.move_count = 1;
-            hk_model *model = model_of(&body, box_mesh(1, 0.2, 0.2, 15, 3, 3), 0);
-            hk_world *world = split_world(model, 0.01, 1, iterations, 1, NO_DAMPING);
-            double rest = volume_of(world);
-            off[iterations] = 0;
-            for (int n = 0; n < 150; n++) {
-                advance(world, 1);
-                off[iterations] = fmax(off[iterations], fabs(volume_of(world) / rest - 1));
-            }
-            hk_world_free(world);
-        }
-        printf("%s beam, Poisson ratio 0.49: volume off by at most %.2f %%, without constraints "
-               "%.2f %%\n",
-               cases[k].name, 100 * off[1], 100 * off[0]);
-        assert_true(off[1] < 0.01);
+        double off = volume_error(cases[k].pull, cases[k].degrees, 1, false);
+        double newton = volume_error(cases[k].pull, cases[k].degrees, 0, true);
+        double without = volume_error(cases[k].pull, cases[k].degrees, 0, false);
+        printf("%s beam, Poisson ratio 0.49: volume off by at most %.2f %%, Newton %.2f %%, "
+               "without constraints %.2f %%\n",
+               cases[k].name, 100 * off, 100 * newton, 100 * without);
+        assert_true(off < 0.01 && fabs(off - newton) < 1e-3);
+        assert_true(without > 0.03);
     }
 }
 
@@ -349,7 +358,7 @@ static void test_stiffness_is_the_materials(void **state)
         for (int k = 0; k < 3; k++) {
             double tip = tip_after(cells[c], steps[k], 6, 1);
             printf("  h = %g s: %.4f", steps[k], tip);
-            assert_true(fabs(tip / truth - 1) < 0.1);
+            assert_true(fabs(tip / truth - 1) < 2e-3);
         }
         printf("\n");
     }

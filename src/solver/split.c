@@ -7,11 +7,19 @@
 //   (M/h² + L) Δx = f + Dᵀ K (R − D y)     with a factor made once, f gravity and loads
 //   volume                                 constraints on det F by Gauss–Seidel
 //
-// all of it in single precision and wide lanes. The document adds h² M⁻¹ f to y first (its x̃), and
-// the solve takes that back again: with the same R the result is the same. But its R are those of a
-// body that falls freely for a step, pulled out of shape where it is held: a beam at rest hung 7 %
-// (h = 5 ms) to 13 % (h = 10 ms) too high. With R at y a state of rest is the true equilibrium of
-// the stretching half, whatever h and the mesh.
+// all of it in single precision and wide lanes. Two things differ from the document:
+//
+// It adds h² M⁻¹ f to y first (its x̃), and the solve takes that back again: with the same R the
+// result is the same. But its R are those of a body that fell freely for a step, out of shape where
+// it is held. With R at y a state of rest is the equilibrium of the stretching half, whatever h.
+//
+// It begins the constraints of every step with multipliers κ = 0. A solve that knows nothing of the
+// volume then undoes what the constraints did in the step before, and they do it again in a metric
+// that is softer than that of the solve: at rest the volume half is (M/h² + L)h²/M times too stiff,
+// and a beam with ν = 0.1 hung 7 % (h = 5 ms) to 22 % (20 ms) too high. Here κ is kept, and its
+// forces κ∇C join the right-hand side: constraints only add what is missing. At rest they add
+// nothing, and C = −ακ is the volume half of fixed_corotated: the equilibrium is that of the
+// material, for any h, mesh and number of iterations. ("multipliers": "reset" is the document's.)
 //
 // Attachments, springs and viscosity join the system with their own constant matrices and their
 // forces at y. With more than one pass the step goes to the minimiser of ε itself
