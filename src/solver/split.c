@@ -96,10 +96,10 @@ static hk_status check_materials(const hk_model *m)
              t++) {
             const hk_material *material = &m->materials[m->tet_material[t]];
             if (hk_corotation_can(material, NULL)) continue;
-            const char *what = material->strand_modulus > 0 ? "fibres or axes"
-                               : material->conversion.upper > 0
-                                   ? "\"invertible\""
-                                   : hk_law_describe(material->law)->name;
+            bool law = hk_corotation_law(material->law, NULL);
+            const char *what = !law                           ? hk_law_describe(material->law)->name
+                               : material->strand_modulus > 0 ? "fibres or axes"
+                                                              : "\"invertible\"";
             return hk_fail(HK_UNSUPPORTED,
                            "method split: body %d (%s) has a material with %s; it can do "
                            "corotated, fixed_corotated and arap without fibres or axes (none of "

@@ -73,8 +73,7 @@ bool hk_split_tell(hk_split *s, double energy, double residual, double relative,
 static inline double hk_split_target(const hk_split *s, int64_t k, int i)
 {
     const hk_problem *p = s->problem;
-    return p->held[k] ? s->before[4 * k + i]
-                      : p->y[4 * k + i];
+    return p->held[k] ? s->before[4 * k + i] : p->y[4 * k + i];
 }
 
 #endif

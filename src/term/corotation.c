@@ -44,17 +44,23 @@ const hk_corotation_table *hk_corotation_best(void)
     return best;
 }
 
-bool hk_corotation_can(const hk_material *material, hk_volume_law *law)
+bool hk_corotation_law(hk_law law, hk_volume_law *volume)
 {
     hk_volume_law found = HK_VOLUME_NONE;
-    if (material->law == HK_LAW_corotated)
+    if (law == HK_LAW_corotated)
         found = HK_VOLUME_TRACE;
-    else if (material->law == HK_LAW_fixed_corotated)
+    else if (law == HK_LAW_fixed_corotated)
         found = HK_VOLUME_J;
-    else if (material->law != HK_LAW_arap)
+    else if (law != HK_LAW_arap)
         return false;
-    if (law) *law = found;
-    return material->strand_modulus == 0 && material->conversion.upper == 0;
+    if (volume) *volume = found;
+    return true;
+}
+
+bool hk_corotation_can(const hk_material *material, hk_volume_law *volume)
+{
+    return hk_corotation_law(material->law, volume) && material->strand_modulus == 0 &&
+           material->conversion.upper == 0;
 }
 
 // ---------------------------------------------------------------- cutting into patches

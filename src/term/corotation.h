@@ -37,8 +37,10 @@ typedef struct hk_corotation {
     float *room;      // [threads][HK_COROTATION_ROOM]
 } hk_corotation;
 
-// Whether the material has the energy of this file; `law` may be NULL.
-bool hk_corotation_can(const hk_material *material, hk_volume_law *law);
+// Whether a law has the energy of this file, and a material has no more than that; `volume` may be
+// NULL.
+bool hk_corotation_law(hk_law law, hk_volume_law *volume);
+bool hk_corotation_can(const hk_material *material, hk_volume_law *volume);
 
 // row: [vertex_count] in Morton order, where a vertex stands in results; -1: nowhere.
 hk_status hk_corotation_create(const hk_model *model, const hk_corotation_table *table,
