@@ -8,7 +8,7 @@
 
 // A step of Newton's method leaves about the cube of what it turned by: where all lanes turned by
 // less than this (radians), they are as good as single precision can tell in a time step.
-#define CLOSE_ENOUGH   0.03f
+#define CLOSE_ENOUGH   0.1f
 #define MOST_APD_STEPS 16
 
 HK_INLINE mat3 edges_of(const float *x, const uint16_t *index)
