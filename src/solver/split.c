@@ -243,14 +243,17 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
 static void predict(hk_split *s)
 {
     const hk_problem *p = s->problem;
-    for (int b = 0; b < p->model->body_count; b++)
-        for (int i = 0; i < 3; i++) s->origin[3 * b + i] = hk_split_target(s, s->middle[b], i);
+    for (int b = 0; b < p->model->body_count; b++) {
+        int64_t k = s->middle[b];
+        const double *from = (p->held[k] ? s->before : p->y) + 4 * k;
+        memcpy(s->origin + 3 * (int64_t)b, from, 3 * sizeof(double));
+    }
     double unit = 1 / s->length;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < p->vertex_count; k++) {
         const double *origin = s->origin + 3 * (int64_t)s->body[k];
-        for (int i = 0; i < 3; i++)
-            s->x[4 * k + i] = (float)((hk_split_target(s, k, i) - origin[i]) * unit);
+        const double *from = (p->held[k] ? s->before : p->y) + 4 * k;
+        for (int i = 0; i < 3; i++) s->x[4 * k + i] = (float)((from[i] - origin[i]) * unit);
         s->x[4 * k + 3] = (float)s->inverse[k];
     }
     if (s->start) memcpy(s->start, s->x, 4 * sizeof(float) * (size_t)p->vertex_count);
@@ -263,22 +266,24 @@ static void predict(hk_split *s)
 static bool widen(const hk_split *s, const float *solved, double *x)
 {
     const hk_problem *p = s->problem;
+    static const float nothing[3] = {0};
     double unit = 1 / s->length;
     int bad = 0;
 #pragma omp parallel for schedule(static) num_threads(p->threads) reduction(+ : bad)
     for (int64_t k = 0; k < p->vertex_count; k++) {
-        const double *origin = s->origin + 3 * (int64_t)s->body[k];
+        if (p->held[k]) {
+            for (int i = 0; i < 3; i++) x[4 * k + i] = s->before[4 * k + i];
+            continue;
+        }
+        const double *origin = s->origin + 3 * (int64_t)s->body[k], *from = p->y + 4 * k;
         const float *now = s->x + 4 * k;
-        const float *step =
-            solved && !p->held[k] ? solved + 4 * (int64_t)s->assembly->unknown[k] : NULL;
+        const float *step = solved ? solved + 4 * (int64_t)s->assembly->unknown[k] : nothing;
         double sum = 0;
         for (int i = 0; i < 3; i++) {
-            double target = hk_split_target(s, k, i);
-            float start = (float)((target - origin[i]) * unit), moved = now[i] - start;
-            if (step) moved = step[i] + (now[i] - (start + step[i]));
-            if (!p->held[k]) target += (double)moved * s->length;
-            x[4 * k + i] = target;
-            sum += target;
+            float start = (float)((from[i] - origin[i]) * unit);
+            float moved = step[i] + (now[i] - (start + step[i]));
+            x[4 * k + i] = from[i] + (double)moved * s->length;
+            sum += x[4 * k + i];
         }
         bad += !isfinite(sum);
     }

@@ -69,11 +69,5 @@ double hk_split_energy(hk_split *s);
 // Counts an iteration and tells the monitor; false: stop.
 bool hk_split_tell(hk_split *s, double energy, double residual, double relative, double length,
                    hk_solve_report *report);
-// y of vertex k (its place, if it is held), m.
-static inline double hk_split_target(const hk_split *s, int64_t k, int i)
-{
-    const hk_problem *p = s->problem;
-    return p->held[k] ? s->before[4 * k + i] : p->y[4 * k + i];
-}
 
 #endif
