@@ -605,7 +605,7 @@ hk_outcome hk_reason_outcome(hk_reason reason)
 
 const char *hk_phase_name(hk_phase phase)
 {
-    static const char *const names[HK_PHASE_COUNT] = {"elements", "assembly", "factor", "solve",
-                                                      "volume",   "other"};
+    static const char *const names[HK_PHASE_COUNT] = {"elements", "assembly", "factor",
+                                                      "solve",    "volume",   "other"};
     return phase >= 0 && phase < HK_PHASE_COUNT ? names[phase] : "unknown phase";
 }

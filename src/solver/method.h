@@ -30,8 +30,8 @@ typedef struct hk_method {
     int iterations;       // default budget
     int pose_iterations;  // that of a pose where it is another, else 0
     double tolerance;     // default
-    // Takes a time step as it comes: no first guess is chosen, held vertices go all the way at once,
-    // and x is no start but the state before the step.
+    // Takes a time step as it comes: no first guess is chosen, held vertices go all the way at
+    // once, and x is no start but the state before the step.
     bool direct;
     const hk_option_info *options;
     int option_count;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    HK_COROTATION_TETS = 1024,                                  // in a patch, at most
+    HK_COROTATION_TETS = 1024,                                 // in a patch, at most
     HK_COROTATION_VERTICES = 4 * HK_COROTATION_TETS,           // at most; in practice about 200
     HK_COROTATION_ROOM = 2 * 4 * (HK_COROTATION_VERTICES + 1)  // floats, for positions and sums
 };
