@@ -322,8 +322,8 @@ static hk_status allocate(const hk_model *m, hk_corotation *e)
     e->index = HK_ARRAY(uint16_t, 4 * lanes * blocks);
     e->rest = HK_ARRAY(float, 10 * lanes * blocks);
     e->quaternion = HK_ARRAY(float, 4 * lanes * blocks);
-    e->multiplier_count = (int64_t)(lanes * blocks);
-    e->multiplier = HK_ZEROS(float, lanes *blocks);
+    e->multiplier_count = (int64_t)(lanes * (blocks + patches));
+    e->multiplier = HK_ZEROS(float, lanes *(blocks + patches));
     e->partial = HK_ARRAY(double, patches);
     e->room = HK_ARRAY(float, (size_t)e->threads *HK_COROTATION_ROOM);
     return e->patches && e->vertex && e->target && e->index && e->rest && e->quaternion &&
