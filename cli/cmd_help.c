@@ -100,10 +100,18 @@ static void print_method_option(const hk_option_info *option)
     print_wrapped(option->name, text);
 }
 
-// Options that every method has are told once; only their default may differ.
+// Options that all methods but split have are told once; only their default may differ.
 static bool is_common(const hk_option_info *option)
 {
     return strcmp(option->name, "start") == 0 || strcmp(option->name, "eta") == 0;
+}
+
+// A method that takes a time step as it comes has none of them.
+static bool has_common(int method)
+{
+    for (int i = 0; i < hk_method_option_count(method); ++i)
+        if (is_common(hk_method_option(method, i))) return true;
+    return false;
 }
 
 // length1, rho1, …: scenes write them as "phases".
@@ -149,7 +157,7 @@ static void print_method(int method)
 
 static void print_common(void)
 {
-    printf("All methods\n");
+    printf("All methods but split\n");
     for (int i = 0; i < hk_method_option_count(0); ++i)
         if (is_common(hk_method_option(0, i))) print_method_option(hk_method_option(0, i));
     for (int m = 1; m < hk_method_count(); ++m)
@@ -300,7 +308,7 @@ static int explain(const cli_texts *words)
     for (int i = 0; i < hk_method_count(); ++i) {
         if (strcmp(word, hk_method_name(i)) != 0) continue;
         print_method(i);
-        printf("Every method also takes start and eta: hooke help methods.\n");
+        if (has_common(i)) printf("It also takes start and eta: hooke help methods.\n");
         return CLI_DONE;
     }
     return unknown_topic(word);

@@ -276,6 +276,9 @@ static hk_energy energies(hk_world *w)
 static void fill_report(hk_world *w, const hk_solve_report *solved, int load_steps, double start,
                         hk_step_report *report)
 {
+    if (!report) return;
+    bool silent = w->no_energy && w->problem->weight > 0;
+    hk_energy energy = silent ? (hk_energy){NAN, NAN, NAN, NAN, NAN} : energies(w);
     hk_step_report r = {
         .reason = solved->reason,
         .iterations = solved->iterations,
@@ -283,7 +286,7 @@ static void fill_report(hk_world *w, const hk_solve_report *solved, int load_ste
         .time = w->time,
         .residual = solved->residual,
         .relative_residual = solved->relative_residual,
-        .energy = energies(w),
+        .energy = energy,
         .ms = 1e3 * (hk_now() - start),
     };
     memcpy(r.detail, solved->detail, sizeof r.detail);
@@ -293,7 +296,7 @@ static void fill_report(hk_world *w, const hk_solve_report *solved, int load_ste
         named += r.phase_ms[k];
     }
     r.phase_ms[HK_PHASE_OTHER] = fmax(0, r.ms - named);
-    if (report) *report = r;
+    *report = r;
 }
 
 // A solve that did not end in finite numbers keeps the state.
@@ -331,6 +334,32 @@ static void place_in_time(void *context, double share, double *x)
         }
 }
 
+// From the state to w->next, where the method finds a start and small steps helpful …
+static hk_status go_by_shares(hk_world *w, hk_solve_report *solved)
+{
+    hk_moment moment = {w->step, w->x, w->v, w->v_before};
+    hk_choose_start(w->problem, &w->settings, &moment, w->guess, w->next);
+    held_path path = {w, w->time, w->time + w->step};
+    hk_continuation c = {.problem = w->problem,
+                         .method = w->method,
+                         .solver = w->solver,
+                         .place = place_in_time,
+                         .context = &path,
+                         .good = w->good,
+                         .step = w->guess};
+    int shares;
+    return hk_continue(&c, w->next, solved, &shares);
+}
+
+// … and where it does not.
+static hk_status go_directly(hk_world *w, hk_solve_report *solved)
+{
+    held_path path = {w, w->time, w->time + w->step};
+    memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)w->model->vertex_count);
+    place_in_time(&path, 1, w->next);
+    return w->method->minimise(w->solver, w->next, solved);
+}
+
 hk_status hk_world_step(hk_world *w, hk_step_report *report)
 {
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
@@ -342,13 +371,8 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
     p->shift = 0;
     hk_problem_set_load(p, 1);
     hk_problem_place_targets(p, w->time + w->step);
-    hk_moment moment = {w->step, w->x, w->v, w->v_before};
-    hk_choose_start(p, &w->settings, &moment, w->guess, w->next);
-    held_path path = {w, w->time, w->time + w->step};
-    hk_continuation c = {p, w->method, w->solver, place_in_time, &path, false, w->good, w->guess};
     hk_solve_report solved = {0};
-    int shares;
-    HK_TRY(hk_continue(&c, w->next, &solved, &shares));
+    HK_TRY(w->method->direct ? go_directly(w, &solved) : go_by_shares(w, &solved));
     // Stopped on the way, held vertices are not where they should be: that is no step.
     if (usable(&solved) && solved.reason != HK_STOPPED) {
         memcpy(w->v_before, w->v, sizeof(double) * (size_t)size);
@@ -449,6 +473,11 @@ hk_status hk_world_set_solver(hk_world *w, const hk_solver_def *solver)
         return hk_fail(status, "%s", message);
     }
     return HK_OK;
+}
+
+void hk_world_report_energy(hk_world *w, bool always)
+{
+    if (w) w->no_energy = !always;
 }
 
 void hk_world_watch_energy(hk_world *w, bool always)
@@ -576,7 +605,7 @@ hk_outcome hk_reason_outcome(hk_reason reason)
 
 const char *hk_phase_name(hk_phase phase)
 {
-    static const char *const names[HK_PHASE_COUNT] = {"elements", "assembly", "factor", "solve",
-                                                      "other"};
+    static const char *const names[HK_PHASE_COUNT] = {"elements", "assembly", "factor",
+                                                      "solve",    "volume",   "other"};
     return phase >= 0 && phase < HK_PHASE_COUNT ? names[phase] : "unknown phase";
 }

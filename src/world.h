@@ -28,6 +28,7 @@ struct hk_world {
     double *v_before;  // velocities before the last step
     // … and in the users' order [vertex_count][3].
     double *positions, *velocities;
+    bool no_energy;  // in reports of time steps
     double setup_ms;
     char description[512];
 };

@@ -593,10 +593,11 @@ static void test_methods_agree(void **state)
 // ---------------------------------------------------------------- bits and memory
 
 static const char *const METHODS[] = {"newton", "descent",      "gradient_descent", "nonlinear_cg",
-                                      "lbfgs",  "quasi_newton", "projective"};
+                                      "lbfgs",  "quasi_newton", "projective",       "split"};
 
 static const char *material_for(const char *method)
 {
+    if (strcmp(method, "split") == 0) return "fixed_corotated";
     return strcmp(method, "projective") == 0 ? "arap" : "neo_hookean";
 }
 

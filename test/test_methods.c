@@ -28,6 +28,7 @@ static const variant VARIANTS[] = {
     {"projective, chebyshev", "projective", {DOUBLE, {"global", 0, "chebyshev"}}, 2, 1e-6},
     {"projective, gauss_seidel", "projective", {DOUBLE, {"global", 0, "gauss_seidel"}}, 2, 1e-6},
     {"projective, cg", "projective", {DOUBLE, {"global", 0, "cg"}}, 2, 1e-6},
+    {"split", "split", {{0}}, 0, 1e-4},
     {"nonlinear_cg+jacobi, single", "nonlinear_cg", {SINGLE}, 1, 1e-4},
     {"lbfgs+jacobi, single", "lbfgs", {SINGLE}, 1, 1e-4},
     {"quasi_newton, single", "quasi_newton", {SINGLE}, 1, 1e-4},
@@ -73,9 +74,13 @@ typedef struct answer {
     int count;
 } answer;
 
-// Projective dynamics can do materials that are distances from a set; all others can do all.
+// Projective dynamics can do materials that are distances from a set, split corotated ones; all
+// others can do all.
 static bool supports(const variant *v, const char *material)
 {
+    if (strcmp(v->method, "split") == 0)
+        return strcmp(material, "arap") == 0 || strcmp(material, "corotated") == 0 ||
+               strcmp(material, "fixed_corotated") == 0;
     return strcmp(v->method, "projective") != 0 || strcmp(material, "arap") == 0 ||
            strcmp(material, "projective") == 0;
 }

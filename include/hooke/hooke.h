@@ -443,6 +443,7 @@ typedef enum hk_phase {
     HK_PHASE_ASSEMBLY,     /* into the global matrix */
     HK_PHASE_FACTOR,
     HK_PHASE_SOLVE,
+    HK_PHASE_VOLUME, /* constraints of split */
     HK_PHASE_OTHER,
     HK_PHASE_COUNT
 } hk_phase;
@@ -479,6 +480,10 @@ HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *conte
  * methods that need it only now and then (they become slower); and it is called once more, with
  * iteration 0, for the start of every solve. */
 HK_API void hk_world_watch_energy(hk_world *world, bool always);
+
+/* Energies in reports of time steps cost a pass over all elements in double precision, which takes
+ * longer than a whole step of a fast method. With false they are NAN; hk_world_energy has them. */
+HK_API void hk_world_report_energy(hk_world *world, bool always);
 
 /* Advances by one time step. */
 HK_API hk_status hk_world_step(hk_world *world, hk_step_report *report);

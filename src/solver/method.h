@@ -30,6 +30,9 @@ typedef struct hk_method {
     int iterations;       // default budget
     int pose_iterations;  // that of a pose where it is another, else 0
     double tolerance;     // default
+    // Takes a time step as it comes: no first guess is chosen, held vertices go all the way at
+    // once, and x is no start but the state before the step.
+    bool direct;
     const hk_option_info *options;
     int option_count;
     hk_status (*create)(hk_problem *problem, const hk_settings *settings, void **solver);
@@ -85,6 +88,6 @@ hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings);
 
 extern const hk_method hk_descent, hk_projective, hk_newton, hk_gradient_descent, hk_nonlinear_cg,
-    hk_lbfgs, hk_quasi_newton;
+    hk_lbfgs, hk_quasi_newton, hk_split_method;
 
 #endif

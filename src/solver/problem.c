@@ -272,11 +272,13 @@ hk_tet_term *hk_problem_elements(hk_problem *p)
 
 void hk_problem_set_weight(hk_problem *p, double weight)
 {
+    bool same = weight == p->weight && p->air == 0;  // the inertia is what it was
     p->weight = weight;
     p->air = p->viscous = 0;
     choose_rounding(p);
     hk_tet_begin_conversion(p->tets, weight == 0);
     if (p->single) hk_tet_begin_conversion(p->single, weight == 0);
+    if (same) return;
     for (int k = 0; k < p->vertex_count; k++) p->inertia[k] = p->held[k] ? 0 : weight * p->mass[k];
 }
 
@@ -320,6 +322,7 @@ bool hk_same_quadratic(hk_quadratic a, hk_quadratic b)
 
 void hk_problem_set_load(hk_problem *p, double share)
 {
+    if (share == p->load_share) return;
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
         p->force[k] = share * p->full_force[k];
     p->load_share = share;

@@ -1,0 +1,438 @@
+// Split: the fastest corotated bodies (Kugelstadt, Koschier & Bender 2018). The stretching half of
+// the energy, Σ μ V ‖F − R‖², has the constant Hessian L = Dᵀ K D with one unknown a vertex if
+// the rotations are kept, so that a time step is (Algorithm 2)
+//
+//   y = x + h v                            where inertia alone would take the body
+//   R                                      of every tet there, from its last one
+//   (M/h² + L) Δx = f + Dᵀ K (R − D y)     with a factor made once, f gravity and loads
+//   volume                                 constraints on det F by Gauss–Seidel
+//
+// all of it in single precision and wide lanes. Two things differ from the document:
+//
+// It adds h² M⁻¹ f to y first (its x̃), and the solve takes that back again: with the same R the
+// result is the same. But its R are those of a body that fell freely for a step, out of shape where
+// it is held. With R at y a state of rest is the equilibrium of the stretching half, whatever h.
+//
+// It begins the constraints of every step with multipliers κ = 0. A solve that knows nothing of the
+// volume then undoes what the constraints did in the step before, and they do it again in a metric
+// that is softer than that of the solve: at rest the volume half is (M/h² + L)h²/M times too stiff,
+// and a beam with ν = 0.1 hung 7 % (h = 5 ms) to 22 % (20 ms) too high. Here κ is kept, and its
+// forces κ∇C join the right-hand side: constraints only add what is missing. At rest they add
+// nothing, and C = −ακ is the volume half of fixed_corotated: the equilibrium is that of the
+// material, for any h, mesh and number of iterations. ("multipliers": "reset" is the document's.)
+//
+// Attachments, springs and viscosity join the system with their own constant matrices and their
+// forces at y. With more than one pass the step goes to the minimiser of ε itself
+// (split_passes.c).
+#include "solver/split.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "term/laplacian.h"
+
+enum { OPTION_PASSES, OPTION_VOLUME, OPTION_MULTIPLIERS };
+enum { MULTIPLIERS_KEPT, MULTIPLIERS_RESET };
+
+static const char *const g_multipliers[] = {"kept", "reset", NULL};
+
+static const hk_option_info g_options[] = {
+    [OPTION_PASSES] = {.name = "passes",
+                       .help = "passes of a time step: 1 is one solve and the volume constraints; "
+                               "more go to the minimiser of the material's own energy",
+                       .minimum = 1,
+                       .maximum = 100000,
+                       .fallback = 1},
+    [OPTION_VOLUME] = {.name = "volume_iterations",
+                       .help = "sweeps over the volume constraints; 0: volume is not conserved",
+                       .maximum = 1000,
+                       .fallback = 1},
+    [OPTION_MULTIPLIERS] = {.name = "multipliers",
+                            .help = "of the volume constraints: kept from step to step, their "
+                                    "forces in the solve, or reset to 0 as in the document",
+                            .words = g_multipliers},
+};
+
+static void split_free(void *solver)
+{
+    hk_split *s = solver;
+    if (!s) return;
+    if (s->pose) hk_quasi_newton.free(s->pose);
+    hk_split_passes_release(s);
+    hk_corotation_free(s->elements);
+    hk_triangle_free(s->triangle);
+    hk_direct_free(s->direct);
+    hk_assembly_free(s->assembly);
+    hk_free(s->laplacian);
+    hk_free(s->matrix);
+    hk_free(s->body);
+    hk_free(s->middle);
+    hk_free(s->origin);
+    hk_free(s->inverse);
+    hk_free(s->x);
+    hk_free(s->start);
+    hk_free(s->wide_x);
+    hk_free(s->wide_gradient);
+    hk_free(s);
+}
+
+static bool carries(const hk_split *s)
+{
+    return s->settings.option[OPTION_MULTIPLIERS] == MULTIPLIERS_KEPT &&
+           s->settings.option[OPTION_VOLUME] > 0;
+}
+
+static int passes_of(const hk_split *s)
+{
+    return hk_max_int((int)s->settings.option[OPTION_PASSES], s->settings.iterations);
+}
+
+// ---------------------------------------------------------------- what it can do
+
+static hk_status check_materials(const hk_model *m)
+{
+    for (int b = 0; b < m->body_count; b++)
+        for (int t = m->bodies[b].tet_start; t < m->bodies[b].tet_start + m->bodies[b].tet_count;
+             t++) {
+            const hk_material *material = &m->materials[m->tet_material[t]];
+            if (hk_corotation_can(material, NULL)) continue;
+            bool law = hk_corotation_law(material->law, NULL);
+            const char *what = !law                           ? hk_law_describe(material->law)->name
+                               : material->strand_modulus > 0 ? "fibres or axes"
+                                                              : "\"invertible\"";
+            return hk_fail(HK_UNSUPPORTED,
+                           "method split: body %d (%s) has a material with %s; it can do "
+                           "corotated, fixed_corotated and arap without fibres or axes (none of "
+                           "them needs \"invertible\"): use one of these, or quasi_newton, which "
+                           "can do all materials",
+                           b, m->bodies[b].name, what);
+        }
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- creation
+
+static hk_status fill_laplacian(hk_split *s)
+{
+    const hk_problem *p = s->problem;
+    double *weight = HK_ARRAY(double, p->model->material_count);
+    if (!weight) return HK_NO_MEMORY;
+    s->stiffest = 1;
+    for (int k = 0; k < p->model->material_count; k++) {
+        const hk_material *material = &p->model->materials[k];
+        hk_volume_law law;
+        bool can = hk_corotation_can(material, &law);
+        weight[k] = can ? 2 * material->params.c[0] : 0;
+        if (can && law != HK_VOLUME_NONE)
+            s->stiffest =
+                fmax(s->stiffest, 1 + 1.5 * material->params.c[1] / material->params.c[0]);
+    }
+    hk_laplacian_fill(p->model, p->links, s->assembly, &s->scalar, weight, s->laplacian);
+    hk_free(weight);
+    return HK_OK;
+}
+
+// The vertex nearest to the middle of each body at rest.
+static void find_middles(hk_split *s)
+{
+    const hk_model *m = s->problem->model;
+    for (int b = 0; b < m->body_count; b++) {
+        const hk_body *body = &m->bodies[b];
+        double middle[3] = {0}, least = INFINITY;
+        for (int k = 0; k < body->vertex_count; k++)
+            for (int i = 0; i < 3; i++)
+                middle[i] += m->rest[3 * (int64_t)(body->vertex_start + k) + i];
+        for (int i = 0; i < 3; i++) middle[i] /= body->vertex_count;
+        for (int k = 0; k < body->vertex_count; k++) {
+            const double *x = m->rest + 3 * (int64_t)(body->vertex_start + k);
+            double d = hypot(hypot(x[0] - middle[0], x[1] - middle[1]), x[2] - middle[2]);
+            s->body[m->place[body->vertex_start + k]] = b;
+            if (d >= least) continue;
+            least = d;
+            s->middle[b] = m->place[body->vertex_start + k];
+        }
+    }
+}
+
+static hk_status allocate_vertices(hk_split *s)
+{
+    const hk_problem *p = s->problem;
+    size_t vertices = (size_t)p->vertex_count, bodies = (size_t)p->model->body_count;
+    s->body = HK_ZEROS(int32_t, vertices);
+    s->middle = HK_ZEROS(int32_t, bodies);
+    s->origin = HK_ZEROS(double, 3 * bodies);
+    s->inverse = HK_ZEROS(double, vertices);
+    s->x = HK_ZEROS(float, 4 * vertices);
+    if (!s->body || !s->middle || !s->origin || !s->inverse || !s->x) return HK_NO_MEMORY;
+    find_middles(s);
+    s->wide_x = HK_ZEROS(double, 4 * vertices);
+    if (!s->wide_x) return HK_NO_MEMORY;
+    if (p->links->link_count > 0 || p->viscosity) {
+        s->wide_gradient = HK_ZEROS(double, 4 * vertices);
+        if (!s->wide_gradient) return HK_NO_MEMORY;
+    }
+    if (passes_of(s) == 1) return HK_OK;
+    s->start = HK_ZEROS(float, 4 * vertices);
+    return s->start ? hk_split_passes_init(s) : HK_NO_MEMORY;
+}
+
+static hk_status allocate(hk_split *s)
+{
+    hk_problem *p = s->problem;
+    HK_TRY(check_materials(p->model));
+    HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
+    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
+    s->scalar = s->assembly->pattern;
+    s->scalar.scalar = true;
+    size_t size = (size_t)hk_pattern_size(&s->scalar);
+    s->laplacian = HK_ARRAY(double, size);
+    s->matrix = HK_ARRAY(double, size);
+    if (!s->laplacian || !s->matrix) return HK_NO_MEMORY;
+    HK_TRY(fill_laplacian(s));
+    s->length = p->size > 0 ? p->size : 1;
+    HK_TRY(allocate_vertices(s));
+    HK_TRY(hk_corotation_create(p->model, hk_corotation_best(), s->length, s->assembly->unknown,
+                                s->scalar.count, p->threads, &s->elements));
+    return p->free_count > 0 ? hk_direct_create(&s->scalar, &s->direct) : HK_OK;
+}
+
+static hk_status split_create(hk_problem *problem, const hk_settings *settings, void **solver)
+{
+    hk_split *s = HK_NEW(hk_split);
+    if (!s) return HK_NO_MEMORY;
+    s->problem = problem;
+    s->settings = *settings;
+    s->factored.weight = NAN;
+    hk_status status = allocate(s);
+    if (status != HK_OK) {
+        split_free(s);
+        return status;
+    }
+    *solver = s;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- the matrix
+
+// A again only when the time step or damping changed. Viscous damping has a Hessian of at most β/h
+// L.
+static hk_status prepare(hk_split *s, hk_solve_report *report)
+{
+    const hk_problem *p = s->problem;
+    if (hk_same_quadratic(s->factored, hk_problem_quadratic(p))) return HK_OK;
+    double clock = hk_now();
+    for (int k = 0; k < p->vertex_count; k++) s->inverse[k] = p->held[k] ? 0 : 1 / p->inertia[k];
+    int64_t size = hk_pattern_size(&s->scalar);
+    for (int64_t k = 0; k < size; k++) s->matrix[k] = (1 + p->viscous) * s->laplacian[k];
+    for (int b = 0; b < s->scalar.count; b++)
+        s->matrix[hk_pattern_column(&s->scalar, b, 0)] += p->inertia[s->assembly->vertex[b]];
+    bool positive = true;
+    if (s->direct) HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
+    if (!positive) return hk_fail(HK_INTERNAL, "split: the constant matrix is not positive");
+    if (s->direct) HK_TRY(hk_triangle_update(s->direct, p->threads, &s->triangle));
+    s->factored = hk_problem_quadratic(p);
+    s->passes.count = 0;  // what was learnt is relative to A
+    hk_corotation_relax(s->elements);
+    report->phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- positions in both precisions
+
+// η and the inverse weights of all vertices.
+static void predict(hk_split *s)
+{
+    const hk_problem *p = s->problem;
+    for (int b = 0; b < p->model->body_count; b++) {
+        int64_t k = s->middle[b];
+        const double *from = (p->held[k] ? s->before : p->y) + 4 * k;
+        memcpy(s->origin + 3 * (int64_t)b, from, 3 * sizeof(double));
+    }
+    double unit = 1 / s->length;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int64_t k = 0; k < p->vertex_count; k++) {
+        const double *origin = s->origin + 3 * (int64_t)s->body[k];
+        const double *from = (p->held[k] ? s->before : p->y) + 4 * k;
+        for (int i = 0; i < 3; i++) s->x[4 * k + i] = (float)((from[i] - origin[i]) * unit);
+        s->x[4 * k + 3] = (float)s->inverse[k];
+    }
+    if (s->start) memcpy(s->start, s->x, 4 * sizeof(float) * (size_t)p->vertex_count);
+}
+
+// The state in double precision: y there, and what was added to it in single. Velocities are
+// differences of positions, so these must not be rounded to single precision. `solved` are the
+// displacements of the one solve, which are known better than differences of rounded positions, or
+// NULL. Returns whether all are finite; x may be s->before.
+static bool widen(const hk_split *s, const float *solved, double *x)
+{
+    const hk_problem *p = s->problem;
+    static const float nothing[3] = {0};
+    double unit = 1 / s->length;
+    int bad = 0;
+#pragma omp parallel for schedule(static) num_threads(p->threads) reduction(+ : bad)
+    for (int64_t k = 0; k < p->vertex_count; k++) {
+        if (p->held[k]) {
+            for (int i = 0; i < 3; i++) x[4 * k + i] = s->before[4 * k + i];
+            continue;
+        }
+        const double *origin = s->origin + 3 * (int64_t)s->body[k], *from = p->y + 4 * k;
+        const float *now = s->x + 4 * k;
+        const float *step = solved ? solved + 4 * (int64_t)s->assembly->unknown[k] : nothing;
+        double sum = 0;
+        for (int i = 0; i < 3; i++) {
+            float start = (float)((from[i] - origin[i]) * unit);
+            float moved = step[i] + (now[i] - (start + step[i]));
+            x[4 * k + i] = from[i] + (double)moved * s->length;
+            sum += x[4 * k + i];
+        }
+        bad += !isfinite(sum);
+    }
+    return bad == 0;
+}
+
+double hk_split_energy(hk_split *s)
+{
+    if (!s->problem->watch_energy) return NAN;
+    widen(s, NULL, s->wide_x);
+    return hk_problem_energy(s->problem, s->wide_x);
+}
+
+bool hk_split_tell(hk_split *s, double energy, double residual, double relative, double length,
+                   hk_solve_report *report)
+{
+    const hk_problem *p = s->problem;
+    report->iterations++;
+    if (!p->monitor) return true;
+    hk_iteration now = {report->iterations, energy, residual, relative, length, false,
+                        p->load_share};
+    if (p->monitor(p->monitor_context, &now)) return true;
+    report->reason = HK_STOPPED;
+    snprintf(report->detail, sizeof report->detail, "stopped on request");
+    return false;
+}
+
+// ---------------------------------------------------------------- one step
+
+double hk_split_add_links(hk_split *s, float sign, float *to)
+{
+    hk_problem *p = s->problem;
+    if (!s->wide_gradient) return 0;
+    widen(s, NULL, s->wide_x);
+    double linked = 0, viscous = 0, unit = 1 / s->length;
+    memset(s->wide_gradient, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
+    hk_links_add_gradient(p->links, s->wide_x, s->wide_gradient, &linked);
+    if (p->viscous > 0)
+        hk_viscosity_add_gradient(p->viscosity, s->wide_x, s->wide_gradient, &viscous);
+    for (int64_t k = 0; k < s->scalar.count; k++) {
+        const double *force = s->wide_gradient + 4 * (int64_t)s->assembly->vertex[k];
+        for (int i = 0; i < 3; i++) to[4 * k + i] += sign * (float)(unit * force[i]);
+    }
+    return (linked + viscous) * unit * unit;
+}
+
+static void add_loads(const hk_split *s, float *to)
+{
+    double unit = 1 / s->length;
+#pragma omp parallel for schedule(static) num_threads(s->problem->threads)
+    for (int64_t k = 0; k < s->scalar.count; k++) {
+        const double *force = s->problem->force + 4 * (int64_t)s->assembly->vertex[k];
+        for (int i = 0; i < 3; i++) to[4 * k + i] += (float)(unit * force[i]);
+    }
+}
+
+// ξ += Δξ at the unknowns.
+static void move(hk_split *s, const float *step)
+{
+#pragma omp parallel for schedule(static) num_threads(s->problem->threads)
+    for (int64_t k = 0; k < s->scalar.count; k++) {
+        float *at = s->x + 4 * (int64_t)s->assembly->vertex[k];
+        for (int i = 0; i < 3; i++) at[i] += step[4 * k + i];
+    }
+}
+
+// Algorithm 2, lines 3–14.
+static void solve_once(hk_split *s, hk_solve_report *report)
+{
+    float *vector = hk_triangle_vector(s->triangle);
+    hk_tell_start(s->problem, hk_split_energy(s), NAN, NAN);
+    double clock = hk_now();
+    hk_corotation_stretch(s->elements, carries(s), s->x, vector);
+    hk_split_add_links(s, -1, vector);
+    add_loads(s, vector);
+    report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    hk_triangle_solve(s->triangle);
+    report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+    move(s, vector);
+    clock = hk_now();
+    hk_corotation_volume(s->elements, carries(s), s->x, (int)s->settings.option[OPTION_VOLUME]);
+    report->phase_s[HK_PHASE_VOLUME] += hk_lap(&clock);
+    report->reason = HK_ITERATION_LIMIT;
+    report->energy = 0;
+    report->residual = report->relative_residual = NAN;
+    hk_split_tell(s, hk_split_energy(s), NAN, NAN, 1, report);
+}
+
+static hk_status step(hk_split *s, double *x, hk_solve_report *report)
+{
+    bool once = passes_of(s) == 1;
+    HK_TRY(prepare(s, report));
+    s->before = x;
+    predict(s);
+    if (!s->triangle)
+        report->reason = HK_CONVERGED;  // all vertices are held
+    else if (once)
+        solve_once(s, report);
+    else
+        hk_split_descend(s, passes_of(s), report);
+    if (report->reason == HK_NOT_FINITE) return HK_OK;
+    if (widen(s, once && s->triangle ? hk_triangle_vector(s->triangle) : NULL, x)) return HK_OK;
+    report->reason = HK_NOT_FINITE;
+    report->energy = INFINITY;
+    snprintf(report->detail, sizeof report->detail,
+             "the positions after the step are not finite: the state before it is kept");
+    return HK_OK;
+}
+
+// Without inertia there is no y to begin with, and single precision may be too coarse: a pose is a
+// matter for L-BFGS in double precision over a matrix much like this one.
+static hk_status pose(hk_split *s, double *x, hk_solve_report *report)
+{
+    if (!s->pose) {
+        hk_solver_def def = hk_default_solver_def();
+        hk_settings settings;
+        def.iterations = s->settings.pose_iterations;
+        def.tolerance = s->settings.tolerance;
+        HK_TRY(hk_method_settings(&hk_quasi_newton, &def, &settings));
+        HK_TRY(hk_quasi_newton.create(s->problem, &settings, &s->pose));
+    }
+    return hk_quasi_newton.minimise(s->pose, x, report);
+}
+
+static hk_status split_minimise(void *solver, double *x, hk_solve_report *report)
+{
+    hk_split *s = solver;
+    return s->problem->weight > 0 ? step(s, x, report) : pose(s, x, report);
+}
+
+static void split_describe(const void *solver, char *text, size_t size)
+{
+    const hk_split *s = solver;
+    snprintf(text, size, "split: %d passes, %d volume iterations in %d colours of %d patches, %s",
+             passes_of(s), (int)s->settings.option[OPTION_VOLUME], s->elements->color_count,
+             s->elements->patch_count, s->elements->table->name);
+}
+
+const hk_method hk_split_method = {
+    .name = "split",
+    .summary = "one solve with a constant matrix and volume constraints: corotated bodies, fast",
+    .iterations = 1,
+    .pose_iterations = 5000,
+    .tolerance = 1e-4,
+    .direct = true,
+    .options = g_options,
+    .option_count = HK_COUNT_OF(g_options),
+    .create = split_create,
+    .free = split_free,
+    .minimise = split_minimise,
+    .describe = split_describe,
+};

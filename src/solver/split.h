@@ -1,0 +1,73 @@
+// What the parts of method split share (split.c: one time step as the document has it;
+// split_passes.c: several passes, to the minimiser).
+//
+// Positions are ξ = (x − origin of the body)/length in single precision. A step begins at y, where
+// inertia alone would take the body (with air: a little back), η in these units.
+#ifndef HK_SPLIT_H
+#define HK_SPLIT_H
+
+#include "linear/direct.h"
+#include "linear/triangle.h"
+#include "solver/method.h"
+#include "solver/walk.h"
+#include "term/assembly.h"
+#include "term/corotation.h"
+
+// L-BFGS remembers so many steps.
+enum { HK_SPLIT_WINDOW = 8 };
+
+typedef struct hk_split_passes {
+    float *u;         // [free_count][4] ξ − η of the unknowns
+    float *trial;     // the same of the state that is tried
+    float *gradient;  // ∇ε there …
+    float *before;    // … and at the last state
+    float *solved;    // A⁻¹ ∇ε
+    float *direction;
+    // Steps s, changes of the gradient y, and z = A⁻¹ y
+    float *s[HK_SPLIT_WINDOW], *y[HK_SPLIT_WINDOW], *z[HK_SPLIT_WINDOW];
+    double sy[HK_SPLIT_WINDOW];
+    int count, newest;
+    double *partial;  // sums over runs of unknowns
+} hk_split_passes;
+
+typedef struct hk_split {
+    hk_problem *problem;
+    hk_settings settings;
+    hk_assembly *assembly;
+    hk_pattern scalar;  // borrows the arrays of the assembly's pattern
+    double *laplacian;  // [hk_pattern_size of scalar] L
+    double *matrix;     // A = M/h² + L
+    hk_direct *direct;
+    hk_triangle *triangle;
+    hk_quadratic factored;  // of A; NAN: none yet
+    hk_corotation *elements;
+    double length;    // m, the unit
+    int32_t *body;    // [vertex_count]
+    int32_t *middle;  // [body_count] the vertex that positions are relative to
+    double *origin;   // [body_count][3] m, where it is
+    double *inverse;  // [vertex_count] 1/inertia, m/N; 0 at held vertices
+    float *x;         // [vertex_count][4] ξ, and 1/inertia
+    float *start;     // [vertex_count][4] η, for several passes, else NULL
+    // [vertex_count][4] in double: for the monitor, links and viscosity, and their forces. The
+    // last is NULL if there are none.
+    double *wide_x, *wide_gradient;
+    const double *before;  // x of the call at hand: the state before the step, held vertices moved
+    hk_split_passes passes;
+    double stiffest;  // 1 + 3λ/2μ, the largest of all materials
+    void *pose;       // the solver that poses are left to; NULL: none yet
+} hk_split;
+
+hk_status hk_split_passes_init(hk_split *s);
+void hk_split_passes_release(hk_split *s);
+// From y, with at most `count` passes.
+void hk_split_descend(hk_split *s, int count, hk_solve_report *report);
+// Adds the forces of links and viscosity at s->x, with a sign, to a vector over the unknowns;
+// returns their energy, in units of the elements.
+double hk_split_add_links(hk_split *s, float sign, float *to);
+// ε at the state in s->x, in double precision; NAN unless the monitor wants to know it.
+double hk_split_energy(hk_split *s);
+// Counts an iteration and tells the monitor; false: stop.
+bool hk_split_tell(hk_split *s, double energy, double residual, double relative, double length,
+                   hk_solve_report *report);
+
+#endif

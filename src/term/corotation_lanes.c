@@ -1,0 +1,186 @@
+// Instantiates the kernels of corotation_lanes.h for one lane type of floats. Compiled several
+// times, with HK_LANES, HK_COROTATION_TABLE and HK_LANE_NAME set by cmake/lanes.cmake.
+#include "term/corotation_lanes.h"
+
+#include "math/apd.h"
+#include "math/mat3.h"
+#include "term/corner4.h"
+
+// A step of Newton's method leaves about the cube of what it turned by: where all lanes turned by
+// less than this (radians), they are as good as single precision can tell in a time step.
+#define CLOSE_ENOUGH   0.1f
+#define MOST_APD_STEPS 16
+
+HK_INLINE mat3 edges_of(const float *x, const uint16_t *index)
+{
+    vec3 origin = corner_load(x, index);
+    mat3 edges;
+    for (int c = 0; c < 3; c++)
+        m3_set_column(&edges, c, v3_sub(corner_load(x, index + (c + 1) * HK_LANES), origin));
+    return edges;
+}
+
+HK_INLINE mat3 inverse_of(const float *rest)
+{
+    mat3 inverse;
+    for (int k = 0; k < 9; k++) inverse.m[k / 3][k % 3] = r_load(rest + k * HK_LANES);
+    return inverse;
+}
+
+// R of a block by the analytic polar decomposition from the last one (Split Algorithm 3).
+HK_INLINE mat3 rotate(const hk_corotation_patch *p, int block, mat3 F)
+{
+    float *at = p->quaternion + (int64_t)block * 4 * HK_LANES;
+    quat q;
+    q.x = r_load(at);
+    q.y = r_load(at + HK_LANES);
+    q.z = r_load(at + 2 * HK_LANES);
+    q.w = r_load(at + 3 * HK_LANES);
+    int steps;
+    q = apd_rotation_within(F, q, CLOSE_ENOUGH, MOST_APD_STEPS, &steps);
+    r_store(at, q.x);
+    r_store(at + HK_LANES, q.y);
+    r_store(at + 2 * HK_LANES, q.z);
+    r_store(at + 3 * HK_LANES, q.w);
+    return quat_rotation(q);
+}
+
+// Adds volume × P Bᵀ to corners 1..3, and minus their sum to corner 0.
+HK_INLINE void add_forces(mat3 P, mat3 inverse, real volume, const uint16_t *index, float *sums)
+{
+    mat3 forces = m3_mult(m3_scale(P, volume), inverse);
+    vec3 origin = {{r_zero(), r_zero(), r_zero()}};
+    for (int c = 0; c < 3; c++) {
+        vec3 f = m3_column(forces, c);
+        origin = v3_sub(origin, f);
+        corner_add(sums, index + (c + 1) * HK_LANES, f);
+    }
+    corner_add(sums, index, origin);
+}
+
+// The positions of the patch, and sums that are 0; both have one more place for padding.
+HK_INLINE float *take_in(const hk_corotation_patch *p, const float *x, float *room)
+{
+    float *sums = room + 4 * (p->vertex_count + 1);
+    for (int k = 0; k < p->vertex_count; k++)
+        quad_copy(room + 4 * k, x + 4 * (int64_t)p->vertex[k]);
+    quad_zero(room + 4 * p->vertex_count);
+    for (int k = 0; k <= p->vertex_count; k++) quad_zero(sums + 4 * k);
+    return sums;
+}
+
+HK_INLINE void hand_out(const hk_corotation_patch *p, const float *sums, float *result,
+                        float *shared)
+{
+    for (int k = 0; k < p->vertex_count; k++) {
+        int64_t to = p->target[k];
+        quad_copy(to >= 0 ? result + 4 * to : shared + 4 * (-1 - to), sums + 4 * k);
+    }
+}
+
+static void stretch(const hk_corotation_patch *p, int carry, const float *x, float *room,
+                    float *result, float *shared)
+{
+    float *sums = take_in(p, x, room);
+    real stiffness = r_set((double)(2 * p->mu));
+    for (int b = 0; b < p->blocks; b++) {
+        const uint16_t *index = p->index + (int64_t)b * 4 * HK_LANES;
+        const float *rest = p->rest + (int64_t)b * 10 * HK_LANES;
+        mat3 inverse = inverse_of(rest), F = m3_mul(edges_of(room, index), inverse);
+        mat3 P = m3_scale(m3_sub(rotate(p, b, F), F), stiffness);
+        // C = 6V (J − 1): κ ∂C/∂F = 6V κ cof F
+        if (carry) {
+            real kappa = r_load(p->multiplier + (int64_t)b * HK_LANES);
+            P = m3_add_scaled(P, 6 * kappa, m3_cofactor(F));
+        }
+        add_forces(P, inverse, r_load(rest + 9 * HK_LANES), index, sums);
+    }
+    hand_out(p, sums, result, shared);
+}
+
+// ψ and P = ∂ψ/∂F of the whole energy.
+HK_INLINE real energy_stress(const hk_corotation_patch *p, mat3 F, mat3 R, mat3 *P)
+{
+    real lambda = r_set((double)p->lambda), mu = r_set((double)p->mu);
+    mat3 off = m3_sub(F, R);
+    *P = m3_scale(off, 2 * mu);
+    real psi = mu * m3_dot(off, off);
+    if (p->law == HK_VOLUME_TRACE) {
+        real trace = m3_dot(R, off);  // tr(Rᵀ(F − R)) = tr(RᵀF − I)
+        *P = m3_add_scaled(*P, lambda * trace, R);
+        psi += 0.5f * lambda * trace * trace;
+    } else if (p->law == HK_VOLUME_J) {
+        mat3 cofactor = m3_cofactor(F);
+        real change = F.m[0][0] * cofactor.m[0][0] + F.m[0][1] * cofactor.m[0][1] +
+                      F.m[0][2] * cofactor.m[0][2] - 1;
+        *P = m3_add_scaled(*P, lambda * change, cofactor);
+        psi += 0.5f * lambda * change * change;
+    }
+    return psi;
+}
+
+static double gradient(const hk_corotation_patch *p, const float *x, float *room, float *result,
+                       float *shared)
+{
+    float *sums = take_in(p, x, room);
+    double energy = 0;
+    for (int b = 0; b < p->blocks; b++) {
+        const uint16_t *index = p->index + (int64_t)b * 4 * HK_LANES;
+        const float *rest = p->rest + (int64_t)b * 10 * HK_LANES;
+        mat3 inverse = inverse_of(rest), F = m3_mul(edges_of(room, index), inverse), P;
+        mat3 R = rotate(p, b, F);
+        real volume = r_load(rest + 9 * HK_LANES), psi = energy_stress(p, F, R, &P);
+        energy += r_sum(volume * psi);
+        add_forces(P, inverse, volume, index, sums);
+    }
+    hand_out(p, sums, result, shared);
+    return energy;
+}
+
+// ---------------------------------------------------------------- volume
+
+// The compliant constraint C = 6 (volume − rest volume) of Split eq. 14, 15 with the energy of
+// eq. 13, λ/2 V (J − 1)² = C²/2α, hence α = 6 (6V)/λ:
+//   Δκ = −(C + α κ)/(Σ w ‖∇C‖² + α),   x += w ∇C Δκ
+// (the signs of XPBD), where w is the inverse of a vertex's inertia, h²/m. C is signed: a tet that
+// is inside out is pushed back through the plane.
+static void volume(const hk_corotation_patch *p, int reset, float *x, float *room)
+{
+    for (int k = 0; k < p->vertex_count; k++)
+        quad_copy(room + 4 * k, x + 4 * (int64_t)p->vertex[k]);
+    quad_zero(room + 4 * p->vertex_count);
+    const real softness = r_set(6 / (double)p->lambda);
+    for (int g = 0; g < p->groups; g++) {
+        const uint16_t *index = p->group_index + (int64_t)g * 4 * HK_LANES;
+        const uint16_t *tet = p->group_tet + (int64_t)g * HK_LANES;
+        real rest = r_load(p->group_volume + (int64_t)g * HK_LANES), alpha = softness * rest;
+        corner4 at[4];
+        for (int c = 0; c < 4; c++) at[c] = corner4_load(room, index + c * HK_LANES);
+        vec3 e1 = v3_sub(at[1].x, at[0].x), e2 = v3_sub(at[2].x, at[0].x);
+        vec3 e3 = v3_sub(at[3].x, at[0].x), slope[4];
+        slope[1] = v3_cross(e2, e3);
+        slope[2] = v3_cross(e3, e1);
+        slope[3] = v3_cross(e1, e2);
+        slope[0] = v3_scale(v3_add(slope[1], v3_add(slope[2], slope[3])), r_set(-1));
+        real kappa = reset ? r_zero() : numbers_load(p->multiplier, tet);
+        real wrong = v3_dot(e1, slope[1]) - rest + alpha * kappa, below = alpha;
+        for (int c = 0; c < 4; c++) below += at[c].w * v3_dot(slope[c], slope[c]);
+        real change = -wrong * r_reciprocal_or_zero(below);
+        numbers_store(p->multiplier, tet, kappa + change);
+        for (int c = 0; c < 4; c++) {
+            at[c].x = v3_add(at[c].x, v3_scale(slope[c], at[c].w * change));
+            corner4_store(room, index + c * HK_LANES, at[c]);
+        }
+    }
+    for (int k = 0; k < p->vertex_count; k++)
+        quad_copy(x + 4 * (int64_t)p->vertex[k], room + 4 * k);
+}
+
+extern const hk_corotation_table HK_COROTATION_TABLE;
+const hk_corotation_table HK_COROTATION_TABLE = {
+    .name = HK_LANE_NAME,
+    .lanes = HK_LANES,
+    .stretch = stretch,
+    .gradient = gradient,
+    .volume = volume,
+};
