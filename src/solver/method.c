@@ -5,7 +5,7 @@
 
 static const hk_method *const g_methods[] = {
     &hk_newton, &hk_descent,      &hk_gradient_descent, &hk_nonlinear_cg,
-    &hk_lbfgs,  &hk_quasi_newton, &hk_projective,
+    &hk_lbfgs,  &hk_quasi_newton, &hk_projective,       &hk_admm,
 };
 
 const char *const hk_starts[] = {"auto", "position", "velocity", "acceleration", "optimised", NULL};

@@ -85,6 +85,6 @@ hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings);
 
 extern const hk_method hk_descent, hk_projective, hk_newton, hk_gradient_descent, hk_nonlinear_cg,
-    hk_lbfgs, hk_quasi_newton;
+    hk_lbfgs, hk_quasi_newton, hk_admm;
 
 #endif
