@@ -4,7 +4,7 @@
 #include "bodies.h"
 
 static const char *const METHODS[] = {"newton", "descent",      "gradient_descent", "nonlinear_cg",
-                                      "lbfgs",  "quasi_newton", "projective"};
+                                      "lbfgs",  "quasi_newton", "projective",       "admm"};
 enum { METHOD_COUNT = sizeof METHODS / sizeof METHODS[0] };
 
 static const double STEP = 1.0 / 30;
@@ -172,8 +172,8 @@ static void recover(const char *method, const char *material, int start)
 static void test_spoiled_bodies_recover(void **state)
 {
     (void)state;
-    static const char *const methods[] = {"descent", "newton", "quasi_newton", "lbfgs"};
-    for (int m = 0; m < 4; m++)
+    static const char *const methods[] = {"descent", "newton", "quasi_newton", "lbfgs", "admm"};
+    for (int m = 0; m < 5; m++)
         for (int k = 0; k < hk_material_count(); k++)
             for (int start = 0; start < STARTS && !left_out(k); start++)
                 recover(methods[m], hk_material_name(k), start);

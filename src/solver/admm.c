@@ -17,7 +17,7 @@
 //
 // ADMM does not decrease ε in every iteration. x becomes a later state only where ε is less; this
 // is looked at in the end, every `LOOK` iterations, and where the iteration seems to have
-// converged. Where ε has grown instead, it goes on from the best state with a descent step.
+// converged. Where ε stays higher instead, it goes on from the best state with a descent step.
 #include <math.h>
 #include <stdio.h>
 
@@ -29,8 +29,9 @@
 
 enum { OPTION_WEIGHT = HK_OPTION_AFTER_PRECISION, OPTION_LOW, OPTION_HIGH };
 enum { LOOK = 16 };
-// Looks without less energy or a smaller residual before it counts as stalled.
-enum { PATIENCE = 8 };
+// Looks in a row at states that are worse than the best before it goes back there, and looks
+// without less energy or a smaller residual before it counts as stalled.
+enum { TOLERATED = 2, PATIENCE = 32 };
 
 static const hk_option_info g_options[] = {
     HK_START_OPTIONS(HK_START_AUTO),
@@ -40,7 +41,7 @@ static const hk_option_info g_options[] = {
                                "of the material's stress",
                        .minimum = 0.01,
                        .maximum = 100,
-                       .fallback = 1},
+                       .fallback = 0.5},
     [OPTION_LOW] = {.name = "stretch_low",
                     .help = "smallest stretch that is expected: the slope is taken from here",
                     .minimum = 0.05,
@@ -242,7 +243,7 @@ static bool is_better(const hk_walk *w)
 }
 
 // Keeps the new state if it is better; else goes on from the best one by a step along −A⁻¹∇ε,
-// which is downhill, and with new duals. False: there is none.
+// which is downhill, and with new duals. *moved false: there is none.
 static hk_status settle(admm *s, double *x, progress *now, bool *moved)
 {
     hk_walk *w = &s->walk;
@@ -289,37 +290,28 @@ static bool stalls(const hk_walk *w, double energy_before, progress *now)
     return now->since > PATIENCE;
 }
 
-// Elements that convert (term/blend.h) follow the state of the iteration; then ε is another
-// function.
-static void convert(admm *s, const double *x)
-{
-    hk_walk *w = &s->walk;
-    if (hk_tet_converts(w->problem->tets) && hk_problem_convert(w->problem, s->state))
-        hk_walk_evaluate(w, x);
-}
-
 static hk_status run(admm *s, double *x, hk_solve_report *report)
 {
     hk_walk *w = &s->walk;
     hk_problem *p = w->problem;
     progress now = {.fresh = true, .least = w->at.residual};
+    bool converts = hk_tet_converts(p->tets);
     HK_TRY(prepare(s));
     memcpy(s->state, x, 4 * sizeof(double) * (size_t)p->vertex_count);
     for (int k = 1; !hk_walk_over(w, x, k - 1, report); k++) {
         HK_TRY(iterate(s, &now));
         bool near = k > 1 && now.estimate <= w->settings.tolerance * now.scale;
         bool look = near || k % LOOK == 0 || k == w->settings.iterations;
-        bool watched = p->monitor && p->watch_energy;
-        if (look || watched) hk_walk_try(w, s->state, 1);
+        // Elements that convert (term/blend.h) follow the best state.
+        bool known = look || converts || (p->monitor && p->watch_energy);
+        if (known) hk_walk_try(w, s->state, 1);
         advance(s);
-        if (count(s, &now, look || watched, report)) {
-            if (watched && is_better(w)) hk_walk_accept(w, x);
+        if (count(s, &now, known, report)) {
+            if (known && is_better(w)) hk_walk_accept(w, x);
             break;
         }
-        if (!look) {
-            convert(s, x);
-            continue;
-        }
+        if (!look && converts && is_better(w)) hk_walk_accept(w, x);
+        if (!look) continue;
         bool moved;
         double before = w->at.energy;
         HK_TRY(settle(s, x, &now, &moved));

@@ -55,11 +55,6 @@ void hk_walk_begin(hk_walk *w, const double *x, hk_solve_report *report)
     hk_tell_start(w->problem, w->at.energy, w->at.residual, w->at.scale);
 }
 
-void hk_walk_evaluate(hk_walk *w, const double *x)
-{
-    w->at = evaluate(w, x, w->gradient);
-}
-
 void hk_walk_try(hk_walk *w, const double *x, double length)
 {
     const double *d = w->direction;
@@ -128,7 +123,7 @@ void hk_walk_accept(hk_walk *w, double *x)
     w->gradient = w->trial_gradient;
     w->trial_gradient = swap;
     w->at = w->next;
-    if (hk_problem_convert(w->problem, x)) hk_walk_evaluate(w, x);
+    if (hk_problem_convert(w->problem, x)) w->at = evaluate(w, x, w->gradient);
 }
 
 void hk_report_undefined(hk_problem *problem, const double *x, double residual,

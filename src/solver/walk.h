@@ -35,8 +35,6 @@ double hk_lap(double *since);
 
 // Evaluates x into w->at and w->gradient.
 void hk_walk_begin(hk_walk *w, const double *x, hk_solve_report *report);
-// Only evaluates it again, because ε is another function now.
-void hk_walk_evaluate(hk_walk *w, const double *x);
 // Evaluates x + length × direction into w->next and w->trial_gradient.
 void hk_walk_try(hk_walk *w, const double *x, double length);
 // A length along the direction that decreases ε, tried first: `length`, and beyond it up to
