@@ -38,7 +38,8 @@ static hk_world *bar_world(const char *method, hk_model *model)
     def.step = STEP;
     def.threads = 1;
     def.solver.method = method;
-    def.solver.iterations = strcmp(method, "gradient_descent") == 0 ? 400 : 96;
+    bool slow = strcmp(method, "gradient_descent") == 0 || strcmp(method, "admm") == 0;
+    def.solver.iterations = slow ? 400 : 96;
     def.damping.ether = 1;  // to be at rest sooner
     hk_world *world;
     CHECK_OK(hk_world_create(&def, &world));

@@ -67,6 +67,12 @@ typedef struct hk_local_kernels {
     // becomes P(F)/weight, so that z = F.
     void (*split)(const hk_tet_batch *batch, const void *x, int first, int last, double weight,
                   bool fresh, void *u, void *slots);
+    // XPBD (Macklin et al. 2016): one tet after the other moves its corners in x, the fourth number
+    // of a vertex being its inverse mass (see lanes_local.c). No vertex may be in two lanes of a
+    // block, but for the tets of volume 0, which stay. The multipliers, scalar[last − first][9]
+    // [lanes], may be NULL: they are 0 and not kept.
+    void (*relax)(const hk_tet_batch *batch, void *x, int first, int last, double h,
+                  void *multipliers);
 } hk_local_kernels;
 
 typedef struct hk_local_table {
