@@ -9,8 +9,7 @@
 // every material by its energy and stress (as in Bender et al. 2014). A spring is ‖d‖ − r, as
 // usual. With more sweeps a substep comes to the solution of backward Euler for the substep's h;
 // with one sweep, which is the usual choice, stiff bodies are softer than they should be, the more
-// so the finer the mesh. Every correction is a combination of internal forces: it changes neither
-// linear nor angular momentum.
+// so the finer the mesh. Every correction is made of internal forces, so that momentum is kept.
 //
 // Positions and velocities are kept in double precision; what the sweeps move, relative to each
 // body, is single by default.
@@ -202,9 +201,7 @@ static void substep(xpbd *s, const hk_march *motion, double h, double share, dou
     motion->place(motion->context, share, x);
     load_sweep(s, h, air, x);
     phase_s[HK_PHASE_OTHER] += hk_lap(&clock);
-    hk_relax_begin(s->relax);
-    for (int k = 0; k < s->settings.iterations; k++)
-        hk_relax_sweep(s->relax, h, s->settings.iterations > 1);
+    hk_relax_sweeps(s->relax, h, s->settings.iterations);
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     take_sweep(s, h, x, v);
     phase_s[HK_PHASE_OTHER] += hk_lap(&clock);

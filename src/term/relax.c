@@ -204,10 +204,10 @@ hk_status hk_relax_create(const hk_tet_term *term, hk_links *links, const double
 
 // ---------------------------------------------------------------- sweeps
 
-void hk_relax_begin(hk_relax *r)
+static void forget(hk_relax *r, bool accumulate)
 {
     const hk_lane_table *lanes = r->term->lanes;
-    for (int q = 0; q < r->batch_count; q++)
+    for (int q = 0; q < r->batch_count && accumulate; q++)
         memset(r->multipliers[q], 0,
                9 * (size_t)r->batches[q].blocks * (size_t)(lanes->lanes * lanes->scalar_size));
     memset(r->link_multiplier, 0, 3 * sizeof(double) * (size_t)r->links->link_count);
@@ -281,11 +281,15 @@ static void relax_link(hk_relax *r, int link, double h)
         move_link_double(r, link, step);
 }
 
-void hk_relax_sweep(hk_relax *r, double h, bool accumulate)
+void hk_relax_sweeps(hk_relax *r, double h, int count)
 {
+    bool accumulate = count > 1;  // a tet's multiplier is not needed after its last turn
+    forget(r, accumulate);
+    for (int k = 0; k < count; k++) {
 #pragma omp parallel num_threads(r->term->threads)
-    for (int q = 0; q < r->batch_count; q++)
-        for (int colour = 0; colour < r->colour_count[q]; colour++)
-            relax_colour(r, q, colour, h, accumulate);
-    for (int link = 0; link < r->links->link_count; link++) relax_link(r, link, h);
+        for (int q = 0; q < r->batch_count; q++)
+            for (int colour = 0; colour < r->colour_count[q]; colour++)
+                relax_colour(r, q, colour, h, accumulate);
+        for (int link = 0; link < r->links->link_count; link++) relax_link(r, link, h);
+    }
 }

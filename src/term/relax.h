@@ -25,10 +25,7 @@ typedef struct hk_relax {
 hk_status hk_relax_create(const hk_tet_term *term, hk_links *links, const double *recovery,
                           hk_relax **relax);
 void hk_relax_free(hk_relax *relax);
-// Forgets the multipliers.
-void hk_relax_begin(hk_relax *relax);
-// One sweep over all constraints of a time step h, on relax->x. `accumulate`: with multipliers, for
-// several sweeps in a row.
-void hk_relax_sweep(hk_relax *relax, double h, bool accumulate);
+// Sweeps over all constraints of a time step h, on relax->x, with multipliers that begin at 0.
+void hk_relax_sweeps(hk_relax *relax, double h, int count);
 
 #endif
