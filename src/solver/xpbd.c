@@ -40,6 +40,7 @@ typedef struct xpbd {
     hk_relax *relax;
     double *before;    // [vertex_count][4] positions before the substep
     double *gradient;  // [vertex_count][4]
+    double *seen;      // [vertex_count][4] positions after a sweep, for the monitor
     void *narrow;      // scalar[vertex_count][4] positions before the sweeps
 } xpbd;
 
@@ -50,6 +51,7 @@ static void xpbd_free(void *solver)
     hk_relax_free(s->relax);
     hk_free(s->before);
     hk_free(s->gradient);
+    hk_free(s->seen);
     hk_free(s->narrow);
     hk_free(s);
 }
@@ -80,8 +82,9 @@ static hk_status allocate(xpbd *s)
     HK_TRY(hk_problem_use_precision(p, (hk_precision)s->settings.option[OPTION_PRECISION]));
     s->before = HK_ZEROS(double, size);
     s->gradient = HK_ZEROS(double, size);
+    s->seen = HK_ZEROS(double, size);
     s->narrow = hk_calloc(size, (size_t)hk_problem_elements(p)->lanes->scalar_size);
-    if (!s->before || !s->gradient || !s->narrow) return HK_NO_MEMORY;
+    if (!s->before || !s->gradient || !s->seen || !s->narrow) return HK_NO_MEMORY;
     return create_relax(s);
 }
 
@@ -144,7 +147,7 @@ static void load_sweep(xpbd *s, double h, double air, const double *x)
 }
 
 // What the sweeps have moved is added to x: that is not rounded as positions are.
-static void take_sweep(const xpbd *s, double h, double *x, double *v)
+static void take_sweep(const xpbd *s, const double *x, double *to)
 {
     const hk_problem *p = s->problem;
     const float *single = s->relax->x, *single_before = s->narrow;
@@ -152,10 +155,9 @@ static void take_sweep(const xpbd *s, double h, double *x, double *v)
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int k = 0; k < p->vertex_count; k++)
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
-            if (!p->held[k])
-                x[i] +=
-                    p->single ? (double)(single[i] - single_before[i]) : exact[i] - exact_before[i];
-            v[i] = (x[i] - s->before[i]) / h;
+            double moved =
+                p->single ? (double)(single[i] - single_before[i]) : exact[i] - exact_before[i];
+            to[i] = p->held[k] ? x[i] : x[i] + moved;
         }
 }
 
@@ -176,14 +178,15 @@ static void tell(xpbd *s, const double *x, bool measured, hk_iteration *told)
     told->relative_residual = told->residual / scale;
 }
 
-// True: stop. Sweeps other than the last of a substep are not told.
+// After a sweep from x; true: stop.
 static bool count(xpbd *s, const double *x, hk_solve_report *report)
 {
     hk_problem *p = s->problem;
-    report->iterations += s->settings.iterations;
+    report->iterations++;
     if (!p->monitor) return false;
     hk_iteration told;
-    tell(s, x, p->watch_energy, &told);
+    if (p->watch_energy) take_sweep(s, x, s->seen);
+    tell(s, s->seen, p->watch_energy, &told);
     told.iteration = report->iterations;
     if (p->monitor(p->monitor_context, &told)) return false;
     report->reason = HK_STOPPED;
@@ -191,20 +194,27 @@ static bool count(xpbd *s, const double *x, hk_solve_report *report)
     return true;
 }
 
-static void substep(xpbd *s, const hk_march *motion, double h, double share, double *x, double *v,
-                    double *phase_s)
+// One of length h, to a share of the time step; true: stop.
+static bool substep(xpbd *s, const hk_march *motion, double h, double share, double *x, double *v,
+                    hk_solve_report *report)
 {
     const hk_problem *p = s->problem;
     double air = motion->damping->air, clock = hk_now();
-    memcpy(s->before, x, 4 * sizeof(double) * (size_t)p->vertex_count);
+    bool several = s->settings.iterations > 1, stop = false;
+    int64_t size = 4 * (int64_t)p->vertex_count;
+    memcpy(s->before, x, sizeof(double) * (size_t)size);
     predict(s, h, air, v, x);
     motion->place(motion->context, share, x);
     load_sweep(s, h, air, x);
-    phase_s[HK_PHASE_OTHER] += hk_lap(&clock);
-    hk_relax_sweeps(s->relax, h, s->settings.iterations);
-    phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-    take_sweep(s, h, x, v);
-    phase_s[HK_PHASE_OTHER] += hk_lap(&clock);
+    hk_relax_begin(s->relax, several);
+    for (int k = 0; k < s->settings.iterations && !stop; k++) {
+        hk_relax_sweep(s->relax, h, several);
+        stop = count(s, x, report);
+    }
+    take_sweep(s, x, x);
+    for (int64_t k = 0; k < size; k++) v[k] = (x[k] - s->before[k]) / h;
+    report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    return stop;
 }
 
 static bool all_finite(const hk_problem *p, const double *x)
@@ -223,6 +233,7 @@ static void finish(xpbd *s, const double *x, hk_solve_report *report)
         return;
     }
     hk_iteration at;
+    hk_problem_convert(p, x);
     tell(s, x, true, &at);
     report->energy = at.energy;
     report->residual = at.residual;
@@ -249,10 +260,9 @@ static hk_status xpbd_march(void *solver, const hk_march *motion, double *x, dou
         tell(s, x, true, &start);
         p->monitor(p->monitor_context, &start);
     }
-    for (int k = 1; k <= count_of; k++) {
-        substep(s, motion, motion->step / count_of, (double)k / count_of, x, v, report->phase_s);
-        if (count(s, x, report)) return HK_OK;
-    }
+    for (int k = 1; k <= count_of; k++)
+        if (substep(s, motion, motion->step / count_of, (double)k / count_of, x, v, report))
+            return HK_OK;
     double clock = hk_now();
     finish(s, x, report);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);

@@ -204,16 +204,16 @@ hk_status hk_relax_create(const hk_tet_term *term, hk_links *links, const double
 
 // ---------------------------------------------------------------- sweeps
 
-static void forget(hk_relax *r, bool accumulate)
+void hk_relax_begin(hk_relax *r, bool several)
 {
     const hk_lane_table *lanes = r->term->lanes;
-    for (int q = 0; q < r->batch_count && accumulate; q++)
+    for (int q = 0; q < r->batch_count && several; q++)
         memset(r->multipliers[q], 0,
                9 * (size_t)r->batches[q].blocks * (size_t)(lanes->lanes * lanes->scalar_size));
     memset(r->link_multiplier, 0, 3 * sizeof(double) * (size_t)r->links->link_count);
 }
 
-static void relax_colour(const hk_relax *r, int q, int colour, double h, bool accumulate)
+static void relax_colour(const hk_relax *r, int q, int colour, double h, bool several)
 {
     const hk_lane_table *lanes = r->term->lanes;
     const hk_tet_batch *b = &r->batches[q];
@@ -223,7 +223,7 @@ static void relax_colour(const hk_relax *r, int q, int colour, double h, bool ac
         char *own = r->multipliers[q];
         own += 9 * (int64_t)k * lanes->lanes * lanes->scalar_size;
         lanes->local->law[b->law].relax(b, r->x, k, hk_min_int(k + CHUNK, last), h,
-                                        accumulate ? own : NULL);
+                                        several ? own : NULL);
     }
 }
 
@@ -281,15 +281,11 @@ static void relax_link(hk_relax *r, int link, double h)
         move_link_double(r, link, step);
 }
 
-void hk_relax_sweeps(hk_relax *r, double h, int count)
+void hk_relax_sweep(hk_relax *r, double h, bool several)
 {
-    bool accumulate = count > 1;  // a tet's multiplier is not needed after its last turn
-    forget(r, accumulate);
-    for (int k = 0; k < count; k++) {
 #pragma omp parallel num_threads(r->term->threads)
-        for (int q = 0; q < r->batch_count; q++)
-            for (int colour = 0; colour < r->colour_count[q]; colour++)
-                relax_colour(r, q, colour, h, accumulate);
-        for (int link = 0; link < r->links->link_count; link++) relax_link(r, link, h);
-    }
+    for (int q = 0; q < r->batch_count; q++)
+        for (int colour = 0; colour < r->colour_count[q]; colour++)
+            relax_colour(r, q, colour, h, several);
+    for (int link = 0; link < r->links->link_count; link++) relax_link(r, link, h);
 }

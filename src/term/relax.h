@@ -25,7 +25,10 @@ typedef struct hk_relax {
 hk_status hk_relax_create(const hk_tet_term *term, hk_links *links, const double *recovery,
                           hk_relax **relax);
 void hk_relax_free(hk_relax *relax);
-// Sweeps over all constraints of a time step h, on relax->x, with multipliers that begin at 0.
-void hk_relax_sweeps(hk_relax *relax, double h, int count);
+// Before the sweeps of a time step: multipliers begin at 0. A tet's is only kept for the next
+// sweep: `several` says whether there is one.
+void hk_relax_begin(hk_relax *relax, bool several);
+// One sweep over all constraints of a time step h, on relax->x.
+void hk_relax_sweep(hk_relax *relax, double h, bool several);
 
 #endif
