@@ -149,7 +149,7 @@ static void print_method(int method)
 
 static void print_common(void)
 {
-    printf("All methods\n");
+    printf("All methods that minimise (not xpbd)\n");
     for (int i = 0; i < hk_method_option_count(0); ++i)
         if (is_common(hk_method_option(0, i))) print_method_option(hk_method_option(0, i));
     for (int m = 1; m < hk_method_count(); ++m)
@@ -300,7 +300,8 @@ static int explain(const cli_texts *words)
     for (int i = 0; i < hk_method_count(); ++i) {
         if (strcmp(word, hk_method_name(i)) != 0) continue;
         print_method(i);
-        printf("Every method also takes start and eta: hooke help methods.\n");
+        if (hk_method_option_count(i) > 0 && is_common(hk_method_option(i, 0)))
+            printf("It also takes start and eta, as most methods do: hooke help methods.\n");
         return CLI_DONE;
     }
     return unknown_topic(word);
