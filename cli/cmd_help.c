@@ -100,7 +100,7 @@ static void print_method_option(const hk_option_info *option)
     print_wrapped(option->name, text);
 }
 
-// Options that all methods but split have are told once; only their default may differ.
+// Options that all methods but split and xpbd have are told once; only their default may differ.
 static bool is_common(const hk_option_info *option)
 {
     return strcmp(option->name, "start") == 0 || strcmp(option->name, "eta") == 0;
@@ -157,7 +157,7 @@ static void print_method(int method)
 
 static void print_common(void)
 {
-    printf("All methods but split\n");
+    printf("All methods but split and xpbd\n");
     for (int i = 0; i < hk_method_option_count(0); ++i)
         if (is_common(hk_method_option(0, i))) print_method_option(hk_method_option(0, i));
     for (int m = 1; m < hk_method_count(); ++m)

@@ -197,6 +197,9 @@ static hk_status take_solver(hk_world *w, const hk_solver_def *def)
     void *solver;
     HK_TRY(hk_method_find(def->method, &method));
     HK_TRY(hk_method_settings(method, def, &settings));
+    if (method->march && w->integrator != &hk_backward_euler)
+        return hk_fail(HK_UNSUPPORTED, "method %s takes its own steps, of backward_euler (not %s)",
+                       method->name, w->integrator->name);
     hk_status status = method->create(w->problem, &settings, &solver);
     if (status != HK_OK) return status;
     if (w->solver) w->method->free(w->solver);
@@ -299,11 +302,12 @@ static void fill_report(hk_world *w, const hk_solve_report *solved, int load_ste
     *report = r;
 }
 
-// A solve that did not end in finite numbers keeps the state.
-static bool usable(const hk_solve_report *report)
+// A solve that did not end in finite numbers keeps the state. A method that marches goes through
+// states where a material is not defined.
+static bool usable(const hk_world *w, const hk_solve_report *report)
 {
     return report->reason != HK_NOT_FINITE && report->reason != HK_INVERTED &&
-           isfinite(report->energy);
+           (w->method->march || isfinite(report->energy));
 }
 
 // ---------------------------------------------------------------- the time step
@@ -335,29 +339,44 @@ static void place_in_time(void *context, double share, double *x)
 }
 
 // From the state to w->next, where the method finds a start and small steps helpful …
-static hk_status go_by_shares(hk_world *w, hk_solve_report *solved)
+static hk_status go_by_shares(hk_world *w, held_path *path, hk_solve_report *solved)
 {
     hk_moment moment = {w->step, w->x, w->v, w->v_before};
     hk_choose_start(w->problem, &w->settings, &moment, w->guess, w->next);
-    held_path path = {w, w->time, w->time + w->step};
     hk_continuation c = {.problem = w->problem,
                          .method = w->method,
                          .solver = w->solver,
                          .place = place_in_time,
-                         .context = &path,
+                         .context = path,
                          .good = w->good,
                          .step = w->guess};
     int shares;
     return hk_continue(&c, w->next, solved, &shares);
 }
 
-// … and where it does not.
-static hk_status go_directly(hk_world *w, hk_solve_report *solved)
+// … where it does not …
+static hk_status go_directly(hk_world *w, held_path *path, hk_solve_report *solved)
+{
+    memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)w->model->vertex_count);
+    place_in_time(path, 1, w->next);
+    return w->method->minimise(w->solver, w->next, solved);
+}
+
+// … and where it has steps of its own: with the velocities in w->guess.
+static hk_status march(hk_world *w, held_path *path, hk_solve_report *solved)
+{
+    size_t bytes = 4 * sizeof(double) * (size_t)w->problem->vertex_count;
+    hk_march motion = {w->step, &w->damping, place_in_time, path};
+    memcpy(w->next, w->x, bytes);
+    memcpy(w->guess, w->v, bytes);
+    return w->method->march(w->solver, &motion, w->next, w->guess, solved);
+}
+
+static hk_status take_step(hk_world *w, hk_solve_report *solved)
 {
     held_path path = {w, w->time, w->time + w->step};
-    memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)w->model->vertex_count);
-    place_in_time(&path, 1, w->next);
-    return w->method->minimise(w->solver, w->next, solved);
+    if (w->method->march) return march(w, &path, solved);
+    return w->method->direct ? go_directly(w, &path, solved) : go_by_shares(w, &path, solved);
 }
 
 hk_status hk_world_step(hk_world *w, hk_step_report *report)
@@ -372,11 +391,14 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
     hk_problem_set_load(p, 1);
     hk_problem_place_targets(p, w->time + w->step);
     hk_solve_report solved = {0};
-    HK_TRY(w->method->direct ? go_directly(w, &solved) : go_by_shares(w, &solved));
+    HK_TRY(take_step(w, &solved));
     // Stopped on the way, held vertices are not where they should be: that is no step.
-    if (usable(&solved) && solved.reason != HK_STOPPED) {
+    if (usable(w, &solved) && solved.reason != HK_STOPPED) {
         memcpy(w->v_before, w->v, sizeof(double) * (size_t)size);
-        w->integrator->velocity(w->step, size, w->x, w->next, w->v);
+        if (w->method->march)
+            memcpy(w->v, w->guess, sizeof(double) * (size_t)size);
+        else
+            w->integrator->velocity(w->step, size, w->x, w->next, w->v);
         memcpy(w->x, w->next, sizeof(double) * (size_t)size);
         hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
         w->time += w->step;
@@ -427,6 +449,11 @@ static hk_status report_falling(hk_world *w, int vertex, double start, hk_step_r
 hk_status hk_world_pose(hk_world *w, hk_step_report *report)
 {
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_pose: world is needed");
+    if (!w->method->minimise)
+        return hk_fail(HK_UNSUPPORTED,
+                       "method %s has time steps only, no poses: use newton, quasi_newton or "
+                       "another that minimises the energy",
+                       w->method->name);
     double start = hk_now();
     hk_problem *p = w->problem;
     int falling;
@@ -440,7 +467,7 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     hk_solve_report solved = {0};
     int load_steps;
     HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));
-    if (usable(&solved)) {
+    if (usable(w, &solved)) {
         memcpy(w->x, w->next, bytes);
         memset(w->v, 0, bytes);
         memset(w->v_before, 0, bytes);

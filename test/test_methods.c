@@ -25,6 +25,8 @@ static const variant VARIANTS[] = {
     {"descent, single", "descent", {{0}}, 0, 1e-4},
     {"projective", "projective", {DOUBLE}, 1, 1e-6},
     {"projective, single", "projective", {{0}}, 0, 1e-4},
+    {"admm", "admm", {DOUBLE}, 1, 1e-6},
+    {"admm, single", "admm", {{0}}, 0, 1e-4},
     {"projective, chebyshev", "projective", {DOUBLE, {"global", 0, "chebyshev"}}, 2, 1e-6},
     {"projective, gauss_seidel", "projective", {DOUBLE, {"global", 0, "gauss_seidel"}}, 2, 1e-6},
     {"projective, cg", "projective", {DOUBLE, {"global", 0, "cg"}}, 2, 1e-6},

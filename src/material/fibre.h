@@ -51,6 +51,16 @@ HK_INLINE fibre_stiffness fibre_stiffness_of(const hk_law_params *p, const real 
     return s;
 }
 
+HK_SHARED void fibre_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)
+{
+    curve_point c = curve_at(&p->curves[0], s->v[0]);
+    form->value = c.value;
+    form->d = v3_set(0, 0, 0);
+    form->d.v[0] = c.d;
+    form->dd = m3_zero();
+    form->dd.m[0][0] = c.dd;
+}
+
 HK_INLINE mat3 fibre_block(const fibre_stiffness *s, vec3 a, vec3 b)
 {
     real both = v3_dot(s->a, a) * v3_dot(s->a, b);

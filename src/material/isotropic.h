@@ -74,10 +74,9 @@ HK_INLINE mat3 isotropic_stress(mat3 F, mat3 R, const density *w, int uses)
     return P;
 }
 
-HK_SHARED void isotropic_stiffness(const svd3 *f, const density *w, double keep,
-                                   principal_stiffness *stiffness)
+// ∂ψ/∂σ and ∂²ψ/∂σ².
+HK_INLINE void isotropic_stretch_derivatives(const real s[3], const density *w, vec3 *d, mat3 *dd)
 {
-    const real *s = f->s.v;
     real g[INV_COUNT][3];  // ∂ invariant / ∂ σ_i
     for (int i = 0; i < 3; i++) {
         g[INV_S][i] = r_set(1);
@@ -85,8 +84,10 @@ HK_SHARED void isotropic_stiffness(const svd3 *f, const density *w, double keep,
         g[INV_II][i] = 4 * s[i] * s[i] * s[i];
         g[INV_J][i] = s[(i + 1) % 3] * s[(i + 2) % 3];
     }
-    mat3 scaling;
-    real flip[3], twist[3];
+    for (int i = 0; i < 3; i++) {
+        d->v[i] = r_zero();
+        for (int a = 0; a < INV_COUNT; a++) d->v[i] += w->d[a] * g[a][i];
+    }
     for (int i = 0; i < 3; i++)
         for (int j = i; j < 3; j++) {
             real sum = r_zero();
@@ -99,8 +100,18 @@ HK_SHARED void isotropic_stiffness(const svd3 *f, const density *w, double keep,
                 sum += 2 * w->d[INV_I] + 12 * s[i] * s[i] * w->d[INV_II];
             else
                 sum += s[3 - i - j] * w->d[INV_J];
-            scaling.m[i][j] = scaling.m[j][i] = sum;
+            dd->m[i][j] = dd->m[j][i] = sum;
         }
+}
+
+HK_SHARED void isotropic_stiffness(const svd3 *f, const density *w, double keep,
+                                   principal_stiffness *stiffness)
+{
+    const real *s = f->s.v;
+    vec3 unused;
+    mat3 scaling;
+    isotropic_stretch_derivatives(s, w, &unused, &scaling);
+    real flip[3], twist[3];
     for (int k = 0; k < 3; k++) {
         // The quotients are divided out, so repeated stretches need no care.
         real p = s[(k + 1) % 3], q = s[(k + 2) % 3];
@@ -166,6 +177,12 @@ HK_INLINE row_forms isotropic_rows(mat3 F, const density *w, int uses)
         return s;                                                                                  \
     }                                                                                              \
     HK_PRINCIPAL_BLOCKS(X)                                                                         \
+    HK_SHARED void X##_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)        \
+    {                                                                                              \
+        density w = X##_density(p, invariants_of_stretches(*s));                                   \
+        form->value = r_select(w.defined, w.value, r_set(INFINITY));                               \
+        isotropic_stretch_derivatives(s->v, &w, &form->d, &form->dd);                              \
+    }                                                                                              \
     HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)          \
     {                                                                                              \
         if (X##_uses & USES_S) {                                                                   \

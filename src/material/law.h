@@ -15,6 +15,8 @@
 //                                                    whose shape gradients are the rows of inverse
 //   row_forms   X_diagonal (p, element, F)           ∂P_ij/∂F_il for each i: what the diagonal of
 //                                                    the Hessian needs
+//   void        X_stretches (p, &s, &form)           density over the principal stretches s (fibre:
+//                                                    over s₀ = ‖F a‖) with derivatives
 //
 // and, once, in the part for the registry, its name, parameters and how they follow from E and ν.
 // Isotropic laws get all of these functions from one density by HK_ISOTROPIC_LAW (isotropic.h) or
@@ -60,6 +62,14 @@ HK_INLINE svd3 law_svd(mat3 F)
         X##_energy_stress(p, element, F, &P);                                      \
         return P;                                                                  \
     }
+
+// ψ over the principal stretches, its gradient and Hessian; +inf where undefined.
+typedef struct stretch_form {
+    real value;
+    vec3 d;
+    mat3 dd;
+} stretch_form;
+typedef void stretch_law(const hk_law_params *p, const vec3 *s, stretch_form *form);
 
 // Per row i of F the symmetric matrix ∂P_ij/∂F_il as {00, 11, 22, 12, 02, 01}.
 typedef struct row_forms {

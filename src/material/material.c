@@ -327,6 +327,14 @@ double hk_material_uniaxial(const hk_material *material, double stretch)
     return e.P.m[0][0];
 }
 
+double hk_material_slope(const hk_material *material, double low, double high)
+{
+    double slope =
+        (hk_material_uniaxial(material, high) - hk_material_uniaxial(material, low)) / (high - low);
+    // A material that softens over the range is still as stiff as at rest near rest.
+    return slope > 0 ? slope : material->modulus;
+}
+
 double hk_material_projective(const hk_material *material)
 {
     const hk_law_info *info = hk_law_describe(material->law);

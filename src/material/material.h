@@ -29,6 +29,9 @@ hk_law_params hk_fibre_params(double stiffness);
 
 // P₀₀ of F = diag(stretch, 1, 1), Pa.
 double hk_material_uniaxial(const hk_material *material, double stretch);
+// The slope of that between two stretches, or at rest for a material that softens between them: how
+// stiff an element of it is, without fibres and axes.
+double hk_material_slope(const hk_material *material, double low, double high);
 
 // The stiffness w of a material that is w/2 times a squared distance from a set, Pa; else 0.
 double hk_material_projective(const hk_material *material);

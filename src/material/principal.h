@@ -88,6 +88,28 @@ HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, ma
     return principal_stiffness_of(f, scaling, flip, twist, keep);
 }
 
+HK_SHARED void principal_stretches(const hk_law_params *p, const vec3 *at, stretch_form *form)
+{
+    const real *s = at->v;
+    real product[3];
+    curve_point a[3], g[3], h = curve_at(&p->curves[2], s[0] * s[1] * s[2]);
+    form->value = h.value;
+    for (int k = 0; k < 3; k++) {
+        product[k] = s[(k + 1) % 3] * s[(k + 2) % 3];
+        a[k] = curve_at(&p->curves[0], s[k]);
+        g[k] = curve_at(&p->curves[1], product[k]);
+        form->value += a[k].value + g[k].value;
+    }
+    for (int k = 0; k < 3; k++) {
+        int i = (k + 1) % 3, j = (k + 2) % 3;
+        form->d.v[k] = a[k].d + s[i] * g[j].d + s[j] * g[i].d + product[k] * h.d;
+        form->dd.m[k][k] = a[k].dd + s[i] * s[i] * g[j].dd + s[j] * s[j] * g[i].dd +
+                           product[k] * product[k] * h.dd;
+        form->dd.m[i][j] = form->dd.m[j][i] =
+            g[k].d + product[k] * g[k].dd + s[k] * h.d + product[i] * product[j] * h.dd;
+    }
+}
+
 #define HK_PRINCIPAL_LAW(X)                                                                        \
     typedef principal_stiffness X##_stiffness;                                                     \
     HK_INLINE real X##_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P) \
@@ -103,6 +125,10 @@ HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, ma
         return principal_law_stiffness(p, F, keep);                                                \
     }                                                                                              \
     HK_PRINCIPAL_BLOCKS(X)                                                                         \
+    HK_INLINE void X##_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)        \
+    {                                                                                              \
+        principal_stretches(p, s, form);                                                           \
+    }                                                                                              \
     HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)          \
     {                                                                                              \
         (void)element;                                                                             \

@@ -188,6 +188,24 @@ HK_INLINE principal_stiffness projective_stiffness_of(const hk_law_params *p, co
 }
 HK_PRINCIPAL_BLOCKS(projective)
 
+// s in the order of svd3.
+HK_SHARED void projective_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)
+{
+    sl3_point r;
+    sl3_nearest(s, &r);
+    real a = r_set(p->c[0]), b = r_set(p->c[1]), c = r_set(p->c[2]), flip[3], twist[3];
+    for (int k = 0; k < 3; k++) flip[k] = twist[k] = r_zero();
+    form->value = r_zero();
+    for (int i = 0; i < 3; i++) {
+        real turn = s->v[i] - 1, grow = -r.m / r.p.v[i], over = excess_of(p, s->v[i]);
+        form->value += a * (turn * turn) + b * (grow * grow) + c * (over * over);
+        form->d.v[i] = 2 * (a * turn + b * grow + c * over);
+    }
+    form->dd = m3_scale(m3_identity(), 2 * a);
+    sl3_stiffness(&r, b, &form->dd, flip, twist);
+    limit_stiffness(p, s->v, &form->dd, flip, twist);
+}
+
 HK_INLINE row_forms projective_diagonal(const hk_law_params *p, const real *element, mat3 F)
 {
     principal_stiffness s = projective_stiffness_of(p, element, F, 1);

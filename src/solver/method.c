@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 static const hk_method *const g_methods[] = {
-    &hk_newton, &hk_descent,      &hk_gradient_descent, &hk_nonlinear_cg,
-    &hk_lbfgs,  &hk_quasi_newton, &hk_projective,       &hk_split_method,
+    &hk_newton,       &hk_descent,    &hk_gradient_descent, &hk_nonlinear_cg, &hk_lbfgs,
+    &hk_quasi_newton, &hk_projective, &hk_split_method,     &hk_admm,         &hk_xpbd,
 };
 
 const char *const hk_starts[] = {"auto", "position", "velocity", "acceleration", "optimised", NULL};

@@ -24,6 +24,15 @@ typedef struct hk_solve_report {
     double phase_s[HK_PHASE_COUNT];
 } hk_solve_report;
 
+// A time step for methods that integrate it themselves.
+typedef struct hk_march {
+    double step;  // s
+    const hk_damping *damping;
+    // Puts held vertices (into x) and targets of attachments where they are at a share 0..1 of it.
+    void (*place)(void *context, double share, double *x);
+    void *context;
+} hk_march;
+
 typedef struct hk_method {
     const char *name;
     const char *summary;
@@ -40,6 +49,11 @@ typedef struct hk_method {
     // From x (with held vertices in place) to the minimiser; x is changed only to states of lower
     // energy. Phases and iterations are added to the report.
     hk_status (*minimise)(void *solver, double *x, hk_solve_report *report);
+    // From x and v to those after a time step (of backward Euler), for methods that do not minimise
+    // ε but take smaller steps of their own, else NULL. Such a method has no `minimise`, and no
+    // poses.
+    hk_status (*march)(void *solver, const hk_march *motion, double *x, double *v,
+                       hk_solve_report *report);
     // A guess for how free vertices follow when held ones are displaced by `step` (zero at free
     // vertices on entry). NULL: the method has none.
     hk_status (*follow)(void *solver, const double *x, double *step);
@@ -88,6 +102,6 @@ hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings);
 
 extern const hk_method hk_descent, hk_projective, hk_newton, hk_gradient_descent, hk_nonlinear_cg,
-    hk_lbfgs, hk_quasi_newton, hk_split_method;
+    hk_lbfgs, hk_quasi_newton, hk_split_method, hk_admm, hk_xpbd;
 
 #endif

@@ -380,13 +380,18 @@ static void add_vertex_terms(const hk_problem *p, const double *x, int first, in
     }
 }
 
+static void widen_gradient(hk_problem *p, double *gradient)
+{
+    int64_t size = 4 * (int64_t)p->vertex_count;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int64_t k = 0; k < size; k++) gradient[k] = (double)p->single_gradient[k];
+}
+
 static void single_gradient(hk_problem *p, const double *x, double *gradient, double *energy)
 {
     hk_problem_narrow(p, x, p->single_x);
     hk_problem_element_gradient(p, p->single_x, p->single_gradient, energy);
-    int64_t size = 4 * (int64_t)p->vertex_count;
-#pragma omp parallel for schedule(static) num_threads(p->threads)
-    for (int64_t k = 0; k < size; k++) gradient[k] = (double)p->single_gradient[k];
+    widen_gradient(p, gradient);
 }
 
 // Completes the gradient and energy of the elements.
@@ -436,6 +441,22 @@ void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, doubl
     double viscous = 0;
     if (p->viscous > 0) hk_viscosity_add_gradient(p->viscosity, x, gradient, &viscous);
     add_vertices(p, x, elastic + viscous, gradient, energy, force_scale);
+}
+
+void hk_problem_split_gradient(hk_problem *p, const hk_tet_duals *duals, bool fresh,
+                               const double *x, double *gradient, double *force_scale)
+{
+    if (p->single) {
+        hk_problem_narrow(p, x, p->single_x);
+        hk_tet_split(p->single, duals, fresh, p->single_x, p->single_gradient);
+        hk_links_add_gradient(p->single_links, p->single_x, p->single_gradient, NULL);
+        widen_gradient(p, gradient);
+    } else {
+        hk_tet_split(p->tets, duals, fresh, x, gradient);
+        hk_links_add_gradient(p->links, x, gradient, NULL);
+    }
+    if (p->viscous > 0) hk_viscosity_add_gradient(p->viscosity, x, gradient, NULL);
+    add_vertices(p, x, 0, gradient, NULL, force_scale);
 }
 
 double hk_problem_least_j(hk_problem *p, const double *x)

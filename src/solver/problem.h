@@ -97,6 +97,9 @@ double hk_problem_energy(hk_problem *p, const double *x);
 // work: the largest of the norms of elastic, external and inertia forces. Parts may be NULL.
 void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                          double *force_scale);
+// The gradient of the augmented function of ADMM over x, after its local step (hk_tet_split).
+void hk_problem_split_gradient(hk_problem *p, const hk_tet_duals *duals, bool fresh,
+                               const double *x, double *gradient, double *force_scale);
 // The same, and the diagonal of the elements with viscosity, in double precision whatever the
 // method uses.
 void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient, double *energy,

@@ -92,11 +92,9 @@ static void quasi_newton_free(void *solver)
 
 static double stress_slope(const quasi_newton *s, const hk_material *material)
 {
-    double low = s->walk.settings.option[OPTION_LOW], high = s->walk.settings.option[OPTION_HIGH];
-    double slope =
-        (hk_material_uniaxial(material, high) - hk_material_uniaxial(material, low)) / (high - low);
-    // A material that softens over the range is still as stiff as at rest near rest.
-    return (slope > 0 ? slope : material->modulus) + material->strand_modulus;
+    const double *option = s->walk.settings.option;
+    return hk_material_slope(material, option[OPTION_LOW], option[OPTION_HIGH]) +
+           material->strand_modulus;
 }
 
 static hk_status fill_laplacian(quasi_newton *s)

@@ -29,6 +29,41 @@ HK_INLINE vec3 corners_load(const scalar *x, const int32_t *index)
     return r;
 }
 
+// With the fourth number of each vertex.
+HK_INLINE vec3 corners_load4(const scalar *x, const int32_t *index, real *fourth)
+{
+    __m512 a = corner_quarters(x, index), b = corner_quarters(x, index + 1);
+    __m512 c = corner_quarters(x, index + 2), d = corner_quarters(x, index + 3);
+    __m512 ab = _mm512_unpacklo_ps(a, b), cd = _mm512_unpacklo_ps(c, d);
+    __m512 zab = _mm512_unpackhi_ps(a, b), zcd = _mm512_unpackhi_ps(c, d);
+    vec3 r;
+    r.v[0] = (real)_mm512_shuffle_ps(ab, cd, 0x44);
+    r.v[1] = (real)_mm512_shuffle_ps(ab, cd, 0xEE);
+    r.v[2] = (real)_mm512_shuffle_ps(zab, zcd, 0x44);
+    *fourth = (real)_mm512_shuffle_ps(zab, zcd, 0xEE);
+    return r;
+}
+
+HK_INLINE void corner_put_quarters(float *x, const int32_t *index, __m512 v)
+{
+    _mm_store_ps(x + 4 * (int64_t)index[0], _mm512_castps512_ps128(v));
+    _mm_store_ps(x + 4 * (int64_t)index[4], _mm512_extractf32x4_ps(v, 1));
+    _mm_store_ps(x + 4 * (int64_t)index[8], _mm512_extractf32x4_ps(v, 2));
+    _mm_store_ps(x + 4 * (int64_t)index[12], _mm512_extractf32x4_ps(v, 3));
+}
+
+// Back to the vertices, each of which is in one lane only.
+HK_INLINE void corners_put4(scalar *to, const int32_t *index, vec3 v, real fourth)
+{
+    __m512 x = (__m512)v.v[0], y = (__m512)v.v[1], z = (__m512)v.v[2], w = (__m512)fourth;
+    __m512 xy = _mm512_unpacklo_ps(x, y), zw = _mm512_unpacklo_ps(z, w);
+    __m512 xy2 = _mm512_unpackhi_ps(x, y), zw2 = _mm512_unpackhi_ps(z, w);
+    corner_put_quarters(to, index, _mm512_shuffle_ps(xy, zw, 0x44));
+    corner_put_quarters(to, index + 1, _mm512_shuffle_ps(xy, zw, 0xEE));
+    corner_put_quarters(to, index + 2, _mm512_shuffle_ps(xy2, zw2, 0x44));
+    corner_put_quarters(to, index + 3, _mm512_shuffle_ps(xy2, zw2, 0xEE));
+}
+
 HK_INLINE void corner_store_quarters(float *to, const uint16_t *index, __m512 v)
 {
     _mm_store_ps(to + 4 * (size_t)index[0], _mm512_castps512_ps128(v));
@@ -69,6 +104,37 @@ HK_INLINE vec3 corners_load(const scalar *x, const int32_t *index)
     return r;
 }
 
+HK_INLINE vec3 corners_load4(const scalar *x, const int32_t *index, real *fourth)
+{
+    __m256 a = corner_halves(x, index), b = corner_halves(x, index + 1);
+    __m256 c = corner_halves(x, index + 2), d = corner_halves(x, index + 3);
+    __m256 ab = _mm256_unpacklo_ps(a, b), cd = _mm256_unpacklo_ps(c, d);
+    __m256 zab = _mm256_unpackhi_ps(a, b), zcd = _mm256_unpackhi_ps(c, d);
+    vec3 r;
+    r.v[0] = (real)_mm256_shuffle_ps(ab, cd, 0x44);
+    r.v[1] = (real)_mm256_shuffle_ps(ab, cd, 0xEE);
+    r.v[2] = (real)_mm256_shuffle_ps(zab, zcd, 0x44);
+    *fourth = (real)_mm256_shuffle_ps(zab, zcd, 0xEE);
+    return r;
+}
+
+HK_INLINE void corner_put_halves(float *x, const int32_t *index, __m256 v)
+{
+    _mm_store_ps(x + 4 * (int64_t)index[0], _mm256_castps256_ps128(v));
+    _mm_store_ps(x + 4 * (int64_t)index[4], _mm256_extractf128_ps(v, 1));
+}
+
+HK_INLINE void corners_put4(scalar *to, const int32_t *index, vec3 v, real fourth)
+{
+    __m256 x = (__m256)v.v[0], y = (__m256)v.v[1], z = (__m256)v.v[2], w = (__m256)fourth;
+    __m256 xy = _mm256_unpacklo_ps(x, y), zw = _mm256_unpacklo_ps(z, w);
+    __m256 xy2 = _mm256_unpackhi_ps(x, y), zw2 = _mm256_unpackhi_ps(z, w);
+    corner_put_halves(to, index, _mm256_shuffle_ps(xy, zw, 0x44));
+    corner_put_halves(to, index + 1, _mm256_shuffle_ps(xy, zw, 0xEE));
+    corner_put_halves(to, index + 2, _mm256_shuffle_ps(xy2, zw2, 0x44));
+    corner_put_halves(to, index + 3, _mm256_shuffle_ps(xy2, zw2, 0xEE));
+}
+
 HK_INLINE void corner_store_halves(float *to, const uint16_t *index, __m256 v)
 {
     _mm_store_ps(to + 4 * (size_t)index[0], _mm256_castps256_ps128(v));
@@ -100,6 +166,33 @@ HK_INLINE vec3 corners_load(const scalar *x, const int32_t *index)
     }
     vec3 v = {{r.wide[0], r.wide[1], r.wide[2]}};
     return v;
+}
+
+HK_INLINE vec3 corners_load4(const scalar *x, const int32_t *index, real *fourth)
+{
+    union {
+        real wide[4];
+        scalar lane[4][HK_LANES];
+    } r;
+    for (int l = 0; l < HK_LANES; l++) {
+        const scalar *at = x + 4 * (int64_t)index[l];
+        for (int i = 0; i < 4; i++) r.lane[i][l] = at[i];
+    }
+    vec3 v = {{r.wide[0], r.wide[1], r.wide[2]}};
+    *fourth = r.wide[3];
+    return v;
+}
+
+HK_INLINE void corners_put4(scalar *to, const int32_t *index, vec3 v, real fourth)
+{
+    union {
+        real wide[4];
+        scalar lane[4][HK_LANES];
+    } r = {{v.v[0], v.v[1], v.v[2], fourth}};
+    for (int l = 0; l < HK_LANES; l++) {
+        scalar *at = to + 4 * (int64_t)index[l];
+        for (int i = 0; i < 4; i++) at[i] = r.lane[i][l];
+    }
 }
 
 HK_INLINE void corners_store(scalar *to, const uint16_t *index, vec3 v)

@@ -5,68 +5,7 @@
 #include "material/laws.h"
 #include "math/mat3.h"
 #include "term/blend.h"
-#include "term/corners.h"
-
-// One block: deformation gradient and what a corner's shape gradient needs.
-typedef struct tet_lanes {
-    mat3 inverse;  // rows are the shape gradients of corners 1, 2, 3
-    mat3 F;
-} tet_lanes;
-
-HK_INLINE tet_lanes tet_load(const hk_tet_batch *batch, const scalar *x, int block)
-{
-    const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
-    const scalar *inverse = (const scalar *)batch->inverse + (int64_t)block * 9 * HK_LANES;
-    vec3 origin = corners_load(x, vertex);
-    mat3 edges;
-    for (int c = 0; c < 3; c++)
-        m3_set_column(&edges, c, v3_sub(corners_load(x, vertex + (c + 1) * HK_LANES), origin));
-    tet_lanes t;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) t.inverse.m[i][j] = r_load(inverse + (3 * i + j) * HK_LANES);
-    t.F = m3_mul(edges, t.inverse);
-    return t;
-}
-
-HK_INLINE real tet_volume(const hk_tet_batch *batch, int block)
-{
-    return r_load((const scalar *)batch->volume + (int64_t)block * HK_LANES);
-}
-
-HK_INLINE const real *tet_element(const hk_tet_batch *batch, int block)
-{
-    return (const real *)batch->element + (int64_t)block * batch->element_values;
-}
-
-HK_INLINE vec3 shape_gradient(const tet_lanes *t, int corner)
-{
-    vec3 a;
-    for (int j = 0; j < 3; j++)
-        a.v[j] = corner > 0 ? t->inverse.m[corner - 1][j]
-                            : -(t->inverse.m[0][j] + t->inverse.m[1][j] + t->inverse.m[2][j]);
-    return a;
-}
-
-// volume × ψ summed over lanes; padding has volume 0 and must not turn an inf into a NaN.
-HK_INLINE double weighted_sum(real volume, real psi)
-{
-    return r_sum(r_select(volume > 0, volume * psi, r_zero()));
-}
-
-// Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0.
-HK_INLINE void store_forces(const hk_tet_batch *batch, int block, const tet_lanes *t, mat3 P,
-                            scalar *slots)
-{
-    const uint16_t *slot = batch->slot + (int64_t)block * 4 * HK_LANES;
-    mat3 forces = m3_mult(m3_scale(P, tet_volume(batch, block)), t->inverse);
-    vec3 origin = {{r_zero(), r_zero(), r_zero()}};
-    for (int c = 0; c < 3; c++) {
-        vec3 f = m3_column(forces, c);
-        origin = v3_sub(origin, f);
-        corners_store(slots, slot + (c + 1) * HK_LANES, f);
-    }
-    corners_store(slots, slot, origin);
-}
+#include "term/tet_lanes.h"
 
 HK_INLINE void store_diagonal(const hk_tet_batch *batch, int block, const tet_lanes *t,
                               const row_forms *rows, scalar *slots)
@@ -234,6 +173,7 @@ static void sum_shared(const void *shared, const int32_t *start, const int32_t *
     [HK_LAW_##X] = {X##_batch_energy, X##_batch_gradient, X##_batch_diagonal, X##_batch_stiffness, \
                     X##_batch_stress},
 
+extern const hk_local_table HK_LOCAL_TABLE;
 extern const hk_lane_table HK_LANE_TABLE;
 const hk_lane_table HK_LANE_TABLE = {
     .name = HK_LANE_NAME,
@@ -244,4 +184,5 @@ const hk_lane_table HK_LANE_TABLE = {
     .convert = convert,
     .sum_patch = sum_patch,
     .sum_shared = sum_shared,
+    .local = &HK_LOCAL_TABLE,
 };

@@ -59,6 +59,26 @@ typedef struct hk_tet_kernels {
     void (*stress)(const hk_tet_batch *batch, const void *x, int first, int last, void *values);
 } hk_tet_kernels;
 
+// The local steps of methods that work element by element (lanes_local.c).
+typedef struct hk_local_kernels {
+    // ADMM (Narain et al. 2016): with F of the corners, p = F + u, the z that is least in
+    // ψ(z) + weight/2 ‖z − p‖², and u := p − z, scalar[last − first][9][lanes]; the gradient of
+    // volume × weight/2 ‖F − z + u‖² goes into slots[slot][4]. `fresh`: u is nothing yet; it
+    // becomes P(F)/weight, so that z = F.
+    void (*split)(const hk_tet_batch *batch, const void *x, int first, int last, double weight,
+                  bool fresh, void *u, void *slots);
+    // XPBD (Macklin et al. 2016): one tet after the other moves its corners in x, the fourth number
+    // of a vertex being its inverse mass (see lanes_local.c). No vertex may be in two lanes of a
+    // block, but for the tets of volume 0, which stay. The multipliers, scalar[last − first][9]
+    // [lanes], may be NULL: they are 0 and not kept.
+    void (*relax)(const hk_tet_batch *batch, void *x, int first, int last, double h,
+                  void *multipliers);
+} hk_local_kernels;
+
+typedef struct hk_local_table {
+    hk_local_kernels law[HK_LAW_COUNT];
+} hk_local_table;
+
 typedef struct hk_lane_table {
     const char *name;  // "f32x16_avx512"
     int lanes;
@@ -75,6 +95,7 @@ typedef struct hk_lane_table {
     // vertices[vertex[k]] = Σ shared[start[k] .. start[k + 1]) for k in [first, last).
     void (*sum_shared)(const void *shared, const int32_t *start, const int32_t *vertex, int first,
                        int last, void *vertices);
+    const hk_local_table *local;
 } hk_lane_table;
 
 typedef enum hk_precision { HK_SINGLE = 0, HK_DOUBLE_PRECISION = 1 } hk_precision;

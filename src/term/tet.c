@@ -432,6 +432,46 @@ void hk_tet_gradient(hk_tet_term *term, const void *x, void *gradient, double *e
     if (energy) *energy = sum_partial(term);
 }
 
+hk_status hk_tet_duals_create(const hk_tet_term *term, hk_tet_duals *duals)
+{
+    duals->weight = HK_ZEROS(double, term->batch_count);
+    duals->start = HK_ZEROS(int64_t, term->batch_count + 1);
+    if (!duals->weight || !duals->start) return HK_NO_MEMORY;
+    for (int q = 0; q < term->batch_count; q++)
+        duals->start[q + 1] =
+            duals->start[q] + 9 * (int64_t)term->batches[q].blocks * term->lanes->lanes;
+    size_t size = (size_t)duals->start[term->batch_count];
+    duals->u = hk_calloc(size, (size_t)term->lanes->scalar_size);
+    return duals->u ? HK_OK : HK_NO_MEMORY;
+}
+
+void hk_tet_duals_release(hk_tet_duals *duals)
+{
+    hk_free(duals->weight);
+    hk_free(duals->start);
+    hk_free(duals->u);
+}
+
+void hk_tet_split(hk_tet_term *term, const hk_tet_duals *duals, bool fresh, const void *x,
+                  void *gradient)
+{
+#pragma omp parallel num_threads(term->threads)
+    {
+        void *slots = own_slots(term);
+#pragma omp for schedule(static)
+        for (int k = 0; k < term->patch_count; k++) {
+            const hk_tet_patch *p = &term->patches[k];
+            const hk_tet_batch *batch = &term->batches[p->batch];
+            int64_t at = duals->start[p->batch] + 9 * (int64_t)p->first * term->lanes->lanes;
+            term->lanes->local->law[batch->law].split(
+                batch, x, p->first, p->last, duals->weight[p->batch], fresh,
+                (char *)duals->u + at * term->lanes->scalar_size, slots);
+            sum_patch(term, p, slots, gradient);
+        }
+        sum_shared(term, gradient);
+    }
+}
+
 void hk_tet_diagonal(hk_tet_term *term, const void *x, void *diagonal)
 {
 #pragma omp parallel num_threads(term->threads)

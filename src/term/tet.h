@@ -58,6 +58,18 @@ void hk_tet_diagonal(hk_tet_term *term, const void *x, void *diagonal);
 // multiplied by keep: 1 gives the exact Hessian, 0 the projected one.
 void hk_tet_stiffness(hk_tet_term *term, const void *x, double keep, void *values);
 int64_t hk_tet_stiffness_size(const hk_tet_term *term);
+// The duals of ADMM: u of every tet of every batch, and the weight of each batch.
+typedef struct hk_tet_duals {
+    double *weight;  // [batch_count] Pa
+    int64_t *start;  // [batch_count + 1] where a batch's duals begin, in scalars
+    void *u;         // scalar[start[batch_count]]
+} hk_tet_duals;
+hk_status hk_tet_duals_create(const hk_tet_term *term, hk_tet_duals *duals);
+void hk_tet_duals_release(hk_tet_duals *duals);
+// The local step of ADMM at x (`split` of lanes.h), and the gradient of the coupling between x and
+// its elements. `fresh`: the duals are those of the stress at x, and this is the elastic gradient.
+void hk_tet_split(hk_tet_term *term, const hk_tet_duals *duals, bool fresh, const void *x,
+                  void *gradient);
 // P (all laws of a tet together) and F of every tet, [tet_count][9] each, in the model's numbering.
 void hk_tet_stress(hk_tet_term *term, const void *x, double *P, double *F);
 // The smallest det F of all tets; NaN if one is.

@@ -1,0 +1,358 @@
+// The alternating direction method of multipliers (Narain, Overby & Brown 2016: "ADMM ⊇ projective
+// dynamics"). Every element e gets a deformation gradient z_e of its own, which is tied to that of
+// the positions, D_e x, by a multiplier, here scaled: u_e. With weights w_e = k V_e an iteration is
+//
+//   local    z = argmin U(z) + w/2 ‖D x + u − z‖²       element by element, in wide lanes
+//   dual     u ← u + D x − z                            so that k u = P(z), the stress
+//   global   A x = M/h² y + f + Σ w Dᵀ(z − u)           A = M/h² + Σ w DᵀD, factored once
+//
+// The global step is taken as x ← x − A⁻¹ g with the gradient g of the augmented function at x, so
+// that a solve in single precision leaves no error behind. Springs, bending, attachments and
+// viscosity are not split: they enter g as they are, and A with the constant matrices above their
+// Hessians, as in projective dynamics (their quadratic ones exactly).
+//
+// A time step begins with u = P(D x)/k, for which z = D x: the first iteration is a step of
+// projective dynamics from the start, and where that is the solution, it stays. Nothing is carried
+// over from the step before, in which bodies may have turned.
+//
+// ADMM does not decrease ε in every iteration. x becomes a later state only where ε is less; this
+// is looked at in the end, every `LOOK` iterations, and where the iteration seems to have
+// converged. Where ε stays higher instead, it goes on from the best state with a descent step.
+#include <math.h>
+#include <stdio.h>
+
+#include "linear/direct.h"
+#include "linear/triangle.h"
+#include "solver/walk.h"
+#include "term/assembly.h"
+#include "term/laplacian.h"
+
+enum { OPTION_WEIGHT = HK_OPTION_AFTER_PRECISION, OPTION_LOW, OPTION_HIGH };
+enum { LOOK = 16 };
+// Looks in a row at states that are worse than the best before it goes back there, and looks
+// without less energy or a smaller residual before it counts as stalled.
+enum { TOLERATED = 2, PATIENCE = 32 };
+
+static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_AUTO),
+    HK_PRECISION_OPTION(HK_SINGLE),
+    [OPTION_WEIGHT] = {.name = "weight",
+                       .help = "of the tie between elements and positions, relative to the slope "
+                               "of the material's stress",
+                       .minimum = 0.01,
+                       .maximum = 100,
+                       .fallback = 0.5},
+    [OPTION_LOW] = {.name = "stretch_low",
+                    .help = "smallest stretch that is expected: the slope is taken from here",
+                    .minimum = 0.05,
+                    .maximum = 0.99,
+                    .fallback = 0.5},
+    [OPTION_HIGH] = {.name = "stretch_high",
+                     .help = "to this largest stretch that is expected",
+                     .minimum = 1.01,
+                     .maximum = 10,
+                     .fallback = 1.5},
+};
+
+typedef struct admm {
+    hk_walk walk;
+    hk_tet_duals duals;
+    hk_assembly *assembly;
+    hk_pattern scalar;  // borrows the arrays of the assembly's pattern
+    hk_direct *direct;
+    hk_triangle *triangle;  // its factor for fast solves in time steps
+    double *laplacian;      // [hk_pattern_size of scalar] Σ w DᵀD and the links
+    double *matrix;
+    double *right;          // [3 free_count]
+    double *state;          // [vertex_count][4] x of the iteration; the caller's is the best
+    hk_quadratic factored;  // that of the factor; NAN: none yet
+} admm;
+
+static void admm_free(void *solver)
+{
+    admm *s = solver;
+    if (!s) return;
+    hk_walk_release(&s->walk);
+    hk_tet_duals_release(&s->duals);
+    hk_direct_free(s->direct);
+    hk_triangle_free(s->triangle);
+    hk_assembly_free(s->assembly);
+    hk_free(s->laplacian);
+    hk_free(s->matrix);
+    hk_free(s->right);
+    hk_free(s->state);
+    hk_free(s);
+}
+
+// ---------------------------------------------------------------- creation
+
+static double slope_of(const admm *s, const hk_material *material)
+{
+    const double *option = s->walk.settings.option;
+    return option[OPTION_WEIGHT] *
+           hk_material_slope(material, option[OPTION_LOW], option[OPTION_HIGH]);
+}
+
+// One k for the law of a material, one for each set of strands in it.
+static void fill_weights(admm *s, const hk_tet_term *term, double *weight)
+{
+    const hk_model *m = s->walk.problem->model;
+    memset(weight, 0, sizeof(double) * (size_t)m->material_count);
+    for (int q = 0; q < term->batch_count; q++) {
+        const hk_tet_batch *b = &term->batches[q];
+        int32_t number = m->tet_material[b->tet[0]];
+        const hk_material *material = &m->materials[number];
+        double k = b->law == HK_LAW_fibre
+                       ? s->walk.settings.option[OPTION_WEIGHT] * material->strand_modulus
+                       : slope_of(s, material);
+        s->duals.weight[q] = k;
+        weight[number] += k;
+    }
+}
+
+static hk_status fill_laplacian(admm *s)
+{
+    hk_problem *p = s->walk.problem;
+    double *weight = HK_ARRAY(double, p->model->material_count);
+    if (!weight) return HK_NO_MEMORY;
+    fill_weights(s, hk_problem_elements(p), weight);
+    hk_laplacian_fill(p->model, p->links, s->assembly, &s->scalar, weight, s->laplacian);
+    hk_free(weight);
+    return HK_OK;
+}
+
+static hk_status allocate(admm *s, hk_problem *p, const hk_settings *settings)
+{
+    HK_TRY(hk_walk_init(&s->walk, p, settings));
+    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
+    s->scalar = s->assembly->pattern;
+    s->scalar.scalar = true;
+    size_t size = (size_t)hk_pattern_size(&s->scalar);
+    s->laplacian = HK_ARRAY(double, size);
+    s->matrix = HK_ARRAY(double, size);
+    s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
+    s->state = HK_ARRAY(double, 4 * (size_t)p->vertex_count);
+    if (!s->laplacian || !s->matrix || !s->right || !s->state) return HK_NO_MEMORY;
+    if (p->free_count > 0) HK_TRY(hk_direct_create(&s->scalar, &s->direct));
+    HK_TRY(hk_use_precision(p, settings));
+    HK_TRY(hk_tet_duals_create(hk_problem_elements(p), &s->duals));
+    return fill_laplacian(s);
+}
+
+static hk_status admm_create(hk_problem *problem, const hk_settings *settings, void **solver)
+{
+    admm *s = HK_NEW(admm);
+    if (!s) return HK_NO_MEMORY;
+    s->factored.weight = NAN;
+    hk_status status = allocate(s, problem, settings);
+    if (status != HK_OK) {
+        admm_free(s);
+        return status;
+    }
+    *solver = s;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- the global step
+
+// A again only when the time step or damping changed.
+static hk_status prepare(admm *s)
+{
+    const hk_problem *p = s->walk.problem;
+    if (!s->direct || hk_same_quadratic(s->factored, hk_problem_quadratic(p))) return HK_OK;
+    double clock = hk_now();
+    int64_t size = hk_pattern_size(&s->scalar);
+    for (int64_t k = 0; k < size; k++) s->matrix[k] = (1 + p->viscous) * s->laplacian[k];
+    for (int b = 0; b < s->scalar.count; b++)
+        s->matrix[hk_pattern_column(&s->scalar, b, 0)] +=
+            p->inertia[s->assembly->vertex[b]] + p->shift;
+    bool positive;
+    HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
+    if (positive && p->weight > 0) HK_TRY(hk_triangle_update(s->direct, p->threads, &s->triangle));
+    s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
+    if (!positive) return hk_fail(HK_INTERNAL, "admm: the constant matrix is not positive");
+    s->factored = hk_problem_quadratic(p);
+    return HK_OK;
+}
+
+// direction := −A⁻¹ gradient, 0 at held vertices.
+static hk_status solve(admm *s, const double *gradient)
+{
+    hk_walk *w = &s->walk;
+    double clock = hk_now(), *direction = w->direction;
+    const int32_t *vertex = s->assembly->vertex;
+    int count = s->scalar.count;
+    memset(direction, 0, 4 * sizeof(double) * (size_t)w->problem->vertex_count);
+    // In a pose without inertia the system may be too badly conditioned for single precision.
+    if (count > 0 && w->problem->weight > 0) {
+        hk_triangle_apply(s->triangle, vertex, gradient, direction);
+        for (int64_t k = 0; k < 4 * (int64_t)w->problem->vertex_count; k++)
+            direction[k] = -direction[k];
+    } else if (count > 0) {
+        for (int b = 0; b < count; b++)
+            for (int i = 0; i < 3; i++)
+                s->right[i * count + b] = -gradient[4 * (int64_t)vertex[b] + i];
+        HK_TRY(hk_direct_solve(s->direct, s->right, s->right));
+        for (int b = 0; b < count; b++)
+            for (int i = 0; i < 3; i++)
+                direction[4 * (int64_t)vertex[b] + i] = s->right[i * count + b];
+    }
+    w->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- the iteration
+
+typedef struct progress {
+    bool fresh;       // the duals begin anew
+    double estimate;  // N, what the residual seems to be
+    double scale;     // N, of the forces at work
+    double least;     // N, the smallest residual seen in a look
+    int since;        // looks without progress
+} progress;
+
+// Local, dual and global step: the direction from s->state.
+static hk_status iterate(admm *s, progress *now)
+{
+    hk_walk *w = &s->walk;
+    double clock = hk_now();
+    hk_problem_split_gradient(w->problem, &s->duals, now->fresh, s->state, w->trial_gradient,
+                              &now->scale);
+    now->estimate = sqrt(hk_problem_dot(w->problem, w->trial_gradient, w->trial_gradient));
+    now->scale = fmax(now->scale, w->problem->rounding / w->settings.tolerance);
+    now->fresh = false;
+    w->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    return solve(s, w->trial_gradient);
+}
+
+static void advance(admm *s)
+{
+    const double *d = s->walk.direction;
+    int64_t size = 4 * (int64_t)s->walk.problem->vertex_count;
+    for (int64_t k = 0; k < size; k++) s->state[k] += d[k];
+}
+
+// Whether the state w->trial is to be preferred to the best, by ε, or within its rounding by the
+// residual.
+static bool is_better(const hk_walk *w)
+{
+    if (!isfinite(w->next.energy) || !isfinite(w->next.residual)) return false;
+    double noise = w->problem->energy_rounding + 1e-10 * fabs(w->at.energy);
+    if (w->next.energy < w->at.energy - noise) return true;
+    return w->next.energy <= w->at.energy + noise && w->next.residual < w->at.residual;
+}
+
+// Keeps the new state if it is better; else goes on from the best one by a step along −A⁻¹∇ε,
+// which is downhill, and with new duals. *moved false: there is none.
+static hk_status settle(admm *s, double *x, progress *now, bool *moved)
+{
+    hk_walk *w = &s->walk;
+    *moved = is_better(w);
+    if (*moved) {
+        hk_walk_accept(w, x);
+        return HK_OK;
+    }
+    HK_TRY(solve(s, w->gradient));
+    *moved = hk_walk_search(w, x, 1, 1) > 0;
+    if (!*moved) return HK_OK;
+    hk_walk_accept(w, x);
+    memcpy(s->state, x, 4 * sizeof(double) * (size_t)w->problem->vertex_count);
+    now->fresh = true;
+    return HK_OK;
+}
+
+// The new state's ε and residual are known where it was looked at (w->next).
+static bool count(admm *s, const progress *now, bool known, hk_solve_report *report)
+{
+    const hk_problem *p = s->walk.problem;
+    report->iterations++;
+    if (!p->monitor) return false;
+    const hk_point *at = &s->walk.next;
+    hk_iteration told = {.iteration = report->iterations,
+                         .energy = known ? at->energy : NAN,
+                         .residual = known ? at->residual : now->estimate,
+                         .step_length = 1,
+                         .load = p->load_share};
+    told.relative_residual = told.residual / (known ? at->scale : now->scale);
+    if (p->monitor(p->monitor_context, &told)) return false;
+    report->reason = HK_STOPPED;
+    snprintf(report->detail, sizeof report->detail, "stopped on request");
+    return true;
+}
+
+// True: many looks have brought nothing.
+static bool stalls(const hk_walk *w, double energy_before, progress *now)
+{
+    double noise = w->problem->energy_rounding + 1e-10 * fabs(w->at.energy);
+    bool better = w->at.energy < energy_before - noise || w->at.residual < 0.9 * now->least;
+    now->least = fmin(now->least, w->at.residual);
+    now->since = better ? 0 : now->since + 1;
+    return now->since > PATIENCE;
+}
+
+static hk_status run(admm *s, double *x, hk_solve_report *report)
+{
+    hk_walk *w = &s->walk;
+    hk_problem *p = w->problem;
+    progress now = {.fresh = true, .least = w->at.residual};
+    bool converts = hk_tet_converts(p->tets);
+    HK_TRY(prepare(s));
+    memcpy(s->state, x, 4 * sizeof(double) * (size_t)p->vertex_count);
+    for (int k = 1; !hk_walk_over(w, x, k - 1, report); k++) {
+        HK_TRY(iterate(s, &now));
+        bool near = k > 1 && now.estimate <= w->settings.tolerance * now.scale;
+        bool look = near || k % LOOK == 0 || k == w->settings.iterations;
+        // Elements that convert (term/blend.h) follow the best state.
+        bool known = look || converts || (p->monitor && p->watch_energy);
+        if (known) hk_walk_try(w, s->state, 1);
+        advance(s);
+        if (count(s, &now, known, report)) {
+            if (known && is_better(w)) hk_walk_accept(w, x);
+            break;
+        }
+        if (!look && converts && is_better(w)) hk_walk_accept(w, x);
+        if (!look) continue;
+        bool moved;
+        double before = w->at.energy;
+        HK_TRY(settle(s, x, &now, &moved));
+        if (!moved || stalls(w, before, &now)) {
+            hk_walk_stalled(w, report);
+            break;
+        }
+    }
+    return HK_OK;
+}
+
+static hk_status admm_minimise(void *solver, double *x, hk_solve_report *report)
+{
+    admm *s = solver;
+    hk_walk_begin(&s->walk, x, report);
+    HK_TRY(run(s, x, report));
+    hk_walk_end(&s->walk, report);
+    return HK_OK;
+}
+
+static void admm_describe(const void *solver, char *text, size_t size)
+{
+    const admm *s = solver;
+    const hk_settings *o = &s->walk.settings;
+    snprintf(text, size,
+             "admm: at most %d iterations, tolerance %g, %s precision, weight %g; %lld numbers in "
+             "the factor",
+             o->iterations, o->tolerance, hk_precisions[(int)o->option[HK_OPTION_PRECISION]],
+             o->option[OPTION_WEIGHT], s->direct ? (long long)hk_direct_factor_size(s->direct) : 0);
+}
+
+const hk_method hk_admm = {
+    .name = "admm",
+    .summary = "ADMM: elements solved one by one, tied together by a constant matrix",
+    .iterations = 10,
+    .pose_iterations = 5000,
+    .tolerance = 1e-6,
+    .options = g_options,
+    .option_count = HK_COUNT_OF(g_options),
+    .create = admm_create,
+    .free = admm_free,
+    .minimise = admm_minimise,
+    .describe = admm_describe,
+};

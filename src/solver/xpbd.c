@@ -1,0 +1,294 @@
+// Extended position-based dynamics (Macklin, Müller & Chentanez 2016) in small steps (Macklin et
+// al. 2019). A time step is cut into substeps; in each of them positions go where inertia and
+// forces take them, and then all elements in turn move their vertices, each as if it were alone:
+//
+//   x ← x + h v + h² M⁻¹ f,    sweeps of Gauss–Seidel over the constraints,    v = Δx/h.
+//
+// A tet's constraint is its deformation along the direction of its stress, with the compliance that
+// the material has there, and the stress itself is the multiplier (term/lanes_local.c): this serves
+// every material by its energy and stress (as in Bender et al. 2014). A spring is ‖d‖ − r, as
+// usual. With more sweeps a substep comes to the solution of backward Euler for the substep's h;
+// with one sweep, which is the usual choice, stiff bodies are softer than they should be, the more
+// so the finer the mesh. Every correction is made of internal forces, so that momentum is kept.
+//
+// Positions and velocities are kept in double precision; what the sweeps move, relative to each
+// body, is single by default.
+#include <math.h>
+#include <stdio.h>
+
+#include "solver/walk.h"
+#include "term/relax.h"
+
+enum { OPTION_SUBSTEPS, OPTION_PRECISION };
+
+static const hk_option_info g_options[] = {
+    [OPTION_SUBSTEPS] = {.name = "substeps",
+                         .help = "steps that a time step is cut into, each with as many sweeps as "
+                                 "there are iterations",
+                         .minimum = 1,
+                         .maximum = 10000,
+                         .fallback = 5},
+    [OPTION_PRECISION] = {.name = "precision",
+                          .help = "of the elements: single is faster",
+                          .words = hk_precisions,
+                          .fallback = HK_SINGLE},
+};
+
+typedef struct xpbd {
+    hk_problem *problem;
+    hk_settings settings;
+    hk_relax *relax;
+    double *before;    // [vertex_count][4] positions before the substep
+    double *gradient;  // [vertex_count][4]
+    double *seen;      // [vertex_count][4] positions after a sweep, for the monitor
+    void *narrow;      // scalar[vertex_count][4] positions before the sweeps
+} xpbd;
+
+static void xpbd_free(void *solver)
+{
+    xpbd *s = solver;
+    if (!s) return;
+    hk_relax_free(s->relax);
+    hk_free(s->before);
+    hk_free(s->gradient);
+    hk_free(s->seen);
+    hk_free(s->narrow);
+    hk_free(s);
+}
+
+// ---------------------------------------------------------------- creation
+
+static hk_status create_relax(xpbd *s)
+{
+    hk_problem *p = s->problem;
+    const hk_model *m = p->model;
+    const hk_tet_term *term = hk_problem_elements(p);
+    double *recovery = HK_ARRAY(double, term->batch_count);
+    if (!recovery) return HK_NO_MEMORY;
+    for (int q = 0; q < term->batch_count; q++)
+        recovery[q] = 0.5 * m->materials[m->tet_material[term->batches[q].tet[0]]].modulus;
+    hk_status status = hk_relax_create(term, hk_problem_links(p), recovery, &s->relax);
+    hk_free(recovery);
+    return status;
+}
+
+static hk_status allocate(xpbd *s)
+{
+    hk_problem *p = s->problem;
+    size_t size = 4 * (size_t)p->vertex_count;
+    if (p->viscosity)
+        return hk_fail(HK_UNSUPPORTED, "method xpbd has no viscous damping: set \"viscous\" to 0 "
+                                       "(air, ether and pbd are possible), or use another method");
+    HK_TRY(hk_problem_use_precision(p, (hk_precision)s->settings.option[OPTION_PRECISION]));
+    s->before = HK_ZEROS(double, size);
+    s->gradient = HK_ZEROS(double, size);
+    s->seen = HK_ZEROS(double, size);
+    s->narrow = hk_calloc(size, (size_t)hk_problem_elements(p)->lanes->scalar_size);
+    if (!s->before || !s->gradient || !s->seen || !s->narrow) return HK_NO_MEMORY;
+    return create_relax(s);
+}
+
+static hk_status xpbd_create(hk_problem *problem, const hk_settings *settings, void **solver)
+{
+    xpbd *s = HK_NEW(xpbd);
+    if (!s) return HK_NO_MEMORY;
+    s->problem = problem;
+    s->settings = *settings;
+    hk_status status = allocate(s);
+    if (status != HK_OK) {
+        xpbd_free(s);
+        return status;
+    }
+    *solver = s;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- a substep
+
+// Backward Euler with air, m (x − x_t − h v)/h² + c (x − x_t)/h = f, without elasticity: the mass m
+// + c h takes part in what the constraints do.
+static double inverse_mass(const hk_problem *p, int vertex, double h, double air)
+{
+    double mass = p->mass[vertex] + air * h;
+    return p->held[vertex] || !(p->mass[vertex] > 0) ? 0 : 1 / mass;
+}
+
+static void predict(const xpbd *s, double h, double air, const double *v, double *x)
+{
+    const hk_problem *p = s->problem;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int k = 0; k < p->vertex_count; k++) {
+        double w = inverse_mass(p, k, h, air);
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++)
+            x[i] += w * h * (p->mass[k] * v[i] + h * p->force[i]);
+    }
+}
+
+// Positions and inverse masses to where the sweeps work.
+static void load_sweep(xpbd *s, double h, double air, const double *x)
+{
+    hk_problem *p = s->problem;
+    int64_t size = 4 * (int64_t)p->vertex_count;
+    if (p->single)
+        hk_problem_narrow(p, x, s->narrow);
+    else
+        memcpy(s->narrow, x, sizeof(double) * (size_t)size);
+    float *single = s->relax->x;
+    double *exact = s->relax->x;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int k = 0; k < p->vertex_count; k++) {
+        double w = inverse_mass(p, k, h, air);
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 4; i++)
+            if (p->single)
+                single[i] = i % 4 < 3 ? ((const float *)s->narrow)[i] : (float)w;
+            else
+                exact[i] = i % 4 < 3 ? ((const double *)s->narrow)[i] : w;
+    }
+}
+
+// What the sweeps have moved is added to x: that is not rounded as positions are.
+static void take_sweep(const xpbd *s, const double *x, double *to)
+{
+    const hk_problem *p = s->problem;
+    const float *single = s->relax->x, *single_before = s->narrow;
+    const double *exact = s->relax->x, *exact_before = s->narrow;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int k = 0; k < p->vertex_count; k++)
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
+            double moved =
+                p->single ? (double)(single[i] - single_before[i]) : exact[i] - exact_before[i];
+            to[i] = p->held[k] ? x[i] : x[i] + moved;
+        }
+}
+
+// ---------------------------------------------------------------- the time step
+
+// ε and its gradient are those of the whole step: they tell how far one step of backward Euler is.
+static void tell(xpbd *s, const double *x, bool measured, hk_iteration *told)
+{
+    hk_problem *p = s->problem;
+    double scale = NAN;
+    *told = (hk_iteration){.energy = NAN, .residual = NAN, .step_length = 1, .load = p->load_share};
+    if (measured) {
+        hk_problem_gradient(p, x, s->gradient, &told->energy, &scale);
+        told->residual = sqrt(hk_problem_dot(p, s->gradient, s->gradient));
+        if (p->watch_energy) told->energy = hk_problem_energy(p, x);
+        scale = fmax(scale, p->rounding / s->settings.tolerance);
+    }
+    told->relative_residual = told->residual / scale;
+}
+
+// After a sweep from x; true: stop.
+static bool count(xpbd *s, const double *x, hk_solve_report *report)
+{
+    hk_problem *p = s->problem;
+    report->iterations++;
+    if (!p->monitor) return false;
+    hk_iteration told;
+    if (p->watch_energy) take_sweep(s, x, s->seen);
+    tell(s, s->seen, p->watch_energy, &told);
+    told.iteration = report->iterations;
+    if (p->monitor(p->monitor_context, &told)) return false;
+    report->reason = HK_STOPPED;
+    snprintf(report->detail, sizeof report->detail, "stopped on request");
+    return true;
+}
+
+// One of length h, to a share of the time step; true: stop.
+static bool substep(xpbd *s, const hk_march *motion, double h, double share, double *x, double *v,
+                    hk_solve_report *report)
+{
+    const hk_problem *p = s->problem;
+    double air = motion->damping->air, clock = hk_now();
+    bool several = s->settings.iterations > 1, stop = false;
+    int64_t size = 4 * (int64_t)p->vertex_count;
+    memcpy(s->before, x, sizeof(double) * (size_t)size);
+    predict(s, h, air, v, x);
+    motion->place(motion->context, share, x);
+    load_sweep(s, h, air, x);
+    hk_relax_begin(s->relax, several);
+    for (int k = 0; k < s->settings.iterations && !stop; k++) {
+        hk_relax_sweep(s->relax, h, several);
+        stop = count(s, x, report);
+    }
+    take_sweep(s, x, x);
+    for (int64_t k = 0; k < size; k++) v[k] = (x[k] - s->before[k]) / h;
+    report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    return stop;
+}
+
+static bool all_finite(const hk_problem *p, const double *x)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) sum += 0 * x[k];
+    return sum == 0;
+}
+
+static void finish(xpbd *s, const double *x, hk_solve_report *report)
+{
+    hk_problem *p = s->problem;
+    if (!all_finite(p, x)) {
+        report->reason = HK_NOT_FINITE;
+        snprintf(report->detail, sizeof report->detail, "positions are not finite");
+        return;
+    }
+    hk_iteration at;
+    hk_problem_convert(p, x);
+    tell(s, x, true, &at);
+    report->energy = at.energy;
+    report->residual = at.residual;
+    report->relative_residual = at.relative_residual;
+    report->reason = HK_CONVERGED;
+    if (at.relative_residual <= s->settings.tolerance) return;
+    report->reason = HK_ITERATION_LIMIT;
+    snprintf(
+        report->detail, sizeof report->detail,
+        "%d sweeps in %d substeps; against one step of backward Euler the relative residual is "
+        "%.1e",
+        report->iterations, (int)s->settings.option[OPTION_SUBSTEPS], at.relative_residual);
+}
+
+static hk_status xpbd_march(void *solver, const hk_march *motion, double *x, double *v,
+                            hk_solve_report *report)
+{
+    xpbd *s = solver;
+    hk_problem *p = s->problem;
+    int count_of = (int)s->settings.option[OPTION_SUBSTEPS];
+    if (p->single) hk_problem_center(p, x);
+    hk_iteration start;
+    if (p->monitor && p->watch_energy) {
+        tell(s, x, true, &start);
+        p->monitor(p->monitor_context, &start);
+    }
+    for (int k = 1; k <= count_of; k++)
+        if (substep(s, motion, motion->step / count_of, (double)k / count_of, x, v, report))
+            return HK_OK;
+    double clock = hk_now();
+    finish(s, x, report);
+    report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    return HK_OK;
+}
+
+static void xpbd_describe(const void *solver, char *text, size_t size)
+{
+    const xpbd *s = solver;
+    const double *option = s->settings.option;
+    int colours = 0;
+    for (int q = 0; q < s->relax->batch_count; q++) colours += s->relax->colour_count[q];
+    snprintf(text, size, "xpbd: %d substeps of %d sweeps, %s precision, %d colours",
+             (int)option[OPTION_SUBSTEPS], s->settings.iterations,
+             hk_precisions[(int)option[OPTION_PRECISION]], colours);
+}
+
+const hk_method hk_xpbd = {
+    .name = "xpbd",
+    .summary = "position-based dynamics in substeps, one constraint a tet; no poses",
+    .iterations = 1,
+    .tolerance = 1e-6,
+    .options = g_options,
+    .option_count = HK_COUNT_OF(g_options),
+    .create = xpbd_create,
+    .free = xpbd_free,
+    .march = xpbd_march,
+    .describe = xpbd_describe,
+};

@@ -1,0 +1,280 @@
+// Instantiates the local steps of every law for one lane type, as lanes.c does its kernels.
+#include "material/laws.h"
+#include "material/prox.h"
+#include "term/blend.h"
+#include "term/tet_lanes.h"
+
+HK_INLINE mat3 load_nine(const scalar *from)
+{
+    mat3 a;
+    for (int k = 0; k < 9; k++) a.m[k / 3][k % 3] = r_load(from + k * HK_LANES);
+    return a;
+}
+
+HK_INLINE void store_nine(scalar *to, mat3 a)
+{
+    for (int k = 0; k < 9; k++) r_store(to + k * HK_LANES, a.m[k / 3][k % 3]);
+}
+
+// ---------------------------------------------------------------- ADMM
+
+HK_SHARED void prox_isotropic(const prox_law *law, real k, const mat3 *p, mat3 *z)
+{
+    svd3 f = law_svd(*p);
+    vec3 s;
+    prox_stretches(law, k, &f.s, &s);
+    *z = m3_mult(m3_scale_columns(f.u, s), f.v);
+}
+
+// z = p + (t − q) y aᵀ/q with q = ‖y‖, y = p a: only the length along the strand changes.
+HK_SHARED void prox_strand(const prox_law *law, const real *element, real k, const mat3 *p, mat3 *z)
+{
+    vec3 a = {{element[0], element[1], element[2]}}, y = m3_apply(*p, a);
+    vec3 q = v3_set(0, 0, 0), t;
+    q.v[0] = r_sqrt(v3_dot(y, y));
+    prox_stretches(law, k, &q, &t);
+    real along = (r_max(t.v[0], r_zero()) - q.v[0]) * r_reciprocal_or_zero(q.v[0]);
+    *z = m3_add(*p, m3_outer(v3_scale(y, along), a));
+}
+
+HK_INLINE prox_law law_of_block(const hk_tet_batch *batch, int block, stretch_law *law)
+{
+    prox_law l = {.law = law,
+                  .params = &batch->params,
+                  .isotropic = batch->law != HK_LAW_fibre,
+                  .blended = is_blended(batch, block)};
+    if (l.blended) {
+        l.share = blend_share(batch, block);
+        l.stiffness = l.share * r_set(batch->conversion.stiffness);
+    }
+    return l;
+}
+
+// The first u, P/weight, where the law is defined.
+HK_INLINE mat3 first_dual(mat3 P, real weight)
+{
+    mat3 u;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            real value = P.m[i][j] / weight;
+            u.m[i][j] = r_select(r_abs(value) < r_set(HUGE_VALF), value, r_zero());
+        }
+    return u;
+}
+
+#define SPLIT(X)                                                                         \
+    static void X##_split(const hk_tet_batch *batch, const void *x, int first, int last, \
+                          double weight, bool fresh, void *u, void *slots)               \
+    {                                                                                    \
+        real k = r_set(weight);                                                          \
+        for (int b = first; b < last; b++) {                                             \
+            scalar *own = (scalar *)u + (int64_t)(b - first) * 9 * HK_LANES;             \
+            const real *element = tet_element(batch, b);                                 \
+            tet_lanes t = tet_load(batch, x, b);                                         \
+            mat3 dual, gap = m3_zero();                                                  \
+            if (fresh) {                                                                 \
+                mat3 P = X##_stress(&batch->params, element, t.F);                       \
+                if (is_blended(batch, b)) P = blend_stress(batch, b, t.F, P);            \
+                dual = first_dual(P, k);                                                 \
+            } else {                                                                     \
+                mat3 p = m3_add(t.F, load_nine(own)), z;                                 \
+                prox_law law = law_of_block(batch, b, X##_stretches);                    \
+                if (HK_LAW_##X == HK_LAW_fibre)                                          \
+                    prox_strand(&law, element, k, &p, &z);                               \
+                else                                                                     \
+                    prox_isotropic(&law, k, &p, &z);                                     \
+                dual = m3_sub(p, z);                                                     \
+                gap = m3_sub(t.F, z);                                                    \
+            }                                                                            \
+            store_nine(own, dual);                                                       \
+            store_forces(batch, b, &t, m3_scale(m3_add(gap, dual), k), slots);           \
+        }                                                                                \
+    }
+HK_LAWS(SPLIT)
+
+// ---------------------------------------------------------------- XPBD
+
+typedef struct tet_corners {
+    vec3 x[4];
+    real w[4];  // inverse masses
+    mat3 inverse, F;
+} tet_corners;
+
+HK_INLINE tet_corners corners_of(const hk_tet_batch *batch, const scalar *x, int block)
+{
+    const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
+    tet_corners t;
+    mat3 edges;
+    for (int c = 0; c < 4; c++) t.x[c] = corners_load4(x, vertex + c * HK_LANES, &t.w[c]);
+    for (int c = 0; c < 3; c++) m3_set_column(&edges, c, v3_sub(t.x[c + 1], t.x[0]));
+    t.inverse = load_nine((const scalar *)batch->inverse + (int64_t)block * 9 * HK_LANES);
+    t.F = m3_mul(edges, t.inverse);
+    return t;
+}
+
+// Stress and stiffness of a block.
+typedef struct response {
+    mat3 P;
+    mat3 u, v;     // singular vectors of F; of a strand the direction F a in a column of u
+    mat3 scaling;  // as in principal_stiffness, for a strand only the first number
+    real flip[3], twist[3];
+} response;
+
+// The law over stretches, with what replaces it where it is not defined: the energy w Σ (σᵢ − 1)²
+// of projective dynamics, which leads back.
+HK_INLINE void form_at(const hk_tet_batch *batch, const prox_law *law, const vec3 *s,
+                       stretch_form *form)
+{
+    law->law(law->params, s, form);
+    if (law->blended) prox_blend(law, s, form);
+    real most = r_abs(form->value), w = r_set(2 * batch->conversion.stiffness);
+    for (int i = 0; i < 3; i++) most += r_abs(form->d.v[i]) + r_abs(form->dd.m[i][i]);
+    mask good = most < r_set(HUGE_VALF);
+    if (r_all(good)) return;
+    for (int i = 0; i < 3; i++) {
+        form->d.v[i] = r_select(good, form->d.v[i], w * (s->v[i] - 1));
+        for (int j = 0; j < 3; j++)
+            form->dd.m[i][j] = r_select(good, form->dd.m[i][j], i == j ? w : r_zero());
+    }
+}
+
+HK_SHARED void respond(const hk_tet_batch *batch, const prox_law *law, const mat3 *F, response *r)
+{
+    svd3 f = law_svd(*F);
+    stretch_form form;
+    form_at(batch, law, &f.s, &form);
+    r->u = f.u;
+    r->v = f.v;
+    r->scaling = form.dd;
+    r->P = m3_mult(m3_scale_columns(f.u, form.d), f.v);
+    for (int k = 0; k < 3; k++) {
+        int i = (k + 1) % 3, j = (k + 2) % 3;
+        real gap = f.s.v[i] - f.s.v[j];
+        mask close = r_abs(gap) < (scalar)(HK_DOUBLE ? 1e-5 : 1e-2);
+        real middle = 0.5f * (form.dd.m[i][i] + form.dd.m[j][j]) - form.dd.m[i][j];
+        real slope = (form.d.v[i] - form.d.v[j]) / r_select(close, r_set(1), gap);
+        r->flip[k] = r_max(r_select(close, middle, slope), r_zero());
+        r->twist[k] =
+            r_max(guarded_ratio(form.d.v[i] + form.d.v[j], f.s.v[i] + f.s.v[j]), r_zero());
+    }
+}
+
+// δ : ∂P/∂F : δ in the frame of the stretches (law.h), where positive.
+HK_INLINE real curvature(const response *r, const mat3 *delta)
+{
+    mat3 D = m3_mul(m3_tmul(r->u, *delta), r->v);
+    real sum = r_zero();
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) sum += r->scaling.m[i][j] * D.m[i][i] * D.m[j][j];
+    sum = r_max(sum, r_zero());
+    for (int k = 0; k < 3; k++) {
+        real a = D.m[(k + 1) % 3][(k + 2) % 3], b = D.m[(k + 2) % 3][(k + 1) % 3];
+        sum += 0.5f * (r->flip[k] * (a + b) * (a + b) + r->twist[k] * (a - b) * (a - b));
+    }
+    return sum;
+}
+
+// Strands: P = φ′ n aᵀ.
+HK_SHARED void respond_strand(const hk_tet_batch *batch, const prox_law *law, const real *element,
+                              const mat3 *F, response *r)
+{
+    vec3 a = {{element[0], element[1], element[2]}}, y = m3_apply(*F, a), s = v3_set(0, 0, 0);
+    s.v[0] = r_sqrt(v3_dot(y, y));
+    stretch_form form;
+    form_at(batch, law, &s, &form);
+    real inverse = r_reciprocal_or_zero(s.v[0]);
+    vec3 n = v3_scale(y, inverse);
+    r->P = m3_outer(v3_scale(n, form.d.v[0]), a);
+    m3_set_column(&r->u, 0, n);
+    r->scaling.m[0][0] = r_max(form.dd.m[0][0], r_zero());
+    r->twist[0] = r_max(form.d.v[0] * inverse, r_zero());
+}
+
+HK_INLINE real strand_curvature(const response *r, const real *element, const mat3 *delta)
+{
+    vec3 a = {{element[0], element[1], element[2]}}, y = m3_apply(*delta, a);
+    real along = v3_dot(m3_column(r->u, 0), y);
+    real across = r_max(v3_dot(y, y) - along * along, r_zero());
+    return r->scaling.m[0][0] * along * along + r->twist[0] * across;
+}
+
+// How the corners of a block are to move: by −τ d, d = w f with the forces f = volume R Bᵀ.
+typedef struct corner_step {
+    vec3 d[4];
+    real sum;    // Σ w f²
+    mat3 delta;  // the change of F by d
+} corner_step;
+
+HK_INLINE corner_step step_of(const tet_corners *t, real volume, mat3 R)
+{
+    mat3 forces = m3_mult(m3_scale(R, volume), t->inverse), edges;
+    corner_step s;
+    vec3 first = v3_set(0, 0, 0);
+    s.sum = r_zero();
+    for (int c = 1; c < 4; c++) {
+        vec3 f = m3_column(forces, c - 1);
+        first = v3_sub(first, f);
+        s.d[c] = v3_scale(f, t->w[c]);
+        s.sum += v3_dot(f, s.d[c]);
+    }
+    s.d[0] = v3_scale(first, t->w[0]);
+    s.sum += v3_dot(first, s.d[0]);
+    for (int c = 0; c < 3; c++) m3_set_column(&edges, c, v3_sub(s.d[c + 1], s.d[0]));
+    s.delta = m3_mul(edges, t->inverse);
+    return s;
+}
+
+// A tet has a multiplier Π, the stress that has acted on its corners so far; it is to become P(F).
+// What is missing, R = P − Π, is a constraint along one direction of F with the compliance of the
+// tet in that direction; by XPBD's eq. 18
+//
+//   τ = Σ w f² / (Σ w f²/h² + volume δ:∂P/∂F:δ),     Π ← Π + τ R/h².
+//
+// (A scalar constraint √(2 volume ψ) would go too far in a tet whose modes differ in stiffness, and
+// its direction would change from sweep to sweep, which multipliers of XPBD do not follow.)
+#define RELAX(X)                                                                             \
+    static void X##_relax(const hk_tet_batch *batch, void *x, int first, int last, double h, \
+                          void *multipliers)                                                 \
+    {                                                                                        \
+        for (int b = first; b < last; b++) {                                                 \
+            const real *element = tet_element(batch, b);                                     \
+            tet_corners t = corners_of(batch, x, b);                                         \
+            if (batch->blend) convert_block(batch, b, t.F);                                  \
+            prox_law law = law_of_block(batch, b, X##_stretches);                            \
+            const bool strand = HK_LAW_##X == HK_LAW_fibre;                                  \
+            response r;                                                                      \
+            if (strand)                                                                      \
+                respond_strand(batch, &law, element, &t.F, &r);                              \
+            else                                                                             \
+                respond(batch, &law, &t.F, &r);                                              \
+            scalar *own = multipliers;                                                       \
+            if (own) own += (int64_t)(b - first) * 9 * HK_LANES;                             \
+            mat3 before = own ? load_nine(own) : m3_zero(), R = m3_sub(r.P, before);         \
+            real volume = tet_volume(batch, b), mass = r_set(1 / (h * h));                   \
+            corner_step s = step_of(&t, volume, R);                                          \
+            real stiff =                                                                     \
+                strand ? strand_curvature(&r, element, &s.delta) : curvature(&r, &s.delta);  \
+            real length = relax_corners(batch, b, &t, &s, s.sum * mass + volume * stiff, x); \
+            if (own) store_nine(own, m3_add_scaled(before, length *mass, R));                \
+        }                                                                                    \
+    }
+
+HK_INLINE real relax_corners(const hk_tet_batch *batch, int block, const tet_corners *t,
+                             const corner_step *s, real whole, scalar *x)
+{
+    const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
+    mask moves = (whole > r_set(HK_SMALLEST_NORMAL)) & (whole < r_set(HUGE_VALF));
+    real length = r_select(moves, s->sum / r_select(moves, whole, r_set(1)), r_zero());
+    for (int c = 0; c < 4; c++) {
+        vec3 moved = v3_select(moves, v3_sub(t->x[c], v3_scale(s->d[c], length)), t->x[c]);
+        corners_put4(x, vertex + c * HK_LANES, moved, t->w[c]);
+    }
+    return length;
+}
+
+HK_LAWS(RELAX)
+
+#define TABLE_ENTRY(X) [HK_LAW_##X] = {X##_split, X##_relax},
+
+extern const hk_local_table HK_LOCAL_TABLE;
+const hk_local_table HK_LOCAL_TABLE = {.law = {HK_LAWS(TABLE_ENTRY)}};
