@@ -6,11 +6,9 @@
 #ifndef HK_SPLIT_H
 #define HK_SPLIT_H
 
-#include "linear/direct.h"
-#include "linear/triangle.h"
+#include "linear/pieces.h"
 #include "solver/method.h"
 #include "solver/walk.h"
-#include "term/assembly.h"
 #include "term/corotation.h"
 
 // L-BFGS remembers so many steps.
@@ -33,12 +31,11 @@ typedef struct hk_split_passes {
 typedef struct hk_split {
     hk_problem *problem;
     hk_settings settings;
-    hk_assembly *assembly;
-    hk_pattern scalar;  // borrows the arrays of the assembly's pattern
-    double *laplacian;  // [hk_pattern_size of scalar] L
-    double *matrix;     // A = M/h² + L
-    hk_direct *direct;
-    hk_triangle *triangle;
+    int32_t *unknown;   // [vertex_count] where a vertex is in vectors over the unknowns, -1: held
+    int32_t *vertex;    // [free_count] and back
+    double *diagonal;   // [free_count] M/h² as the users number vertices
+    int32_t *numbered;  // [free_count] the vertices in that order
+    hk_pieces *pieces;  // A = M/h² + L
     hk_quadratic factored;  // of A; NAN: none yet
     hk_corotation *elements;
     double length;    // m, the unit
