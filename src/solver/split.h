@@ -41,8 +41,10 @@ typedef struct hk_split {
     double length;    // m, the unit
     int32_t *body;    // [vertex_count]
     int32_t *middle;  // [body_count] the vertex that positions are relative to
-    double *origin;   // [body_count][3] m, where it is
-    double *inverse;  // [vertex_count] 1/inertia, m/N; 0 at held vertices
+    double *origin;   // [body_count][4] m, where it is
+    float *inverse;   // [vertex_count] 1/inertia, m/N; 0 at held vertices
+    float *load;      // [free_count][4] forces at work, in the units of the elements …
+    double loaded;    // … as they were at this share of them; NAN: never
     float *x;         // [vertex_count][4] ξ, and 1/inertia
     float *start;     // [vertex_count][4] η, for several passes, else NULL
     // [vertex_count][4] in double: for the monitor, links and viscosity, and their forces. The
