@@ -45,10 +45,10 @@ HK_INLINE mat3 rotate(const hk_corotation_patch *p, int block, mat3 F)
     return quat_rotation(q);
 }
 
-// Adds volume × P Bᵀ to corners 1..3, and minus their sum to corner 0.
-HK_INLINE void add_forces(mat3 P, mat3 inverse, real volume, const uint16_t *index, float *sums)
+// Adds P Bᵀ to corners 1..3, and minus their sum to corner 0.
+HK_INLINE void add_forces(mat3 P, mat3 inverse, const uint16_t *index, float *sums)
 {
-    mat3 forces = m3_mult(m3_scale(P, volume), inverse);
+    mat3 forces = m3_mult(P, inverse);
     vec3 origin = {{r_zero(), r_zero(), r_zero()}};
     for (int c = 0; c < 3; c++) {
         vec3 f = m3_column(forces, c);
@@ -87,13 +87,14 @@ static void stretch(const hk_corotation_patch *p, int carry, const float *x, flo
         const uint16_t *index = p->index + (int64_t)b * 4 * HK_LANES;
         const float *rest = p->rest + (int64_t)b * 10 * HK_LANES;
         mat3 inverse = inverse_of(rest), F = m3_mul(edges_of(room, index), inverse);
-        mat3 P = m3_scale(m3_sub(rotate(p, b, F), F), stiffness);
+        real volume = r_load(rest + 9 * HK_LANES);
+        mat3 P = m3_scale(m3_sub(rotate(p, b, F), F), stiffness * volume);
         // C = 6V (J − 1): κ ∂C/∂F = 6V κ cof F
         if (carry) {
             real kappa = r_load(p->multiplier + (int64_t)b * HK_LANES);
-            P = m3_add_scaled(P, 6 * kappa, m3_cofactor(F));
+            P = m3_add_scaled(P, 6 * volume * kappa, m3_cofactor(F));
         }
-        add_forces(P, inverse, r_load(rest + 9 * HK_LANES), index, sums);
+        add_forces(P, inverse, index, sums);
     }
     hand_out(p, sums, result, shared);
 }
@@ -131,7 +132,7 @@ static double gradient(const hk_corotation_patch *p, const float *x, float *room
         mat3 R = rotate(p, b, F);
         real volume = r_load(rest + 9 * HK_LANES), psi = energy_stress(p, F, R, &P);
         energy += r_sum(volume * psi);
-        add_forces(P, inverse, volume, index, sums);
+        add_forces(m3_scale(P, volume), inverse, index, sums);
     }
     hand_out(p, sums, result, shared);
     return energy;
