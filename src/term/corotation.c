@@ -233,7 +233,7 @@ static void fill_blocks(builder *b, const center *tets, int count, int lanes,
             hk_rest_inverse(b->model, tet->tet, inverse);
             for (int c = 0; c < 4; c++)
                 index[((int64_t)block * 4 + c) * lanes + l] =
-                    (uint16_t)b->place[corner_of(b, tet, c)];
+                    (uint16_t)(2 * b->place[corner_of(b, tet, c)]);
             float *to = rest + (int64_t)block * 10 * lanes + l;
             for (int k = 0; k < 9; k++) to[k * lanes] = (float)(inverse[k] * b->length);
             to[9 * lanes] = t < count ? (float)(b->model->volume[tet->tet] / volume_unit) : 0.0f;
@@ -284,7 +284,7 @@ static void fill_groups(builder *b, const center *tets, int count, int lanes,
             b->fill[g] = 0;
             memset(used, 0, (size_t)places);
             for (int l = 0; l < 4 * lanes; l++)
-                index[(int64_t)g * 4 * lanes + l] = (uint16_t)places;
+                index[(int64_t)g * 4 * lanes + l] = (uint16_t)(2 * places);
             for (int l = 0; l < lanes; l++) {
                 volume[(int64_t)g * lanes + l] = 0;
                 place[(int64_t)g * lanes + l] = (uint16_t)(p->blocks * lanes);
@@ -293,7 +293,7 @@ static void fill_groups(builder *b, const center *tets, int count, int lanes,
         int lane = b->fill[g]++;
         for (int c = 0; c < 4; c++) {
             used[corner[c]] = 1;
-            index[((int64_t)g * 4 + c) * lanes + lane] = (uint16_t)corner[c];
+            index[((int64_t)g * 4 + c) * lanes + lane] = (uint16_t)(2 * corner[c]);
         }
         // Tet t stands in block t % blocks, lane t / blocks (fill_blocks).
         int t = b->rank[k];

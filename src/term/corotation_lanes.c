@@ -15,6 +15,7 @@ HK_INLINE mat3 edges_of(const float *x, const uint16_t *index)
 {
     vec3 origin = corner_load(x, index);
     mat3 edges;
+#pragma GCC unroll 3
     for (int c = 0; c < 3; c++)
         m3_set_column(&edges, c, v3_sub(corner_load(x, index + (c + 1) * HK_LANES), origin));
     return edges;
@@ -50,6 +51,7 @@ HK_INLINE void add_forces(mat3 P, mat3 inverse, const uint16_t *index, float *su
 {
     mat3 forces = m3_mult(P, inverse);
     vec3 origin = {{r_zero(), r_zero(), r_zero()}};
+#pragma GCC unroll 3
     for (int c = 0; c < 3; c++) {
         vec3 f = m3_column(forces, c);
         origin = v3_sub(origin, f);
@@ -156,6 +158,7 @@ static void volume(const hk_corotation_patch *p, int reset, float *x, float *roo
         const uint16_t *tet = p->group_tet + (int64_t)g * HK_LANES;
         real rest = r_load(p->group_volume + (int64_t)g * HK_LANES), alpha = softness * rest;
         corner4 at[4];
+#pragma GCC unroll 4
         for (int c = 0; c < 4; c++) at[c] = corner4_load(room, index + c * HK_LANES);
         vec3 e1 = v3_sub(at[1].x, at[0].x), e2 = v3_sub(at[2].x, at[0].x);
         vec3 e3 = v3_sub(at[3].x, at[0].x), slope[4];
@@ -165,9 +168,11 @@ static void volume(const hk_corotation_patch *p, int reset, float *x, float *roo
         slope[0] = v3_scale(v3_add(slope[1], v3_add(slope[2], slope[3])), r_set(-1));
         real kappa = reset ? r_zero() : numbers_load(p->multiplier, tet);
         real wrong = v3_dot(e1, slope[1]) - rest + alpha * kappa, below = alpha;
+#pragma GCC unroll 4
         for (int c = 0; c < 4; c++) below += at[c].w * v3_dot(slope[c], slope[c]);
         real change = -wrong * r_reciprocal_or_zero(below);
         numbers_store(p->multiplier, tet, kappa + change);
+#pragma GCC unroll 4
         for (int c = 0; c < 4; c++) {
             at[c].x = v3_add(at[c].x, v3_scale(slope[c], at[c].w * change));
             corner4_store(room, index + c * HK_LANES, at[c]);
