@@ -368,17 +368,18 @@ static hk_status go_directly(hk_world *w, hk_solve_report *solved)
 
 enum { RUN = 4096 };  // numbers that a thread takes at a time
 
-// y, and w->next where the state is; returns the weight.
+// y, and w->next where the state is, if the method wants that; returns the weight.
 static double begin_step(hk_world *w)
 {
     double *y = w->problem->y, weight = 0;
     int64_t size = 4 * (int64_t)w->model->vertex_count;
+    bool copy = w->method->direct && !w->method->from_y;
 #pragma omp parallel for schedule(static) num_threads(work_threads(w)) if (work_threads(w) > 1) \
     lastprivate(weight)
     for (int64_t k = 0; k < size; k += RUN) {
         int64_t count = size - k < RUN ? size - k : RUN;
         weight = w->integrator->predict(w->step, count, w->x + k, w->v + k, y + k);
-        memcpy(w->next + k, w->x + k, sizeof(double) * (size_t)count);
+        if (copy) memcpy(w->next + k, w->x + k, sizeof(double) * (size_t)count);
     }
     return weight;
 }

@@ -486,6 +486,7 @@ const hk_method hk_split_method = {
     .pose_iterations = 5000,
     .tolerance = 1e-4,
     .direct = true,
+    .from_y = true,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),
     .create = split_create,
