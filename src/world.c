@@ -284,6 +284,7 @@ static void fill_report(hk_world *w, const hk_solve_report *solved, int load_ste
                         hk_step_report *report)
 {
     if (!report) return;
+    double ms = 1e3 * (hk_now() - start);  // energies are no part of the step
     bool silent = w->no_energy && w->problem->weight > 0;
     hk_energy energy = silent ? (hk_energy){NAN, NAN, NAN, NAN, NAN} : energies(w);
     hk_step_report r = {
@@ -294,7 +295,7 @@ static void fill_report(hk_world *w, const hk_solve_report *solved, int load_ste
         .residual = solved->residual,
         .relative_residual = solved->relative_residual,
         .energy = energy,
-        .ms = 1e3 * (hk_now() - start),
+        .ms = ms,
     };
     memcpy(r.detail, solved->detail, sizeof r.detail);
     double named = 0;

@@ -255,6 +255,37 @@ static void test_pieces_within_a_body(void **state)
     free_crowd(&c);
 }
 
+// What scenes/large/make.py writes: three kinds, four of each, turned at random.
+static void test_generated_scene(void **state)
+{
+    (void)state;
+    hk_scene *scene;
+    hk_model *model;
+    hk_world *world;
+    CHECK_OK(hk_scene_load("../scenes/large/bodies12.json", NULL, 0, &scene));
+    CHECK_OK(hk_model_create(hk_scene_model(scene), &model));
+    hk_world_def def = *hk_scene_world(scene);
+    def.model = model;
+    def.threads = 1;
+    CHECK_OK(hk_world_create(&def, &world));
+    const hk_pieces *p = pieces_of(world);
+    assert_int_equal(p->piece_count, 12);
+    assert_int_equal(p->shape_count, 3);
+    for (int k = 0; k < 3; k++) assert_int_equal(p->shapes[k].copies, 4);
+    const hk_corotation *e = elements_of(world);
+    assert_int_equal(4 * e->own_count, e->patch_count);
+    advance(world, 50);
+    hk_energy energy;
+    CHECK_OK(hk_world_energy(world, &energy, NULL));
+    double lowest = INFINITY;
+    for (int v = 0; v < model->vertex_count; v++)
+        lowest = fmin(lowest, world->positions[3 * v + 1]);
+    assert_true(isfinite(energy.total) && lowest > -0.5);  // they stand and swing
+    hk_world_free(world);
+    hk_model_free(model);
+    hk_scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_same_bits_for_all_threads),
         cmocka_unit_test(test_large_copies),
         cmocka_unit_test(test_pieces_within_a_body),
+        cmocka_unit_test(test_generated_scene),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
