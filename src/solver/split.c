@@ -231,7 +231,8 @@ static hk_status allocate(hk_split *s)
     HK_TRY(check_materials(p->model));
     HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
     HK_TRY(divide(s));
-    s->length = p->size > 0 ? p->size : 1;
+    // A power of two: a body is rounded alike in scenes of any extent.
+    s->length = p->size > 0 ? exp2(ceil(log2(p->size))) : 1;
     HK_TRY(allocate_vertices(s));
     return hk_corotation_create(p->model, hk_corotation_best(), s->length, s->unknown,
                                 s->pieces->count, p->threads, &s->elements);
