@@ -268,6 +268,9 @@ static void test_generated_scene(void **state)
     def.model = model;
     def.threads = 1;
     CHECK_OK(hk_world_create(&def, &world));
+    const hk_body_def *bodies = hk_scene_model(scene)->bodies;
+    for (int k = 3; k < 12; k++) assert_ptr_equal(bodies[k].mesh, bodies[k % 3].mesh);
+    assert_ptr_not_equal(bodies[0].mesh, bodies[1].mesh);
     const hk_pieces *p = pieces_of(world);
     assert_int_equal(p->piece_count, 12);
     assert_int_equal(p->shape_count, 3);
