@@ -75,6 +75,8 @@ int cmd_run(int argc, char **argv)
     int result = cli_session_begin(&session, "run", purpose, examples, argc, argv);
     if (result >= 0) return result;
     cli_catch_interrupts();
+    // Energies of every step go into the history and nowhere else; some methods do not need them.
+    hk_world_report_energy(session.world, session.stats != NULL);
     cli_progress_begin(&session.progress, hk_scene_steps(session.scene));
     march(&session);
     cli_progress_end(&session.progress);

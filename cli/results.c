@@ -79,7 +79,8 @@ hk_energy cli_results_energy(const cli_results *results, hk_world *world)
     if (results->count > 0) {
         // A step that failed left the state before it: its report is not about that state.
         const cli_record *last = &results->records[results->count - 1];
-        if (hk_reason_outcome(last->reason) != HK_OUTCOME_FAILED) return last->energy;
+        bool failed = hk_reason_outcome(last->reason) == HK_OUTCOME_FAILED;
+        if (!failed && !isnan(last->energy.total)) return last->energy;
     }
     hk_energy energy;
     if (hk_world_energy(world, &energy, NULL) != HK_OK)

@@ -448,7 +448,11 @@ static hk_status build(const hk_model_def *def, hk_model *m)
     HK_TRY(count_bodies(def, m));
     HK_TRY(allocate_model(m));
     HK_TRY(build_bodies(def, m));
-    HK_TRY(hk_morton_order(m->vertex_count, m->rest, m->order));
+    for (int b = 0; b < m->body_count; b++) {
+        int first = m->bodies[b].vertex_start, count = m->bodies[b].vertex_count;
+        HK_TRY(hk_morton_order(count, m->rest + 3 * (int64_t)first, m->order + first));
+        for (int k = first; k < first + count; k++) m->order[k] += first;
+    }
     for (int k = 0; k < m->vertex_count; k++) m->place[m->order[k]] = k;
     return HK_OK;
 }

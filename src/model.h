@@ -69,7 +69,7 @@ struct hk_model {
     hk_attachment *attachments;  // [attachment_count]
     double gravity[3];           // m/s²
     int unreferenced;            // vertices of no element; they are held still
-    // Vertices along a Morton curve: solvers work in this order for locality.
+    // Body after body, vertices along a Morton curve: solvers work in this order for locality.
     int32_t *order;  // [vertex_count] order[k]: the vertex that comes k-th
     int32_t *place;  // [vertex_count] inverse of order
 };

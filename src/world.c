@@ -13,14 +13,21 @@ hk_world_def hk_default_world_def(void)
 
 // ---------------------------------------------------------------- orders
 
+// Small models are a matter for one thread.
+static int work_threads(const hk_world *w)
+{
+    return w->problem ? w->problem->threads : 1;
+}
+
+// Reads at random and writes in order: waiting reads overlap, waiting writes do not.
 static void publish(hk_world *w)
 {
-    for (int k = 0; k < w->model->vertex_count; k++) {
-        int64_t from = 4 * (int64_t)k, to = 3 * (int64_t)w->model->order[k];
-        for (int i = 0; i < 3; i++) {
-            w->positions[to + i] = w->x[from + i];
-            w->velocities[to + i] = w->v[from + i];
-        }
+    const int32_t *place = w->model->place;
+#pragma omp parallel for schedule(static) num_threads(work_threads(w)) if (work_threads(w) > 1)
+    for (int64_t v = 0; v < w->model->vertex_count; v++) {
+        int64_t from = 4 * (int64_t)place[v];
+        for (int i = 0; i < 3; i++) w->positions[3 * v + i] = w->x[from + i];
+        for (int i = 0; i < 3; i++) w->velocities[3 * v + i] = w->v[from + i];
     }
 }
 
@@ -280,6 +287,7 @@ static void fill_report(hk_world *w, const hk_solve_report *solved, int load_ste
                         hk_step_report *report)
 {
     if (!report) return;
+    double ms = 1e3 * (hk_now() - start);  // energies are no part of the step
     bool silent = w->no_energy && w->problem->weight > 0;
     hk_energy energy = silent ? (hk_energy){NAN, NAN, NAN, NAN, NAN} : energies(w);
     hk_step_report r = {
@@ -290,7 +298,7 @@ static void fill_report(hk_world *w, const hk_solve_report *solved, int load_ste
         .residual = solved->residual,
         .relative_residual = solved->relative_residual,
         .energy = energy,
-        .ms = 1e3 * (hk_now() - start),
+        .ms = ms,
     };
     memcpy(r.detail, solved->detail, sizeof r.detail);
     double named = 0;
@@ -357,7 +365,6 @@ static hk_status go_by_shares(hk_world *w, held_path *path, hk_solve_report *sol
 // … where it does not …
 static hk_status go_directly(hk_world *w, held_path *path, hk_solve_report *solved)
 {
-    memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)w->model->vertex_count);
     place_in_time(path, 1, w->next);
     return w->method->minimise(w->solver, w->next, solved);
 }
@@ -379,13 +386,60 @@ static hk_status take_step(hk_world *w, hk_solve_report *solved)
     return w->method->direct ? go_directly(w, &path, solved) : go_by_shares(w, &path, solved);
 }
 
+enum { RUN = 4096 };  // numbers that a thread takes at a time
+
+// y, and w->next where the state is, if the method wants that; returns the weight.
+static double begin_step(hk_world *w)
+{
+    double *y = w->problem->y, weight = 0;
+    int64_t size = 4 * (int64_t)w->model->vertex_count;
+    bool copy = w->method->direct && !w->method->from_y;
+#pragma omp parallel for schedule(static) num_threads(work_threads(w)) if (work_threads(w) > 1) \
+    lastprivate(weight)
+    for (int64_t k = 0; k < size; k += RUN) {
+        int64_t count = size - k < RUN ? size - k : RUN;
+        weight = w->integrator->predict(w->step, count, w->x + k, w->v + k, y + k);
+        if (copy) memcpy(w->next + k, w->x + k, sizeof(double) * (size_t)count);
+    }
+    return weight;
+}
+
+static void swap(double **a, double **b)
+{
+    double *c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void find_velocities(hk_world *w)
+{
+    int64_t size = 4 * (int64_t)w->model->vertex_count;
+#pragma omp parallel for schedule(static) num_threads(work_threads(w)) if (work_threads(w) > 1)
+    for (int64_t k = 0; k < size; k += RUN)
+        w->integrator->velocity(w->step, size - k < RUN ? size - k : RUN, w->x + k, w->next + k,
+                                w->v + k);
+}
+
+// w->next becomes the state.
+static void end_step(hk_world *w)
+{
+    swap(&w->v, &w->v_before);
+    if (w->method->march)
+        swap(&w->v, &w->guess);
+    else
+        find_velocities(w);
+    swap(&w->x, &w->next);
+    hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
+    w->time += w->step;
+    publish(w);
+}
+
 hk_status hk_world_step(hk_world *w, hk_step_report *report)
 {
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
     double start = hk_now();
     hk_problem *p = w->problem;
-    int64_t size = 4 * (int64_t)p->vertex_count;
-    hk_problem_set_weight(p, w->integrator->predict(w->step, size, w->x, w->v, p->y));
+    hk_problem_set_weight(p, begin_step(w));
     hk_problem_set_damping(p, &w->damping, w->step, w->x);
     p->shift = 0;
     hk_problem_set_load(p, 1);
@@ -393,19 +447,10 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
     hk_solve_report solved = {0};
     HK_TRY(take_step(w, &solved));
     // Stopped on the way, held vertices are not where they should be: that is no step.
-    if (usable(w, &solved) && solved.reason != HK_STOPPED) {
-        memcpy(w->v_before, w->v, sizeof(double) * (size_t)size);
-        if (w->method->march)
-            memcpy(w->v, w->guess, sizeof(double) * (size_t)size);
-        else
-            w->integrator->velocity(w->step, size, w->x, w->next, w->v);
-        memcpy(w->x, w->next, sizeof(double) * (size_t)size);
-        hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
-        w->time += w->step;
-        publish(w);
-    } else {
+    if (usable(w, &solved) && solved.reason != HK_STOPPED)
+        end_step(w);
+    else
         hk_problem_place_targets(p, w->time);
-    }
     fill_report(w, &solved, 1, start, report);
     return HK_OK;
 }

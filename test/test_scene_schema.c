@@ -624,6 +624,7 @@ static void shipped_scenes_are_valid(void **state)
     assert_int_equal(glob("../scenes/*.json", 0, NULL, &found), 0);
     assert_true(found.gl_pathc >= 5);
     assert_int_equal(glob("../scenes/figures/*.json", GLOB_APPEND, NULL, &found), 0);
+    assert_int_equal(glob("../scenes/large/*.json", GLOB_APPEND, NULL, &found), 0);
     assert_true(found.gl_pathc >= 12);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *path = found.gl_pathv[i];

@@ -458,7 +458,7 @@ typedef struct hk_step_report {
     double residual;          /* N, Euclidean norm of the gradient over free vertices */
     double relative_residual; /* to the norm of the forces at work: what the tolerance bounds */
     hk_energy energy;
-    double ms; /* wall time */
+    double ms; /* wall time, without that of the energies above */
     double phase_ms[HK_PHASE_COUNT];
 } hk_step_report;
 

@@ -10,7 +10,8 @@ static double predict(double h, int64_t size, const double *x, const double *v, 
 
 static void velocity(double h, int64_t size, const double *before, const double *after, double *v)
 {
-    for (int64_t k = 0; k < size; k++) v[k] = (after[k] - before[k]) / h;
+    double rate = 1 / h;
+    for (int64_t k = 0; k < size; k++) v[k] = (after[k] - before[k]) * rate;
 }
 
 const hk_integrator hk_backward_euler = {

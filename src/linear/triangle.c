@@ -266,56 +266,56 @@ static float *own_room(const hk_triangle *t)
 }
 
 // Takes up what the children left, one after the other, then eliminates the group's own unknowns.
-static void forward_group(const hk_triangle *t, const group *g)
+static void forward_group(const hk_triangle *t, float *x, const group *g)
 {
-    float *left = t->x + 4 * (int64_t)t->count;
+    float *left = x + 4 * (int64_t)t->count;
     memset(left + 4 * (int64_t)g->left_begin, 0,
            4 * sizeof(float) * (size_t)(g->left_end - g->left_begin));
     for (int c = g->child_begin; c < g->child_end; c++) {
         const group *child = &t->groups[t->child[c]];
         for (int64_t e = child->left_begin; e < child->left_end; e++)
-            *(v4 *)(t->x + 4 * (int64_t)t->left[e]) += *(v4 *)(left + 4 * e);
+            *(v4 *)(x + 4 * (int64_t)t->left[e]) += *(v4 *)(left + 4 * e);
     }
     float *room = own_room(t);
     for (int k = g->node_begin; k < g->node_end; k++)
-        t->kernels->forward(&t->nodes[t->group_node[k]], t->value, t->row, t->x, room);
+        t->kernels->forward(&t->nodes[t->group_node[k]], t->value, t->row, x, room);
 }
 
 // Takes the solution above from the parent, then solves for the group's own unknowns.
-static void backward_group(const hk_triangle *t, const group *g)
+static void backward_group(const hk_triangle *t, float *x, const group *g)
 {
-    float *left = t->x + 4 * (int64_t)t->count;
+    float *left = x + 4 * (int64_t)t->count;
     for (int64_t e = g->left_begin; e < g->left_end; e++)
-        *(v4 *)(left + 4 * e) = *(v4 *)(t->x + 4 * (int64_t)t->left[e]);
+        *(v4 *)(left + 4 * e) = *(v4 *)(x + 4 * (int64_t)t->left[e]);
     float *room = own_room(t);
     for (int k = g->node_end - 1; k >= g->node_begin; k--) {
         const node *n = &t->nodes[t->group_node[k]];
-        t->kernels->rescale(n, t->scale, t->x);
-        t->kernels->backward(n, t->value, t->row, t->x, room);
+        t->kernels->rescale(n, t->scale, x);
+        t->kernels->backward(n, t->value, t->row, x, room);
     }
 }
 
 // The tree below a group, its children as tasks: no thread waits for others that have not begun.
-static void forward_tree(const hk_triangle *t, const group *g)
+static void forward_tree(const hk_triangle *t, float *x, const group *g)
 {
     for (int c = g->child_begin; c < g->child_end; c++) {
 #pragma omp task
-        forward_tree(t, &t->groups[t->child[c]]);
+        forward_tree(t, x, &t->groups[t->child[c]]);
     }
 #pragma omp taskwait
-    forward_group(t, g);
+    forward_group(t, x, g);
 }
 
-static void backward_tree(const hk_triangle *t, const group *g)
+static void backward_tree(const hk_triangle *t, float *x, const group *g)
 {
-    backward_group(t, g);
+    backward_group(t, x, g);
     for (int c = g->child_begin; c < g->child_end; c++) {
 #pragma omp task
-        backward_tree(t, &t->groups[t->child[c]]);
+        backward_tree(t, x, &t->groups[t->child[c]]);
     }
 }
 
-static void solve_with_team(const hk_triangle *t)
+static void solve_with_team(const hk_triangle *t, float *x)
 {
 #pragma omp parallel num_threads(t->threads)
 #pragma omp single
@@ -324,22 +324,36 @@ static void solve_with_team(const hk_triangle *t)
             if (t->groups[g].parent < 0) {
 #pragma omp task
                 {
-                    forward_tree(t, &t->groups[g]);
-                    backward_tree(t, &t->groups[g]);
+                    forward_tree(t, x, &t->groups[g]);
+                    backward_tree(t, x, &t->groups[g]);
                 }
             }
     }
 }
 
+int64_t hk_triangle_extra(const hk_triangle *t)
+{
+    return t->left_count;
+}
+
+void hk_triangle_solve_alone(const hk_triangle *t, float *x)
+{
+    // Parents come before their children. The way back begins with what is still in the caches.
+    for (int g = t->group_count - 1; g >= 0; g--) forward_group(t, x, &t->groups[g]);
+    for (int g = 0; g < t->group_count; g++) backward_group(t, x, &t->groups[g]);
+}
+
+void hk_triangle_solve_in(const hk_triangle *t, float *x)
+{
+    if (worth_a_team(t))
+        solve_with_team(t, x);
+    else
+        hk_triangle_solve_alone(t, x);
+}
+
 void hk_triangle_solve(hk_triangle *t)
 {
-    if (worth_a_team(t)) {
-        solve_with_team(t);
-        return;
-    }
-    // Parents come before their children. The way back begins with what is still in the caches.
-    for (int g = t->group_count - 1; g >= 0; g--) forward_group(t, &t->groups[g]);
-    for (int g = 0; g < t->group_count; g++) backward_group(t, &t->groups[g]);
+    hk_triangle_solve_in(t, t->x);
 }
 
 // The largest of x, y, z of all unknowns, which single precision needs as the unit of its numbers.

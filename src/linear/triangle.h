@@ -29,6 +29,12 @@ hk_status hk_triangle_fill(hk_triangle *triangle, const hk_direct *direct);
 // used.
 float *hk_triangle_vector(hk_triangle *triangle);
 void hk_triangle_solve(hk_triangle *triangle);
+// The same for a vector of the caller's, which has hk_triangle_extra more unknowns at its end as
+// room to work in; and by the calling thread alone, one vector each for threads of one team of at
+// most as many as the triangle has.
+int64_t hk_triangle_extra(const hk_triangle *triangle);
+void hk_triangle_solve_in(const hk_triangle *triangle, float *x);
+void hk_triangle_solve_alone(const hk_triangle *triangle, float *x);
 // to = A⁻¹ from, for vectors double[][4] in which unknown k stands at place[k]; to may be from.
 void hk_triangle_apply(hk_triangle *triangle, const int32_t *place, const double *from, double *to);
 // x = A⁻¹ b, double[count][4] in elimination order, for the matrix that was factored: a solve in

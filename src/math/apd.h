@@ -212,26 +212,62 @@ HK_INLINE apd_turn apd_far_turn(sym3 h, sym3 cofactor, real det, vec3 g)
     return turn;
 }
 
+// Newton's step from R, given M = RᵀF.
+typedef struct apd_newton {
+    vec3 g;
+    sym3 h, cofactor;
+    real det, vv, dd;
+    apd_turn turn;
+} apd_newton;
+
+HK_INLINE apd_newton apd_newton_step(mat3 m)
+{
+    apd_newton n;
+    n.g = apd_gradient(m);
+    n.h = apd_hessian(m);
+    n.cofactor = sym3_cofactor(n.h);
+    n.det = n.h.xx * n.cofactor.xx + n.h.xy * n.cofactor.xy + n.h.xz * n.cofactor.xz;
+    // Δω/4 = v/det, shortened to v/det / (1 + 5v²/det²) without a division.
+    vec3 v = v3_scale(sym3_apply(n.cofactor, n.g), r_set(-0.25));
+    n.vv = v3_dot(v, v);
+    n.dd = n.det * n.det;
+    n.turn.v = v3_scale(v, n.det);
+    n.turn.d = n.dd + 5 * n.vv;
+    return n;
+}
+
 // The step from R, given M = RᵀF.
 HK_INLINE apd_turn apd_step(mat3 m)
 {
-    vec3 g = apd_gradient(m);
-    sym3 h = apd_hessian(m), cofactor = sym3_cofactor(h);
-    real det = h.xx * cofactor.xx + h.xy * cofactor.xy + h.xz * cofactor.xz;
-    // Δω/4 = v/det, shortened to v/det / (1 + 5v²/det²) without a division.
-    vec3 v = v3_scale(sym3_apply(cofactor, g), r_set(-0.25));
-    real vv = v3_dot(v, v), dd = det * det;
-    apd_turn turn;
-    turn.v = v3_scale(v, det);
-    turn.d = dd + 5 * vv;
+    apd_newton n = apd_newton_step(m);
+    apd_turn turn = n.turn;
     // Positive definite, and ‖Δω‖ below 1.8, where the shortened step is longest.
-    mask near = (h.xx > 0) & (cofactor.zz > 0) & (det > HK_APD_FLOOR) & (5 * vv < dd);
+    mask near = (n.h.xx > 0) & (n.cofactor.zz > 0) & (n.det > HK_APD_FLOOR) & (5 * n.vv < n.dd);
     if (r_any(r_not(near))) {
-        apd_turn far = apd_far_turn(h, cofactor, det, g);
+        apd_turn far = apd_far_turn(n.h, n.cofactor, n.det, n.g);
         turn.v = v3_select(near, turn.v, far.v);
         turn.d = r_select(near, turn.d, far.d);
     }
     return turn;
+}
+
+// From one time step to the next nearly all elements are near their rotation and of moderate
+// stretch: then one step without scaling is enough, and it has the same bits as the one with
+// (which is by a power of two). True if that is so in every lane. The test is one number, not
+// positive where anything is wrong, and NaN where F is not finite.
+HK_INLINE int apd_single_step(mat3 f, quat q, scalar limit, quat *to)
+{
+    const scalar narrowest = (scalar)0.5, widest = 64;  // of tr H; 6 at rest
+    apd_newton n = apd_newton_step(m3_tmul(quat_rotation(q), f));
+    real trace = n.h.xx + n.h.yy + n.h.zz;
+    real least = r_min(r_min(n.h.xx, n.cofactor.zz), n.dd - 5 * n.vv);
+    least = r_min(least, r_min(trace - narrowest, widest - trace));
+    // Σ|F| is of the size of tr H here, so this floor is above that of the scaled step.
+    least = r_min(least, n.det - HK_APD_FLOOR * trace * trace * trace);
+    least = r_min(least, limit * n.turn.d * n.turn.d - v3_dot(n.turn.v, n.turn.v));
+    if (!r_all(least > 0)) return 0;
+    *to = quat_polish(quat_mul(q, quat_cayley_ratio(n.turn.v, n.turn.d)));
+    return 1;
 }
 
 // F over a power of two, and where it is finite.
@@ -275,6 +311,8 @@ HK_INLINE quat apd_rotation_within(mat3 f, quat q, scalar tolerance, int most, i
     const scalar limit = (scalar)0.0625 * tolerance * tolerance;
     quat start = q;
     mask finite;
+    *steps = 1;
+    if (most > 0 && apd_single_step(f, q, limit, &q)) return q;
     f = apd_scaled(f, &finite);
     mask open = finite;
     int step = 0;

@@ -131,21 +131,37 @@ static hk_status read_name(hk_scene *scene, const hk_node *node, int number, hk_
     return hk_member_text(node, "name", HK_OPTIONAL, &scene->arena, &body->name);
 }
 
-static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_body_def *body)
+// Bodies that ask for the same mesh in the same words get one.
+static hk_status find_mesh(hk_scene *scene, const hk_node *node, int number, hk_body_def *bodies)
 {
+    hk_node source;
+    HK_TRY(hk_node_need(node, "mesh", &source));
+    for (int i = 0; i < number; i++) {
+        const json_t *other =
+            json_object_get(json_array_get(node->parent->json, (size_t)i), "mesh");
+        if (!json_equal(other, source.json)) continue;
+        bodies[number].mesh = bodies[i].mesh;
+        return HK_OK;
+    }
+    HK_TRY(hk_read_mesh(&source, &scene->meshes[number]));
+    bodies[number].mesh = scene->meshes[number];
+    return HK_OK;
+}
+
+static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_body_def *bodies)
+{
+    hk_body_def *body = &bodies[number];
     static const char *const keys[] = {"name",    "mesh", "transform", "material", "regions",
                                        "initial", "fix",  "move",      "load",     "attach"};
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     *body = hk_default_body_def();
     HK_TRY(read_name(scene, node, number, body));
     HK_TRY(read_transform(node, &body->transform));
-    hk_node material, source;
+    hk_node material;
     HK_TRY(hk_node_need(node, "material", &material));
     HK_TRY(hk_read_material(scene, &material, &body->material));
-    HK_TRY(hk_node_need(node, "mesh", &source));
-    HK_TRY(hk_read_mesh(&source, &scene->meshes[number]));
-    const hk_mesh *mesh = scene->meshes[number];
-    body->mesh = mesh;
+    HK_TRY(find_mesh(scene, node, number, bodies));
+    const hk_mesh *mesh = body->mesh;
     HK_TRY(read_initial(node, body->velocity));
     void *items = NULL;
     HK_TRY(read_list(scene, mesh, node, "regions", sizeof(hk_region_def), read_region, &items,
@@ -180,7 +196,7 @@ hk_status hk_read_bodies(hk_scene *scene, const hk_node *node)
     scene->mesh_count = count;
     for (int i = 0; i < count; i++) {
         hk_node item = hk_node_item(node, i);
-        HK_TRY(read_body(scene, &item, i, &bodies[i]));
+        HK_TRY(read_body(scene, &item, i, bodies));
     }
     scene->model.bodies = bodies;
     scene->model.body_count = count;

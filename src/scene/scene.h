@@ -11,7 +11,7 @@ struct hk_scene {
     hk_world_def world;
     hk_output_def output;
     int steps;
-    hk_mesh **meshes;  // [mesh_count], in the arena; one a body
+    hk_mesh **meshes;  // [mesh_count], in the arena; one a body, or NULL: that of another
     int mesh_count;
 };
 

@@ -42,6 +42,7 @@ typedef struct hk_method {
     // Takes a time step as it comes: no first guess is chosen, held vertices go all the way at
     // once, and x is no start but the state before the step.
     bool direct;
+    bool from_y;  // and x need not be set but at held vertices
     const hk_option_info *options;
     int option_count;
     hk_status (*create)(hk_problem *problem, const hk_settings *settings, void **solver);

@@ -60,15 +60,16 @@ static void split_free(void *solver)
     if (s->pose) hk_quasi_newton.free(s->pose);
     hk_split_passes_release(s);
     hk_corotation_free(s->elements);
-    hk_triangle_free(s->triangle);
-    hk_direct_free(s->direct);
-    hk_assembly_free(s->assembly);
-    hk_free(s->laplacian);
-    hk_free(s->matrix);
+    hk_pieces_free(s->pieces);
+    hk_free(s->unknown);
+    hk_free(s->vertex);
+    hk_free(s->diagonal);
+    hk_free(s->numbered);
     hk_free(s->body);
     hk_free(s->middle);
     hk_free(s->origin);
     hk_free(s->inverse);
+    hk_free(s->load);
     hk_free(s->x);
     hk_free(s->start);
     hk_free(s->wide_x);
@@ -112,7 +113,7 @@ static hk_status check_materials(const hk_model *m)
 
 // ---------------------------------------------------------------- creation
 
-static hk_status fill_laplacian(hk_split *s)
+static hk_status fill_laplacian(hk_split *s, const hk_pattern *scalar, double *laplacian)
 {
     const hk_problem *p = s->problem;
     double *weight = HK_ARRAY(double, p->model->material_count);
@@ -127,8 +128,54 @@ static hk_status fill_laplacian(hk_split *s)
             s->stiffest =
                 fmax(s->stiffest, 1 + 1.5 * material->params.c[1] / material->params.c[0]);
     }
-    hk_laplacian_fill(p->model, p->links, s->assembly, &s->scalar, weight, s->laplacian);
+    hk_laplacian_numbers(p->model, p->links, s->unknown, scalar, weight, laplacian);
     hk_free(weight);
+    return HK_OK;
+}
+
+// Free vertices as the users number them: so bodies of one mesh are numbered alike.
+static int number_vertices(hk_split *s)
+{
+    const hk_problem *p = s->problem;
+    int count = 0;
+    for (int v = 0; v < p->vertex_count; v++) {
+        int32_t k = p->model->place[v];
+        s->unknown[k] = p->held[k] ? -1 : count;
+        if (!p->held[k]) s->numbered[count++] = k;
+    }
+    return count;
+}
+
+static hk_status make_pieces(hk_split *s, const hk_pattern *scalar)
+{
+    const hk_problem *p = s->problem;
+    double *laplacian = HK_ARRAY(double, hk_pattern_size(scalar));
+    hk_status status = laplacian ? fill_laplacian(s, scalar, laplacian) : HK_NO_MEMORY;
+    for (int k = 0; k < scalar->count; k++) s->diagonal[k] = p->mass[s->numbered[k]];
+    if (status == HK_OK)
+        status = hk_pieces_create(scalar, laplacian, s->diagonal, p->threads, &s->pieces);
+    hk_free(laplacian);
+    return status;
+}
+
+static hk_status divide(hk_split *s)
+{
+    const hk_problem *p = s->problem;
+    s->unknown = HK_ARRAY(int32_t, p->vertex_count);
+    s->vertex = HK_ARRAY(int32_t, p->free_count);
+    s->numbered = HK_ARRAY(int32_t, p->free_count);
+    s->diagonal = HK_ARRAY(double, p->free_count);
+    if (!s->unknown || !s->vertex || !s->numbered || !s->diagonal) return HK_NO_MEMORY;
+    hk_pattern scalar = {0};
+    int count = number_vertices(s);
+    HK_TRY(hk_laplacian_pattern(p->model, p->links, s->unknown, count, &scalar));
+    hk_status status = make_pieces(s, &scalar);
+    hk_pattern_free(&scalar);
+    if (status != HK_OK) return status;
+    for (int k = 0; k < count; k++) {
+        s->unknown[s->numbered[k]] = s->pieces->place[k];
+        s->vertex[s->pieces->place[k]] = s->numbered[k];
+    }
     return HK_OK;
 }
 
@@ -160,10 +207,12 @@ static hk_status allocate_vertices(hk_split *s)
     size_t vertices = (size_t)p->vertex_count, bodies = (size_t)p->model->body_count;
     s->body = HK_ZEROS(int32_t, vertices);
     s->middle = HK_ZEROS(int32_t, bodies);
-    s->origin = HK_ZEROS(double, 3 * bodies);
-    s->inverse = HK_ZEROS(double, vertices);
+    s->origin = HK_ZEROS(double, 4 * bodies);
+    s->inverse = HK_ZEROS(float, vertices);
+    s->load = HK_ZEROS(float, 4 * (size_t)p->free_count);
     s->x = HK_ZEROS(float, 4 * vertices);
-    if (!s->body || !s->middle || !s->origin || !s->inverse || !s->x) return HK_NO_MEMORY;
+    if (!s->body || !s->middle || !s->origin || !s->inverse || !s->load || !s->x)
+        return HK_NO_MEMORY;
     find_middles(s);
     s->wide_x = HK_ZEROS(double, 4 * vertices);
     if (!s->wide_x) return HK_NO_MEMORY;
@@ -181,19 +230,12 @@ static hk_status allocate(hk_split *s)
     hk_problem *p = s->problem;
     HK_TRY(check_materials(p->model));
     HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
-    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
-    s->scalar = s->assembly->pattern;
-    s->scalar.scalar = true;
-    size_t size = (size_t)hk_pattern_size(&s->scalar);
-    s->laplacian = HK_ARRAY(double, size);
-    s->matrix = HK_ARRAY(double, size);
-    if (!s->laplacian || !s->matrix) return HK_NO_MEMORY;
-    HK_TRY(fill_laplacian(s));
-    s->length = p->size > 0 ? p->size : 1;
+    HK_TRY(divide(s));
+    // A power of two: a body is rounded alike in scenes of any extent.
+    s->length = p->size > 0 ? exp2(ceil(log2(p->size))) : 1;
     HK_TRY(allocate_vertices(s));
-    HK_TRY(hk_corotation_create(p->model, hk_corotation_best(), s->length, s->assembly->unknown,
-                                s->scalar.count, p->threads, &s->elements));
-    return p->free_count > 0 ? hk_direct_create(&s->scalar, &s->direct) : HK_OK;
+    return hk_corotation_create(p->model, hk_corotation_best(), s->length, s->unknown,
+                                s->pieces->count, p->threads, &s->elements);
 }
 
 static hk_status split_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -202,7 +244,7 @@ static hk_status split_create(hk_problem *problem, const hk_settings *settings, 
     if (!s) return HK_NO_MEMORY;
     s->problem = problem;
     s->settings = *settings;
-    s->factored.weight = NAN;
+    s->factored.weight = s->loaded = NAN;
     hk_status status = allocate(s);
     if (status != HK_OK) {
         split_free(s);
@@ -221,15 +263,10 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
     const hk_problem *p = s->problem;
     if (hk_same_quadratic(s->factored, hk_problem_quadratic(p))) return HK_OK;
     double clock = hk_now();
-    for (int k = 0; k < p->vertex_count; k++) s->inverse[k] = p->held[k] ? 0 : 1 / p->inertia[k];
-    int64_t size = hk_pattern_size(&s->scalar);
-    for (int64_t k = 0; k < size; k++) s->matrix[k] = (1 + p->viscous) * s->laplacian[k];
-    for (int b = 0; b < s->scalar.count; b++)
-        s->matrix[hk_pattern_column(&s->scalar, b, 0)] += p->inertia[s->assembly->vertex[b]];
-    bool positive = true;
-    if (s->direct) HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
-    if (!positive) return hk_fail(HK_INTERNAL, "split: the constant matrix is not positive");
-    if (s->direct) HK_TRY(hk_triangle_update(s->direct, p->threads, &s->triangle));
+    for (int k = 0; k < p->vertex_count; k++)
+        s->inverse[k] = p->held[k] ? 0 : (float)(1 / p->inertia[k]);
+    for (int k = 0; k < s->pieces->count; k++) s->diagonal[k] = p->inertia[s->numbered[k]];
+    HK_TRY(hk_pieces_factor(s->pieces, 1 + p->viscous, s->diagonal));
     s->factored = hk_problem_quadratic(p);
     s->passes.count = 0;  // what was learnt is relative to A
     hk_corotation_relax(s->elements);
@@ -239,6 +276,16 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
 
 // ---------------------------------------------------------------- positions in both precisions
 
+// Vertices as vectors: four numbers are faster than three.
+typedef float quad __attribute__((vector_size(16), may_alias));
+typedef double wide_quad __attribute__((vector_size(32), may_alias));
+
+static quad narrow(const double *x, const double *origin, double unit)
+{
+    return __builtin_convertvector((*(const wide_quad *)x - *(const wide_quad *)origin) * unit,
+                                   quad);
+}
+
 // η and the inverse weights of all vertices.
 static void predict(hk_split *s)
 {
@@ -246,15 +293,15 @@ static void predict(hk_split *s)
     for (int b = 0; b < p->model->body_count; b++) {
         int64_t k = s->middle[b];
         const double *from = (p->held[k] ? s->before : p->y) + 4 * k;
-        memcpy(s->origin + 3 * (int64_t)b, from, 3 * sizeof(double));
+        memcpy(s->origin + 4 * (int64_t)b, from, 3 * sizeof(double));
     }
     double unit = 1 / s->length;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < p->vertex_count; k++) {
-        const double *origin = s->origin + 3 * (int64_t)s->body[k];
-        const double *from = (p->held[k] ? s->before : p->y) + 4 * k;
-        for (int i = 0; i < 3; i++) s->x[4 * k + i] = (float)((from[i] - origin[i]) * unit);
-        s->x[4 * k + 3] = (float)s->inverse[k];
+        quad x = narrow((p->held[k] ? s->before : p->y) + 4 * k,
+                        s->origin + 4 * (int64_t)s->body[k], unit);
+        x[3] = s->inverse[k];
+        *(quad *)(s->x + 4 * k) = x;
     }
     if (s->start) memcpy(s->start, s->x, 4 * sizeof(float) * (size_t)p->vertex_count);
 }
@@ -266,7 +313,6 @@ static void predict(hk_split *s)
 static bool widen(const hk_split *s, const float *solved, double *x)
 {
     const hk_problem *p = s->problem;
-    static const float nothing[3] = {0};
     double unit = 1 / s->length;
     int bad = 0;
 #pragma omp parallel for schedule(static) num_threads(p->threads) reduction(+ : bad)
@@ -275,17 +321,14 @@ static bool widen(const hk_split *s, const float *solved, double *x)
             for (int i = 0; i < 3; i++) x[4 * k + i] = s->before[4 * k + i];
             continue;
         }
-        const double *origin = s->origin + 3 * (int64_t)s->body[k], *from = p->y + 4 * k;
-        const float *now = s->x + 4 * k;
-        const float *step = solved ? solved + 4 * (int64_t)s->assembly->unknown[k] : nothing;
-        double sum = 0;
-        for (int i = 0; i < 3; i++) {
-            float start = (float)((from[i] - origin[i]) * unit);
-            float moved = step[i] + (now[i] - (start + step[i]));
-            x[4 * k + i] = from[i] + (double)moved * s->length;
-            sum += x[4 * k + i];
-        }
-        bad += !isfinite(sum);
+        quad start = narrow(p->y + 4 * k, s->origin + 4 * (int64_t)s->body[k], unit), step = {0};
+        if (solved) step = *(const quad *)(solved + 4 * (int64_t)s->unknown[k]);
+        quad moved = step + (*(const quad *)(s->x + 4 * k) - (start + step));
+        moved[3] = 0;
+        wide_quad to = *(const wide_quad *)(p->y + 4 * k) +
+                       __builtin_convertvector(moved, wide_quad) * s->length;
+        *(wide_quad *)(x + 4 * k) = to;
+        bad += !isfinite(to[0] + to[1] + to[2]);
     }
     return bad == 0;
 }
@@ -323,44 +366,56 @@ double hk_split_add_links(hk_split *s, float sign, float *to)
     hk_links_add_gradient(p->links, s->wide_x, s->wide_gradient, &linked);
     if (p->viscous > 0)
         hk_viscosity_add_gradient(p->viscosity, s->wide_x, s->wide_gradient, &viscous);
-    for (int64_t k = 0; k < s->scalar.count; k++) {
-        const double *force = s->wide_gradient + 4 * (int64_t)s->assembly->vertex[k];
+    for (int64_t k = 0; k < s->pieces->count; k++) {
+        const double *force = s->wide_gradient + 4 * (int64_t)s->vertex[k];
         for (int i = 0; i < 3; i++) to[4 * k + i] += sign * (float)(unit * force[i]);
     }
     return (linked + viscous) * unit * unit;
 }
 
-static void add_loads(const hk_split *s, float *to)
+static void keep_loads(hk_split *s)
 {
+    const hk_problem *p = s->problem;
+    if (p->load_share == s->loaded) return;
     double unit = 1 / s->length;
+    for (int64_t k = 0; k < s->pieces->count; k++)
+        for (int i = 0; i < 3; i++)
+            s->load[4 * k + i] = (float)(unit * p->force[4 * (int64_t)s->vertex[k] + i]);
+    s->loaded = p->load_share;
+}
+
+static void add_loads(hk_split *s, float *to)
+{
+    keep_loads(s);
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
-    for (int64_t k = 0; k < s->scalar.count; k++) {
-        const double *force = s->problem->force + 4 * (int64_t)s->assembly->vertex[k];
-        for (int i = 0; i < 3; i++) to[4 * k + i] += (float)(unit * force[i]);
-    }
+    for (int64_t k = 0; k < s->pieces->count; k++)
+        *(quad *)(to + 4 * k) += *(const quad *)(s->load + 4 * k);
 }
 
 // ξ += Δξ at the unknowns.
 static void move(hk_split *s, const float *step)
 {
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
-    for (int64_t k = 0; k < s->scalar.count; k++) {
-        float *at = s->x + 4 * (int64_t)s->assembly->vertex[k];
-        for (int i = 0; i < 3; i++) at[i] += step[4 * k + i];
+    for (int64_t k = 0; k < s->problem->vertex_count; k++) {
+        if (s->unknown[k] < 0) continue;
+        quad x = *(const quad *)(s->x + 4 * k), moved;
+        moved = x + *(const quad *)(step + 4 * (int64_t)s->unknown[k]);
+        moved[3] = x[3];
+        *(quad *)(s->x + 4 * k) = moved;
     }
 }
 
 // Algorithm 2, lines 3–14.
 static void solve_once(hk_split *s, hk_solve_report *report)
 {
-    float *vector = hk_triangle_vector(s->triangle);
+    float *vector = s->pieces->vector;
     hk_tell_start(s->problem, hk_split_energy(s), NAN, NAN);
     double clock = hk_now();
     hk_corotation_stretch(s->elements, carries(s), s->x, vector);
     hk_split_add_links(s, -1, vector);
     add_loads(s, vector);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-    hk_triangle_solve(s->triangle);
+    hk_pieces_solve(s->pieces);
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     move(s, vector);
     clock = hk_now();
@@ -378,14 +433,14 @@ static hk_status step(hk_split *s, double *x, hk_solve_report *report)
     HK_TRY(prepare(s, report));
     s->before = x;
     predict(s);
-    if (!s->triangle)
+    if (s->pieces->count == 0)
         report->reason = HK_CONVERGED;  // all vertices are held
     else if (once)
         solve_once(s, report);
     else
         hk_split_descend(s, passes_of(s), report);
     if (report->reason == HK_NOT_FINITE) return HK_OK;
-    if (widen(s, once && s->triangle ? hk_triangle_vector(s->triangle) : NULL, x)) return HK_OK;
+    if (widen(s, once && s->pieces->count > 0 ? s->pieces->vector : NULL, x)) return HK_OK;
     report->reason = HK_NOT_FINITE;
     report->energy = INFINITY;
     snprintf(report->detail, sizeof report->detail,
@@ -417,8 +472,11 @@ static hk_status split_minimise(void *solver, double *x, hk_solve_report *report
 static void split_describe(const void *solver, char *text, size_t size)
 {
     const hk_split *s = solver;
-    snprintf(text, size, "split: %d passes, %d volume iterations in %d colours of %d patches, %s",
-             passes_of(s), (int)s->settings.option[OPTION_VOLUME], s->elements->color_count,
+    snprintf(text, size,
+             "split: %d passes, %d factors for %d pieces, %d volume iterations in %d colours of %d "
+             "patches, %s",
+             passes_of(s), s->pieces->shape_count, s->pieces->piece_count,
+             (int)s->settings.option[OPTION_VOLUME], s->elements->color_count,
              s->elements->patch_count, s->elements->table->name);
 }
 
@@ -429,6 +487,7 @@ const hk_method hk_split_method = {
     .pose_iterations = 5000,
     .tolerance = 1e-4,
     .direct = true,
+    .from_y = true,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),
     .create = split_create,

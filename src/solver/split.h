@@ -6,11 +6,9 @@
 #ifndef HK_SPLIT_H
 #define HK_SPLIT_H
 
-#include "linear/direct.h"
-#include "linear/triangle.h"
+#include "linear/pieces.h"
 #include "solver/method.h"
 #include "solver/walk.h"
-#include "term/assembly.h"
 #include "term/corotation.h"
 
 // L-BFGS remembers so many steps.
@@ -33,19 +31,20 @@ typedef struct hk_split_passes {
 typedef struct hk_split {
     hk_problem *problem;
     hk_settings settings;
-    hk_assembly *assembly;
-    hk_pattern scalar;  // borrows the arrays of the assembly's pattern
-    double *laplacian;  // [hk_pattern_size of scalar] L
-    double *matrix;     // A = M/h² + L
-    hk_direct *direct;
-    hk_triangle *triangle;
+    int32_t *unknown;   // [vertex_count] where a vertex is in vectors over the unknowns, -1: held
+    int32_t *vertex;    // [free_count] and back
+    double *diagonal;   // [free_count] M/h² as the users number vertices
+    int32_t *numbered;  // [free_count] the vertices in that order
+    hk_pieces *pieces;  // A = M/h² + L
     hk_quadratic factored;  // of A; NAN: none yet
     hk_corotation *elements;
     double length;    // m, the unit
     int32_t *body;    // [vertex_count]
     int32_t *middle;  // [body_count] the vertex that positions are relative to
-    double *origin;   // [body_count][3] m, where it is
-    double *inverse;  // [vertex_count] 1/inertia, m/N; 0 at held vertices
+    double *origin;   // [body_count][4] m, where it is
+    float *inverse;   // [vertex_count] 1/inertia, m/N; 0 at held vertices
+    float *load;      // [free_count][4] forces at work, in the units of the elements …
+    double loaded;    // … as they were at this share of them; NAN: never
     float *x;         // [vertex_count][4] ξ, and 1/inertia
     float *start;     // [vertex_count][4] η, for several passes, else NULL
     // [vertex_count][4] in double: for the monitor, links and viscosity, and their forces. The

@@ -1,6 +1,7 @@
 // Corners of tets in a small array float[][4]: 16 bytes a vertex, turned into lanes in registers
 // where there are AVX or AVX-512, and back. Beside corners.h: the fourth number counts, results
-// are added, and indices are short.
+// are added, and indices are short: twice the place in the array, which the machine's addresses can
+// scale to bytes without an instruction.
 #ifndef HK_CORNER4_H
 #define HK_CORNER4_H
 
@@ -44,10 +45,10 @@ HK_INLINE void quad_zero(float *to)
 
 HK_INLINE __m512 quarters_load(const float *x, const uint16_t *index)
 {
-    __m512 r = _mm512_castps128_ps512(_mm_load_ps(x + 4 * (size_t)index[0]));
-    r = _mm512_insertf32x4(r, _mm_load_ps(x + 4 * (size_t)index[4]), 1);
-    r = _mm512_insertf32x4(r, _mm_load_ps(x + 4 * (size_t)index[8]), 2);
-    return _mm512_insertf32x4(r, _mm_load_ps(x + 4 * (size_t)index[12]), 3);
+    __m512 r = _mm512_castps128_ps512(_mm_load_ps(x + 2 * (size_t)index[0]));
+    r = _mm512_insertf32x4(r, _mm_load_ps(x + 2 * (size_t)index[4]), 1);
+    r = _mm512_insertf32x4(r, _mm_load_ps(x + 2 * (size_t)index[8]), 2);
+    return _mm512_insertf32x4(r, _mm_load_ps(x + 2 * (size_t)index[12]), 3);
 }
 
 HK_INLINE corner4 corner4_load(const float *x, const uint16_t *index)
@@ -85,22 +86,24 @@ HK_INLINE quads quads_of(vec3 a, real w)
 HK_INLINE void corner4_store(float *to, const uint16_t *index, corner4 a)
 {
     quads q = quads_of(a.x, a.w);
+#pragma GCC unroll 4
     for (int k = 0; k < 4; k++) {
-        _mm_store_ps(to + 4 * (size_t)index[k], _mm512_castps512_ps128(q.v[k]));
-        _mm_store_ps(to + 4 * (size_t)index[k + 4], _mm512_extractf32x4_ps(q.v[k], 1));
-        _mm_store_ps(to + 4 * (size_t)index[k + 8], _mm512_extractf32x4_ps(q.v[k], 2));
-        _mm_store_ps(to + 4 * (size_t)index[k + 12], _mm512_extractf32x4_ps(q.v[k], 3));
+        _mm_store_ps(to + 2 * (size_t)index[k], _mm512_castps512_ps128(q.v[k]));
+        _mm_store_ps(to + 2 * (size_t)index[k + 4], _mm512_extractf32x4_ps(q.v[k], 1));
+        _mm_store_ps(to + 2 * (size_t)index[k + 8], _mm512_extractf32x4_ps(q.v[k], 2));
+        _mm_store_ps(to + 2 * (size_t)index[k + 12], _mm512_extractf32x4_ps(q.v[k], 3));
     }
 }
 
 HK_INLINE void corner_add(float *to, const uint16_t *index, vec3 a)
 {
     quads q = quads_of(a, r_zero());
+#pragma GCC unroll 4
     for (int k = 0; k < 4; k++) {
-        quad_add(to + 4 * (size_t)index[k], _mm512_castps512_ps128(q.v[k]));
-        quad_add(to + 4 * (size_t)index[k + 4], _mm512_extractf32x4_ps(q.v[k], 1));
-        quad_add(to + 4 * (size_t)index[k + 8], _mm512_extractf32x4_ps(q.v[k], 2));
-        quad_add(to + 4 * (size_t)index[k + 12], _mm512_extractf32x4_ps(q.v[k], 3));
+        quad_add(to + 2 * (size_t)index[k], _mm512_castps512_ps128(q.v[k]));
+        quad_add(to + 2 * (size_t)index[k + 4], _mm512_extractf32x4_ps(q.v[k], 1));
+        quad_add(to + 2 * (size_t)index[k + 8], _mm512_extractf32x4_ps(q.v[k], 2));
+        quad_add(to + 2 * (size_t)index[k + 12], _mm512_extractf32x4_ps(q.v[k], 3));
     }
 }
 
@@ -108,8 +111,8 @@ HK_INLINE void corner_add(float *to, const uint16_t *index, vec3 a)
 
 HK_INLINE __m256 halves_load(const float *x, const uint16_t *index)
 {
-    __m256 r = _mm256_castps128_ps256(_mm_load_ps(x + 4 * (size_t)index[0]));
-    return _mm256_insertf128_ps(r, _mm_load_ps(x + 4 * (size_t)index[4]), 1);
+    __m256 r = _mm256_castps128_ps256(_mm_load_ps(x + 2 * (size_t)index[0]));
+    return _mm256_insertf128_ps(r, _mm_load_ps(x + 2 * (size_t)index[4]), 1);
 }
 
 HK_INLINE corner4 corner4_load(const float *x, const uint16_t *index)
@@ -146,18 +149,20 @@ HK_INLINE quads quads_of(vec3 a, real w)
 HK_INLINE void corner4_store(float *to, const uint16_t *index, corner4 a)
 {
     quads q = quads_of(a.x, a.w);
+#pragma GCC unroll 4
     for (int k = 0; k < 4; k++) {
-        _mm_store_ps(to + 4 * (size_t)index[k], _mm256_castps256_ps128(q.v[k]));
-        _mm_store_ps(to + 4 * (size_t)index[k + 4], _mm256_extractf128_ps(q.v[k], 1));
+        _mm_store_ps(to + 2 * (size_t)index[k], _mm256_castps256_ps128(q.v[k]));
+        _mm_store_ps(to + 2 * (size_t)index[k + 4], _mm256_extractf128_ps(q.v[k], 1));
     }
 }
 
 HK_INLINE void corner_add(float *to, const uint16_t *index, vec3 a)
 {
     quads q = quads_of(a, r_zero());
+#pragma GCC unroll 4
     for (int k = 0; k < 4; k++) {
-        quad_add(to + 4 * (size_t)index[k], _mm256_castps256_ps128(q.v[k]));
-        quad_add(to + 4 * (size_t)index[k + 4], _mm256_extractf128_ps(q.v[k], 1));
+        quad_add(to + 2 * (size_t)index[k], _mm256_castps256_ps128(q.v[k]));
+        quad_add(to + 2 * (size_t)index[k + 4], _mm256_extractf128_ps(q.v[k], 1));
     }
 }
 
@@ -170,7 +175,7 @@ HK_INLINE corner4 corner4_load(const float *x, const uint16_t *index)
         scalar lane[4][HK_LANES];
     } r;
     for (int l = 0; l < HK_LANES; l++)
-        for (int i = 0; i < 4; i++) r.lane[i][l] = x[4 * (size_t)index[l] + (size_t)i];
+        for (int i = 0; i < 4; i++) r.lane[i][l] = x[2 * (size_t)index[l] + (size_t)i];
     corner4 c;
     for (int i = 0; i < 3; i++) c.x.v[i] = r.wide[i];
     c.w = r.wide[3];
@@ -184,7 +189,7 @@ HK_INLINE void corner4_store(float *to, const uint16_t *index, corner4 a)
         scalar lane[4][HK_LANES];
     } r = {{a.x.v[0], a.x.v[1], a.x.v[2], a.w}};
     for (int l = 0; l < HK_LANES; l++)
-        for (int i = 0; i < 4; i++) to[4 * (size_t)index[l] + (size_t)i] = r.lane[i][l];
+        for (int i = 0; i < 4; i++) to[2 * (size_t)index[l] + (size_t)i] = r.lane[i][l];
 }
 
 HK_INLINE void corner_add(float *to, const uint16_t *index, vec3 a)
@@ -194,7 +199,7 @@ HK_INLINE void corner_add(float *to, const uint16_t *index, vec3 a)
         scalar lane[3][HK_LANES];
     } r = {{a.v[0], a.v[1], a.v[2]}};
     for (int l = 0; l < HK_LANES; l++)
-        for (int i = 0; i < 3; i++) to[4 * (size_t)index[l] + (size_t)i] += r.lane[i][l];
+        for (int i = 0; i < 3; i++) to[2 * (size_t)index[l] + (size_t)i] += r.lane[i][l];
 }
 
 #endif

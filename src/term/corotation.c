@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include "term/copies.h"
 #include "term/tet.h"
 
 // HK_GENERIC_LANES comes from cmake/lanes.cmake (HOOKE_WIDE_LANES=OFF).
@@ -124,11 +125,11 @@ static void halve(center *all, int64_t size)
     halve(all + left, size - left);
 }
 
-// The tets of one material, patch after patch; returns their count.
-static int64_t order_tets(const hk_model *m, int material, center *all)
+// The tets of a body that have one material, patch after patch; returns their count.
+static int64_t order_tets(const hk_model *m, const hk_body *body, int material, center *all)
 {
     int64_t count = 0;
-    for (int t = 0; t < m->tet_count; t++) {
+    for (int t = body->tet_start; t < body->tet_start + body->tet_count; t++) {
         if (m->tet_material[t] != material) continue;
         center *c = &all[count++];
         c->tet = t;
@@ -150,6 +151,8 @@ typedef struct builder {
     const hk_model *model;
     double length;
     center *order;    // [tet_count]
+    hk_copy *copies;  // [body_count]
+    int32_t *first;   // [body_count + 1] the first patch of a body
     int32_t *place;   // [vertex_count] in the patch at hand, -1 elsewhere
     uint8_t *used;    // [HK_COROTATION_TETS groups][HK_COROTATION_VERTICES]
     int *fill;        // [HK_COROTATION_TETS] tets of a group
@@ -162,6 +165,8 @@ typedef struct builder {
 static void builder_release(builder *b)
 {
     hk_free(b->order);
+    hk_free(b->copies);
+    hk_free(b->first);
     hk_free(b->place);
     hk_free(b->used);
     hk_free(b->fill);
@@ -173,14 +178,18 @@ static hk_status builder_init(builder *b, const hk_model *m, double length)
 {
     *b = (builder){.model = m, .length = length};
     b->order = HK_ARRAY(center, m->tet_count);
+    b->copies = HK_ARRAY(hk_copy, m->body_count);
+    b->first = HK_ZEROS(int32_t, m->body_count + 1);
     b->place = HK_ARRAY(int32_t, m->vertex_count);
     b->used = HK_ARRAY(uint8_t, (size_t)HK_COROTATION_TETS * HK_COROTATION_VERTICES);
     b->fill = HK_ARRAY(int, HK_COROTATION_TETS);
     b->degree = HK_ARRAY(int32_t, HK_COROTATION_VERTICES);
     b->rank = HK_ARRAY(int32_t, HK_COROTATION_TETS);
-    if (!b->order || !b->place || !b->used || !b->fill || !b->degree || !b->rank)
+    if (!b->copies || !b->first || !b->order || !b->place || !b->used || !b->fill || !b->degree ||
+        !b->rank)
         return HK_NO_MEMORY;
     for (int v = 0; v < m->vertex_count; v++) b->place[v] = -1;
+    hk_find_copies(m, b->copies);
     return HK_OK;
 }
 
@@ -213,7 +222,7 @@ static void number_vertices(builder *b, const center *tets, int count, hk_corota
 // Blocks: lane l has tets l × blocks, l × blocks + 1, …, so that neighbours are one after the
 // other in a lane. Padding are copies without volume.
 static void fill_blocks(builder *b, const center *tets, int count, int lanes,
-                        const hk_corotation_patch *p, uint16_t *index, float *rest, float *turn)
+                        const hk_corotation_patch *p, uint16_t *index, float *rest)
 {
     double volume_unit = b->length * b->length * b->length;
     for (int block = 0; block < p->blocks; block++)
@@ -224,11 +233,10 @@ static void fill_blocks(builder *b, const center *tets, int count, int lanes,
             hk_rest_inverse(b->model, tet->tet, inverse);
             for (int c = 0; c < 4; c++)
                 index[((int64_t)block * 4 + c) * lanes + l] =
-                    (uint16_t)b->place[corner_of(b, tet, c)];
+                    (uint16_t)(2 * b->place[corner_of(b, tet, c)]);
             float *to = rest + (int64_t)block * 10 * lanes + l;
             for (int k = 0; k < 9; k++) to[k * lanes] = (float)(inverse[k] * b->length);
             to[9 * lanes] = t < count ? (float)(b->model->volume[tet->tet] / volume_unit) : 0.0f;
-            for (int k = 0; k < 4; k++) turn[((int64_t)block * 4 + k) * lanes + l] = k == 3;
         }
 }
 
@@ -276,7 +284,7 @@ static void fill_groups(builder *b, const center *tets, int count, int lanes,
             b->fill[g] = 0;
             memset(used, 0, (size_t)places);
             for (int l = 0; l < 4 * lanes; l++)
-                index[(int64_t)g * 4 * lanes + l] = (uint16_t)places;
+                index[(int64_t)g * 4 * lanes + l] = (uint16_t)(2 * places);
             for (int l = 0; l < lanes; l++) {
                 volume[(int64_t)g * lanes + l] = 0;
                 place[(int64_t)g * lanes + l] = (uint16_t)(p->blocks * lanes);
@@ -285,7 +293,7 @@ static void fill_groups(builder *b, const center *tets, int count, int lanes,
         int lane = b->fill[g]++;
         for (int c = 0; c < 4; c++) {
             used[corner[c]] = 1;
-            index[((int64_t)g * 4 + c) * lanes + lane] = (uint16_t)corner[c];
+            index[((int64_t)g * 4 + c) * lanes + lane] = (uint16_t)(2 * corner[c]);
         }
         // Tet t stands in block t % blocks, lane t / blocks (fill_blocks).
         int t = b->rank[k];
@@ -301,33 +309,50 @@ static int patches_of(int64_t tets)
     return (int)((tets + HK_COROTATION_TETS - 1) / HK_COROTATION_TETS);
 }
 
-static hk_status count_patches(const hk_model *m, hk_corotation *e)
+// Also those that borrow nothing, and how many tets they have.
+static hk_status count_patches(const builder *b, hk_corotation *e, int64_t *own_tets)
 {
-    int64_t *count = HK_ZEROS(int64_t, m->material_count);
+    const hk_model *m = b->model;
+    int32_t *count = HK_ZEROS(int32_t, m->material_count);
     if (!count) return HK_NO_MEMORY;
-    for (int t = 0; t < m->tet_count; t++) count[m->tet_material[t]]++;
-    for (int k = 0; k < m->material_count; k++) e->patch_count += patches_of(count[k]);
+    *own_tets = 0;
+    for (int body = 0; body < m->body_count; body++) {
+        const hk_body *at = &m->bodies[body];
+        b->first[body] = e->patch_count;
+        for (int t = at->tet_start; t < at->tet_start + at->tet_count; t++)
+            count[m->tet_material[t]]++;
+        for (int t = at->tet_start; t < at->tet_start + at->tet_count; t++) {
+            e->patch_count += patches_of(count[m->tet_material[t]]);
+            count[m->tet_material[t]] = 0;
+        }
+        if (b->copies[body].original != body) continue;
+        e->own_count += e->patch_count - b->first[body];
+        *own_tets += at->tet_count;
+    }
+    b->first[m->body_count] = e->patch_count;
     hk_free(count);
     return HK_OK;
 }
 
 // Room for the most that patches can need; groups are cut to size at the end.
-static hk_status allocate(const hk_model *m, hk_corotation *e)
+static hk_status allocate(const hk_model *m, int64_t own_tets, hk_corotation *e)
 {
     size_t lanes = (size_t)e->table->lanes, patches = (size_t)e->patch_count;
     size_t blocks = (size_t)m->tet_count / lanes + patches, corners = 4 * (size_t)m->tet_count;
+    size_t own_blocks = (size_t)own_tets / lanes + (size_t)e->own_count;
     e->patches = HK_ZEROS(hk_corotation_patch, patches);
+    e->lender = HK_ARRAY(int32_t, patches);
     e->vertex = HK_ARRAY(int32_t, corners);
     e->target = HK_ARRAY(int32_t, corners);
-    e->index = HK_ARRAY(uint16_t, 4 * lanes * blocks);
-    e->rest = HK_ARRAY(float, 10 * lanes * blocks);
+    e->index = HK_ARRAY(uint16_t, 4 * lanes * own_blocks);
+    e->rest = HK_ARRAY(float, 10 * lanes * own_blocks);
     e->quaternion = HK_ARRAY(float, 4 * lanes * blocks);
     e->multiplier_count = (int64_t)(lanes * (blocks + patches));
     e->multiplier = HK_ZEROS(float, lanes *(blocks + patches));
     e->partial = HK_ARRAY(double, patches);
     e->room = HK_ARRAY(float, (size_t)e->threads *HK_COROTATION_ROOM);
-    return e->patches && e->vertex && e->target && e->index && e->rest && e->quaternion &&
-                   e->multiplier && e->partial && e->room
+    return e->patches && e->lender && e->vertex && e->target && e->index && e->rest &&
+                   e->quaternion && e->multiplier && e->partial && e->room
                ? HK_OK
                : HK_NO_MEMORY;
 }
@@ -351,7 +376,7 @@ static hk_status build_patch(builder *b, hk_corotation *e, const center *tets, i
     number_vertices(b, tets, count, p, vertex);
     p->blocks = (count + lanes - 1) / lanes;
     fill_blocks(b, tets, count, lanes, p, e->index + 4 * lanes * b->blocks,
-                e->rest + 10 * lanes * b->blocks, e->quaternion + 4 * lanes * b->blocks);
+                e->rest + 10 * lanes * b->blocks);
     if (p->law != HK_VOLUME_NONE && p->lambda > 0) {
         HK_TRY(reserve_groups(e, b, capacity));
         fill_groups(b, tets, count, lanes, p, e->group_index + 4 * lanes * b->groups,
@@ -364,25 +389,66 @@ static hk_status build_patch(builder *b, hk_corotation *e, const center *tets, i
     return HK_OK;
 }
 
-// The arrays do not move any more.
-static void point(hk_corotation *e)
+// The patches of a copy.
+static void copy_patches(builder *b, hk_corotation *e, int body)
 {
-    int64_t lanes = e->table->lanes, vertices = 0, blocks = 0, groups = 0;
+    const hk_model *m = b->model;
+    int original = b->copies[body].original, patch = b->first[body];
+    int shift = m->bodies[body].vertex_start - m->bodies[original].vertex_start;
+    const int32_t *from = e->vertex;
+    for (int k = 0; k < b->first[original]; k++) from += e->patches[k].vertex_count;
+    for (int k = b->first[original]; k < b->first[original + 1]; k++) {
+        e->lender[patch] = k;
+        e->patches[patch++] = e->patches[k];
+        for (int v = 0; v < e->patches[k].vertex_count; v++)
+            e->vertex[b->vertices++] = m->place[m->order[*from++] + shift];
+    }
+}
+
+// The arrays do not move any more.
+static void point(const builder *b, hk_corotation *e)
+{
+    int64_t lanes = e->table->lanes, vertices = 0, blocks = 0, own_blocks = 0, groups = 0;
     for (int k = 0; k < e->patch_count; k++) {
         hk_corotation_patch *p = &e->patches[k];
+        const hk_corotation_patch *lender = &e->patches[e->lender[k]];
+        bool own = e->lender[k] == k;
         p->vertex = e->vertex + vertices;
         p->target = e->target + vertices;
-        p->index = e->index + 4 * lanes * blocks;
-        p->rest = e->rest + 10 * lanes * blocks;
         p->quaternion = e->quaternion + 4 * lanes * blocks;
         p->multiplier = e->multiplier + lanes * (blocks + k);  // a block for padding in each
-        p->group_index = e->group_index + 4 * lanes * groups;
-        p->group_volume = e->group_volume + lanes * groups;
-        p->group_tet = e->group_tet + lanes * groups;
+        p->index = own ? e->index + 4 * lanes * own_blocks : lender->index;
+        p->rest = own ? e->rest + 10 * lanes * own_blocks : lender->rest;
+        p->group_index = own ? e->group_index + 4 * lanes * groups : lender->group_index;
+        p->group_volume = own ? e->group_volume + lanes * groups : lender->group_volume;
+        p->group_tet = own ? e->group_tet + lanes * groups : lender->group_tet;
         vertices += p->vertex_count;
         blocks += p->blocks;
-        groups += p->groups;
+        own_blocks += own ? p->blocks : 0;
+        groups += own ? p->groups : 0;
     }
+    for (int body = 0; body < b->model->body_count; body++)
+        for (int k = b->first[body]; k < b->first[body + 1]; k++)
+            for (int64_t l = 0; l < 4 * lanes * e->patches[k].blocks; l++)
+                e->patches[k].quaternion[l] = (float)b->copies[body].turn[l / lanes % 4];
+}
+
+static hk_status build_material(builder *b, hk_corotation *e, const hk_body *body, int material,
+                                size_t capacity[3], int *patch)
+{
+    const hk_material *of = &b->model->materials[material];
+    int64_t count = order_tets(b->model, body, material, b->order);
+    for (int64_t at = 0; at < count; at += HK_COROTATION_TETS) {
+        hk_corotation_patch *p = &e->patches[*patch];
+        hk_corotation_can(of, &p->law);
+        p->mu = (float)(of->params.c[0] * b->length);
+        p->lambda = p->law == HK_VOLUME_NONE ? 0 : (float)(of->params.c[1] * b->length);
+        int size = (int)(count - at < HK_COROTATION_TETS ? count - at : HK_COROTATION_TETS);
+        HK_TRY(build_patch(b, e, b->order + at, size, p, capacity));
+        e->lender[*patch] = *patch;
+        ++*patch;
+    }
+    return HK_OK;
 }
 
 static hk_status build_patches(builder *b, hk_corotation *e)
@@ -390,20 +456,20 @@ static hk_status build_patches(builder *b, hk_corotation *e)
     const hk_model *m = b->model;
     size_t capacity[3] = {0};
     HK_TRY(reserve_groups(e, b, capacity));
-    int patch = 0;
-    for (int k = 0; k < m->material_count; k++) {
-        int64_t count = order_tets(m, k, b->order);
-        const hk_law_params *params = &m->materials[k].params;
-        for (int64_t at = 0; at < count; at += HK_COROTATION_TETS) {
-            hk_corotation_patch *p = &e->patches[patch++];
-            hk_corotation_can(&m->materials[k], &p->law);
-            p->mu = (float)(params->c[0] * b->length);
-            p->lambda = p->law == HK_VOLUME_NONE ? 0 : (float)(params->c[1] * b->length);
-            int size = (int)(count - at < HK_COROTATION_TETS ? count - at : HK_COROTATION_TETS);
-            HK_TRY(build_patch(b, e, b->order + at, size, p, capacity));
+    for (int body = 0; body < m->body_count; body++) {
+        const hk_body *at = &m->bodies[body];
+        int patch = b->first[body], low = m->material_count, high = -1;
+        if (b->copies[body].original != body) {
+            copy_patches(b, e, body);
+            continue;
         }
+        for (int t = at->tet_start; t < at->tet_start + at->tet_count; t++) {
+            low = hk_min_int(low, m->tet_material[t]);
+            high = hk_max_int(high, m->tet_material[t]);
+        }
+        for (int k = low; k <= high; k++) HK_TRY(build_material(b, e, at, k, capacity, &patch));
     }
-    point(e);
+    point(b, e);
     return HK_OK;
 }
 
@@ -499,10 +565,11 @@ static hk_status color_patches(hk_corotation *e, int vertex_count)
 static hk_status build(const hk_model *m, double length, const int32_t *row, int row_count,
                        hk_corotation *e)
 {
-    HK_TRY(count_patches(m, e));
-    HK_TRY(allocate(m, e));
     builder b = {0};
+    int64_t own_tets = 0;
     hk_status status = builder_init(&b, m, length);
+    if (status == HK_OK) status = count_patches(&b, e, &own_tets);
+    if (status == HK_OK) status = allocate(m, own_tets, e);
     if (status == HK_OK) status = build_patches(&b, e);
     if (status == HK_OK) status = share_rows(e, b.vertices, row, row_count);
     builder_release(&b);
@@ -530,6 +597,7 @@ void hk_corotation_free(hk_corotation *e)
 {
     if (!e) return;
     hk_free(e->patches);
+    hk_free(e->lender);
     hk_free(e->vertex);
     hk_free(e->target);
     hk_free(e->index);

@@ -16,8 +16,12 @@
 typedef struct hk_corotation {
     const hk_corotation_table *table;
     int threads;
-    int patch_count;
+    // Patches lie within one body and one material. A copy of a body (term/copies.h) borrows
+    // everything but vertices, rotations and multipliers from those of its original, whose rest
+    // shape it takes for its own: rotations are then relative to that.
+    int patch_count, own_count;
     hk_corotation_patch *patches;
+    int32_t *lender;  // [patch_count] the patch that it borrows from: itself in own_count of them
     // What the patches point into:
     int32_t *vertex, *target;
     uint16_t *index, *group_index, *group_tet;

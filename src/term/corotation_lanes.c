@@ -15,6 +15,7 @@ HK_INLINE mat3 edges_of(const float *x, const uint16_t *index)
 {
     vec3 origin = corner_load(x, index);
     mat3 edges;
+#pragma GCC unroll 3
     for (int c = 0; c < 3; c++)
         m3_set_column(&edges, c, v3_sub(corner_load(x, index + (c + 1) * HK_LANES), origin));
     return edges;
@@ -45,11 +46,12 @@ HK_INLINE mat3 rotate(const hk_corotation_patch *p, int block, mat3 F)
     return quat_rotation(q);
 }
 
-// Adds volume × P Bᵀ to corners 1..3, and minus their sum to corner 0.
-HK_INLINE void add_forces(mat3 P, mat3 inverse, real volume, const uint16_t *index, float *sums)
+// Adds P Bᵀ to corners 1..3, and minus their sum to corner 0.
+HK_INLINE void add_forces(mat3 P, mat3 inverse, const uint16_t *index, float *sums)
 {
-    mat3 forces = m3_mult(m3_scale(P, volume), inverse);
+    mat3 forces = m3_mult(P, inverse);
     vec3 origin = {{r_zero(), r_zero(), r_zero()}};
+#pragma GCC unroll 3
     for (int c = 0; c < 3; c++) {
         vec3 f = m3_column(forces, c);
         origin = v3_sub(origin, f);
@@ -87,13 +89,14 @@ static void stretch(const hk_corotation_patch *p, int carry, const float *x, flo
         const uint16_t *index = p->index + (int64_t)b * 4 * HK_LANES;
         const float *rest = p->rest + (int64_t)b * 10 * HK_LANES;
         mat3 inverse = inverse_of(rest), F = m3_mul(edges_of(room, index), inverse);
-        mat3 P = m3_scale(m3_sub(rotate(p, b, F), F), stiffness);
+        real volume = r_load(rest + 9 * HK_LANES);
+        mat3 P = m3_scale(m3_sub(rotate(p, b, F), F), stiffness * volume);
         // C = 6V (J − 1): κ ∂C/∂F = 6V κ cof F
         if (carry) {
             real kappa = r_load(p->multiplier + (int64_t)b * HK_LANES);
-            P = m3_add_scaled(P, 6 * kappa, m3_cofactor(F));
+            P = m3_add_scaled(P, 6 * volume * kappa, m3_cofactor(F));
         }
-        add_forces(P, inverse, r_load(rest + 9 * HK_LANES), index, sums);
+        add_forces(P, inverse, index, sums);
     }
     hand_out(p, sums, result, shared);
 }
@@ -131,7 +134,7 @@ static double gradient(const hk_corotation_patch *p, const float *x, float *room
         mat3 R = rotate(p, b, F);
         real volume = r_load(rest + 9 * HK_LANES), psi = energy_stress(p, F, R, &P);
         energy += r_sum(volume * psi);
-        add_forces(P, inverse, volume, index, sums);
+        add_forces(m3_scale(P, volume), inverse, index, sums);
     }
     hand_out(p, sums, result, shared);
     return energy;
@@ -155,6 +158,7 @@ static void volume(const hk_corotation_patch *p, int reset, float *x, float *roo
         const uint16_t *tet = p->group_tet + (int64_t)g * HK_LANES;
         real rest = r_load(p->group_volume + (int64_t)g * HK_LANES), alpha = softness * rest;
         corner4 at[4];
+#pragma GCC unroll 4
         for (int c = 0; c < 4; c++) at[c] = corner4_load(room, index + c * HK_LANES);
         vec3 e1 = v3_sub(at[1].x, at[0].x), e2 = v3_sub(at[2].x, at[0].x);
         vec3 e3 = v3_sub(at[3].x, at[0].x), slope[4];
@@ -164,9 +168,11 @@ static void volume(const hk_corotation_patch *p, int reset, float *x, float *roo
         slope[0] = v3_scale(v3_add(slope[1], v3_add(slope[2], slope[3])), r_set(-1));
         real kappa = reset ? r_zero() : numbers_load(p->multiplier, tet);
         real wrong = v3_dot(e1, slope[1]) - rest + alpha * kappa, below = alpha;
+#pragma GCC unroll 4
         for (int c = 0; c < 4; c++) below += at[c].w * v3_dot(slope[c], slope[c]);
         real change = -wrong * r_reciprocal_or_zero(below);
         numbers_store(p->multiplier, tet, kappa + change);
+#pragma GCC unroll 4
         for (int c = 0; c < 4; c++) {
             at[c].x = v3_add(at[c].x, v3_scale(slope[c], at[c].w * change));
             corner4_store(room, index + c * HK_LANES, at[c]);

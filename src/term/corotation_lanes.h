@@ -32,13 +32,14 @@ typedef struct hk_corotation_patch {
     // In blocks of `lanes` tets. Neighbours are in different blocks, so that sums of one vertex do
     // not wait for each other.
     int blocks;
-    const uint16_t *index;  // [blocks][4][lanes] in the patch; padding are copies without volume
+    const uint16_t *index;  // [blocks][4][lanes] 2 × the place in the patch (term/corner4.h);
+                            // padding are copies without volume
     const float *rest;      // [blocks][10][lanes] inverse of the rest edges by rows, volume
     float *quaternion;      // [blocks][4][lanes] the rotations: x, y, z, w
     float *multiplier;      // [blocks + 1][lanes] κ of the volume constraint; the last are padding
     // In groups of `lanes` tets no two of which have a vertex in common, for Gauss–Seidel.
     int groups;
-    const uint16_t *group_index;  // [groups][4][lanes]; padding has the place vertex_count
+    const uint16_t *group_index;  // [groups][4][lanes] alike; padding has the place vertex_count
     const uint16_t *group_tet;    // [groups][lanes] its place in `multiplier`
     const float *group_volume;    // [groups][lanes] 6 × volume; padding 0
 } hk_corotation_patch;

@@ -7,8 +7,14 @@
 
 #include "term/assembly.h"
 
-// Fills the lower triangle `values` of `scalar`, a scalar pattern over the unknowns of the
-// assembly. weight is [material_count], N/m² of each material.
+// The pattern over `count` unknowns, the vertices (Morton order) where unknown[] is not -1.
+hk_status hk_laplacian_pattern(const hk_model *model, const hk_links *links, const int32_t *unknown,
+                               int count, hk_pattern *scalar);
+// Fills the lower triangle `values` of `scalar`, a scalar pattern over such unknowns. weight is
+// [material_count], N/m² of each material.
+void hk_laplacian_numbers(const hk_model *model, const hk_links *links, const int32_t *unknown,
+                          const hk_pattern *scalar, const double *weight, double *values);
+// The same over the unknowns of an assembly.
 void hk_laplacian_fill(const hk_model *model, const hk_links *links, const hk_assembly *assembly,
                        const hk_pattern *scalar, const double *weight, double *values);
 

@@ -1,0 +1,45 @@
+// Solves with a constant matrix c L + diag(d), one number for x, y and z alike, that falls into
+// pieces without a connection: the bodies of a scene. Pieces that are equal (bodies made from one
+// mesh, wherever they lie and however they are turned, with the same material and held at the same
+// vertices) share one factor; all others have a factor together. Pieces are solved in parallel,
+// with the same bits for any number of threads.
+#ifndef HK_PIECES_H
+#define HK_PIECES_H
+
+#include "linear/triangle.h"
+
+// One or more pieces that are equal, or (then there is one copy) all those without an equal.
+typedef struct hk_piece_shape {
+    int count;  // unknowns
+    int copies;
+    int32_t first;       // where the first copy begins in the vector; the others follow
+    int32_t *given;      // [count] the unknown of the first copy, as the caller numbers it
+    hk_pattern pattern;  // in elimination order
+    double *laplacian, *matrix;
+    hk_direct *direct;
+    hk_triangle *triangle;
+} hk_piece_shape;
+
+typedef struct hk_pieces {
+    int count, threads;
+    int piece_count, shape_count;
+    hk_piece_shape *shapes;  // the one of all pieces without an equal is the last
+    int32_t *place;          // [count] where the caller's unknowns are in the vector
+    float *vector;  // [count + what the last one's triangle asks for][4]; NULL: no factor yet
+} hk_pieces;
+
+// The lower triangle of L over `pattern` (scalar), in which equal pieces must be numbered alike.
+// `mass` [count] are numbers that have to be equal, too, for d to be so. Nothing is kept of the
+// arguments.
+hk_status hk_pieces_create(const hk_pattern *pattern, const double *laplacian, const double *mass,
+                           int threads, hk_pieces **pieces);
+void hk_pieces_free(hk_pieces *pieces);
+
+// Factors scale L + diag(diagonal); `diagonal` is [count] in the caller's numbering.
+hk_status hk_pieces_factor(hk_pieces *pieces, double scale, const double *diagonal);
+// Solves pieces->vector in place: float[count][4], the fourth number is not used.
+void hk_pieces_solve(hk_pieces *pieces);
+// Numbers of all factors, as CHOLMOD has them.
+int64_t hk_pieces_factor_size(const hk_pieces *pieces);
+
+#endif
