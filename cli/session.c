@@ -253,7 +253,9 @@ static void print_work(FILE *stream, const cli_session *session)
     if (!pose && results->count > 0)
         fprintf(stream, " (%.3g a step)", (double)results->iterations / results->count);
     fputc('\n', stream);
-    if (last)
+    if (last && isnan(last->residual))
+        fprintf(stream, "  residual    not evaluated\n");
+    else if (last)
         fprintf(stream, "  residual    %.4g N (relative %.3g)\n", last->residual,
                 results->relative_residual);
     hk_energy energy = cli_results_energy(results, session->world);

@@ -50,9 +50,8 @@ compare descent-2 figure \
 compare descent-3 figure \
     "every iteration=descent:refresh=1,every 8th=descent:refresh=8,every 32nd=descent:refresh=32,every 64th=descent:refresh=64" \
     --start acceleration --iterations 96 "${march[@]}" "${figure[@]}"
-no_more=length3=0:length4=0:length5=0:length6=0
 compare descent-5 figure \
-    "no acceleration=descent+none,Nesterov=descent+nesterov,1 phase=descent:length1=96:rho1=0.99775:length2=0:$no_more,2 phases=descent:length1=12:rho1=0.595:length2=84:rho2=0.9995:$no_more,3 phases=descent" \
+    "no acceleration=descent+none,Nesterov=descent+nesterov,1 phase=descent:length1=96:rho1=0.9995:length2=0,2 phases=descent,3 phases=descent:length1=6:rho1=0.9367:length2=7:rho2=0.99911:length3=83:rho3=0.999662" \
     --start acceleration --iterations 96 "${march[@]}" "${figure[@]}"
 
 # Figure 4: cloth.

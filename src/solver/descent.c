@@ -356,8 +356,8 @@ static double largest_eigenvalue(descent *s)
 }
 
 // Jacobi's iteration is stable up to α = 2/λ. λ of deformed states is a sixth larger than at rest
-// where it was looked at, and the power iteration ends a little below λ: hence 1.6. (With 1.8, a few
-// compressed elements of a swaying figure were thrown inside out time and again.)
+// where it was looked at, and the power iteration ends a little below λ: hence 1.6. (With 1.8, a
+// few compressed elements of a swaying figure were thrown inside out time and again.)
 static void estimate_length(descent *s)
 {
     const hk_problem *p = s->problem;
