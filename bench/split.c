@@ -321,7 +321,7 @@ static void plot_sizes(const arguments *a, const row *rows, int count)
     }
     const plot_panel panel = {
         NULL, {"tets", true, NAN, NAN}, {"ms a step", true, NAN, NAN}, series, used};
-    const plot_figure figure = {"A figure swings by one hand", "E = 1 MPa, h = 10 ms", &panel, 1,
+    const plot_figure figure = {"A body swings by one hand", "E = 1 MPa, h = 10 ms", &panel, 1,
                                 false};
     char *text = plot_svg(&figure);
     write_file(a->out, "split.svg", text);
