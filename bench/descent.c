@@ -66,7 +66,8 @@ static void measure(const hk_model *model, const char *material, int threads, in
     double ms = median(all, count);
     printf("%-20s %7d %8.1f", material, threads, ms);
     for (int p = 0; p < HK_PHASE_COUNT; p++)
-        if (p != HK_PHASE_FACTOR) printf(" %8.1f%%", 100 * median(phase[p], count) / ms);
+        if (p != HK_PHASE_FACTOR && p != HK_PHASE_VOLUME)
+            printf(" %8.1f%%", 100 * median(phase[p], count) / ms);
     printf(" %10.1f\n", 1e-3 * model->tet_count * iterations / ms);
 }
 
