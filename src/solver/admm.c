@@ -301,7 +301,7 @@ static hk_status run(admm *s, double *x, hk_solve_report *report)
     for (int k = 1; !hk_walk_over(w, x, k - 1, report); k++) {
         HK_TRY(iterate(s, &now));
         bool near = k > 1 && now.estimate <= w->settings.tolerance * now.scale;
-        bool look = near || k % LOOK == 0 || k == w->settings.iterations;
+        bool look = near || k % LOOK == 0 || k == hk_walk_budget(w);
         // Elements that convert (term/blend.h) follow the best state.
         bool known = look || converts || (p->monitor && p->watch_energy);
         if (known) hk_walk_try(w, s->state, 1);

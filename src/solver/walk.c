@@ -139,6 +139,11 @@ void hk_report_undefined(hk_problem *problem, const double *x, double residual,
         snprintf(report->detail, sizeof report->detail, "the start has no finite energy");
 }
 
+int hk_walk_budget(const hk_walk *w)
+{
+    return w->problem->weight > 0 ? w->settings.iterations : w->settings.pose_iterations;
+}
+
 bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *report)
 {
     if (!isfinite(w->at.energy) || !isfinite(w->at.residual)) {
@@ -149,10 +154,10 @@ bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *
         report->reason = HK_CONVERGED;
         return true;
     }
-    if (iterations >= w->settings.iterations) {
+    if (iterations >= hk_walk_budget(w)) {
         report->reason = HK_ITERATION_LIMIT;
         snprintf(report->detail, sizeof report->detail,
-                 "%d iterations left a relative residual of %.1e", w->settings.iterations,
+                 "%d iterations left a relative residual of %.1e", hk_walk_budget(w),
                  w->at.residual / w->at.scale);
         return true;
     }

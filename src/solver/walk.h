@@ -42,6 +42,8 @@ void hk_walk_try(hk_walk *w, const double *x, double length);
 double hk_walk_search(hk_walk *w, const double *x, double length, double longest);
 // Goes there.
 void hk_walk_accept(hk_walk *w, double *x);
+// Iterations that a time step or a pose may take.
+int hk_walk_budget(const hk_walk *w);
 
 // Whether the walk is over at w->at: converged, not finite, or `iterations` are spent.
 bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *report);
