@@ -54,6 +54,19 @@ static inline void bench_check(hk_status status)
     exit(1);
 }
 
+// FOLDER/NAME with the text; the program ends if that fails.
+static inline void bench_write(const char *folder, const char *name, const char *text)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0) {
+        fprintf(stderr, "bench: cannot write %s\n", path);
+        exit(1);
+    }
+    printf("wrote %s\n", path);
+}
+
 // A box of about `tets` tets (five a cell), or the mesh of a file.
 static inline hk_mesh *bench_mesh(const char *path, int tets)
 {

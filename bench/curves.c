@@ -69,18 +69,6 @@ static void trace(const hk_material_def *law, law_curve *curve)
     }
 }
 
-static void write_file(const char *folder, const char *name, const char *text)
-{
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file) != 0) {
-        fprintf(stderr, "bench: cannot write %s\n", path);
-        exit(1);
-    }
-    printf("wrote %s\n", path);
-}
-
 static void write_csv(const char *folder, const law_curve *curves)
 {
     char *text = NULL;
@@ -97,7 +85,7 @@ static void write_csv(const char *folder, const law_curve *curves)
             fprintf(out, "%s,simulated,%.17g,%.17g\n", name, c->simulated[2 * i], c->at[2 * i]);
     }
     fclose(out);
-    write_file(folder, "curves.csv", text);
+    bench_write(folder, "curves.csv", text);
     free(text);
 }
 
@@ -115,7 +103,7 @@ static void write_svg(const char *folder, const law_curve *curves)
                                  {"simulated", x, y, points, LAWS}};
     plot_figure figure = {"A block pulled and pushed", "uniaxial stress", panels, 2, true};
     char *text = plot_svg(&figure);
-    write_file(folder, "curves.svg", text);
+    bench_write(folder, "curves.svg", text);
     free(text);
 }
 

@@ -83,18 +83,6 @@ static void print_run(const settings *s, const helix_run *run)
     fflush(stdout);
 }
 
-static void write_file(const char *folder, const char *name, const char *text)
-{
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file) != 0) {
-        fprintf(stderr, "bench: cannot write %s\n", path);
-        exit(1);
-    }
-    printf("wrote %s\n", path);
-}
-
 static void write_csv(const settings *s, const helix_run *runs, int count)
 {
     char *text = NULL;
@@ -107,7 +95,7 @@ static void write_csv(const settings *s, const helix_run *runs, int count)
             fprintf(out, "\"%s\",%d,%.6g,%d,%.9g\n", runs[i].label, runs[i].tets, runs[i].ms, k,
                     runs[i].height[k]);
     fclose(out);
-    write_file(s->out, "scaling.csv", text);
+    bench_write(s->out, "scaling.csv", text);
     free(text);
 }
 
@@ -137,12 +125,12 @@ static void write_svg(const settings *s, const helix_run *runs, int timed, int c
                           "descent at several resolutions, the same number of iterations",
                           &elongation, 1, false};
     char *text = plot_svg(&figure);
-    write_file(s->out, "scaling-height.svg", text);
+    bench_write(s->out, "scaling-height.svg", text);
     free(text);
     figure = (plot_figure){"Milliseconds a step against the size of the mesh",
                            "descent, the same number of iterations", &cost, 1, false};
     text = plot_svg(&figure);
-    write_file(s->out, "scaling.svg", text);
+    bench_write(s->out, "scaling.svg", text);
     free(text);
 }
 

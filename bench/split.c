@@ -273,18 +273,6 @@ static int run_tables(const arguments *a, row *rows)
 
 // ---------------------------------------------------------------- files
 
-static void write_file(const char *folder, const char *name, const char *text)
-{
-    char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    if (!file || fputs(text, file) < 0 || fclose(file) != 0) {
-        fprintf(stderr, "bench: cannot write %s\n", path);
-        exit(1);
-    }
-    printf("wrote %s\n", path);
-}
-
 static void write_tables(const arguments *a, const row *rows, int count)
 {
     char *text = NULL;
@@ -301,7 +289,7 @@ static void write_tables(const arguments *a, const row *rows, int count)
         fprintf(out, ",%.6g,%d\n", r->setup_ms, r->steps);
     }
     fclose(out);
-    write_file(a->out, "split.csv", text);
+    bench_write(a->out, "split.csv", text);
     free(text);
 }
 
@@ -324,7 +312,7 @@ static void plot_sizes(const arguments *a, const row *rows, int count)
     const plot_figure figure = {"A body swings by one hand", "E = 1 MPa, h = 10 ms", &panel, 1,
                                 false};
     char *text = plot_svg(&figure);
-    write_file(a->out, "split.svg", text);
+    bench_write(a->out, "split.svg", text);
     free(text);
 }
 
@@ -416,7 +404,7 @@ static void write_swings(const arguments *a, const char *poisson, const swing *s
                     s->center[k][1], s->center[k][2], s->far[k]);
     fclose(out);
     snprintf(name, sizeof name, "split-accuracy-%.8s.csv", poisson);
-    write_file(a->out, name, text);
+    bench_write(a->out, name, text);
     free(text);
     double time[SWING + 1];
     plot_series series[MOST_PASSES];
@@ -434,7 +422,7 @@ static void write_swings(const arguments *a, const char *poisson, const swing *s
     const plot_figure figure = {"What each pass buys", subtitle, &panel, 1, false};
     text = plot_svg(&figure);
     snprintf(name, sizeof name, "split-accuracy-%.8s.svg", poisson);
-    write_file(a->out, name, text);
+    bench_write(a->out, name, text);
     free(text);
 }
 
