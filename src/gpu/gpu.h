@@ -1,6 +1,6 @@
-// The CUDA backend: a model in motion on a device. The state lives there; a time step makes no round
-// trip to the host before its end. Built without CUDA, or where no device is found, creation fails
-// with a message that says so (none.c).
+// The CUDA backend: a model in motion on a device. The state lives there; a time step makes no
+// round trip to the host before its end. Built without CUDA, or where no device is found, creation
+// fails with a message that says so (none.c).
 #ifndef HK_GPU_H
 #define HK_GPU_H
 
@@ -18,6 +18,7 @@ typedef struct hk_gpu_def {
     const hk_settings *settings;
     double step;  // s
     hk_damping damping;
+    int patch_size, round_size;  // of layout.h; 0: chosen by the size of the model
 } hk_gpu_def;
 
 // Whether there is a device that this build can use; if not, `why` says why not.
@@ -43,6 +44,11 @@ hk_status hk_gpu_read_positions(hk_gpu *gpu, double *x);
 hk_status hk_gpu_read_velocities(hk_gpu *gpu, double *v, double *v_before);
 // Elastic and kinetic energy and those of gravity and loads, evaluated on the device.
 hk_status hk_gpu_energy(hk_gpu *gpu, hk_energy *energy);
+
+// For checks: energy, gradient and diagonal of the Hessian of the elements at x, [vertex_count][4],
+// which becomes what single precision makes of it. The diagonal of held vertices is 0.
+hk_status hk_gpu_evaluate(hk_gpu *gpu, double *x, double *energy, double *gradient,
+                          double *diagonal);
 
 #ifdef __cplusplus
 }

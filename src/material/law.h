@@ -31,7 +31,8 @@
 #include "math/svd.h"
 
 // The decompositions are long: one copy of each in a translation unit, called by all laws.
-#if defined(__CUDACC__)
+#if defined(HK_SHARED)  // chosen already
+#elif defined(__CUDACC__)
 #define HK_SHARED static __host__ __device__ __noinline__ __attribute__((unused))
 #else
 #define HK_SHARED static __attribute__((noinline, unused))
