@@ -41,7 +41,11 @@ static bool is_refused(const hk_world *w, const hk_method *method, char *why, si
 static hk_status create_at_state(hk_world *w, const hk_method *method, const hk_settings *settings,
                                  hk_gpu **gpu)
 {
-    hk_gpu_def def = {w->model, method, settings, w->step, w->damping};
+    hk_gpu_def def = {.model = w->model,
+                      .method = method,
+                      .settings = settings,
+                      .step = w->step,
+                      .damping = w->damping};
     hk_gpu *made;
     HK_TRY(hk_gpu_create(&def, &made));
     bool is_new = !w->method;

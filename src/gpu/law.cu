@@ -516,10 +516,11 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
 #ifndef HK_GPU_BLOCKS
 #define HK_GPU_BLOCKS 2
 #endif
-#define KERNEL(name, look, converts, blocks)                                                       \
-    __global__ void __launch_bounds__(THREADS, blocks) name(const __grid_constant__ hk_gpu_args a) \
-    {                                                                                              \
-        iterate<look, converts>(a);                                                                \
+#define KERNEL(name, look, converts, blocks)                  \
+    static __global__ void __launch_bounds__(THREADS, blocks) \
+        name(const __grid_constant__ hk_gpu_args a)           \
+    {                                                         \
+        iterate<look, converts>(a);                           \
     }
 KERNEL(step_kernel, false, false, HK_GPU_BLOCKS)
 KERNEL(look_kernel, true, false, 2)
@@ -530,7 +531,8 @@ KERNEL(converting_look_kernel, true, true, 2)
 
 // Of the state `a.state`, or where the next iteration begins if it is due then: flags > 0, or an
 // undone look asks for it.
-__global__ void __launch_bounds__(THREADS) diagonal_kernel(const __grid_constant__ hk_gpu_args a)
+static __global__ void __launch_bounds__(THREADS)
+    diagonal_kernel(const __grid_constant__ hk_gpu_args a)
 {
     extern __shared__ float4 room[];
     __shared__ hk_gpu_batch batch;
@@ -585,7 +587,8 @@ __global__ void __launch_bounds__(THREADS) diagonal_kernel(const __grid_constant
 // Elements that convert make ε another function at every look. The state looked at last and the one
 // that was kept are compared by one that is defined at both: with the larger share of every
 // element, now and then. (solver/descent.c begins with the function of now.)
-__global__ void __launch_bounds__(THREADS) compare_kernel(const __grid_constant__ hk_gpu_args a)
+static __global__ void __launch_bounds__(THREADS)
+    compare_kernel(const __grid_constant__ hk_gpu_args a)
 {
     extern __shared__ float4 room[];
     __shared__ hk_gpu_batch batch;

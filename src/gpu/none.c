@@ -76,4 +76,15 @@ hk_status hk_gpu_energy(hk_gpu *gpu, hk_energy *energy)
     return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
 }
 
+hk_status hk_gpu_evaluate(hk_gpu *gpu, double *x, double *energy, double *gradient,
+                          double *diagonal)
+{
+    (void)gpu;
+    (void)x;
+    (void)energy;
+    (void)gradient;
+    (void)diagonal;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
 #endif
