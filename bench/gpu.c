@@ -120,9 +120,9 @@ static bool check_elements(const char *material, const options *o)
     hk_mesh *mesh = make_box(20000);
     hk_model *model = bench_held_model(mesh, material, 0.35, 0.01);
     hk_problem *p = NULL;
-    bench_check(hk_problem_create(model, 0, &p));
+    bench_check(hk_problem_create(model, 2, &p));
     size_t n = 4 * (size_t)p->vertex_count;
-    double *room = calloc(5 * n, sizeof(double));
+    double *room = hk_calloc(5 * n, sizeof(double));  // aligned for lanes
     if (!room) exit(1);
     numbers c = {room, room + n, room + 2 * n, room + 3 * n, room + 4 * n};
     deform(p, c.x);
@@ -139,7 +139,7 @@ static bool check_elements(const char *material, const options *o)
     double d = relative(c.diagonal, c.exact_diagonal, p->vertex_count, p->held);
     bool fine = e <= 1e-5 && g <= 1e-5 && d <= 1e-5;
     printf("%-20s %10.1e %10.1e %10.1e  %s\n", material, e, g, d, fine ? "ok" : "WRONG");
-    free(room);
+    hk_free(room);
     hk_gpu_free(gpu);
     hk_problem_free(p);
     hk_model_free(model);

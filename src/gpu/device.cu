@@ -131,18 +131,24 @@ static const hk_gpu_kernels *choose_kernels(const hk_gpu_layout *l)
     return l->batch_count > 0 ? tables[l->batches[0].law] : &hk_gpu_kernels_any;
 }
 
-// Small models are cut finely, so that all multiprocessors have work.
+// Patches as large as they may be, but so many that the device is busy with all of them at the same
+// time, or with a whole number of such waves; small models are cut finely for that.
 static int choose_patch_size(const hk_model *m, int multiprocessors)
 {
-    int even = m->vertex_count / (2 * multiprocessors) / 32 * 32;
-    return even < 64 ? 64 : even > 256 ? 256 : even;
+    int wave = 4 * multiprocessors, waves = 1;
+    while (m->vertex_count > 256 * (int64_t)wave * waves) waves++;
+    if (waves == 1)
+        wave =
+            m->vertex_count < 128 * 2 * multiprocessors ? 2 * multiprocessors : 3 * multiprocessors;
+    int size = (m->vertex_count + wave * waves - 1) / (wave * waves);
+    return size < 32 ? 32 : size > 256 ? 256 : size;
 }
 
 static hk_status prepare_kernels(hk_gpu *g, size_t limit)
 {
     const hk_gpu_model *m = &g->args.model;
-    size_t slots = 12 * (size_t)m->most_slots, kept = 16 * (size_t)m->most_locals;
-    g->shared_bytes = 32 * (size_t)m->most_locals + (slots > kept ? slots : kept);
+    size_t slots = 16 * (size_t)m->most_slots, kept = 16 * (size_t)m->most_locals;
+    g->shared_bytes = 16 * (size_t)m->most_locals + (slots > kept ? slots : kept);
     if (g->shared_bytes > limit)
         return hk_fail(HK_UNSUPPORTED,
                        "backend \"cuda\": a patch needs %zu bytes of shared memory, the device "
@@ -208,7 +214,7 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     for (int k = 0; k < 2; k++)
         HK_CUDA(cudaEventCreateWithFlags(&g->copied[k], cudaEventDisableTiming));
     g->args.model.most_locals = g->layout->most_locals;
-    g->args.model.most_slots = (g->layout->most_slots + 3) / 4 * 4;
+    g->args.model.most_slots = g->layout->most_slots;
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
     for (int k = 0; k < 2; k++) HK_TRY(record_graph(g, k));

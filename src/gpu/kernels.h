@@ -22,6 +22,9 @@ struct hk_gpu_batch {
     int law;
 };
 
+struct hk_gpu_patch_data {
+    int vertex, own, ghost, locals, item, round, rounds, items;
+};
 struct hk_gpu_round_data {
     int first, last, batch, counts, bases;
 };
@@ -30,8 +33,10 @@ struct hk_gpu_round_data {
 struct hk_gpu_model {
     int vertex_count, patch_count;
     int most_locals, most_slots;
-    const int *vertex_start, *ghost_start, *ghost, *item_start, *round_start;
-    const float4 *rest;
+    const hk_gpu_patch_data *patches;
+    const int *ghost;
+    const float4 *shape0, *shape1;
+    const float *shape2;
     const uint4 *items;
     const float4 *element;
     const hk_gpu_round_data *rounds;

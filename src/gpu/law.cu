@@ -11,6 +11,14 @@
 #define JOIN(a, b)  JOIN_(a, b)
 #define IS_LAW_any  1
 #define ANY_LAW     JOIN(IS_LAW_, HK_GPU_LAW)
+// Laws that decompose F need more registers.
+#define DECOMPOSES_corotated       1
+#define DECOMPOSES_fixed_corotated 1
+#define DECOMPOSES_arap            1
+#define DECOMPOSES_projective      1
+#define DECOMPOSES_spline          1
+#define DECOMPOSES_polynomial      1
+#define DECOMPOSES                 JOIN(DECOMPOSES_, HK_GPU_LAW)
 #if !ANY_LAW  // there is one call of each decomposition
 #define HK_SHARED static __host__ __device__ __forceinline__ __attribute__((unused))
 #endif
@@ -67,23 +75,18 @@ struct patch {
     int first, own;     // vertices
     int ghost, locals;  // in model.ghost; own vertices and ghosts together
     int item;           // the first
-    float4 *position;   // [locals]
-    float4 *rest;       // [locals]
-    float *slot;        // three planes of [most_slots]
+    int round, rounds, items;
+    float4 *position;  // [locals]
+    float4 *slot;      // [most_slots]
 };
 
 static __device__ __forceinline__ patch patch_of(const hk_gpu_model &m, float4 *room)
 {
-    int p = blockIdx.x;
-    patch b;
-    b.first = m.vertex_start[p];
-    b.own = m.vertex_start[p + 1] - b.first;
-    b.ghost = m.ghost_start[p];
-    b.locals = b.own + m.ghost_start[p + 1] - b.ghost;
-    b.item = m.item_start[p];
+    const int4 *from = (const int4 *)&m.patches[blockIdx.x];
+    int4 p = from[0], q = from[1];
+    patch b = {p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w};
     b.position = room;
-    b.rest = room + m.most_locals;
-    b.slot = (float *)(room + 2 * m.most_locals);
+    b.slot = room + m.most_locals;
     return b;
 }
 
@@ -91,12 +94,6 @@ static __device__ __forceinline__ int global_vertex(const hk_gpu_model &m, const
                                                     int local)
 {
     return local < b.own ? b.first + local : m.ghost[b.ghost + local - b.own];
-}
-
-// Rest positions do not depend on the kernel before.
-static __device__ __forceinline__ void load_rest(const hk_gpu_model &m, const patch &b)
-{
-    for (int l = threadIdx.x; l < b.locals; l += THREADS) b.rest[l] = m.rest[b.first + b.ghost + l];
 }
 
 static __device__ __forceinline__ void load_positions(const hk_gpu_model &m, const patch &b,
@@ -115,9 +112,24 @@ static __device__ __forceinline__ void load_batch(const hk_gpu_model &m, int num
 
 // ---------------------------------------------------------------- one element
 
+// What an element brings from memory.
+struct packed {
+    uint4 item;
+    float4 shape0, shape1;
+    float shape2;
+};
+
+static __device__ __forceinline__ void fetch(const hk_gpu_model &m, int64_t at, packed &p)
+{
+    p.item = m.items[at];
+    p.shape0 = m.shape0[at];
+    p.shape1 = m.shape1[at];
+    p.shape2 = m.shape2[at];
+}
+
 struct element {
     int corner[4], slot[4];
-    mat3 shape;  // volume × shape gradients of corners 1, 2, 3, in its rows
+    mat3 shape;  // shape gradients of corners 1, 2, 3 in its rows, 1/m
     float volume;
     mat3 F;
 };
@@ -128,27 +140,17 @@ static __device__ __forceinline__ vec3 edge(float4 a, float4 b)
     return e;
 }
 
-static __device__ __forceinline__ void unpack(uint4 item, element &e)
+static __device__ __forceinline__ void unpack(const packed &p, element &e)
 {
-    unsigned word[4] = {item.x, item.y, item.z, item.w};
+    unsigned word[4] = {p.item.x, p.item.y, p.item.z, p.item.w};
     for (int c = 0; c < 4; c++) {
         e.corner[c] = word[c / 2] >> (16 * (c % 2)) & 0xffff;
         e.slot[c] = word[2 + c / 2] >> (16 * (c % 2)) & 0xffff;
     }
-}
-
-// With the cofactors C of the matrix of rest edges, the inverse is C/det and the volume |det|/6.
-static __device__ __forceinline__ void measure(const patch &b, element &e)
-{
-    float4 o = b.rest[e.corner[0]];
-    vec3 r[3];
-    for (int c = 0; c < 3; c++) r[c] = edge(b.rest[e.corner[c + 1]], o);
-    vec3 cofactor[3] = {v3_cross(r[1], r[2]), v3_cross(r[2], r[0]), v3_cross(r[0], r[1])};
-    float det = v3_dot(r[0], cofactor[0]);
-    float sixth = det < 0 ? -1.f / 6 : 1.f / 6;
-    e.volume = det * sixth;
-    for (int c = 0; c < 3; c++)
-        for (int i = 0; i < 3; i++) e.shape.m[c][i] = cofactor[c].v[i] * sixth;
+    const float s[9] = {p.shape0.x, p.shape0.y, p.shape0.z, p.shape0.w, p.shape1.x,
+                        p.shape1.y, p.shape1.z, p.shape1.w, p.shape2};
+    for (int k = 0; k < 9; k++) e.shape.m[k / 3][k % 3] = s[k];
+    e.volume = 1 / fabsf(6 * m3_det(e.shape));
 }
 
 static __device__ __forceinline__ mat3 gradient_of(const element &e, const float4 *position)
@@ -156,62 +158,71 @@ static __device__ __forceinline__ mat3 gradient_of(const element &e, const float
     float4 o = position[e.corner[0]];
     mat3 edges;
     for (int c = 0; c < 3; c++) m3_set_column(&edges, c, edge(position[e.corner[c + 1]], o));
-    mat3 F = m3_mul(edges, e.shape);
-    return m3_scale(F, 1 / e.volume);
+    return m3_mul(edges, e.shape);
 }
 
 // Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0.
-static __device__ __forceinline__ void put(const hk_gpu_model &m, const patch &b, int slot, float x,
-                                           float y, float z)
+static __device__ __forceinline__ void put(const patch &b, int slot, float x, float y, float z)
 {
-    if (slot == 0xffff) return;
-    b.slot[slot] = x;
-    b.slot[slot + m.most_slots] = y;
-    b.slot[slot + 2 * m.most_slots] = z;
+    if (slot != 0xffff) b.slot[slot] = make_float4(x, y, z, 0);
 }
 
-static __device__ __forceinline__ void put_forces(const hk_gpu_model &m, const patch &b,
-                                                  const element &e, const mat3 &P)
+static __device__ __forceinline__ void put_forces(const patch &b, const element &e, const mat3 &P)
 {
-    mat3 f = m3_mult(P, e.shape);  // columns
-    for (int c = 0; c < 3; c++) put(m, b, e.slot[c + 1], f.m[0][c], f.m[1][c], f.m[2][c]);
-    put(m, b, e.slot[0], -(f.m[0][0] + f.m[0][1] + f.m[0][2]), -(f.m[1][0] + f.m[1][1] + f.m[1][2]),
+    mat3 f = m3_mult(m3_scale(P, e.volume), e.shape);  // columns
+    for (int c = 0; c < 3; c++) put(b, e.slot[c + 1], f.m[0][c], f.m[1][c], f.m[2][c]);
+    put(b, e.slot[0], -(f.m[0][0] + f.m[0][1] + f.m[0][2]), -(f.m[1][0] + f.m[1][1] + f.m[1][2]),
         -(f.m[2][0] + f.m[2][1] + f.m[2][2]));
 }
 
-static __device__ __forceinline__ void put_diagonal(const hk_gpu_model &m, const patch &b,
-                                                    const element &e, const row_forms &rows)
+static __device__ __forceinline__ void put_diagonal(const patch &b, const element &e,
+                                                    const row_forms &rows)
 {
-    float scale = 1 / e.volume;  // shape has the volume in it twice
+    float scale = e.volume;
     for (int c = 0; c < 4; c++) {
         vec3 a;
         for (int j = 0; j < 3; j++)
             a.v[j] = c > 0 ? e.shape.m[c - 1][j]
                            : -(e.shape.m[0][j] + e.shape.m[1][j] + e.shape.m[2][j]);
-        put(m, b, e.slot[c], scale * row_form_value(&rows, 0, a),
-            scale * row_form_value(&rows, 1, a), scale * row_form_value(&rows, 2, a));
+        put(b, e.slot[c], scale * row_form_value(&rows, 0, a), scale * row_form_value(&rows, 1, a),
+            scale * row_form_value(&rows, 2, a));
     }
 }
 
-// The slots of this thread's vertex, added up in their order. All threads of a warp take part.
-static __device__ __forceinline__ void collect(const hk_gpu_model &m, const patch &b,
-                                               const hk_gpu_round_data &round, float sum[3])
+// How many corners of a round this thread's vertex has, and where the slots of its slice begin.
+struct share_of_round {
+    int count, base;
+};
+
+static __device__ __forceinline__ share_of_round share_in(const hk_gpu_model &m, const patch &b,
+                                                          const hk_gpu_round_data &round)
 {
     int t = threadIdx.x;
-    if ((t & ~(WARP - 1)) >= b.own) return;
-    int count = t < b.own ? m.count[round.counts + t] : 0;
-    int base = m.base[round.bases + t / WARP];
-    unsigned before = (1u << t % WARP) - 1;
-    for (int k = 0;; k++) {
-        unsigned with = __ballot_sync(~0u, count > k);
-        if (!with) break;
-        if (count > k) {
-            int slot = base + __popc(with & before);
-            sum[0] += b.slot[slot];
-            sum[1] += b.slot[slot + m.most_slots];
-            sum[2] += b.slot[slot + 2 * m.most_slots];
+    share_of_round s = {0, 0};
+    if (t < b.own) s.count = m.count[round.counts + t];
+    if ((t & ~(WARP - 1)) < b.own) s.base = m.base[round.bases + t / WARP];
+    return s;
+}
+
+// The slots of this thread's vertex, added up in their order, several reads at a time. All threads
+// of a warp take part.
+static __device__ __forceinline__ void collect(const patch &b, share_of_round s, float sum[3])
+{
+    enum { AHEAD = 4 };
+    unsigned before = (1u << threadIdx.x % WARP) - 1;
+    for (int k = 0; __any_sync(~0u, s.count > k); k += AHEAD) {
+        float4 f[AHEAD];
+        for (int n = 0; n < AHEAD; n++) {
+            unsigned with = __ballot_sync(~0u, s.count > k + n);
+            f[n] = make_float4(0, 0, 0, 0);
+            if (s.count > k + n) f[n] = b.slot[s.base + __popc(with & before)];
+            s.base += __popc(with);
         }
-        base += __popc(with);
+        for (int n = 0; n < AHEAD; n++) {
+            sum[0] += f[n].x;
+            sum[1] += f[n].y;
+            sum[2] += f[n].z;
+        }
     }
 }
 
@@ -274,15 +285,18 @@ static __device__ __forceinline__ double warp_least(double a)
 }
 
 // Into room[0 .. HK_SUM_WIDTH) for thread 0.
-static __device__ void block_sums(const double *mine, double (*room)[HK_SUM_WIDTH])
+static __device__ __forceinline__ void block_sums(const double *mine, int count,
+                                                  double (*room)[HK_SUM_WIDTH])
 {
     int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+#pragma unroll
     for (int k = 0; k < HK_SUM_WIDTH; k++) {
+        if (k >= count) break;
         double a = k == HK_SUM_LEAST_J ? warp_least(mine[k]) : warp_sum(mine[k]);
         if (lane == 0) room[warp][k] = a;
     }
     __syncthreads();
-    if (threadIdx.x < HK_SUM_WIDTH) {
+    if ((int)threadIdx.x < count) {
         int k = threadIdx.x;
         double a = room[0][k];
         for (int w = 1; w < WARPS; w++)
@@ -292,25 +306,27 @@ static __device__ void block_sums(const double *mine, double (*room)[HK_SUM_WIDT
     __syncthreads();
 }
 
-// True in the block that comes last; then room[0] holds the sums over all patches.
-static __device__ bool all_sums(const hk_gpu_args &a, const double *mine,
+// True in the block that comes last; then room[0] holds the first `count` sums over all patches.
+static __device__ bool all_sums(const hk_gpu_args &a, const double *mine, int count,
                                 double (*room)[HK_SUM_WIDTH])
 {
     __shared__ bool last;
-    block_sums(mine, room);
-    if (threadIdx.x == 0) {
-        for (int k = 0; k < HK_SUM_WIDTH; k++)
-            a.partial[(int64_t)blockIdx.x * HK_SUM_WIDTH + k] = room[0][k];
+    block_sums(mine, count, room);
+    if ((int)threadIdx.x < count) {
+        a.partial[(int64_t)blockIdx.x * HK_SUM_WIDTH + threadIdx.x] = room[0][threadIdx.x];
         __threadfence();
-        last = atomicAdd(a.finished, 1u) == gridDim.x - 1;
     }
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(a.finished, 1u) == gridDim.x - 1;
     __syncthreads();
     if (!last) return false;
     __threadfence();
     double sum[HK_SUM_WIDTH] = {0};
     sum[HK_SUM_LEAST_J] = INFINITY;
     for (int p = threadIdx.x; p < (int)gridDim.x; p += THREADS)
+#pragma unroll
         for (int k = 0; k < HK_SUM_WIDTH; k++) {
+            if (k >= count) break;
             double part = __ldcg(&a.partial[(int64_t)p * HK_SUM_WIDTH + k]);
             if (k != HK_SUM_LEAST_J)
                 sum[k] += part;
@@ -318,7 +334,7 @@ static __device__ bool all_sums(const hk_gpu_args &a, const double *mine,
                 sum[k] = part;
         }
     __syncthreads();
-    block_sums(sum, room);
+    block_sums(sum, count, room);
     if (threadIdx.x == 0) *a.finished = 0;
     return true;
 }
@@ -332,11 +348,22 @@ static __device__ __forceinline__ float3 pull_of(float4 q, float4 target)
                        target.w * (q.z - target.z));
 }
 
-// q⁺ = ω (q − α P g − last) + last (Descent section 4.3); Nesterov: d + m (d − last).
-static __device__ __forceinline__ void move(const hk_gpu_args &a, const plan &c, int v, float4 q,
-                                            float3 g)
+// What memory knows of an own vertex.
+struct vertex_data {
+    float4 target, inverse, last;
+};
+
+static __device__ __forceinline__ vertex_data vertex_data_of(const hk_gpu_args &a, int v)
 {
-    float4 inverse = a.inverse[v];
+    vertex_data d = {a.target[v], a.inverse[v], a.last[v]};
+    return d;
+}
+
+// q⁺ = ω (q − α P g − last) + last (Descent section 4.3); Nesterov: d + m (d − last).
+static __device__ __forceinline__ void move(const hk_gpu_args &a, const plan &c, int v,
+                                            const vertex_data &d, float4 q, float3 g)
+{
+    float4 inverse = d.inverse;
     float4 down = make_float4(q.x - c.length * inverse.x * g.x, q.y - c.length * inverse.y * g.y,
                               q.z - c.length * inverse.z * g.z, q.w);
     float w = c.weight;
@@ -349,7 +376,7 @@ static __device__ __forceinline__ void move(const hk_gpu_args &a, const plan &c,
         return;
     }
     if (w != 1) {
-        float4 last = a.last[v];
+        float4 last = d.last;
         down = make_float4(w * (down.x - last.x) + last.x, w * (down.y - last.y) + last.y,
                            w * (down.z - last.z) + last.z, q.w);
     }
@@ -358,9 +385,8 @@ static __device__ __forceinline__ void move(const hk_gpu_args &a, const plan &c,
 
 // What one vertex adds to the sums of a look.
 static __device__ __forceinline__ void vertex_sums(const hk_gpu_args &a, int v, float4 q,
-                                                   float3 elastic, double *sums)
+                                                   float4 target, float3 elastic, double *sums)
 {
-    float4 target = a.target[v];
     float3 pull = pull_of(q, target);
     bool free = target.w > 0;
     sums[HK_SUM_ELASTIC_FORCE] += (double)elastic.x * elastic.x + (double)elastic.y * elastic.y +
@@ -421,10 +447,13 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     __shared__ hk_gpu_batch batch;
     const hk_gpu_model &m = a.model;
     patch b = patch_of(m, room);
-    load_rest(m, b);
+    packed item = {};
+    if ((int)threadIdx.x < b.items) fetch(m, (int64_t)b.item + threadIdx.x, item);
     cudaGridDependencySynchronize();
     bool probe = LOOK && (a.flags & HK_LOOK_PROBE);
     plan c = {};
+    // Where it goes on from is hardly ever anything but q: no need to wait for the control.
+    load_positions(m, b, probe ? a.state : a.q, b.position);
     if (!probe) {
         c = plan_of(a.now);
         if (c.state != HK_GPU_GOING) {
@@ -434,15 +463,19 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     }
     shares share = {};
     if (CONVERTS) share = shares_of(a, c);
-    load_positions(m, b, probe ? a.state : c.from_good ? a.good[c.good] : a.q, b.position);
+    if (c.from_good) load_positions(m, b, a.good[c.good], b.position);
 
+    int v = b.first + threadIdx.x;
+    bool owns = (int)threadIdx.x < b.own;
+    vertex_data data = {};
     float force[3] = {0, 0, 0};
     double sums[HK_SUM_WIDTH] = {0};
     sums[HK_SUM_LEAST_J] = INFINITY;
     bool some = false;
     int batch_at = -1;
-    for (int r = m.round_start[blockIdx.x]; r < m.round_start[blockIdx.x + 1]; r++) {
-        hk_gpu_round_data round = m.rounds[r];
+    for (int r = 0; r < b.rounds; r++) {
+        hk_gpu_round_data round = m.rounds[b.round + r];
+        share_of_round mine = share_in(m, b, round);
         if (round.batch != batch_at) load_batch(m, round.batch, &batch);
         batch_at = round.batch;
         __syncthreads();
@@ -451,8 +484,10 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
             int64_t at = (int64_t)b.item + i;
             element e;
-            unpack(m.items[at], e);
-            measure(b, e);
+            unpack(item, e);
+            // The next one of this round, or of the one after it, is on its way meanwhile.
+            int then = i + THREADS < round.last ? i + THREADS : round.last + (int)threadIdx.x;
+            if (then < b.items) fetch(m, (int64_t)b.item + then, item);
             e.F = gradient_of(e, b.position);
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
@@ -471,15 +506,19 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
                 if (LOOK && !probe) a.good_share[1 - c.good][at] = l;
                 if (l > 0) blend_energy_stress(conversion, l, &e.F, &psi, &P);
             }
-            put_forces(m, b, e, P);
+            put_forces(b, e, P);
             if (LOOK && e.corner[0] < b.own) {
                 double j = m3_det(e.F);
                 sums[HK_SUM_ELASTIC] += (double)(e.volume * psi);
                 if (!(j >= sums[HK_SUM_LEAST_J])) sums[HK_SUM_LEAST_J] = j;
             }
         }
+        // A thread that had none of this round has none on its way either.
+        if (round.first + (int)threadIdx.x >= round.last && round.last + (int)threadIdx.x < b.items)
+            fetch(m, (int64_t)b.item + round.last + threadIdx.x, item);
+        if (r == b.rounds - 1 && owns) data = vertex_data_of(a, v);
         __syncthreads();
-        collect(m, b, round, force);
+        collect(b, mine, force);
     }
     cudaTriggerProgrammaticLaunchCompletion();
     if (CONVERTS && !probe) {
@@ -489,15 +528,15 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
             if (LOOK) a.good_blended[1 - c.good][blockIdx.x] = any;
         }
     }
-    if ((int)threadIdx.x < b.own) {
-        int v = b.first + threadIdx.x;
+    if (owns) {
         float4 q = b.position[threadIdx.x];
         float3 elastic = make_float3(force[0], force[1], force[2]);
-        if (LOOK) vertex_sums(a, v, q, elastic, sums);
+        if (b.rounds == 0) data = vertex_data_of(a, v);
+        if (LOOK) vertex_sums(a, v, q, data.target, elastic, sums);
         if (!probe) {
-            float3 pull = pull_of(q, a.target[v]);
+            float3 pull = pull_of(q, data.target);
             float3 g = make_float3(elastic.x + pull.x, elastic.y + pull.y, elastic.z + pull.z);
-            if (!(LOOK && (a.flags & HK_LOOK_LAST))) move(a, c, v, q, g);
+            if (!(LOOK && (a.flags & HK_LOOK_LAST))) move(a, c, v, data, q, g);
             if (c.from_good) ((float4 *)a.q)[v] = q;  // `last` of the next iteration
             if (LOOK && !(a.flags & HK_LOOK_FIRST)) a.good[1 - c.good][v] = q;
         } else if (a.flags & HK_LOOK_GRADIENT) {
@@ -506,15 +545,22 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     }
     if (LOOK) {
         __shared__ double totals[WARPS][HK_SUM_WIDTH];
-        if (all_sums(a, sums, totals) && threadIdx.x == 0) conclude(a, totals[0]);
+        bool all = a.flags & (HK_LOOK_FIRST | HK_LOOK_PROBE);
+        if (all_sums(a, sums, all ? HK_SUM_WIDTH : HK_SUM_RESIDUAL + 1, totals) && threadIdx.x == 0)
+            conclude(a, totals[0]);
     } else if (blockIdx.x == 0 && threadIdx.x == 0) {
         go_on(a);
     }
 }
 
 // As many blocks of a multiprocessor as leave registers enough for the law.
-#ifndef HK_GPU_BLOCKS
+#ifdef HK_GPU_BLOCKS  // chosen already
+#elif ANY_LAW
 #define HK_GPU_BLOCKS 2
+#elif DECOMPOSES
+#define HK_GPU_BLOCKS 3
+#else
+#define HK_GPU_BLOCKS 4
 #endif
 #define KERNEL(name, look, converts, blocks)                  \
     static __global__ void __launch_bounds__(THREADS, blocks) \
@@ -544,19 +590,19 @@ static __global__ void __launch_bounds__(THREADS)
         if (c.state != HK_GPU_GOING || !(a.flags || c.refresh)) return;
     }
     patch b = patch_of(m, room);
-    load_rest(m, b);
     shares share = shares_of(a, c);
     load_positions(m, b, a.state ? a.state : c.from_good ? a.good[c.good] : a.q, b.position);
     float diagonal[3] = {0, 0, 0};
-    for (int r = m.round_start[blockIdx.x]; r < m.round_start[blockIdx.x + 1]; r++) {
-        hk_gpu_round_data round = m.rounds[r];
+    for (int r = 0; r < b.rounds; r++) {
+        hk_gpu_round_data round = m.rounds[b.round + r];
         load_batch(m, round.batch, &batch);
         __syncthreads();
         for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
             int64_t at = (int64_t)b.item + i;
             element e;
-            unpack(m.items[at], e);
-            measure(b, e);
+            packed item;
+            fetch(m, at, item);
+            unpack(item, e);
             e.F = gradient_of(e, b.position);
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
@@ -567,10 +613,10 @@ static __global__ void __launch_bounds__(THREADS)
             law_rows(batch.law, (const hk_law_params *)batch.c, values, &e.F, &rows);
             float l = share.some ? share.from[at] : 0;
             if (l > 0) blend_rows((const hk_conversion *)&batch.upper, l, &rows);
-            put_diagonal(m, b, e, rows);
+            put_diagonal(b, e, rows);
         }
         __syncthreads();
-        collect(m, b, round, diagonal);
+        collect(b, share_in(m, b, round), diagonal);
     }
     if ((int)threadIdx.x >= b.own) return;
     int v = b.first + threadIdx.x;
@@ -599,14 +645,13 @@ static __global__ void __launch_bounds__(THREADS)
     if (c.state != HK_GPU_GOING) return;
     bool now = a.good_blended[1 - c.good][blockIdx.x], before = a.good_blended[c.good][blockIdx.x];
     patch b = patch_of(m, room);
-    load_rest(m, b);
     load_positions(m, b, a.good[1 - c.good], b.position);
-    float4 *kept = (float4 *)b.slot;
+    float4 *kept = b.slot;
     load_positions(m, b, a.good[c.good], kept);
     double sums[HK_SUM_WIDTH] = {0};
     int batch_at = -1;
-    for (int r = m.round_start[blockIdx.x]; r < m.round_start[blockIdx.x + 1]; r++) {
-        hk_gpu_round_data round = m.rounds[r];
+    for (int r = 0; r < b.rounds; r++) {
+        hk_gpu_round_data round = m.rounds[b.round + r];
         __syncthreads();
         if (round.batch != batch_at) load_batch(m, round.batch, &batch);
         batch_at = round.batch;
@@ -614,9 +659,10 @@ static __global__ void __launch_bounds__(THREADS)
         for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
             int64_t at = (int64_t)b.item + i;
             element e;
-            unpack(m.items[at], e);
+            packed item;
+            fetch(m, at, item);
+            unpack(item, e);
             if (e.corner[0] >= b.own) continue;
-            measure(b, e);
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
                 float4 v = m.element[at];
@@ -634,7 +680,7 @@ static __global__ void __launch_bounds__(THREADS)
             }
         }
     }
-    if (!all_sums(a, sums, totals) || threadIdx.x > 0) return;
+    if (!all_sums(a, sums, 2, totals) || threadIdx.x > 0) return;
     hk_gpu_control next = *a.next;
     double kept_quadratic = next.energy - next.elastic;
     control_look(a.settings, &next, next.sums, totals[0][0] + next.sums[HK_SUM_QUADRATIC],

@@ -84,10 +84,38 @@ static int patches_of(int vertices, int size)
     return (vertices + size - 1) / size;
 }
 
-static int by_number(const void *left, const void *right)
+typedef struct ranked {
+    int32_t place, valence;
+} ranked;
+
+static int by_valence(const void *left, const void *right)
 {
-    int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
-    return a < b ? -1 : a > b;
+    const ranked *a = left, *b = right;
+    if (a->valence != b->valence) return a->valence > b->valence ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+// Own vertices of many elements come first: the threads of a warp then have sums of like length.
+// Among equals, along the Morton curve.
+static hk_status order_patches(const hk_model *m, hk_gpu_layout *l)
+{
+    int32_t *valence = HK_ZEROS(int32_t, m->vertex_count);
+    ranked *own = HK_ARRAY(ranked, l->patch_size);
+    if (valence && own) {
+        for (int64_t k = 0; k < 4 * (int64_t)m->tet_count; k++) valence[m->tets[k]]++;
+        for (int p = 0; p < l->patch_count; p++) {
+            int32_t *vertex = l->place + l->vertex_start[p];
+            int count = l->vertex_start[p + 1] - l->vertex_start[p];
+            for (int k = 0; k < count; k++)
+                own[k] = (ranked){m->place[vertex[k]], valence[vertex[k]]};
+            qsort(own, (size_t)count, sizeof *own, by_valence);
+            for (int k = 0; k < count; k++) vertex[k] = own[k].place;
+        }
+    }
+    hk_status status = valence && own ? HK_OK : HK_NO_MEMORY;
+    hk_free(valence);
+    hk_free(own);
+    return status;
 }
 
 // Fills patches and layout->place; bodies do not share patches.
@@ -108,12 +136,7 @@ static hk_status cut_patches(const hk_model *m, hk_gpu_layout *l)
             cut(&c, body->vertex_start, body->vertex_start + body->vertex_count,
                 patches_of(body->vertex_count, l->patch_size));
     }
-    // Within a patch along the Morton curve.
-    for (int v = 0; v < m->vertex_count; v++) l->place[v] = m->place[l->place[v]];
-    for (int p = 0; p < l->patch_count; p++)
-        qsort(l->place + l->vertex_start[p], (size_t)(l->vertex_start[p + 1] - l->vertex_start[p]),
-              sizeof *l->place, by_number);
-    return HK_OK;
+    return order_patches(m, l);
 }
 
 // ---------------------------------------------------------------- batches
@@ -347,19 +370,6 @@ static hk_status measure_patch(worker *w, int patch)
     return HK_OK;
 }
 
-static void place_rest(const worker *w, int patch)
-{
-    hk_gpu_layout *l = w->layout;
-    const double *rest = w->model->rest;
-    const double *origin = rest + 3 * (int64_t)model_vertex(w, l->vertex_start[patch]);
-    float *to = l->rest + 4 * ((int64_t)l->vertex_start[patch] + l->ghost_start[patch]);
-    for (int k = 0; k < w->locals.count; k++) {
-        const double *x = rest + 3 * (int64_t)model_vertex(w, w->locals.list[k]);
-        for (int i = 0; i < 3; i++) to[4 * (int64_t)k + i] = (float)(x[i] - origin[i]);
-        to[4 * (int64_t)k + 3] = 0;
-    }
-}
-
 // The slots of a round: in a slice the first corners of all its vertices come first, then the
 // second ones of those that have a second one, and so on.
 static void number_slots(const worker *w, int own, const hk_gpu_round *round, hk_gpu_item *items)
@@ -408,14 +418,119 @@ static void fill_item(const worker *w, int tet, int part, int64_t at)
             part == HK_PART_LAW || i == 3 ? 0 : (float)hk_part_direction(w->model, tet, part)[i];
 }
 
-static int32_t fill_batch(const worker *w, int batch, int64_t at)
+// Eight neighbouring threads read 16 bytes each from shared memory at once if no two of them want
+// different places of the same bank; here a bank is the place of a vertex modulo 8. The corners of
+// an element may come in any order, and are given the one with the fewest clashes.
+enum { GROUP = 8, ORDERS = 24 };
+
+typedef struct bank_load {
+    uint16_t vertex[4][GROUP][GROUP];  // of a corner number, of a bank
+    uint8_t count[4][GROUP];
+    uint8_t most[4];
+} bank_load;
+
+static void corner_order(int number, int order[4])
+{
+    int left[4] = {0, 1, 2, 3};
+    for (int c = 0, ways = 6; c < 4; c++) {
+        int k = number / ways;
+        number %= ways;
+        order[c] = left[k];
+        for (; k < 3; k++) left[k] = left[k + 1];
+        ways /= 3 - c > 0 ? 3 - c : 1;
+    }
+}
+
+static bool is_known(const bank_load *load, int c, int vertex)
+{
+    int bank = vertex % GROUP;
+    for (int k = 0; k < load->count[c][bank]; k++)
+        if (load->vertex[c][bank][k] == vertex) return true;
+    return false;
+}
+
+// How many more turns the reads take with the vertex as corner c, and a little for a fuller bank.
+static int clash(const bank_load *load, int c, int vertex)
+{
+    if (is_known(load, c, vertex)) return 0;
+    int count = load->count[c][vertex % GROUP];
+    return (count + 1 > load->most[c] ? 16 : 0) + count;
+}
+
+static void add_corner(bank_load *load, int c, int vertex)
+{
+    int bank = vertex % GROUP;
+    if (is_known(load, c, vertex)) return;
+    load->vertex[c][bank][load->count[c][bank]++] = (uint16_t)vertex;
+    if (load->count[c][bank] > load->most[c]) load->most[c] = load->count[c][bank];
+}
+
+static void order_corners(hk_gpu_item *items, int count)
+{
+    int orders[ORDERS][4];
+    for (int n = 0; n < ORDERS; n++) corner_order(n, orders[n]);
+    bank_load load = {0};
+    for (int k = 0; k < count; k++) {
+        if (k % GROUP == 0) memset(&load, 0, sizeof load);
+        uint16_t corner[4];
+        memcpy(corner, items[k].corner, sizeof corner);
+        int cost[4][4], best = 0, least = 1 << 20;
+        for (int c = 0; c < 4; c++)
+            for (int v = 0; v < 4; v++) cost[c][v] = clash(&load, c, corner[v]);
+        for (int n = 0; n < ORDERS; n++) {
+            int sum = 0;
+            for (int c = 0; c < 4; c++) sum += cost[c][orders[n][c]];
+            if (sum < least) {
+                least = sum;
+                best = n;
+            }
+        }
+        for (int c = 0; c < 4; c++) {
+            items[k].corner[c] = corner[orders[best][c]];
+            add_corner(&load, c, items[k].corner[c]);
+        }
+    }
+}
+
+static void fill_shape(const worker *w, int64_t at)
+{
+    hk_gpu_layout *l = w->layout;
+    const double *corner[4];
+    double inverse[9];
+    for (int c = 0; c < 4; c++) {
+        int32_t vertex = model_vertex(w, w->locals.list[l->items[at].corner[c]]);
+        corner[c] = w->model->rest + 3 * (int64_t)vertex;
+    }
+    hk_corner_inverse(corner, inverse);
+    for (int k = 0; k < 4; k++) {
+        l->shape[0][4 * at + k] = (float)inverse[k];
+        l->shape[1][4 * at + k] = (float)inverse[4 + k];
+    }
+    l->shape[2][at] = (float)inverse[8];
+}
+
+// The items of a batch are dealt out to its rounds in turn, in groups of neighbours, so that every
+// vertex has about the same number of corners in each round.
+static void fill_batch(const worker *w, int batch, int64_t at, int rounds, hk_gpu_round *round)
 {
     const batch_source *source = &w->sources->batch[batch];
-    int32_t count = 0;
+    int count = 0;
     for (int k = 0; k < w->tets.count; k++)
-        if (w->model->tet_material[w->tets.list[k]] == source->material)
-            fill_item(w, w->tets.list[k], source->part, at + count++);
-    return count;
+        if (w->model->tet_material[w->tets.list[k]] == source->material) {
+            hk_gpu_round *r = &round[count++ / GROUP % rounds];
+            fill_item(w, w->tets.list[k], source->part, at + r->last++);
+        }
+    for (int r = 0; r < rounds; r++) {
+        order_corners(w->layout->items + at + round[r].first, round[r].last - round[r].first);
+        for (int64_t k = round[r].first; k < round[r].last; k++) fill_shape(w, at + k);
+    }
+}
+
+// Items of a batch of `size` that go to round r.
+static int round_share(int size, int rounds, int r)
+{
+    int whole = size / (GROUP * rounds), rest = size - whole * GROUP * rounds - r * GROUP;
+    return whole * GROUP + hk_max_int(0, hk_min_int(rest, GROUP));
 }
 
 static hk_status fill_patch(worker *w, int patch)
@@ -425,21 +540,19 @@ static hk_status fill_patch(worker *w, int patch)
     int own = l->vertex_start[patch + 1] - l->vertex_start[patch];
     memcpy(l->ghost + l->ghost_start[patch], w->locals.list + own,
            sizeof *l->ghost * (size_t)(w->locals.count - own));
-    place_rest(w, patch);
-    int32_t first = 0, round = l->round_start[patch];
+    int32_t first = 0;
+    hk_gpu_round *round = l->rounds + l->round_start[patch];
     hk_gpu_item *items = l->items + l->item_start[patch];
     for (int q = 0; q < l->batch_count; q++) {
-        int32_t last = first + fill_batch(w, q, l->item_start[patch] + first);
-        // Rounds of about the same size.
-        int rounds = (last - first + l->round_size - 1) / l->round_size;
-        for (int r = 0; r < rounds; r++, round++) {
-            int64_t size = last - first;
-            l->rounds[round].first = first + (int32_t)(size * r / rounds);
-            l->rounds[round].last = first + (int32_t)(size * (r + 1) / rounds);
-            l->rounds[round].batch = q;
-            number_slots(w, own, &l->rounds[round], items);
+        int size = w->batch_count[q], rounds = (size + l->round_size - 1) / l->round_size;
+        for (int r = 0; r < rounds; r++) {
+            round[r].first = round[r].last = first;
+            round[r].batch = q;
+            first += round_share(size, rounds, r);
         }
-        first = last;
+        if (rounds > 0) fill_batch(w, q, l->item_start[patch], rounds, round);
+        for (int r = 0; r < rounds; r++) number_slots(w, own, &round[r], items);
+        round += rounds;
     }
     return HK_OK;
 }
@@ -475,6 +588,16 @@ static void place_rounds(hk_gpu_layout *l)
     int64_t counts = 0, bases = 0;
     for (int p = 0; p < l->patch_count; p++) {
         int own = l->vertex_start[p + 1] - l->vertex_start[p];
+        l->patches[p] = (hk_gpu_patch){
+            .vertex = l->vertex_start[p],
+            .own = own,
+            .ghost = l->ghost_start[p],
+            .locals = own + l->ghost_start[p + 1] - l->ghost_start[p],
+            .item = l->item_start[p],
+            .round = l->round_start[p],
+            .rounds = l->round_start[p + 1] - l->round_start[p],
+            .items = l->item_start[p + 1] - l->item_start[p],
+        };
         for (int r = l->round_start[p]; r < l->round_start[p + 1]; r++) {
             l->rounds[r].counts = (int32_t)counts;
             l->rounds[r].bases = (int32_t)bases;
@@ -498,11 +621,15 @@ static hk_status allocate_items(hk_gpu_layout *l)
     size_t items = (size_t)l->item_start[l->patch_count];
     size_t ghosts = (size_t)l->ghost_start[l->patch_count];
     l->ghost = HK_ARRAY(int32_t, ghosts);
-    l->rest = HK_ARRAY(float, 4 * ((size_t)l->vertex_count + ghosts));
+    for (int k = 0; k < 3; k++) {
+        l->shape[k] = HK_ARRAY(float, (k < 2 ? 4 : 1) * items);
+        if (!l->shape[k]) return HK_NO_MEMORY;
+    }
     l->items = HK_ARRAY(hk_gpu_item, items);
     l->item_tet = HK_ARRAY(int32_t, items);
     l->rounds = HK_ZEROS(hk_gpu_round, l->round_start[l->patch_count]);
-    if (!l->ghost || !l->rest || !l->items || !l->item_tet || !l->rounds) return HK_NO_MEMORY;
+    l->patches = HK_ARRAY(hk_gpu_patch, l->patch_count);
+    if (!l->ghost || !l->items || !l->item_tet || !l->rounds || !l->patches) return HK_NO_MEMORY;
     if (wants_elements(l)) {
         l->element = HK_ARRAY(float, 4 * items);
         if (!l->element) return HK_NO_MEMORY;
@@ -587,11 +714,12 @@ void hk_gpu_layout_free(hk_gpu_layout *l)
     if (!l) return;
     hk_free(l->batches);
     hk_free(l->place);
+    hk_free(l->patches);
     hk_free(l->body_of_patch);
     hk_free(l->vertex_start);
     hk_free(l->ghost_start);
     hk_free(l->ghost);
-    hk_free(l->rest);
+    for (int k = 0; k < 3; k++) hk_free(l->shape[k]);
     hk_free(l->item_start);
     hk_free(l->items);
     hk_free(l->item_tet);

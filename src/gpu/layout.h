@@ -2,9 +2,7 @@
 // `patch_size` vertices; one block of threads does everything for one patch: it reads the positions
 // of the patch's own vertices and of the ghosts around them, computes every element that touches an
 // own vertex (elements at the border are computed by several blocks), adds up the forces of the own
-// vertices in a fixed order, and moves them. So an iteration is one kernel without atomics, and
-// what goes through memory is little more than the positions: rest shapes of elements are computed
-// from the rest positions of their corners.
+// vertices in a fixed order, and moves them. So an iteration is one kernel without atomics.
 //
 // An item is one element with one law: a tet of a material, or the strands in it. The items of a
 // patch come in rounds; a round computes its items and leaves the forces of their corners in slots
@@ -24,6 +22,13 @@ typedef struct hk_gpu_item {
     uint16_t slot[4];    // of the corners at own vertices; else HK_GPU_NO_SLOT
 } hk_gpu_item;
 
+// Where the parts of a patch begin, and how many there are.
+typedef struct hk_gpu_patch {
+    int32_t vertex, own;    // own vertices
+    int32_t ghost, locals;  // ghosts; own vertices and ghosts together
+    int32_t item, round, rounds, items;
+} hk_gpu_patch;
+
 // Items [first, last) of the patch, all of one batch.
 typedef struct hk_gpu_round {
     int32_t first, last;
@@ -40,14 +45,14 @@ typedef struct hk_gpu_layout {
     int most_slots;        // of a round
     hk_law_part *batches;  // [batch_count] one law with its coefficients each
     int32_t *place;  // [vertex_count] the vertex here → its place in the model's Morton order
+    hk_gpu_patch *patches;   // [patch_count] the numbers below of one patch together
     int32_t *body_of_patch;  // [patch_count]
     int32_t *vertex_start;   // [patch_count + 1] own vertices are [start, next start)
     int32_t *ghost_start;    // [patch_count + 1] in `ghost`
     int32_t *ghost;          // vertices here
-    float *rest;  // [vertex_count + ghosts][4] of each patch its own and its ghosts, relative to
-                  // its first vertex; those of patch p begin at vertex_start[p] + ghost_start[p]
-    int32_t *item_start;   // [patch_count + 1]
-    hk_gpu_item *items;    // [item_count]
+    int32_t *item_start;     // [patch_count + 1]
+    hk_gpu_item *items;      // [item_count]
+    float *shape[3];       // [item_count][4], [4] and [1]: the inverse of the matrix of rest edges
     int32_t *item_tet;     // [item_count] in the model
     float *element;        // [item_count][4] what a law wants to know of its element; or NULL
     int32_t *round_start;  // [patch_count + 1]

@@ -49,17 +49,18 @@ static hk_status upload_layout(hk_gpu *g)
     size_t patches = (size_t)l->patch_count, items = (size_t)l->item_start[l->patch_count];
     size_t ghosts = (size_t)l->ghost_start[l->patch_count];
     static_assert(sizeof(hk_gpu_item) == sizeof(uint4), "an item is one load");
+    static_assert(sizeof(hk_gpu_patch) == sizeof(hk_gpu_patch_data), "patches");
     static_assert(sizeof(hk_gpu_round) == sizeof(hk_gpu_round_data), "rounds");
     m->vertex_count = l->vertex_count;
     m->patch_count = l->patch_count;
     m->most_locals = l->most_locals;
-    m->most_slots = (l->most_slots + 3) / 4 * 4;
-    HK_TRY(hk_gpu_upload(g, l->vertex_start, patches + 1, &m->vertex_start));
-    HK_TRY(hk_gpu_upload(g, l->ghost_start, patches + 1, &m->ghost_start));
+    m->most_slots = l->most_slots;
+    HK_TRY(hk_gpu_upload(g, (const hk_gpu_patch_data *)l->patches, patches, &m->patches));
+    HK_TRY(hk_gpu_upload(g, l->vertex_start, patches + 1, &g->state.vertex_start));
     HK_TRY(hk_gpu_upload(g, l->ghost, ghosts, &m->ghost));
-    HK_TRY(hk_gpu_upload(g, l->item_start, patches + 1, &m->item_start));
-    HK_TRY(hk_gpu_upload(g, l->round_start, patches + 1, &m->round_start));
-    HK_TRY(hk_gpu_upload(g, (const float4 *)l->rest, (size_t)l->vertex_count + ghosts, &m->rest));
+    HK_TRY(hk_gpu_upload(g, (const float4 *)l->shape[0], items, &m->shape0));
+    HK_TRY(hk_gpu_upload(g, (const float4 *)l->shape[1], items, &m->shape1));
+    HK_TRY(hk_gpu_upload(g, l->shape[2], items, &m->shape2));
     HK_TRY(hk_gpu_upload(g, (const uint4 *)l->items, items, &m->items));
     if (l->element) HK_TRY(hk_gpu_upload(g, (const float4 *)l->element, items, &m->element));
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_round_data *)l->rounds,
@@ -256,7 +257,6 @@ static void set_up_state(hk_gpu *g)
     s->vertex_count = g->model->vertex_count;
     s->patch_count = g->layout->patch_count;
     s->body_count = g->model->body_count;
-    s->vertex_start = g->args.model.vertex_start;
     s->step = g->step;
     s->air = g->damping.air;
     s->keep = exp(-g->damping.ether * g->step);

@@ -51,13 +51,11 @@ static void store_scalar(void *array, int scalar_size, int64_t index, double val
 const int hk_tet_pairs[HK_TET_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 1},
                                            {1, 2}, {1, 3}, {2, 2}, {2, 3}, {3, 3}};
 
-void hk_rest_inverse(const hk_model *m, int tet, double inverse[9])
+void hk_corner_inverse(const double *const corner[4], double inverse[9])
 {
-    const int32_t *c = m->tets + 4 * (int64_t)tet;
-    const double *o = m->rest + 3 * (int64_t)c[0];
     double e[3][3];  // edges
     for (int k = 0; k < 3; k++)
-        for (int i = 0; i < 3; i++) e[k][i] = m->rest[3 * (int64_t)c[k + 1] + i] - o[i];
+        for (int i = 0; i < 3; i++) e[k][i] = corner[k + 1][i] - corner[0][i];
     double det = 0;
     for (int k = 0; k < 3; k++) {
         const double *a = e[(k + 1) % 3], *b = e[(k + 2) % 3];
@@ -67,6 +65,13 @@ void hk_rest_inverse(const hk_model *m, int tet, double inverse[9])
     }
     for (int i = 0; i < 3; i++) det += e[0][i] * inverse[i];
     for (int k = 0; k < 9; k++) inverse[k] /= det;
+}
+
+void hk_rest_inverse(const hk_model *m, int tet, double inverse[9])
+{
+    const double *corner[4];
+    for (int c = 0; c < 4; c++) corner[c] = m->rest + 3 * (int64_t)m->tets[4 * (int64_t)tet + c];
+    hk_corner_inverse(corner, inverse);
 }
 
 static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)

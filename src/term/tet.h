@@ -14,6 +14,7 @@ extern const int hk_tet_pairs[HK_TET_PAIRS][2];
 // The inverse of the matrix of rest edges (columns), row-major: its rows are the shape gradients of
 // corners 1, 2, 3; that of corner 0 is minus their sum. 1/m.
 void hk_rest_inverse(const hk_model *model, int tet, double inverse[9]);
+void hk_corner_inverse(const double *const corner[4], double inverse[9]);  // of any four points
 
 // What of a material a set of elements stands for: its law, its fibres, or one of its axes.
 enum { HK_PART_LAW, HK_PART_FIBRE, HK_PART_AXES, HK_PARTS = HK_PART_AXES + 3 };
