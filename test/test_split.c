@@ -81,6 +81,26 @@ static double volume_change(hk_tet_term *term, const hk_model *m, const double *
     return sum / m->tet_count;
 }
 
+// Rotations alone are those of the whole pass, from the same start.
+static void check_rotations_alone(hk_corotation *e, const float *y, float *f)
+{
+    size_t bytes = 0;
+    for (int k = 0; k < e->patch_count; k++)
+        bytes += 4 * sizeof(float) * (size_t)(e->table->lanes * e->patches[k].blocks);
+    float *start = malloc(bytes), *whole = malloc(bytes);
+    for (size_t k = 0; k < bytes / sizeof(float); k++)
+        start[k] = (int)k / e->table->lanes % 4 == 3 ? 1 : 0;
+    memcpy(e->quaternion, start, bytes);
+    hk_corotation_stretch(e, false, y, f);
+    memcpy(whole, e->quaternion, bytes);
+    assert_memory_not_equal(start, whole, bytes);
+    memcpy(e->quaternion, start, bytes);
+    hk_corotation_rotate(e, y);
+    assert_memory_equal(whole, e->quaternion, bytes);
+    free(start);
+    free(whole);
+}
+
 // Every lane type has the gradient of the double-precision elements, and a sweep over the volume
 // constraints brings the volume nearer to that at rest without moving the centre.
 static void test_kernels_of_all_lanes(void **state)
@@ -114,6 +134,7 @@ static void test_kernels_of_all_lanes(void **state)
                 scale = fmax(scale, fabs(g[4 * k + i]));
             }
         assert_true(most < 1e-4 * scale && fabs(own / energy - 1) < 1e-5);
+        check_rotations_alone(e, y, f);
         if (n / count == 2) {  // arap has no other half
             hk_corotation_stretch(e, true, y, f);
             for (int k = 0; k < vertices; k++)

@@ -101,6 +101,16 @@ static void stretch(const hk_corotation_patch *p, int carry, const float *x, flo
     hand_out(p, sums, result, shared);
 }
 
+static void rotate_only(const hk_corotation_patch *p, const float *x, float *room)
+{
+    take_in(p, x, room);
+    for (int b = 0; b < p->blocks; b++) {
+        const uint16_t *index = p->index + (int64_t)b * 4 * HK_LANES;
+        mat3 inverse = inverse_of(p->rest + (int64_t)b * 10 * HK_LANES);
+        rotate(p, b, m3_mul(edges_of(room, index), inverse));
+    }
+}
+
 // ψ and P = ∂ψ/∂F of the whole energy.
 HK_INLINE real energy_stress(const hk_corotation_patch *p, mat3 F, mat3 R, mat3 *P)
 {
@@ -187,6 +197,7 @@ const hk_corotation_table HK_COROTATION_TABLE = {
     .name = HK_LANE_NAME,
     .lanes = HK_LANES,
     .stretch = stretch,
+    .rotate = rotate_only,
     .gradient = gradient,
     .volume = volume,
 };
