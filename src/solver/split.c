@@ -440,7 +440,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     clock = hk_now();
     hk_corotation_volume(s->elements, carries(s), s->x, (int)s->settings.option[OPTION_VOLUME]);
     report->phase_s[HK_PHASE_VOLUME] += hk_lap(&clock);
-    report->reason = HK_ITERATION_LIMIT;
+    report->reason = HK_FIXED_WORK;
     report->energy = 0;
     report->residual = report->relative_residual = NAN;
     hk_split_tell(s, hk_split_energy(s), NAN, NAN, 1, report);
