@@ -192,6 +192,7 @@ typedef struct cli_results {
     int steps;  // done; load steps of a pose
     int64_t iterations;
     int limited, stalled;      // steps that ended short of the tolerance
+    int fixed;                 // steps that are a fixed amount of work, and were done
     double worst_relative;     // largest relative residual of those
     double relative_residual;  // of the last step
     hk_outcome outcome;        // the worst so far

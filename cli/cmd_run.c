@@ -64,9 +64,6 @@ static void march(cli_session *session)
 
 static void note_unconverged(const cli_results *results)
 {
-    // One pass of split is all there is of a step: nothing was cut short, and nothing is known of
-    // the residual.
-    if (results->limited > 0 && isnan(results->relative_residual)) return;
     if (results->limited > 0)
         cli_note("%d of %d steps stopped at the iteration limit; largest relative residual %.1e",
                  results->limited, results->count, results->worst_relative);

@@ -247,7 +247,7 @@ static void note_outcome(film *f, const hk_step_report *report, const char *what
     hk_outcome outcome = hk_reason_outcome(report->reason);
     if (outcome <= f->outcome) return;
     f->outcome = outcome;
-    if (report->reason != HK_STOPPED)
+    if (report->reason != HK_STOPPED && report->reason != HK_FIXED_WORK)
         cli_note("%s ended with \"%s\"%s%s", what, hk_reason_name(report->reason),
                  report->detail[0] ? ": " : "", report->detail);
 }

@@ -34,6 +34,7 @@ void cli_results_add(cli_results *results, const hk_step_report *report)
     worsen(results, outcome);
     if (report->reason == HK_ITERATION_LIMIT) results->limited++;
     if (report->reason == HK_STALLED) results->stalled++;
+    if (report->reason == HK_FIXED_WORK) results->fixed++;
     if (outcome == HK_OUTCOME_STOPPED && report->relative_residual > results->worst_relative)
         results->worst_relative = report->relative_residual;
 }

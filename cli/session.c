@@ -308,7 +308,11 @@ static void print_summary(const cli_session *session)
     const cli_results *results = &session->results;
     const hk_world *world = session->world;
     int threads = hk_world_threads(world), bodies = hk_model_body_count(session->model);
-    fprintf(stream, "%s: %s\n", session->scene_path, cli_results_status(results));
+    // Not cut short, but all that there is to do: "stopped" would mislead here.
+    bool fixed = results->fixed > 0 && results->fixed == results->count && !results->interrupted;
+    fprintf(stream, "%s: %s\n", session->scene_path,
+            fixed ? "done (steps of fixed work, convergence not measured)"
+                  : cli_results_status(results));
     int tets = hk_model_tet_count(session->model);
     int triangles = hk_model_triangle_count(session->model);
     fprintf(stream, "  bodies      %d with %d vertices and ", bodies,

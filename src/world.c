@@ -747,6 +747,7 @@ const char *hk_reason_name(hk_reason reason)
     case HK_NOT_HELD: return "not held";
     case HK_LOAD_STEP_LIMIT: return "load step limit";
     case HK_STOPPED: return "stopped";
+    case HK_FIXED_WORK: return "fixed work";
     }
     return "unknown reason";
 }
@@ -757,6 +758,7 @@ hk_outcome hk_reason_outcome(hk_reason reason)
     case HK_CONVERGED: return HK_OUTCOME_CONVERGED;
     case HK_ITERATION_LIMIT:
     case HK_STALLED:
+    case HK_FIXED_WORK:  // no one knows that it has converged
     case HK_STOPPED: return HK_OUTCOME_STOPPED;
     default: return HK_OUTCOME_FAILED;
     }

@@ -18,6 +18,10 @@ typedef struct variant {  // a method with options
     {                            \
         "precision", 0, "single" \
     }
+#define REFINED               \
+    {                         \
+        "refinement", 0, "on" \
+    }
 static const variant VARIANTS[] = {
     {"descent", "descent", {DOUBLE}, 1, 1e-6},
     {"descent, nesterov", "descent", {DOUBLE, {"acceleration", 0, "nesterov"}}, 2, 1e-6},
@@ -27,10 +31,13 @@ static const variant VARIANTS[] = {
     {"projective, single", "projective", {{0}}, 0, 1e-4},
     {"admm", "admm", {DOUBLE}, 1, 1e-6},
     {"admm, single", "admm", {{0}}, 0, 1e-4},
+    {"projective, refined", "projective", {DOUBLE, REFINED}, 2, 1e-6},
+    {"admm, refined", "admm", {DOUBLE, REFINED}, 2, 1e-6},
     {"projective, chebyshev", "projective", {DOUBLE, {"global", 0, "chebyshev"}}, 2, 1e-6},
     {"projective, gauss_seidel", "projective", {DOUBLE, {"global", 0, "gauss_seidel"}}, 2, 1e-6},
     {"projective, cg", "projective", {DOUBLE, {"global", 0, "cg"}}, 2, 1e-6},
     {"split", "split", {{0}}, 0, 1e-4},
+    {"split, refined", "split", {REFINED}, 1, 1e-4},
     {"nonlinear_cg+jacobi, single", "nonlinear_cg", {SINGLE}, 1, 1e-4},
     {"lbfgs+jacobi, single", "lbfgs", {SINGLE}, 1, 1e-4},
     {"quasi_newton, single", "quasi_newton", {SINGLE}, 1, 1e-4},
@@ -40,6 +47,7 @@ static const variant VARIANTS[] = {
     {"lbfgs", "lbfgs", {{"preconditioner", 0, "none"}}, 1, 1e-6},
     {"lbfgs+jacobi", "lbfgs", {{0}}, 0, 1e-6},
     {"quasi_newton", "quasi_newton", {{0}}, 0, 1e-6},
+    {"quasi_newton, refined", "quasi_newton", {REFINED}, 1, 1e-6},
     {"quasi_newton, rest", "quasi_newton", {{"initial", 0, "rest_hessian"}}, 1, 1e-6},
     {"quasi_newton, updating", "quasi_newton", {{"initial", 0, "updating_hessian"}}, 1, 1e-6},
     {"quasi_newton, identity", "quasi_newton", {{"initial", 0, "scaled_identity"}}, 1, 1e-6},

@@ -421,7 +421,9 @@ typedef enum hk_reason {
     HK_NOT_HELD,        /* a pose was asked for a body that nothing holds against its load */
     HK_LOAD_STEP_LIMIT, /* load stepping came to no further progress: the state is the last good
                            one, at the share of the load that `detail` tells */
-    HK_STOPPED          /* the monitor asked to stop */
+    HK_STOPPED,         /* the monitor asked to stop */
+    HK_FIXED_WORK       /* the method did what it does in every step, and does not measure how near
+                           it came: residuals are NAN */
 } hk_reason;
 HK_API const char *hk_reason_name(hk_reason reason); /* "converged", "iteration limit", … */
 /* Whether the reason counts as done ("converged"), stopped short or failed. */

@@ -379,6 +379,9 @@ void hk_pieces_free(hk_pieces *p)
     hk_free(p->shapes);
     hk_free(p->place);
     hk_free(p->vector);
+    hk_free(p->first);
+    hk_free(p->residual);
+    hk_free(p->beyond);
     hk_free(p);
 }
 
@@ -444,6 +447,48 @@ void hk_pieces_solve(hk_pieces *p)
         if (hk_triangle_extra(s->triangle) > 0 || s->copies == 1) continue;
 #pragma omp for schedule(static) nowait
         for (int c = 0; c < s->copies; c++) hk_triangle_solve_alone(s->triangle, copy_at(p, s, c));
+    }
+}
+
+// ---------------------------------------------------------------- refinement
+
+hk_status hk_pieces_allow_refinement(hk_pieces *p)
+{
+    size_t size = 4 * (size_t)p->count;
+    p->first = HK_ZEROS(double, size);
+    p->residual = HK_ZEROS(double, size);
+    p->beyond = HK_ZEROS(float, size);
+    return p->first && p->residual && p->beyond ? HK_OK : HK_NO_MEMORY;
+}
+
+// Copies of a shape do not meet in the matrix.
+static void subtract_products(hk_pieces *p)
+{
+#pragma omp parallel num_threads(p->threads)
+    for (int k = 0; k < p->shape_count; k++) {
+        const hk_piece_shape *s = &p->shapes[k];
+#pragma omp for schedule(static) nowait
+        for (int c = 0; c < s->copies; c++) {
+            int64_t at = 4 * (s->first + (int64_t)c * s->count);
+            hk_triangle_subtract(s->triangle, &s->pattern, s->matrix, p->first + at,
+                                 p->residual + at);
+        }
+    }
+}
+
+void hk_pieces_refine(hk_pieces *p)
+{
+    int64_t size = 4 * (int64_t)p->count;
+    for (int64_t k = 0; k < size; k++) p->residual[k] = k % 4 < 3 ? (double)p->vector[k] : 0;
+    hk_pieces_solve(p);
+    for (int64_t k = 0; k < size; k++) p->first[k] = k % 4 < 3 ? (double)p->vector[k] : 0;
+    subtract_products(p);
+    for (int64_t k = 0; k < size; k++) p->vector[k] = (float)p->residual[k];
+    hk_pieces_solve(p);
+    for (int64_t k = 0; k < size; k++) {
+        double sum = k % 4 < 3 ? p->first[k] + (double)p->vector[k] : 0;
+        p->vector[k] = (float)sum;
+        p->beyond[k] = (float)(sum - (double)p->vector[k]);
     }
 }
 

@@ -26,6 +26,10 @@ typedef struct hk_pieces {
     hk_piece_shape *shapes;  // the one of all pieces without an equal is the last
     int32_t *place;          // [count] where the caller's unknowns are in the vector
     float *vector;  // [count + what the last one's triangle asks for][4]; NULL: no factor yet
+    // For refinement, NULL unless allowed: [count][4] the first solution and the residual, and what
+    // the refined solution has beyond the digits of single precision.
+    double *first, *residual;
+    float *beyond;
 } hk_pieces;
 
 // The lower triangle of L over `pattern` (scalar), in which equal pieces must be numbered alike.
@@ -39,6 +43,11 @@ void hk_pieces_free(hk_pieces *pieces);
 hk_status hk_pieces_factor(hk_pieces *pieces, double scale, const double *diagonal);
 // Solves pieces->vector in place: float[count][4], the fourth number is not used.
 void hk_pieces_solve(hk_pieces *pieces);
+// hk_pieces_refine may be called from now on.
+hk_status hk_pieces_allow_refinement(hk_pieces *pieces);
+// Solves likewise, and a second time for what the first solution leaves of the right-hand side, in
+// double precision. The solution is vector + beyond.
+void hk_pieces_refine(hk_pieces *pieces);
 // Numbers of all factors, as CHOLMOD has them.
 int64_t hk_pieces_factor_size(const hk_pieces *pieces);
 

@@ -389,6 +389,12 @@ static void add_solution(hk_triangle *t, const double *r, double *x)
     for (int64_t k = 0; k < 4 * (int64_t)t->count; k++) x[k] += largest * (double)t->x[k];
 }
 
+void hk_triangle_subtract(const hk_triangle *t, const hk_pattern *p, const double *values,
+                          const double *x, double *r)
+{
+    t->kernels->subtract_product(p, values, x, r);
+}
+
 void hk_triangle_refine(hk_triangle *t, const hk_pattern *p, const double *values, const double *b,
                         double *x)
 {
@@ -396,6 +402,6 @@ void hk_triangle_refine(hk_triangle *t, const hk_pattern *p, const double *value
     memset(x, 0, size);
     add_solution(t, b, x);
     memcpy(t->residual, b, size);
-    t->kernels->subtract_product(p, values, x, t->residual);
+    hk_triangle_subtract(t, p, values, x, t->residual);
     add_solution(t, t->residual, x);
 }

@@ -42,6 +42,9 @@ void hk_triangle_apply(hk_triangle *triangle, const int32_t *place, const double
 // refinement). x must not be b; the fourth numbers are not used.
 void hk_triangle_refine(hk_triangle *triangle, const hk_pattern *pattern, const double *values,
                         const double *b, double *x);
+// r −= A x, in the same layout.
+void hk_triangle_subtract(const hk_triangle *triangle, const hk_pattern *pattern,
+                          const double *values, const double *x, double *r);
 // Uses the widest registers that the machine has, of at most so many lanes (4, 8, 16), and says
 // how many: for tests and measurements, a new triangle has the widest already.
 int hk_triangle_use_lanes(hk_triangle *triangle, int most_lanes);

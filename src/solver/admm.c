@@ -21,13 +21,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "linear/direct.h"
-#include "linear/triangle.h"
+#include "solver/constant_matrix.h"
 #include "solver/walk.h"
-#include "term/assembly.h"
-#include "term/laplacian.h"
 
-enum { OPTION_WEIGHT = HK_OPTION_AFTER_PRECISION, OPTION_LOW, OPTION_HIGH };
+enum { OPTION_WEIGHT = HK_OPTION_AFTER_PRECISION, OPTION_LOW, OPTION_HIGH, OPTION_REFINEMENT };
 enum { LOOK = 16 };
 // Looks in a row at states that are worse than the best before it goes back there, and looks
 // without less energy or a smaller residual before it counts as stalled.
@@ -52,20 +49,14 @@ static const hk_option_info g_options[] = {
                      .minimum = 1.01,
                      .maximum = 10,
                      .fallback = 1.5},
+    [OPTION_REFINEMENT] = HK_REFINEMENT_OPTION,
 };
 
 typedef struct admm {
     hk_walk walk;
     hk_tet_duals duals;
-    hk_assembly *assembly;
-    hk_pattern scalar;  // borrows the arrays of the assembly's pattern
-    hk_direct *direct;
-    hk_triangle *triangle;  // its factor for fast solves in time steps
-    double *laplacian;      // [hk_pattern_size of scalar] Σ w DᵀD and the links
-    double *matrix;
-    double *right;          // [3 free_count]
-    double *state;          // [vertex_count][4] x of the iteration; the caller's is the best
-    hk_quadratic factored;  // that of the factor; NAN: none yet
+    hk_constant_matrix matrix;
+    double *state;  // [vertex_count][4] x of the iteration; the caller's is the best
 } admm;
 
 static void admm_free(void *solver)
@@ -74,12 +65,7 @@ static void admm_free(void *solver)
     if (!s) return;
     hk_walk_release(&s->walk);
     hk_tet_duals_release(&s->duals);
-    hk_direct_free(s->direct);
-    hk_triangle_free(s->triangle);
-    hk_assembly_free(s->assembly);
-    hk_free(s->laplacian);
-    hk_free(s->matrix);
-    hk_free(s->right);
+    hk_constant_matrix_release(&s->matrix);
     hk_free(s->state);
     hk_free(s);
 }
@@ -110,40 +96,33 @@ static void fill_weights(admm *s, const hk_tet_term *term, double *weight)
     }
 }
 
-static hk_status fill_laplacian(admm *s)
+static hk_status create_matrix(admm *s)
 {
     hk_problem *p = s->walk.problem;
+    bool refined = s->walk.settings.option[OPTION_REFINEMENT] > 0;
     double *weight = HK_ARRAY(double, p->model->material_count);
     if (!weight) return HK_NO_MEMORY;
     fill_weights(s, hk_problem_elements(p), weight);
-    hk_laplacian_fill(p->model, p->links, s->assembly, &s->scalar, weight, s->laplacian);
+    hk_status status = hk_constant_matrix_init(
+        &s->matrix, p, weight, HK_MATRIX_FACTORED | (refined ? HK_MATRIX_REFINED : 0));
     hk_free(weight);
-    return HK_OK;
+    return status;
 }
 
 static hk_status allocate(admm *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_walk_init(&s->walk, p, settings));
-    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
-    s->scalar = s->assembly->pattern;
-    s->scalar.scalar = true;
-    size_t size = (size_t)hk_pattern_size(&s->scalar);
-    s->laplacian = HK_ARRAY(double, size);
-    s->matrix = HK_ARRAY(double, size);
-    s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
     s->state = HK_ARRAY(double, 4 * (size_t)p->vertex_count);
-    if (!s->laplacian || !s->matrix || !s->right || !s->state) return HK_NO_MEMORY;
-    if (p->free_count > 0) HK_TRY(hk_direct_create(&s->scalar, &s->direct));
+    if (!s->state) return HK_NO_MEMORY;
     HK_TRY(hk_use_precision(p, settings));
     HK_TRY(hk_tet_duals_create(hk_problem_elements(p), &s->duals));
-    return fill_laplacian(s);
+    return create_matrix(s);
 }
 
 static hk_status admm_create(hk_problem *problem, const hk_settings *settings, void **solver)
 {
     admm *s = HK_NEW(admm);
     if (!s) return HK_NO_MEMORY;
-    s->factored.weight = NAN;
     hk_status status = allocate(s, problem, settings);
     if (status != HK_OK) {
         admm_free(s);
@@ -155,48 +134,12 @@ static hk_status admm_create(hk_problem *problem, const hk_settings *settings, v
 
 // ---------------------------------------------------------------- the global step
 
-// A again only when the time step or damping changed.
-static hk_status prepare(admm *s)
-{
-    const hk_problem *p = s->walk.problem;
-    if (!s->direct || hk_same_quadratic(s->factored, hk_problem_quadratic(p))) return HK_OK;
-    double clock = hk_now();
-    int64_t size = hk_pattern_size(&s->scalar);
-    for (int64_t k = 0; k < size; k++) s->matrix[k] = (1 + p->viscous) * s->laplacian[k];
-    for (int b = 0; b < s->scalar.count; b++)
-        s->matrix[hk_pattern_column(&s->scalar, b, 0)] +=
-            p->inertia[s->assembly->vertex[b]] + p->shift;
-    bool positive;
-    HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
-    if (positive && p->weight > 0) HK_TRY(hk_triangle_update(s->direct, p->threads, &s->triangle));
-    s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
-    if (!positive) return hk_fail(HK_INTERNAL, "admm: the constant matrix is not positive");
-    s->factored = hk_problem_quadratic(p);
-    return HK_OK;
-}
-
 // direction := −A⁻¹ gradient, 0 at held vertices.
 static hk_status solve(admm *s, const double *gradient)
 {
     hk_walk *w = &s->walk;
-    double clock = hk_now(), *direction = w->direction;
-    const int32_t *vertex = s->assembly->vertex;
-    int count = s->scalar.count;
-    memset(direction, 0, 4 * sizeof(double) * (size_t)w->problem->vertex_count);
-    // In a pose without inertia the system may be too badly conditioned for single precision.
-    if (count > 0 && w->problem->weight > 0) {
-        hk_triangle_apply(s->triangle, vertex, gradient, direction);
-        for (int64_t k = 0; k < 4 * (int64_t)w->problem->vertex_count; k++)
-            direction[k] = -direction[k];
-    } else if (count > 0) {
-        for (int b = 0; b < count; b++)
-            for (int i = 0; i < 3; i++)
-                s->right[i * count + b] = -gradient[4 * (int64_t)vertex[b] + i];
-        HK_TRY(hk_direct_solve(s->direct, s->right, s->right));
-        for (int b = 0; b < count; b++)
-            for (int i = 0; i < 3; i++)
-                direction[4 * (int64_t)vertex[b] + i] = s->right[i * count + b];
-    }
+    double clock = hk_now();
+    HK_TRY(hk_constant_matrix_descend(&s->matrix, gradient, w->direction));
     w->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }
@@ -296,7 +239,7 @@ static hk_status run(admm *s, double *x, hk_solve_report *report)
     hk_problem *p = w->problem;
     progress now = {.fresh = true, .least = w->at.residual};
     bool converts = hk_tet_converts(p->tets);
-    HK_TRY(prepare(s));
+    HK_TRY(hk_constant_matrix_prepare(&s->matrix, "admm", w->phase_s, NULL));
     memcpy(s->state, x, 4 * sizeof(double) * (size_t)p->vertex_count);
     for (int k = 1; !hk_walk_over(w, x, k - 1, report); k++) {
         HK_TRY(iterate(s, &now));
@@ -340,7 +283,8 @@ static void admm_describe(const void *solver, char *text, size_t size)
              "admm: at most %d iterations, tolerance %g, %s precision, weight %g; %lld numbers in "
              "the factor",
              o->iterations, o->tolerance, hk_precisions[(int)o->option[HK_OPTION_PRECISION]],
-             o->option[OPTION_WEIGHT], s->direct ? (long long)hk_direct_factor_size(s->direct) : 0);
+             o->option[OPTION_WEIGHT],
+             s->matrix.direct ? (long long)hk_direct_factor_size(s->matrix.direct) : 0);
 }
 
 const hk_method hk_admm = {

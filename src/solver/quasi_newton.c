@@ -12,17 +12,19 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "linear/direct.h"
-#include "linear/triangle.h"
+#include "solver/constant_matrix.h"
 #include "solver/curvature.h"
 #include "solver/jacobi.h"
 #include "solver/walk.h"
-#include "term/assembly.h"
-#include "term/laplacian.h"
 
-enum { OPTION_WINDOW = HK_OPTION_AFTER_PRECISION, OPTION_INITIAL, OPTION_LOW, OPTION_HIGH };
+enum {
+    OPTION_WINDOW = HK_OPTION_AFTER_PRECISION,
+    OPTION_INITIAL,
+    OPTION_LOW,
+    OPTION_HIGH,
+    OPTION_REFINEMENT
+};
 enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
-enum { MOST_SHIFTS = 4 };
 
 static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
                                         "scaled_identity", NULL};
@@ -47,18 +49,18 @@ static const hk_option_info g_options[] = {
                      .minimum = 1.01,
                      .maximum = 10,
                      .fallback = 1.5},
+    [OPTION_REFINEMENT] = HK_REFINEMENT_OPTION,
 };
 
 typedef struct quasi_newton {
     hk_walk walk;
     hk_curvature curvature;
     hk_jacobi uniform;  // for the first step from the identity
+    hk_constant_matrix laplacian;
+    // For the starts from a Hessian:
     hk_assembly *assembly;
-    hk_pattern scalar;  // borrows the arrays of the assembly's pattern
     hk_direct *direct;
-    hk_triangle *triangle;  // its factor for fast solves in time steps
-    double *laplacian;      // [hk_pattern_size of scalar] L, without inertia
-    double *stiffness;      // for the starts from a Hessian
+    double *stiffness;
     double *matrix;
     double *weight;         // [vertex_count] M/h², air and shift
     double *right;          // [3 free_count]
@@ -70,6 +72,12 @@ static int initial_of(const quasi_newton *s)
     return (int)s->walk.settings.option[OPTION_INITIAL];
 }
 
+// NULL: it starts from the identity, or all vertices are held.
+static const hk_direct *factor_of(const quasi_newton *s)
+{
+    return s->direct ? s->direct : s->laplacian.direct;
+}
+
 static void quasi_newton_free(void *solver)
 {
     quasi_newton *s = solver;
@@ -77,10 +85,9 @@ static void quasi_newton_free(void *solver)
     hk_walk_release(&s->walk);
     hk_curvature_release(&s->curvature);
     hk_jacobi_release(&s->uniform);
+    hk_constant_matrix_release(&s->laplacian);
     hk_direct_free(s->direct);
-    hk_triangle_free(s->triangle);
     hk_assembly_free(s->assembly);
-    hk_free(s->laplacian);
     hk_free(s->stiffness);
     hk_free(s->matrix);
     hk_free(s->weight);
@@ -97,37 +104,31 @@ static double stress_slope(const quasi_newton *s, const hk_material *material)
            material->strand_modulus;
 }
 
-static hk_status fill_laplacian(quasi_newton *s)
+static hk_status create_laplacian(quasi_newton *s)
 {
-    const hk_problem *p = s->walk.problem;
+    hk_problem *p = s->walk.problem;
+    bool refined = s->walk.settings.option[OPTION_REFINEMENT] > 0;
     double *slope = HK_ARRAY(double, p->model->material_count);
     if (!slope) return HK_NO_MEMORY;
     for (int k = 0; k < p->model->material_count; k++)
         slope[k] = stress_slope(s, &p->model->materials[k]);
-    hk_laplacian_fill(p->model, p->links, s->assembly, &s->scalar, slope, s->laplacian);
+    hk_status status = hk_constant_matrix_init(
+        &s->laplacian, p, slope, HK_MATRIX_FACTORED | (refined ? HK_MATRIX_REFINED : 0));
     hk_free(slope);
-    return HK_OK;
+    return status;
 }
 
 // ---------------------------------------------------------------- creation
 
-static hk_status allocate_laplacian(quasi_newton *s)
-{
-    s->scalar = s->assembly->pattern;
-    s->scalar.scalar = true;
-    size_t size = (size_t)hk_pattern_size(&s->scalar);
-    s->laplacian = HK_ARRAY(double, size);
-    s->matrix = HK_ARRAY(double, size);
-    if (!s->laplacian || !s->matrix) return HK_NO_MEMORY;
-    HK_TRY(fill_laplacian(s));
-    return hk_direct_create(&s->scalar, &s->direct);
-}
-
 static hk_status allocate_hessian(quasi_newton *s)
 {
-    s->stiffness = HK_ARRAY(double, hk_problem_stiffness_size(s->walk.problem));
+    const hk_problem *p = s->walk.problem;
+    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
+    s->weight = HK_ARRAY(double, p->vertex_count);
+    s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
+    s->stiffness = HK_ARRAY(double, hk_problem_stiffness_size(p));
     s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
-    if (!s->stiffness || !s->matrix) return HK_NO_MEMORY;
+    if (!s->weight || !s->right || !s->stiffness || !s->matrix) return HK_NO_MEMORY;
     return hk_direct_create(&s->assembly->pattern, &s->direct);
 }
 
@@ -137,12 +138,8 @@ static hk_status allocate(quasi_newton *s, hk_problem *p, const hk_settings *set
     HK_TRY(hk_use_precision(p, settings));
     HK_TRY(hk_curvature_init(&s->curvature, p, (int)settings->option[OPTION_WINDOW]));
     HK_TRY(hk_jacobi_init(&s->uniform, p));
-    s->weight = HK_ARRAY(double, p->vertex_count);
-    s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
-    if (!s->weight || !s->right) return HK_NO_MEMORY;
     if (initial_of(s) == INITIAL_IDENTITY || p->free_count == 0) return HK_OK;
-    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
-    return initial_of(s) == INITIAL_LAPLACIAN ? allocate_laplacian(s) : allocate_hessian(s);
+    return initial_of(s) == INITIAL_LAPLACIAN ? create_laplacian(s) : allocate_hessian(s);
 }
 
 static hk_status quasi_newton_create(hk_problem *problem, const hk_settings *settings,
@@ -162,13 +159,6 @@ static hk_status quasi_newton_create(hk_problem *problem, const hk_settings *set
 
 // ---------------------------------------------------------------- the matrix
 
-static void fill_weight(quasi_newton *s)
-{
-    const hk_problem *p = s->walk.problem;
-    for (int k = 0; k < p->vertex_count; k++) s->weight[k] = p->inertia[k] + p->shift;
-    s->factored = hk_problem_quadratic(p);
-}
-
 // With the viscosity of a step from rest.
 static void rest_stiffness(quasi_newton *s)
 {
@@ -181,14 +171,7 @@ static void rest_stiffness(quasi_newton *s)
 static void fill_matrix(quasi_newton *s, const double *x)
 {
     hk_problem *p = s->walk.problem;
-    fill_weight(s);
-    if (initial_of(s) == INITIAL_LAPLACIAN) {
-        int64_t size = hk_pattern_size(&s->scalar);
-        for (int64_t k = 0; k < size; k++) s->matrix[k] = (1 + p->viscous) * s->laplacian[k];
-        for (int b = 0; b < s->scalar.count; b++)
-            s->matrix[hk_pattern_column(&s->scalar, b, 0)] += s->weight[s->assembly->vertex[b]];
-        return;
-    }
+    for (int k = 0; k < p->vertex_count; k++) s->weight[k] = p->inertia[k] + p->shift;
     // The projected Hessian is always fit to start from.
     if (initial_of(s) == INITIAL_UPDATING)
         hk_problem_stiffness(p, x, 0, s->stiffness);
@@ -197,55 +180,34 @@ static void fill_matrix(quasi_newton *s, const double *x)
     hk_assemble(s->assembly, s->stiffness, s->weight, s->matrix);
 }
 
-// The diagonal entries of the matrix: the largest of them, with `amount` added to each.
-static double add_to_diagonal(quasi_newton *s, double amount)
-{
-    bool scalar = initial_of(s) == INITIAL_LAPLACIAN;
-    const hk_pattern *p = scalar ? &s->scalar : &s->assembly->pattern;
-    double largest = 0;
-    for (int b = 0; b < p->count; b++)
-        for (int c = 0; c < (scalar ? 1 : 3); c++) {
-            double *entry = &s->matrix[hk_pattern_column(p, b, c)];
-            *entry += amount;
-            largest = fmax(largest, *entry);
-        }
-    return largest;
-}
-
-// Nothing resists a flat sheet across its plane: its Hessian may be singular at rest. What is added
-// to the diagonal then is of the size of what springs have across when the sheet is under tension.
-static hk_status factor_shifted(quasi_newton *s)
-{
-    bool positive;
-    HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
-    double shift = 1e-3 * add_to_diagonal(s, 0);
-    for (int k = 0; k < MOST_SHIFTS && !positive && isfinite(shift); k++, shift *= 10) {
-        add_to_diagonal(s, shift);
-        HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
-    }
-    if (!positive) return hk_fail(HK_INTERNAL, "quasi_newton: the constant matrix is not positive");
-    return HK_OK;
-}
-
-// A solve in single precision is a direction as good as any, and several times faster; but a pose
-// without inertia may be too badly conditioned for it.
-static bool in_single(const quasi_newton *s)
-{
-    return initial_of(s) == INITIAL_LAPLACIAN && s->walk.problem->weight > 0;
-}
-
 // Again only when the time step or damping changed, or at every begin for the current Hessian.
 static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
 {
-    const hk_problem *p = s->walk.problem;
-    bool same = hk_same_quadratic(s->factored, hk_problem_quadratic(p));
+    if (s->laplacian.direct)
+        return hk_constant_matrix_prepare(&s->laplacian, "quasi_newton", s->walk.phase_s, NULL);
+    bool same = hk_same_quadratic(s->factored, hk_problem_quadratic(s->walk.problem));
     if (!s->direct || (same && !(fresh && initial_of(s) == INITIAL_UPDATING))) return HK_OK;
     double clock = hk_now();
     fill_matrix(s, x);
     s->walk.phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
-    HK_TRY(factor_shifted(s));
-    if (in_single(s)) HK_TRY(hk_triangle_update(s->direct, p->threads, &s->triangle));
+    // Nothing resists a flat sheet across its plane: its Hessian may be singular at rest. What is
+    // added to the diagonal then is of the size of what springs have across when the sheet is under
+    // tension.
+    HK_TRY(hk_factor_shifted(s->direct, &s->assembly->pattern, s->matrix, "quasi_newton"));
+    s->factored = hk_problem_quadratic(s->walk.problem);
     s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
+    return HK_OK;
+}
+
+static hk_status apply_hessian(quasi_newton *s, double *q)
+{
+    const hk_assembly *a = s->assembly;
+    int count = a->pattern.count;
+    for (int b = 0; b < count; b++)
+        for (int i = 0; i < 3; i++) s->right[3 * b + i] = q[4 * (int64_t)a->vertex[b] + i];
+    HK_TRY(hk_direct_solve(s->direct, s->right, s->right));
+    for (int b = 0; b < count; b++)
+        for (int i = 0; i < 3; i++) q[4 * (int64_t)a->vertex[b] + i] = s->right[3 * b + i];
     return HK_OK;
 }
 
@@ -253,21 +215,7 @@ static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
 static hk_status apply_inverse(quasi_newton *s, double *q)
 {
     double clock = hk_now();
-    const hk_assembly *a = s->assembly;
-    int count = a->pattern.count;
-    bool scalar = initial_of(s) == INITIAL_LAPLACIAN;
-    if (in_single(s)) {
-        hk_triangle_apply(s->triangle, a->vertex, q, q);
-        s->walk.phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
-        return HK_OK;
-    }
-    for (int b = 0; b < count; b++)
-        for (int i = 0; i < 3; i++)
-            s->right[scalar ? i * count + b : 3 * b + i] = q[4 * (int64_t)a->vertex[b] + i];
-    HK_TRY(hk_direct_solve(s->direct, s->right, s->right));
-    for (int b = 0; b < count; b++)
-        for (int i = 0; i < 3; i++)
-            q[4 * (int64_t)a->vertex[b] + i] = s->right[scalar ? i * count + b : 3 * b + i];
+    HK_TRY(s->direct ? apply_hessian(s, q) : hk_constant_matrix_apply(&s->laplacian, q, q));
     s->walk.phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }
@@ -275,7 +223,7 @@ static hk_status apply_inverse(quasi_newton *s, double *q)
 static hk_status apply_initial(quasi_newton *s, const double *x, double *q)
 {
     hk_problem *p = s->walk.problem;
-    if (s->direct) return apply_inverse(s, q);
+    if (factor_of(s)) return apply_inverse(s, q);
     double scale = hk_curvature_scale(&s->curvature, p);
     if (scale == 0) {
         hk_jacobi_uniform(&s->uniform, p, x);
@@ -316,12 +264,13 @@ static hk_status quasi_newton_minimise(void *solver, double *x, hk_solve_report 
 static void quasi_newton_describe(const void *solver, char *text, size_t size)
 {
     const quasi_newton *s = solver;
+    const hk_direct *direct = factor_of(s);
     const hk_settings *settings = &s->walk.settings;
     snprintf(text, size,
              "quasi_newton: at most %d iterations, tolerance %g, window %d, from the %s; %lld "
              "numbers in the factor",
              settings->iterations, settings->tolerance, (int)settings->option[OPTION_WINDOW],
-             g_initial[initial_of(s)], s->direct ? (long long)hk_direct_factor_size(s->direct) : 0);
+             g_initial[initial_of(s)], direct ? (long long)hk_direct_factor_size(direct) : 0);
 }
 
 const hk_method hk_quasi_newton = {

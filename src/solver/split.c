@@ -29,9 +29,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "solver/constant_matrix.h"
 #include "term/laplacian.h"
 
-enum { OPTION_PASSES, OPTION_VOLUME, OPTION_MULTIPLIERS };
+enum { OPTION_PASSES, OPTION_VOLUME, OPTION_MULTIPLIERS, OPTION_REFINEMENT };
 enum { MULTIPLIERS_KEPT, MULTIPLIERS_RESET };
 
 static const char *const g_multipliers[] = {"kept", "reset", NULL};
@@ -51,6 +52,7 @@ static const hk_option_info g_options[] = {
                             .help = "of the volume constraints: kept from step to step, their "
                                     "forces in the solve, or reset to 0 as in the document",
                             .words = g_multipliers},
+    [OPTION_REFINEMENT] = HK_REFINEMENT_OPTION,
 };
 
 static void split_free(void *solver)
@@ -231,6 +233,7 @@ static hk_status allocate(hk_split *s)
     HK_TRY(check_materials(p->model));
     HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
     HK_TRY(divide(s));
+    if (s->settings.option[OPTION_REFINEMENT] > 0) HK_TRY(hk_pieces_allow_refinement(s->pieces));
     // A power of two: a body is rounded alike in scenes of any extent.
     s->length = p->size > 0 ? exp2(ceil(log2(p->size))) : 1;
     HK_TRY(allocate_vertices(s));
@@ -306,10 +309,17 @@ static void predict(hk_split *s)
     if (s->start) memcpy(s->start, s->x, 4 * sizeof(float) * (size_t)p->vertex_count);
 }
 
+static wide_quad beyond_of(const hk_split *s, int64_t vertex)
+{
+    const float *at = s->pieces->beyond + 4 * (int64_t)s->unknown[vertex];
+    return __builtin_convertvector(*(const quad *)at, wide_quad);
+}
+
 // The state in double precision: y there, and what was added to it in single. Velocities are
 // differences of positions, so these must not be rounded to single precision. `solved` are the
 // displacements of the one solve, which are known better than differences of rounded positions, or
-// NULL. Returns whether all are finite; x may be s->before.
+// NULL; refined ones go beyond single precision. Returns whether all are finite; x may be
+// s->before.
 static bool widen(const hk_split *s, const float *solved, double *x)
 {
     const hk_problem *p = s->problem;
@@ -325,8 +335,9 @@ static bool widen(const hk_split *s, const float *solved, double *x)
         if (solved) step = *(const quad *)(solved + 4 * (int64_t)s->unknown[k]);
         quad moved = step + (*(const quad *)(s->x + 4 * k) - (start + step));
         moved[3] = 0;
-        wide_quad to = *(const wide_quad *)(p->y + 4 * k) +
-                       __builtin_convertvector(moved, wide_quad) * s->length;
+        wide_quad wide = __builtin_convertvector(moved, wide_quad);
+        if (solved && s->pieces->beyond) wide += beyond_of(s, k);
+        wide_quad to = *(const wide_quad *)(p->y + 4 * k) + wide * s->length;
         *(wide_quad *)(x + 4 * k) = to;
         bad += !isfinite(to[0] + to[1] + to[2]);
     }
@@ -405,6 +416,14 @@ static void move(hk_split *s, const float *step)
     }
 }
 
+void hk_split_solve(hk_split *s)
+{
+    if (s->pieces->beyond)
+        hk_pieces_refine(s->pieces);
+    else
+        hk_pieces_solve(s->pieces);
+}
+
 // Algorithm 2, lines 3–14.
 static void solve_once(hk_split *s, hk_solve_report *report)
 {
@@ -415,13 +434,13 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     hk_split_add_links(s, -1, vector);
     add_loads(s, vector);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-    hk_pieces_solve(s->pieces);
+    hk_split_solve(s);
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     move(s, vector);
     clock = hk_now();
     hk_corotation_volume(s->elements, carries(s), s->x, (int)s->settings.option[OPTION_VOLUME]);
     report->phase_s[HK_PHASE_VOLUME] += hk_lap(&clock);
-    report->reason = HK_ITERATION_LIMIT;
+    report->reason = HK_FIXED_WORK;
     report->energy = 0;
     report->residual = report->relative_residual = NAN;
     hk_split_tell(s, hk_split_energy(s), NAN, NAN, 1, report);

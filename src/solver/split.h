@@ -63,6 +63,8 @@ void hk_split_descend(hk_split *s, int count, hk_solve_report *report);
 // Adds the forces of links and viscosity at s->x, with a sign, to a vector over the unknowns;
 // returns their energy, in units of the elements.
 double hk_split_add_links(hk_split *s, float sign, float *to);
+// Solves the vector of the pieces in place, with refinement if that is asked for.
+void hk_split_solve(hk_split *s);
 // ε at the state in s->x, in double precision; NAN unless the monitor wants to know it.
 double hk_split_energy(hk_split *s);
 // Counts an iteration and tells the monitor; false: stop.

@@ -276,7 +276,7 @@ static const float *solve(hk_split *s, hk_solve_report *report)
     double clock = hk_now();
     float *vector = s->pieces->vector;
     copy(s, vector, s->passes.gradient);
-    hk_pieces_solve(s->pieces);
+    hk_split_solve(s);
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return vector;
 }

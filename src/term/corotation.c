@@ -650,6 +650,12 @@ void hk_corotation_stretch(hk_corotation *e, bool carry, const float *x, float *
     }
 }
 
+void hk_corotation_rotate(hk_corotation *e, const float *x)
+{
+#pragma omp parallel for schedule(static) num_threads(e->threads)
+    for (int k = 0; k < e->patch_count; k++) e->table->rotate(&e->patches[k], x, own_room(e));
+}
+
 double hk_corotation_gradient(hk_corotation *e, const float *x, float *result)
 {
 #pragma omp parallel num_threads(e->threads)

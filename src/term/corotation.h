@@ -57,6 +57,9 @@ void hk_corotation_free(hk_corotation *elements);
 // Brings rotations up to date and fills result with Dᵀ K (R − F) (Split Algorithm 2, lines 4–8);
 // `carry`: and the forces of the volume constraints as the last sweep left them.
 void hk_corotation_stretch(hk_corotation *elements, bool carry, const float *x, float *result);
+// Brings rotations up to date and does no more: the part of hk_corotation_stretch that is not the
+// right-hand side, for measurements.
+void hk_corotation_rotate(hk_corotation *elements, const float *x);
 // The gradient of the whole energy; returns the energy.
 double hk_corotation_gradient(hk_corotation *elements, const float *x, float *result);
 // `iterations` sweeps over the volume constraints (lines 10–14), from multipliers 0 or, `carry`,

@@ -80,6 +80,14 @@ HK_INLINE void hand_out(const hk_corotation_patch *p, const float *sums, float *
     }
 }
 
+// How far the multiplier of the last step is to be trusted in an element of J times its volume:
+// fully up to twice the volume and where it is not inside out, less and less beyond, and not at all
+// where the volume is off by three times itself. Bodies in wild disorder would explode otherwise.
+HK_INLINE real trust(real J)
+{
+    return r_max(r_zero(), r_min(r_set(1), 1.5f - 0.5f * r_abs(J - 1)));
+}
+
 static void stretch(const hk_corotation_patch *p, int carry, const float *x, float *room,
                     float *result, float *shared)
 {
@@ -94,11 +102,24 @@ static void stretch(const hk_corotation_patch *p, int carry, const float *x, flo
         // C = 6V (J − 1): κ ∂C/∂F = 6V κ cof F
         if (carry) {
             real kappa = r_load(p->multiplier + (int64_t)b * HK_LANES);
-            P = m3_add_scaled(P, 6 * volume * kappa, m3_cofactor(F));
+            mat3 cofactor = m3_cofactor(F);
+            real J = F.m[0][0] * cofactor.m[0][0] + F.m[0][1] * cofactor.m[0][1] +
+                     F.m[0][2] * cofactor.m[0][2];
+            P = m3_add_scaled(P, 6 * volume * kappa * trust(J), cofactor);
         }
         add_forces(P, inverse, index, sums);
     }
     hand_out(p, sums, result, shared);
+}
+
+static void rotate_only(const hk_corotation_patch *p, const float *x, float *room)
+{
+    take_in(p, x, room);
+    for (int b = 0; b < p->blocks; b++) {
+        const uint16_t *index = p->index + (int64_t)b * 4 * HK_LANES;
+        mat3 inverse = inverse_of(p->rest + (int64_t)b * 10 * HK_LANES);
+        rotate(p, b, m3_mul(edges_of(room, index), inverse));
+    }
 }
 
 // ψ and P = ∂ψ/∂F of the whole energy.
@@ -166,8 +187,10 @@ static void volume(const hk_corotation_patch *p, int reset, float *x, float *roo
         slope[2] = v3_cross(e3, e1);
         slope[3] = v3_cross(e1, e2);
         slope[0] = v3_scale(v3_add(slope[1], v3_add(slope[2], slope[3])), r_set(-1));
+        real now = v3_dot(e1, slope[1]), below = alpha;
         real kappa = reset ? r_zero() : numbers_load(p->multiplier, tet);
-        real wrong = v3_dot(e1, slope[1]) - rest + alpha * kappa, below = alpha;
+        kappa = kappa * trust(now * r_reciprocal_or_zero(rest));
+        real wrong = now - rest + alpha * kappa;
 #pragma GCC unroll 4
         for (int c = 0; c < 4; c++) below += at[c].w * v3_dot(slope[c], slope[c]);
         real change = -wrong * r_reciprocal_or_zero(below);
@@ -187,6 +210,7 @@ const hk_corotation_table HK_COROTATION_TABLE = {
     .name = HK_LANE_NAME,
     .lanes = HK_LANES,
     .stretch = stretch,
+    .rotate = rotate_only,
     .gradient = gradient,
     .volume = volume,
 };

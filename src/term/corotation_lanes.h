@@ -52,6 +52,8 @@ typedef struct hk_corotation_table {
     // `carry`: and of the forces κ ∇C of the volume constraints.
     void (*stretch)(const hk_corotation_patch *p, int carry, const float *x, float *room,
                     float *result, float *shared);
+    // Brings the rotations up to date at x and does no more.
+    void (*rotate)(const hk_corotation_patch *p, const float *x, float *room);
     // The gradient of the whole energy; returns the energy.
     double (*gradient)(const hk_corotation_patch *p, const float *x, float *room, float *result,
                        float *shared);

@@ -1,0 +1,150 @@
+#include "solver/constant_matrix.h"
+
+#include <math.h>
+
+#include "solver/walk.h"
+#include "term/laplacian.h"
+
+enum { MOST_SHIFTS = 4 };
+
+const char *const hk_off_on[] = {"off", "on", NULL};
+
+// ---------------------------------------------------------------- creation
+
+hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *p, const double *weight,
+                                  int flags)
+{
+    *m = (hk_constant_matrix){.problem = p, .factored.weight = NAN};
+    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &m->assembly));
+    m->scalar = m->assembly->pattern;
+    m->scalar.scalar = true;
+    size_t size = (size_t)hk_pattern_size(&m->scalar), free_count = (size_t)p->free_count;
+    m->laplacian = HK_ARRAY(double, size);
+    m->matrix = HK_ARRAY(double, size);
+    m->right = HK_ARRAY(double, 3 * free_count);
+    if (!m->laplacian || !m->matrix || !m->right) return HK_NO_MEMORY;
+    if (flags & HK_MATRIX_REFINED) {
+        m->given = HK_ZEROS(double, 4 * free_count);
+        m->found = HK_ZEROS(double, 4 * free_count);
+        if (!m->given || !m->found) return HK_NO_MEMORY;
+    }
+    hk_laplacian_fill(p->model, p->links, m->assembly, &m->scalar, weight, m->laplacian);
+    if (!(flags & HK_MATRIX_FACTORED) || free_count == 0) return HK_OK;
+    return hk_direct_create(&m->scalar, &m->direct);
+}
+
+void hk_constant_matrix_release(hk_constant_matrix *m)
+{
+    hk_direct_free(m->direct);
+    hk_triangle_free(m->triangle);
+    hk_assembly_free(m->assembly);
+    hk_free(m->laplacian);
+    hk_free(m->matrix);
+    hk_free(m->right);
+    hk_free(m->given);
+    hk_free(m->found);
+}
+
+// ---------------------------------------------------------------- the factor
+
+// The diagonal entries of the matrix: the largest of them, with `amount` added to each.
+static double add_to_diagonal(const hk_pattern *p, double *matrix, double amount)
+{
+    double largest = 0;
+    for (int b = 0; b < p->count; b++)
+        for (int c = 0; c < (p->scalar ? 1 : 3); c++) {
+            double *entry = &matrix[hk_pattern_column(p, b, c)];
+            *entry += amount;
+            largest = fmax(largest, *entry);
+        }
+    return largest;
+}
+
+hk_status hk_factor_shifted(hk_direct *direct, const hk_pattern *pattern, double *matrix,
+                            const char *method)
+{
+    bool positive;
+    HK_TRY(hk_direct_factor(direct, matrix, &positive));
+    double shift = 1e-3 * add_to_diagonal(pattern, matrix, 0);
+    for (int k = 0; k < MOST_SHIFTS && !positive && isfinite(shift); k++, shift *= 10) {
+        add_to_diagonal(pattern, matrix, shift);
+        HK_TRY(hk_direct_factor(direct, matrix, &positive));
+    }
+    if (!positive) return hk_fail(HK_INTERNAL, "%s: the constant matrix is not positive", method);
+    return HK_OK;
+}
+
+static void fill_matrix(hk_constant_matrix *m)
+{
+    const hk_problem *p = m->problem;
+    int64_t size = hk_pattern_size(&m->scalar);
+    for (int64_t k = 0; k < size; k++) m->matrix[k] = (1 + p->viscous) * m->laplacian[k];
+    for (int b = 0; b < m->scalar.count; b++)
+        m->matrix[hk_pattern_column(&m->scalar, b, 0)] +=
+            p->inertia[m->assembly->vertex[b]] + p->shift;
+}
+
+hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, double *phase_s,
+                                     bool *anew)
+{
+    const hk_problem *p = m->problem;
+    hk_quadratic now = hk_problem_quadratic(p);
+    bool same = hk_same_quadratic(m->factored, now);
+    if (anew) *anew = !same;
+    if (same) return HK_OK;
+    double clock = hk_now();
+    fill_matrix(m);
+    phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
+    if (m->direct) {
+        HK_TRY(hk_factor_shifted(m->direct, &m->scalar, m->matrix, method));
+        if (p->weight > 0) HK_TRY(hk_triangle_update(m->direct, p->threads, &m->triangle));
+    }
+    phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
+    m->factored = now;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- solves
+
+static hk_status apply_in_double(hk_constant_matrix *m, const double *from, double *to)
+{
+    int count = m->scalar.count;
+    const int32_t *vertex = m->assembly->vertex;
+    for (int b = 0; b < count; b++)
+        for (int i = 0; i < 3; i++) m->right[i * count + b] = from[4 * (int64_t)vertex[b] + i];
+    HK_TRY(hk_direct_solve(m->direct, m->right, m->right));
+    for (int b = 0; b < count; b++)
+        for (int i = 0; i < 3; i++) to[4 * (int64_t)vertex[b] + i] = m->right[i * count + b];
+    return HK_OK;
+}
+
+static void apply_refined(hk_constant_matrix *m, const double *from, double *to)
+{
+    const int32_t *vertex = m->assembly->vertex;
+    for (int64_t b = 0; b < m->scalar.count; b++)
+        for (int i = 0; i < 3; i++) m->given[4 * b + i] = from[4 * (int64_t)vertex[b] + i];
+    hk_triangle_refine(m->triangle, &m->scalar, m->matrix, m->given, m->found);
+    for (int64_t b = 0; b < m->scalar.count; b++)
+        for (int i = 0; i < 3; i++) to[4 * (int64_t)vertex[b] + i] = m->found[4 * b + i];
+}
+
+hk_status hk_constant_matrix_apply(hk_constant_matrix *m, const double *from, double *to)
+{
+    if (!m->direct) return HK_OK;
+    if (!(m->problem->weight > 0)) return apply_in_double(m, from, to);
+    if (m->given)
+        apply_refined(m, from, to);
+    else
+        hk_triangle_apply(m->triangle, m->assembly->vertex, from, to);
+    return HK_OK;
+}
+
+hk_status hk_constant_matrix_descend(hk_constant_matrix *m, const double *gradient,
+                                     double *direction)
+{
+    int64_t size = 4 * (int64_t)m->problem->vertex_count;
+    memset(direction, 0, sizeof(double) * (size_t)size);
+    HK_TRY(hk_constant_matrix_apply(m, gradient, direction));
+    for (int64_t k = 0; k < size; k++) direction[k] = -direction[k];
+    return HK_OK;
+}

@@ -1,0 +1,67 @@
+// The constant matrix of projective dynamics, ADMM and quasi-Newton,
+//
+//   A = (1 + β/h) L + M/h² + c/h,
+//
+// one unknown a free vertex that serves x, y and z: L the Laplacian of term/laplacian.h, β the
+// viscosity, whose Hessian is at most β/h L, c the air. It is factored anew only when the time step
+// or the damping changed.
+//
+// Time steps solve with it in single precision (linear/triangle.h), poses in double: without
+// inertia the system may be too badly conditioned for single. With refinement a time step's
+// solution is improved once by what it leaves of the right-hand side, evaluated in double.
+#ifndef HK_CONSTANT_MATRIX_H
+#define HK_CONSTANT_MATRIX_H
+
+#include "linear/triangle.h"
+#include "solver/method.h"
+#include "term/assembly.h"
+
+typedef struct hk_constant_matrix {
+    hk_problem *problem;
+    hk_assembly *assembly;
+    hk_pattern scalar;      // borrows the arrays of the assembly's pattern
+    double *laplacian;      // [hk_pattern_size of scalar] L
+    double *matrix;         // A
+    hk_direct *direct;      // NULL: not asked for, or all vertices are held
+    hk_triangle *triangle;  // its factor for time steps; NULL: none yet
+    double *right;          // [3 free_count], of solves in double
+    double *given, *found;  // [free_count][4] in elimination order, for refinement, else NULL
+    hk_quadratic factored;  // that of A; NAN: none yet
+} hk_constant_matrix;
+
+enum {
+    HK_MATRIX_FACTORED = 1,  // to be solved with
+    HK_MATRIX_REFINED = 2,   // with a step of refinement
+};
+
+// weight is [material_count], N/m² of each material in L. On failure the caller releases it.
+hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *problem, const double *weight,
+                                  int flags);
+void hk_constant_matrix_release(hk_constant_matrix *m);
+
+// Brings A and its factor up to date; adds the time to phases; anew (may be NULL) says whether
+// there was anything to do. `method` is who asks, for messages.
+hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, double *phase_s,
+                                     bool *anew);
+// to = A⁻¹ from at free vertices, double[vertex_count][4]; at held ones it stays. to may be from.
+hk_status hk_constant_matrix_apply(hk_constant_matrix *m, const double *from, double *to);
+// direction = −A⁻¹ gradient, 0 at held vertices.
+hk_status hk_constant_matrix_descend(hk_constant_matrix *m, const double *gradient,
+                                     double *direction);
+
+// Factors a matrix that may be singular to rounding: more and more is added to its diagonal until
+// it is positive definite.
+hk_status hk_factor_shifted(hk_direct *direct, const hk_pattern *pattern, double *matrix,
+                            const char *method);
+
+// An option of the methods that solve in single precision, the last one in their tables.
+extern const char *const hk_off_on[];
+#define HK_REFINEMENT_OPTION                                                                  \
+    {                                                                                         \
+        .name = "refinement",                                                                 \
+        .help = "on: the single-precision solves of a time step are followed by one step of " \
+                "iterative refinement, its residual in double precision",                     \
+        .words = hk_off_on                                                                    \
+    }
+
+#endif
