@@ -248,6 +248,7 @@ static hk_status take_buffers(hk_gpu *g)
     HK_CUDA(cudaMallocHost((void **)&g->final, sizeof *g->final));
     HK_CUDA(cudaMallocHost((void **)&g->clock, sizeof *g->clock));
     a->settings = g->device_settings;
+    a->last = g->q[0];  // probes read it, too
     return g->layout->converts ? take_shares(g) : HK_OK;
 }
 
