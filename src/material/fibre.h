@@ -69,6 +69,8 @@ HK_INLINE mat3 fibre_block(const fibre_stiffness *s, vec3 a, vec3 b)
     return block;
 }
 
+HK_VERTEX_OF_PARTS(fibre)
+
 HK_INLINE void fibre_inner(const fibre_stiffness *s, const mat3 *inverse, mat3 inner[6])
 {
     vec3 a[3];

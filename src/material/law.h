@@ -15,6 +15,8 @@
 //                                                    whose shape gradients are the rows of inverse
 //   row_forms   X_diagonal (p, element, F)           ∂P_ij/∂F_il for each i: what the diagonal of
 //                                                    the Hessian needs
+//   void        X_vertex   (p, element, F, a, &force, &block)  P a and the exact block of a, a at
+//                                                    once: what one vertex of an element needs
 //   void        X_stretches (p, &s, &form)           density over the principal stretches s (fibre:
 //                                                    over s₀ = ‖F a‖) with derivatives
 //
@@ -184,6 +186,16 @@ HK_SHARED void principal_rows(const principal_stiffness *s, row_forms *f)
     HK_INLINE void X##_inner(const principal_stiffness *s, const mat3 *inverse, mat3 inner[6]) \
     {                                                                                          \
         principal_inner(s, inverse, inner);                                                    \
+    }
+
+// From stress and stiffness; isotropic laws over invariants have a shorter way (isotropic.h).
+#define HK_VERTEX_OF_PARTS(X)                                                              \
+    HK_INLINE void X##_vertex(const hk_law_params *p, const real *element, mat3 F, vec3 a, \
+                              vec3 *force, mat3 *block)                                    \
+    {                                                                                      \
+        X##_stiffness s = X##_stiffness_of(p, element, F, 1);                              \
+        *force = m3_apply(X##_stress(p, element, F), a);                                   \
+        *block = X##_block(&s, a, a);                                                      \
     }
 
 // x / y, with y kept away from 0: the rotation of F is not defined where two stretches cancel.

@@ -125,6 +125,7 @@ HK_SHARED void principal_stretches(const hk_law_params *p, const vec3 *at, stret
         return principal_law_stiffness(p, F, keep);                                                \
     }                                                                                              \
     HK_PRINCIPAL_BLOCKS(X)                                                                         \
+    HK_VERTEX_OF_PARTS(X)                                                                          \
     HK_INLINE void X##_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)        \
     {                                                                                              \
         principal_stretches(p, s, form);                                                           \

@@ -187,6 +187,7 @@ HK_INLINE principal_stiffness projective_stiffness_of(const hk_law_params *p, co
     return principal_stiffness_of(f, scaling, flip, twist, keep);
 }
 HK_PRINCIPAL_BLOCKS(projective)
+HK_VERTEX_OF_PARTS(projective)
 
 // s in the order of svd3.
 HK_SHARED void projective_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)
