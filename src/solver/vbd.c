@@ -13,6 +13,9 @@
 // where it rose these are undone, and the next have less acceleration. If the first ones after that
 // fail as well, vertices take care: each halves its step until its own energy, that of ε but for
 // what it does not touch, is less. Such a sweep without acceleration cannot raise ε.
+//
+// While elements convert (term/blend.h) all vertices move at once, half as far: one after the other
+// they would turn mirrored elements about one by one, each its own way, and end in knots.
 #include <math.h>
 #include <stdio.h>
 
@@ -31,6 +34,7 @@ enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
 enum { ORDER_FORWARD, ORDER_ALTERNATING };
 enum { STEPS_AUTO, STEPS_FULL, STEPS_CAREFUL };
 enum { LEAST_PATIENCE = 4, MOST_PATIENCE = 64 };
+#define SHORTEST_LENGTH 1e-4
 
 static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
 static const char *const g_orders[] = {"forward", "alternating", NULL};
@@ -73,8 +77,10 @@ typedef struct vbd {
     int patience;            // of them before full ones are tried again
     bool careful;
     bool converting;  // the stars have shares of conversion
+    double length;    // of steps, relative to what is usual
     // Of the acceleration:
     int since_restart;
+    bool fresh;  // and nothing was kept since
     bool quiet;  // none until the next look
     double omega;
     double caution;  // 1 − ρ is taken times this
@@ -132,6 +138,7 @@ static int acceleration_of(const vbd *s)
 static void restart(vbd *s)
 {
     s->since_restart = 0;
+    s->fresh = true;
     s->omega = 1;
     memcpy(s->vertices.last, s->vertices.q, hk_vertices_bytes(&s->vertices));
 }
@@ -180,10 +187,12 @@ static void sweep(vbd *s, int k, hk_solve_report *report)
                              .viscosity = p->viscous > 0 ? p->viscosity : NULL,
                              .frame = p->single ? &frame : NULL};
     int steps = (int)s->settings.option[OPTION_STEPS];
-    hk_star_sweep how = {.length = 1,
-                         .careful = steps == STEPS_CAREFUL || (steps == STEPS_AUTO && s->careful),
-                         .backward =
-                             s->settings.option[OPTION_ORDER] == ORDER_ALTERNATING && k % 2 == 1};
+    bool careful = steps == STEPS_CAREFUL || (steps == STEPS_AUTO && s->careful);
+    bool alternating = s->settings.option[OPTION_ORDER] == ORDER_ALTERNATING;
+    hk_star_sweep how = {.length = s->converting ? 0.5 * s->length : s->length,
+                         .careful = careful && !s->converting,
+                         .backward = alternating && k % 2 == 1,
+                         .from = s->converting ? s->before : NULL};
     memcpy(s->before, s->vertices.q, hk_vertices_bytes(&s->vertices));
     hk_stars_sweep(s->stars, &forces, &how, s->vertices.q);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
@@ -237,20 +246,26 @@ static void keep(vbd *s, const hk_mark *now, hk_mark *good)
     *good = *now;
     hk_keeper_keep(&s->keeper);
     if (s->quiet) restart(s);
-    s->quiet = false;
+    s->fresh = s->quiet = false;
+    s->length = fmin(1, 2 * s->length);
     if (s->careful && ++s->streak >= s->patience) s->careful = false;
 }
 
 // Back to the last state that was kept. False: there is no more cautious way on.
 static bool undo(vbd *s)
 {
-    bool first = s->since_restart <= s->settings.option[OPTION_CHECK];
+    bool first = s->fresh;
     bool careful = s->careful || s->settings.option[OPTION_STEPS] != STEPS_AUTO;
     hk_keeper_restore(&s->keeper);
     restart(s);
     s->caution *= 2;
     if (!first) return true;
-    if (careful && s->quiet) return false;
+    if (careful && s->quiet) {
+        // Without conversion that was rounding.
+        if (!s->converting) return false;
+        s->length *= 0.5;
+        return s->length >= SHORTEST_LENGTH;
+    }
     if (!s->careful && s->streak > 0) s->patience = hk_min_int(2 * s->patience, MOST_PATIENCE);
     s->careful = s->quiet = true;
     s->streak = 0;
@@ -290,7 +305,7 @@ static void walk(vbd *s, hk_mark *good, hk_solve_report *report)
     int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
     int check = (int)o->option[OPTION_CHECK];
     for (int k = 0;; k++) {
-        bool due = k > 0 && (k % check == 0 || k == budget);
+        bool due = k > 0 && (k % check == 0 || k == budget || s->converting);
         if (due && !look(s, good, report)) return;
         if (k == budget) break;
         sweep(s, k, report);
@@ -322,7 +337,7 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
         hk_tell_start(p, hk_keeper_energy(&s->keeper, s->keeper.good), good.residual, good.scale);
     report->reason = HK_CONVERGED;
     if (!converged(s, &good, 1)) {
-        s->caution = 1;
+        s->caution = s->length = 1;
         s->quiet = false;
         share_conversion(s);
         restart(s);

@@ -49,6 +49,9 @@ typedef struct hk_star_sweep {
     // for rounding.
     bool careful;
     bool backward;  // the colours from the last to the first
+    // Where vertices are taken to be, so that all move at once (Jacobi's iteration); NULL: each
+    // sees where the ones before it went (Gauss–Seidel's).
+    const void *from;
 } hk_star_sweep;
 
 // One sweep: vertex after vertex takes a step of Newton's method on its own 3×3 block of the

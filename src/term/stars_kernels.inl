@@ -155,8 +155,9 @@ static void NAME(shorten)(const hk_stars *s, int group, const SCALAR *x, const S
 }
 
 static void NAME(sweep_group)(const hk_stars *s, const hk_star_forces *f, const hk_star_sweep *how,
-                              int group, SCALAR *x)
+                              int group, SCALAR *to)
 {
+    const SCALAR *x = how->from ? how->from : to;
     enum { WIDTH = HK_ALIGNMENT / sizeof(SCALAR) };
     const hk_lane_table *table = s->term->lanes;
     const int32_t *own = s->own + (int64_t)group * table->lanes;
@@ -174,7 +175,7 @@ static void NAME(sweep_group)(const hk_stars *s, const hk_star_forces *f, const 
     table->stars->solve(sums, f->shift, step);
     for (int l = 0; l < table->lanes; l++) length[l] = (SCALAR)how->length;
     if (how->careful) NAME(shorten)(s, group, x, quadratic, step, length);
-    table->stars->move(x, own, step, length);
+    table->stars->move(to, own, step, length);
 }
 
 static void NAME(sweep_colour)(const hk_stars *s, const hk_star_forces *f,
