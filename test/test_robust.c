@@ -3,9 +3,10 @@
 // And with invertible model conversion a body recovers from being flat or mirrored.
 #include "bodies.h"
 
-static const char *const METHODS[] = {"newton", "descent",      "gradient_descent", "nonlinear_cg",
-                                      "lbfgs",  "quasi_newton", "projective",       "split",
-                                      "admm",   "xpbd",         "vbd"};
+static const char *const METHODS[] = {"newton",       "descent", "gradient_descent",
+                                      "nonlinear_cg", "lbfgs",   "quasi_newton",
+                                      "projective",   "split",   "admm",
+                                      "xpbd",         "vbd"};
 enum { METHOD_COUNT = sizeof METHODS / sizeof METHODS[0] };
 
 static const double STEP = 1.0 / 30;

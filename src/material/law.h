@@ -188,15 +188,15 @@ HK_SHARED void principal_rows(const principal_stiffness *s, row_forms *f)
         principal_inner(s, inverse, inner);                                                    \
     }
 
-// From stress and stiffness; isotropic laws over invariants have a shorter way (isotropic.h).
-#define HK_VERTEX_OF_PARTS(X)                                                              \
-    HK_INLINE void X##_vertex(const hk_law_params *p, const real *element, mat3 F, vec3 a, \
-                              vec3 *force, mat3 *block)                                    \
-    {                                                                                      \
-        X##_stiffness s = X##_stiffness_of(p, element, F, 1);                              \
-        *force = m3_apply(X##_stress(p, element, F), a);                                   \
-        *block = X##_block(&s, a, a);                                                      \
-    }
+// From the stiffness in the frame of the stretches and the derivatives of the density there.
+HK_INLINE void principal_vertex(const principal_stiffness *s, const stretch_form *form, vec3 a,
+                                vec3 *force, mat3 *block)
+{
+    vec3 x = m3_tapply(s->v, a);
+    for (int k = 0; k < 3; k++) x.v[k] *= form->d.v[k];
+    *force = m3_apply(s->u, x);
+    *block = principal_block(s, a, a);
+}
 
 // x / y, with y kept away from 0: the rotation of F is not defined where two stretches cancel.
 HK_INLINE real guarded_ratio(real x, real y)

@@ -6,8 +6,8 @@
 //   direction     Δx_i = −H_ii⁻¹ g_i with the exact 3×3 block of the Hessian, made positive
 //   definite
 //                 where it is not
-//   acceleration  x⁺ = ω (x̄ − x⁻) + x⁻ after each sweep x̄, with ω from the rate ρ (their eq. 18); a
-//                 pose has Nesterov's momentum instead, which needs no rate
+//   acceleration  after each sweep x̄: Nesterov's momentum, which needs no rate; or, as there,
+//                 Chebyshev's x⁺ = ω (x̄ − x⁻) + x⁻ with ω from a rate ρ that the user gives
 //
 // Neither full steps nor the acceleration are sure to decrease ε. It is looked at every few sweeps;
 // where it rose these are undone, and the next have less acceleration. If the first ones after that
@@ -23,28 +23,21 @@
 #include "solver/walk.h"
 #include "term/stars.h"
 
-enum {
-    OPTION_ACCELERATION = HK_OPTION_AFTER_PRECISION,
-    OPTION_RHO,
-    OPTION_CHECK,
-    OPTION_ORDER,
-    OPTION_STEPS
-};
+enum { OPTION_ACCELERATION = HK_OPTION_AFTER_PRECISION, OPTION_RHO, OPTION_CHECK, OPTION_STEPS };
 enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
-enum { ORDER_FORWARD, ORDER_ALTERNATING };
 enum { STEPS_AUTO, STEPS_FULL, STEPS_CAREFUL };
 enum { LEAST_PATIENCE = 4, MOST_PATIENCE = 64 };
 #define SHORTEST_LENGTH 1e-4
 
 static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
-static const char *const g_orders[] = {"forward", "alternating", NULL};
 static const char *const g_steps[] = {"auto", "full", "careful", NULL};
 static const hk_option_info g_options[] = {
     HK_START_OPTIONS(HK_START_ADAPTIVE),
     HK_PRECISION_OPTION(HK_SINGLE),
     [OPTION_ACCELERATION] = {.name = "acceleration",
                              .help = "of the sweeps; in poses nesterov stands for chebyshev",
-                             .words = g_accelerations},
+                             .words = g_accelerations,
+                             .fallback = ACCELERATION_NESTEROV},
     [OPTION_RHO] = {.name = "rho",
                     .help = "rate at which sweeps converge, for the Chebyshev acceleration",
                     .maximum = 0.99999,
@@ -54,9 +47,6 @@ static const hk_option_info g_options[] = {
                       .minimum = 1,
                       .maximum = 1e6,
                       .fallback = 4},
-    [OPTION_ORDER] = {.name = "order",
-                      .help = "of the colours: forward, or alternating with backward",
-                      .words = g_orders},
     [OPTION_STEPS] = {.name = "steps",
                       .help = "of a vertex: full ones, careful ones that never raise the energy, "
                               "or auto: careful where full ones do",
@@ -176,7 +166,7 @@ static void accelerate(vbd *s)
 
 // ---------------------------------------------------------------- sweeps
 
-static void sweep(vbd *s, int k, hk_solve_report *report)
+static void sweep(vbd *s, hk_solve_report *report)
 {
     hk_problem *p = s->problem;
     double clock = hk_now();
@@ -188,10 +178,8 @@ static void sweep(vbd *s, int k, hk_solve_report *report)
                              .frame = p->single ? &frame : NULL};
     int steps = (int)s->settings.option[OPTION_STEPS];
     bool careful = steps == STEPS_CAREFUL || (steps == STEPS_AUTO && s->careful);
-    bool alternating = s->settings.option[OPTION_ORDER] == ORDER_ALTERNATING;
     hk_star_sweep how = {.length = s->converting ? 0.5 * s->length : s->length,
                          .careful = careful && !s->converting,
-                         .backward = alternating && k % 2 == 1,
                          .from = s->converting ? s->before : NULL};
     memcpy(s->before, s->vertices.q, hk_vertices_bytes(&s->vertices));
     hk_stars_sweep(s->stars, &forces, &how, s->vertices.q);
@@ -308,7 +296,7 @@ static void walk(vbd *s, hk_mark *good, hk_solve_report *report)
         bool due = k > 0 && (k % check == 0 || k == budget || s->converting);
         if (due && !look(s, good, report)) return;
         if (k == budget) break;
-        sweep(s, k, report);
+        sweep(s, report);
         if (!tell(s, good, report)) return;
     }
     report->reason = HK_ITERATION_LIMIT;

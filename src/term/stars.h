@@ -48,7 +48,6 @@ typedef struct hk_star_sweep {
     // A vertex whose energy does not fall takes a shorter step, or none: the sum never rises, but
     // for rounding.
     bool careful;
-    bool backward;  // the colours from the last to the first
     // Where vertices are taken to be, so that all move at once (Jacobi's iteration); NULL: each
     // sees where the ones before it went (Gauss–Seidel's).
     const void *from;

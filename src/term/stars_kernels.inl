@@ -189,8 +189,7 @@ static void NAME(sweep_colour)(const hk_stars *s, const hk_star_forces *f,
 static void NAME(sweep)(const hk_stars *s, const hk_star_forces *f, const hk_star_sweep *how,
                         SCALAR *x)
 {
-    int count = s->colours.colour_count;
 #pragma omp parallel num_threads(s->term->threads)
-    for (int k = 0; k < count; k++)
-        NAME(sweep_colour)(s, f, how, how->backward ? count - 1 - k : k, x);
+    for (int k = 0; k < s->colours.colour_count; k++)
+        NAME(sweep_colour)(s, f, how, k, x);
 }
