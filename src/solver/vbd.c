@@ -32,7 +32,7 @@ enum { LEAST_PATIENCE = 4, MOST_PATIENCE = 64 };
 static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
 static const char *const g_steps[] = {"auto", "full", "careful", NULL};
 static const hk_option_info g_options[] = {
-    HK_START_OPTIONS(HK_START_ADAPTIVE),
+    HK_START_OPTIONS(HK_START_ACCELERATION),
     HK_PRECISION_OPTION(HK_SINGLE),
     [OPTION_ACCELERATION] = {.name = "acceleration",
                              .help = "of the sweeps; in poses nesterov stands for chebyshev",
