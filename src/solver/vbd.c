@@ -4,8 +4,7 @@
 // (term/stars.h).
 //
 //   direction     Δx_i = −H_ii⁻¹ g_i with the exact 3×3 block of the Hessian, made positive
-//   definite
-//                 where it is not
+//                 definite where it is not
 //   acceleration  after each sweep x̄: Nesterov's momentum, which needs no rate; or, as there,
 //                 Chebyshev's x⁺ = ω (x̄ − x⁻) + x⁻ with ω from a rate ρ that the user gives
 //
@@ -61,7 +60,7 @@ typedef struct vbd {
     hk_stars *stars;
     void *before;            // scalar[vertex_count][4] q before a sweep
     double *diagonal;        // [vertex_count][4] of the Hessian at rest, for
-    double fastest;          // the largest ρ that inertia allows,
+    double slowest;          // the largest ρ that inertia allows,
     hk_quadratic estimated;  // found for these; NAN: not yet
     int streak;              // looks since steps became careful
     int patience;            // of them before full ones are tried again
@@ -139,6 +138,7 @@ static void restart(vbd *s)
 static void estimate_rate(vbd *s)
 {
     hk_problem *p = s->problem;
+    if (acceleration_of(s) != ACCELERATION_CHEBYSHEV) return;
     if (hk_same_quadratic(s->estimated, hk_problem_quadratic(p))) return;
     s->estimated = hk_problem_quadratic(p);
     hk_problem_exact_diagonal(p, p->rest, s->diagonal);
@@ -148,14 +148,14 @@ static void estimate_rate(vbd *s)
         double whole = (d[0] + d[1] + d[2]) / 3 + p->inertia[k] + p->shift;
         if (!p->held[k] && whole > 0) least = fmin(least, p->inertia[k] / whole);
     }
-    s->fastest = (1 - least) * (1 - least);
+    s->slowest = (1 - least) * (1 - least);
 }
 
 static void accelerate(vbd *s)
 {
     int kind = s->quiet ? ACCELERATION_NONE : acceleration_of(s), n = s->since_restart++;
     if (kind == ACCELERATION_CHEBYSHEV) {
-        double rho = fmin(s->settings.option[OPTION_RHO], s->fastest);
+        double rho = fmin(s->settings.option[OPTION_RHO], s->slowest);
         rho = fmax(0, 1 - s->caution * (1 - rho));
         s->omega = n == 0 ? 1 : n == 1 ? 2 / (2 - rho * rho) : 4 / (4 - rho * rho * s->omega);
         hk_vertices_accelerate(&s->vertices, s->before, s->omega);

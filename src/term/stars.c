@@ -34,9 +34,9 @@ void hk_stars_free(hk_stars *s)
 
 // ---------------------------------------------------------------- colours
 
-static hk_status colour_vertices(const hk_model *m, const uint8_t *held, hk_stars *s)
+hk_status hk_colour_vertices(const hk_model *m, const hk_links *t, const uint8_t *held,
+                             hk_colouring *colouring)
 {
-    const hk_links *t = s->links;
     int64_t tets = m->tet_count, cliques = tets + t->link_count;
     int64_t *start = HK_ARRAY(int64_t, cliques + 1);
     int32_t *member = HK_ARRAY(int32_t, 4 * tets + t->start[t->link_count]);
@@ -49,7 +49,7 @@ static hk_status colour_vertices(const hk_model *m, const uint8_t *held, hk_star
         hk_graph graph;
         status = hk_graph_create(m->vertex_count, cliques, start, member, &graph);
         if (status == HK_OK) {
-            status = hk_colour_graph(graph.count, graph.start, graph.neighbour, held, &s->colours);
+            status = hk_colour_graph(graph.count, graph.start, graph.neighbour, held, colouring);
             hk_graph_release(&graph);
         }
     }
@@ -303,7 +303,7 @@ static hk_status list_users(const hk_links *t, int vertex_count, hk_stars *s)
 static hk_status build(const hk_model *m, const uint8_t *held, hk_stars *s)
 {
     size_t count = (size_t)s->term->batch_count;
-    HK_TRY(colour_vertices(m, held, s));
+    HK_TRY(hk_colour_vertices(m, s->links, held, &s->colours));
     HK_TRY(list_users(s->links, m->vertex_count, s));
     s->batches = HK_ZEROS(hk_tet_batch, count);
     s->block_start = HK_ZEROS(int32_t *, count);

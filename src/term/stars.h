@@ -28,6 +28,11 @@ typedef struct hk_stars {
     void *noise;            // scalar[group_count][lanes] J, what rounding does to a star's energy
 } hk_stars;
 
+// Colours of the vertices that are not held (Morton order), such that no tet and no link has two
+// vertices of one colour.
+hk_status hk_colour_vertices(const hk_model *model, const hk_links *links, const uint8_t *held,
+                             hk_colouring *colouring);
+
 hk_status hk_stars_create(const hk_model *model, const hk_tet_term *term, const hk_links *links,
                           const uint8_t *held, hk_stars **stars);
 void hk_stars_free(hk_stars *stars);
