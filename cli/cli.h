@@ -226,14 +226,18 @@ bool cli_json_write(json_t *object, const char *path, char *why, size_t why_size
 typedef struct cli_scene_args {
     cli_texts sets;
     const char *out;
-    int threads;  // -1: as the scene says
+    int threads;          // -1: as the scene says
+    const char *backend;  // NULL: as the scene says
     const char *points;
 } cli_scene_args;
-enum { CLI_SCENE_OPTIONS = 6 };
+enum { CLI_SCENE_OPTIONS = 7 };
 void cli_scene_options(cli_scene_args *args, cli_option options[CLI_SCENE_OPTIONS]);
 
 // Whether every --set is path=value. Returns -1 to go on, or the exit status.
 int cli_check_sets(const char *command, const cli_texts *sets);
+// The world's definition in the scene, on the CPU: for work that looks into a step, which a GPU
+// does not show. `command` says so where the scene asks for a GPU.
+hk_world_def cli_cpu_world(const hk_scene *scene, const char *command);
 // Tells what was repaired or left out of the meshes, where the library has not said so already.
 void cli_tell_mesh_notes(const hk_scene *scene);
 // Whether outputs[count - 1] (NULL: none) can be written, and is neither what the scene is read

@@ -206,7 +206,7 @@ static int create_state(compare_job *job)
     if (hk_model_create(hk_scene_model(job->scene), &job->model) != HK_OK)
         return cli_failure("%s: %s", args->scene_path, hk_error());
     job->problem.model = job->model;
-    hk_world_def def = *hk_scene_world(job->scene);
+    hk_world_def def = cli_cpu_world(job->scene, "compare");
     def.model = job->model;
     if (args->threads >= 0) def.threads = args->threads;
     hk_option *options = NULL;

@@ -12,7 +12,8 @@ static const char purpose[] =
 static const char examples[] =
     "hooke run scenes/beam.json\n"
     "hooke run scenes/beam.json --set time.step=0.005 --set solver.tolerance=1e-6\n"
-    "hooke run scenes/beam.json --out /tmp/beam --points final.csv --json";
+    "hooke run scenes/beam.json --out /tmp/beam --points final.csv --json\n"
+    "hooke run scenes/beam.json --set solver.method=descent --backend auto";
 
 static bool write_frame(cli_session *session)
 {

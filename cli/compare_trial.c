@@ -57,6 +57,7 @@ hk_status compare_create_world(const compare_problem *problem, const compare_spe
     int count;
     hk_option *options = compare_merge_options(problem, spec, &count);
     hk_world_def def = *problem->scene_world;
+    def.backend = HK_BACKEND_CPU;
     def.model = problem->model;
     if (problem->threads >= 0) def.threads = problem->threads;
     def.solver =

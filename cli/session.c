@@ -42,6 +42,8 @@ void cli_scene_options(cli_scene_args *args, cli_option options[CLI_SCENE_OPTION
         {"points", 0, CLI_TEXT, &args->points, "FILE.csv", "write the final positions"},
         {"out", 0, CLI_TEXT, &args->out, "DIR", "where relative outputs go (default: here)"},
         {"threads", 0, CLI_INT, &args->threads, "N", "threads to use; 0: all cores"},
+        {"backend", 0, CLI_TEXT, &args->backend, "NAME",
+         "cpu, cuda, or auto: a GPU if there is one"},
         {"json", 0, CLI_FLAG, &cli_talk.json, NULL, "print the results as one JSON object"},
         {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"},
     };
@@ -72,6 +74,26 @@ int cli_check_sets(const char *command, const cli_texts *sets)
     return -1;
 }
 
+// Returns false where there is no backend of this name.
+static bool find_backend(const char *name, hk_backend *backend)
+{
+    static const char *const names[] = {"cpu", "cuda", "auto"};
+    static const hk_backend backends[] = {HK_BACKEND_CPU, HK_BACKEND_CUDA, HK_BACKEND_AUTO};
+    for (int i = 0; i < 3; ++i) {
+        if (strcmp(name, names[i]) != 0) continue;
+        *backend = backends[i];
+        return true;
+    }
+    return false;
+}
+
+static int check_backend(const char *command, const char *name)
+{
+    hk_backend backend;
+    if (!name || find_backend(name, &backend)) return -1;
+    return cli_usage_error(command, "'--backend %s': expected cpu, cuda or auto", name);
+}
+
 static int parse_arguments(cli_session *session, const char *purpose, const char *examples,
                            int argc, char **argv)
 {
@@ -84,8 +106,8 @@ static int parse_arguments(cli_session *session, const char *purpose, const char
                            .options = options,
                            .option_count = CLI_SCENE_OPTIONS};
     int result = cli_parse_one(spec, argc, argv, &session->scene_path);
-    if (result >= 0) return result;
-    return cli_check_sets(session->command, &session->args.sets);
+    if (result < 0) result = check_backend(session->command, session->args.backend);
+    return result >= 0 ? result : cli_check_sets(session->command, &session->args.sets);
 }
 
 bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
@@ -167,6 +189,14 @@ void cli_tell_mesh_notes(const hk_scene *scene)
     }
 }
 
+hk_world_def cli_cpu_world(const hk_scene *scene, const char *command)
+{
+    hk_world_def def = *hk_scene_world(scene);
+    if (def.backend != HK_BACKEND_CPU) cli_note("%s works on the CPU", command);
+    def.backend = HK_BACKEND_CPU;
+    return def;
+}
+
 static int create_world(cli_session *session)
 {
     if (hk_model_create(hk_scene_model(session->scene), &session->model) != HK_OK)
@@ -174,6 +204,7 @@ static int create_world(cli_session *session)
     hk_world_def def = *hk_scene_world(session->scene);
     def.model = session->model;
     if (session->args.threads >= 0) def.threads = session->args.threads;
+    if (session->args.backend) find_backend(session->args.backend, &def.backend);
     if (hk_world_create(&def, &session->world) != HK_OK)
         return cli_failure("%s: %s", session->scene_path, hk_error());
     return -1;
@@ -286,8 +317,10 @@ static void print_summary(const cli_session *session)
     if (triangles > 0)
         fprintf(stream, "%d triangles with %d springs\n", triangles,
                 hk_model_spring_count(session->model));
-    fprintf(stream, "  method      %s on %s, %d thread%s\n", hk_world_method(world),
-            hk_world_backend(world), threads, threads == 1 ? "" : "s");
+    fprintf(stream, "  method      %s on %s", hk_world_method(world), hk_world_backend(world));
+    if (strcmp(hk_world_backend(world), "cpu") == 0)
+        fprintf(stream, ", %d thread%s", threads, threads == 1 ? "" : "s");
+    fputc('\n', stream);
     print_work(stream, session);
     print_displacement(stream, session);
     print_outputs(stream, session);

@@ -290,7 +290,7 @@ static bool keep_moving(tune_bench *bench, char *why, size_t size)
 bool tune_bench_begin(tune_bench *bench, const hk_scene *scene, const hk_model *model, int threads,
                       int samples, int steps, char *why, size_t size)
 {
-    *bench = (tune_bench){.model = model, .def = *hk_scene_world(scene)};
+    *bench = (tune_bench){.model = model, .def = cli_cpu_world(scene, "tune")};
     hk_world_def *def = &bench->def;
     def->model = model;
     if (threads >= 0) def->threads = threads;

@@ -1,14 +1,19 @@
 # Finds what Hooke stands on and collects it in two interface targets:
 #   hooke_dependencies  libraries and their headers
 #   hooke_flags         warnings (as errors) and code generation
-find_package(PkgConfig REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
-pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 
+option(HOOKE_SCENES "Scene files (jansson), and with them the program and the tests" ON)
 option(HOOKE_DIRECT "Direct sparse solvers (CHOLMOD, METIS); Newton needs them" ON)
 
 add_library(hooke_dependencies INTERFACE)
-target_link_libraries(hooke_dependencies INTERFACE PkgConfig::JANSSON OpenMP::OpenMP_C m)
+if(HOOKE_SCENES)
+    find_package(PkgConfig REQUIRED)
+    pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+    target_link_libraries(hooke_dependencies INTERFACE PkgConfig::JANSSON)
+    target_compile_definitions(hooke_dependencies INTERFACE HOOKE_SCENES=1)
+endif()
+target_link_libraries(hooke_dependencies INTERFACE OpenMP::OpenMP_C m)
 
 if(HOOKE_DIRECT)
     find_path(CHOLMOD_INCLUDE cholmod.h PATH_SUFFIXES suitesparse REQUIRED)

@@ -49,6 +49,12 @@ endforeach()
 list(JOIN HOOKE_PRIVATE_MODULES ", " HOOKE_PC_REQUIRES)
 list(TRANSFORM HOOKE_PRIVATE_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE HOOKE_PC_LIBS)
 list(JOIN HOOKE_PC_LIBS " " HOOKE_PC_LIBS)
+# The runtime of CUDA is where no linker looks.
+set(HOOKE_CUDART_FOLDER "")
+if(HOOKE_CUDA_USED)
+    get_filename_component(HOOKE_CUDART_FOLDER ${CUDART_LIBRARY} DIRECTORY)
+    string(PREPEND HOOKE_PC_LIBS "-L${HOOKE_CUDART_FOLDER} ")
+endif()
 configure_file(cmake/hooke.pc.in hooke.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hooke.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -40,15 +40,6 @@ static hk_status take_vectors(hk_world *w, const double *given, const char *what
     for (int k = 0; k < w->model->vertex_count; k++)
         for (int i = 0; i < 3; i++)
             to[4 * (int64_t)k + i] = given[3 * (int64_t)w->model->order[k] + i];
-    publish(w);
-    return HK_OK;
-}
-
-// There is no acceleration yet.
-static hk_status set_velocities(hk_world *w, const double *velocities)
-{
-    HK_TRY(take_vectors(w, velocities, "the velocity", w->v));
-    memcpy(w->v_before, w->v, 4 * sizeof(double) * (size_t)w->model->vertex_count);
     return HK_OK;
 }
 
@@ -159,11 +150,6 @@ static hk_status check_def(const hk_world_def *def)
     HK_TRY(hk_damping_check(&def->damping));
     if ((unsigned)def->backend > HK_BACKEND_AUTO)
         return hk_fail(HK_BAD_INPUT, "unknown backend %d", (int)def->backend);
-    if (def->backend == HK_BACKEND_CUDA)
-        return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": this build has no CUDA backend; use "
-                                       "\"cpu\" or \"auto\"");
-    if (def->backend == HK_BACKEND_AUTO)
-        hk_log(HK_LOG_INFO, "backend auto: this build has no CUDA backend, using the CPU");
     return HK_OK;
 }
 
@@ -182,36 +168,75 @@ static hk_status allocate_state(hk_world *w)
         !w->velocities)
         return HK_NO_MEMORY;
     HK_TRY(take_vectors(w, w->model->rest, "rest position", w->x));
-    return set_velocities(w, w->model->velocity);
+    HK_TRY(take_vectors(w, w->model->velocity, "the velocity", w->v));
+    memcpy(w->v_before, w->v, 4 * sizeof(double) * n);  // there is no acceleration yet
+    publish(w);
+    return HK_OK;
+}
+
+static hk_status create_problem(hk_world *w)
+{
+    hk_problem *p;
+    HK_TRY(look_for_unheld(w));
+    HK_TRY(hk_problem_create(w->model, w->threads, &p));
+    hk_status status = w->damping.viscous > 0 ? hk_problem_allow_viscosity(p) : HK_OK;
+    if (status != HK_OK) {
+        hk_problem_free(p);
+        return status;
+    }
+    p->monitor = w->monitor;
+    p->monitor_context = w->monitor_context;
+    p->watch_energy = w->watch_energy;
+    w->problem = p;
+    return HK_OK;
+}
+
+hk_status hk_world_need_problem(hk_world *w)
+{
+    if (!w->problem) HK_TRY(create_problem(w));
+    if (w->gpu) hk_problem_place_targets(w->problem, w->time);  // steps did not
+    return HK_OK;
 }
 
 static void describe(hk_world *w)
 {
     const hk_model *m = w->model;
-    char solver[256];
-    w->method->describe(w->solver, solver, sizeof solver);
+    char where[96], solver[256];
+    if (w->gpu) {
+        snprintf(where, sizeof where, "cuda: %s", w->method->name);
+        hk_gpu_describe(w->gpu, solver, sizeof solver);
+    } else {
+        snprintf(where, sizeof where, "%d threads, %s lanes", w->problem->threads,
+                 w->problem->tets->lanes->name);
+        w->method->describe(w->solver, solver, sizeof solver);
+    }
     snprintf(w->description, sizeof w->description,
-             "%d vertices, %d tets, %d links, %d bodies; %s, step %g s; %d threads, %s lanes; %s",
-             m->vertex_count, m->tet_count, w->problem->links->link_count, m->body_count,
-             w->integrator->name, w->step, w->problem->threads, w->problem->tets->lanes->name,
-             solver);
+             "%d vertices, %d tets, %d links, %d bodies; %s, step %g s; %s; %s", m->vertex_count,
+             m->tet_count, m->spring_count + m->bend_count + m->attachment_count, m->body_count,
+             w->integrator->name, w->step, where, solver);
 }
 
 static hk_status take_solver(hk_world *w, const hk_solver_def *def)
 {
     const hk_method *method;
     hk_settings settings;
-    void *solver;
+    hk_gpu *gpu;
+    void *solver = NULL;
     HK_TRY(hk_method_find(def->method, &method));
     HK_TRY(hk_method_settings(method, def, &settings));
     if (method->march && w->integrator != &hk_backward_euler)
         return hk_fail(HK_UNSUPPORTED, "method %s takes its own steps, of backward_euler (not %s)",
                        method->name, w->integrator->name);
-    hk_status status = method->create(w->problem, &settings, &solver);
-    if (status != HK_OK) return status;
+    HK_TRY(hk_world_find_gpu(w, method, &settings, &gpu));
+    if (!gpu) {
+        HK_TRY(hk_world_need_problem(w));
+        HK_TRY(method->create(w->problem, &settings, &solver));
+    }
     if (w->solver) w->method->free(w->solver);
+    hk_gpu_free(w->gpu);
     w->method = method;
     w->settings = settings;
+    w->gpu = gpu;
     w->solver = solver;
     describe(w);
     return HK_OK;
@@ -223,10 +248,8 @@ static hk_status build(const hk_world_def *def, hk_world *w)
     w->step = def->step;
     w->damping = def->damping;
     w->threads = def->threads ? def->threads : omp_get_num_procs();
+    w->backend = def->backend;
     HK_TRY(allocate_state(w));
-    HK_TRY(look_for_unheld(w));
-    HK_TRY(hk_problem_create(w->model, w->threads, &w->problem));
-    if (w->damping.viscous > 0) HK_TRY(hk_problem_allow_viscosity(w->problem));
     return take_solver(w, &def->solver);
 }
 
@@ -253,6 +276,7 @@ void hk_world_free(hk_world *w)
 {
     if (!w) return;
     if (w->solver) w->method->free(w->solver);
+    hk_gpu_free(w->gpu);
     hk_problem_free(w->problem);
     hk_model_free(w->model);
     hk_free(w->x);
@@ -268,6 +292,7 @@ void hk_world_free(hk_world *w)
 
 // ---------------------------------------------------------------- energies and reports
 
+// On the CPU, with attachments where they are now: after a pose at the end of their motion.
 static hk_energy energies(hk_world *w)
 {
     const hk_model *m = w->model;
@@ -283,17 +308,29 @@ static hk_energy energies(hk_world *w)
     return e;
 }
 
-static void fill_report(hk_world *w, const hk_solve_report *solved, int load_steps, double start,
-                        hk_step_report *report)
+static hk_status find_energy(hk_world *w, hk_energy *energy)
 {
-    if (!report) return;
+    if (w->gpu) return hk_gpu_energy(w->gpu, energy);
+    *energy = energies(w);
+    return HK_OK;
+}
+
+enum { OF_STEP = -1 };  // in place of the load steps of a pose
+
+static hk_status fill_report(hk_world *w, const hk_solve_report *solved, int load_steps,
+                             double start, hk_step_report *report)
+{
+    if (!report) return HK_OK;
     double ms = 1e3 * (hk_now() - start);  // energies are no part of the step
-    bool silent = w->no_energy && w->problem->weight > 0;
-    hk_energy energy = silent ? (hk_energy){NAN, NAN, NAN, NAN, NAN} : energies(w);
+    hk_energy energy = {NAN, NAN, NAN, NAN, NAN};
+    if (load_steps != OF_STEP)
+        energy = energies(w);
+    else if (!w->no_energy)
+        HK_TRY(find_energy(w, &energy));
     hk_step_report r = {
         .reason = solved->reason,
         .iterations = solved->iterations,
-        .load_steps = load_steps,
+        .load_steps = load_steps == OF_STEP ? 1 : load_steps,
         .time = w->time,
         .residual = solved->residual,
         .relative_residual = solved->relative_residual,
@@ -308,6 +345,7 @@ static void fill_report(hk_world *w, const hk_solve_report *solved, int load_ste
     }
     r.phase_ms[HK_PHASE_OTHER] = fmax(0, r.ms - named);
     *report = r;
+    return HK_OK;
 }
 
 // A solve that did not end in finite numbers keeps the state. A method that marches goes through
@@ -438,21 +476,24 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
 {
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
     double start = hk_now();
+    hk_solve_report solved = {0};
+    if (w->gpu) {
+        HK_TRY(hk_world_step_on_gpu(w, report != NULL, &solved));
+        return fill_report(w, &solved, OF_STEP, start, report);
+    }
     hk_problem *p = w->problem;
     hk_problem_set_weight(p, begin_step(w));
     hk_problem_set_damping(p, &w->damping, w->step, w->x);
     p->shift = 0;
     hk_problem_set_load(p, 1);
     hk_problem_place_targets(p, w->time + w->step);
-    hk_solve_report solved = {0};
     HK_TRY(take_step(w, &solved));
     // Stopped on the way, held vertices are not where they should be: that is no step.
     if (usable(w, &solved) && solved.reason != HK_STOPPED)
         end_step(w);
     else
         hk_problem_place_targets(p, w->time);
-    fill_report(w, &solved, 1, start, report);
-    return HK_OK;
+    return fill_report(w, &solved, OF_STEP, start, report);
 }
 
 // ---------------------------------------------------------------- the pose
@@ -487,7 +528,31 @@ static hk_status report_falling(hk_world *w, int vertex, double start, hk_step_r
     snprintf(solved.detail, sizeof solved.detail,
              "body %d (%.40s): nothing holds the piece with vertex %d against its load", body,
              m->bodies[body].name, vertex - m->bodies[body].vertex_start);
-    fill_report(w, &solved, 0, start, report);
+    return fill_report(w, &solved, 0, start, report);
+}
+
+// A pose is found on the CPU, from the state that the GPU has.
+static hk_status prepare_pose(hk_world *w)
+{
+    HK_TRY(hk_world_fetch(w));
+    HK_TRY(hk_world_need_problem(w));
+    if (!w->solver) HK_TRY(w->method->create(w->problem, &w->settings, &w->solver));
+    if (w->gpu && !w->told_pose)
+        hk_log(HK_LOG_INFO, "poses are found on the CPU, by the same method");
+    w->told_pose = true;
+    return HK_OK;
+}
+
+// w->next becomes the state, at rest.
+static hk_status keep_pose(hk_world *w)
+{
+    size_t bytes = 4 * sizeof(double) * (size_t)w->model->vertex_count;
+    memset(w->guess, 0, bytes);
+    HK_TRY(hk_world_write_state(w, w->next, w->guess, w->guess));
+    memcpy(w->x, w->next, bytes);
+    memset(w->v, 0, bytes);
+    memset(w->v_before, 0, bytes);
+    publish(w);
     return HK_OK;
 }
 
@@ -500,26 +565,20 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
                        "another that minimises the energy",
                        w->method->name);
     double start = hk_now();
+    HK_TRY(prepare_pose(w));
     hk_problem *p = w->problem;
     int falling;
     HK_TRY(find_falling(w, &falling));
     if (falling >= 0) return report_falling(w, falling, start, report);
-    size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
     hk_problem_set_weight(p, 0);
     p->shift = rigid_shift(w);
-    memcpy(w->next, w->x, bytes);
+    memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)p->vertex_count);
     hk_continuation c = {p, w->method, w->solver, place_in_pose, w, true, w->good, w->guess};
     hk_solve_report solved = {0};
     int load_steps;
     HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));
-    if (usable(w, &solved)) {
-        memcpy(w->x, w->next, bytes);
-        memset(w->v, 0, bytes);
-        memset(w->v_before, 0, bytes);
-        publish(w);
-    }
-    fill_report(w, &solved, load_steps, start, report);
-    return HK_OK;
+    if (usable(w, &solved)) HK_TRY(keep_pose(w));
+    return fill_report(w, &solved, load_steps, start, report);
 }
 
 // ---------------------------------------------------------------- access
@@ -527,6 +586,9 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
 void hk_world_set_monitor(hk_world *w, hk_monitor_fn *fn, void *context)
 {
     if (!w) return;
+    w->monitor = fn;
+    w->monitor_context = context;
+    if (!w->problem) return;
     w->problem->monitor = fn;
     w->problem->monitor_context = context;
 }
@@ -535,16 +597,16 @@ hk_status hk_world_set_solver(hk_world *w, const hk_solver_def *solver)
 {
     if (!w || !solver)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_solver: world and solver are needed");
-    hk_tet_term *precision = w->problem->single;
+    hk_tet_term *precision = w->problem ? w->problem->single : NULL;
     hk_status status = take_solver(w, solver);
-    if (status != HK_OK) {
+    if (status != HK_OK && w->problem) {
         char message[512];
         snprintf(message, sizeof message, "%s", hk_error());
         // The failed method may have changed the precision already.
         hk_problem_use_precision(w->problem, precision ? HK_SINGLE : HK_DOUBLE_PRECISION);
         return hk_fail(status, "%s", message);
     }
-    return HK_OK;
+    return status;
 }
 
 void hk_world_report_energy(hk_world *w, bool always)
@@ -554,7 +616,9 @@ void hk_world_report_energy(hk_world *w, bool always)
 
 void hk_world_watch_energy(hk_world *w, bool always)
 {
-    if (w) w->problem->watch_energy = always;
+    if (!w) return;
+    w->watch_energy = always;
+    if (w->problem) w->problem->watch_energy = always;
 }
 
 const hk_model *hk_world_model(const hk_world *w)
@@ -571,10 +635,12 @@ double hk_world_setup_ms(const hk_world *w)
 }
 const double *hk_world_positions(const hk_world *w)
 {
+    if (w && hk_world_fetch_positions(w) != HK_OK) hk_log(HK_LOG_WARNING, "%s", hk_error());
     return w ? w->positions : NULL;
 }
 const double *hk_world_velocities(const hk_world *w)
 {
+    if (w && hk_world_fetch_velocities(w) != HK_OK) hk_log(HK_LOG_WARNING, "%s", hk_error());
     return w ? w->velocities : NULL;
 }
 const char *hk_world_describe(const hk_world *w)
@@ -591,8 +657,7 @@ const char *hk_world_method(const hk_world *w)
 }
 const char *hk_world_backend(const hk_world *w)
 {
-    (void)w;
-    return "cpu";
+    return w && w->gpu ? "cuda" : "cpu";
 }
 
 hk_status hk_world_set_time(hk_world *w, double time)
@@ -600,7 +665,7 @@ hk_status hk_world_set_time(hk_world *w, double time)
     if (!w || !isfinite(time))
         return hk_fail(HK_BAD_INPUT, "hk_world_set_time: world and a finite time are needed");
     w->time = time;
-    hk_problem_place_targets(w->problem, time);
+    if (w->problem) hk_problem_place_targets(w->problem, time);
     return HK_OK;
 }
 
@@ -608,14 +673,25 @@ hk_status hk_world_set_positions(hk_world *w, const double *positions)
 {
     if (!w || !positions)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_positions: world and positions are needed");
-    return take_vectors(w, positions, "the position", w->x);
+    HK_TRY(hk_world_fetch_velocities(w));
+    HK_TRY(take_vectors(w, positions, "the position", w->next));
+    HK_TRY(hk_world_write_state(w, w->next, w->v, w->v_before));
+    swap(&w->x, &w->next);
+    publish(w);
+    return HK_OK;
 }
 
 hk_status hk_world_set_velocities(hk_world *w, const double *velocities)
 {
     if (!w || !velocities)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_velocities: world and velocities are needed");
-    return set_velocities(w, velocities);
+    HK_TRY(hk_world_fetch_positions(w));
+    HK_TRY(take_vectors(w, velocities, "the velocity", w->next));
+    HK_TRY(hk_world_write_state(w, w->x, w->next, w->next));
+    swap(&w->v, &w->next);
+    memcpy(w->v_before, w->v, 4 * sizeof(double) * (size_t)w->model->vertex_count);
+    publish(w);
+    return HK_OK;
 }
 
 hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
@@ -623,27 +699,38 @@ hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
     if (!w || !from) return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: two worlds are needed");
     if (w->model != from->model)
         return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: the worlds are of different models");
+    HK_TRY(hk_world_fetch(from));
+    HK_TRY(hk_world_write_state(w, from->x, from->v, from->v_before));
     size_t bytes = 4 * sizeof(double) * (size_t)w->model->vertex_count;
     memcpy(w->x, from->x, bytes);
     memcpy(w->v, from->v, bytes);
     memcpy(w->v_before, from->v_before, bytes);
     w->time = from->time;
-    hk_problem_place_targets(w->problem, w->time);
+    if (w->problem) hk_problem_place_targets(w->problem, w->time);
     publish(w);
     return HK_OK;
 }
 
-hk_status hk_world_energy(hk_world *w, hk_energy *energy, double *gradient)
+static hk_status find_gradient(hk_world *w, double *gradient)
 {
-    if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_energy: world is needed");
-    if (energy) *energy = energies(w);
-    if (!gradient) return HK_OK;
+    HK_TRY(hk_world_fetch_positions(w));
+    HK_TRY(hk_world_need_problem(w));
     hk_problem *p = w->problem;
     hk_problem_set_load(p, 1);
     hk_problem_force(p, w->x, w->guess);
     for (int k = 0; k < p->vertex_count; k++)
         for (int i = 0; i < 3; i++)
             gradient[3 * (int64_t)w->model->order[k] + i] = w->guess[4 * (int64_t)k + i];
+    return HK_OK;
+}
+
+hk_status hk_world_energy(hk_world *w, hk_energy *energy, double *gradient)
+{
+    if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_energy: world is needed");
+    hk_energy found = {0};
+    if (energy) HK_TRY(find_energy(w, &found));
+    if (gradient) HK_TRY(find_gradient(w, gradient));
+    if (energy) *energy = found;
     return HK_OK;
 }
 

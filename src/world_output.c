@@ -28,6 +28,7 @@ static double determinant(const double f[9])
 
 static hk_status tet_field(hk_world *w, bool stress, double *values)
 {
+    HK_TRY(hk_world_need_problem(w));
     int count = w->model->tet_count;
     double *P = HK_ARRAY(double, 9 * (size_t)count), *F = HK_ARRAY(double, 9 * (size_t)count);
     if (P && F) {
@@ -47,6 +48,7 @@ hk_status hk_world_field(hk_world *w, const char *name, double *values)
 {
     if (!w || !name || !values)
         return hk_fail(HK_BAD_INPUT, "hk_world_field: world, name and values are needed");
+    HK_TRY(hk_world_fetch(w));
     size_t size = 3 * (size_t)w->model->vertex_count;
     if (strcmp(name, "von_mises") == 0) return tet_field(w, true, values);
     if (strcmp(name, "J") == 0) return tet_field(w, false, values);
@@ -80,6 +82,7 @@ static hk_status name_bodies(const hk_model *m, hk_mesh *mesh)
 hk_status hk_world_mesh(const hk_world *w, hk_mesh **mesh)
 {
     if (!w || !mesh) return hk_fail(HK_BAD_INPUT, "hk_world_mesh: world and mesh are needed");
+    HK_TRY(hk_world_fetch_positions(w));
     const hk_model *m = w->model;
     hk_mesh *made;
     HK_TRY(hk_mesh_new(m->vertex_count, m->tet_count, m->triangle_count, &made));
@@ -128,6 +131,7 @@ hk_status hk_world_save_points(const hk_world *w, const char *path)
 {
     if (!w || !path)
         return hk_fail(HK_BAD_INPUT, "hk_world_save_points: world and path are needed");
+    HK_TRY(hk_world_fetch_positions(w));
     hk_out *out;
     HK_TRY(hk_out_open(path, &out));
     hk_out_text(out, "vertex,x,y,z\n");

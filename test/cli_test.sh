@@ -132,6 +132,16 @@ pose() {
     empty err
     checks=$((checks + 1))
     cmp -s posed/final.csv posed/one.csv || fail "the pose depends on the number of threads"
+    # A GPU that is not there is no reason to fail, unless it was asked for.
+    status 0 "$hooke" pose bar.json --points auto.csv --out posed --backend auto
+    holds err 'backend auto: '
+    checks=$((checks + 1))
+    cmp -s posed/final.csv posed/auto.csv || fail "the pose depends on how the backend was chosen"
+    status 1 "$hooke" pose bar.json --out posed --backend cuda --json
+    holds err 'backend "cuda": '
+    holds out 'use \"cpu\" or \"auto\"'
+    status 2 "$hooke" pose bar.json --backend gpu
+    holds err "'--backend gpu': expected cpu, cuda or auto"
     # A stiffer bar sags less.
     status 0 "$hooke" pose bar.json --set bodies.0.material.young=1e7 --out stiff --json
     true_that "$(number out elastic) < 0.5 * $(number posed/stats.json elastic)"

@@ -701,7 +701,8 @@ static void command_draws_scenes(void **state)
         "   \"material\": {\"model\": \"neo_hookean\", \"young\": 2e5, \"poisson\": 0.4,\n"
         "                  \"density\": 1000},\n"
         "   \"fix\": [{\"box\": [[-1e-6, -1, -1], [1e-6, 1, 1]]}]}]}\n");
-    assert_int_equal(render("bar.json", "-o", "start.png", "--size", "200x120", NULL), 0);
+    if (render("bar.json", "-o", "start.png", "--size", "200x120", NULL) != 0)
+        fail_msg("%s", hk_error());
     assert_int_equal(render("bar.json", "-o", "pose.png", "--size", "200x120", "--pose", NULL), 0);
     assert_int_equal(
         render("bar.json", "-o", "run%d.png", "--size", "200x120", "--run", "--frames", "3", NULL),

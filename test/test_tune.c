@@ -29,7 +29,8 @@ static void begin(tune_bench *bench, hk_scene **scene, hk_model **model, int sam
     char why[512];
     assert_int_equal(hk_scene_parse(g_scene, strlen(g_scene), "test", NULL, 0, scene), HK_OK);
     assert_int_equal(hk_model_create(hk_scene_model(*scene), model), HK_OK);
-    assert_true(tune_bench_begin(bench, *scene, *model, 1, samples, 8, why, sizeof why));
+    if (!tune_bench_begin(bench, *scene, *model, 1, samples, 8, why, sizeof why))
+        fail_msg("%s", why);
     assert_int_equal(bench->sample_count, samples);
 }
 

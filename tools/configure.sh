@@ -13,10 +13,11 @@ cache=$folder/CMakeCache.txt
 
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$cache"; }
 
-# The first library or header folder that CMake found last time and that is no longer there.
+# The first library, header folder or CUDA compiler that CMake found last time and that is no longer
+# there.
 lost() {
     local path
-    sed -n 's/^[A-Za-z0-9_]*_\(LIBRARY\|INCLUDE\):[A-Z]*=\(\/.*\)/\2/p' "$cache" |
+    sed -n 's/^[A-Za-z0-9_]*_\(LIBRARY\|INCLUDE\|CUDA_COMPILER\):[A-Z]*=\(\/.*\)/\2/p' "$cache" |
         while read -r path; do
             if [ ! -e "$path" ]; then
                 echo "$path"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats all C sources, or with --check only says which differ. Other versions of clang-format
+# Formats all C and CUDA sources, or with --check only says which differ. Other versions of clang-format
 # than 14 lay out some lines differently, so that they are not used.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,5 +16,5 @@ if [ -z "$formatter" ]; then
 fi
 options=(-i)
 [ "${1:-}" != --check ] || options=(--dry-run --Werror)
-find bench cli examples fuzz include src test \( -name '*.c' -o -name '*.h' \) -print0 |
+find bench cli examples fuzz include src test \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) -print0 |
     xargs -0 "$formatter" "${options[@]}"

@@ -382,6 +382,9 @@ typedef struct hk_option_info {
 HK_API int hk_method_option_count(int method);
 HK_API const hk_option_info *hk_method_option(int method, int option);
 
+/* What takes the time steps. CUDA is refused (HK_UNSUPPORTED) where the build, the machine or the
+ * method has no version for an NVIDIA GPU, and says which methods have one; AUTO takes the CPU
+ * there and tells the log why. hk_world_backend says what it came to. */
 typedef enum hk_backend { HK_BACKEND_CPU = 0, HK_BACKEND_CUDA, HK_BACKEND_AUTO } hk_backend;
 
 /* Damping beside that of the integrator; all 0 (off) by default. The first two are energies of the
@@ -464,7 +467,9 @@ typedef struct hk_step_report {
 
 /* Called after every iteration; return false to stop: a pose with the best state so far, a time
  * step with the state before it. It must not call what changes the world or evaluates it (step,
- * pose, set, energy); positions and velocities are still those before the step. */
+ * pose, set, energy); positions and velocities are still those before the step.
+ * Time steps on a GPU are not looked into: it is called once after each, with the iterations of all
+ * of it, and false makes the reason HK_STOPPED while the state after the step stays. */
 typedef struct hk_iteration {
     int iteration;   /* in this call, from 1 (0: see hk_world_watch_energy) */
     double energy;   /* J, the minimised function; NAN where the method did not need it */
@@ -485,10 +490,13 @@ HK_API void hk_world_watch_energy(hk_world *world, bool always);
  * longer than a whole step of a fast method. With false they are NAN; hk_world_energy has them. */
 HK_API void hk_world_report_energy(hk_world *world, bool always);
 
-/* Advances by one time step. */
+/* Advances by one time step. On a GPU a call without a report (and without a monitor) returns
+ * before the step is done, so that steps queue up; one that fails there leaves the state as it was,
+ * and the time goes on. */
 HK_API hk_status hk_world_step(hk_world *world, hk_step_report *report);
 /* Finds the equilibrium under gravity, loads and the full prescribed motion, starting from the
- * current positions. Velocities become 0 (unless the state was kept). */
+ * current positions. Velocities become 0 (unless the state was kept). A world on a GPU has its
+ * poses found on the CPU, by the same method. */
 HK_API hk_status hk_world_pose(hk_world *world, hk_step_report *report);
 
 HK_API const hk_model *hk_world_model(const hk_world *world);
@@ -496,7 +504,9 @@ HK_API double hk_world_time(const hk_world *world);
 HK_API hk_status hk_world_set_time(hk_world *world, double time);
 HK_API double hk_world_setup_ms(const hk_world *world); /* what creation took */
 /* double[vertex_count][3], in the order of the meshes, bodies one after the other. The pointers
- * stay valid and up to date until the world is freed. */
+ * stay valid and up to date until the world is freed. On a GPU these calls are what brings the
+ * values here: call again after a step (the pointers stay the same). Should that fail, the log is
+ * told, and the values are the last that were seen. */
 HK_API const double *hk_world_positions(const hk_world *world);
 HK_API const double *hk_world_velocities(const hk_world *world);
 /* Held vertices may be put anywhere, too; the next step or pose takes them back to their places. */
@@ -520,7 +530,8 @@ HK_API hk_status hk_world_mesh(const hk_world *world, hk_mesh **mesh);
 HK_API hk_status hk_world_save(hk_world *world, const char *path);
 /* vertex,x,y,z with 17 significant digits. */
 HK_API hk_status hk_world_save_points(const hk_world *world, const char *path);
-/* What was actually used: method, options, sizes, lanes, threads. Owned by the world. */
+/* What was actually used: method, options, sizes, lanes and threads or the GPU. Owned by the world.
+ */
 HK_API const char *hk_world_describe(const hk_world *world);
 HK_API int hk_world_threads(const hk_world *world);
 HK_API const char *hk_world_method(const hk_world *world);

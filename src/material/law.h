@@ -33,7 +33,12 @@
 #include "math/svd.h"
 
 // The decompositions are long: one copy of each in a translation unit, called by all laws.
+#if defined(HK_SHARED)  // chosen already
+#elif defined(__CUDACC__)
+#define HK_SHARED static __host__ __device__ __noinline__ __attribute__((unused))
+#else
 #define HK_SHARED static __attribute__((noinline, unused))
+#endif
 
 HK_SHARED void stretches_of(const mat3 *F, svd3 *f)
 {

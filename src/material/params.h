@@ -3,28 +3,33 @@
 #ifndef HK_PARAMS_H
 #define HK_PARAMS_H
 
+// The registry prepares them in double precision; kernels on the GPU read them in single.
+#ifndef HK_PARAM
+#define HK_PARAM double
+#endif
+
 enum { HK_LAW_COEFFICIENTS = 5, HK_CURVE_POWERS = 12, HK_CURVE_KNOTS = 24 };
 
 // φ(x) = Σ_k power[k] (x − 1)^k + Σ_k jump[k] max(0, x − knot[k])⁴: a polynomial, or the integral
 // of a natural cubic spline in truncated powers. No table look-up, hence no branch per lane.
 typedef struct hk_law_curve {
     int powers, knots;
-    double power[HK_CURVE_POWERS];
-    double knot[HK_CURVE_KNOTS];
-    double jump[HK_CURVE_KNOTS];
+    HK_PARAM power[HK_CURVE_POWERS];
+    HK_PARAM knot[HK_CURVE_KNOTS];
+    HK_PARAM jump[HK_CURVE_KNOTS];
 } hk_law_curve;
 
 typedef struct hk_law_params {
-    double c[HK_LAW_COEFFICIENTS];  // in the order of the law's parameter names
-    hk_law_curve curves[3];         // f, g, h of the laws in principal stretches
+    HK_PARAM c[HK_LAW_COEFFICIENTS];  // in the order of the law's parameter names
+    hk_law_curve curves[3];           // f, g, h of the laws in principal stretches
 } hk_law_params;
 
 // Invertible model conversion (Descent section 5.1, see term/blend.h).
 typedef struct hk_conversion {
-    double upper, lower;  // stretches where it begins and is complete; upper 0: never
-    double decay;         // of the share l, an iteration
-    double stiffness;     // Pa, w
-    int steps_only;       // not in poses, where elements may come to rest between the two laws
+    HK_PARAM upper, lower;  // stretches where it begins and is complete; upper 0: never
+    HK_PARAM decay;         // of the share l, an iteration
+    HK_PARAM stiffness;     // Pa, w
+    int steps_only;         // not in poses, where elements may come to rest between the two laws
 } hk_conversion;
 
 #endif

@@ -76,7 +76,7 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
             if (batch->converting) convert_block(batch, b, t.F);                                   \
             mat3 P;                                                                                \
             real psi = X##_energy_stress(&batch->params, tet_element(batch, b), t.F, &P);          \
-            if (is_blended(batch, b)) blend_energy_stress(batch, b, &t.F, &psi, &P);               \
+            if (is_blended(batch, b)) blend_block(batch, b, &t.F, &psi, &P);                       \
             sum += weighted_sum(tet_volume(batch, b), psi);                                        \
             store_forces(batch, b, &t, P, slots);                                                  \
         }                                                                                          \
@@ -88,7 +88,8 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         for (int b = first; b < last; b++) {                                                       \
             tet_lanes t = tet_load(batch, x, b);                                                   \
             row_forms rows = X##_diagonal(&batch->params, tet_element(batch, b), t.F);             \
-            if (is_blended(batch, b)) blend_rows(batch, b, &rows);                                 \
+            if (is_blended(batch, b))                                                              \
+                blend_rows(&batch->conversion, blend_share(batch, b), &rows);                      \
             store_diagonal(batch, b, &t, &rows, slots);                                            \
         }                                                                                          \
     }                                                                                              \

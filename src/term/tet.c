@@ -87,13 +87,16 @@ static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
     return complete ? HK_OK : HK_NO_MEMORY;
 }
 
-// What of a material a batch stands for: its law, its fibres, or one of its axes.
-enum { PART_LAW, PART_FIBRE, PART_AXES, PARTS = PART_AXES + 3 };
-
-static const double *direction_of(const hk_model *m, int tet, int part)
+const double *hk_part_direction(const hk_model *m, int tet, int part)
 {
-    if (part < PART_AXES) return m->fibre + 3 * (int64_t)tet;
-    return m->materials[m->tet_material[tet]].axis_directions[part - PART_AXES];
+    if (part < HK_PART_AXES) return m->fibre + 3 * (int64_t)tet;
+    return m->materials[m->tet_material[tet]].axis_directions[part - HK_PART_AXES];
+}
+
+bool hk_has_part(const hk_material *material, int part)
+{
+    if (part == HK_PART_FIBRE) return material->fibre_stiffness > 0;
+    return part < HK_PART_AXES + material->axis_count;
 }
 
 static void pack_tet(const hk_model *m, const tet_list *list, int k, int part,
@@ -113,14 +116,18 @@ static void pack_tet(const hk_model *m, const tet_list *list, int k, int part,
     store_scalar(b->volume, size, block * width + lane, padding ? 0 : m->volume[tet]);
     for (int q = 0; q < b->element_values; q++)
         store_scalar(b->element, size, (block * b->element_values + q) * width + lane,
-                     direction_of(m, tet, part)[q]);
+                     hk_part_direction(m, tet, part)[q]);
 }
 
-static hk_law_params part_params(const hk_material *material, int part)
+hk_law_part hk_material_part(const hk_material *material, int part)
 {
-    if (part == PART_LAW) return material->params;
-    if (part == PART_FIBRE) return hk_fibre_params(material->fibre_stiffness);
-    return hk_strand_params(&material->axes[part - PART_AXES]);
+    // Strands stand being crushed: only the law converts.
+    if (part == HK_PART_LAW)
+        return (hk_law_part){material->law, material->params, material->conversion};
+    hk_law_part strands = {.law = HK_LAW_fibre};
+    strands.params = part == HK_PART_FIBRE ? hk_fibre_params(material->fibre_stiffness)
+                                           : hk_strand_params(&material->axes[part - HK_PART_AXES]);
+    return strands;
 }
 
 // The tets of one material under its own law, or the strands in them.
@@ -133,10 +140,10 @@ static hk_status add_batch(const hk_model *m, int material, int part, hk_tet_ter
         return HK_OK;
     }
     hk_tet_batch *b = &term->batches[term->batch_count++];
-    const hk_material *source = &m->materials[material];
-    b->law = part == PART_LAW ? source->law : HK_LAW_fibre;
-    b->params = part_params(source, part);
-    if (part == PART_LAW) b->conversion = source->conversion;  // strands stand being crushed
+    hk_law_part source = hk_material_part(&m->materials[material], part);
+    b->law = source.law;
+    b->params = source.params;
+    b->conversion = source.conversion;
     b->element_values = hk_law_describe(b->law)->element_values;
     b->count = list.count;
     b->blocks = (list.count + term->lanes->lanes - 1) / term->lanes->lanes;
@@ -297,15 +304,11 @@ static hk_status number_patches(hk_tet_term *term)
 
 static hk_status build(const hk_model *model, hk_tet_term *term)
 {
-    term->batches = HK_ZEROS(hk_tet_batch, PARTS * (size_t)model->material_count);
+    term->batches = HK_ZEROS(hk_tet_batch, HK_PARTS * (size_t)model->material_count);
     if (!term->batches) return HK_NO_MEMORY;
-    for (int k = 0; k < model->material_count; k++) {
-        const hk_material *material = &model->materials[k];
-        HK_TRY(add_batch(model, k, PART_LAW, term));
-        if (material->fibre_stiffness > 0) HK_TRY(add_batch(model, k, PART_FIBRE, term));
-        for (int axis = 0; axis < material->axis_count; axis++)
-            HK_TRY(add_batch(model, k, PART_AXES + axis, term));
-    }
+    for (int k = 0; k < model->material_count; k++)
+        for (int part = 0; part < HK_PARTS; part++)
+            if (hk_has_part(&model->materials[k], part)) HK_TRY(add_batch(model, k, part, term));
     for (int q = 0; q < term->batch_count && !term->tet_blend; q++)
         if (term->batches[q].blend) {
             term->tet_blend = HK_ZEROS(float, model->tet_count);

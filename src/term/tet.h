@@ -15,6 +15,18 @@ extern const int hk_tet_pairs[HK_TET_PAIRS][2];
 // corners 1, 2, 3; that of corner 0 is minus their sum. 1/m.
 void hk_rest_inverse(const hk_model *model, int tet, double inverse[9]);
 
+// What of a material a set of elements stands for: its law, its fibres, or one of its axes.
+enum { HK_PART_LAW, HK_PART_FIBRE, HK_PART_AXES, HK_PARTS = HK_PART_AXES + 3 };
+typedef struct hk_law_part {
+    hk_law law;
+    hk_law_params params;
+    hk_conversion conversion;
+} hk_law_part;
+bool hk_has_part(const hk_material *material, int part);
+hk_law_part hk_material_part(const hk_material *material, int part);
+// The unit vector along the strands of a tet.
+const double *hk_part_direction(const hk_model *model, int tet, int part);
+
 // A run of blocks of one batch: the unit of work of a thread, independent of their number.
 typedef struct hk_tet_patch {
     int batch, first, last;

@@ -1,0 +1,293 @@
+// The CUDA backend: checks every material on the device against the CPU in double precision, checks
+// ten steps against the CPU's solver, and times whole steps of `descent`.
+//
+//   bench_gpu [--check] [--time] [--sizes 58080,316000,...] [--materials a,b] [--steps N]
+//             [--iterations N] [--patch N] [--round N]
+//
+// Without --check or --time it does both. Times are medians of whole steps, from the launch to the
+// report.
+#include <math.h>
+
+#include "bench.h"
+#include "gpu/gpu.h"
+#include "model.h"
+#include "solver/problem.h"
+
+enum { MOST_STEPS = 2000, MOST_SIZES = 16 };
+
+static const char *const g_materials[] = {
+    "neo_hookean", "stable_neo_hookean", "mooney_rivlin",   "fung", "stvk",       "corotated",
+    "spline",      "neo_hookean_wy",     "fixed_corotated", "arap", "polynomial", "projective"};
+
+typedef struct options {
+    bool check, time;
+    int sizes[MOST_SIZES], size_count;
+    const char *materials;
+    int steps, iterations, patch, round;
+} options;
+
+static bool wanted(const options *o, const char *material)
+{
+    if (!o->materials) return true;
+    size_t length = strlen(material);
+    for (const char *at = o->materials; (at = strstr(at, material)); at += length)
+        if ((at == o->materials || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+// A box of cubic cells, a little longer than wide.
+static hk_mesh *make_box(int tets)
+{
+    hk_mesh_def def = hk_default_mesh_def(HK_SHAPE_BOX);
+    int n = 1;
+    while (5 * (n + 1) * (n + 1) * (int64_t)(n + 2) <= tets) n++;
+    int cells[3] = {n, n, n};
+    cells[0] = (int)((tets / 5.0) / ((double)n * n) + 0.5);
+    for (int i = 0; i < 3; i++) {
+        def.cells[i] = cells[i];
+        def.size[i] = cells[i] / (double)n;
+    }
+    hk_mesh *mesh = NULL;
+    bench_check(hk_mesh_make(&def, &mesh));
+    return mesh;
+}
+
+static hk_settings settings_of(const hk_method **method, int iterations, double tolerance)
+{
+    hk_solver_def def = hk_default_solver_def();
+    def.method = "descent";
+    def.iterations = iterations;
+    def.tolerance = tolerance;
+    hk_settings settings;
+    bench_check(hk_method_find(def.method, method));
+    bench_check(hk_method_settings(*method, &def, &settings));
+    return settings;
+}
+
+static hk_gpu *make_gpu(const hk_model *model, const options *o, double tolerance)
+{
+    const hk_method *method;
+    hk_settings settings = settings_of(&method, o->iterations, tolerance);
+    hk_gpu_def def = {.model = model,
+                      .method = method,
+                      .settings = &settings,
+                      .step = 1.0 / 30,
+                      .patch_size = o->patch,
+                      .round_size = o->round};
+    hk_gpu *gpu = NULL;
+    bench_check(hk_gpu_create(&def, &gpu));
+    return gpu;
+}
+
+// ---------------------------------------------------------------- checks
+
+static double relative(const double *a, const double *b, int count, const uint8_t *held)
+{
+    double difference = 0, size = 0;
+    for (int k = 0; k < count; k++)
+        for (int i = 0; i < 3 && !(held && held[k]); i++) {
+            double d = a[4 * k + i] - b[4 * k + i];
+            difference += d * d;
+            size += b[4 * k + i] * b[4 * k + i];
+        }
+    return sqrt(difference / size);
+}
+
+// Stretched, sheared and twisted by about a quarter, with some noise.
+static void deform(const hk_problem *p, double *x)
+{
+    for (int k = 0; k < p->vertex_count; k++) {
+        const double *r = p->rest + 4 * (int64_t)k;
+        double *to = x + 4 * (int64_t)k, angle = 0.6 * r[0];
+        to[0] = 1.2 * r[0] + 0.05 * sin(3 * r[1]);
+        to[1] = 0.9 * (cos(angle) * r[1] - sin(angle) * r[2]) + 0.1 * r[0] * r[0];
+        to[2] = 0.95 * (sin(angle) * r[1] + cos(angle) * r[2]);
+        to[3] = 0;
+        for (int i = 0; i < 3; i++) {
+            unsigned noise = (unsigned)(3 * k + i) * 2654435761u >> 16 & 1023;
+            to[i] += 0.01 * ((double)noise / 1023 - 0.5);
+        }
+    }
+}
+
+typedef struct numbers {
+    double *x, *gradient, *diagonal, *exact_gradient, *exact_diagonal;
+} numbers;
+
+static bool check_elements(const char *material, const options *o)
+{
+    hk_mesh *mesh = make_box(20000);
+    hk_model *model = bench_held_model(mesh, material, 0.35, 0.01);
+    hk_problem *p = NULL;
+    bench_check(hk_problem_create(model, 0, &p));
+    size_t n = 4 * (size_t)p->vertex_count;
+    double *room = calloc(5 * n, sizeof(double));
+    if (!room) exit(1);
+    numbers c = {room, room + n, room + 2 * n, room + 3 * n, room + 4 * n};
+    deform(p, c.x);
+    hk_gpu *gpu = make_gpu(model, o, 1e-12);
+    double energy, exact;
+    bench_check(hk_gpu_evaluate(gpu, c.x, &energy, c.gradient, c.diagonal));
+    hk_problem_set_weight(p, 0);
+    hk_problem_set_load(p, 0);
+    exact = hk_problem_elastic(p, c.x);
+    hk_problem_exact_gradient(p, c.x, c.exact_gradient, NULL, NULL);
+    hk_problem_exact_diagonal(p, c.x, c.exact_diagonal);
+    double e = fabs(energy - exact) / exact;
+    double g = relative(c.gradient, c.exact_gradient, p->vertex_count, NULL);
+    double d = relative(c.diagonal, c.exact_diagonal, p->vertex_count, p->held);
+    bool fine = e <= 1e-5 && g <= 1e-5 && d <= 1e-5;
+    printf("%-20s %10.1e %10.1e %10.1e  %s\n", material, e, g, d, fine ? "ok" : "WRONG");
+    free(room);
+    hk_gpu_free(gpu);
+    hk_problem_free(p);
+    hk_model_free(model);
+    hk_mesh_free(mesh);
+    return fine;
+}
+
+// Ten steps on both, each iterated until nothing changes; the distance relative to the motion.
+static bool check_steps(const char *material)
+{
+    options own = {.iterations = 600};
+    hk_mesh *mesh = make_box(4000);
+    hk_model *model = bench_held_model(mesh, material, 0.35, 0.01);
+    hk_gpu *gpu = make_gpu(model, &own, 1e-6);
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.step = 1.0 / 30;
+    def.solver.method = "descent";
+    def.solver.iterations = 2000;
+    def.solver.tolerance = 1e-6;
+    hk_world *world = NULL;
+    bench_check(hk_world_create(&def, &world));
+    int n = hk_model_vertex_count(model), iterations = 0;
+    double time = 0, difference = 0, motion = 0;
+    hk_solve_report report = {0};
+    for (int k = 0; k < 10; k++, time += 1.0 / 30) {
+        bench_check(hk_world_step(world, NULL));
+        bench_check(hk_gpu_step(gpu, time, &report));
+        iterations = report.iterations;
+    }
+    double *x = calloc(4 * (size_t)n, sizeof(double));
+    if (!x) exit(1);
+    bench_check(hk_gpu_read_positions(gpu, x));
+    const double *exact = hk_world_positions(world);
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < 3; i++) {
+            int v = model->order[k];
+            double d = x[4 * k + i] - exact[3 * v + i];
+            double m = exact[3 * v + i] - model->rest[3 * v + i];
+            difference += d * d;
+            motion += m * m;
+        }
+    double error = sqrt(difference / motion);
+    bool fine = error <= 1e-3;
+    printf("%-20s %10.1e %8d  %-16s %s\n", material, error, iterations,
+           hk_reason_name(report.reason), fine ? "ok" : "WRONG");
+    free(x);
+    hk_world_free(world);
+    hk_gpu_free(gpu);
+    hk_model_free(model);
+    hk_mesh_free(mesh);
+    return fine;
+}
+
+static bool check(const options *o)
+{
+    bool fine = true;
+    printf("\nrelative error of energy, gradient and diagonal against the CPU in double precision\n"
+           "%-20s %10s %10s %10s\n",
+           "material", "energy", "gradient", "diagonal");
+    for (int k = 0; k < HK_COUNT_OF(g_materials); k++)
+        if (wanted(o, g_materials[k])) fine = check_elements(g_materials[k], o) && fine;
+    printf("\nten steps against the CPU: distance relative to the motion\n");
+    for (int k = 0; k < HK_COUNT_OF(g_materials); k++)
+        if (wanted(o, g_materials[k])) fine = check_steps(g_materials[k]) && fine;
+    return fine;
+}
+
+// ---------------------------------------------------------------- times
+
+static void measure(const hk_model *model, const char *material, const options *o)
+{
+    static double times[MOST_STEPS];
+    double begin = hk_now();
+    hk_gpu *gpu = make_gpu(model, o, 1e-12);
+    double setup = hk_now() - begin, time = 0;
+    int count = 0, kept = 0;
+    hk_solve_report report = {0};
+    for (int k = 0; k < o->steps + 3; k++, time += 1.0 / 30) {
+        double start = hk_now();
+        report.iterations = 0;
+        bench_check(hk_gpu_step(gpu, time, &report));
+        if (k >= 3) times[count++] = hk_now() - start;
+        kept += report.iterations;
+    }
+    qsort(times, (size_t)count, sizeof times[0], bench_compare);
+    double ms = 1e3 * times[count / 2], least = 1e3 * times[0];
+    char text[200];
+    hk_gpu_describe(gpu, text, sizeof text);
+    printf("%-20s %9d %9.3f %9.3f %8.1f %8.1f  %4d  %.1e %6.2f s  %s\n", material, model->tet_count,
+           ms, least, 1e-6 * model->tet_count * o->iterations / ms, 1e3 * ms / o->iterations,
+           kept / (o->steps + 3), report.relative_residual, setup, text);
+    hk_gpu_free(gpu);
+}
+
+static void measure_all(const options *o)
+{
+    printf("\ndescent, %d iterations, h = 1/30 s, medians of %d whole steps\n", o->iterations,
+           o->steps);
+    printf("%-20s %9s %9s %9s %8s %8s\n", "material", "tets", "ms", "least", "Gtet-it/s", "us/it");
+    for (int s = 0; s < o->size_count; s++) {
+        hk_mesh *mesh = make_box(o->sizes[s]);
+        for (int k = 0; k < HK_COUNT_OF(g_materials); k++) {
+            if (!(o->materials ? wanted(o, g_materials[k]) : k < 7)) continue;
+            hk_model *model = bench_held_model(mesh, g_materials[k], 0.4, 0.01);
+            measure(model, g_materials[k], o);
+            hk_model_free(model);
+        }
+        hk_mesh_free(mesh);
+    }
+}
+
+static void read_sizes(options *o, const char *text)
+{
+    o->size_count = 0;
+    while (*text && o->size_count < MOST_SIZES) {
+        char *end;
+        o->sizes[o->size_count++] = (int)strtod(text, &end);
+        text = *end == ',' ? end + 1 : end;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    options o = {.sizes = {58080, 316000, 1000000, 10000000},
+                 .size_count = 4,
+                 .steps = 30,
+                 .iterations = 96};
+    for (int k = 1; k < argc; k++) {
+        const char *next = k + 1 < argc ? argv[k + 1] : "";
+        if (strcmp(argv[k], "--check") == 0) o.check = true;
+        if (strcmp(argv[k], "--time") == 0) o.time = true;
+        if (strcmp(argv[k], "--sizes") == 0) read_sizes(&o, next);
+        if (strcmp(argv[k], "--materials") == 0) o.materials = next;
+        if (strcmp(argv[k], "--steps") == 0) o.steps = atoi(next);
+        if (strcmp(argv[k], "--iterations") == 0) o.iterations = atoi(next);
+        if (strcmp(argv[k], "--patch") == 0) o.patch = atoi(next);
+        if (strcmp(argv[k], "--round") == 0) o.round = atoi(next);
+    }
+    o.steps = o.steps < MOST_STEPS - 3 ? o.steps : MOST_STEPS - 3;
+    if (!o.check && !o.time) o.check = o.time = true;
+    bench_machine();
+    char why[256];
+    if (!hk_gpu_found(why, sizeof why)) {
+        printf("bench_gpu needs a CUDA device: %s\n", why);
+        return 0;
+    }
+    bool fine = !o.check || check(&o);
+    if (o.time) measure_all(&o);
+    return fine ? 0 : 1;
+}

@@ -1,0 +1,483 @@
+#include "gpu/device.h"
+
+#include <stdio.h>
+
+// ---------------------------------------------------------------- errors and memory
+
+hk_status hk_cuda_fail(cudaError_t error, const char *call)
+{
+    cudaGetLastError();  // it has been seen
+    hk_status status = error == cudaErrorMemoryAllocation ? HK_NO_MEMORY : HK_INTERNAL;
+    return hk_fail(status, "CUDA: %s (in %.60s)", cudaGetErrorString(error), call);
+}
+
+hk_status hk_gpu_take(hk_gpu *g, size_t count, size_t size, void **to)
+{
+    if (g->memory_count == HK_GPU_BLOCKS_OF_MEMORY)
+        return hk_fail(HK_INTERNAL, "CUDA: too many blocks of memory");
+    size_t bytes = count > 0 ? count * size : size;
+    void *block;
+    cudaError_t error = cudaMalloc(&block, bytes);
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+        return hk_fail(error == cudaErrorMemoryAllocation ? HK_NO_MEMORY : HK_INTERNAL,
+                       "CUDA: %s: %.1f MB more on top of %.1f MB", cudaGetErrorString(error),
+                       1e-6 * (double)bytes, 1e-6 * (double)g->memory_bytes);
+    }
+    HK_CUDA(cudaMemset(block, 0, bytes));
+    g->memory[g->memory_count++] = block;
+    g->memory_bytes += bytes;
+    *to = block;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- the device
+
+// Kernels are there for a device of at least the generation that they were compiled for.
+static bool runs_here(char *why, size_t size, const char *device)
+{
+    cudaFuncAttributes attributes;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, hk_gpu_kernels_neo_hookean.step[0]);
+    if (error == cudaSuccess) return true;
+    cudaGetLastError();
+    snprintf(why, size,
+             "this build has no kernels for %s (%s); configure with "
+             "-DCMAKE_CUDA_ARCHITECTURES for it",
+             device, cudaGetErrorString(error));
+    return false;
+}
+
+extern "C" bool hk_gpu_found(char *why, size_t size)
+{
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        cudaGetLastError();
+        snprintf(why, size, "no CUDA device was found%s%s", error == cudaSuccess ? "" : ": ",
+                 error == cudaSuccess ? "" : cudaGetErrorString(error));
+        return false;
+    }
+    cudaDeviceProp properties;
+    if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) {
+        cudaGetLastError();
+        snprintf(why, size, "the CUDA device does not answer");
+        return false;
+    }
+    return runs_here(why, size, properties.name);
+}
+
+extern "C" bool hk_gpu_has_method(const hk_method *method)
+{
+    return method == &hk_descent || method == &hk_projective;
+}
+
+// ---------------------------------------------------------------- creation
+
+// The options of descent.c and projective.c, in the order of their tables.
+enum {
+    DESCENT_ACCELERATION = HK_OPTION_AFTER_PRECISION,
+    DESCENT_REFRESH,
+    DESCENT_CHECK,
+    DESCENT_SHRINK,
+    DESCENT_SHORTEST,
+    DESCENT_PHASES
+};
+enum { PROJECTIVE_RHO = HK_OPTION_AFTER_PRECISION + 2 };
+
+static hk_status plan_descent(hk_gpu *g)
+{
+    const double *option = g->settings.option;
+    hk_gpu_settings *p = &g->plan;
+    p->acceleration = (int)option[DESCENT_ACCELERATION];
+    p->check = (int)option[DESCENT_CHECK];
+    p->shrink = option[DESCENT_SHRINK];
+    p->shortest = option[DESCENT_SHORTEST];
+    for (int n = 0; n < HK_GPU_PHASES; n++) {
+        p->phase_length[n] = (int)option[DESCENT_PHASES + 2 * n];
+        p->phase_rate[n] = option[DESCENT_PHASES + 2 * n + 1];
+    }
+    return HK_OK;
+}
+
+// Projective dynamics with Jacobi and Chebyshev is `descent` with a constant diagonal.
+static hk_status plan_projective(hk_gpu *g)
+{
+    hk_gpu_settings *p = &g->plan;
+    for (int t = 0; t < g->model->tet_count; t++) {
+        const hk_material *material = &g->model->materials[g->model->tet_material[t]];
+        if (hk_material_projective(material) > 0 && material->strand_modulus == 0) continue;
+        return hk_fail(HK_UNSUPPORTED,
+                       "method projective: material %s is no distance from a set; it can do arap "
+                       "and projective without fibres or axes: use descent, which can do all",
+                       hk_law_describe(material->law)->name);
+    }
+    g->constant_diagonal = true;
+    p->acceleration = HK_GPU_CHEBYSHEV;
+    p->check = 8;
+    p->shrink = 0.7;
+    p->shortest = 1e-5;
+    p->phase_length[0] = 1000000;
+    p->phase_rate[0] = g->settings.option[PROJECTIVE_RHO];
+    return HK_OK;
+}
+
+static const hk_gpu_kernels *choose_kernels(const hk_gpu_layout *l)
+{
+#define ENTRY(X) &hk_gpu_kernels_##X,
+    static const hk_gpu_kernels *const tables[] = {HK_LAWS(ENTRY)};
+#undef ENTRY
+    for (int q = 1; q < l->batch_count; q++)
+        if (l->batches[q].law != l->batches[0].law) return &hk_gpu_kernels_any;
+    return l->batch_count > 0 ? tables[l->batches[0].law] : &hk_gpu_kernels_any;
+}
+
+// Small models are cut finely, so that all multiprocessors have work.
+static int choose_patch_size(const hk_model *m, int multiprocessors)
+{
+    int even = m->vertex_count / (2 * multiprocessors) / 32 * 32;
+    return even < 64 ? 64 : even > 256 ? 256 : even;
+}
+
+static hk_status prepare_kernels(hk_gpu *g, size_t limit)
+{
+    const hk_gpu_model *m = &g->args.model;
+    size_t slots = 12 * (size_t)m->most_slots, kept = 16 * (size_t)m->most_locals;
+    g->shared_bytes = 32 * (size_t)m->most_locals + (slots > kept ? slots : kept);
+    if (g->shared_bytes > limit)
+        return hk_fail(HK_UNSUPPORTED,
+                       "backend \"cuda\": a patch needs %zu bytes of shared memory, the device "
+                       "has %zu",
+                       g->shared_bytes, limit);
+    const hk_gpu_kernels *k = g->kernels;
+    const void *all[] = {k->step[0], k->step[1], k->look[0], k->look[1], k->diagonal, k->compare};
+    for (int n = 0; n < (int)(sizeof all / sizeof *all); n++)
+        HK_CUDA(cudaFuncSetAttribute(all[n], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)g->shared_bytes));
+    return HK_OK;
+}
+
+hk_status hk_gpu_launch(hk_gpu *g, const void *kernel, const hk_gpu_args *args)
+{
+    cudaLaunchAttribute overlap;
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)g->layout->patch_count);
+    config.blockDim = dim3(HK_GPU_THREADS);
+    config.dynamicSmemBytes = g->shared_bytes;
+    config.stream = g->stream;
+    config.attrs = &overlap;
+    config.numAttrs = 1;
+    void *parameters[] = {(void *)args};
+    HK_CUDA(cudaLaunchKernelExC(&config, kernel, parameters));
+    return HK_OK;
+}
+
+static hk_status record_graph(hk_gpu *g, int which)
+{
+    cudaGraph_t graph;
+    HK_CUDA(cudaStreamBeginCapture(g->stream, cudaStreamCaptureModeThreadLocal));
+    hk_status status = hk_gpu_launch_step(g, g->staging[which]);
+    cudaError_t error = cudaStreamEndCapture(g->stream, &graph);
+    HK_TRY(status);
+    HK_CUDA(error);
+    error = cudaGraphInstantiate(&g->graph[which], graph, 0);
+    cudaGraphDestroy(graph);
+    HK_CUDA(error);
+    return HK_OK;
+}
+
+static hk_status build(hk_gpu *g, const hk_gpu_def *def)
+{
+    cudaDeviceProp properties;
+    HK_CUDA(cudaGetDeviceProperties(&properties, 0));
+    snprintf(g->device, sizeof g->device, "%.60s", properties.name);
+    if (def->damping.viscous > 0)
+        return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": viscous damping runs on the CPU only");
+    g->plan.tolerance = def->settings->tolerance;
+    HK_TRY(def->method == &hk_projective ? plan_projective(g) : plan_descent(g));
+    int patch = def->patch_size ? def->patch_size
+                                : choose_patch_size(def->model, properties.multiProcessorCount);
+    HK_TRY(hk_gpu_layout_create(def->model, patch, def->round_size ? def->round_size : 512, 0,
+                                &g->layout));
+    g->converts = g->layout->converts;
+    g->kernels = choose_kernels(g->layout);
+    HK_CUDA(cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking));
+    HK_CUDA(cudaStreamCreateWithFlags(&g->copying, cudaStreamNonBlocking));
+    HK_CUDA(cudaEventCreateWithFlags(&g->stepped, cudaEventDisableTiming));
+    for (int k = 0; k < 2; k++)
+        HK_CUDA(cudaEventCreateWithFlags(&g->copied[k], cudaEventDisableTiming));
+    g->args.model.most_locals = g->layout->most_locals;
+    g->args.model.most_slots = (g->layout->most_slots + 3) / 4 * 4;
+    HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
+    HK_TRY(hk_gpu_set_up(g));
+    for (int k = 0; k < 2; k++) HK_TRY(record_graph(g, k));
+    HK_CUDA(cudaStreamSynchronize(g->stream));
+    return HK_OK;
+}
+
+extern "C" hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu)
+{
+    char why[256];
+    if (!hk_gpu_found(why, sizeof why)) return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": %s", why);
+    hk_gpu *g = HK_NEW(hk_gpu);
+    if (!g) return HK_NO_MEMORY;
+    g->model = def->model;
+    g->method = def->method;
+    g->settings = *def->settings;
+    g->step = def->step;
+    g->damping = def->damping;
+    hk_status status = build(g, def);
+    if (status != HK_OK) {
+        hk_gpu_free(g);
+        return status;
+    }
+    *gpu = g;
+    return HK_OK;
+}
+
+extern "C" void hk_gpu_free(hk_gpu *g)
+{
+    if (!g) return;
+    if (g->stream) cudaStreamSynchronize(g->stream);
+    if (g->copying) cudaStreamSynchronize(g->copying);
+    for (int k = 0; k < 2; k++) {
+        if (g->graph[k]) cudaGraphExecDestroy(g->graph[k]);
+        if (g->copied[k]) cudaEventDestroy(g->copied[k]);
+        if (g->pinned[k]) cudaFreeHost(g->pinned[k]);
+    }
+    if (g->final) cudaFreeHost(g->final);
+    if (g->clock) cudaFreeHost(g->clock);
+    if (g->stepped) cudaEventDestroy(g->stepped);
+    if (g->stream) cudaStreamDestroy(g->stream);
+    if (g->copying) cudaStreamDestroy(g->copying);
+    for (int k = 0; k < g->memory_count; k++) cudaFree(g->memory[k]);
+    hk_gpu_layout_free(g->layout);
+    hk_free(g);
+}
+
+extern "C" void hk_gpu_describe(const hk_gpu *g, char *text, size_t size)
+{
+    const hk_gpu_layout *l = g->layout;
+    int items = l->item_start[l->patch_count];
+    snprintf(text, size,
+             "%s, %d patches of up to %d vertices, %.2f elements computed for each, %.0f MB",
+             g->device, l->patch_count, l->patch_size,
+             (double)items / hk_max_int(1, g->model->tet_count), 1e-6 * (double)g->memory_bytes);
+}
+
+// ---------------------------------------------------------------- states
+
+static hk_status wait_for_device(hk_gpu *g)
+{
+    HK_CUDA(cudaStreamSynchronize(g->stream));
+    return HK_OK;
+}
+
+// From the model's Morton order, [n][4], to the order of the patches, [n][3], or back.
+static hk_status write_vectors(hk_gpu *g, const double *from, double *to)
+{
+    int n = g->model->vertex_count;
+    double *room = HK_ARRAY(double, 3 * (size_t)n);
+    if (!room) return HK_NO_MEMORY;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < 3; i++)
+            room[3 * (int64_t)k + i] = from[4 * (int64_t)g->layout->place[k] + i];
+    cudaError_t error =
+        cudaMemcpy(to, room, 3 * (size_t)n * sizeof(double), cudaMemcpyHostToDevice);
+    hk_free(room);
+    HK_CUDA(error);
+    return HK_OK;
+}
+
+static hk_status read_vectors(hk_gpu *g, const double *from, double *to)
+{
+    int n = g->model->vertex_count;
+    double *room = HK_ARRAY(double, 3 * (size_t)n);
+    if (!room) return HK_NO_MEMORY;
+    cudaError_t error =
+        cudaMemcpy(room, from, 3 * (size_t)n * sizeof(double), cudaMemcpyDeviceToHost);
+    for (int k = 0; k < n && error == cudaSuccess; k++)
+        for (int i = 0; i < 3; i++)
+            to[4 * (int64_t)g->layout->place[k] + i] = room[3 * (int64_t)k + i];
+    hk_free(room);
+    HK_CUDA(error);
+    return HK_OK;
+}
+
+extern "C" hk_status hk_gpu_write_state(hk_gpu *g, const double *x, const double *v,
+                                        const double *v_before)
+{
+    HK_TRY(wait_for_device(g));
+    if (x) HK_TRY(write_vectors(g, x, g->state.x));
+    if (v) HK_TRY(write_vectors(g, v, g->state.v));
+    if (v_before) HK_TRY(write_vectors(g, v_before, g->state.v_before));
+    g->fresh = false;
+    return HK_OK;
+}
+
+extern "C" hk_status hk_gpu_read_positions(hk_gpu *g, double *x)
+{
+    if (!g->fresh) {
+        HK_TRY(wait_for_device(g));
+        return read_vectors(g, g->state.x, x);
+    }
+    HK_CUDA(cudaEventSynchronize(g->copied[g->parity]));
+    const double *from = g->pinned[g->parity];
+    for (int64_t k = 0; k < g->model->vertex_count; k++)
+        for (int i = 0; i < 3; i++) x[4 * k + i] = from[3 * k + i];
+    return HK_OK;
+}
+
+extern "C" hk_status hk_gpu_read_velocities(hk_gpu *g, double *v, double *v_before)
+{
+    HK_TRY(wait_for_device(g));
+    if (v) HK_TRY(read_vectors(g, g->state.v, v));
+    if (v_before) HK_TRY(read_vectors(g, g->state.v_before, v_before));
+    return HK_OK;
+}
+
+extern "C" hk_status hk_gpu_energy(hk_gpu *g, hk_energy *energy)
+{
+    double sums[HK_SUM_WIDTH], others[3];
+    hk_gpu_begin(&g->state, g->start, (float4 *)g->args.target, g->args.good[0], g->args.good[1],
+                 g->velocity, g->stream);
+    hk_gpu_narrow(&g->state, g->args.good[0], g->stream);
+    HK_TRY(hk_gpu_probe(g, g->args.good[0], 0, nullptr, g->probe[0]));
+    hk_gpu_energies(&g->state, g->probe[1], g->stream);
+    HK_CUDA(cudaMemcpyAsync(sums, g->probe[0], sizeof sums, cudaMemcpyDeviceToHost, g->stream));
+    HK_CUDA(cudaMemcpyAsync(others, g->probe[1], sizeof others, cudaMemcpyDeviceToHost, g->stream));
+    HK_TRY(wait_for_device(g));
+    energy->elastic = isnan(sums[HK_SUM_ELASTIC]) ? INFINITY : sums[HK_SUM_ELASTIC];
+    energy->kinetic = others[0];
+    energy->gravity = others[1];
+    energy->load = others[2];
+    energy->total = energy->elastic + energy->gravity + energy->load + energy->kinetic;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- checks
+
+static hk_status read_floats(hk_gpu *g, const float4 *from, float4 *to)
+{
+    HK_CUDA(cudaMemcpy(to, from, sizeof(float4) * (size_t)g->model->vertex_count,
+                       cudaMemcpyDeviceToHost));
+    return HK_OK;
+}
+
+static hk_status evaluate(hk_gpu *g, float4 *room, double *x, double *gradient, double *diagonal)
+{
+    int n = g->model->vertex_count;
+    hk_gpu_args a = g->args;
+    a.state = g->q[0];
+    a.flags = 1;
+    a.least = nullptr;
+    hk_gpu_begin(&g->state, g->start, (float4 *)g->args.target, g->args.good[0], g->args.good[1],
+                 g->velocity, g->stream);
+    hk_gpu_narrow(&g->state, g->q[0], g->stream);
+    HK_TRY(hk_gpu_probe(g, g->q[0], HK_LOOK_GRADIENT, g->q[1], g->probe[0]));
+    HK_TRY(hk_gpu_launch(g, g->kernels->diagonal, &a));
+    HK_TRY(wait_for_device(g));
+    HK_TRY(read_floats(g, g->q[0], room));
+    HK_TRY(read_floats(g, g->q[1], room + n));
+    HK_TRY(read_floats(g, g->args.inverse, room + 2 * (size_t)n));
+    HK_TRY(read_floats(g, g->args.target, room + 3 * (size_t)n));
+    double origin[3];
+    for (int k = 0; k < n; k++) {
+        int64_t to = 4 * (int64_t)g->layout->place[k];
+        int body = 0;
+        while (g->model->bodies[body].vertex_start + g->model->bodies[body].vertex_count <=
+               g->model->order[g->layout->place[k]])
+            body++;
+        HK_CUDA(body == 0 && k > 0 ? cudaSuccess
+                                   : cudaMemcpy(origin, g->state.origin + 3 * body, sizeof origin,
+                                                cudaMemcpyDeviceToHost));
+        const float *q = &room[k].x, *f = &room[n + (size_t)k].x, *p = &room[2 * (size_t)n + k].x;
+        for (int i = 0; i < 3; i++) {
+            x[to + i] = origin[i] + (double)q[i];
+            gradient[to + i] = (double)f[i];
+            diagonal[to + i] = p[i] > 0 ? 1 / (double)p[i] - (double)room[3 * (size_t)n + k].w : 0;
+        }
+    }
+    return HK_OK;
+}
+
+extern "C" hk_status hk_gpu_evaluate(hk_gpu *g, double *x, double *energy, double *gradient,
+                                     double *diagonal)
+{
+    HK_TRY(hk_gpu_write_state(g, x, nullptr, nullptr));
+    float4 *room = HK_ARRAY(float4, 4 * (size_t)g->model->vertex_count);
+    if (!room) return HK_NO_MEMORY;
+    hk_status status = evaluate(g, room, x, gradient, diagonal);
+    hk_free(room);
+    HK_TRY(status);
+    HK_CUDA(cudaMemcpy(energy, g->probe[0], sizeof *energy, cudaMemcpyDeviceToHost));
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- the step
+
+static void fill_report(const hk_gpu *g, hk_solve_report *r)
+{
+    const hk_gpu_control *c = g->final;
+    r->iterations += c->iterations;
+    r->energy = c->energy;
+    r->residual = c->residual;
+    r->relative_residual = c->residual / c->scale;
+    r->detail[0] = '\0';
+    switch (c->state) {
+    case HK_GPU_CONVERGED: r->reason = HK_CONVERGED; return;
+    case HK_GPU_STALLED:
+        r->reason = HK_STALLED;
+        snprintf(r->detail, sizeof r->detail,
+                 "the shortest step length does not decrease the energy (relative residual %.1e)",
+                 r->relative_residual);
+        return;
+    case HK_GPU_UNDEFINED:
+        r->reason = HK_INVERTED;
+        snprintf(r->detail, sizeof r->detail,
+                 "a material is not defined where the step starts: an element is inside out");
+        return;
+    case HK_GPU_NOT_FINITE:
+        r->reason = HK_NOT_FINITE;
+        snprintf(r->detail, sizeof r->detail, "the gradient is not finite where the step starts");
+        return;
+    default:
+        r->reason = HK_ITERATION_LIMIT;
+        snprintf(r->detail, sizeof r->detail, "%d iterations left a relative residual of %.1e",
+                 c->iterations, r->relative_residual);
+    }
+}
+
+// Positions go to the host on a stream of their own, from one of two buffers, while the next step
+// is computed.
+static hk_status copy_positions(hk_gpu *g)
+{
+    HK_CUDA(cudaEventRecord(g->stepped, g->stream));
+    HK_CUDA(cudaStreamWaitEvent(g->copying, g->stepped, 0));
+    HK_CUDA(cudaMemcpyAsync(g->pinned[g->parity], g->staging[g->parity],
+                            3 * sizeof(double) * (size_t)g->model->vertex_count,
+                            cudaMemcpyDeviceToHost, g->copying));
+    HK_CUDA(cudaEventRecord(g->copied[g->parity], g->copying));
+    g->fresh = true;
+    return HK_OK;
+}
+
+extern "C" hk_status hk_gpu_step(hk_gpu *g, double time, hk_solve_report *report)
+{
+    if (time != g->expected) {
+        HK_TRY(wait_for_device(g));
+        HK_CUDA(cudaMemcpy(&g->state.clock->time, &time, sizeof time, cudaMemcpyHostToDevice));
+    }
+    g->parity = 1 - g->parity;
+    // The buffer that this step fills may still be on its way from two steps ago.
+    HK_CUDA(cudaStreamWaitEvent(g->stream, g->copied[g->parity], 0));
+    HK_CUDA(cudaGraphLaunch(g->graph[g->parity], g->stream));
+    HK_TRY(copy_positions(g));
+    g->expected = time + g->step;
+    if (!report) return HK_OK;
+    HK_TRY(wait_for_device(g));
+    fill_report(g, report);
+    g->expected = g->clock->time;
+    return HK_OK;
+}

@@ -1,0 +1,85 @@
+// A model on the device: its memory, and the launches of a time step.
+#ifndef HK_DEVICE_H
+#define HK_DEVICE_H
+
+extern "C" {
+#include "gpu/gpu.h"
+#include "gpu/layout.h"
+}
+#include "gpu/vertex.h"
+
+enum { HK_GPU_BLOCKS_OF_MEMORY = 96 };
+
+struct hk_gpu {
+    const hk_model *model;
+    const hk_method *method;
+    hk_settings settings;
+    double step;
+    hk_damping damping;
+    char device[64];
+    hk_gpu_layout *layout;
+    int patch_vertices;
+    // Device memory, freed together.
+    void *memory[HK_GPU_BLOCKS_OF_MEMORY];
+    int memory_count;
+    size_t memory_bytes;
+    hk_gpu_args args;  // what all launches share
+    hk_gpu_state state;
+    hk_gpu_start start;
+    float4 *q[3];  // iterates
+    float4 *velocity, *guess_gradient;
+    float *least;
+    hk_gpu_control *control[2];
+    hk_gpu_settings *device_settings;
+    double *probe[2];
+    double *staging[2];  // [vertex_count][3] positions on their way to the host
+    // Host.
+    hk_gpu_settings plan;
+    const hk_gpu_kernels *kernels;
+    int converts;  // 0 or 1
+    bool constant_diagonal;
+    size_t shared_bytes;
+    cudaStream_t stream, copying;
+    cudaEvent_t stepped, copied[2];
+    cudaGraphExec_t graph[2];  // of a step, with the one staging buffer and the other
+    int parity;                // staging buffer of the last step
+    bool fresh;                // positions of the last step are on their way
+    double *pinned[2];         // [vertex_count][3]
+    hk_gpu_control *final;     // pinned, after the last step
+    hk_gpu_clock *clock;       // pinned
+    double expected;           // s, time on the device if all steps were kept
+    double longest_estimate;   // λ, for those who ask
+};
+
+#define HK_CUDA(call)                                                                  \
+    do {                                                                               \
+        cudaError_t hk_cuda_error_ = (call);                                           \
+        if (hk_cuda_error_ != cudaSuccess) return hk_cuda_fail(hk_cuda_error_, #call); \
+    } while (0)
+hk_status hk_cuda_fail(cudaError_t error, const char *call);
+
+// Device memory that hk_gpu_free releases.
+hk_status hk_gpu_take(hk_gpu *g, size_t count, size_t size, void **to);
+template <class T> hk_status hk_gpu_room(hk_gpu *g, size_t count, T **to)
+{
+    return hk_gpu_take(g, count, sizeof(T), (void **)to);
+}
+template <class T> hk_status hk_gpu_upload(hk_gpu *g, const T *from, size_t count, const T **to)
+{
+    T *room;
+    HK_TRY(hk_gpu_room(g, count, &room));
+    HK_CUDA(cudaMemcpy(room, from, count * sizeof(T), cudaMemcpyHostToDevice));
+    *to = room;
+    return HK_OK;
+}
+
+// A kernel over all patches. It may begin before the one before it ends, and waits by itself.
+hk_status hk_gpu_launch(hk_gpu *g, const void *kernel, const hk_gpu_args *args);
+
+// setup.cu
+hk_status hk_gpu_set_up(hk_gpu *g);
+// steps.cu
+hk_status hk_gpu_launch_step(hk_gpu *g, double *staging);
+hk_status hk_gpu_probe(hk_gpu *g, const float4 *state, int flags, float4 *gradient, double *sums);
+
+#endif

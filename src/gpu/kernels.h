@@ -1,0 +1,92 @@
+// What the kernels and the host that launches them share.
+#ifndef HK_KERNELS_H
+#define HK_KERNELS_H
+
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#include "gpu/control.h"
+#include "material/list.h"
+
+// hk_law_params and hk_conversion (material/params.h) in single precision; law.cu reads them as
+// such.
+struct hk_gpu_curve {
+    int powers, knots;
+    float power[12], knot[24], jump[24];
+};
+struct hk_gpu_batch {
+    float c[5];
+    hk_gpu_curve curves[3];
+    float upper, lower, decay, stiffness;
+    int steps_only;
+    int law;
+};
+
+struct hk_gpu_round_data {
+    int first, last, batch, counts, bases;
+};
+
+// The model as it lies in device memory (layout.h).
+struct hk_gpu_model {
+    int vertex_count, patch_count;
+    int most_locals, most_slots;
+    const int *vertex_start, *ghost_start, *ghost, *item_start, *round_start;
+    const float4 *rest;
+    const uint4 *items;
+    const float4 *element;
+    const hk_gpu_round_data *rounds;
+    const uint16_t *count, *base;
+    const hk_gpu_batch *batches;
+};
+
+// Flags of `look`.
+enum {
+    HK_LOOK_FIRST = 1,     // at the start of a step
+    HK_LOOK_LAST = 2,      // moves nothing
+    HK_LOOK_DEFER = 4,     // `compare` decides
+    HK_LOOK_PROBE = 8,     // only fills `probe`; moves and decides nothing
+    HK_LOOK_GRADIENT = 16  // a probe that writes the gradient of the elements, too
+};
+
+// Of one launch. Buffers are [vertex_count] in the order of the patches, positions relative to the
+// origins of the bodies.
+struct hk_gpu_args {
+    hk_gpu_model model;
+    const hk_gpu_settings *settings;
+    hk_gpu_control *now, *next;  // of this iteration and the following one
+    int iteration, flags;
+    const float4 *q, *last;
+    float4 *moved;         // q of the next iteration
+    float4 *down;          // Nesterov's: q before its extrapolation
+    float4 *good[2];       // states that were kept, or are about to be
+    const float4 *target;  // where inertia and forces pull; .w: how stiffly, N/m; 0: held
+    const float4 *force;   // N; .w: mass
+    float4 *inverse;       // of the diagonal of the Hessian; 0 at held vertices
+    const float *least;    // the least diagonal that it takes for granted
+    const float4 *state;   // of a probe, and of the diagonal at rest; else NULL
+    const float4 *slope;   // a direction, for probes; or NULL
+    float4 *gradient;      // of a probe
+    double *probe;         // [HK_SUM_WIDTH]
+    // Elements that convert: the share of each item and whether a patch has any; of `now`, and of
+    // the good states. NULL: none converts.
+    float *share, *good_share[2];
+    int *blended, *good_blended[2];
+    double *partial;     // [patch_count][HK_SUM_WIDTH]
+    unsigned *finished;  // blocks that are done; 0 between kernels
+};
+
+enum { HK_GPU_THREADS = 256 };
+
+struct hk_gpu_kernels {
+    const void *step[2];   // an iteration; [1] where elements convert
+    const void *look[2];   // an iteration, with energy and residual of where it begins
+    const void *diagonal;  // refreshes `inverse`
+    const void *compare;   // energies of two states under conversion, and the decision
+};
+
+#define HK_GPU_TABLE(X) extern "C" const hk_gpu_kernels hk_gpu_kernels_##X;
+HK_LAWS(HK_GPU_TABLE)
+HK_GPU_TABLE(any)
+#undef HK_GPU_TABLE
+
+#endif

@@ -1,0 +1,650 @@
+// The element kernels of one law, HK_GPU_LAW (cmake/cuda.cmake compiles this file once for each,
+// and once as `any` for models of several laws). One block of threads works on one patch: layout.h.
+//
+// An iteration of `descent` (solver/descent.c) is one kernel. Every block reads the positions of
+// its patch and of the ghosts around it, and writes the new ones of its own vertices; the order of
+// all sums is fixed, so that the bits are the same in every run.
+#define HK_DOUBLE   0
+#define HK_LANES    1
+#define HK_PARAM    float
+#define JOIN_(a, b) a##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define IS_LAW_any  1
+#define ANY_LAW     JOIN(IS_LAW_, HK_GPU_LAW)
+#if !ANY_LAW  // there is one call of each decomposition
+#define HK_SHARED static __host__ __device__ __forceinline__ __attribute__((unused))
+#endif
+#include "gpu/kernels.h"
+#include "material/blend.h"
+#include "material/laws.h"
+
+static_assert(offsetof(hk_gpu_batch, upper) == sizeof(hk_law_params), "hk_gpu_batch");
+static_assert(offsetof(hk_gpu_batch, law) - offsetof(hk_gpu_batch, upper) == sizeof(hk_conversion),
+              "hk_gpu_batch");
+
+enum { THREADS = HK_GPU_THREADS, WARP = 32, WARPS = THREADS / WARP };
+
+// ---------------------------------------------------------------- the law
+
+#if ANY_LAW
+#define CASE(X) \
+    case HK_LAW_##X: return X##_energy_stress(p, element, *F, P);
+static __device__ __noinline__ float law_energy_stress(int law, const hk_law_params *p,
+                                                       const float *element, const mat3 *F, mat3 *P)
+{
+    switch (law) {
+        HK_LAWS(CASE)
+    }
+    return 0;
+}
+#undef CASE
+#define CASE(X) \
+    case HK_LAW_##X: *rows = X##_diagonal(p, element, *F); break;
+static __device__ __noinline__ void law_rows(int law, const hk_law_params *p, const float *element,
+                                             const mat3 *F, row_forms *rows)
+{
+    switch (law) {
+        HK_LAWS(CASE)
+    }
+}
+#undef CASE
+#else
+static __device__ __forceinline__ float
+law_energy_stress(int, const hk_law_params *p, const float *element, const mat3 *F, mat3 *P)
+{
+    return JOIN(HK_GPU_LAW, _energy_stress)(p, element, *F, P);
+}
+static __device__ __forceinline__ void law_rows(int, const hk_law_params *p, const float *element,
+                                                const mat3 *F, row_forms *rows)
+{
+    *rows = JOIN(HK_GPU_LAW, _diagonal)(p, element, *F);
+}
+#endif
+
+// ---------------------------------------------------------------- a patch in shared memory
+
+struct patch {
+    int first, own;     // vertices
+    int ghost, locals;  // in model.ghost; own vertices and ghosts together
+    int item;           // the first
+    float4 *position;   // [locals]
+    float4 *rest;       // [locals]
+    float *slot;        // three planes of [most_slots]
+};
+
+static __device__ __forceinline__ patch patch_of(const hk_gpu_model &m, float4 *room)
+{
+    int p = blockIdx.x;
+    patch b;
+    b.first = m.vertex_start[p];
+    b.own = m.vertex_start[p + 1] - b.first;
+    b.ghost = m.ghost_start[p];
+    b.locals = b.own + m.ghost_start[p + 1] - b.ghost;
+    b.item = m.item_start[p];
+    b.position = room;
+    b.rest = room + m.most_locals;
+    b.slot = (float *)(room + 2 * m.most_locals);
+    return b;
+}
+
+static __device__ __forceinline__ int global_vertex(const hk_gpu_model &m, const patch &b,
+                                                    int local)
+{
+    return local < b.own ? b.first + local : m.ghost[b.ghost + local - b.own];
+}
+
+// Rest positions do not depend on the kernel before.
+static __device__ __forceinline__ void load_rest(const hk_gpu_model &m, const patch &b)
+{
+    for (int l = threadIdx.x; l < b.locals; l += THREADS) b.rest[l] = m.rest[b.first + b.ghost + l];
+}
+
+static __device__ __forceinline__ void load_positions(const hk_gpu_model &m, const patch &b,
+                                                      const float4 *from, float4 *to)
+{
+    for (int l = threadIdx.x; l < b.locals; l += THREADS) to[l] = from[global_vertex(m, b, l)];
+}
+
+static __device__ __forceinline__ void load_batch(const hk_gpu_model &m, int number,
+                                                  hk_gpu_batch *batch)
+{
+    const int *from = (const int *)&m.batches[number];
+    for (int k = threadIdx.x; k < (int)(sizeof *batch / sizeof(int)); k += THREADS)
+        ((int *)batch)[k] = from[k];
+}
+
+// ---------------------------------------------------------------- one element
+
+struct element {
+    int corner[4], slot[4];
+    mat3 shape;  // volume × shape gradients of corners 1, 2, 3, in its rows
+    float volume;
+    mat3 F;
+};
+
+static __device__ __forceinline__ vec3 edge(float4 a, float4 b)
+{
+    vec3 e = {{a.x - b.x, a.y - b.y, a.z - b.z}};
+    return e;
+}
+
+static __device__ __forceinline__ void unpack(uint4 item, element &e)
+{
+    unsigned word[4] = {item.x, item.y, item.z, item.w};
+    for (int c = 0; c < 4; c++) {
+        e.corner[c] = word[c / 2] >> (16 * (c % 2)) & 0xffff;
+        e.slot[c] = word[2 + c / 2] >> (16 * (c % 2)) & 0xffff;
+    }
+}
+
+// With the cofactors C of the matrix of rest edges, the inverse is C/det and the volume |det|/6.
+static __device__ __forceinline__ void measure(const patch &b, element &e)
+{
+    float4 o = b.rest[e.corner[0]];
+    vec3 r[3];
+    for (int c = 0; c < 3; c++) r[c] = edge(b.rest[e.corner[c + 1]], o);
+    vec3 cofactor[3] = {v3_cross(r[1], r[2]), v3_cross(r[2], r[0]), v3_cross(r[0], r[1])};
+    float det = v3_dot(r[0], cofactor[0]);
+    float sixth = det < 0 ? -1.f / 6 : 1.f / 6;
+    e.volume = det * sixth;
+    for (int c = 0; c < 3; c++)
+        for (int i = 0; i < 3; i++) e.shape.m[c][i] = cofactor[c].v[i] * sixth;
+}
+
+static __device__ __forceinline__ mat3 gradient_of(const element &e, const float4 *position)
+{
+    float4 o = position[e.corner[0]];
+    mat3 edges;
+    for (int c = 0; c < 3; c++) m3_set_column(&edges, c, edge(position[e.corner[c + 1]], o));
+    mat3 F = m3_mul(edges, e.shape);
+    return m3_scale(F, 1 / e.volume);
+}
+
+// Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0.
+static __device__ __forceinline__ void put(const hk_gpu_model &m, const patch &b, int slot, float x,
+                                           float y, float z)
+{
+    if (slot == 0xffff) return;
+    b.slot[slot] = x;
+    b.slot[slot + m.most_slots] = y;
+    b.slot[slot + 2 * m.most_slots] = z;
+}
+
+static __device__ __forceinline__ void put_forces(const hk_gpu_model &m, const patch &b,
+                                                  const element &e, const mat3 &P)
+{
+    mat3 f = m3_mult(P, e.shape);  // columns
+    for (int c = 0; c < 3; c++) put(m, b, e.slot[c + 1], f.m[0][c], f.m[1][c], f.m[2][c]);
+    put(m, b, e.slot[0], -(f.m[0][0] + f.m[0][1] + f.m[0][2]), -(f.m[1][0] + f.m[1][1] + f.m[1][2]),
+        -(f.m[2][0] + f.m[2][1] + f.m[2][2]));
+}
+
+static __device__ __forceinline__ void put_diagonal(const hk_gpu_model &m, const patch &b,
+                                                    const element &e, const row_forms &rows)
+{
+    float scale = 1 / e.volume;  // shape has the volume in it twice
+    for (int c = 0; c < 4; c++) {
+        vec3 a;
+        for (int j = 0; j < 3; j++)
+            a.v[j] = c > 0 ? e.shape.m[c - 1][j]
+                           : -(e.shape.m[0][j] + e.shape.m[1][j] + e.shape.m[2][j]);
+        put(m, b, e.slot[c], scale * row_form_value(&rows, 0, a),
+            scale * row_form_value(&rows, 1, a), scale * row_form_value(&rows, 2, a));
+    }
+}
+
+// The slots of this thread's vertex, added up in their order. All threads of a warp take part.
+static __device__ __forceinline__ void collect(const hk_gpu_model &m, const patch &b,
+                                               const hk_gpu_round_data &round, float sum[3])
+{
+    int t = threadIdx.x;
+    if ((t & ~(WARP - 1)) >= b.own) return;
+    int count = t < b.own ? m.count[round.counts + t] : 0;
+    int base = m.base[round.bases + t / WARP];
+    unsigned before = (1u << t % WARP) - 1;
+    for (int k = 0;; k++) {
+        unsigned with = __ballot_sync(~0u, count > k);
+        if (!with) break;
+        if (count > k) {
+            int slot = base + __popc(with & before);
+            sum[0] += b.slot[slot];
+            sum[1] += b.slot[slot + m.most_slots];
+            sum[2] += b.slot[slot + 2 * m.most_slots];
+        }
+        base += __popc(with);
+    }
+}
+
+// ---------------------------------------------------------------- conversion
+
+// Where the shares of the state come from that an iteration begins with.
+struct shares {
+    const float *from;
+    bool some;   // an element of the patch has a share
+    bool write;  // all of them are to be written
+};
+
+// What an iteration needs to know of the control.
+struct plan {
+    int state, good, from_good, refresh;
+    float length, weight;
+};
+
+static __device__ __forceinline__ plan plan_of(const hk_gpu_control *c)
+{
+    plan p = {c->state, c->good, c->from_good, c->refresh, c->length, c->weight};
+    return p;
+}
+
+static __device__ __forceinline__ shares shares_of(const hk_gpu_args &a, const plan &c)
+{
+    shares s = {nullptr, false, false};
+    if (!a.share) return s;
+    bool now = a.blended[blockIdx.x] != 0;
+    if (c.from_good && !a.state) {
+        s.from = a.good_share[c.good];
+        s.some = a.good_blended[c.good][blockIdx.x] != 0;
+        s.write = s.some || now;
+    } else {
+        s.from = a.share;
+        s.some = s.write = now;
+    }
+    return s;
+}
+
+static __device__ __forceinline__ float next_share(const hk_conversion *c, float l, const mat3 &F)
+{
+    return l == 0 && blend_far(c, F) ? 0 : blend_next(c, l, &F);
+}
+
+// ---------------------------------------------------------------- sums over all patches
+
+static __device__ __forceinline__ double warp_sum(double a)
+{
+    for (int k = WARP / 2; k > 0; k /= 2) a += __shfl_down_sync(~0u, a, k);
+    return a;
+}
+static __device__ __forceinline__ double warp_least(double a)
+{
+    for (int k = WARP / 2; k > 0; k /= 2) {
+        double other = __shfl_down_sync(~0u, a, k);
+        if (!(other >= a)) a = other;  // also NaN
+    }
+    return a;
+}
+
+// Into room[0 .. HK_SUM_WIDTH) for thread 0.
+static __device__ void block_sums(const double *mine, double (*room)[HK_SUM_WIDTH])
+{
+    int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    for (int k = 0; k < HK_SUM_WIDTH; k++) {
+        double a = k == HK_SUM_LEAST_J ? warp_least(mine[k]) : warp_sum(mine[k]);
+        if (lane == 0) room[warp][k] = a;
+    }
+    __syncthreads();
+    if (threadIdx.x < HK_SUM_WIDTH) {
+        int k = threadIdx.x;
+        double a = room[0][k];
+        for (int w = 1; w < WARPS; w++)
+            a = k != HK_SUM_LEAST_J ? a + room[w][k] : !(room[w][k] >= a) ? room[w][k] : a;
+        room[0][k] = a;
+    }
+    __syncthreads();
+}
+
+// True in the block that comes last; then room[0] holds the sums over all patches.
+static __device__ bool all_sums(const hk_gpu_args &a, const double *mine,
+                                double (*room)[HK_SUM_WIDTH])
+{
+    __shared__ bool last;
+    block_sums(mine, room);
+    if (threadIdx.x == 0) {
+        for (int k = 0; k < HK_SUM_WIDTH; k++)
+            a.partial[(int64_t)blockIdx.x * HK_SUM_WIDTH + k] = room[0][k];
+        __threadfence();
+        last = atomicAdd(a.finished, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last) return false;
+    __threadfence();
+    double sum[HK_SUM_WIDTH] = {0};
+    sum[HK_SUM_LEAST_J] = INFINITY;
+    for (int p = threadIdx.x; p < (int)gridDim.x; p += THREADS)
+        for (int k = 0; k < HK_SUM_WIDTH; k++) {
+            double part = __ldcg(&a.partial[(int64_t)p * HK_SUM_WIDTH + k]);
+            if (k != HK_SUM_LEAST_J)
+                sum[k] += part;
+            else if (!(part >= sum[k]))
+                sum[k] = part;
+        }
+    __syncthreads();
+    block_sums(sum, room);
+    if (threadIdx.x == 0) *a.finished = 0;
+    return true;
+}
+
+// ---------------------------------------------------------------- an iteration
+
+// The force of inertia and loads on a vertex.
+static __device__ __forceinline__ float3 pull_of(float4 q, float4 target)
+{
+    return make_float3(target.w * (q.x - target.x), target.w * (q.y - target.y),
+                       target.w * (q.z - target.z));
+}
+
+// q⁺ = ω (q − α P g − last) + last (Descent section 4.3); Nesterov: d + m (d − last).
+static __device__ __forceinline__ void move(const hk_gpu_args &a, const plan &c, int v, float4 q,
+                                            float3 g)
+{
+    float4 inverse = a.inverse[v];
+    float4 down = make_float4(q.x - c.length * inverse.x * g.x, q.y - c.length * inverse.y * g.y,
+                              q.z - c.length * inverse.z * g.z, q.w);
+    float w = c.weight;
+    if (a.settings->acceleration == HK_GPU_NESTEROV) {
+        float4 last = a.down[v];
+        if (w == 0) last = down;
+        a.down[v] = down;
+        a.moved[v] = make_float4(down.x + w * (down.x - last.x), down.y + w * (down.y - last.y),
+                                 down.z + w * (down.z - last.z), q.w);
+        return;
+    }
+    if (w != 1) {
+        float4 last = a.last[v];
+        down = make_float4(w * (down.x - last.x) + last.x, w * (down.y - last.y) + last.y,
+                           w * (down.z - last.z) + last.z, q.w);
+    }
+    a.moved[v] = down;
+}
+
+// What one vertex adds to the sums of a look.
+static __device__ __forceinline__ void vertex_sums(const hk_gpu_args &a, int v, float4 q,
+                                                   float3 elastic, double *sums)
+{
+    float4 target = a.target[v];
+    float3 pull = pull_of(q, target);
+    bool free = target.w > 0;
+    sums[HK_SUM_ELASTIC_FORCE] += (double)elastic.x * elastic.x + (double)elastic.y * elastic.y +
+                                  (double)elastic.z * elastic.z;
+    if (a.flags & HK_LOOK_FIRST) {
+        float4 f = a.force[v];
+        double x = pull.x + f.x, y = pull.y + f.y, z = pull.z + f.z;
+        sums[HK_SUM_EXTERNAL_FORCE] += (double)f.x * f.x + (double)f.y * f.y + (double)f.z * f.z;
+        if (free) sums[HK_SUM_INERTIA_FORCE] += x * x + y * y + z * z;
+    }
+    if (!free) return;
+    double gx = (double)elastic.x + pull.x, gy = (double)elastic.y + pull.y,
+           gz = (double)elastic.z + pull.z;
+    sums[HK_SUM_RESIDUAL] += gx * gx + gy * gy + gz * gz;
+    double x = (double)q.x - target.x, y = (double)q.y - target.y, z = (double)q.z - target.z;
+    sums[HK_SUM_QUADRATIC] += 0.5 * target.w * (x * x + y * y + z * z);
+    if (a.slope) {
+        float4 s = a.slope[v];
+        sums[HK_SUM_SLOPE] += gx * s.x + gy * s.y + gz * s.z;
+    }
+}
+
+// The end of a look, in one block.
+static __device__ void conclude(const hk_gpu_args &a, const double *sums)
+{
+    if (a.flags & HK_LOOK_PROBE) {
+        for (int k = 0; k < HK_SUM_WIDTH; k++) a.probe[k] = sums[k];
+        return;
+    }
+    hk_gpu_control c = *a.now;
+    c.from_good = c.refresh = 0;
+    for (int k = 0; k < HK_SUM_WIDTH; k++) c.sums[k] = sums[k];
+    if (a.flags & HK_LOOK_FIRST)
+        control_start(a.settings, &c, sums);
+    else if (!(a.flags & HK_LOOK_DEFER))
+        control_look(a.settings, &c, sums, sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC], c.energy);
+    if (!(a.flags & HK_LOOK_LAST)) {
+        c.iterations++;
+        if (!(a.flags & HK_LOOK_DEFER)) control_advance(a.settings, &c, a.iteration);
+    }
+    *a.next = c;
+}
+
+// The control of the iteration after this one.
+static __device__ __noinline__ void go_on(const hk_gpu_args &a)
+{
+    hk_gpu_control c = *a.now;
+    c.from_good = c.refresh = 0;
+    c.iterations++;
+    control_advance(a.settings, &c, a.iteration);
+    *a.next = c;
+}
+
+template <bool LOOK, bool CONVERTS>
+static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
+{
+    extern __shared__ float4 room[];
+    __shared__ hk_gpu_batch batch;
+    const hk_gpu_model &m = a.model;
+    patch b = patch_of(m, room);
+    load_rest(m, b);
+    cudaGridDependencySynchronize();
+    bool probe = LOOK && (a.flags & HK_LOOK_PROBE);
+    plan c = {};
+    if (!probe) {
+        c = plan_of(a.now);
+        if (c.state != HK_GPU_GOING) {
+            if (blockIdx.x == 0 && threadIdx.x == 0) *a.next = *a.now;
+            return;
+        }
+    }
+    shares share = {};
+    if (CONVERTS) share = shares_of(a, c);
+    load_positions(m, b, probe ? a.state : c.from_good ? a.good[c.good] : a.q, b.position);
+
+    float force[3] = {0, 0, 0};
+    double sums[HK_SUM_WIDTH] = {0};
+    sums[HK_SUM_LEAST_J] = INFINITY;
+    bool some = false;
+    int batch_at = -1;
+    for (int r = m.round_start[blockIdx.x]; r < m.round_start[blockIdx.x + 1]; r++) {
+        hk_gpu_round_data round = m.rounds[r];
+        if (round.batch != batch_at) load_batch(m, round.batch, &batch);
+        batch_at = round.batch;
+        __syncthreads();
+        const hk_law_params *params = (const hk_law_params *)batch.c;
+        const hk_conversion *conversion = (const hk_conversion *)&batch.upper;
+        for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
+            int64_t at = (int64_t)b.item + i;
+            element e;
+            unpack(m.items[at], e);
+            measure(b, e);
+            e.F = gradient_of(e, b.position);
+            float values[4] = {0, 0, 0, 0};
+            if (m.element) {
+                float4 v = m.element[at];
+                values[0] = v.x, values[1] = v.y, values[2] = v.z;
+            }
+            mat3 P;
+            float psi = law_energy_stress(batch.law, params, values, &e.F, &P);
+            if (CONVERTS) {
+                float l = share.some ? share.from[at] : 0;
+                if (batch.upper > 0 && !probe) {
+                    l = next_share(conversion, l, e.F);
+                    if (share.write || l > 0) a.share[at] = l;
+                    some |= l > 0;
+                }
+                if (LOOK && !probe) a.good_share[1 - c.good][at] = l;
+                if (l > 0) blend_energy_stress(conversion, l, &e.F, &psi, &P);
+            }
+            put_forces(m, b, e, P);
+            if (LOOK && e.corner[0] < b.own) {
+                double j = m3_det(e.F);
+                sums[HK_SUM_ELASTIC] += (double)(e.volume * psi);
+                if (!(j >= sums[HK_SUM_LEAST_J])) sums[HK_SUM_LEAST_J] = j;
+            }
+        }
+        __syncthreads();
+        collect(m, b, round, force);
+    }
+    cudaTriggerProgrammaticLaunchCompletion();
+    if (CONVERTS && !probe) {
+        int any = __syncthreads_or(some);
+        if (threadIdx.x == 0) {
+            a.blended[blockIdx.x] = any;
+            if (LOOK) a.good_blended[1 - c.good][blockIdx.x] = any;
+        }
+    }
+    if ((int)threadIdx.x < b.own) {
+        int v = b.first + threadIdx.x;
+        float4 q = b.position[threadIdx.x];
+        float3 elastic = make_float3(force[0], force[1], force[2]);
+        if (LOOK) vertex_sums(a, v, q, elastic, sums);
+        if (!probe) {
+            float3 pull = pull_of(q, a.target[v]);
+            float3 g = make_float3(elastic.x + pull.x, elastic.y + pull.y, elastic.z + pull.z);
+            if (!(LOOK && (a.flags & HK_LOOK_LAST))) move(a, c, v, q, g);
+            if (c.from_good) ((float4 *)a.q)[v] = q;  // `last` of the next iteration
+            if (LOOK && !(a.flags & HK_LOOK_FIRST)) a.good[1 - c.good][v] = q;
+        } else if (a.flags & HK_LOOK_GRADIENT) {
+            a.gradient[v] = make_float4(elastic.x, elastic.y, elastic.z, 0);
+        }
+    }
+    if (LOOK) {
+        __shared__ double totals[WARPS][HK_SUM_WIDTH];
+        if (all_sums(a, sums, totals) && threadIdx.x == 0) conclude(a, totals[0]);
+    } else if (blockIdx.x == 0 && threadIdx.x == 0) {
+        go_on(a);
+    }
+}
+
+// As many blocks of a multiprocessor as leave registers enough for the law.
+#ifndef HK_GPU_BLOCKS
+#define HK_GPU_BLOCKS 2
+#endif
+#define KERNEL(name, look, converts, blocks)                  \
+    static __global__ void __launch_bounds__(THREADS, blocks) \
+        name(const __grid_constant__ hk_gpu_args a)           \
+    {                                                         \
+        iterate<look, converts>(a);                           \
+    }
+KERNEL(step_kernel, false, false, HK_GPU_BLOCKS)
+KERNEL(look_kernel, true, false, 2)
+KERNEL(converting_step_kernel, false, true, 2)
+KERNEL(converting_look_kernel, true, true, 2)
+
+// ---------------------------------------------------------------- the diagonal
+
+// Of the state `a.state`, or where the next iteration begins if it is due then: flags > 0, or an
+// undone look asks for it.
+static __global__ void __launch_bounds__(THREADS)
+    diagonal_kernel(const __grid_constant__ hk_gpu_args a)
+{
+    extern __shared__ float4 room[];
+    __shared__ hk_gpu_batch batch;
+    const hk_gpu_model &m = a.model;
+    cudaGridDependencySynchronize();
+    plan c = {};
+    if (!a.state) {
+        c = plan_of(a.now);
+        if (c.state != HK_GPU_GOING || !(a.flags || c.refresh)) return;
+    }
+    patch b = patch_of(m, room);
+    load_rest(m, b);
+    shares share = shares_of(a, c);
+    load_positions(m, b, a.state ? a.state : c.from_good ? a.good[c.good] : a.q, b.position);
+    float diagonal[3] = {0, 0, 0};
+    for (int r = m.round_start[blockIdx.x]; r < m.round_start[blockIdx.x + 1]; r++) {
+        hk_gpu_round_data round = m.rounds[r];
+        load_batch(m, round.batch, &batch);
+        __syncthreads();
+        for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
+            int64_t at = (int64_t)b.item + i;
+            element e;
+            unpack(m.items[at], e);
+            measure(b, e);
+            e.F = gradient_of(e, b.position);
+            float values[4] = {0, 0, 0, 0};
+            if (m.element) {
+                float4 v = m.element[at];
+                values[0] = v.x, values[1] = v.y, values[2] = v.z;
+            }
+            row_forms rows;
+            law_rows(batch.law, (const hk_law_params *)batch.c, values, &e.F, &rows);
+            float l = share.some ? share.from[at] : 0;
+            if (l > 0) blend_rows((const hk_conversion *)&batch.upper, l, &rows);
+            put_diagonal(m, b, e, rows);
+        }
+        __syncthreads();
+        collect(m, b, round, diagonal);
+    }
+    if ((int)threadIdx.x >= b.own) return;
+    int v = b.first + threadIdx.x;
+    float stiffness = a.target[v].w, least = a.least ? a.least[v] : 0, inverse[3];
+    for (int i = 0; i < 3; i++) {
+        float whole = fmaxf(fabsf(diagonal[i] + stiffness), least);
+        inverse[i] = stiffness > 0 && whole > 0 ? 1 / whole : 0;
+    }
+    a.inverse[v] = make_float4(inverse[0], inverse[1], inverse[2], 0);
+}
+
+// ---------------------------------------------------------------- comparing under conversion
+
+// Elements that convert make ε another function at every look. The state looked at last and the one
+// that was kept are compared by one that is defined at both: with the larger share of every
+// element, now and then. (solver/descent.c begins with the function of now.)
+static __global__ void __launch_bounds__(THREADS)
+    compare_kernel(const __grid_constant__ hk_gpu_args a)
+{
+    extern __shared__ float4 room[];
+    __shared__ hk_gpu_batch batch;
+    __shared__ double totals[WARPS][HK_SUM_WIDTH];
+    cudaGridDependencySynchronize();
+    const hk_gpu_model &m = a.model;
+    plan c = plan_of(a.next);  // as the look left it
+    if (c.state != HK_GPU_GOING) return;
+    bool now = a.good_blended[1 - c.good][blockIdx.x], before = a.good_blended[c.good][blockIdx.x];
+    patch b = patch_of(m, room);
+    load_rest(m, b);
+    load_positions(m, b, a.good[1 - c.good], b.position);
+    float4 *kept = (float4 *)b.slot;
+    load_positions(m, b, a.good[c.good], kept);
+    double sums[HK_SUM_WIDTH] = {0};
+    int batch_at = -1;
+    for (int r = m.round_start[blockIdx.x]; r < m.round_start[blockIdx.x + 1]; r++) {
+        hk_gpu_round_data round = m.rounds[r];
+        __syncthreads();
+        if (round.batch != batch_at) load_batch(m, round.batch, &batch);
+        batch_at = round.batch;
+        __syncthreads();
+        for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
+            int64_t at = (int64_t)b.item + i;
+            element e;
+            unpack(m.items[at], e);
+            if (e.corner[0] >= b.own) continue;
+            measure(b, e);
+            float values[4] = {0, 0, 0, 0};
+            if (m.element) {
+                float4 v = m.element[at];
+                values[0] = v.x, values[1] = v.y, values[2] = v.z;
+            }
+            float l = fmaxf(now ? a.good_share[1 - c.good][at] : 0,
+                            before ? a.good_share[c.good][at] : 0);
+            for (int k = 0; k < 2; k++) {
+                mat3 P, F = gradient_of(e, k ? kept : b.position);
+                float psi =
+                    law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, &P);
+                if (l > 0)
+                    blend_energy_stress((const hk_conversion *)&batch.upper, l, &F, &psi, &P);
+                sums[k] += (double)(e.volume * psi);
+            }
+        }
+    }
+    if (!all_sums(a, sums, totals) || threadIdx.x > 0) return;
+    hk_gpu_control next = *a.next;
+    double kept_quadratic = next.energy - next.elastic;
+    control_look(a.settings, &next, next.sums, totals[0][0] + next.sums[HK_SUM_QUADRATIC],
+                 totals[0][1] + kept_quadratic);
+    if (!(a.flags & HK_LOOK_LAST)) control_advance(a.settings, &next, a.iteration);
+    *a.next = next;
+}
+
+extern "C" const hk_gpu_kernels JOIN(hk_gpu_kernels_, HK_GPU_LAW) = {
+    {(const void *)step_kernel, (const void *)converting_step_kernel},
+    {(const void *)look_kernel, (const void *)converting_look_kernel},
+    (const void *)diagonal_kernel,
+    (const void *)compare_kernel};

@@ -1,0 +1,604 @@
+#include "gpu/layout.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+
+// ---------------------------------------------------------------- patches
+
+// Vertices of a body, being sorted into patches.
+typedef struct cutter {
+    const hk_model *model;
+    hk_gpu_layout *layout;
+    int32_t *vertices;  // [vertex_count] model's numbers, in the order of the patches
+    int body;
+} cutter;
+
+static double coordinate(const cutter *c, int32_t vertex, int axis)
+{
+    return c->model->rest[3 * (int64_t)vertex + axis];
+}
+
+static bool comes_before(const cutter *c, int axis, int32_t a, int32_t b)
+{
+    double p = coordinate(c, a, axis), q = coordinate(c, b, axis);
+    return p < q || (p == q && a < b);
+}
+
+// Hoare's selection: afterwards the n-th of [first, last) is in place, smaller ones before it.
+static void select_nth(const cutter *c, int axis, int first, int nth, int last)
+{
+    int32_t *v = c->vertices;
+    while (last - first > 1) {
+        int32_t pivot = v[first + (last - first) / 2];
+        int i = first, j = last - 1;
+        while (i <= j) {
+            while (comes_before(c, axis, v[i], pivot)) i++;
+            while (comes_before(c, axis, pivot, v[j])) j--;
+            if (i > j) break;
+            int32_t swapped = v[i];
+            v[i++] = v[j];
+            v[j--] = swapped;
+        }
+        if (nth <= j)
+            last = j + 1;
+        else if (nth >= i)
+            first = i;
+        else
+            return;
+    }
+}
+
+static int longest_axis(const cutter *c, int first, int last)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int k = first; k < last; k++)
+        for (int i = 0; i < 3; i++) {
+            double x = coordinate(c, c->vertices[k], i);
+            low[i] = fmin(low[i], x);
+            high[i] = fmax(high[i], x);
+        }
+    int axis = 0;
+    for (int i = 1; i < 3; i++)
+        if (high[i] - low[i] > high[axis] - low[axis]) axis = i;
+    return axis;
+}
+
+// Cuts [first, last) across its longest side into two runs for about half of the patches each.
+static void cut(cutter *c, int first, int last, int patches)
+{
+    if (patches == 1) {
+        c->layout->body_of_patch[c->layout->patch_count] = c->body;
+        c->layout->vertex_start[++c->layout->patch_count] = last;
+        return;
+    }
+    int left = patches / 2;
+    int middle = first + (int)((int64_t)(last - first) * left / patches);
+    select_nth(c, longest_axis(c, first, last), first, middle, last);
+    cut(c, first, middle, left);
+    cut(c, middle, last, patches - left);
+}
+
+static int patches_of(int vertices, int size)
+{
+    return (vertices + size - 1) / size;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+// Fills patches and layout->place; bodies do not share patches.
+static hk_status cut_patches(const hk_model *m, hk_gpu_layout *l)
+{
+    int most = 0;
+    for (int b = 0; b < m->body_count; b++)
+        most += patches_of(m->bodies[b].vertex_count, l->patch_size);
+    l->body_of_patch = HK_ARRAY(int32_t, most);
+    l->vertex_start = HK_ZEROS(int32_t, most + 1);
+    l->place = HK_ARRAY(int32_t, m->vertex_count);
+    if (!l->body_of_patch || !l->vertex_start || !l->place) return HK_NO_MEMORY;
+    cutter c = {m, l, l->place, 0};
+    for (int v = 0; v < m->vertex_count; v++) l->place[v] = v;
+    for (c.body = 0; c.body < m->body_count; c.body++) {
+        const hk_body *body = &m->bodies[c.body];
+        if (body->vertex_count > 0)
+            cut(&c, body->vertex_start, body->vertex_start + body->vertex_count,
+                patches_of(body->vertex_count, l->patch_size));
+    }
+    // Within a patch along the Morton curve.
+    for (int v = 0; v < m->vertex_count; v++) l->place[v] = m->place[l->place[v]];
+    for (int p = 0; p < l->patch_count; p++)
+        qsort(l->place + l->vertex_start[p], (size_t)(l->vertex_start[p + 1] - l->vertex_start[p]),
+              sizeof *l->place, by_number);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- batches
+
+typedef struct batch_source {
+    int32_t material, part;
+} batch_source;
+
+// Which batches a material has: a run of numbers.
+typedef struct sources {
+    batch_source *batch;  // [batch_count]
+    int32_t *first;       // [material_count + 1]
+} sources;
+
+static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)
+{
+    size_t room = HK_PARTS * (size_t)m->material_count;
+    bool *used = HK_ZEROS(bool, m->material_count);
+    s->batch = HK_ARRAY(batch_source, room);
+    s->first = HK_ZEROS(int32_t, m->material_count + 1);
+    l->batches = HK_ARRAY(hk_law_part, room);
+    if (!used || !s->batch || !s->first || !l->batches) {
+        hk_free(used);
+        return HK_NO_MEMORY;
+    }
+    for (int t = 0; t < m->tet_count; t++) used[m->tet_material[t]] = true;
+    for (int k = 0; k < m->material_count; k++) {
+        for (int part = 0; part < HK_PARTS && used[k]; part++) {
+            if (!hk_has_part(&m->materials[k], part)) continue;
+            s->batch[l->batch_count] = (batch_source){k, part};
+            l->batches[l->batch_count] = hk_material_part(&m->materials[k], part);
+            l->converts |= l->batches[l->batch_count++].conversion.upper > 0;
+        }
+        s->first[k + 1] = l->batch_count;
+    }
+    hk_free(used);
+    return HK_OK;
+}
+
+static bool wants_elements(const hk_gpu_layout *l)
+{
+    for (int q = 0; q < l->batch_count; q++)
+        if (hk_law_describe(l->batches[q].law)->element_values > 0) return true;
+    return false;
+}
+
+// ---------------------------------------------------------------- neighbours
+
+// The tets at every vertex (model's numbers).
+typedef struct stars {
+    int64_t *start;  // [vertex_count + 1]
+    int32_t *tet;
+} stars;
+
+static hk_status stars_of(const hk_model *m, stars *s)
+{
+    s->start = HK_ZEROS(int64_t, m->vertex_count + 1);
+    s->tet = HK_ARRAY(int32_t, 4 * (size_t)m->tet_count);
+    int64_t *next = HK_ARRAY(int64_t, m->vertex_count);
+    if (!s->start || !s->tet || !next) {
+        hk_free(next);
+        return HK_NO_MEMORY;
+    }
+    for (int64_t k = 0; k < 4 * (int64_t)m->tet_count; k++) s->start[m->tets[k] + 1]++;
+    for (int v = 0; v < m->vertex_count; v++) s->start[v + 1] += s->start[v];
+    memcpy(next, s->start, sizeof *next * (size_t)m->vertex_count);
+    for (int64_t k = 0; k < 4 * (int64_t)m->tet_count; k++)
+        s->tet[next[m->tets[k]]++] = (int32_t)(k / 4);
+    hk_free(next);
+    return HK_OK;
+}
+
+// A small set of numbers that remembers the order in which they came.
+typedef struct number_set {
+    int room;       // a power of two
+    int32_t *key;   // [room] −1: free
+    int32_t *at;    // [room] its position in `list`
+    int32_t *list;  // [room / 2]
+    int count;
+} number_set;
+
+static void set_free(number_set *s)
+{
+    hk_free(s->key);
+    hk_free(s->at);
+    hk_free(s->list);
+}
+
+static hk_status set_make(number_set *s, int room)
+{
+    s->room = room;
+    s->key = HK_ARRAY(int32_t, room);
+    s->at = HK_ARRAY(int32_t, room);
+    s->list = HK_ARRAY(int32_t, room / 2);
+    if (!s->key || !s->at || !s->list) return HK_NO_MEMORY;
+    for (int k = 0; k < room; k++) s->key[k] = -1;
+    s->count = 0;
+    return HK_OK;
+}
+
+static int set_find(const number_set *s, int32_t number)
+{
+    int k = (int)((uint32_t)number * 2654435761u >> 7) & (s->room - 1);
+    while (s->key[k] >= 0 && s->key[k] != number) k = (k + 1) & (s->room - 1);
+    return k;
+}
+
+static void set_clear(number_set *s)
+{
+    // Removing only what is there would break the chains; the keys of the list are all there are.
+    for (int k = 0; k < s->room; k++) s->key[k] = -1;
+    s->count = 0;
+}
+
+static hk_status set_grow(number_set *s)
+{
+    number_set larger = {0};
+    hk_status status = set_make(&larger, 2 * s->room);
+    if (status != HK_OK) {
+        set_free(&larger);
+        return status;
+    }
+    for (int k = 0; k < s->count; k++) {
+        int at = set_find(&larger, s->list[k]);
+        larger.key[at] = s->list[k];
+        larger.at[at] = larger.count;
+        larger.list[larger.count++] = s->list[k];
+    }
+    set_free(s);
+    *s = larger;
+    return HK_OK;
+}
+
+static hk_status set_add(number_set *s, int32_t number)
+{
+    int k = set_find(s, number);
+    if (s->key[k] == number) return HK_OK;
+    if (s->count == s->room / 2) {
+        HK_TRY(set_grow(s));
+        k = set_find(s, number);
+    }
+    s->key[k] = number;
+    s->at[k] = s->count;
+    s->list[s->count++] = number;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- a patch
+
+// What a thread needs to lay out a patch.
+typedef struct worker {
+    const hk_model *model;
+    hk_gpu_layout *layout;
+    const sources *sources;
+    const stars *stars;
+    const int32_t *number;  // [vertex_count] model's vertex → the vertex here
+    number_set tets;        // model's numbers
+    number_set locals;      // vertices here: own ones first
+    int32_t *batch_count;   // [batch_count] items
+    int32_t *next_corner;   // [patch_size]
+    uint16_t *corner_slot;  // [4 round_size] of the corners, vertex by vertex
+} worker;
+
+static void worker_free(worker *w)
+{
+    set_free(&w->tets);
+    set_free(&w->locals);
+    hk_free(w->batch_count);
+    hk_free(w->next_corner);
+    hk_free(w->corner_slot);
+}
+
+static hk_status worker_make(worker *w)
+{
+    HK_TRY(set_make(&w->tets, 8192));
+    HK_TRY(set_make(&w->locals, 2048));
+    w->batch_count = HK_ARRAY(int32_t, w->layout->batch_count);
+    w->next_corner = HK_ARRAY(int32_t, w->layout->patch_size);
+    w->corner_slot = HK_ARRAY(uint16_t, 4 * (size_t)w->layout->round_size);
+    return w->batch_count && w->next_corner && w->corner_slot ? HK_OK : HK_NO_MEMORY;
+}
+
+static int32_t model_vertex(const worker *w, int32_t here)
+{
+    return w->model->order[w->layout->place[here]];
+}
+
+// Tets and vertices of a patch, and the number of its items in every batch.
+static hk_status look_around(worker *w, int patch)
+{
+    const hk_model *m = w->model;
+    const hk_gpu_layout *l = w->layout;
+    set_clear(&w->tets);
+    set_clear(&w->locals);
+    for (int32_t v = l->vertex_start[patch]; v < l->vertex_start[patch + 1]; v++) {
+        HK_TRY(set_add(&w->locals, v));
+        int32_t own = model_vertex(w, v);
+        for (int64_t k = w->stars->start[own]; k < w->stars->start[own + 1]; k++)
+            HK_TRY(set_add(&w->tets, w->stars->tet[k]));
+    }
+    memset(w->batch_count, 0, sizeof *w->batch_count * (size_t)l->batch_count);
+    for (int k = 0; k < w->tets.count; k++) {
+        const int32_t *corner = m->tets + 4 * (int64_t)w->tets.list[k];
+        for (int c = 0; c < 4; c++) HK_TRY(set_add(&w->locals, w->number[corner[c]]));
+        int32_t material = m->tet_material[w->tets.list[k]];
+        for (int q = w->sources->first[material]; q < w->sources->first[material + 1]; q++)
+            w->batch_count[q]++;
+    }
+    return HK_OK;
+}
+
+static int slices_of(int vertices)
+{
+    return (vertices + HK_GPU_SLICE - 1) / HK_GPU_SLICE;
+}
+
+// Sizes, to be summed up: the entries for the patch hold its own numbers for now.
+static hk_status measure_patch(worker *w, int patch)
+{
+    hk_gpu_layout *l = w->layout;
+    HK_TRY(look_around(w, patch));
+    int own = l->vertex_start[patch + 1] - l->vertex_start[patch];
+    if (w->locals.count >= HK_GPU_NO_SLOT)
+        return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": %d vertices around one patch",
+                       w->locals.count);
+    l->ghost_start[patch + 1] = w->locals.count - own;
+    for (int q = 0; q < l->batch_count; q++) {
+        l->item_start[patch + 1] += w->batch_count[q];
+        l->round_start[patch + 1] += (w->batch_count[q] + l->round_size - 1) / l->round_size;
+    }
+    return HK_OK;
+}
+
+static void place_rest(const worker *w, int patch)
+{
+    hk_gpu_layout *l = w->layout;
+    const double *rest = w->model->rest;
+    const double *origin = rest + 3 * (int64_t)model_vertex(w, l->vertex_start[patch]);
+    float *to = l->rest + 4 * ((int64_t)l->vertex_start[patch] + l->ghost_start[patch]);
+    for (int k = 0; k < w->locals.count; k++) {
+        const double *x = rest + 3 * (int64_t)model_vertex(w, w->locals.list[k]);
+        for (int i = 0; i < 3; i++) to[4 * (int64_t)k + i] = (float)(x[i] - origin[i]);
+        to[4 * (int64_t)k + 3] = 0;
+    }
+}
+
+// The slots of a round: in a slice the first corners of all its vertices come first, then the
+// second ones of those that have a second one, and so on.
+static void number_slots(const worker *w, int own, const hk_gpu_round *round, hk_gpu_item *items)
+{
+    hk_gpu_layout *l = w->layout;
+    uint16_t *count = l->count + round->counts;
+    uint16_t *base = l->base + round->bases;
+    int32_t *next = w->next_corner, most = 0, corners = 0;
+    memset(count, 0, sizeof *count * (size_t)own);
+    for (int k = round->first; k < round->last; k++)
+        for (int c = 0; c < 4; c++)
+            if (items[k].corner[c] < own) count[items[k].corner[c]]++;
+    for (int v = 0; v < own; v++) {
+        next[v] = corners;
+        corners += count[v];
+        most = hk_max_int(most, count[v]);
+    }
+    int slot = 0;
+    for (int s = 0; s < slices_of(own); s++) {
+        base[s] = (uint16_t)slot;
+        int first = s * HK_GPU_SLICE, last = hk_min_int(own, first + HK_GPU_SLICE);
+        for (int rank = 0; rank < most; rank++)
+            for (int v = first; v < last; v++)
+                if (count[v] > rank) w->corner_slot[next[v] + rank] = (uint16_t)slot++;
+    }
+    for (int k = round->first; k < round->last; k++)
+        for (int c = 0; c < 4; c++)
+            if (items[k].corner[c] < own)
+                items[k].slot[c] = w->corner_slot[next[items[k].corner[c]]++];
+}
+
+static void fill_item(const worker *w, int tet, int part, int64_t at)
+{
+    hk_gpu_layout *l = w->layout;
+    const int32_t *corner = w->model->tets + 4 * (int64_t)tet;
+    hk_gpu_item *item = &l->items[at];
+    for (int c = 0; c < 4; c++) {
+        int k = w->locals.at[set_find(&w->locals, w->number[corner[c]])];
+        item->corner[c] = (uint16_t)k;
+        item->slot[c] = HK_GPU_NO_SLOT;
+    }
+    l->item_tet[at] = tet;
+    if (!l->element) return;
+    for (int i = 0; i < 4; i++)
+        l->element[4 * at + i] =
+            part == HK_PART_LAW || i == 3 ? 0 : (float)hk_part_direction(w->model, tet, part)[i];
+}
+
+static int32_t fill_batch(const worker *w, int batch, int64_t at)
+{
+    const batch_source *source = &w->sources->batch[batch];
+    int32_t count = 0;
+    for (int k = 0; k < w->tets.count; k++)
+        if (w->model->tet_material[w->tets.list[k]] == source->material)
+            fill_item(w, w->tets.list[k], source->part, at + count++);
+    return count;
+}
+
+static hk_status fill_patch(worker *w, int patch)
+{
+    hk_gpu_layout *l = w->layout;
+    HK_TRY(look_around(w, patch));
+    int own = l->vertex_start[patch + 1] - l->vertex_start[patch];
+    memcpy(l->ghost + l->ghost_start[patch], w->locals.list + own,
+           sizeof *l->ghost * (size_t)(w->locals.count - own));
+    place_rest(w, patch);
+    int32_t first = 0, round = l->round_start[patch];
+    hk_gpu_item *items = l->items + l->item_start[patch];
+    for (int q = 0; q < l->batch_count; q++) {
+        int32_t last = first + fill_batch(w, q, l->item_start[patch] + first);
+        // Rounds of about the same size.
+        int rounds = (last - first + l->round_size - 1) / l->round_size;
+        for (int r = 0; r < rounds; r++, round++) {
+            int64_t size = last - first;
+            l->rounds[round].first = first + (int32_t)(size * r / rounds);
+            l->rounds[round].last = first + (int32_t)(size * (r + 1) / rounds);
+            l->rounds[round].batch = q;
+            number_slots(w, own, &l->rounds[round], items);
+        }
+        first = last;
+    }
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- all patches
+
+static hk_status for_patches(const worker *like, int threads, hk_status (*work)(worker *, int))
+{
+    hk_status worst = HK_OK;
+    char message[256] = "";
+#pragma omp parallel num_threads(threads)
+    {
+        worker w = *like;
+        hk_status status = worker_make(&w);
+#pragma omp for schedule(dynamic, 16)
+        for (int p = 0; p < w.layout->patch_count; p++)
+            if (status == HK_OK) status = work(&w, p);
+        if (status != HK_OK) {
+#pragma omp critical
+            {
+                worst = status;
+                strncpy(message, hk_error(), sizeof message - 1);
+            }
+        }
+        worker_free(&w);
+    }
+    return worst == HK_OK ? HK_OK : hk_fail(worst, "%s", message);
+}
+
+// Where the numbers of every round lie: known once its patch is.
+static void place_rounds(hk_gpu_layout *l)
+{
+    int64_t counts = 0, bases = 0;
+    for (int p = 0; p < l->patch_count; p++) {
+        int own = l->vertex_start[p + 1] - l->vertex_start[p];
+        for (int r = l->round_start[p]; r < l->round_start[p + 1]; r++) {
+            l->rounds[r].counts = (int32_t)counts;
+            l->rounds[r].bases = (int32_t)bases;
+            counts += own;
+            bases += slices_of(own);
+        }
+    }
+    l->count_size = counts;
+    l->base_size = bases;
+}
+
+static hk_status allocate_items(hk_gpu_layout *l)
+{
+    for (int p = 0; p < l->patch_count; p++) {
+        int own = l->vertex_start[p + 1] - l->vertex_start[p];
+        l->most_locals = hk_max_int(l->most_locals, own + l->ghost_start[p + 1]);
+        l->ghost_start[p + 1] += l->ghost_start[p];
+        l->item_start[p + 1] += l->item_start[p];
+        l->round_start[p + 1] += l->round_start[p];
+    }
+    size_t items = (size_t)l->item_start[l->patch_count];
+    size_t ghosts = (size_t)l->ghost_start[l->patch_count];
+    l->ghost = HK_ARRAY(int32_t, ghosts);
+    l->rest = HK_ARRAY(float, 4 * ((size_t)l->vertex_count + ghosts));
+    l->items = HK_ARRAY(hk_gpu_item, items);
+    l->item_tet = HK_ARRAY(int32_t, items);
+    l->rounds = HK_ZEROS(hk_gpu_round, l->round_start[l->patch_count]);
+    if (!l->ghost || !l->rest || !l->items || !l->item_tet || !l->rounds) return HK_NO_MEMORY;
+    if (wants_elements(l)) {
+        l->element = HK_ARRAY(float, 4 * items);
+        if (!l->element) return HK_NO_MEMORY;
+    }
+    place_rounds(l);
+    l->count = HK_ARRAY(uint16_t, l->count_size);
+    l->base = HK_ARRAY(uint16_t, l->base_size);
+    return l->count && l->base ? HK_OK : HK_NO_MEMORY;
+}
+
+static void count_slots(hk_gpu_layout *l)
+{
+    for (int p = 0; p < l->patch_count; p++) {
+        int own = l->vertex_start[p + 1] - l->vertex_start[p];
+        for (int r = l->round_start[p]; r < l->round_start[p + 1]; r++) {
+            int slots = 0;
+            for (int v = 0; v < own; v++) slots += l->count[l->rounds[r].counts + v];
+            l->most_slots = hk_max_int(l->most_slots, slots);
+        }
+    }
+}
+
+static hk_status lay_out(const hk_model *m, int threads, worker *w)
+{
+    hk_gpu_layout *l = w->layout;
+    l->ghost_start = HK_ZEROS(int32_t, l->patch_count + 1);
+    l->item_start = HK_ZEROS(int32_t, l->patch_count + 1);
+    l->round_start = HK_ZEROS(int32_t, l->patch_count + 1);
+    int32_t *number = HK_ARRAY(int32_t, m->vertex_count);
+    hk_status status = HK_NO_MEMORY;
+    if (l->ghost_start && l->item_start && l->round_start && number) {
+        for (int v = 0; v < m->vertex_count; v++) number[m->order[l->place[v]]] = v;
+        w->number = number;
+        status = for_patches(w, threads, measure_patch);
+        if (status == HK_OK) status = allocate_items(l);
+        if (status == HK_OK) status = for_patches(w, threads, fill_patch);
+        if (status == HK_OK) count_slots(l);
+    }
+    hk_free(number);
+    return status;
+}
+
+static hk_status build(const hk_model *m, int threads, hk_gpu_layout *l)
+{
+    sources from = {0};
+    stars around = {0};
+    worker w = {.model = m, .layout = l, .sources = &from, .stars = &around};
+    hk_status status = cut_patches(m, l);
+    if (status == HK_OK) status = list_batches(m, l, &from);
+    if (status == HK_OK) status = stars_of(m, &around);
+    if (status == HK_OK) status = lay_out(m, threads, &w);
+    hk_free(from.batch);
+    hk_free(from.first);
+    hk_free(around.start);
+    hk_free(around.tet);
+    return status;
+}
+
+hk_status hk_gpu_layout_create(const hk_model *m, int patch_size, int round_size, int threads,
+                               hk_gpu_layout **layout)
+{
+    if (m->spring_count > 0 || m->bend_count > 0 || m->attachment_count > 0)
+        return hk_fail(HK_UNSUPPORTED,
+                       "backend \"cuda\": sheets and attachments run on the CPU only; use backend "
+                       "\"cpu\" or \"auto\"");
+    hk_gpu_layout *l = HK_NEW(hk_gpu_layout);
+    if (!l) return HK_NO_MEMORY;
+    l->patch_size = patch_size;
+    l->round_size = round_size;
+    l->vertex_count = m->vertex_count;
+    hk_status status = build(m, threads > 0 ? threads : omp_get_num_procs(), l);
+    if (status != HK_OK) {
+        hk_gpu_layout_free(l);
+        return status;
+    }
+    *layout = l;
+    return HK_OK;
+}
+
+void hk_gpu_layout_free(hk_gpu_layout *l)
+{
+    if (!l) return;
+    hk_free(l->batches);
+    hk_free(l->place);
+    hk_free(l->body_of_patch);
+    hk_free(l->vertex_start);
+    hk_free(l->ghost_start);
+    hk_free(l->ghost);
+    hk_free(l->rest);
+    hk_free(l->item_start);
+    hk_free(l->items);
+    hk_free(l->item_tet);
+    hk_free(l->element);
+    hk_free(l->round_start);
+    hk_free(l->rounds);
+    hk_free(l->count);
+    hk_free(l->base);
+    hk_free(l);
+}

@@ -1,0 +1,66 @@
+// How a model lies in the memory of a GPU. Vertices are cut into patches, compact pieces of at most
+// `patch_size` vertices; one block of threads does everything for one patch: it reads the positions
+// of the patch's own vertices and of the ghosts around them, computes every element that touches an
+// own vertex (elements at the border are computed by several blocks), adds up the forces of the own
+// vertices in a fixed order, and moves them. So an iteration is one kernel without atomics, and
+// what goes through memory is little more than the positions: rest shapes of elements are computed
+// from the rest positions of their corners.
+//
+// An item is one element with one law: a tet of a material, or the strands in it. The items of a
+// patch come in rounds; a round computes its items and leaves the forces of their corners in slots
+// of shared memory, from where the threads of the vertices collect them.
+#ifndef HK_LAYOUT_H
+#define HK_LAYOUT_H
+
+#include "term/tet.h"
+
+enum {
+    HK_GPU_NO_SLOT = 0xffff,
+    HK_GPU_SLICE = 32  // vertices whose slots are interleaved: a warp reads them side by side
+};
+
+typedef struct hk_gpu_item {
+    uint16_t corner[4];  // vertices of the patch: own ones first, then ghosts
+    uint16_t slot[4];    // of the corners at own vertices; else HK_GPU_NO_SLOT
+} hk_gpu_item;
+
+// Items [first, last) of the patch, all of one batch.
+typedef struct hk_gpu_round {
+    int32_t first, last;
+    int32_t batch;
+    int32_t counts;  // where the numbers of corners of its own vertices begin in `count`
+    int32_t bases;   // where the first slots of its slices begin in `base`
+} hk_gpu_round;
+
+typedef struct hk_gpu_layout {
+    int patch_size;  // own vertices of a patch, at most
+    int round_size;  // items of a round, at most
+    int vertex_count, patch_count, batch_count;
+    int most_locals;       // own vertices and ghosts of a patch, at most
+    int most_slots;        // of a round
+    hk_law_part *batches;  // [batch_count] one law with its coefficients each
+    int32_t *place;  // [vertex_count] the vertex here → its place in the model's Morton order
+    int32_t *body_of_patch;  // [patch_count]
+    int32_t *vertex_start;   // [patch_count + 1] own vertices are [start, next start)
+    int32_t *ghost_start;    // [patch_count + 1] in `ghost`
+    int32_t *ghost;          // vertices here
+    float *rest;  // [vertex_count + ghosts][4] of each patch its own and its ghosts, relative to
+                  // its first vertex; those of patch p begin at vertex_start[p] + ghost_start[p]
+    int32_t *item_start;   // [patch_count + 1]
+    hk_gpu_item *items;    // [item_count]
+    int32_t *item_tet;     // [item_count] in the model
+    float *element;        // [item_count][4] what a law wants to know of its element; or NULL
+    int32_t *round_start;  // [patch_count + 1]
+    hk_gpu_round *rounds;
+    uint16_t *count;  // corners of an own vertex in a round
+    uint16_t *base;   // first slot of a slice of own vertices in a round
+    int64_t count_size, base_size;
+    bool converts;  // some batch does
+} hk_gpu_layout;
+
+// Tets only: sheets, springs and attachments are refused. threads 0: all cores.
+hk_status hk_gpu_layout_create(const hk_model *model, int patch_size, int round_size, int threads,
+                               hk_gpu_layout **layout);
+void hk_gpu_layout_free(hk_gpu_layout *layout);
+
+#endif

@@ -1,0 +1,90 @@
+// Where there is no CUDA: no device is ever found, and nothing can be created.
+#include "gpu/gpu.h"
+
+#ifndef HOOKE_CUDA
+
+#include <stdio.h>
+
+#define NO_BACKEND "this build has no CUDA backend"
+
+bool hk_gpu_found(char *why, size_t size)
+{
+    if (why) snprintf(why, size, "%s", NO_BACKEND);
+    return false;
+}
+
+bool hk_gpu_has_method(const hk_method *method)
+{
+    (void)method;
+    return false;
+}
+
+hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu)
+{
+    (void)def;
+    (void)gpu;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
+void hk_gpu_free(hk_gpu *gpu)
+{
+    (void)gpu;
+}
+
+void hk_gpu_describe(const hk_gpu *gpu, char *text, size_t size)
+{
+    (void)gpu;
+    if (size > 0) text[0] = '\0';
+}
+
+hk_status hk_gpu_write_state(hk_gpu *gpu, const double *x, const double *v, const double *v_before)
+{
+    (void)gpu;
+    (void)x;
+    (void)v;
+    (void)v_before;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
+hk_status hk_gpu_step(hk_gpu *gpu, double time, hk_solve_report *report)
+{
+    (void)gpu;
+    (void)time;
+    (void)report;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
+hk_status hk_gpu_read_positions(hk_gpu *gpu, double *x)
+{
+    (void)gpu;
+    (void)x;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
+hk_status hk_gpu_read_velocities(hk_gpu *gpu, double *v, double *v_before)
+{
+    (void)gpu;
+    (void)v;
+    (void)v_before;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
+hk_status hk_gpu_energy(hk_gpu *gpu, hk_energy *energy)
+{
+    (void)gpu;
+    (void)energy;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
+hk_status hk_gpu_evaluate(hk_gpu *gpu, double *x, double *energy, double *gradient,
+                          double *diagonal)
+{
+    (void)gpu;
+    (void)x;
+    (void)energy;
+    (void)gradient;
+    (void)diagonal;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
+#endif

@@ -1,0 +1,464 @@
+// Set-up on the device: buffers, the diagonal at rest, and the longest stable step length, which
+// `descent` finds by a power iteration (solver/descent.c).
+#include "gpu/device.h"
+
+#include <stdlib.h>
+
+enum { POWER_ITERATIONS = 20, DISPLACED = 256 };
+
+// ---------------------------------------------------------------- the model
+
+static hk_gpu_batch narrow_batch(const hk_law_part *part)
+{
+    hk_gpu_batch b = {};
+    for (int k = 0; k < HK_LAW_COEFFICIENTS; k++) b.c[k] = (float)part->params.c[k];
+    for (int c = 0; c < 3; c++) {
+        const hk_law_curve *from = &part->params.curves[c];
+        b.curves[c].powers = from->powers;
+        b.curves[c].knots = from->knots;
+        for (int k = 0; k < HK_CURVE_POWERS; k++) b.curves[c].power[k] = (float)from->power[k];
+        for (int k = 0; k < HK_CURVE_KNOTS; k++) {
+            b.curves[c].knot[k] = (float)from->knot[k];
+            b.curves[c].jump[k] = (float)from->jump[k];
+        }
+    }
+    b.upper = (float)part->conversion.upper;
+    b.lower = (float)part->conversion.lower;
+    b.decay = (float)part->conversion.decay;
+    b.stiffness = (float)part->conversion.stiffness;
+    b.steps_only = part->conversion.steps_only;
+    b.law = part->law;
+    return b;
+}
+
+static hk_status upload_batches(hk_gpu *g)
+{
+    const hk_gpu_layout *l = g->layout;
+    hk_gpu_batch *batches = (hk_gpu_batch *)hk_alloc((size_t)l->batch_count, sizeof *batches);
+    if (!batches) return HK_NO_MEMORY;
+    for (int q = 0; q < l->batch_count; q++) batches[q] = narrow_batch(&l->batches[q]);
+    hk_status status = hk_gpu_upload(g, batches, (size_t)l->batch_count, &g->args.model.batches);
+    hk_free(batches);
+    return status;
+}
+
+static hk_status upload_layout(hk_gpu *g)
+{
+    const hk_gpu_layout *l = g->layout;
+    hk_gpu_model *m = &g->args.model;
+    size_t patches = (size_t)l->patch_count, items = (size_t)l->item_start[l->patch_count];
+    size_t ghosts = (size_t)l->ghost_start[l->patch_count];
+    static_assert(sizeof(hk_gpu_item) == sizeof(uint4), "an item is one load");
+    static_assert(sizeof(hk_gpu_round) == sizeof(hk_gpu_round_data), "rounds");
+    m->vertex_count = l->vertex_count;
+    m->patch_count = l->patch_count;
+    m->most_locals = l->most_locals;
+    m->most_slots = (l->most_slots + 3) / 4 * 4;
+    HK_TRY(hk_gpu_upload(g, l->vertex_start, patches + 1, &m->vertex_start));
+    HK_TRY(hk_gpu_upload(g, l->ghost_start, patches + 1, &m->ghost_start));
+    HK_TRY(hk_gpu_upload(g, l->ghost, ghosts, &m->ghost));
+    HK_TRY(hk_gpu_upload(g, l->item_start, patches + 1, &m->item_start));
+    HK_TRY(hk_gpu_upload(g, l->round_start, patches + 1, &m->round_start));
+    HK_TRY(hk_gpu_upload(g, (const float4 *)l->rest, (size_t)l->vertex_count + ghosts, &m->rest));
+    HK_TRY(hk_gpu_upload(g, (const uint4 *)l->items, items, &m->items));
+    if (l->element) HK_TRY(hk_gpu_upload(g, (const float4 *)l->element, items, &m->element));
+    HK_TRY(hk_gpu_upload(g, (const hk_gpu_round_data *)l->rounds,
+                         (size_t)l->round_start[l->patch_count], &m->rounds));
+    HK_TRY(hk_gpu_upload(g, l->count, (size_t)l->count_size, &m->count));
+    HK_TRY(hk_gpu_upload(g, l->base, (size_t)l->base_size, &m->base));
+    return upload_batches(g);
+}
+
+// ---------------------------------------------------------------- the vertices
+
+// [vertex_count] numbers of a vertex each, in the order of the patches.
+struct vertex_data {
+    double *rest, *external, *mass, *x, *v;
+    int *hold, *body;
+    float4 *force;
+};
+
+static void gather_vertices(const hk_gpu *g, vertex_data *d)
+{
+    const hk_model *m = g->model;
+    const hk_gpu_layout *l = g->layout;
+    for (int p = 0; p < l->patch_count; p++)
+        for (int k = l->vertex_start[p]; k < l->vertex_start[p + 1]; k++) {
+            int vertex = m->order[l->place[k]];
+            d->mass[k] = m->mass[vertex];
+            d->hold[k] = m->hold[vertex];
+            d->body[k] = l->body_of_patch[p];
+            for (int i = 0; i < 3; i++) {
+                int64_t to = 3 * (int64_t)k + i, from = 3 * (int64_t)vertex + i;
+                d->rest[to] = d->x[to] = m->rest[from];
+                d->v[to] = m->velocity[from];
+                d->external[to] = m->mass[vertex] * m->gravity[i] + m->load[from];
+            }
+            const double *f = d->external + 3 * (int64_t)k;
+            d->force[k] = make_float4((float)f[0], (float)f[1], (float)f[2], (float)d->mass[k]);
+        }
+}
+
+static hk_status upload_vertices(hk_gpu *g, const vertex_data *d)
+{
+    size_t n = (size_t)g->model->vertex_count;
+    hk_gpu_state *s = &g->state;
+    HK_TRY(hk_gpu_upload(g, d->rest, 3 * n, &s->rest));
+    HK_TRY(hk_gpu_upload(g, d->external, 3 * n, &s->external));
+    HK_TRY(hk_gpu_upload(g, d->mass, n, &s->mass));
+    HK_TRY(hk_gpu_upload(g, d->hold, n, &s->hold));
+    HK_TRY(hk_gpu_upload(g, d->body, n, &s->body));
+    HK_TRY(hk_gpu_upload(g, g->layout->place, n, &s->place));
+    HK_TRY(hk_gpu_upload(g, d->x, 3 * n, (const double **)&s->x));
+    HK_TRY(hk_gpu_upload(g, d->v, 3 * n, (const double **)&s->v));
+    HK_TRY(hk_gpu_upload(g, d->v, 3 * n, (const double **)&s->v_before));
+    return hk_gpu_upload(g, d->force, n, &g->args.force);
+}
+
+static hk_status set_up_vertices(hk_gpu *g)
+{
+    size_t n = (size_t)g->model->vertex_count;
+    vertex_data d = {(double *)hk_alloc(3 * n, 8), (double *)hk_alloc(3 * n, 8),
+                     (double *)hk_alloc(n, 8),     (double *)hk_alloc(3 * n, 8),
+                     (double *)hk_alloc(3 * n, 8), (int *)hk_alloc(n, 4),
+                     (int *)hk_alloc(n, 4),        (float4 *)hk_alloc(n, sizeof(float4))};
+    hk_status status = HK_NO_MEMORY;
+    if (d.rest && d.external && d.mass && d.x && d.v && d.hold && d.body && d.force) {
+        gather_vertices(g, &d);
+        status = upload_vertices(g, &d);
+    }
+    hk_free(d.rest);
+    hk_free(d.external);
+    hk_free(d.mass);
+    hk_free(d.x);
+    hk_free(d.v);
+    hk_free(d.hold);
+    hk_free(d.body);
+    hk_free(d.force);
+    return status;
+}
+
+// ---------------------------------------------------------------- the bodies
+
+// The vertex nearest to the middle of a body's box: positions are relative to where it is.
+static int find_anchor(const hk_gpu *g, int first, int last)
+{
+    const hk_model *m = g->model;
+    double low[3] = {1e300, 1e300, 1e300}, high[3] = {-1e300, -1e300, -1e300}, least = 1e300;
+    for (int k = first; k < last; k++)
+        for (int i = 0; i < 3; i++) {
+            double x = m->rest[3 * (int64_t)m->order[g->layout->place[k]] + i];
+            low[i] = fmin(low[i], x);
+            high[i] = fmax(high[i], x);
+        }
+    int anchor = first;
+    for (int k = first; k < last; k++) {
+        double square = 0;
+        for (int i = 0; i < 3; i++) {
+            double x = m->rest[3 * (int64_t)m->order[g->layout->place[k]] + i];
+            square += (x - (low[i] + high[i]) / 2) * (x - (low[i] + high[i]) / 2);
+        }
+        if (square < least) {
+            least = square;
+            anchor = k;
+        }
+    }
+    return anchor;
+}
+
+static hk_status set_up_bodies(hk_gpu *g)
+{
+    const hk_model *m = g->model;
+    const hk_gpu_layout *l = g->layout;
+    size_t bodies = (size_t)m->body_count;
+    int *anchor = (int *)hk_calloc(bodies, sizeof(int));
+    int *patch = (int *)hk_calloc(bodies + 1, sizeof(int));
+    hk_gpu_motion *motions =
+        (hk_gpu_motion *)hk_calloc((size_t)m->motion_count + 1, sizeof *motions);
+    hk_status status = HK_NO_MEMORY;
+    if (anchor && patch && motions) {
+        for (int p = 0; p < l->patch_count; p++) patch[l->body_of_patch[p] + 1] = p + 1;
+        for (int b = 0; b < m->body_count; b++) {
+            if (patch[b + 1] == 0) patch[b + 1] = patch[b];
+            anchor[b] = find_anchor(g, l->vertex_start[patch[b]], l->vertex_start[patch[b + 1]]);
+        }
+        for (int k = 0; k < m->motion_count; k++) {
+            const hk_motion *from = &m->motions[k];
+            for (int i = 0; i < 3; i++) {
+                motions[k].axis[i] = from->axis[i];
+                motions[k].center[i] = from->center[i];
+                motions[k].translate[i] = from->translate[i];
+            }
+            motions[k].degrees = from->degrees;
+            motions[k].over = from->over;
+        }
+        status = hk_gpu_upload(g, anchor, bodies, &g->state.anchor);
+        if (status == HK_OK) status = hk_gpu_upload(g, patch, bodies + 1, &g->state.body_patch);
+        if (status == HK_OK)
+            status = hk_gpu_upload(g, motions, (size_t)m->motion_count + 1, &g->state.motions);
+    }
+    hk_free(anchor);
+    hk_free(patch);
+    hk_free(motions);
+    return status;
+}
+
+// ---------------------------------------------------------------- buffers
+
+static hk_status take_shares(hk_gpu *g)
+{
+    size_t patches = (size_t)g->layout->patch_count;
+    size_t items = (size_t)g->layout->item_start[g->layout->patch_count];
+    hk_gpu_args *a = &g->args;
+    HK_TRY(hk_gpu_room(g, items, &a->share));
+    HK_TRY(hk_gpu_room(g, patches, &a->blended));
+    for (int k = 0; k < 2; k++) {
+        HK_TRY(hk_gpu_room(g, items, &a->good_share[k]));
+        HK_TRY(hk_gpu_room(g, patches, &a->good_blended[k]));
+    }
+    return HK_OK;
+}
+
+static hk_status take_buffers(hk_gpu *g)
+{
+    size_t n = (size_t)g->model->vertex_count, patches = (size_t)g->layout->patch_count;
+    size_t bodies = (size_t)g->model->body_count;
+    hk_gpu_args *a = &g->args;
+    for (int k = 0; k < 3; k++) HK_TRY(hk_gpu_room(g, n, &g->q[k]));
+    for (int k = 0; k < 2; k++) {
+        HK_TRY(hk_gpu_room(g, n, &a->good[k]));
+        HK_TRY(hk_gpu_room(g, 1, &g->control[k]));
+        HK_TRY(hk_gpu_room(g, HK_SUM_WIDTH, &g->probe[k]));
+        HK_TRY(hk_gpu_room(g, 3 * n, &g->staging[k]));
+        HK_CUDA(cudaMallocHost((void **)&g->pinned[k], 3 * n * sizeof(double)));
+    }
+    HK_TRY(hk_gpu_room(g, n, &a->down));
+    HK_TRY(hk_gpu_room(g, n, (float4 **)&a->target));
+    HK_TRY(hk_gpu_room(g, n, &a->inverse));
+    HK_TRY(hk_gpu_room(g, n, &g->velocity));
+    HK_TRY(hk_gpu_room(g, n, &g->least));
+    HK_TRY(hk_gpu_room(g, patches * HK_SUM_WIDTH, &a->partial));
+    HK_TRY(hk_gpu_room(g, 1, &a->finished));
+    HK_TRY(hk_gpu_room(g, 1, &g->device_settings));
+    HK_TRY(hk_gpu_room(g, patches * HK_MOMENTS, &g->state.moments));
+    HK_TRY(hk_gpu_room(g, 9 * bodies, &g->state.body_motion));
+    HK_TRY(hk_gpu_room(g, 3 * bodies, &g->state.origin));
+    HK_TRY(hk_gpu_room(g, 1, &g->state.clock));
+    HK_CUDA(cudaMallocHost((void **)&g->final, sizeof *g->final));
+    HK_CUDA(cudaMallocHost((void **)&g->clock, sizeof *g->clock));
+    a->settings = g->device_settings;
+    return g->layout->converts ? take_shares(g) : HK_OK;
+}
+
+static void set_up_state(hk_gpu *g)
+{
+    hk_gpu_state *s = &g->state;
+    s->vertex_count = g->model->vertex_count;
+    s->patch_count = g->layout->patch_count;
+    s->body_count = g->model->body_count;
+    s->vertex_start = g->args.model.vertex_start;
+    s->step = g->step;
+    s->air = g->damping.air;
+    s->keep = exp(-g->damping.ether * g->step);
+    s->rigid = g->damping.pbd > 0 ? -expm1(-g->damping.pbd * g->step) : 0;
+    s->share = 1;
+    for (int i = 0; i < 3; i++) s->gravity[i] = g->model->gravity[i];
+    double h = g->step, eta = g->settings.option[HK_OPTION_ETA];
+    g->start.kind = (int)g->settings.option[HK_OPTION_START];
+    g->start.a = g->start.kind == HK_START_ACCELERATION ? h + eta * h : h;
+    g->start.b = g->start.kind == HK_START_ACCELERATION ? -eta * h : 0;
+}
+
+// ---------------------------------------------------------------- the diagonal at rest
+
+// The diagonal of projective dynamics, Σ w V |b|² over the corners at a vertex (see projective.c).
+static hk_status constant_diagonal(hk_gpu *g, double *diagonal)
+{
+    const hk_model *m = g->model;
+    int32_t *number = HK_ARRAY(int32_t, m->vertex_count);
+    if (!number) return HK_NO_MEMORY;
+    for (int k = 0; k < m->vertex_count; k++) number[m->order[g->layout->place[k]]] = k;
+    memset(diagonal, 0, sizeof(double) * (size_t)m->vertex_count);
+    for (int t = 0; t < m->tet_count; t++) {
+        const hk_material *material = &m->materials[m->tet_material[t]];
+        double w = fmax(hk_material_projective(material), 2 * material->conversion.stiffness);
+        double inverse[9], origin[3] = {0, 0, 0};
+        hk_rest_inverse(m, t, inverse);
+        for (int c = 0; c < 4; c++) {
+            double square = 0;
+            for (int i = 0; i < 3; i++) {
+                double b = c < 3 ? inverse[3 * c + i] : -origin[i];
+                if (c < 3) origin[i] += b;
+                square += b * b;
+            }
+            diagonal[number[m->tets[4 * (int64_t)t + (c + 1) % 4]]] += w * m->volume[t] * square;
+        }
+    }
+    hk_free(number);
+    return HK_OK;
+}
+
+struct rest_numbers {
+    float4 *inverse, *target;
+    float *least;
+    double *diagonal;
+};
+
+// The least stiffness of a vertex that the preconditioner assumes, and how slow inertia allows the
+// slowest mode to be (rest_diagonal in descent.c).
+static hk_status measure_diagonal(hk_gpu *g, rest_numbers *r)
+{
+    size_t n = (size_t)g->model->vertex_count;
+    HK_CUDA(cudaMemcpy(r->inverse, g->args.inverse, n * sizeof(float4), cudaMemcpyDeviceToHost));
+    HK_CUDA(cudaMemcpy(r->target, g->args.target, n * sizeof(float4), cudaMemcpyDeviceToHost));
+    if (g->constant_diagonal) HK_TRY(constant_diagonal(g, r->diagonal));
+    g->plan.slowest = 1;
+    double squares = 0;
+    for (size_t k = 0; k < n; k++) {
+        double stiffness = (double)r->target[k].w;
+        float4 p = r->inverse[k];
+        if (g->constant_diagonal && stiffness > 0) {
+            float inverse = (float)(1 / (r->diagonal[k] + stiffness));
+            r->inverse[k] = p = make_float4(inverse, inverse, inverse, 0);
+        }
+        squares += stiffness * stiffness;
+        double sum = p.x > 0 ? 1 / (double)p.x + 1 / (double)p.y + 1 / (double)p.z : 0;
+        r->least[k] = (float)(sum / 3);
+        if (sum > 0) g->plan.slowest = fmin(g->plan.slowest, 3 * stiffness / sum);
+    }
+    double low[3], high[3], reach = 0;
+    for (int i = 0; i < 3; i++) {
+        low[i] = 1e300, high[i] = -1e300;
+        for (size_t k = 0; k < n; k++) {
+            low[i] = fmin(low[i], g->model->rest[3 * k + i]);
+            high[i] = fmax(high[i], g->model->rest[3 * k + i]);
+        }
+        reach = fmax(reach, high[i] - low[i]);
+    }
+    g->plan.rounding = sqrt(3 * squares) * reach * 6e-8 / 2;
+    HK_CUDA(cudaMemcpy(g->args.inverse, r->inverse, n * sizeof(float4), cudaMemcpyHostToDevice));
+    HK_CUDA(cudaMemcpy(g->least, r->least, n * sizeof(float), cudaMemcpyHostToDevice));
+    return HK_OK;
+}
+
+static hk_status rest_diagonal(hk_gpu *g, const float4 *rest)
+{
+    size_t n = (size_t)g->model->vertex_count;
+    hk_gpu_args a = g->args;
+    a.state = rest;
+    a.flags = 1;
+    a.least = nullptr;
+    HK_TRY(hk_gpu_launch(g, g->kernels->diagonal, &a));
+    HK_CUDA(cudaStreamSynchronize(g->stream));
+    rest_numbers r = {HK_ARRAY(float4, n), HK_ARRAY(float4, n), HK_ARRAY(float, n),
+                      HK_ARRAY(double, n)};
+    hk_status status = HK_NO_MEMORY;
+    if (r.inverse && r.target && r.least && r.diagonal) status = measure_diagonal(g, &r);
+    hk_free(r.inverse);
+    hk_free(r.target);
+    hk_free(r.least);
+    hk_free(r.diagonal);
+    g->args.least = g->least;
+    return status;
+}
+
+// ---------------------------------------------------------------- the longest step
+
+// A vector without pattern.
+static hk_status first_vector(hk_gpu *g, float4 *v)
+{
+    size_t n = (size_t)g->model->vertex_count;
+    float4 *host = HK_ARRAY(float4, n);
+    if (!host) return HK_NO_MEMORY;
+    for (size_t k = 0; k < n; k++) {
+        float c[3];
+        for (int i = 0; i < 3; i++)
+            c[i] = (float)(((4 * (uint64_t)g->layout->place[k] + i) * 2654435761u >> 16) % 1001) /
+                       500 -
+                   1;
+        bool free = g->model->hold[g->model->order[g->layout->place[k]]] == HK_FREE;
+        host[k] = free ? make_float4(c[0], c[1], c[2], 0) : make_float4(0, 0, 0, 0);
+    }
+    cudaError_t error = cudaMemcpy(v, host, n * sizeof(float4), cudaMemcpyHostToDevice);
+    hk_free(host);
+    HK_CUDA(error);
+    return HK_OK;
+}
+
+static double mean_edge(const hk_model *m)
+{
+    double volume = 0;
+    for (int t = 0; t < m->tet_count; t++) volume += m->volume[t];
+    return cbrt(8.5 * volume / hk_max_int(1, m->tet_count));
+}
+
+// Buffers that are free before the first step.
+struct power_room {
+    float4 *rest, *v, *q, *base, *gradient;
+    double *partial;  // device
+    double *host;
+};
+
+static hk_status power_iteration(hk_gpu *g, const power_room *r, double *eigenvalue)
+{
+    int n = g->model->vertex_count, blocks = (n + DISPLACED - 1) / DISPLACED;
+    double size = 1e-3 * mean_edge(g->model), norm = 0;
+    HK_TRY(hk_gpu_probe(g, r->rest, HK_LOOK_GRADIENT, r->base, g->probe[0]));
+    HK_TRY(first_vector(g, r->v));
+    norm = sqrt((double)n);
+    for (int k = 0; k < POWER_ITERATIONS; k++) {
+        float length = (float)(size * sqrt((double)n) / norm);
+        hk_gpu_displace(n, r->rest, r->v, length, r->q, g->stream);
+        HK_TRY(hk_gpu_probe(g, r->q, HK_LOOK_GRADIENT, r->gradient, g->probe[1]));
+        hk_gpu_apply(n, r->gradient, r->base, g->args.inverse, g->args.target,
+                     (float)(length * norm), (float)(1 / norm), r->v, r->partial, g->stream);
+        HK_CUDA(cudaMemcpyAsync(r->host, r->partial, sizeof(double) * (size_t)blocks,
+                                cudaMemcpyDeviceToHost, g->stream));
+        HK_CUDA(cudaStreamSynchronize(g->stream));
+        double square = 0;
+        for (int b = 0; b < blocks; b++) square += r->host[b];
+        norm = sqrt(square);  // v was of length 1
+        if (!(norm > 0) || !isfinite(norm)) break;
+        *eigenvalue = norm;
+    }
+    return HK_OK;
+}
+
+static hk_status estimate_length(hk_gpu *g)
+{
+    int n = g->model->vertex_count, blocks = (n + DISPLACED - 1) / DISPLACED;
+    power_room r = {g->q[0], g->q[1], g->q[2], g->args.good[0], g->args.good[1], nullptr, nullptr};
+    HK_TRY(hk_gpu_room(g, (size_t)blocks, &r.partial));
+    hk_gpu_rest_state(&g->state, r.rest, g->stream);
+    HK_TRY(rest_diagonal(g, r.rest));
+    r.host = HK_ARRAY(double, blocks);
+    if (!r.host) return HK_NO_MEMORY;
+    double eigenvalue = 1;
+    hk_status status = power_iteration(g, &r, &eigenvalue);
+    hk_free(r.host);
+    HK_TRY(status);
+    double sums[HK_SUM_WIDTH];  // at rest
+    HK_CUDA(cudaMemcpy(sums, g->probe[0], sizeof sums, cudaMemcpyDeviceToHost));
+    g->plan.rounding += 2 * sqrt(sums[HK_SUM_ELASTIC_FORCE]);
+    g->plan.noise = 4 * fabs(sums[HK_SUM_ELASTIC]);
+    g->longest_estimate = fmax(1, eigenvalue);
+    // descent.c: Jacobi's iteration is stable up to α = 2/λ, Nesterov's up to 4/(3 λ).
+    bool nesterov = g->plan.acceleration == HK_GPU_NESTEROV;
+    g->plan.longest = fmin(1, (nesterov ? 1.2 : 1.6) / g->longest_estimate);
+    return HK_OK;
+}
+
+hk_status hk_gpu_set_up(hk_gpu *g)
+{
+    HK_TRY(upload_layout(g));
+    HK_TRY(take_buffers(g));
+    HK_TRY(set_up_vertices(g));
+    HK_TRY(set_up_bodies(g));
+    set_up_state(g);
+    // Fills the stiffness of inertia.
+    hk_gpu_begin(&g->state, g->start, (float4 *)g->args.target, g->args.good[0], g->args.good[1],
+                 g->velocity, g->stream);
+    HK_TRY(estimate_length(g));
+    HK_CUDA(cudaMemcpy(g->device_settings, &g->plan, sizeof g->plan, cudaMemcpyHostToDevice));
+    return HK_OK;
+}

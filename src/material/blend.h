@@ -1,0 +1,61 @@
+// Invertible model conversion (Descent section 5.1): an element that is pressed flat or inside out
+// turns from its own law W towards projective dynamics,
+//
+//   W_hybrid = (1 − l) W + l w Σ (σᵢ − 1)²,                                    (eq. 16, 18)
+//
+// which pulls it back to a rotation from wherever it is. l grows from 0 to 1 as the least stretch
+// (signed: negative inside out) falls from `upper` to `lower`, and decays by at most `decay` an
+// iteration (eq. 17), so that an element does not flicker between its two laws. Between updates l
+// is a constant: energy, forces and diagonal (eq. 19) are those of one function.
+#ifndef HK_BLEND_H
+#define HK_BLEND_H
+
+#include "material/law.h"
+
+// The part of the law in the mixture; a law that is not defined takes no part where l = 1.
+HK_INLINE real own_part(real l, real value)
+{
+    return r_select(l < 1, (1 - l) * value, r_zero());
+}
+
+HK_SHARED void blend_energy_stress(const hk_conversion *c, real l, const mat3 *F, real *psi,
+                                   mat3 *P)
+{
+    real w = l * r_set(c->stiffness);
+    svd3 f = law_svd(*F);
+    real sum = r_zero();
+    for (int k = 0; k < 3; k++) sum += (f.s.v[k] - 1) * (f.s.v[k] - 1);
+    *psi = own_part(l, *psi) + w * sum;
+    mat3 R = m3_mult(f.u, f.v);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            P->m[i][j] = own_part(l, P->m[i][j]) + 2 * w * (F->m[i][j] - R.m[i][j]);
+}
+
+// The constant matrix AᵀA of projective dynamics stands for the second derivative of its energy.
+HK_SHARED void blend_rows(const hk_conversion *c, real l, row_forms *rows)
+{
+    real w = 2 * l * r_set(c->stiffness);
+    for (int i = 0; i < 3; i++)
+        for (int q = 0; q < 6; q++)
+            rows->d[i][q] = own_part(l, rows->d[i][q]) + (q < 3 ? w : r_zero());
+}
+
+// eq. 17: l after an element with share l was seen at F.
+HK_SHARED real blend_next(const hk_conversion *c, real l, const mat3 *F)
+{
+    svd3 f = law_svd(*F);
+    real least = r_min(f.s.v[0], r_min(f.s.v[1], f.s.v[2]));
+    real wanted = (r_set(c->upper) - least) * r_set(1 / (c->upper - c->lower));
+    real next = r_max(l - r_set(c->decay), wanted);
+    return r_min(r_max(next, r_zero()), r_set(1));
+}
+
+// Where an element that is not blended stays so without a look at its stretches: σ₁σ₂ ≤ ‖F‖²/2, so
+// the least is ≥ 2 J/‖F‖².
+HK_INLINE mask blend_far(const hk_conversion *c, mat3 F)
+{
+    return 2 * m3_det(F) - r_set(c->upper) * m3_dot(F, F) > 0;
+}
+
+#endif
