@@ -49,49 +49,37 @@ HK_INLINE void sums_add(star_sums *s, real volume, vec3 force, mat3 block)
     }
 }
 
-HK_SHARED void blend_vertex(const hk_tet_batch *batch, int block, const mat3 *F, const vec3 *a,
-                            vec3 *force, mat3 *stiff)
-{
-    real l = blend_share(batch, block), w = 2 * l * r_set(batch->conversion.stiffness);
-    vec3 turned = m3_apply(polar_rotation_of(law_svd(*F)), *a), stretched = m3_apply(*F, *a);
-    real sphere = w * v3_dot(*a, *a);
-    for (int i = 0; i < 3; i++) {
-        force->v[i] = own_part(l, force->v[i]) + w * (stretched.v[i] - turned.v[i]);
-        for (int j = 0; j < 3; j++)
-            stiff->m[i][j] = own_part(l, stiff->m[i][j]) + (i == j ? sphere : r_zero());
-    }
-}
-
-#define KERNELS(X)                                                                          \
-    static void X##_star_push(const hk_tet_batch *batch, const void *x, const int32_t *own, \
-                              int first, int last, void *sums)                              \
-    {                                                                                       \
-        vec3 at = corners_load(x, own);                                                     \
-        star_sums s = sums_load(sums);                                                      \
-        for (int b = first; b < last; b++) {                                                \
-            vec3 a, force;                                                                  \
-            mat3 block;                                                                     \
-            tet_lanes t = star_load(batch, x, &at, b, &a);                                  \
-            X##_vertex(&batch->params, tet_element(batch, b), t.F, a, &force, &block);      \
-            if (is_blended(batch, b)) blend_vertex(batch, b, &t.F, &a, &force, &block);     \
-            sums_add(&s, tet_volume(batch, b), force, block);                               \
-        }                                                                                   \
-        sums_store(sums, &s);                                                               \
-    }                                                                                       \
-    static void X##_star_energy(const hk_tet_batch *batch, const void *x, const void *at,   \
-                                int first, int last, void *energy)                          \
-    {                                                                                       \
-        vec3 own, a;                                                                        \
-        real sum = r_load(energy);                                                          \
-        for (int i = 0; i < 3; i++) own.v[i] = r_load((const scalar *)at + i * HK_LANES);   \
-        for (int b = first; b < last; b++) {                                                \
-            tet_lanes t = star_load(batch, x, &own, b, &a);                                 \
-            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);              \
-            if (is_blended(batch, b)) psi = blend_energy(batch, b, t.F, psi);               \
-            real volume = tet_volume(batch, b);                                             \
-            sum += r_select(volume > 0, volume * psi, r_zero());                            \
-        }                                                                                   \
-        r_store(energy, sum);                                                               \
+#define KERNELS(X)                                                                                 \
+    static void X##_star_push(const hk_tet_batch *batch, const void *x, const int32_t *own,        \
+                              int first, int last, void *sums)                                     \
+    {                                                                                              \
+        vec3 at = corners_load(x, own);                                                            \
+        star_sums s = sums_load(sums);                                                             \
+        for (int b = first; b < last; b++) {                                                       \
+            vec3 a, force;                                                                         \
+            mat3 block;                                                                            \
+            tet_lanes t = star_load(batch, x, &at, b, &a);                                         \
+            X##_vertex(&batch->params, tet_element(batch, b), t.F, a, &force, &block);             \
+            if (is_blended(batch, b))                                                              \
+                blend_vertex(&batch->conversion, blend_share(batch, b), &t.F, &a, &force, &block); \
+            sums_add(&s, tet_volume(batch, b), force, block);                                      \
+        }                                                                                          \
+        sums_store(sums, &s);                                                                      \
+    }                                                                                              \
+    static void X##_star_energy(const hk_tet_batch *batch, const void *x, const void *at,          \
+                                int first, int last, void *energy)                                 \
+    {                                                                                              \
+        vec3 own, a;                                                                               \
+        real sum = r_load(energy);                                                                 \
+        for (int i = 0; i < 3; i++) own.v[i] = r_load((const scalar *)at + i * HK_LANES);          \
+        for (int b = first; b < last; b++) {                                                       \
+            tet_lanes t = star_load(batch, x, &own, b, &a);                                        \
+            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                     \
+            if (is_blended(batch, b)) psi = blend_energy(batch, b, t.F, psi);                      \
+            real volume = tet_volume(batch, b);                                                    \
+            sum += r_select(volume > 0, volume * psi, r_zero());                                   \
+        }                                                                                          \
+        r_store(energy, sum);                                                                      \
     }
 HK_LAWS(KERNELS)
 
