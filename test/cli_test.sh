@@ -146,7 +146,7 @@ pose() {
     status 0 "$hooke" pose bar.json --set bodies.0.material.young=1e7 --out stiff --json
     true_that "$(number out elastic) < 0.5 * $(number posed/stats.json elastic)"
     # Methods that take few iterations in a time step take as many as a pose needs.
-    for method in descent admm; do
+    for method in descent admm vbd; do
         status 0 "$hooke" pose bar.json -q --out methods --set "solver={\"method\": \"$method\"}"
     done
     for method in projective split; do

@@ -201,6 +201,8 @@ static const struct {
     {"quasi_newton, identity", "quasi_newton", {"initial", 0, "scaled_identity"}, 1},
     {"descent", "descent", {"precision", 0, "double"}, 1},
     {"descent, single", "descent", {"precision", 0, "single"}, 1},
+    {"vbd", "vbd", {"precision", 0, "double"}, 1},
+    {"vbd, single", "vbd", {"precision", 0, "single"}, 1},
     {"lbfgs+jacobi, single", "lbfgs", {"precision", 0, "single"}, 1},
     {"quasi_newton, single", "quasi_newton", {"precision", 0, "single"}, 1},
 };

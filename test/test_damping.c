@@ -562,6 +562,8 @@ static void test_methods_agree(void **state)
     static const variant all[] = {
         {"descent", "descent", {DOUBLE}, 1e-7, 1e-4},
         {"descent, single", "descent", {{0}}, 1e-6, 1e-4},
+        {"vbd", "vbd", {DOUBLE}, 1e-7, 1e-4},
+        {"vbd, single", "vbd", {{0}}, 1e-6, 1e-4},
         {"gradient_descent", "gradient_descent", {{0}}, 1e-6, 1e-4},
         {"nonlinear_cg", "nonlinear_cg", {{0}}, 1e-7, 1e-5},
         {"nonlinear_cg, single", "nonlinear_cg", {{"precision", 0, "single"}}, 1e-6, 1e-4},
@@ -592,8 +594,9 @@ static void test_methods_agree(void **state)
 
 // ---------------------------------------------------------------- bits and memory
 
-static const char *const METHODS[] = {"newton", "descent",      "gradient_descent", "nonlinear_cg",
-                                      "lbfgs",  "quasi_newton", "projective",       "split"};
+static const char *const METHODS[] = {"newton",       "descent", "gradient_descent",
+                                      "nonlinear_cg", "lbfgs",   "quasi_newton",
+                                      "projective",   "split",   "vbd"};
 
 static const char *material_for(const char *method)
 {

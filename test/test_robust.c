@@ -3,9 +3,10 @@
 // And with invertible model conversion a body recovers from being flat or mirrored.
 #include "bodies.h"
 
-static const char *const METHODS[] = {"newton", "descent",      "gradient_descent", "nonlinear_cg",
-                                      "lbfgs",  "quasi_newton", "projective",       "split",
-                                      "admm",   "xpbd"};
+static const char *const METHODS[] = {"newton",       "descent", "gradient_descent",
+                                      "nonlinear_cg", "lbfgs",   "quasi_newton",
+                                      "projective",   "split",   "admm",
+                                      "xpbd",         "vbd"};
 enum { METHOD_COUNT = sizeof METHODS / sizeof METHODS[0] };
 
 static const double STEP = 1.0 / 30;
@@ -185,9 +186,9 @@ static void recover(const char *method, const char *material, int start)
 static void test_spoiled_bodies_recover(void **state)
 {
     (void)state;
-    static const char *const methods[] = {"descent", "newton", "quasi_newton",
-                                          "lbfgs",   "admm",   "xpbd"};
-    for (int m = 0; m < 6; m++)
+    static const char *const methods[] = {"descent", "newton", "quasi_newton", "lbfgs",
+                                          "admm",    "xpbd",   "vbd"};
+    for (int m = 0; m < 7; m++)
         for (int k = 0; k < hk_material_count(); k++)
             for (int start = 0; start < STARTS && !left_out(k); start++)
                 recover(methods[m], hk_material_name(k), start);

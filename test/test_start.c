@@ -72,6 +72,23 @@ static void test_free_fall(void **state)
     assert_true(last[2] < last[1] && last[1] < last[0]);
 }
 
+// The adaptive start takes as much of gravity as the last step had: all of it in free fall, where
+// it is the solution, and nothing in the first step.
+static void test_adaptive(void **state)
+{
+    (void)state;
+    hk_world *world = falling("adaptive", 0, false), *going = falling("velocity", 0, false);
+    seen a = step(world), b = step(going);
+    assert_true(a.start == b.start && a.iterations > 0);
+    for (int k = 0; k < 3; k++) {
+        seen s = step(world);
+        assert_int_equal(s.iterations, 0);
+        assert_true(s.start < step(going).start);
+    }
+    hk_world_free(world);
+    hk_world_free(going);
+}
+
 // η keeps a share of the acceleration: with 0 it is the start "velocity", to the last bit.
 static void test_eta(void **state)
 {
@@ -108,9 +125,10 @@ static void test_optimised(void **state)
 static void test_same_answer(void **state)
 {
     (void)state;
-    const char *const starts[] = {"auto", "position", "velocity", "acceleration", "optimised"};
+    const char *const starts[] = {"auto",         "position",  "velocity",
+                                  "acceleration", "optimised", "adaptive"};
     double first[3] = {0};
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 6; k++) {
         hk_world *world = falling(starts[k], 0.9, true);
         for (int n = 0; n < 10; n++) step(world);
         const double *x =
@@ -163,9 +181,9 @@ static void test_copy_and_change(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_free_fall),       cmocka_unit_test(test_eta),
-        cmocka_unit_test(test_optimised),       cmocka_unit_test(test_same_answer),
-        cmocka_unit_test(test_copy_and_change),
+        cmocka_unit_test(test_free_fall),   cmocka_unit_test(test_adaptive),
+        cmocka_unit_test(test_eta),         cmocka_unit_test(test_optimised),
+        cmocka_unit_test(test_same_answer), cmocka_unit_test(test_copy_and_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

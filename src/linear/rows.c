@@ -28,43 +28,6 @@ static void fill_entries(const hk_pattern *p, hk_rows *r, int64_t *next)
         }
 }
 
-// The least colour that no neighbour has, row by row.
-static void choose_colors(hk_rows *r, int32_t *color, int32_t *taken)
-{
-    for (int i = 0; i < r->count; i++) color[i] = taken[i] = -1;
-    r->color_count = 0;
-    for (int i = 0; i < r->count; i++) {
-        for (int64_t k = r->start[i]; k < r->start[i + 1]; k++)
-            if (color[r->column[k]] >= 0) taken[color[r->column[k]]] = i;
-        int32_t mine = 0;
-        while (taken[mine] == i) mine++;
-        color[i] = mine;
-        if (mine >= r->color_count) r->color_count = mine + 1;
-    }
-}
-
-static hk_status color_rows(hk_rows *r)
-{
-    int32_t *color = HK_ARRAY(int32_t, r->count), *taken = HK_ARRAY(int32_t, r->count + 1);
-    hk_status status = color && taken ? HK_OK : HK_NO_MEMORY;
-    if (status == HK_OK) {
-        choose_colors(r, color, taken);
-        r->color_start = HK_ZEROS(int32_t, r->color_count + 1);
-        r->colored = HK_ARRAY(int32_t, r->count);
-        status = r->color_start && r->colored ? HK_OK : HK_NO_MEMORY;
-    }
-    if (status == HK_OK) {
-        for (int i = 0; i < r->count; i++) r->color_start[color[i] + 1]++;
-        for (int c = 0; c < r->color_count; c++) r->color_start[c + 1] += r->color_start[c];
-        int32_t *next = taken;
-        memcpy(next, r->color_start, sizeof(int32_t) * (size_t)r->color_count);
-        for (int i = 0; i < r->count; i++) r->colored[next[color[i]]++] = i;
-    }
-    hk_free(color);
-    hk_free(taken);
-    return status;
-}
-
 static hk_status build(const hk_pattern *p, hk_rows *r)
 {
     size_t count = (size_t)p->count, entries = 2 * (size_t)p->start[p->count];
@@ -87,7 +50,7 @@ static hk_status build(const hk_pattern *p, hk_rows *r)
     count_entries(p, r);
     fill_entries(p, r, next);
     hk_free(next);
-    return color_rows(r);
+    return hk_colour_graph(r->count, r->start, r->column, NULL, &r->colours);
 }
 
 hk_status hk_rows_create(const hk_pattern *pattern, int threads, hk_rows **rows)
@@ -113,8 +76,7 @@ void hk_rows_free(hk_rows *r)
     hk_free(r->value);
     hk_free(r->diagonal);
     hk_free(r->source);
-    hk_free(r->color_start);
-    hk_free(r->colored);
+    hk_colouring_release(&r->colours);
     hk_free(r->partial);
     for (int k = 0; k < HK_COUNT_OF(r->room); k++) hk_free(r->room[k]);
     hk_free(r);
@@ -149,11 +111,11 @@ void hk_rows_multiply(const hk_rows *r, const double *x, double *y)
     }
 }
 
-static void sweep_color(const hk_rows *r, int color, const double *b, double *x)
+static void sweep_colour(const hk_rows *r, int colour, const double *b, double *x)
 {
 #pragma omp parallel for schedule(static) num_threads(r->threads)
-    for (int k = r->color_start[color]; k < r->color_start[color + 1]; k++) {
-        int i = r->colored[k];
+    for (int k = r->colours.start[colour]; k < r->colours.start[colour + 1]; k++) {
+        int i = r->colours.item[k];
         double sum[3];
         off_diagonal(r, i, x, sum);
         for (int c = 0; c < 3; c++)
@@ -163,8 +125,9 @@ static void sweep_color(const hk_rows *r, int color, const double *b, double *x)
 
 void hk_rows_sweep(const hk_rows *r, const double *b, double *x)
 {
-    for (int color = 0; color < r->color_count; color++) sweep_color(r, color, b, x);
-    for (int color = r->color_count - 2; color >= 0; color--) sweep_color(r, color, b, x);
+    for (int colour = 0; colour < r->colours.colour_count; colour++) sweep_colour(r, colour, b, x);
+    for (int colour = r->colours.colour_count - 2; colour >= 0; colour--)
+        sweep_colour(r, colour, b, x);
 }
 
 // ---------------------------------------------------------------- conjugate gradients

@@ -4,6 +4,7 @@
 #ifndef HK_ROWS_H
 #define HK_ROWS_H
 
+#include "linear/colouring.h"
 #include "linear/pattern.h"
 
 typedef struct hk_rows {
@@ -14,9 +15,7 @@ typedef struct hk_rows {
     double *value;         // [entries]
     double *diagonal;      // [count]
     int64_t *source;       // [entries] where a value stands in the lower triangle
-    int color_count;       // rows of one colour do not touch each other
-    int32_t *color_start;  // [color_count + 1]
-    int32_t *colored;      // [count] rows by colour
+    hk_colouring colours;  // rows of one colour do not touch each other
     double *partial;       // sums over runs of rows
     double *room[4];       // [count][3] workspace of the conjugate gradients
 } hk_rows;

@@ -41,6 +41,19 @@ HK_SHARED void blend_rows(const hk_conversion *c, real l, row_forms *rows)
             rows->d[i][q] = own_part(l, rows->d[i][q]) + (q < 3 ? w : r_zero());
 }
 
+// The same for what one vertex with shape gradient a needs (X_vertex of law.h).
+HK_SHARED void blend_vertex(const hk_conversion *c, real l, const mat3 *F, const vec3 *a,
+                            vec3 *force, mat3 *block)
+{
+    real w = 2 * l * r_set(c->stiffness), sphere = w * v3_dot(*a, *a);
+    vec3 turned = m3_apply(polar_rotation_of(law_svd(*F)), *a), stretched = m3_apply(*F, *a);
+    for (int i = 0; i < 3; i++) {
+        force->v[i] = own_part(l, force->v[i]) + w * (stretched.v[i] - turned.v[i]);
+        for (int j = 0; j < 3; j++)
+            block->m[i][j] = own_part(l, block->m[i][j]) + (i == j ? sphere : r_zero());
+    }
+}
+
 // eq. 17: l after an element with share l was seen at F.
 HK_SHARED real blend_next(const hk_conversion *c, real l, const mat3 *F)
 {

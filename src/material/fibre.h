@@ -69,6 +69,14 @@ HK_INLINE mat3 fibre_block(const fibre_stiffness *s, vec3 a, vec3 b)
     return block;
 }
 
+HK_INLINE void fibre_vertex(const hk_law_params *p, const real *element, mat3 F, vec3 a,
+                            vec3 *force, mat3 *block)
+{
+    fibre_stiffness s = fibre_stiffness_of(p, element, F, 1);
+    *force = m3_apply(fibre_stress(p, element, F), a);
+    *block = fibre_block(&s, a, a);
+}
+
 HK_INLINE void fibre_inner(const fibre_stiffness *s, const mat3 *inverse, mat3 inner[6])
 {
     vec3 a[3];

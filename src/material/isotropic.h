@@ -155,6 +155,53 @@ HK_INLINE row_forms isotropic_rows(mat3 F, const density *w, int uses)
     return f;
 }
 
+// P a and the block of a, a of ∂P/∂F. With the derivatives of the invariants along one vertex,
+// g_s = R a, g_I = 2 F a, g_II = 4 F C a, g_J = cof F a, the first is Σ ψ_α g_α and the second
+// Σ ψ_αβ g_α g_βᵀ with the second derivatives of the invariants: J has none, for it is linear in
+// one vertex, and that of s has the modes of the polar rotation alone (see principal_stiffness).
+HK_INLINE void isotropic_vertex(mat3 F, const svd3 *f, const density *w, int uses, vec3 a,
+                                vec3 *force, mat3 *block)
+{
+    vec3 g[INV_COUNT], Fa = m3_apply(F, a);
+    real aa = v3_dot(a, a), sphere = 2 * w->d[INV_I] * aa;
+    mat3 b = m3_zero();
+    g[INV_I] = v3_scale(Fa, r_set(2));
+    if (uses & USES_II) {
+        real c = 4 * w->d[INV_II];
+        g[INV_II] = v3_scale(m3_apply(F, m3_tapply(F, Fa)), r_set(4));
+        b = m3_add_scaled(m3_scale(m3_outer(Fa, Fa), c), c * aa, m3_mult(F, F));
+        sphere += c * v3_dot(Fa, Fa);
+    }
+    if (uses & USES_J) g[INV_J] = m3_apply(m3_cofactor(F), a);
+    if (uses & USES_S) {
+        vec3 x = m3_tapply(f->v, a);
+        g[INV_S] = m3_apply(polar_rotation_of(*f), a);
+        for (int k = 0; k < 3; k++) {
+            int i = (k + 1) % 3, j = (k + 2) % 3;
+            real twist = guarded_ratio(w->d[INV_S], f->s.v[i] + f->s.v[j]);
+            vec3 mode =
+                v3_sub(v3_scale(m3_column(f->u, i), x.v[j]), v3_scale(m3_column(f->u, j), x.v[i]));
+            b = m3_add_scaled(b, twist, m3_outer(mode, mode));
+        }
+    }
+    for (int i = 0; i < 3; i++) b.m[i][i] += sphere;
+    *force = v3_set(0, 0, 0);
+    for (int p = 0; p < INV_COUNT; p++) {
+        if (!(uses & (1 << p))) continue;
+        *force = v3_add(*force, v3_scale(g[p], w->d[p]));
+        // Σ over q ≥ p: of the mixed ones both halves.
+        vec3 row = v3_scale(g[p], 0.5f * w->dd[p][p]);
+        for (int q = p + 1; q < INV_COUNT; q++)
+            if (uses & (1 << q)) row = v3_add(row, v3_scale(g[q], w->dd[p][q]));
+        mat3 half = m3_outer(g[p], row);
+        b = m3_add(b, m3_add(half, m3_transpose(half)));
+    }
+    for (int i = 0; i < 3; i++) {
+        force->v[i] = r_select(w->defined, force->v[i], r_zero());
+        for (int j = 0; j < 3; j++) block->m[i][j] = r_select(w->defined, b.m[i][j], r_zero());
+    }
+}
+
 #define HK_ISOTROPIC_LAW(X)                                                                        \
     typedef principal_stiffness X##_stiffness;                                                     \
     HK_INLINE real X##_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P) \
@@ -182,6 +229,16 @@ HK_INLINE row_forms isotropic_rows(mat3 F, const density *w, int uses)
         density w = X##_density(p, invariants_of_stretches(*s));                                   \
         form->value = r_select(w.defined, w.value, r_set(INFINITY));                               \
         isotropic_stretch_derivatives(s->v, &w, &form->d, &form->dd);                              \
+    }                                                                                              \
+    HK_INLINE void X##_vertex(const hk_law_params *p, const real *element, mat3 F, vec3 a,         \
+                              vec3 *force, mat3 *block)                                            \
+    {                                                                                              \
+        (void)element;                                                                             \
+        svd3 f;                                                                                    \
+        if (X##_uses & USES_S) f = law_svd(F);                                                     \
+        mat3 R = (X##_uses & USES_S) ? polar_rotation_of(f) : F;                                   \
+        density w = X##_density(p, invariants_of(F, R, X##_uses));                                 \
+        isotropic_vertex(F, &f, &w, X##_uses, a, force, block);                                    \
     }                                                                                              \
     HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)          \
     {                                                                                              \

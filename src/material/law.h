@@ -15,6 +15,8 @@
 //                                                    whose shape gradients are the rows of inverse
 //   row_forms   X_diagonal (p, element, F)           ∂P_ij/∂F_il for each i: what the diagonal of
 //                                                    the Hessian needs
+//   void        X_vertex   (p, element, F, a, &force, &block)  P a and the exact block of a, a at
+//                                                    once: what one vertex of an element needs
 //   void        X_stretches (p, &s, &form)           density over the principal stretches s (fibre:
 //                                                    over s₀ = ‖F a‖) with derivatives
 //
@@ -190,6 +192,16 @@ HK_SHARED void principal_rows(const principal_stiffness *s, row_forms *f)
     {                                                                                          \
         principal_inner(s, inverse, inner);                                                    \
     }
+
+// From the stiffness in the frame of the stretches and the derivatives of the density there.
+HK_INLINE void principal_vertex(const principal_stiffness *s, const stretch_form *form, vec3 a,
+                                vec3 *force, mat3 *block)
+{
+    vec3 x = m3_tapply(s->v, a);
+    for (int k = 0; k < 3; k++) x.v[k] *= form->d.v[k];
+    *force = m3_apply(s->u, x);
+    *block = principal_block(s, a, a);
+}
 
 // x / y, with y kept away from 0: the rotation of F is not defined where two stretches cancel.
 HK_INLINE real guarded_ratio(real x, real y)

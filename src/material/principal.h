@@ -60,9 +60,8 @@ HK_INLINE real principal_energy_stress(const hk_law_params *p, mat3 F, mat3 *P)
     return sum;
 }
 
-HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, mat3 F, double keep)
+HK_INLINE principal_stiffness principal_law_stiffness(const hk_law_params *p, svd3 f, double keep)
 {
-    svd3 f = law_svd(F);
     const real *s = f.s.v;
     real product[3];
     curve_point a[3], g[3], h = curve_at(&p->curves[2], s[0] * s[1] * s[2]);
@@ -122,9 +121,19 @@ HK_SHARED void principal_stretches(const hk_law_params *p, const vec3 *at, stret
                                                    mat3 F, double keep)                            \
     {                                                                                              \
         (void)element;                                                                             \
-        return principal_law_stiffness(p, F, keep);                                                \
+        return principal_law_stiffness(p, law_svd(F), keep);                                       \
     }                                                                                              \
     HK_PRINCIPAL_BLOCKS(X)                                                                         \
+    HK_INLINE void X##_vertex(const hk_law_params *p, const real *element, mat3 F, vec3 a,         \
+                              vec3 *force, mat3 *block)                                            \
+    {                                                                                              \
+        (void)element;                                                                             \
+        svd3 f = law_svd(F);                                                                       \
+        principal_stiffness s = principal_law_stiffness(p, f, 1);                                  \
+        stretch_form form;                                                                         \
+        principal_stretches(p, &f.s, &form);                                                       \
+        principal_vertex(&s, &form, a, force, block);                                              \
+    }                                                                                              \
     HK_INLINE void X##_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)        \
     {                                                                                              \
         principal_stretches(p, s, form);                                                           \
@@ -132,7 +141,7 @@ HK_SHARED void principal_stretches(const hk_law_params *p, const vec3 *at, stret
     HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)          \
     {                                                                                              \
         (void)element;                                                                             \
-        principal_stiffness s = principal_law_stiffness(p, F, 1);                                  \
+        principal_stiffness s = principal_law_stiffness(p, law_svd(F), 1);                         \
         row_forms rows;                                                                            \
         principal_rows(&s, &rows);                                                                 \
         return rows;                                                                               \

@@ -168,13 +168,9 @@ HK_ENERGY_AND_STRESS(projective)
 
 typedef principal_stiffness projective_stiffness;
 
-HK_INLINE principal_stiffness projective_stiffness_of(const hk_law_params *p, const real *element,
-                                                      mat3 F, double keep)
+HK_INLINE principal_stiffness projective_stiffness_at(const hk_law_params *p, svd3 f,
+                                                      const sl3_point *r, double keep)
 {
-    (void)element;
-    svd3 f = law_svd(F);
-    sl3_point r;
-    sl3_nearest(&f.s, &r);
     const real *s = f.s.v;
     real a2 = r_set(2 * p->c[0]), flip[3], twist[3];
     mat3 scaling = m3_scale(m3_identity(), a2);
@@ -182,11 +178,38 @@ HK_INLINE principal_stiffness projective_stiffness_of(const hk_law_params *p, co
         flip[k] = a2;
         twist[k] = a2 - guarded_ratio(2 * a2, s[(k + 1) % 3] + s[(k + 2) % 3]);
     }
-    sl3_stiffness(&r, r_set(p->c[1]), &scaling, flip, twist);
+    sl3_stiffness(r, r_set(p->c[1]), &scaling, flip, twist);
     limit_stiffness(p, s, &scaling, flip, twist);
     return principal_stiffness_of(f, scaling, flip, twist, keep);
 }
+
+HK_INLINE principal_stiffness projective_stiffness_of(const hk_law_params *p, const real *element,
+                                                      mat3 F, double keep)
+{
+    (void)element;
+    svd3 f = law_svd(F);
+    sl3_point r;
+    sl3_nearest(&f.s, &r);
+    return projective_stiffness_at(p, f, &r, keep);
+}
 HK_PRINCIPAL_BLOCKS(projective)
+
+HK_INLINE void projective_vertex(const hk_law_params *p, const real *element, mat3 F, vec3 a,
+                                 vec3 *force, mat3 *block)
+{
+    (void)element;
+    svd3 f = law_svd(F);
+    sl3_point r;
+    sl3_nearest(&f.s, &r);
+    principal_stiffness s = projective_stiffness_at(p, f, &r, 1);
+    stretch_form form;
+    for (int i = 0; i < 3; i++) {
+        real t = f.s.v[i];
+        form.d.v[i] = 2 * (r_set(p->c[0]) * (t - 1) - r_set(p->c[1]) * r.m / r.p.v[i] +
+                           r_set(p->c[2]) * excess_of(p, t));
+    }
+    principal_vertex(&s, &form, a, force, block);
+}
 
 // s in the order of svd3.
 HK_SHARED void projective_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)

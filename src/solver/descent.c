@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "solver/descent.h"
-#include "solver/vertex_pass.h"
+#include "solver/keeper.h"
 #include "solver/walk.h"
 
 enum { PHASES = 8 };
@@ -81,8 +81,7 @@ typedef struct descent {
     hk_problem *problem;
     hk_settings settings;
     hk_vertices vertices;
-    void *good;              // scalar[vertex_count][4] the last state that was kept
-    double *wide;            // [vertex_count][4] a state in double precision
+    hk_keeper keeper;
     const double *diagonal;  // [vertex_count] a constant one instead of the Hessian, or NULL
     double *room[ROOM];      // [vertex_count][4] for the estimate of
     double longest;          // α that is stable at rest,
@@ -93,35 +92,19 @@ typedef struct descent {
     int streak;              // looks since α changed
     int patience;            // of them before a longer α is tried
     bool grown;              // α was made longer at the last look
-    bool converting;         // elements were converted at the last look
-    float *shares;           // [tet_count] of `good`; NULL: none converts
-    float *shares_now, *shares_larger;
     // Of the acceleration:
     int since_restart;
     double omega;
     double caution;  // 1 − ρ is taken times this
 } descent;
 
-// What is known of the last state that was kept.
-typedef struct mark {
-    double energy;    // J, relative, with the elements in their precision
-    double elastic;   // J, that of the elements
-    double exact;     // J, relative in double precision; NAN: not evaluated
-    double residual;  // N
-    double scale;     // N, of the forces at work
-} mark;
-
 static void descent_free(void *solver)
 {
     descent *s = solver;
     if (!s) return;
     hk_vertices_release(&s->vertices);
-    hk_free(s->good);
-    hk_free(s->wide);
+    hk_keeper_release(&s->keeper);
     hk_free(s->vertices.floor);
-    hk_free(s->shares);
-    hk_free(s->shares_now);
-    hk_free(s->shares_larger);
     for (int k = 0; k < ROOM; k++) hk_free(s->room[k]);
     hk_free(s);
 }
@@ -130,20 +113,13 @@ static hk_status allocate(descent *s, hk_problem *p)
 {
     HK_TRY(hk_use_precision(p, &s->settings));
     HK_TRY(hk_vertices_init(&s->vertices, p));
-    s->good = hk_calloc(1, hk_vertices_bytes(&s->vertices));
-    s->wide = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+    HK_TRY(hk_keeper_init(&s->keeper, p, &s->vertices));
     for (int k = 0; k < ROOM; k++) {
         s->room[k] = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
         if (!s->room[k]) return HK_NO_MEMORY;
     }
     s->vertices.floor = HK_ZEROS(double, p->vertex_count);
-    if (hk_tet_converts(p->tets)) {
-        s->shares = HK_ZEROS(float, p->model->tet_count);
-        s->shares_now = HK_ZEROS(float, p->model->tet_count);
-        s->shares_larger = HK_ZEROS(float, p->model->tet_count);
-        if (!s->shares || !s->shares_now || !s->shares_larger) return HK_NO_MEMORY;
-    }
-    return s->good && s->wide && s->vertices.floor ? HK_OK : HK_NO_MEMORY;
+    return s->vertices.floor ? HK_OK : HK_NO_MEMORY;
 }
 
 static hk_status create(hk_problem *problem, const hk_settings *settings, const double *diagonal,
@@ -242,71 +218,6 @@ static void step(descent *s, int k)
     }
 }
 
-// ---------------------------------------------------------------- energy
-
-static double exact_energy(descent *s, const void *q)
-{
-    hk_vertices_store(&s->vertices, q, s->wide);
-    return hk_problem_energy(s->problem, s->wide);
-}
-
-// Elements that convert make ε another function at every look. The two states are compared by the
-// one of now; if that is not defined at the older state, by one that is: with the larger share of
-// every element, now and then.
-static bool conversion_at_work(descent *s)
-{
-    bool now = hk_tet_blended(hk_problem_elements(s->problem)), before = s->converting;
-    s->converting = now;
-    return now || before;
-}
-
-static bool fell_converting(descent *s)
-{
-    hk_problem *p = s->problem;
-    hk_tet_read_blend(hk_problem_elements(p), s->shares_now);
-    hk_tet_write_blend(p->tets, s->shares_now);
-    double good = exact_energy(s, s->good);
-    if (isfinite(good)) return exact_energy(s, s->vertices.q) <= good;
-    for (int t = 0; t < p->model->tet_count; t++)
-        s->shares_larger[t] = fmaxf(s->shares[t], s->shares_now[t]);
-    hk_tet_write_blend(p->tets, s->shares_larger);
-    bool lower = exact_energy(s, s->vertices.q) <= exact_energy(s, s->good);
-    hk_tet_write_blend(p->tets, s->shares_now);
-    return lower;
-}
-
-// The shares that belong to the state that was kept.
-static void restore_shares(descent *s)
-{
-    if (!s->shares) return;
-    hk_tet_write_blend(s->problem->tets, s->shares);
-    if (s->problem->single) hk_tet_write_blend(s->problem->single, s->shares);
-}
-
-// Where energies differ by rounding alone, the gradient decides.
-static bool is_lower(double energy, double than, const mark *now, const mark *good)
-{
-    double rounding = 1e-14 * (fabs(energy) + fabs(than));
-    if (fabs(energy - than) > rounding) return energy < than;
-    return now->residual < good->residual;
-}
-
-// Whether ε fell from the mark to the state `now`; decided in double precision where single cannot
-// tell.
-static bool fell(descent *s, mark *good, mark *now)
-{
-    hk_problem *p = s->problem;
-    if (!isfinite(now->energy) || !isfinite(now->residual)) return false;
-    if (conversion_at_work(s)) return fell_converting(s);
-    if (!p->single) return is_lower(now->energy, good->energy, now, good);
-    // Inertia and loads are summed up in double precision.
-    double noise = p->energy_rounding + 1e-7 * fabs(now->elastic);
-    if (fabs(now->energy - good->energy) > noise) return now->energy < good->energy;
-    if (isnan(good->exact)) good->exact = exact_energy(s, s->good);
-    now->exact = exact_energy(s, s->vertices.q);
-    return is_lower(now->exact, good->exact, now, good);
-}
-
 // ---------------------------------------------------------------- the longest step
 
 // The inverse of the diagonal at rest, and from it the least stiffness of a vertex that the
@@ -336,7 +247,7 @@ static double largest_eigenvalue(descent *s)
 {
     hk_problem *p = s->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
-    double *x = s->wide, *v = s->room[0], *from = s->room[1], *to = s->room[2],
+    double *x = s->keeper.wide, *v = s->room[0], *from = s->room[1], *to = s->room[2],
            *inverse = s->room[3];
     rest_diagonal(s, inverse);
     // Any vector will do that has a share of the mode: here one without pattern.
@@ -392,10 +303,7 @@ static void shorten(descent *s)
 static void gradient(descent *s, double *energy, hk_solve_report *report)
 {
     double clock = hk_now();
-    hk_tet_term *elements = hk_problem_elements(s->problem);
-    hk_tet_convert_with_gradient(elements, true);
-    hk_problem_elastic_gradient(s->problem, s->vertices.q, s->vertices.gradient, energy);
-    hk_tet_convert_with_gradient(elements, false);
+    hk_keeper_gradient(&s->keeper, energy);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
 }
 
@@ -410,18 +318,12 @@ static void refresh(descent *s, hk_solve_report *report)
     report->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
 }
 
-static mark measure(const descent *s, double elastic, double scale)
-{
-    hk_vertex_sums sums = hk_vertices_measure(&s->vertices);
-    return (mark){elastic + sums.energy, elastic, NAN, sqrt(sums.square), scale};
-}
-
-static bool tell(descent *s, const mark *now, hk_solve_report *report)
+static bool tell(descent *s, const hk_mark *now, hk_solve_report *report)
 {
     const hk_problem *p = s->problem;
     report->iterations++;
     if (!p->monitor) return true;
-    double energy = p->watch_energy ? exact_energy(s, s->vertices.q) : NAN;
+    double energy = p->watch_energy ? hk_keeper_energy(&s->keeper, s->vertices.q) : NAN;
     hk_iteration it = {report->iterations, energy, now->residual, now->residual / now->scale,
                        s->length,          false,  p->load_share};
     if (p->monitor(p->monitor_context, &it)) return true;
@@ -430,10 +332,9 @@ static bool tell(descent *s, const mark *now, hk_solve_report *report)
     return false;
 }
 
-static bool converged(const descent *s, const mark *at, double margin)
+static bool converged(const descent *s, const hk_mark *at, double margin)
 {
-    double rounding = margin * (s->problem->rounding + s->vertices.rounding);
-    return at->residual <= fmax(s->settings.tolerance * at->scale, rounding);
+    return hk_keeper_converged(&s->keeper, at, s->settings.tolerance, margin);
 }
 
 // Back to the last state that was kept. Momentum that had gathered for long may be to blame; then
@@ -443,8 +344,7 @@ static bool undo(descent *s)
 {
     bool gathered = acceleration_of(s) != ACCELERATION_NONE &&
                     s->since_restart > s->settings.option[OPTION_CHECK];
-    memcpy(s->vertices.q, s->good, hk_vertices_bytes(&s->vertices));
-    restore_shares(s);
+    hk_keeper_restore(&s->keeper);
     restart(s);
     if (gathered)
         s->caution *= 2;
@@ -454,17 +354,16 @@ static bool undo(descent *s)
     return s->length >= s->settings.option[OPTION_SHORTEST] * s->longest;
 }
 
-static void keep(descent *s, const mark *now, mark *good)
+static void keep(descent *s, const hk_mark *now, hk_mark *good)
 {
     *good = *now;
-    memcpy(s->good, s->vertices.q, hk_vertices_bytes(&s->vertices));
-    if (s->shares) hk_tet_read_blend(hk_problem_elements(s->problem), s->shares);
+    hk_keeper_keep(&s->keeper);
     s->carried = s->length;
     s->grown = ++s->streak >= s->patience && s->length < s->longest;
     if (s->grown) lengthen(s);
 }
 
-static void report_stalled(const descent *s, const mark *good, hk_solve_report *report)
+static void report_stalled(const descent *s, const hk_mark *good, hk_solve_report *report)
 {
     report->reason = converged(s, good, hk_rounding_margin(s->problem)) ? HK_CONVERGED : HK_STALLED;
     if (report->reason == HK_STALLED)
@@ -475,10 +374,10 @@ static void report_stalled(const descent *s, const mark *good, hk_solve_report *
 
 // Keeps or undoes the iterations since the last look, with gradient and energy of q at hand. False:
 // the walk is over.
-static bool look(descent *s, double elastic, mark *good, hk_solve_report *report)
+static bool look(descent *s, double elastic, hk_mark *good, hk_solve_report *report)
 {
-    mark now = measure(s, elastic, good->scale);
-    if (!fell(s, good, &now)) {
+    hk_mark now = hk_keeper_measure(&s->keeper, elastic, good->scale);
+    if (!hk_keeper_fell(&s->keeper, good, &now)) {
         if (undo(s)) {
             gradient(s, NULL, report);
             refresh(s, report);
@@ -492,7 +391,7 @@ static bool look(descent *s, double elastic, mark *good, hk_solve_report *report
     return !converged(s, good, 1);
 }
 
-static void walk(descent *s, mark *good, hk_solve_report *report)
+static void walk(descent *s, hk_mark *good, hk_solve_report *report)
 {
     const hk_settings *o = &s->settings;
     int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
@@ -525,20 +424,17 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     if (p->single) hk_problem_center(p, x);
     hk_problem_convert(p, x);
     estimate_length(s);
-    memcpy(s->wide, x, 4 * sizeof(double) * (size_t)p->vertex_count);
     hk_vertices_load(&s->vertices, x);
-    memcpy(s->good, s->vertices.q, hk_vertices_bytes(&s->vertices));
     double elastic;
     gradient(s, &elastic, report);
-    mark good = measure(s, elastic, hk_vertices_scale(&s->vertices));
-    s->converting = hk_tet_blended(hk_problem_elements(p));
-    if (s->shares) hk_tet_read_blend(hk_problem_elements(p), s->shares);
+    hk_mark good = hk_keeper_measure(&s->keeper, elastic, hk_vertices_scale(&s->vertices));
+    hk_keeper_begin(&s->keeper, x);
     if (!isfinite(good.energy) || !isfinite(good.residual)) {
         hk_report_undefined(p, x, good.residual, report);
         return HK_OK;
     }
     if (p->monitor && p->watch_energy)
-        hk_tell_start(p, exact_energy(s, s->good), good.residual, good.scale);
+        hk_tell_start(p, hk_keeper_energy(&s->keeper, s->keeper.good), good.residual, good.scale);
     report->reason = HK_CONVERGED;
     if (!converged(s, &good, 1)) {
         s->length = s->carried;
@@ -546,8 +442,7 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
         lengthen(s);
         restart(s);
         walk(s, &good, report);
-        hk_vertices_store(&s->vertices, s->good, x);
-        restore_shares(s);
+        hk_keeper_store(&s->keeper, x);
     }
     report->energy = good.energy;  // relative: who needs it evaluates it
     report->residual = good.residual;

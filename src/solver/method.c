@@ -6,9 +6,11 @@
 static const hk_method *const g_methods[] = {
     &hk_newton,       &hk_descent,    &hk_gradient_descent, &hk_nonlinear_cg, &hk_lbfgs,
     &hk_quasi_newton, &hk_projective, &hk_split_method,     &hk_admm,         &hk_xpbd,
+    &hk_vbd,
 };
 
-const char *const hk_starts[] = {"auto", "position", "velocity", "acceleration", "optimised", NULL};
+const char *const hk_starts[] = {"auto",      "position", "velocity", "acceleration",
+                                 "optimised", "adaptive", NULL};
 
 const char *const hk_precisions[] = {"single", "double", NULL};
 

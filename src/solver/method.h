@@ -73,14 +73,16 @@ enum {
     HK_START_VELOCITY,      // x + h v
     HK_START_ACCELERATION,  // x + h v + η h (v − v₋₁)
     HK_START_OPTIMISED,     // x + d v with the best d (Descent eq. 10)
+    HK_START_ADAPTIVE,  // x + h v + h² a, a what the last step had of the external acceleration
 };
 extern const char *const hk_starts[];
 #define HK_START_OPTIONS(usual)                                                                   \
     [HK_OPTION_START] = {.name = "start",                                                         \
                          .help = "first guess of a time step, as if this stayed constant: "       \
                                  "position, velocity, acceleration; or the best step along the "  \
-                                 "velocity (optimised); auto: velocity, unless position has "     \
-                                 "less energy",                                                   \
+                                 "velocity (optimised); velocity and as much of gravity and "     \
+                                 "loads as the last step had (adaptive); auto: velocity, unless " \
+                                 "position has less energy",                                      \
                          .words = hk_starts,                                                      \
                          .fallback = (usual)},                                                    \
     [HK_OPTION_ETA] = {.name = "eta",                                                             \
@@ -103,6 +105,6 @@ hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings);
 
 extern const hk_method hk_descent, hk_projective, hk_newton, hk_gradient_descent, hk_nonlinear_cg,
-    hk_lbfgs, hk_quasi_newton, hk_split_method, hk_admm, hk_xpbd;
+    hk_lbfgs, hk_quasi_newton, hk_split_method, hk_admm, hk_xpbd, hk_vbd;
 
 #endif

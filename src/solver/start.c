@@ -27,6 +27,28 @@ static double best_step(hk_problem *p, const hk_moment *m, double *room, double 
     return isfinite(d) ? d : m->step;
 }
 
+// x + h v + h² a with a along the external acceleration e = f/m of a vertex: as much of it as the
+// last step's acceleration had, between nothing (a body that lies on something) and all of it (one
+// that falls).
+static void predict_adaptively(const hk_problem *p, const hk_moment *m, double *start)
+{
+    double h = m->step;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int k = 0; k < p->vertex_count; k++) {
+        int64_t at = 4 * (int64_t)k;
+        double along = 0, square = 0;
+        for (int64_t i = at; i < at + 3; i++) {
+            along += p->force[i] * (m->v[i] - m->v_before[i]) / h;
+            square += p->force[i] * p->force[i];
+        }
+        // a = share × e; along/square is (a_t · e)/‖e‖² over m.
+        double share = square > 0 ? fmin(fmax(p->mass[k] * along / square, 0), 1) : 0;
+        double scale = p->mass[k] > 0 ? h * h * share / p->mass[k] : 0;
+        for (int64_t i = at; i < at + 4; i++)
+            start[i] = p->held[k] ? m->x[i] : m->x[i] + h * m->v[i] + scale * p->force[i];
+    }
+}
+
 static bool fit(hk_problem *p, const double *start)
 {
     return isfinite(hk_problem_energy(p, start)) && hk_problem_least_j(p, start) > 0;
@@ -43,6 +65,8 @@ void hk_choose_start(hk_problem *p, const hk_settings *settings, const hk_moment
         predict(p, m, h + eta * h, -eta * h, start);
     else if (kind == HK_START_OPTIMISED)
         predict(p, m, best_step(p, m, room, start), 0, start);
+    else if (kind == HK_START_ADAPTIVE)
+        predict_adaptively(p, m, start);
     else
         predict(p, m, h, 0, start);
     if (kind == HK_START_POSITION) return;

@@ -1,4 +1,5 @@
-// Where the minimisation of a time step starts from: the four predictions of Descent section 4.4.
+// Where the minimisation of a time step starts from: the four predictions of Descent section 4.4,
+// and that of vertex block descent (Chen et al. 2024).
 #ifndef HK_START_H
 #define HK_START_H
 

@@ -132,3 +132,29 @@ void hk_vertices_step_momentum(hk_vertices *v, double length, double momentum)
             step_momentum_f64(v, length, momentum, first, end);
     }
 }
+
+void hk_vertices_accelerate(hk_vertices *v, const void *before, double omega)
+{
+    int64_t count = v->problem->vertex_count;
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads)
+    for (int64_t first = 0; first < count; first += RUN) {
+        int64_t end = first + RUN < count ? first + RUN : count;
+        if (v->problem->single)
+            accelerate_f32(v, before, (float)omega, first, end);
+        else
+            accelerate_f64(v, before, omega, first, end);
+    }
+}
+
+void hk_vertices_extrapolate(hk_vertices *v, double momentum)
+{
+    int64_t count = v->problem->vertex_count;
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads)
+    for (int64_t first = 0; first < count; first += RUN) {
+        int64_t end = first + RUN < count ? first + RUN : count;
+        if (v->problem->single)
+            extrapolate_f32(v, (float)momentum, first, end);
+        else
+            extrapolate_f64(v, momentum, first, end);
+    }
+}

@@ -43,5 +43,9 @@ double hk_vertices_scale(const hk_vertices *v);
 void hk_vertices_step(hk_vertices *v, double length, double omega);
 // q⁺ = d + m (d − last) with d = q − α P g, and last⁺ = d.
 void hk_vertices_step_momentum(hk_vertices *v, double length, double momentum);
+// The same for methods that have moved q to d themselves: q⁺ = ω (d − last) + last, after which
+// `before`, what q was before, is the last; and q⁺ = d + m (d − last), after which d is.
+void hk_vertices_accelerate(hk_vertices *v, const void *before, double omega);
+void hk_vertices_extrapolate(hk_vertices *v, double momentum);
 
 #endif

@@ -118,3 +118,23 @@ static void NAME(step_momentum)(hk_vertices *v, SCALAR length, SCALAR momentum, 
     }
 }
 #undef DOWN
+
+static void NAME(accelerate)(hk_vertices *v, const NAME(quad) * before, SCALAR omega, int64_t first,
+                             int64_t end)
+{
+    NAME(quad) *q = v->q, *last = v->last;
+    for (int64_t k = first; k < end; k++) {
+        q[k] = omega * (q[k] - last[k]) + last[k];
+        last[k] = before[k];
+    }
+}
+
+static void NAME(extrapolate)(hk_vertices *v, SCALAR momentum, int64_t first, int64_t end)
+{
+    NAME(quad) *q = v->q, *last = v->last;
+    for (int64_t k = first; k < end; k++) {
+        NAME(quad) down = q[k];
+        q[k] = down + momentum * (down - last[k]);
+        last[k] = down;
+    }
+}

@@ -175,6 +175,7 @@ static void sum_shared(const void *shared, const int32_t *start, const int32_t *
                     X##_batch_stress},
 
 extern const hk_local_table HK_LOCAL_TABLE;
+extern const hk_star_table HK_STAR_TABLE;
 extern const hk_lane_table HK_LANE_TABLE;
 const hk_lane_table HK_LANE_TABLE = {
     .name = HK_LANE_NAME,
@@ -186,4 +187,5 @@ const hk_lane_table HK_LANE_TABLE = {
     .sum_patch = sum_patch,
     .sum_shared = sum_shared,
     .local = &HK_LOCAL_TABLE,
+    .stars = &HK_STAR_TABLE,
 };

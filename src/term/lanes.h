@@ -79,6 +79,33 @@ typedef struct hk_local_table {
     hk_local_kernels law[HK_LAW_COUNT];
 } hk_local_table;
 
+// Vertex by vertex (lanes_stars.c): a lane is a vertex, and block k of a batch holds the k-th tet
+// around each of `lanes` vertices, its first corner. Sums are scalar[HK_STAR_SUMS][lanes]:
+// gradient, and the upper triangle of the Hessian's block as xx, xy, xz, yy, yz, zz.
+enum { HK_STAR_SUMS = 9 };
+typedef struct hk_star_kernels {
+    // Adds what blocks [first, last) contribute with the vertices where `own` has them.
+    void (*push)(const hk_tet_batch *batch, const void *x, const int32_t *own, int first, int last,
+                 void *sums);
+    // Adds their energies, scalar[lanes], with the vertices at `at`, scalar[3][lanes].
+    void (*energy)(const hk_tet_batch *batch, const void *x, const void *at, int first, int last,
+                   void *energy);
+} hk_star_kernels;
+
+typedef struct hk_star_table {
+    hk_star_kernels law[HK_LAW_COUNT];
+    // Adds the springs to `target` (fourth number: how stiff) and minus `force`.
+    void (*pull)(const void *x, const int32_t *own, const void *target, const void *force,
+                 void *sums);
+    // step = −H⁻¹ g, scalar[3][lanes], with H made positive definite; 0 where that is not finite.
+    void (*solve)(const void *sums, double shift, void *step);
+    // x += length × step, `length` being scalar[lanes].
+    void (*move)(void *x, const int32_t *own, const void *step, const void *length);
+    // at = x + length × step
+    void (*reach)(const void *x, const int32_t *own, const void *step, const void *length,
+                  void *at);
+} hk_star_table;
+
 typedef struct hk_lane_table {
     const char *name;  // "f32x16_avx512"
     int lanes;
@@ -96,6 +123,7 @@ typedef struct hk_lane_table {
     void (*sum_shared)(const void *shared, const int32_t *start, const int32_t *vertex, int first,
                        int last, void *vertices);
     const hk_local_table *local;
+    const hk_star_table *stars;
 } hk_lane_table;
 
 typedef enum hk_precision { HK_SINGLE = 0, HK_DOUBLE_PRECISION = 1 } hk_precision;

@@ -1,0 +1,364 @@
+// Vertex block descent (Chen, Liu, Yang & Yuksel 2024): vertex after vertex takes a step of
+// Newton's method on ε as a function of its own position, all others at rest. A sweep over all
+// vertices is an iteration; vertices of one colour, which share no element, are moved at once
+// (term/stars.h).
+//
+//   direction     Δx_i = −H_ii⁻¹ g_i with the exact 3×3 block of the Hessian, made positive
+//                 definite where it is not
+//   acceleration  after each sweep x̄: Nesterov's momentum, which needs no rate; or, as there,
+//                 Chebyshev's x⁺ = ω (x̄ − x⁻) + x⁻ with ω from a rate ρ that the user gives
+//
+// Neither full steps nor the acceleration are sure to decrease ε. It is looked at every few sweeps;
+// where it rose these are undone, and the next have less acceleration. If the first ones after that
+// fail as well, vertices take care: each halves its step until its own energy, that of ε but for
+// what it does not touch, is less. Such a sweep without acceleration cannot raise ε.
+//
+// While elements convert (term/blend.h) all vertices move at once, half as far: one after the other
+// they would turn mirrored elements about one by one, each its own way, and end in knots.
+#include <math.h>
+#include <stdio.h>
+
+#include "solver/keeper.h"
+#include "solver/walk.h"
+#include "term/stars.h"
+
+enum { OPTION_ACCELERATION = HK_OPTION_AFTER_PRECISION, OPTION_RHO, OPTION_CHECK, OPTION_STEPS };
+enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
+enum { STEPS_AUTO, STEPS_FULL, STEPS_CAREFUL };
+enum { LEAST_PATIENCE = 4, MOST_PATIENCE = 64 };
+#define SHORTEST_LENGTH 1e-4
+
+static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
+static const char *const g_steps[] = {"auto", "full", "careful", NULL};
+static const hk_option_info g_options[] = {
+    HK_START_OPTIONS(HK_START_ACCELERATION),
+    HK_PRECISION_OPTION(HK_SINGLE),
+    [OPTION_ACCELERATION] = {.name = "acceleration",
+                             .help = "of the sweeps; in poses nesterov stands for chebyshev",
+                             .words = g_accelerations,
+                             .fallback = ACCELERATION_NESTEROV},
+    [OPTION_RHO] = {.name = "rho",
+                    .help = "rate at which sweeps converge, for the Chebyshev acceleration",
+                    .maximum = 0.99999,
+                    .fallback = 0.95},
+    [OPTION_CHECK] = {.name = "check",
+                      .help = "sweeps between two looks at the energy",
+                      .minimum = 1,
+                      .maximum = 1e6,
+                      .fallback = 4},
+    [OPTION_STEPS] = {.name = "steps",
+                      .help = "of a vertex: full ones, careful ones that never raise the energy, "
+                              "or auto: careful where full ones do",
+                      .words = g_steps},
+};
+
+typedef struct vbd {
+    hk_problem *problem;
+    hk_settings settings;
+    hk_vertices vertices;
+    hk_keeper keeper;
+    hk_stars *stars;
+    void *before;            // scalar[vertex_count][4] q before a sweep
+    double *diagonal;        // [vertex_count][4] of the Hessian at rest, for
+    double slowest;          // the largest ρ that inertia allows,
+    hk_quadratic estimated;  // found for these; NAN: not yet
+    int streak;              // looks since steps became careful
+    int patience;            // of them before full ones are tried again
+    bool careful;
+    bool converting;  // the stars have shares of conversion
+    double length;    // of steps, relative to what is usual
+    // Of the acceleration:
+    int since_restart;
+    bool fresh;  // and nothing was kept since
+    bool quiet;  // none until the next look
+    double omega;
+    double caution;  // 1 − ρ is taken times this
+} vbd;
+
+static void vbd_free(void *solver)
+{
+    vbd *s = solver;
+    if (!s) return;
+    hk_stars_free(s->stars);
+    hk_vertices_release(&s->vertices);
+    hk_keeper_release(&s->keeper);
+    hk_free(s->before);
+    hk_free(s->diagonal);
+    hk_free(s);
+}
+
+static hk_status allocate(vbd *s, hk_problem *p)
+{
+    HK_TRY(hk_use_precision(p, &s->settings));
+    HK_TRY(hk_vertices_init(&s->vertices, p));
+    HK_TRY(hk_keeper_init(&s->keeper, p, &s->vertices));
+    s->before = hk_calloc(1, hk_vertices_bytes(&s->vertices));
+    s->diagonal = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+    if (!s->before || !s->diagonal) return HK_NO_MEMORY;
+    return hk_stars_create(p->model, hk_problem_elements(p), hk_problem_links(p), p->held,
+                           &s->stars);
+}
+
+static hk_status vbd_create(hk_problem *problem, const hk_settings *settings, void **solver)
+{
+    vbd *s = HK_NEW(vbd);
+    if (!s) return HK_NO_MEMORY;
+    s->problem = problem;
+    s->settings = *settings;
+    s->estimated.weight = NAN;
+    s->patience = LEAST_PATIENCE;
+    hk_status status = allocate(s, problem);
+    if (status != HK_OK) {
+        vbd_free(s);
+        return status;
+    }
+    *solver = s;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- acceleration
+
+static int acceleration_of(const vbd *s)
+{
+    int kind = (int)s->settings.option[OPTION_ACCELERATION];
+    return kind == ACCELERATION_CHEBYSHEV && s->problem->weight == 0 ? ACCELERATION_NESTEROV : kind;
+}
+
+static void restart(vbd *s)
+{
+    s->since_restart = 0;
+    s->fresh = true;
+    s->omega = 1;
+    memcpy(s->vertices.last, s->vertices.q, hk_vertices_bytes(&s->vertices));
+}
+
+// Inertia takes a share m of every vertex's stiffness: Jacobi's iteration then has no mode slower
+// than 1 − m, and one of Gauss–Seidel does the work of two. A larger ρ would only slow down the
+// others.
+static void estimate_rate(vbd *s)
+{
+    hk_problem *p = s->problem;
+    if (acceleration_of(s) != ACCELERATION_CHEBYSHEV) return;
+    if (hk_same_quadratic(s->estimated, hk_problem_quadratic(p))) return;
+    s->estimated = hk_problem_quadratic(p);
+    hk_problem_exact_diagonal(p, p->rest, s->diagonal);
+    double least = 1;
+    for (int64_t k = 0; k < p->vertex_count; k++) {
+        const double *d = s->diagonal + 4 * k;
+        double whole = (d[0] + d[1] + d[2]) / 3 + p->inertia[k] + p->shift;
+        if (!p->held[k] && whole > 0) least = fmin(least, p->inertia[k] / whole);
+    }
+    s->slowest = (1 - least) * (1 - least);
+}
+
+static void accelerate(vbd *s)
+{
+    int kind = s->quiet ? ACCELERATION_NONE : acceleration_of(s), n = s->since_restart++;
+    if (kind == ACCELERATION_CHEBYSHEV) {
+        double rho = fmin(s->settings.option[OPTION_RHO], s->slowest);
+        rho = fmax(0, 1 - s->caution * (1 - rho));
+        s->omega = n == 0 ? 1 : n == 1 ? 2 / (2 - rho * rho) : 4 / (4 - rho * rho * s->omega);
+        hk_vertices_accelerate(&s->vertices, s->before, s->omega);
+    } else if (kind == ACCELERATION_NESTEROV) {
+        hk_vertices_extrapolate(&s->vertices, n / (n + 3.0));
+    }
+}
+
+// ---------------------------------------------------------------- sweeps
+
+static void sweep(vbd *s, hk_solve_report *report)
+{
+    hk_problem *p = s->problem;
+    double clock = hk_now();
+    hk_single_frame frame = {p->origin, p->body_of};
+    hk_star_forces forces = {.target = s->vertices.target,
+                             .force = s->vertices.force,
+                             .shift = p->shift,
+                             .viscosity = p->viscous > 0 ? p->viscosity : NULL,
+                             .frame = p->single ? &frame : NULL};
+    int steps = (int)s->settings.option[OPTION_STEPS];
+    bool careful = steps == STEPS_CAREFUL || (steps == STEPS_AUTO && s->careful);
+    hk_star_sweep how = {.length = s->converting ? 0.5 * s->length : s->length,
+                         .careful = careful && !s->converting,
+                         .from = s->converting ? s->before : NULL};
+    memcpy(s->before, s->vertices.q, hk_vertices_bytes(&s->vertices));
+    hk_stars_sweep(s->stars, &forces, &how, s->vertices.q);
+    report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    accelerate(s);
+    report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+}
+
+// The stars have the elements of their own: they take the shares of conversion at every look.
+static void share_conversion(vbd *s)
+{
+    if (!s->keeper.shares) return;
+    const hk_tet_term *elements = hk_problem_elements(s->problem);
+    bool now = hk_tet_blended(elements), before = s->converting;
+    s->converting = now;
+    if (!now && !before) return;
+    hk_tet_read_blend(elements, s->keeper.shares_now);
+    hk_stars_write_blend(s->stars, s->keeper.shares_now);
+}
+
+static void gradient(vbd *s, double *energy, hk_solve_report *report)
+{
+    double clock = hk_now();
+    hk_keeper_gradient(&s->keeper, energy);
+    report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+}
+
+// ---------------------------------------------------------------- the walk
+
+static bool tell(vbd *s, const hk_mark *now, hk_solve_report *report)
+{
+    const hk_problem *p = s->problem;
+    report->iterations++;
+    if (!p->monitor) return true;
+    double energy = p->watch_energy ? hk_keeper_energy(&s->keeper, s->vertices.q) : NAN;
+    hk_iteration it = {
+        report->iterations, energy, now->residual, now->residual / now->scale, 1, false,
+        p->load_share};
+    if (p->monitor(p->monitor_context, &it)) return true;
+    report->reason = HK_STOPPED;
+    snprintf(report->detail, sizeof report->detail, "stopped on request");
+    return false;
+}
+
+static bool converged(const vbd *s, const hk_mark *at, double margin)
+{
+    return hk_keeper_converged(&s->keeper, at, s->settings.tolerance, margin);
+}
+
+static void keep(vbd *s, const hk_mark *now, hk_mark *good)
+{
+    *good = *now;
+    hk_keeper_keep(&s->keeper);
+    if (s->quiet) restart(s);
+    s->fresh = s->quiet = false;
+    s->length = fmin(1, 2 * s->length);
+    if (s->careful && ++s->streak >= s->patience) s->careful = false;
+}
+
+// Back to the last state that was kept. False: there is no more cautious way on.
+static bool undo(vbd *s)
+{
+    bool first = s->fresh;
+    bool careful = s->careful || s->settings.option[OPTION_STEPS] != STEPS_AUTO;
+    hk_keeper_restore(&s->keeper);
+    restart(s);
+    s->caution *= 2;
+    if (!first) return true;
+    if (careful && s->quiet) {
+        // Without conversion that was rounding.
+        if (!s->converting) return false;
+        s->length *= 0.5;
+        return s->length >= SHORTEST_LENGTH;
+    }
+    if (!s->careful && s->streak > 0) s->patience = hk_min_int(2 * s->patience, MOST_PATIENCE);
+    s->careful = s->quiet = true;
+    s->streak = 0;
+    return true;
+}
+
+static void report_stalled(const vbd *s, const hk_mark *good, hk_solve_report *report)
+{
+    report->reason = converged(s, good, hk_rounding_margin(s->problem)) ? HK_CONVERGED : HK_STALLED;
+    if (report->reason == HK_STALLED)
+        snprintf(report->detail, sizeof report->detail,
+                 "sweeps do not decrease the energy any more (relative residual %.1e)",
+                 good->residual / good->scale);
+}
+
+// Keeps or undoes the sweeps since the last look. False: the walk is over.
+static bool look(vbd *s, hk_mark *good, hk_solve_report *report)
+{
+    double elastic;
+    gradient(s, &elastic, report);
+    hk_mark now = hk_keeper_measure(&s->keeper, elastic, good->scale);
+    bool fell = hk_keeper_fell(&s->keeper, good, &now);
+    if (fell)
+        keep(s, &now, good);
+    else if (!undo(s)) {
+        report_stalled(s, good, report);
+        return false;
+    }
+    share_conversion(s);
+    report->reason = HK_CONVERGED;
+    return !fell || !converged(s, good, 1);
+}
+
+static void walk(vbd *s, hk_mark *good, hk_solve_report *report)
+{
+    const hk_settings *o = &s->settings;
+    int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
+    int check = (int)o->option[OPTION_CHECK];
+    for (int k = 0;; k++) {
+        bool due = k > 0 && (k % check == 0 || k == budget || s->converting);
+        if (due && !look(s, good, report)) return;
+        if (k == budget) break;
+        sweep(s, report);
+        if (!tell(s, good, report)) return;
+    }
+    report->reason = HK_ITERATION_LIMIT;
+    snprintf(report->detail, sizeof report->detail, "%d sweeps left a relative residual of %.1e",
+             budget, good->residual / good->scale);
+}
+
+static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
+{
+    vbd *s = solver;
+    hk_problem *p = s->problem;
+    report->detail[0] = '\0';
+    if (p->single) hk_problem_center(p, x);
+    hk_problem_convert(p, x);
+    estimate_rate(s);
+    hk_vertices_load(&s->vertices, x);
+    double elastic;
+    gradient(s, &elastic, report);
+    hk_mark good = hk_keeper_measure(&s->keeper, elastic, hk_vertices_scale(&s->vertices));
+    hk_keeper_begin(&s->keeper, x);
+    if (!isfinite(good.energy) || !isfinite(good.residual)) {
+        hk_report_undefined(p, x, good.residual, report);
+        return HK_OK;
+    }
+    if (p->monitor && p->watch_energy)
+        hk_tell_start(p, hk_keeper_energy(&s->keeper, s->keeper.good), good.residual, good.scale);
+    report->reason = HK_CONVERGED;
+    if (!converged(s, &good, 1)) {
+        s->caution = s->length = 1;
+        s->quiet = false;
+        share_conversion(s);
+        restart(s);
+        walk(s, &good, report);
+        hk_keeper_store(&s->keeper, x);
+    }
+    report->energy = good.energy;  // relative: who needs it evaluates it
+    report->residual = good.residual;
+    report->relative_residual = good.residual / good.scale;
+    return HK_OK;
+}
+
+static void vbd_describe(const void *solver, char *text, size_t size)
+{
+    const vbd *s = solver;
+    const double *option = s->settings.option;
+    snprintf(text, size,
+             "vbd: %d sweeps over %d colours, tolerance %g, %s precision, acceleration %s",
+             s->settings.iterations, s->stars->colours.colour_count, s->settings.tolerance,
+             hk_precisions[(int)option[HK_OPTION_PRECISION]],
+             g_accelerations[(int)option[OPTION_ACCELERATION]]);
+}
+
+const hk_method hk_vbd = {
+    .name = "vbd",
+    .summary = "vertex block descent: Newton's method vertex by vertex, with acceleration",
+    .iterations = 24,
+    .pose_iterations = 20000,
+    .tolerance = 1e-6,
+    .options = g_options,
+    .option_count = HK_COUNT_OF(g_options),
+    .create = vbd_create,
+    .free = vbd_free,
+    .minimise = vbd_minimise,
+    .describe = vbd_describe,
+};

@@ -1,0 +1,177 @@
+// Instantiates the kernels over the tets around a vertex, of every law, for one lane type, as
+// lanes.c does its own.
+#include "material/laws.h"
+#include "term/blend.h"
+#include "term/tet_lanes.h"
+
+// The block's tets with their first corners at `own`; that corner's shape gradient is minus the sum
+// of the others'.
+HK_INLINE tet_lanes star_load(const hk_tet_batch *batch, const scalar *x, const vec3 *own,
+                              int block, vec3 *a)
+{
+    const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
+    const scalar *inverse = (const scalar *)batch->inverse + (int64_t)block * 9 * HK_LANES;
+    tet_lanes t;
+    mat3 edges;
+    for (int c = 0; c < 3; c++)
+        m3_set_column(&edges, c, v3_sub(corners_load(x, vertex + (c + 1) * HK_LANES), *own));
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) t.inverse.m[i][j] = r_load(inverse + (3 * i + j) * HK_LANES);
+    t.F = m3_mul(edges, t.inverse);
+    *a = shape_gradient(&t, 0);
+    return t;
+}
+
+typedef struct star_sums {
+    real value[HK_STAR_SUMS];
+} star_sums;
+
+HK_INLINE star_sums sums_load(const scalar *from)
+{
+    star_sums s;
+    for (int k = 0; k < HK_STAR_SUMS; k++) s.value[k] = r_load(from + k * HK_LANES);
+    return s;
+}
+
+HK_INLINE void sums_store(scalar *to, const star_sums *s)
+{
+    for (int k = 0; k < HK_STAR_SUMS; k++) r_store(to + k * HK_LANES, s->value[k]);
+}
+
+// Padding has volume 0 and must not bring in a NaN.
+HK_INLINE void sums_add(star_sums *s, real volume, vec3 force, mat3 block)
+{
+    mask counts = volume > 0;
+    for (int i = 0, q = 3; i < 3; i++) {
+        s->value[i] += r_select(counts, volume * force.v[i], r_zero());
+        for (int j = i; j < 3; j++, q++)
+            s->value[q] += r_select(counts, volume * block.m[i][j], r_zero());
+    }
+}
+
+#define KERNELS(X)                                                                                 \
+    static void X##_star_push(const hk_tet_batch *batch, const void *x, const int32_t *own,        \
+                              int first, int last, void *sums)                                     \
+    {                                                                                              \
+        vec3 at = corners_load(x, own);                                                            \
+        star_sums s = sums_load(sums);                                                             \
+        for (int b = first; b < last; b++) {                                                       \
+            vec3 a, force;                                                                         \
+            mat3 block;                                                                            \
+            tet_lanes t = star_load(batch, x, &at, b, &a);                                         \
+            X##_vertex(&batch->params, tet_element(batch, b), t.F, a, &force, &block);             \
+            if (is_blended(batch, b))                                                              \
+                blend_vertex(&batch->conversion, blend_share(batch, b), &t.F, &a, &force, &block); \
+            sums_add(&s, tet_volume(batch, b), force, block);                                      \
+        }                                                                                          \
+        sums_store(sums, &s);                                                                      \
+    }                                                                                              \
+    static void X##_star_energy(const hk_tet_batch *batch, const void *x, const void *at,          \
+                                int first, int last, void *energy)                                 \
+    {                                                                                              \
+        vec3 own, a;                                                                               \
+        real sum = r_load(energy);                                                                 \
+        for (int i = 0; i < 3; i++) own.v[i] = r_load((const scalar *)at + i * HK_LANES);          \
+        for (int b = first; b < last; b++) {                                                       \
+            tet_lanes t = star_load(batch, x, &own, b, &a);                                        \
+            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                     \
+            if (is_blended(batch, b)) psi = blend_energy(batch, b, t.F, psi);                      \
+            real volume = tet_volume(batch, b);                                                    \
+            sum += r_select(volume > 0, volume * psi, r_zero());                                   \
+        }                                                                                          \
+        r_store(energy, sum);                                                                      \
+    }
+HK_LAWS(KERNELS)
+
+// ---------------------------------------------------------------- vertices
+
+static void pull(const void *x, const int32_t *own, const void *target, const void *force,
+                 void *sums)
+{
+    star_sums s = sums_load(sums);
+    real stiffness;
+    vec3 at = corners_load(x, own), to = corners_load4(target, own, &stiffness);
+    vec3 outer = corners_load(force, own);
+    for (int i = 0; i < 3; i++) s.value[i] += stiffness * (at.v[i] - to.v[i]) - outer.v[i];
+    s.value[3] += stiffness;
+    s.value[6] += stiffness;
+    s.value[8] += stiffness;
+    sums_store(sums, &s);
+}
+
+// Where the block is not positive definite its eigenvalues count by their size, and none as less
+// than a share of the largest: the step leads downhill.
+HK_SHARED void solve_by_eigenvalues(const mat3 *H, const vec3 *g, vec3 *step)
+{
+    const scalar least_share = (scalar)1e-3;
+    vec3 values;
+    mat3 v;
+    eigen3_of(*H, &values, &v);
+    real largest = r_max(r_abs(values.v[0]), r_abs(values.v[2]));
+    real least = r_max(least_share * largest, r_set(HK_SMALLEST_NORMAL));
+    *step = v3_set(0, 0, 0);
+    for (int k = 0; k < 3; k++) {
+        vec3 e = m3_column(v, k);
+        real along = v3_dot(e, *g) / r_max(r_abs(values.v[k]), least);
+        *step = v3_sub(*step, v3_scale(e, along));
+    }
+}
+
+// By LDLᵀ where its pivots are far enough from 0.
+static void solve(const void *sums, double shift, void *step)
+{
+    const scalar least_share = (scalar)1e-4;
+    star_sums s = sums_load(sums);
+    real add = r_set(shift);
+    real xx = s.value[3] + add, yy = s.value[6] + add, zz = s.value[8] + add;
+    real xy = s.value[4], xz = s.value[5], yz = s.value[7];
+    vec3 g = {{s.value[0], s.value[1], s.value[2]}}, d;
+    real least = least_share * (r_abs(xx) + r_abs(yy) + r_abs(zz));
+    real p = 1 / xx, ly = xy * p, lz = xz * p;
+    real second = yy - ly * xy, across = yz - ly * xz, q = 1 / second, lw = across * q;
+    real third = zz - lz * xz - lw * across;
+    real b = g.v[1] - ly * g.v[0], c = g.v[2] - lz * g.v[0] - lw * b;
+    d.v[2] = -c / third;
+    d.v[1] = -b * q - lw * d.v[2];
+    d.v[0] = -g.v[0] * p - ly * d.v[1] - lz * d.v[2];
+    mask good = (xx > least) & (second > least) & (third > least);
+    if (!r_all(good)) {
+        mat3 H = {{{xx, xy, xz}, {xy, yy, yz}, {xz, yz, zz}}};
+        vec3 other;
+        solve_by_eigenvalues(&H, &g, &other);
+        d = v3_select(good, d, other);
+    }
+    real size = r_abs(d.v[0]) + r_abs(d.v[1]) + r_abs(d.v[2]);
+    mask finite = size < r_set(HUGE_VALF);
+    for (int i = 0; i < 3; i++)
+        r_store((scalar *)step + i * HK_LANES, r_select(finite, d.v[i], r_zero()));
+}
+
+HK_INLINE vec3 end_of(const scalar *step, const scalar *length, vec3 from)
+{
+    real l = r_load(length);
+    for (int i = 0; i < 3; i++) from.v[i] += l * r_load(step + i * HK_LANES);
+    return from;
+}
+
+static void move(void *x, const int32_t *own, const void *step, const void *length)
+{
+    corners_put4(x, own, end_of(step, length, corners_load(x, own)), r_zero());
+}
+
+static void reach(const void *x, const int32_t *own, const void *step, const void *length, void *at)
+{
+    vec3 end = end_of(step, length, corners_load(x, own));
+    for (int i = 0; i < 3; i++) r_store((scalar *)at + i * HK_LANES, end.v[i]);
+}
+
+#define TABLE_ENTRY(X) [HK_LAW_##X] = {X##_star_push, X##_star_energy},
+
+extern const hk_star_table HK_STAR_TABLE;
+const hk_star_table HK_STAR_TABLE = {
+    .law = {HK_LAWS(TABLE_ENTRY)},
+    .pull = pull,
+    .solve = solve,
+    .move = move,
+    .reach = reach,
+};

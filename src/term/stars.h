@@ -1,0 +1,66 @@
+// Gauss–Seidel over vertices: the tets of a term once more, sorted by the vertex that they lie
+// around (its star), for methods that move one vertex at a time with all others at rest. Vertices
+// are coloured so that those of one colour share no tet and no link; `lanes` vertices of a colour
+// are worked off together, a lane each, and the groups of a colour by several threads. As nothing
+// is shared, the bits are the same for any number of threads.
+//
+// Every free vertex has a lane of one group. Groups that are not full have copies of their last
+// vertex: these come to the same bits.
+#ifndef HK_STARS_H
+#define HK_STARS_H
+
+#include "linear/colouring.h"
+#include "term/links.h"
+#include "term/tet.h"
+#include "term/viscosity.h"
+
+typedef struct hk_stars {
+    const hk_tet_term *term;  // borrowed: its lanes and threads
+    const hk_links *links;    // borrowed, in the same precision
+    hk_colouring colours;     // of the free vertices
+    int group_count;
+    int32_t *colour_start;  // [colour_count + 1] groups
+    int32_t *own;           // [group_count][lanes] vertices
+    int batch_count;
+    hk_tet_batch *batches;  // of the term; see hk_star_kernels
+    int32_t **block_start;  // [batch_count][group_count + 1]
+    int32_t *user;          // [vertex_count] its number in links->user or -1; NULL: no links
+    void *noise;            // scalar[group_count][lanes] J, what rounding does to a star's energy
+} hk_stars;
+
+// Colours of the vertices that are not held (Morton order), such that no tet and no link has two
+// vertices of one colour.
+hk_status hk_colour_vertices(const hk_model *model, const hk_links *links, const uint8_t *held,
+                             hk_colouring *colouring);
+
+hk_status hk_stars_create(const hk_model *model, const hk_tet_term *term, const hk_links *links,
+                          const uint8_t *held, hk_stars **stars);
+void hk_stars_free(hk_stars *stars);
+// Takes the shares of conversion (blend.h), in the model's numbering.
+void hk_stars_write_blend(hk_stars *stars, const float *shares);
+
+// What moves the vertices. Arrays are scalar[vertex_count][4].
+typedef struct hk_star_forces {
+    const void *target;  // where inertia pulls, and in the fourth place how stiffly (N/m)
+    const void *force;   // N
+    double shift;        // N/m, added to every block
+    const hk_viscosity *viscosity;  // or NULL
+    const hk_single_frame *frame;   // of single precision, else NULL
+} hk_star_forces;
+
+typedef struct hk_star_sweep {
+    double length;  // of the steps: 1 is Newton's
+    // A vertex whose energy does not fall takes a shorter step, or none: the sum never rises, but
+    // for rounding.
+    bool careful;
+    // Where vertices are taken to be, so that all move at once (Jacobi's iteration); NULL: each
+    // sees where the ones before it went (Gauss–Seidel's).
+    const void *from;
+} hk_star_sweep;
+
+// One sweep: vertex after vertex takes a step of Newton's method on its own 3×3 block of the
+// Hessian, made positive definite.
+void hk_stars_sweep(const hk_stars *stars, const hk_star_forces *forces, const hk_star_sweep *sweep,
+                    void *x);
+
+#endif

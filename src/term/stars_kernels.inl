@@ -1,0 +1,195 @@
+// What is done vertex by vertex, for one scalar type: included by stars.c with
+//   SCALAR   float or double
+//   NAME(x)  the name of x for it
+
+// A 3×3 block, upper triangle, and a gradient into lane `lane` of sums.
+static inline void NAME(add_lane)(SCALAR *sums, int lanes, int lane, const double g[3],
+                                  const double h[6])
+{
+    for (int i = 0; i < 3; i++) sums[i * lanes + lane] += (SCALAR)g[i];
+    for (int i = 0; i < 6; i++) sums[(3 + i) * lanes + lane] += (SCALAR)h[i];
+}
+
+// d of a link (term/links.h).
+static inline void NAME(link_vector)(const hk_links *t, const SCALAR *x, int link, double d[3])
+{
+    int attachment = link - t->spring_count - t->bend_count;
+    const SCALAR *target = (const SCALAR *)t->target + 4 * (int64_t)attachment;
+    for (int i = 0; i < 3; i++) d[i] = attachment >= 0 ? -(double)target[i] : 0;
+    for (int a = t->start[link]; a < t->start[link + 1]; a++)
+        for (int i = 0; i < 3; i++)
+            d[i] += t->coefficient[a] * (double)x[4 * (int64_t)t->vertex[a] + i];
+}
+
+static void NAME(push_links)(const hk_links *t, int user, const SCALAR *x, double g[3], double h[6])
+{
+    for (int k = t->use_start[user]; k < t->use_start[user + 1]; k++) {
+        int link = t->use_link[k];
+        double c = (double)((const SCALAR *)t->use_coefficient)[k], d[3];
+        NAME(link_vector)(t, x, link, d);
+        link_force f = force_of_link(t, link, d);
+        for (int i = 0, q = 0; i < 3; i++) {
+            g[i] += c * f.across * d[i];
+            for (int j = i; j < 3; j++, q++)
+                h[q] += c * c * (f.along * d[i] * d[j] + (i == j ? f.across : 0));
+        }
+    }
+}
+
+// The energy of its links with vertex v moved by `step`.
+static double NAME(link_energy)(const hk_links *t, int user, const SCALAR *x, const double step[3])
+{
+    double sum = 0;
+    for (int k = t->use_start[user]; k < t->use_start[user + 1]; k++) {
+        int link = t->use_link[k];
+        double c = (double)((const SCALAR *)t->use_coefficient)[k], d[3];
+        NAME(link_vector)(t, x, link, d);
+        for (int i = 0; i < 3; i++) d[i] += c * step[i];
+        double stretch = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) - t->rest[link];
+        sum += 0.5 * t->stiffness[link] * stretch * stretch;
+    }
+    return sum;
+}
+
+// r K (x − x_t) and r K of one vertex. The rows of K add up to 0.
+static void NAME(push_viscosity)(const hk_star_forces *f, int v, const SCALAR *x, double g[3],
+                                 double h[6])
+{
+    const hk_viscosity *t = f->viscosity;
+    double own[3];
+    viscous_step(f, v, (double)x[4 * (int64_t)v], (double)x[4 * (int64_t)v + 1],
+                 (double)x[4 * (int64_t)v + 2], own);
+    for (int64_t k = t->start[v]; k < t->start[v + 1]; k++) {
+        const double *b = t->blocks + 9 * k;
+        const SCALAR *at = x + 4 * (int64_t)t->column[k];
+        double d[3];
+        viscous_step(f, t->column[k], (double)at[0], (double)at[1], (double)at[2], d);
+        for (int i = 0; i < 3; i++) d[i] -= own[i];
+        for (int i = 0, q = 0; i < 3; i++) {
+            g[i] += t->rate * (b[3 * i] * d[0] + b[3 * i + 1] * d[1] + b[3 * i + 2] * d[2]);
+            for (int j = i; j < 3; j++, q++) h[q] -= t->rate * 0.5 * (b[3 * i + j] + b[3 * j + i]);
+        }
+    }
+}
+
+static void NAME(add_links)(const hk_stars *s, const int32_t *own, const SCALAR *x, SCALAR *sums)
+{
+    int lanes = s->term->lanes->lanes;
+    for (int l = 0; l < lanes && s->user; l++) {
+        double g[3] = {0}, h[6] = {0};
+        if (s->user[own[l]] < 0) continue;
+        NAME(push_links)(s->links, s->user[own[l]], x, g, h);
+        NAME(add_lane)(sums, lanes, l, g, h);
+    }
+}
+
+static void NAME(add_viscosity)(const hk_stars *s, const hk_star_forces *f, const int32_t *own,
+                                const SCALAR *x, SCALAR *sums)
+{
+    int lanes = s->term->lanes->lanes;
+    for (int l = 0; l < lanes && f->viscosity; l++) {
+        double g[3] = {0}, h[6] = {0};
+        NAME(push_viscosity)(f, own[l], x, g, h);
+        NAME(add_lane)(sums, lanes, l, g, h);
+    }
+}
+
+// The energy of the group's tets and links at x + length × step.
+static void NAME(star_energies)(const hk_stars *s, int group, const SCALAR *x, const SCALAR *step,
+                                const SCALAR *length, SCALAR *energy)
+{
+    const hk_lane_table *table = s->term->lanes;
+    const int32_t *own = s->own + (int64_t)group * table->lanes;
+    _Alignas(HK_ALIGNMENT) char at[3 * HK_ALIGNMENT];
+    int lanes = table->lanes;
+    table->stars->reach(x, own, step, length, at);
+    for (int l = 0; l < lanes; l++) energy[l] = 0;
+    for (int q = 0; q < s->batch_count; q++)
+        table->stars->law[s->batches[q].law].energy(&s->batches[q], x, at, s->block_start[q][group],
+                                                    s->block_start[q][group + 1], energy);
+    for (int l = 0; l < lanes && s->user; l++) {
+        double moved[3];
+        if (s->user[own[l]] < 0) continue;
+        for (int i = 0; i < 3; i++) moved[i] = (double)length[l] * (double)step[i * lanes + l];
+        energy[l] += (SCALAR)NAME(link_energy)(s->links, s->user[own[l]], x, moved);
+    }
+}
+
+// The change of the quadratic energy with these sums.
+static double NAME(quadratic_change)(const SCALAR *sums, int lanes, int l, const SCALAR *step,
+                                     double length)
+{
+    double d[3], value = 0;
+    for (int i = 0; i < 3; i++) d[i] = length * (double)step[i * lanes + l];
+    for (int i = 0, q = 3; i < 3; i++) {
+        value += (double)sums[i * lanes + l] * d[i];
+        for (int j = i; j < 3; j++, q++)
+            value += (i == j ? 0.5 : 1) * (double)sums[q * lanes + l] * d[i] * d[j];
+    }
+    return value;
+}
+
+// Halves the lengths of lanes whose energy would rise.
+static void NAME(shorten)(const hk_stars *s, int group, const SCALAR *x, const SCALAR *quadratic,
+                          const SCALAR *step, SCALAR *length)
+{
+    int lanes = s->term->lanes->lanes;
+    const SCALAR *noise = (const SCALAR *)s->noise + (int64_t)group * lanes;
+    _Alignas(HK_ALIGNMENT) SCALAR nothing[HK_ALIGNMENT / sizeof(SCALAR)] = {0};
+    _Alignas(HK_ALIGNMENT) SCALAR before[HK_ALIGNMENT / sizeof(SCALAR)];
+    _Alignas(HK_ALIGNMENT) SCALAR after[HK_ALIGNMENT / sizeof(SCALAR)];
+    NAME(star_energies)(s, group, x, step, nothing, before);
+    for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++) {
+        bool done = true;
+        NAME(star_energies)(s, group, x, step, length, after);
+        for (int l = 0; l < lanes; l++) {
+            double change =
+                (double)after[l] - (double)before[l] +
+                NAME(quadratic_change)(quadratic, lanes, l, step, (double)length[l]);
+            if (length[l] == 0 || change <= (double)noise[l]) continue;
+            length[l] = halvings < MOST_HALVINGS ? length[l] / 2 : 0;
+            done = false;
+        }
+        if (done) return;
+    }
+}
+
+static void NAME(sweep_group)(const hk_stars *s, const hk_star_forces *f, const hk_star_sweep *how,
+                              int group, SCALAR *to)
+{
+    const SCALAR *x = how->from ? how->from : to;
+    enum { WIDTH = HK_ALIGNMENT / sizeof(SCALAR) };
+    const hk_lane_table *table = s->term->lanes;
+    const int32_t *own = s->own + (int64_t)group * table->lanes;
+    _Alignas(HK_ALIGNMENT) SCALAR sums[HK_STAR_SUMS * WIDTH], step[3 * WIDTH], length[WIDTH];
+    _Alignas(HK_ALIGNMENT) SCALAR quadratic[HK_STAR_SUMS * WIDTH];
+    int size = HK_STAR_SUMS * table->lanes;
+    for (int k = 0; k < size; k++) sums[k] = quadratic[k] = 0;
+    for (int q = 0; q < s->batch_count; q++)
+        table->stars->law[s->batches[q].law].push(&s->batches[q], x, own, s->block_start[q][group],
+                                                  s->block_start[q][group + 1], sums);
+    NAME(add_links)(s, own, x, sums);
+    table->stars->pull(x, own, f->target, f->force, quadratic);
+    NAME(add_viscosity)(s, f, own, x, quadratic);
+    for (int k = 0; k < size; k++) sums[k] += quadratic[k];
+    table->stars->solve(sums, f->shift, step);
+    for (int l = 0; l < table->lanes; l++) length[l] = (SCALAR)how->length;
+    if (how->careful) NAME(shorten)(s, group, x, quadratic, step, length);
+    table->stars->move(to, own, step, length);
+}
+
+static void NAME(sweep_colour)(const hk_stars *s, const hk_star_forces *f,
+                               const hk_star_sweep *how, int colour, SCALAR *x)
+{
+#pragma omp for schedule(static)
+    for (int group = s->colour_start[colour]; group < s->colour_start[colour + 1]; group++)
+        NAME(sweep_group)(s, f, how, group, x);
+}
+
+static void NAME(sweep)(const hk_stars *s, const hk_star_forces *f, const hk_star_sweep *how,
+                        SCALAR *x)
+{
+#pragma omp parallel num_threads(s->term->threads)
+    for (int k = 0; k < s->colours.colour_count; k++)
+        NAME(sweep_colour)(s, f, how, k, x);
+}
