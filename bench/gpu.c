@@ -147,7 +147,8 @@ static bool check_elements(const char *material, const options *o)
     return fine;
 }
 
-// Ten steps on both, each iterated until nothing changes; the distance relative to the motion.
+// Ten steps on the device and by L-BFGS in double precision on the CPU, each iterated until nothing
+// changes; the distance relative to the motion.
 static bool check_steps(const char *material)
 {
     options own = {.iterations = 600};
@@ -157,9 +158,12 @@ static bool check_steps(const char *material)
     hk_world_def def = hk_default_world_def();
     def.model = model;
     def.step = 1.0 / 30;
-    def.solver.method = "descent";
-    def.solver.iterations = 2000;
-    def.solver.tolerance = 1e-6;
+    def.solver.method = "lbfgs";
+    def.solver.iterations = 5000;
+    def.solver.tolerance = 1e-9;
+    hk_option precision = {.name = "precision", .text = "double"};
+    def.solver.options = &precision;
+    def.solver.option_count = 1;
     hk_world *world = NULL;
     bench_check(hk_world_create(&def, &world));
     int n = hk_model_vertex_count(model), iterations = 0;

@@ -167,7 +167,8 @@ HK_CONTROL void control_keep(const hk_gpu_settings *s, hk_gpu_control *c, const 
 // Back to the last state that was kept: see `undo` in descent.c.
 HK_CONTROL void control_undo(const hk_gpu_settings *s, hk_gpu_control *c)
 {
-    int gathered = s->acceleration != HK_GPU_PLAIN && c->since_restart > s->check;
+    // The iteration that the look belongs to counts already.
+    int gathered = s->acceleration != HK_GPU_PLAIN && c->since_restart > s->check + 1;
     c->from_good = 1;
     c->refresh = 1;
     c->since_restart = 0;

@@ -204,7 +204,7 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     HK_TRY(def->method == &hk_projective ? plan_projective(g) : plan_descent(g));
     int patch = def->patch_size ? def->patch_size
                                 : choose_patch_size(def->model, properties.multiProcessorCount);
-    HK_TRY(hk_gpu_layout_create(def->model, patch, def->round_size ? def->round_size : 512, 0,
+    HK_TRY(hk_gpu_layout_create(def->model, patch, def->round_size ? def->round_size : 1024, 0,
                                 &g->layout));
     g->converts = g->layout->converts;
     g->kernels = choose_kernels(g->layout);

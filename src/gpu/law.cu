@@ -71,6 +71,23 @@ static __device__ __forceinline__ void law_rows(int, const hk_law_params *p, con
 
 // ---------------------------------------------------------------- a patch in shared memory
 
+// Shared memory by its address: pointers to it would be made from the place of the block in its
+// cluster at every use.
+static __device__ __forceinline__ float4 shared_read(unsigned at)
+{
+    float4 a;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(a.x), "=f"(a.y), "=f"(a.z), "=f"(a.w)
+                 : "r"(at));
+    return a;
+}
+static __device__ __forceinline__ void shared_write(unsigned at, float x, float y, float z)
+{
+    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(at), "f"(x), "f"(y), "f"(z),
+                 "f"(0.f)
+                 : "memory");
+}
+
 struct patch {
     int first, own;     // vertices
     int ghost, locals;  // in model.ghost; own vertices and ghosts together
@@ -78,6 +95,7 @@ struct patch {
     int round, rounds, items;
     float4 *position;  // [locals]
     float4 *slot;      // [most_slots]
+    unsigned position_address, slot_address;
 };
 
 static __device__ __forceinline__ patch patch_of(const hk_gpu_model &m, float4 *room)
@@ -87,6 +105,8 @@ static __device__ __forceinline__ patch patch_of(const hk_gpu_model &m, float4 *
     patch b = {p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w};
     b.position = room;
     b.slot = room + m.most_locals;
+    b.position_address = (unsigned)__cvta_generic_to_shared(room);
+    b.slot_address = b.position_address + 16 * m.most_locals;
     return b;
 }
 
@@ -96,10 +116,32 @@ static __device__ __forceinline__ int global_vertex(const hk_gpu_model &m, const
     return local < b.own ? b.first + local : m.ghost[b.ghost + local - b.own];
 }
 
-static __device__ __forceinline__ void load_positions(const hk_gpu_model &m, const patch &b,
-                                                      const float4 *from, float4 *to)
+// The vertices that this thread reads of the patch: known before the kernel before has ended.
+enum { READS = 4 };
+struct reads {
+    int vertex[READS];
+};
+
+static __device__ __forceinline__ reads reads_of(const hk_gpu_model &m, const patch &b)
 {
-    for (int l = threadIdx.x; l < b.locals; l += THREADS) to[l] = from[global_vertex(m, b, l)];
+    reads r;
+#pragma unroll
+    for (int n = 0; n < READS; n++) {
+        int l = threadIdx.x + n * THREADS;
+        r.vertex[n] = l < b.locals ? global_vertex(m, b, l) : -1;
+    }
+    return r;
+}
+
+static __device__ __forceinline__ void load_positions(const hk_gpu_model &m, const patch &b,
+                                                      const reads &r, const float4 *from,
+                                                      float4 *to)
+{
+#pragma unroll
+    for (int n = 0; n < READS; n++)
+        if (r.vertex[n] >= 0) to[threadIdx.x + n * THREADS] = from[r.vertex[n]];
+    for (int l = threadIdx.x + READS * THREADS; l < b.locals; l += THREADS)
+        to[l] = from[global_vertex(m, b, l)];
 }
 
 static __device__ __forceinline__ void load_batch(const hk_gpu_model &m, int number,
@@ -119,17 +161,19 @@ struct packed {
     float shape2;
 };
 
-static __device__ __forceinline__ void fetch(const hk_gpu_model &m, int64_t at, packed &p)
+// With offsets of 32 bits: the layout has fewer than 2^28 items.
+static __device__ __forceinline__ void fetch(const hk_gpu_model &m, unsigned at, packed &p)
 {
-    p.item = m.items[at];
-    p.shape0 = m.shape0[at];
-    p.shape1 = m.shape1[at];
-    p.shape2 = m.shape2[at];
+    p.item = *(const uint4 *)((const char *)m.items + 16 * at);
+    p.shape0 = *(const float4 *)((const char *)m.shape0 + 16 * at);
+    p.shape1 = *(const float4 *)((const char *)m.shape1 + 16 * at);
+    p.shape2 = *(const float *)((const char *)m.shape2 + 4 * at);
 }
 
 struct element {
-    int corner[4], slot[4];
-    mat3 shape;  // shape gradients of corners 1, 2, 3 in its rows, 1/m
+    unsigned corner[4], slot[4];  // × 16: bytes
+    bool counts;                  // its energy does, in this patch
+    mat3 shape;                   // shape gradients of corners 1, 2, 3 in its rows, 1/m
     float volume;
     mat3 F;
 };
@@ -144,27 +188,30 @@ static __device__ __forceinline__ void unpack(const packed &p, element &e)
 {
     unsigned word[4] = {p.item.x, p.item.y, p.item.z, p.item.w};
     for (int c = 0; c < 4; c++) {
-        e.corner[c] = word[c / 2] >> (16 * (c % 2)) & 0xffff;
-        e.slot[c] = word[2 + c / 2] >> (16 * (c % 2)) & 0xffff;
+        unsigned corner = word[c / 2], slot = word[2 + c / 2];
+        e.corner[c] = (c % 2 ? corner >> 12 : corner << 4) & 0x7fff0;
+        e.slot[c] = (c % 2 ? slot >> 12 : slot << 4) & 0xffff0;
     }
+    e.counts = word[0] & 0x8000;
     const float s[9] = {p.shape0.x, p.shape0.y, p.shape0.z, p.shape0.w, p.shape1.x,
                         p.shape1.y, p.shape1.z, p.shape1.w, p.shape2};
     for (int k = 0; k < 9; k++) e.shape.m[k / 3][k % 3] = s[k];
     e.volume = 1 / fabsf(6 * m3_det(e.shape));
 }
 
-static __device__ __forceinline__ mat3 gradient_of(const element &e, const float4 *position)
+static __device__ __forceinline__ mat3 gradient_of(const element &e, unsigned positions)
 {
-    float4 o = position[e.corner[0]];
+    float4 o = shared_read(positions + e.corner[0]);
     mat3 edges;
-    for (int c = 0; c < 3; c++) m3_set_column(&edges, c, edge(position[e.corner[c + 1]], o));
+    for (int c = 0; c < 3; c++)
+        m3_set_column(&edges, c, edge(shared_read(positions + e.corner[c + 1]), o));
     return m3_mul(edges, e.shape);
 }
 
 // Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0.
-static __device__ __forceinline__ void put(const patch &b, int slot, float x, float y, float z)
+static __device__ __forceinline__ void put(const patch &b, unsigned slot, float x, float y, float z)
 {
-    if (slot != 0xffff) b.slot[slot] = make_float4(x, y, z, 0);
+    shared_write(b.slot_address + slot, x, y, z);
 }
 
 static __device__ __forceinline__ void put_forces(const patch &b, const element &e, const mat3 &P)
@@ -205,19 +252,21 @@ static __device__ __forceinline__ share_of_round share_in(const hk_gpu_model &m,
 }
 
 // The slots of this thread's vertex, added up in their order, several reads at a time. All threads
-// of a warp take part.
+// of a warp take part; those with fewer corners read zeros.
 static __device__ __forceinline__ void collect(const patch &b, share_of_round s, float sum[3])
 {
-    enum { AHEAD = 4 };
+    enum { AHEAD = 4, ZERO = 1 };
     unsigned before = (1u << threadIdx.x % WARP) - 1;
     for (int k = 0; __any_sync(~0u, s.count > k); k += AHEAD) {
         float4 f[AHEAD];
+#pragma unroll
         for (int n = 0; n < AHEAD; n++) {
             unsigned with = __ballot_sync(~0u, s.count > k + n);
-            f[n] = make_float4(0, 0, 0, 0);
-            if (s.count > k + n) f[n] = b.slot[s.base + __popc(with & before)];
+            int slot = s.count > k + n ? s.base + __popc(with & before) : (int)ZERO;
+            f[n] = shared_read(b.slot_address + 16 * slot);
             s.base += __popc(with);
         }
+#pragma unroll
         for (int n = 0; n < AHEAD; n++) {
             sum[0] += f[n].x;
             sum[1] += f[n].y;
@@ -447,13 +496,18 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     __shared__ hk_gpu_batch batch;
     const hk_gpu_model &m = a.model;
     patch b = patch_of(m, room);
+    reads reading = reads_of(m, b);
     packed item = {};
-    if ((int)threadIdx.x < b.items) fetch(m, (int64_t)b.item + threadIdx.x, item);
+    if ((int)threadIdx.x < b.items) fetch(m, b.item + threadIdx.x, item);
+    hk_gpu_round_data round = m.rounds[b.round];
+    share_of_round mine = share_in(m, b, round);
+    load_batch(m, round.batch, &batch);
+    if (threadIdx.x == 0) b.slot[1] = make_float4(0, 0, 0, 0);
     cudaGridDependencySynchronize();
     bool probe = LOOK && (a.flags & HK_LOOK_PROBE);
     plan c = {};
     // Where it goes on from is hardly ever anything but q: no need to wait for the control.
-    load_positions(m, b, probe ? a.state : a.q, b.position);
+    load_positions(m, b, reading, probe ? a.state : a.q, b.position);
     if (!probe) {
         c = plan_of(a.now);
         if (c.state != HK_GPU_GOING) {
@@ -463,7 +517,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     }
     shares share = {};
     if (CONVERTS) share = shares_of(a, c);
-    if (c.from_good) load_positions(m, b, a.good[c.good], b.position);
+    if (c.from_good) load_positions(m, b, reading, a.good[c.good], b.position);
 
     int v = b.first + threadIdx.x;
     bool owns = (int)threadIdx.x < b.own;
@@ -472,12 +526,13 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     double sums[HK_SUM_WIDTH] = {0};
     sums[HK_SUM_LEAST_J] = INFINITY;
     bool some = false;
-    int batch_at = -1;
     for (int r = 0; r < b.rounds; r++) {
-        hk_gpu_round_data round = m.rounds[b.round + r];
-        share_of_round mine = share_in(m, b, round);
-        if (round.batch != batch_at) load_batch(m, round.batch, &batch);
-        batch_at = round.batch;
+        if (r > 0) {
+            int before = round.batch;
+            round = m.rounds[b.round + r];
+            mine = share_in(m, b, round);
+            if (round.batch != before) load_batch(m, round.batch, &batch);
+        }
         __syncthreads();
         const hk_law_params *params = (const hk_law_params *)batch.c;
         const hk_conversion *conversion = (const hk_conversion *)&batch.upper;
@@ -487,8 +542,8 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
             unpack(item, e);
             // The next one of this round, or of the one after it, is on its way meanwhile.
             int then = i + THREADS < round.last ? i + THREADS : round.last + (int)threadIdx.x;
-            if (then < b.items) fetch(m, (int64_t)b.item + then, item);
-            e.F = gradient_of(e, b.position);
+            if (then < b.items) fetch(m, b.item + then, item);
+            e.F = gradient_of(e, b.position_address);
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
                 float4 v = m.element[at];
@@ -507,7 +562,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
                 if (l > 0) blend_energy_stress(conversion, l, &e.F, &psi, &P);
             }
             put_forces(b, e, P);
-            if (LOOK && e.corner[0] < b.own) {
+            if (LOOK && e.counts) {
                 double j = m3_det(e.F);
                 sums[HK_SUM_ELASTIC] += (double)(e.volume * psi);
                 if (!(j >= sums[HK_SUM_LEAST_J])) sums[HK_SUM_LEAST_J] = j;
@@ -515,7 +570,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         }
         // A thread that had none of this round has none on its way either.
         if (round.first + (int)threadIdx.x >= round.last && round.last + (int)threadIdx.x < b.items)
-            fetch(m, (int64_t)b.item + round.last + threadIdx.x, item);
+            fetch(m, b.item + round.last + threadIdx.x, item);
         if (r == b.rounds - 1 && owns) data = vertex_data_of(a, v);
         __syncthreads();
         collect(b, mine, force);
@@ -590,8 +645,14 @@ static __global__ void __launch_bounds__(THREADS)
         if (c.state != HK_GPU_GOING || !(a.flags || c.refresh)) return;
     }
     patch b = patch_of(m, room);
+    reads reading = reads_of(m, b);
+    if (threadIdx.x == 0) b.slot[1] = make_float4(0, 0, 0, 0);
     shares share = shares_of(a, c);
-    load_positions(m, b, a.state ? a.state : c.from_good ? a.good[c.good] : a.q, b.position);
+    load_positions(m, b, reading,
+                   a.state       ? a.state
+                   : c.from_good ? a.good[c.good]
+                                 : a.q,
+                   b.position);
     float diagonal[3] = {0, 0, 0};
     for (int r = 0; r < b.rounds; r++) {
         hk_gpu_round_data round = m.rounds[b.round + r];
@@ -601,9 +662,9 @@ static __global__ void __launch_bounds__(THREADS)
             int64_t at = (int64_t)b.item + i;
             element e;
             packed item;
-            fetch(m, at, item);
+            fetch(m, (unsigned)at, item);
             unpack(item, e);
-            e.F = gradient_of(e, b.position);
+            e.F = gradient_of(e, b.position_address);
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
                 float4 v = m.element[at];
@@ -645,9 +706,10 @@ static __global__ void __launch_bounds__(THREADS)
     if (c.state != HK_GPU_GOING) return;
     bool now = a.good_blended[1 - c.good][blockIdx.x], before = a.good_blended[c.good][blockIdx.x];
     patch b = patch_of(m, room);
-    load_positions(m, b, a.good[1 - c.good], b.position);
+    reads reading = reads_of(m, b);
+    load_positions(m, b, reading, a.good[1 - c.good], b.position);
     float4 *kept = b.slot;
-    load_positions(m, b, a.good[c.good], kept);
+    load_positions(m, b, reading, a.good[c.good], kept);
     double sums[HK_SUM_WIDTH] = {0};
     int batch_at = -1;
     for (int r = 0; r < b.rounds; r++) {
@@ -660,9 +722,9 @@ static __global__ void __launch_bounds__(THREADS)
             int64_t at = (int64_t)b.item + i;
             element e;
             packed item;
-            fetch(m, at, item);
+            fetch(m, (unsigned)at, item);
             unpack(item, e);
-            if (e.corner[0] >= b.own) continue;
+            if (!e.counts) continue;
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
                 float4 v = m.element[at];
@@ -671,7 +733,7 @@ static __global__ void __launch_bounds__(THREADS)
             float l = fmaxf(now ? a.good_share[1 - c.good][at] : 0,
                             before ? a.good_share[c.good][at] : 0);
             for (int k = 0; k < 2; k++) {
-                mat3 P, F = gradient_of(e, k ? kept : b.position);
+                mat3 P, F = gradient_of(e, k ? b.slot_address : b.position_address);
                 float psi =
                     law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, &P);
                 if (l > 0)

@@ -297,6 +297,7 @@ typedef struct worker {
     number_set locals;      // vertices here: own ones first
     int32_t *batch_count;   // [batch_count] items
     int32_t *next_corner;   // [patch_size]
+    int32_t *corners_left;  // [patch_size]
     uint16_t *corner_slot;  // [4 round_size] of the corners, vertex by vertex
 } worker;
 
@@ -306,6 +307,7 @@ static void worker_free(worker *w)
     set_free(&w->locals);
     hk_free(w->batch_count);
     hk_free(w->next_corner);
+    hk_free(w->corners_left);
     hk_free(w->corner_slot);
 }
 
@@ -315,8 +317,10 @@ static hk_status worker_make(worker *w)
     HK_TRY(set_make(&w->locals, 2048));
     w->batch_count = HK_ARRAY(int32_t, w->layout->batch_count);
     w->next_corner = HK_ARRAY(int32_t, w->layout->patch_size);
+    w->corners_left = HK_ARRAY(int32_t, w->layout->patch_size);
     w->corner_slot = HK_ARRAY(uint16_t, 4 * (size_t)w->layout->round_size);
-    return w->batch_count && w->next_corner && w->corner_slot ? HK_OK : HK_NO_MEMORY;
+    return w->batch_count && w->next_corner && w->corners_left && w->corner_slot ? HK_OK
+                                                                                 : HK_NO_MEMORY;
 }
 
 static int32_t model_vertex(const worker *w, int32_t here)
@@ -359,7 +363,7 @@ static hk_status measure_patch(worker *w, int patch)
     hk_gpu_layout *l = w->layout;
     HK_TRY(look_around(w, patch));
     int own = l->vertex_start[patch + 1] - l->vertex_start[patch];
-    if (w->locals.count >= HK_GPU_NO_SLOT)
+    if (w->locals.count >= HK_GPU_COUNTS)
         return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": %d vertices around one patch",
                        w->locals.count);
     l->ghost_start[patch + 1] = w->locals.count - own;
@@ -370,35 +374,60 @@ static hk_status measure_patch(worker *w, int patch)
     return HK_OK;
 }
 
+// Eight neighbouring threads write (and read) 16 bytes of shared memory each at once if no two of
+// them want different places of one bank; here a bank is the number of a slot, or of a vertex in
+// the patch, modulo 8.
+enum { GROUP = 8 };
+
+// Gives a corner the free slot of its vertex that clashes least with what its neighbours write.
+static int take_slot(uint16_t *slots, int *left, uint8_t *load)
+{
+    int best = 0;
+    for (int k = 1; k < *left; k++)
+        if (load[slots[k] % GROUP] < load[slots[best] % GROUP]) best = k;
+    int slot = slots[best];
+    slots[best] = slots[--*left];
+    load[slot % GROUP]++;
+    return slot;
+}
+
 // The slots of a round: in a slice the first corners of all its vertices come first, then the
-// second ones of those that have a second one, and so on.
+// second ones of those that have a second one, and so on. Which of its corners is the first makes
+// no difference to a vertex.
 static void number_slots(const worker *w, int own, const hk_gpu_round *round, hk_gpu_item *items)
 {
     hk_gpu_layout *l = w->layout;
     uint16_t *count = l->count + round->counts;
     uint16_t *base = l->base + round->bases;
-    int32_t *next = w->next_corner, most = 0, corners = 0;
+    int32_t *start = w->next_corner, *left = w->corners_left, most = 0, corners = 0;
     memset(count, 0, sizeof *count * (size_t)own);
     for (int k = round->first; k < round->last; k++)
         for (int c = 0; c < 4; c++)
             if (items[k].corner[c] < own) count[items[k].corner[c]]++;
     for (int v = 0; v < own; v++) {
-        next[v] = corners;
+        start[v] = corners;
+        left[v] = count[v];
         corners += count[v];
         most = hk_max_int(most, count[v]);
     }
-    int slot = 0;
+    int slot = HK_GPU_FIRST_SLOT;
     for (int s = 0; s < slices_of(own); s++) {
         base[s] = (uint16_t)slot;
         int first = s * HK_GPU_SLICE, last = hk_min_int(own, first + HK_GPU_SLICE);
         for (int rank = 0; rank < most; rank++)
             for (int v = first; v < last; v++)
-                if (count[v] > rank) w->corner_slot[next[v] + rank] = (uint16_t)slot++;
+                if (count[v] > rank) w->corner_slot[start[v] + rank] = (uint16_t)slot++;
     }
-    for (int k = round->first; k < round->last; k++)
-        for (int c = 0; c < 4; c++)
-            if (items[k].corner[c] < own)
-                items[k].slot[c] = w->corner_slot[next[items[k].corner[c]]++];
+    uint8_t load[4][GROUP];
+    for (int k = round->first; k < round->last; k++) {
+        if ((k - round->first) % GROUP == 0) memset(load, 0, sizeof load);
+        for (int c = 0; c < 4; c++) {
+            int v = items[k].corner[c];
+            if (v < own)
+                items[k].slot[c] =
+                    (uint16_t)take_slot(w->corner_slot + start[v], &left[v], load[c]);
+        }
+    }
 }
 
 static void fill_item(const worker *w, int tet, int part, int64_t at)
@@ -418,10 +447,8 @@ static void fill_item(const worker *w, int tet, int part, int64_t at)
             part == HK_PART_LAW || i == 3 ? 0 : (float)hk_part_direction(w->model, tet, part)[i];
 }
 
-// Eight neighbouring threads read 16 bytes each from shared memory at once if no two of them want
-// different places of the same bank; here a bank is the place of a vertex modulo 8. The corners of
-// an element may come in any order, and are given the one with the fewest clashes.
-enum { GROUP = 8, ORDERS = 24 };
+// The corners of an element may come in any order, and are given the one with the fewest clashes.
+enum { ORDERS = 24 };
 
 typedef struct bank_load {
     uint16_t vertex[4][GROUP][GROUP];  // of a corner number, of a bank
@@ -526,6 +553,15 @@ static void fill_batch(const worker *w, int batch, int64_t at, int rounds, hk_gp
     }
 }
 
+// Its energy counts where its first vertex in the order of the patches is an own one.
+static void mark_counting(const worker *w, int own, hk_gpu_item *item)
+{
+    int first = 0;
+    for (int c = 1; c < 4; c++)
+        if (w->locals.list[item->corner[c]] < w->locals.list[item->corner[first]]) first = c;
+    if (item->corner[first] < own) item->corner[0] |= HK_GPU_COUNTS;
+}
+
 // Items of a batch of `size` that go to round r.
 static int round_share(int size, int rounds, int r)
 {
@@ -551,7 +587,10 @@ static hk_status fill_patch(worker *w, int patch)
             first += round_share(size, rounds, r);
         }
         if (rounds > 0) fill_batch(w, q, l->item_start[patch], rounds, round);
-        for (int r = 0; r < rounds; r++) number_slots(w, own, &round[r], items);
+        for (int r = 0; r < rounds; r++) {
+            number_slots(w, own, &round[r], items);
+            for (int k = round[r].first; k < round[r].last; k++) mark_counting(w, own, &items[k]);
+        }
         round += rounds;
     }
     return HK_OK;
@@ -619,6 +658,9 @@ static hk_status allocate_items(hk_gpu_layout *l)
         l->round_start[p + 1] += l->round_start[p];
     }
     size_t items = (size_t)l->item_start[l->patch_count];
+    if (items >= (size_t)1 << 28)
+        return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": %zu elements are too many for one device",
+                       items);
     size_t ghosts = (size_t)l->ghost_start[l->patch_count];
     l->ghost = HK_ARRAY(int32_t, ghosts);
     for (int k = 0; k < 3; k++) {
@@ -627,7 +669,7 @@ static hk_status allocate_items(hk_gpu_layout *l)
     }
     l->items = HK_ARRAY(hk_gpu_item, items);
     l->item_tet = HK_ARRAY(int32_t, items);
-    l->rounds = HK_ZEROS(hk_gpu_round, l->round_start[l->patch_count]);
+    l->rounds = HK_ZEROS(hk_gpu_round, l->round_start[l->patch_count] + 1);  // one may be looked at
     l->patches = HK_ARRAY(hk_gpu_patch, l->patch_count);
     if (!l->ghost || !l->items || !l->item_tet || !l->rounds || !l->patches) return HK_NO_MEMORY;
     if (wants_elements(l)) {
@@ -645,7 +687,7 @@ static void count_slots(hk_gpu_layout *l)
     for (int p = 0; p < l->patch_count; p++) {
         int own = l->vertex_start[p + 1] - l->vertex_start[p];
         for (int r = l->round_start[p]; r < l->round_start[p + 1]; r++) {
-            int slots = 0;
+            int slots = HK_GPU_FIRST_SLOT;
             for (int v = 0; v < own; v++) slots += l->count[l->rounds[r].counts + v];
             l->most_slots = hk_max_int(l->most_slots, slots);
         }

@@ -13,13 +13,18 @@
 #include "term/tet.h"
 
 enum {
-    HK_GPU_NO_SLOT = 0xffff,
+    HK_GPU_NO_SLOT = 0,    // takes what nobody wants
+    HK_GPU_ZERO_SLOT = 1,  // holds 0
+    HK_GPU_FIRST_SLOT = 2,
+    HK_GPU_COUNTS = 0x8000,
     HK_GPU_SLICE = 32  // vertices whose slots are interleaved: a warp reads them side by side
 };
 
 typedef struct hk_gpu_item {
-    uint16_t corner[4];  // vertices of the patch: own ones first, then ghosts
-    uint16_t slot[4];    // of the corners at own vertices; else HK_GPU_NO_SLOT
+    // Vertices of the patch: own ones first, then ghosts. HK_GPU_COUNTS is added to the first
+    // corner in the one patch where the element's energy counts.
+    uint16_t corner[4];
+    uint16_t slot[4];  // of the corners at own vertices; else HK_GPU_NO_SLOT
 } hk_gpu_item;
 
 // Where the parts of a patch begin, and how many there are.

@@ -64,7 +64,7 @@ static hk_status upload_layout(hk_gpu *g)
     HK_TRY(hk_gpu_upload(g, (const uint4 *)l->items, items, &m->items));
     if (l->element) HK_TRY(hk_gpu_upload(g, (const float4 *)l->element, items, &m->element));
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_round_data *)l->rounds,
-                         (size_t)l->round_start[l->patch_count], &m->rounds));
+                         (size_t)l->round_start[l->patch_count] + 1, &m->rounds));
     HK_TRY(hk_gpu_upload(g, l->count, (size_t)l->count_size, &m->count));
     HK_TRY(hk_gpu_upload(g, l->base, (size_t)l->base_size, &m->base));
     return upload_batches(g);
