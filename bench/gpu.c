@@ -166,13 +166,17 @@ static bool check_steps(const char *material)
     def.solver.option_count = 1;
     hk_world *world = NULL;
     bench_check(hk_world_create(&def, &world));
-    int n = hk_model_vertex_count(model), iterations = 0;
+    int n = hk_model_vertex_count(model), iterations = 0, ended[16] = {0};
     double time = 0, difference = 0, motion = 0;
     hk_solve_report report = {0};
     for (int k = 0; k < 10; k++, time += 1.0 / 30) {
         bench_check(hk_world_step(world, NULL));
         bench_check(hk_gpu_step(gpu, time, &report));
         iterations = report.iterations;
+        ended[report.reason & 15]++;
+        if (getenv("HK_VERBOSE"))
+            printf("  %d: %d %s %.2e %s\n", k, iterations, hk_reason_name(report.reason),
+                   report.relative_residual, report.detail);
     }
     double *x = calloc(4 * (size_t)n, sizeof(double));
     if (!x) exit(1);
@@ -188,8 +192,8 @@ static bool check_steps(const char *material)
         }
     double error = sqrt(difference / motion);
     bool fine = error <= 1e-3;
-    printf("%-20s %10.1e %8d  %-16s %s\n", material, error, iterations,
-           hk_reason_name(report.reason), fine ? "ok" : "WRONG");
+    printf("%-20s %10.1e %8d  %d converged, %d stalled, %.1e  %s\n", material, error, iterations,
+           ended[HK_CONVERGED], ended[HK_STALLED], report.relative_residual, fine ? "ok" : "WRONG");
     free(x);
     hk_world_free(world);
     hk_gpu_free(gpu);

@@ -27,7 +27,9 @@ struct hk_gpu {
     hk_gpu_state state;
     hk_gpu_start start;
     float4 *q[3];  // iterates
-    float4 *velocity, *guess_gradient;
+    float4 *velocity;
+    float4 *before;   // positions before the step, for viscous damping
+    float4 *reached;  // where the shares of a step led so far
     float *least;
     hk_gpu_control *control[2];
     hk_gpu_settings *device_settings;
@@ -36,7 +38,8 @@ struct hk_gpu {
     // Host.
     hk_gpu_settings plan;
     const hk_gpu_kernels *kernels;
-    int converts;  // 0 or 1
+    int general;  // 0 or 1: some elements convert, or there is viscous damping
+    bool converts;
     bool constant_diagonal;
     size_t shared_bytes;
     cudaStream_t stream, copying;
@@ -80,6 +83,10 @@ hk_status hk_gpu_launch(hk_gpu *g, const void *kernel, const hk_gpu_args *args);
 hk_status hk_gpu_set_up(hk_gpu *g);
 // steps.cu
 hk_status hk_gpu_launch_step(hk_gpu *g, double *staging);
+// A step whose held vertices go their way in shares: after one that failed at its start.
+hk_status hk_gpu_step_by_shares(hk_gpu *g, double *staging);
+// Makes the state before the step the one that viscous damping holds back to.
+hk_status hk_gpu_begin_viscosity(hk_gpu *g, const float4 *state);
 hk_status hk_gpu_probe(hk_gpu *g, const float4 *state, int flags, float4 *gradient, double *sums);
 
 #endif
