@@ -333,6 +333,12 @@ static __device__ __forceinline__ shares shares_of(const hk_gpu_args &a, const p
     return s;
 }
 
+static __device__ __forceinline__ bool is_finite(float psi, const mat3 &P)
+{
+    for (int k = 0; k < 9; k++) psi += P.m[k / 3][k % 3];
+    return psi - psi == 0;
+}
+
 static __device__ __forceinline__ float next_share(const hk_conversion *c, float l, const mat3 &F)
 {
     return l == 0 && blend_far(c, F) ? 0 : blend_next(c, l, &F);
@@ -663,7 +669,8 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
             if (GENERAL && a.share) {
                 float l = share.some ? share.from[at] : 0;
                 if (batch.upper > 0 && !probe) {
-                    l = next_share(conversion, l, e.F);
+                    // Where the law has overflowed, nothing of it may take part.
+                    l = is_finite(psi, P) ? next_share(conversion, l, e.F) : 1;
                     if (share.write || l > 0) a.share[at] = l;
                     some |= l > 0;
                 }
