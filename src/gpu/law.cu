@@ -638,8 +638,8 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     bool owns = (int)threadIdx.x < b.own;
     vertex_data data = {};
     float force[3] = {0, 0, 0};
-    double sums[HK_SUM_WIDTH] = {0};
-    sums[HK_SUM_LEAST_J] = INFINITY;
+    double energy = 0;
+    float least_j = INFINITY;
     bool some = false;
     for (int r = 0; r < b.rounds; r++) {
         if (r > 0) {
@@ -680,9 +680,9 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
             if (GENERAL && a.viscosity) add_viscosity(a, at, e.F, &psi, &P);
             put_forces(b, e, P);
             if (LOOK && e.counts) {
-                double j = m3_det(e.F);
-                sums[HK_SUM_ELASTIC] += (double)(e.volume * psi);
-                if (!(j >= sums[HK_SUM_LEAST_J])) sums[HK_SUM_LEAST_J] = j;
+                float j = m3_det(e.F);
+                energy += (double)(e.volume * psi);
+                if (!(j >= least_j)) least_j = j;  // also NaN
             }
         }
         // A thread that had none of this round has none on its way either.
@@ -700,6 +700,9 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
             if (LOOK) a.good_blended[1 - c.good][blockIdx.x] = any;
         }
     }
+    double sums[HK_SUM_WIDTH] = {0};
+    sums[HK_SUM_ELASTIC] = energy;
+    sums[HK_SUM_LEAST_J] = least_j;
     if (owns) {
         float4 q = b.position[threadIdx.x];
         float3 elastic = make_float3(force[0], force[1], force[2]);
@@ -741,7 +744,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         iterate<look, converts>(a);                           \
     }
 KERNEL(step_kernel, false, false, HK_GPU_BLOCKS)
-KERNEL(look_kernel, true, false, 2)
+KERNEL(look_kernel, true, false, (HK_GPU_BLOCKS < 3 ? HK_GPU_BLOCKS : 3))
 KERNEL(general_step_kernel, false, true, 2)
 KERNEL(general_look_kernel, true, true, 2)
 
