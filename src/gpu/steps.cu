@@ -86,8 +86,8 @@ hk_status hk_gpu_launch_step(hk_gpu *g, double *staging)
 {
     int budget = g->settings.iterations;
     HK_TRY(choose_start(g));
-    HK_TRY(iterate(g, budget));
     hk_gpu_control *last = g->control[(budget + 1) % 2];
+    HK_TRY(g->vbd ? hk_gpu_launch_vbd(g, &last) : iterate(g, budget));
     hk_gpu_finish(&g->state, last, g->args.good, staging, g->stream);
     // α and patience go on from step to step.
     if (last != g->control[0])

@@ -1,0 +1,254 @@
+#include "gpu/stars.h"
+
+#include <omp.h>
+
+// Items of 16 bytes have offsets of 32 bits on the device.
+#define MOST_ITEMS ((int64_t)1 << 28)
+
+// What is known of the model while the stars are made.
+typedef struct maker {
+    const hk_model *model;
+    const hk_gpu_layout *layout;
+    hk_gpu_stars *stars;
+    int threads;
+    int32_t *number;       // [vertex_count] model's vertex → the vertex here
+    int32_t *first_batch;  // [material_count + 1] the batches of a material
+    uint8_t *held;         // [vertex_count] here
+    int64_t *tet_start;    // [vertex_count + 1] here, in `tet`
+    int32_t *tet;          // [4 tet_count] in the model
+} maker;
+
+static void maker_release(maker *w)
+{
+    hk_free(w->number);
+    hk_free(w->first_batch);
+    hk_free(w->held);
+    hk_free(w->tet_start);
+    hk_free(w->tet);
+}
+
+void hk_gpu_stars_free(hk_gpu_stars *s)
+{
+    if (!s) return;
+    hk_colouring_release(&s->colours);
+    hk_free(s->start);
+    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) hk_free(s->word[k]);
+    hk_free(s->tet);
+    hk_free(s->batch);
+    hk_free(s->element);
+    hk_free(s->noise);
+    hk_free(s);
+}
+
+// ---------------------------------------------------------------- numbers
+
+// Batches are numbered as the layout does it: by the materials that are used, and their parts.
+static hk_status number_batches(maker *w)
+{
+    const hk_model *m = w->model;
+    w->first_batch = HK_ZEROS(int32_t, m->material_count + 1);
+    if (!w->first_batch) return HK_NO_MEMORY;
+    for (int t = 0; t < m->tet_count; t++) w->first_batch[m->tet_material[t] + 1] = 1;
+    for (int k = 0; k < m->material_count; k++) {
+        int parts = 0;
+        for (int part = 0; part < HK_PARTS; part++) parts += hk_has_part(&m->materials[k], part);
+        w->first_batch[k + 1] = w->first_batch[k] + (w->first_batch[k + 1] ? parts : 0);
+    }
+    if (w->first_batch[m->material_count] > UINT16_MAX)
+        return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": %d laws with coefficients are too many",
+                       w->first_batch[m->material_count]);
+    return HK_OK;
+}
+
+static hk_status number_vertices(maker *w)
+{
+    const hk_model *m = w->model;
+    w->number = HK_ARRAY(int32_t, m->vertex_count);
+    w->held = HK_ARRAY(uint8_t, m->vertex_count);
+    if (!w->number || !w->held) return HK_NO_MEMORY;
+    for (int k = 0; k < m->vertex_count; k++) {
+        int32_t vertex = m->order[w->layout->place[k]];
+        w->number[vertex] = k;
+        w->held[k] = m->hold[vertex] != HK_FREE;
+    }
+    return HK_OK;
+}
+
+// The tets at every vertex, ascending.
+static hk_status list_tets(maker *w)
+{
+    const hk_model *m = w->model;
+    int64_t corners = 4 * (int64_t)m->tet_count;
+    w->tet_start = HK_ZEROS(int64_t, m->vertex_count + 1);
+    w->tet = HK_ARRAY(int32_t, corners);
+    if (!w->tet_start || !w->tet) return HK_NO_MEMORY;
+    for (int64_t k = 0; k < corners; k++) w->tet_start[w->number[m->tets[k]] + 1]++;
+    for (int v = 0; v < m->vertex_count; v++) w->tet_start[v + 1] += w->tet_start[v];
+    for (int64_t k = 0; k < corners; k++)
+        w->tet[w->tet_start[w->number[m->tets[k]]]++] = (int32_t)(k / 4);
+    // Filling moved every start to the next one's place.
+    for (int v = m->vertex_count; v > 0; v--) w->tet_start[v] = w->tet_start[v - 1];
+    w->tet_start[0] = 0;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- colours
+
+static hk_status colour(maker *w)
+{
+    const hk_model *m = w->model;
+    int64_t *start = HK_ARRAY(int64_t, (int64_t)m->tet_count + 1);
+    int32_t *member = HK_ARRAY(int32_t, 4 * (int64_t)m->tet_count);
+    hk_status status = start && member ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) {
+        for (int64_t k = 0; k <= m->tet_count; k++) start[k] = 4 * k;
+        for (int64_t k = 0; k < 4 * (int64_t)m->tet_count; k++) member[k] = w->number[m->tets[k]];
+        hk_graph graph;
+        status = hk_graph_create(m->vertex_count, m->tet_count, start, member, &graph);
+        if (status == HK_OK) {
+            status = hk_colour_graph(graph.count, graph.start, graph.neighbour, w->held,
+                                     &w->stars->colours);
+            hk_graph_release(&graph);
+        }
+    }
+    hk_free(start);
+    hk_free(member);
+    return status;
+}
+
+// ---------------------------------------------------------------- items
+
+static int batches_of(const maker *w, int tet)
+{
+    const int32_t *first = w->first_batch + w->model->tet_material[tet];
+    return first[1] - first[0];
+}
+
+static hk_status count_items(maker *w)
+{
+    hk_gpu_stars *s = w->stars;
+    s->count = s->colours.start[s->colours.colour_count];
+    s->start = HK_ZEROS(int32_t, s->count + 1);
+    if (!s->start) return HK_NO_MEMORY;
+    int64_t items = 0;
+    for (int k = 0; k < s->count; k++) {
+        int32_t v = s->colours.item[k];
+        for (int64_t i = w->tet_start[v]; i < w->tet_start[v + 1]; i++)
+            items += batches_of(w, w->tet[i]);
+        if (items >= MOST_ITEMS)
+            return hk_fail(HK_UNSUPPORTED,
+                           "backend \"cuda\": method vbd: %d elements are too many for one device; "
+                           "use descent",
+                           w->model->tet_count);
+        s->start[k + 1] = (int32_t)items;
+    }
+    return HK_OK;
+}
+
+static hk_status allocate_items(maker *w)
+{
+    hk_gpu_stars *s = w->stars;
+    size_t items = (size_t)s->start[s->count];
+    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) {
+        s->word[k] = HK_ARRAY(float, 4 * items);
+        if (!s->word[k]) return HK_NO_MEMORY;
+    }
+    s->tet = HK_ARRAY(int32_t, items);
+    s->noise = HK_ARRAY(float, s->count);
+    if (!s->tet || !s->noise) return HK_NO_MEMORY;
+    if (w->layout->batch_count > 1) {
+        s->batch = HK_ARRAY(uint16_t, items);
+        if (!s->batch) return HK_NO_MEMORY;
+    }
+    if (w->layout->element) {
+        s->element = HK_ZEROS(float, 4 * items);
+        if (!s->element) return HK_NO_MEMORY;
+    }
+    return HK_OK;
+}
+
+// The tet as vertex v sees it. The others keep their order, which may mirror the tet: F is the
+// same.
+static void fill_shape(const maker *w, int32_t v, int tet, int64_t at)
+{
+    const hk_model *m = w->model;
+    const int32_t *vertex = m->tets + 4 * (int64_t)tet;
+    const double *corner[4];
+    int32_t other[3];
+    double inverse[9];
+    for (int c = 0, others = 0; c < 4; c++) {
+        const double *rest = m->rest + 3 * (int64_t)vertex[c];
+        if (w->number[vertex[c]] == v) {
+            corner[0] = rest;
+        } else {
+            other[others++] = w->number[vertex[c]];
+            corner[others] = rest;
+        }
+    }
+    hk_corner_inverse(corner, inverse);
+    for (int k = 0; k < 12; k++) {
+        float *to = &w->stars->word[k / 4][4 * at + k % 4];
+        if (k < 9)
+            *to = (float)inverse[k];
+        else
+            memcpy(to, &other[k - 9], sizeof *to);
+    }
+}
+
+static void fill_star(const maker *w, int k)
+{
+    const hk_model *m = w->model;
+    hk_gpu_stars *s = w->stars;
+    int32_t v = s->colours.item[k];
+    int64_t at = s->start[k];
+    double energy = 0;
+    for (int64_t i = w->tet_start[v]; i < w->tet_start[v + 1]; i++) {
+        int tet = w->tet[i], batch = w->first_batch[m->tet_material[tet]];
+        const hk_material *material = &m->materials[m->tet_material[tet]];
+        energy += (material->modulus + material->strand_modulus) * m->volume[tet];
+        for (int part = 0; part < HK_PARTS; part++) {
+            if (!hk_has_part(material, part)) continue;
+            fill_shape(w, v, tet, at);
+            s->tet[at] = tet;
+            if (s->batch) s->batch[at] = (uint16_t)batch;
+            for (int j = 0; j < 3 && s->element && part != HK_PART_LAW; j++)
+                s->element[4 * at + j] = (float)hk_part_direction(m, tet, part)[j];
+            batch++;
+            at++;
+        }
+    }
+    // Some ulps of the stiffness, which the parts of an energy have (stars.c of the CPU).
+    s->noise[k] = (float)(8 * 1.2e-7 * energy);
+}
+
+static hk_status make(maker *w)
+{
+    HK_TRY(number_batches(w));
+    HK_TRY(number_vertices(w));
+    HK_TRY(list_tets(w));
+    HK_TRY(colour(w));
+    HK_TRY(count_items(w));
+    HK_TRY(allocate_items(w));
+#pragma omp parallel for schedule(static) num_threads(w->threads)
+    for (int k = 0; k < w->stars->count; k++) fill_star(w, k);
+    return HK_OK;
+}
+
+hk_status hk_gpu_stars_create(const hk_model *model, const hk_gpu_layout *layout, int threads,
+                              hk_gpu_stars **stars)
+{
+    hk_gpu_stars *s = HK_NEW(hk_gpu_stars);
+    if (!s) return HK_NO_MEMORY;
+    maker w = {.model = model,
+               .layout = layout,
+               .stars = s,
+               .threads = threads > 0 ? threads : omp_get_num_procs()};
+    hk_status status = make(&w);
+    maker_release(&w);
+    if (status != HK_OK) {
+        hk_gpu_stars_free(s);
+        return status;
+    }
+    *stars = s;
+    return HK_OK;
+}
