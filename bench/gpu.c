@@ -4,8 +4,8 @@
 //   bench_gpu [--check] [--time] [--method descent|vbd] [--sizes 58080,316000,...]
 //             [--materials a,b] [--steps N] [--iterations N] [--patch N] [--round N]
 //
-// Without --check or --time it does both; without --method it checks both and times descent. Times are medians of whole steps, from the launch to the
-// report.
+// Without --check or --time it does both; without --method it checks both and times descent. Times
+// are medians of whole steps, from the launch to the report.
 #include <math.h>
 
 #include "bench.h"
