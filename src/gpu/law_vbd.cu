@@ -62,44 +62,41 @@ static __device__ __forceinline__ float law_energy(int, const hk_law_params *p,
 
 // ---------------------------------------------------------------- one element
 
+// What an element brings from memory: stars.h.
 struct packed {
-    float4 word[3];
+    float4 word0, word1;
+    int third;
 };
 
 // With offsets of 32 bits: there are fewer than 2^28 items.
 static __device__ __forceinline__ packed fetch(const hk_gpu_vbd_args &a, unsigned at)
 {
     packed p;
-    for (int k = 0; k < 3; k++) p.word[k] = *(const float4 *)((const char *)a.word[k] + 16 * at);
+    p.word0 = *(const float4 *)((const char *)a.word[0] + 16 * at);
+    p.word1 = *(const float4 *)((const char *)a.word[1] + 16 * at);
+    p.third = *(const int *)((const char *)a.third + 4 * at);
     return p;
 }
 
 // An element as its first corner sees it.
 struct element {
-    mat3 shape;     // shape gradients of the other corners in its rows, 1/m
-    vec3 place[3];  // where these are
+    // Shape gradients of the other corners in rows, 1/m: an upper triangular matrix.
+    float xx, xy, xz, yy, yz, zz;
+    float4 place[3];  // where these corners are
     float volume;
     float values[4];
     const hk_gpu_batch *batch;
 };
 
-static __device__ __forceinline__ vec3 place_of(const float4 *q, float vertex)
-{
-    float4 at = q[__float_as_int(vertex)];
-    vec3 x = {{at.x, at.y, at.z}};
-    return x;
-}
-
 static __device__ __forceinline__ void unpack(const hk_gpu_vbd_args &a, unsigned at,
                                               const packed &p, element &e)
 {
-    const float4 *w = p.word;
-    e.place[0] = place_of(a.q, w[2].y);
-    e.place[1] = place_of(a.q, w[2].z);
-    e.place[2] = place_of(a.q, w[2].w);
-    const float s[9] = {w[0].x, w[0].y, w[0].z, w[0].w, w[1].x, w[1].y, w[1].z, w[1].w, w[2].x};
-    for (int k = 0; k < 9; k++) e.shape.m[k / 3][k % 3] = s[k];
-    e.volume = 1 / fabsf(6 * m3_det(e.shape));
+    e.place[0] = a.q[__float_as_int(p.word1.z)];
+    e.place[1] = a.q[__float_as_int(p.word1.w)];
+    e.place[2] = a.q[p.third];
+    e.xx = p.word0.x, e.xy = p.word0.y, e.xz = p.word0.z, e.yy = p.word0.w;
+    e.yz = p.word1.x, e.zz = p.word1.y;
+    e.volume = 1 / fabsf(6 * e.xx * e.yy * e.zz);
     e.batch = a.batches + (a.batch ? a.batch[at] : 0);
     float4 values = a.element ? a.element[at] : make_float4(0, 0, 0, 0);
     e.values[0] = values.x, e.values[1] = values.y, e.values[2] = values.z, e.values[3] = 0;
@@ -107,17 +104,25 @@ static __device__ __forceinline__ void unpack(const hk_gpu_vbd_args &a, unsigned
 
 static __device__ __forceinline__ mat3 gradient_at(const element &e, vec3 own)
 {
-    mat3 edges;
-    for (int c = 0; c < 3; c++) m3_set_column(&edges, c, v3_sub(e.place[c], own));
-    return m3_mul(edges, e.shape);
+    mat3 F;
+    for (int i = 0; i < 3; i++) {
+        float edge[3];
+        for (int c = 0; c < 3; c++) {
+            float4 p = e.place[c];
+            edge[c] = (i == 0 ? p.x : i == 1 ? p.y : p.z) - own.v[i];
+        }
+        F.m[i][0] = edge[0] * e.xx;
+        F.m[i][1] = edge[0] * e.xy + edge[1] * e.yy;
+        F.m[i][2] = edge[0] * e.xz + edge[1] * e.yz + edge[2] * e.zz;
+    }
+    return F;
 }
 
 // Gradient and upper triangle of the block of the first corner, added to sums.
 static __device__ __forceinline__ void add_element(const element &e, vec3 own, float sums[SUMS])
 {
     mat3 block, F = gradient_at(e, own);
-    vec3 force, a;
-    for (int j = 0; j < 3; j++) a.v[j] = -(e.shape.m[0][j] + e.shape.m[1][j] + e.shape.m[2][j]);
+    vec3 force, a = {{-e.xx, -(e.xy + e.yy), -(e.xz + e.yz + e.zz)}};
     law_vertex(e.batch->law, (const hk_law_params *)e.batch->c, e.values, &F, &a, &force, &block);
     for (int i = 0, q = 3; i < 3; i++) {
         sums[i] += e.volume * force.v[i];

@@ -1,5 +1,6 @@
 #include "gpu/stars.h"
 
+#include <math.h>
 #include <omp.h>
 
 // Items of 16 bytes have offsets of 32 bits on the device.
@@ -33,6 +34,7 @@ void hk_gpu_stars_free(hk_gpu_stars *s)
     hk_colouring_release(&s->colours);
     hk_free(s->start);
     for (int k = 0; k < HK_GPU_STAR_WORDS; k++) hk_free(s->word[k]);
+    hk_free(s->third);
     hk_free(s->tet);
     hk_free(s->batch);
     hk_free(s->element);
@@ -153,9 +155,10 @@ static hk_status allocate_items(maker *w)
         s->word[k] = HK_ARRAY(float, 4 * items);
         if (!s->word[k]) return HK_NO_MEMORY;
     }
+    s->third = HK_ARRAY(int32_t, items);
     s->tet = HK_ARRAY(int32_t, items);
     s->noise = HK_ARRAY(float, s->count);
-    if (!s->tet || !s->noise) return HK_NO_MEMORY;
+    if (!s->third || !s->tet || !s->noise) return HK_NO_MEMORY;
     if (w->layout->batch_count > 1) {
         s->batch = HK_ARRAY(uint16_t, items);
         if (!s->batch) return HK_NO_MEMORY;
@@ -167,15 +170,40 @@ static hk_status allocate_items(maker *w)
     return HK_OK;
 }
 
-// The tet as vertex v sees it. The others keep their order, which may mirror the tet: F is the
-// same.
-static void fill_shape(const maker *w, int32_t v, int tet, int64_t at)
+static double dot(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+// U = B Q by Gram and Schmidt on the rows of B, the last one first. q[k] is column k of Q.
+static void make_triangular(const double b[9], double u[3][3], double q[3][3])
+{
+    memset(u, 0, 9 * sizeof(double));
+    for (int k = 2; k > 0; k--) {
+        double row[3] = {b[3 * k], b[3 * k + 1], b[3 * k + 2]};
+        for (int j = 2; j > k; j--) {
+            u[k][j] = dot(b + 3 * k, q[j]);
+            for (int i = 0; i < 3; i++) row[i] -= u[k][j] * q[j][i];
+        }
+        u[k][k] = sqrt(dot(row, row));
+        for (int i = 0; i < 3; i++) q[k][i] = row[i] / u[k][k];
+    }
+    for (int i = 0; i < 3; i++) {  // a rotation, whatever the order of the corners
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        q[0][i] = q[1][j] * q[2][k] - q[1][k] * q[2][j];
+    }
+    for (int k = 0; k < 3; k++) u[0][k] = dot(b, q[k]);
+}
+
+// The tet as vertex v sees it; Q in q. The others keep their order, which may mirror the tet: F is
+// the same.
+static void fill_shape(const maker *w, int32_t v, int tet, int64_t at, double q[3][3])
 {
     const hk_model *m = w->model;
     const int32_t *vertex = m->tets + 4 * (int64_t)tet;
     const double *corner[4];
     int32_t other[3];
-    double inverse[9];
+    double inverse[9], u[3][3];
     for (int c = 0, others = 0; c < 4; c++) {
         const double *rest = m->rest + 3 * (int64_t)vertex[c];
         if (w->number[vertex[c]] == v) {
@@ -186,13 +214,15 @@ static void fill_shape(const maker *w, int32_t v, int tet, int64_t at)
         }
     }
     hk_corner_inverse(corner, inverse);
-    for (int k = 0; k < 12; k++) {
-        float *to = &w->stars->word[k / 4][4 * at + k % 4];
-        if (k < 9)
-            *to = (float)inverse[k];
-        else
-            memcpy(to, &other[k - 9], sizeof *to);
-    }
+    make_triangular(inverse, u, q);
+    float *word[HK_GPU_STAR_WORDS];
+    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) word[k] = w->stars->word[k] + 4 * at;
+    for (int k = 0; k < 3; k++) word[0][k] = (float)u[0][k];
+    word[0][3] = (float)u[1][1];
+    word[1][0] = (float)u[1][2];
+    word[1][1] = (float)u[2][2];
+    memcpy(word[1] + 2, other, 2 * sizeof(int32_t));
+    w->stars->third[at] = other[2];
 }
 
 static void fill_star(const maker *w, int k)
@@ -208,11 +238,12 @@ static void fill_star(const maker *w, int k)
         energy += (material->modulus + material->strand_modulus) * m->volume[tet];
         for (int part = 0; part < HK_PARTS; part++) {
             if (!hk_has_part(material, part)) continue;
-            fill_shape(w, v, tet, at);
+            double q[3][3];
+            fill_shape(w, v, tet, at, q);
             s->tet[at] = tet;
             if (s->batch) s->batch[at] = (uint16_t)batch;
             for (int j = 0; j < 3 && s->element && part != HK_PART_LAW; j++)
-                s->element[4 * at + j] = (float)hk_part_direction(m, tet, part)[j];
+                s->element[4 * at + j] = (float)dot(q[j], hk_part_direction(m, tet, part));
             batch++;
             at++;
         }

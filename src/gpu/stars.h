@@ -5,25 +5,30 @@
 // An item is one element with one law, seen from one of its corners; that corner comes first. The
 // items of a vertex follow each other, so that neighbouring threads read them side by side, and so
 // do those of the vertices of a colour.
+//
+// What an item brings from memory is what a sweep costs. The matrix of its shape gradients, B, is
+// turned to be upper triangular, U = B Q, by a rotation Q of the rest state: the elements' F
+// becomes F Q, which makes no difference to an isotropic law, and directions become Qᵀ d. That
+// leaves 36 bytes: six numbers and three vertices.
 #ifndef HK_GPU_STARS_H
 #define HK_GPU_STARS_H
 
 #include "gpu/layout.h"
 #include "linear/colouring.h"
 
-enum { HK_GPU_STAR_WORDS = 3 };  // 16 bytes each: the shape in 9 floats, then 3 vertices
+// U00, U01, U02, U11 | U12, U22, and as integers the first two of the other vertices.
+enum { HK_GPU_STAR_WORDS = 2 };
 
 typedef struct hk_gpu_stars {
-    hk_colouring colours;  // its items are the vertices, below numbered in that order
-    int count;             // of vertices
-    int32_t *start;        // [count + 1] items of a vertex
-    // [item_count][4] Shape gradients of the other corners in rows, 1/m, and in the last three
-    // places their vertices, as integers.
-    float *word[HK_GPU_STAR_WORDS];
-    int32_t *tet;     // [item_count] in the model
-    uint16_t *batch;  // [item_count] of the layout; NULL: there is one
-    float *element;   // [item_count][4] what a law wants to know of its element; or NULL
-    float *noise;     // [count] J, what rounding does to the energy of a star
+    hk_colouring colours;            // its items are the vertices, below numbered in that order
+    int count;                       // of vertices
+    int32_t *start;                  // [count + 1] items of a vertex
+    float *word[HK_GPU_STAR_WORDS];  // [item_count][4] see above; 1/m
+    int32_t *third;                  // [item_count] of the other vertices
+    int32_t *tet;                    // [item_count] in the model
+    uint16_t *batch;                 // [item_count] of the layout; NULL: there is one
+    float *element;  // [item_count][4] what a law wants to know of its element; or NULL
+    float *noise;    // [count] J, what rounding does to the energy of a star
 } hk_gpu_stars;
 
 // The layout is that of the model. threads 0: all cores.

@@ -243,6 +243,7 @@ static hk_status upload_stars(hk_gpu *g, const hk_gpu_stars *s)
     HK_TRY(hk_gpu_upload(g, s->start, count + 1, &a->start));
     for (int k = 0; k < HK_GPU_STAR_WORDS; k++)
         HK_TRY(hk_gpu_upload(g, (const float4 *)s->word[k], items, &a->word[k]));
+    HK_TRY(hk_gpu_upload(g, s->third, items, &a->third));
     if (s->batch) HK_TRY(hk_gpu_upload(g, s->batch, items, &a->batch));
     if (s->element) HK_TRY(hk_gpu_upload(g, (const float4 *)s->element, items, &a->element));
     return hk_gpu_upload(g, s->noise, count, &a->noise);

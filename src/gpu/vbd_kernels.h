@@ -13,7 +13,8 @@ struct hk_gpu_vbd_args {
     int first, last;                    // the vertices of this launch: one colour
     const int *vertex;                  // [count]
     const int *start;                   // [count + 1] items
-    const float4 *word[3];              // [item_count]
+    const float4 *word[2];              // [item_count]
+    const int *third;                   // [item_count]
     const uint16_t *batch;              // [item_count]; NULL: there is one
     const float4 *element;              // [item_count] or NULL
     const float *noise;                 // [count] J
