@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <stdlib.h>
 
 // Items of 16 bytes have offsets of 32 bits on the device.
 #define MOST_ITEMS ((int64_t)1 << 28)
@@ -14,7 +15,6 @@ typedef struct maker {
     int threads;
     int32_t *number;       // [vertex_count] model's vertex → the vertex here
     int32_t *first_batch;  // [material_count + 1] the batches of a material
-    uint8_t *held;         // [vertex_count] here
     int64_t *tet_start;    // [vertex_count + 1] here, in `tet`
     int32_t *tet;          // [4 tet_count] in the model
 } maker;
@@ -23,7 +23,6 @@ static void maker_release(maker *w)
 {
     hk_free(w->number);
     hk_free(w->first_batch);
-    hk_free(w->held);
     hk_free(w->tet_start);
     hk_free(w->tet);
 }
@@ -66,13 +65,8 @@ static hk_status number_vertices(maker *w)
 {
     const hk_model *m = w->model;
     w->number = HK_ARRAY(int32_t, m->vertex_count);
-    w->held = HK_ARRAY(uint8_t, m->vertex_count);
-    if (!w->number || !w->held) return HK_NO_MEMORY;
-    for (int k = 0; k < m->vertex_count; k++) {
-        int32_t vertex = m->order[w->layout->place[k]];
-        w->number[vertex] = k;
-        w->held[k] = m->hold[vertex] != HK_FREE;
-    }
+    if (!w->number) return HK_NO_MEMORY;
+    for (int k = 0; k < m->vertex_count; k++) w->number[m->order[w->layout->place[k]]] = k;
     return HK_OK;
 }
 
@@ -96,26 +90,75 @@ static hk_status list_tets(maker *w)
 
 // ---------------------------------------------------------------- colours
 
+// Along the Morton curve greedy colours are fewer than along the patches: 6 of a box, not 9.
 static hk_status colour(maker *w)
 {
     const hk_model *m = w->model;
     int64_t *start = HK_ARRAY(int64_t, (int64_t)m->tet_count + 1);
     int32_t *member = HK_ARRAY(int32_t, 4 * (int64_t)m->tet_count);
-    hk_status status = start && member ? HK_OK : HK_NO_MEMORY;
+    uint8_t *held = HK_ARRAY(uint8_t, m->vertex_count);
+    hk_status status = start && member && held ? HK_OK : HK_NO_MEMORY;
     if (status == HK_OK) {
         for (int64_t k = 0; k <= m->tet_count; k++) start[k] = 4 * k;
-        for (int64_t k = 0; k < 4 * (int64_t)m->tet_count; k++) member[k] = w->number[m->tets[k]];
+        for (int64_t k = 0; k < 4 * (int64_t)m->tet_count; k++) member[k] = m->place[m->tets[k]];
+        for (int v = 0; v < m->vertex_count; v++) held[m->place[v]] = m->hold[v] != HK_FREE;
         hk_graph graph;
         status = hk_graph_create(m->vertex_count, m->tet_count, start, member, &graph);
         if (status == HK_OK) {
-            status = hk_colour_graph(graph.count, graph.start, graph.neighbour, w->held,
+            status = hk_colour_graph(graph.count, graph.start, graph.neighbour, held,
                                      &w->stars->colours);
             hk_graph_release(&graph);
         }
     }
     hk_free(start);
     hk_free(member);
+    hk_free(held);
     return status;
+}
+
+typedef struct ranked {
+    int32_t vertex, work;
+} ranked;
+
+static int by_number(const void *left, const void *right)
+{
+    const ranked *a = left, *b = right;
+    return a->vertex < b->vertex ? -1 : a->vertex > b->vertex;
+}
+
+static int by_work(const void *left, const void *right)
+{
+    const ranked *a = left, *b = right;
+    if (a->work != b->work) return a->work > b->work ? -1 : 1;
+    return by_number(left, right);
+}
+
+// The vertices of a colour with their numbers here, neighbours near each other, and with as much
+// work as those beside them: these share a warp.
+static void sort_colour(const maker *w, int colour, ranked *room)
+{
+    enum { WINDOW = 128 };
+    hk_colouring *c = &w->stars->colours;
+    int32_t *item = c->item + c->start[colour];
+    int count = c->start[colour + 1] - c->start[colour];
+    for (int k = 0; k < count; k++) {
+        int32_t v = w->number[w->model->order[item[k]]];
+        room[k] = (ranked){v, (int32_t)(w->tet_start[v + 1] - w->tet_start[v])};
+    }
+    qsort(room, (size_t)count, sizeof *room, by_number);
+    for (int k = 0; k < count; k += WINDOW)
+        qsort(room + k, (size_t)hk_min_int(WINDOW, count - k), sizeof *room, by_work);
+    for (int k = 0; k < count; k++) item[k] = room[k].vertex;
+}
+
+static hk_status sort_colours(const maker *w)
+{
+    const hk_colouring *c = &w->stars->colours;
+    ranked *room = HK_ARRAY(ranked, c->start[c->colour_count]);
+    if (!room) return HK_NO_MEMORY;
+    for (int k = 0; k < c->colour_count; k++) sort_colour(w, k, room);
+    hk_free(room);
+    return HK_OK;
 }
 
 // ---------------------------------------------------------------- items
@@ -258,6 +301,7 @@ static hk_status make(maker *w)
     HK_TRY(number_vertices(w));
     HK_TRY(list_tets(w));
     HK_TRY(colour(w));
+    HK_TRY(sort_colours(w));
     HK_TRY(count_items(w));
     HK_TRY(allocate_items(w));
 #pragma omp parallel for schedule(static) num_threads(w->threads)
