@@ -3,6 +3,7 @@
 #define HK_DOUBLE 0
 #define HK_LANES  1
 #include "bodies.h"
+#include "failing_alloc.h"
 
 #include "gpu/stars.h"
 #include "gpu/vbd_control.h"
@@ -174,52 +175,83 @@ static void look(body *b, double *sums)
 
 // ---------------------------------------------------------------- the stars
 
-static void test_lists(void **state)
+static void test_colours(void **state)
+{
+    (void)state;
+    body b = make_body("neo_hookean", true, 0);
+    const hk_colouring *c = &b.stars->colours;
+    const hk_model *m = b.model;
+    int n = m->vertex_count, *colour = malloc((size_t)n * sizeof *colour);
+    for (int v = 0; v < n; v++) colour[v] = -1;
+    for (int k = 0; k < c->colour_count; k++)
+        for (int i = c->start[k]; i < c->start[k + 1]; i++) {
+            assert_int_equal(colour[c->item[i]], -1);
+            colour[c->item[i]] = k;
+        }
+    for (int v = 0; v < n; v++)
+        assert_true((colour[v] >= 0) == (m->hold[m->order[b.layout->place[v]]] == HK_FREE));
+    for (int k = 0; k < b.stars->count; k++)
+        for (int at = b.stars->start[k]; at < b.stars->start[k + 1]; at++) {
+            item e = item_of(b.stars, at);
+            for (int i = 0; i < 3; i++) assert_true(colour[e.other[i]] != colour[c->item[k]]);
+        }
+    free(colour);
+    free_body(&b);
+}
+
+// The items of a vertex: one for every part of every tet around it.
+static int items_at(const hk_model *m, int vertex)
+{
+    int count = 0;
+    for (int64_t i = 0; i < 4 * (int64_t)m->tet_count; i++)
+        if (m->tets[i] == vertex)
+            count += m->materials[m->tet_material[i / 4]].strand_modulus > 0 ? 2 : 1;
+    return count;
+}
+
+static void check_item(const body *b, int v, int64_t at)
+{
+    const hk_gpu_stars *s = b->stars;
+    const hk_model *m = b->model;
+    const int32_t *corner = m->tets + 4 * (int64_t)s->tet[at];
+    item e = item_of(s, at);
+    int found = 0;
+    for (int c = 0; c < 4; c++) {
+        found += m->order[b->layout->place[v]] == corner[c];
+        for (int i = 0; i < 3; i++) found += m->order[b->layout->place[e.other[i]]] == corner[c];
+    }
+    assert_int_equal(found, 4);
+    mat3 F = gradient_of(b, &e, b->q[v]), product = m3_mult(F, F);  // at rest: a rotation
+    assert_float_equal(m3_det(F), 1, 1e-5);
+    for (int i = 0; i < 9; i++) assert_float_equal(product.m[i / 3][i % 3], (i % 4 == 0), 1e-5);
+    double volume = m->volume[s->tet[at]];
+    assert_float_equal(1 / fabsf(6 * m3_det(e.shape)), volume, 1e-5 * volume);
+    const hk_law_part *batch = &b->layout->batches[s->batch[at]];
+    const float *d = s->element + 4 * at;
+    assert_float_equal(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], batch->law == HK_LAW_fibre, 1e-6);
+    if (batch->law != HK_LAW_fibre) return;
+    vec3 along = m3_apply(F, (vec3){{d[0], d[1], d[2]}});
+    const double *strands = hk_part_direction(m, s->tet[at], HK_PART_FIBRE);
+    for (int i = 0; i < 3; i++) assert_float_equal(along.v[i], strands[i], 1e-5);
+}
+
+static void test_items(void **state)
 {
     (void)state;
     body b = make_body("neo_hookean", true, 0);
     const hk_gpu_stars *s = b.stars;
-    const hk_model *m = b.model;
     assert_true(s->batch && s->element);
-    int free_vertices = 0, n = m->vertex_count;
-    int *colour = malloc((size_t)n * sizeof *colour), *seen = calloc((size_t)m->tet_count, 4);
-    for (int v = 0; v < n; v++) colour[v] = -1;
-    for (int k = 0; k < s->colours.colour_count; k++)
-        for (int i = s->colours.start[k]; i < s->colours.start[k + 1]; i++) {
-            assert_int_equal(colour[s->colours.item[i]], -1);
-            colour[s->colours.item[i]] = k;
-        }
-    for (int v = 0; v < n; v++) {
-        bool is_free = m->hold[m->order[b.layout->place[v]]] == HK_FREE;
-        free_vertices += is_free;
-        assert_true(is_free == (colour[v] >= 0));
-    }
-    assert_int_equal(s->count, free_vertices);
     for (int k = 0; k < s->count; k++) {
-        int v = s->colours.item[k], vertex = m->order[b.layout->place[v]], corners = 0, found = 0;
-        for (int64_t i = 0; i < 4 * (int64_t)m->tet_count; i++)
-            if (m->tets[i] == vertex)
-                corners += m->materials[m->tet_material[i / 4]].strand_modulus > 0 ? 2 : 1;
+        int v = s->colours.item[k];
+        assert_int_equal(s->start[k + 1] - s->start[k],
+                         items_at(b.model, b.model->order[b.layout->place[v]]));
         for (int at = s->start[k]; at < s->start[k + 1]; at++) {
-            item e = item_of(s, at);
-            seen[s->tet[at]]++;
-            found++;
-            for (int c = 0; c < 3; c++) assert_true(colour[e.other[c]] != colour[v]);
-            mat3 F = gradient_of(&b, &e, b.q[v]), product = m3_mult(F, F);  // at rest: a rotation
-            assert_float_equal(m3_det(F), 1, 1e-5);
-            for (int i = 0; i < 9; i++)
-                assert_float_equal(product.m[i / 3][i % 3], (i % 4 == 0), 1e-5);
-            assert_float_equal(1 / fabsf(6 * m3_det(e.shape)), m->volume[s->tet[at]],
-                               1e-5 * m->volume[s->tet[at]]);
-            hk_law law = b.layout->batches[s->batch[at]].law;
-            const float *d = s->element + 4 * (int64_t)at;
-            assert_float_equal(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], law == HK_LAW_fibre, 1e-6);
+            check_item(&b, v, at);
+            assert_true(at == s->start[k] || s->tet[at] > s->tet[at - 1] ||
+                        s->batch[at] > s->batch[at - 1]);
         }
-        assert_int_equal(found, corners);
         assert_true(s->noise[k] > 0);
     }
-    free(colour);
-    free(seen);
     free_body(&b);
 }
 
@@ -230,6 +262,27 @@ static void test_one_material(void **state)
     body b = make_body("neo_hookean", false, 0);
     assert_null(b.stars->batch);
     assert_null(b.stars->element);
+    free_body(&b);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    body b = make_body("neo_hookean", true, 0);
+    int n = 1;
+    for (;; n++) {
+        failing_alloc_install(n);
+        hk_gpu_stars *stars = NULL;
+        hk_status status = hk_gpu_stars_create(b.model, b.layout, 1, &stars);
+        bool reached = failing_alloc_count() >= n;
+        if (status == HK_OK) hk_gpu_stars_free(stars);
+        assert_int_equal(failing_alloc_live(), 0);
+        failing_alloc_remove();
+        if (!reached) break;
+        assert_int_equal(status, HK_NO_MEMORY);
+        assert_null(stars);
+    }
+    assert_true(n > 10);
     free_body(&b);
 }
 
@@ -416,9 +469,10 @@ static void test_chebyshev(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),     cmocka_unit_test(test_one_material),
-        cmocka_unit_test(test_forces),    cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_keeping),   cmocka_unit_test(test_taking_care),
+        cmocka_unit_test(test_colours),      cmocka_unit_test(test_items),
+        cmocka_unit_test(test_one_material), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_forces),       cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_keeping),      cmocka_unit_test(test_taking_care),
         cmocka_unit_test(test_chebyshev),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
