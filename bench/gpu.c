@@ -1,11 +1,11 @@
 // The CUDA backend: checks every material on the device against the CPU in double precision, checks
-// ten steps against the CPU's solver, and times whole steps of `descent`.
+// ten steps against the CPU's solver, and times whole steps.
 //
-//   bench_gpu [--check] [--time] [--sizes 58080,316000,...] [--materials a,b] [--steps N]
-//             [--iterations N] [--patch N] [--round N]
+//   bench_gpu [--check] [--time] [--method descent|vbd] [--sizes 58080,316000,...]
+//             [--materials a,b] [--steps N] [--iterations N] [--patch N] [--round N]
 //
-// Without --check or --time it does both. Times are medians of whole steps, from the launch to the
-// report.
+// Without --check or --time it does both; without --method it checks both and times descent. Times
+// are medians of whole steps, from the launch to the report.
 #include <math.h>
 
 #include "bench.h"
@@ -20,9 +20,9 @@ static const char *const g_materials[] = {
     "spline",      "neo_hookean_wy",     "fixed_corotated", "arap", "polynomial", "projective"};
 
 typedef struct options {
-    bool check, time;
+    bool check, time, method_given;
     int sizes[MOST_SIZES], size_count;
-    const char *materials;
+    const char *materials, *method;
     int steps, iterations, patch, round;
 } options;
 
@@ -53,10 +53,11 @@ static hk_mesh *make_box(int tets)
     return mesh;
 }
 
-static hk_settings settings_of(const hk_method **method, int iterations, double tolerance)
+static hk_settings settings_of(const char *name, const hk_method **method, int iterations,
+                               double tolerance)
 {
     hk_solver_def def = hk_default_solver_def();
-    def.method = "descent";
+    def.method = name;
     def.iterations = iterations;
     def.tolerance = tolerance;
     hk_settings settings;
@@ -68,7 +69,7 @@ static hk_settings settings_of(const hk_method **method, int iterations, double 
 static hk_gpu *make_gpu(const hk_model *model, const options *o, double tolerance)
 {
     const hk_method *method;
-    hk_settings settings = settings_of(&method, o->iterations, tolerance);
+    hk_settings settings = settings_of(o->method, &method, o->iterations, tolerance);
     hk_gpu_def def = {.model = model,
                       .method = method,
                       .settings = &settings,
@@ -126,7 +127,9 @@ static bool check_elements(const char *material, const options *o)
     if (!room) exit(1);
     numbers c = {room, room + n, room + 2 * n, room + 3 * n, room + 4 * n};
     deform(p, c.x);
-    hk_gpu *gpu = make_gpu(model, o, 1e-12);
+    options any_method = *o;
+    any_method.method = "descent";
+    hk_gpu *gpu = make_gpu(model, &any_method, 1e-12);
     double energy, exact;
     bench_check(hk_gpu_evaluate(gpu, c.x, &energy, c.gradient, c.diagonal));
     hk_problem_set_weight(p, 0);
@@ -149,9 +152,9 @@ static bool check_elements(const char *material, const options *o)
 
 // Ten steps on the device and by L-BFGS in double precision on the CPU, each iterated until nothing
 // changes; the distance relative to the motion.
-static bool check_steps(const char *material)
+static bool check_steps(const char *material, const char *method)
 {
-    options own = {.iterations = 600};
+    options own = {.iterations = 600, .method = method};
     hk_mesh *mesh = make_box(4000);
     hk_model *model = bench_held_model(mesh, material, 0.35, 0.01);
     hk_gpu *gpu = make_gpu(model, &own, 1e-6);
@@ -202,6 +205,12 @@ static bool check_steps(const char *material)
     return fine;
 }
 
+// Elements of stvk convert, which vbd does on the CPU only.
+static bool can_do(const char *method, const char *material)
+{
+    return strcmp(method, "vbd") != 0 || strcmp(material, "stvk") != 0;
+}
+
 static bool check(const options *o)
 {
     bool fine = true;
@@ -210,9 +219,14 @@ static bool check(const options *o)
            "material", "energy", "gradient", "diagonal");
     for (int k = 0; k < HK_COUNT_OF(g_materials); k++)
         if (wanted(o, g_materials[k])) fine = check_elements(g_materials[k], o) && fine;
-    printf("\nten steps against the CPU: distance relative to the motion\n");
-    for (int k = 0; k < HK_COUNT_OF(g_materials); k++)
-        if (wanted(o, g_materials[k])) fine = check_steps(g_materials[k]) && fine;
+    static const char *const methods[] = {"descent", "vbd"};
+    for (int n = 0; n < HK_COUNT_OF(methods); n++) {
+        if (o->method_given && strcmp(o->method, methods[n]) != 0) continue;
+        printf("\nten steps of %s against the CPU: distance relative to the motion\n", methods[n]);
+        for (int k = 0; k < HK_COUNT_OF(g_materials); k++)
+            if (wanted(o, g_materials[k]) && can_do(methods[n], g_materials[k]))
+                fine = check_steps(g_materials[k], methods[n]) && fine;
+    }
     return fine;
 }
 
@@ -245,13 +259,14 @@ static void measure(const hk_model *model, const char *material, const options *
 
 static void measure_all(const options *o)
 {
-    printf("\ndescent, %d iterations, h = 1/30 s, medians of %d whole steps\n", o->iterations,
+    printf("\n%s, %d iterations, h = 1/30 s, medians of %d whole steps\n", o->method, o->iterations,
            o->steps);
     printf("%-20s %9s %9s %9s %8s %8s\n", "material", "tets", "ms", "least", "Gtet-it/s", "us/it");
     for (int s = 0; s < o->size_count; s++) {
         hk_mesh *mesh = make_box(o->sizes[s]);
         for (int k = 0; k < HK_COUNT_OF(g_materials); k++) {
             if (!(o->materials ? wanted(o, g_materials[k]) : k < 7)) continue;
+            if (!can_do(o->method, g_materials[k])) continue;
             hk_model *model = bench_held_model(mesh, g_materials[k], 0.4, 0.01);
             measure(model, g_materials[k], o);
             hk_model_free(model);
@@ -275,18 +290,23 @@ int main(int argc, char **argv)
     options o = {.sizes = {58080, 316000, 1000000, 10000000},
                  .size_count = 4,
                  .steps = 30,
-                 .iterations = 96};
+                 .method = "descent"};
     for (int k = 1; k < argc; k++) {
         const char *next = k + 1 < argc ? argv[k + 1] : "";
         if (strcmp(argv[k], "--check") == 0) o.check = true;
         if (strcmp(argv[k], "--time") == 0) o.time = true;
         if (strcmp(argv[k], "--sizes") == 0) read_sizes(&o, next);
         if (strcmp(argv[k], "--materials") == 0) o.materials = next;
+        if (strcmp(argv[k], "--method") == 0) {
+            o.method = next;
+            o.method_given = true;
+        }
         if (strcmp(argv[k], "--steps") == 0) o.steps = atoi(next);
         if (strcmp(argv[k], "--iterations") == 0) o.iterations = atoi(next);
         if (strcmp(argv[k], "--patch") == 0) o.patch = atoi(next);
         if (strcmp(argv[k], "--round") == 0) o.round = atoi(next);
     }
+    if (o.iterations == 0) o.iterations = strcmp(o.method, "vbd") == 0 ? 24 : 96;
     o.steps = o.steps < MOST_STEPS - 3 ? o.steps : MOST_STEPS - 3;
     if (!o.check && !o.time) o.check = o.time = true;
     bench_machine();

@@ -1,5 +1,5 @@
 # The CUDA backend: src/gpu/*.cu behind src/gpu/gpu.h; without it src/gpu/none.c stands there. The
-# kernels of the elements, law.cu, are compiled once a law (src/material/list.h) and once for models
+# kernels of the elements, law*.cu, are compiled once a law (src/material/list.h) and once for models
 # of several laws.
 set(HOOKE_CUDA AUTO CACHE STRING "CUDA backend: ON, OFF, or AUTO (where there is a CUDA compiler)")
 set_property(CACHE HOOKE_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -68,7 +68,7 @@ endmacro()
 
 # Compiles the backend into object libraries: HOOKE_CUDA_OBJECTS is what the libraries take in.
 #   gpu_NAME       src/gpu/NAME.cu
-#   gpu_law_LAW    src/gpu/law.cu with -DHK_GPU_LAW=LAW
+#   gpu_law_LAW    src/gpu/law.cu with -DHK_GPU_LAW=LAW, and gpu_law_NAME_LAW law_NAME.cu
 function(hooke_add_cuda)
     set(HOOKE_CUDA_OBJECTS "" PARENT_SCOPE)
     if(NOT HOOKE_CUDA_USED)
@@ -77,12 +77,12 @@ function(hooke_add_cuda)
     set(all "")
     foreach(source ${HOOKE_CUDA_SOURCES})
         get_filename_component(name ${source} NAME_WE)
-        if(name STREQUAL law)
+        if(name MATCHES "^law(_|$)")
             hooke_read_laws(laws)
             foreach(law ${laws} any)
-                hooke_cuda_objects(gpu_law_${law} ${source})
-                target_compile_definitions(gpu_law_${law} PRIVATE HK_GPU_LAW=${law})
-                list(APPEND all $<TARGET_OBJECTS:gpu_law_${law}>)
+                hooke_cuda_objects(gpu_${name}_${law} ${source})
+                target_compile_definitions(gpu_${name}_${law} PRIVATE HK_GPU_LAW=${law})
+                list(APPEND all $<TARGET_OBJECTS:gpu_${name}_${law}>)
             endforeach()
         else()
             hooke_cuda_objects(gpu_${name} ${source})

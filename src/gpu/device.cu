@@ -72,12 +72,12 @@ extern "C" bool hk_gpu_found(char *why, size_t size)
 
 extern "C" bool hk_gpu_has_method(const hk_method *method)
 {
-    return method == &hk_descent || method == &hk_projective;
+    return method == &hk_descent || method == &hk_projective || method == &hk_vbd;
 }
 
 // ---------------------------------------------------------------- creation
 
-// The options of descent.c and projective.c, in the order of their tables.
+// The options of descent.c, projective.c and vbd.c, in the order of their tables.
 enum {
     DESCENT_ACCELERATION = HK_OPTION_AFTER_PRECISION,
     DESCENT_REFRESH,
@@ -87,6 +87,7 @@ enum {
     DESCENT_PHASES
 };
 enum { PROJECTIVE_RHO = HK_OPTION_AFTER_PRECISION + 2 };
+enum { VBD_ACCELERATION = HK_OPTION_AFTER_PRECISION, VBD_CHECK = VBD_ACCELERATION + 2 };
 
 static hk_status plan_descent(hk_gpu *g)
 {
@@ -122,6 +123,15 @@ static hk_status plan_projective(hk_gpu *g)
     p->shortest = 1e-5;
     p->phase_length[0] = 1000000;
     p->phase_rate[0] = g->settings.option[PROJECTIVE_RHO];
+    return HK_OK;
+}
+
+// The rest is in vbd.cu.
+static hk_status plan_vbd(hk_gpu *g)
+{
+    g->plan.acceleration = (int)g->settings.option[VBD_ACCELERATION];
+    g->plan.check = (int)g->settings.option[VBD_CHECK];
+    g->plan.shrink = 1;
     return HK_OK;
 }
 
@@ -204,7 +214,9 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     HK_CUDA(cudaGetDeviceProperties(&properties, 0));
     snprintf(g->device, sizeof g->device, "%.60s", properties.name);
     g->plan.tolerance = def->settings->tolerance;
-    HK_TRY(def->method == &hk_projective ? plan_projective(g) : plan_descent(g));
+    HK_TRY(def->method == &hk_projective ? plan_projective(g)
+           : def->method == &hk_vbd      ? plan_vbd(g)
+                                         : plan_descent(g));
     int patch = def->patch_size ? def->patch_size
                                 : choose_patch_size(def->model, properties.multiProcessorCount);
     HK_TRY(hk_gpu_layout_create(def->model, patch, def->round_size ? def->round_size : 1024, 0,
@@ -221,6 +233,7 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     g->args.model.most_slots = g->layout->most_slots;
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
+    if (def->method == &hk_vbd) HK_TRY(hk_gpu_set_up_vbd(g, properties.multiProcessorCount));
     for (int k = 0; k < 2; k++) HK_TRY(record_graph(g, k));
     HK_CUDA(cudaStreamSynchronize(g->stream));
     return HK_OK;
@@ -263,6 +276,7 @@ extern "C" void hk_gpu_free(hk_gpu *g)
     if (g->copying) cudaStreamDestroy(g->copying);
     for (int k = 0; k < g->memory_count; k++) cudaFree(g->memory[k]);
     hk_gpu_layout_free(g->layout);
+    hk_gpu_free_vbd(g->vbd);
     hk_free(g);
 }
 
@@ -274,6 +288,8 @@ extern "C" void hk_gpu_describe(const hk_gpu *g, char *text, size_t size)
              "%s, %d patches of up to %d vertices, %.2f elements computed for each, %.0f MB",
              g->device, l->patch_count, l->patch_size,
              (double)items / hk_max_int(1, g->model->tet_count), 1e-6 * (double)g->memory_bytes);
+    size_t used = strlen(text);
+    if (g->vbd) hk_gpu_describe_vbd(g->vbd, text + used, size - used);
 }
 
 // ---------------------------------------------------------------- states

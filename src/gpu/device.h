@@ -10,6 +10,8 @@ extern "C" {
 
 enum { HK_GPU_BLOCKS_OF_MEMORY = 96 };
 
+struct hk_gpu_vbd;
+
 struct hk_gpu {
     const hk_model *model;
     const hk_method *method;
@@ -52,6 +54,7 @@ struct hk_gpu {
     hk_gpu_clock *clock;       // pinned
     double expected;           // s, time on the device if all steps were kept
     double longest_estimate;   // λ, for those who ask
+    hk_gpu_vbd *vbd;           // of that method, else NULL
 };
 
 #define HK_CUDA(call)                                                                  \
@@ -88,5 +91,12 @@ hk_status hk_gpu_step_by_shares(hk_gpu *g, double *staging);
 // Makes the state before the step the one that viscous damping holds back to.
 hk_status hk_gpu_begin_viscosity(hk_gpu *g, const float4 *state);
 hk_status hk_gpu_probe(hk_gpu *g, const float4 *state, int flags, float4 *gradient, double *sums);
+// vbd.cu: of method vbd, after hk_gpu_set_up
+hk_status hk_gpu_set_up_vbd(hk_gpu *g, int multiprocessors);
+void hk_gpu_free_vbd(hk_gpu_vbd *vbd);
+// The sweeps of a step; its control is in `last` afterwards.
+hk_status hk_gpu_launch_vbd(hk_gpu *g, hk_gpu_control **last);
+// What describes it.
+void hk_gpu_describe_vbd(const hk_gpu_vbd *vbd, char *text, size_t size);
 
 #endif

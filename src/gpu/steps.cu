@@ -99,14 +99,16 @@ static hk_status iterate(hk_gpu *g, int budget)
     return HK_OK;
 }
 
-static hk_gpu_control *last_control(const hk_gpu *g)
+// From the start in control[0] to the end; `last` is where the control is then.
+static hk_status solve(hk_gpu *g, hk_gpu_control **last)
 {
-    return g->control[(g->settings.iterations + 1) % 2];
+    if (g->vbd) return hk_gpu_launch_vbd(g, last);
+    *last = g->control[(g->settings.iterations + 1) % 2];
+    return iterate(g, g->settings.iterations);
 }
 
-static hk_status finish(hk_gpu *g, double *staging)
+static hk_status finish(hk_gpu *g, hk_gpu_control *last, double *staging)
 {
-    hk_gpu_control *last = last_control(g);
     hk_gpu_finish(&g->state, last, g->args.good, staging, g->stream);
     if (g->converts)
         hk_gpu_settle(&g->args, g->layout->item_start[g->layout->patch_count], last, g->stream);
@@ -114,8 +116,8 @@ static hk_status finish(hk_gpu *g, double *staging)
     if (last != g->control[0])
         HK_CUDA(cudaMemcpyAsync(g->control[0], last, sizeof *last, cudaMemcpyDeviceToDevice,
                                 g->stream));
-    HK_CUDA(
-        cudaMemcpyAsync(g->final, g->control[0], sizeof *last, cudaMemcpyDeviceToHost, g->stream));
+    HK_CUDA(cudaMemcpyAsync(g->final, g->control[0], sizeof *last, cudaMemcpyDeviceToHost,
+                            g->stream));
     HK_CUDA(cudaMemcpyAsync(g->clock, g->state.clock, sizeof *g->clock, cudaMemcpyDeviceToHost,
                             g->stream));
     HK_CUDA(cudaGetLastError());
@@ -124,26 +126,26 @@ static hk_status finish(hk_gpu *g, double *staging)
 
 hk_status hk_gpu_launch_step(hk_gpu *g, double *staging)
 {
+    hk_gpu_control *last;
     HK_TRY(choose_start(g));
-    HK_TRY(iterate(g, g->settings.iterations));
-    return finish(g, staging);
+    HK_TRY(solve(g, &last));
+    return finish(g, last, staging);
 }
 
 // ---------------------------------------------------------------- in shares
 
 // From the positions in `before` with held vertices a share of their way on; true: it went well,
 // and `before` is where it led.
-static hk_status try_share(hk_gpu *g, bool first, double share, bool *well)
+static hk_status try_share(hk_gpu *g, bool first, double share, hk_gpu_control **last, bool *well)
 {
-    hk_gpu_control *last = last_control(g);
     g->state.share = share;
     hk_status status = begin(g, first ? nullptr : g->reached);
     g->state.share = 1;
     HK_TRY(status);
     hk_gpu_choose(g->device_settings, g->control[0], HK_START_POSITION, g->probe[0], g->probe[1],
                   g->stream);
-    HK_TRY(iterate(g, g->settings.iterations));
-    HK_CUDA(cudaMemcpyAsync(g->final, last, sizeof *last, cudaMemcpyDeviceToHost, g->stream));
+    HK_TRY(solve(g, last));
+    HK_CUDA(cudaMemcpyAsync(g->final, *last, sizeof **last, cudaMemcpyDeviceToHost, g->stream));
     HK_CUDA(cudaStreamSynchronize(g->stream));
     *well = g->final->state != HK_GPU_UNDEFINED && g->final->state != HK_GPU_NOT_FINITE;
     if (*well)
@@ -157,11 +159,12 @@ static hk_status try_share(hk_gpu *g, bool first, double share, bool *well)
 hk_status hk_gpu_step_by_shares(hk_gpu *g, double *staging)
 {
     double done = 0, share = 0.5;
+    hk_gpu_control *last = g->control[0];
     while (done < 1 && share >= 1.0 / 256) {
         bool well;
-        HK_TRY(try_share(g, done == 0, fmin(1, done + share), &well));
+        HK_TRY(try_share(g, done == 0, fmin(1, done + share), &last, &well));
         if (well) done = fmin(1, done + share);
         share *= well ? 1.5 : 0.5;
     }
-    return finish(g, staging);
+    return finish(g, last, staging);
 }

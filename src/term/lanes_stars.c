@@ -1,6 +1,7 @@
 // Instantiates the kernels over the tets around a vertex, of every law, for one lane type, as
 // lanes.c does its own.
 #include "material/laws.h"
+#include "math/solve3.h"
 #include "term/blend.h"
 #include "term/tet_lanes.h"
 
@@ -99,52 +100,15 @@ static void pull(const void *x, const int32_t *own, const void *target, const vo
     sums_store(sums, &s);
 }
 
-// Where the block is not positive definite its eigenvalues count by their size, and none as less
-// than a share of the largest: the step leads downhill.
-HK_SHARED void solve_by_eigenvalues(const mat3 *H, const vec3 *g, vec3 *step)
-{
-    const scalar least_share = (scalar)1e-3;
-    vec3 values;
-    mat3 v;
-    eigen3_of(*H, &values, &v);
-    real largest = r_max(r_abs(values.v[0]), r_abs(values.v[2]));
-    real least = r_max(least_share * largest, r_set(HK_SMALLEST_NORMAL));
-    *step = v3_set(0, 0, 0);
-    for (int k = 0; k < 3; k++) {
-        vec3 e = m3_column(v, k);
-        real along = v3_dot(e, *g) / r_max(r_abs(values.v[k]), least);
-        *step = v3_sub(*step, v3_scale(e, along));
-    }
-}
-
-// By LDLᵀ where its pivots are far enough from 0.
 static void solve(const void *sums, double shift, void *step)
 {
-    const scalar least_share = (scalar)1e-4;
     star_sums s = sums_load(sums);
-    real add = r_set(shift);
-    real xx = s.value[3] + add, yy = s.value[6] + add, zz = s.value[8] + add;
-    real xy = s.value[4], xz = s.value[5], yz = s.value[7];
-    vec3 g = {{s.value[0], s.value[1], s.value[2]}}, d;
-    real least = least_share * (r_abs(xx) + r_abs(yy) + r_abs(zz));
-    real p = 1 / xx, ly = xy * p, lz = xz * p;
-    real second = yy - ly * xy, across = yz - ly * xz, q = 1 / second, lw = across * q;
-    real third = zz - lz * xz - lw * across;
-    real b = g.v[1] - ly * g.v[0], c = g.v[2] - lz * g.v[0] - lw * b;
-    d.v[2] = -c / third;
-    d.v[1] = -b * q - lw * d.v[2];
-    d.v[0] = -g.v[0] * p - ly * d.v[1] - lz * d.v[2];
-    mask good = (xx > least) & (second > least) & (third > least);
-    if (!r_all(good)) {
-        mat3 H = {{{xx, xy, xz}, {xy, yy, yz}, {xz, yz, zz}}};
-        vec3 other;
-        solve_by_eigenvalues(&H, &g, &other);
-        d = v3_select(good, d, other);
-    }
-    real size = r_abs(d.v[0]) + r_abs(d.v[1]) + r_abs(d.v[2]);
-    mask finite = size < r_set(HUGE_VALF);
-    for (int i = 0; i < 3; i++)
-        r_store((scalar *)step + i * HK_LANES, r_select(finite, d.v[i], r_zero()));
+    real add = r_set(shift), zero = r_zero();
+    mat3 H = {{{s.value[3] + add, s.value[4], s.value[5]},
+               {zero, s.value[6] + add, s.value[7]},
+               {zero, zero, s.value[8] + add}}};
+    vec3 d = solve3_downhill(H, (vec3){{s.value[0], s.value[1], s.value[2]}});
+    for (int i = 0; i < 3; i++) r_store((scalar *)step + i * HK_LANES, d.v[i]);
 }
 
 HK_INLINE vec3 end_of(const scalar *step, const scalar *length, vec3 from)

@@ -1,0 +1,248 @@
+// Sweeps of `vbd` (solver/vbd.c) over the vertices of one colour, for one law, HK_GPU_LAW, as
+// law.cu is compiled. A few threads share the work of a vertex: each takes some of the elements
+// around it, gradients and Hessian blocks are added up among them in a fixed order, and the vertex
+// takes a step of Newton's method. No two vertices of a colour share an element, so positions
+// change in place, and the bits are the same in every run.
+#define HK_DOUBLE   0
+#define HK_LANES    1
+#define HK_PARAM    float
+#define JOIN_(a, b) a##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define IS_LAW_any  1
+#define ANY_LAW     JOIN(IS_LAW_, HK_GPU_LAW)
+#if !ANY_LAW  // there are few calls of each decomposition
+#define HK_SHARED static __host__ __device__ __forceinline__ __attribute__((unused))
+#endif
+#include "gpu/vbd_kernels.h"
+#include "material/laws.h"
+#include "math/solve3.h"
+
+static_assert(offsetof(hk_gpu_batch, upper) == sizeof(hk_law_params), "hk_gpu_batch");
+
+enum { THREADS = HK_GPU_VBD_THREADS, SUMS = 9, MOST_HALVINGS = 10 };
+
+// ---------------------------------------------------------------- the law
+
+#if ANY_LAW
+#define CASE(X) \
+    case HK_LAW_##X: X##_vertex(p, element, *F, *a, force, block); break;
+static __device__ __noinline__ void law_vertex(int law, const hk_law_params *p,
+                                               const float *element, const mat3 *F, const vec3 *a,
+                                               vec3 *force, mat3 *block)
+{
+    switch (law) {
+        HK_LAWS(CASE)
+    }
+}
+#undef CASE
+#define CASE(X) \
+    case HK_LAW_##X: return X##_energy(p, element, *F);
+static __device__ __noinline__ float law_energy(int law, const hk_law_params *p,
+                                                const float *element, const mat3 *F)
+{
+    switch (law) {
+        HK_LAWS(CASE)
+    }
+    return 0;
+}
+#undef CASE
+#else
+static __device__ __forceinline__ void law_vertex(int, const hk_law_params *p, const float *element,
+                                                  const mat3 *F, const vec3 *a, vec3 *force,
+                                                  mat3 *block)
+{
+    JOIN(HK_GPU_LAW, _vertex)(p, element, *F, *a, force, block);
+}
+static __device__ __forceinline__ float law_energy(int, const hk_law_params *p,
+                                                   const float *element, const mat3 *F)
+{
+    return JOIN(HK_GPU_LAW, _energy)(p, element, *F);
+}
+#endif
+
+// ---------------------------------------------------------------- one element
+
+// What an element brings from memory: stars.h.
+struct packed {
+    float4 word0, word1;
+    int third;
+};
+
+// With offsets of 32 bits: there are fewer than 2^28 items.
+static __device__ __forceinline__ packed fetch(const hk_gpu_vbd_args &a, unsigned at)
+{
+    packed p;
+    p.word0 = *(const float4 *)((const char *)a.word[0] + 16 * at);
+    p.word1 = *(const float4 *)((const char *)a.word[1] + 16 * at);
+    p.third = *(const int *)((const char *)a.third + 4 * at);
+    return p;
+}
+
+// An element as its first corner sees it.
+struct element {
+    // Shape gradients of the other corners in rows, 1/m: an upper triangular matrix.
+    float xx, xy, xz, yy, yz, zz;
+    float4 place[3];  // where these corners are
+    float volume;
+    float values[4];
+    const hk_gpu_batch *batch;
+};
+
+static __device__ __forceinline__ void unpack(const hk_gpu_vbd_args &a, unsigned at,
+                                              const packed &p, element &e)
+{
+    e.place[0] = a.q[__float_as_int(p.word1.z)];
+    e.place[1] = a.q[__float_as_int(p.word1.w)];
+    e.place[2] = a.q[p.third];
+    e.xx = p.word0.x, e.xy = p.word0.y, e.xz = p.word0.z, e.yy = p.word0.w;
+    e.yz = p.word1.x, e.zz = p.word1.y;
+    e.volume = 1 / fabsf(6 * e.xx * e.yy * e.zz);
+    e.batch = a.batches + (a.batch ? a.batch[at] : 0);
+    float4 values = a.element ? a.element[at] : make_float4(0, 0, 0, 0);
+    e.values[0] = values.x, e.values[1] = values.y, e.values[2] = values.z, e.values[3] = 0;
+}
+
+static __device__ __forceinline__ mat3 gradient_at(const element &e, vec3 own)
+{
+    mat3 F;
+    for (int i = 0; i < 3; i++) {
+        float edge[3];
+        for (int c = 0; c < 3; c++) {
+            float4 p = e.place[c];
+            edge[c] = (i == 0 ? p.x : i == 1 ? p.y : p.z) - own.v[i];
+        }
+        F.m[i][0] = edge[0] * e.xx;
+        F.m[i][1] = edge[0] * e.xy + edge[1] * e.yy;
+        F.m[i][2] = edge[0] * e.xz + edge[1] * e.yz + edge[2] * e.zz;
+    }
+    return F;
+}
+
+// Gradient and upper triangle of the block of the first corner, added to sums.
+static __device__ __forceinline__ void add_element(const element &e, vec3 own, float sums[SUMS])
+{
+    mat3 block, F = gradient_at(e, own);
+    vec3 force, a = {{-e.xx, -(e.xy + e.yy), -(e.xz + e.yz + e.zz)}};
+    law_vertex(e.batch->law, (const hk_law_params *)e.batch->c, e.values, &F, &a, &force, &block);
+    for (int i = 0, q = 3; i < 3; i++) {
+        sums[i] += e.volume * force.v[i];
+        for (int j = i; j < 3; j++, q++) sums[q] += e.volume * block.m[i][j];
+    }
+}
+
+// ---------------------------------------------------------------- one vertex
+
+struct star {
+    int vertex;
+    int first, last;  // items
+    float noise;
+};
+
+// In all threads of a vertex, the same bits.
+template <int LANES> static __device__ __forceinline__ float share_sum(float a)
+{
+#pragma unroll
+    for (int k = LANES / 2; k > 0; k /= 2) a += __shfl_xor_sync(~0u, a, k);
+    return a;
+}
+
+template <int LANES>
+static __device__ float star_energy(const hk_gpu_vbd_args &a, const star &s, vec3 own)
+{
+    float sum = 0;
+    for (int at = s.first + (int)threadIdx.x % LANES; at < s.last; at += LANES) {
+        element e;
+        unpack(a, (unsigned)at, fetch(a, (unsigned)at), e);
+        mat3 F = gradient_at(e, own);
+        const hk_law_params *p = (const hk_law_params *)e.batch->c;
+        sum += e.volume * law_energy(e.batch->law, p, e.values, &F);
+    }
+    return share_sum<LANES>(sum);
+}
+
+// The change of the energy of inertia and loads: w/2 (|x + d − y|² − |x − y|²).
+static __device__ __forceinline__ float pull_change(vec3 own, float4 target, vec3 d)
+{
+    float y[3] = {target.x, target.y, target.z}, sum = 0;
+    for (int i = 0; i < 3; i++) sum += d.v[i] * (own.v[i] - y[i] + 0.5f * d.v[i]);
+    return target.w * sum;
+}
+
+// The share of the step that does not raise the energy of the star; 0: none. All threads of a warp
+// take part as long as one of its vertices looks for its share.
+template <int LANES>
+static __device__ __noinline__ float careful_length(const hk_gpu_vbd_args &a, const star &s,
+                                                    vec3 own, float4 target, vec3 step)
+{
+    float length = 1, before = star_energy<LANES>(a, s, own);
+    for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++) {
+        vec3 d = v3_scale(step, length);
+        float after = star_energy<LANES>(a, s, v3_add(own, d));
+        float change = after - before + pull_change(own, target, d);
+        bool high = length > 0 && !(change <= s.noise);
+        if (!__any_sync(~0u, high)) break;
+        if (high) length = halvings < MOST_HALVINGS ? length / 2 : 0;
+    }
+    return length;
+}
+
+template <int LANES> static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
+{
+    int lane = threadIdx.x % LANES;
+    int k = a.first + (int)(blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES);
+    bool real_one = k < a.last;
+    k = real_one ? k : a.last - 1;  // the rest of the last block repeats its work
+    star s = {a.vertex[k], a.start[k], a.start[k + 1], 0};
+    int at = s.first + lane;
+    packed item = {};
+    if (at < s.last) item = fetch(a, (unsigned)at);
+    cudaGridDependencySynchronize();
+    const hk_gpu_vbd_control *control = a.control;
+    if (control->shared.state != HK_GPU_GOING) return;
+    float4 q = a.q[s.vertex], target = a.target[s.vertex];
+    vec3 own = {{q.x, q.y, q.z}};
+    float sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    while (at < s.last) {
+        element e;
+        unpack(a, (unsigned)at, item, e);
+        at += LANES;
+        if (at < s.last) item = fetch(a, (unsigned)at);  // on its way meanwhile
+        add_element(e, own, sums);
+    }
+    cudaTriggerProgrammaticLaunchCompletion();
+    __syncwarp();
+#pragma unroll
+    for (int n = 0; n < SUMS; n++) sums[n] = share_sum<LANES>(sums[n]);
+    float w = target.w;
+    mat3 H = {{{sums[3] + w, sums[4], sums[5]}, {0, sums[6] + w, sums[7]}, {0, 0, sums[8] + w}}};
+    vec3 g = {{sums[0] + w * (q.x - target.x), sums[1] + w * (q.y - target.y),
+               sums[2] + w * (q.z - target.z)}};
+    vec3 step = solve3_downhill(H, g);
+    if (vbd_is_careful(&a.settings, control)) {
+        __syncwarp();
+        s.noise = a.noise[k];
+        step = v3_scale(step, careful_length<LANES>(a, s, own, target, step));
+    }
+    if (lane == 0 && real_one)
+        a.q[s.vertex] = make_float4(q.x + step.v[0], q.y + step.v[1], q.z + step.v[2], q.w);
+}
+
+// As many blocks of a multiprocessor as leave registers enough for the law.
+#ifdef HK_GPU_VBD_BLOCKS  // chosen already
+#elif ANY_LAW
+#define HK_GPU_VBD_BLOCKS 3
+#else
+#define HK_GPU_VBD_BLOCKS 4
+#endif
+#define KERNEL(name, lanes)                                              \
+    static __global__ void __launch_bounds__(THREADS, HK_GPU_VBD_BLOCKS) \
+        name(const __grid_constant__ hk_gpu_vbd_args a)                  \
+    {                                                                    \
+        sweep<lanes>(a);                                                 \
+    }
+KERNEL(sweep_by_8, HK_GPU_VBD_FEWEST)
+KERNEL(sweep_by_16, 2 * HK_GPU_VBD_FEWEST)
+KERNEL(sweep_by_32, 4 * HK_GPU_VBD_FEWEST)
+
+extern "C" const hk_gpu_vbd_kernels JOIN(hk_gpu_vbd_kernels_, HK_GPU_LAW) = {
+    {(const void *)sweep_by_8, (const void *)sweep_by_16, (const void *)sweep_by_32}};

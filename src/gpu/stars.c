@@ -1,0 +1,329 @@
+#include "gpu/stars.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+
+// Items of 16 bytes have offsets of 32 bits on the device.
+#define MOST_ITEMS ((int64_t)1 << 28)
+
+// What is known of the model while the stars are made.
+typedef struct maker {
+    const hk_model *model;
+    const hk_gpu_layout *layout;
+    hk_gpu_stars *stars;
+    int threads;
+    int32_t *number;       // [vertex_count] model's vertex → the vertex here
+    int32_t *first_batch;  // [material_count + 1] the batches of a material
+    int64_t *tet_start;    // [vertex_count + 1] here, in `tet`
+    int32_t *tet;          // [4 tet_count] in the model
+} maker;
+
+static void maker_release(maker *w)
+{
+    hk_free(w->number);
+    hk_free(w->first_batch);
+    hk_free(w->tet_start);
+    hk_free(w->tet);
+}
+
+void hk_gpu_stars_free(hk_gpu_stars *s)
+{
+    if (!s) return;
+    hk_colouring_release(&s->colours);
+    hk_free(s->start);
+    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) hk_free(s->word[k]);
+    hk_free(s->third);
+    hk_free(s->tet);
+    hk_free(s->batch);
+    hk_free(s->element);
+    hk_free(s->noise);
+    hk_free(s);
+}
+
+// ---------------------------------------------------------------- numbers
+
+// Batches are numbered as the layout does it: by the materials that are used, and their parts.
+static hk_status number_batches(maker *w)
+{
+    const hk_model *m = w->model;
+    w->first_batch = HK_ZEROS(int32_t, m->material_count + 1);
+    if (!w->first_batch) return HK_NO_MEMORY;
+    for (int t = 0; t < m->tet_count; t++) w->first_batch[m->tet_material[t] + 1] = 1;
+    for (int k = 0; k < m->material_count; k++) {
+        int parts = 0;
+        for (int part = 0; part < HK_PARTS; part++) parts += hk_has_part(&m->materials[k], part);
+        w->first_batch[k + 1] = w->first_batch[k] + (w->first_batch[k + 1] ? parts : 0);
+    }
+    if (w->first_batch[m->material_count] > UINT16_MAX)
+        return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": %d laws with coefficients are too many",
+                       w->first_batch[m->material_count]);
+    return HK_OK;
+}
+
+static hk_status number_vertices(maker *w)
+{
+    const hk_model *m = w->model;
+    w->number = HK_ARRAY(int32_t, m->vertex_count);
+    if (!w->number) return HK_NO_MEMORY;
+    for (int k = 0; k < m->vertex_count; k++) w->number[m->order[w->layout->place[k]]] = k;
+    return HK_OK;
+}
+
+// The tets at every vertex, ascending.
+static hk_status list_tets(maker *w)
+{
+    const hk_model *m = w->model;
+    int64_t corners = 4 * (int64_t)m->tet_count;
+    w->tet_start = HK_ZEROS(int64_t, m->vertex_count + 1);
+    w->tet = HK_ARRAY(int32_t, corners);
+    if (!w->tet_start || !w->tet) return HK_NO_MEMORY;
+    for (int64_t k = 0; k < corners; k++) w->tet_start[w->number[m->tets[k]] + 1]++;
+    for (int v = 0; v < m->vertex_count; v++) w->tet_start[v + 1] += w->tet_start[v];
+    for (int64_t k = 0; k < corners; k++)
+        w->tet[w->tet_start[w->number[m->tets[k]]]++] = (int32_t)(k / 4);
+    // Filling moved every start to the next one's place.
+    for (int v = m->vertex_count; v > 0; v--) w->tet_start[v] = w->tet_start[v - 1];
+    w->tet_start[0] = 0;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- colours
+
+// Along the Morton curve greedy colours are fewer than along the patches: 6 of a box, not 9.
+static hk_status colour(maker *w)
+{
+    const hk_model *m = w->model;
+    int64_t *start = HK_ARRAY(int64_t, (int64_t)m->tet_count + 1);
+    int32_t *member = HK_ARRAY(int32_t, 4 * (int64_t)m->tet_count);
+    uint8_t *held = HK_ARRAY(uint8_t, m->vertex_count);
+    hk_status status = start && member && held ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) {
+        for (int64_t k = 0; k <= m->tet_count; k++) start[k] = 4 * k;
+        for (int64_t k = 0; k < 4 * (int64_t)m->tet_count; k++) member[k] = m->place[m->tets[k]];
+        for (int v = 0; v < m->vertex_count; v++) held[m->place[v]] = m->hold[v] != HK_FREE;
+        hk_graph graph;
+        status = hk_graph_create(m->vertex_count, m->tet_count, start, member, &graph);
+        if (status == HK_OK) {
+            status = hk_colour_graph(graph.count, graph.start, graph.neighbour, held,
+                                     &w->stars->colours);
+            hk_graph_release(&graph);
+        }
+    }
+    hk_free(start);
+    hk_free(member);
+    hk_free(held);
+    return status;
+}
+
+typedef struct ranked {
+    int32_t vertex, work;
+} ranked;
+
+static int by_number(const void *left, const void *right)
+{
+    const ranked *a = left, *b = right;
+    return a->vertex < b->vertex ? -1 : a->vertex > b->vertex;
+}
+
+static int by_work(const void *left, const void *right)
+{
+    const ranked *a = left, *b = right;
+    if (a->work != b->work) return a->work > b->work ? -1 : 1;
+    return by_number(left, right);
+}
+
+// The vertices of a colour with their numbers here, neighbours near each other, and with as much
+// work as those beside them: these share a warp.
+static void sort_colour(const maker *w, int colour, ranked *room)
+{
+    enum { WINDOW = 128 };
+    hk_colouring *c = &w->stars->colours;
+    int32_t *item = c->item + c->start[colour];
+    int count = c->start[colour + 1] - c->start[colour];
+    for (int k = 0; k < count; k++) {
+        int32_t v = w->number[w->model->order[item[k]]];
+        room[k] = (ranked){v, (int32_t)(w->tet_start[v + 1] - w->tet_start[v])};
+    }
+    qsort(room, (size_t)count, sizeof *room, by_number);
+    for (int k = 0; k < count; k += WINDOW)
+        qsort(room + k, (size_t)hk_min_int(WINDOW, count - k), sizeof *room, by_work);
+    for (int k = 0; k < count; k++) item[k] = room[k].vertex;
+}
+
+static hk_status sort_colours(const maker *w)
+{
+    const hk_colouring *c = &w->stars->colours;
+    ranked *room = HK_ARRAY(ranked, c->start[c->colour_count]);
+    if (!room) return HK_NO_MEMORY;
+    for (int k = 0; k < c->colour_count; k++) sort_colour(w, k, room);
+    hk_free(room);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- items
+
+static int batches_of(const maker *w, int tet)
+{
+    const int32_t *first = w->first_batch + w->model->tet_material[tet];
+    return first[1] - first[0];
+}
+
+static hk_status count_items(maker *w)
+{
+    hk_gpu_stars *s = w->stars;
+    s->count = s->colours.start[s->colours.colour_count];
+    s->start = HK_ZEROS(int32_t, s->count + 1);
+    if (!s->start) return HK_NO_MEMORY;
+    int64_t items = 0;
+    for (int k = 0; k < s->count; k++) {
+        int32_t v = s->colours.item[k];
+        for (int64_t i = w->tet_start[v]; i < w->tet_start[v + 1]; i++)
+            items += batches_of(w, w->tet[i]);
+        if (items >= MOST_ITEMS)
+            return hk_fail(HK_UNSUPPORTED,
+                           "backend \"cuda\": method vbd: %d elements are too many for one device; "
+                           "use descent",
+                           w->model->tet_count);
+        s->start[k + 1] = (int32_t)items;
+    }
+    return HK_OK;
+}
+
+static hk_status allocate_items(maker *w)
+{
+    hk_gpu_stars *s = w->stars;
+    size_t items = (size_t)s->start[s->count];
+    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) {
+        s->word[k] = HK_ARRAY(float, 4 * items);
+        if (!s->word[k]) return HK_NO_MEMORY;
+    }
+    s->third = HK_ARRAY(int32_t, items);
+    s->tet = HK_ARRAY(int32_t, items);
+    s->noise = HK_ARRAY(float, s->count);
+    if (!s->third || !s->tet || !s->noise) return HK_NO_MEMORY;
+    if (w->layout->batch_count > 1) {
+        s->batch = HK_ARRAY(uint16_t, items);
+        if (!s->batch) return HK_NO_MEMORY;
+    }
+    if (w->layout->element) {
+        s->element = HK_ZEROS(float, 4 * items);
+        if (!s->element) return HK_NO_MEMORY;
+    }
+    return HK_OK;
+}
+
+static double dot(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+// U = B Q by Gram and Schmidt on the rows of B, the last one first. q[k] is column k of Q.
+static void make_triangular(const double b[9], double u[3][3], double q[3][3])
+{
+    memset(u, 0, 9 * sizeof(double));
+    for (int k = 2; k > 0; k--) {
+        double row[3] = {b[3 * k], b[3 * k + 1], b[3 * k + 2]};
+        for (int j = 2; j > k; j--) {
+            u[k][j] = dot(b + 3 * k, q[j]);
+            for (int i = 0; i < 3; i++) row[i] -= u[k][j] * q[j][i];
+        }
+        u[k][k] = sqrt(dot(row, row));
+        for (int i = 0; i < 3; i++) q[k][i] = row[i] / u[k][k];
+    }
+    for (int i = 0; i < 3; i++) {  // a rotation, whatever the order of the corners
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        q[0][i] = q[1][j] * q[2][k] - q[1][k] * q[2][j];
+    }
+    for (int k = 0; k < 3; k++) u[0][k] = dot(b, q[k]);
+}
+
+// The tet as vertex v sees it; Q in q. The others keep their order, which may mirror the tet: F is
+// the same.
+static void fill_shape(const maker *w, int32_t v, int tet, int64_t at, double q[3][3])
+{
+    const hk_model *m = w->model;
+    const int32_t *vertex = m->tets + 4 * (int64_t)tet;
+    const double *corner[4];
+    int32_t other[3];
+    double inverse[9], u[3][3];
+    for (int c = 0, others = 0; c < 4; c++) {
+        const double *rest = m->rest + 3 * (int64_t)vertex[c];
+        if (w->number[vertex[c]] == v) {
+            corner[0] = rest;
+        } else {
+            other[others++] = w->number[vertex[c]];
+            corner[others] = rest;
+        }
+    }
+    hk_corner_inverse(corner, inverse);
+    make_triangular(inverse, u, q);
+    float *word[HK_GPU_STAR_WORDS];
+    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) word[k] = w->stars->word[k] + 4 * at;
+    for (int k = 0; k < 3; k++) word[0][k] = (float)u[0][k];
+    word[0][3] = (float)u[1][1];
+    word[1][0] = (float)u[1][2];
+    word[1][1] = (float)u[2][2];
+    memcpy(word[1] + 2, other, 2 * sizeof(int32_t));
+    w->stars->third[at] = other[2];
+}
+
+static void fill_star(const maker *w, int k)
+{
+    const hk_model *m = w->model;
+    hk_gpu_stars *s = w->stars;
+    int32_t v = s->colours.item[k];
+    int64_t at = s->start[k];
+    double energy = 0;
+    for (int64_t i = w->tet_start[v]; i < w->tet_start[v + 1]; i++) {
+        int tet = w->tet[i], batch = w->first_batch[m->tet_material[tet]];
+        const hk_material *material = &m->materials[m->tet_material[tet]];
+        energy += (material->modulus + material->strand_modulus) * m->volume[tet];
+        for (int part = 0; part < HK_PARTS; part++) {
+            if (!hk_has_part(material, part)) continue;
+            double q[3][3];
+            fill_shape(w, v, tet, at, q);
+            s->tet[at] = tet;
+            if (s->batch) s->batch[at] = (uint16_t)batch;
+            for (int j = 0; j < 3 && s->element && part != HK_PART_LAW; j++)
+                s->element[4 * at + j] = (float)dot(q[j], hk_part_direction(m, tet, part));
+            batch++;
+            at++;
+        }
+    }
+    // Some ulps of the stiffness, which the parts of an energy have (stars.c of the CPU).
+    s->noise[k] = (float)(8 * 1.2e-7 * energy);
+}
+
+static hk_status make(maker *w)
+{
+    HK_TRY(number_batches(w));
+    HK_TRY(number_vertices(w));
+    HK_TRY(list_tets(w));
+    HK_TRY(colour(w));
+    HK_TRY(sort_colours(w));
+    HK_TRY(count_items(w));
+    HK_TRY(allocate_items(w));
+#pragma omp parallel for schedule(static) num_threads(w->threads)
+    for (int k = 0; k < w->stars->count; k++) fill_star(w, k);
+    return HK_OK;
+}
+
+hk_status hk_gpu_stars_create(const hk_model *model, const hk_gpu_layout *layout, int threads,
+                              hk_gpu_stars **stars)
+{
+    hk_gpu_stars *s = HK_NEW(hk_gpu_stars);
+    if (!s) return HK_NO_MEMORY;
+    maker w = {.model = model,
+               .layout = layout,
+               .stars = s,
+               .threads = threads > 0 ? threads : omp_get_num_procs()};
+    hk_status status = make(&w);
+    maker_release(&w);
+    if (status != HK_OK) {
+        hk_gpu_stars_free(s);
+        return status;
+    }
+    *stars = s;
+    return HK_OK;
+}

@@ -1,0 +1,39 @@
+// What `vbd` needs of a model on a GPU: the free vertices by colours, such that those of one colour
+// share no element, and with every vertex the elements around it, its star. Vertices have the
+// numbers of the layout (layout.h).
+//
+// An item is one element with one law, seen from one of its corners; that corner comes first. The
+// items of a vertex follow each other, so that neighbouring threads read them side by side, and so
+// do those of the vertices of a colour.
+//
+// What an item brings from memory is what a sweep costs. The matrix of its shape gradients, B, is
+// turned to be upper triangular, U = B Q, by a rotation Q of the rest state: the elements' F
+// becomes F Q, which makes no difference to an isotropic law, and directions become Qᵀ d. That
+// leaves 36 bytes: six numbers and three vertices.
+#ifndef HK_GPU_STARS_H
+#define HK_GPU_STARS_H
+
+#include "gpu/layout.h"
+#include "linear/colouring.h"
+
+// U00, U01, U02, U11 | U12, U22, and as integers the first two of the other vertices.
+enum { HK_GPU_STAR_WORDS = 2 };
+
+typedef struct hk_gpu_stars {
+    hk_colouring colours;            // its items are the vertices, below numbered in that order
+    int count;                       // of vertices
+    int32_t *start;                  // [count + 1] items of a vertex
+    float *word[HK_GPU_STAR_WORDS];  // [item_count][4] see above; 1/m
+    int32_t *third;                  // [item_count] of the other vertices
+    int32_t *tet;                    // [item_count] in the model
+    uint16_t *batch;                 // [item_count] of the layout; NULL: there is one
+    float *element;  // [item_count][4] what a law wants to know of its element; or NULL
+    float *noise;    // [count] J, what rounding does to the energy of a star
+} hk_gpu_stars;
+
+// The layout is that of the model. threads 0: all cores.
+hk_status hk_gpu_stars_create(const hk_model *model, const hk_gpu_layout *layout, int threads,
+                              hk_gpu_stars **stars);
+void hk_gpu_stars_free(hk_gpu_stars *stars);
+
+#endif

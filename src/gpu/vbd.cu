@@ -1,0 +1,306 @@
+// Vertex block descent (solver/vbd.c) on the device: a kernel for every colour of a sweep
+// (law_vbd.cu), then the acceleration; every few sweeps a look at the energy by the kernels of
+// `descent`, and the decision what comes of it. Nothing waits for the host.
+#include "gpu/device.h"
+#include "gpu/vbd_kernels.h"
+
+extern "C" {
+#include "gpu/stars.h"
+#include "solver/walk.h"
+}
+
+#include <stdio.h>
+
+enum { THREADS = 256 };
+enum { OPTION_RHO = HK_OPTION_AFTER_PRECISION + 1, OPTION_STEPS = OPTION_RHO + 2 };
+
+struct hk_gpu_vbd {
+    hk_gpu_vbd_args args;  // what all sweeps share
+    const hk_gpu_vbd_kernels *kernels;
+    int ways;  // of the kernels: by how many threads
+    int colour_count;
+    int32_t *colour_start;  // [colour_count + 1] vertices
+    hk_gpu_vbd_control *control[2];
+    int at;             // which of them is that of now, while launches are recorded
+    float4 *q;          // the state
+    float4 *last;       // of the acceleration: Nesterov's x̄ before the momentum, Chebyshev's x⁻
+    float4 *before;     // Chebyshev: q before the sweep
+    int vertex_blocks;  // of kernels over vertices
+};
+
+// ---------------------------------------------------------------- kernels over the vertices
+
+// What they share.
+struct walk_args {
+    hk_gpu_vbd_settings settings;
+    const hk_gpu_settings *common;
+    const hk_gpu_vbd_control *now;
+    hk_gpu_vbd_control *next;      // may be `now` where one thread alone touches it
+    const hk_gpu_control *chosen;  // the start of the step
+    const double *sums;            // of a look
+    int sweeps;                    // since the last one, or the number of this one
+    int vertex_count;
+    float4 *q, *last, *before;
+    float4 *good[2];
+};
+
+static __global__ void __launch_bounds__(THREADS) begin_kernel(const __grid_constant__ walk_args a)
+{
+    cudaGridDependencySynchronize();
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v < a.vertex_count) a.q[v] = a.last[v] = a.before[v] = a.good[a.chosen->good][v];
+    if (v > 0) return;
+    hk_gpu_vbd_control c = *a.now;
+    vbd_begin(&c, a.chosen);
+    *a.next = c;
+}
+
+// The scale of the forces at the start, and whether there is anything to do. One thread.
+static __global__ void start_kernel(const __grid_constant__ walk_args a)
+{
+    cudaGridDependencySynchronize();
+    hk_gpu_vbd_control c = *a.now;
+    control_start(a.common, &c.shared, a.sums);
+    *a.next = c;
+}
+
+// After a sweep x̄: Chebyshev's x⁺ = ω (x̄ − x⁻) + x⁻, or Nesterov's x̄ + m (x̄ − x̄⁻).
+static __global__ void __launch_bounds__(THREADS)
+    accelerate_kernel(const __grid_constant__ walk_args a)
+{
+    __shared__ float weight;
+    cudaGridDependencySynchronize();
+    const hk_gpu_vbd_control *c = a.now;
+    if (c->shared.state != HK_GPU_GOING || c->quiet) return;
+    if (threadIdx.x == 0) weight = (float)vbd_weight(a.common, &a.settings, c, a.sweeps);
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    bool mine = v < a.vertex_count, nesterov = a.settings.acceleration == HK_GPU_NESTEROV;
+    float4 q = mine ? a.q[v] : make_float4(0, 0, 0, 0), last = mine ? a.last[v] : q;
+    __syncthreads();
+    cudaTriggerProgrammaticLaunchCompletion();
+    if (!mine) return;
+    float w = weight;
+    float4 from = nesterov ? q : last;
+    float4 to = make_float4(from.x + w * (q.x - last.x), from.y + w * (q.y - last.y),
+                            from.z + w * (q.z - last.z), q.w);
+    a.q[v] = to;
+    a.last[v] = nesterov ? q : a.before[v];
+    if (!nesterov) a.before[v] = to;
+}
+
+// Keeps or undoes the sweeps since the last look. Every block decides for itself, alike.
+static __global__ void __launch_bounds__(THREADS) settle_kernel(const __grid_constant__ walk_args a)
+{
+    __shared__ int decision, good;
+    cudaGridDependencySynchronize();
+    if (threadIdx.x == 0) {
+        hk_gpu_vbd_control c = *a.now;
+        decision = 0;
+        good = c.shared.good;
+        if (c.shared.state == HK_GPU_GOING)
+            decision = vbd_look(a.common, &a.settings, &c, a.sums, a.sweeps);
+        if (blockIdx.x == 0) *a.next = c;
+    }
+    __syncthreads();
+    cudaTriggerProgrammaticLaunchCompletion();
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= a.vertex_count || !decision) return;
+    float4 q = decision & HK_VBD_UNDO ? a.good[good][v] : a.q[v];
+    if (decision & HK_VBD_UNDO) a.q[v] = q;
+    if (decision & HK_VBD_KEEP) a.good[good][v] = q;
+    if (decision & HK_VBD_RESTART) a.last[v] = a.before[v] = q;
+}
+
+// ---------------------------------------------------------------- launches
+
+// A kernel that may begin before the one before it ends, and waits by itself.
+static hk_status launch(const hk_gpu *g, const void *kernel, int blocks, int threads,
+                        const void *args)
+{
+    cudaLaunchAttribute overlap;
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.stream = g->stream;
+    config.attrs = &overlap;
+    config.numAttrs = 1;
+    void *parameters[] = {(void *)args};
+    HK_CUDA(cudaLaunchKernelExC(&config, kernel, parameters));
+    return HK_OK;
+}
+
+static walk_args walk_args_of(const hk_gpu *g)
+{
+    const hk_gpu_vbd *w = g->vbd;
+    walk_args a = {};
+    a.settings = w->args.settings;
+    a.common = g->device_settings;
+    a.now = w->control[w->at];
+    a.next = w->control[1 - w->at];
+    a.chosen = g->control[0];
+    a.sums = g->probe[0];
+    a.vertex_count = g->model->vertex_count;
+    a.q = w->q;
+    a.last = w->last;
+    a.before = w->before;
+    for (int k = 0; k < 2; k++) a.good[k] = g->args.good[k];
+    return a;
+}
+
+static hk_status begin(hk_gpu *g)
+{
+    hk_gpu_vbd *w = g->vbd;
+    walk_args a = walk_args_of(g);
+    a.now = w->control[0];  // as the step before left it
+    HK_TRY(launch(g, (const void *)begin_kernel, w->vertex_blocks, THREADS, &a));
+    w->at = 1 - w->at;
+    HK_TRY(hk_gpu_probe(g, w->q, HK_LOOK_FIRST, nullptr, g->probe[0]));
+    a = walk_args_of(g);
+    HK_TRY(launch(g, (const void *)start_kernel, 1, 1, &a));
+    w->at = 1 - w->at;
+    return HK_OK;
+}
+
+// Number `k` since the last look.
+static hk_status sweep(hk_gpu *g, int k)
+{
+    hk_gpu_vbd *w = g->vbd;
+    hk_gpu_vbd_args a = w->args;
+    int vertices = HK_GPU_VBD_THREADS / (HK_GPU_VBD_FEWEST << w->ways);  // of a block
+    a.control = w->control[w->at];
+    for (int n = 0; n < w->colour_count; n++) {
+        a.first = w->colour_start[n];
+        a.last = w->colour_start[n + 1];
+        HK_TRY(launch(g, w->kernels->sweep[w->ways], (a.last - a.first + vertices - 1) / vertices,
+                      HK_GPU_VBD_THREADS, &a));
+    }
+    if (a.settings.acceleration == HK_GPU_PLAIN) return HK_OK;
+    walk_args accelerated = walk_args_of(g);
+    accelerated.sweeps = k;
+    return launch(g, (const void *)accelerate_kernel, w->vertex_blocks, THREADS, &accelerated);
+}
+
+static hk_status look(hk_gpu *g, int sweeps)
+{
+    hk_gpu_vbd *w = g->vbd;
+    HK_TRY(hk_gpu_probe(g, w->q, 0, nullptr, g->probe[0]));
+    walk_args a = walk_args_of(g);
+    a.sweeps = sweeps;
+    HK_TRY(launch(g, (const void *)settle_kernel, w->vertex_blocks, THREADS, &a));
+    w->at = 1 - w->at;
+    return HK_OK;
+}
+
+hk_status hk_gpu_launch_vbd(hk_gpu *g, hk_gpu_control **last)
+{
+    hk_gpu_vbd *w = g->vbd;
+    int budget = g->settings.iterations, check = g->plan.check, since = 0;
+    // Every step ends with the control in the first place: there the next one finds it.
+    int looks = (budget + check - 1) / check;
+    w->at = looks % 2;
+    HK_TRY(begin(g));
+    for (int k = 1; k <= budget; k++) {
+        HK_TRY(sweep(g, since++));
+        if (since < check && k < budget) continue;
+        HK_TRY(look(g, since));
+        since = 0;
+    }
+    *last = &w->control[w->at]->shared;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- set-up
+
+static const hk_gpu_vbd_kernels *choose_kernels(const hk_gpu_layout *l)
+{
+#define ENTRY(X) &hk_gpu_vbd_kernels_##X,
+    static const hk_gpu_vbd_kernels *const tables[] = {HK_LAWS(ENTRY)};
+#undef ENTRY
+    for (int q = 1; q < l->batch_count; q++)
+        if (l->batches[q].law != l->batches[0].law) return &hk_gpu_vbd_kernels_any;
+    return l->batch_count > 0 ? tables[l->batches[0].law] : &hk_gpu_vbd_kernels_any;
+}
+
+// Few threads a vertex waste least; where a colour does not fill the device with them, more.
+static int choose_ways(const hk_gpu_stars *s, int multiprocessors)
+{
+    enum { BUSY = 512 };  // threads of a multiprocessor
+    int64_t threads =
+        (int64_t)HK_GPU_VBD_FEWEST * s->count / hk_max_int(1, s->colours.colour_count);
+    int ways = 0;
+    while (ways < HK_GPU_VBD_WAYS - 1 && (threads << ways) < (int64_t)BUSY * multiprocessors)
+        ways++;
+    return ways;
+}
+
+static hk_status upload_stars(hk_gpu *g, const hk_gpu_stars *s)
+{
+    hk_gpu_vbd_args *a = &g->vbd->args;
+    size_t count = (size_t)s->count, items = (size_t)s->start[s->count];
+    HK_TRY(hk_gpu_upload(g, s->colours.item, count, &a->vertex));
+    HK_TRY(hk_gpu_upload(g, s->start, count + 1, &a->start));
+    for (int k = 0; k < HK_GPU_STAR_WORDS; k++)
+        HK_TRY(hk_gpu_upload(g, (const float4 *)s->word[k], items, &a->word[k]));
+    HK_TRY(hk_gpu_upload(g, s->third, items, &a->third));
+    if (s->batch) HK_TRY(hk_gpu_upload(g, s->batch, items, &a->batch));
+    if (s->element) HK_TRY(hk_gpu_upload(g, (const float4 *)s->element, items, &a->element));
+    return hk_gpu_upload(g, s->noise, count, &a->noise);
+}
+
+static hk_status fill(hk_gpu *g, const hk_gpu_stars *s, int multiprocessors)
+{
+    hk_gpu_vbd *w = g->vbd;
+    HK_TRY(upload_stars(g, s));
+    w->kernels = choose_kernels(g->layout);
+    w->ways = choose_ways(s, multiprocessors);
+    w->colour_count = s->colours.colour_count;
+    w->colour_start = HK_ARRAY(int32_t, w->colour_count + 1);
+    if (!w->colour_start) return HK_NO_MEMORY;
+    memcpy(w->colour_start, s->colours.start, sizeof(int32_t) * ((size_t)w->colour_count + 1));
+    w->q = g->q[0];
+    w->last = g->q[1];
+    w->before = g->q[2];
+    w->vertex_blocks = (g->model->vertex_count + THREADS - 1) / THREADS;
+    for (int k = 0; k < 2; k++) HK_TRY(hk_gpu_room(g, 1, &w->control[k]));
+    hk_gpu_vbd_args *a = &w->args;
+    a->settings.acceleration = g->plan.acceleration;
+    a->settings.steps = (int)g->settings.option[OPTION_STEPS];
+    a->settings.rho = g->settings.option[OPTION_RHO];
+    a->settings.margin = HK_SINGLE_ROUNDING_MARGIN;
+    a->common = g->device_settings;
+    a->batches = g->args.model.batches;
+    a->target = g->args.target;
+    a->q = w->q;
+    return HK_OK;
+}
+
+hk_status hk_gpu_set_up_vbd(hk_gpu *g, int multiprocessors)
+{
+    if (g->layout->converts)
+        return hk_fail(HK_UNSUPPORTED,
+                       "backend \"cuda\": method vbd cannot do elements that convert "
+                       "(\"invertible\", which stvk is unless it says false); use descent, or "
+                       "backend \"cpu\"");
+    g->vbd = HK_NEW(hk_gpu_vbd);
+    if (!g->vbd) return HK_NO_MEMORY;
+    hk_gpu_stars *stars;
+    HK_TRY(hk_gpu_stars_create(g->model, g->layout, 0, &stars));
+    hk_status status = fill(g, stars, multiprocessors);
+    hk_gpu_stars_free(stars);
+    return status;
+}
+
+void hk_gpu_free_vbd(hk_gpu_vbd *w)
+{
+    if (!w) return;
+    hk_free(w->colour_start);
+    hk_free(w);
+}
+
+void hk_gpu_describe_vbd(const hk_gpu_vbd *w, char *text, size_t size)
+{
+    snprintf(text, size, ", %d colours, %d threads a vertex", w->colour_count,
+             HK_GPU_VBD_FEWEST << w->ways);
+}

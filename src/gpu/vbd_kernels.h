@@ -1,0 +1,41 @@
+// What the kernels of `vbd` and the host that launches them share.
+#ifndef HK_VBD_KERNELS_H
+#define HK_VBD_KERNELS_H
+
+#include "gpu/kernels.h"
+#include "gpu/vbd_control.h"
+
+// The stars of a model (stars.h), and what moves its vertices.
+struct hk_gpu_vbd_args {
+    hk_gpu_vbd_settings settings;
+    const hk_gpu_settings *common;
+    const hk_gpu_vbd_control *control;  // as the last look left it
+    int first, last;                    // the vertices of this launch: one colour
+    const int *vertex;                  // [count]
+    const int *start;                   // [count + 1] items
+    const float4 *word[2];              // [item_count]
+    const int *third;                   // [item_count]
+    const uint16_t *batch;              // [item_count]; NULL: there is one
+    const float4 *element;              // [item_count] or NULL
+    const float *noise;                 // [count] J
+    const hk_gpu_batch *batches;
+    const float4 *target;  // [vertex_count] as in hk_gpu_args
+    float4 *q;             // [vertex_count] changed in place
+};
+
+enum {
+    HK_GPU_VBD_THREADS = 128,  // of a block
+    HK_GPU_VBD_WAYS = 3,       // to share the work of a vertex: by 8 threads, 16 or 32
+    HK_GPU_VBD_FEWEST = 8
+};
+
+struct hk_gpu_vbd_kernels {
+    const void *sweep[HK_GPU_VBD_WAYS];  // all vertices of one colour
+};
+
+#define HK_GPU_TABLE(X) extern "C" const hk_gpu_vbd_kernels hk_gpu_vbd_kernels_##X;
+HK_LAWS(HK_GPU_TABLE)
+HK_GPU_TABLE(any)
+#undef HK_GPU_TABLE
+
+#endif

@@ -1,0 +1,479 @@
+// The stars that `vbd` has on a GPU (gpu/stars.h) and what steers it there (gpu/vbd_control.h), on
+// any machine: what the kernels do with them is done here one by one, in single precision.
+#define HK_DOUBLE 0
+#define HK_LANES  1
+#include "bodies.h"
+#include "failing_alloc.h"
+
+#include "gpu/stars.h"
+#include "gpu/vbd_control.h"
+#include "material/laws.h"
+#include "math/solve3.h"
+#include "model.h"
+#include "solver/problem.h"
+
+// ---------------------------------------------------------------- a body
+
+// A box whose left part has another stiffness and fibres, its left side held; disturbed.
+typedef struct body {
+    hk_model *model;
+    hk_gpu_layout *layout;
+    hk_gpu_stars *stars;
+    hk_problem *problem;   // without inertia and loads
+    float (*q)[4];         // [vertex_count] in the order of the patches
+    float (*target)[4];    // .w: stiffness, 0: held
+    double *x, *gradient;  // [vertex_count][4] in the model's Morton order
+} body;
+
+static body make_body(const char *material, bool mixed, double amount)
+{
+    body b = {0};
+    hk_body_def def = hk_default_body_def();
+    def.material = material_of(material, 1e5, 0.35);
+    hk_region_def region = {.select = select_box(0, 0, 0, 0.5, 1, 1),
+                            .material = material_of(material, 2e5, 0.3)};
+    region.material.fibre_stiffness = 3e5;
+    region.material.fibre_direction[1] = 1;
+    hk_selector wall = select_box(-1, -1, -1, 0.01, 2, 2);
+    def.fixes = &wall;
+    def.fix_count = 1;
+    if (mixed) {
+        def.regions = &region;
+        def.region_count = 1;
+    }
+    b.model = model_of(&def, box_mesh(1, 1, 1, 5, 5, 5), 0);
+    CHECK_OK(hk_gpu_layout_create(b.model, 32, 256, 2, &b.layout));
+    CHECK_OK(hk_gpu_stars_create(b.model, b.layout, 2, &b.stars));
+    CHECK_OK(hk_problem_create(b.model, 1, &b.problem));
+    hk_problem_set_weight(b.problem, 0);
+    hk_problem_set_load(b.problem, 0);
+    int n = b.model->vertex_count;
+    b.q = calloc((size_t)n, sizeof *b.q);
+    b.target = calloc((size_t)n, sizeof *b.target);
+    b.x = hk_calloc(4 * (size_t)n, sizeof(double));
+    b.gradient = hk_calloc(4 * (size_t)n, sizeof(double));
+    assert_true(b.q && b.target && b.x && b.gradient);
+    uint64_t seed = 1;
+    for (int k = 0; k < n; k++) {
+        int vertex = b.model->order[b.layout->place[k]];
+        bool held = b.model->hold[vertex] != HK_FREE;
+        const double *rest = b.model->rest + 3 * (int64_t)vertex;
+        for (int i = 0; i < 3; i++) {
+            double away = held ? 0 : amount * noise(&seed);
+            b.q[k][i] = (float)(rest[i] + away);
+            b.target[k][i] = (float)(rest[i] + (i == 1 && !held ? -0.05 * rest[0] : 0));
+        }
+        b.target[k][3] = held ? 0 : (float)(b.model->mass[vertex] * 900);
+    }
+    return b;
+}
+
+static void free_body(body *b)
+{
+    hk_problem_free(b->problem);
+    hk_gpu_stars_free(b->stars);
+    hk_gpu_layout_free(b->layout);
+    hk_model_free(b->model);
+    free(b->q);
+    free(b->target);
+    hk_free(b->x);
+    hk_free(b->gradient);
+}
+
+// ---------------------------------------------------------------- the work of a kernel
+
+typedef struct item {
+    mat3 shape;
+    int32_t other[3];
+} item;
+
+static item item_of(const hk_gpu_stars *s, int64_t at)
+{
+    const float *a = s->word[0] + 4 * at, *b = s->word[1] + 4 * at;
+    item e = {.shape = {{{a[0], a[1], a[2]}, {0, a[3], b[0]}, {0, 0, b[1]}}}};
+    memcpy(e.other, b + 2, 2 * sizeof(int32_t));
+    e.other[2] = s->third[at];
+    return e;
+}
+
+static mat3 gradient_of(const body *b, const item *e, const float *own)
+{
+    mat3 edges;
+    for (int c = 0; c < 3; c++)
+        for (int i = 0; i < 3; i++) edges.m[i][c] = b->q[e->other[c]][i] - own[i];
+    return m3_mul(edges, e->shape);
+}
+
+static void push_vertex(hk_law law, const hk_law_params *p, const float *element, mat3 F, vec3 a,
+                        vec3 *force, mat3 *block)
+{
+#define CASE(X) \
+    case HK_LAW_##X: X##_vertex(p, element, F, a, force, block); break;
+    switch (law) {
+        HK_LAWS(CASE)
+    case HK_LAW_COUNT: fail();
+    }
+#undef CASE
+}
+
+// Gradient and block of the elements at vertex k of the stars.
+static void star_sums(const body *b, int k, vec3 *g, mat3 *H)
+{
+    const hk_gpu_stars *s = b->stars;
+    const float *own = b->q[s->colours.item[k]];
+    *g = v3_set(0, 0, 0);
+    *H = m3_zero();
+    for (int at = s->start[k]; at < s->start[k + 1]; at++) {
+        item e = item_of(s, at);
+        const hk_law_part *batch = &b->layout->batches[s->batch ? s->batch[at] : 0];
+        float none[4] = {0}, volume = 1 / fabsf(6 * m3_det(e.shape));
+        vec3 a, force;
+        mat3 block;
+        for (int j = 0; j < 3; j++) a.v[j] = -(e.shape.m[0][j] + e.shape.m[1][j] + e.shape.m[2][j]);
+        push_vertex(batch->law, &batch->params, s->element ? s->element + 4 * (int64_t)at : none,
+                    gradient_of(b, &e, own), a, &force, &block);
+        *g = v3_add(*g, v3_scale(force, volume));
+        *H = m3_add_scaled(*H, volume, block);
+    }
+}
+
+static void sweep(body *b)
+{
+    for (int k = 0; k < b->stars->count; k++) {
+        int v = b->stars->colours.item[k];
+        float *q = b->q[v], *target = b->target[v];
+        vec3 g;
+        mat3 H;
+        star_sums(b, k, &g, &H);
+        for (int i = 0; i < 3; i++) {
+            g.v[i] += target[3] * (q[i] - target[i]);
+            H.m[i][i] += target[3];
+        }
+        vec3 step = solve3_downhill(H, g);
+        for (int i = 0; i < 3; i++) q[i] += step.v[i];
+    }
+}
+
+// The sums of a look at q, in double precision.
+static void look(body *b, double *sums)
+{
+    for (int k = 0; k < HK_SUM_WIDTH; k++) sums[k] = 0;
+    for (int k = 0; k < b->model->vertex_count; k++)
+        for (int i = 0; i < 3; i++) b->x[4 * b->layout->place[k] + i] = (double)b->q[k][i];
+    sums[HK_SUM_ELASTIC] = hk_problem_elastic(b->problem, b->x);
+    hk_problem_exact_gradient(b->problem, b->x, b->gradient, NULL, NULL);
+    for (int k = 0; k < b->model->vertex_count; k++)
+        for (int i = 0; i < 3; i++) {
+            double g = b->gradient[4 * b->layout->place[k] + i], w = (double)b->target[k][3];
+            double away = (double)b->q[k][i] - (double)b->target[k][i];
+            sums[HK_SUM_ELASTIC_FORCE] += g * g;
+            if (w == 0) continue;
+            sums[HK_SUM_QUADRATIC] += 0.5 * w * away * away;
+            sums[HK_SUM_RESIDUAL] += (g + w * away) * (g + w * away);
+        }
+}
+
+// ---------------------------------------------------------------- the stars
+
+static void test_colours(void **state)
+{
+    (void)state;
+    body b = make_body("neo_hookean", true, 0);
+    const hk_colouring *c = &b.stars->colours;
+    const hk_model *m = b.model;
+    int n = m->vertex_count, *colour = malloc((size_t)n * sizeof *colour);
+    for (int v = 0; v < n; v++) colour[v] = -1;
+    for (int k = 0; k < c->colour_count; k++)
+        for (int i = c->start[k]; i < c->start[k + 1]; i++) {
+            assert_int_equal(colour[c->item[i]], -1);
+            colour[c->item[i]] = k;
+        }
+    for (int v = 0; v < n; v++)
+        assert_true((colour[v] >= 0) == (m->hold[m->order[b.layout->place[v]]] == HK_FREE));
+    for (int k = 0; k < b.stars->count; k++)
+        for (int at = b.stars->start[k]; at < b.stars->start[k + 1]; at++) {
+            item e = item_of(b.stars, at);
+            for (int i = 0; i < 3; i++) assert_true(colour[e.other[i]] != colour[c->item[k]]);
+        }
+    free(colour);
+    free_body(&b);
+}
+
+// The items of a vertex: one for every part of every tet around it.
+static int items_at(const hk_model *m, int vertex)
+{
+    int count = 0;
+    for (int64_t i = 0; i < 4 * (int64_t)m->tet_count; i++)
+        if (m->tets[i] == vertex)
+            count += m->materials[m->tet_material[i / 4]].strand_modulus > 0 ? 2 : 1;
+    return count;
+}
+
+static void check_item(const body *b, int v, int64_t at)
+{
+    const hk_gpu_stars *s = b->stars;
+    const hk_model *m = b->model;
+    const int32_t *corner = m->tets + 4 * (int64_t)s->tet[at];
+    item e = item_of(s, at);
+    int found = 0;
+    for (int c = 0; c < 4; c++) {
+        found += m->order[b->layout->place[v]] == corner[c];
+        for (int i = 0; i < 3; i++) found += m->order[b->layout->place[e.other[i]]] == corner[c];
+    }
+    assert_int_equal(found, 4);
+    mat3 F = gradient_of(b, &e, b->q[v]), product = m3_mult(F, F);  // at rest: a rotation
+    assert_float_equal(m3_det(F), 1, 1e-5);
+    for (int i = 0; i < 9; i++) assert_float_equal(product.m[i / 3][i % 3], (i % 4 == 0), 1e-5);
+    double volume = m->volume[s->tet[at]];
+    assert_float_equal(1 / fabsf(6 * m3_det(e.shape)), volume, 1e-5 * volume);
+    const hk_law_part *batch = &b->layout->batches[s->batch[at]];
+    const float *d = s->element + 4 * at;
+    assert_float_equal(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], batch->law == HK_LAW_fibre, 1e-6);
+    if (batch->law != HK_LAW_fibre) return;
+    vec3 along = m3_apply(F, (vec3){{d[0], d[1], d[2]}});
+    const double *strands = hk_part_direction(m, s->tet[at], HK_PART_FIBRE);
+    for (int i = 0; i < 3; i++) assert_float_equal(along.v[i], strands[i], 1e-5);
+}
+
+static void test_items(void **state)
+{
+    (void)state;
+    body b = make_body("neo_hookean", true, 0);
+    const hk_gpu_stars *s = b.stars;
+    assert_true(s->batch && s->element);
+    for (int k = 0; k < s->count; k++) {
+        int v = s->colours.item[k];
+        assert_int_equal(s->start[k + 1] - s->start[k],
+                         items_at(b.model, b.model->order[b.layout->place[v]]));
+        for (int at = s->start[k]; at < s->start[k + 1]; at++) {
+            check_item(&b, v, at);
+            assert_true(at == s->start[k] || s->tet[at] > s->tet[at - 1] ||
+                        s->batch[at] > s->batch[at - 1]);
+        }
+        assert_true(s->noise[k] > 0);
+    }
+    free_body(&b);
+}
+
+// One material needs neither the numbers of batches nor directions.
+static void test_one_material(void **state)
+{
+    (void)state;
+    body b = make_body("neo_hookean", false, 0);
+    assert_null(b.stars->batch);
+    assert_null(b.stars->element);
+    free_body(&b);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    body b = make_body("neo_hookean", true, 0);
+    int n = 1;
+    for (;; n++) {
+        failing_alloc_install(n);
+        hk_gpu_stars *stars = NULL;
+        hk_status status = hk_gpu_stars_create(b.model, b.layout, 1, &stars);
+        bool reached = failing_alloc_count() >= n;
+        if (status == HK_OK) hk_gpu_stars_free(stars);
+        assert_int_equal(failing_alloc_live(), 0);
+        failing_alloc_remove();
+        if (!reached) break;
+        assert_int_equal(status, HK_NO_MEMORY);
+        assert_null(stars);
+    }
+    assert_true(n > 10);
+    free_body(&b);
+}
+
+static void test_forces(void **state)
+{
+    (void)state;
+    static const char *const materials[] = {"neo_hookean", "corotated", "spline", "fung"};
+    for (int n = 0; n < 4; n++) {
+        body b = make_body(materials[n], true, 0.03);
+        double sums[HK_SUM_WIDTH], difference = 0, size = 0;
+        look(&b, sums);
+        for (int k = 0; k < b.stars->count; k++) {
+            const double *exact = b.gradient + 4 * b.layout->place[b.stars->colours.item[k]];
+            vec3 g;
+            mat3 H;
+            star_sums(&b, k, &g, &H);
+            for (int i = 0; i < 3; i++) {
+                difference += ((double)g.v[i] - exact[i]) * ((double)g.v[i] - exact[i]);
+                size += exact[i] * exact[i];
+            }
+        }
+        assert_true(difference <= 1e-11 * size);
+        free_body(&b);
+    }
+}
+
+// ---------------------------------------------------------------- the walk
+
+static hk_gpu_settings usual(void)
+{
+    return (hk_gpu_settings){.check = 4, .tolerance = 1e-4, .slowest = 0.1, .noise = 1e-6};
+}
+
+// As the kernels of vbd.cu go about it, for a number of sweeps at most. How many it took, or −1.
+static int walk(body *b, int acceleration, int most)
+{
+    hk_gpu_settings s = usual();
+    hk_gpu_vbd_settings o = {.acceleration = acceleration, .rho = 0.95, .margin = 100};
+    hk_gpu_control chosen = {.state = HK_GPU_GOING};
+    hk_gpu_vbd_control c = {0};
+    int n = b->model->vertex_count;
+    size_t bytes = (size_t)n * sizeof *b->q;
+    float(*good)[4] = malloc(bytes), (*last)[4] = malloc(bytes), (*before)[4] = malloc(bytes);
+    double sums[HK_SUM_WIDTH], least = INFINITY;
+    vbd_begin(&c, &chosen);
+    look(b, sums);
+    control_start(&s, &c.shared, sums);
+    memcpy(good, b->q, bytes);
+    memcpy(last, b->q, bytes);
+    memcpy(before, b->q, bytes);
+    int since = 0;
+    for (int k = 1; k <= most && c.shared.state == HK_GPU_GOING; k++) {
+        sweep(b);
+        float w = (float)vbd_weight(&s, &o, &c, since++);
+        for (int v = 0; v < n && !c.quiet && acceleration != HK_GPU_PLAIN; v++)
+            for (int i = 0; i < 3; i++) {
+                bool nesterov = acceleration == HK_GPU_NESTEROV;
+                float q = b->q[v][i], from = nesterov ? q : last[v][i];
+                b->q[v][i] = from + w * (q - last[v][i]);
+                last[v][i] = nesterov ? q : before[v][i];
+                before[v][i] = b->q[v][i];
+            }
+        if (since < s.check) continue;
+        look(b, sums);
+        int decision = vbd_look(&s, &o, &c, sums, since);
+        since = 0;
+        if (decision & HK_VBD_UNDO) memcpy(b->q, good, bytes);
+        if (decision & HK_VBD_KEEP) memcpy(good, b->q, bytes);
+        if (decision & HK_VBD_RESTART) {
+            memcpy(last, b->q, bytes);
+            memcpy(before, b->q, bytes);
+        }
+        assert_true(c.shared.energy <= least * (1 + 1e-6));
+        least = c.shared.energy;
+    }
+    free(good);
+    free(last);
+    free(before);
+    return c.shared.state == HK_GPU_CONVERGED ? c.shared.iterations : -1;
+}
+
+static void test_walk(void **state)
+{
+    (void)state;
+    int sweeps[3];
+    for (int kind = 0; kind < 3; kind++) {
+        body b = make_body("neo_hookean", true, 0.02);
+        sweeps[kind] = walk(&b, kind, 400);
+        assert_in_range(sweeps[kind], 1, 400);
+        free_body(&b);
+    }
+    assert_true(sweeps[HK_GPU_NESTEROV] < sweeps[HK_GPU_PLAIN]);
+    assert_true(sweeps[HK_GPU_CHEBYSHEV] < sweeps[HK_GPU_PLAIN]);
+}
+
+// ---------------------------------------------------------------- decisions
+
+static int decide(hk_gpu_vbd_control *c, int steps, double energy, double residual)
+{
+    hk_gpu_settings s = usual();
+    hk_gpu_vbd_settings o = {.acceleration = HK_GPU_NESTEROV, .steps = steps, .margin = 100};
+    double sums[HK_SUM_WIDTH] = {0};
+    sums[HK_SUM_QUADRATIC] = energy;
+    sums[HK_SUM_RESIDUAL] = residual * residual;
+    return vbd_look(&s, &o, c, sums, 4);
+}
+
+static hk_gpu_vbd_control begun(void)
+{
+    hk_gpu_control chosen = {.state = HK_GPU_GOING, .energy = 10, .residual = 5, .scale = 10};
+    hk_gpu_vbd_control c = {0};
+    vbd_begin(&c, &chosen);
+    return c;
+}
+
+static void test_keeping(void **state)
+{
+    (void)state;
+    hk_gpu_vbd_control c = begun();
+    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, 9, 4), HK_VBD_KEEP);
+    assert_int_equal(c.shared.iterations, 4);
+    assert_int_equal(c.since_restart, 4);
+    assert_float_equal(c.shared.energy, 9, 0);
+    // Where the momentum went too far it begins anew, with the careful question still open.
+    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, 9.5, 4), HK_VBD_UNDO | HK_VBD_RESTART);
+    assert_int_equal(c.since_restart, 0);
+    assert_false(c.careful || c.quiet);
+    assert_float_equal(c.shared.energy, 9, 0);
+    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, 9, 7), HK_VBD_KEEP | HK_VBD_RESTART);
+    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, 8, 1e-3), HK_VBD_KEEP);
+    assert_int_equal(c.shared.state, HK_GPU_CONVERGED);
+    assert_int_equal(c.shared.iterations, 16);
+}
+
+static void test_taking_care(void **state)
+{
+    (void)state;
+    hk_gpu_vbd_settings o = {.acceleration = HK_GPU_NESTEROV};
+    hk_gpu_vbd_control c = begun();
+    // The first sweeps fail: vertices take care, without momentum until the next look.
+    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, NAN, 4), HK_VBD_UNDO | HK_VBD_RESTART);
+    assert_true(c.careful && c.quiet && vbd_is_careful(&o, &c));
+    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, 9, 4), HK_VBD_KEEP | HK_VBD_RESTART);
+    assert_true(c.careful && !c.quiet);
+    for (int k = 1; k < HK_VBD_LEAST_PATIENCE; k++) {
+        assert_true(c.careful);
+        assert_true(decide(&c, HK_VBD_STEPS_AUTO, 9 - k, 4) & HK_VBD_KEEP);
+    }
+    assert_false(c.careful);
+    // Careful ones that fail end the walk.
+    c = begun();
+    decide(&c, HK_VBD_STEPS_AUTO, 11, 4);
+    assert_int_equal(c.shared.state, HK_GPU_GOING);
+    decide(&c, HK_VBD_STEPS_AUTO, 11, 4);
+    assert_int_equal(c.shared.state, HK_GPU_STALLED);
+    // Full ones are never careful.
+    o.steps = HK_VBD_STEPS_FULL;
+    assert_false(vbd_is_careful(&o, &c));
+    o.steps = HK_VBD_STEPS_CAREFUL;
+    c = begun();
+    assert_true(vbd_is_careful(&o, &c));
+}
+
+// ω goes on from look to look as if there were none.
+static void test_chebyshev(void **state)
+{
+    (void)state;
+    hk_gpu_settings s = usual();
+    hk_gpu_vbd_settings o = {.acceleration = HK_GPU_CHEBYSHEV, .rho = 0.8, .margin = 100};
+    hk_gpu_vbd_control c = begun();
+    double sums[HK_SUM_WIDTH] = {0}, omega = 1, rho = fmin(0.8, 0.81);
+    sums[HK_SUM_RESIDUAL] = 16;
+    for (int k = 0; k < 9; k++) {
+        omega = k == 0 ? 1 : k == 1 ? 2 / (2 - rho * rho) : 4 / (4 - rho * rho * omega);
+        assert_float_equal(vbd_weight(&s, &o, &c, k % 3), omega, 1e-12);
+        sums[HK_SUM_QUADRATIC] = 9 - k;
+        if (k % 3 == 2) assert_int_equal(vbd_look(&s, &o, &c, sums, 3), HK_VBD_KEEP);
+    }
+    vbd_undo(&s, &o, &c);
+    assert_float_equal(vbd_weight(&s, &o, &c, 0), 1, 0);
+    assert_float_equal(vbd_rate(&s, &o, &c), 0.6, 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_colours),      cmocka_unit_test(test_items),
+        cmocka_unit_test(test_one_material), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_forces),       cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_keeping),      cmocka_unit_test(test_taking_care),
+        cmocka_unit_test(test_chebyshev),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
