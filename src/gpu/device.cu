@@ -68,7 +68,7 @@ extern "C" bool hk_gpu_found(char *why, size_t size)
 
 extern "C" bool hk_gpu_has_method(const hk_method *method)
 {
-    return method == &hk_descent || method == &hk_projective;
+    return method == &hk_descent || method == &hk_projective || method == &hk_quasi_newton;
 }
 
 // ---------------------------------------------------------------- creation
@@ -201,7 +201,10 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     if (def->damping.viscous > 0)
         return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": viscous damping runs on the CPU only");
     g->plan.tolerance = def->settings->tolerance;
-    HK_TRY(def->method == &hk_projective ? plan_projective(g) : plan_descent(g));
+    HK_TRY(def->method == &hk_projective     ? plan_projective(g)
+           : def->method == &hk_quasi_newton ? HK_OK
+                                             : plan_descent(g));
+    if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_plan_quasi_newton(g));
     int patch = def->patch_size ? def->patch_size
                                 : choose_patch_size(def->model, properties.multiProcessorCount);
     HK_TRY(hk_gpu_layout_create(def->model, patch, def->round_size ? def->round_size : 1024, 0,
@@ -217,6 +220,7 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     g->args.model.most_slots = g->layout->most_slots;
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
+    if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_create_quasi_newton(g));
     for (int k = 0; k < 2; k++) HK_TRY(record_graph(g, k));
     HK_CUDA(cudaStreamSynchronize(g->stream));
     return HK_OK;
@@ -259,6 +263,7 @@ extern "C" void hk_gpu_free(hk_gpu *g)
     if (g->copying) cudaStreamDestroy(g->copying);
     for (int k = 0; k < g->memory_count; k++) cudaFree(g->memory[k]);
     hk_gpu_layout_free(g->layout);
+    hk_free(g->quasi_newton);
     hk_free(g);
 }
 
@@ -270,6 +275,8 @@ extern "C" void hk_gpu_describe(const hk_gpu *g, char *text, size_t size)
              "%s, %d patches of up to %d vertices, %.2f elements computed for each, %.0f MB",
              g->device, l->patch_count, l->patch_size,
              (double)items / hk_max_int(1, g->model->tet_count), 1e-6 * (double)g->memory_bytes);
+    size_t used = strlen(text);
+    if (g->quasi_newton) hk_gpu_describe_quasi_newton(g, text + used, size - used);
 }
 
 // ---------------------------------------------------------------- states

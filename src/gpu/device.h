@@ -49,6 +49,7 @@ struct hk_gpu {
     hk_gpu_clock *clock;       // pinned
     double expected;           // s, time on the device if all steps were kept
     double longest_estimate;   // λ, for those who ask
+    void *quasi_newton;        // what quasi_newton.cu keeps; NULL: another method
 };
 
 #define HK_CUDA(call)                                                                  \
@@ -81,5 +82,11 @@ hk_status hk_gpu_set_up(hk_gpu *g);
 // steps.cu
 hk_status hk_gpu_launch_step(hk_gpu *g, double *staging);
 hk_status hk_gpu_probe(hk_gpu *g, const float4 *state, int flags, float4 *gradient, double *sums);
+// quasi_newton.cu
+bool hk_gpu_uses_quasi_newton(const hk_gpu *g);
+hk_status hk_gpu_plan_quasi_newton(hk_gpu *g);
+hk_status hk_gpu_create_quasi_newton(hk_gpu *g);  // after hk_gpu_set_up
+hk_status hk_gpu_quasi_newton_step(hk_gpu *g, double *staging);
+void hk_gpu_describe_quasi_newton(const hk_gpu *g, char *text, size_t size);
 
 #endif

@@ -86,6 +86,7 @@ hk_status hk_gpu_launch_step(hk_gpu *g, double *staging)
 {
     int budget = g->settings.iterations;
     HK_TRY(choose_start(g));
+    if (g->quasi_newton) return hk_gpu_quasi_newton_step(g, staging);
     HK_TRY(iterate(g, budget));
     hk_gpu_control *last = g->control[(budget + 1) % 2];
     hk_gpu_finish(&g->state, last, g->args.good, staging, g->stream);
