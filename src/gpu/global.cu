@@ -53,18 +53,19 @@ static __global__ void __launch_bounds__(THREADS)
         sum[2] -= w * n.z;
     }
     bool free = inverse > 0;
-    before[v] = make_float4(free ? old.x + omega * (a.first * sum[0] + q.x - old.x) : 0,
-                            free ? old.y + omega * (a.first * sum[1] + q.y - old.y) : 0,
-                            free ? old.z + omega * (a.first * sum[2] + q.z - old.z) : 0, 0);
+    before[v] =
+        make_float4(free ? old.x + omega * (a.chebyshev.first * sum[0] + q.x - old.x) : 0,
+                    free ? old.y + omega * (a.chebyshev.first * sum[1] + q.y - old.y) : 0,
+                    free ? old.z + omega * (a.chebyshev.first * sum[2] + q.z - old.z) : 0, 0);
 }
 
 static hk_status sweep(hk_gpu *g, const hk_gpu_global *a, const hk_qn_control *control,
                        const float4 *right)
 {
     int blocks = (a->count + THREADS - 1) / THREADS;
-    float square = a->radius * a->radius, omega = 1;
-    for (int k = 1; k < a->inner; k++) {
-        omega = k == 1 ? 2 / (2 - square) : 4 / (4 - square * omega);
+    float omega = 1;
+    for (int k = 1; k < a->chebyshev.inner; k++) {
+        omega = hk_gpu_omega(&a->chebyshev, k, omega);
         const float4 *x = a->iterate[(k + 1) % 2];
         float4 *before = a->iterate[k % 2];
         bool first = k == 1;
@@ -85,15 +86,7 @@ static hk_status set_up_chebyshev(hk_gpu *g, const hk_gpu_laplacian *l, int inne
                          &a->entries));
     HK_TRY(hk_gpu_upload(g, l->inverse, n, &a->inverse));
     for (int k = 0; k < 2; k++) HK_TRY(hk_gpu_room(g, n, &a->iterate[k]));
-    // k iterations leave 2 exp(−2 k √(a/b)) of what lies between a and b: a tenth with 1.5 √(b/a).
-    double root = sqrt(l->greatest / l->least);
-    a->inner = inner > 0 ? inner : (int)fmin(24, ceil(1.5 * root));
-    if (a->inner < 1) a->inner = 1;
-    // Where that is too few, what is slower still is left to L-BFGS.
-    double slowest = l->greatest * (1.5 / a->inner) * (1.5 / a->inner);
-    double least = fmin(fmax(l->least, slowest), l->greatest);
-    a->first = (float)(2 / (least + l->greatest));
-    a->radius = (float)((l->greatest - least) / (l->greatest + least));
+    a->chebyshev = hk_gpu_plan_chebyshev(l, inner);
     return HK_OK;
 }
 
@@ -274,5 +267,5 @@ hk_status hk_gpu_global_solve(hk_gpu *g, const hk_gpu_global *a, const hk_qn_con
 
 float4 *hk_gpu_global_solution(const hk_gpu_global *a)
 {
-    return a->inverse ? a->iterate[(a->inner + 1) % 2] : a->solution;
+    return a->inverse ? a->iterate[(a->chebyshev.inner + 1) % 2] : a->solution;
 }

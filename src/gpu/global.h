@@ -28,10 +28,7 @@ struct hk_gpu_segment_data {
 
 struct hk_gpu_global {
     int count;  // vertices
-    // Chebyshev: of degree `inner`.
-    int inner;
-    float first;   // weight of the first iteration, 2/(a + b)
-    float radius;  // of Jacobi's iteration so weighted, (b − a)/(b + a)
+    hk_gpu_chebyshev chebyshev;
     const int *start;
     const hk_gpu_entry_data *entries;
     const float *inverse;  // 1 / a_ii; NULL: by the inverse factor
@@ -66,7 +63,7 @@ hk_status hk_gpu_launch_some(hk_gpu *g, const void *kernel, int blocks, int thre
 static __device__ __forceinline__ void hk_gpu_global_give(const hk_gpu_global &a, int v, float4 b)
 {
     if (a.inverse) {
-        float w = a.first * a.inverse[v];
+        float w = a.chebyshev.first * a.inverse[v];
         a.iterate[0][v] = make_float4(w * b.x, w * b.y, w * b.z, 0);
     } else if (a.unknown[v] >= 0) {
         a.right[a.unknown[v]] = b;

@@ -316,6 +316,11 @@ static hk_status build(const hk_gpu_matrix *from, int64_t most, int32_t *unknown
 hk_status hk_gpu_inverse_create(const hk_gpu_matrix *from, int64_t most, hk_gpu_inverse **inverse)
 {
     const hk_model *m = from->model;
+#ifndef HOOKE_DIRECT
+    return hk_fail(HK_UNSUPPORTED,
+                   "backend \"cuda\": this build has no direct solver, which \"global\": "
+                   "\"inverse\" needs; use \"chebyshev\"");
+#endif
     hk_gpu_inverse *s = HK_NEW(hk_gpu_inverse);
     if (!s) return HK_NO_MEMORY;
     for (int v = 0; v < m->vertex_count; v++) s->count += m->hold[v] == HK_FREE;

@@ -217,3 +217,16 @@ void hk_gpu_laplacian_free(hk_gpu_laplacian *l)
     hk_free(l->inverse);
     hk_free(l);
 }
+
+// k iterations leave 2 exp(−2 k √(a/b)) of what lies between a and b: a tenth with k = 1.5 √(b/a).
+hk_gpu_chebyshev hk_gpu_plan_chebyshev(const hk_gpu_laplacian *l, int inner)
+{
+    hk_gpu_chebyshev c = {.inner = inner};
+    if (inner == 0) c.inner = (int)fmin(24, ceil(1.5 * sqrt(l->greatest / l->least)));
+    c.inner = hk_max_int(1, c.inner);
+    double slowest = l->greatest * (1.5 / c.inner) * (1.5 / c.inner);
+    double least = fmin(fmax(l->least, slowest), l->greatest);
+    c.first = (float)(2 / (least + l->greatest));
+    c.radius = (float)((l->greatest - least) / (l->greatest + least));
+    return c;
+}

@@ -42,6 +42,25 @@ static inline int hk_gpu_slices(const hk_gpu_laplacian *l)
     return (l->count + HK_GPU_ROWS - 1) / HK_GPU_ROWS;
 }
 
+// A x = b by Jacobi's iteration with Chebyshev acceleration from x₀ = 0: x₁ = first D⁻¹ b, then
+// x⁺ = x₋ + ω (first D⁻¹(b − A x) + x − x₋) (Golub & Varga 1961), ω by hk_gpu_omega. A fixed number
+// of them is a symmetric positive definite polynomial of A.
+typedef struct hk_gpu_chebyshev {
+    int inner;     // iterations, the first one included
+    float first;   // 2/(a + b) for eigenvalues in a..b
+    float radius;  // (b − a)/(b + a)
+} hk_gpu_chebyshev;
+
+// inner 0: as many as leave a tenth of every part of the error, but at most 24. Parts that are too
+// slow for so many iterations are left to the caller.
+hk_gpu_chebyshev hk_gpu_plan_chebyshev(const hk_gpu_laplacian *laplacian, int inner);
+// ω of iteration k = 1, 2, …, from that of the one before.
+static inline float hk_gpu_omega(const hk_gpu_chebyshev *c, int k, float before)
+{
+    float square = c->radius * c->radius;
+    return k == 1 ? 2 / (2 - square) : 4 / (4 - square * before);
+}
+
 // ---------------------------------------------------------------- products with the inverse factor
 
 // Rows [row, row + rows) of S = L⁻¹ (A = L Lᵀ, in an order of nested dissection) that a supernode

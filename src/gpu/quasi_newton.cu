@@ -574,7 +574,7 @@ void hk_gpu_describe_quasi_newton(const hk_gpu *g, char *text, size_t size)
 {
     const hk_gpu_global *a = &((const quasi_newton *)g->quasi_newton)->global;
     if (a->inverse)
-        snprintf(text, size, ", %d Chebyshev iterations a global step", a->inner);
+        snprintf(text, size, ", %d Chebyshev iterations a global step", a->chebyshev.inner);
     else
         snprintf(text, size, ", inverse factor of %.1f million numbers", 1e-6 * (double)a->size);
 }
