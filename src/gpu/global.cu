@@ -2,7 +2,7 @@
 
 enum { THREADS = 128, WARP = 32, WARPS = 8 };
 // Numbers of an inverse factor that `auto` still takes, and the most there may be.
-static const int64_t g_most_numbers = 400000000, g_most_possible = 4000000000;
+static const int64_t g_most_numbers = 100000000, g_most_possible = 4000000000;
 
 hk_status hk_gpu_launch_some(hk_gpu *g, const void *kernel, int blocks, int threads, void **args)
 {
