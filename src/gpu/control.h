@@ -35,6 +35,7 @@ enum {
     HK_GPU_STALLED,
     HK_GPU_UNDEFINED,   // the energy of the start is not finite
     HK_GPU_NOT_FINITE,  // nor its gradient
+    HK_GPU_SPENT,       // all iterations are
 };
 
 // What a look finds of a state.

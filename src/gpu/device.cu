@@ -72,7 +72,8 @@ extern "C" bool hk_gpu_found(char *why, size_t size)
 
 extern "C" bool hk_gpu_has_method(const hk_method *method)
 {
-    return method == &hk_descent || method == &hk_projective || method == &hk_vbd;
+    return method == &hk_descent || method == &hk_projective || method == &hk_vbd ||
+           method == &hk_quasi_newton;
 }
 
 // ---------------------------------------------------------------- creation
@@ -129,6 +130,9 @@ static hk_status plan_projective(hk_gpu *g)
 // The rest is in vbd.cu.
 static hk_status plan_vbd(hk_gpu *g)
 {
+    if (g->damping.viscous > 0)
+        return hk_fail(HK_UNSUPPORTED, "method vbd on backend \"cuda\" has no viscous damping; use "
+                                       "descent there, or backend \"cpu\"");
     g->plan.acceleration = (int)g->settings.option[VBD_ACCELERATION];
     g->plan.check = (int)g->settings.option[VBD_CHECK];
     g->plan.shrink = 1;
@@ -214,9 +218,11 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     HK_CUDA(cudaGetDeviceProperties(&properties, 0));
     snprintf(g->device, sizeof g->device, "%.60s", properties.name);
     g->plan.tolerance = def->settings->tolerance;
-    HK_TRY(def->method == &hk_projective ? plan_projective(g)
-           : def->method == &hk_vbd      ? plan_vbd(g)
-                                         : plan_descent(g));
+    HK_TRY(def->method == &hk_projective     ? plan_projective(g)
+           : def->method == &hk_vbd          ? plan_vbd(g)
+           : def->method == &hk_quasi_newton ? HK_OK
+                                             : plan_descent(g));
+    if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_plan_quasi_newton(g));
     int patch = def->patch_size ? def->patch_size
                                 : choose_patch_size(def->model, properties.multiProcessorCount);
     HK_TRY(hk_gpu_layout_create(def->model, patch, def->round_size ? def->round_size : 1024, 0,
@@ -234,6 +240,7 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
     if (def->method == &hk_vbd) HK_TRY(hk_gpu_set_up_vbd(g, properties.multiProcessorCount));
+    if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_create_quasi_newton(g));
     for (int k = 0; k < 2; k++) HK_TRY(record_graph(g, k));
     HK_CUDA(cudaStreamSynchronize(g->stream));
     return HK_OK;
@@ -277,6 +284,7 @@ extern "C" void hk_gpu_free(hk_gpu *g)
     for (int k = 0; k < g->memory_count; k++) cudaFree(g->memory[k]);
     hk_gpu_layout_free(g->layout);
     hk_gpu_free_vbd(g->vbd);
+    hk_free(g->quasi_newton);
     hk_free(g);
 }
 
@@ -290,6 +298,7 @@ extern "C" void hk_gpu_describe(const hk_gpu *g, char *text, size_t size)
              (double)items / hk_max_int(1, g->model->tet_count), 1e-6 * (double)g->memory_bytes);
     size_t used = strlen(text);
     if (g->vbd) hk_gpu_describe_vbd(g->vbd, text + used, size - used);
+    if (g->quasi_newton) hk_gpu_describe_quasi_newton(g, text + used, size - used);
 }
 
 // ---------------------------------------------------------------- states

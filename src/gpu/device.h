@@ -55,6 +55,7 @@ struct hk_gpu {
     double expected;           // s, time on the device if all steps were kept
     double longest_estimate;   // λ, for those who ask
     hk_gpu_vbd *vbd;           // of that method, else NULL
+    void *quasi_newton;        // what quasi_newton.cu keeps; NULL: another method
 };
 
 #define HK_CUDA(call)                                                                  \
@@ -98,5 +99,11 @@ void hk_gpu_free_vbd(hk_gpu_vbd *vbd);
 hk_status hk_gpu_launch_vbd(hk_gpu *g, hk_gpu_control **last);
 // What describes it.
 void hk_gpu_describe_vbd(const hk_gpu_vbd *vbd, char *text, size_t size);
+// quasi_newton.cu
+bool hk_gpu_uses_quasi_newton(const hk_gpu *g);
+hk_status hk_gpu_plan_quasi_newton(hk_gpu *g);
+hk_status hk_gpu_create_quasi_newton(hk_gpu *g);  // after hk_gpu_set_up
+hk_status hk_gpu_launch_quasi_newton(hk_gpu *g, hk_gpu_control **last);
+void hk_gpu_describe_quasi_newton(const hk_gpu *g, char *text, size_t size);
 
 #endif

@@ -623,6 +623,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     plan c = {};
     // Where it goes on from is hardly ever anything but q: no need to wait for the control.
     load_positions(m, b, reading, probe ? a.state : a.q, b.position);
+    if (probe && a.now && a.now->state != HK_GPU_GOING) return;
     if (!probe) {
         c = plan_of(a.now);
         if (c.state != HK_GPU_GOING) {

@@ -103,6 +103,7 @@ static hk_status iterate(hk_gpu *g, int budget)
 static hk_status solve(hk_gpu *g, hk_gpu_control **last)
 {
     if (g->vbd) return hk_gpu_launch_vbd(g, last);
+    if (g->quasi_newton) return hk_gpu_launch_quasi_newton(g, last);
     *last = g->control[(g->settings.iterations + 1) % 2];
     return iterate(g, g->settings.iterations);
 }
@@ -110,14 +111,14 @@ static hk_status solve(hk_gpu *g, hk_gpu_control **last)
 static hk_status finish(hk_gpu *g, hk_gpu_control *last, double *staging)
 {
     hk_gpu_finish(&g->state, last, g->args.good, staging, g->stream);
-    if (g->converts)
+    if (g->converts && !g->quasi_newton && !g->vbd)  // those have their own ways with them
         hk_gpu_settle(&g->args, g->layout->item_start[g->layout->patch_count], last, g->stream);
     // α and patience go on from step to step.
     if (last != g->control[0])
         HK_CUDA(cudaMemcpyAsync(g->control[0], last, sizeof *last, cudaMemcpyDeviceToDevice,
                                 g->stream));
-    HK_CUDA(cudaMemcpyAsync(g->final, g->control[0], sizeof *last, cudaMemcpyDeviceToHost,
-                            g->stream));
+    HK_CUDA(
+        cudaMemcpyAsync(g->final, g->control[0], sizeof *last, cudaMemcpyDeviceToHost, g->stream));
     HK_CUDA(cudaMemcpyAsync(g->clock, g->state.clock, sizeof *g->clock, cudaMemcpyDeviceToHost,
                             g->stream));
     HK_CUDA(cudaGetLastError());
