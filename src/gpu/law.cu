@@ -639,6 +639,8 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     bool owns = (int)threadIdx.x < b.own;
     vertex_data data = {};
     float force[3] = {0, 0, 0};
+    // Where the state of a look is kept: the start is in its place already.
+    int looked_at = LOOK && (a.flags & HK_LOOK_FIRST) ? c.good : 1 - c.good;
     double energy = 0;
     float least_j = INFINITY;
     bool some = false;
@@ -675,7 +677,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
                     if (share.write || l > 0) a.share[at] = l;
                     some |= l > 0;
                 }
-                if (LOOK && !probe) a.good_share[1 - c.good][at] = l;
+                if (LOOK && !probe) a.good_share[looked_at][at] = l;
                 if (l > 0) blend_energy_stress(conversion, l, &e.F, &psi, &P);
             }
             if (GENERAL && a.viscosity) add_viscosity(a, at, e.F, &psi, &P);
@@ -698,7 +700,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         int any = __syncthreads_or(some);
         if (threadIdx.x == 0) {
             a.blended[blockIdx.x] = any;
-            if (LOOK) a.good_blended[1 - c.good][blockIdx.x] = any;
+            if (LOOK) a.good_blended[looked_at][blockIdx.x] = any;
         }
     }
     double sums[HK_SUM_WIDTH] = {0};
@@ -714,7 +716,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
             float3 g = make_float3(elastic.x + pull.x, elastic.y + pull.y, elastic.z + pull.z);
             if (!(LOOK && (a.flags & HK_LOOK_LAST))) move(a, c, v, data, q, g);
             if (c.from_good) ((float4 *)a.q)[v] = q;  // `last` of the next iteration
-            if (LOOK && !(a.flags & HK_LOOK_FIRST)) a.good[1 - c.good][v] = q;
+            if (LOOK && !(a.flags & HK_LOOK_FIRST)) a.good[looked_at][v] = q;
         } else if (a.flags & HK_LOOK_GRADIENT) {
             a.gradient[v] = make_float4(elastic.x, elastic.y, elastic.z, 0);
         }
