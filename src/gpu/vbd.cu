@@ -204,7 +204,8 @@ static __global__ void __launch_bounds__(THREADS)
 
 // ---------------------------------------------------------------- launches
 
-// A kernel that may begin before the one before it ends, and waits by itself.
+// A kernel that may begin before the one before it ends, and waits by itself. All of them do so, by
+// cudaGridDependencySynchronize: else the next one would not know that the ones before are done.
 static hk_status launch(const hk_gpu *g, const void *kernel, int blocks, int threads,
                         const void *args)
 {
@@ -316,6 +317,7 @@ static hk_status sweep(hk_gpu *g, int k)
     for (int n = 0; n < w->colour_count; n++) {
         a.first = w->colour_start[n];
         a.last = w->colour_start[n + 1];
+        if (a.first == a.last) continue;
         HK_TRY(launch(g, w->kernels->sweep[g->converts][w->ways],
                       (a.last - a.first + vertices - 1) / vertices, HK_GPU_VBD_THREADS, &a));
     }
