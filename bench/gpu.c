@@ -212,12 +212,6 @@ static bool check_steps(const char *material, const char *method, const options 
     return fine;
 }
 
-// Elements of stvk convert, which vbd does on the CPU only.
-static bool can_do(const char *method, const char *material)
-{
-    return strcmp(method, "vbd") != 0 || strcmp(material, "stvk") != 0;
-}
-
 static bool check(const options *o)
 {
     bool fine = true;
@@ -231,7 +225,7 @@ static bool check(const options *o)
         if (o->method_given && strcmp(o->method, methods[n]) != 0) continue;
         printf("\nten steps of %s against the CPU: distance relative to the motion\n", methods[n]);
         for (int k = 0; k < HK_COUNT_OF(g_materials); k++)
-            if (wanted(o, g_materials[k]) && can_do(methods[n], g_materials[k]))
+            if (wanted(o, g_materials[k]))
                 fine = check_steps(g_materials[k], methods[n], o) && fine;
     }
     return fine;
@@ -274,7 +268,6 @@ static void measure_all(const options *o)
         hk_mesh *mesh = make_box(o->sizes[s]);
         for (int k = 0; k < HK_COUNT_OF(g_materials); k++) {
             if (!(o->materials ? wanted(o, g_materials[k]) : k < 7)) continue;
-            if (!can_do(o->method, g_materials[k])) continue;
             hk_model *model = bench_held_model(mesh, g_materials[k], 0.4, 0.01);
             measure(model, g_materials[k], o);
             hk_model_free(model);

@@ -262,13 +262,14 @@ static void test_one_material(void **state)
     body b = make_body("neo_hookean", false, 0);
     assert_null(b.stars->batch);
     assert_null(b.stars->element);
+    assert_null(b.stars->twin);
     free_body(&b);
 }
 
 static void test_memory(void **state)
 {
     (void)state;
-    body b = make_body("neo_hookean", true, 0);
+    body b = make_body("stvk", true, 0);
     int n = 1;
     for (;; n++) {
         failing_alloc_install(n);
@@ -284,6 +285,30 @@ static void test_memory(void **state)
     }
     assert_true(n > 10);
     free_body(&b);
+}
+
+// Where elements convert, every item knows one of the layout with its share.
+static void test_twins(void **state)
+{
+    (void)state;
+    for (int mixed = 0; mixed < 2; mixed++) {
+        body b = make_body("stvk", mixed, 0);
+        const hk_gpu_stars *s = b.stars;
+        const hk_gpu_layout *l = b.layout;
+        int items = l->item_start[l->patch_count], *batch = malloc((size_t)items * sizeof *batch);
+        for (int p = 0; p < l->patch_count; p++)
+            for (int r = l->round_start[p]; r < l->round_start[p + 1]; r++)
+                for (int k = l->rounds[r].first; k < l->rounds[r].last; k++)
+                    batch[l->item_start[p] + k] = l->rounds[r].batch;
+        assert_true(l->converts && s->twin);
+        for (int at = 0; at < s->start[s->count]; at++) {
+            assert_in_range(s->twin[at], 0, items - 1);
+            assert_int_equal(l->item_tet[s->twin[at]], s->tet[at]);
+            assert_int_equal(batch[s->twin[at]], s->batch ? s->batch[at] : 0);
+        }
+        free(batch);
+        free_body(&b);
+    }
 }
 
 static void test_forces(void **state)
@@ -446,6 +471,42 @@ static void test_taking_care(void **state)
     assert_true(vbd_is_careful(&o, &c));
 }
 
+// A look of `descent` says by the number of the good state what becomes of the sweep.
+static void test_converting(void **state)
+{
+    (void)state;
+    hk_gpu_settings s = usual();
+    hk_gpu_vbd_settings o = {.acceleration = HK_GPU_NESTEROV, .margin = 100};
+    hk_gpu_vbd_control c = begun();
+    hk_gpu_control looked = c.shared;
+    c.converting = 1;
+    looked.good = 1 - looked.good;
+    looked.energy = 8;
+    looked.from_good = 1;
+    vbd_advance(&s, &o, &c, 1);
+    assert_int_equal(vbd_take(&s, &o, &c, &looked), HK_VBD_KEEP);
+    assert_int_equal(c.shared.iterations, 1);
+    assert_int_equal(c.shared.from_good, 0);
+    assert_false(c.undone);
+    assert_float_equal(c.shared.energy, 8, 0);
+    // Sweeps that fail again and again become shorter, until nothing is left of them.
+    int looks = 0;
+    for (; c.shared.state == HK_GPU_GOING && looks < 100; looks++) {
+        looked = c.shared;
+        vbd_advance(&s, &o, &c, 1);
+        assert_int_equal(vbd_take(&s, &o, &c, &looked), HK_VBD_UNDO | HK_VBD_RESTART);
+        assert_true(c.undone);
+    }
+    assert_int_equal(c.shared.state, HK_GPU_STALLED);
+    assert_int_equal(looks, 1 + 1 + 14);  // momentum, care, 2^-14 < 1e-4
+    c = begun();
+    c.length = 0.1f;
+    looked = c.shared;
+    looked.good = 1 - looked.good;
+    vbd_take(&s, &o, &c, &looked);
+    assert_float_equal(c.length, 0.2, 1e-6);
+}
+
 // ω goes on from look to look as if there were none.
 static void test_chebyshev(void **state)
 {
@@ -473,7 +534,8 @@ int main(void)
         cmocka_unit_test(test_one_material), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_forces),       cmocka_unit_test(test_walk),
         cmocka_unit_test(test_keeping),      cmocka_unit_test(test_taking_care),
-        cmocka_unit_test(test_chebyshev),
+        cmocka_unit_test(test_chebyshev),    cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_converting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,10 +88,6 @@ static void drag_corners(const char *method)
     for (int k = 0; k < hk_material_count(); k++) {
         const char *material = hk_material_name(k);
         if (left_out(k)) continue;
-        // Sweeps on the GPU have no elements that convert, as those of stvk do.
-        if (g_backend == HK_BACKEND_CUDA && strcmp(method, "vbd") == 0 &&
-            strcmp(material, "stvk") == 0)
-            continue;
         if (strcmp(method, "split") == 0 && !is_corotated(material)) continue;
         if (strcmp(method, "projective") == 0 && strcmp(material, "arap") != 0 &&
             strcmp(material, "projective") != 0)
@@ -221,8 +217,7 @@ static void test_on_gpu(void **state)
         CHECK_OK(hk_method_find(METHODS[m], &method));
         if (!hk_gpu_has_method(method)) continue;
         drag_corners(METHODS[m]);
-        bool converts = method != &hk_projective && method != &hk_vbd;
-        for (int k = 0; k < hk_material_count() && converts; k++)
+        for (int k = 0; k < hk_material_count() && method != &hk_projective; k++)
             for (int start = 0; start < STARTS; start++)
                 recover(METHODS[m], hk_material_name(k), start);
     }

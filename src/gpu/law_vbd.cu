@@ -14,10 +14,13 @@
 #define HK_SHARED static __host__ __device__ __forceinline__ __attribute__((unused))
 #endif
 #include "gpu/vbd_kernels.h"
+#include "material/blend.h"
 #include "material/laws.h"
 #include "math/solve3.h"
 
 static_assert(offsetof(hk_gpu_batch, upper) == sizeof(hk_law_params), "hk_gpu_batch");
+static_assert(offsetof(hk_gpu_batch, law) - offsetof(hk_gpu_batch, upper) == sizeof(hk_conversion),
+              "hk_gpu_batch");
 
 enum { THREADS = HK_GPU_VBD_THREADS, SUMS = 9, MOST_HALVINGS = 10 };
 
@@ -78,6 +81,13 @@ static __device__ __forceinline__ packed fetch(const hk_gpu_vbd_args &a, unsigne
     return p;
 }
 
+// The seldom blended element, out of the way of the others.
+static __device__ __noinline__ void blend(const hk_gpu_batch *batch, float l, const mat3 *F,
+                                          const vec3 *a, vec3 *force, mat3 *block)
+{
+    blend_vertex((const hk_conversion *)&batch->upper, l, F, a, force, block);
+}
+
 // An element as its first corner sees it.
 struct element {
     // Shape gradients of the other corners in rows, 1/m: an upper triangular matrix.
@@ -88,12 +98,12 @@ struct element {
     const hk_gpu_batch *batch;
 };
 
-static __device__ __forceinline__ void unpack(const hk_gpu_vbd_args &a, unsigned at,
-                                              const packed &p, element &e)
+static __device__ __forceinline__ void unpack(const hk_gpu_vbd_args &a, const float4 *q,
+                                              unsigned at, const packed &p, element &e)
 {
-    e.place[0] = a.q[__float_as_int(p.word1.z)];
-    e.place[1] = a.q[__float_as_int(p.word1.w)];
-    e.place[2] = a.q[p.third];
+    e.place[0] = q[__float_as_int(p.word1.z)];
+    e.place[1] = q[__float_as_int(p.word1.w)];
+    e.place[2] = q[p.third];
     e.xx = p.word0.x, e.xy = p.word0.y, e.xz = p.word0.z, e.yy = p.word0.w;
     e.yz = p.word1.x, e.zz = p.word1.y;
     e.volume = 1 / fabsf(6 * e.xx * e.yy * e.zz);
@@ -118,12 +128,15 @@ static __device__ __forceinline__ mat3 gradient_at(const element &e, vec3 own)
     return F;
 }
 
-// Gradient and upper triangle of the block of the first corner, added to sums.
-static __device__ __forceinline__ void add_element(const element &e, vec3 own, float sums[SUMS])
+// Gradient and upper triangle of the block of the first corner, added to sums; l is its share of
+// conversion.
+static __device__ __forceinline__ void add_element(const element &e, vec3 own, float l,
+                                                   float sums[SUMS])
 {
     mat3 block, F = gradient_at(e, own);
     vec3 force, a = {{-e.xx, -(e.xy + e.yy), -(e.xz + e.yz + e.zz)}};
     law_vertex(e.batch->law, (const hk_law_params *)e.batch->c, e.values, &F, &a, &force, &block);
+    if (l > 0) blend(e.batch, l, &F, &a, &force, &block);
     for (int i = 0, q = 3; i < 3; i++) {
         sums[i] += e.volume * force.v[i];
         for (int j = i; j < 3; j++, q++) sums[q] += e.volume * block.m[i][j];
@@ -152,7 +165,7 @@ static __device__ float star_energy(const hk_gpu_vbd_args &a, const star &s, vec
     float sum = 0;
     for (int at = s.first + (int)threadIdx.x % LANES; at < s.last; at += LANES) {
         element e;
-        unpack(a, (unsigned)at, fetch(a, (unsigned)at), e);
+        unpack(a, a.q, (unsigned)at, fetch(a, (unsigned)at), e);
         mat3 F = gradient_at(e, own);
         const hk_law_params *p = (const hk_law_params *)e.batch->c;
         sum += e.volume * law_energy(e.batch->law, p, e.values, &F);
@@ -186,7 +199,9 @@ static __device__ __noinline__ float careful_length(const hk_gpu_vbd_args &a, co
     return length;
 }
 
-template <int LANES> static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
+// While elements convert all vertices move at once, half as far (vbd.c).
+template <int LANES, bool CONVERTS>
+static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
 {
     int lane = threadIdx.x % LANES;
     int k = a.first + (int)(blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES);
@@ -199,15 +214,18 @@ template <int LANES> static __device__ __forceinline__ void sweep(const hk_gpu_v
     cudaGridDependencySynchronize();
     const hk_gpu_vbd_control *control = a.control;
     if (control->shared.state != HK_GPU_GOING) return;
-    float4 q = a.q[s.vertex], target = a.target[s.vertex];
+    bool converting = CONVERTS && control->converting;
+    const float4 *from = converting ? a.before : a.q;
+    float4 q = from[s.vertex], target = a.target[s.vertex];
     vec3 own = {{q.x, q.y, q.z}};
     float sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     while (at < s.last) {
         element e;
-        unpack(a, (unsigned)at, item, e);
+        unpack(a, from, (unsigned)at, item, e);
+        float share = converting ? a.share[a.twin[at]] : 0;
         at += LANES;
         if (at < s.last) item = fetch(a, (unsigned)at);  // on its way meanwhile
-        add_element(e, own, sums);
+        add_element(e, own, CONVERTS ? share : 0, sums);
     }
     cudaTriggerProgrammaticLaunchCompletion();
     __syncwarp();
@@ -218,7 +236,9 @@ template <int LANES> static __device__ __forceinline__ void sweep(const hk_gpu_v
     vec3 g = {{sums[0] + w * (q.x - target.x), sums[1] + w * (q.y - target.y),
                sums[2] + w * (q.z - target.z)}};
     vec3 step = solve3_downhill(H, g);
-    if (vbd_is_careful(&a.settings, control)) {
+    if (converting) {
+        step = v3_scale(step, 0.5f * control->length);
+    } else if (vbd_is_careful(&a.settings, control)) {
         __syncwarp();
         s.noise = a.noise[k];
         step = v3_scale(step, careful_length<LANES>(a, s, own, target, step));
@@ -234,15 +254,20 @@ template <int LANES> static __device__ __forceinline__ void sweep(const hk_gpu_v
 #else
 #define HK_GPU_VBD_BLOCKS 4
 #endif
-#define KERNEL(name, lanes)                                              \
-    static __global__ void __launch_bounds__(THREADS, HK_GPU_VBD_BLOCKS) \
-        name(const __grid_constant__ hk_gpu_vbd_args a)                  \
-    {                                                                    \
-        sweep<lanes>(a);                                                 \
+#define KERNEL(name, lanes, converts, blocks)                 \
+    static __global__ void __launch_bounds__(THREADS, blocks) \
+        name(const __grid_constant__ hk_gpu_vbd_args a)       \
+    {                                                         \
+        sweep<lanes, converts>(a);                            \
     }
-KERNEL(sweep_by_8, HK_GPU_VBD_FEWEST)
-KERNEL(sweep_by_16, 2 * HK_GPU_VBD_FEWEST)
-KERNEL(sweep_by_32, 4 * HK_GPU_VBD_FEWEST)
+KERNEL(sweep_by_8, HK_GPU_VBD_FEWEST, false, HK_GPU_VBD_BLOCKS)
+KERNEL(sweep_by_16, 2 * HK_GPU_VBD_FEWEST, false, HK_GPU_VBD_BLOCKS)
+KERNEL(sweep_by_32, 4 * HK_GPU_VBD_FEWEST, false, HK_GPU_VBD_BLOCKS)
+KERNEL(converting_by_8, HK_GPU_VBD_FEWEST, true, 3)
+KERNEL(converting_by_16, 2 * HK_GPU_VBD_FEWEST, true, 3)
+KERNEL(converting_by_32, 4 * HK_GPU_VBD_FEWEST, true, 3)
 
 extern "C" const hk_gpu_vbd_kernels JOIN(hk_gpu_vbd_kernels_, HK_GPU_LAW) = {
-    {(const void *)sweep_by_8, (const void *)sweep_by_16, (const void *)sweep_by_32}};
+    {{(const void *)sweep_by_8, (const void *)sweep_by_16, (const void *)sweep_by_32},
+     {(const void *)converting_by_8, (const void *)converting_by_16,
+      (const void *)converting_by_32}}};

@@ -37,6 +37,7 @@ void hk_gpu_stars_free(hk_gpu_stars *s)
     hk_free(s->tet);
     hk_free(s->batch);
     hk_free(s->element);
+    hk_free(s->twin);
     hk_free(s->noise);
     hk_free(s);
 }
@@ -295,6 +296,43 @@ static void fill_star(const maker *w, int k)
     s->noise[k] = (float)(8 * 1.2e-7 * energy);
 }
 
+// The items of the layout, listed by tet and part: several patches may have one, any will do.
+static void list_layout(const maker *w, const int64_t *part_start, int32_t *twin_of)
+{
+    const hk_gpu_layout *l = w->layout;
+    for (int p = 0; p < l->patch_count; p++)
+        for (int r = l->round_start[p]; r < l->round_start[p + 1]; r++)
+            for (int k = l->rounds[r].first; k < l->rounds[r].last; k++) {
+                int32_t item = l->item_start[p] + k, tet = l->item_tet[item];
+                int part = l->rounds[r].batch - w->first_batch[w->model->tet_material[tet]];
+                twin_of[part_start[tet] + part] = item;
+            }
+}
+
+static hk_status find_twins(const maker *w)
+{
+    const hk_model *m = w->model;
+    hk_gpu_stars *s = w->stars;
+    if (!w->layout->converts) return HK_OK;
+    int64_t *part_start = HK_ZEROS(int64_t, (int64_t)m->tet_count + 1);
+    hk_status status = part_start ? HK_OK : HK_NO_MEMORY;
+    for (int t = 0; t < m->tet_count && status == HK_OK; t++)
+        part_start[t + 1] = part_start[t] + batches_of(w, t);
+    int32_t *twin_of = part_start ? HK_ZEROS(int32_t, part_start[m->tet_count]) : NULL;
+    s->twin = HK_ARRAY(int32_t, s->start[s->count]);
+    if (!twin_of || !s->twin) status = HK_NO_MEMORY;
+    if (status == HK_OK) {
+        list_layout(w, part_start, twin_of);
+        for (int64_t at = 0; at < s->start[s->count]; at++) {
+            int tet = s->tet[at], first = w->first_batch[m->tet_material[tet]];
+            s->twin[at] = twin_of[part_start[tet] + (s->batch ? s->batch[at] - first : 0)];
+        }
+    }
+    hk_free(part_start);
+    hk_free(twin_of);
+    return status;
+}
+
 static hk_status make(maker *w)
 {
     HK_TRY(number_batches(w));
@@ -306,7 +344,7 @@ static hk_status make(maker *w)
     HK_TRY(allocate_items(w));
 #pragma omp parallel for schedule(static) num_threads(w->threads)
     for (int k = 0; k < w->stars->count; k++) fill_star(w, k);
-    return HK_OK;
+    return find_twins(w);
 }
 
 hk_status hk_gpu_stars_create(const hk_model *model, const hk_gpu_layout *layout, int threads,

@@ -20,7 +20,9 @@
 enum { HK_GPU_STAR_WORDS = 2 };
 
 typedef struct hk_gpu_stars {
-    hk_colouring colours;            // its items are the vertices, below numbered in that order
+    // Its items are the vertices, numbered below in that order: in a colour those near each other
+    // and with about as many elements.
+    hk_colouring colours;
     int count;                       // of vertices
     int32_t *start;                  // [count + 1] items of a vertex
     float *word[HK_GPU_STAR_WORDS];  // [item_count][4] see above; 1/m
@@ -28,7 +30,10 @@ typedef struct hk_gpu_stars {
     int32_t *tet;                    // [item_count] in the model
     uint16_t *batch;                 // [item_count] of the layout; NULL: there is one
     float *element;  // [item_count][4] what a law wants to know of its element; or NULL
-    float *noise;    // [count] J, what rounding does to the energy of a star
+    // [item_count] an item of the layout for the same element and law, whose share of conversion it
+    // has; NULL: none converts.
+    int32_t *twin;
+    float *noise;  // [count] J, what rounding does to the energy of a star
 } hk_gpu_stars;
 
 // The layout is that of the model. threads 0: all cores.

@@ -24,8 +24,9 @@ struct hk_gpu_vbd {
     int at;             // which of them is that of now, while launches are recorded
     float4 *q;          // the state
     float4 *last;       // of the acceleration: Nesterov's x̄ before the momentum, Chebyshev's x⁻
-    float4 *before;     // Chebyshev: q before the sweep
+    float4 *before;     // q before the sweep: Chebyshev's, and where elements convert
     int vertex_blocks;  // of kernels over vertices
+    hk_gpu_control *looking[2];  // where elements convert: before and after a look
 };
 
 // ---------------------------------------------------------------- kernels over the vertices
@@ -42,6 +43,12 @@ struct walk_args {
     int vertex_count;
     float4 *q, *last, *before;
     float4 *good[2];
+    // Where elements convert:
+    hk_gpu_control *looking[2];
+    bool converts, first, due;  // due: there is a look after the next sweep, whatever happens
+    int patch_count, item_count;
+    float *share, *good_share[2];  // as in hk_gpu_args
+    int *blended, *good_blended[2];
 };
 
 static __global__ void __launch_bounds__(THREADS) begin_kernel(const __grid_constant__ walk_args a)
@@ -71,7 +78,8 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ float weight;
     cudaGridDependencySynchronize();
     const hk_gpu_vbd_control *c = a.now;
-    if (c->shared.state != HK_GPU_GOING || c->quiet) return;
+    bool plain = c->quiet || a.settings.acceleration == HK_GPU_PLAIN;
+    if (c->shared.state != HK_GPU_GOING || (plain && !a.converts)) return;
     if (threadIdx.x == 0) weight = (float)vbd_weight(a.common, &a.settings, c, a.sweeps);
     int v = blockIdx.x * THREADS + threadIdx.x;
     bool mine = v < a.vertex_count, nesterov = a.settings.acceleration == HK_GPU_NESTEROV;
@@ -79,13 +87,17 @@ static __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     cudaTriggerProgrammaticLaunchCompletion();
     if (!mine) return;
+    if (plain) {
+        a.before[v] = q;
+        return;
+    }
     float w = weight;
     float4 from = nesterov ? q : last;
     float4 to = make_float4(from.x + w * (q.x - last.x), from.y + w * (q.y - last.y),
                             from.z + w * (q.z - last.z), q.w);
     a.q[v] = to;
     a.last[v] = nesterov ? q : a.before[v];
-    if (!nesterov) a.before[v] = to;
+    if (!nesterov || a.converts) a.before[v] = to;
 }
 
 // Keeps or undoes the sweeps since the last look. Every block decides for itself, alike.
@@ -111,9 +123,89 @@ static __global__ void __launch_bounds__(THREADS) settle_kernel(const __grid_con
     if (decision & HK_VBD_RESTART) a.last[v] = a.before[v] = q;
 }
 
+// ---------------------------------------------------------------- where elements convert
+
+// There a look is due after every sweep while some do, else every few. Whether it is, the kernels
+// of `descent` that look and compare read in looking[0]: their work is to be done as long as it
+// goes on.
+static __device__ bool some_blended(const walk_args &a, const int *blended)
+{
+    int some = 0;
+    for (int p = threadIdx.x; p < a.patch_count; p += THREADS) some |= blended[p];
+    return __syncthreads_or(some);
+}
+
+static __device__ void prepare_look(const walk_args &a, const hk_gpu_vbd_control &c)
+{
+    hk_gpu_control looking = c.shared;
+    if (looking.state == HK_GPU_GOING && !(a.due || c.converting)) looking.state = HK_GPU_STALLED;
+    *a.looking[0] = looking;
+}
+
+// Before the look at the start: it leaves the shares in the place of the good state.
+static __global__ void before_start_kernel(const __grid_constant__ walk_args a)
+{
+    cudaGridDependencySynchronize();
+    hk_gpu_control looking = a.now->shared;
+    looking.good = 1 - looking.good;
+    looking.from_good = looking.refresh = 0;
+    *a.looking[0] = looking;
+}
+
+// Keeps or undoes the last sweep, if it was looked at, or begins with the first one.
+static __global__ void __launch_bounds__(THREADS)
+    settle_converting_kernel(const __grid_constant__ walk_args a)
+{
+    __shared__ int decision, good;
+    __shared__ hk_gpu_vbd_control c;
+    cudaGridDependencySynchronize();
+    if (threadIdx.x == 0) {
+        c = *a.now;
+        decision = c.undone = 0;
+        if (c.shared.state == HK_GPU_GOING && a.first) {
+            int begin = c.shared.good;
+            c.shared = *a.looking[1];
+            c.shared.good = begin;
+        } else if (c.shared.state == HK_GPU_GOING) {
+            vbd_advance(a.common, &a.settings, &c, 1);
+            if (a.looking[0]->state == HK_GPU_GOING)
+                decision = vbd_take(a.common, &a.settings, &c, a.looking[1]);
+        }
+        good = c.shared.good;
+    }
+    __syncthreads();
+    if (blockIdx.x == 0) {
+        bool some = some_blended(a, c.undone ? a.good_blended[good] : a.blended);
+        if (threadIdx.x == 0) {
+            c.converting = some;
+            *a.next = c;
+        }
+    }
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= a.vertex_count || !(decision & HK_VBD_RESTART)) return;
+    float4 q = decision & HK_VBD_UNDO ? a.good[good][v] : a.q[v];
+    a.q[v] = a.last[v] = a.before[v] = q;
+}
+
+// The shares that belong to the state that was kept; and what the next look needs to know, which
+// all of the kernel before it reads.
+static __global__ void __launch_bounds__(THREADS)
+    restore_kernel(const __grid_constant__ walk_args a)
+{
+    cudaGridDependencySynchronize();
+    if (blockIdx.x == 0 && threadIdx.x == 0) prepare_look(a, *a.now);
+    if (!a.now->undone) return;
+    int good = a.now->shared.good, stride = (int)gridDim.x * THREADS;
+    for (int k = (int)(blockIdx.x * THREADS + threadIdx.x); k < a.item_count; k += stride)
+        a.share[k] = a.good_share[good][k];
+    for (int p = (int)(blockIdx.x * THREADS + threadIdx.x); p < a.patch_count; p += stride)
+        a.blended[p] = a.good_blended[good][p];
+}
+
 // ---------------------------------------------------------------- launches
 
-// A kernel that may begin before the one before it ends, and waits by itself.
+// A kernel that may begin before the one before it ends, and waits by itself. All of them do so, by
+// cudaGridDependencySynchronize: else the next one would not know that the ones before are done.
 static hk_status launch(const hk_gpu *g, const void *kernel, int blocks, int threads,
                         const void *args)
 {
@@ -145,17 +237,69 @@ static walk_args walk_args_of(const hk_gpu *g)
     a.q = w->q;
     a.last = w->last;
     a.before = w->before;
-    for (int k = 0; k < 2; k++) a.good[k] = g->args.good[k];
+    a.converts = g->converts;
+    a.patch_count = g->layout->patch_count;
+    a.item_count = g->layout->item_start[g->layout->patch_count];
+    a.share = g->args.share;
+    a.blended = g->args.blended;
+    for (int k = 0; k < 2; k++) {
+        a.good[k] = g->args.good[k];
+        a.looking[k] = w->looking[k];
+        a.good_share[k] = g->args.good_share[k];
+        a.good_blended[k] = g->args.good_blended[k];
+    }
     return a;
 }
 
-static hk_status begin(hk_gpu *g)
+// After a look, or instead of one.
+static hk_status settle_converting(hk_gpu *g, bool first, bool due)
 {
     hk_gpu_vbd *w = g->vbd;
     walk_args a = walk_args_of(g);
-    a.now = w->control[0];  // as the step before left it
+    a.first = first;
+    HK_TRY(launch(g, (const void *)settle_converting_kernel, w->vertex_blocks, THREADS, &a));
+    w->at = 1 - w->at;
+    a = walk_args_of(g);
+    a.due = due;
+    int blocks = hk_min_int(1024, (a.item_count + THREADS - 1) / THREADS);
+    return launch(g, (const void *)restore_kernel, hk_max_int(1, blocks), THREADS, &a);
+}
+
+// The look of `descent`, which brings the shares of conversion up to date.
+static hk_status look_converting(hk_gpu *g, bool first, bool due)
+{
+    hk_gpu_vbd *w = g->vbd;
+    hk_gpu_args a = g->args;
+    a.q = w->q;
+    a.last = w->last;
+    a.moved = w->before;  // not written: it moves nothing
+    a.now = w->looking[0];
+    a.next = w->looking[1];
+    a.flags = HK_LOOK_LAST | (first ? HK_LOOK_FIRST : HK_LOOK_DEFER);
+    HK_TRY(hk_gpu_launch(g, g->kernels->look[1], &a));
+    if (!first) HK_TRY(hk_gpu_launch(g, g->kernels->compare, &a));
+    return settle_converting(g, first, due);
+}
+
+// Whether there is a look after sweep k, from 1.
+static bool is_due(const hk_gpu *g, int k)
+{
+    return k % g->plan.check == 0 || k == g->settings.iterations;
+}
+
+// `end` is where the step before left its control.
+static hk_status begin(hk_gpu *g, int end)
+{
+    hk_gpu_vbd *w = g->vbd;
+    walk_args a = walk_args_of(g);
+    a.now = w->control[end];
     HK_TRY(launch(g, (const void *)begin_kernel, w->vertex_blocks, THREADS, &a));
     w->at = 1 - w->at;
+    if (g->converts) {
+        a = walk_args_of(g);
+        HK_TRY(launch(g, (const void *)before_start_kernel, 1, 1, &a));
+        return look_converting(g, true, is_due(g, 1));
+    }
     HK_TRY(hk_gpu_probe(g, w->q, HK_LOOK_FIRST, nullptr, g->probe[0]));
     a = walk_args_of(g);
     HK_TRY(launch(g, (const void *)start_kernel, 1, 1, &a));
@@ -173,10 +317,11 @@ static hk_status sweep(hk_gpu *g, int k)
     for (int n = 0; n < w->colour_count; n++) {
         a.first = w->colour_start[n];
         a.last = w->colour_start[n + 1];
-        HK_TRY(launch(g, w->kernels->sweep[w->ways], (a.last - a.first + vertices - 1) / vertices,
-                      HK_GPU_VBD_THREADS, &a));
+        if (a.first == a.last) continue;
+        HK_TRY(launch(g, w->kernels->sweep[g->converts][w->ways],
+                      (a.last - a.first + vertices - 1) / vertices, HK_GPU_VBD_THREADS, &a));
     }
-    if (a.settings.acceleration == HK_GPU_PLAIN) return HK_OK;
+    if (a.settings.acceleration == HK_GPU_PLAIN && !g->converts) return HK_OK;
     walk_args accelerated = walk_args_of(g);
     accelerated.sweeps = k;
     return launch(g, (const void *)accelerate_kernel, w->vertex_blocks, THREADS, &accelerated);
@@ -196,14 +341,19 @@ static hk_status look(hk_gpu *g, int sweeps)
 hk_status hk_gpu_launch_vbd(hk_gpu *g, hk_gpu_control **last)
 {
     hk_gpu_vbd *w = g->vbd;
-    int budget = g->settings.iterations, check = g->plan.check, since = 0;
-    // Every step ends with the control in the first place: there the next one finds it.
-    int looks = (budget + check - 1) / check;
-    w->at = looks % 2;
-    HK_TRY(begin(g));
+    int budget = g->settings.iterations, since = 0;
+    // It goes to and fro between two places, at every look, and where elements convert every sweep.
+    int looks = (budget + g->plan.check - 1) / g->plan.check;
+    w->at = 0;
+    HK_TRY(begin(g, (g->converts ? budget : looks) % 2));
     for (int k = 1; k <= budget; k++) {
-        HK_TRY(sweep(g, since++));
-        if (since < check && k < budget) continue;
+        HK_TRY(sweep(g, since));
+        if (g->converts) {
+            HK_TRY(look_converting(g, false, is_due(g, k + 1)));
+            continue;
+        }
+        since++;
+        if (!is_due(g, k)) continue;
         HK_TRY(look(g, since));
         since = 0;
     }
@@ -246,6 +396,7 @@ static hk_status upload_stars(hk_gpu *g, const hk_gpu_stars *s)
     HK_TRY(hk_gpu_upload(g, s->third, items, &a->third));
     if (s->batch) HK_TRY(hk_gpu_upload(g, s->batch, items, &a->batch));
     if (s->element) HK_TRY(hk_gpu_upload(g, (const float4 *)s->element, items, &a->element));
+    if (s->twin) HK_TRY(hk_gpu_upload(g, s->twin, items, &a->twin));
     return hk_gpu_upload(g, s->noise, count, &a->noise);
 }
 
@@ -263,7 +414,10 @@ static hk_status fill(hk_gpu *g, const hk_gpu_stars *s, int multiprocessors)
     w->last = g->q[1];
     w->before = g->q[2];
     w->vertex_blocks = (g->model->vertex_count + THREADS - 1) / THREADS;
-    for (int k = 0; k < 2; k++) HK_TRY(hk_gpu_room(g, 1, &w->control[k]));
+    for (int k = 0; k < 2; k++) {
+        HK_TRY(hk_gpu_room(g, 1, &w->control[k]));
+        HK_TRY(hk_gpu_room(g, 1, &w->looking[k]));
+    }
     hk_gpu_vbd_args *a = &w->args;
     a->settings.acceleration = g->plan.acceleration;
     a->settings.steps = (int)g->settings.option[OPTION_STEPS];
@@ -273,16 +427,13 @@ static hk_status fill(hk_gpu *g, const hk_gpu_stars *s, int multiprocessors)
     a->batches = g->args.model.batches;
     a->target = g->args.target;
     a->q = w->q;
+    a->before = w->before;
+    a->share = g->args.share;
     return HK_OK;
 }
 
 hk_status hk_gpu_set_up_vbd(hk_gpu *g, int multiprocessors)
 {
-    if (g->layout->converts)
-        return hk_fail(HK_UNSUPPORTED,
-                       "backend \"cuda\": method vbd cannot do elements that convert "
-                       "(\"invertible\", which stvk is unless it says false); use descent, or "
-                       "backend \"cpu\"");
     g->vbd = HK_NEW(hk_gpu_vbd);
     if (!g->vbd) return HK_NO_MEMORY;
     hk_gpu_stars *stars;

@@ -7,6 +7,7 @@
 
 enum { HK_VBD_STEPS_AUTO, HK_VBD_STEPS_FULL, HK_VBD_STEPS_CAREFUL };  // as vbd.c numbers them
 enum { HK_VBD_LEAST_PATIENCE = 4, HK_VBD_MOST_PATIENCE = 64 };
+#define HK_VBD_SHORTEST 1e-4f
 
 typedef struct hk_gpu_vbd_settings {
     int acceleration;  // HK_GPU_CHEBYSHEV, HK_GPU_NESTEROV or HK_GPU_PLAIN
@@ -25,6 +26,10 @@ typedef struct hk_gpu_vbd_control {
     int quiet;              // none until the next look
     double omega;           // of the last sweep before the last look
     double caution;         // 1 − ρ is taken times this
+    // Of models whose elements convert:
+    int converting;  // some do
+    int undone;      // the last look went back
+    float length;    // of steps, relative to what is usual
 } hk_gpu_vbd_control;
 
 // What a look decides.
@@ -75,27 +80,29 @@ HK_CONTROL void vbd_begin(hk_gpu_vbd_control *c, const hk_gpu_control *chosen)
 {
     c->shared = *chosen;
     c->caution = 1;
-    c->quiet = 0;
+    c->length = 1;
+    c->quiet = c->undone = 0;
     if (c->patience < HK_VBD_LEAST_PATIENCE) c->patience = HK_VBD_LEAST_PATIENCE;
     vbd_restart(c);
 }
 
-HK_CONTROL int vbd_keep(const hk_gpu_settings *s, hk_gpu_vbd_control *c, const double *sums,
-                        double noise)
+// After sweeps, before what comes of them is known.
+HK_CONTROL void vbd_advance(const hk_gpu_settings *s, const hk_gpu_vbd_settings *o,
+                            hk_gpu_vbd_control *c, int sweeps)
 {
-    hk_gpu_control *all = &c->shared;
-    double energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC];
-    double residual = sqrt(sums[HK_SUM_RESIDUAL]);
-    // Where energies do not tell, a gradient that grows says that the momentum went too far.
-    int too_far = energy > all->energy - noise && residual > 1.5 * all->residual;
+    if (o->acceleration == HK_GPU_CHEBYSHEV && sweeps > 0)
+        c->omega = vbd_weight(s, o, c, sweeps - 1);
+    c->since_restart += sweeps;
+    c->shared.iterations += sweeps;
+}
+
+HK_CONTROL int vbd_keep(hk_gpu_vbd_control *c, int too_far)
+{
     int restart = c->quiet || too_far;
     if (restart) vbd_restart(c);
-    all->elastic = sums[HK_SUM_ELASTIC];
-    all->energy = energy;
-    all->residual = residual;
     c->fresh = c->quiet = 0;
+    c->length = fminf(1, 2 * c->length);
     if (c->careful && ++c->streak >= c->patience) c->careful = 0;
-    if (residual <= fmax(s->tolerance * all->scale, s->rounding)) all->state = HK_GPU_CONVERGED;
     return HK_VBD_KEEP | (restart ? HK_VBD_RESTART : 0);
 }
 
@@ -103,18 +110,23 @@ HK_CONTROL int vbd_undo(const hk_gpu_settings *s, const hk_gpu_vbd_settings *o,
                         hk_gpu_vbd_control *c)
 {
     hk_gpu_control *all = &c->shared;
-    int first = c->fresh, careful = c->careful || o->steps != HK_VBD_STEPS_AUTO;
+    int first = c->fresh, careful = c->careful || o->steps != HK_VBD_STEPS_AUTO, over = 0;
     vbd_restart(c);
     c->caution *= 2;
-    if (first && careful && c->quiet) {  // no more cautious way: that was rounding
-        double rounding = fmax(s->tolerance * all->scale, o->margin * s->rounding);
-        all->state = all->residual <= rounding ? HK_GPU_CONVERGED : HK_GPU_STALLED;
+    if (first && careful && c->quiet) {
+        // Without conversion that was rounding.
+        c->length *= 0.5f;
+        over = !c->converting || c->length < HK_VBD_SHORTEST;
     } else if (first) {
         if (!c->careful && c->streak > 0)
             c->patience =
                 2 * c->patience < HK_VBD_MOST_PATIENCE ? 2 * c->patience : HK_VBD_MOST_PATIENCE;
         c->careful = c->quiet = 1;
         c->streak = 0;
+    }
+    if (over) {
+        double rounding = fmax(s->tolerance * all->scale, o->margin * s->rounding);
+        all->state = all->residual <= rounding ? HK_GPU_CONVERGED : HK_GPU_STALLED;
     }
     return HK_VBD_UNDO | HK_VBD_RESTART;
 }
@@ -125,16 +137,32 @@ HK_CONTROL int vbd_look(const hk_gpu_settings *s, const hk_gpu_vbd_settings *o,
 {
     hk_gpu_control *all = &c->shared;
     double energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC];
+    double residual = sqrt(sums[HK_SUM_RESIDUAL]);
     double noise = s->noise + 1e-7 * fabs(sums[HK_SUM_ELASTIC]);
-    if (o->acceleration == HK_GPU_CHEBYSHEV && sweeps > 0)
-        c->omega = vbd_weight(s, o, c, sweeps - 1);
-    c->since_restart += sweeps;
-    all->iterations += sweeps;
+    vbd_advance(s, o, c, sweeps);
     for (int k = 0; k < HK_SUM_WIDTH; k++) all->sums[k] = sums[k];
-    if (control_finite(energy) && control_finite(sums[HK_SUM_RESIDUAL]) &&
-        energy <= all->energy + noise)
-        return vbd_keep(s, c, sums, noise);
-    return vbd_undo(s, o, c);
+    if (!control_finite(energy) || !control_finite(residual) || energy > all->energy + noise)
+        return vbd_undo(s, o, c);
+    // Where energies do not tell, a gradient that grows says that the momentum went too far.
+    int too_far = energy > all->energy - noise && residual > 1.5 * all->residual;
+    all->elastic = sums[HK_SUM_ELASTIC];
+    all->energy = energy;
+    all->residual = residual;
+    if (residual <= fmax(s->tolerance * all->scale, s->rounding)) all->state = HK_GPU_CONVERGED;
+    return vbd_keep(c, too_far);
+}
+
+// The same where elements convert: `looked` is what the look of `descent` and its comparison made
+// of the shared part, which has another good state if the sweep is to be kept.
+HK_CONTROL int vbd_take(const hk_gpu_settings *s, const hk_gpu_vbd_settings *o,
+                        hk_gpu_vbd_control *c, const hk_gpu_control *looked)
+{
+    int iterations = c->shared.iterations, kept = looked->good != c->shared.good;
+    c->shared = *looked;
+    c->shared.iterations = iterations;
+    c->shared.from_good = c->shared.refresh = 0;
+    c->undone = !kept;
+    return kept ? vbd_keep(c, 0) : vbd_undo(s, o, c);
 }
 
 #endif

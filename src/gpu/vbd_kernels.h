@@ -21,6 +21,10 @@ struct hk_gpu_vbd_args {
     const hk_gpu_batch *batches;
     const float4 *target;  // [vertex_count] as in hk_gpu_args
     float4 *q;             // [vertex_count] changed in place
+    // Where elements convert:
+    const float4 *before;  // [vertex_count] q before the sweep
+    const float *share;    // as in hk_gpu_args
+    const int *twin;       // [item_count] where the share of an item is
 };
 
 enum {
@@ -30,7 +34,8 @@ enum {
 };
 
 struct hk_gpu_vbd_kernels {
-    const void *sweep[HK_GPU_VBD_WAYS];  // all vertices of one colour
+    const void
+        *sweep[2][HK_GPU_VBD_WAYS];  // all vertices of one colour; [1] where elements convert
 };
 
 #define HK_GPU_TABLE(X) extern "C" const hk_gpu_vbd_kernels hk_gpu_vbd_kernels_##X;
