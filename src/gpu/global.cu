@@ -112,7 +112,7 @@ static __global__ void __launch_bounds__(WARP *WARPS)
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             if (r >= t.rows) break;
-            float s = __ldcs(value + (int64_t)r * t.width + c);
+            float s = __ldg(value + (int64_t)r * t.width + c);
             sum[r][0] += s * b.x;
             sum[r][1] += s * b.y;
             sum[r][2] += s * b.z;
@@ -166,7 +166,7 @@ static __global__ void __launch_bounds__(WARP *WARPS)
 #pragma unroll 4
         for (int r = warp; r < s.rows; r += WARPS) {
             float4 y = a.middle[s.row + r];
-            float w = __ldcs(value + (int64_t)r * s.width);
+            float w = __ldg(value + (int64_t)r * s.width);
             sum[0] += w * y.x;
             sum[1] += w * y.y;
             sum[2] += w * y.z;
@@ -205,6 +205,8 @@ static hk_status set_up_inverse(hk_gpu *g, const hk_gpu_inverse *s, hk_gpu_globa
     hk_status status = hk_gpu_upload(g, unknown, all, &a->unknown);
     hk_free(unknown);
     HK_TRY(status);
+    HK_TRY(hk_gpu_room(g, all, &a->solution));
+    if (s->count == 0) return HK_OK;
     a->free_count = s->count;
     a->task_count = s->task_count;
     a->size = s->size;
@@ -218,8 +220,7 @@ static hk_status set_up_inverse(hk_gpu *g, const hk_gpu_inverse *s, hk_gpu_globa
     HK_TRY(hk_gpu_upload(g, s->value, (size_t)s->size, &a->value));
     HK_TRY(hk_gpu_room(g, n, &a->right));
     HK_TRY(hk_gpu_room(g, n, &a->middle));
-    HK_TRY(hk_gpu_room(g, (size_t)s->task_count * HK_GPU_TASK_ROWS, &a->part));
-    return hk_gpu_room(g, all, &a->solution);
+    return hk_gpu_room(g, (size_t)s->task_count * HK_GPU_TASK_ROWS, &a->part);
 }
 
 // ---------------------------------------------------------------- either

@@ -262,7 +262,8 @@ struct combine_args {
     const hk_qn_memory *memory;
     const float4 *x, *p, *s, *z;
     float4 *direction, *trial;
-    cudaGraphConditionalHandle loop;  // 0: there is none
+    bool loops;
+    cudaGraphConditionalHandle loop;  // that goes on while the walk does
 };
 
 static __global__ void __launch_bounds__(THREADS)
@@ -272,7 +273,7 @@ static __global__ void __launch_bounds__(THREADS)
     cudaTriggerProgrammaticLaunchCompletion();
     bool going = a.now->base.state == HK_GPU_GOING;
     int v = blockIdx.x * THREADS + threadIdx.x;
-    if (v == 0 && a.loop) cudaGraphSetConditional(a.loop, going);
+    if (v == 0 && a.loops) cudaGraphSetConditional(a.loop, going);
     if (!going || !a.now->redirect || v >= a.count) return;
     float4 p = a.p[v], x = a.x[v];
     float d[3] = {-p.x, -p.y, -p.z};
@@ -377,7 +378,8 @@ static hk_status launch_remember(hk_gpu *g, const quasi_newton *q, const hk_qn_c
     return hk_gpu_launch_some(g, kernel, q->blocks, THREADS, args);
 }
 
-static hk_status launch_combine(hk_gpu *g, const quasi_newton *q, cudaGraphConditionalHandle loop)
+static hk_status launch_combine(hk_gpu *g, const quasi_newton *q,
+                                const cudaGraphConditionalHandle *loop)
 {
     combine_args a = {};
     a.count = g->model->vertex_count;
@@ -389,13 +391,14 @@ static hk_status launch_combine(hk_gpu *g, const quasi_newton *q, cudaGraphCondi
     a.z = q->z;
     a.direction = q->direction;
     a.trial = q->trial;
-    a.loop = loop;
+    a.loops = loop != nullptr;
+    if (loop) a.loop = *loop;
     void *args[] = {&a};
     return hk_gpu_launch_some(g, (const void *)combine_kernel, blocks_for(a.count), THREADS, args);
 }
 
 static hk_status evaluate(hk_gpu *g, const quasi_newton *q, bool first,
-                          cudaGraphConditionalHandle loop)
+                          const cudaGraphConditionalHandle *loop)
 {
     if (g->converts && first) HK_TRY(convert(g, q));
     HK_TRY(look(g, q, &q->control[0]->base, first));
@@ -415,13 +418,13 @@ static hk_status evaluate(hk_gpu *g, const quasi_newton *q, bool first,
 // ---------------------------------------------------------------- the loop
 
 static hk_status capture_turn(hk_gpu *g, const quasi_newton *q, cudaGraph_t body,
-                              cudaGraphConditionalHandle loop)
+                              const cudaGraphConditionalHandle *loop)
 {
     HK_CUDA(cudaStreamBeginCaptureToGraph(g->stream, body, nullptr, nullptr, 0,
                                           cudaStreamCaptureModeThreadLocal));
     hk_status status = HK_OK;
     for (int k = 0; k < TURN && status == HK_OK; k++)
-        status = evaluate(g, q, false, k == TURN - 1 ? loop : 0);
+        status = evaluate(g, q, false, k == TURN - 1 ? loop : nullptr);
     cudaError_t error = cudaStreamEndCapture(g->stream, &body);
     HK_TRY(status);
     HK_CUDA(error);
@@ -450,13 +453,11 @@ static hk_status record_loop(hk_gpu *g, const quasi_newton *q)
     HK_CUDA(cudaGraphAddNode(&node, graph, before, nullptr, count, &parameters));
     HK_CUDA(cudaStreamUpdateCaptureDependencies(g->stream, &node, nullptr, 1,
                                                 cudaStreamSetCaptureDependencies));
-    // The body is recorded on a stream of its own.
-    cudaStream_t own, recording = g->stream;
-    HK_CUDA(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
-    g->stream = own;
-    hk_status status = capture_turn(g, q, parameters.conditional.phGraph_out[0], loop);
+    // The body is recorded on another stream, on which nothing goes on yet.
+    cudaStream_t recording = g->stream;
+    g->stream = g->copying;
+    hk_status status = capture_turn(g, q, parameters.conditional.phGraph_out[0], &loop);
     g->stream = recording;
-    cudaStreamDestroy(own);
     return status;
 }
 
@@ -464,10 +465,10 @@ hk_status hk_gpu_launch_quasi_newton(hk_gpu *g, hk_gpu_control **last)
 {
     const quasi_newton *q = (const quasi_newton *)g->quasi_newton;
     HK_TRY(begin(g, q));
-    HK_TRY(evaluate(g, q, true, 0));
+    HK_TRY(evaluate(g, q, true, nullptr));
     int evaluations = q->settings.budget + q->settings.budget / 4 + 2;
     if (evaluations <= UNROLLED)
-        for (int k = 0; k < evaluations; k++) HK_TRY(evaluate(g, q, false, 0));
+        for (int k = 0; k < evaluations; k++) HK_TRY(evaluate(g, q, false, nullptr));
     else
         HK_TRY(record_loop(g, q));
     // Where the others keep it.
