@@ -1,10 +1,10 @@
 // The CUDA backend: checks every material on the device against the CPU in double precision, checks
-// ten steps against the CPU's solver, and times whole steps.
+// ten steps against the CPU's solver, and times whole steps of `descent` or another method.
 //
-//   bench_gpu [--check] [--time] [--method descent|vbd] [--sizes 58080,316000,...]
-//             [--materials a,b] [--steps N] [--iterations N] [--patch N] [--round N]
+//   bench_gpu [--check] [--time] [--method NAME] [--option NAME=VALUE]... [--steps N]
+//             [--sizes 58080,316000,...] [--materials a,b] [--iterations N] [--patch N] [--round N]
 //
-// Without --check or --time it does both; without --method it checks both and times descent. Times
+// Without --check or --time it does both; without --method it checks all and times descent. Times
 // are medians of whole steps, from the launch to the report.
 #include <math.h>
 
@@ -13,7 +13,7 @@
 #include "model.h"
 #include "solver/problem.h"
 
-enum { MOST_STEPS = 2000, MOST_SIZES = 16 };
+enum { MOST_STEPS = 2000, MOST_SIZES = 16, MOST_OPTIONS = 8 };
 
 static const char *const g_materials[] = {
     "neo_hookean", "stable_neo_hookean", "mooney_rivlin",   "fung", "stvk",       "corotated",
@@ -22,8 +22,11 @@ static const char *const g_materials[] = {
 typedef struct options {
     bool check, time, method_given;
     int sizes[MOST_SIZES], size_count;
-    const char *materials, *method;
+    const char *materials;
     int steps, iterations, patch, round;
+    const char *method;
+    hk_option values[MOST_OPTIONS];  // of the method
+    int value_count;
 } options;
 
 static bool wanted(const options *o, const char *material)
@@ -53,12 +56,13 @@ static hk_mesh *make_box(int tets)
     return mesh;
 }
 
-static hk_settings settings_of(const char *name, const hk_method **method, int iterations,
-                               double tolerance)
+static hk_settings settings_of(const hk_method **method, const options *o, double tolerance)
 {
     hk_solver_def def = hk_default_solver_def();
-    def.method = name;
-    def.iterations = iterations;
+    def.method = o->method;
+    def.iterations = o->iterations;
+    def.options = o->values;
+    def.option_count = o->value_count;
     def.tolerance = tolerance;
     hk_settings settings;
     bench_check(hk_method_find(def.method, method));
@@ -69,7 +73,7 @@ static hk_settings settings_of(const char *name, const hk_method **method, int i
 static hk_gpu *make_gpu(const hk_model *model, const options *o, double tolerance)
 {
     const hk_method *method;
-    hk_settings settings = settings_of(o->method, &method, o->iterations, tolerance);
+    hk_settings settings = settings_of(&method, o, tolerance);
     hk_gpu_def def = {.model = model,
                       .method = method,
                       .settings = &settings,
@@ -152,9 +156,12 @@ static bool check_elements(const char *material, const options *o)
 
 // Ten steps on the device and by L-BFGS in double precision on the CPU, each iterated until nothing
 // changes; the distance relative to the motion.
-static bool check_steps(const char *material, const char *method)
+static bool check_steps(const char *material, const char *method, const options *o)
 {
-    options own = {.iterations = 600, .method = method};
+    options own = *o;
+    own.method = method;
+    own.iterations = 600;
+    own.patch = own.round = 0;
     hk_mesh *mesh = make_box(4000);
     hk_model *model = bench_held_model(mesh, material, 0.35, 0.01);
     hk_gpu *gpu = make_gpu(model, &own, 1e-6);
@@ -169,13 +176,17 @@ static bool check_steps(const char *material, const char *method)
     def.solver.option_count = 1;
     hk_world *world = NULL;
     bench_check(hk_world_create(&def, &world));
-    int n = hk_model_vertex_count(model), iterations = 0;
+    int n = hk_model_vertex_count(model), iterations = 0, ended[16] = {0};
     double time = 0, difference = 0, motion = 0;
     hk_solve_report report = {0};
     for (int k = 0; k < 10; k++, time += 1.0 / 30) {
         bench_check(hk_world_step(world, NULL));
         bench_check(hk_gpu_step(gpu, time, &report));
         iterations = report.iterations;
+        ended[report.reason & 15]++;
+        if (getenv("HK_VERBOSE"))
+            printf("  %d: %d %s %.2e %s\n", k, iterations, hk_reason_name(report.reason),
+                   report.relative_residual, report.detail);
     }
     double *x = calloc(4 * (size_t)n, sizeof(double));
     if (!x) exit(1);
@@ -191,8 +202,8 @@ static bool check_steps(const char *material, const char *method)
         }
     double error = sqrt(difference / motion);
     bool fine = error <= 1e-3;
-    printf("%-20s %10.1e %8d  %-16s %s\n", material, error, iterations,
-           hk_reason_name(report.reason), fine ? "ok" : "WRONG");
+    printf("%-20s %10.1e %8d  %d converged, %d stalled, %.1e  %s\n", material, error, iterations,
+           ended[HK_CONVERGED], ended[HK_STALLED], report.relative_residual, fine ? "ok" : "WRONG");
     free(x);
     hk_world_free(world);
     hk_gpu_free(gpu);
@@ -209,12 +220,13 @@ static bool check(const options *o)
            "material", "energy", "gradient", "diagonal");
     for (int k = 0; k < HK_COUNT_OF(g_materials); k++)
         if (wanted(o, g_materials[k])) fine = check_elements(g_materials[k], o) && fine;
-    static const char *const methods[] = {"descent", "vbd"};
+    static const char *const methods[] = {"descent", "vbd", "quasi_newton"};
     for (int n = 0; n < HK_COUNT_OF(methods); n++) {
         if (o->method_given && strcmp(o->method, methods[n]) != 0) continue;
         printf("\nten steps of %s against the CPU: distance relative to the motion\n", methods[n]);
         for (int k = 0; k < HK_COUNT_OF(g_materials); k++)
-            if (wanted(o, g_materials[k])) fine = check_steps(g_materials[k], methods[n]) && fine;
+            if (wanted(o, g_materials[k]))
+                fine = check_steps(g_materials[k], methods[n], o) && fine;
     }
     return fine;
 }
@@ -250,7 +262,8 @@ static void measure_all(const options *o)
 {
     printf("\n%s, %d iterations, h = 1/30 s, medians of %d whole steps\n", o->method, o->iterations,
            o->steps);
-    printf("%-20s %9s %9s %9s %8s %8s\n", "material", "tets", "ms", "least", "Gtet-it/s", "us/it");
+    printf("%-20s %9s %9s %9s %8s %8s  %4s  %s\n", "material", "tets", "ms", "least", "Gtet-it/s",
+           "us/it", "its", "residual");
     for (int s = 0; s < o->size_count; s++) {
         hk_mesh *mesh = make_box(o->sizes[s]);
         for (int k = 0; k < HK_COUNT_OF(g_materials); k++) {
@@ -273,6 +286,17 @@ static void read_sizes(options *o, const char *text)
     }
 }
 
+// NAME=VALUE; the text is changed.
+static void read_option(options *o, char *text)
+{
+    char *value = strchr(text, '='), *end;
+    if (!value || o->value_count == MOST_OPTIONS) return;
+    *value++ = '\0';
+    hk_option *option = &o->values[o->value_count++];
+    *option = (hk_option){.name = text, .number = strtod(value, &end)};
+    if (*end != '\0') option->text = value;
+}
+
 int main(int argc, char **argv)
 {
     options o = {.sizes = {58080, 316000, 1000000, 10000000},
@@ -280,7 +304,7 @@ int main(int argc, char **argv)
                  .steps = 30,
                  .method = "descent"};
     for (int k = 1; k < argc; k++) {
-        const char *next = k + 1 < argc ? argv[k + 1] : "";
+        char none[1] = "", *next = k + 1 < argc ? argv[k + 1] : none;
         if (strcmp(argv[k], "--check") == 0) o.check = true;
         if (strcmp(argv[k], "--time") == 0) o.time = true;
         if (strcmp(argv[k], "--sizes") == 0) read_sizes(&o, next);
@@ -293,8 +317,12 @@ int main(int argc, char **argv)
         if (strcmp(argv[k], "--iterations") == 0) o.iterations = atoi(next);
         if (strcmp(argv[k], "--patch") == 0) o.patch = atoi(next);
         if (strcmp(argv[k], "--round") == 0) o.round = atoi(next);
+        if (strcmp(argv[k], "--option") == 0) read_option(&o, next);
     }
-    if (o.iterations == 0) o.iterations = strcmp(o.method, "vbd") == 0 ? 24 : 96;
+    if (o.iterations == 0)
+        o.iterations = strcmp(o.method, "vbd") == 0            ? 24
+                       : strcmp(o.method, "quasi_newton") == 0 ? 10
+                                                               : 96;
     o.steps = o.steps < MOST_STEPS - 3 ? o.steps : MOST_STEPS - 3;
     if (!o.check && !o.time) o.check = o.time = true;
     bench_machine();

@@ -2,6 +2,7 @@
 // go; no method gives up or produces a number that is not finite, and the body comes back to rest.
 // And with invertible model conversion a body recovers from being flat or mirrored.
 #include "bodies.h"
+#include "gpu/gpu.h"
 
 static const char *const METHODS[] = {"newton",       "descent", "gradient_descent",
                                       "nonlinear_cg", "lbfgs",   "quasi_newton",
@@ -10,6 +11,7 @@ static const char *const METHODS[] = {"newton",       "descent", "gradient_desce
 enum { METHOD_COUNT = sizeof METHODS / sizeof METHODS[0] };
 
 static const double STEP = 1.0 / 30;
+static hk_backend g_backend = HK_BACKEND_CPU;
 
 static bool left_out(int material)
 {
@@ -46,6 +48,7 @@ static hk_world *bar_world(const char *method, hk_model *model)
     def.model = model;
     def.step = STEP;
     def.threads = 1;
+    def.backend = g_backend;
     def.solver.method = method;
     bool substeps = strcmp(method, "xpbd") == 0;  // and so less damping by backward Euler
     def.solver.iterations = substeps                                  ? 4
@@ -80,33 +83,37 @@ static void check_step(hk_world *world, const char *method, const char *material
                  r.detail);
 }
 
+static void drag_corners(const char *method)
+{
+    for (int k = 0; k < hk_material_count(); k++) {
+        const char *material = hk_material_name(k);
+        if (left_out(k)) continue;
+        if (strcmp(method, "split") == 0 && !is_corotated(material)) continue;
+        if (strcmp(method, "projective") == 0 && strcmp(material, "arap") != 0 &&
+            strcmp(material, "projective") != 0)
+            continue;
+        hk_world *held = bar_world(method, bar(material, true, false));
+        for (int step = 0; step < 6; step++) check_step(held, method, material, step);
+        double away = farthest_from_rest(held);
+        assert_true(away > 2);
+        hk_world *free = bar_world(method, bar(material, false, false));
+        CHECK_OK(hk_world_set_positions(free, hk_world_positions(held)));
+        CHECK_OK(hk_world_set_velocities(free, hk_world_velocities(held)));
+        hk_world_free(held);
+        for (int step = 6; step < 126; step++) check_step(free, method, material, step);
+        double left = farthest_from_rest(free);
+        if (getenv("HOOKE_TABLE"))
+            printf("%-18s %-20s %8.4f\n", method, material, left);
+        else if (!(left < 0.1))
+            fail_msg("%s, %s: %g m from rest after 4 s", method, material, left);
+        hk_world_free(free);
+    }
+}
+
 static void test_dragged_corner_comes_back(void **state)
 {
     (void)state;
-    for (int m = 0; m < METHOD_COUNT; m++)
-        for (int k = 0; k < hk_material_count(); k++) {
-            const char *method = METHODS[m], *material = hk_material_name(k);
-            if (left_out(k)) continue;
-            if (strcmp(method, "split") == 0 && !is_corotated(material)) continue;
-            if (strcmp(method, "projective") == 0 && strcmp(material, "arap") != 0 &&
-                strcmp(material, "projective") != 0)
-                continue;
-            hk_world *held = bar_world(method, bar(material, true, false));
-            for (int step = 0; step < 6; step++) check_step(held, method, material, step);
-            double away = farthest_from_rest(held);
-            assert_true(away > 2);
-            hk_world *free = bar_world(method, bar(material, false, false));
-            CHECK_OK(hk_world_set_positions(free, hk_world_positions(held)));
-            CHECK_OK(hk_world_set_velocities(free, hk_world_velocities(held)));
-            hk_world_free(held);
-            for (int step = 6; step < 126; step++) check_step(free, method, material, step);
-            double left = farthest_from_rest(free);
-            if (getenv("HOOKE_TABLE"))
-                printf("%-18s %-20s %8.4f\n", method, material, left);
-            else if (!(left < 0.1))
-                fail_msg("%s, %s: %g m from rest after 4 s", method, material, left);
-            hk_world_free(free);
-        }
+    for (int m = 0; m < METHOD_COUNT; m++) drag_corners(METHODS[m]);
 }
 
 // ---------------------------------------------------------------- recovery
@@ -163,6 +170,7 @@ static void recover(const char *method, const char *material, int start)
     def.model = model;
     def.step = STEP;
     def.threads = 1;
+    def.backend = g_backend;
     def.solver.method = method;
     def.damping.ether = 2;
     hk_world *world;
@@ -194,11 +202,34 @@ static void test_spoiled_bodies_recover(void **state)
                 recover(methods[m], hk_material_name(k), start);
 }
 
+// The same on the GPU, for the methods that have a version for it.
+static void test_on_gpu(void **state)
+{
+    (void)state;
+    char why[256];
+    if (!hk_gpu_found(why, sizeof why)) {
+        print_message("skipped on the GPU: %s\n", why);
+        skip();
+    }
+    g_backend = HK_BACKEND_CUDA;
+    for (int m = 0; m < METHOD_COUNT; m++) {
+        const hk_method *method;
+        CHECK_OK(hk_method_find(METHODS[m], &method));
+        if (!hk_gpu_has_method(method)) continue;
+        drag_corners(METHODS[m]);
+        for (int k = 0; k < hk_material_count() && method != &hk_projective; k++)
+            for (int start = 0; start < STARTS; start++)
+                recover(METHODS[m], hk_material_name(k), start);
+    }
+    g_backend = HK_BACKEND_CPU;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dragged_corner_comes_back),
         cmocka_unit_test(test_spoiled_bodies_recover),
+        cmocka_unit_test(test_on_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -322,7 +322,7 @@ static void test_refusals(void **state)
     expect_refusal(hk_world_create(&def, &world), "no option \"speed\"");
     def.solver.option_count = 0;
     def.backend = HK_BACKEND_CUDA;
-    expect_refusal(hk_world_create(&def, &world), "CUDA");
+    expect_refusal(hk_world_create(&def, &world), "backend \"cuda\"");
     def.backend = HK_BACKEND_AUTO;
     CHECK_OK(hk_world_create(&def, &world));
     double bad[24] = {NAN};

@@ -35,6 +35,7 @@ enum {
     HK_GPU_STALLED,
     HK_GPU_UNDEFINED,   // the energy of the start is not finite
     HK_GPU_NOT_FINITE,  // nor its gradient
+    HK_GPU_SPENT,       // all iterations are
 };
 
 // What a look finds of a state.
@@ -62,6 +63,7 @@ typedef struct hk_gpu_control {
     float length;  // α
     float weight;  // ω of the next iteration (Nesterov: the momentum)
     double omega, caution, carried, alpha;
+    double working;          // the longest α of this step that was kept
     double energy, elastic;  // of the good state
     double residual, scale;  // N
     double start_residual;
@@ -117,7 +119,6 @@ HK_CONTROL void control_accelerate(const hk_gpu_settings *s, hk_gpu_control *c, 
 // Before the first iteration of a step; α goes on from the last one.
 HK_CONTROL void control_begin(const hk_gpu_settings *s, hk_gpu_control *c, int good)
 {
-    c->state = HK_GPU_GOING;
     c->iterations = 0;
     c->good = good;
     c->from_good = 1;
@@ -126,8 +127,13 @@ HK_CONTROL void control_begin(const hk_gpu_settings *s, hk_gpu_control *c, int g
     c->caution = 1;
     c->omega = 1;
     c->streak = c->grown = 0;
-    if (c->patience < 2) c->patience = 2;
     if (!(c->carried > 0)) c->carried = s->longest;
+    // Where only rounding was left in the last step, its α is nothing to begin with (descent.c).
+    int rounding = c->state == HK_GPU_CONVERGED;
+    if (rounding) c->carried = fmax(c->carried, c->working);
+    if (rounding || c->patience < 2) c->patience = 2;
+    c->working = 0;
+    c->state = HK_GPU_GOING;
     c->alpha = fmin(s->longest, c->carried / s->shrink);
     c->length = (float)c->alpha;
     control_accelerate(s, c, 0);
@@ -156,6 +162,7 @@ HK_CONTROL void control_keep(const hk_gpu_settings *s, hk_gpu_control *c, const 
     c->residual = sqrt(sums[HK_SUM_RESIDUAL]);
     c->good = 1 - c->good;
     c->carried = c->alpha;
+    c->working = fmax(c->working, c->alpha);
     c->grown = ++c->streak >= c->patience && c->alpha < s->longest;
     if (c->grown) {
         c->alpha = fmin(s->longest, c->alpha / s->shrink);
@@ -181,7 +188,9 @@ HK_CONTROL void control_undo(const hk_gpu_settings *s, hk_gpu_control *c)
         c->grown = 0;
     }
     if (c->streak == 0) c->carried = fmin(c->carried, c->alpha);
-    if (c->alpha < s->shortest * s->longest) c->state = HK_GPU_STALLED;
+    // As hk_rounding_margin has it in single precision.
+    if (c->alpha < s->shortest * s->longest)
+        c->state = c->residual <= 100 * s->rounding ? HK_GPU_CONVERGED : HK_GPU_STALLED;
 }
 
 // Keeps or undoes the iterations since the last look. `good` is the energy of the state that was
@@ -191,6 +200,8 @@ HK_CONTROL void control_look(const hk_gpu_settings *s, hk_gpu_control *c, const 
 {
     double noise = s->noise + 1e-7 * fabs(sums[HK_SUM_ELASTIC]);
     int fine = control_finite(energy) && control_finite(sums[HK_SUM_RESIDUAL]);
+    // Where energies differ by rounding alone, the gradient decides; it may rise for a while.
+    if (fabs(energy - good) <= noise) fine = fine && sqrt(sums[HK_SUM_RESIDUAL]) <= 2 * c->residual;
     if (fine && (energy <= good + noise || !control_finite(good)))
         control_keep(s, c, sums);
     else

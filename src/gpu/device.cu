@@ -49,7 +49,11 @@ static bool runs_here(char *why, size_t size, const char *device)
 
 extern "C" bool hk_gpu_found(char *why, size_t size)
 {
-    int count = 0;
+    int count = 0, driver = 0;
+    if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+        snprintf(why, size, "no NVIDIA driver is installed");
+        return false;
+    }
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess || count == 0) {
         cudaGetLastError();
@@ -68,7 +72,8 @@ extern "C" bool hk_gpu_found(char *why, size_t size)
 
 extern "C" bool hk_gpu_has_method(const hk_method *method)
 {
-    return method == &hk_descent || method == &hk_projective || method == &hk_vbd;
+    return method == &hk_descent || method == &hk_projective || method == &hk_vbd ||
+           method == &hk_quasi_newton;
 }
 
 // ---------------------------------------------------------------- creation
@@ -125,6 +130,9 @@ static hk_status plan_projective(hk_gpu *g)
 // The rest is in vbd.cu.
 static hk_status plan_vbd(hk_gpu *g)
 {
+    if (g->damping.viscous > 0)
+        return hk_fail(HK_UNSUPPORTED, "method vbd on backend \"cuda\" has no viscous damping; use "
+                                       "descent there, or backend \"cpu\"");
     g->plan.acceleration = (int)g->settings.option[VBD_ACCELERATION];
     g->plan.check = (int)g->settings.option[VBD_CHECK];
     g->plan.shrink = 1;
@@ -165,7 +173,8 @@ static hk_status prepare_kernels(hk_gpu *g, size_t limit)
                        "has %zu",
                        g->shared_bytes, limit);
     const hk_gpu_kernels *k = g->kernels;
-    const void *all[] = {k->step[0], k->step[1], k->look[0], k->look[1], k->diagonal, k->compare};
+    const void *all[] = {k->step[0],  k->step[1], k->look[0],  k->look[1],
+                         k->diagonal, k->compare, k->viscosity};
     for (int n = 0; n < (int)(sizeof all / sizeof *all); n++)
         HK_CUDA(cudaFuncSetAttribute(all[n], cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      (int)g->shared_bytes));
@@ -208,17 +217,18 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     cudaDeviceProp properties;
     HK_CUDA(cudaGetDeviceProperties(&properties, 0));
     snprintf(g->device, sizeof g->device, "%.60s", properties.name);
-    if (def->damping.viscous > 0)
-        return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": viscous damping runs on the CPU only");
     g->plan.tolerance = def->settings->tolerance;
-    HK_TRY(def->method == &hk_projective ? plan_projective(g)
-           : def->method == &hk_vbd      ? plan_vbd(g)
-                                         : plan_descent(g));
+    HK_TRY(def->method == &hk_projective     ? plan_projective(g)
+           : def->method == &hk_vbd          ? plan_vbd(g)
+           : def->method == &hk_quasi_newton ? HK_OK
+                                             : plan_descent(g));
+    if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_plan_quasi_newton(g));
     int patch = def->patch_size ? def->patch_size
                                 : choose_patch_size(def->model, properties.multiProcessorCount);
     HK_TRY(hk_gpu_layout_create(def->model, patch, def->round_size ? def->round_size : 1024, 0,
                                 &g->layout));
     g->converts = g->layout->converts;
+    g->general = g->converts || def->damping.viscous > 0;
     g->kernels = choose_kernels(g->layout);
     HK_CUDA(cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking));
     HK_CUDA(cudaStreamCreateWithFlags(&g->copying, cudaStreamNonBlocking));
@@ -230,6 +240,7 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
     if (def->method == &hk_vbd) HK_TRY(hk_gpu_set_up_vbd(g, properties.multiProcessorCount));
+    if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_create_quasi_newton(g));
     for (int k = 0; k < 2; k++) HK_TRY(record_graph(g, k));
     HK_CUDA(cudaStreamSynchronize(g->stream));
     return HK_OK;
@@ -273,6 +284,7 @@ extern "C" void hk_gpu_free(hk_gpu *g)
     for (int k = 0; k < g->memory_count; k++) cudaFree(g->memory[k]);
     hk_gpu_layout_free(g->layout);
     hk_gpu_free_vbd(g->vbd);
+    hk_free(g->quasi_newton);
     hk_free(g);
 }
 
@@ -286,6 +298,7 @@ extern "C" void hk_gpu_describe(const hk_gpu *g, char *text, size_t size)
              (double)items / hk_max_int(1, g->model->tet_count), 1e-6 * (double)g->memory_bytes);
     size_t used = strlen(text);
     if (g->vbd) hk_gpu_describe_vbd(g->vbd, text + used, size - used);
+    if (g->quasi_newton) hk_gpu_describe_quasi_newton(g, text + used, size - used);
 }
 
 // ---------------------------------------------------------------- states
@@ -362,10 +375,14 @@ extern "C" hk_status hk_gpu_read_velocities(hk_gpu *g, double *v, double *v_befo
 extern "C" hk_status hk_gpu_energy(hk_gpu *g, hk_energy *energy)
 {
     double sums[HK_SUM_WIDTH], others[3];
-    hk_gpu_begin(&g->state, g->start, (float4 *)g->args.target, g->args.good[0], g->args.good[1],
-                 g->velocity, g->stream);
+    hk_gpu_begin(&g->state, g->start, nullptr, (float4 *)g->args.target, g->args.good[0],
+                 g->args.good[1], g->velocity, g->stream);
     hk_gpu_narrow(&g->state, g->args.good[0], g->stream);
-    HK_TRY(hk_gpu_probe(g, g->args.good[0], 0, nullptr, g->probe[0]));
+    float *viscosity = g->args.viscosity;  // damping is no energy of the state
+    g->args.viscosity = nullptr;
+    hk_status status = hk_gpu_probe(g, g->args.good[0], 0, nullptr, g->probe[0]);
+    g->args.viscosity = viscosity;
+    HK_TRY(status);
     hk_gpu_energies(&g->state, g->probe[1], g->stream);
     HK_CUDA(cudaMemcpyAsync(sums, g->probe[0], sizeof sums, cudaMemcpyDeviceToHost, g->stream));
     HK_CUDA(cudaMemcpyAsync(others, g->probe[1], sizeof others, cudaMemcpyDeviceToHost, g->stream));
@@ -394,8 +411,8 @@ static hk_status evaluate(hk_gpu *g, float4 *room, double *x, double *gradient, 
     a.state = g->q[0];
     a.flags = 1;
     a.least = nullptr;
-    hk_gpu_begin(&g->state, g->start, (float4 *)g->args.target, g->args.good[0], g->args.good[1],
-                 g->velocity, g->stream);
+    hk_gpu_begin(&g->state, g->start, nullptr, (float4 *)g->args.target, g->args.good[0],
+                 g->args.good[1], g->velocity, g->stream);
     hk_gpu_narrow(&g->state, g->q[0], g->stream);
     HK_TRY(hk_gpu_probe(g, g->q[0], HK_LOOK_GRADIENT, g->q[1], g->probe[0]));
     HK_TRY(hk_gpu_launch(g, g->kernels->diagonal, &a));
@@ -495,6 +512,11 @@ extern "C" hk_status hk_gpu_step(hk_gpu *g, double time, hk_solve_report *report
     // The buffer that this step fills may still be on its way from two steps ago.
     HK_CUDA(cudaStreamWaitEvent(g->stream, g->copied[g->parity], 0));
     HK_CUDA(cudaGraphLaunch(g->graph[g->parity], g->stream));
+    // Held vertices that moved may have turned elements inside out.
+    bool may_fail = g->model->motion_count > 0;
+    if (report || may_fail) HK_TRY(wait_for_device(g));
+    if (may_fail && g->final->state == HK_GPU_UNDEFINED)
+        HK_TRY(hk_gpu_step_by_shares(g, g->staging[g->parity]));
     HK_TRY(copy_positions(g));
     g->expected = time + g->step;
     if (!report) return HK_OK;

@@ -29,7 +29,9 @@ struct hk_gpu {
     hk_gpu_state state;
     hk_gpu_start start;
     float4 *q[3];  // iterates
-    float4 *velocity, *guess_gradient;
+    float4 *velocity;
+    float4 *before;   // positions before the step, for viscous damping
+    float4 *reached;  // where the shares of a step led so far
     float *least;
     hk_gpu_control *control[2];
     hk_gpu_settings *device_settings;
@@ -38,7 +40,8 @@ struct hk_gpu {
     // Host.
     hk_gpu_settings plan;
     const hk_gpu_kernels *kernels;
-    int converts;  // 0 or 1
+    int general;  // 0 or 1: some elements convert, or there is viscous damping
+    bool converts;
     bool constant_diagonal;
     size_t shared_bytes;
     cudaStream_t stream, copying;
@@ -52,6 +55,7 @@ struct hk_gpu {
     double expected;           // s, time on the device if all steps were kept
     double longest_estimate;   // λ, for those who ask
     hk_gpu_vbd *vbd;           // of that method, else NULL
+    void *quasi_newton;        // what quasi_newton.cu keeps; NULL: another method
 };
 
 #define HK_CUDA(call)                                                                  \
@@ -83,6 +87,10 @@ hk_status hk_gpu_launch(hk_gpu *g, const void *kernel, const hk_gpu_args *args);
 hk_status hk_gpu_set_up(hk_gpu *g);
 // steps.cu
 hk_status hk_gpu_launch_step(hk_gpu *g, double *staging);
+// A step whose held vertices go their way in shares: after one that failed at its start.
+hk_status hk_gpu_step_by_shares(hk_gpu *g, double *staging);
+// Makes the state before the step the one that viscous damping holds back to.
+hk_status hk_gpu_begin_viscosity(hk_gpu *g, const float4 *state);
 hk_status hk_gpu_probe(hk_gpu *g, const float4 *state, int flags, float4 *gradient, double *sums);
 // vbd.cu: of method vbd, after hk_gpu_set_up
 hk_status hk_gpu_set_up_vbd(hk_gpu *g, int multiprocessors);
@@ -91,5 +99,11 @@ void hk_gpu_free_vbd(hk_gpu_vbd *vbd);
 hk_status hk_gpu_launch_vbd(hk_gpu *g, hk_gpu_control **last);
 // What describes it.
 void hk_gpu_describe_vbd(const hk_gpu_vbd *vbd, char *text, size_t size);
+// quasi_newton.cu
+bool hk_gpu_uses_quasi_newton(const hk_gpu *g);
+hk_status hk_gpu_plan_quasi_newton(hk_gpu *g);
+hk_status hk_gpu_create_quasi_newton(hk_gpu *g);  // after hk_gpu_set_up
+hk_status hk_gpu_launch_quasi_newton(hk_gpu *g, hk_gpu_control **last);
+void hk_gpu_describe_quasi_newton(const hk_gpu *g, char *text, size_t size);
 
 #endif

@@ -35,7 +35,8 @@ void hk_gpu_describe(const hk_gpu *gpu, char *text, size_t size);
 // States are [vertex_count][4] in the model's Morton order, as a world keeps them.
 hk_status hk_gpu_write_state(hk_gpu *gpu, const double *x, const double *v, const double *v_before);
 // A step of backward Euler from `time`. With a report it waits for the end of the step; without
-// one it returns at once, and steps queue up on the device. A step that fails leaves the state.
+// one it returns at once (unless held vertices move), and steps queue up on the device. A step that
+// fails leaves the state.
 hk_status hk_gpu_step(hk_gpu *gpu, double time, hk_solve_report *report);
 // Positions after the last step. They were copied while the device went on, so that a viewer costs
 // the solver nothing; this waits for the copy at most.

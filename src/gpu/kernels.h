@@ -72,6 +72,9 @@ struct hk_gpu_args {
     const float4 *slope;   // a direction, for probes; or NULL
     float4 *gradient;      // of a probe
     double *probe;         // [HK_SUM_WIDTH]
+    float *viscosity;      // [HK_GPU_VISCOUS_PLANES][item_count], or NULL: no viscous damping
+    float viscous;         // β/h
+    int64_t item_count;
     // Elements that convert: the share of each item and whether a patch has any; of `now`, and of
     // the good states. NULL: none converts.
     float *share, *good_share[2];
@@ -80,13 +83,14 @@ struct hk_gpu_args {
     unsigned *finished;  // blocks that are done; 0 between kernels
 };
 
-enum { HK_GPU_THREADS = 256 };
+enum { HK_GPU_THREADS = 256, HK_GPU_VISCOUS_PLANES = 63 };
 
 struct hk_gpu_kernels {
-    const void *step[2];   // an iteration; [1] where elements convert
-    const void *look[2];   // an iteration, with energy and residual of where it begins
-    const void *diagonal;  // refreshes `inverse`
-    const void *compare;   // energies of two states under conversion, and the decision
+    const void *step[2];    // an iteration; [1] where elements convert or are viscous
+    const void *look[2];    // an iteration, with energy and residual of where it begins
+    const void *diagonal;   // refreshes `inverse`
+    const void *compare;    // energies of two states under conversion, and the decision
+    const void *viscosity;  // of the state before the step
 };
 
 #define HK_GPU_TABLE(X) extern "C" const hk_gpu_kernels hk_gpu_kernels_##X;

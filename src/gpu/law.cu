@@ -56,6 +56,21 @@ static __device__ __noinline__ void law_rows(int law, const hk_law_params *p, co
     }
 }
 #undef CASE
+#define CASE(X)                                                \
+    case HK_LAW_##X: {                                         \
+        X##_stiffness s = X##_stiffness_of(p, element, *F, 0); \
+        X##_inner(&s, axes, blocks);                           \
+        break;                                                 \
+    }
+static __device__ __noinline__ void law_blocks(int law, const hk_law_params *p,
+                                               const float *element, const mat3 *F,
+                                               const mat3 *axes, mat3 blocks[6])
+{
+    switch (law) {
+        HK_LAWS(CASE)
+    }
+}
+#undef CASE
 #else
 static __device__ __forceinline__ float
 law_energy_stress(int, const hk_law_params *p, const float *element, const mat3 *F, mat3 *P)
@@ -66,6 +81,12 @@ static __device__ __forceinline__ void law_rows(int, const hk_law_params *p, con
                                                 const mat3 *F, row_forms *rows)
 {
     *rows = JOIN(HK_GPU_LAW, _diagonal)(p, element, *F);
+}
+static __device__ __forceinline__ void law_blocks(int, const hk_law_params *p, const float *element,
+                                                  const mat3 *F, const mat3 *axes, mat3 blocks[6])
+{
+    JOIN(HK_GPU_LAW, _stiffness) s = JOIN(HK_GPU_LAW, _stiffness_of)(p, element, *F, 0);
+    JOIN(HK_GPU_LAW, _inner)(&s, axes, blocks);
 }
 #endif
 
@@ -312,9 +333,102 @@ static __device__ __forceinline__ shares shares_of(const hk_gpu_args &a, const p
     return s;
 }
 
+static __device__ __forceinline__ bool is_finite(float psi, const mat3 &P)
+{
+    for (int k = 0; k < 9; k++) psi += P.m[k / 3][k % 3];
+    return psi - psi == 0;
+}
+
 static __device__ __forceinline__ float next_share(const hk_conversion *c, float l, const mat3 &F)
 {
     return l == 0 && blend_far(c, F) ? 0 : blend_next(c, l, &F);
+}
+
+// ---------------------------------------------------------------- viscous damping
+
+// D = r/2 (F − F_t) : C : (F − F_t) with C the projected ∂P/∂F of the state F_t before the step
+// (term/viscosity.h has the same as a sparse matrix). Of every item C is stored as the six blocks
+// ∂P_ij/∂F_kl, (i, k), for j ≤ l, and F_t: planes of one number an item.
+enum { VISCOUS_BLOCKS = 6, VISCOUS_PLANES = 9 * VISCOUS_BLOCKS + 9 };
+static_assert((int)VISCOUS_PLANES == (int)HK_GPU_VISCOUS_PLANES, "kernels.h");
+
+static __device__ __forceinline__ float plane(const hk_gpu_args &a, int k, int64_t at)
+{
+    return a.viscosity[(int64_t)k * a.item_count + at];
+}
+
+static __device__ __noinline__ void add_viscosity(const hk_gpu_args &a, int64_t at, const mat3 &F,
+                                                  float *psi, mat3 *P)
+{
+    mat3 d, s = m3_zero();
+    for (int k = 0; k < 9; k++)
+        d.m[k / 3][k % 3] = F.m[k / 3][k % 3] - plane(a, 9 * VISCOUS_BLOCKS + k, at);
+    for (int j = 0, n = 0; j < 3; j++)
+        for (int l = j; l < 3; l++, n++)
+            for (int i = 0; i < 3; i++)
+                for (int k = 0; k < 3; k++) {
+                    float block = plane(a, 9 * n + 3 * i + k, at);
+                    s.m[i][j] += block * d.m[k][l];
+                    if (l > j) s.m[k][l] += block * d.m[i][j];
+                }
+    *psi += 0.5f * a.viscous * m3_dot(s, d);
+    *P = m3_add(*P, m3_scale(s, a.viscous));
+}
+
+// The order of row_forms: 00 11 22 12 02 01; that of the blocks: 00 01 02 11 12 22.
+static __device__ __noinline__ void add_viscous_rows(const hk_gpu_args &a, int64_t at,
+                                                     row_forms *rows)
+{
+    const int number[6] = {0, 3, 5, 4, 2, 1};
+    for (int i = 0; i < 3; i++)
+        for (int q = 0; q < 6; q++)
+            rows->d[i][q] += a.viscous * plane(a, 9 * number[q] + 4 * i, at);
+}
+
+// Fills the planes at a.state.
+static __global__ void __launch_bounds__(THREADS)
+    viscosity_kernel(const __grid_constant__ hk_gpu_args a)
+{
+    extern __shared__ float4 room[];
+    __shared__ hk_gpu_batch batch;
+    const hk_gpu_model &m = a.model;
+    cudaGridDependencySynchronize();
+    patch b = patch_of(m, room);
+    load_positions(m, b, reads_of(m, b), a.state, b.position);
+    mat3 axes = m3_identity();
+    for (int r = 0; r < b.rounds; r++) {
+        hk_gpu_round_data round = m.rounds[b.round + r];
+        __syncthreads();
+        load_batch(m, round.batch, &batch);
+        __syncthreads();
+        for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
+            int64_t at = (int64_t)b.item + i;
+            packed item;
+            fetch(m, (unsigned)at, item);
+            element e;
+            unpack(item, e);
+            e.F = gradient_of(e, b.position_address);
+            float values[4] = {0, 0, 0, 0};
+            if (m.element) {
+                float4 v = m.element[at];
+                values[0] = v.x, values[1] = v.y, values[2] = v.z;
+            }
+            mat3 blocks[6];
+            law_blocks(batch.law, (const hk_law_params *)batch.c, values, &e.F, &axes, blocks);
+            float l = a.share && a.blended[blockIdx.x] ? a.share[at] : 0;
+            for (int n = 0; n < VISCOUS_BLOCKS; n++)
+                for (int k = 0; k < 9; k++) {
+                    // Blocks 0, 3 and 5 are those with j = l; own_part as in material/blend.h.
+                    bool same = k % 4 == 0 && (n == 0 || n == 3 || n == 5);
+                    float value = own_part(l, blocks[n].m[k / 3][k % 3]);
+                    a.viscosity[(int64_t)(9 * n + k) * a.item_count + at] =
+                        value + (same ? 2 * l * batch.stiffness : 0);
+                }
+            for (int k = 0; k < 9; k++)
+                a.viscosity[(int64_t)(9 * VISCOUS_BLOCKS + k) * a.item_count + at] =
+                    e.F.m[k / 3][k % 3];
+        }
+    }
 }
 
 // ---------------------------------------------------------------- sums over all patches
@@ -489,7 +603,8 @@ static __device__ __noinline__ void go_on(const hk_gpu_args &a)
     *a.next = c;
 }
 
-template <bool LOOK, bool CONVERTS>
+// GENERAL: with elements that convert, or viscous damping.
+template <bool LOOK, bool GENERAL>
 static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
 {
     extern __shared__ float4 room[];
@@ -508,6 +623,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     plan c = {};
     // Where it goes on from is hardly ever anything but q: no need to wait for the control.
     load_positions(m, b, reading, probe ? a.state : a.q, b.position);
+    if (probe && a.now && a.now->state != HK_GPU_GOING) return;
     if (!probe) {
         c = plan_of(a.now);
         if (c.state != HK_GPU_GOING) {
@@ -516,15 +632,15 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         }
     }
     shares share = {};
-    if (CONVERTS) share = shares_of(a, c);
+    if (GENERAL) share = shares_of(a, c);
     if (c.from_good) load_positions(m, b, reading, a.good[c.good], b.position);
 
     int v = b.first + threadIdx.x;
     bool owns = (int)threadIdx.x < b.own;
     vertex_data data = {};
     float force[3] = {0, 0, 0};
-    double sums[HK_SUM_WIDTH] = {0};
-    sums[HK_SUM_LEAST_J] = INFINITY;
+    double energy = 0;
+    float least_j = INFINITY;
     bool some = false;
     for (int r = 0; r < b.rounds; r++) {
         if (r > 0) {
@@ -551,21 +667,23 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
             }
             mat3 P;
             float psi = law_energy_stress(batch.law, params, values, &e.F, &P);
-            if (CONVERTS) {
+            if (GENERAL && a.share) {
                 float l = share.some ? share.from[at] : 0;
                 if (batch.upper > 0 && !probe) {
-                    l = next_share(conversion, l, e.F);
+                    // Where the law has overflowed, nothing of it may take part.
+                    l = is_finite(psi, P) ? next_share(conversion, l, e.F) : 1;
                     if (share.write || l > 0) a.share[at] = l;
                     some |= l > 0;
                 }
                 if (LOOK && !probe) a.good_share[1 - c.good][at] = l;
                 if (l > 0) blend_energy_stress(conversion, l, &e.F, &psi, &P);
             }
+            if (GENERAL && a.viscosity) add_viscosity(a, at, e.F, &psi, &P);
             put_forces(b, e, P);
             if (LOOK && e.counts) {
-                double j = m3_det(e.F);
-                sums[HK_SUM_ELASTIC] += (double)(e.volume * psi);
-                if (!(j >= sums[HK_SUM_LEAST_J])) sums[HK_SUM_LEAST_J] = j;
+                float j = m3_det(e.F);
+                energy += (double)(e.volume * psi);
+                if (!(j >= least_j)) least_j = j;  // also NaN
             }
         }
         // A thread that had none of this round has none on its way either.
@@ -576,13 +694,16 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         collect(b, mine, force);
     }
     cudaTriggerProgrammaticLaunchCompletion();
-    if (CONVERTS && !probe) {
+    if (GENERAL && a.share && !probe) {
         int any = __syncthreads_or(some);
         if (threadIdx.x == 0) {
             a.blended[blockIdx.x] = any;
             if (LOOK) a.good_blended[1 - c.good][blockIdx.x] = any;
         }
     }
+    double sums[HK_SUM_WIDTH] = {0};
+    sums[HK_SUM_ELASTIC] = energy;
+    sums[HK_SUM_LEAST_J] = least_j;
     if (owns) {
         float4 q = b.position[threadIdx.x];
         float3 elastic = make_float3(force[0], force[1], force[2]);
@@ -624,9 +745,9 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         iterate<look, converts>(a);                           \
     }
 KERNEL(step_kernel, false, false, HK_GPU_BLOCKS)
-KERNEL(look_kernel, true, false, 2)
-KERNEL(converting_step_kernel, false, true, 2)
-KERNEL(converting_look_kernel, true, true, 2)
+KERNEL(look_kernel, true, false, (HK_GPU_BLOCKS < 3 ? HK_GPU_BLOCKS : 3))
+KERNEL(general_step_kernel, false, true, 2)
+KERNEL(general_look_kernel, true, true, 2)
 
 // ---------------------------------------------------------------- the diagonal
 
@@ -674,6 +795,7 @@ static __global__ void __launch_bounds__(THREADS)
             law_rows(batch.law, (const hk_law_params *)batch.c, values, &e.F, &rows);
             float l = share.some ? share.from[at] : 0;
             if (l > 0) blend_rows((const hk_conversion *)&batch.upper, l, &rows);
+            if (a.viscosity) add_viscous_rows(a, at, &rows);
             put_diagonal(b, e, rows);
         }
         __syncthreads();
@@ -738,6 +860,7 @@ static __global__ void __launch_bounds__(THREADS)
                     law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, &P);
                 if (l > 0)
                     blend_energy_stress((const hk_conversion *)&batch.upper, l, &F, &psi, &P);
+                if (a.viscosity) add_viscosity(a, at, F, &psi, &P);
                 sums[k] += (double)(e.volume * psi);
             }
         }
@@ -752,7 +875,8 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 extern "C" const hk_gpu_kernels JOIN(hk_gpu_kernels_, HK_GPU_LAW) = {
-    {(const void *)step_kernel, (const void *)converting_step_kernel},
-    {(const void *)look_kernel, (const void *)converting_look_kernel},
+    {(const void *)step_kernel, (const void *)general_step_kernel},
+    {(const void *)look_kernel, (const void *)general_look_kernel},
     (const void *)diagonal_kernel,
-    (const void *)compare_kernel};
+    (const void *)compare_kernel,
+    (const void *)viscosity_kernel};

@@ -58,8 +58,9 @@ static __device__ __forceinline__ float4 narrow(const double a[3], const double 
     return make_float4((float)(a[0] - o[0]), (float)(a[1] - o[1]), (float)(a[2] - o[2]), w);
 }
 
-static __global__ void begin_kernel(hk_gpu_state s, hk_gpu_start start, float4 *target,
-                                    float4 *position, float4 *guess, float4 *velocity)
+static __global__ void begin_kernel(hk_gpu_state s, hk_gpu_start start, const float4 *from,
+                                    float4 *target, float4 *position, float4 *guess,
+                                    float4 *velocity)
 {
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.vertex_count) return;
@@ -85,16 +86,16 @@ static __global__ void begin_kernel(hk_gpu_state s, hk_gpu_start start, float4 *
         first[i] = x[i] + start.a * speed + start.b * s.v_before[at + i];
     }
     target[v] = narrow(y, o, (float)all);
-    position[v] = narrow(x, o, 0);
+    position[v] = from ? from[v] : narrow(x, o, 0);
     guess[v] = narrow(first, o, 0);
     velocity[v] = make_float4((float)s.v[at], (float)s.v[at + 1], (float)s.v[at + 2], 0);
 }
 
-void hk_gpu_begin(const hk_gpu_state *s, hk_gpu_start start, float4 *target, float4 *position,
-                  float4 *guess, float4 *velocity, cudaStream_t stream)
+void hk_gpu_begin(const hk_gpu_state *s, hk_gpu_start start, const float4 *from, float4 *target,
+                  float4 *position, float4 *guess, float4 *velocity, cudaStream_t stream)
 {
-    begin_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, start, target, position,
-                                                                      guess, velocity);
+    begin_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, start, from, target,
+                                                                      position, guess, velocity);
 }
 
 // The d that minimises ε(x + d v) as far as the slopes at x and x + h v tell (Descent eq. 10).
@@ -309,6 +310,27 @@ void hk_gpu_finish(const hk_gpu_state *s, const hk_gpu_control *control, float4 
     stiffen_kernel<<<blocks, THREADS, 0, stream>>>(*s, control);
 }
 
+static __global__ void settle_kernel(hk_gpu_args a, int64_t item_count,
+                                     const hk_gpu_control *control)
+{
+    int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    int good = control->good;
+    if (!is_kept(control)) return;
+    if (k < item_count) {
+        float share = a.good_share[good][k];
+        a.share[k] = a.good_share[1 - good][k] = share;
+    }
+    if (k < a.model.patch_count)
+        a.blended[k] = a.good_blended[1 - good][k] = a.good_blended[good][k];
+}
+
+void hk_gpu_settle(const hk_gpu_args *args, int64_t item_count, const hk_gpu_control *control,
+                   cudaStream_t stream)
+{
+    int blocks = (int)((item_count + THREADS - 1) / THREADS);
+    settle_kernel<<<blocks, THREADS, 0, stream>>>(*args, item_count, control);
+}
+
 static __global__ void energy_kernel(hk_gpu_state s)
 {
     int p = blockIdx.x;
@@ -363,6 +385,29 @@ void hk_gpu_rest_state(const hk_gpu_state *s, float4 *to, cudaStream_t stream)
 void hk_gpu_narrow(const hk_gpu_state *s, float4 *to, cudaStream_t stream)
 {
     narrow_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, s->x, false, to);
+}
+
+struct matrix {
+    double m[9];
+};
+
+static __global__ void bend_kernel(hk_gpu_state s, matrix M, float4 *to)
+{
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= s.vertex_count) return;
+    const double *x = s.rest + 3 * (int64_t)v, *o = s.rest + 3 * (int64_t)s.anchor[s.body[v]];
+    double y[3], none[3] = {0, 0, 0};
+    for (int i = 0; i < 3; i++)
+        y[i] = M.m[3 * i] * (x[0] - o[0]) + M.m[3 * i + 1] * (x[1] - o[1]) +
+               M.m[3 * i + 2] * (x[2] - o[2]);
+    to[v] = narrow(y, none, 0);
+}
+
+void hk_gpu_bend(const hk_gpu_state *s, const double M[9], float4 *to, cudaStream_t stream)
+{
+    matrix copy;
+    for (int k = 0; k < 9; k++) copy.m[k] = M[k];
+    bend_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, copy, to);
 }
 
 static __global__ void displace_kernel(int count, const float4 *rest, const float4 *v, float length,

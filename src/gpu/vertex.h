@@ -45,8 +45,9 @@ struct hk_gpu_start {
     int kind;  // HK_START_…
 };
 
-void hk_gpu_begin(const hk_gpu_state *s, hk_gpu_start start, float4 *target, float4 *position,
-                  float4 *guess, float4 *velocity, cudaStream_t stream);
+// `from`: where free vertices are instead of the state's positions, or NULL.
+void hk_gpu_begin(const hk_gpu_state *s, hk_gpu_start start, const float4 *from, float4 *target,
+                  float4 *position, float4 *guess, float4 *velocity, cudaStream_t stream);
 // For HK_START_OPTIMISED: the guess becomes x + d v with d from two probes.
 void hk_gpu_optimise(const hk_gpu_state *s, const double *at_position, const double *at_guess,
                      float4 *guess, cudaStream_t stream);
@@ -57,11 +58,16 @@ void hk_gpu_choose(const hk_gpu_settings *settings, hk_gpu_control *control, int
 // model's Morton order.
 void hk_gpu_finish(const hk_gpu_state *s, const hk_gpu_control *control, float4 *const good[2],
                    double *out, cudaStream_t stream);
+// After a step: the shares of the state that was kept become those of now and of both good states.
+void hk_gpu_settle(const hk_gpu_args *args, int64_t item_count, const hk_gpu_control *control,
+                   cudaStream_t stream);
 // sums[3]: kinetic energy, and those of gravity and of loads.
 void hk_gpu_energies(const hk_gpu_state *s, double *sums, cudaStream_t stream);
 
 // x relative to the body's anchor at rest.
 void hk_gpu_rest_state(const hk_gpu_state *s, float4 *to, cudaStream_t stream);
+// M times that.
+void hk_gpu_bend(const hk_gpu_state *s, const double M[9], float4 *to, cudaStream_t stream);
 // x of the state relative to the origins.
 void hk_gpu_narrow(const hk_gpu_state *s, float4 *to, cudaStream_t stream);
 // The power iteration: q = rest + length v; v = P ((gradient − base)/length + stiffness v);

@@ -54,7 +54,7 @@ hk_status hk_constant_matrix_descend(hk_constant_matrix *m, const double *gradie
 hk_status hk_factor_shifted(hk_direct *direct, const hk_pattern *pattern, double *matrix,
                             const char *method);
 
-// An option of the methods that solve in single precision, the last one in their tables.
+// An option of the methods that solve in single precision.
 extern const char *const hk_off_on[];
 #define HK_REFINEMENT_OPTION                                                                  \
     {                                                                                         \

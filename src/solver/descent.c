@@ -26,7 +26,7 @@ enum {
     OPTION_SHORTEST,
     OPTION_PHASES  // pairs: length and ρ
 };
-enum { POWER_ITERATIONS = 20, ROOM = 4, MOST_PATIENCE = 64 };
+enum { POWER_ITERATIONS = 20, ROOM = 4, FIRST_PATIENCE = 2, MOST_PATIENCE = 64 };
 enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
 
 static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
@@ -88,7 +88,8 @@ typedef struct descent {
     double slowest;          // least eigenvalue of P H that inertia alone allows,
     hk_quadratic estimated;  // found for these; NAN: not yet
     double length;           // α
-    double carried;          // α of the last iterations that were kept
+    double carried;          // α that the next time step begins with
+    double working;          // the longest α of iterations of this step that were kept
     int streak;              // looks since α changed
     int patience;            // of them before a longer α is tried
     bool grown;              // α was made longer at the last look
@@ -131,7 +132,7 @@ static hk_status create(hk_problem *problem, const hk_settings *settings, const 
     s->settings = *settings;
     s->diagonal = diagonal;
     s->estimated.weight = NAN;
-    s->patience = 2;
+    s->patience = FIRST_PATIENCE;
     hk_status status = allocate(s, problem);
     if (status != HK_OK) {
         descent_free(s);
@@ -359,6 +360,7 @@ static void keep(descent *s, const hk_mark *now, hk_mark *good)
     *good = *now;
     hk_keeper_keep(&s->keeper);
     s->carried = s->length;
+    s->working = fmax(s->working, s->length);
     s->grown = ++s->streak >= s->patience && s->length < s->longest;
     if (s->grown) lengthen(s);
 }
@@ -416,6 +418,15 @@ static void walk(descent *s, hk_mark *good, hk_solve_report *report)
              good->residual / good->scale);
 }
 
+// Where only rounding is left, no α decreases ε any more, and it has become shorter and shorter:
+// that is nothing for the next time step to begin with.
+static void forget_rounding(descent *s, hk_reason reason)
+{
+    if (reason != HK_CONVERGED) return;
+    s->carried = fmax(s->carried, s->working);
+    s->patience = FIRST_PATIENCE;
+}
+
 static hk_status descent_minimise(void *solver, double *x, hk_solve_report *report)
 {
     descent *s = solver;
@@ -441,7 +452,9 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
         s->caution = 1;
         lengthen(s);
         restart(s);
+        s->working = 0;
         walk(s, &good, report);
+        forget_rounding(s, report->reason);
         hk_keeper_store(&s->keeper, x);
     }
     report->energy = good.energy;  // relative: who needs it evaluates it

@@ -22,12 +22,15 @@ enum {
     OPTION_INITIAL,
     OPTION_LOW,
     OPTION_HIGH,
-    OPTION_REFINEMENT
+    OPTION_REFINEMENT,
+    OPTION_GLOBAL,  // this and the next one are read in gpu/quasi_newton.cu
+    OPTION_INNER
 };
 enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
 
 static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
                                         "scaled_identity", NULL};
+static const char *const g_globals[] = {"auto", "chebyshev", "inverse", NULL};
 static const hk_option_info g_options[] = {
     HK_START_OPTIONS(HK_START_AUTO),
     HK_PRECISION_OPTION(HK_DOUBLE_PRECISION),
@@ -50,6 +53,16 @@ static const hk_option_info g_options[] = {
                      .maximum = 10,
                      .fallback = 1.5},
     [OPTION_REFINEMENT] = HK_REFINEMENT_OPTION,
+    [OPTION_GLOBAL] = {.name = "global",
+                       .help = "how a GPU solves with the constant matrix: Jacobi iterations with "
+                               "Chebyshev acceleration, or products with the inverse of its factor "
+                               "(auto: this where it is not too large); the CPU always uses a "
+                               "factor",
+                       .words = g_globals},
+    [OPTION_INNER] = {.name = "inner",
+                      .help = "Chebyshev iterations of a solve on a GPU; 0: as many as the matrix "
+                              "needs, at most 24",
+                      .maximum = 1000},
 };
 
 typedef struct quasi_newton {

@@ -1,0 +1,578 @@
+// `quasi_newton` on the device (solver/quasi_newton.c): L-BFGS over the constant matrix, and with
+// an empty memory projective dynamics. An evaluation of ε is this sequence of kernels, which read
+// from the control what there is to do for them, or that there is nothing:
+//
+//   look      (law.cu) energy, residual and elastic gradient at the trial state
+//   settle    accepts it, and completes its gradient; or writes the next trial state
+//   …         (global.cu) p = A⁻¹ g, where it was accepted
+//   remember  goes there: the new pair of the memory, and all inner products
+//   combine   the next direction and its first trial state
+//
+// Where elements convert they do so between settle and …, and are evaluated once more.
+#include "gpu/global.h"
+
+#include <stdio.h>
+
+enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, MOST_BLOCKS = 264 };
+enum { UNROLLED = 48, TURN = 4 };  // evaluations of a graph without a loop; of a turn of the loop
+
+// The options of quasi_newton.c and projective.c, in the order of their tables.
+enum {
+    OPTION_WINDOW = HK_OPTION_AFTER_PRECISION,
+    OPTION_INITIAL,
+    OPTION_LOW,
+    OPTION_HIGH,
+    OPTION_REFINEMENT,
+    OPTION_GLOBAL,
+    OPTION_INNER
+};
+enum { PROJECTIVE_GLOBAL = HK_OPTION_AFTER_PRECISION, PROJECTIVE_DIRECT = 0 };
+
+// Device memory of the method; vectors are [vertex_count] in the order of the patches.
+struct quasi_newton {
+    hk_qn_settings settings;
+    hk_gpu_global global;
+    hk_qn_control *control[3];  // after combine, settle, and conversion
+    hk_qn_memory *memory;
+    hk_gpu_control *gate[2];  // for the conversion of elements
+    float4 *x, *trial, *direction;
+    float4 *g, *trial_g, *p;
+    float4 *s, *y, *z;  // [window]
+    double *partial;    // [blocks][products]
+    unsigned *finished;
+    int blocks;
+};
+
+// ---------------------------------------------------------------- the beginning
+
+static __global__ void begin_kernel(int count, const hk_gpu_control *from, hk_qn_control *control,
+                                    hk_gpu_control *gate, const float4 *good0, const float4 *good1,
+                                    float4 *x, float4 *trial)
+{
+    cudaGridDependencySynchronize();
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v == 0) {
+        qn_begin(control, from);
+        hk_gpu_control open = {};
+        *gate = open;
+    }
+    if (v >= count) return;
+    float4 q = (from->good ? good1 : good0)[v];
+    x[v] = trial[v] = make_float4(q.x, q.y, q.z, 0);
+}
+
+// ---------------------------------------------------------------- the decision
+
+enum { SETTLE_FIRST = 1, SETTLE_CONVERTED = 2 };
+
+struct settle_args {
+    int count, flags;
+    hk_qn_settings settings;
+    const hk_gpu_settings *plan;
+    const hk_qn_control *now;
+    hk_qn_control *next;
+    hk_gpu_control *gate;  // or NULL
+    const double *sums;
+    const float4 *x, *target, *direction;
+    float4 *trial, *gradient;  // in: of the elements
+    hk_gpu_global global;
+};
+
+static __device__ void settle(const settle_args &a, hk_qn_control *c)
+{
+    if (a.flags & SETTLE_CONVERTED)
+        qn_converted(a.plan, &a.settings, c, a.sums);
+    else
+        qn_decide(a.plan, &a.settings, c, a.sums, a.flags & SETTLE_FIRST);
+    if (blockIdx.x > 0) return;
+    *a.next = *c;
+    if (a.gate)
+        a.gate->state = c->accepted && c->base.state == HK_GPU_GOING ? HK_GPU_GOING : HK_GPU_SPENT;
+}
+
+// Every block comes to the same decision.
+static __global__ void __launch_bounds__(THREADS)
+    settle_kernel(const __grid_constant__ settle_args a)
+{
+    __shared__ bool accepted, shorter;
+    __shared__ float length;
+    cudaGridDependencySynchronize();
+    cudaTriggerProgrammaticLaunchCompletion();
+    if (threadIdx.x == 0) {
+        hk_qn_control c = *a.now;
+        settle(a, &c);
+        bool going = c.base.state == HK_GPU_GOING;
+        accepted = going && c.accepted;
+        shorter = going && !c.accepted && !c.redirect && !(a.flags & SETTLE_CONVERTED);
+        length = (float)c.length;
+    }
+    __syncthreads();
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= a.count) return;
+    if (shorter) {
+        float4 x = a.x[v], d = a.direction[v];
+        a.trial[v] = make_float4(x.x + length * d.x, x.y + length * d.y, x.z + length * d.z, 0);
+    }
+    if (!accepted) return;
+    float4 f = a.gradient[v], q = a.trial[v], t = a.target[v];
+    bool free = t.w > 0;
+    float4 g = make_float4(free ? f.x + t.w * (q.x - t.x) : 0, free ? f.y + t.w * (q.y - t.y) : 0,
+                           free ? f.z + t.w * (q.z - t.z) : 0, 0);
+    // Where elements are about to convert it will be evaluated once more.
+    if (a.gate && !(a.flags & (SETTLE_FIRST | SETTLE_CONVERTED))) return;
+    a.gradient[v] = g;
+    hk_gpu_global_give(a.global, v, g);
+}
+
+// ---------------------------------------------------------------- the memory
+
+struct remember_args {
+    int count;
+    int window;
+    const hk_qn_control *now;
+    hk_qn_control *next;
+    hk_qn_memory *memory;
+    float4 *x, *g, *p;
+    const float4 *trial, *trial_g, *trial_p;
+    float4 *s, *y, *z;
+    double *partial;
+    unsigned *finished;
+};
+
+static __device__ __forceinline__ double dot(float4 a, float4 b)
+{
+    return (double)a.x * b.x + (double)a.y * b.y + (double)a.z * b.z;
+}
+static __device__ __forceinline__ float4 minus(float4 a, float4 b)
+{
+    return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, 0);
+}
+static __device__ __forceinline__ double warp_sum(double a)
+{
+    for (int k = WARP / 2; k > 0; k /= 2) a += __shfl_down_sync(~0u, a, k);
+    return a;
+}
+
+// Goes to the trial state at one vertex, and adds its products. M: slots that the sums have room
+// for.
+template <int M>
+static __device__ __forceinline__ void remember_vertex(const remember_args &a, unsigned used,
+                                                       int slot, int v, double *sums)
+{
+    float4 q = a.trial[v], g = a.trial_g[v], p = a.trial_p[v];
+    float4 s = minus(q, a.x[v]), y = minus(g, a.g[v]), z = minus(p, a.p[v]);
+    a.x[v] = q;
+    a.g[v] = g;
+    a.p[v] = p;
+    sums[HK_QN_KINDS * M + HK_QN_GP] += dot(g, p);
+    if (slot >= 0) {
+        int64_t at = (int64_t)slot * a.count + v;
+        a.s[at] = s;
+        a.y[at] = y;
+        a.z[at] = z;
+        sums[HK_QN_KINDS * M + HK_QN_SS] += dot(s, s);
+        sums[HK_QN_KINDS * M + HK_QN_YY] += dot(y, y);
+    }
+#pragma unroll
+    for (int i = 0; i < M; i++) {
+        if (!(used >> i & 1)) continue;
+        int64_t at = (int64_t)i * a.count + v;
+        float4 si = i == slot ? s : a.s[at], yi = i == slot ? y : a.y[at];
+        sums[HK_QN_SG * M + i] += dot(si, g);
+        sums[HK_QN_YP * M + i] += dot(yi, p);
+        sums[HK_QN_SY * M + i] += dot(si, y);
+        sums[HK_QN_YS * M + i] += dot(yi, s);
+        sums[HK_QN_YZ * M + i] += dot(yi, z);
+    }
+}
+
+// The sums over all blocks, in the block that comes last; in a fixed order.
+template <int COUNT>
+static __device__ __forceinline__ bool add_up(const remember_args &a, const double *mine,
+                                              double *total)
+{
+    __shared__ double room[WARPS][COUNT];
+    __shared__ bool last;
+    int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        double sum = warp_sum(mine[k]);
+        if (lane == 0) room[warp][k] = sum;
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k < COUNT; k += THREADS) {
+        double sum = room[0][k];
+        for (int w = 1; w < WARPS; w++) sum += room[w][k];
+        a.partial[(int64_t)blockIdx.x * COUNT + k] = sum;
+        __threadfence();
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(a.finished, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return false;
+    __threadfence();
+    for (int k = warp; k < COUNT; k += WARPS) {
+        double sum = 0;
+        for (int b = lane; b < (int)gridDim.x; b += WARP)
+            sum += __ldcg(&a.partial[(int64_t)b * COUNT + k]);
+        sum = warp_sum(sum);
+        if (lane == 0) total[k] = sum;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) *a.finished = 0;
+    return true;
+}
+
+template <int M>
+static __global__ void __launch_bounds__(THREADS)
+    remember_kernel(const __grid_constant__ remember_args a)
+{
+    enum { COUNT = HK_QN_KINDS * M + HK_QN_SINGLES };
+    __shared__ double total[COUNT];
+    cudaGridDependencySynchronize();
+    cudaTriggerProgrammaticLaunchCompletion();
+    bool accepted = a.now->accepted, going = a.now->base.state == HK_GPU_GOING;
+    int first = blockIdx.x * THREADS + threadIdx.x, stride = gridDim.x * THREADS;
+    if (!accepted || !going) {
+        if (first == 0) *a.next = *a.now;
+        // The last one that was accepted is where the step ends.
+        for (int v = first; accepted && v < a.count; v += stride) a.x[v] = a.trial[v];
+        return;
+    }
+    int slot = a.now->slot;
+    unsigned used = slot >= 0 ? 1u << slot : 0;
+    for (int k = 0; k < a.now->count; k++) used |= 1u << a.now->pair[k];
+    double sums[COUNT] = {0};
+    for (int v = first; v < a.count; v += stride) remember_vertex<M>(a, used, slot, v, sums);
+    if (!add_up<COUNT>(a, sums, total) || threadIdx.x > 0) return;
+    hk_qn_dots d;
+    for (int k = 0; k < HK_QN_KINDS; k++)
+        for (int i = 0; i < M; i++) d.of[k][i] = total[k * M + i];
+    for (int k = 0; k < HK_QN_SINGLES; k++) d.single[k] = total[HK_QN_KINDS * M + k];
+    hk_qn_control c = *a.now;
+    qn_direct(&c, a.memory, &d);
+    *a.next = c;
+}
+
+// ---------------------------------------------------------------- the direction
+
+struct combine_args {
+    int count;
+    const hk_qn_control *now;
+    const hk_qn_memory *memory;
+    const float4 *x, *p, *s, *z;
+    float4 *direction, *trial;
+    cudaGraphConditionalHandle loop;  // 0: there is none
+};
+
+static __global__ void __launch_bounds__(THREADS)
+    combine_kernel(const __grid_constant__ combine_args a)
+{
+    cudaGridDependencySynchronize();
+    cudaTriggerProgrammaticLaunchCompletion();
+    bool going = a.now->base.state == HK_GPU_GOING;
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v == 0 && a.loop) cudaGraphSetConditional(a.loop, going);
+    if (!going || !a.now->redirect || v >= a.count) return;
+    float4 p = a.p[v], x = a.x[v];
+    float d[3] = {-p.x, -p.y, -p.z};
+    for (int k = 0; k < a.now->count; k++) {
+        int i = a.now->pair[k];
+        int64_t at = (int64_t)i * a.count + v;
+        float4 z = a.z[at], s = a.s[at];
+        float of_z = a.memory->of_z[i], of_s = a.memory->of_s[i];
+        d[0] += of_z * z.x + of_s * s.x;
+        d[1] += of_z * z.y + of_s * s.y;
+        d[2] += of_z * z.z + of_s * s.z;
+    }
+    a.direction[v] = make_float4(d[0], d[1], d[2], 0);
+    a.trial[v] = make_float4(x.x + d[0], x.y + d[1], x.z + d[2], 0);
+}
+
+// ---------------------------------------------------------------- an evaluation
+
+static int blocks_for(int count)
+{
+    return (count + THREADS - 1) / THREADS;
+}
+
+static hk_status begin(hk_gpu *g, const quasi_newton *q)
+{
+    int count = g->model->vertex_count;
+    void *args[] = {(void *)&count,      (void *)&g->control[0],   (void *)&q->control[0],
+                    (void *)&q->gate[0], (void *)&g->args.good[0], (void *)&g->args.good[1],
+                    (void *)&q->x,       (void *)&q->trial};
+    return hk_gpu_launch_some(g, (const void *)begin_kernel, blocks_for(count), THREADS, args);
+}
+
+// At the trial state; `control` says whether anybody wants to know.
+static hk_status look(hk_gpu *g, const quasi_newton *q, hk_gpu_control *control, bool first)
+{
+    hk_gpu_args a = g->args;
+    a.flags = HK_LOOK_PROBE | HK_LOOK_GRADIENT | (first ? HK_LOOK_FIRST : 0);
+    a.state = q->trial;
+    a.gradient = q->trial_g;
+    a.probe = g->probe[0];
+    a.now = control;
+    return hk_gpu_launch(g, g->kernels->look[g->general], &a);
+}
+
+// Elements convert at the trial state: the part of a look that is no probe. What it writes beside
+// their shares nobody reads.
+static hk_status convert(hk_gpu *g, const quasi_newton *q)
+{
+    hk_gpu_args a = g->args;
+    a.flags = HK_LOOK_LAST | HK_LOOK_DEFER;
+    a.q = q->trial;
+    a.now = q->gate[0];
+    a.next = q->gate[1];
+    return hk_gpu_launch(g, g->kernels->look[1], &a);
+}
+
+static hk_status launch_settle(hk_gpu *g, const quasi_newton *q, int flags)
+{
+    settle_args a = {};
+    bool converted = flags & SETTLE_CONVERTED;
+    a.count = g->model->vertex_count;
+    a.flags = flags;
+    a.settings = q->settings;
+    a.plan = g->device_settings;
+    a.now = q->control[converted ? 1 : 0];
+    a.next = q->control[converted ? 2 : 1];
+    a.gate = g->converts ? q->gate[0] : nullptr;
+    a.sums = g->probe[0];
+    a.x = q->x;
+    a.target = g->args.target;
+    a.direction = q->direction;
+    a.trial = q->trial;
+    a.gradient = q->trial_g;
+    a.global = q->global;
+    void *args[] = {&a};
+    return hk_gpu_launch_some(g, (const void *)settle_kernel, blocks_for(a.count), THREADS, args);
+}
+
+static hk_status launch_remember(hk_gpu *g, const quasi_newton *q, const hk_qn_control *now)
+{
+    remember_args a = {};
+    a.count = g->model->vertex_count;
+    a.window = q->settings.window;
+    a.now = now;
+    a.next = q->control[0];
+    a.memory = q->memory;
+    a.x = q->x;
+    a.g = q->g;
+    a.p = q->p;
+    a.trial = q->trial;
+    a.trial_g = q->trial_g;
+    a.trial_p = hk_gpu_global_solution(&q->global);
+    a.s = q->s;
+    a.y = q->y;
+    a.z = q->z;
+    a.partial = q->partial;
+    a.finished = q->finished;
+    const void *kernel = a.window == 0   ? (const void *)remember_kernel<1>
+                         : a.window <= 5 ? (const void *)remember_kernel<5>
+                                         : (const void *)remember_kernel<HK_QN_MOST>;
+    void *args[] = {&a};
+    return hk_gpu_launch_some(g, kernel, q->blocks, THREADS, args);
+}
+
+static hk_status launch_combine(hk_gpu *g, const quasi_newton *q, cudaGraphConditionalHandle loop)
+{
+    combine_args a = {};
+    a.count = g->model->vertex_count;
+    a.now = q->control[0];
+    a.memory = q->memory;
+    a.x = q->x;
+    a.p = q->p;
+    a.s = q->s;
+    a.z = q->z;
+    a.direction = q->direction;
+    a.trial = q->trial;
+    a.loop = loop;
+    void *args[] = {&a};
+    return hk_gpu_launch_some(g, (const void *)combine_kernel, blocks_for(a.count), THREADS, args);
+}
+
+static hk_status evaluate(hk_gpu *g, const quasi_newton *q, bool first,
+                          cudaGraphConditionalHandle loop)
+{
+    if (g->converts && first) HK_TRY(convert(g, q));
+    HK_TRY(look(g, q, &q->control[0]->base, first));
+    HK_TRY(launch_settle(g, q, first ? SETTLE_FIRST : 0));
+    const hk_qn_control *now = q->control[1];
+    if (g->converts && !first) {
+        HK_TRY(convert(g, q));
+        HK_TRY(look(g, q, q->gate[0], false));
+        HK_TRY(launch_settle(g, q, SETTLE_CONVERTED));
+        now = q->control[2];
+    }
+    HK_TRY(hk_gpu_global_solve(g, &q->global, now, q->trial_g));
+    HK_TRY(launch_remember(g, q, now));
+    return launch_combine(g, q, loop);
+}
+
+// ---------------------------------------------------------------- the loop
+
+static hk_status capture_turn(hk_gpu *g, const quasi_newton *q, cudaGraph_t body,
+                              cudaGraphConditionalHandle loop)
+{
+    HK_CUDA(cudaStreamBeginCaptureToGraph(g->stream, body, nullptr, nullptr, 0,
+                                          cudaStreamCaptureModeThreadLocal));
+    hk_status status = HK_OK;
+    for (int k = 0; k < TURN && status == HK_OK; k++)
+        status = evaluate(g, q, false, k == TURN - 1 ? loop : 0);
+    cudaError_t error = cudaStreamEndCapture(g->stream, &body);
+    HK_TRY(status);
+    HK_CUDA(error);
+    return HK_OK;
+}
+
+// The graph that is being recorded goes round in turns of a few evaluations while the walk goes on:
+// what a short walk does not need costs nothing.
+static hk_status record_loop(hk_gpu *g, const quasi_newton *q)
+{
+    cudaStreamCaptureStatus capturing;
+    cudaGraph_t graph;
+    const cudaGraphNode_t *before;
+    const cudaGraphEdgeData *edges;
+    size_t count;
+    HK_CUDA(
+        cudaStreamGetCaptureInfo(g->stream, &capturing, nullptr, &graph, &before, &edges, &count));
+    cudaGraphConditionalHandle loop;
+    HK_CUDA(cudaGraphConditionalHandleCreate(&loop, graph, 1, cudaGraphCondAssignDefault));
+    cudaGraphNodeParams parameters = {};
+    parameters.type = cudaGraphNodeTypeConditional;
+    parameters.conditional.handle = loop;
+    parameters.conditional.type = cudaGraphCondTypeWhile;
+    parameters.conditional.size = 1;
+    cudaGraphNode_t node;
+    HK_CUDA(cudaGraphAddNode(&node, graph, before, nullptr, count, &parameters));
+    HK_CUDA(cudaStreamUpdateCaptureDependencies(g->stream, &node, nullptr, 1,
+                                                cudaStreamSetCaptureDependencies));
+    // The body is recorded on a stream of its own.
+    cudaStream_t own, recording = g->stream;
+    HK_CUDA(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking));
+    g->stream = own;
+    hk_status status = capture_turn(g, q, parameters.conditional.phGraph_out[0], loop);
+    g->stream = recording;
+    cudaStreamDestroy(own);
+    return status;
+}
+
+hk_status hk_gpu_launch_quasi_newton(hk_gpu *g, hk_gpu_control **last)
+{
+    const quasi_newton *q = (const quasi_newton *)g->quasi_newton;
+    HK_TRY(begin(g, q));
+    HK_TRY(evaluate(g, q, true, 0));
+    int evaluations = q->settings.budget + q->settings.budget / 4 + 2;
+    if (evaluations <= UNROLLED)
+        for (int k = 0; k < evaluations; k++) HK_TRY(evaluate(g, q, false, 0));
+    else
+        HK_TRY(record_loop(g, q));
+    // Where the others keep it.
+    *last = &q->control[0]->base;
+    size_t bytes = sizeof(float4) * (size_t)g->model->vertex_count;
+    for (int k = 0; k < 2; k++)
+        HK_CUDA(cudaMemcpyAsync(g->args.good[k], q->x, bytes, cudaMemcpyDeviceToDevice, g->stream));
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- creation
+
+bool hk_gpu_uses_quasi_newton(const hk_gpu *g)
+{
+    return g->method == &hk_quasi_newton ||
+           (g->method == &hk_projective &&
+            (int)g->settings.option[PROJECTIVE_GLOBAL] == PROJECTIVE_DIRECT);
+}
+
+hk_status hk_gpu_plan_quasi_newton(hk_gpu *g)
+{
+    const double *option = g->settings.option;
+    g->plan.acceleration = HK_GPU_PLAIN;
+    g->plan.check = 8;
+    g->plan.shrink = 0.7;
+    g->plan.shortest = 1e-5;
+    if (g->method != &hk_quasi_newton) return HK_OK;
+    if (option[OPTION_INITIAL] != 0)
+        return hk_fail(HK_UNSUPPORTED,
+                       "backend \"cuda\": quasi_newton begins with the Laplacian alone there; with "
+                       "another \"initial\" it runs on the CPU");
+    if (option[OPTION_WINDOW] > HK_QN_MOST)
+        return hk_fail(HK_UNSUPPORTED,
+                       "backend \"cuda\": quasi_newton remembers at most %d steps there, not %d; "
+                       "with a larger \"window\" it runs on the CPU",
+                       (int)HK_QN_MOST, (int)option[OPTION_WINDOW]);
+    return HK_OK;
+}
+
+static hk_status take_vectors(hk_gpu *g, quasi_newton *q)
+{
+    size_t n = (size_t)g->model->vertex_count, window = (size_t)q->settings.window;
+    int blocks = blocks_for((int)n);
+    q->blocks = blocks < MOST_BLOCKS ? blocks : (int)MOST_BLOCKS;
+    size_t products = HK_QN_KINDS * HK_QN_MOST + HK_QN_SINGLES;
+    q->trial = g->q[0];
+    q->x = g->q[1];
+    q->direction = g->q[2];
+    HK_TRY(hk_gpu_room(g, n, &q->g));
+    HK_TRY(hk_gpu_room(g, n, &q->trial_g));
+    HK_TRY(hk_gpu_room(g, n, &q->p));
+    HK_TRY(hk_gpu_room(g, window * n, &q->s));
+    HK_TRY(hk_gpu_room(g, window * n, &q->y));
+    HK_TRY(hk_gpu_room(g, window * n, &q->z));
+    for (int k = 0; k < 3; k++) HK_TRY(hk_gpu_room(g, 1, &q->control[k]));
+    for (int k = 0; k < 2; k++) HK_TRY(hk_gpu_room(g, 1, &q->gate[k]));
+    HK_TRY(hk_gpu_room(g, 1, &q->memory));
+    HK_TRY(hk_gpu_room(g, (size_t)q->blocks * products, &q->partial));
+    return hk_gpu_room(g, 1, &q->finished);
+}
+
+// As quasi_newton.c and projective.c weigh them.
+static double weight_of(const hk_gpu *g, const hk_material *material)
+{
+    const double *option = g->settings.option;
+    if (g->method == &hk_quasi_newton)
+        return hk_material_slope(material, option[OPTION_LOW], option[OPTION_HIGH]) +
+               material->strand_modulus;
+    return fmax(hk_material_projective(material), 2 * material->conversion.stiffness);
+}
+
+static hk_status create_global(hk_gpu *g, quasi_newton *q)
+{
+    bool own = g->method == &hk_quasi_newton;
+    int kind = own ? (int)g->settings.option[OPTION_GLOBAL] : (int)HK_GLOBAL_AUTO;
+    int inner = own ? (int)g->settings.option[OPTION_INNER] : 0;
+    double *weight = HK_ARRAY(double, g->model->material_count);
+    if (!weight) return HK_NO_MEMORY;
+    for (int k = 0; k < g->model->material_count; k++)
+        weight[k] = weight_of(g, &g->model->materials[k]);
+    hk_status status = hk_gpu_global_create(g, weight, kind, inner, &q->global);
+    hk_free(weight);
+    return status;
+}
+
+hk_status hk_gpu_create_quasi_newton(hk_gpu *g)
+{
+    quasi_newton *q = HK_NEW(quasi_newton);
+    if (!q) return HK_NO_MEMORY;
+    g->quasi_newton = q;  // hk_gpu_free frees it
+    bool own = g->method == &hk_quasi_newton;
+    int budget = g->settings.iterations;
+    q->settings.window = own ? (int)g->settings.option[OPTION_WINDOW] : 0;
+    q->settings.budget = budget;
+    q->settings.most = 2 * budget + 64;
+    q->settings.converting = g->converts;
+    HK_TRY(take_vectors(g, q));
+    return create_global(g, q);
+}
+
+void hk_gpu_describe_quasi_newton(const hk_gpu *g, char *text, size_t size)
+{
+    const hk_gpu_global *a = &((const quasi_newton *)g->quasi_newton)->global;
+    if (a->inverse)
+        snprintf(text, size, ", %d Chebyshev iterations a global step", a->chebyshev.inner);
+    else
+        snprintf(text, size, ", inverse factor of %.1f million numbers", 1e-6 * (double)a->size);
+}

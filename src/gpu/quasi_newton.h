@@ -1,0 +1,246 @@
+// What steers `quasi_newton` on the device (solver/quasi_newton.c, solver/walk.c): the search for a
+// step length, and the coefficients of L-BFGS. Plain C, so that the host's tests can run it.
+//
+// An evaluation is a fixed sequence of kernels. It either accepts the trial state, and the next
+// direction is built from there, or shortens the step for the next evaluation.
+//
+// L-BFGS needs one product with A⁻¹ an iteration, p = A⁻¹ g. Beside the steps s and the changes y
+// of the gradient it keeps z = A⁻¹ y, which is the change of p, and the two loops (Nocedal &
+// Wright, algorithm 7.4) run over inner products alone:
+//
+//   −d = p − Σ αᵢ zᵢ + Σ (αᵢ − βᵢ) sᵢ
+#ifndef HK_GPU_QUASI_NEWTON_H
+#define HK_GPU_QUASI_NEWTON_H
+
+#include "gpu/control.h"
+
+enum { HK_QN_MOST = 10 };  // pairs
+
+typedef struct hk_qn_settings {
+    int window;
+    int budget;      // iterations
+    int most;        // evaluations
+    int converting;  // elements convert: the end is decided after that
+} hk_qn_settings;
+
+typedef struct hk_qn_control {
+    hk_gpu_control base;  // what probes, the report and the end of the step look at
+    int evaluations;
+    int accepted;          // the trial state was: it is x now
+    int redirect;          // a direction is to be built at x
+    int fresh;             // the direction is −p
+    int count;             // pairs
+    int pair[HK_QN_MOST];  // their slots, the newest first
+    int slot;              // of the next pair; −1: there is none
+    double length, slope;  // of the trial; the derivative of ε along the direction
+    double steepest;       // g·p
+} hk_qn_control;
+
+// Products that the memory keeps, and the coefficients of the present direction.
+typedef struct hk_qn_memory {
+    double sy[HK_QN_MOST][HK_QN_MOST];  // sᵢ·yⱼ
+    double yz[HK_QN_MOST][HK_QN_MOST];  // yᵢ·zⱼ
+    float of_z[HK_QN_MOST], of_s[HK_QN_MOST];
+} hk_qn_memory;
+
+// What is summed over the vertices: for every slot i, with the new pair n, and a few alone.
+enum { HK_QN_SG, HK_QN_YP, HK_QN_SY, HK_QN_YS, HK_QN_YZ, HK_QN_KINDS };
+enum { HK_QN_GP, HK_QN_SS, HK_QN_YY, HK_QN_SINGLES };
+typedef struct hk_qn_dots {
+    double of[HK_QN_KINDS][HK_QN_MOST];  // sᵢ·g, yᵢ·p, sᵢ·yₙ, yᵢ·sₙ, yᵢ·zₙ
+    double single[HK_QN_SINGLES];        // g·p, sₙ·sₙ, yₙ·yₙ
+} hk_qn_dots;
+
+// ---------------------------------------------------------------- the search for a length
+
+// Relative to the first length. A direction that is not −p is given up earlier.
+#define HK_QN_SHORTEST_FRESH 1e-9
+#define HK_QN_SHORTEST       1e-4
+// Where no step decreases ε, so many times the rounding of the gradient is as good as none
+// (HK_SINGLE_ROUNDING_MARGIN).
+#define HK_QN_MARGIN 100
+
+HK_CONTROL void qn_begin(hk_qn_control *c, const hk_gpu_control *from)
+{
+    c->base = *from;
+    c->evaluations = c->accepted = c->redirect = c->count = 0;
+    c->fresh = 1;
+    c->slot = -1;
+    c->length = 1;
+    c->slope = c->steepest = 0;
+}
+
+// Whether the walk is over at the state that was accepted.
+HK_CONTROL void qn_end(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_control *c)
+{
+    hk_gpu_control *b = &c->base;
+    if (b->state != HK_GPU_GOING) return;
+    if (b->residual <= fmax(s->tolerance * b->scale, s->rounding))
+        b->state = HK_GPU_CONVERGED;
+    else if (b->iterations >= q->budget || c->evaluations >= q->most)
+        b->state = HK_GPU_SPENT;
+}
+
+// Armijo's rule, or a smaller gradient where ε is known no better (`acceptable` in walk.c).
+HK_CONTROL int qn_acceptable(const hk_gpu_settings *s, const hk_qn_control *c, const double *sums)
+{
+    double energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC], square = sums[HK_SUM_RESIDUAL];
+    double promise = c->length * c->slope, from = c->base.energy;
+    if (!control_finite(energy) || !control_finite(square)) return 0;
+    if (energy <= from + 1e-4 * promise) return 1;
+    double noise = s->noise + 1e-7 * fabs(sums[HK_SUM_ELASTIC]);
+    return fabs(promise) <= noise && energy <= from + noise && sqrt(square) < c->base.residual;
+}
+
+// The minimum of the parabola through what is known, within bounds (`shorter` in walk.c).
+HK_CONTROL double qn_shorter(const hk_qn_control *c, double energy)
+{
+    double low = 0.1 * c->length, high = 0.5 * c->length;
+    if (!control_finite(energy)) return high;
+    double curvature = energy - c->base.energy - c->slope * c->length;
+    double best = -c->slope * c->length * c->length / (2 * curvature);
+    return control_finite(best) ? fmin(fmax(best, low), high) : high;
+}
+
+// No step along the direction helps: the next one is −p, or there is no other.
+HK_CONTROL void qn_give_up(const hk_gpu_settings *s, hk_qn_control *c)
+{
+    if (c->fresh) {
+        c->base.state =
+            c->base.residual <= HK_QN_MARGIN * s->rounding ? HK_GPU_CONVERGED : HK_GPU_STALLED;
+        return;
+    }
+    c->count = 0;
+    c->fresh = c->redirect = 1;
+    c->length = 1;
+    c->slope = -c->steepest;
+}
+
+// The slot of the pair that the accepted step will be; the oldest one's if there is no other.
+HK_CONTROL void qn_take_slot(const hk_qn_settings *q, hk_qn_control *c)
+{
+    c->slot = -1;
+    if (q->window == 0) return;
+    if (c->count == q->window) {
+        c->slot = c->pair[--c->count];
+        return;
+    }
+    unsigned used = 0;
+    for (int k = 0; k < c->count; k++) used |= 1u << c->pair[k];
+    c->slot = 0;
+    while (used >> c->slot & 1) c->slot++;
+}
+
+// The energy and the residual at the trial state are known now.
+HK_CONTROL void qn_decide(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_control *c,
+                          const double *sums, int first)
+{
+    hk_gpu_control *b = &c->base;
+    c->accepted = c->redirect = 0;
+    if (b->state != HK_GPU_GOING) return;
+    c->evaluations++;
+    if (first) {
+        control_start(s, b, sums);
+        c->accepted = 1;
+        c->slot = -1;
+        return;
+    }
+    double energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC];
+    if (qn_acceptable(s, c, sums)) {
+        c->accepted = 1;
+        b->energy = energy;
+        b->elastic = sums[HK_SUM_ELASTIC];
+        b->residual = sqrt(sums[HK_SUM_RESIDUAL]);
+        b->iterations++;
+        if (!q->converting) qn_end(s, q, c);
+        qn_take_slot(q, c);
+        return;
+    }
+    c->length = qn_shorter(c, energy);
+    if (!(c->length > (c->fresh ? HK_QN_SHORTEST_FRESH : HK_QN_SHORTEST))) qn_give_up(s, c);
+    if (c->evaluations >= q->most && b->state == HK_GPU_GOING) b->state = HK_GPU_SPENT;
+}
+
+// Elements have converted at the state that was accepted: ε is another function.
+HK_CONTROL void qn_converted(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_control *c,
+                             const double *sums)
+{
+    hk_gpu_control *b = &c->base;
+    if (b->state != HK_GPU_GOING || !c->accepted) return;
+    b->energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC];
+    b->elastic = sums[HK_SUM_ELASTIC];
+    b->residual = sqrt(sums[HK_SUM_RESIDUAL]);
+    if (!control_finite(b->energy))
+        b->state = HK_GPU_UNDEFINED;
+    else if (!control_finite(b->residual))
+        b->state = HK_GPU_NOT_FINITE;
+    qn_end(s, q, c);
+}
+
+// ---------------------------------------------------------------- L-BFGS
+
+// Pairs without positive curvature are left out (hk_curvature_add).
+HK_CONTROL void qn_add_pair(hk_qn_control *c, hk_qn_memory *m, const hk_qn_dots *d)
+{
+    int n = c->slot;
+    if (n < 0) return;
+    double sy = d->of[HK_QN_SY][n];
+    if (!(sy > 0 && sy * sy > 1e-16 * d->single[HK_QN_SS] * d->single[HK_QN_YY])) return;
+    for (int k = c->count; k > 0; k--) c->pair[k] = c->pair[k - 1];
+    c->pair[0] = n;
+    c->count++;
+    for (int k = 0; k < c->count; k++) {
+        int i = c->pair[k];
+        m->sy[i][n] = d->of[HK_QN_SY][i];
+        m->sy[n][i] = d->of[HK_QN_YS][i];
+        m->yz[i][n] = m->yz[n][i] = d->of[HK_QN_YZ][i];
+    }
+}
+
+HK_CONTROL void qn_loops(const hk_qn_control *c, const hk_qn_memory *m, const hk_qn_dots *d,
+                         double *alpha, double *beta)
+{
+    for (int k = 0; k < c->count; k++) {
+        int i = c->pair[k];
+        double sum = d->of[HK_QN_SG][i];
+        for (int l = 0; l < k; l++) sum -= alpha[c->pair[l]] * m->sy[i][c->pair[l]];
+        alpha[i] = sum / m->sy[i][i];
+    }
+    for (int k = c->count - 1; k >= 0; k--) {
+        int i = c->pair[k];
+        double sum = d->of[HK_QN_YP][i];
+        for (int l = 0; l < c->count; l++) sum -= alpha[c->pair[l]] * m->yz[i][c->pair[l]];
+        for (int l = c->count - 1; l > k; l--) {
+            int j = c->pair[l];
+            sum += (alpha[j] - beta[j]) * m->sy[j][i];
+        }
+        beta[i] = sum / m->sy[i][i];
+    }
+}
+
+// The direction at the state that was accepted. g·z = p·y, for A⁻¹ is symmetric.
+HK_CONTROL void qn_direct(hk_qn_control *c, hk_qn_memory *m, const hk_qn_dots *d)
+{
+    double alpha[HK_QN_MOST], beta[HK_QN_MOST];
+    qn_add_pair(c, m, d);
+    qn_loops(c, m, d, alpha, beta);
+    c->steepest = d->single[HK_QN_GP];
+    c->slope = -c->steepest;
+    for (int k = 0; k < c->count; k++) {
+        int i = c->pair[k];
+        m->of_z[i] = (float)alpha[i];
+        m->of_s[i] = (float)(beta[i] - alpha[i]);
+        c->slope += alpha[i] * d->of[HK_QN_YP][i] + (beta[i] - alpha[i]) * d->of[HK_QN_SG][i];
+    }
+    c->redirect = 1;
+    c->fresh = c->count == 0;
+    c->length = 1;
+    if (!(c->slope < 0)) {
+        c->count = 0;
+        c->fresh = 1;
+        c->slope = -c->steepest;
+    }
+    if (!(c->slope < 0)) c->base.state = HK_GPU_STALLED;
+}
+
+#endif

@@ -1,0 +1,251 @@
+// Worlds on the GPU against worlds on the CPU: the same motion, with everything that a scene may
+// ask for. Where there is no device, only what needs none.
+#include "bodies.h"
+#include "gpu/gpu.h"
+
+enum { STEPS = 8 };
+
+static bool no_device(void)
+{
+    char why[256];
+    if (hk_gpu_found(why, sizeof why)) return false;
+    print_message("skipped: %s\n", why);
+    return true;
+}
+
+// A scene, as its changes to the usual one.
+typedef struct variant {
+    const char *name, *material, *method;
+    const char *option, *word;
+    hk_damping damping;
+    bool moves, loads, fibres, regions, bodies, invertible;
+    double tolerance;  // of positions, relative to the motion
+} variant;
+
+static const variant VARIANTS[] = {
+    {.name = "plain", .material = "neo_hookean"},
+    {.name = "start position", .material = "fung", .option = "start", .word = "position"},
+    {.name = "start velocity",
+     .material = "stable_neo_hookean",
+     .option = "start",
+     .word = "velocity"},
+    {.name = "start auto", .material = "mooney_rivlin", .option = "start", .word = "auto"},
+    {.name = "start optimised", .material = "corotated", .option = "start", .word = "optimised"},
+    {.name = "nesterov", .material = "neo_hookean", .option = "acceleration", .word = "nesterov"},
+    {.name = "air", .material = "neo_hookean", .damping = {.air = 0.5}},
+    {.name = "viscous", .material = "neo_hookean", .damping = {.viscous = 0.02}},
+    {.name = "viscous, corotated", .material = "corotated", .damping = {.viscous = 0.02}},
+    {.name = "ether and pbd", .material = "arap", .damping = {.ether = 2, .pbd = 3}},
+    {.name = "moves", .material = "neo_hookean", .moves = true},
+    {.name = "loads", .material = "stvk", .loads = true, .tolerance = 2e-3},
+    {.name = "fibres", .material = "neo_hookean", .fibres = true},
+    {.name = "regions", .material = "neo_hookean", .regions = true},
+    {.name = "bodies", .material = "spline", .bodies = true},
+    {.name = "viscous, converting",
+     .material = "neo_hookean",
+     .invertible = true,
+     .damping = {.viscous = 0.02}},
+    {.name = "projective",
+     .material = "arap",
+     .method = "projective",
+     .option = "global",
+     .word = "chebyshev"},
+};
+
+static hk_model *model_for(const variant *v)
+{
+    hk_body_def body[2] = {hk_default_body_def(), hk_default_body_def()};
+    hk_selector wall = select_box(0, -1, -1, 0, 2, 2), half = select_box(0.5, -1, -1, 2, 2, 2);
+    hk_selector end = select_box(1, -1, -1, 1, 2, 2);
+    hk_move_def move = {.select = end,
+                        .axis = {1, 0, 0},
+                        .degrees = 40,
+                        .translate = {0.1, 0, 0},
+                        .center = {1, 0.15, 0.15},
+                        .over = 0.2};
+    hk_load_def load = {.select = end, .force = {0, 30, 50}};
+    hk_region_def region = {.select = half, .material = material_of("corotated", 4e5, 0.2)};
+    body[0].mesh = box_mesh(1, 0.3, 0.3, 8, 3, 3);
+    body[0].material = material_of(v->material, 1e5, 0.35);
+    if (v->invertible) body[0].material.invertible = hk_default_invertible();
+    if (v->fibres) {
+        body[0].material.fibre_stiffness = 3e5;
+        body[0].material.fibre_direction[0] = 1;
+        body[0].material.fibre_direction[1] = 0.5;
+    }
+    body[0].fixes = &wall;
+    body[0].fix_count = 1;
+    body[0].moves = &move;
+    body[0].move_count = v->moves;
+    body[0].loads = &load;
+    body[0].load_count = v->loads;
+    body[0].regions = &region;
+    body[0].region_count = v->regions;
+    body[1] = body[0];
+    body[1].mesh = box_mesh(0.5, 0.5, 0.5, 3, 3, 3);
+    body[1].transform.translate[2] = 3;
+    body[1].fix_count = 0;
+    body[1].name = "second";
+    hk_model_def def = hk_default_model_def();
+    def.bodies = body;
+    def.body_count = v->bodies ? 2 : 1;
+    def.gravity[1] = -9.81;
+    hk_model *model;
+    CHECK_OK(hk_model_create(&def, &model));
+    hk_mesh_free((hk_mesh *)(uintptr_t)body[0].mesh);
+    hk_mesh_free((hk_mesh *)(uintptr_t)body[1].mesh);
+    return model;
+}
+
+static hk_world *make(const variant *v, const hk_model *model, hk_backend backend, int iterations)
+{
+    hk_option option = {.name = v->option, .text = v->word};
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.step = 0.02;
+    def.backend = backend;
+    def.damping = v->damping;
+    def.solver.method = v->method ? v->method : "descent";
+    def.solver.iterations = iterations;
+    def.solver.tolerance = 1e-7;
+    def.solver.options = &option;
+    def.solver.option_count = v->option != NULL;
+    hk_world *world;
+    CHECK_OK(hk_world_create(&def, &world));
+    return world;
+}
+
+static double distance(const hk_world *a, const hk_world *b)
+{
+    const hk_model *m = hk_world_model(a);
+    const double *x = hk_world_positions(a), *y = hk_world_positions(b);
+    const double *rest = hk_model_rest_positions(m);
+    double difference = 0, motion = 0;
+    for (int k = 0; k < 3 * hk_model_vertex_count(m); k++) {
+        assert_true(isfinite(x[k]));
+        difference += (x[k] - y[k]) * (x[k] - y[k]);
+        motion += (y[k] - rest[k]) * (y[k] - rest[k]);
+    }
+    return sqrt(difference / motion);
+}
+
+static void check_variant(const variant *v)
+{
+    hk_model *model = model_for(v);
+    hk_world *gpu = make(v, model, HK_BACKEND_CUDA, 800),
+             *cpu = make(v, model, HK_BACKEND_CPU, 3000);
+    hk_model_free(model);
+    assert_string_equal(hk_world_backend(gpu), "cuda");
+    hk_step_report r, s;
+    for (int k = 0; k < STEPS; k++) {
+        CHECK_OK(hk_world_step(gpu, &r));
+        CHECK_OK(hk_world_step(cpu, &s));
+        if (hk_reason_outcome(r.reason) == HK_OUTCOME_FAILED)
+            fail_msg("%s, step %d: %s, %s", v->name, k, hk_reason_name(r.reason), r.detail);
+    }
+    double away = distance(gpu, cpu), most = v->tolerance > 0 ? v->tolerance : 2e-4;
+    double energy =
+        fabs(r.energy.total - s.energy.total) / fabs(s.energy.elastic + s.energy.kinetic);
+    if (getenv("HOOKE_TABLE"))
+        printf("%-22s %9.2e %9.2e\n", v->name, away, energy);
+    else if (!(away < most && energy < 5e-3))
+        fail_msg("%s: positions differ by %g, energies by %g", v->name, away, energy);
+    hk_world_free(gpu);
+    hk_world_free(cpu);
+}
+
+static void test_same_motion(void **state)
+{
+    (void)state;
+    if (no_device()) skip();
+    for (int k = 0; k < (int)(sizeof VARIANTS / sizeof VARIANTS[0]); k++)
+        check_variant(&VARIANTS[k]);
+}
+
+// Two worlds, one that is looked at after every step and one that only queues them.
+static void test_same_bits(void **state)
+{
+    (void)state;
+    if (no_device()) skip();
+    hk_model *model = model_for(&VARIANTS[0]);
+    hk_world *watched = make(&VARIANTS[0], model, HK_BACKEND_CUDA, 60);
+    hk_world *queued = make(&VARIANTS[0], model, HK_BACKEND_CUDA, 60);
+    for (int k = 0; k < 20; k++) {
+        hk_step_report r;
+        CHECK_OK(hk_world_step(watched, &r));
+        assert_true(hk_world_positions(watched) != NULL);
+        CHECK_OK(hk_world_step(queued, NULL));
+    }
+    size_t bytes = 3 * sizeof(double) * (size_t)hk_model_vertex_count(model);
+    assert_memory_equal(hk_world_positions(watched), hk_world_positions(queued), bytes);
+    assert_memory_equal(hk_world_velocities(watched), hk_world_velocities(queued), bytes);
+    hk_model_free(model);
+    hk_world_free(watched);
+    hk_world_free(queued);
+}
+
+// Free fall keeps momentum but for gravity's share.
+static void test_momentum(void **state)
+{
+    (void)state;
+    if (no_device()) skip();
+    hk_body_def body = hk_default_body_def();
+    body.mesh = box_mesh(0.5, 0.4, 0.3, 5, 4, 3);
+    body.material = material_of("stable_neo_hookean", 1e5, 0.4);
+    body.velocity[0] = 1;
+    hk_model_def def = hk_default_model_def();
+    def.bodies = &body;
+    def.body_count = 1;
+    def.gravity[1] = -9.81;
+    hk_model *model;
+    CHECK_OK(hk_model_create(&def, &model));
+    hk_world *world = make(&VARIANTS[0], model, HK_BACKEND_CUDA, 96);
+    for (int k = 0; k < 50; k++) CHECK_OK(hk_world_step(world, NULL));
+    const double *v = hk_world_velocities(world), *mass = hk_model_masses(model);
+    double momentum[3] = {0}, all = 0;
+    for (int k = 0; k < hk_model_vertex_count(model); k++) {
+        all += mass[k];
+        for (int i = 0; i < 3; i++) momentum[i] += mass[k] * v[3 * k + i];
+    }
+    assert_true(fabs(momentum[0] / all - 1) < 1e-4);
+    assert_true(fabs(momentum[1] / all + 9.81) < 1e-3);
+    assert_true(fabs(momentum[2] / all) < 1e-4);
+    hk_mesh_free((hk_mesh *)(uintptr_t)body.mesh);
+    hk_model_free(model);
+    hk_world_free(world);
+}
+
+// A material that is not defined inside out, without conversion: the step fails, says why, and
+// leaves the state and the time.
+static void test_failed_step_leaves_the_state(void **state)
+{
+    (void)state;
+    if (no_device()) skip();
+    hk_model *model = model_for(&VARIANTS[0]);
+    hk_world *world = make(&VARIANTS[0], model, HK_BACKEND_CUDA, 60);
+    int count = 3 * hk_model_vertex_count(model);
+    double *x = malloc((size_t)count * sizeof *x);
+    for (int k = 0; k < count; k++)
+        x[k] = k % 3 == 2 ? -hk_model_rest_positions(model)[k] : hk_model_rest_positions(model)[k];
+    CHECK_OK(hk_world_set_positions(world, x));
+    hk_step_report r;
+    CHECK_OK(hk_world_step(world, &r));
+    assert_int_equal(r.reason, HK_INVERTED);
+    assert_true(strlen(r.detail) > 0);
+    assert_true(hk_world_time(world) == 0);
+    for (int k = 0; k < count; k++) assert_true(hk_world_positions(world)[k] == x[k]);
+    free(x);
+    hk_model_free(model);
+    hk_world_free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_motion),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_momentum),
+        cmocka_unit_test(test_failed_step_leaves_the_state),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

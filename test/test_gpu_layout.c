@@ -1,0 +1,173 @@
+// The layout of a model in the memory of a GPU (gpu/layout.h): every vertex belongs to one patch,
+// every element at a vertex is in its patch, every corner at an own vertex has a slot of its own,
+// in the order in which the threads read them, and every element counts once.
+#include "bodies.h"
+#include "gpu/layout.h"
+
+static hk_gpu_layout *layout_of(const hk_model *model, int patch, int round)
+{
+    hk_gpu_layout *layout;
+    CHECK_OK(hk_gpu_layout_create(model, patch, round, 2, &layout));
+    return layout;
+}
+
+static hk_model *bar(bool regions)
+{
+    hk_body_def body = hk_default_body_def();
+    hk_selector half = select_box(0.5, -1, -1, 2, 2, 2);
+    hk_region_def region = {.select = half, .material = material_of("corotated", 4e5, 0.2)};
+    body.material = material_of("neo_hookean", 1e5, 0.3);
+    if (regions) {
+        body.material.fibre_stiffness = 1e5;
+        body.material.fibre_direction[0] = 1;
+        body.regions = &region;
+        body.region_count = 1;
+    }
+    return model_of(&body, box_mesh(1, 0.5, 0.4, 9, 5, 4), 0);
+}
+
+static void check_vertices(const hk_model *m, const hk_gpu_layout *l)
+{
+    uint8_t *seen = calloc((size_t)m->vertex_count, 1);
+    for (int v = 0; v < m->vertex_count; v++) seen[l->place[v]]++;
+    for (int v = 0; v < m->vertex_count; v++) assert_int_equal(seen[v], 1);
+    free(seen);
+    assert_int_equal(l->vertex_start[0], 0);
+    assert_int_equal(l->vertex_start[l->patch_count], m->vertex_count);
+    for (int p = 0; p < l->patch_count; p++) {
+        int own = l->vertex_start[p + 1] - l->vertex_start[p];
+        assert_true(own > 0 && own <= l->patch_size);
+        assert_int_equal(l->patches[p].own, own);
+    }
+}
+
+// The vertex here that a local number of a patch stands for.
+static int vertex_of(const hk_gpu_layout *l, int patch, int local)
+{
+    const hk_gpu_patch *p = &l->patches[patch];
+    assert_true(local < p->locals);
+    return local < p->own ? p->vertex + local : l->ghost[p->ghost + local - p->own];
+}
+
+static void check_item(const hk_model *m, const hk_gpu_layout *l, int patch, int64_t at)
+{
+    const hk_gpu_item *item = &l->items[at];
+    const int32_t *tet = m->tets + 4 * (int64_t)l->item_tet[at];
+    const double *corner[4];
+    double inverse[9];
+    for (int c = 0; c < 4; c++) {
+        int v = m->order[l->place[vertex_of(l, patch, item->corner[c] & ~HK_GPU_COUNTS)]];
+        corner[c] = m->rest + 3 * (int64_t)v;
+        assert_true(v == tet[0] || v == tet[1] || v == tet[2] || v == tet[3]);
+    }
+    hk_corner_inverse(corner, inverse);
+    for (int k = 0; k < 9; k++) {
+        float stored = k < 8 ? l->shape[k / 4][4 * at + k % 4] : l->shape[2][at];
+        assert_true(fabs((double)stored - inverse[k]) <= 1e-6 * fabs(inverse[k]) + 1e-30);
+    }
+}
+
+// The slots of own vertex v in a round, as the threads of its warp find them.
+static int slot_of(const hk_gpu_layout *l, const hk_gpu_round *round, int own, int v, int rank)
+{
+    int slice = v / HK_GPU_SLICE * HK_GPU_SLICE, slot = l->base[round->bases + v / HK_GPU_SLICE];
+    for (int k = 0; k <= rank; k++)
+        for (int u = slice; u < slice + HK_GPU_SLICE && u < own; u++)
+            if (l->count[round->counts + u] > k && (k < rank || u < v)) slot++;
+    return slot;
+}
+
+static void check_round(const hk_gpu_layout *l, const hk_gpu_patch *p, const hk_gpu_round *round)
+{
+    int *owner = malloc(sizeof(int) * (size_t)l->most_slots);
+    for (int s = 0; s < l->most_slots; s++) owner[s] = -1;
+    for (int v = 0; v < p->own; v++)
+        for (int k = 0; k < l->count[round->counts + v]; k++) {
+            int slot = slot_of(l, round, p->own, v, k);
+            assert_true(slot >= HK_GPU_FIRST_SLOT && slot < l->most_slots && owner[slot] == -1);
+            owner[slot] = v;
+        }
+    for (int k = round->first; k < round->last; k++)
+        for (int c = 0; c < 4; c++) {
+            const hk_gpu_item *item = &l->items[p->item + k];
+            int v = item->corner[c] & ~HK_GPU_COUNTS;
+            if (v >= p->own) {
+                assert_int_equal(item->slot[c], HK_GPU_NO_SLOT);
+                continue;
+            }
+            assert_int_equal(owner[item->slot[c]], v);
+            owner[item->slot[c]] = -2;  // taken
+        }
+    for (int s = 0; s < l->most_slots; s++) assert_true(owner[s] < 0);
+    free(owner);
+}
+
+static void check_layout(const hk_model *m, int patch, int round)
+{
+    hk_gpu_layout *l = layout_of(m, patch, round);
+    check_vertices(m, l);
+    int parts = l->batch_count, counted = 0, expected = 0;
+    int64_t corners = 0, wanted = 0;
+    for (int t = 0; t < m->tet_count; t++)
+        for (int part = 0; part < HK_PARTS; part++) {
+            bool has = hk_has_part(&m->materials[m->tet_material[t]], part);
+            expected += has;
+            wanted += 4 * has;
+        }
+    for (int p = 0; p < l->patch_count; p++) {
+        int last = 0;
+        for (int r = 0; r < l->patches[p].rounds; r++) {
+            const hk_gpu_round *at = &l->rounds[l->patches[p].round + r];
+            assert_true(at->first == last && at->last - at->first <= round && at->batch < parts);
+            last = at->last;
+            check_round(l, &l->patches[p], at);
+            for (int v = 0; v < l->patches[p].own; v++) corners += l->count[at->counts + v];
+        }
+        assert_int_equal(last, l->patches[p].items);
+        for (int k = 0; k < last; k++) {
+            check_item(m, l, p, l->patches[p].item + k);
+            counted += (l->items[l->patches[p].item + k].corner[0] & HK_GPU_COUNTS) != 0;
+        }
+    }
+    assert_int_equal(counted, expected);
+    assert_int_equal(corners, wanted);  // every corner is summed up in one patch
+    hk_gpu_layout_free(l);
+}
+
+static void test_layouts(void **state)
+{
+    (void)state;
+    for (int regions = 0; regions < 2; regions++) {
+        hk_model *model = bar(regions);
+        check_layout(model, 256, 1024);
+        check_layout(model, 64, 128);
+        check_layout(model, 32, 4096);
+        hk_model_free(model);
+    }
+}
+
+static void test_refuses_sheets(void **state)
+{
+    (void)state;
+    hk_body_def body = hk_default_body_def();
+    hk_attach_def attach = {
+        .select = select_box(-1, -1, -1, 2, 2, 2), .axis = {0, 1, 0}, .stiffness = 100};
+    body.material = material_of("arap", 1e5, 0.3);
+    body.attachments = &attach;
+    body.attachment_count = 1;
+    hk_model *model = model_of(&body, box_mesh(1, 1, 1, 1, 1, 1), 0);
+    hk_gpu_layout *layout = NULL;
+    assert_int_equal(hk_gpu_layout_create(model, 64, 128, 1, &layout), HK_UNSUPPORTED);
+    assert_non_null(strstr(hk_error(), "attachments"));
+    assert_null(layout);
+    hk_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_refuses_sheets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
