@@ -330,7 +330,12 @@ static hk_status sweep(hk_gpu *g, int k)
 static hk_status look(hk_gpu *g, int sweeps)
 {
     hk_gpu_vbd *w = g->vbd;
-    HK_TRY(hk_gpu_probe(g, w->q, 0, nullptr, g->probe[0]));
+    hk_gpu_args probe = g->args;
+    probe.flags = HK_LOOK_PROBE;
+    probe.state = w->q;
+    probe.probe = g->probe[0];
+    probe.now = &w->control[w->at]->shared;  // after the end there is nothing to look at
+    HK_TRY(hk_gpu_launch(g, g->kernels->look[g->general], &probe));
     walk_args a = walk_args_of(g);
     a.sweeps = sweeps;
     HK_TRY(launch(g, (const void *)settle_kernel, w->vertex_blocks, THREADS, &a));
