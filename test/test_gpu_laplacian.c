@@ -242,6 +242,7 @@ static void test_chebyshev(void **state)
 
 // ---------------------------------------------------------------- the inverse factor
 
+#ifdef HOOKE_DIRECT
 // x = Sᵀ S b by the tasks and segments, as the kernels do it.
 static void apply_inverse(const hk_gpu_inverse *s, const double *b, double *x)
 {
@@ -273,6 +274,7 @@ static void apply_inverse(const hk_gpu_inverse *s, const double *b, double *x)
     free(part);
     free(middle);
 }
+#endif
 
 static void test_inverse(void **state)
 {
