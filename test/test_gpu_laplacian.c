@@ -229,7 +229,8 @@ static void test_chebyshev(void **state)
     printf("%d, %d and %d iterations leave %.1e, %.1e and %.1e\n", inner[0], inner[1], inner[2],
            left[0], left[1], left[2]);
     assert_true(left[1] < 0.5 * left[0] && left[2] < 1e-5);
-    assert_true(hk_gpu_plan_chebyshev(l, 0).inner <= 24);
+    int chosen = hk_gpu_plan_chebyshev(l, 0).inner;
+    assert_true(chosen >= 2 && chosen <= 48);
     free(a);
     free(b);
     free(pa);
@@ -241,6 +242,7 @@ static void test_chebyshev(void **state)
 
 // ---------------------------------------------------------------- the inverse factor
 
+#ifdef HOOKE_DIRECT
 // x = Sᵀ S b by the tasks and segments, as the kernels do it.
 static void apply_inverse(const hk_gpu_inverse *s, const double *b, double *x)
 {
@@ -272,6 +274,7 @@ static void apply_inverse(const hk_gpu_inverse *s, const double *b, double *x)
     free(part);
     free(middle);
 }
+#endif
 
 static void test_inverse(void **state)
 {

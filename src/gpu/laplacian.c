@@ -218,13 +218,16 @@ void hk_gpu_laplacian_free(hk_gpu_laplacian *l)
     hk_free(l);
 }
 
-// k iterations leave 2 exp(−2 k √(a/b)) of what lies between a and b: a tenth with k = 1.5 √(b/a).
+// k iterations leave at most 2 exp(−2 k √(a/b)) of what lies between a and b. For L-BFGS half is
+// enough, k = 0.7 √(b/a), and a need not be the least eigenvalue: with a fifth of the iterations
+// that this one would ask for it takes hardly more steps than with A⁻¹ itself (boxes of 11 000 to
+// 320 000 tets, h = 1/30 s).
 hk_gpu_chebyshev hk_gpu_plan_chebyshev(const hk_gpu_laplacian *l, int inner)
 {
     hk_gpu_chebyshev c = {.inner = inner};
-    if (inner == 0) c.inner = (int)fmin(24, ceil(1.5 * sqrt(l->greatest / l->least)));
-    c.inner = hk_max_int(1, c.inner);
-    double slowest = l->greatest * (1.5 / c.inner) * (1.5 / c.inner);
+    if (inner == 0) c.inner = (int)fmin(48, ceil(0.15 * sqrt(l->greatest / l->least)));
+    c.inner = hk_max_int(inner == 0 ? 2 : 1, c.inner);
+    double slowest = l->greatest * (0.7 / c.inner) * (0.7 / c.inner);
     double least = fmin(fmax(l->least, slowest), l->greatest);
     c.first = (float)(2 / (least + l->greatest));
     c.radius = (float)((l->greatest - least) / (l->greatest + least));

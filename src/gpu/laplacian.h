@@ -51,8 +51,8 @@ typedef struct hk_gpu_chebyshev {
     float radius;  // (b − a)/(b + a)
 } hk_gpu_chebyshev;
 
-// inner 0: as many as leave a tenth of every part of the error, but at most 24. Parts that are too
-// slow for so many iterations are left to the caller.
+// inner 0: as many as L-BFGS can use, at most 48. Parts of the error that are too slow for so many
+// iterations are left to the caller.
 hk_gpu_chebyshev hk_gpu_plan_chebyshev(const hk_gpu_laplacian *laplacian, int inner);
 // ω of iteration k = 1, 2, …, from that of the one before.
 static inline float hk_gpu_omega(const hk_gpu_chebyshev *c, int k, float before)

@@ -61,7 +61,7 @@ static const hk_option_info g_options[] = {
                        .words = g_globals},
     [OPTION_INNER] = {.name = "inner",
                       .help = "Chebyshev iterations of a solve on a GPU; 0: as many as the matrix "
-                              "needs, at most 24",
+                              "needs, at most 48",
                       .maximum = 1000},
 };
 
