@@ -102,10 +102,14 @@ static __device__ __forceinline__ float4 shared_read(unsigned at)
                  : "r"(at));
     return a;
 }
-static __device__ __forceinline__ void shared_write(unsigned at, float x, float y, float z)
+// Where the offset is 0, nobody wants it.
+static __device__ __forceinline__ void shared_write(unsigned base, unsigned offset, float x,
+                                                    float y, float z)
 {
-    asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(at), "f"(x), "f"(y), "f"(z),
-                 "f"(0.f)
+    asm volatile("{ .reg .pred wanted;\n\t"
+                 "setp.ne.u32 wanted, %1, 0;\n\t"
+                 "@wanted st.shared.v4.f32 [%0], {%2, %3, %4, %5}; }" ::"r"(base + offset),
+                 "r"(offset), "f"(x), "f"(y), "f"(z), "f"(0.f)
                  : "memory");
 }
 
@@ -232,7 +236,7 @@ static __device__ __forceinline__ mat3 gradient_of(const element &e, unsigned po
 // Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0.
 static __device__ __forceinline__ void put(const patch &b, unsigned slot, float x, float y, float z)
 {
-    shared_write(b.slot_address + slot, x, y, z);
+    shared_write(b.slot_address, slot, x, y, z);
 }
 
 static __device__ __forceinline__ void put_forces(const patch &b, const element &e, const mat3 &P)
@@ -333,10 +337,13 @@ static __device__ __forceinline__ shares shares_of(const hk_gpu_args &a, const p
     return s;
 }
 
-static __device__ __forceinline__ bool is_finite(float psi, const mat3 &P)
+// Whether the law is of use: it has not overflowed, nor is it about to. (So much energy is a
+// thousand times what turning the element inside out takes.)
+static __device__ __forceinline__ bool is_sane(const hk_conversion *c, float psi, const mat3 &P)
 {
-    for (int k = 0; k < 9; k++) psi += P.m[k / 3][k % 3];
-    return psi - psi == 0;
+    float sum = 0;
+    for (int k = 0; k < 9; k++) sum += P.m[k / 3][k % 3];
+    return sum - sum == 0 && psi < 1e4f * c->stiffness;
 }
 
 static __device__ __forceinline__ float next_share(const hk_conversion *c, float l, const mat3 &F)
@@ -672,8 +679,8 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
             if (GENERAL && a.share) {
                 float l = share.some ? share.from[at] : 0;
                 if (batch.upper > 0 && !probe) {
-                    // Where the law has overflowed, nothing of it may take part.
-                    l = is_finite(psi, P) ? next_share(conversion, l, e.F) : 1;
+                    // Where it is not, nothing of the law may take part.
+                    l = is_sane(conversion, psi, P) ? next_share(conversion, l, e.F) : 1;
                     if (share.write || l > 0) a.share[at] = l;
                     some |= l > 0;
                 }

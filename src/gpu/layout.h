@@ -13,7 +13,7 @@
 #include "term/tet.h"
 
 enum {
-    HK_GPU_NO_SLOT = 0,    // takes what nobody wants
+    HK_GPU_NO_SLOT = 0,    // nobody wants it
     HK_GPU_ZERO_SLOT = 1,  // holds 0
     HK_GPU_FIRST_SLOT = 2,
     HK_GPU_COUNTS = 0x8000,
