@@ -13,6 +13,8 @@
 #include "model.h"
 #include "solver/problem.h"
 
+// Of neo_hookean, as the hardware counts them: 78 fused, 56 products and 36 sums.
+#define FLOPS_AN_ELEMENT 248.0
 enum { MOST_STEPS = 2000, MOST_SIZES = 16, MOST_OPTIONS = 8 };
 
 static const char *const g_materials[] = {
@@ -252,9 +254,17 @@ static void measure(const hk_model *model, const char *material, const options *
     double ms = 1e3 * times[count / 2], least = 1e3 * times[0];
     char text[200];
     hk_gpu_describe(gpu, text, sizeof text);
-    printf("%-20s %9d %9.3f %9.3f %8.1f %8.1f  %4d  %.1e %6.2f s  %s\n", material, model->tet_count,
-           ms, least, 1e-6 * model->tet_count * o->iterations / ms, 1e3 * ms / o->iterations,
-           kept / (o->steps + 3), report.relative_residual, setup, text);
+    bool descends = strcmp(o->method, "descent") == 0 || strcmp(o->method, "projective") == 0;
+    double rate = 1e-6 * model->tet_count * o->iterations / ms;
+    double bytes = hk_gpu_iteration_bytes(gpu) / model->tet_count;
+    double flops = FLOPS_AN_ELEMENT * hk_gpu_iteration_elements(gpu) / model->tet_count;
+    printf("%-20s %9d %9.3f %9.3f %8.1f %8.1f", material, model->tet_count, ms, least, rate,
+           1e3 * ms / o->iterations);
+    if (descends) printf(" %6.0f %6.2f", bytes, 1e-3 * bytes * rate);
+    if (descends && strcmp(material, "neo_hookean") == 0)
+        printf(" %6.0f %6.1f", flops, 1e-3 * flops * rate);
+    printf("  %4d  %.1e %6.2f s  %s\n", kept / (o->steps + 3), report.relative_residual, setup,
+           text);
     hk_gpu_free(gpu);
 }
 
@@ -262,8 +272,9 @@ static void measure_all(const options *o)
 {
     printf("\n%s, %d iterations, h = 1/30 s, medians of %d whole steps\n", o->method, o->iterations,
            o->steps);
-    printf("%-20s %9s %9s %9s %8s %8s  %4s  %s\n", "material", "tets", "ms", "least", "Gtet-it/s",
-           "us/it", "its", "residual");
+    printf("an iteration: B = bytes a tet at least, F = flops a tet (neo_hookean)\n");
+    printf("%-20s %9s %9s %9s %8s %8s %6s %6s %6s %6s  %4s  %s\n", "material", "tets", "ms",
+           "least", "Gtet-it/s", "us/it", "B", "TB/s", "F", "TF/s", "its", "residual");
     for (int s = 0; s < o->size_count; s++) {
         hk_mesh *mesh = make_box(o->sizes[s]);
         for (int k = 0; k < HK_COUNT_OF(g_materials); k++) {

@@ -397,6 +397,16 @@ extern "C" hk_status hk_gpu_energy(hk_gpu *g, hk_energy *energy)
 
 // ---------------------------------------------------------------- checks
 
+extern "C" double hk_gpu_iteration_bytes(const hk_gpu *g)
+{
+    return hk_gpu_layout_bytes(g->layout);
+}
+
+extern "C" double hk_gpu_iteration_elements(const hk_gpu *g)
+{
+    return g->layout->item_start[g->layout->patch_count];
+}
+
 static hk_status read_floats(hk_gpu *g, const float4 *from, float4 *to)
 {
     HK_CUDA(cudaMemcpy(to, from, sizeof(float4) * (size_t)g->model->vertex_count,

@@ -46,6 +46,10 @@ hk_status hk_gpu_read_velocities(hk_gpu *gpu, double *v, double *v_before);
 // Elastic and kinetic energy and those of gravity and loads, evaluated on the device.
 hk_status hk_gpu_energy(hk_gpu *gpu, hk_energy *energy);
 
+// What an iteration of `descent` moves at least between memory and multiprocessors, bytes; and the
+// elements that it computes, those at the borders of patches more than once.
+double hk_gpu_iteration_bytes(const hk_gpu *gpu);
+double hk_gpu_iteration_elements(const hk_gpu *gpu);
 // For checks: energy, gradient and diagonal of the Hessian of the elements at x, [vertex_count][4],
 // which becomes what single precision makes of it. The diagonal of held vertices is 0.
 hk_status hk_gpu_evaluate(hk_gpu *gpu, double *x, double *energy, double *gradient,

@@ -772,3 +772,16 @@ void hk_gpu_layout_free(hk_gpu_layout *l)
     hk_free(l->base);
     hk_free(l);
 }
+
+// Of an item its corners, slots and shape; of a vertex its target, preconditioner, last, present
+// and next position; of a ghost its number and position; and how the slots are shared out.
+double hk_gpu_layout_bytes(const hk_gpu_layout *l)
+{
+    double items = l->item_start[l->patch_count], ghosts = l->ghost_start[l->patch_count];
+    double rounds = l->round_start[l->patch_count];
+    return items * (sizeof(hk_gpu_item) + 9 * sizeof(float)) +
+           (double)l->vertex_count * 5 * 4 * sizeof(float) +
+           ghosts * (sizeof(int32_t) + 4 * sizeof(float)) +
+           sizeof(uint16_t) * (double)(l->count_size + l->base_size) +
+           rounds * sizeof(hk_gpu_round) + l->patch_count * sizeof(hk_gpu_patch);
+}

@@ -72,5 +72,7 @@ typedef struct hk_gpu_layout {
 hk_status hk_gpu_layout_create(const hk_model *model, int patch_size, int round_size, int threads,
                                hk_gpu_layout **layout);
 void hk_gpu_layout_free(hk_gpu_layout *layout);
+// What an iteration of `descent` moves at least, bytes.
+double hk_gpu_layout_bytes(const hk_gpu_layout *layout);
 
 #endif

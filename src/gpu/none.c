@@ -76,6 +76,18 @@ hk_status hk_gpu_energy(hk_gpu *gpu, hk_energy *energy)
     return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
 }
 
+double hk_gpu_iteration_bytes(const hk_gpu *gpu)
+{
+    (void)gpu;
+    return 0;
+}
+
+double hk_gpu_iteration_elements(const hk_gpu *gpu)
+{
+    (void)gpu;
+    return 0;
+}
+
 hk_status hk_gpu_evaluate(hk_gpu *gpu, double *x, double *energy, double *gradient,
                           double *diagonal)
 {

@@ -55,9 +55,8 @@ static const hk_option_info g_options[] = {
     [OPTION_REFINEMENT] = HK_REFINEMENT_OPTION,
     [OPTION_GLOBAL] = {.name = "global",
                        .help = "how a GPU solves with the constant matrix: Jacobi iterations with "
-                               "Chebyshev acceleration, or products with the inverse of its factor "
-                               "(auto: this where it is not too large); the CPU always uses a "
-                               "factor",
+                               "Chebyshev acceleration (auto, too), or products with the inverse "
+                               "of its factor; the CPU always uses a factor",
                        .words = g_globals},
     [OPTION_INNER] = {.name = "inner",
                       .help = "Chebyshev iterations of a solve on a GPU; 0: as many as the matrix "
