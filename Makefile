@@ -8,7 +8,7 @@ CMAKE_ARGS ?=
 export JOBS CMAKE_ARGS
 
 .NOTPARALLEL:
-.PHONY: all help setup demo test test-quick asan debug fuzz bench figures install format format-check clean
+.PHONY: all help setup demo test test-quick asan debug fuzz bench bench-gpu figures install format format-check clean
 
 all: setup
 	@tools/configure.sh release build $(CMAKE_ARGS)
@@ -23,6 +23,7 @@ help:
 	@echo 'make debug         build-debug/hooke for the debugger'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS))'
 	@echo 'make bench         build and run the benchmarks (build/bench_*)'
+	@echo 'make bench-gpu     build without SuiteSparse and jansson, check the GPU against the CPU, time it'
 	@echo 'make figures       redraw the figures of docs/methods.md (a quarter of an hour)'
 	@echo 'make install       into DESTDIR/PREFIX (PREFIX=$(PREFIX))'
 	@echo 'make format        clang-format 14 over all sources; format-check only looks'
@@ -56,6 +57,13 @@ fuzz:
 bench: all
 	@tools/bench.sh
 
+# Wants CMake, a C compiler and the CUDA toolkit: a GPU machine may have nothing else.
+bench-gpu:
+	@tools/configure.sh release build-gpu -DHOOKE_CUDA=ON -DHOOKE_DIRECT=OFF -DHOOKE_SCENES=OFF $(CMAKE_ARGS)
+	@cmake --build build-gpu --parallel $(JOBS) --target bench_gpu bench_gpu_designs
+	build-gpu/bench_gpu
+	build-gpu/bench_gpu_designs
+
 figures: all
 	@scenes/figures/draw.sh
 
@@ -69,4 +77,4 @@ format-check:
 	@tools/format.sh --check
 
 clean:
-	rm -rf build build-asan build-debug build-fuzz
+	rm -rf build build-asan build-debug build-fuzz build-gpu
