@@ -4,13 +4,8 @@
 // An iteration of `descent` (solver/descent.c) is one kernel. Every block reads the positions of
 // its patch and of the ghosts around it, and writes the new ones of its own vertices; the order of
 // all sums is fixed, so that the bits are the same in every run.
-#define HK_DOUBLE   0
-#define HK_LANES    1
-#define HK_PARAM    float
-#define JOIN_(a, b) a##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define IS_LAW_any  1
-#define ANY_LAW     JOIN(IS_LAW_, HK_GPU_LAW)
+#include "gpu/law_choice.h"
+
 // Laws that decompose F need more registers.
 #define DECOMPOSES_corotated       1
 #define DECOMPOSES_fixed_corotated 1
@@ -19,16 +14,6 @@
 #define DECOMPOSES_spline          1
 #define DECOMPOSES_polynomial      1
 #define DECOMPOSES                 JOIN(DECOMPOSES_, HK_GPU_LAW)
-#if !ANY_LAW  // there is one call of each decomposition
-#define HK_SHARED static __host__ __device__ __forceinline__ __attribute__((unused))
-#endif
-#include "gpu/kernels.h"
-#include "material/blend.h"
-#include "material/laws.h"
-
-static_assert(offsetof(hk_gpu_batch, upper) == sizeof(hk_law_params), "hk_gpu_batch");
-static_assert(offsetof(hk_gpu_batch, law) - offsetof(hk_gpu_batch, upper) == sizeof(hk_conversion),
-              "hk_gpu_batch");
 
 enum { THREADS = HK_GPU_THREADS, WARP = 32, WARPS = THREADS / WARP };
 
@@ -610,7 +595,106 @@ static __device__ __noinline__ void go_on(const hk_gpu_args &a)
     *a.next = c;
 }
 
-// GENERAL: with elements that convert, or viscous damping.
+// What a thread finds in its elements beside their forces.
+struct tally {
+    double energy;  // J
+    float least_j;
+    bool some;  // an element is (partly) converted
+};
+
+// Where an iteration is.
+struct place {
+    bool probe;
+    plan c;
+    shares share;
+    int looked_at;  // which good state a look writes: that of the start is in its place already
+};
+
+// The part of conversion in an element. Where the law is not sane nothing of it may take part.
+template <bool LOOK>
+static __device__ __forceinline__ void convert_element(const hk_gpu_args &a, const place &here,
+                                                       const hk_gpu_batch &batch, int64_t at,
+                                                       const mat3 &F, float *psi, mat3 *P, tally &t)
+{
+    const hk_conversion *conversion = (const hk_conversion *)&batch.upper;
+    float l = here.share.some ? here.share.from[at] : 0;
+    if (batch.upper > 0 && !here.probe) {
+        l = is_sane(conversion, *psi, *P) ? next_share(conversion, l, F) : 1;
+        if (here.share.write || l > 0) a.share[at] = l;
+        t.some |= l > 0;
+    }
+    if (LOOK && !here.probe) a.good_share[here.looked_at][at] = l;
+    if (l > 0) blend_energy_stress(conversion, l, &F, psi, P);
+}
+
+// Forces of one element into its slots. GENERAL: with elements that convert, or viscous damping.
+template <bool LOOK, bool GENERAL>
+static __device__ __forceinline__ void take_element(const hk_gpu_args &a, const patch &b,
+                                                    const place &here, const hk_gpu_batch &batch,
+                                                    int64_t at, element &e, tally &t)
+{
+    e.F = gradient_of(e, b.position_address);
+    float values[4] = {0, 0, 0, 0};
+    if (a.model.element) {
+        float4 v = a.model.element[at];
+        values[0] = v.x, values[1] = v.y, values[2] = v.z;
+    }
+    mat3 P;
+    float psi = law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &e.F, &P);
+    if (GENERAL && a.share) convert_element<LOOK>(a, here, batch, at, e.F, &psi, &P, t);
+    if (GENERAL && a.viscosity) add_viscosity(a, at, e.F, &psi, &P);
+    put_forces(b, e, P);
+    if (LOOK && e.counts) {
+        float j = m3_det(e.F);
+        t.energy += (double)(e.volume * psi);
+        if (!(j >= t.least_j)) t.least_j = j;  // also NaN
+    }
+}
+
+// The end of an iteration at an own vertex.
+template <bool LOOK>
+static __device__ __forceinline__ void take_vertex(const hk_gpu_args &a, const place &here, int v,
+                                                   const vertex_data &data, float4 q,
+                                                   float3 elastic, double *sums)
+{
+    if (LOOK) vertex_sums(a, v, q, data.target, elastic, sums);
+    if (here.probe) {
+        if (a.flags & HK_LOOK_GRADIENT)
+            a.gradient[v] = make_float4(elastic.x, elastic.y, elastic.z, 0);
+        return;
+    }
+    float3 pull = pull_of(q, data.target);
+    float3 g = make_float3(elastic.x + pull.x, elastic.y + pull.y, elastic.z + pull.z);
+    if (!(LOOK && (a.flags & HK_LOOK_LAST))) move(a, here.c, v, data, q, g);
+    if (here.c.from_good) ((float4 *)a.q)[v] = q;  // `last` of the next iteration
+    if (LOOK && !(a.flags & HK_LOOK_FIRST)) a.good[here.looked_at][v] = q;
+}
+
+// False: there is nothing to do. Positions are read meanwhile: where it goes on from is hardly ever
+// anything but q.
+template <bool LOOK, bool GENERAL>
+static __device__ __forceinline__ bool find_place(const hk_gpu_args &a, const patch &b,
+                                                  const reads &reading, place &here)
+{
+    here.probe = LOOK && (a.flags & HK_LOOK_PROBE);
+    here.c = {};
+    here.share = {};
+    load_positions(a.model, b, reading, here.probe ? a.state : a.q, b.position);
+    if (here.probe && a.now && a.now->state != HK_GPU_GOING) return false;
+    if (!here.probe) {
+        here.c = plan_of(a.now);
+        if (here.c.state != HK_GPU_GOING) {
+            if (blockIdx.x == 0 && threadIdx.x == 0) *a.next = *a.now;
+            return false;
+        }
+    }
+    here.looked_at = LOOK && (a.flags & HK_LOOK_FIRST) ? here.c.good : 1 - here.c.good;
+    if (GENERAL) here.share = shares_of(a, here.c);
+    if (here.c.from_good) load_positions(a.model, b, reading, a.good[here.c.good], b.position);
+    return true;
+}
+
+// What is static is loaded before the kernel before has ended.
 template <bool LOOK, bool GENERAL>
 static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
 {
@@ -626,31 +710,14 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     load_batch(m, round.batch, &batch);
     if (threadIdx.x == 0) b.slot[1] = make_float4(0, 0, 0, 0);
     cudaGridDependencySynchronize();
-    bool probe = LOOK && (a.flags & HK_LOOK_PROBE);
-    plan c = {};
-    // Where it goes on from is hardly ever anything but q: no need to wait for the control.
-    load_positions(m, b, reading, probe ? a.state : a.q, b.position);
-    if (probe && a.now && a.now->state != HK_GPU_GOING) return;
-    if (!probe) {
-        c = plan_of(a.now);
-        if (c.state != HK_GPU_GOING) {
-            if (blockIdx.x == 0 && threadIdx.x == 0) *a.next = *a.now;
-            return;
-        }
-    }
-    shares share = {};
-    if (GENERAL) share = shares_of(a, c);
-    if (c.from_good) load_positions(m, b, reading, a.good[c.good], b.position);
+    place here;
+    if (!find_place<LOOK, GENERAL>(a, b, reading, here)) return;
 
     int v = b.first + threadIdx.x;
     bool owns = (int)threadIdx.x < b.own;
     vertex_data data = {};
     float force[3] = {0, 0, 0};
-    // Where the state of a look is kept: the start is in its place already.
-    int looked_at = LOOK && (a.flags & HK_LOOK_FIRST) ? c.good : 1 - c.good;
-    double energy = 0;
-    float least_j = INFINITY;
-    bool some = false;
+    tally found = {0, INFINITY, false};
     for (int r = 0; r < b.rounds; r++) {
         if (r > 0) {
             int before = round.batch;
@@ -659,41 +726,13 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
             if (round.batch != before) load_batch(m, round.batch, &batch);
         }
         __syncthreads();
-        const hk_law_params *params = (const hk_law_params *)batch.c;
-        const hk_conversion *conversion = (const hk_conversion *)&batch.upper;
         for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
-            int64_t at = (int64_t)b.item + i;
             element e;
             unpack(item, e);
             // The next one of this round, or of the one after it, is on its way meanwhile.
             int then = i + THREADS < round.last ? i + THREADS : round.last + (int)threadIdx.x;
             if (then < b.items) fetch(m, b.item + then, item);
-            e.F = gradient_of(e, b.position_address);
-            float values[4] = {0, 0, 0, 0};
-            if (m.element) {
-                float4 v = m.element[at];
-                values[0] = v.x, values[1] = v.y, values[2] = v.z;
-            }
-            mat3 P;
-            float psi = law_energy_stress(batch.law, params, values, &e.F, &P);
-            if (GENERAL && a.share) {
-                float l = share.some ? share.from[at] : 0;
-                if (batch.upper > 0 && !probe) {
-                    // Where it is not, nothing of the law may take part.
-                    l = is_sane(conversion, psi, P) ? next_share(conversion, l, e.F) : 1;
-                    if (share.write || l > 0) a.share[at] = l;
-                    some |= l > 0;
-                }
-                if (LOOK && !probe) a.good_share[looked_at][at] = l;
-                if (l > 0) blend_energy_stress(conversion, l, &e.F, &psi, &P);
-            }
-            if (GENERAL && a.viscosity) add_viscosity(a, at, e.F, &psi, &P);
-            put_forces(b, e, P);
-            if (LOOK && e.counts) {
-                float j = m3_det(e.F);
-                energy += (double)(e.volume * psi);
-                if (!(j >= least_j)) least_j = j;  // also NaN
-            }
+            take_element<LOOK, GENERAL>(a, b, here, batch, (int64_t)b.item + i, e, found);
         }
         // A thread that had none of this round has none on its way either.
         if (round.first + (int)threadIdx.x >= round.last && round.last + (int)threadIdx.x < b.items)
@@ -703,30 +742,20 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         collect(b, mine, force);
     }
     cudaTriggerProgrammaticLaunchCompletion();
-    if (GENERAL && a.share && !probe) {
-        int any = __syncthreads_or(some);
+    if (GENERAL && a.share && !here.probe) {
+        int any = __syncthreads_or(found.some);
         if (threadIdx.x == 0) {
             a.blended[blockIdx.x] = any;
-            if (LOOK) a.good_blended[looked_at][blockIdx.x] = any;
+            if (LOOK) a.good_blended[here.looked_at][blockIdx.x] = any;
         }
     }
     double sums[HK_SUM_WIDTH] = {0};
-    sums[HK_SUM_ELASTIC] = energy;
-    sums[HK_SUM_LEAST_J] = least_j;
+    sums[HK_SUM_ELASTIC] = found.energy;
+    sums[HK_SUM_LEAST_J] = found.least_j;
     if (owns) {
-        float4 q = b.position[threadIdx.x];
-        float3 elastic = make_float3(force[0], force[1], force[2]);
         if (b.rounds == 0) data = vertex_data_of(a, v);
-        if (LOOK) vertex_sums(a, v, q, data.target, elastic, sums);
-        if (!probe) {
-            float3 pull = pull_of(q, data.target);
-            float3 g = make_float3(elastic.x + pull.x, elastic.y + pull.y, elastic.z + pull.z);
-            if (!(LOOK && (a.flags & HK_LOOK_LAST))) move(a, c, v, data, q, g);
-            if (c.from_good) ((float4 *)a.q)[v] = q;  // `last` of the next iteration
-            if (LOOK && !(a.flags & HK_LOOK_FIRST)) a.good[looked_at][v] = q;
-        } else if (a.flags & HK_LOOK_GRADIENT) {
-            a.gradient[v] = make_float4(elastic.x, elastic.y, elastic.z, 0);
-        }
+        take_vertex<LOOK>(a, here, v, data, b.position[threadIdx.x],
+                          make_float3(force[0], force[1], force[2]), sums);
     }
     if (LOOK) {
         __shared__ double totals[WARPS][HK_SUM_WIDTH];
@@ -747,11 +776,11 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
 #else
 #define HK_GPU_BLOCKS 4
 #endif
-#define KERNEL(name, look, converts, blocks)                  \
+#define KERNEL(name, look, general, blocks)                   \
     static __global__ void __launch_bounds__(THREADS, blocks) \
         name(const __grid_constant__ hk_gpu_args a)           \
     {                                                         \
-        iterate<look, converts>(a);                           \
+        iterate<look, general>(a);                            \
     }
 KERNEL(step_kernel, false, false, HK_GPU_BLOCKS)
 KERNEL(look_kernel, true, false, (HK_GPU_BLOCKS < 3 ? HK_GPU_BLOCKS : 3))

@@ -3,24 +3,9 @@
 // around it, gradients and Hessian blocks are added up among them in a fixed order, and the vertex
 // takes a step of Newton's method. No two vertices of a colour share an element, so positions
 // change in place, and the bits are the same in every run.
-#define HK_DOUBLE   0
-#define HK_LANES    1
-#define HK_PARAM    float
-#define JOIN_(a, b) a##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define IS_LAW_any  1
-#define ANY_LAW     JOIN(IS_LAW_, HK_GPU_LAW)
-#if !ANY_LAW  // there are few calls of each decomposition
-#define HK_SHARED static __host__ __device__ __forceinline__ __attribute__((unused))
-#endif
+#include "gpu/law_choice.h"
 #include "gpu/vbd_kernels.h"
-#include "material/blend.h"
-#include "material/laws.h"
 #include "math/solve3.h"
-
-static_assert(offsetof(hk_gpu_batch, upper) == sizeof(hk_law_params), "hk_gpu_batch");
-static_assert(offsetof(hk_gpu_batch, law) - offsetof(hk_gpu_batch, upper) == sizeof(hk_conversion),
-              "hk_gpu_batch");
 
 enum { THREADS = HK_GPU_VBD_THREADS, SUMS = 9, MOST_HALVINGS = 10 };
 

@@ -1,0 +1,24 @@
+// The law of a translation unit that cmake/cuda.cmake compiles once for each, HK_GPU_LAW, and once
+// as `any`: its functions over `float`, and its coefficients as batches hold them.
+#ifndef HK_LAW_CHOICE_H
+#define HK_LAW_CHOICE_H
+
+#define HK_DOUBLE   0
+#define HK_LANES    1
+#define HK_PARAM    float
+#define JOIN_(a, b) a##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define IS_LAW_any  1
+#define ANY_LAW     JOIN(IS_LAW_, HK_GPU_LAW)
+#if !ANY_LAW  // there are few calls of each decomposition
+#define HK_SHARED static __host__ __device__ __forceinline__ __attribute__((unused))
+#endif
+#include "gpu/kernels.h"
+#include "material/blend.h"
+#include "material/laws.h"
+
+static_assert(offsetof(hk_gpu_batch, upper) == sizeof(hk_law_params), "hk_gpu_batch");
+static_assert(offsetof(hk_gpu_batch, law) - offsetof(hk_gpu_batch, upper) == sizeof(hk_conversion),
+              "hk_gpu_batch");
+
+#endif
