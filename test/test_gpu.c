@@ -31,6 +31,7 @@ static const variant VARIANTS[] = {
      .word = "velocity"},
     {.name = "start auto", .material = "mooney_rivlin", .option = "start", .word = "auto"},
     {.name = "start optimised", .material = "corotated", .option = "start", .word = "optimised"},
+    {.name = "start adaptive", .material = "arap", .option = "start", .word = "adaptive"},
     {.name = "nesterov", .material = "neo_hookean", .option = "acceleration", .word = "nesterov"},
     {.name = "air", .material = "neo_hookean", .damping = {.air = 0.5}},
     {.name = "viscous", .material = "neo_hookean", .damping = {.viscous = 0.02}},

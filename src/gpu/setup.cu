@@ -273,6 +273,7 @@ static void set_up_state(hk_gpu *g)
     for (int i = 0; i < 3; i++) s->gravity[i] = g->model->gravity[i];
     double h = g->step, eta = g->settings.option[HK_OPTION_ETA];
     g->start.kind = (int)g->settings.option[HK_OPTION_START];
+    g->start.adaptive = g->start.kind == HK_START_ADAPTIVE;
     g->start.a = g->start.kind == HK_START_ACCELERATION ? h + eta * h : h;
     g->start.b = g->start.kind == HK_START_ACCELERATION ? -eta * h : 0;
 }

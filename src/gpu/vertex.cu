@@ -58,6 +58,17 @@ static __device__ __forceinline__ float4 narrow(const double a[3], const double 
     return make_float4((float)(a[0] - o[0]), (float)(a[1] - o[1]), (float)(a[2] - o[2]), w);
 }
 
+// The share 0..1 of the external acceleration that the last step had (Chen et al. 2024).
+static __device__ double external_share(const hk_gpu_state &s, int v)
+{
+    double along = 0, square = 0;
+    for (int64_t i = 3 * (int64_t)v; i < 3 * (int64_t)v + 3; i++) {
+        along += s.external[i] * (s.v[i] - s.v_before[i]) / s.step;
+        square += s.external[i] * s.external[i];
+    }
+    return square > 0 ? fmin(fmax(s.mass[v] * along / square, 0.0), 1.0) : 0;
+}
+
 static __global__ void begin_kernel(hk_gpu_state s, hk_gpu_start start, const float4 *from,
                                     float4 *target, float4 *position, float4 *guess,
                                     float4 *velocity)
@@ -79,11 +90,13 @@ static __global__ void begin_kernel(hk_gpu_state s, hk_gpu_start start, const fl
     }
     // Inertia pulls to y, air to x, and forces displace what they pull to.
     double inertia = s.mass[v] / (s.step * s.step), air = s.air / s.step, all = inertia + air;
+    double pull = start.adaptive ? s.step * s.step * external_share(s, v) / s.mass[v] : 0;
     for (int i = 0; i < 3; i++) {
         double speed = s.v[at + i];
         x[i] = s.x[at + i];
         y[i] = (inertia * (x[i] + s.step * speed) + air * x[i] + s.external[at + i]) / all;
-        first[i] = x[i] + start.a * speed + start.b * s.v_before[at + i];
+        first[i] =
+            x[i] + start.a * speed + start.b * s.v_before[at + i] + pull * s.external[at + i];
     }
     target[v] = narrow(y, o, (float)all);
     position[v] = from ? from[v] : narrow(x, o, 0);

@@ -42,7 +42,8 @@ enum { HK_MOMENTS = 16 };
 // How a step starts: x, or x + a v + b v_before.
 struct hk_gpu_start {
     double a, b;
-    int kind;  // HK_START_…
+    int kind;       // HK_START_…
+    bool adaptive;  // and what the last step had of the external acceleration (solver/start.c)
 };
 
 // `from`: where free vertices are instead of the state's positions, or NULL.
