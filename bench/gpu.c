@@ -3,6 +3,7 @@
 //
 //   bench_gpu [--check] [--time] [--method NAME] [--option NAME=VALUE]... [--steps N]
 //             [--sizes 58080,316000,...] [--materials a,b] [--iterations N] [--patch N] [--round N]
+//             [--verbose]
 //
 // Without --check or --time it does both; without --method it checks all and times descent. Times
 // are medians of whole steps, from the launch to the report.
@@ -22,7 +23,7 @@ static const char *const g_materials[] = {
     "spline",      "neo_hookean_wy",     "fixed_corotated", "arap", "polynomial", "projective"};
 
 typedef struct options {
-    bool check, time, method_given;
+    bool check, time, method_given, verbose;
     int sizes[MOST_SIZES], size_count;
     const char *materials;
     int steps, iterations, patch, round;
@@ -186,7 +187,7 @@ static bool check_steps(const char *material, const char *method, const options 
         bench_check(hk_gpu_step(gpu, time, &report));
         iterations = report.iterations;
         ended[report.reason & 15]++;
-        if (getenv("HK_VERBOSE"))
+        if (o->verbose)
             printf("  %d: %d %s %.2e %s\n", k, iterations, hk_reason_name(report.reason),
                    report.relative_residual, report.detail);
     }
@@ -318,6 +319,7 @@ int main(int argc, char **argv)
         char none[1] = "", *next = k + 1 < argc ? argv[k + 1] : none;
         if (strcmp(argv[k], "--check") == 0) o.check = true;
         if (strcmp(argv[k], "--time") == 0) o.time = true;
+        if (strcmp(argv[k], "--verbose") == 0) o.verbose = true;
         if (strcmp(argv[k], "--sizes") == 0) read_sizes(&o, next);
         if (strcmp(argv[k], "--materials") == 0) o.materials = next;
         if (strcmp(argv[k], "--method") == 0) {
