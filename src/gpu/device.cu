@@ -181,21 +181,33 @@ static hk_status prepare_kernels(hk_gpu *g, size_t limit)
     return HK_OK;
 }
 
-hk_status hk_gpu_launch(hk_gpu *g, const void *kernel, const hk_gpu_args *args)
+static hk_status launch(const hk_gpu *g, const void *kernel, int blocks, int threads,
+                        size_t shared_bytes, void **args)
 {
     cudaLaunchAttribute overlap;
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)g->layout->patch_count);
-    config.blockDim = dim3(HK_GPU_THREADS);
-    config.dynamicSmemBytes = g->shared_bytes;
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = shared_bytes;
     config.stream = g->stream;
     config.attrs = &overlap;
     config.numAttrs = 1;
-    void *parameters[] = {(void *)args};
-    HK_CUDA(cudaLaunchKernelExC(&config, kernel, parameters));
+    HK_CUDA(cudaLaunchKernelExC(&config, kernel, args));
     return HK_OK;
+}
+
+hk_status hk_gpu_launch(hk_gpu *g, const void *kernel, const hk_gpu_args *args)
+{
+    void *parameters[] = {(void *)args};
+    return launch(g, kernel, g->layout->patch_count, HK_GPU_THREADS, g->shared_bytes, parameters);
+}
+
+hk_status hk_gpu_launch_some(const hk_gpu *g, const void *kernel, int blocks, int threads,
+                             void **args)
+{
+    return launch(g, kernel, blocks, threads, 0, args);
 }
 
 static hk_status record_graph(hk_gpu *g, int which)

@@ -80,8 +80,12 @@ template <class T> hk_status hk_gpu_upload(hk_gpu *g, const T *from, size_t coun
     return HK_OK;
 }
 
-// A kernel over all patches. It may begin before the one before it ends, and waits by itself.
+// Kernels that may begin before the one before them ends, and wait by themselves, all of them, by
+// cudaGridDependencySynchronize: else the next one would not know that the ones before are done.
+// The first is over all patches.
 hk_status hk_gpu_launch(hk_gpu *g, const void *kernel, const hk_gpu_args *args);
+hk_status hk_gpu_launch_some(const hk_gpu *g, const void *kernel, int blocks, int threads,
+                             void **args);
 
 // setup.cu
 hk_status hk_gpu_set_up(hk_gpu *g);

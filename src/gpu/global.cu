@@ -4,21 +4,6 @@ enum { THREADS = 128, WARP = 32, WARPS = 8 };
 // The most numbers that an inverse factor may have.
 static const int64_t g_most_numbers = 4000000000;
 
-hk_status hk_gpu_launch_some(hk_gpu *g, const void *kernel, int blocks, int threads, void **args)
-{
-    cudaLaunchAttribute overlap;
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)blocks);
-    config.blockDim = dim3((unsigned)threads);
-    config.stream = g->stream;
-    config.attrs = &overlap;
-    config.numAttrs = 1;
-    HK_CUDA(cudaLaunchKernelExC(&config, kernel, args));
-    return HK_OK;
-}
-
 static __device__ __forceinline__ bool is_wanted(const hk_qn_control *c)
 {
     return c->accepted && c->base.state == HK_GPU_GOING;

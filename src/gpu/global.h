@@ -56,9 +56,6 @@ float4 *hk_gpu_global_solution(const hk_gpu_global *global);
 hk_status hk_gpu_global_solve(hk_gpu *g, const hk_gpu_global *global, const hk_qn_control *control,
                               const float4 *right);
 
-// A kernel of vertices that may begin before the one before it ends, and waits by itself.
-hk_status hk_gpu_launch_some(hk_gpu *g, const void *kernel, int blocks, int threads, void **args);
-
 // The right-hand side at a vertex.
 static __device__ __forceinline__ void hk_gpu_global_give(const hk_gpu_global &a, int v, float4 b)
 {

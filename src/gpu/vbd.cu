@@ -204,23 +204,11 @@ static __global__ void __launch_bounds__(THREADS)
 
 // ---------------------------------------------------------------- launches
 
-// A kernel that may begin before the one before it ends, and waits by itself. All of them do so, by
-// cudaGridDependencySynchronize: else the next one would not know that the ones before are done.
 static hk_status launch(const hk_gpu *g, const void *kernel, int blocks, int threads,
                         const void *args)
 {
-    cudaLaunchAttribute overlap;
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)blocks);
-    config.blockDim = dim3((unsigned)threads);
-    config.stream = g->stream;
-    config.attrs = &overlap;
-    config.numAttrs = 1;
     void *parameters[] = {(void *)args};
-    HK_CUDA(cudaLaunchKernelExC(&config, kernel, parameters));
-    return HK_OK;
+    return hk_gpu_launch_some(g, kernel, blocks, threads, parameters);
 }
 
 static walk_args walk_args_of(const hk_gpu *g)

@@ -1,0 +1,218 @@
+// A patch in the shared memory of its block (layout.h), its elements, and the sums of their forces
+// at its own vertices: what the kernels of law.cu are made of. After law_choice.h.
+#ifndef HK_PATCH_H
+#define HK_PATCH_H
+
+enum { THREADS = HK_GPU_THREADS, WARP = 32, WARPS = THREADS / WARP };
+
+// ---------------------------------------------------------------- a patch in shared memory
+
+// Shared memory by its address: pointers to it would be made from the place of the block in its
+// cluster at every use.
+static __device__ __forceinline__ float4 shared_read(unsigned at)
+{
+    float4 a;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(a.x), "=f"(a.y), "=f"(a.z), "=f"(a.w)
+                 : "r"(at));
+    return a;
+}
+// Where the offset is 0, nobody wants it.
+static __device__ __forceinline__ void shared_write(unsigned base, unsigned offset, float x,
+                                                    float y, float z)
+{
+    asm volatile("{ .reg .pred wanted;\n\t"
+                 "setp.ne.u32 wanted, %1, 0;\n\t"
+                 "@wanted st.shared.v4.f32 [%0], {%2, %3, %4, %5}; }" ::"r"(base + offset),
+                 "r"(offset), "f"(x), "f"(y), "f"(z), "f"(0.f)
+                 : "memory");
+}
+
+struct patch {
+    int first, own;     // vertices
+    int ghost, locals;  // in model.ghost; own vertices and ghosts together
+    int item;           // the first
+    int round, rounds, items;
+    float4 *position;  // [locals]
+    float4 *slot;      // [most_slots]
+    unsigned position_address, slot_address;
+};
+
+static __device__ __forceinline__ patch patch_of(const hk_gpu_model &m, float4 *room)
+{
+    const int4 *from = (const int4 *)&m.patches[blockIdx.x];
+    int4 p = from[0], q = from[1];
+    patch b = {p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w};
+    b.position = room;
+    b.slot = room + m.most_locals;
+    b.position_address = (unsigned)__cvta_generic_to_shared(room);
+    b.slot_address = b.position_address + 16 * m.most_locals;
+    return b;
+}
+
+static __device__ __forceinline__ int global_vertex(const hk_gpu_model &m, const patch &b,
+                                                    int local)
+{
+    return local < b.own ? b.first + local : m.ghost[b.ghost + local - b.own];
+}
+
+// The vertices that this thread reads of the patch: known before the kernel before has ended.
+enum { READS = 4 };
+struct reads {
+    int vertex[READS];
+};
+
+static __device__ __forceinline__ reads reads_of(const hk_gpu_model &m, const patch &b)
+{
+    reads r;
+#pragma unroll
+    for (int n = 0; n < READS; n++) {
+        int l = threadIdx.x + n * THREADS;
+        r.vertex[n] = l < b.locals ? global_vertex(m, b, l) : -1;
+    }
+    return r;
+}
+
+static __device__ __forceinline__ void load_positions(const hk_gpu_model &m, const patch &b,
+                                                      const reads &r, const float4 *from,
+                                                      float4 *to)
+{
+#pragma unroll
+    for (int n = 0; n < READS; n++)
+        if (r.vertex[n] >= 0) to[threadIdx.x + n * THREADS] = from[r.vertex[n]];
+    for (int l = threadIdx.x + READS * THREADS; l < b.locals; l += THREADS)
+        to[l] = from[global_vertex(m, b, l)];
+}
+
+static __device__ __forceinline__ void load_batch(const hk_gpu_model &m, int number,
+                                                  hk_gpu_batch *batch)
+{
+    const int *from = (const int *)&m.batches[number];
+    for (int k = threadIdx.x; k < (int)(sizeof *batch / sizeof(int)); k += THREADS)
+        ((int *)batch)[k] = from[k];
+}
+
+// ---------------------------------------------------------------- one element
+
+// What an element brings from memory.
+struct packed {
+    uint4 item;
+    float4 shape0, shape1;
+    float shape2;
+};
+
+// With offsets of 32 bits: the layout has fewer than 2^28 items.
+static __device__ __forceinline__ void fetch(const hk_gpu_model &m, unsigned at, packed &p)
+{
+    p.item = *(const uint4 *)((const char *)m.items + 16 * at);
+    p.shape0 = *(const float4 *)((const char *)m.shape0 + 16 * at);
+    p.shape1 = *(const float4 *)((const char *)m.shape1 + 16 * at);
+    p.shape2 = *(const float *)((const char *)m.shape2 + 4 * at);
+}
+
+struct element {
+    unsigned corner[4], slot[4];  // × 16: bytes
+    bool counts;                  // its energy does, in this patch
+    mat3 shape;                   // shape gradients of corners 1, 2, 3 in its rows, 1/m
+    float volume;
+    mat3 F;
+};
+
+static __device__ __forceinline__ vec3 edge(float4 a, float4 b)
+{
+    vec3 e = {{a.x - b.x, a.y - b.y, a.z - b.z}};
+    return e;
+}
+
+static __device__ __forceinline__ void unpack(const packed &p, element &e)
+{
+    unsigned word[4] = {p.item.x, p.item.y, p.item.z, p.item.w};
+    for (int c = 0; c < 4; c++) {
+        unsigned corner = word[c / 2], slot = word[2 + c / 2];
+        e.corner[c] = (c % 2 ? corner >> 12 : corner << 4) & 0x7fff0;
+        e.slot[c] = (c % 2 ? slot >> 12 : slot << 4) & 0xffff0;
+    }
+    e.counts = word[0] & 0x8000;
+    const float s[9] = {p.shape0.x, p.shape0.y, p.shape0.z, p.shape0.w, p.shape1.x,
+                        p.shape1.y, p.shape1.z, p.shape1.w, p.shape2};
+    for (int k = 0; k < 9; k++) e.shape.m[k / 3][k % 3] = s[k];
+    e.volume = 1 / fabsf(6 * m3_det(e.shape));
+}
+
+static __device__ __forceinline__ mat3 gradient_of(const element &e, unsigned positions)
+{
+    float4 o = shared_read(positions + e.corner[0]);
+    mat3 edges;
+    for (int c = 0; c < 3; c++)
+        m3_set_column(&edges, c, edge(shared_read(positions + e.corner[c + 1]), o));
+    return m3_mul(edges, e.shape);
+}
+
+// Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0.
+static __device__ __forceinline__ void put(const patch &b, unsigned slot, float x, float y, float z)
+{
+    shared_write(b.slot_address, slot, x, y, z);
+}
+
+static __device__ __forceinline__ void put_forces(const patch &b, const element &e, const mat3 &P)
+{
+    mat3 f = m3_mult(m3_scale(P, e.volume), e.shape);  // columns
+    for (int c = 0; c < 3; c++) put(b, e.slot[c + 1], f.m[0][c], f.m[1][c], f.m[2][c]);
+    put(b, e.slot[0], -(f.m[0][0] + f.m[0][1] + f.m[0][2]), -(f.m[1][0] + f.m[1][1] + f.m[1][2]),
+        -(f.m[2][0] + f.m[2][1] + f.m[2][2]));
+}
+
+static __device__ __forceinline__ void put_diagonal(const patch &b, const element &e,
+                                                    const row_forms &rows)
+{
+    float scale = e.volume;
+    for (int c = 0; c < 4; c++) {
+        vec3 a;
+        for (int j = 0; j < 3; j++)
+            a.v[j] = c > 0 ? e.shape.m[c - 1][j]
+                           : -(e.shape.m[0][j] + e.shape.m[1][j] + e.shape.m[2][j]);
+        put(b, e.slot[c], scale * row_form_value(&rows, 0, a), scale * row_form_value(&rows, 1, a),
+            scale * row_form_value(&rows, 2, a));
+    }
+}
+
+// How many corners of a round this thread's vertex has, and where the slots of its slice begin.
+struct share_of_round {
+    int count, base;
+};
+
+static __device__ __forceinline__ share_of_round share_in(const hk_gpu_model &m, const patch &b,
+                                                          const hk_gpu_round_data &round)
+{
+    int t = threadIdx.x;
+    share_of_round s = {0, 0};
+    if (t < b.own) s.count = m.count[round.counts + t];
+    if ((t & ~(WARP - 1)) < b.own) s.base = m.base[round.bases + t / WARP];
+    return s;
+}
+
+// The slots of this thread's vertex, added up in their order, several reads at a time. All threads
+// of a warp take part; those with fewer corners read zeros.
+static __device__ __forceinline__ void collect(const patch &b, share_of_round s, float sum[3])
+{
+    enum { AHEAD = 4, ZERO = 1 };
+    unsigned before = (1u << threadIdx.x % WARP) - 1;
+    for (int k = 0; __any_sync(~0u, s.count > k); k += AHEAD) {
+        float4 f[AHEAD];
+#pragma unroll
+        for (int n = 0; n < AHEAD; n++) {
+            unsigned with = __ballot_sync(~0u, s.count > k + n);
+            int slot = s.count > k + n ? s.base + __popc(with & before) : (int)ZERO;
+            f[n] = shared_read(b.slot_address + 16 * slot);
+            s.base += __popc(with);
+        }
+#pragma unroll
+        for (int n = 0; n < AHEAD; n++) {
+            sum[0] += f[n].x;
+            sum[1] += f[n].y;
+            sum[2] += f[n].z;
+        }
+    }
+}
+
+#endif
