@@ -63,13 +63,10 @@ typedef struct hk_gpu_control {
     float length;  // α
     float weight;  // ω of the next iteration (Nesterov: the momentum)
     double omega, caution, carried, alpha;
-    double working;          // the longest α of this step that was kept
-    double energy, elastic;  // of the good state
-    double residual, scale;  // N
-    double start_residual;
+    double working;             // the longest α of this step that was kept
+    double energy, elastic;     // of the good state
+    double residual, scale;     // N
     double sums[HK_SUM_WIDTH];  // of the last look
-    int blended;                // patches with converted elements at the last look
-    int step_failed;            // steps since creation that kept their old state
 } hk_gpu_control;
 
 HK_CONTROL int control_finite(double a)
@@ -144,7 +141,7 @@ HK_CONTROL void control_start(const hk_gpu_settings *s, hk_gpu_control *c, const
 {
     c->elastic = sums[HK_SUM_ELASTIC];
     c->energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC];
-    c->residual = c->start_residual = sqrt(sums[HK_SUM_RESIDUAL]);
+    c->residual = sqrt(sums[HK_SUM_RESIDUAL]);
     c->scale = sqrt(fmax(sums[HK_SUM_ELASTIC_FORCE],
                          fmax(sums[HK_SUM_EXTERNAL_FORCE], sums[HK_SUM_INERTIA_FORCE])));
     if (!control_finite(c->energy))

@@ -20,7 +20,6 @@ struct hk_gpu {
     hk_damping damping;
     char device[64];
     hk_gpu_layout *layout;
-    int patch_vertices;
     // Device memory, freed together.
     void *memory[HK_GPU_BLOCKS_OF_MEMORY];
     int memory_count;
@@ -53,7 +52,6 @@ struct hk_gpu {
     hk_gpu_control *final;     // pinned, after the last step
     hk_gpu_clock *clock;       // pinned
     double expected;           // s, time on the device if all steps were kept
-    double longest_estimate;   // λ, for those who ask
     hk_gpu_vbd *vbd;           // of that method, else NULL
     void *quasi_newton;        // what quasi_newton.cu keeps; NULL: another method
 };

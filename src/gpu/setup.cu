@@ -479,10 +479,10 @@ static hk_status estimate_length(hk_gpu *g)
     g->plan.rounding += 2 * sqrt(sums[HK_SUM_ELASTIC_FORCE]);
     HK_TRY(measure_noise(g, r.q));
     g->plan.noise = fmax(g->plan.noise, 4 * fabs(sums[HK_SUM_ELASTIC]));
-    g->longest_estimate = fmax(1, eigenvalue);
+    eigenvalue = fmax(1, eigenvalue);
     // descent.c: Jacobi's iteration is stable up to α = 2/λ, Nesterov's up to 4/(3 λ).
     bool nesterov = g->plan.acceleration == HK_GPU_NESTEROV;
-    g->plan.longest = fmin(1, (nesterov ? 1.2 : 1.6) / g->longest_estimate);
+    g->plan.longest = fmin(1, (nesterov ? 1.2 : 1.6) / eigenvalue);
     return HK_OK;
 }
 
