@@ -26,7 +26,7 @@ typedef struct options {
     bool check, time, method_given, verbose;
     int sizes[MOST_SIZES], size_count;
     const char *materials;
-    int steps, iterations, patch, round;
+    int steps, iterations, patch, round, resident;
     const char *method;
     hk_option values[MOST_OPTIONS];  // of the method
     int value_count;
@@ -82,7 +82,8 @@ static hk_gpu *make_gpu(const hk_model *model, const options *o, double toleranc
                       .settings = &settings,
                       .step = 1.0 / 30,
                       .patch_size = o->patch,
-                      .round_size = o->round};
+                      .round_size = o->round,
+                      .resident = o->resident};
     hk_gpu *gpu = NULL;
     bench_check(hk_gpu_create(&def, &gpu));
     return gpu;
@@ -330,6 +331,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[k], "--iterations") == 0) o.iterations = atoi(next);
         if (strcmp(argv[k], "--patch") == 0) o.patch = atoi(next);
         if (strcmp(argv[k], "--round") == 0) o.round = atoi(next);
+        if (strcmp(argv[k], "--resident") == 0) o.resident = atoi(next);
         if (strcmp(argv[k], "--option") == 0) read_option(&o, next);
     }
     if (o.iterations == 0)

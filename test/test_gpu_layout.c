@@ -3,13 +3,7 @@
 // in the order in which the threads read them, and every element counts once.
 #include "bodies.h"
 #include "gpu/layout.h"
-
-static hk_gpu_layout *layout_of(const hk_model *model, int patch, int round)
-{
-    hk_gpu_layout *layout;
-    CHECK_OK(hk_gpu_layout_create(model, patch, round, 2, &layout));
-    return layout;
-}
+#include "gpu/triangular.h"
 
 static hk_model *bar(bool regions)
 {
@@ -36,7 +30,7 @@ static void check_vertices(const hk_model *m, const hk_gpu_layout *l)
     assert_int_equal(l->vertex_start[l->patch_count], m->vertex_count);
     for (int p = 0; p < l->patch_count; p++) {
         int own = l->vertex_start[p + 1] - l->vertex_start[p];
-        assert_true(own > 0 && own <= l->patch_size);
+        assert_true(own > 0 && own <= l->most_own);
         assert_int_equal(l->patches[p].own, own);
     }
 }
@@ -47,6 +41,12 @@ static int vertex_of(const hk_gpu_layout *l, int patch, int local)
     const hk_gpu_patch *p = &l->patches[patch];
     assert_true(local < p->locals);
     return local < p->own ? p->vertex + local : l->ghost[p->ghost + local - p->own];
+}
+
+static double determinant(const double m[9])
+{
+    return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
+           m[2] * (m[3] * m[7] - m[4] * m[6]);
 }
 
 static void check_item(const hk_model *m, const hk_gpu_layout *l, int patch, int64_t at)
@@ -61,9 +61,33 @@ static void check_item(const hk_model *m, const hk_gpu_layout *l, int patch, int
         assert_true(v == tet[0] || v == tet[1] || v == tet[2] || v == tet[3]);
     }
     hk_corner_inverse(corner, inverse);
-    for (int k = 0; k < 9; k++) {
-        float stored = k < 8 ? l->shape[k / 4][4 * at + k % 4] : l->shape[2][at];
-        assert_true(fabs((double)stored - inverse[k]) <= 1e-6 * fabs(inverse[k]) + 1e-30);
+    // U is B turned: the same products of rows, the same orientation, and the same B d.
+    double u[3][3] = {{0}};
+    const float *a = l->shape[0] + 4 * at;
+    const float *b = l->shape[1] + hk_gpu_shape_width(l, 1) * at;
+    if (l->triangular) {
+        const double triangle[] = {a[0], a[1], a[2], a[3], b[0], b[1]};
+        for (int i = 0, n = 0; i < 3; i++)
+            for (int j = i; j < 3; j++) u[i][j] = triangle[n++];
+    } else {
+        const double whole[] = {a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], l->shape[2][at]};
+        memcpy(u, whole, sizeof u);
+    }
+    double size = 0;
+    for (int i = 0; i < 3; i++) size = fmax(size, hk_dot3(inverse + 3 * i, inverse + 3 * i));
+    assert_float_equal(determinant(u[0]) / determinant(inverse), 1, 1e-5);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            assert_float_equal(hk_dot3(u[i], u[j]), hk_dot3(inverse + 3 * i, inverse + 3 * j),
+                               1e-6 * size);
+    int part = l->element && (l->element[4 * at] != 0 || l->element[4 * at + 1] != 0 ||
+                              l->element[4 * at + 2] != 0);
+    for (int i = 0; i < 3 && part; i++) {
+        const double turned[3] = {l->element[4 * at], l->element[4 * at + 1],
+                                  l->element[4 * at + 2]};
+        const double *fibre = hk_part_direction(m, l->item_tet[at], HK_PART_FIBRE);
+        assert_float_equal(hk_dot3(u[i], turned), hk_dot3(inverse + 3 * i, fibre),
+                           1e-6 * sqrt(size));
     }
 }
 
@@ -102,9 +126,11 @@ static void check_round(const hk_gpu_layout *l, const hk_gpu_patch *p, const hk_
     free(owner);
 }
 
-static void check_layout(const hk_model *m, int patch, int round)
+static void check_layout(const hk_model *m, hk_gpu_cut cut)
 {
-    hk_gpu_layout *l = layout_of(m, patch, round);
+    hk_gpu_layout *l;
+    CHECK_OK(hk_gpu_layout_create(m, &cut, 2, &l));
+    assert_int_equal(l->triangular, m->material_count == 1);
     check_vertices(m, l);
     int parts = l->batch_count, counted = 0, expected = 0;
     int64_t corners = 0, wanted = 0;
@@ -116,9 +142,13 @@ static void check_layout(const hk_model *m, int patch, int round)
         }
     for (int p = 0; p < l->patch_count; p++) {
         int last = 0;
+        assert_int_equal(l->patches[p].rounds % cut.groups, 0);
+        assert_true(l->patches[p].items <= l->most_items && l->patches[p].own <= l->most_own);
+        assert_true(l->patches[p].rounds <= l->most_rounds);
         for (int r = 0; r < l->patches[p].rounds; r++) {
             const hk_gpu_round *at = &l->rounds[l->patches[p].round + r];
-            assert_true(at->first == last && at->last - at->first <= round && at->batch < parts);
+            assert_true(at->first == last && at->last - at->first <= cut.round_size &&
+                        at->batch < parts);
             last = at->last;
             check_round(l, &l->patches[p], at);
             for (int v = 0; v < l->patches[p].own; v++) corners += l->count[at->counts + v];
@@ -139,9 +169,11 @@ static void test_layouts(void **state)
     (void)state;
     for (int regions = 0; regions < 2; regions++) {
         hk_model *model = bar(regions);
-        check_layout(model, 256, 1024);
-        check_layout(model, 64, 128);
-        check_layout(model, 32, 4096);
+        check_layout(model, (hk_gpu_cut){256, 1024, 1, false});
+        check_layout(model, (hk_gpu_cut){64, 128, 1, false});
+        check_layout(model, (hk_gpu_cut){32, 4096, 1, false});
+        check_layout(model, (hk_gpu_cut){64, 256, 4, true});
+        check_layout(model, (hk_gpu_cut){32, 64, 3, true});
         hk_model_free(model);
     }
 }
@@ -157,7 +189,8 @@ static void test_refuses_sheets(void **state)
     body.attachment_count = 1;
     hk_model *model = model_of(&body, box_mesh(1, 1, 1, 1, 1, 1), 0);
     hk_gpu_layout *layout = NULL;
-    assert_int_equal(hk_gpu_layout_create(model, 64, 128, 1, &layout), HK_UNSUPPORTED);
+    assert_int_equal(hk_gpu_layout_create(model, &(hk_gpu_cut){64, 128, 1, false}, 1, &layout),
+                     HK_UNSUPPORTED);
     assert_non_null(strstr(hk_error(), "attachments"));
     assert_null(layout);
     hk_model_free(model);

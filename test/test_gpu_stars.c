@@ -42,7 +42,7 @@ static body make_body(const char *material, bool mixed, double amount)
         def.region_count = 1;
     }
     b.model = model_of(&def, box_mesh(1, 1, 1, 5, 5, 5), 0);
-    CHECK_OK(hk_gpu_layout_create(b.model, 32, 256, 2, &b.layout));
+    CHECK_OK(hk_gpu_layout_create(b.model, &(hk_gpu_cut){32, 256, 1, false}, 2, &b.layout));
     CHECK_OK(hk_gpu_stars_create(b.model, b.layout, 2, &b.stars));
     CHECK_OK(hk_problem_create(b.model, 1, &b.problem));
     hk_problem_set_weight(b.problem, 0);

@@ -15,6 +15,7 @@
 
 enum { HK_GPU_PHASES = 8 };
 enum { HK_GPU_CHEBYSHEV, HK_GPU_NESTEROV, HK_GPU_PLAIN };  // as descent.c numbers them
+enum { HK_GPU_START_AUTO, HK_GPU_START_POSITION };         // as method.h does
 
 typedef struct hk_gpu_settings {
     int check;         // iterations between two looks
@@ -134,6 +135,17 @@ HK_CONTROL void control_begin(const hk_gpu_settings *s, hk_gpu_control *c, int g
     c->alpha = fmin(s->longest, c->carried / s->shrink);
     c->length = (float)c->alpha;
     control_accelerate(s, c, 0);
+}
+
+// Whether a guess with these sums is fit to start from; here: those of the position where the
+// better one of the two is wanted, else NULL (hk_choose_start in solver/start.c).
+HK_CONTROL int control_fit(const double *sums, const double *here)
+{
+    double energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC];
+    if (!control_finite(energy) || !(sums[HK_SUM_LEAST_J] > 0)) return 0;
+    if (!here) return 1;
+    double there = here[HK_SUM_ELASTIC] + here[HK_SUM_QUADRATIC];
+    return energy < there || !control_finite(there);
 }
 
 // The look at the start: the scale of its forces, and whether there is anything to do.

@@ -85,7 +85,8 @@ enum {
     DESCENT_CHECK,
     DESCENT_SHRINK,
     DESCENT_SHORTEST,
-    DESCENT_PHASES
+    DESCENT_PHASES,
+    DESCENT_RESIDENT = DESCENT_PHASES + 2 * HK_GPU_PHASES
 };
 enum { PROJECTIVE_RHO = HK_OPTION_AFTER_PRECISION + 2 };
 enum { VBD_ACCELERATION = HK_OPTION_AFTER_PRECISION, VBD_CHECK = VBD_ACCELERATION + 2 };
@@ -224,6 +225,20 @@ static hk_status record_graph(hk_gpu *g, int which)
     return HK_OK;
 }
 
+static hk_status lay_out(hk_gpu *g, const hk_gpu_def *def, const cudaDeviceProp *device)
+{
+    bool descends = def->method == &hk_descent || def->method == &hk_projective;
+    if (hk_gpu_uses_quasi_newton(g)) descends = false;
+    bool off = def->method == &hk_descent && g->settings.option[DESCENT_RESIDENT] > 0;
+    if (descends && !off && !def->patch_size && !def->round_size)
+        HK_TRY(hk_gpu_plan_resident(g, device, def->resident));
+    if (g->layout) return HK_OK;
+    int patch = def->patch_size ? def->patch_size
+                                : choose_patch_size(def->model, device->multiProcessorCount);
+    hk_gpu_cut cut = {patch, def->round_size ? def->round_size : 1024, 1, false};
+    return hk_gpu_layout_create(def->model, &cut, 0, &g->layout);
+}
+
 static hk_status build(hk_gpu *g, const hk_gpu_def *def)
 {
     cudaDeviceProp properties;
@@ -235,10 +250,7 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
            : def->method == &hk_quasi_newton ? HK_OK
                                              : plan_descent(g));
     if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_plan_quasi_newton(g));
-    int patch = def->patch_size ? def->patch_size
-                                : choose_patch_size(def->model, properties.multiProcessorCount);
-    HK_TRY(hk_gpu_layout_create(def->model, patch, def->round_size ? def->round_size : 1024, 0,
-                                &g->layout));
+    HK_TRY(lay_out(g, def, &properties));
     g->converts = g->layout->converts;
     g->general = g->converts || def->damping.viscous > 0;
     g->kernels = choose_kernels(g->layout);
@@ -251,6 +263,7 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     g->args.model.most_slots = g->layout->most_slots;
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
+    if (g->resident) HK_TRY(hk_gpu_set_up_resident(g, (int)g->settings.option[DESCENT_REFRESH]));
     if (def->method == &hk_vbd) HK_TRY(hk_gpu_set_up_vbd(g, properties.multiProcessorCount));
     if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_create_quasi_newton(g));
     for (int k = 0; k < 2; k++) HK_TRY(record_graph(g, k));
@@ -295,6 +308,7 @@ extern "C" void hk_gpu_free(hk_gpu *g)
     if (g->copying) cudaStreamDestroy(g->copying);
     for (int k = 0; k < g->memory_count; k++) cudaFree(g->memory[k]);
     hk_gpu_layout_free(g->layout);
+    hk_free(g->resident);
     hk_gpu_free_vbd(g->vbd);
     hk_free(g->quasi_newton);
     hk_free(g);
@@ -306,9 +320,10 @@ extern "C" void hk_gpu_describe(const hk_gpu *g, char *text, size_t size)
     int items = l->item_start[l->patch_count];
     snprintf(text, size,
              "%s, %d patches of up to %d vertices, %.2f elements computed for each, %.0f MB",
-             g->device, l->patch_count, l->patch_size,
+             g->device, l->patch_count, l->most_own,
              (double)items / hk_max_int(1, g->model->tet_count), 1e-6 * (double)g->memory_bytes);
     size_t used = strlen(text);
+    if (g->resident) hk_gpu_describe_resident(g, text + used, size - used);
     if (g->vbd) hk_gpu_describe_vbd(g->vbd, text + used, size - used);
     if (g->quasi_newton) hk_gpu_describe_quasi_newton(g, text + used, size - used);
 }

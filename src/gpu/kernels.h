@@ -35,8 +35,7 @@ struct hk_gpu_model {
     int most_locals, most_slots;
     const hk_gpu_patch_data *patches;
     const int *ghost;
-    const float4 *shape0, *shape1;
-    const float *shape2;
+    const void *shape0, *shape1, *shape2;  // of layout.h
     const uint4 *items;
     const float4 *element;
     const hk_gpu_round_data *rounds;
@@ -83,7 +82,7 @@ struct hk_gpu_args {
     unsigned *finished;  // blocks that are done; 0 between kernels
 };
 
-enum { HK_GPU_THREADS = 256, HK_GPU_VISCOUS_PLANES = 63 };
+enum { HK_GPU_THREADS = 256, HK_GPU_MOST_GROUPS = 4, HK_GPU_VISCOUS_PLANES = 63 };
 
 struct hk_gpu_kernels {
     const void *step[2];    // an iteration; [1] where elements convert or are viscous
@@ -93,7 +92,29 @@ struct hk_gpu_kernels {
     const void *viscosity;  // of the state before the step
 };
 
-#define HK_GPU_TABLE(X) extern "C" const hk_gpu_kernels hk_gpu_kernels_##X;
+// Of the resident kernel, which does all iterations of a time step by itself (law_resident.cu).
+struct hk_gpu_resident_args {
+    hk_gpu_args a;
+    int budget;  // iterations
+    int every;   // iterations between two diagonals; 0: `inverse` stays
+    // How the start is chosen (HK_START_…, solver/method.h); −1: control `now` says it already.
+    int kind;
+    int most_own, most_rounds;  // of a patch
+    int kept;                   // items of a patch that stay in shared memory, at most
+    float4 *exchange[2];        // [vertex_count] positions with their tags
+    // [patch_count][HK_SUM_WIDTH] a double and its tag: what looks add up, and where blocks meet.
+    uint4 *packet[3];
+    unsigned *epoch;  // tags so far
+};
+
+struct hk_gpu_resident_kernel {
+    const void *kernel;
+    int groups;  // of HK_GPU_THREADS threads on a multiprocessor, at most; 0: not for this law
+};
+
+#define HK_GPU_TABLE(X)                                 \
+    extern "C" const hk_gpu_kernels hk_gpu_kernels_##X; \
+    extern "C" const hk_gpu_resident_kernel hk_gpu_resident_##X;
 HK_LAWS(HK_GPU_TABLE)
 HK_GPU_TABLE(any)
 #undef HK_GPU_TABLE

@@ -4,75 +4,9 @@
 // An iteration of `descent` (solver/descent.c) is one kernel. Every block reads the positions of
 // its patch and of the ghosts around it, and writes the new ones of its own vertices; the order of
 // all sums is fixed, so that the bits are the same in every run.
-#include "gpu/law_choice.h"
+#include "gpu/iteration.h"
+#include "gpu/law_calls.h"
 #include "gpu/patch.h"
-
-// Laws that decompose F need more registers.
-#define DECOMPOSES_corotated       1
-#define DECOMPOSES_fixed_corotated 1
-#define DECOMPOSES_arap            1
-#define DECOMPOSES_projective      1
-#define DECOMPOSES_spline          1
-#define DECOMPOSES_polynomial      1
-#define DECOMPOSES                 JOIN(DECOMPOSES_, HK_GPU_LAW)
-
-// ---------------------------------------------------------------- the law
-
-#if ANY_LAW
-#define CASE(X) \
-    case HK_LAW_##X: return X##_energy_stress(p, element, *F, P);
-static __device__ __noinline__ float law_energy_stress(int law, const hk_law_params *p,
-                                                       const float *element, const mat3 *F, mat3 *P)
-{
-    switch (law) {
-        HK_LAWS(CASE)
-    }
-    return 0;
-}
-#undef CASE
-#define CASE(X) \
-    case HK_LAW_##X: *rows = X##_diagonal(p, element, *F); break;
-static __device__ __noinline__ void law_rows(int law, const hk_law_params *p, const float *element,
-                                             const mat3 *F, row_forms *rows)
-{
-    switch (law) {
-        HK_LAWS(CASE)
-    }
-}
-#undef CASE
-#define CASE(X)                                                \
-    case HK_LAW_##X: {                                         \
-        X##_stiffness s = X##_stiffness_of(p, element, *F, 0); \
-        X##_inner(&s, axes, blocks);                           \
-        break;                                                 \
-    }
-static __device__ __noinline__ void law_blocks(int law, const hk_law_params *p,
-                                               const float *element, const mat3 *F,
-                                               const mat3 *axes, mat3 blocks[6])
-{
-    switch (law) {
-        HK_LAWS(CASE)
-    }
-}
-#undef CASE
-#else
-static __device__ __forceinline__ float
-law_energy_stress(int, const hk_law_params *p, const float *element, const mat3 *F, mat3 *P)
-{
-    return JOIN(HK_GPU_LAW, _energy_stress)(p, element, *F, P);
-}
-static __device__ __forceinline__ void law_rows(int, const hk_law_params *p, const float *element,
-                                                const mat3 *F, row_forms *rows)
-{
-    *rows = JOIN(HK_GPU_LAW, _diagonal)(p, element, *F);
-}
-static __device__ __forceinline__ void law_blocks(int, const hk_law_params *p, const float *element,
-                                                  const mat3 *F, const mat3 *axes, mat3 blocks[6])
-{
-    JOIN(HK_GPU_LAW, _stiffness) s = JOIN(HK_GPU_LAW, _stiffness_of)(p, element, *F, 0);
-    JOIN(HK_GPU_LAW, _inner)(&s, axes, blocks);
-}
-#endif
 
 // ---------------------------------------------------------------- conversion
 
@@ -166,6 +100,31 @@ static __device__ __noinline__ void add_viscous_rows(const hk_gpu_args &a, int64
             rows->d[i][q] += a.viscous * plane(a, 9 * number[q] + 4 * i, at);
 }
 
+#if ANY_LAW
+#define CASE(X)                                                \
+    case HK_LAW_##X: {                                         \
+        X##_stiffness s = X##_stiffness_of(p, element, *F, 0); \
+        X##_inner(&s, axes, blocks);                           \
+        break;                                                 \
+    }
+static __device__ __noinline__ void law_blocks(int law, const hk_law_params *p,
+                                               const float *element, const mat3 *F,
+                                               const mat3 *axes, mat3 blocks[6])
+{
+    switch (law) {
+        HK_LAWS(CASE)
+    }
+}
+#undef CASE
+#else
+static __device__ __forceinline__ void law_blocks(int, const hk_law_params *p, const float *element,
+                                                  const mat3 *F, const mat3 *axes, mat3 blocks[6])
+{
+    JOIN(HK_GPU_LAW, _stiffness) s = JOIN(HK_GPU_LAW, _stiffness_of)(p, element, *F, 0);
+    JOIN(HK_GPU_LAW, _inner)(&s, axes, blocks);
+}
+#endif
+
 // Fills the planes at a.state.
 static __global__ void __launch_bounds__(THREADS)
     viscosity_kernel(const __grid_constant__ hk_gpu_args a)
@@ -185,10 +144,10 @@ static __global__ void __launch_bounds__(THREADS)
         for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
             int64_t at = (int64_t)b.item + i;
             packed item;
-            fetch(m, (unsigned)at, item);
+            fetch<false>(m, (unsigned)at, item);
             element e;
-            unpack(item, e);
-            e.F = gradient_of(e, b.position_address);
+            unpack<false>(m, item, e);
+            e.F = gradient_of<false>(e, b.position_address);
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
                 float4 v = m.element[at];
@@ -213,20 +172,6 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 // ---------------------------------------------------------------- sums over all patches
-
-static __device__ __forceinline__ double warp_sum(double a)
-{
-    for (int k = WARP / 2; k > 0; k /= 2) a += __shfl_down_sync(~0u, a, k);
-    return a;
-}
-static __device__ __forceinline__ double warp_least(double a)
-{
-    for (int k = WARP / 2; k > 0; k /= 2) {
-        double other = __shfl_down_sync(~0u, a, k);
-        if (!(other >= a)) a = other;  // also NaN
-    }
-    return a;
-}
 
 // Into room[0 .. HK_SUM_WIDTH) for thread 0.
 static __device__ __forceinline__ void block_sums(const double *mine, int count,
@@ -285,24 +230,6 @@ static __device__ bool all_sums(const hk_gpu_args &a, const double *mine, int co
 
 // ---------------------------------------------------------------- an iteration
 
-// The force of inertia and loads on a vertex.
-static __device__ __forceinline__ float3 pull_of(float4 q, float4 target)
-{
-    return make_float3(target.w * (q.x - target.x), target.w * (q.y - target.y),
-                       target.w * (q.z - target.z));
-}
-
-// What memory knows of an own vertex.
-struct vertex_data {
-    float4 target, inverse, last;
-};
-
-static __device__ __forceinline__ vertex_data vertex_data_of(const hk_gpu_args &a, int v)
-{
-    vertex_data d = {a.target[v], a.inverse[v], a.last[v]};
-    return d;
-}
-
 // q⁺ = ω (q − α P g − last) + last (Descent section 4.3); Nesterov: d + m (d − last).
 static __device__ __forceinline__ void move(const hk_gpu_args &a, const plan &c, int v,
                                             const vertex_data &d, float4 q, float3 g)
@@ -325,32 +252,6 @@ static __device__ __forceinline__ void move(const hk_gpu_args &a, const plan &c,
                            w * (down.z - last.z) + last.z, q.w);
     }
     a.moved[v] = down;
-}
-
-// What one vertex adds to the sums of a look.
-static __device__ __forceinline__ void vertex_sums(const hk_gpu_args &a, int v, float4 q,
-                                                   float4 target, float3 elastic, double *sums)
-{
-    float3 pull = pull_of(q, target);
-    bool free = target.w > 0;
-    sums[HK_SUM_ELASTIC_FORCE] += (double)elastic.x * elastic.x + (double)elastic.y * elastic.y +
-                                  (double)elastic.z * elastic.z;
-    if (a.flags & HK_LOOK_FIRST) {
-        float4 f = a.force[v];
-        double x = pull.x + f.x, y = pull.y + f.y, z = pull.z + f.z;
-        sums[HK_SUM_EXTERNAL_FORCE] += (double)f.x * f.x + (double)f.y * f.y + (double)f.z * f.z;
-        if (free) sums[HK_SUM_INERTIA_FORCE] += x * x + y * y + z * z;
-    }
-    if (!free) return;
-    double gx = (double)elastic.x + pull.x, gy = (double)elastic.y + pull.y,
-           gz = (double)elastic.z + pull.z;
-    sums[HK_SUM_RESIDUAL] += gx * gx + gy * gy + gz * gz;
-    double x = (double)q.x - target.x, y = (double)q.y - target.y, z = (double)q.z - target.z;
-    sums[HK_SUM_QUADRATIC] += 0.5 * target.w * (x * x + y * y + z * z);
-    if (a.slope) {
-        float4 s = a.slope[v];
-        sums[HK_SUM_SLOPE] += gx * s.x + gy * s.y + gz * s.z;
-    }
 }
 
 // The end of a look, in one block.
@@ -384,13 +285,6 @@ static __device__ __noinline__ void go_on(const hk_gpu_args &a)
     *a.next = c;
 }
 
-// What a thread finds in its elements beside their forces.
-struct tally {
-    double energy;  // J
-    float least_j;
-    bool some;  // an element is (partly) converted
-};
-
 // Where an iteration is.
 struct place {
     bool probe;
@@ -422,7 +316,8 @@ static __device__ __forceinline__ void take_element(const hk_gpu_args &a, const 
                                                     const place &here, const hk_gpu_batch &batch,
                                                     int64_t at, element &e, tally &t)
 {
-    e.F = gradient_of(e, b.position_address);
+    constexpr bool TRIANGLE = LAW_TRIANGLE && !GENERAL;
+    e.F = gradient_of<TRIANGLE>(e, b.position_address);
     float values[4] = {0, 0, 0, 0};
     if (a.model.element) {
         float4 v = a.model.element[at];
@@ -432,7 +327,7 @@ static __device__ __forceinline__ void take_element(const hk_gpu_args &a, const 
     float psi = law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &e.F, &P);
     if (GENERAL && a.share) convert_element<LOOK>(a, here, batch, at, e.F, &psi, &P, t);
     if (GENERAL && a.viscosity) add_viscosity(a, at, e.F, &psi, &P);
-    put_forces(b, e, P);
+    put_forces<TRIANGLE>(b, e, P);
     if (LOOK && e.counts) {
         float j = m3_det(e.F);
         t.energy += (double)(e.volume * psi);
@@ -446,7 +341,7 @@ static __device__ __forceinline__ void take_vertex(const hk_gpu_args &a, const p
                                                    const vertex_data &data, float4 q,
                                                    float3 elastic, double *sums)
 {
-    if (LOOK) vertex_sums(a, v, q, data.target, elastic, sums);
+    if (LOOK) vertex_sums(a, v, q, data.target, elastic, a.flags & HK_LOOK_FIRST, sums);
     if (here.probe) {
         if (a.flags & HK_LOOK_GRADIENT)
             a.gradient[v] = make_float4(elastic.x, elastic.y, elastic.z, 0);
@@ -487,13 +382,14 @@ static __device__ __forceinline__ bool find_place(const hk_gpu_args &a, const pa
 template <bool LOOK, bool GENERAL>
 static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
 {
+    constexpr bool TRIANGLE = LAW_TRIANGLE && !GENERAL;
     extern __shared__ float4 room[];
     __shared__ hk_gpu_batch batch;
     const hk_gpu_model &m = a.model;
     patch b = patch_of(m, room);
     reads reading = reads_of(m, b);
     packed item = {};
-    if ((int)threadIdx.x < b.items) fetch(m, b.item + threadIdx.x, item);
+    if ((int)threadIdx.x < b.items) fetch<TRIANGLE>(m, b.item + threadIdx.x, item);
     hk_gpu_round_data round = m.rounds[b.round];
     share_of_round mine = share_in(m, b, round);
     load_batch(m, round.batch, &batch);
@@ -517,15 +413,15 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         __syncthreads();
         for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
             element e;
-            unpack(item, e);
+            unpack<TRIANGLE>(m, item, e);
             // The next one of this round, or of the one after it, is on its way meanwhile.
             int then = i + THREADS < round.last ? i + THREADS : round.last + (int)threadIdx.x;
-            if (then < b.items) fetch(m, b.item + then, item);
+            if (then < b.items) fetch<TRIANGLE>(m, b.item + then, item);
             take_element<LOOK, GENERAL>(a, b, here, batch, (int64_t)b.item + i, e, found);
         }
         // A thread that had none of this round has none on its way either.
         if (round.first + (int)threadIdx.x >= round.last && round.last + (int)threadIdx.x < b.items)
-            fetch(m, b.item + round.last + threadIdx.x, item);
+            fetch<TRIANGLE>(m, b.item + round.last + threadIdx.x, item);
         if (r == b.rounds - 1 && owns) data = vertex_data_of(a, v);
         __syncthreads();
         collect(b, mine, force);
@@ -556,23 +452,15 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     }
 }
 
-// As many blocks of a multiprocessor as leave registers enough for the law.
-#ifdef HK_GPU_BLOCKS  // chosen already
-#elif ANY_LAW
-#define HK_GPU_BLOCKS 2
-#elif DECOMPOSES
-#define HK_GPU_BLOCKS 3
-#else
-#define HK_GPU_BLOCKS 4
-#endif
 #define KERNEL(name, look, general, blocks)                   \
     static __global__ void __launch_bounds__(THREADS, blocks) \
         name(const __grid_constant__ hk_gpu_args a)           \
     {                                                         \
         iterate<look, general>(a);                            \
     }
-KERNEL(step_kernel, false, false, HK_GPU_BLOCKS)
-KERNEL(look_kernel, true, false, (HK_GPU_BLOCKS < 3 ? HK_GPU_BLOCKS : 3))
+// As many blocks of a multiprocessor as leave registers enough for the law.
+KERNEL(step_kernel, false, false, LAW_BLOCKS)
+KERNEL(look_kernel, true, false, (LAW_BLOCKS < 3 ? LAW_BLOCKS : 3))
 KERNEL(general_step_kernel, false, true, 2)
 KERNEL(general_look_kernel, true, true, 2)
 
@@ -610,9 +498,9 @@ static __global__ void __launch_bounds__(THREADS)
             int64_t at = (int64_t)b.item + i;
             element e;
             packed item;
-            fetch(m, (unsigned)at, item);
-            unpack(item, e);
-            e.F = gradient_of(e, b.position_address);
+            fetch<false>(m, (unsigned)at, item);
+            unpack<false>(m, item, e);
+            e.F = gradient_of<false>(e, b.position_address);
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
                 float4 v = m.element[at];
@@ -630,12 +518,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
     if ((int)threadIdx.x >= b.own) return;
     int v = b.first + threadIdx.x;
-    float stiffness = a.target[v].w, least = a.least ? a.least[v] : 0, inverse[3];
-    for (int i = 0; i < 3; i++) {
-        float whole = fmaxf(fabsf(diagonal[i] + stiffness), least);
-        inverse[i] = stiffness > 0 && whole > 0 ? 1 / whole : 0;
-    }
-    a.inverse[v] = make_float4(inverse[0], inverse[1], inverse[2], 0);
+    a.inverse[v] = inverse_of(a, v, diagonal);
 }
 
 // ---------------------------------------------------------------- comparing under conversion
@@ -671,8 +554,8 @@ static __global__ void __launch_bounds__(THREADS)
             int64_t at = (int64_t)b.item + i;
             element e;
             packed item;
-            fetch(m, (unsigned)at, item);
-            unpack(item, e);
+            fetch<false>(m, (unsigned)at, item);
+            unpack<false>(m, item, e);
             if (!e.counts) continue;
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
@@ -682,7 +565,7 @@ static __global__ void __launch_bounds__(THREADS)
             float l = fmaxf(now ? a.good_share[1 - c.good][at] : 0,
                             before ? a.good_share[c.good][at] : 0);
             for (int k = 0; k < 2; k++) {
-                mat3 P, F = gradient_of(e, k ? b.slot_address : b.position_address);
+                mat3 P, F = gradient_of<false>(e, k ? b.slot_address : b.position_address);
                 float psi =
                     law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, &P);
                 if (l > 0)

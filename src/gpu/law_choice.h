@@ -17,6 +17,13 @@
 #include "material/blend.h"
 #include "material/laws.h"
 
+// Laws that decompose F want more registers: so many blocks of threads on a multiprocessor.
+#if ANY_LAW
+enum { LAW_DECOMPOSES = 1, LAW_BLOCKS = 2 };
+#else
+enum { LAW_DECOMPOSES = JOIN(HK_GPU_LAW, _decomposes), LAW_BLOCKS = LAW_DECOMPOSES ? 3 : 4 };
+#endif
+
 static_assert(offsetof(hk_gpu_batch, upper) == sizeof(hk_law_params), "hk_gpu_batch");
 static_assert(offsetof(hk_gpu_batch, law) - offsetof(hk_gpu_batch, upper) == sizeof(hk_conversion),
               "hk_gpu_batch");

@@ -4,13 +4,16 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include "gpu/triangular.h"
+
 // ---------------------------------------------------------------- patches
 
 // Vertices of a body, being sorted into patches.
 typedef struct cutter {
     const hk_model *model;
     hk_gpu_layout *layout;
-    int32_t *vertices;  // [vertex_count] model's numbers, in the order of the patches
+    int32_t *vertices;       // [vertex_count] model's numbers, in the order of the patches
+    const int32_t *valence;  // [vertex_count] tets at a vertex: the work that it is
     int body;
 } cutter;
 
@@ -25,28 +28,50 @@ static bool comes_before(const cutter *c, int axis, int32_t a, int32_t b)
     return p < q || (p == q && a < b);
 }
 
-// Hoare's selection: afterwards the n-th of [first, last) is in place, smaller ones before it.
-static void select_nth(const cutter *c, int axis, int first, int nth, int last)
+// Partitions [first, last) about a pivot in the middle: [first, *left) are not after it,
+// [*right, last) not before it, and between them there is at most the pivot.
+static void partition(const cutter *c, int axis, int first, int last, int *left, int *right)
 {
-    int32_t *v = c->vertices;
-    while (last - first > 1) {
-        int32_t pivot = v[first + (last - first) / 2];
-        int i = first, j = last - 1;
-        while (i <= j) {
-            while (comes_before(c, axis, v[i], pivot)) i++;
-            while (comes_before(c, axis, pivot, v[j])) j--;
-            if (i > j) break;
-            int32_t swapped = v[i];
-            v[i++] = v[j];
-            v[j--] = swapped;
-        }
-        if (nth <= j)
-            last = j + 1;
-        else if (nth >= i)
-            first = i;
-        else
-            return;
+    int32_t *v = c->vertices, pivot = v[first + (last - first) / 2];
+    int i = first, j = last - 1;
+    while (i <= j) {
+        while (comes_before(c, axis, v[i], pivot)) i++;
+        while (comes_before(c, axis, pivot, v[j])) j--;
+        if (i > j) break;
+        int32_t swapped = v[i];
+        v[i++] = v[j];
+        v[j--] = swapped;
     }
+    *left = j + 1;
+    *right = i;
+}
+
+static int64_t work_of(const cutter *c, int first, int last)
+{
+    if (!c->layout->cut.even) return last - first;
+    int64_t work = 0;
+    for (int k = first; k < last; k++) work += c->valence[c->vertices[k]];
+    return work;
+}
+
+// Hoare's selection, by work: afterwards those before the returned place come first along the axis,
+// and have no more than `wanted`, but with one more they would.
+static int select_work(const cutter *c, int axis, int first, int64_t wanted, int last)
+{
+    while (last - first > 1) {
+        int left, right;
+        partition(c, axis, first, last, &left, &right);
+        int64_t before = work_of(c, first, left), upto = before + work_of(c, left, right);
+        if (wanted < before) {
+            last = left;
+        } else if (wanted >= upto) {
+            first = right;
+            wanted -= upto;
+        } else {
+            return left;
+        }
+    }
+    return last > first && wanted >= work_of(c, first, last) ? last : first;
 }
 
 static int longest_axis(const cutter *c, int first, int last)
@@ -73,8 +98,10 @@ static void cut(cutter *c, int first, int last, int patches)
         return;
     }
     int left = patches / 2;
-    int middle = first + (int)((int64_t)(last - first) * left / patches);
-    select_nth(c, longest_axis(c, first, last), first, middle, last);
+    int64_t wanted = work_of(c, first, last) * left / patches;
+    int middle = select_work(c, longest_axis(c, first, last), first, wanted, last);
+    // Every patch has a vertex.
+    middle = hk_min_int(hk_max_int(middle, first + left), last - (patches - left));
     cut(c, first, middle, left);
     cut(c, middle, last, patches - left);
 }
@@ -97,46 +124,52 @@ static int by_valence(const void *left, const void *right)
 
 // Own vertices of many elements come first: the threads of a warp then have sums of like length.
 // Among equals, along the Morton curve.
-static hk_status order_patches(const hk_model *m, hk_gpu_layout *l)
+static hk_status order_patches(const hk_model *m, const int32_t *valence, hk_gpu_layout *l)
 {
-    int32_t *valence = HK_ZEROS(int32_t, m->vertex_count);
-    ranked *own = HK_ARRAY(ranked, l->patch_size);
-    if (valence && own) {
-        for (int64_t k = 0; k < 4 * (int64_t)m->tet_count; k++) valence[m->tets[k]]++;
-        for (int p = 0; p < l->patch_count; p++) {
-            int32_t *vertex = l->place + l->vertex_start[p];
-            int count = l->vertex_start[p + 1] - l->vertex_start[p];
-            for (int k = 0; k < count; k++)
-                own[k] = (ranked){m->place[vertex[k]], valence[vertex[k]]};
-            qsort(own, (size_t)count, sizeof *own, by_valence);
-            for (int k = 0; k < count; k++) vertex[k] = own[k].place;
-        }
+    for (int p = 0; p < l->patch_count; p++)
+        l->most_own = hk_max_int(l->most_own, l->vertex_start[p + 1] - l->vertex_start[p]);
+    ranked *own = HK_ARRAY(ranked, l->most_own);
+    if (!own) return HK_NO_MEMORY;
+    for (int p = 0; p < l->patch_count; p++) {
+        int32_t *vertex = l->place + l->vertex_start[p];
+        int count = l->vertex_start[p + 1] - l->vertex_start[p];
+        for (int k = 0; k < count; k++) own[k] = (ranked){m->place[vertex[k]], valence[vertex[k]]};
+        qsort(own, (size_t)count, sizeof *own, by_valence);
+        for (int k = 0; k < count; k++) vertex[k] = own[k].place;
     }
-    hk_status status = valence && own ? HK_OK : HK_NO_MEMORY;
-    hk_free(valence);
     hk_free(own);
-    return status;
+    return HK_OK;
 }
 
 // Fills patches and layout->place; bodies do not share patches.
-static hk_status cut_patches(const hk_model *m, hk_gpu_layout *l)
+static hk_status cut_bodies(const hk_model *m, const int32_t *valence, hk_gpu_layout *l)
 {
     int most = 0;
     for (int b = 0; b < m->body_count; b++)
-        most += patches_of(m->bodies[b].vertex_count, l->patch_size);
+        most += patches_of(m->bodies[b].vertex_count, l->cut.patch_size);
     l->body_of_patch = HK_ARRAY(int32_t, most);
     l->vertex_start = HK_ZEROS(int32_t, most + 1);
     l->place = HK_ARRAY(int32_t, m->vertex_count);
     if (!l->body_of_patch || !l->vertex_start || !l->place) return HK_NO_MEMORY;
-    cutter c = {m, l, l->place, 0};
+    cutter c = {m, l, l->place, valence, 0};
     for (int v = 0; v < m->vertex_count; v++) l->place[v] = v;
     for (c.body = 0; c.body < m->body_count; c.body++) {
         const hk_body *body = &m->bodies[c.body];
         if (body->vertex_count > 0)
             cut(&c, body->vertex_start, body->vertex_start + body->vertex_count,
-                patches_of(body->vertex_count, l->patch_size));
+                patches_of(body->vertex_count, l->cut.patch_size));
     }
-    return order_patches(m, l);
+    return order_patches(m, valence, l);
+}
+
+static hk_status cut_patches(const hk_model *m, hk_gpu_layout *l)
+{
+    int32_t *valence = HK_ZEROS(int32_t, m->vertex_count);
+    if (!valence) return HK_NO_MEMORY;
+    for (int64_t k = 0; k < 4 * (int64_t)m->tet_count; k++) valence[m->tets[k]]++;
+    hk_status status = cut_bodies(m, valence, l);
+    hk_free(valence);
+    return status;
 }
 
 // ---------------------------------------------------------------- batches
@@ -150,6 +183,17 @@ typedef struct sources {
     batch_source *batch;  // [batch_count]
     int32_t *first;       // [material_count + 1]
 } sources;
+
+// Models of one law that decomposes nothing, in which no element converts: decompositions are
+// sooner done near the identity, and where many rotations are as near, as in a mirrored element,
+// all copies of it are to find the same one.
+static bool is_triangular(const hk_gpu_layout *l)
+{
+    for (int q = 0; q < l->batch_count; q++)
+        if (l->batches[q].law != l->batches[0].law || hk_law_decomposes(l->batches[q].law))
+            return false;
+    return l->batch_count > 0 && !l->converts;
+}
 
 static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)
 {
@@ -173,6 +217,7 @@ static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)
         s->first[k + 1] = l->batch_count;
     }
     hk_free(used);
+    l->triangular = is_triangular(l);
     return HK_OK;
 }
 
@@ -316,9 +361,9 @@ static hk_status worker_make(worker *w)
     HK_TRY(set_make(&w->tets, 8192));
     HK_TRY(set_make(&w->locals, 2048));
     w->batch_count = HK_ARRAY(int32_t, w->layout->batch_count);
-    w->next_corner = HK_ARRAY(int32_t, w->layout->patch_size);
-    w->corners_left = HK_ARRAY(int32_t, w->layout->patch_size);
-    w->corner_slot = HK_ARRAY(uint16_t, 4 * (size_t)w->layout->round_size);
+    w->next_corner = HK_ARRAY(int32_t, w->layout->most_own);
+    w->corners_left = HK_ARRAY(int32_t, w->layout->most_own);
+    w->corner_slot = HK_ARRAY(uint16_t, 4 * (size_t)w->layout->cut.round_size);
     return w->batch_count && w->next_corner && w->corners_left && w->corner_slot ? HK_OK
                                                                                  : HK_NO_MEMORY;
 }
@@ -357,6 +402,13 @@ static int slices_of(int vertices)
     return (vertices + HK_GPU_SLICE - 1) / HK_GPU_SLICE;
 }
 
+// How many rounds the items of one batch take.
+static int rounds_of(const hk_gpu_layout *l, int items)
+{
+    int rounds = (items + l->cut.round_size - 1) / l->cut.round_size;
+    return (rounds + l->cut.groups - 1) / l->cut.groups * l->cut.groups;
+}
+
 // Sizes, to be summed up: the entries for the patch hold its own numbers for now.
 static hk_status measure_patch(worker *w, int patch)
 {
@@ -369,7 +421,7 @@ static hk_status measure_patch(worker *w, int patch)
     l->ghost_start[patch + 1] = w->locals.count - own;
     for (int q = 0; q < l->batch_count; q++) {
         l->item_start[patch + 1] += w->batch_count[q];
-        l->round_start[patch + 1] += (w->batch_count[q] + l->round_size - 1) / l->round_size;
+        l->round_start[patch + 1] += rounds_of(l, w->batch_count[q]);
     }
     return HK_OK;
 }
@@ -430,7 +482,7 @@ static void number_slots(const worker *w, int own, const hk_gpu_round *round, hk
     }
 }
 
-static void fill_item(const worker *w, int tet, int part, int64_t at)
+static void fill_item(const worker *w, int tet, int64_t at)
 {
     hk_gpu_layout *l = w->layout;
     const int32_t *corner = w->model->tets + 4 * (int64_t)tet;
@@ -441,10 +493,6 @@ static void fill_item(const worker *w, int tet, int part, int64_t at)
         item->slot[c] = HK_GPU_NO_SLOT;
     }
     l->item_tet[at] = tet;
-    if (!l->element) return;
-    for (int i = 0; i < 4; i++)
-        l->element[4 * at + i] =
-            part == HK_PART_LAW || i == 3 ? 0 : (float)hk_part_direction(w->model, tet, part)[i];
 }
 
 // The corners of an element may come in any order, and are given the one with the fewest clashes.
@@ -519,21 +567,29 @@ static void order_corners(hk_gpu_item *items, int count)
     }
 }
 
-static void fill_shape(const worker *w, int64_t at)
+// Its rest shape, and what its law wants to know of it.
+static void fill_shape(const worker *w, int part, int64_t at)
 {
     hk_gpu_layout *l = w->layout;
     const double *corner[4];
-    double inverse[9];
+    double inverse[9], u[3][3], q[3][3];
     for (int c = 0; c < 4; c++) {
         int32_t vertex = model_vertex(w, w->locals.list[l->items[at].corner[c]]);
         corner[c] = w->model->rest + 3 * (int64_t)vertex;
     }
     hk_corner_inverse(corner, inverse);
-    for (int k = 0; k < 4; k++) {
-        l->shape[0][4 * at + k] = (float)inverse[k];
-        l->shape[1][4 * at + k] = (float)inverse[4 + k];
-    }
-    l->shape[2][at] = (float)inverse[8];
+    hk_make_triangular(inverse, u, q);
+    const double triangle[] = {u[0][0], u[0][1], u[0][2], u[1][1], u[1][2], u[2][2]};
+    const double *numbers = l->triangular ? triangle : inverse;
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < hk_gpu_shape_width(l, k); i++)
+            l->shape[k][hk_gpu_shape_width(l, k) * at + i] = (float)*numbers++;
+    if (!l->element) return;
+    memset(l->element + 4 * at, 0, 4 * sizeof(float));
+    if (part == HK_PART_LAW) return;
+    const double *direction = hk_part_direction(w->model, l->item_tet[at], part);
+    for (int i = 0; i < 3; i++)
+        l->element[4 * at + i] = (float)(l->triangular ? hk_dot3(q[i], direction) : direction[i]);
 }
 
 // The items of a batch are dealt out to its rounds in turn, in groups of neighbours, so that every
@@ -545,11 +601,12 @@ static void fill_batch(const worker *w, int batch, int64_t at, int rounds, hk_gp
     for (int k = 0; k < w->tets.count; k++)
         if (w->model->tet_material[w->tets.list[k]] == source->material) {
             hk_gpu_round *r = &round[count++ / GROUP % rounds];
-            fill_item(w, w->tets.list[k], source->part, at + r->last++);
+            fill_item(w, w->tets.list[k], at + r->last++);
         }
     for (int r = 0; r < rounds; r++) {
         order_corners(w->layout->items + at + round[r].first, round[r].last - round[r].first);
-        for (int64_t k = round[r].first; k < round[r].last; k++) fill_shape(w, at + k);
+        for (int64_t k = round[r].first; k < round[r].last; k++)
+            fill_shape(w, source->part, at + k);
     }
 }
 
@@ -580,7 +637,7 @@ static hk_status fill_patch(worker *w, int patch)
     hk_gpu_round *round = l->rounds + l->round_start[patch];
     hk_gpu_item *items = l->items + l->item_start[patch];
     for (int q = 0; q < l->batch_count; q++) {
-        int size = w->batch_count[q], rounds = (size + l->round_size - 1) / l->round_size;
+        int size = w->batch_count[q], rounds = rounds_of(l, size);
         for (int r = 0; r < rounds; r++) {
             round[r].first = round[r].last = first;
             round[r].batch = q;
@@ -653,6 +710,8 @@ static hk_status allocate_items(hk_gpu_layout *l)
     for (int p = 0; p < l->patch_count; p++) {
         int own = l->vertex_start[p + 1] - l->vertex_start[p];
         l->most_locals = hk_max_int(l->most_locals, own + l->ghost_start[p + 1]);
+        l->most_items = hk_max_int(l->most_items, l->item_start[p + 1]);
+        l->most_rounds = hk_max_int(l->most_rounds, l->round_start[p + 1]);
         l->ghost_start[p + 1] += l->ghost_start[p];
         l->item_start[p + 1] += l->item_start[p];
         l->round_start[p + 1] += l->round_start[p];
@@ -663,8 +722,8 @@ static hk_status allocate_items(hk_gpu_layout *l)
                        items);
     size_t ghosts = (size_t)l->ghost_start[l->patch_count];
     l->ghost = HK_ARRAY(int32_t, ghosts);
-    for (int k = 0; k < 3; k++) {
-        l->shape[k] = HK_ARRAY(float, (k < 2 ? 4 : 1) * items);
+    for (int k = 0; k < (l->triangular ? 2 : 3); k++) {
+        l->shape[k] = HK_ARRAY(float, (size_t)hk_gpu_shape_width(l, k) * items);
         if (!l->shape[k]) return HK_NO_MEMORY;
     }
     l->items = HK_ARRAY(hk_gpu_item, items);
@@ -730,7 +789,7 @@ static hk_status build(const hk_model *m, int threads, hk_gpu_layout *l)
     return status;
 }
 
-hk_status hk_gpu_layout_create(const hk_model *m, int patch_size, int round_size, int threads,
+hk_status hk_gpu_layout_create(const hk_model *m, const hk_gpu_cut *cut, int threads,
                                hk_gpu_layout **layout)
 {
     if (m->spring_count > 0 || m->bend_count > 0 || m->attachment_count > 0)
@@ -739,8 +798,7 @@ hk_status hk_gpu_layout_create(const hk_model *m, int patch_size, int round_size
                        "\"cpu\" or \"auto\"");
     hk_gpu_layout *l = HK_NEW(hk_gpu_layout);
     if (!l) return HK_NO_MEMORY;
-    l->patch_size = patch_size;
-    l->round_size = round_size;
+    l->cut = *cut;
     l->vertex_count = m->vertex_count;
     hk_status status = build(m, threads > 0 ? threads : omp_get_num_procs(), l);
     if (status != HK_OK) {
@@ -779,7 +837,7 @@ double hk_gpu_layout_bytes(const hk_gpu_layout *l)
 {
     double items = l->item_start[l->patch_count], ghosts = l->ghost_start[l->patch_count];
     double rounds = l->round_start[l->patch_count];
-    return items * (sizeof(hk_gpu_item) + 9 * sizeof(float)) +
+    return items * (sizeof(hk_gpu_item) + (l->triangular ? 6 : 9) * sizeof(float)) +
            (double)l->vertex_count * 5 * 4 * sizeof(float) +
            ghosts * (sizeof(int32_t) + 4 * sizeof(float)) +
            sizeof(uint16_t) * (double)(l->count_size + l->base_size) +

@@ -42,11 +42,21 @@ typedef struct hk_gpu_round {
     int32_t bases;   // where the first slots of its slices begin in `base`
 } hk_gpu_round;
 
-typedef struct hk_gpu_layout {
+// How a model is cut.
+typedef struct hk_gpu_cut {
     int patch_size;  // own vertices of a patch, at most
     int round_size;  // items of a round, at most
+    int groups;      // that take rounds in turn: a batch of a patch has a multiple of them
+    // Patches of equal work instead of equal numbers of vertices: as many, some larger than
+    // patch_size.
+    bool even;
+} hk_gpu_cut;
+
+typedef struct hk_gpu_layout {
+    hk_gpu_cut cut;
     int vertex_count, patch_count, batch_count;
-    int most_locals;       // own vertices and ghosts of a patch, at most
+    // Of a patch, at most: own vertices, these and ghosts together, items, rounds.
+    int most_own, most_locals, most_items, most_rounds;
     int most_slots;        // of a round
     hk_law_part *batches;  // [batch_count] one law with its coefficients each
     int32_t *place;  // [vertex_count] the vertex here → its place in the model's Morton order
@@ -57,9 +67,12 @@ typedef struct hk_gpu_layout {
     int32_t *ghost;          // vertices here
     int32_t *item_start;     // [patch_count + 1]
     hk_gpu_item *items;      // [item_count]
-    float *shape[3];       // [item_count][4], [4] and [1]: the inverse of the matrix of rest edges
+    // Rest shapes, [item_count] of hk_gpu_shape_width each: U of triangular.h, 00 01 02 11 and
+    // 12 22; or, if `triangular` is not set, the inverse of the matrix of rest edges, row by row.
+    float *shape[3];
+    bool triangular;
     int32_t *item_tet;     // [item_count] in the model
-    float *element;        // [item_count][4] what a law wants to know of its element; or NULL
+    float *element;        // [item_count][4] a direction in the frame of the rest shape; or NULL
     int32_t *round_start;  // [patch_count + 1]
     hk_gpu_round *rounds;
     uint16_t *count;  // corners of an own vertex in a round
@@ -69,9 +82,15 @@ typedef struct hk_gpu_layout {
 } hk_gpu_layout;
 
 // Tets only: sheets, springs and attachments are refused. threads 0: all cores.
-hk_status hk_gpu_layout_create(const hk_model *model, int patch_size, int round_size, int threads,
+hk_status hk_gpu_layout_create(const hk_model *model, const hk_gpu_cut *cut, int threads,
                                hk_gpu_layout **layout);
 void hk_gpu_layout_free(hk_gpu_layout *layout);
+// Floats of an item in shape[k].
+static inline int hk_gpu_shape_width(const hk_gpu_layout *l, int k)
+{
+    const int whole[] = {4, 4, 1}, triangle[] = {4, 2, 0};
+    return (l->triangular ? triangle : whole)[k];
+}
 // What an iteration of `descent` moves at least, bytes.
 double hk_gpu_layout_bytes(const hk_gpu_layout *layout);
 

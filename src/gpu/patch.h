@@ -1,7 +1,9 @@
 // A patch in the shared memory of its block (layout.h), its elements, and the sums of their forces
-// at its own vertices: what the kernels of law.cu are made of. After law_choice.h.
+// at its own vertices: what the kernels of law.cu are made of.
 #ifndef HK_PATCH_H
 #define HK_PATCH_H
+
+#include "gpu/law_choice.h"
 
 enum { THREADS = HK_GPU_THREADS, WARP = 32, WARPS = THREADS / WARP };
 
@@ -94,20 +96,29 @@ static __device__ __forceinline__ void load_batch(const hk_gpu_model &m, int num
 
 // ---------------------------------------------------------------- one element
 
-// What an element brings from memory.
+// What an element brings from memory: its shape is a triangle (TRIANGLE: that is known), or whole.
 struct packed {
     uint4 item;
     float4 shape0, shape1;
     float shape2;
 };
+// Kernels for models without conversion or viscosity know it by their law (is_triangular in
+// layout.c).
+enum { LAW_TRIANGLE = !LAW_DECOMPOSES };
 
 // With offsets of 32 bits: the layout has fewer than 2^28 items.
+template <bool TRIANGLE>
 static __device__ __forceinline__ void fetch(const hk_gpu_model &m, unsigned at, packed &p)
 {
     p.item = *(const uint4 *)((const char *)m.items + 16 * at);
     p.shape0 = *(const float4 *)((const char *)m.shape0 + 16 * at);
-    p.shape1 = *(const float4 *)((const char *)m.shape1 + 16 * at);
-    p.shape2 = *(const float *)((const char *)m.shape2 + 4 * at);
+    if (TRIANGLE || !m.shape2) {
+        float2 s = *(const float2 *)((const char *)m.shape1 + 8 * at);
+        p.shape1 = make_float4(s.x, s.y, 0, 0);
+    } else {
+        p.shape1 = *(const float4 *)((const char *)m.shape1 + 16 * at);
+        p.shape2 = *(const float *)((const char *)m.shape2 + 4 * at);
+    }
 }
 
 struct element {
@@ -124,7 +135,8 @@ static __device__ __forceinline__ vec3 edge(float4 a, float4 b)
     return e;
 }
 
-static __device__ __forceinline__ void unpack(const packed &p, element &e)
+template <bool TRIANGLE>
+static __device__ __forceinline__ void unpack(const hk_gpu_model &m, const packed &p, element &e)
 {
     unsigned word[4] = {p.item.x, p.item.y, p.item.z, p.item.w};
     for (int c = 0; c < 4; c++) {
@@ -133,19 +145,32 @@ static __device__ __forceinline__ void unpack(const packed &p, element &e)
         e.slot[c] = (c % 2 ? slot >> 12 : slot << 4) & 0xffff0;
     }
     e.counts = word[0] & 0x8000;
-    const float s[9] = {p.shape0.x, p.shape0.y, p.shape0.z, p.shape0.w, p.shape1.x,
-                        p.shape1.y, p.shape1.z, p.shape1.w, p.shape2};
-    for (int k = 0; k < 9; k++) e.shape.m[k / 3][k % 3] = s[k];
-    e.volume = 1 / fabsf(6 * m3_det(e.shape));
+    const float4 a = p.shape0, b = p.shape1;
+    if (TRIANGLE || !m.shape2) {
+        e.shape = {{{a.x, a.y, a.z}, {0, a.w, b.x}, {0, 0, b.y}}};
+        e.volume = 1 / fabsf(6 * a.x * a.w * b.y);
+    } else {
+        e.shape = {{{a.x, a.y, a.z}, {a.w, b.x, b.y}, {b.z, b.w, p.shape2}}};
+        e.volume = 1 / fabsf(6 * m3_det(e.shape));
+    }
 }
 
+template <bool TRIANGLE>
 static __device__ __forceinline__ mat3 gradient_of(const element &e, unsigned positions)
 {
     float4 o = shared_read(positions + e.corner[0]);
-    mat3 edges;
-    for (int c = 0; c < 3; c++)
-        m3_set_column(&edges, c, edge(shared_read(positions + e.corner[c + 1]), o));
-    return m3_mul(edges, e.shape);
+    mat3 F = m3_zero();
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        vec3 a = edge(shared_read(positions + e.corner[c + 1]), o);
+#pragma unroll
+        for (int j = TRIANGLE ? c : 0; j < 3; j++)
+            for (int i = 0; i < 3; i++) {
+                float part = e.shape.m[c][j] * a.v[i];
+                F.m[i][j] = c == 0 ? part : F.m[i][j] + part;
+            }
+    }
+    return F;
 }
 
 // Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0.
@@ -154,12 +179,25 @@ static __device__ __forceinline__ void put(const patch &b, unsigned slot, float 
     shared_write(b.slot_address, slot, x, y, z);
 }
 
+template <bool TRIANGLE>
 static __device__ __forceinline__ void put_forces(const patch &b, const element &e, const mat3 &P)
 {
-    mat3 f = m3_mult(m3_scale(P, e.volume), e.shape);  // columns
-    for (int c = 0; c < 3; c++) put(b, e.slot[c + 1], f.m[0][c], f.m[1][c], f.m[2][c]);
-    put(b, e.slot[0], -(f.m[0][0] + f.m[0][1] + f.m[0][2]), -(f.m[1][0] + f.m[1][1] + f.m[1][2]),
-        -(f.m[2][0] + f.m[2][1] + f.m[2][2]));
+    mat3 stress = m3_scale(P, e.volume);
+    vec3 sum = {{0, 0, 0}};
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        vec3 f;
+#pragma unroll
+        for (int i = 0; i < 3; i++) {
+            f.v[i] = stress.m[i][2] * e.shape.m[c][2];
+#pragma unroll
+            for (int j = 1; j >= (TRIANGLE ? c : 0); j--)
+                f.v[i] += stress.m[i][j] * e.shape.m[c][j];
+        }
+        put(b, e.slot[c + 1], f.v[0], f.v[1], f.v[2]);
+        sum = c == 0 ? f : v3_add(sum, f);
+    }
+    put(b, e.slot[0], -sum.v[0], -sum.v[1], -sum.v[2]);
 }
 
 static __device__ __forceinline__ void put_diagonal(const patch &b, const element &e,

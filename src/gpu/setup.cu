@@ -58,9 +58,11 @@ static hk_status upload_layout(hk_gpu *g)
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_patch_data *)l->patches, patches, &m->patches));
     HK_TRY(hk_gpu_upload(g, l->vertex_start, patches + 1, &g->state.vertex_start));
     HK_TRY(hk_gpu_upload(g, l->ghost, ghosts, &m->ghost));
-    HK_TRY(hk_gpu_upload(g, (const float4 *)l->shape[0], items, &m->shape0));
-    HK_TRY(hk_gpu_upload(g, (const float4 *)l->shape[1], items, &m->shape1));
-    HK_TRY(hk_gpu_upload(g, l->shape[2], items, &m->shape2));
+    const float *shape[3] = {0};
+    for (int k = 0; k < 3; k++)
+        if (l->shape[k])
+            HK_TRY(hk_gpu_upload(g, l->shape[k], items * hk_gpu_shape_width(l, k), &shape[k]));
+    m->shape0 = shape[0], m->shape1 = shape[1], m->shape2 = shape[2];
     HK_TRY(hk_gpu_upload(g, (const uint4 *)l->items, items, &m->items));
     if (l->element) HK_TRY(hk_gpu_upload(g, (const float4 *)l->element, items, &m->element));
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_round_data *)l->rounds,

@@ -4,6 +4,8 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include "gpu/triangular.h"
+
 // Items of 16 bytes have offsets of 32 bits on the device.
 #define MOST_ITEMS ((int64_t)1 << 28)
 
@@ -214,31 +216,6 @@ static hk_status allocate_items(maker *w)
     return HK_OK;
 }
 
-static double dot(const double *a, const double *b)
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-// U = B Q by Gram and Schmidt on the rows of B, the last one first. q[k] is column k of Q.
-static void make_triangular(const double b[9], double u[3][3], double q[3][3])
-{
-    memset(u, 0, 9 * sizeof(double));
-    for (int k = 2; k > 0; k--) {
-        double row[3] = {b[3 * k], b[3 * k + 1], b[3 * k + 2]};
-        for (int j = 2; j > k; j--) {
-            u[k][j] = dot(b + 3 * k, q[j]);
-            for (int i = 0; i < 3; i++) row[i] -= u[k][j] * q[j][i];
-        }
-        u[k][k] = sqrt(dot(row, row));
-        for (int i = 0; i < 3; i++) q[k][i] = row[i] / u[k][k];
-    }
-    for (int i = 0; i < 3; i++) {  // a rotation, whatever the order of the corners
-        int j = (i + 1) % 3, k = (i + 2) % 3;
-        q[0][i] = q[1][j] * q[2][k] - q[1][k] * q[2][j];
-    }
-    for (int k = 0; k < 3; k++) u[0][k] = dot(b, q[k]);
-}
-
 // The tet as vertex v sees it; Q in q. The others keep their order, which may mirror the tet: F is
 // the same.
 static void fill_shape(const maker *w, int32_t v, int tet, int64_t at, double q[3][3])
@@ -258,7 +235,7 @@ static void fill_shape(const maker *w, int32_t v, int tet, int64_t at, double q[
         }
     }
     hk_corner_inverse(corner, inverse);
-    make_triangular(inverse, u, q);
+    hk_make_triangular(inverse, u, q);
     float *word[HK_GPU_STAR_WORDS];
     for (int k = 0; k < HK_GPU_STAR_WORDS; k++) word[k] = w->stars->word[k] + 4 * at;
     for (int k = 0; k < 3; k++) word[0][k] = (float)u[0][k];
@@ -287,7 +264,7 @@ static void fill_star(const maker *w, int k)
             s->tet[at] = tet;
             if (s->batch) s->batch[at] = (uint16_t)batch;
             for (int j = 0; j < 3 && s->element && part != HK_PART_LAW; j++)
-                s->element[4 * at + j] = (float)dot(q[j], hk_part_direction(m, tet, part));
+                s->element[4 * at + j] = (float)hk_dot3(q[j], hk_part_direction(m, tet, part));
             batch++;
             at++;
         }

@@ -133,29 +133,20 @@ void hk_gpu_optimise(const hk_gpu_state *s, const double *at_position, const dou
                                                                          guess);
 }
 
-// As hk_choose_start (solver/start.c) decides.
 static __global__ void choose_kernel(const hk_gpu_settings *settings, hk_gpu_control *control,
-                                     bool use_guess, bool compare, const double *at_position,
-                                     const double *at_guess)
+                                     int kind, const double *at_position, const double *at_guess)
 {
-    double energy = at_guess[HK_SUM_ELASTIC] + at_guess[HK_SUM_QUADRATIC];
-    bool fit = use_guess && control_finite(energy) && at_guess[HK_SUM_LEAST_J] > 0;
-    if (compare) {
-        double here = at_position[HK_SUM_ELASTIC] + at_position[HK_SUM_QUADRATIC];
-        fit = fit && (energy < here || !control_finite(here));
-    }
+    bool fit = kind != HK_GPU_START_POSITION &&
+               control_fit(at_guess, kind == HK_GPU_START_AUTO ? at_position : nullptr);
     hk_gpu_control c = *control;
-    control_begin(settings, &c, fit ? 1 : 0);
+    control_begin(settings, &c, fit);
     *control = c;
 }
-
-enum { START_AUTO, START_POSITION };  // as method.h numbers them
 
 void hk_gpu_choose(const hk_gpu_settings *settings, hk_gpu_control *control, int kind,
                    const double *at_position, const double *at_guess, cudaStream_t stream)
 {
-    choose_kernel<<<1, 1, 0, stream>>>(settings, control, kind != START_POSITION,
-                                       kind == START_AUTO, at_position, at_guess);
+    choose_kernel<<<1, 1, 0, stream>>>(settings, control, kind, at_position, at_guess);
 }
 
 // ---------------------------------------------------------------- the end of a step

@@ -7,6 +7,7 @@ typedef struct fibre_stiffness {
     real along;   // φ″
     real across;  // φ′/‖F a‖
 } fibre_stiffness;
+enum { fibre_decomposes = 0 };
 
 HK_INLINE vec3 fibre_direction(const real *element)
 {

@@ -203,6 +203,7 @@ HK_INLINE void isotropic_vertex(mat3 F, const svd3 *f, const density *w, int use
 }
 
 #define HK_ISOTROPIC_LAW(X)                                                                        \
+    enum { X##_decomposes = (X##_uses & USES_S) != 0 };                                            \
     typedef principal_stiffness X##_stiffness;                                                     \
     HK_INLINE real X##_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P) \
     {                                                                                              \

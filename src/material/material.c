@@ -21,6 +21,14 @@ const hk_law_info *hk_law_describe(hk_law law)
     return g_laws[law];
 }
 
+bool hk_law_decomposes(hk_law law)
+{
+#define HK_LAW_ENTRY(X) [HK_LAW_##X] = X##_decomposes,
+    static const bool decomposes[HK_LAW_COUNT] = {HK_LAWS(HK_LAW_ENTRY)};
+#undef HK_LAW_ENTRY
+    return decomposes[law];
+}
+
 // ---------------------------------------------------------------- the list for users
 
 // Laws that are materials of their own come first (fibre is last in the list).

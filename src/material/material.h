@@ -37,5 +37,7 @@ double hk_material_slope(const hk_material *material, double low, double high);
 double hk_material_projective(const hk_material *material);
 
 const hk_law_info *hk_law_describe(hk_law law);
+// Whether its stress takes a decomposition of F.
+bool hk_law_decomposes(hk_law law);
 
 #endif

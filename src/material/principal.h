@@ -110,6 +110,7 @@ HK_SHARED void principal_stretches(const hk_law_params *p, const vec3 *at, stret
 }
 
 #define HK_PRINCIPAL_LAW(X)                                                                        \
+    enum { X##_decomposes = 1 };                                                                   \
     typedef principal_stiffness X##_stiffness;                                                     \
     HK_INLINE real X##_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P) \
     {                                                                                              \

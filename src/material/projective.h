@@ -166,6 +166,7 @@ HK_INLINE real projective_energy_stress(const hk_law_params *p, const real *elem
 }
 HK_ENERGY_AND_STRESS(projective)
 
+enum { projective_decomposes = 1 };
 typedef principal_stiffness projective_stiffness;
 
 HK_INLINE principal_stiffness projective_stiffness_at(const hk_law_params *p, svd3 f,

@@ -24,12 +24,14 @@ enum {
     OPTION_CHECK,
     OPTION_SHRINK,
     OPTION_SHORTEST,
-    OPTION_PHASES  // pairs: length and ρ
+    OPTION_PHASES,                                // pairs: length and ρ
+    OPTION_RESIDENT = OPTION_PHASES + 2 * PHASES  // of the GPU's (gpu/resident.cu)
 };
 enum { POWER_ITERATIONS = 20, ROOM = 4, FIRST_PATIENCE = 2, MOST_PATIENCE = 64 };
 enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
 
 static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
+static const char *const g_residents[] = {"auto", "off", NULL};
 #define LONGEST_PHASE 1e6
 #define PHASE(n, usual_length, usual_rho)                                                  \
     {.name = "length" #n,                                                                  \
@@ -75,6 +77,11 @@ static const hk_option_info g_options[] = {
     PHASE(6, 0, 0.97),
     PHASE(7, 0, 0.97),
     PHASE(8, 0, 0.97),
+    [OPTION_RESIDENT] = {.name = "resident",
+                         .help = "on a GPU: auto: one kernel does all iterations of a time step if "
+                                 "the model fits into the multiprocessors' own memories; off: one "
+                                 "kernel an iteration",
+                         .words = g_residents},
 };
 
 typedef struct descent {

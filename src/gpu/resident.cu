@@ -1,0 +1,174 @@
+// Whether a model can be resident on the device (law_resident.cu), how it is cut for that, and the
+// launch.
+#include "gpu/device.h"
+
+#include <stdio.h>
+
+// Share of the items that has to find room in shared memory.
+#define KEPT_AT_LEAST 0.9
+
+struct hk_gpu_resident {
+    hk_gpu_resident_args args;
+    const void *kernel;
+    int groups;    // of threads in a block
+    size_t bytes;  // of shared memory a block
+};
+
+static const hk_gpu_resident_kernel *kernel_for(const hk_gpu_layout *l)
+{
+#define ENTRY(X) &hk_gpu_resident_##X,
+    static const hk_gpu_resident_kernel *const tables[] = {HK_LAWS(ENTRY)};
+#undef ENTRY
+    for (int q = 1; q < l->batch_count; q++)
+        if (l->batches[q].law != l->batches[0].law) return &hk_gpu_resident_any;
+    return l->batch_count > 0 ? tables[l->batches[0].law] : &hk_gpu_resident_any;
+}
+
+// What resident_of (law_resident.cu) lays out.
+static size_t bytes_of(const hk_gpu_layout *l, int groups, int kept)
+{
+    size_t own = (size_t)l->most_own, rounds = (size_t)l->most_rounds, count = (size_t)groups;
+    size_t vectors = (size_t)l->most_locals + count * ((size_t)l->most_slots + own);
+    size_t item = sizeof(hk_gpu_item) + 6 * sizeof(float);
+    return 16 * vectors + item * (size_t)kept + sizeof(hk_gpu_batch) * count +
+           sizeof(hk_gpu_round) * rounds +
+           sizeof(uint16_t) * rounds * (own + own / HK_GPU_SLICE + 1);
+}
+
+static int patches_of(const hk_model *m, int size)
+{
+    int patches = 0;
+    for (int b = 0; b < m->body_count; b++)
+        patches += (m->bodies[b].vertex_count + size - 1) / size;
+    return patches;
+}
+
+// Whether all patches of the layout can be on the device together, with most of their items.
+static hk_status try_layout(const hk_gpu *g, const cudaDeviceProp *device, int blocks,
+                            hk_gpu_resident *r, bool *fits)
+{
+    const hk_gpu_layout *l = g->layout;
+    cudaFuncAttributes kernel;
+    HK_CUDA(cudaFuncGetAttributes(&kernel, r->kernel));
+    size_t room = device->sharedMemPerMultiprocessor / (size_t)blocks -
+                  device->reservedSharedMemPerBlock - kernel.sharedSizeBytes;
+    room = room < device->sharedMemPerBlockOptin - kernel.sharedSizeBytes
+               ? room
+               : device->sharedMemPerBlockOptin - kernel.sharedSizeBytes;
+    size_t others = bytes_of(l, r->groups, 0), item = bytes_of(l, r->groups, 1) - others;
+    *fits = false;
+    if (others + item * (size_t)(KEPT_AT_LEAST * l->most_items) > room) return HK_OK;
+    size_t kept = (room - others) / item;
+    r->args.kept = kept < (size_t)l->most_items ? (int)kept : l->most_items;
+    r->bytes = bytes_of(l, r->groups, r->args.kept);
+    HK_CUDA(cudaFuncSetAttribute(r->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int)r->bytes));
+    int together = 0;
+    HK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, r->kernel,
+                                                          HK_GPU_THREADS * r->groups, r->bytes));
+    *fits = l->patch_count <= together * device->multiProcessorCount;
+    return HK_OK;
+}
+
+enum { LEAST_PATCH = 32, ROUND = HK_GPU_THREADS };
+
+// With so many blocks a multiprocessor, which share *groups groups of threads: those that the law
+// allows, which only the layout knows. On success g->layout is one that fits, else NULL.
+static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks, int *groups,
+                            hk_gpu_resident *r, bool *fits)
+{
+    const hk_model *m = g->model;
+    int patches = blocks * device->multiProcessorCount;
+    int size = hk_max_int(LEAST_PATCH, (m->vertex_count + patches - 1) / patches);
+    *fits = false;
+    r->groups = *groups / blocks;
+    if (size > HK_GPU_THREADS * r->groups || patches_of(m, size) > patches) return HK_OK;
+    hk_gpu_cut cut = {size, ROUND, r->groups, true};
+    HK_TRY(hk_gpu_layout_create(m, &cut, 0, &g->layout));
+    const hk_gpu_resident_kernel *kernel = kernel_for(g->layout);
+    r->kernel = kernel->kernel;
+    hk_status status = HK_OK;
+    bool allowed = *groups <= kernel->groups && !g->layout->converts &&
+                   g->layout->most_own <= HK_GPU_THREADS * r->groups;
+    if (allowed) status = try_layout(g, device, blocks, r, fits);
+    *groups = hk_min_int(*groups, kernel->groups);
+    if (!*fits) {
+        hk_gpu_layout_free(g->layout);
+        g->layout = NULL;
+    }
+    return status;
+}
+
+static hk_status find_layout(hk_gpu *g, const cudaDeviceProp *device, int wanted,
+                             hk_gpu_resident *r, bool *fits)
+{
+    int groups = HK_GPU_MOST_GROUPS, last = wanted > 0 ? wanted : groups;
+    for (int blocks = wanted > 0 ? wanted : 1; blocks <= hk_min_int(last, groups);) {
+        int assumed = groups;
+        HK_TRY(try_blocks(g, device, blocks, &groups, r, fits));
+        if (*fits) return HK_OK;
+        if (groups == assumed) blocks++;
+    }
+    return HK_OK;
+}
+
+hk_status hk_gpu_plan_resident(hk_gpu *g, const cudaDeviceProp *device, int wanted)
+{
+    if (wanted < 0 || g->damping.viscous > 0) return HK_OK;
+    hk_gpu_resident *r = HK_NEW(hk_gpu_resident);
+    if (!r) return HK_NO_MEMORY;
+    bool fits = false;
+    hk_status status = find_layout(g, device, wanted, r, &fits);
+    if (fits)
+        g->resident = r;
+    else
+        hk_free(r);
+    return status;
+}
+
+hk_status hk_gpu_set_up_resident(hk_gpu *g, int every)
+{
+    const hk_gpu_layout *l = g->layout;
+    hk_gpu_resident_args *args = &g->resident->args;
+    args->a = g->args;
+    args->budget = g->settings.iterations;
+    args->every = g->constant_diagonal ? 0 : every;
+    args->most_own = l->most_own;
+    args->most_rounds = l->most_rounds;
+    args->a.now = g->control[0];
+    args->a.next = g->control[1];
+    for (int k = 0; k < 2; k++) args->exchange[k] = g->q[k];
+    for (int k = 0; k < 3; k++)
+        HK_TRY(hk_gpu_room(g, (size_t)l->patch_count * HK_SUM_WIDTH, &args->packet[k]));
+    return hk_gpu_room(g, 1, &args->epoch);
+}
+
+hk_status hk_gpu_launch_resident(hk_gpu *g, int kind, hk_gpu_control **last)
+{
+    hk_gpu_resident *r = g->resident;
+    r->args.kind = kind;
+    void *parameters[] = {&r->args};
+    cudaLaunchAttribute together;
+    together.id = cudaLaunchAttributeCooperative;
+    together.val.cooperative = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)g->layout->patch_count);
+    config.blockDim = dim3(HK_GPU_THREADS, (unsigned)r->groups);
+    config.dynamicSmemBytes = r->bytes;
+    config.stream = g->stream;
+    config.attrs = &together;
+    config.numAttrs = 1;
+    HK_CUDA(cudaLaunchKernelExC(&config, r->kernel, parameters));
+    *last = g->control[1];
+    return HK_OK;
+}
+
+void hk_gpu_describe_resident(const hk_gpu *g, char *text, size_t size)
+{
+    const hk_gpu_resident *r = g->resident;
+    snprintf(text, size,
+             ", resident: %d threads and %.0f KB of shared memory a patch, %d of its %d elements "
+             "there",
+             HK_GPU_THREADS * r->groups, 1e-3 * (double)r->bytes, r->args.kept,
+             g->layout->most_items);
+}
