@@ -130,9 +130,6 @@ static hk_status plan_projective(hk_gpu *g)
 // The rest is in vbd.cu.
 static hk_status plan_vbd(hk_gpu *g)
 {
-    if (g->damping.viscous > 0)
-        return hk_fail(HK_UNSUPPORTED, "method vbd on backend \"cuda\" has no viscous damping; use "
-                                       "descent there, or backend \"cpu\"");
     g->plan.acceleration = (int)g->settings.option[VBD_ACCELERATION];
     g->plan.check = (int)g->settings.option[VBD_CHECK];
     g->plan.shrink = 1;
