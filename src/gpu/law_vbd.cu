@@ -141,8 +141,6 @@ struct star {
     int vertex;
     int first, last;  // items
     float noise;
-    bool viscous;
-    float drag[SUMS];  // of viscous damping
 };
 
 // What the neighbours of vertex k, from `lane` on, add to viscous damping: r K (x − x_t) and r K.
@@ -192,18 +190,20 @@ static __device__ __forceinline__ float pull_change(vec3 own, float4 target, vec
     return target.w * sum;
 }
 
-// The share of the step that does not raise the energy of the star; 0: none. All threads of a warp
-// take part as long as one of its vertices looks for its share.
+// The share of the step that does not raise the energy of the star; 0: none. `drag`: sums of
+// viscous damping, or NULL. All threads of a warp take part as long as one of its vertices looks
+// for its share.
 template <int LANES>
 static __device__ __noinline__ float careful_length(const hk_gpu_vbd_args &a, const star &s,
-                                                    vec3 own, float4 target, vec3 step)
+                                                    vec3 own, float4 target, vec3 step,
+                                                    const float *drag)
 {
     float length = 1, before = star_energy<LANES>(a, s, own);
     for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++) {
         vec3 d = v3_scale(step, length);
         float after = star_energy<LANES>(a, s, v3_add(own, d));
         float change = after - before + pull_change(own, target, d);
-        if (s.viscous) change += star_change(s.drag, d.v);
+        if (drag) change += star_change(drag, d.v);
         bool high = length > 0 && !(change <= s.noise);
         if (!__any_sync(~0u, high)) break;
         if (high) length = halvings < MOST_HALVINGS ? length / 2 : 0;
@@ -220,7 +220,8 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
     int k = a.first + (int)(blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES);
     bool real_one = k < a.last;
     k = real_one ? k : a.last - 1;  // the rest of the last block repeats its work
-    star s = {a.vertex[k], a.start[k], a.start[k + 1], 0, GENERAL && a.drag, {}};
+    star s = {a.vertex[k], a.start[k], a.start[k + 1], 0};
+    bool viscous = GENERAL && a.drag;
     int at = s.first + lane;
     packed item = {};
     if (at < s.last) item = fetch(a, (unsigned)at);
@@ -231,7 +232,7 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
     const float4 *from = converting ? a.before : a.q;
     float4 q = from[s.vertex], target = a.target[s.vertex];
     vec3 own = {{q.x, q.y, q.z}};
-    float sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    float sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, drag[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     while (at < s.last) {
         element e;
         unpack(a, from, (unsigned)at, item, e);
@@ -241,17 +242,14 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
         if (at < s.last) item = fetch(a, (unsigned)at);  // on its way meanwhile
         add_element(e, own, GENERAL ? share : 0, turn, sums);
     }
-    if (s.viscous) add_drag<LANES>(a, k, lane, from, s.vertex, s.drag);
+    if (viscous) add_drag<LANES>(a, k, lane, from, s.vertex, drag);
     cudaTriggerProgrammaticLaunchCompletion();
     __syncwarp();
 #pragma unroll
     for (int n = 0; n < SUMS; n++) sums[n] = share_sum<LANES>(sums[n]);
-    if (s.viscous) {
-#pragma unroll
-        for (int n = 0; n < SUMS; n++) {
-            s.drag[n] = share_sum<LANES>(s.drag[n]);
-            sums[n] += s.drag[n];
-        }
+    for (int n = 0; n < SUMS && viscous; n++) {
+        drag[n] = share_sum<LANES>(drag[n]);
+        sums[n] += drag[n];
     }
     float w = target.w;
     mat3 H = {{{sums[3] + w, sums[4], sums[5]}, {0, sums[6] + w, sums[7]}, {0, 0, sums[8] + w}}};
@@ -263,7 +261,8 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
     } else if (vbd_is_careful(&a.settings, control)) {
         __syncwarp();
         s.noise = a.noise[k];
-        step = v3_scale(step, careful_length<LANES>(a, s, own, target, step));
+        step = v3_scale(step,
+                        careful_length<LANES>(a, s, own, target, step, viscous ? drag : nullptr));
     }
     if (lane == 0 && real_one)
         a.q[s.vertex] = make_float4(q.x + step.v[0], q.y + step.v[1], q.z + step.v[2], q.w);
