@@ -27,6 +27,14 @@
 #define SANITIZED 0
 #endif
 
+// With HOOKE_SMALL=1 in the environment the tests on a GPU have small bodies and few steps, for
+// tools under which everything takes a thousand times as long (docs/gpu.md).
+static inline bool wants_small(void)
+{
+    const char *small = getenv("HOOKE_SMALL");
+    return small && strcmp(small, "0") != 0;
+}
+
 #define CHECK_OK(call)                                              \
     do {                                                            \
         if ((call) != HK_OK) fail_msg("%s: %s", #call, hk_error()); \

@@ -30,7 +30,8 @@ static void set_up(setting *s, int cells, int flags)
     body.fix_count = 1;
     s->model = model_of(&body, box_mesh(1, 0.3, 0.2, 5 * cells, 2 * cells, cells), -9.81);
     s->weight = 1.3e6;
-    CHECK_OK(hk_gpu_layout_create(s->model, &(hk_gpu_cut){32, 256, 1, false}, 2, &s->layout));
+    CHECK_OK(hk_gpu_layout_create(
+        s->model, &(hk_gpu_cut){.patch_size = 32, .round_size = 256, .groups = 1}, 2, &s->layout));
     CHECK_OK(hk_problem_create(s->model, 2, &s->problem));
     hk_problem_set_weight(s->problem, 1 / (STEP * STEP));
     hk_damping damping = {.air = AIR};

@@ -43,7 +43,7 @@ static int vertex_of(const hk_gpu_layout *l, int patch, int local)
     return local < p->own ? p->vertex + local : l->ghost[p->ghost + local - p->own];
 }
 
-static double determinant(const double m[9])
+static double determinant(const double *m)
 {
     return m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
            m[2] * (m[3] * m[7] - m[4] * m[6]);
@@ -75,7 +75,7 @@ static void check_item(const hk_model *m, const hk_gpu_layout *l, int patch, int
     }
     double size = 0;
     for (int i = 0; i < 3; i++) size = fmax(size, hk_dot3(inverse + 3 * i, inverse + 3 * i));
-    assert_float_equal(determinant(u[0]) / determinant(inverse), 1, 1e-5);
+    assert_float_equal(determinant(&u[0][0]) / determinant(inverse), 1, 1e-5);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             assert_float_equal(hk_dot3(u[i], u[j]), hk_dot3(inverse + 3 * i, inverse + 3 * j),
@@ -169,11 +169,13 @@ static void test_layouts(void **state)
     (void)state;
     for (int regions = 0; regions < 2; regions++) {
         hk_model *model = bar(regions);
-        check_layout(model, (hk_gpu_cut){256, 1024, 1, false});
-        check_layout(model, (hk_gpu_cut){64, 128, 1, false});
-        check_layout(model, (hk_gpu_cut){32, 4096, 1, false});
-        check_layout(model, (hk_gpu_cut){64, 256, 4, true});
-        check_layout(model, (hk_gpu_cut){32, 64, 3, true});
+        check_layout(model, (hk_gpu_cut){.patch_size = 256, .round_size = 1024, .groups = 1});
+        check_layout(model, (hk_gpu_cut){.patch_size = 64, .round_size = 128, .groups = 1});
+        check_layout(model, (hk_gpu_cut){.patch_size = 32, .round_size = 4096, .groups = 1});
+        check_layout(model,
+                     (hk_gpu_cut){.patch_size = 64, .round_size = 256, .groups = 4, .even = true});
+        check_layout(model,
+                     (hk_gpu_cut){.patch_size = 32, .round_size = 64, .groups = 3, .even = true});
         hk_model_free(model);
     }
 }
@@ -189,8 +191,10 @@ static void test_refuses_sheets(void **state)
     body.attachment_count = 1;
     hk_model *model = model_of(&body, box_mesh(1, 1, 1, 1, 1, 1), 0);
     hk_gpu_layout *layout = NULL;
-    assert_int_equal(hk_gpu_layout_create(model, &(hk_gpu_cut){64, 128, 1, false}, 1, &layout),
-                     HK_UNSUPPORTED);
+    assert_int_equal(
+        hk_gpu_layout_create(model, &(hk_gpu_cut){.patch_size = 64, .round_size = 128, .groups = 1},
+                             1, &layout),
+        HK_UNSUPPORTED);
     assert_non_null(strstr(hk_error(), "attachments"));
     assert_null(layout);
     hk_model_free(model);

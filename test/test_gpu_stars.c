@@ -5,8 +5,10 @@
 #include "bodies.h"
 #include "failing_alloc.h"
 
+#include "gpu/star_math.h"
 #include "gpu/stars.h"
 #include "gpu/vbd_control.h"
+#include "material/blend.h"
 #include "material/laws.h"
 #include "math/solve3.h"
 #include "model.h"
@@ -25,7 +27,7 @@ typedef struct body {
     double *x, *gradient;  // [vertex_count][4] in the model's Morton order
 } body;
 
-static body make_body(const char *material, bool mixed, double amount)
+static body make_viscous_body(const char *material, bool mixed, bool viscous, double amount)
 {
     body b = {0};
     hk_body_def def = hk_default_body_def();
@@ -42,8 +44,9 @@ static body make_body(const char *material, bool mixed, double amount)
         def.region_count = 1;
     }
     b.model = model_of(&def, box_mesh(1, 1, 1, 5, 5, 5), 0);
-    CHECK_OK(hk_gpu_layout_create(b.model, &(hk_gpu_cut){32, 256, 1, false}, 2, &b.layout));
-    CHECK_OK(hk_gpu_stars_create(b.model, b.layout, 2, &b.stars));
+    hk_gpu_cut cut = {.patch_size = 32, .round_size = 256, .groups = 1, .whole = viscous};
+    CHECK_OK(hk_gpu_layout_create(b.model, &cut, 2, &b.layout));
+    CHECK_OK(hk_gpu_stars_create(b.model, b.layout, viscous, 2, &b.stars));
     CHECK_OK(hk_problem_create(b.model, 1, &b.problem));
     hk_problem_set_weight(b.problem, 0);
     hk_problem_set_load(b.problem, 0);
@@ -66,6 +69,11 @@ static body make_body(const char *material, bool mixed, double amount)
         b.target[k][3] = held ? 0 : (float)(b.model->mass[vertex] * 900);
     }
     return b;
+}
+
+static body make_body(const char *material, bool mixed, double amount)
+{
+    return make_viscous_body(material, mixed, false, amount);
 }
 
 static void free_body(body *b)
@@ -263,6 +271,8 @@ static void test_one_material(void **state)
     assert_null(b.stars->batch);
     assert_null(b.stars->element);
     assert_null(b.stars->twin);
+    assert_null(b.stars->turn);
+    assert_null(b.stars->near_start);
     free_body(&b);
 }
 
@@ -274,7 +284,7 @@ static void test_memory(void **state)
     for (;; n++) {
         failing_alloc_install(n);
         hk_gpu_stars *stars = NULL;
-        hk_status status = hk_gpu_stars_create(b.model, b.layout, 1, &stars);
+        hk_status status = hk_gpu_stars_create(b.model, b.layout, true, 1, &stars);
         bool reached = failing_alloc_count() >= n;
         if (status == HK_OK) hk_gpu_stars_free(stars);
         assert_int_equal(failing_alloc_live(), 0);
@@ -330,6 +340,199 @@ static void test_forces(void **state)
             }
         }
         assert_true(difference <= 1e-11 * size);
+        free_body(&b);
+    }
+}
+
+// ---------------------------------------------------------------- in the model's axes
+
+// Shape gradients turned back are those of the model.
+static void test_turns(void **state)
+{
+    (void)state;
+    body b = make_body("stvk", true, 0);
+    const hk_gpu_stars *s = b.stars;
+    const hk_model *m = b.model;
+    assert_non_null(s->turn);
+    for (int k = 0; k < s->count; k++)
+        for (int64_t at = s->start[k]; at < s->start[k + 1]; at++) {
+            item e = item_of(s, at);
+            int32_t vertex[4] = {s->colours.item[k], e.other[0], e.other[1], e.other[2]};
+            const int32_t *tet = m->tets + 4 * (int64_t)s->tet[at];
+            double a[12];  // of the tet's corners
+            hk_rest_inverse(m, s->tet[at], a + 3);
+            for (int j = 0; j < 3; j++) a[j] = -(a[3 + j] + a[6 + j] + a[9 + j]);
+            for (int c = 0; c < 4; c++) {
+                float shape[3];
+                int corner = 0;
+                while (tet[corner] != m->order[b.layout->place[vertex[c]]]) corner++;
+                star_shape(s->word[0] + 4 * at, s->word[1] + 4 * at, s->turn + 4 * at, c, shape);
+                for (int j = 0; j < 3; j++)
+                    assert_true(fabs((double)shape[j] - a[3 * corner + j]) < 5e-5);
+            }
+        }
+    free_body(&b);
+}
+
+// A body that is mirrored, and no more, is pulled back by one rotation, which all corners of all
+// elements see alike.
+static void test_mirrored(void **state)
+{
+    (void)state;
+    body b = make_body("stvk", true, 0);
+    const hk_gpu_stars *s = b.stars;
+    hk_conversion conversion = {.upper = 0.15f, .lower = 0.05f, .decay = 0.05f, .stiffness = 1};
+    for (int v = 0; v < b.model->vertex_count; v++) b.q[v][2] = 7.3f - b.q[v][2];
+    for (int k = 0; k < s->count; k++)
+        for (int64_t at = s->start[k]; at < s->start[k + 1]; at++) {
+            item e = item_of(s, at);
+            mat3 turned = gradient_of(&b, &e, b.q[s->colours.item[k]]), F, block = m3_zero();
+            vec3 a, force = v3_set(0, 0, 0);
+            for (int i = 0; i < 3; i++) star_turn(s->turn + 4 * at, turned.m[i], F.m[i]);
+            star_shape(s->word[0] + 4 * at, s->word[1] + 4 * at, s->turn + 4 * at, 0, a.v);
+            assert_float_equal(m3_det(F), -1, 1e-4);
+            blend_vertex(&conversion, 1, &F, &a, &force, &block);
+            // 2 (F − R) a with R = 1
+            for (int i = 0; i < 3; i++)
+                assert_float_equal(force.v[i], i == 2 ? -4 * a.v[2] : 0, 1e-3 * v3_norm(a));
+        }
+    free_body(&b);
+}
+
+// ---------------------------------------------------------------- viscous damping
+
+static void blocks_of(hk_law law, const hk_law_params *p, const float *element, mat3 F,
+                      mat3 blocks[6])
+{
+    mat3 axes = m3_identity();
+#define CASE(X)                                               \
+    case HK_LAW_##X: {                                        \
+        X##_stiffness s = X##_stiffness_of(p, element, F, 0); \
+        X##_inner(&s, &axes, blocks);                         \
+        break;                                                \
+    }
+    switch (law) {
+        HK_LAWS(CASE)
+    case HK_LAW_COUNT: fail();
+    }
+#undef CASE
+}
+
+// ∂P/∂F of the layout's items at q as the kernel of law.cu leaves them: [54][item_count].
+static float *viscosity_of(const body *b)
+{
+    const hk_gpu_layout *l = b->layout;
+    const hk_model *m = b->model;
+    int items = l->item_start[l->patch_count];
+    float *planes = calloc(54 * (size_t)items, sizeof *planes), none[4] = {0};
+    int *number = malloc((size_t)m->vertex_count * sizeof *number);
+    assert_true(planes && number);
+    for (int v = 0; v < m->vertex_count; v++) number[m->order[l->place[v]]] = v;
+    for (int p = 0; p < l->patch_count; p++)
+        for (int r = l->round_start[p]; r < l->round_start[p + 1]; r++)
+            for (int k = l->rounds[r].first; k < l->rounds[r].last; k++) {
+                int64_t at = l->item_start[p] + k;
+                const hk_law_part *batch = &l->batches[l->rounds[r].batch];
+                const int32_t *tet = m->tets + 4 * (int64_t)l->item_tet[at];
+                double inverse[9];
+                mat3 F = m3_zero(), blocks[6];
+                hk_rest_inverse(m, l->item_tet[at], inverse);
+                for (int c = 0; c < 3; c++)
+                    for (int i = 0; i < 9; i++)
+                        F.m[i / 3][i % 3] +=
+                            (b->q[number[tet[c + 1]]][i / 3] - b->q[number[tet[0]]][i / 3]) *
+                            (float)inverse[3 * c + i % 3];
+                blocks_of(batch->law, &batch->params, l->element ? l->element + 4 * at : none, F,
+                          blocks);
+                for (int n = 0; n < 54; n++)
+                    planes[(int64_t)n * items + at] = blocks[n / 9].m[n % 9 / 3][n % 3];
+            }
+    free(number);
+    return planes;
+}
+
+// r K of a vertex and its neighbour, as the kernel of vbd.cu adds it up.
+static void drag_block(const body *b, const float *planes, int n, float rate, float K[9])
+{
+    const hk_gpu_stars *s = b->stars;
+    int items = b->layout->item_start[b->layout->patch_count];
+    memset(K, 0, 9 * sizeof *K);
+    for (int p = s->pair_start[n]; p < s->pair_start[n + 1]; p++) {
+        int64_t at = s->pair[p] / 4;
+        const float *word0 = s->word[0] + 4 * at, *word1 = s->word[1] + 4 * at;
+        float own[3], other[3];
+        star_shape(word0, word1, s->turn + 4 * at, 0, own);
+        star_shape(word0, word1, s->turn + 4 * at, s->pair[p] % 4, other);
+        for (int j = 0; j < 3; j++) own[j] *= rate * star_volume(word0, word1);
+        for (int j = 0, q = 0; j < 3; j++)
+            for (int l = j; l < 3; l++, q++) {
+                float block[9];
+                for (int k = 0; k < 9; k++)
+                    block[k] = planes[(int64_t)(9 * q + k) * items + s->twin[at]];
+                star_add_block(j, l, block, own, other, K);
+            }
+    }
+}
+
+// Gradient, block and change of energy of every vertex against the matrix of the CPU.
+static void check_drag(body *b, const float *planes, hk_viscosity *exact, float (*origin)[4])
+{
+    const hk_gpu_stars *s = b->stars;
+    const float rate = 2;
+    double difference = 0, size = 0;
+    for (int k = 0; k < b->model->vertex_count; k++)
+        for (int i = 0; i < 3; i++) b->x[4 * b->layout->place[k] + i] = (double)origin[k][i];
+    hk_viscosity_begin(exact, b->x, (double)rate);
+    for (int k = 0; k < b->model->vertex_count; k++)
+        for (int i = 0; i < 3; i++) b->x[4 * b->layout->place[k] + i] = (double)b->q[k][i];
+    memset(b->gradient, 0, 4 * (size_t)b->model->vertex_count * sizeof(double));
+    hk_viscosity_add_gradient(exact, b->x, b->gradient, NULL);
+    for (int k = 0; k < s->count; k++) {
+        int v = s->colours.item[k];
+        float sums[9] = {0}, step[3] = {0.01f, -0.02f, 0.03f};
+        for (int n = s->near_start[k]; n < s->near_start[k + 1]; n++) {
+            int u = s->near[n];
+            float K[9], farther[3];
+            for (int i = 0; i < 3; i++)
+                farther[i] = b->q[u][i] - origin[u][i] - (b->q[v][i] - origin[v][i]);
+            drag_block(b, planes, n, rate, K);
+            star_drag(K, farther, sums);
+        }
+        int64_t place = b->layout->place[v];
+        for (int i = 0; i < 3; i++) {
+            double away = (double)sums[i] - b->gradient[4 * place + i];
+            difference += away * away;
+            size += b->gradient[4 * place + i] * b->gradient[4 * place + i];
+        }
+        if (k % 16 > 0) continue;
+        double before = hk_viscosity_energy(exact, b->x);
+        for (int i = 0; i < 3; i++) b->x[4 * place + i] += (double)step[i];
+        double change = hk_viscosity_energy(exact, b->x) - before;
+        for (int i = 0; i < 3; i++) b->x[4 * place + i] -= (double)step[i];
+        assert_true(fabs((double)star_change(sums, step) - change) < 1e-4 * fabs(change));
+    }
+    assert_true(size > 0 && difference <= 1e-10 * size);
+}
+
+static void test_viscosity(void **state)
+{
+    (void)state;
+    static const char *const materials[] = {"neo_hookean", "corotated", "spline"};
+    for (int n = 0; n < 3; n++) {
+        body b = make_viscous_body(materials[n], n < 2, true, 0.02);
+        hk_viscosity *exact;
+        CHECK_OK(hk_viscosity_create(b.problem->tets, b.problem->links, &exact));
+        float *planes = viscosity_of(&b);
+        int count = b.model->vertex_count;
+        float(*origin)[4] = malloc((size_t)count * sizeof *origin);
+        memcpy(origin, b.q, (size_t)count * sizeof *origin);
+        uint64_t seed = 7;
+        for (int v = 0; v < count; v++)
+            for (int i = 0; i < 3; i++) b.q[v][i] += (float)(0.02 * noise(&seed));
+        check_drag(&b, planes, exact, origin);
+        hk_viscosity_free(exact);
+        free(planes);
+        free(origin);
         free_body(&b);
     }
 }
@@ -532,10 +735,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_colours),      cmocka_unit_test(test_items),
         cmocka_unit_test(test_one_material), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_forces),       cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_keeping),      cmocka_unit_test(test_taking_care),
-        cmocka_unit_test(test_chebyshev),    cmocka_unit_test(test_twins),
-        cmocka_unit_test(test_converting),
+        cmocka_unit_test(test_forces),       cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_mirrored),     cmocka_unit_test(test_viscosity),
+        cmocka_unit_test(test_walk),         cmocka_unit_test(test_keeping),
+        cmocka_unit_test(test_taking_care),  cmocka_unit_test(test_chebyshev),
+        cmocka_unit_test(test_twins),        cmocka_unit_test(test_converting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

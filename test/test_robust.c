@@ -12,10 +12,14 @@ enum { METHOD_COUNT = sizeof METHODS / sizeof METHODS[0] };
 
 static const double STEP = 1.0 / 30;
 static hk_backend g_backend = HK_BACKEND_CPU;
+static bool g_brief;  // a selection of materials, and only the first few steps
 
 static bool left_out(int material)
 {
-    return SANITIZED && material % 4 != 3;  // stvk, fung and projective stay
+    static const char *const few[] = {"corotated", "arap", "neo_hookean"};
+    for (int k = 0; k < 3 && g_brief; k++)
+        if (strcmp(hk_material_name(material), few[k]) == 0) return false;
+    return g_brief || (SANITIZED && material % 4 != 3);  // stvk, fung and projective stay
 }
 
 // What split can do.
@@ -54,6 +58,7 @@ static hk_world *bar_world(const char *method, hk_model *model)
     def.solver.iterations = substeps                                  ? 4
                             : strcmp(method, "admm") == 0             ? 200
                             : strcmp(method, "gradient_descent") == 0 ? 400
+                            : g_brief                                 ? 16
                                                                       : 96;
     def.damping.ether = substeps ? 3 : 1;  // to be at rest sooner
     hk_world *world;
@@ -100,12 +105,13 @@ static void drag_corners(const char *method)
         CHECK_OK(hk_world_set_positions(free, hk_world_positions(held)));
         CHECK_OK(hk_world_set_velocities(free, hk_world_velocities(held)));
         hk_world_free(held);
-        for (int step = 6; step < 126; step++) check_step(free, method, material, step);
+        int end = g_brief ? 18 : 126;
+        for (int step = 6; step < end; step++) check_step(free, method, material, step);
         double left = farthest_from_rest(free);
         if (getenv("HOOKE_TABLE"))
             printf("%-18s %-20s %8.4f\n", method, material, left);
-        else if (!(left < 0.1))
-            fail_msg("%s, %s: %g m from rest after 4 s", method, material, left);
+        else if (!(left < (g_brief ? away : 0.1)))
+            fail_msg("%s, %s: %g m from rest after %d steps", method, material, left, end - 6);
         hk_world_free(free);
     }
 }
@@ -181,11 +187,12 @@ static void recover(const char *method, const char *material, int start)
     hk_model_free(model);
     CHECK_OK(hk_world_set_positions(world, x));
     free(x);
-    for (int step = 0; step < 150; step++) check_step(world, method, material, step);
+    int end = g_brief ? 10 : 150;
+    for (int step = 0; step < end; step++) check_step(world, method, material, step);
     double away = distortion(world), least = least_volume(world);
     if (getenv("HOOKE_TABLE"))
         printf("%-18s %-20s %-9s %8.4f %8.4f\n", method, material, START_NAMES[start], away, least);
-    else if (!(away < 0.02 && least > 0.9))
+    else if (!(away < (g_brief ? 0.2 : 0.02) && least > (g_brief ? 0.8 : 0.9)))
         fail_msg("%s, %s, %s: edges off by %g, least J %g", method, material, START_NAMES[start],
                  away, least);
     hk_world_free(world);
@@ -212,18 +219,18 @@ static void test_on_gpu(void **state)
         skip();
     }
     g_backend = HK_BACKEND_CUDA;
+    g_brief = wants_small();
     for (int m = 0; m < METHOD_COUNT; m++) {
         const hk_method *method;
         CHECK_OK(hk_method_find(METHODS[m], &method));
         if (!hk_gpu_has_method(method)) continue;
         drag_corners(METHODS[m]);
-        // Sweeps of vbd there leave mirrored bodies of some laws in a tangle: docs/methods.md.
-        bool recovers = method != &hk_projective && method != &hk_vbd;
-        for (int k = 0; k < hk_material_count() && recovers; k++)
-            for (int start = 0; start < STARTS; start++)
+        for (int k = 0; k < hk_material_count() && method != &hk_projective; k++)
+            for (int start = 0; start < STARTS && !left_out(k); start++)
                 recover(METHODS[m], hk_material_name(k), start);
     }
     g_backend = HK_BACKEND_CPU;
+    g_brief = false;
 }
 
 int main(void)

@@ -131,9 +131,6 @@ static hk_status plan_projective(hk_gpu *g)
 // The rest is in vbd.cu.
 static hk_status plan_vbd(hk_gpu *g)
 {
-    if (g->damping.viscous > 0)
-        return hk_fail(HK_UNSUPPORTED, "method vbd on backend \"cuda\" has no viscous damping; use "
-                                       "descent there, or backend \"cpu\"");
     g->plan.acceleration = (int)g->settings.option[VBD_ACCELERATION];
     g->plan.check = (int)g->settings.option[VBD_CHECK];
     g->plan.shrink = 1;
@@ -235,7 +232,8 @@ static hk_status lay_out(hk_gpu *g, const hk_gpu_def *def, const cudaDeviceProp 
     if (g->layout) return HK_OK;
     int patch = def->patch_size ? def->patch_size
                                 : choose_patch_size(def->model, device->multiProcessorCount);
-    hk_gpu_cut cut = {patch, def->round_size ? def->round_size : 1024, 1, false};
+    hk_gpu_cut cut = {patch, def->round_size ? def->round_size : 1024, 1, false,
+                      def->damping.viscous > 0};
     return hk_gpu_layout_create(def->model, &cut, 0, &g->layout);
 }
 

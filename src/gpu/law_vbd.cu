@@ -4,6 +4,7 @@
 // takes a step of Newton's method. No two vertices of a colour share an element, so positions
 // change in place, and the bits are the same in every run.
 #include "gpu/law_choice.h"
+#include "gpu/star_math.h"
 #include "gpu/vbd_kernels.h"
 #include "math/solve3.h"
 
@@ -66,11 +67,17 @@ static __device__ __forceinline__ packed fetch(const hk_gpu_vbd_args &a, unsigne
     return p;
 }
 
-// The seldom blended element, out of the way of the others.
-static __device__ __noinline__ void blend(const hk_gpu_batch *batch, float l, const mat3 *F,
-                                          const vec3 *a, vec3 *force, mat3 *block)
+// The seldom blended element, out of the way of the others. Where it is inside out all its corners
+// must see it with the same axes, those of the model.
+static __device__ __noinline__ void blend(const hk_gpu_batch *batch, float l, float4 turn,
+                                          const mat3 *F, const vec3 *a, vec3 *force, mat3 *block)
 {
-    blend_vertex((const hk_conversion *)&batch->upper, l, F, a, force, block);
+    const float by[4] = {turn.x, turn.y, turn.z, turn.w};
+    mat3 F_model;
+    vec3 a_model;
+    for (int i = 0; i < 3; i++) star_turn(by, F->m[i], F_model.m[i]);
+    star_turn(by, a->v, a_model.v);
+    blend_vertex((const hk_conversion *)&batch->upper, l, &F_model, &a_model, force, block);
 }
 
 // An element as its first corner sees it.
@@ -114,14 +121,14 @@ static __device__ __forceinline__ mat3 gradient_at(const element &e, vec3 own)
 }
 
 // Gradient and upper triangle of the block of the first corner, added to sums; l is its share of
-// conversion.
+// conversion, `turn` where it has one.
 static __device__ __forceinline__ void add_element(const element &e, vec3 own, float l,
-                                                   float sums[SUMS])
+                                                   const float4 *turn, float sums[SUMS])
 {
     mat3 block, F = gradient_at(e, own);
     vec3 force, a = {{-e.xx, -(e.xy + e.yy), -(e.xz + e.yz + e.zz)}};
     law_vertex(e.batch->law, (const hk_law_params *)e.batch->c, e.values, &F, &a, &force, &block);
-    if (l > 0) blend(e.batch, l, &F, &a, &force, &block);
+    if (l > 0) blend(e.batch, l, *turn, &F, &a, &force, &block);
     for (int i = 0, q = 3; i < 3; i++) {
         sums[i] += e.volume * force.v[i];
         for (int j = i; j < 3; j++, q++) sums[q] += e.volume * block.m[i][j];
@@ -135,6 +142,23 @@ struct star {
     int first, last;  // items
     float noise;
 };
+
+// What the neighbours of vertex k, from `lane` on, add to viscous damping: r K (x − x_t) and r K.
+template <int LANES>
+static __device__ __noinline__ void add_drag(const hk_gpu_vbd_args &a, int k, int lane,
+                                             const float4 *from, int vertex, float sums[SUMS])
+{
+    float4 own = from[vertex], own_origin = a.origin[vertex];
+    float way[3] = {own.x - own_origin.x, own.y - own_origin.y, own.z - own_origin.z};
+    for (int n = a.near_start[k] + lane; n < a.near_start[k + 1]; n += LANES) {
+        float4 q = from[a.near[n]], origin = a.origin[a.near[n]];
+        float farther[3] = {q.x - origin.x - way[0], q.y - origin.y - way[1],
+                            q.z - origin.z - way[2]};
+        float K[9];
+        for (int i = 0; i < 9; i++) K[i] = a.drag[(int64_t)i * a.near_count + n];
+        star_drag(K, farther, sums);
+    }
+}
 
 // In all threads of a vertex, the same bits.
 template <int LANES> static __device__ __forceinline__ float share_sum(float a)
@@ -166,17 +190,20 @@ static __device__ __forceinline__ float pull_change(vec3 own, float4 target, vec
     return target.w * sum;
 }
 
-// The share of the step that does not raise the energy of the star; 0: none. All threads of a warp
-// take part as long as one of its vertices looks for its share.
+// The share of the step that does not raise the energy of the star; 0: none. `drag`: sums of
+// viscous damping, or NULL. All threads of a warp take part as long as one of its vertices looks
+// for its share.
 template <int LANES>
 static __device__ __noinline__ float careful_length(const hk_gpu_vbd_args &a, const star &s,
-                                                    vec3 own, float4 target, vec3 step)
+                                                    vec3 own, float4 target, vec3 step,
+                                                    const float *drag)
 {
     float length = 1, before = star_energy<LANES>(a, s, own);
     for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++) {
         vec3 d = v3_scale(step, length);
         float after = star_energy<LANES>(a, s, v3_add(own, d));
         float change = after - before + pull_change(own, target, d);
+        if (drag) change += star_change(drag, d.v);
         bool high = length > 0 && !(change <= s.noise);
         if (!__any_sync(~0u, high)) break;
         if (high) length = halvings < MOST_HALVINGS ? length / 2 : 0;
@@ -184,8 +211,9 @@ static __device__ __noinline__ float careful_length(const hk_gpu_vbd_args &a, co
     return length;
 }
 
-// While elements convert all vertices move at once, half as far (vbd.c).
-template <int LANES, bool CONVERTS>
+// While elements convert all vertices move at once, half as far (vbd.c). GENERAL: some may, or
+// there is viscous damping.
+template <int LANES, bool GENERAL>
 static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
 {
     int lane = threadIdx.x % LANES;
@@ -193,29 +221,36 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
     bool real_one = k < a.last;
     k = real_one ? k : a.last - 1;  // the rest of the last block repeats its work
     star s = {a.vertex[k], a.start[k], a.start[k + 1], 0};
+    bool viscous = GENERAL && a.drag;
     int at = s.first + lane;
     packed item = {};
     if (at < s.last) item = fetch(a, (unsigned)at);
     cudaGridDependencySynchronize();
     const hk_gpu_vbd_control *control = a.control;
     if (control->shared.state != HK_GPU_GOING) return;
-    bool converting = CONVERTS && control->converting;
+    bool converting = GENERAL && control->converting;
     const float4 *from = converting ? a.before : a.q;
     float4 q = from[s.vertex], target = a.target[s.vertex];
     vec3 own = {{q.x, q.y, q.z}};
-    float sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    float sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, drag[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     while (at < s.last) {
         element e;
         unpack(a, from, (unsigned)at, item, e);
         float share = converting ? a.share[a.twin[at]] : 0;
+        const float4 *turn = GENERAL ? a.turn + at : nullptr;
         at += LANES;
         if (at < s.last) item = fetch(a, (unsigned)at);  // on its way meanwhile
-        add_element(e, own, CONVERTS ? share : 0, sums);
+        add_element(e, own, GENERAL ? share : 0, turn, sums);
     }
+    if (viscous) add_drag<LANES>(a, k, lane, from, s.vertex, drag);
     cudaTriggerProgrammaticLaunchCompletion();
     __syncwarp();
 #pragma unroll
     for (int n = 0; n < SUMS; n++) sums[n] = share_sum<LANES>(sums[n]);
+    for (int n = 0; n < SUMS && viscous; n++) {
+        drag[n] = share_sum<LANES>(drag[n]);
+        sums[n] += drag[n];
+    }
     float w = target.w;
     mat3 H = {{{sums[3] + w, sums[4], sums[5]}, {0, sums[6] + w, sums[7]}, {0, 0, sums[8] + w}}};
     vec3 g = {{sums[0] + w * (q.x - target.x), sums[1] + w * (q.y - target.y),
@@ -226,7 +261,8 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
     } else if (vbd_is_careful(&a.settings, control)) {
         __syncwarp();
         s.noise = a.noise[k];
-        step = v3_scale(step, careful_length<LANES>(a, s, own, target, step));
+        step = v3_scale(step,
+                        careful_length<LANES>(a, s, own, target, step, viscous ? drag : nullptr));
     }
     if (lane == 0 && real_one)
         a.q[s.vertex] = make_float4(q.x + step.v[0], q.y + step.v[1], q.z + step.v[2], q.w);
@@ -239,20 +275,19 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
 #else
 #define HK_GPU_VBD_BLOCKS 4
 #endif
-#define KERNEL(name, lanes, converts, blocks)                 \
+#define KERNEL(name, lanes, general, blocks)                  \
     static __global__ void __launch_bounds__(THREADS, blocks) \
         name(const __grid_constant__ hk_gpu_vbd_args a)       \
     {                                                         \
-        sweep<lanes, converts>(a);                            \
+        sweep<lanes, general>(a);                             \
     }
 KERNEL(sweep_by_8, HK_GPU_VBD_FEWEST, false, HK_GPU_VBD_BLOCKS)
 KERNEL(sweep_by_16, 2 * HK_GPU_VBD_FEWEST, false, HK_GPU_VBD_BLOCKS)
 KERNEL(sweep_by_32, 4 * HK_GPU_VBD_FEWEST, false, HK_GPU_VBD_BLOCKS)
-KERNEL(converting_by_8, HK_GPU_VBD_FEWEST, true, 3)
-KERNEL(converting_by_16, 2 * HK_GPU_VBD_FEWEST, true, 3)
-KERNEL(converting_by_32, 4 * HK_GPU_VBD_FEWEST, true, 3)
+KERNEL(general_by_8, HK_GPU_VBD_FEWEST, true, 3)
+KERNEL(general_by_16, 2 * HK_GPU_VBD_FEWEST, true, 3)
+KERNEL(general_by_32, 4 * HK_GPU_VBD_FEWEST, true, 3)
 
 extern "C" const hk_gpu_vbd_kernels JOIN(hk_gpu_vbd_kernels_, HK_GPU_LAW) = {
     {{(const void *)sweep_by_8, (const void *)sweep_by_16, (const void *)sweep_by_32},
-     {(const void *)converting_by_8, (const void *)converting_by_16,
-      (const void *)converting_by_32}}};
+     {(const void *)general_by_8, (const void *)general_by_16, (const void *)general_by_32}}};

@@ -192,7 +192,7 @@ static bool is_triangular(const hk_gpu_layout *l)
     for (int q = 0; q < l->batch_count; q++)
         if (l->batches[q].law != l->batches[0].law || hk_law_decomposes(l->batches[q].law))
             return false;
-    return l->batch_count > 0 && !l->converts;
+    return l->batch_count > 0 && !l->converts && !l->cut.whole;
 }
 
 static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)

@@ -50,6 +50,7 @@ typedef struct hk_gpu_cut {
     // Patches of equal work instead of equal numbers of vertices: as many, some larger than
     // patch_size.
     bool even;
+    bool whole;  // rest shapes in the model's axes, whatever the law
 } hk_gpu_cut;
 
 typedef struct hk_gpu_layout {

@@ -83,7 +83,7 @@ static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks,
     *fits = false;
     r->groups = *groups / blocks;
     if (size > HK_GPU_THREADS * r->groups || patches_of(m, size) > patches) return HK_OK;
-    hk_gpu_cut cut = {size, ROUND, r->groups, true};
+    hk_gpu_cut cut = {size, ROUND, r->groups, true, false};
     HK_TRY(hk_gpu_layout_create(m, &cut, 0, &g->layout));
     const hk_gpu_resident_kernel *kernel = kernel_for(g->layout);
     r->kernel = kernel->kernel;

@@ -14,6 +14,7 @@ typedef struct maker {
     const hk_model *model;
     const hk_gpu_layout *layout;
     hk_gpu_stars *stars;
+    bool viscous;
     int threads;
     int32_t *number;       // [vertex_count] model's vertex → the vertex here
     int32_t *first_batch;  // [material_count + 1] the batches of a material
@@ -40,7 +41,12 @@ void hk_gpu_stars_free(hk_gpu_stars *s)
     hk_free(s->batch);
     hk_free(s->element);
     hk_free(s->twin);
+    hk_free(s->turn);
     hk_free(s->noise);
+    hk_free(s->near_start);
+    hk_free(s->near);
+    hk_free(s->pair_start);
+    hk_free(s->pair);
     hk_free(s);
 }
 
@@ -213,7 +219,37 @@ static hk_status allocate_items(maker *w)
         s->element = HK_ZEROS(float, 4 * items);
         if (!s->element) return HK_NO_MEMORY;
     }
+    if (w->layout->converts || w->viscous) {
+        s->twin = HK_ARRAY(int32_t, items);
+        s->turn = HK_ARRAY(float, 4 * items);
+        if (!s->twin || !s->turn) return HK_NO_MEMORY;
+    }
     return HK_OK;
+}
+
+// A rotation, its columns in q, as a unit quaternion x, y, z, w: from the largest of the four, so
+// that nothing cancels.
+static void write_turn(double q[3][3], float turn[4])
+{
+    double trace = q[0][0] + q[1][1] + q[2][2], value[4];
+    int most = 3;
+    for (int k = 0; k < 3; k++)
+        if (q[k][k] > (most == 3 ? trace : q[most][most])) most = k;
+    int i = (most + 1) % 3, j = (most + 2) % 3;
+    if (most == 3) {
+        for (int k = 0; k < 3; k++) {
+            int a = (k + 1) % 3, b = (k + 2) % 3;
+            value[k] = q[a][b] - q[b][a];
+        }
+        value[3] = 1 + trace;
+    } else {
+        value[most] = 1 + 2 * q[most][most] - trace;
+        value[i] = q[i][most] + q[most][i];
+        value[j] = q[j][most] + q[most][j];
+        value[3] = q[i][j] - q[j][i];
+    }
+    double size = sqrt(hk_dot3(value, value) + value[3] * value[3]);
+    for (int k = 0; k < 4; k++) turn[k] = (float)(value[k] / size);
 }
 
 // The tet as vertex v sees it; Q in q. The others keep their order, which may mirror the tet: F is
@@ -263,6 +299,7 @@ static void fill_star(const maker *w, int k)
             fill_shape(w, v, tet, at, q);
             s->tet[at] = tet;
             if (s->batch) s->batch[at] = (uint16_t)batch;
+            if (s->turn) write_turn(q, s->turn + 4 * at);
             for (int j = 0; j < 3 && s->element && part != HK_PART_LAW; j++)
                 s->element[4 * at + j] = (float)hk_dot3(q[j], hk_part_direction(m, tet, part));
             batch++;
@@ -290,14 +327,13 @@ static hk_status find_twins(const maker *w)
 {
     const hk_model *m = w->model;
     hk_gpu_stars *s = w->stars;
-    if (!w->layout->converts) return HK_OK;
+    if (!s->twin) return HK_OK;
     int64_t *part_start = HK_ZEROS(int64_t, (int64_t)m->tet_count + 1);
     hk_status status = part_start ? HK_OK : HK_NO_MEMORY;
     for (int t = 0; t < m->tet_count && status == HK_OK; t++)
         part_start[t + 1] = part_start[t] + batches_of(w, t);
     int32_t *twin_of = part_start ? HK_ZEROS(int32_t, part_start[m->tet_count]) : NULL;
-    s->twin = HK_ARRAY(int32_t, s->start[s->count]);
-    if (!twin_of || !s->twin) status = HK_NO_MEMORY;
+    if (!twin_of) status = HK_NO_MEMORY;
     if (status == HK_OK) {
         list_layout(w, part_start, twin_of);
         for (int64_t at = 0; at < s->start[s->count]; at++) {
@@ -307,6 +343,77 @@ static hk_status find_twins(const maker *w)
     }
     hk_free(part_start);
     hk_free(twin_of);
+    return status;
+}
+
+// ---------------------------------------------------------------- neighbours
+
+// Another vertex of an item.
+typedef struct corner {
+    int32_t vertex, pair;
+} corner;
+
+static int by_vertex(const void *left, const void *right)
+{
+    const corner *a = left, *b = right;
+    if (a->vertex != b->vertex) return a->vertex < b->vertex ? -1 : 1;
+    return a->pair < b->pair ? -1 : a->pair > b->pair;
+}
+
+// The other corners of the items of vertex k by vertices; returns how many vertices these are.
+static int list_corners(const hk_gpu_stars *s, int k, corner *list)
+{
+    int count = 0, vertices = 0;
+    for (int32_t at = s->start[k]; at < s->start[k + 1]; at++) {
+        int32_t other[3] = {0, 0, s->third[at]};
+        memcpy(other, s->word[1] + 4 * (int64_t)at + 2, 2 * sizeof(int32_t));
+        for (int c = 0; c < 3; c++) list[count++] = (corner){other[c], 4 * at + c + 1};
+    }
+    qsort(list, (size_t)count, sizeof *list, by_vertex);
+    for (int n = 0; n < count; n++) vertices += n == 0 || list[n].vertex != list[n - 1].vertex;
+    return vertices;
+}
+
+static void write_neighbours(hk_gpu_stars *s, int k, corner *list)
+{
+    int32_t at = s->near_start[k], pair = 3 * s->start[k];
+    list_corners(s, k, list);
+    for (int n = 0; n < 3 * (s->start[k + 1] - s->start[k]); n++) {
+        if (n == 0 || list[n].vertex != list[n - 1].vertex) {
+            s->near[at] = list[n].vertex;
+            s->pair_start[at++] = pair + n;
+        }
+        s->pair[pair + n] = list[n].pair;
+    }
+}
+
+static hk_status find_neighbours(const maker *w)
+{
+    hk_gpu_stars *s = w->stars;
+    if (!w->viscous) return HK_OK;
+    int most = 0;
+    for (int k = 0; k < s->count; k++) most = hk_max_int(most, s->start[k + 1] - s->start[k]);
+    corner *room = HK_ARRAY(corner, 3 * (int64_t)most * w->threads);
+    s->near_start = HK_ZEROS(int32_t, s->count + 1);
+    s->pair = HK_ARRAY(int32_t, 3 * (int64_t)s->start[s->count]);
+    hk_status status = room && s->near_start && s->pair ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) {
+#pragma omp parallel for schedule(static) num_threads(w->threads)
+        for (int k = 0; k < s->count; k++)
+            s->near_start[k + 1] =
+                list_corners(s, k, room + 3 * (int64_t)most * omp_get_thread_num());
+        for (int k = 0; k < s->count; k++) s->near_start[k + 1] += s->near_start[k];
+        s->near = HK_ARRAY(int32_t, s->near_start[s->count]);
+        s->pair_start = HK_ARRAY(int32_t, s->near_start[s->count] + 1);
+        if (!s->near || !s->pair_start) status = HK_NO_MEMORY;
+    }
+    if (status == HK_OK) {
+#pragma omp parallel for schedule(static) num_threads(w->threads)
+        for (int k = 0; k < s->count; k++)
+            write_neighbours(s, k, room + 3 * (int64_t)most * omp_get_thread_num());
+        s->pair_start[s->near_start[s->count]] = 3 * s->start[s->count];
+    }
+    hk_free(room);
     return status;
 }
 
@@ -321,17 +428,19 @@ static hk_status make(maker *w)
     HK_TRY(allocate_items(w));
 #pragma omp parallel for schedule(static) num_threads(w->threads)
     for (int k = 0; k < w->stars->count; k++) fill_star(w, k);
-    return find_twins(w);
+    HK_TRY(find_twins(w));
+    return find_neighbours(w);
 }
 
-hk_status hk_gpu_stars_create(const hk_model *model, const hk_gpu_layout *layout, int threads,
-                              hk_gpu_stars **stars)
+hk_status hk_gpu_stars_create(const hk_model *model, const hk_gpu_layout *layout, bool viscous,
+                              int threads, hk_gpu_stars **stars)
 {
     hk_gpu_stars *s = HK_NEW(hk_gpu_stars);
     if (!s) return HK_NO_MEMORY;
     maker w = {.model = model,
                .layout = layout,
                .stars = s,
+               .viscous = viscous,
                .threads = threads > 0 ? threads : omp_get_num_procs()};
     hk_status status = make(&w);
     maker_release(&w);

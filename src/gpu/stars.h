@@ -9,7 +9,10 @@
 // What an item brings from memory is what a sweep costs. The matrix of its shape gradients, B, is
 // turned to be upper triangular, U = B Q, by a rotation Q of the rest state: the elements' F
 // becomes F Q, which makes no difference to an isotropic law, and directions become Qᵀ d. That
-// leaves 36 bytes: six numbers and three vertices.
+// leaves 36 bytes: six numbers and three vertices. Where it does make a difference Q is at hand: a
+// converted element that is inside out with equal stretches goes back by a rotation that depends on
+// the axes (material/blend.h), which all corners must agree on; and viscous damping is that of the
+// layout's items.
 #ifndef HK_GPU_STARS_H
 #define HK_GPU_STARS_H
 
@@ -30,15 +33,20 @@ typedef struct hk_gpu_stars {
     int32_t *tet;                    // [item_count] in the model
     uint16_t *batch;                 // [item_count] of the layout; NULL: there is one
     float *element;  // [item_count][4] what a law wants to know of its element; or NULL
-    // [item_count] an item of the layout for the same element and law, whose share of conversion it
-    // has; NULL: none converts.
-    int32_t *twin;
-    float *noise;  // [count] J, what rounding does to the energy of a star
+    // Where elements convert, or with viscous damping, else NULL:
+    int32_t *twin;  // [item_count] an item of the layout for the same element and law
+    float *turn;    // [item_count][4] Q as a unit quaternion x, y, z, w
+    float *noise;   // [count] J, what rounding does to the energy of a star
+    // With viscous damping: the vertices that share elements with a vertex, ascending, and which.
+    int32_t *near_start;  // [count + 1] in `near`
+    int32_t *near;        // vertices
+    int32_t *pair_start;  // [near_start[count] + 1] in `pair`
+    int32_t *pair;        // 4 × item + which of its corners the other vertex is, 1 to 3
 } hk_gpu_stars;
 
 // The layout is that of the model. threads 0: all cores.
-hk_status hk_gpu_stars_create(const hk_model *model, const hk_gpu_layout *layout, int threads,
-                              hk_gpu_stars **stars);
+hk_status hk_gpu_stars_create(const hk_model *model, const hk_gpu_layout *layout, bool viscous,
+                              int threads, hk_gpu_stars **stars);
 void hk_gpu_stars_free(hk_gpu_stars *stars);
 
 #endif

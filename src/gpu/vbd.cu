@@ -2,6 +2,7 @@
 // (law_vbd.cu), then the acceleration; every few sweeps a look at the energy by the kernels of
 // `descent`, and the decision what comes of it. Nothing waits for the host.
 #include "gpu/device.h"
+#include "gpu/star_math.h"
 #include "gpu/vbd_kernels.h"
 
 extern "C" {
@@ -27,6 +28,9 @@ struct hk_gpu_vbd {
     float4 *before;     // q before the sweep: Chebyshev's, and where elements convert
     int vertex_blocks;  // of kernels over vertices
     hk_gpu_control *looking[2];  // where elements convert: before and after a look
+    // With viscous damping:
+    const int *pair_start, *pair;  // as stars.h has them
+    float *drag;                   // [9][near_count]
 };
 
 // ---------------------------------------------------------------- kernels over the vertices
@@ -142,12 +146,11 @@ static __device__ void prepare_look(const walk_args &a, const hk_gpu_vbd_control
     *a.looking[0] = looking;
 }
 
-// Before the look at the start: it leaves the shares in the place of the good state.
+// Before the look at the start, which leaves the shares with the good state.
 static __global__ void before_start_kernel(const __grid_constant__ walk_args a)
 {
     cudaGridDependencySynchronize();
     hk_gpu_control looking = a.now->shared;
-    looking.good = 1 - looking.good;
     looking.from_good = looking.refresh = 0;
     *a.looking[0] = looking;
 }
@@ -163,9 +166,7 @@ static __global__ void __launch_bounds__(THREADS)
         c = *a.now;
         decision = c.undone = 0;
         if (c.shared.state == HK_GPU_GOING && a.first) {
-            int begin = c.shared.good;
             c.shared = *a.looking[1];
-            c.shared.good = begin;
         } else if (c.shared.state == HK_GPU_GOING) {
             vbd_advance(a.common, &a.settings, &c, 1);
             if (a.looking[0]->state == HK_GPU_GOING)
@@ -200,6 +201,52 @@ static __global__ void __launch_bounds__(THREADS)
         a.share[k] = a.good_share[good][k];
     for (int p = (int)(blockIdx.x * THREADS + threadIdx.x); p < a.patch_count; p += stride)
         a.blended[p] = a.good_blended[good][p];
+}
+
+// ---------------------------------------------------------------- viscous damping
+
+// The elements' ∂P/∂F before the step (viscosity_kernel of law.cu) as blocks of a sparse matrix: a
+// thread adds up what the elements of a vertex and its neighbour bring.
+struct drag_args {
+    hk_gpu_vbd_args stars;
+    const int *pair_start, *pair;
+    float *drag;  // [9][near_count]
+    const float *viscosity;
+    int64_t item_count;  // of the layout
+    float rate;          // r
+};
+
+static __device__ void load4(const float4 *from, float *to)
+{
+    float4 a = *from;
+    to[0] = a.x, to[1] = a.y, to[2] = a.z, to[3] = a.w;
+}
+
+static __global__ void __launch_bounds__(THREADS) drag_kernel(const __grid_constant__ drag_args a)
+{
+    cudaGridDependencySynchronize();
+    int n = blockIdx.x * THREADS + threadIdx.x;
+    if (n >= a.stars.near_count) return;
+    float K[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    for (int p = a.pair_start[n]; p < a.pair_start[n + 1]; p++) {
+        int at = a.pair[p] / 4, corner = a.pair[p] % 4;
+        float word0[4], word1[4], turn[4], own[3], other[3];
+        load4(a.stars.word[0] + at, word0);
+        load4(a.stars.word[1] + at, word1);
+        load4(a.stars.turn + at, turn);
+        star_shape(word0, word1, turn, 0, own);
+        star_shape(word0, word1, turn, corner, other);
+        float volume = a.rate * star_volume(word0, word1);
+        for (int j = 0; j < 3; j++) own[j] *= volume;
+        const float *plane = a.viscosity + a.stars.twin[at];
+        for (int j = 0; j < 3; j++)
+            for (int l = j; l < 3; l++) {
+                float block[9];
+                for (int k = 0; k < 9; k++, plane += a.item_count) block[k] = *plane;
+                star_add_block(j, l, block, own, other, K);
+            }
+    }
+    for (int k = 0; k < 9; k++) a.drag[(int64_t)k * a.stars.near_count + n] = K[k];
 }
 
 // ---------------------------------------------------------------- launches
@@ -275,10 +322,21 @@ static bool is_due(const hk_gpu *g, int k)
     return k % g->plan.check == 0 || k == g->settings.iterations;
 }
 
+static hk_status begin_drag(const hk_gpu *g)
+{
+    const hk_gpu_vbd *w = g->vbd;
+    if (!w->drag || w->args.near_count == 0) return HK_OK;
+    drag_args a = {w->args,           w->pair_start,      w->pair,        w->drag,
+                   g->args.viscosity, g->args.item_count, g->args.viscous};
+    return launch(g, (const void *)drag_kernel, (w->args.near_count + THREADS - 1) / THREADS,
+                  THREADS, &a);
+}
+
 // `end` is where the step before left its control.
 static hk_status begin(hk_gpu *g, int end)
 {
     hk_gpu_vbd *w = g->vbd;
+    HK_TRY(begin_drag(g));
     walk_args a = walk_args_of(g);
     a.now = w->control[end];
     HK_TRY(launch(g, (const void *)begin_kernel, w->vertex_blocks, THREADS, &a));
@@ -306,7 +364,7 @@ static hk_status sweep(hk_gpu *g, int k)
         a.first = w->colour_start[n];
         a.last = w->colour_start[n + 1];
         if (a.first == a.last) continue;
-        HK_TRY(launch(g, w->kernels->sweep[g->converts][w->ways],
+        HK_TRY(launch(g, w->kernels->sweep[g->general][w->ways],
                       (a.last - a.first + vertices - 1) / vertices, HK_GPU_VBD_THREADS, &a));
     }
     if (a.settings.acceleration == HK_GPU_PLAIN && !g->converts) return HK_OK;
@@ -390,13 +448,31 @@ static hk_status upload_stars(hk_gpu *g, const hk_gpu_stars *s)
     if (s->batch) HK_TRY(hk_gpu_upload(g, s->batch, items, &a->batch));
     if (s->element) HK_TRY(hk_gpu_upload(g, (const float4 *)s->element, items, &a->element));
     if (s->twin) HK_TRY(hk_gpu_upload(g, s->twin, items, &a->twin));
+    if (s->turn) HK_TRY(hk_gpu_upload(g, (const float4 *)s->turn, items, &a->turn));
     return hk_gpu_upload(g, s->noise, count, &a->noise);
+}
+
+static hk_status upload_neighbours(hk_gpu *g, const hk_gpu_stars *s)
+{
+    hk_gpu_vbd *w = g->vbd;
+    if (!s->near_start) return HK_OK;
+    size_t count = (size_t)s->near_start[s->count];
+    HK_TRY(hk_gpu_upload(g, s->near_start, (size_t)s->count + 1, &w->args.near_start));
+    HK_TRY(hk_gpu_upload(g, s->near, count, &w->args.near));
+    HK_TRY(hk_gpu_upload(g, s->pair_start, count + 1, &w->pair_start));
+    HK_TRY(hk_gpu_upload(g, s->pair, (size_t)s->pair_start[count], &w->pair));
+    HK_TRY(hk_gpu_room(g, 9 * count, &w->drag));
+    w->args.near_count = (int)count;
+    w->args.drag = w->drag;
+    w->args.origin = g->before;
+    return HK_OK;
 }
 
 static hk_status fill(hk_gpu *g, const hk_gpu_stars *s, int multiprocessors)
 {
     hk_gpu_vbd *w = g->vbd;
     HK_TRY(upload_stars(g, s));
+    HK_TRY(upload_neighbours(g, s));
     w->kernels = choose_kernels(g->layout);
     w->ways = choose_ways(s, multiprocessors);
     w->colour_count = s->colours.colour_count;
@@ -430,7 +506,7 @@ hk_status hk_gpu_set_up_vbd(hk_gpu *g, int multiprocessors)
     g->vbd = HK_NEW(hk_gpu_vbd);
     if (!g->vbd) return HK_NO_MEMORY;
     hk_gpu_stars *stars;
-    HK_TRY(hk_gpu_stars_create(g->model, g->layout, 0, &stars));
+    HK_TRY(hk_gpu_stars_create(g->model, g->layout, g->damping.viscous > 0, 0, &stars));
     hk_status status = fill(g, stars, multiprocessors);
     hk_gpu_stars_free(stars);
     return status;

@@ -24,7 +24,14 @@ struct hk_gpu_vbd_args {
     // Where elements convert:
     const float4 *before;  // [vertex_count] q before the sweep
     const float *share;    // as in hk_gpu_args
-    const int *twin;       // [item_count] where the share of an item is
+    // There, and with viscous damping:
+    const int *twin;     // [item_count] where the share of an item is, and its viscosity
+    const float4 *turn;  // [item_count]
+    // With viscous damping; else NULL:
+    const int *near_start, *near;  // [count + 1], [near_count]
+    const float *drag;             // [9][near_count] r K of a vertex and its neighbour
+    const float4 *origin;          // [vertex_count] x_t
+    int near_count;
 };
 
 enum {
@@ -34,8 +41,8 @@ enum {
 };
 
 struct hk_gpu_vbd_kernels {
-    const void
-        *sweep[2][HK_GPU_VBD_WAYS];  // all vertices of one colour; [1] where elements convert
+    // All vertices of one colour; [1] where elements convert, or with viscous damping.
+    const void *sweep[2][HK_GPU_VBD_WAYS];
 };
 
 #define HK_GPU_TABLE(X) extern "C" const hk_gpu_vbd_kernels hk_gpu_vbd_kernels_##X;

@@ -41,12 +41,27 @@ HK_SHARED void blend_rows(const hk_conversion *c, real l, row_forms *rows)
             rows->d[i][q] = own_part(l, rows->d[i][q]) + (q < 3 ? w : r_zero());
 }
 
+// The rotation that an element is pulled to, as every vertex of it is to find it for itself. Turned
+// inside out, with its two least stretches about equal (any mirror image of the rest is), there are
+// many such rotations, and rounding would choose another one at every vertex, and in every element:
+// forces of no energy. There the least stretch is the one nearest to a fixed axis, all but.
+HK_INLINE mat3 blend_rotation(mat3 F)
+{
+    const scalar near = (scalar)1e-2;
+    svd3 f = law_svd(F);
+    mat3 R = polar_rotation_of(f);
+    mask open = (f.s.v[2] < 0) & (f.s.v[1] + f.s.v[2] < near * f.s.v[0]);
+    if (!r_any(open)) return R;
+    mat3 stretched = m3_scale_columns(F, v3_set(1, 1 - 2 * near, 1 - 4 * near));
+    return m3_select(open, polar_rotation_of(law_svd(stretched)), R);
+}
+
 // The same for what one vertex with shape gradient a needs (X_vertex of law.h).
 HK_SHARED void blend_vertex(const hk_conversion *c, real l, const mat3 *F, const vec3 *a,
                             vec3 *force, mat3 *block)
 {
     real w = 2 * l * r_set(c->stiffness), sphere = w * v3_dot(*a, *a);
-    vec3 turned = m3_apply(polar_rotation_of(law_svd(*F)), *a), stretched = m3_apply(*F, *a);
+    vec3 turned = m3_apply(blend_rotation(*F), *a), stretched = m3_apply(*F, *a);
     for (int i = 0; i < 3; i++) {
         force->v[i] = own_part(l, force->v[i]) + w * (stretched.v[i] - turned.v[i]);
         for (int j = 0; j < 3; j++)
