@@ -14,6 +14,7 @@ static bool no_device(void)
 // A scene, as its changes to the usual one.
 typedef struct variant {
     const char *name, *material, *method;
+    const char *against;  // the CPU's method; NULL: the same
     const char *option, *word;
     hk_damping damping;
     bool moves, loads, fibres, regions, bodies, invertible;
@@ -22,6 +23,7 @@ typedef struct variant {
 
 static const variant VARIANTS[] = {
     {.name = "plain", .material = "neo_hookean"},
+    {.name = "not resident", .material = "neo_hookean", .option = "resident", .word = "off"},
     {.name = "start position", .material = "fung", .option = "start", .word = "position"},
     {.name = "start velocity",
      .material = "stable_neo_hookean",
@@ -49,7 +51,10 @@ static const variant VARIANTS[] = {
      .method = "projective",
      .option = "global",
      .word = "chebyshev"},
-    {.name = "quasi_newton", .material = "neo_hookean", .method = "quasi_newton"},
+    {.name = "quasi_newton",
+     .material = "neo_hookean",
+     .method = "quasi_newton",
+     .against = "lbfgs"},  // without a direct solver
     {.name = "vbd", .material = "neo_hookean", .method = "vbd"},
     {.name = "vbd, chebyshev",
      .material = "fung",
@@ -152,6 +157,7 @@ static hk_world *make(const variant *v, const hk_model *model, hk_backend backen
     def.backend = backend;
     def.damping = v->damping;
     def.solver.method = v->method ? v->method : "descent";
+    if (v->against && backend == HK_BACKEND_CPU) def.solver.method = v->against;
     def.solver.iterations = iterations;
     def.solver.tolerance = 1e-7;
     def.solver.options = &option;

@@ -99,9 +99,8 @@ struct hk_gpu_resident_args {
     int every;   // iterations between two diagonals; 0: `inverse` stays
     // How the start is chosen (HK_START_…, solver/method.h); −1: control `now` says it already.
     int kind;
-    int most_own, most_rounds;  // of a patch
-    int kept;                   // items of a patch that stay in shared memory, at most
-    float4 *exchange[2];        // [vertex_count] positions with their tags
+    int most_own, most_items, most_rounds;  // of a patch
+    float4 *exchange[2];                    // [vertex_count] positions with their tags
     // [patch_count][HK_SUM_WIDTH] a double and its tag: what looks add up, and where blocks meet.
     uint4 *packet[3];
     unsigned *epoch;  // tags so far

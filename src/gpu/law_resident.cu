@@ -70,10 +70,9 @@ struct resident {
     patch b;  // with the slots of this thread's group
     int group, groups;
     int thread, threads;       // of the block; a thread owns the vertex of its number
-    int kept;                  // so many of its items are here; what is left is fetched every time
-    uint4 *item;               // [kept]
-    float4 *shape0;            // [kept]
-    float2 *shape1;            // [kept]
+    uint4 *item;               // [most_items]
+    float4 *shape0;            // [most_items]
+    float2 *shape1;            // [most_items]
     float4 *part;              // [groups][most_own] what every group has for a vertex
     hk_gpu_round_data *round;  // [most_rounds]
     uint16_t *count, *base;    // [most_rounds][own], [most_rounds][slices of own]
@@ -96,15 +95,14 @@ static __device__ __forceinline__ resident resident_of(const hk_gpu_resident_arg
     r.groups = blockDim.y;
     r.thread = threadIdx.x + THREADS * threadIdx.y;
     r.threads = THREADS * blockDim.y;
-    r.kept = args.kept;
     float4 *slots = r.b.slot;
     r.b.slot = slots + r.group * m.most_slots;
     r.b.slot_address += 16 * r.group * m.most_slots;
     r.item = (uint4 *)(slots + r.groups * m.most_slots);
-    r.shape0 = (float4 *)(r.item + r.kept);
-    r.part = r.shape0 + r.kept;
+    r.shape0 = (float4 *)(r.item + args.most_items);
+    r.part = r.shape0 + args.most_items;
     r.shape1 = (float2 *)(r.part + r.groups * args.most_own);
-    hk_gpu_batch *batches = (hk_gpu_batch *)(r.shape1 + r.kept);
+    hk_gpu_batch *batches = (hk_gpu_batch *)(r.shape1 + args.most_items);
     r.batch = batches + r.group;
     r.round = (hk_gpu_round_data *)(batches + r.groups);
     r.count = (uint16_t *)(r.round + args.most_rounds);
@@ -119,7 +117,7 @@ static __device__ __forceinline__ void settle_in(const hk_gpu_resident_args &arg
     const hk_gpu_model &m = args.a.model;
     const patch &b = r.b;
     int slices = (b.own + WARP - 1) / WARP;
-    for (int k = r.thread; k < min(b.items, r.kept); k += r.threads) {
+    for (int k = r.thread; k < b.items; k += r.threads) {
         packed p;
         fetch<true>(m, b.item + k, p);
         r.item[k] = p.item;
@@ -151,11 +149,7 @@ static __device__ __forceinline__ share_of_round share_in(const resident &r, int
 static __device__ __forceinline__ void element_at(const hk_gpu_model &m, const resident &r, int k,
                                                   element &e)
 {
-    packed p;
-    if (k < r.kept)
-        p = {r.item[k], r.shape0[k], make_float4(r.shape1[k].x, r.shape1[k].y, 0, 0)};
-    else
-        fetch<true>(m, r.b.item + k, p);
+    packed p = {r.item[k], r.shape0[k], make_float4(r.shape1[k].x, r.shape1[k].y, 0, 0)};
     unpack<true>(m, p, e);
     e.F = gradient_of<true>(e, r.b.position_address);
 }

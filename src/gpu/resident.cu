@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 
-// Share of the items that has to find room in shared memory.
-#define KEPT_AT_LEAST 0.9
-
 struct hk_gpu_resident {
     hk_gpu_resident_args args;
     const void *kernel;
@@ -25,12 +22,12 @@ static const hk_gpu_resident_kernel *kernel_for(const hk_gpu_layout *l)
 }
 
 // What resident_of (law_resident.cu) lays out.
-static size_t bytes_of(const hk_gpu_layout *l, int groups, int kept)
+static size_t bytes_of(const hk_gpu_layout *l, int groups)
 {
     size_t own = (size_t)l->most_own, rounds = (size_t)l->most_rounds, count = (size_t)groups;
     size_t vectors = (size_t)l->most_locals + count * ((size_t)l->most_slots + own);
     size_t item = sizeof(hk_gpu_item) + 6 * sizeof(float);
-    return 16 * vectors + item * (size_t)kept + sizeof(hk_gpu_batch) * count +
+    return 16 * vectors + item * (size_t)l->most_items + sizeof(hk_gpu_batch) * count +
            sizeof(hk_gpu_round) * rounds +
            sizeof(uint16_t) * rounds * (own + own / HK_GPU_SLICE + 1);
 }
@@ -43,34 +40,33 @@ static int patches_of(const hk_model *m, int size)
     return patches;
 }
 
-// Whether all patches of the layout can be on the device together, with most of their items.
-static hk_status try_layout(const hk_gpu *g, const cudaDeviceProp *device, int blocks,
-                            hk_gpu_resident *r, bool *fits)
+// Whether all patches of the layout can be on the device together.
+static hk_status try_layout(const hk_gpu *g, const cudaDeviceProp *device, hk_gpu_resident *r,
+                            bool *fits)
 {
-    const hk_gpu_layout *l = g->layout;
     cudaFuncAttributes kernel;
     HK_CUDA(cudaFuncGetAttributes(&kernel, r->kernel));
-    size_t room = device->sharedMemPerMultiprocessor / (size_t)blocks -
-                  device->reservedSharedMemPerBlock - kernel.sharedSizeBytes;
-    room = room < device->sharedMemPerBlockOptin - kernel.sharedSizeBytes
-               ? room
-               : device->sharedMemPerBlockOptin - kernel.sharedSizeBytes;
-    size_t others = bytes_of(l, r->groups, 0), item = bytes_of(l, r->groups, 1) - others;
+    r->bytes = bytes_of(g->layout, r->groups);
     *fits = false;
-    if (others + item * (size_t)(KEPT_AT_LEAST * l->most_items) > room) return HK_OK;
-    size_t kept = (room - others) / item;
-    r->args.kept = kept < (size_t)l->most_items ? (int)kept : l->most_items;
-    r->bytes = bytes_of(l, r->groups, r->args.kept);
+    if (r->bytes + kernel.sharedSizeBytes > device->sharedMemPerBlockOptin) return HK_OK;
     HK_CUDA(cudaFuncSetAttribute(r->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  (int)r->bytes));
     int together = 0;
     HK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&together, r->kernel,
                                                           HK_GPU_THREADS * r->groups, r->bytes));
-    *fits = l->patch_count <= together * device->multiProcessorCount;
+    *fits = g->layout->patch_count <= together * device->multiProcessorCount;
     return HK_OK;
 }
 
 enum { LEAST_PATCH = 32, ROUND = HK_GPU_THREADS };
+
+// Groups of threads for a patch: no more than find something to do, because the more threads the
+// longer they wait for each other. Patches have 1.6 times their share of the tets.
+static int groups_for(const hk_model *m, int patches, int most)
+{
+    int64_t items = 8 * (int64_t)m->tet_count / (5 * (int64_t)hk_max_int(patches, 1));
+    return (int)hk_min_int(most, (int)(items / (3 * ROUND / 4)) + 1);
+}
 
 // With so many blocks a multiprocessor, which share *groups groups of threads: those that the law
 // allows, which only the layout knows. On success g->layout is one that fits, else NULL.
@@ -81,7 +77,7 @@ static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks,
     int patches = blocks * device->multiProcessorCount;
     int size = hk_max_int(LEAST_PATCH, (m->vertex_count + patches - 1) / patches);
     *fits = false;
-    r->groups = *groups / blocks;
+    r->groups = groups_for(m, patches_of(m, size), *groups / blocks);
     if (size > HK_GPU_THREADS * r->groups || patches_of(m, size) > patches) return HK_OK;
     hk_gpu_cut cut = {size, ROUND, r->groups, true, false};
     HK_TRY(hk_gpu_layout_create(m, &cut, 0, &g->layout));
@@ -90,7 +86,7 @@ static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks,
     hk_status status = HK_OK;
     bool allowed = *groups <= kernel->groups && !g->layout->converts &&
                    g->layout->most_own <= HK_GPU_THREADS * r->groups;
-    if (allowed) status = try_layout(g, device, blocks, r, fits);
+    if (allowed) status = try_layout(g, device, r, fits);
     *groups = hk_min_int(*groups, kernel->groups);
     if (!*fits) {
         hk_gpu_layout_free(g->layout);
@@ -102,7 +98,8 @@ static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks,
 static hk_status find_layout(hk_gpu *g, const cudaDeviceProp *device, int wanted,
                              hk_gpu_resident *r, bool *fits)
 {
-    int groups = HK_GPU_MOST_GROUPS, last = wanted > 0 ? wanted : groups;
+    // With more than two blocks (319 thousand tets and more on an H200) single kernels are faster.
+    int groups = HK_GPU_MOST_GROUPS, last = wanted > 0 ? wanted : 2;
     for (int blocks = wanted > 0 ? wanted : 1; blocks <= hk_min_int(last, groups);) {
         int assumed = groups;
         HK_TRY(try_blocks(g, device, blocks, &groups, r, fits));
@@ -134,6 +131,7 @@ hk_status hk_gpu_set_up_resident(hk_gpu *g, int every)
     args->budget = g->settings.iterations;
     args->every = g->constant_diagonal ? 0 : every;
     args->most_own = l->most_own;
+    args->most_items = l->most_items;
     args->most_rounds = l->most_rounds;
     args->a.now = g->control[0];
     args->a.next = g->control[1];
@@ -166,9 +164,6 @@ hk_status hk_gpu_launch_resident(hk_gpu *g, int kind, hk_gpu_control **last)
 void hk_gpu_describe_resident(const hk_gpu *g, char *text, size_t size)
 {
     const hk_gpu_resident *r = g->resident;
-    snprintf(text, size,
-             ", resident: %d threads and %.0f KB of shared memory a patch, %d of its %d elements "
-             "there",
-             HK_GPU_THREADS * r->groups, 1e-3 * (double)r->bytes, r->args.kept,
-             g->layout->most_items);
+    snprintf(text, size, ", resident: %d threads and %.0f KB of shared memory a patch",
+             HK_GPU_THREADS * r->groups, 1e-3 * (double)r->bytes);
 }
