@@ -379,9 +379,7 @@ void hk_pieces_free(hk_pieces *p)
     hk_free(p->shapes);
     hk_free(p->place);
     hk_free(p->vector);
-    hk_free(p->first);
-    hk_free(p->residual);
-    hk_free(p->beyond);
+    hk_pieces_end_refinement(p);
     hk_free(p);
 }
 
@@ -459,6 +457,15 @@ hk_status hk_pieces_allow_refinement(hk_pieces *p)
     p->residual = HK_ZEROS(double, size);
     p->beyond = HK_ZEROS(float, size);
     return p->first && p->residual && p->beyond ? HK_OK : HK_NO_MEMORY;
+}
+
+void hk_pieces_end_refinement(hk_pieces *p)
+{
+    hk_free(p->first);
+    hk_free(p->residual);
+    hk_free(p->beyond);
+    p->first = p->residual = NULL;
+    p->beyond = NULL;
 }
 
 // Copies of a shape do not meet in the matrix.

@@ -638,13 +638,25 @@ static void sum_shared(const hk_corotation *e, float *result)
     }
 }
 
+static bool has_own_trace(const hk_corotation *e, const hk_corotation_patch *p)
+{
+    return e->own_trace && p->law == HK_VOLUME_TRACE;
+}
+
+static hk_pressure pressure_of(const hk_corotation *e, const hk_corotation_patch *p, bool carry)
+{
+    if (p->groups == 0) return HK_PRESSURE_NONE;
+    if (has_own_trace(e, p)) return HK_PRESSURE_TRACE;
+    return carry ? HK_PRESSURE_CARRIED : HK_PRESSURE_NONE;
+}
+
 void hk_corotation_stretch(hk_corotation *e, bool carry, const float *x, float *result)
 {
 #pragma omp parallel num_threads(e->threads)
     {
 #pragma omp for schedule(static)
         for (int k = 0; k < e->patch_count; k++)
-            e->table->stretch(&e->patches[k], carry && e->patches[k].groups > 0, x, own_room(e),
+            e->table->stretch(&e->patches[k], pressure_of(e, &e->patches[k], carry), x, own_room(e),
                               result, e->shared);
         sum_shared(e, result);
     }
@@ -676,8 +688,10 @@ void hk_corotation_volume(hk_corotation *e, bool carry, float *x, int iterations
     for (int n = 0; n < iterations; n++)
         for (int c = 0; c < e->color_count; c++) {
 #pragma omp for schedule(static)
-            for (int k = e->color_start[c]; k < e->color_start[c + 1]; k++)
-                e->table->volume(&e->patches[e->colored[k]], n == 0 && !carry, x, own_room(e));
+            for (int k = e->color_start[c]; k < e->color_start[c + 1]; k++) {
+                const hk_corotation_patch *p = &e->patches[e->colored[k]];
+                if (!has_own_trace(e, p)) e->table->volume(p, n == 0 && !carry, x, own_room(e));
+            }
         }
 }
 

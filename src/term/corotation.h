@@ -16,6 +16,8 @@
 typedef struct hk_corotation {
     const hk_corotation_table *table;
     int threads;
+    // Elements of `corotated` have the pressure of their own energy, and no constraints.
+    bool own_trace;
     // Patches lie within one body and one material. A copy of a body (term/copies.h) borrows
     // everything but vertices, rotations and multipliers from those of its original, whose rest
     // shape it takes for its own: rotations are then relative to that.
@@ -55,7 +57,9 @@ void hk_corotation_free(hk_corotation *elements);
 // x: float[vertex_count][4] in Morton order, the fourth number the inverse weight of a vertex;
 // result: float[row_count][4].
 // Brings rotations up to date and fills result with Dᵀ K (R − F) (Split Algorithm 2, lines 4–8);
-// `carry`: and the forces of the volume constraints as the last sweep left them.
+// `carry`: and the forces of the volume constraints as the last sweep left them. With own_trace
+// patches of `corotated` have −∇ of the whole energy instead, within bounds
+// (corotation_lanes.c: trace_pressure).
 void hk_corotation_stretch(hk_corotation *elements, bool carry, const float *x, float *result);
 // Brings rotations up to date and does no more: the part of hk_corotation_stretch that is not the
 // right-hand side, for measurements.
