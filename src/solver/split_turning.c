@@ -9,8 +9,8 @@
 typedef float quad __attribute__((vector_size(16), may_alias));
 
 enum {
-    BLOCK = 16,         // vertices in a block of columns
-    RUN = 16,           // blocks that a thread does at a time
+    BLOCK = 32,         // vertices in a block of columns
+    RUN = 8,            // blocks that a thread does at a time
     CLUSTER_TETS = 48,  // a cluster has about so many at least
 };
 
@@ -40,8 +40,7 @@ typedef struct turner {
     int32_t shift;    // of its unknowns from those of the first copy
     float *gradient;  // their mean gradients
     float *change;    // what Δ₀ changes of them
-    float *rotation;  // R_c
-    float *share;     // [padded count] θ
+    float *rotation;  // R_c √θ
     float *turn;      // [3 clusters][4] what columns are multiplied with
 } turner;
 
@@ -344,14 +343,19 @@ static int row_of(const shape *s)
     return padded(3 * s->clusters + 1, 8);
 }
 
+// Behind them: rotations in double precision.
+static size_t rotations_of(const shape *s)
+{
+    return (size_t)padded(9 * s->clusters, 8);
+}
+
 static hk_status give_room(hk_turning *t)
 {
-    int lanes = t->def.table->lanes;
     size_t size = 0, runs = 0;
     for (int k = 0; k < t->turner_count; k++) {
         const shape *s = &t->shapes[t->turners[k].shape];
-        size_t dense = 3 * (size_t)s->clusters * (size_t)row_of(s);
-        size += 28 * (size_t)padded(s->clusters, lanes) + 12 * (size_t)padded(s->clusters, 4);
+        size_t dense = 3 * (size_t)s->clusters * (size_t)row_of(s) + rotations_of(s);
+        size += 27 * (size_t)padded(s->clusters, 16) + 12 * (size_t)padded(s->clusters, 16);
         runs += (size_t)(blocks_of(s) + RUN - 1) / RUN;
         if (dense > t->dense_size) t->dense_size = dense;
     }
@@ -363,13 +367,12 @@ static hk_status give_room(hk_turning *t)
     for (int k = 0; k < t->turner_count; k++) {
         turner *each = &t->turners[k];
         const shape *s = &t->shapes[each->shape];
-        int64_t count = padded(s->clusters, lanes);
+        int64_t count = padded(s->clusters, 16);
         each->gradient = at;
         each->change = at + 9 * count;
         each->rotation = at + 18 * count;
-        each->share = at + 27 * count;
-        each->turn = at + 28 * count;
-        at = each->turn + 12 * padded(s->clusters, 4);
+        each->turn = at + 27 * count;
+        at = each->turn + 12 * padded(s->clusters, 16);
         for (int b = 0; b < blocks_of(s); b += RUN)
             t->runs[t->run_count++] = (run){k, b, hk_min_int(b + RUN, blocks_of(s))};
     }
@@ -511,6 +514,7 @@ typedef double d8 __attribute__((vector_size(64), may_alias));
 typedef struct kernels {
     void (*measure)(const shape *s, const turner *each, int count, const int32_t *place,
                     const float *x, const float *vector);
+    void (*fill)(const shape *s, const turner *each, int count, const double *rotation, double *a);
     bool (*eliminate)(int count, int row, double least, double *a);
     void (*add)(const shape *s, const turner *each, int begin, int end, float *vector,
                 float *beyond);
@@ -519,75 +523,26 @@ typedef struct kernels {
 static kernels kernels_of(int lanes)
 {
 #ifdef __x86_64__
-    if (lanes == 16) return (kernels){measure_avx512, eliminate_avx512, add_avx512};
-    if (lanes == 8) return (kernels){measure_avx2, eliminate_avx2, add_avx2};
+    if (lanes == 16) return (kernels){measure_avx512, fill_avx512, eliminate_avx512, add_avx512};
+    if (lanes == 8) return (kernels){measure_avx2, fill_avx2, eliminate_avx2, add_avx2};
 #endif
     (void)lanes;
-    return (kernels){measure_generic, eliminate_generic, add_generic};
-}
-
-static void matrix_of(const float *all, int count, int which, double to[3][3])
-{
-    for (int k = 0; k < 9; k++) to[k / 3][k % 3] = (double)all[k * count + which];
-}
-
-// Block cd of B A⁻¹ Bᵀ: ¼ (tr S − Sᵀ), S = R_c τ_cd R_dᵀ.
-static void block_of(const shape *s, double R[3][3], double Q[3][3], int c, int d,
-                     double block[3][3])
-{
-    double half[3][3], S[3][3];
-    const double *tau = s->tau + (int64_t)9 * s->clusters * c + 3 * d;
-    for (int a = 0; a < 3; a++)
-        for (int j = 0; j < 3; j++)
-            half[a][j] = R[a][0] * tau[j] + R[a][1] * tau[3 * s->clusters + j] +
-                         R[a][2] * tau[6 * s->clusters + j];
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++)
-            S[a][b] = half[a][0] * Q[b][0] + half[a][1] * Q[b][1] + half[a][2] * Q[b][2];
-    double trace = S[0][0] + S[1][1] + S[2][2];
-    for (int a = 0; a < 3; a++)
-        for (int b = 0; b < 3; b++) block[a][b] = 0.25 * ((a == b ? trace : 0) - S[b][a]);
-}
-
-// The upper triangle of C⁻¹ − √θ B A⁻¹ Bᵀ √θ, and √θ B Δ₀ behind it.
-static void fill_system(const shape *s, const turner *each, int count, double *a)
-{
-    int row = row_of(s), n = 3 * s->clusters;
-    for (int c = 0; c < s->clusters; c++) {
-        double R[3][3], change[3][3], root = sqrt((double)each->share[c]);
-        matrix_of(each->rotation, count, c, R);
-        matrix_of(each->change, count, c, change);
-        for (int d = c; d < s->clusters; d++) {
-            double Q[3][3], block[3][3], scale = root * sqrt((double)each->share[d]);
-            matrix_of(each->rotation, count, d, Q);
-            block_of(s, R, Q, c, d, block);
-            for (int k = 0; k < 9; k++)
-                a[(3 * c + k / 3) * row + 3 * d + k % 3] = -scale * block[k / 3][k % 3];
-        }
-        for (int i = 0; i < 3; i++) {
-            int j = (i + 1) % 3, k = (i + 2) % 3;
-            double spin = 0;
-            for (int axis = 0; axis < 3; axis++)
-                spin += 0.5 * (R[j][axis] * change[k][axis] - R[k][axis] * change[j][axis]);
-            a[(3 * c + i) * row + 3 * c + i] += 1 / s->weight[c];
-            a[(3 * c + i) * row + n] = root * spin;
-        }
-    }
+    return (kernels){measure_generic, fill_generic, eliminate_generic, add_generic};
 }
 
 // What the columns are multiplied with: ½ z × R_c e_j. z is where the right-hand side was.
-static void fill_turn(const shape *s, const turner *each, int count, const double *a)
+static void fill_turn(const shape *s, const double *rotation, const double *a, float *turn)
 {
     int row = row_of(s), n = 3 * s->clusters;
     for (int c = 0; c < s->clusters; c++) {
-        double R[3][3], z[3], root = sqrt((double)each->share[c]);
-        matrix_of(each->rotation, count, c, R);
-        for (int i = 0; i < 3; i++) z[i] = root * a[(3 * c + i) * row + n];
+        const double *R = rotation + 9 * c;
+        double z[3];
+        for (int i = 0; i < 3; i++) z[i] = a[(3 * c + i) * row + n];
         for (int axis = 0; axis < 3; axis++)
             for (int i = 0; i < 3; i++) {
                 int j = (i + 1) % 3, k = (i + 2) % 3;
-                each->turn[4 * (3 * c + axis) + i] =
-                    (float)(0.5 * (z[j] * R[k][axis] - z[k] * R[j][axis]));
+                turn[4 * (3 * c + axis) + i] =
+                    (float)(0.5 * (z[j] * R[3 * k + axis] - z[k] * R[3 * j + axis]));
             }
     }
 }
@@ -597,15 +552,18 @@ static void find_turn(const hk_turning *t, const kernels *use, const turner *eac
                       double *a)
 {
     const shape *s = &t->shapes[each->shape];
-    int lanes = t->def.table->lanes, count = padded(s->clusters, lanes);
-    double least = INFINITY;
+    int lanes = t->def.table->lanes, count = padded(s->clusters, 16);
+    double *rotation = a + (int64_t)3 * s->clusters * row_of(s), least = INFINITY;
     use->measure(s, each, count, t->def.model->place, x, t->def.pieces->vector);
     for (int c = 0; c < count; c += lanes)
-        t->def.table->rotations(each->gradient + c, count, each->rotation + c, each->share + c);
-    fill_system(s, each, count, a);
-    for (int c = 0; c < s->clusters; c++) least = fmin(least, 1e-9 / s->weight[c]);
+        t->def.table->rotations(each->gradient + c, count, each->rotation + c);
+    for (int c = 0; c < s->clusters; c++) {
+        for (int k = 0; k < 9; k++) rotation[9 * c + k] = (double)each->rotation[k * count + c];
+        least = fmin(least, 1e-9 / s->weight[c]);
+    }
+    use->fill(s, each, count, rotation, a);
     if (use->eliminate(3 * s->clusters, row_of(s), least, a))
-        fill_turn(s, each, count, a);
+        fill_turn(s, rotation, a, each->turn);
     else
         memset(each->turn, 0, 12 * sizeof(float) * (size_t)s->clusters);
 }

@@ -231,16 +231,16 @@ static void volume(const hk_corotation_patch *p, int reset, float *x, float *roo
 
 // ---------------------------------------------------------------- clusters
 
-static void rotations(const float *matrix, int stride, float *rotation, float *share)
+static void rotations(const float *matrix, int stride, float *rotation)
 {
     mat3 F;
     for (int k = 0; k < 9; k++) F.m[k / 3][k % 3] = r_load(matrix + (int64_t)k * stride);
     svd3 s = svd3_of(F);
-    mat3 R = polar_rotation_of(s);
-    for (int k = 0; k < 9; k++) r_store(rotation + (int64_t)k * stride, R.m[k / 3][k % 3]);
     // The least and the largest mean of two stretches.
     real low = 0.5f * (s.s.v[1] + s.s.v[2]), high = 0.5f * (s.s.v[0] + s.s.v[1]);
-    r_store(share, r_min(r_max(r_zero(), low), 1 / r_max(r_set(1), high)));
+    real share = r_min(r_max(r_zero(), low), 1 / r_max(r_set(1), high));
+    mat3 R = m3_scale(polar_rotation_of(s), r_sqrt(share));
+    for (int k = 0; k < 9; k++) r_store(rotation + (int64_t)k * stride, R.m[k / 3][k % 3]);
 }
 
 extern const hk_corotation_table HK_COROTATION_TABLE;

@@ -67,10 +67,11 @@ typedef struct hk_corotation_table {
     // A sweep over the volume constraints of the patch; x[][3] is the inverse weight of a vertex.
     // `reset`: multipliers are taken for 0.
     void (*volume)(const hk_corotation_patch *p, int reset, float *x, float *room);
-    // Rotations of `lanes` matrices; number k of a matrix is at [k * stride]. `share` (0..1): how
-    // much a matrix that is the mean of many is like a rotation in all planes. Those of elements
-    // that do not turn alike are too short, or inside out, those of stretched elements too long.
-    void (*rotations)(const float *matrix, int stride, float *rotation, float *share);
+    // Rotations of `lanes` matrices, each × √θ; number k of a matrix is at [k * stride]. θ (0..1)
+    // is how much a matrix that is the mean of many is like a rotation in all planes: those of
+    // elements that do not turn alike are too short, or inside out, those of stretched elements too
+    // long.
+    void (*rotations)(const float *matrix, int stride, float *rotation);
 } hk_corotation_table;
 
 // The widest table that this CPU can run.
