@@ -7,7 +7,7 @@
 //   (M/h² + L) Δx = f + Dᵀ K (R − D y)     with a factor made once, f gravity and loads
 //   volume                                 constraints on det F by Gauss–Seidel
 //
-// all of it in single precision and wide lanes. Two things differ from the document:
+// all of it in single precision and wide lanes. Three things differ from the document:
 //
 // It adds h² M⁻¹ f to y first (its x̃), and the solve takes that back again: with the same R the
 // result is the same. But its R are those of a body that fell freely for a step, out of shape where
@@ -20,6 +20,12 @@
 // forces κ∇C join the right-hand side: constraints only add what is missing. At rest they add
 // nothing, and C = −ακ is the volume half of fixed_corotated: the equilibrium is that of the
 // material, for any h, mesh and number of iterations. ("multipliers": "reset" is the document's.)
+//
+// Where rotations are held, L resists turning as it resists stretching, so that
+// limbs fall too slowly, and what constraints do comes late. A body of `corotated` (ν ≤ 0.45) or
+// `arap` therefore has its whole energy on the right-hand side, L bounds the second derivative of
+// both halves, 2μ + 3λ for 2μ, and the energy of its clusters' turning is taken out of A
+// (split_turning.h). It has no constraints. ("turning": 0 is the document's.)
 //
 // Attachments, springs and viscosity join the system with their own constant matrices and their
 // forces at y. With more than one pass the step goes to the minimiser of ε itself
@@ -46,8 +52,9 @@ static const hk_option_info g_options[] = {
                        .fallback = 1},
     [OPTION_TURNING] = {.name = "turning",
                         .help = "clusters of a body that turn freely in the solve of one pass, at "
-                                "most (not with volume constraints, which corotated then needs "
-                                "not); 0: the step of the document",
+                                "most (where there are no volume constraints, which corotated up "
+                                "to a Poisson ratio of 0.45 then does not need); 0: the step of "
+                                "the document",
                         .maximum = 64,
                         .fallback = 16},
     [OPTION_VOLUME] = {.name = "volume_iterations",
@@ -103,7 +110,7 @@ static bool turns(const hk_split *s)
     return s->settings.option[OPTION_TURNING] > 0 && passes_of(s) == 1;
 }
 
-// `corotated` has both halves of its energy in the solve, and no constraints.
+// Mild materials have both halves of their energy in the solve, and no constraints.
 static bool has_own_trace(const hk_split *s)
 {
     return turns(s) && carries(s);
@@ -150,7 +157,8 @@ static hk_status find_stiffness(hk_split *s)
         s->stiffness[k] = can ? 2 * mu : 0;
         if (!can || law == HK_VOLUME_NONE) continue;
         s->stiffest = fmax(s->stiffest, 1 + 1.5 * lambda / mu);
-        if (law == HK_VOLUME_TRACE && has_own_trace(s)) s->stiffness[k] += 3 * fmax(lambda, 0);
+        if (has_own_trace(s) && hk_corotation_mild(material))
+            s->stiffness[k] += 3 * fmax(lambda, 0);
     }
     return HK_OK;
 }
@@ -260,7 +268,7 @@ static hk_status make_turning(hk_split *s)
         if (!hk_corotation_can(material, &law)) continue;
         free[k] = law == HK_VOLUME_NONE || material->params.c[1] <= 0 ||
                   s->settings.option[OPTION_VOLUME] == 0 ||
-                  (law == HK_VOLUME_TRACE && has_own_trace(s));
+                  (has_own_trace(s) && hk_corotation_mild(material));
     }
     const hk_turning_def def = {.model = m,
                                 .pieces = s->pieces,
@@ -546,12 +554,13 @@ static hk_status split_minimise(void *solver, double *x, hk_solve_report *report
 static void split_describe(const void *solver, char *text, size_t size)
 {
     const hk_split *s = solver;
-    snprintf(text, size,
-             "split: %d passes, %d factors for %d pieces, %d volume iterations in %d colours of %d "
-             "patches, %s",
-             passes_of(s), s->pieces->shape_count, s->pieces->piece_count,
-             (int)s->settings.option[OPTION_VOLUME], s->elements->color_count,
-             s->elements->patch_count, s->elements->table->name);
+    snprintf(
+        text, size,
+        "split: %d passes, %d factors for %d pieces, %d clusters turn, %d volume iterations in %d "
+        "colours of %d patches, %s",
+        passes_of(s), s->pieces->shape_count, s->pieces->piece_count,
+        s->turning ? hk_turning_clusters(s->turning) : 0, (int)s->settings.option[OPTION_VOLUME],
+        s->elements->color_count, s->elements->patch_count, s->elements->table->name);
 }
 
 const hk_method hk_split_method = {

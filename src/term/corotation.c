@@ -64,6 +64,13 @@ bool hk_corotation_can(const hk_material *material, hk_volume_law *volume)
            material->conversion.upper == 0;
 }
 
+bool hk_corotation_mild(const hk_material *material)
+{
+    hk_volume_law law;
+    double mu = material->params.c[0], lambda = material->params.c[1];
+    return hk_corotation_can(material, &law) && law == HK_VOLUME_TRACE && lambda <= 10 * mu;
+}
+
 // ---------------------------------------------------------------- cutting into patches
 
 // Tets with their centres, to be cut in halves.
@@ -441,6 +448,7 @@ static hk_status build_material(builder *b, hk_corotation *e, const hk_body *bod
     for (int64_t at = 0; at < count; at += HK_COROTATION_TETS) {
         hk_corotation_patch *p = &e->patches[*patch];
         hk_corotation_can(of, &p->law);
+        p->mild = hk_corotation_mild(of);
         p->mu = (float)(of->params.c[0] * b->length);
         p->lambda = p->law == HK_VOLUME_NONE ? 0 : (float)(of->params.c[1] * b->length);
         int size = (int)(count - at < HK_COROTATION_TETS ? count - at : HK_COROTATION_TETS);
@@ -640,7 +648,7 @@ static void sum_shared(const hk_corotation *e, float *result)
 
 static bool has_own_trace(const hk_corotation *e, const hk_corotation_patch *p)
 {
-    return e->own_trace && p->law == HK_VOLUME_TRACE;
+    return e->own_trace && p->mild;
 }
 
 static hk_pressure pressure_of(const hk_corotation *e, const hk_corotation_patch *p, bool carry)

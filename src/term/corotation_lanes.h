@@ -32,6 +32,7 @@ typedef enum hk_pressure {
 
 typedef struct hk_corotation_patch {
     hk_volume_law law;
+    int mild;  // see hk_corotation_mild
     float mu, lambda;
     int vertex_count;
     const int32_t *vertex;  // [vertex_count] where its vertices are
