@@ -379,7 +379,9 @@ void hk_pieces_free(hk_pieces *p)
     hk_free(p->shapes);
     hk_free(p->place);
     hk_free(p->vector);
-    hk_pieces_end_refinement(p);
+    hk_free(p->first);
+    hk_free(p->residual);
+    hk_free(p->beyond);
     hk_free(p);
 }
 
@@ -459,15 +461,6 @@ hk_status hk_pieces_allow_refinement(hk_pieces *p)
     return p->first && p->residual && p->beyond ? HK_OK : HK_NO_MEMORY;
 }
 
-void hk_pieces_end_refinement(hk_pieces *p)
-{
-    hk_free(p->first);
-    hk_free(p->residual);
-    hk_free(p->beyond);
-    p->first = p->residual = NULL;
-    p->beyond = NULL;
-}
-
 // Copies of a shape do not meet in the matrix.
 static void subtract_products(hk_pieces *p)
 {
@@ -496,6 +489,27 @@ void hk_pieces_refine(hk_pieces *p)
         double sum = k % 4 < 3 ? p->first[k] + (double)p->vector[k] : 0;
         p->vector[k] = (float)sum;
         p->beyond[k] = (float)(sum - (double)p->vector[k]);
+    }
+}
+
+static bool is_zero(const double *b, int64_t size)
+{
+    for (int64_t k = 0; k < size; k++)
+        if (b[k] != 0) return false;
+    return true;
+}
+
+void hk_pieces_solve_wide(hk_pieces *p, const double *b, double *x)
+{
+    for (int k = 0; k < p->shape_count; k++) {
+        hk_piece_shape *s = &p->shapes[k];
+        for (int64_t c = 0; c < s->copies; c++) {
+            int64_t at = 4 * (s->first + c * s->count), size = 4 * (int64_t)s->count;
+            if (is_zero(b + at, size))
+                memset(x + at, 0, sizeof *x * (size_t)size);
+            else
+                hk_triangle_refine(s->triangle, &s->pattern, s->matrix, b + at, x + at);
+        }
     }
 }
 

@@ -183,7 +183,7 @@ static double sum_slopes(const hk_turning_def *d, const hk_body *body, const int
     for (int k = 0; k < body->tet_count; k++) {
         if (cluster[k] != which) continue;
         int tet = body->tet_start + k;
-        double slope[4][3], share = weight_of(d, tet) / (6 * m->volume[tet]);
+        double slope[4][3], share = d->stiffness[m->tet_material[tet]] / 6;
         slopes_of(m, tet, slope);
         weight += weight_of(d, tet);
         for (int c = 0; c < 4; c++)
@@ -424,33 +424,30 @@ int hk_turning_clusters(const hk_turning *t)
 
 // ---------------------------------------------------------------- P and τ
 
-static void put_slopes(const shape *s, int cluster, float *vector)
+static void put_slopes(const shape *s, int cluster, double *b)
 {
     for (int e = s->start[cluster]; e < s->start[cluster + 1]; e++) {
         const entry *at = &s->entries[e];
         for (int i = 0; i < 3 && at->unknown >= 0; i++)
-            vector[4 * (int64_t)at->unknown + i] = at->slope[i];
+            b[4 * (int64_t)at->unknown + i] = (double)at->slope[i];
     }
 }
 
-// The solution for one cluster's vectors: its columns of P, and of τ. Vectors are g × length.
-static void take_columns(const hk_turning *t, shape *s, int cluster)
+// From the solution for one cluster's vectors, which are g × length: its columns of P, and of τ.
+static void take_columns(double length, const double *x, int cluster, shape *s)
 {
-    const hk_pieces *p = t->def.pieces;
     int columns = 3 * s->clusters;
-    double unit = 1 / (t->def.length * t->def.length);
+    double unit = 1 / (length * length);
     for (int k = 0; k < s->unknowns; k++)
         for (int i = 0; i < 3; i++)
             s->columns[((int64_t)(k / BLOCK) * columns + 3 * cluster + i) * BLOCK + k % BLOCK] =
-                (float)(unit * (double)p->vector[4 * (int64_t)s->row[k] + i]);
+                (float)(unit * x[4 * (int64_t)s->row[k] + i]);
     for (int c = 0; c < s->clusters; c++)
         for (int e = s->start[c]; e < s->start[c + 1]; e++) {
             const entry *at = &s->entries[e];
-            int64_t from = 4 * (int64_t)at->unknown;
             for (int k = 0; k < 9 && at->unknown >= 0; k++)
                 s->tau[(3 * c + k / 3) * columns + 3 * cluster + k % 3] +=
-                    unit * (double)at->slope[k / 3] *
-                    ((double)p->vector[from + k % 3] + (double)p->beyond[from + k % 3]);
+                    unit * (double)at->slope[k / 3] * x[4 * (int64_t)at->unknown + k % 3];
         }
 }
 
@@ -462,29 +459,38 @@ static void mirror(shape *s)
             s->tau[i * n + j] = s->tau[j * n + i] = (s->tau[i * n + j] + s->tau[j * n + i]) / 2;
 }
 
-// Refined solves: a stiff body turns by the small difference of C⁻¹ and B A⁻¹ Bᵀ. One cluster of
-// every shape at a time.
+// One cluster of every shape at a time.
+static void solve_clusters(hk_turning *t, double *b, double *x)
+{
+    int most = 0;
+    for (int k = 0; k < t->shape_count; k++) most = hk_max_int(most, t->shapes[k].clusters);
+    for (int c = 0; c < most; c++) {
+        memset(b, 0, 4 * sizeof *b * (size_t)t->def.pieces->count);
+        for (int k = 0; k < t->shape_count; k++)
+            if (c < t->shapes[k].clusters) put_slopes(&t->shapes[k], c, b);
+        hk_pieces_solve_wide(t->def.pieces, b, x);
+        for (int k = 0; k < t->shape_count; k++)
+            if (c < t->shapes[k].clusters) take_columns(t->def.length, x, c, &t->shapes[k]);
+    }
+}
+
+// The solves are refined: a stiff body turns by the small difference of C⁻¹ and B A⁻¹ Bᵀ.
 hk_status hk_turning_prepare(hk_turning *t)
 {
-    hk_pieces *p = t->def.pieces;
-    int most = 0;
-    for (int k = 0; k < t->shape_count; k++) {
-        shape *s = &t->shapes[k];
-        most = hk_max_int(most, s->clusters);
-        memset(s->tau, 0, 9 * sizeof(double) * (size_t)s->clusters * (size_t)s->clusters);
+    if (t->shape_count == 0) return HK_OK;
+    size_t size = 4 * (size_t)t->def.pieces->count;
+    double *b = HK_ARRAY(double, size), *x = HK_ARRAY(double, size);
+    if (b && x) {
+        for (int k = 0; k < t->shape_count; k++) {
+            shape *s = &t->shapes[k];
+            memset(s->tau, 0, 9 * sizeof(double) * (size_t)s->clusters * (size_t)s->clusters);
+        }
+        solve_clusters(t, b, x);
+        for (int k = 0; k < t->shape_count; k++) mirror(&t->shapes[k]);
     }
-    bool borrowed = !p->beyond && most > 0;
-    hk_status status = borrowed ? hk_pieces_allow_refinement(p) : HK_OK;
-    for (int c = 0; c < most && status == HK_OK; c++) {
-        memset(p->vector, 0, 4 * sizeof(float) * (size_t)p->count);
-        for (int k = 0; k < t->shape_count; k++)
-            if (c < t->shapes[k].clusters) put_slopes(&t->shapes[k], c, p->vector);
-        hk_pieces_refine(p);
-        for (int k = 0; k < t->shape_count; k++)
-            if (c < t->shapes[k].clusters) take_columns(t, &t->shapes[k], c);
-    }
-    for (int k = 0; k < t->shape_count; k++) mirror(&t->shapes[k]);
-    if (borrowed) hk_pieces_end_refinement(p);
+    hk_status status = b && x ? HK_OK : HK_NO_MEMORY;
+    hk_free(b);
+    hk_free(x);
     return status;
 }
 

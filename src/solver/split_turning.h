@@ -41,7 +41,7 @@ typedef struct hk_turning_def {
 
 hk_status hk_turning_create(const hk_turning_def *def, hk_turning **turning);
 void hk_turning_free(hk_turning *turning);
-// P and τ for the factor that the pieces have now. Uses their vector.
+// P and τ for the factor that the pieces have now.
 hk_status hk_turning_prepare(hk_turning *turning);
 // x: float[vertex_count][4] where rotations are taken, the vector of the pieces Δ₀ on entry.
 void hk_turning_apply(hk_turning *turning, const float *x);
