@@ -1,6 +1,7 @@
 // Method split lets bodies turn: the solve is that of the matrix without the energy of the
 // clusters' mean spins, bodies swing nearly as with Newton's method, and hang where their pose is.
 #include "bodies.h"
+#include "failing_alloc.h"
 #include "solver/split.h"
 #include "world.h"
 
@@ -565,6 +566,35 @@ static void test_constrained_bodies_are_left_alone(void **state)
     }
 }
 
+// Every allocation of the set-up and of the first step may fail; warm steps need none.
+static void test_memory(void **state)
+{
+    (void)state;
+    hk_model *model = bar("corotated", 1e6, 0.3, 2, true, -9.81);
+    bool reached = true;
+    for (int n = 1; reached; n++) {
+        hk_world_def def = hk_default_world_def();
+        hk_world *world = NULL;
+        def.model = model;
+        def.threads = 1;
+        def.solver.method = "split";
+        failing_alloc_install(n);
+        hk_status status = hk_world_create(&def, &world);
+        if (status == HK_OK) status = hk_world_step(world, NULL);
+        reached = failing_alloc_count() >= n;
+        if (status == HK_OK) {
+            int before = failing_alloc_count();
+            for (int k = 0; k < 3; k++) CHECK_OK(hk_world_step(world, NULL));
+            assert_int_equal(failing_alloc_count(), before);
+        }
+        hk_world_free(world);
+        assert_int_equal(failing_alloc_live(), 0);
+        failing_alloc_remove();
+        assert_int_equal(status, reached ? HK_NO_MEMORY : HK_OK);
+    }
+    hk_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -580,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_same_bits_for_any_threads),
         cmocka_unit_test(test_refinement_and_time_steps),
         cmocka_unit_test(test_constrained_bodies_are_left_alone),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
