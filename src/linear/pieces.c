@@ -492,6 +492,27 @@ void hk_pieces_refine(hk_pieces *p)
     }
 }
 
+static bool is_zero(const double *b, int64_t size)
+{
+    for (int64_t k = 0; k < size; k++)
+        if (b[k] != 0) return false;
+    return true;
+}
+
+void hk_pieces_solve_wide(hk_pieces *p, const double *b, double *x)
+{
+    for (int k = 0; k < p->shape_count; k++) {
+        hk_piece_shape *s = &p->shapes[k];
+        for (int64_t c = 0; c < s->copies; c++) {
+            int64_t at = 4 * (s->first + c * s->count), size = 4 * (int64_t)s->count;
+            if (is_zero(b + at, size))
+                memset(x + at, 0, sizeof *x * (size_t)size);
+            else
+                hk_triangle_refine(s->triangle, &s->pattern, s->matrix, b + at, x + at);
+        }
+    }
+}
+
 int64_t hk_pieces_factor_size(const hk_pieces *p)
 {
     int64_t size = 0;

@@ -48,6 +48,8 @@ hk_status hk_pieces_allow_refinement(hk_pieces *pieces);
 // Solves likewise, and a second time for what the first solution leaves of the right-hand side, in
 // double precision. The solution is vector + beyond.
 void hk_pieces_refine(hk_pieces *pieces);
+// x = A⁻¹ b likewise refined, double[count][4] both. Copies where b is 0 take no time.
+void hk_pieces_solve_wide(hk_pieces *pieces, const double *b, double *x);
 // Numbers of all factors, as CHOLMOD has them.
 int64_t hk_pieces_factor_size(const hk_pieces *pieces);
 

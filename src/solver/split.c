@@ -7,7 +7,7 @@
 //   (M/h² + L) Δx = f + Dᵀ K (R − D y)     with a factor made once, f gravity and loads
 //   volume                                 constraints on det F by Gauss–Seidel
 //
-// all of it in single precision and wide lanes. Two things differ from the document:
+// all of it in single precision and wide lanes. Three things differ from the document:
 //
 // It adds h² M⁻¹ f to y first (its x̃), and the solve takes that back again: with the same R the
 // result is the same. But its R are those of a body that fell freely for a step, out of shape where
@@ -21,6 +21,12 @@
 // nothing, and C = −ακ is the volume half of fixed_corotated: the equilibrium is that of the
 // material, for any h, mesh and number of iterations. ("multipliers": "reset" is the document's.)
 //
+// Where rotations are held, L resists turning as it resists stretching, so that
+// limbs fall too slowly, and what constraints do comes late. A body of `corotated` (ν ≤ 0.45) or
+// `arap` therefore has its whole energy on the right-hand side, L bounds the second derivative of
+// both halves, 2μ + 3λ for 2μ, and the energy of its clusters' turning is taken out of A
+// (split_turning.h). It has no constraints. ("turning": 0 is the document's.)
+//
 // Attachments, springs and viscosity join the system with their own constant matrices and their
 // forces at y. With more than one pass the step goes to the minimiser of ε itself
 // (split_passes.c).
@@ -32,7 +38,7 @@
 #include "solver/constant_matrix.h"
 #include "term/laplacian.h"
 
-enum { OPTION_PASSES, OPTION_VOLUME, OPTION_MULTIPLIERS, OPTION_REFINEMENT };
+enum { OPTION_PASSES, OPTION_TURNING, OPTION_VOLUME, OPTION_MULTIPLIERS, OPTION_REFINEMENT };
 enum { MULTIPLIERS_KEPT, MULTIPLIERS_RESET };
 
 static const char *const g_multipliers[] = {"kept", "reset", NULL};
@@ -44,6 +50,13 @@ static const hk_option_info g_options[] = {
                        .minimum = 1,
                        .maximum = 100000,
                        .fallback = 1},
+    [OPTION_TURNING] = {.name = "turning",
+                        .help = "clusters of a body that turn freely in the solve of one pass, at "
+                                "most (where there are no volume constraints, which corotated up "
+                                "to a Poisson ratio of 0.45 then does not need); 0: the step of "
+                                "the document",
+                        .maximum = 64,
+                        .fallback = 16},
     [OPTION_VOLUME] = {.name = "volume_iterations",
                        .help = "sweeps over the volume constraints; 0: volume is not conserved",
                        .maximum = 1000,
@@ -61,6 +74,8 @@ static void split_free(void *solver)
     if (!s) return;
     if (s->pose) hk_quasi_newton.free(s->pose);
     hk_split_passes_release(s);
+    hk_turning_free(s->turning);
+    hk_free(s->stiffness);
     hk_corotation_free(s->elements);
     hk_pieces_free(s->pieces);
     hk_free(s->unknown);
@@ -90,6 +105,17 @@ static int passes_of(const hk_split *s)
     return hk_max_int((int)s->settings.option[OPTION_PASSES], s->settings.iterations);
 }
 
+static bool turns(const hk_split *s)
+{
+    return s->settings.option[OPTION_TURNING] > 0 && passes_of(s) == 1;
+}
+
+// Mild materials have both halves of their energy in the solve, and no constraints.
+static bool has_own_trace(const hk_split *s)
+{
+    return turns(s) && carries(s);
+}
+
 // ---------------------------------------------------------------- what it can do
 
 static hk_status check_materials(const hk_model *m)
@@ -115,23 +141,25 @@ static hk_status check_materials(const hk_model *m)
 
 // ---------------------------------------------------------------- creation
 
-static hk_status fill_laplacian(hk_split *s, const hk_pattern *scalar, double *laplacian)
+// What bounds the second derivative of a material's stretching, and of all of it where the volume
+// half is in the solve: 2μ‖δF‖² + λ tr(RᵀδF)² ≤ (2μ + 3λ) ‖δF‖².
+static hk_status find_stiffness(hk_split *s)
 {
-    const hk_problem *p = s->problem;
-    double *weight = HK_ARRAY(double, p->model->material_count);
-    if (!weight) return HK_NO_MEMORY;
+    const hk_model *m = s->problem->model;
+    s->stiffness = HK_ARRAY(double, m->material_count);
+    if (!s->stiffness) return HK_NO_MEMORY;
     s->stiffest = 1;
-    for (int k = 0; k < p->model->material_count; k++) {
-        const hk_material *material = &p->model->materials[k];
+    for (int k = 0; k < m->material_count; k++) {
+        const hk_material *material = &m->materials[k];
+        double mu = material->params.c[0], lambda = material->params.c[1];
         hk_volume_law law;
         bool can = hk_corotation_can(material, &law);
-        weight[k] = can ? 2 * material->params.c[0] : 0;
-        if (can && law != HK_VOLUME_NONE)
-            s->stiffest =
-                fmax(s->stiffest, 1 + 1.5 * material->params.c[1] / material->params.c[0]);
+        s->stiffness[k] = can ? 2 * mu : 0;
+        if (!can || law == HK_VOLUME_NONE) continue;
+        s->stiffest = fmax(s->stiffest, 1 + 1.5 * lambda / mu);
+        if (has_own_trace(s) && hk_corotation_mild(material))
+            s->stiffness[k] += 3 * fmax(lambda, 0);
     }
-    hk_laplacian_numbers(p->model, p->links, s->unknown, scalar, weight, laplacian);
-    hk_free(weight);
     return HK_OK;
 }
 
@@ -152,10 +180,10 @@ static hk_status make_pieces(hk_split *s, const hk_pattern *scalar)
 {
     const hk_problem *p = s->problem;
     double *laplacian = HK_ARRAY(double, hk_pattern_size(scalar));
-    hk_status status = laplacian ? fill_laplacian(s, scalar, laplacian) : HK_NO_MEMORY;
+    if (!laplacian) return HK_NO_MEMORY;
+    hk_laplacian_numbers(p->model, p->links, s->unknown, scalar, s->stiffness, laplacian);
     for (int k = 0; k < scalar->count; k++) s->diagonal[k] = p->mass[s->numbered[k]];
-    if (status == HK_OK)
-        status = hk_pieces_create(scalar, laplacian, s->diagonal, p->threads, &s->pieces);
+    hk_status status = hk_pieces_create(scalar, laplacian, s->diagonal, p->threads, &s->pieces);
     hk_free(laplacian);
     return status;
 }
@@ -227,18 +255,50 @@ static hk_status allocate_vertices(hk_split *s)
     return s->start ? hk_split_passes_init(s) : HK_NO_MEMORY;
 }
 
+// Bodies with constraints are left out: a solve that turns them freely would amplify what
+// constraints do too late.
+static hk_status make_turning(hk_split *s)
+{
+    const hk_model *m = s->problem->model;
+    uint8_t *free = HK_ZEROS(uint8_t, m->material_count);
+    if (!free) return HK_NO_MEMORY;
+    for (int k = 0; k < m->material_count; k++) {
+        const hk_material *material = &m->materials[k];
+        hk_volume_law law;
+        if (!hk_corotation_can(material, &law)) continue;
+        free[k] = law == HK_VOLUME_NONE || material->params.c[1] <= 0 ||
+                  s->settings.option[OPTION_VOLUME] == 0 ||
+                  (has_own_trace(s) && hk_corotation_mild(material));
+    }
+    const hk_turning_def def = {.model = m,
+                                .pieces = s->pieces,
+                                .unknown = s->unknown,
+                                .stiffness = s->stiffness,
+                                .turns = free,
+                                .table = s->elements->table,
+                                .length = s->length,
+                                .clusters = (int)s->settings.option[OPTION_TURNING],
+                                .threads = s->problem->threads};
+    hk_status status = hk_turning_create(&def, &s->turning);
+    hk_free(free);
+    return status;
+}
+
 static hk_status allocate(hk_split *s)
 {
     hk_problem *p = s->problem;
     HK_TRY(check_materials(p->model));
     HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
+    HK_TRY(find_stiffness(s));
     HK_TRY(divide(s));
     if (s->settings.option[OPTION_REFINEMENT] > 0) HK_TRY(hk_pieces_allow_refinement(s->pieces));
     // A power of two: a body is rounded alike in scenes of any extent.
     s->length = p->size > 0 ? exp2(ceil(log2(p->size))) : 1;
     HK_TRY(allocate_vertices(s));
-    return hk_corotation_create(p->model, hk_corotation_best(), s->length, s->unknown,
-                                s->pieces->count, p->threads, &s->elements);
+    HK_TRY(hk_corotation_create(p->model, hk_corotation_best(), s->length, s->unknown,
+                                s->pieces->count, p->threads, &s->elements));
+    s->elements->own_trace = has_own_trace(s);
+    return turns(s) ? make_turning(s) : HK_OK;
 }
 
 static hk_status split_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -270,6 +330,8 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
         s->inverse[k] = p->held[k] ? 0 : (float)(1 / p->inertia[k]);
     for (int k = 0; k < s->pieces->count; k++) s->diagonal[k] = p->inertia[s->numbered[k]];
     HK_TRY(hk_pieces_factor(s->pieces, 1 + p->viscous, s->diagonal));
+    s->factored.weight = NAN;
+    if (s->turning) HK_TRY(hk_turning_prepare(s->turning));
     s->factored = hk_problem_quadratic(p);
     s->passes.count = 0;  // what was learnt is relative to A
     hk_corotation_relax(s->elements);
@@ -435,6 +497,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     add_loads(s, vector);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     hk_split_solve(s);
+    if (s->turning) hk_turning_apply(s->turning, s->x);
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     move(s, vector);
     clock = hk_now();
@@ -491,12 +554,13 @@ static hk_status split_minimise(void *solver, double *x, hk_solve_report *report
 static void split_describe(const void *solver, char *text, size_t size)
 {
     const hk_split *s = solver;
-    snprintf(text, size,
-             "split: %d passes, %d factors for %d pieces, %d volume iterations in %d colours of %d "
-             "patches, %s",
-             passes_of(s), s->pieces->shape_count, s->pieces->piece_count,
-             (int)s->settings.option[OPTION_VOLUME], s->elements->color_count,
-             s->elements->patch_count, s->elements->table->name);
+    snprintf(
+        text, size,
+        "split: %d passes, %d factors for %d pieces, %d clusters turn, %d volume iterations in %d "
+        "colours of %d patches, %s",
+        passes_of(s), s->pieces->shape_count, s->pieces->piece_count,
+        s->turning ? hk_turning_clusters(s->turning) : 0, (int)s->settings.option[OPTION_VOLUME],
+        s->elements->color_count, s->elements->patch_count, s->elements->table->name);
 }
 
 const hk_method hk_split_method = {

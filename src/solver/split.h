@@ -1,5 +1,6 @@
 // What the parts of method split share (split.c: one time step as the document has it;
-// split_passes.c: several passes, to the minimiser).
+// split_turning.c: what a body turns beyond that; split_passes.c: several passes, to the
+// minimiser).
 //
 // Positions are ξ = (x − origin of the body)/length in single precision. A step begins at y, where
 // inertia alone would take the body (with air: a little back), η in these units.
@@ -8,6 +9,7 @@
 
 #include "linear/pieces.h"
 #include "solver/method.h"
+#include "solver/split_turning.h"
 #include "solver/walk.h"
 #include "term/corotation.h"
 
@@ -38,21 +40,23 @@ typedef struct hk_split {
     hk_pieces *pieces;  // A = M/h² + L
     hk_quadratic factored;  // of A; NAN: none yet
     hk_corotation *elements;
-    double length;    // m, the unit
-    int32_t *body;    // [vertex_count]
-    int32_t *middle;  // [body_count] the vertex that positions are relative to
-    double *origin;   // [body_count][4] m, where it is
-    float *inverse;   // [vertex_count] 1/inertia, m/N; 0 at held vertices
-    float *load;      // [free_count][4] forces at work, in the units of the elements …
-    double loaded;    // … as they were at this share of them; NAN: never
-    float *x;         // [vertex_count][4] ξ, and 1/inertia
-    float *start;     // [vertex_count][4] η, for several passes, else NULL
+    hk_turning *turning;  // NULL: none
+    double *stiffness;    // [material_count] N/m², that of L
+    double length;        // m, the unit
+    int32_t *body;        // [vertex_count]
+    int32_t *middle;      // [body_count] the vertex that positions are relative to
+    double *origin;       // [body_count][4] m, where it is
+    float *inverse;       // [vertex_count] 1/inertia, m/N; 0 at held vertices
+    float *load;          // [free_count][4] forces at work, in the units of the elements …
+    double loaded;        // … as they were at this share of them; NAN: never
+    float *x;             // [vertex_count][4] ξ, and 1/inertia
+    float *start;         // [vertex_count][4] η, for several passes, else NULL
     // [vertex_count][4] in double: for the monitor, links and viscosity, and their forces. The
     // last is NULL if there are none.
     double *wide_x, *wide_gradient;
     const double *before;  // x of the call at hand: the state before the step, held vertices moved
     hk_split_passes passes;
-    double stiffest;  // 1 + 3λ/2μ, the largest of all materials
+    double stiffest;  // 1 + 3λ/2μ, the largest of all materials, where L has only 2μ
     void *pose;       // the solver that poses are left to; NULL: none yet
 } hk_split;
 

@@ -64,6 +64,13 @@ bool hk_corotation_can(const hk_material *material, hk_volume_law *volume)
            material->conversion.upper == 0;
 }
 
+bool hk_corotation_mild(const hk_material *material)
+{
+    hk_volume_law law;
+    double mu = material->params.c[0], lambda = material->params.c[1];
+    return hk_corotation_can(material, &law) && law == HK_VOLUME_TRACE && lambda <= 10 * mu;
+}
+
 // ---------------------------------------------------------------- cutting into patches
 
 // Tets with their centres, to be cut in halves.
@@ -441,6 +448,7 @@ static hk_status build_material(builder *b, hk_corotation *e, const hk_body *bod
     for (int64_t at = 0; at < count; at += HK_COROTATION_TETS) {
         hk_corotation_patch *p = &e->patches[*patch];
         hk_corotation_can(of, &p->law);
+        p->mild = hk_corotation_mild(of);
         p->mu = (float)(of->params.c[0] * b->length);
         p->lambda = p->law == HK_VOLUME_NONE ? 0 : (float)(of->params.c[1] * b->length);
         int size = (int)(count - at < HK_COROTATION_TETS ? count - at : HK_COROTATION_TETS);
@@ -638,13 +646,25 @@ static void sum_shared(const hk_corotation *e, float *result)
     }
 }
 
+static bool has_own_trace(const hk_corotation *e, const hk_corotation_patch *p)
+{
+    return e->own_trace && p->mild;
+}
+
+static hk_pressure pressure_of(const hk_corotation *e, const hk_corotation_patch *p, bool carry)
+{
+    if (p->groups == 0) return HK_PRESSURE_NONE;
+    if (has_own_trace(e, p)) return HK_PRESSURE_TRACE;
+    return carry ? HK_PRESSURE_CARRIED : HK_PRESSURE_NONE;
+}
+
 void hk_corotation_stretch(hk_corotation *e, bool carry, const float *x, float *result)
 {
 #pragma omp parallel num_threads(e->threads)
     {
 #pragma omp for schedule(static)
         for (int k = 0; k < e->patch_count; k++)
-            e->table->stretch(&e->patches[k], carry && e->patches[k].groups > 0, x, own_room(e),
+            e->table->stretch(&e->patches[k], pressure_of(e, &e->patches[k], carry), x, own_room(e),
                               result, e->shared);
         sum_shared(e, result);
     }
@@ -676,8 +696,10 @@ void hk_corotation_volume(hk_corotation *e, bool carry, float *x, int iterations
     for (int n = 0; n < iterations; n++)
         for (int c = 0; c < e->color_count; c++) {
 #pragma omp for schedule(static)
-            for (int k = e->color_start[c]; k < e->color_start[c + 1]; k++)
-                e->table->volume(&e->patches[e->colored[k]], n == 0 && !carry, x, own_room(e));
+            for (int k = e->color_start[c]; k < e->color_start[c + 1]; k++) {
+                const hk_corotation_patch *p = &e->patches[e->colored[k]];
+                if (!has_own_trace(e, p)) e->table->volume(p, n == 0 && !carry, x, own_room(e));
+            }
         }
 }
 

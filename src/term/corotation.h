@@ -16,6 +16,8 @@
 typedef struct hk_corotation {
     const hk_corotation_table *table;
     int threads;
+    // Mild elements have the pressure of their own energy, and no constraints.
+    bool own_trace;
     // Patches lie within one body and one material. A copy of a body (term/copies.h) borrows
     // everything but vertices, rotations and multipliers from those of its original, whose rest
     // shape it takes for its own: rotations are then relative to that.
@@ -45,6 +47,10 @@ typedef struct hk_corotation {
 // NULL.
 bool hk_corotation_law(hk_law law, hk_volume_law *volume);
 bool hk_corotation_can(const hk_material *material, hk_volume_law *volume);
+// `corotated` up to ν = 5/11: its volume half has a second derivative of at most 3λ, so that a
+// constant matrix with 2μ + 3λ for 2μ bounds that of the whole energy, and 3λ is not so large that
+// a step with it would be much too careful.
+bool hk_corotation_mild(const hk_material *material);
 
 // row: [vertex_count] in Morton order, where a vertex stands in results; -1: nowhere.
 hk_status hk_corotation_create(const hk_model *model, const hk_corotation_table *table,
@@ -55,7 +61,9 @@ void hk_corotation_free(hk_corotation *elements);
 // x: float[vertex_count][4] in Morton order, the fourth number the inverse weight of a vertex;
 // result: float[row_count][4].
 // Brings rotations up to date and fills result with Dᵀ K (R − F) (Split Algorithm 2, lines 4–8);
-// `carry`: and the forces of the volume constraints as the last sweep left them.
+// `carry`: and the forces of the volume constraints as the last sweep left them. With own_trace
+// mild patches have −∇ of the whole energy instead, within bounds (corotation_lanes.c:
+// trace_pressure).
 void hk_corotation_stretch(hk_corotation *elements, bool carry, const float *x, float *result);
 // Brings rotations up to date and does no more: the part of hk_corotation_stretch that is not the
 // right-hand side, for measurements.

@@ -4,12 +4,15 @@
 
 #include "math/apd.h"
 #include "math/mat3.h"
+#include "math/polar.h"
 #include "term/corner4.h"
 
 // A step of Newton's method leaves about the cube of what it turned by: where all lanes turned by
 // less than this (radians), they are as good as single precision can tell in a time step.
 #define CLOSE_ENOUGH   0.1f
 #define MOST_APD_STEPS 16
+// Elements of less than 1/WHOLE of their volume have less and less pressure (trace_pressure).
+#define WHOLE 5
 
 HK_INLINE mat3 edges_of(const float *x, const uint16_t *index)
 {
@@ -88,7 +91,32 @@ HK_INLINE real trust(real J)
     return r_max(r_zero(), r_min(r_set(1), 1.5f - 0.5f * r_abs(J - 1)));
 }
 
-static void stretch(const hk_corotation_patch *p, int carry, const float *x, float *room,
+// C = 6V (J − 1): κ ∂C/∂F = 6V κ cof F, over V.
+HK_INLINE mat3 carried_pressure(const hk_corotation_patch *p, int block, mat3 F)
+{
+    real kappa = r_load(p->multiplier + (int64_t)block * HK_LANES);
+    mat3 cofactor = m3_cofactor(F);
+    real J =
+        F.m[0][0] * cofactor.m[0][0] + F.m[0][1] * cofactor.m[0][1] + F.m[0][2] * cofactor.m[0][2];
+    return m3_scale(cofactor, 6 * kappa * trust(J));
+}
+
+// −λ tr(RᵀF − I) R. Where (2μ + 3λ)|δF|² is to bound the second derivative of the whole energy (a
+// constant matrix does, solver/split_turning.c), pressure must be bounded: turning an element in
+// the plane of its stretches s_i, s_j has the second derivative
+//   (2μ (s_i + s_j − 2) + 2λ tr)/(s_i + s_j),
+// which is at most 2μ, however small s_i + s_j is, as long as λ tr ≤ 2μ. That is a tension of 2/3
+// of Young's modulus and more, beyond what bodies in order have. Elements that are inside out have
+// no pressure: with it they could be in equilibrium.
+HK_INLINE mat3 trace_pressure(const hk_corotation_patch *p, mat3 F, mat3 R)
+{
+    real trace = m3_dot(R, F) - 3, most = r_set(2 * (double)p->mu);
+    real pressure = r_min(r_set((double)p->lambda) * trace, most);
+    real inside = r_max(r_zero(), r_min(r_set(1), WHOLE * m3_det(F)));
+    return m3_scale(R, -pressure * inside);
+}
+
+static void stretch(const hk_corotation_patch *p, hk_pressure pressure, const float *x, float *room,
                     float *result, float *shared)
 {
     float *sums = take_in(p, x, room);
@@ -98,16 +126,12 @@ static void stretch(const hk_corotation_patch *p, int carry, const float *x, flo
         const float *rest = p->rest + (int64_t)b * 10 * HK_LANES;
         mat3 inverse = inverse_of(rest), F = m3_mul(edges_of(room, index), inverse);
         real volume = r_load(rest + 9 * HK_LANES);
-        mat3 P = m3_scale(m3_sub(rotate(p, b, F), F), stiffness * volume);
-        // C = 6V (J − 1): κ ∂C/∂F = 6V κ cof F
-        if (carry) {
-            real kappa = r_load(p->multiplier + (int64_t)b * HK_LANES);
-            mat3 cofactor = m3_cofactor(F);
-            real J = F.m[0][0] * cofactor.m[0][0] + F.m[0][1] * cofactor.m[0][1] +
-                     F.m[0][2] * cofactor.m[0][2];
-            P = m3_add_scaled(P, 6 * volume * kappa * trust(J), cofactor);
-        }
-        add_forces(P, inverse, index, sums);
+        mat3 R = rotate(p, b, F), P = m3_scale(m3_sub(R, F), stiffness);
+        if (pressure == HK_PRESSURE_CARRIED)
+            P = m3_add(P, carried_pressure(p, b, F));
+        else if (pressure == HK_PRESSURE_TRACE)
+            P = m3_add(P, trace_pressure(p, F, R));
+        add_forces(m3_scale(P, volume), inverse, index, sums);
     }
     hand_out(p, sums, result, shared);
 }
@@ -205,6 +229,20 @@ static void volume(const hk_corotation_patch *p, int reset, float *x, float *roo
         quad_copy(x + 4 * (int64_t)p->vertex[k], room + 4 * k);
 }
 
+// ---------------------------------------------------------------- clusters
+
+static void rotations(const float *matrix, int stride, float *rotation)
+{
+    mat3 F;
+    for (int k = 0; k < 9; k++) F.m[k / 3][k % 3] = r_load(matrix + (int64_t)k * stride);
+    svd3 s = svd3_of(F);
+    // The least and the largest mean of two stretches.
+    real low = 0.5f * (s.s.v[1] + s.s.v[2]), high = 0.5f * (s.s.v[0] + s.s.v[1]);
+    real share = r_min(r_max(r_zero(), low), 1 / r_max(r_set(1), high));
+    mat3 R = m3_scale(polar_rotation_of(s), r_sqrt(share));
+    for (int k = 0; k < 9; k++) r_store(rotation + (int64_t)k * stride, R.m[k / 3][k % 3]);
+}
+
 extern const hk_corotation_table HK_COROTATION_TABLE;
 const hk_corotation_table HK_COROTATION_TABLE = {
     .name = HK_LANE_NAME,
@@ -213,4 +251,5 @@ const hk_corotation_table HK_COROTATION_TABLE = {
     .rotate = rotate_only,
     .gradient = gradient,
     .volume = volume,
+    .rotations = rotations,
 };

@@ -23,8 +23,16 @@ typedef enum hk_volume_law {
     HK_VOLUME_J,      // fixed corotated: λ/2 (J − 1)²
 } hk_volume_law;
 
+// What stands for the volume half next to the stretching half.
+typedef enum hk_pressure {
+    HK_PRESSURE_NONE,
+    HK_PRESSURE_CARRIED,  // κ ∇C of the volume constraints
+    HK_PRESSURE_TRACE,    // −λV tr(RᵀF − I) R, within bounds
+} hk_pressure;
+
 typedef struct hk_corotation_patch {
     hk_volume_law law;
+    int mild;  // see hk_corotation_mild
     float mu, lambda;
     int vertex_count;
     const int32_t *vertex;  // [vertex_count] where its vertices are
@@ -48,9 +56,9 @@ typedef struct hk_corotation_table {
     const char *name;  // "f32x16_avx512"
     int lanes;
     // x is float[][4], room HK_COROTATION_ROOM floats.
-    // Brings the rotations up to date at x; sums of 2μV (R − F) ∇φ into result and shared, [][4];
-    // `carry`: and of the forces κ ∇C of the volume constraints.
-    void (*stretch)(const hk_corotation_patch *p, int carry, const float *x, float *room,
+    // Brings the rotations up to date at x; sums of 2μV (R − F) ∇φ into result and shared, [][4],
+    // and of the forces of the volume half that `pressure` says.
+    void (*stretch)(const hk_corotation_patch *p, hk_pressure pressure, const float *x, float *room,
                     float *result, float *shared);
     // Brings the rotations up to date at x and does no more.
     void (*rotate)(const hk_corotation_patch *p, const float *x, float *room);
@@ -60,6 +68,11 @@ typedef struct hk_corotation_table {
     // A sweep over the volume constraints of the patch; x[][3] is the inverse weight of a vertex.
     // `reset`: multipliers are taken for 0.
     void (*volume)(const hk_corotation_patch *p, int reset, float *x, float *room);
+    // Rotations of `lanes` matrices, each × √θ; number k of a matrix is at [k * stride]. θ (0..1)
+    // is how much a matrix that is the mean of many is like a rotation in all planes: those of
+    // elements that do not turn alike are too short, or inside out, those of stretched elements too
+    // long.
+    void (*rotations)(const float *matrix, int stride, float *rotation);
 } hk_corotation_table;
 
 // The widest table that this CPU can run.

@@ -1,0 +1,593 @@
+#include "solver/split_turning.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+
+#include "term/copies.h"
+
+typedef float quad __attribute__((vector_size(16), may_alias));
+
+enum {
+    BLOCK = 32,         // vertices in a block of columns
+    RUN = 8,            // blocks that a thread does at a time
+    CLUSTER_TETS = 48,  // a cluster has about so many at least
+};
+
+// A vertex of a cluster.
+typedef struct entry {
+    int32_t vertex;   // in the body, as the user numbers it
+    int32_t unknown;  // of the first copy; -1: held
+    float slope[3];   // g_cj × length
+} entry;
+
+// What a body shares with its copies.
+typedef struct shape {
+    int body;                // the first of them
+    int clusters, unknowns;  // of one copy
+    double *weight;          // [clusters] 2 W_c, J
+    int32_t *start;          // [clusters + 1] in entries
+    entry *entries;
+    int32_t *row;    // [unknowns] where they are in the vector, ascending
+    float *columns;  // [blocks][3 clusters][BLOCK] P / length
+    double *tau;     // [3 clusters][3 clusters]
+} shape;
+
+// A body, with what it needs during a step. Matrices of its clusters are [9][padded count].
+typedef struct turner {
+    int shape;
+    int vertex_start;
+    int32_t shift;    // of its unknowns from those of the first copy
+    float *gradient;  // their mean gradients
+    float *change;    // what Δ₀ changes of them
+    float *rotation;  // R_c √θ
+    float *turn;      // [3 clusters][4] what columns are multiplied with
+} turner;
+
+// Blocks of a body.
+typedef struct run {
+    int turner, begin, end;
+} run;
+
+struct hk_turning {
+    hk_turning_def def;
+    int shape_count, turner_count, run_count;
+    shape *shapes;
+    turner *turners;
+    run *runs;
+    float *room;    // of the turners
+    double *dense;  // [threads][dense_size] small systems
+    size_t dense_size;
+};
+
+static int padded(int count, int lanes)
+{
+    return (count + lanes - 1) / lanes * lanes;
+}
+
+static int blocks_of(const shape *s)
+{
+    return (s->unknowns + BLOCK - 1) / BLOCK;
+}
+
+// ---------------------------------------------------------------- clusters
+
+typedef struct center {
+    double x[3], weight;
+    int32_t tet;
+} center;
+
+#define BY_AXIS(name, axis)                                                    \
+    static int name(const void *left, const void *right)                       \
+    {                                                                          \
+        const center *a = left, *b = right;                                    \
+        if (a->x[axis] != b->x[axis]) return a->x[axis] < b->x[axis] ? -1 : 1; \
+        return a->tet < b->tet ? -1 : a->tet > b->tet;                         \
+    }
+BY_AXIS(by_x, 0)
+BY_AXIS(by_y, 1)
+BY_AXIS(by_z, 2)
+
+// Where to cut into parts for `left` and `count` - `left` clusters: half-way between the cut of
+// equal stiffness and that of equal extent, so that thin limbs, where bodies bend, get their share.
+static int find_cut(const center *all, int size, int axis, int left, int count)
+{
+    double total = 0, sum = 0, low = all[0].x[axis], high = all[size - 1].x[axis];
+    for (int k = 0; k < size; k++) total += all[k].weight;
+    double middle = low + (high - low) * left / count;
+    int heavy = 0, wide = 0;
+    while (heavy < size - 1 && sum < total * left / count) sum += all[heavy++].weight;
+    while (wide < size - 1 && all[wide].x[axis] < middle) wide++;
+    return hk_max_int(left, hk_min_int((heavy + wide) / 2, size - (count - left)));
+}
+
+// Clusters first … first + count - 1 by recursive bisection along the longest axis.
+static void divide(center *all, int size, int first, int count, int32_t *cluster)
+{
+    if (count == 1) {
+        for (int k = 0; k < size; k++) cluster[all[k].tet] = first;
+        return;
+    }
+    static int (*const by[3])(const void *, const void *) = {by_x, by_y, by_z};
+    double extent[3];
+    int axis = 0;
+    for (int i = 0; i < 3; i++) {
+        double low = INFINITY, high = -INFINITY;
+        for (int k = 0; k < size; k++) {
+            low = fmin(low, all[k].x[i]);
+            high = fmax(high, all[k].x[i]);
+        }
+        extent[i] = high - low;
+        if (extent[i] > extent[axis]) axis = i;
+    }
+    qsort(all, (size_t)size, sizeof *all, by[axis]);
+    int left = count / 2, cut = find_cut(all, size, axis, left, count);
+    divide(all, cut, first, left, cluster);
+    divide(all + cut, size - cut, first + left, count - left, cluster);
+}
+
+static double weight_of(const hk_turning_def *d, int tet)
+{
+    return d->stiffness[d->model->tet_material[tet]] * d->model->volume[tet];
+}
+
+// Fills cluster[] of the body's tets.
+static hk_status find_clusters(const hk_turning_def *d, const hk_body *body, int count,
+                               int32_t *cluster)
+{
+    const hk_model *m = d->model;
+    center *all = HK_ZEROS(center, body->tet_count);
+    if (!all) return HK_NO_MEMORY;
+    for (int k = 0; k < body->tet_count; k++) {
+        int tet = body->tet_start + k;
+        all[k].tet = k;
+        all[k].weight = weight_of(d, tet);
+        for (int c = 0; c < 4; c++)
+            for (int i = 0; i < 3; i++)
+                all[k].x[i] += m->rest[3 * (int64_t)m->tets[4 * (int64_t)tet + c] + i] / 4;
+    }
+    divide(all, body->tet_count, 0, count, cluster);
+    hk_free(all);
+    return HK_OK;
+}
+
+// ∂φ/∂X of the four corners × 6 volumes of the tet.
+static void slopes_of(const hk_model *m, int tet, double slope[4][3])
+{
+    const int32_t *corner = m->tets + 4 * (int64_t)tet;
+    double edge[3][3];
+    for (int c = 0; c < 3; c++)
+        for (int i = 0; i < 3; i++)
+            edge[c][i] =
+                m->rest[3 * (int64_t)corner[c + 1] + i] - m->rest[3 * (int64_t)corner[0] + i];
+    for (int i = 0; i < 3; i++) slope[0][i] = 0;
+    for (int c = 0; c < 3; c++) {
+        const double *a = edge[(c + 1) % 3], *b = edge[(c + 2) % 3];
+        for (int i = 0; i < 3; i++) {
+            int j = (i + 1) % 3, k = (i + 2) % 3;
+            slope[c + 1][i] = a[j] * b[k] - a[k] * b[j];
+            slope[0][i] -= slope[c + 1][i];
+        }
+    }
+}
+
+// ---------------------------------------------------------------- the vectors g
+
+// Sums Σ K ∇φ of one cluster over the vertices of the body; returns Σ K.
+static double sum_slopes(const hk_turning_def *d, const hk_body *body, const int32_t *cluster,
+                         int which, double *sum)
+{
+    const hk_model *m = d->model;
+    double weight = 0;
+    memset(sum, 0, 3 * sizeof *sum * (size_t)body->vertex_count);
+    for (int k = 0; k < body->tet_count; k++) {
+        if (cluster[k] != which) continue;
+        int tet = body->tet_start + k;
+        double slope[4][3], share = d->stiffness[m->tet_material[tet]] / 6;
+        slopes_of(m, tet, slope);
+        weight += weight_of(d, tet);
+        for (int c = 0; c < 4; c++)
+            for (int i = 0; i < 3; i++) {
+                int64_t v = m->tets[4 * (int64_t)tet + c] - body->vertex_start;
+                sum[3 * v + i] += share * slope[c][i];
+            }
+    }
+    return weight;
+}
+
+// Vertices inside a cluster of one stiffness have a sum of 0 but for rounding.
+static bool counts(const double *slope, double largest)
+{
+    return fmax(fabs(slope[0]), fmax(fabs(slope[1]), fabs(slope[2]))) > 1e-9 * largest;
+}
+
+static hk_status add_cluster(const hk_turning_def *d, const hk_body *body, int which, double *sum,
+                             shape *s, size_t *room)
+{
+    int count = s->start[which];
+    double largest = 0, scale = d->length / (s->weight[which] / 2);
+    for (int k = 0; k < 3 * body->vertex_count; k++) largest = fmax(largest, fabs(sum[k]));
+    HK_TRY(hk_reserve((void **)&s->entries, (size_t)count, sizeof *s->entries, room,
+                      (size_t)count + (size_t)body->vertex_count));
+    for (int v = 0; v < body->vertex_count; v++) {
+        if (!counts(sum + 3 * (int64_t)v, largest)) continue;
+        entry *e = &s->entries[count++];
+        e->vertex = v;
+        e->unknown = d->unknown[d->model->place[body->vertex_start + v]];
+        for (int i = 0; i < 3; i++) e->slope[i] = (float)(scale * sum[3 * (int64_t)v + i]);
+    }
+    s->start[which + 1] = count;
+    return HK_OK;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static hk_status list_rows(const hk_turning_def *d, const hk_body *body, shape *s)
+{
+    s->row = HK_ARRAY(int32_t, body->vertex_count);
+    if (!s->row) return HK_NO_MEMORY;
+    for (int v = 0; v < body->vertex_count; v++) {
+        int32_t at = d->unknown[d->model->place[body->vertex_start + v]];
+        if (at >= 0) s->row[s->unknowns++] = at;
+    }
+    qsort(s->row, (size_t)s->unknowns, sizeof *s->row, by_number);
+    return HK_OK;
+}
+
+static hk_status fill_shape(const hk_turning_def *d, shape *s)
+{
+    const hk_body *body = &d->model->bodies[s->body];
+    s->clusters = hk_max_int(1, hk_min_int(d->clusters, body->tet_count / CLUSTER_TETS));
+    size_t columns = 3 * (size_t)s->clusters, room = 0;
+    HK_TRY(list_rows(d, body, s));
+    s->weight = HK_ARRAY(double, s->clusters);
+    s->start = HK_ZEROS(int32_t, s->clusters + 1);
+    s->columns = HK_ZEROS(float, columns *BLOCK *(size_t)blocks_of(s));
+    s->tau = HK_ZEROS(double, columns *columns);
+    int32_t *cluster = HK_ARRAY(int32_t, body->tet_count);
+    double *sum = HK_ARRAY(double, 3 * (size_t)body->vertex_count);
+    hk_status status = s->weight && s->start && s->columns && s->tau && cluster && sum
+                           ? find_clusters(d, body, s->clusters, cluster)
+                           : HK_NO_MEMORY;
+    for (int c = 0; c < s->clusters && status == HK_OK; c++) {
+        s->weight[c] = 2 * sum_slopes(d, body, cluster, c, sum);
+        status = add_cluster(d, body, c, sum, s, &room);
+    }
+    hk_free(cluster);
+    hk_free(sum);
+    return status;
+}
+
+// ---------------------------------------------------------------- bodies
+
+// Whether a body may use what its original has: its unknowns are another copy of the same piece.
+static bool same_unknowns(const hk_turning_def *d, const hk_body *a, const hk_body *b,
+                          int32_t *shift)
+{
+    const int32_t *place = d->model->place;
+    bool known = false;
+    *shift = 0;
+    for (int v = 0; v < a->vertex_count; v++) {
+        int32_t i = d->unknown[place[a->vertex_start + v]];
+        int32_t j = d->unknown[place[b->vertex_start + v]];
+        if ((i < 0) != (j < 0)) return false;
+        if (i < 0) continue;
+        if (known && j - i != *shift) return false;
+        *shift = j - i;
+        known = true;
+    }
+    if (!known) return true;
+    int32_t at = d->unknown[place[a->vertex_start]];
+    for (int v = 1; at < 0; v++) at = d->unknown[place[a->vertex_start + v]];
+    for (int k = 0; k < d->pieces->shape_count; k++) {
+        const hk_piece_shape *s = &d->pieces->shapes[k];
+        if (at < s->first || at >= s->first + s->copies * s->count) continue;
+        int32_t to = at + *shift;
+        return to >= s->first && to < s->first + s->copies * s->count && *shift % s->count == 0;
+    }
+    return false;
+}
+
+static bool turns(const hk_turning_def *d, const hk_body *body)
+{
+    for (int t = body->tet_start; t < body->tet_start + body->tet_count; t++)
+        if (!d->turns[d->model->tet_material[t]]) return false;
+    return body->tet_count > 0;
+}
+
+static hk_status add_body(hk_turning *t, const hk_copy *copies, int body, int32_t *shape_of)
+{
+    const hk_turning_def *d = &t->def;
+    const hk_model *m = d->model;
+    int original = copies[body].original;
+    turner *each = &t->turners[t->turner_count++];
+    each->vertex_start = m->bodies[body].vertex_start;
+    if (original != body && shape_of[original] >= 0 &&
+        same_unknowns(d, &m->bodies[original], &m->bodies[body], &each->shift)) {
+        each->shape = shape_of[original];
+        return HK_OK;
+    }
+    each->shift = 0;
+    each->shape = shape_of[body] = t->shape_count++;
+    t->shapes[each->shape].body = body;
+    return fill_shape(d, &t->shapes[each->shape]);
+}
+
+static hk_status add_bodies(hk_turning *t)
+{
+    const hk_model *m = t->def.model;
+    hk_copy *copies = HK_ARRAY(hk_copy, m->body_count);
+    int32_t *shape_of = HK_ARRAY(int32_t, m->body_count);
+    t->shapes = HK_ZEROS(shape, m->body_count);
+    t->turners = HK_ZEROS(turner, m->body_count);
+    hk_status status = copies && shape_of && t->shapes && t->turners ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) hk_find_copies(m, copies);
+    for (int b = 0; b < m->body_count && status == HK_OK; b++) {
+        shape_of[b] = -1;
+        if (turns(&t->def, &m->bodies[b])) status = add_body(t, copies, b, shape_of);
+    }
+    hk_free(copies);
+    hk_free(shape_of);
+    return status;
+}
+
+// ---------------------------------------------------------------- creation
+
+// Rows of the small systems have the right-hand side at their end, and whole registers.
+static int row_of(const shape *s)
+{
+    return padded(3 * s->clusters + 1, 8);
+}
+
+// Behind them: rotations in double precision.
+static size_t rotations_of(const shape *s)
+{
+    return (size_t)padded(9 * s->clusters, 8);
+}
+
+static hk_status give_room(hk_turning *t)
+{
+    size_t size = 0, runs = 0;
+    for (int k = 0; k < t->turner_count; k++) {
+        const shape *s = &t->shapes[t->turners[k].shape];
+        size_t dense = 3 * (size_t)s->clusters * (size_t)row_of(s) + rotations_of(s);
+        size += 27 * (size_t)padded(s->clusters, 16) + 12 * (size_t)padded(s->clusters, 16);
+        runs += (size_t)(blocks_of(s) + RUN - 1) / RUN;
+        if (dense > t->dense_size) t->dense_size = dense;
+    }
+    t->room = HK_ZEROS(float, size);
+    t->runs = HK_ARRAY(run, runs);
+    t->dense = HK_ZEROS(double, t->dense_size *(size_t)t->def.threads);
+    if (!t->room || !t->runs || !t->dense) return HK_NO_MEMORY;
+    float *at = t->room;
+    for (int k = 0; k < t->turner_count; k++) {
+        turner *each = &t->turners[k];
+        const shape *s = &t->shapes[each->shape];
+        int64_t count = padded(s->clusters, 16);
+        each->gradient = at;
+        each->change = at + 9 * count;
+        each->rotation = at + 18 * count;
+        each->turn = at + 27 * count;
+        at = each->turn + 12 * padded(s->clusters, 16);
+        for (int b = 0; b < blocks_of(s); b += RUN)
+            t->runs[t->run_count++] = (run){k, b, hk_min_int(b + RUN, blocks_of(s))};
+    }
+    return HK_OK;
+}
+
+hk_status hk_turning_create(const hk_turning_def *def, hk_turning **turning)
+{
+    hk_turning *t = HK_NEW(hk_turning);
+    if (!t) return HK_NO_MEMORY;
+    t->def = *def;
+    hk_status status = add_bodies(t);
+    if (status == HK_OK) status = give_room(t);
+    t->def.stiffness = NULL;  // not kept
+    t->def.turns = NULL;
+    if (status != HK_OK) {
+        hk_turning_free(t);
+        return status;
+    }
+    *turning = t;
+    return HK_OK;
+}
+
+void hk_turning_free(hk_turning *t)
+{
+    if (!t) return;
+    for (int k = 0; k < t->shape_count; k++) {
+        hk_free(t->shapes[k].weight);
+        hk_free(t->shapes[k].start);
+        hk_free(t->shapes[k].entries);
+        hk_free(t->shapes[k].row);
+        hk_free(t->shapes[k].columns);
+        hk_free(t->shapes[k].tau);
+    }
+    hk_free(t->shapes);
+    hk_free(t->turners);
+    hk_free(t->runs);
+    hk_free(t->room);
+    hk_free(t->dense);
+    hk_free(t);
+}
+
+int hk_turning_clusters(const hk_turning *t)
+{
+    int sum = 0;
+    for (int k = 0; k < t->turner_count; k++) sum += t->shapes[t->turners[k].shape].clusters;
+    return sum;
+}
+
+// ---------------------------------------------------------------- P and τ
+
+static void put_slopes(const shape *s, int cluster, double *b)
+{
+    for (int e = s->start[cluster]; e < s->start[cluster + 1]; e++) {
+        const entry *at = &s->entries[e];
+        for (int i = 0; i < 3 && at->unknown >= 0; i++)
+            b[4 * (int64_t)at->unknown + i] = (double)at->slope[i];
+    }
+}
+
+// From the solution for one cluster's vectors, which are g × length: its columns of P, and of τ.
+static void take_columns(double length, const double *x, int cluster, shape *s)
+{
+    int columns = 3 * s->clusters;
+    double unit = 1 / (length * length);
+    for (int k = 0; k < s->unknowns; k++)
+        for (int i = 0; i < 3; i++)
+            s->columns[((int64_t)(k / BLOCK) * columns + 3 * cluster + i) * BLOCK + k % BLOCK] =
+                (float)(unit * x[4 * (int64_t)s->row[k] + i]);
+    for (int c = 0; c < s->clusters; c++)
+        for (int e = s->start[c]; e < s->start[c + 1]; e++) {
+            const entry *at = &s->entries[e];
+            for (int k = 0; k < 9 && at->unknown >= 0; k++)
+                s->tau[(3 * c + k / 3) * columns + 3 * cluster + k % 3] +=
+                    unit * (double)at->slope[k / 3] * x[4 * (int64_t)at->unknown + k % 3];
+        }
+}
+
+static void mirror(shape *s)
+{
+    int n = 3 * s->clusters;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            s->tau[i * n + j] = s->tau[j * n + i] = (s->tau[i * n + j] + s->tau[j * n + i]) / 2;
+}
+
+// One cluster of every shape at a time.
+static void solve_clusters(hk_turning *t, double *b, double *x)
+{
+    int most = 0;
+    for (int k = 0; k < t->shape_count; k++) most = hk_max_int(most, t->shapes[k].clusters);
+    for (int c = 0; c < most; c++) {
+        memset(b, 0, 4 * sizeof *b * (size_t)t->def.pieces->count);
+        for (int k = 0; k < t->shape_count; k++)
+            if (c < t->shapes[k].clusters) put_slopes(&t->shapes[k], c, b);
+        hk_pieces_solve_wide(t->def.pieces, b, x);
+        for (int k = 0; k < t->shape_count; k++)
+            if (c < t->shapes[k].clusters) take_columns(t->def.length, x, c, &t->shapes[k]);
+    }
+}
+
+// The solves are refined: a stiff body turns by the small difference of C⁻¹ and B A⁻¹ Bᵀ.
+hk_status hk_turning_prepare(hk_turning *t)
+{
+    if (t->shape_count == 0) return HK_OK;
+    size_t size = 4 * (size_t)t->def.pieces->count;
+    double *b = HK_ARRAY(double, size), *x = HK_ARRAY(double, size);
+    if (b && x) {
+        for (int k = 0; k < t->shape_count; k++) {
+            shape *s = &t->shapes[k];
+            memset(s->tau, 0, 9 * sizeof(double) * (size_t)s->clusters * (size_t)s->clusters);
+        }
+        solve_clusters(t, b, x);
+        for (int k = 0; k < t->shape_count; k++) mirror(&t->shapes[k]);
+    }
+    hk_status status = b && x ? HK_OK : HK_NO_MEMORY;
+    hk_free(b);
+    hk_free(x);
+    return status;
+}
+
+// ---------------------------------------------------------------- a step
+
+typedef float v16 __attribute__((vector_size(64), may_alias));
+typedef double d8 __attribute__((vector_size(64), may_alias));
+
+#define TARGET
+#define NAME(x) x##_generic
+#include "solver/split_turning_kernels.inl"
+#undef TARGET
+#undef NAME
+#ifdef __x86_64__
+#define TARGET  __attribute__((target("avx2,fma")))
+#define NAME(x) x##_avx2
+#include "solver/split_turning_kernels.inl"
+#undef TARGET
+#undef NAME
+#define TARGET  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
+#define NAME(x) x##_avx512
+#include "solver/split_turning_kernels.inl"
+#undef TARGET
+#undef NAME
+#endif
+
+typedef struct kernels {
+    void (*measure)(const shape *s, const turner *each, int count, const int32_t *place,
+                    const float *x, const float *vector);
+    void (*fill)(const shape *s, const turner *each, int count, const double *rotation, double *a);
+    bool (*eliminate)(int count, int row, double least, double *a);
+    void (*add)(const shape *s, const turner *each, int begin, int end, float *vector,
+                float *beyond);
+} kernels;
+
+static kernels kernels_of(int lanes)
+{
+#ifdef __x86_64__
+    if (lanes == 16) return (kernels){measure_avx512, fill_avx512, eliminate_avx512, add_avx512};
+    if (lanes == 8) return (kernels){measure_avx2, fill_avx2, eliminate_avx2, add_avx2};
+#endif
+    (void)lanes;
+    return (kernels){measure_generic, fill_generic, eliminate_generic, add_generic};
+}
+
+// What the columns are multiplied with: ½ z × R_c e_j. z is where the right-hand side was.
+static void fill_turn(const shape *s, const double *rotation, const double *a, float *turn)
+{
+    int row = row_of(s), n = 3 * s->clusters;
+    for (int c = 0; c < s->clusters; c++) {
+        const double *R = rotation + 9 * c;
+        double z[3];
+        for (int i = 0; i < 3; i++) z[i] = a[(3 * c + i) * row + n];
+        for (int axis = 0; axis < 3; axis++)
+            for (int i = 0; i < 3; i++) {
+                int j = (i + 1) % 3, k = (i + 2) % 3;
+                turn[4 * (3 * c + axis) + i] =
+                    (float)(0.5 * (z[j] * R[3 * k + axis] - z[k] * R[3 * j + axis]));
+            }
+    }
+}
+
+// How a body turns beyond Δ₀; not at all where the system is not positive.
+static void find_turn(const hk_turning *t, const kernels *use, const turner *each, const float *x,
+                      double *a)
+{
+    const shape *s = &t->shapes[each->shape];
+    int lanes = t->def.table->lanes, count = padded(s->clusters, 16);
+    double *rotation = a + (int64_t)3 * s->clusters * row_of(s), least = INFINITY;
+    use->measure(s, each, count, t->def.model->place, x, t->def.pieces->vector);
+    for (int c = 0; c < count; c += lanes)
+        t->def.table->rotations(each->gradient + c, count, each->rotation + c);
+    for (int c = 0; c < s->clusters; c++) {
+        for (int k = 0; k < 9; k++) rotation[9 * c + k] = (double)each->rotation[k * count + c];
+        least = fmin(least, 1e-9 / s->weight[c]);
+    }
+    use->fill(s, each, count, rotation, a);
+    if (use->eliminate(3 * s->clusters, row_of(s), least, a))
+        fill_turn(s, rotation, a, each->turn);
+    else
+        memset(each->turn, 0, 12 * sizeof(float) * (size_t)s->clusters);
+}
+
+void hk_turning_apply(hk_turning *t, const float *x)
+{
+    const hk_pieces *p = t->def.pieces;
+    const kernels use = kernels_of(t->def.table->lanes);
+#pragma omp parallel num_threads(t->def.threads)
+    {
+        double *dense = t->dense + (size_t)omp_get_thread_num() * t->dense_size;
+#pragma omp for schedule(static)
+        for (int k = 0; k < t->turner_count; k++) find_turn(t, &use, &t->turners[k], x, dense);
+#pragma omp for schedule(static)
+        for (int k = 0; k < t->run_count; k++) {
+            const run *r = &t->runs[k];
+            const turner *each = &t->turners[r->turner];
+            use.add(&t->shapes[each->shape], each, r->begin, r->end, p->vector, p->beyond);
+        }
+    }
+}

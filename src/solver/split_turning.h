@@ -1,0 +1,51 @@
+// Lets bodies of method split turn as easily as they do: takes the false inertia of turning out of
+// the constant matrix, cluster by cluster.
+//
+// With rotations held, A = M/h² + L, L = Σ_e K_e D_eᵀ D_e (K_e: volume × stiffness), resists
+// turning as it resists stretching. The second derivative of the energy itself is at most
+//   Σ_e K_e (|δF|² − 2|s_e|²),   s_e = ½ Σ_j (R e_j) × (δF e_j)   the spin of an element,
+// for |δF|² is that of stretching and 2|s|² that of turning. The elements of a body are gathered
+// into clusters, with one rotation R_c each, and what is taken out is the energy of the clusters'
+// mean spins s_c: Σ K_e |s_e|² ≥ W_c |s_c|² (Jensen), W_c = Σ K_e. So
+//   A − Σ_c 2 W_c B_cᵀ B_c,   s_c = B_c u = ½ Σ_j (R_c e_j) × Σ_v g_cj(v) u_v,
+//   g_cj(v) = Σ_{e in c} K_e ∂_j φ_v / W_c
+// is still at least the second derivative: a step with it lowers ε as surely as one with A does.
+// Only R_c changes from step to step: with the constants P = A⁻¹ g and τ = gᵀ P of Sherman,
+// Morrison & Woodbury the solution follows from that with A,
+//   Δ = Δ₀ + A⁻¹ Bᵀ z,   (C⁻¹ − B A⁻¹ Bᵀ) z = B Δ₀,   C = 2 W_c,
+// where a body of k clusters has a dense system of 3k unknowns.
+//
+// R_c is the rotation of the cluster's mean gradient. C is smaller (θ) where its elements do not
+// turn alike or are inside out (the mean gradient is short then), and where it is stretched:
+// tension resists turning.
+#ifndef HK_SPLIT_TURNING_H
+#define HK_SPLIT_TURNING_H
+
+#include "linear/pieces.h"
+#include "model.h"
+#include "term/corotation_lanes.h"
+
+typedef struct hk_turning hk_turning;
+
+typedef struct hk_turning_def {
+    const hk_model *model;
+    hk_pieces *pieces;        // solves with A; kept
+    const int32_t *unknown;   // [vertex_count] by Morton order, where it is in the vector; kept
+    const double *stiffness;  // [material_count] K_e over volume, N/m²
+    const uint8_t *turns;     // [material_count] bodies of other materials are left as they are
+    const hk_corotation_table *table;
+    double length;  // m, the unit of positions
+    int clusters;   // of a body, at most
+    int threads;
+} hk_turning_def;
+
+hk_status hk_turning_create(const hk_turning_def *def, hk_turning **turning);
+void hk_turning_free(hk_turning *turning);
+// P and τ for the factor that the pieces have now.
+hk_status hk_turning_prepare(hk_turning *turning);
+// x: float[vertex_count][4] where rotations are taken, the vector of the pieces Δ₀ on entry.
+void hk_turning_apply(hk_turning *turning, const float *x);
+// The clusters of all bodies.
+int hk_turning_clusters(const hk_turning *turning);
+
+#endif
