@@ -34,6 +34,7 @@ typedef struct variant {
 
 static const variant g_variants[] = {
     {"split", "split", "corotated", 0, NULL, 0},
+    {"split, constraints", "split", "corotated", 0, "volume_iterations", 1},
     {"split, 4 passes", "split", "corotated", 0, "passes", 4},
     {"newton", "newton", "corotated", 0, NULL, 0},
     {"quasi_newton, 10 it.", "quasi_newton", "corotated", 10, NULL, 0},
@@ -193,7 +194,8 @@ typedef struct rotations {
 static rotations rotations_of(const hk_world *world, const variant *v)
 {
     rotations r = {0};
-    if (strcmp(v->method, "split") != 0 || v->option) return r;
+    bool passes = v->option && strcmp(v->option, "passes") == 0;
+    if (strcmp(v->method, "split") != 0 || passes) return r;
     r.split = world->solver;
     const hk_corotation *e = r.split->elements;
     for (int k = 0; k < e->patch_count; k++)

@@ -656,7 +656,7 @@ static void test_refusals(void **state)
     expect_refused(invertible, NULL, "invertible");
     static const hk_option bad[] = {{"passes", 0, NULL},
                                     {"passes", 1e9, NULL},
-                                    {"volume_iterations", -1, NULL},
+                                    {"volume_iterations", -2, NULL},
                                     {"passes", 0, "many"},
                                     {"precision", 0, "double"}};
     for (int k = 0; k < 5; k++) expect_refused(good, &bad[k], bad[k].name);

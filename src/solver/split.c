@@ -52,15 +52,17 @@ static const hk_option_info g_options[] = {
                        .fallback = 1},
     [OPTION_TURNING] = {.name = "turning",
                         .help = "clusters of a body that turn freely in the solve of one pass, at "
-                                "most (where there are no volume constraints, which corotated up "
-                                "to a Poisson ratio of 0.45 then does not need); 0: the step of "
-                                "the document",
+                                "most (where there are no volume constraints: corotated up to a "
+                                "Poisson ratio of 0.45 needs none then, unless volume_iterations "
+                                "asks for them); 0: the step of the document",
                         .maximum = 64,
                         .fallback = 16},
     [OPTION_VOLUME] = {.name = "volume_iterations",
-                       .help = "sweeps over the volume constraints; 0: volume is not conserved",
+                       .help = "sweeps over the volume constraints; -1: one, and bodies that turn "
+                               "freely have none; 0: volume is not conserved",
+                       .minimum = -1,
                        .maximum = 1000,
-                       .fallback = 1},
+                       .fallback = -1},
     [OPTION_MULTIPLIERS] = {.name = "multipliers",
                             .help = "of the volume constraints: kept from step to step, their "
                                     "forces in the solve, or reset to 0 as in the document",
@@ -94,10 +96,15 @@ static void split_free(void *solver)
     hk_free(s);
 }
 
+static int sweeps_of(const hk_split *s)
+{
+    int given = (int)s->settings.option[OPTION_VOLUME];
+    return given < 0 ? 1 : given;
+}
+
 static bool carries(const hk_split *s)
 {
-    return s->settings.option[OPTION_MULTIPLIERS] == MULTIPLIERS_KEPT &&
-           s->settings.option[OPTION_VOLUME] > 0;
+    return s->settings.option[OPTION_MULTIPLIERS] == MULTIPLIERS_KEPT && sweeps_of(s) > 0;
 }
 
 static int passes_of(const hk_split *s)
@@ -110,10 +117,11 @@ static bool turns(const hk_split *s)
     return s->settings.option[OPTION_TURNING] > 0 && passes_of(s) == 1;
 }
 
-// Mild materials have both halves of their energy in the solve, and no constraints.
+// Mild materials have both halves of their energy in the solve, and no constraints, unless these
+// are asked for.
 static bool has_own_trace(const hk_split *s)
 {
-    return turns(s) && carries(s);
+    return turns(s) && carries(s) && s->settings.option[OPTION_VOLUME] < 0;
 }
 
 // ---------------------------------------------------------------- what it can do
@@ -266,8 +274,7 @@ static hk_status make_turning(hk_split *s)
         const hk_material *material = &m->materials[k];
         hk_volume_law law;
         if (!hk_corotation_can(material, &law)) continue;
-        free[k] = law == HK_VOLUME_NONE || material->params.c[1] <= 0 ||
-                  s->settings.option[OPTION_VOLUME] == 0 ||
+        free[k] = law == HK_VOLUME_NONE || material->params.c[1] <= 0 || sweeps_of(s) == 0 ||
                   (has_own_trace(s) && hk_corotation_mild(material));
     }
     const hk_turning_def def = {.model = m,
@@ -501,7 +508,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     move(s, vector);
     clock = hk_now();
-    hk_corotation_volume(s->elements, carries(s), s->x, (int)s->settings.option[OPTION_VOLUME]);
+    hk_corotation_volume(s->elements, carries(s), s->x, sweeps_of(s));
     report->phase_s[HK_PHASE_VOLUME] += hk_lap(&clock);
     report->reason = HK_FIXED_WORK;
     report->energy = 0;
@@ -559,8 +566,8 @@ static void split_describe(const void *solver, char *text, size_t size)
         "split: %d passes, %d factors for %d pieces, %d clusters turn, %d volume iterations in %d "
         "colours of %d patches, %s",
         passes_of(s), s->pieces->shape_count, s->pieces->piece_count,
-        s->turning ? hk_turning_clusters(s->turning) : 0, (int)s->settings.option[OPTION_VOLUME],
-        s->elements->color_count, s->elements->patch_count, s->elements->table->name);
+        s->turning ? hk_turning_clusters(s->turning) : 0, sweeps_of(s), s->elements->color_count,
+        s->elements->patch_count, s->elements->table->name);
 }
 
 const hk_method hk_split_method = {
