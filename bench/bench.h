@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base.h"
 
@@ -54,10 +55,11 @@ static inline void bench_check(hk_status status)
     exit(1);
 }
 
-// FOLDER/NAME with the text; the program ends if that fails.
+// FOLDER/NAME with the text, the folder made if need be; the program ends if that fails.
 static inline void bench_write(const char *folder, const char *name, const char *text)
 {
     char path[1024];
+    mkdir(folder, 0777);  // whether it is there now, fopen will tell
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
     if (!file || fputs(text, file) < 0 || fclose(file) != 0) {
@@ -87,8 +89,8 @@ static inline hk_mesh *bench_mesh(const char *path, int tets)
 }
 
 // A body of the mesh with the tenth (or another share) of it held that lies lowest along x.
-static inline hk_model *bench_held_model(const hk_mesh *mesh, const char *material, double poisson,
-                                         double held)
+static inline hk_model *bench_model(const hk_mesh *mesh, const char *material, double poisson,
+                                    double held, bool invertible)
 {
     const double *x = hk_mesh_positions(mesh);
     double low = x[0], high = x[0];
@@ -103,6 +105,7 @@ static inline hk_model *bench_held_model(const hk_mesh *mesh, const char *materi
     body.material.model = material;
     body.material.young = 1e5;
     body.material.poisson = poisson;
+    if (invertible) body.material.invertible = hk_default_invertible();
     body.fixes = &wall;
     body.fix_count = 1;
     hk_model_def def = hk_default_model_def();
@@ -111,6 +114,12 @@ static inline hk_model *bench_held_model(const hk_mesh *mesh, const char *materi
     hk_model *model = NULL;
     bench_check(hk_model_create(&def, &model));
     return model;
+}
+
+static inline hk_model *bench_held_model(const hk_mesh *mesh, const char *material, double poisson,
+                                         double held)
+{
+    return bench_model(mesh, material, poisson, held, false);
 }
 
 #endif

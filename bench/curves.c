@@ -109,7 +109,7 @@ static void write_svg(const char *folder, const law_curve *curves)
 
 int main(int argc, char **argv)
 {
-    const char *folder = argc == 3 && strcmp(argv[1], "--out") == 0 ? argv[2] : ".";
+    const char *folder = argc == 3 && strcmp(argv[1], "--out") == 0 ? argv[2] : "out";
     if (argc != 1 && argc != 3) {
         fprintf(stderr, "usage: bench_curves [--out DIR]\n");
         return 2;

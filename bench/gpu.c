@@ -291,6 +291,10 @@ static void measure_all(const options *o)
             hk_model *model = bench_held_model(mesh, g_materials[k], 0.4, 0.01);
             measure(model, g_materials[k], o);
             hk_model_free(model);
+            if (k > 0) continue;
+            model = bench_model(mesh, g_materials[k], 0.4, 0.01, true);
+            measure(model, "… invertible", o);
+            hk_model_free(model);
         }
         hk_mesh_free(mesh);
     }

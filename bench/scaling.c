@@ -136,7 +136,7 @@ static void write_svg(const settings *s, const helix_run *runs, int timed, int c
 
 static int read_arguments(settings *s, int argc, char **argv)
 {
-    *s = (settings){"scenes/figures/helix.json", "3,4", ".", 20, 0};
+    *s = (settings){"scenes/figures/helix.json", "3,4", "out", 20, 0};
     for (int k = 1; k + 1 < argc; k += 2) {
         if (strcmp(argv[k], "--scene") == 0)
             s->scene = argv[k + 1];

@@ -555,7 +555,7 @@ static bool read_arguments(arguments *a, int argc, char **argv)
 {
     *a = (arguments){.sizes = "3700,16000,54400",
                      .poisson = "0.1,0.33,0.45",
-                     .out = ".",
+                     .out = "out",
                      .threads = 1,
                      .seconds = 2};
     for (int k = 1; k < argc; k++) {

@@ -64,7 +64,7 @@ static void check_item(const hk_model *m, const hk_gpu_layout *l, int patch, int
     // U is B turned: the same products of rows, the same orientation, and the same B d.
     double u[3][3] = {{0}};
     const float *a = l->shape[0] + 4 * at;
-    const float *b = l->shape[1] + hk_gpu_shape_width(l, 1) * at;
+    const float *b = l->shape[1] + hk_gpu_shape_width(l->triangular, 1) * at;
     if (l->triangular) {
         const double triangle[] = {a[0], a[1], a[2], a[3], b[0], b[1]};
         for (int i = 0, n = 0; i < 3; i++)

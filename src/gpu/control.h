@@ -48,6 +48,7 @@ enum {
     HK_SUM_EXTERNAL_FORCE,
     HK_SUM_INERTIA_FORCE,  // N², all vertices
     HK_SUM_SLOPE,          // the gradient's product with a direction
+    HK_SUM_BLENDED,        // patches with elements that are converted, now or in the state kept
     HK_SUM_COUNT,
     HK_SUM_LEAST_J = HK_SUM_COUNT,  // not a sum
     HK_SUM_WIDTH
@@ -59,6 +60,7 @@ typedef struct hk_gpu_control {
     int good;       // which of the two buffers holds the last state that was kept
     int from_good;  // the next iteration begins there
     int refresh;    // the diagonal is to be evaluated before the next iteration
+    int undecided;  // `compare` has the last word
     int since_restart;
     int streak, patience, grown;
     float length;  // α

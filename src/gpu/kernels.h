@@ -29,13 +29,17 @@ struct hk_gpu_round_data {
     int first, last, batch, counts, bases;
 };
 
+struct hk_gpu_shapes {
+    const void *part[3];  // the last is NULL for triangles
+};
+
 // The model as it lies in device memory (layout.h).
 struct hk_gpu_model {
     int vertex_count, patch_count;
     int most_locals, most_slots;
     const hk_gpu_patch_data *patches;
     const int *ghost;
-    const void *shape0, *shape1, *shape2;  // of layout.h
+    hk_gpu_shapes shape, whole;  // of layout.h; `whole` is `shape` where there is no other
     const uint4 *items;
     const float4 *element;
     const hk_gpu_round_data *rounds;
@@ -47,7 +51,8 @@ struct hk_gpu_model {
 enum {
     HK_LOOK_FIRST = 1,     // at the start of a step
     HK_LOOK_LAST = 2,      // moves nothing
-    HK_LOOK_DEFER = 4,     // `compare` decides
+    HK_LOOK_DEFER = 4,     // `compare` decides …
+    HK_LOOK_SETTLE = 32,   // … unless no element is converted: then there is nothing to compare
     HK_LOOK_PROBE = 8,     // only fills `probe`; moves and decides nothing
     HK_LOOK_GRADIENT = 16  // a probe that writes the gradient of the elements, too
 };

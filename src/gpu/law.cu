@@ -15,6 +15,7 @@ struct shares {
     const float *from;
     bool some;   // an element of the patch has a share
     bool write;  // all of them are to be written
+    bool keep;   // and to the good state that is looked at
 };
 
 // What an iteration needs to know of the control.
@@ -31,7 +32,7 @@ static __device__ __forceinline__ plan plan_of(const hk_gpu_control *c)
 
 static __device__ __forceinline__ shares shares_of(const hk_gpu_args &a, const plan &c)
 {
-    shares s = {nullptr, false, false};
+    shares s = {nullptr, false, false, false};
     if (!a.share) return s;
     bool now = a.blended[blockIdx.x] != 0;
     if (c.from_good && !a.state) {
@@ -52,11 +53,6 @@ static __device__ __forceinline__ bool is_sane(const hk_conversion *c, float psi
     float sum = 0;
     for (int k = 0; k < 9; k++) sum += P.m[k / 3][k % 3];
     return sum - sum == 0 && psi < 1e4f * c->stiffness;
-}
-
-static __device__ __forceinline__ float next_share(const hk_conversion *c, float l, const mat3 &F)
-{
-    return l == 0 && blend_far(c, F) ? 0 : blend_next(c, l, &F);
 }
 
 // ---------------------------------------------------------------- viscous damping
@@ -144,9 +140,8 @@ static __global__ void __launch_bounds__(THREADS)
         for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
             int64_t at = (int64_t)b.item + i;
             packed item;
-            fetch<false>(m, (unsigned)at, item);
             element e;
-            unpack<false>(m, item, e);
+            unpack(item, fetch_whole(m, (unsigned)at, item), e);
             e.F = gradient_of<false>(e, b.position_address);
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
@@ -264,13 +259,16 @@ static __device__ void conclude(const hk_gpu_args &a, const double *sums)
     hk_gpu_control c = *a.now;
     c.from_good = c.refresh = 0;
     for (int k = 0; k < HK_SUM_WIDTH; k++) c.sums[k] = sums[k];
+    bool defers = a.flags & HK_LOOK_DEFER;
+    if ((a.flags & HK_LOOK_SETTLE) && sums[HK_SUM_BLENDED] == 0) defers = false;
+    c.undecided = defers;
     if (a.flags & HK_LOOK_FIRST)
         control_start(a.settings, &c, sums);
-    else if (!(a.flags & HK_LOOK_DEFER))
+    else if (!defers)
         control_look(a.settings, &c, sums, sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC], c.energy);
     if (!(a.flags & HK_LOOK_LAST)) {
         c.iterations++;
-        if (!(a.flags & HK_LOOK_DEFER)) control_advance(a.settings, &c, a.iteration);
+        if (!defers) control_advance(a.settings, &c, a.iteration);
     }
     *a.next = c;
 }
@@ -293,46 +291,88 @@ struct place {
     int looked_at;  // which good state a look writes: that of the start is in its place already
 };
 
-// The part of conversion in an element. Where the law is not sane nothing of it may take part.
-template <bool LOOK>
-static __device__ __forceinline__ void convert_element(const hk_gpu_args &a, const place &here,
-                                                       const hk_gpu_batch &batch, int64_t at,
-                                                       const mat3 &F, float *psi, mat3 *P, tally &t)
+// What an element is asked for.
+static __device__ __forceinline__ float law_of(const hk_gpu_args &a, const hk_gpu_batch &batch,
+                                               int64_t at, const mat3 &F, mat3 *P)
 {
-    const hk_conversion *conversion = (const hk_conversion *)&batch.upper;
-    float l = here.share.some ? here.share.from[at] : 0;
-    if (batch.upper > 0 && !here.probe) {
-        l = is_sane(conversion, *psi, *P) ? next_share(conversion, l, F) : 1;
-        if (here.share.write || l > 0) a.share[at] = l;
-        t.some |= l > 0;
-    }
-    if (LOOK && !here.probe) a.good_share[here.looked_at][at] = l;
-    if (l > 0) blend_energy_stress(conversion, l, &F, psi, P);
-}
-
-// Forces of one element into its slots. GENERAL: with elements that convert, or viscous damping.
-template <bool LOOK, bool GENERAL>
-static __device__ __forceinline__ void take_element(const hk_gpu_args &a, const patch &b,
-                                                    const place &here, const hk_gpu_batch &batch,
-                                                    int64_t at, element &e, tally &t)
-{
-    constexpr bool TRIANGLE = LAW_TRIANGLE && !GENERAL;
-    e.F = gradient_of<TRIANGLE>(e, b.position_address);
     float values[4] = {0, 0, 0, 0};
     if (a.model.element) {
         float4 v = a.model.element[at];
         values[0] = v.x, values[1] = v.y, values[2] = v.z;
     }
+    return law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, P);
+}
+
+static __device__ __forceinline__ void count_energy(const element &e, float psi, tally &t)
+{
+    float j = m3_det(e.F);
+    t.energy += (double)(e.volume * psi);
+    if (!(j >= t.least_j)) t.least_j = j;  // also NaN
+}
+
+// The part of conversion in an element. Where the law is not sane nothing of it may take part.
+static __device__ __forceinline__ float convert(const hk_gpu_batch &batch, float l, bool update,
+                                                const mat3 &F, float *psi, mat3 *P)
+{
+    const hk_conversion *c = (const hk_conversion *)&batch.upper;
+    if (update && !is_sane(c, *psi, *P))
+        l = 1;
+    else if (update && !(l == 0 && blend_far(c, F)))
+        l = blend_next(c, l, &F);
+    if (l > 0) blend_energy_stress(c, l, &F, psi, P);
+    return l;
+}
+
+// Patches without any share have shares of 0.
+template <bool LOOK>
+static __device__ __forceinline__ void write_share(const hk_gpu_args &a, const place &here,
+                                                   int64_t at, float l)
+{
+    if (here.probe) return;
+    if (here.share.write || l > 0) a.share[at] = l;
+    if (LOOK && (here.share.keep || l > 0)) a.good_share[here.looked_at][at] = l;
+}
+
+// Forces of one element into its slots. WATCHES: false if it is about to convert, and nothing was
+// done.
+template <bool LOOK, bool WATCHES>
+static __device__ __forceinline__ bool take_element(const hk_gpu_args &a, const patch &b,
+                                                    const hk_gpu_batch &batch, int64_t at,
+                                                    element &e, tally &t)
+{
+    e.F = gradient_of<TRIANGLE>(e, b.position_address);
     mat3 P;
-    float psi = law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &e.F, &P);
-    if (GENERAL && a.share) convert_element<LOOK>(a, here, batch, at, e.F, &psi, &P, t);
-    if (GENERAL && a.viscosity) add_viscosity(a, at, e.F, &psi, &P);
-    put_forces<TRIANGLE>(b, e, P);
-    if (LOOK && e.counts) {
-        float j = m3_det(e.F);
-        t.energy += (double)(e.volume * psi);
-        if (!(j >= t.least_j)) t.least_j = j;  // also NaN
+    float psi = law_of(a, batch, at, e.F, &P);
+    if (WATCHES && batch.upper > 0) {
+        const hk_conversion *c = (const hk_conversion *)&batch.upper;
+        if (!is_sane(c, psi, P) || !blend_far(c, e.F)) return false;
     }
+    put_forces<TRIANGLE>(b, e, P);
+    if (LOOK && e.counts) count_energy(e, psi, t);
+    return true;
+}
+
+// The same with all that there may be, in the model's axes.
+template <bool LOOK>
+static __device__ __forceinline__ void take_slowly(const hk_gpu_args &a, const patch &b,
+                                                   const place &here, const hk_gpu_batch &batch,
+                                                   unsigned at, tally &t)
+{
+    packed item;
+    element e;
+    unpack(item, fetch_whole(a.model, at, item), e);
+    e.F = gradient_of<false>(e, b.position_address);
+    mat3 P;
+    float psi = law_of(a, batch, at, e.F, &P);
+    if (a.share) {
+        float l = here.share.some ? here.share.from[at] : 0;
+        l = convert(batch, l, batch.upper > 0 && !here.probe, e.F, &psi, &P);
+        write_share<LOOK>(a, here, at, l);
+        t.some |= l > 0;
+    }
+    if (a.viscosity) add_viscosity(a, at, e.F, &psi, &P);
+    put_forces<false>(b, e, P);
+    if (LOOK && e.counts) count_energy(e, psi, t);
 }
 
 // The end of an iteration at an own vertex.
@@ -374,22 +414,84 @@ static __device__ __forceinline__ bool find_place(const hk_gpu_args &a, const pa
     }
     here.looked_at = LOOK && (a.flags & HK_LOOK_FIRST) ? here.c.good : 1 - here.c.good;
     if (GENERAL) here.share = shares_of(a, here.c);
+    if (GENERAL && LOOK && a.share && !here.probe)
+        here.share.keep = here.share.some || a.good_blended[here.looked_at][blockIdx.x];
     if (here.c.from_good) load_positions(a.model, b, reading, a.good[here.c.good], b.position);
     return true;
 }
 
-// What is static is loaded before the kernel before has ended.
+// The end of an iteration, from the forces on.
+template <bool LOOK>
+static __device__ __forceinline__ void
+finish_patch(const hk_gpu_args &a, const patch &b, const place &here, const vertex_data &data,
+             const float force[3], const tally &found, bool blended)
+{
+    double sums[HK_SUM_WIDTH] = {0};
+    sums[HK_SUM_ELASTIC] = found.energy;
+    sums[HK_SUM_LEAST_J] = found.least_j;
+    if (blended && threadIdx.x == 0) sums[HK_SUM_BLENDED] = 1;
+    if ((int)threadIdx.x < b.own)
+        take_vertex<LOOK>(a, here, b.first + threadIdx.x, data, b.position[threadIdx.x],
+                          make_float3(force[0], force[1], force[2]), sums);
+    if (LOOK) {
+        __shared__ double totals[WARPS][HK_SUM_WIDTH];
+        bool all = a.flags & (HK_LOOK_FIRST | HK_LOOK_PROBE | HK_LOOK_SETTLE);
+        if (all_sums(a, sums, all ? HK_SUM_WIDTH : HK_SUM_RESIDUAL + 1, totals) && threadIdx.x == 0)
+            conclude(a, totals[0]);
+    } else if (blockIdx.x == 0 && threadIdx.x == 0) {
+        go_on(a);
+    }
+}
+
+// A patch in which elements are converted or viscous, or are about to be: from the beginning. A
+// function of its own, so that the others keep their registers.
+template <bool LOOK> static __device__ __noinline__ void iterate_slowly(const hk_gpu_args &a)
+{
+    extern __shared__ float4 room[];
+    __shared__ hk_gpu_batch batch;
+    const hk_gpu_model &m = a.model;
+    patch b = patch_of(m, room);
+    place here;
+    find_place<LOOK, true>(a, b, reads_of(m, b), here);
+    vertex_data data = {};
+    float force[3] = {0, 0, 0};
+    tally found = {0, INFINITY, false};
+    for (int r = 0; r < b.rounds; r++) {
+        hk_gpu_round_data round = m.rounds[b.round + r];
+        __syncthreads();
+        load_batch(m, round.batch, &batch);
+        __syncthreads();
+        for (int i = round.first + threadIdx.x; i < round.last; i += THREADS)
+            take_slowly<LOOK>(a, b, here, batch, (unsigned)(b.item + i), found);
+        __syncthreads();
+        collect(b, share_in(m, b, round), force);
+    }
+    if ((int)threadIdx.x < b.own) data = vertex_data_of(a, b.first + threadIdx.x);
+    bool blended = false;
+    if (a.share && !here.probe) {
+        int any = __syncthreads_or(found.some);
+        blended = any || a.good_blended[here.c.good][blockIdx.x];
+        __syncthreads();  // it has been read
+        if (threadIdx.x == 0) {
+            a.blended[blockIdx.x] = any;
+            if (LOOK) a.good_blended[here.looked_at][blockIdx.x] = any;
+        }
+    }
+    finish_patch<LOOK>(a, b, here, data, force, found, blended);
+}
+
+// What is static is loaded before the kernel before has ended. GENERAL: elements may convert, or
+// are viscous.
 template <bool LOOK, bool GENERAL>
 static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
 {
-    constexpr bool TRIANGLE = LAW_TRIANGLE && !GENERAL;
     extern __shared__ float4 room[];
     __shared__ hk_gpu_batch batch;
     const hk_gpu_model &m = a.model;
     patch b = patch_of(m, room);
     reads reading = reads_of(m, b);
     packed item = {};
-    if ((int)threadIdx.x < b.items) fetch<TRIANGLE>(m, b.item + threadIdx.x, item);
+    if ((int)threadIdx.x < b.items) fetch(m, b.item + threadIdx.x, item);
     hk_gpu_round_data round = m.rounds[b.round];
     share_of_round mine = share_in(m, b, round);
     load_batch(m, round.batch, &batch);
@@ -397,12 +499,19 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     cudaGridDependencySynchronize();
     place here;
     if (!find_place<LOOK, GENERAL>(a, b, reading, here)) return;
+    // Unless no element of the patch is converted, nor was, and none is viscous.
+    if (GENERAL &&
+        (a.viscosity || here.share.some || here.share.write || (LOOK && here.share.keep))) {
+        __syncthreads();
+        iterate_slowly<LOOK>(a);
+        return;
+    }
 
-    int v = b.first + threadIdx.x;
     bool owns = (int)threadIdx.x < b.own;
     vertex_data data = {};
     float force[3] = {0, 0, 0};
     tally found = {0, INFINITY, false};
+    int converts = 0;
     for (int r = 0; r < b.rounds; r++) {
         if (r > 0) {
             int before = round.batch;
@@ -413,43 +522,28 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         __syncthreads();
         for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
             element e;
-            unpack<TRIANGLE>(m, item, e);
+            unpack(item, TRIANGLE, e);
             // The next one of this round, or of the one after it, is on its way meanwhile.
             int then = i + THREADS < round.last ? i + THREADS : round.last + (int)threadIdx.x;
-            if (then < b.items) fetch<TRIANGLE>(m, b.item + then, item);
-            take_element<LOOK, GENERAL>(a, b, here, batch, (int64_t)b.item + i, e, found);
+            if (then < b.items) fetch(m, b.item + then, item);
+            if (!take_element<LOOK, GENERAL>(a, b, batch, (int64_t)b.item + i, e, found))
+                converts = 1;
         }
         // A thread that had none of this round has none on its way either.
         if (round.first + (int)threadIdx.x >= round.last && round.last + (int)threadIdx.x < b.items)
-            fetch<TRIANGLE>(m, b.item + round.last + threadIdx.x, item);
-        if (r == b.rounds - 1 && owns) data = vertex_data_of(a, v);
+            fetch(m, b.item + round.last + threadIdx.x, item);
+        if (r == b.rounds - 1 && owns) data = vertex_data_of(a, b.first + threadIdx.x);
         __syncthreads();
         collect(b, mine, force);
     }
     cudaTriggerProgrammaticLaunchCompletion();
-    if (GENERAL && a.share && !here.probe) {
-        int any = __syncthreads_or(found.some);
-        if (threadIdx.x == 0) {
-            a.blended[blockIdx.x] = any;
-            if (LOOK) a.good_blended[here.looked_at][blockIdx.x] = any;
-        }
+    if (GENERAL && __syncthreads_or(converts)) {
+        iterate_slowly<LOOK>(a);
+        return;
     }
-    double sums[HK_SUM_WIDTH] = {0};
-    sums[HK_SUM_ELASTIC] = found.energy;
-    sums[HK_SUM_LEAST_J] = found.least_j;
-    if (owns) {
-        if (b.rounds == 0) data = vertex_data_of(a, v);
-        take_vertex<LOOK>(a, here, v, data, b.position[threadIdx.x],
-                          make_float3(force[0], force[1], force[2]), sums);
-    }
-    if (LOOK) {
-        __shared__ double totals[WARPS][HK_SUM_WIDTH];
-        bool all = a.flags & (HK_LOOK_FIRST | HK_LOOK_PROBE);
-        if (all_sums(a, sums, all ? HK_SUM_WIDTH : HK_SUM_RESIDUAL + 1, totals) && threadIdx.x == 0)
-            conclude(a, totals[0]);
-    } else if (blockIdx.x == 0 && threadIdx.x == 0) {
-        go_on(a);
-    }
+    if (b.rounds == 0 && owns) data = vertex_data_of(a, b.first + threadIdx.x);
+    bool blended = GENERAL && LOOK && !here.probe && a.good_blended[here.c.good][blockIdx.x];
+    finish_patch<LOOK>(a, b, here, data, force, found, blended);
 }
 
 #define KERNEL(name, look, general, blocks)                   \
@@ -461,8 +555,8 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
 // As many blocks of a multiprocessor as leave registers enough for the law.
 KERNEL(step_kernel, false, false, LAW_BLOCKS)
 KERNEL(look_kernel, true, false, (LAW_BLOCKS < 3 ? LAW_BLOCKS : 3))
-KERNEL(general_step_kernel, false, true, 2)
-KERNEL(general_look_kernel, true, true, 2)
+KERNEL(general_step_kernel, false, true, (LAW_BLOCKS < 4 ? 2 : 4))
+KERNEL(general_look_kernel, true, true, (LAW_BLOCKS < 4 ? 2 : 3))
 
 // ---------------------------------------------------------------- the diagonal
 
@@ -498,8 +592,7 @@ static __global__ void __launch_bounds__(THREADS)
             int64_t at = (int64_t)b.item + i;
             element e;
             packed item;
-            fetch<false>(m, (unsigned)at, item);
-            unpack<false>(m, item, e);
+            unpack(item, fetch_whole(m, (unsigned)at, item), e);
             e.F = gradient_of<false>(e, b.position_address);
             float values[4] = {0, 0, 0, 0};
             if (m.element) {
@@ -535,7 +628,7 @@ static __global__ void __launch_bounds__(THREADS)
     cudaGridDependencySynchronize();
     const hk_gpu_model &m = a.model;
     plan c = plan_of(a.next);  // as the look left it
-    if (c.state != HK_GPU_GOING) return;
+    if (c.state != HK_GPU_GOING || !a.next->undecided) return;
     bool now = a.good_blended[1 - c.good][blockIdx.x], before = a.good_blended[c.good][blockIdx.x];
     patch b = patch_of(m, room);
     reads reading = reads_of(m, b);
@@ -554,8 +647,7 @@ static __global__ void __launch_bounds__(THREADS)
             int64_t at = (int64_t)b.item + i;
             element e;
             packed item;
-            fetch<false>(m, (unsigned)at, item);
-            unpack<false>(m, item, e);
+            unpack(item, fetch_whole(m, (unsigned)at, item), e);
             if (!e.counts) continue;
             float values[4] = {0, 0, 0, 0};
             if (m.element) {

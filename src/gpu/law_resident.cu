@@ -119,7 +119,7 @@ static __device__ __forceinline__ void settle_in(const hk_gpu_resident_args &arg
     int slices = (b.own + WARP - 1) / WARP;
     for (int k = r.thread; k < b.items; k += r.threads) {
         packed p;
-        fetch<true>(m, b.item + k, p);
+        fetch(m, b.item + k, p);
         r.item[k] = p.item;
         r.shape0[k] = p.shape0;
         r.shape1[k] = make_float2(p.shape1.x, p.shape1.y);
@@ -150,7 +150,7 @@ static __device__ __forceinline__ void element_at(const hk_gpu_model &m, const r
                                                   element &e)
 {
     packed p = {r.item[k], r.shape0[k], make_float4(r.shape1[k].x, r.shape1[k].y, 0, 0)};
-    unpack<true>(m, p, e);
+    unpack(p, true, e);
     e.F = gradient_of<true>(e, r.b.position_address);
 }
 

@@ -184,15 +184,13 @@ typedef struct sources {
     int32_t *first;       // [material_count + 1]
 } sources;
 
-// Models of one law that decomposes nothing, in which no element converts: decompositions are
-// sooner done near the identity, and where many rotations are as near, as in a mirrored element,
-// all copies of it are to find the same one.
+// Models of one law that decomposes nothing: decompositions are sooner done near the identity.
 static bool is_triangular(const hk_gpu_layout *l)
 {
     for (int q = 0; q < l->batch_count; q++)
         if (l->batches[q].law != l->batches[0].law || hk_law_decomposes(l->batches[q].law))
             return false;
-    return l->batch_count > 0 && !l->converts && !l->cut.whole;
+    return l->batch_count > 0;
 }
 
 static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)
@@ -567,6 +565,14 @@ static void order_corners(hk_gpu_item *items, int count)
     }
 }
 
+static void write_shape(float *const to[3], bool triangular, const double *numbers, int64_t at)
+{
+    for (int k = 0; k < 3; k++) {
+        int width = hk_gpu_shape_width(triangular, k);
+        for (int i = 0; i < width; i++) to[k][width * at + i] = (float)*numbers++;
+    }
+}
+
 // Its rest shape, and what its law wants to know of it.
 static void fill_shape(const worker *w, int part, int64_t at)
 {
@@ -580,10 +586,8 @@ static void fill_shape(const worker *w, int part, int64_t at)
     hk_corner_inverse(corner, inverse);
     hk_make_triangular(inverse, u, q);
     const double triangle[] = {u[0][0], u[0][1], u[0][2], u[1][1], u[1][2], u[2][2]};
-    const double *numbers = l->triangular ? triangle : inverse;
-    for (int k = 0; k < 3; k++)
-        for (int i = 0; i < hk_gpu_shape_width(l, k); i++)
-            l->shape[k][hk_gpu_shape_width(l, k) * at + i] = (float)*numbers++;
+    write_shape(l->shape, l->triangular, l->triangular ? triangle : inverse, at);
+    if (l->whole[0]) write_shape(l->whole, false, inverse, at);
     if (!l->element) return;
     memset(l->element + 4 * at, 0, 4 * sizeof(float));
     if (part == HK_PART_LAW) return;
@@ -705,6 +709,15 @@ static void place_rounds(hk_gpu_layout *l)
     l->base_size = bases;
 }
 
+static hk_status allocate_shapes(bool triangular, size_t items, float *shape[3])
+{
+    for (int k = 0; k < (triangular ? 2 : 3); k++) {
+        shape[k] = HK_ARRAY(float, (size_t)hk_gpu_shape_width(triangular, k) * items);
+        if (!shape[k]) return HK_NO_MEMORY;
+    }
+    return HK_OK;
+}
+
 static hk_status allocate_items(hk_gpu_layout *l)
 {
     for (int p = 0; p < l->patch_count; p++) {
@@ -722,10 +735,9 @@ static hk_status allocate_items(hk_gpu_layout *l)
                        items);
     size_t ghosts = (size_t)l->ghost_start[l->patch_count];
     l->ghost = HK_ARRAY(int32_t, ghosts);
-    for (int k = 0; k < (l->triangular ? 2 : 3); k++) {
-        l->shape[k] = HK_ARRAY(float, (size_t)hk_gpu_shape_width(l, k) * items);
-        if (!l->shape[k]) return HK_NO_MEMORY;
-    }
+    HK_TRY(allocate_shapes(l->triangular, items, l->shape));
+    if (l->triangular && (l->converts || l->cut.whole))
+        HK_TRY(allocate_shapes(false, items, l->whole));
     l->items = HK_ARRAY(hk_gpu_item, items);
     l->item_tet = HK_ARRAY(int32_t, items);
     l->rounds = HK_ZEROS(hk_gpu_round, l->round_start[l->patch_count] + 1);  // one may be looked at
@@ -819,7 +831,10 @@ void hk_gpu_layout_free(hk_gpu_layout *l)
     hk_free(l->vertex_start);
     hk_free(l->ghost_start);
     hk_free(l->ghost);
-    for (int k = 0; k < 3; k++) hk_free(l->shape[k]);
+    for (int k = 0; k < 3; k++) {
+        hk_free(l->shape[k]);
+        hk_free(l->whole[k]);
+    }
     hk_free(l->item_start);
     hk_free(l->items);
     hk_free(l->item_tet);

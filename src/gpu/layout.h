@@ -50,7 +50,7 @@ typedef struct hk_gpu_cut {
     // Patches of equal work instead of equal numbers of vertices: as many, some larger than
     // patch_size.
     bool even;
-    bool whole;  // rest shapes in the model's axes, whatever the law
+    bool whole;  // wants rest shapes in the model's axes, whatever the law
 } hk_gpu_cut;
 
 typedef struct hk_gpu_layout {
@@ -72,6 +72,10 @@ typedef struct hk_gpu_layout {
     // 12 22; or, if `triangular` is not set, the inverse of the matrix of rest edges, row by row.
     float *shape[3];
     bool triangular;
+    // The latter beside triangles, for what needs the model's axes: elements that convert (where
+    // many rotations are as near, as in a mirrored element, all copies of it are to find the same
+    // one) and viscosity; else NULL.
+    float *whole[3];
     int32_t *item_tet;     // [item_count] in the model
     float *element;        // [item_count][4] a direction in the frame of the rest shape; or NULL
     int32_t *round_start;  // [patch_count + 1]
@@ -86,11 +90,11 @@ typedef struct hk_gpu_layout {
 hk_status hk_gpu_layout_create(const hk_model *model, const hk_gpu_cut *cut, int threads,
                                hk_gpu_layout **layout);
 void hk_gpu_layout_free(hk_gpu_layout *layout);
-// Floats of an item in shape[k].
-static inline int hk_gpu_shape_width(const hk_gpu_layout *l, int k)
+// Floats of an item in array k of its shape.
+static inline int hk_gpu_shape_width(bool triangular, int k)
 {
     const int whole[] = {4, 4, 1}, triangle[] = {4, 2, 0};
-    return (l->triangular ? triangle : whole)[k];
+    return (triangular ? triangle : whole)[k];
 }
 // What an iteration of `descent` moves at least, bytes.
 double hk_gpu_layout_bytes(const hk_gpu_layout *layout);

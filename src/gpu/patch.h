@@ -96,29 +96,42 @@ static __device__ __forceinline__ void load_batch(const hk_gpu_model &m, int num
 
 // ---------------------------------------------------------------- one element
 
-// What an element brings from memory: its shape is a triangle (TRIANGLE: that is known), or whole.
+// What an element brings from memory.
 struct packed {
     uint4 item;
     float4 shape0, shape1;
     float shape2;
 };
-// Kernels for models without conversion or viscosity know it by their law (is_triangular in
-// layout.c).
-enum { LAW_TRIANGLE = !LAW_DECOMPOSES };
+// Whether `shape` of the model is a triangle: is_triangular in layout.c.
+enum { TRIANGLE = !LAW_DECOMPOSES };
 
 // With offsets of 32 bits: the layout has fewer than 2^28 items.
-template <bool TRIANGLE>
+static __device__ __forceinline__ void fetch_shape(const hk_gpu_shapes &s, bool triangle,
+                                                   unsigned at, packed &p)
+{
+    p.shape0 = *(const float4 *)((const char *)s.part[0] + 16 * at);
+    if (triangle) {
+        float2 rest = *(const float2 *)((const char *)s.part[1] + 8 * at);
+        p.shape1 = make_float4(rest.x, rest.y, 0, 0);
+    } else {
+        p.shape1 = *(const float4 *)((const char *)s.part[1] + 16 * at);
+        p.shape2 = *(const float *)((const char *)s.part[2] + 4 * at);
+    }
+}
+
 static __device__ __forceinline__ void fetch(const hk_gpu_model &m, unsigned at, packed &p)
 {
     p.item = *(const uint4 *)((const char *)m.items + 16 * at);
-    p.shape0 = *(const float4 *)((const char *)m.shape0 + 16 * at);
-    if (TRIANGLE || !m.shape2) {
-        float2 s = *(const float2 *)((const char *)m.shape1 + 8 * at);
-        p.shape1 = make_float4(s.x, s.y, 0, 0);
-    } else {
-        p.shape1 = *(const float4 *)((const char *)m.shape1 + 16 * at);
-        p.shape2 = *(const float *)((const char *)m.shape2 + 4 * at);
-    }
+    fetch_shape(m.shape, TRIANGLE, at, p);
+}
+
+// In the model's axes, if that makes a difference.
+static __device__ __forceinline__ bool fetch_whole(const hk_gpu_model &m, unsigned at, packed &p)
+{
+    bool triangle = !m.whole.part[2];
+    p.item = *(const uint4 *)((const char *)m.items + 16 * at);
+    fetch_shape(m.whole, triangle, at, p);
+    return triangle;
 }
 
 struct element {
@@ -135,8 +148,7 @@ static __device__ __forceinline__ vec3 edge(float4 a, float4 b)
     return e;
 }
 
-template <bool TRIANGLE>
-static __device__ __forceinline__ void unpack(const hk_gpu_model &m, const packed &p, element &e)
+static __device__ __forceinline__ void unpack(const packed &p, bool triangle, element &e)
 {
     unsigned word[4] = {p.item.x, p.item.y, p.item.z, p.item.w};
     for (int c = 0; c < 4; c++) {
@@ -146,7 +158,7 @@ static __device__ __forceinline__ void unpack(const hk_gpu_model &m, const packe
     }
     e.counts = word[0] & 0x8000;
     const float4 a = p.shape0, b = p.shape1;
-    if (TRIANGLE || !m.shape2) {
+    if (triangle) {
         e.shape = {{{a.x, a.y, a.z}, {0, a.w, b.x}, {0, 0, b.y}}};
         e.volume = 1 / fabsf(6 * a.x * a.w * b.y);
     } else {
@@ -155,7 +167,8 @@ static __device__ __forceinline__ void unpack(const hk_gpu_model &m, const packe
     }
 }
 
-template <bool TRIANGLE>
+// TRIANGULAR: nothing is below the diagonal of its shape.
+template <bool TRIANGULAR>
 static __device__ __forceinline__ mat3 gradient_of(const element &e, unsigned positions)
 {
     float4 o = shared_read(positions + e.corner[0]);
@@ -164,7 +177,7 @@ static __device__ __forceinline__ mat3 gradient_of(const element &e, unsigned po
     for (int c = 0; c < 3; c++) {
         vec3 a = edge(shared_read(positions + e.corner[c + 1]), o);
 #pragma unroll
-        for (int j = TRIANGLE ? c : 0; j < 3; j++)
+        for (int j = TRIANGULAR ? c : 0; j < 3; j++)
             for (int i = 0; i < 3; i++) {
                 float part = e.shape.m[c][j] * a.v[i];
                 F.m[i][j] = c == 0 ? part : F.m[i][j] + part;
@@ -179,7 +192,7 @@ static __device__ __forceinline__ void put(const patch &b, unsigned slot, float 
     shared_write(b.slot_address, slot, x, y, z);
 }
 
-template <bool TRIANGLE>
+template <bool TRIANGULAR>
 static __device__ __forceinline__ void put_forces(const patch &b, const element &e, const mat3 &P)
 {
     mat3 stress = m3_scale(P, e.volume);
@@ -191,7 +204,7 @@ static __device__ __forceinline__ void put_forces(const patch &b, const element 
         for (int i = 0; i < 3; i++) {
             f.v[i] = stress.m[i][2] * e.shape.m[c][2];
 #pragma unroll
-            for (int j = 1; j >= (TRIANGLE ? c : 0); j--)
+            for (int j = 1; j >= (TRIANGULAR ? c : 0); j--)
                 f.v[i] += stress.m[i][j] * e.shape.m[c][j];
         }
         put(b, e.slot[c + 1], f.v[0], f.v[1], f.v[2]);

@@ -42,6 +42,17 @@ static hk_status upload_batches(hk_gpu *g)
     return status;
 }
 
+static hk_status upload_shapes(hk_gpu *g, bool triangular, float *const from[3], size_t items,
+                               hk_gpu_shapes *to)
+{
+    const float *part[3] = {nullptr, nullptr, nullptr};
+    for (int k = 0; k < 3; k++)
+        if (from[k])
+            HK_TRY(hk_gpu_upload(g, from[k], items * hk_gpu_shape_width(triangular, k), &part[k]));
+    *to = {part[0], part[1], part[2]};
+    return HK_OK;
+}
+
 static hk_status upload_layout(hk_gpu *g)
 {
     const hk_gpu_layout *l = g->layout;
@@ -58,11 +69,9 @@ static hk_status upload_layout(hk_gpu *g)
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_patch_data *)l->patches, patches, &m->patches));
     HK_TRY(hk_gpu_upload(g, l->vertex_start, patches + 1, &g->state.vertex_start));
     HK_TRY(hk_gpu_upload(g, l->ghost, ghosts, &m->ghost));
-    const float *shape[3] = {0};
-    for (int k = 0; k < 3; k++)
-        if (l->shape[k])
-            HK_TRY(hk_gpu_upload(g, l->shape[k], items * hk_gpu_shape_width(l, k), &shape[k]));
-    m->shape0 = shape[0], m->shape1 = shape[1], m->shape2 = shape[2];
+    HK_TRY(upload_shapes(g, l->triangular, l->shape, items, &m->shape));
+    m->whole = m->shape;
+    if (l->whole[0]) HK_TRY(upload_shapes(g, false, l->whole, items, &m->whole));
     HK_TRY(hk_gpu_upload(g, (const uint4 *)l->items, items, &m->items));
     if (l->element) HK_TRY(hk_gpu_upload(g, (const float4 *)l->element, items, &m->element));
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_round_data *)l->rounds,

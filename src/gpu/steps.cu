@@ -75,7 +75,7 @@ static hk_status look(hk_gpu *g, int k, int budget)
 {
     hk_gpu_args a = iteration_args(g, k);
     a.flags = (k == 0 ? HK_LOOK_FIRST : 0) | (k == budget ? HK_LOOK_LAST : 0);
-    if (g->converts && k > 0) a.flags |= HK_LOOK_DEFER;
+    if (g->converts && k > 0) a.flags |= HK_LOOK_DEFER | HK_LOOK_SETTLE;
     HK_TRY(hk_gpu_launch(g, g->kernels->look[g->general], &a));
     if (g->converts && k > 0) HK_TRY(hk_gpu_launch(g, g->kernels->compare, &a));
     return HK_OK;
