@@ -116,6 +116,23 @@ HK_CONTROL void control_accelerate(const hk_gpu_settings *s, hk_gpu_control *c, 
     c->weight = (float)c->omega;
 }
 
+// In single precision (hk_rounding_margin). Down there it is rounding that decides whether ε falls,
+// and what becomes of α is nothing for the next step to begin with (descent.c).
+HK_CONTROL int control_only_rounding(const hk_gpu_settings *s, const hk_gpu_control *c)
+{
+    return c->residual <= fmax(s->tolerance * c->scale, 100 * s->rounding);
+}
+
+// What the last step, however it ended, has to forget: `forget_rounding` in descent.c.
+HK_CONTROL void control_forget(const hk_gpu_settings *s, hk_gpu_control *c)
+{
+    int over = c->state == HK_GPU_CONVERGED;
+    if (!(c->carried > 0)) c->carried = s->longest;
+    if (over) c->carried = fmax(c->carried, c->working);
+    // Only rounding makes α shorter than what is carried.
+    if (over || c->carried > c->alpha || c->patience < 2) c->patience = 2;
+}
+
 // Before the first iteration of a step; α goes on from the last one.
 HK_CONTROL void control_begin(const hk_gpu_settings *s, hk_gpu_control *c, int good)
 {
@@ -127,11 +144,7 @@ HK_CONTROL void control_begin(const hk_gpu_settings *s, hk_gpu_control *c, int g
     c->caution = 1;
     c->omega = 1;
     c->streak = c->grown = 0;
-    if (!(c->carried > 0)) c->carried = s->longest;
-    // Where only rounding was left in the last step, its α is nothing to begin with (descent.c).
-    int rounding = c->state == HK_GPU_CONVERGED;
-    if (rounding) c->carried = fmax(c->carried, c->working);
-    if (rounding || c->patience < 2) c->patience = 2;
+    control_forget(s, c);
     c->working = 0;
     c->state = HK_GPU_GOING;
     c->alpha = fmin(s->longest, c->carried / s->shrink);
@@ -168,11 +181,11 @@ HK_CONTROL void control_start(const hk_gpu_settings *s, hk_gpu_control *c, const
 
 HK_CONTROL void control_keep(const hk_gpu_settings *s, hk_gpu_control *c, const double *sums)
 {
+    c->carried = control_only_rounding(s, c) ? fmax(c->carried, c->alpha) : c->alpha;
     c->elastic = sums[HK_SUM_ELASTIC];
     c->energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC];
     c->residual = sqrt(sums[HK_SUM_RESIDUAL]);
     c->good = 1 - c->good;
-    c->carried = c->alpha;
     c->working = fmax(c->working, c->alpha);
     c->grown = ++c->streak >= c->patience && c->alpha < s->longest;
     if (c->grown) {
@@ -198,10 +211,10 @@ HK_CONTROL void control_undo(const hk_gpu_settings *s, hk_gpu_control *c)
         c->streak = 0;
         c->grown = 0;
     }
-    if (c->streak == 0) c->carried = fmin(c->carried, c->alpha);
-    // As hk_rounding_margin has it in single precision.
+    int rounding = control_only_rounding(s, c);
+    if (c->streak == 0 && !rounding) c->carried = fmin(c->carried, c->alpha);
     if (c->alpha < s->shortest * s->longest)
-        c->state = c->residual <= 100 * s->rounding ? HK_GPU_CONVERGED : HK_GPU_STALLED;
+        c->state = rounding ? HK_GPU_CONVERGED : HK_GPU_STALLED;
 }
 
 // Keeps or undoes the iterations since the last look. `good` is the energy of the state that was

@@ -345,10 +345,18 @@ static bool converged(const descent *s, const hk_mark *at, double margin)
     return hk_keeper_converged(&s->keeper, at, s->settings.tolerance, margin);
 }
 
+// Down there it is rounding that decides whether ε falls, and what becomes of α says nothing: it
+// may shrink to all but nothing while there are iterations left, and the next time step is not to
+// begin with that.
+static bool only_rounding_is_left(const descent *s, const hk_mark *good)
+{
+    return converged(s, good, hk_rounding_margin(s->problem));
+}
+
 // Back to the last state that was kept. Momentum that had gathered for long may be to blame; then
 // it begins anew with the same α and with less of it (1 − ρ is doubled for the rest of the step),
 // else α becomes shorter. False: that is too short.
-static bool undo(descent *s)
+static bool undo(descent *s, const hk_mark *good)
 {
     bool gathered = acceleration_of(s) != ACCELERATION_NONE &&
                     s->since_restart > s->settings.option[OPTION_CHECK];
@@ -358,15 +366,15 @@ static bool undo(descent *s)
         s->caution *= 2;
     else
         shorten(s);
-    if (s->streak == 0) s->carried = fmin(s->carried, s->length);
+    if (s->streak == 0 && !only_rounding_is_left(s, good)) s->carried = fmin(s->carried, s->length);
     return s->length >= s->settings.option[OPTION_SHORTEST] * s->longest;
 }
 
 static void keep(descent *s, const hk_mark *now, hk_mark *good)
 {
+    s->carried = only_rounding_is_left(s, good) ? fmax(s->carried, s->length) : s->length;
     *good = *now;
     hk_keeper_keep(&s->keeper);
-    s->carried = s->length;
     s->working = fmax(s->working, s->length);
     s->grown = ++s->streak >= s->patience && s->length < s->longest;
     if (s->grown) lengthen(s);
@@ -374,7 +382,7 @@ static void keep(descent *s, const hk_mark *now, hk_mark *good)
 
 static void report_stalled(const descent *s, const hk_mark *good, hk_solve_report *report)
 {
-    report->reason = converged(s, good, hk_rounding_margin(s->problem)) ? HK_CONVERGED : HK_STALLED;
+    report->reason = only_rounding_is_left(s, good) ? HK_CONVERGED : HK_STALLED;
     if (report->reason == HK_STALLED)
         snprintf(report->detail, sizeof report->detail,
                  "the shortest step length does not decrease the energy (relative residual %.1e)",
@@ -387,7 +395,7 @@ static bool look(descent *s, double elastic, hk_mark *good, hk_solve_report *rep
 {
     hk_mark now = hk_keeper_measure(&s->keeper, elastic, good->scale);
     if (!hk_keeper_fell(&s->keeper, good, &now)) {
-        if (undo(s)) {
+        if (undo(s, good)) {
             gradient(s, NULL, report);
             refresh(s, report);
             return true;
@@ -426,12 +434,14 @@ static void walk(descent *s, hk_mark *good, hk_solve_report *report)
 }
 
 // Where only rounding is left, no α decreases ε any more, and it has become shorter and shorter:
-// that is nothing for the next time step to begin with.
+// that is nothing for the next time step to begin with. (Where a step stalled far above rounding it
+// is: a body that was turned inside out did not recover with a longer one.)
 static void forget_rounding(descent *s, hk_reason reason)
 {
-    if (reason != HK_CONVERGED) return;
-    s->carried = fmax(s->carried, s->working);
-    s->patience = FIRST_PATIENCE;
+    bool over = reason == HK_CONVERGED;
+    if (over) s->carried = fmax(s->carried, s->working);
+    // Only rounding makes α shorter than what is carried.
+    if (over || s->carried > s->length) s->patience = FIRST_PATIENCE;
 }
 
 static hk_status descent_minimise(void *solver, double *x, hk_solve_report *report)
