@@ -555,7 +555,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
 // As many blocks of a multiprocessor as leave registers enough for the law.
 KERNEL(step_kernel, false, false, LAW_BLOCKS)
 KERNEL(look_kernel, true, false, (LAW_BLOCKS < 3 ? LAW_BLOCKS : 3))
-KERNEL(general_step_kernel, false, true, (LAW_BLOCKS < 4 ? 2 : 4))
+KERNEL(general_step_kernel, false, true, (LAW_BLOCKS < 4 ? 2 : 3))
 KERNEL(general_look_kernel, true, true, (LAW_BLOCKS < 4 ? 2 : 3))
 
 // ---------------------------------------------------------------- the diagonal
