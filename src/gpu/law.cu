@@ -444,7 +444,7 @@ finish_patch(const hk_gpu_args &a, const patch &b, const place &here, const vert
 }
 
 // A patch in which elements are converted or viscous, or are about to be: from the beginning. A
-// function of its own, so that the others keep their registers.
+// function of its own, so that the others keep their registers; its arguments are in shared memory.
 template <bool LOOK> static __device__ __noinline__ void iterate_slowly(const hk_gpu_args &a)
 {
     extern __shared__ float4 room[];
@@ -480,6 +480,17 @@ template <bool LOOK> static __device__ __noinline__ void iterate_slowly(const hk
     finish_patch<LOOK>(a, b, here, data, force, found, blended);
 }
 
+// All threads come here together. The arguments of a kernel have an address of their own only in
+// memory that may be taken over once the next kernel was let go.
+template <bool LOOK> static __device__ __forceinline__ void begin_slowly(const hk_gpu_args &a)
+{
+    __shared__ hk_gpu_args copy;
+    __syncthreads();
+    if (threadIdx.x == 0) copy = a;
+    __syncthreads();
+    iterate_slowly<LOOK>(copy);
+}
+
 // What is static is loaded before the kernel before has ended. GENERAL: elements may convert, or
 // are viscous.
 template <bool LOOK, bool GENERAL>
@@ -502,8 +513,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     // Unless no element of the patch is converted, nor was, and none is viscous.
     if (GENERAL &&
         (a.viscosity || here.share.some || here.share.write || (LOOK && here.share.keep))) {
-        __syncthreads();
-        iterate_slowly<LOOK>(a);
+        begin_slowly<LOOK>(a);
         return;
     }
 
@@ -538,7 +548,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     }
     cudaTriggerProgrammaticLaunchCompletion();
     if (GENERAL && __syncthreads_or(converts)) {
-        iterate_slowly<LOOK>(a);
+        begin_slowly<LOOK>(a);
         return;
     }
     if (b.rounds == 0 && owns) data = vertex_data_of(a, b.first + threadIdx.x);
