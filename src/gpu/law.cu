@@ -143,11 +143,8 @@ static __global__ void __launch_bounds__(THREADS)
             element e;
             unpack(item, fetch_whole(m, (unsigned)at, item), e);
             e.F = gradient_of<false>(e, b.position_address);
-            float values[4] = {0, 0, 0, 0};
-            if (m.element) {
-                float4 v = m.element[at];
-                values[0] = v.x, values[1] = v.y, values[2] = v.z;
-            }
+            float values[4];
+            values_of(m, at, values);
             mat3 blocks[6];
             law_blocks(batch.law, (const hk_law_params *)batch.c, values, &e.F, &axes, blocks);
             float l = a.share && a.blended[blockIdx.x] ? a.share[at] : 0;
@@ -295,11 +292,8 @@ struct place {
 static __device__ __forceinline__ float law_of(const hk_gpu_args &a, const hk_gpu_batch &batch,
                                                int64_t at, const mat3 &F, mat3 *P)
 {
-    float values[4] = {0, 0, 0, 0};
-    if (a.model.element) {
-        float4 v = a.model.element[at];
-        values[0] = v.x, values[1] = v.y, values[2] = v.z;
-    }
+    float values[4];
+    values_of(a.model, at, values);
     return law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, P);
 }
 
@@ -604,11 +598,8 @@ static __global__ void __launch_bounds__(THREADS)
             packed item;
             unpack(item, fetch_whole(m, (unsigned)at, item), e);
             e.F = gradient_of<false>(e, b.position_address);
-            float values[4] = {0, 0, 0, 0};
-            if (m.element) {
-                float4 v = m.element[at];
-                values[0] = v.x, values[1] = v.y, values[2] = v.z;
-            }
+            float values[4];
+            values_of(m, at, values);
             row_forms rows;
             law_rows(batch.law, (const hk_law_params *)batch.c, values, &e.F, &rows);
             float l = share.some ? share.from[at] : 0;
@@ -659,11 +650,8 @@ static __global__ void __launch_bounds__(THREADS)
             packed item;
             unpack(item, fetch_whole(m, (unsigned)at, item), e);
             if (!e.counts) continue;
-            float values[4] = {0, 0, 0, 0};
-            if (m.element) {
-                float4 v = m.element[at];
-                values[0] = v.x, values[1] = v.y, values[2] = v.z;
-            }
+            float values[4];
+            values_of(m, at, values);
             float l = fmaxf(now ? a.good_share[1 - c.good][at] : 0,
                             before ? a.good_share[c.good][at] : 0);
             for (int k = 0; k < 2; k++) {

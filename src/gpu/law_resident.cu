@@ -154,15 +154,6 @@ static __device__ __forceinline__ void element_at(const hk_gpu_model &m, const r
     e.F = gradient_of<true>(e, r.b.position_address);
 }
 
-static __device__ __forceinline__ void values_of(const hk_gpu_model &m, const resident &r, int k,
-                                                 float values[4])
-{
-    for (int i = 0; i < 4; i++) values[i] = 0;
-    if (!m.element) return;
-    float4 v = m.element[(int64_t)r.b.item + k];
-    values[0] = v.x, values[1] = v.y, values[2] = v.z;
-}
-
 // Adds up what the groups have for the vertex of this thread.
 static __device__ __forceinline__ void join(const hk_gpu_resident_args &args, const resident &r,
                                             float sum[3])
@@ -231,7 +222,7 @@ static __device__ __forceinline__ void add_forces(const hk_gpu_resident_args &ar
         element e;
         element_at(m, r, k, e);
         float values[4];
-        values_of(m, r, k, values);
+        values_of(m, (int64_t)r.b.item + k, values);
         mat3 P;
         float psi =
             law_energy_stress(r.batch->law, (const hk_law_params *)r.batch->c, values, &e.F, &P);
@@ -253,7 +244,7 @@ static __device__ __forceinline__ void refresh(const hk_gpu_resident_args &args,
         element e;
         element_at(a.model, r, k, e);
         float values[4];
-        values_of(a.model, r, k, values);
+        values_of(a.model, (int64_t)r.b.item + k, values);
         row_forms rows;
         law_rows(r.batch->law, (const hk_law_params *)r.batch->c, values, &e.F, &rows);
         put_diagonal(r.b, e, rows);

@@ -167,6 +167,15 @@ static __device__ __forceinline__ void unpack(const packed &p, bool triangle, el
     }
 }
 
+// What a law wants to know of its element.
+static __device__ __forceinline__ void values_of(const hk_gpu_model &m, int64_t at, float values[4])
+{
+    for (int i = 0; i < 4; i++) values[i] = 0;
+    if (!m.element) return;
+    float4 v = m.element[at];
+    values[0] = v.x, values[1] = v.y, values[2] = v.z;
+}
+
 // TRIANGULAR: nothing is below the diagonal of its shape.
 template <bool TRIANGULAR>
 static __device__ __forceinline__ mat3 gradient_of(const element &e, unsigned positions)
