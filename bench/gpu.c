@@ -3,10 +3,11 @@
 //
 //   bench_gpu [--check] [--time] [--method NAME] [--option NAME=VALUE]... [--steps N]
 //             [--sizes 58080,316000,...] [--materials a,b] [--iterations N] [--patch N] [--round N]
-//             [--verbose]
+//             [--resident BLOCKS] [--verbose]
 //
 // Without --check or --time it does both; without --method it checks all and times descent. Times
-// are medians of whole steps, from the launch to the report.
+// are medians of whole steps, from the launch to the report. --resident: blocks a multiprocessor of
+// models that are resident; -1: none is.
 #include <math.h>
 
 #include "bench.h"

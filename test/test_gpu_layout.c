@@ -130,7 +130,9 @@ static void check_layout(const hk_model *m, hk_gpu_cut cut)
 {
     hk_gpu_layout *l;
     CHECK_OK(hk_gpu_layout_create(m, &cut, 2, &l));
-    assert_int_equal(l->triangular, m->material_count == 1);
+    bool one_law = m->material_count == 1;
+    assert_int_equal(l->triangular, one_law);
+    assert_int_equal(hk_gpu_layout_law(l), one_law ? HK_LAW_neo_hookean : HK_LAW_COUNT);
     check_vertices(m, l);
     int parts = l->batch_count, counted = 0, expected = 0;
     int64_t corners = 0, wanted = 0;

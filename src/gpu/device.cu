@@ -140,11 +140,9 @@ static hk_status plan_vbd(hk_gpu *g)
 static const hk_gpu_kernels *choose_kernels(const hk_gpu_layout *l)
 {
 #define ENTRY(X) &hk_gpu_kernels_##X,
-    static const hk_gpu_kernels *const tables[] = {HK_LAWS(ENTRY)};
+    static const hk_gpu_kernels *const tables[] = {HK_LAWS(ENTRY) ENTRY(any)};
 #undef ENTRY
-    for (int q = 1; q < l->batch_count; q++)
-        if (l->batches[q].law != l->batches[0].law) return &hk_gpu_kernels_any;
-    return l->batch_count > 0 ? tables[l->batches[0].law] : &hk_gpu_kernels_any;
+    return tables[hk_gpu_layout_law(l)];
 }
 
 // Patches as large as they may be, but so many that the device is busy with all of them at the same

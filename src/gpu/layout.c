@@ -1,8 +1,6 @@
 #include "gpu/layout.h"
 
-#include <math.h>
 #include <omp.h>
-#include <stdlib.h>
 
 #include "gpu/triangular.h"
 
@@ -18,13 +16,18 @@ typedef struct sources {
     int32_t *first;       // [material_count + 1]
 } sources;
 
+int hk_gpu_layout_law(const hk_gpu_layout *l)
+{
+    for (int q = 1; q < l->batch_count; q++)
+        if (l->batches[q].law != l->batches[0].law) return HK_LAW_COUNT;
+    return l->batch_count > 0 ? (int)l->batches[0].law : (int)HK_LAW_COUNT;
+}
+
 // Models of one law that decomposes nothing: decompositions are sooner done near the identity.
 static bool is_triangular(const hk_gpu_layout *l)
 {
-    for (int q = 0; q < l->batch_count; q++)
-        if (l->batches[q].law != l->batches[0].law || hk_law_decomposes(l->batches[q].law))
-            return false;
-    return l->batch_count > 0;
+    int law = hk_gpu_layout_law(l);
+    return law < HK_LAW_COUNT && !hk_law_decomposes((hk_law)law);
 }
 
 static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)

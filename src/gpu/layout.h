@@ -92,6 +92,8 @@ hk_status hk_gpu_layout_create(const hk_model *model, const hk_gpu_cut *cut, int
 void hk_gpu_layout_free(hk_gpu_layout *layout);
 // patches.c: body_of_patch, vertex_start, place, patch_count and most_own; part of the above.
 hk_status hk_gpu_cut_patches(const hk_model *model, hk_gpu_layout *layout);
+// The law of all batches; HK_LAW_COUNT: there are several, or none.
+int hk_gpu_layout_law(const hk_gpu_layout *layout);
 // Floats of an item in array k of its shape.
 static inline int hk_gpu_shape_width(bool triangular, int k)
 {

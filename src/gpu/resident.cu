@@ -14,11 +14,9 @@ struct hk_gpu_resident {
 static const hk_gpu_resident_kernel *kernel_for(const hk_gpu_layout *l)
 {
 #define ENTRY(X) &hk_gpu_resident_##X,
-    static const hk_gpu_resident_kernel *const tables[] = {HK_LAWS(ENTRY)};
+    static const hk_gpu_resident_kernel *const tables[] = {HK_LAWS(ENTRY) ENTRY(any)};
 #undef ENTRY
-    for (int q = 1; q < l->batch_count; q++)
-        if (l->batches[q].law != l->batches[0].law) return &hk_gpu_resident_any;
-    return l->batch_count > 0 ? tables[l->batches[0].law] : &hk_gpu_resident_any;
+    return tables[hk_gpu_layout_law(l)];
 }
 
 // What resident_of (law_resident.cu) lays out.

@@ -417,11 +417,9 @@ hk_status hk_gpu_launch_vbd(hk_gpu *g, hk_gpu_control **last)
 static const hk_gpu_vbd_kernels *choose_kernels(const hk_gpu_layout *l)
 {
 #define ENTRY(X) &hk_gpu_vbd_kernels_##X,
-    static const hk_gpu_vbd_kernels *const tables[] = {HK_LAWS(ENTRY)};
+    static const hk_gpu_vbd_kernels *const tables[] = {HK_LAWS(ENTRY) ENTRY(any)};
 #undef ENTRY
-    for (int q = 1; q < l->batch_count; q++)
-        if (l->batches[q].law != l->batches[0].law) return &hk_gpu_vbd_kernels_any;
-    return l->batch_count > 0 ? tables[l->batches[0].law] : &hk_gpu_vbd_kernels_any;
+    return tables[hk_gpu_layout_law(l)];
 }
 
 // Few threads a vertex waste least; where a colour does not fill the device with them, more.

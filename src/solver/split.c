@@ -21,8 +21,8 @@
 // nothing, and C = −ακ is the volume half of fixed_corotated: the equilibrium is that of the
 // material, for any h, mesh and number of iterations. ("multipliers": "reset" is the document's.)
 //
-// Where rotations are held, L resists turning as it resists stretching, so that
-// limbs fall too slowly, and what constraints do comes late. A body of `corotated` (ν ≤ 0.45) or
+// Where rotations are held, L resists turning as it resists stretching, so that limbs fall too
+// slowly, and what constraints do comes late. A body of `corotated` (ν ≤ 0.45) or
 // `arap` therefore has its whole energy on the right-hand side, L bounds the second derivative of
 // both halves, 2μ + 3λ for 2μ, and the energy of its clusters' turning is taken out of A
 // (split_turning.h). It has no constraints. ("turning": 0 is the document's.)
