@@ -107,12 +107,12 @@ struct hk_gpu_resident_args {
     int most_own, most_items, most_rounds;  // of a patch
     float4 *exchange[2];                    // [vertex_count] positions with their tags
     // [patch_count][HK_SUM_WIDTH] a double and its tag: what looks add up, and where blocks meet.
-    uint4 *packet[3];
+    uint4 *packet[4];
     unsigned *epoch;  // tags so far
 };
 
 struct hk_gpu_resident_kernel {
-    const void *kernel;
+    const void *kernel[2];  // [1] where elements convert
     int groups;  // of HK_GPU_THREADS threads on a multiprocessor, at most; 0: not for this law
 };
 

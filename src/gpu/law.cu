@@ -4,6 +4,7 @@
 // An iteration of `descent` (solver/descent.c) is one kernel. Every block reads the positions of
 // its patch and of the ghosts around it, and writes the new ones of its own vertices; the order of
 // all sums is fixed, so that the bits are the same in every run.
+#include "gpu/conversion.h"
 #include "gpu/iteration.h"
 #include "gpu/law_calls.h"
 #include "gpu/patch.h"
@@ -44,15 +45,6 @@ static __device__ __forceinline__ shares shares_of(const hk_gpu_args &a, const p
         s.some = s.write = now;
     }
     return s;
-}
-
-// Whether the law is of use: it has not overflowed, nor is it about to. (So much energy is a
-// thousand times what turning the element inside out takes.)
-static __device__ __forceinline__ bool is_sane(const hk_conversion *c, float psi, const mat3 &P)
-{
-    float sum = 0;
-    for (int k = 0; k < 9; k++) sum += P.m[k / 3][k % 3];
-    return sum - sum == 0 && psi < 1e4f * c->stiffness;
 }
 
 // ---------------------------------------------------------------- viscous damping
@@ -144,7 +136,7 @@ static __global__ void __launch_bounds__(THREADS)
             unpack(item, fetch_whole(m, (unsigned)at, item), e);
             e.F = gradient_of<false>(e, b.position_address);
             float values[4];
-            values_of(m, at, values);
+            values_of(m.element, at, values);
             mat3 blocks[6];
             law_blocks(batch.law, (const hk_law_params *)batch.c, values, &e.F, &axes, blocks);
             float l = a.share && a.blended[blockIdx.x] ? a.share[at] : 0;
@@ -293,7 +285,7 @@ static __device__ __forceinline__ float law_of(const hk_gpu_args &a, const hk_gp
                                                int64_t at, const mat3 &F, mat3 *P)
 {
     float values[4];
-    values_of(a.model, at, values);
+    values_of(a.model.element, at, values);
     return law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, P);
 }
 
@@ -302,19 +294,6 @@ static __device__ __forceinline__ void count_energy(const element &e, float psi,
     float j = m3_det(e.F);
     t.energy += (double)(e.volume * psi);
     if (!(j >= t.least_j)) t.least_j = j;  // also NaN
-}
-
-// The part of conversion in an element. Where the law is not sane nothing of it may take part.
-static __device__ __forceinline__ float convert(const hk_gpu_batch &batch, float l, bool update,
-                                                const mat3 &F, float *psi, mat3 *P)
-{
-    const hk_conversion *c = (const hk_conversion *)&batch.upper;
-    if (update && !is_sane(c, *psi, *P))
-        l = 1;
-    else if (update && !(l == 0 && blend_far(c, F)))
-        l = blend_next(c, l, &F);
-    if (l > 0) blend_energy_stress(c, l, &F, psi, P);
-    return l;
 }
 
 // Patches without any share have shares of 0.
@@ -337,11 +316,8 @@ static __device__ __forceinline__ bool take_element(const hk_gpu_args &a, const 
     e.F = gradient_of<TRIANGLE>(e, b.position_address);
     mat3 P;
     float psi = law_of(a, batch, at, e.F, &P);
-    if (WATCHES && batch.upper > 0) {
-        const hk_conversion *c = (const hk_conversion *)&batch.upper;
-        if (!is_sane(c, psi, P) || !blend_far(c, e.F)) return false;
-    }
-    put_forces<TRIANGLE>(b, e, P);
+    if (WATCHES && is_near(batch, e.F, psi, P)) return false;
+    put_forces<TRIANGLE>(b.slot_address, e, P);
     if (LOOK && e.counts) count_energy(e, psi, t);
     return true;
 }
@@ -365,7 +341,7 @@ static __device__ __forceinline__ void take_slowly(const hk_gpu_args &a, const p
         t.some |= l > 0;
     }
     if (a.viscosity) add_viscosity(a, at, e.F, &psi, &P);
-    put_forces<false>(b, e, P);
+    put_forces<false>(b.slot_address, e, P);
     if (LOOK && e.counts) count_energy(e, psi, t);
 }
 
@@ -599,13 +575,13 @@ static __global__ void __launch_bounds__(THREADS)
             unpack(item, fetch_whole(m, (unsigned)at, item), e);
             e.F = gradient_of<false>(e, b.position_address);
             float values[4];
-            values_of(m, at, values);
+            values_of(m.element, at, values);
             row_forms rows;
             law_rows(batch.law, (const hk_law_params *)batch.c, values, &e.F, &rows);
             float l = share.some ? share.from[at] : 0;
-            if (l > 0) blend_rows((const hk_conversion *)&batch.upper, l, &rows);
+            if (l > 0) blend_rows(conversion_of(batch), l, &rows);
             if (a.viscosity) add_viscous_rows(a, at, &rows);
-            put_diagonal(b, e, rows);
+            put_diagonal(b.slot_address, e, rows);
         }
         __syncthreads();
         collect(b, share_in(m, b, round), diagonal);
@@ -651,15 +627,14 @@ static __global__ void __launch_bounds__(THREADS)
             unpack(item, fetch_whole(m, (unsigned)at, item), e);
             if (!e.counts) continue;
             float values[4];
-            values_of(m, at, values);
+            values_of(m.element, at, values);
             float l = fmaxf(now ? a.good_share[1 - c.good][at] : 0,
                             before ? a.good_share[c.good][at] : 0);
             for (int k = 0; k < 2; k++) {
                 mat3 P, F = gradient_of<false>(e, k ? b.slot_address : b.position_address);
                 float psi =
                     law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, &P);
-                if (l > 0)
-                    blend_energy_stress((const hk_conversion *)&batch.upper, l, &F, &psi, &P);
+                if (l > 0) blend_energy_stress(conversion_of(batch), l, &F, &psi, &P);
                 if (a.viscosity) add_viscosity(a, at, F, &psi, &P);
                 sums[k] += (double)(e.volume * psi);
             }

@@ -18,281 +18,22 @@
 //
 // Laws that decompose F are left to law.cu: they have no registers to spare, and their iterations
 // are so long that launches hardly matter.
+#include "gpu/conversion.h"
 #include "gpu/iteration.h"
 #include "gpu/law_calls.h"
-#include "gpu/patch.h"
+#include "gpu/resident_patch.h"
 
 enum { STAYS = !LAW_DECOMPOSES, GROUPS = LAW_BLOCKS };
 
-// ---------------------------------------------------------------- words with a tag
-
-// 16 bytes that are written and read as one.
-static __device__ __forceinline__ void word_write(void *to, unsigned long long low,
-                                                  unsigned long long high)
-{
-    asm volatile("{ .reg .b128 word;\n\t"
-                 "mov.b128 word, {%1, %2};\n\t"
-                 "st.relaxed.gpu.global.b128 [%0], word; }" ::"l"(to),
-                 "l"(low), "l"(high)
-                 : "memory");
-}
-
-static __device__ __forceinline__ void word_read(const void *from, unsigned long long &low,
-                                                 unsigned long long &high)
-{
-    asm volatile("{ .reg .b128 word;\n\t"
-                 "ld.relaxed.gpu.global.b128 word, [%2];\n\t"
-                 "mov.b128 {%0, %1}, word; }"
-                 : "=l"(low), "=l"(high)
-                 : "l"(from)
-                 : "memory");
-}
-
-static __device__ __forceinline__ void publish(float4 *to, float4 q, unsigned tag)
-{
-    unsigned long long low = __float_as_uint(q.x) | (unsigned long long)__float_as_uint(q.y) << 32;
-    unsigned long long high = __float_as_uint(q.z) | (unsigned long long)tag << 32;
-    word_write(to, low, high);
-}
-
-static __device__ __forceinline__ float4 await(const float4 *from, unsigned tag)
-{
-    unsigned long long low, high;
-    do word_read(from, low, high);
-    while ((unsigned)(high >> 32) != tag);
-    return make_float4(__uint_as_float((unsigned)low), __uint_as_float((unsigned)(low >> 32)),
-                       __uint_as_float((unsigned)high), 0);
-}
-
-// ---------------------------------------------------------------- a patch that stays
-
-struct resident {
-    patch b;  // with the slots of this thread's group
-    int group, groups;
-    int thread, threads;       // of the block; a thread owns the vertex of its number
-    uint4 *item;               // [most_items]
-    float4 *shape0;            // [most_items]
-    float2 *shape1;            // [most_items]
-    float4 *part;              // [groups][most_own] what every group has for a vertex
-    hk_gpu_round_data *round;  // [most_rounds]
-    uint16_t *count, *base;    // [most_rounds][own], [most_rounds][slices of own]
-    hk_gpu_batch *batch;       // of this thread's group
-};
-
-static __device__ __forceinline__ void group_sync(const resident &r)
-{
-    asm volatile("bar.sync %0, %1;" ::"r"(1 + r.group), "n"((int)THREADS) : "memory");
-}
-
-// The room of a block: bytes_of (resident.cu) measures the same.
-static __device__ __forceinline__ resident resident_of(const hk_gpu_resident_args &args,
-                                                       float4 *room)
-{
-    const hk_gpu_model &m = args.a.model;
-    resident r;
-    r.b = patch_of(m, room);
-    r.group = threadIdx.y;
-    r.groups = blockDim.y;
-    r.thread = threadIdx.x + THREADS * threadIdx.y;
-    r.threads = THREADS * blockDim.y;
-    float4 *slots = r.b.slot;
-    r.b.slot = slots + r.group * m.most_slots;
-    r.b.slot_address += 16 * r.group * m.most_slots;
-    r.item = (uint4 *)(slots + r.groups * m.most_slots);
-    r.shape0 = (float4 *)(r.item + args.most_items);
-    r.part = r.shape0 + args.most_items;
-    r.shape1 = (float2 *)(r.part + r.groups * args.most_own);
-    hk_gpu_batch *batches = (hk_gpu_batch *)(r.shape1 + args.most_items);
-    r.batch = batches + r.group;
-    r.round = (hk_gpu_round_data *)(batches + r.groups);
-    r.count = (uint16_t *)(r.round + args.most_rounds);
-    r.base = r.count + args.most_rounds * args.most_own;
-    return r;
-}
-
-// Brings what never changes.
-static __device__ __forceinline__ void settle_in(const hk_gpu_resident_args &args,
-                                                 const resident &r)
-{
-    const hk_gpu_model &m = args.a.model;
-    const patch &b = r.b;
-    int slices = (b.own + WARP - 1) / WARP;
-    for (int k = r.thread; k < b.items; k += r.threads) {
-        packed p;
-        fetch(m, b.item + k, p);
-        r.item[k] = p.item;
-        r.shape0[k] = p.shape0;
-        r.shape1[k] = make_float2(p.shape1.x, p.shape1.y);
-    }
-    for (int n = 0; n < b.rounds; n++) {
-        hk_gpu_round_data round = m.rounds[b.round + n];
-        if (r.thread == 0) r.round[n] = round;
-        for (int k = r.thread; k < b.own; k += r.threads)
-            r.count[n * b.own + k] = m.count[round.counts + k];
-        for (int k = r.thread; k < slices; k += r.threads)
-            r.base[n * slices + k] = m.base[round.bases + k];
-    }
-    if (threadIdx.x == 0) b.slot[1] = make_float4(0, 0, 0, 0);
-    if (b.rounds > r.group) load_batch(m, m.rounds[b.round + r.group].batch, r.batch);
-}
-
-// Of vertex v of the patch in round n.
-static __device__ __forceinline__ share_of_round share_in(const resident &r, int n, int v)
-{
-    int slices = (r.b.own + WARP - 1) / WARP;
-    share_of_round s = {0, 0};
-    if (v < r.b.own) s.count = r.count[n * r.b.own + v];
-    if ((v & ~(WARP - 1)) < r.b.own) s.base = r.base[n * slices + v / WARP];
-    return s;
-}
-
-static __device__ __forceinline__ void element_at(const hk_gpu_model &m, const resident &r, int k,
-                                                  element &e)
-{
-    packed p = {r.item[k], r.shape0[k], make_float4(r.shape1[k].x, r.shape1[k].y, 0, 0)};
-    unpack(p, true, e);
-    e.F = gradient_of<true>(e, r.b.position_address);
-}
-
-// Adds up what the groups have for the vertex of this thread.
-static __device__ __forceinline__ void join(const hk_gpu_resident_args &args, const resident &r,
-                                            float sum[3])
-{
-    if (r.thread >= r.b.own) return;
-    if (r.group > 0) sum[0] = sum[1] = sum[2] = 0;
-    for (int g = r.group > 0 ? 0 : 1; g < min(r.groups, r.b.rounds); g++) {
-        float4 part = r.part[g * args.most_own + r.thread];
-        sum[0] += part.x, sum[1] += part.y, sum[2] += part.z;
-    }
-}
-
-// The sums of a round for all vertices: those of the first THREADS in registers, others in `part`.
-static __device__ __forceinline__ void collect_round(const hk_gpu_resident_args &args,
-                                                     const resident &r, int n, float sum[3])
-{
-    collect(r.b, share_in(r, n, threadIdx.x), sum);
-    for (int v = threadIdx.x + THREADS; v - (int)threadIdx.x < r.b.own; v += THREADS) {
-        float4 *part = &r.part[r.group * args.most_own + v];
-        float more[3] = {0, 0, 0};
-        collect(r.b, share_in(r, n, v), more);
-        if (v >= r.b.own) continue;
-        if (n > r.group) more[0] += part->x, more[1] += part->y, more[2] += part->z;
-        *part = make_float4(more[0], more[1], more[2], 0);
-    }
-}
-
-// Goes over the rounds of this group: `take` leaves something in the slots of every element. What
-// they add up to at the vertex of this thread is in `sum` in the end; then nobody reads positions
-// any more.
-template <class Take>
-static __device__ __forceinline__ void go_round(const hk_gpu_resident_args &args, const resident &r,
-                                                float sum[3], Take take)
-{
-    const hk_gpu_model &m = args.a.model;
-    int batch = r.b.rounds > r.group ? r.round[r.group].batch : -1, first = batch;
-    for (int n = r.group; n < r.b.rounds; n += r.groups) {
-        hk_gpu_round_data round = r.round[n];
-        if (n > r.group) group_sync(r);  // slots have been read
-        if (round.batch != batch) {
-            load_batch(m, round.batch, r.batch);
-            batch = round.batch;
-            group_sync(r);
-        }
-        for (int k = round.first + threadIdx.x; k < round.last; k += THREADS) take(k);
-        group_sync(r);
-        collect_round(args, r, n, sum);
-    }
-    if (batch != first) {  // for the next time
-        group_sync(r);
-        load_batch(m, first, r.batch);
-    }
-    if (r.group > 0 && (int)threadIdx.x < r.b.own)
-        r.part[r.group * args.most_own + threadIdx.x] = make_float4(sum[0], sum[1], sum[2], 0);
-    __syncthreads();
-    join(args, r, sum);
-}
-
-// Forces of the elements at the positions in shared memory, and their energies if LOOK.
-template <bool LOOK>
-static __device__ __forceinline__ void add_forces(const hk_gpu_resident_args &args,
-                                                  const resident &r, float force[3], tally &found)
-{
-    const hk_gpu_model &m = args.a.model;
-    go_round(args, r, force, [&](int k) {
-        element e;
-        element_at(m, r, k, e);
-        float values[4];
-        values_of(m, (int64_t)r.b.item + k, values);
-        mat3 P;
-        float psi =
-            law_energy_stress(r.batch->law, (const hk_law_params *)r.batch->c, values, &e.F, &P);
-        put_forces<true>(r.b, e, P);
-        if (LOOK && e.counts) {
-            float j = m3_det(e.F);
-            found.energy += (double)(e.volume * psi);
-            if (!(j >= found.least_j)) found.least_j = j;  // also NaN
-        }
-    });
-}
-
-// `inverse` of the own vertices at the positions in shared memory.
-static __device__ __forceinline__ void refresh(const hk_gpu_resident_args &args, const resident &r)
-{
-    const hk_gpu_args &a = args.a;
-    float diagonal[3] = {0, 0, 0};
-    go_round(args, r, diagonal, [&](int k) {
-        element e;
-        element_at(a.model, r, k, e);
-        float values[4];
-        values_of(a.model, (int64_t)r.b.item + k, values);
-        row_forms rows;
-        law_rows(r.batch->law, (const hk_law_params *)r.batch->c, values, &e.F, &rows);
-        put_diagonal(r.b, e, rows);
-    });
-    if (r.thread < r.b.own)
-        a.inverse[r.b.first + r.thread] = inverse_of(a, r.b.first + r.thread, diagonal);
-    __syncthreads();  // the parts have been read
-}
-
-// ---------------------------------------------------------------- positions
-
-// Of own vertices and ghosts, from a state that all blocks know to be there.
-static __device__ __forceinline__ void take_state(const hk_gpu_model &m, const resident &r,
-                                                  const float4 *from)
-{
-    for (int k = r.thread; k < r.b.locals; k += r.threads)
-        r.b.position[k] = __ldcg(from + global_vertex(m, r.b, k));
-    __syncthreads();
-}
-
-// The ghosts of an iteration, from the last thread but a warp on: the first ones move vertices
-// meanwhile, the last one plans ahead.
-static __device__ __forceinline__ void await_ghosts(const hk_gpu_model &m, const resident &r,
-                                                    const float4 *from, unsigned tag)
-{
-    int ghosts = r.b.locals - r.b.own, turn = r.threads - WARP - 1 - r.thread;
-    for (int k = turn < 0 ? turn + r.threads : turn; k < ghosts; k += r.threads)
-        r.b.position[r.b.own + k] = await(from + m.ghost[r.b.ghost + k], tag);
-}
-
-// Waits for all blocks; what they wrote before is seen by all afterwards. Seldom.
-static __device__ __forceinline__ void meet(uint4 *packet, const resident &r, unsigned tag)
-{
-    __threadfence();
-    __syncthreads();
-    if (r.thread == 0) word_write(packet + blockIdx.x, 0, tag);
-    for (int p = r.thread; p < (int)gridDim.x; p += r.threads) {
-        unsigned long long value, seen;
-        do word_read(packet + p, value, seen);
-        while (seen != tag);
-    }
-    __threadfence();
-    __syncthreads();
-}
-
-// ---------------------------------------------------------------- looks
+// ---------------------------------------------------------------- what a block knows
 
 enum { MOST_SUMS = HK_SUM_SLOPE, AT_ONCE = 3 };
+
+// What a patch knows of shares (conversion.h) in hk_gpu_args.
+struct sharing {
+    int some, good_some[2];  // there are shares, now and in the good states; else all of them are 0
+    int found;               // some in this iteration
+};
 
 // What the threads of a block decide by.
 struct council {
@@ -302,11 +43,237 @@ struct council {
     int state, good, from_good, refresh;
     double part[MOST_SUMS][WARPS * GROUPS];
     double sums[HK_SUM_WIDTH];
+    double compared[AT_ONCE];  // elastic energies of the state looked at and of the one kept
+    sharing sharing;
+    hk_gpu_resident_args args;  // of the kernel, for functions of their own
 };
 
-// Over the threads of a block, into d.sums.
+static __device__ __forceinline__ void begin_sharing(const hk_gpu_args &a, sharing &s)
+{
+    s.some = a.blended[blockIdx.x];
+    s.found = 0;
+    for (int k = 0; k < 2; k++) s.good_some[k] = a.good_blended[k][blockIdx.x];
+}
+
+static __device__ __forceinline__ void end_sharing(const hk_gpu_args &a, const sharing &s)
+{
+    a.blended[blockIdx.x] = s.some;
+    for (int k = 0; k < 2; k++) a.good_blended[k][blockIdx.x] = s.good_some[k];
+}
+
+// The shares of a good state become those of now.
+static __device__ __forceinline__ void take_shares(const hk_gpu_args &a, const resident &r,
+                                                   sharing &s, int good)
+{
+    if (s.some || s.good_some[good])
+        for (int k = r.thread; k < r.b.items; k += r.threads)
+            a.share[r.b.item + k] = a.good_share[good][r.b.item + k];
+    __syncthreads();
+    if (r.thread == 0) s.some = s.good_some[good];
+    __syncthreads();
+}
+
+// ---------------------------------------------------------------- elements
+
+// What forces are wanted for. Only the last two want energies; a probe leaves shares as they are.
+enum purpose { TO_MOVE, TO_LOOK, TO_PROBE };
+
+// What the elements of a thread come to, and what it collects for its vertex.
+struct outcome {
+    float force[3];
+    tally found;
+};
+
+static __device__ __forceinline__ outcome no_outcome()
+{
+    outcome o = {{0, 0, 0}, {0, INFINITY, false}};
+    return o;
+}
+
+static __device__ __forceinline__ void count_energy(const element &e, float psi, tally &t)
+{
+    float j = m3_det(e.F);
+    t.energy += (double)(e.volume * psi);
+    if (!(j >= t.least_j)) t.least_j = j;  // also NaN
+}
+
+static __device__ __forceinline__ float law_of(const hk_gpu_model &m, const hk_gpu_batch &batch,
+                                               unsigned at, const mat3 &F, mat3 *P)
+{
+    float values[4];
+    values_of(m.element, at, values);
+    return law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, P);
+}
+
+static __device__ __forceinline__ void rows_of(const hk_gpu_model &m, const hk_gpu_batch &batch,
+                                               unsigned at, const mat3 &F, row_forms *rows)
+{
+    float values[4];
+    values_of(m.element, at, values);
+    law_rows(batch.law, (const hk_law_params *)batch.c, values, &F, rows);
+}
+
+// True if an element is about to convert; then the outcome is worth nothing.
+template <purpose WHY, bool WATCHES>
+static __device__ __forceinline__ bool add_forces(const hk_gpu_resident_args &args,
+                                                  const resident &r, outcome &o)
+{
+    const hk_gpu_model &m = args.a.model;
+    return go_round<WATCHES>(args, r, o.force, [&](int k) {
+        element e;
+        element_at(m, r, k, e);
+        mat3 P;
+        float psi = law_of(m, *r.batch, (unsigned)(r.b.item + k), e.F, &P);
+        put_forces<true>(r.b.slot_address, e, P);
+        if (WHY != TO_MOVE && e.counts) count_energy(e, psi, o.found);
+        return WATCHES && is_near(*r.batch, e.F, psi, P);
+    });
+}
+
+static __device__ __forceinline__ void add_diagonal(const hk_gpu_resident_args &args,
+                                                    const resident &r, float diagonal[3])
+{
+    const hk_gpu_model &m = args.a.model;
+    go_round<false>(args, r, diagonal, [&](int k) {
+        element e;
+        element_at(m, r, k, e);
+        row_forms rows;
+        rows_of(m, *r.batch, (unsigned)(r.b.item + k), e.F, &rows);
+        put_diagonal(r.b.slot_address, e, rows);
+        return false;
+    });
+}
+
+// ---------------------------------------------------------------- elements that convert
+
+// Patches that have any, or are about to, are left to functions of their own, so that the others
+// keep their registers. They see elements in the model's axes.
+static __device__ __forceinline__ void whole_element_at(const hk_gpu_model &m, const resident &r,
+                                                        int k, element &e)
+{
+    packed p;
+    p.item = r.item[k];
+    fetch_shape(m.whole, false, (unsigned)(r.b.item + k), p);
+    unpack(p, false, e);
+    e.F = gradient_of<false>(e, r.b.position_address);
+}
+
+static __device__ __forceinline__ float share_of(const hk_gpu_args &a, const sharing &s,
+                                                 unsigned at)
+{
+    return s.some ? a.share[at] : 0;
+}
+
+// looked_at: the good state of a look.
+template <purpose WHY>
+static __device__ __noinline__ outcome add_forces_slowly(council &d, int looked_at)
+{
+    extern __shared__ float4 room[];
+    const hk_gpu_args &a = d.args.a;
+    resident r = resident_of(d.args, room);
+    outcome o = no_outcome();
+    go_round<false>(d.args, r, o.force, [&](int k) {
+        unsigned at = (unsigned)(r.b.item + k);
+        element e;
+        whole_element_at(a.model, r, k, e);
+        mat3 P;
+        float psi = law_of(a.model, *r.batch, at, e.F, &P), l = share_of(a, d.sharing, at);
+        l = convert(*r.batch, l, WHY != TO_PROBE && r.batch->upper > 0, e.F, &psi, &P);
+        if (WHY != TO_PROBE) {
+            a.share[at] = l;
+            if (l > 0) atomicOr(&d.sharing.found, 1);
+        }
+        if (WHY == TO_LOOK) a.good_share[looked_at][at] = l;
+        put_forces<false>(r.b.slot_address, e, P);
+        if (WHY != TO_MOVE && e.counts) count_energy(e, psi, o.found);
+        return false;
+    });
+    return o;
+}
+
+static __device__ __noinline__ float3 add_diagonal_slowly(council &d)
+{
+    extern __shared__ float4 room[];
+    const hk_gpu_args &a = d.args.a;
+    resident r = resident_of(d.args, room);
+    float diagonal[3] = {0, 0, 0};
+    go_round<false>(d.args, r, diagonal, [&](int k) {
+        unsigned at = (unsigned)(r.b.item + k);
+        element e;
+        whole_element_at(a.model, r, k, e);
+        row_forms rows;
+        rows_of(a.model, *r.batch, at, e.F, &rows);
+        float l = share_of(a, d.sharing, at);
+        if (l > 0) blend_rows(conversion_of(*r.batch), l, &rows);
+        put_diagonal(r.b.slot_address, e, rows);
+        return false;
+    });
+    return make_float3(diagonal[0], diagonal[1], diagonal[2]);
+}
+
+// The energy of this thread's elements, with the larger one of their shares in the two good states.
+static __device__ __noinline__ double energy_by_larger(council &d)
+{
+    extern __shared__ float4 room[];
+    const hk_gpu_args &a = d.args.a;
+    resident r = resident_of(d.args, room);
+    double energy = 0;
+    float none[3] = {0, 0, 0};
+    go_round<false>(d.args, r, none, [&](int k) {
+        unsigned at = (unsigned)(r.b.item + k);
+        element e;
+        whole_element_at(a.model, r, k, e);
+        if (!e.counts) return false;
+        mat3 P;
+        float psi = law_of(a.model, *r.batch, at, e.F, &P), l = 0;
+        for (int n = 0; n < 2; n++)
+            if (d.sharing.good_some[n]) l = fmaxf(l, a.good_share[n][at]);
+        if (l > 0) blend_energy_stress(conversion_of(*r.batch), l, &e.F, &psi, &P);
+        energy += (double)(e.volume * psi);
+        return false;
+    });
+    return energy;
+}
+
+// ---------------------------------------------------------------- all elements
+
+// Forces at the positions in shared memory. looked_at: the good state of a look.
+template <purpose WHY, bool CONVERTS>
+static __device__ __forceinline__ outcome forces_of(const hk_gpu_resident_args &args,
+                                                    const resident &r, council &d, int looked_at)
+{
+    outcome o = no_outcome();
+    const sharing &s = d.sharing;
+    // A good state without shares, if it had some, is one that they have to be taken from.
+    bool slowly = CONVERTS && (s.some || (WHY == TO_LOOK && s.good_some[looked_at]));
+    if (!slowly) slowly = add_forces<WHY, CONVERTS && WHY != TO_PROBE>(args, r, o);
+    return CONVERTS && slowly ? add_forces_slowly<WHY>(d, looked_at) : o;
+}
+
+// `inverse` of the own vertices at the positions in shared memory.
+template <bool CONVERTS>
+static __device__ __forceinline__ void refresh(const hk_gpu_resident_args &args, const resident &r,
+                                               council &d)
+{
+    const hk_gpu_args &a = args.a;
+    float diagonal[3] = {0, 0, 0};
+    if (CONVERTS && d.sharing.some) {
+        float3 slow = add_diagonal_slowly(d);
+        diagonal[0] = slow.x, diagonal[1] = slow.y, diagonal[2] = slow.z;
+    } else {
+        add_diagonal(args, r, diagonal);
+    }
+    if (r.thread < r.b.own)
+        a.inverse[r.b.first + r.thread] = inverse_of(a, r.b.first + r.thread, diagonal);
+    __syncthreads();  // the parts have been read
+}
+
+// ---------------------------------------------------------------- looks
+
+// Over the threads of a block.
 template <int COUNT>
-static __device__ __forceinline__ void reduce(const resident &r, const double *mine, council &d)
+static __device__ __forceinline__ void reduce(const resident &r, const double *mine, council &d,
+                                              double *sums)
 {
     int warp = r.thread / WARP, lane = r.thread % WARP, warps = r.threads / WARP;
 #pragma unroll
@@ -317,23 +284,23 @@ static __device__ __forceinline__ void reduce(const resident &r, const double *m
     __syncthreads();
     if (warp < COUNT) {
         double a = warp_sum(lane < warps ? d.part[warp][lane] : 0);
-        if (lane == 0) d.sums[warp] = a;
+        if (lane == 0) sums[warp] = a;
     }
     __syncthreads();
 }
 
-// Over all blocks, into d.sums.
+// Over all blocks; `sums` is in shared memory.
 template <int COUNT>
 static __device__ __forceinline__ void add_up(const hk_gpu_resident_args &args, const resident &r,
                                               const double *mine, int buffer, unsigned tag,
-                                              council &d)
+                                              council &d, double *sums)
 {
     static_assert(COUNT <= MOST_SUMS && COUNT % AT_ONCE == 0 && COUNT <= WARPS, "sums");
-    reduce<COUNT>(r, mine, d);
+    reduce<COUNT>(r, mine, d, sums);
     uint4 *packet = args.packet[buffer];
     if (r.thread < COUNT)
         word_write(packet + (int64_t)blockIdx.x * HK_SUM_WIDTH + r.thread,
-                   (unsigned long long)__double_as_longlong(d.sums[r.thread]), tag);
+                   (unsigned long long)__double_as_longlong(sums[r.thread]), tag);
     double sum[COUNT] = {0};
     for (int p = r.thread; p < (int)gridDim.x; p += r.threads)
 #pragma unroll
@@ -349,8 +316,8 @@ static __device__ __forceinline__ void add_up(const hk_gpu_resident_args &args, 
             for (int n = 0; n < AT_ONCE; n++)
                 sum[k + n] += __longlong_as_double((long long)value[n]);
         }
-    __syncthreads();  // d.sums has been read
-    reduce<COUNT>(r, sum, d);
+    __syncthreads();  // sums have been read
+    reduce<COUNT>(r, sum, d, sums);
 }
 
 // The thread that decides: the last one, which seldom has a vertex or an element.
@@ -368,15 +335,18 @@ static __device__ __forceinline__ void announce(council &d, int next)
     d.refresh = d.c.refresh;
 }
 
-// After the look of iteration k.
-static __device__ __noinline__ void decide(council &d, int k, int budget)
+// After the look of iteration k. compared: elastic energies were, too.
+static __device__ __noinline__ void decide(council &d, int k, int budget, bool compared)
 {
     hk_gpu_control &c = d.c;
     c.from_good = c.refresh = 0;
+    double quadratic = d.sums[HK_SUM_QUADRATIC], kept = c.energy - c.elastic;
     if (k == 0)
         control_start(&d.s, &c, d.sums);
+    else if (compared)
+        control_look(&d.s, &c, d.sums, d.compared[0] + quadratic, d.compared[1] + kept);
     else
-        control_look(&d.s, &c, d.sums, d.sums[HK_SUM_ELASTIC] + d.sums[HK_SUM_QUADRATIC], c.energy);
+        control_look(&d.s, &c, d.sums, d.sums[HK_SUM_ELASTIC] + quadratic, c.energy);
     if (k < budget) {
         c.iterations++;
         control_advance(&d.s, &c, k);
@@ -392,9 +362,27 @@ static __device__ __noinline__ void go_on(council &d, int k)
     d.plan[(k + 1) & 1] = make_float2(d.c.length, d.c.weight);
 }
 
+// As compare_kernel (law.cu): the energies of the state looked at and of the one that was kept, by
+// one function, into d.compared. The positions are those looked at before and afterwards.
+static __device__ __forceinline__ void compare(const hk_gpu_resident_args &args, const resident &r,
+                                               council &d, unsigned tag)
+{
+    const hk_gpu_args &a = args.a;
+    const float4 *state[2] = {a.good[1 - d.good], a.good[d.good]};
+    double sums[AT_ONCE] = {0};
+    meet(args.packet[2], r, tag | 1ull << 32);  // all have written it; there may be another one
+    for (int which = 0; which < 2; which++) {
+        take_state(a.model, r, state[which]);
+        sums[which] = energy_by_larger(d);
+    }
+    take_state(a.model, r, state[0]);
+    add_up<AT_ONCE>(args, r, sums, 3, tag, d, d.compared);
+}
+
 // ---------------------------------------------------------------- the start
 
 // Energy at a state and whether all J are positive there, in d.sums as control_fit wants them.
+template <bool CONVERTS>
 static __device__ __forceinline__ void probe(const hk_gpu_resident_args &args, const resident &r,
                                              council &d, const float4 *state, int buffer,
                                              unsigned tag)
@@ -402,23 +390,22 @@ static __device__ __forceinline__ void probe(const hk_gpu_resident_args &args, c
     enum { TURNED = HK_SUM_RESIDUAL };  // threads with an element that is inside out
     const hk_gpu_args &a = args.a;
     take_state(a.model, r, state);
-    float force[3] = {0, 0, 0};
-    tally found = {0, INFINITY, false};
-    add_forces<true>(args, r, force, found);
+    outcome o = forces_of<TO_PROBE, CONVERTS>(args, r, d, 0);
     double sums[HK_SUM_WIDTH] = {0};
-    sums[HK_SUM_ELASTIC] = found.energy;
+    sums[HK_SUM_ELASTIC] = o.found.energy;
     if (r.thread < r.b.own) {
         int v = r.b.first + r.thread;
         vertex_sums(a, v, r.b.position[r.thread], a.target[v],
-                    make_float3(force[0], force[1], force[2]), false, sums);
+                    make_float3(o.force[0], o.force[1], o.force[2]), false, sums);
     }
-    sums[TURNED] = found.least_j > 0 ? 0 : 1;
-    add_up<TURNED + 1>(args, r, sums, buffer, tag, d);
+    sums[TURNED] = o.found.least_j > 0 ? 0 : 1;
+    add_up<TURNED + 1>(args, r, sums, buffer, tag, d, d.sums);
     if (r.thread == 0) d.sums[HK_SUM_LEAST_J] = d.sums[TURNED] > 0 ? -1 : 1;
     __syncthreads();
 }
 
 // As choose_kernel (vertex.cu) for kinds that need no more than energies.
+template <bool CONVERTS>
 static __device__ __forceinline__ void choose_start(const hk_gpu_resident_args &args,
                                                     const resident &r, council &d, unsigned tag)
 {
@@ -426,7 +413,7 @@ static __device__ __forceinline__ void choose_start(const hk_gpu_resident_args &
     const hk_gpu_args &a = args.a;
     bool compares = args.kind == HK_GPU_START_AUTO, guesses = args.kind != HK_GPU_START_POSITION;
     for (int which = compares ? 0 : 1; which < (guesses ? 2 : 0); which++) {
-        probe(args, r, d, a.good[which], which, tag + which);
+        probe<CONVERTS>(args, r, d, a.good[which], which, tag + which);
         if (which == 0 && r.thread < HK_SUM_WIDTH) at_position[r.thread] = d.sums[r.thread];
         __syncthreads();
     }
@@ -463,46 +450,76 @@ static __device__ __forceinline__ float4 move(const hk_gpu_args &a, const counci
                        w * (down.z - last.z) + last.z, 0);
 }
 
+// At the end of an iteration's forces, by one thread; true: the patch has shares in one of the
+// states that are looked at.
+template <bool LOOK>
+static __device__ __forceinline__ bool note_shares(sharing &s, int good, int looked_at)
+{
+    s.some = s.found;
+    s.found = 0;
+    bool any = s.some || s.good_some[good];
+    if (LOOK) s.good_some[looked_at] = s.some;
+    return any;
+}
+
+// The sums of a look over all blocks, and what it makes of them.
+template <bool CONVERTS>
+static __device__ __forceinline__ void look(const hk_gpu_resident_args &args, const resident &r,
+                                            council &d, int k, int buffer, unsigned tag,
+                                            double *sums, bool shares)
+{
+    enum { SHARES = HK_SUM_RESIDUAL + 1 };  // patches with some; nobody asks for another sum there
+    bool compared = false;
+    if (k == 0) {
+        add_up<HK_SUM_SLOPE>(args, r, sums, buffer, tag, d, d.sums);
+    } else if (CONVERTS) {
+        sums[SHARES] = shares;
+        add_up<SHARES + AT_ONCE>(args, r, sums, buffer, tag, d, d.sums);
+        compared = d.sums[SHARES] > 0;
+        if (compared) compare(args, r, d, tag);
+    } else {
+        add_up<HK_SUM_RESIDUAL + 1>(args, r, sums, buffer, tag, d, d.sums);
+    }
+    if (presides(r)) decide(d, k, args.budget, compared);
+    __syncthreads();
+}
+
 // An iteration from the positions in shared memory; the next ones are there afterwards, unless the
 // look says otherwise.
-template <bool LOOK>
+template <bool LOOK, bool CONVERTS>
 static __device__ __forceinline__ void iterate(const hk_gpu_resident_args &args, const resident &r,
                                                council &d, int k, int looks, unsigned epoch)
 {
     const hk_gpu_args &a = args.a;
     unsigned tag = epoch + k + 1;
-    float force[3] = {0, 0, 0};
-    tally found = {0, INFINITY, false};
-    add_forces<LOOK>(args, r, force, found);
+    int looked_at = k == 0 ? d.good : 1 - d.good;
+    outcome o = forces_of<LOOK ? TO_LOOK : TO_MOVE, CONVERTS>(args, r, d, looked_at);
     double sums[HK_SUM_WIDTH] = {0};
-    if (LOOK) sums[HK_SUM_ELASTIC] = found.energy;
-    bool owns = r.thread < r.b.own;
+    if (LOOK) sums[HK_SUM_ELASTIC] = o.found.energy;
+    bool owns = r.thread < r.b.own, shares = false;
     float4 q = make_float4(0, 0, 0, 0);
     if (owns) {
         int v = r.b.first + r.thread;
         float4 target = a.target[v];
-        float3 elastic = make_float3(force[0], force[1], force[2]);
+        float3 elastic = make_float3(o.force[0], o.force[1], o.force[2]);
         q = r.b.position[r.thread];
         if (LOOK) {
             vertex_sums(a, v, q, target, elastic, k == 0, sums);
-            if (k > 0) a.good[1 - d.good][v] = q;
+            if (k > 0) a.good[looked_at][v] = q;
         }
         q = move(a, d, k, v, target, q, elastic);
         publish(args.exchange[(k + 1) & 1] + v, q, tag);
     }
+    if (CONVERTS && presides(r)) shares = note_shares<LOOK>(d.sharing, d.good, looked_at);
     if (!LOOK && presides(r)) go_on(d, k);
     if (LOOK) {
-        if (k == 0)
-            add_up<HK_SUM_SLOPE>(args, r, sums, looks & 1, tag, d);
-        else
-            add_up<HK_SUM_RESIDUAL + 1>(args, r, sums, looks & 1, tag, d);
-        if (presides(r)) decide(d, k, args.budget);
-        __syncthreads();
+        look<CONVERTS>(args, r, d, k, looks & 1, tag, sums, shares);
         if (d.state != HK_GPU_GOING || k == args.budget) return;
     }
     if (LOOK && d.from_good) {
         meet(args.packet[2], r, tag);
         take_state(a.model, r, a.good[d.good]);
+        if (CONVERTS) take_shares(a, r, d.sharing, d.good);
         return;
     }
     if (owns) r.b.position[r.thread] = q;
@@ -510,6 +527,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_resident_args &args,
     __syncthreads();
 }
 
+template <bool CONVERTS>
 static __device__ __forceinline__ void take_step(const hk_gpu_resident_args &args)
 {
     extern __shared__ float4 room[];
@@ -522,32 +540,39 @@ static __device__ __forceinline__ void take_step(const hk_gpu_resident_args &arg
         d.c = *a.now;
         d.s = *a.settings;
         announce(d, 0);
+        if (CONVERTS) begin_sharing(a, d.sharing);
+        if (CONVERTS) d.args = args;
     }
     __syncthreads();
-    if (args.kind >= 0) choose_start(args, r, d, epoch - 1);
+    if (args.kind >= 0) choose_start<CONVERTS>(args, r, d, epoch - 1);
     int check = d.s.check, k = 0, looks = 0;
     take_state(a.model, r, a.good[d.good]);
-    if (args.every > 0) refresh(args, r);
+    if (CONVERTS) take_shares(a, r, d.sharing, d.good);
+    if (args.every > 0) refresh<CONVERTS>(args, r, d);
     for (; k <= args.budget; k++) {
         if (k % check && k < args.budget) {
-            iterate<false>(args, r, d, k, looks, epoch);
+            iterate<false, CONVERTS>(args, r, d, k, looks, epoch);
             continue;
         }
-        iterate<true>(args, r, d, k, looks++, epoch);
+        iterate<true, CONVERTS>(args, r, d, k, looks++, epoch);
         if (d.state != HK_GPU_GOING) break;
         bool due = k > 0 && args.every > 0 && k / args.every != (k - check) / args.every;
-        if (k > 0 && k < args.budget && args.every > 0 && (due || d.refresh)) refresh(args, r);
+        if (k > 0 && k < args.budget && args.every > 0 && (due || d.refresh))
+            refresh<CONVERTS>(args, r, d);
     }
+    if (CONVERTS && presides(r)) end_sharing(a, d.sharing);
     if (blockIdx.x > 0 || !presides(r)) return;
     *a.next = d.c;
     *args.epoch = epoch + k + 2;
 }
 
+template <bool CONVERTS>
 static __global__ void __launch_bounds__(THREADS *GROUPS, 1)
     resident_kernel(const __grid_constant__ hk_gpu_resident_args args)
 {
-    if constexpr (STAYS) take_step(args);
+    if constexpr (STAYS) take_step<CONVERTS>(args);
 }
 
 extern "C" const hk_gpu_resident_kernel JOIN(hk_gpu_resident_, HK_GPU_LAW) = {
-    (const void *)resident_kernel, STAYS ? (int)GROUPS : 0};
+    {(const void *)resident_kernel<false>, (const void *)resident_kernel<true>},
+    STAYS ? (int)GROUPS : 0};

@@ -168,11 +168,12 @@ static __device__ __forceinline__ void unpack(const packed &p, bool triangle, el
 }
 
 // What a law wants to know of its element.
-static __device__ __forceinline__ void values_of(const hk_gpu_model &m, int64_t at, float values[4])
+static __device__ __forceinline__ void values_of(const float4 *elements, int64_t at,
+                                                 float values[4])
 {
     for (int i = 0; i < 4; i++) values[i] = 0;
-    if (!m.element) return;
-    float4 v = m.element[at];
+    if (!elements) return;
+    float4 v = elements[at];
     values[0] = v.x, values[1] = v.y, values[2] = v.z;
 }
 
@@ -195,14 +196,9 @@ static __device__ __forceinline__ mat3 gradient_of(const element &e, unsigned po
     return F;
 }
 
-// Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0.
-static __device__ __forceinline__ void put(const patch &b, unsigned slot, float x, float y, float z)
-{
-    shared_write(b.slot_address, slot, x, y, z);
-}
-
+// Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0, into slots of shared memory.
 template <bool TRIANGULAR>
-static __device__ __forceinline__ void put_forces(const patch &b, const element &e, const mat3 &P)
+static __device__ __forceinline__ void put_forces(unsigned slots, const element &e, const mat3 &P)
 {
     mat3 stress = m3_scale(P, e.volume);
     vec3 sum = {{0, 0, 0}};
@@ -216,13 +212,13 @@ static __device__ __forceinline__ void put_forces(const patch &b, const element 
             for (int j = 1; j >= (TRIANGULAR ? c : 0); j--)
                 f.v[i] += stress.m[i][j] * e.shape.m[c][j];
         }
-        put(b, e.slot[c + 1], f.v[0], f.v[1], f.v[2]);
+        shared_write(slots, e.slot[c + 1], f.v[0], f.v[1], f.v[2]);
         sum = c == 0 ? f : v3_add(sum, f);
     }
-    put(b, e.slot[0], -sum.v[0], -sum.v[1], -sum.v[2]);
+    shared_write(slots, e.slot[0], -sum.v[0], -sum.v[1], -sum.v[2]);
 }
 
-static __device__ __forceinline__ void put_diagonal(const patch &b, const element &e,
+static __device__ __forceinline__ void put_diagonal(unsigned slots, const element &e,
                                                     const row_forms &rows)
 {
     float scale = e.volume;
@@ -231,7 +227,7 @@ static __device__ __forceinline__ void put_diagonal(const patch &b, const elemen
         for (int j = 0; j < 3; j++)
             a.v[j] = c > 0 ? e.shape.m[c - 1][j]
                            : -(e.shape.m[0][j] + e.shape.m[1][j] + e.shape.m[2][j]);
-        put(b, e.slot[c], scale * row_form_value(&rows, 0, a), scale * row_form_value(&rows, 1, a),
+        shared_write(slots, e.slot[c], scale * row_form_value(&rows, 0, a), scale * row_form_value(&rows, 1, a),
             scale * row_form_value(&rows, 2, a));
     }
 }

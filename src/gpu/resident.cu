@@ -23,7 +23,8 @@ static const hk_gpu_resident_kernel *kernel_for(const hk_gpu_layout *l)
 static size_t bytes_of(const hk_gpu_layout *l, int groups)
 {
     size_t own = (size_t)l->most_own, rounds = (size_t)l->most_rounds, count = (size_t)groups;
-    size_t vectors = (size_t)l->most_locals + count * ((size_t)l->most_slots + own);
+    size_t vectors =
+        (size_t)l->most_locals + count * (size_t)l->most_slots + (count - 1) * own;
     size_t item = sizeof(hk_gpu_item) + 6 * sizeof(float);
     return 16 * vectors + item * (size_t)l->most_items + sizeof(hk_gpu_batch) * count +
            sizeof(hk_gpu_round) * rounds +
@@ -76,14 +77,13 @@ static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks,
     int size = hk_max_int(LEAST_PATCH, (m->vertex_count + patches - 1) / patches);
     *fits = false;
     r->groups = groups_for(m, patches_of(m, size), *groups / blocks);
-    if (size > HK_GPU_THREADS * r->groups || patches_of(m, size) > patches) return HK_OK;
+    if (size > HK_GPU_THREADS || patches_of(m, size) > patches) return HK_OK;
     hk_gpu_cut cut = {size, ROUND, r->groups, true, false};
     HK_TRY(hk_gpu_layout_create(m, &cut, 0, &g->layout));
     const hk_gpu_resident_kernel *kernel = kernel_for(g->layout);
-    r->kernel = kernel->kernel;
+    r->kernel = kernel->kernel[g->layout->converts];
     hk_status status = HK_OK;
-    bool allowed = *groups <= kernel->groups && !g->layout->converts &&
-                   g->layout->most_own <= HK_GPU_THREADS * r->groups;
+    bool allowed = *groups <= kernel->groups && g->layout->most_own <= HK_GPU_THREADS;
     if (allowed) status = try_layout(g, device, r, fits);
     *groups = hk_min_int(*groups, kernel->groups);
     if (!*fits) {
@@ -134,7 +134,7 @@ hk_status hk_gpu_set_up_resident(hk_gpu *g, int every)
     args->a.now = g->control[0];
     args->a.next = g->control[1];
     for (int k = 0; k < 2; k++) args->exchange[k] = g->q[k];
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 4; k++)
         HK_TRY(hk_gpu_room(g, (size_t)l->patch_count * HK_SUM_WIDTH, &args->packet[k]));
     return hk_gpu_room(g, 1, &args->epoch);
 }

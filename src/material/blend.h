@@ -18,18 +18,25 @@ HK_INLINE real own_part(real l, real value)
     return r_select(l < 1, (1 - l) * value, r_zero());
 }
 
-HK_SHARED void blend_energy_stress(const hk_conversion *c, real l, const mat3 *F, real *psi,
-                                   mat3 *P)
+// Of F and its decomposition f.
+HK_INLINE void blend_energy_stress_of(const hk_conversion *c, real l, const mat3 *F, const svd3 *f,
+                                      real *psi, mat3 *P)
 {
     real w = l * r_set(c->stiffness);
-    svd3 f = law_svd(*F);
     real sum = r_zero();
-    for (int k = 0; k < 3; k++) sum += (f.s.v[k] - 1) * (f.s.v[k] - 1);
+    for (int k = 0; k < 3; k++) sum += (f->s.v[k] - 1) * (f->s.v[k] - 1);
     *psi = own_part(l, *psi) + w * sum;
-    mat3 R = m3_mult(f.u, f.v);
+    mat3 R = m3_mult(f->u, f->v);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             P->m[i][j] = own_part(l, P->m[i][j]) + 2 * w * (F->m[i][j] - R.m[i][j]);
+}
+
+HK_SHARED void blend_energy_stress(const hk_conversion *c, real l, const mat3 *F, real *psi,
+                                   mat3 *P)
+{
+    svd3 f = law_svd(*F);
+    blend_energy_stress_of(c, l, F, &f, psi, P);
 }
 
 // The constant matrix AᵀA of projective dynamics stands for the second derivative of its energy.
@@ -69,14 +76,18 @@ HK_SHARED void blend_vertex(const hk_conversion *c, real l, const mat3 *F, const
     }
 }
 
-// eq. 17: l after an element with share l was seen at F.
-HK_SHARED real blend_next(const hk_conversion *c, real l, const mat3 *F)
+// eq. 17: l after an element with share l was seen at stretches s.
+HK_INLINE real blend_next_of(const hk_conversion *c, real l, vec3 s)
 {
-    svd3 f = law_svd(*F);
-    real least = r_min(f.s.v[0], r_min(f.s.v[1], f.s.v[2]));
+    real least = r_min(s.v[0], r_min(s.v[1], s.v[2]));
     real wanted = (r_set(c->upper) - least) * r_set(1 / (c->upper - c->lower));
     real next = r_max(l - r_set(c->decay), wanted);
     return r_min(r_max(next, r_zero()), r_set(1));
+}
+
+HK_SHARED real blend_next(const hk_conversion *c, real l, const mat3 *F)
+{
+    return blend_next_of(c, l, law_svd(*F).s);
 }
 
 // Where an element that is not blended stays so without a look at its stretches: σ₁σ₂ ≤ ‖F‖²/2, so

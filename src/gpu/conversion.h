@@ -1,0 +1,44 @@
+// Invertible model conversion (material/blend.h) in the kernels of `descent`. An element's share is
+// found in the model's axes: all copies of an element that is inside out are to find the same.
+#ifndef HK_CONVERSION_H
+#define HK_CONVERSION_H
+
+#include "gpu/law_calls.h"
+
+static __device__ __forceinline__ const hk_conversion *conversion_of(const hk_gpu_batch &batch)
+{
+    return (const hk_conversion *)&batch.upper;
+}
+
+// Whether the law is of use: it has not overflowed, nor is it about to. (So much energy is a
+// thousand times what turning the element inside out takes.)
+static __device__ __forceinline__ bool is_sane(const hk_conversion *c, float psi, const mat3 &P)
+{
+    float sum = 0;
+    for (int k = 0; k < 9; k++) sum += P.m[k / 3][k % 3];
+    return sum - sum == 0 && psi < 1e4f * c->stiffness;
+}
+
+// Whether an element without a share may be about to be given one.
+static __device__ __forceinline__ bool is_near(const hk_gpu_batch &batch, const mat3 &F, float psi,
+                                               const mat3 &P)
+{
+    const hk_conversion *c = conversion_of(batch);
+    return batch.upper > 0 && (!is_sane(c, psi, P) || !blend_far(c, F));
+}
+
+// The share of an element that had l, and what it makes of energy and stress. Where the law is not
+// sane nothing of it may take part.
+static __device__ __forceinline__ float convert(const hk_gpu_batch &batch, float l, bool update,
+                                                const mat3 &F, float *psi, mat3 *P)
+{
+    const hk_conversion *c = conversion_of(batch);
+    bool broken = update && !is_sane(c, *psi, *P);
+    if (l == 0 && !broken && (!update || blend_far(c, F))) return 0;
+    svd3 f = law_svd(F);
+    l = broken ? 1 : update ? blend_next_of(c, l, f.s) : l;
+    if (l > 0) blend_energy_stress_of(c, l, &F, &f, psi, P);
+    return l;
+}
+
+#endif
