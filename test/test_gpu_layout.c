@@ -98,7 +98,7 @@ static int slot_of(const hk_gpu_layout *l, const hk_gpu_round *round, int own, i
     for (int k = 0; k <= rank; k++)
         for (int u = slice; u < slice + HK_GPU_SLICE && u < own; u++)
             if (l->count[round->counts + u] > k && (k < rank || u < v)) slot++;
-    return slot;
+    return slot + HK_GPU_SKEW * rank;
 }
 
 static void check_round(const hk_gpu_layout *l, const hk_gpu_patch *p, const hk_gpu_round *round)
@@ -175,11 +175,55 @@ static void test_layouts(void **state)
         check_layout(model, (hk_gpu_cut){.patch_size = 64, .round_size = 128, .groups = 1});
         check_layout(model, (hk_gpu_cut){.patch_size = 32, .round_size = 4096, .groups = 1});
         check_layout(model,
+                     (hk_gpu_cut){.patch_size = 64, .round_size = 4096, .groups = 1, .room = 600});
+        check_layout(model,
                      (hk_gpu_cut){.patch_size = 64, .round_size = 256, .groups = 4, .even = true});
         check_layout(model,
                      (hk_gpu_cut){.patch_size = 32, .round_size = 64, .groups = 3, .even = true});
         hk_model_free(model);
     }
+}
+
+// Eight threads that write 16 bytes each take as many turns as the fullest of eight banks has
+// places: for how many turns there is a need, and how many they take.
+static void count_turns(const hk_gpu_layout *l, int64_t *needed, int64_t *taken)
+{
+    *needed = *taken = 0;
+    for (int p = 0; p < l->patch_count; p++)
+        for (int r = 0; r < l->patches[p].rounds; r++) {
+            const hk_gpu_round *round = &l->rounds[l->patches[p].round + r];
+            const hk_gpu_item *items = l->items + l->patches[p].item;
+            for (int first = round->first; first < round->last; first += 8)
+                for (int c = 0; c < 4; c++) {
+                    int load[8] = {0}, most = 0;
+                    for (int k = first; k < first + 8 && k < round->last; k++)
+                        if (items[k].slot[c] != HK_GPU_NO_SLOT) {
+                            int bank = items[k].slot[c] % 8;
+                            most = ++load[bank] > most ? load[bank] : most;
+                        }
+                    *needed += most > 0;
+                    *taken += most;
+                }
+        }
+}
+
+static void test_rounds_fit_and_slots_seldom_clash(void **state)
+{
+    (void)state;
+    enum { ROOM = 2500 };
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of("neo_hookean", 1e5, 0.3);
+    hk_model *model = model_of(&body, box_mesh(1, 1, 1, 10, 10, 10), 0);
+    hk_gpu_layout *l;
+    hk_gpu_cut cut = {.patch_size = 128, .round_size = 4096, .groups = 1, .room = ROOM};
+    CHECK_OK(hk_gpu_layout_create(model, &cut, 2, &l));
+    hk_model_free(model);
+    assert_true(l->most_room > ROOM / 2 && l->most_room <= ROOM + ROOM / 32);
+    int64_t needed, taken;
+    count_turns(l, &needed, &taken);
+    if (!(taken <= needed + needed / 5))
+        fail_msg("%lld turns for %lld", (long long)taken, (long long)needed);
+    hk_gpu_layout_free(l);
 }
 
 static void test_refuses_sheets(void **state)
@@ -206,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_rounds_fit_and_slots_seldom_clash),
         cmocka_unit_test(test_refuses_sheets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

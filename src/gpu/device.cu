@@ -146,23 +146,31 @@ static const hk_gpu_kernels *choose_kernels(const hk_gpu_layout *l)
 }
 
 // Patches as large as they may be, but so many that the device is busy with all of them at the same
-// time, or with a whole number of such waves; small models are cut finely for that.
-static int choose_patch_size(const hk_model *m, int multiprocessors)
+// time, or with a whole number of such waves; small models are cut finely for that. With one wave
+// fewer blocks a multiprocessor, each with more shared memory and so fewer rounds, are faster.
+static hk_gpu_cut choose_cut(const hk_model *m, const cudaDeviceProp *device)
 {
-    int wave = 4 * multiprocessors, waves = 1;
-    while (m->vertex_count > 256 * (int64_t)wave * waves) waves++;
-    if (waves == 1)
-        wave =
-            m->vertex_count < 128 * 2 * multiprocessors ? 2 * multiprocessors : 3 * multiprocessors;
-    int size = (m->vertex_count + wave * waves - 1) / (wave * waves);
-    return size < 32 ? 32 : size > 256 ? 256 : size;
+    enum { MOST = HK_GPU_THREADS, LEAST = 32, FEW_WAVES = 4, STATIC_BYTES = 1024 };
+    int processors = device->multiProcessorCount, blocks = 4, waves = 1;
+    while (m->vertex_count > MOST * (int64_t)(blocks * processors) * waves) waves++;
+    if (m->vertex_count <= 3 * MOST * processors) blocks = 3;
+    if (m->vertex_count < MOST * processors) blocks = 2;
+    int patches = waves * blocks * processors;
+    int size = waves > FEW_WAVES ? MOST : (m->vertex_count + patches - 1) / patches;
+    size_t bytes = device->sharedMemPerMultiprocessor / (size_t)blocks -
+                   device->reservedSharedMemPerBlock - STATIC_BYTES;
+    hk_gpu_cut cut = {};
+    cut.patch_size = hk_max_int(LEAST, hk_min_int(size, MOST));
+    cut.round_size = 4096;
+    cut.room = (int)(bytes / 16);
+    cut.groups = 1;
+    return cut;
 }
 
 static hk_status prepare_kernels(hk_gpu *g, size_t limit)
 {
-    const hk_gpu_model *m = &g->args.model;
-    size_t slots = 16 * (size_t)m->most_slots, kept = 16 * (size_t)m->most_locals;
-    g->shared_bytes = 16 * (size_t)m->most_locals + (slots > kept ? slots : kept);
+    // Comparing wants two states of all vertices.
+    g->shared_bytes = 16 * (size_t)hk_max_int(g->layout->most_room, 2 * g->layout->most_locals);
     if (g->shared_bytes > limit)
         return hk_fail(HK_UNSUPPORTED,
                        "backend \"cuda\": a patch needs %zu bytes of shared memory, the device "
@@ -228,10 +236,13 @@ static hk_status lay_out(hk_gpu *g, const hk_gpu_def *def, const cudaDeviceProp 
     if (descends && !off && !def->patch_size && !def->round_size)
         HK_TRY(hk_gpu_plan_resident(g, device, def->resident));
     if (g->layout) return HK_OK;
-    int patch = def->patch_size ? def->patch_size
-                                : choose_patch_size(def->model, device->multiProcessorCount);
-    hk_gpu_cut cut = {patch, def->round_size ? def->round_size : 1024, 1, false,
-                      def->damping.viscous > 0};
+    hk_gpu_cut cut = choose_cut(def->model, device);
+    if (def->patch_size) cut.patch_size = def->patch_size;
+    if (def->round_size) {
+        cut.round_size = def->round_size;
+        cut.room = 0;
+    }
+    cut.whole = def->damping.viscous > 0;
     return hk_gpu_layout_create(def->model, &cut, 0, &g->layout);
 }
 
@@ -255,8 +266,6 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     HK_CUDA(cudaEventCreateWithFlags(&g->stepped, cudaEventDisableTiming));
     for (int k = 0; k < 2; k++)
         HK_CUDA(cudaEventCreateWithFlags(&g->copied[k], cudaEventDisableTiming));
-    g->args.model.most_locals = g->layout->most_locals;
-    g->args.model.most_slots = g->layout->most_slots;
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
     if (g->resident) HK_TRY(hk_gpu_set_up_resident(g, (int)g->settings.option[DESCENT_REFRESH]));

@@ -36,7 +36,7 @@ struct hk_gpu_shapes {
 // The model as it lies in device memory (layout.h).
 struct hk_gpu_model {
     int vertex_count, patch_count;
-    int most_locals, most_slots;
+    int most_slots;  // of a round
     const hk_gpu_patch_data *patches;
     const int *ghost;
     hk_gpu_shapes shape, whole;  // of layout.h; `whole` is `shape` where there is no other

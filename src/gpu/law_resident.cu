@@ -246,7 +246,7 @@ static __device__ __forceinline__ outcome forces_of(const hk_gpu_resident_args &
     const sharing &s = d.sharing;
     // A good state without shares, if it had some, is one that they have to be taken from.
     bool slowly = CONVERTS && (s.some || (WHY == TO_LOOK && s.good_some[looked_at]));
-    if (!slowly) slowly = add_forces<WHY, CONVERTS && WHY != TO_PROBE>(args, r, o);
+    if (!slowly) slowly = add_forces < WHY, CONVERTS && WHY != TO_PROBE > (args, r, o);
     return CONVERTS && slowly ? add_forces_slowly<WHY>(d, looked_at) : o;
 }
 
@@ -493,7 +493,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_resident_args &args,
     const hk_gpu_args &a = args.a;
     unsigned tag = epoch + k + 1;
     int looked_at = k == 0 ? d.good : 1 - d.good;
-    outcome o = forces_of<LOOK ? TO_LOOK : TO_MOVE, CONVERTS>(args, r, d, looked_at);
+    outcome o = forces_of < LOOK ? TO_LOOK : TO_MOVE, CONVERTS > (args, r, d, looked_at);
     double sums[HK_SUM_WIDTH] = {0};
     if (LOOK) sums[HK_SUM_ELASTIC] = o.found.energy;
     bool owns = r.thread < r.b.own, shares = false;

@@ -1,5 +1,6 @@
 #include "gpu/layout.h"
 
+#include <limits.h>
 #include <omp.h>
 
 #include "gpu/triangular.h"
@@ -166,19 +167,33 @@ static hk_status set_add(number_set *s, int32_t number)
 
 // ---------------------------------------------------------------- a patch
 
+// Eight neighbouring threads write (and read) 16 bytes of shared memory each at once if no two of
+// them want different places of one bank; here a bank is the number of a slot, or of a vertex in
+// the patch, modulo 8.
+enum { GROUP = 8 };
+
+// How many of them write to a bank, for every corner number.
+typedef struct bank_load {
+    uint8_t of[4][GROUP];
+} bank_load;
+
 // What a thread needs to lay out a patch.
 typedef struct worker {
     const hk_model *model;
     hk_gpu_layout *layout;
     const sources *sources;
     const stars *stars;
-    const int32_t *number;  // [vertex_count] model's vertex → the vertex here
-    number_set tets;        // model's numbers
-    number_set locals;      // vertices here: own ones first
-    int32_t *batch_count;   // [batch_count] items
-    int32_t *next_corner;   // [patch_size]
-    int32_t *corners_left;  // [patch_size]
-    uint16_t *corner_slot;  // [4 round_size] of the corners, vertex by vertex
+    const int32_t *number;   // [vertex_count] model's vertex → the vertex here
+    number_set tets;         // model's numbers
+    number_set locals;       // vertices here: own ones first
+    int32_t *batch_count;    // [batch_count] items
+    int32_t *batch_corners;  // [batch_count] their corners at own vertices
+    int32_t *first_corner;   // [most_own] of an own vertex, in the lists by vertex
+    int32_t *corners_left;   // [most_own] without a slot
+    uint16_t *corner_slot;   // [4 round_size] of the corners of a round, vertex by vertex
+    int32_t *corner_at;      // [4 round_size] 4 times the item, and which corner of it: the same
+    bank_load *loads;        // [round_size / GROUP + 1]
+    uint16_t *dealt;         // [most_rounds][most_own] corners of a vertex in the rounds of a batch
 } worker;
 
 static void worker_free(worker *w)
@@ -186,9 +201,13 @@ static void worker_free(worker *w)
     set_free(&w->tets);
     set_free(&w->locals);
     hk_free(w->batch_count);
-    hk_free(w->next_corner);
+    hk_free(w->batch_corners);
+    hk_free(w->first_corner);
     hk_free(w->corners_left);
     hk_free(w->corner_slot);
+    hk_free(w->corner_at);
+    hk_free(w->loads);
+    hk_free(w->dealt);
 }
 
 static hk_status worker_make(worker *w)
@@ -196,11 +215,17 @@ static hk_status worker_make(worker *w)
     HK_TRY(set_make(&w->tets, 8192));
     HK_TRY(set_make(&w->locals, 2048));
     w->batch_count = HK_ARRAY(int32_t, w->layout->batch_count);
-    w->next_corner = HK_ARRAY(int32_t, w->layout->most_own);
+    w->batch_corners = HK_ARRAY(int32_t, w->layout->batch_count);
+    w->first_corner = HK_ARRAY(int32_t, w->layout->most_own);
     w->corners_left = HK_ARRAY(int32_t, w->layout->most_own);
-    w->corner_slot = HK_ARRAY(uint16_t, 4 * (size_t)w->layout->cut.round_size);
-    return w->batch_count && w->next_corner && w->corners_left && w->corner_slot ? HK_OK
-                                                                                 : HK_NO_MEMORY;
+    size_t round_size = (size_t)w->layout->cut.round_size;
+    w->corner_slot = HK_ARRAY(uint16_t, 4 * round_size);
+    w->corner_at = HK_ARRAY(int32_t, 4 * round_size);
+    w->loads = HK_ARRAY(bank_load, round_size / GROUP + 1);
+    w->dealt = HK_ARRAY(uint16_t, (size_t)w->layout->most_rounds * (size_t)w->layout->most_own);
+    bool all = w->batch_count && w->batch_corners && w->first_corner && w->corners_left &&
+               w->corner_slot && w->corner_at && w->loads && w->dealt;
+    return all ? HK_OK : HK_NO_MEMORY;
 }
 
 static int32_t model_vertex(const worker *w, int32_t here)
@@ -222,12 +247,20 @@ static hk_status look_around(worker *w, int patch)
             HK_TRY(set_add(&w->tets, w->stars->tet[k]));
     }
     memset(w->batch_count, 0, sizeof *w->batch_count * (size_t)l->batch_count);
+    memset(w->batch_corners, 0, sizeof *w->batch_corners * (size_t)l->batch_count);
     for (int k = 0; k < w->tets.count; k++) {
         const int32_t *corner = m->tets + 4 * (int64_t)w->tets.list[k];
-        for (int c = 0; c < 4; c++) HK_TRY(set_add(&w->locals, w->number[corner[c]]));
+        int own = 0;
+        for (int c = 0; c < 4; c++) {
+            int32_t v = w->number[corner[c]];
+            HK_TRY(set_add(&w->locals, v));
+            own += v >= l->vertex_start[patch] && v < l->vertex_start[patch + 1];
+        }
         int32_t material = m->tet_material[w->tets.list[k]];
-        for (int q = w->sources->first[material]; q < w->sources->first[material + 1]; q++)
+        for (int q = w->sources->first[material]; q < w->sources->first[material + 1]; q++) {
             w->batch_count[q]++;
+            w->batch_corners[q] += own;
+        }
     }
     return HK_OK;
 }
@@ -237,11 +270,18 @@ static int slices_of(int vertices)
     return (vertices + HK_GPU_SLICE - 1) / HK_GPU_SLICE;
 }
 
-// How many rounds the items of one batch take.
-static int rounds_of(const hk_gpu_layout *l, int items)
+// How many rounds the items of a batch take in a patch.
+static int rounds_of(const worker *w, int batch)
 {
-    int rounds = (items + l->cut.round_size - 1) / l->cut.round_size;
-    return (rounds + l->cut.groups - 1) / l->cut.groups * l->cut.groups;
+    enum { FEWEST = 64 };  // items
+    const hk_gpu_cut *cut = &w->layout->cut;
+    int items = w->batch_count[batch], corners = w->batch_corners[batch];
+    int rounds = (items + cut->round_size - 1) / cut->round_size;
+    int room = cut->room - w->locals.count - HK_GPU_FIRST_SLOT;
+    // A sixteenth for the skew, and for rounds with a few corners more than others.
+    while (cut->room > 0 && rounds * FEWEST < items && corners + corners / 16 > room * rounds)
+        rounds++;
+    return (rounds + cut->groups - 1) / cut->groups * cut->groups;
 }
 
 // Sizes, to be summed up: the entries for the patch hold its own numbers for now.
@@ -256,15 +296,10 @@ static hk_status measure_patch(worker *w, int patch)
     l->ghost_start[patch + 1] = w->locals.count - own;
     for (int q = 0; q < l->batch_count; q++) {
         l->item_start[patch + 1] += w->batch_count[q];
-        l->round_start[patch + 1] += rounds_of(l, w->batch_count[q]);
+        l->round_start[patch + 1] += rounds_of(w, q);
     }
     return HK_OK;
 }
-
-// Eight neighbouring threads write (and read) 16 bytes of shared memory each at once if no two of
-// them want different places of one bank; here a bank is the number of a slot, or of a vertex in
-// the patch, modulo 8.
-enum { GROUP = 8 };
 
 // Gives a corner the free slot of its vertex that clashes least with what its neighbours write.
 static int take_slot(uint16_t *slots, int *left, uint8_t *load)
@@ -278,66 +313,122 @@ static int take_slot(uint16_t *slots, int *left, uint8_t *load)
     return slot;
 }
 
-// The slots of a round: in a slice the first corners of all its vertices come first, then the
-// second ones of those that have a second one, and so on. Which of its corners is the first makes
-// no difference to a vertex.
-static void number_slots(const worker *w, int own, const hk_gpu_round *round, hk_gpu_item *items)
+// Counts the corners of the own vertices, and where those of each begin in the lists by vertex.
+static int count_corners(const worker *w, int own, const hk_gpu_round *round,
+                         const hk_gpu_item *items, uint16_t *count)
 {
-    hk_gpu_layout *l = w->layout;
-    uint16_t *count = l->count + round->counts;
-    uint16_t *base = l->base + round->bases;
-    int32_t *start = w->next_corner, *left = w->corners_left, most = 0, corners = 0;
+    int32_t corners = 0, most = 0;
     memset(count, 0, sizeof *count * (size_t)own);
     for (int k = round->first; k < round->last; k++)
         for (int c = 0; c < 4; c++)
             if (items[k].corner[c] < own) count[items[k].corner[c]]++;
     for (int v = 0; v < own; v++) {
-        start[v] = corners;
-        left[v] = count[v];
+        w->first_corner[v] = corners;
         corners += count[v];
         most = hk_max_int(most, count[v]);
     }
+    return most;
+}
+
+// In a slice the first corners of all its vertices come first, then the second ones of those that
+// have a second one, and so on.
+static void list_slots(const worker *w, int own, const uint16_t *count, int most, uint16_t *base)
+{
     int slot = HK_GPU_FIRST_SLOT;
     for (int s = 0; s < slices_of(own); s++) {
         base[s] = (uint16_t)slot;
         int first = s * HK_GPU_SLICE, last = hk_min_int(own, first + HK_GPU_SLICE);
-        for (int rank = 0; rank < most; rank++)
+        for (int rank = 0; rank < most; rank++) {
+            int before = slot;
             for (int v = first; v < last; v++)
-                if (count[v] > rank) w->corner_slot[start[v] + rank] = (uint16_t)slot++;
-    }
-    uint8_t load[4][GROUP];
-    for (int k = round->first; k < round->last; k++) {
-        if ((k - round->first) % GROUP == 0) memset(load, 0, sizeof load);
-        for (int c = 0; c < 4; c++) {
-            int v = items[k].corner[c];
-            if (v < own)
-                items[k].slot[c] =
-                    (uint16_t)take_slot(w->corner_slot + start[v], &left[v], load[c]);
+                if (count[v] > rank) w->corner_slot[w->first_corner[v] + rank] = (uint16_t)slot++;
+            if (slot > before) slot += HK_GPU_SKEW;
         }
     }
 }
 
-static void fill_item(const worker *w, int tet, int64_t at)
+static void assign_slots(const worker *w, int own, const hk_gpu_round *round, const uint16_t *count,
+                         hk_gpu_item *items)
+{
+    int32_t *left = w->corners_left;
+    memset(w->loads, 0, sizeof *w->loads * (size_t)((round->last - round->first) / GROUP + 1));
+    for (int v = 0; v < own; v++) left[v] = count[v];
+    for (int k = round->first; k < round->last; k++)
+        for (int c = 0; c < 4; c++) {
+            int v = items[k].corner[c];
+            if (v >= own) continue;
+            int first = w->first_corner[v];
+            w->corner_at[first + count[v] - left[v]] = 4 * k + c;
+            items[k].slot[c] = (uint16_t)take_slot(w->corner_slot + first, &left[v],
+                                                   w->loads[(k - round->first) / GROUP].of[c]);
+        }
+}
+
+static uint8_t *load_at(const worker *w, const hk_gpu_round *round, int at)
+{
+    return w->loads[(at / 4 - round->first) / GROUP].of[at % 4];
+}
+
+// Lets a corner exchange its slot with the one of its vertex where fewer clash then, if there is
+// one.
+static void exchange_slot(const worker *w, const hk_gpu_round *round, int at, const int32_t *others,
+                          int count, hk_gpu_item *items)
+{
+    uint16_t *slot = &items[at / 4].slot[at % 4], *best = NULL;
+    uint8_t *load = load_at(w, round, at), *best_load = NULL;
+    int here = *slot % GROUP, most = 2;
+    if (load[here] < 2) return;
+    for (int k = 0; k < count; k++) {
+        uint16_t *other = &items[others[k] / 4].slot[others[k] % 4];
+        uint8_t *their = load_at(w, round, others[k]);
+        int there = *other % GROUP;
+        int gain = load[here] - load[there] + their[there] - their[here];  // by squares of loads
+        if (there == here || their == load || gain <= most) continue;
+        most = gain;
+        best = other;
+        best_load = their;
+    }
+    if (!best) return;
+    int there = *best % GROUP;
+    load[here]--, load[there]++, best_load[there]--, best_load[here]++;
+    uint16_t swapped = *slot;
+    *slot = *best;
+    *best = swapped;
+}
+
+// The slots of a round. Which of its corners is the first makes no difference to a vertex.
+static void number_slots(const worker *w, int own, const hk_gpu_round *round, hk_gpu_item *items)
 {
     hk_gpu_layout *l = w->layout;
-    const int32_t *corner = w->model->tets + 4 * (int64_t)tet;
-    hk_gpu_item *item = &l->items[at];
-    for (int c = 0; c < 4; c++) {
-        int k = w->locals.at[set_find(&w->locals, w->number[corner[c]])];
-        item->corner[c] = (uint16_t)k;
-        item->slot[c] = HK_GPU_NO_SLOT;
+    uint16_t *count = l->count + round->counts;
+    int most = count_corners(w, own, round, items, count);
+    list_slots(w, own, count, most, l->base + round->bases);
+    assign_slots(w, own, round, count, items);
+    for (int v = 0; v < own; v++) {
+        const int32_t *corners = w->corner_at + w->first_corner[v];
+        for (int k = 0; k < count[v]; k++)
+            exchange_slot(w, round, corners[k], corners, count[v], items);
     }
-    l->item_tet[at] = tet;
+}
+
+static hk_gpu_item item_of(const worker *w, int tet)
+{
+    hk_gpu_item item = {0};  // HK_GPU_NO_SLOT
+    for (int c = 0; c < 4; c++) {
+        int32_t vertex = w->number[w->model->tets[4 * (int64_t)tet + c]];
+        item.corner[c] = (uint16_t)w->locals.at[set_find(&w->locals, vertex)];
+    }
+    return item;
 }
 
 // The corners of an element may come in any order, and are given the one with the fewest clashes.
 enum { ORDERS = 24 };
 
-typedef struct bank_load {
+typedef struct read_load {
     uint16_t vertex[4][GROUP][GROUP];  // of a corner number, of a bank
     uint8_t count[4][GROUP];
     uint8_t most[4];
-} bank_load;
+} read_load;
 
 static void corner_order(int number, int order[4])
 {
@@ -351,7 +442,7 @@ static void corner_order(int number, int order[4])
     }
 }
 
-static bool is_known(const bank_load *load, int c, int vertex)
+static bool is_known(const read_load *load, int c, int vertex)
 {
     int bank = vertex % GROUP;
     for (int k = 0; k < load->count[c][bank]; k++)
@@ -360,14 +451,14 @@ static bool is_known(const bank_load *load, int c, int vertex)
 }
 
 // How many more turns the reads take with the vertex as corner c, and a little for a fuller bank.
-static int clash(const bank_load *load, int c, int vertex)
+static int clash(const read_load *load, int c, int vertex)
 {
     if (is_known(load, c, vertex)) return 0;
     int count = load->count[c][vertex % GROUP];
     return (count + 1 > load->most[c] ? 16 : 0) + count;
 }
 
-static void add_corner(bank_load *load, int c, int vertex)
+static void add_corner(read_load *load, int c, int vertex)
 {
     int bank = vertex % GROUP;
     if (is_known(load, c, vertex)) return;
@@ -379,7 +470,7 @@ static void order_corners(hk_gpu_item *items, int count)
 {
     int orders[ORDERS][4];
     for (int n = 0; n < ORDERS; n++) corner_order(n, orders[n]);
-    bank_load load = {0};
+    read_load load = {0};
     for (int k = 0; k < count; k++) {
         if (k % GROUP == 0) memset(&load, 0, sizeof load);
         uint16_t corner[4];
@@ -433,19 +524,52 @@ static void fill_shape(const worker *w, int part, int64_t at)
         l->element[4 * at + i] = (float)(l->triangular ? hk_dot3(q[i], direction) : direction[i]);
 }
 
-// The items of a batch are dealt out to its rounds in turn, in groups of neighbours, so that every
-// vertex has about the same number of corners in each round.
-static void fill_batch(const worker *w, int batch, int64_t at, int rounds, hk_gpu_round *round)
+// Items of a batch of `size` that go to round r.
+static int round_share(int size, int rounds, int r)
 {
-    const batch_source *source = &w->sources->batch[batch];
-    int count = 0;
-    for (int k = 0; k < w->tets.count; k++)
-        if (w->model->tet_material[w->tets.list[k]] == source->material) {
-            hk_gpu_round *r = &round[count++ / GROUP % rounds];
-            fill_item(w, w->tets.list[k], at + r->last++);
-        }
+    int whole = size / (GROUP * rounds), rest = size - whole * GROUP * rounds - r * GROUP;
+    return whole * GROUP + hk_max_int(0, hk_min_int(rest, GROUP));
+}
+
+// The round with room where the own vertices of an item have the fewest corners so far.
+static int choose_round(const worker *w, int own, const hk_gpu_item *item, int size, int rounds,
+                        const hk_gpu_round *round)
+{
+    int best = -1, least = INT_MAX;
     for (int r = 0; r < rounds; r++) {
-        order_corners(w->layout->items + at + round[r].first, round[r].last - round[r].first);
+        if (round[r].last - round[r].first == round_share(size, rounds, r)) continue;
+        const uint16_t *dealt = w->dealt + (size_t)r * (size_t)w->layout->most_own;
+        int crowd = 0;
+        for (int c = 0; c < 4; c++)
+            if (item->corner[c] < own) crowd += dealt[item->corner[c]];
+        if (crowd >= least) continue;
+        least = crowd;
+        best = r;
+    }
+    return best;
+}
+
+// The items of a batch are dealt out to its rounds so that every vertex has about the same number
+// of corners in each: threads of a warp that collect them wait for the one with the most.
+static void fill_batch(const worker *w, int own, int batch, int64_t at, int rounds,
+                       hk_gpu_round *round)
+{
+    hk_gpu_layout *l = w->layout;
+    const batch_source *source = &w->sources->batch[batch];
+    memset(w->dealt, 0, sizeof *w->dealt * (size_t)rounds * (size_t)l->most_own);
+    for (int k = 0; k < w->tets.count; k++) {
+        int32_t tet = w->tets.list[k];
+        if (w->model->tet_material[tet] != source->material) continue;
+        hk_gpu_item item = item_of(w, tet);
+        int r = choose_round(w, own, &item, w->batch_count[batch], rounds, round);
+        uint16_t *dealt = w->dealt + (size_t)r * (size_t)l->most_own;
+        for (int c = 0; c < 4; c++)
+            if (item.corner[c] < own) dealt[item.corner[c]]++;
+        l->item_tet[at + round[r].last] = tet;
+        l->items[at + round[r].last++] = item;
+    }
+    for (int r = 0; r < rounds; r++) {
+        order_corners(l->items + at + round[r].first, round[r].last - round[r].first);
         for (int64_t k = round[r].first; k < round[r].last; k++)
             fill_shape(w, source->part, at + k);
     }
@@ -460,13 +584,6 @@ static void mark_counting(const worker *w, int own, hk_gpu_item *item)
     if (item->corner[first] < own) item->corner[0] |= HK_GPU_COUNTS;
 }
 
-// Items of a batch of `size` that go to round r.
-static int round_share(int size, int rounds, int r)
-{
-    int whole = size / (GROUP * rounds), rest = size - whole * GROUP * rounds - r * GROUP;
-    return whole * GROUP + hk_max_int(0, hk_min_int(rest, GROUP));
-}
-
 static hk_status fill_patch(worker *w, int patch)
 {
     hk_gpu_layout *l = w->layout;
@@ -478,13 +595,13 @@ static hk_status fill_patch(worker *w, int patch)
     hk_gpu_round *round = l->rounds + l->round_start[patch];
     hk_gpu_item *items = l->items + l->item_start[patch];
     for (int q = 0; q < l->batch_count; q++) {
-        int size = w->batch_count[q], rounds = rounds_of(l, size);
+        int size = w->batch_count[q], rounds = rounds_of(w, q);
         for (int r = 0; r < rounds; r++) {
             round[r].first = round[r].last = first;
             round[r].batch = q;
             first += round_share(size, rounds, r);
         }
-        if (rounds > 0) fill_batch(w, q, l->item_start[patch], rounds, round);
+        if (rounds > 0) fill_batch(w, own, q, l->item_start[patch], rounds, round);
         for (int r = 0; r < rounds; r++) {
             number_slots(w, own, &round[r], items);
             for (int k = round[r].first; k < round[r].last; k++) mark_counting(w, own, &items[k]);
@@ -590,15 +707,27 @@ static hk_status allocate_items(hk_gpu_layout *l)
     return l->count && l->base ? HK_OK : HK_NO_MEMORY;
 }
 
+static int slots_of(const hk_gpu_layout *l, int own, const hk_gpu_round *round)
+{
+    int slots = HK_GPU_FIRST_SLOT, most = 0;
+    for (int v = 0; v < own; v++) {
+        if (v % HK_GPU_SLICE == 0) most = 0;
+        int corners = l->count[round->counts + v];
+        slots += corners + HK_GPU_SKEW * hk_max_int(0, corners - most);
+        most = hk_max_int(most, corners);
+    }
+    return slots;
+}
+
 static void count_slots(hk_gpu_layout *l)
 {
     for (int p = 0; p < l->patch_count; p++) {
-        int own = l->vertex_start[p + 1] - l->vertex_start[p];
-        for (int r = l->round_start[p]; r < l->round_start[p + 1]; r++) {
-            int slots = HK_GPU_FIRST_SLOT;
-            for (int v = 0; v < own; v++) slots += l->count[l->rounds[r].counts + v];
-            l->most_slots = hk_max_int(l->most_slots, slots);
-        }
+        const hk_gpu_patch *patch = &l->patches[p];
+        int most = HK_GPU_FIRST_SLOT;
+        for (int r = 0; r < patch->rounds; r++)
+            most = hk_max_int(most, slots_of(l, patch->own, &l->rounds[patch->round + r]));
+        l->most_slots = hk_max_int(l->most_slots, most);
+        l->most_room = hk_max_int(l->most_room, patch->locals + most);
     }
 }
 

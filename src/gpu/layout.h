@@ -17,7 +17,8 @@ enum {
     HK_GPU_ZERO_SLOT = 1,  // holds 0
     HK_GPU_FIRST_SLOT = 2,
     HK_GPU_COUNTS = 0x8000,
-    HK_GPU_SLICE = 32  // vertices whose slots are interleaved: a warp reads them side by side
+    HK_GPU_SLICE = 32,  // vertices whose slots are interleaved: a warp reads them side by side
+    HK_GPU_SKEW = 1     // unused slots between them: the slots of a vertex lie in different banks
 };
 
 typedef struct hk_gpu_item {
@@ -46,7 +47,10 @@ typedef struct hk_gpu_round {
 typedef struct hk_gpu_cut {
     int patch_size;  // own vertices of a patch, at most
     int round_size;  // items of a round, at most
-    int groups;      // that take rounds in turn: a batch of a patch has a multiple of them
+    // Of shared memory for a patch, 16 bytes each: its vertices, and the slots of a round. There
+    // are as many rounds as that takes, all but; 0: no limit.
+    int room;
+    int groups;  // that take rounds in turn: a batch of a patch has a multiple of them
     // Patches of equal work instead of equal numbers of vertices: as many, some larger than
     // patch_size.
     bool even;
@@ -59,6 +63,7 @@ typedef struct hk_gpu_layout {
     // Of a patch, at most: own vertices, these and ghosts together, items, rounds.
     int most_own, most_locals, most_items, most_rounds;
     int most_slots;        // of a round
+    int most_room;         // of a patch, as in hk_gpu_cut
     hk_law_part *batches;  // [batch_count] one law with its coefficients each
     int32_t *place;  // [vertex_count] the vertex here → its place in the model's Morton order
     hk_gpu_patch *patches;   // [patch_count] the numbers below of one patch together

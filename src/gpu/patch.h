@@ -36,7 +36,7 @@ struct patch {
     int item;           // the first
     int round, rounds, items;
     float4 *position;  // [locals]
-    float4 *slot;      // [most_slots]
+    float4 *slot;      // of a round
     unsigned position_address, slot_address;
 };
 
@@ -46,9 +46,9 @@ static __device__ __forceinline__ patch patch_of(const hk_gpu_model &m, float4 *
     int4 p = from[0], q = from[1];
     patch b = {p.x, p.y, p.z, p.w, q.x, q.y, q.z, q.w};
     b.position = room;
-    b.slot = room + m.most_locals;
+    b.slot = room + b.locals;
     b.position_address = (unsigned)__cvta_generic_to_shared(room);
-    b.slot_address = b.position_address + 16 * m.most_locals;
+    b.slot_address = b.position_address + 16 * b.locals;
     return b;
 }
 
@@ -227,8 +227,8 @@ static __device__ __forceinline__ void put_diagonal(unsigned slots, const elemen
         for (int j = 0; j < 3; j++)
             a.v[j] = c > 0 ? e.shape.m[c - 1][j]
                            : -(e.shape.m[0][j] + e.shape.m[1][j] + e.shape.m[2][j]);
-        shared_write(slots, e.slot[c], scale * row_form_value(&rows, 0, a), scale * row_form_value(&rows, 1, a),
-            scale * row_form_value(&rows, 2, a));
+        shared_write(slots, e.slot[c], scale * row_form_value(&rows, 0, a),
+                     scale * row_form_value(&rows, 1, a), scale * row_form_value(&rows, 2, a));
     }
 }
 
@@ -247,28 +247,36 @@ static __device__ __forceinline__ share_of_round share_in(const hk_gpu_model &m,
     return s;
 }
 
-// The slots of this thread's vertex, added up in their order, several reads at a time. All threads
-// of a warp take part; those with fewer corners read zeros.
+// COUNT slots of this thread's vertex from the k-th on. All threads of a warp take part; those with
+// fewer corners read zeros.
+template <int COUNT>
+static __device__ __forceinline__ void collect_some(const patch &b, int k, share_of_round &s,
+                                                    float sum[3])
+{
+    enum { ZERO = 1, SKEW = 1 };  // layout.h
+    unsigned before = (1u << threadIdx.x % WARP) - 1;
+    float4 f[COUNT];
+#pragma unroll
+    for (int n = 0; n < COUNT; n++) {
+        unsigned with = __ballot_sync(~0u, s.count > k + n);
+        int slot = s.count > k + n ? s.base + __popc(with & before) : (int)ZERO;
+        f[n] = shared_read(b.slot_address + 16 * slot);
+        s.base += __popc(with) + SKEW;
+    }
+#pragma unroll
+    for (int n = 0; n < COUNT; n++) {
+        sum[0] += f[n].x;
+        sum[1] += f[n].y;
+        sum[2] += f[n].z;
+    }
+}
+
+// The slots of this thread's vertex, added up in their order, several reads at a time.
 static __device__ __forceinline__ void collect(const patch &b, share_of_round s, float sum[3])
 {
-    enum { AHEAD = 4, ZERO = 1 };
-    unsigned before = (1u << threadIdx.x % WARP) - 1;
-    for (int k = 0; __any_sync(~0u, s.count > k); k += AHEAD) {
-        float4 f[AHEAD];
-#pragma unroll
-        for (int n = 0; n < AHEAD; n++) {
-            unsigned with = __ballot_sync(~0u, s.count > k + n);
-            int slot = s.count > k + n ? s.base + __popc(with & before) : (int)ZERO;
-            f[n] = shared_read(b.slot_address + 16 * slot);
-            s.base += __popc(with);
-        }
-#pragma unroll
-        for (int n = 0; n < AHEAD; n++) {
-            sum[0] += f[n].x;
-            sum[1] += f[n].y;
-            sum[2] += f[n].z;
-        }
-    }
+    int k = 0;
+    for (; __any_sync(~0u, s.count > k + 2); k += 4) collect_some<4>(b, k, s, sum);
+    if (__any_sync(~0u, s.count > k)) collect_some<2>(b, k, s, sum);
 }
 
 #endif

@@ -23,8 +23,7 @@ static const hk_gpu_resident_kernel *kernel_for(const hk_gpu_layout *l)
 static size_t bytes_of(const hk_gpu_layout *l, int groups)
 {
     size_t own = (size_t)l->most_own, rounds = (size_t)l->most_rounds, count = (size_t)groups;
-    size_t vectors =
-        (size_t)l->most_locals + count * (size_t)l->most_slots + (count - 1) * own;
+    size_t vectors = (size_t)l->most_locals + count * (size_t)l->most_slots + (count - 1) * own;
     size_t item = sizeof(hk_gpu_item) + 6 * sizeof(float);
     return 16 * vectors + item * (size_t)l->most_items + sizeof(hk_gpu_batch) * count +
            sizeof(hk_gpu_round) * rounds +
@@ -78,7 +77,11 @@ static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks,
     *fits = false;
     r->groups = groups_for(m, patches_of(m, size), *groups / blocks);
     if (size > HK_GPU_THREADS || patches_of(m, size) > patches) return HK_OK;
-    hk_gpu_cut cut = {size, ROUND, r->groups, true, false};
+    hk_gpu_cut cut = {};
+    cut.patch_size = size;
+    cut.round_size = ROUND;
+    cut.groups = r->groups;
+    cut.even = true;
     HK_TRY(hk_gpu_layout_create(m, &cut, 0, &g->layout));
     const hk_gpu_resident_kernel *kernel = kernel_for(g->layout);
     r->kernel = kernel->kernel[g->layout->converts];

@@ -64,7 +64,6 @@ static hk_status upload_layout(hk_gpu *g)
     static_assert(sizeof(hk_gpu_round) == sizeof(hk_gpu_round_data), "rounds");
     m->vertex_count = l->vertex_count;
     m->patch_count = l->patch_count;
-    m->most_locals = l->most_locals;
     m->most_slots = l->most_slots;
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_patch_data *)l->patches, patches, &m->patches));
     HK_TRY(hk_gpu_upload(g, l->vertex_start, patches + 1, &g->state.vertex_start));
