@@ -145,12 +145,23 @@ static const hk_gpu_kernels *choose_kernels(const hk_gpu_layout *l)
     return tables[hk_gpu_layout_law(l)];
 }
 
+// So much shared memory, in 16 bytes, for a patch of this many vertices, if there are `most`. Where
+// an average patch has several rounds, smaller ones are not to have fewer, but larger: what nobody
+// needs is a cache.
+static int choose_room(const hk_model *m, int patches, int size, int most)
+{
+    int locals = 3 * size, corners = (int)(4 * (int64_t)m->tet_count / hk_max_int(patches, 1));
+    int slots = hk_max_int(most - locals, 1), rounds = (corners + slots - 1) / slots;
+    return rounds < 2 ? most : hk_min_int(most, locals + 5 * corners / (4 * rounds));
+}
+
 // Patches as large as they may be, but so many that the device is busy with all of them at the same
-// time, or with a whole number of such waves; small models are cut finely for that. With one wave
-// fewer blocks a multiprocessor, each with more shared memory and so fewer rounds, are faster.
+// time, or with a whole number of such waves; small models are cut finely for that, and evenly: all
+// wait for the largest patch. With one wave fewer blocks a multiprocessor, each with more shared
+// memory and so fewer rounds, are faster.
 static hk_gpu_cut choose_cut(const hk_model *m, const cudaDeviceProp *device)
 {
-    enum { MOST = HK_GPU_THREADS, LEAST = 32, FEW_WAVES = 4, STATIC_BYTES = 1024 };
+    enum { MOST = HK_GPU_THREADS, LEAST = 32, FEW_WAVES = 4, STATIC_BYTES = 2560 };
     int processors = device->multiProcessorCount, blocks = 4, waves = 1;
     while (m->vertex_count > MOST * (int64_t)(blocks * processors) * waves) waves++;
     if (m->vertex_count <= 3 * MOST * processors) blocks = 3;
@@ -162,8 +173,10 @@ static hk_gpu_cut choose_cut(const hk_model *m, const cudaDeviceProp *device)
     hk_gpu_cut cut = {};
     cut.patch_size = hk_max_int(LEAST, hk_min_int(size, MOST));
     cut.round_size = 4096;
-    cut.room = (int)(bytes / 16);
+    patches = (m->vertex_count + cut.patch_size - 1) / cut.patch_size;
+    cut.room = choose_room(m, patches, cut.patch_size, (int)(bytes / 16));
     cut.groups = 1;
+    cut.even = blocks == 2;
     return cut;
 }
 
@@ -237,12 +250,21 @@ static hk_status lay_out(hk_gpu *g, const hk_gpu_def *def, const cudaDeviceProp 
         HK_TRY(hk_gpu_plan_resident(g, device, def->resident));
     if (g->layout) return HK_OK;
     hk_gpu_cut cut = choose_cut(def->model, device);
-    if (def->patch_size) cut.patch_size = def->patch_size;
+    if (def->patch_size) {
+        cut.patch_size = def->patch_size;
+        cut.even = false;
+    }
     if (def->round_size) {
         cut.round_size = def->round_size;
         cut.room = 0;
     }
     cut.whole = def->damping.viscous > 0;
+    HK_TRY(hk_gpu_layout_create(def->model, &cut, 0, &g->layout));
+    if (g->layout->most_own <= HK_GPU_THREADS) return HK_OK;
+    // Vertices of few tets, or none, crowd in one patch.
+    hk_gpu_layout_free(g->layout);
+    g->layout = NULL;
+    cut.even = false;
     return hk_gpu_layout_create(def->model, &cut, 0, &g->layout);
 }
 

@@ -3,6 +3,7 @@
 #ifndef HK_ITERATION_H
 #define HK_ITERATION_H
 
+#include "gpu/law_calls.h"
 #include "gpu/patch.h"
 
 // The force of inertia and loads on a vertex.
@@ -68,6 +69,30 @@ struct tally {
     float least_j;
     bool some;  // an element is (partly) converted
 };
+
+static __device__ __forceinline__ void count_energy(const element &e, float psi, tally &t)
+{
+    float j = m3_det(e.F);
+    t.energy += (double)(e.volume * psi);
+    if (!(j >= t.least_j)) t.least_j = j;  // also NaN
+}
+
+// What an element is asked for.
+static __device__ __forceinline__ float law_of(const hk_gpu_model &m, const hk_gpu_batch &batch,
+                                               int64_t at, const mat3 &F, mat3 *P)
+{
+    float values[4];
+    values_of(m.element, at, values);
+    return law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, P);
+}
+
+static __device__ __forceinline__ void rows_of(const hk_gpu_model &m, const hk_gpu_batch &batch,
+                                               int64_t at, const mat3 &F, row_forms *rows)
+{
+    float values[4];
+    values_of(m.element, at, values);
+    law_rows(batch.law, (const hk_law_params *)batch.c, values, &F, rows);
+}
 
 static __device__ __forceinline__ double warp_sum(double a)
 {

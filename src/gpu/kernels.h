@@ -87,6 +87,8 @@ struct hk_gpu_args {
     unsigned *finished;  // blocks that are done; 0 between kernels
 };
 
+// HK_GPU_ZERO_SLOT and HK_GPU_SKEW of layout.h, for the kernels.
+enum { HK_KERNEL_ZERO_SLOT = 1, HK_KERNEL_SKEW = 1 };
 enum { HK_GPU_THREADS = 256, HK_GPU_MOST_GROUPS = 4, HK_GPU_VISCOUS_PLANES = 63 };
 
 struct hk_gpu_kernels {

@@ -280,22 +280,6 @@ struct place {
     int looked_at;  // which good state a look writes: that of the start is in its place already
 };
 
-// What an element is asked for.
-static __device__ __forceinline__ float law_of(const hk_gpu_args &a, const hk_gpu_batch &batch,
-                                               int64_t at, const mat3 &F, mat3 *P)
-{
-    float values[4];
-    values_of(a.model.element, at, values);
-    return law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, P);
-}
-
-static __device__ __forceinline__ void count_energy(const element &e, float psi, tally &t)
-{
-    float j = m3_det(e.F);
-    t.energy += (double)(e.volume * psi);
-    if (!(j >= t.least_j)) t.least_j = j;  // also NaN
-}
-
 // Patches without any share have shares of 0.
 template <bool LOOK>
 static __device__ __forceinline__ void write_share(const hk_gpu_args &a, const place &here,
@@ -315,7 +299,7 @@ static __device__ __forceinline__ bool take_element(const hk_gpu_args &a, const 
 {
     e.F = gradient_of<TRIANGLE>(e, b.position_address);
     mat3 P;
-    float psi = law_of(a, batch, at, e.F, &P);
+    float psi = law_of(a.model, batch, at, e.F, &P);
     if (WATCHES && is_near(batch, e.F, psi, P)) return false;
     put_forces<TRIANGLE>(b.slot_address, e, P);
     if (LOOK && e.counts) count_energy(e, psi, t);
@@ -333,7 +317,7 @@ static __device__ __forceinline__ void take_slowly(const hk_gpu_args &a, const p
     unpack(item, fetch_whole(a.model, at, item), e);
     e.F = gradient_of<false>(e, b.position_address);
     mat3 P;
-    float psi = law_of(a, batch, at, e.F, &P);
+    float psi = law_of(a.model, batch, at, e.F, &P);
     if (a.share) {
         float l = here.share.some ? here.share.from[at] : 0;
         l = convert(batch, l, batch.upper > 0 && !here.probe, e.F, &psi, &P);
@@ -476,7 +460,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     hk_gpu_round_data round = m.rounds[b.round];
     share_of_round mine = share_in(m, b, round);
     load_batch(m, round.batch, &batch);
-    if (threadIdx.x == 0) b.slot[1] = make_float4(0, 0, 0, 0);
+    if (threadIdx.x == 0) b.slot[HK_KERNEL_ZERO_SLOT] = make_float4(0, 0, 0, 0);
     cudaGridDependencySynchronize();
     place here;
     if (!find_place<LOOK, GENERAL>(a, b, reading, here)) return;
@@ -556,7 +540,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
     patch b = patch_of(m, room);
     reads reading = reads_of(m, b);
-    if (threadIdx.x == 0) b.slot[1] = make_float4(0, 0, 0, 0);
+    if (threadIdx.x == 0) b.slot[HK_KERNEL_ZERO_SLOT] = make_float4(0, 0, 0, 0);
     shares share = shares_of(a, c);
     load_positions(m, b, reading,
                    a.state       ? a.state
@@ -574,10 +558,8 @@ static __global__ void __launch_bounds__(THREADS)
             packed item;
             unpack(item, fetch_whole(m, (unsigned)at, item), e);
             e.F = gradient_of<false>(e, b.position_address);
-            float values[4];
-            values_of(m.element, at, values);
             row_forms rows;
-            law_rows(batch.law, (const hk_law_params *)batch.c, values, &e.F, &rows);
+            rows_of(m, batch, at, e.F, &rows);
             float l = share.some ? share.from[at] : 0;
             if (l > 0) blend_rows(conversion_of(batch), l, &rows);
             if (a.viscosity) add_viscous_rows(a, at, &rows);
@@ -626,14 +608,11 @@ static __global__ void __launch_bounds__(THREADS)
             packed item;
             unpack(item, fetch_whole(m, (unsigned)at, item), e);
             if (!e.counts) continue;
-            float values[4];
-            values_of(m.element, at, values);
             float l = fmaxf(now ? a.good_share[1 - c.good][at] : 0,
                             before ? a.good_share[c.good][at] : 0);
             for (int k = 0; k < 2; k++) {
                 mat3 P, F = gradient_of<false>(e, k ? b.slot_address : b.position_address);
-                float psi =
-                    law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, &P);
+                float psi = law_of(m, batch, at, F, &P);
                 if (l > 0) blend_energy_stress(conversion_of(batch), l, &F, &psi, &P);
                 if (a.viscosity) add_viscosity(a, at, F, &psi, &P);
                 sums[k] += (double)(e.volume * psi);

@@ -16,6 +16,9 @@
 // A block is some groups of threads. A group takes every so many-th round of the patch's elements,
 // with slots of its own; then the threads of all groups add up the forces of one vertex each.
 //
+// Elements may convert (CONVERTS): patches watch for it, and do an iteration again, element by
+// element, if one is about to, as law.cu does.
+//
 // Laws that decompose F are left to law.cu: they have no registers to spare, and their iterations
 // are so long that launches hardly matter.
 #include "gpu/conversion.h"
@@ -88,29 +91,6 @@ static __device__ __forceinline__ outcome no_outcome()
 {
     outcome o = {{0, 0, 0}, {0, INFINITY, false}};
     return o;
-}
-
-static __device__ __forceinline__ void count_energy(const element &e, float psi, tally &t)
-{
-    float j = m3_det(e.F);
-    t.energy += (double)(e.volume * psi);
-    if (!(j >= t.least_j)) t.least_j = j;  // also NaN
-}
-
-static __device__ __forceinline__ float law_of(const hk_gpu_model &m, const hk_gpu_batch &batch,
-                                               unsigned at, const mat3 &F, mat3 *P)
-{
-    float values[4];
-    values_of(m.element, at, values);
-    return law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, P);
-}
-
-static __device__ __forceinline__ void rows_of(const hk_gpu_model &m, const hk_gpu_batch &batch,
-                                               unsigned at, const mat3 &F, row_forms *rows)
-{
-    float values[4];
-    values_of(m.element, at, values);
-    law_rows(batch.law, (const hk_law_params *)batch.c, values, &F, rows);
 }
 
 // True if an element is about to convert; then the outcome is worth nothing.
@@ -244,7 +224,7 @@ static __device__ __forceinline__ outcome forces_of(const hk_gpu_resident_args &
 {
     outcome o = no_outcome();
     const sharing &s = d.sharing;
-    // A good state without shares, if it had some, is one that they have to be taken from.
+    // Shares that the buffer of a good state still has are to go.
     bool slowly = CONVERTS && (s.some || (WHY == TO_LOOK && s.good_some[looked_at]));
     if (!slowly) slowly = add_forces < WHY, CONVERTS && WHY != TO_PROBE > (args, r, o);
     return CONVERTS && slowly ? add_forces_slowly<WHY>(d, looked_at) : o;
@@ -493,7 +473,8 @@ static __device__ __forceinline__ void iterate(const hk_gpu_resident_args &args,
     const hk_gpu_args &a = args.a;
     unsigned tag = epoch + k + 1;
     int looked_at = k == 0 ? d.good : 1 - d.good;
-    outcome o = forces_of < LOOK ? TO_LOOK : TO_MOVE, CONVERTS > (args, r, d, looked_at);
+    constexpr purpose WHY = LOOK ? TO_LOOK : TO_MOVE;
+    outcome o = forces_of<WHY, CONVERTS>(args, r, d, looked_at);
     double sums[HK_SUM_WIDTH] = {0};
     if (LOOK) sums[HK_SUM_ELASTIC] = o.found.energy;
     bool owns = r.thread < r.b.own, shares = false;

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <omp.h>
 
+#include "gpu/slots.h"
 #include "gpu/triangular.h"
 
 // ---------------------------------------------------------------- batches
@@ -167,16 +168,6 @@ static hk_status set_add(number_set *s, int32_t number)
 
 // ---------------------------------------------------------------- a patch
 
-// Eight neighbouring threads write (and read) 16 bytes of shared memory each at once if no two of
-// them want different places of one bank; here a bank is the number of a slot, or of a vertex in
-// the patch, modulo 8.
-enum { GROUP = 8 };
-
-// How many of them write to a bank, for every corner number.
-typedef struct bank_load {
-    uint8_t of[4][GROUP];
-} bank_load;
-
 // What a thread needs to lay out a patch.
 typedef struct worker {
     const hk_model *model;
@@ -188,12 +179,8 @@ typedef struct worker {
     number_set locals;       // vertices here: own ones first
     int32_t *batch_count;    // [batch_count] items
     int32_t *batch_corners;  // [batch_count] their corners at own vertices
-    int32_t *first_corner;   // [most_own] of an own vertex, in the lists by vertex
-    int32_t *corners_left;   // [most_own] without a slot
-    uint16_t *corner_slot;   // [4 round_size] of the corners of a round, vertex by vertex
-    int32_t *corner_at;      // [4 round_size] 4 times the item, and which corner of it: the same
-    bank_load *loads;        // [round_size / GROUP + 1]
-    uint16_t *dealt;         // [most_rounds][most_own] corners of a vertex in the rounds of a batch
+    hk_gpu_slot_room slots;
+    uint16_t *dealt;  // [most_rounds][most_own] corners of a vertex in the rounds of a batch
 } worker;
 
 static void worker_free(worker *w)
@@ -202,11 +189,7 @@ static void worker_free(worker *w)
     set_free(&w->locals);
     hk_free(w->batch_count);
     hk_free(w->batch_corners);
-    hk_free(w->first_corner);
-    hk_free(w->corners_left);
-    hk_free(w->corner_slot);
-    hk_free(w->corner_at);
-    hk_free(w->loads);
+    hk_gpu_slot_room_free(&w->slots);
     hk_free(w->dealt);
 }
 
@@ -216,16 +199,9 @@ static hk_status worker_make(worker *w)
     HK_TRY(set_make(&w->locals, 2048));
     w->batch_count = HK_ARRAY(int32_t, w->layout->batch_count);
     w->batch_corners = HK_ARRAY(int32_t, w->layout->batch_count);
-    w->first_corner = HK_ARRAY(int32_t, w->layout->most_own);
-    w->corners_left = HK_ARRAY(int32_t, w->layout->most_own);
-    size_t round_size = (size_t)w->layout->cut.round_size;
-    w->corner_slot = HK_ARRAY(uint16_t, 4 * round_size);
-    w->corner_at = HK_ARRAY(int32_t, 4 * round_size);
-    w->loads = HK_ARRAY(bank_load, round_size / GROUP + 1);
     w->dealt = HK_ARRAY(uint16_t, (size_t)w->layout->most_rounds * (size_t)w->layout->most_own);
-    bool all = w->batch_count && w->batch_corners && w->first_corner && w->corners_left &&
-               w->corner_slot && w->corner_at && w->loads && w->dealt;
-    return all ? HK_OK : HK_NO_MEMORY;
+    if (!w->batch_count || !w->batch_corners || !w->dealt) return HK_NO_MEMORY;
+    return hk_gpu_slot_room_make(&w->slots, w->layout->most_own, w->layout->cut.round_size);
 }
 
 static int32_t model_vertex(const worker *w, int32_t here)
@@ -265,11 +241,6 @@ static hk_status look_around(worker *w, int patch)
     return HK_OK;
 }
 
-static int slices_of(int vertices)
-{
-    return (vertices + HK_GPU_SLICE - 1) / HK_GPU_SLICE;
-}
-
 // How many rounds the items of a batch take in a patch.
 static int rounds_of(const worker *w, int batch)
 {
@@ -301,116 +272,6 @@ static hk_status measure_patch(worker *w, int patch)
     return HK_OK;
 }
 
-// Gives a corner the free slot of its vertex that clashes least with what its neighbours write.
-static int take_slot(uint16_t *slots, int *left, uint8_t *load)
-{
-    int best = 0;
-    for (int k = 1; k < *left; k++)
-        if (load[slots[k] % GROUP] < load[slots[best] % GROUP]) best = k;
-    int slot = slots[best];
-    slots[best] = slots[--*left];
-    load[slot % GROUP]++;
-    return slot;
-}
-
-// Counts the corners of the own vertices, and where those of each begin in the lists by vertex.
-static int count_corners(const worker *w, int own, const hk_gpu_round *round,
-                         const hk_gpu_item *items, uint16_t *count)
-{
-    int32_t corners = 0, most = 0;
-    memset(count, 0, sizeof *count * (size_t)own);
-    for (int k = round->first; k < round->last; k++)
-        for (int c = 0; c < 4; c++)
-            if (items[k].corner[c] < own) count[items[k].corner[c]]++;
-    for (int v = 0; v < own; v++) {
-        w->first_corner[v] = corners;
-        corners += count[v];
-        most = hk_max_int(most, count[v]);
-    }
-    return most;
-}
-
-// In a slice the first corners of all its vertices come first, then the second ones of those that
-// have a second one, and so on.
-static void list_slots(const worker *w, int own, const uint16_t *count, int most, uint16_t *base)
-{
-    int slot = HK_GPU_FIRST_SLOT;
-    for (int s = 0; s < slices_of(own); s++) {
-        base[s] = (uint16_t)slot;
-        int first = s * HK_GPU_SLICE, last = hk_min_int(own, first + HK_GPU_SLICE);
-        for (int rank = 0; rank < most; rank++) {
-            int before = slot;
-            for (int v = first; v < last; v++)
-                if (count[v] > rank) w->corner_slot[w->first_corner[v] + rank] = (uint16_t)slot++;
-            if (slot > before) slot += HK_GPU_SKEW;
-        }
-    }
-}
-
-static void assign_slots(const worker *w, int own, const hk_gpu_round *round, const uint16_t *count,
-                         hk_gpu_item *items)
-{
-    int32_t *left = w->corners_left;
-    memset(w->loads, 0, sizeof *w->loads * (size_t)((round->last - round->first) / GROUP + 1));
-    for (int v = 0; v < own; v++) left[v] = count[v];
-    for (int k = round->first; k < round->last; k++)
-        for (int c = 0; c < 4; c++) {
-            int v = items[k].corner[c];
-            if (v >= own) continue;
-            int first = w->first_corner[v];
-            w->corner_at[first + count[v] - left[v]] = 4 * k + c;
-            items[k].slot[c] = (uint16_t)take_slot(w->corner_slot + first, &left[v],
-                                                   w->loads[(k - round->first) / GROUP].of[c]);
-        }
-}
-
-static uint8_t *load_at(const worker *w, const hk_gpu_round *round, int at)
-{
-    return w->loads[(at / 4 - round->first) / GROUP].of[at % 4];
-}
-
-// Lets a corner exchange its slot with the one of its vertex where fewer clash then, if there is
-// one.
-static void exchange_slot(const worker *w, const hk_gpu_round *round, int at, const int32_t *others,
-                          int count, hk_gpu_item *items)
-{
-    uint16_t *slot = &items[at / 4].slot[at % 4], *best = NULL;
-    uint8_t *load = load_at(w, round, at), *best_load = NULL;
-    int here = *slot % GROUP, most = 2;
-    if (load[here] < 2) return;
-    for (int k = 0; k < count; k++) {
-        uint16_t *other = &items[others[k] / 4].slot[others[k] % 4];
-        uint8_t *their = load_at(w, round, others[k]);
-        int there = *other % GROUP;
-        int gain = load[here] - load[there] + their[there] - their[here];  // by squares of loads
-        if (there == here || their == load || gain <= most) continue;
-        most = gain;
-        best = other;
-        best_load = their;
-    }
-    if (!best) return;
-    int there = *best % GROUP;
-    load[here]--, load[there]++, best_load[there]--, best_load[here]++;
-    uint16_t swapped = *slot;
-    *slot = *best;
-    *best = swapped;
-}
-
-// The slots of a round. Which of its corners is the first makes no difference to a vertex.
-static void number_slots(const worker *w, int own, const hk_gpu_round *round, hk_gpu_item *items)
-{
-    hk_gpu_layout *l = w->layout;
-    uint16_t *count = l->count + round->counts;
-    int most = count_corners(w, own, round, items, count);
-    list_slots(w, own, count, most, l->base + round->bases);
-    assign_slots(w, own, round, count, items);
-    for (int v = 0; v < own; v++) {
-        const int32_t *corners = w->corner_at + w->first_corner[v];
-        for (int k = 0; k < count[v]; k++)
-            exchange_slot(w, round, corners[k], corners, count[v], items);
-    }
-}
-
 static hk_gpu_item item_of(const worker *w, int tet)
 {
     hk_gpu_item item = {0};  // HK_GPU_NO_SLOT
@@ -419,78 +280,6 @@ static hk_gpu_item item_of(const worker *w, int tet)
         item.corner[c] = (uint16_t)w->locals.at[set_find(&w->locals, vertex)];
     }
     return item;
-}
-
-// The corners of an element may come in any order, and are given the one with the fewest clashes.
-enum { ORDERS = 24 };
-
-typedef struct read_load {
-    uint16_t vertex[4][GROUP][GROUP];  // of a corner number, of a bank
-    uint8_t count[4][GROUP];
-    uint8_t most[4];
-} read_load;
-
-static void corner_order(int number, int order[4])
-{
-    int left[4] = {0, 1, 2, 3};
-    for (int c = 0, ways = 6; c < 4; c++) {
-        int k = number / ways;
-        number %= ways;
-        order[c] = left[k];
-        for (; k < 3; k++) left[k] = left[k + 1];
-        ways /= 3 - c > 0 ? 3 - c : 1;
-    }
-}
-
-static bool is_known(const read_load *load, int c, int vertex)
-{
-    int bank = vertex % GROUP;
-    for (int k = 0; k < load->count[c][bank]; k++)
-        if (load->vertex[c][bank][k] == vertex) return true;
-    return false;
-}
-
-// How many more turns the reads take with the vertex as corner c, and a little for a fuller bank.
-static int clash(const read_load *load, int c, int vertex)
-{
-    if (is_known(load, c, vertex)) return 0;
-    int count = load->count[c][vertex % GROUP];
-    return (count + 1 > load->most[c] ? 16 : 0) + count;
-}
-
-static void add_corner(read_load *load, int c, int vertex)
-{
-    int bank = vertex % GROUP;
-    if (is_known(load, c, vertex)) return;
-    load->vertex[c][bank][load->count[c][bank]++] = (uint16_t)vertex;
-    if (load->count[c][bank] > load->most[c]) load->most[c] = load->count[c][bank];
-}
-
-static void order_corners(hk_gpu_item *items, int count)
-{
-    int orders[ORDERS][4];
-    for (int n = 0; n < ORDERS; n++) corner_order(n, orders[n]);
-    read_load load = {0};
-    for (int k = 0; k < count; k++) {
-        if (k % GROUP == 0) memset(&load, 0, sizeof load);
-        uint16_t corner[4];
-        memcpy(corner, items[k].corner, sizeof corner);
-        int cost[4][4], best = 0, least = 1 << 20;
-        for (int c = 0; c < 4; c++)
-            for (int v = 0; v < 4; v++) cost[c][v] = clash(&load, c, corner[v]);
-        for (int n = 0; n < ORDERS; n++) {
-            int sum = 0;
-            for (int c = 0; c < 4; c++) sum += cost[c][orders[n][c]];
-            if (sum < least) {
-                least = sum;
-                best = n;
-            }
-        }
-        for (int c = 0; c < 4; c++) {
-            items[k].corner[c] = corner[orders[best][c]];
-            add_corner(&load, c, items[k].corner[c]);
-        }
-    }
 }
 
 static void write_shape(float *const to[3], bool triangular, const double *numbers, int64_t at)
@@ -527,8 +316,9 @@ static void fill_shape(const worker *w, int part, int64_t at)
 // Items of a batch of `size` that go to round r.
 static int round_share(int size, int rounds, int r)
 {
-    int whole = size / (GROUP * rounds), rest = size - whole * GROUP * rounds - r * GROUP;
-    return whole * GROUP + hk_max_int(0, hk_min_int(rest, GROUP));
+    int whole = size / (HK_GPU_BANKS * rounds),
+        rest = size - whole * HK_GPU_BANKS * rounds - r * HK_GPU_BANKS;
+    return whole * HK_GPU_BANKS + hk_max_int(0, hk_min_int(rest, HK_GPU_BANKS));
 }
 
 // The round with room where the own vertices of an item have the fewest corners so far.
@@ -569,7 +359,7 @@ static void fill_batch(const worker *w, int own, int batch, int64_t at, int roun
         l->items[at + round[r].last++] = item;
     }
     for (int r = 0; r < rounds; r++) {
-        order_corners(l->items + at + round[r].first, round[r].last - round[r].first);
+        hk_gpu_order_corners(l->items + at + round[r].first, round[r].last - round[r].first);
         for (int64_t k = round[r].first; k < round[r].last; k++)
             fill_shape(w, source->part, at + k);
     }
@@ -603,7 +393,8 @@ static hk_status fill_patch(worker *w, int patch)
         }
         if (rounds > 0) fill_batch(w, own, q, l->item_start[patch], rounds, round);
         for (int r = 0; r < rounds; r++) {
-            number_slots(w, own, &round[r], items);
+            hk_gpu_number_slots(&w->slots, own, &round[r], items, l->count + round[r].counts,
+                                l->base + round[r].bases);
             for (int k = round[r].first; k < round[r].last; k++) mark_counting(w, own, &items[k]);
         }
         round += rounds;
@@ -656,7 +447,7 @@ static void place_rounds(hk_gpu_layout *l)
             l->rounds[r].counts = (int32_t)counts;
             l->rounds[r].bases = (int32_t)bases;
             counts += own;
-            bases += slices_of(own);
+            bases += hk_gpu_slices(own);
         }
     }
     l->count_size = counts;
@@ -707,25 +498,14 @@ static hk_status allocate_items(hk_gpu_layout *l)
     return l->count && l->base ? HK_OK : HK_NO_MEMORY;
 }
 
-static int slots_of(const hk_gpu_layout *l, int own, const hk_gpu_round *round)
-{
-    int slots = HK_GPU_FIRST_SLOT, most = 0;
-    for (int v = 0; v < own; v++) {
-        if (v % HK_GPU_SLICE == 0) most = 0;
-        int corners = l->count[round->counts + v];
-        slots += corners + HK_GPU_SKEW * hk_max_int(0, corners - most);
-        most = hk_max_int(most, corners);
-    }
-    return slots;
-}
-
 static void count_slots(hk_gpu_layout *l)
 {
     for (int p = 0; p < l->patch_count; p++) {
         const hk_gpu_patch *patch = &l->patches[p];
         int most = HK_GPU_FIRST_SLOT;
         for (int r = 0; r < patch->rounds; r++)
-            most = hk_max_int(most, slots_of(l, patch->own, &l->rounds[patch->round + r]));
+            most = hk_max_int(
+                most, hk_gpu_slots_of(patch->own, l->count + l->rounds[patch->round + r].counts));
         l->most_slots = hk_max_int(l->most_slots, most);
         l->most_room = hk_max_int(l->most_room, patch->locals + most);
     }

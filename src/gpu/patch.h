@@ -253,15 +253,14 @@ template <int COUNT>
 static __device__ __forceinline__ void collect_some(const patch &b, int k, share_of_round &s,
                                                     float sum[3])
 {
-    enum { ZERO = 1, SKEW = 1 };  // layout.h
     unsigned before = (1u << threadIdx.x % WARP) - 1;
     float4 f[COUNT];
 #pragma unroll
     for (int n = 0; n < COUNT; n++) {
         unsigned with = __ballot_sync(~0u, s.count > k + n);
-        int slot = s.count > k + n ? s.base + __popc(with & before) : (int)ZERO;
+        int slot = s.count > k + n ? s.base + __popc(with & before) : HK_KERNEL_ZERO_SLOT;
         f[n] = shared_read(b.slot_address + 16 * slot);
-        s.base += __popc(with) + SKEW;
+        s.base += __popc(with) + HK_KERNEL_SKEW;
     }
 #pragma unroll
     for (int n = 0; n < COUNT; n++) {

@@ -113,7 +113,7 @@ static __device__ __forceinline__ void settle_in(const hk_gpu_resident_args &arg
         for (int k = r.thread; k < slices; k += r.threads)
             r.base[n * slices + k] = m.base[round.bases + k];
     }
-    if (threadIdx.x == 0) b.slot[1] = make_float4(0, 0, 0, 0);
+    if (threadIdx.x == 0) b.slot[HK_KERNEL_ZERO_SLOT] = make_float4(0, 0, 0, 0);
     if (b.rounds > r.group) load_batch(m, m.rounds[b.round + r.group].batch, r.batch);
 }
 

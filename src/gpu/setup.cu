@@ -60,6 +60,9 @@ static hk_status upload_layout(hk_gpu *g)
     size_t patches = (size_t)l->patch_count, items = (size_t)l->item_start[l->patch_count];
     size_t ghosts = (size_t)l->ghost_start[l->patch_count];
     static_assert(sizeof(hk_gpu_item) == sizeof(uint4), "an item is one load");
+    static_assert((int)HK_KERNEL_ZERO_SLOT == (int)HK_GPU_ZERO_SLOT &&
+                      (int)HK_KERNEL_SKEW == (int)HK_GPU_SKEW,
+                  "slots");
     static_assert(sizeof(hk_gpu_patch) == sizeof(hk_gpu_patch_data), "patches");
     static_assert(sizeof(hk_gpu_round) == sizeof(hk_gpu_round_data), "rounds");
     m->vertex_count = l->vertex_count;
