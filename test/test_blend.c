@@ -93,6 +93,28 @@ static void test_shares(void **state)
     drop(&f);
 }
 
+// A tet that was flat returns to its law at any stretch, but not to one that grows like exp.
+static void test_wild_laws_wait(void **state)
+{
+    (void)state;
+    static const char *const materials[] = {"neo_hookean", "stvk", "fung"};
+    for (int m = 0; m < 3; m++) {
+        bool wild = m == 2;
+        fixture f = make(materials[m], true);
+        _Alignas(64) double x[16];
+        place(&f, (double[]){1, 0, 1}, x);
+        hk_tet_convert(f.term, x);
+        assert_true(share_of(&f) == 1);
+        place(&f, (double[]){8, 1, 1}, x);
+        for (int k = 0; k < 20; k++) hk_tet_convert(f.term, x);
+        assert_true(share_of(&f) == (wild ? 1 : 0));
+        place(&f, (double[]){1.1, 1, 0.9}, x);
+        for (int k = 0; k < 20; k++) hk_tet_convert(f.term, x);
+        assert_true(share_of(&f) == 0);
+        drop(&f);
+    }
+}
+
 // Energy, gradient and diagonal of every material at l = 0.5 and l = 1 are those of one function.
 static void test_one_function(void **state)
 {
@@ -184,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_wild_laws_wait),
         cmocka_unit_test(test_one_function),
         cmocka_unit_test(test_no_effect_and_single),
     };

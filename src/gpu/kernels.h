@@ -17,7 +17,7 @@ struct hk_gpu_curve {
 struct hk_gpu_batch {
     float c[5];
     hk_gpu_curve curves[3];
-    float upper, lower, decay, stiffness;
+    float upper, lower, decay, stiffness, modulus;
     int steps_only;
     int law;
 };

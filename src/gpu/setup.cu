@@ -26,6 +26,7 @@ static hk_gpu_batch narrow_batch(const hk_law_part *part)
     b.lower = (float)part->conversion.lower;
     b.decay = (float)part->conversion.decay;
     b.stiffness = (float)part->conversion.stiffness;
+    b.modulus = (float)part->conversion.modulus;
     b.steps_only = part->conversion.steps_only;
     b.law = part->law;
     return b;

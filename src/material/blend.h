@@ -90,6 +90,14 @@ HK_SHARED real blend_next(const hk_conversion *c, real l, const mat3 *F)
     return blend_next_of(c, l, law_svd(*F).s);
 }
 
+// Where an element may return to its law (l decay): not where that grows like exp and would throw
+// the body about. Quartic ones like stvk are below this bound.
+HK_INLINE mask blend_tame(const hk_conversion *c, mat3 F, real psi)
+{
+    real size = 1 + m3_dot(F, F);
+    return psi < r_set(c->modulus) * size * size;
+}
+
 // Where an element that is not blended stays so without a look at its stretches: σ₁σ₂ ≤ ‖F‖²/2, so
 // the least is ≥ 2 J/‖F‖².
 HK_INLINE mask blend_far(const hk_conversion *c, mat3 F)

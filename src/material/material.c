@@ -272,7 +272,8 @@ static hk_status take_conversion(const hk_material_def *def, hk_material *m)
                        def->model, c->stiffness);
     // By default about the shear modulus, which is what w is for a material without volume term.
     double stiffness = c->stiffness > 0 ? c->stiffness : m->modulus / 3;
-    m->conversion = (hk_conversion){c->upper, c->lower, c->decay, stiffness, c == &usual};
+    m->conversion =
+        (hk_conversion){c->upper, c->lower, c->decay, stiffness, m->modulus, c == &usual};
     return HK_OK;
 }
 

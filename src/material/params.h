@@ -29,6 +29,7 @@ typedef struct hk_conversion {
     HK_PARAM upper, lower;  // stretches where it begins and is complete; upper 0: never
     HK_PARAM decay;         // of the share l, an iteration
     HK_PARAM stiffness;     // Pa, w
+    HK_PARAM modulus;       // Pa, Young's, of the law
     int steps_only;         // not in poses, where elements may come to rest between the two laws
 } hk_conversion;
 

@@ -50,17 +50,18 @@ HK_SHARED void blend_inner(const hk_tet_batch *batch, int block, const mat3 *inv
         }
 }
 
-HK_SHARED void convert_slowly(const hk_tet_batch *batch, int block, const mat3 *F)
+HK_INLINE bool may_convert(const hk_tet_batch *batch, int block, mat3 F)
 {
-    real l = blend_next(&batch->conversion, blend_share(batch, block), F);
-    r_store((scalar *)batch->blend + (int64_t)block * HK_LANES, l);
-    batch->blended[block] = r_any(l > 0) != 0;
+    return batch->blended[block] || !r_all(blend_far(&batch->conversion, F));
 }
 
-HK_INLINE void convert_block(const hk_tet_batch *batch, int block, mat3 F)
+// tame: where the law is (blend_tame).
+HK_SHARED void convert_block(const hk_tet_batch *batch, int block, const mat3 *F, mask tame)
 {
-    if (batch->blended[block] || !r_all(blend_far(&batch->conversion, F)))
-        convert_slowly(batch, block, &F);
+    real before = blend_share(batch, block), l = blend_next(&batch->conversion, before, F);
+    l = r_select(tame, l, r_max(l, before));
+    r_store((scalar *)batch->blend + (int64_t)block * HK_LANES, l);
+    batch->blended[block] = r_any(l > 0) != 0;
 }
 
 #endif

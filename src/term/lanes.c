@@ -46,6 +46,19 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
 }
 
 #define KERNELS(X)                                                                                 \
+    static void X##_convert(const hk_tet_batch *batch, int block, const tet_lanes *t)              \
+    {                                                                                              \
+        if (!may_convert(batch, block, t->F)) return;                                              \
+        real psi = X##_energy(&batch->params, tet_element(batch, block), t->F);                    \
+        convert_block(batch, block, &t->F, blend_tame(&batch->conversion, t->F, psi));             \
+    }                                                                                              \
+    static void X##_batch_convert(const hk_tet_batch *batch, const void *x, int first, int last)   \
+    {                                                                                              \
+        for (int b = first; b < last; b++) {                                                       \
+            tet_lanes t = tet_load(batch, x, b);                                                   \
+            X##_convert(batch, b, &t);                                                             \
+        }                                                                                          \
+    }                                                                                              \
     static double X##_batch_energy(const hk_tet_batch *batch, const void *x, int first, int last)  \
     {                                                                                              \
         double sum = 0;                                                                            \
@@ -63,7 +76,7 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         if (!energy) {                                                                             \
             for (int b = first; b < last; b++) {                                                   \
                 tet_lanes t = tet_load(batch, x, b);                                               \
-                if (batch->converting) convert_block(batch, b, t.F);                               \
+                if (batch->converting) X##_convert(batch, b, &t);                                  \
                 mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                   \
                 if (is_blended(batch, b)) P = blend_stress(batch, b, t.F, P);                      \
                 store_forces(batch, b, &t, P, slots);                                              \
@@ -73,7 +86,7 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         double sum = 0;                                                                            \
         for (int b = first; b < last; b++) {                                                       \
             tet_lanes t = tet_load(batch, x, b);                                                   \
-            if (batch->converting) convert_block(batch, b, t.F);                                   \
+            if (batch->converting) X##_convert(batch, b, &t);                                      \
             mat3 P;                                                                                \
             real psi = X##_energy_stress(&batch->params, tet_element(batch, b), t.F, &P);          \
             if (is_blended(batch, b)) blend_block(batch, b, &t.F, &psi, &P);                       \
@@ -139,11 +152,6 @@ static double least_j(const hk_tet_batch *batch, const void *x, int first, int l
     return result;
 }
 
-static void convert(const hk_tet_batch *batch, const void *x, int first, int last)
-{
-    for (int b = first; b < last; b++) convert_block(batch, b, tet_load(batch, x, b).F);
-}
-
 typedef scalar quad __attribute__((vector_size(4 * sizeof(scalar))));
 
 static void sum_patch(const void *slots, const uint16_t *start, const int32_t *target, int count,
@@ -170,9 +178,9 @@ static void sum_shared(const void *shared, const int32_t *start, const int32_t *
     }
 }
 
-#define TABLE_ENTRY(X)                                                                             \
-    [HK_LAW_##X] = {X##_batch_energy, X##_batch_gradient, X##_batch_diagonal, X##_batch_stiffness, \
-                    X##_batch_stress},
+#define TABLE_ENTRY(X)                                                           \
+    [HK_LAW_##X] = {X##_batch_energy,    X##_batch_gradient, X##_batch_diagonal, \
+                    X##_batch_stiffness, X##_batch_stress,   X##_batch_convert},
 
 extern const hk_local_table HK_LOCAL_TABLE;
 extern const hk_star_table HK_STAR_TABLE;
@@ -183,7 +191,6 @@ const hk_lane_table HK_LANE_TABLE = {
     .scalar_size = sizeof(scalar),
     .law = {HK_LAWS(TABLE_ENTRY)},
     .least_j = least_j,
-    .convert = convert,
     .sum_patch = sum_patch,
     .sum_shared = sum_shared,
     .local = &HK_LOCAL_TABLE,

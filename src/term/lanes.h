@@ -57,6 +57,8 @@ typedef struct hk_tet_kernels {
                       void *values);
     // First Piola–Kirchhoff stress and F: scalar[last − first][18][lanes].
     void (*stress)(const hk_tet_batch *batch, const void *x, int first, int last, void *values);
+    // Brings l of blocks [first, last) up to date.
+    void (*convert)(const hk_tet_batch *batch, const void *x, int first, int last);
 } hk_tet_kernels;
 
 // The local steps of methods that work element by element (lanes_local.c).
@@ -113,8 +115,6 @@ typedef struct hk_lane_table {
     hk_tet_kernels law[HK_LAW_COUNT];
     // The least det F in blocks [first, last); NaN if one is.
     double (*least_j)(const hk_tet_batch *batch, const void *x, int first, int last);
-    // Brings l of blocks [first, last) up to date.
-    void (*convert)(const hk_tet_batch *batch, const void *x, int first, int last);
     // The sums of slots[start[k] .. start[k + 1]) for k < count go to vertices[target[k]], or, if
     // the target is negative, to shared[−1 − target[k]].
     void (*sum_patch)(const void *slots, const uint16_t *start, const int32_t *target, int count,

@@ -239,7 +239,8 @@ HK_INLINE corner_step step_of(const tet_corners *t, real volume, mat3 R)
         for (int b = first; b < last; b++) {                                                 \
             const real *element = tet_element(batch, b);                                     \
             tet_corners t = corners_of(batch, x, b);                                         \
-            if (batch->blend) convert_block(batch, b, t.F);                                  \
+            if (batch->blend && may_convert(batch, b, t.F))                                  \
+                convert_block(batch, b, &t.F, r_zero() == r_zero());                         \
             prox_law law = law_of_block(batch, b, X##_stretches);                            \
             const bool strand = HK_LAW_##X == HK_LAW_fibre;                                  \
             response r;                                                                      \

@@ -641,7 +641,8 @@ bool hk_tet_convert(hk_tet_term *term, const void *x)
     for (int k = 0; k < term->patch_count; k++) {
         const hk_tet_patch *p = &term->patches[k];
         const hk_tet_batch *batch = &term->batches[p->batch];
-        if (batch->blend && !batch->asleep) term->lanes->convert(batch, x, p->first, p->last);
+        if (batch->blend && !batch->asleep)
+            term->lanes->law[batch->law].convert(batch, x, p->first, p->last);
     }
     return before || hk_tet_blended(term);
 }
