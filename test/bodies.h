@@ -95,6 +95,21 @@ static inline hk_world *world_of(hk_model *model, double step, int threads)
     return world;
 }
 
+// Of two worlds over equal models, relative to the motion of b.
+static inline double relative_distance(const hk_world *a, const hk_world *b)
+{
+    const hk_model *m = hk_world_model(b);
+    const double *x = hk_world_positions(a), *y = hk_world_positions(b);
+    const double *rest = hk_model_rest_positions(m);
+    double difference = 0, motion = 0;
+    for (int k = 0; k < 3 * hk_model_vertex_count(m); k++) {
+        assert_true(isfinite(x[k]));
+        difference += (x[k] - y[k]) * (x[k] - y[k]);
+        motion += (y[k] - rest[k]) * (y[k] - rest[k]);
+    }
+    return sqrt(difference / motion);
+}
+
 // A repeatable number in [−1, 1).
 static inline double noise(uint64_t *seed)
 {

@@ -36,20 +36,6 @@ static hk_world *beam_world(double fibre_stiffness, double viscous, const char *
     return world;
 }
 
-// Relative to the motion of b.
-static double distance(const hk_world *a, const hk_world *b)
-{
-    const hk_model *m = hk_world_model(b);
-    const double *x = hk_world_positions(a), *y = hk_world_positions(b);
-    const double *rest = hk_model_rest_positions(m);
-    double difference = 0, motion = 0;
-    for (int k = 0; k < 3 * hk_model_vertex_count(m); k++) {
-        difference += (x[k] - y[k]) * (x[k] - y[k]);
-        motion += (y[k] - rest[k]) * (y[k] - rest[k]);
-    }
-    return sqrt(difference / motion);
-}
-
 static void move_on(hk_world *world)
 {
     for (int k = 0; k < 8; k++) CHECK_OK(hk_world_step(world, NULL));
@@ -65,7 +51,7 @@ static void check_budgets(double fibre_stiffness, double viscous)
     for (int k = 0; k < (int)(sizeof budgets / sizeof budgets[0]); k++) {
         hk_world *world = beam_world(fibre_stiffness, viscous, "descent", budgets[k]);
         move_on(world);
-        double away = distance(world, newton);
+        double away = relative_distance(world, newton);
         if (!(away < 5e-6))
             fail_msg("fibres %g, viscous %g, %d iterations: %g from Newton's motion",
                      fibre_stiffness, viscous, budgets[k], away);

@@ -179,20 +179,6 @@ static hk_world *make(const variant *v, const hk_model *model, hk_backend backen
     return world;
 }
 
-static double distance(const hk_world *a, const hk_world *b)
-{
-    const hk_model *m = hk_world_model(a);
-    const double *x = hk_world_positions(a), *y = hk_world_positions(b);
-    const double *rest = hk_model_rest_positions(m);
-    double difference = 0, motion = 0;
-    for (int k = 0; k < 3 * hk_model_vertex_count(m); k++) {
-        assert_true(isfinite(x[k]));
-        difference += (x[k] - y[k]) * (x[k] - y[k]);
-        motion += (y[k] - rest[k]) * (y[k] - rest[k]);
-    }
-    return sqrt(difference / motion);
-}
-
 // As many iterations as it takes for a tenth of the tolerance; small ones are not judged by it.
 static int iterations_of(const variant *v)
 {
@@ -214,7 +200,7 @@ static void check_variant(const variant *v)
         if (hk_reason_outcome(r.reason) == HK_OUTCOME_FAILED)
             fail_msg("%s, step %d: %s, %s", v->name, k, hk_reason_name(r.reason), r.detail);
     }
-    double away = distance(gpu, cpu), most = v->tolerance > 0 ? v->tolerance : 2e-4;
+    double away = relative_distance(gpu, cpu), most = v->tolerance > 0 ? v->tolerance : 2e-4;
     double energy =
         fabs(r.energy.total - s.energy.total) / fabs(s.energy.elastic + s.energy.kinetic);
     if (getenv("HOOKE_TABLE"))

@@ -14,7 +14,7 @@
 // the same time (a cooperative launch).
 //
 // A block is some groups of threads. A group takes every so many-th round of the patch's elements,
-// with slots of its own; then the threads of all groups add up the forces of one vertex each.
+// with slots of its own; then the threads of the first add up the forces of one vertex each.
 //
 // Elements may convert (CONVERTS): patches watch for it, and do an iteration again, element by
 // element, if one is about to, as law.cu does.
@@ -226,7 +226,8 @@ static __device__ __forceinline__ outcome forces_of(const hk_gpu_resident_args &
     const sharing &s = d.sharing;
     // Shares that the buffer of a good state still has are to go.
     bool slowly = CONVERTS && (s.some || (WHY == TO_LOOK && s.good_some[looked_at]));
-    if (!slowly) slowly = add_forces < WHY, CONVERTS && WHY != TO_PROBE > (args, r, o);
+    constexpr bool WATCHES = CONVERTS && WHY != TO_PROBE;
+    if (!slowly) slowly = add_forces<WHY, WATCHES>(args, r, o);
     return CONVERTS && slowly ? add_forces_slowly<WHY>(d, looked_at) : o;
 }
 
