@@ -552,7 +552,7 @@ template <bool CONVERTS>
 static __global__ void __launch_bounds__(THREADS *GROUPS, 1)
     resident_kernel(const __grid_constant__ hk_gpu_resident_args args)
 {
-    if constexpr (STAYS) take_step<CONVERTS>(args);
+    if (STAYS) take_step<CONVERTS>(args);
 }
 
 extern "C" const hk_gpu_resident_kernel JOIN(hk_gpu_resident_, HK_GPU_LAW) = {
