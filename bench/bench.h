@@ -88,6 +88,26 @@ static inline hk_mesh *bench_mesh(const char *path, int tets)
     return mesh;
 }
 
+// Of 100 kPa, by its name; "spline_drawn" is `spline` with curves through control points.
+static inline hk_material_def bench_material(const char *name, double poisson)
+{
+    static const double f[][2] = {{0.1, -9e4}, {0.4, -5e4}, {0.7, -2.2e4}, {1, 0},
+                                  {1.4, 3e4},  {1.8, 7e4},  {2.4, 1.5e5},  {3.2, 3e5}};
+    static const double g[][2] = {{0.2, -8e3}, {0.6, -3e3}, {1, 0}, {1.5, 3e3}, {2.5, 9e3}};
+    static const double h[][2] = {{0.1, -3e5}, {0.5, -1e5}, {0.8, -3e4},
+                                  {1, 0},      {1.3, 5e4},  {2, 2e5}};
+    hk_material_def material = hk_default_material_def();
+    material.model = name;
+    material.young = 1e5;
+    material.poisson = poisson;
+    if (strcmp(name, "spline_drawn") != 0) return material;
+    material.model = "spline";
+    material.f = (hk_curve){f[0], HK_COUNT_OF(f)};
+    material.g = (hk_curve){g[0], HK_COUNT_OF(g)};
+    material.h = (hk_curve){h[0], HK_COUNT_OF(h)};
+    return material;
+}
+
 // A body of the mesh with the tenth (or another share) of it held that lies lowest along x.
 static inline hk_model *bench_model(const hk_mesh *mesh, const char *material, double poisson,
                                     double held, bool invertible)
@@ -102,9 +122,7 @@ static inline hk_model *bench_model(const hk_mesh *mesh, const char *material, d
                         .box = {{low, -1e9, -1e9}, {low + held * (high - low), 1e9, 1e9}}};
     hk_body_def body = hk_default_body_def();
     body.mesh = mesh;
-    body.material.model = material;
-    body.material.young = 1e5;
-    body.material.poisson = poisson;
+    body.material = bench_material(material, poisson);
     if (invertible) body.material.invertible = hk_default_invertible();
     body.fixes = &wall;
     body.fix_count = 1;

@@ -80,9 +80,9 @@ static void test_shares(void **state)
         assert_true(fabsf(share_of(&f) - cases[k].share) < 1e-6f);
         assert_true(hk_tet_blended(f.term) == (cases[k].share > 0));
     }
-    // It falls by 0.05 an iteration once the tet is well, and rises at once.
+    // It falls by 0.05 an iteration once the tet was well, and rises at once.
     place(&f, (double[]){1, 1, 1}, x);
-    for (int k = 1; k <= 10; k++) {
+    for (int k = 0; k <= 10; k++) {
         assert_true(hk_tet_convert(f.term, x));
         assert_true(fabsf(share_of(&f) - (1 - 0.05f * (float)k)) < 1e-5f);
     }
@@ -91,6 +91,54 @@ static void test_shares(void **state)
     assert_false(hk_tet_blended(f.term));
     assert_false(hk_tet_convert(f.term, x));
     drop(&f);
+}
+
+// Shares do not fall while one is wanted anywhere, by whichever way they are brought up to date.
+static void test_shares_are_held(void **state)
+{
+    (void)state;
+    hk_body_def bodies[2];
+    hk_mesh *mesh = box_mesh(1, 1, 1, 1, 1, 1);
+    for (int b = 0; b < 2; b++) {
+        bodies[b] = hk_default_body_def();
+        bodies[b].mesh = mesh;
+        bodies[b].material = material_of(b == 0 ? "neo_hookean" : "corotated", 2e5, 0.3);
+        bodies[b].material.invertible = hk_default_invertible();
+    }
+    hk_model_def def = hk_default_model_def();
+    def.bodies = bodies;
+    def.body_count = 2;
+    hk_model *model;
+    CHECK_OK(hk_model_create(&def, &model));
+    hk_mesh_free(mesh);
+    hk_tet_term *term;
+    CHECK_OK(hk_tet_term_create(model, hk_lanes_best(HK_DOUBLE_PRECISION), 1, &term));
+    int count = model->vertex_count, half = model->tet_count / 2;
+    double *x = hk_calloc(4 * (size_t)count, sizeof *x), *g = hk_calloc(4 * (size_t)count, 8);
+    float shares[10];
+    assert_true(x && g && half == 5);
+    hk_tet_convert_with_gradient(term, true);
+    for (int k = 0; k < 45; k++) {
+        // Both are flat, then the first alone is well, then both are.
+        for (int v = 0; v < count; v++)
+            for (int i = 0; i < 3; i++) {
+                bool flat = k == 0 || (k < 20 && v >= count / 2);
+                x[4 * (int64_t)model->place[v] + i] = i == 2 && flat ? 0 : model->rest[3 * v + i];
+            }
+        if (k % 2 == 0)
+            hk_tet_convert(term, x);
+        else
+            hk_tet_gradient(term, x, g, NULL);
+        hk_tet_read_blend(term, shares);
+        for (int t = 0; t < 10; t++) {
+            float expected = k <= 20 ? 1 : fmaxf(0, 1 - 0.05f * (float)(k - 20));
+            assert_true(fabsf(shares[t] - expected) < 1e-5f);
+        }
+    }
+    hk_free(x);
+    hk_free(g);
+    hk_tet_term_free(term);
+    hk_model_free(model);
 }
 
 // A tet that was flat returns to its law at any stretch, but not to one that grows like exp.
@@ -106,7 +154,7 @@ static void test_wild_laws_wait(void **state)
         hk_tet_convert(f.term, x);
         assert_true(share_of(&f) == 1);
         place(&f, (double[]){8, 1, 1}, x);
-        for (int k = 0; k < 20; k++) hk_tet_convert(f.term, x);
+        for (int k = 0; k <= 20; k++) hk_tet_convert(f.term, x);
         assert_true(share_of(&f) == (wild ? 1 : 0));
         place(&f, (double[]){1.1, 1, 0.9}, x);
         for (int k = 0; k < 20; k++) hk_tet_convert(f.term, x);
@@ -206,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_shares_are_held),
         cmocka_unit_test(test_wild_laws_wait),
         cmocka_unit_test(test_one_function),
         cmocka_unit_test(test_no_effect_and_single),

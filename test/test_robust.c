@@ -1,6 +1,7 @@
 // Nothing explodes: one corner of a body is dragged far and fast with large time steps, then let
 // go; no method gives up or produces a number that is not finite, and the body comes back to rest.
-// And with invertible model conversion a body recovers from being flat or mirrored.
+// And with invertible model conversion a body recovers from being flat or mirrored; most do with
+// some noise, too.
 #include "bodies.h"
 #include "gpu/gpu.h"
 
@@ -136,6 +137,15 @@ static void spoil(int start, int count, const double *rest, double *x)
     for (int k = 0; k < 3 * count; k++) x[k] = k % 3 < 2 ? rest[k] : start == FLAT ? 0 : -rest[k];
 }
 
+// Nothing is symmetric afterwards.
+static void disturb(unsigned seed, int count, double *x)
+{
+    for (int k = 0; k < 3 * count; k++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[k] += 2e-3 * ((seed >> 8) / 16777216.0 - 0.5);
+    }
+}
+
 // Largest relative error of an edge of the box mesh's tets: 0 for any rigid motion of the rest.
 static double distortion(hk_world *world)
 {
@@ -170,7 +180,8 @@ static double least_volume(hk_world *world)
     return least;
 }
 
-static void recover(const char *method, const char *material, int start, int cells)
+// Whether it comes back; seed > 0: with some noise.
+static bool recovers(const char *method, const char *material, int start, int cells, unsigned seed)
 {
     hk_body_def body = hk_default_body_def();
     body.material = material_of(material, 2e5, 0.3);
@@ -191,18 +202,47 @@ static void recover(const char *method, const char *material, int start, int cel
     int count = hk_model_vertex_count(model);
     double *x = malloc(3 * (size_t)count * sizeof *x);
     spoil(start, count, hk_model_rest_positions(model), x);
+    if (seed > 0) disturb(seed, count, x);
     hk_model_free(model);
     CHECK_OK(hk_world_set_positions(world, x));
     free(x);
     int end = g_brief ? 3 : 150;
     for (int step = 0; step < end; step++) check_step(world, method, material, step);
     double away = distortion(world), least = least_volume(world);
-    if (getenv("HOOKE_TABLE"))
-        printf("%-18s %-20s %-9s %8.4f %8.4f\n", method, material, START_NAMES[start], away, least);
-    else if (g_brief ? !isfinite(away) : !(away < 0.02 && least > 0.9))
-        fail_msg("%s, %s, %s: edges off by %g, least J %g", method, material, START_NAMES[start],
-                 away, least);
+    bool well = g_brief ? isfinite(away) : away < 0.02 && least > 0.9;
+    if (getenv("HOOKE_TABLE") || (!well && seed == 0))
+        print_message("%-18s %-20s %-9s %u: edges off by %.4f, least J %.4f\n", method, material,
+                      START_NAMES[start], seed, away, least);
     hk_world_free(world);
+    return well;
+}
+
+static void recover(const char *method, const char *material, int start, int cells)
+{
+    bool well = recovers(method, material, start, cells, 0);
+    assert_true(well || getenv("HOOKE_TABLE"));
+}
+
+// Laws with a barrier, which would lock in the elements that are not yet back. Where a body ends
+// depends on every bit; before shares were held a quarter of these came back.
+static void most_recover(const char *method)
+{
+    static const char *const materials[] = {"neo_hookean", "neo_hookean_wy", "mooney_rivlin",
+                                            "fung"};
+    enum { SEEDS = SANITIZED ? 1 : 6 };
+    int well = 0;
+    for (int k = 0; k < 4; k++)
+        for (unsigned seed = 1; seed <= SEEDS; seed++)
+            well += recovers(method, materials[k], MIRRORED, 3, seed);
+    if (well < 4 * SEEDS * 2 / 3)
+        fail_msg("%s: %d of %d come back from a disturbed mirror image", method, well, 4 * SEEDS);
+}
+
+static void test_disturbed_bodies_mostly_recover(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"descent", "newton", "quasi_newton", "lbfgs", "vbd"};
+    for (int m = 0; m < (SANITIZED ? 1 : 5); m++) most_recover(methods[m]);
 }
 
 static void test_spoiled_bodies_recover(void **state)
@@ -224,6 +264,7 @@ static void try_on_gpu(const hk_method *method)
     for (int k = 0; k < hk_material_count() && method != &hk_projective; k++)
         for (int start = 0; start < STARTS && !left_out(k); start++)
             recover(method->name, hk_material_name(k), start, 3);
+    if (method != &hk_projective && !g_brief) most_recover(method->name);
 }
 
 // The same on the GPU, for the methods that have a version for it; descent has two.
@@ -255,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dragged_corner_comes_back),
         cmocka_unit_test(test_spoiled_bodies_recover),
+        cmocka_unit_test(test_disturbed_bodies_mostly_recover),
         cmocka_unit_test(test_on_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,7 @@ enum {
     HK_SUM_INERTIA_FORCE,  // N², all vertices
     HK_SUM_SLOPE,          // the gradient's product with a direction
     HK_SUM_BLENDED,        // patches with elements that are converted, now or in the state kept
+    HK_SUM_WANTING,        // threads with elements that want to be
     HK_SUM_COUNT,
     HK_SUM_LEAST_J = HK_SUM_COUNT,  // not a sum
     HK_SUM_WIDTH

@@ -27,16 +27,26 @@ static __device__ __forceinline__ bool is_near(const hk_gpu_batch &batch, const 
     return batch.upper > 0 && (!is_sane(c, psi, P) || !blend_far(c, F));
 }
 
+// How shares are brought up to date: held, none decays, as some element of the model wanted one at
+// the last look.
+struct update {
+    bool on, held;
+};
+
 // The share of an element that had l, and what it makes of energy and stress. Where the law is not
-// sane nothing of it may take part.
-static __device__ __forceinline__ float convert(const hk_gpu_batch &batch, float l, bool update,
-                                                const mat3 &F, float *psi, mat3 *P)
+// sane nothing of it may take part. Sets `wants` if the element wants a share.
+static __device__ __forceinline__ float convert(const hk_gpu_batch &batch, float l, update how,
+                                                const mat3 &F, float *psi, mat3 *P, bool &wants)
 {
     const hk_conversion *c = conversion_of(batch);
-    bool broken = update && !is_sane(c, *psi, *P);
-    if (l == 0 && !broken && (!update || blend_far(c, F))) return 0;
+    bool broken = how.on && !is_sane(c, *psi, *P);
+    if (l == 0 && !broken && (!how.on || blend_far(c, F))) return 0;
     svd3 f = law_svd(F);
-    l = broken ? 1 : update ? blend_next_of(c, l, f.s) : l;
+    if (how.on) {
+        float wanted = broken ? 1 : blend_wanted_of(c, f.s);
+        l = blend_next(c, l, wanted, how.held || !blend_tame(c, F, *psi));
+        wants |= wanted > 0;
+    }
     if (l > 0) blend_energy_stress_of(c, l, &F, &f, psi, P);
     return l;
 }

@@ -67,7 +67,8 @@ static __device__ __forceinline__ void vertex_sums(const hk_gpu_args &a, int v, 
 struct tally {
     double energy;  // J
     float least_j;
-    bool some;  // an element is (partly) converted
+    bool some;   // an element is (partly) converted
+    bool wants;  // one wants to be
 };
 
 static __device__ __forceinline__ void count_energy(const element &e, float psi, tally &t)

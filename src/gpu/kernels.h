@@ -83,6 +83,7 @@ struct hk_gpu_args {
     // the good states. NULL: none converts.
     float *share, *good_share[2];
     int *blended, *good_blended[2];
+    int *held;           // [1] shares do not decay
     double *partial;     // [patch_count][HK_SUM_WIDTH]
     unsigned *finished;  // blocks that are done; 0 between kernels
 };

@@ -17,6 +17,7 @@ struct shares {
     bool some;   // an element of the patch has a share
     bool write;  // all of them are to be written
     bool keep;   // and to the good state that is looked at
+    bool held;   // none decays
 };
 
 // What an iteration needs to know of the control.
@@ -33,8 +34,9 @@ static __device__ __forceinline__ plan plan_of(const hk_gpu_control *c)
 
 static __device__ __forceinline__ shares shares_of(const hk_gpu_args &a, const plan &c)
 {
-    shares s = {nullptr, false, false, false};
+    shares s = {nullptr, false, false, false, false};
     if (!a.share) return s;
+    s.held = *a.held;
     bool now = a.blended[blockIdx.x] != 0;
     if (c.from_good && !a.state) {
         s.from = a.good_share[c.good];
@@ -246,6 +248,7 @@ static __device__ void conclude(const hk_gpu_args &a, const double *sums)
         return;
     }
     hk_gpu_control c = *a.now;
+    if (a.share) *a.held = sums[HK_SUM_WANTING] > 0;  // all blocks have read it
     c.from_good = c.refresh = 0;
     for (int k = 0; k < HK_SUM_WIDTH; k++) c.sums[k] = sums[k];
     bool defers = a.flags & HK_LOOK_DEFER;
@@ -320,7 +323,8 @@ static __device__ __forceinline__ void take_slowly(const hk_gpu_args &a, const p
     float psi = law_of(a.model, batch, at, e.F, &P);
     if (a.share) {
         float l = here.share.some ? here.share.from[at] : 0;
-        l = convert(batch, l, batch.upper > 0 && !here.probe, e.F, &psi, &P);
+        update how = {batch.upper > 0 && !here.probe, here.share.held};
+        l = convert(batch, l, how, e.F, &psi, &P, t.wants);
         write_share<LOOK>(a, here, at, l);
         t.some |= l > 0;
     }
@@ -383,13 +387,14 @@ finish_patch(const hk_gpu_args &a, const patch &b, const place &here, const vert
     double sums[HK_SUM_WIDTH] = {0};
     sums[HK_SUM_ELASTIC] = found.energy;
     sums[HK_SUM_LEAST_J] = found.least_j;
+    sums[HK_SUM_WANTING] = found.wants;
     if (blended && threadIdx.x == 0) sums[HK_SUM_BLENDED] = 1;
     if ((int)threadIdx.x < b.own)
         take_vertex<LOOK>(a, here, b.first + threadIdx.x, data, b.position[threadIdx.x],
                           make_float3(force[0], force[1], force[2]), sums);
     if (LOOK) {
         __shared__ double totals[WARPS][HK_SUM_WIDTH];
-        bool all = a.flags & (HK_LOOK_FIRST | HK_LOOK_PROBE | HK_LOOK_SETTLE);
+        bool all = a.share || (a.flags & (HK_LOOK_FIRST | HK_LOOK_PROBE));
         if (all_sums(a, sums, all ? HK_SUM_WIDTH : HK_SUM_RESIDUAL + 1, totals) && threadIdx.x == 0)
             conclude(a, totals[0]);
     } else if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -409,7 +414,7 @@ template <bool LOOK> static __device__ __noinline__ void iterate_slowly(const hk
     find_place<LOOK, true>(a, b, reads_of(m, b), here);
     vertex_data data = {};
     float force[3] = {0, 0, 0};
-    tally found = {0, INFINITY, false};
+    tally found = {0, INFINITY, false, false};
     for (int r = 0; r < b.rounds; r++) {
         hk_gpu_round_data round = m.rounds[b.round + r];
         __syncthreads();
@@ -474,7 +479,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     bool owns = (int)threadIdx.x < b.own;
     vertex_data data = {};
     float force[3] = {0, 0, 0};
-    tally found = {0, INFINITY, false};
+    tally found = {0, INFINITY, false, false};
     int converts = 0;
     for (int r = 0; r < b.rounds; r++) {
         if (r > 0) {

@@ -35,8 +35,10 @@ enum { MOST_SUMS = HK_SUM_SLOPE, AT_ONCE = 3 };
 // What a patch knows of shares (conversion.h) in hk_gpu_args.
 struct sharing {
     int some, good_some[2];  // there are shares, now and in the good states; else all of them are 0
-    int found;               // some in this iteration
+    int found;               // in this iteration: SHARES, WISHES
+    int held;                // none decays
 };
+enum { SHARES = 1, WISHES = 2 };
 
 // What the threads of a block decide by.
 struct council {
@@ -55,6 +57,7 @@ static __device__ __forceinline__ void begin_sharing(const hk_gpu_args &a, shari
 {
     s.some = a.blended[blockIdx.x];
     s.found = 0;
+    s.held = *a.held;
     for (int k = 0; k < 2; k++) s.good_some[k] = a.good_blended[k][blockIdx.x];
 }
 
@@ -89,7 +92,7 @@ struct outcome {
 
 static __device__ __forceinline__ outcome no_outcome()
 {
-    outcome o = {{0, 0, 0}, {0, INFINITY, false}};
+    outcome o = {{0, 0, 0}, {0, INFINITY, false, false}};
     return o;
 }
 
@@ -158,10 +161,12 @@ static __device__ __noinline__ outcome add_forces_slowly(council &d, int looked_
         whole_element_at(a.model, r, k, e);
         mat3 P;
         float psi = law_of(a.model, *r.batch, at, e.F, &P), l = share_of(a, d.sharing, at);
-        l = convert(*r.batch, l, WHY != TO_PROBE && r.batch->upper > 0, e.F, &psi, &P);
+        update how = {WHY != TO_PROBE && r.batch->upper > 0, d.sharing.held != 0};
+        bool wants = false;
+        l = convert(*r.batch, l, how, e.F, &psi, &P, wants);
         if (WHY != TO_PROBE) {
             a.share[at] = l;
-            if (l > 0) atomicOr(&d.sharing.found, 1);
+            if (l > 0) atomicOr(&d.sharing.found, wants ? SHARES | WISHES : SHARES);
         }
         if (WHY == TO_LOOK) a.good_share[looked_at][at] = l;
         put_forces<false>(r.b.slot_address, e, P);
@@ -431,32 +436,36 @@ static __device__ __forceinline__ float4 move(const hk_gpu_args &a, const counci
                        w * (down.z - last.z) + last.z, 0);
 }
 
-// At the end of an iteration's forces, by one thread; true: the patch has shares in one of the
-// states that are looked at.
+// At the end of an iteration's forces, by one thread: whether the patch has shares in one of the
+// states that are looked at, and whether some are wanted.
 template <bool LOOK>
-static __device__ __forceinline__ bool note_shares(sharing &s, int good, int looked_at)
+static __device__ __forceinline__ int note_shares(sharing &s, int good, int looked_at)
 {
-    s.some = s.found;
+    int wishes = s.found & WISHES;
+    s.some = s.found & SHARES;
     s.found = 0;
     bool any = s.some || s.good_some[good];
     if (LOOK) s.good_some[looked_at] = s.some;
-    return any;
+    return wishes | (any ? SHARES : 0);
 }
 
 // The sums of a look over all blocks, and what it makes of them.
 template <bool CONVERTS>
 static __device__ __forceinline__ void look(const hk_gpu_resident_args &args, const resident &r,
                                             council &d, int k, int buffer, unsigned tag,
-                                            double *sums, bool shares)
+                                            double *sums, int shares)
 {
-    enum { SHARES = HK_SUM_RESIDUAL + 1 };  // patches with some; nobody asks for another sum there
+    // Patches with shares, and with wishes; nobody asks for other sums there.
+    enum { SHARING = HK_SUM_RESIDUAL + 1, WISHING };
     bool compared = false;
     if (k == 0) {
         add_up<HK_SUM_SLOPE>(args, r, sums, buffer, tag, d, d.sums);
     } else if (CONVERTS) {
-        sums[SHARES] = shares;
-        add_up<SHARES + AT_ONCE>(args, r, sums, buffer, tag, d, d.sums);
-        compared = d.sums[SHARES] > 0;
+        sums[SHARING] = (shares & SHARES) != 0;
+        sums[WISHING] = (shares & WISHES) != 0;
+        add_up<SHARING + AT_ONCE>(args, r, sums, buffer, tag, d, d.sums);
+        compared = d.sums[SHARING] > 0;
+        if (presides(r)) d.sharing.held = d.sums[WISHING] > 0;
         if (compared) compare(args, r, d, tag);
     } else {
         add_up<HK_SUM_RESIDUAL + 1>(args, r, sums, buffer, tag, d, d.sums);
@@ -478,7 +487,8 @@ static __device__ __forceinline__ void iterate(const hk_gpu_resident_args &args,
     outcome o = forces_of<WHY, CONVERTS>(args, r, d, looked_at);
     double sums[HK_SUM_WIDTH] = {0};
     if (LOOK) sums[HK_SUM_ELASTIC] = o.found.energy;
-    bool owns = r.thread < r.b.own, shares = false;
+    bool owns = r.thread < r.b.own;
+    int shares = 0;
     float4 q = make_float4(0, 0, 0, 0);
     if (owns) {
         int v = r.b.first + r.thread;
@@ -545,6 +555,7 @@ static __device__ __forceinline__ void take_step(const hk_gpu_resident_args &arg
     if (CONVERTS && presides(r)) end_sharing(a, d.sharing);
     if (blockIdx.x > 0 || !presides(r)) return;
     *a.next = d.c;
+    if (CONVERTS) *a.held = d.sharing.held;
     *args.epoch = epoch + k + 2;
 }
 

@@ -227,6 +227,7 @@ static hk_status take_shares(hk_gpu *g)
     hk_gpu_args *a = &g->args;
     HK_TRY(hk_gpu_room(g, items, &a->share));
     HK_TRY(hk_gpu_room(g, patches, &a->blended));
+    HK_TRY(hk_gpu_room(g, 1, &a->held));
     for (int k = 0; k < 2; k++) {
         HK_TRY(hk_gpu_room(g, items, &a->good_share[k]));
         HK_TRY(hk_gpu_room(g, patches, &a->good_blended[k]));

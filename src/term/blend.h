@@ -58,10 +58,13 @@ HK_INLINE bool may_convert(const hk_tet_batch *batch, int block, mat3 F)
 // tame: where the law is (blend_tame).
 HK_SHARED void convert_block(const hk_tet_batch *batch, int block, const mat3 *F, mask tame)
 {
-    real before = blend_share(batch, block), l = blend_next(&batch->conversion, before, F);
+    const hk_conversion *c = &batch->conversion;
+    real before = blend_share(batch, block), wanted = blend_wanted(c, F);
+    real l = blend_next(c, before, wanted, batch->held);
     l = r_select(tame, l, r_max(l, before));
     r_store((scalar *)batch->blend + (int64_t)block * HK_LANES, l);
-    batch->blended[block] = r_any(l > 0) != 0;
+    batch->blended[block] =
+        (uint8_t)((r_any(l > 0) ? HK_BLENDED : 0) | (r_any(wanted > 0) ? HK_BLEND_WANTED : 0));
 }
 
 #endif

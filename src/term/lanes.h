@@ -22,6 +22,10 @@ enum {
     HK_PATCH_TETS = 1024                  // at most; a multiple of every lane count
 };
 
+// Whether some lane of a block has a share l > 0, and whether one wanted it when l was brought up
+// to date last.
+enum { HK_BLENDED = 1, HK_BLEND_WANTED = 2 };
+
 // `scalar` below is float or double by the table.
 typedef struct hk_tet_batch {
     hk_law law;
@@ -37,8 +41,9 @@ typedef struct hk_tet_batch {
     int32_t *tet;     // [blocks][lanes] number of the tet in the model
     // For materials that convert, else NULL:
     void *blend;       // scalar[blocks][lanes] the share l of projective dynamics
-    uint8_t *blended;  // [blocks] whether some lane has l > 0
+    uint8_t *blended;  // [blocks] 0: all l are; else HK_BLENDED …
     hk_conversion conversion;
+    bool held;        // no l decays: some element of the term wanted one
     bool asleep;      // does not convert for now
     bool converting;  // `gradient` brings l up to date first
 } hk_tet_batch;

@@ -287,5 +287,6 @@ void hk_relax_sweep(hk_relax *r, double h, bool several)
     for (int q = 0; q < r->batch_count; q++)
         for (int colour = 0; colour < r->colour_count[q]; colour++)
             relax_colour(r, q, colour, h, several);
+    hk_tet_hold_shares(r->batches, r->batch_count);
     for (int link = 0; link < r->links->link_count; link++) relax_link(r, link, h);
 }

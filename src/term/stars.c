@@ -346,7 +346,7 @@ void hk_stars_write_blend(hk_stars *s, const float *shares)
             b->blended[block] = 0;
             for (int64_t k = (int64_t)block * width; k < (int64_t)(block + 1) * width; k++) {
                 put(b->blend, s->term->lanes->scalar_size, k, (double)shares[b->tet[k]]);
-                if (shares[b->tet[k]] > 0) b->blended[block] = 1;
+                if (shares[b->tet[k]] > 0) b->blended[block] = HK_BLENDED;
             }
         }
     }

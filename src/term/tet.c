@@ -421,6 +421,13 @@ static void sum_shared(const hk_tet_term *term, void *to)
                                 hk_min_int(first + SHARED_RUN, term->shared_count), to);
 }
 
+static bool converts_with_gradient(const hk_tet_term *term)
+{
+    for (int q = 0; q < term->batch_count; q++)
+        if (term->batches[q].converting) return true;
+    return false;
+}
+
 void hk_tet_gradient(hk_tet_term *term, const void *x, void *gradient, double *energy)
 {
 #pragma omp parallel num_threads(term->threads)
@@ -438,6 +445,7 @@ void hk_tet_gradient(hk_tet_term *term, const void *x, void *gradient, double *e
         sum_shared(term, gradient);
     }
     if (energy) *energy = sum_partial(term);
+    if (converts_with_gradient(term)) hk_tet_hold_shares(term->batches, term->batch_count);
 }
 
 hk_status hk_tet_duals_create(const hk_tet_term *term, hk_tet_duals *duals)
@@ -644,7 +652,22 @@ bool hk_tet_convert(hk_tet_term *term, const void *x)
         if (batch->blend && !batch->asleep)
             term->lanes->law[batch->law].convert(batch, x, p->first, p->last);
     }
+    hk_tet_hold_shares(term->batches, term->batch_count);
     return before || hk_tet_blended(term);
+}
+
+static bool wants_share(const hk_tet_batch *b)
+{
+    for (int k = 0; k < b->blocks && b->blend; k++)
+        if (b->blended[k] & HK_BLEND_WANTED) return true;
+    return false;
+}
+
+void hk_tet_hold_shares(hk_tet_batch *batches, int count)
+{
+    bool some = false;
+    for (int q = 0; q < count && !some; q++) some = wants_share(&batches[q]);
+    for (int q = 0; q < count; q++) batches[q].held = some;
 }
 
 void hk_tet_convert_with_gradient(hk_tet_term *term, bool on)
@@ -672,13 +695,14 @@ void hk_tet_write_blend(hk_tet_term *term, const float *shares)
         for (int k = 0; k < b->blocks * width; k++) {
             float share = shares[b->tet[k]];
             store_scalar(b->blend, term->lanes->scalar_size, k, (double)share);
-            if (share > 0) b->blended[k / width] = 1;
+            if (share > 0) b->blended[k / width] = HK_BLENDED;
         }
     }
 }
 
 void hk_tet_copy_blend(hk_tet_term *term, const hk_tet_term *from)
 {
+    for (int q = 0; q < term->batch_count; q++) term->batches[q].held = from->batches[q].held;
     if (!hk_tet_converts(term) || !(hk_tet_blended(term) || hk_tet_blended(from))) return;
     hk_tet_read_blend(from, term->tet_blend);
     hk_tet_write_blend(term, term->tet_blend);

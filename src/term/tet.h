@@ -94,6 +94,8 @@ bool hk_tet_converts(const hk_tet_term *term);
 void hk_tet_begin_conversion(hk_tet_term *term, bool pose);
 // Brings the shares l up to date at x; true: the energy is another function now.
 bool hk_tet_convert(hk_tet_term *term, const void *x);
+// After shares of all these batches were brought up to date: whether they are held the next time.
+void hk_tet_hold_shares(hk_tet_batch *batches, int count);
 // Whether hk_tet_gradient does that by itself.
 void hk_tet_convert_with_gradient(hk_tet_term *term, bool on);
 // Whether some tet is (partly) converted.
