@@ -49,12 +49,12 @@ HK_INLINE mask eigen3_pair_open(mat3 a, int p, int q)
     return r_not(r_abs(a.m[p][q]) <= rounding) | (a.m[p][p] < a.m[q][q] - rounding);
 }
 
-// Turns axes p and q of the symmetric matrix a, p < q, k the third one, where `open`.
-HK_INLINE void eigen3_turn(mat3 *a, mat3 *v, int p, int q, int k, mask open)
+// Turns axes p and q of the symmetric matrix a, p < q, k the third one.
+HK_INLINE void eigen3_turn(mat3 *a, mat3 *v, int p, int q, int k)
 {
     real pp = a->m[p][p], qq = a->m[q][q], pq = a->m[p][q], pk = a->m[p][k], qk = a->m[q][k];
     real c, s;
-    jacobi_angle(open, pp, qq, pq, &c, &s);
+    jacobi_angle(eigen3_pair_open(*a, p, q), pp, qq, pq, &c, &s);
     real cc = c * c, ss = s * s, cs = c * s, cross = 2 * cs * pq;
     a->m[p][p] = cc * pp + cross + ss * qq;
     a->m[q][q] = ss * pp - cross + cc * qq;
@@ -77,9 +77,9 @@ HK_INLINE void eigen3_of(mat3 sym, vec3 *values, mat3 *vectors)
         mask open =
             eigen3_pair_open(a, 0, 1) | eigen3_pair_open(a, 0, 2) | eigen3_pair_open(a, 1, 2);
         if (!r_any(open)) break;
-        eigen3_turn(&a, &v, 0, 1, 2, eigen3_pair_open(a, 0, 1));
-        eigen3_turn(&a, &v, 0, 2, 1, eigen3_pair_open(a, 0, 2));
-        eigen3_turn(&a, &v, 1, 2, 0, eigen3_pair_open(a, 1, 2));
+        eigen3_turn(&a, &v, 0, 1, 2);
+        eigen3_turn(&a, &v, 0, 2, 1);
+        eigen3_turn(&a, &v, 1, 2, 0);
     }
     // Equal values may be out of order by rounding. (Written so that NaN stays.)
     real high = a.m[0][0], middle = a.m[1][1], low = a.m[2][2];

@@ -79,31 +79,21 @@ HK_INLINE void svd3_left(mat3 b, mat3 *u, vec3 *s)
     s->v[2] = s2;
 }
 
-// The first sweeps may turn squares, bᵀb, at two thirds of the price: V is near its end after them.
-// What squares have lost of small values, the turns of the columns themselves find again.
-enum { HK_SVD_ROUGH_SWEEPS = 2 };
-
-HK_INLINE mat3 svd3_rough_turns(mat3 b)
+// Every finite matrix, of any rank and scale. a = U diag(s) Vᵀ holds within a few units in the last
+// place of s₀, U and V are orthogonal to the same measure. Values down to 1e-48 s₀ (float: 1e-17)
+// that come from the scaling of columns are accurate relative to themselves. Infinite or NaN
+// entries make a value NaN.
+HK_INLINE svd3 svd3_of(mat3 a)
 {
-    const mask always = r_zero() == r_zero();
-    mat3 square = m3_tmul(b, b), v = m3_identity();
-    for (int sweep = 0; sweep < HK_SVD_ROUGH_SWEEPS; sweep++) {
-        eigen3_turn(&square, &v, 0, 1, 2, always);
-        eigen3_turn(&square, &v, 0, 2, 1, always);
-        eigen3_turn(&square, &v, 1, 2, 0, always);
+    // A power of two scales exactly.
+    real scale = r_power_of_two(m3_max_abs(a));
+    mat3 b = m3_scale(a, 1 / scale), v = m3_identity();
+    // Lanes that are done are turned by nothing, so each lane is as it would be alone.
+    for (int sweep = 0; sweep < HK_JACOBI_SWEEPS && r_any(svd3_open(b)); sweep++) {
+        svd3_turn(&b, &v, 0, 1);
+        svd3_turn(&b, &v, 0, 2);
+        svd3_turn(&b, &v, 1, 2);
     }
-    return v;
-}
-
-// A power of two scales exactly.
-HK_INLINE mat3 svd3_scaled(mat3 a, real *scale)
-{
-    *scale = r_power_of_two(m3_max_abs(a));
-    return m3_scale(a, 1 / *scale);
-}
-
-HK_INLINE svd3 svd3_end(mat3 b, mat3 v, real scale)
-{
     svd3 r;
     svd3_left(b, &r.u, &r.s);
     r.s = v3_scale(r.s, scale);
@@ -111,32 +101,13 @@ HK_INLINE svd3 svd3_end(mat3 b, mat3 v, real scale)
     return r;
 }
 
-// Every finite matrix, of any rank and scale. a = U diag(s) Vᵀ holds within a few units in the last
-// place of s₀, U and V are orthogonal to the same measure. Values down to 1e-48 s₀ (float: 1e-17)
-// that come from the scaling of columns are accurate relative to themselves. Infinite or NaN
-// entries make a value NaN.
-HK_INLINE svd3 svd3_of(mat3 a)
-{
-    real scale;
-    mat3 b = svd3_scaled(a, &scale), v = svd3_rough_turns(b);
-    b = m3_mul(b, v);
-    // Lanes that are done are turned by nothing, so each lane is as it would be alone.
-    for (int sweep = 0; sweep < HK_JACOBI_SWEEPS && r_any(svd3_open(b)); sweep++) {
-        svd3_turn(&b, &v, 0, 1);
-        svd3_turn(&b, &v, 0, 2);
-        svd3_turn(&b, &v, 1, 2);
-    }
-    return svd3_end(b, v, scale);
-}
-
 // The same for two matrices at once. A turn waits for the one before; with two to do the CPU is
-// busy: about four fifths of the time of two calls in wide lanes. (Squares of both would want more
-// registers than there are.)
+// busy: about two thirds of the time of two calls in wide lanes.
 HK_INLINE void svd3_of_two(mat3 a0, mat3 a1, svd3 *r0, svd3 *r1)
 {
-    real scale0, scale1;
-    mat3 b0 = svd3_scaled(a0, &scale0), v0 = m3_identity();
-    mat3 b1 = svd3_scaled(a1, &scale1), v1 = m3_identity();
+    real scale0 = r_power_of_two(m3_max_abs(a0)), scale1 = r_power_of_two(m3_max_abs(a1));
+    mat3 b0 = m3_scale(a0, 1 / scale0), v0 = m3_identity();
+    mat3 b1 = m3_scale(a1, 1 / scale1), v1 = m3_identity();
     for (int sweep = 0; sweep < HK_JACOBI_SWEEPS && r_any(svd3_open(b0) | svd3_open(b1)); sweep++) {
         svd3_turn(&b0, &v0, 0, 1);
         svd3_turn(&b1, &v1, 0, 1);
@@ -145,8 +116,12 @@ HK_INLINE void svd3_of_two(mat3 a0, mat3 a1, svd3 *r0, svd3 *r1)
         svd3_turn(&b0, &v0, 1, 2);
         svd3_turn(&b1, &v1, 1, 2);
     }
-    *r0 = svd3_end(b0, v0, scale0);
-    *r1 = svd3_end(b1, v1, scale1);
+    svd3_left(b0, &r0->u, &r0->s);
+    r0->s = v3_scale(r0->s, scale0);
+    r0->v = v0;
+    svd3_left(b1, &r1->u, &r1->s);
+    r1->s = v3_scale(r1->s, scale1);
+    r1->v = v1;
 }
 
 // U diag(s) Vᵀ
