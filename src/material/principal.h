@@ -9,7 +9,8 @@ typedef struct curve_point {
     real value, d, dd;  // φ, φ′, φ″
 } curve_point;
 
-enum { HK_CURVE_FEW = 3, HK_CURVE_SOME = 4 };  // powers, knots that are added together
+// So many powers, and knots (which go into HK_CURVE_KNOTS), are added together.
+enum { HK_CURVE_FEW = 3, HK_CURVE_SOME = 4 };
 
 // Horner's rule for the value and both derivatives.
 HK_INLINE void curve_add_power(const hk_law_curve *c, int k, const real *x, int count,
