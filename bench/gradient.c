@@ -34,7 +34,7 @@ static hk_model *make_model(const hk_mesh *mesh, const char *material)
 {
     hk_body_def body = hk_default_body_def();
     body.mesh = mesh;
-    body.material = bench_material(material, 0.45);
+    body.material.model = material;
     hk_model_def def = hk_default_model_def();
     def.bodies = &body;
     def.body_count = 1;

@@ -114,7 +114,8 @@ static void test_shares_are_held(void **state)
     hk_tet_term *term;
     CHECK_OK(hk_tet_term_create(model, hk_lanes_best(HK_DOUBLE_PRECISION), 1, &term));
     int count = model->vertex_count, half = model->tet_count / 2;
-    double *x = hk_calloc(4 * (size_t)count, sizeof *x), *g = hk_calloc(4 * (size_t)count, 8);
+    double *x = hk_calloc(4 * (size_t)count, sizeof *x);
+    double *g = hk_calloc(4 * (size_t)count, sizeof *g);
     float shares[10];
     assert_true(x && g && half == 5);
     hk_tet_convert_with_gradient(term, true);
