@@ -182,8 +182,9 @@ static void polar_is_the_nearest_rotation(void **state)
     assert_within("polar: symmetry of the stretch", symmetry, 14);
     // Of a reflection, the smallest stretch is negated: diag(3, 2, −1) is nearest to 1.
     mat3 a = m3_diagonal(v3_set(3, 2, -1));
-    assert_true(r_lane(m3_max_abs(m3_sub(nearest_rotation(a), m3_identity())), 0) == 0);
-    assert_true(r_lane(m3_max_abs(m3_sub(polar_stretch_of(decompose(a)), a)), 0) == 0);
+    const scalar rounding = 4 * (scalar)HK_EPSILON;
+    assert_true(r_lane(m3_max_abs(m3_sub(nearest_rotation(a), m3_identity())), 0) <= rounding);
+    assert_true(r_lane(m3_max_abs(m3_sub(polar_stretch_of(decompose(a)), a)), 0) <= 3 * rounding);
 }
 
 // Stretches with gaps, so that everything has a derivative; some reflected, some nearly the same.
@@ -398,7 +399,7 @@ static void psd_keeps_what_is_definite(void **state)
         eigen(p, &values, &vectors);
         for (int l = 0; l < HK_LANES; l++) {
             assert_true(r_lane(values.v[2], l) > -8 * (scalar)HK_EPSILON);
-            assert_true(fabs((double)r_lane(values.v[0], l) - 1) < 16 * (double)HK_EPSILON);
+            assert_true(fabs((double)r_lane(values.v[0], l) - 1) < 32 * (double)HK_EPSILON);
             assert_true(fabs((double)r_lane(values.v[1], l)) < 16 * (double)HK_EPSILON);
         }
     }
@@ -611,5 +612,16 @@ static int math_checks(void)
         cmocka_unit_test(apd_is_never_nan),
         cmocka_unit_test(apd_lanes_are_independent),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+#ifdef HK_ESTIMATES
+    static const double worst_cases[][2] = {{1, 1}, {-1, -1}, {1, -1}};
+    for (int k = 0; k < 3; k++) {
+        memcpy(g_worst, worst_cases[k], sizeof g_worst);
+        random_state = RANDOM_START;  // the same numbers: what differs is due to the estimates
+        printf("estimates off by %+.2e and %+.2e\n", g_worst[0] * HK_ESTIMATE_ERROR,
+               g_worst[1] * HK_ESTIMATE_ERROR);
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
+    }
+#endif
+    return failed;
 }
