@@ -17,7 +17,7 @@ all: setup
 help:
 	@echo 'make               build/hooke, build/libhooke.so, build/libhooke.a (installs what is missing)'
 	@echo 'make demo          build, simulate a beam and a swing, and draw them into build/demo'
-	@echo 'make test          every test: release, sanitizers, fuzz targets, installation'
+	@echo 'make test          every test: release, sanitizers, fuzz targets, ARM (emulated), installation'
 	@echo 'make test-quick    the tests of the release build only'
 	@echo 'make asan          the tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make debug         build-debug/hooke for the debugger'
@@ -38,7 +38,7 @@ demo: all
 
 test:
 	@tools/setup.sh test
-	@tools/test.sh release asan fuzz install
+	@tools/test.sh release asan fuzz aarch64 install
 
 test-quick: setup
 	@tools/test.sh release
@@ -77,4 +77,4 @@ format-check:
 	@tools/format.sh --check
 
 clean:
-	rm -rf build build-asan build-debug build-fuzz build-gpu
+	rm -rf build build-asan build-debug build-fuzz build-gpu build-aarch64

@@ -22,6 +22,12 @@ function(hooke_add_lanes objects)
             "f64x8|avx512|-DHK_DOUBLE=1 -DHK_LANES=8 ${HOOKE_AVX512}"
             "f32x16|avx512|-DHK_DOUBLE=0 -DHK_LANES=16 ${HOOKE_AVX512}")
     endif()
+    # What the machine has without being asked: SSE2, or NEON.
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+        set(plain neon)
+    else()
+        set(plain generic)
+    endif()
     # Fuzzing is not about these kernels.
     set(sanitize "")
     if(HOOKE_FUZZ)
@@ -45,7 +51,7 @@ function(hooke_add_lanes objects)
         target_compile_options(${target} PRIVATE ${flags} ${sanitize}
             -DHK_LANE_TABLE=hk_lanes_${type}_${isa} -DHK_LOCAL_TABLE=hk_local_${type}_${isa}
             -DHK_STAR_TABLE=hk_stars_${type}_${isa}
-            -DHK_COROTATION_TABLE=hk_corotation_${type}_${isa} -DHK_LANE_NAME="${type}_${isa}")
+            -DHK_COROTATION_TABLE=hk_corotation_${type}_${isa} -DHK_LANE_NAME="${type}_$<IF:$<STREQUAL:${isa},generic>,${plain},${isa}>")
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
                               C_VISIBILITY_PRESET hidden)
         list(APPEND all $<TARGET_OBJECTS:${target}>)

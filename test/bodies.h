@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "hooke/hooke.h"
+#include "skipping.h"
 
 // Under sanitizers everything takes many times as long: long tests then take a selection.
 #if defined(__SANITIZE_ADDRESS__)

@@ -22,7 +22,7 @@ check() {
         echo "ok   $name"
         passed=$((passed + 1))
     else
-        echo "FAIL $name"
+        echo "FAILED: $name"
         sed 's/^/     /' "$work/log"
         failed=$((failed + 1))
     fi

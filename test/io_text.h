@@ -16,6 +16,7 @@
 
 #include "failing_alloc.h"
 #include "io/io.h"
+#include "skipping.h"
 
 // A file in memory, written piece by piece.
 typedef struct io_text {

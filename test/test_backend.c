@@ -73,7 +73,7 @@ static const char *without_version(void)
 static void test_reason(void **state)
 {
     (void)state;
-    if (found) skip();
+    if (found) SKIP("there is a GPU: nothing is refused for want of one");
     assert_true(strlen(why) > 0);
 #ifndef HOOKE_CUDA
     assert_string_equal(why, "this build has no CUDA backend");
@@ -86,7 +86,7 @@ static void test_reason(void **state)
 static void test_cuda_refused(void **state)
 {
     (void)state;
-    if (found) skip();
+    if (found) SKIP("there is a GPU: nothing is refused for want of one");
     hk_model *model = beam();
     hk_world *world = NULL;
     char expected[512];
@@ -102,7 +102,7 @@ static void test_cuda_refused(void **state)
 static void test_method_refused(void **state)
 {
     (void)state;
-    if (!found) skip();
+    if (!found) SKIP("%s", why);
     hk_model *model = beam();
     hk_world *world = NULL;
     const char *method = without_version();

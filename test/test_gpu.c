@@ -3,12 +3,10 @@
 #include "bodies.h"
 #include "gpu/gpu.h"
 
-static bool no_device(void)
+static void need_device(void)
 {
     char why[256];
-    if (hk_gpu_found(why, sizeof why)) return false;
-    print_message("skipped: %s\n", why);
-    return true;
+    if (!hk_gpu_found(why, sizeof why)) SKIP("%s", why);
 }
 
 // A scene, as its changes to the usual one.
@@ -214,7 +212,7 @@ static void check_variant(const variant *v)
 static void test_same_motion(void **state)
 {
     (void)state;
-    if (no_device()) skip();
+    need_device();
     for (int k = 0; k < (int)(sizeof VARIANTS / sizeof VARIANTS[0]); k++)
         check_variant(&VARIANTS[k]);
 }
@@ -242,7 +240,7 @@ static void check_bits(const variant *v)
 static void test_same_bits(void **state)
 {
     (void)state;
-    if (no_device()) skip();
+    need_device();
     check_bits(&VARIANTS[0]);
     variant sweeps = {.material = "neo_hookean", .method = "vbd", .damping = {.viscous = 0.02}};
     check_bits(&sweeps);
@@ -252,7 +250,7 @@ static void test_same_bits(void **state)
 static void test_momentum(void **state)
 {
     (void)state;
-    if (no_device()) skip();
+    need_device();
     hk_body_def body = hk_default_body_def();
     body.mesh = box_mesh(0.5, 0.4, 0.3, 5, 4, 3);
     body.material = material_of("stable_neo_hookean", 1e5, 0.4);
@@ -285,7 +283,7 @@ static void test_momentum(void **state)
 static void test_failed_step_leaves_the_state(void **state)
 {
     (void)state;
-    if (no_device()) skip();
+    need_device();
     hk_model *model = model_for(&VARIANTS[0]);
     hk_world *world = make(&VARIANTS[0], model, HK_BACKEND_CUDA, 60);
     int count = 3 * hk_model_vertex_count(model);

@@ -269,10 +269,7 @@ static void test_on_gpu(void **state)
 {
     (void)state;
     char why[256];
-    if (!hk_gpu_found(why, sizeof why)) {
-        print_message("skipped on the GPU: %s\n", why);
-        skip();
-    }
+    if (!hk_gpu_found(why, sizeof why)) SKIP("%s", why);
     g_backend = HK_BACKEND_CUDA;
     g_brief = wants_small();
     for (int m = 0; m < METHOD_COUNT; m++) {

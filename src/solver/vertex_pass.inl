@@ -40,8 +40,10 @@ static void NAME(invert)(hk_vertices *v)
     const hk_problem *p = v->problem;
     SCALAR *inverse = v->inverse;
     double largest = 0;
-    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
-        largest = fmax(largest, fabs((double)inverse[k]));
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) {
+        double size = fabs((double)inverse[k]);  // (fmax of this crashes GCC 12 for aarch64)
+        if (size > largest) largest = size;
+    }
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < p->vertex_count; k++)
         for (int i = 0; i < 4; i++) {
