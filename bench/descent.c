@@ -4,7 +4,7 @@
 //
 //   bench_descent [--mesh FILE] [--steps N] [--iterations N] [--material NAME]
 #include "bench.h"
-#include "model.h"
+#include "model/model.h"
 #include "term/tet.h"
 
 enum { MOST_STEPS = 1000 };

@@ -12,7 +12,7 @@
 
 #include "bench.h"
 #include "gpu/gpu.h"
-#include "model.h"
+#include "model/model.h"
 #include "solver/problem.h"
 
 // Of neo_hookean, as compiled: 42 fused, 63 products and 26 sums.

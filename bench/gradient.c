@@ -3,7 +3,7 @@
 //
 //   bench_gradient [--mesh FILE] [--material NAME] [--seconds S] [--tets N]
 #include "bench.h"
-#include "model.h"
+#include "model/model.h"
 #include "term/tet.h"
 
 typedef struct run {

@@ -21,7 +21,7 @@
 #include "bench.h"
 #include "plot.h"
 #include "solver/split.h"
-#include "world.h"
+#include "world/world.h"
 
 enum { MOST_ROWS = 128, MOST_STEPS = 1000, MOST_SIZES = 8, MOST_PASSES = 5, SWING = 100 };
 

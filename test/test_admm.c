@@ -3,7 +3,7 @@
 // way, not the end.
 #include "sheets.h"
 
-#include "world.h"
+#include "world/world.h"
 
 // ---------------------------------------------------------------- the local step
 

@@ -2,7 +2,7 @@
 // that are pressed flat or inside out.
 #include "bodies.h"
 
-#include "model.h"
+#include "model/model.h"
 #include "term/tet.h"
 
 // One tet with edges along the axes: F is the matrix of its current edges.

@@ -3,7 +3,7 @@
 #include "bodies.h"
 #include "solver/constant_matrix.h"
 #include "solver/split.h"
-#include "world.h"
+#include "world/world.h"
 
 enum { STEPS = 10 };
 

@@ -3,7 +3,7 @@
 #include "bodies.h"
 #include "failing_alloc.h"
 #include "sheets.h"
-#include "world.h"
+#include "world/world.h"
 
 typedef struct variant {  // a method with options
     const char *label, *method;

@@ -11,7 +11,7 @@
 #include "material/blend.h"
 #include "material/laws.h"
 #include "math/solve3.h"
-#include "model.h"
+#include "model/model.h"
 #include "solver/problem.h"
 
 // ---------------------------------------------------------------- a body

@@ -2,7 +2,7 @@
 // definition may not say.
 #include "bodies.h"
 
-#include "model.h"
+#include "model/model.h"
 
 static void refuse(const hk_model_def *def, hk_status expected, const char *fragment)
 {

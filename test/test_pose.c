@@ -2,7 +2,7 @@
 // theory under refinement; quadratic convergence; load stepping; what is refused.
 #include "bodies.h"
 
-#include "model.h"
+#include "model/model.h"
 #include "solver/method.h"
 #include "solver/problem.h"
 

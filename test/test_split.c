@@ -3,7 +3,7 @@
 #include "bodies.h"
 #include "term/corotation.h"
 #include "term/tet.h"
-#include "world.h"
+#include "world/world.h"
 
 static hk_world *split_world(hk_model *model, double h, int passes, int volume_iterations,
                              int threads, hk_damping damping)

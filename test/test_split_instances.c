@@ -2,7 +2,7 @@
 // elements, and move as they would alone.
 #include "bodies.h"
 #include "solver/split.h"
-#include "world.h"
+#include "world/world.h"
 
 enum { MOST_BODIES = 8 };
 

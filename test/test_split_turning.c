@@ -3,7 +3,7 @@
 #include "bodies.h"
 #include "failing_alloc.h"
 #include "solver/split.h"
-#include "world.h"
+#include "world/world.h"
 
 static hk_world *split_world(hk_model *model, double h, int turning, int threads, double ether,
                              const char *refinement)

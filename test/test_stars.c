@@ -2,7 +2,7 @@
 // the tet term's, and sweeps.
 #include "bodies.h"
 
-#include "model.h"
+#include "model/model.h"
 #include "term/stars.h"
 
 enum { BLOCK = 6 };

@@ -3,7 +3,7 @@
 #include "bodies.h"
 
 #include "linear/pattern.h"
-#include "model.h"
+#include "model/model.h"
 #include "term/assembly.h"
 #include "term/tet.h"
 

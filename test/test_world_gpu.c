@@ -3,7 +3,7 @@
 // on it must do what a world on the CPU does, to the bit. (The linker takes these functions instead
 // of the library's.)
 #include "bodies.h"
-#include "world.h"
+#include "world/world.h"
 
 // ---------------------------------------------------------------- the device
 

@@ -4,7 +4,7 @@
 #include "sheets.h"
 
 #include "failing_alloc.h"
-#include "model.h"
+#include "model/model.h"
 
 static hk_world *make_world(hk_model *model, const char *method, double step, int iterations,
                             int substeps, const char *precision, const hk_damping *damping)

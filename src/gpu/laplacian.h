@@ -4,7 +4,7 @@
 #ifndef HK_GPU_LAPLACIAN_H
 #define HK_GPU_LAPLACIAN_H
 
-#include "model.h"
+#include "model/model.h"
 
 // What the matrix is made of.
 typedef struct hk_gpu_matrix {

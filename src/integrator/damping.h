@@ -3,7 +3,7 @@
 #define HK_DAMPING_H
 
 #include "core/base.h"
-#include "model.h"
+#include "model/model.h"
 
 hk_status hk_damping_check(const hk_damping *damping);
 

@@ -11,7 +11,7 @@
 #ifndef HK_PROBLEM_H
 #define HK_PROBLEM_H
 
-#include "model.h"
+#include "model/model.h"
 #include "term/links.h"
 #include "term/tet.h"
 #include "term/viscosity.h"

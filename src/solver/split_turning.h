@@ -22,7 +22,7 @@
 #define HK_SPLIT_TURNING_H
 
 #include "linear/pieces.h"
-#include "model.h"
+#include "model/model.h"
 #include "term/corotation_lanes.h"
 
 typedef struct hk_turning hk_turning;

@@ -4,7 +4,7 @@
 #define HK_COPIES_H
 
 #include "core/base.h"
-#include "model.h"
+#include "model/model.h"
 
 typedef struct hk_copy {
     int original;    // the first body that it is a copy of: itself, if there is none

@@ -10,7 +10,7 @@
 #define HK_COROTATION_H
 
 #include "core/base.h"
-#include "model.h"
+#include "model/model.h"
 #include "term/corotation_lanes.h"
 
 typedef struct hk_corotation {

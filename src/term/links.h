@@ -20,7 +20,7 @@
 #define HK_LINKS_H
 
 #include "core/base.h"
-#include "model.h"
+#include "model/model.h"
 #include "term/lanes.h"
 
 enum { HK_LINK_STIFFNESS = 6 };  // numbers a link: B as xx, xy, xz, yy, yz, zz

@@ -6,7 +6,7 @@
 #define HK_TET_H
 
 #include "core/base.h"
-#include "model.h"
+#include "model/model.h"
 #include "term/lanes.h"
 
 // The corner pairs of lanes.h.

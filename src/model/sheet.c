@@ -15,7 +15,7 @@
 // ‖Δx‖ = 1/R. Where the rest shape is curved, ‖Δx‖ is compared with its value at rest.
 // Vertices on the boundary have no bending of their own: the strip of half an edge along it bends
 // freely, and a clamped edge takes two held rows of vertices.
-#include "model_sheet.h"
+#include "model/sheet.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
 // From body definitions to the immutable model.
-#include "model.h"
+#include "model/model.h"
 
 #include <math.h>
 
 #include "mesh/mesh.h"
 #include "mesh/select.h"
-#include "model_sheet.h"
+#include "model/sheet.h"
 
 hk_body_def hk_default_body_def(void)
 {

@@ -5,7 +5,7 @@
 #include "gpu/gpu.h"
 #include "integrator/damping.h"
 #include "integrator/integrator.h"
-#include "model.h"
+#include "model/model.h"
 #include "solver/continuation.h"
 #include "solver/method.h"
 #include "solver/problem.h"

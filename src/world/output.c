@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "io/io.h"
-#include "world.h"
+#include "world/world.h"
 
 // von Mises stress of the Cauchy stress σ = P Fᵀ / J.
 static double von_mises(const double P[9], const double F[9], double j)

@@ -2,7 +2,7 @@
 // that is brought up to date when somebody looks at it.
 #include <stdio.h>
 
-#include "world.h"
+#include "world/world.h"
 
 // ---------------------------------------------------------------- which worlds
 

@@ -1,5 +1,5 @@
 // Worlds: creation, the time step and the pose.
-#include "world.h"
+#include "world/world.h"
 
 #include <math.h>
 #include <omp.h>

@@ -4,7 +4,7 @@
 
 #include "material/sheet.h"
 #include "mesh/mesh.h"
-#include "model.h"
+#include "model/model.h"
 
 // `mesh` is that of the body, at its place. Fills the body's triangles and masses, and adds its
 // springs and bends to the model.
