@@ -3,11 +3,11 @@
 //
 //   bench_gpu [--check] [--time] [--method NAME] [--option NAME=VALUE]... [--steps N]
 //             [--sizes 58080,316000,...] [--materials a,b] [--iterations N] [--patch N] [--round N]
-//             [--resident BLOCKS] [--verbose]
+//             [--persistent BLOCKS] [--verbose]
 //
 // Without --check or --time it does both; without --method it checks all and times descent. Times
-// are medians of whole steps, from the launch to the report. --resident: blocks a multiprocessor of
-// models that are resident; -1: none is.
+// are medians of whole steps, from the launch to the report. --persistent: blocks a multiprocessor
+// of models that are persistent; -1: none is.
 #include <math.h>
 
 #include "bench.h"
@@ -30,7 +30,7 @@ typedef struct options {
     bool check, time, method_given, verbose;
     int sizes[MOST_SIZES], size_count;
     const char *materials;
-    int steps, iterations, patch, round, resident;
+    int steps, iterations, patch, round, persistent;
     const char *method;
     hk_option values[MOST_OPTIONS];  // of the method
     int value_count;
@@ -87,7 +87,7 @@ static hk_gpu *make_gpu(const hk_model *model, const options *o, double toleranc
                       .step = 1.0 / 30,
                       .patch_size = o->patch,
                       .round_size = o->round,
-                      .resident = o->resident};
+                      .persistent = o->persistent};
     hk_gpu *gpu = NULL;
     bench_check(hk_gpu_create(&def, &gpu));
     return gpu;
@@ -346,7 +346,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[k], "--iterations") == 0) o.iterations = atoi(next);
         if (strcmp(argv[k], "--patch") == 0) o.patch = atoi(next);
         if (strcmp(argv[k], "--round") == 0) o.round = atoi(next);
-        if (strcmp(argv[k], "--resident") == 0) o.resident = atoi(next);
+        if (strcmp(argv[k], "--persistent") == 0) o.persistent = atoi(next);
         if (strcmp(argv[k], "--option") == 0) read_option(&o, next);
     }
     if (o.iterations == 0)

@@ -1,4 +1,4 @@
-// Substitution with one factor for x, y and z: ours in single precision (linear/triangle.h) against
+// Substitution with one factor for x, y and z: ours in single precision (linear/factor.h) against
 // cholmod_solve with three right-hand sides in double, and against the time to read what is stored
 // twice; with the set-up in its parts.
 //
@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "linear/direct.h"
-#include "linear/triangle.h"
+#include "linear/factor.h"
 #include "solver/problem.h"
 #include "term/assembly.h"
 #include "term/laplacian.h"
@@ -20,7 +20,7 @@ typedef struct run {
     hk_pattern pattern;
     double *matrix;
     hk_direct *direct;
-    hk_triangle *triangle;
+    hk_factor *triangle;
     double *b, *x;
     float *stream;
     int64_t stream_count;
@@ -50,15 +50,15 @@ static void solve_direct(void *context)
 static void solve_triangle(void *context)
 {
     run *r = context;
-    float *x = hk_triangle_vector(r->triangle);
+    float *x = hk_factor_vector(r->triangle);
     for (int64_t k = 0; k < 4 * (int64_t)r->pattern.count; k++) x[k] = 1;  // or it would fade away
-    hk_triangle_solve(r->triangle);
+    hk_factor_solve(r->triangle);
 }
 
 static void refine_triangle(void *context)
 {
     run *r = context;
-    hk_triangle_refine(r->triangle, &r->pattern, r->matrix, r->b, r->x);
+    hk_factor_refine(r->triangle, &r->pattern, r->matrix, r->b, r->x);
 }
 
 // Reads an array of the factor's size once, with the widest loads that the machine has.
@@ -136,12 +136,12 @@ static void measure(const hk_mesh *mesh, double seconds)
     int64_t bytes = 0;
     for (int threads = 1; threads <= 2; threads++) {
         double start = hk_now();
-        bench_check(hk_triangle_create(r.direct, threads, &r.triangle));
+        bench_check(hk_factor_create(r.direct, threads, &r.triangle));
         if (threads == 1) r.convert = hk_now() - start;
-        bytes = hk_triangle_bytes(r.triangle);
+        bytes = hk_factor_bytes(r.triangle);
         ours[threads] = fastest(solve_triangle, &r, seconds);
         if (threads == 1) refined = fastest(refine_triangle, &r, seconds);
-        hk_triangle_free(r.triangle);
+        hk_factor_free(r.triangle);
     }
     double direct = fastest(solve_direct, &r, seconds);
     r.stream_count = bytes / (int64_t)sizeof(float);

@@ -1,4 +1,4 @@
-# The element kernels (src/term/lanes.c, lanes_local.c and lanes_stars.c with all materials;
+# The element kernels (src/term/lanes.c, lanes_local.c and lanes_vertex.c with all materials;
 # corotation_lanes.c in single precision only) are compiled once a lane type and instruction set; the
 # best set that the running CPU has is chosen at run time (src/term/lanes.h,
 # src/term/corotation_lanes.h).
@@ -41,7 +41,7 @@ function(hooke_add_lanes objects)
         list(GET parts 2 flags)
         separate_arguments(flags)
         set(target lanes_${type}_${isa})
-        set(sources src/term/lanes.c src/term/lanes_local.c src/term/lanes_stars.c)
+        set(sources src/term/lanes.c src/term/lanes_local.c src/term/lanes_vertex.c)
         if(type MATCHES "^f32")
             list(APPEND sources src/term/corotation_lanes.c)
         endif()
@@ -50,7 +50,7 @@ function(hooke_add_lanes objects)
         target_link_libraries(${target} PRIVATE hooke_flags)
         target_compile_options(${target} PRIVATE ${flags} ${sanitize}
             -DHK_LANE_TABLE=hk_lanes_${type}_${isa} -DHK_LOCAL_TABLE=hk_local_${type}_${isa}
-            -DHK_STAR_TABLE=hk_stars_${type}_${isa}
+            -DHK_VERTEX_TABLE=hk_vertex_blocks_${type}_${isa}
             -DHK_COROTATION_TABLE=hk_corotation_${type}_${isa} -DHK_LANE_NAME="${type}_$<IF:$<STREQUAL:${isa},generic>,${plain},${isa}>")
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
                               C_VISIBILITY_PRESET hidden)

@@ -78,7 +78,7 @@ static void check_local_step(const char *material, const hk_lane_table *lanes)
                 ((float *)duals.u)[place_of] = (float)value;
         }
     place(model, F, size, x);
-    hk_tet_split(term, &duals, false, x, gradient);
+    hk_tet_admm_local(term, &duals, false, x, gradient);
     for (int k = 0; k < b->count; k++)
         for (int q = 0; q < 9; q++) {
             int64_t place_of = ((int64_t)(k / width) * 9 + q) * width + k % width;

@@ -1,6 +1,6 @@
-// The same bits as before: positions, velocities and reports of every method, material and option on
-// small scenes, and of the scenes of the project, as one number per case. The numbers are those of
-// one compiler, one instruction set, one vendor of CPUs, one C library and one set of kernels of
+// The same bits as before: positions, velocities and reports of every method, material and option
+// on small scenes, and of the scenes of the project, as one number per case. The numbers are those
+// of one compiler, one instruction set, one vendor of CPUs, one C library and one set of kernels of
 // OpenBLAS (ctest asks for those of Haswell, which most machines can run): test/bits has a file for
 // every combination that they were written on; elsewhere there is nothing to compare with.
 //
@@ -74,8 +74,7 @@ static uint64_t run_world(hk_world *world, int steps)
     uint64_t hash = 14695981039346656037u;
     hk_step_report report;
     for (int k = 0; k < (steps ? steps : 1); k++) {
-        hk_status status =
-            steps ? hk_world_step(world, &report) : hk_world_pose(world, &report);
+        hk_status status = steps ? hk_world_step(world, &report) : hk_world_pose(world, &report);
         if (status != HK_OK) return hash_bytes(hash, &status, sizeof status);
         hash = hash_report(hash, &report);
     }
@@ -138,7 +137,8 @@ static const char g_pair[] =
     "    \"translate\": [0, 0.05, 0], \"over\": 0.05}]},"
     " {\"name\": \"b\","
     "  \"mesh\": {\"sphere\": {\"radius\": 0.08, \"cells\": 4}},"
-    "  \"transform\": {\"translate\": [0, 1, 0], \"rotate\": {\"axis\": [1, 2, 3], \"degrees\": 50}},"
+    "  \"transform\": {\"translate\": [0, 1, 0], \"rotate\": {\"axis\": [1, 2, 3], \"degrees\": "
+    "50}},"
     "  \"initial\": {\"velocity\": [1, 0.5, -0.3]},"
     "  \"material\": {\"model\": \"fixed_corotated\", \"young\": 5e4, \"poisson\": 0.4}}]}";
 

@@ -29,7 +29,7 @@ static fixture make(const char *material, bool invertible)
 {
     fixture f = {.model = one_tet(material, invertible)};
     CHECK_OK(hk_tet_term_create(f.model, hk_lanes_best(HK_DOUBLE_PRECISION), 1, &f.term));
-    f.stiffness = f.model->materials[0].conversion.stiffness;
+    f.stiffness = f.model->materials[0].blend_law.stiffness;
     return f;
 }
 
@@ -67,7 +67,7 @@ static void test_shares(void **state)
     (void)state;
     fixture f = make("neo_hookean", true);
     _Alignas(64) double x[16];
-    assert_true(hk_tet_converts(f.term));
+    assert_true(hk_tet_is_invertible(f.term));
     const struct {
         double least;
         float share;
@@ -76,20 +76,20 @@ static void test_shares(void **state)
         drop(&f);
         f = make("neo_hookean", true);
         place(&f, (double[]){1.1, cases[k].least, 0.9}, x);
-        assert_true(hk_tet_convert(f.term, x) == (cases[k].share > 0));
+        assert_true(hk_tet_update_blend(f.term, x) == (cases[k].share > 0));
         assert_true(fabsf(share_of(&f) - cases[k].share) < 1e-6f);
         assert_true(hk_tet_blended(f.term) == (cases[k].share > 0));
     }
     // It falls by 0.05 an iteration once the tet was well, and rises at once.
     place(&f, (double[]){1, 1, 1}, x);
     for (int k = 0; k <= 10; k++) {
-        assert_true(hk_tet_convert(f.term, x));
+        assert_true(hk_tet_update_blend(f.term, x));
         assert_true(fabsf(share_of(&f) - (1 - 0.05f * (float)k)) < 1e-5f);
     }
-    for (int k = 0; k < 10; k++) hk_tet_convert(f.term, x);
+    for (int k = 0; k < 10; k++) hk_tet_update_blend(f.term, x);
     assert_true(share_of(&f) == 0);
     assert_false(hk_tet_blended(f.term));
-    assert_false(hk_tet_convert(f.term, x));
+    assert_false(hk_tet_update_blend(f.term, x));
     drop(&f);
 }
 
@@ -118,7 +118,7 @@ static void test_shares_are_held(void **state)
     double *g = hk_calloc(4 * (size_t)count, sizeof *g);
     float shares[10];
     assert_true(x && g && half == 5);
-    hk_tet_convert_with_gradient(term, true);
+    hk_tet_blend_with_gradient(term, true);
     for (int k = 0; k < 45; k++) {
         // Both are flat, then the first alone is well, then both are.
         for (int v = 0; v < count; v++)
@@ -127,7 +127,7 @@ static void test_shares_are_held(void **state)
                 x[4 * (int64_t)model->place[v] + i] = i == 2 && flat ? 0 : model->rest[3 * v + i];
             }
         if (k % 2 == 0)
-            hk_tet_convert(term, x);
+            hk_tet_update_blend(term, x);
         else
             hk_tet_gradient(term, x, g, NULL);
         hk_tet_read_blend(term, shares);
@@ -152,13 +152,13 @@ static void test_wild_laws_wait(void **state)
         fixture f = make(materials[m], true);
         _Alignas(64) double x[16];
         place(&f, (double[]){1, 0, 1}, x);
-        hk_tet_convert(f.term, x);
+        hk_tet_update_blend(f.term, x);
         assert_true(share_of(&f) == 1);
         place(&f, (double[]){8, 1, 1}, x);
-        for (int k = 0; k <= 20; k++) hk_tet_convert(f.term, x);
+        for (int k = 0; k <= 20; k++) hk_tet_update_blend(f.term, x);
         assert_true(share_of(&f) == (wild ? 1 : 0));
         place(&f, (double[]){1.1, 1, 0.9}, x);
-        for (int k = 0; k < 20; k++) hk_tet_convert(f.term, x);
+        for (int k = 0; k < 20; k++) hk_tet_update_blend(f.term, x);
         assert_true(share_of(&f) == 0);
         drop(&f);
     }
@@ -177,7 +177,7 @@ static void test_one_function(void **state)
             _Alignas(64) double x[16];
             _Alignas(64) double g[16], diagonal[16], own_diagonal[16];
             place(&f, s, x);
-            hk_tet_convert(f.term, x);
+            hk_tet_update_blend(f.term, x);
             double l = (double)share_of(&f), energy, own = hk_tet_energy(pure.term, x);
             // Of three negative stretches two count as positive: the signs of σ are those of the
             // nearest rotation.
@@ -228,7 +228,7 @@ static void test_no_effect_and_single(void **state)
         _Alignas(64) double x[16], g[16], other[16];
         double energy, same;
         place(&f, (double[]){1.3, 0.6, 0.8}, x);
-        assert_false(hk_tet_convert(f.term, x));
+        assert_false(hk_tet_update_blend(f.term, x));
         hk_tet_gradient(f.term, x, g, &energy);
         hk_tet_gradient(pure.term, x, other, &same);
         assert_memory_equal(&energy, &same, sizeof energy);
@@ -238,7 +238,7 @@ static void test_no_effect_and_single(void **state)
         place(&f, (double[]){1.2, 0.09, 0.8}, x);
         _Alignas(64) float narrow[16], forces[16];
         for (int i = 0; i < 16; i++) narrow[i] = (float)x[i];
-        hk_tet_convert_with_gradient(single, true);
+        hk_tet_blend_with_gradient(single, true);
         double coarse;
         hk_tet_gradient(single, narrow, forces, &coarse);
         hk_tet_copy_blend(f.term, single);

@@ -144,7 +144,7 @@ static hk_model *crowd_model(void)
 }
 
 // The largest residual of all copies of all shapes, for a random right-hand side.
-static double pieces_residual(hk_pieces *p, bool refined)
+static double pieces_residual(hk_components *p, bool refined)
 {
     double *b = malloc(4 * sizeof(double) * (size_t)p->count);
     double *x = malloc(4 * sizeof(double) * (size_t)p->count), most = 0;
@@ -154,13 +154,13 @@ static double pieces_residual(hk_pieces *p, bool refined)
         b[k] = (double)p->vector[k];
     }
     if (refined)
-        hk_pieces_refine(p);
+        hk_components_refine(p);
     else
-        hk_pieces_solve(p);
+        hk_components_solve(p);
     for (int k = 0; k < 4 * p->count; k++)
         x[k] = (double)p->vector[k] + (refined ? (double)p->beyond[k] : 0);
     for (int s = 0; s < p->shape_count; s++) {
-        const hk_piece_shape *shape = &p->shapes[s];
+        const hk_component_shape *shape = &p->shapes[s];
         for (int c = 0; c < shape->copies; c++) {
             int at = 4 * (shape->first + c * shape->count);
             most = fmax(most, residual_of(&shape->pattern, shape->matrix, x + at, b + at));
@@ -178,7 +178,7 @@ static void test_refined_pieces(void **state)
     for (int threads = 1; threads <= 3; threads++) {
         hk_world *world = split_world(crowd_model(), threads, true);
         CHECK_OK(hk_world_step(world, NULL));
-        hk_pieces *p = ((hk_split *)world->solver)->pieces;
+        hk_components *p = ((hk_split *)world->solver)->components;
         assert_int_equal(p->shape_count, 2);
         double plain = pieces_residual(p, false), refined = pieces_residual(p, true);
         size_t size = 4 * sizeof(float) * (size_t)p->count;

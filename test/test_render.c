@@ -469,12 +469,12 @@ static void looks_change_what_they_should(void **state)
     // The backdrop is left as it was asked for.
     assert_memory_equal(pixel_at(&plain, 3, 3), ((uint8_t[]){200, 210, 220, 255}), 4);
     d.body.values = s.values;
-    picture colored = raster_draw(&d, 240, 240);
-    const uint8_t *top = pixel_at(&colored, 120, 25), *bottom = pixel_at(&colored, 120, 214);
+    picture coloured = raster_draw(&d, 240, 240);
+    const uint8_t *top = pixel_at(&coloured, 120, 25), *bottom = pixel_at(&coloured, 120, 214);
     assert_true(top[0] > top[2] && bottom[2] > bottom[0]);  // red above, blue below
     d.edges = true;
     picture lined = raster_draw(&d, 240, 240);
-    assert_false(same_pixels(&lined, &colored));
+    assert_false(same_pixels(&lined, &coloured));
     d.edges = false, d.ground = true;
     d.camera = camera_from(0, 40);
     d.camera.eye[1] = 5, d.camera.eye[2] = 6;
@@ -489,7 +489,7 @@ static void looks_change_what_they_should(void **state)
     }
     assert_true(darker > 500);
     assert_int_equal(lighter, 0);
-    picture *all[] = {&plain, &colored, &lined, &shadowed, &floating};
+    picture *all[] = {&plain, &coloured, &lined, &shadowed, &floating};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) picture_free(all[i]);
     free_scene(&s);
 }

@@ -14,8 +14,9 @@ enum { METHOD_COUNT = sizeof METHODS / sizeof METHODS[0] };
 static const double STEP = 1.0 / 30;
 static hk_backend g_backend = HK_BACKEND_CPU;
 static bool g_brief;  // a selection of materials, and only the first few steps
-static const hk_option NOT_RESIDENT = {.name = "resident", .text = "off"};  // of descent on the GPU
-static bool g_not_resident;
+static const hk_option NOT_PERSISTENT = {.name = "resident",
+                                         .text = "off"};  // of descent on the GPU
+static bool g_not_persistent;
 
 static bool left_out(int material)
 {
@@ -63,8 +64,8 @@ static hk_world *bar_world(const char *method, hk_model *model)
                             : strcmp(method, "gradient_descent") == 0 ? 400
                             : g_brief                                 ? 16
                                                                       : 96;
-    def.solver.options = &NOT_RESIDENT;
-    def.solver.option_count = g_not_resident;
+    def.solver.options = &NOT_PERSISTENT;
+    def.solver.option_count = g_not_persistent;
     def.damping.ether = substeps ? 3 : 1;  // to be at rest sooner
     hk_world *world;
     CHECK_OK(hk_world_create(&def, &world));
@@ -191,8 +192,8 @@ static bool recovers(const char *method, const char *material, int start, int ce
     def.backend = g_backend;
     def.solver.method = method;
     def.damping.ether = 2;
-    def.solver.options = &NOT_RESIDENT;
-    def.solver.option_count = g_not_resident;
+    def.solver.options = &NOT_PERSISTENT;
+    def.solver.option_count = g_not_persistent;
     if (g_brief) def.solver.iterations = 16;
     hk_world *world;
     CHECK_OK(hk_world_create(&def, &world));
@@ -277,9 +278,9 @@ static void test_on_gpu(void **state)
         CHECK_OK(hk_method_find(METHODS[m], &method));
         if (!hk_gpu_has_method(method)) continue;
         try_on_gpu(method);
-        g_not_resident = method == &hk_descent;
-        if (g_not_resident) try_on_gpu(method);
-        g_not_resident = false;
+        g_not_persistent = method == &hk_descent;
+        if (g_not_persistent) try_on_gpu(method);
+        g_not_persistent = false;
     }
     g_backend = HK_BACKEND_CPU;
     g_brief = false;

@@ -142,7 +142,7 @@ static void test_kernels_of_all_lanes(void **state)
                     double mine = (double)f[4 * (vertices - 1 - k) + i] * length;
                     assert_true(fabs(mine + g[4 * k + i]) < 1e-4 * scale);
                 }
-            assert_int_equal(e->color_count, 0);
+            assert_int_equal(e->colour_count, 0);
         } else {
             double before = volume_change(term, m, x);
             hk_corotation_volume(e, false, y, 3);

@@ -69,9 +69,9 @@ static void advance(hk_world *world, int steps)
     }
 }
 
-static const hk_pieces *pieces_of(const hk_world *world)
+static const hk_components *pieces_of(const hk_world *world)
 {
-    return ((const hk_split *)world->solver)->pieces;
+    return ((const hk_split *)world->solver)->components;
 }
 
 static const hk_corotation *elements_of(const hk_world *world)
@@ -89,11 +89,11 @@ static void test_equal_bodies_share(void **state)
         for (int k = 0; k < 5; k++) place_body(&many, k, 0.3 * k, 0.7 * k);
         place_body(&one, 0, 0, 0);
         hk_world *all = world_of_crowd(&many, 1, passes), *alone = world_of_crowd(&one, 1, passes);
-        assert_int_equal(pieces_of(all)->piece_count, 5);
+        assert_int_equal(pieces_of(all)->component_count, 5);
         assert_int_equal(pieces_of(all)->shape_count, 1);
         assert_int_equal(pieces_of(all)->shapes[0].copies, 5);
         assert_int_equal(elements_of(all)->own_count, elements_of(alone)->own_count);
-        assert_non_null(strstr(hk_world_describe(all), "1 factors for 5 pieces"));
+        assert_non_null(strstr(hk_world_describe(all), "1 factors for 5 components"));
         advance(all, 30);
         advance(alone, 30);
         int count = alone->model->vertex_count;
@@ -110,8 +110,8 @@ static void test_equal_bodies_share(void **state)
         // With several passes the bodies share the lengths of their steps.
         assert_true(moved > 0.05 && most < (passes == 1 ? 1e-6 : 1e-3));
         // As much memory for factors as one body needs.
-        assert_int_equal(hk_pieces_factor_size(pieces_of(all)),
-                         hk_pieces_factor_size(pieces_of(alone)));
+        assert_int_equal(hk_components_factor_size(pieces_of(all)),
+                         hk_components_factor_size(pieces_of(alone)));
         hk_world_free(all);
         hk_world_free(alone);
         free_crowd(&many);
@@ -138,8 +138,8 @@ static void test_only_equal_bodies_share(void **state)
     c.fixed[5] = select_box(-1e-4, -1, -1, 0.2, 1, 10);
     c.bodies[6].transform.scale = 1.001;
     hk_world *world = world_of_crowd(&c, 1, 1);
-    const hk_pieces *p = pieces_of(world);
-    assert_int_equal(p->piece_count, 7);
+    const hk_components *p = pieces_of(world);
+    assert_int_equal(p->component_count, 7);
     assert_int_equal(p->shape_count, 2);
     assert_int_equal(p->shapes[0].copies, 3);
     assert_int_equal(p->shapes[1].copies, 1);
@@ -209,9 +209,9 @@ static void test_large_copies(void **state)
         }
         hk_world *world = world_of_crowd(&c, threads, 1);
         advance(world, 3);
-        const hk_pieces *p = pieces_of(world);
+        const hk_components *p = pieces_of(world);
         assert_int_equal(p->shapes[0].copies, 2);
-        assert_true(hk_triangle_extra(p->shapes[0].triangle) > 0);
+        assert_true(hk_factor_extra(p->shapes[0].triangle) > 0);
         int half = world->model->vertex_count / 2;
         double most = 0;
         for (int v = 0; v < half; v++)
@@ -243,8 +243,8 @@ static void test_pieces_within_a_body(void **state)
     for (int k = 0; k < 2; k++) c.bodies[k].mesh = c.mesh;
     c.bodies[1].transform.translate[2] = 20;
     hk_world *world = world_of_crowd(&c, 1, 1);
-    const hk_pieces *p = pieces_of(world);
-    assert_int_equal(p->piece_count, 6);
+    const hk_components *p = pieces_of(world);
+    assert_int_equal(p->component_count, 6);
     assert_int_equal(p->shape_count, 2);
     assert_int_equal(p->shapes[0].copies + p->shapes[1].copies, 6);
     advance(world, 20);  // free fall: 20 steps of backward Euler
@@ -271,8 +271,8 @@ static void test_generated_scene(void **state)
     const hk_body_def *bodies = hk_scene_model(scene)->bodies;
     for (int k = 3; k < 12; k++) assert_ptr_equal(bodies[k].mesh, bodies[k % 3].mesh);
     assert_ptr_not_equal(bodies[0].mesh, bodies[1].mesh);
-    const hk_pieces *p = pieces_of(world);
-    assert_int_equal(p->piece_count, 12);
+    const hk_components *p = pieces_of(world);
+    assert_int_equal(p->component_count, 12);
     assert_int_equal(p->shape_count, 3);
     for (int k = 0; k < 3; k++) assert_int_equal(p->shapes[k].copies, 4);
     const hk_corotation *e = elements_of(world);

@@ -86,7 +86,7 @@ enum {
     DESCENT_SHRINK,
     DESCENT_SHORTEST,
     DESCENT_PHASES,
-    DESCENT_RESIDENT = DESCENT_PHASES + 2 * HK_GPU_PHASES
+    DESCENT_PERSISTENT = DESCENT_PHASES + 2 * HK_GPU_PHASES
 };
 enum { PROJECTIVE_RHO = HK_OPTION_AFTER_PRECISION + 2 };
 enum { VBD_ACCELERATION = HK_OPTION_AFTER_PRECISION, VBD_CHECK = VBD_ACCELERATION + 2 };
@@ -245,9 +245,9 @@ static hk_status lay_out(hk_gpu *g, const hk_gpu_def *def, const cudaDeviceProp 
 {
     bool descends = def->method == &hk_descent || def->method == &hk_projective;
     if (hk_gpu_uses_quasi_newton(g)) descends = false;
-    bool off = def->method == &hk_descent && g->settings.option[DESCENT_RESIDENT] > 0;
+    bool off = def->method == &hk_descent && g->settings.option[DESCENT_PERSISTENT] > 0;
     if (descends && !off && !def->patch_size && !def->round_size)
-        HK_TRY(hk_gpu_plan_resident(g, device, def->resident));
+        HK_TRY(hk_gpu_plan_persistent(g, device, def->persistent));
     if (g->layout) return HK_OK;
     hk_gpu_cut cut = choose_cut(def->model, device);
     if (def->patch_size) {
@@ -290,7 +290,8 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
         HK_CUDA(cudaEventCreateWithFlags(&g->copied[k], cudaEventDisableTiming));
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
-    if (g->resident) HK_TRY(hk_gpu_set_up_resident(g, (int)g->settings.option[DESCENT_REFRESH]));
+    if (g->persistent)
+        HK_TRY(hk_gpu_set_up_persistent(g, (int)g->settings.option[DESCENT_REFRESH]));
     if (def->method == &hk_vbd) HK_TRY(hk_gpu_set_up_vbd(g, properties.multiProcessorCount));
     if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_create_quasi_newton(g));
     for (int k = 0; k < 2; k++) HK_TRY(record_graph(g, k));
@@ -335,7 +336,7 @@ extern "C" void hk_gpu_free(hk_gpu *g)
     if (g->copying) cudaStreamDestroy(g->copying);
     for (int k = 0; k < g->memory_count; k++) cudaFree(g->memory[k]);
     hk_gpu_layout_free(g->layout);
-    hk_free(g->resident);
+    hk_free(g->persistent);
     hk_gpu_free_vbd(g->vbd);
     hk_free(g->quasi_newton);
     hk_free(g);
@@ -350,7 +351,7 @@ extern "C" void hk_gpu_describe(const hk_gpu *g, char *text, size_t size)
              g->device, l->patch_count, l->most_own,
              (double)items / hk_max_int(1, g->model->tet_count), 1e-6 * (double)g->memory_bytes);
     size_t used = strlen(text);
-    if (g->resident) hk_gpu_describe_resident(g, text + used, size - used);
+    if (g->persistent) hk_gpu_describe_persistent(g, text + used, size - used);
     if (g->vbd) hk_gpu_describe_vbd(g->vbd, text + used, size - used);
     if (g->quasi_newton) hk_gpu_describe_quasi_newton(g, text + used, size - used);
 }

@@ -11,7 +11,7 @@ extern "C" {
 enum { HK_GPU_BLOCKS_OF_MEMORY = 96 };
 
 struct hk_gpu_vbd;
-struct hk_gpu_resident;
+struct hk_gpu_persistent;
 
 struct hk_gpu {
     const hk_model *model;
@@ -46,16 +46,16 @@ struct hk_gpu {
     size_t shared_bytes;
     cudaStream_t stream, copying;
     cudaEvent_t stepped, copied[2];
-    cudaGraphExec_t graph[2];   // of a step, with the one staging buffer and the other
-    int parity;                 // staging buffer of the last step
-    bool fresh;                 // positions of the last step are on their way
-    double *pinned[2];          // [vertex_count][3]
-    hk_gpu_control *final;      // pinned, after the last step
-    hk_gpu_clock *clock;        // pinned
-    double expected;            // s, time on the device if all steps were kept
-    hk_gpu_resident *resident;  // NULL: one kernel an iteration
-    hk_gpu_vbd *vbd;            // of that method, else NULL
-    void *quasi_newton;         // what quasi_newton.cu keeps; NULL: another method
+    cudaGraphExec_t graph[2];       // of a step, with the one staging buffer and the other
+    int parity;                     // staging buffer of the last step
+    bool fresh;                     // positions of the last step are on their way
+    double *pinned[2];              // [vertex_count][3]
+    hk_gpu_control *final;          // pinned, after the last step
+    hk_gpu_clock *clock;            // pinned
+    double expected;                // s, time on the device if all steps were kept
+    hk_gpu_persistent *persistent;  // NULL: one kernel an iteration
+    hk_gpu_vbd *vbd;                // of that method, else NULL
+    void *quasi_newton;             // what quasi_newton.cu keeps; NULL: another method
 };
 
 #define HK_CUDA(call)                                                                  \
@@ -98,11 +98,11 @@ hk_status hk_gpu_begin_viscosity(hk_gpu *g, const float4 *state);
 hk_status hk_gpu_probe(hk_gpu *g, const float4 *state, int flags, float4 *gradient, double *sums);
 // resident.cu: lays the model out to be resident, if it fits; else g->layout stays NULL. wanted: so
 // many blocks a multiprocessor; 0: what fits, −1: do not.
-hk_status hk_gpu_plan_resident(hk_gpu *g, const cudaDeviceProp *device, int wanted);
-hk_status hk_gpu_set_up_resident(hk_gpu *g, int every);  // after hk_gpu_set_up
-// All iterations of a step; kind as in hk_gpu_resident_args.
-hk_status hk_gpu_launch_resident(hk_gpu *g, int kind, hk_gpu_control **last);
-void hk_gpu_describe_resident(const hk_gpu *g, char *text, size_t size);
+hk_status hk_gpu_plan_persistent(hk_gpu *g, const cudaDeviceProp *device, int wanted);
+hk_status hk_gpu_set_up_persistent(hk_gpu *g, int every);  // after hk_gpu_set_up
+// All iterations of a step; kind as in hk_gpu_persistent_args.
+hk_status hk_gpu_launch_persistent(hk_gpu *g, int kind, hk_gpu_control **last);
+void hk_gpu_describe_persistent(const hk_gpu *g, char *text, size_t size);
 // vbd.cu: of method vbd, after hk_gpu_set_up
 hk_status hk_gpu_set_up_vbd(hk_gpu *g, int multiprocessors);
 void hk_gpu_free_vbd(hk_gpu_vbd *vbd);

@@ -19,7 +19,7 @@ typedef struct hk_gpu_def {
     double step;  // s
     hk_damping damping;
     int patch_size, round_size;  // of layout.h; 0: chosen by the size of the model
-    int resident;  // blocks a multiprocessor of a resident model; 0: what fits, −1: not resident
+    int persistent;  // blocks a multiprocessor of a resident model; 0: what fits, −1: not resident
 } hk_gpu_def;
 
 // Whether there is a device that this build can use; if not, `why` says why not.

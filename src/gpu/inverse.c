@@ -392,7 +392,7 @@ static hk_status build(const hk_gpu_matrix *from, int64_t most, int32_t *unknown
     HK_TRY(estimate_size(&f->pattern, &size));
     HK_TRY(check_size((double)size, most));
     HK_TRY(hk_direct_create(&f->pattern, &f->direct));
-    HK_TRY(hk_factor_shifted(f->direct, &f->pattern, f->value, "quasi_newton"));
+    HK_TRY(hk_direct_factor_shifted(f->direct, &f->pattern, f->value, "quasi_newton"));
     HK_TRY(hk_direct_supernodes(f->direct, &f->nodes));
     HK_TRY(make_panels(&f->nodes, most, s));
     HK_TRY(invert(&f->nodes, from->threads > 0 ? from->threads : omp_get_num_procs(), s));

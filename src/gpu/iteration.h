@@ -1,5 +1,5 @@
 // What the kernels of an iteration of `descent` share, launched one by one (law.cu) or resident on
-// the device (law_resident.cu): vertices, and what a look adds up.
+// the device (law_persistent.cu): vertices, and what a look adds up.
 #ifndef HK_ITERATION_H
 #define HK_ITERATION_H
 

@@ -8,7 +8,7 @@
 #include "gpu/control.h"
 #include "material/list.h"
 
-// hk_law_params and hk_conversion (material/params.h) in single precision; law.cu reads them as
+// hk_law_params and hk_blend_law (material/params.h) in single precision; law.cu reads them as
 // such.
 struct hk_gpu_curve {
     int powers, knots;
@@ -100,8 +100,8 @@ struct hk_gpu_kernels {
     const void *viscosity;  // of the state before the step
 };
 
-// Of the resident kernel, which does all iterations of a time step by itself (law_resident.cu).
-struct hk_gpu_resident_args {
+// Of the resident kernel, which does all iterations of a time step by itself (law_persistent.cu).
+struct hk_gpu_persistent_args {
     hk_gpu_args a;
     int budget;  // iterations
     int every;   // iterations between two diagonals; 0: `inverse` stays
@@ -114,14 +114,14 @@ struct hk_gpu_resident_args {
     unsigned *epoch;  // tags so far
 };
 
-struct hk_gpu_resident_kernel {
+struct hk_gpu_persistent_kernel {
     const void *kernel[2];  // [1] where elements convert
     int groups;  // of HK_GPU_THREADS threads on a multiprocessor, at most; 0: not for this law
 };
 
 #define HK_GPU_TABLE(X)                                 \
     extern "C" const hk_gpu_kernels hk_gpu_kernels_##X; \
-    extern "C" const hk_gpu_resident_kernel hk_gpu_resident_##X;
+    extern "C" const hk_gpu_persistent_kernel hk_gpu_persistent_##X;
 HK_LAWS(HK_GPU_TABLE)
 HK_GPU_TABLE(any)
 #undef HK_GPU_TABLE

@@ -4,7 +4,7 @@
 // An iteration of `descent` (solver/descent.c) is one kernel. Every block reads the positions of
 // its patch and of the ghosts around it, and writes the new ones of its own vertices; the order of
 // all sums is fixed, so that the bits are the same in every run.
-#include "gpu/conversion.h"
+#include "gpu/blend.h"
 #include "gpu/iteration.h"
 #include "gpu/law_calls.h"
 #include "gpu/patch.h"

@@ -25,7 +25,7 @@ enum { LAW_DECOMPOSES = JOIN(HK_GPU_LAW, _decomposes), LAW_BLOCKS = LAW_DECOMPOS
 #endif
 
 static_assert(offsetof(hk_gpu_batch, upper) == sizeof(hk_law_params), "hk_gpu_batch");
-static_assert(offsetof(hk_gpu_batch, law) - offsetof(hk_gpu_batch, upper) == sizeof(hk_conversion),
+static_assert(offsetof(hk_gpu_batch, law) - offsetof(hk_gpu_batch, upper) == sizeof(hk_blend_law),
               "hk_gpu_batch");
 
 #endif

@@ -4,7 +4,7 @@
 // takes a step of Newton's method. No two vertices of a colour share an element, so positions
 // change in place, and the bits are the same in every run.
 #include "gpu/law_choice.h"
-#include "gpu/star_math.h"
+#include "gpu/vertex_math.h"
 #include "gpu/vbd_kernels.h"
 #include "math/solve3.h"
 
@@ -51,7 +51,7 @@ static __device__ __forceinline__ float law_energy(int, const hk_law_params *p,
 
 // ---------------------------------------------------------------- one element
 
-// What an element brings from memory: stars.h.
+// What an element brings from memory: vertex_blocks.h.
 struct packed {
     float4 word0, word1;
     int third;
@@ -77,7 +77,7 @@ static __device__ __noinline__ void blend(const hk_gpu_batch *batch, float l, fl
     vec3 a_model;
     for (int i = 0; i < 3; i++) star_turn(by, F->m[i], F_model.m[i]);
     star_turn(by, a->v, a_model.v);
-    blend_vertex((const hk_conversion *)&batch->upper, l, &F_model, &a_model, force, block);
+    blend_vertex((const hk_blend_law *)&batch->upper, l, &F_model, &a_model, force, block);
 }
 
 // An element as its first corner sees it.

@@ -49,7 +49,7 @@ static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)
             if (!hk_has_part(&m->materials[k], part)) continue;
             s->batch[l->batch_count] = (batch_source){k, part};
             l->batches[l->batch_count] = hk_material_part(&m->materials[k], part);
-            l->converts |= l->batches[l->batch_count++].conversion.upper > 0;
+            l->converts |= l->batches[l->batch_count++].blend_law.upper > 0;
         }
         s->first[k + 1] = l->batch_count;
     }
@@ -68,12 +68,12 @@ static bool wants_elements(const hk_gpu_layout *l)
 // ---------------------------------------------------------------- neighbours
 
 // The tets at every vertex (model's numbers).
-typedef struct stars {
+typedef struct incidence {
     int64_t *start;  // [vertex_count + 1]
     int32_t *tet;
-} stars;
+} incidence;
 
-static hk_status stars_of(const hk_model *m, stars *s)
+static hk_status find_incidence(const hk_model *m, incidence *s)
 {
     s->start = HK_ZEROS(int64_t, m->vertex_count + 1);
     s->tet = HK_ARRAY(int32_t, 4 * (size_t)m->tet_count);
@@ -173,7 +173,7 @@ typedef struct worker {
     const hk_model *model;
     hk_gpu_layout *layout;
     const sources *sources;
-    const stars *stars;
+    const incidence *incidence;
     const int32_t *number;   // [vertex_count] model's vertex → the vertex here
     number_set tets;         // model's numbers
     number_set locals;       // vertices here: own ones first
@@ -219,8 +219,8 @@ static hk_status look_around(worker *w, int patch)
     for (int32_t v = l->vertex_start[patch]; v < l->vertex_start[patch + 1]; v++) {
         HK_TRY(set_add(&w->locals, v));
         int32_t own = model_vertex(w, v);
-        for (int64_t k = w->stars->start[own]; k < w->stars->start[own + 1]; k++)
-            HK_TRY(set_add(&w->tets, w->stars->tet[k]));
+        for (int64_t k = w->incidence->start[own]; k < w->incidence->start[own + 1]; k++)
+            HK_TRY(set_add(&w->tets, w->incidence->tet[k]));
     }
     memset(w->batch_count, 0, sizeof *w->batch_count * (size_t)l->batch_count);
     memset(w->batch_corners, 0, sizeof *w->batch_corners * (size_t)l->batch_count);
@@ -534,11 +534,11 @@ static hk_status lay_out(const hk_model *m, int threads, worker *w)
 static hk_status build(const hk_model *m, int threads, hk_gpu_layout *l)
 {
     sources from = {0};
-    stars around = {0};
-    worker w = {.model = m, .layout = l, .sources = &from, .stars = &around};
+    incidence around = {0};
+    worker w = {.model = m, .layout = l, .sources = &from, .incidence = &around};
     hk_status status = hk_gpu_cut_patches(m, l);
     if (status == HK_OK) status = list_batches(m, l, &from);
-    if (status == HK_OK) status = stars_of(m, &around);
+    if (status == HK_OK) status = find_incidence(m, &around);
     if (status == HK_OK) status = lay_out(m, threads, &w);
     hk_free(from.batch);
     hk_free(from.first);

@@ -537,7 +537,7 @@ static double weight_of(const hk_gpu *g, const hk_material *material)
     if (g->method == &hk_quasi_newton)
         return hk_material_slope(material, option[OPTION_LOW], option[OPTION_HIGH]) +
                material->strand_modulus;
-    return fmax(hk_material_projective(material), 2 * material->conversion.stiffness);
+    return fmax(hk_material_projective(material), 2 * material->blend_law.stiffness);
 }
 
 static hk_status create_global(hk_gpu *g, quasi_newton *q)

@@ -1,5 +1,6 @@
-// What steers `quasi_newton` on the device (solver/quasi_newton.c, solver/walk.c): the search for a
-// step length, and the coefficients of L-BFGS. Plain C, so that the host's tests can run it.
+// What steers `quasi_newton` on the device (solver/quasi_newton.c, solver/line_search.c): the
+// search for a step length, and the coefficients of L-BFGS. Plain C, so that the host's tests can
+// run it.
 //
 // An evaluation is a fixed sequence of kernels. It either accepts the trial state, and the next
 // direction is built from there, or shortens the step for the next evaluation.

@@ -22,12 +22,12 @@ static hk_gpu_batch narrow_batch(const hk_law_part *part)
             b.curves[c].jump[k] = (float)from->jump[k];
         }
     }
-    b.upper = (float)part->conversion.upper;
-    b.lower = (float)part->conversion.lower;
-    b.decay = (float)part->conversion.decay;
-    b.stiffness = (float)part->conversion.stiffness;
-    b.modulus = (float)part->conversion.modulus;
-    b.steps_only = part->conversion.steps_only;
+    b.upper = (float)part->blend_law.upper;
+    b.lower = (float)part->blend_law.lower;
+    b.decay = (float)part->blend_law.decay;
+    b.stiffness = (float)part->blend_law.stiffness;
+    b.modulus = (float)part->blend_law.modulus;
+    b.steps_only = part->blend_law.steps_only;
     b.law = part->law;
     return b;
 }
@@ -305,7 +305,7 @@ static hk_status constant_diagonal(hk_gpu *g, double *diagonal)
     memset(diagonal, 0, sizeof(double) * (size_t)m->vertex_count);
     for (int t = 0; t < m->tet_count; t++) {
         const hk_material *material = &m->materials[m->tet_material[t]];
-        double w = fmax(hk_material_projective(material), 2 * material->conversion.stiffness);
+        double w = fmax(hk_material_projective(material), 2 * material->blend_law.stiffness);
         double inverse[9], origin[3] = {0, 0, 0};
         hk_rest_inverse(m, t, inverse);
         for (int c = 0; c < 4; c++) {

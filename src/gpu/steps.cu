@@ -102,7 +102,7 @@ static hk_status iterate(hk_gpu *g, int budget)
 // From the start in control[0] to the end; `last` is where the control is then.
 static hk_status solve(hk_gpu *g, hk_gpu_control **last)
 {
-    if (g->resident) return hk_gpu_launch_resident(g, -1, last);
+    if (g->persistent) return hk_gpu_launch_persistent(g, -1, last);
     if (g->vbd) return hk_gpu_launch_vbd(g, last);
     if (g->quasi_newton) return hk_gpu_launch_quasi_newton(g, last);
     *last = g->control[(g->settings.iterations + 1) % 2];
@@ -129,9 +129,9 @@ static hk_status finish(hk_gpu *g, hk_gpu_control *last, double *staging)
 hk_status hk_gpu_launch_step(hk_gpu *g, double *staging)
 {
     hk_gpu_control *last;
-    if (g->resident && g->start.kind != HK_START_OPTIMISED) {
+    if (g->persistent && g->start.kind != HK_START_OPTIMISED) {
         HK_TRY(begin(g, nullptr));
-        HK_TRY(hk_gpu_launch_resident(g, g->start.kind, &last));
+        HK_TRY(hk_gpu_launch_persistent(g, g->start.kind, &last));
     } else {
         HK_TRY(choose_start(g));
         HK_TRY(solve(g, &last));

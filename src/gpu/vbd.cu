@@ -2,12 +2,12 @@
 // (law_vbd.cu), then the acceleration; every few sweeps a look at the energy by the kernels of
 // `descent`, and the decision what comes of it. Nothing waits for the host.
 #include "gpu/device.h"
-#include "gpu/star_math.h"
+#include "gpu/vertex_math.h"
 #include "gpu/vbd_kernels.h"
 
 extern "C" {
-#include "gpu/stars.h"
-#include "solver/walk.h"
+#include "gpu/vertex_blocks.h"
+#include "solver/line_search.h"
 }
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct hk_gpu_vbd {
     int vertex_blocks;  // of kernels over vertices
     hk_gpu_control *looking[2];  // where elements convert: before and after a look
     // With viscous damping:
-    const int *pair_start, *pair;  // as stars.h has them
+    const int *pair_start, *pair;  // as vertex_blocks.h has them
     float *drag;                   // [9][near_count]
 };
 
@@ -208,7 +208,7 @@ static __global__ void __launch_bounds__(THREADS)
 // The elements' ∂P/∂F before the step (viscosity_kernel of law.cu) as blocks of a sparse matrix: a
 // thread adds up what the elements of a vertex and its neighbour bring.
 struct drag_args {
-    hk_gpu_vbd_args stars;
+    hk_gpu_vbd_args vertex_blocks;
     const int *pair_start, *pair;
     float *drag;  // [9][near_count]
     const float *viscosity;
@@ -226,19 +226,19 @@ static __global__ void __launch_bounds__(THREADS) drag_kernel(const __grid_const
 {
     cudaGridDependencySynchronize();
     int n = blockIdx.x * THREADS + threadIdx.x;
-    if (n >= a.stars.near_count) return;
+    if (n >= a.vertex_blocks.near_count) return;
     float K[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     for (int p = a.pair_start[n]; p < a.pair_start[n + 1]; p++) {
         int at = a.pair[p] / 4, corner = a.pair[p] % 4;
         float word0[4], word1[4], turn[4], own[3], other[3];
-        load4(a.stars.word[0] + at, word0);
-        load4(a.stars.word[1] + at, word1);
-        load4(a.stars.turn + at, turn);
+        load4(a.vertex_blocks.word[0] + at, word0);
+        load4(a.vertex_blocks.word[1] + at, word1);
+        load4(a.vertex_blocks.turn + at, turn);
         star_shape(word0, word1, turn, 0, own);
         star_shape(word0, word1, turn, corner, other);
         float volume = a.rate * star_volume(word0, word1);
         for (int j = 0; j < 3; j++) own[j] *= volume;
-        const float *plane = a.viscosity + a.stars.twin[at];
+        const float *plane = a.viscosity + a.vertex_blocks.twin[at];
         for (int j = 0; j < 3; j++)
             for (int l = j; l < 3; l++) {
                 float block[9];
@@ -246,7 +246,7 @@ static __global__ void __launch_bounds__(THREADS) drag_kernel(const __grid_const
                 star_add_block(j, l, block, own, other, K);
             }
     }
-    for (int k = 0; k < 9; k++) a.drag[(int64_t)k * a.stars.near_count + n] = K[k];
+    for (int k = 0; k < 9; k++) a.drag[(int64_t)k * a.vertex_blocks.near_count + n] = K[k];
 }
 
 // ---------------------------------------------------------------- launches
@@ -423,7 +423,7 @@ static const hk_gpu_vbd_kernels *choose_kernels(const hk_gpu_layout *l)
 }
 
 // Few threads a vertex waste least; where a colour does not fill the device with them, more.
-static int choose_ways(const hk_gpu_stars *s, int multiprocessors)
+static int choose_ways(const hk_gpu_vertex_blocks *s, int multiprocessors)
 {
     enum { BUSY = 512 };  // threads of a multiprocessor
     int64_t threads =
@@ -434,7 +434,7 @@ static int choose_ways(const hk_gpu_stars *s, int multiprocessors)
     return ways;
 }
 
-static hk_status upload_stars(hk_gpu *g, const hk_gpu_stars *s)
+static hk_status upload_vertex_blocks(hk_gpu *g, const hk_gpu_vertex_blocks *s)
 {
     hk_gpu_vbd_args *a = &g->vbd->args;
     size_t count = (size_t)s->count, items = (size_t)s->start[s->count];
@@ -450,7 +450,7 @@ static hk_status upload_stars(hk_gpu *g, const hk_gpu_stars *s)
     return hk_gpu_upload(g, s->noise, count, &a->noise);
 }
 
-static hk_status upload_neighbours(hk_gpu *g, const hk_gpu_stars *s)
+static hk_status upload_neighbours(hk_gpu *g, const hk_gpu_vertex_blocks *s)
 {
     hk_gpu_vbd *w = g->vbd;
     if (!s->near_start) return HK_OK;
@@ -466,10 +466,10 @@ static hk_status upload_neighbours(hk_gpu *g, const hk_gpu_stars *s)
     return HK_OK;
 }
 
-static hk_status fill(hk_gpu *g, const hk_gpu_stars *s, int multiprocessors)
+static hk_status fill(hk_gpu *g, const hk_gpu_vertex_blocks *s, int multiprocessors)
 {
     hk_gpu_vbd *w = g->vbd;
-    HK_TRY(upload_stars(g, s));
+    HK_TRY(upload_vertex_blocks(g, s));
     HK_TRY(upload_neighbours(g, s));
     w->kernels = choose_kernels(g->layout);
     w->ways = choose_ways(s, multiprocessors);
@@ -503,10 +503,10 @@ hk_status hk_gpu_set_up_vbd(hk_gpu *g, int multiprocessors)
 {
     g->vbd = HK_NEW(hk_gpu_vbd);
     if (!g->vbd) return HK_NO_MEMORY;
-    hk_gpu_stars *stars;
-    HK_TRY(hk_gpu_stars_create(g->model, g->layout, g->damping.viscous > 0, 0, &stars));
-    hk_status status = fill(g, stars, multiprocessors);
-    hk_gpu_stars_free(stars);
+    hk_gpu_vertex_blocks *blocks;
+    HK_TRY(hk_gpu_vertex_blocks_create(g->model, g->layout, g->damping.viscous > 0, 0, &blocks));
+    hk_status status = fill(g, blocks, multiprocessors);
+    hk_gpu_vertex_blocks_free(blocks);
     return status;
 }
 

@@ -5,7 +5,7 @@
 #include "gpu/kernels.h"
 #include "gpu/vbd_control.h"
 
-// The stars of a model (stars.h), and what moves its vertices.
+// The vertex blocks of a model (vertex_blocks.h), and what moves its vertices.
 struct hk_gpu_vbd_args {
     hk_gpu_vbd_settings settings;
     const hk_gpu_settings *common;

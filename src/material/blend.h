@@ -23,7 +23,7 @@ HK_INLINE real own_part(real l, real value)
 }
 
 // Of F and its decomposition f.
-HK_INLINE void blend_energy_stress_of(const hk_conversion *c, real l, const mat3 *F, const svd3 *f,
+HK_INLINE void blend_energy_stress_of(const hk_blend_law *c, real l, const mat3 *F, const svd3 *f,
                                       real *psi, mat3 *P)
 {
     real w = l * r_set(c->stiffness);
@@ -36,15 +36,14 @@ HK_INLINE void blend_energy_stress_of(const hk_conversion *c, real l, const mat3
             P->m[i][j] = own_part(l, P->m[i][j]) + 2 * w * (F->m[i][j] - R.m[i][j]);
 }
 
-HK_SHARED void blend_energy_stress(const hk_conversion *c, real l, const mat3 *F, real *psi,
-                                   mat3 *P)
+HK_SHARED void blend_energy_stress(const hk_blend_law *c, real l, const mat3 *F, real *psi, mat3 *P)
 {
     svd3 f = law_svd(*F);
     blend_energy_stress_of(c, l, F, &f, psi, P);
 }
 
 // The constant matrix AᵀA of projective dynamics stands for the second derivative of its energy.
-HK_SHARED void blend_rows(const hk_conversion *c, real l, row_forms *rows)
+HK_SHARED void blend_rows(const hk_blend_law *c, real l, row_forms *rows)
 {
     real w = 2 * l * r_set(c->stiffness);
     for (int i = 0; i < 3; i++)
@@ -68,7 +67,7 @@ HK_INLINE mat3 blend_rotation(mat3 F)
 }
 
 // The same for what one vertex with shape gradient a needs (X_vertex of law.h).
-HK_SHARED void blend_vertex(const hk_conversion *c, real l, const mat3 *F, const vec3 *a,
+HK_SHARED void blend_vertex(const hk_blend_law *c, real l, const mat3 *F, const vec3 *a,
                             vec3 *force, mat3 *block)
 {
     real w = 2 * l * r_set(c->stiffness), sphere = w * v3_dot(*a, *a);
@@ -81,26 +80,26 @@ HK_SHARED void blend_vertex(const hk_conversion *c, real l, const mat3 *F, const
 }
 
 // eq. 17: the share that an element with stretches s wants, and what becomes of a share l.
-HK_INLINE real blend_wanted_of(const hk_conversion *c, vec3 s)
+HK_INLINE real blend_wanted_of(const hk_blend_law *c, vec3 s)
 {
     real least = r_min(s.v[0], r_min(s.v[1], s.v[2]));
     real wanted = (r_set(c->upper) - least) * r_set(1 / (c->upper - c->lower));
     return r_min(r_max(wanted, r_zero()), r_set(1));
 }
 
-HK_SHARED real blend_wanted(const hk_conversion *c, const mat3 *F)
+HK_SHARED real blend_wanted(const hk_blend_law *c, const mat3 *F)
 {
     return blend_wanted_of(c, law_svd(*F).s);
 }
 
-HK_INLINE real blend_next(const hk_conversion *c, real l, real wanted, int held)
+HK_INLINE real blend_next(const hk_blend_law *c, real l, real wanted, int held)
 {
     return held ? r_max(l, wanted) : r_max(l - r_set(c->decay), wanted);
 }
 
 // Where an element may return to its law (l decay): not where that grows like exp and would throw
 // the body about. Quartic ones like stvk are below this bound.
-HK_INLINE mask blend_tame(const hk_conversion *c, mat3 F, real psi)
+HK_INLINE mask blend_bounded(const hk_blend_law *c, mat3 F, real psi)
 {
     real size = 1 + m3_dot(F, F);
     return psi < r_set(c->modulus) * size * size;
@@ -108,7 +107,7 @@ HK_INLINE mask blend_tame(const hk_conversion *c, mat3 F, real psi)
 
 // Where an element that is not blended stays so without a look at its stretches: σ₁σ₂ ≤ ‖F‖²/2, so
 // the least is ≥ 2 J/‖F‖².
-HK_INLINE mask blend_far(const hk_conversion *c, mat3 F)
+HK_INLINE mask blend_far(const hk_blend_law *c, mat3 F)
 {
     return 2 * m3_det(F) - r_set(c->upper) * m3_dot(F, F) > 0;
 }

@@ -255,7 +255,7 @@ static hk_status take_conversion(const hk_material_def *def, hk_material *m)
 {
     hk_invertible usual = hk_default_invertible();
     const hk_invertible *c = &def->invertible;
-    m->conversion = (hk_conversion){0};
+    m->blend_law = (hk_blend_law){0};
     if (c->upper == 0 && hk_law_describe(m->law)->converts) c = &usual;
     if (c->upper <= 0) return HK_OK;
     if (!(c->upper > c->lower && c->lower >= 0 && c->upper < 1))
@@ -272,8 +272,7 @@ static hk_status take_conversion(const hk_material_def *def, hk_material *m)
                        def->model, c->stiffness);
     // By default about the shear modulus, which is what w is for a material without volume term.
     double stiffness = c->stiffness > 0 ? c->stiffness : m->modulus / 3;
-    m->conversion =
-        (hk_conversion){c->upper, c->lower, c->decay, stiffness, m->modulus, c == &usual};
+    m->blend_law = (hk_blend_law){c->upper, c->lower, c->decay, stiffness, m->modulus, c == &usual};
     return HK_OK;
 }
 

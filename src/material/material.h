@@ -17,7 +17,7 @@ typedef struct hk_material {
     double strand_modulus;         // Pa, of fibre and axes together at rest
     double fibre_stiffness;        // Pa; 0: none
     double modulus;                // Pa, ∂P₀₀/∂F₀₀ at rest: how stiff it is, roughly
-    hk_conversion conversion;      // upper 0: it does not convert
+    hk_blend_law blend_law;        // upper 0: it does not convert
 } hk_material;
 
 // Checks a definition and derives the coefficients; messages name the parameter.

@@ -25,12 +25,12 @@ typedef struct hk_law_params {
 } hk_law_params;
 
 // Invertible model conversion (Descent section 5.1, see term/blend.h).
-typedef struct hk_conversion {
+typedef struct hk_blend_law {
     HK_PARAM upper, lower;  // stretches where it begins and is complete; upper 0: never
     HK_PARAM decay;         // of the share l, an iteration
     HK_PARAM stiffness;     // Pa, w
     HK_PARAM modulus;       // Pa, Young's, of the law
     int steps_only;         // not in poses, where elements may come to rest between the two laws
-} hk_conversion;
+} hk_blend_law;
 
 #endif

@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 #include "solver/constant_matrix.h"
-#include "solver/walk.h"
+#include "solver/line_search.h"
 
 enum { OPTION_WEIGHT = HK_OPTION_AFTER_PRECISION, OPTION_LOW, OPTION_HIGH, OPTION_REFINEMENT };
 enum { LOOK = 16 };
@@ -53,7 +53,7 @@ static const hk_option_info g_options[] = {
 };
 
 typedef struct admm {
-    hk_walk walk;
+    hk_line_search search;
     hk_tet_duals duals;
     hk_constant_matrix matrix;
     double *state;  // [vertex_count][4] x of the iteration; the caller's is the best
@@ -63,7 +63,7 @@ static void admm_free(void *solver)
 {
     admm *s = solver;
     if (!s) return;
-    hk_walk_release(&s->walk);
+    hk_search_release(&s->search);
     hk_tet_duals_release(&s->duals);
     hk_constant_matrix_release(&s->matrix);
     hk_free(s->state);
@@ -74,7 +74,7 @@ static void admm_free(void *solver)
 
 static double slope_of(const admm *s, const hk_material *material)
 {
-    const double *option = s->walk.settings.option;
+    const double *option = s->search.settings.option;
     return option[OPTION_WEIGHT] *
            hk_material_slope(material, option[OPTION_LOW], option[OPTION_HIGH]);
 }
@@ -82,14 +82,14 @@ static double slope_of(const admm *s, const hk_material *material)
 // One k for the law of a material, one for each set of strands in it.
 static void fill_weights(admm *s, const hk_tet_term *term, double *weight)
 {
-    const hk_model *m = s->walk.problem->model;
+    const hk_model *m = s->search.problem->model;
     memset(weight, 0, sizeof(double) * (size_t)m->material_count);
     for (int q = 0; q < term->batch_count; q++) {
         const hk_tet_batch *b = &term->batches[q];
         int32_t number = m->tet_material[b->tet[0]];
         const hk_material *material = &m->materials[number];
         double k = b->law == HK_LAW_fibre
-                       ? s->walk.settings.option[OPTION_WEIGHT] * material->strand_modulus
+                       ? s->search.settings.option[OPTION_WEIGHT] * material->strand_modulus
                        : slope_of(s, material);
         s->duals.weight[q] = k;
         weight[number] += k;
@@ -98,8 +98,8 @@ static void fill_weights(admm *s, const hk_tet_term *term, double *weight)
 
 static hk_status create_matrix(admm *s)
 {
-    hk_problem *p = s->walk.problem;
-    bool refined = s->walk.settings.option[OPTION_REFINEMENT] > 0;
+    hk_problem *p = s->search.problem;
+    bool refined = s->search.settings.option[OPTION_REFINEMENT] > 0;
     double *weight = HK_ARRAY(double, p->model->material_count);
     if (!weight) return HK_NO_MEMORY;
     fill_weights(s, hk_problem_elements(p), weight);
@@ -111,7 +111,7 @@ static hk_status create_matrix(admm *s)
 
 static hk_status allocate(admm *s, hk_problem *p, const hk_settings *settings)
 {
-    HK_TRY(hk_walk_init(&s->walk, p, settings));
+    HK_TRY(hk_search_init(&s->search, p, settings));
     s->state = HK_ARRAY(double, 4 * (size_t)p->vertex_count);
     if (!s->state) return HK_NO_MEMORY;
     HK_TRY(hk_use_precision(p, settings));
@@ -137,7 +137,7 @@ static hk_status admm_create(hk_problem *problem, const hk_settings *settings, v
 // direction := −A⁻¹ gradient, 0 at held vertices.
 static hk_status solve(admm *s, const double *gradient)
 {
-    hk_walk *w = &s->walk;
+    hk_line_search *w = &s->search;
     double clock = hk_now();
     HK_TRY(hk_constant_matrix_descend(&s->matrix, gradient, w->direction));
     w->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
@@ -157,7 +157,7 @@ typedef struct progress {
 // Local, dual and global step: the direction from s->state.
 static hk_status iterate(admm *s, progress *now)
 {
-    hk_walk *w = &s->walk;
+    hk_line_search *w = &s->search;
     double clock = hk_now();
     hk_problem_split_gradient(w->problem, &s->duals, now->fresh, s->state, w->trial_gradient,
                               &now->scale);
@@ -170,14 +170,14 @@ static hk_status iterate(admm *s, progress *now)
 
 static void advance(admm *s)
 {
-    const double *d = s->walk.direction;
-    int64_t size = 4 * (int64_t)s->walk.problem->vertex_count;
+    const double *d = s->search.direction;
+    int64_t size = 4 * (int64_t)s->search.problem->vertex_count;
     for (int64_t k = 0; k < size; k++) s->state[k] += d[k];
 }
 
 // Whether the state w->trial is to be preferred to the best, by ε, or within its rounding by the
 // residual.
-static bool is_better(const hk_walk *w)
+static bool is_better(const hk_line_search *w)
 {
     if (!isfinite(w->next.energy) || !isfinite(w->next.residual)) return false;
     double noise = w->problem->energy_rounding + 1e-10 * fabs(w->at.energy);
@@ -189,16 +189,16 @@ static bool is_better(const hk_walk *w)
 // which is downhill, and with new duals. *moved false: there is none.
 static hk_status settle(admm *s, double *x, progress *now, bool *moved)
 {
-    hk_walk *w = &s->walk;
+    hk_line_search *w = &s->search;
     *moved = is_better(w);
     if (*moved) {
-        hk_walk_accept(w, x);
+        hk_search_accept(w, x);
         return HK_OK;
     }
     HK_TRY(solve(s, w->gradient));
-    *moved = hk_walk_search(w, x, 1, 1) > 0;
+    *moved = hk_search_length(w, x, 1, 1) > 0;
     if (!*moved) return HK_OK;
-    hk_walk_accept(w, x);
+    hk_search_accept(w, x);
     memcpy(s->state, x, 4 * sizeof(double) * (size_t)w->problem->vertex_count);
     now->fresh = true;
     return HK_OK;
@@ -207,15 +207,15 @@ static hk_status settle(admm *s, double *x, progress *now, bool *moved)
 // The new state's ε and residual are known where it was looked at (w->next).
 static bool count(admm *s, const progress *now, bool known, hk_solve_report *report)
 {
-    const hk_problem *p = s->walk.problem;
+    const hk_problem *p = s->search.problem;
     report->iterations++;
     if (!p->monitor) return false;
-    const hk_point *at = &s->walk.next;
+    const hk_evaluation *at = &s->search.next;
     hk_iteration told = {.iteration = report->iterations,
                          .energy = known ? at->energy : NAN,
                          .residual = known ? at->residual : now->estimate,
                          .step_length = 1,
-                         .load = p->load_share};
+                         .load = p->load_fraction};
     told.relative_residual = told.residual / (known ? at->scale : now->scale);
     if (p->monitor(p->monitor_context, &told)) return false;
     report->reason = HK_STOPPED;
@@ -224,7 +224,7 @@ static bool count(admm *s, const progress *now, bool known, hk_solve_report *rep
 }
 
 // True: many looks have brought nothing.
-static bool stalls(const hk_walk *w, double energy_before, progress *now)
+static bool stalls(const hk_line_search *w, double energy_before, progress *now)
 {
     double noise = w->problem->energy_rounding + 1e-10 * fabs(w->at.energy);
     bool better = w->at.energy < energy_before - noise || w->at.residual < 0.9 * now->least;
@@ -235,31 +235,31 @@ static bool stalls(const hk_walk *w, double energy_before, progress *now)
 
 static hk_status run(admm *s, double *x, hk_solve_report *report)
 {
-    hk_walk *w = &s->walk;
+    hk_line_search *w = &s->search;
     hk_problem *p = w->problem;
     progress now = {.fresh = true, .least = w->at.residual};
-    bool converts = hk_tet_converts(p->tets);
+    bool converts = hk_tet_is_invertible(p->tets);
     HK_TRY(hk_constant_matrix_prepare(&s->matrix, "admm", w->phase_s, NULL));
     memcpy(s->state, x, 4 * sizeof(double) * (size_t)p->vertex_count);
-    for (int k = 1; !hk_walk_over(w, x, k - 1, report); k++) {
+    for (int k = 1; !hk_search_over(w, x, k - 1, report); k++) {
         HK_TRY(iterate(s, &now));
         bool near = k > 1 && now.estimate <= w->settings.tolerance * now.scale;
-        bool look = near || k % LOOK == 0 || k == hk_walk_budget(w);
+        bool look = near || k % LOOK == 0 || k == hk_search_budget(w);
         // Elements that convert (term/blend.h) follow the best state.
         bool known = look || converts || (p->monitor && p->watch_energy);
-        if (known) hk_walk_try(w, s->state, 1);
+        if (known) hk_search_try(w, s->state, 1);
         advance(s);
         if (count(s, &now, known, report)) {
-            if (known && is_better(w)) hk_walk_accept(w, x);
+            if (known && is_better(w)) hk_search_accept(w, x);
             break;
         }
-        if (!look && converts && is_better(w)) hk_walk_accept(w, x);
+        if (!look && converts && is_better(w)) hk_search_accept(w, x);
         if (!look) continue;
         bool moved;
         double before = w->at.energy;
         HK_TRY(settle(s, x, &now, &moved));
         if (!moved || stalls(w, before, &now)) {
-            hk_walk_stalled(w, report);
+            hk_search_stalled(w, report);
             break;
         }
     }
@@ -269,16 +269,16 @@ static hk_status run(admm *s, double *x, hk_solve_report *report)
 static hk_status admm_minimise(void *solver, double *x, hk_solve_report *report)
 {
     admm *s = solver;
-    hk_walk_begin(&s->walk, x, report);
+    hk_search_begin(&s->search, x, report);
     HK_TRY(run(s, x, report));
-    hk_walk_end(&s->walk, report);
+    hk_search_end(&s->search, report);
     return HK_OK;
 }
 
 static void admm_describe(const void *solver, char *text, size_t size)
 {
     const admm *s = solver;
-    const hk_settings *o = &s->walk.settings;
+    const hk_settings *o = &s->search.settings;
     snprintf(text, size,
              "admm: at most %d iterations, tolerance %g, %s precision, weight %g; %lld numbers in "
              "the factor",

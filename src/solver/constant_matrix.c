@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "solver/walk.h"
+#include "solver/line_search.h"
 #include "term/laplacian.h"
 
 enum { MOST_SHIFTS = 4 };
@@ -36,7 +36,7 @@ hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *p, const do
 void hk_constant_matrix_release(hk_constant_matrix *m)
 {
     hk_direct_free(m->direct);
-    hk_triangle_free(m->triangle);
+    hk_factor_free(m->triangle);
     hk_assembly_free(m->assembly);
     hk_free(m->laplacian);
     hk_free(m->matrix);
@@ -60,8 +60,8 @@ static double add_to_diagonal(const hk_pattern *p, double *matrix, double amount
     return largest;
 }
 
-hk_status hk_factor_shifted(hk_direct *direct, const hk_pattern *pattern, double *matrix,
-                            const char *method)
+hk_status hk_direct_factor_shifted(hk_direct *direct, const hk_pattern *pattern, double *matrix,
+                                   const char *method)
 {
     bool positive;
     HK_TRY(hk_direct_factor(direct, matrix, &positive));
@@ -96,8 +96,8 @@ hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, 
     fill_matrix(m);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     if (m->direct) {
-        HK_TRY(hk_factor_shifted(m->direct, &m->scalar, m->matrix, method));
-        if (p->weight > 0) HK_TRY(hk_triangle_update(m->direct, p->threads, &m->triangle));
+        HK_TRY(hk_direct_factor_shifted(m->direct, &m->scalar, m->matrix, method));
+        if (p->weight > 0) HK_TRY(hk_factor_update(m->direct, p->threads, &m->triangle));
     }
     phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     m->factored = now;
@@ -123,7 +123,7 @@ static void apply_refined(hk_constant_matrix *m, const double *from, double *to)
     const int32_t *vertex = m->assembly->vertex;
     for (int64_t b = 0; b < m->scalar.count; b++)
         for (int i = 0; i < 3; i++) m->given[4 * b + i] = from[4 * (int64_t)vertex[b] + i];
-    hk_triangle_refine(m->triangle, &m->scalar, m->matrix, m->given, m->found);
+    hk_factor_refine(m->triangle, &m->scalar, m->matrix, m->given, m->found);
     for (int64_t b = 0; b < m->scalar.count; b++)
         for (int i = 0; i < 3; i++) to[4 * (int64_t)vertex[b] + i] = m->found[4 * b + i];
 }
@@ -135,7 +135,7 @@ hk_status hk_constant_matrix_apply(hk_constant_matrix *m, const double *from, do
     if (m->given)
         apply_refined(m, from, to);
     else
-        hk_triangle_apply(m->triangle, m->assembly->vertex, from, to);
+        hk_factor_apply(m->triangle, m->assembly->vertex, from, to);
     return HK_OK;
 }
 

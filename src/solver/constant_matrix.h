@@ -6,13 +6,13 @@
 // viscosity, whose Hessian is at most β/h L, c the air. It is factored anew only when the time step
 // or the damping changed.
 //
-// Time steps solve with it in single precision (linear/triangle.h), poses in double: without
+// Time steps solve with it in single precision (linear/factor.h), poses in double: without
 // inertia the system may be too badly conditioned for single. With refinement a time step's
 // solution is improved once by what it leaves of the right-hand side, evaluated in double.
 #ifndef HK_CONSTANT_MATRIX_H
 #define HK_CONSTANT_MATRIX_H
 
-#include "linear/triangle.h"
+#include "linear/factor.h"
 #include "solver/method.h"
 #include "term/assembly.h"
 
@@ -23,7 +23,7 @@ typedef struct hk_constant_matrix {
     double *laplacian;      // [hk_pattern_size of scalar] L
     double *matrix;         // A
     hk_direct *direct;      // NULL: not asked for, or all vertices are held
-    hk_triangle *triangle;  // its factor for time steps; NULL: none yet
+    hk_factor *triangle;    // its factor for time steps; NULL: none yet
     double *right;          // [3 free_count], of solves in double
     double *given, *found;  // [free_count][4] in elimination order, for refinement, else NULL
     hk_quadratic factored;  // that of A; NAN: none yet
@@ -51,8 +51,8 @@ hk_status hk_constant_matrix_descend(hk_constant_matrix *m, const double *gradie
 
 // Factors a matrix that may be singular to rounding: more and more is added to its diagonal until
 // it is positive definite.
-hk_status hk_factor_shifted(hk_direct *direct, const hk_pattern *pattern, double *matrix,
-                            const char *method);
+hk_status hk_direct_factor_shifted(hk_direct *direct, const hk_pattern *pattern, double *matrix,
+                                   const char *method);
 
 // An option of the methods that solve in single precision.
 extern const char *const hk_off_on[];

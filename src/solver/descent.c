@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 #include "solver/descent.h"
-#include "solver/keeper.h"
-#include "solver/walk.h"
+#include "solver/checkpoint.h"
+#include "solver/line_search.h"
 
 enum { PHASES = 8 };
 enum {
@@ -24,8 +24,8 @@ enum {
     OPTION_CHECK,
     OPTION_SHRINK,
     OPTION_SHORTEST,
-    OPTION_PHASES,                                // pairs: length and ρ
-    OPTION_RESIDENT = OPTION_PHASES + 2 * PHASES  // of the GPU's (gpu/resident.cu)
+    OPTION_PHASES,                                  // pairs: length and ρ
+    OPTION_PERSISTENT = OPTION_PHASES + 2 * PHASES  // of the GPU's (gpu/persistent.cu)
 };
 enum { POWER_ITERATIONS = 20, ROOM = 4, FIRST_PATIENCE = 2, MOST_PATIENCE = 64 };
 enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
@@ -77,18 +77,19 @@ static const hk_option_info g_options[] = {
     PHASE(6, 0, 0.97),
     PHASE(7, 0, 0.97),
     PHASE(8, 0, 0.97),
-    [OPTION_RESIDENT] = {.name = "resident",
-                         .help = "on a GPU: auto: one kernel does all iterations of a time step if "
-                                 "the model fits into the multiprocessors' own memories; off: one "
-                                 "kernel an iteration",
-                         .words = g_residents},
+    [OPTION_PERSISTENT] = {.name = "resident",
+                           .help =
+                               "on a GPU: auto: one kernel does all iterations of a time step if "
+                               "the model fits into the multiprocessors' own memories; off: one "
+                               "kernel an iteration",
+                           .words = g_residents},
 };
 
 typedef struct descent {
     hk_problem *problem;
     hk_settings settings;
     hk_vertices vertices;
-    hk_keeper keeper;
+    hk_checkpoint checkpoint;
     const double *diagonal;  // [vertex_count] a constant one instead of the Hessian, or NULL
     double *room[ROOM];      // [vertex_count][4] for the estimate of
     double longest;          // α that is stable at rest,
@@ -111,7 +112,7 @@ static void descent_free(void *solver)
     descent *s = solver;
     if (!s) return;
     hk_vertices_release(&s->vertices);
-    hk_keeper_release(&s->keeper);
+    hk_checkpoint_release(&s->checkpoint);
     hk_free(s->vertices.floor);
     for (int k = 0; k < ROOM; k++) hk_free(s->room[k]);
     hk_free(s);
@@ -121,7 +122,7 @@ static hk_status allocate(descent *s, hk_problem *p)
 {
     HK_TRY(hk_use_precision(p, &s->settings));
     HK_TRY(hk_vertices_init(&s->vertices, p));
-    HK_TRY(hk_keeper_init(&s->keeper, p, &s->vertices));
+    HK_TRY(hk_checkpoint_init(&s->checkpoint, p, &s->vertices));
     for (int k = 0; k < ROOM; k++) {
         s->room[k] = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
         if (!s->room[k]) return HK_NO_MEMORY;
@@ -255,7 +256,7 @@ static double largest_eigenvalue(descent *s)
 {
     hk_problem *p = s->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
-    double *x = s->keeper.wide, *v = s->room[0], *from = s->room[1], *to = s->room[2],
+    double *x = s->checkpoint.wide, *v = s->room[0], *from = s->room[1], *to = s->room[2],
            *inverse = s->room[3];
     rest_diagonal(s, inverse);
     // Any vector will do that has a share of the mode: here one without pattern.
@@ -311,7 +312,7 @@ static void shorten(descent *s)
 static void gradient(descent *s, double *energy, hk_solve_report *report)
 {
     double clock = hk_now();
-    hk_keeper_gradient(&s->keeper, energy);
+    hk_checkpoint_gradient(&s->checkpoint, energy);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
 }
 
@@ -326,29 +327,29 @@ static void refresh(descent *s, hk_solve_report *report)
     report->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
 }
 
-static bool tell(descent *s, const hk_mark *now, hk_solve_report *report)
+static bool tell(descent *s, const hk_evaluation *now, hk_solve_report *report)
 {
     const hk_problem *p = s->problem;
     report->iterations++;
     if (!p->monitor) return true;
-    double energy = p->watch_energy ? hk_keeper_energy(&s->keeper, s->vertices.q) : NAN;
-    hk_iteration it = {report->iterations, energy, now->residual, now->residual / now->scale,
-                       s->length,          false,  p->load_share};
+    double energy = p->watch_energy ? hk_checkpoint_energy(&s->checkpoint, s->vertices.q) : NAN;
+    hk_iteration it = {report->iterations, energy, now->residual,   now->residual / now->scale,
+                       s->length,          false,  p->load_fraction};
     if (p->monitor(p->monitor_context, &it)) return true;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");
     return false;
 }
 
-static bool converged(const descent *s, const hk_mark *at, double margin)
+static bool converged(const descent *s, const hk_evaluation *at, double margin)
 {
-    return hk_keeper_converged(&s->keeper, at, s->settings.tolerance, margin);
+    return hk_checkpoint_converged(&s->checkpoint, at, s->settings.tolerance, margin);
 }
 
 // Down there it is rounding that decides whether ε falls, and what becomes of α says nothing: it
 // may shrink to all but nothing while there are iterations left, and the next time step is not to
 // begin with that.
-static bool only_rounding_is_left(const descent *s, const hk_mark *good)
+static bool only_rounding_is_left(const descent *s, const hk_evaluation *good)
 {
     return converged(s, good, hk_rounding_margin(s->problem));
 }
@@ -356,11 +357,11 @@ static bool only_rounding_is_left(const descent *s, const hk_mark *good)
 // Back to the last state that was kept. Momentum that had gathered for long may be to blame; then
 // it begins anew with the same α and with less of it (1 − ρ is doubled for the rest of the step),
 // else α becomes shorter. False: that is too short.
-static bool undo(descent *s, const hk_mark *good)
+static bool undo(descent *s, const hk_evaluation *good)
 {
     bool gathered = acceleration_of(s) != ACCELERATION_NONE &&
                     s->since_restart > s->settings.option[OPTION_CHECK];
-    hk_keeper_restore(&s->keeper);
+    hk_checkpoint_restore(&s->checkpoint);
     restart(s);
     if (gathered)
         s->caution *= 2;
@@ -370,17 +371,17 @@ static bool undo(descent *s, const hk_mark *good)
     return s->length >= s->settings.option[OPTION_SHORTEST] * s->longest;
 }
 
-static void keep(descent *s, const hk_mark *now, hk_mark *good)
+static void keep(descent *s, const hk_evaluation *now, hk_evaluation *good)
 {
     s->carried = only_rounding_is_left(s, good) ? fmax(s->carried, s->length) : s->length;
     *good = *now;
-    hk_keeper_keep(&s->keeper);
+    hk_checkpoint_keep(&s->checkpoint);
     s->working = fmax(s->working, s->length);
     s->grown = ++s->streak >= s->patience && s->length < s->longest;
     if (s->grown) lengthen(s);
 }
 
-static void report_stalled(const descent *s, const hk_mark *good, hk_solve_report *report)
+static void report_stalled(const descent *s, const hk_evaluation *good, hk_solve_report *report)
 {
     report->reason = only_rounding_is_left(s, good) ? HK_CONVERGED : HK_STALLED;
     if (report->reason == HK_STALLED)
@@ -391,10 +392,10 @@ static void report_stalled(const descent *s, const hk_mark *good, hk_solve_repor
 
 // Keeps or undoes the iterations since the last look, with gradient and energy of q at hand. False:
 // the walk is over.
-static bool look(descent *s, double elastic, hk_mark *good, hk_solve_report *report)
+static bool look(descent *s, double elastic, hk_evaluation *good, hk_solve_report *report)
 {
-    hk_mark now = hk_keeper_measure(&s->keeper, elastic, good->scale);
-    if (!hk_keeper_fell(&s->keeper, good, &now)) {
+    hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic, good->scale);
+    if (!hk_checkpoint_fell(&s->checkpoint, good, &now)) {
         if (undo(s, good)) {
             gradient(s, NULL, report);
             refresh(s, report);
@@ -408,7 +409,7 @@ static bool look(descent *s, double elastic, hk_mark *good, hk_solve_report *rep
     return !converged(s, good, 1);
 }
 
-static void walk(descent *s, hk_mark *good, hk_solve_report *report)
+static void walk(descent *s, hk_evaluation *good, hk_solve_report *report)
 {
     const hk_settings *o = &s->settings;
     int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
@@ -450,19 +451,21 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     hk_problem *p = s->problem;
     report->detail[0] = '\0';
     if (p->single) hk_problem_center(p, x);
-    hk_problem_convert(p, x);
+    hk_problem_update_blend(p, x);
     estimate_length(s);
     hk_vertices_load(&s->vertices, x);
     double elastic;
     gradient(s, &elastic, report);
-    hk_mark good = hk_keeper_measure(&s->keeper, elastic, hk_vertices_scale(&s->vertices));
-    hk_keeper_begin(&s->keeper, x);
+    hk_evaluation good =
+        hk_checkpoint_measure(&s->checkpoint, elastic, hk_vertices_scale(&s->vertices));
+    hk_checkpoint_begin(&s->checkpoint, x);
     if (!isfinite(good.energy) || !isfinite(good.residual)) {
         hk_report_undefined(p, x, good.residual, report);
         return HK_OK;
     }
     if (p->monitor && p->watch_energy)
-        hk_tell_start(p, hk_keeper_energy(&s->keeper, s->keeper.good), good.residual, good.scale);
+        hk_tell_start(p, hk_checkpoint_energy(&s->checkpoint, s->checkpoint.good), good.residual,
+                      good.scale);
     report->reason = HK_CONVERGED;
     if (!converged(s, &good, 1)) {
         s->length = s->carried;
@@ -472,7 +475,7 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
         s->working = 0;
         walk(s, &good, report);
         forget_rounding(s, report->reason);
-        hk_keeper_store(&s->keeper, x);
+        hk_checkpoint_store(&s->checkpoint, x);
     }
     report->energy = good.energy;  // relative: who needs it evaluates it
     report->residual = good.residual;

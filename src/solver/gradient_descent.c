@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "solver/jacobi.h"
-#include "solver/walk.h"
+#include "solver/line_search.h"
 
 static const hk_option_info g_options[] = {
     HK_START_OPTIONS(HK_START_AUTO),
@@ -13,7 +13,7 @@ static const hk_option_info g_options[] = {
 };
 
 typedef struct gradient_descent {
-    hk_walk walk;
+    hk_line_search search;
     hk_jacobi jacobi;
     double length;  // of the last step
 } gradient_descent;
@@ -22,7 +22,7 @@ static void descent_free(void *solver)
 {
     gradient_descent *s = solver;
     if (!s) return;
-    hk_walk_release(&s->walk);
+    hk_search_release(&s->search);
     hk_jacobi_release(&s->jacobi);
     hk_free(s);
 }
@@ -32,9 +32,9 @@ static hk_status descent_create(hk_problem *problem, const hk_settings *settings
     gradient_descent *s = HK_NEW(gradient_descent);
     if (!s) return HK_NO_MEMORY;
     s->length = 1;
-    hk_status status = hk_walk_init(&s->walk, problem, settings);
+    hk_status status = hk_search_init(&s->search, problem, settings);
     // Lengths near the limit of stability hardly reduce stiff modes: ask for a fair decrease.
-    s->walk.share = 0.3;
+    s->search.share = 0.3;
     if (status == HK_OK) status = hk_use_precision(problem, settings);
     if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
     if (status != HK_OK) {
@@ -45,7 +45,7 @@ static hk_status descent_create(hk_problem *problem, const hk_settings *settings
     return HK_OK;
 }
 
-static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
+static hk_status choose(void *solver, hk_line_search *w, const double *x, bool fresh)
 {
     gradient_descent *s = solver;
     hk_jacobi_prepare(&s->jacobi, w, x, fresh);
@@ -55,14 +55,14 @@ static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
     return HK_OK;
 }
 
-static double first_length(void *solver, hk_walk *w, const double *x)
+static double first_length(void *solver, hk_line_search *w, const double *x)
 {
     (void)w, (void)x;
     gradient_descent *s = solver;
     return s->length / 0.7;
 }
 
-static void taken(void *solver, hk_walk *w, double length)
+static void taken(void *solver, hk_line_search *w, double length)
 {
     (void)w;
     ((gradient_descent *)solver)->length = length;
@@ -71,12 +71,12 @@ static void taken(void *solver, hk_walk *w, double length)
 static hk_status descent_minimise(void *solver, double *x, hk_solve_report *report)
 {
     static const hk_direction rule = {choose, first_length, taken};
-    return hk_walk_down(&((gradient_descent *)solver)->walk, &rule, solver, x, report);
+    return hk_search_descend(&((gradient_descent *)solver)->search, &rule, solver, x, report);
 }
 
 static void descent_describe(const void *solver, char *text, size_t size)
 {
-    const hk_settings *s = &((const gradient_descent *)solver)->walk.settings;
+    const hk_settings *s = &((const gradient_descent *)solver)->search.settings;
     snprintf(text, size, "gradient_descent: at most %d iterations, tolerance %g, preconditioner %s",
              s->iterations, s->tolerance,
              hk_preconditioners[(int)s->option[HK_OPTION_PRECONDITIONER]]);

@@ -53,12 +53,12 @@ void hk_jacobi_apply(const hk_jacobi *j, const hk_problem *p, const double *from
 
 const char *const hk_preconditioners[] = {"none", "jacobi", NULL};
 
-bool hk_jacobi_wanted(const hk_walk *w)
+bool hk_jacobi_wanted(const hk_line_search *w)
 {
     return w->settings.option[HK_OPTION_PRECONDITIONER] == 1;
 }
 
-void hk_jacobi_prepare(hk_jacobi *j, hk_walk *w, const double *x, bool fresh)
+void hk_jacobi_prepare(hk_jacobi *j, hk_line_search *w, const double *x, bool fresh)
 {
     double clock = hk_now();
     if (hk_jacobi_wanted(w))

@@ -3,7 +3,7 @@
 #ifndef HK_JACOBI_H
 #define HK_JACOBI_H
 
-#include "solver/walk.h"
+#include "solver/line_search.h"
 
 typedef struct hk_jacobi {
     double *inverse;  // [vertex_count][4], 0 at held vertices and in the padding
@@ -38,8 +38,8 @@ extern const char *const hk_preconditioners[];  // "none", "jacobi"
                            .maximum = 1e6,                                                \
                            .fallback = 1}
 // Whether the walk's settings ask for the diagonal.
-bool hk_jacobi_wanted(const hk_walk *w);
+bool hk_jacobi_wanted(const hk_line_search *w);
 // Makes `inverse` what the settings ask for at x.
-void hk_jacobi_prepare(hk_jacobi *j, hk_walk *w, const double *x, bool fresh);
+void hk_jacobi_prepare(hk_jacobi *j, hk_line_search *w, const double *x, bool fresh);
 
 #endif

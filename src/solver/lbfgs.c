@@ -6,7 +6,7 @@
 
 #include "solver/curvature.h"
 #include "solver/jacobi.h"
-#include "solver/walk.h"
+#include "solver/line_search.h"
 
 enum { OPTION_WINDOW = HK_OPTION_AFTER_JACOBI };
 
@@ -22,7 +22,7 @@ static const hk_option_info g_options[] = {
 };
 
 typedef struct lbfgs {
-    hk_walk walk;
+    hk_line_search search;
     hk_jacobi jacobi;
     hk_curvature curvature;
 } lbfgs;
@@ -31,7 +31,7 @@ static void lbfgs_free(void *solver)
 {
     lbfgs *s = solver;
     if (!s) return;
-    hk_walk_release(&s->walk);
+    hk_search_release(&s->search);
     hk_jacobi_release(&s->jacobi);
     hk_curvature_release(&s->curvature);
     hk_free(s);
@@ -41,7 +41,7 @@ static hk_status lbfgs_create(hk_problem *problem, const hk_settings *settings, 
 {
     lbfgs *s = HK_NEW(lbfgs);
     if (!s) return HK_NO_MEMORY;
-    hk_status status = hk_walk_init(&s->walk, problem, settings);
+    hk_status status = hk_search_init(&s->search, problem, settings);
     if (status == HK_OK) status = hk_use_precision(problem, settings);
     if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
     if (status == HK_OK)
@@ -54,7 +54,7 @@ static hk_status lbfgs_create(hk_problem *problem, const hk_settings *settings, 
     return HK_OK;
 }
 
-static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
+static hk_status choose(void *solver, hk_line_search *w, const double *x, bool fresh)
 {
     lbfgs *s = solver;
     hk_problem *p = w->problem;
@@ -72,7 +72,7 @@ static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
     return HK_OK;
 }
 
-static void taken(void *solver, hk_walk *w, double length)
+static void taken(void *solver, hk_line_search *w, double length)
 {
     hk_curvature_add(&((lbfgs *)solver)->curvature, w->problem, w->direction, length, w->gradient,
                      w->trial_gradient);
@@ -81,12 +81,12 @@ static void taken(void *solver, hk_walk *w, double length)
 static hk_status lbfgs_minimise(void *solver, double *x, hk_solve_report *report)
 {
     static const hk_direction rule = {choose, hk_full_length, taken};
-    return hk_walk_down(&((lbfgs *)solver)->walk, &rule, solver, x, report);
+    return hk_search_descend(&((lbfgs *)solver)->search, &rule, solver, x, report);
 }
 
 static void lbfgs_describe(const void *solver, char *text, size_t size)
 {
-    const hk_settings *s = &((const lbfgs *)solver)->walk.settings;
+    const hk_settings *s = &((const lbfgs *)solver)->search.settings;
     snprintf(text, size, "lbfgs: at most %d iterations, tolerance %g, preconditioner %s, window %d",
              s->iterations, s->tolerance,
              hk_preconditioners[(int)s->option[HK_OPTION_PRECONDITIONER]],

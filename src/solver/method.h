@@ -24,14 +24,23 @@ typedef struct hk_solve_report {
     double phase_s[HK_PHASE_COUNT];
 } hk_solve_report;
 
+// What is known of a state.
+typedef struct hk_evaluation {
+    double energy;    // ε, J; relative where a method keeps its state in the precision of elements
+    double residual;  // N, norm of the gradient over free vertices
+    double scale;     // N, of the forces at work
+    double elastic;   // J, that of the elements (checkpoint.h)
+    double exact;     // J, relative in double precision; NAN: not evaluated (checkpoint.h)
+} hk_evaluation;
+
 // A time step for methods that integrate it themselves.
-typedef struct hk_march {
+typedef struct hk_time_step {
     double step;  // s
     const hk_damping *damping;
     // Puts held vertices (into x) and targets of attachments where they are at a share 0..1 of it.
     void (*place)(void *context, double share, double *x);
     void *context;
-} hk_march;
+} hk_time_step;
 
 typedef struct hk_method {
     const char *name;
@@ -53,7 +62,7 @@ typedef struct hk_method {
     // From x and v to those after a time step (of backward Euler), for methods that do not minimise
     // ε but take smaller steps of their own, else NULL. Such a method has no `minimise`, and no
     // poses.
-    hk_status (*march)(void *solver, const hk_march *motion, double *x, double *v,
+    hk_status (*march)(void *solver, const hk_time_step *motion, double *x, double *v,
                        hk_solve_report *report);
     // A guess for how free vertices follow when held ones are displaced by `step` (zero at free
     // vertices on entry). NULL: the method has none.

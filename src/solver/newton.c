@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "linear/direct.h"
-#include "solver/walk.h"
+#include "solver/line_search.h"
 #include "term/assembly.h"
 
 enum { OPTION_PROJECTION = HK_OPTION_AFTER_START };
@@ -37,7 +37,7 @@ static const hk_option_info g_options[] = {
 };
 
 typedef struct newton {
-    hk_walk walk;
+    hk_line_search search;
     hk_assembly *assembly;
     hk_direct *direct;
     double *stiffness;  // [hk_problem_stiffness_size]
@@ -58,13 +58,13 @@ static void newton_free(void *solver)
     hk_free(s->matrix);
     hk_free(s->diagonal);
     hk_free(s->right);
-    hk_walk_release(&s->walk);
+    hk_search_release(&s->search);
     hk_free(s);
 }
 
 static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
 {
-    HK_TRY(hk_walk_init(&s->walk, p, settings));
+    HK_TRY(hk_search_init(&s->search, p, settings));
     HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
     HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
     if (p->free_count > 0) HK_TRY(hk_direct_create(&s->assembly->pattern, &s->direct));
@@ -94,7 +94,7 @@ static hk_status newton_create(hk_problem *problem, const hk_settings *settings,
 static hk_status factor(newton *s, const double *x, int rung, double shift, bool *positive,
                         double *phase_s)
 {
-    hk_problem *p = s->walk.problem;
+    hk_problem *p = s->search.problem;
     double clock = hk_now();
     hk_problem_stiffness(p, x, g_ladder[rung].keep, s->stiffness);
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
@@ -121,7 +121,7 @@ static double largest_diagonal(const newton *s)
 // From the current rung upwards until it is positive, and shifted if even the last is singular.
 static hk_status factor_some(newton *s, const double *x, bool *positive, double *phase_s)
 {
-    if (s->walk.settings.option[OPTION_PROJECTION] == PROJECT_ALWAYS) s->rung = PROJECTED;
+    if (s->search.settings.option[OPTION_PROJECTION] == PROJECT_ALWAYS) s->rung = PROJECTED;
     HK_TRY(factor(s, x, s->rung, 0, positive, phase_s));
     while (!*positive && s->rung < PROJECTED) {
         s->patience = PATIENCE;
@@ -149,7 +149,7 @@ static hk_status solve(newton *s, const double *gradient, double *direction, dou
     for (int b = 0; b < a->pattern.count; b++)
         for (int i = 0; i < 3; i++) s->right[3 * b + i] = -gradient[4 * (int64_t)a->vertex[b] + i];
     HK_TRY(hk_direct_solve(s->direct, s->right, s->right));
-    memset(direction, 0, 4 * sizeof(double) * (size_t)s->walk.problem->vertex_count);
+    memset(direction, 0, 4 * sizeof(double) * (size_t)s->search.problem->vertex_count);
     for (int b = 0; b < a->pattern.count; b++)
         for (int i = 0; i < 3; i++) direction[4 * (int64_t)a->vertex[b] + i] = s->right[3 * b + i];
     phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
@@ -161,19 +161,19 @@ static hk_status solve(newton *s, const double *gradient, double *direction, dou
 // A last step with the factor at hand costs a solve and gains some digits.
 static hk_status polish(newton *s, double *x)
 {
-    hk_walk *w = &s->walk;
+    hk_line_search *w = &s->search;
     HK_TRY(solve(s, w->gradient, w->direction, w->phase_s));
-    hk_walk_try(w, x, 1);
+    hk_search_try(w, x, 1);
     double noise = w->problem->energy_rounding + 1e-12 * fabs(w->at.energy);
     if (w->next.energy <= w->at.energy + noise && w->next.residual < w->at.residual)
-        hk_walk_accept(w, x);
+        hk_search_accept(w, x);
     return HK_OK;
 }
 
 // One step from x; `end` says whether the walk is over.
 static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *end)
 {
-    hk_walk *w = &s->walk;
+    hk_line_search *w = &s->search;
     bool positive;
     HK_TRY(factor_some(s, x, &positive, w->phase_s));
     if (!positive) {
@@ -185,7 +185,7 @@ static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *en
     bool projected = s->rung > EXACT;
     HK_TRY(solve(s, w->gradient, w->direction, w->phase_s));
     // A Hessian made positive gives steps that are too short along unstable directions.
-    double length = hk_walk_search(w, x, 1, projected ? LONGEST_STEP : 1);
+    double length = hk_search_length(w, x, 1, projected ? LONGEST_STEP : 1);
     if (length == 0 && s->rung < PROJECTED) {
         // The direction may come from an exact Hessian that is barely positive.
         s->rung = PROJECTED;
@@ -193,29 +193,29 @@ static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *en
         return HK_OK;
     }
     if (length == 0) {
-        hk_walk_stalled(w, report);
+        hk_search_stalled(w, report);
         *end = true;
         return HK_OK;
     }
     step_down(s, length, w->next.residual / w->at.residual);
-    hk_walk_accept(w, x);
-    *end = hk_walk_count(w, length, projected, report);
+    hk_search_accept(w, x);
+    *end = hk_search_count(w, length, projected, report);
     return HK_OK;
 }
 
 static hk_status newton_minimise(void *solver, double *x, hk_solve_report *report)
 {
     newton *s = solver;
-    hk_walk *w = &s->walk;
+    hk_line_search *w = &s->search;
     int before = report->iterations;
     s->rung = EXACT;
-    hk_walk_begin(w, x, report);
+    hk_search_begin(w, x, report);
     bool end = false;
     // An attempt that led nowhere is no iteration; there is at most one between two iterations.
-    while (!end && !hk_walk_over(w, x, report->iterations - before, report))
+    while (!end && !hk_search_over(w, x, report->iterations - before, report))
         HK_TRY(iterate(s, x, report, &end));
     if (report->reason == HK_CONVERGED && report->iterations > before) HK_TRY(polish(s, x));
-    hk_walk_end(w, report);
+    hk_search_end(w, report);
     return HK_OK;
 }
 
@@ -223,7 +223,7 @@ static hk_status newton_minimise(void *solver, double *x, hk_solve_report *repor
 // H d at free vertices, summed tet by tet over those that touch a displaced vertex.
 static void coupling_forces(const newton *s, const double *step, double *force)
 {
-    const hk_tet_term *term = s->walk.problem->tets;
+    const hk_tet_term *term = s->search.problem->tets;
     int width = term->lanes->lanes;
     for (int q = 0; q < term->batch_count; q++) {
         const hk_tet_batch *b = &term->batches[q];
@@ -250,21 +250,21 @@ static void coupling_forces(const newton *s, const double *step, double *force)
 static hk_status newton_follow(void *solver, const double *x, double *step)
 {
     newton *s = solver;
-    if (s->walk.problem->free_count == 0) return HK_OK;
+    if (s->search.problem->free_count == 0) return HK_OK;
     double phase_s[HK_PHASE_COUNT] = {0};
     bool positive;
     s->rung = PROJECTED;
     HK_TRY(factor_some(s, x, &positive, phase_s));
     s->rung = EXACT;
     if (!positive) return HK_OK;
-    memset(s->walk.gradient, 0, 4 * sizeof(double) * (size_t)s->walk.problem->vertex_count);
-    coupling_forces(s, step, s->walk.gradient);
-    const hk_problem *p = s->walk.problem;
+    memset(s->search.gradient, 0, 4 * sizeof(double) * (size_t)s->search.problem->vertex_count);
+    coupling_forces(s, step, s->search.gradient);
+    const hk_problem *p = s->search.problem;
     hk_links_add_product(p->links, s->stiffness + hk_tet_stiffness_size(p->tets), step,
-                         s->walk.gradient);
-    HK_TRY(solve(s, s->walk.gradient, s->walk.direction, phase_s));
-    for (int64_t k = 0; k < 4 * (int64_t)s->walk.problem->vertex_count; k++)
-        step[k] += s->walk.direction[k];
+                         s->search.gradient);
+    HK_TRY(solve(s, s->search.gradient, s->search.direction, phase_s));
+    for (int64_t k = 0; k < 4 * (int64_t)s->search.problem->vertex_count; k++)
+        step[k] += s->search.direction[k];
     return HK_OK;
 }
 
@@ -275,9 +275,9 @@ static void newton_describe(const void *solver, char *text, size_t size)
         text, size,
         "newton: at most %d iterations, tolerance %g, projection %s; %d unknowns, %lld numbers "
         "in the factor",
-        s->walk.settings.iterations, s->walk.settings.tolerance,
-        g_projection_words[(int)s->walk.settings.option[OPTION_PROJECTION]],
-        3 * s->walk.problem->free_count,
+        s->search.settings.iterations, s->search.settings.tolerance,
+        g_projection_words[(int)s->search.settings.option[OPTION_PROJECTION]],
+        3 * s->search.problem->free_count,
         s->direct ? (long long)hk_direct_factor_size(s->direct) : 0LL);
 }
 

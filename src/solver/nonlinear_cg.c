@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "solver/jacobi.h"
-#include "solver/walk.h"
+#include "solver/line_search.h"
 
 enum { OPTION_FORMULA = HK_OPTION_AFTER_JACOBI };
 enum { FORMULA_POLAK_RIBIERE, FORMULA_FLETCHER_REEVES };
@@ -23,7 +23,7 @@ static const hk_option_info g_options[] = {
 };
 
 typedef struct nonlinear_cg {
-    hk_walk walk;
+    hk_line_search search;
     hk_jacobi jacobi;
     double *scaled;         // [vertex_count][4] P g
     double *last_gradient;  // [vertex_count][4]
@@ -34,7 +34,7 @@ static void cg_free(void *solver)
 {
     nonlinear_cg *s = solver;
     if (!s) return;
-    hk_walk_release(&s->walk);
+    hk_search_release(&s->search);
     hk_jacobi_release(&s->jacobi);
     hk_free(s->scaled);
     hk_free(s->last_gradient);
@@ -45,7 +45,7 @@ static hk_status cg_create(hk_problem *problem, const hk_settings *settings, voi
 {
     nonlinear_cg *s = HK_NEW(nonlinear_cg);
     if (!s) return HK_NO_MEMORY;
-    hk_status status = hk_walk_init(&s->walk, problem, settings);
+    hk_status status = hk_search_init(&s->search, problem, settings);
     if (status == HK_OK) status = hk_use_precision(problem, settings);
     if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
     s->scaled = HK_ZEROS(double, 4 * (size_t)problem->vertex_count);
@@ -59,7 +59,7 @@ static hk_status cg_create(hk_problem *problem, const hk_settings *settings, voi
     return HK_OK;
 }
 
-static double share_of_last(nonlinear_cg *s, hk_walk *w, double z, bool fresh)
+static double share_of_last(nonlinear_cg *s, hk_line_search *w, double z, bool fresh)
 {
     if (fresh || !(s->z > 0)) return 0;
     if (w->settings.option[OPTION_FORMULA] == FORMULA_FLETCHER_REEVES) return z / s->z;
@@ -67,7 +67,7 @@ static double share_of_last(nonlinear_cg *s, hk_walk *w, double z, bool fresh)
     return fmax(0, (z - across) / s->z);
 }
 
-static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
+static hk_status choose(void *solver, hk_line_search *w, const double *x, bool fresh)
 {
     nonlinear_cg *s = solver;
     hk_jacobi_prepare(&s->jacobi, w, x, fresh);
@@ -92,20 +92,20 @@ static double largest_entry(const hk_problem *p, const double *d)
 }
 
 // −g·d / d·H d by a difference over a displacement that is small next to the body.
-static double exact_length(void *solver, hk_walk *w, const double *x)
+static double exact_length(void *solver, hk_line_search *w, const double *x)
 {
     (void)solver;
     double slope = hk_problem_dot(w->problem, w->gradient, w->direction);
     double h = (w->problem->single ? 3e-4 : 1e-6) * w->problem->size /
                largest_entry(w->problem, w->direction);
     if (!isfinite(h)) return 1;
-    hk_walk_try(w, x, h);
+    hk_search_try(w, x, h);
     double ahead = hk_problem_dot(w->problem, w->trial_gradient, w->direction);
     double curvature = (ahead - slope) / h;
     return isfinite(curvature) && curvature > 0 ? -slope / curvature : 1;
 }
 
-static void taken(void *solver, hk_walk *w, double length)
+static void taken(void *solver, hk_line_search *w, double length)
 {
     (void)length;
     nonlinear_cg *s = solver;
@@ -115,12 +115,12 @@ static void taken(void *solver, hk_walk *w, double length)
 static hk_status cg_minimise(void *solver, double *x, hk_solve_report *report)
 {
     static const hk_direction rule = {choose, exact_length, taken};
-    return hk_walk_down(&((nonlinear_cg *)solver)->walk, &rule, solver, x, report);
+    return hk_search_descend(&((nonlinear_cg *)solver)->search, &rule, solver, x, report);
 }
 
 static void cg_describe(const void *solver, char *text, size_t size)
 {
-    const hk_settings *s = &((const nonlinear_cg *)solver)->walk.settings;
+    const hk_settings *s = &((const nonlinear_cg *)solver)->search.settings;
     snprintf(text, size, "nonlinear_cg: at most %d iterations, tolerance %g, preconditioner %s, %s",
              s->iterations, s->tolerance,
              hk_preconditioners[(int)s->option[HK_OPTION_PRECONDITIONER]],

@@ -276,8 +276,8 @@ void hk_problem_set_weight(hk_problem *p, double weight)
     p->weight = weight;
     p->air = p->viscous = 0;
     choose_rounding(p);
-    hk_tet_begin_conversion(p->tets, weight == 0);
-    if (p->single) hk_tet_begin_conversion(p->single, weight == 0);
+    hk_tet_begin_blend(p->tets, weight == 0);
+    if (p->single) hk_tet_begin_blend(p->single, weight == 0);
     if (same) return;
     for (int k = 0; k < p->vertex_count; k++) p->inertia[k] = p->held[k] ? 0 : weight * p->mass[k];
 }
@@ -322,10 +322,10 @@ bool hk_same_quadratic(hk_quadratic a, hk_quadratic b)
 
 void hk_problem_set_load(hk_problem *p, double share)
 {
-    if (share == p->load_share) return;
+    if (share == p->load_fraction) return;
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
         p->force[k] = share * p->full_force[k];
-    p->load_share = share;
+    p->load_fraction = share;
 }
 
 static double sum_runs(const hk_problem *p, int which)
@@ -448,11 +448,11 @@ void hk_problem_split_gradient(hk_problem *p, const hk_tet_duals *duals, bool fr
 {
     if (p->single) {
         hk_problem_narrow(p, x, p->single_x);
-        hk_tet_split(p->single, duals, fresh, p->single_x, p->single_gradient);
+        hk_tet_admm_local(p->single, duals, fresh, p->single_x, p->single_gradient);
         hk_links_add_gradient(p->single_links, p->single_x, p->single_gradient, NULL);
         widen_gradient(p, gradient);
     } else {
-        hk_tet_split(p->tets, duals, fresh, x, gradient);
+        hk_tet_admm_local(p->tets, duals, fresh, x, gradient);
         hk_links_add_gradient(p->links, x, gradient, NULL);
     }
     if (p->viscous > 0) hk_viscosity_add_gradient(p->viscosity, x, gradient, NULL);
@@ -464,9 +464,9 @@ double hk_problem_least_j(hk_problem *p, const double *x)
     return hk_tet_least_j(p->tets, x);
 }
 
-bool hk_problem_convert(hk_problem *p, const double *x)
+bool hk_problem_update_blend(hk_problem *p, const double *x)
 {
-    if (!hk_tet_convert(p->tets, x)) return false;
+    if (!hk_tet_update_blend(p->tets, x)) return false;
     if (p->single) hk_tet_copy_blend(p->single, p->tets);
     return true;
 }

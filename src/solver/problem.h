@@ -51,8 +51,8 @@ typedef struct hk_problem {
     float *single_x, *single_gradient;              // [vertex_count][4] workspace
     int32_t *body_of;                               // [vertex_count]
     double *origin;                                 // [body_count][3] m
-    bool watch_energy;  // the monitor wants ε after every iteration, and of the start
-    double load_share;  // told to the monitor
+    bool watch_energy;     // the monitor wants ε after every iteration, and of the start
+    double load_fraction;  // told to the monitor
 } hk_problem;
 
 hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **problem);
@@ -97,7 +97,7 @@ double hk_problem_energy(hk_problem *p, const double *x);
 // work: the largest of the norms of elastic, external and inertia forces. Parts may be NULL.
 void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                          double *force_scale);
-// The gradient of the augmented function of ADMM over x, after its local step (hk_tet_split).
+// The gradient of the augmented function of ADMM over x, after its local step (hk_tet_admm_local).
 void hk_problem_split_gradient(hk_problem *p, const hk_tet_duals *duals, bool fresh,
                                const double *x, double *gradient, double *force_scale);
 // The same, and the diagonal of the elements with viscosity, in double precision whatever the
@@ -110,7 +110,7 @@ void hk_problem_exact_diagonal(hk_problem *p, const double *x, double *diagonal)
 // The smallest det F of all tets; +inf without tets.
 double hk_problem_least_j(hk_problem *p, const double *x);
 // Invertible model conversion: brings it up to date at x; true: ε is another function now.
-bool hk_problem_convert(hk_problem *p, const double *x);
+bool hk_problem_update_blend(hk_problem *p, const double *x);
 // Over free vertices.
 double hk_problem_dot(hk_problem *p, const double *a, const double *b);
 

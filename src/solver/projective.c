@@ -15,7 +15,7 @@
 #include "linear/rows.h"
 #include "solver/constant_matrix.h"
 #include "solver/descent.h"
-#include "solver/walk.h"
+#include "solver/line_search.h"
 
 enum { OPTION_GLOBAL = HK_OPTION_AFTER_PRECISION, OPTION_INNER, OPTION_RHO, OPTION_REFINEMENT };
 enum { GLOBAL_DIRECT, GLOBAL_CHEBYSHEV, GLOBAL_GAUSS_SEIDEL, GLOBAL_CG };
@@ -42,7 +42,7 @@ static const hk_option_info g_options[] = {
 };
 
 typedef struct projective {
-    hk_walk walk;
+    hk_line_search search;
     hk_constant_matrix matrix;
     double *diagonal;  // [vertex_count] of L, in the order of the model
     hk_rows *rows;
@@ -52,7 +52,7 @@ typedef struct projective {
 
 static int global_of(const projective *s)
 {
-    return (int)s->walk.settings.option[OPTION_GLOBAL];
+    return (int)s->search.settings.option[OPTION_GLOBAL];
 }
 
 static void projective_free(void *solver)
@@ -64,7 +64,7 @@ static void projective_free(void *solver)
     hk_constant_matrix_release(&s->matrix);
     hk_free(s->diagonal);
     hk_free(s->solution);
-    hk_walk_release(&s->walk);
+    hk_search_release(&s->search);
     hk_free(s);
 }
 
@@ -90,7 +90,7 @@ static hk_status projective_weights(const hk_model *m, double *weight)
         double w = hk_material_projective(material);
         if (!(w > 0)) return refuse(m, t, hk_law_describe(material->law)->name);
         if (material->strand_modulus > 0) return refuse(m, t, "fibres or axes");
-        weight[m->tet_material[t]] = fmax(w, 2 * material->conversion.stiffness);
+        weight[m->tet_material[t]] = fmax(w, 2 * material->blend_law.stiffness);
     }
     return HK_OK;
 }
@@ -99,9 +99,9 @@ static hk_status projective_weights(const hk_model *m, double *weight)
 
 static hk_status create_matrix(projective *s)
 {
-    hk_problem *p = s->walk.problem;
+    hk_problem *p = s->search.problem;
     int flags = global_of(s) == GLOBAL_DIRECT ? HK_MATRIX_FACTORED : 0;
-    if (flags && s->walk.settings.option[OPTION_REFINEMENT] > 0) flags |= HK_MATRIX_REFINED;
+    if (flags && s->search.settings.option[OPTION_REFINEMENT] > 0) flags |= HK_MATRIX_REFINED;
     double *weight = HK_ARRAY(double, p->model->material_count);
     if (!weight) return HK_NO_MEMORY;
     hk_status status = projective_weights(p->model, weight);
@@ -115,8 +115,8 @@ static hk_status create_matrix(projective *s)
 
 static hk_status create_global(projective *s)
 {
-    const hk_settings *o = &s->walk.settings;
-    hk_problem *p = s->walk.problem;
+    const hk_settings *o = &s->search.settings;
+    hk_problem *p = s->search.problem;
     switch (global_of(s)) {
     case GLOBAL_DIRECT: return HK_OK;
     case GLOBAL_CHEBYSHEV:
@@ -127,7 +127,7 @@ static hk_status create_global(projective *s)
 
 static hk_status allocate(projective *s, hk_problem *p, const hk_settings *settings)
 {
-    HK_TRY(hk_walk_init(&s->walk, p, settings));
+    HK_TRY(hk_search_init(&s->search, p, settings));
     s->diagonal = HK_ZEROS(double, p->vertex_count);
     s->solution = HK_ARRAY(double, 3 * (size_t)p->free_count);
     if (!s->diagonal || !s->solution) return HK_NO_MEMORY;
@@ -154,17 +154,17 @@ static hk_status projective_create(hk_problem *problem, const hk_settings *setti
 static hk_status prepare(projective *s)
 {
     bool anew;
-    HK_TRY(hk_constant_matrix_prepare(&s->matrix, "projective", s->walk.phase_s, &anew));
+    HK_TRY(hk_constant_matrix_prepare(&s->matrix, "projective", s->search.phase_s, &anew));
     if (anew && s->rows) hk_rows_set(s->rows, &s->matrix.scalar, s->matrix.matrix);
     return HK_OK;
 }
 
 static void solve_iteratively(projective *s, const double *gradient, double *direction)
 {
-    memset(direction, 0, 4 * sizeof(double) * (size_t)s->walk.problem->vertex_count);
+    memset(direction, 0, 4 * sizeof(double) * (size_t)s->search.problem->vertex_count);
     const int32_t *vertex = s->matrix.assembly->vertex;
     double *right = s->matrix.right;
-    int count = s->matrix.scalar.count, inner = (int)s->walk.settings.option[OPTION_INNER];
+    int count = s->matrix.scalar.count, inner = (int)s->search.settings.option[OPTION_INNER];
     for (int b = 0; b < count; b++)
         for (int i = 0; i < 3; i++) right[3 * b + i] = -gradient[4 * (int64_t)vertex[b] + i];
     if (global_of(s) == GLOBAL_CG) {
@@ -177,7 +177,7 @@ static void solve_iteratively(projective *s, const double *gradient, double *dir
         for (int i = 0; i < 3; i++) direction[4 * (int64_t)vertex[b] + i] = s->solution[3 * b + i];
 }
 
-static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
+static hk_status choose(void *solver, hk_line_search *w, const double *x, bool fresh)
 {
     (void)x, (void)fresh;
     projective *s = solver;
@@ -196,13 +196,13 @@ static hk_status projective_minimise(void *solver, double *x, hk_solve_report *r
     static const hk_direction rule = {choose, hk_full_length, NULL};
     projective *s = solver;
     if (s->descent) return hk_descent.minimise(s->descent, x, report);
-    return hk_walk_down(&s->walk, &rule, solver, x, report);
+    return hk_search_descend(&s->search, &rule, solver, x, report);
 }
 
 static void projective_describe(const void *solver, char *text, size_t size)
 {
     const projective *s = solver;
-    const hk_settings *o = &s->walk.settings;
+    const hk_settings *o = &s->search.settings;
     snprintf(text, size, "projective: at most %d iterations, tolerance %g, %s precision, global %s",
              o->iterations, o->tolerance, hk_precisions[(int)o->option[HK_OPTION_PRECISION]],
              g_globals[global_of(s)]);

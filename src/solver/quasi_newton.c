@@ -15,7 +15,7 @@
 #include "solver/constant_matrix.h"
 #include "solver/curvature.h"
 #include "solver/jacobi.h"
-#include "solver/walk.h"
+#include "solver/line_search.h"
 
 enum {
     OPTION_WINDOW = HK_OPTION_AFTER_PRECISION,
@@ -65,7 +65,7 @@ static const hk_option_info g_options[] = {
 };
 
 typedef struct quasi_newton {
-    hk_walk walk;
+    hk_line_search search;
     hk_curvature curvature;
     hk_jacobi uniform;  // for the first step from the identity
     hk_constant_matrix laplacian;
@@ -81,7 +81,7 @@ typedef struct quasi_newton {
 
 static int initial_of(const quasi_newton *s)
 {
-    return (int)s->walk.settings.option[OPTION_INITIAL];
+    return (int)s->search.settings.option[OPTION_INITIAL];
 }
 
 // NULL: it starts from the identity, or all vertices are held.
@@ -94,7 +94,7 @@ static void quasi_newton_free(void *solver)
 {
     quasi_newton *s = solver;
     if (!s) return;
-    hk_walk_release(&s->walk);
+    hk_search_release(&s->search);
     hk_curvature_release(&s->curvature);
     hk_jacobi_release(&s->uniform);
     hk_constant_matrix_release(&s->laplacian);
@@ -111,15 +111,15 @@ static void quasi_newton_free(void *solver)
 
 static double stress_slope(const quasi_newton *s, const hk_material *material)
 {
-    const double *option = s->walk.settings.option;
+    const double *option = s->search.settings.option;
     return hk_material_slope(material, option[OPTION_LOW], option[OPTION_HIGH]) +
            material->strand_modulus;
 }
 
 static hk_status create_laplacian(quasi_newton *s)
 {
-    hk_problem *p = s->walk.problem;
-    bool refined = s->walk.settings.option[OPTION_REFINEMENT] > 0;
+    hk_problem *p = s->search.problem;
+    bool refined = s->search.settings.option[OPTION_REFINEMENT] > 0;
     double *slope = HK_ARRAY(double, p->model->material_count);
     if (!slope) return HK_NO_MEMORY;
     for (int k = 0; k < p->model->material_count; k++)
@@ -134,7 +134,7 @@ static hk_status create_laplacian(quasi_newton *s)
 
 static hk_status allocate_hessian(quasi_newton *s)
 {
-    const hk_problem *p = s->walk.problem;
+    const hk_problem *p = s->search.problem;
     HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
     s->weight = HK_ARRAY(double, p->vertex_count);
     s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
@@ -146,7 +146,7 @@ static hk_status allocate_hessian(quasi_newton *s)
 
 static hk_status allocate(quasi_newton *s, hk_problem *p, const hk_settings *settings)
 {
-    HK_TRY(hk_walk_init(&s->walk, p, settings));
+    HK_TRY(hk_search_init(&s->search, p, settings));
     HK_TRY(hk_use_precision(p, settings));
     HK_TRY(hk_curvature_init(&s->curvature, p, (int)settings->option[OPTION_WINDOW]));
     HK_TRY(hk_jacobi_init(&s->uniform, p));
@@ -174,7 +174,7 @@ static hk_status quasi_newton_create(hk_problem *problem, const hk_settings *set
 // With the viscosity of a step from rest.
 static void rest_stiffness(quasi_newton *s)
 {
-    hk_problem *p = s->walk.problem;
+    hk_problem *p = s->search.problem;
     hk_problem_elastic_stiffness(p, p->rest, 0, s->stiffness);
     int64_t size = hk_problem_stiffness_size(p);
     for (int64_t k = 0; k < size; k++) s->stiffness[k] *= 1 + p->viscous;
@@ -182,7 +182,7 @@ static void rest_stiffness(quasi_newton *s)
 
 static void fill_matrix(quasi_newton *s, const double *x)
 {
-    hk_problem *p = s->walk.problem;
+    hk_problem *p = s->search.problem;
     for (int k = 0; k < p->vertex_count; k++) s->weight[k] = p->inertia[k] + p->shift;
     // The projected Hessian is always fit to start from.
     if (initial_of(s) == INITIAL_UPDATING)
@@ -196,18 +196,18 @@ static void fill_matrix(quasi_newton *s, const double *x)
 static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
 {
     if (s->laplacian.direct)
-        return hk_constant_matrix_prepare(&s->laplacian, "quasi_newton", s->walk.phase_s, NULL);
-    bool same = hk_same_quadratic(s->factored, hk_problem_quadratic(s->walk.problem));
+        return hk_constant_matrix_prepare(&s->laplacian, "quasi_newton", s->search.phase_s, NULL);
+    bool same = hk_same_quadratic(s->factored, hk_problem_quadratic(s->search.problem));
     if (!s->direct || (same && !(fresh && initial_of(s) == INITIAL_UPDATING))) return HK_OK;
     double clock = hk_now();
     fill_matrix(s, x);
-    s->walk.phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
+    s->search.phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     // Nothing resists a flat sheet across its plane: its Hessian may be singular at rest. What is
     // added to the diagonal then is of the size of what springs have across when the sheet is under
     // tension.
-    HK_TRY(hk_factor_shifted(s->direct, &s->assembly->pattern, s->matrix, "quasi_newton"));
-    s->factored = hk_problem_quadratic(s->walk.problem);
-    s->walk.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
+    HK_TRY(hk_direct_factor_shifted(s->direct, &s->assembly->pattern, s->matrix, "quasi_newton"));
+    s->factored = hk_problem_quadratic(s->search.problem);
+    s->search.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
 
@@ -228,13 +228,13 @@ static hk_status apply_inverse(quasi_newton *s, double *q)
 {
     double clock = hk_now();
     HK_TRY(s->direct ? apply_hessian(s, q) : hk_constant_matrix_apply(&s->laplacian, q, q));
-    s->walk.phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+    s->search.phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }
 
 static hk_status apply_initial(quasi_newton *s, const double *x, double *q)
 {
-    hk_problem *p = s->walk.problem;
+    hk_problem *p = s->search.problem;
     if (factor_of(s)) return apply_inverse(s, q);
     double scale = hk_curvature_scale(&s->curvature, p);
     if (scale == 0) {
@@ -247,7 +247,7 @@ static hk_status apply_initial(quasi_newton *s, const double *x, double *q)
 
 // ---------------------------------------------------------------- the walk
 
-static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
+static hk_status choose(void *solver, hk_line_search *w, const double *x, bool fresh)
 {
     quasi_newton *s = solver;
     hk_problem *p = w->problem;
@@ -261,7 +261,7 @@ static hk_status choose(void *solver, hk_walk *w, const double *x, bool fresh)
     return HK_OK;
 }
 
-static void taken(void *solver, hk_walk *w, double length)
+static void taken(void *solver, hk_line_search *w, double length)
 {
     hk_curvature_add(&((quasi_newton *)solver)->curvature, w->problem, w->direction, length,
                      w->gradient, w->trial_gradient);
@@ -270,14 +270,14 @@ static void taken(void *solver, hk_walk *w, double length)
 static hk_status quasi_newton_minimise(void *solver, double *x, hk_solve_report *report)
 {
     static const hk_direction rule = {choose, hk_full_length, taken};
-    return hk_walk_down(&((quasi_newton *)solver)->walk, &rule, solver, x, report);
+    return hk_search_descend(&((quasi_newton *)solver)->search, &rule, solver, x, report);
 }
 
 static void quasi_newton_describe(const void *solver, char *text, size_t size)
 {
     const quasi_newton *s = solver;
     const hk_direct *direct = factor_of(s);
-    const hk_settings *settings = &s->walk.settings;
+    const hk_settings *settings = &s->search.settings;
     snprintf(text, size,
              "quasi_newton: at most %d iterations, tolerance %g, window %d, from the %s; %lld "
              "numbers in the factor",

@@ -25,7 +25,7 @@
 // slowly, and what constraints do comes late. A body of `corotated` (ν ≤ 0.45) or
 // `arap` therefore has its whole energy on the right-hand side, L bounds the second derivative of
 // both halves, 2μ + 3λ for 2μ, and the energy of its clusters' turning is taken out of A
-// (split_turning.h). It has no constraints. ("turning": 0 is the document's.)
+// (rotation_correction.h). It has no constraints. ("turning": 0 is the document's.)
 //
 // Attachments, springs and viscosity join the system with their own constant matrices and their
 // forces at y. With more than one pass the step goes to the minimiser of ε itself
@@ -76,10 +76,10 @@ static void split_free(void *solver)
     if (!s) return;
     if (s->pose) hk_quasi_newton.free(s->pose);
     hk_split_passes_release(s);
-    hk_turning_free(s->turning);
+    hk_rotation_correction_free(s->correction);
     hk_free(s->stiffness);
     hk_corotation_free(s->elements);
-    hk_pieces_free(s->pieces);
+    hk_components_free(s->components);
     hk_free(s->unknown);
     hk_free(s->vertex);
     hk_free(s->diagonal);
@@ -184,14 +184,15 @@ static int number_vertices(hk_split *s)
     return count;
 }
 
-static hk_status make_pieces(hk_split *s, const hk_pattern *scalar)
+static hk_status make_components(hk_split *s, const hk_pattern *scalar)
 {
     const hk_problem *p = s->problem;
     double *laplacian = HK_ARRAY(double, hk_pattern_size(scalar));
     if (!laplacian) return HK_NO_MEMORY;
     hk_laplacian_numbers(p->model, p->links, s->unknown, scalar, s->stiffness, laplacian);
     for (int k = 0; k < scalar->count; k++) s->diagonal[k] = p->mass[s->numbered[k]];
-    hk_status status = hk_pieces_create(scalar, laplacian, s->diagonal, p->threads, &s->pieces);
+    hk_status status =
+        hk_components_create(scalar, laplacian, s->diagonal, p->threads, &s->components);
     hk_free(laplacian);
     return status;
 }
@@ -207,12 +208,12 @@ static hk_status divide(hk_split *s)
     hk_pattern scalar = {0};
     int count = number_vertices(s);
     HK_TRY(hk_laplacian_pattern(p->model, p->links, s->unknown, count, &scalar));
-    hk_status status = make_pieces(s, &scalar);
+    hk_status status = make_components(s, &scalar);
     hk_pattern_free(&scalar);
     if (status != HK_OK) return status;
     for (int k = 0; k < count; k++) {
-        s->unknown[s->numbered[k]] = s->pieces->place[k];
-        s->vertex[s->pieces->place[k]] = s->numbered[k];
+        s->unknown[s->numbered[k]] = s->components->place[k];
+        s->vertex[s->components->place[k]] = s->numbered[k];
     }
     return HK_OK;
 }
@@ -265,7 +266,7 @@ static hk_status allocate_vertices(hk_split *s)
 
 // Bodies with constraints are left out: a solve that turns them freely would amplify what
 // constraints do too late.
-static hk_status make_turning(hk_split *s)
+static hk_status make_correction(hk_split *s)
 {
     const hk_model *m = s->problem->model;
     uint8_t *free = HK_ZEROS(uint8_t, m->material_count);
@@ -277,16 +278,16 @@ static hk_status make_turning(hk_split *s)
         free[k] = law == HK_VOLUME_NONE || material->params.c[1] <= 0 || sweeps_of(s) == 0 ||
                   (has_own_trace(s) && hk_corotation_mild(material));
     }
-    const hk_turning_def def = {.model = m,
-                                .pieces = s->pieces,
-                                .unknown = s->unknown,
-                                .stiffness = s->stiffness,
-                                .turns = free,
-                                .table = s->elements->table,
-                                .length = s->length,
-                                .clusters = (int)s->settings.option[OPTION_TURNING],
-                                .threads = s->problem->threads};
-    hk_status status = hk_turning_create(&def, &s->turning);
+    const hk_rotation_correction_def def = {.model = m,
+                                            .components = s->components,
+                                            .unknown = s->unknown,
+                                            .stiffness = s->stiffness,
+                                            .turns = free,
+                                            .table = s->elements->table,
+                                            .length = s->length,
+                                            .clusters = (int)s->settings.option[OPTION_TURNING],
+                                            .threads = s->problem->threads};
+    hk_status status = hk_rotation_correction_create(&def, &s->correction);
     hk_free(free);
     return status;
 }
@@ -298,14 +299,15 @@ static hk_status allocate(hk_split *s)
     HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
     HK_TRY(find_stiffness(s));
     HK_TRY(divide(s));
-    if (s->settings.option[OPTION_REFINEMENT] > 0) HK_TRY(hk_pieces_allow_refinement(s->pieces));
+    if (s->settings.option[OPTION_REFINEMENT] > 0)
+        HK_TRY(hk_components_allow_refinement(s->components));
     // A power of two: a body is rounded alike in scenes of any extent.
     s->length = p->size > 0 ? exp2(ceil(log2(p->size))) : 1;
     HK_TRY(allocate_vertices(s));
     HK_TRY(hk_corotation_create(p->model, hk_corotation_best(), s->length, s->unknown,
-                                s->pieces->count, p->threads, &s->elements));
+                                s->components->count, p->threads, &s->elements));
     s->elements->own_trace = has_own_trace(s);
-    return turns(s) ? make_turning(s) : HK_OK;
+    return turns(s) ? make_correction(s) : HK_OK;
 }
 
 static hk_status split_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -335,13 +337,13 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
     double clock = hk_now();
     for (int k = 0; k < p->vertex_count; k++)
         s->inverse[k] = p->held[k] ? 0 : (float)(1 / p->inertia[k]);
-    for (int k = 0; k < s->pieces->count; k++) s->diagonal[k] = p->inertia[s->numbered[k]];
-    HK_TRY(hk_pieces_factor(s->pieces, 1 + p->viscous, s->diagonal));
+    for (int k = 0; k < s->components->count; k++) s->diagonal[k] = p->inertia[s->numbered[k]];
+    HK_TRY(hk_components_factor(s->components, 1 + p->viscous, s->diagonal));
     s->factored.weight = NAN;
-    if (s->turning) HK_TRY(hk_turning_prepare(s->turning));
+    if (s->correction) HK_TRY(hk_rotation_correction_prepare(s->correction));
     s->factored = hk_problem_quadratic(p);
     s->passes.count = 0;  // what was learnt is relative to A
-    hk_corotation_relax(s->elements);
+    hk_corotation_forget_multipliers(s->elements);
     report->phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
@@ -380,7 +382,7 @@ static void predict(hk_split *s)
 
 static wide_quad beyond_of(const hk_split *s, int64_t vertex)
 {
-    const float *at = s->pieces->beyond + 4 * (int64_t)s->unknown[vertex];
+    const float *at = s->components->beyond + 4 * (int64_t)s->unknown[vertex];
     return __builtin_convertvector(*(const quad *)at, wide_quad);
 }
 
@@ -405,7 +407,7 @@ static bool widen(const hk_split *s, const float *solved, double *x)
         quad moved = step + (*(const quad *)(s->x + 4 * k) - (start + step));
         moved[3] = 0;
         wide_quad wide = __builtin_convertvector(moved, wide_quad);
-        if (solved && s->pieces->beyond) wide += beyond_of(s, k);
+        if (solved && s->components->beyond) wide += beyond_of(s, k);
         wide_quad to = *(const wide_quad *)(p->y + 4 * k) + wide * s->length;
         *(wide_quad *)(x + 4 * k) = to;
         bad += !isfinite(to[0] + to[1] + to[2]);
@@ -427,7 +429,7 @@ bool hk_split_tell(hk_split *s, double energy, double residual, double relative,
     report->iterations++;
     if (!p->monitor) return true;
     hk_iteration now = {report->iterations, energy, residual, relative, length, false,
-                        p->load_share};
+                        p->load_fraction};
     if (p->monitor(p->monitor_context, &now)) return true;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");
@@ -446,7 +448,7 @@ double hk_split_add_links(hk_split *s, float sign, float *to)
     hk_links_add_gradient(p->links, s->wide_x, s->wide_gradient, &linked);
     if (p->viscous > 0)
         hk_viscosity_add_gradient(p->viscosity, s->wide_x, s->wide_gradient, &viscous);
-    for (int64_t k = 0; k < s->pieces->count; k++) {
+    for (int64_t k = 0; k < s->components->count; k++) {
         const double *force = s->wide_gradient + 4 * (int64_t)s->vertex[k];
         for (int i = 0; i < 3; i++) to[4 * k + i] += sign * (float)(unit * force[i]);
     }
@@ -456,19 +458,19 @@ double hk_split_add_links(hk_split *s, float sign, float *to)
 static void keep_loads(hk_split *s)
 {
     const hk_problem *p = s->problem;
-    if (p->load_share == s->loaded) return;
+    if (p->load_fraction == s->loaded) return;
     double unit = 1 / s->length;
-    for (int64_t k = 0; k < s->pieces->count; k++)
+    for (int64_t k = 0; k < s->components->count; k++)
         for (int i = 0; i < 3; i++)
             s->load[4 * k + i] = (float)(unit * p->force[4 * (int64_t)s->vertex[k] + i]);
-    s->loaded = p->load_share;
+    s->loaded = p->load_fraction;
 }
 
 static void add_loads(hk_split *s, float *to)
 {
     keep_loads(s);
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
-    for (int64_t k = 0; k < s->pieces->count; k++)
+    for (int64_t k = 0; k < s->components->count; k++)
         *(quad *)(to + 4 * k) += *(const quad *)(s->load + 4 * k);
 }
 
@@ -487,16 +489,16 @@ static void move(hk_split *s, const float *step)
 
 void hk_split_solve(hk_split *s)
 {
-    if (s->pieces->beyond)
-        hk_pieces_refine(s->pieces);
+    if (s->components->beyond)
+        hk_components_refine(s->components);
     else
-        hk_pieces_solve(s->pieces);
+        hk_components_solve(s->components);
 }
 
 // Algorithm 2, lines 3–14.
 static void solve_once(hk_split *s, hk_solve_report *report)
 {
-    float *vector = s->pieces->vector;
+    float *vector = s->components->vector;
     hk_tell_start(s->problem, hk_split_energy(s), NAN, NAN);
     double clock = hk_now();
     hk_corotation_stretch(s->elements, carries(s), s->x, vector);
@@ -504,7 +506,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     add_loads(s, vector);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     hk_split_solve(s);
-    if (s->turning) hk_turning_apply(s->turning, s->x);
+    if (s->correction) hk_rotation_correction_apply(s->correction, s->x);
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     move(s, vector);
     clock = hk_now();
@@ -522,14 +524,14 @@ static hk_status step(hk_split *s, double *x, hk_solve_report *report)
     HK_TRY(prepare(s, report));
     s->before = x;
     predict(s);
-    if (s->pieces->count == 0)
+    if (s->components->count == 0)
         report->reason = HK_CONVERGED;  // all vertices are held
     else if (once)
         solve_once(s, report);
     else
         hk_split_descend(s, passes_of(s), report);
     if (report->reason == HK_NOT_FINITE) return HK_OK;
-    if (widen(s, once && s->pieces->count > 0 ? s->pieces->vector : NULL, x)) return HK_OK;
+    if (widen(s, once && s->components->count > 0 ? s->components->vector : NULL, x)) return HK_OK;
     report->reason = HK_NOT_FINITE;
     report->energy = INFINITY;
     snprintf(report->detail, sizeof report->detail,
@@ -561,13 +563,13 @@ static hk_status split_minimise(void *solver, double *x, hk_solve_report *report
 static void split_describe(const void *solver, char *text, size_t size)
 {
     const hk_split *s = solver;
-    snprintf(
-        text, size,
-        "split: %d passes, %d factors for %d pieces, %d clusters turn, %d volume iterations in %d "
-        "colours of %d patches, %s",
-        passes_of(s), s->pieces->shape_count, s->pieces->piece_count,
-        s->turning ? hk_turning_clusters(s->turning) : 0, sweeps_of(s), s->elements->color_count,
-        s->elements->patch_count, s->elements->table->name);
+    snprintf(text, size,
+             "split: %d passes, %d factors for %d components, %d clusters turn, %d volume "
+             "iterations in %d "
+             "colours of %d patches, %s",
+             passes_of(s), s->components->shape_count, s->components->component_count,
+             s->correction ? hk_rotation_correction_clusters(s->correction) : 0, sweeps_of(s),
+             s->elements->colour_count, s->elements->patch_count, s->elements->table->name);
 }
 
 const hk_method hk_split_method = {

@@ -1,5 +1,5 @@
 // What the parts of method split share (split.c: one time step as the document has it;
-// split_turning.c: what a body turns beyond that; split_passes.c: several passes, to the
+// rotation_correction.c: what a body turns beyond that; split_passes.c: several passes, to the
 // minimiser).
 //
 // Positions are ξ = (x − origin of the body)/length in single precision. A step begins at y, where
@@ -7,10 +7,10 @@
 #ifndef HK_SPLIT_H
 #define HK_SPLIT_H
 
-#include "linear/pieces.h"
+#include "linear/components.h"
 #include "solver/method.h"
-#include "solver/split_turning.h"
-#include "solver/walk.h"
+#include "solver/rotation_correction.h"
+#include "solver/line_search.h"
 #include "term/corotation.h"
 
 // L-BFGS remembers so many steps.
@@ -37,20 +37,20 @@ typedef struct hk_split {
     int32_t *vertex;    // [free_count] and back
     double *diagonal;   // [free_count] M/h² as the users number vertices
     int32_t *numbered;  // [free_count] the vertices in that order
-    hk_pieces *pieces;  // A = M/h² + L
-    hk_quadratic factored;  // of A; NAN: none yet
+    hk_components *components;  // A = M/h² + L
+    hk_quadratic factored;      // of A; NAN: none yet
     hk_corotation *elements;
-    hk_turning *turning;  // NULL: none
-    double *stiffness;    // [material_count] N/m², that of L
-    double length;        // m, the unit
-    int32_t *body;        // [vertex_count]
-    int32_t *middle;      // [body_count] the vertex that positions are relative to
-    double *origin;       // [body_count][4] m, where it is
-    float *inverse;       // [vertex_count] 1/inertia, m/N; 0 at held vertices
-    float *load;          // [free_count][4] forces at work, in the units of the elements …
-    double loaded;        // … as they were at this share of them; NAN: never
-    float *x;             // [vertex_count][4] ξ, and 1/inertia
-    float *start;         // [vertex_count][4] η, for several passes, else NULL
+    hk_rotation_correction *correction;  // NULL: none
+    double *stiffness;                   // [material_count] N/m², that of L
+    double length;                       // m, the unit
+    int32_t *body;                       // [vertex_count]
+    int32_t *middle;                     // [body_count] the vertex that positions are relative to
+    double *origin;                      // [body_count][4] m, where it is
+    float *inverse;                      // [vertex_count] 1/inertia, m/N; 0 at held vertices
+    float *load;    // [free_count][4] forces at work, in the units of the elements …
+    double loaded;  // … as they were at this share of them; NAN: never
+    float *x;       // [vertex_count][4] ξ, and 1/inertia
+    float *start;   // [vertex_count][4] η, for several passes, else NULL
     // [vertex_count][4] in double: for the monitor, links and viscosity, and their forces. The
     // last is NULL if there are none.
     double *wide_x, *wide_gradient;
@@ -67,7 +67,7 @@ void hk_split_descend(hk_split *s, int count, hk_solve_report *report);
 // Adds the forces of links and viscosity at s->x, with a sign, to a vector over the unknowns;
 // returns their energy, in units of the elements.
 double hk_split_add_links(hk_split *s, float sign, float *to);
-// Solves the vector of the pieces in place, with refinement if that is asked for.
+// Solves the vector of the components in place, with refinement if that is asked for.
 void hk_split_solve(hk_split *s);
 // ε at the state in s->x, in double precision; NAN unless the monitor wants to know it.
 double hk_split_energy(hk_split *s);

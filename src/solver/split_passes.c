@@ -23,13 +23,13 @@ enum { MOST_TRIALS = 8 };    // of step lengths
 
 static int run_count(const hk_split *s)
 {
-    return (s->pieces->count + RUN - 1) / RUN;
+    return (s->components->count + RUN - 1) / RUN;
 }
 
 hk_status hk_split_passes_init(hk_split *s)
 {
     hk_split_passes *w = &s->passes;
-    size_t size = 4 * (size_t)s->pieces->count;
+    size_t size = 4 * (size_t)s->components->count;
     float **vectors[] = {&w->u, &w->trial, &w->gradient, &w->before, &w->solved, &w->direction};
     bool complete = true;
     for (int k = 0; k < HK_COUNT_OF(vectors); k++) {
@@ -74,7 +74,7 @@ static double dot(hk_split *s, const float *a, const float *b)
     for (int r = 0; r < run_count(s); r++) {
         double sum = 0;
         for (int64_t k = 4 * (int64_t)r * RUN;
-             k < 4 * (int64_t)hk_min_int((r + 1) * RUN, s->pieces->count); k += 4)
+             k < 4 * (int64_t)hk_min_int((r + 1) * RUN, s->components->count); k += 4)
             sum += (double)(a[k] * b[k] + a[k + 1] * b[k + 1] + a[k + 2] * b[k + 2]);
         s->passes.partial[4 * r] = sum;
     }
@@ -85,14 +85,14 @@ static double dot(hk_split *s, const float *a, const float *b)
 static void combine(const hk_split *s, const float *a, double scale, const float *b, float *to)
 {
     float f = (float)scale;
-    int64_t size = 4 * (int64_t)s->pieces->count;
+    int64_t size = 4 * (int64_t)s->components->count;
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
     for (int64_t k = 0; k < size; k++) to[k] = a[k] + f * b[k];
 }
 
 static void copy(const hk_split *s, const float *from, float *to)
 {
-    memcpy(to, from, 4 * sizeof(float) * (size_t)s->pieces->count);
+    memcpy(to, from, 4 * sizeof(float) * (size_t)s->components->count);
 }
 
 // ---------------------------------------------------------------- ε
@@ -104,7 +104,7 @@ typedef struct point {
 static void place(hk_split *s, const float *u)
 {
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
-    for (int64_t k = 0; k < s->pieces->count; k++) {
+    for (int64_t k = 0; k < s->components->count; k++) {
         int64_t v = 4 * (int64_t)s->vertex[k];
         for (int i = 0; i < 3; i++) s->x[v + i] = s->start[v + i] + u[4 * k + i];
     }
@@ -134,17 +134,17 @@ static void add_quadratic(const hk_split *s, const float *u, int first, int last
     }
 }
 
-// ε, its gradient in the vector of the pieces, and norms.
+// ε, its gradient in the vector of the components, and norms.
 static point evaluate(hk_split *s, const float *u, hk_solve_report *report)
 {
     double clock = hk_now();
-    float *gradient = s->pieces->vector;
+    float *gradient = s->components->vector;
     place(s, u);
     double energy = hk_corotation_gradient(s->elements, s->x, gradient);
     energy += hk_split_add_links(s, 1, gradient);
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
     for (int r = 0; r < run_count(s); r++)
-        add_quadratic(s, u, r * RUN, hk_min_int((r + 1) * RUN, s->pieces->count), gradient,
+        add_quadratic(s, u, r * RUN, hk_min_int((r + 1) * RUN, s->components->count), gradient,
                       s->passes.partial + 4 * r);
     point at = {energy + sum_partial(s, 0), sqrt(sum_partial(s, 1)),
                 sqrt(fmax(sum_partial(s, 2), sum_partial(s, 3)))};
@@ -165,7 +165,7 @@ static void remember(hk_split *s, double length, const float *solved)
 {
     hk_split_passes *w = &s->passes;
     int slot = w->count == 0 ? 0 : (w->newest + 1) % HK_SPLIT_WINDOW;
-    int64_t size = 4 * (int64_t)s->pieces->count;
+    int64_t size = 4 * (int64_t)s->components->count;
     for (int64_t k = 0; k < size; k++) w->s[slot][k] = (float)length * w->direction[k];
     combine(s, w->gradient, -1, w->before, w->y[slot]);
     combine(s, solved, -1, w->solved, w->z[slot]);
@@ -195,7 +195,7 @@ static void choose(hk_split *s, double first)
         combine(s, r, -alpha[slot], w->z[slot], r);
     }
     if (w->count > 0) scale = w->sy[w->newest] / dot(s, w->y[w->newest], w->z[w->newest]);
-    int64_t size = 4 * (int64_t)s->pieces->count;
+    int64_t size = 4 * (int64_t)s->components->count;
     for (int64_t k = 0; k < size; k++) r[k] *= (float)scale;
     for (int k = w->count - 1; k >= 0; k--) {
         int slot = slot_of(w, k);
@@ -270,11 +270,11 @@ static void stall(const hk_split *s, const point *at, hk_solve_report *report)
              at->residual / at->scale);
 }
 
-// A⁻¹ ∇ε, where ∇ε is in the vector of the pieces.
+// A⁻¹ ∇ε, where ∇ε is in the vector of the components.
 static const float *solve(hk_split *s, hk_solve_report *report)
 {
     double clock = hk_now();
-    float *vector = s->pieces->vector;
+    float *vector = s->components->vector;
     copy(s, vector, s->passes.gradient);
     hk_split_solve(s);
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
@@ -296,7 +296,7 @@ static double go_on(hk_split *s, const point *at, point *next, hk_solve_report *
 void hk_split_descend(hk_split *s, int count, hk_solve_report *report)
 {
     hk_split_passes *w = &s->passes;
-    memset(w->u, 0, 4 * sizeof(float) * (size_t)s->pieces->count);
+    memset(w->u, 0, 4 * sizeof(float) * (size_t)s->components->count);
     point at = evaluate(s, w->u, report), next;
     hk_tell_start(s->problem, hk_split_energy(s), at.residual * s->length, at.scale * s->length);
     double length = 0;

@@ -1,7 +1,7 @@
 // Vertex block descent (Chen, Liu, Yang & Yuksel 2024): vertex after vertex takes a step of
 // Newton's method on ε as a function of its own position, all others at rest. A sweep over all
 // vertices is an iteration; vertices of one colour, which share no element, are moved at once
-// (term/stars.h).
+// (term/vertex_blocks.h).
 //
 //   direction     Δx_i = −H_ii⁻¹ g_i with the exact 3×3 block of the Hessian, made positive
 //                 definite where it is not
@@ -18,9 +18,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "solver/keeper.h"
-#include "solver/walk.h"
-#include "term/stars.h"
+#include "solver/checkpoint.h"
+#include "solver/line_search.h"
+#include "term/vertex_blocks.h"
 
 enum { OPTION_ACCELERATION = HK_OPTION_AFTER_PRECISION, OPTION_RHO, OPTION_CHECK, OPTION_STEPS };
 enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
@@ -56,8 +56,8 @@ typedef struct vbd {
     hk_problem *problem;
     hk_settings settings;
     hk_vertices vertices;
-    hk_keeper keeper;
-    hk_stars *stars;
+    hk_checkpoint checkpoint;
+    hk_vertex_blocks *vertex_blocks;
     void *before;            // scalar[vertex_count][4] q before a sweep
     double *diagonal;        // [vertex_count][4] of the Hessian at rest, for
     double slowest;          // the largest ρ that inertia allows,
@@ -79,9 +79,9 @@ static void vbd_free(void *solver)
 {
     vbd *s = solver;
     if (!s) return;
-    hk_stars_free(s->stars);
+    hk_vertex_blocks_free(s->vertex_blocks);
     hk_vertices_release(&s->vertices);
-    hk_keeper_release(&s->keeper);
+    hk_checkpoint_release(&s->checkpoint);
     hk_free(s->before);
     hk_free(s->diagonal);
     hk_free(s);
@@ -91,12 +91,12 @@ static hk_status allocate(vbd *s, hk_problem *p)
 {
     HK_TRY(hk_use_precision(p, &s->settings));
     HK_TRY(hk_vertices_init(&s->vertices, p));
-    HK_TRY(hk_keeper_init(&s->keeper, p, &s->vertices));
+    HK_TRY(hk_checkpoint_init(&s->checkpoint, p, &s->vertices));
     s->before = hk_calloc(1, hk_vertices_bytes(&s->vertices));
     s->diagonal = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
     if (!s->before || !s->diagonal) return HK_NO_MEMORY;
-    return hk_stars_create(p->model, hk_problem_elements(p), hk_problem_links(p), p->held,
-                           &s->stars);
+    return hk_vertex_blocks_create(p->model, hk_problem_elements(p), hk_problem_links(p), p->held,
+                                   &s->vertex_blocks);
 }
 
 static hk_status vbd_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -171,18 +171,18 @@ static void sweep(vbd *s, hk_solve_report *report)
     hk_problem *p = s->problem;
     double clock = hk_now();
     hk_single_frame frame = {p->origin, p->body_of};
-    hk_star_forces forces = {.target = s->vertices.target,
-                             .force = s->vertices.force,
-                             .shift = p->shift,
-                             .viscosity = p->viscous > 0 ? p->viscosity : NULL,
-                             .frame = p->single ? &frame : NULL};
+    hk_vertex_forces forces = {.target = s->vertices.target,
+                               .force = s->vertices.force,
+                               .shift = p->shift,
+                               .viscosity = p->viscous > 0 ? p->viscosity : NULL,
+                               .frame = p->single ? &frame : NULL};
     int steps = (int)s->settings.option[OPTION_STEPS];
     bool careful = steps == STEPS_CAREFUL || (steps == STEPS_AUTO && s->careful);
-    hk_star_sweep how = {.length = s->converting ? 0.5 * s->length : s->length,
-                         .careful = careful && !s->converting,
-                         .from = s->converting ? s->before : NULL};
+    hk_vertex_sweep how = {.length = s->converting ? 0.5 * s->length : s->length,
+                           .careful = careful && !s->converting,
+                           .from = s->converting ? s->before : NULL};
     memcpy(s->before, s->vertices.q, hk_vertices_bytes(&s->vertices));
-    hk_stars_sweep(s->stars, &forces, &how, s->vertices.q);
+    hk_vertex_blocks_sweep(s->vertex_blocks, &forces, &how, s->vertices.q);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     accelerate(s);
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
@@ -191,48 +191,48 @@ static void sweep(vbd *s, hk_solve_report *report)
 // The stars have the elements of their own: they take the shares of conversion at every look.
 static void share_conversion(vbd *s)
 {
-    if (!s->keeper.shares) return;
+    if (!s->checkpoint.shares) return;
     const hk_tet_term *elements = hk_problem_elements(s->problem);
     bool now = hk_tet_blended(elements), before = s->converting;
     s->converting = now;
     if (!now && !before) return;
-    hk_tet_read_blend(elements, s->keeper.shares_now);
-    hk_stars_write_blend(s->stars, s->keeper.shares_now);
+    hk_tet_read_blend(elements, s->checkpoint.shares_now);
+    hk_vertex_blocks_write_blend(s->vertex_blocks, s->checkpoint.shares_now);
 }
 
 static void gradient(vbd *s, double *energy, hk_solve_report *report)
 {
     double clock = hk_now();
-    hk_keeper_gradient(&s->keeper, energy);
+    hk_checkpoint_gradient(&s->checkpoint, energy);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
 }
 
 // ---------------------------------------------------------------- the walk
 
-static bool tell(vbd *s, const hk_mark *now, hk_solve_report *report)
+static bool tell(vbd *s, const hk_evaluation *now, hk_solve_report *report)
 {
     const hk_problem *p = s->problem;
     report->iterations++;
     if (!p->monitor) return true;
-    double energy = p->watch_energy ? hk_keeper_energy(&s->keeper, s->vertices.q) : NAN;
+    double energy = p->watch_energy ? hk_checkpoint_energy(&s->checkpoint, s->vertices.q) : NAN;
     hk_iteration it = {
         report->iterations, energy, now->residual, now->residual / now->scale, 1, false,
-        p->load_share};
+        p->load_fraction};
     if (p->monitor(p->monitor_context, &it)) return true;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");
     return false;
 }
 
-static bool converged(const vbd *s, const hk_mark *at, double margin)
+static bool converged(const vbd *s, const hk_evaluation *at, double margin)
 {
-    return hk_keeper_converged(&s->keeper, at, s->settings.tolerance, margin);
+    return hk_checkpoint_converged(&s->checkpoint, at, s->settings.tolerance, margin);
 }
 
-static void keep(vbd *s, const hk_mark *now, hk_mark *good)
+static void keep(vbd *s, const hk_evaluation *now, hk_evaluation *good)
 {
     *good = *now;
-    hk_keeper_keep(&s->keeper);
+    hk_checkpoint_keep(&s->checkpoint);
     if (s->quiet) restart(s);
     s->fresh = s->quiet = false;
     s->length = fmin(1, 2 * s->length);
@@ -244,7 +244,7 @@ static bool undo(vbd *s)
 {
     bool first = s->fresh;
     bool careful = s->careful || s->settings.option[OPTION_STEPS] != STEPS_AUTO;
-    hk_keeper_restore(&s->keeper);
+    hk_checkpoint_restore(&s->checkpoint);
     restart(s);
     s->caution *= 2;
     if (!first) return true;
@@ -260,7 +260,7 @@ static bool undo(vbd *s)
     return true;
 }
 
-static void report_stalled(const vbd *s, const hk_mark *good, hk_solve_report *report)
+static void report_stalled(const vbd *s, const hk_evaluation *good, hk_solve_report *report)
 {
     report->reason = converged(s, good, hk_rounding_margin(s->problem)) ? HK_CONVERGED : HK_STALLED;
     if (report->reason == HK_STALLED)
@@ -270,12 +270,12 @@ static void report_stalled(const vbd *s, const hk_mark *good, hk_solve_report *r
 }
 
 // Keeps or undoes the sweeps since the last look. False: the walk is over.
-static bool look(vbd *s, hk_mark *good, hk_solve_report *report)
+static bool look(vbd *s, hk_evaluation *good, hk_solve_report *report)
 {
     double elastic;
     gradient(s, &elastic, report);
-    hk_mark now = hk_keeper_measure(&s->keeper, elastic, good->scale);
-    bool fell = hk_keeper_fell(&s->keeper, good, &now);
+    hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic, good->scale);
+    bool fell = hk_checkpoint_fell(&s->checkpoint, good, &now);
     if (fell)
         keep(s, &now, good);
     else if (!undo(s)) {
@@ -287,7 +287,7 @@ static bool look(vbd *s, hk_mark *good, hk_solve_report *report)
     return !fell || !converged(s, good, 1);
 }
 
-static void walk(vbd *s, hk_mark *good, hk_solve_report *report)
+static void walk(vbd *s, hk_evaluation *good, hk_solve_report *report)
 {
     const hk_settings *o = &s->settings;
     int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
@@ -310,19 +310,21 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     hk_problem *p = s->problem;
     report->detail[0] = '\0';
     if (p->single) hk_problem_center(p, x);
-    hk_problem_convert(p, x);
+    hk_problem_update_blend(p, x);
     estimate_rate(s);
     hk_vertices_load(&s->vertices, x);
     double elastic;
     gradient(s, &elastic, report);
-    hk_mark good = hk_keeper_measure(&s->keeper, elastic, hk_vertices_scale(&s->vertices));
-    hk_keeper_begin(&s->keeper, x);
+    hk_evaluation good =
+        hk_checkpoint_measure(&s->checkpoint, elastic, hk_vertices_scale(&s->vertices));
+    hk_checkpoint_begin(&s->checkpoint, x);
     if (!isfinite(good.energy) || !isfinite(good.residual)) {
         hk_report_undefined(p, x, good.residual, report);
         return HK_OK;
     }
     if (p->monitor && p->watch_energy)
-        hk_tell_start(p, hk_keeper_energy(&s->keeper, s->keeper.good), good.residual, good.scale);
+        hk_tell_start(p, hk_checkpoint_energy(&s->checkpoint, s->checkpoint.good), good.residual,
+                      good.scale);
     report->reason = HK_CONVERGED;
     if (!converged(s, &good, 1)) {
         s->caution = s->length = 1;
@@ -330,7 +332,7 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
         share_conversion(s);
         restart(s);
         walk(s, &good, report);
-        hk_keeper_store(&s->keeper, x);
+        hk_checkpoint_store(&s->checkpoint, x);
     }
     report->energy = good.energy;  // relative: who needs it evaluates it
     report->residual = good.residual;
@@ -344,7 +346,7 @@ static void vbd_describe(const void *solver, char *text, size_t size)
     const double *option = s->settings.option;
     snprintf(text, size,
              "vbd: %d sweeps over %d colours, tolerance %g, %s precision, acceleration %s",
-             s->settings.iterations, s->stars->colours.colour_count, s->settings.tolerance,
+             s->settings.iterations, s->vertex_blocks->colours.colour_count, s->settings.tolerance,
              hk_precisions[(int)option[HK_OPTION_PRECISION]],
              g_accelerations[(int)option[OPTION_ACCELERATION]]);
 }

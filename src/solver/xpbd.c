@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "solver/walk.h"
+#include "solver/line_search.h"
 #include "term/relax.h"
 
 enum { OPTION_SUBSTEPS, OPTION_PRECISION };
@@ -168,7 +168,8 @@ static void tell(xpbd *s, const double *x, bool measured, hk_iteration *told)
 {
     hk_problem *p = s->problem;
     double scale = NAN;
-    *told = (hk_iteration){.energy = NAN, .residual = NAN, .step_length = 1, .load = p->load_share};
+    *told =
+        (hk_iteration){.energy = NAN, .residual = NAN, .step_length = 1, .load = p->load_fraction};
     if (measured) {
         hk_problem_gradient(p, x, s->gradient, &told->energy, &scale);
         told->residual = sqrt(hk_problem_dot(p, s->gradient, s->gradient));
@@ -195,8 +196,8 @@ static bool count(xpbd *s, const double *x, hk_solve_report *report)
 }
 
 // One of length h, to a share of the time step; true: stop.
-static bool substep(xpbd *s, const hk_march *motion, double h, double share, double *x, double *v,
-                    hk_solve_report *report)
+static bool substep(xpbd *s, const hk_time_step *motion, double h, double share, double *x,
+                    double *v, hk_solve_report *report)
 {
     const hk_problem *p = s->problem;
     double air = motion->damping->air, clock = hk_now();
@@ -233,7 +234,7 @@ static void finish(xpbd *s, const double *x, hk_solve_report *report)
         return;
     }
     hk_iteration at;
-    hk_problem_convert(p, x);
+    hk_problem_update_blend(p, x);
     tell(s, x, true, &at);
     report->energy = at.energy;
     report->residual = at.residual;
@@ -248,7 +249,7 @@ static void finish(xpbd *s, const double *x, hk_solve_report *report)
         report->iterations, (int)s->settings.option[OPTION_SUBSTEPS], at.relative_residual);
 }
 
-static hk_status xpbd_march(void *solver, const hk_march *motion, double *x, double *v,
+static hk_status xpbd_march(void *solver, const hk_time_step *motion, double *x, double *v,
                             hk_solve_report *report)
 {
     xpbd *s = solver;

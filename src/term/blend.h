@@ -17,7 +17,7 @@ HK_INLINE bool is_blended(const hk_tet_batch *batch, int block)
 
 HK_INLINE void blend_block(const hk_tet_batch *batch, int block, const mat3 *F, real *psi, mat3 *P)
 {
-    blend_energy_stress(&batch->conversion, blend_share(batch, block), F, psi, P);
+    blend_energy_stress(&batch->blend_law, blend_share(batch, block), F, psi, P);
 }
 
 HK_INLINE real blend_energy(const hk_tet_batch *batch, int block, mat3 F, real psi)
@@ -38,7 +38,7 @@ HK_INLINE mat3 blend_stress(const hk_tet_batch *batch, int block, mat3 F, mat3 P
 // rows of `inverse`.
 HK_SHARED void blend_inner(const hk_tet_batch *batch, int block, const mat3 *inverse, mat3 inner[6])
 {
-    real l = blend_share(batch, block), w = 2 * l * r_set(batch->conversion.stiffness);
+    real l = blend_share(batch, block), w = 2 * l * r_set(batch->blend_law.stiffness);
     for (int a = 0, q = 0; a < 3; a++)
         for (int b = a; b < 3; b++, q++) {
             real product = r_zero();
@@ -52,13 +52,13 @@ HK_SHARED void blend_inner(const hk_tet_batch *batch, int block, const mat3 *inv
 
 HK_INLINE bool may_convert(const hk_tet_batch *batch, int block, mat3 F)
 {
-    return batch->blended[block] || !r_all(blend_far(&batch->conversion, F));
+    return batch->blended[block] || !r_all(blend_far(&batch->blend_law, F));
 }
 
-// tame: where the law is (blend_tame).
+// tame: where the law is (blend_bounded).
 HK_SHARED void convert_block(const hk_tet_batch *batch, int block, const mat3 *F, mask tame)
 {
-    const hk_conversion *c = &batch->conversion;
+    const hk_blend_law *c = &batch->blend_law;
     real before = blend_share(batch, block), wanted = blend_wanted(c, F);
     real l = blend_next(c, before, wanted, batch->held);
     l = r_select(tame, l, r_max(l, before));

@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-#include "term/copies.h"
+#include "term/instances.h"
 #include "term/tet.h"
 
 // HK_GENERIC_LANES comes from cmake/lanes.cmake (HOOKE_WIDE_LANES=OFF).
@@ -61,7 +61,7 @@ bool hk_corotation_law(hk_law law, hk_volume_law *volume)
 bool hk_corotation_can(const hk_material *material, hk_volume_law *volume)
 {
     return hk_corotation_law(material->law, volume) && material->strand_modulus == 0 &&
-           material->conversion.upper == 0;
+           material->blend_law.upper == 0;
 }
 
 bool hk_corotation_mild(const hk_material *material)
@@ -157,14 +157,14 @@ static int64_t order_tets(const hk_model *m, const hk_body *body, int material, 
 typedef struct builder {
     const hk_model *model;
     double length;
-    center *order;    // [tet_count]
-    hk_copy *copies;  // [body_count]
-    int32_t *first;   // [body_count + 1] the first patch of a body
-    int32_t *place;   // [vertex_count] in the patch at hand, -1 elsewhere
-    uint8_t *used;    // [HK_COROTATION_TETS groups][HK_COROTATION_VERTICES]
-    int *fill;        // [HK_COROTATION_TETS] tets of a group
-    int32_t *degree;  // [HK_COROTATION_VERTICES]
-    int32_t *rank;    // [HK_COROTATION_TETS] tets in the order in which they choose their group
+    center *order;        // [tet_count]
+    hk_instance *copies;  // [body_count]
+    int32_t *first;       // [body_count + 1] the first patch of a body
+    int32_t *place;       // [vertex_count] in the patch at hand, -1 elsewhere
+    uint8_t *used;        // [HK_COROTATION_TETS groups][HK_COROTATION_VERTICES]
+    int *fill;            // [HK_COROTATION_TETS] tets of a group
+    int32_t *degree;      // [HK_COROTATION_VERTICES]
+    int32_t *rank;        // [HK_COROTATION_TETS] tets in the order in which they choose their group
     // How much of the arrays of the result is in use:
     int64_t vertices, blocks, groups;
 } builder;
@@ -185,7 +185,7 @@ static hk_status builder_init(builder *b, const hk_model *m, double length)
 {
     *b = (builder){.model = m, .length = length};
     b->order = HK_ARRAY(center, m->tet_count);
-    b->copies = HK_ARRAY(hk_copy, m->body_count);
+    b->copies = HK_ARRAY(hk_instance, m->body_count);
     b->first = HK_ZEROS(int32_t, m->body_count + 1);
     b->place = HK_ARRAY(int32_t, m->vertex_count);
     b->used = HK_ARRAY(uint8_t, (size_t)HK_COROTATION_TETS * HK_COROTATION_VERTICES);
@@ -196,7 +196,7 @@ static hk_status builder_init(builder *b, const hk_model *m, double length)
         !b->rank)
         return HK_NO_MEMORY;
     for (int v = 0; v < m->vertex_count; v++) b->place[v] = -1;
-    hk_find_copies(m, b->copies);
+    hk_find_instances(m, b->copies);
     return HK_OK;
 }
 
@@ -540,14 +540,14 @@ static int color_round(const hk_corotation *e, int first, uint64_t *taken, int32
 
 static hk_status list_colors(hk_corotation *e, const int32_t *color)
 {
-    e->color_start = HK_ZEROS(int32_t, e->color_count + 1);
-    e->colored = HK_ARRAY(int32_t, e->patch_count);
-    if (!e->color_start || !e->colored) return HK_NO_MEMORY;
+    e->colour_start = HK_ZEROS(int32_t, e->colour_count + 1);
+    e->coloured = HK_ARRAY(int32_t, e->patch_count);
+    if (!e->colour_start || !e->coloured) return HK_NO_MEMORY;
     int at = 0;
-    for (int c = 0; c < e->color_count; c++) {
+    for (int c = 0; c < e->colour_count; c++) {
         for (int k = 0; k < e->patch_count; k++)
-            if (color[k] == c) e->colored[at++] = k;
-        e->color_start[c + 1] = at;
+            if (color[k] == c) e->coloured[at++] = k;
+        e->colour_start[c + 1] = at;
     }
     return HK_OK;
 }
@@ -558,9 +558,9 @@ static hk_status color_patches(hk_corotation *e, int vertex_count)
     int32_t *color = HK_ARRAY(int32_t, e->patch_count);
     hk_status status = taken && color ? HK_OK : HK_NO_MEMORY;
     for (int k = 0; k < e->patch_count && status == HK_OK; k++) color[k] = -1;
-    for (int used = 64; used == 64 && status == HK_OK; e->color_count += used) {
+    for (int used = 64; used == 64 && status == HK_OK; e->colour_count += used) {
         memset(taken, 0, sizeof *taken * (size_t)vertex_count);
-        used = color_round(e, e->color_count, taken, color);
+        used = color_round(e, e->colour_count, taken, color);
     }
     if (status == HK_OK) status = list_colors(e, color);
     hk_free(taken);
@@ -618,8 +618,8 @@ void hk_corotation_free(hk_corotation *e)
     hk_free(e->shared_row);
     hk_free(e->shared_start);
     hk_free(e->shared);
-    hk_free(e->color_start);
-    hk_free(e->colored);
+    hk_free(e->colour_start);
+    hk_free(e->coloured);
     hk_free(e->partial);
     hk_free(e->room);
     hk_free(e);
@@ -694,16 +694,16 @@ void hk_corotation_volume(hk_corotation *e, bool carry, float *x, int iterations
 {
 #pragma omp parallel num_threads(e->threads)
     for (int n = 0; n < iterations; n++)
-        for (int c = 0; c < e->color_count; c++) {
+        for (int c = 0; c < e->colour_count; c++) {
 #pragma omp for schedule(static)
-            for (int k = e->color_start[c]; k < e->color_start[c + 1]; k++) {
-                const hk_corotation_patch *p = &e->patches[e->colored[k]];
+            for (int k = e->colour_start[c]; k < e->colour_start[c + 1]; k++) {
+                const hk_corotation_patch *p = &e->patches[e->coloured[k]];
                 if (!has_own_trace(e, p)) e->table->volume(p, n == 0 && !carry, x, own_room(e));
             }
         }
 }
 
-void hk_corotation_relax(hk_corotation *e)
+void hk_corotation_forget_multipliers(hk_corotation *e)
 {
     memset(e->multiplier, 0, sizeof(float) * (size_t)e->multiplier_count);
 }

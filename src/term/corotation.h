@@ -18,7 +18,7 @@ typedef struct hk_corotation {
     int threads;
     // Mild elements have the pressure of their own energy, and no constraints.
     bool own_trace;
-    // Patches lie within one body and one material. A copy of a body (term/copies.h) borrows
+    // Patches lie within one body and one material. A copy of a body (term/instances.h) borrows
     // everything but vertices, rotations and multipliers from those of its original, whose rest
     // shape it takes for its own: rotations are then relative to that.
     int patch_count, own_count;
@@ -36,9 +36,9 @@ typedef struct hk_corotation {
     int32_t *shared_start;  // [shared_count + 1]
     float *shared;          // [shared_start[shared_count]][4]
     // Patches with a volume half, by colour: those of one colour have no vertex in common.
-    int color_count;
-    int32_t *color_start;  // [color_count + 1]
-    int32_t *colored;
+    int colour_count;
+    int32_t *colour_start;  // [colour_count + 1]
+    int32_t *coloured;
     double *partial;  // [patch_count] energies
     float *room;      // [threads][HK_COROTATION_ROOM]
 } hk_corotation;
@@ -74,6 +74,6 @@ double hk_corotation_gradient(hk_corotation *elements, const float *x, float *re
 // from those of the last call.
 void hk_corotation_volume(hk_corotation *elements, bool carry, float *x, int iterations);
 // Forgets multipliers.
-void hk_corotation_relax(hk_corotation *elements);
+void hk_corotation_forget_multipliers(hk_corotation *elements);
 
 #endif

@@ -102,8 +102,8 @@ HK_INLINE mat3 carried_pressure(const hk_corotation_patch *p, int block, mat3 F)
 }
 
 // −λ tr(RᵀF − I) R. Where (2μ + 3λ)|δF|² is to bound the second derivative of the whole energy (a
-// constant matrix does, solver/split_turning.c), pressure must be bounded: turning an element in
-// the plane of its stretches s_i, s_j has the second derivative
+// constant matrix does, solver/rotation_correction.c), pressure must be bounded: turning an element
+// in the plane of its stretches s_i, s_j has the second derivative
 //   (2μ (s_i + s_j − 2) + 2λ tr)/(s_i + s_j),
 // which is at most 2μ, however small s_i + s_j is, as long as λ tr ≤ 2μ. That is a tension of 2/3
 // of Young's modulus and more, beyond what bodies in order have. Elements that are inside out have

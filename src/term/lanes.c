@@ -50,7 +50,7 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
     {                                                                                              \
         if (!may_convert(batch, block, t->F)) return;                                              \
         real psi = X##_energy(&batch->params, tet_element(batch, block), t->F);                    \
-        convert_block(batch, block, &t->F, blend_tame(&batch->conversion, t->F, psi));             \
+        convert_block(batch, block, &t->F, blend_bounded(&batch->blend_law, t->F, psi));           \
     }                                                                                              \
     static void X##_batch_convert(const hk_tet_batch *batch, const void *x, int first, int last)   \
     {                                                                                              \
@@ -101,8 +101,7 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
         for (int b = first; b < last; b++) {                                                       \
             tet_lanes t = tet_load(batch, x, b);                                                   \
             row_forms rows = X##_diagonal(&batch->params, tet_element(batch, b), t.F);             \
-            if (is_blended(batch, b))                                                              \
-                blend_rows(&batch->conversion, blend_share(batch, b), &rows);                      \
+            if (is_blended(batch, b)) blend_rows(&batch->blend_law, blend_share(batch, b), &rows); \
             store_diagonal(batch, b, &t, &rows, slots);                                            \
         }                                                                                          \
     }                                                                                              \
@@ -183,7 +182,7 @@ static void sum_shared(const void *shared, const int32_t *start, const int32_t *
                     X##_batch_stiffness, X##_batch_stress,   X##_batch_convert},
 
 extern const hk_local_table HK_LOCAL_TABLE;
-extern const hk_star_table HK_STAR_TABLE;
+extern const hk_vertex_table HK_VERTEX_TABLE;
 extern const hk_lane_table HK_LANE_TABLE;
 const hk_lane_table HK_LANE_TABLE = {
     .name = HK_LANE_NAME,
@@ -194,5 +193,5 @@ const hk_lane_table HK_LANE_TABLE = {
     .sum_patch = sum_patch,
     .sum_shared = sum_shared,
     .local = &HK_LOCAL_TABLE,
-    .stars = &HK_STAR_TABLE,
+    .vertex = &HK_VERTEX_TABLE,
 };

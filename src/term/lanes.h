@@ -42,7 +42,7 @@ typedef struct hk_tet_batch {
     // For materials that convert, else NULL:
     void *blend;       // scalar[blocks][lanes] the share l of projective dynamics
     uint8_t *blended;  // [blocks] 0: all l are; else HK_BLENDED …
-    hk_conversion conversion;
+    hk_blend_law blend_law;
     bool held;        // no l decays: some element of the term wanted one
     bool asleep;      // does not convert for now
     bool converting;  // `gradient` brings l up to date first
@@ -86,21 +86,21 @@ typedef struct hk_local_table {
     hk_local_kernels law[HK_LAW_COUNT];
 } hk_local_table;
 
-// Vertex by vertex (lanes_stars.c): a lane is a vertex, and block k of a batch holds the k-th tet
-// around each of `lanes` vertices, its first corner. Sums are scalar[HK_STAR_SUMS][lanes]:
+// Vertex by vertex (lanes_vertex.c): a lane is a vertex, and block k of a batch holds the k-th tet
+// around each of `lanes` vertices, its first corner. Sums are scalar[HK_VERTEX_SUMS][lanes]:
 // gradient, and the upper triangle of the Hessian's block as xx, xy, xz, yy, yz, zz.
-enum { HK_STAR_SUMS = 9 };
-typedef struct hk_star_kernels {
+enum { HK_VERTEX_SUMS = 9 };
+typedef struct hk_vertex_kernels {
     // Adds what blocks [first, last) contribute with the vertices where `own` has them.
     void (*push)(const hk_tet_batch *batch, const void *x, const int32_t *own, int first, int last,
                  void *sums);
     // Adds their energies, scalar[lanes], with the vertices at `at`, scalar[3][lanes].
     void (*energy)(const hk_tet_batch *batch, const void *x, const void *at, int first, int last,
                    void *energy);
-} hk_star_kernels;
+} hk_vertex_kernels;
 
-typedef struct hk_star_table {
-    hk_star_kernels law[HK_LAW_COUNT];
+typedef struct hk_vertex_table {
+    hk_vertex_kernels law[HK_LAW_COUNT];
     // Adds the springs to `target` (fourth number: how stiff) and minus `force`.
     void (*pull)(const void *x, const int32_t *own, const void *target, const void *force,
                  void *sums);
@@ -111,7 +111,7 @@ typedef struct hk_star_table {
     // at = x + length × step
     void (*reach)(const void *x, const int32_t *own, const void *step, const void *length,
                   void *at);
-} hk_star_table;
+} hk_vertex_table;
 
 typedef struct hk_lane_table {
     const char *name;  // "f32x16_avx512"
@@ -128,7 +128,7 @@ typedef struct hk_lane_table {
     void (*sum_shared)(const void *shared, const int32_t *start, const int32_t *vertex, int first,
                        int last, void *vertices);
     const hk_local_table *local;
-    const hk_star_table *stars;
+    const hk_vertex_table *vertex;
 } hk_lane_table;
 
 typedef enum hk_precision { HK_SINGLE = 0, HK_DOUBLE_PRECISION = 1 } hk_precision;

@@ -45,7 +45,7 @@ HK_INLINE prox_law law_of_block(const hk_tet_batch *batch, int block, stretch_la
                   .blended = is_blended(batch, block)};
     if (l.blended) {
         l.share = blend_share(batch, block);
-        l.stiffness = l.share * r_set(batch->conversion.stiffness);
+        l.stiffness = l.share * r_set(batch->blend_law.stiffness);
     }
     return l;
 }
@@ -127,7 +127,7 @@ HK_INLINE void form_at(const hk_tet_batch *batch, const prox_law *law, const vec
 {
     law->law(law->params, s, form);
     if (law->blended) prox_blend(law, s, form);
-    real most = r_abs(form->value), w = r_set(2 * batch->conversion.stiffness);
+    real most = r_abs(form->value), w = r_set(2 * batch->blend_law.stiffness);
     for (int i = 0; i < 3; i++) most += r_abs(form->d.v[i]) + r_abs(form->dd.m[i][i]);
     mask good = most < r_set(HUGE_VALF);
     if (r_all(good)) return;

@@ -93,7 +93,7 @@ static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
     b->volume = hk_calloc(room, size);
     b->element = hk_calloc((size_t)b->element_values * room, size);
     bool complete = b->vertex && b->inverse && b->volume && b->element;
-    if (b->conversion.upper > 0) {
+    if (b->blend_law.upper > 0) {
         b->blend = hk_calloc(room, size);
         b->blended = HK_ZEROS(uint8_t, b->blocks);
         complete = complete && b->blend && b->blended;
@@ -156,8 +156,8 @@ static hk_status add_batch(hk_relax *r, int q, double recovery)
                                    .params = from->params,
                                    .count = from->count,
                                    .element_values = from->element_values,
-                                   .conversion = from->conversion};
-    if (!(from->conversion.upper > 0)) r->batches[q].conversion.stiffness = recovery;
+                                   .blend_law = from->blend_law};
+    if (!(from->blend_law.upper > 0)) r->batches[q].blend_law.stiffness = recovery;
     colouring c = {0};
     hk_status status = colour_tets(r->term, from, &c);
     if (status == HK_OK) status = pack_colours(r, q, &c);
@@ -287,6 +287,6 @@ void hk_relax_sweep(hk_relax *r, double h, bool several)
     for (int q = 0; q < r->batch_count; q++)
         for (int colour = 0; colour < r->colour_count[q]; colour++)
             relax_colour(r, q, colour, h, several);
-    hk_tet_hold_shares(r->batches, r->batch_count);
+    hk_tet_hold_blend(r->batches, r->batch_count);
     for (int link = 0; link < r->links->link_count; link++) relax_link(r, link, h);
 }

@@ -84,7 +84,7 @@ static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
     b->volume = hk_alloc(room, size);
     b->element = hk_alloc((size_t)b->element_values * room, size);
     bool complete = b->vertex && b->slot && b->tet && b->inverse && b->volume && b->element;
-    if (b->conversion.upper > 0) {
+    if (b->blend_law.upper > 0) {
         b->blend = hk_calloc(room, size);
         b->blended = HK_ZEROS(uint8_t, b->blocks);
         complete = complete && b->blend && b->blended;
@@ -128,7 +128,7 @@ hk_law_part hk_material_part(const hk_material *material, int part)
 {
     // Strands stand being crushed: only the law converts.
     if (part == HK_PART_LAW)
-        return (hk_law_part){material->law, material->params, material->conversion};
+        return (hk_law_part){material->law, material->params, material->blend_law};
     hk_law_part strands = {.law = HK_LAW_fibre};
     strands.params = part == HK_PART_FIBRE ? hk_fibre_params(material->fibre_stiffness)
                                            : hk_strand_params(&material->axes[part - HK_PART_AXES]);
@@ -148,7 +148,7 @@ static hk_status add_batch(const hk_model *m, int material, int part, hk_tet_ter
     hk_law_part source = hk_material_part(&m->materials[material], part);
     b->law = source.law;
     b->params = source.params;
-    b->conversion = source.conversion;
+    b->blend_law = source.blend_law;
     b->element_values = hk_law_describe(b->law)->element_values;
     b->count = list.count;
     b->blocks = (list.count + term->lanes->lanes - 1) / term->lanes->lanes;
@@ -445,7 +445,7 @@ void hk_tet_gradient(hk_tet_term *term, const void *x, void *gradient, double *e
         sum_shared(term, gradient);
     }
     if (energy) *energy = sum_partial(term);
-    if (converts_with_gradient(term)) hk_tet_hold_shares(term->batches, term->batch_count);
+    if (converts_with_gradient(term)) hk_tet_hold_blend(term->batches, term->batch_count);
 }
 
 hk_status hk_tet_duals_create(const hk_tet_term *term, hk_tet_duals *duals)
@@ -468,8 +468,8 @@ void hk_tet_duals_release(hk_tet_duals *duals)
     hk_free(duals->u);
 }
 
-void hk_tet_split(hk_tet_term *term, const hk_tet_duals *duals, bool fresh, const void *x,
-                  void *gradient)
+void hk_tet_admm_local(hk_tet_term *term, const hk_tet_duals *duals, bool fresh, const void *x,
+                       void *gradient)
 {
 #pragma omp parallel num_threads(term->threads)
     {
@@ -614,16 +614,16 @@ double hk_tet_least_j(hk_tet_term *term, const void *x)
 
 // ---------------------------------------------------------------- conversion
 
-bool hk_tet_converts(const hk_tet_term *term)
+bool hk_tet_is_invertible(const hk_tet_term *term)
 {
     return term->tet_blend != NULL;
 }
 
-void hk_tet_begin_conversion(hk_tet_term *term, bool pose)
+void hk_tet_begin_blend(hk_tet_term *term, bool pose)
 {
     for (int q = 0; q < term->batch_count; q++) {
         hk_tet_batch *b = &term->batches[q];
-        b->asleep = b->blend && pose && b->conversion.steps_only;
+        b->asleep = b->blend && pose && b->blend_law.steps_only;
         if (!b->asleep) continue;
         memset(b->blended, 0, (size_t)b->blocks);
         memset(b->blend, 0,
@@ -633,7 +633,7 @@ void hk_tet_begin_conversion(hk_tet_term *term, bool pose)
 
 bool hk_tet_blended(const hk_tet_term *term)
 {
-    for (int q = 0; q < term->batch_count && hk_tet_converts(term); q++) {
+    for (int q = 0; q < term->batch_count && hk_tet_is_invertible(term); q++) {
         const hk_tet_batch *b = &term->batches[q];
         for (int k = 0; k < b->blocks && b->blend; k++)
             if (b->blended[k]) return true;
@@ -641,9 +641,9 @@ bool hk_tet_blended(const hk_tet_term *term)
     return false;
 }
 
-bool hk_tet_convert(hk_tet_term *term, const void *x)
+bool hk_tet_update_blend(hk_tet_term *term, const void *x)
 {
-    if (!hk_tet_converts(term)) return false;
+    if (!hk_tet_is_invertible(term)) return false;
     bool before = hk_tet_blended(term);
 #pragma omp parallel for schedule(static) num_threads(term->threads)
     for (int k = 0; k < term->patch_count; k++) {
@@ -652,7 +652,7 @@ bool hk_tet_convert(hk_tet_term *term, const void *x)
         if (batch->blend && !batch->asleep)
             term->lanes->law[batch->law].convert(batch, x, p->first, p->last);
     }
-    hk_tet_hold_shares(term->batches, term->batch_count);
+    hk_tet_hold_blend(term->batches, term->batch_count);
     return before || hk_tet_blended(term);
 }
 
@@ -663,14 +663,14 @@ static bool wants_share(const hk_tet_batch *b)
     return false;
 }
 
-void hk_tet_hold_shares(hk_tet_batch *batches, int count)
+void hk_tet_hold_blend(hk_tet_batch *batches, int count)
 {
     bool some = false;
     for (int q = 0; q < count && !some; q++) some = wants_share(&batches[q]);
     for (int q = 0; q < count; q++) batches[q].held = some;
 }
 
-void hk_tet_convert_with_gradient(hk_tet_term *term, bool on)
+void hk_tet_blend_with_gradient(hk_tet_term *term, bool on)
 {
     for (int q = 0; q < term->batch_count; q++)
         term->batches[q].converting = on && term->batches[q].blend && !term->batches[q].asleep;
@@ -703,7 +703,7 @@ void hk_tet_write_blend(hk_tet_term *term, const float *shares)
 void hk_tet_copy_blend(hk_tet_term *term, const hk_tet_term *from)
 {
     for (int q = 0; q < term->batch_count; q++) term->batches[q].held = from->batches[q].held;
-    if (!hk_tet_converts(term) || !(hk_tet_blended(term) || hk_tet_blended(from))) return;
+    if (!hk_tet_is_invertible(term) || !(hk_tet_blended(term) || hk_tet_blended(from))) return;
     hk_tet_read_blend(from, term->tet_blend);
     hk_tet_write_blend(term, term->tet_blend);
 }

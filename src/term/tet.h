@@ -21,7 +21,7 @@ enum { HK_PART_LAW, HK_PART_FIBRE, HK_PART_AXES, HK_PARTS = HK_PART_AXES + 3 };
 typedef struct hk_law_part {
     hk_law law;
     hk_law_params params;
-    hk_conversion conversion;
+    hk_blend_law blend_law;
 } hk_law_part;
 bool hk_has_part(const hk_material *material, int part);
 hk_law_part hk_material_part(const hk_material *material, int part);
@@ -81,23 +81,23 @@ hk_status hk_tet_duals_create(const hk_tet_term *term, hk_tet_duals *duals);
 void hk_tet_duals_release(hk_tet_duals *duals);
 // The local step of ADMM at x (`split` of lanes.h), and the gradient of the coupling between x and
 // its elements. `fresh`: the duals are those of the stress at x, and this is the elastic gradient.
-void hk_tet_split(hk_tet_term *term, const hk_tet_duals *duals, bool fresh, const void *x,
-                  void *gradient);
+void hk_tet_admm_local(hk_tet_term *term, const hk_tet_duals *duals, bool fresh, const void *x,
+                       void *gradient);
 // P (all laws of a tet together) and F of every tet, [tet_count][9] each, in the model's numbering.
 void hk_tet_stress(hk_tet_term *term, const void *x, double *P, double *F);
 // The smallest det F of all tets; NaN if one is.
 double hk_tet_least_j(hk_tet_term *term, const void *x);
 
 // Invertible model conversion (blend.h), for the materials that ask for it.
-bool hk_tet_converts(const hk_tet_term *term);
+bool hk_tet_is_invertible(const hk_tet_term *term);
 // Before a time step or a pose: some convert in time steps only.
-void hk_tet_begin_conversion(hk_tet_term *term, bool pose);
+void hk_tet_begin_blend(hk_tet_term *term, bool pose);
 // Brings the shares l up to date at x; true: the energy is another function now.
-bool hk_tet_convert(hk_tet_term *term, const void *x);
+bool hk_tet_update_blend(hk_tet_term *term, const void *x);
 // After shares of all these batches were brought up to date: whether they are held the next time.
-void hk_tet_hold_shares(hk_tet_batch *batches, int count);
+void hk_tet_hold_blend(hk_tet_batch *batches, int count);
 // Whether hk_tet_gradient does that by itself.
-void hk_tet_convert_with_gradient(hk_tet_term *term, bool on);
+void hk_tet_blend_with_gradient(hk_tet_term *term, bool on);
 // Whether some tet is (partly) converted.
 bool hk_tet_blended(const hk_tet_term *term);
 // Takes the shares of another term of the same model.

@@ -411,7 +411,7 @@ static hk_status go_directly(hk_world *w, held_path *path, hk_solve_report *solv
 static hk_status march(hk_world *w, held_path *path, hk_solve_report *solved)
 {
     size_t bytes = 4 * sizeof(double) * (size_t)w->problem->vertex_count;
-    hk_march motion = {w->step, &w->damping, place_in_time, path};
+    hk_time_step motion = {w->step, &w->damping, place_in_time, path};
     memcpy(w->next, w->x, bytes);
     memcpy(w->guess, w->v, bytes);
     return w->method->march(w->solver, &motion, w->next, w->guess, solved);

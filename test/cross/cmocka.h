@@ -36,11 +36,11 @@ hk_cross_fail(const char *file, int line, const char *format, ...)
 
 #define cmocka_unit_test(f) \
     {                       \
-        #f, f, NULL, NULL   \
+#f, f, NULL, NULL   \
     }
 #define cmocka_unit_test_setup_teardown(f, s, t) \
     {                                            \
-        #f, f, s, t                              \
+#f, f, s, t                              \
     }
 
 #define print_message(...) printf(__VA_ARGS__)
@@ -52,20 +52,20 @@ hk_cross_fail(const char *file, int line, const char *format, ...)
         if (!(c)) fail_msg("%s", #c); \
     } while (0)
 
-#define assert_true(c)                HK_CROSS_CHECK(c)
-#define assert_false(c)               HK_CROSS_CHECK(!(c))
-#define assert_null(p)                HK_CROSS_CHECK((p) == NULL)
-#define assert_non_null(p)            HK_CROSS_CHECK((p) != NULL)
-#define assert_ptr_equal(a, b)        HK_CROSS_CHECK((const void *)(a) == (const void *)(b))
-#define assert_ptr_not_equal(a, b)    HK_CROSS_CHECK((const void *)(a) != (const void *)(b))
-#define assert_int_equal(a, b)        HK_CROSS_CHECK((hk_cross_number)(a) == (hk_cross_number)(b))
-#define assert_int_not_equal(a, b)    HK_CROSS_CHECK((hk_cross_number)(a) != (hk_cross_number)(b))
-#define assert_string_equal(a, b)     HK_CROSS_CHECK(strcmp((a), (b)) == 0)
-#define assert_string_not_equal(a, b) HK_CROSS_CHECK(strcmp((a), (b)) != 0)
-#define assert_memory_equal(a, b, n)  HK_CROSS_CHECK(memcmp((a), (b), (n)) == 0)
+#define assert_true(c)                   HK_CROSS_CHECK(c)
+#define assert_false(c)                  HK_CROSS_CHECK(!(c))
+#define assert_null(p)                   HK_CROSS_CHECK((p) == NULL)
+#define assert_non_null(p)               HK_CROSS_CHECK((p) != NULL)
+#define assert_ptr_equal(a, b)           HK_CROSS_CHECK((const void *)(a) == (const void *)(b))
+#define assert_ptr_not_equal(a, b)       HK_CROSS_CHECK((const void *)(a) != (const void *)(b))
+#define assert_int_equal(a, b)           HK_CROSS_CHECK((hk_cross_number)(a) == (hk_cross_number)(b))
+#define assert_int_not_equal(a, b)       HK_CROSS_CHECK((hk_cross_number)(a) != (hk_cross_number)(b))
+#define assert_string_equal(a, b)        HK_CROSS_CHECK(strcmp((a), (b)) == 0)
+#define assert_string_not_equal(a, b)    HK_CROSS_CHECK(strcmp((a), (b)) != 0)
+#define assert_memory_equal(a, b, n)     HK_CROSS_CHECK(memcmp((a), (b), (n)) == 0)
 #define assert_memory_not_equal(a, b, n) HK_CROSS_CHECK(memcmp((a), (b), (n)) != 0)
-#define assert_float_equal(a, b, e)   HK_CROSS_CHECK(fabs((double)(a) - (double)(b)) <= (double)(e))
-#define assert_in_range(v, low, high)                        \
+#define assert_float_equal(a, b, e)      HK_CROSS_CHECK(fabs((double)(a) - (double)(b)) <= (double)(e))
+#define assert_in_range(v, low, high)                                \
     HK_CROSS_CHECK((hk_cross_number)(v) >= (hk_cross_number)(low) && \
                    (hk_cross_number)(v) <= (hk_cross_number)(high))
 
@@ -80,7 +80,10 @@ static inline int hk_cross_run(const struct CMUnitTest *t)
         t->test(&state);
     }
     if (t->teardown && end != HK_CROSS_FAILED) t->teardown(&state);
-    printf("[  %s ] %s\n", end == 0 ? "     OK" : end == HK_CROSS_SKIPPED ? "SKIPPED" : "FAILED",
+    printf("[  %s ] %s\n",
+           end == 0                  ? "     OK"
+           : end == HK_CROSS_SKIPPED ? "SKIPPED"
+                                     : "FAILED",
            t->name);
     return end == HK_CROSS_FAILED;
 }

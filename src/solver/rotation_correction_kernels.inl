@@ -1,4 +1,4 @@
-// What split_turning.c does in wide registers; included once an instruction set, with TARGET and
+// What rotation_correction.c does in wide registers; included once an instruction set, with TARGET and
 // NAME.
 
 // Adds a vertex to the gradient at x, and to what Δ₀ changes of it.

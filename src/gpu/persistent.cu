@@ -1,25 +1,25 @@
-// Whether a model can be resident on the device (law_resident.cu), how it is cut for that, and the
-// launch.
+// Whether a model can be resident on the device (law_persistent.cu), how it is cut for that, and
+// the launch.
 #include "gpu/device.h"
 
 #include <stdio.h>
 
-struct hk_gpu_resident {
-    hk_gpu_resident_args args;
+struct hk_gpu_persistent {
+    hk_gpu_persistent_args args;
     const void *kernel;
     int groups;    // of threads in a block
     size_t bytes;  // of shared memory a block
 };
 
-static const hk_gpu_resident_kernel *kernel_for(const hk_gpu_layout *l)
+static const hk_gpu_persistent_kernel *kernel_for(const hk_gpu_layout *l)
 {
-#define ENTRY(X) &hk_gpu_resident_##X,
-    static const hk_gpu_resident_kernel *const tables[] = {HK_LAWS(ENTRY) ENTRY(any)};
+#define ENTRY(X) &hk_gpu_persistent_##X,
+    static const hk_gpu_persistent_kernel *const tables[] = {HK_LAWS(ENTRY) ENTRY(any)};
 #undef ENTRY
     return tables[hk_gpu_layout_law(l)];
 }
 
-// What resident_of (law_resident.cu) lays out.
+// What resident_of (law_persistent.cu) lays out.
 static size_t bytes_of(const hk_gpu_layout *l, int groups)
 {
     size_t own = (size_t)l->most_own, rounds = (size_t)l->most_rounds, count = (size_t)groups;
@@ -39,7 +39,7 @@ static int patches_of(const hk_model *m, int size)
 }
 
 // Whether all patches of the layout can be on the device together.
-static hk_status try_layout(const hk_gpu *g, const cudaDeviceProp *device, hk_gpu_resident *r,
+static hk_status try_layout(const hk_gpu *g, const cudaDeviceProp *device, hk_gpu_persistent *r,
                             bool *fits)
 {
     cudaFuncAttributes kernel;
@@ -69,7 +69,7 @@ static int groups_for(const hk_model *m, int patches, int most)
 // With so many blocks a multiprocessor, which share *groups groups of threads: those that the law
 // allows, which only the layout knows. On success g->layout is one that fits, else NULL.
 static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks, int *groups,
-                            hk_gpu_resident *r, bool *fits)
+                            hk_gpu_persistent *r, bool *fits)
 {
     const hk_model *m = g->model;
     int patches = blocks * device->multiProcessorCount;
@@ -83,7 +83,7 @@ static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks,
     cut.groups = r->groups;
     cut.even = true;
     HK_TRY(hk_gpu_layout_create(m, &cut, 0, &g->layout));
-    const hk_gpu_resident_kernel *kernel = kernel_for(g->layout);
+    const hk_gpu_persistent_kernel *kernel = kernel_for(g->layout);
     r->kernel = kernel->kernel[g->layout->converts];
     hk_status status = HK_OK;
     bool allowed = *groups <= kernel->groups && g->layout->most_own <= HK_GPU_THREADS;
@@ -97,7 +97,7 @@ static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks,
 }
 
 static hk_status find_layout(hk_gpu *g, const cudaDeviceProp *device, int wanted,
-                             hk_gpu_resident *r, bool *fits)
+                             hk_gpu_persistent *r, bool *fits)
 {
     // Single kernels are faster for larger models: 201 thousand tets on an H200 took 0.91 ms by
     // them and 0.95 ms resident, 148 thousand 0.86 and 0.68.
@@ -113,24 +113,24 @@ static hk_status find_layout(hk_gpu *g, const cudaDeviceProp *device, int wanted
     return HK_OK;
 }
 
-hk_status hk_gpu_plan_resident(hk_gpu *g, const cudaDeviceProp *device, int wanted)
+hk_status hk_gpu_plan_persistent(hk_gpu *g, const cudaDeviceProp *device, int wanted)
 {
     if (wanted < 0 || g->damping.viscous > 0) return HK_OK;
-    hk_gpu_resident *r = HK_NEW(hk_gpu_resident);
+    hk_gpu_persistent *r = HK_NEW(hk_gpu_persistent);
     if (!r) return HK_NO_MEMORY;
     bool fits = false;
     hk_status status = find_layout(g, device, wanted, r, &fits);
     if (fits)
-        g->resident = r;
+        g->persistent = r;
     else
         hk_free(r);
     return status;
 }
 
-hk_status hk_gpu_set_up_resident(hk_gpu *g, int every)
+hk_status hk_gpu_set_up_persistent(hk_gpu *g, int every)
 {
     const hk_gpu_layout *l = g->layout;
-    hk_gpu_resident_args *args = &g->resident->args;
+    hk_gpu_persistent_args *args = &g->persistent->args;
     args->a = g->args;
     args->budget = g->settings.iterations;
     args->every = g->constant_diagonal ? 0 : every;
@@ -145,9 +145,9 @@ hk_status hk_gpu_set_up_resident(hk_gpu *g, int every)
     return hk_gpu_room(g, 1, &args->epoch);
 }
 
-hk_status hk_gpu_launch_resident(hk_gpu *g, int kind, hk_gpu_control **last)
+hk_status hk_gpu_launch_persistent(hk_gpu *g, int kind, hk_gpu_control **last)
 {
-    hk_gpu_resident *r = g->resident;
+    hk_gpu_persistent *r = g->persistent;
     r->args.kind = kind;
     void *parameters[] = {&r->args};
     cudaLaunchAttribute together;
@@ -165,9 +165,9 @@ hk_status hk_gpu_launch_resident(hk_gpu *g, int kind, hk_gpu_control **last)
     return HK_OK;
 }
 
-void hk_gpu_describe_resident(const hk_gpu *g, char *text, size_t size)
+void hk_gpu_describe_persistent(const hk_gpu *g, char *text, size_t size)
 {
-    const hk_gpu_resident *r = g->resident;
+    const hk_gpu_persistent *r = g->persistent;
     snprintf(text, size, ", resident: %d threads and %.0f KB of shared memory a patch",
              HK_GPU_THREADS * r->groups, 1e-3 * (double)r->bytes);
 }

@@ -1,4 +1,4 @@
-#include "solver/walk.h"
+#include "solver/line_search.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 // Relative to the first length.
 #define SHORTEST_STEP 1e-9
 
-hk_status hk_walk_init(hk_walk *w, hk_problem *problem, const hk_settings *settings)
+hk_status hk_search_init(hk_line_search *w, hk_problem *problem, const hk_settings *settings)
 {
     size_t size = 4 * (size_t)problem->vertex_count;
     w->problem = problem;
@@ -19,7 +19,7 @@ hk_status hk_walk_init(hk_walk *w, hk_problem *problem, const hk_settings *setti
     return w->gradient && w->trial_gradient && w->direction && w->trial ? HK_OK : HK_NO_MEMORY;
 }
 
-void hk_walk_release(hk_walk *w)
+void hk_search_release(hk_line_search *w)
 {
     hk_free(w->gradient);
     hk_free(w->trial_gradient);
@@ -34,9 +34,9 @@ double hk_lap(double *since)
     return spent;
 }
 
-static hk_point evaluate(hk_walk *w, const double *x, double *gradient)
+static hk_evaluation evaluate(hk_line_search *w, const double *x, double *gradient)
 {
-    hk_point at;
+    hk_evaluation at;
     double clock = hk_now();
     hk_problem_gradient(w->problem, x, gradient, &at.energy, &at.scale);
     at.residual = sqrt(hk_problem_dot(w->problem, gradient, gradient));
@@ -45,17 +45,17 @@ static hk_point evaluate(hk_walk *w, const double *x, double *gradient)
     return at;
 }
 
-void hk_walk_begin(hk_walk *w, const double *x, hk_solve_report *report)
+void hk_search_begin(hk_line_search *w, const double *x, hk_solve_report *report)
 {
     w->phase_s = report->phase_s;
     report->detail[0] = '\0';
     if (w->problem->single) hk_problem_center(w->problem, x);
-    hk_problem_convert(w->problem, x);
+    hk_problem_update_blend(w->problem, x);
     w->at = evaluate(w, x, w->gradient);
     hk_tell_start(w->problem, w->at.energy, w->at.residual, w->at.scale);
 }
 
-void hk_walk_try(hk_walk *w, const double *x, double length)
+void hk_search_try(hk_line_search *w, const double *x, double length)
 {
     const double *d = w->direction;
     double *to = w->trial;
@@ -67,9 +67,9 @@ void hk_walk_try(hk_walk *w, const double *x, double length)
 
 // Armijo's rule. Near a minimum the decrease drowns in the rounding of ε; there a step counts that
 // reduces the gradient instead (after Hager & Zhang 2005).
-static bool acceptable(const hk_walk *w, double length, double slope)
+static bool acceptable(const hk_line_search *w, double length, double slope)
 {
-    const hk_point *from = &w->at, *to = &w->next;
+    const hk_evaluation *from = &w->at, *to = &w->next;
     if (!isfinite(to->energy) || !isfinite(to->residual)) return false;
     if (to->energy <= from->energy + w->share * length * slope) return true;
     double noise = w->problem->energy_rounding + 1e-10 * fmax(fabs(from->energy), fabs(to->energy));
@@ -78,7 +78,7 @@ static bool acceptable(const hk_walk *w, double length, double slope)
 }
 
 // The next length to try: the minimum of the parabola through what is known, within bounds.
-static double shorter(const hk_walk *w, double length, double slope)
+static double shorter(const hk_line_search *w, double length, double slope)
 {
     double low = 0.1 * length, high = 0.5 * length;
     if (!isfinite(w->next.energy)) return high;
@@ -87,15 +87,16 @@ static double shorter(const hk_walk *w, double length, double slope)
     return isfinite(best) ? fmin(fmax(best, low), high) : high;
 }
 
-static double lengthen(hk_walk *w, const double *x, double length, double longest, double slope)
+static double lengthen(hk_line_search *w, const double *x, double length, double longest,
+                       double slope)
 {
     while (2 * length <= longest) {
         double here = hk_problem_dot(w->problem, w->trial_gradient, w->direction);
         if (!(here < 0.3 * slope)) return length;
-        hk_point before = w->next;
-        hk_walk_try(w, x, 2 * length);
+        hk_evaluation before = w->next;
+        hk_search_try(w, x, 2 * length);
         if (!(w->next.energy < before.energy && isfinite(w->next.residual))) {
-            hk_walk_try(w, x, length);
+            hk_search_try(w, x, length);
             return length;
         }
         length *= 2;
@@ -103,12 +104,12 @@ static double lengthen(hk_walk *w, const double *x, double length, double longes
     return length;
 }
 
-double hk_walk_search(hk_walk *w, const double *x, double length, double longest)
+double hk_search_length(hk_line_search *w, const double *x, double length, double longest)
 {
     double slope = hk_problem_dot(w->problem, w->gradient, w->direction), first = length;
     if (!(slope < 0)) return 0;
     while (length > SHORTEST_STEP * first) {
-        hk_walk_try(w, x, length);
+        hk_search_try(w, x, length);
         if (acceptable(w, length, slope))
             return length == first ? lengthen(w, x, length, longest, slope) : length;
         length = shorter(w, length, slope);
@@ -116,14 +117,14 @@ double hk_walk_search(hk_walk *w, const double *x, double length, double longest
     return 0;
 }
 
-void hk_walk_accept(hk_walk *w, double *x)
+void hk_search_accept(hk_line_search *w, double *x)
 {
     memcpy(x, w->trial, 4 * sizeof(double) * (size_t)w->problem->vertex_count);
     double *swap = w->gradient;
     w->gradient = w->trial_gradient;
     w->trial_gradient = swap;
     w->at = w->next;
-    if (hk_problem_convert(w->problem, x)) w->at = evaluate(w, x, w->gradient);
+    if (hk_problem_update_blend(w->problem, x)) w->at = evaluate(w, x, w->gradient);
 }
 
 void hk_report_undefined(hk_problem *problem, const double *x, double residual,
@@ -139,12 +140,12 @@ void hk_report_undefined(hk_problem *problem, const double *x, double residual,
         snprintf(report->detail, sizeof report->detail, "the start has no finite energy");
 }
 
-int hk_walk_budget(const hk_walk *w)
+int hk_search_budget(const hk_line_search *w)
 {
     return w->problem->weight > 0 ? w->settings.iterations : w->settings.pose_iterations;
 }
 
-bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *report)
+bool hk_search_over(hk_line_search *w, const double *x, int iterations, hk_solve_report *report)
 {
     if (!isfinite(w->at.energy) || !isfinite(w->at.residual)) {
         hk_report_undefined(w->problem, x, w->at.residual, report);
@@ -154,10 +155,10 @@ bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *
         report->reason = HK_CONVERGED;
         return true;
     }
-    if (iterations >= hk_walk_budget(w)) {
+    if (iterations >= hk_search_budget(w)) {
         report->reason = HK_ITERATION_LIMIT;
         snprintf(report->detail, sizeof report->detail,
-                 "%d iterations left a relative residual of %.1e", hk_walk_budget(w),
+                 "%d iterations left a relative residual of %.1e", hk_search_budget(w),
                  w->at.residual / w->at.scale);
         return true;
     }
@@ -167,18 +168,18 @@ bool hk_walk_over(hk_walk *w, const double *x, int iterations, hk_solve_report *
 void hk_tell_start(const hk_problem *p, double energy, double residual, double scale)
 {
     if (!p->monitor || !p->watch_energy) return;
-    hk_iteration start = {0, energy, residual, residual / scale, 0, false, p->load_share};
+    hk_iteration start = {0, energy, residual, residual / scale, 0, false, p->load_fraction};
     p->monitor(p->monitor_context, &start);
 }
 
-bool hk_walk_count(hk_walk *w, double length, bool projected, hk_solve_report *report)
+bool hk_search_count(hk_line_search *w, double length, bool projected, hk_solve_report *report)
 {
     const hk_problem *p = w->problem;
     report->iterations++;
     if (!p->monitor) return false;
     hk_iteration now = {
-        report->iterations, w->at.energy, w->at.residual, w->at.residual / w->at.scale, length,
-        projected,          p->load_share};
+        report->iterations, w->at.energy,    w->at.residual, w->at.residual / w->at.scale, length,
+        projected,          p->load_fraction};
     if (p->monitor(p->monitor_context, &now)) return false;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");
@@ -190,7 +191,7 @@ double hk_rounding_margin(const hk_problem *p)
     return p->single ? HK_SINGLE_ROUNDING_MARGIN : HK_ROUNDING_MARGIN;
 }
 
-void hk_walk_stalled(const hk_walk *w, hk_solve_report *report)
+void hk_search_stalled(const hk_line_search *w, hk_solve_report *report)
 {
     report->reason = HK_CONVERGED;
     if (w->at.residual <= hk_rounding_margin(w->problem) * w->problem->rounding) return;
@@ -200,14 +201,14 @@ void hk_walk_stalled(const hk_walk *w, hk_solve_report *report)
              w->at.residual / w->at.scale);
 }
 
-void hk_walk_end(const hk_walk *w, hk_solve_report *report)
+void hk_search_end(const hk_line_search *w, hk_solve_report *report)
 {
     report->energy = w->at.energy;
     report->residual = w->at.residual;
     report->relative_residual = w->at.residual / w->at.scale;
 }
 
-double hk_full_length(void *solver, hk_walk *w, const double *x)
+double hk_full_length(void *solver, hk_line_search *w, const double *x)
 {
     (void)solver, (void)w, (void)x;
     return 1;
@@ -215,7 +216,7 @@ double hk_full_length(void *solver, hk_walk *w, const double *x)
 
 // In single precision ε ends by wandering within its rounding. True: it has done so for long.
 enum { PATIENCE = 50 };
-static bool wanders(const hk_walk *w, double *best, int *since)
+static bool wanders(const hk_line_search *w, double *best, int *since)
 {
     if (!w->problem->single) return false;
     double noise = w->problem->energy_rounding + 1e-7 * fabs(w->at.energy);
@@ -227,32 +228,32 @@ static bool wanders(const hk_walk *w, double *best, int *since)
            w->at.residual <= hk_rounding_margin(w->problem) * w->problem->rounding;
 }
 
-hk_status hk_walk_down(hk_walk *w, const hk_direction *rule, void *solver, double *x,
-                       hk_solve_report *report)
+hk_status hk_search_descend(hk_line_search *w, const hk_direction *rule, void *solver, double *x,
+                            hk_solve_report *report)
 {
     int before = report->iterations;
     bool fresh = true;
-    hk_walk_begin(w, x, report);
+    hk_search_begin(w, x, report);
     double best = w->at.energy;
     int since = 0;
-    while (!hk_walk_over(w, x, report->iterations - before, report)) {
+    while (!hk_search_over(w, x, report->iterations - before, report)) {
         HK_TRY(rule->choose(solver, w, x, fresh));
         double first = rule->length(solver, w, x);
-        double length = hk_walk_search(w, x, first, first);
+        double length = hk_search_length(w, x, first, first);
         if (length == 0 && fresh) {
-            hk_walk_stalled(w, report);
+            hk_search_stalled(w, report);
             break;
         }
         fresh = length == 0;
         if (fresh) continue;
         if (rule->taken) rule->taken(solver, w, length);
-        hk_walk_accept(w, x);
-        if (hk_walk_count(w, length, false, report)) break;
+        hk_search_accept(w, x);
+        if (hk_search_count(w, length, false, report)) break;
         if (wanders(w, &best, &since)) {
-            hk_walk_stalled(w, report);
+            hk_search_stalled(w, report);
             break;
         }
     }
-    hk_walk_end(w, report);
+    hk_search_end(w, report);
     return HK_OK;
 }

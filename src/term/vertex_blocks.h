@@ -6,15 +6,15 @@
 //
 // Every free vertex has a lane of one group. Groups that are not full have copies of their last
 // vertex: these come to the same bits.
-#ifndef HK_STARS_H
-#define HK_STARS_H
+#ifndef HK_VERTEX_BLOCKS_H
+#define HK_VERTEX_BLOCKS_H
 
 #include "linear/colouring.h"
 #include "term/links.h"
 #include "term/tet.h"
 #include "term/viscosity.h"
 
-typedef struct hk_stars {
+typedef struct hk_vertex_blocks {
     const hk_tet_term *term;  // borrowed: its lanes and threads
     const hk_links *links;    // borrowed, in the same precision
     hk_colouring colours;     // of the free vertices
@@ -22,33 +22,34 @@ typedef struct hk_stars {
     int32_t *colour_start;  // [colour_count + 1] groups
     int32_t *own;           // [group_count][lanes] vertices
     int batch_count;
-    hk_tet_batch *batches;  // of the term; see hk_star_kernels
+    hk_tet_batch *batches;  // of the term; see hk_vertex_kernels
     int32_t **block_start;  // [batch_count][group_count + 1]
     int32_t *user;          // [vertex_count] its number in links->user or -1; NULL: no links
     void *noise;            // scalar[group_count][lanes] J, what rounding does to a star's energy
-} hk_stars;
+} hk_vertex_blocks;
 
 // Colours of the vertices that are not held (Morton order), such that no tet and no link has two
 // vertices of one colour.
 hk_status hk_colour_vertices(const hk_model *model, const hk_links *links, const uint8_t *held,
                              hk_colouring *colouring);
 
-hk_status hk_stars_create(const hk_model *model, const hk_tet_term *term, const hk_links *links,
-                          const uint8_t *held, hk_stars **stars);
-void hk_stars_free(hk_stars *stars);
+hk_status hk_vertex_blocks_create(const hk_model *model, const hk_tet_term *term,
+                                  const hk_links *links, const uint8_t *held,
+                                  hk_vertex_blocks **blocks);
+void hk_vertex_blocks_free(hk_vertex_blocks *blocks);
 // Takes the shares of conversion (blend.h), in the model's numbering.
-void hk_stars_write_blend(hk_stars *stars, const float *shares);
+void hk_vertex_blocks_write_blend(hk_vertex_blocks *blocks, const float *shares);
 
 // What moves the vertices. Arrays are scalar[vertex_count][4].
-typedef struct hk_star_forces {
+typedef struct hk_vertex_forces {
     const void *target;  // where inertia pulls, and in the fourth place how stiffly (N/m)
     const void *force;   // N
     double shift;        // N/m, added to every block
     const hk_viscosity *viscosity;  // or NULL
     const hk_single_frame *frame;   // of single precision, else NULL
-} hk_star_forces;
+} hk_vertex_forces;
 
-typedef struct hk_star_sweep {
+typedef struct hk_vertex_sweep {
     double length;  // of the steps: 1 is Newton's
     // A vertex whose energy does not fall takes a shorter step, or none: the sum never rises, but
     // for rounding.
@@ -56,11 +57,11 @@ typedef struct hk_star_sweep {
     // Where vertices are taken to be, so that all move at once (Jacobi's iteration); NULL: each
     // sees where the ones before it went (Gauss–Seidel's).
     const void *from;
-} hk_star_sweep;
+} hk_vertex_sweep;
 
 // One sweep: vertex after vertex takes a step of Newton's method on its own 3×3 block of the
 // Hessian, made positive definite.
-void hk_stars_sweep(const hk_stars *stars, const hk_star_forces *forces, const hk_star_sweep *sweep,
-                    void *x);
+void hk_vertex_blocks_sweep(const hk_vertex_blocks *blocks, const hk_vertex_forces *forces,
+                            const hk_vertex_sweep *sweep, void *x);
 
 #endif

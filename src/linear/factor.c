@@ -1,4 +1,4 @@
-#include "linear/triangle_parts.h"
+#include "linear/factor_parts.h"
 
 #include <math.h>
 #include <omp.h>
@@ -21,7 +21,7 @@ typedef double d8 __attribute__((vector_size(64), may_alias));
 #define LANES   4
 #define VEC     v4
 #define DVEC    d2
-#include "linear/triangle_kernels.inl"
+#include "linear/factor_kernels.inl"
 #undef TARGET
 #undef NAME
 #undef LANES
@@ -35,7 +35,7 @@ typedef double d8 __attribute__((vector_size(64), may_alias));
 #define LANES          8
 #define VEC            v8
 #define DVEC           d4
-#include "linear/triangle_kernels.inl"
+#include "linear/factor_kernels.inl"
 #undef TARGET
 #undef NAME
 #undef LANES
@@ -48,7 +48,7 @@ typedef double d8 __attribute__((vector_size(64), may_alias));
 #define LANES          16
 #define VEC            v16
 #define DVEC           d8
-#include "linear/triangle_kernels.inl"
+#include "linear/factor_kernels.inl"
 #undef TARGET
 #undef NAME
 #undef LANES
@@ -61,14 +61,14 @@ typedef double d8 __attribute__((vector_size(64), may_alias));
     {                                                                                    \
         lanes, rescale_##x, forward_##x, backward_##x, product_##x, subtract_product_##x \
     }
-static const hk_triangle_kernels KERNELS_GENERIC = KERNELS(4, generic);
+static const hk_factor_kernels KERNELS_GENERIC = KERNELS(4, generic);
 #ifdef __x86_64__
-static const hk_triangle_kernels KERNELS_AVX2 = KERNELS(8, avx2);
-static const hk_triangle_kernels KERNELS_AVX512 = KERNELS(16, avx512);
+static const hk_factor_kernels KERNELS_AVX2 = KERNELS(8, avx2);
+static const hk_factor_kernels KERNELS_AVX512 = KERNELS(16, avx512);
 #endif
 
 // The widest that the machine has, of at most so many lanes.
-static const hk_triangle_kernels *best_kernels(int most_lanes)
+static const hk_factor_kernels *best_kernels(int most_lanes)
 {
 #ifdef __x86_64__
     __builtin_cpu_init();
@@ -83,13 +83,13 @@ static const hk_triangle_kernels *best_kernels(int most_lanes)
     return &KERNELS_GENERIC;
 }
 
-int hk_triangle_use_lanes(hk_triangle *t, int most_lanes)
+int hk_factor_use_lanes(hk_factor *t, int most_lanes)
 {
     t->kernels = best_kernels(most_lanes);
     return t->kernels->lanes;
 }
 
-static bool worth_a_team(const hk_triangle *t)
+static bool worth_a_team(const hk_factor *t)
 {
     return t->threads > 1 && t->group_count > 1;
 }
@@ -141,7 +141,7 @@ typedef struct workspace {
     double strip[ROWS * MOST_COLUMNS + HALF];
 } workspace;
 
-static void fill_node(const hk_triangle *t, const node *n, const hk_supernodes *s, workspace *w)
+static void fill_node(const hk_factor *t, const node *n, const hk_supernodes *s, workspace *w)
 {
     int64_t stride = hk_supernode_rows(s, n->source), real = stride - n->source_column;
     int columns = n->last - n->first;
@@ -166,7 +166,7 @@ static void fill_node(const hk_triangle *t, const node *n, const hk_supernodes *
     }
 }
 
-hk_status hk_triangle_fill(hk_triangle *t, const hk_direct *direct)
+hk_status hk_factor_fill(hk_factor *t, const hk_direct *direct)
 {
     hk_supernodes s;
     HK_TRY(hk_direct_supernodes(direct, &s));
@@ -195,11 +195,11 @@ static void ask_large_pages(void *block, size_t bytes)
 #endif
 }
 
-static hk_status build(hk_triangle *t, const hk_direct *direct)
+static hk_status build(hk_factor *t, const hk_direct *direct)
 {
     hk_supernodes s;
     HK_TRY(hk_direct_supernodes(direct, &s));
-    HK_TRY(hk_triangle_plan(t, &s));
+    HK_TRY(hk_factor_plan(t, &s));
     t->value = HK_ARRAY(float, t->value_count);
     t->scale = HK_ARRAY(float, t->count);
     t->x = HK_ZEROS(float, 4 * ((size_t)t->count + (size_t)t->left_count));
@@ -207,31 +207,31 @@ static hk_status build(hk_triangle *t, const hk_direct *direct)
     t->residual = HK_ARRAY(double, 4 * (size_t)t->count);
     if (!t->value || !t->scale || !t->x || !t->room || !t->residual) return HK_NO_MEMORY;
     ask_large_pages(t->value, sizeof(float) * (size_t)t->value_count);
-    return hk_triangle_fill(t, direct);
+    return hk_factor_fill(t, direct);
 }
 
-hk_status hk_triangle_create(const hk_direct *direct, int threads, hk_triangle **triangle)
+hk_status hk_factor_create(const hk_direct *direct, int threads, hk_factor **triangle)
 {
-    hk_triangle *t = HK_NEW(hk_triangle);
+    hk_factor *t = HK_NEW(hk_factor);
     if (!t) return HK_NO_MEMORY;
     t->threads = threads;
-    hk_triangle_use_lanes(t, 16);
+    hk_factor_use_lanes(t, 16);
     hk_status status = build(t, direct);
     if (status != HK_OK) {
-        hk_triangle_free(t);
+        hk_factor_free(t);
         return status;
     }
     *triangle = t;
     return HK_OK;
 }
 
-hk_status hk_triangle_update(const hk_direct *direct, int threads, hk_triangle **triangle)
+hk_status hk_factor_update(const hk_direct *direct, int threads, hk_factor **triangle)
 {
-    return *triangle ? hk_triangle_fill(*triangle, direct)
-                     : hk_triangle_create(direct, threads, triangle);
+    return *triangle ? hk_factor_fill(*triangle, direct)
+                     : hk_factor_create(direct, threads, triangle);
 }
 
-void hk_triangle_free(hk_triangle *t)
+void hk_factor_free(hk_factor *t)
 {
     if (!t) return;
     hk_free(t->nodes);
@@ -248,25 +248,25 @@ void hk_triangle_free(hk_triangle *t)
     hk_free(t);
 }
 
-float *hk_triangle_vector(hk_triangle *t)
+float *hk_factor_vector(hk_factor *t)
 {
     return t->x;
 }
 
-int64_t hk_triangle_bytes(const hk_triangle *t)
+int64_t hk_factor_bytes(const hk_factor *t)
 {
     return (int64_t)sizeof(float) * t->value_count + (int64_t)sizeof(int32_t) * t->row_count;
 }
 
 // ---------------------------------------------------------------- the solve
 
-static float *own_room(const hk_triangle *t)
+static float *own_room(const hk_factor *t)
 {
     return t->room + (int64_t)omp_get_thread_num() * t->room_size;
 }
 
 // Takes up what the children left, one after the other, then eliminates the group's own unknowns.
-static void forward_group(const hk_triangle *t, float *x, const group *g)
+static void forward_group(const hk_factor *t, float *x, const group *g)
 {
     float *left = x + 4 * (int64_t)t->count;
     memset(left + 4 * (int64_t)g->left_begin, 0,
@@ -282,7 +282,7 @@ static void forward_group(const hk_triangle *t, float *x, const group *g)
 }
 
 // Takes the solution above from the parent, then solves for the group's own unknowns.
-static void backward_group(const hk_triangle *t, float *x, const group *g)
+static void backward_group(const hk_factor *t, float *x, const group *g)
 {
     float *left = x + 4 * (int64_t)t->count;
     for (int64_t e = g->left_begin; e < g->left_end; e++)
@@ -296,7 +296,7 @@ static void backward_group(const hk_triangle *t, float *x, const group *g)
 }
 
 // The tree below a group, its children as tasks: no thread waits for others that have not begun.
-static void forward_tree(const hk_triangle *t, float *x, const group *g)
+static void forward_tree(const hk_factor *t, float *x, const group *g)
 {
     for (int c = g->child_begin; c < g->child_end; c++) {
 #pragma omp task
@@ -306,7 +306,7 @@ static void forward_tree(const hk_triangle *t, float *x, const group *g)
     forward_group(t, x, g);
 }
 
-static void backward_tree(const hk_triangle *t, float *x, const group *g)
+static void backward_tree(const hk_factor *t, float *x, const group *g)
 {
     backward_group(t, x, g);
     for (int c = g->child_begin; c < g->child_end; c++) {
@@ -315,7 +315,7 @@ static void backward_tree(const hk_triangle *t, float *x, const group *g)
     }
 }
 
-static void solve_with_team(const hk_triangle *t, float *x)
+static void solve_with_team(const hk_factor *t, float *x)
 {
 #pragma omp parallel num_threads(t->threads)
 #pragma omp single
@@ -331,29 +331,29 @@ static void solve_with_team(const hk_triangle *t, float *x)
     }
 }
 
-int64_t hk_triangle_extra(const hk_triangle *t)
+int64_t hk_factor_extra(const hk_factor *t)
 {
     return t->left_count;
 }
 
-void hk_triangle_solve_alone(const hk_triangle *t, float *x)
+void hk_factor_solve_alone(const hk_factor *t, float *x)
 {
     // Parents come before their children. The way back begins with what is still in the caches.
     for (int g = t->group_count - 1; g >= 0; g--) forward_group(t, x, &t->groups[g]);
     for (int g = 0; g < t->group_count; g++) backward_group(t, x, &t->groups[g]);
 }
 
-void hk_triangle_solve_in(const hk_triangle *t, float *x)
+void hk_factor_solve_in(const hk_factor *t, float *x)
 {
     if (worth_a_team(t))
         solve_with_team(t, x);
     else
-        hk_triangle_solve_alone(t, x);
+        hk_factor_solve_alone(t, x);
 }
 
-void hk_triangle_solve(hk_triangle *t)
+void hk_factor_solve(hk_factor *t)
 {
-    hk_triangle_solve_in(t, t->x);
+    hk_factor_solve_in(t, t->x);
 }
 
 // The largest of x, y, z of all unknowns, which single precision needs as the unit of its numbers.
@@ -368,40 +368,40 @@ static double largest_of(const double *v, const int32_t *place, int count)
     return largest > 0 && isfinite(largest) ? largest : 1;
 }
 
-void hk_triangle_apply(hk_triangle *t, const int32_t *place, const double *from, double *to)
+void hk_factor_apply(hk_factor *t, const int32_t *place, const double *from, double *to)
 {
     double largest = largest_of(from, place, t->count), scale = 1 / largest;
     for (int64_t k = 0; k < t->count; k++)
         for (int i = 0; i < 3; i++)
             t->x[4 * k + i] = (float)(scale * from[4 * (int64_t)place[k] + i]);
-    hk_triangle_solve(t);
+    hk_factor_solve(t);
     for (int64_t k = 0; k < t->count; k++)
         for (int i = 0; i < 3; i++)
             to[4 * (int64_t)place[k] + i] = largest * (double)t->x[4 * k + i];
 }
 
 // x += A⁻¹ r in single precision.
-static void add_solution(hk_triangle *t, const double *r, double *x)
+static void add_solution(hk_factor *t, const double *r, double *x)
 {
     double largest = largest_of(r, NULL, t->count), scale = 1 / largest;
     for (int64_t k = 0; k < 4 * (int64_t)t->count; k++) t->x[k] = (float)(scale * r[k]);
-    hk_triangle_solve(t);
+    hk_factor_solve(t);
     for (int64_t k = 0; k < 4 * (int64_t)t->count; k++) x[k] += largest * (double)t->x[k];
 }
 
-void hk_triangle_subtract(const hk_triangle *t, const hk_pattern *p, const double *values,
-                          const double *x, double *r)
+void hk_factor_subtract(const hk_factor *t, const hk_pattern *p, const double *values,
+                        const double *x, double *r)
 {
     t->kernels->subtract_product(p, values, x, r);
 }
 
-void hk_triangle_refine(hk_triangle *t, const hk_pattern *p, const double *values, const double *b,
-                        double *x)
+void hk_factor_refine(hk_factor *t, const hk_pattern *p, const double *values, const double *b,
+                      double *x)
 {
     size_t size = 4 * sizeof(double) * (size_t)t->count;
     memset(x, 0, size);
     add_solution(t, b, x);
     memcpy(t->residual, b, size);
-    hk_triangle_subtract(t, p, values, x, t->residual);
+    hk_factor_subtract(t, p, values, x, t->residual);
     add_solution(t, t->residual, x);
 }

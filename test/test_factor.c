@@ -3,7 +3,7 @@
 #include "bodies.h"
 
 #include "linear/direct.h"
-#include "linear/triangle.h"
+#include "linear/factor.h"
 #include "term/assembly.h"
 #include "term/laplacian.h"
 #include "solver/problem.h"
@@ -126,7 +126,7 @@ static double difference(int n, const double *x, const double *y)
 }
 
 // For every number of lanes: the solution in single precision, with a step of refinement, and by
-// hk_triangle_apply; and the same bits for any number of threads.
+// hk_factor_apply; and the same bits for any number of threads.
 static void compare(linear_system *s)
 {
     int n = s->scalar.count;
@@ -138,13 +138,13 @@ static void compare(linear_system *s)
     reference(s, b, exact);
     for (int lanes = 4; lanes <= 16; lanes *= 2)
         for (int threads = 1; threads <= 3; threads++) {
-            hk_triangle *t;
-            CHECK_OK(hk_triangle_create(s->direct, threads, &t));
-            assert_true(hk_triangle_use_lanes(t, lanes) <= lanes);
-            CHECK_OK(hk_triangle_fill(t, s->direct));
-            float *v = hk_triangle_vector(t);
+            hk_factor *t;
+            CHECK_OK(hk_factor_create(s->direct, threads, &t));
+            assert_true(hk_factor_use_lanes(t, lanes) <= lanes);
+            CHECK_OK(hk_factor_fill(t, s->direct));
+            float *v = hk_factor_vector(t);
             for (int k = 0; k < 4 * n; k++) v[k] = k % 4 < 3 ? (float)b[k] : NAN;
-            hk_triangle_solve(t);
+            hk_factor_solve(t);
             for (int k = 0; k < 4 * n; k++) {
                 if (k % 4 == 3) v[k] = 0;  // means nothing
                 x[k] = (double)v[k];
@@ -154,18 +154,18 @@ static void compare(linear_system *s)
             if (threads == 1) memcpy(bits, v, size / 2);
             assert_memory_equal(bits, v, size / 2);
 
-            hk_triangle_refine(t, &s->scalar, s->matrix, b, x);
+            hk_factor_refine(t, &s->scalar, s->matrix, b, x);
             if (difference(n, exact, x) > 1e-9)
                 fail_msg("%d unknowns, refined: off by %g", n, difference(n, exact, x));
             for (int k = 0; k < n; k++)  // in other units, from and to the same vector
                 for (int i = 0; i < 4; i++) x[4 * place[k] + i] = 1e-60 * b[4 * k + i];
-            hk_triangle_apply(t, place, x, x);
+            hk_factor_apply(t, place, x, x);
             double *back = malloc(size);
             for (int k = 0; k < n; k++)
                 for (int i = 0; i < 4; i++) back[4 * k + i] = 1e60 * x[4 * place[k] + i];
             assert_true(difference(n, exact, back) <= 2e-5);
             free(back);
-            hk_triangle_free(t);
+            hk_factor_free(t);
         }
     free(b);
     free(exact);
@@ -216,23 +216,23 @@ static void test_refill(void **state)
 {
     (void)state;
     linear_system s = make(6, 0.05);
-    hk_triangle *t;
-    CHECK_OK(hk_triangle_create(s.direct, 1, &t));
+    hk_factor *t;
+    CHECK_OK(hk_factor_create(s.direct, 1, &t));
     for (int64_t k = 0; k < hk_pattern_size(&s.scalar); k++) s.matrix[k] *= 4;
     bool positive;
     CHECK_OK(hk_direct_factor(s.direct, s.matrix, &positive));
-    float *x = hk_triangle_vector(t);
+    float *x = hk_factor_vector(t);
     float *first = malloc(4 * sizeof(float) * (size_t)s.scalar.count);
     for (int k = 0; k < 4 * s.scalar.count; k++) x[k] = k % 4 < 3;
-    hk_triangle_solve(t);
+    hk_factor_solve(t);
     memcpy(first, x, 4 * sizeof(float) * (size_t)s.scalar.count);
-    CHECK_OK(hk_triangle_fill(t, s.direct));
+    CHECK_OK(hk_factor_fill(t, s.direct));
     for (int k = 0; k < 4 * s.scalar.count; k++) x[k] = k % 4 < 3;
-    hk_triangle_solve(t);
+    hk_factor_solve(t);
     for (int k = 0; k < 4 * s.scalar.count; k++)
         if (k % 4 < 3) assert_true(fabsf(4 * x[k] - first[k]) <= 1e-5f * fabsf(first[k]));
     free(first);
-    hk_triangle_free(t);
+    hk_factor_free(t);
     drop(&s);
 }
 

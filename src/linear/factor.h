@@ -10,45 +10,45 @@
 // Subtrees of the elimination tree are independent: they are solved in parallel and meet in the
 // supernodes at the top. Which subtrees these are, and the order in which their contributions are
 // added, does not depend on the number of threads: the bits are always the same.
-#ifndef HK_TRIANGLE_H
-#define HK_TRIANGLE_H
+#ifndef HK_FACTOR_H
+#define HK_FACTOR_H
 
 #include "linear/direct.h"
 
-typedef struct hk_triangle hk_triangle;
+typedef struct hk_factor hk_factor;
 
 // Analyses and converts the factor that `direct` holds now.
-hk_status hk_triangle_create(const hk_direct *direct, int threads, hk_triangle **triangle);
-void hk_triangle_free(hk_triangle *triangle);
+hk_status hk_factor_create(const hk_direct *direct, int threads, hk_factor **triangle);
+void hk_factor_free(hk_factor *triangle);
 // Creates *triangle, or fills it if it is there.
-hk_status hk_triangle_update(const hk_direct *direct, int threads, hk_triangle **triangle);
+hk_status hk_factor_update(const hk_direct *direct, int threads, hk_factor **triangle);
 // Takes the numbers of a new factorisation of the same pattern.
-hk_status hk_triangle_fill(hk_triangle *triangle, const hk_direct *direct);
+hk_status hk_factor_fill(hk_factor *triangle, const hk_direct *direct);
 
 // The vector to solve in place: float[count][4] in elimination order, the fourth number is not
 // used.
-float *hk_triangle_vector(hk_triangle *triangle);
-void hk_triangle_solve(hk_triangle *triangle);
-// The same for a vector of the caller's, which has hk_triangle_extra more unknowns at its end as
+float *hk_factor_vector(hk_factor *triangle);
+void hk_factor_solve(hk_factor *triangle);
+// The same for a vector of the caller's, which has hk_factor_extra more unknowns at its end as
 // room to work in; and by the calling thread alone, one vector each for threads of one team of at
 // most as many as the triangle has.
-int64_t hk_triangle_extra(const hk_triangle *triangle);
-void hk_triangle_solve_in(const hk_triangle *triangle, float *x);
-void hk_triangle_solve_alone(const hk_triangle *triangle, float *x);
+int64_t hk_factor_extra(const hk_factor *triangle);
+void hk_factor_solve_in(const hk_factor *triangle, float *x);
+void hk_factor_solve_alone(const hk_factor *triangle, float *x);
 // to = A⁻¹ from, for vectors double[][4] in which unknown k stands at place[k]; to may be from.
-void hk_triangle_apply(hk_triangle *triangle, const int32_t *place, const double *from, double *to);
+void hk_factor_apply(hk_factor *triangle, const int32_t *place, const double *from, double *to);
 // x = A⁻¹ b, double[count][4] in elimination order, for the matrix that was factored: a solve in
 // single precision, and a second one for what b − A x, in double, still is (one step of iterative
 // refinement). x must not be b; the fourth numbers are not used.
-void hk_triangle_refine(hk_triangle *triangle, const hk_pattern *pattern, const double *values,
-                        const double *b, double *x);
+void hk_factor_refine(hk_factor *triangle, const hk_pattern *pattern, const double *values,
+                      const double *b, double *x);
 // r −= A x, in the same layout.
-void hk_triangle_subtract(const hk_triangle *triangle, const hk_pattern *pattern,
-                          const double *values, const double *x, double *r);
+void hk_factor_subtract(const hk_factor *triangle, const hk_pattern *pattern, const double *values,
+                        const double *x, double *r);
 // Uses the widest registers that the machine has, of at most so many lanes (4, 8, 16), and says
 // how many: for tests and measurements, a new triangle has the widest already.
-int hk_triangle_use_lanes(hk_triangle *triangle, int most_lanes);
+int hk_factor_use_lanes(hk_factor *triangle, int most_lanes);
 // Bytes that one pass streams.
-int64_t hk_triangle_bytes(const hk_triangle *triangle);
+int64_t hk_factor_bytes(const hk_factor *triangle);
 
 #endif

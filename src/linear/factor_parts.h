@@ -1,9 +1,9 @@
-// The parts of hk_triangle: shared by triangle.c (numbers and solves) and triangle_tree.c (nodes
+// The parts of hk_factor: shared by triangle.c (numbers and solves) and triangle_tree.c (nodes
 // and groups), and by nobody else.
-#ifndef HK_TRIANGLE_PARTS_H
-#define HK_TRIANGLE_PARTS_H
+#ifndef HK_FACTOR_PARTS_H
+#define HK_FACTOR_PARTS_H
 
-#include "linear/triangle.h"
+#include "linear/factor.h"
 
 // Rows of a block, and of the smaller one that may end a node; columns of a chunk; columns of the
 // nodes that are solved without lanes; the most columns of a node.
@@ -34,18 +34,18 @@ typedef struct group {
 } group;
 
 // The work for one instruction set, see triangle_kernels.inl.
-typedef void hk_triangle_pass(const node *, const float *value, const int32_t *row, float *x,
-                              float *room);
-typedef struct hk_triangle_kernels {
+typedef void hk_factor_pass(const node *, const float *value, const int32_t *row, float *x,
+                            float *room);
+typedef struct hk_factor_kernels {
     int lanes;
     void (*rescale)(const node *, const float *scale, float *x);
-    hk_triangle_pass *forward, *backward;
+    hk_factor_pass *forward, *backward;
     void (*product)(const double *strip, const double *inverse, int columns, int at, int width,
                     int lanes, float *to);
     void (*subtract_product)(const hk_pattern *, const double *values, const double *x, double *r);
-} hk_triangle_kernels;
+} hk_factor_kernels;
 
-struct hk_triangle {
+struct hk_factor {
     int count, threads;
     int node_count;
     node *nodes;
@@ -65,11 +65,11 @@ struct hk_triangle {
     float *room;  // [threads][room_size]
     int64_t room_size;
     double *residual;  // [count][4]
-    const hk_triangle_kernels *kernels;
+    const hk_factor_kernels *kernels;
 };
 
 // Nodes, groups and the places of all rows: everything that depends on the pattern alone.
-hk_status hk_triangle_plan(hk_triangle *triangle, const hk_supernodes *supernodes);
+hk_status hk_factor_plan(hk_factor *triangle, const hk_supernodes *supernodes);
 
 static inline int hk_supernode_rows(const hk_supernodes *s, int k)
 {

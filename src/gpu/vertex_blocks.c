@@ -1,4 +1,4 @@
-#include "gpu/stars.h"
+#include "gpu/vertex_blocks.h"
 
 #include <math.h>
 #include <omp.h>
@@ -9,11 +9,11 @@
 // Items of 16 bytes have offsets of 32 bits on the device.
 #define MOST_ITEMS ((int64_t)1 << 28)
 
-// What is known of the model while the stars are made.
+// What is known of the model while the vertex blocks are made.
 typedef struct maker {
     const hk_model *model;
     const hk_gpu_layout *layout;
-    hk_gpu_stars *stars;
+    hk_gpu_vertex_blocks *vertex_blocks;
     bool viscous;
     int threads;
     int32_t *number;       // [vertex_count] model's vertex → the vertex here
@@ -30,7 +30,7 @@ static void maker_release(maker *w)
     hk_free(w->tet);
 }
 
-void hk_gpu_stars_free(hk_gpu_stars *s)
+void hk_gpu_vertex_blocks_free(hk_gpu_vertex_blocks *s)
 {
     if (!s) return;
     hk_colouring_release(&s->colours);
@@ -115,7 +115,7 @@ static hk_status colour(maker *w)
         status = hk_graph_create(m->vertex_count, m->tet_count, start, member, &graph);
         if (status == HK_OK) {
             status = hk_colour_graph(graph.count, graph.start, graph.neighbour, held,
-                                     &w->stars->colours);
+                                     &w->vertex_blocks->colours);
             hk_graph_release(&graph);
         }
     }
@@ -147,7 +147,7 @@ static int by_work(const void *left, const void *right)
 static void sort_colour(const maker *w, int colour, ranked *room)
 {
     enum { WINDOW = 128 };
-    hk_colouring *c = &w->stars->colours;
+    hk_colouring *c = &w->vertex_blocks->colours;
     int32_t *item = c->item + c->start[colour];
     int count = c->start[colour + 1] - c->start[colour];
     for (int k = 0; k < count; k++) {
@@ -162,7 +162,7 @@ static void sort_colour(const maker *w, int colour, ranked *room)
 
 static hk_status sort_colours(const maker *w)
 {
-    const hk_colouring *c = &w->stars->colours;
+    const hk_colouring *c = &w->vertex_blocks->colours;
     ranked *room = HK_ARRAY(ranked, c->start[c->colour_count]);
     if (!room) return HK_NO_MEMORY;
     for (int k = 0; k < c->colour_count; k++) sort_colour(w, k, room);
@@ -180,7 +180,7 @@ static int batches_of(const maker *w, int tet)
 
 static hk_status count_items(maker *w)
 {
-    hk_gpu_stars *s = w->stars;
+    hk_gpu_vertex_blocks *s = w->vertex_blocks;
     s->count = s->colours.start[s->colours.colour_count];
     s->start = HK_ZEROS(int32_t, s->count + 1);
     if (!s->start) return HK_NO_MEMORY;
@@ -201,7 +201,7 @@ static hk_status count_items(maker *w)
 
 static hk_status allocate_items(maker *w)
 {
-    hk_gpu_stars *s = w->stars;
+    hk_gpu_vertex_blocks *s = w->vertex_blocks;
     size_t items = (size_t)s->start[s->count];
     for (int k = 0; k < HK_GPU_STAR_WORDS; k++) {
         s->word[k] = HK_ARRAY(float, 4 * items);
@@ -273,19 +273,19 @@ static void fill_shape(const maker *w, int32_t v, int tet, int64_t at, double q[
     hk_corner_inverse(corner, inverse);
     hk_make_triangular(inverse, u, q);
     float *word[HK_GPU_STAR_WORDS];
-    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) word[k] = w->stars->word[k] + 4 * at;
+    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) word[k] = w->vertex_blocks->word[k] + 4 * at;
     for (int k = 0; k < 3; k++) word[0][k] = (float)u[0][k];
     word[0][3] = (float)u[1][1];
     word[1][0] = (float)u[1][2];
     word[1][1] = (float)u[2][2];
     memcpy(word[1] + 2, other, 2 * sizeof(int32_t));
-    w->stars->third[at] = other[2];
+    w->vertex_blocks->third[at] = other[2];
 }
 
 static void fill_star(const maker *w, int k)
 {
     const hk_model *m = w->model;
-    hk_gpu_stars *s = w->stars;
+    hk_gpu_vertex_blocks *s = w->vertex_blocks;
     int32_t v = s->colours.item[k];
     int64_t at = s->start[k];
     double energy = 0;
@@ -306,7 +306,7 @@ static void fill_star(const maker *w, int k)
             at++;
         }
     }
-    // Some ulps of the stiffness, which the parts of an energy have (stars.c of the CPU).
+    // Some ulps of the stiffness, which the parts of an energy have (term/vertex_blocks.c).
     s->noise[k] = (float)(8 * 1.2e-7 * energy);
 }
 
@@ -326,7 +326,7 @@ static void list_layout(const maker *w, const int64_t *part_start, int32_t *twin
 static hk_status find_twins(const maker *w)
 {
     const hk_model *m = w->model;
-    hk_gpu_stars *s = w->stars;
+    hk_gpu_vertex_blocks *s = w->vertex_blocks;
     if (!s->twin) return HK_OK;
     int64_t *part_start = HK_ZEROS(int64_t, (int64_t)m->tet_count + 1);
     hk_status status = part_start ? HK_OK : HK_NO_MEMORY;
@@ -361,7 +361,7 @@ static int by_vertex(const void *left, const void *right)
 }
 
 // The other corners of the items of vertex k by vertices; returns how many vertices these are.
-static int list_corners(const hk_gpu_stars *s, int k, corner *list)
+static int list_corners(const hk_gpu_vertex_blocks *s, int k, corner *list)
 {
     int count = 0, vertices = 0;
     for (int32_t at = s->start[k]; at < s->start[k + 1]; at++) {
@@ -374,7 +374,7 @@ static int list_corners(const hk_gpu_stars *s, int k, corner *list)
     return vertices;
 }
 
-static void write_neighbours(hk_gpu_stars *s, int k, corner *list)
+static void write_neighbours(hk_gpu_vertex_blocks *s, int k, corner *list)
 {
     int32_t at = s->near_start[k], pair = 3 * s->start[k];
     list_corners(s, k, list);
@@ -389,7 +389,7 @@ static void write_neighbours(hk_gpu_stars *s, int k, corner *list)
 
 static hk_status find_neighbours(const maker *w)
 {
-    hk_gpu_stars *s = w->stars;
+    hk_gpu_vertex_blocks *s = w->vertex_blocks;
     if (!w->viscous) return HK_OK;
     int most = 0;
     for (int k = 0; k < s->count; k++) most = hk_max_int(most, s->start[k + 1] - s->start[k]);
@@ -427,27 +427,27 @@ static hk_status make(maker *w)
     HK_TRY(count_items(w));
     HK_TRY(allocate_items(w));
 #pragma omp parallel for schedule(static) num_threads(w->threads)
-    for (int k = 0; k < w->stars->count; k++) fill_star(w, k);
+    for (int k = 0; k < w->vertex_blocks->count; k++) fill_star(w, k);
     HK_TRY(find_twins(w));
     return find_neighbours(w);
 }
 
-hk_status hk_gpu_stars_create(const hk_model *model, const hk_gpu_layout *layout, bool viscous,
-                              int threads, hk_gpu_stars **stars)
+hk_status hk_gpu_vertex_blocks_create(const hk_model *model, const hk_gpu_layout *layout,
+                                      bool viscous, int threads, hk_gpu_vertex_blocks **blocks)
 {
-    hk_gpu_stars *s = HK_NEW(hk_gpu_stars);
+    hk_gpu_vertex_blocks *s = HK_NEW(hk_gpu_vertex_blocks);
     if (!s) return HK_NO_MEMORY;
     maker w = {.model = model,
                .layout = layout,
-               .stars = s,
+               .vertex_blocks = s,
                .viscous = viscous,
                .threads = threads > 0 ? threads : omp_get_num_procs()};
     hk_status status = make(&w);
     maker_release(&w);
     if (status != HK_OK) {
-        hk_gpu_stars_free(s);
+        hk_gpu_vertex_blocks_free(s);
         return status;
     }
-    *stars = s;
+    *blocks = s;
     return HK_OK;
 }

@@ -1,12 +1,13 @@
-// The stars that `vbd` has on a GPU (gpu/stars.h) and what steers it there (gpu/vbd_control.h), on
-// any machine: what the kernels do with them is done here one by one, in single precision.
+// The blocks that `vbd` has on a GPU (gpu/vertex_blocks.h) and what steers it there
+// (gpu/vbd_control.h), on any machine: what the kernels do with them is done here one by one, in
+// single precision.
 #define HK_DOUBLE 0
 #define HK_LANES  1
 #include "bodies.h"
 #include "failing_alloc.h"
 
-#include "gpu/star_math.h"
-#include "gpu/stars.h"
+#include "gpu/vertex_math.h"
+#include "gpu/vertex_blocks.h"
 #include "gpu/vbd_control.h"
 #include "material/blend.h"
 #include "material/laws.h"
@@ -20,7 +21,7 @@
 typedef struct body {
     hk_model *model;
     hk_gpu_layout *layout;
-    hk_gpu_stars *stars;
+    hk_gpu_vertex_blocks *vertex_blocks;
     hk_problem *problem;   // without inertia and loads
     float (*q)[4];         // [vertex_count] in the order of the patches
     float (*target)[4];    // .w: stiffness, 0: held
@@ -46,7 +47,7 @@ static body make_viscous_body(const char *material, bool mixed, bool viscous, do
     b.model = model_of(&def, box_mesh(1, 1, 1, 5, 5, 5), 0);
     hk_gpu_cut cut = {.patch_size = 32, .round_size = 256, .groups = 1, .whole = viscous};
     CHECK_OK(hk_gpu_layout_create(b.model, &cut, 2, &b.layout));
-    CHECK_OK(hk_gpu_stars_create(b.model, b.layout, viscous, 2, &b.stars));
+    CHECK_OK(hk_gpu_vertex_blocks_create(b.model, b.layout, viscous, 2, &b.vertex_blocks));
     CHECK_OK(hk_problem_create(b.model, 1, &b.problem));
     hk_problem_set_weight(b.problem, 0);
     hk_problem_set_load(b.problem, 0);
@@ -79,7 +80,7 @@ static body make_body(const char *material, bool mixed, double amount)
 static void free_body(body *b)
 {
     hk_problem_free(b->problem);
-    hk_gpu_stars_free(b->stars);
+    hk_gpu_vertex_blocks_free(b->vertex_blocks);
     hk_gpu_layout_free(b->layout);
     hk_model_free(b->model);
     free(b->q);
@@ -95,7 +96,7 @@ typedef struct item {
     int32_t other[3];
 } item;
 
-static item item_of(const hk_gpu_stars *s, int64_t at)
+static item item_of(const hk_gpu_vertex_blocks *s, int64_t at)
 {
     const float *a = s->word[0] + 4 * at, *b = s->word[1] + 4 * at;
     item e = {.shape = {{{a[0], a[1], a[2]}, {0, a[3], b[0]}, {0, 0, b[1]}}}};
@@ -124,10 +125,10 @@ static void push_vertex(hk_law law, const hk_law_params *p, const float *element
 #undef CASE
 }
 
-// Gradient and block of the elements at vertex k of the stars.
+// Gradient and block of the elements at vertex k of the blocks.
 static void star_sums(const body *b, int k, vec3 *g, mat3 *H)
 {
-    const hk_gpu_stars *s = b->stars;
+    const hk_gpu_vertex_blocks *s = b->vertex_blocks;
     const float *own = b->q[s->colours.item[k]];
     *g = v3_set(0, 0, 0);
     *H = m3_zero();
@@ -147,8 +148,8 @@ static void star_sums(const body *b, int k, vec3 *g, mat3 *H)
 
 static void sweep(body *b)
 {
-    for (int k = 0; k < b->stars->count; k++) {
-        int v = b->stars->colours.item[k];
+    for (int k = 0; k < b->vertex_blocks->count; k++) {
+        int v = b->vertex_blocks->colours.item[k];
         float *q = b->q[v], *target = b->target[v];
         vec3 g;
         mat3 H;
@@ -181,13 +182,13 @@ static void look(body *b, double *sums)
         }
 }
 
-// ---------------------------------------------------------------- the stars
+// ---------------------------------------------------------------- the blocks
 
 static void test_colours(void **state)
 {
     (void)state;
     body b = make_body("neo_hookean", true, 0);
-    const hk_colouring *c = &b.stars->colours;
+    const hk_colouring *c = &b.vertex_blocks->colours;
     const hk_model *m = b.model;
     int n = m->vertex_count, *colour = malloc((size_t)n * sizeof *colour);
     for (int v = 0; v < n; v++) colour[v] = -1;
@@ -198,9 +199,9 @@ static void test_colours(void **state)
         }
     for (int v = 0; v < n; v++)
         assert_true((colour[v] >= 0) == (m->hold[m->order[b.layout->place[v]]] == HK_FREE));
-    for (int k = 0; k < b.stars->count; k++)
-        for (int at = b.stars->start[k]; at < b.stars->start[k + 1]; at++) {
-            item e = item_of(b.stars, at);
+    for (int k = 0; k < b.vertex_blocks->count; k++)
+        for (int at = b.vertex_blocks->start[k]; at < b.vertex_blocks->start[k + 1]; at++) {
+            item e = item_of(b.vertex_blocks, at);
             for (int i = 0; i < 3; i++) assert_true(colour[e.other[i]] != colour[c->item[k]]);
         }
     free(colour);
@@ -219,7 +220,7 @@ static int items_at(const hk_model *m, int vertex)
 
 static void check_item(const body *b, int v, int64_t at)
 {
-    const hk_gpu_stars *s = b->stars;
+    const hk_gpu_vertex_blocks *s = b->vertex_blocks;
     const hk_model *m = b->model;
     const int32_t *corner = m->tets + 4 * (int64_t)s->tet[at];
     item e = item_of(s, at);
@@ -247,7 +248,7 @@ static void test_items(void **state)
 {
     (void)state;
     body b = make_body("neo_hookean", true, 0);
-    const hk_gpu_stars *s = b.stars;
+    const hk_gpu_vertex_blocks *s = b.vertex_blocks;
     assert_true(s->batch && s->element);
     for (int k = 0; k < s->count; k++) {
         int v = s->colours.item[k];
@@ -268,11 +269,11 @@ static void test_one_material(void **state)
 {
     (void)state;
     body b = make_body("neo_hookean", false, 0);
-    assert_null(b.stars->batch);
-    assert_null(b.stars->element);
-    assert_null(b.stars->twin);
-    assert_null(b.stars->turn);
-    assert_null(b.stars->near_start);
+    assert_null(b.vertex_blocks->batch);
+    assert_null(b.vertex_blocks->element);
+    assert_null(b.vertex_blocks->twin);
+    assert_null(b.vertex_blocks->turn);
+    assert_null(b.vertex_blocks->near_start);
     free_body(&b);
 }
 
@@ -283,15 +284,15 @@ static void test_memory(void **state)
     int n = 1;
     for (;; n++) {
         failing_alloc_install(n);
-        hk_gpu_stars *stars = NULL;
-        hk_status status = hk_gpu_stars_create(b.model, b.layout, true, 1, &stars);
+        hk_gpu_vertex_blocks *blocks = NULL;
+        hk_status status = hk_gpu_vertex_blocks_create(b.model, b.layout, true, 1, &blocks);
         bool reached = failing_alloc_count() >= n;
-        if (status == HK_OK) hk_gpu_stars_free(stars);
+        if (status == HK_OK) hk_gpu_vertex_blocks_free(blocks);
         assert_int_equal(failing_alloc_live(), 0);
         failing_alloc_remove();
         if (!reached) break;
         assert_int_equal(status, HK_NO_MEMORY);
-        assert_null(stars);
+        assert_null(blocks);
     }
     assert_true(n > 10);
     free_body(&b);
@@ -303,7 +304,7 @@ static void test_twins(void **state)
     (void)state;
     for (int mixed = 0; mixed < 2; mixed++) {
         body b = make_body("stvk", mixed, 0);
-        const hk_gpu_stars *s = b.stars;
+        const hk_gpu_vertex_blocks *s = b.vertex_blocks;
         const hk_gpu_layout *l = b.layout;
         int items = l->item_start[l->patch_count], *batch = malloc((size_t)items * sizeof *batch);
         for (int p = 0; p < l->patch_count; p++)
@@ -329,8 +330,9 @@ static void test_forces(void **state)
         body b = make_body(materials[n], true, 0.03);
         double sums[HK_SUM_WIDTH], difference = 0, size = 0;
         look(&b, sums);
-        for (int k = 0; k < b.stars->count; k++) {
-            const double *exact = b.gradient + 4 * b.layout->place[b.stars->colours.item[k]];
+        for (int k = 0; k < b.vertex_blocks->count; k++) {
+            const double *exact =
+                b.gradient + 4 * b.layout->place[b.vertex_blocks->colours.item[k]];
             vec3 g;
             mat3 H;
             star_sums(&b, k, &g, &H);
@@ -351,7 +353,7 @@ static void test_turns(void **state)
 {
     (void)state;
     body b = make_body("stvk", true, 0);
-    const hk_gpu_stars *s = b.stars;
+    const hk_gpu_vertex_blocks *s = b.vertex_blocks;
     const hk_model *m = b.model;
     assert_non_null(s->turn);
     for (int k = 0; k < s->count; k++)
@@ -380,8 +382,8 @@ static void test_mirrored(void **state)
 {
     (void)state;
     body b = make_body("stvk", true, 0);
-    const hk_gpu_stars *s = b.stars;
-    hk_conversion conversion = {.upper = 0.15f, .lower = 0.05f, .decay = 0.05f, .stiffness = 1};
+    const hk_gpu_vertex_blocks *s = b.vertex_blocks;
+    hk_blend_law conversion = {.upper = 0.15f, .lower = 0.05f, .decay = 0.05f, .stiffness = 1};
     for (int v = 0; v < b.model->vertex_count; v++) b.q[v][2] = 7.3f - b.q[v][2];
     for (int k = 0; k < s->count; k++)
         for (int64_t at = s->start[k]; at < s->start[k + 1]; at++) {
@@ -454,7 +456,7 @@ static float *viscosity_of(const body *b)
 // r K of a vertex and its neighbour, as the kernel of vbd.cu adds it up.
 static void drag_block(const body *b, const float *planes, int n, float rate, float K[9])
 {
-    const hk_gpu_stars *s = b->stars;
+    const hk_gpu_vertex_blocks *s = b->vertex_blocks;
     int items = b->layout->item_start[b->layout->patch_count];
     memset(K, 0, 9 * sizeof *K);
     for (int p = s->pair_start[n]; p < s->pair_start[n + 1]; p++) {
@@ -477,7 +479,7 @@ static void drag_block(const body *b, const float *planes, int n, float rate, fl
 // Gradient, block and change of energy of every vertex against the matrix of the CPU.
 static void check_drag(body *b, const float *planes, hk_viscosity *exact, float (*origin)[4])
 {
-    const hk_gpu_stars *s = b->stars;
+    const hk_gpu_vertex_blocks *s = b->vertex_blocks;
     const float rate = 2;
     double difference = 0, size = 0;
     for (int k = 0; k < b->model->vertex_count; k++)

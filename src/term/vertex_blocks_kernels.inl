@@ -52,7 +52,7 @@ static double NAME(link_energy)(const hk_links *t, int user, const SCALAR *x, co
 }
 
 // r K (x − x_t) and r K of one vertex. The rows of K add up to 0.
-static void NAME(push_viscosity)(const hk_star_forces *f, int v, const SCALAR *x, double g[3],
+static void NAME(push_viscosity)(const hk_vertex_forces *f, int v, const SCALAR *x, double g[3],
                                  double h[6])
 {
     const hk_viscosity *t = f->viscosity;
@@ -72,7 +72,7 @@ static void NAME(push_viscosity)(const hk_star_forces *f, int v, const SCALAR *x
     }
 }
 
-static void NAME(add_links)(const hk_stars *s, const int32_t *own, const SCALAR *x, SCALAR *sums)
+static void NAME(add_links)(const hk_vertex_blocks *s, const int32_t *own, const SCALAR *x, SCALAR *sums)
 {
     int lanes = s->term->lanes->lanes;
     for (int l = 0; l < lanes && s->user; l++) {
@@ -83,7 +83,7 @@ static void NAME(add_links)(const hk_stars *s, const int32_t *own, const SCALAR 
     }
 }
 
-static void NAME(add_viscosity)(const hk_stars *s, const hk_star_forces *f, const int32_t *own,
+static void NAME(add_viscosity)(const hk_vertex_blocks *s, const hk_vertex_forces *f, const int32_t *own,
                                 const SCALAR *x, SCALAR *sums)
 {
     int lanes = s->term->lanes->lanes;
@@ -95,17 +95,17 @@ static void NAME(add_viscosity)(const hk_stars *s, const hk_star_forces *f, cons
 }
 
 // The energy of the group's tets and links at x + length × step.
-static void NAME(star_energies)(const hk_stars *s, int group, const SCALAR *x, const SCALAR *step,
+static void NAME(star_energies)(const hk_vertex_blocks *s, int group, const SCALAR *x, const SCALAR *step,
                                 const SCALAR *length, SCALAR *energy)
 {
     const hk_lane_table *table = s->term->lanes;
     const int32_t *own = s->own + (int64_t)group * table->lanes;
     _Alignas(HK_ALIGNMENT) char at[3 * HK_ALIGNMENT];
     int lanes = table->lanes;
-    table->stars->reach(x, own, step, length, at);
+    table->vertex->reach(x, own, step, length, at);
     for (int l = 0; l < lanes; l++) energy[l] = 0;
     for (int q = 0; q < s->batch_count; q++)
-        table->stars->law[s->batches[q].law].energy(&s->batches[q], x, at, s->block_start[q][group],
+        table->vertex->law[s->batches[q].law].energy(&s->batches[q], x, at, s->block_start[q][group],
                                                     s->block_start[q][group + 1], energy);
     for (int l = 0; l < lanes && s->user; l++) {
         double moved[3];
@@ -130,7 +130,7 @@ static double NAME(quadratic_change)(const SCALAR *sums, int lanes, int l, const
 }
 
 // Halves the lengths of lanes whose energy would rise.
-static void NAME(shorten)(const hk_stars *s, int group, const SCALAR *x, const SCALAR *quadratic,
+static void NAME(shorten)(const hk_vertex_blocks *s, int group, const SCALAR *x, const SCALAR *quadratic,
                           const SCALAR *step, SCALAR *length)
 {
     int lanes = s->term->lanes->lanes;
@@ -154,39 +154,39 @@ static void NAME(shorten)(const hk_stars *s, int group, const SCALAR *x, const S
     }
 }
 
-static void NAME(sweep_group)(const hk_stars *s, const hk_star_forces *f, const hk_star_sweep *how,
+static void NAME(sweep_group)(const hk_vertex_blocks *s, const hk_vertex_forces *f, const hk_vertex_sweep *how,
                               int group, SCALAR *to)
 {
     const SCALAR *x = how->from ? how->from : to;
     enum { WIDTH = HK_ALIGNMENT / sizeof(SCALAR) };
     const hk_lane_table *table = s->term->lanes;
     const int32_t *own = s->own + (int64_t)group * table->lanes;
-    _Alignas(HK_ALIGNMENT) SCALAR sums[HK_STAR_SUMS * WIDTH], step[3 * WIDTH], length[WIDTH];
-    _Alignas(HK_ALIGNMENT) SCALAR quadratic[HK_STAR_SUMS * WIDTH];
-    int size = HK_STAR_SUMS * table->lanes;
+    _Alignas(HK_ALIGNMENT) SCALAR sums[HK_VERTEX_SUMS * WIDTH], step[3 * WIDTH], length[WIDTH];
+    _Alignas(HK_ALIGNMENT) SCALAR quadratic[HK_VERTEX_SUMS * WIDTH];
+    int size = HK_VERTEX_SUMS * table->lanes;
     for (int k = 0; k < size; k++) sums[k] = quadratic[k] = 0;
     for (int q = 0; q < s->batch_count; q++)
-        table->stars->law[s->batches[q].law].push(&s->batches[q], x, own, s->block_start[q][group],
+        table->vertex->law[s->batches[q].law].push(&s->batches[q], x, own, s->block_start[q][group],
                                                   s->block_start[q][group + 1], sums);
     NAME(add_links)(s, own, x, sums);
-    table->stars->pull(x, own, f->target, f->force, quadratic);
+    table->vertex->pull(x, own, f->target, f->force, quadratic);
     NAME(add_viscosity)(s, f, own, x, quadratic);
     for (int k = 0; k < size; k++) sums[k] += quadratic[k];
-    table->stars->solve(sums, f->shift, step);
+    table->vertex->solve(sums, f->shift, step);
     for (int l = 0; l < table->lanes; l++) length[l] = (SCALAR)how->length;
     if (how->careful) NAME(shorten)(s, group, x, quadratic, step, length);
-    table->stars->move(to, own, step, length);
+    table->vertex->move(to, own, step, length);
 }
 
-static void NAME(sweep_colour)(const hk_stars *s, const hk_star_forces *f,
-                               const hk_star_sweep *how, int colour, SCALAR *x)
+static void NAME(sweep_colour)(const hk_vertex_blocks *s, const hk_vertex_forces *f,
+                               const hk_vertex_sweep *how, int colour, SCALAR *x)
 {
 #pragma omp for schedule(static)
     for (int group = s->colour_start[colour]; group < s->colour_start[colour + 1]; group++)
         NAME(sweep_group)(s, f, how, group, x);
 }
 
-static void NAME(sweep)(const hk_stars *s, const hk_star_forces *f, const hk_star_sweep *how,
+static void NAME(sweep)(const hk_vertex_blocks *s, const hk_vertex_forces *f, const hk_vertex_sweep *how,
                         SCALAR *x)
 {
 #pragma omp parallel num_threads(s->term->threads)

@@ -1,10 +1,10 @@
-#include "solver/split_turning.h"
+#include "solver/rotation_correction.h"
 
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 
-#include "term/copies.h"
+#include "term/instances.h"
 
 typedef float quad __attribute__((vector_size(16), may_alias));
 
@@ -49,8 +49,8 @@ typedef struct run {
     int turner, begin, end;
 } run;
 
-struct hk_turning {
-    hk_turning_def def;
+struct hk_rotation_correction {
+    hk_rotation_correction_def def;
     int shape_count, turner_count, run_count;
     shape *shapes;
     turner *turners;
@@ -126,13 +126,13 @@ static void divide(center *all, int size, int first, int count, int32_t *cluster
     divide(all + cut, size - cut, first + left, count - left, cluster);
 }
 
-static double weight_of(const hk_turning_def *d, int tet)
+static double weight_of(const hk_rotation_correction_def *d, int tet)
 {
     return d->stiffness[d->model->tet_material[tet]] * d->model->volume[tet];
 }
 
 // Fills cluster[] of the body's tets.
-static hk_status find_clusters(const hk_turning_def *d, const hk_body *body, int count,
+static hk_status find_clusters(const hk_rotation_correction_def *d, const hk_body *body, int count,
                                int32_t *cluster)
 {
     const hk_model *m = d->model;
@@ -174,8 +174,8 @@ static void slopes_of(const hk_model *m, int tet, double slope[4][3])
 // ---------------------------------------------------------------- the vectors g
 
 // Sums Σ K ∇φ of one cluster over the vertices of the body; returns Σ K.
-static double sum_slopes(const hk_turning_def *d, const hk_body *body, const int32_t *cluster,
-                         int which, double *sum)
+static double sum_slopes(const hk_rotation_correction_def *d, const hk_body *body,
+                         const int32_t *cluster, int which, double *sum)
 {
     const hk_model *m = d->model;
     double weight = 0;
@@ -201,8 +201,8 @@ static bool counts(const double *slope, double largest)
     return fmax(fabs(slope[0]), fmax(fabs(slope[1]), fabs(slope[2]))) > 1e-9 * largest;
 }
 
-static hk_status add_cluster(const hk_turning_def *d, const hk_body *body, int which, double *sum,
-                             shape *s, size_t *room)
+static hk_status add_cluster(const hk_rotation_correction_def *d, const hk_body *body, int which,
+                             double *sum, shape *s, size_t *room)
 {
     int count = s->start[which];
     double largest = 0, scale = d->length / (s->weight[which] / 2);
@@ -226,7 +226,7 @@ static int by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static hk_status list_rows(const hk_turning_def *d, const hk_body *body, shape *s)
+static hk_status list_rows(const hk_rotation_correction_def *d, const hk_body *body, shape *s)
 {
     s->row = HK_ARRAY(int32_t, body->vertex_count);
     if (!s->row) return HK_NO_MEMORY;
@@ -238,7 +238,7 @@ static hk_status list_rows(const hk_turning_def *d, const hk_body *body, shape *
     return HK_OK;
 }
 
-static hk_status fill_shape(const hk_turning_def *d, shape *s)
+static hk_status fill_shape(const hk_rotation_correction_def *d, shape *s)
 {
     const hk_body *body = &d->model->bodies[s->body];
     s->clusters = hk_max_int(1, hk_min_int(d->clusters, body->tet_count / CLUSTER_TETS));
@@ -265,7 +265,7 @@ static hk_status fill_shape(const hk_turning_def *d, shape *s)
 // ---------------------------------------------------------------- bodies
 
 // Whether a body may use what its original has: its unknowns are another copy of the same piece.
-static bool same_unknowns(const hk_turning_def *d, const hk_body *a, const hk_body *b,
+static bool same_unknowns(const hk_rotation_correction_def *d, const hk_body *a, const hk_body *b,
                           int32_t *shift)
 {
     const int32_t *place = d->model->place;
@@ -283,8 +283,8 @@ static bool same_unknowns(const hk_turning_def *d, const hk_body *a, const hk_bo
     if (!known) return true;
     int32_t at = d->unknown[place[a->vertex_start]];
     for (int v = 1; at < 0; v++) at = d->unknown[place[a->vertex_start + v]];
-    for (int k = 0; k < d->pieces->shape_count; k++) {
-        const hk_piece_shape *s = &d->pieces->shapes[k];
+    for (int k = 0; k < d->components->shape_count; k++) {
+        const hk_component_shape *s = &d->components->shapes[k];
         if (at < s->first || at >= s->first + s->copies * s->count) continue;
         int32_t to = at + *shift;
         return to >= s->first && to < s->first + s->copies * s->count && *shift % s->count == 0;
@@ -292,16 +292,17 @@ static bool same_unknowns(const hk_turning_def *d, const hk_body *a, const hk_bo
     return false;
 }
 
-static bool turns(const hk_turning_def *d, const hk_body *body)
+static bool turns(const hk_rotation_correction_def *d, const hk_body *body)
 {
     for (int t = body->tet_start; t < body->tet_start + body->tet_count; t++)
         if (!d->turns[d->model->tet_material[t]]) return false;
     return body->tet_count > 0;
 }
 
-static hk_status add_body(hk_turning *t, const hk_copy *copies, int body, int32_t *shape_of)
+static hk_status add_body(hk_rotation_correction *t, const hk_instance *copies, int body,
+                          int32_t *shape_of)
 {
-    const hk_turning_def *d = &t->def;
+    const hk_rotation_correction_def *d = &t->def;
     const hk_model *m = d->model;
     int original = copies[body].original;
     turner *each = &t->turners[t->turner_count++];
@@ -317,15 +318,15 @@ static hk_status add_body(hk_turning *t, const hk_copy *copies, int body, int32_
     return fill_shape(d, &t->shapes[each->shape]);
 }
 
-static hk_status add_bodies(hk_turning *t)
+static hk_status add_bodies(hk_rotation_correction *t)
 {
     const hk_model *m = t->def.model;
-    hk_copy *copies = HK_ARRAY(hk_copy, m->body_count);
+    hk_instance *copies = HK_ARRAY(hk_instance, m->body_count);
     int32_t *shape_of = HK_ARRAY(int32_t, m->body_count);
     t->shapes = HK_ZEROS(shape, m->body_count);
     t->turners = HK_ZEROS(turner, m->body_count);
     hk_status status = copies && shape_of && t->shapes && t->turners ? HK_OK : HK_NO_MEMORY;
-    if (status == HK_OK) hk_find_copies(m, copies);
+    if (status == HK_OK) hk_find_instances(m, copies);
     for (int b = 0; b < m->body_count && status == HK_OK; b++) {
         shape_of[b] = -1;
         if (turns(&t->def, &m->bodies[b])) status = add_body(t, copies, b, shape_of);
@@ -349,7 +350,7 @@ static size_t rotations_of(const shape *s)
     return (size_t)padded(9 * s->clusters, 8);
 }
 
-static hk_status give_room(hk_turning *t)
+static hk_status give_room(hk_rotation_correction *t)
 {
     size_t size = 0, runs = 0;
     for (int k = 0; k < t->turner_count; k++) {
@@ -379,9 +380,10 @@ static hk_status give_room(hk_turning *t)
     return HK_OK;
 }
 
-hk_status hk_turning_create(const hk_turning_def *def, hk_turning **turning)
+hk_status hk_rotation_correction_create(const hk_rotation_correction_def *def,
+                                        hk_rotation_correction **turning)
 {
-    hk_turning *t = HK_NEW(hk_turning);
+    hk_rotation_correction *t = HK_NEW(hk_rotation_correction);
     if (!t) return HK_NO_MEMORY;
     t->def = *def;
     hk_status status = add_bodies(t);
@@ -389,14 +391,14 @@ hk_status hk_turning_create(const hk_turning_def *def, hk_turning **turning)
     t->def.stiffness = NULL;  // not kept
     t->def.turns = NULL;
     if (status != HK_OK) {
-        hk_turning_free(t);
+        hk_rotation_correction_free(t);
         return status;
     }
     *turning = t;
     return HK_OK;
 }
 
-void hk_turning_free(hk_turning *t)
+void hk_rotation_correction_free(hk_rotation_correction *t)
 {
     if (!t) return;
     for (int k = 0; k < t->shape_count; k++) {
@@ -415,7 +417,7 @@ void hk_turning_free(hk_turning *t)
     hk_free(t);
 }
 
-int hk_turning_clusters(const hk_turning *t)
+int hk_rotation_correction_clusters(const hk_rotation_correction *t)
 {
     int sum = 0;
     for (int k = 0; k < t->turner_count; k++) sum += t->shapes[t->turners[k].shape].clusters;
@@ -460,25 +462,25 @@ static void mirror(shape *s)
 }
 
 // One cluster of every shape at a time.
-static void solve_clusters(hk_turning *t, double *b, double *x)
+static void solve_clusters(hk_rotation_correction *t, double *b, double *x)
 {
     int most = 0;
     for (int k = 0; k < t->shape_count; k++) most = hk_max_int(most, t->shapes[k].clusters);
     for (int c = 0; c < most; c++) {
-        memset(b, 0, 4 * sizeof *b * (size_t)t->def.pieces->count);
+        memset(b, 0, 4 * sizeof *b * (size_t)t->def.components->count);
         for (int k = 0; k < t->shape_count; k++)
             if (c < t->shapes[k].clusters) put_slopes(&t->shapes[k], c, b);
-        hk_pieces_solve_wide(t->def.pieces, b, x);
+        hk_components_solve_wide(t->def.components, b, x);
         for (int k = 0; k < t->shape_count; k++)
             if (c < t->shapes[k].clusters) take_columns(t->def.length, x, c, &t->shapes[k]);
     }
 }
 
 // The solves are refined: a stiff body turns by the small difference of C⁻¹ and B A⁻¹ Bᵀ.
-hk_status hk_turning_prepare(hk_turning *t)
+hk_status hk_rotation_correction_prepare(hk_rotation_correction *t)
 {
     if (t->shape_count == 0) return HK_OK;
-    size_t size = 4 * (size_t)t->def.pieces->count;
+    size_t size = 4 * (size_t)t->def.components->count;
     double *b = HK_ARRAY(double, size), *x = HK_ARRAY(double, size);
     if (b && x) {
         for (int k = 0; k < t->shape_count; k++) {
@@ -501,18 +503,18 @@ typedef double d8 __attribute__((vector_size(64), may_alias));
 
 #define TARGET
 #define NAME(x) x##_generic
-#include "solver/split_turning_kernels.inl"
+#include "solver/rotation_correction_kernels.inl"
 #undef TARGET
 #undef NAME
 #ifdef __x86_64__
 #define TARGET  __attribute__((target("avx2,fma")))
 #define NAME(x) x##_avx2
-#include "solver/split_turning_kernels.inl"
+#include "solver/rotation_correction_kernels.inl"
 #undef TARGET
 #undef NAME
 #define TARGET  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
 #define NAME(x) x##_avx512
-#include "solver/split_turning_kernels.inl"
+#include "solver/rotation_correction_kernels.inl"
 #undef TARGET
 #undef NAME
 #endif
@@ -554,13 +556,13 @@ static void fill_turn(const shape *s, const double *rotation, const double *a, f
 }
 
 // How a body turns beyond Δ₀; not at all where the system is not positive.
-static void find_turn(const hk_turning *t, const kernels *use, const turner *each, const float *x,
-                      double *a)
+static void find_turn(const hk_rotation_correction *t, const kernels *use, const turner *each,
+                      const float *x, double *a)
 {
     const shape *s = &t->shapes[each->shape];
     int lanes = t->def.table->lanes, count = padded(s->clusters, 16);
     double *rotation = a + (int64_t)3 * s->clusters * row_of(s), least = INFINITY;
-    use->measure(s, each, count, t->def.model->place, x, t->def.pieces->vector);
+    use->measure(s, each, count, t->def.model->place, x, t->def.components->vector);
     for (int c = 0; c < count; c += lanes)
         t->def.table->rotations(each->gradient + c, count, each->rotation + c);
     for (int c = 0; c < s->clusters; c++) {
@@ -574,9 +576,9 @@ static void find_turn(const hk_turning *t, const kernels *use, const turner *eac
         memset(each->turn, 0, 12 * sizeof(float) * (size_t)s->clusters);
 }
 
-void hk_turning_apply(hk_turning *t, const float *x)
+void hk_rotation_correction_apply(hk_rotation_correction *t, const float *x)
 {
-    const hk_pieces *p = t->def.pieces;
+    const hk_components *p = t->def.components;
     const kernels use = kernels_of(t->def.table->lanes);
 #pragma omp parallel num_threads(t->def.threads)
     {

@@ -1,4 +1,4 @@
-#include "term/stars.h"
+#include "term/vertex_blocks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@ enum {
     WINDOW = 32
 };  // groups among whose vertices those with equally many tets are brought together
 
-void hk_stars_free(hk_stars *s)
+void hk_vertex_blocks_free(hk_vertex_blocks *s)
 {
     if (!s) return;
     for (int q = 0; q < s->batch_count; q++) {
@@ -126,7 +126,7 @@ static int by_work(const void *left, const void *right)
     return a->vertex < b->vertex ? -1 : a->vertex > b->vertex;
 }
 
-static candidate describe(const hk_stars *s, const corner_lists *lists, int32_t vertex)
+static candidate describe(const hk_vertex_blocks *s, const corner_lists *lists, int32_t vertex)
 {
     candidate c = {s->batch_count, 0, vertex};
     for (int q = s->batch_count - 1; q >= 0; q--) {
@@ -138,7 +138,8 @@ static candidate describe(const hk_stars *s, const corner_lists *lists, int32_t 
 }
 
 // The vertices of a colour, neighbours near each other, and with as much work as those beside them.
-static void sort_colour(const hk_stars *s, const corner_lists *lists, int colour, candidate *room)
+static void sort_colour(const hk_vertex_blocks *s, const corner_lists *lists, int colour,
+                        candidate *room)
 {
     int first = s->colours.start[colour], count = s->colours.start[colour + 1] - first;
     int window = WINDOW * s->term->lanes->lanes;
@@ -147,7 +148,7 @@ static void sort_colour(const hk_stars *s, const corner_lists *lists, int colour
         qsort(room + k, (size_t)hk_min_int(window, count - k), sizeof *room, by_work);
 }
 
-static hk_status form_groups(hk_stars *s, const corner_lists *lists)
+static hk_status form_groups(hk_vertex_blocks *s, const corner_lists *lists)
 {
     int width = s->term->lanes->lanes, colours = s->colours.colour_count;
     s->colour_start = HK_ZEROS(int32_t, (size_t)colours + 1);
@@ -193,7 +194,7 @@ static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
     b->volume = hk_alloc(room, size);
     b->element = hk_alloc((size_t)b->element_values * room, size);
     bool complete = b->vertex && b->tet && b->inverse && b->volume && b->element;
-    if (b->conversion.upper > 0) {
+    if (b->blend_law.upper > 0) {
         b->blend = hk_calloc(room, size);
         b->blended = HK_ZEROS(uint8_t, b->blocks);
         complete = complete && b->blend && b->blended;
@@ -229,8 +230,8 @@ static void pack_corner(const hk_model *m, const hk_tet_term *term, const hk_tet
 }
 
 // A lane with fewer tets than others of its group is padded with a tet of volume 0.
-static void pack_group(const hk_model *m, const hk_stars *s, const corner_lists *lists, int q,
-                       int group)
+static void pack_group(const hk_model *m, const hk_vertex_blocks *s, const corner_lists *lists,
+                       int q, int group)
 {
     int width = s->term->lanes->lanes;
     for (int l = 0; l < width; l++) {
@@ -243,7 +244,8 @@ static void pack_group(const hk_model *m, const hk_stars *s, const corner_lists 
     }
 }
 
-static hk_status pack_batch(const hk_model *m, hk_stars *s, const corner_lists *lists, int q)
+static hk_status pack_batch(const hk_model *m, hk_vertex_blocks *s, const corner_lists *lists,
+                            int q)
 {
     const hk_tet_batch *from = &s->term->batches[q];
     int width = s->term->lanes->lanes;
@@ -261,7 +263,7 @@ static hk_status pack_batch(const hk_model *m, hk_stars *s, const corner_lists *
                         .count = start[s->group_count] * width,
                         .blocks = start[s->group_count],
                         .element_values = from->element_values,
-                        .conversion = from->conversion};
+                        .blend_law = from->blend_law};
     HK_TRY(allocate_batch(b, s->term->lanes));
 #pragma omp parallel for schedule(static) num_threads(s->term->threads)
     for (int g = 0; g < s->group_count; g++) pack_group(m, s, lists, q, g);
@@ -269,7 +271,7 @@ static hk_status pack_batch(const hk_model *m, hk_stars *s, const corner_lists *
 }
 
 // An energy is known to some ulps of the stiffness, which its parts have; it is 0 at rest.
-static hk_status estimate_noise(const hk_model *m, hk_stars *s)
+static hk_status estimate_noise(const hk_model *m, hk_vertex_blocks *s)
 {
     int width = s->term->lanes->lanes, size = s->term->lanes->scalar_size;
     double ulp = size == (int)sizeof(float) ? 1.2e-7 : 2.2e-16;
@@ -290,7 +292,7 @@ static hk_status estimate_noise(const hk_model *m, hk_stars *s)
     return HK_OK;
 }
 
-static hk_status list_users(const hk_links *t, int vertex_count, hk_stars *s)
+static hk_status list_users(const hk_links *t, int vertex_count, hk_vertex_blocks *s)
 {
     if (t->user_count == 0) return HK_OK;
     s->user = HK_ARRAY(int32_t, vertex_count);
@@ -300,7 +302,7 @@ static hk_status list_users(const hk_links *t, int vertex_count, hk_stars *s)
     return HK_OK;
 }
 
-static hk_status build(const hk_model *m, const uint8_t *held, hk_stars *s)
+static hk_status build(const hk_model *m, const uint8_t *held, hk_vertex_blocks *s)
 {
     size_t count = (size_t)s->term->batch_count;
     HK_TRY(hk_colour_vertices(m, s->links, held, &s->colours));
@@ -319,23 +321,24 @@ static hk_status build(const hk_model *m, const uint8_t *held, hk_stars *s)
     return status == HK_OK ? estimate_noise(m, s) : status;
 }
 
-hk_status hk_stars_create(const hk_model *model, const hk_tet_term *term, const hk_links *links,
-                          const uint8_t *held, hk_stars **stars)
+hk_status hk_vertex_blocks_create(const hk_model *model, const hk_tet_term *term,
+                                  const hk_links *links, const uint8_t *held,
+                                  hk_vertex_blocks **blocks)
 {
-    hk_stars *s = HK_NEW(hk_stars);
+    hk_vertex_blocks *s = HK_NEW(hk_vertex_blocks);
     if (!s) return HK_NO_MEMORY;
     s->term = term;
     s->links = links;
     hk_status status = build(model, held, s);
     if (status != HK_OK) {
-        hk_stars_free(s);
+        hk_vertex_blocks_free(s);
         return status;
     }
-    *stars = s;
+    *blocks = s;
     return HK_OK;
 }
 
-void hk_stars_write_blend(hk_stars *s, const float *shares)
+void hk_vertex_blocks_write_blend(hk_vertex_blocks *s, const float *shares)
 {
     int width = s->term->lanes->lanes;
     for (int q = 0; q < s->batch_count; q++) {
@@ -369,7 +372,7 @@ static link_force force_of_link(const hk_links *t, int link, const double d[3])
 }
 
 // x − x_t of a vertex at (x, y, z).
-static void viscous_step(const hk_star_forces *f, int v, double x, double y, double z,
+static void viscous_step(const hk_vertex_forces *f, int v, double x, double y, double z,
                          double step[3])
 {
     const double *before = f->viscosity->before + 4 * (int64_t)v, at[3] = {x, y, z};
@@ -381,20 +384,20 @@ static void viscous_step(const hk_star_forces *f, int v, double x, double y, dou
 
 #define SCALAR  float
 #define NAME(x) x##_f32
-#include "term/stars_kernels.inl"
+#include "term/vertex_blocks_kernels.inl"
 #undef SCALAR
 #undef NAME
 #define SCALAR  double
 #define NAME(x) x##_f64
-#include "term/stars_kernels.inl"
+#include "term/vertex_blocks_kernels.inl"
 #undef SCALAR
 #undef NAME
 
-void hk_stars_sweep(const hk_stars *stars, const hk_star_forces *forces, const hk_star_sweep *sweep,
-                    void *x)
+void hk_vertex_blocks_sweep(const hk_vertex_blocks *blocks, const hk_vertex_forces *forces,
+                            const hk_vertex_sweep *sweep, void *x)
 {
-    if (stars->term->lanes->scalar_size == (int)sizeof(float))
-        sweep_f32(stars, forces, sweep, x);
+    if (blocks->term->lanes->scalar_size == (int)sizeof(float))
+        sweep_f32(blocks, forces, sweep, x);
     else
-        sweep_f64(stars, forces, sweep, x);
+        sweep_f64(blocks, forces, sweep, x);
 }

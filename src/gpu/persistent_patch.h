@@ -1,7 +1,7 @@
-// A patch that stays in the shared memory of its block for a whole time step (law_resident.cu), and
-// what goes to and fro between such blocks.
-#ifndef HK_RESIDENT_PATCH_H
-#define HK_RESIDENT_PATCH_H
+// A patch that stays in the shared memory of its block for a whole time step (law_persistent.cu),
+// and what goes to and fro between such blocks.
+#ifndef HK_PERSISTENT_PATCH_H
+#define HK_PERSISTENT_PATCH_H
 
 #include "gpu/patch.h"
 
@@ -66,7 +66,7 @@ static __device__ __forceinline__ void group_sync(const resident &r)
 }
 
 // The room of a block: bytes_of (resident.cu) measures the same.
-static __device__ __forceinline__ resident resident_of(const hk_gpu_resident_args &args,
+static __device__ __forceinline__ resident resident_of(const hk_gpu_persistent_args &args,
                                                        float4 *room)
 {
     const hk_gpu_model &m = args.a.model;
@@ -92,7 +92,7 @@ static __device__ __forceinline__ resident resident_of(const hk_gpu_resident_arg
 }
 
 // Brings what never changes.
-static __device__ __forceinline__ void settle_in(const hk_gpu_resident_args &args,
+static __device__ __forceinline__ void settle_in(const hk_gpu_persistent_args &args,
                                                  const resident &r)
 {
     const hk_gpu_model &m = args.a.model;
@@ -137,7 +137,7 @@ static __device__ __forceinline__ void element_at(const hk_gpu_model &m, const r
 
 // Where this thread's group leaves what it has for the vertex of the thread, or (others) where the
 // first one finds it.
-static __device__ __forceinline__ float4 *part_of(const hk_gpu_resident_args &args,
+static __device__ __forceinline__ float4 *part_of(const hk_gpu_persistent_args &args,
                                                   const resident &r, int group)
 {
     return &r.part[(group - 1) * args.most_own + threadIdx.x];
@@ -146,7 +146,7 @@ static __device__ __forceinline__ float4 *part_of(const hk_gpu_resident_args &ar
 // Adds up what the groups have for the vertices of the first, unless a thread watches and has seen
 // something: true.
 template <bool WATCHES>
-static __device__ __forceinline__ bool join(const hk_gpu_resident_args &args, const resident &r,
+static __device__ __forceinline__ bool join(const hk_gpu_persistent_args &args, const resident &r,
                                             float sum[3], bool seen)
 {
     bool owns = (int)threadIdx.x < r.b.own;
@@ -167,8 +167,8 @@ static __device__ __forceinline__ bool join(const hk_gpu_resident_args &args, co
 // they add up to at an own vertex is in its thread's `sum` in the end; then nobody reads positions
 // any more. True: `take` was true for an element of the patch, and the sums are worth nothing.
 template <bool WATCHES, class Take>
-static __device__ __forceinline__ bool go_round(const hk_gpu_resident_args &args, const resident &r,
-                                                float sum[3], Take take)
+static __device__ __forceinline__ bool go_round(const hk_gpu_persistent_args &args,
+                                                const resident &r, float sum[3], Take take)
 {
     const hk_gpu_model &m = args.a.model;
     int batch = r.b.rounds > r.group ? r.round[r.group].batch : -1, first = batch;

@@ -24,19 +24,19 @@ HK_INLINE tet_lanes star_load(const hk_tet_batch *batch, const scalar *x, const 
 }
 
 typedef struct star_sums {
-    real value[HK_STAR_SUMS];
+    real value[HK_VERTEX_SUMS];
 } star_sums;
 
 HK_INLINE star_sums sums_load(const scalar *from)
 {
     star_sums s;
-    for (int k = 0; k < HK_STAR_SUMS; k++) s.value[k] = r_load(from + k * HK_LANES);
+    for (int k = 0; k < HK_VERTEX_SUMS; k++) s.value[k] = r_load(from + k * HK_LANES);
     return s;
 }
 
 HK_INLINE void sums_store(scalar *to, const star_sums *s)
 {
-    for (int k = 0; k < HK_STAR_SUMS; k++) r_store(to + k * HK_LANES, s->value[k]);
+    for (int k = 0; k < HK_VERTEX_SUMS; k++) r_store(to + k * HK_LANES, s->value[k]);
 }
 
 // Padding has volume 0 and must not bring in a NaN.
@@ -50,37 +50,37 @@ HK_INLINE void sums_add(star_sums *s, real volume, vec3 force, mat3 block)
     }
 }
 
-#define KERNELS(X)                                                                                 \
-    static void X##_star_push(const hk_tet_batch *batch, const void *x, const int32_t *own,        \
-                              int first, int last, void *sums)                                     \
-    {                                                                                              \
-        vec3 at = corners_load(x, own);                                                            \
-        star_sums s = sums_load(sums);                                                             \
-        for (int b = first; b < last; b++) {                                                       \
-            vec3 a, force;                                                                         \
-            mat3 block;                                                                            \
-            tet_lanes t = star_load(batch, x, &at, b, &a);                                         \
-            X##_vertex(&batch->params, tet_element(batch, b), t.F, a, &force, &block);             \
-            if (is_blended(batch, b))                                                              \
-                blend_vertex(&batch->conversion, blend_share(batch, b), &t.F, &a, &force, &block); \
-            sums_add(&s, tet_volume(batch, b), force, block);                                      \
-        }                                                                                          \
-        sums_store(sums, &s);                                                                      \
-    }                                                                                              \
-    static void X##_star_energy(const hk_tet_batch *batch, const void *x, const void *at,          \
-                                int first, int last, void *energy)                                 \
-    {                                                                                              \
-        vec3 own, a;                                                                               \
-        real sum = r_load(energy);                                                                 \
-        for (int i = 0; i < 3; i++) own.v[i] = r_load((const scalar *)at + i * HK_LANES);          \
-        for (int b = first; b < last; b++) {                                                       \
-            tet_lanes t = star_load(batch, x, &own, b, &a);                                        \
-            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                     \
-            if (is_blended(batch, b)) psi = blend_energy(batch, b, t.F, psi);                      \
-            real volume = tet_volume(batch, b);                                                    \
-            sum += r_select(volume > 0, volume * psi, r_zero());                                   \
-        }                                                                                          \
-        r_store(energy, sum);                                                                      \
+#define KERNELS(X)                                                                                \
+    static void X##_star_push(const hk_tet_batch *batch, const void *x, const int32_t *own,       \
+                              int first, int last, void *sums)                                    \
+    {                                                                                             \
+        vec3 at = corners_load(x, own);                                                           \
+        star_sums s = sums_load(sums);                                                            \
+        for (int b = first; b < last; b++) {                                                      \
+            vec3 a, force;                                                                        \
+            mat3 block;                                                                           \
+            tet_lanes t = star_load(batch, x, &at, b, &a);                                        \
+            X##_vertex(&batch->params, tet_element(batch, b), t.F, a, &force, &block);            \
+            if (is_blended(batch, b))                                                             \
+                blend_vertex(&batch->blend_law, blend_share(batch, b), &t.F, &a, &force, &block); \
+            sums_add(&s, tet_volume(batch, b), force, block);                                     \
+        }                                                                                         \
+        sums_store(sums, &s);                                                                     \
+    }                                                                                             \
+    static void X##_star_energy(const hk_tet_batch *batch, const void *x, const void *at,         \
+                                int first, int last, void *energy)                                \
+    {                                                                                             \
+        vec3 own, a;                                                                              \
+        real sum = r_load(energy);                                                                \
+        for (int i = 0; i < 3; i++) own.v[i] = r_load((const scalar *)at + i * HK_LANES);         \
+        for (int b = first; b < last; b++) {                                                      \
+            tet_lanes t = star_load(batch, x, &own, b, &a);                                       \
+            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                    \
+            if (is_blended(batch, b)) psi = blend_energy(batch, b, t.F, psi);                     \
+            real volume = tet_volume(batch, b);                                                   \
+            sum += r_select(volume > 0, volume * psi, r_zero());                                  \
+        }                                                                                         \
+        r_store(energy, sum);                                                                     \
     }
 HK_LAWS(KERNELS)
 
@@ -131,8 +131,8 @@ static void reach(const void *x, const int32_t *own, const void *step, const voi
 
 #define TABLE_ENTRY(X) [HK_LAW_##X] = {X##_star_push, X##_star_energy},
 
-extern const hk_star_table HK_STAR_TABLE;
-const hk_star_table HK_STAR_TABLE = {
+extern const hk_vertex_table HK_VERTEX_TABLE;
+const hk_vertex_table HK_VERTEX_TABLE = {
     .law = {HK_LAWS(TABLE_ENTRY)},
     .pull = pull,
     .solve = solve,

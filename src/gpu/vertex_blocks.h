@@ -13,8 +13,8 @@
 // converted element that is inside out with equal stretches goes back by a rotation that depends on
 // the axes (material/blend.h), which all corners must agree on; and viscous damping is that of the
 // layout's items.
-#ifndef HK_GPU_STARS_H
-#define HK_GPU_STARS_H
+#ifndef HK_GPU_VERTEX_BLOCKS_H
+#define HK_GPU_VERTEX_BLOCKS_H
 
 #include "gpu/layout.h"
 #include "linear/colouring.h"
@@ -22,7 +22,7 @@
 // U00, U01, U02, U11 | U12, U22, and as integers the first two of the other vertices.
 enum { HK_GPU_STAR_WORDS = 2 };
 
-typedef struct hk_gpu_stars {
+typedef struct hk_gpu_vertex_blocks {
     // Its items are the vertices, numbered below in that order: in a colour those near each other
     // and with about as many elements.
     hk_colouring colours;
@@ -42,11 +42,11 @@ typedef struct hk_gpu_stars {
     int32_t *near;        // vertices
     int32_t *pair_start;  // [near_start[count] + 1] in `pair`
     int32_t *pair;        // 4 × item + which of its corners the other vertex is, 1 to 3
-} hk_gpu_stars;
+} hk_gpu_vertex_blocks;
 
 // The layout is that of the model. threads 0: all cores.
-hk_status hk_gpu_stars_create(const hk_model *model, const hk_gpu_layout *layout, bool viscous,
-                              int threads, hk_gpu_stars **stars);
-void hk_gpu_stars_free(hk_gpu_stars *stars);
+hk_status hk_gpu_vertex_blocks_create(const hk_model *model, const hk_gpu_layout *layout,
+                                      bool viscous, int threads, hk_gpu_vertex_blocks **blocks);
+void hk_gpu_vertex_blocks_free(hk_gpu_vertex_blocks *blocks);
 
 #endif

@@ -5,14 +5,14 @@
 
 #include "gpu/law_calls.h"
 
-static __device__ __forceinline__ const hk_conversion *conversion_of(const hk_gpu_batch &batch)
+static __device__ __forceinline__ const hk_blend_law *conversion_of(const hk_gpu_batch &batch)
 {
-    return (const hk_conversion *)&batch.upper;
+    return (const hk_blend_law *)&batch.upper;
 }
 
 // Whether the law is of use: it has not overflowed, nor is it about to. (So much energy is a
 // thousand times what turning the element inside out takes.)
-static __device__ __forceinline__ bool is_sane(const hk_conversion *c, float psi, const mat3 &P)
+static __device__ __forceinline__ bool is_sane(const hk_blend_law *c, float psi, const mat3 &P)
 {
     float sum = 0;
     for (int k = 0; k < 9; k++) sum += P.m[k / 3][k % 3];
@@ -23,7 +23,7 @@ static __device__ __forceinline__ bool is_sane(const hk_conversion *c, float psi
 static __device__ __forceinline__ bool is_near(const hk_gpu_batch &batch, const mat3 &F, float psi,
                                                const mat3 &P)
 {
-    const hk_conversion *c = conversion_of(batch);
+    const hk_blend_law *c = conversion_of(batch);
     return batch.upper > 0 && (!is_sane(c, psi, P) || !blend_far(c, F));
 }
 
@@ -38,13 +38,13 @@ struct update {
 static __device__ __forceinline__ float convert(const hk_gpu_batch &batch, float l, update how,
                                                 const mat3 &F, float *psi, mat3 *P, bool &wants)
 {
-    const hk_conversion *c = conversion_of(batch);
+    const hk_blend_law *c = conversion_of(batch);
     bool broken = how.on && !is_sane(c, *psi, *P);
     if (l == 0 && !broken && (!how.on || blend_far(c, F))) return 0;
     svd3 f = law_svd(F);
     if (how.on) {
         float wanted = broken ? 1 : blend_wanted_of(c, f.s);
-        l = blend_next(c, l, wanted, how.held || !blend_tame(c, F, *psi));
+        l = blend_next(c, l, wanted, how.held || !blend_bounded(c, F, *psi));
         wants |= wanted > 0;
     }
     if (l > 0) blend_energy_stress_of(c, l, &F, &f, psi, P);

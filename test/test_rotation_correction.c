@@ -71,7 +71,7 @@ static operator_case make_case(int cells, bool held, int turning)
                                             turning, 1, 0, NULL)};
     advance(c.world, 1);
     c.split = c.world->solver;
-    c.count = c.split->pieces->count;
+    c.count = c.split->components->count;
     const hk_model *m = c.world->model;
     size_t bytes = (16 * (size_t)m->vertex_count + 63) / 64 * 64, numbers = 3 * (size_t)c.count;
     c.x = memset(aligned_alloc(64, bytes), 0, bytes);
@@ -96,11 +96,11 @@ static void free_case(operator_case *c)
 
 static void solve_case(operator_case *c)
 {
-    float *vector = c->split->pieces->vector;
+    float *vector = c->split->components->vector;
     for (int k = 0; k < 3 * c->count; k++) vector[4 * (k / 3) + k % 3] = (float)c->f[k];
     hk_split_solve(c->split);
     for (int k = 0; k < 3 * c->count; k++) c->plain[k] = (double)vector[4 * (k / 3) + k % 3];
-    hk_turning_apply(c->split->turning, c->x);
+    hk_rotation_correction_apply(c->split->correction, c->x);
     for (int k = 0; k < 3 * c->count; k++) c->turned[k] = (double)vector[4 * (k / 3) + k % 3];
 }
 
@@ -206,7 +206,7 @@ static void test_one_cluster_is_the_dense_solution(void **state)
     (void)state;
     for (int held = 0; held < 2; held++) {
         operator_case c = make_case(2, held, 1);
-        assert_int_equal(hk_turning_clusters(c.split->turning), 1);
+        assert_int_equal(hk_rotation_correction_clusters(c.split->correction), 1);
         int n = 3 * c.count;
         double *truth = malloc(sizeof(double) * (size_t)n), off = 0, scale = 0, change = 0;
         uint64_t seed = 5;
@@ -559,7 +559,8 @@ static void test_constrained_bodies_are_left_alone(void **state)
             worlds[k] = split_world(model, 0.01, 16 * k, 1, 0, NULL);
             advance(worlds[k], 20);
         }
-        assert_int_equal(hk_turning_clusters(((hk_split *)worlds[1]->solver)->turning), 0);
+        assert_int_equal(
+            hk_rotation_correction_clusters(((hk_split *)worlds[1]->solver)->correction), 0);
         assert_memory_equal(worlds[0]->positions, worlds[1]->positions,
                             24 * (size_t)worlds[0]->model->vertex_count);
         for (int k = 0; k < 2; k++) hk_world_free(worlds[k]);

@@ -1,5 +1,5 @@
 // Nodes of the elimination tree and the groups of them that threads work on.
-#include "linear/triangle_parts.h"
+#include "linear/factor_parts.h"
 
 // ---------------------------------------------------------------- nodes
 
@@ -23,7 +23,7 @@ static int64_t values_of(int columns, int rows)
     return sum;
 }
 
-static void add_node(hk_triangle *t, const hk_supernodes *s, int k, int column, int width)
+static void add_node(hk_factor *t, const hk_supernodes *s, int k, int column, int width)
 {
     node *n = &t->nodes[t->node_count++];
     n->source = k;
@@ -40,7 +40,7 @@ static void add_node(hk_triangle *t, const hk_supernodes *s, int k, int column, 
     t->room_size = room > t->room_size ? room : t->room_size;
 }
 
-static hk_status list_nodes(hk_triangle *t, const hk_supernodes *s)
+static hk_status list_nodes(hk_factor *t, const hk_supernodes *s)
 {
     int64_t count = 0;
     for (int k = 0; k < s->count; k++)
@@ -57,7 +57,7 @@ static hk_status list_nodes(hk_triangle *t, const hk_supernodes *s)
 }
 
 // The node of every unknown, then of every node's first row below.
-static void find_parents(hk_triangle *t, const hk_supernodes *s, int32_t *owner)
+static void find_parents(hk_factor *t, const hk_supernodes *s, int32_t *owner)
 {
     for (int k = 0; k < t->node_count; k++)
         for (int c = t->nodes[k].first; c < t->nodes[k].last; c++) owner[c] = k;
@@ -76,7 +76,7 @@ static void find_parents(hk_triangle *t, const hk_supernodes *s, int32_t *owner)
 enum { SHARES = 16, LEAST_WEIGHT = 200000 };
 
 // What each node costs (per pass, in numbers), and with all below it; and its children.
-static void weigh(const hk_triangle *t, int64_t *own, int64_t *whole, int32_t *children)
+static void weigh(const hk_factor *t, int64_t *own, int64_t *whole, int32_t *children)
 {
     for (int k = 0; k < t->node_count; k++) {
         const node *n = &t->nodes[k];
@@ -94,7 +94,7 @@ static void weigh(const hk_triangle *t, int64_t *own, int64_t *whole, int32_t *c
 // Which group each node belongs to, from the roots down. A node that is opened continues the group
 // of its parent where it is the only child; light subtrees of one parent share groups (in
 // postorder a subtree is counted whole before its neighbour comes).
-static hk_status assign_groups(hk_triangle *t, const int64_t *own, const int64_t *whole,
+static hk_status assign_groups(hk_factor *t, const int64_t *own, const int64_t *whole,
                                const int32_t *children, int32_t *group_of, bool *open)
 {
     int64_t total = 0;
@@ -128,7 +128,7 @@ static hk_status assign_groups(hk_triangle *t, const int64_t *own, const int64_t
     return HK_OK;
 }
 
-static void list_group_nodes(hk_triangle *t, const int32_t *group_of)
+static void list_group_nodes(hk_factor *t, const int32_t *group_of)
 {
     for (int k = 0; k < t->node_count; k++) t->groups[group_of[k]].node_end++;
     int at = 0;
@@ -142,7 +142,7 @@ static void list_group_nodes(hk_triangle *t, const int32_t *group_of)
 }
 
 // Parents have lower numbers than their children.
-static void list_children(hk_triangle *t)
+static void list_children(hk_factor *t)
 {
     for (int g = 0; g < t->group_count; g++)
         if (t->groups[g].parent >= 0) t->groups[t->groups[g].parent].child_end++;
@@ -163,7 +163,7 @@ static void list_children(hk_triangle *t)
 // ---------------------------------------------------------------- places of rows
 
 // The rows outside its group that node n has, in order: seen[row] is then its place in x.
-static void place_node(hk_triangle *t, const hk_supernodes *s, const node *n, int g,
+static void place_node(hk_factor *t, const hk_supernodes *s, const node *n, int g,
                        const int32_t *owner, const int32_t *group_of, int32_t *seen)
 {
     const int *rows = s->row + s->row_start[n->source] + n->source_column;
@@ -182,7 +182,7 @@ static void place_node(hk_triangle *t, const hk_supernodes *s, const node *n, in
 }
 
 // left[] holds unknowns until here: now where the parent has them.
-static hk_status place_left(hk_triangle *t, const int32_t *owner, const int32_t *group_of,
+static hk_status place_left(hk_factor *t, const int32_t *owner, const int32_t *group_of,
                             int32_t *seen)
 {
     for (int k = 0; k < t->count; k++) seen[k] = -1;
@@ -204,7 +204,7 @@ static hk_status place_left(hk_triangle *t, const int32_t *owner, const int32_t 
     return HK_OK;
 }
 
-static int64_t most_left(const hk_triangle *t, const hk_supernodes *s)
+static int64_t most_left(const hk_factor *t, const hk_supernodes *s)
 {
     // Each group has at most the rows below of its nodes, and at most all unknowns.
     int64_t sum = 0;
@@ -219,7 +219,7 @@ static int64_t most_left(const hk_triangle *t, const hk_supernodes *s)
     return sum;
 }
 
-static hk_status place_rows(hk_triangle *t, const hk_supernodes *s, const int32_t *owner,
+static hk_status place_rows(hk_factor *t, const hk_supernodes *s, const int32_t *owner,
                             const int32_t *group_of)
 {
     int64_t most = most_left(t, s);
@@ -243,7 +243,7 @@ static hk_status place_rows(hk_triangle *t, const hk_supernodes *s, const int32_
     return status;
 }
 
-static hk_status find_groups(hk_triangle *t, int32_t *group_of)
+static hk_status find_groups(hk_factor *t, int32_t *group_of)
 {
     int64_t *weight = HK_ARRAY(int64_t, 2 * (size_t)t->node_count);
     int32_t *children = HK_ARRAY(int32_t, t->node_count);
@@ -262,7 +262,7 @@ static hk_status find_groups(hk_triangle *t, int32_t *group_of)
     return HK_OK;
 }
 
-hk_status hk_triangle_plan(hk_triangle *t, const hk_supernodes *s)
+hk_status hk_factor_plan(hk_factor *t, const hk_supernodes *s)
 {
     t->count = s->first[s->count];
     HK_TRY(list_nodes(t, s));

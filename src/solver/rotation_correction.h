@@ -18,34 +18,35 @@
 // R_c is the rotation of the cluster's mean gradient. C is smaller (θ) where its elements do not
 // turn alike or are inside out (the mean gradient is short then), and where it is stretched:
 // tension resists turning.
-#ifndef HK_SPLIT_TURNING_H
-#define HK_SPLIT_TURNING_H
+#ifndef HK_ROTATION_CORRECTION_H
+#define HK_ROTATION_CORRECTION_H
 
-#include "linear/pieces.h"
+#include "linear/components.h"
 #include "model/model.h"
 #include "term/corotation_lanes.h"
 
-typedef struct hk_turning hk_turning;
+typedef struct hk_rotation_correction hk_rotation_correction;
 
-typedef struct hk_turning_def {
+typedef struct hk_rotation_correction_def {
     const hk_model *model;
-    hk_pieces *pieces;        // solves with A; kept
-    const int32_t *unknown;   // [vertex_count] by Morton order, where it is in the vector; kept
-    const double *stiffness;  // [material_count] K_e over volume, N/m²
-    const uint8_t *turns;     // [material_count] bodies of other materials are left as they are
+    hk_components *components;  // solves with A; kept
+    const int32_t *unknown;     // [vertex_count] by Morton order, where it is in the vector; kept
+    const double *stiffness;    // [material_count] K_e over volume, N/m²
+    const uint8_t *turns;       // [material_count] bodies of other materials are left as they are
     const hk_corotation_table *table;
     double length;  // m, the unit of positions
     int clusters;   // of a body, at most
     int threads;
-} hk_turning_def;
+} hk_rotation_correction_def;
 
-hk_status hk_turning_create(const hk_turning_def *def, hk_turning **turning);
-void hk_turning_free(hk_turning *turning);
+hk_status hk_rotation_correction_create(const hk_rotation_correction_def *def,
+                                        hk_rotation_correction **turning);
+void hk_rotation_correction_free(hk_rotation_correction *turning);
 // P and τ for the factor that the pieces have now.
-hk_status hk_turning_prepare(hk_turning *turning);
+hk_status hk_rotation_correction_prepare(hk_rotation_correction *turning);
 // x: float[vertex_count][4] where rotations are taken, the vector of the pieces Δ₀ on entry.
-void hk_turning_apply(hk_turning *turning, const float *x);
+void hk_rotation_correction_apply(hk_rotation_correction *turning, const float *x);
 // The clusters of all bodies.
-int hk_turning_clusters(const hk_turning *turning);
+int hk_rotation_correction_clusters(const hk_rotation_correction *turning);
 
 #endif

@@ -3,7 +3,7 @@
 #include "bodies.h"
 
 #include "model/model.h"
-#include "term/stars.h"
+#include "term/vertex_blocks.h"
 
 enum { BLOCK = 6 };
 
@@ -70,7 +70,7 @@ typedef struct body {
     const hk_lane_table *lanes;
     hk_tet_term *term;
     hk_links *links;
-    hk_stars *stars;
+    hk_vertex_blocks *vertex_blocks;
     uint8_t *held;
     float *shares;  // of conversion
     void *x;        // scalar[vertex_count][4]
@@ -125,18 +125,18 @@ static body make_body(const char *material, const hk_lane_table *lanes, double a
         double at[3] = {1.3 * X[0] + 0.2 * X[1], 0.9 * X[1] - 0.1 * X[2], 0.95 * X[2]};
         for (int i = 0; i < 3; i++) set(&b, b.x, 4 * k + i, at[i] + amount / 4 * noise(&seed));
     }
-    CHECK_OK(hk_stars_create(m, b.term, b.links, b.held, &b.stars));
+    CHECK_OK(hk_vertex_blocks_create(m, b.term, b.links, b.held, &b.vertex_blocks));
     for (int t = 0; t < m->tet_count && blended; t++) b.shares[t] = (float)fmax(0, noise(&seed));
     if (blended) {
         hk_tet_write_blend(b.term, b.shares);
-        hk_stars_write_blend(b.stars, b.shares);
+        hk_vertex_blocks_write_blend(b.vertex_blocks, b.shares);
     }
     return b;
 }
 
 static void free_body(body *b)
 {
-    hk_stars_free(b->stars);
+    hk_vertex_blocks_free(b->vertex_blocks);
     hk_links_free(b->links);
     hk_tet_term_free(b->term);
     hk_model_free(b->model);
@@ -188,16 +188,17 @@ static void check_sums(const body *b, const char *label, double most)
     double energy, *blocks = blocks_of_tets(b), g[2] = {0}, h[2] = {0}, touched = 0;
     hk_tet_gradient(b->term, b->x, gradient, &energy);
     int *seen = calloc((size_t)b->model->vertex_count, sizeof *seen);
-    for (int group = 0; group < b->stars->group_count; group++) {
-        _Alignas(64) double sums[HK_STAR_SUMS * 16] = {0}, at[3 * 16], energies[16] = {0};
-        const int32_t *own = b->stars->own + group * width;
+    for (int group = 0; group < b->vertex_blocks->group_count; group++) {
+        _Alignas(64) double sums[HK_VERTEX_SUMS * 16] = {0}, at[3 * 16], energies[16] = {0};
+        const int32_t *own = b->vertex_blocks->own + group * width;
         for (int l = 0; l < width; l++)
             for (int i = 0; i < 3; i++)
                 set(b, at, i * width + l, value_at(b, b->x, 4 * own[l] + i));
-        for (int q = 0; q < b->stars->batch_count; q++) {
-            const hk_tet_batch *batch = &b->stars->batches[q];
-            const hk_star_kernels *k = &b->lanes->stars->law[batch->law];
-            int first = b->stars->block_start[q][group], last = b->stars->block_start[q][group + 1];
+        for (int q = 0; q < b->vertex_blocks->batch_count; q++) {
+            const hk_tet_batch *batch = &b->vertex_blocks->batches[q];
+            const hk_vertex_kernels *k = &b->lanes->vertex->law[batch->law];
+            int first = b->vertex_blocks->block_start[q][group],
+                last = b->vertex_blocks->block_start[q][group + 1];
             k->push(batch, b->x, own, first, last, sums);
             k->energy(batch, b->x, at, first, last, energies);
         }
@@ -237,16 +238,16 @@ static void test_sums(void **state)
 
 // ---------------------------------------------------------------- sweeps
 
-static double spread(const body *b, hk_star_sweep how, int sweeps, double *x)
+static double spread(const body *b, hk_vertex_sweep how, int sweeps, double *x)
 {
     void *target = vector_of(b, 4), *before = vector_of(b, 4);
     size_t n = 4 * (size_t)b->model->vertex_count;
-    hk_star_forces forces = {.target = target, .force = target};
+    hk_vertex_forces forces = {.target = target, .force = target};
     bool together = how.from != NULL;
     for (int k = 0; k < sweeps; k++) {
         memcpy(before, b->x, n * (size_t)b->lanes->scalar_size);
         how.from = together ? before : NULL;
-        hk_stars_sweep(b->stars, &forces, &how, b->x);
+        hk_vertex_blocks_sweep(b->vertex_blocks, &forces, &how, b->x);
     }
     for (size_t k = 0; k < n && x; k++) x[k] = value_at(b, b->x, (int64_t)k);
     free(target);
@@ -270,7 +271,7 @@ static void test_careful_sweeps(void **state)
         memcpy(x, b.x, bytes);
         if (!isfinite(last)) fail_msg("%s: the start is not defined", hk_material_name(m));
         for (int k = 0; k < 30; k++) {
-            double now = spread(&b, (hk_star_sweep){.length = 1, .careful = true}, 1, NULL);
+            double now = spread(&b, (hk_vertex_sweep){.length = 1, .careful = true}, 1, NULL);
             if (!(now <= last * (1 + 1e-12)))
                 fail_msg("%s, sweep %d: from %.17g to %.17g J", hk_material_name(m), k, last, now);
             last = now;
@@ -296,7 +297,7 @@ static void test_lanes_agree(void **state)
             if (tables[t]->scalar_size != 8) continue;
             body b = make_body("neo_hookean", tables[t], 0.2, false);
             double *x = malloc(4 * sizeof(double) * (size_t)b.model->vertex_count);
-            hk_star_sweep sweep = {
+            hk_vertex_sweep sweep = {
                 .length = how == 2 ? 0.4 : 1, .careful = how == 1, .from = how == 2 ? b.x : NULL};
             spread(&b, sweep, 5, x);
             for (int k = 0; k < 4 * b.model->vertex_count && first; k++)

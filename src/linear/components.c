@@ -1,30 +1,30 @@
-#include "linear/pieces.h"
+#include "linear/components.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-// Numbers of two pieces are equal within this part of the diagonal: translations and turns of a
+// Numbers of two components are equal within this part of the diagonal: translations and turns of a
 // body round its coordinates, and the factor is in single precision.
 #define EQUAL 1e-9
 
-// ---------------------------------------------------------------- finding pieces
+// ---------------------------------------------------------------- finding components
 
-typedef struct piece {
+typedef struct component {
     uint64_t hash;       // of the pattern
     double trace;        // of L and the masses
     int32_t begin, end;  // in finder.member
     int32_t number;
     int32_t shape;
-} piece;
+} component;
 
 typedef struct finder {
     const hk_pattern *pattern;
     const double *laplacian, *mass;
-    int32_t *root;    // [count] union-find, then the number of the piece
-    int32_t *local;   // [count] the place of an unknown in its piece
-    int32_t *member;  // [count] unknowns by piece, ascending
-    piece *pieces;    // [piece_count], sorted so that equal ones are neighbours
-    int piece_count;
+    int32_t *root;          // [count] union-find, then the number of the component
+    int32_t *local;         // [count] the place of an unknown in its component
+    int32_t *member;        // [count] unknowns by component, ascending
+    component *components;  // [component_count], sorted so that equal ones are neighbours
+    int component_count;
 } finder;
 
 static void finder_release(finder *f)
@@ -32,7 +32,7 @@ static void finder_release(finder *f)
     hk_free(f->root);
     hk_free(f->local);
     hk_free(f->member);
-    hk_free(f->pieces);
+    hk_free(f->components);
 }
 
 static int32_t find_root(int32_t *root, int32_t k)
@@ -52,33 +52,33 @@ static void join_columns(finder *f)
         }
 }
 
-// Numbers pieces by their least unknown, and lists the unknowns of each.
+// Numbers components by their least unknown, and lists the unknowns of each.
 static hk_status list_members(finder *f)
 {
     int count = f->pattern->count;
     for (int k = 0; k < count; k++) {
         f->root[k] = find_root(f->root, k);
-        f->piece_count += f->root[k] == k;
+        f->component_count += f->root[k] == k;
     }
-    f->pieces = HK_ZEROS(piece, f->piece_count);
-    if (!f->pieces) return HK_NO_MEMORY;
+    f->components = HK_ZEROS(component, f->component_count);
+    if (!f->components) return HK_NO_MEMORY;
     int next = 0;
     for (int k = 0; k < count; k++) {
-        // A root is the least of its piece: it comes first, and its number can take its place.
+        // A root is the least of its component: it comes first, and its number can take its place.
         bool first = f->root[k] == k;
         f->root[k] = first ? next++ : f->root[f->root[k]];
-        f->pieces[f->root[k]].end++;
+        f->components[f->root[k]].end++;
     }
     int32_t at = 0;
-    for (int p = 0; p < f->piece_count; p++) {
-        piece *each = &f->pieces[p];
+    for (int p = 0; p < f->component_count; p++) {
+        component *each = &f->components[p];
         int32_t size = each->end;
         each->begin = each->end = at;
         each->number = p;
         at += size;
     }
     for (int k = 0; k < count; k++) {
-        piece *each = &f->pieces[f->root[k]];
+        component *each = &f->components[f->root[k]];
         f->local[k] = each->end - each->begin;
         f->member[each->end++] = k;
     }
@@ -90,7 +90,7 @@ static uint64_t mix(uint64_t hash, uint64_t number)
     return (hash ^ number) * 0x100000001b3u;
 }
 
-static void describe_piece(const finder *f, piece *each)
+static void describe_piece(const finder *f, component *each)
 {
     const hk_pattern *p = f->pattern;
     each->hash = mix(0xcbf29ce484222325u, (uint64_t)(each->end - each->begin));
@@ -105,7 +105,7 @@ static void describe_piece(const finder *f, piece *each)
 
 static int by_likeness(const void *left, const void *right)
 {
-    const piece *a = left, *b = right;
+    const component *a = left, *b = right;
     if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
     if (a->trace != b->trace) return a->trace < b->trace ? -1 : 1;
     return a->number < b->number ? -1 : a->number > b->number;
@@ -131,7 +131,7 @@ static bool same_column(const finder *f, int c, int d)
     return near(a[0], b[0], a[0]);
 }
 
-static bool same_piece(const finder *f, const piece *a, const piece *b)
+static bool same_piece(const finder *f, const component *a, const component *b)
 {
     if (a->end - a->begin != b->end - b->begin) return false;
     for (int k = 0; k < a->end - a->begin; k++)
@@ -139,15 +139,15 @@ static bool same_piece(const finder *f, const piece *a, const piece *b)
     return true;
 }
 
-// The first piece of each shape stands for it: shape is where it is in f->pieces.
+// The first component of each shape stands for it: shape is where it is in f->components.
 static void match_pieces(finder *f)
 {
-    qsort(f->pieces, (size_t)f->piece_count, sizeof *f->pieces, by_likeness);
-    for (int p = 0; p < f->piece_count; p++) {
-        piece *each = &f->pieces[p];
+    qsort(f->components, (size_t)f->component_count, sizeof *f->components, by_likeness);
+    for (int p = 0; p < f->component_count; p++) {
+        component *each = &f->components[p];
         each->shape = p;
         for (int q = p - 1; q >= 0 && each->shape == p; q--) {
-            const piece *other = &f->pieces[q];
+            const component *other = &f->components[q];
             if (other->hash != each->hash || !near(other->trace, each->trace, each->trace)) break;
             if (other->shape == q && same_piece(f, other, each)) each->shape = q;
         }
@@ -163,7 +163,7 @@ static hk_status find_pieces(finder *f)
     if (!f->root || !f->local || !f->member) return HK_NO_MEMORY;
     join_columns(f);
     HK_TRY(list_members(f));
-    for (int p = 0; p < f->piece_count; p++) describe_piece(f, &f->pieces[p]);
+    for (int p = 0; p < f->component_count; p++) describe_piece(f, &f->components[p]);
     match_pieces(f);
     return HK_OK;
 }
@@ -183,8 +183,8 @@ static int by_row(const void *left, const void *right)
 }
 
 // The part of `from` over the unknowns given[…], renumbered by local; entries are below[].
-static hk_status cut_pattern(const hk_pattern *from, const hk_piece_shape *s, const int32_t *local,
-                             hk_pattern *to, entry **below)
+static hk_status cut_pattern(const hk_pattern *from, const hk_component_shape *s,
+                             const int32_t *local, hk_pattern *to, entry **below)
 {
     int64_t size = 0;
     for (int k = 0; k < s->count; k++)
@@ -222,7 +222,7 @@ static hk_status cut_pattern(const hk_pattern *from, const hk_piece_shape *s, co
 }
 
 // Brings s->given, ascending so far, into elimination order, and `local` with it.
-static hk_status order_shape(const hk_pattern *from, hk_piece_shape *s, int32_t *local)
+static hk_status order_shape(const hk_pattern *from, hk_component_shape *s, int32_t *local)
 {
     hk_pattern pattern;
     entry *below;
@@ -243,7 +243,7 @@ static hk_status order_shape(const hk_pattern *from, hk_piece_shape *s, int32_t 
     return status;
 }
 
-static hk_status fill_shape(const finder *f, hk_piece_shape *s)
+static hk_status fill_shape(const finder *f, hk_component_shape *s)
 {
     const hk_pattern *from = f->pattern;
     for (int k = 0; k < s->count; k++) f->local[s->given[k]] = k;
@@ -272,34 +272,36 @@ static int by_number(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-// A shape with several copies: where each of them is. `begin` of a piece is that of its members.
-static hk_status place_copies(const finder *f, int shape, hk_piece_shape *s, int32_t *place)
+// A shape with several copies: where each of them is. `begin` of a component is that of its
+// members.
+static hk_status place_copies(const finder *f, int shape, hk_component_shape *s, int32_t *place)
 {
-    const piece *first = &f->pieces[shape];
+    const component *first = &f->components[shape];
     s->count = first->end - first->begin;
     s->given = HK_ARRAY(int32_t, s->count);
     if (!s->given) return HK_NO_MEMORY;
     memcpy(s->given, f->member + first->begin, sizeof(int32_t) * (size_t)s->count);
     HK_TRY(fill_shape(f, s));
     int32_t at = s->first;
-    for (int q = shape; q < f->piece_count && f->pieces[q].hash == first->hash; q++) {
-        if (f->pieces[q].shape != shape) continue;
+    for (int q = shape; q < f->component_count && f->components[q].hash == first->hash; q++) {
+        if (f->components[q].shape != shape) continue;
         s->copies++;
         for (int k = 0; k < s->count; k++)
-            place[f->member[f->pieces[q].begin + k]] = at + f->local[f->member[first->begin + k]];
+            place[f->member[f->components[q].begin + k]] =
+                at + f->local[f->member[first->begin + k]];
         at += s->count;
     }
     return HK_OK;
 }
 
-// All pieces without an equal.
-static hk_status place_others(const finder *f, const int32_t *copies, int count, hk_piece_shape *s,
-                              int32_t *place)
+// All components without an equal.
+static hk_status place_others(const finder *f, const int32_t *copies, int count,
+                              hk_component_shape *s, int32_t *place)
 {
     s->given = HK_ARRAY(int32_t, count);
     if (!s->given) return HK_NO_MEMORY;
-    for (int p = 0; p < f->piece_count; p++)
-        for (int m = f->pieces[p].begin; m < f->pieces[p].end && copies[p] == 1; m++)
+    for (int p = 0; p < f->component_count; p++)
+        for (int m = f->components[p].begin; m < f->components[p].end && copies[p] == 1; m++)
             s->given[s->count++] = f->member[m];
     qsort(s->given, (size_t)s->count, sizeof *s->given, by_number);
     s->copies = 1;
@@ -308,40 +310,40 @@ static hk_status place_others(const finder *f, const int32_t *copies, int count,
     return HK_OK;
 }
 
-static hk_status make_shapes(const finder *f, hk_pieces *p, int32_t *copies)
+static hk_status make_shapes(const finder *f, hk_components *p, int32_t *copies)
 {
     int shapes = 0, others = 0;
-    for (int q = 0; q < f->piece_count; q++) copies[f->pieces[q].shape]++;
-    for (int q = 0; q < f->piece_count; q++) {
+    for (int q = 0; q < f->component_count; q++) copies[f->components[q].shape]++;
+    for (int q = 0; q < f->component_count; q++) {
         shapes += copies[q] > 1;
-        if (copies[q] == 1) others += f->pieces[q].end - f->pieces[q].begin;
+        if (copies[q] == 1) others += f->components[q].end - f->components[q].begin;
     }
-    p->piece_count = f->piece_count;
-    p->shapes = HK_ZEROS(hk_piece_shape, shapes + 1);
+    p->component_count = f->component_count;
+    p->shapes = HK_ZEROS(hk_component_shape, shapes + 1);
     if (!p->shapes) return HK_NO_MEMORY;
     int32_t at = 0;
-    for (int q = 0; q < f->piece_count; q++) {
+    for (int q = 0; q < f->component_count; q++) {
         if (copies[q] < 2) continue;
-        hk_piece_shape *s = &p->shapes[p->shape_count++];
+        hk_component_shape *s = &p->shapes[p->shape_count++];
         s->first = at;
         HK_TRY(place_copies(f, q, s, p->place));
         at += s->copies * s->count;
     }
     if (others == 0) return HK_OK;
-    hk_piece_shape *s = &p->shapes[p->shape_count++];
+    hk_component_shape *s = &p->shapes[p->shape_count++];
     s->first = at;
     return place_others(f, copies, others, s, p->place);
 }
 
 static hk_status build(const hk_pattern *pattern, const double *laplacian, const double *mass,
-                       hk_pieces *p)
+                       hk_components *p)
 {
     p->count = pattern->count;
     p->place = HK_ARRAY(int32_t, p->count);
     if (!p->place) return HK_NO_MEMORY;
     finder f = {.pattern = pattern, .laplacian = laplacian, .mass = mass};
     hk_status status = find_pieces(&f);
-    int32_t *copies = HK_ZEROS(int32_t, f.piece_count);
+    int32_t *copies = HK_ZEROS(int32_t, f.component_count);
     if (status == HK_OK && !copies) status = HK_NO_MEMORY;
     if (status == HK_OK) status = make_shapes(&f, p, copies);
     hk_free(copies);
@@ -349,27 +351,27 @@ static hk_status build(const hk_pattern *pattern, const double *laplacian, const
     return status;
 }
 
-hk_status hk_pieces_create(const hk_pattern *pattern, const double *laplacian, const double *mass,
-                           int threads, hk_pieces **pieces)
+hk_status hk_components_create(const hk_pattern *pattern, const double *laplacian,
+                               const double *mass, int threads, hk_components **components)
 {
-    hk_pieces *p = HK_NEW(hk_pieces);
+    hk_components *p = HK_NEW(hk_components);
     if (!p) return HK_NO_MEMORY;
     p->threads = threads;
     hk_status status = build(pattern, laplacian, mass, p);
     if (status != HK_OK) {
-        hk_pieces_free(p);
+        hk_components_free(p);
         return status;
     }
-    *pieces = p;
+    *components = p;
     return HK_OK;
 }
 
-void hk_pieces_free(hk_pieces *p)
+void hk_components_free(hk_components *p)
 {
     if (!p) return;
     for (int k = 0; k < p->shape_count; k++) {
-        hk_piece_shape *s = &p->shapes[k];
-        hk_triangle_free(s->triangle);
+        hk_component_shape *s = &p->shapes[k];
+        hk_factor_free(s->triangle);
         hk_direct_free(s->direct);
         hk_pattern_free(&s->pattern);
         hk_free(s->laplacian);
@@ -387,7 +389,8 @@ void hk_pieces_free(hk_pieces *p)
 
 // ---------------------------------------------------------------- factors and solves
 
-static hk_status factor_shape(hk_piece_shape *s, int threads, double scale, const double *diagonal)
+static hk_status factor_shape(hk_component_shape *s, int threads, double scale,
+                              const double *diagonal)
 {
     int64_t size = hk_pattern_size(&s->pattern);
     for (int64_t k = 0; k < size; k++) s->matrix[k] = scale * s->laplacian[k];
@@ -396,46 +399,46 @@ static hk_status factor_shape(hk_piece_shape *s, int threads, double scale, cons
     bool positive;
     HK_TRY(hk_direct_factor(s->direct, s->matrix, &positive));
     if (!positive) return hk_fail(HK_INTERNAL, "the constant matrix is not positive");
-    return hk_triangle_update(s->direct, threads, &s->triangle);
+    return hk_factor_update(s->direct, threads, &s->triangle);
 }
 
-hk_status hk_pieces_factor(hk_pieces *p, double scale, const double *diagonal)
+hk_status hk_components_factor(hk_components *p, double scale, const double *diagonal)
 {
     for (int k = 0; k < p->shape_count; k++)
         HK_TRY(factor_shape(&p->shapes[k], p->threads, scale, diagonal));
     if (p->vector) return HK_OK;
     int64_t rows = p->count;
-    if (p->shape_count > 0) rows += hk_triangle_extra(p->shapes[p->shape_count - 1].triangle);
+    if (p->shape_count > 0) rows += hk_factor_extra(p->shapes[p->shape_count - 1].triangle);
     p->vector = HK_ZEROS(float, 4 * (size_t)rows);
     return p->vector ? HK_OK : HK_NO_MEMORY;
 }
 
-static float *copy_at(const hk_pieces *p, const hk_piece_shape *s, int64_t copy)
+static float *copy_at(const hk_components *p, const hk_component_shape *s, int64_t copy)
 {
     return p->vector + 4 * (s->first + copy * s->count);
 }
 
 // Copies too large for one thread each: one after the other, by all threads.
-static void solve_large(hk_pieces *p, hk_piece_shape *s)
+static void solve_large(hk_components *p, hk_component_shape *s)
 {
     if (s == &p->shapes[p->shape_count - 1] && s->copies == 1) {
-        hk_triangle_solve_in(s->triangle, copy_at(p, s, 0));  // at the end, where there is room
+        hk_factor_solve_in(s->triangle, copy_at(p, s, 0));  // at the end, where there is room
         return;
     }
     size_t bytes = 4 * sizeof(float) * (size_t)s->count;
     for (int c = 0; c < s->copies; c++) {
-        memcpy(hk_triangle_vector(s->triangle), copy_at(p, s, c), bytes);
-        hk_triangle_solve(s->triangle);
-        memcpy(copy_at(p, s, c), hk_triangle_vector(s->triangle), bytes);
+        memcpy(hk_factor_vector(s->triangle), copy_at(p, s, c), bytes);
+        hk_factor_solve(s->triangle);
+        memcpy(copy_at(p, s, c), hk_factor_vector(s->triangle), bytes);
     }
 }
 
-void hk_pieces_solve(hk_pieces *p)
+void hk_components_solve(hk_components *p)
 {
     bool many = false;
     for (int k = 0; k < p->shape_count; k++) {
-        hk_piece_shape *s = &p->shapes[k];
-        if (hk_triangle_extra(s->triangle) > 0 || s->copies == 1)
+        hk_component_shape *s = &p->shapes[k];
+        if (hk_factor_extra(s->triangle) > 0 || s->copies == 1)
             solve_large(p, s);
         else
             many = true;
@@ -443,16 +446,16 @@ void hk_pieces_solve(hk_pieces *p)
     if (!many) return;
 #pragma omp parallel num_threads(p->threads)
     for (int k = 0; k < p->shape_count; k++) {
-        const hk_piece_shape *s = &p->shapes[k];
-        if (hk_triangle_extra(s->triangle) > 0 || s->copies == 1) continue;
+        const hk_component_shape *s = &p->shapes[k];
+        if (hk_factor_extra(s->triangle) > 0 || s->copies == 1) continue;
 #pragma omp for schedule(static) nowait
-        for (int c = 0; c < s->copies; c++) hk_triangle_solve_alone(s->triangle, copy_at(p, s, c));
+        for (int c = 0; c < s->copies; c++) hk_factor_solve_alone(s->triangle, copy_at(p, s, c));
     }
 }
 
 // ---------------------------------------------------------------- refinement
 
-hk_status hk_pieces_allow_refinement(hk_pieces *p)
+hk_status hk_components_allow_refinement(hk_components *p)
 {
     size_t size = 4 * (size_t)p->count;
     p->first = HK_ZEROS(double, size);
@@ -462,29 +465,29 @@ hk_status hk_pieces_allow_refinement(hk_pieces *p)
 }
 
 // Copies of a shape do not meet in the matrix.
-static void subtract_products(hk_pieces *p)
+static void subtract_products(hk_components *p)
 {
 #pragma omp parallel num_threads(p->threads)
     for (int k = 0; k < p->shape_count; k++) {
-        const hk_piece_shape *s = &p->shapes[k];
+        const hk_component_shape *s = &p->shapes[k];
 #pragma omp for schedule(static) nowait
         for (int c = 0; c < s->copies; c++) {
             int64_t at = 4 * (s->first + (int64_t)c * s->count);
-            hk_triangle_subtract(s->triangle, &s->pattern, s->matrix, p->first + at,
-                                 p->residual + at);
+            hk_factor_subtract(s->triangle, &s->pattern, s->matrix, p->first + at,
+                               p->residual + at);
         }
     }
 }
 
-void hk_pieces_refine(hk_pieces *p)
+void hk_components_refine(hk_components *p)
 {
     int64_t size = 4 * (int64_t)p->count;
     for (int64_t k = 0; k < size; k++) p->residual[k] = k % 4 < 3 ? (double)p->vector[k] : 0;
-    hk_pieces_solve(p);
+    hk_components_solve(p);
     for (int64_t k = 0; k < size; k++) p->first[k] = k % 4 < 3 ? (double)p->vector[k] : 0;
     subtract_products(p);
     for (int64_t k = 0; k < size; k++) p->vector[k] = (float)p->residual[k];
-    hk_pieces_solve(p);
+    hk_components_solve(p);
     for (int64_t k = 0; k < size; k++) {
         double sum = k % 4 < 3 ? p->first[k] + (double)p->vector[k] : 0;
         p->vector[k] = (float)sum;
@@ -499,21 +502,21 @@ static bool is_zero(const double *b, int64_t size)
     return true;
 }
 
-void hk_pieces_solve_wide(hk_pieces *p, const double *b, double *x)
+void hk_components_solve_wide(hk_components *p, const double *b, double *x)
 {
     for (int k = 0; k < p->shape_count; k++) {
-        hk_piece_shape *s = &p->shapes[k];
+        hk_component_shape *s = &p->shapes[k];
         for (int64_t c = 0; c < s->copies; c++) {
             int64_t at = 4 * (s->first + c * s->count), size = 4 * (int64_t)s->count;
             if (is_zero(b + at, size))
                 memset(x + at, 0, sizeof *x * (size_t)size);
             else
-                hk_triangle_refine(s->triangle, &s->pattern, s->matrix, b + at, x + at);
+                hk_factor_refine(s->triangle, &s->pattern, s->matrix, b + at, x + at);
         }
     }
 }
 
-int64_t hk_pieces_factor_size(const hk_pieces *p)
+int64_t hk_components_factor_size(const hk_components *p)
 {
     int64_t size = 0;
     for (int k = 0; k < p->shape_count; k++) size += hk_direct_factor_size(p->shapes[k].direct);

@@ -1,5 +1,5 @@
-// What the kernels of `vbd` do with an item of the stars (stars.h) beside its law. Plain C, so that
-// the host's tests can run it.
+// What the kernels of `vbd` do with an item of the vertex blocks (vertex_blocks.h) beside its law.
+// Plain C, so that the host's tests can run it.
 #ifndef HK_GPU_STAR_MATH_H
 #define HK_GPU_STAR_MATH_H
 
@@ -21,7 +21,7 @@ HK_CONTROL void star_turn(const float *turn, const float *a, float *to)
 }
 
 // Shape gradients of corner c of an item, 0 its own, in the model's frame, 1/m. word0 and word1 as
-// stars.h has them.
+// vertex_blocks.h has them.
 HK_CONTROL void star_shape(const float *word0, const float *word1, const float *turn, int c,
                            float *shape)
 {

@@ -1,4 +1,4 @@
-#include "term/copies.h"
+#include "term/instances.h"
 
 #include <math.h>
 
@@ -11,7 +11,7 @@
 static bool same_material(const hk_material *a, const hk_material *b)
 {
     if (a->law != b->law || a->strand_modulus != b->strand_modulus ||
-        a->conversion.upper != b->conversion.upper)
+        a->blend_law.upper != b->blend_law.upper)
         return false;
     return memcmp(a->params.c, b->params.c, sizeof a->params.c) == 0;
 }
@@ -97,11 +97,11 @@ static bool is_copy(const hk_model *m, const hk_body *a, const hk_body *b, doubl
     return true;
 }
 
-void hk_find_copies(const hk_model *m, hk_copy *copies)
+void hk_find_instances(const hk_model *m, hk_instance *copies)
 {
     for (int b = 0; b < m->body_count; b++) {
-        hk_copy *copy = &copies[b];
-        *copy = (hk_copy){b, {0, 0, 0, 1}};
+        hk_instance *copy = &copies[b];
+        *copy = (hk_instance){b, {0, 0, 0, 1}};
         for (int a = 0; a < b && copy->original == b && m->bodies[b].tet_count > 0; a++)
             if (copies[a].original == a && m->bodies[a].tet_count > 0 &&
                 is_copy(m, &m->bodies[a], &m->bodies[b], copy->turn))

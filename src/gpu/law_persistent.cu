@@ -21,10 +21,10 @@
 //
 // Laws that decompose F are left to law.cu: they have no registers to spare, and their iterations
 // are so long that launches hardly matter.
-#include "gpu/conversion.h"
+#include "gpu/blend.h"
 #include "gpu/iteration.h"
 #include "gpu/law_calls.h"
-#include "gpu/resident_patch.h"
+#include "gpu/persistent_patch.h"
 
 enum { STAYS = !LAW_DECOMPOSES, GROUPS = LAW_BLOCKS };
 
@@ -50,7 +50,7 @@ struct council {
     double sums[HK_SUM_WIDTH];
     double compared[AT_ONCE];  // elastic energies of the state looked at and of the one kept
     sharing sharing;
-    hk_gpu_resident_args args;  // of the kernel, for functions of their own
+    hk_gpu_persistent_args args;  // of the kernel, for functions of their own
 };
 
 static __device__ __forceinline__ void begin_sharing(const hk_gpu_args &a, sharing &s)
@@ -98,7 +98,7 @@ static __device__ __forceinline__ outcome no_outcome()
 
 // True if an element is about to convert; then the outcome is worth nothing.
 template <purpose WHY, bool WATCHES>
-static __device__ __forceinline__ bool add_forces(const hk_gpu_resident_args &args,
+static __device__ __forceinline__ bool add_forces(const hk_gpu_persistent_args &args,
                                                   const resident &r, outcome &o)
 {
     const hk_gpu_model &m = args.a.model;
@@ -113,7 +113,7 @@ static __device__ __forceinline__ bool add_forces(const hk_gpu_resident_args &ar
     });
 }
 
-static __device__ __forceinline__ void add_diagonal(const hk_gpu_resident_args &args,
+static __device__ __forceinline__ void add_diagonal(const hk_gpu_persistent_args &args,
                                                     const resident &r, float diagonal[3])
 {
     const hk_gpu_model &m = args.a.model;
@@ -224,7 +224,7 @@ static __device__ __noinline__ double energy_by_larger(council &d)
 
 // Forces at the positions in shared memory. looked_at: the good state of a look.
 template <purpose WHY, bool CONVERTS>
-static __device__ __forceinline__ outcome forces_of(const hk_gpu_resident_args &args,
+static __device__ __forceinline__ outcome forces_of(const hk_gpu_persistent_args &args,
                                                     const resident &r, council &d, int looked_at)
 {
     outcome o = no_outcome();
@@ -238,8 +238,8 @@ static __device__ __forceinline__ outcome forces_of(const hk_gpu_resident_args &
 
 // `inverse` of the own vertices at the positions in shared memory.
 template <bool CONVERTS>
-static __device__ __forceinline__ void refresh(const hk_gpu_resident_args &args, const resident &r,
-                                               council &d)
+static __device__ __forceinline__ void refresh(const hk_gpu_persistent_args &args,
+                                               const resident &r, council &d)
 {
     const hk_gpu_args &a = args.a;
     float diagonal[3] = {0, 0, 0};
@@ -277,7 +277,7 @@ static __device__ __forceinline__ void reduce(const resident &r, const double *m
 
 // Over all blocks; `sums` is in shared memory.
 template <int COUNT>
-static __device__ __forceinline__ void add_up(const hk_gpu_resident_args &args, const resident &r,
+static __device__ __forceinline__ void add_up(const hk_gpu_persistent_args &args, const resident &r,
                                               const double *mine, int buffer, unsigned tag,
                                               council &d, double *sums)
 {
@@ -350,8 +350,8 @@ static __device__ __noinline__ void go_on(council &d, int k)
 
 // As compare_kernel (law.cu): the energies of the state looked at and of the one that was kept, by
 // one function, into d.compared. The positions are those looked at before and afterwards.
-static __device__ __forceinline__ void compare(const hk_gpu_resident_args &args, const resident &r,
-                                               council &d, unsigned tag)
+static __device__ __forceinline__ void compare(const hk_gpu_persistent_args &args,
+                                               const resident &r, council &d, unsigned tag)
 {
     const hk_gpu_args &a = args.a;
     const float4 *state[2] = {a.good[1 - d.good], a.good[d.good]};
@@ -369,7 +369,7 @@ static __device__ __forceinline__ void compare(const hk_gpu_resident_args &args,
 
 // Energy at a state and whether all J are positive there, in d.sums as control_fit wants them.
 template <bool CONVERTS>
-static __device__ __forceinline__ void probe(const hk_gpu_resident_args &args, const resident &r,
+static __device__ __forceinline__ void probe(const hk_gpu_persistent_args &args, const resident &r,
                                              council &d, const float4 *state, int buffer,
                                              unsigned tag)
 {
@@ -392,7 +392,7 @@ static __device__ __forceinline__ void probe(const hk_gpu_resident_args &args, c
 
 // As choose_kernel (vertex.cu) for kinds that need no more than energies.
 template <bool CONVERTS>
-static __device__ __forceinline__ void choose_start(const hk_gpu_resident_args &args,
+static __device__ __forceinline__ void choose_start(const hk_gpu_persistent_args &args,
                                                     const resident &r, council &d, unsigned tag)
 {
     __shared__ double at_position[HK_SUM_WIDTH];
@@ -451,7 +451,7 @@ static __device__ __forceinline__ int note_shares(sharing &s, int good, int look
 
 // The sums of a look over all blocks, and what it makes of them.
 template <bool CONVERTS>
-static __device__ __forceinline__ void look(const hk_gpu_resident_args &args, const resident &r,
+static __device__ __forceinline__ void look(const hk_gpu_persistent_args &args, const resident &r,
                                             council &d, int k, int buffer, unsigned tag,
                                             double *sums, int shares)
 {
@@ -477,8 +477,9 @@ static __device__ __forceinline__ void look(const hk_gpu_resident_args &args, co
 // An iteration from the positions in shared memory; the next ones are there afterwards, unless the
 // look says otherwise.
 template <bool LOOK, bool CONVERTS>
-static __device__ __forceinline__ void iterate(const hk_gpu_resident_args &args, const resident &r,
-                                               council &d, int k, int looks, unsigned epoch)
+static __device__ __forceinline__ void iterate(const hk_gpu_persistent_args &args,
+                                               const resident &r, council &d, int k, int looks,
+                                               unsigned epoch)
 {
     const hk_gpu_args &a = args.a;
     unsigned tag = epoch + k + 1;
@@ -520,7 +521,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_resident_args &args,
 }
 
 template <bool CONVERTS>
-static __device__ __forceinline__ void take_step(const hk_gpu_resident_args &args)
+static __device__ __forceinline__ void take_step(const hk_gpu_persistent_args &args)
 {
     extern __shared__ float4 room[];
     __shared__ council d;
@@ -561,11 +562,11 @@ static __device__ __forceinline__ void take_step(const hk_gpu_resident_args &arg
 
 template <bool CONVERTS>
 static __global__ void __launch_bounds__(THREADS *GROUPS, 1)
-    resident_kernel(const __grid_constant__ hk_gpu_resident_args args)
+    resident_kernel(const __grid_constant__ hk_gpu_persistent_args args)
 {
     if (STAYS) take_step<CONVERTS>(args);
 }
 
-extern "C" const hk_gpu_resident_kernel JOIN(hk_gpu_resident_, HK_GPU_LAW) = {
+extern "C" const hk_gpu_persistent_kernel JOIN(hk_gpu_persistent_, HK_GPU_LAW) = {
     {(const void *)resident_kernel<false>, (const void *)resident_kernel<true>},
     STAYS ? (int)GROUPS : 0};
