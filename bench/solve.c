@@ -92,14 +92,13 @@ static void set_up(run *r, const hk_mesh *mesh)
     bench_check(hk_model_create(&def, &r->model));
     bench_check(hk_problem_create(r->model, 1, &r->problem));
     double start = hk_now();
-    bench_check(
-        hk_assembly_create(r->problem->tets, r->problem->links, r->problem->held, &r->assembly));
+    bench_check(hk_assembly_create(r->problem->terms, r->problem->held, &r->assembly));
     r->order = hk_now() - start;
     r->pattern = r->assembly->pattern;
     r->pattern.scalar = true;
     double weight = 1e6;
     r->matrix = HK_ARRAY(double, hk_pattern_size(&r->pattern));
-    hk_laplacian_fill(r->model, r->problem->links, r->assembly, &r->pattern, &weight, r->matrix);
+    hk_laplacian_numbers(r->model, r->assembly->unknown, &r->pattern, &weight, r->matrix);
     for (int b = 0; b < r->pattern.count; b++)
         r->matrix[hk_pattern_column(&r->pattern, b, 0)] +=
             r->model->mass[r->model->order[r->assembly->vertex[b]]] / 1e-4;

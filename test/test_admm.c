@@ -2,6 +2,7 @@
 // worse; sheets, attachments, fibres and damping come to Newton's answer; the weight changes the
 // way, not the end.
 #include "sheets.h"
+#include "term_lists.h"
 
 #include "world/world.h"
 
@@ -53,11 +54,15 @@ static void check_local_step(const char *material, const hk_lane_table *lanes)
 {
     hk_model *model = loose_tets(material);
     hk_tet_term *term = NULL;
-    hk_tet_duals duals = {0};
+    double weights = 0;
+    hk_admm_def def = {.weight = 1, .low = 0.5, .high = 1.5};
+    void *made;
     CHECK_OK(hk_tet_term_create(model, lanes, 1, &term));
-    CHECK_OK(hk_tet_duals_create(term, &duals));
+    CHECK_OK(hk_tets_term.admm->create(&term->base, &def, &weights, &made));
     const double weight = 1.5e5;
-    duals.weight[0] = weight;
+    hk_tet_duals *duals = made;
+    assert_true(weights == duals->weight[0]);
+    duals->weight[0] = weight;
     int width = lanes->lanes, size = lanes->scalar_size;
     static double F[TETS][9], u[TETS][9], z[TETS][9], P[TETS][9], at[TETS][9];
     _Alignas(64) static double x[4 * VERTICES], gradient[4 * VERTICES];
@@ -73,17 +78,17 @@ static void check_local_step(const char *material, const hk_lane_table *lanes)
             int64_t place_of = ((int64_t)(k / width) * 9 + q) * width + k % width;
             double value = u[b->tet[k]][q];
             if (size == (int)sizeof(double))
-                ((double *)duals.u)[place_of] = value;
+                ((double *)duals->u)[place_of] = value;
             else
-                ((float *)duals.u)[place_of] = (float)value;
+                ((float *)duals->u)[place_of] = (float)value;
         }
     place(model, F, size, x);
-    hk_tet_admm_local(term, &duals, false, x, gradient);
+    hk_tet_admm_local(term, duals, false, x, gradient);
     for (int k = 0; k < b->count; k++)
         for (int q = 0; q < 9; q++) {
             int64_t place_of = ((int64_t)(k / width) * 9 + q) * width + k % width;
             int t = b->tet[k];
-            double after = read_scalar(duals.u, size, place_of);
+            double after = read_scalar(duals->u, size, place_of);
             z[t][q] = F[t][q] + u[t][q] - after;
             u[t][q] = after;
         }
@@ -96,7 +101,7 @@ static void check_local_step(const char *material, const hk_lane_table *lanes)
     double allowed = size == (int)sizeof(double) ? 1e-8 : 1e-3;
     if (!(most <= allowed))
         fail_msg("%s, %s: the local step is off by %.1e", material, lanes->name, most);
-    hk_tet_duals_release(&duals);
+    hk_tets_term.admm->free(duals);
     hk_tet_term_free(term);
     hk_model_free(model);
 }

@@ -1,6 +1,7 @@
 // The constant matrix of projective, admm, quasi_newton and split: what a solve in single precision
 // leaves of the right-hand side, and how much less a step of refinement does.
 #include "bodies.h"
+#include "term_lists.h"
 #include "solver/constant_matrix.h"
 #include "solver/split.h"
 #include "world/world.h"
@@ -59,7 +60,10 @@ static double direction_residual(int flags, double h)
     hk_constant_matrix m;
     double weight = 4e6, phases[HK_PHASE_COUNT] = {0};
     CHECK_OK(hk_problem_create(model, 2, &p));
-    hk_problem_set_weight(p, h > 0 ? 1 / (h * h) : 0);
+    if (h > 0)
+        begin_step(p, (hk_damping){0}, h, p->rest);
+    else
+        CHECK_OK(hk_problem_begin_pose(p));
     CHECK_OK(hk_constant_matrix_init(&m, p, &weight, flags));
     bool anew;
     CHECK_OK(hk_constant_matrix_prepare(&m, "test", phases, &anew));

@@ -5,6 +5,7 @@
 
 // Converges while it goes at most `reach` of the way at once, and never beyond `wall`.
 typedef struct script {
+    hk_view *view;
     double reach, wall, travel;
     hk_reason refusal;
     double good, target;  // shares: the last that converged, and the one asked for
@@ -68,13 +69,20 @@ static void free_fixture(fixture *f)
     free(f->step);
 }
 
+static hk_view *view_of(void *solver)
+{
+    return ((script *)solver)->view;
+}
+
 static hk_solve_report go(fixture *f, script *s, bool split_unconverged, int *steps)
 {
-    static const hk_method method = {.name = "script", .minimise = minimise};
+    static const hk_method method = {.name = "script", .minimise = minimise, .view = view_of};
     hk_continuation c = {f->problem, &method, s, place, s, split_unconverged, f->good, f->step};
     hk_solve_report report = {0};
     *steps = -1;
+    CHECK_OK(hk_view_create(f->problem, HK_DOUBLE_PRECISION, &s->view));
     CHECK_OK(hk_continue(&c, f->x, &report, steps));
+    hk_view_free(s->view);
     return report;
 }
 

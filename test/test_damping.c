@@ -3,6 +3,8 @@
 #include "bodies.h"
 #include "failing_alloc.h"
 #include "sheets.h"
+#include "term/assembly.h"
+#include "term_lists.h"
 #include "world/world.h"
 
 typedef struct variant {  // a method with options
@@ -122,8 +124,7 @@ static fixture make_fixture(hk_damping damping, double away)
     disturb(&f, away, 1, f.before);
     disturb(&f, 0.02, 2, f.x);
     disturb(&f, 0.03, 3, f.p->y);
-    hk_problem_set_weight(f.p, 1 / (H * H));
-    hk_problem_set_damping(f.p, &damping, H, f.before);
+    begin_step(f.p, damping, H, f.before);
     return f;
 }
 
@@ -139,7 +140,7 @@ static double at_offset(fixture *f, double *x, int64_t k, double offset, double 
     double keep = x[k], energy;
     x[k] += offset;
     if (gradient)
-        hk_problem_exact_gradient(f->p, x, gradient, &energy, NULL);
+        hk_problem_gradient(f->p, x, gradient, &energy, NULL);
     else
         energy = hk_problem_energy(f->p, x);
     x[k] = keep;
@@ -151,9 +152,9 @@ static void test_derivatives(void **state)
     (void)state;
     fixture f = make_fixture(BOTH, 0.03);
     double energy, *diagonal = vector_of(&f), e = 1e-6, largest = 0;
-    hk_problem_exact_gradient(f.p, f.x, f.g, &energy, NULL);
+    hk_problem_gradient(f.p, f.x, f.g, &energy, NULL);
     assert_true(fabs(energy - hk_problem_energy(f.p, f.x)) <= 1e-13 * fabs(energy));
-    hk_problem_exact_diagonal(f.p, f.x, diagonal);
+    hk_terms_diagonal(f.p->terms, f.x, diagonal);
     for (int64_t k = 0; k < f.size; k++) largest = fmax(largest, fabs(f.g[k]));
     for (int64_t k = 0; k < f.size; k++) {
         if (k % 4 == 3 || f.p->held[k / 4]) continue;
@@ -175,12 +176,12 @@ static void test_hessian(void **state)
     fixture f = make_fixture(BOTH, 0.03);
     hk_problem *p = f.p;
     hk_assembly *a;
-    CHECK_OK(hk_assembly_create(p->tets, p->links, p->held, &a));
-    double *stiffness = hk_alloc((size_t)hk_problem_stiffness_size(p), sizeof(double));
+    CHECK_OK(hk_assembly_create(p->terms, p->held, &a));
+    double *stiffness = hk_alloc((size_t)hk_terms_block_size(p->terms), sizeof(double));
     double *matrix = malloc((size_t)hk_pattern_size(&a->pattern) * sizeof *matrix);
     int n = a->pattern.count;
     double *d = malloc(3 * (size_t)n * sizeof *d), *product = malloc(3 * (size_t)n * sizeof *d);
-    hk_problem_stiffness(p, f.x, 1, stiffness);
+    hk_problem_blocks(p, f.x, 1, stiffness);
     hk_assemble(a, stiffness, p->inertia, matrix);
     uint64_t seed = 7;
     for (int k = 0; k < 3 * n; k++) d[k] = noise(&seed);
@@ -190,7 +191,7 @@ static void test_hessian(void **state)
         memcpy(f.g, f.x, (size_t)f.size * sizeof(double));
         for (int k = 0; k < 3 * n; k++)
             f.g[4 * (int64_t)a->vertex[k / 3] + k % 3] += (side ? -e : e) * d[k];
-        hk_problem_exact_gradient(p, f.g, sides[side], NULL, NULL);
+        hk_problem_gradient(p, f.g, sides[side], NULL, NULL);
     }
     for (int k = 0; k < 3 * n; k++) largest = fmax(largest, fabs(product[k]));
     for (int k = 0; k < 3 * n; k++) {
@@ -219,12 +220,12 @@ static void test_energies_are_as_defined(void **state)
         hk_problem_force(p, f.g, side ? f.b : f.a);
     }
     for (int64_t k = 0; k < f.size; k++) f.a[k] = (f.a[k] - f.b[k]) / (2 * e);
-    for (int k = 0; k < p->links->attachment_count; k++) {
+    for (int k = 0; k < p->model->attachment_count; k++) {
         const hk_attachment *tie = &p->model->attachments[k];
         int64_t at = 4 * (int64_t)p->model->place[tie->vertex];
         for (int i = 0; i < 3; i++) f.a[at + i] -= tie->stiffness * (f.x[at + i] - p->rest[at + i]);
     }
-    hk_viscosity_add_gradient(p->viscosity, f.x, damped, &energy);
+    hk_viscosity_term.add_gradient(viscosity_of(p), f.x, damped, &energy);
     double expected = 0;
     for (int64_t k = 0; k < f.size; k++) {
         largest = fmax(largest, fabs(f.a[k]));
@@ -237,12 +238,11 @@ static void test_energies_are_as_defined(void **state)
     assert_true(expected > 0 && fabs(energy - expected) < 1e-5 * expected);
     hk_free(damped);
 
-    double h2 = H * H;
     disturb(&f, 0.03, 3, p->y);
-    hk_problem_set_weight(p, 1 / h2);
-    hk_problem_exact_gradient(p, f.x, f.a, NULL, NULL);
-    hk_problem_set_damping(p, &(hk_damping){.air = 3}, H, f.before);
-    hk_problem_exact_gradient(p, f.x, f.b, NULL, NULL);
+    begin_step(p, (hk_damping){0}, H, f.before);
+    hk_problem_gradient(p, f.x, f.a, NULL, NULL);
+    begin_step(p, (hk_damping){.air = 3}, H, f.before);
+    hk_problem_gradient(p, f.x, f.b, NULL, NULL);
     for (int64_t k = 0; k < f.size; k++) {
         double air = p->held[k / 4] ? 0 : 3 / H * (f.x[k] - f.before[k]);
         assert_true(fabs(f.b[k] - f.a[k] - air) < 1e-10 * (1 + fabs(f.a[k])));
@@ -256,25 +256,26 @@ static void test_single_precision(void **state)
     (void)state;
     fixture f = make_fixture((hk_damping){.viscous = BOTH.viscous}, 0.03);
     hk_problem *p = f.p;
-    CHECK_OK(hk_problem_use_precision(p, HK_SINGLE));
+    hk_view *view;
+    CHECK_OK(hk_view_create(p, HK_SINGLE, &view));
     for (int64_t k = 0; k < f.size; k++) {
         double far = k % 4 == 0 ? 100 : 0;
         f.before[k] += far;
         f.x[k] += far + (k % 4 < 3 ? 0.5 : 0);
     }
-    hk_viscosity_begin(p->viscosity, f.before, p->viscous);
-    hk_problem_center(p, f.x);
+    begin_step(p, p->terms->damping, H, f.before);
+    CHECK_OK(hk_view_center(view, f.x));
     float *x = calloc((size_t)f.size, sizeof *x), *g = calloc((size_t)f.size, sizeof *g);
-    hk_problem_narrow(p, f.x, x);
-    hk_problem_widen(p, x, f.x);
+    hk_view_narrow(view, f.x, x);
+    hk_view_widen(view, x, f.x);
     double fine, coarse, largest = 0;
-    hk_viscosity_add_gradient(p->viscosity, f.x, f.g, &fine);
-    hk_single_frame frame = {p->origin, p->body_of};
-    hk_viscosity_add_gradient_single(p->viscosity, &frame, x, g, &coarse);
+    hk_viscosity_term.add_gradient(viscosity_of(p), f.x, f.g, &fine);
+    hk_viscosity_term.add_gradient(hk_terms_find(view->terms, &hk_viscosity_term), x, g, &coarse);
     for (int64_t k = 0; k < f.size; k++) largest = fmax(largest, fabs(f.g[k]));
     for (int64_t k = 0; k < f.size; k++) assert_true(fabs(f.g[k] - g[k]) < 1e-6 * largest);
     assert_true(fine > 0 && fabs(fine - coarse) < 1e-6 * fine);
     free(x), free(g);
+    hk_view_free(view);
     free_fixture(&f);
 }
 

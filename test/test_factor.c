@@ -27,12 +27,12 @@ static linear_system make(int cells, double shift)
     body.fix_count = 1;
     s.model = model_of(&body, box_mesh(1, 1, 1, cells, cells, cells), 0);
     CHECK_OK(hk_problem_create(s.model, 1, &s.problem));
-    CHECK_OK(hk_assembly_create(s.problem->tets, s.problem->links, s.problem->held, &s.assembly));
+    CHECK_OK(hk_assembly_create(s.problem->terms, s.problem->held, &s.assembly));
     s.scalar = s.assembly->pattern;
     s.scalar.scalar = true;
     s.matrix = malloc(sizeof(double) * (size_t)hk_pattern_size(&s.scalar));
     double weight = 1;
-    hk_laplacian_fill(s.model, s.problem->links, s.assembly, &s.scalar, &weight, s.matrix);
+    hk_laplacian_numbers(s.model, s.assembly->unknown, &s.scalar, &weight, s.matrix);
     for (int b = 0; b < s.scalar.count; b++) s.matrix[hk_pattern_column(&s.scalar, b, 0)] += shift;
     CHECK_OK(hk_direct_create(&s.scalar, &s.direct));
     bool positive;

@@ -1,9 +1,10 @@
 // What the host prepares for quasi_newton on a GPU, and the decisions that are taken there: the
-// constant matrix in the order of the patches, the inverse of its factor, the search for a length
+// constant matrix in the order of the patches, the search for a length
 // and the coefficients of L-BFGS. The kernels themselves need a device: bench/gpu.c.
 #include "gpu/laplacian.h"
 
 #include "bodies.h"
+#include "term_lists.h"
 #include "gpu/layout.h"
 #include "gpu/quasi_newton.h"
 #include "solver/constant_matrix.h"
@@ -33,10 +34,9 @@ static void set_up(setting *s, int cells, int flags)
     CHECK_OK(hk_gpu_layout_create(
         s->model, &(hk_gpu_cut){.patch_size = 32, .round_size = 256, .groups = 1}, 2, &s->layout));
     CHECK_OK(hk_problem_create(s->model, 2, &s->problem));
-    hk_problem_set_weight(s->problem, 1 / (STEP * STEP));
     hk_damping damping = {.air = AIR};
     double phases[HK_PHASE_COUNT];
-    hk_problem_set_damping(s->problem, &damping, STEP, s->problem->rest);
+    begin_step(s->problem, damping, STEP, s->problem->rest);
     CHECK_OK(hk_constant_matrix_init(&s->exact, s->problem, &s->weight, flags));
     CHECK_OK(hk_constant_matrix_prepare(&s->exact, "test", phases, NULL));
     s->matrix = (hk_gpu_matrix){.model = s->model,
@@ -241,71 +241,6 @@ static void test_chebyshev(void **state)
     tear_down(&s);
 }
 
-// ---------------------------------------------------------------- the inverse factor
-
-#ifdef HOOKE_DIRECT
-// x = Sᵀ S b by the tasks and segments, as the kernels do it.
-static void apply_inverse(const hk_gpu_inverse *s, const double *b, double *x)
-{
-    size_t parts = (size_t)s->task_count * HK_GPU_TASK_ROWS;
-    double *part = calloc(parts, 8), *middle = calloc((size_t)s->count, 8);
-    for (int t = 0; t < s->task_count; t++) {
-        const hk_gpu_task *task = &s->tasks[t];
-        assert_true(task->rows <= HK_GPU_TASK_ROWS && task->columns <= HK_GPU_TASK_COLUMNS);
-        for (int r = 0; r < task->rows; r++)
-            for (int c = 0; c < task->columns; c++)
-                part[HK_GPU_TASK_ROWS * t + r] +=
-                    (double)s->value[task->value + (int64_t)task->width * r + c] *
-                    b[s->vertex[task->column + c]];
-    }
-    for (int k = 0; k < s->count; k++)
-        for (int n = 0; n < s->row_parts[k]; n++)
-            middle[k] += part[s->row_task[k] + HK_GPU_TASK_ROWS * n];
-    for (int j = 0; j < s->count; j++) {
-        double sum = 0;
-        int tile = j / HK_GPU_TILE;
-        for (int n = s->segment_start[tile]; n < s->segment_start[tile + 1]; n++) {
-            const hk_gpu_segment *g = &s->segments[n];
-            if (j < g->first || j >= g->last) continue;
-            for (int r = 0; r < g->rows; r++)
-                sum += (double)s->value[g->value + (int64_t)g->width * r + j] * middle[g->row + r];
-        }
-        x[s->vertex[j]] = sum;
-    }
-    free(part);
-    free(middle);
-}
-#endif
-
-static void test_inverse(void **state)
-{
-    (void)state;
-    setting s;
-    set_up(&s, 3, 0);
-    hk_gpu_inverse *inverse;
-    hk_status status = hk_gpu_inverse_create(&s.matrix, 1000, &inverse);
-    assert_int_equal(status, HK_UNSUPPORTED);
-#ifdef HOOKE_DIRECT
-    CHECK_OK(hk_gpu_inverse_create(&s.matrix, 100000000, &inverse));
-    int n = s.model->vertex_count;
-    assert_int_equal(inverse->count, s.problem->free_count);
-    double *b = random_vector(&s, 11), *x = calloc((size_t)n, 8), *product = calloc((size_t)n, 8);
-    apply_inverse(inverse, b, x);
-    multiply_exactly(&s, x, product);
-    for (int k = 0; k < n; k++) product[k] -= b[k];
-    printf("inverse factor of %d unknowns: %lld numbers, %d panels, leaves %.1e\n", inverse->count,
-           (long long)inverse->size, inverse->panel_count, norm_of(product, n) / norm_of(b, n));
-    assert_true(norm_of(product, n) < 1e-5 * norm_of(b, n));
-    // It is sparse, but a panel is dense.
-    assert_true(inverse->size < (int64_t)n * n / 2);
-    free(b);
-    free(x);
-    free(product);
-    hk_gpu_inverse_free(inverse);
-#endif
-    tear_down(&s);
-}
-
 // ---------------------------------------------------------------- L-BFGS
 
 enum { SIZE = 24, MOST_STEPS = 200 };
@@ -480,8 +415,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix),    cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_chebyshev), cmocka_unit_test(test_inverse),
-        cmocka_unit_test(test_walk),      cmocka_unit_test(test_giving_up),
+        cmocka_unit_test(test_chebyshev), cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_giving_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static void check_item(const hk_model *m, const hk_gpu_layout *l, int patch, int
     for (int i = 0; i < 3 && part; i++) {
         const double turned[3] = {l->element[4 * at], l->element[4 * at + 1],
                                   l->element[4 * at + 2]};
-        const double *fibre = hk_part_direction(m, l->item_tet[at], HK_PART_FIBRE);
+        const double *fibre = hk_part_direction(m, l->item_tet[at], HK_FIBRE_PART);
         assert_float_equal(hk_dot3(u[i], turned), hk_dot3(inverse + 3 * i, fibre),
                            1e-6 * sqrt(size));
     }
@@ -137,7 +137,7 @@ static void check_layout(const hk_model *m, hk_gpu_cut cut)
     int parts = l->batch_count, counted = 0, expected = 0;
     int64_t corners = 0, wanted = 0;
     for (int t = 0; t < m->tet_count; t++)
-        for (int part = 0; part < HK_PARTS; part++) {
+        for (int part = 0; part < HK_LAW_PARTS; part++) {
             bool has = hk_has_part(&m->materials[m->tet_material[t]], part);
             expected += has;
             wanted += 4 * has;

@@ -4,6 +4,7 @@
 #define HK_DOUBLE 0
 #define HK_LANES  1
 #include "bodies.h"
+#include "term_lists.h"
 #include "failing_alloc.h"
 
 #include "gpu/vertex_math.h"
@@ -49,7 +50,7 @@ static body make_viscous_body(const char *material, bool mixed, bool viscous, do
     CHECK_OK(hk_gpu_layout_create(b.model, &cut, 2, &b.layout));
     CHECK_OK(hk_gpu_vertex_blocks_create(b.model, b.layout, viscous, 2, &b.vertex_blocks));
     CHECK_OK(hk_problem_create(b.model, 1, &b.problem));
-    hk_problem_set_weight(b.problem, 0);
+    CHECK_OK(hk_problem_begin_pose(b.problem));
     hk_problem_set_load(b.problem, 0);
     int n = b.model->vertex_count;
     b.q = calloc((size_t)n, sizeof *b.q);
@@ -169,8 +170,8 @@ static void look(body *b, double *sums)
     for (int k = 0; k < HK_SUM_WIDTH; k++) sums[k] = 0;
     for (int k = 0; k < b->model->vertex_count; k++)
         for (int i = 0; i < 3; i++) b->x[4 * b->layout->place[k] + i] = (double)b->q[k][i];
-    sums[HK_SUM_ELASTIC] = hk_problem_elastic(b->problem, b->x);
-    hk_problem_exact_gradient(b->problem, b->x, b->gradient, NULL, NULL);
+    sums[HK_SUM_ELASTIC] = hk_terms_part(b->problem->terms, b->x, HK_PART_ELASTIC);
+    hk_problem_gradient(b->problem, b->x, b->gradient, NULL, NULL);
     for (int k = 0; k < b->model->vertex_count; k++)
         for (int i = 0; i < 3; i++) {
             double g = b->gradient[4 * b->layout->place[k] + i], w = (double)b->target[k][3];
@@ -240,7 +241,7 @@ static void check_item(const body *b, int v, int64_t at)
     assert_float_equal(d[0] * d[0] + d[1] * d[1] + d[2] * d[2], batch->law == HK_LAW_fibre, 1e-6);
     if (batch->law != HK_LAW_fibre) return;
     vec3 along = m3_apply(F, (vec3){{d[0], d[1], d[2]}});
-    const double *strands = hk_part_direction(m, s->tet[at], HK_PART_FIBRE);
+    const double *strands = hk_part_direction(m, s->tet[at], HK_FIBRE_PART);
     for (int i = 0; i < 3; i++) assert_float_equal(along.v[i], strands[i], 1e-5);
 }
 
@@ -421,7 +422,7 @@ static void blocks_of(hk_law law, const hk_law_params *p, const float *element, 
 }
 
 // ∂P/∂F of the layout's items at q as the kernel of law.cu leaves them: [54][item_count].
-static float *viscosity_of(const body *b)
+static float *planes_of(const body *b)
 {
     const hk_gpu_layout *l = b->layout;
     const hk_model *m = b->model;
@@ -477,18 +478,19 @@ static void drag_block(const body *b, const float *planes, int n, float rate, fl
 }
 
 // Gradient, block and change of energy of every vertex against the matrix of the CPU.
-static void check_drag(body *b, const float *planes, hk_viscosity *exact, float (*origin)[4])
+static void check_drag(body *b, const float *planes, float (*origin)[4])
 {
     const hk_gpu_vertex_blocks *s = b->vertex_blocks;
     const float rate = 2;
     double difference = 0, size = 0;
     for (int k = 0; k < b->model->vertex_count; k++)
         for (int i = 0; i < 3; i++) b->x[4 * b->layout->place[k] + i] = (double)origin[k][i];
-    hk_viscosity_begin(exact, b->x, (double)rate);
+    begin_step(b->problem, (hk_damping){.viscous = (double)rate}, 1, b->x);
+    hk_term *exact = viscosity_of(b->problem);
     for (int k = 0; k < b->model->vertex_count; k++)
         for (int i = 0; i < 3; i++) b->x[4 * b->layout->place[k] + i] = (double)b->q[k][i];
     memset(b->gradient, 0, 4 * (size_t)b->model->vertex_count * sizeof(double));
-    hk_viscosity_add_gradient(exact, b->x, b->gradient, NULL);
+    hk_viscosity_term.add_gradient(exact, b->x, b->gradient, NULL);
     for (int k = 0; k < s->count; k++) {
         int v = s->colours.item[k];
         float sums[9] = {0}, step[3] = {0.01f, -0.02f, 0.03f};
@@ -507,9 +509,9 @@ static void check_drag(body *b, const float *planes, hk_viscosity *exact, float 
             size += b->gradient[4 * place + i] * b->gradient[4 * place + i];
         }
         if (k % 16 > 0) continue;
-        double before = hk_viscosity_energy(exact, b->x);
+        double before = hk_viscosity_term.energy(exact, b->x);
         for (int i = 0; i < 3; i++) b->x[4 * place + i] += (double)step[i];
-        double change = hk_viscosity_energy(exact, b->x) - before;
+        double change = hk_viscosity_term.energy(exact, b->x) - before;
         for (int i = 0; i < 3; i++) b->x[4 * place + i] -= (double)step[i];
         assert_true(fabs((double)star_change(sums, step) - change) < 1e-4 * fabs(change));
     }
@@ -522,17 +524,14 @@ static void test_viscosity(void **state)
     static const char *const materials[] = {"neo_hookean", "corotated", "spline"};
     for (int n = 0; n < 3; n++) {
         body b = make_viscous_body(materials[n], n < 2, true, 0.02);
-        hk_viscosity *exact;
-        CHECK_OK(hk_viscosity_create(b.problem->tets, b.problem->links, &exact));
-        float *planes = viscosity_of(&b);
+        float *planes = planes_of(&b);
         int count = b.model->vertex_count;
         float(*origin)[4] = malloc((size_t)count * sizeof *origin);
         memcpy(origin, b.q, (size_t)count * sizeof *origin);
         uint64_t seed = 7;
         for (int v = 0; v < count; v++)
             for (int i = 0; i < 3; i++) b.q[v][i] += (float)(0.02 * noise(&seed));
-        check_drag(&b, planes, exact, origin);
-        hk_viscosity_free(exact);
+        check_drag(&b, planes, origin);
         free(planes);
         free(origin);
         free_body(&b);

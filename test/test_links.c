@@ -1,6 +1,7 @@
 // Springs, bending and attachments: derivatives against finite differences, invariances, the
 // energies that they stand for, single against double precision, bits for any number of threads.
 #include "sheets.h"
+#include "term_lists.h"
 
 #include "solver/problem.h"
 #include "term/assembly.h"
@@ -125,7 +126,7 @@ static void test_gradient_is_the_derivative(void **state)
 }
 
 typedef struct matrix {
-    hk_tet_term *tets;
+    own_list list;
     hk_assembly *assembly;
     double *stiffness, *values, *weight;
 } matrix;
@@ -133,9 +134,9 @@ typedef struct matrix {
 static matrix assemble(const fixture *f, double keep)
 {
     matrix a;
-    CHECK_OK(hk_tet_term_create(f->model, hk_lanes_best(HK_DOUBLE_PRECISION), 1, &a.tets));
+    list_links(&a.list, f->links);
     uint8_t *held = calloc((size_t)f->count, 1);
-    CHECK_OK(hk_assembly_create(a.tets, f->links, held, &a.assembly));
+    CHECK_OK(hk_assembly_create(&a.list.terms, held, &a.assembly));
     free(held);
     a.stiffness = calloc(HK_LINK_STIFFNESS * (size_t)f->links->link_count + 1, sizeof(double));
     a.values = calloc((size_t)hk_pattern_size(&a.assembly->pattern), sizeof(double));
@@ -148,7 +149,6 @@ static matrix assemble(const fixture *f, double keep)
 static void free_matrix(matrix *a)
 {
     hk_assembly_free(a->assembly);
-    hk_tet_term_free(a->tets);
     free(a->stiffness);
     free(a->values);
     free(a->weight);
@@ -193,7 +193,8 @@ static void test_hessian_is_the_second_derivative(void **state)
             for (int k = 0; k < 4 * f.count; k++) d[k] = k % 4 < 3 ? noise(&seed) : 0;
             multiply(&f, &a, d, y);
             difference(&f, d, 1e-6 * STATES[s].scale, z);
-            hk_links_add_product(f.links, a.stiffness, d, w);
+            list_links(&a.list, f.links);
+            hk_terms_add_product(&a.list.terms, a.stiffness, d, w);
             double scale = norm(y, 4 * f.count);
             for (int k = 0; k < 4 * f.count; k++) {
                 z[k] -= y[k];

@@ -1,6 +1,7 @@
 // The tet term: wide lanes against double, gradient and stiffness against finite differences, the
 // diagonal, the assembled matrix, and the same bits for any number of threads.
 #include "bodies.h"
+#include "term_lists.h"
 
 #include "linear/pattern.h"
 #include "model/model.h"
@@ -329,7 +330,10 @@ static assembled assemble(const fixture *f, const uint8_t *held, bool project, i
 {
     assembled a;
     a.term = make_term(f->model, hk_lanes_best(HK_DOUBLE_PRECISION), threads);
-    CHECK_OK(hk_assembly_create(a.term, NULL, held, &a.assembly));
+    own_list list;
+    list_tets(&list, a.term);
+    list.terms.threads = threads;
+    CHECK_OK(hk_assembly_create(&list.terms, held, &a.assembly));
     size_t size = (size_t)hk_tet_stiffness_size(a.term) * 8;
     a.stiffness = aligned_alloc(64, (size + 63) / 64 * 64);
     a.values = malloc((size_t)hk_pattern_size(&a.assembly->pattern) * sizeof(double));

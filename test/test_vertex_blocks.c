@@ -1,6 +1,7 @@
 // Gauss–Seidel over vertices: colours, the gradient and the Hessian block of every vertex against
 // the tet term's, and sweeps.
 #include "bodies.h"
+#include "term_lists.h"
 
 #include "model/model.h"
 #include "term/vertex_blocks.h"
@@ -69,11 +70,11 @@ typedef struct body {
     hk_model *model;
     const hk_lane_table *lanes;
     hk_tet_term *term;
-    hk_links *links;
+    own_list *list;
     hk_vertex_blocks *vertex_blocks;
     uint8_t *held;
-    float *shares;  // of conversion
-    void *x;        // scalar[vertex_count][4]
+    float *blend;  // weights
+    void *x;       // scalar[vertex_count][4]
 } body;
 
 static void *vector_of(const body *b, size_t per_vertex)
@@ -113,11 +114,11 @@ static body make_body(const char *material, const hk_lane_table *lanes, double a
     b.model = model_of(&def, box_mesh(1, 1, 1, 4, 4, 4), 0);
     const hk_model *m = b.model;
     CHECK_OK(hk_tet_term_create(m, lanes, 1, &b.term));
-    hk_precision precision = lanes->scalar_size == 8 ? HK_DOUBLE_PRECISION : HK_SINGLE;
-    CHECK_OK(hk_links_create(m, precision, 1, &b.links));
+    b.list = malloc(sizeof *b.list);
+    list_tets(b.list, b.term);
     b.held = calloc((size_t)m->vertex_count, 1);
     b.x = vector_of(&b, 4);
-    b.shares = calloc((size_t)m->tet_count, sizeof *b.shares);
+    b.blend = calloc((size_t)m->tet_count, sizeof *b.blend);
     uint64_t seed = 7;
     for (int k = 0; k < m->vertex_count; k++) {
         const double *X = m->rest + 3 * m->order[k];
@@ -125,11 +126,11 @@ static body make_body(const char *material, const hk_lane_table *lanes, double a
         double at[3] = {1.3 * X[0] + 0.2 * X[1], 0.9 * X[1] - 0.1 * X[2], 0.95 * X[2]};
         for (int i = 0; i < 3; i++) set(&b, b.x, 4 * k + i, at[i] + amount / 4 * noise(&seed));
     }
-    CHECK_OK(hk_vertex_blocks_create(m, b.term, b.links, b.held, &b.vertex_blocks));
-    for (int t = 0; t < m->tet_count && blended; t++) b.shares[t] = (float)fmax(0, noise(&seed));
+    CHECK_OK(hk_vertex_blocks_create(&b.list->terms, b.held, &b.vertex_blocks));
+    for (int t = 0; t < m->tet_count && blended; t++) b.blend[t] = (float)fmax(0, noise(&seed));
     if (blended) {
-        hk_tet_write_blend(b.term, b.shares);
-        hk_vertex_blocks_write_blend(b.vertex_blocks, b.shares);
+        hk_tet_write_blend(b.term, b.blend);
+        hk_vertex_blocks_write_blend(b.vertex_blocks, b.blend);
     }
     return b;
 }
@@ -137,11 +138,11 @@ static body make_body(const char *material, const hk_lane_table *lanes, double a
 static void free_body(body *b)
 {
     hk_vertex_blocks_free(b->vertex_blocks);
-    hk_links_free(b->links);
+    free(b->list);
     hk_tet_term_free(b->term);
     hk_model_free(b->model);
     free(b->held);
-    free(b->shares);
+    free(b->blend);
     free(b->x);
 }
 

@@ -1,6 +1,5 @@
-// p = A⁻¹ g on the device with the constant matrix A of QuasiNewton (laplacian.h): by a fixed
-// number of Chebyshev iterations over Jacobi's, which is a positive definite polynomial of A, or by
-// the inverse of its Cholesky factor, p = Sᵀ S g.
+// p ≈ A⁻¹ g on the device with the constant matrix A of QuasiNewton (laplacian.h): by a fixed
+// number of Chebyshev iterations over Jacobi's, which is a positive definite polynomial of A.
 #ifndef HK_GPU_GLOBAL_H
 #define HK_GPU_GLOBAL_H
 
@@ -11,44 +10,21 @@ extern "C" {
 #include "gpu/laplacian.h"
 }
 
-enum { HK_GLOBAL_AUTO, HK_GLOBAL_CHEBYSHEV, HK_GLOBAL_INVERSE };  // as quasi_newton.c numbers them
-
 struct hk_gpu_entry_data {
     int column;
     float value;
 };
-struct hk_gpu_task_data {
-    int64_t value;
-    int rows, width, column, columns;
-};
-struct hk_gpu_segment_data {
-    int64_t value;
-    int row, rows, width, first, last;
-};
-
 struct hk_gpu_global {
     int count;  // vertices
     hk_gpu_chebyshev chebyshev;
     const int *start;
     const hk_gpu_entry_data *entries;
-    const float *inverse;  // 1 / a_ii; NULL: by the inverse factor
+    const float *inverse;  // 1 / a_ii
     float4 *iterate[2];
-    // The inverse factor.
-    int free_count, task_count;
-    const int *unknown;  // [count] where in the order of elimination; −1: held
-    const int *vertex;   // [free_count]
-    const hk_gpu_task_data *tasks;
-    const int *row_task, *row_parts, *segment_start;
-    const hk_gpu_segment_data *segments;
-    const float *value;
-    float4 *right, *part, *middle, *solution;
-    int64_t size;  // numbers of S
 };
 
-// `kind` is one of the above; inner 0: as many as the eigenvalues ask for. weight: of the
-// materials.
-hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, int kind, int inner,
-                               hk_gpu_global *global);
+// inner 0: as many iterations as the eigenvalues ask for. weight: of the materials.
+hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, int inner, hk_gpu_global *global);
 // Where p will be, after the kernels of hk_gpu_global_solve; held vertices are 0.
 float4 *hk_gpu_global_solution(const hk_gpu_global *global);
 // The kernels, which do nothing unless a state was accepted and the walk goes on. `right` is what
@@ -59,12 +35,8 @@ hk_status hk_gpu_global_solve(hk_gpu *g, const hk_gpu_global *global, const hk_q
 // The right-hand side at a vertex.
 static __device__ __forceinline__ void hk_gpu_global_give(const hk_gpu_global &a, int v, float4 b)
 {
-    if (a.inverse) {
-        float w = a.chebyshev.first * a.inverse[v];
-        a.iterate[0][v] = make_float4(w * b.x, w * b.y, w * b.z, 0);
-    } else if (a.unknown[v] >= 0) {
-        a.right[a.unknown[v]] = b;
-    }
+    float w = a.chebyshev.first * a.inverse[v];
+    a.iterate[0][v] = make_float4(w * b.x, w * b.y, w * b.z, 0);
 }
 
 #endif

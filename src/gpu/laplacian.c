@@ -40,12 +40,11 @@ static double inertia_of(const hk_gpu_matrix *from, int vertex)
 static hk_status fill_triangle(const hk_gpu_matrix *from, int32_t *unknown, triangle *t)
 {
     const hk_model *m = from->model;
-    static const hk_links none = {.link_count = 0};
     for (int k = 0; k < m->vertex_count; k++) unknown[from->place[k]] = is_free(from, k) ? k : -1;
-    HK_TRY(hk_laplacian_pattern(m, &none, unknown, m->vertex_count, &t->pattern));
+    HK_TRY(hk_laplacian_pattern(m, unknown, m->vertex_count, &t->pattern));
     t->value = HK_ARRAY(double, hk_pattern_size(&t->pattern));
     if (!t->value) return HK_NO_MEMORY;
-    hk_laplacian_numbers(m, &none, unknown, &t->pattern, from->weight, t->value);
+    hk_laplacian_numbers(m, unknown, &t->pattern, from->weight, t->value);
     for (int k = 0; k < m->vertex_count; k++)
         if (is_free(from, k)) t->value[hk_pattern_column(&t->pattern, k, 0)] += inertia_of(from, k);
     return HK_OK;

@@ -34,7 +34,7 @@ static bool is_triangular(const hk_gpu_layout *l)
 
 static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)
 {
-    size_t room = HK_PARTS * (size_t)m->material_count;
+    size_t room = HK_LAW_PARTS * (size_t)m->material_count;
     bool *used = HK_ZEROS(bool, m->material_count);
     s->batch = HK_ARRAY(batch_source, room);
     s->first = HK_ZEROS(int32_t, m->material_count + 1);
@@ -45,7 +45,7 @@ static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)
     }
     for (int t = 0; t < m->tet_count; t++) used[m->tet_material[t]] = true;
     for (int k = 0; k < m->material_count; k++) {
-        for (int part = 0; part < HK_PARTS && used[k]; part++) {
+        for (int part = 0; part < HK_LAW_PARTS && used[k]; part++) {
             if (!hk_has_part(&m->materials[k], part)) continue;
             s->batch[l->batch_count] = (batch_source){k, part};
             l->batches[l->batch_count] = hk_material_part(&m->materials[k], part);
@@ -307,7 +307,7 @@ static void fill_shape(const worker *w, int part, int64_t at)
     if (l->whole[0]) write_shape(l->whole, false, inverse, at);
     if (!l->element) return;
     memset(l->element + 4 * at, 0, 4 * sizeof(float));
-    if (part == HK_PART_LAW) return;
+    if (part == HK_LAW_PART) return;
     const double *direction = hk_part_direction(w->model, l->item_tet[at], part);
     for (int i = 0; i < 3; i++)
         l->element[4 * at + i] = (float)(l->triangular ? hk_dot3(q[i], direction) : direction[i]);

@@ -543,13 +543,12 @@ static double weight_of(const hk_gpu *g, const hk_material *material)
 static hk_status create_global(hk_gpu *g, quasi_newton *q)
 {
     bool own = g->method == &hk_quasi_newton;
-    int kind = own ? (int)g->settings.option[OPTION_GLOBAL] : (int)HK_GLOBAL_AUTO;
     int inner = own ? (int)g->settings.option[OPTION_INNER] : 0;
     double *weight = HK_ARRAY(double, g->model->material_count);
     if (!weight) return HK_NO_MEMORY;
     for (int k = 0; k < g->model->material_count; k++)
         weight[k] = weight_of(g, &g->model->materials[k]);
-    hk_status status = hk_gpu_global_create(g, weight, kind, inner, &q->global);
+    hk_status status = hk_gpu_global_create(g, weight, inner, &q->global);
     hk_free(weight);
     return status;
 }
@@ -572,8 +571,5 @@ hk_status hk_gpu_create_quasi_newton(hk_gpu *g)
 void hk_gpu_describe_quasi_newton(const hk_gpu *g, char *text, size_t size)
 {
     const hk_gpu_global *a = &((const quasi_newton *)g->quasi_newton)->global;
-    if (a->inverse)
-        snprintf(text, size, ", %d Chebyshev iterations a global step", a->chebyshev.inner);
-    else
-        snprintf(text, size, ", inverse factor of %.1f million numbers", 1e-6 * (double)a->size);
+    snprintf(text, size, ", %d Chebyshev iterations a global step", a->chebyshev.inner);
 }

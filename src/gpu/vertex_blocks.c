@@ -61,7 +61,8 @@ static hk_status number_batches(maker *w)
     for (int t = 0; t < m->tet_count; t++) w->first_batch[m->tet_material[t] + 1] = 1;
     for (int k = 0; k < m->material_count; k++) {
         int parts = 0;
-        for (int part = 0; part < HK_PARTS; part++) parts += hk_has_part(&m->materials[k], part);
+        for (int part = 0; part < HK_LAW_PARTS; part++)
+            parts += hk_has_part(&m->materials[k], part);
         w->first_batch[k + 1] = w->first_batch[k] + (w->first_batch[k + 1] ? parts : 0);
     }
     if (w->first_batch[m->material_count] > UINT16_MAX)
@@ -293,14 +294,14 @@ static void fill_star(const maker *w, int k)
         int tet = w->tet[i], batch = w->first_batch[m->tet_material[tet]];
         const hk_material *material = &m->materials[m->tet_material[tet]];
         energy += (material->modulus + material->strand_modulus) * m->volume[tet];
-        for (int part = 0; part < HK_PARTS; part++) {
+        for (int part = 0; part < HK_LAW_PARTS; part++) {
             if (!hk_has_part(material, part)) continue;
             double q[3][3];
             fill_shape(w, v, tet, at, q);
             s->tet[at] = tet;
             if (s->batch) s->batch[at] = (uint16_t)batch;
             if (s->turn) write_turn(q, s->turn + 4 * at);
-            for (int j = 0; j < 3 && s->element && part != HK_PART_LAW; j++)
+            for (int j = 0; j < 3 && s->element && part != HK_LAW_PART; j++)
                 s->element[4 * at + j] = (float)hk_dot3(q[j], hk_part_direction(m, tet, part));
             batch++;
             at++;

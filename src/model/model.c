@@ -454,7 +454,7 @@ static hk_status build(const hk_model_def *def, hk_model *m)
         for (int k = first; k < first + count; k++) m->order[k] += first;
     }
     for (int k = 0; k < m->vertex_count; k++) m->place[m->order[k]] = k;
-    return HK_OK;
+    return hk_model_order_links(m);
 }
 
 hk_status hk_model_create(const hk_model_def *def, hk_model **model)
@@ -500,11 +500,22 @@ void hk_model_free(hk_model *model)
     hk_free(model->springs);
     hk_free(model->bends);
     hk_free(model->bend_vertices);
+    hk_free(model->bend_places);
+    hk_free(model->spring_order);
+    hk_free(model->bend_order);
     hk_free(model->bend_coefficients);
     hk_free(model->attachments);
     hk_free(model->order);
     hk_free(model->place);
     hk_free(model);
+}
+
+double hk_model_mass(const hk_model *m)
+{
+    double sum = 0;
+    for (int t = 0; t < m->tet_count; t++)
+        sum += m->materials[m->tet_material[t]].density * m->volume[t];
+    return sum + m->sheet_mass;
 }
 
 int hk_model_vertex_count(const hk_model *model)

@@ -62,19 +62,24 @@ struct hk_model {
     double sheet_mass;   // kg, of all sheets
     int spring_count, bend_count, bend_entry_count, attachment_count;
     size_t spring_room, bend_room, bend_vertex_room, bend_coefficient_room, attachment_room;
-    hk_spring *springs;          // [spring_count]
-    hk_bend *bends;              // [bend_count]
-    int32_t *bend_vertices;      // [bend_entry_count]
-    double *bend_coefficients;   // [bend_entry_count], those of a bend add up to 0
-    hk_attachment *attachments;  // [attachment_count]
-    double gravity[3];           // m/s²
-    int unreferenced;            // vertices of no element; they are held still
+    hk_spring *springs;  // [spring_count]
+    hk_bend *bends;      // [bend_count]
+    // Springs and bends along the Morton curve, so that neighbours are evaluated together.
+    int32_t *spring_order, *bend_order;  // [spring_count], [bend_count]
+    int32_t *bend_vertices;              // [bend_entry_count]
+    int32_t *bend_places;                // [bend_entry_count] the same in Morton order
+    double *bend_coefficients;           // [bend_entry_count], those of a bend add up to 0
+    hk_attachment *attachments;          // [attachment_count]
+    double gravity[3];                   // m/s²
+    int unreferenced;                    // vertices of no element; they are held still
     // Body after body, vertices along a Morton curve: solvers work in this order for locality.
     int32_t *order;  // [vertex_count] order[k]: the vertex that comes k-th
     int32_t *place;  // [vertex_count] inverse of order
 };
 
 void hk_model_retain(hk_model *model);
+// Of all bodies, kg.
+double hk_model_mass(const hk_model *model);
 // Where a held vertex is at `time`.
 void hk_model_held_position(const hk_model *model, int vertex, double time, double x[3]);
 // The same at a share 0..1 of the full motion.

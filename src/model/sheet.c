@@ -239,3 +239,39 @@ hk_status hk_model_add_sheet(hk_model *model, const hk_body *body, const hk_mesh
     hk_free(s.list);
     return status;
 }
+
+// ---------------------------------------------------------------- order
+
+// order[] := items by rising key < key_count; a stable counting sort.
+static hk_status sort_items(const int32_t *key, int count, int key_count, int32_t *order)
+{
+    int32_t *start = HK_ZEROS(int32_t, key_count + 1);
+    if (!start) return HK_NO_MEMORY;
+    for (int k = 0; k < count; k++) start[key[k] + 1]++;
+    for (int k = 0; k < key_count; k++) start[k + 1] += start[k];
+    for (int k = 0; k < count; k++) order[start[key[k]]++] = k;
+    hk_free(start);
+    return HK_OK;
+}
+
+hk_status hk_model_order_links(hk_model *m)
+{
+    if (m->spring_count == 0) return HK_OK;
+    m->spring_order = HK_ARRAY(int32_t, m->spring_count);
+    m->bend_order = HK_ARRAY(int32_t, m->bend_count);
+    m->bend_places = HK_ARRAY(int32_t, m->bend_entry_count);
+    int32_t *key = HK_ARRAY(int32_t, hk_max_int(m->spring_count, m->bend_count));
+    bool complete = m->spring_order && m->bend_order && m->bend_places && key;
+    hk_status status = complete ? HK_OK : HK_NO_MEMORY;
+    for (int k = 0; k < m->bend_entry_count && status == HK_OK; k++)
+        m->bend_places[k] = m->place[m->bend_vertices[k]];
+    for (int k = 0; k < m->spring_count && status == HK_OK; k++)
+        key[k] = hk_min_int(m->place[m->springs[k].ends[0]], m->place[m->springs[k].ends[1]]);
+    if (status == HK_OK)
+        status = sort_items(key, m->spring_count, m->vertex_count, m->spring_order);
+    for (int k = 0; k < m->bend_count && status == HK_OK; k++)
+        key[k] = m->bend_places[m->bends[k].start];
+    if (status == HK_OK) status = sort_items(key, m->bend_count, m->vertex_count, m->bend_order);
+    hk_free(key);
+    return status;
+}

@@ -11,4 +11,7 @@
 hk_status hk_model_add_sheet(hk_model *model, const hk_body *body, const hk_mesh *mesh,
                              const hk_sheet_material *material);
 
+// After the order of the vertices is known: that of springs and bends.
+hk_status hk_model_order_links(hk_model *model);
+
 #endif

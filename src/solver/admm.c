@@ -2,9 +2,9 @@
 // dynamics"). Every element e gets a deformation gradient z_e of its own, which is tied to that of
 // the positions, D_e x, by a multiplier, here scaled: u_e. With weights w_e = k V_e an iteration is
 //
-//   local    z = argmin U(z) + w/2 ‖D x + u − z‖²       element by element, in wide lanes
+//   local    z = argmin U(z) + ls/2 ‖D x + u − z‖²       element by element, in wide lanes
 //   dual     u ← u + D x − z                            so that k u = P(z), the stress
-//   global   A x = M/h² y + f + Σ w Dᵀ(z − u)           A = M/h² + Σ w DᵀD, factored once
+//   global   A x = M/h² y + f + Σ ls Dᵀ(z − u)           A = M/h² + Σ ls DᵀD, factored once
 //
 // The global step is taken as x ← x − A⁻¹ g with the gradient g of the augmented function at x, so
 // that a solve in single precision leaves no error behind. Springs, bending, attachments and
@@ -16,7 +16,7 @@
 // over from the step before, in which bodies may have turned.
 //
 // ADMM does not decrease ε in every iteration. x becomes a later state only where ε is less; this
-// is looked at in the end, every `LOOK` iterations, and where the iteration seems to have
+// is checked in the end, every `CHECK` iterations, and where the iteration seems to have
 // converged. Where ε stays higher instead, it goes on from the best state with a descent step.
 #include <math.h>
 #include <stdio.h>
@@ -25,8 +25,8 @@
 #include "solver/line_search.h"
 
 enum { OPTION_WEIGHT = HK_OPTION_AFTER_PRECISION, OPTION_LOW, OPTION_HIGH, OPTION_REFINEMENT };
-enum { LOOK = 16 };
-// Looks in a row at states that are worse than the best before it goes back there, and looks
+enum { CHECK = 16 };
+// Checks in a row of states that are worse than the best before it goes back there, and checks
 // without less energy or a smaller residual before it counts as stalled.
 enum { TOLERATED = 2, PATIENCE = 32 };
 
@@ -54,57 +54,56 @@ static const hk_option_info g_options[] = {
 
 typedef struct admm {
     hk_line_search search;
-    hk_tet_duals duals;
+    void **duals;  // [terms of the view]; NULL: the term has none
     hk_constant_matrix matrix;
     double *state;  // [vertex_count][4] x of the iteration; the caller's is the best
 } admm;
+
+// ---------------------------------------------------------------- creation
+
+// The duals of the terms that have elements of their own, which add to weight[material_count].
+static hk_status create_duals(admm *s, double *weight)
+{
+    hk_terms *terms = s->search.view->terms;
+    const double *option = s->search.settings.option;
+    hk_admm_def def = {option[OPTION_WEIGHT], option[OPTION_LOW], option[OPTION_HIGH]};
+    s->duals = HK_ZEROS(void *, terms->count);
+    if (!s->duals) return HK_NO_MEMORY;
+    for (int k = 0; k < terms->count; k++)
+        if (terms->term[k]->ops->admm)
+            HK_TRY(terms->term[k]->ops->admm->create(terms->term[k], &def, weight, &s->duals[k]));
+    return HK_OK;
+}
+
+static void free_duals(admm *s)
+{
+    const hk_terms *terms = s->duals ? s->search.view->terms : NULL;
+    for (int k = 0; terms && k < terms->count; k++)
+        if (s->duals[k]) terms->term[k]->ops->admm->free(s->duals[k]);
+    hk_free(s->duals);
+}
 
 static void admm_free(void *solver)
 {
     admm *s = solver;
     if (!s) return;
+    free_duals(s);
     hk_search_release(&s->search);
-    hk_tet_duals_release(&s->duals);
     hk_constant_matrix_release(&s->matrix);
     hk_free(s->state);
     hk_free(s);
-}
-
-// ---------------------------------------------------------------- creation
-
-static double slope_of(const admm *s, const hk_material *material)
-{
-    const double *option = s->search.settings.option;
-    return option[OPTION_WEIGHT] *
-           hk_material_slope(material, option[OPTION_LOW], option[OPTION_HIGH]);
-}
-
-// One k for the law of a material, one for each set of strands in it.
-static void fill_weights(admm *s, const hk_tet_term *term, double *weight)
-{
-    const hk_model *m = s->search.problem->model;
-    memset(weight, 0, sizeof(double) * (size_t)m->material_count);
-    for (int q = 0; q < term->batch_count; q++) {
-        const hk_tet_batch *b = &term->batches[q];
-        int32_t number = m->tet_material[b->tet[0]];
-        const hk_material *material = &m->materials[number];
-        double k = b->law == HK_LAW_fibre
-                       ? s->search.settings.option[OPTION_WEIGHT] * material->strand_modulus
-                       : slope_of(s, material);
-        s->duals.weight[q] = k;
-        weight[number] += k;
-    }
 }
 
 static hk_status create_matrix(admm *s)
 {
     hk_problem *p = s->search.problem;
     bool refined = s->search.settings.option[OPTION_REFINEMENT] > 0;
-    double *weight = HK_ARRAY(double, p->model->material_count);
+    double *weight = HK_ZEROS(double, p->model->material_count);
     if (!weight) return HK_NO_MEMORY;
-    fill_weights(s, hk_problem_elements(p), weight);
-    hk_status status = hk_constant_matrix_init(
-        &s->matrix, p, weight, HK_MATRIX_FACTORED | (refined ? HK_MATRIX_REFINED : 0));
+    hk_status status = create_duals(s, weight);
+    if (status == HK_OK)
+        status = hk_constant_matrix_init(&s->matrix, p, weight,
+                                         HK_MATRIX_FACTORED | (refined ? HK_MATRIX_REFINED : 0));
     hk_free(weight);
     return status;
 }
@@ -114,8 +113,6 @@ static hk_status allocate(admm *s, hk_problem *p, const hk_settings *settings)
     HK_TRY(hk_search_init(&s->search, p, settings));
     s->state = HK_ARRAY(double, 4 * (size_t)p->vertex_count);
     if (!s->state) return HK_NO_MEMORY;
-    HK_TRY(hk_use_precision(p, settings));
-    HK_TRY(hk_tet_duals_create(hk_problem_elements(p), &s->duals));
     return create_matrix(s);
 }
 
@@ -137,10 +134,10 @@ static hk_status admm_create(hk_problem *problem, const hk_settings *settings, v
 // direction := −A⁻¹ gradient, 0 at held vertices.
 static hk_status solve(admm *s, const double *gradient)
 {
-    hk_line_search *w = &s->search;
+    hk_line_search *ls = &s->search;
     double clock = hk_now();
-    HK_TRY(hk_constant_matrix_descend(&s->matrix, gradient, w->direction));
-    w->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+    HK_TRY(hk_constant_matrix_descend(&s->matrix, gradient, ls->direction));
+    ls->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }
 
@@ -150,22 +147,22 @@ typedef struct progress {
     bool fresh;       // the duals begin anew
     double estimate;  // N, what the residual seems to be
     double scale;     // N, of the forces at work
-    double least;     // N, the smallest residual seen in a look
-    int since;        // looks without progress
+    double least;     // N, the smallest residual seen in a check
+    int since;        // checks without progress
 } progress;
 
 // Local, dual and global step: the direction from s->state.
 static hk_status iterate(admm *s, progress *now)
 {
-    hk_line_search *w = &s->search;
+    hk_line_search *ls = &s->search;
     double clock = hk_now();
-    hk_problem_split_gradient(w->problem, &s->duals, now->fresh, s->state, w->trial_gradient,
-                              &now->scale);
-    now->estimate = sqrt(hk_problem_dot(w->problem, w->trial_gradient, w->trial_gradient));
-    now->scale = fmax(now->scale, w->problem->rounding / w->settings.tolerance);
+    hk_view_admm_gradient(ls->view, s->duals, now->fresh, s->state, ls->trial_gradient,
+                          &now->scale);
+    now->estimate = sqrt(hk_problem_dot(ls->problem, ls->trial_gradient, ls->trial_gradient));
+    now->scale = fmax(now->scale, hk_view_rounding(ls->view) / ls->settings.tolerance);
     now->fresh = false;
-    w->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-    return solve(s, w->trial_gradient);
+    ls->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    return solve(s, ls->trial_gradient);
 }
 
 static void advance(admm *s)
@@ -175,36 +172,36 @@ static void advance(admm *s)
     for (int64_t k = 0; k < size; k++) s->state[k] += d[k];
 }
 
-// Whether the state w->trial is to be preferred to the best, by ε, or within its rounding by the
+// Whether the state ls->trial is to be preferred to the best, by ε, or within its rounding by the
 // residual.
-static bool is_better(const hk_line_search *w)
+static bool is_better(const hk_line_search *ls)
 {
-    if (!isfinite(w->next.energy) || !isfinite(w->next.residual)) return false;
-    double noise = w->problem->energy_rounding + 1e-10 * fabs(w->at.energy);
-    if (w->next.energy < w->at.energy - noise) return true;
-    return w->next.energy <= w->at.energy + noise && w->next.residual < w->at.residual;
+    if (!isfinite(ls->next.energy) || !isfinite(ls->next.residual)) return false;
+    double noise = ls->view->energy_rounding + 1e-10 * fabs(ls->at.energy);
+    if (ls->next.energy < ls->at.energy - noise) return true;
+    return ls->next.energy <= ls->at.energy + noise && ls->next.residual < ls->at.residual;
 }
 
 // Keeps the new state if it is better; else goes on from the best one by a step along −A⁻¹∇ε,
 // which is downhill, and with new duals. *moved false: there is none.
 static hk_status settle(admm *s, double *x, progress *now, bool *moved)
 {
-    hk_line_search *w = &s->search;
-    *moved = is_better(w);
+    hk_line_search *ls = &s->search;
+    *moved = is_better(ls);
     if (*moved) {
-        hk_search_accept(w, x);
+        hk_search_accept(ls, x);
         return HK_OK;
     }
-    HK_TRY(solve(s, w->gradient));
-    *moved = hk_search_length(w, x, 1, 1) > 0;
+    HK_TRY(solve(s, ls->gradient));
+    *moved = hk_search_length(ls, x, 1, 1) > 0;
     if (!*moved) return HK_OK;
-    hk_search_accept(w, x);
-    memcpy(s->state, x, 4 * sizeof(double) * (size_t)w->problem->vertex_count);
+    hk_search_accept(ls, x);
+    memcpy(s->state, x, 4 * sizeof(double) * (size_t)ls->problem->vertex_count);
     now->fresh = true;
     return HK_OK;
 }
 
-// The new state's ε and residual are known where it was looked at (w->next).
+// The new state's ε and residual are known where it was checked (ls->next).
 static bool count(admm *s, const progress *now, bool known, hk_solve_report *report)
 {
     const hk_problem *p = s->search.problem;
@@ -223,43 +220,43 @@ static bool count(admm *s, const progress *now, bool known, hk_solve_report *rep
     return true;
 }
 
-// True: many looks have brought nothing.
-static bool stalls(const hk_line_search *w, double energy_before, progress *now)
+// True: many checks have brought nothing.
+static bool stalls(const hk_line_search *ls, double energy_before, progress *now)
 {
-    double noise = w->problem->energy_rounding + 1e-10 * fabs(w->at.energy);
-    bool better = w->at.energy < energy_before - noise || w->at.residual < 0.9 * now->least;
-    now->least = fmin(now->least, w->at.residual);
+    double noise = ls->view->energy_rounding + 1e-10 * fabs(ls->at.energy);
+    bool better = ls->at.energy < energy_before - noise || ls->at.residual < 0.9 * now->least;
+    now->least = fmin(now->least, ls->at.residual);
     now->since = better ? 0 : now->since + 1;
     return now->since > PATIENCE;
 }
 
 static hk_status run(admm *s, double *x, hk_solve_report *report)
 {
-    hk_line_search *w = &s->search;
-    hk_problem *p = w->problem;
-    progress now = {.fresh = true, .least = w->at.residual};
-    bool converts = hk_tet_is_invertible(p->tets);
-    HK_TRY(hk_constant_matrix_prepare(&s->matrix, "admm", w->phase_s, NULL));
+    hk_line_search *ls = &s->search;
+    hk_problem *p = ls->problem;
+    progress now = {.fresh = true, .least = ls->at.residual};
+    bool blends = hk_terms_blending(p->terms) != NULL;
+    HK_TRY(hk_constant_matrix_prepare(&s->matrix, "admm", ls->phase_s, NULL));
     memcpy(s->state, x, 4 * sizeof(double) * (size_t)p->vertex_count);
-    for (int k = 1; !hk_search_over(w, x, k - 1, report); k++) {
+    for (int k = 1; !hk_search_over(ls, x, k - 1, report); k++) {
         HK_TRY(iterate(s, &now));
-        bool near = k > 1 && now.estimate <= w->settings.tolerance * now.scale;
-        bool look = near || k % LOOK == 0 || k == hk_search_budget(w);
-        // Elements that convert (term/blend.h) follow the best state.
-        bool known = look || converts || (p->monitor && p->watch_energy);
-        if (known) hk_search_try(w, s->state, 1);
+        bool near = k > 1 && now.estimate <= ls->settings.tolerance * now.scale;
+        bool check = near || k % CHECK == 0 || k == hk_search_budget(ls);
+        // Blend weights (term/blend.h) follow the best state.
+        bool known = check || blends || (p->monitor && p->watch_energy);
+        if (known) hk_search_try(ls, s->state, 1);
         advance(s);
         if (count(s, &now, known, report)) {
-            if (known && is_better(w)) hk_search_accept(w, x);
+            if (known && is_better(ls)) hk_search_accept(ls, x);
             break;
         }
-        if (!look && converts && is_better(w)) hk_search_accept(w, x);
-        if (!look) continue;
+        if (!check && blends && is_better(ls)) hk_search_accept(ls, x);
+        if (!check) continue;
         bool moved;
-        double before = w->at.energy;
+        double before = ls->at.energy;
         HK_TRY(settle(s, x, &now, &moved));
-        if (!moved || stalls(w, before, &now)) {
-            hk_search_stalled(w, report);
+        if (!moved || stalls(ls, before, &now)) {
+            hk_search_stalled(ls, report);
             break;
         }
     }
@@ -269,10 +266,15 @@ static hk_status run(admm *s, double *x, hk_solve_report *report)
 static hk_status admm_minimise(void *solver, double *x, hk_solve_report *report)
 {
     admm *s = solver;
-    hk_search_begin(&s->search, x, report);
+    HK_TRY(hk_search_begin(&s->search, x, report));
     HK_TRY(run(s, x, report));
     hk_search_end(&s->search, report);
     return HK_OK;
+}
+
+static hk_view *admm_view(void *solver)
+{
+    return ((admm *)solver)->search.view;
 }
 
 static void admm_describe(const void *solver, char *text, size_t size)
@@ -298,5 +300,6 @@ const hk_method hk_admm = {
     .create = admm_create,
     .free = admm_free,
     .minimise = admm_minimise,
+    .view = admm_view,
     .describe = admm_describe,
 };

@@ -2,48 +2,50 @@
 
 #include <math.h>
 
-hk_status hk_checkpoint_init(hk_checkpoint *k, hk_problem *p, hk_vertices *vertices)
+hk_status hk_checkpoint_init(hk_checkpoint *k, hk_vertices *vertices)
 {
+    hk_problem *p = vertices->view->problem;
     k->problem = p;
+    k->view = vertices->view;
     k->vertices = vertices;
     k->good = hk_calloc(1, hk_vertices_bytes(vertices));
     k->wide = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
     if (!k->good || !k->wide) return HK_NO_MEMORY;
-    if (!hk_tet_is_invertible(p->tets)) return HK_OK;
-    k->shares = HK_ZEROS(float, p->model->tet_count);
-    k->shares_now = HK_ZEROS(float, p->model->tet_count);
-    k->shares_larger = HK_ZEROS(float, p->model->tet_count);
-    return k->shares && k->shares_now && k->shares_larger ? HK_OK : HK_NO_MEMORY;
+    if (!hk_terms_blending(p->terms)) return HK_OK;
+    k->blend = HK_ZEROS(float, p->model->tet_count);
+    k->blend_now = HK_ZEROS(float, p->model->tet_count);
+    k->blend_larger = HK_ZEROS(float, p->model->tet_count);
+    return k->blend && k->blend_now && k->blend_larger ? HK_OK : HK_NO_MEMORY;
 }
 
 void hk_checkpoint_release(hk_checkpoint *k)
 {
     hk_free(k->good);
     hk_free(k->wide);
-    hk_free(k->shares);
-    hk_free(k->shares_now);
-    hk_free(k->shares_larger);
+    hk_free(k->blend);
+    hk_free(k->blend_now);
+    hk_free(k->blend_larger);
 }
 
-static void read_shares(hk_checkpoint *k)
+static void read_blend(hk_checkpoint *k)
 {
-    if (k->shares) hk_tet_read_blend(hk_problem_elements(k->problem), k->shares);
+    if (k->blend) hk_terms_read_blend(k->view->terms, k->blend);
 }
 
 void hk_checkpoint_begin(hk_checkpoint *k, const double *x)
 {
     memcpy(k->wide, x, 4 * sizeof(double) * (size_t)k->problem->vertex_count);
     memcpy(k->good, k->vertices->q, hk_vertices_bytes(k->vertices));
-    k->converting = hk_tet_blended(hk_problem_elements(k->problem));
-    read_shares(k);
+    k->blended = hk_terms_blended(k->view->terms);
+    read_blend(k);
 }
 
 void hk_checkpoint_gradient(hk_checkpoint *k, double *elastic)
 {
-    hk_tet_term *elements = hk_problem_elements(k->problem);
-    hk_tet_blend_with_gradient(elements, true);
-    hk_problem_elastic_gradient(k->problem, k->vertices->q, k->vertices->gradient, elastic);
-    hk_tet_blend_with_gradient(elements, false);
+    hk_terms *terms = k->view->terms;
+    hk_terms_blend_with_gradient(terms, true);
+    hk_view_elements(k->view, k->vertices->q, k->vertices->gradient, elastic);
+    hk_terms_blend_with_gradient(terms, false);
 }
 
 hk_evaluation hk_checkpoint_measure(const hk_checkpoint *k, double elastic, double scale)
@@ -64,28 +66,28 @@ double hk_checkpoint_energy(hk_checkpoint *k, const void *q)
 
 // ---------------------------------------------------------------- comparison
 
-// Elements that convert make ε another function at every look. The two states are compared by the
-// one of now; if that is not defined at the older state, by one that is: with the larger share of
-// every element, now and then.
-static bool conversion_at_work(hk_checkpoint *k)
+// Where elements are blended ε is another function at every check. The two states are compared by
+// the one of now; if that is not defined at the older state, by one that is: with the larger weight
+// of every element, now and then.
+static bool is_blended(hk_checkpoint *k)
 {
-    bool now = hk_tet_blended(hk_problem_elements(k->problem)), before = k->converting;
-    k->converting = now;
+    bool now = hk_terms_blended(k->view->terms), before = k->blended;
+    k->blended = now;
     return now || before;
 }
 
-static bool fell_converting(hk_checkpoint *k)
+static bool fell_blended(hk_checkpoint *k)
 {
     hk_problem *p = k->problem;
-    hk_tet_read_blend(hk_problem_elements(p), k->shares_now);
-    hk_tet_write_blend(p->tets, k->shares_now);
+    hk_terms_read_blend(k->view->terms, k->blend_now);
+    hk_terms_write_blend(p->terms, k->blend_now);
     double good = hk_checkpoint_energy(k, k->good);
     if (isfinite(good)) return hk_checkpoint_energy(k, k->vertices->q) <= good;
     for (int t = 0; t < p->model->tet_count; t++)
-        k->shares_larger[t] = fmaxf(k->shares[t], k->shares_now[t]);
-    hk_tet_write_blend(p->tets, k->shares_larger);
+        k->blend_larger[t] = fmaxf(k->blend[t], k->blend_now[t]);
+    hk_terms_write_blend(p->terms, k->blend_larger);
     bool lower = hk_checkpoint_energy(k, k->vertices->q) <= hk_checkpoint_energy(k, k->good);
-    hk_tet_write_blend(p->tets, k->shares_now);
+    hk_terms_write_blend(p->terms, k->blend_now);
     return lower;
 }
 
@@ -100,12 +102,11 @@ static bool is_lower(double energy, double than, const hk_evaluation *now,
 
 bool hk_checkpoint_fell(hk_checkpoint *k, hk_evaluation *good, hk_evaluation *now)
 {
-    hk_problem *p = k->problem;
     if (!isfinite(now->energy) || !isfinite(now->residual)) return false;
-    if (conversion_at_work(k)) return fell_converting(k);
-    if (!p->single) return is_lower(now->energy, good->energy, now, good);
+    if (is_blended(k)) return fell_blended(k);
+    if (!k->view->single) return is_lower(now->energy, good->energy, now, good);
     // Inertia and loads are summed up in double precision.
-    double noise = p->energy_rounding + 1e-7 * fabs(now->elastic);
+    double noise = k->view->energy_rounding + 1e-7 * fabs(now->elastic);
     if (fabs(now->energy - good->energy) > noise) return now->energy < good->energy;
     if (isnan(good->exact)) good->exact = hk_checkpoint_energy(k, k->good);
     now->exact = hk_checkpoint_energy(k, k->vertices->q);
@@ -115,32 +116,32 @@ bool hk_checkpoint_fell(hk_checkpoint *k, hk_evaluation *good, hk_evaluation *no
 void hk_checkpoint_keep(hk_checkpoint *k)
 {
     memcpy(k->good, k->vertices->q, hk_vertices_bytes(k->vertices));
-    read_shares(k);
+    read_blend(k);
 }
 
-// The shares that belong to the state that was kept.
-static void restore_shares(hk_checkpoint *k)
+// The blend weights that belong to the state that was kept.
+static void restore_blend(hk_checkpoint *k)
 {
-    if (!k->shares) return;
-    hk_tet_write_blend(k->problem->tets, k->shares);
-    if (k->problem->single) hk_tet_write_blend(k->problem->single, k->shares);
+    if (!k->blend) return;
+    hk_terms_write_blend(k->problem->terms, k->blend);
+    if (k->view->single) hk_terms_write_blend(k->view->terms, k->blend);
 }
 
 void hk_checkpoint_restore(hk_checkpoint *k)
 {
     memcpy(k->vertices->q, k->good, hk_vertices_bytes(k->vertices));
-    restore_shares(k);
+    restore_blend(k);
 }
 
 void hk_checkpoint_store(hk_checkpoint *k, double *x)
 {
     hk_vertices_store(k->vertices, k->good, x);
-    restore_shares(k);
+    restore_blend(k);
 }
 
 bool hk_checkpoint_converged(const hk_checkpoint *k, const hk_evaluation *at, double tolerance,
                              double margin)
 {
-    double rounding = margin * (k->problem->rounding + k->vertices->rounding);
+    double rounding = margin * (hk_view_rounding(k->view) + k->vertices->rounding);
     return at->residual <= fmax(tolerance * at->scale, rounding);
 }

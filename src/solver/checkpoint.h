@@ -1,4 +1,4 @@
-// The last state that was kept, for methods that take several steps before they look at ε, and
+// The last state that was kept, for methods that take several steps before they check ε, and
 // whether ε fell since. The state is in the precision of the elements (vertex_pass.h); ε is
 // compared in that precision, too, except where two values differ by less than it can tell.
 #ifndef HK_CHECKPOINT_H
@@ -9,27 +9,28 @@
 
 typedef struct hk_checkpoint {
     hk_problem *problem;
+    hk_view *view;          // borrowed
     hk_vertices *vertices;  // borrowed: q is the state that may be kept
     void *good;             // scalar[vertex_count][4] the last state that was kept
     double *wide;           // [vertex_count][4] a state in double precision
-    bool converting;        // elements were converted at the last look
-    float *shares;          // [tet_count] of conversion at `good`; NULL: no element converts
-    float *shares_now, *shares_larger;
+    bool blended;           // elements were at the last check
+    float *blend;           // [tet_count] weights at `good`; NULL: no element is invertible
+    float *blend_now, *blend_larger;
 } hk_checkpoint;
 
-hk_status hk_checkpoint_init(hk_checkpoint *k, hk_problem *problem, hk_vertices *vertices);
+hk_status hk_checkpoint_init(hk_checkpoint *k, hk_vertices *vertices);
 void hk_checkpoint_release(hk_checkpoint *k);
 
 // Takes x, in double precision, for its state, and q for it in the precision of the elements.
 void hk_checkpoint_begin(hk_checkpoint *k, const double *x);
-// The gradient of the elements at q, into vertices->gradient, with conversion brought up to date;
+// The gradient of the terms at q, into vertices->gradient, with blend weights brought up to date;
 // the energy may be NULL.
 void hk_checkpoint_gradient(hk_checkpoint *k, double *elastic);
-// With the gradient of the elements and their energy at q at hand.
+// With the gradient of the terms and their energy at q at hand.
 hk_evaluation hk_checkpoint_measure(const hk_checkpoint *k, double elastic, double scale);
 // ε in double precision.
 double hk_checkpoint_energy(hk_checkpoint *k, const void *q);
-// Whether ε fell from the state that was kept to q, the mark `now`.
+// Whether ε fell from the state that was kept to q, evaluated as `now`.
 bool hk_checkpoint_fell(hk_checkpoint *k, hk_evaluation *good, hk_evaluation *now);
 void hk_checkpoint_keep(hk_checkpoint *k);
 // q is again the state that was kept.

@@ -15,7 +15,7 @@ hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *p, const do
                                   int flags)
 {
     *m = (hk_constant_matrix){.problem = p, .factored.weight = NAN};
-    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &m->assembly));
+    HK_TRY(hk_assembly_create(p->terms, p->held, &m->assembly));
     m->scalar = m->assembly->pattern;
     m->scalar.scalar = true;
     size_t size = (size_t)hk_pattern_size(&m->scalar), free_count = (size_t)p->free_count;
@@ -28,7 +28,7 @@ hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *p, const do
         m->found = HK_ZEROS(double, 4 * free_count);
         if (!m->given || !m->found) return HK_NO_MEMORY;
     }
-    hk_laplacian_fill(p->model, p->links, m->assembly, &m->scalar, weight, m->laplacian);
+    hk_laplacian_numbers(p->model, m->assembly->unknown, &m->scalar, weight, m->laplacian);
     if (!(flags & HK_MATRIX_FACTORED) || free_count == 0) return HK_OK;
     return hk_direct_create(&m->scalar, &m->direct);
 }
@@ -78,7 +78,7 @@ static void fill_matrix(hk_constant_matrix *m)
 {
     const hk_problem *p = m->problem;
     int64_t size = hk_pattern_size(&m->scalar);
-    for (int64_t k = 0; k < size; k++) m->matrix[k] = (1 + p->viscous) * m->laplacian[k];
+    for (int64_t k = 0; k < size; k++) m->matrix[k] = (1 + p->stiffening) * m->laplacian[k];
     for (int b = 0; b < m->scalar.count; b++)
         m->matrix[hk_pattern_column(&m->scalar, b, 0)] +=
             p->inertia[m->assembly->vertex[b]] + p->shift;

@@ -3,11 +3,12 @@
 #include <math.h>
 #include <stdio.h>
 
-// Shares smaller than the first are not tried. Starts that are inside out are refused down to the
-// second, and solutions down to the third: a body may have no other (Saint Venant–Kirchhoff).
-#define SMALLEST_SHARE (1.0 / 4096)
-#define CAREFUL_START  (1.0 / 64)
-#define CAREFUL_END    (1.0 / 2)
+// Parts of the way smaller than the first are not tried. Starts that are inside out are refused
+// down to the second, and solutions down to the third: a body may have no other (Saint
+// Venant–Kirchhoff).
+#define SMALLEST_PART (1.0 / 4096)
+#define CAREFUL_START (1.0 / 64)
+#define CAREFUL_END   (1.0 / 2)
 
 static size_t bytes_of(const hk_problem *p)
 {
@@ -19,12 +20,12 @@ static void add(const hk_problem *p, const double *a, const double *b, double *s
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) sum[k] = a[k] + b[k];
 }
 
-// The displacement of held vertices from the good state to their places at `share`.
-static bool held_step(const hk_continuation *c, double share, double *x)
+// The displacement of held vertices from the good state to their places at a fraction of the way.
+static bool held_step(const hk_continuation *c, double fraction, double *x)
 {
     const hk_problem *p = c->problem;
     memcpy(x, c->good, bytes_of(p));
-    c->place(c->context, share, x);
+    c->place(c->context, fraction, x);
     bool moved = false;
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) {
         c->step[k] = x[k] - c->good[k];
@@ -33,34 +34,34 @@ static bool held_step(const hk_continuation *c, double share, double *x)
     return moved;
 }
 
-// Large shares must not turn tets inside out, even where the material would allow it: from there a
+// Large parts must not turn tets inside out, even where the material would allow it: from there a
 // minimum is easily found that no slow motion would lead to.
 static bool inside_out(const hk_continuation *c, double least_before, const double *x)
 {
-    return least_before > 0 && !(hk_problem_least_j(c->problem, x) > 0);
+    return least_before > 0 && !(hk_terms_least_j(c->problem->terms, x) > 0);
 }
 
 // The better of two starts: free vertices left where they are, or following the held ones as the
 // tangent stiffness has it. That costs a factorisation: in a time step, where held vertices go a
 // little way, it is made only if the plain start is of no use.
-static hk_status choose_start(const hk_continuation *c, double share, double least_before,
+static hk_status choose_start(const hk_continuation *c, double fraction, double least_before,
                               double *x, bool *moved)
 {
-    *moved = held_step(c, share, x);
+    *moved = held_step(c, fraction, x);
     if (!*moved || !c->method->follow) return HK_OK;
     double plain = hk_problem_energy(c->problem, x);
     if (!c->split_unconverged && isfinite(plain) && !inside_out(c, least_before, x)) return HK_OK;
     HK_TRY(c->method->follow(c->solver, c->good, c->step));
     add(c->problem, c->good, c->step, x);
     if (hk_problem_energy(c->problem, x) < plain) return HK_OK;
-    held_step(c, share, x);
+    held_step(c, fraction, x);
     return HK_OK;
 }
 
 // Single precision may end before the tolerance is met; smaller steps would not take it further.
 static bool at_end_of_single(const hk_continuation *c, const hk_solve_report *r)
 {
-    return c->problem->single && r->relative_residual < 1e-3;
+    return c->method->view(c->solver)->single && r->relative_residual < 1e-3;
 }
 
 static bool worth_splitting(const hk_continuation *c, const hk_solve_report *r)
@@ -84,7 +85,7 @@ static void report_stuck(const hk_continuation *c, double done, double *x, hk_so
     c->place(c->context, done, x);  // for the load; the positions are the good ones
     memcpy(x, c->good, bytes_of(c->problem));
     double scale;
-    hk_problem_gradient(c->problem, x, c->step, &report->energy, &scale);
+    hk_view_gradient(c->method->view(c->solver), x, c->step, &report->energy, &scale);
     report->residual = sqrt(hk_problem_dot(c->problem, c->step, c->step));
     report->relative_residual = scale > 0 ? report->residual / scale : 0;
 }
@@ -94,11 +95,11 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
     double done = 0, size = 1;
     *steps = 0;
     memcpy(c->good, x, bytes_of(c->problem));
-    double least = hk_problem_least_j(c->problem, x);
+    double least = hk_terms_least_j(c->problem->terms, x);
     while (done < 1) {
-        double share = fmin(1, done + size);
+        double fraction = fmin(1, done + size);
         bool moved;
-        HK_TRY(choose_start(c, share, least, x, &moved));
+        HK_TRY(choose_start(c, fraction, least, x, &moved));
         bool refused = moved && size > CAREFUL_START && inside_out(c, least, x);
         if (!refused) {
             HK_TRY(c->method->minimise(c->solver, x, report));
@@ -107,17 +108,17 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         }
         if (!refused) {
             if (report->reason == HK_STOPPED) return HK_OK;
-            done = share;
+            done = fraction;
             size *= 2;
             *steps += report->reason == HK_CONVERGED;
             if (done < 1) {
                 memcpy(c->good, x, bytes_of(c->problem));
-                least = hk_problem_least_j(c->problem, x);
+                least = hk_terms_least_j(c->problem->terms, x);
             }
             continue;
         }
         size /= 2;
-        if (size < SMALLEST_SHARE) {
+        if (size < SMALLEST_PART) {
             report_stuck(c, done, x, report);
             return HK_OK;
         }

@@ -87,6 +87,7 @@ static const hk_option_info g_options[] = {
 
 typedef struct descent {
     hk_problem *problem;
+    hk_view *view;
     hk_settings settings;
     hk_vertices vertices;
     hk_checkpoint checkpoint;
@@ -111,6 +112,7 @@ static void descent_free(void *solver)
 {
     descent *s = solver;
     if (!s) return;
+    hk_view_free(s->view);
     hk_vertices_release(&s->vertices);
     hk_checkpoint_release(&s->checkpoint);
     hk_free(s->vertices.floor);
@@ -120,9 +122,9 @@ static void descent_free(void *solver)
 
 static hk_status allocate(descent *s, hk_problem *p)
 {
-    HK_TRY(hk_use_precision(p, &s->settings));
-    HK_TRY(hk_vertices_init(&s->vertices, p));
-    HK_TRY(hk_checkpoint_init(&s->checkpoint, p, &s->vertices));
+    HK_TRY(hk_view_for(p, &s->settings, &s->view));
+    HK_TRY(hk_vertices_init(&s->vertices, s->view));
+    HK_TRY(hk_checkpoint_init(&s->checkpoint, &s->vertices));
     for (int k = 0; k < ROOM; k++) {
         s->room[k] = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
         if (!s->room[k]) return HK_NO_MEMORY;
@@ -236,11 +238,11 @@ static void step(descent *s, int k)
 static void rest_diagonal(descent *s, double *inverse)
 {
     hk_problem *p = s->problem;
-    if (!s->diagonal) hk_problem_exact_diagonal(p, p->rest, inverse);
+    if (!s->diagonal) hk_terms_diagonal(p->terms, p->rest, inverse);
     for (int64_t k = 0; k < p->vertex_count; k++) {
         double sum = 0;
         for (int i = 0; i < 3 && s->diagonal; i++)
-            inverse[4 * k + i] = (1 + p->viscous) * s->diagonal[k];
+            inverse[4 * k + i] = (1 + p->stiffening) * s->diagonal[k];
         for (int i = 0; i < 4; i++) {
             double whole = inverse[4 * k + i] + p->inertia[k] + p->shift;
             if (i < 3) sum += whole;
@@ -262,13 +264,13 @@ static double largest_eigenvalue(descent *s)
     // Any vector will do that has a share of the mode: here one without pattern.
     for (int64_t k = 0; k < size; k++)
         v[k] = inverse[k] > 0 ? (double)(((uint64_t)k * 2654435761u >> 16) % 1001) / 500 - 1 : 0;
-    hk_problem_exact_gradient(p, p->rest, from, NULL, NULL);
+    hk_problem_gradient(p, p->rest, from, NULL, NULL);
     double eigenvalue = 1, h = 1e-7 * p->size * sqrt(3.0 * p->free_count);
     for (int n = 0; n < POWER_ITERATIONS; n++) {
         double norm = sqrt(hk_problem_dot(p, v, v));
         if (!(norm > 0)) return 1;
         for (int64_t k = 0; k < size; k++) x[k] = p->rest[k] + h / norm * v[k];
-        hk_problem_exact_gradient(p, x, to, NULL, NULL);
+        hk_problem_gradient(p, x, to, NULL, NULL);
         for (int64_t k = 0; k < size; k++) v[k] = inverse[k] * (to[k] - from[k]) / h;
         eigenvalue = sqrt(hk_problem_dot(p, v, v));
     }
@@ -320,9 +322,9 @@ static void refresh(descent *s, hk_solve_report *report)
 {
     double clock = hk_now();
     if (s->diagonal)
-        hk_vertices_fill(&s->vertices, s->diagonal, 1 + s->problem->viscous);
+        hk_vertices_fill(&s->vertices, s->diagonal, 1 + s->problem->stiffening);
     else
-        hk_problem_elastic_diagonal(s->problem, s->vertices.q, s->vertices.inverse);
+        hk_view_diagonal(s->view, s->vertices.q, s->vertices.inverse);
     hk_vertices_invert(&s->vertices);
     report->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
 }
@@ -351,7 +353,7 @@ static bool converged(const descent *s, const hk_evaluation *at, double margin)
 // begin with that.
 static bool only_rounding_is_left(const descent *s, const hk_evaluation *good)
 {
-    return converged(s, good, hk_rounding_margin(s->problem));
+    return converged(s, good, hk_rounding_margin(s->view));
 }
 
 // Back to the last state that was kept. Momentum that had gathered for long may be to blame; then
@@ -450,8 +452,7 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     descent *s = solver;
     hk_problem *p = s->problem;
     report->detail[0] = '\0';
-    if (p->single) hk_problem_center(p, x);
-    hk_problem_update_blend(p, x);
+    HK_TRY(hk_view_begin(s->view, x));
     estimate_length(s);
     hk_vertices_load(&s->vertices, x);
     double elastic;
@@ -483,6 +484,11 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     return HK_OK;
 }
 
+static hk_view *descent_view(void *solver)
+{
+    return ((descent *)solver)->view;
+}
+
 static void descent_describe(const void *solver, char *text, size_t size)
 {
     const hk_settings *o = &((const descent *)solver)->settings;
@@ -502,5 +508,6 @@ const hk_method hk_descent = {
     .create = descent_create,
     .free = descent_free,
     .minimise = descent_minimise,
+    .view = descent_view,
     .describe = descent_describe,
 };

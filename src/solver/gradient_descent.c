@@ -34,8 +34,7 @@ static hk_status descent_create(hk_problem *problem, const hk_settings *settings
     s->length = 1;
     hk_status status = hk_search_init(&s->search, problem, settings);
     // Lengths near the limit of stability hardly reduce stiff modes: ask for a fair decrease.
-    s->search.share = 0.3;
-    if (status == HK_OK) status = hk_use_precision(problem, settings);
+    s->search.armijo = 0.3;
     if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
     if (status != HK_OK) {
         descent_free(s);
@@ -45,26 +44,26 @@ static hk_status descent_create(hk_problem *problem, const hk_settings *settings
     return HK_OK;
 }
 
-static hk_status choose(void *solver, hk_line_search *w, const double *x, bool fresh)
+static hk_status choose(void *solver, hk_line_search *ls, const double *x, bool fresh)
 {
     gradient_descent *s = solver;
-    hk_jacobi_prepare(&s->jacobi, w, x, fresh);
-    hk_jacobi_apply(&s->jacobi, w->problem, w->gradient, w->direction);
-    for (int64_t k = 0; k < 4 * (int64_t)w->problem->vertex_count; k++)
-        w->direction[k] = -w->direction[k];
+    hk_jacobi_prepare(&s->jacobi, ls, x, fresh);
+    hk_jacobi_apply(&s->jacobi, ls->problem, ls->gradient, ls->direction);
+    for (int64_t k = 0; k < 4 * (int64_t)ls->problem->vertex_count; k++)
+        ls->direction[k] = -ls->direction[k];
     return HK_OK;
 }
 
-static double first_length(void *solver, hk_line_search *w, const double *x)
+static double first_length(void *solver, hk_line_search *ls, const double *x)
 {
-    (void)w, (void)x;
+    (void)ls, (void)x;
     gradient_descent *s = solver;
     return s->length / 0.7;
 }
 
-static void taken(void *solver, hk_line_search *w, double length)
+static void taken(void *solver, hk_line_search *ls, double length)
 {
-    (void)w;
+    (void)ls;
     ((gradient_descent *)solver)->length = length;
 }
 
@@ -72,6 +71,11 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
 {
     static const hk_direction rule = {choose, first_length, taken};
     return hk_search_descend(&((gradient_descent *)solver)->search, &rule, solver, x, report);
+}
+
+static hk_view *descent_view(void *solver)
+{
+    return ((gradient_descent *)solver)->search.view;
 }
 
 static void descent_describe(const void *solver, char *text, size_t size)
@@ -92,5 +96,6 @@ const hk_method hk_gradient_descent = {
     .create = descent_create,
     .free = descent_free,
     .minimise = descent_minimise,
+    .view = descent_view,
     .describe = descent_describe,
 };

@@ -17,7 +17,7 @@ void hk_jacobi_release(hk_jacobi *j)
 static double diagonal(hk_jacobi *j, hk_problem *p, const double *x)
 {
     double largest = 0;
-    hk_problem_exact_diagonal(p, x, j->inverse);
+    hk_terms_diagonal(p->terms, x, j->inverse);
     for (int k = 0; k < p->vertex_count; k++)
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
             j->inverse[i] = p->held[k] ? 0 : fabs(j->inverse[i] + p->inertia[k] + p->shift);
@@ -53,17 +53,17 @@ void hk_jacobi_apply(const hk_jacobi *j, const hk_problem *p, const double *from
 
 const char *const hk_preconditioners[] = {"none", "jacobi", NULL};
 
-bool hk_jacobi_wanted(const hk_line_search *w)
+bool hk_jacobi_wanted(const hk_line_search *ls)
 {
-    return w->settings.option[HK_OPTION_PRECONDITIONER] == 1;
+    return ls->settings.option[HK_OPTION_PRECONDITIONER] == 1;
 }
 
-void hk_jacobi_prepare(hk_jacobi *j, hk_line_search *w, const double *x, bool fresh)
+void hk_jacobi_prepare(hk_jacobi *j, hk_line_search *ls, const double *x, bool fresh)
 {
     double clock = hk_now();
-    if (hk_jacobi_wanted(w))
-        hk_jacobi_refresh(j, w->problem, x, fresh, (int)w->settings.option[HK_OPTION_REFRESH]);
+    if (hk_jacobi_wanted(ls))
+        hk_jacobi_refresh(j, ls->problem, x, fresh, (int)ls->settings.option[HK_OPTION_REFRESH]);
     else if (fresh)
-        hk_jacobi_uniform(j, w->problem, x);
-    w->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+        hk_jacobi_uniform(j, ls->problem, x);
+    ls->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
 }

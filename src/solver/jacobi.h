@@ -38,8 +38,8 @@ extern const char *const hk_preconditioners[];  // "none", "jacobi"
                            .maximum = 1e6,                                                \
                            .fallback = 1}
 // Whether the walk's settings ask for the diagonal.
-bool hk_jacobi_wanted(const hk_line_search *w);
+bool hk_jacobi_wanted(const hk_line_search *search);
 // Makes `inverse` what the settings ask for at x.
-void hk_jacobi_prepare(hk_jacobi *j, hk_line_search *w, const double *x, bool fresh);
+void hk_jacobi_prepare(hk_jacobi *j, hk_line_search *search, const double *x, bool fresh);
 
 #endif

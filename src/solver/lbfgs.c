@@ -42,7 +42,6 @@ static hk_status lbfgs_create(hk_problem *problem, const hk_settings *settings, 
     lbfgs *s = HK_NEW(lbfgs);
     if (!s) return HK_NO_MEMORY;
     hk_status status = hk_search_init(&s->search, problem, settings);
-    if (status == HK_OK) status = hk_use_precision(problem, settings);
     if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
     if (status == HK_OK)
         status = hk_curvature_init(&s->curvature, problem, (int)settings->option[OPTION_WINDOW]);
@@ -54,34 +53,39 @@ static hk_status lbfgs_create(hk_problem *problem, const hk_settings *settings, 
     return HK_OK;
 }
 
-static hk_status choose(void *solver, hk_line_search *w, const double *x, bool fresh)
+static hk_status choose(void *solver, hk_line_search *ls, const double *x, bool fresh)
 {
     lbfgs *s = solver;
-    hk_problem *p = w->problem;
+    hk_problem *p = ls->problem;
     if (fresh) hk_curvature_forget(&s->curvature);
-    hk_jacobi_prepare(&s->jacobi, w, x, fresh);
+    hk_jacobi_prepare(&s->jacobi, ls, x, fresh);
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
-        w->direction[k] = p->held[k / 4] ? 0 : -w->gradient[k];
-    hk_curvature_first(&s->curvature, p, w->direction);
+        ls->direction[k] = p->held[k / 4] ? 0 : -ls->gradient[k];
+    hk_curvature_first(&s->curvature, p, ls->direction);
     double scale = hk_curvature_scale(&s->curvature, p);
-    if (hk_jacobi_wanted(w) || scale == 0)
-        hk_jacobi_apply(&s->jacobi, p, w->direction, w->direction);
+    if (hk_jacobi_wanted(ls) || scale == 0)
+        hk_jacobi_apply(&s->jacobi, p, ls->direction, ls->direction);
     else
-        for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) w->direction[k] *= scale;
-    hk_curvature_second(&s->curvature, p, w->direction);
+        for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) ls->direction[k] *= scale;
+    hk_curvature_second(&s->curvature, p, ls->direction);
     return HK_OK;
 }
 
-static void taken(void *solver, hk_line_search *w, double length)
+static void taken(void *solver, hk_line_search *ls, double length)
 {
-    hk_curvature_add(&((lbfgs *)solver)->curvature, w->problem, w->direction, length, w->gradient,
-                     w->trial_gradient);
+    hk_curvature_add(&((lbfgs *)solver)->curvature, ls->problem, ls->direction, length,
+                     ls->gradient, ls->trial_gradient);
 }
 
 static hk_status lbfgs_minimise(void *solver, double *x, hk_solve_report *report)
 {
     static const hk_direction rule = {choose, hk_full_length, taken};
     return hk_search_descend(&((lbfgs *)solver)->search, &rule, solver, x, report);
+}
+
+static hk_view *lbfgs_view(void *solver)
+{
+    return ((lbfgs *)solver)->search.view;
 }
 
 static void lbfgs_describe(const void *solver, char *text, size_t size)
@@ -103,5 +107,6 @@ const hk_method hk_lbfgs = {
     .create = lbfgs_create,
     .free = lbfgs_free,
     .minimise = lbfgs_minimise,
+    .view = lbfgs_view,
     .describe = lbfgs_describe,
 };

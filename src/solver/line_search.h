@@ -9,61 +9,63 @@
 // good as none; in single precision the estimate is a rough one.
 #define HK_ROUNDING_MARGIN        10
 #define HK_SINGLE_ROUNDING_MARGIN 100
-double hk_rounding_margin(const hk_problem *problem);
+double hk_rounding_margin(const hk_view *view);
 
 typedef struct hk_line_search {
     hk_problem *problem;
+    hk_view *view;  // of that, owned
     hk_settings settings;
     // [vertex_count][4]: here and at the trial state
     double *gradient, *trial_gradient, *direction, *trial;
     hk_evaluation at, next;
-    double share;     // of the decrease that the slope promises, for a step to count
+    double armijo;    // c₁: the part of the decrease that the slope promises, for a step to count
     double *phase_s;  // of the report that is being filled
 } hk_line_search;
 
-hk_status hk_search_init(hk_line_search *w, hk_problem *problem, const hk_settings *settings);
-void hk_search_release(hk_line_search *w);
+// In the precision that the settings ask for.
+hk_status hk_search_init(hk_line_search *s, hk_problem *problem, const hk_settings *settings);
+void hk_search_release(hk_line_search *s);
 
 // Seconds since *since, which becomes now.
 double hk_lap(double *since);
 
-// Evaluates x into w->at and w->gradient.
-void hk_search_begin(hk_line_search *w, const double *x, hk_solve_report *report);
-// Evaluates x + length × direction into w->next and w->trial_gradient.
-void hk_search_try(hk_line_search *w, const double *x, double length);
+// Evaluates x into s->at and s->gradient.
+hk_status hk_search_begin(hk_line_search *s, const double *x, hk_solve_report *report);
+// Evaluates x + length × direction into s->next and s->trial_gradient.
+void hk_search_try(hk_line_search *s, const double *x, double length);
 // A length along the direction that decreases ε, tried first: `length`, and beyond it up to
-// `longest` while ε still falls steeply. The result is in w->next; 0: there is none.
-double hk_search_length(hk_line_search *w, const double *x, double length, double longest);
+// `longest` while ε still falls steeply. The result is in s->next; 0: there is none.
+double hk_search_length(hk_line_search *s, const double *x, double length, double longest);
 // Goes there.
-void hk_search_accept(hk_line_search *w, double *x);
+void hk_search_accept(hk_line_search *s, double *x);
 // Iterations that a time step or a pose may take.
-int hk_search_budget(const hk_line_search *w);
+int hk_search_budget(const hk_line_search *s);
 
-// Whether the walk is over at w->at: converged, not finite, or `iterations` are spent.
-bool hk_search_over(hk_line_search *w, const double *x, int iterations, hk_solve_report *report);
-// Why a walk cannot begin at x, whose energy or gradient is not finite.
+// Whether the solve is over at s->at: converged, not finite, or `iterations` are spent.
+bool hk_search_over(hk_line_search *s, const double *x, int iterations, hk_solve_report *report);
+// Why a solve cannot begin at x, whose energy or gradient is not finite.
 void hk_report_undefined(hk_problem *problem, const double *x, double residual,
                          hk_solve_report *report);
 // Tells the monitor of the start, if it wants to know.
 void hk_tell_start(const hk_problem *problem, double energy, double residual, double scale);
 // Counts an iteration and tells the monitor; true: stop.
-bool hk_search_count(hk_line_search *w, double length, bool projected, hk_solve_report *report);
-void hk_search_stalled(const hk_line_search *w, hk_solve_report *report);
-void hk_search_end(const hk_line_search *w, hk_solve_report *report);
+bool hk_search_count(hk_line_search *s, double length, bool projected, hk_solve_report *report);
+void hk_search_stalled(const hk_line_search *s, hk_solve_report *report);
+void hk_search_end(const hk_line_search *s, hk_solve_report *report);
 
-// A method that is a direction and a first length.
+// A method that is a direction and a first length: its descent loop is hk_search_descend.
 typedef struct hk_direction {
-    // Fills w->direction from w->gradient. `fresh`: nothing is to be remembered, because the walk
-    // begins or the last direction led nowhere.
-    hk_status (*choose)(void *solver, hk_line_search *w, const double *x, bool fresh);
+    // Fills s->direction from s->gradient. `fresh`: nothing is to be remembered, because the
+    // solve begins or the last direction led nowhere.
+    hk_status (*choose)(void *solver, hk_line_search *s, const double *x, bool fresh);
     // The length to try first.
-    double (*length)(void *solver, hk_line_search *w, const double *x);
+    double (*length)(void *solver, hk_line_search *s, const double *x);
     // After a step of that length, before x and the gradients change. May be NULL.
-    void (*taken)(void *solver, hk_line_search *w, double length);
+    void (*taken)(void *solver, hk_line_search *s, double length);
 } hk_direction;
 // For `length`: the full step, 1.
-double hk_full_length(void *solver, hk_line_search *w, const double *x);
-hk_status hk_search_descend(hk_line_search *w, const hk_direction *rule, void *solver, double *x,
+double hk_full_length(void *solver, hk_line_search *s, const double *x);
+hk_status hk_search_descend(hk_line_search *s, const hk_direction *rule, void *solver, double *x,
                             hk_solve_report *report);
 
 #endif

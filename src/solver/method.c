@@ -14,9 +14,17 @@ const char *const hk_starts[] = {"auto",      "position", "velocity", "accelerat
 
 const char *const hk_precisions[] = {"single", "double", NULL};
 
-hk_status hk_use_precision(hk_problem *problem, const hk_settings *settings)
+hk_status hk_view_for(hk_problem *problem, const hk_settings *settings, hk_view **view)
 {
-    return hk_problem_use_precision(problem, (hk_precision)settings->option[HK_OPTION_PRECISION]);
+    return hk_view_create(problem, (hk_precision)hk_setting(settings, "precision"), view);
+}
+
+double hk_setting(const hk_settings *settings, const char *name)
+{
+    const hk_method *m = settings->method;
+    for (int k = 0; k < m->option_count; k++)
+        if (strcmp(name, m->options[k].name) == 0) return settings->option[k];
+    return NAN;
 }
 
 hk_solver_def hk_default_solver_def(void)
@@ -114,7 +122,8 @@ static hk_status take_option(const hk_method *method, const hk_option *given, hk
 hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings)
 {
-    hk_settings s = {.iterations = def->iterations ? def->iterations : method->iterations,
+    hk_settings s = {.method = method,
+                     .iterations = def->iterations ? def->iterations : method->iterations,
                      .pose_iterations = def->iterations           ? def->iterations
                                         : method->pose_iterations ? method->pose_iterations
                                                                   : method->iterations,

@@ -4,16 +4,21 @@
 #ifndef HK_METHOD_H
 #define HK_METHOD_H
 
-#include "solver/problem.h"
+#include "solver/view.h"
 
 // The values of a method's options, in the order of its table; words as their index.
 enum { HK_MAX_OPTIONS = 40 };
+typedef struct hk_method hk_method;
 typedef struct hk_settings {
+    const hk_method *method;
     int iterations;       // of a time step
     int pose_iterations;  // of a pose
     double tolerance;
     double option[HK_MAX_OPTIONS];
 } hk_settings;
+// An option by its name, as other files than the method's own read it; a word as its index. NAN:
+// the method has none of that name.
+double hk_setting(const hk_settings *settings, const char *name);
 
 typedef struct hk_solve_report {
     hk_reason reason;
@@ -37,12 +42,13 @@ typedef struct hk_evaluation {
 typedef struct hk_time_step {
     double step;  // s
     const hk_damping *damping;
-    // Puts held vertices (into x) and targets of attachments where they are at a share 0..1 of it.
-    void (*place)(void *context, double share, double *x);
+    // Puts held vertices (into x) and what moves among the terms where it is at a fraction 0..1 of
+    // it.
+    void (*place)(void *context, double fraction, double *x);
     void *context;
 } hk_time_step;
 
-typedef struct hk_method {
+struct hk_method {
     const char *name;
     const char *summary;
     int iterations;       // default budget
@@ -62,18 +68,20 @@ typedef struct hk_method {
     // From x and v to those after a time step (of backward Euler), for methods that do not minimise
     // ε but take smaller steps of their own, else NULL. Such a method has no `minimise`, and no
     // poses.
-    hk_status (*march)(void *solver, const hk_time_step *motion, double *x, double *v,
-                       hk_solve_report *report);
+    hk_status (*integrate)(void *solver, const hk_time_step *step, double *x, double *v,
+                           hk_solve_report *report);
     // A guess for how free vertices follow when held ones are displaced by `step` (zero at free
     // vertices on entry). NULL: the method has none.
     hk_status (*follow)(void *solver, const double *x, double *step);
+    // How the method looks at the problem.
+    hk_view *(*view)(void *solver);
     // One line about what was set up.
     void (*describe)(const void *solver, char *text, size_t size);
-} hk_method;
+};
 
-// Where a time step starts from (Descent section 4.4). These options come first in every table.
+// Where a time step starts from (Descent section 4.4). These options come first in the tables of
+// the methods that have them; the next one is the precision of the elements.
 enum { HK_OPTION_START, HK_OPTION_ETA, HK_OPTION_AFTER_START };
-// The next one in every table but Newton's: the precision of the elements.
 enum { HK_OPTION_PRECISION = HK_OPTION_AFTER_START, HK_OPTION_AFTER_PRECISION };
 extern const char *const hk_precisions[];  // as hk_precision numbers them
 enum {
@@ -95,7 +103,7 @@ extern const char *const hk_starts[];
                          .words = hk_starts,                                                      \
                          .fallback = (usual)},                                                    \
     [HK_OPTION_ETA] = {.name = "eta",                                                             \
-                       .help = "share of the acceleration that the start \"acceleration\" keeps", \
+                       .help = "part of the acceleration that the start \"acceleration\" keeps",  \
                        .maximum = 1,                                                              \
                        .fallback = 0.9}
 
@@ -105,8 +113,8 @@ extern const char *const hk_starts[];
                                      "to rounding",                                              \
                              .words = hk_precisions,                                             \
                              .fallback = (usual)}
-// Prepares the problem for it.
-hk_status hk_use_precision(hk_problem *problem, const hk_settings *settings);
+// The view that it asks for.
+hk_status hk_view_for(hk_problem *problem, const hk_settings *settings, hk_view **view);
 
 hk_status hk_method_find(const char *name, const hk_method **method);
 // Checks names, ranges and words of a definition against the method's table.

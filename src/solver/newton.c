@@ -5,7 +5,7 @@
 // quadratic convergence at a minimum. Elsewhere it is made positive by the gentlest rung of a
 // ladder that suffices: first a little mass is added, which moves the few slow modes that buckle
 // and leaves the others alone, so that steps along unstable directions are long; then the negative
-// eigenvalues of every tet's and link's part are reduced, down to the full projection of Teran et
+// eigenvalues of every element's part are reduced, down to the full projection of Teran et
 // al. 2005. The rung is found by trying: a factorisation that meets a negative pivot stops there.
 // Trial states where a material is not defined (an inverted tet of a law with a barrier) have
 // infinite energy and are rejected like any other.
@@ -23,7 +23,7 @@ enum { MOST_SHIFTS = 12, PATIENCE = 3 };
 
 // From the exact Hessian to the projected one.
 static const struct {
-    double keep;  // of the tets' negative eigenvalues
+    double keep;  // of the elements' negative eigenvalues
     double mass;  // added, in units of the slowest rate
 } g_ladder[] = {{1, 0}, {1, 1e-3}, {1, 3e-2}, {1, 1}, {0.7, 1}, {0.4, 0}, {0, 0}};
 enum { EXACT = 0, PROJECTED = HK_COUNT_OF(g_ladder) - 1 };
@@ -40,12 +40,12 @@ typedef struct newton {
     hk_line_search search;
     hk_assembly *assembly;
     hk_direct *direct;
-    double *stiffness;  // [hk_problem_stiffness_size]
-    double *matrix;     // [hk_pattern_size]
-    double *diagonal;   // [vertex_count] inertia and shift
-    double *right;      // [3 free_count]
-    int rung;           // of the ladder, in use
-    int patience;       // iterations before a gentler one is tried again
+    double *blocks;    // [hk_terms_block_size]
+    double *matrix;    // [hk_pattern_size]
+    double *diagonal;  // [vertex_count] inertia and shift
+    double *right;     // [3 free_count]
+    int rung;          // of the ladder, in use
+    int patience;      // iterations before a gentler one is tried again
 } newton;
 
 static void newton_free(void *solver)
@@ -54,7 +54,7 @@ static void newton_free(void *solver)
     if (!s) return;
     hk_direct_free(s->direct);
     hk_assembly_free(s->assembly);
-    hk_free(s->stiffness);
+    hk_free(s->blocks);
     hk_free(s->matrix);
     hk_free(s->diagonal);
     hk_free(s->right);
@@ -65,14 +65,13 @@ static void newton_free(void *solver)
 static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_search_init(&s->search, p, settings));
-    HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
-    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
+    HK_TRY(hk_assembly_create(p->terms, p->held, &s->assembly));
     if (p->free_count > 0) HK_TRY(hk_direct_create(&s->assembly->pattern, &s->direct));
-    s->stiffness = HK_ARRAY(double, hk_problem_stiffness_size(p));
+    s->blocks = HK_ARRAY(double, hk_terms_block_size(p->terms));
     s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
     s->diagonal = HK_ARRAY(double, p->vertex_count);
     s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
-    return s->stiffness && s->matrix && s->diagonal && s->right ? HK_OK : HK_NO_MEMORY;
+    return s->blocks && s->matrix && s->diagonal && s->right ? HK_OK : HK_NO_MEMORY;
 }
 
 static hk_status newton_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -96,12 +95,12 @@ static hk_status factor(newton *s, const double *x, int rung, double shift, bool
 {
     hk_problem *p = s->search.problem;
     double clock = hk_now();
-    hk_problem_stiffness(p, x, g_ladder[rung].keep, s->stiffness);
+    hk_problem_blocks(p, x, g_ladder[rung].keep, s->blocks);
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     for (int k = 0; k < p->vertex_count; k++)
         s->diagonal[k] =
             p->inertia[k] + g_ladder[rung].mass * p->slow_rate * p->mass[k] + p->shift + shift;
-    hk_assemble(s->assembly, s->stiffness, s->diagonal, s->matrix);
+    hk_assemble(s->assembly, s->blocks, s->diagonal, s->matrix);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = hk_direct_factor(s->direct, s->matrix, positive);
     phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
@@ -161,21 +160,21 @@ static hk_status solve(newton *s, const double *gradient, double *direction, dou
 // A last step with the factor at hand costs a solve and gains some digits.
 static hk_status polish(newton *s, double *x)
 {
-    hk_line_search *w = &s->search;
-    HK_TRY(solve(s, w->gradient, w->direction, w->phase_s));
-    hk_search_try(w, x, 1);
-    double noise = w->problem->energy_rounding + 1e-12 * fabs(w->at.energy);
-    if (w->next.energy <= w->at.energy + noise && w->next.residual < w->at.residual)
-        hk_search_accept(w, x);
+    hk_line_search *ls = &s->search;
+    HK_TRY(solve(s, ls->gradient, ls->direction, ls->phase_s));
+    hk_search_try(ls, x, 1);
+    double noise = ls->view->energy_rounding + 1e-12 * fabs(ls->at.energy);
+    if (ls->next.energy <= ls->at.energy + noise && ls->next.residual < ls->at.residual)
+        hk_search_accept(ls, x);
     return HK_OK;
 }
 
-// One step from x; `end` says whether the walk is over.
+// One step from x; `end` says whether the solve is over.
 static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *end)
 {
-    hk_line_search *w = &s->search;
+    hk_line_search *ls = &s->search;
     bool positive;
-    HK_TRY(factor_some(s, x, &positive, w->phase_s));
+    HK_TRY(factor_some(s, x, &positive, ls->phase_s));
     if (!positive) {
         report->reason = HK_STALLED;
         snprintf(report->detail, sizeof report->detail, "the stiffness matrix is singular");
@@ -183,9 +182,9 @@ static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *en
         return HK_OK;
     }
     bool projected = s->rung > EXACT;
-    HK_TRY(solve(s, w->gradient, w->direction, w->phase_s));
+    HK_TRY(solve(s, ls->gradient, ls->direction, ls->phase_s));
     // A Hessian made positive gives steps that are too short along unstable directions.
-    double length = hk_search_length(w, x, 1, projected ? LONGEST_STEP : 1);
+    double length = hk_search_length(ls, x, 1, projected ? LONGEST_STEP : 1);
     if (length == 0 && s->rung < PROJECTED) {
         // The direction may come from an exact Hessian that is barely positive.
         s->rung = PROJECTED;
@@ -193,60 +192,34 @@ static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *en
         return HK_OK;
     }
     if (length == 0) {
-        hk_search_stalled(w, report);
+        hk_search_stalled(ls, report);
         *end = true;
         return HK_OK;
     }
-    step_down(s, length, w->next.residual / w->at.residual);
-    hk_search_accept(w, x);
-    *end = hk_search_count(w, length, projected, report);
+    step_down(s, length, ls->next.residual / ls->at.residual);
+    hk_search_accept(ls, x);
+    *end = hk_search_count(ls, length, projected, report);
     return HK_OK;
 }
 
 static hk_status newton_minimise(void *solver, double *x, hk_solve_report *report)
 {
     newton *s = solver;
-    hk_line_search *w = &s->search;
+    hk_line_search *ls = &s->search;
     int before = report->iterations;
     s->rung = EXACT;
-    hk_search_begin(w, x, report);
+    HK_TRY(hk_search_begin(ls, x, report));
     bool end = false;
     // An attempt that led nowhere is no iteration; there is at most one between two iterations.
-    while (!end && !hk_search_over(w, x, report->iterations - before, report))
+    while (!end && !hk_search_over(ls, x, report->iterations - before, report))
         HK_TRY(iterate(s, x, report, &end));
     if (report->reason == HK_CONVERGED && report->iterations > before) HK_TRY(polish(s, x));
-    hk_search_end(w, report);
+    hk_search_end(ls, report);
     return HK_OK;
 }
 
 // The tangent answer to a displacement of held vertices: H_ff d_f = −H_fc d_c. The right side is
-// H d at free vertices, summed tet by tet over those that touch a displaced vertex.
-static void coupling_forces(const newton *s, const double *step, double *force)
-{
-    const hk_tet_term *term = s->search.problem->tets;
-    int width = term->lanes->lanes;
-    for (int q = 0; q < term->batch_count; q++) {
-        const hk_tet_batch *b = &term->batches[q];
-        for (int k = 0; k < b->count; k++) {
-            int64_t block = k / width, lane = k % width;
-            const int32_t *vertex = b->vertex + block * 4 * width + lane;
-            const double *values =
-                s->stiffness + term->stiffness_start[q] + block * HK_TET_STIFFNESS * width + lane;
-            for (int pair = 0; pair < HK_TET_PAIRS; pair++) {
-                int64_t u = vertex[hk_tet_pairs[pair][0] * width],
-                        v = vertex[hk_tet_pairs[pair][1] * width];
-                const double *h = values + 9 * pair * width;
-                for (int i = 0; i < 3; i++)
-                    for (int j = 0; j < 3; j++) {
-                        double entry = h[(3 * i + j) * width];
-                        force[4 * u + i] += entry * step[4 * v + j];
-                        if (u != v) force[4 * v + j] += entry * step[4 * u + i];
-                    }
-            }
-        }
-    }
-}
-
+// H d at free vertices.
 static hk_status newton_follow(void *solver, const double *x, double *step)
 {
     newton *s = solver;
@@ -257,15 +230,18 @@ static hk_status newton_follow(void *solver, const double *x, double *step)
     HK_TRY(factor_some(s, x, &positive, phase_s));
     s->rung = EXACT;
     if (!positive) return HK_OK;
-    memset(s->search.gradient, 0, 4 * sizeof(double) * (size_t)s->search.problem->vertex_count);
-    coupling_forces(s, step, s->search.gradient);
     const hk_problem *p = s->search.problem;
-    hk_links_add_product(p->links, s->stiffness + hk_tet_stiffness_size(p->tets), step,
-                         s->search.gradient);
+    memset(s->search.gradient, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
+    hk_terms_add_product(p->terms, s->blocks, step, s->search.gradient);
     HK_TRY(solve(s, s->search.gradient, s->search.direction, phase_s));
     for (int64_t k = 0; k < 4 * (int64_t)s->search.problem->vertex_count; k++)
         step[k] += s->search.direction[k];
     return HK_OK;
+}
+
+static hk_view *newton_view(void *solver)
+{
+    return ((newton *)solver)->search.view;
 }
 
 static void newton_describe(const void *solver, char *text, size_t size)
@@ -292,5 +268,6 @@ const hk_method hk_newton = {
     .free = newton_free,
     .minimise = newton_minimise,
     .follow = newton_follow,
+    .view = newton_view,
     .describe = newton_describe,
 };

@@ -46,7 +46,6 @@ static hk_status cg_create(hk_problem *problem, const hk_settings *settings, voi
     nonlinear_cg *s = HK_NEW(nonlinear_cg);
     if (!s) return HK_NO_MEMORY;
     hk_status status = hk_search_init(&s->search, problem, settings);
-    if (status == HK_OK) status = hk_use_precision(problem, settings);
     if (status == HK_OK) status = hk_jacobi_init(&s->jacobi, problem);
     s->scaled = HK_ZEROS(double, 4 * (size_t)problem->vertex_count);
     s->last_gradient = HK_ZEROS(double, 4 * (size_t)problem->vertex_count);
@@ -59,28 +58,28 @@ static hk_status cg_create(hk_problem *problem, const hk_settings *settings, voi
     return HK_OK;
 }
 
-static double share_of_last(nonlinear_cg *s, hk_line_search *w, double z, bool fresh)
+static double part_of_last(nonlinear_cg *s, hk_line_search *ls, double z, bool fresh)
 {
     if (fresh || !(s->z > 0)) return 0;
-    if (w->settings.option[OPTION_FORMULA] == FORMULA_FLETCHER_REEVES) return z / s->z;
-    double across = hk_problem_dot(w->problem, s->last_gradient, s->scaled);
+    if (ls->settings.option[OPTION_FORMULA] == FORMULA_FLETCHER_REEVES) return z / s->z;
+    double across = hk_problem_dot(ls->problem, s->last_gradient, s->scaled);
     return fmax(0, (z - across) / s->z);
 }
 
-static hk_status choose(void *solver, hk_line_search *w, const double *x, bool fresh)
+static hk_status choose(void *solver, hk_line_search *ls, const double *x, bool fresh)
 {
     nonlinear_cg *s = solver;
-    hk_jacobi_prepare(&s->jacobi, w, x, fresh);
-    hk_jacobi_apply(&s->jacobi, w->problem, w->gradient, s->scaled);
-    double z = hk_problem_dot(w->problem, w->gradient, s->scaled);
-    double beta = share_of_last(s, w, z, fresh);
+    hk_jacobi_prepare(&s->jacobi, ls, x, fresh);
+    hk_jacobi_apply(&s->jacobi, ls->problem, ls->gradient, s->scaled);
+    double z = hk_problem_dot(ls->problem, ls->gradient, s->scaled);
+    double beta = part_of_last(s, ls, z, fresh);
     s->z = z;
-    for (int64_t k = 0; k < 4 * (int64_t)w->problem->vertex_count; k++)
-        w->direction[k] = beta * w->direction[k] - s->scaled[k];
+    for (int64_t k = 0; k < 4 * (int64_t)ls->problem->vertex_count; k++)
+        ls->direction[k] = beta * ls->direction[k] - s->scaled[k];
     // Not downhill any more: begin anew.
-    if (beta > 0 && !(hk_problem_dot(w->problem, w->gradient, w->direction) < 0))
-        for (int64_t k = 0; k < 4 * (int64_t)w->problem->vertex_count; k++)
-            w->direction[k] = -s->scaled[k];
+    if (beta > 0 && !(hk_problem_dot(ls->problem, ls->gradient, ls->direction) < 0))
+        for (int64_t k = 0; k < 4 * (int64_t)ls->problem->vertex_count; k++)
+            ls->direction[k] = -s->scaled[k];
     return HK_OK;
 }
 
@@ -92,30 +91,35 @@ static double largest_entry(const hk_problem *p, const double *d)
 }
 
 // −g·d / d·H d by a difference over a displacement that is small next to the body.
-static double exact_length(void *solver, hk_line_search *w, const double *x)
+static double exact_length(void *solver, hk_line_search *ls, const double *x)
 {
     (void)solver;
-    double slope = hk_problem_dot(w->problem, w->gradient, w->direction);
-    double h = (w->problem->single ? 3e-4 : 1e-6) * w->problem->size /
-               largest_entry(w->problem, w->direction);
+    double slope = hk_problem_dot(ls->problem, ls->gradient, ls->direction);
+    double h = (ls->view->single ? 3e-4 : 1e-6) * ls->problem->size /
+               largest_entry(ls->problem, ls->direction);
     if (!isfinite(h)) return 1;
-    hk_search_try(w, x, h);
-    double ahead = hk_problem_dot(w->problem, w->trial_gradient, w->direction);
+    hk_search_try(ls, x, h);
+    double ahead = hk_problem_dot(ls->problem, ls->trial_gradient, ls->direction);
     double curvature = (ahead - slope) / h;
     return isfinite(curvature) && curvature > 0 ? -slope / curvature : 1;
 }
 
-static void taken(void *solver, hk_line_search *w, double length)
+static void taken(void *solver, hk_line_search *ls, double length)
 {
     (void)length;
     nonlinear_cg *s = solver;
-    memcpy(s->last_gradient, w->gradient, 4 * sizeof(double) * (size_t)w->problem->vertex_count);
+    memcpy(s->last_gradient, ls->gradient, 4 * sizeof(double) * (size_t)ls->problem->vertex_count);
 }
 
 static hk_status cg_minimise(void *solver, double *x, hk_solve_report *report)
 {
     static const hk_direction rule = {choose, exact_length, taken};
     return hk_search_descend(&((nonlinear_cg *)solver)->search, &rule, solver, x, report);
+}
+
+static hk_view *cg_view(void *solver)
+{
+    return ((nonlinear_cg *)solver)->search.view;
 }
 
 static void cg_describe(const void *solver, char *text, size_t size)
@@ -137,5 +141,6 @@ const hk_method hk_nonlinear_cg = {
     .create = cg_create,
     .free = cg_free,
     .minimise = cg_minimise,
+    .view = cg_view,
     .describe = cg_describe,
 };

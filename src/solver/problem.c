@@ -3,7 +3,7 @@
 #include <math.h>
 
 enum { SMALLEST_FOR_THREADS = 4000 };
-enum { RUN = 2048, SUMS = 4 };  // vertices in a partial sum; sums a pass can take
+enum { RUN = 2048, SUMS = 4 };  // vertices in a partial sum; sums that a pass can take
 
 static int run_count(const hk_problem *p)
 {
@@ -27,30 +27,20 @@ static void measure_model(const hk_model *m, double *extent, double *reach)
     *reach = fmax(*reach, *extent);
 }
 
-// A vertex whose tets have stiffness k (N/m) and lie at coordinates of size L cannot have a force
-// known better than ε k L; here ‖k‖ ε L over all vertices.
+// A vertex whose elements have stiffness k (N/m) and lie at coordinates of size L cannot have a
+// force known better than ε k L; here ‖k‖ ε L over all vertices.
 static hk_status estimate_scales(hk_problem *p)
 {
     const hk_model *m = p->model;
     double *stiffness = HK_ZEROS(double, m->vertex_count);
     if (!stiffness) return HK_NO_MEMORY;
-    double weight = 0, extent, reach;
+    double extent, reach, sum = 0;
     measure_model(m, &extent, &reach);
-    for (int t = 0; t < m->tet_count; t++) {
-        const hk_material *material = &m->materials[m->tet_material[t]];
-        p->energy_rounding += 1e-15 * material->modulus * m->volume[t];
-        weight += material->density * m->volume[t];
-        double k = (material->modulus + material->strand_modulus) * cbrt(m->volume[t]);
-        for (int c = 0; c < 4; c++) stiffness[m->tets[4 * (int64_t)t + c]] += k;
-    }
-    p->energy_rounding += 1e-15 * hk_link_scales(m, stiffness);
-    weight += m->sheet_mass;
-    double sum = 0;
+    p->energy_rounding = hk_terms_scales(p->terms, stiffness);
     for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
     hk_free(stiffness);
-    p->rounding = p->double_rounding[0] = 2.2e-16 * sqrt(sum) * reach;
-    p->double_rounding[1] = p->energy_rounding;
-    p->slow_rate = p->energy_rounding / 1e-15 / (weight * extent * extent);
+    p->rounding = 2.2e-16 * sqrt(sum) * reach;
+    p->slow_rate = p->energy_rounding / 1e-15 / (hk_model_mass(m) * extent * extent);
     p->size = extent;
     return HK_OK;
 }
@@ -63,11 +53,7 @@ static void fill_vertices(hk_problem *p)
         p->held[k] = m->hold[v] != HK_FREE;
         p->free_count += !p->held[k];
         p->mass[k] = m->mass[v];
-        for (int i = 0; i < 3; i++) {
-            p->rest[4 * (int64_t)k + i] = m->rest[3 * (int64_t)v + i];
-            p->full_force[4 * (int64_t)k + i] =
-                m->mass[v] * m->gravity[i] + m->load[3 * (int64_t)v + i];
-        }
+        for (int i = 0; i < 3; i++) p->rest[4 * (int64_t)k + i] = m->rest[3 * (int64_t)v + i];
     }
 }
 
@@ -86,11 +72,11 @@ static hk_status build(hk_problem *p)
         !p->partial)
         return HK_NO_MEMORY;
     fill_vertices(p);
+    HK_TRY(hk_terms_create(p->model, HK_DOUBLE_PRECISION, p->threads, NULL, &p->terms));
+    hk_terms_add_force(p->terms, p->full_force);
     hk_problem_set_load(p, 1);
-    HK_TRY(estimate_scales(p));
-    HK_TRY(hk_links_create(p->model, HK_DOUBLE_PRECISION, p->threads, &p->links));
-    hk_problem_place_targets(p, 0);
-    return hk_tet_term_create(p->model, hk_lanes_best(HK_DOUBLE_PRECISION), p->threads, &p->tets);
+    hk_terms_place(p->terms, &(hk_when){.time = 0});
+    return estimate_scales(p);
 }
 
 hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **problem)
@@ -111,27 +97,10 @@ hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **pro
     return HK_OK;
 }
 
-static void release_single(hk_problem *p)
-{
-    hk_tet_term_free(p->single_term);
-    hk_links_free(p->single_links);
-    hk_free(p->single_x);
-    hk_free(p->single_gradient);
-    hk_free(p->body_of);
-    hk_free(p->origin);
-    p->single_term = NULL;
-    p->single_links = NULL;
-    p->single_x = p->single_gradient = NULL;
-    p->body_of = NULL;
-    p->origin = NULL;
-}
-
 void hk_problem_free(hk_problem *p)
 {
     if (!p) return;
-    hk_tet_term_free(p->tets);
-    hk_links_free(p->links);
-    hk_viscosity_free(p->viscosity);
+    hk_terms_free(p->terms);
     hk_free(p->held);
     hk_free(p->mass);
     hk_free(p->rest);
@@ -139,194 +108,72 @@ void hk_problem_free(hk_problem *p)
     hk_free(p->force);
     hk_free(p->y);
     hk_free(p->inertia);
-    release_single(p);
     hk_free(p->partial);
     hk_free(p);
 }
 
-// ---------------------------------------------------------------- single precision
-
-static void fill_bodies(hk_problem *p)
-{
-    const hk_model *m = p->model;
-    for (int b = 0; b < m->body_count; b++)
-        for (int v = 0; v < m->bodies[b].vertex_count; v++)
-            p->body_of[m->place[m->bodies[b].vertex_start + v]] = b;
-}
-
-void hk_problem_center(hk_problem *p, const double *x)
-{
-    const hk_model *m = p->model;
-    memset(p->origin, 0, 3 * sizeof(double) * (size_t)m->body_count);
-    for (int k = 0; k < p->vertex_count; k++)
-        for (int i = 0; i < 3; i++) p->origin[3 * p->body_of[k] + i] += x[4 * (int64_t)k + i];
-    for (int b = 0; b < m->body_count; b++)
-        for (int i = 0; i < 3; i++) p->origin[3 * b + i] /= m->bodies[b].vertex_count;
-    hk_problem_center_targets(p);
-}
-
-void hk_problem_narrow(const hk_problem *p, const double *x, float *to)
-{
-#pragma omp parallel for schedule(static) num_threads(p->threads)
-    for (int k = 0; k < p->vertex_count; k++) {
-        const double *origin = p->origin + 3 * (int64_t)p->body_of[k];
-        for (int i = 0; i < 3; i++)
-            to[4 * (int64_t)k + i] = (float)(x[4 * (int64_t)k + i] - origin[i]);
-    }
-}
-
-void hk_problem_widen(const hk_problem *p, const float *x, double *to)
-{
-#pragma omp parallel for schedule(static) num_threads(p->threads)
-    for (int k = 0; k < p->vertex_count; k++) {
-        const double *origin = p->origin + 3 * (int64_t)p->body_of[k];
-        for (int i = 0; i < 3; i++)
-            to[4 * (int64_t)k + i] = (double)x[4 * (int64_t)k + i] + origin[i];
-    }
-}
-
-// Off rest by a turn and some strain, so that no coordinate is a round number.
-static void bend(const hk_problem *p, double *x)
-{
-    static const double F[3][3] = {
-        {0.873, -0.308, 0.412}, {0.445, 0.851, -0.287}, {-0.254, 0.436, 0.889}};
-    for (int64_t k = 0; k < p->vertex_count; k++)
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) x[4 * k + i] += F[i][j] * p->rest[4 * k + j];
-}
-
-// What single precision leaves of gradient and energy at such a state.
-static hk_status measure_rounding(hk_problem *p)
-{
-    size_t size = 4 * (size_t)p->vertex_count;
-    double *x = HK_ZEROS(double, size), *g = HK_ZEROS(double, size), fine, coarse, sum = 0;
-    if (!x || !g) {
-        hk_free(x);
-        hk_free(g);
-        return HK_NO_MEMORY;
-    }
-    bend(p, x);
-    hk_problem_center(p, x);
-    hk_problem_narrow(p, x, p->single_x);
-    hk_problem_widen(p, p->single_x, x);
-    hk_problem_element_gradient(p, x, g, &fine);
-    p->single = p->single_term;
-    hk_problem_element_gradient(p, p->single_x, p->single_gradient, &coarse);
-    p->single = NULL;
-    for (int k = 0; k < p->vertex_count; k++)
-        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3 && !p->held[k]; i++)
-            sum += (g[i] - (double)p->single_gradient[i]) * (g[i] - (double)p->single_gradient[i]);
-    hk_free(x);
-    hk_free(g);
-    p->single_rounding[0] = fmax(p->double_rounding[0], 2 * sqrt(sum));
-    p->single_rounding[1] = fmax(p->double_rounding[1], 4 * fabs(fine - coarse));
-    return HK_OK;
-}
-
-static hk_status allocate_single(hk_problem *p)
-{
-    size_t size = 4 * (size_t)p->vertex_count;
-    p->single_x = HK_ZEROS(float, size);
-    p->single_gradient = HK_ZEROS(float, size);
-    p->body_of = HK_ZEROS(int32_t, p->vertex_count);
-    p->origin = HK_ZEROS(double, 3 * (size_t)p->model->body_count);
-    if (!p->single_x || !p->single_gradient || !p->body_of || !p->origin) return HK_NO_MEMORY;
-    fill_bodies(p);
-    HK_TRY(hk_links_create(p->model, HK_SINGLE, p->threads, &p->single_links));
-    HK_TRY(hk_tet_term_create(p->model, hk_lanes_best(HK_SINGLE), p->threads, &p->single_term));
-    return measure_rounding(p);
-}
-
-// All of it or nothing: another method may ask again.
-static hk_status prepare_single(hk_problem *p)
-{
-    hk_status status = allocate_single(p);
-    if (status != HK_OK) release_single(p);
-    return status;
-}
-
-// Rounding of positions costs viscous forces as many digits as elastic ones.
-static void choose_rounding(hk_problem *p)
-{
-    const double *rounding = p->single ? p->single_rounding : p->double_rounding;
-    p->rounding = (1 + p->viscous) * rounding[0];
-    p->energy_rounding = rounding[1];
-}
-
-hk_status hk_problem_use_precision(hk_problem *p, hk_precision precision)
-{
-    if (precision != HK_SINGLE && !p->single_term) return HK_OK;
-    if (!p->single_term) HK_TRY(prepare_single(p));
-    if (precision == HK_SINGLE && p->viscosity) HK_TRY(hk_viscosity_allow_single(p->viscosity));
-    p->single = precision == HK_SINGLE ? p->single_term : NULL;
-    choose_rounding(p);
-    return HK_OK;
-}
-
-hk_tet_term *hk_problem_elements(hk_problem *p)
-{
-    return p->single ? p->single : p->tets;
-}
-
 // ---------------------------------------------------------------- inertia, damping and forces
 
-void hk_problem_set_weight(hk_problem *p, double weight)
+static void set_weight(hk_problem *p, double weight)
 {
     bool same = weight == p->weight && p->air == 0;  // the inertia is what it was
     p->weight = weight;
-    p->air = p->viscous = 0;
-    choose_rounding(p);
-    hk_tet_begin_blend(p->tets, weight == 0);
-    if (p->single) hk_tet_begin_blend(p->single, weight == 0);
+    p->air = 0;
     if (same) return;
     for (int k = 0; k < p->vertex_count; k++) p->inertia[k] = p->held[k] ? 0 : weight * p->mass[k];
 }
 
-hk_status hk_problem_allow_viscosity(hk_problem *p)
-{
-    if (!p->viscosity) HK_TRY(hk_viscosity_create(p->tets, p->links, &p->viscosity));
-    return p->single ? hk_viscosity_allow_single(p->viscosity) : HK_OK;
-}
-
 // The sum of two springs to two places is one spring to a place between, but for a constant.
-static void add_air(hk_problem *p, double stiffness, const double *x)
+static void add_air(hk_problem *p, double stiffness, const double *from)
 {
     p->air = stiffness;
     for (int k = 0; k < p->vertex_count; k++) {
         if (p->held[k]) continue;
         p->inertia[k] += stiffness;
-        double share = stiffness / p->inertia[k];
+        double part = stiffness / p->inertia[k];
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++)
-            p->y[i] += share * (x[i] - p->y[i]);
+            p->y[i] += part * (from[i] - p->y[i]);
     }
 }
 
-void hk_problem_set_damping(hk_problem *p, const hk_damping *damping, double h, const double *x)
+hk_status hk_problem_begin_step(hk_problem *p, const hk_stage_begin *stage)
 {
-    if (damping->air > 0) add_air(p, damping->air / h, x);
-    if (!(damping->viscous > 0)) return;
-    p->viscous = damping->viscous / h;
-    hk_viscosity_begin(p->viscosity, x, p->viscous);
-    choose_rounding(p);
+    const hk_step_begin *step = &stage->terms;
+    set_weight(p, stage->weight);
+    double air = p->terms->damping.air;
+    if (air > 0) add_air(p, air / step->h, step->from);
+    HK_TRY(hk_terms_begin_step(p->terms, step));
+    p->stiffening = hk_terms_stiffening(p->terms);
+    return HK_OK;
+}
+
+hk_status hk_problem_begin_pose(hk_problem *p)
+{
+    set_weight(p, 0);
+    p->stiffening = 0;
+    return hk_terms_begin_step(p->terms, &(hk_step_begin){.pose = true});
 }
 
 hk_quadratic hk_problem_quadratic(const hk_problem *p)
 {
-    return (hk_quadratic){p->weight, p->shift, p->air, p->viscous};
+    return (hk_quadratic){p->weight, p->shift, p->air, p->stiffening};
 }
 
 bool hk_same_quadratic(hk_quadratic a, hk_quadratic b)
 {
-    return a.weight == b.weight && a.shift == b.shift && a.air == b.air && a.viscous == b.viscous;
+    return a.weight == b.weight && a.shift == b.shift && a.air == b.air &&
+           a.stiffening == b.stiffening;
 }
 
-void hk_problem_set_load(hk_problem *p, double share)
+void hk_problem_set_load(hk_problem *p, double fraction)
 {
-    if (share == p->load_fraction) return;
+    if (fraction == p->load_fraction) return;
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
-        p->force[k] = share * p->full_force[k];
-    p->load_fraction = share;
+        p->force[k] = fraction * p->full_force[k];
+    p->load_fraction = fraction;
 }
+
+// ---------------------------------------------------------------- ε
 
 static double sum_runs(const hk_problem *p, int which)
 {
@@ -348,9 +195,8 @@ static double vertex_energy(const hk_problem *p, const double *x, int64_t k)
 
 double hk_problem_energy(hk_problem *p, const double *x)
 {
-    double elastic = hk_problem_elastic(p, x);
+    double elastic = hk_terms_energy(p->terms, x, HK_ALL_TERMS);
     if (!isfinite(elastic)) return INFINITY;
-    if (p->viscous > 0) elastic += hk_viscosity_energy(p->viscosity, x);
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int r = 0; r < run_count(p); r++) {
         double sum = 0;
@@ -380,95 +226,39 @@ static void add_vertex_terms(const hk_problem *p, const double *x, int first, in
     }
 }
 
-static void widen_gradient(hk_problem *p, double *gradient)
-{
-    int64_t size = 4 * (int64_t)p->vertex_count;
-#pragma omp parallel for schedule(static) num_threads(p->threads)
-    for (int64_t k = 0; k < size; k++) gradient[k] = (double)p->single_gradient[k];
-}
-
-static void single_gradient(hk_problem *p, const double *x, double *gradient, double *energy)
-{
-    hk_problem_narrow(p, x, p->single_x);
-    hk_problem_element_gradient(p, p->single_x, p->single_gradient, energy);
-    widen_gradient(p, gradient);
-}
-
-// Completes the gradient and energy of the elements.
-static void add_vertices(hk_problem *p, const double *x, double elastic, double *gradient,
-                         double *energy, double *force_scale)
+void hk_problem_add_vertices(hk_problem *p, const double *x, double energy_of_terms,
+                             double *gradient, double *energy, double *force_scale)
 {
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int r = 0; r < run_count(p); r++)
         add_vertex_terms(p, x, r * RUN, hk_min_int((r + 1) * RUN, p->vertex_count), gradient,
                          p->partial + SUMS * r);
     if (energy) {
-        double total = elastic + sum_runs(p, 0);
+        double total = energy_of_terms + sum_runs(p, 0);
         *energy = isfinite(total) ? total : INFINITY;
     }
     if (force_scale)
         *force_scale = sqrt(fmax(sum_runs(p, 1), fmax(sum_runs(p, 2), sum_runs(p, 3))));
 }
 
-void hk_problem_exact_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
-                               double *force_scale)
+void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
+                         double *force_scale)
 {
-    double elastic = 0, linked = 0, viscous = 0;
-    hk_tet_gradient(p->tets, x, gradient, energy ? &elastic : NULL);
-    hk_links_add_gradient(p->links, x, gradient, energy ? &linked : NULL);
-    if (p->viscous > 0)
-        hk_viscosity_add_gradient(p->viscosity, x, gradient, energy ? &viscous : NULL);
-    add_vertices(p, x, elastic + linked + viscous, gradient, energy, force_scale);
+    double of_terms = 0;
+    hk_terms_gradient(p->terms, x, HK_ALL_TERMS, gradient, energy ? &of_terms : NULL);
+    hk_problem_add_vertices(p, x, of_terms, gradient, energy, force_scale);
 }
 
 void hk_problem_force(hk_problem *p, const double *x, double *gradient)
 {
-    hk_tet_gradient(p->tets, x, gradient, NULL);
-    hk_links_add_gradient(p->links, x, gradient, NULL);
+    hk_terms_gradient(p->terms, x, HK_POSITION_TERMS, gradient, NULL);
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) gradient[k] -= p->force[k];
 }
 
-void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
-                         double *force_scale)
+void hk_problem_blocks(hk_problem *p, const double *x, double keep, double *values)
 {
-    if (!p->single) {
-        hk_problem_exact_gradient(p, x, gradient, energy, force_scale);
-        return;
-    }
-    double elastic = 0;
-    single_gradient(p, x, gradient, energy ? &elastic : NULL);
-    // Displacements of a step are small: they are not rounded as positions are.
-    double viscous = 0;
-    if (p->viscous > 0) hk_viscosity_add_gradient(p->viscosity, x, gradient, &viscous);
-    add_vertices(p, x, elastic + viscous, gradient, energy, force_scale);
-}
-
-void hk_problem_split_gradient(hk_problem *p, const hk_tet_duals *duals, bool fresh,
-                               const double *x, double *gradient, double *force_scale)
-{
-    if (p->single) {
-        hk_problem_narrow(p, x, p->single_x);
-        hk_tet_admm_local(p->single, duals, fresh, p->single_x, p->single_gradient);
-        hk_links_add_gradient(p->single_links, p->single_x, p->single_gradient, NULL);
-        widen_gradient(p, gradient);
-    } else {
-        hk_tet_admm_local(p->tets, duals, fresh, x, gradient);
-        hk_links_add_gradient(p->links, x, gradient, NULL);
-    }
-    if (p->viscous > 0) hk_viscosity_add_gradient(p->viscosity, x, gradient, NULL);
-    add_vertices(p, x, 0, gradient, NULL, force_scale);
-}
-
-double hk_problem_least_j(hk_problem *p, const double *x)
-{
-    return hk_tet_least_j(p->tets, x);
-}
-
-bool hk_problem_update_blend(hk_problem *p, const double *x)
-{
-    if (!hk_tet_update_blend(p->tets, x)) return false;
-    if (p->single) hk_tet_copy_blend(p->single, p->tets);
-    return true;
+    hk_terms_blocks(p->terms, x, keep, HK_FOR_HESSIAN, values);
+    hk_terms_amend_blocks(p->terms, values);
 }
 
 double hk_problem_dot(hk_problem *p, const double *a, const double *b)

@@ -132,7 +132,6 @@ static hk_status allocate(projective *s, hk_problem *p, const hk_settings *setti
     s->solution = HK_ARRAY(double, 3 * (size_t)p->free_count);
     if (!s->diagonal || !s->solution) return HK_NO_MEMORY;
     HK_TRY(create_matrix(s));
-    HK_TRY(hk_use_precision(p, settings));
     return p->free_count > 0 ? create_global(s) : HK_OK;
 }
 
@@ -177,17 +176,17 @@ static void solve_iteratively(projective *s, const double *gradient, double *dir
         for (int i = 0; i < 3; i++) direction[4 * (int64_t)vertex[b] + i] = s->solution[3 * b + i];
 }
 
-static hk_status choose(void *solver, hk_line_search *w, const double *x, bool fresh)
+static hk_status choose(void *solver, hk_line_search *ls, const double *x, bool fresh)
 {
     (void)x, (void)fresh;
     projective *s = solver;
     HK_TRY(prepare(s));
     double clock = hk_now();
     if (s->rows)
-        solve_iteratively(s, w->gradient, w->direction);
+        solve_iteratively(s, ls->gradient, ls->direction);
     else
-        HK_TRY(hk_constant_matrix_descend(&s->matrix, w->gradient, w->direction));
-    w->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+        HK_TRY(hk_constant_matrix_descend(&s->matrix, ls->gradient, ls->direction));
+    ls->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }
 
@@ -197,6 +196,11 @@ static hk_status projective_minimise(void *solver, double *x, hk_solve_report *r
     projective *s = solver;
     if (s->descent) return hk_descent.minimise(s->descent, x, report);
     return hk_search_descend(&s->search, &rule, solver, x, report);
+}
+
+static hk_view *projective_view(void *solver)
+{
+    return ((projective *)solver)->search.view;
 }
 
 static void projective_describe(const void *solver, char *text, size_t size)
@@ -219,5 +223,6 @@ const hk_method hk_projective = {
     .create = projective_create,
     .free = projective_free,
     .minimise = projective_minimise,
+    .view = projective_view,
     .describe = projective_describe,
 };

@@ -30,7 +30,7 @@ enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
 
 static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
                                         "scaled_identity", NULL};
-static const char *const g_globals[] = {"auto", "chebyshev", "inverse", NULL};
+static const char *const g_globals[] = {"auto", "chebyshev", NULL};
 static const hk_option_info g_options[] = {
     HK_START_OPTIONS(HK_START_AUTO),
     HK_PRECISION_OPTION(HK_DOUBLE_PRECISION),
@@ -55,8 +55,7 @@ static const hk_option_info g_options[] = {
     [OPTION_REFINEMENT] = HK_REFINEMENT_OPTION,
     [OPTION_GLOBAL] = {.name = "global",
                        .help = "how a GPU solves with the constant matrix: Jacobi iterations with "
-                               "Chebyshev acceleration (auto, too), or products with the inverse "
-                               "of its factor; the CPU always uses a factor",
+                               "Chebyshev acceleration (auto, too); the CPU always uses a factor",
                        .words = g_globals},
     [OPTION_INNER] = {.name = "inner",
                       .help = "Chebyshev iterations of a solve on a GPU; 0: as many as the matrix "
@@ -72,7 +71,7 @@ typedef struct quasi_newton {
     // For the starts from a Hessian:
     hk_assembly *assembly;
     hk_direct *direct;
-    double *stiffness;
+    double *blocks;
     double *matrix;
     double *weight;         // [vertex_count] M/h², air and shift
     double *right;          // [3 free_count]
@@ -100,7 +99,7 @@ static void quasi_newton_free(void *solver)
     hk_constant_matrix_release(&s->laplacian);
     hk_direct_free(s->direct);
     hk_assembly_free(s->assembly);
-    hk_free(s->stiffness);
+    hk_free(s->blocks);
     hk_free(s->matrix);
     hk_free(s->weight);
     hk_free(s->right);
@@ -135,19 +134,18 @@ static hk_status create_laplacian(quasi_newton *s)
 static hk_status allocate_hessian(quasi_newton *s)
 {
     const hk_problem *p = s->search.problem;
-    HK_TRY(hk_assembly_create(p->tets, p->links, p->held, &s->assembly));
+    HK_TRY(hk_assembly_create(p->terms, p->held, &s->assembly));
     s->weight = HK_ARRAY(double, p->vertex_count);
     s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
-    s->stiffness = HK_ARRAY(double, hk_problem_stiffness_size(p));
+    s->blocks = HK_ARRAY(double, hk_terms_block_size(p->terms));
     s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
-    if (!s->weight || !s->right || !s->stiffness || !s->matrix) return HK_NO_MEMORY;
+    if (!s->weight || !s->right || !s->blocks || !s->matrix) return HK_NO_MEMORY;
     return hk_direct_create(&s->assembly->pattern, &s->direct);
 }
 
 static hk_status allocate(quasi_newton *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_search_init(&s->search, p, settings));
-    HK_TRY(hk_use_precision(p, settings));
     HK_TRY(hk_curvature_init(&s->curvature, p, (int)settings->option[OPTION_WINDOW]));
     HK_TRY(hk_jacobi_init(&s->uniform, p));
     if (initial_of(s) == INITIAL_IDENTITY || p->free_count == 0) return HK_OK;
@@ -172,12 +170,12 @@ static hk_status quasi_newton_create(hk_problem *problem, const hk_settings *set
 // ---------------------------------------------------------------- the matrix
 
 // With the viscosity of a step from rest.
-static void rest_stiffness(quasi_newton *s)
+static void rest_blocks(quasi_newton *s)
 {
     hk_problem *p = s->search.problem;
-    hk_problem_elastic_stiffness(p, p->rest, 0, s->stiffness);
-    int64_t size = hk_problem_stiffness_size(p);
-    for (int64_t k = 0; k < size; k++) s->stiffness[k] *= 1 + p->viscous;
+    int64_t size = hk_terms_block_size(p->terms);
+    hk_terms_blocks(p->terms, p->rest, 0, HK_FOR_HESSIAN, s->blocks);
+    for (int64_t k = 0; k < size; k++) s->blocks[k] *= 1 + p->stiffening;
 }
 
 static void fill_matrix(quasi_newton *s, const double *x)
@@ -186,10 +184,10 @@ static void fill_matrix(quasi_newton *s, const double *x)
     for (int k = 0; k < p->vertex_count; k++) s->weight[k] = p->inertia[k] + p->shift;
     // The projected Hessian is always fit to start from.
     if (initial_of(s) == INITIAL_UPDATING)
-        hk_problem_stiffness(p, x, 0, s->stiffness);
+        hk_problem_blocks(p, x, 0, s->blocks);
     else
-        rest_stiffness(s);
-    hk_assemble(s->assembly, s->stiffness, s->weight, s->matrix);
+        rest_blocks(s);
+    hk_assemble(s->assembly, s->blocks, s->weight, s->matrix);
 }
 
 // Again only when the time step or damping changed, or at every begin for the current Hessian.
@@ -245,32 +243,37 @@ static hk_status apply_initial(quasi_newton *s, const double *x, double *q)
     return HK_OK;
 }
 
-// ---------------------------------------------------------------- the walk
+// ---------------------------------------------------------------- the descent loop
 
-static hk_status choose(void *solver, hk_line_search *w, const double *x, bool fresh)
+static hk_status choose(void *solver, hk_line_search *ls, const double *x, bool fresh)
 {
     quasi_newton *s = solver;
-    hk_problem *p = w->problem;
+    hk_problem *p = ls->problem;
     if (fresh) hk_curvature_forget(&s->curvature);
     HK_TRY(refactor(s, x, fresh));
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
-        w->direction[k] = p->held[k / 4] ? 0 : -w->gradient[k];
-    hk_curvature_first(&s->curvature, p, w->direction);
-    HK_TRY(apply_initial(s, x, w->direction));
-    hk_curvature_second(&s->curvature, p, w->direction);
+        ls->direction[k] = p->held[k / 4] ? 0 : -ls->gradient[k];
+    hk_curvature_first(&s->curvature, p, ls->direction);
+    HK_TRY(apply_initial(s, x, ls->direction));
+    hk_curvature_second(&s->curvature, p, ls->direction);
     return HK_OK;
 }
 
-static void taken(void *solver, hk_line_search *w, double length)
+static void taken(void *solver, hk_line_search *ls, double length)
 {
-    hk_curvature_add(&((quasi_newton *)solver)->curvature, w->problem, w->direction, length,
-                     w->gradient, w->trial_gradient);
+    hk_curvature_add(&((quasi_newton *)solver)->curvature, ls->problem, ls->direction, length,
+                     ls->gradient, ls->trial_gradient);
 }
 
 static hk_status quasi_newton_minimise(void *solver, double *x, hk_solve_report *report)
 {
     static const hk_direction rule = {choose, hk_full_length, taken};
     return hk_search_descend(&((quasi_newton *)solver)->search, &rule, solver, x, report);
+}
+
+static hk_view *quasi_newton_view(void *solver)
+{
+    return ((quasi_newton *)solver)->search.view;
 }
 
 static void quasi_newton_describe(const void *solver, char *text, size_t size)
@@ -295,5 +298,6 @@ const hk_method hk_quasi_newton = {
     .create = quasi_newton_create,
     .free = quasi_newton_free,
     .minimise = quasi_newton_minimise,
+    .view = quasi_newton_view,
     .describe = quasi_newton_describe,
 };

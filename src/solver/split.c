@@ -75,6 +75,7 @@ static void split_free(void *solver)
     hk_split *s = solver;
     if (!s) return;
     if (s->pose) hk_quasi_newton.free(s->pose);
+    hk_view_free(s->view);
     hk_split_passes_release(s);
     hk_rotation_correction_free(s->correction);
     hk_free(s->stiffness);
@@ -189,7 +190,7 @@ static hk_status make_components(hk_split *s, const hk_pattern *scalar)
     const hk_problem *p = s->problem;
     double *laplacian = HK_ARRAY(double, hk_pattern_size(scalar));
     if (!laplacian) return HK_NO_MEMORY;
-    hk_laplacian_numbers(p->model, p->links, s->unknown, scalar, s->stiffness, laplacian);
+    hk_laplacian_numbers(p->model, s->unknown, scalar, s->stiffness, laplacian);
     for (int k = 0; k < scalar->count; k++) s->diagonal[k] = p->mass[s->numbered[k]];
     hk_status status =
         hk_components_create(scalar, laplacian, s->diagonal, p->threads, &s->components);
@@ -207,7 +208,7 @@ static hk_status divide(hk_split *s)
     if (!s->unknown || !s->vertex || !s->numbered || !s->diagonal) return HK_NO_MEMORY;
     hk_pattern scalar = {0};
     int count = number_vertices(s);
-    HK_TRY(hk_laplacian_pattern(p->model, p->links, s->unknown, count, &scalar));
+    HK_TRY(hk_laplacian_pattern(p->model, s->unknown, count, &scalar));
     hk_status status = make_components(s, &scalar);
     hk_pattern_free(&scalar);
     if (status != HK_OK) return status;
@@ -255,10 +256,8 @@ static hk_status allocate_vertices(hk_split *s)
     find_middles(s);
     s->wide_x = HK_ZEROS(double, 4 * vertices);
     if (!s->wide_x) return HK_NO_MEMORY;
-    if (p->links->link_count > 0 || p->viscosity) {
-        s->wide_gradient = HK_ZEROS(double, 4 * vertices);
-        if (!s->wide_gradient) return HK_NO_MEMORY;
-    }
+    s->wide_gradient = HK_ZEROS(double, 4 * vertices);
+    if (!s->wide_gradient) return HK_NO_MEMORY;
     if (passes_of(s) == 1) return HK_OK;
     s->start = HK_ZEROS(float, 4 * vertices);
     return s->start ? hk_split_passes_init(s) : HK_NO_MEMORY;
@@ -296,7 +295,7 @@ static hk_status allocate(hk_split *s)
 {
     hk_problem *p = s->problem;
     HK_TRY(check_materials(p->model));
-    HK_TRY(hk_problem_use_precision(p, HK_DOUBLE_PRECISION));
+    HK_TRY(hk_view_create(p, HK_DOUBLE_PRECISION, &s->view));
     HK_TRY(find_stiffness(s));
     HK_TRY(divide(s));
     if (s->settings.option[OPTION_REFINEMENT] > 0)
@@ -338,7 +337,7 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
     for (int k = 0; k < p->vertex_count; k++)
         s->inverse[k] = p->held[k] ? 0 : (float)(1 / p->inertia[k]);
     for (int k = 0; k < s->components->count; k++) s->diagonal[k] = p->inertia[s->numbered[k]];
-    HK_TRY(hk_components_factor(s->components, 1 + p->viscous, s->diagonal));
+    HK_TRY(hk_components_factor(s->components, 1 + p->stiffening, s->diagonal));
     s->factored.weight = NAN;
     if (s->correction) HK_TRY(hk_rotation_correction_prepare(s->correction));
     s->factored = hk_problem_quadratic(p);
@@ -438,21 +437,34 @@ bool hk_split_tell(hk_split *s, double energy, double residual, double relative,
 
 // ---------------------------------------------------------------- one step
 
-double hk_split_add_links(hk_split *s, float sign, float *to)
+// The terms beside the tets, which are s->elements here.
+static bool is_other(const hk_term *term)
+{
+    const hk_term_ops *ops = term->ops;
+    return ops != &hk_tets_term && !ops->add_force && (!ops->active || ops->active(term));
+}
+
+double hk_split_add_others(hk_split *s, float sign, float *to)
 {
     hk_problem *p = s->problem;
-    if (!s->wide_gradient) return 0;
+    bool any = false;
+    for (int k = 0; k < p->terms->count; k++) any |= is_other(p->terms->term[k]);
+    if (!any) return 0;
     widen(s, NULL, s->wide_x);
-    double linked = 0, viscous = 0, unit = 1 / s->length;
+    double energy = 0, unit = 1 / s->length;
     memset(s->wide_gradient, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
-    hk_links_add_gradient(p->links, s->wide_x, s->wide_gradient, &linked);
-    if (p->viscous > 0)
-        hk_viscosity_add_gradient(p->viscosity, s->wide_x, s->wide_gradient, &viscous);
+    for (int k = 0; k < p->terms->count; k++) {
+        hk_term *term = p->terms->term[k];
+        double part = 0;
+        if (!is_other(term)) continue;
+        term->ops->add_gradient(term, s->wide_x, s->wide_gradient, &part);
+        energy += part;
+    }
     for (int64_t k = 0; k < s->components->count; k++) {
         const double *force = s->wide_gradient + 4 * (int64_t)s->vertex[k];
         for (int i = 0; i < 3; i++) to[4 * k + i] += sign * (float)(unit * force[i]);
     }
-    return (linked + viscous) * unit * unit;
+    return energy * unit * unit;
 }
 
 static void keep_loads(hk_split *s)
@@ -502,7 +514,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     hk_tell_start(s->problem, hk_split_energy(s), NAN, NAN);
     double clock = hk_now();
     hk_corotation_stretch(s->elements, carries(s), s->x, vector);
-    hk_split_add_links(s, -1, vector);
+    hk_split_add_others(s, -1, vector);
     add_loads(s, vector);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     hk_split_solve(s);
@@ -560,6 +572,11 @@ static hk_status split_minimise(void *solver, double *x, hk_solve_report *report
     return s->problem->weight > 0 ? step(s, x, report) : pose(s, x, report);
 }
 
+static hk_view *split_view(void *solver)
+{
+    return ((hk_split *)solver)->view;
+}
+
 static void split_describe(const void *solver, char *text, size_t size)
 {
     const hk_split *s = solver;
@@ -585,5 +602,6 @@ const hk_method hk_split_method = {
     .create = split_create,
     .free = split_free,
     .minimise = split_minimise,
+    .view = split_view,
     .describe = split_describe,
 };

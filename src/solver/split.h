@@ -32,6 +32,7 @@ typedef struct hk_split_passes {
 
 typedef struct hk_split {
     hk_problem *problem;
+    hk_view *view;
     hk_settings settings;
     int32_t *unknown;   // [vertex_count] where a vertex is in vectors over the unknowns, -1: held
     int32_t *vertex;    // [free_count] and back
@@ -64,9 +65,9 @@ hk_status hk_split_passes_init(hk_split *s);
 void hk_split_passes_release(hk_split *s);
 // From y, with at most `count` passes.
 void hk_split_descend(hk_split *s, int count, hk_solve_report *report);
-// Adds the forces of links and viscosity at s->x, with a sign, to a vector over the unknowns;
+// Adds the forces of all terms but the tets at s->x, with a sign, to a vector over the unknowns;
 // returns their energy, in units of the elements.
-double hk_split_add_links(hk_split *s, float sign, float *to);
+double hk_split_add_others(hk_split *s, float sign, float *to);
 // Solves the vector of the components in place, with refinement if that is asked for.
 void hk_split_solve(hk_split *s);
 // ε at the state in s->x, in double precision; NAN unless the monitor wants to know it.

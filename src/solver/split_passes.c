@@ -141,7 +141,7 @@ static point evaluate(hk_split *s, const float *u, hk_solve_report *report)
     float *gradient = s->components->vector;
     place(s, u);
     double energy = hk_corotation_gradient(s->elements, s->x, gradient);
-    energy += hk_split_add_links(s, 1, gradient);
+    energy += hk_split_add_others(s, 1, gradient);
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
     for (int r = 0; r < run_count(s); r++)
         add_quadratic(s, u, r * RUN, hk_min_int((r + 1) * RUN, s->components->count), gradient,
@@ -261,7 +261,7 @@ static bool over(const hk_split *s, const point *at, hk_solve_report *report)
 static void stall(const hk_split *s, const point *at, hk_solve_report *report)
 {
     const hk_problem *p = s->problem;
-    double rounding = p->double_rounding[0] / 2.2e-16 * SINGLE_EPSILON;
+    double rounding = p->rounding / 2.2e-16 * SINGLE_EPSILON;
     report->reason = HK_CONVERGED;
     if (at->residual * s->length <= HK_ROUNDING_MARGIN * rounding) return;
     report->reason = HK_STALLED;

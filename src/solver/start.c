@@ -13,16 +13,17 @@ static void predict(const hk_problem *p, const hk_moment *m, double a, double b,
 
 // The d that minimises ε(x + d v) as far as the second derivative tells (Descent eq. 10), which is
 // taken from the difference of two gradients.
-static double best_step(hk_problem *p, const hk_moment *m, double *room, double *start)
+static double best_step(hk_view *view, const hk_moment *m, double *gradient, double *start)
 {
+    hk_problem *p = view->problem;
     double speed = sqrt(hk_problem_dot(p, m->v, m->v) / hk_max_int(1, p->free_count));
     if (!(speed > 0)) return 0;
     double h = 1e-6 * p->size / speed;
-    hk_problem_gradient(p, m->x, room, NULL, NULL);
-    double slope = hk_problem_dot(p, room, m->v);
+    hk_view_gradient(view, m->x, gradient, NULL, NULL);
+    double slope = hk_problem_dot(p, gradient, m->v);
     predict(p, m, h, 0, start);
-    hk_problem_gradient(p, start, room, NULL, NULL);
-    double curvature = (hk_problem_dot(p, room, m->v) - slope) / h;
+    hk_view_gradient(view, start, gradient, NULL, NULL);
+    double curvature = (hk_problem_dot(p, gradient, m->v) - slope) / h;
     double d = curvature > 0 ? -slope / curvature : m->step;
     return isfinite(d) ? d : m->step;
 }
@@ -41,9 +42,9 @@ static void predict_adaptively(const hk_problem *p, const hk_moment *m, double *
             along += p->force[i] * (m->v[i] - m->v_before[i]) / h;
             square += p->force[i] * p->force[i];
         }
-        // a = share × e; along/square is (a_t · e)/‖e‖² over m.
-        double share = square > 0 ? fmin(fmax(p->mass[k] * along / square, 0), 1) : 0;
-        double scale = p->mass[k] > 0 ? h * h * share / p->mass[k] : 0;
+        // a = part × e; along/square is (a_t · e)/‖e‖² over m.
+        double part = square > 0 ? fmin(fmax(p->mass[k] * along / square, 0), 1) : 0;
+        double scale = p->mass[k] > 0 ? h * h * part / p->mass[k] : 0;
         for (int64_t i = at; i < at + 4; i++)
             start[i] = p->held[k] ? m->x[i] : m->x[i] + h * m->v[i] + scale * p->force[i];
     }
@@ -51,20 +52,21 @@ static void predict_adaptively(const hk_problem *p, const hk_moment *m, double *
 
 static bool fit(hk_problem *p, const double *start)
 {
-    return isfinite(hk_problem_energy(p, start)) && hk_problem_least_j(p, start) > 0;
+    return isfinite(hk_problem_energy(p, start)) && hk_terms_least_j(p->terms, start) > 0;
 }
 
-void hk_choose_start(hk_problem *p, const hk_settings *settings, const hk_moment *m, double *room,
-                     double *start)
+void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment *m,
+                     double *workspace, double *start)
 {
-    double h = m->step, eta = settings->option[HK_OPTION_ETA];
-    int kind = (int)settings->option[HK_OPTION_START];
+    hk_problem *p = view->problem;
+    double h = m->step, eta = hk_setting(settings, "eta");
+    int kind = (int)hk_setting(settings, "start");
     if (kind == HK_START_POSITION)
         predict(p, m, 0, 0, start);
     else if (kind == HK_START_ACCELERATION)
         predict(p, m, h + eta * h, -eta * h, start);
     else if (kind == HK_START_OPTIMISED)
-        predict(p, m, best_step(p, m, room, start), 0, start);
+        predict(p, m, best_step(view, m, workspace, start), 0, start);
     else if (kind == HK_START_ADAPTIVE)
         predict_adaptively(p, m, start);
     else

@@ -14,8 +14,8 @@ typedef struct hk_moment {
 
 // Fills `start`; held vertices stay where they are in x. A prediction that is not defined for some
 // material, or has tets inside out, is replaced by the positions themselves.
-// `room` is [vertex_count][4].
-void hk_choose_start(hk_problem *problem, const hk_settings *settings, const hk_moment *moment,
-                     double *room, double *start);
+// `workspace` is [vertex_count][4].
+void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment *moment,
+                     double *workspace, double *start);
 
 #endif

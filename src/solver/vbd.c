@@ -13,8 +13,8 @@
 // fail as well, vertices take care: each halves its step until its own energy, that of ε but for
 // what it does not touch, is less. Such a sweep without acceleration cannot raise ε.
 //
-// While elements convert (term/blend.h) all vertices move at once, half as far: one after the other
-// they would turn mirrored elements about one by one, each its own way, and end in knots.
+// While elements are blended (term/blend.h) all vertices move at once, half as far: one after the
+// other they would turn mirrored elements about one by one, each its own way, and end in knots.
 #include <math.h>
 #include <stdio.h>
 
@@ -54,6 +54,7 @@ static const hk_option_info g_options[] = {
 
 typedef struct vbd {
     hk_problem *problem;
+    hk_view *view;
     hk_settings settings;
     hk_vertices vertices;
     hk_checkpoint checkpoint;
@@ -65,8 +66,8 @@ typedef struct vbd {
     int streak;              // looks since steps became careful
     int patience;            // of them before full ones are tried again
     bool careful;
-    bool converting;  // the stars have shares of conversion
-    double length;    // of steps, relative to what is usual
+    bool blended;   // some element is (term/blend.h)
+    double length;  // of steps, relative to what is usual
     // Of the acceleration:
     int since_restart;
     bool fresh;  // and nothing was kept since
@@ -80,6 +81,7 @@ static void vbd_free(void *solver)
     vbd *s = solver;
     if (!s) return;
     hk_vertex_blocks_free(s->vertex_blocks);
+    hk_view_free(s->view);
     hk_vertices_release(&s->vertices);
     hk_checkpoint_release(&s->checkpoint);
     hk_free(s->before);
@@ -89,14 +91,13 @@ static void vbd_free(void *solver)
 
 static hk_status allocate(vbd *s, hk_problem *p)
 {
-    HK_TRY(hk_use_precision(p, &s->settings));
-    HK_TRY(hk_vertices_init(&s->vertices, p));
-    HK_TRY(hk_checkpoint_init(&s->checkpoint, p, &s->vertices));
+    HK_TRY(hk_view_for(p, &s->settings, &s->view));
+    HK_TRY(hk_vertices_init(&s->vertices, s->view));
+    HK_TRY(hk_checkpoint_init(&s->checkpoint, &s->vertices));
     s->before = hk_calloc(1, hk_vertices_bytes(&s->vertices));
     s->diagonal = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
     if (!s->before || !s->diagonal) return HK_NO_MEMORY;
-    return hk_vertex_blocks_create(p->model, hk_problem_elements(p), hk_problem_links(p), p->held,
-                                   &s->vertex_blocks);
+    return hk_vertex_blocks_create(s->view->terms, p->held, &s->vertex_blocks);
 }
 
 static hk_status vbd_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -141,7 +142,7 @@ static void estimate_rate(vbd *s)
     if (acceleration_of(s) != ACCELERATION_CHEBYSHEV) return;
     if (hk_same_quadratic(s->estimated, hk_problem_quadratic(p))) return;
     s->estimated = hk_problem_quadratic(p);
-    hk_problem_exact_diagonal(p, p->rest, s->diagonal);
+    hk_terms_diagonal(p->terms, p->rest, s->diagonal);
     double least = 1;
     for (int64_t k = 0; k < p->vertex_count; k++) {
         const double *d = s->diagonal + 4 * k;
@@ -170,17 +171,13 @@ static void sweep(vbd *s, hk_solve_report *report)
 {
     hk_problem *p = s->problem;
     double clock = hk_now();
-    hk_single_frame frame = {p->origin, p->body_of};
-    hk_vertex_forces forces = {.target = s->vertices.target,
-                               .force = s->vertices.force,
-                               .shift = p->shift,
-                               .viscosity = p->viscous > 0 ? p->viscosity : NULL,
-                               .frame = p->single ? &frame : NULL};
+    hk_vertex_forces forces = {
+        .target = s->vertices.target, .force = s->vertices.force, .shift = p->shift};
     int steps = (int)s->settings.option[OPTION_STEPS];
     bool careful = steps == STEPS_CAREFUL || (steps == STEPS_AUTO && s->careful);
-    hk_vertex_sweep how = {.length = s->converting ? 0.5 * s->length : s->length,
-                           .careful = careful && !s->converting,
-                           .from = s->converting ? s->before : NULL};
+    hk_vertex_sweep how = {.length = s->blended ? 0.5 * s->length : s->length,
+                           .careful = careful && !s->blended,
+                           .from = s->blended ? s->before : NULL};
     memcpy(s->before, s->vertices.q, hk_vertices_bytes(&s->vertices));
     hk_vertex_blocks_sweep(s->vertex_blocks, &forces, &how, s->vertices.q);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
@@ -188,16 +185,15 @@ static void sweep(vbd *s, hk_solve_report *report)
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
 }
 
-// The stars have the elements of their own: they take the shares of conversion at every look.
-static void share_conversion(vbd *s)
+// The vertex blocks have elements of their own: they take the blend weights at every check.
+static void share_blend(vbd *s)
 {
-    if (!s->checkpoint.shares) return;
-    const hk_tet_term *elements = hk_problem_elements(s->problem);
-    bool now = hk_tet_blended(elements), before = s->converting;
-    s->converting = now;
+    if (!s->checkpoint.blend) return;
+    bool now = hk_terms_blended(s->view->terms), before = s->blended;
+    s->blended = now;
     if (!now && !before) return;
-    hk_tet_read_blend(elements, s->checkpoint.shares_now);
-    hk_vertex_blocks_write_blend(s->vertex_blocks, s->checkpoint.shares_now);
+    hk_terms_read_blend(s->view->terms, s->checkpoint.blend_now);
+    hk_vertex_blocks_write_blend(s->vertex_blocks, s->checkpoint.blend_now);
 }
 
 static void gradient(vbd *s, double *energy, hk_solve_report *report)
@@ -249,8 +245,8 @@ static bool undo(vbd *s)
     s->caution *= 2;
     if (!first) return true;
     if (careful && s->quiet) {
-        // Without conversion that was rounding.
-        if (!s->converting) return false;
+        // Without blended elements that was rounding.
+        if (!s->blended) return false;
         s->length *= 0.5;
         return s->length >= SHORTEST_LENGTH;
     }
@@ -262,7 +258,7 @@ static bool undo(vbd *s)
 
 static void report_stalled(const vbd *s, const hk_evaluation *good, hk_solve_report *report)
 {
-    report->reason = converged(s, good, hk_rounding_margin(s->problem)) ? HK_CONVERGED : HK_STALLED;
+    report->reason = converged(s, good, hk_rounding_margin(s->view)) ? HK_CONVERGED : HK_STALLED;
     if (report->reason == HK_STALLED)
         snprintf(report->detail, sizeof report->detail,
                  "sweeps do not decrease the energy any more (relative residual %.1e)",
@@ -282,7 +278,7 @@ static bool look(vbd *s, hk_evaluation *good, hk_solve_report *report)
         report_stalled(s, good, report);
         return false;
     }
-    share_conversion(s);
+    share_blend(s);
     report->reason = HK_CONVERGED;
     return !fell || !converged(s, good, 1);
 }
@@ -293,7 +289,7 @@ static void walk(vbd *s, hk_evaluation *good, hk_solve_report *report)
     int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
     int check = (int)o->option[OPTION_CHECK];
     for (int k = 0;; k++) {
-        bool due = k > 0 && (k % check == 0 || k == budget || s->converting);
+        bool due = k > 0 && (k % check == 0 || k == budget || s->blended);
         if (due && !look(s, good, report)) return;
         if (k == budget) break;
         sweep(s, report);
@@ -309,8 +305,7 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     vbd *s = solver;
     hk_problem *p = s->problem;
     report->detail[0] = '\0';
-    if (p->single) hk_problem_center(p, x);
-    hk_problem_update_blend(p, x);
+    HK_TRY(hk_view_begin(s->view, x));
     estimate_rate(s);
     hk_vertices_load(&s->vertices, x);
     double elastic;
@@ -329,7 +324,7 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     if (!converged(s, &good, 1)) {
         s->caution = s->length = 1;
         s->quiet = false;
-        share_conversion(s);
+        share_blend(s);
         restart(s);
         walk(s, &good, report);
         hk_checkpoint_store(&s->checkpoint, x);
@@ -338,6 +333,11 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     report->residual = good.residual;
     report->relative_residual = good.residual / good.scale;
     return HK_OK;
+}
+
+static hk_view *vbd_view(void *solver)
+{
+    return ((vbd *)solver)->view;
 }
 
 static void vbd_describe(const void *solver, char *text, size_t size)
@@ -362,5 +362,6 @@ const hk_method hk_vbd = {
     .create = vbd_create,
     .free = vbd_free,
     .minimise = vbd_minimise,
+    .view = vbd_view,
     .describe = vbd_describe,
 };

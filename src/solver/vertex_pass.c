@@ -2,7 +2,12 @@
 
 #include <math.h>
 
-static const double g_zero[3] = {0, 0, 0};
+static const double *origin_of(const hk_vertices *v, int64_t vertex)
+{
+    static const double zero[3] = {0, 0, 0};
+    const hk_frame *frame = &v->view->frame;
+    return v->view->single ? frame->origin + 3 * (int64_t)frame->body_of[vertex] : zero;
+}
 
 #define SCALAR  float
 #define NAME(x) x##_f32
@@ -17,23 +22,19 @@ static const double g_zero[3] = {0, 0, 0};
 
 enum { RUN = 2048 };  // vertices a thread takes at a time; sums are over runs, in order
 
-static size_t scalar_size(const hk_vertices *v)
-{
-    return v->problem->single ? sizeof(float) : sizeof(double);
-}
-
 size_t hk_vertices_bytes(const hk_vertices *v)
 {
-    return 4 * (size_t)v->problem->vertex_count * scalar_size(v);
+    return 4 * (size_t)v->problem->vertex_count * hk_view_scalar_size(v->view);
 }
 
-hk_status hk_vertices_init(hk_vertices *v, const hk_problem *problem)
+hk_status hk_vertices_init(hk_vertices *v, hk_view *view)
 {
-    v->problem = problem;
-    size_t count = 4 * (size_t)problem->vertex_count;
+    v->view = view;
+    v->problem = view->problem;
+    size_t count = 4 * (size_t)v->problem->vertex_count;
     void **vectors[] = {&v->q, &v->last, &v->gradient, &v->inverse, &v->target, &v->force};
     for (int k = 0; k < HK_COUNT_OF(vectors); k++) {
-        *vectors[k] = hk_calloc(count, scalar_size(v));
+        *vectors[k] = hk_calloc(count, hk_view_scalar_size(v->view));
         if (!*vectors[k]) return HK_NO_MEMORY;
     }
     return HK_OK;
@@ -51,7 +52,7 @@ void hk_vertices_release(hk_vertices *v)
 
 void hk_vertices_load(hk_vertices *v, const double *x)
 {
-    if (v->problem->single)
+    if (v->view->single)
         load_f32(v, x);
     else
         load_f64(v, x);
@@ -60,7 +61,7 @@ void hk_vertices_load(hk_vertices *v, const double *x)
 
 void hk_vertices_store(const hk_vertices *v, const void *q, double *x)
 {
-    if (v->problem->single)
+    if (v->view->single)
         store_f32(v, q, x);
     else
         store_f64(v, q, x);
@@ -69,7 +70,7 @@ void hk_vertices_store(const hk_vertices *v, const void *q, double *x)
 void hk_vertices_fill(hk_vertices *v, const double *diagonal, double factor)
 {
     for (int64_t k = 0; k < 4 * (int64_t)v->problem->vertex_count; k++)
-        if (v->problem->single)
+        if (v->view->single)
             ((float *)v->inverse)[k] = (float)(factor * diagonal[k / 4]);
         else
             ((double *)v->inverse)[k] = factor * diagonal[k / 4];
@@ -77,7 +78,7 @@ void hk_vertices_fill(hk_vertices *v, const double *diagonal, double factor)
 
 void hk_vertices_invert(hk_vertices *v)
 {
-    if (v->problem->single)
+    if (v->view->single)
         invert_f32(v);
     else
         invert_f64(v);
@@ -90,7 +91,7 @@ hk_vertex_sums hk_vertices_measure(const hk_vertices *v)
     for (int64_t first = 0; first < count; first += RUN) {
         int64_t last = first + RUN < count ? first + RUN : count;
         hk_vertex_sums part =
-            v->problem->single ? measure_f32(v, first, last) : measure_f64(v, first, last);
+            v->view->single ? measure_f32(v, first, last) : measure_f64(v, first, last);
         total.energy += part.energy;
         total.square += part.square;
     }
@@ -100,7 +101,7 @@ hk_vertex_sums hk_vertices_measure(const hk_vertices *v)
 double hk_vertices_scale(const hk_vertices *v)
 {
     double sums[3];
-    if (v->problem->single)
+    if (v->view->single)
         squares_f32(v, sums);
     else
         squares_f64(v, sums);
@@ -113,7 +114,7 @@ void hk_vertices_step(hk_vertices *v, double length, double omega)
 #pragma omp parallel for schedule(static) num_threads(v->problem->threads)
     for (int64_t first = 0; first < count; first += RUN) {
         int64_t end = first + RUN < count ? first + RUN : count;
-        if (v->problem->single)
+        if (v->view->single)
             step_f32(v, (float)length, (float)omega, first, end);
         else
             step_f64(v, length, omega, first, end);
@@ -126,7 +127,7 @@ void hk_vertices_step_momentum(hk_vertices *v, double length, double momentum)
 #pragma omp parallel for schedule(static) num_threads(v->problem->threads)
     for (int64_t first = 0; first < count; first += RUN) {
         int64_t end = first + RUN < count ? first + RUN : count;
-        if (v->problem->single)
+        if (v->view->single)
             step_momentum_f32(v, (float)length, (float)momentum, first, end);
         else
             step_momentum_f64(v, length, momentum, first, end);
@@ -139,7 +140,7 @@ void hk_vertices_accelerate(hk_vertices *v, const void *before, double omega)
 #pragma omp parallel for schedule(static) num_threads(v->problem->threads)
     for (int64_t first = 0; first < count; first += RUN) {
         int64_t end = first + RUN < count ? first + RUN : count;
-        if (v->problem->single)
+        if (v->view->single)
             accelerate_f32(v, before, (float)omega, first, end);
         else
             accelerate_f64(v, before, omega, first, end);
@@ -152,7 +153,7 @@ void hk_vertices_extrapolate(hk_vertices *v, double momentum)
 #pragma omp parallel for schedule(static) num_threads(v->problem->threads)
     for (int64_t first = 0; first < count; first += RUN) {
         int64_t end = first + RUN < count ? first + RUN : count;
-        if (v->problem->single)
+        if (v->view->single)
             extrapolate_f32(v, (float)momentum, first, end);
         else
             extrapolate_f64(v, momentum, first, end);

@@ -3,15 +3,16 @@
 #ifndef HK_VERTEX_PASS_H
 #define HK_VERTEX_PASS_H
 
-#include "solver/problem.h"
+#include "solver/view.h"
 
 // A state and what moves it.
 typedef struct hk_vertices {
-    const hk_problem *problem;
-    void *q;          // positions
-    void *last;       // positions one iteration ago (Nesterov: before its extrapolation)
-    void *gradient;   // of the elements
-    void *inverse;    // of the diagonal of the Hessian; 0 at held vertices
+    hk_view *view;              // borrowed
+    const hk_problem *problem;  // that it is of
+    void *q;                    // positions
+    void *last;                 // positions one iteration ago (Nesterov: before its extrapolation)
+    void *gradient;             // of the elements
+    void *inverse;              // of the diagonal of the Hessian; 0 at held vertices
     void *target;     // where inertia and forces pull, and in the fourth place how stiffly (N/m)
     void *force;      // N, where there is no inertia to carry it
     double *floor;    // [vertex_count] N/m, what `inverse` takes for the least diagonal; or NULL
@@ -23,7 +24,7 @@ typedef struct hk_vertex_sums {
     double square;  // N², of the gradient over free vertices
 } hk_vertex_sums;
 
-hk_status hk_vertices_init(hk_vertices *v, const hk_problem *problem);
+hk_status hk_vertices_init(hk_vertices *v, hk_view *view);
 void hk_vertices_release(hk_vertices *v);
 size_t hk_vertices_bytes(const hk_vertices *v);  // of one vector
 

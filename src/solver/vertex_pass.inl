@@ -8,7 +8,7 @@ static void NAME(load)(hk_vertices *v, const double *x)
     SCALAR *target = v->target, *force = v->force;
     double squares = 0, reach = 0;
     for (int64_t k = 0; k < p->vertex_count; k++) {
-        const double *origin = p->single ? p->origin + 3 * (int64_t)p->body_of[k] : g_zero;
+        const double *origin = origin_of(v, k);
         double stiffness = p->inertia[k];
         for (int i = 0; i < 3; i++) {
             double pull = stiffness > 0 ? p->force[4 * k + i] / stiffness : 0;
@@ -29,7 +29,7 @@ static void NAME(store)(const hk_vertices *v, const SCALAR *q, double *x)
     const hk_problem *p = v->problem;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < p->vertex_count; k++) {
-        const double *origin = p->single ? p->origin + 3 * (int64_t)p->body_of[k] : g_zero;
+        const double *origin = origin_of(v, k);
         for (int i = 0; i < 3 && !p->held[k]; i++)
             x[4 * k + i] = (double)q[4 * k + i] + origin[i];
     }
@@ -80,7 +80,7 @@ static void NAME(squares)(const hk_vertices *v, double sums[3])
     const SCALAR *q = v->q, *g = v->gradient;
     sums[0] = sums[1] = sums[2] = 0;
     for (int64_t k = 0; k < p->vertex_count; k++) {
-        const double *origin = p->single ? p->origin + 3 * (int64_t)p->body_of[k] : g_zero;
+        const double *origin = origin_of(v, k);
         for (int i = 0; i < 3; i++) {
             int64_t at = 4 * k + i;
             double inertia = p->inertia[k] * ((double)q[at] + origin[i] - p->y[at]);

@@ -36,6 +36,7 @@ static const hk_option_info g_options[] = {
 
 typedef struct xpbd {
     hk_problem *problem;
+    hk_view *view;
     hk_settings settings;
     hk_relax *relax;
     double *before;    // [vertex_count][4] positions before the substep
@@ -49,6 +50,7 @@ static void xpbd_free(void *solver)
     xpbd *s = solver;
     if (!s) return;
     hk_relax_free(s->relax);
+    hk_view_free(s->view);
     hk_free(s->before);
     hk_free(s->gradient);
     hk_free(s->seen);
@@ -58,34 +60,17 @@ static void xpbd_free(void *solver)
 
 // ---------------------------------------------------------------- creation
 
-static hk_status create_relax(xpbd *s)
-{
-    hk_problem *p = s->problem;
-    const hk_model *m = p->model;
-    const hk_tet_term *term = hk_problem_elements(p);
-    double *recovery = HK_ARRAY(double, term->batch_count);
-    if (!recovery) return HK_NO_MEMORY;
-    for (int q = 0; q < term->batch_count; q++)
-        recovery[q] = 0.5 * m->materials[m->tet_material[term->batches[q].tet[0]]].modulus;
-    hk_status status = hk_relax_create(term, hk_problem_links(p), recovery, &s->relax);
-    hk_free(recovery);
-    return status;
-}
-
 static hk_status allocate(xpbd *s)
 {
     hk_problem *p = s->problem;
     size_t size = 4 * (size_t)p->vertex_count;
-    if (p->viscosity)
-        return hk_fail(HK_UNSUPPORTED, "method xpbd has no viscous damping: set \"viscous\" to 0 "
-                                       "(air, ether and pbd are possible), or use another method");
-    HK_TRY(hk_problem_use_precision(p, (hk_precision)s->settings.option[OPTION_PRECISION]));
+    HK_TRY(hk_view_for(p, &s->settings, &s->view));
     s->before = HK_ZEROS(double, size);
     s->gradient = HK_ZEROS(double, size);
     s->seen = HK_ZEROS(double, size);
-    s->narrow = hk_calloc(size, (size_t)hk_problem_elements(p)->lanes->scalar_size);
+    s->narrow = hk_calloc(size, hk_view_scalar_size(s->view));
     if (!s->before || !s->gradient || !s->seen || !s->narrow) return HK_NO_MEMORY;
-    return create_relax(s);
+    return hk_relax_create(s->view->terms, "xpbd", &s->relax);
 }
 
 static hk_status xpbd_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -129,8 +114,8 @@ static void load_sweep(xpbd *s, double h, double air, const double *x)
 {
     hk_problem *p = s->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
-    if (p->single)
-        hk_problem_narrow(p, x, s->narrow);
+    if (s->view->single)
+        hk_view_narrow(s->view, x, s->narrow);
     else
         memcpy(s->narrow, x, sizeof(double) * (size_t)size);
     float *single = s->relax->x;
@@ -139,7 +124,7 @@ static void load_sweep(xpbd *s, double h, double air, const double *x)
     for (int k = 0; k < p->vertex_count; k++) {
         double w = inverse_mass(p, k, h, air);
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 4; i++)
-            if (p->single)
+            if (s->view->single)
                 single[i] = i % 4 < 3 ? ((const float *)s->narrow)[i] : (float)w;
             else
                 exact[i] = i % 4 < 3 ? ((const double *)s->narrow)[i] : w;
@@ -155,8 +140,8 @@ static void take_sweep(const xpbd *s, const double *x, double *to)
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int k = 0; k < p->vertex_count; k++)
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
-            double moved =
-                p->single ? (double)(single[i] - single_before[i]) : exact[i] - exact_before[i];
+            double moved = s->view->single ? (double)(single[i] - single_before[i])
+                                           : exact[i] - exact_before[i];
             to[i] = p->held[k] ? x[i] : x[i] + moved;
         }
 }
@@ -171,10 +156,10 @@ static void tell(xpbd *s, const double *x, bool measured, hk_iteration *told)
     *told =
         (hk_iteration){.energy = NAN, .residual = NAN, .step_length = 1, .load = p->load_fraction};
     if (measured) {
-        hk_problem_gradient(p, x, s->gradient, &told->energy, &scale);
+        hk_view_gradient(s->view, x, s->gradient, &told->energy, &scale);
         told->residual = sqrt(hk_problem_dot(p, s->gradient, s->gradient));
         if (p->watch_energy) told->energy = hk_problem_energy(p, x);
-        scale = fmax(scale, p->rounding / s->settings.tolerance);
+        scale = fmax(scale, hk_view_rounding(s->view) / s->settings.tolerance);
     }
     told->relative_residual = told->residual / scale;
 }
@@ -195,27 +180,28 @@ static bool count(xpbd *s, const double *x, hk_solve_report *report)
     return true;
 }
 
-// One of length h, to a share of the time step; true: stop.
-static bool substep(xpbd *s, const hk_time_step *motion, double h, double share, double *x,
-                    double *v, hk_solve_report *report)
+// One of length h, to a fraction of the time step.
+static hk_status substep(xpbd *s, const hk_time_step *motion, double h, double fraction, double *x,
+                         double *v, hk_solve_report *report, bool *stop)
 {
     const hk_problem *p = s->problem;
     double air = motion->damping->air, clock = hk_now();
-    bool several = s->settings.iterations > 1, stop = false;
+    bool several = s->settings.iterations > 1;
     int64_t size = 4 * (int64_t)p->vertex_count;
     memcpy(s->before, x, sizeof(double) * (size_t)size);
     predict(s, h, air, v, x);
-    motion->place(motion->context, share, x);
+    motion->place(motion->context, fraction, x);
+    HK_TRY(hk_view_follow(s->view));
     load_sweep(s, h, air, x);
     hk_relax_begin(s->relax, several);
-    for (int k = 0; k < s->settings.iterations && !stop; k++) {
+    for (int k = 0; k < s->settings.iterations && !*stop; k++) {
         hk_relax_sweep(s->relax, h, several);
-        stop = count(s, x, report);
+        *stop = count(s, x, report);
     }
     take_sweep(s, x, x);
     for (int64_t k = 0; k < size; k++) v[k] = (x[k] - s->before[k]) / h;
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-    return stop;
+    return HK_OK;
 }
 
 static bool all_finite(const hk_problem *p, const double *x)
@@ -234,7 +220,7 @@ static void finish(xpbd *s, const double *x, hk_solve_report *report)
         return;
     }
     hk_iteration at;
-    hk_problem_update_blend(p, x);
+    hk_view_update(s->view, x);
     tell(s, x, true, &at);
     report->energy = at.energy;
     report->residual = at.residual;
@@ -249,36 +235,41 @@ static void finish(xpbd *s, const double *x, hk_solve_report *report)
         report->iterations, (int)s->settings.option[OPTION_SUBSTEPS], at.relative_residual);
 }
 
-static hk_status xpbd_march(void *solver, const hk_time_step *motion, double *x, double *v,
-                            hk_solve_report *report)
+static hk_status xpbd_integrate(void *solver, const hk_time_step *motion, double *x, double *v,
+                                hk_solve_report *report)
 {
     xpbd *s = solver;
     hk_problem *p = s->problem;
     int count_of = (int)s->settings.option[OPTION_SUBSTEPS];
-    if (p->single) hk_problem_center(p, x);
+    HK_TRY(hk_view_center(s->view, x));
     hk_iteration start;
     if (p->monitor && p->watch_energy) {
         tell(s, x, true, &start);
         p->monitor(p->monitor_context, &start);
     }
-    for (int k = 1; k <= count_of; k++)
-        if (substep(s, motion, motion->step / count_of, (double)k / count_of, x, v, report))
-            return HK_OK;
+    bool stop = false;
+    for (int k = 1; k <= count_of && !stop; k++)
+        HK_TRY(
+            substep(s, motion, motion->step / count_of, (double)k / count_of, x, v, report, &stop));
+    if (stop) return HK_OK;
     double clock = hk_now();
     finish(s, x, report);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     return HK_OK;
 }
 
+static hk_view *xpbd_view(void *solver)
+{
+    return ((xpbd *)solver)->view;
+}
+
 static void xpbd_describe(const void *solver, char *text, size_t size)
 {
     const xpbd *s = solver;
     const double *option = s->settings.option;
-    int colours = 0;
-    for (int q = 0; q < s->relax->batch_count; q++) colours += s->relax->colour_count[q];
     snprintf(text, size, "xpbd: %d substeps of %d sweeps, %s precision, %d colours",
              (int)option[OPTION_SUBSTEPS], s->settings.iterations,
-             hk_precisions[(int)option[OPTION_PRECISION]], colours);
+             hk_precisions[(int)option[OPTION_PRECISION]], hk_relax_colours(s->relax));
 }
 
 const hk_method hk_xpbd = {
@@ -290,6 +281,7 @@ const hk_method hk_xpbd = {
     .option_count = HK_COUNT_OF(g_options),
     .create = xpbd_create,
     .free = xpbd_free,
-    .march = xpbd_march,
+    .integrate = xpbd_integrate,
+    .view = xpbd_view,
     .describe = xpbd_describe,
 };

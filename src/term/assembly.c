@@ -2,69 +2,58 @@
 
 #include <stdlib.h>
 
-// A 3×3 block of a tet or a link and where it goes.
+// A 3×3 block of an element and where it goes.
 typedef struct contribution {
     int32_t column, row;  // blocks, row ≥ column
     int64_t source;
 } contribution;
 
-// The blocks of all tets whose two vertices are free: counted by column (to is NULL), or stored.
-static int64_t list_contributions(const hk_tet_term *term, const int32_t *unknown, int64_t *next,
+// The blocks of all elements whose two vertices are free: counted by column (`to` is NULL), or
+// stored.
+typedef struct lister {
+    const hk_assembly *assembly;
+    const hk_assembly_term *term;
+    int64_t first_value;  // of the term
+    int64_t part;         // the next one
+    int64_t count;
+    int64_t *next;
+    contribution *to;
+} lister;
+
+static void list_stencil(void *context, const hk_stencil *s)
+{
+    lister *l = context;
+    for (int a = 0, pair = 0; a < s->count; a++)
+        for (int b = a; b < s->count; b++, pair++, l->part++) {
+            int32_t i = l->assembly->unknown[s->vertex[a]], j = l->assembly->unknown[s->vertex[b]];
+            if (i < 0 || j < 0) continue;
+            l->count++;
+            // The stored block has rows of vertex i: wanted are rows of the larger number.
+            bool transposed = i < j;
+            int32_t column = transposed ? i : j, row = transposed ? j : i;
+            if (!l->to) {
+                l->next[column + 1]++;
+                continue;
+            }
+            int64_t at = l->first_value + s->at + 9 * (int64_t)pair * s->stride;
+            int64_t source = l->term->first + (s->factor ? l->part : 2 * at + transposed);
+            l->to[l->next[column]++] = (contribution){column, row, source};
+        }
+}
+
+static int64_t list_contributions(const hk_assembly *a, const hk_terms *terms, int64_t *next,
                                   contribution *to)
 {
-    int width = term->lanes->lanes;
-    int64_t count = 0;
-    for (int q = 0; q < term->batch_count; q++) {
-        const hk_tet_batch *b = &term->batches[q];
-        for (int k = 0; k < b->count; k++) {
-            int64_t block = k / width, lane = k % width;
-            const int32_t *vertex = b->vertex + block * 4 * width + lane;
-            for (int p = 0; p < HK_TET_PAIRS; p++) {
-                int32_t i = unknown[vertex[hk_tet_pairs[p][0] * width]];
-                int32_t j = unknown[vertex[hk_tet_pairs[p][1] * width]];
-                if (i < 0 || j < 0) continue;
-                count++;
-                // The stored block has rows of corner i: wanted are rows of the larger number.
-                bool transposed = i < j;
-                int32_t column = transposed ? i : j, row = transposed ? j : i;
-                if (!to) {
-                    next[column + 1]++;
-                    continue;
-                }
-                int64_t at =
-                    term->stiffness_start[q] + (block * HK_TET_STIFFNESS + 9 * p) * width + lane;
-                to[next[column]++] = (contribution){column, row, 2 * at + transposed};
-            }
-        }
+    lister l = {.assembly = a, .term = a->terms, .next = next, .to = to};
+    for (int k = 0; k < terms->count; k++) {
+        const hk_term *term = terms->term[k];
+        if (!term->ops->stencils) continue;
+        l.first_value = terms->block_start[k];
+        l.part = 0;
+        term->ops->stencils(term, list_stencil, &l);
+        l.term++;
     }
-    return count;
-}
-
-// The same for links: pairs of the vertices of each, numbered as they come.
-static int64_t list_link_contributions(const hk_links *links, const int32_t *unknown,
-                                       int64_t first_source, int64_t *next, contribution *to)
-{
-    int64_t count = 0, part = 0;
-    for (int link = 0; links && link < links->link_count; link++)
-        for (int a = links->start[link]; a < links->start[link + 1]; a++)
-            for (int b = a; b < links->start[link + 1]; b++, part++) {
-                int32_t i = unknown[links->vertex[a]], j = unknown[links->vertex[b]];
-                if (i < 0 || j < 0) continue;
-                count++;
-                int32_t column = i < j ? i : j, row = i < j ? j : i;
-                if (to)
-                    to[next[column]++] = (contribution){column, row, first_source + part};
-                else
-                    next[column + 1]++;
-            }
-    return count;
-}
-
-static int64_t list_all(const hk_assembly *a, const hk_tet_term *term, const hk_links *links,
-                        int64_t *next, contribution *to)
-{
-    int64_t count = list_contributions(term, a->unknown, next, to);
-    return count + list_link_contributions(links, a->unknown, a->first_link_source, next, to);
+    return l.count;
 }
 
 static int by_row(const void *left, const void *right)
@@ -75,21 +64,20 @@ static int by_row(const void *left, const void *right)
 }
 
 // Contributions by column, then row, then source; column_start has count + 1 entries.
-static hk_status sort_contributions(const hk_assembly *a, const hk_tet_term *term,
-                                    const hk_links *links, int count, contribution **sorted,
-                                    int64_t **column_start)
+static hk_status sort_contributions(const hk_assembly *a, const hk_terms *terms, int count,
+                                    contribution **sorted, int64_t **column_start)
 {
     int64_t *start = HK_ZEROS(int64_t, count + 2);
     if (!start) return HK_NO_MEMORY;
     // Shifted by one more, so that filling leaves the starts in place.
-    int64_t total = list_all(a, term, links, start + 1, NULL);
+    int64_t total = list_contributions(a, terms, start + 1, NULL);
     for (int c = 0; c < count; c++) start[c + 2] += start[c + 1];
     contribution *list = HK_ARRAY(contribution, total);
     if (!list) {
         hk_free(start);
         return HK_NO_MEMORY;
     }
-    list_all(a, term, links, start + 1, list);
+    list_contributions(a, terms, start + 1, list);
     for (int c = 0; c < count; c++)
         qsort(list + start[c], (size_t)(start[c + 1] - start[c]), sizeof *list, by_row);
     *sorted = list;
@@ -146,32 +134,62 @@ static hk_status make_sources(const contribution *list, const int64_t *column_st
     return HK_OK;
 }
 
-// The parts in the order of list_link_contributions.
-static hk_status make_link_parts(const hk_tet_term *term, const hk_links *links, hk_assembly *a)
+// What the stencils of a term are like, and its factored parts in the order of list_stencil.
+typedef struct surveyor {
+    hk_assembly_term *term;
+    int64_t first_value, pairs;
+    bool store;
+} surveyor;
+
+static void survey_stencil(void *context, const hk_stencil *s)
 {
-    int64_t count = 0, first = hk_tet_stiffness_size(term);
-    a->first_link_source = 2 * first;
-    for (int link = 0; links && link < links->link_count; link++) {
-        int64_t entries = links->start[link + 1] - links->start[link];
-        count += entries * (entries + 1) / 2;
+    surveyor *f = context;
+    int64_t pairs = (int64_t)s->count * (s->count + 1) / 2;
+    if (!f->store) {
+        f->term->stride = s->factor ? 0 : s->stride;
+        f->pairs += pairs;
+        return;
     }
-    a->link_parts = HK_ARRAY(hk_link_part, count);
-    if (!a->link_parts) return HK_NO_MEMORY;
-    hk_link_part *part = a->link_parts;
-    for (int64_t link = 0; links && link < links->link_count; link++)
-        for (int i = links->start[link]; i < links->start[link + 1]; i++)
-            for (int j = i; j < links->start[link + 1]; j++)
-                *part++ = (hk_link_part){first + HK_LINK_STIFFNESS * link,
-                                         links->coefficient[i] * links->coefficient[j]};
+    for (int a = 0; a < s->count; a++)
+        for (int b = a; b < s->count; b++)
+            f->term->parts[f->pairs++] =
+                (hk_factored_part){f->first_value + s->at, s->factor[a] * s->factor[b]};
+}
+
+static hk_status survey_term(const hk_terms *terms, int k, hk_assembly_term *to)
+{
+    const hk_term *term = terms->term[k];
+    surveyor f = {.term = to, .first_value = terms->block_start[k]};
+    term->ops->stencils(term, survey_stencil, &f);
+    bool factored = f.pairs > 0 && to->stride == 0;
+    if (factored) {
+        to->parts = HK_ARRAY(hk_factored_part, f.pairs);
+        if (!to->parts) return HK_NO_MEMORY;
+    }
+    to[1].first = to->first + (factored ? f.pairs : 2 * terms->block_start[k + 1]);
+    if (!factored) return HK_OK;
+    f.store = true;
+    f.pairs = 0;
+    term->ops->stencils(term, survey_stencil, &f);
+    return HK_OK;
+}
+
+static hk_status survey_terms(const hk_terms *terms, hk_assembly *a)
+{
+    a->terms = HK_ZEROS(hk_assembly_term, terms->count + 1);
+    if (!a->terms) return HK_NO_MEMORY;
+    for (int k = 0; k < terms->count; k++)
+        if (terms->term[k]->ops->stencils)
+            HK_TRY(survey_term(terms, k, &a->terms[a->term_count++]));
     return HK_OK;
 }
 
 // Numbers the free vertices, first as they come, then, where `held` is given, in elimination order.
-static hk_status number_unknowns(const hk_tet_term *term, const hk_links *links,
-                                 const uint8_t *held, hk_assembly *a, int *count)
+static hk_status number_unknowns(const hk_terms *terms, const uint8_t *held, hk_assembly *a,
+                                 int *count)
 {
     *count = 0;
-    for (int v = 0; v < term->vertex_count; v++) {
+    for (int v = 0; v < terms->vertex_count; v++) {
         bool out = held && held[v];
         a->unknown[v] = out ? -1 : *count;
         if (!out) a->vertex[(*count)++] = v;
@@ -179,7 +197,7 @@ static hk_status number_unknowns(const hk_tet_term *term, const hk_links *links,
     if (!held) return HK_OK;
     contribution *list;
     int64_t *start;
-    HK_TRY(sort_contributions(a, term, links, *count, &list, &start));
+    HK_TRY(sort_contributions(a, terms, *count, &list, &start));
     hk_pattern first = {0};
     hk_status status = make_pattern(list, start, *count, &first);
     hk_free(list);
@@ -200,20 +218,18 @@ static hk_status number_unknowns(const hk_tet_term *term, const hk_links *links,
     return status;
 }
 
-static hk_status build(const hk_tet_term *term, const hk_links *links, const uint8_t *held,
-                       hk_assembly *a)
+static hk_status build(const hk_terms *terms, const uint8_t *held, hk_assembly *a)
 {
-    a->lanes = term->lanes->lanes;
-    a->threads = term->threads;
-    a->unknown = HK_ARRAY(int32_t, term->vertex_count);
-    a->vertex = HK_ARRAY(int32_t, term->vertex_count);
+    a->threads = terms->threads;
+    a->unknown = HK_ARRAY(int32_t, terms->vertex_count);
+    a->vertex = HK_ARRAY(int32_t, terms->vertex_count);
     if (!a->unknown || !a->vertex) return HK_NO_MEMORY;
     int count;
-    HK_TRY(make_link_parts(term, links, a));
-    HK_TRY(number_unknowns(term, links, held, a, &count));
+    HK_TRY(survey_terms(terms, a));
+    HK_TRY(number_unknowns(terms, held, a, &count));
     contribution *list;
     int64_t *start;
-    HK_TRY(sort_contributions(a, term, links, count, &list, &start));
+    HK_TRY(sort_contributions(a, terms, count, &list, &start));
     hk_status status = make_pattern(list, start, count, &a->pattern);
     if (status == HK_OK) status = make_sources(list, start, a);
     hk_free(list);
@@ -221,12 +237,11 @@ static hk_status build(const hk_tet_term *term, const hk_links *links, const uin
     return status;
 }
 
-hk_status hk_assembly_create(const hk_tet_term *term, const hk_links *links, const uint8_t *held,
-                             hk_assembly **assembly)
+hk_status hk_assembly_create(const hk_terms *terms, const uint8_t *held, hk_assembly **assembly)
 {
     hk_assembly *a = HK_NEW(hk_assembly);
     if (!a) return HK_NO_MEMORY;
-    hk_status status = build(term, links, held, a);
+    hk_status status = build(terms, held, a);
     if (status != HK_OK) {
         hk_assembly_free(a);
         return status;
@@ -243,53 +258,61 @@ void hk_assembly_free(hk_assembly *a)
     hk_free(a->vertex);
     hk_free(a->source_start);
     hk_free(a->source);
-    hk_free(a->link_parts);
+    for (int k = 0; a->terms && k < a->term_count; k++) hk_free(a->terms[k].parts);
+    hk_free(a->terms);
     hk_free(a);
 }
 
-static void sum_block(const hk_assembly *a, const double *stiffness, int64_t block, double sum[9])
+static void add_dense(const double *from, int stride, bool transposed, double sum[9])
 {
-    int width = a->lanes;
+    if (transposed)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) sum[3 * i + j] += from[(3 * j + i) * stride];
+    else
+        for (int k = 0; k < 9; k++) sum[k] += from[k * stride];
+}
+
+static void sum_block(const hk_assembly *a, const double *blocks, int64_t block, double sum[9])
+{
+    static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    const hk_assembly_term *term = a->terms;
     for (int k = 0; k < 9; k++) sum[k] = 0;
     int64_t s = a->source_start[block], end = a->source_start[block + 1];
-    for (; s < end && a->source[s] < a->first_link_source; s++) {
-        const double *from = stiffness + (a->source[s] >> 1);
-        if (a->source[s] & 1)
-            for (int i = 0; i < 3; i++)
-                for (int j = 0; j < 3; j++) sum[3 * i + j] += from[(3 * j + i) * width];
-        else
-            for (int k = 0; k < 9; k++) sum[k] += from[k * width];
-    }
-    static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
-    for (; s < end; s++) {
-        const hk_link_part *part = &a->link_parts[a->source[s] - a->first_link_source];
-        for (int k = 0; k < 9; k++) sum[k] += part->factor * stiffness[part->block + symmetric[k]];
+    while (s < end) {
+        for (; s < end && !term->parts && a->source[s] < term[1].first; s++) {
+            int64_t source = a->source[s] - term->first;
+            add_dense(blocks + (source >> 1), term->stride, source & 1, sum);
+        }
+        for (; s < end && term->parts && a->source[s] < term[1].first; s++) {
+            const hk_factored_part *part = &term->parts[a->source[s] - term->first];
+            for (int k = 0; k < 9; k++) sum[k] += part->factor * blocks[part->block + symmetric[k]];
+        }
+        term++;
     }
 }
 
-static void assemble_column(const hk_assembly *a, const double *stiffness, double weight, int b,
+static void assemble_column(const hk_assembly *a, const double *blocks, double weight, int b,
                             double *values)
 {
     const hk_pattern *p = &a->pattern;
     double *column[3], sum[9];
     for (int c = 0; c < 3; c++) column[c] = values + hk_pattern_column(p, b, c);
     int64_t block = b + p->start[b];
-    sum_block(a, stiffness, block++, sum);
+    sum_block(a, blocks, block++, sum);
     for (int c = 0; c < 3; c++) {
         sum[3 * c + c] += weight;
         for (int r = c; r < 3; r++) *column[c]++ = sum[3 * r + c];
     }
     for (int64_t k = p->start[b]; k < p->start[b + 1]; k++) {
-        sum_block(a, stiffness, block++, sum);
+        sum_block(a, blocks, block++, sum);
         for (int c = 0; c < 3; c++)
             for (int r = 0; r < 3; r++) *column[c]++ = sum[3 * r + c];
     }
 }
 
-void hk_assemble(const hk_assembly *a, const double *stiffness, const double *weight,
-                 double *values)
+void hk_assemble(const hk_assembly *a, const double *blocks, const double *weight, double *values)
 {
 #pragma omp parallel for schedule(static, 256) num_threads(a->threads)
     for (int b = 0; b < a->pattern.count; b++)
-        assemble_column(a, stiffness, weight[a->vertex[b]], b, values);
+        assemble_column(a, blocks, weight[a->vertex[b]], b, values);
 }

@@ -72,8 +72,8 @@ typedef struct hk_local_kernels {
     // ψ(z) + weight/2 ‖z − p‖², and u := p − z, scalar[last − first][9][lanes]; the gradient of
     // volume × weight/2 ‖F − z + u‖² goes into slots[slot][4]. `fresh`: u is nothing yet; it
     // becomes P(F)/weight, so that z = F.
-    void (*split)(const hk_tet_batch *batch, const void *x, int first, int last, double weight,
-                  bool fresh, void *u, void *slots);
+    void (*admm_local)(const hk_tet_batch *batch, const void *x, int first, int last, double weight,
+                       bool fresh, void *u, void *slots);
     // XPBD (Macklin et al. 2016): one tet after the other moves its corners in x, the fourth number
     // of a vertex being its inverse mass (see lanes_local.c). No vertex may be in two lanes of a
     // block, but for the tets of volume 0, which stay. The multipliers, scalar[last − first][9]

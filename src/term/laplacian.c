@@ -15,19 +15,18 @@ static void add_pair(int32_t a, int32_t b, int64_t *next, int32_t *rows)
         next[column + 1]++;
 }
 
-static void list_pairs(const hk_model *m, const hk_links *links, const int32_t *unknown,
-                       int64_t *next, int32_t *rows)
+typedef struct lister {
+    const int32_t *unknown;
+    int64_t *next;
+    int32_t *rows;
+} lister;
+
+static void list_stencil(void *context, const hk_stencil *s)
 {
-    for (int t = 0; t < m->tet_count; t++) {
-        int32_t corner[4];
-        for (int c = 0; c < 4; c++) corner[c] = unknown[m->place[m->tets[4 * (int64_t)t + c]]];
-        for (int a = 0; a < 4; a++)
-            for (int b = a + 1; b < 4; b++) add_pair(corner[a], corner[b], next, rows);
-    }
-    for (int link = 0; link < links->link_count; link++)
-        for (int a = links->start[link]; a < links->start[link + 1]; a++)
-            for (int b = a + 1; b < links->start[link + 1]; b++)
-                add_pair(unknown[links->vertex[a]], unknown[links->vertex[b]], next, rows);
+    lister *l = context;
+    for (int a = 0; a < s->count; a++)
+        for (int b = a + 1; b < s->count; b++)
+            add_pair(l->unknown[s->vertex[a]], l->unknown[s->vertex[b]], l->next, l->rows);
 }
 
 static int by_number(const void *left, const void *right)
@@ -51,20 +50,22 @@ static int64_t compress(int64_t *start, int count, int32_t *rows)
     return at;
 }
 
-hk_status hk_laplacian_pattern(const hk_model *m, const hk_links *links, const int32_t *unknown,
-                               int count, hk_pattern *scalar)
+hk_status hk_laplacian_pattern(const hk_model *model, const int32_t *unknown, int count,
+                               hk_pattern *scalar)
 {
     int64_t *start = HK_ZEROS(int64_t, (size_t)count + 2);
     if (!start) return HK_NO_MEMORY;
     // Shifted by two, so that filling leaves the starts where they belong.
-    list_pairs(m, links, unknown, start + 1, NULL);
+    lister l = {unknown, start + 1, NULL};
+    hk_model_stencils(model, list_stencil, &l);
     for (int c = 0; c < count; c++) start[c + 2] += start[c + 1];
     int32_t *rows = HK_ARRAY(int32_t, start[count + 1]);
     if (!rows) {
         hk_free(start);
         return HK_NO_MEMORY;
     }
-    list_pairs(m, links, unknown, start + 1, rows);
+    l.rows = rows;
+    hk_model_stencils(model, list_stencil, &l);
     compress(start, count, rows);
     *scalar = (hk_pattern){true, count, start, rows};
     return HK_OK;
@@ -87,56 +88,27 @@ static int64_t entry_of(const hk_pattern *p, int32_t c, int32_t r)
     return hk_pattern_column(p, c, 0) + 1 + low - p->start[c];
 }
 
-// Shape-function gradients of a tet, 1/m.
-static void shape_gradients(const hk_model *m, int tet, double g[4][3])
+typedef struct adder {
+    const int32_t *unknown;
+    const hk_pattern *scalar;
+    double *values;
+} adder;
+
+static void add_weights(void *context, const hk_weights *w)
 {
-    double inverse[9];
-    hk_rest_inverse(m, tet, inverse);
-    for (int k = 0; k < 3; k++) memcpy(g[k + 1], inverse + 3 * k, sizeof g[0]);
-    for (int i = 0; i < 3; i++) g[0][i] = -(g[1][i] + g[2][i] + g[3][i]);
+    adder *s = context;
+    for (int a = 0; a < w->count; a++)
+        for (int b = 0; b < w->count; b++) {
+            int32_t r = s->unknown[w->vertex[a]], c = s->unknown[w->vertex[b]];
+            if (r < c || c < 0) continue;
+            s->values[entry_of(s->scalar, c, r)] += hk_weight_of(w, a, b);
+        }
 }
 
-static void add_tets(const hk_model *m, const int32_t *unknown, const hk_pattern *scalar,
-                     const double *weight, double *values)
-{
-    for (int t = 0; t < m->tet_count; t++) {
-        double g[4][3], w = weight[m->tet_material[t]] * m->volume[t];
-        shape_gradients(m, t, g);
-        for (int a = 0; a < 4; a++)
-            for (int b = 0; b < 4; b++) {
-                int32_t r = unknown[m->place[m->tets[4 * (int64_t)t + a]]];
-                int32_t c = unknown[m->place[m->tets[4 * (int64_t)t + b]]];
-                if (r < c || c < 0) continue;
-                values[entry_of(scalar, c, r)] +=
-                    w * (g[a][0] * g[b][0] + g[a][1] * g[b][1] + g[a][2] * g[b][2]);
-            }
-    }
-}
-
-static void add_links(const hk_links *t, const int32_t *unknown, const hk_pattern *scalar,
-                      double *values)
-{
-    for (int link = 0; link < t->link_count; link++)
-        for (int a = t->start[link]; a < t->start[link + 1]; a++)
-            for (int b = t->start[link]; b < t->start[link + 1]; b++) {
-                int32_t r = unknown[t->vertex[a]];
-                int32_t c = unknown[t->vertex[b]];
-                if (r < c || c < 0) continue;
-                values[entry_of(scalar, c, r)] +=
-                    t->stiffness[link] * t->coefficient[a] * t->coefficient[b];
-            }
-}
-
-void hk_laplacian_numbers(const hk_model *model, const hk_links *links, const int32_t *unknown,
-                          const hk_pattern *scalar, const double *weight, double *values)
+void hk_laplacian_numbers(const hk_model *model, const int32_t *unknown, const hk_pattern *scalar,
+                          const double *weight, double *values)
 {
     memset(values, 0, sizeof(double) * (size_t)hk_pattern_size(scalar));
-    add_tets(model, unknown, scalar, weight, values);
-    add_links(links, unknown, scalar, values);
-}
-
-void hk_laplacian_fill(const hk_model *model, const hk_links *links, const hk_assembly *assembly,
-                       const hk_pattern *scalar, const double *weight, double *values)
-{
-    hk_laplacian_numbers(model, links, assembly->unknown, scalar, weight, values);
+    adder s = {unknown, scalar, values};
+    hk_model_weights(model, weight, add_weights, &s);
 }

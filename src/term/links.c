@@ -44,18 +44,6 @@ static int run_count(int items)
 
 // ---------------------------------------------------------------- packing
 
-// order[] := items by rising key < key_count; a stable counting sort.
-static hk_status sort_items(const int32_t *key, int count, int key_count, int32_t *order)
-{
-    int32_t *start = HK_ZEROS(int32_t, key_count + 1);
-    if (!start) return HK_NO_MEMORY;
-    for (int k = 0; k < count; k++) start[key[k] + 1]++;
-    for (int k = 0; k < key_count; k++) start[k + 1] += start[k];
-    for (int k = 0; k < count; k++) order[start[key[k]]++] = k;
-    hk_free(start);
-    return HK_OK;
-}
-
 static void add_entry(const hk_model *m, hk_links *t, int link, int32_t vertex, double coefficient)
 {
     int32_t at = t->start[link + 1]++;
@@ -87,27 +75,15 @@ static void pack_bend(const hk_model *m, int bend, hk_links *t, int *link)
         add_entry(m, t, *link - 1, m->bend_vertices[k], m->bend_coefficients[k]);
 }
 
-// Springs and bends along the Morton curve, so that neighbours are evaluated together.
-static hk_status pack(const hk_model *m, hk_links *t)
+static void pack(const hk_model *m, hk_links *t)
 {
-    int most = hk_max_int(t->spring_count, t->bend_count), link = 0;
-    int32_t *key = HK_ARRAY(int32_t, most), *order = HK_ARRAY(int32_t, most);
-    hk_status status = key && order ? HK_OK : HK_NO_MEMORY;
-    for (int k = 0; k < t->spring_count && status == HK_OK; k++)
-        key[k] = hk_min_int(m->place[m->springs[k].ends[0]], m->place[m->springs[k].ends[1]]);
-    if (status == HK_OK) status = sort_items(key, t->spring_count, m->vertex_count, order);
-    for (int k = 0; k < t->spring_count && status == HK_OK; k++) pack_spring(m, order[k], t, &link);
-    for (int k = 0; k < t->bend_count && status == HK_OK; k++)
-        key[k] = m->place[m->bend_vertices[m->bends[k].start]];
-    if (status == HK_OK) status = sort_items(key, t->bend_count, m->vertex_count, order);
-    for (int k = 0; k < t->bend_count && status == HK_OK; k++) pack_bend(m, order[k], t, &link);
-    for (int k = 0; k < t->attachment_count && status == HK_OK; k++) {
+    int link = 0;
+    for (int k = 0; k < t->spring_count; k++) pack_spring(m, m->spring_order[k], t, &link);
+    for (int k = 0; k < t->bend_count; k++) pack_bend(m, m->bend_order[k], t, &link);
+    for (int k = 0; k < t->attachment_count; k++) {
         add_link(t, &link, m->attachments[k].stiffness, 0);
         add_entry(m, t, link - 1, m->attachments[k].vertex, 1);
     }
-    hk_free(key);
-    hk_free(order);
-    return status;
 }
 
 // The lists of links by vertex.
@@ -121,13 +97,16 @@ static hk_status list_uses(hk_links *t, int vertex_count)
     for (int v = 0; v < vertex_count; v++) t->user_count += first[v + 1] > 0;
     for (int v = 0; v < vertex_count; v++) first[v + 1] += first[v];
     t->user = HK_ARRAY(int32_t, t->user_count);
+    t->user_of = HK_ARRAY(int32_t, vertex_count);
     t->use_start = HK_ZEROS(int32_t, t->user_count + 1);
     t->use_link = HK_ARRAY(int32_t, entries);
     t->use_coefficient = hk_alloc((size_t)entries, f->size);
-    bool complete = t->user && t->use_start && t->use_link && t->use_coefficient;
+    bool complete = t->user && t->user_of && t->use_start && t->use_link && t->use_coefficient;
     for (int v = 0, user = 0; v < vertex_count && complete; v++) {
+        t->user_of[v] = -1;
         if (first[v + 1] == first[v]) continue;
         t->user[user] = v;
+        t->user_of[v] = user;
         t->use_start[++user] = first[v + 1];
     }
     for (int link = 0; link < t->link_count && complete; link++)
@@ -175,7 +154,7 @@ static hk_status build(const hk_model *m, hk_links *t)
     if (!t->start || !t->vertex || !t->coefficient || !t->stiffness || !t->rest || !t->scalars ||
         !t->target || !t->vector || !t->partial)
         return HK_NO_MEMORY;
-    HK_TRY(pack(m, t));
+    pack(m, t);
     store_scalars(t);
     for (int k = 0; k < t->attachment_count; k++)
         hk_links_set_target(t, k, m->rest + 3 * (int64_t)m->attachments[k].vertex);
@@ -187,6 +166,7 @@ hk_status hk_links_create(const hk_model *model, hk_precision precision, int thr
 {
     hk_links *t = HK_NEW(hk_links);
     if (!t) return HK_NO_MEMORY;
+    t->model = model;
     t->precision = precision;
     t->threads = threads;
     hk_status status = build(model, t);
@@ -209,6 +189,7 @@ void hk_links_free(hk_links *t)
     hk_free(t->scalars);
     hk_free(t->target);
     hk_free(t->user);
+    hk_free(t->user_of);
     hk_free(t->use_start);
     hk_free(t->use_link);
     hk_free(t->use_coefficient);
@@ -286,22 +267,4 @@ void hk_links_stiffness(hk_links *t, const void *x, double keep, void *blocks)
 #pragma omp parallel for schedule(static) num_threads(t->threads)
     for (int r = 0; r < run_count(t->link_count); r++)
         f->stiffness(t, x, keep, r * RUN, run_end(r, t->link_count), blocks);
-}
-
-void hk_links_add_product(const hk_links *t, const double *blocks, const double *step,
-                          double *force)
-{
-    static const int at[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
-    for (int link = 0; link < t->link_count; link++) {
-        const double *block = blocks + HK_LINK_STIFFNESS * (int64_t)link;
-        double d[3] = {0}, product[3] = {0};
-        for (int k = t->start[link]; k < t->start[link + 1]; k++)
-            for (int i = 0; i < 3; i++)
-                d[i] += t->coefficient[k] * step[4 * (int64_t)t->vertex[k] + i];
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) product[i] += block[at[i][j]] * d[j];
-        for (int k = t->start[link]; k < t->start[link + 1]; k++)
-            for (int i = 0; i < 3; i++)
-                force[4 * (int64_t)t->vertex[k] + i] += t->coefficient[k] * product[i];
-    }
 }

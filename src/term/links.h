@@ -19,13 +19,13 @@
 #ifndef HK_LINKS_H
 #define HK_LINKS_H
 
-#include "core/base.h"
-#include "model/model.h"
-#include "term/lanes.h"
+#include "term/terms.h"
 
 enum { HK_LINK_STIFFNESS = 6 };  // numbers a link: B as xx, xy, xz, yy, yz, zz
 
 typedef struct hk_links {
+    hk_term base;
+    const hk_model *model;
     hk_precision precision;
     int threads;
     // Springs come first, then bends, then attachments in the order of the model.
@@ -39,6 +39,7 @@ typedef struct hk_links {
     void *target;           // scalar[attachment_count][4] m
     int user_count;         // vertices that have links
     int32_t *user;          // [user_count]
+    int32_t *user_of;       // [vertex_count] their number in `user`, or -1
     int32_t *use_start;     // [user_count + 1]
     int32_t *use_link;      // the links of a vertex, ascending
     void *use_coefficient;  // scalar, beside use_link
@@ -60,8 +61,13 @@ void hk_links_add_gradient(hk_links *links, const void *x, void *gradient, doubl
 void hk_links_add_diagonal(hk_links *links, const void *x, double keep, void *diagonal);
 // B of every link, scalar[link_count][HK_LINK_STIFFNESS], negative eigenvalues × keep.
 void hk_links_stiffness(hk_links *links, const void *x, double keep, void *blocks);
-// force += H step, for blocks and vectors of doubles.
-void hk_links_add_product(const hk_links *links, const double *blocks, const double *step,
-                          double *force);
+// Adds gradient and block of one vertex, and the energy of its links with the vertex moved by
+// `step` (links_vertex.c).
+bool hk_links_vertex(const hk_links *links, int vertex, const void *x, double gradient[3],
+                     double block[6]);
+double hk_links_vertex_energy(const hk_links *links, int vertex, const void *x,
+                              const double step[3]);
+extern const hk_relax_ops hk_links_relax;   // links_relax.c
+extern const hk_term_shape hk_links_shape;  // links_shape.c
 
 #endif

@@ -1,199 +1,43 @@
 #include "term/relax.h"
 
-#include <math.h>
-
-enum { CHUNK = 4 };  // blocks that a thread takes at a time
-
 void hk_relax_free(hk_relax *r)
 {
     if (!r) return;
-    for (int q = 0; q < r->batch_count; q++) {
-        hk_tet_batch *b = &r->batches[q];
-        hk_free(b->vertex);
-        hk_free(b->inverse);
-        hk_free(b->volume);
-        hk_free(b->element);
-        hk_free(b->blend);
-        hk_free(b->blended);
-        hk_free(r->colour_start[q]);
-        hk_free(r->multipliers[q]);
-    }
-    hk_free(r->batches);
-    hk_free(r->colour_count);
-    hk_free(r->colour_start);
-    hk_free(r->multipliers);
-    hk_free(r->link_multiplier);
+    for (int k = 0; r->state && k < r->terms->count; k++)
+        if (r->state[k]) r->terms->term[k]->ops->relax->free(r->state[k]);
+    hk_free(r->state);
     hk_free(r->x);
     hk_free(r);
 }
 
-// ---------------------------------------------------------------- colours
-
-// Where corner c of tet k stands in a batch's vertices.
-static int64_t corner_at(int width, int k, int c)
+static hk_status refuse(const hk_term_ops *ops, const char *method)
 {
-    return ((int64_t)(k / width) * 4 + c) * width + k % width;
+    return hk_fail(HK_UNSUPPORTED, "method %s cannot have %s%s%s, or use another method", method,
+                   ops->name, ops->advice ? ": " : "", ops->advice ? ops->advice : "");
 }
 
-typedef struct colouring {
-    int32_t *order;  // [count] tets of the batch by colour
-    int32_t *left;   // [count] those without one
-    int32_t *mark;   // [vertex_count] the last colour that took the vertex
-    int32_t *end;    // [count] of every colour in `order`
-    int colours;
-} colouring;
-
-static void colouring_release(colouring *c)
+static hk_status build(hk_relax *r, const char *method)
 {
-    hk_free(c->order);
-    hk_free(c->left);
-    hk_free(c->mark);
-    hk_free(c->end);
-}
-
-static bool take(const hk_tet_batch *b, int width, int32_t tet, int32_t colour, int32_t *mark)
-{
-    for (int c = 0; c < 4; c++)
-        if (mark[b->vertex[corner_at(width, tet, c)]] == colour) return false;
-    for (int c = 0; c < 4; c++) mark[b->vertex[corner_at(width, tet, c)]] = colour;
-    return true;
-}
-
-// One colour after the other takes what it can, in the order of the batch.
-static hk_status colour_tets(const hk_tet_term *term, const hk_tet_batch *b, colouring *c)
-{
-    c->order = HK_ARRAY(int32_t, b->count);
-    c->left = HK_ARRAY(int32_t, b->count);
-    c->mark = HK_ARRAY(int32_t, term->vertex_count);
-    c->end = HK_ARRAY(int32_t, b->count);
-    if (!c->order || !c->left || !c->mark || !c->end) return HK_NO_MEMORY;
-    for (int v = 0; v < term->vertex_count; v++) c->mark[v] = -1;
-    for (int k = 0; k < b->count; k++) c->left[k] = k;
-    int taken = 0;
-    for (int left = b->count; left > 0; c->colours++) {
-        int stay = 0;
-        for (int k = 0; k < left; k++)
-            if (take(b, term->lanes->lanes, c->left[k], c->colours, c->mark))
-                c->order[taken++] = c->left[k];
-            else
-                c->left[stay++] = c->left[k];
-        left = stay;
-        c->end[c->colours] = taken;
+    hk_terms *t = r->terms;
+    r->state = HK_ZEROS(void *, t->count);
+    r->x = hk_calloc(4 * ((size_t)t->vertex_count + 1), hk_terms_scalar_size(t));
+    if (!r->state || !r->x) return HK_NO_MEMORY;
+    for (int k = 0; k < t->count; k++) {
+        const hk_term_ops *ops = t->term[k]->ops;
+        if (ops->relax)
+            HK_TRY(ops->relax->create(t->term[k], &r->state[k]));
+        else if (!ops->add_force && (!ops->wanted || ops->wanted(t->term[k])))
+            return refuse(ops, method);
     }
     return HK_OK;
 }
 
-// ---------------------------------------------------------------- packing
-
-static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
-{
-    size_t room = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
-    b->vertex = HK_ARRAY(int32_t, 4 * room);
-    b->inverse = hk_calloc(9 * room, size);
-    b->volume = hk_calloc(room, size);
-    b->element = hk_calloc((size_t)b->element_values * room, size);
-    bool complete = b->vertex && b->inverse && b->volume && b->element;
-    if (b->blend_law.upper > 0) {
-        b->blend = hk_calloc(room, size);
-        b->blended = HK_ZEROS(uint8_t, b->blocks);
-        complete = complete && b->blend && b->blended;
-    }
-    return complete ? HK_OK : HK_NO_MEMORY;
-}
-
-// Number `from` of an array [blocks][values][lanes] to number `to` of another.
-static void copy_values(const hk_lane_table *lanes, int values, const void *source, int from,
-                        void *target, int to)
-{
-    int width = lanes->lanes;
-    size_t size = (size_t)lanes->scalar_size;
-    for (int q = 0; q < values; q++) {
-        int64_t a = ((int64_t)(from / width) * values + q) * width + from % width;
-        int64_t b = ((int64_t)(to / width) * values + q) * width + to % width;
-        memcpy((char *)target + b * (int64_t)size, (const char *)source + a * (int64_t)size, size);
-    }
-}
-
-static void pack(const hk_lane_table *lanes, const hk_tet_batch *from, int tet, hk_tet_batch *to,
-                 int place)
-{
-    for (int c = 0; c < 4; c++)
-        to->vertex[corner_at(lanes->lanes, place, c)] =
-            from->vertex[corner_at(lanes->lanes, tet, c)];
-    copy_values(lanes, 9, from->inverse, tet, to->inverse, place);
-    copy_values(lanes, 1, from->volume, tet, to->volume, place);
-    copy_values(lanes, from->element_values, from->element, tet, to->element, place);
-}
-
-static hk_status pack_colours(hk_relax *r, int q, const colouring *c)
-{
-    const hk_tet_term *term = r->term;
-    const hk_tet_batch *from = &term->batches[q];
-    hk_tet_batch *b = &r->batches[q];
-    int width = term->lanes->lanes, *start = HK_ZEROS(int, c->colours + 1);
-    r->colour_start[q] = start;
-    r->colour_count[q] = c->colours;
-    if (!start) return HK_NO_MEMORY;
-    for (int k = 0; k < c->colours; k++) {
-        int count = c->end[k] - (k > 0 ? c->end[k - 1] : 0);
-        start[k + 1] = start[k] + (count + width - 1) / width;
-    }
-    b->blocks = start[c->colours];
-    HK_TRY(allocate_batch(b, term->lanes));
-    for (int64_t k = 0; k < 4 * (int64_t)b->blocks * width; k++) b->vertex[k] = term->vertex_count;
-    for (int k = 0, tet = 0; k < c->colours; k++)
-        for (int place = start[k] * width; tet < c->end[k]; tet++, place++)
-            pack(term->lanes, from, c->order[tet], b, place);
-    r->multipliers[q] =
-        hk_calloc(9 * (size_t)b->blocks * (size_t)width, (size_t)term->lanes->scalar_size);
-    return r->multipliers[q] ? HK_OK : HK_NO_MEMORY;
-}
-
-static hk_status add_batch(hk_relax *r, int q, double recovery)
-{
-    const hk_tet_batch *from = &r->term->batches[q];
-    r->batches[q] = (hk_tet_batch){.law = from->law,
-                                   .params = from->params,
-                                   .count = from->count,
-                                   .element_values = from->element_values,
-                                   .blend_law = from->blend_law};
-    if (!(from->blend_law.upper > 0)) r->batches[q].blend_law.stiffness = recovery;
-    colouring c = {0};
-    hk_status status = colour_tets(r->term, from, &c);
-    if (status == HK_OK) status = pack_colours(r, q, &c);
-    colouring_release(&c);
-    return status;
-}
-
-static hk_status build(hk_relax *r, const double *recovery)
-{
-    const hk_tet_term *term = r->term;
-    size_t count = (size_t)term->batch_count;
-    r->batches = HK_ZEROS(hk_tet_batch, count);
-    r->colour_count = HK_ZEROS(int, count);
-    r->colour_start = HK_ZEROS(int *, count);
-    r->multipliers = HK_ZEROS(void *, count);
-    r->link_multiplier = HK_ZEROS(double, 3 * (size_t)r->links->link_count);
-    r->x = hk_calloc(4 * ((size_t)term->vertex_count + 1), (size_t)term->lanes->scalar_size);
-    if (!r->batches || !r->colour_count || !r->colour_start || !r->multipliers ||
-        !r->link_multiplier || !r->x)
-        return HK_NO_MEMORY;
-    // A batch that fails is released with the others.
-    for (int q = 0; q < term->batch_count; q++) {
-        r->batch_count = q + 1;
-        HK_TRY(add_batch(r, q, recovery[q]));
-    }
-    return HK_OK;
-}
-
-hk_status hk_relax_create(const hk_tet_term *term, hk_links *links, const double *recovery,
-                          hk_relax **relax)
+hk_status hk_relax_create(hk_terms *terms, const char *method, hk_relax **relax)
 {
     hk_relax *r = HK_NEW(hk_relax);
     if (!r) return HK_NO_MEMORY;
-    r->term = term;
-    r->links = links;
-    hk_status status = build(r, recovery);
+    r->terms = terms;
+    hk_status status = build(r, method);
     if (status != HK_OK) {
         hk_relax_free(r);
         return status;
@@ -202,91 +46,23 @@ hk_status hk_relax_create(const hk_tet_term *term, hk_links *links, const double
     return HK_OK;
 }
 
-// ---------------------------------------------------------------- sweeps
-
 void hk_relax_begin(hk_relax *r, bool several)
 {
-    const hk_lane_table *lanes = r->term->lanes;
-    for (int q = 0; q < r->batch_count && several; q++)
-        memset(r->multipliers[q], 0,
-               9 * (size_t)r->batches[q].blocks * (size_t)(lanes->lanes * lanes->scalar_size));
-    memset(r->link_multiplier, 0, 3 * sizeof(double) * (size_t)r->links->link_count);
-}
-
-static void relax_colour(const hk_relax *r, int q, int colour, double h, bool several)
-{
-    const hk_lane_table *lanes = r->term->lanes;
-    const hk_tet_batch *b = &r->batches[q];
-    int first = r->colour_start[q][colour], last = r->colour_start[q][colour + 1];
-#pragma omp for schedule(static)
-    for (int k = first; k < last; k += CHUNK) {
-        char *own = r->multipliers[q];
-        own += 9 * (int64_t)k * lanes->lanes * lanes->scalar_size;
-        lanes->local->law[b->law].relax(b, r->x, k, hk_min_int(k + CHUNK, last), h,
-                                        several ? own : NULL);
-    }
-}
-
-// d of a link (term/links.h) and Σ c² w.
-#define LINK_VECTOR(SCALAR, NAME)                                                    \
-    static double NAME(const hk_relax *r, int link, double d[3])                     \
-    {                                                                                \
-        const hk_links *t = r->links;                                                \
-        const SCALAR *x = r->x;                                                      \
-        int attachment = link - t->spring_count - t->bend_count;                     \
-        const SCALAR *target = (const SCALAR *)t->target + 4 * (int64_t)attachment;  \
-        double sum = 0;                                                              \
-        for (int i = 0; i < 3; i++) d[i] = attachment >= 0 ? -(double)target[i] : 0; \
-        for (int a = t->start[link]; a < t->start[link + 1]; a++) {                  \
-            const SCALAR *at = x + 4 * (int64_t)t->vertex[a];                        \
-            for (int i = 0; i < 3; i++) d[i] += t->coefficient[a] * (double)at[i];   \
-            sum += t->coefficient[a] * t->coefficient[a] * (double)at[3];            \
-        }                                                                            \
-        return sum;                                                                  \
-    }
-LINK_VECTOR(float, link_vector_single)
-LINK_VECTOR(double, link_vector_double)
-
-#define MOVE_LINK(SCALAR, NAME)                                                            \
-    static void NAME(const hk_relax *r, int link, const double step[3])                    \
-    {                                                                                      \
-        const hk_links *t = r->links;                                                      \
-        for (int a = t->start[link]; a < t->start[link + 1]; a++) {                        \
-            SCALAR *at = (SCALAR *)r->x + 4 * (int64_t)t->vertex[a];                       \
-            double share = t->coefficient[a] * (double)at[3];                              \
-            for (int i = 0; i < 3; i++) at[i] = (SCALAR)((double)at[i] - share * step[i]); \
-        }                                                                                  \
-    }
-MOVE_LINK(float, move_link_single)
-MOVE_LINK(double, move_link_double)
-
-// The constraint ‖d‖ − r of compliance 1/w, with the force that has acted so far for multiplier.
-static void relax_link(hk_relax *r, int link, double h)
-{
-    const hk_links *t = r->links;
-    bool single = t->precision == HK_SINGLE;
-    double d[3], *multiplier = r->link_multiplier + 3 * (int64_t)link, step[3];
-    double sum = single ? link_vector_single(r, link, d) : link_vector_double(r, link, d);
-    double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), w = t->stiffness[link];
-    double along = length > 1e-6 * t->rest[link] && length > 0 ? w - w * t->rest[link] / length : w;
-    double share = 1 / (1 + h * h * w * sum);
-    for (int i = 0; i < 3; i++) {
-        double missing = share * (along * d[i] - multiplier[i]);
-        multiplier[i] += missing;
-        step[i] = h * h * missing;
-    }
-    if (single)
-        move_link_single(r, link, step);
-    else
-        move_link_double(r, link, step);
+    for (int k = 0; k < r->terms->count; k++)
+        if (r->state[k]) r->terms->term[k]->ops->relax->begin(r->state[k], several);
 }
 
 void hk_relax_sweep(hk_relax *r, double h, bool several)
 {
-#pragma omp parallel num_threads(r->term->threads)
-    for (int q = 0; q < r->batch_count; q++)
-        for (int colour = 0; colour < r->colour_count[q]; colour++)
-            relax_colour(r, q, colour, h, several);
-    hk_tet_hold_blend(r->batches, r->batch_count);
-    for (int link = 0; link < r->links->link_count; link++) relax_link(r, link, h);
+    for (int k = 0; k < r->terms->count; k++)
+        if (r->state[k]) r->terms->term[k]->ops->relax->sweep(r->state[k], r->x, h, several);
+}
+
+int hk_relax_colours(const hk_relax *r)
+{
+    int sum = 0;
+    for (int k = 0; k < r->terms->count; k++)
+        if (r->state[k] && r->terms->term[k]->ops->relax->colours)
+            sum += r->terms->term[k]->ops->relax->colours(r->state[k]);
+    return sum;
 }

@@ -1,8 +1,9 @@
 #include "term/tet.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
+
+#include "term/scalar.h"
 
 // ---------------------------------------------------------------- packing
 
@@ -38,14 +39,6 @@ static hk_status list_tets(const hk_model *m, int material, tet_list *list)
             if (m->tet_material[t] == material) list->tets[start[first_place(m, t)]++] = t;
     hk_free(start);
     return list->tets ? HK_OK : HK_NO_MEMORY;
-}
-
-static void store_scalar(void *array, int scalar_size, int64_t index, double value)
-{
-    if (scalar_size == (int)sizeof(double))
-        ((double *)array)[index] = value;
-    else
-        ((float *)array)[index] = (float)value;
 }
 
 const int hk_tet_pairs[HK_TET_PAIRS][2] = {{0, 0}, {0, 1}, {0, 2}, {0, 3}, {1, 1},
@@ -94,14 +87,14 @@ static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
 
 const double *hk_part_direction(const hk_model *m, int tet, int part)
 {
-    if (part < HK_PART_AXES) return m->fibre + 3 * (int64_t)tet;
-    return m->materials[m->tet_material[tet]].axis_directions[part - HK_PART_AXES];
+    if (part < HK_AXES_PART) return m->fibre + 3 * (int64_t)tet;
+    return m->materials[m->tet_material[tet]].axis_directions[part - HK_AXES_PART];
 }
 
 bool hk_has_part(const hk_material *material, int part)
 {
-    if (part == HK_PART_FIBRE) return material->fibre_stiffness > 0;
-    return part < HK_PART_AXES + material->axis_count;
+    if (part == HK_FIBRE_PART) return material->fibre_stiffness > 0;
+    return part < HK_AXES_PART + material->axis_count;
 }
 
 static void pack_tet(const hk_model *m, const tet_list *list, int k, int part,
@@ -117,21 +110,21 @@ static void pack_tet(const hk_model *m, const tet_list *list, int k, int part,
     for (int c = 0; c < 4; c++)
         b->vertex[(block * 4 + c) * width + lane] = m->place[m->tets[4 * (int64_t)tet + c]];
     for (int q = 0; q < 9; q++)
-        store_scalar(b->inverse, size, (block * 9 + q) * width + lane, inverse[q]);
-    store_scalar(b->volume, size, block * width + lane, padding ? 0 : m->volume[tet]);
+        hk_store_scalar(b->inverse, size, (block * 9 + q) * width + lane, inverse[q]);
+    hk_store_scalar(b->volume, size, block * width + lane, padding ? 0 : m->volume[tet]);
     for (int q = 0; q < b->element_values; q++)
-        store_scalar(b->element, size, (block * b->element_values + q) * width + lane,
-                     hk_part_direction(m, tet, part)[q]);
+        hk_store_scalar(b->element, size, (block * b->element_values + q) * width + lane,
+                        hk_part_direction(m, tet, part)[q]);
 }
 
 hk_law_part hk_material_part(const hk_material *material, int part)
 {
     // Strands stand being crushed: only the law converts.
-    if (part == HK_PART_LAW)
+    if (part == HK_LAW_PART)
         return (hk_law_part){material->law, material->params, material->blend_law};
     hk_law_part strands = {.law = HK_LAW_fibre};
-    strands.params = part == HK_PART_FIBRE ? hk_fibre_params(material->fibre_stiffness)
-                                           : hk_strand_params(&material->axes[part - HK_PART_AXES]);
+    strands.params = part == HK_FIBRE_PART ? hk_fibre_params(material->fibre_stiffness)
+                                           : hk_strand_params(&material->axes[part - HK_AXES_PART]);
     return strands;
 }
 
@@ -309,10 +302,10 @@ static hk_status number_patches(hk_tet_term *term)
 
 static hk_status build(const hk_model *model, hk_tet_term *term)
 {
-    term->batches = HK_ZEROS(hk_tet_batch, HK_PARTS * (size_t)model->material_count);
+    term->batches = HK_ZEROS(hk_tet_batch, HK_LAW_PARTS * (size_t)model->material_count);
     if (!term->batches) return HK_NO_MEMORY;
     for (int k = 0; k < model->material_count; k++)
-        for (int part = 0; part < HK_PARTS; part++)
+        for (int part = 0; part < HK_LAW_PARTS; part++)
             if (hk_has_part(&model->materials[k], part)) HK_TRY(add_batch(model, k, part, term));
     for (int q = 0; q < term->batch_count && !term->tet_blend; q++)
         if (term->batches[q].blend) {
@@ -328,6 +321,7 @@ hk_status hk_tet_term_create(const hk_model *model, const hk_lane_table *lanes, 
 {
     hk_tet_term *t = HK_NEW(hk_tet_term);
     if (!t) return HK_NO_MEMORY;
+    t->model = model;
     t->lanes = lanes;
     t->threads = threads;
     t->vertex_count = model->vertex_count;
@@ -367,343 +361,4 @@ void hk_tet_term_free(hk_tet_term *term)
     hk_free(term->shared);
     hk_free(term->slots);
     hk_free(term);
-}
-
-// ---------------------------------------------------------------- evaluation
-
-static const hk_tet_kernels *patch_kernels(const hk_tet_term *term, const hk_tet_patch *patch,
-                                           const hk_tet_batch **batch)
-{
-    *batch = &term->batches[patch->batch];
-    return &term->lanes->law[(*batch)->law];
-}
-
-// Patches are summed in their own order.
-static double sum_partial(const hk_tet_term *term)
-{
-    double sum = 0;
-    for (int k = 0; k < term->patch_count; k++) sum += term->partial[k];
-    return isnan(sum) ? INFINITY : sum;
-}
-
-double hk_tet_energy(hk_tet_term *term, const void *x)
-{
-#pragma omp parallel for schedule(static) num_threads(term->threads)
-    for (int k = 0; k < term->patch_count; k++) {
-        const hk_tet_patch *p = &term->patches[k];
-        const hk_tet_batch *batch;
-        const hk_tet_kernels *kernels = patch_kernels(term, p, &batch);
-        term->partial[k] = kernels->energy(batch, x, p->first, p->last);
-    }
-    return sum_partial(term);
-}
-
-// The slots of the calling thread.
-static void *own_slots(const hk_tet_term *term)
-{
-    size_t size = 4 * (4 * HK_PATCH_TETS + 1) * (size_t)term->lanes->scalar_size;
-    return (char *)term->slots + (size_t)omp_get_thread_num() * size;
-}
-
-static void sum_patch(const hk_tet_term *term, const hk_tet_patch *p, const void *slots, void *to)
-{
-    term->lanes->sum_patch(slots, term->patch_start + p->start_at,
-                           term->patch_target + p->target_at, p->vertex_count, to, term->shared);
-}
-
-enum { SHARED_RUN = 512 };  // vertices a thread sums at a time
-
-static void sum_shared(const hk_tet_term *term, void *to)
-{
-#pragma omp for schedule(static)
-    for (int first = 0; first < term->shared_count; first += SHARED_RUN)
-        term->lanes->sum_shared(term->shared, term->shared_start, term->shared_vertex, first,
-                                hk_min_int(first + SHARED_RUN, term->shared_count), to);
-}
-
-static bool converts_with_gradient(const hk_tet_term *term)
-{
-    for (int q = 0; q < term->batch_count; q++)
-        if (term->batches[q].converting) return true;
-    return false;
-}
-
-void hk_tet_gradient(hk_tet_term *term, const void *x, void *gradient, double *energy)
-{
-#pragma omp parallel num_threads(term->threads)
-    {
-        void *slots = own_slots(term);
-#pragma omp for schedule(static)
-        for (int k = 0; k < term->patch_count; k++) {
-            const hk_tet_patch *p = &term->patches[k];
-            const hk_tet_batch *batch;
-            const hk_tet_kernels *kernels = patch_kernels(term, p, &batch);
-            kernels->gradient(batch, x, p->first, p->last, slots,
-                              energy ? &term->partial[k] : NULL);
-            sum_patch(term, p, slots, gradient);
-        }
-        sum_shared(term, gradient);
-    }
-    if (energy) *energy = sum_partial(term);
-    if (converts_with_gradient(term)) hk_tet_hold_blend(term->batches, term->batch_count);
-}
-
-hk_status hk_tet_duals_create(const hk_tet_term *term, hk_tet_duals *duals)
-{
-    duals->weight = HK_ZEROS(double, term->batch_count);
-    duals->start = HK_ZEROS(int64_t, term->batch_count + 1);
-    if (!duals->weight || !duals->start) return HK_NO_MEMORY;
-    for (int q = 0; q < term->batch_count; q++)
-        duals->start[q + 1] =
-            duals->start[q] + 9 * (int64_t)term->batches[q].blocks * term->lanes->lanes;
-    size_t size = (size_t)duals->start[term->batch_count];
-    duals->u = hk_calloc(size, (size_t)term->lanes->scalar_size);
-    return duals->u ? HK_OK : HK_NO_MEMORY;
-}
-
-void hk_tet_duals_release(hk_tet_duals *duals)
-{
-    hk_free(duals->weight);
-    hk_free(duals->start);
-    hk_free(duals->u);
-}
-
-void hk_tet_admm_local(hk_tet_term *term, const hk_tet_duals *duals, bool fresh, const void *x,
-                       void *gradient)
-{
-#pragma omp parallel num_threads(term->threads)
-    {
-        void *slots = own_slots(term);
-#pragma omp for schedule(static)
-        for (int k = 0; k < term->patch_count; k++) {
-            const hk_tet_patch *p = &term->patches[k];
-            const hk_tet_batch *batch = &term->batches[p->batch];
-            int64_t at = duals->start[p->batch] + 9 * (int64_t)p->first * term->lanes->lanes;
-            term->lanes->local->law[batch->law].split(
-                batch, x, p->first, p->last, duals->weight[p->batch], fresh,
-                (char *)duals->u + at * term->lanes->scalar_size, slots);
-            sum_patch(term, p, slots, gradient);
-        }
-        sum_shared(term, gradient);
-    }
-}
-
-void hk_tet_diagonal(hk_tet_term *term, const void *x, void *diagonal)
-{
-#pragma omp parallel num_threads(term->threads)
-    {
-        void *slots = own_slots(term);
-#pragma omp for schedule(static)
-        for (int k = 0; k < term->patch_count; k++) {
-            const hk_tet_patch *p = &term->patches[k];
-            const hk_tet_batch *batch;
-            const hk_tet_kernels *kernels = patch_kernels(term, p, &batch);
-            kernels->diagonal(batch, x, p->first, p->last, slots);
-            sum_patch(term, p, slots, diagonal);
-        }
-        sum_shared(term, diagonal);
-    }
-}
-
-int64_t hk_tet_stiffness_size(const hk_tet_term *term)
-{
-    return term->stiffness_start[term->batch_count];
-}
-
-void hk_tet_stiffness(hk_tet_term *term, const void *x, double keep, void *values)
-{
-#pragma omp parallel for schedule(static) num_threads(term->threads)
-    for (int k = 0; k < term->patch_count; k++) {
-        const hk_tet_patch *p = &term->patches[k];
-        const hk_tet_batch *batch;
-        const hk_tet_kernels *kernels = patch_kernels(term, p, &batch);
-        int64_t at = term->stiffness_start[p->batch] +
-                     (int64_t)p->first * HK_TET_STIFFNESS * term->lanes->lanes;
-        kernels->stiffness(batch, x, p->first, p->last, keep,
-                           (char *)values + at * term->lanes->scalar_size);
-    }
-}
-
-static double load_scalar(const void *array, int scalar_size, int64_t index)
-{
-    return scalar_size == (int)sizeof(double) ? ((const double *)array)[index]
-                                              : (double)((const float *)array)[index];
-}
-
-enum { WIDEST = 16 };
-
-static void block_stress(const hk_tet_term *term, int q, int block, const void *x, double *P,
-                         double *F)
-{
-    const hk_tet_batch *b = &term->batches[q];
-    int width = term->lanes->lanes;
-    _Alignas(HK_ALIGNMENT) double room[18 * WIDEST];
-    term->lanes->law[b->law].stress(b, x, block, block + 1, room);
-    for (int lane = 0; lane < width && block * width + lane < b->count; lane++) {
-        int64_t tet = b->tet[(int64_t)block * width + lane];
-        for (int k = 0; k < 9; k++) {
-            P[9 * tet + k] += load_scalar(room, term->lanes->scalar_size, k * width + lane);
-            F[9 * tet + k] = load_scalar(room, term->lanes->scalar_size, (9 + k) * width + lane);
-        }
-    }
-}
-
-void hk_tet_stress(hk_tet_term *term, const void *x, double *P, double *F)
-{
-    memset(P, 0, 9 * sizeof(double) * (size_t)term->tet_count);
-    for (int q = 0; q < term->batch_count; q++) {
-        // Tets of one batch are distinct, so threads write to different places.
-#pragma omp parallel for schedule(static) num_threads(term->threads)
-        for (int block = 0; block < term->batches[q].blocks; block++)
-            block_stress(term, q, block, x, P, F);
-    }
-}
-
-// The lane of a block whose energy is not finite, or -1: the energies of one lane at a time, the
-// others with volume 0.
-static int undefined_lane(const hk_tet_term *term, const hk_tet_batch *b, const void *x, int block)
-{
-    int width = term->lanes->lanes, size = term->lanes->scalar_size;
-    int64_t at = (int64_t)block * width * size;
-    _Alignas(HK_ALIGNMENT) double volume[WIDEST];
-    hk_tet_batch one = *b;
-    one.vertex = b->vertex + (int64_t)block * 4 * width;
-    one.inverse = (char *)b->inverse + 9 * at;
-    one.element = (char *)b->element + b->element_values * at;
-    one.volume = volume;
-    if (b->blend) {
-        one.blend = (char *)b->blend + at;
-        one.blended = b->blended + block;
-    }
-    for (int lane = 0; lane < width; lane++) {
-        if (!(load_scalar(b->volume, size, (int64_t)block * width + lane) > 0)) continue;
-        memset(volume, 0, sizeof volume);
-        store_scalar(volume, size, lane, 1);
-        if (!isfinite(term->lanes->law[b->law].energy(&one, x, 0, 1))) return lane;
-    }
-    return -1;
-}
-
-int hk_tet_first_undefined(hk_tet_term *term, const void *x)
-{
-    for (int q = 0; q < term->batch_count; q++) {
-        const hk_tet_batch *b = &term->batches[q];
-        const hk_tet_kernels *kernels = &term->lanes->law[b->law];
-        int width = term->lanes->lanes;
-        for (int block = 0; block < b->blocks; block++) {
-            if (isfinite(kernels->energy(b, x, block, block + 1))) continue;
-            int lane = undefined_lane(term, b, x, block);
-            if (lane >= 0) return b->tet[(int64_t)block * width + lane];
-        }
-    }
-    return -1;
-}
-
-double hk_tet_least_j(hk_tet_term *term, const void *x)
-{
-#pragma omp parallel for schedule(static) num_threads(term->threads)
-    for (int k = 0; k < term->patch_count; k++) {
-        const hk_tet_patch *p = &term->patches[k];
-        term->partial[k] = term->lanes->least_j(&term->batches[p->batch], x, p->first, p->last);
-    }
-    double least = INFINITY;
-    for (int k = 0; k < term->patch_count; k++)
-        if (!(term->partial[k] >= least)) least = term->partial[k];  // also NaN
-    return least;
-}
-
-// ---------------------------------------------------------------- conversion
-
-bool hk_tet_is_invertible(const hk_tet_term *term)
-{
-    return term->tet_blend != NULL;
-}
-
-void hk_tet_begin_blend(hk_tet_term *term, bool pose)
-{
-    for (int q = 0; q < term->batch_count; q++) {
-        hk_tet_batch *b = &term->batches[q];
-        b->asleep = b->blend && pose && b->blend_law.steps_only;
-        if (!b->asleep) continue;
-        memset(b->blended, 0, (size_t)b->blocks);
-        memset(b->blend, 0,
-               (size_t)b->blocks * (size_t)(term->lanes->lanes * term->lanes->scalar_size));
-    }
-}
-
-bool hk_tet_blended(const hk_tet_term *term)
-{
-    for (int q = 0; q < term->batch_count && hk_tet_is_invertible(term); q++) {
-        const hk_tet_batch *b = &term->batches[q];
-        for (int k = 0; k < b->blocks && b->blend; k++)
-            if (b->blended[k]) return true;
-    }
-    return false;
-}
-
-bool hk_tet_update_blend(hk_tet_term *term, const void *x)
-{
-    if (!hk_tet_is_invertible(term)) return false;
-    bool before = hk_tet_blended(term);
-#pragma omp parallel for schedule(static) num_threads(term->threads)
-    for (int k = 0; k < term->patch_count; k++) {
-        const hk_tet_patch *p = &term->patches[k];
-        const hk_tet_batch *batch = &term->batches[p->batch];
-        if (batch->blend && !batch->asleep)
-            term->lanes->law[batch->law].convert(batch, x, p->first, p->last);
-    }
-    hk_tet_hold_blend(term->batches, term->batch_count);
-    return before || hk_tet_blended(term);
-}
-
-static bool wants_share(const hk_tet_batch *b)
-{
-    for (int k = 0; k < b->blocks && b->blend; k++)
-        if (b->blended[k] & HK_BLEND_WANTED) return true;
-    return false;
-}
-
-void hk_tet_hold_blend(hk_tet_batch *batches, int count)
-{
-    bool some = false;
-    for (int q = 0; q < count && !some; q++) some = wants_share(&batches[q]);
-    for (int q = 0; q < count; q++) batches[q].held = some;
-}
-
-void hk_tet_blend_with_gradient(hk_tet_term *term, bool on)
-{
-    for (int q = 0; q < term->batch_count; q++)
-        term->batches[q].converting = on && term->batches[q].blend && !term->batches[q].asleep;
-}
-
-void hk_tet_read_blend(const hk_tet_term *term, float *shares)
-{
-    for (int q = 0; q < term->batch_count; q++) {
-        const hk_tet_batch *b = &term->batches[q];
-        for (int k = 0; k < b->count && b->blend; k++)
-            shares[b->tet[k]] = (float)load_scalar(b->blend, term->lanes->scalar_size, k);
-    }
-}
-
-void hk_tet_write_blend(hk_tet_term *term, const float *shares)
-{
-    int width = term->lanes->lanes;
-    for (int q = 0; q < term->batch_count; q++) {
-        const hk_tet_batch *b = &term->batches[q];
-        if (!b->blend) continue;
-        memset(b->blended, 0, (size_t)b->blocks);
-        for (int k = 0; k < b->blocks * width; k++) {
-            float share = shares[b->tet[k]];
-            store_scalar(b->blend, term->lanes->scalar_size, k, (double)share);
-            if (share > 0) b->blended[k / width] = HK_BLENDED;
-        }
-    }
-}
-
-void hk_tet_copy_blend(hk_tet_term *term, const hk_tet_term *from)
-{
-    for (int q = 0; q < term->batch_count; q++) term->batches[q].held = from->batches[q].held;
-    if (!hk_tet_is_invertible(term) || !(hk_tet_blended(term) || hk_tet_blended(from))) return;
-    hk_tet_read_blend(from, term->tet_blend);
-    hk_tet_write_blend(term, term->tet_blend);
 }

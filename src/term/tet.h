@@ -5,9 +5,7 @@
 #ifndef HK_TET_H
 #define HK_TET_H
 
-#include "core/base.h"
-#include "model/model.h"
-#include "term/lanes.h"
+#include "term/terms.h"
 
 // The corner pairs of lanes.h.
 extern const int hk_tet_pairs[HK_TET_PAIRS][2];
@@ -17,7 +15,7 @@ void hk_rest_inverse(const hk_model *model, int tet, double inverse[9]);
 void hk_corner_inverse(const double *const corner[4], double inverse[9]);  // of any four points
 
 // What of a material a set of elements stands for: its law, its fibres, or one of its axes.
-enum { HK_PART_LAW, HK_PART_FIBRE, HK_PART_AXES, HK_PARTS = HK_PART_AXES + 3 };
+enum { HK_LAW_PART, HK_FIBRE_PART, HK_AXES_PART, HK_LAW_PARTS = HK_AXES_PART + 3 };
 typedef struct hk_law_part {
     hk_law law;
     hk_law_params params;
@@ -37,6 +35,8 @@ typedef struct hk_tet_patch {
 } hk_tet_patch;
 
 typedef struct hk_tet_term {
+    hk_term base;
+    const hk_model *model;
     const hk_lane_table *lanes;
     int threads;
     int vertex_count;
@@ -77,10 +77,9 @@ typedef struct hk_tet_duals {
     int64_t *start;  // [batch_count + 1] where a batch's duals begin, in scalars
     void *u;         // scalar[start[batch_count]]
 } hk_tet_duals;
-hk_status hk_tet_duals_create(const hk_tet_term *term, hk_tet_duals *duals);
-void hk_tet_duals_release(hk_tet_duals *duals);
-// The local step of ADMM at x (`split` of lanes.h), and the gradient of the coupling between x and
-// its elements. `fresh`: the duals are those of the stress at x, and this is the elastic gradient.
+// The local step of ADMM at x (`admm_local` of lanes.h), and the gradient of the coupling between x
+// and its elements. `fresh`: the duals are those of the stress at x, and this is the elastic
+// gradient.
 void hk_tet_admm_local(hk_tet_term *term, const hk_tet_duals *duals, bool fresh, const void *x,
                        void *gradient);
 // P (all laws of a tet together) and F of every tet, [tet_count][9] each, in the model's numbering.
@@ -107,5 +106,7 @@ void hk_tet_read_blend(const hk_tet_term *term, float *shares);
 void hk_tet_write_blend(hk_tet_term *term, const float *shares);
 // The first tet (model's numbering) whose energy is not finite, or -1.
 int hk_tet_first_undefined(hk_tet_term *term, const void *x);
+
+extern const hk_relax_ops hk_tet_relax;  // tet_relax.c
 
 #endif

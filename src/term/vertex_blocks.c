@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "term/scalar.h"
+
 enum { MOST_HALVINGS = 10 };
 enum {
     WINDOW = 32
@@ -27,34 +29,47 @@ void hk_vertex_blocks_free(hk_vertex_blocks *s)
     hk_free(s->block_start);
     hk_free(s->colour_start);
     hk_free(s->own);
-    hk_free(s->user);
     hk_free(s->noise);
     hk_free(s);
 }
 
 // ---------------------------------------------------------------- colours
 
-hk_status hk_colour_vertices(const hk_model *m, const hk_links *t, const uint8_t *held,
-                             hk_colouring *colouring)
+// The vertices of elements, counted (member is NULL) or listed.
+typedef struct clique_list {
+    int64_t count, members;
+    int64_t *start;
+    int32_t *member;
+} clique_list;
+
+static void list_clique(void *context, const hk_stencil *s)
 {
-    int64_t tets = m->tet_count, cliques = tets + t->link_count;
-    int64_t *start = HK_ARRAY(int64_t, cliques + 1);
-    int32_t *member = HK_ARRAY(int32_t, 4 * tets + t->start[t->link_count]);
-    hk_status status = start && member ? HK_OK : HK_NO_MEMORY;
+    clique_list *c = context;
+    for (int k = 0; k < s->count && c->member; k++) c->member[c->members + k] = s->vertex[k];
+    c->members += s->count;
+    c->count++;
+    if (c->start) c->start[c->count] = c->members;
+}
+
+hk_status hk_colour_vertices(const hk_model *m, const uint8_t *held, hk_colouring *colouring)
+{
+    clique_list c = {0};
+    hk_model_stencils(m, list_clique, &c);
+    c.start = HK_ZEROS(int64_t, c.count + 1);
+    c.member = HK_ARRAY(int32_t, c.members);
+    hk_status status = c.start && c.member ? HK_OK : HK_NO_MEMORY;
     if (status == HK_OK) {
-        for (int64_t k = 0; k <= tets; k++) start[k] = 4 * k;
-        for (int64_t k = 0; k < 4 * tets; k++) member[k] = m->place[m->tets[k]];
-        for (int k = 0; k < t->link_count; k++) start[tets + k + 1] = 4 * tets + t->start[k + 1];
-        memcpy(member + 4 * tets, t->vertex, sizeof(int32_t) * (size_t)t->start[t->link_count]);
+        c.count = c.members = 0;
+        hk_model_stencils(m, list_clique, &c);
         hk_graph graph;
-        status = hk_graph_create(m->vertex_count, cliques, start, member, &graph);
+        status = hk_graph_create(m->vertex_count, c.count, c.start, c.member, &graph);
         if (status == HK_OK) {
             status = hk_colour_graph(graph.count, graph.start, graph.neighbour, held, colouring);
             hk_graph_release(&graph);
         }
     }
-    hk_free(start);
-    hk_free(member);
+    hk_free(c.start);
+    hk_free(c.member);
     return status;
 }
 
@@ -177,14 +192,6 @@ static hk_status form_groups(hk_vertex_blocks *s, const corner_lists *lists)
 
 // ---------------------------------------------------------------- packing
 
-static void put(void *array, int size, int64_t index, double value)
-{
-    if (size == (int)sizeof(double))
-        ((double *)array)[index] = value;
-    else
-        ((float *)array)[index] = (float)value;
-}
-
 static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
 {
     size_t room = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
@@ -216,11 +223,12 @@ static void pack_corner(const hk_model *m, const hk_tet_term *term, const hk_tet
     for (int c = 0; c < 4; c++) {
         if (c == at.corner) continue;
         for (int j = 0; j < 3; j++)
-            put(to->inverse, size, (block * 9 + 3 * others + j) * width + lane, a[3 * c + j]);
+            hk_store_scalar(to->inverse, size, (block * 9 + 3 * others + j) * width + lane,
+                            a[3 * c + j]);
         others++;
         to->vertex[(block * 4 + others) * width + lane] = vertex_of(term, from, at.tet, c);
     }
-    put(to->volume, size, block * width + lane, padding ? 0 : m->volume[tet]);
+    hk_store_scalar(to->volume, size, block * width + lane, padding ? 0 : m->volume[tet]);
     for (int q = 0; q < to->element_values; q++) {
         int64_t source = ((int64_t)(at.tet / width) * to->element_values + q) * width;
         int64_t target = (block * to->element_values + q) * width + lane;
@@ -287,26 +295,15 @@ static hk_status estimate_noise(const hk_model *m, hk_vertex_blocks *s)
         for (int c = 0; c < 4; c++) sum[m->place[m->tets[4 * (int64_t)t + c]]] += energy;
     }
     for (int64_t k = 0; k < (int64_t)s->group_count * width; k++)
-        put(s->noise, size, k, 8 * ulp * sum[s->own[k]]);
+        hk_store_scalar(s->noise, size, k, 8 * ulp * sum[s->own[k]]);
     hk_free(sum);
-    return HK_OK;
-}
-
-static hk_status list_users(const hk_links *t, int vertex_count, hk_vertex_blocks *s)
-{
-    if (t->user_count == 0) return HK_OK;
-    s->user = HK_ARRAY(int32_t, vertex_count);
-    if (!s->user) return HK_NO_MEMORY;
-    for (int v = 0; v < vertex_count; v++) s->user[v] = -1;
-    for (int u = 0; u < t->user_count; u++) s->user[t->user[u]] = u;
     return HK_OK;
 }
 
 static hk_status build(const hk_model *m, const uint8_t *held, hk_vertex_blocks *s)
 {
     size_t count = (size_t)s->term->batch_count;
-    HK_TRY(hk_colour_vertices(m, s->links, held, &s->colours));
-    HK_TRY(list_users(s->links, m->vertex_count, s));
+    HK_TRY(hk_colour_vertices(m, held, &s->colours));
     s->batches = HK_ZEROS(hk_tet_batch, count);
     s->block_start = HK_ZEROS(int32_t *, count);
     corner_lists *lists = HK_ZEROS(corner_lists, count);
@@ -321,15 +318,14 @@ static hk_status build(const hk_model *m, const uint8_t *held, hk_vertex_blocks 
     return status == HK_OK ? estimate_noise(m, s) : status;
 }
 
-hk_status hk_vertex_blocks_create(const hk_model *model, const hk_tet_term *term,
-                                  const hk_links *links, const uint8_t *held,
+hk_status hk_vertex_blocks_create(const hk_terms *terms, const uint8_t *held,
                                   hk_vertex_blocks **blocks)
 {
     hk_vertex_blocks *s = HK_NEW(hk_vertex_blocks);
     if (!s) return HK_NO_MEMORY;
-    s->term = term;
-    s->links = links;
-    hk_status status = build(model, held, s);
+    s->terms = terms;
+    s->term = (const hk_tet_term *)hk_terms_find(terms, &hk_tets_term);
+    hk_status status = build(terms->model, held, s);
     if (status != HK_OK) {
         hk_vertex_blocks_free(s);
         return status;
@@ -338,7 +334,7 @@ hk_status hk_vertex_blocks_create(const hk_model *model, const hk_tet_term *term
     return HK_OK;
 }
 
-void hk_vertex_blocks_write_blend(hk_vertex_blocks *s, const float *shares)
+void hk_vertex_blocks_write_blend(hk_vertex_blocks *s, const float *weight)
 {
     int width = s->term->lanes->lanes;
     for (int q = 0; q < s->batch_count; q++) {
@@ -348,39 +344,15 @@ void hk_vertex_blocks_write_blend(hk_vertex_blocks *s, const float *shares)
         for (int block = 0; block < b->blocks; block++) {
             b->blended[block] = 0;
             for (int64_t k = (int64_t)block * width; k < (int64_t)(block + 1) * width; k++) {
-                put(b->blend, s->term->lanes->scalar_size, k, (double)shares[b->tet[k]]);
-                if (shares[b->tet[k]] > 0) b->blended[block] = HK_BLENDED;
+                hk_store_scalar(b->blend, s->term->lanes->scalar_size, k,
+                                (double)weight[b->tet[k]]);
+                if (weight[b->tet[k]] > 0) b->blended[block] = HK_BLENDED;
             }
         }
     }
 }
 
 // ---------------------------------------------------------------- sweeps
-
-// The force of a link is across × d, its block across I + along d dᵀ (term/links.h).
-typedef struct link_force {
-    double across, along;
-} link_force;
-
-static link_force force_of_link(const hk_links *t, int link, const double d[3])
-{
-    double w = t->stiffness[link], r = t->rest[link];
-    double square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], length = sqrt(square);
-    bool turning = length > 1e-6 * r && length > 0 && r > 0;
-    double across = turning ? w - w * r / length : w;
-    return (link_force){across, turning ? (w - across) / square : 0};
-}
-
-// x − x_t of a vertex at (x, y, z).
-static void viscous_step(const hk_vertex_forces *f, int v, double x, double y, double z,
-                         double step[3])
-{
-    const double *before = f->viscosity->before + 4 * (int64_t)v, at[3] = {x, y, z};
-    for (int i = 0; i < 3; i++) {
-        double origin = f->frame ? f->frame->origin[3 * (int64_t)f->frame->body_of[v] + i] : 0;
-        step[i] = at[i] + origin - before[i];
-    }
-}
 
 #define SCALAR  float
 #define NAME(x) x##_f32

@@ -1,8 +1,8 @@
-// Gauss–Seidel over vertices: the tets of a term once more, sorted by the vertex that they lie
-// around (its star), for methods that move one vertex at a time with all others at rest. Vertices
-// are coloured so that those of one colour share no tet and no link; `lanes` vertices of a colour
-// are worked off together, a lane each, and the groups of a colour by several threads. As nothing
-// is shared, the bits are the same for any number of threads.
+// Gauss–Seidel over vertices, for methods that move one vertex at a time with all others at rest:
+// the tets of a list of terms once more, sorted by the vertex that they lie around, and what the
+// other terms say of a vertex. Vertices are coloured so that those of one colour share no element;
+// `lanes` vertices of a colour are worked off together, a lane each, and the groups of a colour by
+// several threads. As nothing is shared, the bits are the same for any number of threads.
 //
 // Every free vertex has a lane of one group. Groups that are not full have copies of their last
 // vertex: these come to the same bits.
@@ -10,13 +10,11 @@
 #define HK_VERTEX_BLOCKS_H
 
 #include "linear/colouring.h"
-#include "term/links.h"
 #include "term/tet.h"
-#include "term/viscosity.h"
 
 typedef struct hk_vertex_blocks {
-    const hk_tet_term *term;  // borrowed: its lanes and threads
-    const hk_links *links;    // borrowed, in the same precision
+    const hk_terms *terms;    // borrowed
+    const hk_tet_term *term;  // the tets among them: their lanes and threads
     hk_colouring colours;     // of the free vertices
     int group_count;
     int32_t *colour_start;  // [colour_count + 1] groups
@@ -24,29 +22,24 @@ typedef struct hk_vertex_blocks {
     int batch_count;
     hk_tet_batch *batches;  // of the term; see hk_vertex_kernels
     int32_t **block_start;  // [batch_count][group_count + 1]
-    int32_t *user;          // [vertex_count] its number in links->user or -1; NULL: no links
-    void *noise;            // scalar[group_count][lanes] J, what rounding does to a star's energy
+    void *noise;  // scalar[group_count][lanes] J, what rounding does to the energy around a vertex
 } hk_vertex_blocks;
 
-// Colours of the vertices that are not held (Morton order), such that no tet and no link has two
-// vertices of one colour.
-hk_status hk_colour_vertices(const hk_model *model, const hk_links *links, const uint8_t *held,
-                             hk_colouring *colouring);
+// Colours of the vertices that are not held (Morton order), such that no element has two vertices
+// of one colour.
+hk_status hk_colour_vertices(const hk_model *model, const uint8_t *held, hk_colouring *colouring);
 
-hk_status hk_vertex_blocks_create(const hk_model *model, const hk_tet_term *term,
-                                  const hk_links *links, const uint8_t *held,
+hk_status hk_vertex_blocks_create(const hk_terms *terms, const uint8_t *held,
                                   hk_vertex_blocks **blocks);
 void hk_vertex_blocks_free(hk_vertex_blocks *blocks);
-// Takes the shares of conversion (blend.h), in the model's numbering.
-void hk_vertex_blocks_write_blend(hk_vertex_blocks *blocks, const float *shares);
+// Takes the blend weights of tets (hk_blend_ops).
+void hk_vertex_blocks_write_blend(hk_vertex_blocks *blocks, const float *weight);
 
 // What moves the vertices. Arrays are scalar[vertex_count][4].
 typedef struct hk_vertex_forces {
     const void *target;  // where inertia pulls, and in the fourth place how stiffly (N/m)
     const void *force;   // N
     double shift;        // N/m, added to every block
-    const hk_viscosity *viscosity;  // or NULL
-    const hk_single_frame *frame;   // of single precision, else NULL
 } hk_vertex_forces;
 
 typedef struct hk_vertex_sweep {

@@ -10,91 +10,38 @@ static inline void NAME(add_lane)(SCALAR *sums, int lanes, int lane, const doubl
     for (int i = 0; i < 6; i++) sums[(3 + i) * lanes + lane] += (SCALAR)h[i];
 }
 
-// d of a link (term/links.h).
-static inline void NAME(link_vector)(const hk_links *t, const SCALAR *x, int link, double d[3])
+// What the terms but the tets say of the vertices of a group, those of displacements or the others.
+static void NAME(add_terms)(const hk_vertex_blocks *s, bool of_displacement, const int32_t *own,
+                            const SCALAR *x, SCALAR *sums)
 {
-    int attachment = link - t->spring_count - t->bend_count;
-    const SCALAR *target = (const SCALAR *)t->target + 4 * (int64_t)attachment;
-    for (int i = 0; i < 3; i++) d[i] = attachment >= 0 ? -(double)target[i] : 0;
-    for (int a = t->start[link]; a < t->start[link + 1]; a++)
-        for (int i = 0; i < 3; i++)
-            d[i] += t->coefficient[a] * (double)x[4 * (int64_t)t->vertex[a] + i];
-}
-
-static void NAME(push_links)(const hk_links *t, int user, const SCALAR *x, double g[3], double h[6])
-{
-    for (int k = t->use_start[user]; k < t->use_start[user + 1]; k++) {
-        int link = t->use_link[k];
-        double c = (double)((const SCALAR *)t->use_coefficient)[k], d[3];
-        NAME(link_vector)(t, x, link, d);
-        link_force f = force_of_link(t, link, d);
-        for (int i = 0, q = 0; i < 3; i++) {
-            g[i] += c * f.across * d[i];
-            for (int j = i; j < 3; j++, q++)
-                h[q] += c * c * (f.along * d[i] * d[j] + (i == j ? f.across : 0));
+    int lanes = s->term->lanes->lanes;
+    for (int k = 0; k < s->terms->count; k++) {
+        const hk_term *term = s->terms->term[k];
+        if (!term->ops->vertex || term->ops->of_displacement != of_displacement) continue;
+        for (int l = 0; l < lanes; l++) {
+            double g[3] = {0}, h[6] = {0};
+            if (term->ops->vertex(term, own[l], x, g, h)) NAME(add_lane)(sums, lanes, l, g, h);
         }
     }
 }
 
-// The energy of its links with vertex v moved by `step`.
-static double NAME(link_energy)(const hk_links *t, int user, const SCALAR *x, const double step[3])
+// Their energies at x + length × step.
+static void NAME(add_energies)(const hk_vertex_blocks *s, const int32_t *own, const SCALAR *x,
+                               const SCALAR *step, const SCALAR *length, SCALAR *energy)
 {
-    double sum = 0;
-    for (int k = t->use_start[user]; k < t->use_start[user + 1]; k++) {
-        int link = t->use_link[k];
-        double c = (double)((const SCALAR *)t->use_coefficient)[k], d[3];
-        NAME(link_vector)(t, x, link, d);
-        for (int i = 0; i < 3; i++) d[i] += c * step[i];
-        double stretch = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) - t->rest[link];
-        sum += 0.5 * t->stiffness[link] * stretch * stretch;
-    }
-    return sum;
-}
-
-// r K (x − x_t) and r K of one vertex. The rows of K add up to 0.
-static void NAME(push_viscosity)(const hk_vertex_forces *f, int v, const SCALAR *x, double g[3],
-                                 double h[6])
-{
-    const hk_viscosity *t = f->viscosity;
-    double own[3];
-    viscous_step(f, v, (double)x[4 * (int64_t)v], (double)x[4 * (int64_t)v + 1],
-                 (double)x[4 * (int64_t)v + 2], own);
-    for (int64_t k = t->start[v]; k < t->start[v + 1]; k++) {
-        const double *b = t->blocks + 9 * k;
-        const SCALAR *at = x + 4 * (int64_t)t->column[k];
-        double d[3];
-        viscous_step(f, t->column[k], (double)at[0], (double)at[1], (double)at[2], d);
-        for (int i = 0; i < 3; i++) d[i] -= own[i];
-        for (int i = 0, q = 0; i < 3; i++) {
-            g[i] += t->rate * (b[3 * i] * d[0] + b[3 * i + 1] * d[1] + b[3 * i + 2] * d[2]);
-            for (int j = i; j < 3; j++, q++) h[q] -= t->rate * 0.5 * (b[3 * i + j] + b[3 * j + i]);
+    int lanes = s->term->lanes->lanes;
+    for (int k = 0; k < s->terms->count; k++) {
+        const hk_term *term = s->terms->term[k];
+        if (!term->ops->vertex_energy) continue;
+        for (int l = 0; l < lanes; l++) {
+            double moved[3];
+            for (int i = 0; i < 3; i++) moved[i] = (double)length[l] * (double)step[i * lanes + l];
+            energy[l] += (SCALAR)term->ops->vertex_energy(term, own[l], x, moved);
         }
     }
 }
 
-static void NAME(add_links)(const hk_vertex_blocks *s, const int32_t *own, const SCALAR *x, SCALAR *sums)
-{
-    int lanes = s->term->lanes->lanes;
-    for (int l = 0; l < lanes && s->user; l++) {
-        double g[3] = {0}, h[6] = {0};
-        if (s->user[own[l]] < 0) continue;
-        NAME(push_links)(s->links, s->user[own[l]], x, g, h);
-        NAME(add_lane)(sums, lanes, l, g, h);
-    }
-}
-
-static void NAME(add_viscosity)(const hk_vertex_blocks *s, const hk_vertex_forces *f, const int32_t *own,
-                                const SCALAR *x, SCALAR *sums)
-{
-    int lanes = s->term->lanes->lanes;
-    for (int l = 0; l < lanes && f->viscosity; l++) {
-        double g[3] = {0}, h[6] = {0};
-        NAME(push_viscosity)(f, own[l], x, g, h);
-        NAME(add_lane)(sums, lanes, l, g, h);
-    }
-}
-
-// The energy of the group's tets and links at x + length × step.
+// The energy of the group's elements at x + length × step.
 static void NAME(star_energies)(const hk_vertex_blocks *s, int group, const SCALAR *x, const SCALAR *step,
                                 const SCALAR *length, SCALAR *energy)
 {
@@ -107,12 +54,7 @@ static void NAME(star_energies)(const hk_vertex_blocks *s, int group, const SCAL
     for (int q = 0; q < s->batch_count; q++)
         table->vertex->law[s->batches[q].law].energy(&s->batches[q], x, at, s->block_start[q][group],
                                                     s->block_start[q][group + 1], energy);
-    for (int l = 0; l < lanes && s->user; l++) {
-        double moved[3];
-        if (s->user[own[l]] < 0) continue;
-        for (int i = 0; i < 3; i++) moved[i] = (double)length[l] * (double)step[i * lanes + l];
-        energy[l] += (SCALAR)NAME(link_energy)(s->links, s->user[own[l]], x, moved);
-    }
+    NAME(add_energies)(s, own, x, step, length, energy);
 }
 
 // The change of the quadratic energy with these sums.
@@ -168,9 +110,9 @@ static void NAME(sweep_group)(const hk_vertex_blocks *s, const hk_vertex_forces 
     for (int q = 0; q < s->batch_count; q++)
         table->vertex->law[s->batches[q].law].push(&s->batches[q], x, own, s->block_start[q][group],
                                                   s->block_start[q][group + 1], sums);
-    NAME(add_links)(s, own, x, sums);
+    NAME(add_terms)(s, false, own, x, sums);
     table->vertex->pull(x, own, f->target, f->force, quadratic);
-    NAME(add_viscosity)(s, f, own, x, quadratic);
+    NAME(add_terms)(s, true, own, x, quadratic);
     for (int k = 0; k < size; k++) sums[k] += quadratic[k];
     table->vertex->solve(sums, f->shift, step);
     for (int l = 0; l < table->lanes; l++) length[l] = (SCALAR)how->length;

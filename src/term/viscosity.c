@@ -2,11 +2,32 @@
 
 #include <math.h>
 
-enum { RUN = 1024 };  // vertices a thread takes at a time, whatever the number of threads
+enum { RUN = 1024 };  // vertices that a thread takes at a time, whatever the number of threads
 
 static int run_count(int items)
 {
     return (items + RUN - 1) / RUN;
+}
+
+static hk_viscosity *viscosity(hk_term *term)
+{
+    return (hk_viscosity *)term;
+}
+static const hk_viscosity *const_viscosity(const hk_term *term)
+{
+    return (const hk_viscosity *)term;
+}
+
+static const hk_viscosity *matrix_of(const hk_viscosity *t)
+{
+    return t->exact ? t->exact : t;
+}
+
+static const double *origin_of(const hk_viscosity *t, int v)
+{
+    static const double zero[3] = {0};
+    const hk_frame *frame = t->base.list->frame;
+    return frame ? frame->origin + 3 * (int64_t)frame->body_of[v] : zero;
 }
 
 #define SCALAR  double
@@ -71,10 +92,9 @@ static void fill_anchors(hk_viscosity *t)
 static hk_status build(hk_viscosity *t)
 {
     size_t n = (size_t)t->vertex_count;
-    HK_TRY(hk_assembly_create(t->tets, t->links, NULL, &t->assembly));
+    HK_TRY(hk_assembly_create(t->base.list, NULL, &t->assembly));
     size_t entries = 2 * (size_t)t->assembly->pattern.start[n];
-    t->stiffness = HK_ARRAY(double, hk_tet_stiffness_size(t->tets) +
-                                        HK_LINK_STIFFNESS * (int64_t)t->links->link_count);
+    t->stiffness = HK_ARRAY(double, hk_terms_block_size(t->base.list));
     t->matrix = HK_ARRAY(double, hk_pattern_size(&t->assembly->pattern));
     t->no_weight = HK_ZEROS(double, n);
     t->start = HK_ZEROS(int64_t, n + 1);
@@ -82,38 +102,20 @@ static hk_status build(hk_viscosity *t)
     t->below = HK_ARRAY(int64_t, entries);
     t->blocks = HK_ZEROS(double, 9 * entries);
     t->diagonal = HK_ZEROS(double, 4 * n);
-    t->before = HK_ZEROS(double, 4 * n);
+    t->from = HK_ZEROS(double, 4 * n);
     t->anchor = HK_ARRAY(int32_t, n);
     t->step = HK_ZEROS(double, 4 * n);
     t->partial = HK_ARRAY(double, run_count(t->vertex_count));
     if (!t->stiffness || !t->matrix || !t->no_weight || !t->start || !t->column || !t->below ||
-        !t->blocks || !t->diagonal || !t->before || !t->anchor || !t->step || !t->partial)
+        !t->blocks || !t->diagonal || !t->from || !t->anchor || !t->step || !t->partial)
         return HK_NO_MEMORY;
     fill_rows(t);
     fill_anchors(t);
     return HK_OK;
 }
 
-hk_status hk_viscosity_create(hk_tet_term *tets, hk_links *links, hk_viscosity **viscosity)
+static void release_matrix(hk_viscosity *t)
 {
-    hk_viscosity *t = HK_NEW(hk_viscosity);
-    if (!t) return HK_NO_MEMORY;
-    t->tets = tets;
-    t->links = links;
-    t->threads = tets->threads;
-    t->vertex_count = tets->vertex_count;
-    hk_status status = build(t);
-    if (status != HK_OK) {
-        hk_viscosity_free(t);
-        return status;
-    }
-    *viscosity = t;
-    return HK_OK;
-}
-
-void hk_viscosity_free(hk_viscosity *t)
-{
-    if (!t) return;
     hk_assembly_free(t->assembly);
     hk_free(t->stiffness);
     hk_free(t->matrix);
@@ -124,48 +126,41 @@ void hk_viscosity_free(hk_viscosity *t)
     hk_free(t->blocks);
     hk_free(t->single_blocks);
     hk_free(t->diagonal);
-    hk_free(t->before);
+    hk_free(t->from);
     hk_free(t->anchor);
     hk_free(t->step);
     hk_free(t->partial);
-    hk_free(t);
+    hk_term base = t->base;
+    int threads = t->threads, vertex_count = t->vertex_count;
+    *t = (hk_viscosity){.base = base, .threads = threads, .vertex_count = vertex_count};
 }
 
-hk_status hk_viscosity_allow_single(hk_viscosity *t)
+// All of it or nothing: the next step may ask again.
+static hk_status need_matrix(hk_viscosity *t)
 {
-    if (!t->single_blocks) t->single_blocks = HK_ZEROS(float, 9 * t->start[t->vertex_count]);
-    return t->single_blocks ? HK_OK : HK_NO_MEMORY;
+    if (t->assembly) return HK_OK;
+    hk_status status = build(t);
+    if (status != HK_OK) release_matrix(t);
+    return status;
+}
+
+static hk_status create(const hk_terms *list, hk_term **term)
+{
+    hk_viscosity *t = HK_NEW(hk_viscosity);
+    if (!t) return HK_NO_MEMORY;
+    t->threads = list->threads;
+    t->vertex_count = list->vertex_count;
+    *term = &t->base;
+    return HK_OK;
+}
+
+static void release(hk_term *term)
+{
+    release_matrix(viscosity(term));
+    hk_free(term);
 }
 
 // ---------------------------------------------------------------- the matrix
-
-// A tet whose material is not defined at x_t does not resist.
-static void drop_undefined(hk_viscosity *t)
-{
-    const hk_tet_term *term = t->tets;
-    int width = term->lanes->lanes;
-    for (int q = 0; q < term->batch_count; q++) {
-#pragma omp parallel for schedule(static) num_threads(t->threads)
-        for (int k = 0; k < term->batches[q].count; k++) {
-            double *values = t->stiffness + term->stiffness_start[q] +
-                             (int64_t)(k / width) * HK_TET_STIFFNESS * width + k % width;
-            double sum = 0;
-            for (int i = 0; i < HK_TET_STIFFNESS; i++) sum += fabs(values[i * width]);
-            for (int i = 0; i < HK_TET_STIFFNESS && !isfinite(sum); i++) values[i * width] = 0;
-        }
-    }
-}
-
-static void fill_stiffness(hk_viscosity *t, const double *x)
-{
-    int64_t tet_values = hk_tet_stiffness_size(t->tets);
-    hk_tet_stiffness(t->tets, x, 0, t->stiffness);
-    drop_undefined(t);
-    hk_links_stiffness(t->links, x, 0, t->stiffness + tet_values);
-    int tied = t->links->attachment_count;
-    memset(t->stiffness + tet_values + HK_LINK_STIFFNESS * (int64_t)(t->links->link_count - tied),
-           0, sizeof(double) * HK_LINK_STIFFNESS * (size_t)tied);
-}
 
 // Row v of K from the columns of its lower triangle.
 static void fill_row(hk_viscosity *t, int v)
@@ -182,55 +177,127 @@ static void fill_row(hk_viscosity *t, int v)
                                  3 * (t->below[k] - p->start[column]);
             for (int r = 0; r < 3; r++) block[mirrored ? 3 * c + r : 3 * r + c] = from[r];
         }
-        for (int i = 0; i < 9 && t->single_blocks; i++)
-            t->single_blocks[9 * k + i] = (float)block[i];
     }
 }
 
-void hk_viscosity_begin(hk_viscosity *t, const double *x, double rate)
+static void fill_matrix(hk_viscosity *t, const hk_step_begin *step)
 {
-    t->rate = rate;
-    memcpy(t->before, x, 4 * sizeof(double) * (size_t)t->vertex_count);
-    fill_stiffness(t, x);
+    memcpy(t->from, step->from, 4 * sizeof(double) * (size_t)t->vertex_count);
+    hk_terms_blocks(t->base.list, step->state, 0, HK_FOR_DAMPING, t->stiffness);
     hk_assemble(t->assembly, t->stiffness, t->no_weight, t->matrix);
 #pragma omp parallel for schedule(static) num_threads(t->threads)
     for (int v = 0; v < t->vertex_count; v++) fill_row(t, v);
 }
 
+static bool wanted(const hk_term *term)
+{
+    return term->list->damping.viscous > 0;
+}
+
+static hk_status begin_step(hk_term *term, const hk_step_begin *step)
+{
+    hk_viscosity *t = viscosity(term);
+    t->rate = 0;
+    if (step->pose || !wanted(term)) return HK_OK;
+    HK_TRY(need_matrix(t));
+    t->rate = term->list->damping.viscous / step->h;
+    t->version++;
+    fill_matrix(t, step);
+    return HK_OK;
+}
+
+// In single precision.
+static hk_status follow(hk_term *term, const hk_term *from)
+{
+    hk_viscosity *t = viscosity(term);
+    const hk_viscosity *exact = const_viscosity(from);
+    t->exact = exact;
+    if (!(exact->rate > 0) || t->version == exact->version) return HK_OK;
+    int64_t size = 9 * exact->start[exact->vertex_count];
+    if (!t->single_blocks) t->single_blocks = HK_ARRAY(float, size);
+    if (!t->step) t->step = HK_ZEROS(float, 4 * (size_t)t->vertex_count);
+    if (!t->partial) t->partial = HK_ARRAY(double, run_count(t->vertex_count));
+    if (!t->single_blocks || !t->step || !t->partial) return HK_NO_MEMORY;
+#pragma omp parallel for schedule(static) num_threads(t->threads)
+    for (int64_t k = 0; k < size; k++) t->single_blocks[k] = (float)exact->blocks[k];
+    t->version = exact->version;
+    return HK_OK;
+}
+
 // ---------------------------------------------------------------- evaluation
 
-double hk_viscosity_energy(hk_viscosity *t, const double *x)
+static bool active(const hk_term *term)
 {
-    return add_product_f64(t, NULL, x, NULL);
+    return matrix_of(const_viscosity(term))->rate > 0;
 }
 
-void hk_viscosity_add_gradient(hk_viscosity *t, const double *x, double *gradient, double *energy)
+static bool is_single(const hk_term *term)
 {
-    double sum = add_product_f64(t, NULL, x, gradient);
-    if (energy) *energy = sum;
+    return term->list->precision == HK_SINGLE;
 }
 
-void hk_viscosity_add_diagonal(const hk_viscosity *t, double *diagonal)
+static double energy(hk_term *term, const void *x)
 {
-    add_diagonal_f64(t, diagonal);
+    if (!active(term)) return 0;
+    return is_single(term) ? add_product_f32(viscosity(term), x, NULL)
+                           : add_product_f64(viscosity(term), x, NULL);
 }
 
-void hk_viscosity_add_stiffness(const hk_viscosity *t, double *values)
+static void add_gradient(hk_term *term, const void *x, void *gradient, double *sum)
 {
-    int64_t size =
-        hk_tet_stiffness_size(t->tets) + HK_LINK_STIFFNESS * (int64_t)t->links->link_count;
+    double found = is_single(term) ? add_product_f32(viscosity(term), x, gradient)
+                                   : add_product_f64(viscosity(term), x, gradient);
+    if (sum) *sum = found;
+}
+
+static void add_diagonal(hk_term *term, const void *x, void *diagonal)
+{
+    (void)x;
+    if (is_single(term))
+        add_diagonal_f32(viscosity(term), diagonal);
+    else
+        add_diagonal_f64(viscosity(term), diagonal);
+}
+
+// r K, by the elements of the list.
+static void amend_blocks(const hk_term *term, double *values)
+{
+    const hk_viscosity *t = const_viscosity(term);
+    int64_t size = hk_terms_block_size(term->list);
 #pragma omp parallel for schedule(static) num_threads(t->threads)
     for (int64_t k = 0; k < size; k++) values[k] += t->rate * t->stiffness[k];
 }
 
-void hk_viscosity_add_gradient_single(hk_viscosity *t, const hk_single_frame *frame, const float *x,
-                                      float *gradient, double *energy)
+static double stiffening(const hk_term *term)
 {
-    double sum = add_product_f32(t, frame, x, gradient);
-    if (energy) *energy = sum;
+    return const_viscosity(term)->rate;
 }
 
-void hk_viscosity_add_diagonal_single(const hk_viscosity *t, float *diagonal)
+static bool vertex(const hk_term *term, int v, const void *x, double gradient[3], double block[6])
 {
-    add_diagonal_f32(t, diagonal);
+    if (!active(term)) return false;
+    if (is_single(term))
+        push_f32(const_viscosity(term), v, x, gradient, block);
+    else
+        push_f64(const_viscosity(term), v, x, gradient, block);
+    return true;
 }
+
+const hk_term_ops hk_viscosity_term = {
+    .name = "viscous damping",
+    .part = HK_PART_DAMPING,
+    .of_displacement = true,
+    .advice = "set \"viscous\" to 0 (air, ether and pbd are possible)",
+    .create = create,
+    .free = release,
+    .follow = follow,
+    .begin_step = begin_step,
+    .active = active,
+    .wanted = wanted,
+    .energy = energy,
+    .add_gradient = add_gradient,
+    .add_diagonal = add_diagonal,
+    .amend_blocks = amend_blocks,
+    .stiffening = stiffening,
+    .vertex = vertex,
+};

@@ -100,20 +100,13 @@ static void publish(const hk_world *w, const double *from, double *to)
         for (int i = 0; i < 3; i++) to[3 * v + i] = from[4 * (int64_t)place[v] + i];
 }
 
-static void swap(double **a, double **b)
-{
-    double *c = *a;
-    *a = *b;
-    *b = c;
-}
-
 // What is read is kept only when it is whole: the workspace takes it first.
 hk_status hk_world_fetch_positions(const hk_world *world)
 {
     if (!world->gpu || !world->old_positions) return HK_OK;
     hk_world *w = (hk_world *)(uintptr_t)world;  // its copies are no part of what it is
     HK_TRY(hk_gpu_read_positions(w->gpu, w->next));
-    swap(&w->x, &w->next);
+    hk_swap_vectors(&w->x, &w->next);
     publish(w, w->x, w->positions);
     w->old_positions = false;
     return HK_OK;
@@ -124,8 +117,8 @@ hk_status hk_world_fetch_velocities(const hk_world *world)
     if (!world->gpu || !world->old_velocities) return HK_OK;
     hk_world *w = (hk_world *)(uintptr_t)world;
     HK_TRY(hk_gpu_read_velocities(w->gpu, w->guess, w->good));
-    swap(&w->v, &w->guess);
-    swap(&w->v_before, &w->good);
+    hk_swap_vectors(&w->v, &w->guess);
+    hk_swap_vectors(&w->v_before, &w->good);
     publish(w, w->v, w->velocities);
     w->old_velocities = false;
     return HK_OK;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "io/io.h"
+#include "term/tet.h"
 #include "world/world.h"
 
 // von Mises stress of the Cauchy stress σ = P Fᵀ / J.
@@ -32,7 +33,7 @@ static hk_status tet_field(hk_world *w, bool stress, double *values)
     int count = w->model->tet_count;
     double *P = HK_ARRAY(double, 9 * (size_t)count), *F = HK_ARRAY(double, 9 * (size_t)count);
     if (P && F) {
-        hk_tet_stress(w->problem->tets, w->x, P, F);
+        hk_tet_stress((hk_tet_term *)hk_terms_find(w->problem->terms, &hk_tets_term), w->x, P, F);
         for (int64_t t = 0; t < count; t++) {
             double j = determinant(F + 9 * t);
             values[t] = stress ? von_mises(P + 9 * t, F + 9 * t, fabs(j)) : j;

@@ -27,7 +27,7 @@ struct hk_world {
     void *monitor_context;
     bool watch_energy;
     double *good, *guess;  // [vertex_count][4] workspace of the continuation
-    bool unheld;           // some piece has fewer than three held vertices
+    bool unheld;           // some component has fewer than three held vertices
     // State, in the model's Morton order [vertex_count][4]; with a GPU a copy, which may be older …
     double time;
     double *x, *v, *next;
@@ -44,7 +44,27 @@ struct hk_world {
 // The problem of a world, with attachments as they are now.
 hk_status hk_world_need_problem(hk_world *w);
 
-// ---------------------------------------------------------------- worlds on a GPU (world_gpu.c)
+// From the order of the model to that of the users.
+void hk_world_publish(hk_world *w);
+// Small models are a matter for one thread.
+int hk_world_threads_at_work(const hk_world *w);
+static inline void hk_swap_vectors(double **a, double **b)
+{
+    double *c = *a;
+    *a = *b;
+    *b = c;
+}
+
+// ---------------------------------------------------------------- reports (report.c)
+
+hk_status hk_world_find_energy(hk_world *w, hk_energy *energy);
+enum { HK_OF_STEP = -1 };  // in place of the load steps of a pose
+hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int load_steps,
+                               double start, hk_step_report *report);
+// A solve that did not end in finite numbers keeps the state.
+bool hk_world_usable(const hk_world *w, const hk_solve_report *report);
+
+// ---------------------------------------------------------------- worlds on a GPU (gpu.c)
 
 // What is to take the steps of a method from the world's state on: NULL is the CPU. Fails where the
 // world must be on a GPU and cannot.

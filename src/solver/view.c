@@ -1,0 +1,213 @@
+#include "solver/view.h"
+
+#include <math.h>
+
+// ---------------------------------------------------------------- single precision
+
+static void fill_bodies(hk_view *v)
+{
+    const hk_model *m = v->problem->model;
+    for (int b = 0; b < m->body_count; b++)
+        for (int k = 0; k < m->bodies[b].vertex_count; k++)
+            v->frame.body_of[m->place[m->bodies[b].vertex_start + k]] = b;
+}
+
+hk_status hk_view_center(hk_view *v, const double *x)
+{
+    if (!v->single) return HK_OK;
+    const hk_model *m = v->problem->model;
+    double *origin = v->frame.origin;
+    memset(origin, 0, 3 * sizeof(double) * (size_t)m->body_count);
+    for (int k = 0; k < m->vertex_count; k++)
+        for (int i = 0; i < 3; i++) origin[3 * v->frame.body_of[k] + i] += x[4 * (int64_t)k + i];
+    for (int b = 0; b < m->body_count; b++)
+        for (int i = 0; i < 3; i++) origin[3 * b + i] /= m->bodies[b].vertex_count;
+    return hk_view_follow(v);
+}
+
+void hk_view_narrow(const hk_view *v, const double *x, float *to)
+{
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads)
+    for (int k = 0; k < v->problem->vertex_count; k++) {
+        const double *origin = v->frame.origin + 3 * (int64_t)v->frame.body_of[k];
+        for (int i = 0; i < 3; i++)
+            to[4 * (int64_t)k + i] = (float)(x[4 * (int64_t)k + i] - origin[i]);
+    }
+}
+
+void hk_view_widen(const hk_view *v, const float *x, double *to)
+{
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads)
+    for (int k = 0; k < v->problem->vertex_count; k++) {
+        const double *origin = v->frame.origin + 3 * (int64_t)v->frame.body_of[k];
+        for (int i = 0; i < 3; i++)
+            to[4 * (int64_t)k + i] = (double)x[4 * (int64_t)k + i] + origin[i];
+    }
+}
+
+// Off rest by a turn and some strain, so that no coordinate is a round number.
+static void bend(const hk_problem *p, double *x)
+{
+    static const double F[3][3] = {
+        {0.873, -0.308, 0.412}, {0.445, 0.851, -0.287}, {-0.254, 0.436, 0.889}};
+    for (int64_t k = 0; k < p->vertex_count; k++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) x[4 * k + i] += F[i][j] * p->rest[4 * k + j];
+}
+
+// What single precision leaves of gradient and energy at such a state.
+static hk_status measure_rounding(hk_view *v)
+{
+    hk_problem *p = v->problem;
+    size_t size = 4 * (size_t)p->vertex_count;
+    double *x = HK_ZEROS(double, size), *g = HK_ZEROS(double, size), fine, coarse, sum = 0;
+    hk_status status = x && g ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) {
+        bend(p, x);
+        status = hk_view_center(v, x);
+    }
+    if (status == HK_OK) {
+        hk_view_narrow(v, x, v->x);
+        hk_view_widen(v, v->x, x);
+        hk_terms_gradient(p->terms, x, HK_POSITION_TERMS, g, &fine);
+        hk_terms_gradient(v->terms, v->x, HK_POSITION_TERMS, v->gradient, &coarse);
+        for (int k = 0; k < p->vertex_count; k++)
+            for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3 && !p->held[k]; i++)
+                sum += (g[i] - (double)v->gradient[i]) * (g[i] - (double)v->gradient[i]);
+        v->rounding = fmax(p->rounding, 2 * sqrt(sum));
+        v->energy_rounding = fmax(p->energy_rounding, 4 * fabs(fine - coarse));
+    }
+    hk_free(x);
+    hk_free(g);
+    return status;
+}
+
+static hk_status build_single(hk_view *v)
+{
+    const hk_problem *p = v->problem;
+    size_t size = 4 * (size_t)p->vertex_count;
+    v->x = HK_ZEROS(float, size);
+    v->gradient = HK_ZEROS(float, size);
+    v->frame.body_of = HK_ZEROS(int32_t, p->vertex_count);
+    v->frame.origin = HK_ZEROS(double, 3 * (size_t)p->model->body_count);
+    if (!v->x || !v->gradient || !v->frame.body_of || !v->frame.origin) return HK_NO_MEMORY;
+    fill_bodies(v);
+    HK_TRY(hk_terms_create(p->model, HK_SINGLE, p->threads, &v->frame, &v->terms));
+    v->terms->damping = p->terms->damping;
+    return measure_rounding(v);
+}
+
+// ---------------------------------------------------------------- views
+
+hk_status hk_view_create(hk_problem *p, hk_precision precision, hk_view **view)
+{
+    hk_view *v = HK_NEW(hk_view);
+    if (!v) return HK_NO_MEMORY;
+    v->problem = p;
+    v->single = precision == HK_SINGLE;
+    v->rounding = p->rounding;
+    v->energy_rounding = p->energy_rounding;
+    if (!v->single) v->terms = p->terms;
+    hk_status status = v->single ? build_single(v) : HK_OK;
+    if (status != HK_OK) {
+        hk_view_free(v);
+        return status;
+    }
+    *view = v;
+    return HK_OK;
+}
+
+void hk_view_free(hk_view *v)
+{
+    if (!v) return;
+    if (v->single) hk_terms_free(v->terms);
+    hk_free(v->frame.origin);
+    hk_free(v->frame.body_of);
+    hk_free(v->x);
+    hk_free(v->gradient);
+    hk_free(v);
+}
+
+size_t hk_view_scalar_size(const hk_view *v)
+{
+    return hk_terms_scalar_size(v->terms);
+}
+
+// Rounding of positions costs viscous forces as many digits as elastic ones.
+double hk_view_rounding(const hk_view *v)
+{
+    return (1 + v->problem->stiffening) * v->rounding;
+}
+
+hk_status hk_view_follow(hk_view *v)
+{
+    v->terms->damping = v->problem->terms->damping;
+    return v->single ? hk_terms_follow(v->terms, v->problem->terms) : HK_OK;
+}
+
+hk_status hk_view_begin(hk_view *v, const double *x)
+{
+    HK_TRY(hk_view_center(v, x));
+    hk_view_update(v, x);
+    return HK_OK;
+}
+
+bool hk_view_update(hk_view *v, const double *x)
+{
+    hk_terms *from = v->problem->terms;
+    if (!hk_terms_update(from, x)) return false;
+    for (int k = 0; k < from->count && v->single; k++)
+        if (from->term[k]->ops->update)
+            from->term[k]->ops->follow(v->terms->term[k], from->term[k]);
+    return true;
+}
+
+// ---------------------------------------------------------------- gradients
+
+static void widen_gradient(const hk_view *v, double *gradient)
+{
+    int64_t size = 4 * (int64_t)v->problem->vertex_count;
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads)
+    for (int64_t k = 0; k < size; k++) gradient[k] = (double)v->gradient[k];
+}
+
+void hk_view_gradient(hk_view *v, const double *x, double *gradient, double *energy,
+                      double *force_scale)
+{
+    hk_problem *p = v->problem;
+    if (!v->single) {
+        hk_problem_gradient(p, x, gradient, energy, force_scale);
+        return;
+    }
+    double of_terms = 0, of_displacement = 0;
+    hk_view_narrow(v, x, v->x);
+    hk_terms_gradient(v->terms, v->x, HK_POSITION_TERMS, v->gradient, energy ? &of_terms : NULL);
+    widen_gradient(v, gradient);
+    hk_terms_add_displacement(p->terms, x, gradient, &of_displacement);
+    hk_problem_add_vertices(p, x, of_terms + of_displacement, gradient, energy, force_scale);
+}
+
+void hk_view_admm_gradient(hk_view *v, void *const *duals, bool fresh, const double *x,
+                           double *gradient, double *force_scale)
+{
+    hk_problem *p = v->problem;
+    if (v->single) {
+        hk_view_narrow(v, x, v->x);
+        hk_terms_admm_gradient(v->terms, duals, fresh, v->x, v->gradient);
+        widen_gradient(v, gradient);
+    } else {
+        hk_terms_admm_gradient(v->terms, duals, fresh, x, gradient);
+    }
+    hk_terms_add_displacement(p->terms, x, gradient, NULL);
+    hk_problem_add_vertices(p, x, 0, gradient, NULL, force_scale);
+}
+
+void hk_view_elements(hk_view *v, const void *x, void *gradient, double *energy)
+{
+    hk_terms_gradient(v->terms, x, HK_ALL_TERMS, gradient, energy);
+}
+
+void hk_view_diagonal(hk_view *v, const void *x, void *diagonal)
+{
+    hk_terms_diagonal(v->terms, x, diagonal);
+}

@@ -1,0 +1,52 @@
+// A problem in the precision of a method, which owns the view: making one changes nothing outside
+// it. In double precision the terms are the problem's own. In single precision they are others, and
+// positions are relative to where hk_view_begin last saw each body. What changes in the problem's
+// terms (targets, blend weights, damping) the view's follow.
+#ifndef HK_VIEW_H
+#define HK_VIEW_H
+
+#include "solver/problem.h"
+
+typedef struct hk_view {
+    hk_problem *problem;
+    bool single;
+    hk_terms *terms;
+    double rounding;         // N, of the gradient's norm, without damping
+    double energy_rounding;  // J
+    hk_frame frame;          // of single precision
+    float *x, *gradient;     // [vertex_count][4] workspace of single precision
+} hk_view;
+
+hk_status hk_view_create(hk_problem *problem, hk_precision precision, hk_view **view);
+void hk_view_free(hk_view *view);
+size_t hk_view_scalar_size(const hk_view *view);
+
+// What rounding alone leaves of the gradient's norm in this step, N.
+double hk_view_rounding(const hk_view *view);
+
+// The terms as those of the problem are now.
+hk_status hk_view_follow(hk_view *view);
+// Bodies are where they are at x; the terms follow.
+hk_status hk_view_center(hk_view *view, const double *x);
+// A solve begins at x: that, and terms are brought up to date.
+hk_status hk_view_begin(hk_view *view, const double *x);
+// Brings the terms up to date at x; true: ε is another function now.
+bool hk_view_update(hk_view *view, const double *x);
+
+// Positions in single precision.
+void hk_view_narrow(const hk_view *view, const double *x, float *to);
+void hk_view_widen(const hk_view *view, const float *x, double *to);
+
+// As hk_problem_gradient, the terms in the precision of the view. Those of displacements, which are
+// not rounded as positions are, stay in double.
+void hk_view_gradient(hk_view *view, const double *x, double *gradient, double *energy,
+                      double *force_scale);
+// The same of the augmented function of ADMM (hk_terms_admm_gradient).
+void hk_view_admm_gradient(hk_view *view, void *const *duals, bool fresh, const double *x,
+                           double *gradient, double *force_scale);
+// All terms, without inertia and forces, in the precision of the view: x, gradient and diagonal are
+// scalars of it. The energy may be NULL.
+void hk_view_elements(hk_view *view, const void *x, void *gradient, double *energy);
+void hk_view_diagonal(hk_view *view, const void *x, void *diagonal);
+
+#endif

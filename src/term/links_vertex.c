@@ -1,0 +1,49 @@
+// Links seen from one of their vertices.
+#include <math.h>
+
+#include "term/links.h"
+
+// The force of a link is across × d, its block across I + along d dᵀ (links.h).
+typedef struct link_force {
+    double across, along;
+} link_force;
+
+static link_force force_of_link(const hk_links *t, int link, const double d[3])
+{
+    double w = t->stiffness[link], r = t->rest[link];
+    double square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], length = sqrt(square);
+    bool directed = length > 1e-6 * r && length > 0 && r > 0;
+    double across = directed ? w - w * r / length : w;
+    return (link_force){across, directed ? (w - across) / square : 0};
+}
+
+#define SCALAR  float
+#define NAME(x) x##_f32
+#include "term/links_vertex_kernels.inl"
+#undef SCALAR
+#undef NAME
+#define SCALAR  double
+#define NAME(x) x##_f64
+#include "term/links_vertex_kernels.inl"
+#undef SCALAR
+#undef NAME
+
+bool hk_links_vertex(const hk_links *t, int vertex, const void *x, double gradient[3],
+                     double block[6])
+{
+    int user = t->user_of[vertex];
+    if (user < 0) return false;
+    if (t->precision == HK_SINGLE)
+        push_f32(t, user, x, gradient, block);
+    else
+        push_f64(t, user, x, gradient, block);
+    return true;
+}
+
+double hk_links_vertex_energy(const hk_links *t, int vertex, const void *x, const double step[3])
+{
+    int user = t->user_of[vertex];
+    if (user < 0) return 0;
+    return t->precision == HK_SINGLE ? moved_energy_f32(t, user, x, step)
+                                     : moved_energy_f64(t, user, x, step);
+}

@@ -1,0 +1,194 @@
+// What adds to E(x), behind one table. ε is a list of terms (terms.h): methods, assembly, colouring
+// and constant matrices ask the list, and know none of its entries by name. A new term is one file
+// and one line in list.h.
+//
+// Positions, gradients and diagonals are scalar[vertex_count][4] in the model's Morton order, the
+// fourth number 0; `scalar` is float or double by the precision of the list that a term belongs to.
+// In single precision positions are relative to origin[body_of[vertex]] of the list's frame.
+// Evaluations allocate nothing and give the same bits for any number of threads.
+#ifndef HK_TERM_H
+#define HK_TERM_H
+
+#include "core/base.h"
+#include "model/model.h"
+#include "term/lanes.h"
+
+typedef struct hk_terms hk_terms;
+typedef struct hk_term_ops hk_term_ops;
+
+// The first member of every term.
+typedef struct hk_term {
+    const hk_term_ops *ops;
+    hk_terms *list;  // that it belongs to
+} hk_term;
+
+// The part of hk_energy that a term's energy counts to.
+typedef enum hk_energy_part {
+    HK_PART_ELASTIC,
+    HK_PART_GRAVITY,
+    HK_PART_LOAD,
+    HK_PART_DAMPING  // of a time step: none of them
+} hk_energy_part;
+
+// One element of a term: the vertices whose positions its energy depends on, and where its Hessian
+// is in what `blocks` fills. Pairs of vertices a ≤ b are counted row by row: 00 01 02 … 11 12 ….
+typedef struct hk_stencil {
+    const int32_t *vertex;  // [count]
+    int count;
+    bool tie;  // to something outside the bodies: it holds them as held vertices do
+    // Without `factor` pair p has nine numbers, row by row, from at + 9 p stride on, `stride`
+    // apart. With it all pairs have one symmetric block (xx xy xz yy yz zz, from `at` on) times
+    // factor[a] factor[b].
+    int64_t at;
+    int stride;
+    const double *factor;  // [count] or NULL
+} hk_stencil;
+typedef void hk_stencil_fn(void *context, const hk_stencil *stencil);
+
+// One element's part of a constant matrix with one unknown per vertex, N/m, which bounds its
+// Hessian from above: weight[count × a + b], or scale factor[a] factor[b].
+typedef struct hk_weights {
+    const int32_t *vertex;  // [count]
+    int count;
+    const double *weight;  // [count][count] or NULL
+    double scale;
+    const double *factor;  // [count]
+} hk_weights;
+typedef void hk_weight_fn(void *context, const hk_weights *weights);
+static inline double hk_weight_of(const hk_weights *w, int a, int b)
+{
+    return w->weight ? w->weight[w->count * a + b] : w->scale * w->factor[a] * w->factor[b];
+}
+
+// A time step (or a stage of one) that is about to begin, or a pose.
+typedef struct hk_step_begin {
+    bool pose;
+    // The velocity after the step is (x − from)/h.
+    double h;             // s
+    const double *from;   // [vertex_count][4] m
+    const double *state;  // [vertex_count][4] m, the positions before it
+} hk_step_begin;
+
+// Where moving things are: at `time`, or at a fraction 0..1 of their whole way.
+typedef struct hk_when {
+    bool by_fraction;
+    double time, fraction;
+} hk_when;
+
+// What `blocks` is for: the Hessian, or the matrix of viscous damping, in which elements that are
+// not defined and ties to the outside have no part.
+typedef enum hk_blocks_for { HK_FOR_HESSIAN, HK_FOR_DAMPING } hk_blocks_for;
+
+// Gauss–Seidel over the elements of a term (XPBD): `x` is scalar[vertex_count + 1][4], the fourth
+// number an inverse mass; the last vertex is nobody's.
+typedef struct hk_relax_ops {
+    hk_status (*create)(hk_term *term, void **state);
+    void (*free)(void *state);
+    // Before the sweeps of a substep; `several`: more than one, so that multipliers are kept.
+    void (*begin)(void *state, bool several);
+    void (*sweep)(void *state, void *x, double h, bool several);
+    int (*colours)(const void *state);  // or NULL
+} hk_relax_ops;
+
+// Elements with variables of their own, tied to the positions (ADMM): see hk_terms_admm_gradient.
+typedef struct hk_admm_def {
+    double weight;     // of the tie, relative to the slope of the stress
+    double low, high;  // stretches between which the slope is taken
+} hk_admm_def;
+typedef struct hk_admm_ops {
+    // Adds the stiffness of the ties to weight[material_count], N/m².
+    hk_status (*create)(hk_term *term, const hk_admm_def *def, double *weight, void **duals);
+    void (*free)(void *duals);
+    // Overwrites the gradient.
+    void (*local)(hk_term *term, void *duals, bool fresh, const void *x, void *gradient);
+} hk_admm_ops;
+
+// Energies that change as a solve goes on, because elements turn from one law to another: the blend
+// weights, [tet_count] in the model's numbering, belong to the state of a solve.
+typedef struct hk_blend_ops {
+    bool (*possible)(const hk_term *term);
+    bool (*at_work)(const hk_term *term);
+    void (*read)(const hk_term *term, float *weight);
+    void (*write)(hk_term *term, const float *weight);
+    // Whether `gradient` brings the weights up to date first.
+    void (*with_gradient)(hk_term *term, bool on);
+} hk_blend_ops;
+
+// What is known of a term's elements from the model alone, for patterns, colours, components and
+// constant matrices, on the CPU and on the GPU.
+typedef struct hk_term_shape {
+    // Without `at` and what follows it.
+    void (*stencils)(const hk_model *model, hk_stencil_fn *visit, void *context);
+    // material_weight is [material_count], N/m² of each material.
+    void (*weights)(const hk_model *model, const double *material_weight, hk_weight_fn *visit,
+                    void *context);
+} hk_term_shape;
+
+// NULL where a term has nothing to say.
+struct hk_term_ops {
+    const char *name;
+    hk_energy_part part;
+    // A function of x − from that is quadratic within a time step: its change follows from gradient
+    // and block, and displacements are not rounded as positions are.
+    bool of_displacement;
+    // What a user may do where a method cannot have this term.
+    const char *advice;
+
+    const hk_term_shape *shape;
+    // *term stays NULL where the model has nothing of it.
+    hk_status (*create)(const hk_terms *list, hk_term **term);
+    void (*free)(hk_term *term);
+    // Takes over what changed in `from`, this term in the list of double precision.
+    hk_status (*follow)(hk_term *term, const hk_term *from);
+
+    // ---- events
+    hk_status (*begin_step)(hk_term *term, const hk_step_begin *step);
+    void (*place)(hk_term *term, const hk_when *when);
+    bool (*update)(hk_term *term, const void *x);  // true: the energy is another function now
+    bool (*active)(const hk_term *term);           // in this step; NULL: always
+    bool (*wanted)(const hk_term *term);           // in some; NULL: yes
+
+    // ---- the energy and its derivatives
+    double (*energy)(hk_term *term, const void *x);  // J; +inf where it is not defined
+    // The energy may be NULL. `gradient` and `diagonal` overwrite: for a term that comes first.
+    void (*gradient)(hk_term *term, const void *x, void *gradient, double *energy);
+    void (*add_gradient)(hk_term *term, const void *x, void *gradient, double *energy);
+    void (*diagonal)(hk_term *term, const void *x, void *diagonal);
+    void (*add_diagonal)(hk_term *term, const void *x, void *diagonal);
+    // A force that does not depend on x, N at every vertex, [vertex_count][4]; its energy is
+    // −force · x up to a constant. Such a term has `energy` for reports alone.
+    void (*add_force)(const hk_term *term, double *force);
+
+    // ---- elements
+    void (*stencils)(const hk_term *term, hk_stencil_fn *visit, void *context);
+    int64_t (*block_size)(const hk_term *term);  // numbers that `blocks` fills
+    // In double precision alone. Negative eigenvalues × keep: 1 exact, 0 projected.
+    void (*blocks)(hk_term *term, const double *x, double keep, hk_blocks_for what, double *values);
+    // Adds to the blocks of the whole list, with the stencils of other terms.
+    void (*amend_blocks)(const hk_term *term, double *values);
+    // By how much, relatively, damping raises a constant matrix in this step.
+    double (*stiffening)(const hk_term *term);
+
+    // ---- one vertex, all others at rest
+    // Adds its gradient and block (xx xy xz yy yz zz); false: the term does not touch it.
+    bool (*vertex)(const hk_term *term, int vertex, const void *x, double gradient[3],
+                   double block[6]);
+    // The energy of what it touches with the vertex moved by `step`, J.
+    double (*vertex_energy)(const hk_term *term, int vertex, const void *x, const double step[3]);
+
+    // ---- what is special
+    const hk_relax_ops *relax;
+    const hk_admm_ops *admm;
+    const hk_blend_ops *blend;
+
+    // ---- states and scales
+    double (*least_j)(hk_term *term, const void *x);  // the smallest det F; NaN if one is
+    // Describes the first element whose energy is not finite at x; false: there is none.
+    bool (*undefined)(hk_term *term, const void *x, char *text, size_t size);
+    // Adds its stiffness at every vertex (model's numbers), N/m; returns what rounding does to its
+    // energy near the state of rest, J.
+    double (*scales)(const hk_term *term, double *stiffness);
+    double (*softest)(const hk_term *term);  // N/m, the least stiffness of an element
+};
+
+#endif

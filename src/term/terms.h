@@ -1,0 +1,92 @@
+// The list of terms that make up E(x), in one precision. A problem owns one in double precision; a
+// method that works in single owns a view with another (solver/view.h).
+#ifndef HK_TERMS_H
+#define HK_TERMS_H
+
+#include "term/term.h"
+
+// In single precision positions are relative to the body.
+typedef struct hk_frame {
+    double *origin;    // [body_count][3] m
+    int32_t *body_of;  // [vertex_count] Morton order
+} hk_frame;
+
+struct hk_terms {
+    const hk_model *model;
+    hk_precision precision;
+    int threads;
+    int vertex_count;
+    const hk_frame *frame;  // NULL in double precision
+    hk_damping damping;     // of time steps
+    int count;
+    hk_term **term;        // [count]
+    int64_t *block_start;  // [count + 1] where the blocks of a term begin
+};
+
+hk_status hk_terms_create(const hk_model *model, hk_precision precision, int threads,
+                          const hk_frame *frame, hk_terms **terms);
+void hk_terms_free(hk_terms *terms);
+size_t hk_terms_scalar_size(const hk_terms *terms);
+// The first term that has these ops; NULL: there is none. For tests, and for the rooms that know a
+// term by name.
+hk_term *hk_terms_find(const hk_terms *terms, const hk_term_ops *ops);
+
+// ---- events
+hk_status hk_terms_begin_step(hk_terms *terms, const hk_step_begin *step);
+void hk_terms_place(hk_terms *terms, const hk_when *when);
+bool hk_terms_update(hk_terms *terms, const void *x);  // true: the energy is another function now
+hk_status hk_terms_follow(hk_terms *terms, const hk_terms *from);
+
+// ---- the energy and its derivatives
+// Those that are left out: none; those of displacements; all but those of displacements.
+typedef enum hk_which { HK_ALL_TERMS, HK_POSITION_TERMS, HK_DISPLACEMENT_TERMS } hk_which;
+// +inf where a term is not defined, never NaN.
+double hk_terms_energy(hk_terms *terms, const void *x, hk_which which);
+double hk_terms_part(hk_terms *terms, const void *x, hk_energy_part part);  // of hk_energy
+// Overwrites the gradient; the energy may be NULL, and may be NaN where a term is not defined.
+void hk_terms_gradient(hk_terms *terms, const void *x, hk_which which, void *gradient,
+                       double *energy);
+// Adds the terms of displacements.
+void hk_terms_add_displacement(hk_terms *terms, const void *x, void *gradient, double *energy);
+void hk_terms_diagonal(hk_terms *terms, const void *x, void *diagonal);
+void hk_terms_add_force(const hk_terms *terms, double *force);
+// The gradient of the augmented function of ADMM: elements with duals take their local step at x
+// and give the gradient of the coupling, the others their own. `duals` is [count]; NULL: none.
+// `fresh`: the duals are those of the stress at x, and this is the gradient of E.
+void hk_terms_admm_gradient(hk_terms *terms, void *const *duals, bool fresh, const void *x,
+                            void *gradient);
+
+// ---- elements (in double precision)
+int64_t hk_terms_block_size(const hk_terms *terms);
+void hk_terms_blocks(hk_terms *terms, const double *x, double keep, hk_blocks_for what,
+                     double *values);
+void hk_terms_amend_blocks(const hk_terms *terms, double *values);
+// force += H step with the blocks of hk_terms_blocks.
+void hk_terms_add_product(const hk_terms *terms, const double *values, const double *step,
+                          double *force);
+double hk_terms_stiffening(const hk_terms *terms);
+
+// ---- states and scales
+double hk_terms_least_j(hk_terms *terms, const void *x);  // +inf without tets
+bool hk_terms_undefined(hk_terms *terms, const void *x, char *text, size_t size);
+double hk_terms_scales(const hk_terms *terms, double *stiffness);
+double hk_terms_softest(const hk_terms *terms);  // +inf: nothing is stiff
+
+// Blend weights (hk_blend_ops); a list has one term with them at most.
+hk_term *hk_terms_blending(const hk_terms *terms);  // NULL: no element can
+bool hk_terms_blended(const hk_terms *terms);
+void hk_terms_read_blend(const hk_terms *terms, float *weight);
+void hk_terms_write_blend(hk_terms *terms, const float *weight);
+void hk_terms_blend_with_gradient(hk_terms *terms, bool on);
+
+// The elements that a model has, whatever the term (hk_term_shape).
+void hk_model_stencils(const hk_model *model, hk_stencil_fn *visit, void *context);
+void hk_model_weights(const hk_model *model, const double *material_weight, hk_weight_fn *visit,
+                      void *context);
+
+#define HK_TERM_DECLARE(name) extern const hk_term_ops hk_##name##_term;
+#include "term/list.h"
+HK_TERMS(HK_TERM_DECLARE)
+#undef HK_TERM_DECLARE
+
+#endif

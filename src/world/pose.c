@@ -1,0 +1,84 @@
+// Equilibria of a world.
+#include <stdio.h>
+
+#include "world/components.h"
+#include "world/world.h"
+
+static void place_in_pose(void *context, double fraction, double *x)
+{
+    const hk_world *w = context;
+    const hk_model *m = w->model;
+    for (int k = 0; k < m->vertex_count; k++)
+        if (w->problem->held[k])
+            hk_model_held_position_at(m, m->order[k], fraction, x + 4 * (int64_t)k);
+    hk_problem_set_load(w->problem, fraction);
+    hk_terms_place(w->problem->terms, &(hk_when){.by_fraction = true, .fraction = fraction});
+}
+
+// A tenth of a millionth of the stiffness, so that free rotations do not make the matrix singular.
+static double rigid_shift(const hk_world *w)
+{
+    return w->unheld ? 1e-7 * hk_terms_softest(w->problem->terms) : 0;
+}
+
+static hk_status report_falling(hk_world *w, int vertex, double start, hk_step_report *report)
+{
+    const hk_model *m = w->model;
+    hk_solve_report solved = {.reason = HK_NOT_HELD};
+    int body = 0;
+    while (body + 1 < m->body_count && m->bodies[body + 1].vertex_start <= vertex) body++;
+    snprintf(solved.detail, sizeof solved.detail,
+             "body %d (%.40s): nothing holds the piece with vertex %d against its load", body,
+             m->bodies[body].name, vertex - m->bodies[body].vertex_start);
+    return hk_world_fill_report(w, &solved, 0, start, report);
+}
+
+// A pose is found on the CPU, from the state that the GPU has.
+static hk_status prepare_pose(hk_world *w)
+{
+    HK_TRY(hk_world_fetch(w));
+    HK_TRY(hk_world_need_problem(w));
+    if (!w->solver) HK_TRY(w->method->create(w->problem, &w->settings, &w->solver));
+    if (w->gpu && !w->told_pose)
+        hk_log(HK_LOG_INFO, "poses are found on the CPU, by the same method");
+    w->told_pose = true;
+    return HK_OK;
+}
+
+// w->next becomes the state, at rest.
+static hk_status keep_pose(hk_world *w)
+{
+    size_t bytes = 4 * sizeof(double) * (size_t)w->model->vertex_count;
+    memset(w->guess, 0, bytes);
+    HK_TRY(hk_world_write_state(w, w->next, w->guess, w->guess));
+    memcpy(w->x, w->next, bytes);
+    memset(w->v, 0, bytes);
+    memset(w->v_before, 0, bytes);
+    hk_world_publish(w);
+    return HK_OK;
+}
+
+hk_status hk_world_pose(hk_world *w, hk_step_report *report)
+{
+    if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_pose: world is needed");
+    if (!w->method->minimise)
+        return hk_fail(HK_UNSUPPORTED,
+                       "method %s has time steps only, no poses: use newton, quasi_newton or "
+                       "another that minimises the energy",
+                       w->method->name);
+    double start = hk_now();
+    HK_TRY(prepare_pose(w));
+    hk_problem *p = w->problem;
+    int falling;
+    HK_TRY(hk_model_find_falling(w->model, p->full_force, &falling));
+    if (falling >= 0) return report_falling(w, falling, start, report);
+    HK_TRY(hk_problem_begin_pose(p));
+    p->shift = rigid_shift(w);
+    memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)p->vertex_count);
+    hk_continuation c = {p, w->method, w->solver, place_in_pose, w, true, w->good, w->guess};
+    hk_solve_report solved = {0};
+    int load_steps;
+    HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));
+    if (hk_world_usable(w, &solved)) HK_TRY(keep_pose(w));
+    return hk_world_fill_report(w, &solved, load_steps, start, report);
+}
