@@ -97,25 +97,12 @@ function(hooke_add_cuda)
             "architectures ${CMAKE_CUDA_ARCHITECTURES}")
 endfunction()
 
-# The names in HK_LAWS.
-function(hooke_read_laws laws)
-    set(list_file ${PROJECT_SOURCE_DIR}/src/material/list.h)
-    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list_file})
-    file(READ ${list_file} text)
-    string(REGEX MATCHALL "LAW\\([a-z_]+\\)" names "${text}")
-    list(TRANSFORM names REPLACE "LAW\\(([a-z_]+)\\)" "\\1")
-    if(NOT names)
-        message(FATAL_ERROR "cmake/cuda.cmake: ${list_file} names no laws")
-    endif()
-    set(${laws} ${names} PARENT_SCOPE)
-endfunction()
-
 # No exceptions, run-time types or locks about statics: nothing of the C++ library is needed, and a C
 # compiler links.
 function(hooke_cuda_objects target source)
     add_library(${target} OBJECT ${source})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include
-                               ${PROJECT_SOURCE_DIR}/src)
+                               ${PROJECT_SOURCE_DIR}/src ${HOOKE_GENERATED})
     target_compile_definitions(${target} PRIVATE HOOKE_CUDA=1)
     target_compile_options(${target} PRIVATE
         "SHELL:-Xcompiler -Wall,-Wextra,-Wno-unused-parameter"

@@ -30,6 +30,7 @@ if(HOOKE_DIRECT)
 endif()
 
 add_library(hooke_flags INTERFACE)
+target_include_directories(hooke_flags INTERFACE ${CMAKE_BINARY_DIR}/generated)
 target_compile_options(hooke_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow
     -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror -Wno-psabi -Wno-format-truncation -fno-math-errno
     -fno-trapping-math -ffp-contract=fast)

@@ -11,7 +11,8 @@ HK_INLINE density arap_density(const hk_law_params *p, invariants q)
     w.d[INV_I] = mu;
     return w;
 }
-HK_ISOTROPIC_LAW(arap)
+#define LAW arap
+#include "material/isotropic.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 static void arap_from_lame(double mu, double lambda, hk_law_params *p)

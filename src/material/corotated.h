@@ -12,7 +12,8 @@ HK_INLINE density corotated_density(const hk_law_params *p, invariants q)
     w.dd[INV_S][INV_S] = lambda;
     return w;
 }
-HK_ISOTROPIC_LAW(corotated)
+#define LAW corotated
+#include "material/isotropic.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 static void corotated_from_lame(double mu, double lambda, hk_law_params *p)

@@ -12,7 +12,8 @@ HK_INLINE density fixed_corotated_density(const hk_law_params *p, invariants q)
     w.dd[INV_J][INV_J] = lambda;
     return w;
 }
-HK_ISOTROPIC_LAW(fixed_corotated)
+#define LAW fixed_corotated
+#include "material/isotropic.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 static void fixed_corotated_from_lame(double mu, double lambda, hk_law_params *p)

@@ -24,7 +24,8 @@ HK_INLINE density fung_density(const hk_law_params *p, invariants q)
     w.dd[INV_J][INV_J] += a * t.d_jj + b * t.d_j * t.d_j;
     return w;
 }
-HK_ISOTROPIC_LAW(fung)
+#define LAW fung
+#include "material/isotropic.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 // Half of the shear modulus in each of the two terms, exponent rate 1.

@@ -21,8 +21,7 @@
 //                                                    over s₀ = ‖F a‖) with derivatives
 //
 // and, once, in the part for the registry, its name, parameters and how they follow from E and ν.
-// Isotropic laws get all of these functions from one density by HK_ISOTROPIC_LAW (isotropic.h) or
-// HK_PRINCIPAL_LAW (principal.h).
+// Isotropic laws get all of these functions from one density by isotropic.inl or principal.inl.
 #ifndef HK_LAW_H
 #define HK_LAW_H
 
@@ -57,7 +56,8 @@ HK_INLINE svd3 law_svd(mat3 F)
 }
 
 // Energy and stress alone, from both at once: the compiler drops what is not asked for.
-#define HK_ENERGY_AND_STRESS(X)                                                    \
+#define HK_ENERGY_AND_STRESS(X) HK_ENERGY_AND_STRESS_OF(X)
+#define HK_ENERGY_AND_STRESS_OF(X)                                                 \
     HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F) \
     {                                                                              \
         mat3 P;                                                                    \
@@ -69,6 +69,12 @@ HK_INLINE svd3 law_svd(mat3 F)
         X##_energy_stress(p, element, F, &P);                                      \
         return P;                                                                  \
     }
+
+// The functions of the law that LAW names, in files that are included for several: LAW_FN(energy).
+#define LAW_PASTE_(law, name) law##_##name
+#define LAW_PASTE(law, name)  LAW_PASTE_(law, name)
+#define LAW_FN(name)          LAW_PASTE(LAW, name)
+#define LAW_NUMBER            LAW_PASTE(HK_LAW, LAW)
 
 // ψ over the principal stretches, its gradient and Hessian; +inf where undefined.
 typedef struct stretch_form {
@@ -183,7 +189,8 @@ HK_SHARED void principal_rows(const principal_stiffness *s, row_forms *f)
 }
 
 // The last functions of every law with a principal stiffness.
-#define HK_PRINCIPAL_BLOCKS(X)                                                                 \
+#define HK_PRINCIPAL_BLOCKS(X) HK_PRINCIPAL_BLOCKS_OF(X)
+#define HK_PRINCIPAL_BLOCKS_OF(X)                                                              \
     HK_INLINE mat3 X##_block(const principal_stiffness *s, vec3 a, vec3 b)                     \
     {                                                                                          \
         return principal_block(s, a, b);                                                       \

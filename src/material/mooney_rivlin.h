@@ -19,7 +19,8 @@ HK_INLINE density mooney_rivlin_density(const hk_law_params *p, invariants q)
     w.dd[INV_J][INV_J] += r_set(28.0 / 9) * second * t.r * t.r;
     return w;
 }
-HK_ISOTROPIC_LAW(mooney_rivlin)
+#define LAW mooney_rivlin
+#include "material/isotropic.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 // Half of the shear modulus in each of the two terms.

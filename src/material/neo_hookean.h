@@ -14,7 +14,8 @@ HK_INLINE density neo_hookean_density(const hk_law_params *p, invariants q)
     w.dd[INV_J][INV_J] = (mu + lambda * (1 - log_j)) * r * r;
     return w;
 }
-HK_ISOTROPIC_LAW(neo_hookean)
+#define LAW neo_hookean
+#include "material/isotropic.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 static void neo_hookean_from_lame(double mu, double lambda, hk_law_params *p)

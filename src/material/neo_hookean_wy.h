@@ -43,7 +43,8 @@ HK_INLINE density neo_hookean_wy_density(const hk_law_params *p, invariants q)
     distortion t = distortion_of(q);
     return neo_hookean_wy_terms(p, q, &t);
 }
-HK_ISOTROPIC_LAW(neo_hookean_wy)
+#define LAW neo_hookean_wy
+#include "material/isotropic.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 static void neo_hookean_wy_from_lame(double mu, double lambda, hk_law_params *p)

@@ -1,6 +1,7 @@
 // Polynomial material: ψ = Σ f(σᵢ) + Σ g(σᵢσⱼ) + h(J) with f, g, h polynomials in (s − 1): the
 // special case of the spline material whose curves have no knots.
-HK_PRINCIPAL_LAW(polynomial)
+#define LAW polynomial
+#include "material/principal.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 static hk_status polynomial_curve(const char *name, const hk_curve *given, hk_law_curve *curve)

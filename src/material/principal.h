@@ -160,43 +160,4 @@ HK_SHARED void principal_stretches(const hk_law_params *p, const vec3 *at, stret
     }
 }
 
-#define HK_PRINCIPAL_LAW(X)                                                                        \
-    enum { X##_decomposes = 1 };                                                                   \
-    typedef principal_stiffness X##_stiffness;                                                     \
-    HK_INLINE real X##_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P) \
-    {                                                                                              \
-        (void)element;                                                                             \
-        return principal_energy_stress(p, F, P);                                                   \
-    }                                                                                              \
-    HK_ENERGY_AND_STRESS(X)                                                                        \
-    HK_INLINE principal_stiffness X##_stiffness_of(const hk_law_params *p, const real *element,    \
-                                                   mat3 F, double keep)                            \
-    {                                                                                              \
-        (void)element;                                                                             \
-        return principal_law_stiffness(p, law_svd(F), keep);                                       \
-    }                                                                                              \
-    HK_PRINCIPAL_BLOCKS(X)                                                                         \
-    HK_INLINE void X##_vertex(const hk_law_params *p, const real *element, mat3 F, vec3 a,         \
-                              vec3 *force, mat3 *block)                                            \
-    {                                                                                              \
-        (void)element;                                                                             \
-        svd3 f = law_svd(F);                                                                       \
-        principal_stiffness s = principal_law_stiffness(p, f, 1);                                  \
-        stretch_form form;                                                                         \
-        principal_stretches(p, &f.s, &form);                                                       \
-        principal_vertex(&s, &form, a, force, block);                                              \
-    }                                                                                              \
-    HK_INLINE void X##_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)        \
-    {                                                                                              \
-        principal_stretches(p, s, form);                                                           \
-    }                                                                                              \
-    HK_INLINE row_forms X##_diagonal(const hk_law_params *p, const real *element, mat3 F)          \
-    {                                                                                              \
-        (void)element;                                                                             \
-        principal_stiffness s = principal_law_stiffness(p, law_svd(F), 1);                         \
-        row_forms rows;                                                                            \
-        principal_rows(&s, &rows);                                                                 \
-        return rows;                                                                               \
-    }
-
 #endif

@@ -1,6 +1,7 @@
 // Spline material (Xu et al. 2015): ψ = Σ f(σᵢ) + Σ g(σᵢσⱼ) + h(J), where the user draws f′, g′ and
 // h′ as natural cubic splines through control points; beyond the last points they go on straight.
-HK_PRINCIPAL_LAW(spline)
+#define LAW spline
+#include "material/principal.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 // Without control points: f = μ(s − 1)², h = λ/2 (s − 1)², which is the fixed corotated law.

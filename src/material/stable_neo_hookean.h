@@ -17,7 +17,8 @@ HK_INLINE density stable_neo_hookean_density(const hk_law_params *p, invariants 
     w.dd[INV_J][INV_J] = lambda;
     return w;
 }
-HK_ISOTROPIC_LAW(stable_neo_hookean)
+#define LAW stable_neo_hookean
+#include "material/isotropic.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 // Smith et al. 2018, section 3.4: their μ and λ that agree with linear elasticity at rest.

@@ -16,7 +16,8 @@ HK_INLINE density stvk_density(const hk_law_params *p, invariants q)
     w.dd[INV_J][INV_J] = 2 * k;
     return w;
 }
-HK_ISOTROPIC_LAW(stvk)
+#define LAW stvk
+#include "material/isotropic.inl"
 
 #ifdef HK_DESCRIBE_LAWS
 static void stvk_from_lame(double mu, double lambda, hk_law_params *p)

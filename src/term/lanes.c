@@ -45,96 +45,8 @@ HK_SHARED void store_stiffness(scalar *values, const mat3 inner[6])
     for (int q = 0; q < 6; q++) store_pair(values, 4 + q, inner[q]);
 }
 
-#define KERNELS(X)                                                                                 \
-    static void X##_convert(const hk_tet_batch *batch, int block, const tet_lanes *t)              \
-    {                                                                                              \
-        if (!may_convert(batch, block, t->F)) return;                                              \
-        real psi = X##_energy(&batch->params, tet_element(batch, block), t->F);                    \
-        convert_block(batch, block, &t->F, blend_bounded(&batch->blend_law, t->F, psi));           \
-    }                                                                                              \
-    static void X##_batch_convert(const hk_tet_batch *batch, const void *x, int first, int last)   \
-    {                                                                                              \
-        for (int b = first; b < last; b++) {                                                       \
-            tet_lanes t = tet_load(batch, x, b);                                                   \
-            X##_convert(batch, b, &t);                                                             \
-        }                                                                                          \
-    }                                                                                              \
-    static double X##_batch_energy(const hk_tet_batch *batch, const void *x, int first, int last)  \
-    {                                                                                              \
-        double sum = 0;                                                                            \
-        for (int b = first; b < last; b++) {                                                       \
-            tet_lanes t = tet_load(batch, x, b);                                                   \
-            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                     \
-            if (is_blended(batch, b)) psi = blend_energy(batch, b, t.F, psi);                      \
-            sum += weighted_sum(tet_volume(batch, b), psi);                                        \
-        }                                                                                          \
-        return sum;                                                                                \
-    }                                                                                              \
-    static void X##_batch_gradient(const hk_tet_batch *batch, const void *x, int first, int last,  \
-                                   void *slots, double *energy)                                    \
-    {                                                                                              \
-        if (!energy) {                                                                             \
-            for (int b = first; b < last; b++) {                                                   \
-                tet_lanes t = tet_load(batch, x, b);                                               \
-                if (batch->converting) X##_convert(batch, b, &t);                                  \
-                mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                   \
-                if (is_blended(batch, b)) P = blend_stress(batch, b, t.F, P);                      \
-                store_forces(batch, b, &t, P, slots);                                              \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        double sum = 0;                                                                            \
-        for (int b = first; b < last; b++) {                                                       \
-            tet_lanes t = tet_load(batch, x, b);                                                   \
-            if (batch->converting) X##_convert(batch, b, &t);                                      \
-            mat3 P;                                                                                \
-            real psi = X##_energy_stress(&batch->params, tet_element(batch, b), t.F, &P);          \
-            if (is_blended(batch, b)) blend_block(batch, b, &t.F, &psi, &P);                       \
-            sum += weighted_sum(tet_volume(batch, b), psi);                                        \
-            store_forces(batch, b, &t, P, slots);                                                  \
-        }                                                                                          \
-        *energy = sum;                                                                             \
-    }                                                                                              \
-    static void X##_batch_diagonal(const hk_tet_batch *batch, const void *x, int first, int last,  \
-                                   void *slots)                                                    \
-    {                                                                                              \
-        for (int b = first; b < last; b++) {                                                       \
-            tet_lanes t = tet_load(batch, x, b);                                                   \
-            row_forms rows = X##_diagonal(&batch->params, tet_element(batch, b), t.F);             \
-            if (is_blended(batch, b)) blend_rows(&batch->blend_law, blend_share(batch, b), &rows); \
-            store_diagonal(batch, b, &t, &rows, slots);                                            \
-        }                                                                                          \
-    }                                                                                              \
-    static void X##_batch_stiffness(const hk_tet_batch *batch, const void *x, int first, int last, \
-                                    double keep, void *values)                                     \
-    {                                                                                              \
-        for (int b = first; b < last; b++) {                                                       \
-            tet_lanes t = tet_load(batch, x, b);                                                   \
-            const real *element = tet_element(batch, b);                                           \
-            X##_stiffness s = X##_stiffness_of(&batch->params, element, t.F, keep);                \
-            mat3 inner[6];                                                                         \
-            X##_inner(&s, &t.inverse, inner);                                                      \
-            if (is_blended(batch, b)) blend_inner(batch, b, &t.inverse, inner);                    \
-            for (int q = 0; q < 6; q++) inner[q] = m3_scale(inner[q], tet_volume(batch, b));       \
-            store_stiffness((scalar *)values + (int64_t)(b - first) * HK_TET_STIFFNESS * HK_LANES, \
-                            inner);                                                                \
-        }                                                                                          \
-    }                                                                                              \
-    static void X##_batch_stress(const hk_tet_batch *batch, const void *x, int first, int last,    \
-                                 void *values)                                                     \
-    {                                                                                              \
-        for (int b = first; b < last; b++) {                                                       \
-            tet_lanes t = tet_load(batch, x, b);                                                   \
-            mat3 P = X##_stress(&batch->params, tet_element(batch, b), t.F);                       \
-            if (is_blended(batch, b)) P = blend_stress(batch, b, t.F, P);                          \
-            scalar *to = (scalar *)values + (int64_t)(b - first) * 18 * HK_LANES;                  \
-            for (int k = 0; k < 9; k++) {                                                          \
-                r_store(to + k * HK_LANES, P.m[k / 3][k % 3]);                                     \
-                r_store(to + (9 + k) * HK_LANES, t.F.m[k / 3][k % 3]);                             \
-            }                                                                                      \
-        }                                                                                          \
-    }
-HK_LAWS(KERNELS)
+#define HK_EACH_LAW "term/tet_kernels.inl"
+#include "material/each_law.h"
 
 static double least_j(const hk_tet_batch *batch, const void *x, int first, int last)
 {
@@ -179,7 +91,7 @@ static void sum_shared(const void *shared, const int32_t *start, const int32_t *
 
 #define TABLE_ENTRY(X)                                                           \
     [HK_LAW_##X] = {X##_batch_energy,    X##_batch_gradient, X##_batch_diagonal, \
-                    X##_batch_stiffness, X##_batch_stress,   X##_batch_convert},
+                    X##_batch_stiffness, X##_batch_stress,   X##_batch_update_blend},
 
 extern const hk_local_table HK_LOCAL_TABLE;
 extern const hk_vertex_table HK_VERTEX_TABLE;

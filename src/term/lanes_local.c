@@ -62,36 +62,6 @@ HK_INLINE mat3 first_dual(mat3 P, real weight)
     return u;
 }
 
-#define SPLIT(X)                                                                         \
-    static void X##_split(const hk_tet_batch *batch, const void *x, int first, int last, \
-                          double weight, bool fresh, void *u, void *slots)               \
-    {                                                                                    \
-        real k = r_set(weight);                                                          \
-        for (int b = first; b < last; b++) {                                             \
-            scalar *own = (scalar *)u + (int64_t)(b - first) * 9 * HK_LANES;             \
-            const real *element = tet_element(batch, b);                                 \
-            tet_lanes t = tet_load(batch, x, b);                                         \
-            mat3 dual, gap = m3_zero();                                                  \
-            if (fresh) {                                                                 \
-                mat3 P = X##_stress(&batch->params, element, t.F);                       \
-                if (is_blended(batch, b)) P = blend_stress(batch, b, t.F, P);            \
-                dual = first_dual(P, k);                                                 \
-            } else {                                                                     \
-                mat3 p = m3_add(t.F, load_nine(own)), z;                                 \
-                prox_law law = law_of_block(batch, b, X##_stretches);                    \
-                if (HK_LAW_##X == HK_LAW_fibre)                                          \
-                    prox_strand(&law, element, k, &p, &z);                               \
-                else                                                                     \
-                    prox_isotropic(&law, k, &p, &z);                                     \
-                dual = m3_sub(p, z);                                                     \
-                gap = m3_sub(t.F, z);                                                    \
-            }                                                                            \
-            store_nine(own, dual);                                                       \
-            store_forces(batch, b, &t, m3_scale(m3_add(gap, dual), k), slots);           \
-        }                                                                                \
-    }
-HK_LAWS(SPLIT)
-
 // ---------------------------------------------------------------- XPBD
 
 typedef struct tet_corners {
@@ -232,33 +202,6 @@ HK_INLINE corner_step step_of(const tet_corners *t, real volume, mat3 R)
 //
 // (A scalar constraint √(2 volume ψ) would go too far in a tet whose modes differ in stiffness, and
 // its direction would change from sweep to sweep, which multipliers of XPBD do not follow.)
-#define RELAX(X)                                                                             \
-    static void X##_relax(const hk_tet_batch *batch, void *x, int first, int last, double h, \
-                          void *multipliers)                                                 \
-    {                                                                                        \
-        for (int b = first; b < last; b++) {                                                 \
-            const real *element = tet_element(batch, b);                                     \
-            tet_corners t = corners_of(batch, x, b);                                         \
-            if (batch->blend && may_convert(batch, b, t.F))                                  \
-                convert_block(batch, b, &t.F, r_zero() == r_zero());                         \
-            prox_law law = law_of_block(batch, b, X##_stretches);                            \
-            const bool strand = HK_LAW_##X == HK_LAW_fibre;                                  \
-            response r;                                                                      \
-            if (strand)                                                                      \
-                respond_strand(batch, &law, element, &t.F, &r);                              \
-            else                                                                             \
-                respond(batch, &law, &t.F, &r);                                              \
-            scalar *own = multipliers;                                                       \
-            if (own) own += (int64_t)(b - first) * 9 * HK_LANES;                             \
-            mat3 before = own ? load_nine(own) : m3_zero(), R = m3_sub(r.P, before);         \
-            real volume = tet_volume(batch, b), mass = r_set(1 / (h * h));                   \
-            corner_step s = step_of(&t, volume, R);                                          \
-            real stiff =                                                                     \
-                strand ? strand_curvature(&r, element, &s.delta) : curvature(&r, &s.delta);  \
-            real length = relax_corners(batch, b, &t, &s, s.sum * mass + volume * stiff, x); \
-            if (own) store_nine(own, m3_add_scaled(before, length *mass, R));                \
-        }                                                                                    \
-    }
 
 HK_INLINE real relax_corners(const hk_tet_batch *batch, int block, const tet_corners *t,
                              const corner_step *s, real whole, scalar *x)
@@ -273,9 +216,10 @@ HK_INLINE real relax_corners(const hk_tet_batch *batch, int block, const tet_cor
     return length;
 }
 
-HK_LAWS(RELAX)
+#define HK_EACH_LAW "term/local_kernels.inl"
+#include "material/each_law.h"
 
-#define TABLE_ENTRY(X) [HK_LAW_##X] = {X##_split, X##_relax},
+#define TABLE_ENTRY(X) [HK_LAW_##X] = {X##_admm_local, X##_relax},
 
 extern const hk_local_table HK_LOCAL_TABLE;
 const hk_local_table HK_LOCAL_TABLE = {.law = {HK_LAWS(TABLE_ENTRY)}};

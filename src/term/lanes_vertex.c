@@ -7,8 +7,8 @@
 
 // The block's tets with their first corners at `own`; that corner's shape gradient is minus the sum
 // of the others'.
-HK_INLINE tet_lanes star_load(const hk_tet_batch *batch, const scalar *x, const vec3 *own,
-                              int block, vec3 *a)
+HK_INLINE tet_lanes vertex_load(const hk_tet_batch *batch, const scalar *x, const vec3 *own,
+                                int block, vec3 *a)
 {
     const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
     const scalar *inverse = (const scalar *)batch->inverse + (int64_t)block * 9 * HK_LANES;
@@ -23,24 +23,24 @@ HK_INLINE tet_lanes star_load(const hk_tet_batch *batch, const scalar *x, const 
     return t;
 }
 
-typedef struct star_sums {
+typedef struct vertex_sums {
     real value[HK_VERTEX_SUMS];
-} star_sums;
+} vertex_sums;
 
-HK_INLINE star_sums sums_load(const scalar *from)
+HK_INLINE vertex_sums sums_load(const scalar *from)
 {
-    star_sums s;
+    vertex_sums s;
     for (int k = 0; k < HK_VERTEX_SUMS; k++) s.value[k] = r_load(from + k * HK_LANES);
     return s;
 }
 
-HK_INLINE void sums_store(scalar *to, const star_sums *s)
+HK_INLINE void sums_store(scalar *to, const vertex_sums *s)
 {
     for (int k = 0; k < HK_VERTEX_SUMS; k++) r_store(to + k * HK_LANES, s->value[k]);
 }
 
 // Padding has volume 0 and must not bring in a NaN.
-HK_INLINE void sums_add(star_sums *s, real volume, vec3 force, mat3 block)
+HK_INLINE void sums_add(vertex_sums *s, real volume, vec3 force, mat3 block)
 {
     mask counts = volume > 0;
     for (int i = 0, q = 3; i < 3; i++) {
@@ -50,46 +50,15 @@ HK_INLINE void sums_add(star_sums *s, real volume, vec3 force, mat3 block)
     }
 }
 
-#define KERNELS(X)                                                                                \
-    static void X##_star_push(const hk_tet_batch *batch, const void *x, const int32_t *own,       \
-                              int first, int last, void *sums)                                    \
-    {                                                                                             \
-        vec3 at = corners_load(x, own);                                                           \
-        star_sums s = sums_load(sums);                                                            \
-        for (int b = first; b < last; b++) {                                                      \
-            vec3 a, force;                                                                        \
-            mat3 block;                                                                           \
-            tet_lanes t = star_load(batch, x, &at, b, &a);                                        \
-            X##_vertex(&batch->params, tet_element(batch, b), t.F, a, &force, &block);            \
-            if (is_blended(batch, b))                                                             \
-                blend_vertex(&batch->blend_law, blend_share(batch, b), &t.F, &a, &force, &block); \
-            sums_add(&s, tet_volume(batch, b), force, block);                                     \
-        }                                                                                         \
-        sums_store(sums, &s);                                                                     \
-    }                                                                                             \
-    static void X##_star_energy(const hk_tet_batch *batch, const void *x, const void *at,         \
-                                int first, int last, void *energy)                                \
-    {                                                                                             \
-        vec3 own, a;                                                                              \
-        real sum = r_load(energy);                                                                \
-        for (int i = 0; i < 3; i++) own.v[i] = r_load((const scalar *)at + i * HK_LANES);         \
-        for (int b = first; b < last; b++) {                                                      \
-            tet_lanes t = star_load(batch, x, &own, b, &a);                                       \
-            real psi = X##_energy(&batch->params, tet_element(batch, b), t.F);                    \
-            if (is_blended(batch, b)) psi = blend_energy(batch, b, t.F, psi);                     \
-            real volume = tet_volume(batch, b);                                                   \
-            sum += r_select(volume > 0, volume * psi, r_zero());                                  \
-        }                                                                                         \
-        r_store(energy, sum);                                                                     \
-    }
-HK_LAWS(KERNELS)
+#define HK_EACH_LAW "term/vertex_kernels.inl"
+#include "material/each_law.h"
 
 // ---------------------------------------------------------------- vertices
 
 static void pull(const void *x, const int32_t *own, const void *target, const void *force,
                  void *sums)
 {
-    star_sums s = sums_load(sums);
+    vertex_sums s = sums_load(sums);
     real stiffness;
     vec3 at = corners_load(x, own), to = corners_load4(target, own, &stiffness);
     vec3 outer = corners_load(force, own);
@@ -102,7 +71,7 @@ static void pull(const void *x, const int32_t *own, const void *target, const vo
 
 static void solve(const void *sums, double shift, void *step)
 {
-    star_sums s = sums_load(sums);
+    vertex_sums s = sums_load(sums);
     real add = r_set(shift), zero = r_zero();
     mat3 H = {{{s.value[3] + add, s.value[4], s.value[5]},
                {zero, s.value[6] + add, s.value[7]},
@@ -129,7 +98,7 @@ static void reach(const void *x, const int32_t *own, const void *step, const voi
     for (int i = 0; i < 3; i++) r_store((scalar *)at + i * HK_LANES, end.v[i]);
 }
 
-#define TABLE_ENTRY(X) [HK_LAW_##X] = {X##_star_push, X##_star_energy},
+#define TABLE_ENTRY(X) [HK_LAW_##X] = {X##_vertex_push, X##_vertex_energy},
 
 extern const hk_vertex_table HK_VERTEX_TABLE;
 const hk_vertex_table HK_VERTEX_TABLE = {

@@ -1,0 +1,26 @@
+# What follows from the list of laws, src/material/list.h, so that a new law is a file and a line there:
+#   generated/material/all_laws.h   includes every law
+#   generated/material/each_law.h   includes HK_EACH_LAW once for every law, LAW being its name
+function(hooke_read_laws laws)
+    set(list_file ${PROJECT_SOURCE_DIR}/src/material/list.h)
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list_file})
+    file(READ ${list_file} text)
+    string(REGEX MATCHALL "LAW\\([a-z_]+\\)" names "${text}")
+    list(TRANSFORM names REPLACE "LAW\\(([a-z_]+)\\)" "\\1")
+    if(NOT names)
+        message(FATAL_ERROR "cmake/laws.cmake: ${list_file} names no laws")
+    endif()
+    set(${laws} ${names} PARENT_SCOPE)
+endfunction()
+
+set(HOOKE_GENERATED ${CMAKE_BINARY_DIR}/generated)
+hooke_read_laws(hooke_laws)
+set(all "// Generated from src/material/list.h.\n")
+set(each "// Generated from src/material/list.h: HK_EACH_LAW for every law, LAW being its name.\n")
+foreach(law ${hooke_laws})
+    string(APPEND all "#include \"material/${law}.h\"\n")
+    string(APPEND each "#define LAW ${law}\n#include HK_EACH_LAW\n#undef LAW\n")
+endforeach()
+string(APPEND each "#undef HK_EACH_LAW\n")
+file(GENERATE OUTPUT ${HOOKE_GENERATED}/material/all_laws.h CONTENT "${all}")
+file(GENERATE OUTPUT ${HOOKE_GENERATED}/material/each_law.h CONTENT "${each}")
