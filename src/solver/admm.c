@@ -193,7 +193,7 @@ static hk_status settle(admm *s, double *x, progress *now, bool *moved)
         return HK_OK;
     }
     HK_TRY(solve(s, ls->gradient));
-    *moved = hk_search_length(ls, x, 1, 1) > 0;
+    *moved = hk_search_length(ls, x, true, 1, 1) > 0;
     if (!*moved) return HK_OK;
     hk_search_accept(ls, x);
     memcpy(s->state, x, 4 * sizeof(double) * (size_t)ls->problem->vertex_count);

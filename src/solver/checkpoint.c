@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "rules/rules.h"
+
 hk_status hk_checkpoint_init(hk_checkpoint *k, hk_vertices *vertices)
 {
     hk_problem *p = vertices->view->problem;
@@ -91,26 +93,18 @@ static bool fell_blended(hk_checkpoint *k)
     return lower;
 }
 
-// Where energies differ by rounding alone, the gradient decides.
-static bool is_lower(double energy, double than, const hk_evaluation *now,
-                     const hk_evaluation *good)
-{
-    double rounding = 1e-14 * (fabs(energy) + fabs(than));
-    if (fabs(energy - than) > rounding) return energy < than;
-    return now->residual < good->residual;
-}
-
 bool hk_checkpoint_fell(hk_checkpoint *k, hk_evaluation *good, hk_evaluation *now)
 {
     if (!isfinite(now->energy) || !isfinite(now->residual)) return false;
     if (is_blended(k)) return fell_blended(k);
-    if (!k->view->single) return is_lower(now->energy, good->energy, now, good);
-    // Inertia and loads are summed up in double precision.
-    double noise = k->view->energy_rounding + 1e-7 * fabs(now->elastic);
-    if (fabs(now->energy - good->energy) > noise) return now->energy < good->energy;
+    if (!k->view->single)
+        return rule_is_lower(now->energy, good->energy, now->residual, good->residual);
+    double noise = rule_single_noise(k->view->energy_rounding, now->elastic);
+    hk_verdict verdict = rule_compare(now->energy, good->energy, noise);
+    if (verdict != HK_UNCLEAR) return verdict == HK_FELL;
     if (isnan(good->exact)) good->exact = hk_checkpoint_energy(k, k->good);
     now->exact = hk_checkpoint_energy(k, k->vertices->q);
-    return is_lower(now->exact, good->exact, now, good);
+    return rule_is_lower(now->exact, good->exact, now->residual, good->residual);
 }
 
 void hk_checkpoint_keep(hk_checkpoint *k)
@@ -143,5 +137,5 @@ bool hk_checkpoint_converged(const hk_checkpoint *k, const hk_evaluation *at, do
                              double margin)
 {
     double rounding = margin * (hk_view_rounding(k->view) + k->vertices->rounding);
-    return at->residual <= fmax(tolerance * at->scale, rounding);
+    return rule_converged(at->residual, tolerance, at->scale, rounding);
 }

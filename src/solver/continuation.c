@@ -3,12 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-// Parts of the way smaller than the first are not tried. Starts that are inside out are refused
-// down to the second, and solutions down to the third: a body may have no other (Saint
-// Venant–Kirchhoff).
-#define SMALLEST_PART (1.0 / 4096)
-#define CAREFUL_START (1.0 / 64)
-#define CAREFUL_END   (1.0 / 2)
+#include "rules/continuation.h"
 
 static size_t bytes_of(const hk_problem *p)
 {
@@ -90,37 +85,40 @@ static void report_stuck(const hk_continuation *c, double done, double *x, hk_so
     report->relative_residual = scale > 0 ? report->residual / scale : 0;
 }
 
+// Whether what was found at the end of a part is to be tried in smaller ones.
+static bool is_refused(const hk_continuation *c, const hk_parts *parts, double least,
+                       const hk_solve_report *report, const double *x)
+{
+    if (worth_splitting(c, report)) return true;
+    return report->reason == HK_CONVERGED && parts->size > HK_CAREFUL_END &&
+           inside_out(c, least, x);
+}
+
 hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, int *steps)
 {
-    double done = 0, size = 1;
+    hk_parts parts = parts_begin();
     *steps = 0;
     memcpy(c->good, x, bytes_of(c->problem));
     double least = hk_terms_least_j(c->problem->terms, x);
-    while (done < 1) {
-        double fraction = fmin(1, done + size);
+    while (parts.done < 1) {
         bool moved;
-        HK_TRY(choose_start(c, fraction, least, x, &moved));
-        bool refused = moved && size > CAREFUL_START && inside_out(c, least, x);
+        HK_TRY(choose_start(c, parts_next(&parts), least, x, &moved));
+        bool refused = moved && parts.size > HK_CAREFUL_START && inside_out(c, least, x);
         if (!refused) {
             HK_TRY(c->method->minimise(c->solver, x, report));
-            refused = worth_splitting(c, report) || (report->reason == HK_CONVERGED &&
-                                                     size > CAREFUL_END && inside_out(c, least, x));
+            refused = is_refused(c, &parts, least, report, x);
         }
-        if (!refused) {
-            if (report->reason == HK_STOPPED) return HK_OK;
-            done = fraction;
-            size *= 2;
-            *steps += report->reason == HK_CONVERGED;
-            if (done < 1) {
-                memcpy(c->good, x, bytes_of(c->problem));
-                least = hk_terms_least_j(c->problem->terms, x);
-            }
-            continue;
-        }
-        size /= 2;
-        if (size < SMALLEST_PART) {
-            report_stuck(c, done, x, report);
+        if (refused && !parts_refuse(&parts)) {
+            report_stuck(c, parts.done, x, report);
             return HK_OK;
+        }
+        if (refused) continue;
+        if (report->reason == HK_STOPPED) return HK_OK;
+        parts_accept(&parts);
+        *steps += report->reason == HK_CONVERGED;
+        if (parts.done < 1) {
+            memcpy(c->good, x, bytes_of(c->problem));
+            least = hk_terms_least_j(c->problem->terms, x);
         }
     }
     return HK_OK;

@@ -1,5 +1,7 @@
 #include "solver/curvature.h"
 
+#include "rules/line_search.h"
+
 hk_status hk_curvature_init(hk_curvature *c, const hk_problem *problem, int window)
 {
     size_t size = 4 * (size_t)problem->vertex_count * (size_t)window;
@@ -43,7 +45,7 @@ void hk_curvature_add(hk_curvature *c, hk_problem *p, const double *direction, d
     }
     double sy = hk_problem_dot(p, s, y), yy = hk_problem_dot(p, y, y);
     double ss = hk_problem_dot(p, s, s);
-    if (!(sy > 0 && sy * sy > 1e-16 * ss * yy)) {
+    if (!lbfgs_takes_pair(sy, ss, yy)) {
         // The slot held the oldest pair when all are in use; that one is gone now.
         if (c->count == c->window) c->count--;
         return;

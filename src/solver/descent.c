@@ -2,7 +2,7 @@
 // preconditioner and Chebyshev acceleration. An iteration needs no dot product.
 //
 //   direction     Δq = −P g, P the inverse diagonal of the Hessian, evaluated every M iterations
-//   step length   α, the same for eight iterations; then ε is looked at, and if it has not fallen
+//   step length   α, the same for eight iterations; then ε is checked, and if it has not fallen
 //                 the eight are undone and α becomes γα (eq. 7 with c = 0); α goes on from one time
 //                 step to the next as α/γ
 //   acceleration  q⁺ = ω (q + αΔq − q⁻) + q⁻ with ω from the rate ρ (Wang 2015), in phases that
@@ -14,10 +14,11 @@
 #include <stdio.h>
 
 #include "solver/descent.h"
+#include "rules/descent.h"
 #include "solver/checkpoint.h"
 #include "solver/line_search.h"
 
-enum { PHASES = 8 };
+enum { PHASES = HK_DESCENT_PHASES };
 enum {
     OPTION_ACCELERATION = HK_OPTION_AFTER_PRECISION,
     OPTION_REFRESH,
@@ -27,8 +28,7 @@ enum {
     OPTION_PHASES,                                  // pairs: length and ρ
     OPTION_PERSISTENT = OPTION_PHASES + 2 * PHASES  // of the GPU's (gpu/persistent.cu)
 };
-enum { POWER_ITERATIONS = 20, ROOM = 4, FIRST_PATIENCE = 2, MOST_PATIENCE = 64 };
-enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
+enum { POWER_ITERATIONS = 20, VECTORS = 4 };
 
 static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
 static const char *const g_residents[] = {"auto", "off", NULL};
@@ -55,7 +55,7 @@ static const hk_option_info g_options[] = {
                         .maximum = 1e6,
                         .fallback = 32},
     [OPTION_CHECK] = {.name = "check",
-                      .help = "iterations between two looks at the energy",
+                      .help = "iterations between two checks of the energy",
                       .minimum = 1,
                       .maximum = 1e6,
                       .fallback = 8},
@@ -85,27 +85,33 @@ static const hk_option_info g_options[] = {
                            .words = g_residents},
 };
 
+hk_descent_rules hk_descent_rules_of(const hk_settings *settings)
+{
+    const double *option = settings->option;
+    hk_descent_rules r = {.acceleration = (int)option[OPTION_ACCELERATION],
+                          .check = (int)option[OPTION_CHECK],
+                          .refresh = (int)option[OPTION_REFRESH],
+                          .shrink = option[OPTION_SHRINK],
+                          .shortest = option[OPTION_SHORTEST],
+                          .tolerance = settings->tolerance};
+    for (int n = 0; n < PHASES; n++) {
+        r.phase_length[n] = option[OPTION_PHASES + 2 * n];
+        r.phase_rate[n] = option[OPTION_PHASES + 2 * n + 1];
+    }
+    return r;
+}
+
 typedef struct descent {
     hk_problem *problem;
     hk_view *view;
     hk_settings settings;
     hk_vertices vertices;
     hk_checkpoint checkpoint;
-    const double *diagonal;  // [vertex_count] a constant one instead of the Hessian, or NULL
-    double *room[ROOM];      // [vertex_count][4] for the estimate of
-    double longest;          // α that is stable at rest,
-    double slowest;          // least eigenvalue of P H that inertia alone allows,
-    hk_quadratic estimated;  // found for these; NAN: not yet
-    double length;           // α
-    double carried;          // α that the next time step begins with
-    double working;          // the longest α of iterations of this step that were kept
-    int streak;              // looks since α changed
-    int patience;            // of them before a longer α is tried
-    bool grown;              // α was made longer at the last look
-    // Of the acceleration:
-    int since_restart;
-    double omega;
-    double caution;  // 1 − ρ is taken times this
+    const double *diagonal;   // [vertex_count] a constant one instead of the Hessian, or NULL
+    double *vector[VECTORS];  // [vertex_count][4] workspace of the estimate of the longest α
+    hk_quadratic estimated;   // which was made for these; NAN: not yet
+    hk_descent_rules rules;
+    hk_descent_state state;
 } descent;
 
 static void descent_free(void *solver)
@@ -116,7 +122,7 @@ static void descent_free(void *solver)
     hk_vertices_release(&s->vertices);
     hk_checkpoint_release(&s->checkpoint);
     hk_free(s->vertices.floor);
-    for (int k = 0; k < ROOM; k++) hk_free(s->room[k]);
+    for (int k = 0; k < VECTORS; k++) hk_free(s->vector[k]);
     hk_free(s);
 }
 
@@ -125,9 +131,9 @@ static hk_status allocate(descent *s, hk_problem *p)
     HK_TRY(hk_view_for(p, &s->settings, &s->view));
     HK_TRY(hk_vertices_init(&s->vertices, s->view));
     HK_TRY(hk_checkpoint_init(&s->checkpoint, &s->vertices));
-    for (int k = 0; k < ROOM; k++) {
-        s->room[k] = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
-        if (!s->room[k]) return HK_NO_MEMORY;
+    for (int k = 0; k < VECTORS; k++) {
+        s->vector[k] = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+        if (!s->vector[k]) return HK_NO_MEMORY;
     }
     s->vertices.floor = HK_ZEROS(double, p->vertex_count);
     return s->vertices.floor ? HK_OK : HK_NO_MEMORY;
@@ -142,7 +148,7 @@ static hk_status create(hk_problem *problem, const hk_settings *settings, const 
     s->settings = *settings;
     s->diagonal = diagonal;
     s->estimated.weight = NAN;
-    s->patience = FIRST_PATIENCE;
+    s->rules = hk_descent_rules_of(settings);
     hk_status status = allocate(s, problem);
     if (status != HK_OK) {
         descent_free(s);
@@ -157,15 +163,32 @@ static hk_status descent_create(hk_problem *problem, const hk_settings *settings
     return create(problem, settings, NULL, solver);
 }
 
-hk_status hk_descent_create_projective(hk_problem *problem, const hk_settings *settings, double rho,
-                                       const double *diagonal, void **solver)
+// The settings of this method for projective dynamics, which has a table of its own.
+static hk_settings projective_settings(const hk_settings *settings, double rho)
 {
     hk_settings own = *settings;
+    own.method = &hk_descent;
+    own.option[HK_OPTION_START] = hk_setting(settings, "start");
+    own.option[HK_OPTION_ETA] = hk_setting(settings, "eta");
+    own.option[HK_OPTION_PRECISION] = hk_setting(settings, "precision");
     for (int k = HK_OPTION_AFTER_PRECISION; k < HK_COUNT_OF(g_options); k++)
         own.option[k] = g_options[k].fallback;
     for (int n = 0; n < PHASES; n++) own.option[OPTION_PHASES + 2 * n] = 0;
     own.option[OPTION_PHASES] = LONGEST_PHASE;
     own.option[OPTION_PHASES + 1] = rho;
+    return own;
+}
+
+hk_descent_rules hk_descent_rules_projective(const hk_settings *settings, double rho)
+{
+    hk_settings own = projective_settings(settings, rho);
+    return hk_descent_rules_of(&own);
+}
+
+hk_status hk_descent_create_projective(hk_problem *problem, const hk_settings *settings, double rho,
+                                       const double *diagonal, void **solver)
+{
+    hk_settings own = projective_settings(settings, rho);
     return create(problem, &own, diagonal, solver);
 }
 
@@ -173,60 +196,28 @@ hk_status hk_descent_create_projective(hk_problem *problem, const hk_settings *s
 
 // Phases are for the iterations of a time step. A pose takes as many as it needs, and its slowest
 // modes are not known: there Nesterov's momentum, which needs no rate, stands in for Chebyshev's.
-static int acceleration_of(const descent *s)
+static void choose_acceleration(descent *s)
 {
     int kind = (int)s->settings.option[OPTION_ACCELERATION];
-    return kind == ACCELERATION_CHEBYSHEV && s->problem->weight == 0 ? ACCELERATION_NESTEROV : kind;
+    bool pose = s->problem->weight == 0;
+    s->rules.acceleration =
+        kind == HK_ACCELERATION_CHEBYSHEV && pose ? HK_ACCELERATION_NESTEROV : kind;
 }
 
-static void restart(descent *s)
+static void forget_last(descent *s)
 {
-    s->since_restart = 0;
-    s->omega = 1;
     memcpy(s->vertices.last, s->vertices.q, hk_vertices_bytes(&s->vertices));
-}
-
-// ρ of iteration k, and whether its phase begins there.
-static double phase_rate(const descent *s, int k, bool *first)
-{
-    double begin = 0, rate = 0;
-    *first = false;
-    for (int n = 0; n < PHASES; n++) {
-        double length = s->settings.option[OPTION_PHASES + 2 * n];
-        if (length == 0) continue;
-        rate = s->settings.option[OPTION_PHASES + 2 * n + 1];
-        *first = k == (int)begin;
-        if (k < begin + length) return rate;
-        begin += length;
-    }
-    return rate;
-}
-
-// ω₁ = 1, ω₂ = 2/(2 − ρ²), then 4/(4 − ρ²ω) (Wang 2015).
-static void step_chebyshev(descent *s, int k)
-{
-    bool first;
-    // Modes are hardly slower than inertia has them (those that buckle may be): a larger ρ would
-    // only slow down the others.
-    double rho = fmin(phase_rate(s, k, &first), 1 - 0.5 * s->longest * s->slowest);
-    rho = fmax(0, 1 - s->caution * (1 - rho));
-    if (first) restart(s);
-    int n = s->since_restart++;
-    s->omega = n == 0 ? 1 : n == 1 ? 2 / (2 - rho * rho) : 4 / (4 - rho * rho * s->omega);
-    hk_vertices_step(&s->vertices, s->length, s->omega);
 }
 
 static void step(descent *s, int k)
 {
-    switch (acceleration_of(s)) {
-    case ACCELERATION_CHEBYSHEV: step_chebyshev(s, k); break;
-    case ACCELERATION_NESTEROV: {
-        int n = s->since_restart++;
-        hk_vertices_step_momentum(&s->vertices, s->length, n / (n + 3.0));
-        break;
-    }
-    default: hk_vertices_step(&s->vertices, s->length, 1);
-    }
+    int restarts;
+    double weight = descent_accelerate(&s->rules, &s->state, k, &restarts);
+    if (restarts) forget_last(s);
+    if (s->rules.acceleration == HK_ACCELERATION_NESTEROV)
+        hk_vertices_step_momentum(&s->vertices, s->state.length, weight);
+    else
+        hk_vertices_step(&s->vertices, s->state.length, weight);
 }
 
 // ---------------------------------------------------------------- the longest step
@@ -249,7 +240,8 @@ static void rest_diagonal(descent *s, double *inverse)
             inverse[4 * k + i] = i < 3 && !p->held[k] && whole > 0 ? 1 / whole : 0;
         }
         s->vertices.floor[k] = sum / 3;
-        if (!p->held[k] && sum > 0) s->slowest = fmin(s->slowest, 3 * p->inertia[k] / sum);
+        if (!p->held[k] && sum > 0)
+            s->rules.slowest = fmin(s->rules.slowest, 3 * p->inertia[k] / sum);
     }
 }
 
@@ -258,8 +250,8 @@ static double largest_eigenvalue(descent *s)
 {
     hk_problem *p = s->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
-    double *x = s->checkpoint.wide, *v = s->room[0], *from = s->room[1], *to = s->room[2],
-           *inverse = s->room[3];
+    double *x = s->checkpoint.wide, *v = s->vector[0], *from = s->vector[1], *to = s->vector[2],
+           *inverse = s->vector[3];
     rest_diagonal(s, inverse);
     // Any vector will do that has a share of the mode: here one without pattern.
     for (int64_t k = 0; k < size; k++)
@@ -277,39 +269,17 @@ static double largest_eigenvalue(descent *s)
     return isfinite(eigenvalue) && eigenvalue > 1 ? eigenvalue : 1;
 }
 
-// Jacobi's iteration is stable up to α = 2/λ. λ of deformed states is a sixth larger than at rest
-// where it was looked at, and the power iteration ends a little below λ: hence 1.6. (With 1.8, a
-// few compressed elements of a swaying figure were thrown inside out time and again.)
 static void estimate_length(descent *s)
 {
     const hk_problem *p = s->problem;
     if (hk_same_quadratic(s->estimated, hk_problem_quadratic(p))) return;
     s->estimated = hk_problem_quadratic(p);
-    s->slowest = 1;
-    // With Nesterov's momentum the limit is 4/(3 λ).
-    bool nesterov = acceleration_of(s) == ACCELERATION_NESTEROV;
-    s->longest = fmin(1, (nesterov ? 1.2 : 1.6) / largest_eigenvalue(s));
-    s->carried = s->longest;
+    s->rules.slowest = 1;
+    s->rules.longest = descent_longest(largest_eigenvalue(s), s->rules.acceleration);
+    s->state.carried = s->rules.longest;
 }
 
-// ---------------------------------------------------------------- step length
-
-static void lengthen(descent *s)
-{
-    s->length = fmin(s->longest, s->length / s->settings.option[OPTION_SHRINK]);
-    s->streak = 0;
-}
-
-// A longer α that turns out to be too long is tried again later and later.
-static void shorten(descent *s)
-{
-    s->length *= s->settings.option[OPTION_SHRINK];
-    if (s->grown) s->patience = hk_min_int(2 * s->patience, MOST_PATIENCE);
-    s->streak = 0;
-    s->grown = false;
-}
-
-// ---------------------------------------------------------------- the walk
+// ---------------------------------------------------------------- the descent loop
 
 static void gradient(descent *s, double *energy, hk_solve_report *report)
 {
@@ -336,7 +306,7 @@ static bool tell(descent *s, const hk_evaluation *now, hk_solve_report *report)
     if (!p->monitor) return true;
     double energy = p->watch_energy ? hk_checkpoint_energy(&s->checkpoint, s->vertices.q) : NAN;
     hk_iteration it = {report->iterations, energy, now->residual,   now->residual / now->scale,
-                       s->length,          false,  p->load_fraction};
+                       s->state.length,    false,  p->load_fraction};
     if (p->monitor(p->monitor_context, &it)) return true;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");
@@ -348,39 +318,25 @@ static bool converged(const descent *s, const hk_evaluation *at, double margin)
     return hk_checkpoint_converged(&s->checkpoint, at, s->settings.tolerance, margin);
 }
 
-// Down there it is rounding that decides whether ε falls, and what becomes of α says nothing: it
-// may shrink to all but nothing while there are iterations left, and the next time step is not to
-// begin with that.
 static bool only_rounding_is_left(const descent *s, const hk_evaluation *good)
 {
     return converged(s, good, hk_rounding_margin(s->view));
 }
 
-// Back to the last state that was kept. Momentum that had gathered for long may be to blame; then
-// it begins anew with the same α and with less of it (1 − ρ is doubled for the rest of the step),
-// else α becomes shorter. False: that is too short.
+// Back to the last state that was kept. False: the step length has become too short.
 static bool undo(descent *s, const hk_evaluation *good)
 {
-    bool gathered = acceleration_of(s) != ACCELERATION_NONE &&
-                    s->since_restart > s->settings.option[OPTION_CHECK];
     hk_checkpoint_restore(&s->checkpoint);
-    restart(s);
-    if (gathered)
-        s->caution *= 2;
-    else
-        shorten(s);
-    if (s->streak == 0 && !only_rounding_is_left(s, good)) s->carried = fmin(s->carried, s->length);
-    return s->length >= s->settings.option[OPTION_SHORTEST] * s->longest;
+    forget_last(s);
+    return descent_undo(&s->rules, &s->state, s->state.since_restart,
+                        only_rounding_is_left(s, good));
 }
 
 static void keep(descent *s, const hk_evaluation *now, hk_evaluation *good)
 {
-    s->carried = only_rounding_is_left(s, good) ? fmax(s->carried, s->length) : s->length;
+    descent_keep(&s->rules, &s->state, only_rounding_is_left(s, good));
     *good = *now;
     hk_checkpoint_keep(&s->checkpoint);
-    s->working = fmax(s->working, s->length);
-    s->grown = ++s->streak >= s->patience && s->length < s->longest;
-    if (s->grown) lengthen(s);
 }
 
 static void report_stalled(const descent *s, const hk_evaluation *good, hk_solve_report *report)
@@ -392,9 +348,9 @@ static void report_stalled(const descent *s, const hk_evaluation *good, hk_solve
                  good->residual / good->scale);
 }
 
-// Keeps or undoes the iterations since the last look, with gradient and energy of q at hand. False:
-// the walk is over.
-static bool look(descent *s, double elastic, hk_evaluation *good, hk_solve_report *report)
+// Keeps or undoes the iterations since the last check, with gradient and energy of q at hand.
+// False: the solve is over.
+static bool check(descent *s, double elastic, hk_evaluation *good, hk_solve_report *report)
 {
     hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic, good->scale);
     if (!hk_checkpoint_fell(&s->checkpoint, good, &now)) {
@@ -411,20 +367,19 @@ static bool look(descent *s, double elastic, hk_evaluation *good, hk_solve_repor
     return !converged(s, good, 1);
 }
 
-static void walk(descent *s, hk_evaluation *good, hk_solve_report *report)
+static void descend(descent *s, hk_evaluation *good, hk_solve_report *report)
 {
     const hk_settings *o = &s->settings;
     int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
-    int check = (int)o->option[OPTION_CHECK], every = (int)o->option[OPTION_REFRESH];
     for (int k = 0;; k++) {
-        bool due = k > 0 && (k % check == 0 || k == budget);
+        bool due = k > 0 && (k % s->rules.check == 0 || k == budget);
         if (k > 0) {
             double elastic;
             gradient(s, due ? &elastic : NULL, report);
-            if (due && !look(s, elastic, good, report)) return;
+            if (due && !check(s, elastic, good, report)) return;
         }
         if (k == budget) break;
-        if (k % every == 0) refresh(s, report);
+        if (k % s->rules.refresh == 0) refresh(s, report);
         double clock = hk_now();
         step(s, k);
         report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
@@ -436,23 +391,13 @@ static void walk(descent *s, hk_evaluation *good, hk_solve_report *report)
              good->residual / good->scale);
 }
 
-// Where only rounding is left, no α decreases ε any more, and it has become shorter and shorter:
-// that is nothing for the next time step to begin with. (Where a step stalled far above rounding it
-// is: a body that was turned inside out did not recover with a longer one.)
-static void forget_rounding(descent *s, hk_reason reason)
-{
-    bool over = reason == HK_CONVERGED;
-    if (over) s->carried = fmax(s->carried, s->working);
-    // Only rounding makes α shorter than what is carried.
-    if (over || s->carried > s->length) s->patience = FIRST_PATIENCE;
-}
-
 static hk_status descent_minimise(void *solver, double *x, hk_solve_report *report)
 {
     descent *s = solver;
     hk_problem *p = s->problem;
     report->detail[0] = '\0';
     HK_TRY(hk_view_begin(s->view, x));
+    choose_acceleration(s);
     estimate_length(s);
     hk_vertices_load(&s->vertices, x);
     double elastic;
@@ -469,13 +414,10 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
                       good.scale);
     report->reason = HK_CONVERGED;
     if (!converged(s, &good, 1)) {
-        s->length = s->carried;
-        s->caution = 1;
-        lengthen(s);
-        restart(s);
-        s->working = 0;
-        walk(s, &good, report);
-        forget_rounding(s, report->reason);
+        descent_begin(&s->rules, &s->state);
+        forget_last(s);
+        descend(s, &good, report);
+        descent_end(&s->state, report->reason == HK_CONVERGED);
         hk_checkpoint_store(&s->checkpoint, x);
     }
     report->energy = good.energy;  // relative: who needs it evaluates it

@@ -3,9 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-// Relative to the first length.
-#define SHORTEST_STEP 1e-9
-
 hk_status hk_search_init(hk_line_search *s, hk_problem *problem, const hk_settings *settings)
 {
     size_t size = 4 * (size_t)problem->vertex_count;
@@ -70,28 +67,6 @@ void hk_search_try(hk_line_search *s, const double *x, double length)
     s->next = evaluate(s, s->trial, s->trial_gradient);
 }
 
-// Armijo's rule. Near a minimum the decrease drowns in the rounding of ε; there a step counts that
-// reduces the gradient instead (after Hager & Zhang 2005).
-static bool acceptable(const hk_line_search *s, double length, double slope)
-{
-    const hk_evaluation *from = &s->at, *to = &s->next;
-    if (!isfinite(to->energy) || !isfinite(to->residual)) return false;
-    if (to->energy <= from->energy + s->armijo * length * slope) return true;
-    double noise = s->view->energy_rounding + 1e-10 * fmax(fabs(from->energy), fabs(to->energy));
-    return fabs(length * slope) <= noise && to->energy <= from->energy + noise &&
-           to->residual < from->residual;
-}
-
-// The next length to try: the minimum of the parabola through what is known, within bounds.
-static double shorter(const hk_line_search *s, double length, double slope)
-{
-    double low = 0.1 * length, high = 0.5 * length;
-    if (!isfinite(s->next.energy)) return high;
-    double curvature = s->next.energy - s->at.energy - slope * length;
-    double best = -slope * length * length / (2 * curvature);
-    return isfinite(best) ? fmin(fmax(best, low), high) : high;
-}
-
 static double lengthen(hk_line_search *s, const double *x, double length, double longest,
                        double slope)
 {
@@ -109,15 +84,19 @@ static double lengthen(hk_line_search *s, const double *x, double length, double
     return length;
 }
 
-double hk_search_length(hk_line_search *s, const double *x, double length, double longest)
+double hk_search_length(hk_line_search *s, const double *x, bool fresh, double length,
+                        double longest)
 {
     double slope = hk_problem_dot(s->problem, s->gradient, s->direction), first = length;
+    hk_search_state from = {s->at.energy, s->at.residual, slope, s->armijo};
     if (!(slope < 0)) return 0;
-    while (length > SHORTEST_STEP * first) {
+    while (length > search_shortest(fresh) * first) {
         hk_search_try(s, x, length);
-        if (acceptable(s, length, slope))
+        double noise =
+            s->view->energy_rounding + 1e-10 * fmax(fabs(s->at.energy), fabs(s->next.energy));
+        if (search_acceptable(&from, length, s->next.energy, s->next.residual, noise))
             return length == first ? lengthen(s, x, length, longest, slope) : length;
-        length = shorter(s, length, slope);
+        length = search_shorter(&from, length, s->next.energy);
     }
     return 0;
 }
@@ -240,7 +219,7 @@ hk_status hk_search_descend(hk_line_search *s, const hk_direction *rule, void *s
     while (!hk_search_over(s, x, report->iterations - before, report)) {
         HK_TRY(rule->choose(solver, s, x, fresh));
         double first = rule->length(solver, s, x);
-        double length = hk_search_length(s, x, first, first);
+        double length = hk_search_length(s, x, fresh, first, first);
         if (length == 0 && fresh) {
             hk_search_stalled(s, report);
             break;

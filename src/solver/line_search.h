@@ -3,12 +3,10 @@
 #ifndef HK_LINE_SEARCH_H
 #define HK_LINE_SEARCH_H
 
+#include "rules/line_search.h"
 #include "solver/method.h"
 
-// Where no step decreases ε any more, a residual up to so many times its estimated rounding is as
-// good as none; in single precision the estimate is a rough one.
-#define HK_ROUNDING_MARGIN        10
-#define HK_SINGLE_ROUNDING_MARGIN 100
+// Of rules/rules.h, by the precision.
 double hk_rounding_margin(const hk_view *view);
 
 typedef struct hk_line_search {
@@ -35,7 +33,9 @@ hk_status hk_search_begin(hk_line_search *s, const double *x, hk_solve_report *r
 void hk_search_try(hk_line_search *s, const double *x, double length);
 // A length along the direction that decreases ε, tried first: `length`, and beyond it up to
 // `longest` while ε still falls steeply. The result is in s->next; 0: there is none.
-double hk_search_length(hk_line_search *s, const double *x, double length, double longest);
+// fresh: the direction was made from the gradient alone.
+double hk_search_length(hk_line_search *s, const double *x, bool fresh, double length,
+                        double longest);
 // Goes there.
 void hk_search_accept(hk_line_search *s, double *x);
 // Iterations that a time step or a pose may take.

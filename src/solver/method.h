@@ -4,6 +4,7 @@
 #ifndef HK_METHOD_H
 #define HK_METHOD_H
 
+#include "rules/start.h"
 #include "solver/view.h"
 
 // The values of a method's options, in the order of its table; words as their index.
@@ -84,15 +85,7 @@ struct hk_method {
 enum { HK_OPTION_START, HK_OPTION_ETA, HK_OPTION_AFTER_START };
 enum { HK_OPTION_PRECISION = HK_OPTION_AFTER_START, HK_OPTION_AFTER_PRECISION };
 extern const char *const hk_precisions[];  // as hk_precision numbers them
-enum {
-    HK_START_AUTO,          // velocity, or position where that has less energy
-    HK_START_POSITION,      // x
-    HK_START_VELOCITY,      // x + h v
-    HK_START_ACCELERATION,  // x + h v + η h (v − v₋₁)
-    HK_START_OPTIMISED,     // x + d v with the best d (Descent eq. 10)
-    HK_START_ADAPTIVE,  // x + h v + h² a, a what the last step had of the external acceleration
-};
-extern const char *const hk_starts[];
+extern const char *const hk_starts[];      // as rules/start.h numbers them
 #define HK_START_OPTIONS(usual)                                                                   \
     [HK_OPTION_START] = {.name = "start",                                                         \
                          .help = "first guess of a time step, as if this stayed constant: "       \

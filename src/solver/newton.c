@@ -184,7 +184,7 @@ static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *en
     bool projected = s->rung > EXACT;
     HK_TRY(solve(s, ls->gradient, ls->direction, ls->phase_s));
     // A Hessian made positive gives steps that are too short along unstable directions.
-    double length = hk_search_length(ls, x, 1, projected ? LONGEST_STEP : 1);
+    double length = hk_search_length(ls, x, true, 1, projected ? LONGEST_STEP : 1);
     if (length == 0 && s->rung < PROJECTED) {
         // The direction may come from an exact Hessian that is barely positive.
         s->rung = PROJECTED;

@@ -18,14 +18,12 @@ static double best_step(hk_view *view, const hk_moment *m, double *gradient, dou
     hk_problem *p = view->problem;
     double speed = sqrt(hk_problem_dot(p, m->v, m->v) / hk_max_int(1, p->free_count));
     if (!(speed > 0)) return 0;
-    double h = 1e-6 * p->size / speed;
+    double h = start_probe_time(view->single, p->size, speed);
     hk_view_gradient(view, m->x, gradient, NULL, NULL);
     double slope = hk_problem_dot(p, gradient, m->v);
     predict(p, m, h, 0, start);
     hk_view_gradient(view, start, gradient, NULL, NULL);
-    double curvature = (hk_problem_dot(p, gradient, m->v) - slope) / h;
-    double d = curvature > 0 ? -slope / curvature : m->step;
-    return isfinite(d) ? d : m->step;
+    return start_best_time(slope, hk_problem_dot(p, gradient, m->v), h, m->step);
 }
 
 // x + h v + h² a with a along the external acceleration e = f/m of a vertex: as much of it as the
@@ -42,36 +40,27 @@ static void predict_adaptively(const hk_problem *p, const hk_moment *m, double *
             along += p->force[i] * (m->v[i] - m->v_before[i]) / h;
             square += p->force[i] * p->force[i];
         }
-        // a = part × e; along/square is (a_t · e)/‖e‖² over m.
-        double part = square > 0 ? fmin(fmax(p->mass[k] * along / square, 0), 1) : 0;
+        double part = start_external_part(p->mass[k], along, square);
         double scale = p->mass[k] > 0 ? h * h * part / p->mass[k] : 0;
         for (int64_t i = at; i < at + 4; i++)
             start[i] = p->held[k] ? m->x[i] : m->x[i] + h * m->v[i] + scale * p->force[i];
     }
 }
 
-static bool fit(hk_problem *p, const double *start)
-{
-    return isfinite(hk_problem_energy(p, start)) && hk_terms_least_j(p->terms, start) > 0;
-}
-
 void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment *m,
                      double *workspace, double *start)
 {
     hk_problem *p = view->problem;
-    double h = m->step, eta = hk_setting(settings, "eta");
     int kind = (int)hk_setting(settings, "start");
-    if (kind == HK_START_POSITION)
-        predict(p, m, 0, 0, start);
-    else if (kind == HK_START_ACCELERATION)
-        predict(p, m, h + eta * h, -eta * h, start);
-    else if (kind == HK_START_OPTIMISED)
-        predict(p, m, best_step(view, m, workspace, start), 0, start);
-    else if (kind == HK_START_ADAPTIVE)
+    double a, b;
+    start_factors(kind, m->step, hk_setting(settings, "eta"), &a, &b);
+    if (kind == HK_START_OPTIMISED) a = best_step(view, m, workspace, start);
+    if (kind == HK_START_ADAPTIVE)
         predict_adaptively(p, m, start);
     else
-        predict(p, m, h, 0, start);
+        predict(p, m, a, b, start);
     if (kind == HK_START_POSITION) return;
-    bool better = kind != HK_START_AUTO || hk_problem_energy(p, start) < hk_problem_energy(p, m->x);
-    if (!better || !fit(p, start)) predict(p, m, 0, 0, start);
+    double here = kind == HK_START_AUTO ? hk_problem_energy(p, m->x) : 0;
+    if (!start_is_fit(kind, hk_problem_energy(p, start), hk_terms_least_j(p->terms, start), here))
+        predict(p, m, 0, 0, start);
 }

@@ -8,7 +8,7 @@
 //   acceleration  after each sweep x̄: Nesterov's momentum, which needs no rate; or, as there,
 //                 Chebyshev's x⁺ = ω (x̄ − x⁻) + x⁻ with ω from a rate ρ that the user gives
 //
-// Neither full steps nor the acceleration are sure to decrease ε. It is looked at every few sweeps;
+// Neither full steps nor the acceleration are sure to decrease ε. It is checked every few sweeps;
 // where it rose these are undone, and the next have less acceleration. If the first ones after that
 // fail as well, vertices take care: each halves its step until its own energy, that of ε but for
 // what it does not touch, is less. Such a sweep without acceleration cannot raise ε.
@@ -20,13 +20,10 @@
 
 #include "solver/checkpoint.h"
 #include "solver/line_search.h"
+#include "solver/vbd.h"
 #include "term/vertex_blocks.h"
 
 enum { OPTION_ACCELERATION = HK_OPTION_AFTER_PRECISION, OPTION_RHO, OPTION_CHECK, OPTION_STEPS };
-enum { ACCELERATION_CHEBYSHEV, ACCELERATION_NESTEROV, ACCELERATION_NONE };
-enum { STEPS_AUTO, STEPS_FULL, STEPS_CAREFUL };
-enum { LEAST_PATIENCE = 4, MOST_PATIENCE = 64 };
-#define SHORTEST_LENGTH 1e-4
 
 static const char *const g_accelerations[] = {"chebyshev", "nesterov", "none", NULL};
 static const char *const g_steps[] = {"auto", "full", "careful", NULL};
@@ -36,13 +33,13 @@ static const hk_option_info g_options[] = {
     [OPTION_ACCELERATION] = {.name = "acceleration",
                              .help = "of the sweeps; in poses nesterov stands for chebyshev",
                              .words = g_accelerations,
-                             .fallback = ACCELERATION_NESTEROV},
+                             .fallback = HK_ACCELERATION_NESTEROV},
     [OPTION_RHO] = {.name = "rho",
                     .help = "rate at which sweeps converge, for the Chebyshev acceleration",
                     .maximum = 0.99999,
                     .fallback = 0.95},
     [OPTION_CHECK] = {.name = "check",
-                      .help = "sweeps between two looks at the energy",
+                      .help = "sweeps between two checks of the energy",
                       .minimum = 1,
                       .maximum = 1e6,
                       .fallback = 4},
@@ -52,6 +49,15 @@ static const hk_option_info g_options[] = {
                       .words = g_steps},
 };
 
+hk_vbd_rules hk_vbd_rules_of(const hk_settings *settings)
+{
+    const double *option = settings->option;
+    return (hk_vbd_rules){.acceleration = (int)option[OPTION_ACCELERATION],
+                          .check = (int)option[OPTION_CHECK],
+                          .steps = (int)option[OPTION_STEPS],
+                          .rho = option[OPTION_RHO]};
+}
+
 typedef struct vbd {
     hk_problem *problem;
     hk_view *view;
@@ -60,20 +66,11 @@ typedef struct vbd {
     hk_checkpoint checkpoint;
     hk_vertex_blocks *vertex_blocks;
     void *before;            // scalar[vertex_count][4] q before a sweep
-    double *diagonal;        // [vertex_count][4] of the Hessian at rest, for
-    double slowest;          // the largest ρ that inertia allows,
+    double *diagonal;        // [vertex_count][4] of the Hessian at rest, for the largest ρ,
     hk_quadratic estimated;  // found for these; NAN: not yet
-    int streak;              // looks since steps became careful
-    int patience;            // of them before full ones are tried again
-    bool careful;
-    bool blended;   // some element is (term/blend.h)
-    double length;  // of steps, relative to what is usual
-    // Of the acceleration:
-    int since_restart;
-    bool fresh;  // and nothing was kept since
-    bool quiet;  // none until the next look
-    double omega;
-    double caution;  // 1 − ρ is taken times this
+    bool blended;            // some element is (term/blend.h)
+    hk_vbd_rules rules;
+    hk_vbd_state state;
 } vbd;
 
 static void vbd_free(void *solver)
@@ -107,7 +104,7 @@ static hk_status vbd_create(hk_problem *problem, const hk_settings *settings, vo
     s->problem = problem;
     s->settings = *settings;
     s->estimated.weight = NAN;
-    s->patience = LEAST_PATIENCE;
+    s->rules = hk_vbd_rules_of(settings);
     hk_status status = allocate(s, problem);
     if (status != HK_OK) {
         vbd_free(s);
@@ -119,27 +116,24 @@ static hk_status vbd_create(hk_problem *problem, const hk_settings *settings, vo
 
 // ---------------------------------------------------------------- acceleration
 
-static int acceleration_of(const vbd *s)
+// In poses, whose slowest modes are not known, Nesterov's stands in for Chebyshev's.
+static void choose_acceleration(vbd *s)
 {
     int kind = (int)s->settings.option[OPTION_ACCELERATION];
-    return kind == ACCELERATION_CHEBYSHEV && s->problem->weight == 0 ? ACCELERATION_NESTEROV : kind;
+    bool pose = s->problem->weight == 0;
+    s->rules.acceleration =
+        kind == HK_ACCELERATION_CHEBYSHEV && pose ? HK_ACCELERATION_NESTEROV : kind;
 }
 
-static void restart(vbd *s)
+static void forget_last(vbd *s)
 {
-    s->since_restart = 0;
-    s->fresh = true;
-    s->omega = 1;
     memcpy(s->vertices.last, s->vertices.q, hk_vertices_bytes(&s->vertices));
 }
 
-// Inertia takes a share m of every vertex's stiffness: Jacobi's iteration then has no mode slower
-// than 1 − m, and one of Gauss–Seidel does the work of two. A larger ρ would only slow down the
-// others.
 static void estimate_rate(vbd *s)
 {
     hk_problem *p = s->problem;
-    if (acceleration_of(s) != ACCELERATION_CHEBYSHEV) return;
+    if (s->rules.acceleration != HK_ACCELERATION_CHEBYSHEV) return;
     if (hk_same_quadratic(s->estimated, hk_problem_quadratic(p))) return;
     s->estimated = hk_problem_quadratic(p);
     hk_terms_diagonal(p->terms, p->rest, s->diagonal);
@@ -149,20 +143,17 @@ static void estimate_rate(vbd *s)
         double whole = (d[0] + d[1] + d[2]) / 3 + p->inertia[k] + p->shift;
         if (!p->held[k] && whole > 0) least = fmin(least, p->inertia[k] / whole);
     }
-    s->slowest = (1 - least) * (1 - least);
+    s->rules.slowest = vbd_slowest(least);
 }
 
 static void accelerate(vbd *s)
 {
-    int kind = s->quiet ? ACCELERATION_NONE : acceleration_of(s), n = s->since_restart++;
-    if (kind == ACCELERATION_CHEBYSHEV) {
-        double rho = fmin(s->settings.option[OPTION_RHO], s->slowest);
-        rho = fmax(0, 1 - s->caution * (1 - rho));
-        s->omega = n == 0 ? 1 : n == 1 ? 2 / (2 - rho * rho) : 4 / (4 - rho * rho * s->omega);
-        hk_vertices_accelerate(&s->vertices, s->before, s->omega);
-    } else if (kind == ACCELERATION_NESTEROV) {
-        hk_vertices_extrapolate(&s->vertices, n / (n + 3.0));
-    }
+    int kind = vbd_acceleration(&s->rules, &s->state);
+    double weight = vbd_accelerate(&s->rules, &s->state);
+    if (kind == HK_ACCELERATION_CHEBYSHEV)
+        hk_vertices_accelerate(&s->vertices, s->before, weight);
+    else if (kind == HK_ACCELERATION_NESTEROV)
+        hk_vertices_extrapolate(&s->vertices, weight);
 }
 
 // ---------------------------------------------------------------- sweeps
@@ -173,9 +164,8 @@ static void sweep(vbd *s, hk_solve_report *report)
     double clock = hk_now();
     hk_vertex_forces forces = {
         .target = s->vertices.target, .force = s->vertices.force, .shift = p->shift};
-    int steps = (int)s->settings.option[OPTION_STEPS];
-    bool careful = steps == STEPS_CAREFUL || (steps == STEPS_AUTO && s->careful);
-    hk_vertex_sweep how = {.length = s->blended ? 0.5 * s->length : s->length,
+    bool careful = vbd_is_careful(&s->rules, &s->state);
+    hk_vertex_sweep how = {.length = vbd_length(&s->state, s->blended),
                            .careful = careful && !s->blended,
                            .from = s->blended ? s->before : NULL};
     memcpy(s->before, s->vertices.q, hk_vertices_bytes(&s->vertices));
@@ -203,7 +193,7 @@ static void gradient(vbd *s, double *energy, hk_solve_report *report)
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
 }
 
-// ---------------------------------------------------------------- the walk
+// ---------------------------------------------------------------- the descent loop
 
 static bool tell(vbd *s, const hk_evaluation *now, hk_solve_report *report)
 {
@@ -229,31 +219,15 @@ static void keep(vbd *s, const hk_evaluation *now, hk_evaluation *good)
 {
     *good = *now;
     hk_checkpoint_keep(&s->checkpoint);
-    if (s->quiet) restart(s);
-    s->fresh = s->quiet = false;
-    s->length = fmin(1, 2 * s->length);
-    if (s->careful && ++s->streak >= s->patience) s->careful = false;
+    if (vbd_keep(&s->state, false)) forget_last(s);
 }
 
 // Back to the last state that was kept. False: there is no more cautious way on.
 static bool undo(vbd *s)
 {
-    bool first = s->fresh;
-    bool careful = s->careful || s->settings.option[OPTION_STEPS] != STEPS_AUTO;
     hk_checkpoint_restore(&s->checkpoint);
-    restart(s);
-    s->caution *= 2;
-    if (!first) return true;
-    if (careful && s->quiet) {
-        // Without blended elements that was rounding.
-        if (!s->blended) return false;
-        s->length *= 0.5;
-        return s->length >= SHORTEST_LENGTH;
-    }
-    if (!s->careful && s->streak > 0) s->patience = hk_min_int(2 * s->patience, MOST_PATIENCE);
-    s->careful = s->quiet = true;
-    s->streak = 0;
-    return true;
+    forget_last(s);
+    return vbd_undo(&s->rules, &s->state, s->blended);
 }
 
 static void report_stalled(const vbd *s, const hk_evaluation *good, hk_solve_report *report)
@@ -265,8 +239,8 @@ static void report_stalled(const vbd *s, const hk_evaluation *good, hk_solve_rep
                  good->residual / good->scale);
 }
 
-// Keeps or undoes the sweeps since the last look. False: the walk is over.
-static bool look(vbd *s, hk_evaluation *good, hk_solve_report *report)
+// Keeps or undoes the sweeps since the last check. False: the solve is over.
+static bool check(vbd *s, hk_evaluation *good, hk_solve_report *report)
 {
     double elastic;
     gradient(s, &elastic, report);
@@ -283,14 +257,13 @@ static bool look(vbd *s, hk_evaluation *good, hk_solve_report *report)
     return !fell || !converged(s, good, 1);
 }
 
-static void walk(vbd *s, hk_evaluation *good, hk_solve_report *report)
+static void descend(vbd *s, hk_evaluation *good, hk_solve_report *report)
 {
     const hk_settings *o = &s->settings;
     int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
-    int check = (int)o->option[OPTION_CHECK];
     for (int k = 0;; k++) {
-        bool due = k > 0 && (k % check == 0 || k == budget || s->blended);
-        if (due && !look(s, good, report)) return;
+        bool due = k > 0 && (k % s->rules.check == 0 || k == budget || s->blended);
+        if (due && !check(s, good, report)) return;
         if (k == budget) break;
         sweep(s, report);
         if (!tell(s, good, report)) return;
@@ -306,6 +279,7 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     hk_problem *p = s->problem;
     report->detail[0] = '\0';
     HK_TRY(hk_view_begin(s->view, x));
+    choose_acceleration(s);
     estimate_rate(s);
     hk_vertices_load(&s->vertices, x);
     double elastic;
@@ -322,11 +296,10 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
                       good.scale);
     report->reason = HK_CONVERGED;
     if (!converged(s, &good, 1)) {
-        s->caution = s->length = 1;
-        s->quiet = false;
+        vbd_begin(&s->state);
         share_blend(s);
-        restart(s);
-        walk(s, &good, report);
+        forget_last(s);
+        descend(s, &good, report);
         hk_checkpoint_store(&s->checkpoint, x);
     }
     report->energy = good.energy;  // relative: who needs it evaluates it
