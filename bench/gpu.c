@@ -3,10 +3,10 @@
 //
 //   bench_gpu [--check] [--time] [--method NAME] [--option NAME=VALUE]... [--steps N]
 //             [--sizes 58080,316000,...] [--materials a,b] [--iterations N] [--patch N] [--round N]
-//             [--persistent BLOCKS] [--verbose]
+//             [--resident BLOCKS] [--verbose]
 //
 // Without --check or --time it does both; without --method it checks all and times descent. Times
-// are medians of whole steps, from the launch to the report. --persistent: blocks a multiprocessor
+// are medians of whole steps, from the launch to the report. --resident: blocks a multiprocessor
 // of models that are persistent; -1: none is.
 #include <math.h>
 
@@ -16,7 +16,6 @@
 #include "solver/problem.h"
 
 // Of neo_hookean, as compiled: 42 fused, 63 products and 26 sums.
-#define FLOPS_AN_ELEMENT 173.0
 enum { MOST_STEPS = 2000, MOST_SIZES = 16, MOST_OPTIONS = 8 };
 
 static const char *const g_materials[] = {
@@ -267,15 +266,9 @@ static void measure(const hk_model *model, const char *material, const options *
     double ms = 1e3 * times[count / 2], least = 1e3 * times[0];
     char text[200];
     hk_gpu_describe(gpu, text, sizeof text);
-    bool descends = strcmp(o->method, "descent") == 0 || strcmp(o->method, "projective") == 0;
     double rate = 1e-6 * model->tet_count * o->iterations / ms;
-    double bytes = hk_gpu_iteration_bytes(gpu) / model->tet_count;
-    double flops = FLOPS_AN_ELEMENT * hk_gpu_iteration_elements(gpu) / model->tet_count;
     printf("%-20s %9d %9.3f %9.3f %8.1f %8.1f", material, model->tet_count, ms, least, rate,
            1e3 * ms / o->iterations);
-    if (descends) printf(" %6.0f %6.2f", bytes, 1e-3 * bytes * rate);
-    if (descends && strcmp(material, "neo_hookean") == 0)
-        printf(" %6.0f %6.1f", flops, 1e-3 * flops * rate);
     printf("  %4d  %.1e %6.2f s  %s\n", kept / (o->steps + 3), report.relative_residual, setup,
            text);
     hk_gpu_free(gpu);
@@ -285,9 +278,8 @@ static void measure_all(const options *o)
 {
     printf("\n%s, %d iterations, h = 1/30 s, medians of %d whole steps\n", o->method, o->iterations,
            o->steps);
-    printf("an iteration: B = bytes a tet at least, F = flops a tet (neo_hookean)\n");
-    printf("%-20s %9s %9s %9s %8s %8s %6s %6s %6s %6s  %4s  %s\n", "material", "tets", "ms",
-           "least", "Gtet-it/s", "us/it", "B", "TB/s", "F", "TF/s", "its", "residual");
+    printf("%-20s %9s %9s %9s %8s %8s  %4s  %s\n", "material", "tets", "ms", "least", "Gtet-it/s",
+           "us/it", "its", "residual");
     for (int s = 0; s < o->size_count; s++) {
         hk_mesh *mesh = make_box(o->sizes[s]);
         for (int k = 0; k < HK_COUNT_OF(g_materials); k++) {
@@ -346,7 +338,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[k], "--iterations") == 0) o.iterations = atoi(next);
         if (strcmp(argv[k], "--patch") == 0) o.patch = atoi(next);
         if (strcmp(argv[k], "--round") == 0) o.round = atoi(next);
-        if (strcmp(argv[k], "--persistent") == 0) o.persistent = atoi(next);
+        if (strcmp(argv[k], "--resident") == 0) o.persistent = atoi(next);
         if (strcmp(argv[k], "--option") == 0) read_option(&o, next);
     }
     if (o.iterations == 0)

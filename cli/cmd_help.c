@@ -185,7 +185,7 @@ static void print_scene(void)
     fputs(
         "A scene is a JSON file. SI units; angles in degrees.\n"
         "\n"
-        "{ \"time\":    {\"step\": 0.01, \"steps\": 100, \"integrator\": \"backward_euler\"},\n"
+        "{ \"time\":    {\"step\": 0.01, \"steps\": 100, \"integrator\": \"bdf2\"},\n"
         "  \"gravity\": [0, -9.81, 0],\n"
         "  \"solver\":  {\"method\": \"newton\", \"iterations\": 50, \"tolerance\": 1e-8},\n"
         "  \"threads\": 0,\n"

@@ -169,6 +169,10 @@ static bool schema_logic_keyword(const json_t *root, const json_t *schema, const
         json_array_foreach(rule, i, part) if (!schema_accepts(root, part, value)) return false;
         return true;
     }
+    if (strcmp(keyword, "anyOf") == 0) {
+        json_array_foreach(rule, i, part) if (schema_accepts(root, part, value)) return true;
+        return false;
+    }
     if (strcmp(keyword, "if") == 0)
         return !schema_accepts(root, rule, value) ||
                schema_accepts(root, json_object_get(schema, "then"), value);

@@ -91,16 +91,16 @@ static double first_energy(int iterations)
 }
 
 // The walk of a smaller budget is the beginning of that of a larger one: what it ends with is what
-// a look of the longer walk had kept. Budgets that end between two looks, too.
-static void test_no_look_is_lost(void **state)
+// a check of the longer walk had kept. Budgets that end between two checks, too.
+static void test_no_check_is_lost(void **state)
 {
     (void)state;
     double kept = first_energy(8);
-    for (int look = 16; look < 1300; look += look < 320 ? 8 : 72) {
-        double between = first_energy(look - 3), energy = first_energy(look);
+    for (int check = 16; check < 1300; check += check < 320 ? 8 : 72) {
+        double between = first_energy(check - 3), energy = first_energy(check);
         double rounding = 1e-12 * fabs(kept);
         if (!(between <= kept + rounding && energy <= kept + rounding))
-            fail_msg("%d iterations: energies %.15g, three less %.15g, before %.15g", look, energy,
+            fail_msg("%d iterations: energies %.15g, three less %.15g, before %.15g", check, energy,
                      between, kept);
         kept = energy;
     }
@@ -108,20 +108,20 @@ static void test_no_look_is_lost(void **state)
 
 // ---------------------------------------------------------------- the decisions on the device
 
-static const hk_gpu_settings g_settings = {.check = 8,
-                                           .acceleration = HK_GPU_PLAIN,
-                                           .shrink = 0.7,
-                                           .shortest = 1e-5,
-                                           .tolerance = 1e-7,
-                                           .longest = 0.8,
+static const hk_gpu_settings g_settings = {.rules = {.check = 8,
+                                                     .acceleration = HK_ACCELERATION_NONE,
+                                                     .shrink = 0.7,
+                                                     .shortest = 1e-5,
+                                                     .tolerance = 1e-7,
+                                                     .longest = 0.8},
                                            .rounding = 1,
                                            .noise = 1};
 
-static void look_at(hk_gpu_control *c, double energy, double residual)
+static void check_at(hk_gpu_control *c, double energy, double residual)
 {
     double sums[HK_SUM_WIDTH] = {
         [HK_SUM_QUADRATIC] = energy, [HK_SUM_RESIDUAL] = residual * residual};
-    control_look(&g_settings, c, sums, energy, c->energy);
+    control_check(&g_settings, c, sums, energy, c->energy);
 }
 
 static void begin_at(hk_gpu_control *c, double energy, double residual)
@@ -133,29 +133,29 @@ static void begin_at(hk_gpu_control *c, double energy, double residual)
     control_start(&g_settings, c, sums);
 }
 
-// A step that makes headway with the longest α, then looks that only rounding decides.
+// A step that makes headway with the longest α, then checks that only rounding decides.
 static void test_control_forgets_rounding(void **state)
 {
     (void)state;
     hk_gpu_control c = {0};
     begin_at(&c, 1e6, 1e5);
-    look_at(&c, 1e3, 1e3);
-    look_at(&c, 0, 20);
-    assert_true(c.alpha == g_settings.longest);
-    for (int k = 0; k < 20; k++) look_at(&c, 0, 50);
-    look_at(&c, 0, 20);
+    check_at(&c, 1e3, 1e3);
+    check_at(&c, 0, 20);
+    assert_true(c.descent.length == g_settings.rules.longest);
+    for (int k = 0; k < 20; k++) check_at(&c, 0, 50);
+    check_at(&c, 0, 20);
     assert_int_equal(c.state, HK_GPU_GOING);
-    assert_true(c.alpha < 1e-2 * g_settings.longest);
-    c.patience = 64;
+    assert_true(c.descent.length < 1e-2 * g_settings.rules.longest);
+    c.descent.patience = 64;
     begin_at(&c, 1e6, 1e5);  // the iterations were spent
-    assert_true(c.alpha == g_settings.longest);
-    assert_int_equal(c.patience, 2);
+    assert_true(c.descent.length == g_settings.rules.longest);
+    assert_int_equal(c.descent.patience, 2);
 
     begin_at(&c, 0, 20);  // and from a start where nothing is left to be done
-    while (c.state == HK_GPU_GOING) look_at(&c, 0, 50);
+    while (c.state == HK_GPU_GOING) check_at(&c, 0, 50);
     assert_int_equal(c.state, HK_GPU_CONVERGED);
     begin_at(&c, 1e6, 1e5);
-    assert_true(c.alpha == g_settings.longest);
+    assert_true(c.descent.length == g_settings.rules.longest);
 }
 
 // Far above rounding, an α that had to become shorter goes on to the next step.
@@ -164,14 +164,14 @@ static void test_control_carries_length(void **state)
     (void)state;
     hk_gpu_control c = {0};
     begin_at(&c, 1e6, 1e5);
-    for (int k = 0; k < 6; k++) look_at(&c, 2e6, 2e5);
-    look_at(&c, 9e5, 9e4);
-    double carried = c.alpha;
-    assert_true(carried < 0.2 * g_settings.longest);
-    c.patience = 16;
+    for (int k = 0; k < 6; k++) check_at(&c, 2e6, 2e5);
+    check_at(&c, 9e5, 9e4);
+    double carried = c.descent.length;
+    assert_true(carried < 0.2 * g_settings.rules.longest);
+    c.descent.patience = 16;
     begin_at(&c, 1e6, 1e5);
-    assert_true(fabs(c.alpha - carried / g_settings.shrink) < 1e-12);
-    assert_int_equal(c.patience, 16);
+    assert_true(fabs(c.descent.length - carried / g_settings.rules.shrink) < 1e-12);
+    assert_int_equal(c.descent.patience, 16);
 }
 
 int main(void)
@@ -179,7 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_budgets_with_fibres),
         cmocka_unit_test(test_budgets_with_viscosity),
-        cmocka_unit_test(test_no_look_is_lost),
+        cmocka_unit_test(test_no_check_is_lost),
         cmocka_unit_test(test_control_forgets_rounding),
         cmocka_unit_test(test_control_carries_length),
     };

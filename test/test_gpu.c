@@ -2,6 +2,7 @@
 // ask for. Where there is no device, only what needs none.
 #include "bodies.h"
 #include "gpu/gpu.h"
+#include "sheets.h"
 
 static void need_device(void)
 {
@@ -15,13 +16,15 @@ typedef struct variant {
     const char *against;  // the CPU's method; NULL: the same
     const char *option, *word;
     hk_damping damping;
+    const char *integrator;
     bool moves, loads, fibres, regions, bodies, invertible;
+    bool attached, sheet;
     double tolerance;  // of positions, relative to the motion
 } variant;
 
 static const variant VARIANTS[] = {
     {.name = "plain", .material = "neo_hookean"},
-    {.name = "not resident", .material = "neo_hookean", .option = "resident", .word = "off"},
+    {.name = "not persistent", .material = "neo_hookean", .option = "resident", .word = "off"},
     {.name = "start position", .material = "fung", .option = "start", .word = "position"},
     {.name = "start velocity",
      .material = "stable_neo_hookean",
@@ -37,14 +40,14 @@ static const variant VARIANTS[] = {
     {.name = "ether and pbd", .material = "arap", .damping = {.ether = 2, .pbd = 3}},
     {.name = "moves", .material = "neo_hookean", .moves = true},
     {.name = "loads", .material = "stvk", .loads = true, .tolerance = 2e-3},
-    {.name = "loads, not resident",
+    {.name = "loads, not persistent",
      .material = "stvk",
      .option = "resident",
      .word = "off",
      .loads = true,
      .tolerance = 2e-3},
-    {.name = "converting", .material = "mooney_rivlin", .invertible = true, .moves = true},
-    {.name = "converting, start auto",
+    {.name = "blended", .material = "mooney_rivlin", .invertible = true, .moves = true},
+    {.name = "blended, start auto",
      .material = "fung",
      .invertible = true,
      .option = "start",
@@ -52,7 +55,7 @@ static const variant VARIANTS[] = {
     {.name = "fibres", .material = "neo_hookean", .fibres = true},
     {.name = "regions", .material = "neo_hookean", .regions = true},
     {.name = "bodies", .material = "spline", .bodies = true},
-    {.name = "viscous, converting",
+    {.name = "viscous, blended",
      .material = "neo_hookean",
      .invertible = true,
      .damping = {.viscous = 0.02}},
@@ -106,15 +109,104 @@ static const variant VARIANTS[] = {
      .bodies = true,
      .damping = {.viscous = 0.02},
      .tolerance = 2e-3},
-    {.name = "vbd, viscous, converting",
+    {.name = "vbd, viscous, blended",
      .material = "neo_hookean",
      .method = "vbd",
      .invertible = true,
      .damping = {.viscous = 0.02}},
+    {.name = "attached", .material = "neo_hookean", .attached = true},
+    {.name = "attached, viscous, blended",
+     .material = "neo_hookean",
+     .attached = true,
+     .invertible = true,
+     .damping = {.viscous = 0.02}},
+    {.name = "attached, vbd", .material = "stvk", .method = "vbd", .attached = true},
+    {.name = "attached, quasi_newton",
+     .material = "neo_hookean",
+     .method = "quasi_newton",
+     .against = "lbfgs",
+     .attached = true},
+    {.name = "attached, projective",
+     .material = "arap",
+     .method = "projective",
+     .option = "global",
+     .word = "chebyshev",
+     .attached = true},
+    {.name = "sheet", .sheet = true, .tolerance = 1e-3},
+    {.name = "sheet, viscous", .sheet = true, .damping = {.viscous = 0.02}, .tolerance = 1e-3},
+    {.name = "sheet, vbd", .sheet = true, .method = "vbd", .tolerance = 1e-3},
+    {.name = "sheet, vbd, careful, viscous",
+     .sheet = true,
+     .method = "vbd",
+     .option = "steps",
+     .word = "careful",
+     .damping = {.viscous = 0.02},
+     .tolerance = 1e-3},
+    {.name = "sheet, quasi_newton",
+     .sheet = true,
+     .method = "quasi_newton",
+     .against = "lbfgs",
+     .tolerance = 1e-3},
+    {.name = "sheet, projective",
+     .sheet = true,
+     .method = "projective",
+     .against = "lbfgs",
+     .tolerance = 1e-3},
+    {.name = "sheet, projective, chebyshev",
+     .sheet = true,
+     .method = "projective",
+     .option = "global",
+     .word = "chebyshev",
+     .tolerance = 1e-3},
+    {.name = "bdf2", .material = "neo_hookean", .integrator = "bdf2"},
+    {.name = "implicit_midpoint", .material = "neo_hookean", .integrator = "implicit_midpoint"},
+    {.name = "implicit_midpoint, moves",
+     .material = "neo_hookean",
+     .integrator = "implicit_midpoint",
+     .moves = true},
+    {.name = "newmark, air", .material = "arap", .integrator = "newmark", .damping = {.air = 0.5}},
+    {.name = "trbdf2", .material = "stable_neo_hookean", .integrator = "trbdf2"},
+    {.name = "trbdf2, viscous, moves, not persistent",
+     .material = "neo_hookean",
+     .integrator = "trbdf2",
+     .option = "resident",
+     .word = "off",
+     .moves = true,
+     .damping = {.viscous = 0.02}},
+    {.name = "trbdf2, vbd",
+     .material = "neo_hookean",
+     .method = "vbd",
+     .integrator = "trbdf2",
+     .attached = true},
+    {.name = "bdf2, quasi_newton, viscous",
+     .material = "neo_hookean",
+     .method = "quasi_newton",
+     .against = "lbfgs",
+     .integrator = "bdf2",
+     .damping = {.viscous = 0.02}},
+    {.name = "newmark, projective",
+     .material = "arap",
+     .method = "projective",
+     .option = "global",
+     .word = "chebyshev",
+     .integrator = "newmark"},
+    {.name = "trbdf2, sheet", .sheet = true, .integrator = "trbdf2", .tolerance = 1e-3},
 };
+
+// A piece of cloth, held at one side.
+static hk_model *sheet_model(void)
+{
+    hk_selector edge = select_box(-1, -1, -1, 1e-6, 1, 2);
+    hk_body_def body = hk_default_body_def();
+    body.material = cloth_of(100, 1e-3, 0.3);
+    body.fixes = &edge;
+    body.fix_count = 1;
+    return model_of(&body, sheet_mesh(1, 0.8, 12, 10), -9.81);
+}
 
 static hk_model *model_for(const variant *v)
 {
+    if (v->sheet) return sheet_model();
     hk_body_def body[2] = {hk_default_body_def(), hk_default_body_def()};
     hk_selector wall = select_box(0, -1, -1, 0, 2, 2), half = select_box(0.5, -1, -1, 2, 2, 2);
     hk_selector end = select_box(1, -1, -1, 1, 2, 2);
@@ -124,6 +216,8 @@ static hk_model *model_for(const variant *v)
                         .translate = {0.1, 0, 0},
                         .center = {1, 0.15, 0.15},
                         .over = 0.2};
+    hk_attach_def pull = {
+        .select = end, .stiffness = 40, .axis = {1}, .translate = {0.1, 0.3, 0}, .over = 0.1};
     hk_load_def load = {.select = end, .force = {0, 30, 50}};
     hk_region_def region = {.select = half, .material = material_of("corotated", 4e5, 0.2)};
     body[0].mesh = wants_small() ? box_mesh(1, 0.3, 0.3, 7, 2, 2) : box_mesh(1, 0.3, 0.3, 8, 3, 3);
@@ -140,6 +234,8 @@ static hk_model *model_for(const variant *v)
     body[0].move_count = v->moves;
     body[0].loads = &load;
     body[0].load_count = v->loads;
+    body[0].attachments = &pull;
+    body[0].attachment_count = v->attached;
     body[0].regions = &region;
     body[0].region_count = v->regions;
     body[1] = body[0];
@@ -166,6 +262,7 @@ static hk_world *make(const variant *v, const hk_model *model, hk_backend backen
     def.step = 0.02;
     def.backend = backend;
     def.damping = v->damping;
+    if (v->integrator) def.integrator = v->integrator;
     def.solver.method = v->method ? v->method : "descent";
     if (v->against && backend == HK_BACKEND_CPU) def.solver.method = v->against;
     def.solver.iterations = iterations;
@@ -217,7 +314,7 @@ static void test_same_motion(void **state)
         check_variant(&VARIANTS[k]);
 }
 
-// Two worlds, one that is looked at after every step and one that only queues them.
+// Two worlds, one that is checked after every step and one that only queues them.
 static void check_bits(const variant *v)
 {
     hk_model *model = model_for(v);

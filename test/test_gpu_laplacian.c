@@ -318,7 +318,7 @@ static int walk_down(int window, double scale, hk_qn_control *c)
 {
     static walk w;
     static hk_qn_memory m;
-    hk_gpu_settings plan = {.tolerance = 1e-7, .noise = 1e-15};
+    hk_gpu_settings plan = {.rules.tolerance = 1e-7, .noise = 1e-15};
     hk_qn_settings q = {.window = window, .budget = MOST_STEPS, .most = 3 * MOST_STEPS};
     hk_gpu_control start = {.state = HK_GPU_GOING};
     int refused = 0;
@@ -386,7 +386,7 @@ static void test_giving_up(void **state)
 {
     (void)state;
     hk_qn_control c;
-    hk_gpu_settings plan = {.tolerance = 1e-7};
+    hk_gpu_settings plan = {.rules.tolerance = 1e-7};
     hk_qn_settings q = {.window = 5, .budget = 100, .most = 1000};
     hk_gpu_control start = {.state = HK_GPU_GOING};
     qn_begin(&c, &start);

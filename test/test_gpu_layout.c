@@ -1,7 +1,7 @@
 // The layout of a model in the memory of a GPU (gpu/layout.h): every vertex belongs to one patch,
 // every element at a vertex is in its patch, every corner at an own vertex has a slot of its own,
 // in the order in which the threads read them, and every element counts once.
-#include "bodies.h"
+#include "sheets.h"
 #include "gpu/layout.h"
 #include "gpu/triangular.h"
 
@@ -226,23 +226,24 @@ static void test_rounds_fit_and_slots_seldom_clash(void **state)
     hk_gpu_layout_free(l);
 }
 
-static void test_refuses_sheets(void **state)
+// All vertices of a sheet are somebody's, though there are no tets.
+static void test_sheets(void **state)
 {
     (void)state;
     hk_body_def body = hk_default_body_def();
-    hk_attach_def attach = {
-        .select = select_box(-1, -1, -1, 2, 2, 2), .axis = {0, 1, 0}, .stiffness = 100};
-    body.material = material_of("arap", 1e5, 0.3);
-    body.attachments = &attach;
-    body.attachment_count = 1;
-    hk_model *model = model_of(&body, box_mesh(1, 1, 1, 1, 1, 1), 0);
-    hk_gpu_layout *layout = NULL;
-    assert_int_equal(
-        hk_gpu_layout_create(model, &(hk_gpu_cut){.patch_size = 64, .round_size = 128, .groups = 1},
-                             1, &layout),
-        HK_UNSUPPORTED);
-    assert_non_null(strstr(hk_error(), "attachments"));
-    assert_null(layout);
+    body.material = cloth_of(100, 1e-3, 0.3);
+    hk_model *model = model_of(&body, sheet_mesh(1, 1, 9, 7), 0);
+    hk_gpu_cut cut = {.patch_size = 32, .round_size = 128, .groups = 1};
+    hk_gpu_layout *l = NULL;
+    CHECK_OK(hk_gpu_layout_create(model, &cut, 1, &l));
+    int owned = 0;
+    for (int p = 0; p < l->patch_count; p++) {
+        assert_int_equal(l->patches[p].items, 0);
+        assert_int_equal(l->patches[p].locals, l->patches[p].own);
+        owned += l->patches[p].own;
+    }
+    assert_int_equal(owned, hk_model_vertex_count(model));
+    hk_gpu_layout_free(l);
     hk_model_free(model);
 }
 
@@ -251,7 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_rounds_fit_and_slots_seldom_clash),
-        cmocka_unit_test(test_refuses_sheets),
+        cmocka_unit_test(test_sheets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,7 +127,7 @@ static void push_vertex(hk_law law, const hk_law_params *p, const float *element
 }
 
 // Gradient and block of the elements at vertex k of the blocks.
-static void star_sums(const body *b, int k, vec3 *g, mat3 *H)
+static void vertex_sums_of(const body *b, int k, vec3 *g, mat3 *H)
 {
     const hk_gpu_vertex_blocks *s = b->vertex_blocks;
     const float *own = b->q[s->colours.item[k]];
@@ -154,7 +154,7 @@ static void sweep(body *b)
         float *q = b->q[v], *target = b->target[v];
         vec3 g;
         mat3 H;
-        star_sums(b, k, &g, &H);
+        vertex_sums_of(b, k, &g, &H);
         for (int i = 0; i < 3; i++) {
             g.v[i] += target[3] * (q[i] - target[i]);
             H.m[i][i] += target[3];
@@ -164,8 +164,8 @@ static void sweep(body *b)
     }
 }
 
-// The sums of a look at q, in double precision.
-static void look(body *b, double *sums)
+// The sums of a check at q, in double precision.
+static void check(body *b, double *sums)
 {
     for (int k = 0; k < HK_SUM_WIDTH; k++) sums[k] = 0;
     for (int k = 0; k < b->model->vertex_count; k++)
@@ -312,7 +312,7 @@ static void test_twins(void **state)
             for (int r = l->round_start[p]; r < l->round_start[p + 1]; r++)
                 for (int k = l->rounds[r].first; k < l->rounds[r].last; k++)
                     batch[l->item_start[p] + k] = l->rounds[r].batch;
-        assert_true(l->converts && s->twin);
+        assert_true(l->blends && s->twin);
         for (int at = 0; at < s->start[s->count]; at++) {
             assert_in_range(s->twin[at], 0, items - 1);
             assert_int_equal(l->item_tet[s->twin[at]], s->tet[at]);
@@ -330,13 +330,13 @@ static void test_forces(void **state)
     for (int n = 0; n < 4; n++) {
         body b = make_body(materials[n], true, 0.03);
         double sums[HK_SUM_WIDTH], difference = 0, size = 0;
-        look(&b, sums);
+        check(&b, sums);
         for (int k = 0; k < b.vertex_blocks->count; k++) {
             const double *exact =
                 b.gradient + 4 * b.layout->place[b.vertex_blocks->colours.item[k]];
             vec3 g;
             mat3 H;
-            star_sums(&b, k, &g, &H);
+            vertex_sums_of(&b, k, &g, &H);
             for (int i = 0; i < 3; i++) {
                 difference += ((double)g.v[i] - exact[i]) * ((double)g.v[i] - exact[i]);
                 size += exact[i] * exact[i];
@@ -369,7 +369,7 @@ static void test_turns(void **state)
                 float shape[3];
                 int corner = 0;
                 while (tet[corner] != m->order[b.layout->place[vertex[c]]]) corner++;
-                star_shape(s->word[0] + 4 * at, s->word[1] + 4 * at, s->turn + 4 * at, c, shape);
+                vertex_shape(s->word[0] + 4 * at, s->word[1] + 4 * at, s->turn + 4 * at, c, shape);
                 for (int j = 0; j < 3; j++)
                     assert_true(fabs((double)shape[j] - a[3 * corner + j]) < 5e-5);
             }
@@ -391,8 +391,8 @@ static void test_mirrored(void **state)
             item e = item_of(s, at);
             mat3 turned = gradient_of(&b, &e, b.q[s->colours.item[k]]), F, block = m3_zero();
             vec3 a, force = v3_set(0, 0, 0);
-            for (int i = 0; i < 3; i++) star_turn(s->turn + 4 * at, turned.m[i], F.m[i]);
-            star_shape(s->word[0] + 4 * at, s->word[1] + 4 * at, s->turn + 4 * at, 0, a.v);
+            for (int i = 0; i < 3; i++) vertex_turn(s->turn + 4 * at, turned.m[i], F.m[i]);
+            vertex_shape(s->word[0] + 4 * at, s->word[1] + 4 * at, s->turn + 4 * at, 0, a.v);
             assert_float_equal(m3_det(F), -1, 1e-4);
             blend_vertex(&conversion, 1, &F, &a, &force, &block);
             // 2 (F − R) a with R = 1
@@ -464,15 +464,15 @@ static void drag_block(const body *b, const float *planes, int n, float rate, fl
         int64_t at = s->pair[p] / 4;
         const float *word0 = s->word[0] + 4 * at, *word1 = s->word[1] + 4 * at;
         float own[3], other[3];
-        star_shape(word0, word1, s->turn + 4 * at, 0, own);
-        star_shape(word0, word1, s->turn + 4 * at, s->pair[p] % 4, other);
-        for (int j = 0; j < 3; j++) own[j] *= rate * star_volume(word0, word1);
+        vertex_shape(word0, word1, s->turn + 4 * at, 0, own);
+        vertex_shape(word0, word1, s->turn + 4 * at, s->pair[p] % 4, other);
+        for (int j = 0; j < 3; j++) own[j] *= rate * vertex_volume(word0, word1);
         for (int j = 0, q = 0; j < 3; j++)
             for (int l = j; l < 3; l++, q++) {
                 float block[9];
                 for (int k = 0; k < 9; k++)
                     block[k] = planes[(int64_t)(9 * q + k) * items + s->twin[at]];
-                star_add_block(j, l, block, own, other, K);
+                vertex_add_block(j, l, block, own, other, K);
             }
     }
 }
@@ -500,7 +500,7 @@ static void check_drag(body *b, const float *planes, float (*origin)[4])
             for (int i = 0; i < 3; i++)
                 farther[i] = b->q[u][i] - origin[u][i] - (b->q[v][i] - origin[v][i]);
             drag_block(b, planes, n, rate, K);
-            star_drag(K, farther, sums);
+            vertex_drag(K, farther, sums);
         }
         int64_t place = b->layout->place[v];
         for (int i = 0; i < 3; i++) {
@@ -513,7 +513,7 @@ static void check_drag(body *b, const float *planes, float (*origin)[4])
         for (int i = 0; i < 3; i++) b->x[4 * place + i] += (double)step[i];
         double change = hk_viscosity_term.energy(exact, b->x) - before;
         for (int i = 0; i < 3; i++) b->x[4 * place + i] -= (double)step[i];
-        assert_true(fabs((double)star_change(sums, step) - change) < 1e-4 * fabs(change));
+        assert_true(fabs((double)vertex_change(sums, step) - change) < 1e-4 * fabs(change));
     }
     assert_true(size > 0 && difference <= 1e-10 * size);
 }
@@ -538,26 +538,30 @@ static void test_viscosity(void **state)
     }
 }
 
-// ---------------------------------------------------------------- the walk
+// ---------------------------------------------------------------- sweeps
 
 static hk_gpu_settings usual(void)
 {
-    return (hk_gpu_settings){.check = 4, .tolerance = 1e-4, .slowest = 0.1, .noise = 1e-6};
+    return (hk_gpu_settings){.rules = {.check = 4, .tolerance = 1e-4, .slowest = 0.1},
+                             .noise = 1e-6};
 }
 
 // As the kernels of vbd.cu go about it, for a number of sweeps at most. How many it took, or −1.
-static int walk(body *b, int acceleration, int most)
+static int descend(body *b, int acceleration, int most)
 {
     hk_gpu_settings s = usual();
-    hk_gpu_vbd_settings o = {.acceleration = acceleration, .rho = 0.95, .margin = 100};
+    hk_vbd_rules r = {.acceleration = acceleration,
+                      .check = 4,
+                      .rho = 0.95,
+                      .slowest = vbd_slowest(s.rules.slowest)};
     hk_gpu_control chosen = {.state = HK_GPU_GOING};
     hk_gpu_vbd_control c = {0};
     int n = b->model->vertex_count;
     size_t bytes = (size_t)n * sizeof *b->q;
     float(*good)[4] = malloc(bytes), (*last)[4] = malloc(bytes), (*before)[4] = malloc(bytes);
     double sums[HK_SUM_WIDTH], least = INFINITY;
-    vbd_begin(&c, &chosen);
-    look(b, sums);
+    vbd_control_begin(&c, &chosen);
+    check(b, sums);
     control_start(&s, &c.shared, sums);
     memcpy(good, b->q, bytes);
     memcpy(last, b->q, bytes);
@@ -565,18 +569,18 @@ static int walk(body *b, int acceleration, int most)
     int since = 0;
     for (int k = 1; k <= most && c.shared.state == HK_GPU_GOING; k++) {
         sweep(b);
-        float w = (float)vbd_weight(&s, &o, &c, since++);
-        for (int v = 0; v < n && !c.quiet && acceleration != HK_GPU_PLAIN; v++)
+        float w = (float)vbd_control_weight(&r, &c, since++);
+        for (int v = 0; v < n && !c.vbd.quiet && acceleration != HK_ACCELERATION_NONE; v++)
             for (int i = 0; i < 3; i++) {
-                bool nesterov = acceleration == HK_GPU_NESTEROV;
+                bool nesterov = acceleration == HK_ACCELERATION_NESTEROV;
                 float q = b->q[v][i], from = nesterov ? q : last[v][i];
                 b->q[v][i] = from + w * (q - last[v][i]);
                 last[v][i] = nesterov ? q : before[v][i];
                 before[v][i] = b->q[v][i];
             }
-        if (since < s.check) continue;
-        look(b, sums);
-        int decision = vbd_look(&s, &o, &c, sums, since);
+        if (since < r.check) continue;
+        check(b, sums);
+        int decision = vbd_control_check(&s, &r, &c, sums, since);
         since = 0;
         if (decision & HK_VBD_UNDO) memcpy(b->q, good, bytes);
         if (decision & HK_VBD_KEEP) memcpy(good, b->q, bytes);
@@ -593,18 +597,18 @@ static int walk(body *b, int acceleration, int most)
     return c.shared.state == HK_GPU_CONVERGED ? c.shared.iterations : -1;
 }
 
-static void test_walk(void **state)
+static void test_sweeps(void **state)
 {
     (void)state;
     int sweeps[3];
     for (int kind = 0; kind < 3; kind++) {
         body b = make_body("neo_hookean", true, 0.02);
-        sweeps[kind] = walk(&b, kind, 400);
+        sweeps[kind] = descend(&b, kind, 400);
         assert_in_range(sweeps[kind], 1, 400);
         free_body(&b);
     }
-    assert_true(sweeps[HK_GPU_NESTEROV] < sweeps[HK_GPU_PLAIN]);
-    assert_true(sweeps[HK_GPU_CHEBYSHEV] < sweeps[HK_GPU_PLAIN]);
+    assert_true(sweeps[HK_ACCELERATION_NESTEROV] < sweeps[HK_ACCELERATION_NONE]);
+    assert_true(sweeps[HK_ACCELERATION_CHEBYSHEV] < sweeps[HK_ACCELERATION_NONE]);
 }
 
 // ---------------------------------------------------------------- decisions
@@ -612,18 +616,18 @@ static void test_walk(void **state)
 static int decide(hk_gpu_vbd_control *c, int steps, double energy, double residual)
 {
     hk_gpu_settings s = usual();
-    hk_gpu_vbd_settings o = {.acceleration = HK_GPU_NESTEROV, .steps = steps, .margin = 100};
+    hk_vbd_rules r = {.acceleration = HK_ACCELERATION_NESTEROV, .check = 4, .steps = steps};
     double sums[HK_SUM_WIDTH] = {0};
     sums[HK_SUM_QUADRATIC] = energy;
     sums[HK_SUM_RESIDUAL] = residual * residual;
-    return vbd_look(&s, &o, c, sums, 4);
+    return vbd_control_check(&s, &r, c, sums, 4);
 }
 
 static hk_gpu_vbd_control begun(void)
 {
     hk_gpu_control chosen = {.state = HK_GPU_GOING, .energy = 10, .residual = 5, .scale = 10};
     hk_gpu_vbd_control c = {0};
-    vbd_begin(&c, &chosen);
+    vbd_control_begin(&c, &chosen);
     return c;
 }
 
@@ -631,17 +635,17 @@ static void test_keeping(void **state)
 {
     (void)state;
     hk_gpu_vbd_control c = begun();
-    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, 9, 4), HK_VBD_KEEP);
+    assert_int_equal(decide(&c, HK_VBD_AUTO, 9, 4), HK_VBD_KEEP);
     assert_int_equal(c.shared.iterations, 4);
-    assert_int_equal(c.since_restart, 4);
+    assert_int_equal(c.vbd.since_restart, 4);
     assert_float_equal(c.shared.energy, 9, 0);
     // Where the momentum went too far it begins anew, with the careful question still open.
-    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, 9.5, 4), HK_VBD_UNDO | HK_VBD_RESTART);
-    assert_int_equal(c.since_restart, 0);
-    assert_false(c.careful || c.quiet);
+    assert_int_equal(decide(&c, HK_VBD_AUTO, 9.5, 4), HK_VBD_UNDO | HK_VBD_RESTART);
+    assert_int_equal(c.vbd.since_restart, 0);
+    assert_false(c.vbd.careful || c.vbd.quiet);
     assert_float_equal(c.shared.energy, 9, 0);
-    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, 9, 7), HK_VBD_KEEP | HK_VBD_RESTART);
-    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, 8, 1e-3), HK_VBD_KEEP);
+    assert_int_equal(decide(&c, HK_VBD_AUTO, 9, 7), HK_VBD_KEEP | HK_VBD_RESTART);
+    assert_int_equal(decide(&c, HK_VBD_AUTO, 8, 1e-3), HK_VBD_KEEP);
     assert_int_equal(c.shared.state, HK_GPU_CONVERGED);
     assert_int_equal(c.shared.iterations, 16);
 }
@@ -649,86 +653,87 @@ static void test_keeping(void **state)
 static void test_taking_care(void **state)
 {
     (void)state;
-    hk_gpu_vbd_settings o = {.acceleration = HK_GPU_NESTEROV};
+    hk_vbd_rules r = {.acceleration = HK_ACCELERATION_NESTEROV};
     hk_gpu_vbd_control c = begun();
-    // The first sweeps fail: vertices take care, without momentum until the next look.
-    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, NAN, 4), HK_VBD_UNDO | HK_VBD_RESTART);
-    assert_true(c.careful && c.quiet && vbd_is_careful(&o, &c));
-    assert_int_equal(decide(&c, HK_VBD_STEPS_AUTO, 9, 4), HK_VBD_KEEP | HK_VBD_RESTART);
-    assert_true(c.careful && !c.quiet);
-    for (int k = 1; k < HK_VBD_LEAST_PATIENCE; k++) {
-        assert_true(c.careful);
-        assert_true(decide(&c, HK_VBD_STEPS_AUTO, 9 - k, 4) & HK_VBD_KEEP);
+    // The first sweeps fail: vertices take care, without momentum until the next check.
+    assert_int_equal(decide(&c, HK_VBD_AUTO, NAN, 4), HK_VBD_UNDO | HK_VBD_RESTART);
+    assert_true(c.vbd.careful && c.vbd.quiet && vbd_is_careful(&r, &c.vbd));
+    assert_int_equal(decide(&c, HK_VBD_AUTO, 9, 4), HK_VBD_KEEP | HK_VBD_RESTART);
+    assert_true(c.vbd.careful && !c.vbd.quiet);
+    for (int k = 1; k < HK_VBD_PATIENCE; k++) {
+        assert_true(c.vbd.careful);
+        assert_true(decide(&c, HK_VBD_AUTO, 9 - k, 4) & HK_VBD_KEEP);
     }
-    assert_false(c.careful);
-    // Careful ones that fail end the walk.
+    assert_false(c.vbd.careful);
+    // Careful ones that fail end the solve.
     c = begun();
-    decide(&c, HK_VBD_STEPS_AUTO, 11, 4);
+    decide(&c, HK_VBD_AUTO, 11, 4);
     assert_int_equal(c.shared.state, HK_GPU_GOING);
-    decide(&c, HK_VBD_STEPS_AUTO, 11, 4);
+    decide(&c, HK_VBD_AUTO, 11, 4);
     assert_int_equal(c.shared.state, HK_GPU_STALLED);
     // Full ones are never careful.
-    o.steps = HK_VBD_STEPS_FULL;
-    assert_false(vbd_is_careful(&o, &c));
-    o.steps = HK_VBD_STEPS_CAREFUL;
+    r.steps = HK_VBD_FULL;
+    assert_false(vbd_is_careful(&r, &c.vbd));
+    r.steps = HK_VBD_CAREFUL;
     c = begun();
-    assert_true(vbd_is_careful(&o, &c));
+    assert_true(vbd_is_careful(&r, &c.vbd));
 }
 
-// A look of `descent` says by the number of the good state what becomes of the sweep.
+// A check of `descent` says by the number of the good state what becomes of the sweep.
 static void test_converting(void **state)
 {
     (void)state;
     hk_gpu_settings s = usual();
-    hk_gpu_vbd_settings o = {.acceleration = HK_GPU_NESTEROV, .margin = 100};
+    hk_vbd_rules r = {.acceleration = HK_ACCELERATION_NESTEROV};
     hk_gpu_vbd_control c = begun();
-    hk_gpu_control looked = c.shared;
-    c.converting = 1;
-    looked.good = 1 - looked.good;
-    looked.energy = 8;
-    looked.from_good = 1;
-    vbd_advance(&s, &o, &c, 1);
-    assert_int_equal(vbd_take(&s, &o, &c, &looked), HK_VBD_KEEP);
+    hk_gpu_control checked = c.shared;
+    c.blended = 1;
+    checked.good = 1 - checked.good;
+    checked.energy = 8;
+    checked.from_good = 1;
+    vbd_control_advance(&r, &c, 1);
+    assert_int_equal(vbd_control_take(&s, &r, &c, &checked), HK_VBD_KEEP);
     assert_int_equal(c.shared.iterations, 1);
     assert_int_equal(c.shared.from_good, 0);
     assert_false(c.undone);
     assert_float_equal(c.shared.energy, 8, 0);
     // Sweeps that fail again and again become shorter, until nothing is left of them.
-    int looks = 0;
-    for (; c.shared.state == HK_GPU_GOING && looks < 100; looks++) {
-        looked = c.shared;
-        vbd_advance(&s, &o, &c, 1);
-        assert_int_equal(vbd_take(&s, &o, &c, &looked), HK_VBD_UNDO | HK_VBD_RESTART);
+    int checks = 0;
+    for (; c.shared.state == HK_GPU_GOING && checks < 100; checks++) {
+        checked = c.shared;
+        vbd_control_advance(&r, &c, 1);
+        assert_int_equal(vbd_control_take(&s, &r, &c, &checked), HK_VBD_UNDO | HK_VBD_RESTART);
         assert_true(c.undone);
     }
     assert_int_equal(c.shared.state, HK_GPU_STALLED);
-    assert_int_equal(looks, 1 + 1 + 14);  // momentum, care, 2^-14 < 1e-4
+    assert_int_equal(checks, 1 + 1 + 14);  // momentum, care, 2^-14 < 1e-4
     c = begun();
-    c.length = 0.1f;
-    looked = c.shared;
-    looked.good = 1 - looked.good;
-    vbd_take(&s, &o, &c, &looked);
-    assert_float_equal(c.length, 0.2, 1e-6);
+    c.vbd.length = 0.1;
+    checked = c.shared;
+    checked.good = 1 - checked.good;
+    vbd_control_take(&s, &r, &c, &checked);
+    assert_float_equal(c.vbd.length, 0.2, 1e-6);
 }
 
-// ω goes on from look to look as if there were none.
+// ω goes on from check to check as if there were none.
 static void test_chebyshev(void **state)
 {
     (void)state;
     hk_gpu_settings s = usual();
-    hk_gpu_vbd_settings o = {.acceleration = HK_GPU_CHEBYSHEV, .rho = 0.8, .margin = 100};
+    hk_vbd_rules r = {
+        .acceleration = HK_ACCELERATION_CHEBYSHEV, .rho = 0.8, .slowest = vbd_slowest(0.1)};
     hk_gpu_vbd_control c = begun();
     double sums[HK_SUM_WIDTH] = {0}, omega = 1, rho = fmin(0.8, 0.81);
     sums[HK_SUM_RESIDUAL] = 16;
     for (int k = 0; k < 9; k++) {
         omega = k == 0 ? 1 : k == 1 ? 2 / (2 - rho * rho) : 4 / (4 - rho * rho * omega);
-        assert_float_equal(vbd_weight(&s, &o, &c, k % 3), omega, 1e-12);
+        assert_float_equal(vbd_control_weight(&r, &c, k % 3), omega, 1e-12);
         sums[HK_SUM_QUADRATIC] = 9 - k;
-        if (k % 3 == 2) assert_int_equal(vbd_look(&s, &o, &c, sums, 3), HK_VBD_KEEP);
+        if (k % 3 == 2) assert_int_equal(vbd_control_check(&s, &r, &c, sums, 3), HK_VBD_KEEP);
     }
-    vbd_undo(&s, &o, &c);
-    assert_float_equal(vbd_weight(&s, &o, &c, 0), 1, 0);
-    assert_float_equal(vbd_rate(&s, &o, &c), 0.6, 1e-12);
+    vbd_control_undo(&s, &r, &c);
+    assert_float_equal(vbd_control_weight(&r, &c, 0), 1, 0);
+    assert_float_equal(rule_cautious(r.rho, c.vbd.caution), 0.6, 1e-12);
 }
 
 int main(void)
@@ -738,7 +743,7 @@ int main(void)
         cmocka_unit_test(test_one_material), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_forces),       cmocka_unit_test(test_turns),
         cmocka_unit_test(test_mirrored),     cmocka_unit_test(test_viscosity),
-        cmocka_unit_test(test_walk),         cmocka_unit_test(test_keeping),
+        cmocka_unit_test(test_sweeps),       cmocka_unit_test(test_keeping),
         cmocka_unit_test(test_taking_care),  cmocka_unit_test(test_chebyshev),
         cmocka_unit_test(test_twins),        cmocka_unit_test(test_converting),
     };

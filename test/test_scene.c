@@ -257,8 +257,9 @@ static void places(void **state)
     // An unknown key is shown at the key, a missing one at the object.
     refused(BODY(", 'fixed': []"), NULL,
             "s.json:3:46: bodies[0].fixed: unknown key (did you mean \"fix\"?)");
-    refused("{'time': {'dt': 1},\n 'bodies': []}", NULL,
-            "s.json:1:11: time.dt: unknown key (known here: step, steps, end, integrator)");
+    refused(
+        "{'time': {'dt': 1},\n 'bodies': []}", NULL,
+        "s.json:1:11: time.dt: unknown key (known here: step, steps, end, integrator, conserve)");
     refused("\n  {'threads': 1}", NULL, "s.json:2:3: \"bodies\" is missing");
     refused(" [1]", NULL, "s.json:1:2: must be an object {…} (is an array)");
     // Strings with brackets, quotes, commas and accents stand before the culprit; columns count

@@ -1,8 +1,9 @@
 // docs/scene.schema.json and the reader of scene files must agree: a list of scenes, and every
 // value of one big scene replaced by many others, are given to both.
 //
-// The parts of the schema that list materials and methods follow from the library's own lists.
-// After a change of those, HOOKE_UPDATE_SCHEMA=1 makes this program write them anew.
+// The parts of the schema that list materials, methods and integrators follow from the library's
+// own lists: with HOOKE_UPDATE_SCHEMA=1, as the build of this program calls it, they are written
+// anew.
 #include <glob.h>
 #include <stdlib.h>
 
@@ -173,6 +174,19 @@ static bool fill(json_t *schema, const char *room, const char *key, json_t *name
     return same;
 }
 
+static bool fill_integrators(json_t *schema)
+{
+    json_t *time = json_object_get(json_object_get(schema, "properties"), "time");
+    json_t *own = json_object_get(json_object_get(time, "properties"), "integrator");
+    json_t *words = json_array_get(json_object_get(own, "anyOf"), 0), *names = json_array();
+    assert_non_null(words);
+    for (int k = 0; k < hk_integrator_count(); k++)
+        json_array_append_new(names, json_string(hk_integrator_name(k)));
+    bool same = json_equal(json_object_get(words, "enum"), names);
+    json_object_set_new(words, "enum", names);
+    return same;
+}
+
 static void schema_lists_materials_and_methods(void **state)
 {
     (void)state;
@@ -181,9 +195,10 @@ static void schema_lists_materials_and_methods(void **state)
     bool same = fill(schema, "material", "model", models, laws, hk_default_material_def().model);
     same =
         fill(schema, "solver", "method", methods, solvers, hk_default_solver_def().method) && same;
-    if (getenv("HOOKE_UPDATE_SCHEMA"))
-        assert_int_equal(json_dump_file(schema, schema_path, JSON_INDENT(2)), 0);
-    else if (!same)
+    same = fill_integrators(schema) && same;
+    if (getenv("HOOKE_UPDATE_SCHEMA")) {
+        if (!same) assert_int_equal(json_dump_file(schema, schema_path, JSON_INDENT(2)), 0);
+    } else if (!same)
         fail_msg("%s does not list the materials and methods of this library:"
                  " run this test with HOOKE_UPDATE_SCHEMA=1",
                  schema_path);
@@ -236,6 +251,12 @@ static const change changes[] = {
     {BEYOND, {"time.step=1e-300", "time.end=1"}, "too many"},
     {GOOD, {"time.integrator=backward_euler"}, NULL},
     {BAD, {"time.integrator=euler"}, NULL},
+    {GOOD, {"time.integrator=trbdf2"}, NULL},
+    {GOOD, {"time.integrator={\"newmark\": {\"beta\": 0.3, \"gamma\": 0.6}}"}, NULL},
+    {BAD, {"time.integrator={\"newmark\": {\"beta\": 0}}"}, NULL},
+    {BAD, {"time.integrator={\"bdf2\": {}}"}, NULL},
+    {GOOD, {"time.conserve=true"}, NULL},
+    {BAD, {"time.conserve=1"}, NULL},
     {BAD, {"bodies=[]"}, NULL},
     {BAD, {"bodies=null"}, NULL},
     {BAD, {"bodies.1={}"}, NULL},

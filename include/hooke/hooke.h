@@ -401,13 +401,20 @@ typedef struct hk_world hk_world;
 typedef struct hk_world_def {
     const hk_model *model;
     double step;            /* s, the time step */
-    const char *integrator; /* "backward_euler" */
+    const char *integrator; /* "backward_euler", …: hk_integrator_name() lists them */
+    double beta, gamma;     /* of "newmark" */
+    bool conserve; /* after every step the state goes to the nearest one that has the energy of the
+                      beginning and, if nothing holds the bodies, the momenta (Dinev et al. 2018).
+                      Not with damping, and not where vertices or attachments move. */
     hk_solver_def solver;
     int threads; /* 0: all cores; at most 1024. Results do not depend on it */
     hk_backend backend;
     hk_damping damping;
 } hk_world_def;
 HK_API hk_world_def hk_default_world_def(void); /* 0.01 s, backward Euler, Newton */
+HK_API int hk_integrator_count(void);
+HK_API const char *hk_integrator_name(int integrator);
+HK_API const char *hk_integrator_summary(int integrator);
 HK_API hk_status hk_world_create(const hk_world_def *def, hk_world **world);
 HK_API void hk_world_free(hk_world *world);
 

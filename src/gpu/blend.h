@@ -1,11 +1,11 @@
-// Invertible model conversion (material/blend.h) in the kernels of `descent`. An element's share is
+// Blended elements (material/blend.h) in the kernels of `descent`. An element's blend weight is
 // found in the model's axes: all copies of an element that is inside out are to find the same.
-#ifndef HK_CONVERSION_H
-#define HK_CONVERSION_H
+#ifndef HK_GPU_BLEND_H
+#define HK_GPU_BLEND_H
 
 #include "gpu/law_calls.h"
 
-static __device__ __forceinline__ const hk_blend_law *conversion_of(const hk_gpu_batch &batch)
+static __device__ __forceinline__ const hk_blend_law *blend_law_of(const hk_gpu_batch &batch)
 {
     return (const hk_blend_law *)&batch.upper;
 }
@@ -19,26 +19,27 @@ static __device__ __forceinline__ bool is_sane(const hk_blend_law *c, float psi,
     return sum - sum == 0 && psi < 1e4f * c->stiffness;
 }
 
-// Whether an element without a share may be about to be given one.
+// Whether an element without a blend weight may be about to be given one.
 static __device__ __forceinline__ bool is_near(const hk_gpu_batch &batch, const mat3 &F, float psi,
                                                const mat3 &P)
 {
-    const hk_blend_law *c = conversion_of(batch);
+    const hk_blend_law *c = blend_law_of(batch);
     return batch.upper > 0 && (!is_sane(c, psi, P) || !blend_far(c, F));
 }
 
-// How shares are brought up to date: held, none decays, as some element of the model wanted one at
-// the last look.
+// How blend weights are brought up to date: held, none decays, as some element of the model wanted
+// one at the last check.
 struct update {
     bool on, held;
 };
 
-// The share of an element that had l, and what it makes of energy and stress. Where the law is not
-// sane nothing of it may take part. Sets `wants` if the element wants a share.
-static __device__ __forceinline__ float convert(const hk_gpu_batch &batch, float l, update how,
-                                                const mat3 &F, float *psi, mat3 *P, bool &wants)
+// The weight of an element that had l, and what it makes of energy and stress. Where the law is not
+// sane nothing of it may take part. Sets `wants` if the element wants one.
+static __device__ __forceinline__ float blend_element(const hk_gpu_batch &batch, float l,
+                                                      update how, const mat3 &F, float *psi,
+                                                      mat3 *P, bool &wants)
 {
-    const hk_blend_law *c = conversion_of(batch);
+    const hk_blend_law *c = blend_law_of(batch);
     bool broken = how.on && !is_sane(c, *psi, *P);
     if (l == 0 && !broken && (!how.on || blend_far(c, F))) return 0;
     svd3 f = law_svd(F);

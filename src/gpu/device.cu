@@ -1,4 +1,5 @@
 #include "gpu/device.h"
+#include "gpu/terms.h"
 
 #include <stdio.h>
 
@@ -70,72 +71,7 @@ extern "C" bool hk_gpu_found(char *why, size_t size)
     return runs_here(why, size, properties.name);
 }
 
-extern "C" bool hk_gpu_has_method(const hk_method *method)
-{
-    return method == &hk_descent || method == &hk_projective || method == &hk_vbd ||
-           method == &hk_quasi_newton;
-}
-
 // ---------------------------------------------------------------- creation
-
-// The options of descent.c, projective.c and vbd.c, in the order of their tables.
-enum {
-    DESCENT_ACCELERATION = HK_OPTION_AFTER_PRECISION,
-    DESCENT_REFRESH,
-    DESCENT_CHECK,
-    DESCENT_SHRINK,
-    DESCENT_SHORTEST,
-    DESCENT_PHASES,
-    DESCENT_PERSISTENT = DESCENT_PHASES + 2 * HK_GPU_PHASES
-};
-enum { PROJECTIVE_RHO = HK_OPTION_AFTER_PRECISION + 2 };
-enum { VBD_ACCELERATION = HK_OPTION_AFTER_PRECISION, VBD_CHECK = VBD_ACCELERATION + 2 };
-
-static hk_status plan_descent(hk_gpu *g)
-{
-    const double *option = g->settings.option;
-    hk_gpu_settings *p = &g->plan;
-    p->acceleration = (int)option[DESCENT_ACCELERATION];
-    p->check = (int)option[DESCENT_CHECK];
-    p->shrink = option[DESCENT_SHRINK];
-    p->shortest = option[DESCENT_SHORTEST];
-    for (int n = 0; n < HK_GPU_PHASES; n++) {
-        p->phase_length[n] = (int)option[DESCENT_PHASES + 2 * n];
-        p->phase_rate[n] = option[DESCENT_PHASES + 2 * n + 1];
-    }
-    return HK_OK;
-}
-
-// Projective dynamics with Jacobi and Chebyshev is `descent` with a constant diagonal.
-static hk_status plan_projective(hk_gpu *g)
-{
-    hk_gpu_settings *p = &g->plan;
-    for (int t = 0; t < g->model->tet_count; t++) {
-        const hk_material *material = &g->model->materials[g->model->tet_material[t]];
-        if (hk_material_projective(material) > 0 && material->strand_modulus == 0) continue;
-        return hk_fail(HK_UNSUPPORTED,
-                       "method projective: material %s is no distance from a set; it can do arap "
-                       "and projective without fibres or axes: use descent, which can do all",
-                       hk_law_describe(material->law)->name);
-    }
-    g->constant_diagonal = true;
-    p->acceleration = HK_GPU_CHEBYSHEV;
-    p->check = 8;
-    p->shrink = 0.7;
-    p->shortest = 1e-5;
-    p->phase_length[0] = 1000000;
-    p->phase_rate[0] = g->settings.option[PROJECTIVE_RHO];
-    return HK_OK;
-}
-
-// The rest is in vbd.cu.
-static hk_status plan_vbd(hk_gpu *g)
-{
-    g->plan.acceleration = (int)g->settings.option[VBD_ACCELERATION];
-    g->plan.check = (int)g->settings.option[VBD_CHECK];
-    g->plan.shrink = 1;
-    return HK_OK;
-}
 
 static const hk_gpu_kernels *choose_kernels(const hk_gpu_layout *l)
 {
@@ -190,7 +126,7 @@ static hk_status prepare_kernels(hk_gpu *g, size_t limit)
                        "has %zu",
                        g->shared_bytes, limit);
     const hk_gpu_kernels *k = g->kernels;
-    const void *all[] = {k->step[0],  k->step[1], k->look[0],  k->look[1],
+    const void *all[] = {k->step[0],  k->step[1], k->check[0], k->check[1],
                          k->diagonal, k->compare, k->viscosity};
     for (int n = 0; n < (int)(sizeof all / sizeof *all); n++)
         HK_CUDA(cudaFuncSetAttribute(all[n], cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -221,6 +157,18 @@ hk_status hk_gpu_launch(hk_gpu *g, const void *kernel, const hk_gpu_args *args)
     return launch(g, kernel, g->layout->patch_count, HK_GPU_THREADS, g->shared_bytes, parameters);
 }
 
+hk_status hk_gpu_launch_forces(hk_gpu *g, const void *kernel, const hk_gpu_args *args)
+{
+    HK_TRY(hk_gpu_term_gradients(g, args));
+    return hk_gpu_launch(g, kernel, args);
+}
+
+hk_status hk_gpu_launch_diagonal(hk_gpu *g, const hk_gpu_args *args)
+{
+    HK_TRY(hk_gpu_term_diagonals(g, args));
+    return hk_gpu_launch(g, g->kernels->diagonal, args);
+}
+
 hk_status hk_gpu_launch_some(const hk_gpu *g, const void *kernel, int blocks, int threads,
                              void **args)
 {
@@ -243,10 +191,7 @@ static hk_status record_graph(hk_gpu *g, int which)
 
 static hk_status lay_out(hk_gpu *g, const hk_gpu_def *def, const cudaDeviceProp *device)
 {
-    bool descends = def->method == &hk_descent || def->method == &hk_projective;
-    if (hk_gpu_uses_quasi_newton(g)) descends = false;
-    bool off = def->method == &hk_descent && g->settings.option[DESCENT_PERSISTENT] > 0;
-    if (descends && !off && !def->patch_size && !def->round_size)
+    if (g->may_persist && !hk_gpu_model_has_terms(g->model) && !def->patch_size && !def->round_size)
         HK_TRY(hk_gpu_plan_persistent(g, device, def->persistent));
     if (g->layout) return HK_OK;
     hk_gpu_cut cut = choose_cut(def->model, device);
@@ -268,32 +213,31 @@ static hk_status lay_out(hk_gpu *g, const hk_gpu_def *def, const cudaDeviceProp 
     return hk_gpu_layout_create(def->model, &cut, 0, &g->layout);
 }
 
-static hk_status build(hk_gpu *g, const hk_gpu_def *def)
+static hk_status create_streams(hk_gpu *g)
 {
-    cudaDeviceProp properties;
-    HK_CUDA(cudaGetDeviceProperties(&properties, 0));
-    snprintf(g->device, sizeof g->device, "%.60s", properties.name);
-    g->plan.tolerance = def->settings->tolerance;
-    HK_TRY(def->method == &hk_projective     ? plan_projective(g)
-           : def->method == &hk_vbd          ? plan_vbd(g)
-           : def->method == &hk_quasi_newton ? HK_OK
-                                             : plan_descent(g));
-    if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_plan_quasi_newton(g));
-    HK_TRY(lay_out(g, def, &properties));
-    g->converts = g->layout->converts;
-    g->general = g->converts || def->damping.viscous > 0;
-    g->kernels = choose_kernels(g->layout);
     HK_CUDA(cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking));
     HK_CUDA(cudaStreamCreateWithFlags(&g->copying, cudaStreamNonBlocking));
     HK_CUDA(cudaEventCreateWithFlags(&g->stepped, cudaEventDisableTiming));
     for (int k = 0; k < 2; k++)
         HK_CUDA(cudaEventCreateWithFlags(&g->copied[k], cudaEventDisableTiming));
+    return HK_OK;
+}
+
+static hk_status build(hk_gpu *g, const hk_gpu_def *def)
+{
+    cudaDeviceProp properties;
+    HK_CUDA(cudaGetDeviceProperties(&properties, 0));
+    snprintf(g->device, sizeof g->device, "%.60s", properties.name);
+    g->run = def->method->gpu;
+    HK_TRY(g->run->plan(g));
+    g->plan.rules.tolerance = def->settings->tolerance;
+    HK_TRY(lay_out(g, def, &properties));
+    g->blends = g->layout->blends;
+    g->kernels = choose_kernels(g->layout);
+    HK_TRY(create_streams(g));
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
-    if (g->persistent)
-        HK_TRY(hk_gpu_set_up_persistent(g, (int)g->settings.option[DESCENT_REFRESH]));
-    if (def->method == &hk_vbd) HK_TRY(hk_gpu_set_up_vbd(g, properties.multiProcessorCount));
-    if (hk_gpu_uses_quasi_newton(g)) HK_TRY(hk_gpu_create_quasi_newton(g));
+    HK_TRY(g->run->set_up(g));
     for (int k = 0; k < 2; k++) HK_TRY(record_graph(g, k));
     HK_CUDA(cudaStreamSynchronize(g->stream));
     return HK_OK;
@@ -308,6 +252,9 @@ extern "C" hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu)
     g->model = def->model;
     g->method = def->method;
     g->settings = *def->settings;
+    g->integrator = def->integrator ? def->integrator : &hk_backward_euler;
+    g->beta = def->beta;
+    g->gamma = def->gamma;
     g->step = def->step;
     g->damping = def->damping;
     hk_status status = build(g, def);
@@ -330,15 +277,16 @@ extern "C" void hk_gpu_free(hk_gpu *g)
         if (g->pinned[k]) cudaFreeHost(g->pinned[k]);
     }
     if (g->final) cudaFreeHost(g->final);
+    if (g->final_stage) cudaFreeHost(g->final_stage);
     if (g->clock) cudaFreeHost(g->clock);
     if (g->stepped) cudaEventDestroy(g->stepped);
     if (g->stream) cudaStreamDestroy(g->stream);
     if (g->copying) cudaStreamDestroy(g->copying);
     for (int k = 0; k < g->memory_count; k++) cudaFree(g->memory[k]);
+    hk_gpu_free_terms(g);
     hk_gpu_layout_free(g->layout);
+    if (g->run && g->run->free) g->run->free(g);
     hk_free(g->persistent);
-    hk_gpu_free_vbd(g->vbd);
-    hk_free(g->quasi_newton);
     hk_free(g);
 }
 
@@ -351,9 +299,7 @@ extern "C" void hk_gpu_describe(const hk_gpu *g, char *text, size_t size)
              g->device, l->patch_count, l->most_own,
              (double)items / hk_max_int(1, g->model->tet_count), 1e-6 * (double)g->memory_bytes);
     size_t used = strlen(text);
-    if (g->persistent) hk_gpu_describe_persistent(g, text + used, size - used);
-    if (g->vbd) hk_gpu_describe_vbd(g->vbd, text + used, size - used);
-    if (g->quasi_newton) hk_gpu_describe_quasi_newton(g, text + used, size - used);
+    if (g->run->describe) g->run->describe(g, text + used, size - used);
 }
 
 // ---------------------------------------------------------------- states
@@ -395,13 +341,15 @@ static hk_status read_vectors(hk_gpu *g, const double *from, double *to)
     return HK_OK;
 }
 
-extern "C" hk_status hk_gpu_write_state(hk_gpu *g, const double *x, const double *v,
-                                        const double *v_before)
+extern "C" hk_status hk_gpu_write_state(hk_gpu *g, const double *const known[HK_KNOWN_COUNT],
+                                        double step_before)
 {
     HK_TRY(wait_for_device(g));
-    if (x) HK_TRY(write_vectors(g, x, g->state.x));
-    if (v) HK_TRY(write_vectors(g, v, g->state.v));
-    if (v_before) HK_TRY(write_vectors(g, v_before, g->state.v_before));
+    for (int k = 0; k < HK_KNOWN_COUNT; k++)
+        if (known[k] && g->state.known[k]) HK_TRY(write_vectors(g, known[k], g->state.known[k]));
+    int past = step_before > 0;
+    HK_CUDA(cudaMemcpy(&g->state.clock->past, &past, sizeof past, cudaMemcpyHostToDevice));
+    if (past) HK_TRY(hk_gpu_upload_stages(g, step_before));
     g->fresh = false;
     return HK_OK;
 }
@@ -410,7 +358,7 @@ extern "C" hk_status hk_gpu_read_positions(hk_gpu *g, double *x)
 {
     if (!g->fresh) {
         HK_TRY(wait_for_device(g));
-        return read_vectors(g, g->state.x, x);
+        return read_vectors(g, g->state.known[HK_KNOWN_X], x);
     }
     HK_CUDA(cudaEventSynchronize(g->copied[g->parity]));
     const double *from = g->pinned[g->parity];
@@ -419,30 +367,34 @@ extern "C" hk_status hk_gpu_read_positions(hk_gpu *g, double *x)
     return HK_OK;
 }
 
-extern "C" hk_status hk_gpu_read_velocities(hk_gpu *g, double *v, double *v_before)
+extern "C" hk_status hk_gpu_read_state(hk_gpu *g, double *const known[HK_KNOWN_COUNT])
 {
     HK_TRY(wait_for_device(g));
-    if (v) HK_TRY(read_vectors(g, g->state.v, v));
-    if (v_before) HK_TRY(read_vectors(g, g->state.v_before, v_before));
+    for (int k = 0; k < HK_KNOWN_COUNT; k++)
+        if (known[k] && g->state.known[k]) HK_TRY(read_vectors(g, g->state.known[k], known[k]));
     return HK_OK;
 }
 
 extern "C" hk_status hk_gpu_energy(hk_gpu *g, hk_energy *energy)
 {
     double sums[HK_SUM_WIDTH], others[3];
-    hk_gpu_begin(&g->state, g->start, nullptr, (float4 *)g->args.target, g->args.good[0],
-                 g->args.good[1], g->velocity, g->stream);
+    hk_gpu_state state = g->state;  // moving things are where they are before the step
+    g->state.part = 0;
+    hk_status status = hk_gpu_begin_stage(g, nullptr);
+    g->state = state;
+    HK_TRY(status);
     hk_gpu_narrow(&g->state, g->args.good[0], g->stream);
     float *viscosity = g->args.viscosity;  // damping is no energy of the state
     g->args.viscosity = nullptr;
-    hk_status status = hk_gpu_probe(g, g->args.good[0], 0, nullptr, g->probe[0]);
+    status = hk_gpu_probe(g, g->args.good[0], HK_CHECK_UNDAMPED, nullptr, g->probe[0]);
     g->args.viscosity = viscosity;
     HK_TRY(status);
     hk_gpu_energies(&g->state, g->probe[1], g->stream);
     HK_CUDA(cudaMemcpyAsync(sums, g->probe[0], sizeof sums, cudaMemcpyDeviceToHost, g->stream));
     HK_CUDA(cudaMemcpyAsync(others, g->probe[1], sizeof others, cudaMemcpyDeviceToHost, g->stream));
     HK_TRY(wait_for_device(g));
-    energy->elastic = isnan(sums[HK_SUM_ELASTIC]) ? INFINITY : sums[HK_SUM_ELASTIC];
+    double elastic = sums[HK_SUM_ELASTIC] + sums[HK_SUM_TERMS];
+    energy->elastic = isnan(elastic) ? INFINITY : elastic;
     energy->kinetic = others[0];
     energy->gravity = others[1];
     energy->load = others[2];
@@ -451,16 +403,6 @@ extern "C" hk_status hk_gpu_energy(hk_gpu *g, hk_energy *energy)
 }
 
 // ---------------------------------------------------------------- checks
-
-extern "C" double hk_gpu_iteration_bytes(const hk_gpu *g)
-{
-    return hk_gpu_layout_bytes(g->layout);
-}
-
-extern "C" double hk_gpu_iteration_elements(const hk_gpu *g)
-{
-    return g->layout->item_start[g->layout->patch_count];
-}
 
 static hk_status read_floats(hk_gpu *g, const float4 *from, float4 *to)
 {
@@ -476,11 +418,10 @@ static hk_status evaluate(hk_gpu *g, float4 *room, double *x, double *gradient, 
     a.state = g->q[0];
     a.flags = 1;
     a.least = nullptr;
-    hk_gpu_begin(&g->state, g->start, nullptr, (float4 *)g->args.target, g->args.good[0],
-                 g->args.good[1], g->velocity, g->stream);
+    HK_TRY(hk_gpu_begin_stage(g, nullptr));
     hk_gpu_narrow(&g->state, g->q[0], g->stream);
-    HK_TRY(hk_gpu_probe(g, g->q[0], HK_LOOK_GRADIENT, g->q[1], g->probe[0]));
-    HK_TRY(hk_gpu_launch(g, g->kernels->diagonal, &a));
+    HK_TRY(hk_gpu_probe(g, g->q[0], HK_CHECK_GRADIENT, g->q[1], g->probe[0]));
+    HK_TRY(hk_gpu_launch_diagonal(g, &a));
     HK_TRY(wait_for_device(g));
     HK_TRY(read_floats(g, g->q[0], room));
     HK_TRY(read_floats(g, g->q[1], room + n));
@@ -509,21 +450,23 @@ static hk_status evaluate(hk_gpu *g, float4 *room, double *x, double *gradient, 
 extern "C" hk_status hk_gpu_evaluate(hk_gpu *g, double *x, double *energy, double *gradient,
                                      double *diagonal)
 {
-    HK_TRY(hk_gpu_write_state(g, x, nullptr, nullptr));
+    const double *known[HK_KNOWN_COUNT] = {x};
+    double sums[HK_SUM_WIDTH];
+    HK_TRY(hk_gpu_write_state(g, known, 0));
     float4 *room = HK_ARRAY(float4, 4 * (size_t)g->model->vertex_count);
     if (!room) return HK_NO_MEMORY;
     hk_status status = evaluate(g, room, x, gradient, diagonal);
     hk_free(room);
     HK_TRY(status);
-    HK_CUDA(cudaMemcpy(energy, g->probe[0], sizeof *energy, cudaMemcpyDeviceToHost));
+    HK_CUDA(cudaMemcpy(sums, g->probe[0], sizeof sums, cudaMemcpyDeviceToHost));
+    *energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_TERMS];
     return HK_OK;
 }
 
 // ---------------------------------------------------------------- the step
 
-static void fill_report(const hk_gpu *g, hk_solve_report *r)
+static void fill_report(const hk_gpu_control *c, hk_solve_report *r)
 {
-    const hk_gpu_control *c = g->final;
     r->iterations += c->iterations;
     r->energy = c->energy;
     r->residual = c->residual;
@@ -567,26 +510,49 @@ static hk_status copy_positions(hk_gpu *g)
     return HK_OK;
 }
 
-extern "C" hk_status hk_gpu_step(hk_gpu *g, double time, hk_solve_report *report)
+// The steps that the host has launched so far are assumed to have been kept.
+static hk_status prepare_step(hk_gpu *g, double time)
 {
     if (time != g->expected) {
         HK_TRY(wait_for_device(g));
         HK_CUDA(cudaMemcpy(&g->state.clock->time, &time, sizeof time, cudaMemcpyHostToDevice));
     }
+    if (g->last_step > 0 && g->last_step != g->step_before)
+        HK_TRY(hk_gpu_upload_stages(g, g->last_step));
+    g->last_step = g->step;
     g->parity = 1 - g->parity;
     // The buffer that this step fills may still be on its way from two steps ago.
     HK_CUDA(cudaStreamWaitEvent(g->stream, g->copied[g->parity], 0));
+    return HK_OK;
+}
+
+static void report_step(hk_gpu *g, hk_solve_report *report)
+{
+    if (g->integrator->stages > 1) {
+        hk_solve_report first = {};
+        fill_report(g->final_stage, &first);
+        fill_report(g->final, report);
+        report->iterations += first.iterations;
+        hk_join_reports(&first, report);
+    } else {
+        fill_report(g->final, report);
+    }
+}
+
+extern "C" hk_status hk_gpu_step(hk_gpu *g, double time, hk_solve_report *report)
+{
+    HK_TRY(prepare_step(g, time));
     HK_CUDA(cudaGraphLaunch(g->graph[g->parity], g->stream));
     // Held vertices that moved may have turned elements inside out.
     bool may_fail = g->model->motion_count > 0;
     if (report || may_fail) HK_TRY(wait_for_device(g));
     if (may_fail && g->final->state == HK_GPU_UNDEFINED)
-        HK_TRY(hk_gpu_step_by_shares(g, g->staging[g->parity]));
+        HK_TRY(hk_gpu_step_by_parts(g, g->staging[g->parity]));
     HK_TRY(copy_positions(g));
     g->expected = time + g->step;
     if (!report) return HK_OK;
     HK_TRY(wait_for_device(g));
-    fill_report(g, report);
+    report_step(g, report);
     g->expected = g->clock->time;
     return HK_OK;
 }

@@ -10,13 +10,22 @@ extern "C" {
 
 enum { HK_GPU_BLOCKS_OF_MEMORY = 96 };
 
-struct hk_gpu_vbd;
 struct hk_gpu_persistent;
+
+// A term beside tets.
+struct hk_gpu_term {
+    const hk_gpu_term_ops *ops;
+    void *term;
+    int part;  // its first one of hk_gpu_args.term_energy
+};
+enum { HK_GPU_MOST_TERMS = 16 };
 
 struct hk_gpu {
     const hk_model *model;
     const hk_method *method;
     hk_settings settings;
+    const hk_integrator *integrator;
+    double beta, gamma;
     double step;
     hk_damping damping;
     char device[64];
@@ -27,22 +36,31 @@ struct hk_gpu {
     size_t memory_bytes;
     hk_gpu_args args;  // what all launches share
     hk_gpu_state state;
-    hk_gpu_start start;
+    int start;  // HK_START_…
+    hk_gpu_stage *stages;
     float4 *q[3];  // iterates
     float4 *velocity;
-    float4 *before;   // positions before the step, for viscous damping
-    float4 *reached;  // where the shares of a step led so far
+    // With viscous damping, else NULL: positions at the beginning of a stage, and where velocities
+    // are measured from.
+    float4 *before, *from;
+    float4 *reached;  // where the parts of a stage led so far
     float *least;
     hk_gpu_control *control[2];
+    hk_gpu_control *of_stage;  // the end of the stage before
     hk_gpu_settings *device_settings;
     double *probe[2];
+    double *speed;       // [1] m²/s², the mean of its square
     double *staging[2];  // [vertex_count][3] positions on their way to the host
     // Host.
     hk_gpu_settings plan;
     const hk_gpu_kernels *kernels;
-    int general;  // 0 or 1: some elements convert, or there is viscous damping
-    bool converts;
+    hk_gpu_term terms[HK_GPU_MOST_TERMS];
+    int term_count;
+    int general;  // 0 or 1: elements may be blended, or there is viscous damping, or another term
+    bool blends;
     bool constant_diagonal;
+    bool may_persist;  // the method has a persistent kernel
+    double reach;      // m, the longest side of the box around all bodies
     size_t shared_bytes;
     cudaStream_t stream, copying;
     cudaEvent_t stepped, copied[2];
@@ -51,11 +69,14 @@ struct hk_gpu {
     bool fresh;                     // positions of the last step are on their way
     double *pinned[2];              // [vertex_count][3]
     hk_gpu_control *final;          // pinned, after the last step
+    hk_gpu_control *final_stage;    // pinned, of the stage before
     hk_gpu_clock *clock;            // pinned
     double expected;                // s, time on the device if all steps were kept
-    hk_gpu_persistent *persistent;  // NULL: one kernel an iteration
-    hk_gpu_vbd *vbd;                // of that method, else NULL
-    void *quasi_newton;             // what quasi_newton.cu keeps; NULL: another method
+    double step_before;             // s, of the step that the stages on the device come after
+    double last_step;               // s, of the last one that was launched; 0: none
+    const hk_gpu_method *run;       // what takes the steps: the method's, or what it leaves them to
+    hk_gpu_persistent *persistent;  // of descent; NULL: one kernel per iteration
+    void *own;                      // what another method keeps
 };
 
 #define HK_CUDA(call)                                                                  \
@@ -84,37 +105,44 @@ template <class T> hk_status hk_gpu_upload(hk_gpu *g, const T *from, size_t coun
 // cudaGridDependencySynchronize: else the next one would not know that the ones before are done.
 // The first is over all patches.
 hk_status hk_gpu_launch(hk_gpu *g, const void *kernel, const hk_gpu_args *args);
+// The same after what other terms add to it: of kernels that step or check, and of the diagonal.
+hk_status hk_gpu_launch_forces(hk_gpu *g, const void *kernel, const hk_gpu_args *args);
+hk_status hk_gpu_launch_diagonal(hk_gpu *g, const hk_gpu_args *args);
+static inline bool hk_gpu_has_terms(const hk_gpu *g)
+{
+    return g->term_count > 0;
+}
 hk_status hk_gpu_launch_some(const hk_gpu *g, const void *kernel, int blocks, int threads,
                              void **args);
 
 // setup.cu
 hk_status hk_gpu_set_up(hk_gpu *g);
+// Of all stages of a step (after another one) that with the most inertia, and with the least.
+hk_gpu_stage hk_gpu_heaviest_stage(const hk_gpu *g);
+hk_gpu_stage hk_gpu_lightest_stage(const hk_gpu *g);
+// The stages of a step after one of `before` seconds, on the device.
+hk_status hk_gpu_upload_stages(hk_gpu *g, double before);
 // steps.cu
 hk_status hk_gpu_launch_step(hk_gpu *g, double *staging);
-// A step whose held vertices go their way in shares: after one that failed at its start.
-hk_status hk_gpu_step_by_shares(hk_gpu *g, double *staging);
-// Makes the state before the step the one that viscous damping holds back to.
-hk_status hk_gpu_begin_viscosity(hk_gpu *g, const float4 *state);
+// A step whose held vertices go their way in parts: after one that failed at its start.
+hk_status hk_gpu_step_by_parts(hk_gpu *g, double *staging);
+// The beginning of a stage: targets, the two starts, what damping needs. `reached` as hk_gpu_begin
+// has it.
+hk_status hk_gpu_begin_stage(hk_gpu *g, const float4 *reached);
+// The part of it that damping needs, at g->before and g->from.
+hk_status hk_gpu_begin_damping(hk_gpu *g);
 hk_status hk_gpu_probe(hk_gpu *g, const float4 *state, int flags, float4 *gradient, double *sums);
-// resident.cu: lays the model out to be resident, if it fits; else g->layout stays NULL. wanted: so
-// many blocks a multiprocessor; 0: what fits, −1: do not.
+// persistent.cu: lays the model out to stay on the device, if it fits; else g->layout stays NULL.
+// wanted: so many blocks on a multiprocessor; 0: what fits, −1: do not.
 hk_status hk_gpu_plan_persistent(hk_gpu *g, const cudaDeviceProp *device, int wanted);
-hk_status hk_gpu_set_up_persistent(hk_gpu *g, int every);  // after hk_gpu_set_up
+hk_status hk_gpu_set_up_persistent(hk_gpu *g);
+// It knows nothing of terms beside tets.
+static inline bool hk_gpu_is_persistent(const hk_gpu *g)
+{
+    return g->persistent && !hk_gpu_has_terms(g);
+}
 // All iterations of a step; kind as in hk_gpu_persistent_args.
 hk_status hk_gpu_launch_persistent(hk_gpu *g, int kind, hk_gpu_control **last);
 void hk_gpu_describe_persistent(const hk_gpu *g, char *text, size_t size);
-// vbd.cu: of method vbd, after hk_gpu_set_up
-hk_status hk_gpu_set_up_vbd(hk_gpu *g, int multiprocessors);
-void hk_gpu_free_vbd(hk_gpu_vbd *vbd);
-// The sweeps of a step; its control is in `last` afterwards.
-hk_status hk_gpu_launch_vbd(hk_gpu *g, hk_gpu_control **last);
-// What describes it.
-void hk_gpu_describe_vbd(const hk_gpu_vbd *vbd, char *text, size_t size);
-// quasi_newton.cu
-bool hk_gpu_uses_quasi_newton(const hk_gpu *g);
-hk_status hk_gpu_plan_quasi_newton(hk_gpu *g);
-hk_status hk_gpu_create_quasi_newton(hk_gpu *g);  // after hk_gpu_set_up
-hk_status hk_gpu_launch_quasi_newton(hk_gpu *g, hk_gpu_control **last);
-void hk_gpu_describe_quasi_newton(const hk_gpu *g, char *text, size_t size);
 
 #endif

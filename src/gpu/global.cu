@@ -74,8 +74,14 @@ static hk_status set_up(hk_gpu *g, const hk_gpu_laplacian *l, int inner, hk_gpu_
 
 hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, int inner, hk_gpu_global *a)
 {
-    hk_gpu_matrix matrix = {
-        g->model, g->layout->place, weight, 1 / (g->step * g->step), g->damping.air / g->step, 0};
+    hk_gpu_stage heaviest = hk_gpu_heaviest_stage(g);
+    hk_gpu_matrix matrix = {g->model,
+                            g->layout->place,
+                            weight,
+                            heaviest.of.weight,
+                            g->damping.air / heaviest.of.h,
+                            g->damping.viscous / heaviest.of.h,
+                            0};
     hk_gpu_laplacian *l;
     a->count = g->model->vertex_count;
     HK_TRY(hk_gpu_laplacian_create(&matrix, &l));

@@ -1,5 +1,5 @@
-// What the kernels of an iteration of `descent` share, launched one by one (law.cu) or resident on
-// the device (law_persistent.cu): vertices, and what a look adds up.
+// What the kernels of an iteration of `descent` share, launched one by one (law.cu) or persistent
+// on the device (law_persistent.cu): vertices, and what a check adds up.
 #ifndef HK_ITERATION_H
 #define HK_ITERATION_H
 
@@ -36,7 +36,7 @@ static __device__ __forceinline__ float4 inverse_of(const hk_gpu_args &a, int v,
     return make_float4(inverse[0], inverse[1], inverse[2], 0);
 }
 
-// What one vertex adds to the sums of a look; first: of that at the start of a step.
+// What one vertex adds to the sums of a check; first: of that at the start of a step.
 static __device__ __forceinline__ void vertex_sums(const hk_gpu_args &a, int v, float4 q,
                                                    float4 target, float3 elastic, bool first,
                                                    double *sums)
@@ -67,7 +67,7 @@ static __device__ __forceinline__ void vertex_sums(const hk_gpu_args &a, int v, 
 struct tally {
     double energy;  // J
     float least_j;
-    bool some;   // an element is (partly) converted
+    bool some;   // an element is blended
     bool wants;  // one wants to be
 };
 

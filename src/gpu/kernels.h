@@ -47,14 +47,16 @@ struct hk_gpu_model {
     const hk_gpu_batch *batches;
 };
 
-// Flags of `look`.
+// Flags of `check`.
 enum {
-    HK_LOOK_FIRST = 1,     // at the start of a step
-    HK_LOOK_LAST = 2,      // moves nothing
-    HK_LOOK_DEFER = 4,     // `compare` decides …
-    HK_LOOK_SETTLE = 32,   // … unless no element is converted: then there is nothing to compare
-    HK_LOOK_PROBE = 8,     // only fills `probe`; moves and decides nothing
-    HK_LOOK_GRADIENT = 16  // a probe that writes the gradient of the elements, too
+    HK_CHECK_FIRST = 1,      // at the start of a step
+    HK_CHECK_LAST = 2,       // moves nothing
+    HK_CHECK_DEFER = 4,      // `compare` decides …
+    HK_CHECK_SETTLE = 32,    // … unless no element is blended: then there is nothing to compare
+    HK_CHECK_PROBE = 8,      // only fills `probe`; moves and decides nothing
+    HK_CHECK_GRADIENT = 16,  // a probe that writes the gradient of all terms, too
+    HK_CHECK_NO_TIES = 64,   // without terms that tie bodies to something outside
+    HK_CHECK_UNDAMPED = 128  // without viscous damping
 };
 
 // Of one launch. Buffers are [vertex_count] in the order of the patches, positions relative to the
@@ -77,13 +79,19 @@ struct hk_gpu_args {
     float4 *gradient;      // of a probe
     double *probe;         // [HK_SUM_WIDTH]
     float *viscosity;      // [HK_GPU_VISCOUS_PLANES][item_count], or NULL: no viscous damping
-    float viscous;         // β/h
+    const float4 *from;    // of its set-up: where displacements are measured from
+    const float *rate;     // [1] β/h
     int64_t item_count;
-    // Elements that convert: the share of each item and whether a patch has any; of `now`, and of
-    // the good states. NULL: none converts.
-    float *share, *good_share[2];
+    // Terms beside tets, at the state that the launch is about (terms.h): gradient, diagonal of the
+    // Hessian, and the energy in parts. NULL: there are none.
+    float4 *term_gradient, *term_diagonal;
+    double *term_energy;
+    int term_parts;
+    // Elements that are blended: the weight of each item and whether a patch has any; of `now`, and
+    // of the good states. NULL: none can be.
+    float *blend, *good_blend[2];
     int *blended, *good_blended[2];
-    int *held;           // [1] shares do not decay
+    int *held;           // [1] weights do not decay
     double *partial;     // [patch_count][HK_SUM_WIDTH]
     unsigned *finished;  // blocks that are done; 0 between kernels
 };
@@ -93,29 +101,29 @@ enum { HK_KERNEL_ZERO_SLOT = 1, HK_KERNEL_SKEW = 1 };
 enum { HK_GPU_THREADS = 256, HK_GPU_MOST_GROUPS = 4, HK_GPU_VISCOUS_PLANES = 63 };
 
 struct hk_gpu_kernels {
-    const void *step[2];    // an iteration; [1] where elements convert or are viscous
-    const void *look[2];    // an iteration, with energy and residual of where it begins
+    const void *step[2];    // an iteration; [1]: hk_gpu.general
+    const void *check[2];   // an iteration, with energy and residual of where it begins
     const void *diagonal;   // refreshes `inverse`
-    const void *compare;    // energies of two states under conversion, and the decision
+    const void *compare;    // energies of two states with blended elements, and the decision
     const void *viscosity;  // of the state before the step
 };
 
-// Of the resident kernel, which does all iterations of a time step by itself (law_persistent.cu).
+// Of the persistent kernel, which does all iterations of a time step by itself (law_persistent.cu).
 struct hk_gpu_persistent_args {
     hk_gpu_args a;
     int budget;  // iterations
     int every;   // iterations between two diagonals; 0: `inverse` stays
-    // How the start is chosen (HK_START_…, solver/method.h); −1: control `now` says it already.
+    // How the start is chosen (HK_START_…); −1: control `now` says it already.
     int kind;
     int most_own, most_items, most_rounds;  // of a patch
     float4 *exchange[2];                    // [vertex_count] positions with their tags
-    // [patch_count][HK_SUM_WIDTH] a double and its tag: what looks add up, and where blocks meet.
+    // [patch_count][HK_SUM_WIDTH] a double and its tag: what checks add up, and where blocks meet.
     uint4 *packet[4];
     unsigned *epoch;  // tags so far
 };
 
 struct hk_gpu_persistent_kernel {
-    const void *kernel[2];  // [1] where elements convert
+    const void *kernel[2];  // [1] where elements may be blended
     int groups;  // of HK_GPU_THREADS threads on a multiprocessor, at most; 0: not for this law
 };
 

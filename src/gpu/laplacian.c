@@ -45,6 +45,7 @@ static hk_status fill_triangle(const hk_gpu_matrix *from, int32_t *unknown, tria
     t->value = HK_ARRAY(double, hk_pattern_size(&t->pattern));
     if (!t->value) return HK_NO_MEMORY;
     hk_laplacian_numbers(m, unknown, &t->pattern, from->weight, t->value);
+    for (int64_t k = 0; k < hk_pattern_size(&t->pattern); k++) t->value[k] *= 1 + from->stiffening;
     for (int k = 0; k < m->vertex_count; k++)
         if (is_free(from, k)) t->value[hk_pattern_column(&t->pattern, k, 0)] += inertia_of(from, k);
     return HK_OK;

@@ -1,5 +1,5 @@
-// The constant matrix of QuasiNewton, A = L + M/h² + c/h (solver/constant_matrix.h), made ready on
-// the host for what a GPU does with it: products with A in the order of the patches.
+// The constant matrix of QuasiNewton, A = (1 + β/h) L + M/h² + c/h (solver/constant_matrix.h), made
+// ready on the host for what a GPU does with it: products with A in the order of the patches.
 #ifndef HK_GPU_LAPLACIAN_H
 #define HK_GPU_LAPLACIAN_H
 
@@ -10,7 +10,8 @@ typedef struct hk_gpu_matrix {
     const hk_model *model;
     const int32_t *place;  // [vertex_count] the vertex here → its place in the model's Morton order
     const double *weight;  // [material_count] N/m² of each material
-    double inertia, air;   // 1/h², c/h: N/m a kg and a vertex
+    double inertia, air;   // 1/h², c/h: N/m per kg and per vertex
+    double stiffening;     // β/h: by how much viscous damping raises the rest
     int threads;
 } hk_gpu_matrix;
 

@@ -9,15 +9,15 @@
 // that of k − 1 when it has seen all of its neighbours' q of k, which they wrote after they had
 // read that of k − 1; and neighbours are so to each other.
 //
-// Looks are the same with sums: every block publishes its own, reads those of all, adds them up in
+// Checks are the same with sums: every block publishes its own, reads those of all, adds them up in
 // the same order and comes to the same decision by itself. All blocks have to be on the device at
 // the same time (a cooperative launch).
 //
 // A block is some groups of threads. A group takes every so many-th round of the patch's elements,
 // with slots of its own; then the threads of the first add up the forces of one vertex each.
 //
-// Elements may convert (CONVERTS): patches watch for it, and do an iteration again, element by
-// element, if one is about to, as law.cu does.
+// Elements may be blended (BLENDS): patches watch for it, and do an iteration again, element by
+// element, if one is about to be, as law.cu does.
 //
 // Laws that decompose F are left to law.cu: they have no registers to spare, and their iterations
 // are so long that launches hardly matter.
@@ -32,28 +32,28 @@ enum { STAYS = !LAW_DECOMPOSES, GROUPS = LAW_BLOCKS };
 
 enum { MOST_SUMS = HK_SUM_SLOPE, AT_ONCE = 3 };
 
-// What a patch knows of shares (conversion.h) in hk_gpu_args.
-struct sharing {
-    int some, good_some[2];  // there are shares, now and in the good states; else all of them are 0
-    int found;               // in this iteration: SHARES, WISHES
+// What a patch knows of the blend weights in hk_gpu_args.
+struct blending {
+    int some, good_some[2];  // there are some, now and in the good states; else all of them are 0
+    int found;               // in this iteration: BLENDED, WANTED
     int held;                // none decays
 };
-enum { SHARES = 1, WISHES = 2 };
+enum { BLENDED = 1, WANTED = 2 };
 
 // What the threads of a block decide by.
-struct council {
+struct decision_data {
     hk_gpu_control c;
     hk_gpu_settings s;
     float2 plan[2];  // α and ω of an iteration
     int state, good, from_good, refresh;
     double part[MOST_SUMS][WARPS * GROUPS];
     double sums[HK_SUM_WIDTH];
-    double compared[AT_ONCE];  // elastic energies of the state looked at and of the one kept
-    sharing sharing;
+    double compared[AT_ONCE];  // elastic energies of the state checked and of the one kept
+    blending blending;
     hk_gpu_persistent_args args;  // of the kernel, for functions of their own
 };
 
-static __device__ __forceinline__ void begin_sharing(const hk_gpu_args &a, sharing &s)
+static __device__ __forceinline__ void begin_blending(const hk_gpu_args &a, blending &s)
 {
     s.some = a.blended[blockIdx.x];
     s.found = 0;
@@ -61,19 +61,19 @@ static __device__ __forceinline__ void begin_sharing(const hk_gpu_args &a, shari
     for (int k = 0; k < 2; k++) s.good_some[k] = a.good_blended[k][blockIdx.x];
 }
 
-static __device__ __forceinline__ void end_sharing(const hk_gpu_args &a, const sharing &s)
+static __device__ __forceinline__ void end_blending(const hk_gpu_args &a, const blending &s)
 {
     a.blended[blockIdx.x] = s.some;
     for (int k = 0; k < 2; k++) a.good_blended[k][blockIdx.x] = s.good_some[k];
 }
 
-// The shares of a good state become those of now.
-static __device__ __forceinline__ void take_shares(const hk_gpu_args &a, const resident &r,
-                                                   sharing &s, int good)
+// The blend weights of a good state become those of now.
+static __device__ __forceinline__ void take_blend(const hk_gpu_args &a, const held_patch &r,
+                                                  blending &s, int good)
 {
     if (s.some || s.good_some[good])
         for (int k = r.thread; k < r.b.items; k += r.threads)
-            a.share[r.b.item + k] = a.good_share[good][r.b.item + k];
+            a.blend[r.b.item + k] = a.good_blend[good][r.b.item + k];
     __syncthreads();
     if (r.thread == 0) s.some = s.good_some[good];
     __syncthreads();
@@ -81,8 +81,9 @@ static __device__ __forceinline__ void take_shares(const hk_gpu_args &a, const r
 
 // ---------------------------------------------------------------- elements
 
-// What forces are wanted for. Only the last two want energies; a probe leaves shares as they are.
-enum purpose { TO_MOVE, TO_LOOK, TO_PROBE };
+// What forces are wanted for. Only the last two want energies; a probe leaves blend weights as
+// they are.
+enum purpose { TO_MOVE, TO_CHECK, TO_PROBE };
 
 // What the elements of a thread come to, and what it collects for its vertex.
 struct outcome {
@@ -96,10 +97,10 @@ static __device__ __forceinline__ outcome no_outcome()
     return o;
 }
 
-// True if an element is about to convert; then the outcome is worth nothing.
+// True if an element is about to be blended; then the outcome is worth nothing.
 template <purpose WHY, bool WATCHES>
 static __device__ __forceinline__ bool add_forces(const hk_gpu_persistent_args &args,
-                                                  const resident &r, outcome &o)
+                                                  const held_patch &r, outcome &o)
 {
     const hk_gpu_model &m = args.a.model;
     return go_round<WATCHES>(args, r, o.force, [&](int k) {
@@ -114,7 +115,7 @@ static __device__ __forceinline__ bool add_forces(const hk_gpu_persistent_args &
 }
 
 static __device__ __forceinline__ void add_diagonal(const hk_gpu_persistent_args &args,
-                                                    const resident &r, float diagonal[3])
+                                                    const held_patch &r, float diagonal[3])
 {
     const hk_gpu_model &m = args.a.model;
     go_round<false>(args, r, diagonal, [&](int k) {
@@ -127,11 +128,11 @@ static __device__ __forceinline__ void add_diagonal(const hk_gpu_persistent_args
     });
 }
 
-// ---------------------------------------------------------------- elements that convert
+// ---------------------------------------------------------------- elements that are blended
 
 // Patches that have any, or are about to, are left to functions of their own, so that the others
 // keep their registers. They see elements in the model's axes.
-static __device__ __forceinline__ void whole_element_at(const hk_gpu_model &m, const resident &r,
+static __device__ __forceinline__ void whole_element_at(const hk_gpu_model &m, const held_patch &r,
                                                         int k, element &e)
 {
     packed p;
@@ -141,34 +142,34 @@ static __device__ __forceinline__ void whole_element_at(const hk_gpu_model &m, c
     e.F = gradient_of<false>(e, r.b.position_address);
 }
 
-static __device__ __forceinline__ float share_of(const hk_gpu_args &a, const sharing &s,
-                                                 unsigned at)
+static __device__ __forceinline__ float weight_of(const hk_gpu_args &a, const blending &s,
+                                                  unsigned at)
 {
-    return s.some ? a.share[at] : 0;
+    return s.some ? a.blend[at] : 0;
 }
 
-// looked_at: the good state of a look.
+// checked_in: the good state of a check.
 template <purpose WHY>
-static __device__ __noinline__ outcome add_forces_slowly(council &d, int looked_at)
+static __device__ __noinline__ outcome add_forces_slowly(decision_data &d, int checked_in)
 {
     extern __shared__ float4 room[];
     const hk_gpu_args &a = d.args.a;
-    resident r = resident_of(d.args, room);
+    held_patch r = held_patch_of(d.args, room);
     outcome o = no_outcome();
     go_round<false>(d.args, r, o.force, [&](int k) {
         unsigned at = (unsigned)(r.b.item + k);
         element e;
         whole_element_at(a.model, r, k, e);
         mat3 P;
-        float psi = law_of(a.model, *r.batch, at, e.F, &P), l = share_of(a, d.sharing, at);
-        update how = {WHY != TO_PROBE && r.batch->upper > 0, d.sharing.held != 0};
+        float psi = law_of(a.model, *r.batch, at, e.F, &P), l = weight_of(a, d.blending, at);
+        update how = {WHY != TO_PROBE && r.batch->upper > 0, d.blending.held != 0};
         bool wants = false;
-        l = convert(*r.batch, l, how, e.F, &psi, &P, wants);
+        l = blend_element(*r.batch, l, how, e.F, &psi, &P, wants);
         if (WHY != TO_PROBE) {
-            a.share[at] = l;
-            if (l > 0) atomicOr(&d.sharing.found, wants ? SHARES | WISHES : SHARES);
+            a.blend[at] = l;
+            if (l > 0) atomicOr(&d.blending.found, wants ? BLENDED | WANTED : BLENDED);
         }
-        if (WHY == TO_LOOK) a.good_share[looked_at][at] = l;
+        if (WHY == TO_CHECK) a.good_blend[checked_in][at] = l;
         put_forces<false>(r.b.slot_address, e, P);
         if (WHY != TO_MOVE && e.counts) count_energy(e, psi, o.found);
         return false;
@@ -176,11 +177,11 @@ static __device__ __noinline__ outcome add_forces_slowly(council &d, int looked_
     return o;
 }
 
-static __device__ __noinline__ float3 add_diagonal_slowly(council &d)
+static __device__ __noinline__ float3 add_diagonal_slowly(decision_data &d)
 {
     extern __shared__ float4 room[];
     const hk_gpu_args &a = d.args.a;
-    resident r = resident_of(d.args, room);
+    held_patch r = held_patch_of(d.args, room);
     float diagonal[3] = {0, 0, 0};
     go_round<false>(d.args, r, diagonal, [&](int k) {
         unsigned at = (unsigned)(r.b.item + k);
@@ -188,20 +189,21 @@ static __device__ __noinline__ float3 add_diagonal_slowly(council &d)
         whole_element_at(a.model, r, k, e);
         row_forms rows;
         rows_of(a.model, *r.batch, at, e.F, &rows);
-        float l = share_of(a, d.sharing, at);
-        if (l > 0) blend_rows(conversion_of(*r.batch), l, &rows);
+        float l = weight_of(a, d.blending, at);
+        if (l > 0) blend_rows(blend_law_of(*r.batch), l, &rows);
         put_diagonal(r.b.slot_address, e, rows);
         return false;
     });
     return make_float3(diagonal[0], diagonal[1], diagonal[2]);
 }
 
-// The energy of this thread's elements, with the larger one of their shares in the two good states.
-static __device__ __noinline__ double energy_by_larger(council &d)
+// The energy of this thread's elements, with the larger one of their weights in the two good
+// states.
+static __device__ __noinline__ double energy_by_larger(decision_data &d)
 {
     extern __shared__ float4 room[];
     const hk_gpu_args &a = d.args.a;
-    resident r = resident_of(d.args, room);
+    held_patch r = held_patch_of(d.args, room);
     double energy = 0;
     float none[3] = {0, 0, 0};
     go_round<false>(d.args, r, none, [&](int k) {
@@ -212,8 +214,8 @@ static __device__ __noinline__ double energy_by_larger(council &d)
         mat3 P;
         float psi = law_of(a.model, *r.batch, at, e.F, &P), l = 0;
         for (int n = 0; n < 2; n++)
-            if (d.sharing.good_some[n]) l = fmaxf(l, a.good_share[n][at]);
-        if (l > 0) blend_energy_stress(conversion_of(*r.batch), l, &e.F, &psi, &P);
+            if (d.blending.good_some[n]) l = fmaxf(l, a.good_blend[n][at]);
+        if (l > 0) blend_energy_stress(blend_law_of(*r.batch), l, &e.F, &psi, &P);
         energy += (double)(e.volume * psi);
         return false;
     });
@@ -222,28 +224,29 @@ static __device__ __noinline__ double energy_by_larger(council &d)
 
 // ---------------------------------------------------------------- all elements
 
-// Forces at the positions in shared memory. looked_at: the good state of a look.
-template <purpose WHY, bool CONVERTS>
+// Forces at the positions in shared memory. checked_in: the good state of a check.
+template <purpose WHY, bool BLENDS>
 static __device__ __forceinline__ outcome forces_of(const hk_gpu_persistent_args &args,
-                                                    const resident &r, council &d, int looked_at)
+                                                    const held_patch &r, decision_data &d,
+                                                    int checked_in)
 {
     outcome o = no_outcome();
-    const sharing &s = d.sharing;
-    // Shares that the buffer of a good state still has are to go.
-    bool slowly = CONVERTS && (s.some || (WHY == TO_LOOK && s.good_some[looked_at]));
-    constexpr bool WATCHES = CONVERTS && WHY != TO_PROBE;
+    const blending &s = d.blending;
+    // Weights that the buffer of a good state still has are to go.
+    bool slowly = BLENDS && (s.some || (WHY == TO_CHECK && s.good_some[checked_in]));
+    constexpr bool WATCHES = BLENDS && WHY != TO_PROBE;
     if (!slowly) slowly = add_forces<WHY, WATCHES>(args, r, o);
-    return CONVERTS && slowly ? add_forces_slowly<WHY>(d, looked_at) : o;
+    return BLENDS && slowly ? add_forces_slowly<WHY>(d, checked_in) : o;
 }
 
 // `inverse` of the own vertices at the positions in shared memory.
-template <bool CONVERTS>
+template <bool BLENDS>
 static __device__ __forceinline__ void refresh(const hk_gpu_persistent_args &args,
-                                               const resident &r, council &d)
+                                               const held_patch &r, decision_data &d)
 {
     const hk_gpu_args &a = args.a;
     float diagonal[3] = {0, 0, 0};
-    if (CONVERTS && d.sharing.some) {
+    if (BLENDS && d.blending.some) {
         float3 slow = add_diagonal_slowly(d);
         diagonal[0] = slow.x, diagonal[1] = slow.y, diagonal[2] = slow.z;
     } else {
@@ -254,12 +257,12 @@ static __device__ __forceinline__ void refresh(const hk_gpu_persistent_args &arg
     __syncthreads();  // the parts have been read
 }
 
-// ---------------------------------------------------------------- looks
+// ---------------------------------------------------------------- checks
 
 // Over the threads of a block.
 template <int COUNT>
-static __device__ __forceinline__ void reduce(const resident &r, const double *mine, council &d,
-                                              double *sums)
+static __device__ __forceinline__ void reduce(const held_patch &r, const double *mine,
+                                              decision_data &d, double *sums)
 {
     int warp = r.thread / WARP, lane = r.thread % WARP, warps = r.threads / WARP;
 #pragma unroll
@@ -277,9 +280,9 @@ static __device__ __forceinline__ void reduce(const resident &r, const double *m
 
 // Over all blocks; `sums` is in shared memory.
 template <int COUNT>
-static __device__ __forceinline__ void add_up(const hk_gpu_persistent_args &args, const resident &r,
-                                              const double *mine, int buffer, unsigned tag,
-                                              council &d, double *sums)
+static __device__ __forceinline__ void add_up(const hk_gpu_persistent_args &args,
+                                              const held_patch &r, const double *mine, int buffer,
+                                              unsigned tag, decision_data &d, double *sums)
 {
     static_assert(COUNT <= MOST_SUMS && COUNT % AT_ONCE == 0 && COUNT <= WARPS, "sums");
     reduce<COUNT>(r, mine, d, sums);
@@ -307,12 +310,12 @@ static __device__ __forceinline__ void add_up(const hk_gpu_persistent_args &args
 }
 
 // The thread that decides: the last one, which seldom has a vertex or an element.
-static __device__ __forceinline__ bool presides(const resident &r)
+static __device__ __forceinline__ bool decides(const held_patch &r)
 {
     return r.thread == r.threads - 1;
 }
 
-static __device__ __forceinline__ void announce(council &d, int next)
+static __device__ __forceinline__ void announce(decision_data &d, int next)
 {
     d.plan[next & 1] = make_float2(d.c.length, d.c.weight);
     d.state = d.c.state;
@@ -321,8 +324,8 @@ static __device__ __forceinline__ void announce(council &d, int next)
     d.refresh = d.c.refresh;
 }
 
-// After the look of iteration k. compared: elastic energies were, too.
-static __device__ __noinline__ void decide(council &d, int k, int budget, bool compared)
+// After the check of iteration k. compared: elastic energies were, too.
+static __device__ __noinline__ void decide(decision_data &d, int k, int budget, bool compared)
 {
     hk_gpu_control &c = d.c;
     c.from_good = c.refresh = 0;
@@ -330,9 +333,9 @@ static __device__ __noinline__ void decide(council &d, int k, int budget, bool c
     if (k == 0)
         control_start(&d.s, &c, d.sums);
     else if (compared)
-        control_look(&d.s, &c, d.sums, d.compared[0] + quadratic, d.compared[1] + kept);
+        control_check(&d.s, &c, d.sums, d.compared[0] + quadratic, d.compared[1] + kept);
     else
-        control_look(&d.s, &c, d.sums, d.sums[HK_SUM_ELASTIC] + quadratic, c.energy);
+        control_check(&d.s, &c, d.sums, control_energy(d.sums), c.energy);
     if (k < budget) {
         c.iterations++;
         control_advance(&d.s, &c, k);
@@ -340,18 +343,18 @@ static __device__ __noinline__ void decide(council &d, int k, int budget, bool c
     announce(d, k + 1);
 }
 
-// After iteration k without a look.
-static __device__ __noinline__ void go_on(council &d, int k)
+// After iteration k without a check.
+static __device__ __noinline__ void go_on(decision_data &d, int k)
 {
     d.c.iterations++;
     control_advance(&d.s, &d.c, k);
     d.plan[(k + 1) & 1] = make_float2(d.c.length, d.c.weight);
 }
 
-// As compare_kernel (law.cu): the energies of the state looked at and of the one that was kept, by
-// one function, into d.compared. The positions are those looked at before and afterwards.
+// As compare_kernel (law.cu): the energies of the state checked and of the one that was kept, by
+// one function, into d.compared. The positions are those checked before and afterwards.
 static __device__ __forceinline__ void compare(const hk_gpu_persistent_args &args,
-                                               const resident &r, council &d, unsigned tag)
+                                               const held_patch &r, decision_data &d, unsigned tag)
 {
     const hk_gpu_args &a = args.a;
     const float4 *state[2] = {a.good[1 - d.good], a.good[d.good]};
@@ -368,15 +371,15 @@ static __device__ __forceinline__ void compare(const hk_gpu_persistent_args &arg
 // ---------------------------------------------------------------- the start
 
 // Energy at a state and whether all J are positive there, in d.sums as control_fit wants them.
-template <bool CONVERTS>
-static __device__ __forceinline__ void probe(const hk_gpu_persistent_args &args, const resident &r,
-                                             council &d, const float4 *state, int buffer,
-                                             unsigned tag)
+template <bool BLENDS>
+static __device__ __forceinline__ void probe(const hk_gpu_persistent_args &args,
+                                             const held_patch &r, decision_data &d,
+                                             const float4 *state, int buffer, unsigned tag)
 {
     enum { TURNED = HK_SUM_RESIDUAL };  // threads with an element that is inside out
     const hk_gpu_args &a = args.a;
     take_state(a.model, r, state);
-    outcome o = forces_of<TO_PROBE, CONVERTS>(args, r, d, 0);
+    outcome o = forces_of<TO_PROBE, BLENDS>(args, r, d, 0);
     double sums[HK_SUM_WIDTH] = {0};
     sums[HK_SUM_ELASTIC] = o.found.energy;
     if (r.thread < r.b.own) {
@@ -391,20 +394,21 @@ static __device__ __forceinline__ void probe(const hk_gpu_persistent_args &args,
 }
 
 // As choose_kernel (vertex.cu) for kinds that need no more than energies.
-template <bool CONVERTS>
+template <bool BLENDS>
 static __device__ __forceinline__ void choose_start(const hk_gpu_persistent_args &args,
-                                                    const resident &r, council &d, unsigned tag)
+                                                    const held_patch &r, decision_data &d,
+                                                    unsigned tag)
 {
     __shared__ double at_position[HK_SUM_WIDTH];
     const hk_gpu_args &a = args.a;
-    bool compares = args.kind == HK_GPU_START_AUTO, guesses = args.kind != HK_GPU_START_POSITION;
+    bool compares = args.kind == HK_START_AUTO, guesses = args.kind != HK_START_POSITION;
     for (int which = compares ? 0 : 1; which < (guesses ? 2 : 0); which++) {
-        probe<CONVERTS>(args, r, d, a.good[which], which, tag + which);
+        probe<BLENDS>(args, r, d, a.good[which], which, tag + which);
         if (which == 0 && r.thread < HK_SUM_WIDTH) at_position[r.thread] = d.sums[r.thread];
         __syncthreads();
     }
-    if (presides(r)) {
-        bool fit = guesses && control_fit(d.sums, compares ? at_position : nullptr);
+    if (decides(r)) {
+        bool fit = guesses && control_fit(args.kind, d.sums, compares ? at_position : nullptr);
         control_begin(&d.s, &d.c, fit);
         announce(d, 0);
     }
@@ -414,8 +418,8 @@ static __device__ __forceinline__ void choose_start(const hk_gpu_persistent_args
 // ---------------------------------------------------------------- a time step
 
 // q of the next iteration (as `move` in law.cu); a.down holds what it needs of the one before.
-static __device__ __forceinline__ float4 move(const hk_gpu_args &a, const council &d, int k, int v,
-                                              float4 target, float4 q, float3 elastic)
+static __device__ __forceinline__ float4 move(const hk_gpu_args &a, const decision_data &d, int k,
+                                              int v, float4 target, float4 q, float3 elastic)
 {
     float2 plan = d.plan[k & 1];
     float4 inverse = a.inverse[v], last = a.down[v];
@@ -424,7 +428,7 @@ static __device__ __forceinline__ float4 move(const hk_gpu_args &a, const counci
                               q.y - plan.x * inverse.y * (elastic.y + pull.y),
                               q.z - plan.x * inverse.z * (elastic.z + pull.z), 0);
     float w = plan.y;
-    if (d.s.acceleration == HK_GPU_NESTEROV) {
+    if (d.s.rules.acceleration == HK_ACCELERATION_NESTEROV) {
         a.down[v] = down;
         if (w == 0) return down;
         return make_float4(down.x + w * (down.x - last.x), down.y + w * (down.y - last.y),
@@ -436,83 +440,83 @@ static __device__ __forceinline__ float4 move(const hk_gpu_args &a, const counci
                        w * (down.z - last.z) + last.z, 0);
 }
 
-// At the end of an iteration's forces, by one thread: whether the patch has shares in one of the
-// states that are looked at, and whether some are wanted.
-template <bool LOOK>
-static __device__ __forceinline__ int note_shares(sharing &s, int good, int looked_at)
+// At the end of an iteration's forces, by one thread: whether the patch has blended elements in
+// one of the states that are checked, and whether some want to be.
+template <bool CHECK>
+static __device__ __forceinline__ int note_blend(blending &s, int good, int checked_in)
 {
-    int wishes = s.found & WISHES;
-    s.some = s.found & SHARES;
+    int wanted = s.found & WANTED;
+    s.some = s.found & BLENDED;
     s.found = 0;
     bool any = s.some || s.good_some[good];
-    if (LOOK) s.good_some[looked_at] = s.some;
-    return wishes | (any ? SHARES : 0);
+    if (CHECK) s.good_some[checked_in] = s.some;
+    return wanted | (any ? BLENDED : 0);
 }
 
-// The sums of a look over all blocks, and what it makes of them.
-template <bool CONVERTS>
-static __device__ __forceinline__ void look(const hk_gpu_persistent_args &args, const resident &r,
-                                            council &d, int k, int buffer, unsigned tag,
-                                            double *sums, int shares)
+// The sums of a check over all blocks, and what it makes of them.
+template <bool BLENDS>
+static __device__ __forceinline__ void check(const hk_gpu_persistent_args &args,
+                                             const held_patch &r, decision_data &d, int k,
+                                             int buffer, unsigned tag, double *sums, int found)
 {
-    // Patches with shares, and with wishes; nobody asks for other sums there.
-    enum { SHARING = HK_SUM_RESIDUAL + 1, WISHING };
+    // Patches with blended elements, and with such as want to be; nobody asks for other sums there.
+    enum { BLENDING = HK_SUM_RESIDUAL + 1, WANTING };
     bool compared = false;
     if (k == 0) {
         add_up<HK_SUM_SLOPE>(args, r, sums, buffer, tag, d, d.sums);
-    } else if (CONVERTS) {
-        sums[SHARING] = (shares & SHARES) != 0;
-        sums[WISHING] = (shares & WISHES) != 0;
-        add_up<SHARING + AT_ONCE>(args, r, sums, buffer, tag, d, d.sums);
-        compared = d.sums[SHARING] > 0;
-        if (presides(r)) d.sharing.held = d.sums[WISHING] > 0;
+    } else if (BLENDS) {
+        sums[BLENDING] = (found & BLENDED) != 0;
+        sums[WANTING] = (found & WANTED) != 0;
+        add_up<BLENDING + AT_ONCE>(args, r, sums, buffer, tag, d, d.sums);
+        compared = d.sums[BLENDING] > 0;
+        if (decides(r)) d.blending.held = d.sums[WANTING] > 0;
         if (compared) compare(args, r, d, tag);
     } else {
         add_up<HK_SUM_RESIDUAL + 1>(args, r, sums, buffer, tag, d, d.sums);
     }
-    if (presides(r)) decide(d, k, args.budget, compared);
+    if (decides(r)) decide(d, k, args.budget, compared);
     __syncthreads();
 }
 
 // An iteration from the positions in shared memory; the next ones are there afterwards, unless the
-// look says otherwise.
-template <bool LOOK, bool CONVERTS>
+// check says otherwise.
+template <bool CHECK, bool BLENDS>
 static __device__ __forceinline__ void iterate(const hk_gpu_persistent_args &args,
-                                               const resident &r, council &d, int k, int looks,
-                                               unsigned epoch)
+                                               const held_patch &r, decision_data &d, int k,
+                                               int checks, unsigned epoch)
 {
     const hk_gpu_args &a = args.a;
     unsigned tag = epoch + k + 1;
-    int looked_at = k == 0 ? d.good : 1 - d.good;
-    constexpr purpose WHY = LOOK ? TO_LOOK : TO_MOVE;
-    outcome o = forces_of<WHY, CONVERTS>(args, r, d, looked_at);
+    int checked_in = k == 0 ? d.good : 1 - d.good;
+    constexpr purpose WHY = CHECK ? TO_CHECK : TO_MOVE;
+    outcome o = forces_of<WHY, BLENDS>(args, r, d, checked_in);
     double sums[HK_SUM_WIDTH] = {0};
-    if (LOOK) sums[HK_SUM_ELASTIC] = o.found.energy;
+    if (CHECK) sums[HK_SUM_ELASTIC] = o.found.energy;
     bool owns = r.thread < r.b.own;
-    int shares = 0;
+    int found = 0;
     float4 q = make_float4(0, 0, 0, 0);
     if (owns) {
         int v = r.b.first + r.thread;
         float4 target = a.target[v];
         float3 elastic = make_float3(o.force[0], o.force[1], o.force[2]);
         q = r.b.position[r.thread];
-        if (LOOK) {
+        if (CHECK) {
             vertex_sums(a, v, q, target, elastic, k == 0, sums);
-            if (k > 0) a.good[looked_at][v] = q;
+            if (k > 0) a.good[checked_in][v] = q;
         }
         q = move(a, d, k, v, target, q, elastic);
         publish(args.exchange[(k + 1) & 1] + v, q, tag);
     }
-    if (CONVERTS && presides(r)) shares = note_shares<LOOK>(d.sharing, d.good, looked_at);
-    if (!LOOK && presides(r)) go_on(d, k);
-    if (LOOK) {
-        look<CONVERTS>(args, r, d, k, looks & 1, tag, sums, shares);
+    if (BLENDS && decides(r)) found = note_blend<CHECK>(d.blending, d.good, checked_in);
+    if (!CHECK && decides(r)) go_on(d, k);
+    if (CHECK) {
+        check<BLENDS>(args, r, d, k, checks & 1, tag, sums, found);
         if (d.state != HK_GPU_GOING || k == args.budget) return;
     }
-    if (LOOK && d.from_good) {
+    if (CHECK && d.from_good) {
         meet(args.packet[2], r, tag);
         take_state(a.model, r, a.good[d.good]);
-        if (CONVERTS) take_shares(a, r, d.sharing, d.good);
+        if (BLENDS) take_blend(a, r, d.blending, d.good);
         return;
     }
     if (owns) r.b.position[r.thread] = q;
@@ -520,53 +524,54 @@ static __device__ __forceinline__ void iterate(const hk_gpu_persistent_args &arg
     __syncthreads();
 }
 
-template <bool CONVERTS>
+template <bool BLENDS>
 static __device__ __forceinline__ void take_step(const hk_gpu_persistent_args &args)
 {
     extern __shared__ float4 room[];
-    __shared__ council d;
+    __shared__ decision_data d;
     const hk_gpu_args &a = args.a;
-    resident r = resident_of(args, room);
+    held_patch r = held_patch_of(args, room);
     settle_in(args, r);
     unsigned epoch = *args.epoch + 2;  // two tags are those of the start
-    if (presides(r)) {
+    if (decides(r)) {
         d.c = *a.now;
         d.s = *a.settings;
+        d.sums[HK_SUM_TERMS] = 0;  // it has none
         announce(d, 0);
-        if (CONVERTS) begin_sharing(a, d.sharing);
-        if (CONVERTS) d.args = args;
+        if (BLENDS) begin_blending(a, d.blending);
+        if (BLENDS) d.args = args;
     }
     __syncthreads();
-    if (args.kind >= 0) choose_start<CONVERTS>(args, r, d, epoch - 1);
-    int check = d.s.check, k = 0, looks = 0;
+    if (args.kind >= 0) choose_start<BLENDS>(args, r, d, epoch - 1);
+    int check = d.s.rules.check, k = 0, checks = 0;
     take_state(a.model, r, a.good[d.good]);
-    if (CONVERTS) take_shares(a, r, d.sharing, d.good);
-    if (args.every > 0) refresh<CONVERTS>(args, r, d);
+    if (BLENDS) take_blend(a, r, d.blending, d.good);
+    if (args.every > 0) refresh<BLENDS>(args, r, d);
     for (; k <= args.budget; k++) {
         if (k % check && k < args.budget) {
-            iterate<false, CONVERTS>(args, r, d, k, looks, epoch);
+            iterate<false, BLENDS>(args, r, d, k, checks, epoch);
             continue;
         }
-        iterate<true, CONVERTS>(args, r, d, k, looks++, epoch);
+        iterate<true, BLENDS>(args, r, d, k, checks++, epoch);
         if (d.state != HK_GPU_GOING) break;
         bool due = k > 0 && args.every > 0 && k / args.every != (k - check) / args.every;
         if (k > 0 && k < args.budget && args.every > 0 && (due || d.refresh))
-            refresh<CONVERTS>(args, r, d);
+            refresh<BLENDS>(args, r, d);
     }
-    if (CONVERTS && presides(r)) end_sharing(a, d.sharing);
-    if (blockIdx.x > 0 || !presides(r)) return;
+    if (BLENDS && decides(r)) end_blending(a, d.blending);
+    if (blockIdx.x > 0 || !decides(r)) return;
     *a.next = d.c;
-    if (CONVERTS) *a.held = d.sharing.held;
+    if (BLENDS) *a.held = d.blending.held;
     *args.epoch = epoch + k + 2;
 }
 
-template <bool CONVERTS>
+template <bool BLENDS>
 static __global__ void __launch_bounds__(THREADS *GROUPS, 1)
-    resident_kernel(const __grid_constant__ hk_gpu_persistent_args args)
+    persistent_kernel(const __grid_constant__ hk_gpu_persistent_args args)
 {
-    if (STAYS) take_step<CONVERTS>(args);
+    if (STAYS) take_step<BLENDS>(args);
 }
 
 extern "C" const hk_gpu_persistent_kernel JOIN(hk_gpu_persistent_, HK_GPU_LAW) = {
-    {(const void *)resident_kernel<false>, (const void *)resident_kernel<true>},
+    {(const void *)persistent_kernel<false>, (const void *)persistent_kernel<true>},
     STAYS ? (int)GROUPS : 0};

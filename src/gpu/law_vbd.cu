@@ -75,8 +75,8 @@ static __device__ __noinline__ void blend(const hk_gpu_batch *batch, float l, fl
     const float by[4] = {turn.x, turn.y, turn.z, turn.w};
     mat3 F_model;
     vec3 a_model;
-    for (int i = 0; i < 3; i++) star_turn(by, F->m[i], F_model.m[i]);
-    star_turn(by, a->v, a_model.v);
+    for (int i = 0; i < 3; i++) vertex_turn(by, F->m[i], F_model.m[i]);
+    vertex_turn(by, a->v, a_model.v);
     blend_vertex((const hk_blend_law *)&batch->upper, l, &F_model, &a_model, force, block);
 }
 
@@ -120,8 +120,8 @@ static __device__ __forceinline__ mat3 gradient_at(const element &e, vec3 own)
     return F;
 }
 
-// Gradient and upper triangle of the block of the first corner, added to sums; l is its share of
-// conversion, `turn` where it has one.
+// Gradient and upper triangle of the block of the first corner, added to sums; l is its blend
+// weight, `turn` where it has one.
 static __device__ __forceinline__ void add_element(const element &e, vec3 own, float l,
                                                    const float4 *turn, float sums[SUMS])
 {
@@ -137,7 +137,7 @@ static __device__ __forceinline__ void add_element(const element &e, vec3 own, f
 
 // ---------------------------------------------------------------- one vertex
 
-struct star {
+struct around {
     int vertex;
     int first, last;  // items
     float noise;
@@ -156,7 +156,7 @@ static __device__ __noinline__ void add_drag(const hk_gpu_vbd_args &a, int k, in
                             q.z - origin.z - way[2]};
         float K[9];
         for (int i = 0; i < 9; i++) K[i] = a.drag[(int64_t)i * a.near_count + n];
-        star_drag(K, farther, sums);
+        vertex_drag(K, farther, sums);
     }
 }
 
@@ -169,7 +169,7 @@ template <int LANES> static __device__ __forceinline__ float share_sum(float a)
 }
 
 template <int LANES>
-static __device__ float star_energy(const hk_gpu_vbd_args &a, const star &s, vec3 own)
+static __device__ float energy_around(const hk_gpu_vbd_args &a, const around &s, vec3 own)
 {
     float sum = 0;
     for (int at = s.first + (int)threadIdx.x % LANES; at < s.last; at += LANES) {
@@ -190,20 +190,20 @@ static __device__ __forceinline__ float pull_change(vec3 own, float4 target, vec
     return target.w * sum;
 }
 
-// The share of the step that does not raise the energy of the star; 0: none. `drag`: sums of
-// viscous damping, or NULL. All threads of a warp take part as long as one of its vertices looks
-// for its share.
+// The part of the step that does not raise the energy around the vertex; 0: none. `quadratic`: sums
+// of viscous damping and other terms, or NULL. All threads of a warp take part as long as one of
+// its vertices is looking for its own.
 template <int LANES>
-static __device__ __noinline__ float careful_length(const hk_gpu_vbd_args &a, const star &s,
+static __device__ __noinline__ float careful_length(const hk_gpu_vbd_args &a, const around &s,
                                                     vec3 own, float4 target, vec3 step,
-                                                    const float *drag)
+                                                    const float *quadratic)
 {
-    float length = 1, before = star_energy<LANES>(a, s, own);
+    float length = 1, before = energy_around<LANES>(a, s, own);
     for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++) {
         vec3 d = v3_scale(step, length);
-        float after = star_energy<LANES>(a, s, v3_add(own, d));
+        float after = energy_around<LANES>(a, s, v3_add(own, d));
         float change = after - before + pull_change(own, target, d);
-        if (drag) change += star_change(drag, d.v);
+        if (quadratic) change += vertex_change(quadratic, d.v);
         bool high = length > 0 && !(change <= s.noise);
         if (!__any_sync(~0u, high)) break;
         if (high) length = halvings < MOST_HALVINGS ? length / 2 : 0;
@@ -211,8 +211,8 @@ static __device__ __noinline__ float careful_length(const hk_gpu_vbd_args &a, co
     return length;
 }
 
-// While elements convert all vertices move at once, half as far (vbd.c). GENERAL: some may, or
-// there is viscous damping.
+// While elements are blended all vertices move at once, half as far (vbd.c). GENERAL: some may be,
+// or there is viscous damping, or there are terms beside tets.
 template <int LANES, bool GENERAL>
 static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
 {
@@ -220,34 +220,36 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
     int k = a.first + (int)(blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES);
     bool real_one = k < a.last;
     k = real_one ? k : a.last - 1;  // the rest of the last block repeats its work
-    star s = {a.vertex[k], a.start[k], a.start[k + 1], 0};
-    bool viscous = GENERAL && a.drag;
+    around s = {a.vertex[k], a.start[k], a.start[k + 1], 0};
+    bool viscous = GENERAL && a.drag, quadratic = GENERAL && (a.drag || a.term_sums);
     int at = s.first + lane;
     packed item = {};
     if (at < s.last) item = fetch(a, (unsigned)at);
     cudaGridDependencySynchronize();
     const hk_gpu_vbd_control *control = a.control;
     if (control->shared.state != HK_GPU_GOING) return;
-    bool converting = GENERAL && control->converting;
-    const float4 *from = converting ? a.before : a.q;
+    bool blended = GENERAL && control->blended;
+    const float4 *from = blended ? a.before : a.q;
     float4 q = from[s.vertex], target = a.target[s.vertex];
     vec3 own = {{q.x, q.y, q.z}};
     float sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, drag[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     while (at < s.last) {
         element e;
         unpack(a, from, (unsigned)at, item, e);
-        float share = converting ? a.share[a.twin[at]] : 0;
+        float weight = blended ? a.blend[a.twin[at]] : 0;
         const float4 *turn = GENERAL ? a.turn + at : nullptr;
         at += LANES;
         if (at < s.last) item = fetch(a, (unsigned)at);  // on its way meanwhile
-        add_element(e, own, GENERAL ? share : 0, turn, sums);
+        add_element(e, own, GENERAL ? weight : 0, turn, sums);
     }
     if (viscous) add_drag<LANES>(a, k, lane, from, s.vertex, drag);
+    if (GENERAL && a.term_sums && lane == 0)
+        for (int n = 0; n < SUMS; n++) drag[n] += a.term_sums[(int64_t)n * a.count + k];
     cudaTriggerProgrammaticLaunchCompletion();
     __syncwarp();
 #pragma unroll
     for (int n = 0; n < SUMS; n++) sums[n] = share_sum<LANES>(sums[n]);
-    for (int n = 0; n < SUMS && viscous; n++) {
+    for (int n = 0; n < SUMS && quadratic; n++) {
         drag[n] = share_sum<LANES>(drag[n]);
         sums[n] += drag[n];
     }
@@ -256,13 +258,13 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
     vec3 g = {{sums[0] + w * (q.x - target.x), sums[1] + w * (q.y - target.y),
                sums[2] + w * (q.z - target.z)}};
     vec3 step = solve3_downhill(H, g);
-    if (converting) {
-        step = v3_scale(step, 0.5f * control->length);
-    } else if (vbd_is_careful(&a.settings, control)) {
+    if (blended) {
+        step = v3_scale(step, (float)vbd_length(&control->vbd, 1));
+    } else if (vbd_is_careful(&a.rules, &control->vbd)) {
         __syncwarp();
         s.noise = a.noise[k];
         step = v3_scale(step,
-                        careful_length<LANES>(a, s, own, target, step, viscous ? drag : nullptr));
+                        careful_length<LANES>(a, s, own, target, step, quadratic ? drag : nullptr));
     }
     if (lane == 0 && real_one)
         a.q[s.vertex] = make_float4(q.x + step.v[0], q.y + step.v[1], q.z + step.v[2], q.w);

@@ -49,7 +49,7 @@ static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)
             if (!hk_has_part(&m->materials[k], part)) continue;
             s->batch[l->batch_count] = (batch_source){k, part};
             l->batches[l->batch_count] = hk_material_part(&m->materials[k], part);
-            l->converts |= l->batches[l->batch_count++].blend_law.upper > 0;
+            l->blends |= l->batches[l->batch_count++].blend_law.upper > 0;
         }
         s->first[k + 1] = l->batch_count;
     }
@@ -481,11 +481,11 @@ static hk_status allocate_items(hk_gpu_layout *l)
     size_t ghosts = (size_t)l->ghost_start[l->patch_count];
     l->ghost = HK_ARRAY(int32_t, ghosts);
     HK_TRY(allocate_shapes(l->triangular, items, l->shape));
-    if (l->triangular && (l->converts || l->cut.whole))
+    if (l->triangular && (l->blends || l->cut.whole))
         HK_TRY(allocate_shapes(false, items, l->whole));
     l->items = HK_ARRAY(hk_gpu_item, items);
     l->item_tet = HK_ARRAY(int32_t, items);
-    l->rounds = HK_ZEROS(hk_gpu_round, l->round_start[l->patch_count] + 1);  // one may be looked at
+    l->rounds = HK_ZEROS(hk_gpu_round, l->round_start[l->patch_count] + 1);  // one may be checked
     l->patches = HK_ARRAY(hk_gpu_patch, l->patch_count);
     if (!l->ghost || !l->items || !l->item_tet || !l->rounds || !l->patches) return HK_NO_MEMORY;
     if (wants_elements(l)) {
@@ -550,10 +550,6 @@ static hk_status build(const hk_model *m, int threads, hk_gpu_layout *l)
 hk_status hk_gpu_layout_create(const hk_model *m, const hk_gpu_cut *cut, int threads,
                                hk_gpu_layout **layout)
 {
-    if (m->spring_count > 0 || m->bend_count > 0 || m->attachment_count > 0)
-        return hk_fail(HK_UNSUPPORTED,
-                       "backend \"cuda\": sheets and attachments run on the CPU only; use backend "
-                       "\"cpu\" or \"auto\"");
     hk_gpu_layout *l = HK_NEW(hk_gpu_layout);
     if (!l) return HK_NO_MEMORY;
     l->cut = *cut;
@@ -590,17 +586,4 @@ void hk_gpu_layout_free(hk_gpu_layout *l)
     hk_free(l->count);
     hk_free(l->base);
     hk_free(l);
-}
-
-// Of an item its corners, slots and shape; of a vertex its target, preconditioner, last, present
-// and next position; of a ghost its number and position; and how the slots are shared out.
-double hk_gpu_layout_bytes(const hk_gpu_layout *l)
-{
-    double items = l->item_start[l->patch_count], ghosts = l->ghost_start[l->patch_count];
-    double rounds = l->round_start[l->patch_count];
-    return items * (sizeof(hk_gpu_item) + (l->triangular ? 6 : 9) * sizeof(float)) +
-           (double)l->vertex_count * 5 * 4 * sizeof(float) +
-           ghosts * (sizeof(int32_t) + 4 * sizeof(float)) +
-           sizeof(uint16_t) * (double)(l->count_size + l->base_size) +
-           rounds * sizeof(hk_gpu_round) + l->patch_count * sizeof(hk_gpu_patch);
 }

@@ -88,10 +88,10 @@ typedef struct hk_gpu_layout {
     uint16_t *count;  // corners of an own vertex in a round
     uint16_t *base;   // first slot of a slice of own vertices in a round
     int64_t count_size, base_size;
-    bool converts;  // some batch does
+    bool blends;  // some batch does
 } hk_gpu_layout;
 
-// Tets only: sheets, springs and attachments are refused. threads 0: all cores.
+// Of the tets: other terms have their own (terms.h). threads 0: all cores.
 hk_status hk_gpu_layout_create(const hk_model *model, const hk_gpu_cut *cut, int threads,
                                hk_gpu_layout **layout);
 void hk_gpu_layout_free(hk_gpu_layout *layout);
@@ -105,7 +105,5 @@ static inline int hk_gpu_shape_width(bool triangular, int k)
     const int whole[] = {4, 4, 1}, triangle[] = {4, 2, 0};
     return (triangular ? triangle : whole)[k];
 }
-// What an iteration of `descent` moves at least, bytes.
-double hk_gpu_layout_bytes(const hk_gpu_layout *layout);
 
 #endif

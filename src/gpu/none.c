@@ -13,12 +13,6 @@ bool hk_gpu_found(char *why, size_t size)
     return false;
 }
 
-bool hk_gpu_has_method(const hk_method *method)
-{
-    (void)method;
-    return false;
-}
-
 hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu)
 {
     (void)def;
@@ -37,12 +31,12 @@ void hk_gpu_describe(const hk_gpu *gpu, char *text, size_t size)
     if (size > 0) text[0] = '\0';
 }
 
-hk_status hk_gpu_write_state(hk_gpu *gpu, const double *x, const double *v, const double *v_before)
+hk_status hk_gpu_write_state(hk_gpu *gpu, const double *const known[HK_KNOWN_COUNT],
+                             double step_before)
 {
     (void)gpu;
-    (void)x;
-    (void)v;
-    (void)v_before;
+    (void)known;
+    (void)step_before;
     return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
 }
 
@@ -61,11 +55,10 @@ hk_status hk_gpu_read_positions(hk_gpu *gpu, double *x)
     return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
 }
 
-hk_status hk_gpu_read_velocities(hk_gpu *gpu, double *v, double *v_before)
+hk_status hk_gpu_read_state(hk_gpu *gpu, double *const known[HK_KNOWN_COUNT])
 {
     (void)gpu;
-    (void)v;
-    (void)v_before;
+    (void)known;
     return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
 }
 
@@ -74,18 +67,6 @@ hk_status hk_gpu_energy(hk_gpu *gpu, hk_energy *energy)
     (void)gpu;
     (void)energy;
     return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
-}
-
-double hk_gpu_iteration_bytes(const hk_gpu *gpu)
-{
-    (void)gpu;
-    return 0;
-}
-
-double hk_gpu_iteration_elements(const hk_gpu *gpu)
-{
-    (void)gpu;
-    return 0;
 }
 
 hk_status hk_gpu_evaluate(hk_gpu *gpu, double *x, double *energy, double *gradient,

@@ -1,4 +1,4 @@
-// Whether a model can be resident on the device (law_persistent.cu), how it is cut for that, and
+// Whether a model can be persistent on the device (law_persistent.cu), how it is cut for that, and
 // the launch.
 #include "gpu/device.h"
 
@@ -19,7 +19,7 @@ static const hk_gpu_persistent_kernel *kernel_for(const hk_gpu_layout *l)
     return tables[hk_gpu_layout_law(l)];
 }
 
-// What resident_of (law_persistent.cu) lays out.
+// What held_patch_of (law_persistent.cu) lays out.
 static size_t bytes_of(const hk_gpu_layout *l, int groups)
 {
     size_t own = (size_t)l->most_own, rounds = (size_t)l->most_rounds, count = (size_t)groups;
@@ -84,7 +84,7 @@ static hk_status try_blocks(hk_gpu *g, const cudaDeviceProp *device, int blocks,
     cut.even = true;
     HK_TRY(hk_gpu_layout_create(m, &cut, 0, &g->layout));
     const hk_gpu_persistent_kernel *kernel = kernel_for(g->layout);
-    r->kernel = kernel->kernel[g->layout->converts];
+    r->kernel = kernel->kernel[g->layout->blends];
     hk_status status = HK_OK;
     bool allowed = *groups <= kernel->groups && g->layout->most_own <= HK_GPU_THREADS;
     if (allowed) status = try_layout(g, device, r, fits);
@@ -100,7 +100,7 @@ static hk_status find_layout(hk_gpu *g, const cudaDeviceProp *device, int wanted
                              hk_gpu_persistent *r, bool *fits)
 {
     // Single kernels are faster for larger models: 201 thousand tets on an H200 took 0.91 ms by
-    // them and 0.95 ms resident, 148 thousand 0.86 and 0.68.
+    // them and 0.95 ms persistent, 148 thousand 0.86 and 0.68.
     if (wanted == 0 && g->model->vertex_count > HK_GPU_THREADS * device->multiProcessorCount)
         return HK_OK;
     int groups = HK_GPU_MOST_GROUPS, last = wanted > 0 ? wanted : 2;
@@ -127,13 +127,13 @@ hk_status hk_gpu_plan_persistent(hk_gpu *g, const cudaDeviceProp *device, int wa
     return status;
 }
 
-hk_status hk_gpu_set_up_persistent(hk_gpu *g, int every)
+hk_status hk_gpu_set_up_persistent(hk_gpu *g)
 {
     const hk_gpu_layout *l = g->layout;
     hk_gpu_persistent_args *args = &g->persistent->args;
     args->a = g->args;
     args->budget = g->settings.iterations;
-    args->every = g->constant_diagonal ? 0 : every;
+    args->every = g->constant_diagonal ? 0 : g->plan.rules.refresh;
     args->most_own = l->most_own;
     args->most_items = l->most_items;
     args->most_rounds = l->most_rounds;
@@ -168,6 +168,6 @@ hk_status hk_gpu_launch_persistent(hk_gpu *g, int kind, hk_gpu_control **last)
 void hk_gpu_describe_persistent(const hk_gpu *g, char *text, size_t size)
 {
     const hk_gpu_persistent *r = g->persistent;
-    snprintf(text, size, ", resident: %d threads and %.0f KB of shared memory a patch",
+    snprintf(text, size, ", persistent: %d threads and %.0f KB of shared memory per patch",
              HK_GPU_THREADS * r->groups, 1e-3 * (double)r->bytes);
 }

@@ -47,7 +47,7 @@ static __device__ __forceinline__ float4 await(const float4 *from, unsigned tag)
 
 // ---------------------------------------------------------------- a patch that stays
 
-struct resident {
+struct held_patch {
     patch b;  // with the slots of this thread's group
     int group, groups;
     int thread, threads;       // of the block; those of the first group own vertices
@@ -60,17 +60,17 @@ struct resident {
     hk_gpu_batch *batch;       // of this thread's group
 };
 
-static __device__ __forceinline__ void group_sync(const resident &r)
+static __device__ __forceinline__ void group_sync(const held_patch &r)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(1 + r.group), "n"((int)THREADS) : "memory");
 }
 
-// The room of a block: bytes_of (resident.cu) measures the same.
-static __device__ __forceinline__ resident resident_of(const hk_gpu_persistent_args &args,
-                                                       float4 *room)
+// The room of a block: bytes_of (persistent.cu) measures the same.
+static __device__ __forceinline__ held_patch held_patch_of(const hk_gpu_persistent_args &args,
+                                                           float4 *room)
 {
     const hk_gpu_model &m = args.a.model;
-    resident r;
+    held_patch r;
     r.b = patch_of(m, room);
     r.group = threadIdx.y;
     r.groups = blockDim.y;
@@ -93,7 +93,7 @@ static __device__ __forceinline__ resident resident_of(const hk_gpu_persistent_a
 
 // Brings what never changes.
 static __device__ __forceinline__ void settle_in(const hk_gpu_persistent_args &args,
-                                                 const resident &r)
+                                                 const held_patch &r)
 {
     const hk_gpu_model &m = args.a.model;
     const patch &b = r.b;
@@ -118,7 +118,7 @@ static __device__ __forceinline__ void settle_in(const hk_gpu_persistent_args &a
 }
 
 // Of vertex v of the patch in round n.
-static __device__ __forceinline__ share_of_round share_in(const resident &r, int n, int v)
+static __device__ __forceinline__ share_of_round share_in(const held_patch &r, int n, int v)
 {
     int slices = (r.b.own + WARP - 1) / WARP;
     share_of_round s = {0, 0};
@@ -127,7 +127,7 @@ static __device__ __forceinline__ share_of_round share_in(const resident &r, int
     return s;
 }
 
-static __device__ __forceinline__ void element_at(const hk_gpu_model &m, const resident &r, int k,
+static __device__ __forceinline__ void element_at(const hk_gpu_model &m, const held_patch &r, int k,
                                                   element &e)
 {
     packed p = {r.item[k], r.shape0[k], make_float4(r.shape1[k].x, r.shape1[k].y, 0, 0)};
@@ -138,7 +138,7 @@ static __device__ __forceinline__ void element_at(const hk_gpu_model &m, const r
 // Where this thread's group leaves what it has for the vertex of the thread, or (others) where the
 // first one finds it.
 static __device__ __forceinline__ float4 *part_of(const hk_gpu_persistent_args &args,
-                                                  const resident &r, int group)
+                                                  const held_patch &r, int group)
 {
     return &r.part[(group - 1) * args.most_own + threadIdx.x];
 }
@@ -146,7 +146,7 @@ static __device__ __forceinline__ float4 *part_of(const hk_gpu_persistent_args &
 // Adds up what the groups have for the vertices of the first, unless a thread watches and has seen
 // something: true.
 template <bool WATCHES>
-static __device__ __forceinline__ bool join(const hk_gpu_persistent_args &args, const resident &r,
+static __device__ __forceinline__ bool join(const hk_gpu_persistent_args &args, const held_patch &r,
                                             float sum[3], bool seen)
 {
     bool owns = (int)threadIdx.x < r.b.own;
@@ -168,7 +168,7 @@ static __device__ __forceinline__ bool join(const hk_gpu_persistent_args &args, 
 // any more. True: `take` was true for an element of the patch, and the sums are worth nothing.
 template <bool WATCHES, class Take>
 static __device__ __forceinline__ bool go_round(const hk_gpu_persistent_args &args,
-                                                const resident &r, float sum[3], Take take)
+                                                const held_patch &r, float sum[3], Take take)
 {
     const hk_gpu_model &m = args.a.model;
     int batch = r.b.rounds > r.group ? r.round[r.group].batch : -1, first = batch;
@@ -195,7 +195,7 @@ static __device__ __forceinline__ bool go_round(const hk_gpu_persistent_args &ar
 // ---------------------------------------------------------------- positions
 
 // Of own vertices and ghosts, from a state that all blocks know to be there.
-static __device__ __forceinline__ void take_state(const hk_gpu_model &m, const resident &r,
+static __device__ __forceinline__ void take_state(const hk_gpu_model &m, const held_patch &r,
                                                   const float4 *from)
 {
     for (int k = r.thread; k < r.b.locals; k += r.threads)
@@ -205,7 +205,7 @@ static __device__ __forceinline__ void take_state(const hk_gpu_model &m, const r
 
 // The ghosts of an iteration, from the last thread but a warp on: the first ones move vertices
 // meanwhile, the last one plans ahead.
-static __device__ __forceinline__ void await_ghosts(const hk_gpu_model &m, const resident &r,
+static __device__ __forceinline__ void await_ghosts(const hk_gpu_model &m, const held_patch &r,
                                                     const float4 *from, unsigned tag)
 {
     int ghosts = r.b.locals - r.b.own, turn = r.threads - WARP - 1 - r.thread;
@@ -214,7 +214,7 @@ static __device__ __forceinline__ void await_ghosts(const hk_gpu_model &m, const
 }
 
 // Waits for all blocks; what they wrote before is seen by all afterwards. Seldom.
-static __device__ __forceinline__ void meet(uint4 *packet, const resident &r,
+static __device__ __forceinline__ void meet(uint4 *packet, const held_patch &r,
                                             unsigned long long tag)
 {
     __threadfence();

@@ -2,13 +2,14 @@
 // an empty memory projective dynamics. An evaluation of ε is this sequence of kernels, which read
 // from the control what there is to do for them, or that there is nothing:
 //
-//   look      (law.cu) energy, residual and elastic gradient at the trial state
+//   check     (law.cu) energy, residual and elastic gradient at the trial state
 //   settle    accepts it, and completes its gradient; or writes the next trial state
 //   …         (global.cu) p = A⁻¹ g, where it was accepted
 //   remember  goes there: the new pair of the memory, and all inner products
 //   combine   the next direction and its first trial state
 //
-// Where elements convert they do so between settle and …, and are evaluated once more.
+// Where elements may be blended their weights change between settle and …, and they are evaluated
+// once more.
 #include "gpu/global.h"
 
 #include <stdio.h>
@@ -16,25 +17,13 @@
 enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, MOST_BLOCKS = 264 };
 enum { UNROLLED = 48, TURN = 4 };  // evaluations of a graph without a loop; of a turn of the loop
 
-// The options of quasi_newton.c and projective.c, in the order of their tables.
-enum {
-    OPTION_WINDOW = HK_OPTION_AFTER_PRECISION,
-    OPTION_INITIAL,
-    OPTION_LOW,
-    OPTION_HIGH,
-    OPTION_REFINEMENT,
-    OPTION_GLOBAL,
-    OPTION_INNER
-};
-enum { PROJECTIVE_GLOBAL = HK_OPTION_AFTER_PRECISION, PROJECTIVE_DIRECT = 0 };
-
 // Device memory of the method; vectors are [vertex_count] in the order of the patches.
 struct quasi_newton {
     hk_qn_settings settings;
     hk_gpu_global global;
-    hk_qn_control *control[3];  // after combine, settle, and conversion
+    hk_qn_control *control[3];  // after combine, settle, and new blend weights
     hk_qn_memory *memory;
-    hk_gpu_control *gate[2];  // for the conversion of elements
+    hk_gpu_control *gate[2];  // for new blend weights
     float4 *x, *trial, *direction;
     float4 *g, *trial_g, *p;
     float4 *s, *y, *z;  // [window]
@@ -63,7 +52,7 @@ static __global__ void begin_kernel(int count, const hk_gpu_control *from, hk_qn
 
 // ---------------------------------------------------------------- the decision
 
-enum { SETTLE_FIRST = 1, SETTLE_CONVERTED = 2 };
+enum { SETTLE_FIRST = 1, SETTLE_BLENDED = 2 };
 
 struct settle_args {
     int count, flags;
@@ -80,8 +69,8 @@ struct settle_args {
 
 static __device__ void settle(const settle_args &a, hk_qn_control *c)
 {
-    if (a.flags & SETTLE_CONVERTED)
-        qn_converted(a.plan, &a.settings, c, a.sums);
+    if (a.flags & SETTLE_BLENDED)
+        qn_blended(a.plan, &a.settings, c, a.sums);
     else
         qn_decide(a.plan, &a.settings, c, a.sums, a.flags & SETTLE_FIRST);
     if (blockIdx.x > 0) return;
@@ -103,7 +92,7 @@ static __global__ void __launch_bounds__(THREADS)
         settle(a, &c);
         bool going = c.base.state == HK_GPU_GOING;
         accepted = going && c.accepted;
-        shorter = going && !c.accepted && !c.redirect && !(a.flags & SETTLE_CONVERTED);
+        shorter = going && !c.accepted && !c.redirect && !(a.flags & SETTLE_BLENDED);
         length = (float)c.length;
     }
     __syncthreads();
@@ -118,8 +107,8 @@ static __global__ void __launch_bounds__(THREADS)
     bool free = t.w > 0;
     float4 g = make_float4(free ? f.x + t.w * (q.x - t.x) : 0, free ? f.y + t.w * (q.y - t.y) : 0,
                            free ? f.z + t.w * (q.z - t.z) : 0, 0);
-    // Where elements are about to convert it will be evaluated once more.
-    if (a.gate && !(a.flags & (SETTLE_FIRST | SETTLE_CONVERTED))) return;
+    // Where blend weights are about to change it will be evaluated once more.
+    if (a.gate && !(a.flags & (SETTLE_FIRST | SETTLE_BLENDED))) return;
     a.gradient[v] = g;
     hk_gpu_global_give(a.global, v, g);
 }
@@ -307,40 +296,40 @@ static hk_status begin(hk_gpu *g, const quasi_newton *q)
 }
 
 // At the trial state; `control` says whether anybody wants to know.
-static hk_status look(hk_gpu *g, const quasi_newton *q, hk_gpu_control *control, bool first)
+static hk_status check(hk_gpu *g, const quasi_newton *q, hk_gpu_control *control, bool first)
 {
     hk_gpu_args a = g->args;
-    a.flags = HK_LOOK_PROBE | HK_LOOK_GRADIENT | (first ? HK_LOOK_FIRST : 0);
+    a.flags = HK_CHECK_PROBE | HK_CHECK_GRADIENT | (first ? HK_CHECK_FIRST : 0);
     a.state = q->trial;
     a.gradient = q->trial_g;
     a.probe = g->probe[0];
     a.now = control;
-    return hk_gpu_launch(g, g->kernels->look[g->general], &a);
+    return hk_gpu_launch_forces(g, g->kernels->check[g->general], &a);
 }
 
-// Elements convert at the trial state: the part of a look that is no probe. What it writes beside
-// their shares nobody reads.
-static hk_status convert(hk_gpu *g, const quasi_newton *q)
+// New blend weights at the trial state: the part of a check that is no probe. What it writes beside
+// them nobody reads.
+static hk_status blend(hk_gpu *g, const quasi_newton *q)
 {
     hk_gpu_args a = g->args;
-    a.flags = HK_LOOK_LAST | HK_LOOK_DEFER;
+    a.flags = HK_CHECK_LAST | HK_CHECK_DEFER;
     a.q = q->trial;
     a.now = q->gate[0];
     a.next = q->gate[1];
-    return hk_gpu_launch(g, g->kernels->look[1], &a);
+    return hk_gpu_launch_forces(g, g->kernels->check[1], &a);
 }
 
 static hk_status launch_settle(hk_gpu *g, const quasi_newton *q, int flags)
 {
     settle_args a = {};
-    bool converted = flags & SETTLE_CONVERTED;
+    bool blended = flags & SETTLE_BLENDED;
     a.count = g->model->vertex_count;
     a.flags = flags;
     a.settings = q->settings;
     a.plan = g->device_settings;
-    a.now = q->control[converted ? 1 : 0];
-    a.next = q->control[converted ? 2 : 1];
-    a.gate = g->converts ? q->gate[0] : nullptr;
+    a.now = q->control[blended ? 1 : 0];
+    a.next = q->control[blended ? 2 : 1];
+    a.gate = g->blends ? q->gate[0] : nullptr;
     a.sums = g->probe[0];
     a.x = q->x;
     a.target = g->args.target;
@@ -400,14 +389,14 @@ static hk_status launch_combine(hk_gpu *g, const quasi_newton *q,
 static hk_status evaluate(hk_gpu *g, const quasi_newton *q, bool first,
                           const cudaGraphConditionalHandle *loop)
 {
-    if (g->converts && first) HK_TRY(convert(g, q));
-    HK_TRY(look(g, q, &q->control[0]->base, first));
+    if (g->blends && first) HK_TRY(blend(g, q));
+    HK_TRY(check(g, q, &q->control[0]->base, first));
     HK_TRY(launch_settle(g, q, first ? SETTLE_FIRST : 0));
     const hk_qn_control *now = q->control[1];
-    if (g->converts && !first) {
-        HK_TRY(convert(g, q));
-        HK_TRY(look(g, q, q->gate[0], false));
-        HK_TRY(launch_settle(g, q, SETTLE_CONVERTED));
+    if (g->blends && !first) {
+        HK_TRY(blend(g, q));
+        HK_TRY(check(g, q, q->gate[0], false));
+        HK_TRY(launch_settle(g, q, SETTLE_BLENDED));
         now = q->control[2];
     }
     HK_TRY(hk_gpu_global_solve(g, &q->global, now, q->trial_g));
@@ -461,9 +450,9 @@ static hk_status record_loop(hk_gpu *g, const quasi_newton *q)
     return status;
 }
 
-hk_status hk_gpu_launch_quasi_newton(hk_gpu *g, hk_gpu_control **last)
+static hk_status launch(hk_gpu *g, hk_gpu_control **last)
 {
-    const quasi_newton *q = (const quasi_newton *)g->quasi_newton;
+    const quasi_newton *q = (const quasi_newton *)g->own;
     HK_TRY(begin(g, q));
     HK_TRY(evaluate(g, q, true, nullptr));
     int evaluations = q->settings.budget + q->settings.budget / 4 + 2;
@@ -481,30 +470,33 @@ hk_status hk_gpu_launch_quasi_newton(hk_gpu *g, hk_gpu_control **last)
 
 // ---------------------------------------------------------------- creation
 
-bool hk_gpu_uses_quasi_newton(const hk_gpu *g)
+// The kernels that check are those of `descent`.
+static void plan_checks(hk_gpu *g)
 {
-    return g->method == &hk_quasi_newton ||
-           (g->method == &hk_projective &&
-            (int)g->settings.option[PROJECTIVE_GLOBAL] == PROJECTIVE_DIRECT);
+    g->plan.rules.acceleration = HK_ACCELERATION_NONE;
+    g->plan.rules.check = 8;
+    g->plan.rules.shrink = 0.7;
+    g->plan.rules.shortest = 1e-5;
 }
 
-hk_status hk_gpu_plan_quasi_newton(hk_gpu *g)
+static int window_of(const hk_gpu *g)
 {
-    const double *option = g->settings.option;
-    g->plan.acceleration = HK_GPU_PLAIN;
-    g->plan.check = 8;
-    g->plan.shrink = 0.7;
-    g->plan.shortest = 1e-5;
-    if (g->method != &hk_quasi_newton) return HK_OK;
-    if (option[OPTION_INITIAL] != 0)
+    double window = hk_setting(&g->settings, "window");
+    return isnan(window) ? 0 : (int)window;  // projective dynamics remembers nothing
+}
+
+static hk_status plan(hk_gpu *g)
+{
+    plan_checks(g);
+    if (hk_setting(&g->settings, "initial") > 0)
         return hk_fail(HK_UNSUPPORTED,
                        "backend \"cuda\": quasi_newton begins with the Laplacian alone there; with "
                        "another \"initial\" it runs on the CPU");
-    if (option[OPTION_WINDOW] > HK_QN_MOST)
+    if (window_of(g) > HK_QN_MOST)
         return hk_fail(HK_UNSUPPORTED,
                        "backend \"cuda\": quasi_newton remembers at most %d steps there, not %d; "
                        "with a larger \"window\" it runs on the CPU",
-                       (int)HK_QN_MOST, (int)option[OPTION_WINDOW]);
+                       (int)HK_QN_MOST, window_of(g));
     return HK_OK;
 }
 
@@ -530,46 +522,42 @@ static hk_status take_vectors(hk_gpu *g, quasi_newton *q)
     return hk_gpu_room(g, 1, &q->finished);
 }
 
-// As quasi_newton.c and projective.c weigh them.
-static double weight_of(const hk_gpu *g, const hk_material *material)
-{
-    const double *option = g->settings.option;
-    if (g->method == &hk_quasi_newton)
-        return hk_material_slope(material, option[OPTION_LOW], option[OPTION_HIGH]) +
-               material->strand_modulus;
-    return fmax(hk_material_projective(material), 2 * material->blend_law.stiffness);
-}
-
 static hk_status create_global(hk_gpu *g, quasi_newton *q)
 {
-    bool own = g->method == &hk_quasi_newton;
-    int inner = own ? (int)g->settings.option[OPTION_INNER] : 0;
+    double inner = hk_setting(&g->settings, "window") >= 0 ? hk_setting(&g->settings, "inner") : 0;
     double *weight = HK_ARRAY(double, g->model->material_count);
     if (!weight) return HK_NO_MEMORY;
-    for (int k = 0; k < g->model->material_count; k++)
-        weight[k] = weight_of(g, &g->model->materials[k]);
-    hk_status status = hk_gpu_global_create(g, weight, inner, &q->global);
+    hk_status status = g->method->weights(&g->settings, g->model, weight);
+    if (status == HK_OK) status = hk_gpu_global_create(g, weight, (int)inner, &q->global);
     hk_free(weight);
     return status;
 }
 
-hk_status hk_gpu_create_quasi_newton(hk_gpu *g)
+static hk_status set_up(hk_gpu *g)
 {
     quasi_newton *q = HK_NEW(quasi_newton);
     if (!q) return HK_NO_MEMORY;
-    g->quasi_newton = q;  // hk_gpu_free frees it
-    bool own = g->method == &hk_quasi_newton;
+    g->own = q;
     int budget = g->settings.iterations;
-    q->settings.window = own ? (int)g->settings.option[OPTION_WINDOW] : 0;
+    q->settings.window = window_of(g);
     q->settings.budget = budget;
     q->settings.most = 2 * budget + 64;
-    q->settings.converting = g->converts;
+    q->settings.blends = g->blends;
     HK_TRY(take_vectors(g, q));
     return create_global(g, q);
 }
 
-void hk_gpu_describe_quasi_newton(const hk_gpu *g, char *text, size_t size)
+static void release(hk_gpu *g)
 {
-    const hk_gpu_global *a = &((const quasi_newton *)g->quasi_newton)->global;
-    snprintf(text, size, ", %d Chebyshev iterations a global step", a->chebyshev.inner);
+    hk_free(g->own);
+    g->own = nullptr;
 }
+
+static void describe(const hk_gpu *g, char *text, size_t size)
+{
+    const hk_gpu_global *a = &((const quasi_newton *)g->own)->global;
+    snprintf(text, size, ", %d Chebyshev iterations per global step", a->chebyshev.inner);
+}
+
+extern "C" const hk_gpu_method hk_gpu_quasi_newton = {plan,   set_up,   release,
+                                                      launch, describe, true};

@@ -14,18 +14,19 @@
 #define HK_GPU_QUASI_NEWTON_H
 
 #include "gpu/control.h"
+#include "rules/line_search.h"
 
 enum { HK_QN_MOST = 10 };  // pairs
 
 typedef struct hk_qn_settings {
     int window;
-    int budget;      // iterations
-    int most;        // evaluations
-    int converting;  // elements convert: the end is decided after that
+    int budget;  // iterations
+    int most;    // evaluations
+    int blends;  // elements may be blended: the end is decided after that
 } hk_qn_settings;
 
 typedef struct hk_qn_control {
-    hk_gpu_control base;  // what probes, the report and the end of the step look at
+    hk_gpu_control base;  // what probes, the report and the end of the step check at
     int evaluations;
     int accepted;          // the trial state was: it is x now
     int redirect;          // a direction is to be built at x
@@ -54,14 +55,7 @@ typedef struct hk_qn_dots {
 
 // ---------------------------------------------------------------- the search for a length
 
-// Relative to the first length. A direction that is not −p is given up earlier.
-#define HK_QN_SHORTEST_FRESH 1e-9
-#define HK_QN_SHORTEST       1e-4
-// Where no step decreases ε, so many times the rounding of the gradient is as good as none
-// (HK_SINGLE_ROUNDING_MARGIN).
-#define HK_QN_MARGIN 100
-
-HK_CONTROL void qn_begin(hk_qn_control *c, const hk_gpu_control *from)
+HK_RULE void qn_begin(hk_qn_control *c, const hk_gpu_control *from)
 {
     c->base = *from;
     c->evaluations = c->accepted = c->redirect = c->count = 0;
@@ -72,43 +66,29 @@ HK_CONTROL void qn_begin(hk_qn_control *c, const hk_gpu_control *from)
 }
 
 // Whether the walk is over at the state that was accepted.
-HK_CONTROL void qn_end(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_control *c)
+HK_RULE void qn_end(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_control *c)
 {
     hk_gpu_control *b = &c->base;
     if (b->state != HK_GPU_GOING) return;
-    if (b->residual <= fmax(s->tolerance * b->scale, s->rounding))
+    if (control_converged(s, b, 1))
         b->state = HK_GPU_CONVERGED;
     else if (b->iterations >= q->budget || c->evaluations >= q->most)
         b->state = HK_GPU_SPENT;
 }
 
-// Armijo's rule, or a smaller gradient where ε is known no better (`acceptable` in walk.c).
-HK_CONTROL int qn_acceptable(const hk_gpu_settings *s, const hk_qn_control *c, const double *sums)
+HK_RULE hk_search_state qn_search(const hk_qn_control *c)
 {
-    double energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC], square = sums[HK_SUM_RESIDUAL];
-    double promise = c->length * c->slope, from = c->base.energy;
-    if (!control_finite(energy) || !control_finite(square)) return 0;
-    if (energy <= from + 1e-4 * promise) return 1;
-    double noise = s->noise + 1e-7 * fabs(sums[HK_SUM_ELASTIC]);
-    return fabs(promise) <= noise && energy <= from + noise && sqrt(square) < c->base.residual;
-}
-
-// The minimum of the parabola through what is known, within bounds (`shorter` in walk.c).
-HK_CONTROL double qn_shorter(const hk_qn_control *c, double energy)
-{
-    double low = 0.1 * c->length, high = 0.5 * c->length;
-    if (!control_finite(energy)) return high;
-    double curvature = energy - c->base.energy - c->slope * c->length;
-    double best = -c->slope * c->length * c->length / (2 * curvature);
-    return control_finite(best) ? fmin(fmax(best, low), high) : high;
+    hk_search_state s = {c->base.energy, c->base.residual, c->slope, 1e-4};
+    return s;
 }
 
 // No step along the direction helps: the next one is −p, or there is no other.
-HK_CONTROL void qn_give_up(const hk_gpu_settings *s, hk_qn_control *c)
+HK_RULE void qn_give_up(const hk_gpu_settings *s, hk_qn_control *c)
 {
     if (c->fresh) {
-        c->base.state =
-            c->base.residual <= HK_QN_MARGIN * s->rounding ? HK_GPU_CONVERGED : HK_GPU_STALLED;
+        c->base.state = c->base.residual <= HK_SINGLE_ROUNDING_MARGIN * s->rounding
+                            ? HK_GPU_CONVERGED
+                            : HK_GPU_STALLED;
         return;
     }
     c->count = 0;
@@ -118,7 +98,7 @@ HK_CONTROL void qn_give_up(const hk_gpu_settings *s, hk_qn_control *c)
 }
 
 // The slot of the pair that the accepted step will be; the oldest one's if there is no other.
-HK_CONTROL void qn_take_slot(const hk_qn_settings *q, hk_qn_control *c)
+HK_RULE void qn_take_slot(const hk_qn_settings *q, hk_qn_control *c)
 {
     c->slot = -1;
     if (q->window == 0) return;
@@ -133,8 +113,8 @@ HK_CONTROL void qn_take_slot(const hk_qn_settings *q, hk_qn_control *c)
 }
 
 // The energy and the residual at the trial state are known now.
-HK_CONTROL void qn_decide(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_control *c,
-                          const double *sums, int first)
+HK_RULE void qn_decide(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_control *c,
+                       const double *sums, int first)
 {
     hk_gpu_control *b = &c->base;
     c->accepted = c->redirect = 0;
@@ -146,34 +126,36 @@ HK_CONTROL void qn_decide(const hk_gpu_settings *s, const hk_qn_settings *q, hk_
         c->slot = -1;
         return;
     }
-    double energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC];
-    if (qn_acceptable(s, c, sums)) {
+    double energy = control_energy(sums), residual = sqrt(sums[HK_SUM_RESIDUAL]);
+    double noise = control_noise(s, sums);
+    hk_search_state from = qn_search(c);
+    if (search_acceptable(&from, c->length, energy, residual, noise)) {
         c->accepted = 1;
         b->energy = energy;
         b->elastic = sums[HK_SUM_ELASTIC];
-        b->residual = sqrt(sums[HK_SUM_RESIDUAL]);
+        b->residual = residual;
         b->iterations++;
-        if (!q->converting) qn_end(s, q, c);
+        if (!q->blends) qn_end(s, q, c);
         qn_take_slot(q, c);
         return;
     }
-    c->length = qn_shorter(c, energy);
-    if (!(c->length > (c->fresh ? HK_QN_SHORTEST_FRESH : HK_QN_SHORTEST))) qn_give_up(s, c);
+    c->length = search_shorter(&from, c->length, energy);
+    if (!(c->length > search_shortest(c->fresh))) qn_give_up(s, c);
     if (c->evaluations >= q->most && b->state == HK_GPU_GOING) b->state = HK_GPU_SPENT;
 }
 
-// Elements have converted at the state that was accepted: ε is another function.
-HK_CONTROL void qn_converted(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_control *c,
-                             const double *sums)
+// Blend weights have changed at the state that was accepted: ε is another function.
+HK_RULE void qn_blended(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_control *c,
+                        const double *sums)
 {
     hk_gpu_control *b = &c->base;
     if (b->state != HK_GPU_GOING || !c->accepted) return;
-    b->energy = sums[HK_SUM_ELASTIC] + sums[HK_SUM_QUADRATIC];
+    b->energy = control_energy(sums);
     b->elastic = sums[HK_SUM_ELASTIC];
     b->residual = sqrt(sums[HK_SUM_RESIDUAL]);
-    if (!control_finite(b->energy))
+    if (!rule_finite(b->energy))
         b->state = HK_GPU_UNDEFINED;
-    else if (!control_finite(b->residual))
+    else if (!rule_finite(b->residual))
         b->state = HK_GPU_NOT_FINITE;
     qn_end(s, q, c);
 }
@@ -181,12 +163,12 @@ HK_CONTROL void qn_converted(const hk_gpu_settings *s, const hk_qn_settings *q, 
 // ---------------------------------------------------------------- L-BFGS
 
 // Pairs without positive curvature are left out (hk_curvature_add).
-HK_CONTROL void qn_add_pair(hk_qn_control *c, hk_qn_memory *m, const hk_qn_dots *d)
+HK_RULE void qn_add_pair(hk_qn_control *c, hk_qn_memory *m, const hk_qn_dots *d)
 {
     int n = c->slot;
     if (n < 0) return;
     double sy = d->of[HK_QN_SY][n];
-    if (!(sy > 0 && sy * sy > 1e-16 * d->single[HK_QN_SS] * d->single[HK_QN_YY])) return;
+    if (!lbfgs_takes_pair(sy, d->single[HK_QN_SS], d->single[HK_QN_YY])) return;
     for (int k = c->count; k > 0; k--) c->pair[k] = c->pair[k - 1];
     c->pair[0] = n;
     c->count++;
@@ -198,8 +180,8 @@ HK_CONTROL void qn_add_pair(hk_qn_control *c, hk_qn_memory *m, const hk_qn_dots 
     }
 }
 
-HK_CONTROL void qn_loops(const hk_qn_control *c, const hk_qn_memory *m, const hk_qn_dots *d,
-                         double *alpha, double *beta)
+HK_RULE void qn_loops(const hk_qn_control *c, const hk_qn_memory *m, const hk_qn_dots *d,
+                      double *alpha, double *beta)
 {
     for (int k = 0; k < c->count; k++) {
         int i = c->pair[k];
@@ -220,7 +202,7 @@ HK_CONTROL void qn_loops(const hk_qn_control *c, const hk_qn_memory *m, const hk
 }
 
 // The direction at the state that was accepted. g·z = p·y, for A⁻¹ is symmetric.
-HK_CONTROL void qn_direct(hk_qn_control *c, hk_qn_memory *m, const hk_qn_dots *d)
+HK_RULE void qn_direct(hk_qn_control *c, hk_qn_memory *m, const hk_qn_dots *d)
 {
     double alpha[HK_QN_MOST], beta[HK_QN_MOST];
     qn_add_pair(c, m, d);

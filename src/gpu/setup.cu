@@ -1,6 +1,11 @@
 // Set-up on the device: buffers, the diagonal at rest, and the longest stable step length, which
 // `descent` finds by a power iteration (solver/descent.c).
 #include "gpu/device.h"
+#include "gpu/terms.h"
+
+extern "C" {
+#include "term/terms.h"
+}
 
 #include <stdlib.h>
 
@@ -124,9 +129,9 @@ static hk_status upload_vertices(hk_gpu *g, const vertex_data *d)
     HK_TRY(hk_gpu_upload(g, d->hold, n, &s->hold));
     HK_TRY(hk_gpu_upload(g, d->body, n, &s->body));
     HK_TRY(hk_gpu_upload(g, g->layout->place, n, &s->place));
-    HK_TRY(hk_gpu_upload(g, d->x, 3 * n, (const double **)&s->x));
-    HK_TRY(hk_gpu_upload(g, d->v, 3 * n, (const double **)&s->v));
-    HK_TRY(hk_gpu_upload(g, d->v, 3 * n, (const double **)&s->v_before));
+    HK_TRY(hk_gpu_upload(g, d->x, 3 * n, (const double **)&s->known[HK_KNOWN_X]));
+    HK_TRY(hk_gpu_upload(g, d->v, 3 * n, (const double **)&s->known[HK_KNOWN_V]));
+    HK_TRY(hk_gpu_upload(g, d->v, 3 * n, (const double **)&s->known[HK_KNOWN_V_BEFORE]));
     return hk_gpu_upload(g, d->force, n, &g->args.force);
 }
 
@@ -218,18 +223,95 @@ static hk_status set_up_bodies(hk_gpu *g)
     return status;
 }
 
+// ---------------------------------------------------------------- the integrator
+
+static void fill_stages(const hk_gpu *g, double before, hk_gpu_stage *to)
+{
+    hk_integrator_settings settings = {g->step, before, g->beta, g->gamma};
+    double begin = 0, eta = hk_setting(&g->settings, "eta");
+    for (int k = 0; k < g->integrator->stages; k++) {
+        g->integrator->stage(&settings, k, &to[k].of);
+        to[k].begin = begin;
+        to[k].length = (to[k].of.until - begin) * g->step;
+        start_factors(g->start, to[k].length, eta, &to[k].start_a, &to[k].start_b);
+        begin = to[k].of.until;
+    }
+}
+
+static hk_gpu_stage extreme_stage(const hk_gpu *g, int sign)
+{
+    hk_gpu_stage all[HK_GPU_MOST_STAGES] = {};
+    int best = 0;
+    fill_stages(g, g->step, all);
+    for (int k = 1; k < g->integrator->stages; k++)
+        if (sign * all[k].of.weight > sign * all[best].of.weight) best = k;
+    return all[best];
+}
+
+hk_gpu_stage hk_gpu_heaviest_stage(const hk_gpu *g)
+{
+    return extreme_stage(g, 1);
+}
+
+hk_gpu_stage hk_gpu_lightest_stage(const hk_gpu *g)
+{
+    return extreme_stage(g, -1);
+}
+
+static hk_status write_stages(hk_gpu *g, const hk_gpu_stage *stages, int count)
+{
+    HK_CUDA(cudaMemcpyAsync(g->stages, stages, sizeof *stages * (size_t)count,
+                            cudaMemcpyHostToDevice, g->stream));
+    return HK_OK;
+}
+
+hk_status hk_gpu_upload_stages(hk_gpu *g, double before)
+{
+    hk_gpu_stage all[2 * HK_GPU_MOST_STAGES] = {};
+    fill_stages(g, 0, all);
+    fill_stages(g, before, all + HK_GPU_MOST_STAGES);
+    g->step_before = before;
+    return write_stages(g, all, 2 * HK_GPU_MOST_STAGES);
+}
+
+// For set-up: all stages of a step are this one.
+static hk_status pretend_stage(hk_gpu *g, hk_gpu_stage stage)
+{
+    hk_gpu_stage all[2 * HK_GPU_MOST_STAGES];
+    for (int k = 0; k < 2 * HK_GPU_MOST_STAGES; k++) all[k] = stage;
+    return write_stages(g, all, 2 * HK_GPU_MOST_STAGES);
+}
+
+static hk_status take_history(hk_gpu *g)
+{
+    size_t n = 3 * (size_t)g->model->vertex_count;
+    double **known = g->state.known;
+    if (g->integrator->stages > HK_GPU_MOST_STAGES)
+        return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": integrator %s has too many stages",
+                       g->integrator->name);
+    if (g->integrator->accelerations) HK_TRY(hk_gpu_room(g, n, &known[HK_KNOWN_A]));
+    if (g->integrator->positions) HK_TRY(hk_gpu_room(g, n, &known[HK_KNOWN_X_BEFORE]));
+    if (g->integrator->stages > 1) {
+        HK_TRY(hk_gpu_room(g, n, &known[HK_KNOWN_X_STAGE]));
+        HK_TRY(hk_gpu_room(g, n, &known[HK_KNOWN_V_STAGE]));
+    }
+    HK_TRY(hk_gpu_room(g, 2 * HK_GPU_MOST_STAGES, &g->stages));
+    g->state.stages = g->stages;
+    return HK_OK;
+}
+
 // ---------------------------------------------------------------- buffers
 
-static hk_status take_shares(hk_gpu *g)
+static hk_status take_blend(hk_gpu *g)
 {
     size_t patches = (size_t)g->layout->patch_count;
     size_t items = (size_t)g->layout->item_start[g->layout->patch_count];
     hk_gpu_args *a = &g->args;
-    HK_TRY(hk_gpu_room(g, items, &a->share));
+    HK_TRY(hk_gpu_room(g, items, &a->blend));
     HK_TRY(hk_gpu_room(g, patches, &a->blended));
     HK_TRY(hk_gpu_room(g, 1, &a->held));
     for (int k = 0; k < 2; k++) {
-        HK_TRY(hk_gpu_room(g, items, &a->good_share[k]));
+        HK_TRY(hk_gpu_room(g, items, &a->good_blend[k]));
         HK_TRY(hk_gpu_room(g, patches, &a->good_blended[k]));
     }
     return HK_OK;
@@ -252,8 +334,10 @@ static hk_status take_buffers(hk_gpu *g)
     HK_TRY(hk_gpu_room(g, n, (float4 **)&a->target));
     HK_TRY(hk_gpu_room(g, n, &a->inverse));
     HK_TRY(hk_gpu_room(g, n, &g->velocity));
-    HK_TRY(hk_gpu_room(g, n, &g->before));
     HK_TRY(hk_gpu_room(g, n, &g->reached));
+    HK_TRY(hk_gpu_room(g, 1, &g->of_stage));
+    HK_TRY(hk_gpu_room(g, 1, &g->speed));
+    HK_TRY(hk_gpu_room(g, 1, &g->state.rate));
     HK_TRY(hk_gpu_room(g, n, &g->least));
     HK_TRY(hk_gpu_room(g, patches * HK_SUM_WIDTH, &a->partial));
     HK_TRY(hk_gpu_room(g, 1, &a->finished));
@@ -263,15 +347,19 @@ static hk_status take_buffers(hk_gpu *g)
     HK_TRY(hk_gpu_room(g, 3 * bodies, &g->state.origin));
     HK_TRY(hk_gpu_room(g, 1, &g->state.clock));
     HK_CUDA(cudaMallocHost((void **)&g->final, sizeof *g->final));
+    HK_CUDA(cudaMallocHost((void **)&g->final_stage, sizeof *g->final_stage));
     HK_CUDA(cudaMallocHost((void **)&g->clock, sizeof *g->clock));
     a->settings = g->device_settings;
     a->last = g->q[0];  // probes read it, too
+    a->rate = g->state.rate;
     if (g->damping.viscous > 0) {
+        HK_TRY(hk_gpu_room(g, n, &g->before));
+        HK_TRY(hk_gpu_room(g, n, &g->from));
+        a->from = g->from;
         a->item_count = g->layout->item_start[g->layout->patch_count];
-        a->viscous = (float)(g->damping.viscous / g->step);
         HK_TRY(hk_gpu_room(g, (size_t)a->item_count * HK_GPU_VISCOUS_PLANES, &a->viscosity));
     }
-    return g->layout->converts ? take_shares(g) : HK_OK;
+    return g->layout->blends ? take_blend(g) : HK_OK;
 }
 
 static void set_up_state(hk_gpu *g)
@@ -284,42 +372,52 @@ static void set_up_state(hk_gpu *g)
     s->air = g->damping.air;
     s->keep = exp(-g->damping.ether * g->step);
     s->rigid = g->damping.pbd > 0 ? -expm1(-g->damping.pbd * g->step) : 0;
-    s->share = 1;
+    s->part = 1;
+    s->viscous = g->damping.viscous;
+    s->stage_count = g->integrator->stages;
+    s->extrapolate = g->integrator->extrapolate;
     for (int i = 0; i < 3; i++) s->gravity[i] = g->model->gravity[i];
-    double h = g->step, eta = g->settings.option[HK_OPTION_ETA];
-    g->start.kind = (int)g->settings.option[HK_OPTION_START];
-    g->start.adaptive = g->start.kind == HK_START_ADAPTIVE;
-    g->start.a = g->start.kind == HK_START_ACCELERATION ? h + eta * h : h;
-    g->start.b = g->start.kind == HK_START_ACCELERATION ? -eta * h : 0;
+    g->start = (int)hk_setting(&g->settings, "start");
 }
 
 // ---------------------------------------------------------------- the diagonal at rest
 
-// The diagonal of projective dynamics, Σ w V |b|² over the corners at a vertex (see projective.c).
+// The diagonal of projective dynamics (projective.c), in the order of the patches.
+struct diagonal_sum {
+    const int32_t *number;  // [vertex_count] along the Morton curve → of the patches
+    double *diagonal;
+};
+
+static void add_to_diagonal(void *context, const hk_weights *w)
+{
+    const diagonal_sum *s = (const diagonal_sum *)context;
+    for (int a = 0; a < w->count; a++)
+        s->diagonal[s->number[w->vertex[a]]] += hk_weight_of(w, a, a);
+}
+
 static hk_status constant_diagonal(hk_gpu *g, double *diagonal)
 {
     const hk_model *m = g->model;
     int32_t *number = HK_ARRAY(int32_t, m->vertex_count);
-    if (!number) return HK_NO_MEMORY;
-    for (int k = 0; k < m->vertex_count; k++) number[m->order[g->layout->place[k]]] = k;
-    memset(diagonal, 0, sizeof(double) * (size_t)m->vertex_count);
-    for (int t = 0; t < m->tet_count; t++) {
-        const hk_material *material = &m->materials[m->tet_material[t]];
-        double w = fmax(hk_material_projective(material), 2 * material->blend_law.stiffness);
-        double inverse[9], origin[3] = {0, 0, 0};
-        hk_rest_inverse(m, t, inverse);
-        for (int c = 0; c < 4; c++) {
-            double square = 0;
-            for (int i = 0; i < 3; i++) {
-                double b = c < 3 ? inverse[3 * c + i] : -origin[i];
-                if (c < 3) origin[i] += b;
-                square += b * b;
-            }
-            diagonal[number[m->tets[4 * (int64_t)t + (c + 1) % 4]]] += w * m->volume[t] * square;
-        }
+    double *weight = HK_ARRAY(double, m->material_count);
+    hk_status status = number && weight ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) status = g->method->weights(&g->settings, m, weight);
+    if (status == HK_OK) {
+        for (int k = 0; k < m->vertex_count; k++) number[g->layout->place[k]] = k;
+        memset(diagonal, 0, sizeof(double) * (size_t)m->vertex_count);
+        diagonal_sum sum = {number, diagonal};
+        hk_model_weights(m, weight, add_to_diagonal, &sum);
     }
     hk_free(number);
-    return HK_OK;
+    hk_free(weight);
+    return status;
+}
+
+// Where the diagonal is constant it is to be no smaller than that of any stage; else the longest
+// step length is to be that of the stage where it is shortest.
+static hk_gpu_stage setup_stage(const hk_gpu *g)
+{
+    return g->constant_diagonal ? hk_gpu_heaviest_stage(g) : hk_gpu_lightest_stage(g);
 }
 
 struct rest_numbers {
@@ -336,31 +434,22 @@ static hk_status measure_diagonal(hk_gpu *g, rest_numbers *r)
     HK_CUDA(cudaMemcpy(r->inverse, g->args.inverse, n * sizeof(float4), cudaMemcpyDeviceToHost));
     HK_CUDA(cudaMemcpy(r->target, g->args.target, n * sizeof(float4), cudaMemcpyDeviceToHost));
     if (g->constant_diagonal) HK_TRY(constant_diagonal(g, r->diagonal));
-    g->plan.slowest = 1;
-    double squares = 0;
+    g->plan.rules.slowest = 1;
+    double squares = 0, viscous = g->damping.viscous / setup_stage(g).of.h;
     for (size_t k = 0; k < n; k++) {
         double stiffness = (double)r->target[k].w;
         float4 p = r->inverse[k];
         if (g->constant_diagonal && stiffness > 0) {
-            double whole = (1 + (double)g->args.viscous) * r->diagonal[k] + stiffness;
+            double whole = (1 + viscous) * r->diagonal[k] + stiffness;
             float inverse = (float)(1 / whole);
             r->inverse[k] = p = make_float4(inverse, inverse, inverse, 0);
         }
         squares += stiffness * stiffness;
         double sum = p.x > 0 ? 1 / (double)p.x + 1 / (double)p.y + 1 / (double)p.z : 0;
         r->least[k] = (float)(sum / 3);
-        if (sum > 0) g->plan.slowest = fmin(g->plan.slowest, 3 * stiffness / sum);
+        if (sum > 0) g->plan.rules.slowest = fmin(g->plan.rules.slowest, 3 * stiffness / sum);
     }
-    double low[3], high[3], reach = 0;
-    for (int i = 0; i < 3; i++) {
-        low[i] = 1e300, high[i] = -1e300;
-        for (size_t k = 0; k < n; k++) {
-            low[i] = fmin(low[i], g->model->rest[3 * k + i]);
-            high[i] = fmax(high[i], g->model->rest[3 * k + i]);
-        }
-        reach = fmax(reach, high[i] - low[i]);
-    }
-    g->plan.rounding = sqrt(3 * squares) * reach * 6e-8 / 2;
+    g->plan.rounding = sqrt(3 * squares) * g->reach * 6e-8 / 2;
     HK_CUDA(cudaMemcpy(g->args.inverse, r->inverse, n * sizeof(float4), cudaMemcpyHostToDevice));
     HK_CUDA(cudaMemcpy(g->least, r->least, n * sizeof(float), cudaMemcpyHostToDevice));
     return HK_OK;
@@ -373,7 +462,7 @@ static hk_status rest_diagonal(hk_gpu *g, const float4 *rest)
     a.state = rest;
     a.flags = 1;
     a.least = nullptr;
-    HK_TRY(hk_gpu_launch(g, g->kernels->diagonal, &a));
+    HK_TRY(hk_gpu_launch_diagonal(g, &a));
     HK_CUDA(cudaStreamSynchronize(g->stream));
     rest_numbers r = {HK_ARRAY(float4, n), HK_ARRAY(float4, n), HK_ARRAY(float, n),
                       HK_ARRAY(double, n)};
@@ -410,11 +499,14 @@ static hk_status first_vector(hk_gpu *g, float4 *v)
     return HK_OK;
 }
 
-static double mean_edge(const hk_model *m)
+static double mean_edge(const hk_gpu *g)
 {
-    double volume = 0;
+    const hk_model *m = g->model;
+    double volume = 0, length = 0;
     for (int t = 0; t < m->tet_count; t++) volume += m->volume[t];
-    return cbrt(8.5 * volume / hk_max_int(1, m->tet_count));
+    if (m->tet_count > 0) return cbrt(8.5 * volume / m->tet_count);
+    for (int k = 0; k < m->spring_count; k++) length += m->springs[k].rest;
+    return m->spring_count > 0 ? length / m->spring_count : 0.01 * g->reach;
 }
 
 // Buffers that are free before the first step.
@@ -427,14 +519,14 @@ struct power_room {
 static hk_status power_iteration(hk_gpu *g, const power_room *r, double *eigenvalue)
 {
     int n = g->model->vertex_count, blocks = (n + DISPLACED - 1) / DISPLACED;
-    double size = 1e-3 * mean_edge(g->model), norm = 0;
-    HK_TRY(hk_gpu_probe(g, r->rest, HK_LOOK_GRADIENT, r->base, g->probe[0]));
+    double size = 1e-3 * mean_edge(g), norm = 0;
+    HK_TRY(hk_gpu_probe(g, r->rest, HK_CHECK_GRADIENT, r->base, g->probe[0]));
     HK_TRY(first_vector(g, r->v));
     norm = sqrt((double)n);
     for (int k = 0; k < POWER_ITERATIONS; k++) {
         float length = (float)(size * sqrt((double)n) / norm);
         hk_gpu_displace(n, r->rest, r->v, length, r->q, g->stream);
-        HK_TRY(hk_gpu_probe(g, r->q, HK_LOOK_GRADIENT, r->gradient, g->probe[1]));
+        HK_TRY(hk_gpu_probe(g, r->q, HK_CHECK_GRADIENT, r->gradient, g->probe[1]));
         hk_gpu_apply(n, r->gradient, r->base, g->args.inverse, g->args.target,
                      (float)(length * norm), (float)(1 / norm), r->v, r->partial, g->stream);
         HK_CUDA(cudaMemcpyAsync(r->host, r->partial, sizeof(double) * (size_t)blocks,
@@ -465,14 +557,24 @@ static hk_status measure_noise(hk_gpu *g, float4 *q)
             turned[6 + k] = s * y + c * shear[6 + k];
         }
         hk_gpu_bend(&g->state, turned, q, g->stream);
-        HK_TRY(hk_gpu_probe(g, q, 0, nullptr, g->probe[1]));
+        HK_TRY(hk_gpu_probe(g, q, HK_CHECK_NO_TIES, nullptr, g->probe[1]));
         HK_CUDA(cudaMemcpyAsync(sums, g->probe[1], sizeof sums, cudaMemcpyDeviceToHost, g->stream));
         HK_CUDA(cudaStreamSynchronize(g->stream));
-        energy[n] = sums[HK_SUM_ELASTIC];
+        energy[n] = sums[HK_SUM_ELASTIC] + sums[HK_SUM_TERMS];
     }
     for (int n = 1; n < DIRECTIONS; n++) most = fmax(most, fabs(energy[n] - energy[0]));
     g->plan.noise = isfinite(most) ? 4 * most : 0;
     return HK_OK;
+}
+
+// Damping as if a step began at rest.
+static hk_status damp_rest(hk_gpu *g, const float4 *rest)
+{
+    if (!g->args.viscosity) return HK_OK;
+    size_t bytes = sizeof(float4) * (size_t)g->model->vertex_count;
+    HK_CUDA(cudaMemcpyAsync(g->before, rest, bytes, cudaMemcpyDeviceToDevice, g->stream));
+    HK_CUDA(cudaMemcpyAsync(g->from, rest, bytes, cudaMemcpyDeviceToDevice, g->stream));
+    return hk_gpu_begin_damping(g);
 }
 
 static hk_status estimate_length(hk_gpu *g)
@@ -481,7 +583,7 @@ static hk_status estimate_length(hk_gpu *g)
     power_room r = {g->q[0], g->q[1], g->q[2], g->args.good[0], g->args.good[1], nullptr, nullptr};
     HK_TRY(hk_gpu_room(g, (size_t)blocks, &r.partial));
     hk_gpu_rest_state(&g->state, r.rest, g->stream);
-    HK_TRY(hk_gpu_begin_viscosity(g, r.rest));
+    HK_TRY(damp_rest(g, r.rest));
     HK_TRY(rest_diagonal(g, r.rest));
     r.host = HK_ARRAY(double, blocks);
     if (!r.host) return HK_NO_MEMORY;
@@ -494,24 +596,38 @@ static hk_status estimate_length(hk_gpu *g)
     g->plan.rounding += 2 * sqrt(sums[HK_SUM_ELASTIC_FORCE]);
     HK_TRY(measure_noise(g, r.q));
     g->plan.noise = fmax(g->plan.noise, 4 * fabs(sums[HK_SUM_ELASTIC]));
-    eigenvalue = fmax(1, eigenvalue);
-    // descent.c: Jacobi's iteration is stable up to α = 2/λ, Nesterov's up to 4/(3 λ).
-    bool nesterov = g->plan.acceleration == HK_GPU_NESTEROV;
-    g->plan.longest = fmin(1, (nesterov ? 1.2 : 1.6) / eigenvalue);
+    g->plan.rules.longest = descent_longest(fmax(1, eigenvalue), g->plan.rules.acceleration);
     return HK_OK;
+}
+
+static double reach_of(const hk_model *m)
+{
+    double reach = 0;
+    for (int i = 0; i < 3; i++) {
+        double low = 1e300, high = -1e300;
+        for (int64_t k = 0; k < m->vertex_count; k++) {
+            low = fmin(low, m->rest[3 * k + i]);
+            high = fmax(high, m->rest[3 * k + i]);
+        }
+        reach = fmax(reach, high - low);
+    }
+    return reach;
 }
 
 hk_status hk_gpu_set_up(hk_gpu *g)
 {
+    g->reach = reach_of(g->model);
     HK_TRY(upload_layout(g));
     HK_TRY(take_buffers(g));
     HK_TRY(set_up_vertices(g));
     HK_TRY(set_up_bodies(g));
+    HK_TRY(take_history(g));
     set_up_state(g);
-    // Fills the stiffness of inertia.
-    hk_gpu_begin(&g->state, g->start, nullptr, (float4 *)g->args.target, g->args.good[0],
-                 g->args.good[1], g->velocity, g->stream);
+    HK_TRY(hk_gpu_create_terms(g));
+    g->general = g->blends || g->damping.viscous > 0 || hk_gpu_has_terms(g);
+    HK_TRY(pretend_stage(g, setup_stage(g)));
+    HK_TRY(hk_gpu_begin_stage(g, nullptr));  // fills the stiffness of inertia
     HK_TRY(estimate_length(g));
     HK_CUDA(cudaMemcpy(g->device_settings, &g->plan, sizeof g->plan, cudaMemcpyHostToDevice));
-    return HK_OK;
+    return hk_gpu_upload_stages(g, g->step);
 }

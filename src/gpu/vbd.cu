@@ -1,21 +1,21 @@
 // Vertex block descent (solver/vbd.c) on the device: a kernel for every colour of a sweep
-// (law_vbd.cu), then the acceleration; every few sweeps a look at the energy by the kernels of
+// (law_vbd.cu), then the acceleration; every few sweeps a check of the energy by the kernels of
 // `descent`, and the decision what comes of it. Nothing waits for the host.
 #include "gpu/device.h"
-#include "gpu/vertex_math.h"
+#include "gpu/terms.h"
 #include "gpu/vbd_kernels.h"
+#include "gpu/vertex_math.h"
 
 extern "C" {
 #include "gpu/vertex_blocks.h"
-#include "solver/line_search.h"
+#include "solver/vbd.h"
 }
 
 #include <stdio.h>
 
 enum { THREADS = 256 };
-enum { OPTION_RHO = HK_OPTION_AFTER_PRECISION + 1, OPTION_STEPS = OPTION_RHO + 2 };
 
-struct hk_gpu_vbd {
+struct vbd {
     hk_gpu_vbd_args args;  // what all sweeps share
     const hk_gpu_vbd_kernels *kernels;
     int ways;  // of the kernels: by how many threads
@@ -25,33 +25,38 @@ struct hk_gpu_vbd {
     int at;             // which of them is that of now, while launches are recorded
     float4 *q;          // the state
     float4 *last;       // of the acceleration: Nesterov's x̄ before the momentum, Chebyshev's x⁻
-    float4 *before;     // q before the sweep: Chebyshev's, and where elements convert
+    float4 *before;     // q before the sweep: Chebyshev's, and where elements may be blended
     int vertex_blocks;  // of kernels over vertices
-    hk_gpu_control *looking[2];  // where elements convert: before and after a look
+    hk_gpu_control *checking[2];  // where elements may be blended: before and after a check
     // With viscous damping:
     const int *pair_start, *pair;  // as vertex_blocks.h has them
     float *drag;                   // [9][near_count]
 };
 
+static vbd *own(const hk_gpu *g)
+{
+    return (vbd *)g->own;
+}
+
 // ---------------------------------------------------------------- kernels over the vertices
 
 // What they share.
 struct walk_args {
-    hk_gpu_vbd_settings settings;
+    hk_vbd_rules rules;
     const hk_gpu_settings *common;
     const hk_gpu_vbd_control *now;
     hk_gpu_vbd_control *next;      // may be `now` where one thread alone touches it
     const hk_gpu_control *chosen;  // the start of the step
-    const double *sums;            // of a look
+    const double *sums;            // of a check
     int sweeps;                    // since the last one, or the number of this one
     int vertex_count;
     float4 *q, *last, *before;
     float4 *good[2];
-    // Where elements convert:
-    hk_gpu_control *looking[2];
-    bool converts, first, due;  // due: there is a look after the next sweep, whatever happens
+    // Where elements may be blended:
+    hk_gpu_control *checking[2];
+    bool blends, first, due;  // due: there is a check after the next sweep, whatever happens
     int patch_count, item_count;
-    float *share, *good_share[2];  // as in hk_gpu_args
+    float *blend, *good_blend[2];  // as in hk_gpu_args
     int *blended, *good_blended[2];
 };
 
@@ -62,7 +67,7 @@ static __global__ void __launch_bounds__(THREADS) begin_kernel(const __grid_cons
     if (v < a.vertex_count) a.q[v] = a.last[v] = a.before[v] = a.good[a.chosen->good][v];
     if (v > 0) return;
     hk_gpu_vbd_control c = *a.now;
-    vbd_begin(&c, a.chosen);
+    vbd_control_begin(&c, a.chosen);
     *a.next = c;
 }
 
@@ -82,11 +87,12 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ float weight;
     cudaGridDependencySynchronize();
     const hk_gpu_vbd_control *c = a.now;
-    bool plain = c->quiet || a.settings.acceleration == HK_GPU_PLAIN;
-    if (c->shared.state != HK_GPU_GOING || (plain && !a.converts)) return;
-    if (threadIdx.x == 0) weight = (float)vbd_weight(a.common, &a.settings, c, a.sweeps);
+    int kind = vbd_acceleration(&a.rules, &c->vbd);
+    bool plain = kind == HK_ACCELERATION_NONE, nesterov = kind == HK_ACCELERATION_NESTEROV;
+    if (c->shared.state != HK_GPU_GOING || (plain && !a.blends)) return;
+    if (threadIdx.x == 0) weight = (float)vbd_control_weight(&a.rules, c, a.sweeps);
     int v = blockIdx.x * THREADS + threadIdx.x;
-    bool mine = v < a.vertex_count, nesterov = a.settings.acceleration == HK_GPU_NESTEROV;
+    bool mine = v < a.vertex_count;
     float4 q = mine ? a.q[v] : make_float4(0, 0, 0, 0), last = mine ? a.last[v] : q;
     __syncthreads();
     cudaTriggerProgrammaticLaunchCompletion();
@@ -101,10 +107,10 @@ static __global__ void __launch_bounds__(THREADS)
                             from.z + w * (q.z - last.z), q.w);
     a.q[v] = to;
     a.last[v] = nesterov ? q : a.before[v];
-    if (!nesterov || a.converts) a.before[v] = to;
+    if (!nesterov || a.blends) a.before[v] = to;
 }
 
-// Keeps or undoes the sweeps since the last look. Every block decides for itself, alike.
+// Keeps or undoes the sweeps since the last check. Every block decides for itself, alike.
 static __global__ void __launch_bounds__(THREADS) settle_kernel(const __grid_constant__ walk_args a)
 {
     __shared__ int decision, good;
@@ -114,7 +120,7 @@ static __global__ void __launch_bounds__(THREADS) settle_kernel(const __grid_con
         decision = 0;
         good = c.shared.good;
         if (c.shared.state == HK_GPU_GOING)
-            decision = vbd_look(a.common, &a.settings, &c, a.sums, a.sweeps);
+            decision = vbd_control_check(a.common, &a.rules, &c, a.sums, a.sweeps);
         if (blockIdx.x == 0) *a.next = c;
     }
     __syncthreads();
@@ -127,10 +133,10 @@ static __global__ void __launch_bounds__(THREADS) settle_kernel(const __grid_con
     if (decision & HK_VBD_RESTART) a.last[v] = a.before[v] = q;
 }
 
-// ---------------------------------------------------------------- where elements convert
+// ---------------------------------------------------------------- where elements may be blended
 
-// There a look is due after every sweep while some do, else every few. Whether it is, the kernels
-// of `descent` that look and compare read in looking[0]: their work is to be done as long as it
+// There a check is due after every sweep while some are, else every few. Whether it is, the kernels
+// of `descent` that check and compare read in checking[0]: their work is to be done as long as it
 // goes on.
 static __device__ bool some_blended(const walk_args &a, const int *blended)
 {
@@ -139,25 +145,25 @@ static __device__ bool some_blended(const walk_args &a, const int *blended)
     return __syncthreads_or(some);
 }
 
-static __device__ void prepare_look(const walk_args &a, const hk_gpu_vbd_control &c)
+static __device__ void prepare_check(const walk_args &a, const hk_gpu_vbd_control &c)
 {
-    hk_gpu_control looking = c.shared;
-    if (looking.state == HK_GPU_GOING && !(a.due || c.converting)) looking.state = HK_GPU_STALLED;
-    *a.looking[0] = looking;
+    hk_gpu_control checking = c.shared;
+    if (checking.state == HK_GPU_GOING && !(a.due || c.blended)) checking.state = HK_GPU_STALLED;
+    *a.checking[0] = checking;
 }
 
-// Before the look at the start, which leaves the shares with the good state.
+// Before the check at the start, which leaves the blend weights with the good state.
 static __global__ void before_start_kernel(const __grid_constant__ walk_args a)
 {
     cudaGridDependencySynchronize();
-    hk_gpu_control looking = a.now->shared;
-    looking.from_good = looking.refresh = 0;
-    *a.looking[0] = looking;
+    hk_gpu_control checking = a.now->shared;
+    checking.from_good = checking.refresh = 0;
+    *a.checking[0] = checking;
 }
 
-// Keeps or undoes the last sweep, if it was looked at, or begins with the first one.
+// Keeps or undoes the last sweep, if it was checked, or begins with the first one.
 static __global__ void __launch_bounds__(THREADS)
-    settle_converting_kernel(const __grid_constant__ walk_args a)
+    settle_blended_kernel(const __grid_constant__ walk_args a)
 {
     __shared__ int decision, good;
     __shared__ hk_gpu_vbd_control c;
@@ -166,11 +172,11 @@ static __global__ void __launch_bounds__(THREADS)
         c = *a.now;
         decision = c.undone = 0;
         if (c.shared.state == HK_GPU_GOING && a.first) {
-            c.shared = *a.looking[1];
+            c.shared = *a.checking[1];
         } else if (c.shared.state == HK_GPU_GOING) {
-            vbd_advance(a.common, &a.settings, &c, 1);
-            if (a.looking[0]->state == HK_GPU_GOING)
-                decision = vbd_take(a.common, &a.settings, &c, a.looking[1]);
+            vbd_control_advance(&a.rules, &c, 1);
+            if (a.checking[0]->state == HK_GPU_GOING)
+                decision = vbd_control_take(a.common, &a.rules, &c, a.checking[1]);
         }
         good = c.shared.good;
     }
@@ -178,7 +184,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (blockIdx.x == 0) {
         bool some = some_blended(a, c.undone ? a.good_blended[good] : a.blended);
         if (threadIdx.x == 0) {
-            c.converting = some;
+            c.blended = some;
             *a.next = c;
         }
     }
@@ -188,17 +194,17 @@ static __global__ void __launch_bounds__(THREADS)
     a.q[v] = a.last[v] = a.before[v] = q;
 }
 
-// The shares that belong to the state that was kept; and what the next look needs to know, which
-// all of the kernel before it reads.
+// The blend weights that belong to the state that was kept; and what the next check needs to know,
+// which all of the kernel before it reads.
 static __global__ void __launch_bounds__(THREADS)
     restore_kernel(const __grid_constant__ walk_args a)
 {
     cudaGridDependencySynchronize();
-    if (blockIdx.x == 0 && threadIdx.x == 0) prepare_look(a, *a.now);
+    if (blockIdx.x == 0 && threadIdx.x == 0) prepare_check(a, *a.now);
     if (!a.now->undone) return;
     int good = a.now->shared.good, stride = (int)gridDim.x * THREADS;
     for (int k = (int)(blockIdx.x * THREADS + threadIdx.x); k < a.item_count; k += stride)
-        a.share[k] = a.good_share[good][k];
+        a.blend[k] = a.good_blend[good][k];
     for (int p = (int)(blockIdx.x * THREADS + threadIdx.x); p < a.patch_count; p += stride)
         a.blended[p] = a.good_blended[good][p];
 }
@@ -213,7 +219,7 @@ struct drag_args {
     float *drag;  // [9][near_count]
     const float *viscosity;
     int64_t item_count;  // of the layout
-    float rate;          // r
+    const float *rate;   // r
 };
 
 static __device__ void load4(const float4 *from, float *to)
@@ -234,16 +240,16 @@ static __global__ void __launch_bounds__(THREADS) drag_kernel(const __grid_const
         load4(a.vertex_blocks.word[0] + at, word0);
         load4(a.vertex_blocks.word[1] + at, word1);
         load4(a.vertex_blocks.turn + at, turn);
-        star_shape(word0, word1, turn, 0, own);
-        star_shape(word0, word1, turn, corner, other);
-        float volume = a.rate * star_volume(word0, word1);
+        vertex_shape(word0, word1, turn, 0, own);
+        vertex_shape(word0, word1, turn, corner, other);
+        float volume = *a.rate * vertex_volume(word0, word1);
         for (int j = 0; j < 3; j++) own[j] *= volume;
         const float *plane = a.viscosity + a.vertex_blocks.twin[at];
         for (int j = 0; j < 3; j++)
             for (int l = j; l < 3; l++) {
                 float block[9];
                 for (int k = 0; k < 9; k++, plane += a.item_count) block[k] = *plane;
-                star_add_block(j, l, block, own, other, K);
+                vertex_add_block(j, l, block, own, other, K);
             }
     }
     for (int k = 0; k < 9; k++) a.drag[(int64_t)k * a.vertex_blocks.near_count + n] = K[k];
@@ -260,9 +266,9 @@ static hk_status launch(const hk_gpu *g, const void *kernel, int blocks, int thr
 
 static walk_args walk_args_of(const hk_gpu *g)
 {
-    const hk_gpu_vbd *w = g->vbd;
+    const vbd *w = own(g);
     walk_args a = {};
-    a.settings = w->args.settings;
+    a.rules = w->args.rules;
     a.common = g->device_settings;
     a.now = w->control[w->at];
     a.next = w->control[1 - w->at];
@@ -272,27 +278,27 @@ static walk_args walk_args_of(const hk_gpu *g)
     a.q = w->q;
     a.last = w->last;
     a.before = w->before;
-    a.converts = g->converts;
+    a.blends = g->blends;
     a.patch_count = g->layout->patch_count;
     a.item_count = g->layout->item_start[g->layout->patch_count];
-    a.share = g->args.share;
+    a.blend = g->args.blend;
     a.blended = g->args.blended;
     for (int k = 0; k < 2; k++) {
         a.good[k] = g->args.good[k];
-        a.looking[k] = w->looking[k];
-        a.good_share[k] = g->args.good_share[k];
+        a.checking[k] = w->checking[k];
+        a.good_blend[k] = g->args.good_blend[k];
         a.good_blended[k] = g->args.good_blended[k];
     }
     return a;
 }
 
-// After a look, or instead of one.
-static hk_status settle_converting(hk_gpu *g, bool first, bool due)
+// After a check, or instead of one.
+static hk_status settle_blended(hk_gpu *g, bool first, bool due)
 {
-    hk_gpu_vbd *w = g->vbd;
+    vbd *w = own(g);
     walk_args a = walk_args_of(g);
     a.first = first;
-    HK_TRY(launch(g, (const void *)settle_converting_kernel, w->vertex_blocks, THREADS, &a));
+    HK_TRY(launch(g, (const void *)settle_blended_kernel, w->vertex_blocks, THREADS, &a));
     w->at = 1 - w->at;
     a = walk_args_of(g);
     a.due = due;
@@ -300,34 +306,34 @@ static hk_status settle_converting(hk_gpu *g, bool first, bool due)
     return launch(g, (const void *)restore_kernel, hk_max_int(1, blocks), THREADS, &a);
 }
 
-// The look of `descent`, which brings the shares of conversion up to date.
-static hk_status look_converting(hk_gpu *g, bool first, bool due)
+// The check of `descent`, which brings the blend weights up to date.
+static hk_status check_blended(hk_gpu *g, bool first, bool due)
 {
-    hk_gpu_vbd *w = g->vbd;
+    vbd *w = own(g);
     hk_gpu_args a = g->args;
     a.q = w->q;
     a.last = w->last;
     a.moved = w->before;  // not written: it moves nothing
-    a.now = w->looking[0];
-    a.next = w->looking[1];
-    a.flags = HK_LOOK_LAST | (first ? HK_LOOK_FIRST : HK_LOOK_DEFER);
-    HK_TRY(hk_gpu_launch(g, g->kernels->look[1], &a));
+    a.now = w->checking[0];
+    a.next = w->checking[1];
+    a.flags = HK_CHECK_LAST | (first ? HK_CHECK_FIRST : HK_CHECK_DEFER);
+    HK_TRY(hk_gpu_launch_forces(g, g->kernels->check[1], &a));
     if (!first) HK_TRY(hk_gpu_launch(g, g->kernels->compare, &a));
-    return settle_converting(g, first, due);
+    return settle_blended(g, first, due);
 }
 
-// Whether there is a look after sweep k, from 1.
+// Whether there is a check after sweep k, from 1.
 static bool is_due(const hk_gpu *g, int k)
 {
-    return k % g->plan.check == 0 || k == g->settings.iterations;
+    return k % own(g)->args.rules.check == 0 || k == g->settings.iterations;
 }
 
 static hk_status begin_drag(const hk_gpu *g)
 {
-    const hk_gpu_vbd *w = g->vbd;
+    const vbd *w = own(g);
     if (!w->drag || w->args.near_count == 0) return HK_OK;
-    drag_args a = {w->args,           w->pair_start,      w->pair,        w->drag,
-                   g->args.viscosity, g->args.item_count, g->args.viscous};
+    drag_args a = {w->args,           w->pair_start,      w->pair,     w->drag,
+                   g->args.viscosity, g->args.item_count, g->args.rate};
     return launch(g, (const void *)drag_kernel, (w->args.near_count + THREADS - 1) / THREADS,
                   THREADS, &a);
 }
@@ -335,28 +341,28 @@ static hk_status begin_drag(const hk_gpu *g)
 // `end` is where the step before left its control.
 static hk_status begin(hk_gpu *g, int end)
 {
-    hk_gpu_vbd *w = g->vbd;
+    vbd *w = own(g);
     HK_TRY(begin_drag(g));
     walk_args a = walk_args_of(g);
     a.now = w->control[end];
     HK_TRY(launch(g, (const void *)begin_kernel, w->vertex_blocks, THREADS, &a));
     w->at = 1 - w->at;
-    if (g->converts) {
+    if (g->blends) {
         a = walk_args_of(g);
         HK_TRY(launch(g, (const void *)before_start_kernel, 1, 1, &a));
-        return look_converting(g, true, is_due(g, 1));
+        return check_blended(g, true, is_due(g, 1));
     }
-    HK_TRY(hk_gpu_probe(g, w->q, HK_LOOK_FIRST, nullptr, g->probe[0]));
+    HK_TRY(hk_gpu_probe(g, w->q, HK_CHECK_FIRST, nullptr, g->probe[0]));
     a = walk_args_of(g);
     HK_TRY(launch(g, (const void *)start_kernel, 1, 1, &a));
     w->at = 1 - w->at;
     return HK_OK;
 }
 
-// Number `k` since the last look.
+// Number `k` since the last check.
 static hk_status sweep(hk_gpu *g, int k)
 {
-    hk_gpu_vbd *w = g->vbd;
+    vbd *w = own(g);
     hk_gpu_vbd_args a = w->args;
     int vertices = HK_GPU_VBD_THREADS / (HK_GPU_VBD_FEWEST << w->ways);  // of a block
     a.control = w->control[w->at];
@@ -364,24 +370,25 @@ static hk_status sweep(hk_gpu *g, int k)
         a.first = w->colour_start[n];
         a.last = w->colour_start[n + 1];
         if (a.first == a.last) continue;
+        if (a.term_sums) HK_TRY(hk_gpu_term_sums(g, &a));
         HK_TRY(launch(g, w->kernels->sweep[g->general][w->ways],
                       (a.last - a.first + vertices - 1) / vertices, HK_GPU_VBD_THREADS, &a));
     }
-    if (a.settings.acceleration == HK_GPU_PLAIN && !g->converts) return HK_OK;
+    if (a.rules.acceleration == HK_ACCELERATION_NONE && !g->blends) return HK_OK;
     walk_args accelerated = walk_args_of(g);
     accelerated.sweeps = k;
     return launch(g, (const void *)accelerate_kernel, w->vertex_blocks, THREADS, &accelerated);
 }
 
-static hk_status look(hk_gpu *g, int sweeps)
+static hk_status check_sweeps(hk_gpu *g, int sweeps)
 {
-    hk_gpu_vbd *w = g->vbd;
+    vbd *w = own(g);
     hk_gpu_args probe = g->args;
-    probe.flags = HK_LOOK_PROBE;
+    probe.flags = HK_CHECK_PROBE;
     probe.state = w->q;
     probe.probe = g->probe[0];
-    probe.now = &w->control[w->at]->shared;  // after the end there is nothing to look at
-    HK_TRY(hk_gpu_launch(g, g->kernels->look[g->general], &probe));
+    probe.now = &w->control[w->at]->shared;  // after the end there is nothing to check at
+    HK_TRY(hk_gpu_launch_forces(g, g->kernels->check[g->general], &probe));
     walk_args a = walk_args_of(g);
     a.sweeps = sweeps;
     HK_TRY(launch(g, (const void *)settle_kernel, w->vertex_blocks, THREADS, &a));
@@ -389,23 +396,24 @@ static hk_status look(hk_gpu *g, int sweeps)
     return HK_OK;
 }
 
-hk_status hk_gpu_launch_vbd(hk_gpu *g, hk_gpu_control **last)
+static hk_status launch_sweeps(hk_gpu *g, hk_gpu_control **last)
 {
-    hk_gpu_vbd *w = g->vbd;
+    vbd *w = own(g);
     int budget = g->settings.iterations, since = 0;
-    // It goes to and fro between two places, at every look, and where elements convert every sweep.
-    int looks = (budget + g->plan.check - 1) / g->plan.check;
+    // It goes to and fro between two places, at every check, and where elements may be blended at
+    // every sweep.
+    int check = w->args.rules.check, checks = (budget + check - 1) / check;
     w->at = 0;
-    HK_TRY(begin(g, (g->converts ? budget : looks) % 2));
+    HK_TRY(begin(g, (g->blends ? budget : checks) % 2));
     for (int k = 1; k <= budget; k++) {
         HK_TRY(sweep(g, since));
-        if (g->converts) {
-            HK_TRY(look_converting(g, false, is_due(g, k + 1)));
+        if (g->blends) {
+            HK_TRY(check_blended(g, false, is_due(g, k + 1)));
             continue;
         }
         since++;
         if (!is_due(g, k)) continue;
-        HK_TRY(look(g, since));
+        HK_TRY(check_sweeps(g, since));
         since = 0;
     }
     *last = &w->control[w->at]->shared;
@@ -422,7 +430,7 @@ static const hk_gpu_vbd_kernels *choose_kernels(const hk_gpu_layout *l)
     return tables[hk_gpu_layout_law(l)];
 }
 
-// Few threads a vertex waste least; where a colour does not fill the device with them, more.
+// Few threads per vertex waste least; where a colour does not fill the device with them, more.
 static int choose_ways(const hk_gpu_vertex_blocks *s, int multiprocessors)
 {
     enum { BUSY = 512 };  // threads of a multiprocessor
@@ -436,11 +444,11 @@ static int choose_ways(const hk_gpu_vertex_blocks *s, int multiprocessors)
 
 static hk_status upload_vertex_blocks(hk_gpu *g, const hk_gpu_vertex_blocks *s)
 {
-    hk_gpu_vbd_args *a = &g->vbd->args;
+    hk_gpu_vbd_args *a = &own(g)->args;
     size_t count = (size_t)s->count, items = (size_t)s->start[s->count];
     HK_TRY(hk_gpu_upload(g, s->colours.item, count, &a->vertex));
     HK_TRY(hk_gpu_upload(g, s->start, count + 1, &a->start));
-    for (int k = 0; k < HK_GPU_STAR_WORDS; k++)
+    for (int k = 0; k < HK_GPU_VERTEX_WORDS; k++)
         HK_TRY(hk_gpu_upload(g, (const float4 *)s->word[k], items, &a->word[k]));
     HK_TRY(hk_gpu_upload(g, s->third, items, &a->third));
     if (s->batch) HK_TRY(hk_gpu_upload(g, s->batch, items, &a->batch));
@@ -452,7 +460,7 @@ static hk_status upload_vertex_blocks(hk_gpu *g, const hk_gpu_vertex_blocks *s)
 
 static hk_status upload_neighbours(hk_gpu *g, const hk_gpu_vertex_blocks *s)
 {
-    hk_gpu_vbd *w = g->vbd;
+    vbd *w = own(g);
     if (!s->near_start) return HK_OK;
     size_t count = (size_t)s->near_start[s->count];
     HK_TRY(hk_gpu_upload(g, s->near_start, (size_t)s->count + 1, &w->args.near_start));
@@ -462,13 +470,13 @@ static hk_status upload_neighbours(hk_gpu *g, const hk_gpu_vertex_blocks *s)
     HK_TRY(hk_gpu_room(g, 9 * count, &w->drag));
     w->args.near_count = (int)count;
     w->args.drag = w->drag;
-    w->args.origin = g->before;
+    w->args.origin = g->from;
     return HK_OK;
 }
 
 static hk_status fill(hk_gpu *g, const hk_gpu_vertex_blocks *s, int multiprocessors)
 {
-    hk_gpu_vbd *w = g->vbd;
+    vbd *w = own(g);
     HK_TRY(upload_vertex_blocks(g, s));
     HK_TRY(upload_neighbours(g, s));
     w->kernels = choose_kernels(g->layout);
@@ -483,26 +491,38 @@ static hk_status fill(hk_gpu *g, const hk_gpu_vertex_blocks *s, int multiprocess
     w->vertex_blocks = (g->model->vertex_count + THREADS - 1) / THREADS;
     for (int k = 0; k < 2; k++) {
         HK_TRY(hk_gpu_room(g, 1, &w->control[k]));
-        HK_TRY(hk_gpu_room(g, 1, &w->looking[k]));
+        HK_TRY(hk_gpu_room(g, 1, &w->checking[k]));
     }
     hk_gpu_vbd_args *a = &w->args;
-    a->settings.acceleration = g->plan.acceleration;
-    a->settings.steps = (int)g->settings.option[OPTION_STEPS];
-    a->settings.rho = g->settings.option[OPTION_RHO];
-    a->settings.margin = HK_SINGLE_ROUNDING_MARGIN;
-    a->common = g->device_settings;
+    a->rules = hk_vbd_rules_of(&g->settings);
+    a->rules.slowest = vbd_slowest(g->plan.rules.slowest);
+    a->count = s->count;
+    if (hk_gpu_has_terms(g)) HK_TRY(hk_gpu_room(g, 9 * (size_t)s->count, &a->term_sums));
     a->batches = g->args.model.batches;
     a->target = g->args.target;
     a->q = w->q;
     a->before = w->before;
-    a->share = g->args.share;
+    a->blend = g->args.blend;
     return HK_OK;
 }
 
-hk_status hk_gpu_set_up_vbd(hk_gpu *g, int multiprocessors)
+// The kernels that check work by the rules of `descent`.
+static hk_status plan(hk_gpu *g)
 {
-    g->vbd = HK_NEW(hk_gpu_vbd);
-    if (!g->vbd) return HK_NO_MEMORY;
+    hk_vbd_rules rules = hk_vbd_rules_of(&g->settings);
+    g->plan.rules.acceleration = rules.acceleration;
+    g->plan.rules.check = rules.check;
+    g->plan.rules.shrink = 1;
+    return HK_OK;
+}
+
+static hk_status set_up(hk_gpu *g)
+{
+    int device, multiprocessors;
+    HK_CUDA(cudaGetDevice(&device));
+    HK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    g->own = HK_NEW(vbd);
+    if (!g->own) return HK_NO_MEMORY;
     hk_gpu_vertex_blocks *blocks;
     HK_TRY(hk_gpu_vertex_blocks_create(g->model, g->layout, g->damping.viscous > 0, 0, &blocks));
     hk_status status = fill(g, blocks, multiprocessors);
@@ -510,15 +530,18 @@ hk_status hk_gpu_set_up_vbd(hk_gpu *g, int multiprocessors)
     return status;
 }
 
-void hk_gpu_free_vbd(hk_gpu_vbd *w)
+static void release(hk_gpu *g)
 {
-    if (!w) return;
-    hk_free(w->colour_start);
-    hk_free(w);
+    if (!g->own) return;
+    hk_free(own(g)->colour_start);
+    hk_free(g->own);
+    g->own = nullptr;
 }
 
-void hk_gpu_describe_vbd(const hk_gpu_vbd *w, char *text, size_t size)
+static void describe(const hk_gpu *g, char *text, size_t size)
 {
-    snprintf(text, size, ", %d colours, %d threads a vertex", w->colour_count,
-             HK_GPU_VBD_FEWEST << w->ways);
+    snprintf(text, size, ", %d colours, %d threads per vertex", own(g)->colour_count,
+             HK_GPU_VBD_FEWEST << own(g)->ways);
 }
+
+extern "C" const hk_gpu_method hk_gpu_vbd = {plan, set_up, release, launch_sweeps, describe, true};

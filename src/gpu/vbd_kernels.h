@@ -7,31 +7,34 @@
 
 // The vertex blocks of a model (vertex_blocks.h), and what moves its vertices.
 struct hk_gpu_vbd_args {
-    hk_gpu_vbd_settings settings;
-    const hk_gpu_settings *common;
-    const hk_gpu_vbd_control *control;  // as the last look left it
+    hk_vbd_rules rules;
+    const hk_gpu_vbd_control *control;  // as the last check left it
     int first, last;                    // the vertices of this launch: one colour
-    const int *vertex;                  // [count]
-    const int *start;                   // [count + 1] items
-    const float4 *word[2];              // [item_count]
-    const int *third;                   // [item_count]
-    const uint16_t *batch;              // [item_count]; NULL: there is one
-    const float4 *element;              // [item_count] or NULL
-    const float *noise;                 // [count] J
+    int count;
+    const int *vertex;      // [count]
+    const int *start;       // [count + 1] items
+    const float4 *word[2];  // [item_count]
+    const int *third;       // [item_count]
+    const uint16_t *batch;  // [item_count]; NULL: there is one
+    const float4 *element;  // [item_count] or NULL
+    const float *noise;     // [count] J
     const hk_gpu_batch *batches;
     const float4 *target;  // [vertex_count] as in hk_gpu_args
     float4 *q;             // [vertex_count] changed in place
-    // Where elements convert:
+    // Where elements may be blended:
     const float4 *before;  // [vertex_count] q before the sweep
-    const float *share;    // as in hk_gpu_args
+    const float *blend;    // as in hk_gpu_args
     // There, and with viscous damping:
-    const int *twin;     // [item_count] where the share of an item is, and its viscosity
+    const int *twin;     // [item_count] where the blend weight of an item is, and its viscosity
     const float4 *turn;  // [item_count]
     // With viscous damping; else NULL:
     const int *near_start, *near;  // [count + 1], [near_count]
     const float *drag;             // [9][near_count] r K of a vertex and its neighbour
-    const float4 *origin;          // [vertex_count] x_t
+    const float4 *origin;          // [vertex_count] where velocities are measured from
     int near_count;
+    // Of terms beside tets: [9][count] gradient and block of a vertex, as they are summed up; or
+    // NULL.
+    float *term_sums;
 };
 
 enum {
@@ -41,7 +44,7 @@ enum {
 };
 
 struct hk_gpu_vbd_kernels {
-    // All vertices of one colour; [1] where elements convert, or with viscous damping.
+    // All vertices of one colour; [1]: hk_gpu.general.
     const void *sweep[2][HK_GPU_VBD_WAYS];
 };
 

@@ -1,4 +1,4 @@
-#include "gpu/vertex.h"
+#include "gpu/motion.h"
 
 enum { THREADS = 256, WARP = 32 };
 
@@ -9,25 +9,22 @@ static int blocks_for(int count)
 
 // ---------------------------------------------------------------- where held vertices are
 
-// Rodrigues' rotation about the centre, then the translation, both in proportion (model.c).
-static __device__ void move_point(const hk_gpu_motion &m, double share, const double *rest,
-                                  double x[3])
+// The state at the beginning of the stage, and the velocities before that.
+static __device__ __forceinline__ const double *positions_of(const hk_gpu_state &s)
 {
-    double angle = m.degrees * share * (3.14159265358979323846 / 180), c, s;
-    sincos(angle, &s, &c);
-    double r[3], along = 0;
-    for (int i = 0; i < 3; i++) r[i] = rest[i] - m.center[i];
-    const double *a = m.axis;
-    for (int i = 0; i < 3; i++) along += a[i] * r[i];
-    for (int i = 0; i < 3; i++) {
-        int j = (i + 1) % 3, k = (i + 2) % 3;
-        x[i] = m.center[i] + c * r[i] + s * (a[j] * r[k] - a[k] * r[j]) + (1 - c) * along * a[i] +
-               share * m.translate[i];
-    }
+    return s.known[s.stage > 0 ? HK_KNOWN_X_STAGE : HK_KNOWN_X];
+}
+static __device__ __forceinline__ const double *velocities_of(const hk_gpu_state &s)
+{
+    return s.known[s.stage > 0 ? HK_KNOWN_V_STAGE : HK_KNOWN_V];
+}
+static __device__ __forceinline__ const double *velocities_before(const hk_gpu_state &s)
+{
+    return s.known[s.stage > 0 ? HK_KNOWN_V : HK_KNOWN_V_BEFORE];
 }
 
-// Of a held vertex at the end of the step, or a share of the way there.
-static __device__ void held_place(const hk_gpu_state &s, int v, double to[3])
+// Of a held vertex at the end of the stage, or a part of the way there; or at the end of the step.
+static __device__ void held_place(const hk_gpu_state &s, int v, bool end_of_step, double to[3])
 {
     int hold = s.hold[v];
     const double *rest = s.rest + 3 * (int64_t)v;
@@ -36,14 +33,11 @@ static __device__ void held_place(const hk_gpu_state &s, int v, double to[3])
         return;
     }
     const hk_gpu_motion &m = s.motions[hold];
-    double time = s.clock->time + s.share * s.step;
-    move_point(m, m.over > 0 ? fmin(1.0, fmax(0.0, time / m.over)) : 1, rest, to);
-    if (m.over > 0) return;
-    // A motion that takes no time at all is taken in shares all the same.
-    for (int i = 0; i < 3; i++) {
-        double from = s.x[3 * (int64_t)v + i];
-        to[i] = from + s.share * (to[i] - from);
-    }
+    place_point(s, m, end_of_step ? 1 : fraction_of(s, s.part), rest, to);
+    if (m.over > 0 || end_of_step) return;
+    // A motion that takes no time at all is taken in parts all the same.
+    const double *from = positions_of(s) + 3 * (int64_t)v;
+    for (int i = 0; i < 3; i++) to[i] = from[i] + s.part * (to[i] - from[i]);
 }
 
 static __device__ __forceinline__ bool is_free(const hk_gpu_state &s, int v)
@@ -51,93 +45,140 @@ static __device__ __forceinline__ bool is_free(const hk_gpu_state &s, int v)
     return s.hold[v] == -1;
 }
 
-// ---------------------------------------------------------------- the beginning of a step
+// ---------------------------------------------------------------- the beginning of a stage
 
 static __device__ __forceinline__ float4 narrow(const double a[3], const double o[3], float w)
 {
     return make_float4((float)(a[0] - o[0]), (float)(a[1] - o[1]), (float)(a[2] - o[2]), w);
 }
 
-// The share 0..1 of the external acceleration that the last step had (Chen et al. 2024).
-static __device__ double external_share(const hk_gpu_state &s, int v)
+static __device__ void combine(const hk_gpu_state &s, const double *coefficient, int64_t at,
+                               double to[3])
 {
-    double along = 0, square = 0;
-    for (int64_t i = 3 * (int64_t)v; i < 3 * (int64_t)v + 3; i++) {
-        along += s.external[i] * (s.v[i] - s.v_before[i]) / s.step;
-        square += s.external[i] * s.external[i];
+    for (int i = 0; i < 3; i++) to[i] = 0;
+    for (int k = 0; k < HK_KNOWN_COUNT; k++) {
+        double c = coefficient[k];
+        if (c == 0) continue;
+        for (int i = 0; i < 3; i++) to[i] += c * s.known[k][at + i];
     }
-    return square > 0 ? fmin(fmax(s.mass[v] * along / square, 0.0), 1.0) : 0;
 }
 
-static __global__ void begin_kernel(hk_gpu_state s, hk_gpu_start start, const float4 *from,
-                                    float4 *target, float4 *position, float4 *guess,
-                                    float4 *velocity)
+// The part 0..1 of the external acceleration that the last step had (Chen et al. 2024).
+static __device__ double external_part(const hk_gpu_state &s, double length, int v)
+{
+    double along = 0, square = 0;
+    const double *now = velocities_of(s), *before = velocities_before(s);
+    for (int64_t i = 3 * (int64_t)v; i < 3 * (int64_t)v + 3; i++) {
+        along += s.external[i] * (now[i] - before[i]) / length;
+        square += s.external[i] * s.external[i];
+    }
+    return start_external_part(s.mass[v], along, square);
+}
+
+static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reached,
+                                    hk_gpu_begun to)
 {
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.vertex_count) return;
     int64_t at = 3 * (int64_t)v;
     int body = s.body[v], anchor = s.anchor[body];
-    double o[3], x[3], y[3], first[3];
+    const hk_gpu_stage &stage = stage_of(s);
+    const double *here = positions_of(s), *speed = velocities_of(s);
+    double o[3], x[3], y[3], from[3], first[3];
     for (int i = 0; i < 3; i++) {
-        o[i] = s.x[3 * (int64_t)anchor + i];
+        o[i] = here[3 * (int64_t)anchor + i];
         if (v == anchor) s.origin[3 * body + i] = o[i];
+        x[i] = here[at + i];
     }
+    if (v == 0) *s.rate = (float)(s.viscous / stage.of.h);
+    combine(s, stage.of.from, at, from);
+    if (to.before) to.before[v] = narrow(x, o, 0);
+    if (to.from) to.from[v] = narrow(from, o, 0);
     if (!is_free(s, v)) {
-        held_place(s, v, x);
-        position[v] = guess[v] = target[v] = narrow(x, o, 0);
-        velocity[v] = make_float4(0, 0, 0, 0);
+        held_place(s, v, false, x);
+        to.position[v] = to.guess[v] = to.target[v] = narrow(x, o, 0);
+        to.velocity[v] = make_float4(0, 0, 0, 0);
         return;
     }
-    // Inertia pulls to y, air to x, and forces displace what they pull to.
-    double inertia = s.mass[v] / (s.step * s.step), air = s.air / s.step, all = inertia + air;
-    double pull = start.adaptive ? s.step * s.step * external_share(s, v) / s.mass[v] : 0;
+    // Inertia pulls to y, air to where velocities are measured from, and forces displace what they
+    // pull to.
+    combine(s, stage.of.y, at, y);
+    double inertia = s.mass[v] * stage.of.weight, air = s.air / stage.of.h, all = inertia + air;
+    double pull = kind == HK_START_ADAPTIVE
+                      ? stage.length * stage.length * external_part(s, stage.length, v) / s.mass[v]
+                      : 0;
+    const double *before = velocities_before(s);
     for (int i = 0; i < 3; i++) {
-        double speed = s.v[at + i];
-        x[i] = s.x[at + i];
-        y[i] = (inertia * (x[i] + s.step * speed) + air * x[i] + s.external[at + i]) / all;
-        first[i] =
-            x[i] + start.a * speed + start.b * s.v_before[at + i] + pull * s.external[at + i];
+        y[i] = (inertia * y[i] + air * from[i] + s.external[at + i]) / all;
+        first[i] = x[i] + stage.start_a * speed[at + i] + stage.start_b * before[at + i] +
+                   pull * s.external[at + i];
     }
-    target[v] = narrow(y, o, (float)all);
-    position[v] = from ? from[v] : narrow(x, o, 0);
-    guess[v] = narrow(first, o, 0);
-    velocity[v] = make_float4((float)s.v[at], (float)s.v[at + 1], (float)s.v[at + 2], 0);
+    to.target[v] = narrow(y, o, (float)all);
+    to.position[v] = reached ? reached[v] : narrow(x, o, 0);
+    to.guess[v] = narrow(first, o, 0);
+    to.velocity[v] = make_float4((float)speed[at], (float)speed[at + 1], (float)speed[at + 2], 0);
 }
 
-void hk_gpu_begin(const hk_gpu_state *s, hk_gpu_start start, const float4 *from, float4 *target,
-                  float4 *position, float4 *guess, float4 *velocity, cudaStream_t stream)
+void hk_gpu_begin(const hk_gpu_state *s, int kind, const float4 *reached, const hk_gpu_begun *to,
+                  cudaStream_t stream)
 {
-    begin_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, start, from, target,
-                                                                      position, guess, velocity);
+    begin_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, kind, reached, *to);
 }
 
-// The d that minimises ε(x + d v) as far as the slopes at x and x + h v tell (Descent eq. 10).
-static __global__ void optimise_kernel(hk_gpu_state s, const double *at_position,
-                                       const double *at_guess, float4 *guess)
+// The guess x + d v.
+static __device__ void guess_ahead(const hk_gpu_state &s, int v, double d, float4 *guess)
 {
-    int v = blockIdx.x * THREADS + threadIdx.x;
-    if (v >= s.vertex_count || !is_free(s, v)) return;
-    double slope = at_position[HK_SUM_SLOPE];
-    double curvature = (at_guess[HK_SUM_SLOPE] - slope) / s.step;
-    double d = curvature > 0 ? -slope / curvature : s.step;
-    if (!(fabs(d) <= 10 * s.step)) d = s.step;
+    const double *here = positions_of(s) + 3 * (int64_t)v,
+                 *speed = velocities_of(s) + 3 * (int64_t)v;
     double x[3];
-    for (int i = 0; i < 3; i++) x[i] = s.x[3 * (int64_t)v + i] + d * s.v[3 * (int64_t)v + i];
+    for (int i = 0; i < 3; i++) x[i] = here[i] + d * speed[i];
     guess[v] = narrow(x, s.origin + 3 * s.body[v], 0);
 }
 
-void hk_gpu_optimise(const hk_gpu_state *s, const double *at_position, const double *at_guess,
-                     float4 *guess, cudaStream_t stream)
+static __device__ double probe_time(double size, const double *speed)
 {
-    optimise_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, at_position, at_guess,
-                                                                         guess);
+    return *speed > 0 ? start_probe_time(1, size, sqrt(*speed)) : 0;
+}
+
+static __global__ void probe_start_kernel(hk_gpu_state s, double size, const double *speed,
+                                          float4 *guess)
+{
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v < s.vertex_count && is_free(s, v)) guess_ahead(s, v, probe_time(size, speed), guess);
+}
+
+void hk_gpu_probe_start(const hk_gpu_state *s, double size, const double *speed, float4 *guess,
+                        cudaStream_t stream)
+{
+    probe_start_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, size, speed, guess);
+}
+
+static __global__ void optimise_kernel(hk_gpu_state s, double size, const double *speed,
+                                       const double *at_position, const double *at_guess,
+                                       float4 *guess)
+{
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= s.vertex_count || !is_free(s, v)) return;
+    double probe = probe_time(size, speed);
+    double d = probe > 0 ? start_best_time(at_position[HK_SUM_SLOPE], at_guess[HK_SUM_SLOPE], probe,
+                                           stage_of(s).length)
+                         : 0;
+    guess_ahead(s, v, d, guess);
+}
+
+void hk_gpu_optimise(const hk_gpu_state *s, double size, const double *speed,
+                     const double *at_position, const double *at_guess, float4 *guess,
+                     cudaStream_t stream)
+{
+    optimise_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(
+        *s, size, speed, at_position, at_guess, guess);
 }
 
 static __global__ void choose_kernel(const hk_gpu_settings *settings, hk_gpu_control *control,
                                      int kind, const double *at_position, const double *at_guess)
 {
-    bool fit = kind != HK_GPU_START_POSITION &&
-               control_fit(at_guess, kind == HK_GPU_START_AUTO ? at_position : nullptr);
+    bool fit = kind != HK_START_POSITION &&
+               control_fit(kind, at_guess, kind == HK_START_AUTO ? at_position : nullptr);
     hk_gpu_control c = *control;
     control_begin(settings, &c, fit);
     *control = c;
@@ -149,11 +190,82 @@ void hk_gpu_choose(const hk_gpu_settings *settings, hk_gpu_control *control, int
     choose_kernel<<<1, 1, 0, stream>>>(settings, control, kind, at_position, at_guess);
 }
 
-// ---------------------------------------------------------------- the end of a step
+// ---------------------------------------------------------------- the end of a stage
 
 static __device__ __forceinline__ bool is_kept(const hk_gpu_control *c)
 {
     return c->state != HK_GPU_UNDEFINED && c->state != HK_GPU_NOT_FINITE;
+}
+
+// Where a vertex is at the end of the stage.
+static __device__ void end_place(const hk_gpu_state &s, int v, const float4 *good, double x[3])
+{
+    if (!is_free(s, v)) {
+        held_place(s, v, false, x);
+        return;
+    }
+    float4 q = good[v];
+    const double *o = s.origin + 3 * s.body[v];
+    x[0] = o[0] + q.x, x[1] = o[1] + q.y, x[2] = o[2] + q.z;
+}
+
+static __global__ void end_stage_kernel(hk_gpu_state s, const hk_gpu_control *control,
+                                        const float4 *good0, const float4 *good1)
+{
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= s.vertex_count || !is_kept(control)) return;
+    int64_t at = 3 * (int64_t)v;
+    const hk_gpu_stage &stage = stage_of(s);
+    double x[3], from[3];
+    end_place(s, v, control->good ? good1 : good0, x);
+    combine(s, stage.of.from, at, from);
+    for (int i = 0; i < 3; i++) {
+        s.known[HK_KNOWN_X_STAGE][at + i] = x[i];
+        s.known[HK_KNOWN_V_STAGE][at + i] = (x[i] - from[i]) / stage.of.h;
+    }
+}
+
+// After a stage that failed there is no other; iterations count for the step.
+static __global__ void pass_on_kernel(hk_gpu_control *control, hk_gpu_control *of_stage)
+{
+    control->lost = !is_kept(control);
+    *of_stage = *control;
+}
+
+void hk_gpu_end_stage(const hk_gpu_state *s, hk_gpu_control *control, hk_gpu_control *of_stage,
+                      float4 *const good[2], cudaStream_t stream)
+{
+    end_stage_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, control, good[0],
+                                                                          good[1]);
+    pass_on_kernel<<<1, 1, 0, stream>>>(control, of_stage);
+}
+
+// The state becomes that at the end of the step.
+static __device__ void take_vertex(const hk_gpu_state &s, int v, const float4 *good, double x[3])
+{
+    int64_t at = 3 * (int64_t)v;
+    bool free = is_free(s, v);
+    const hk_gpu_stage &stage = stage_of(s);
+    double y[3], from[3], held[3], far = s.extrapolate;
+    double *a = s.known[HK_KNOWN_A], *earlier = s.known[HK_KNOWN_X_BEFORE];
+    end_place(s, v, good, x);
+    combine(s, stage.of.from, at, from);
+    if (a) combine(s, stage.of.y, at, y);
+    if (!free && far != 1) held_place(s, v, true, held);
+    for (int i = 0; i < 3; i++) {
+        double before = s.known[HK_KNOWN_X][at + i], speed = s.known[HK_KNOWN_V][at + i];
+        double next = (x[i] - from[i]) / stage.of.h;
+        if (a) a[at + i] = free ? stage.of.weight * (x[i] - y[i]) : 0;
+        if (far != 1) {
+            x[i] = free ? far * x[i] + (1 - far) * before : held[i];
+            next = free ? far * next + (1 - far) * speed : next;
+        }
+        if (!free) next = (x[i] - before) / s.step;
+        if (earlier) earlier[at + i] = before;
+        s.known[HK_KNOWN_V_BEFORE][at + i] = speed;
+        s.known[HK_KNOWN_V][at + i] = free ? s.keep * next : next;
+        s.known[HK_KNOWN_X][at + i] = x[i];
+    }
 }
 
 static __global__ void finish_kernel(hk_gpu_state s, const hk_gpu_control *control,
@@ -161,36 +273,25 @@ static __global__ void finish_kernel(hk_gpu_state s, const hk_gpu_control *contr
 {
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.vertex_count) return;
-    int64_t at = 3 * (int64_t)v, to = 3 * (int64_t)s.place[v];
-    bool kept = is_kept(control);
     double x[3];
-    if (is_free(s, v)) {
-        float4 q = (control->good ? good1 : good0)[v];
-        const double *o = s.origin + 3 * s.body[v];
-        x[0] = o[0] + q.x, x[1] = o[1] + q.y, x[2] = o[2] + q.z;
-    } else {
-        held_place(s, v, x);
-    }
-    for (int i = 0; i < 3; i++) {
-        double before = s.x[at + i], speed = s.v[at + i];
-        out[to + i] = kept ? x[i] : before;
-        if (!kept) continue;
-        double next = (x[i] - before) / s.step;
-        s.v_before[at + i] = speed;
-        s.v[at + i] = is_free(s, v) ? s.keep * next : next;
-        s.x[at + i] = x[i];
-    }
+    if (is_kept(control))
+        take_vertex(s, v, control->good ? good1 : good0, x);
+    else
+        for (int i = 0; i < 3; i++) x[i] = s.known[HK_KNOWN_X][3 * (int64_t)v + i];
+    for (int i = 0; i < 3; i++) out[3 * (int64_t)s.place[v] + i] = x[i];
 }
 
 // The time is read by all of finish_kernel, hence a kernel of its own.
-static __global__ void tick_kernel(hk_gpu_clock *clock, const hk_gpu_control *control, double step)
+static __global__ void tick_kernel(hk_gpu_clock *clock, hk_gpu_control *control, double step)
 {
     if (is_kept(control)) {
         clock->time += step;
+        clock->past = 1;
         clock->steps_kept++;
     } else {
         clock->steps_lost++;
     }
+    control->lost = 0;
 }
 
 // ---------------------------------------------------------------- sums over patches
@@ -214,9 +315,9 @@ static __global__ void moments_kernel(hk_gpu_state s)
     double sum[HK_MOMENTS] = {0};
     for (int v = s.vertex_start[p] + threadIdx.x; v < s.vertex_start[p + 1]; v += THREADS) {
         int64_t at = 3 * (int64_t)v;
-        const double *o = s.origin + 3 * s.body[v], *w = s.v + at;
+        const double *o = s.origin + 3 * s.body[v], *w = s.known[HK_KNOWN_V] + at;
         double m = s.mass[v], x[3];
-        for (int i = 0; i < 3; i++) x[i] = s.x[at + i] - o[i];
+        for (int i = 0; i < 3; i++) x[i] = s.known[HK_KNOWN_X][at + i] - o[i];
         sum[0] += m;
         for (int i = 0, q = 10; i < 3; i++) {
             int j = (i + 1) % 3, k = (i + 2) % 3;
@@ -290,8 +391,8 @@ static __global__ void stiffen_kernel(hk_gpu_state s, const hk_gpu_control *cont
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.vertex_count || !is_free(s, v) || !is_kept(control)) return;
     const double *c = s.body_motion + 9 * s.body[v], *u = c + 3, *w = c + 6;
-    double *speed = s.v + 3 * (int64_t)v, r[3];
-    for (int i = 0; i < 3; i++) r[i] = s.x[3 * (int64_t)v + i] - c[i];
+    double *speed = s.known[HK_KNOWN_V] + 3 * (int64_t)v, r[3];
+    for (int i = 0; i < 3; i++) r[i] = s.known[HK_KNOWN_X][3 * (int64_t)v + i] - c[i];
     for (int i = 0; i < 3; i++) {
         int j = (i + 1) % 3, k = (i + 2) % 3;
         speed[i] += s.rigid * (u[i] + w[j] * r[k] - w[k] * r[j] - speed[i]);
@@ -299,7 +400,7 @@ static __global__ void stiffen_kernel(hk_gpu_state s, const hk_gpu_control *cont
     }
 }
 
-void hk_gpu_finish(const hk_gpu_state *s, const hk_gpu_control *control, float4 *const good[2],
+void hk_gpu_finish(const hk_gpu_state *s, hk_gpu_control *control, float4 *const good[2],
                    double *out, cudaStream_t stream)
 {
     int blocks = blocks_for(s->vertex_count);
@@ -321,8 +422,8 @@ static __global__ void settle_kernel(hk_gpu_args a, int64_t item_count,
     int good = control->good;
     if (!is_kept(control)) return;
     if (k < item_count) {
-        float share = a.good_share[good][k];
-        a.share[k] = a.good_share[1 - good][k] = share;
+        float weight = a.good_blend[good][k];
+        a.blend[k] = a.good_blend[1 - good][k] = weight;
     }
     if (k < a.model.patch_count)
         a.blended[k] = a.good_blended[1 - good][k] = a.good_blended[good][k];
@@ -342,10 +443,11 @@ static __global__ void energy_kernel(hk_gpu_state s)
     for (int v = s.vertex_start[p] + threadIdx.x; v < s.vertex_start[p + 1]; v += THREADS)
         for (int i = 0; i < 3; i++) {
             int64_t at = 3 * (int64_t)v + i;
-            double weight = s.mass[v] * s.gravity[i];
-            sum[0] += 0.5 * s.mass[v] * s.v[at] * s.v[at];
-            sum[1] -= weight * s.x[at];
-            sum[2] -= (s.external[at] - weight) * (s.x[at] - s.rest[at]);
+            double weight = s.mass[v] * s.gravity[i], x = s.known[HK_KNOWN_X][at];
+            double speed = s.known[HK_KNOWN_V][at];
+            sum[0] += 0.5 * s.mass[v] * speed * speed;
+            sum[1] -= weight * x;
+            sum[2] -= (s.external[at] - weight) * (x - s.rest[at]);
         }
     for (int k = 0; k < 3; k++) {
         double all = block_sum(sum[k]);
@@ -370,6 +472,41 @@ void hk_gpu_energies(const hk_gpu_state *s, double *sums, cudaStream_t stream)
     total_kernel<<<1, THREADS, 0, stream>>>(*s, sums);
 }
 
+// The mean of the squares of speeds over free vertices.
+static __global__ void speed_kernel(hk_gpu_state s)
+{
+    int p = blockIdx.x;
+    double sum[2] = {0, 0};
+    const double *speed = velocities_of(s);
+    for (int v = s.vertex_start[p] + threadIdx.x; v < s.vertex_start[p + 1]; v += THREADS) {
+        if (!is_free(s, v)) continue;
+        for (int64_t i = 3 * (int64_t)v; i < 3 * (int64_t)v + 3; i++) sum[0] += speed[i] * speed[i];
+        sum[1] += 1;
+    }
+    for (int k = 0; k < 2; k++) {
+        double all = block_sum(sum[k]);
+        if (threadIdx.x == 0) s.moments[(int64_t)p * HK_MOMENTS + k] = all;
+    }
+}
+
+static __global__ void mean_kernel(hk_gpu_state s, double *mean)
+{
+    double sum[2];
+    for (int k = 0; k < 2; k++) {
+        double part = 0;
+        for (int p = threadIdx.x; p < s.patch_count; p += THREADS)
+            part += s.moments[(int64_t)p * HK_MOMENTS + k];
+        sum[k] = block_sum(part);
+    }
+    if (threadIdx.x == 0) *mean = sum[1] > 0 ? sum[0] / sum[1] : 0;
+}
+
+void hk_gpu_speed(const hk_gpu_state *s, double *speed, cudaStream_t stream)
+{
+    speed_kernel<<<s->patch_count, THREADS, 0, stream>>>(*s);
+    mean_kernel<<<1, THREADS, 0, stream>>>(*s, speed);
+}
+
 // ---------------------------------------------------------------- set-up
 
 static __global__ void narrow_kernel(hk_gpu_state s, const double *x, bool of_rest, float4 *to)
@@ -388,7 +525,8 @@ void hk_gpu_rest_state(const hk_gpu_state *s, float4 *to, cudaStream_t stream)
 
 void hk_gpu_narrow(const hk_gpu_state *s, float4 *to, cudaStream_t stream)
 {
-    narrow_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, s->x, false, to);
+    narrow_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, s->known[HK_KNOWN_X],
+                                                                       false, to);
 }
 
 struct matrix {

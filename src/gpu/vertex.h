@@ -4,20 +4,40 @@
 
 #include "gpu/kernels.h"
 
+extern "C" {
+#include "integrator/integrator.h"
+}
+
 struct hk_gpu_motion {  // hk_motion
     double axis[3], center[3], degrees, translate[3], over;
 };
 
 struct hk_gpu_clock {
     double time;     // s, of the state
+    int past;        // there is a step before this one that counts
     int steps_kept;  // steps that were taken, and
     int steps_lost;  // that left the state as it was
 };
 
+// A stage of a time step.
+struct hk_gpu_stage {
+    hk_stage of;
+    double begin;             // fraction of the step
+    double length;            // s
+    double start_a, start_b;  // its first guess is x + a v + b v_before
+};
+enum { HK_GPU_MOST_STAGES = 2 };
+
 // The state in double precision and what it is made from, in the order of the patches.
 struct hk_gpu_state {
     int vertex_count, patch_count, body_count;
-    double *x, *v, *v_before;       // [vertex_count][3]
+    // [vertex_count][3] each, as hk_stage takes them together; NULL: not needed.
+    double *known[HK_KNOWN_COUNT];
+    // [2][HK_GPU_MOST_STAGES] of a step; the second row where there is a step before it.
+    const hk_gpu_stage *stages;
+    int stage;                      // the present one
+    int stage_count;                // of a step
+    double extrapolate;             // as in hk_integrator
     const double *rest, *external;  // [vertex_count][3]; N, gravity and loads
     const double *mass;             // [vertex_count]
     const int *hold;                // [vertex_count] as in the model
@@ -29,9 +49,11 @@ struct hk_gpu_state {
     hk_gpu_clock *clock;
     double gravity[3];        // m/s²
     double step, air;         // s, kg/s
+    double viscous;           // β, s
     double keep;              // of velocities: ether damping
-    double rigid;             // share by which they become those of a rigid body: pbd damping
-    double share;             // of the way of held vertices that this step goes
+    double rigid;             // part by which they become those of a rigid body: pbd damping
+    double part;              // of the way of held vertices that this stage goes
+    float *rate;              // [1] β/h of the stage
     double *moments;          // [patch_count][HK_MOMENTS], for pbd damping and energies
     double *body_motion;      // [body_count][9] centre, velocity, spin
     const int *body_patch;    // [body_count + 1] the patches of a body
@@ -39,27 +61,38 @@ struct hk_gpu_state {
 };
 enum { HK_MOMENTS = 16 };
 
-// How a step starts: x, or x + a v + b v_before.
-struct hk_gpu_start {
-    double a, b;
-    int kind;       // HK_START_…
-    bool adaptive;  // and what the last step had of the external acceleration (solver/start.c)
+// Where the beginning of a stage goes.
+struct hk_gpu_begun {
+    float4 *target;    // as in hk_gpu_args
+    float4 *position;  // where it begins; held vertices where it ends
+    float4 *guess;     // the first guess
+    float4 *velocity;  // at the beginning
+    float4 *before;    // positions at the beginning, and
+    float4 *from;      // where velocities are measured from; NULL: nobody wants to know
 };
-
-// `from`: where free vertices are instead of the state's positions, or NULL.
-void hk_gpu_begin(const hk_gpu_state *s, hk_gpu_start start, const float4 *from, float4 *target,
-                  float4 *position, float4 *guess, float4 *velocity, cudaStream_t stream);
-// For HK_START_OPTIMISED: the guess becomes x + d v with d from two probes.
-void hk_gpu_optimise(const hk_gpu_state *s, const double *at_position, const double *at_guess,
-                     float4 *guess, cudaStream_t stream);
+// `reached`: where free vertices are instead of at its beginning, or NULL. `kind`: of the start.
+void hk_gpu_begin(const hk_gpu_state *s, int kind, const float4 *reached, const hk_gpu_begun *to,
+                  cudaStream_t stream);
+// For HK_START_OPTIMISED: `speed` is [1], the square of the mean speed; then the guess becomes
+// x + h v with the time h of a probe, and x + d v with d from two probes.
+void hk_gpu_speed(const hk_gpu_state *s, double *speed, cudaStream_t stream);
+void hk_gpu_probe_start(const hk_gpu_state *s, double size, const double *speed, float4 *guess,
+                        cudaStream_t stream);
+void hk_gpu_optimise(const hk_gpu_state *s, double size, const double *speed,
+                     const double *at_position, const double *at_guess, float4 *guess,
+                     cudaStream_t stream);
 // Sets up the control: from the guess if it is fit, else from the position.
 void hk_gpu_choose(const hk_gpu_settings *settings, hk_gpu_control *control, int kind,
                    const double *at_position, const double *at_guess, cudaStream_t stream);
+// The end of a stage that is not the last; `of_stage` is how it ended.
+void hk_gpu_end_stage(const hk_gpu_state *s, hk_gpu_control *control, hk_gpu_control *of_stage,
+                      float4 *const good[2], cudaStream_t stream);
 // Takes the state over, or leaves the old one; positions also go to `out`, [vertex_count][3] in the
 // model's Morton order.
-void hk_gpu_finish(const hk_gpu_state *s, const hk_gpu_control *control, float4 *const good[2],
+void hk_gpu_finish(const hk_gpu_state *s, hk_gpu_control *control, float4 *const good[2],
                    double *out, cudaStream_t stream);
-// After a step: the shares of the state that was kept become those of now and of both good states.
+// After a step: the blend weights of the state that was kept become those of now and of both good
+// states.
 void hk_gpu_settle(const hk_gpu_args *args, int64_t item_count, const hk_gpu_control *control,
                    cudaStream_t stream);
 // sums[3]: kinetic energy, and those of gravity and of loads.

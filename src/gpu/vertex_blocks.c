@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "gpu/triangular.h"
+#include "term/vertex_blocks.h"
 
 // Items of 16 bytes have offsets of 32 bits on the device.
 #define MOST_ITEMS ((int64_t)1 << 28)
@@ -35,7 +36,7 @@ void hk_gpu_vertex_blocks_free(hk_gpu_vertex_blocks *s)
     if (!s) return;
     hk_colouring_release(&s->colours);
     hk_free(s->start);
-    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) hk_free(s->word[k]);
+    for (int k = 0; k < HK_GPU_VERTEX_WORDS; k++) hk_free(s->word[k]);
     hk_free(s->third);
     hk_free(s->tet);
     hk_free(s->batch);
@@ -104,24 +105,10 @@ static hk_status list_tets(maker *w)
 static hk_status colour(maker *w)
 {
     const hk_model *m = w->model;
-    int64_t *start = HK_ARRAY(int64_t, (int64_t)m->tet_count + 1);
-    int32_t *member = HK_ARRAY(int32_t, 4 * (int64_t)m->tet_count);
     uint8_t *held = HK_ARRAY(uint8_t, m->vertex_count);
-    hk_status status = start && member && held ? HK_OK : HK_NO_MEMORY;
-    if (status == HK_OK) {
-        for (int64_t k = 0; k <= m->tet_count; k++) start[k] = 4 * k;
-        for (int64_t k = 0; k < 4 * (int64_t)m->tet_count; k++) member[k] = m->place[m->tets[k]];
-        for (int v = 0; v < m->vertex_count; v++) held[m->place[v]] = m->hold[v] != HK_FREE;
-        hk_graph graph;
-        status = hk_graph_create(m->vertex_count, m->tet_count, start, member, &graph);
-        if (status == HK_OK) {
-            status = hk_colour_graph(graph.count, graph.start, graph.neighbour, held,
-                                     &w->vertex_blocks->colours);
-            hk_graph_release(&graph);
-        }
-    }
-    hk_free(start);
-    hk_free(member);
+    if (!held) return HK_NO_MEMORY;
+    for (int v = 0; v < m->vertex_count; v++) held[m->place[v]] = m->hold[v] != HK_FREE;
+    hk_status status = hk_colour_vertices(m, held, &w->vertex_blocks->colours);
     hk_free(held);
     return status;
 }
@@ -204,7 +191,7 @@ static hk_status allocate_items(maker *w)
 {
     hk_gpu_vertex_blocks *s = w->vertex_blocks;
     size_t items = (size_t)s->start[s->count];
-    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) {
+    for (int k = 0; k < HK_GPU_VERTEX_WORDS; k++) {
         s->word[k] = HK_ARRAY(float, 4 * items);
         if (!s->word[k]) return HK_NO_MEMORY;
     }
@@ -220,7 +207,7 @@ static hk_status allocate_items(maker *w)
         s->element = HK_ZEROS(float, 4 * items);
         if (!s->element) return HK_NO_MEMORY;
     }
-    if (w->layout->converts || w->viscous) {
+    if (w->layout->blends || w->viscous) {
         s->twin = HK_ARRAY(int32_t, items);
         s->turn = HK_ARRAY(float, 4 * items);
         if (!s->twin || !s->turn) return HK_NO_MEMORY;
@@ -273,8 +260,8 @@ static void fill_shape(const maker *w, int32_t v, int tet, int64_t at, double q[
     }
     hk_corner_inverse(corner, inverse);
     hk_make_triangular(inverse, u, q);
-    float *word[HK_GPU_STAR_WORDS];
-    for (int k = 0; k < HK_GPU_STAR_WORDS; k++) word[k] = w->vertex_blocks->word[k] + 4 * at;
+    float *word[HK_GPU_VERTEX_WORDS];
+    for (int k = 0; k < HK_GPU_VERTEX_WORDS; k++) word[k] = w->vertex_blocks->word[k] + 4 * at;
     for (int k = 0; k < 3; k++) word[0][k] = (float)u[0][k];
     word[0][3] = (float)u[1][1];
     word[1][0] = (float)u[1][2];
@@ -283,7 +270,7 @@ static void fill_shape(const maker *w, int32_t v, int tet, int64_t at, double q[
     w->vertex_blocks->third[at] = other[2];
 }
 
-static void fill_star(const maker *w, int k)
+static void fill_vertex(const maker *w, int k)
 {
     const hk_model *m = w->model;
     hk_gpu_vertex_blocks *s = w->vertex_blocks;
@@ -428,7 +415,7 @@ static hk_status make(maker *w)
     HK_TRY(count_items(w));
     HK_TRY(allocate_items(w));
 #pragma omp parallel for schedule(static) num_threads(w->threads)
-    for (int k = 0; k < w->vertex_blocks->count; k++) fill_star(w, k);
+    for (int k = 0; k < w->vertex_blocks->count; k++) fill_vertex(w, k);
     HK_TRY(find_twins(w));
     return find_neighbours(w);
 }

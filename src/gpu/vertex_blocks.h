@@ -20,18 +20,18 @@
 #include "linear/colouring.h"
 
 // U00, U01, U02, U11 | U12, U22, and as integers the first two of the other vertices.
-enum { HK_GPU_STAR_WORDS = 2 };
+enum { HK_GPU_VERTEX_WORDS = 2 };
 
 typedef struct hk_gpu_vertex_blocks {
     // Its items are the vertices, numbered below in that order: in a colour those near each other
     // and with about as many elements.
     hk_colouring colours;
-    int count;                       // of vertices
-    int32_t *start;                  // [count + 1] items of a vertex
-    float *word[HK_GPU_STAR_WORDS];  // [item_count][4] see above; 1/m
-    int32_t *third;                  // [item_count] of the other vertices
-    int32_t *tet;                    // [item_count] in the model
-    uint16_t *batch;                 // [item_count] of the layout; NULL: there is one
+    int count;                         // of vertices
+    int32_t *start;                    // [count + 1] items of a vertex
+    float *word[HK_GPU_VERTEX_WORDS];  // [item_count][4] see above; 1/m
+    int32_t *third;                    // [item_count] of the other vertices
+    int32_t *tet;                      // [item_count] in the model
+    uint16_t *batch;                   // [item_count] of the layout; NULL: there is one
     float *element;  // [item_count][4] what a law wants to know of its element; or NULL
     // Where elements convert, or with viscous damping, else NULL:
     int32_t *twin;  // [item_count] an item of the layout for the same element and law

@@ -1,22 +1,22 @@
-// Backward Euler: x' = x + h v', v' = v + h M⁻¹ f(x') (Descent eq. 1–3). y = x + h v; external
-// forces stay in E. First order, unconditionally stable, damps.
+// Backward Euler: x' = x + h v', v' = v + h M⁻¹ f(x') (Descent eq. 1–3). First order,
+// unconditionally stable, damps.
 #include "integrator/integrator.h"
 
-static double predict(double h, int64_t size, const double *x, const double *v, double *y)
+static void stage(const hk_integrator_settings *s, int number, hk_stage *to)
 {
-    for (int64_t k = 0; k < size; k++) y[k] = x[k] + h * v[k];
-    return 1 / (h * h);
-}
-
-static void velocity(double h, int64_t size, const double *before, const double *after, double *v)
-{
-    double rate = 1 / h;
-    for (int64_t k = 0; k < size; k++) v[k] = (after[k] - before[k]) * rate;
+    (void)number;
+    double h = s->step;
+    *to = (hk_stage){.weight = 1 / (h * h),
+                     .y = {[HK_KNOWN_X] = 1, [HK_KNOWN_V] = h},
+                     .from = {[HK_KNOWN_X] = 1},
+                     .h = h,
+                     .until = 1};
 }
 
 const hk_integrator hk_backward_euler = {
     .name = "backward_euler",
-    .summary = "first order, unconditionally stable",
-    .predict = predict,
-    .velocity = velocity,
+    .summary = "first order, unconditionally stable, damps: never surprises",
+    .stages = 1,
+    .extrapolate = 1,
+    .stage = stage,
 };

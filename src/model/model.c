@@ -554,6 +554,11 @@ const double *hk_model_masses(const hk_model *model)
 
 // ---------------------------------------------------------------- prescribed motion
 
+bool hk_motion_moves(const hk_motion *m)
+{
+    return m->degrees != 0 || m->translate[0] != 0 || m->translate[1] != 0 || m->translate[2] != 0;
+}
+
 // Rodrigues' rotation about the centre, then the translation, both in proportion.
 static void move_point(const hk_motion *m, double share, const double *rest, double x[3])
 {

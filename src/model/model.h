@@ -77,6 +77,9 @@ struct hk_model {
     int32_t *place;  // [vertex_count] inverse of order
 };
 
+// Whether it goes anywhere.
+bool hk_motion_moves(const hk_motion *motion);
+
 void hk_model_retain(hk_model *model);
 // Of all bodies, kg.
 double hk_model_mass(const hk_model *model);

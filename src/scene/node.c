@@ -221,6 +221,17 @@ hk_status hk_member_direction(const hk_node *node, const char *key, hk_need need
     return found ? hk_node_direction(&child, values) : HK_OK;
 }
 
+hk_status hk_member_bool(const hk_node *node, const char *key, hk_need need, bool *value)
+{
+    hk_node child;
+    bool found;
+    HK_TRY(find_member(node, key, need, &child, &found));
+    if (!found) return HK_OK;
+    if (!json_is_boolean(child.json)) return type_fail(&child, "true or false");
+    *value = json_is_true(child.json);
+    return HK_OK;
+}
+
 hk_status hk_member_text(const hk_node *node, const char *key, hk_need need, hk_arena *arena,
                          const char **text)
 {

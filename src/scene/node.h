@@ -111,6 +111,7 @@ hk_status hk_member_int(const hk_node *node, const char *key, hk_need need, int 
 hk_status hk_member_numbers(const hk_node *node, const char *key, hk_need need, int count,
                             hk_range range, double *values);
 hk_status hk_member_direction(const hk_node *node, const char *key, hk_need need, double values[3]);
+hk_status hk_member_bool(const hk_node *node, const char *key, hk_need need, bool *value);
 // Copied into the arena.
 hk_status hk_member_text(const hk_node *node, const char *key, hk_need need, hk_arena *arena,
                          const char **text);

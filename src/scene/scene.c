@@ -20,12 +20,28 @@ static hk_status steps_until(const hk_node *node, double end, double step, int *
     return HK_OK;
 }
 
+// {"newmark": {"beta": …, "gamma": …}}
+static hk_status read_newmark(hk_scene *scene, const hk_node *node)
+{
+    static const char *const kinds[] = {"newmark"}, *const keys[] = {"beta", "gamma"};
+    static const hk_range range = {.low = 0, .high = 1, .low_excluded = true};
+    hk_node own;
+    int which;
+    HK_TRY(hk_node_only(node, kinds, HK_COUNT_OF(kinds), &which, &own));
+    HK_TRY(hk_node_keys(&own, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_number(&own, "beta", HK_OPTIONAL, range, &scene->world.beta));
+    HK_TRY(hk_member_number(&own, "gamma", HK_OPTIONAL, range, &scene->world.gamma));
+    scene->world.integrator = hk_newmark.name;
+    return HK_OK;
+}
+
 static hk_status read_integrator(hk_scene *scene, const hk_node *time)
 {
     hk_node node;
     const char *name;
     const hk_integrator *integrator;
     if (!hk_node_member(time, "integrator", &node)) return HK_OK;
+    if (json_is_object(node.json)) return read_newmark(scene, &node);
     HK_TRY(hk_node_text(&node, &name));
     hk_status status = hk_integrator_find(name, &integrator);
     if (status != HK_OK) return hk_node_fail_within(&node, status);
@@ -35,7 +51,7 @@ static hk_status read_integrator(hk_scene *scene, const hk_node *time)
 
 static hk_status read_time(hk_scene *scene, const hk_node *root)
 {
-    static const char *const keys[] = {"step", "steps", "end", "integrator"};
+    static const char *const keys[] = {"step", "steps", "end", "integrator", "conserve"};
     hk_node node, end, steps;
     double until = 1;  // s
     if (!hk_node_member(root, "time", &node))
@@ -43,6 +59,7 @@ static hk_status read_time(hk_scene *scene, const hk_node *root)
     HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
     HK_TRY(hk_member_number(&node, "step", HK_OPTIONAL, HK_POSITIVE, &scene->world.step));
     HK_TRY(read_integrator(scene, &node));
+    HK_TRY(hk_member_bool(&node, "conserve", HK_OPTIONAL, &scene->world.conserve));
     bool has_steps = hk_node_member(&node, "steps", &steps);
     bool has_end = hk_node_member(&node, "end", &end);
     if (has_steps && has_end)

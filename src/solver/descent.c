@@ -451,5 +451,6 @@ const hk_method hk_descent = {
     .free = descent_free,
     .minimise = descent_minimise,
     .view = descent_view,
+    .gpu = &hk_gpu_descent,
     .describe = descent_describe,
 };

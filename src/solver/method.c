@@ -141,3 +141,14 @@ hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
     *settings = s;
     return HK_OK;
 }
+
+void hk_join_reports(const hk_solve_report *first, hk_solve_report *second)
+{
+    if (hk_reason_outcome(first->reason) <= hk_reason_outcome(second->reason)) return;
+    int iterations = second->iterations;
+    double phase_s[HK_PHASE_COUNT];
+    memcpy(phase_s, second->phase_s, sizeof phase_s);
+    *second = *first;
+    second->iterations = iterations;
+    memcpy(second->phase_s, phase_s, sizeof phase_s);
+}

@@ -4,6 +4,7 @@
 #ifndef HK_METHOD_H
 #define HK_METHOD_H
 
+#include "gpu/list.h"
 #include "rules/start.h"
 #include "solver/view.h"
 
@@ -29,6 +30,10 @@ typedef struct hk_solve_report {
     double residual, relative_residual;
     double phase_s[HK_PHASE_COUNT];
 } hk_solve_report;
+
+// Of two solves the report is of the one that ended worse, with the work of both, which `second`
+// has already.
+void hk_join_reports(const hk_solve_report *first, hk_solve_report *second);
 
 // What is known of a state.
 typedef struct hk_evaluation {
@@ -74,8 +79,13 @@ struct hk_method {
     // A guess for how free vertices follow when held ones are displaced by `step` (zero at free
     // vertices on entry). NULL: the method has none.
     hk_status (*follow)(void *solver, const double *x, double *step);
+    // The weights of the materials, [material_count] N/m², in its constant matrix
+    // (hk_model_weights); fails where a material has none. NULL: it has no such matrix.
+    hk_status (*weights)(const hk_settings *settings, const hk_model *model, double *weight);
     // How the method looks at the problem.
     hk_view *(*view)(void *solver);
+    // Its version for the GPU (gpu/gpu.h), or NULL.
+    const struct hk_gpu_method *gpu;
     // One line about what was set up.
     void (*describe)(const void *solver, char *text, size_t size);
 };
@@ -114,6 +124,9 @@ hk_status hk_method_find(const char *name, const hk_method **method);
 hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings);
 
+#define HK_GPU_DECLARE(name) extern const struct hk_gpu_method hk_gpu_##name;
+HK_GPU_METHODS(HK_GPU_DECLARE)
+#undef HK_GPU_DECLARE
 extern const hk_method hk_descent, hk_projective, hk_newton, hk_gradient_descent, hk_nonlinear_cg,
     hk_lbfgs, hk_quasi_newton, hk_split_method, hk_admm, hk_xpbd, hk_vbd;
 

@@ -82,8 +82,9 @@ static hk_status refuse(const hk_model *m, int tet, const char *why)
 }
 
 // The stiffness of every material's projective form.
-static hk_status projective_weights(const hk_model *m, double *weight)
+static hk_status weights(const hk_settings *settings, const hk_model *m, double *weight)
 {
+    (void)settings;
     for (int k = 0; k < m->material_count; k++) weight[k] = 0;
     for (int t = 0; t < m->tet_count; t++) {
         const hk_material *material = &m->materials[m->tet_material[t]];
@@ -104,7 +105,7 @@ static hk_status create_matrix(projective *s)
     if (flags && s->search.settings.option[OPTION_REFINEMENT] > 0) flags |= HK_MATRIX_REFINED;
     double *weight = HK_ARRAY(double, p->model->material_count);
     if (!weight) return HK_NO_MEMORY;
-    hk_status status = projective_weights(p->model, weight);
+    hk_status status = weights(&s->search.settings, p->model, weight);
     if (status == HK_OK) status = hk_constant_matrix_init(&s->matrix, p, weight, flags);
     hk_free(weight);
     const hk_constant_matrix *m = &s->matrix;
@@ -223,6 +224,8 @@ const hk_method hk_projective = {
     .create = projective_create,
     .free = projective_free,
     .minimise = projective_minimise,
+    .weights = weights,
     .view = projective_view,
+    .gpu = &hk_gpu_projective,
     .describe = projective_describe,
 };

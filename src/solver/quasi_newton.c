@@ -23,7 +23,7 @@ enum {
     OPTION_LOW,
     OPTION_HIGH,
     OPTION_REFINEMENT,
-    OPTION_GLOBAL,  // this and the next one are read in gpu/quasi_newton.cu
+    OPTION_GLOBAL,
     OPTION_INNER
 };
 enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
@@ -108,11 +108,13 @@ static void quasi_newton_free(void *solver)
 
 // ---------------------------------------------------------------- the Laplacian
 
-static double stress_slope(const quasi_newton *s, const hk_material *material)
+static hk_status weights(const hk_settings *settings, const hk_model *m, double *weight)
 {
-    const double *option = s->search.settings.option;
-    return hk_material_slope(material, option[OPTION_LOW], option[OPTION_HIGH]) +
-           material->strand_modulus;
+    const double *option = settings->option;
+    for (int k = 0; k < m->material_count; k++)
+        weight[k] = hk_material_slope(&m->materials[k], option[OPTION_LOW], option[OPTION_HIGH]) +
+                    m->materials[k].strand_modulus;
+    return HK_OK;
 }
 
 static hk_status create_laplacian(quasi_newton *s)
@@ -121,10 +123,10 @@ static hk_status create_laplacian(quasi_newton *s)
     bool refined = s->search.settings.option[OPTION_REFINEMENT] > 0;
     double *slope = HK_ARRAY(double, p->model->material_count);
     if (!slope) return HK_NO_MEMORY;
-    for (int k = 0; k < p->model->material_count; k++)
-        slope[k] = stress_slope(s, &p->model->materials[k]);
-    hk_status status = hk_constant_matrix_init(
-        &s->laplacian, p, slope, HK_MATRIX_FACTORED | (refined ? HK_MATRIX_REFINED : 0));
+    hk_status status = weights(&s->search.settings, p->model, slope);
+    if (status == HK_OK)
+        status = hk_constant_matrix_init(&s->laplacian, p, slope,
+                                         HK_MATRIX_FACTORED | (refined ? HK_MATRIX_REFINED : 0));
     hk_free(slope);
     return status;
 }
@@ -298,6 +300,8 @@ const hk_method hk_quasi_newton = {
     .create = quasi_newton_create,
     .free = quasi_newton_free,
     .minimise = quasi_newton_minimise,
+    .weights = weights,
     .view = quasi_newton_view,
+    .gpu = &hk_gpu_quasi_newton,
     .describe = quasi_newton_describe,
 };

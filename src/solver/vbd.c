@@ -336,5 +336,6 @@ const hk_method hk_vbd = {
     .free = vbd_free,
     .minimise = vbd_minimise,
     .view = vbd_view,
+    .gpu = &hk_gpu_vbd,
     .describe = vbd_describe,
 };

@@ -1,5 +1,6 @@
 // Gravity as a term of ε: a force that does not depend on positions, and −Σ m g·x, which is 0 at
 // the origin.
+#include "gpu/term.h"
 #include "term/terms.h"
 
 static hk_status create(const hk_terms *list, hk_term **term)
@@ -36,6 +37,7 @@ static double energy(hk_term *term, const void *positions)
 const hk_term_ops hk_gravity_term = {
     .name = "gravity",
     .part = HK_PART_GRAVITY,
+    .device = &hk_gpu_builtin_term,
     .create = create,
     .free = release,
     .energy = energy,

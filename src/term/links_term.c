@@ -1,6 +1,7 @@
 // Springs, bending and attachments, as a term of ε.
 #include <math.h>
 
+#include "gpu/term.h"
 #include "term/links.h"
 
 static hk_links *links(hk_term *term)
@@ -14,12 +15,15 @@ static const hk_links *const_links(const hk_term *term)
 
 // ---------------------------------------------------------------- creation and events
 
+static bool in_model(const hk_model *m)
+{
+    return m->spring_count + m->bend_count + m->attachment_count > 0;
+}
+
 static hk_status create(const hk_terms *list, hk_term **term)
 {
-    const hk_model *m = list->model;
     hk_links *t;
-    if (m->spring_count + m->bend_count + m->attachment_count == 0) return HK_OK;
-    HK_TRY(hk_links_create(m, list->precision, list->threads, &t));
+    HK_TRY(hk_links_create(list->model, list->precision, list->threads, &t));
     *term = &t->base;
     return HK_OK;
 }
@@ -161,6 +165,8 @@ const hk_term_ops hk_links_term = {
     .name = "links",
     .part = HK_PART_ELASTIC,
     .shape = &hk_links_shape,
+    .in_model = in_model,
+    .device = &hk_gpu_links,
     .create = create,
     .free = release,
     .follow = follow,

@@ -1,5 +1,6 @@
 // Loads as a term of ε: forces that do not depend on positions, and −Σ f·(x − X), which is 0 at the
 // rest positions.
+#include "gpu/term.h"
 #include "term/terms.h"
 
 static hk_status create(const hk_terms *list, hk_term **term)
@@ -38,6 +39,7 @@ static double energy(hk_term *term, const void *positions)
 const hk_term_ops hk_loads_term = {
     .name = "loads",
     .part = HK_PART_LOAD,
+    .device = &hk_gpu_builtin_term,
     .create = create,
     .free = release,
     .energy = energy,

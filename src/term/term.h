@@ -135,6 +135,8 @@ struct hk_term_ops {
     const char *advice;
 
     const hk_term_shape *shape;
+    bool (*in_model)(const hk_model *model);  // whether a model has any of it; NULL: always
+    const struct hk_gpu_term_ops *device;     // its version for the GPU (gpu/gpu.h), or NULL
     // *term stays NULL where the model has nothing of it.
     hk_status (*create)(const hk_terms *list, hk_term **term);
     void (*free)(hk_term *term);

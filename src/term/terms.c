@@ -5,6 +5,16 @@
 #define HK_TERM_ENTRY(name) &hk_##name##_term,
 static const hk_term_ops *const g_terms[] = {HK_TERMS(HK_TERM_ENTRY)};
 
+int hk_term_kinds(void)
+{
+    return HK_COUNT_OF(g_terms);
+}
+
+const hk_term_ops *hk_term_kind(int kind)
+{
+    return g_terms[kind];
+}
+
 // ---------------------------------------------------------------- the list
 
 size_t hk_terms_scalar_size(const hk_terms *t)
@@ -15,6 +25,7 @@ size_t hk_terms_scalar_size(const hk_terms *t)
 static hk_status add_term(hk_terms *t, const hk_term_ops *ops)
 {
     hk_term *made = NULL;
+    if (ops->in_model && !ops->in_model(t->model)) return HK_OK;
     HK_TRY(ops->create(t, &made));
     if (!made) return HK_OK;
     made->ops = ops;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "gpu/term.h"
 #include "term/tet.h"
 
 static hk_tet_term *tets(hk_term *term)
@@ -277,6 +278,7 @@ static double softest(const hk_term *term)
 const hk_term_ops hk_tets_term = {
     .name = "tets",
     .part = HK_PART_ELASTIC,
+    .device = &hk_gpu_builtin_term,
     .shape = &g_shape,
     .create = create,
     .free = release,

@@ -1,3 +1,4 @@
+#include "gpu/term.h"
 #include "term/viscosity.h"
 
 #include <math.h>
@@ -286,6 +287,7 @@ static bool vertex(const hk_term *term, int v, const void *x, double gradient[3]
 const hk_term_ops hk_viscosity_term = {
     .name = "viscous damping",
     .part = HK_PART_DAMPING,
+    .device = &hk_gpu_builtin_term,
     .of_displacement = true,
     .advice = "set \"viscous\" to 0 (air, ether and pbd are possible)",
     .create = create,

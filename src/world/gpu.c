@@ -11,8 +11,7 @@ static void list_methods(char *list, size_t size)
     list[0] = '\0';
     for (int k = 0; k < hk_method_count(); k++) {
         const hk_method *method;
-        if (hk_method_find(hk_method_name(k), &method) != HK_OK || !hk_gpu_has_method(method))
-            continue;
+        if (hk_method_find(hk_method_name(k), &method) != HK_OK || !method->gpu) continue;
         size_t used = strlen(list);
         snprintf(list + used, size - used, "%s%s", used ? ", " : "", method->name);
     }
@@ -22,16 +21,17 @@ static void list_methods(char *list, size_t size)
 static bool is_refused(const hk_world *w, const hk_method *method, char *why, size_t size)
 {
     if (!hk_gpu_found(why, size)) return true;
-    if (!hk_gpu_has_method(method)) {
+    if (!method->gpu) {
         char known[256];
         list_methods(known, sizeof known);
         snprintf(why, size, "method %s has no version for the GPU (%s have one)", method->name,
                  known);
         return true;
     }
-    if (w->integrator != &hk_backward_euler) {
-        snprintf(why, size, "integrator %s has no version for the GPU (backward_euler has one)",
-                 w->integrator->name);
+    for (int k = 0; k < hk_term_kinds(); k++) {
+        const hk_term_ops *term = hk_term_kind(k);
+        if (term->device || (term->in_model && !term->in_model(w->model))) continue;
+        snprintf(why, size, "%s have no version for the GPU", term->name);
         return true;
     }
     return false;
@@ -44,12 +44,20 @@ static hk_status create_at_state(hk_world *w, const hk_method *method, const hk_
     hk_gpu_def def = {.model = w->model,
                       .method = method,
                       .settings = settings,
+                      .integrator = w->integrator,
+                      .beta = w->beta,
+                      .gamma = w->gamma,
                       .step = w->step,
                       .damping = w->damping};
     hk_gpu *made;
     HK_TRY(hk_gpu_create(&def, &made));
+    const double *known[HK_KNOWN_COUNT] = {[HK_KNOWN_X] = w->x,
+                                           [HK_KNOWN_V] = w->v,
+                                           [HK_KNOWN_A] = w->acceleration,
+                                           [HK_KNOWN_X_BEFORE] = w->x_before,
+                                           [HK_KNOWN_V_BEFORE] = w->v_before};
     bool is_new = !w->method;
-    hk_status status = is_new ? HK_OK : hk_gpu_write_state(made, w->x, w->v, w->v_before);
+    hk_status status = is_new ? HK_OK : hk_gpu_write_state(made, known, w->step_before);
     if (status != HK_OK) {
         hk_gpu_free(made);
         return status;
@@ -116,7 +124,11 @@ hk_status hk_world_fetch_velocities(const hk_world *world)
 {
     if (!world->gpu || !world->old_velocities) return HK_OK;
     hk_world *w = (hk_world *)(uintptr_t)world;
-    HK_TRY(hk_gpu_read_velocities(w->gpu, w->guess, w->good));
+    double *known[HK_KNOWN_COUNT] = {[HK_KNOWN_V] = w->guess,
+                                     [HK_KNOWN_A] = w->acceleration,
+                                     [HK_KNOWN_X_BEFORE] = w->x_before,
+                                     [HK_KNOWN_V_BEFORE] = w->good};
+    HK_TRY(hk_gpu_read_state(w->gpu, known));
     hk_swap_vectors(&w->v, &w->guess);
     hk_swap_vectors(&w->v_before, &w->good);
     publish(w, w->v, w->velocities);
@@ -130,11 +142,11 @@ hk_status hk_world_fetch(const hk_world *w)
     return hk_world_fetch_velocities(w);
 }
 
-hk_status hk_world_write_state(hk_world *w, const double *x, const double *v,
-                               const double *v_before)
+hk_status hk_world_write_state(hk_world *w, const double *const known[HK_KNOWN_COUNT],
+                               double step_before)
 {
     if (!w->gpu) return HK_OK;
-    HK_TRY(hk_gpu_write_state(w->gpu, x, v, v_before));
+    HK_TRY(hk_gpu_write_state(w->gpu, known, step_before));
     w->old_positions = w->old_velocities = false;
     return HK_OK;
 }
@@ -153,14 +165,43 @@ static bool ask_monitor(const hk_world *w, const hk_solve_report *solved)
     return w->monitor(w->monitor_context, &end);
 }
 
+// What the first step needs to know beside the state.
+static hk_status begin(hk_world *w)
+{
+    bool accelerates = w->acceleration && !w->acceleration_known;
+    bool conserves = w->conserve && !w->conserved.known;
+    if (!accelerates && !conserves) return HK_OK;
+    HK_TRY(hk_world_fetch(w));
+    HK_TRY(hk_world_need_problem(w));
+    if (conserves) hk_world_begin_conserving(w);
+    if (!accelerates) return HK_OK;
+    HK_TRY(hk_world_find_accelerations(w));
+    const double *known[HK_KNOWN_COUNT] = {[HK_KNOWN_A] = w->acceleration};
+    return hk_gpu_write_state(w->gpu, known, w->step_before);
+}
+
+// The projection is for the CPU.
+static hk_status conserve(hk_world *w)
+{
+    HK_TRY(hk_world_fetch(w));
+    HK_TRY(hk_world_need_problem(w));
+    HK_TRY(hk_world_conserve(w));
+    hk_world_publish(w);
+    const double *known[HK_KNOWN_COUNT] = {[HK_KNOWN_X] = w->x, [HK_KNOWN_V] = w->v};
+    return hk_gpu_write_state(w->gpu, known, w->step_before);
+}
+
 hk_status hk_world_step_on_gpu(hk_world *w, bool wait, hk_solve_report *solved)
 {
-    wait |= w->monitor != NULL;
+    wait |= w->monitor != NULL || w->conserve;
+    HK_TRY(begin(w));
     HK_TRY(hk_gpu_step(w->gpu, w->time, wait ? solved : NULL));
     // Of a step that still goes on nothing is known, but that the state stays if it fails.
     if (wait && hk_reason_outcome(solved->reason) == HK_OUTCOME_FAILED) return HK_OK;
     w->time += w->step;
+    w->step_before = w->step;
     w->old_positions = w->old_velocities = true;
+    if (w->conserve) HK_TRY(conserve(w));
     if (w->monitor && !ask_monitor(w, solved)) solved->reason = HK_STOPPED;
     return HK_OK;
 }

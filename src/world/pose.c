@@ -50,10 +50,13 @@ static hk_status keep_pose(hk_world *w)
 {
     size_t bytes = 4 * sizeof(double) * (size_t)w->model->vertex_count;
     memset(w->guess, 0, bytes);
-    HK_TRY(hk_world_write_state(w, w->next, w->guess, w->guess));
+    const double *known[HK_KNOWN_COUNT] = {
+        [HK_KNOWN_X] = w->next, [HK_KNOWN_V] = w->guess, [HK_KNOWN_V_BEFORE] = w->guess};
+    HK_TRY(hk_world_write_state(w, known, 0));
     memcpy(w->x, w->next, bytes);
     memset(w->v, 0, bytes);
     memset(w->v_before, 0, bytes);
+    hk_world_forget_past(w);
     hk_world_publish(w);
     return HK_OK;
 }

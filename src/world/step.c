@@ -1,9 +1,16 @@
-// The time step of a world.
+// The time step of a world: the stages of its integrator, one after the other.
+#include <math.h>
+
 #include "world/world.h"
 
-// The two ends of a step, for fractions of the way between.
+enum { RUN = 4096 };  // numbers that a thread takes at a time
+
+// ---------------------------------------------------------------- held vertices
+
+// The two ends of a stage, for fractions of the way between.
 typedef struct held_path {
     const hk_world *world;
+    const double *x;  // [vertex_count][4] where it begins
     double from, to;  // s
 } held_path;
 
@@ -21,19 +28,21 @@ static void place_in_time(void *context, double fraction, double *x)
             // A motion that takes no time at all is taken in parts all the same.
             bool jump = m->hold[v] >= 0 && m->motions[m->hold[v]].over == 0;
             for (int i = 0; i < 3; i++) {
-                double start = path->world->x[4 * (int64_t)k + i];
+                double start = path->x[4 * (int64_t)k + i];
                 x[4 * (int64_t)k + i] = jump ? start + fraction * (end[i] - start) : end[i];
             }
         }
 }
 
-// From the state to w->next, where the method finds a start and small steps helpful …
-static hk_status go_in_parts(hk_world *w, held_path *path, hk_solve_report *solved)
+// ---------------------------------------------------------------- one stage
+
+// From a state to w->next, where the method finds a start and small steps helpful …
+static hk_status go_in_parts(hk_world *w, held_path *path, const hk_moment *moment,
+                             hk_solve_report *solved)
 {
     hk_view *view = w->method->view(w->solver);
-    hk_moment moment = {w->step, w->x, w->v, w->v_before};
     HK_TRY(hk_view_follow(view));
-    hk_choose_start(view, &w->settings, &moment, w->guess, w->next);
+    hk_choose_start(view, &w->settings, moment, w->guess, w->next);
     hk_continuation c = {.problem = w->problem,
                          .method = w->method,
                          .solver = w->solver,
@@ -62,54 +71,180 @@ static hk_status integrate(hk_world *w, held_path *path, hk_solve_report *solved
     return w->method->integrate(w->solver, &motion, w->next, w->guess, solved);
 }
 
-static hk_status take_step(hk_world *w, hk_solve_report *solved)
+static void list_known(const hk_world *w, int64_t at, const double *known[HK_KNOWN_COUNT])
 {
-    held_path path = {w, w->time, w->time + w->step};
-    if (w->method->integrate) return integrate(w, &path, solved);
-    return w->method->direct ? go_directly(w, &path, solved) : go_in_parts(w, &path, solved);
+    const double *const all[HK_KNOWN_COUNT] = {
+        [HK_KNOWN_X] = w->x,
+        [HK_KNOWN_V] = w->v,
+        [HK_KNOWN_A] = w->acceleration,
+        [HK_KNOWN_X_BEFORE] = w->x_before,
+        [HK_KNOWN_V_BEFORE] = w->v_before,
+        [HK_KNOWN_X_STAGE] = w->x_stage,
+        [HK_KNOWN_V_STAGE] = w->v_stage,
+    };
+    for (int k = 0; k < HK_KNOWN_COUNT; k++) known[k] = all[k] ? all[k] + at : NULL;
 }
 
-enum { RUN = 4096 };  // numbers that a thread takes at a time
-
-// y, and w->next where the state is, if the method wants that; returns the weight.
-static double begin_step(hk_world *w)
+// y, `from` unless that is a vector that there is, and w->next where the state is, if the method
+// wants that.
+static void combine(hk_world *w, const hk_stage *stage)
 {
-    double *y = w->problem->y, weight = 0;
     int64_t size = 4 * (int64_t)w->model->vertex_count;
-    bool copy = w->method->direct && !w->method->from_y;
-#pragma omp parallel for schedule(static)                                         \
-    num_threads(hk_world_threads_at_work(w)) if (hk_world_threads_at_work(w) > 1) \
-        lastprivate(weight)
+    int threads = hk_world_threads_at_work(w);
+    bool copy = w->method->direct && !w->method->from_y, plain = hk_stage_plain(stage->from) >= 0;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int64_t k = 0; k < size; k += RUN) {
         int64_t count = size - k < RUN ? size - k : RUN;
-        weight = w->integrator->predict(w->step, count, w->x + k, w->v + k, y + k);
+        const double *known[HK_KNOWN_COUNT];
+        list_known(w, k, known);
+        hk_stage_combine(stage->y, known, count, w->problem->y + k);
+        if (!plain) hk_stage_combine(stage->from, known, count, w->from + k);
+        if (w->y) memcpy(w->y + k, w->problem->y + k, sizeof(double) * (size_t)count);
         if (copy) memcpy(w->next + k, w->x + k, sizeof(double) * (size_t)count);
     }
-    return weight;
 }
 
-static void find_velocities(hk_world *w)
+// Where the velocity at the end of a stage is measured from.
+static const double *from_of(const hk_world *w, const hk_stage *stage)
+{
+    const double *known[HK_KNOWN_COUNT];
+    int plain = hk_stage_plain(stage->from);
+    list_known(w, 0, known);
+    return plain >= 0 ? known[plain] : w->from;
+}
+
+static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, double begin,
+                            hk_solve_report *solved)
+{
+    hk_problem *p = w->problem;
+    bool first = number == 0;
+    double h = (stage->until - begin) * w->step;
+    combine(w, stage);
+    hk_stage_begin terms = {
+        .weight = stage->weight,
+        .terms = {.h = stage->h, .from = from_of(w, stage), .state = first ? w->x : w->x_stage}};
+    p->terms->damping = w->damping;
+    HK_TRY(hk_problem_begin_step(p, &terms));
+    p->shift = 0;
+    hk_problem_set_load(p, 1);
+    held_path path = {w, terms.terms.state, w->time + begin * w->step,
+                      w->time + stage->until * w->step};
+    hk_terms_place(p->terms, &(hk_when){.time = path.to});
+    if (w->method->integrate) return integrate(w, &path, solved);
+    if (w->method->direct) return go_directly(w, &path, solved);
+    hk_moment moment = {h, first ? w->x : w->x_stage, first ? w->v : w->v_stage,
+                        first ? w->v_before : w->v};
+    return go_in_parts(w, &path, &moment, solved);
+}
+
+// v = (x − from)/h
+static void find_velocities(const hk_world *w, const hk_stage *stage, const double *x, double *v)
 {
     int64_t size = 4 * (int64_t)w->model->vertex_count;
-#pragma omp parallel for schedule(static) \
-    num_threads(hk_world_threads_at_work(w)) if (hk_world_threads_at_work(w) > 1)
-    for (int64_t k = 0; k < size; k += RUN)
-        w->integrator->velocity(w->step, size - k < RUN ? size - k : RUN, w->x + k, w->next + k,
-                                w->v + k);
+    int threads = hk_world_threads_at_work(w);
+    const double *from = from_of(w, stage);
+    double rate = 1 / stage->h;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int64_t k = 0; k < size; k++) v[k] = (x[k] - from[k]) * rate;
 }
 
-// w->next becomes the state.
-static void end_step(hk_world *w)
+// ---------------------------------------------------------------- accelerations
+
+// M a = f − ∇E − c v − β K v at the state. Damping is as if a step had ended here.
+hk_status hk_world_find_accelerations(hk_world *w)
+{
+    hk_problem *p = w->problem;
+    int64_t size = 4 * (int64_t)p->vertex_count;
+    for (int64_t k = 0; k < size; k++) w->from[k] = w->x[k] - w->step * w->v[k];
+    hk_stage_begin here = {.weight = 1 / (w->step * w->step),
+                           .terms = {.h = w->step, .from = w->from, .state = w->x}};
+    p->terms->damping = w->damping;
+    HK_TRY(hk_problem_begin_step(p, &here));
+    hk_problem_set_load(p, 1);
+    hk_terms_place(p->terms, &(hk_when){.time = w->time});
+    hk_terms_gradient(p->terms, w->x, HK_ALL_TERMS, w->guess, NULL);
+    for (int64_t k = 0; k < size; k++) {
+        double force = p->force[k] - w->guess[k] - w->damping.air * w->v[k];
+        bool moves = k % 4 < 3 && !p->held[k / 4] && p->mass[k / 4] > 0;
+        w->acceleration[k] = moves ? force / p->mass[k / 4] : 0;
+    }
+    for (int64_t k = 0; k < size; k++)
+        if (!isfinite(w->acceleration[k])) w->acceleration[k] = 0;  // not defined here
+    w->acceleration_known = true;
+    return HK_OK;
+}
+
+// a = w (x − y), which is M⁻¹ times the forces at the end of the stage.
+static void keep_accelerations(hk_world *w, const hk_stage *stage)
+{
+    const hk_problem *p = w->problem;
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        w->acceleration[k] = p->held[k / 4] ? 0 : stage->weight * (w->next[k] - w->y[k]);
+}
+
+// ---------------------------------------------------------------- the step
+
+// From the end of the last stage, in w->next and w->v, to the end of the step; held vertices are
+// where they are then.
+static void extrapolate(hk_world *w)
+{
+    const hk_problem *p = w->problem;
+    const hk_model *m = w->model;
+    double far = w->integrator->extrapolate;
+    for (int k = 0; k < p->vertex_count; k++) {
+        int64_t at = 4 * (int64_t)k;
+        double held[3];
+        if (p->held[k]) hk_model_held_position(m, m->order[k], w->time + w->step, held);
+        for (int i = 0; i < 3; i++) {
+            double *x = &w->next[at + i], *v = &w->v[at + i];
+            double x_before = w->x[at + i], v_before = w->v_before[at + i];
+            *x = p->held[k] ? held[i] : far * *x + (1 - far) * x_before;
+            *v = p->held[k] ? (*x - x_before) / w->step : far * *v + (1 - far) * v_before;
+        }
+    }
+}
+
+// w->next, the end of the last stage, becomes the state.
+static hk_status end_step(hk_world *w, const hk_stage *stage)
 {
     hk_swap_vectors(&w->v, &w->v_before);
     if (w->method->integrate)
         hk_swap_vectors(&w->v, &w->guess);
     else
-        find_velocities(w);
+        find_velocities(w, stage, w->next, w->v);
+    if (w->acceleration) keep_accelerations(w, stage);
+    if (w->integrator != &hk_backward_euler) extrapolate(w);
     hk_swap_vectors(&w->x, &w->next);
-    hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
+    if (w->x_before) memcpy(w->x_before, w->next, hk_world_bytes(w));
+    w->step_before = w->step;
     w->time += w->step;
+    if (w->conserve) HK_TRY(hk_world_conserve(w));
+    hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
     hk_world_publish(w);
+    return HK_OK;
+}
+
+static bool goes_on(const hk_world *w, const hk_solve_report *solved)
+{
+    return hk_world_usable(w, solved) && solved->reason != HK_STOPPED;
+}
+
+static hk_status take_stages(hk_world *w, hk_stage *stage, hk_solve_report *solved)
+{
+    hk_integrator_settings settings = {w->step, w->step_before, w->beta, w->gamma};
+    double begin = 0;
+    for (int k = 0; k < w->integrator->stages; k++) {
+        hk_solve_report before = *solved;
+        w->integrator->stage(&settings, k, stage);
+        HK_TRY(take_stage(w, k, stage, begin, solved));
+        if (k > 0) hk_join_reports(&before, solved);
+        if (!goes_on(w, solved) || k + 1 == w->integrator->stages) return HK_OK;
+        find_velocities(w, stage, w->next, w->guess);
+        hk_swap_vectors(&w->x_stage, &w->next);
+        hk_swap_vectors(&w->v_stage, &w->guess);
+        begin = stage->until;
+    }
+    return HK_OK;
 }
 
 hk_status hk_world_step(hk_world *w, hk_step_report *report)
@@ -121,19 +256,14 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
         HK_TRY(hk_world_step_on_gpu(w, report != NULL, &solved));
         return hk_world_fill_report(w, &solved, HK_OF_STEP, start, report);
     }
-    hk_problem *p = w->problem;
-    hk_stage_begin stage = {.weight = begin_step(w),
-                            .terms = {.h = w->step, .from = w->x, .state = w->x}};
-    p->terms->damping = w->damping;
-    HK_TRY(hk_problem_begin_step(p, &stage));
-    p->shift = 0;
-    hk_problem_set_load(p, 1);
-    hk_terms_place(p->terms, &(hk_when){.time = w->time + w->step});
-    HK_TRY(take_step(w, &solved));
+    if (w->acceleration && !w->acceleration_known) HK_TRY(hk_world_find_accelerations(w));
+    if (w->conserve) hk_world_begin_conserving(w);
+    hk_stage stage;
+    HK_TRY(take_stages(w, &stage, &solved));
     // Stopped on the way, held vertices are not where they should be: that is no step.
-    if (hk_world_usable(w, &solved) && solved.reason != HK_STOPPED)
-        end_step(w);
+    if (goes_on(w, &solved))
+        HK_TRY(end_step(w, &stage));
     else
-        hk_terms_place(p->terms, &(hk_when){.time = w->time});
+        hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
     return hk_world_fill_report(w, &solved, HK_OF_STEP, start, report);
 }

@@ -9,8 +9,11 @@
 
 hk_world_def hk_default_world_def(void)
 {
-    return (hk_world_def){
-        .step = 0.01, .integrator = "backward_euler", .solver = hk_default_solver_def()};
+    return (hk_world_def){.step = 0.01,
+                          .integrator = "backward_euler",
+                          .beta = 0.25,
+                          .gamma = 0.5,
+                          .solver = hk_default_solver_def()};
 }
 
 // ---------------------------------------------------------------- vectors
@@ -64,6 +67,30 @@ static hk_status check_def(const hk_world_def *def)
     return HK_OK;
 }
 
+// What the integrator wants to know of the past.
+static hk_status allocate_past(hk_world *w)
+{
+    const hk_integrator *i = w->integrator;
+    const struct {
+        bool wanted;
+        double **vector;
+    } all[] = {{i->positions, &w->x_before}, {i->accelerations, &w->acceleration},
+               {i->accelerations, &w->y},    {i->stages > 1, &w->x_stage},
+               {i->stages > 1, &w->v_stage}, {i != &hk_backward_euler, &w->from}};
+    for (int k = 0; k < HK_COUNT_OF(all); k++) {
+        if (!all[k].wanted) continue;
+        *all[k].vector = HK_ZEROS(double, 4 * (size_t)w->model->vertex_count);
+        if (!*all[k].vector) return HK_NO_MEMORY;
+    }
+    return HK_OK;
+}
+
+void hk_world_forget_past(hk_world *w)
+{
+    w->step_before = 0;
+    w->acceleration_known = w->conserved.known = false;
+}
+
 static hk_status allocate_state(hk_world *w)
 {
     size_t n = (size_t)w->model->vertex_count;
@@ -78,6 +105,7 @@ static hk_status allocate_state(hk_world *w)
     if (!w->x || !w->v || !w->v_before || !w->next || !w->good || !w->guess || !w->positions ||
         !w->velocities)
         return HK_NO_MEMORY;
+    HK_TRY(allocate_past(w));
     HK_TRY(take_vectors(w, w->model->rest, "rest position", w->x));
     HK_TRY(take_vectors(w, w->model->velocity, "the velocity", w->v));
     memcpy(w->v_before, w->v, 4 * sizeof(double) * n);  // there is no acceleration yet
@@ -149,13 +177,31 @@ static hk_status take_solver(hk_world *w, const hk_solver_def *def)
     return HK_OK;
 }
 
+// Only what nothing does work on keeps its energy.
+static hk_status check_conserving(const hk_world *w)
+{
+    const hk_damping *d = &w->damping;
+    if (d->air > 0 || d->viscous > 0 || d->ether > 0 || d->pbd > 0)
+        return hk_fail(HK_UNSUPPORTED, "energy cannot be conserved with damping: take one of them");
+    for (int k = 0; k < w->model->motion_count; k++)
+        if (hk_motion_moves(&w->model->motions[k]))
+            return hk_fail(HK_UNSUPPORTED,
+                           "energy cannot be conserved where vertices or attachments are moved");
+    return HK_OK;
+}
+
 static hk_status build(const hk_world_def *def, hk_world *w)
 {
     HK_TRY(hk_integrator_find(def->integrator, &w->integrator));
+    HK_TRY(hk_integrator_check(w->integrator, def->beta, def->gamma));
+    w->beta = def->beta;
+    w->gamma = def->gamma;
+    w->conserve = def->conserve;
     w->step = def->step;
     w->damping = def->damping;
     w->threads = def->threads ? def->threads : omp_get_num_procs();
     w->backend = def->backend;
+    if (w->conserve) HK_TRY(check_conserving(w));
     HK_TRY(allocate_state(w));
     return take_solver(w, &def->solver);
 }
@@ -192,6 +238,12 @@ void hk_world_free(hk_world *w)
     hk_free(w->next);
     hk_free(w->good);
     hk_free(w->guess);
+    hk_free(w->x_before);
+    hk_free(w->acceleration);
+    hk_free(w->y);
+    hk_free(w->x_stage);
+    hk_free(w->v_stage);
+    hk_free(w->from);
     hk_free(w->positions);
     hk_free(w->velocities);
     hk_free(w);
@@ -282,8 +334,11 @@ hk_status hk_world_set_positions(hk_world *w, const double *positions)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_positions: world and positions are needed");
     HK_TRY(hk_world_fetch_velocities(w));
     HK_TRY(take_vectors(w, positions, "the position", w->next));
-    HK_TRY(hk_world_write_state(w, w->next, w->v, w->v_before));
+    const double *known[HK_KNOWN_COUNT] = {
+        [HK_KNOWN_X] = w->next, [HK_KNOWN_V] = w->v, [HK_KNOWN_V_BEFORE] = w->v_before};
+    HK_TRY(hk_world_write_state(w, known, 0));
     hk_swap_vectors(&w->x, &w->next);
+    hk_world_forget_past(w);
     hk_world_publish(w);
     return HK_OK;
 }
@@ -294,11 +349,29 @@ hk_status hk_world_set_velocities(hk_world *w, const double *velocities)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_velocities: world and velocities are needed");
     HK_TRY(hk_world_fetch_positions(w));
     HK_TRY(take_vectors(w, velocities, "the velocity", w->next));
-    HK_TRY(hk_world_write_state(w, w->x, w->next, w->next));
+    const double *known[HK_KNOWN_COUNT] = {
+        [HK_KNOWN_X] = w->x, [HK_KNOWN_V] = w->next, [HK_KNOWN_V_BEFORE] = w->next};
+    HK_TRY(hk_world_write_state(w, known, 0));
     hk_swap_vectors(&w->v, &w->next);
     memcpy(w->v_before, w->v, 4 * sizeof(double) * (size_t)w->model->vertex_count);
+    hk_world_forget_past(w);
     hk_world_publish(w);
     return HK_OK;
+}
+
+// As far as the other world knows what this one needs.
+static void copy_past(hk_world *w, const hk_world *from)
+{
+    size_t bytes = hk_world_bytes(w);
+    w->step_before = from->step_before;
+    w->conserved = from->conserved;
+    w->acceleration_known = from->acceleration && from->acceleration_known;
+    if (w->x_before && from->x_before)
+        memcpy(w->x_before, from->x_before, bytes);
+    else if (w->x_before)
+        w->step_before = 0;
+    if (w->acceleration && w->acceleration_known)
+        memcpy(w->acceleration, from->acceleration, bytes);
 }
 
 hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
@@ -307,11 +380,18 @@ hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
     if (w->model != from->model)
         return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: the worlds are of different models");
     HK_TRY(hk_world_fetch(from));
-    HK_TRY(hk_world_write_state(w, from->x, from->v, from->v_before));
-    size_t bytes = 4 * sizeof(double) * (size_t)w->model->vertex_count;
+    bool past = !w->x_before || from->x_before;
+    const double *known[HK_KNOWN_COUNT] = {[HK_KNOWN_X] = from->x,
+                                           [HK_KNOWN_V] = from->v,
+                                           [HK_KNOWN_A] = from->acceleration,
+                                           [HK_KNOWN_X_BEFORE] = from->x_before,
+                                           [HK_KNOWN_V_BEFORE] = from->v_before};
+    HK_TRY(hk_world_write_state(w, known, past ? from->step_before : 0));
+    size_t bytes = hk_world_bytes(w);
     memcpy(w->x, from->x, bytes);
     memcpy(w->v, from->v, bytes);
     memcpy(w->v_before, from->v_before, bytes);
+    copy_past(w, from);
     w->time = from->time;
     if (w->problem) hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
     hk_world_publish(w);

@@ -11,11 +11,20 @@
 #include "solver/problem.h"
 #include "solver/start.h"
 
+// What a world keeps that conserves.
+typedef struct hk_conserved {
+    bool known;
+    int count;  // of numbers: 1, the energy, or 7
+    double energy, linear[3], angular[3];
+} hk_conserved;
+
 struct hk_world {
     hk_model *model;
     int threads;
     double step;  // s
     const hk_integrator *integrator;
+    double beta, gamma;  // of Newmark
+    bool conserve;       // energy and momenta are put right after every step
     hk_damping damping;
     const hk_method *method;
     hk_settings settings;
@@ -32,6 +41,14 @@ struct hk_world {
     double time;
     double *x, *v, *next;
     double *v_before;  // velocities before the last step
+    // What integrators need beside that, else NULL.
+    double *x_before;      // positions before the last step
+    double *acceleration;  // as far as it is known
+    bool acceleration_known;
+    double step_before;         // s, of the last step; 0: there is none that counts
+    double *x_stage, *v_stage;  // at the end of the first stage
+    double *from, *y;           // of a stage
+    hk_conserved conserved;
     // … and in the users' order [vertex_count][3].
     double *positions, *velocities;
     bool old_positions, old_velocities;  // the GPU has newer ones
@@ -41,8 +58,20 @@ struct hk_world {
     char description[512];
 };
 
+// M a = f − ∇E − c v − β K v at the state (step.c).
+hk_status hk_world_find_accelerations(hk_world *w);
 // The problem of a world, with attachments as they are now.
 hk_status hk_world_need_problem(hk_world *w);
+
+// The state was changed from outside: what came before it does not count any more.
+void hk_world_forget_past(hk_world *w);
+static inline size_t hk_world_bytes(const hk_world *w)  // of a vector
+{
+    return 4 * sizeof(double) * (size_t)w->model->vertex_count;
+}
+// conserve.c: before a step of a world that conserves, and at its end.
+void hk_world_begin_conserving(hk_world *w);
+hk_status hk_world_conserve(hk_world *w);
 
 // From the order of the model to that of the users.
 void hk_world_publish(hk_world *w);
@@ -76,8 +105,8 @@ hk_status hk_world_step_on_gpu(hk_world *w, bool wait, hk_solve_report *solved);
 hk_status hk_world_fetch_positions(const hk_world *w);
 hk_status hk_world_fetch_velocities(const hk_world *w);
 hk_status hk_world_fetch(const hk_world *w);
-// To the GPU, if there is one.
-hk_status hk_world_write_state(hk_world *w, const double *x, const double *v,
-                               const double *v_before);
+// To the GPU, if there is one; vectors and step_before as hk_gpu_write_state has them.
+hk_status hk_world_write_state(hk_world *w, const double *const known[HK_KNOWN_COUNT],
+                               double step_before);
 
 #endif
