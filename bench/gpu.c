@@ -139,7 +139,7 @@ static bool check_elements(const char *material, const options *o)
     hk_mesh *mesh = make_box(is_small() ? 600 : 20000);
     hk_model *model = bench_held_model(mesh, material, 0.35, 0.01);
     hk_problem *p = NULL;
-    bench_check(hk_problem_create(model, 2, &p));
+    bench_check(hk_problem_create(model, 2, NULL, &p));
     size_t n = 4 * (size_t)p->vertex_count;
     double *room = hk_calloc(5 * n, sizeof(double));  // aligned for lanes
     if (!room) exit(1);

@@ -90,7 +90,7 @@ static void set_up(run *r, const hk_mesh *mesh)
     def.bodies = &body;
     def.body_count = 1;
     bench_check(hk_model_create(&def, &r->model));
-    bench_check(hk_problem_create(r->model, 1, &r->problem));
+    bench_check(hk_problem_create(r->model, 1, NULL, &r->problem));
     double start = hk_now();
     bench_check(hk_assembly_create(r->problem->terms, r->problem->held, &r->assembly));
     r->order = hk_now() - start;

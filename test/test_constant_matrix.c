@@ -59,7 +59,7 @@ static double direction_residual(int flags, double h)
     hk_problem *p;
     hk_constant_matrix m;
     double weight = 4e6, phases[HK_PHASE_COUNT] = {0};
-    CHECK_OK(hk_problem_create(model, 2, &p));
+    CHECK_OK(hk_problem_create(model, 2, NULL, &p));
     if (h > 0)
         begin_step(p, (hk_damping){0}, h, p->rest);
     else

@@ -51,7 +51,7 @@ static fixture make_fixture(void)
     body.fixes = &all;
     body.fix_count = 1;
     fixture f = {.model = model_of(&body, box_mesh(1, 1, 1, 1, 1, 1), 0)};
-    CHECK_OK(hk_problem_create(f.model, 1, &f.problem));
+    CHECK_OK(hk_problem_create(f.model, 1, NULL, &f.problem));
     size_t n = 4 * (size_t)f.problem->vertex_count;
     f.x = aligned_alloc(64, n * 8);
     f.good = aligned_alloc(64, n * 8);

@@ -26,7 +26,7 @@ static linear_system make(int cells, double shift)
     body.fixes = &wall;
     body.fix_count = 1;
     s.model = model_of(&body, box_mesh(1, 1, 1, cells, cells, cells), 0);
-    CHECK_OK(hk_problem_create(s.model, 1, &s.problem));
+    CHECK_OK(hk_problem_create(s.model, 1, NULL, &s.problem));
     CHECK_OK(hk_assembly_create(s.problem->terms, s.problem->held, &s.assembly));
     s.scalar = s.assembly->pattern;
     s.scalar.scalar = true;

@@ -2,6 +2,7 @@
 // ask for. Where there is no device, only what needs none.
 #include "bodies.h"
 #include "gpu/gpu.h"
+#include "live.h"
 #include "sheets.h"
 
 static void need_device(void)
@@ -314,6 +315,70 @@ static void test_same_motion(void **state)
         check_variant(&VARIANTS[k]);
 }
 
+// Worlds on the GPU that are edited in mid-run, against worlds on the CPU that are built that way.
+static const live_case LIVE[] = {
+    {"descent", "descent", "neo_hookean", NULL, NULL, 800, 2e-4, 1e-7, "lbfgs"},
+    {"descent, not persistent", "descent", "neo_hookean", "resident", "off", 800, 2e-4, 1e-7,
+     "lbfgs"},
+    {"vbd", "vbd", "neo_hookean", NULL, NULL, 200, 2e-4, 1e-7, "lbfgs"},
+    {"quasi_newton", "quasi_newton", "neo_hookean", NULL, NULL, 200, 2e-4, 1e-7, "lbfgs"},
+    {"projective", "projective", "arap", NULL, NULL, 400, 2e-4, 1e-7, "lbfgs"},
+    {"projective, chebyshev", "projective", "arap", "global", "chebyshev", 800, 2e-4, 1e-7,
+     "lbfgs"},
+};
+
+static void test_live_edits(void **state)
+{
+    (void)state;
+    need_device();
+    for (int k = 0; k < (int)(sizeof LIVE / sizeof LIVE[0]); k++)
+        for (live_edit edit = 0; edit < EDIT_COUNT; edit++) {
+            const live_case *c = &LIVE[k];
+            double away = live_difference(c, edit, HK_BACKEND_CUDA);
+            if (getenv("HOOKE_TABLE"))
+                printf("%-26s %-10s %9.2e\n", c->label, EDIT_NAMES[edit], away);
+            if (wants_small() ? !isfinite(away) : !(away < c->tolerance))
+                fail_msg("%s, %s: positions differ by %g of the motion", c->label, EDIT_NAMES[edit],
+                         away);
+        }
+}
+
+// A grab that is moved at every step, let go, and taken again.
+static void test_dragging(void **state)
+{
+    (void)state;
+    need_device();
+    for (int k = 0; k < (int)(sizeof LIVE / sizeof LIVE[0]); k++) {
+        live_case exact = LIVE[k];
+        exact.method = "lbfgs", exact.option = NULL, exact.iterations = 5000;
+        hk_world *w[2] = {live_world(&LIVE[k], HK_BACKEND_CUDA, NO_EDIT),
+                          live_world(&exact, HK_BACKEND_CPU, NO_EDIT)};
+        for (int i = 0; i < 2; i++) {
+            int n = hk_model_vertex_count(hk_world_model(w[i])), grab;
+            hk_grab_def def = hk_default_grab_def();
+            def.vertices[0] = n - 1;
+            def.stiffness = 2000;
+            memcpy(def.target, LIVE_PLACE, sizeof def.target);
+            CHECK_OK(hk_world_grab(w[i], &def, &grab));
+            for (int step = 0; step < 8; step++) {
+                double target[3] = {1 + 0.02 * step, 0.2 + 0.03 * step, 0.1 * step};
+                if (step == 4) {
+                    CHECK_OK(hk_world_release_grab(w[i], grab));
+                    CHECK_OK(hk_world_step(w[i], NULL));
+                    CHECK_OK(hk_world_grab(w[i], &def, &grab));
+                }
+                CHECK_OK(hk_world_move_grab(w[i], grab, target));
+                CHECK_OK(hk_world_step(w[i], NULL));
+            }
+        }
+        double away = relative_distance(w[0], w[1]);
+        if (getenv("HOOKE_TABLE")) printf("dragged, %-26s %9.2e\n", LIVE[k].label, away);
+        if (wants_small() ? !isfinite(away) : !(away < LIVE[k].tolerance))
+            fail_msg("%s: positions differ by %g of the motion", LIVE[k].label, away);
+        for (int i = 0; i < 2; i++) hk_world_free(w[i]);
+    }
+}
+
 // Two worlds, one that is checked after every step and one that only queues them.
 static void check_bits(const variant *v)
 {
@@ -402,10 +467,9 @@ static void test_failed_step_leaves_the_state(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_motion),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_momentum),
-        cmocka_unit_test(test_failed_step_leaves_the_state),
+        cmocka_unit_test(test_same_motion), cmocka_unit_test(test_live_edits),
+        cmocka_unit_test(test_dragging),    cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_momentum),    cmocka_unit_test(test_failed_step_leaves_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static body make_viscous_body(const char *material, bool mixed, bool viscous, do
     hk_gpu_cut cut = {.patch_size = 32, .round_size = 256, .groups = 1, .whole = viscous};
     CHECK_OK(hk_gpu_layout_create(b.model, &cut, 2, &b.layout));
     CHECK_OK(hk_gpu_vertex_blocks_create(b.model, b.layout, viscous, 2, &b.vertex_blocks));
-    CHECK_OK(hk_problem_create(b.model, 1, &b.problem));
+    CHECK_OK(hk_problem_create(b.model, 1, NULL, &b.problem));
     CHECK_OK(hk_problem_begin_pose(b.problem));
     hk_problem_set_load(b.problem, 0);
     int n = b.model->vertex_count;

@@ -27,7 +27,7 @@ static void patch(int material, double *stretch_error)
     body.fix_count = 1;
     hk_model *model = model_of(&body, box_mesh(1, 1, 1, 5, 5, 5), 0);
     hk_problem *problem;
-    CHECK_OK(hk_problem_create(model, 1, &problem));
+    CHECK_OK(hk_problem_create(model, 1, NULL, &problem));
     hk_solver_def solver_def = hk_default_solver_def();
     hk_settings settings;
     CHECK_OK(hk_method_settings(&hk_newton, &solver_def, &settings));

@@ -2,7 +2,7 @@
 // which takes the steps of the CPU, counts what it is asked, and fails when it is told to. A world
 // on it must do what a world on the CPU does, to the bit. (The linker takes these functions instead
 // of the library's.)
-#include "bodies.h"
+#include "live.h"
 #include "world/world.h"
 
 // Nobody is to ask the versions of methods and terms.
@@ -15,7 +15,7 @@ struct hk_gpu {
     hk_world *inner;
 };
 
-enum { STEP, READ_X, READ_V, WRITE, ENERGY, CREATE, CALLS };
+enum { STEP, READ_X, READ_V, WRITE, ENERGY, CREATE, EDIT, CALLS };
 static struct {
     bool missing;            // there is no device
     int calls[CALLS];        // so far
@@ -40,6 +40,58 @@ bool hk_gpu_found(char *why, size_t size)
     return !device.missing;
 }
 
+static double *copy_of(double *old, const double *from, int64_t size)
+{
+    free(old);
+    if (!from) return NULL;
+    double *to = malloc(sizeof(double) * (size_t)size);
+    memcpy(to, from, sizeof(double) * (size_t)size);
+    return to;
+}
+
+// The world inside has the edits of the one outside.
+static void take_live(hk_world *w, const hk_live *live)
+{
+    int64_t size = 3 * (int64_t)w->model->vertex_count;
+    memcpy(w->live.gravity, live->gravity, sizeof live->gravity);
+    w->live.load = copy_of(w->live.load, live->load, size);
+    w->live.force = copy_of(w->live.force, live->force, size);
+    w->live.target = copy_of(w->live.target, live->target, size);
+    free(w->live.grabs);
+    w->live.grabs = malloc(sizeof(hk_grab) * (size_t)(live->grab_count + 1));
+    w->live.grab_count = live->grab_count;
+    w->live.grab_room = (size_t)live->grab_count + 1;
+    for (int k = 0; k < live->grab_count; k++) w->live.grabs[k] = live->grabs[k];
+    w->live.version = live->version;
+    w->live.shape_version = live->shape_version;
+    hk_problem_take_forces(w->problem);
+    CHECK_OK(hk_terms_refresh(w->problem->terms));
+}
+
+static hk_status edit(hk_gpu *gpu, const hk_live *live)
+{
+    hk_status status;
+    if (fails(EDIT, &status)) return status;
+    take_live(gpu->inner, live);
+    return HK_OK;
+}
+
+hk_status hk_gpu_set_forces(hk_gpu *gpu, const hk_live *live)
+{
+    return edit(gpu, live);
+}
+
+hk_status hk_gpu_set_targets(hk_gpu *gpu, const hk_live *live, int count, const int32_t *vertices)
+{
+    for (int k = 0; k < count; k++) assert_non_null(hk_live_target(live, vertices[k]));
+    return edit(gpu, live);
+}
+
+hk_status hk_gpu_set_grabs(hk_gpu *gpu, const hk_live *live)
+{
+    return edit(gpu, live);
+}
+
 hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu)
 {
     hk_status status;
@@ -60,6 +112,7 @@ hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu)
     w->method->free(w->solver);
     CHECK_OK(w->method->create(w->problem, def->settings, &w->solver));
     w->settings = *def->settings;
+    take_live(w, def->live);
     device.alive++;
     *gpu = made;
     return HK_OK;
@@ -621,14 +674,64 @@ static void test_failures(void **state)
     free(before);
 }
 
+// Edits go to the device, and what is made anew there goes on from the state.
+static void test_live(void **state)
+{
+    (void)state;
+    live_case c = {"descent", "descent", "neo_hookean", NULL, NULL, 200, 0, 1e-6, NULL};
+    for (live_edit change = 0; change < EDIT_COUNT; change++) {
+        hk_world *w[2] = {live_world(&c, HK_BACKEND_CUDA, NO_EDIT),
+                          live_world(&c, HK_BACKEND_CPU, NO_EDIT)};
+        assert_string_equal(hk_world_backend(w[0]), "cuda");
+        for (int i = 0; i < 2; i++) live_steps(&c, change, w[i], 3);
+        int made = device.calls[CREATE], edits = device.calls[EDIT];
+        for (int i = 0; i < 2; i++) live_apply(&c, change, w[i]);
+        bool anew = change == EDIT_STEP || change == EDIT_AIR || change == EDIT_VISCOUS ||
+                    change == EDIT_FIX || change == EDIT_UNFIX || change == EDIT_MATERIAL ||
+                    change == EDIT_REGION || change == EDIT_REST;
+        assert_int_equal(device.calls[CREATE] - made, anew);
+        assert_int_equal(device.calls[EDIT] - edits, !anew);
+        for (int i = 0; i < 2; i++) live_steps(&c, change, w[i], 3);
+        if (!(relative_distance(w[0], w[1]) < 1e-6))
+            fail_msg("%s: %g", EDIT_NAMES[change], relative_distance(w[0], w[1]));
+        for (int i = 0; i < 2; i++) hk_world_free(w[i]);
+    }
+    assert_int_equal(device.alive, 1);
+}
+
+// An edit for which the device cannot be set up anew leaves the world as it was.
+static void test_failed_edits(void **state)
+{
+    (void)state;
+    live_case c = {"descent", "descent", "neo_hookean", NULL, NULL, 200, 0, 1e-6, NULL};
+    hk_world *w[2] = {live_world(&c, HK_BACKEND_CUDA, NO_EDIT),
+                      live_world(&c, HK_BACKEND_CPU, NO_EDIT)};
+    hk_material_def material = material_of("arap", 1e4, 0.2);
+    int32_t vertex = 5;
+    for (int i = 0; i < 2; i++) live_steps(&c, EDIT_GRAB, w[i], 2);
+    device.fails[CREATE] = HK_INTERNAL;
+    assert_int_equal(hk_world_set_step(w[0], 0.5), HK_INTERNAL);
+    device.fails[CREATE] = HK_INTERNAL;
+    assert_int_equal(hk_world_set_damping(w[0], &(hk_damping){.air = 9}), HK_INTERNAL);
+    device.fails[CREATE] = HK_INTERNAL;
+    assert_int_equal(hk_world_set_material(w[0], 0, NULL, &material), HK_INTERNAL);
+    device.fails[CREATE] = HK_INTERNAL;
+    assert_int_equal(hk_world_fix(w[0], 1, &vertex, NULL), HK_INTERNAL);
+    for (int i = 0; i < 2; i++) live_steps(&c, EDIT_GRAB, w[i], 2);
+    assert_memory_equal(hk_world_positions(w[0]), hk_world_positions(w[1]),
+                        3 * sizeof(double) * (size_t)hk_model_vertex_count(hk_world_model(w[1])));
+    for (int i = 0; i < 2; i++) hk_world_free(w[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_steps), TEST(test_laziness), TEST(test_set_state),  TEST(test_copy_state),
-        TEST(test_pose),  TEST(test_outputs),  TEST(test_set_solver), TEST(test_integrators),
-        TEST(test_auto),  TEST(test_refused),  TEST(test_monitor),    TEST(test_failures),
+        TEST(test_steps), TEST(test_laziness),     TEST(test_set_state),  TEST(test_copy_state),
+        TEST(test_pose),  TEST(test_outputs),      TEST(test_set_solver), TEST(test_integrators),
+        TEST(test_auto),  TEST(test_refused),      TEST(test_monitor),    TEST(test_failures),
+        TEST(test_live),  TEST(test_failed_edits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

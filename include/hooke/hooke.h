@@ -442,8 +442,8 @@ typedef enum hk_outcome {
 HK_API hk_outcome hk_reason_outcome(hk_reason reason);
 
 typedef struct hk_energy {
-    double elastic; /* J, of tets, sheets and attachments; INFINITY (and so the total) where a
-                       material is not defined */
+    double elastic; /* J, of tets, sheets, attachments and grabs; INFINITY (and so the total) where
+                       a material is not defined */
     double gravity; /* J, 0 at the origin */
     double load;    /* J, 0 at the rest positions */
     double kinetic; /* J */
@@ -521,9 +521,59 @@ HK_API const double *hk_world_velocities(const hk_world *world);
 /* Held vertices may be put anywhere, too; the next step or pose takes them back to their places. */
 HK_API hk_status hk_world_set_positions(hk_world *world, const double *positions);
 HK_API hk_status hk_world_set_velocities(hk_world *world, const double *velocities);
-/* Time, positions, velocities and what else the next step depends on, from another world of the
- * same model: both then take the same step, as far as their methods agree. */
+/* Time, positions, velocities and what else of the past the next step depends on, from another
+ * world of the same model (edited or not): both then take the same step, as far as their methods
+ * and edits agree. */
 HK_API hk_status hk_world_copy_state(hk_world *world, const hk_world *from);
+
+/* ---- live edits: changes between steps. Each takes hold with the next step or pose, costs no more
+ * than what it makes necessary, and leaves the world as it was where it fails. Vertices are
+ * numbered over all bodies (hk_model_body_start). Definitions of a world's model stay as they are:
+ * a world that is edited goes on with a model of its own (hk_world_model). */
+
+/* Nothing is made anew for these. */
+HK_API hk_status hk_world_set_gravity(hk_world *world, const double gravity[3]);
+/* The loads on a body, in place of all that it had. */
+HK_API hk_status hk_world_set_loads(hk_world *world, int body, const hk_load_def *loads, int count);
+/* A force at every vertex beside gravity and loads, [vertex_count][3] N; NULL: none. */
+HK_API hk_status hk_world_set_forces(hk_world *world, const double *forces);
+/* Where held vertices (fixed or moved ones) are at the end of the next step, and from then on:
+ * positions is [count][3]. What moved them before does so no longer. */
+HK_API hk_status hk_world_set_targets(hk_world *world, int count, const int32_t *vertices,
+                                      const double *positions);
+
+/* Constant matrices are factored anew, on a GPU the step is set up anew. */
+HK_API hk_status hk_world_set_step(hk_world *world, double step);
+HK_API hk_status hk_world_set_damping(hk_world *world, const hk_damping *damping);
+
+/* The solver is made anew. Vertices are fixed at `positions`, [count][3]; NULL: where they are. */
+HK_API hk_status hk_world_fix(hk_world *world, int count, const int32_t *vertices,
+                              const double *positions);
+HK_API hk_status hk_world_unfix(hk_world *world, int count, const int32_t *vertices);
+/* The material of a body, or (region is not NULL) of the tets that are selected. */
+HK_API hk_status hk_world_set_material(hk_world *world, int body, const hk_selector *region,
+                                       const hk_material_def *material);
+/* [vertex_count][3]: masses follow; the state stays where it is, and fixed vertices go to where
+ * they rest now. */
+HK_API hk_status hk_world_set_rest_positions(hk_world *world, const double *positions);
+
+/* A spring of rest length 0 from a point of a body, Σ weight × vertex, to a target that is moved:
+ * a vertex, a point of a triangle of the surface (its three corners with barycentric weights), or a
+ * point of a tet. It costs no factorisation. Its energy is among the elastic ones. */
+typedef struct hk_grab_def {
+    int count; /* of vertices, 1 to 4, corners of one tet or triangle */
+    int32_t vertices[4];
+    double weights[4]; /* add up to 1 */
+    double stiffness;  /* N/m */
+    double target[3];  /* m */
+} hk_grab_def;
+HK_API hk_grab_def hk_default_grab_def(void); /* one vertex, of weight 1 */
+/* `grab` is a number for the calls below. */
+HK_API hk_status hk_world_grab(hk_world *world, const hk_grab_def *def, int *grab);
+HK_API hk_status hk_world_move_grab(hk_world *world, int grab, const double target[3]);
+/* The force that it exerts on the body at the current state, N. */
+HK_API hk_status hk_world_grab_force(const hk_world *world, int grab, double force[3]);
+HK_API hk_status hk_world_release_grab(hk_world *world, int grab);
 
 /* Energies, and the gradient of elastic + gravity + load with respect to the positions of all
  * vertices (at held ones it is the reaction); gradient is [vertex_count][3], and each may be NULL.

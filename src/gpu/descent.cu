@@ -87,7 +87,13 @@ static void describe(const hk_gpu *g, char *text, size_t size)
     if (hk_gpu_is_persistent(g)) hk_gpu_describe_persistent(g, text, size);
 }
 
-extern "C" const hk_gpu_method hk_gpu_descent = {plan, set_up, release, launch, describe, false};
+static hk_status take_terms(hk_gpu *g)
+{
+    return g->constant_diagonal ? hk_gpu_take_live_diagonal(g) : HK_OK;
+}
+
+extern "C" const hk_gpu_method hk_gpu_descent = {plan,   set_up,   release, take_terms,
+                                                 launch, describe, false};
 
 // ---------------------------------------------------------------- projective dynamics
 
@@ -112,5 +118,5 @@ static hk_status plan_projective(hk_gpu *g)
     return HK_OK;
 }
 
-extern "C" const hk_gpu_method hk_gpu_projective = {plan_projective, nullptr, nullptr,
+extern "C" const hk_gpu_method hk_gpu_projective = {plan_projective, nullptr, nullptr, nullptr,
                                                     nullptr,         nullptr, false};

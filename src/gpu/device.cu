@@ -189,11 +189,43 @@ static hk_status record_graph(hk_gpu *g, int which)
     return HK_OK;
 }
 
+// Whether the layout of another one can serve: the same meshes, at rest alike, of the same
+// materials.
+static bool is_alike(const hk_gpu_def *def)
+{
+    const hk_model *a = def->model, *b = def->like ? def->like->model : nullptr;
+    if (!b || a->family != b->family || a->material_count != b->material_count) return false;
+    if ((def->damping.viscous > 0) != (def->like->damping.viscous > 0)) return false;
+    if (def->patch_size || def->round_size) return false;
+    size_t tets = (size_t)a->tet_count, n = (size_t)a->vertex_count;
+    return a == b || (memcmp(a->rest, b->rest, 3 * n * sizeof(double)) == 0 &&
+                      memcmp(a->tet_material, b->tet_material, tets * sizeof(int32_t)) == 0 &&
+                      memcmp(a->materials, b->materials,
+                             (size_t)a->material_count * sizeof(hk_material)) == 0);
+}
+
+hk_status hk_gpu_record(hk_gpu *g)
+{
+    HK_CUDA(cudaStreamSynchronize(g->stream));
+    for (int k = 0; k < 2; k++) {
+        if (g->graph[k]) HK_CUDA(cudaGraphExecDestroy(g->graph[k]));
+        g->graph[k] = nullptr;
+        HK_TRY(record_graph(g, k));
+    }
+    HK_CUDA(cudaStreamSynchronize(g->stream));
+    return HK_OK;
+}
+
 static hk_status lay_out(hk_gpu *g, const hk_gpu_def *def, const cudaDeviceProp *device)
 {
     if (g->may_persist && !hk_gpu_model_has_terms(g->model) && !def->patch_size && !def->round_size)
         HK_TRY(hk_gpu_plan_persistent(g, device, def->persistent));
     if (g->layout) return HK_OK;
+    if (is_alike(def) && !def->like->persistent) {
+        g->layout = def->like->layout;
+        g->layout->users++;
+        return HK_OK;
+    }
     hk_gpu_cut cut = choose_cut(def->model, device);
     if (def->patch_size) {
         cut.patch_size = def->patch_size;
@@ -234,13 +266,16 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     HK_TRY(lay_out(g, def, &properties));
     g->blends = g->layout->blends;
     g->kernels = choose_kernels(g->layout);
+    g->number = HK_ARRAY(int32_t, g->model->vertex_count);
+    if (!g->number) return HK_NO_MEMORY;
+    for (int k = 0; k < g->model->vertex_count; k++) g->number[g->layout->place[k]] = k;
     HK_TRY(create_streams(g));
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
     HK_TRY(g->run->set_up(g));
-    for (int k = 0; k < 2; k++) HK_TRY(record_graph(g, k));
-    HK_CUDA(cudaStreamSynchronize(g->stream));
-    return HK_OK;
+    if (g->run->take_terms) HK_TRY(g->run->take_terms(g));
+    g->live_shape = g->live ? g->live->shape_version : 0;
+    return hk_gpu_record(g);
 }
 
 extern "C" hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu)
@@ -257,6 +292,7 @@ extern "C" hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu)
     g->gamma = def->gamma;
     g->step = def->step;
     g->damping = def->damping;
+    g->live = def->live;
     hk_status status = build(g, def);
     if (status != HK_OK) {
         hk_gpu_free(g);
@@ -285,6 +321,7 @@ extern "C" void hk_gpu_free(hk_gpu *g)
     for (int k = 0; k < g->memory_count; k++) cudaFree(g->memory[k]);
     hk_gpu_free_terms(g);
     hk_gpu_layout_free(g->layout);
+    hk_free(g->number);
     if (g->run && g->run->free) g->run->free(g);
     hk_free(g->persistent);
     hk_free(g);
@@ -544,7 +581,7 @@ extern "C" hk_status hk_gpu_step(hk_gpu *g, double time, hk_solve_report *report
     HK_TRY(prepare_step(g, time));
     HK_CUDA(cudaGraphLaunch(g->graph[g->parity], g->stream));
     // Held vertices that moved may have turned elements inside out.
-    bool may_fail = g->model->motion_count > 0;
+    bool may_fail = g->model->motion_count > 0 || g->state.targets;
     if (report || may_fail) HK_TRY(wait_for_device(g));
     if (may_fail && g->final->state == HK_GPU_UNDEFINED)
         HK_TRY(hk_gpu_step_by_parts(g, g->staging[g->parity]));

@@ -8,9 +8,17 @@ extern "C" {
 }
 #include "gpu/vertex.h"
 
-enum { HK_GPU_BLOCKS_OF_MEMORY = 96 };
+enum { HK_GPU_BLOCKS_OF_MEMORY = 160 };
 
 struct hk_gpu_persistent;
+
+// Rows of a constant matrix whose diagonal live elements raise.
+enum { HK_GPU_MOST_RAISED = 256 };
+struct hk_gpu_raised {
+    int count;
+    int row[HK_GPU_MOST_RAISED];
+    float by[HK_GPU_MOST_RAISED];  // N/m
+};
 
 // A term beside tets.
 struct hk_gpu_term {
@@ -28,8 +36,11 @@ struct hk_gpu {
     double beta, gamma;
     double step;
     hk_damping damping;
+    const hk_live *live;  // what a world changed; NULL: nothing
+    int64_t live_shape;   // hk_live.shape_version that the terms are of
     char device[64];
     hk_gpu_layout *layout;
+    int32_t *number;  // [vertex_count] along the Morton curve → of the patches
     // Device memory, freed together.
     void *memory[HK_GPU_BLOCKS_OF_MEMORY];
     int memory_count;
@@ -49,8 +60,15 @@ struct hk_gpu {
     hk_gpu_control *of_stage;  // the end of the stage before
     hk_gpu_settings *device_settings;
     double *probe[2];
-    double *speed;       // [1] m²/s², the mean of its square
-    double *staging[2];  // [vertex_count][3] positions on their way to the host
+    double *speed;                          // [1] m²/s², the mean of its square
+    double *staging[2];                     // [vertex_count][3] positions on their way to the host
+    float4 *term_gradient, *term_diagonal;  // [vertex_count], and [term_room] of hk_gpu_args
+    double *term_energy;
+    int term_room;
+    void *edit_room;  // [edit_bytes] lists of an edit
+    size_t edit_bytes;
+    hk_gpu_raised raised;  // in a constant diagonal at present
+    float4 *kept;          // [HK_GPU_MOST_RAISED] what it was without
     // Host.
     hk_gpu_settings plan;
     const hk_gpu_kernels *kernels;
@@ -115,8 +133,14 @@ static inline bool hk_gpu_has_terms(const hk_gpu *g)
 hk_status hk_gpu_launch_some(const hk_gpu *g, const void *kernel, int blocks, int threads,
                              void **args);
 
+// Records the step anew, after what it launches changed.
+hk_status hk_gpu_record(hk_gpu *g);
 // setup.cu
 hk_status hk_gpu_set_up(hk_gpu *g);
+// edit.cu: targets at set-up; what live elements raise, and a constant diagonal of descent with it.
+hk_status hk_gpu_take_targets(hk_gpu *g);
+hk_status hk_gpu_live_rows(hk_gpu *g, hk_gpu_raised *rows);
+hk_status hk_gpu_take_live_diagonal(hk_gpu *g);
 // Of all stages of a step (after another one) that with the most inertia, and with the least.
 hk_gpu_stage hk_gpu_heaviest_stage(const hk_gpu *g);
 hk_gpu_stage hk_gpu_lightest_stage(const hk_gpu *g);

@@ -90,6 +90,53 @@ hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, int inner, hk_gp
     return status;
 }
 
+// Row r of D⁻¹A × factor.
+static __device__ void scale_row(const hk_gpu_global &a, int r, float factor)
+{
+    hk_gpu_entry_data *entries = (hk_gpu_entry_data *)a.entries;
+    for (int k = a.start[r / WARP] + r % WARP; k < a.start[r / WARP + 1]; k += WARP)
+        entries[k].value *= factor;
+}
+
+// (D + by) / D of a row.
+static __device__ float growth(float inverse, float by)
+{
+    return 1 + by * inverse;
+}
+
+static __global__ void lower_kernel(hk_gpu_global a, hk_gpu_global_live live)
+{
+    int k = threadIdx.x;
+    if (k >= live.raised.count) return;
+    int r = live.raised.row[k];
+    scale_row(a, r, growth(live.kept[k], live.raised.by[k]));
+    ((float *)a.inverse)[r] = live.kept[k];
+}
+
+static __global__ void raise_kernel(hk_gpu_global a, hk_gpu_global_live live)
+{
+    int k = threadIdx.x;
+    if (k >= live.raised.count) return;
+    int r = live.raised.row[k];
+    float inverse = a.inverse[r], more = growth(inverse, live.raised.by[k]);
+    live.kept[k] = inverse;
+    scale_row(a, r, 1 / more);
+    ((float *)a.inverse)[r] = inverse / more;
+}
+
+hk_status hk_gpu_global_take_live(hk_gpu *g, const hk_gpu_global *a, hk_gpu_global_live *live)
+{
+    hk_gpu_raised rows;
+    HK_TRY(hk_gpu_live_rows(g, &rows));
+    if (rows.count == 0 && live->raised.count == 0) return HK_OK;
+    if (!live->kept) HK_TRY(hk_gpu_room(g, HK_GPU_MOST_RAISED, &live->kept));
+    lower_kernel<<<1, HK_GPU_MOST_RAISED, 0, g->stream>>>(*a, *live);
+    live->raised = rows;
+    raise_kernel<<<1, HK_GPU_MOST_RAISED, 0, g->stream>>>(*a, *live);
+    HK_CUDA(cudaGetLastError());
+    return HK_OK;
+}
+
 float4 *hk_gpu_global_solution(const hk_gpu_global *a)
 {
     return a->iterate[(a->chebyshev.inner + 1) % 2];

@@ -22,9 +22,16 @@ struct hk_gpu_global {
     const float *inverse;  // 1 / a_ii
     float4 *iterate[2];
 };
+// Rows that live elements raise at present, and what 1 / a_ii is without.
+struct hk_gpu_global_live {
+    hk_gpu_raised raised;
+    float *kept;  // [HK_GPU_MOST_RAISED]
+};
 
 // inner 0: as many iterations as the eigenvalues ask for. weight: of the materials.
 hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, int inner, hk_gpu_global *global);
+// After live elements came, went or changed: their rows are bounded by their sums.
+hk_status hk_gpu_global_take_live(hk_gpu *g, const hk_gpu_global *global, hk_gpu_global_live *live);
 // Where p will be, after the kernels of hk_gpu_global_solve; held vertices are 0.
 float4 *hk_gpu_global_solution(const hk_gpu_global *global);
 // The kernels, which do nothing unless a state was accepted and the walk goes on. `right` is what

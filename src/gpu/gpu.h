@@ -21,6 +21,8 @@ typedef struct hk_gpu_method {
     // After that: what the method needs beside states and elements, and its release.
     hk_status (*set_up)(hk_gpu *gpu);
     void (*free)(hk_gpu *gpu);
+    // After live elements came, went or changed their stiffness; or NULL.
+    hk_status (*take_terms)(hk_gpu *gpu);
     // Launches all iterations of a step, from the start in its first control; `last` is where the
     // control is then.
     hk_status (*launch)(hk_gpu *gpu, struct hk_gpu_control **last);
@@ -37,6 +39,9 @@ typedef struct hk_gpu_def {
     double beta, gamma;               // of Newmark
     double step;                      // s
     hk_damping damping;
+    const hk_live *live;  // what was changed so far; outlives the hk_gpu, too. NULL: nothing
+    const hk_gpu
+        *like;  // one of the same meshes and materials: its layout serves again. NULL: none
     // For measurements: how the model is cut (layout.h) and, of a persistent kernel, blocks on a
     // multiprocessor (−1: none is). 0: chosen by the size of the model.
     int patch_size, round_size, persistent;
@@ -67,6 +72,12 @@ hk_status hk_gpu_read_positions(hk_gpu *gpu, double *x);
 hk_status hk_gpu_read_state(hk_gpu *gpu, double *const known[HK_KNOWN_COUNT]);
 // Elastic and kinetic energy and those of gravity and loads, evaluated on the device.
 hk_status hk_gpu_energy(hk_gpu *gpu, hk_energy *energy);
+
+// Live edits: take over what changed of gravity and loads, of targets, and of grabs.
+hk_status hk_gpu_set_forces(hk_gpu *gpu, const hk_live *live);
+// `vertices` (of the model) are those whose targets changed.
+hk_status hk_gpu_set_targets(hk_gpu *gpu, const hk_live *live, int count, const int32_t *vertices);
+hk_status hk_gpu_set_grabs(hk_gpu *gpu, const hk_live *live);
 
 // For checks: energy, gradient and diagonal of the Hessian of all terms at x, [vertex_count][4],
 // which becomes what single precision makes of it. The diagonal of held vertices is 0.

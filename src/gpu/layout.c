@@ -565,7 +565,7 @@ hk_status hk_gpu_layout_create(const hk_model *m, const hk_gpu_cut *cut, int thr
 
 void hk_gpu_layout_free(hk_gpu_layout *l)
 {
-    if (!l) return;
+    if (!l || l->users-- > 0) return;
     hk_free(l->batches);
     hk_free(l->place);
     hk_free(l->patches);

@@ -58,6 +58,7 @@ typedef struct hk_gpu_cut {
 } hk_gpu_cut;
 
 typedef struct hk_gpu_layout {
+    int users;  // others that it serves, too
     hk_gpu_cut cut;
     int vertex_count, patch_count, batch_count;
     // Of a patch, at most: own vertices, these and ghosts together, items, rounds.

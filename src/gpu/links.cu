@@ -341,17 +341,12 @@ static hk_status upload_attachments(hk_gpu *g, const int32_t *number, links_data
 
 static hk_status fill(hk_gpu *g, const hk_links *from, links_data *to)
 {
-    int32_t *number = HK_ARRAY(int32_t, g->model->vertex_count);
-    if (!number) return HK_NO_MEMORY;
-    for (int k = 0; k < g->model->vertex_count; k++) number[g->layout->place[k]] = k;
     to->vertex_count = g->model->vertex_count;
     to->link_count = from->link_count;
     to->others = from->spring_count + from->bend_count;
-    hk_status status = upload_vertices(g, from, number, to);
-    if (status == HK_OK) status = upload_laws(g, from, to);
-    if (status == HK_OK) status = upload_attachments(g, number, to);
-    hk_free(number);
-    HK_TRY(status);
+    HK_TRY(upload_vertices(g, from, g->number, to));
+    HK_TRY(upload_laws(g, from, to));
+    HK_TRY(upload_attachments(g, g->number, to));
     if (!(g->damping.viscous > 0)) return HK_OK;
     to->from = g->from;
     to->rate = g->args.rate;
@@ -383,4 +378,4 @@ static void release(void *term)
 }
 
 extern "C" const hk_gpu_term_ops hk_gpu_links = {create,   release,  parts, begin,
-                                                 gradient, diagonal, sums};
+                                                 gradient, diagonal, sums,  nullptr};

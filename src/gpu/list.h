@@ -1,7 +1,9 @@
 // What has a version for the GPU: methods (hk_method.gpu) and terms (hk_term_ops.device). A new one
-// is a file with its table, and a line here.
+// is a file with its table, and a line here; laws of an element have theirs from stencil.cu.
 #ifndef HK_GPU_LIST_H
 #define HK_GPU_LIST_H
+
+#include "term/list.h"
 
 #define HK_GPU_METHODS(METHOD) \
     METHOD(descent)            \
@@ -11,6 +13,7 @@
 
 #define HK_GPU_TERMS(TERM) \
     TERM(builtin_term)     \
-    TERM(links)
+    TERM(links)            \
+    HK_STENCIL_TERMS(TERM)
 
 #endif

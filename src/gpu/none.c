@@ -48,6 +48,29 @@ hk_status hk_gpu_step(hk_gpu *gpu, double time, hk_solve_report *report)
     return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
 }
 
+hk_status hk_gpu_set_forces(hk_gpu *gpu, const hk_live *live)
+{
+    (void)gpu;
+    (void)live;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
+hk_status hk_gpu_set_targets(hk_gpu *gpu, const hk_live *live, int count, const int32_t *vertices)
+{
+    (void)gpu;
+    (void)live;
+    (void)count;
+    (void)vertices;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
+hk_status hk_gpu_set_grabs(hk_gpu *gpu, const hk_live *live)
+{
+    (void)gpu;
+    (void)live;
+    return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
+}
+
 hk_status hk_gpu_read_positions(hk_gpu *gpu, double *x)
 {
     (void)gpu;

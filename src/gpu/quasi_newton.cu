@@ -21,6 +21,7 @@ enum { UNROLLED = 48, TURN = 4 };  // evaluations of a graph without a loop; of 
 struct quasi_newton {
     hk_qn_settings settings;
     hk_gpu_global global;
+    hk_gpu_global_live live;
     hk_qn_control *control[3];  // after combine, settle, and new blend weights
     hk_qn_memory *memory;
     hk_gpu_control *gate[2];  // for new blend weights
@@ -559,5 +560,11 @@ static void describe(const hk_gpu *g, char *text, size_t size)
     snprintf(text, size, ", %d Chebyshev iterations per global step", a->chebyshev.inner);
 }
 
-extern "C" const hk_gpu_method hk_gpu_quasi_newton = {plan,   set_up,   release,
+static hk_status take_terms(hk_gpu *g)
+{
+    quasi_newton *q = (quasi_newton *)g->own;
+    return hk_gpu_global_take_live(g, &q->global, &q->live);
+}
+
+extern "C" const hk_gpu_method hk_gpu_quasi_newton = {plan,   set_up,   release, take_terms,
                                                       launch, describe, true};

@@ -106,13 +106,14 @@ static void gather_vertices(const hk_gpu *g, vertex_data *d)
         for (int k = l->vertex_start[p]; k < l->vertex_start[p + 1]; k++) {
             int vertex = m->order[l->place[k]];
             d->mass[k] = m->mass[vertex];
-            d->hold[k] = m->hold[vertex];
+            d->hold[k] = hk_live_target(g->live, vertex) ? HK_GPU_TARGETED : m->hold[vertex];
             d->body[k] = l->body_of_patch[p];
             for (int i = 0; i < 3; i++) {
                 int64_t to = 3 * (int64_t)k + i, from = 3 * (int64_t)vertex + i;
                 d->rest[to] = d->x[to] = m->rest[from];
                 d->v[to] = m->velocity[from];
-                d->external[to] = m->mass[vertex] * m->gravity[i] + m->load[from];
+                d->external[to] = m->mass[vertex] * hk_live_gravity(g->live, m)[i] +
+                                  hk_live_load(g->live, m, from);
             }
             const double *f = d->external + 3 * (int64_t)k;
             d->force[k] = make_float4((float)f[0], (float)f[1], (float)f[2], (float)d->mass[k]);
@@ -376,7 +377,7 @@ static void set_up_state(hk_gpu *g)
     s->viscous = g->damping.viscous;
     s->stage_count = g->integrator->stages;
     s->extrapolate = g->integrator->extrapolate;
-    for (int i = 0; i < 3; i++) s->gravity[i] = g->model->gravity[i];
+    for (int i = 0; i < 3; i++) s->gravity[i] = hk_live_gravity(g->live, g->model)[i];
     g->start = (int)hk_setting(&g->settings, "start");
 }
 
@@ -398,17 +399,14 @@ static void add_to_diagonal(void *context, const hk_weights *w)
 static hk_status constant_diagonal(hk_gpu *g, double *diagonal)
 {
     const hk_model *m = g->model;
-    int32_t *number = HK_ARRAY(int32_t, m->vertex_count);
     double *weight = HK_ARRAY(double, m->material_count);
-    hk_status status = number && weight ? HK_OK : HK_NO_MEMORY;
+    hk_status status = weight ? HK_OK : HK_NO_MEMORY;
     if (status == HK_OK) status = g->method->weights(&g->settings, m, weight);
     if (status == HK_OK) {
-        for (int k = 0; k < m->vertex_count; k++) number[g->layout->place[k]] = k;
         memset(diagonal, 0, sizeof(double) * (size_t)m->vertex_count);
-        diagonal_sum sum = {number, diagonal};
+        diagonal_sum sum = {g->number, diagonal};
         hk_model_weights(m, weight, add_to_diagonal, &sum);
     }
-    hk_free(number);
     hk_free(weight);
     return status;
 }
@@ -591,8 +589,11 @@ static hk_status estimate_length(hk_gpu *g)
     hk_status status = power_iteration(g, &r, &eigenvalue);
     hk_free(r.host);
     HK_TRY(status);
-    double sums[HK_SUM_WIDTH];  // at rest
-    HK_CUDA(cudaMemcpy(sums, g->probe[0], sizeof sums, cudaMemcpyDeviceToHost));
+    // Bodies at rest have no forces but rounding errors and those of what they are tied to.
+    double sums[HK_SUM_WIDTH];
+    HK_TRY(hk_gpu_probe(g, r.rest, HK_CHECK_NO_TIES, nullptr, g->probe[0]));
+    HK_CUDA(cudaMemcpyAsync(sums, g->probe[0], sizeof sums, cudaMemcpyDeviceToHost, g->stream));
+    HK_CUDA(cudaStreamSynchronize(g->stream));
     g->plan.rounding += 2 * sqrt(sums[HK_SUM_ELASTIC_FORCE]);
     HK_TRY(measure_noise(g, r.q));
     g->plan.noise = fmax(g->plan.noise, 4 * fabs(sums[HK_SUM_ELASTIC]));
@@ -623,8 +624,8 @@ hk_status hk_gpu_set_up(hk_gpu *g)
     HK_TRY(set_up_bodies(g));
     HK_TRY(take_history(g));
     set_up_state(g);
+    if (g->live && g->live->target) HK_TRY(hk_gpu_take_targets(g));
     HK_TRY(hk_gpu_create_terms(g));
-    g->general = g->blends || g->damping.viscous > 0 || hk_gpu_has_terms(g);
     HK_TRY(pretend_stage(g, setup_stage(g)));
     HK_TRY(hk_gpu_begin_stage(g, nullptr));  // fills the stiffness of inertia
     HK_TRY(estimate_length(g));

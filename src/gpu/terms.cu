@@ -1,22 +1,44 @@
 #include "gpu/terms.h"
 
-extern "C" {
-#include "term/terms.h"
-}
-
 extern "C" const hk_gpu_term_ops hk_gpu_builtin_term = {nullptr, nullptr, nullptr, nullptr,
-                                                        nullptr, nullptr, nullptr};
+                                                        nullptr, nullptr, nullptr, nullptr};
 
 static hk_status create_term(hk_gpu *g, const hk_gpu_term_ops *ops)
 {
     void *made = nullptr;
+    if (g->term_count == HK_GPU_MOST_TERMS)
+        return hk_fail(HK_INTERNAL, "backend \"cuda\": too many terms");
     HK_TRY(ops->create(g, &made));
     if (!made) return HK_OK;
     hk_gpu_term *to = &g->terms[g->term_count++];
     to->ops = ops;
     to->term = made;
-    to->part = g->args.term_parts;
-    g->args.term_parts += ops->parts(made);
+    return HK_OK;
+}
+
+// Where the terms put what they add; there is nowhere without terms, so that nobody reads it.
+static hk_status place_terms(hk_gpu *g)
+{
+    size_t n = (size_t)g->model->vertex_count;
+    hk_gpu_args *a = &g->args;
+    a->term_parts = 0;
+    for (int k = 0; k < g->term_count; k++) {
+        g->terms[k].part = a->term_parts;
+        a->term_parts += g->terms[k].ops->parts(g->terms[k].term);
+    }
+    if (g->term_count > 0 && !g->term_gradient) {
+        HK_TRY(hk_gpu_room(g, n, &g->term_gradient));
+        HK_TRY(hk_gpu_room(g, n, &g->term_diagonal));
+    }
+    if (a->term_parts > g->term_room) {
+        HK_TRY(hk_gpu_room(g, (size_t)a->term_parts, &g->term_energy));
+        g->term_room = a->term_parts;
+    }
+    bool any = g->term_count > 0;
+    a->term_gradient = any ? g->term_gradient : nullptr;
+    a->term_diagonal = any ? g->term_diagonal : nullptr;
+    a->term_energy = any ? g->term_energy : nullptr;
+    g->general = g->blends || g->damping.viscous > 0 || any;
     return HK_OK;
 }
 
@@ -24,7 +46,8 @@ bool hk_gpu_model_has_terms(const hk_model *model)
 {
     for (int k = 0; k < hk_term_kinds(); k++) {
         const hk_term_ops *ops = hk_term_kind(k);
-        if (ops->device != &hk_gpu_builtin_term && (!ops->in_model || ops->in_model(model)))
+        if (ops->device != &hk_gpu_builtin_term && !ops->refresh &&
+            (!ops->in_model || ops->in_model(model)))
             return true;
     }
     return false;
@@ -32,21 +55,67 @@ bool hk_gpu_model_has_terms(const hk_model *model)
 
 hk_status hk_gpu_create_terms(hk_gpu *g)
 {
-    size_t n = (size_t)g->model->vertex_count;
-    g->args.term_parts = 0;
     for (int k = 0; k < hk_term_kinds(); k++) {
         const hk_term_ops *ops = hk_term_kind(k);
         if (ops->in_model && !ops->in_model(g->model)) continue;
         if (!ops->device)
             return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": %s run on the CPU only", ops->name);
-        if (g->term_count == HK_GPU_MOST_TERMS)
-            return hk_fail(HK_INTERNAL, "backend \"cuda\": too many terms");
         if (ops->device != &hk_gpu_builtin_term) HK_TRY(create_term(g, ops->device));
     }
-    if (g->term_count == 0) return HK_OK;
-    HK_TRY(hk_gpu_room(g, n, &g->args.term_gradient));
-    HK_TRY(hk_gpu_room(g, n, &g->args.term_diagonal));
-    return hk_gpu_room(g, (size_t)g->args.term_parts, &g->args.term_energy);
+    return place_terms(g);
+}
+
+static int find_term(const hk_gpu *g, const hk_gpu_term_ops *ops)
+{
+    for (int k = 0; k < g->term_count; k++)
+        if (g->terms[k].ops == ops) return k;
+    return -1;
+}
+
+static void drop_term(hk_gpu *g, int number)
+{
+    g->terms[number].ops->free(g->terms[number].term);
+    for (int k = number; k + 1 < g->term_count; k++) g->terms[k] = g->terms[k + 1];
+    g->term_count--;
+}
+
+hk_status hk_gpu_refresh_terms(hk_gpu *g, bool shape)
+{
+    for (int k = 0; k < hk_term_kinds(); k++) {
+        const hk_gpu_term_ops *ops = hk_term_kind(k)->device;
+        if (!hk_term_kind(k)->refresh) continue;
+        int at = find_term(g, ops);
+        if (at < 0) {
+            HK_TRY(create_term(g, ops));
+            continue;
+        }
+        HK_TRY(ops->refresh(g, g->terms[at].term, shape));
+        if (ops->parts(g->terms[at].term) == 0) drop_term(g, at);
+    }
+    return shape ? place_terms(g) : HK_OK;
+}
+
+// As the term of the CPU has them.
+static hk_status visit_weights(const hk_term_ops *ops, hk_terms *list, hk_weight_fn *visit,
+                               void *context)
+{
+    hk_term *term = nullptr;
+    HK_TRY(ops->create(list, &term));
+    term->ops = ops;
+    term->list = list;
+    ops->visit_weights(term, visit, context);
+    ops->free(term);
+    return HK_OK;
+}
+
+hk_status hk_gpu_visit_live_weights(hk_gpu *g, hk_weight_fn *visit, void *context)
+{
+    if (!g->live) return HK_OK;
+    hk_terms list = hk_gpu_host_list(g);
+    for (int k = 0; k < hk_term_kinds(); k++)
+        if (hk_term_kind(k)->visit_weights)
+            HK_TRY(visit_weights(hk_term_kind(k), &list, visit, context));
+    return HK_OK;
 }
 
 void hk_gpu_free_terms(hk_gpu *g)

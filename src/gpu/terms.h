@@ -6,9 +6,17 @@
 #include "gpu/device.h"
 #include "gpu/vbd_kernels.h"
 
+extern "C" {
+#include "term/terms.h"
+}
+
 bool hk_gpu_model_has_terms(const hk_model *model);
 hk_status hk_gpu_create_terms(hk_gpu *g);
 void hk_gpu_free_terms(hk_gpu *g);
+// The elements of the world (g->live) changed, with `shape` in more than their values.
+hk_status hk_gpu_refresh_terms(hk_gpu *g, bool shape);
+// hk_terms_visit_weights of the world's elements; vertices are in Morton order.
+hk_status hk_gpu_visit_live_weights(hk_gpu *g, hk_weight_fn *visit, void *context);
 // At the beginning of a stage, after hk_gpu_begin.
 hk_status hk_gpu_begin_terms(hk_gpu *g);
 // Before a launch with these arguments.
@@ -17,7 +25,19 @@ hk_status hk_gpu_term_diagonals(hk_gpu *g, const hk_gpu_args *args);
 // Before the sweep over the vertices of one colour.
 hk_status hk_gpu_term_sums(hk_gpu *g, const hk_gpu_vbd_args *args);
 
-// ---------------------------------------------------------------- for the kernels of terms
+// ---------------------------------------------------------------- for the terms
+
+// A list that terms of the CPU can be made for, to read their elements.
+static inline hk_terms hk_gpu_host_list(const hk_gpu *g)
+{
+    hk_terms list = {};
+    list.model = g->model;
+    list.precision = HK_DOUBLE_PRECISION;
+    list.threads = 1;
+    list.vertex_count = g->model->vertex_count;
+    list.live = g->live;
+    return list;
+}
 
 enum { HK_TERM_THREADS = 256 };
 static inline int hk_term_blocks(int count)

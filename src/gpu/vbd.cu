@@ -17,6 +17,7 @@ enum { THREADS = 256 };
 
 struct vbd {
     hk_gpu_vbd_args args;  // what all sweeps share
+    float *term_sums;  // [9][count] room for those of terms beside tets; NULL: there were none yet
     const hk_gpu_vbd_kernels *kernels;
     int ways;  // of the kernels: by how many threads
     int colour_count;
@@ -497,7 +498,6 @@ static hk_status fill(hk_gpu *g, const hk_gpu_vertex_blocks *s, int multiprocess
     a->rules = hk_vbd_rules_of(&g->settings);
     a->rules.slowest = vbd_slowest(g->plan.rules.slowest);
     a->count = s->count;
-    if (hk_gpu_has_terms(g)) HK_TRY(hk_gpu_room(g, 9 * (size_t)s->count, &a->term_sums));
     a->batches = g->args.model.batches;
     a->target = g->args.target;
     a->q = w->q;
@@ -544,4 +544,14 @@ static void describe(const hk_gpu *g, char *text, size_t size)
              HK_GPU_VBD_FEWEST << own(g)->ways);
 }
 
-extern "C" const hk_gpu_method hk_gpu_vbd = {plan, set_up, release, launch_sweeps, describe, true};
+static hk_status take_terms(hk_gpu *g)
+{
+    vbd *w = own(g);
+    if (hk_gpu_has_terms(g) && !w->term_sums)
+        HK_TRY(hk_gpu_room(g, 9 * (size_t)w->args.count, &w->term_sums));
+    w->args.term_sums = hk_gpu_has_terms(g) ? w->term_sums : nullptr;
+    return HK_OK;
+}
+
+extern "C" const hk_gpu_method hk_gpu_vbd = {plan,          set_up,   release, take_terms,
+                                             launch_sweeps, describe, true};

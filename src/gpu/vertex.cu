@@ -28,13 +28,17 @@ static __device__ void held_place(const hk_gpu_state &s, int v, bool end_of_step
 {
     int hold = s.hold[v];
     const double *rest = s.rest + 3 * (int64_t)v;
-    if (hold < 0) {
+    if (hold == HK_GPU_TARGETED) {
+        for (int i = 0; i < 3; i++) to[i] = s.targets[3 * (int64_t)v + i];
+        if (end_of_step) return;
+    } else if (hold < 0) {
         for (int i = 0; i < 3; i++) to[i] = rest[i];
         return;
+    } else {
+        const hk_gpu_motion &m = s.motions[hold];
+        place_point(s, m, end_of_step ? 1 : fraction_of(s, s.part), rest, to);
+        if (m.over > 0 || end_of_step) return;
     }
-    const hk_gpu_motion &m = s.motions[hold];
-    place_point(s, m, end_of_step ? 1 : fraction_of(s, s.part), rest, to);
-    if (m.over > 0 || end_of_step) return;
     // A motion that takes no time at all is taken in parts all the same.
     const double *from = positions_of(s) + 3 * (int64_t)v;
     for (int i = 0; i < 3; i++) to[i] = from[i] + s.part * (to[i] - from[i]);

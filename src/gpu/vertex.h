@@ -40,7 +40,8 @@ struct hk_gpu_state {
     double extrapolate;             // as in hk_integrator
     const double *rest, *external;  // [vertex_count][3]; N, gravity and loads
     const double *mass;             // [vertex_count]
-    const int *hold;                // [vertex_count] as in the model
+    const int *hold;                // [vertex_count] as in the model, or HK_GPU_TARGETED
+    const double *targets;          // [vertex_count][3] m, of such vertices; NULL: there is none
     const int *body;                // [vertex_count]
     const int *place;               // [vertex_count] in the model's Morton order
     const hk_gpu_motion *motions;
@@ -60,6 +61,7 @@ struct hk_gpu_state {
     const int *vertex_start;  // [patch_count + 1]
 };
 enum { HK_MOMENTS = 16 };
+enum { HK_GPU_TARGETED = -3 };  // held where a user put it
 
 // Where the beginning of a stage goes.
 struct hk_gpu_begun {

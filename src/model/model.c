@@ -5,6 +5,7 @@
 
 #include "mesh/mesh.h"
 #include "mesh/select.h"
+#include "model/build.h"
 #include "model/sheet.h"
 
 hk_body_def hk_default_body_def(void)
@@ -139,34 +140,49 @@ static void copy_geometry(builder *b)
         m->tets[4 * (int64_t)b->body->tet_start + k] = b->mesh->tets[k] + b->body->vertex_start;
 }
 
-static hk_status measure_tets(builder *b)
+static hk_status copy_groups(const hk_mesh *mesh, hk_body *body)
 {
-    const double *x = b->mesh->positions;
-    for (int t = 0; t < b->mesh->tet_count; t++) {
-        const int32_t *c = b->mesh->tets + 4 * (int64_t)t;
-        const double *p[4];
-        for (int k = 0; k < 4; k++) p[k] = x + 3 * (int64_t)c[k];
-        double volume = hk_tet_volume6(p[0], p[1], p[2], p[3]) / 6;
-        if (!(volume > 0 && isfinite(volume) && hk_tet_quality(p[0], p[1], p[2], p[3]) > 1e-9))
-            return hk_fail(HK_BAD_INPUT,
-                           "tet %d (vertices %d %d %d %d) has no sound volume (%g m3): it cannot "
-                           "be simulated; `hooke mesh check` lists all of them",
-                           t, c[0], c[1], c[2], c[3], volume);
-        b->model->volume[b->body->tet_start + t] = volume;
+    body->groups = HK_ZEROS(hk_group, mesh->group_count);
+    if (!body->groups) return HK_NO_MEMORY;
+    for (int k = 0; k < mesh->group_count; k++) {
+        hk_group *to = &body->groups[body->group_count++];
+        *to = mesh->groups[k];
+        to->name = hk_strdup(mesh->groups[k].name);
+        to->items = HK_ARRAY(int32_t, to->count);
+        if (!to->name || !to->items) return HK_NO_MEMORY;
+        memcpy(to->items, mesh->groups[k].items, sizeof(int32_t) * (size_t)to->count);
     }
     return HK_OK;
 }
 
-static hk_status set_fibres(builder *b, const hk_material_def *def, int t)
+hk_status hk_model_measure_tets(hk_model *m, const hk_body *body)
 {
-    hk_model *m = b->model;
+    for (int t = body->tet_start; t < body->tet_start + body->tet_count; t++) {
+        const int32_t *c = m->tets + 4 * (int64_t)t;
+        const double *p[4];
+        for (int k = 0; k < 4; k++) p[k] = m->rest + 3 * (int64_t)c[k];
+        double volume = hk_tet_volume6(p[0], p[1], p[2], p[3]) / 6;
+        int first = body->vertex_start;
+        if (!(volume > 0 && isfinite(volume) && hk_tet_quality(p[0], p[1], p[2], p[3]) > 1e-9))
+            return hk_fail(HK_BAD_INPUT,
+                           "tet %d (vertices %d %d %d %d) has no sound volume (%g m3): it cannot "
+                           "be simulated; `hooke mesh check` lists all of them",
+                           t - body->tet_start, c[0] - first, c[1] - first, c[2] - first,
+                           c[3] - first, volume);
+        m->volume[t] = volume;
+    }
+    return HK_OK;
+}
+
+hk_status hk_model_set_fibre(hk_model *m, const hk_body *body, const hk_material_def *def, int t)
+{
     if (!m->fibre) {
         m->fibre = HK_ZEROS(double, 3 * (size_t)m->tet_count);
         if (!m->fibre) return HK_NO_MEMORY;
     }
     const double *d =
         def->fibre_directions ? def->fibre_directions + 3 * (int64_t)t : def->fibre_direction;
-    if (!hk_unit3(d, m->fibre + 3 * (int64_t)(b->body->tet_start + t)))
+    if (!hk_unit3(d, m->fibre + 3 * (int64_t)(body->tet_start + t)))
         return hk_fail(HK_BAD_INPUT, "material %s: the fibre direction of tet %d has no length",
                        def->model, t);
     return HK_OK;
@@ -201,29 +217,34 @@ static hk_status assign_materials(builder *b)
         int material = b->first_material + b->tet_region[t];
         m->tet_material[b->body->tet_start + t] = material;
         if (m->materials[material].fibre_stiffness > 0)
-            HK_TRY(set_fibres(b, region_material(b->def, b->tet_region[t]), t));
+            HK_TRY(hk_model_set_fibre(m, b->body, region_material(b->def, b->tet_region[t]), t));
     }
     return HK_OK;
 }
 
-static void add_masses(builder *b)
+void hk_model_add_masses(hk_model *m, const hk_body *body)
 {
-    hk_model *m = b->model;
-    for (int t = b->body->tet_start; t < b->body->tet_start + b->body->tet_count; t++) {
+    for (int t = body->tet_start; t < body->tet_start + body->tet_count; t++) {
         double quarter = m->materials[m->tet_material[t]].density * m->volume[t] / 4;
         for (int k = 0; k < 4; k++) m->mass[m->tets[4 * (int64_t)t + k]] += quarter;
     }
 }
 
-static hk_status choose(builder *b, const hk_selector *selector, const char *what, int number,
+static hk_status choose(const hk_mesh *mesh, const hk_selector *selector, uint8_t *chosen,
                         int *count)
 {
-    hk_status status = hk_select_vertices(b->mesh, selector, b->chosen);
+    HK_TRY(hk_select_vertices(mesh, selector, chosen));
     *count = 0;
-    for (int v = 0; v < b->mesh->vertex_count && status == HK_OK; v++) *count += b->chosen[v];
-    if (status == HK_OK && *count == 0 &&
-        !(selector->kind == HK_SELECT_NONE || selector->kind == HK_SELECT_VERTICES))
-        status = hk_fail(HK_BAD_INPUT, "it selects no vertex");
+    for (int v = 0; v < mesh->vertex_count; v++) *count += chosen[v];
+    if (*count == 0 && !(selector->kind == HK_SELECT_NONE || selector->kind == HK_SELECT_VERTICES))
+        return hk_fail(HK_BAD_INPUT, "it selects no vertex");
+    return HK_OK;
+}
+
+static hk_status choose_for(builder *b, const hk_selector *selector, const char *what, int number,
+                            int *count)
+{
+    hk_status status = choose(b->mesh, selector, b->chosen, count);
     return status == HK_OK ? HK_OK : hk_fail_within(status, "%s %d", what, number);
 }
 
@@ -249,12 +270,12 @@ static hk_status take_holds(builder *b)
     hk_model *m = b->model;
     int count;
     for (int k = 0; k < b->def->fix_count; k++) {
-        HK_TRY(choose(b, &b->def->fixes[k], "fix", k, &count));
+        HK_TRY(choose_for(b, &b->def->fixes[k], "fix", k, &count));
         for (int v = 0; v < b->mesh->vertex_count; v++)
             if (b->chosen[v]) m->hold[b->body->vertex_start + v] = HK_FIXED;
     }
     for (int k = 0; k < b->def->move_count; k++) {
-        HK_TRY(choose(b, &b->def->moves[k].select, "move", k, &count));
+        HK_TRY(choose_for(b, &b->def->moves[k].select, "move", k, &count));
         HK_TRY(take_motion(&b->def->moves[k], "move", k, &m->motions[b->first_motion + k]));
         for (int v = 0; v < b->mesh->vertex_count; v++)
             if (b->chosen[v]) m->hold[b->body->vertex_start + v] = b->first_motion + k;
@@ -276,7 +297,7 @@ static hk_status take_attachment(builder *b, int k)
     if (!(isfinite(def->stiffness) && def->stiffness >= 0))
         return hk_fail(HK_BAD_INPUT, "attachment %d: the stiffness must be 0 or more (is %g)", k,
                        def->stiffness);
-    HK_TRY(choose(b, &def->select, "attachment", k, &count));
+    HK_TRY(choose_for(b, &def->select, "attachment", k, &count));
     if (def->stiffness == 0) return HK_OK;
     HK_TRY(hk_reserve((void **)&m->attachments, (size_t)m->attachment_count, sizeof(hk_attachment),
                       &m->attachment_room, (size_t)m->attachment_count + (size_t)count));
@@ -289,17 +310,17 @@ static hk_status take_attachment(builder *b, int k)
 }
 
 // A third of each surface triangle whose three vertices are chosen.
-static hk_status area_weights(builder *b, double *weight, double *total)
+static hk_status area_weights(hk_mesh *mesh, const uint8_t *chosen, double *weight, double *total)
 {
     int count;
     const int32_t *triangles, *tets;
-    HK_TRY(hk_mesh_surface(b->mesh, &count, &triangles, &tets));
+    HK_TRY(hk_mesh_surface(mesh, &count, &triangles, &tets));
     *total = 0;
     for (int k = 0; k < count; k++) {
         const int32_t *c = triangles + 3 * (int64_t)k;
-        if (!(b->chosen[c[0]] && b->chosen[c[1]] && b->chosen[c[2]])) continue;
+        if (!(chosen[c[0]] && chosen[c[1]] && chosen[c[2]])) continue;
         const double *p[3];
-        for (int i = 0; i < 3; i++) p[i] = b->mesh->positions + 3 * (int64_t)c[i];
+        for (int i = 0; i < 3; i++) p[i] = mesh->positions + 3 * (int64_t)c[i];
         double area = hk_triangle_area(p[0], p[1], p[2]);
         for (int c3 = 0; c3 < 3; c3++) weight[c[c3]] += area / 3;
         *total += area;
@@ -307,47 +328,48 @@ static hk_status area_weights(builder *b, double *weight, double *total)
     return HK_OK;
 }
 
-static hk_status take_load(builder *b, int k, double *weight)
+// weight and chosen are [vertices of the body], workspace.
+static hk_status take_load(const hk_model *m, const hk_body *body, hk_mesh *mesh,
+                           const hk_load_def *load, uint8_t *chosen, double *weight, double *to)
 {
-    const hk_load_def *load = &b->def->loads[k];
-    const double *mass = b->model->mass + b->body->vertex_start;
-    int count;
-    if (!hk_is_finite3(load->force))
-        return hk_fail(HK_BAD_INPUT, "load %d: the force is not finite", k);
+    const double *mass = m->mass + body->vertex_start;
+    int count = 0;
+    if (!hk_is_finite3(load->force)) return hk_fail(HK_BAD_INPUT, "the force is not finite");
     if (load->distribution != HK_EVENLY && load->distribution != HK_BY_AREA)
-        return hk_fail(HK_BAD_INPUT, "load %d: unknown distribution %d", k,
-                       (int)load->distribution);
-    HK_TRY(choose(b, &load->select, "load", k, &count));
+        return hk_fail(HK_BAD_INPUT, "unknown distribution %d", (int)load->distribution);
+    HK_TRY(choose(mesh, &load->select, chosen, &count));
     double total = 0;
     if (load->distribution == HK_BY_AREA) {
-        memset(weight, 0, sizeof(double) * (size_t)b->mesh->vertex_count);
-        HK_TRY(area_weights(b, weight, &total));
-        if (!(total > 0))
-            return hk_fail(HK_BAD_INPUT, "load %d: it selects no whole surface triangle", k);
+        memset(weight, 0, sizeof(double) * (size_t)mesh->vertex_count);
+        HK_TRY(area_weights(mesh, chosen, weight, &total));
+        if (!(total > 0)) return hk_fail(HK_BAD_INPUT, "it selects no whole surface triangle");
     } else {
         // Vertices of no element take no part, or their share of the force would be lost.
-        for (int v = 0; v < b->mesh->vertex_count; v++)
-            total += weight[v] = b->chosen[v] && mass[v] > 0;
+        for (int v = 0; v < mesh->vertex_count; v++) total += weight[v] = chosen[v] && mass[v] > 0;
         if (count > 0 && total == 0)
-            return hk_fail(HK_BAD_INPUT, "load %d: it selects no vertex of a %s", k,
-                           is_sheet(b->def) ? "triangle" : "tet");
+            return hk_fail(HK_BAD_INPUT, "it selects no vertex of a %s",
+                           body->tet_count > 0 ? "tet" : "triangle");
     }
-    for (int v = 0; v < b->mesh->vertex_count; v++)
+    for (int v = 0; v < mesh->vertex_count; v++)
         for (int i = 0; i < 3; i++)
-            b->model->load[3 * (int64_t)(b->body->vertex_start + v) + i] +=
+            to[3 * (int64_t)(body->vertex_start + v) + i] +=
                 total > 0 ? load->force[i] * weight[v] / total : 0;
     return HK_OK;
 }
 
-static hk_status take_loads(builder *b)
+hk_status hk_model_take_loads(const hk_model *m, const hk_body *body, hk_mesh *mesh,
+                              const hk_load_def *loads, int count, double *to)
 {
-    if (b->def->load_count == 0) return HK_OK;
-    double *weight = HK_ZEROS(double, b->mesh->vertex_count);
-    if (!weight) return HK_NO_MEMORY;
-    hk_status status = HK_OK;
-    for (int k = 0; k < b->def->load_count && status == HK_OK; k++)
-        status = take_load(b, k, weight);
+    if (count == 0) return HK_OK;
+    double *weight = HK_ZEROS(double, mesh->vertex_count);
+    uint8_t *chosen = HK_ARRAY(uint8_t, mesh->vertex_count);
+    hk_status status = weight && chosen ? HK_OK : HK_NO_MEMORY;
+    for (int k = 0; k < count && status == HK_OK; k++) {
+        status = take_load(m, body, mesh, &loads[k], chosen, weight, to);
+        if (status != HK_OK) status = hk_fail_within(status, "load %d", k);
+    }
     hk_free(weight);
+    hk_free(chosen);
     return status;
 }
 
@@ -378,17 +400,16 @@ static void take_velocity(builder *b)
 
 static hk_status add_tets(builder *b)
 {
-    HK_TRY(measure_tets(b));
+    HK_TRY(hk_model_measure_tets(b->model, b->body));
     HK_TRY(assign_materials(b));
-    add_masses(b);
+    hk_model_add_masses(b->model, b->body);
     return HK_OK;
 }
 
 static hk_status add_sheet(builder *b)
 {
-    hk_sheet_material material;
-    HK_TRY(hk_sheet_material_resolve(&b->def->material, &material));
-    return hk_model_add_sheet(b->model, b->body, b->mesh, &material);
+    HK_TRY(hk_sheet_material_resolve(&b->def->material, &b->body->sheet));
+    return hk_model_add_sheet(b->model, b->body, b->mesh, &b->body->sheet);
 }
 
 static hk_status build_body(builder *b)
@@ -400,10 +421,12 @@ static hk_status build_body(builder *b)
     b->tet_region = HK_ARRAY(int32_t, b->mesh->tet_count);
     if (!b->chosen || !b->tet_region) return HK_NO_MEMORY;
     copy_geometry(b);
+    HK_TRY(copy_groups(b->mesh, b->body));
     HK_TRY(is_sheet(b->def) ? add_sheet(b) : add_tets(b));
     HK_TRY(take_holds(b));
     for (int k = 0; k < b->def->attachment_count; k++) HK_TRY(take_attachment(b, k));
-    HK_TRY(take_loads(b));
+    HK_TRY(hk_model_take_loads(b->model, b->body, b->mesh, b->def->loads, b->def->load_count,
+                               b->model->load));
     hold_unreferenced(b);
     take_velocity(b);
     return HK_OK;
@@ -442,7 +465,9 @@ static hk_status build_bodies(const hk_model_def *def, hk_model *m)
 
 static hk_status build(const hk_model_def *def, hk_model *m)
 {
+    static int64_t g_families;
     m->references = 1;
+    m->family = __atomic_add_fetch(&g_families, 1, __ATOMIC_RELAXED);
     m->body_count = def->body_count;
     memcpy(m->gravity, def->gravity, sizeof m->gravity);
     HK_TRY(count_bodies(def, m));
@@ -474,6 +499,16 @@ hk_status hk_model_create(const hk_model_def *def, hk_model **model)
     return HK_OK;
 }
 
+static void free_body(hk_body *body)
+{
+    for (int k = 0; k < body->group_count; k++) {
+        hk_free(body->groups[k].name);
+        hk_free(body->groups[k].items);
+    }
+    hk_free(body->groups);
+    hk_free(body->name);
+}
+
 void hk_model_retain(hk_model *model)
 {
     __atomic_add_fetch(&model->references, 1, __ATOMIC_RELAXED);
@@ -483,7 +518,7 @@ void hk_model_free(hk_model *model)
 {
     if (!model) return;
     if (__atomic_sub_fetch(&model->references, 1, __ATOMIC_ACQ_REL) > 0) return;
-    for (int b = 0; b < model->body_count && model->bodies; b++) hk_free(model->bodies[b].name);
+    for (int b = 0; b < model->body_count && model->bodies; b++) free_body(&model->bodies[b]);
     hk_free(model->bodies);
     hk_free(model->rest);
     hk_free(model->velocity);

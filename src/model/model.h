@@ -4,6 +4,8 @@
 
 #include "core/base.h"
 #include "material/material.h"
+#include "material/sheet.h"
+#include "mesh/mesh.h"
 
 // What holds a vertex: nothing, a fixed place, or a prescribed motion (its number ≥ 0).
 enum { HK_FREE = -1, HK_FIXED = -2 };
@@ -13,6 +15,9 @@ typedef struct hk_body {
     int vertex_start, vertex_count;
     int tet_start, tet_count;
     int triangle_start, triangle_count;  // of a sheet: a body without tets
+    hk_sheet_material sheet;             // what that is made of
+    int group_count;                     // those of its mesh
+    hk_group *groups;
 } hk_body;
 
 typedef struct hk_motion {
@@ -40,6 +45,7 @@ typedef struct hk_attachment {  // d = x − X(t), X moving as a held vertex doe
 
 struct hk_model {
     int references;
+    int64_t family;  // the same for a model and its edited copies
     int body_count;
     hk_body *bodies;
     int vertex_count;
@@ -90,5 +96,20 @@ void hk_model_held_position_at(const hk_model *model, int vertex, double share, 
 // Where the target of an attachment is at `time`, and at a share 0..1 of the full motion.
 void hk_model_target(const hk_model *model, int attachment, double time, double x[3]);
 void hk_model_target_at(const hk_model *model, int attachment, double share, double x[3]);
+
+// ---------------------------------------------------------------- edits (edit.c)
+
+// Edits are made to a copy that nobody else has: worlds go over to it when all went well.
+hk_status hk_model_copy(const hk_model *model, hk_model **copy);
+// Another material for a body, or for the tets that a selector means.
+hk_status hk_model_set_material(hk_model *copy, int body, const hk_selector *select,
+                                const hk_material_def *def);
+// Other rest positions, [vertex_count][3]: volumes, masses and lengths follow.
+hk_status hk_model_set_rest(hk_model *copy, const double *rest);
+// What loads on a body come to, added to load[vertex_count][3].
+hk_status hk_model_add_loads(const hk_model *model, int body, const hk_load_def *loads, int count,
+                             double *load);
+// A mesh of a body at rest, with its groups.
+hk_status hk_model_body_mesh(const hk_model *model, int body, hk_mesh **mesh);
 
 #endif

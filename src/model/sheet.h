@@ -2,7 +2,6 @@
 #ifndef HK_MODEL_SHEET_H
 #define HK_MODEL_SHEET_H
 
-#include "material/sheet.h"
 #include "mesh/mesh.h"
 #include "model/model.h"
 

@@ -43,6 +43,8 @@ void hk_constant_matrix_release(hk_constant_matrix *m)
     hk_free(m->right);
     hk_free(m->given);
     hk_free(m->found);
+    hk_low_rank_release(&m->live);
+    hk_free(m->row);
 }
 
 // ---------------------------------------------------------------- the factor
@@ -84,23 +86,58 @@ static void fill_matrix(hk_constant_matrix *m)
             p->inertia[m->assembly->vertex[b]] + p->shift;
 }
 
+// Without a factor, the numbers of live elements are the matrix's own: what they join is joined in
+// the pattern.
+static void add_live(void *context, const hk_weights *w)
+{
+    hk_constant_matrix *m = context;
+    const int32_t *unknown = m->assembly->unknown;
+    for (int a = 0; a < w->count; a++)
+        for (int b = 0; b < w->count; b++) {
+            int32_t r = unknown[w->vertex[a]], c = unknown[w->vertex[b]];
+            if (c >= 0 && r >= c)
+                m->matrix[hk_laplacian_entry(&m->scalar, c, r)] += hk_weight_of(w, a, b);
+        }
+}
+
+static hk_status solve_without_live(void *context, const double *from, double *to);
+
+static hk_status take_live(hk_constant_matrix *m)
+{
+    const hk_problem *p = m->problem;
+    if (!m->row) {
+        m->row = HK_ARRAY(int32_t, p->vertex_count);
+        if (!m->row) return HK_NO_MEMORY;
+        for (int v = 0; v < p->vertex_count; v++) m->row[v] = p->held[v] ? -1 : v;
+    }
+    return hk_low_rank_update(&m->live, p, m->row, p->vertex_count, solve_without_live, m);
+}
+
 hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, double *phase_s,
                                      bool *anew)
 {
     const hk_problem *p = m->problem;
     hk_quadratic now = hk_problem_quadratic(p);
     bool same = hk_same_quadratic(m->factored, now);
-    if (anew) *anew = !same;
-    if (same) return HK_OK;
+    bool current = hk_low_rank_is_current(&m->live, p);
+    if (anew) *anew = !same || !current;
+    if (same && current) return HK_OK;
+    if (same && m->direct) return take_live(m);
     double clock = hk_now();
     fill_matrix(m);
+    if (!m->direct && p->terms->live) {
+        hk_terms_visit_weights(p->terms, add_live, m);
+        m->live.version = p->terms->live->shape_version;
+        m->live.known = true;
+    }
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     if (m->direct) {
         HK_TRY(hk_direct_factor_shifted(m->direct, &m->scalar, m->matrix, method));
         if (p->weight > 0) HK_TRY(hk_factor_update(m->direct, p->threads, &m->triangle));
     }
-    phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     m->factored = now;
+    if (m->direct && !(current && m->live.count == 0)) HK_TRY(take_live(m));
+    phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
 
@@ -128,14 +165,22 @@ static void apply_refined(hk_constant_matrix *m, const double *from, double *to)
         for (int i = 0; i < 3; i++) to[4 * (int64_t)vertex[b] + i] = m->found[4 * b + i];
 }
 
-hk_status hk_constant_matrix_apply(hk_constant_matrix *m, const double *from, double *to)
+static hk_status solve_without_live(void *context, const double *from, double *to)
 {
-    if (!m->direct) return HK_OK;
+    hk_constant_matrix *m = context;
     if (!(m->problem->weight > 0)) return apply_in_double(m, from, to);
     if (m->given)
         apply_refined(m, from, to);
     else
         hk_factor_apply(m->triangle, m->assembly->vertex, from, to);
+    return HK_OK;
+}
+
+hk_status hk_constant_matrix_apply(hk_constant_matrix *m, const double *from, double *to)
+{
+    if (!m->direct) return HK_OK;
+    HK_TRY(solve_without_live(m, from, to));
+    hk_low_rank_correct(&m->live, to);
     return HK_OK;
 }
 

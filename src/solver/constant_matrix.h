@@ -4,7 +4,8 @@
 //
 // one unknown a free vertex that serves x, y and z: L the Laplacian of term/laplacian.h, β the
 // viscosity, whose Hessian is at most β/h L, c the air. It is factored anew only when the time step
-// or the damping changed.
+// or the damping changed. Elements that come and go between steps are beside it where it has a
+// factor (low_rank.h), and in its numbers where it has none.
 //
 // Time steps solve with it in single precision (linear/factor.h), poses in double: without
 // inertia the system may be too badly conditioned for single. With refinement a time step's
@@ -13,6 +14,7 @@
 #define HK_CONSTANT_MATRIX_H
 
 #include "linear/factor.h"
+#include "solver/low_rank.h"
 #include "solver/method.h"
 #include "term/assembly.h"
 
@@ -27,6 +29,8 @@ typedef struct hk_constant_matrix {
     double *right;          // [3 free_count], of solves in double
     double *given, *found;  // [free_count][4] in elimination order, for refinement, else NULL
     hk_quadratic factored;  // that of A; NAN: none yet
+    hk_low_rank live;       // elements of a world, beside A
+    int32_t *row;           // [vertex_count] the vertex itself, -1 if held; NULL: not needed yet
 } hk_constant_matrix;
 
 enum {

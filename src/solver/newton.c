@@ -101,6 +101,7 @@ static hk_status factor(newton *s, const double *x, int rung, double shift, bool
         s->diagonal[k] =
             p->inertia[k] + g_ladder[rung].mass * p->slow_rate * p->mass[k] + p->shift + shift;
     hk_assemble(s->assembly, s->blocks, s->diagonal, s->matrix);
+    hk_assemble_live(s->assembly, p->terms, x, g_ladder[rung].keep, s->matrix);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = hk_direct_factor(s->direct, s->matrix, positive);
     phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
@@ -218,6 +219,23 @@ static hk_status newton_minimise(void *solver, double *x, hk_solve_report *repor
     return HK_OK;
 }
 
+// force += block × step, for a pair of vertices.
+typedef struct live_product {
+    const double *step;
+    double *force;
+} live_product;
+
+static void add_live_product(void *context, int32_t a, int32_t b, const double block[9])
+{
+    const live_product *l = context;
+    int64_t u = 4 * (int64_t)a, v = 4 * (int64_t)b;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            l->force[u + i] += block[3 * i + j] * l->step[v + j];
+            if (a != b) l->force[v + j] += block[3 * i + j] * l->step[u + i];
+        }
+}
+
 // The tangent answer to a displacement of held vertices: H_ff d_f = −H_fc d_c. The right side is
 // H d at free vertices.
 static hk_status newton_follow(void *solver, const double *x, double *step)
@@ -233,6 +251,8 @@ static hk_status newton_follow(void *solver, const double *x, double *step)
     const hk_problem *p = s->search.problem;
     memset(s->search.gradient, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
     hk_terms_add_product(p->terms, s->blocks, step, s->search.gradient);
+    live_product live = {step, s->search.gradient};
+    hk_terms_visit_blocks(p->terms, x, 0, add_live_product, &live);
     HK_TRY(solve(s, s->search.gradient, s->search.direction, phase_s));
     for (int64_t k = 0; k < 4 * (int64_t)s->search.problem->vertex_count; k++)
         step[k] += s->search.direction[k];

@@ -57,7 +57,7 @@ static void fill_vertices(hk_problem *p)
     }
 }
 
-static hk_status build(hk_problem *p)
+static hk_status build(hk_problem *p, const hk_live *live)
 {
     size_t n = (size_t)p->vertex_count;
     p->held = HK_ARRAY(uint8_t, n);
@@ -72,14 +72,14 @@ static hk_status build(hk_problem *p)
         !p->partial)
         return HK_NO_MEMORY;
     fill_vertices(p);
-    HK_TRY(hk_terms_create(p->model, HK_DOUBLE_PRECISION, p->threads, NULL, &p->terms));
-    hk_terms_add_force(p->terms, p->full_force);
-    hk_problem_set_load(p, 1);
+    HK_TRY(hk_terms_create(p->model, HK_DOUBLE_PRECISION, p->threads, NULL, live, &p->terms));
+    hk_problem_take_forces(p);
     hk_terms_place(p->terms, &(hk_when){.time = 0});
     return estimate_scales(p);
 }
 
-hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **problem)
+hk_status hk_problem_create(const hk_model *model, int threads, const hk_live *live,
+                            hk_problem **problem)
 {
     hk_problem *p = HK_NEW(hk_problem);
     if (!p) return HK_NO_MEMORY;
@@ -88,7 +88,7 @@ hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **pro
     int work = model->tet_count + (model->spring_count + model->bend_count) / 4;
     p->threads = work < SMALLEST_FOR_THREADS ? 1 : threads;
     p->vertex_count = model->vertex_count;
-    hk_status status = build(p);
+    hk_status status = build(p, live);
     if (status != HK_OK) {
         hk_problem_free(p);
         return status;
@@ -113,6 +113,15 @@ void hk_problem_free(hk_problem *p)
 }
 
 // ---------------------------------------------------------------- inertia, damping and forces
+
+void hk_problem_take_forces(hk_problem *p)
+{
+    memset(p->full_force, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
+    hk_terms_add_force(p->terms, p->full_force);
+    p->load_fraction = NAN;
+    p->forces++;
+    hk_problem_set_load(p, 1);
+}
 
 static void set_weight(hk_problem *p, double weight)
 {

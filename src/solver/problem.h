@@ -27,6 +27,7 @@ typedef struct hk_problem {
     double *full_force;    // [vertex_count][4] N, in full
     double *force;         // [vertex_count][4] f: the fraction of it that is at work
     double load_fraction;  // that one
+    int64_t forces;        // how often the full ones were another
     double *y;             // [vertex_count][4], with air between y and `from`
     double weight;         // w, 1/s²
     double air;            // c/h, N/m
@@ -46,7 +47,9 @@ typedef struct hk_problem {
 } hk_problem;
 
 // Without damping: hk_damping of its terms is for the owner to set.
-hk_status hk_problem_create(const hk_model *model, int threads, hk_problem **problem);
+// `live` may be NULL, and lives as long as the problem.
+hk_status hk_problem_create(const hk_model *model, int threads, const hk_live *live,
+                            hk_problem **problem);
 void hk_problem_free(hk_problem *problem);
 
 // A time step, or a stage of one, that is about to begin.
@@ -63,6 +66,8 @@ typedef struct hk_quadratic {
 } hk_quadratic;
 hk_quadratic hk_problem_quadratic(const hk_problem *p);
 bool hk_same_quadratic(hk_quadratic a, hk_quadratic b);  // false where one is NAN
+// Full forces again from the terms, for these changed; all of them are at work.
+void hk_problem_take_forces(hk_problem *p);
 // Forces at work: a fraction of the full ones.
 void hk_problem_set_load(hk_problem *p, double fraction);
 

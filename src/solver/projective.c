@@ -46,8 +46,9 @@ typedef struct projective {
     hk_constant_matrix matrix;
     double *diagonal;  // [vertex_count] of L, in the order of the model
     hk_rows *rows;
-    void *descent;     // the solver that global = chebyshev is left to
-    double *solution;  // [3 free_count]
+    void *descent;         // the solver that global = chebyshev is left to
+    double *solution;      // [3 free_count]
+    int64_t live_version;  // of the elements of a world in the diagonal
 } projective;
 
 static int global_of(const projective *s)
@@ -98,6 +99,13 @@ static hk_status weights(const hk_settings *settings, const hk_model *m, double 
 
 // ---------------------------------------------------------------- creation
 
+static void take_diagonal(projective *s)
+{
+    const hk_constant_matrix *m = &s->matrix;
+    for (int b = 0; b < m->scalar.count; b++)
+        s->diagonal[m->assembly->vertex[b]] = m->laplacian[hk_pattern_column(&m->scalar, b, 0)];
+}
+
 static hk_status create_matrix(projective *s)
 {
     hk_problem *p = s->search.problem;
@@ -108,9 +116,7 @@ static hk_status create_matrix(projective *s)
     hk_status status = weights(&s->search.settings, p->model, weight);
     if (status == HK_OK) status = hk_constant_matrix_init(&s->matrix, p, weight, flags);
     hk_free(weight);
-    const hk_constant_matrix *m = &s->matrix;
-    for (int b = 0; b < m->scalar.count && status == HK_OK; b++)
-        s->diagonal[m->assembly->vertex[b]] = m->laplacian[hk_pattern_column(&m->scalar, b, 0)];
+    if (status == HK_OK) take_diagonal(s);
     return status;
 }
 
@@ -150,6 +156,25 @@ static hk_status projective_create(hk_problem *problem, const hk_settings *setti
 }
 
 // ---------------------------------------------------------------- the global step
+
+// The constant diagonal that chebyshev divides by: rows of live elements are bounded by their sums.
+static void add_live(void *context, const hk_weights *w)
+{
+    projective *s = context;
+    double sum = 0;
+    for (int k = 0; k < w->count; k++) sum += fabs(w->factor[k]);
+    for (int k = 0; k < w->count; k++)
+        s->diagonal[w->vertex[k]] += w->scale * fabs(w->factor[k]) * sum;
+}
+
+static void take_live_diagonal(projective *s)
+{
+    const hk_terms *terms = s->search.problem->terms;
+    if (!terms->live || terms->live->shape_version == s->live_version) return;
+    take_diagonal(s);
+    hk_terms_visit_weights(terms, add_live, s);
+    s->live_version = terms->live->shape_version;
+}
 
 static hk_status prepare(projective *s)
 {
@@ -195,6 +220,7 @@ static hk_status projective_minimise(void *solver, double *x, hk_solve_report *r
 {
     static const hk_direction rule = {choose, hk_full_length, NULL};
     projective *s = solver;
+    take_live_diagonal(s);
     if (s->descent) return hk_descent.minimise(s->descent, x, report);
     return hk_search_descend(&s->search, &rule, solver, x, report);
 }

@@ -76,6 +76,7 @@ typedef struct quasi_newton {
     double *weight;         // [vertex_count] M/h², air and shift
     double *right;          // [3 free_count]
     hk_quadratic factored;  // those of the factor; NAN: none yet
+    int64_t live_version;   // of the elements of a world in it
 } quasi_newton;
 
 static int initial_of(const quasi_newton *s)
@@ -190,6 +191,8 @@ static void fill_matrix(quasi_newton *s, const double *x)
     else
         rest_blocks(s);
     hk_assemble(s->assembly, s->blocks, s->weight, s->matrix);
+    hk_assemble_live(s->assembly, p->terms, x, 0, s->matrix);
+    s->live_version = p->terms->live ? p->terms->live->shape_version : 0;
 }
 
 // Again only when the time step or damping changed, or at every begin for the current Hessian.
@@ -197,7 +200,9 @@ static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
 {
     if (s->laplacian.direct)
         return hk_constant_matrix_prepare(&s->laplacian, "quasi_newton", s->search.phase_s, NULL);
-    bool same = hk_same_quadratic(s->factored, hk_problem_quadratic(s->search.problem));
+    const hk_live *live = s->search.problem->terms->live;
+    bool same = hk_same_quadratic(s->factored, hk_problem_quadratic(s->search.problem)) &&
+                s->live_version == (live ? live->shape_version : 0);
     if (!s->direct || (same && !(fresh && initial_of(s) == INITIAL_UPDATING))) return HK_OK;
     double clock = hk_now();
     fill_matrix(s, x);

@@ -78,6 +78,7 @@ static void split_free(void *solver)
     hk_view_free(s->view);
     hk_split_passes_release(s);
     hk_rotation_correction_free(s->correction);
+    hk_low_rank_release(&s->live);
     hk_free(s->stiffness);
     hk_corotation_free(s->elements);
     hk_components_free(s->components);
@@ -329,10 +330,24 @@ static hk_status split_create(hk_problem *problem, const hk_settings *settings, 
 
 // A again only when the time step or damping changed. Viscous damping has a Hessian of at most β/h
 // L.
+static hk_status solve_wide(void *context, const double *from, double *to)
+{
+    hk_components_solve_wide(((hk_split *)context)->components, from, to);
+    return HK_OK;
+}
+
+static hk_status take_live(hk_split *s)
+{
+    if (hk_low_rank_is_current(&s->live, s->problem)) return HK_OK;
+    s->passes.count = 0;
+    return hk_low_rank_update(&s->live, s->problem, s->unknown, s->components->count, solve_wide,
+                              s);
+}
+
 static hk_status prepare(hk_split *s, hk_solve_report *report)
 {
     const hk_problem *p = s->problem;
-    if (hk_same_quadratic(s->factored, hk_problem_quadratic(p))) return HK_OK;
+    if (hk_same_quadratic(s->factored, hk_problem_quadratic(p))) return take_live(s);
     double clock = hk_now();
     for (int k = 0; k < p->vertex_count; k++)
         s->inverse[k] = p->held[k] ? 0 : (float)(1 / p->inertia[k]);
@@ -342,6 +357,8 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
     if (s->correction) HK_TRY(hk_rotation_correction_prepare(s->correction));
     s->factored = hk_problem_quadratic(p);
     s->passes.count = 0;  // what was learnt is relative to A
+    hk_low_rank_forget(&s->live);
+    if (s->components->count > 0) HK_TRY(take_live(s));
     hk_corotation_forget_multipliers(s->elements);
     report->phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
@@ -470,12 +487,13 @@ double hk_split_add_others(hk_split *s, float sign, float *to)
 static void keep_loads(hk_split *s)
 {
     const hk_problem *p = s->problem;
-    if (p->load_fraction == s->loaded) return;
+    if (p->load_fraction == s->loaded && p->forces == s->loaded_forces) return;
     double unit = 1 / s->length;
     for (int64_t k = 0; k < s->components->count; k++)
         for (int i = 0; i < 3; i++)
             s->load[4 * k + i] = (float)(unit * p->force[4 * (int64_t)s->vertex[k] + i]);
     s->loaded = p->load_fraction;
+    s->loaded_forces = p->forces;
 }
 
 static void add_loads(hk_split *s, float *to)
@@ -505,6 +523,7 @@ void hk_split_solve(hk_split *s)
         hk_components_refine(s->components);
     else
         hk_components_solve(s->components);
+    hk_low_rank_correct_single(&s->live, s->components->vector);
 }
 
 // Algorithm 2, lines 3–14.

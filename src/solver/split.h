@@ -8,6 +8,7 @@
 #define HK_SPLIT_H
 
 #include "linear/components.h"
+#include "solver/low_rank.h"
 #include "solver/method.h"
 #include "solver/rotation_correction.h"
 #include "solver/line_search.h"
@@ -48,10 +49,12 @@ typedef struct hk_split {
     int32_t *middle;                     // [body_count] the vertex that positions are relative to
     double *origin;                      // [body_count][4] m, where it is
     float *inverse;                      // [vertex_count] 1/inertia, m/N; 0 at held vertices
-    float *load;    // [free_count][4] forces at work, in the units of the elements …
-    double loaded;  // … as they were at this share of them; NAN: never
-    float *x;       // [vertex_count][4] ξ, and 1/inertia
-    float *start;   // [vertex_count][4] η, for several passes, else NULL
+    float *load;            // [free_count][4] forces at work, in the units of the elements …
+    double loaded;          // … as they were at this fraction of them; NAN: never
+    int64_t loaded_forces;  // hk_problem.forces of then
+    hk_low_rank live;       // elements of a world, beside A
+    float *x;               // [vertex_count][4] ξ, and 1/inertia
+    float *start;           // [vertex_count][4] η, for several passes, else NULL
     // [vertex_count][4] in double: for the monitor, links and viscosity, and their forces. The
     // last is NULL if there are none.
     double *wide_x, *wide_gradient;

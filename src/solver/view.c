@@ -92,7 +92,7 @@ static hk_status build_single(hk_view *v)
     v->frame.origin = HK_ZEROS(double, 3 * (size_t)p->model->body_count);
     if (!v->x || !v->gradient || !v->frame.body_of || !v->frame.origin) return HK_NO_MEMORY;
     fill_bodies(v);
-    HK_TRY(hk_terms_create(p->model, HK_SINGLE, p->threads, &v->frame, &v->terms));
+    HK_TRY(hk_terms_create(p->model, HK_SINGLE, p->threads, &v->frame, p->terms->live, &v->terms));
     v->terms->damping = p->terms->damping;
     return measure_rounding(v);
 }

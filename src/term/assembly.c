@@ -316,3 +316,49 @@ void hk_assemble(const hk_assembly *a, const double *blocks, const double *weigh
     for (int b = 0; b < a->pattern.count; b++)
         assemble_column(a, blocks, weight[a->vertex[b]], b, values);
 }
+
+// ---------------------------------------------------------------- elements of a world
+
+typedef struct live_adder {
+    const hk_assembly *assembly;
+    double *values;
+} live_adder;
+
+// Row block r of block column c, by its number among those below the diagonal.
+static int64_t find_below(const hk_pattern *p, int32_t c, int32_t r)
+{
+    int64_t low = p->start[c], high = p->start[c + 1];
+    while (high - low > 1) {
+        int64_t middle = (low + high) / 2;
+        if (p->row[middle] <= r)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low - p->start[c];
+}
+
+static void add_live_block(void *context, int32_t a, int32_t b, const double block[9])
+{
+    const live_adder *l = context;
+    const hk_pattern *p = &l->assembly->pattern;
+    int32_t i = l->assembly->unknown[a], j = l->assembly->unknown[b];
+    if (i < 0 || j < 0) return;
+    bool transposed = i < j;
+    int32_t column = transposed ? i : j, row = transposed ? j : i;
+    int64_t below = row == column ? 0 : find_below(p, column, row);
+    for (int c = 0; c < 3; c++) {
+        double *to = l->values + hk_pattern_column(p, column, c);
+        for (int r = row == column ? c : 0; r < 3; r++) {
+            double entry = transposed ? block[3 * c + r] : block[3 * r + c];
+            to[row == column ? r - c : 3 - c + 3 * below + r] += entry;
+        }
+    }
+}
+
+void hk_assemble_live(const hk_assembly *a, hk_terms *terms, const double *x, double keep,
+                      double *values)
+{
+    live_adder l = {a, values};
+    hk_terms_visit_blocks(terms, x, keep, add_live_block, &l);
+}

@@ -41,5 +41,8 @@ void hk_assembly_free(hk_assembly *assembly);
 // and weight [vertex_count] in Morton order, added to the three diagonal entries of a vertex.
 void hk_assemble(const hk_assembly *assembly, const double *blocks, const double *weight,
                  double *values);
+// Adds the elements of a world (hk_terms_visit_blocks) to such values.
+void hk_assemble_live(const hk_assembly *assembly, hk_terms *terms, const double *x, double keep,
+                      double *values);
 
 #endif

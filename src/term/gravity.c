@@ -18,19 +18,18 @@ static void release(hk_term *term)
 static void add_force(const hk_term *term, double *force)
 {
     const hk_model *m = term->list->model;
+    const double *g = hk_live_gravity(term->list->live, m);
     for (int k = 0; k < m->vertex_count; k++)
-        for (int i = 0; i < 3; i++)
-            force[4 * (int64_t)k + i] += m->mass[m->order[k]] * m->gravity[i];
+        for (int i = 0; i < 3; i++) force[4 * (int64_t)k + i] += m->mass[m->order[k]] * g[i];
 }
 
 static double energy(hk_term *term, const void *positions)
 {
     const hk_model *m = term->list->model;
-    const double *x = positions;
+    const double *x = positions, *g = hk_live_gravity(term->list->live, m);
     double sum = 0;
     for (int v = 0; v < m->vertex_count; v++)
-        for (int i = 0; i < 3; i++)
-            sum -= m->mass[v] * m->gravity[i] * x[4 * (int64_t)m->place[v] + i];
+        for (int i = 0; i < 3; i++) sum -= m->mass[v] * g[i] * x[4 * (int64_t)m->place[v] + i];
     return sum;
 }
 

@@ -73,8 +73,7 @@ hk_status hk_laplacian_pattern(const hk_model *model, const int32_t *unknown, in
 
 // ---------------------------------------------------------------- the numbers
 
-// Where row r of block column c stands.
-static int64_t entry_of(const hk_pattern *p, int32_t c, int32_t r)
+int64_t hk_laplacian_entry(const hk_pattern *p, int32_t c, int32_t r)
 {
     if (r == c) return hk_pattern_column(p, c, 0);
     int64_t low = p->start[c], high = p->start[c + 1];
@@ -101,7 +100,7 @@ static void add_weights(void *context, const hk_weights *w)
         for (int b = 0; b < w->count; b++) {
             int32_t r = s->unknown[w->vertex[a]], c = s->unknown[w->vertex[b]];
             if (r < c || c < 0) continue;
-            s->values[entry_of(s->scalar, c, r)] += hk_weight_of(w, a, b);
+            s->values[hk_laplacian_entry(s->scalar, c, r)] += hk_weight_of(w, a, b);
         }
 }
 

@@ -7,6 +7,20 @@
     TERM(links)        \
     TERM(viscosity)    \
     TERM(gravity)      \
-    TERM(loads)
+    TERM(loads)        \
+    HK_STENCIL_TERMS(TERM)
+
+// Those that are laws of an element (stencil.h): the file is NAME.h in this folder.
+#define HK_STENCIL_TERMS(TERM) \
+    TERM(grabs)                \
+    HK_ONE_MORE_TERM(TERM)
+
+// A test has one more: -DHK_ONE_MORE=name.
+#ifdef HK_ONE_MORE
+#define HK_NAMED_TERM(TERM, name) TERM(name)
+#define HK_ONE_MORE_TERM(TERM)    HK_NAMED_TERM(TERM, HK_ONE_MORE)
+#else
+#define HK_ONE_MORE_TERM(TERM)
+#endif
 
 #endif

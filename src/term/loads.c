@@ -1,5 +1,5 @@
-// Loads as a term of ε: forces that do not depend on positions, and −Σ f·(x − X), which is 0 at the
-// rest positions.
+// Loads, and forces that a world adds to them, as a term of ε: forces that do not depend on
+// positions, and −Σ f·(x − X), which is 0 at the rest positions.
 #include "gpu/term.h"
 #include "term/terms.h"
 
@@ -20,7 +20,8 @@ static void add_force(const hk_term *term, double *force)
     const hk_model *m = term->list->model;
     for (int k = 0; k < m->vertex_count; k++)
         for (int i = 0; i < 3; i++)
-            force[4 * (int64_t)k + i] += m->load[3 * (int64_t)m->order[k] + i];
+            force[4 * (int64_t)k + i] +=
+                hk_live_load(term->list->live, m, 3 * (int64_t)m->order[k] + i);
 }
 
 static double energy(hk_term *term, const void *positions)
@@ -31,7 +32,8 @@ static double energy(hk_term *term, const void *positions)
     for (int v = 0; v < m->vertex_count; v++)
         for (int i = 0; i < 3; i++) {
             int64_t k = 3 * (int64_t)v + i;
-            sum -= m->load[k] * (x[4 * (int64_t)m->place[v] + i] - m->rest[k]);
+            sum -= hk_live_load(term->list->live, m, k) *
+                   (x[4 * (int64_t)m->place[v] + i] - m->rest[k]);
         }
     return sum;
 }

@@ -10,7 +10,7 @@
 #define HK_TERM_H
 
 #include "core/base.h"
-#include "model/model.h"
+#include "model/live.h"
 #include "term/lanes.h"
 
 typedef struct hk_terms hk_terms;
@@ -59,6 +59,9 @@ static inline double hk_weight_of(const hk_weights *w, int a, int b)
 {
     return w->weight ? w->weight[w->count * a + b] : w->scale * w->factor[a] * w->factor[b];
 }
+
+// The block of a Hessian at a pair of vertices (Morton order), row by row.
+typedef void hk_block_fn(void *context, int32_t a, int32_t b, const double block[9]);
 
 // A time step (or a stage of one) that is about to begin, or a pose.
 typedef struct hk_step_begin {
@@ -170,6 +173,13 @@ struct hk_term_ops {
     void (*amend_blocks)(const hk_term *term, double *values);
     // By how much, relatively, damping raises a constant matrix in this step.
     double (*stiffening)(const hk_term *term);
+
+    // ---- elements of a world, which may change between steps (hk_live), in place of those above.
+    // They join vertices that some element of the model joins.
+    hk_status (*refresh)(hk_term *term);  // they did change; not NULL: the term is such a one
+    void (*visit_blocks)(hk_term *term, const double *x, double keep, hk_block_fn *visit,
+                         void *context);
+    void (*visit_weights)(const hk_term *term, hk_weight_fn *visit, void *context);
 
     // ---- one vertex, all others at rest
     // Adds its gradient and block (xx xy xz yy yz zz); false: the term does not touch it.

@@ -49,7 +49,7 @@ static hk_status build(hk_terms *t)
 }
 
 hk_status hk_terms_create(const hk_model *model, hk_precision precision, int threads,
-                          const hk_frame *frame, hk_terms **terms)
+                          const hk_frame *frame, const hk_live *live, hk_terms **terms)
 {
     hk_terms *t = HK_NEW(hk_terms);
     if (!t) return HK_NO_MEMORY;
@@ -58,6 +58,7 @@ hk_status hk_terms_create(const hk_model *model, hk_precision precision, int thr
     t->threads = threads;
     t->vertex_count = model->vertex_count;
     t->frame = frame;
+    t->live = live;
     hk_status status = build(t);
     if (status != HK_OK) {
         hk_terms_free(t);
@@ -116,6 +117,13 @@ hk_status hk_terms_follow(hk_terms *t, const hk_terms *from)
 {
     for (int k = 0; k < t->count; k++)
         if (t->term[k]->ops->follow) HK_TRY(t->term[k]->ops->follow(t->term[k], from->term[k]));
+    return HK_OK;
+}
+
+hk_status hk_terms_refresh(hk_terms *t)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->refresh) HK_TRY(t->term[k]->ops->refresh(t->term[k]));
     return HK_OK;
 }
 
@@ -290,6 +298,21 @@ void hk_terms_add_product(const hk_terms *t, const double *values, const double 
         if (t->term[k]->ops->stencils)
             t->term[k]->ops->stencils(t->term[k], add_element_product, &p);
     }
+}
+
+void hk_terms_visit_blocks(hk_terms *t, const double *x, double keep, hk_block_fn *visit,
+                           void *context)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->visit_blocks)
+            t->term[k]->ops->visit_blocks(t->term[k], x, keep, visit, context);
+}
+
+void hk_terms_visit_weights(const hk_terms *t, hk_weight_fn *visit, void *context)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->visit_weights)
+            t->term[k]->ops->visit_weights(t->term[k], visit, context);
 }
 
 void hk_model_stencils(const hk_model *model, hk_stencil_fn *visit, void *context)

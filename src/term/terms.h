@@ -18,13 +18,14 @@ struct hk_terms {
     int vertex_count;
     const hk_frame *frame;  // NULL in double precision
     hk_damping damping;     // of time steps
+    const hk_live *live;    // what a world changes between steps; NULL: nothing
     int count;
     hk_term **term;        // [count]
     int64_t *block_start;  // [count + 1] where the blocks of a term begin
 };
 
 hk_status hk_terms_create(const hk_model *model, hk_precision precision, int threads,
-                          const hk_frame *frame, hk_terms **terms);
+                          const hk_frame *frame, const hk_live *live, hk_terms **terms);
 void hk_terms_free(hk_terms *terms);
 size_t hk_terms_scalar_size(const hk_terms *terms);
 // The first term that has these ops; NULL: there is none. For tests, and for the rooms that know a
@@ -35,6 +36,8 @@ hk_term *hk_terms_find(const hk_terms *terms, const hk_term_ops *ops);
 hk_status hk_terms_begin_step(hk_terms *terms, const hk_step_begin *step);
 void hk_terms_place(hk_terms *terms, const hk_when *when);
 bool hk_terms_update(hk_terms *terms, const void *x);  // true: the energy is another function now
+// The elements of a world (terms->live) changed.
+hk_status hk_terms_refresh(hk_terms *terms);
 hk_status hk_terms_follow(hk_terms *terms, const hk_terms *from);
 
 // ---- the energy and its derivatives
@@ -64,6 +67,10 @@ void hk_terms_amend_blocks(const hk_terms *terms, double *values);
 // force += H step with the blocks of hk_terms_blocks.
 void hk_terms_add_product(const hk_terms *terms, const double *values, const double *step,
                           double *force);
+// Elements of a world, which are not among those above.
+void hk_terms_visit_blocks(hk_terms *terms, const double *x, double keep, hk_block_fn *visit,
+                           void *context);
+void hk_terms_visit_weights(const hk_terms *terms, hk_weight_fn *visit, void *context);
 double hk_terms_stiffening(const hk_terms *terms);
 
 // ---- states and scales

@@ -40,7 +40,7 @@ static void count_tie(void *context, const hk_stencil *s)
     }
 }
 
-hk_status hk_held_components_find(const hk_model *m, hk_held_components *c)
+hk_status hk_held_components_find(const hk_model *m, const hk_live *live, hk_held_components *c)
 {
     finder f = {m, c};
     c->of = HK_ARRAY(int32_t, m->vertex_count);
@@ -56,6 +56,8 @@ hk_status hk_held_components_find(const hk_model *m, hk_held_components *c)
         c->held[c->of[v]] += m->hold[v] != HK_FREE;
     }
     hk_model_stencils(m, count_tie, &f);
+    for (int k = 0; live && k < live->grab_count; k++)
+        if (live->grabs[k].held) c->held[c->of[live->grabs[k].vertex[0]]]++;
     return HK_OK;
 }
 
@@ -66,10 +68,10 @@ void hk_held_components_release(hk_held_components *c)
     *c = (hk_held_components){0};
 }
 
-hk_status hk_model_is_unheld(const hk_model *m, bool *unheld)
+hk_status hk_model_is_unheld(const hk_model *m, const hk_live *live, bool *unheld)
 {
     hk_held_components c = {0};
-    HK_TRY(hk_held_components_find(m, &c));
+    HK_TRY(hk_held_components_find(m, live, &c));
     *unheld = false;
     // A vertex of no element is no component: it has no stiffness and no equation.
     for (int v = 0; v < m->vertex_count; v++)
@@ -78,10 +80,11 @@ hk_status hk_model_is_unheld(const hk_model *m, bool *unheld)
     return HK_OK;
 }
 
-hk_status hk_model_find_falling(const hk_model *m, const double *force, int *vertex)
+hk_status hk_model_find_falling(const hk_model *m, const hk_live *live, const double *force,
+                                int *vertex)
 {
     hk_held_components c = {0};
-    HK_TRY(hk_held_components_find(m, &c));
+    HK_TRY(hk_held_components_find(m, live, &c));
     double *net = HK_ZEROS(double, 4 * (size_t)m->vertex_count);  // force and Σ |force|
     if (!net) {
         hk_held_components_release(&c);

@@ -48,7 +48,9 @@ static hk_status create_at_state(hk_world *w, const hk_method *method, const hk_
                       .beta = w->beta,
                       .gamma = w->gamma,
                       .step = w->step,
-                      .damping = w->damping};
+                      .damping = w->damping,
+                      .live = &w->live,
+                      .like = w->gpu};
     hk_gpu *made;
     HK_TRY(hk_gpu_create(&def, &made));
     const double *known[HK_KNOWN_COUNT] = {[HK_KNOWN_X] = w->x,

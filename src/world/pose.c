@@ -8,9 +8,19 @@ static void place_in_pose(void *context, double fraction, double *x)
 {
     const hk_world *w = context;
     const hk_model *m = w->model;
-    for (int k = 0; k < m->vertex_count; k++)
-        if (w->problem->held[k])
-            hk_model_held_position_at(m, m->order[k], fraction, x + 4 * (int64_t)k);
+    for (int k = 0; k < m->vertex_count; k++) {
+        if (!w->problem->held[k]) continue;
+        double *to = x + 4 * (int64_t)k;
+        const double *target = hk_live_target(&w->live, m->order[k]);
+        if (!target) {
+            hk_model_held_position_at(m, m->order[k], fraction, to);
+            continue;
+        }
+        for (int i = 0; i < 3; i++) {
+            double start = w->x[4 * (int64_t)k + i];
+            to[i] = start + fraction * (target[i] - start);
+        }
+    }
     hk_problem_set_load(w->problem, fraction);
     hk_terms_place(w->problem->terms, &(hk_when){.by_fraction = true, .fraction = fraction});
 }
@@ -73,7 +83,7 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     HK_TRY(prepare_pose(w));
     hk_problem *p = w->problem;
     int falling;
-    HK_TRY(hk_model_find_falling(w->model, p->full_force, &falling));
+    HK_TRY(hk_model_find_falling(w->model, &w->live, p->full_force, &falling));
     if (falling >= 0) return report_falling(w, falling, start, report);
     HK_TRY(hk_problem_begin_pose(p));
     p->shift = rigid_shift(w);

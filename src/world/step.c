@@ -24,9 +24,8 @@ static void place_in_time(void *context, double fraction, double *x)
         if (path->world->problem->held[k]) {
             int v = m->order[k];
             double end[3];
-            hk_model_held_position(m, v, time, end);
             // A motion that takes no time at all is taken in parts all the same.
-            bool jump = m->hold[v] >= 0 && m->motions[m->hold[v]].over == 0;
+            bool jump = hk_live_held_position(&path->world->live, m, v, time, end);
             for (int i = 0; i < 3; i++) {
                 double start = path->x[4 * (int64_t)k + i];
                 x[4 * (int64_t)k + i] = jump ? start + fraction * (end[i] - start) : end[i];
@@ -194,7 +193,7 @@ static void extrapolate(hk_world *w)
     for (int k = 0; k < p->vertex_count; k++) {
         int64_t at = 4 * (int64_t)k;
         double held[3];
-        if (p->held[k]) hk_model_held_position(m, m->order[k], w->time + w->step, held);
+        if (p->held[k]) hk_live_held_position(&w->live, m, m->order[k], w->time + w->step, held);
         for (int i = 0; i < 3; i++) {
             double *x = &w->next[at + i], *v = &w->v[at + i];
             double x_before = w->x[at + i], v_before = w->v_before[at + i];

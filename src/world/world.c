@@ -36,7 +36,8 @@ void hk_world_publish(hk_world *w)
     }
 }
 
-static hk_status take_vectors(hk_world *w, const double *given, const char *what, double *to)
+hk_status hk_world_take_vectors(const hk_world *w, const double *given, const char *what,
+                                double *to)
 {
     for (int64_t k = 0; k < 3 * (int64_t)w->model->vertex_count; k++)
         if (!isfinite(given[k]))
@@ -106,8 +107,8 @@ static hk_status allocate_state(hk_world *w)
         !w->velocities)
         return HK_NO_MEMORY;
     HK_TRY(allocate_past(w));
-    HK_TRY(take_vectors(w, w->model->rest, "rest position", w->x));
-    HK_TRY(take_vectors(w, w->model->velocity, "the velocity", w->v));
+    HK_TRY(hk_world_take_vectors(w, w->model->rest, "rest position", w->x));
+    HK_TRY(hk_world_take_vectors(w, w->model->velocity, "the velocity", w->v));
     memcpy(w->v_before, w->v, 4 * sizeof(double) * n);  // there is no acceleration yet
     hk_world_publish(w);
     return HK_OK;
@@ -116,8 +117,8 @@ static hk_status allocate_state(hk_world *w)
 static hk_status create_problem(hk_world *w)
 {
     hk_problem *p;
-    HK_TRY(hk_model_is_unheld(w->model, &w->unheld));
-    HK_TRY(hk_problem_create(w->model, w->threads, &p));
+    HK_TRY(hk_model_is_unheld(w->model, &w->live, &w->unheld));
+    HK_TRY(hk_problem_create(w->model, w->threads, &w->live, &p));
     p->terms->damping = w->damping;
     p->monitor = w->monitor;
     p->monitor_context = w->monitor_context;
@@ -151,34 +152,40 @@ static void describe(hk_world *w)
              w->integrator->name, w->step, where, solver);
 }
 
-static hk_status take_solver(hk_world *w, const hk_solver_def *def)
+hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_settings *settings)
 {
-    const hk_method *method;
-    hk_settings settings;
+    hk_settings own = *settings;  // they may be the world's
     hk_gpu *gpu;
     void *solver = NULL;
-    HK_TRY(hk_method_find(def->method, &method));
-    HK_TRY(hk_method_settings(method, def, &settings));
-    if (method->integrate && w->integrator != &hk_backward_euler)
-        return hk_fail(HK_UNSUPPORTED, "method %s takes its own steps, of backward_euler (not %s)",
-                       method->name, w->integrator->name);
-    HK_TRY(hk_world_find_gpu(w, method, &settings, &gpu));
+    HK_TRY(hk_world_find_gpu(w, method, settings, &gpu));
     if (!gpu) {
         HK_TRY(hk_world_need_problem(w));
-        HK_TRY(method->create(w->problem, &settings, &solver));
+        HK_TRY(method->create(w->problem, settings, &solver));
     }
     if (w->solver) w->method->free(w->solver);
     hk_gpu_free(w->gpu);
     w->method = method;
-    w->settings = settings;
+    w->settings = own;
     w->gpu = gpu;
     w->solver = solver;
     describe(w);
     return HK_OK;
 }
 
+static hk_status take_solver(hk_world *w, const hk_solver_def *def)
+{
+    const hk_method *method;
+    hk_settings settings;
+    HK_TRY(hk_method_find(def->method, &method));
+    HK_TRY(hk_method_settings(method, def, &settings));
+    if (method->integrate && w->integrator != &hk_backward_euler)
+        return hk_fail(HK_UNSUPPORTED, "method %s takes its own steps, of backward_euler (not %s)",
+                       method->name, w->integrator->name);
+    return hk_world_make_solver(w, method, &settings);
+}
+
 // Only what nothing does work on keeps its energy.
-static hk_status check_conserving(const hk_world *w)
+hk_status hk_world_check_conserving(const hk_world *w)
 {
     const hk_damping *d = &w->damping;
     if (d->air > 0 || d->viscous > 0 || d->ether > 0 || d->pbd > 0)
@@ -201,7 +208,7 @@ static hk_status build(const hk_world_def *def, hk_world *w)
     w->damping = def->damping;
     w->threads = def->threads ? def->threads : omp_get_num_procs();
     w->backend = def->backend;
-    if (w->conserve) HK_TRY(check_conserving(w));
+    if (w->conserve) HK_TRY(hk_world_check_conserving(w));
     HK_TRY(allocate_state(w));
     return take_solver(w, &def->solver);
 }
@@ -215,6 +222,7 @@ hk_status hk_world_create(const hk_world_def *def, hk_world **world)
     if (!w) return HK_NO_MEMORY;
     w->model = (hk_model *)(uintptr_t)def->model;  // only its count of references changes
     hk_model_retain(w->model);
+    hk_live_init(&w->live, w->model);
     hk_status status = build(def, w);
     if (status != HK_OK) {
         hk_world_free(w);
@@ -231,6 +239,7 @@ void hk_world_free(hk_world *w)
     if (w->solver) w->method->free(w->solver);
     hk_gpu_free(w->gpu);
     hk_problem_free(w->problem);
+    hk_live_release(&w->live);
     hk_model_free(w->model);
     hk_free(w->x);
     hk_free(w->v);
@@ -333,7 +342,7 @@ hk_status hk_world_set_positions(hk_world *w, const double *positions)
     if (!w || !positions)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_positions: world and positions are needed");
     HK_TRY(hk_world_fetch_velocities(w));
-    HK_TRY(take_vectors(w, positions, "the position", w->next));
+    HK_TRY(hk_world_take_vectors(w, positions, "the position", w->next));
     const double *known[HK_KNOWN_COUNT] = {
         [HK_KNOWN_X] = w->next, [HK_KNOWN_V] = w->v, [HK_KNOWN_V_BEFORE] = w->v_before};
     HK_TRY(hk_world_write_state(w, known, 0));
@@ -348,7 +357,7 @@ hk_status hk_world_set_velocities(hk_world *w, const double *velocities)
     if (!w || !velocities)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_velocities: world and velocities are needed");
     HK_TRY(hk_world_fetch_positions(w));
-    HK_TRY(take_vectors(w, velocities, "the velocity", w->next));
+    HK_TRY(hk_world_take_vectors(w, velocities, "the velocity", w->next));
     const double *known[HK_KNOWN_COUNT] = {
         [HK_KNOWN_X] = w->x, [HK_KNOWN_V] = w->next, [HK_KNOWN_V_BEFORE] = w->next};
     HK_TRY(hk_world_write_state(w, known, 0));
@@ -377,7 +386,7 @@ static void copy_past(hk_world *w, const hk_world *from)
 hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
 {
     if (!w || !from) return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: two worlds are needed");
-    if (w->model != from->model)
+    if (w->model->family != from->model->family)
         return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: the worlds are of different models");
     HK_TRY(hk_world_fetch(from));
     bool past = !w->x_before || from->x_before;

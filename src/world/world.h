@@ -26,6 +26,7 @@ struct hk_world {
     double beta, gamma;  // of Newmark
     bool conserve;       // energy and momenta are put right after every step
     hk_damping damping;
+    hk_live live;  // what users changed since it was made
     const hk_method *method;
     hk_settings settings;
     hk_backend backend;   // as it was asked for
@@ -60,6 +61,13 @@ struct hk_world {
 
 // M a = f − ∇E − c v − β K v at the state (step.c).
 hk_status hk_world_find_accelerations(hk_world *w);
+// Makes what takes the steps of a method, in place of what there is; on failure that stays.
+hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_settings *settings);
+// Fails where a world that conserves energy cannot.
+hk_status hk_world_check_conserving(const hk_world *w);
+// Vertex after vertex, in the users' order, as a vector of the world's.
+hk_status hk_world_take_vectors(const hk_world *w, const double *given, const char *what,
+                                double *to);
 // The problem of a world, with attachments as they are now.
 hk_status hk_world_need_problem(hk_world *w);
 

@@ -1,0 +1,259 @@
+// Changes of a model that a world has for itself.
+#include <math.h>
+
+#include "mesh/select.h"
+#include "model/build.h"
+#include "model/sheet.h"
+
+// ---------------------------------------------------------------- copies
+
+// NULL stays NULL.
+static bool copy_array(void *array, size_t count, size_t size)
+{
+    void **at = array, *from = *at;
+    *at = NULL;
+    if (!from) return true;
+    *at = hk_alloc(count, size);
+    if (!*at) return false;
+    memcpy(*at, from, count * size);
+    return true;
+}
+
+static bool copy_body(hk_body *body)
+{
+    int groups = body->group_count;
+    body->group_count = 0;
+    bool well = copy_array(&body->name, strlen(body->name) + 1, 1);
+    if (!copy_array(&body->groups, (size_t)groups, sizeof(hk_group))) return false;
+    for (int k = 0; k < groups; k++) {
+        hk_group *g = &body->groups[k];
+        bool name = copy_array(&g->name, strlen(g->name) + 1, 1);
+        bool items = copy_array(&g->items, (size_t)g->count, sizeof(int32_t));
+        well = well && name && items;
+        body->group_count++;
+    }
+    return well;
+}
+
+// All pointers are its own afterwards, or NULL.
+static bool copy_arrays(hk_model *m)
+{
+    size_t n = (size_t)m->vertex_count, tets = (size_t)m->tet_count;
+    const struct {
+        void *array;
+        size_t count, size;
+    } all[] = {
+        {&m->rest, 3 * n, sizeof(double)},
+        {&m->velocity, 3 * n, sizeof(double)},
+        {&m->mass, n, sizeof(double)},
+        {&m->load, 3 * n, sizeof(double)},
+        {&m->hold, n, sizeof(int32_t)},
+        {&m->motions, (size_t)m->motion_count, sizeof(hk_motion)},
+        {&m->tets, 4 * tets, sizeof(int32_t)},
+        {&m->volume, tets, sizeof(double)},
+        {&m->tet_material, tets, sizeof(int32_t)},
+        {&m->fibre, 3 * tets, sizeof(double)},
+        {&m->materials, (size_t)m->material_count, sizeof(hk_material)},
+        {&m->triangles, 3 * (size_t)m->triangle_count, sizeof(int32_t)},
+        {&m->springs, (size_t)m->spring_count, sizeof(hk_spring)},
+        {&m->bends, (size_t)m->bend_count, sizeof(hk_bend)},
+        {&m->spring_order, (size_t)m->spring_count, sizeof(int32_t)},
+        {&m->bend_order, (size_t)m->bend_count, sizeof(int32_t)},
+        {&m->bend_vertices, (size_t)m->bend_entry_count, sizeof(int32_t)},
+        {&m->bend_places, (size_t)m->bend_entry_count, sizeof(int32_t)},
+        {&m->bend_coefficients, (size_t)m->bend_entry_count, sizeof(double)},
+        {&m->attachments, (size_t)m->attachment_count, sizeof(hk_attachment)},
+        {&m->order, n, sizeof(int32_t)},
+        {&m->place, n, sizeof(int32_t)},
+        {&m->bodies, (size_t)m->body_count, sizeof(hk_body)},
+    };
+    bool well = true;
+    for (int k = 0; k < HK_COUNT_OF(all); k++)
+        well = copy_array(all[k].array, all[k].count, all[k].size) && well;
+    m->spring_room = (size_t)m->spring_count;
+    m->bend_room = (size_t)m->bend_count;
+    m->bend_vertex_room = m->bend_coefficient_room = (size_t)m->bend_entry_count;
+    m->attachment_room = (size_t)m->attachment_count;
+    for (int b = 0; b < m->body_count && m->bodies; b++) well = copy_body(&m->bodies[b]) && well;
+    return well;
+}
+
+hk_status hk_model_copy(const hk_model *model, hk_model **copy)
+{
+    hk_model *m = HK_NEW(hk_model);
+    if (!m) return HK_NO_MEMORY;
+    *m = *model;
+    m->references = 1;
+    if (!copy_arrays(m)) {
+        hk_model_free(m);
+        return HK_NO_MEMORY;
+    }
+    *copy = m;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- what follows from rest positions
+
+hk_status hk_model_body_mesh(const hk_model *m, int number, hk_mesh **mesh)
+{
+    const hk_body *body = &m->bodies[number];
+    hk_mesh *made;
+    HK_TRY(hk_mesh_new(body->vertex_count, body->tet_count, body->triangle_count, &made));
+    memcpy(made->positions, m->rest + 3 * (int64_t)body->vertex_start,
+           3 * sizeof(double) * (size_t)body->vertex_count);
+    for (int64_t k = 0; k < 4 * (int64_t)body->tet_count; k++)
+        made->tets[k] = m->tets[4 * (int64_t)body->tet_start + k] - body->vertex_start;
+    for (int64_t k = 0; k < 3 * (int64_t)body->triangle_count; k++)
+        made->triangles[k] =
+            m->triangles[3 * (int64_t)body->triangle_start + k] - body->vertex_start;
+    hk_status status = HK_OK;
+    for (int k = 0; k < body->group_count && status == HK_OK; k++) {
+        const hk_group *from = &body->groups[k];
+        hk_group *to;
+        status = hk_mesh_add_group(made, from->name, from->dimension, from->count, &to);
+        if (status == HK_OK) memcpy(to->items, from->items, sizeof(int32_t) * (size_t)from->count);
+    }
+    if (status != HK_OK) {
+        hk_mesh_free(made);
+        return status;
+    }
+    *mesh = made;
+    return HK_OK;
+}
+
+static hk_status measure_sheet(hk_model *m, int number)
+{
+    hk_mesh *mesh;
+    HK_TRY(hk_model_body_mesh(m, number, &mesh));
+    hk_status status = hk_model_add_sheet(m, &m->bodies[number], mesh, &m->bodies[number].sheet);
+    hk_mesh_free(mesh);
+    return status;
+}
+
+static void forget_links(hk_model *m)
+{
+    m->spring_count = m->bend_count = m->bend_entry_count = 0;
+    m->sheet_mass = 0;
+    hk_free(m->spring_order);
+    hk_free(m->bend_order);
+    hk_free(m->bend_places);
+    m->spring_order = m->bend_order = m->bend_places = NULL;
+}
+
+// Volumes, masses, springs and bends, from rest positions and materials.
+static hk_status measure(hk_model *m)
+{
+    memset(m->mass, 0, sizeof(double) * (size_t)m->vertex_count);
+    forget_links(m);
+    for (int b = 0; b < m->body_count; b++) {
+        const hk_body *body = &m->bodies[b];
+        hk_status status = HK_OK;
+        if (body->tet_count > 0) {
+            status = hk_model_measure_tets(m, body);
+            if (status == HK_OK) hk_model_add_masses(m, body);
+        } else {
+            status = measure_sheet(m, b);
+        }
+        if (status != HK_OK) return hk_fail_within(status, "body %d (%s)", b, body->name);
+    }
+    return hk_model_order_links(m);
+}
+
+// ---------------------------------------------------------------- edits
+
+hk_status hk_model_set_rest(hk_model *m, const double *rest)
+{
+    for (int64_t k = 0; k < 3 * (int64_t)m->vertex_count; k++)
+        if (!isfinite(rest[k]))
+            return hk_fail(HK_BAD_INPUT, "the rest position of vertex %lld is not finite",
+                           (long long)(k / 3));
+    memcpy(m->rest, rest, 3 * sizeof(double) * (size_t)m->vertex_count);
+    return measure(m);
+}
+
+// Materials that no tet has any more give way.
+static void drop_unused_materials(hk_model *m, int32_t *number)
+{
+    int count = 0;
+    for (int k = 0; k < m->material_count; k++) number[k] = -1;
+    for (int t = 0; t < m->tet_count; t++) number[m->tet_material[t]] = 0;
+    for (int k = 0; k < m->material_count; k++) {
+        if (number[k] < 0) continue;
+        m->materials[count] = m->materials[k];
+        number[k] = count++;
+    }
+    for (int t = 0; t < m->tet_count; t++) m->tet_material[t] = number[m->tet_material[t]];
+    m->material_count = hk_max_int(count, 1);
+}
+
+static hk_status add_material(hk_model *m, const hk_material *material)
+{
+    hk_material *more = HK_ZEROS(hk_material, m->material_count + 1);
+    if (!more) return HK_NO_MEMORY;
+    memcpy(more, m->materials, sizeof *more * (size_t)m->material_count);
+    more[m->material_count++] = *material;
+    hk_free(m->materials);
+    m->materials = more;
+    return HK_OK;
+}
+
+static hk_status choose_tets(const hk_model *m, int number, const hk_selector *select,
+                             uint8_t *chosen)
+{
+    int count = m->bodies[number].tet_count, found = 0;
+    memset(chosen, 1, (size_t)count);
+    if (!select) return HK_OK;
+    hk_mesh *mesh;
+    HK_TRY(hk_model_body_mesh(m, number, &mesh));
+    hk_status status = hk_select_tets(mesh, select, chosen);
+    hk_mesh_free(mesh);
+    HK_TRY(status);
+    for (int t = 0; t < count; t++) found += chosen[t];
+    return found > 0 ? HK_OK : hk_fail(HK_BAD_INPUT, "the selector selects no tet");
+}
+
+static hk_status assign(hk_model *m, const hk_body *body, const uint8_t *chosen,
+                        const hk_material_def *def)
+{
+    hk_material material;
+    HK_TRY(hk_material_resolve(def, &material));
+    HK_TRY(add_material(m, &material));
+    for (int t = 0; t < body->tet_count; t++) {
+        if (!chosen[t]) continue;
+        m->tet_material[body->tet_start + t] = m->material_count - 1;
+        if (material.fibre_stiffness > 0) HK_TRY(hk_model_set_fibre(m, body, def, t));
+    }
+    int32_t *number = HK_ARRAY(int32_t, m->material_count);
+    if (!number) return HK_NO_MEMORY;
+    drop_unused_materials(m, number);
+    hk_free(number);
+    return HK_OK;
+}
+
+hk_status hk_model_set_material(hk_model *m, int number, const hk_selector *select,
+                                const hk_material_def *def)
+{
+    hk_body *body = &m->bodies[number];
+    if (body->tet_count == 0) {
+        if (select)
+            return hk_fail(HK_UNSUPPORTED, "a sheet has one material: no regions can be selected");
+        HK_TRY(hk_sheet_material_resolve(def, &body->sheet));
+        return measure(m);
+    }
+    uint8_t *chosen = HK_ARRAY(uint8_t, body->tet_count);
+    if (!chosen) return HK_NO_MEMORY;
+    hk_status status = choose_tets(m, number, select, chosen);
+    if (status == HK_OK) status = assign(m, body, chosen, def);
+    hk_free(chosen);
+    return status == HK_OK ? measure(m) : status;
+}
+
+hk_status hk_model_add_loads(const hk_model *m, int number, const hk_load_def *loads, int count,
+                             double *load)
+{
+    hk_mesh *mesh;
+    HK_TRY(hk_model_body_mesh(m, number, &mesh));
+    hk_status status = hk_model_take_loads(m, &m->bodies[number], mesh, loads, count, load);
+    hk_mesh_free(mesh);
+    return status;
+}

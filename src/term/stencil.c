@@ -1,0 +1,638 @@
+#include "term/stencil.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { MOST = 3 * HK_ELEMENT_VERTICES };  // unknowns of an element
+
+static hk_stencil_term *stencil(hk_term *term)
+{
+    return (hk_stencil_term *)term;
+}
+static const hk_stencil_term *const_stencil(const hk_term *term)
+{
+    return (const hk_stencil_term *)term;
+}
+
+// ---------------------------------------------------------------- lists of elements
+
+hk_status hk_elements_add(hk_elements *to, const hk_element *element)
+{
+    if (element->count < 1 || element->count > HK_ELEMENT_VERTICES)
+        return hk_fail(HK_BAD_INPUT, "an element must have 1 to %d vertices (has %d)",
+                       HK_ELEMENT_VERTICES, element->count);
+    HK_TRY(hk_reserve((void **)&to->element, (size_t)to->count, sizeof *element, &to->room,
+                      (size_t)to->count + 1));
+    to->element[to->count++] = *element;
+    return HK_OK;
+}
+
+void hk_elements_release(hk_elements *elements)
+{
+    hk_free(elements->element);
+    *elements = (hk_elements){0};
+}
+
+static hk_status list_elements(const hk_stencil_law *law, const hk_model *m, const hk_live *live,
+                               hk_elements *to)
+{
+    *to = (hk_elements){0};
+    if (law->live && !live) return HK_OK;
+    hk_status status = law->elements(m, live, to);
+    if (status != HK_OK) {
+        hk_elements_release(to);
+        return status;
+    }
+    for (int k = 0; k < to->count; k++)
+        for (int c = 0; c < to->element[k].count; c++)
+            to->element[k].vertex[c] = m->place[to->element[k].vertex[c]];
+    return HK_OK;
+}
+
+bool hk_stencil_in_model(const hk_stencil_law *law, const hk_model *model)
+{
+    hk_elements elements = {0};
+    bool any = law->elements(model, NULL, &elements) != HK_OK || elements.count > 0;
+    hk_elements_release(&elements);
+    return any;
+}
+
+static int pair_count(int vertices)
+{
+    return vertices * (vertices + 1) / 2;
+}
+
+// ---------------------------------------------------------------- creation
+
+static void release_lists(hk_stencil_term *t)
+{
+    hk_elements_release(&t->elements);
+    hk_free(t->block);
+    hk_free(t->corner);
+    hk_free(t->element_of);
+    hk_free(t->force);
+    hk_free(t->multiplier);
+    hk_free(t->use);
+    hk_free(t->use_start);
+    hk_free(t->user);
+    hk_free(t->partial);
+}
+
+static hk_status allocate_lists(hk_stencil_term *t)
+{
+    size_t count = (size_t)t->elements.count, corners = 0;
+    for (size_t k = 0; k < count; k++) corners += (size_t)t->elements.element[k].count;
+    t->use_count = (int)corners;
+    t->block = HK_ZEROS(int64_t, count + 1);
+    t->corner = HK_ZEROS(int32_t, count + 1);
+    t->element_of = HK_ARRAY(int32_t, corners);
+    t->force = HK_ZEROS(double, 3 * corners);
+    t->multiplier = HK_ZEROS(double, 3 * corners);
+    t->use = HK_ARRAY(int32_t, corners);
+    t->use_start = HK_ZEROS(int32_t, corners + 1);
+    t->user = HK_ARRAY(int32_t, corners);
+    t->partial = HK_ZEROS(double, count);
+    bool complete = t->block && t->corner && t->element_of && t->force && t->multiplier && t->use &&
+                    t->use_start && t->user && t->partial;
+    return complete ? HK_OK : HK_NO_MEMORY;
+}
+
+// The corners of every vertex, in the order of the elements.
+static void list_uses(hk_stencil_term *t)
+{
+    t->user_count = 0;
+    for (int k = 0; k < t->elements.count; k++) {
+        const hk_element *e = &t->elements.element[k];
+        t->block[k + 1] = t->block[k] + 9 * pair_count(e->count);
+        t->corner[k + 1] = t->corner[k] + e->count;
+        for (int c = 0; c < e->count; c++) {
+            t->element_of[t->corner[k] + c] = k;
+            int32_t *user = &t->user_of[e->vertex[c]];
+            if (*user < 0) {
+                *user = t->user_count;
+                t->user[t->user_count++] = e->vertex[c];
+            }
+            t->use_start[*user + 1]++;
+        }
+    }
+    for (int u = 0; u < t->user_count; u++) t->use_start[u + 1] += t->use_start[u];
+    for (int k = t->elements.count - 1; k >= 0; k--)
+        for (int c = t->elements.element[k].count - 1; c >= 0; c--) {
+            int user = t->user_of[t->elements.element[k].vertex[c]];
+            t->use[--t->use_start[user + 1]] = t->corner[k] + c;
+        }
+    // Filling moved every end to where it begins.
+    for (int u = 0; u < t->user_count; u++) t->use_start[u] = t->use_start[u + 1];
+    t->use_start[t->user_count] = t->use_count;
+}
+
+static void forget_users(hk_stencil_term *t)
+{
+    for (int u = 0; u < t->user_count; u++) t->user_of[t->user[u]] = -1;
+    t->user_count = t->use_count = 0;
+}
+
+// On failure the term is as it was.
+static hk_status take_elements(hk_stencil_term *t)
+{
+    const hk_terms *list = t->base.list;
+    hk_stencil_term made = {.base = t->base, .law = t->law, .user_of = t->user_of};
+    HK_TRY(list_elements(t->law, list->model, list->live, &made.elements));
+    hk_status status = allocate_lists(&made);
+    if (status != HK_OK) {
+        release_lists(&made);
+        return status;
+    }
+    forget_users(t);
+    release_lists(t);
+    list_uses(&made);
+    made.version = list->live ? list->live->version : 0;
+    *t = made;
+    return HK_OK;
+}
+
+hk_status hk_stencil_refresh(hk_term *term)
+{
+    hk_stencil_term *t = stencil(term);
+    const hk_live *live = term->list->live;
+    if (!t->law->live || !live || live->version == t->version) return HK_OK;
+    return take_elements(t);
+}
+
+hk_status hk_stencil_follow(hk_term *term, const hk_term *from)
+{
+    (void)from;
+    return hk_stencil_refresh(term);
+}
+
+hk_status hk_stencil_create(const hk_terms *list, const hk_stencil_law *law, hk_term **term)
+{
+    hk_stencil_term *t = HK_NEW(hk_stencil_term);
+    if (!t) return HK_NO_MEMORY;
+    t->base.list = (hk_terms *)(uintptr_t)list;
+    t->law = law;
+    t->user_of = HK_ARRAY(int32_t, list->model->vertex_count);
+    hk_status status = t->user_of ? HK_OK : HK_NO_MEMORY;
+    for (int v = 0; v < list->model->vertex_count && status == HK_OK; v++) t->user_of[v] = -1;
+    if (status == HK_OK) status = take_elements(t);
+    if (status != HK_OK) {
+        hk_stencil_free(&t->base);
+        return status;
+    }
+    *term = &t->base;
+    return HK_OK;
+}
+
+void hk_stencil_free(hk_term *term)
+{
+    if (!term) return;
+    release_lists(stencil(term));
+    hk_free(stencil(term)->user_of);
+    hk_free(term);
+}
+
+bool hk_stencil_active(const hk_term *term)
+{
+    return const_stencil(term)->elements.count > 0;
+}
+
+// ---------------------------------------------------------------- one element
+
+// In the space of the bodies, whatever the precision of the list.
+static void read_vertex(const hk_stencil_term *t, const void *positions, int32_t v, double x[3])
+{
+    const hk_terms *list = t->base.list;
+    if (list->precision == HK_SINGLE) {
+        const float *q = (const float *)positions + 4 * (int64_t)v;
+        const double *origin = list->frame->origin + 3 * (int64_t)list->frame->body_of[v];
+        for (int i = 0; i < 3; i++) x[i] = origin[i] + (double)q[i];
+    } else {
+        memcpy(x, (const double *)positions + 4 * (int64_t)v, 3 * sizeof(double));
+    }
+}
+
+static void read_element(const hk_stencil_term *t, const void *positions, const hk_element *e,
+                         double *x)
+{
+    for (int c = 0; c < e->count; c++) read_vertex(t, positions, e->vertex[c], x + 3 * c);
+}
+
+static void add_to(const hk_stencil_term *t, void *vector, int32_t v, const double value[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (t->base.list->precision == HK_SINGLE)
+            ((float *)vector)[4 * (int64_t)v + i] += (float)value[i];
+        else
+            ((double *)vector)[4 * (int64_t)v + i] += value[i];
+}
+
+// Jacobi's rotations: h becomes diagonal, v its eigenvectors by columns.
+static void diagonalise(double *h, double *v, int n)
+{
+    enum { SWEEPS = 30 };
+    for (int i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        double off = 0, all = 0;
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) {
+                all += h[n * i + j] * h[n * i + j];
+                if (i != j) off += h[n * i + j] * h[n * i + j];
+            }
+        if (!(off > 1e-30 * all)) return;
+        for (int p = 0; p < n; p++)
+            for (int q = p + 1; q < n; q++) {
+                if (h[n * p + q] == 0) continue;
+                double theta = (h[n * q + q] - h[n * p + p]) / (2 * h[n * p + q]);
+                double tangent = copysign(1, theta) / (fabs(theta) + hypot(theta, 1));
+                double c = 1 / hypot(tangent, 1), s = c * tangent;
+                for (int k = 0; k < n; k++) {
+                    double a = h[n * k + p], b = h[n * k + q];
+                    h[n * k + p] = c * a - s * b;
+                    h[n * k + q] = s * a + c * b;
+                }
+                for (int k = 0; k < n; k++) {
+                    double a = h[n * p + k], b = h[n * q + k];
+                    h[n * p + k] = c * a - s * b;
+                    h[n * q + k] = s * a + c * b;
+                    a = v[n * k + p], b = v[n * k + q];
+                    v[n * k + p] = c * a - s * b;
+                    v[n * k + q] = s * a + c * b;
+                }
+            }
+    }
+}
+
+// Negative eigenvalues × keep.
+static void project(double *h, int n, double keep)
+{
+    if (keep == 1) return;
+    double d[MOST * MOST], v[MOST * MOST], least = 0;
+    memcpy(d, h, sizeof(double) * (size_t)(n * n));
+    diagonalise(d, v, n);
+    for (int k = 0; k < n; k++) least = fmin(least, d[n * k + k]);
+    if (least == 0) return;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            double sum = 0;
+            for (int k = 0; k < n; k++) {
+                double value = d[n * k + k];
+                sum += (value < 0 ? keep * value : value) * v[n * i + k] * v[n * j + k];
+            }
+            h[n * i + j] = sum;
+        }
+}
+
+static bool all_finite(const double *a, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++) sum += 0 * a[k];
+    return sum == 0;
+}
+
+// The Hessian of an element; 0 where it is not defined.
+static void hessian_of(const hk_stencil_term *t, const hk_element *e, const double *x, double keep,
+                       double *h)
+{
+    int n = 3 * e->count;
+    t->law->hessian(e, x, h);
+    if (all_finite(h, n * n))
+        project(h, n, keep);
+    else
+        memset(h, 0, sizeof(double) * (size_t)(n * n));
+}
+
+// ---------------------------------------------------------------- the energy
+
+double hk_stencil_energy(hk_term *term, const void *positions)
+{
+    hk_stencil_term *t = stencil(term);
+    double sum = 0;
+    for (int k = 0; k < t->elements.count; k++) {
+        const hk_element *e = &t->elements.element[k];
+        double x[MOST];
+        read_element(t, positions, e, x);
+        sum += t->law->energy(e, x);
+    }
+    return isfinite(sum) ? sum : INFINITY;
+}
+
+void hk_stencil_add_gradient(hk_term *term, const void *positions, void *gradient, double *energy)
+{
+    hk_stencil_term *t = stencil(term);
+    int threads = term->list->threads;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int k = 0; k < t->elements.count; k++) {
+        const hk_element *e = &t->elements.element[k];
+        double x[MOST];
+        read_element(t, positions, e, x);
+        t->law->gradient(e, x, t->force + 3 * (int64_t)t->corner[k]);
+        t->partial[k] = energy ? t->law->energy(e, x) : 0;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int u = 0; u < t->user_count; u++) {
+        double sum[3] = {0};
+        for (int k = t->use_start[u]; k < t->use_start[u + 1]; k++)
+            for (int i = 0; i < 3; i++) sum[i] += t->force[3 * (int64_t)t->use[k] + i];
+        add_to(t, gradient, t->user[u], sum);
+    }
+    if (!energy) return;
+    *energy = 0;
+    for (int k = 0; k < t->elements.count; k++) *energy += t->partial[k];
+}
+
+void hk_stencil_add_diagonal(hk_term *term, const void *positions, void *diagonal)
+{
+    hk_stencil_term *t = stencil(term);
+    for (int k = 0; k < t->elements.count; k++) {
+        const hk_element *e = &t->elements.element[k];
+        double x[MOST], h[MOST * MOST];
+        int n = 3 * e->count;
+        read_element(t, positions, e, x);
+        hessian_of(t, e, x, 1, h);
+        for (int c = 0; c < e->count; c++) {
+            double own[3];
+            for (int i = 0; i < 3; i++) own[i] = fmax(0, h[(n + 1) * (3 * c + i)]);
+            add_to(t, diagonal, e->vertex[c], own);
+        }
+    }
+}
+
+bool hk_stencil_undefined(hk_term *term, const void *positions, char *text, size_t size)
+{
+    hk_stencil_term *t = stencil(term);
+    for (int k = 0; k < t->elements.count; k++) {
+        const hk_element *e = &t->elements.element[k];
+        double x[MOST];
+        read_element(t, positions, e, x);
+        if (isfinite(t->law->energy(e, x))) continue;
+        snprintf(text, size, "element %d of %s is not defined", e->number, term->ops->name);
+        return true;
+    }
+    return false;
+}
+
+// ---------------------------------------------------------------- elements of a model
+
+static hk_stencil stencil_of(const hk_element *e, bool tie)
+{
+    return (hk_stencil){.vertex = e->vertex, .count = e->count, .tie = tie, .stride = 1};
+}
+
+void hk_stencil_model_stencils(const hk_stencil_law *law, const hk_model *model,
+                               hk_stencil_fn *visit, void *context)
+{
+    hk_elements elements;
+    if (list_elements(law, model, NULL, &elements) != HK_OK) return;
+    for (int k = 0; k < elements.count; k++) {
+        hk_stencil s = stencil_of(&elements.element[k], law->tie);
+        visit(context, &s);
+    }
+    hk_elements_release(&elements);
+}
+
+void hk_stencil_model_weights(const hk_stencil_law *law, const hk_model *model, hk_weight_fn *visit,
+                              void *context)
+{
+    hk_elements elements;
+    if (list_elements(law, model, NULL, &elements) != HK_OK) return;
+    for (int k = 0; k < elements.count; k++) {
+        const hk_element *e = &elements.element[k];
+        double weight[HK_ELEMENT_VERTICES * HK_ELEMENT_VERTICES];
+        law->weights(e, weight);
+        visit(context, &(hk_weights){.vertex = e->vertex, .count = e->count, .weight = weight});
+    }
+    hk_elements_release(&elements);
+}
+
+void hk_stencil_stencils(const hk_term *term, hk_stencil_fn *visit, void *context)
+{
+    const hk_stencil_term *t = const_stencil(term);
+    for (int k = 0; k < t->elements.count; k++) {
+        hk_stencil s = stencil_of(&t->elements.element[k], t->law->tie);
+        s.at = t->block[k];
+        visit(context, &s);
+    }
+}
+
+int64_t hk_stencil_block_size(const hk_term *term)
+{
+    const hk_stencil_term *t = const_stencil(term);
+    return t->block[t->elements.count];
+}
+
+static void copy_block(const double *h, int n, int a, int b, double *to)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) to[3 * i + j] = h[n * (3 * a + i) + 3 * b + j];
+}
+
+void hk_stencil_blocks(hk_term *term, const double *positions, double keep, hk_blocks_for what,
+                       double *values)
+{
+    hk_stencil_term *t = stencil(term);
+    if (what == HK_FOR_DAMPING && t->law->tie) {
+        memset(values, 0, sizeof(double) * (size_t)hk_stencil_block_size(term));
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(term->list->threads)
+    for (int k = 0; k < t->elements.count; k++) {
+        const hk_element *e = &t->elements.element[k];
+        double x[MOST], h[MOST * MOST], *to = values + t->block[k];
+        read_element(t, positions, e, x);
+        hessian_of(t, e, x, keep, h);
+        for (int a = 0; a < e->count; a++)
+            for (int b = a; b < e->count; b++, to += 9) copy_block(h, 3 * e->count, a, b, to);
+    }
+}
+
+// ---------------------------------------------------------------- elements of a world
+
+void hk_stencil_visit_blocks(hk_term *term, const double *positions, double keep,
+                             hk_block_fn *visit, void *context)
+{
+    hk_stencil_term *t = stencil(term);
+    for (int k = 0; k < t->elements.count; k++) {
+        const hk_element *e = &t->elements.element[k];
+        double x[MOST], h[MOST * MOST], block[9];
+        read_element(t, positions, e, x);
+        hessian_of(t, e, x, keep, h);
+        for (int a = 0; a < e->count; a++)
+            for (int b = a; b < e->count; b++) {
+                copy_block(h, 3 * e->count, a, b, block);
+                visit(context, e->vertex[a], e->vertex[b], block);
+            }
+    }
+}
+
+// In parts of rank one, along the eigenvectors.
+void hk_stencil_visit_weights(const hk_term *term, hk_weight_fn *visit, void *context)
+{
+    const hk_stencil_term *t = const_stencil(term);
+    for (int k = 0; k < t->elements.count; k++) {
+        const hk_element *e = &t->elements.element[k];
+        int n = e->count;
+        double weight[HK_ELEMENT_VERTICES * HK_ELEMENT_VERTICES], most = 0;
+        double vector[HK_ELEMENT_VERTICES * HK_ELEMENT_VERTICES], factor[HK_ELEMENT_VERTICES];
+        t->law->weights(e, weight);
+        diagonalise(weight, vector, n);
+        for (int i = 0; i < n; i++) most = fmax(most, weight[(n + 1) * i]);
+        for (int i = 0; i < n; i++) {
+            if (!(weight[(n + 1) * i] > 1e-12 * most)) continue;
+            for (int c = 0; c < n; c++) factor[c] = vector[n * c + i];
+            visit(context, &(hk_weights){.vertex = e->vertex,
+                                         .count = n,
+                                         .scale = weight[(n + 1) * i],
+                                         .factor = factor});
+        }
+    }
+}
+
+// ---------------------------------------------------------------- one vertex
+
+bool hk_stencil_vertex(const hk_term *term, int vertex, const void *positions, double gradient[3],
+                       double block[6])
+{
+    const hk_stencil_term *t = const_stencil(term);
+    int user = t->user_of[vertex];
+    if (user < 0) return false;
+    for (int k = t->use_start[user]; k < t->use_start[user + 1]; k++) {
+        int element = t->element_of[t->use[k]], corner = t->use[k] - t->corner[element];
+        const hk_element *e = &t->elements.element[element];
+        double x[MOST], g[MOST], h[MOST * MOST], own[9];
+        read_element(t, positions, e, x);
+        t->law->gradient(e, x, g);
+        hessian_of(t, e, x, 1, h);
+        copy_block(h, 3 * e->count, corner, corner, own);
+        project(own, 3, 0);
+        for (int i = 0, q = 0; i < 3; i++) {
+            gradient[i] += g[3 * corner + i];
+            for (int j = i; j < 3; j++, q++) block[q] += own[3 * i + j];
+        }
+    }
+    return true;
+}
+
+double hk_stencil_vertex_energy(const hk_term *term, int vertex, const void *positions,
+                                const double step[3])
+{
+    const hk_stencil_term *t = const_stencil(term);
+    int user = t->user_of[vertex];
+    double sum = 0;
+    for (int k = user < 0 ? 0 : t->use_start[user]; user >= 0 && k < t->use_start[user + 1]; k++) {
+        int element = t->element_of[t->use[k]], corner = t->use[k] - t->corner[element];
+        const hk_element *e = &t->elements.element[element];
+        double x[MOST];
+        read_element(t, positions, e, x);
+        for (int i = 0; i < 3; i++) x[3 * corner + i] += step[i];
+        sum += t->law->energy(e, x);
+    }
+    return sum;
+}
+
+// ---------------------------------------------------------------- scales
+
+double hk_stencil_scales(const hk_term *term, double *stiffness)
+{
+    const hk_stencil_term *t = const_stencil(term);
+    const hk_model *m = term->list->model;
+    double sum = 0;
+    for (int k = 0; k < t->elements.count && !t->law->live; k++) {
+        const hk_element *e = &t->elements.element[k];
+        double weight[HK_ELEMENT_VERTICES * HK_ELEMENT_VERTICES], x[MOST];
+        t->law->weights(e, weight);
+        for (int c = 0; c < e->count; c++) {
+            int32_t v = m->order[e->vertex[c]];
+            stiffness[v] += fabs(weight[(e->count + 1) * c]);
+            memcpy(x + 3 * c, m->rest + 3 * (int64_t)v, 3 * sizeof(double));
+        }
+        double energy = t->law->energy(e, x);
+        if (isfinite(energy)) sum += fabs(energy);
+    }
+    return 1e-15 * sum;
+}
+
+// ---------------------------------------------------------------- XPBD
+
+// Solves the system by Cholesky's factor in place; false: it is not positive.
+static bool solve_small(double *a, double *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) {
+            double sum = a[n * i + j];
+            for (int k = 0; k < j; k++) sum -= a[n * i + k] * a[n * j + k];
+            if (i == j && !(sum > 0)) return false;
+            a[n * i + j] = i == j ? sqrt(sum) : sum / a[n * j + j];
+        }
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++) b[i] -= a[n * i + k] * b[k];
+        b[i] /= a[n * i + i];
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        for (int k = i + 1; k < n; k++) b[i] -= a[n * k + i] * b[k];
+        b[i] /= a[n * i + i];
+    }
+    return true;
+}
+
+static double inverse_mass(const hk_stencil_term *t, const void *x, int32_t v)
+{
+    return t->base.list->precision == HK_SINGLE ? (double)((const float *)x)[4 * (int64_t)v + 3]
+                                                : ((const double *)x)[4 * (int64_t)v + 3];
+}
+
+// The force p of the element on its vertices is to be −∇E where they are at the end. A step of
+// Newton's method on that: (M/h² + H) Δ = −(∇E − p), and p is −M/h² Δ more.
+static void relax_element(hk_stencil_term *t, int k, double h, void *x)
+{
+    const hk_element *e = &t->elements.element[k];
+    double at[MOST], b[MOST], a[MOST * MOST], mass[HK_ELEMENT_VERTICES];
+    double *p = t->multiplier + 3 * (int64_t)t->corner[k];
+    int n = 3 * e->count;
+    read_element(t, x, e, at);
+    t->law->gradient(e, at, b);
+    hessian_of(t, e, at, 0, a);
+    if (!all_finite(b, n)) return;
+    for (int c = 0; c < e->count; c++) {
+        double inverse = inverse_mass(t, x, e->vertex[c]);
+        mass[c] = inverse > 0 ? 1 / (inverse * h * h) : 0;
+        for (int i = 3 * c; i < 3 * c + 3; i++) {
+            b[i] = mass[c] > 0 ? p[i] - b[i] : 0;
+            a[(n + 1) * i] += mass[c];
+            if (mass[c] > 0) continue;
+            for (int j = 0; j < n; j++) a[n * i + j] = a[n * j + i] = i == j;
+        }
+    }
+    if (!solve_small(a, b, n)) return;
+    for (int c = 0; c < e->count; c++) {
+        for (int i = 3 * c; i < 3 * c + 3; i++) p[i] -= mass[c] * b[i];
+        add_to(t, x, e->vertex[c], b + 3 * c);
+    }
+}
+
+static hk_status relax_create(hk_term *term, void **state)
+{
+    *state = term;
+    return HK_OK;
+}
+
+static void relax_free(void *state)
+{
+    (void)state;
+}
+
+static void relax_begin(void *state, bool several)
+{
+    (void)several;
+    hk_stencil_term *t = state;
+    memset(t->multiplier, 0, 3 * sizeof(double) * (size_t)t->use_count);
+}
+
+static void relax_sweep(void *state, void *x, double h, bool several)
+{
+    (void)several;
+    hk_stencil_term *t = state;
+    for (int k = 0; k < t->elements.count; k++) relax_element(t, k, h, x);
+}
+
+const hk_relax_ops hk_stencil_relax = {
+    .create = relax_create, .free = relax_free, .begin = relax_begin, .sweep = relax_sweep};

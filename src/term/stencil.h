@@ -1,0 +1,100 @@
+// Terms that are written as a law of an element: energy, gradient and Hessian of a few positions,
+// in double precision. All that methods ask a term for follows from these (stencil.c), and so does
+// the version for the GPU (gpu/stencil.cu). Made for terms of few elements; those of many, such as
+// tets, have kernels of their own.
+//
+// A law is a header in plain C with HK_RULE functions, compiled for both, and a line in list.h,
+// HK_STENCIL_TERMS. For a law `name` it has
+//
+//   enum { name_tie = …,    1: elements tie bodies to something outside, as held vertices do
+//          name_live = … }  1: they are a world's and may change between steps
+//   hk_status name_elements(const hk_model *, const hk_live *, hk_elements *)  by hk_elements_add
+//   double name_energy(const hk_element *, const double *x)       J; x is [count][3]; +inf: not
+//                                                                 defined
+//   void name_gradient(const hk_element *, const double *x, double *g)  [count][3]
+//   void name_hessian(const hk_element *, const double *x, double *h)   [3 count][3 count]
+//   void name_weights(const hk_element *, double *w)              [count][count] N/m, a constant
+//                                                                 matrix for each of x, y and z
+//                                                                 that bounds the Hessian
+#ifndef HK_STENCIL_H
+#define HK_STENCIL_H
+
+#include "term/element.h"
+#include "term/terms.h"
+
+typedef struct hk_elements {
+    hk_element *element;  // vertices have the model's numbers
+    int count;
+    size_t room;
+} hk_elements;
+
+hk_status hk_elements_add(hk_elements *to, const hk_element *element);
+void hk_elements_release(hk_elements *elements);
+
+typedef struct hk_stencil_law {
+    const char *name;
+    bool tie;
+    bool live;
+    hk_status (*elements)(const hk_model *model, const hk_live *live, hk_elements *to);
+    double (*energy)(const hk_element *e, const double *x);
+    void (*gradient)(const hk_element *e, const double *x, double *g);
+    void (*hessian)(const hk_element *e, const double *x, double *h);
+    void (*weights)(const hk_element *e, double *w);
+} hk_stencil_law;
+
+typedef struct hk_stencil_term {
+    hk_term base;
+    const hk_stencil_law *law;
+    hk_elements elements;  // vertices in Morton order
+    int64_t version;       // of hk_live, that they are of
+    int64_t *block;        // [count + 1] where the blocks of an element begin
+    double *force;         // [use_count][3] of every corner, by element
+    double *multiplier;    // [use_count][3] the same of XPBD
+    int32_t *corner;       // [count + 1] the first corner of an element
+    int32_t *user;         // [user_count] vertices that have elements
+    int32_t *user_of;      // [vertex_count] where; -1: none
+    int32_t *use_start;    // [user_count + 1]
+    int32_t *use;          // [use_count] corners, by vertex
+    int32_t *element_of;   // [use_count] of a corner
+    int user_count, use_count;
+    double *partial;  // [count] energies
+} hk_stencil_term;
+
+hk_status hk_stencil_create(const hk_terms *list, const hk_stencil_law *law, hk_term **term);
+bool hk_stencil_in_model(const hk_stencil_law *law, const hk_model *model);
+void hk_stencil_model_stencils(const hk_stencil_law *law, const hk_model *model,
+                               hk_stencil_fn *visit, void *context);
+void hk_stencil_model_weights(const hk_stencil_law *law, const hk_model *model, hk_weight_fn *visit,
+                              void *context);
+
+// ---- the ops of such terms
+void hk_stencil_free(hk_term *term);
+hk_status hk_stencil_follow(hk_term *term, const hk_term *from);
+hk_status hk_stencil_refresh(hk_term *term);
+bool hk_stencil_active(const hk_term *term);
+double hk_stencil_energy(hk_term *term, const void *x);
+void hk_stencil_add_gradient(hk_term *term, const void *x, void *gradient, double *energy);
+void hk_stencil_add_diagonal(hk_term *term, const void *x, void *diagonal);
+void hk_stencil_stencils(const hk_term *term, hk_stencil_fn *visit, void *context);
+int64_t hk_stencil_block_size(const hk_term *term);
+void hk_stencil_blocks(hk_term *term, const double *x, double keep, hk_blocks_for what,
+                       double *values);
+void hk_stencil_visit_blocks(hk_term *term, const double *x, double keep, hk_block_fn *visit,
+                             void *context);
+void hk_stencil_visit_weights(const hk_term *term, hk_weight_fn *visit, void *context);
+bool hk_stencil_vertex(const hk_term *term, int vertex, const void *x, double gradient[3],
+                       double block[6]);
+double hk_stencil_vertex_energy(const hk_term *term, int vertex, const void *x,
+                                const double step[3]);
+double hk_stencil_scales(const hk_term *term, double *stiffness);
+bool hk_stencil_undefined(hk_term *term, const void *x, char *text, size_t size);
+extern const hk_relax_ops hk_stencil_relax;
+
+#define HK_STENCIL_COMMON_OPS                                                              \
+    .part = HK_PART_ELASTIC, .free = hk_stencil_free, .follow = hk_stencil_follow,         \
+    .active = hk_stencil_active, .wanted = hk_stencil_active, .energy = hk_stencil_energy, \
+    .add_gradient = hk_stencil_add_gradient, .add_diagonal = hk_stencil_add_diagonal,      \
+    .vertex = hk_stencil_vertex, .vertex_energy = hk_stencil_vertex_energy,                \
+    .scales = hk_stencil_scales, .undefined = hk_stencil_undefined, .relax = &hk_stencil_relax
+
+#endif

@@ -1,0 +1,147 @@
+// Grabs: a point of a body on a spring, whose other end a user moves.
+#include <math.h>
+
+#include "world/world.h"
+
+hk_grab_def hk_default_grab_def(void)
+{
+    return (hk_grab_def){.count = 1, .weights = {1}};
+}
+
+// ---------------------------------------------------------------- checks
+
+// Whether all vertices of the grab are among the corners of an element.
+static bool is_within(const hk_grab_def *def, const int32_t *corners, int count)
+{
+    for (int k = 0; k < def->count; k++) {
+        bool found = false;
+        for (int c = 0; c < count; c++) found |= corners[c] == def->vertices[k];
+        if (!found) return false;
+    }
+    return true;
+}
+
+static bool shares_element(const hk_model *m, const hk_grab_def *def)
+{
+    if (def->count == 1) return true;
+    for (int64_t t = 0; t < m->tet_count; t++)
+        if (is_within(def, m->tets + 4 * t, 4)) return true;
+    for (int64_t t = 0; t < m->triangle_count; t++)
+        if (is_within(def, m->triangles + 3 * t, 3)) return true;
+    return false;
+}
+
+static hk_status check(const hk_world *w, const hk_grab_def *def)
+{
+    double sum = 0;
+    if (def->count < 1 || def->count > HK_GRAB_VERTICES)
+        return hk_fail(HK_BAD_INPUT, "a grab has 1 to %d vertices (this one: %d)", HK_GRAB_VERTICES,
+                       def->count);
+    for (int k = 0; k < def->count; k++) {
+        if (def->vertices[k] < 0 || def->vertices[k] >= w->model->vertex_count)
+            return hk_fail(HK_BAD_INPUT, "a grab: there is no vertex %d (vertices: 0 to %d)",
+                           def->vertices[k], w->model->vertex_count - 1);
+        for (int l = 0; l < k; l++)
+            if (def->vertices[k] == def->vertices[l])
+                return hk_fail(HK_BAD_INPUT, "a grab has vertex %d twice", def->vertices[k]);
+        sum += def->weights[k];
+    }
+    if (!(fabs(sum - 1) <= 1e-6))
+        return hk_fail(HK_BAD_INPUT, "the weights of a grab must add up to 1 (they are %g)", sum);
+    if (!(isfinite(def->stiffness) && def->stiffness > 0))
+        return hk_fail(HK_BAD_INPUT, "the stiffness of a grab must be greater than 0 (is %g N/m)",
+                       def->stiffness);
+    if (!hk_is_finite3(def->target))
+        return hk_fail(HK_BAD_INPUT, "the target of a grab is not finite");
+    if (!shares_element(w->model, def))
+        return hk_fail(HK_BAD_INPUT,
+                       "the vertices of a grab (%d, %d, …) are no corners of one tet or triangle",
+                       def->vertices[0], def->vertices[1]);
+    return HK_OK;
+}
+
+static hk_status find_grab(const hk_world *w, int grab, const char *call)
+{
+    if (!w) return hk_fail(HK_BAD_INPUT, "%s: world is needed", call);
+    if (grab < 0 || grab >= w->live.grab_count || !w->live.grabs[grab].held)
+        return hk_fail(HK_BAD_INPUT, "%s: there is no grab %d", call, grab);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- edits
+
+// The elements of the world changed; with `shape` in more than where they pull to.
+static hk_status take_grabs(hk_world *w, bool shape)
+{
+    w->live.version++;
+    if (shape) w->live.shape_version++;
+    w->acceleration_known = w->conserved.known = false;
+    if (w->problem) HK_TRY(hk_terms_refresh(w->problem->terms));
+    return w->gpu ? hk_gpu_set_grabs(w->gpu, &w->live) : HK_OK;
+}
+
+static int free_number(const hk_live *live)
+{
+    int k = 0;
+    while (k < live->grab_count && live->grabs[k].held) k++;
+    return k;
+}
+
+hk_status hk_world_grab(hk_world *w, const hk_grab_def *def, int *grab)
+{
+    if (!w || !def || !grab)
+        return hk_fail(HK_BAD_INPUT, "hk_world_grab: world, def and grab are needed");
+    HK_TRY(check(w, def));
+    hk_live *live = &w->live;
+    int number = free_number(live);
+    HK_TRY(hk_reserve((void **)&live->grabs, (size_t)live->grab_count, sizeof(hk_grab),
+                      &live->grab_room, (size_t)number + 1));
+    hk_grab made = {.held = true, .count = def->count, .stiffness = def->stiffness};
+    memcpy(made.vertex, def->vertices, sizeof made.vertex);
+    memcpy(made.weight, def->weights, sizeof made.weight);
+    memcpy(made.target, def->target, sizeof made.target);
+    int count = live->grab_count;
+    if (number == count) live->grab_count++;
+    live->grabs[number] = made;
+    hk_status status = take_grabs(w, true);
+    if (status != HK_OK) {
+        live->grabs[number].held = false;
+        live->grab_count = count;
+        live->version++;
+        live->shape_version++;
+        return status;
+    }
+    *grab = number;
+    return HK_OK;
+}
+
+hk_status hk_world_move_grab(hk_world *w, int grab, const double target[3])
+{
+    HK_TRY(find_grab(w, grab, "hk_world_move_grab"));
+    if (!target || !hk_is_finite3(target))
+        return hk_fail(HK_BAD_INPUT, "hk_world_move_grab: a finite target is needed");
+    memcpy(w->live.grabs[grab].target, target, 3 * sizeof(double));
+    return take_grabs(w, false);
+}
+
+hk_status hk_world_release_grab(hk_world *w, int grab)
+{
+    HK_TRY(find_grab(w, grab, "hk_world_release_grab"));
+    w->live.grabs[grab].held = false;
+    return take_grabs(w, true);
+}
+
+hk_status hk_world_grab_force(const hk_world *w, int grab, double force[3])
+{
+    HK_TRY(find_grab(w, grab, "hk_world_grab_force"));
+    if (!force) return hk_fail(HK_BAD_INPUT, "hk_world_grab_force: force is needed");
+    HK_TRY(hk_world_fetch_positions(w));
+    const hk_grab *g = &w->live.grabs[grab];
+    for (int i = 0; i < 3; i++) {
+        double at = 0;
+        for (int k = 0; k < g->count; k++)
+            at += g->weight[k] * w->positions[3 * (int64_t)g->vertex[k] + i];
+        force[i] = g->stiffness * (g->target[i] - at);
+    }
+    return HK_OK;
+}
