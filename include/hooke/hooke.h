@@ -113,7 +113,17 @@ HK_API hk_status hk_mesh_from_arrays(int vertex_count, const double *positions, 
                                      const int32_t *tets, int triangle_count,
                                      const int32_t *triangles, hk_mesh **mesh);
 
-/* Reads .msh (Gmsh 2.2, 4.1), .node/.ele, .mesh, .vtk, .vtu, .veg, .obj, .stl, .ply. */
+/* The formats of mesh files, one for each ending. */
+typedef struct hk_mesh_format {
+    const char *ending; /* ".msh"; NULL: there is none of that number */
+    bool reads, writes;
+    bool surface; /* what is written holds no tets, but their surface */
+} hk_mesh_format;
+HK_API int hk_mesh_format_count(void);
+HK_API hk_mesh_format hk_mesh_format_at(int number);
+
+/* Reads a mesh in the format that the path's ending says (.msh: Gmsh 2.2, 4.1; .node and .ele: both
+ * files). */
 HK_API hk_status hk_mesh_load(const char *path, hk_mesh **mesh);
 
 /* Values to write beside a mesh. */
@@ -125,7 +135,7 @@ typedef struct hk_field {
     const double *values; /* [count of the site][components] */
 } hk_field;
 
-/* Writes .vtu, .msh (2.2), .obj, .stl, .ply, .glb by the path's ending, whole or not at all.
+/* Writes a mesh in the format that the path's ending says (.msh: 2.2), whole or not at all.
  * Formats that cannot hold fields ignore them (.glb colours by the first scalar vertex field). */
 HK_API hk_status hk_mesh_save(const hk_mesh *mesh, const char *path, const hk_field *fields,
                               int field_count);
