@@ -215,7 +215,7 @@ typedef struct hk_invertible {
                          steps for "stvk", off for others);
                          negative: off */
     double lower;     /* usually 0.05 */
-    double decay;     /* most by which an element's share falls in an iteration; usually 0.05 */
+    double decay;     /* most by which a blend weight falls in an iteration; usually 0.05 */
     double stiffness; /* Pa; 0: from the material */
 } hk_invertible;
 HK_API hk_invertible hk_default_invertible(void); /* 0.15, 0.05, 0.05, 0 */
@@ -437,7 +437,7 @@ typedef enum hk_reason {
                            law is not defined; the state was kept */
     HK_NOT_HELD,        /* a pose was asked for a body that nothing holds against its load */
     HK_LOAD_STEP_LIMIT, /* load stepping came to no further progress: the state is the last good
-                           one, at the share of the load that `detail` tells */
+                           one, at the load fraction that `detail` tells */
     HK_STOPPED,         /* the monitor asked to stop */
     HK_FIXED_WORK       /* the method did what it does in every step, and does not measure how near
                            it came: residuals are NAN */
@@ -496,7 +496,7 @@ typedef struct hk_iteration {
     double relative_residual;
     double step_length; /* accepted, of the full step */
     bool projected;     /* the stiffness was made positive */
-    double load;        /* of a pose: share of the full load, 0..1 */
+    double load;        /* of a pose: load fraction, 0..1 */
 } hk_iteration;
 typedef bool hk_monitor_fn(void *context, const hk_iteration *iteration);
 HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *context);
