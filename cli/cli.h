@@ -143,6 +143,13 @@ char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *cli_output_path(const char *folder, const char *path);
 const char *cli_file_name(const char *path);               // after the last slash
 bool cli_ends_with(const char *text, const char *ending);  // in any case
+// The endings of mesh files that can be read or written, separated by spaces; of those written all,
+// or the ones that hold the surface of tets alone.
+typedef enum cli_formats_for { CLI_READING, CLI_WRITING, CLI_WRITING_SURFACES } cli_formats_for;
+typedef struct cli_endings {
+    char text[256];
+} cli_endings;
+cli_endings cli_formats(cli_formats_for what);
 // Finds out before long work whether `path` can be written; creates missing folders. On false
 // the reason is in `why`.
 bool cli_can_write(const char *path, char *why, size_t size);

@@ -100,7 +100,7 @@ static void print_method_option(const hk_option_info *option)
     print_wrapped(option->name, text);
 }
 
-// Options that all methods but split and xpbd have are told once; only their default may differ.
+// Options that nearly all methods have are told once; only their default may differ.
 static bool is_common(const hk_option_info *option)
 {
     return strcmp(option->name, "start") == 0 || strcmp(option->name, "eta") == 0;
@@ -157,7 +157,10 @@ static void print_method(int method)
 
 static void print_common(void)
 {
-    printf("All methods but split and xpbd\n");
+    printf("All methods");
+    for (int m = 0, left_out = 0; m < hk_method_count(); ++m)
+        if (!has_common(m)) printf("%s %s", left_out++ ? "," : " but", hk_method_name(m));
+    printf("\n");
     for (int i = 0; i < hk_method_option_count(0); ++i)
         if (is_common(hk_method_option(0, i))) print_method_option(hk_method_option(0, i));
     for (int m = 1; m < hk_method_count(); ++m)
@@ -176,6 +179,18 @@ static void print_methods(void)
            "1e-8, …}\nEach takes iterations, tolerance and its own options.\n\n");
     print_common();
     for (int i = 0; i < hk_method_count(); ++i) print_method(i);
+}
+
+// ---------------------------------------------------------------- integrators
+
+static void print_integrators(void)
+{
+    printf("Time integrators, in a scene: \"time\": {\"step\": 0.01, \"integrator\": NAME, …}\n\n");
+    for (int i = 0; i < hk_integrator_count(); ++i)
+        print_wrapped(hk_integrator_name(i), hk_integrator_summary(i));
+    printf(
+        "\n\"conserve\": true beside it puts the energy, and where nothing holds the bodies the\n"
+        "momenta, back to where they were after every step.\n");
 }
 
 // ---------------------------------------------------------------- the scene file
@@ -228,6 +243,8 @@ static void print_scene(void)
     for (int i = 0; i < hk_sheet_material_count(); ++i) printf(" %s", hk_sheet_material_name(i));
     printf("\nmethods:");
     for (int i = 0; i < hk_method_count(); ++i) printf(" %s", hk_method_name(i));
+    printf("\nintegrators:");
+    for (int i = 0; i < hk_integrator_count(); ++i) printf(" %s", hk_integrator_name(i));
     printf("\n");
 }
 
@@ -244,6 +261,7 @@ static void print_overview(void)
            "  hooke COMMAND --help       its options, with examples\n"
            "  hooke help materials       the material models and their parameters\n"
            "  hooke help methods         the solvers and their options\n"
+           "  hooke help integrators     the time integrators\n"
            "  hooke help scene           the scene file\n"
            "  hooke --version            the version\n"
            "\n"
@@ -256,6 +274,7 @@ static const struct {
 } topics[] = {
     {"materials", print_materials},
     {"methods", print_methods},
+    {"integrators", print_integrators},
     {"scene", print_scene},
 };
 enum { TOPICS = sizeof topics / sizeof topics[0] };
@@ -317,9 +336,11 @@ static int explain(const cli_texts *words)
 int cmd_help(int argc, char **argv)
 {
     const cli_spec spec = {.command = "help",
-                           .arguments = "[COMMAND|materials|methods|scene|NAME]",
-                           .purpose = "Explains a command, all material models, all methods, the "
-                                      "scene file,\nor one material or method by its name.",
+                           .arguments = "[COMMAND|materials|methods|integrators|scene|NAME]",
+                           .purpose =
+                               "Explains a command, all material models, all methods, the "
+                               "time\nintegrators, the scene file, or one material or method "
+                               "by its name.",
                            .examples = "hooke help run\n"
                                        "hooke help materials\n"
                                        "hooke help newton",

@@ -15,7 +15,9 @@ static void print_written(hk_mesh *mesh, const char *path)
 {
     int vertices = hk_mesh_vertex_count(mesh), tets = hk_mesh_tet_count(mesh), triangles;
     const int32_t *corners, *behind;
-    bool solid = cli_ends_with(path, ".vtu") || cli_ends_with(path, ".msh");
+    bool solid = true;
+    for (int i = 0; i < hk_mesh_format_count(); ++i)
+        if (cli_ends_with(path, hk_mesh_format_at(i).ending)) solid = !hk_mesh_format_at(i).surface;
     if (tets == 0)
         printf("%s: %d vertices, %d triangles\n", path, vertices, hk_mesh_triangle_count(mesh));
     else if (solid || hk_mesh_surface(mesh, &triangles, &corners, &behind) != HK_OK)
@@ -165,9 +167,9 @@ static int mesh_make(int argc, char **argv)
     }
     options[count++] =
         (cli_option){"strands", 0, CLI_INT, &args.strands, "N", "strands of a helix"};
-    options[count++] =
-        (cli_option){"output",     'o',    CLI_TEXT,
-                     &args.output, "FILE", "where to write: .msh .vtu .obj .stl .ply .glb"};
+    char where[300];
+    snprintf(where, sizeof where, "where to write: %s", cli_formats(CLI_WRITING).text);
+    options[count++] = (cli_option){"output", 'o', CLI_TEXT, &args.output, "FILE", where};
     options[count++] =
         (cli_option){"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"};
     const cli_spec spec = {
@@ -203,18 +205,23 @@ static int mesh_convert(int argc, char **argv)
     const cli_option options[] = {
         {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"},
     };
-    const cli_spec spec = {
-        .command = "mesh convert",
-        .arguments = "INPUT OUTPUT",
-        .purpose = "Reads a mesh and writes it in another format, by the endings of the names.\n"
-                   "Reads .msh .node/.ele .mesh .vtk .vtu .veg .obj .stl .ply; writes .vtu .msh\n"
-                   ".obj .stl .ply .glb (the last four hold the surface only).",
-        .examples = "hooke mesh convert armadillo.ele armadillo.vtu\n"
-                    "hooke mesh convert bar.msh bar.glb",
-        .options = options,
-        .option_count = sizeof options / sizeof options[0],
-        .least_words = 2,
-        .most_words = 2};
+    char purpose[1024];
+    snprintf(purpose, sizeof purpose,
+             "Reads a mesh and writes it in another format, by the endings of the names.\n"
+             "  reads   %s\n"
+             "  writes  %s\n"
+             "The surface only is in %s.",
+             cli_formats(CLI_READING).text, cli_formats(CLI_WRITING).text,
+             cli_formats(CLI_WRITING_SURFACES).text);
+    const cli_spec spec = {.command = "mesh convert",
+                           .arguments = "INPUT OUTPUT",
+                           .purpose = purpose,
+                           .examples = "hooke mesh convert armadillo.ele armadillo.vtu\n"
+                                       "hooke mesh convert bar.msh bar.glb",
+                           .options = options,
+                           .option_count = sizeof options / sizeof options[0],
+                           .least_words = 2,
+                           .most_words = 2};
     cli_texts words;
     int result = cli_parse(&spec, argc, argv, &words);
     if (result >= 0) return result;

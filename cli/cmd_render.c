@@ -39,12 +39,12 @@ typedef struct render {
     json_t *files;
 } render;
 
-static const char purpose[] =
-    "Draws meshes and scenes. A mesh file (.msh .ele .mesh .vtk .vtu .veg .obj .stl\n"
-    ".ply) is drawn as it is; a scene as it starts, with --pose at its equilibrium,\n"
+static const char purpose_format[] =
+    "Draws meshes and scenes. A mesh file (%s)\n"
+    "is drawn as it is; a scene as it starts, with --pose at its equilibrium,\n"
     "with --run as it moves. Several files or a .pvd series are several frames.\n"
     "The ending of -o decides: a .png holds one frame or a contact sheet of all,\n"
-    "frames/%04d.png becomes one picture a frame, .mp4 .webm .gif a movie (by the\n"
+    "frames/%%04d.png becomes one picture per frame, .mp4 .webm .gif a movie (by the\n"
     "command ffmpeg).";
 static const char examples[] = "hooke render bunny.obj -o bunny.png\n"
                                "hooke render bar.json --pose --rest -o bar.png\n"
@@ -57,7 +57,7 @@ static int parse_arguments(render *r, int argc, char **argv)
     const cli_option options[] = {
         {"output", 'o', CLI_TEXT, &r->output, "FILE", "the .png, %04d.png, .mp4, .webm or .gif"},
         {"pose", 0, CLI_FLAG, &r->pose, NULL, "draw the equilibrium of the scene"},
-        {"run", 0, CLI_FLAG, &r->run, NULL, "march the scene and draw its frames"},
+        {"run", 0, CLI_FLAG, &r->run, NULL, "simulate the scene and draw its frames"},
         {"frames", 0, CLI_INT, &r->frames, "N", "at most so many frames, evenly chosen"},
         {"every", 0, CLI_REAL, &r->every, "S", "seconds between frames"},
         {"rate", 0, CLI_REAL, &r->rate, "N", "frames a second of a movie (default: real time)"},
@@ -80,6 +80,8 @@ static int parse_arguments(render *r, int argc, char **argv)
         {"json", 0, CLI_FLAG, &cli_talk.json, NULL, "print what was done as one JSON object"},
         {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"},
     };
+    char purpose[1024];
+    snprintf(purpose, sizeof purpose, purpose_format, cli_formats(CLI_READING).text);
     const cli_spec spec = {.command = "render",
                            .arguments = "FILE... -o PICTURE",
                            .purpose = purpose,

@@ -8,7 +8,7 @@
 #include "plot.h"
 
 static const char purpose[] =
-    "Varies one value of the scene, finds the pose for each (or marches the scene to its\n"
+    "Varies one value of the scene, finds the pose for each (or simulates the scene to its\n"
     "end), and writes what came of it: a table, DIR/NAME.csv and a plot, DIR/NAME.svg.\n"
     "\n"
     "PATH=FROM:TO:COUNT are COUNT values at equal distances, FROM:TO:COUNT:log at equal\n"

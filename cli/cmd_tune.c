@@ -12,7 +12,7 @@
 static const char purpose[] =
     "Finds the phases of method descent, how long each is and its rate rho, that leave\n"
     "the least error after the scene's iterations, and writes them into the scene file;\n"
-    "nothing else in it changes. It marches the scene with quasi_newton, takes a few\n"
+    "nothing else in it changes. It simulates the scene with quasi_newton, takes a few\n"
     "states on the way, and changes one phase at a time as long as that lowers the mean\n"
     "error over those (Wang & Yang 2016, section 4.3).";
 
@@ -286,7 +286,7 @@ static void print_summary(const tuning *t)
     fprintf(stream, "  bodies      %d with %d vertices and %d tets\n",
             hk_model_body_count(t->model), hk_model_vertex_count(t->model),
             hk_model_tet_count(t->model));
-    fprintf(stream, "  method      descent, %d iterations a step, %d thread%s\n",
+    fprintf(stream, "  method      descent, %d iterations per step, %d thread%s\n",
             t->bench.iterations, threads, threads == 1 ? "" : "s");
     fprintf(stream, "  search      %d trials on %d sample%s in %.3g s; %s\n", found->trials,
             t->bench.sample_count, t->bench.sample_count == 1 ? "" : "s", found->seconds,

@@ -272,10 +272,10 @@ static void print_remarks(FILE *stream, const compare_account *account)
         if (is_lower(account, trial))
             fprintf(stream, "  %s ends below Newton's minimum: it found another one\n", name);
         if (!is_rated(trial))
-            fprintf(stream, "  %s spent its iterations on shares of the load, the last %.4g\n",
-                    name, trial->points[trial->count - 1].load);
+            fprintf(stream, "  %s spent its iterations on parts of the load, the last %.4g\n", name,
+                    trial->points[trial->count - 1].load);
         else if (trial->solves > 1)
-            fprintf(stream, "  %s took the way in shares: %d solves; those of the whole count\n",
+            fprintf(stream, "  %s took the way in parts: %d solves; those of the whole count\n",
                     name, trial->solves);
         if (!trial->same_iterations)
             fprintf(stream, "  %s took other iterations when timed: such runs are left out\n",

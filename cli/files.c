@@ -146,3 +146,16 @@ bool cli_write_whole(const char *path, const char *data, size_t size, char *why,
     free(temporary);
     return good;
 }
+
+cli_endings cli_formats(cli_formats_for what)
+{
+    cli_endings list = {""};
+    for (int i = 0; i < hk_mesh_format_count(); ++i) {
+        hk_mesh_format format = hk_mesh_format_at(i);
+        if (!(what == CLI_READING ? format.reads : format.writes)) continue;
+        if (what == CLI_WRITING_SURFACES && !format.surface) continue;
+        size_t used = strlen(list.text);
+        snprintf(list.text + used, sizeof list.text - used, "%s%s", used ? " " : "", format.ending);
+    }
+    return list;
+}

@@ -6,7 +6,7 @@
 #include "cli.h"
 
 const cli_command cli_commands[] = {
-    {"run", "march a scene through time", cmd_run},
+    {"run", "simulate a scene", cmd_run},
     {"pose", "find the equilibrium of a scene", cmd_pose},
     {"compare", "compare methods on one time step or pose", cmd_compare},
     {"sweep", "vary a value of a scene and tabulate what comes of it", cmd_sweep},

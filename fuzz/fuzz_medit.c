@@ -4,7 +4,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hk_mesh *mesh = NULL;
-    hk_status status = hk_medit_read("fuzz.mesh", (const char *)data, size, &mesh);
+    hk_status status = hk_medit_format.read("fuzz.mesh", (const char *)data, size, &mesh);
     check_outcome(status, mesh);
     return 0;
 }

@@ -4,7 +4,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hk_mesh *mesh = NULL;
-    hk_status status = hk_msh_read("fuzz.msh", (const char *)data, size, &mesh);
+    hk_status status = hk_msh_format.read("fuzz.msh", (const char *)data, size, &mesh);
     check_outcome(status, mesh);
     return 0;
 }

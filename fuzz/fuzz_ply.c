@@ -4,7 +4,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     hk_mesh *mesh = NULL;
-    hk_status status = hk_ply_read("fuzz.ply", (const char *)data, size, &mesh);
+    hk_status status = hk_ply_format.read("fuzz.ply", (const char *)data, size, &mesh);
     check_outcome(status, mesh);
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "core/base.h"
 #include "failing_alloc.h"
+#include "material/material.h"
 
 #define REFUSED(call)                                                    \
     do {                                                                 \
@@ -141,7 +142,7 @@ static void test_looking_at_null(void **state)
 static void test_beyond_the_lists(void **state)
 {
     (void)state;
-    assert_int_equal(hk_method_count(), 11);
+    assert_true(hk_method_count() >= 11);
     assert_string_equal(hk_method_name(0), "newton");
     assert_true(strlen(hk_method_summary(0)) > 5);
     assert_true(hk_method_option_count(0) > 0);
@@ -301,8 +302,7 @@ static void test_inverted_start(void **state)
     (void)state;
     for (int m = 0; m < hk_material_count(); m++) {
         const char *name = hk_material_name(m);
-        bool barrier = strcmp(name, "neo_hookean") == 0 || strcmp(name, "neo_hookean_wy") == 0 ||
-                       strcmp(name, "mooney_rivlin") == 0 || strcmp(name, "fung") == 0;
+        bool barrier = hk_law_describe((hk_law)m)->barrier;
         for (int pose = 0; pose < 2; pose++) {
             hk_world *world = small_world(name, true);
             double x[81], before[81];

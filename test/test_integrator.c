@@ -70,7 +70,6 @@ static double distance(const double *a, const double *b, int count)
 static void test_orders(void **state)
 {
     (void)state;
-    static const double expected[] = {1, 2, 2, 2, 2};
     const double time = 0.12;
     hk_model *model = swing();
     int count = hk_model_vertex_count(model);
@@ -83,10 +82,12 @@ static void test_orders(void **state)
             free(x);
         }
         double order = log2(error[1] / error[2]);
+        const hk_integrator *integrator;
+        CHECK_OK(hk_integrator_find(hk_integrator_name(k), &integrator));
         printf("%-18s error %.2e %.2e %.2e, order %.2f\n", hk_integrator_name(k), error[0],
                error[1], error[2], order);
-        if (!(fabs(order - expected[k]) < 0.15))
-            fail_msg("%s: order %.2f, expected %g", hk_integrator_name(k), order, expected[k]);
+        if (!(fabs(order - integrator->order) < 0.15))
+            fail_msg("%s: order %.2f, expected %d", integrator->name, order, integrator->order);
     }
     free(truth);
     hk_model_free(model);
@@ -113,12 +114,14 @@ static void test_free_fall(void **state)
         hk_world *world = make_world(model, name, "newton", h, false);
         run(world, steps);
         double t = steps * h, exact = 0.5 * g * t * t, expected = exact;
-        // Backward Euler is ahead by half a step's way; BDF2 by what its first step, one of those,
-        // is: ½ g h² at once, and what comes of it.
+        // Backward Euler is ahead by half a step's way; what needs a step before, as BDF2 does, by
+        // what its first step, one of those, is: ½ g h² at once, and what comes of it.
+        const hk_integrator *integrator;
+        CHECK_OK(hk_integrator_find(name, &integrator));
         if (strcmp(name, "backward_euler") == 0) expected = exact + 0.5 * g * h * t;
         double way = hk_world_positions(world)[1] - hk_model_rest_positions(model)[1];
         double across = hk_world_positions(world)[0] - hk_model_rest_positions(model)[0];
-        double allowed = strcmp(name, "bdf2") == 0 ? fabs(g) * h * h : 1e-12;
+        double allowed = integrator->positions ? fabs(g) * h * h : 1e-12;
         if (!(fabs(way - expected) <= allowed && fabs(across - 2 * t) < 1e-12))
             fail_msg("%s: fell %.15g m, expected %.15g", name, way, expected);
         hk_world_free(world);
@@ -163,7 +166,8 @@ static double amplification(const char *name, double wh)
         return fmax(cabs((2 + root) / (2 * a)), cabs((2 - root) / (2 * a)));
     }
     if (strcmp(name, "trbdf2") == 0) return cabs((12 + 5 * z) / (12 - 7 * z + z * z));
-    return 1;  // implicit_midpoint and the trapezoidal rule
+    bool keeps = strcmp(name, "implicit_midpoint") == 0 || strcmp(name, "newmark") == 0;
+    return keeps ? 1 : NAN;  // not known
 }
 
 static void test_energy_of_a_vibration(void **state)
@@ -176,6 +180,7 @@ static void test_energy_of_a_vibration(void **state)
     for (int k = 0; k < hk_integrator_count(); k++) {
         const char *name = hk_integrator_name(k);
         double rate = amplification(name, omega * h);
+        if (isnan(rate)) continue;
         // Where it decays, while there is something left.
         int periods =
             rate < 1 ? (int)fmin(PERIODS, ceil(log(1e-3) / log(rate) / PER_PERIOD)) : PERIODS;

@@ -11,7 +11,8 @@
 static hk_mesh *read_good(const char *text)
 {
     hk_mesh *mesh = NULL;
-    if (hk_medit_read("m.mesh", text, strlen(text), &mesh) != HK_OK) fail_msg("%s", hk_error());
+    if (hk_medit_format.read("m.mesh", text, strlen(text), &mesh) != HK_OK)
+        fail_msg("%s", hk_error());
     return mesh;
 }
 
@@ -87,14 +88,15 @@ static void bad_files_are_refused(void **state)
         {HEAD FIVE "Pyramids\n1\n1 2 3 4 5 0\nEnd\n", "m.mesh: its volume elements are 1 pyramid"},
     };
     for (int i = 0; i < HK_COUNT_OF(bad); i++)
-        assert_refused(hk_medit_read, "m.mesh", bad[i].text, strlen(bad[i].text), bad[i].message);
+        assert_refused(hk_medit_format.read, "m.mesh", bad[i].text, strlen(bad[i].text),
+                       bad[i].message);
 }
 
 static void cut_files_and_failing_allocations_are_survived(void **state)
 {
     (void)state;
-    try_all_prefixes(hk_medit_read, GOOD, sizeof GOOD - 1);
-    try_failing_allocations(hk_medit_read, GOOD, sizeof GOOD - 1);
+    try_all_prefixes(hk_medit_format.read, GOOD, sizeof GOOD - 1);
+    try_failing_allocations(hk_medit_format.read, GOOD, sizeof GOOD - 1);
 }
 
 int main(void)

@@ -13,7 +13,7 @@ static const int32_t EXPECTED_TETS[8] = {0, 1, 2, 3, 1, 2, 3, 4};
 static hk_mesh *read_good(const io_text *text)
 {
     hk_mesh *mesh = NULL;
-    if (hk_msh_read("good.msh", text->bytes, text->size, &mesh) != HK_OK)
+    if (hk_msh_format.read("good.msh", text->bytes, text->size, &mesh) != HK_OK)
         fail_msg("%s", hk_error());
     return mesh;
 }
@@ -436,7 +436,7 @@ static void every_prefix_is_survived(void **state)
     put_v2_binary(&texts[1]);
     put_v4_text(&texts[2]);
     put_v4_binary(&texts[3]);
-    for (int i = 0; i < 4; i++) try_all_prefixes(hk_msh_read, texts[i].bytes, texts[i].size);
+    for (int i = 0; i < 4; i++) try_all_prefixes(hk_msh_format.read, texts[i].bytes, texts[i].size);
 }
 
 static void reading_survives_failing_allocations(void **state)
@@ -446,7 +446,8 @@ static void reading_survives_failing_allocations(void **state)
     put_v2_text(&texts[0], "\n");
     put_v4_text(&texts[1]);
     put_v4_binary(&texts[2]);
-    for (int i = 0; i < 3; i++) try_failing_allocations(hk_msh_read, texts[i].bytes, texts[i].size);
+    for (int i = 0; i < 3; i++)
+        try_failing_allocations(hk_msh_format.read, texts[i].bytes, texts[i].size);
 }
 
 int main(void)

@@ -128,7 +128,7 @@ static const bad_file g_elements[] = {
 static void refuse_all(const bad_file *files, int count)
 {
     for (int i = 0; i < count; i++)
-        assert_refused(hk_msh_read, "bad.msh", files[i].text, strlen(files[i].text),
+        assert_refused(hk_msh_format.read, "bad.msh", files[i].text, strlen(files[i].text),
                        files[i].message);
 }
 
@@ -161,7 +161,7 @@ static void begin_binary(io_text *text, const char *version)
 
 static void refuse_binary(const io_text *text, const char *message)
 {
-    assert_refused(hk_msh_read, "bad.msh", text->bytes, text->size, message);
+    assert_refused(hk_msh_format.read, "bad.msh", text->bytes, text->size, message);
 }
 
 static void bad_bytes_of_version_2(void **state)
@@ -230,7 +230,7 @@ static void random_bytes_are_refused(void **state)
                                             "$MeshFormat\n2.2 1 8\n\1\0"};
         const char *head = heads[round % HK_COUNT_OF(heads)];
         memcpy(bytes, head, strlen(head));
-        assert_refused(hk_msh_read, "random", bytes, sizeof bytes, "random:");
+        assert_refused(hk_msh_format.read, "random", bytes, sizeof bytes, "random:");
     }
 }
 

@@ -14,7 +14,7 @@ static void obj_statements_are_read(void **state)
         "vn 0 0 1 \\\n v\nv -1 -1 -1 0.5 0.5 0.5 # colour\n\nusemtl C:\\a\\ b\ns off\n"
         "f 1 2 3\nf 1/1 2/1 3/1\nf 1//1 2//1 3//1\nf 1/1/1 2/1/1 3/1/1 4/1/1\nf -4 -3 -1\n"
         "f 1 \\\n2 3\\\n 4 \\\r\n\nf 1 2 5\nv 7 7 7\nl 1 2\n";
-    hk_mesh *mesh = read_text(hk_obj_read, text);
+    hk_mesh *mesh = read_text(hk_obj_format.read, text);
     const double positions[5][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1.5, 0}, {-1, -1, -1}, {7, 7, 7}};
     const int32_t triangles[9][3] = {{0, 1, 2}, {0, 1, 2}, {0, 1, 2}, {0, 1, 2}, {0, 2, 3},
                                      {0, 1, 3}, {0, 1, 2}, {0, 2, 3}, {0, 1, 4}};
@@ -26,8 +26,8 @@ static void obj_statements_are_read(void **state)
     has_note(mesh, "2 polygons split into triangles");
     has_note(mesh, "left out: 1 points, lines");
     hk_mesh_free(mesh);
-    cut_anywhere(hk_obj_read, text, strlen(text), 60);
-    read_without_memory(hk_obj_read, text, strlen(text));
+    cut_anywhere(hk_obj_format.read, text, strlen(text), 60);
+    read_without_memory(hk_obj_format.read, text, strlen(text));
 }
 
 static void malformed_obj_is_refused(void **state)
@@ -57,8 +57,8 @@ static void malformed_obj_is_refused(void **state)
         {V "f 1 2 1000000000000000000000\n", "mesh:4: a corner of a face is vertex"},
         {V "f 1 2 -99999999999999999999999\n", "mesh:4: a corner of a face is vertex"},
     };
-    all_fail(hk_obj_read, files, HK_COUNT_OF(files));
-    hk_mesh *mesh = read_text(hk_obj_read, V "f 1 2 3\nzebra 1\nf 1 2 3");
+    all_fail(hk_obj_format.read, files, HK_COUNT_OF(files));
+    hk_mesh *mesh = read_text(hk_obj_format.read, V "f 1 2 3\nzebra 1\nf 1 2 3");
     has_note(mesh, "1 line passed over that .obj does not know (\"zebra\" in line 5 first)");
     assert_int_equal(mesh->triangle_count, 2);
     hk_mesh_free(mesh);
@@ -77,15 +77,15 @@ static void stl_text_is_read(void **state)
         "solid a b c\n" LOOP("0 0 0", "1 0 0", "0 1 0") LOOP("-0 0 0", "0 1 0", "0 0 1.0")
             LOOP("0 0 0", "0 0 0", "1 0 0") "endsolid a b c\nSOLID second\r\n" LOOP(
                 "1 0 0", "0 1 0", "0 0 1") "ENDSOLID";
-    hk_mesh *mesh = read_text(hk_stl_read, text);
+    hk_mesh *mesh = read_text(hk_stl_format.read, text);
     const int32_t triangles[3][3] = {{0, 1, 2}, {0, 2, 3}, {1, 2, 3}};
     assert_int_equal(mesh->vertex_count, 4);
     assert_int_equal(mesh->triangle_count, 3);
     assert_memory_equal(mesh->triangles, triangles, sizeof triangles);
     has_note(mesh, "left out: 1 triangle whose corners coincide");
     hk_mesh_free(mesh);
-    cut_anywhere(hk_stl_read, text, strlen(text), 200);
-    read_without_memory(hk_stl_read, text, strlen(text));
+    cut_anywhere(hk_stl_format.read, text, strlen(text), 200);
+    read_without_memory(hk_stl_format.read, text, strlen(text));
 }
 
 static void put_stl(buffer *b, const char *header, uint32_t announced, int triangles)
@@ -109,16 +109,16 @@ static void stl_bytes_are_read(void **state)
     for (int i = 0; i < 2; i++) {
         buffer b = {0};
         put_stl(&b, headers[i], 4, 4);
-        hk_mesh *mesh = read_bytes(hk_stl_read, b.data, b.size);
+        hk_mesh *mesh = read_bytes(hk_stl_format.read, b.data, b.size);
         assert_int_equal(mesh->vertex_count, 4);
         assert_int_equal(mesh->triangle_count, 4);
         assert_true(mesh->positions[3 * 3 + 2] == (double)(float)(1.0 / 3));
         assert_int_equal(hk_mesh_note_count(mesh), 0);
         hk_mesh_free(mesh);
-        cut_anywhere(hk_stl_read, b.data, b.size, b.size);
-        read_without_memory(hk_stl_read, b.data, b.size);
+        cut_anywhere(hk_stl_format.read, b.data, b.size, b.size);
+        read_without_memory(hk_stl_format.read, b.data, b.size);
         put(&b, "tail", 4);
-        mesh = read_bytes(hk_stl_read, b.data, b.size);
+        mesh = read_bytes(hk_stl_format.read, b.data, b.size);
         has_note(mesh, "4 bytes after the last triangle");
         hk_mesh_free(mesh);
         drop(&b);
@@ -144,7 +144,7 @@ static void many_vertices_are_merged(void **state)
         }
         put_int(&b, 0, 2, false);
     }
-    hk_mesh *mesh = read_bytes(hk_stl_read, b.data, b.size);
+    hk_mesh *mesh = read_bytes(hk_stl_format.read, b.data, b.size);
     assert_int_equal(mesh->vertex_count, (SIDE + 1) * (SIDE + 1));
     assert_int_equal(mesh->triangle_count, 2 * SIDE * SIDE);
     hk_mesh_free(mesh);
@@ -172,15 +172,15 @@ static void malformed_stl_is_refused(void **state)
          "of one",
          "mesh: byte 80: "},
     };
-    all_fail(hk_stl_read, files, HK_COUNT_OF(files));
+    all_fail(hk_stl_format.read, files, HK_COUNT_OF(files));
     buffer b = {0};
     put_stl(&b, "x", 0xffffffff, 2);
-    read_fails(hk_stl_read, b.data, b.size,
+    read_fails(hk_stl_format.read, b.data, b.size,
                "byte 80: 4294967295 triangles need 214748364834 bytes");
     drop(&b);
     put_stl(&b, "x", 2, 2);
     memcpy(b.data + 84 + 50 + 12 + 4, "\0\0\x80\x7f", 4);  // infinity
-    read_fails(hk_stl_read, b.data, b.size, "byte 150: expected a finite number");
+    read_fails(hk_stl_format.read, b.data, b.size, "byte 150: expected a finite number");
     drop(&b);
 }
 
@@ -214,9 +214,9 @@ static void ply_text_is_read(void **state)
     size_t head = b.size;
     putf(&b, "9 0 0 0 0\r\n9 0 1 2 5 6 0\n\n9 0 0 1 5 1\n  9 1 0 0 0\n1.5 3 0 2 1\n2 4 0 1 3 2\n"
              "3 2 0 1\n7\n8");
-    check_ply(read_bytes(hk_ply_read, b.data, b.size));
-    cut_anywhere(hk_ply_read, b.data, b.size, b.size - 1);
-    read_without_memory(hk_ply_read, b.data, b.size);
+    check_ply(read_bytes(hk_ply_format.read, b.data, b.size));
+    cut_anywhere(hk_ply_format.read, b.data, b.size, b.size - 1);
+    read_without_memory(hk_ply_format.read, b.data, b.size);
     assert_true(head < b.size);
     drop(&b);
 }
@@ -251,9 +251,9 @@ static void ply_bytes_are_read(void **state)
     for (int i = 0; i < 8; i++) {
         buffer b = {0};
         put_ply(&b, i & 1, i & 2 ? 8 : 4, i & 4 ? 4 : 2);
-        check_ply(read_bytes(hk_ply_read, b.data, b.size));
-        cut_anywhere(hk_ply_read, b.data, b.size, b.size);
-        read_without_memory(hk_ply_read, b.data, b.size);
+        check_ply(read_bytes(hk_ply_format.read, b.data, b.size));
+        cut_anywhere(hk_ply_format.read, b.data, b.size, b.size);
+        read_without_memory(hk_ply_format.read, b.data, b.size);
         drop(&b);
     }
 }
@@ -311,14 +311,14 @@ static void malformed_ply_is_refused(void **state)
         {PLY("3", "0", "0 0 0\n1 0 0\n0 1 0\n"), "mesh: expected faces, found none"},
         {PLY("0", "1", "3 0 1 2\n"), "nothing to refer to"},
     };
-    all_fail(hk_ply_read, files, HK_COUNT_OF(files));
+    all_fail(hk_ply_format.read, files, HK_COUNT_OF(files));
     buffer b = {0};
     putf(&b, "ply\nformat binary_big_endian 1.0\nelement vertex 1\n" XYZ "element face 1\n" CORNERS
              "end_header\n");
     char place[64];
     snprintf(place, sizeof place, "mesh: byte %zu: expected a finite number (z)", b.size + 8);
     put(&b, "\0\0\0\0\0\0\0\0\x7f\x80\0\0\x03\0\0\0", 16);
-    read_fails(hk_ply_read, b.data, b.size, place);
+    read_fails(hk_ply_format.read, b.data, b.size, place);
     drop(&b);
 }
 

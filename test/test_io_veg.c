@@ -10,7 +10,7 @@
 static hk_mesh *read_good(const char *text)
 {
     hk_mesh *mesh = NULL;
-    if (hk_veg_read("m.veg", text, strlen(text), &mesh) != HK_OK) fail_msg("%s", hk_error());
+    if (hk_veg_format.read("m.veg", text, strlen(text), &mesh) != HK_OK) fail_msg("%s", hk_error());
     return mesh;
 }
 
@@ -82,14 +82,15 @@ static void bad_files_are_refused(void **state)
         {"*INCLUDE x.node\n", "m.veg:1: *INCLUDE can be followed only from a file on disk"},
     };
     for (int i = 0; i < HK_COUNT_OF(bad); i++)
-        assert_refused(hk_veg_read, "m.veg", bad[i].text, strlen(bad[i].text), bad[i].message);
+        assert_refused(hk_veg_format.read, "m.veg", bad[i].text, strlen(bad[i].text),
+                       bad[i].message);
 }
 
 static void cut_files_and_failing_allocations_are_survived(void **state)
 {
     (void)state;
-    try_all_prefixes(hk_veg_read, GOOD, sizeof GOOD - 1);
-    try_failing_allocations(hk_veg_read, GOOD, sizeof GOOD - 1);
+    try_all_prefixes(hk_veg_format.read, GOOD, sizeof GOOD - 1);
+    try_failing_allocations(hk_veg_format.read, GOOD, sizeof GOOD - 1);
 }
 
 static void included_files_are_read(void **state)

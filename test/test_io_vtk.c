@@ -21,11 +21,11 @@ static void check_two_tets(hk_mesh *mesh)
 static void text_is_read(void **state)
 {
     (void)state;
-    hk_mesh *mesh = read_text(hk_vtk_read, GRID POINTS CELLS TYPES);
+    hk_mesh *mesh = read_text(hk_vtk_format.read, GRID POINTS CELLS TYPES);
     check_two_tets(mesh);
     assert_int_equal(hk_mesh_note_count(mesh), 0);
     hk_mesh_free(mesh);
-    mesh = read_text(hk_vtk_read,
+    mesh = read_text(hk_vtk_format.read,
                      "# vtk DataFile Version 2.0\r\nt\r\nascii\r\ndataset unstructured_grid\r\n"
                      "FIELD FieldData 1\r\nTIME 1 1 double\r\n0.5\r\n"
                      "points 5 DOUBLE\r\n0 0 0 1 0 0\r\n0 1 0 0 0 1 1 1 1\r\n\r\nCELLS 2 10\r\n"
@@ -64,11 +64,11 @@ static void binary_is_read(void **state)
     for (int variant = 0; variant < 4; variant++) {
         buffer b = {0};
         put_binary(&b, variant & 1 ? 8 : 4, variant & 2);
-        hk_mesh *mesh = read_bytes(hk_vtk_read, b.data, b.size);
+        hk_mesh *mesh = read_bytes(hk_vtk_format.read, b.data, b.size);
         check_two_tets(mesh);
         hk_mesh_free(mesh);
-        cut_anywhere(hk_vtk_read, b.data, b.size, b.size - 1);
-        read_without_memory(hk_vtk_read, b.data, b.size);
+        cut_anywhere(hk_vtk_format.read, b.data, b.size, b.size - 1);
+        read_without_memory(hk_vtk_format.read, b.data, b.size);
         drop(&b);
     }
 }
@@ -76,10 +76,11 @@ static void binary_is_read(void **state)
 static void offsets_are_read_from_text(void **state)
 {
     (void)state;
-    hk_mesh *mesh = read_text(
-        hk_vtk_read, "# vtk DataFile Version 5.1\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n" POINTS
-                     "CELLS 3 8\nOFFSETS vtktypeint64\n0 4 8\nCONNECTIVITY vtktypeint64\n"
-                     "0 1 2 3 1 2 3 4\n" TYPES);
+    hk_mesh *mesh =
+        read_text(hk_vtk_format.read,
+                  "# vtk DataFile Version 5.1\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n" POINTS
+                  "CELLS 3 8\nOFFSETS vtktypeint64\n0 4 8\nCONNECTIVITY vtktypeint64\n"
+                  "0 1 2 3 1 2 3 4\n" TYPES);
     check_two_tets(mesh);
     hk_mesh_free(mesh);
 }
@@ -87,7 +88,7 @@ static void offsets_are_read_from_text(void **state)
 static void polygons_become_triangles(void **state)
 {
     (void)state;
-    hk_mesh *mesh = read_text(hk_vtk_read, HEAD("ASCII", "POLYDATA") POINTS
+    hk_mesh *mesh = read_text(hk_vtk_format.read, HEAD("ASCII", "POLYDATA") POINTS
                               "LINES 1 3\n2 0 1\nPOLYGONS 2 9\n3 0 1 2\n4 0 1 4 2\n"
                               "TRIANGLE_STRIPS 1 6\n5 0 1 2 3 4\n");
     const int32_t expected[6][3] = {{0, 1, 2}, {0, 1, 4}, {0, 4, 2},
@@ -102,7 +103,7 @@ static void polygons_become_triangles(void **state)
 static void other_cells_are_left_out_and_noted(void **state)
 {
     (void)state;
-    hk_mesh *mesh = read_text(hk_vtk_read, GRID POINTS
+    hk_mesh *mesh = read_text(hk_vtk_format.read, GRID POINTS
                               "CELLS 6 30\n4 0 1 2 3\n3 0 1 2\n4 0 1 2 3\n5 0 1 2 3 4\n2 0 1\n"
                               "6 0 1 2 3 4 0\nCELL_TYPES 6\n10 5 8 14 3 99\n");
     assert_int_equal(mesh->tet_count, 1);
@@ -123,7 +124,7 @@ static void integers_of_cells_become_groups(void **state)
         GRID POINTS CELLS TYPES "CELL_DATA 2\nFIELD FieldData 2\nweight 1 2 double\n1.5 2.5\n"
                                 "gmsh:physical 1 2 int\n7 -3\n"};
     for (int i = 0; i < HK_COUNT_OF(files); i++) {
-        hk_mesh *mesh = read_text(hk_vtk_read, files[i]);
+        hk_mesh *mesh = read_text(hk_vtk_format.read, files[i]);
         assert_int_equal(hk_mesh_group_count(mesh), 2);
         const hk_group *group = hk_mesh_find_group(mesh, "7");
         assert_non_null(group);
@@ -135,14 +136,14 @@ static void integers_of_cells_become_groups(void **state)
         assert_int_equal(group->items[0], 1);
         assert_int_equal(hk_mesh_note_count(mesh), 0);
         hk_mesh_free(mesh);
-        read_without_memory(hk_vtk_read, files[i], strlen(files[i]));
+        read_without_memory(hk_vtk_format.read, files[i], strlen(files[i]));
     }
 }
 
 static void broken_data_do_not_spoil_the_mesh(void **state)
 {
     (void)state;
-    hk_mesh *mesh = read_text(hk_vtk_read, GRID POINTS CELLS TYPES
+    hk_mesh *mesh = read_text(hk_vtk_format.read, GRID POINTS CELLS TYPES
                               "CELL_DATA 2\nSCALARS region int\nLOOKUP_TABLE default\n7 x\n");
     check_two_tets(mesh);
     assert_int_equal(hk_mesh_group_count(mesh), 0);
@@ -211,10 +212,10 @@ static void malformed_text_is_refused(void **state)
         {HEAD("ASCII", "POLYDATA") POINTS "POLYGONS 1 3\n2 0 1\n",
          "expected tets or triangles, found 1 polygon"},
     };
-    all_fail(hk_vtk_read, files, HK_COUNT_OF(files));
+    all_fail(hk_vtk_format.read, files, HK_COUNT_OF(files));
     static const char whole[] = GRID POINTS CELLS TYPES;
-    cut_anywhere(hk_vtk_read, whole, strlen(whole), strlen(whole) - 2);
-    read_without_memory(hk_vtk_read, whole, strlen(whole));
+    cut_anywhere(hk_vtk_format.read, whole, strlen(whole), strlen(whole) - 2);
+    read_without_memory(hk_vtk_format.read, whole, strlen(whole));
 }
 
 static void malformed_bytes_are_refused(void **state)
@@ -228,13 +229,13 @@ static void malformed_bytes_are_refused(void **state)
     put_real(&b, 0, 4, true);
     char place[64];
     snprintf(place, sizeof place, "mesh: byte %zu: expected a finite number", begin + 4);
-    read_fails(hk_vtk_read, b.data, b.size, place);
+    read_fails(hk_vtk_format.read, b.data, b.size, place);
     drop(&b);
     putf(&b, "%sPOINTS 1000 double\nxxxxxxxxxxxxxxxx", HEAD("BINARY", "UNSTRUCTURED_GRID"));
-    read_fails(hk_vtk_read, b.data, b.size, "mesh:5: the number of points is 1000");
+    read_fails(hk_vtk_format.read, b.data, b.size, "mesh:5: the number of points is 1000");
     drop(&b);
     putf(&b, "%sPOINTS 2 double\nxxxxxxxxxxxxxxxx", HEAD("BINARY", "UNSTRUCTURED_GRID"));
-    read_fails(hk_vtk_read, b.data, b.size, "expected 6 numbers of 8 bytes");
+    read_fails(hk_vtk_format.read, b.data, b.size, "expected 6 numbers of 8 bytes");
     drop(&b);
 }
 

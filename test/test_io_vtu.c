@@ -150,7 +150,7 @@ static void every_variant_is_read(void **state)
         if (v.where == ASCII && i % 8) continue;
         if (v.where == INLINE_HEADER_APART && v.compressed) continue;
         buffer b = vtu_of(&v);
-        hk_mesh *mesh = read_bytes(hk_vtu_read, b.data, b.size);
+        hk_mesh *mesh = read_bytes(hk_vtu_format.read, b.data, b.size);
         assert_int_equal(mesh->vertex_count, 5);
         assert_int_equal(mesh->tet_count, 2);
         assert_int_equal(mesh->triangle_count, 0);
@@ -163,8 +163,8 @@ static void every_variant_is_read(void **state)
         assert_int_equal(group->count, 1);
         assert_int_equal(group->items[0], 1);
         hk_mesh_free(mesh);
-        cut_anywhere(hk_vtu_read, b.data, b.size, v.where < RAW ? b.size - 1 : b.size / 2);
-        read_without_memory(hk_vtu_read, b.data, b.size);
+        cut_anywhere(hk_vtu_format.read, b.data, b.size, v.where < RAW ? b.size - 1 : b.size / 2);
+        read_without_memory(hk_vtu_format.read, b.data, b.size);
         drop(&b);
         read++;
     }
@@ -181,7 +181,7 @@ static void damage_is_noticed_or_harmless(void **state)
             char before = b.data[at];
             b.data[at] = (char)~before;
             hk_mesh *mesh = NULL;
-            if (hk_vtu_read("mesh", b.data, b.size, &mesh) == HK_OK) {
+            if (hk_vtu_format.read("mesh", b.data, b.size, &mesh) == HK_OK) {
                 assert_int_equal(hk_mesh_finish(mesh, "mesh"), HK_OK);
                 hk_mesh_free(mesh);
             }
@@ -210,7 +210,7 @@ static void pieces_are_joined(void **state)
 {
     (void)state;
     hk_mesh *mesh = read_text(
-        hk_vtu_read,
+        hk_vtu_format.read,
         FILE_("", PIECE("4", "1", FOUR, "0 1 2 3", "4", "10") PIECE("0", "0", "", "", "", "")
                       PIECE("4", "3", FOUR, "0 1 2 3  0 1 2  0 1", "4 7 9", "10 5 3")));
     const int32_t tets[2][4] = {{0, 1, 2, 3}, {4, 5, 6, 7}}, triangle[3] = {4, 5, 6};
@@ -303,7 +303,7 @@ static void malformed_files_are_refused(void **state)
          "</UnstructuredGrid></VTKFile>",
          "compressed by vtkLZ4DataCompressor cannot be read: save"},
     };
-    all_fail(hk_vtu_read, files, HK_COUNT_OF(files));
+    all_fail(hk_vtu_format.read, files, HK_COUNT_OF(files));
 }
 
 static void a_wrong_checksum_is_refused(void **state)
@@ -319,14 +319,14 @@ static void a_wrong_checksum_is_refused(void **state)
     char stored[] = "mesh: byte";
     b.data[at + 8] ^= 1;
     // Regions are not needed, so damage there costs only the groups.
-    hk_mesh *mesh = read_bytes(hk_vtu_read, b.data, b.size);
+    hk_mesh *mesh = read_bytes(hk_vtu_format.read, b.data, b.size);
     assert_int_equal(hk_mesh_group_count(mesh), 0);
     hk_mesh_free(mesh);
     for (at += 3; memcmp(b.data + at, "\x78\x01\x01", 3) != 0; at++) {
     }
     b.data[at + 8] ^= 1;
-    read_fails(hk_vtu_read, b.data, b.size, "the checksum is wrong");
-    read_fails(hk_vtu_read, b.data, b.size, stored);
+    read_fails(hk_vtu_format.read, b.data, b.size, "the checksum is wrong");
+    read_fails(hk_vtu_format.read, b.data, b.size, stored);
     drop(&b);
 }
 

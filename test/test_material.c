@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "hooke/hooke.h"
+#include "material/material.h"
 
 static const double YOUNG = 3e5, POISSON = 0.37;
 static double lame_mu(void)
@@ -54,8 +55,7 @@ static int all_cases(material_case *cases)
     int n = 0;
     for (int k = 0; k < hk_material_count(); k++) {
         const char *name = hk_material_name(k);
-        bool barrier = strcmp(name, "neo_hookean") == 0 || strcmp(name, "neo_hookean_wy") == 0 ||
-                       strcmp(name, "mooney_rivlin") == 0 || strcmp(name, "fung") == 0;
+        bool barrier = hk_law_describe((hk_law)k)->barrier;
         cases[n++] =
             (material_case){name, standard(name), barrier, true, strcmp(name, "arap") != 0};
     }
@@ -585,7 +585,6 @@ static void expect(const char *model, const char *what, double found, double exp
 static void test_closed_forms(void **state)
 {
     (void)state;
-    assert_int_equal(FORM_COUNT, hk_material_count());
     for (int k = 0; k < FORM_COUNT; k++) {
         hk_material_def def = standard(FORMS[k].model);
         double P[9];

@@ -6,13 +6,6 @@
 #define YOUNG   1e5
 #define POISSON 0.3
 
-static const char *const laws[] = {
-    "corotated",          "fixed_corotated", "arap",          "stvk",
-    "neo_hookean",        "neo_hookean_wy",  "mooney_rivlin", "fung",
-    "stable_neo_hookean", "polynomial",      "projective",
-};
-enum { LAWS = sizeof laws / sizeof laws[0] };
-
 static hk_solver_def exact_newton(void)
 {
     hk_solver_def solver = hk_default_solver_def();
@@ -61,9 +54,9 @@ static void newton_follows_the_law(void **state)
     (void)state;
     static const double stretches[] = {0.7, 0.9, 1.2, 1.6};
     hk_solver_def solver = exact_newton();
-    for (int k = 0; k < LAWS; k++)
+    for (int k = 0; k < hk_material_count(); k++)
         for (int i = 0; i < 4; i++) {
-            hk_material_def law = material_of(laws[k], YOUNG, POISSON);
+            hk_material_def law = material_of(hk_material_name(k), YOUNG, POISSON);
             check_stretch(&law, stretches[i], &solver, 1e-6);
         }
 }
@@ -73,8 +66,9 @@ static void other_methods_follow_the_law(void **state)
 {
     (void)state;
     static const char *const methods[] = {"quasi_newton", "lbfgs", "nonlinear_cg"};
+    static const char *const laws[] = {"neo_hookean", "neo_hookean_wy", "mooney_rivlin", "fung"};
     for (int m = 0; m < 3; m++)
-        for (int k = 4; k < 8; k++)
+        for (int k = 0; k < 4; k++)
             for (int i = 0; i < 2; i++) {
                 hk_solver_def solver = {
                     .method = methods[m], .iterations = 5000, .tolerance = 1e-8};

@@ -113,7 +113,17 @@ HK_API hk_status hk_mesh_from_arrays(int vertex_count, const double *positions, 
                                      const int32_t *tets, int triangle_count,
                                      const int32_t *triangles, hk_mesh **mesh);
 
-/* Reads .msh (Gmsh 2.2, 4.1), .node/.ele, .mesh, .vtk, .vtu, .veg, .obj, .stl, .ply. */
+/* The formats of mesh files, one for each ending. */
+typedef struct hk_mesh_format {
+    const char *ending; /* ".msh"; NULL: there is none of that number */
+    bool reads, writes;
+    bool surface; /* what is written holds no tets, but their surface */
+} hk_mesh_format;
+HK_API int hk_mesh_format_count(void);
+HK_API hk_mesh_format hk_mesh_format_at(int number);
+
+/* Reads a mesh in the format that the path's ending says (.msh: Gmsh 2.2, 4.1; .node and .ele: both
+ * files). */
 HK_API hk_status hk_mesh_load(const char *path, hk_mesh **mesh);
 
 /* Values to write beside a mesh. */
@@ -125,7 +135,7 @@ typedef struct hk_field {
     const double *values; /* [count of the site][components] */
 } hk_field;
 
-/* Writes .vtu, .msh (2.2), .obj, .stl, .ply, .glb by the path's ending, whole or not at all.
+/* Writes a mesh in the format that the path's ending says (.msh: 2.2), whole or not at all.
  * Formats that cannot hold fields ignore them (.glb colours by the first scalar vertex field). */
 HK_API hk_status hk_mesh_save(const hk_mesh *mesh, const char *path, const hk_field *fields,
                               int field_count);
@@ -205,7 +215,7 @@ typedef struct hk_invertible {
                          steps for "stvk", off for others);
                          negative: off */
     double lower;     /* usually 0.05 */
-    double decay;     /* most by which an element's share falls in an iteration; usually 0.05 */
+    double decay;     /* most by which a blend weight falls in an iteration; usually 0.05 */
     double stiffness; /* Pa; 0: from the material */
 } hk_invertible;
 HK_API hk_invertible hk_default_invertible(void); /* 0.15, 0.05, 0.05, 0 */
@@ -427,7 +437,7 @@ typedef enum hk_reason {
                            law is not defined; the state was kept */
     HK_NOT_HELD,        /* a pose was asked for a body that nothing holds against its load */
     HK_LOAD_STEP_LIMIT, /* load stepping came to no further progress: the state is the last good
-                           one, at the share of the load that `detail` tells */
+                           one, at the load fraction that `detail` tells */
     HK_STOPPED,         /* the monitor asked to stop */
     HK_FIXED_WORK       /* the method did what it does in every step, and does not measure how near
                            it came: residuals are NAN */
@@ -486,7 +496,7 @@ typedef struct hk_iteration {
     double relative_residual;
     double step_length; /* accepted, of the full step */
     bool projected;     /* the stiffness was made positive */
-    double load;        /* of a pose: share of the full load, 0..1 */
+    double load;        /* of a pose: load fraction, 0..1 */
 } hk_iteration;
 typedef bool hk_monitor_fn(void *context, const hk_iteration *iteration);
 HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *context);

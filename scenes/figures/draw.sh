@@ -17,7 +17,7 @@ if [ "${1:-}" = --quick ]; then
     cloth=(--set 'bodies.0.mesh.sheet.cells=[20,20]')
 fi
 all=(descent-2 descent-3 descent-4 descent-5 descent-6 descent-9 descent-10 descent-11 quasi-newton
-    linear-solvers)
+    linear-solvers integrators)
 wanted=("$@")
 if [ $# -eq 0 ]; then wanted=("${all[@]}"); fi
 for name in "${wanted[@]}"; do
@@ -104,6 +104,11 @@ compare quasi-newton figure \
 compare linear-solvers projective \
     projective+direct,projective+chebyshev:rho=0.999,projective+gauss_seidel,projective+cg,newton \
     --start velocity --log-x --march projective+direct "${projective[@]}"
+
+# The energy of a free vibration with every time integrator.
+if begin integrators; then
+    build/bench_integrators --scene "$scenes/vibration.json" --out "$out" | tee "$out/integrators.txt"
+fi
 
 if [ -n "$keep" ]; then
     mkdir -p "$keep"

@@ -16,6 +16,7 @@ static void stage(const hk_integrator_settings *s, int number, hk_stage *to)
 const hk_integrator hk_backward_euler = {
     .name = "backward_euler",
     .summary = "first order, unconditionally stable, damps: never surprises",
+    .order = 1,
     .stages = 1,
     .extrapolate = 1,
     .stage = stage,

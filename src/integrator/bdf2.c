@@ -29,6 +29,7 @@ static void stage(const hk_integrator_settings *s, int number, hk_stage *to)
 const hk_integrator hk_bdf2 = {
     .name = "bdf2",
     .summary = "second order, damps fast modes: as sturdy as backward Euler, far more accurate",
+    .order = 2,
     .stages = 1,
     .positions = true,
     .extrapolate = 1,

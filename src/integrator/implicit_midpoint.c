@@ -20,6 +20,7 @@ static void stage(const hk_integrator_settings *s, int number, hk_stage *to)
 const hk_integrator hk_implicit_midpoint = {
     .name = "implicit_midpoint",
     .summary = "second order, keeps energy and momenta of what is nearly linear; damps nothing",
+    .order = 2,
     .stages = 1,
     .extrapolate = 2,
     .stage = stage,

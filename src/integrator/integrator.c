@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-static const hk_integrator *const g_integrators[] = {
-    &hk_backward_euler, &hk_bdf2, &hk_implicit_midpoint, &hk_newmark, &hk_trbdf2,
-};
+#define HK_INTEGRATOR_ENTRY(name) &hk_##name,
+static const hk_integrator *const g_integrators[] = {HK_INTEGRATORS(HK_INTEGRATOR_ENTRY)};
+#undef HK_INTEGRATOR_ENTRY
 
 hk_status hk_integrator_find(const char *name, const hk_integrator **integrator)
 {

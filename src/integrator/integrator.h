@@ -4,11 +4,12 @@
 //
 // where y and `from` are combinations of what is known: positions, velocities and accelerations
 // before the step and one step earlier, and those at the end of the stage before. External forces
-// are part of E. An integrator is those coefficients: one file, and one line in integrator.c.
+// are part of E. An integrator is those coefficients: one file, and one line in list.h.
 #ifndef HK_INTEGRATOR_H
 #define HK_INTEGRATOR_H
 
 #include "core/base.h"
+#include "integrator/list.h"
 
 // What the vectors of a stage are combined from, in this order. (Doubles on the CPU and on the
 // GPU.)
@@ -40,6 +41,7 @@ typedef struct hk_integrator_settings {
 typedef struct hk_integrator {
     const char *name;
     const char *summary;
+    int order;  // of the error after a fixed time, in the time step
     int stages;
     bool accelerations;  // it needs those before the step
     bool positions;      // and positions one step earlier, after the first step
@@ -61,6 +63,8 @@ void hk_stage_combine(const double coefficient[HK_KNOWN_COUNT],
 // The only vector that is taken, as it is; or -1.
 int hk_stage_plain(const double coefficient[HK_KNOWN_COUNT]);
 
-extern const hk_integrator hk_backward_euler, hk_bdf2, hk_implicit_midpoint, hk_newmark, hk_trbdf2;
+#define HK_INTEGRATOR_DECLARE(name) extern const hk_integrator hk_##name;
+HK_INTEGRATORS(HK_INTEGRATOR_DECLARE)
+#undef HK_INTEGRATOR_DECLARE
 
 #endif

@@ -23,6 +23,7 @@ static void stage(const hk_integrator_settings *s, int number, hk_stage *to)
 const hk_integrator hk_newmark = {
     .name = "newmark",
     .summary = "Newmark's family (beta, gamma); 0.25 and 0.5: the trapezoidal rule, no damping",
+    .order = 2,  // with γ = ½
     .stages = 1,
     .accelerations = true,
     .parameters = true,

@@ -27,6 +27,7 @@ static void stage(const hk_integrator_settings *s, int number, hk_stage *to)
 const hk_integrator hk_trbdf2 = {
     .name = "trbdf2",
     .summary = "Bathe's: second order, damps what the time step cannot follow; two solves per step",
+    .order = 2,
     .stages = 2,
     .accelerations = true,
     .extrapolate = 1,

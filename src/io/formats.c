@@ -4,17 +4,47 @@
 #include <stdio.h>
 #include <strings.h>
 
-static const hk_format g_formats[] = {
-    {".msh", hk_msh_read, hk_msh_write, NULL}, {".node", NULL, NULL, hk_tetgen_load},
-    {".ele", NULL, NULL, hk_tetgen_load},      {".mesh", hk_medit_read, NULL, NULL},
-    {".vtk", hk_vtk_read, NULL, NULL},         {".vtu", hk_vtu_read, hk_vtu_write, NULL},
-    {".veg", hk_veg_read, NULL, hk_veg_load},  {".obj", hk_obj_read, hk_obj_write, NULL},
-    {".stl", hk_stl_read, hk_stl_write, NULL}, {".ply", hk_ply_read, hk_ply_write, NULL},
-    {".glb", NULL, hk_glb_write, NULL},
-};
+#define HK_FORMAT_ENTRY(name) &hk_##name##_format,
+static const hk_format *const g_formats[] = {HK_FORMATS(HK_FORMAT_ENTRY)};
+#undef HK_FORMAT_ENTRY
+
+// ---------------------------------------------------------------- the list for users
+
+// The format of the ending of that number, counted over all formats; NULL: there is none.
+static const hk_format *format_at(int number, const char **ending)
+{
+    for (int f = 0, count = 0; f < HK_COUNT_OF(g_formats); ++f)
+        for (int e = 0; e < HK_FORMAT_ENDINGS && g_formats[f]->endings[e]; ++e)
+            if (count++ == number) {
+                *ending = g_formats[f]->endings[e];
+                return g_formats[f];
+            }
+    return NULL;
+}
+
+int hk_mesh_format_count(void)
+{
+    const char *ending;
+    int count = 0;
+    while (format_at(count, &ending)) ++count;
+    return count;
+}
+
+hk_mesh_format hk_mesh_format_at(int number)
+{
+    const char *ending;
+    const hk_format *format = format_at(number, &ending);
+    if (!format) return (hk_mesh_format){0};
+    return (hk_mesh_format){.ending = ending,
+                            .reads = format->read || format->load,
+                            .writes = format->write,
+                            .surface = format->surface};
+}
+
+// ---------------------------------------------------------------- a mesh from and to a path
 
 // The ending of the file's own name, with its dot; "" if it has none.
-static const char *extension_of(const char *path)
+static const char *ending_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash ? slash + 1 : path, '.');
@@ -23,26 +53,27 @@ static const char *extension_of(const char *path)
 
 const hk_format *hk_format_for(const char *path)
 {
-    const char *extension = extension_of(path);
-    for (int f = 0; f < HK_COUNT_OF(g_formats); ++f)
-        if (strcasecmp(extension, g_formats[f].extension) == 0) return &g_formats[f];
+    const char *ending;
+    const hk_format *format;
+    for (int k = 0; (format = format_at(k, &ending)); ++k)
+        if (strcasecmp(ending_of(path), ending) == 0) return format;
     return NULL;
 }
 
 static hk_status fail_unknown(const char *path, bool writing)
 {
-    char list[128] = "";
+    char list[256] = "";
     size_t used = 0;
-    for (int f = 0; f < HK_COUNT_OF(g_formats); ++f) {
-        const hk_format *format = &g_formats[f];
-        if (writing ? !format->write : !format->read && !format->load) continue;
+    for (int k = 0; k < hk_mesh_format_count(); ++k) {
+        hk_mesh_format format = hk_mesh_format_at(k);
+        if (!(writing ? format.writes : format.reads) || used >= sizeof list) continue;
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                                 format->extension);
+                                 format.ending);
     }
-    const char *extension = extension_of(path);
+    const char *ending = ending_of(path);
     return hk_fail(HK_UNSUPPORTED, "%s: cannot %s a mesh %s%s%s%s; the formats are %s", path,
-                   writing ? "write" : "read", extension[0] ? "as" : "without an ending",
-                   extension[0] ? " \"" : "", extension, extension[0] ? "\"" : "", list);
+                   writing ? "write" : "read", ending[0] ? "as" : "without an ending",
+                   ending[0] ? " \"" : "", ending, ending[0] ? "\"" : "", list);
 }
 
 hk_status hk_mesh_load(const char *path, hk_mesh **mesh)

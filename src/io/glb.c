@@ -262,7 +262,8 @@ static hk_status write_parts(hk_out *out, const glb_parts *parts)
     return HK_OK;
 }
 
-hk_status hk_glb_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count)
+static hk_status write_glb(hk_out *out, const hk_mesh *mesh, const hk_field *fields,
+                           int field_count)
 {
     glb_parts parts = {0};
     hk_status status = make_parts(mesh, fields, field_count, &parts);
@@ -270,3 +271,9 @@ hk_status hk_glb_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields,
     free_parts(&parts);
     return status;
 }
+
+const hk_format hk_glb_format = {
+    .endings = {".glb"},
+    .surface = true,
+    .write = write_glb,
+};

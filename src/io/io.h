@@ -1,8 +1,9 @@
 // What the file formats share: loading a file, scanning text with line numbers, writing a file
-// whole or not at all, and the table of formats. One format is one file and one line in formats.c.
+// whole or not at all, and the table of formats. One format is one file and one line in list.h.
 #ifndef HK_IO_H
 #define HK_IO_H
 
+#include "io/list.h"
 #include "mesh/mesh.h"
 
 // ---------------------------------------------------------------- reading
@@ -80,8 +81,11 @@ void hk_out_abandon(hk_out *out);      // NULL is fine
 
 // ---------------------------------------------------------------- formats
 
+// The first ending is the format's own.
+enum { HK_FORMAT_ENDINGS = 2 };
 typedef struct hk_format {
-    const char *extension;  // ".msh"
+    const char *endings[HK_FORMAT_ENDINGS];  // {".msh"}
+    bool surface;                            // what is written holds no tets, but their surface
     // From the bytes of one file to a mesh (before hk_mesh_finish). NULL: cannot be read.
     hk_status (*read)(const char *name, const char *data, size_t size, hk_mesh **mesh);
     // NULL: cannot be written.
@@ -91,27 +95,12 @@ typedef struct hk_format {
 } hk_format;
 const hk_format *hk_format_for(const char *path);  // by the ending, any case; NULL: unknown
 
-// Readers, one a format (see formats.c). TetGen needs two files.
-hk_status hk_msh_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
-hk_status hk_medit_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
-hk_status hk_veg_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
-hk_status hk_vtk_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
-hk_status hk_vtu_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
-hk_status hk_obj_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
-hk_status hk_stl_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
-hk_status hk_ply_read(const char *name, const char *data, size_t size, hk_mesh **mesh);
+#define HK_FORMAT_DECLARE(name) extern const hk_format hk_##name##_format;
+HK_FORMATS(HK_FORMAT_DECLARE)
+#undef HK_FORMAT_DECLARE
+
+// The two files of TetGen, for checks of what is no file.
 hk_status hk_tetgen_read(const char *node_name, const char *node, size_t node_size,
                          const char *ele_name, const char *ele, size_t ele_size, hk_mesh **mesh);
-// foo.node or foo.ele: reads both.
-hk_status hk_tetgen_load(const char *path, hk_mesh **mesh);
-// A .veg whose *INCLUDE lines name files beside it.
-hk_status hk_veg_load(const char *path, hk_mesh **mesh);
-// Writers.
-hk_status hk_msh_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
-hk_status hk_vtu_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
-hk_status hk_obj_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
-hk_status hk_stl_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
-hk_status hk_ply_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
-hk_status hk_glb_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
 
 #endif

@@ -171,7 +171,7 @@ static hk_status read_all(medit *m)
     return HK_OK;
 }
 
-hk_status hk_medit_read(const char *name, const char *data, size_t size, hk_mesh **mesh)
+static hk_status read_medit(const char *name, const char *data, size_t size, hk_mesh **mesh)
 {
     medit m = {.scan = hk_scan_begin(name, data, size, '#'),
                .collect = {.name = name, .drop_lone_groups = true}};
@@ -186,3 +186,8 @@ hk_status hk_medit_read(const char *name, const char *data, size_t size, hk_mesh
     *mesh = made;
     return HK_OK;
 }
+
+const hk_format hk_medit_format = {
+    .endings = {".mesh"},
+    .read = read_medit,
+};

@@ -399,7 +399,7 @@ static hk_status read_all(hk_msh *msh)
     return HK_OK;
 }
 
-hk_status hk_msh_read(const char *name, const char *data, size_t size, hk_mesh **mesh)
+static hk_status read_msh(const char *name, const char *data, size_t size, hk_mesh **mesh)
 {
     hk_msh msh = {.scan = hk_scan_begin(name, data, size, 0), .data = data};
     msh.collect.name = name;
@@ -418,3 +418,9 @@ hk_status hk_msh_read(const char *name, const char *data, size_t size, hk_mesh *
     *mesh = made;
     return HK_OK;
 }
+
+const hk_format hk_msh_format = {
+    .endings = {".msh"},
+    .read = read_msh,
+    .write = hk_msh_write,
+};

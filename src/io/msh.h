@@ -5,6 +5,8 @@
 
 #include "io/collect.h"
 
+hk_status hk_msh_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
+
 typedef struct hk_msh_entity {
     int first, count;  // its physical groups, in `entity_groups`
 } hk_msh_entity;

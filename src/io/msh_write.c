@@ -2,7 +2,7 @@
 //
 // An element of this version has one physical tag. One that is in several groups is listed again
 // for each further group, as Gmsh itself does; the reader makes it one element again.
-#include "io/io.h"
+#include "io/msh.h"
 
 #include <inttypes.h>
 

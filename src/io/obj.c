@@ -188,7 +188,7 @@ static hk_status add_notes(const obj_reader *reader, hk_mesh *mesh)
     return HK_OK;
 }
 
-hk_status hk_obj_read(const char *name, const char *data, size_t size, hk_mesh **mesh)
+static hk_status read_obj(const char *name, const char *data, size_t size, hk_mesh **mesh)
 {
     obj_reader reader = {.scan = hk_scan_begin(name, data, size, '#')};
     hk_mesh *made = NULL;
@@ -205,7 +205,8 @@ hk_status hk_obj_read(const char *name, const char *data, size_t size, hk_mesh *
     return HK_OK;
 }
 
-hk_status hk_obj_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count)
+static hk_status write_obj(hk_out *out, const hk_mesh *mesh, const hk_field *fields,
+                           int field_count)
 {
     (void)fields;
     (void)field_count;
@@ -224,3 +225,10 @@ hk_status hk_obj_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields,
     hk_shell_free(&shell);
     return HK_OK;
 }
+
+const hk_format hk_obj_format = {
+    .endings = {".obj"},
+    .surface = true,
+    .read = read_obj,
+    .write = write_obj,
+};

@@ -348,7 +348,7 @@ static hk_status add_notes(const ply_reader *reader, hk_mesh *mesh)
     return HK_OK;
 }
 
-hk_status hk_ply_read(const char *name, const char *data, size_t size, hk_mesh **mesh)
+static hk_status read_ply(const char *name, const char *data, size_t size, hk_mesh **mesh)
 {
     ply_reader reader = {.scan = hk_scan_begin(name, data, size, 0), .begin = data};
     hk_mesh *made = NULL;
@@ -383,7 +383,8 @@ static void put_double(unsigned char *at, double value)
     memcpy(at, &bits, sizeof bits);
 }
 
-hk_status hk_ply_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count)
+static hk_status write_ply(hk_out *out, const hk_mesh *mesh, const hk_field *fields,
+                           int field_count)
 {
     (void)fields;
     (void)field_count;
@@ -408,3 +409,10 @@ hk_status hk_ply_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields,
     hk_shell_free(&shell);
     return HK_OK;
 }
+
+const hk_format hk_ply_format = {
+    .endings = {".ply"},
+    .surface = true,
+    .read = read_ply,
+    .write = write_ply,
+};

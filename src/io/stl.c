@@ -208,7 +208,7 @@ static hk_status finish(const char *name, const weld *w, size_t trailing, hk_mes
     return HK_OK;
 }
 
-hk_status hk_stl_read(const char *name, const char *data, size_t size, hk_mesh **mesh)
+static hk_status read_stl(const char *name, const char *data, size_t size, hk_mesh **mesh)
 {
     weld w = {0};
     size_t trailing = 0;
@@ -236,7 +236,8 @@ static void put_float(unsigned char *at, double value)
     memcpy(at, &bits, sizeof bits);
 }
 
-hk_status hk_stl_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count)
+static hk_status write_stl(hk_out *out, const hk_mesh *mesh, const hk_field *fields,
+                           int field_count)
 {
     (void)fields;
     (void)field_count;
@@ -270,3 +271,10 @@ hk_status hk_stl_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields,
     hk_shell_free(&shell);
     return HK_OK;
 }
+
+const hk_format hk_stl_format = {
+    .endings = {".stl"},
+    .surface = true,
+    .read = read_stl,
+    .write = write_stl,
+};

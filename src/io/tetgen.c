@@ -180,7 +180,7 @@ hk_status hk_tetgen_read(const char *node_name, const char *node, size_t node_si
 
 // ---------------------------------------------------------------- the two files
 
-hk_status hk_tetgen_load(const char *path, hk_mesh **mesh)
+static hk_status load_tetgen(const char *path, hk_mesh **mesh)
 {
     const char *dot = strrchr(path, '.');
     size_t stem = dot ? (size_t)(dot - path) : strlen(path);
@@ -207,3 +207,8 @@ hk_status hk_tetgen_load(const char *path, hk_mesh **mesh)
     hk_free(ele_path);
     return status;
 }
+
+const hk_format hk_tetgen_format = {
+    .endings = {".node", ".ele"},
+    .load = load_tetgen,
+};

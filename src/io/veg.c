@@ -210,7 +210,7 @@ static hk_status read_all(veg *v)
     return HK_OK;
 }
 
-hk_status hk_veg_read(const char *name, const char *data, size_t size, hk_mesh **mesh)
+static hk_status read_veg(const char *name, const char *data, size_t size, hk_mesh **mesh)
 {
     veg v = {.scan = hk_scan_begin(name, data, size, '#'), .collect = {.name = name}};
     v.scan.separator = ',';
@@ -292,7 +292,7 @@ static hk_status expand(const char *path, const hk_bytes *bytes, text *t, int *i
     return HK_OK;
 }
 
-hk_status hk_veg_load(const char *path, hk_mesh **mesh)
+static hk_status load_veg(const char *path, hk_mesh **mesh)
 {
     static const char remark[] = " (with its includes)";
     hk_bytes bytes;
@@ -305,12 +305,18 @@ hk_status hk_veg_load(const char *path, hk_mesh **mesh)
         // Lines are counted in the whole: the name in messages says so.
         name = HK_ARRAY(char, strlen(path) + sizeof remark);
         if (name) snprintf(name, strlen(path) + sizeof remark, "%s%s", path, remark);
-        status = name ? hk_veg_read(name, t.data, t.size, mesh) : HK_NO_MEMORY;
+        status = name ? read_veg(name, t.data, t.size, mesh) : HK_NO_MEMORY;
     } else if (status == HK_OK) {
-        status = hk_veg_read(path, bytes.data, bytes.size, mesh);
+        status = read_veg(path, bytes.data, bytes.size, mesh);
     }
     hk_bytes_free(&bytes);
     hk_free(t.data);
     hk_free(name);
     return status;
 }
+
+const hk_format hk_veg_format = {
+    .endings = {".veg"},
+    .read = read_veg,
+    .load = load_veg,
+};

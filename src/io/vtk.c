@@ -511,7 +511,7 @@ static hk_status read_file(vtk_reader *reader, char *data_trouble, size_t troubl
     return HK_OK;
 }
 
-hk_status hk_vtk_read(const char *name, const char *data, size_t size, hk_mesh **mesh)
+static hk_status read_vtk(const char *name, const char *data, size_t size, hk_mesh **mesh)
 {
     vtk_reader reader = {.scan = hk_scan_begin(name, data, size, 0), .begin = data};
     char trouble[400] = "";
@@ -529,3 +529,8 @@ hk_status hk_vtk_read(const char *name, const char *data, size_t size, hk_mesh *
     *mesh = made;
     return HK_OK;
 }
+
+const hk_format hk_vtk_format = {
+    .endings = {".vtk"},
+    .read = read_vtk,
+};

@@ -368,7 +368,7 @@ static hk_status read_mesh(vtu_reader *reader, hk_mesh **mesh)
     return HK_OK;
 }
 
-hk_status hk_vtu_read(const char *name, const char *data, size_t size, hk_mesh **mesh)
+static hk_status read_vtu(const char *name, const char *data, size_t size, hk_mesh **mesh)
 {
     vtu_reader reader = {.file = {.name = name, .begin = data, .end = data + size},
                          .xml = hk_xml_begin(name, data, size)};
@@ -384,3 +384,9 @@ hk_status hk_vtu_read(const char *name, const char *data, size_t size, hk_mesh *
     *mesh = made;
     return HK_OK;
 }
+
+const hk_format hk_vtu_format = {
+    .endings = {".vtu"},
+    .read = read_vtu,
+    .write = hk_vtu_write,
+};

@@ -5,6 +5,8 @@
 #include "io/values.h"
 #include "io/xml.h"
 
+hk_status hk_vtu_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count);
+
 // What holds for the whole file.
 typedef struct hk_vtu_file {
     const char *name;
@@ -23,7 +25,7 @@ typedef struct hk_vtu_file {
 // ask for absurd memory. Meshes shrink to a fifth or so.
 int64_t hk_vtu_most_bytes(const hk_vtu_file *file);
 
-typedef enum hk_vtu_format { HK_VTU_ASCII = 0, HK_VTU_BINARY, HK_VTU_APPENDED } hk_vtu_format;
+typedef enum hk_vtu_encoding { HK_VTU_ASCII = 0, HK_VTU_BINARY, HK_VTU_APPENDED } hk_vtu_encoding;
 
 // One <DataArray>.
 typedef struct hk_vtu_array {
@@ -31,7 +33,7 @@ typedef struct hk_vtu_array {
     int line;
     hk_value_type type;
     int64_t components;
-    hk_vtu_format format;
+    hk_vtu_encoding format;
     int64_t offset;    // of appended data
     hk_xml_text text;  // of others
     int text_line;

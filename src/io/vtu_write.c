@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "io/vtk_cells.h"
+#include "io/vtu_data.h"
 #include "io/xml.h"
 
 typedef struct vtu_writer {

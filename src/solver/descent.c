@@ -81,7 +81,7 @@ static const hk_option_info g_options[] = {
                            .help =
                                "on a GPU: auto: one kernel does all iterations of a time step if "
                                "the model fits into the multiprocessors' own memories; off: one "
-                               "kernel an iteration",
+                               "kernel per iteration",
                            .words = g_residents},
 };
 

@@ -3,11 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 
-static const hk_method *const g_methods[] = {
-    &hk_newton,       &hk_descent,    &hk_gradient_descent, &hk_nonlinear_cg, &hk_lbfgs,
-    &hk_quasi_newton, &hk_projective, &hk_split_method,     &hk_admm,         &hk_xpbd,
-    &hk_vbd,
-};
+#define HK_METHOD_ENTRY(name) &hk_##name,
+static const hk_method *const g_methods[] = {HK_METHODS(HK_METHOD_ENTRY)};
+#undef HK_METHOD_ENTRY
 
 const char *const hk_starts[] = {"auto",      "position", "velocity", "acceleration",
                                  "optimised", "adaptive", NULL};

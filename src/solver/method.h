@@ -1,11 +1,12 @@
 // A method minimises the problem's function over the free vertices. Each is one file with an ops
-// table, and one line in method.c. Its options are named once, in the table; the C API, scene
+// table, and one line in list.h. Its options are named once, in the table; the C API, scene
 // files, the command line and its help all read them there.
 #ifndef HK_METHOD_H
 #define HK_METHOD_H
 
 #include "gpu/list.h"
 #include "rules/start.h"
+#include "solver/list.h"
 #include "solver/view.h"
 
 // The values of a method's options, in the order of its table; words as their index.
@@ -127,7 +128,8 @@ hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
 #define HK_GPU_DECLARE(name) extern const struct hk_gpu_method hk_gpu_##name;
 HK_GPU_METHODS(HK_GPU_DECLARE)
 #undef HK_GPU_DECLARE
-extern const hk_method hk_descent, hk_projective, hk_newton, hk_gradient_descent, hk_nonlinear_cg,
-    hk_lbfgs, hk_quasi_newton, hk_split_method, hk_admm, hk_xpbd, hk_vbd;
+#define HK_METHOD_DECLARE(name) extern const hk_method hk_##name;
+HK_METHODS(HK_METHOD_DECLARE)
+#undef HK_METHOD_DECLARE
 
 #endif
