@@ -114,7 +114,8 @@ static inline hk_model *live_model(const live_case *c, live_edit edit)
 
 static inline hk_world *live_world(const live_case *c, hk_backend backend, live_edit edit)
 {
-    hk_option option = {.name = c->option, .text = c->word};
+    hk_option options[2] = {{.name = c->option, .text = c->word},
+                            {.name = "substeps", .number = 1}};
     hk_model *model = live_model(c, edit);
     hk_world_def def = hk_default_world_def();
     def.model = model;
@@ -125,8 +126,9 @@ static inline hk_world *live_world(const live_case *c, hk_backend backend, live_
     def.solver.method = c->method;
     def.solver.iterations = c->iterations;
     def.solver.tolerance = c->residual > 0 ? c->residual : 1e-9;
-    def.solver.options = &option;
-    def.solver.option_count = c->option != NULL;
+    // With one substep and many sweeps it is backward Euler's step that xpbd comes to.
+    def.solver.options = options;
+    def.solver.option_count = (c->option != NULL) + (strcmp(c->method, "xpbd") == 0 && c->option);
     hk_world *world = NULL;
     CHECK_OK(hk_world_create(&def, &world));
     hk_model_free(model);

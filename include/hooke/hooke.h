@@ -342,11 +342,34 @@ typedef struct hk_body_def {
 } hk_body_def;
 HK_API hk_body_def hk_default_body_def(void);
 
+/* An energy of the user's own, Σ over elements of a few vertices each: beside those of the bodies,
+ * for every method, on the CPU. The functions are given the number of an element and the positions
+ * of its vertices, x[vertices][3], in double precision; they may be called from several threads at
+ * once, and must live as long as the model. */
+enum { HK_MAX_TERM_VERTICES = 8 };
+typedef struct hk_term_def {
+    const char *name; /* for messages */
+    int element_count;
+    int vertex_count;        /* of an element, 1 to HK_MAX_TERM_VERTICES */
+    const int32_t *vertices; /* [element_count][vertex_count], numbered over all bodies */
+    double stiffness;        /* N/m: at least the largest eigenvalue of the Hessian of an element;
+                                what constant matrices assume of it */
+    bool tie;                /* it ties bodies to something outside: to hold them in poses, and
+                                without part in viscous damping */
+    double (*energy)(void *context, int element, const double *x); /* J; INFINITY: not defined */
+    void (*gradient)(void *context, int element, const double *x, double *gradient); /* as x, N */
+    /* [3 vertices][3 vertices], symmetric, N/m; it need not be positive. */
+    void (*hessian)(void *context, int element, const double *x, double *hessian);
+    void *context;
+} hk_term_def;
+
 typedef struct hk_model hk_model;
 typedef struct hk_model_def {
     const hk_body_def *bodies;
     int body_count;
     double gravity[3]; /* m/s² */
+    const hk_term_def *terms;
+    int term_count;
 } hk_model_def;
 HK_API hk_model_def hk_default_model_def(void); /* gravity 0, −9.81, 0 */
 HK_API hk_status hk_model_create(const hk_model_def *def, hk_model **model);

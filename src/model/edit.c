@@ -35,6 +35,16 @@ static bool copy_body(hk_body *body)
     return well;
 }
 
+static bool copy_term(hk_user_term *t)
+{
+    size_t count = (size_t)t->def.element_count * (size_t)t->def.vertex_count;
+    bool name = copy_array(&t->name, strlen(t->name) + 1, 1);
+    bool vertices = copy_array(&t->vertices, count, sizeof(int32_t));
+    t->def.name = t->name;
+    t->def.vertices = t->vertices;
+    return name && vertices;
+}
+
 // All pointers are its own afterwards, or NULL.
 static bool copy_arrays(hk_model *m)
 {
@@ -66,6 +76,7 @@ static bool copy_arrays(hk_model *m)
         {&m->order, n, sizeof(int32_t)},
         {&m->place, n, sizeof(int32_t)},
         {&m->bodies, (size_t)m->body_count, sizeof(hk_body)},
+        {&m->user_terms, (size_t)m->user_term_count, sizeof(hk_user_term)},
     };
     bool well = true;
     for (int k = 0; k < HK_COUNT_OF(all); k++)
@@ -75,6 +86,8 @@ static bool copy_arrays(hk_model *m)
     m->bend_vertex_room = m->bend_coefficient_room = (size_t)m->bend_entry_count;
     m->attachment_room = (size_t)m->attachment_count;
     for (int b = 0; b < m->body_count && m->bodies; b++) well = copy_body(&m->bodies[b]) && well;
+    for (int k = 0; k < m->user_term_count && m->user_terms; k++)
+        well = copy_term(&m->user_terms[k]) && well;
     return well;
 }
 

@@ -432,6 +432,67 @@ static hk_status build_body(builder *b)
     return HK_OK;
 }
 
+// ---------------------------------------------------------------- users' terms
+
+static hk_status check_element(const hk_term_def *def, int vertex_count, int element)
+{
+    const int32_t *v = def->vertices + (int64_t)element * def->vertex_count;
+    for (int k = 0; k < def->vertex_count; k++) {
+        if (v[k] < 0 || v[k] >= vertex_count)
+            return hk_fail(HK_BAD_INPUT, "element %d: there is no vertex %d (vertices: 0 to %d)",
+                           element, v[k], vertex_count - 1);
+        for (int l = 0; l < k; l++)
+            if (v[k] == v[l])
+                return hk_fail(HK_BAD_INPUT, "element %d has vertex %d twice", element, v[k]);
+    }
+    return HK_OK;
+}
+
+static hk_status check_term(const hk_term_def *def, int vertex_count)
+{
+    if (!def->energy || !def->gradient || !def->hessian)
+        return hk_fail(HK_BAD_INPUT, "energy, gradient and hessian are needed");
+    if (def->vertex_count < 1 || def->vertex_count > HK_MAX_TERM_VERTICES)
+        return hk_fail(HK_BAD_INPUT, "an element must have 1 to %d vertices (has %d)",
+                       HK_MAX_TERM_VERTICES, def->vertex_count);
+    if (def->element_count < 0 || (def->element_count > 0 && !def->vertices))
+        return hk_fail(HK_BAD_INPUT, "vertices are needed");
+    if (!(isfinite(def->stiffness) && def->stiffness > 0))
+        return hk_fail(HK_BAD_INPUT, "the stiffness must be greater than 0 (is %g N/m)",
+                       def->stiffness);
+    for (int k = 0; k < def->element_count; k++) HK_TRY(check_element(def, vertex_count, k));
+    return HK_OK;
+}
+
+static hk_status take_term(const hk_term_def *def, hk_user_term *to)
+{
+    size_t count = (size_t)def->element_count * (size_t)def->vertex_count;
+    to->def = *def;
+    to->name = hk_strdup(def->name ? def->name : "term");
+    to->vertices = HK_ARRAY(int32_t, count);
+    if (!to->name || !to->vertices) return HK_NO_MEMORY;
+    if (count > 0) memcpy(to->vertices, def->vertices, sizeof(int32_t) * count);
+    to->def.name = to->name;
+    to->def.vertices = to->vertices;
+    return HK_OK;
+}
+
+static hk_status take_terms(const hk_model_def *def, hk_model *m)
+{
+    HK_TRY(check_list("terms", def->terms, def->term_count));
+    m->user_terms = HK_ZEROS(hk_user_term, def->term_count);
+    if (!m->user_terms) return HK_NO_MEMORY;
+    for (int k = 0; k < def->term_count; k++) {
+        hk_status status = check_term(&def->terms[k], m->vertex_count);
+        if (status != HK_OK)
+            return hk_fail_within(status, "term %d (%s)", k,
+                                  def->terms[k].name ? def->terms[k].name : "unnamed");
+        m->user_term_count++;
+        HK_TRY(take_term(&def->terms[k], &m->user_terms[k]));
+    }
+    return HK_OK;
+}
+
 // ---------------------------------------------------------------- the model
 
 static hk_status build_bodies(const hk_model_def *def, hk_model *m)
@@ -479,6 +540,7 @@ static hk_status build(const hk_model_def *def, hk_model *m)
         for (int k = first; k < first + count; k++) m->order[k] += first;
     }
     for (int k = 0; k < m->vertex_count; k++) m->place[m->order[k]] = k;
+    HK_TRY(take_terms(def, m));
     return hk_model_order_links(m);
 }
 
@@ -540,6 +602,11 @@ void hk_model_free(hk_model *model)
     hk_free(model->bend_order);
     hk_free(model->bend_coefficients);
     hk_free(model->attachments);
+    for (int k = 0; k < model->user_term_count && model->user_terms; k++) {
+        hk_free(model->user_terms[k].name);
+        hk_free(model->user_terms[k].vertices);
+    }
+    hk_free(model->user_terms);
     hk_free(model->order);
     hk_free(model->place);
     hk_free(model);

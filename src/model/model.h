@@ -43,6 +43,12 @@ typedef struct hk_attachment {  // d = x − X(t), X moving as a held vertex doe
     double stiffness;  // N/m
 } hk_attachment;
 
+typedef struct hk_user_term {  // hk_term_def, with a list of its own
+    hk_term_def def;
+    char *name;
+    int32_t *vertices;
+} hk_user_term;
+
 struct hk_model {
     int references;
     int64_t family;  // the same for a model and its edited copies
@@ -77,7 +83,9 @@ struct hk_model {
     double *bend_coefficients;           // [bend_entry_count], those of a bend add up to 0
     hk_attachment *attachments;          // [attachment_count]
     double gravity[3];                   // m/s²
-    int unreferenced;                    // vertices of no element; they are held still
+    int user_term_count;
+    hk_user_term *user_terms;  // [user_term_count]
+    int unreferenced;          // vertices of no element; they are held still
     // Body after body, vertices along a Morton curve: solvers work in this order for locality.
     int32_t *order;  // [vertex_count] order[k]: the vertex that comes k-th
     int32_t *place;  // [vertex_count] inverse of order

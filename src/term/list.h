@@ -8,6 +8,8 @@
     TERM(viscosity)    \
     TERM(gravity)      \
     TERM(loads)        \
+    TERM(user_terms)   \
+    TERM(user_ties)    \
     HK_STENCIL_TERMS(TERM)
 
 // Those that are laws of an element (stencil.h): the file is NAME.h in this folder.

@@ -66,6 +66,20 @@ static double potential(hk_problem *p, const double *x, double *gradient)
     return energy;
 }
 
+static void find_tie(void *context, const hk_stencil *s)
+{
+    *(bool *)context |= s->tie;
+}
+
+// To something outside, which takes momentum from the bodies.
+static bool is_tied(const hk_world *w)
+{
+    bool tied = false;
+    hk_model_stencils(w->model, find_tie, &tied);
+    for (int k = 0; k < w->live.grab_count; k++) tied |= w->live.grabs[k].held;
+    return tied;
+}
+
 void hk_world_begin_conserving(hk_world *w)
 {
     hk_problem *p = w->problem;
@@ -76,7 +90,7 @@ void hk_world_begin_conserving(hk_world *w)
     momenta m = momenta_of(p, w->x, w->v);
     memcpy(w->conserved.linear, m.linear, sizeof m.linear);
     memcpy(w->conserved.angular, m.angular, sizeof m.angular);
-    w->conserved.count = p->free_count == p->vertex_count && !w->model->attachment_count ? MOST : 1;
+    w->conserved.count = p->free_count == p->vertex_count && !is_tied(w) ? MOST : 1;
 }
 
 // ---------------------------------------------------------------- the projection

@@ -188,6 +188,7 @@ static hk_status conserve(hk_world *w)
     HK_TRY(hk_world_fetch(w));
     HK_TRY(hk_world_need_problem(w));
     HK_TRY(hk_world_conserve(w));
+    w->acceleration_known = false;  // of another state than this
     hk_world_publish(w);
     const double *known[HK_KNOWN_COUNT] = {[HK_KNOWN_X] = w->x, [HK_KNOWN_V] = w->v};
     return hk_gpu_write_state(w->gpu, known, w->step_before);

@@ -218,6 +218,7 @@ static hk_status end_step(hk_world *w, const hk_stage *stage)
     w->step_before = w->step;
     w->time += w->step;
     if (w->conserve) HK_TRY(hk_world_conserve(w));
+    if (w->conserve) w->acceleration_known = false;  // of another state than this
     hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
     hk_world_publish(w);
     return HK_OK;
