@@ -50,7 +50,7 @@ int main(void)
     hk_body_def body = hk_default_body_def();
     body.mesh = mesh;
     body.material.model = "stable_neo_hookean";
-    body.material.young = 6e4;
+    body.material.young = 3e5;
     body.fixes = &feet;
     body.fix_count = 1;
     hk_model_def model_def = hk_default_model_def();
@@ -72,7 +72,7 @@ int main(void)
     hk_model_free(model);  // the world keeps it
 
     int hand = 0;
-    grab.stiffness = 400;
+    grab.stiffness = 1000;
     if (hk_world_grab(world, &grab, &hand) != HK_OK) return fail("grab");
     const double start[3] = {grab.target[0], grab.target[1], grab.target[2]};
     double most = 0;
