@@ -360,6 +360,13 @@ static void test_dragging(void **state)
             def.stiffness = 2000;
             memcpy(def.target, LIVE_PLACE, sizeof def.target);
             CHECK_OK(hk_world_grab(w[i], &def, &grab));
+            hk_grab_def mean = def;  // of vertices that no element joins
+            int other;
+            mean.count = 2;
+            mean.vertices[1] = n / 3;
+            mean.weights[0] = mean.weights[1] = 0.5;
+            mean.stiffness = 300;
+            CHECK_OK(hk_world_grab(w[i], &mean, &other));
             for (int step = 0; step < 8; step++) {
                 double target[3] = {1 + 0.02 * step, 0.2 + 0.03 * step, 0.1 * step};
                 if (step == 4) {

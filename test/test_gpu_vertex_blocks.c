@@ -48,7 +48,7 @@ static body make_viscous_body(const char *material, bool mixed, bool viscous, do
     b.model = model_of(&def, box_mesh(1, 1, 1, 5, 5, 5), 0);
     hk_gpu_cut cut = {.patch_size = 32, .round_size = 256, .groups = 1, .whole = viscous};
     CHECK_OK(hk_gpu_layout_create(b.model, &cut, 2, &b.layout));
-    CHECK_OK(hk_gpu_vertex_blocks_create(b.model, b.layout, viscous, 2, &b.vertex_blocks));
+    CHECK_OK(hk_gpu_vertex_blocks_create(b.model, NULL, b.layout, viscous, 2, &b.vertex_blocks));
     CHECK_OK(hk_problem_create(b.model, 1, NULL, &b.problem));
     CHECK_OK(hk_problem_begin_pose(b.problem));
     hk_problem_set_load(b.problem, 0);
@@ -286,7 +286,7 @@ static void test_memory(void **state)
     for (;; n++) {
         failing_alloc_install(n);
         hk_gpu_vertex_blocks *blocks = NULL;
-        hk_status status = hk_gpu_vertex_blocks_create(b.model, b.layout, true, 1, &blocks);
+        hk_status status = hk_gpu_vertex_blocks_create(b.model, NULL, b.layout, true, 1, &blocks);
         bool reached = failing_alloc_count() >= n;
         if (status == HK_OK) hk_gpu_vertex_blocks_free(blocks);
         assert_int_equal(failing_alloc_live(), 0);

@@ -18,6 +18,7 @@ struct hk_gpu {
 enum { STEP, READ_X, READ_V, WRITE, ENERGY, CREATE, EDIT, CALLS };
 static struct {
     bool missing;            // there is no device
+    bool unfit;              // grabs do not fit what was set up
     int calls[CALLS];        // so far
     hk_status fails[CALLS];  // the next one, with this status
     int unreported;          // steps without a report
@@ -87,9 +88,10 @@ hk_status hk_gpu_set_targets(hk_gpu *gpu, const hk_live *live, int count, const 
     return edit(gpu, live);
 }
 
-hk_status hk_gpu_set_grabs(hk_gpu *gpu, const hk_live *live)
+hk_status hk_gpu_set_grabs(hk_gpu *gpu, const hk_live *live, bool *fits)
 {
-    return edit(gpu, live);
+    *fits = !device.unfit;
+    return *fits ? edit(gpu, live) : HK_OK;
 }
 
 hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu)
@@ -709,6 +711,10 @@ static void test_failed_edits(void **state)
     hk_material_def material = material_of("arap", 1e4, 0.2);
     int32_t vertex = 5;
     for (int i = 0; i < 2; i++) live_steps(&c, EDIT_GRAB, w[i], 2);
+    int made = device.calls[CREATE];
+    device.unfit = true;  // then it is made anew
+    for (int i = 0; i < 2; i++) live_apply(&c, EDIT_GRAB, w[i]);
+    assert_int_equal(device.calls[CREATE], made + 1);
     device.fails[CREATE] = HK_INTERNAL;
     assert_int_equal(hk_world_set_step(w[0], 0.5), HK_INTERNAL);
     device.fails[CREATE] = HK_INTERNAL;

@@ -591,10 +591,11 @@ HK_API hk_status hk_world_set_material(hk_world *world, int body, const hk_selec
 HK_API hk_status hk_world_set_rest_positions(hk_world *world, const double *positions);
 
 /* A spring of rest length 0 from a point of a body, Σ weight × vertex, to a target that is moved:
- * a vertex, a point of a triangle of the surface (its three corners with barycentric weights), or a
- * point of a tet. It costs no factorisation. Its energy is among the elastic ones. */
+ * a vertex, a point of a triangle of the surface (its three corners with barycentric weights), of a
+ * tet, or a mean of vertices anywhere. A constant matrix is not factored for it; Newton's method
+ * has a new pattern where no element joins the vertices. Its energy is among the elastic ones. */
 typedef struct hk_grab_def {
-    int count; /* of vertices, 1 to 4, corners of one tet or triangle */
+    int count; /* of vertices, 1 to 4 */
     int32_t vertices[4];
     double weights[4]; /* add up to 1 */
     double stiffness;  /* N/m */

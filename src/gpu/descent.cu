@@ -92,8 +92,8 @@ static hk_status take_terms(hk_gpu *g)
     return g->constant_diagonal ? hk_gpu_take_live_diagonal(g) : HK_OK;
 }
 
-extern "C" const hk_gpu_method hk_gpu_descent = {plan,   set_up,   release, take_terms,
-                                                 launch, describe, false};
+extern "C" const hk_gpu_method hk_gpu_descent = {plan,       set_up, release,  nullptr,
+                                                 take_terms, launch, describe, false};
 
 // ---------------------------------------------------------------- projective dynamics
 
@@ -119,4 +119,4 @@ static hk_status plan_projective(hk_gpu *g)
 }
 
 extern "C" const hk_gpu_method hk_gpu_projective = {plan_projective, nullptr, nullptr, nullptr,
-                                                    nullptr,         nullptr, false};
+                                                    nullptr,         nullptr, nullptr, false};

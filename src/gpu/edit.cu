@@ -126,10 +126,12 @@ hk_status hk_gpu_take_targets(hk_gpu *g)
 
 // ---------------------------------------------------------------- grabs
 
-extern "C" hk_status hk_gpu_set_grabs(hk_gpu *g, const hk_live *live)
+extern "C" hk_status hk_gpu_set_grabs(hk_gpu *g, const hk_live *live, bool *fits)
 {
     g->live = live;
     bool shape = live->shape_version != g->live_shape;
+    *fits = !shape || !g->run->fits_live || g->run->fits_live(g);
+    if (!*fits) return HK_OK;
     if (shape) HK_CUDA(cudaStreamSynchronize(g->stream));
     HK_TRY(hk_gpu_refresh_terms(g, shape));
     if (!shape) return HK_OK;

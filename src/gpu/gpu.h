@@ -21,6 +21,8 @@ typedef struct hk_gpu_method {
     // After that: what the method needs beside states and elements, and its release.
     hk_status (*set_up)(hk_gpu *gpu);
     void (*free)(hk_gpu *gpu);
+    // Whether live elements fit what was set up: if not, that is to be made anew. NULL: always.
+    bool (*fits_live)(hk_gpu *gpu);
     // After live elements came, went or changed their stiffness; or NULL.
     hk_status (*take_terms)(hk_gpu *gpu);
     // Launches all iterations of a step, from the start in its first control; `last` is where the
@@ -77,7 +79,8 @@ hk_status hk_gpu_energy(hk_gpu *gpu, hk_energy *energy);
 hk_status hk_gpu_set_forces(hk_gpu *gpu, const hk_live *live);
 // `vertices` (of the model) are those whose targets changed.
 hk_status hk_gpu_set_targets(hk_gpu *gpu, const hk_live *live, int count, const int32_t *vertices);
-hk_status hk_gpu_set_grabs(hk_gpu *gpu, const hk_live *live);
+// With *fits false it has to be created anew, and nothing changed.
+hk_status hk_gpu_set_grabs(hk_gpu *gpu, const hk_live *live, bool *fits);
 
 // For checks: energy, gradient and diagonal of the Hessian of all terms at x, [vertex_count][4],
 // which becomes what single precision makes of it. The diagonal of held vertices is 0.

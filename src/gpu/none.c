@@ -64,8 +64,9 @@ hk_status hk_gpu_set_targets(hk_gpu *gpu, const hk_live *live, int count, const 
     return hk_fail(HK_UNSUPPORTED, NO_BACKEND);
 }
 
-hk_status hk_gpu_set_grabs(hk_gpu *gpu, const hk_live *live)
+hk_status hk_gpu_set_grabs(hk_gpu *gpu, const hk_live *live, bool *fits)
 {
+    (void)fits;
     (void)gpu;
     (void)live;
     return hk_fail(HK_UNSUPPORTED, NO_BACKEND);

@@ -566,5 +566,5 @@ static hk_status take_terms(hk_gpu *g)
     return hk_gpu_global_take_live(g, &q->global, &q->live);
 }
 
-extern "C" const hk_gpu_method hk_gpu_quasi_newton = {plan,   set_up,   release, take_terms,
-                                                      launch, describe, true};
+extern "C" const hk_gpu_method hk_gpu_quasi_newton = {plan,       set_up, release,  nullptr,
+                                                      take_terms, launch, describe, true};

@@ -9,6 +9,7 @@
 extern "C" {
 #include "gpu/vertex_blocks.h"
 #include "solver/vbd.h"
+#include "term/vertex_blocks.h"
 }
 
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct vbd {
     int ways;  // of the kernels: by how many threads
     int colour_count;
     int32_t *colour_start;  // [colour_count + 1] vertices
+    int32_t *colour_of;     // [vertex_count] in Morton order, −1: none
     hk_gpu_vbd_control *control[2];
     int at;             // which of them is that of now, while launches are recorded
     float4 *q;          // the state
@@ -486,6 +488,12 @@ static hk_status fill(hk_gpu *g, const hk_gpu_vertex_blocks *s, int multiprocess
     w->colour_start = HK_ARRAY(int32_t, w->colour_count + 1);
     if (!w->colour_start) return HK_NO_MEMORY;
     memcpy(w->colour_start, s->colours.start, sizeof(int32_t) * ((size_t)w->colour_count + 1));
+    w->colour_of = HK_ARRAY(int32_t, g->model->vertex_count);
+    if (!w->colour_of) return HK_NO_MEMORY;
+    for (int v = 0; v < g->model->vertex_count; v++) w->colour_of[v] = -1;
+    for (int k = 0; k < w->colour_count; k++)
+        for (int i = s->colours.start[k]; i < s->colours.start[k + 1]; i++)
+            w->colour_of[g->layout->place[s->colours.item[i]]] = k;
     w->q = g->q[0];
     w->last = g->q[1];
     w->before = g->q[2];
@@ -524,7 +532,8 @@ static hk_status set_up(hk_gpu *g)
     g->own = HK_NEW(vbd);
     if (!g->own) return HK_NO_MEMORY;
     hk_gpu_vertex_blocks *blocks;
-    HK_TRY(hk_gpu_vertex_blocks_create(g->model, g->layout, g->damping.viscous > 0, 0, &blocks));
+    HK_TRY(hk_gpu_vertex_blocks_create(g->model, g->live, g->layout, g->damping.viscous > 0, 0,
+                                       &blocks));
     hk_status status = fill(g, blocks, multiprocessors);
     hk_gpu_vertex_blocks_free(blocks);
     return status;
@@ -534,6 +543,7 @@ static void release(hk_gpu *g)
 {
     if (!g->own) return;
     hk_free(own(g)->colour_start);
+    hk_free(own(g)->colour_of);
     hk_free(g->own);
     g->own = nullptr;
 }
@@ -553,5 +563,10 @@ static hk_status take_terms(hk_gpu *g)
     return HK_OK;
 }
 
-extern "C" const hk_gpu_method hk_gpu_vbd = {plan,          set_up,   release, take_terms,
-                                             launch_sweeps, describe, true};
+static bool fits_live(hk_gpu *g)
+{
+    return hk_colours_fit(g->model, g->live, own(g)->colour_of);
+}
+
+extern "C" const hk_gpu_method hk_gpu_vbd = {plan,       set_up,        release,  fits_live,
+                                             take_terms, launch_sweeps, describe, true};

@@ -13,6 +13,7 @@
 // What is known of the model while the vertex blocks are made.
 typedef struct maker {
     const hk_model *model;
+    const hk_live *live;
     const hk_gpu_layout *layout;
     hk_gpu_vertex_blocks *vertex_blocks;
     bool viscous;
@@ -108,7 +109,7 @@ static hk_status colour(maker *w)
     uint8_t *held = HK_ARRAY(uint8_t, m->vertex_count);
     if (!held) return HK_NO_MEMORY;
     for (int v = 0; v < m->vertex_count; v++) held[m->place[v]] = m->hold[v] != HK_FREE;
-    hk_status status = hk_colour_vertices(m, held, &w->vertex_blocks->colours);
+    hk_status status = hk_colour_vertices(m, w->live, held, &w->vertex_blocks->colours);
     hk_free(held);
     return status;
 }
@@ -420,12 +421,14 @@ static hk_status make(maker *w)
     return find_neighbours(w);
 }
 
-hk_status hk_gpu_vertex_blocks_create(const hk_model *model, const hk_gpu_layout *layout,
-                                      bool viscous, int threads, hk_gpu_vertex_blocks **blocks)
+hk_status hk_gpu_vertex_blocks_create(const hk_model *model, const hk_live *live,
+                                      const hk_gpu_layout *layout, bool viscous, int threads,
+                                      hk_gpu_vertex_blocks **blocks)
 {
     hk_gpu_vertex_blocks *s = HK_NEW(hk_gpu_vertex_blocks);
     if (!s) return HK_NO_MEMORY;
     maker w = {.model = model,
+               .live = live,
                .layout = layout,
                .vertex_blocks = s,
                .viscous = viscous,

@@ -45,8 +45,9 @@ typedef struct hk_gpu_vertex_blocks {
 } hk_gpu_vertex_blocks;
 
 // The layout is that of the model. threads 0: all cores.
-hk_status hk_gpu_vertex_blocks_create(const hk_model *model, const hk_gpu_layout *layout,
-                                      bool viscous, int threads, hk_gpu_vertex_blocks **blocks);
+hk_status hk_gpu_vertex_blocks_create(const hk_model *model, const hk_live *live,
+                                      const hk_gpu_layout *layout, bool viscous, int threads,
+                                      hk_gpu_vertex_blocks **blocks);
 void hk_gpu_vertex_blocks_free(hk_gpu_vertex_blocks *blocks);
 
 #endif

@@ -86,8 +86,8 @@ static void fill_matrix(hk_constant_matrix *m)
             p->inertia[m->assembly->vertex[b]] + p->shift;
 }
 
-// Without a factor, the numbers of live elements are the matrix's own: what they join is joined in
-// the pattern.
+// Without a factor, the numbers of live elements are the matrix's own. What they join and the
+// pattern does not is bounded on the diagonal.
 static void add_live(void *context, const hk_weights *w)
 {
     hk_constant_matrix *m = context;
@@ -95,8 +95,15 @@ static void add_live(void *context, const hk_weights *w)
     for (int a = 0; a < w->count; a++)
         for (int b = 0; b < w->count; b++) {
             int32_t r = unknown[w->vertex[a]], c = unknown[w->vertex[b]];
-            if (c >= 0 && r >= c)
-                m->matrix[hk_laplacian_entry(&m->scalar, c, r)] += hk_weight_of(w, a, b);
+            if (r < c || c < 0) continue;
+            double weight = hk_weight_of(w, a, b);
+            int64_t at = hk_laplacian_entry(&m->scalar, c, r);
+            if (at >= 0) {
+                m->matrix[at] += weight;
+                continue;
+            }
+            m->matrix[hk_pattern_column(&m->scalar, c, 0)] += fabs(weight);
+            m->matrix[hk_pattern_column(&m->scalar, r, 0)] += fabs(weight);
         }
 }
 

@@ -40,12 +40,13 @@ typedef struct newton {
     hk_line_search search;
     hk_assembly *assembly;
     hk_direct *direct;
-    double *blocks;    // [hk_terms_block_size]
-    double *matrix;    // [hk_pattern_size]
-    double *diagonal;  // [vertex_count] inertia and shift
-    double *right;     // [3 free_count]
-    int rung;          // of the ladder, in use
-    int patience;      // iterations before a gentler one is tried again
+    double *blocks;        // [hk_terms_block_size]
+    double *matrix;        // [hk_pattern_size]
+    double *diagonal;      // [vertex_count] inertia and shift
+    double *right;         // [3 free_count]
+    int rung;              // of the ladder, in use
+    int patience;          // iterations before a gentler one is tried again
+    int64_t live_version;  // of the elements of the world that the pattern was seen to have
 } newton;
 
 static void newton_free(void *solver)
@@ -62,16 +63,50 @@ static void newton_free(void *solver)
     hk_free(s);
 }
 
+static hk_status create_matrix(newton *s, hk_problem *p)
+{
+    HK_TRY(hk_assembly_create(p->terms, p->held, &s->assembly));
+    if (p->free_count > 0) HK_TRY(hk_direct_create(&s->assembly->pattern, &s->direct));
+    s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
+    s->live_version = p->terms->live ? p->terms->live->shape_version : 0;
+    return s->matrix ? HK_OK : HK_NO_MEMORY;
+}
+
 static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_search_init(&s->search, p, settings));
-    HK_TRY(hk_assembly_create(p->terms, p->held, &s->assembly));
-    if (p->free_count > 0) HK_TRY(hk_direct_create(&s->assembly->pattern, &s->direct));
+    HK_TRY(create_matrix(s, p));
     s->blocks = HK_ARRAY(double, hk_terms_block_size(p->terms));
-    s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
     s->diagonal = HK_ARRAY(double, p->vertex_count);
     s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
-    return s->blocks && s->matrix && s->diagonal && s->right ? HK_OK : HK_NO_MEMORY;
+    return s->blocks && s->diagonal && s->right ? HK_OK : HK_NO_MEMORY;
+}
+
+// A new pattern, where elements of the world join what no element joined before.
+static hk_status take_live(newton *s)
+{
+    hk_problem *p = s->search.problem;
+    const hk_live *live = p->terms->live;
+    if (!live || live->shape_version == s->live_version) return HK_OK;
+    s->live_version = live->shape_version;
+    if (hk_assembly_has_live(s->assembly, p->terms)) return HK_OK;
+    newton made = {0};
+    hk_status status = create_matrix(&made, p);
+    newton *old = status == HK_OK ? s : &made;
+    hk_direct *direct = old->direct;
+    hk_assembly *assembly = old->assembly;
+    double *matrix = old->matrix;
+    if (status == HK_OK) {
+        s->direct = made.direct;
+        s->assembly = made.assembly;
+        s->matrix = made.matrix;
+    } else {
+        s->live_version = -1;  // once more, next time
+    }
+    hk_direct_free(direct);
+    hk_assembly_free(assembly);
+    hk_free(matrix);
+    return status;
 }
 
 static hk_status newton_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -209,6 +244,7 @@ static hk_status newton_minimise(void *solver, double *x, hk_solve_report *repor
     hk_line_search *ls = &s->search;
     int before = report->iterations;
     s->rung = EXACT;
+    HK_TRY(take_live(s));
     HK_TRY(hk_search_begin(ls, x, report));
     bool end = false;
     // An attempt that led nowhere is no iteration; there is at most one between two iterations.
@@ -244,6 +280,7 @@ static hk_status newton_follow(void *solver, const double *x, double *step)
     if (s->search.problem->free_count == 0) return HK_OK;
     double phase_s[HK_PHASE_COUNT] = {0};
     bool positive;
+    HK_TRY(take_live(s));
     s->rung = PROJECTED;
     HK_TRY(factor_some(s, x, &positive, phase_s));
     s->rung = EXACT;

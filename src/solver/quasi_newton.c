@@ -100,8 +100,8 @@ static void quasi_newton_free(void *solver)
     hk_constant_matrix_release(&s->laplacian);
     hk_direct_free(s->direct);
     hk_assembly_free(s->assembly);
-    hk_free(s->blocks);
     hk_free(s->matrix);
+    hk_free(s->blocks);
     hk_free(s->weight);
     hk_free(s->right);
     hk_free(s);
@@ -134,16 +134,44 @@ static hk_status create_laplacian(quasi_newton *s)
 
 // ---------------------------------------------------------------- creation
 
-static hk_status allocate_hessian(quasi_newton *s)
+static void release_matrix(quasi_newton *s)
+{
+    hk_direct_free(s->direct);
+    hk_assembly_free(s->assembly);
+    hk_free(s->matrix);
+    s->direct = NULL;
+    s->assembly = NULL;
+    s->matrix = NULL;
+}
+
+static hk_status create_matrix(quasi_newton *s)
 {
     const hk_problem *p = s->search.problem;
     HK_TRY(hk_assembly_create(p->terms, p->held, &s->assembly));
+    s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
+    if (!s->matrix) return HK_NO_MEMORY;
+    return hk_direct_create(&s->assembly->pattern, &s->direct);
+}
+
+static hk_status allocate_hessian(quasi_newton *s)
+{
+    const hk_problem *p = s->search.problem;
     s->weight = HK_ARRAY(double, p->vertex_count);
     s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
     s->blocks = HK_ARRAY(double, hk_terms_block_size(p->terms));
-    s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
-    if (!s->weight || !s->right || !s->blocks || !s->matrix) return HK_NO_MEMORY;
-    return hk_direct_create(&s->assembly->pattern, &s->direct);
+    if (!s->weight || !s->right || !s->blocks) return HK_NO_MEMORY;
+    return create_matrix(s);
+}
+
+// Elements of the world may join what no element joined before. Without a matrix, after a failure,
+// L-BFGS begins with the identity.
+static hk_status cover_live(quasi_newton *s)
+{
+    if (hk_assembly_has_live(s->assembly, s->search.problem->terms)) return HK_OK;
+    release_matrix(s);
+    hk_status status = create_matrix(s);
+    if (status != HK_OK) release_matrix(s);
+    return status;
 }
 
 static hk_status allocate(quasi_newton *s, hk_problem *p, const hk_settings *settings)
@@ -205,6 +233,7 @@ static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
                 s->live_version == (live ? live->shape_version : 0);
     if (!s->direct || (same && !(fresh && initial_of(s) == INITIAL_UPDATING))) return HK_OK;
     double clock = hk_now();
+    HK_TRY(cover_live(s));
     fill_matrix(s, x);
     s->search.phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     // Nothing resists a flat sheet across its plane: its Hessian may be singular at rest. What is

@@ -71,6 +71,7 @@ typedef struct vbd {
     bool blended;            // some element is (term/blend.h)
     hk_vbd_rules rules;
     hk_vbd_state state;
+    int64_t live_version;  // of the elements of the world that the colours were seen to fit
 } vbd;
 
 static void vbd_free(void *solver)
@@ -94,7 +95,32 @@ static hk_status allocate(vbd *s, hk_problem *p)
     s->before = hk_calloc(1, hk_vertices_bytes(&s->vertices));
     s->diagonal = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
     if (!s->before || !s->diagonal) return HK_NO_MEMORY;
+    s->live_version = p->terms->live ? p->terms->live->shape_version : 0;
     return hk_vertex_blocks_create(s->view->terms, p->held, &s->vertex_blocks);
+}
+
+// Other colours, where elements of the world join vertices of one.
+static hk_status take_live(vbd *s)
+{
+    const hk_problem *p = s->problem;
+    const hk_live *live = p->terms->live;
+    if (!live || live->shape_version == s->live_version) return HK_OK;
+    int32_t *colour_of = HK_ARRAY(int32_t, p->vertex_count);
+    if (!colour_of) return HK_NO_MEMORY;
+    const hk_colouring *c = &s->vertex_blocks->colours;
+    for (int v = 0; v < p->vertex_count; v++) colour_of[v] = -1;
+    for (int k = 0; k < c->colour_count; k++)
+        for (int i = c->start[k]; i < c->start[k + 1]; i++) colour_of[c->item[i]] = k;
+    bool fit = hk_colours_fit(p->model, live, colour_of);
+    hk_free(colour_of);
+    if (!fit) {
+        hk_vertex_blocks *made;
+        HK_TRY(hk_vertex_blocks_create(s->view->terms, p->held, &made));
+        hk_vertex_blocks_free(s->vertex_blocks);
+        s->vertex_blocks = made;
+    }
+    s->live_version = live->shape_version;
+    return HK_OK;
 }
 
 static hk_status vbd_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -278,6 +304,7 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     vbd *s = solver;
     hk_problem *p = s->problem;
     report->detail[0] = '\0';
+    HK_TRY(take_live(s));
     HK_TRY(hk_view_begin(s->view, x));
     choose_acceleration(s);
     estimate_rate(s);

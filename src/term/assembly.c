@@ -10,7 +10,9 @@ typedef struct contribution {
 
 // The blocks of all elements whose two vertices are free: counted by column (`to` is NULL), or
 // stored.
+enum { NO_SOURCE = -1 };  // of elements of a world: a place in the pattern, and no more
 typedef struct lister {
+    bool live;
     const hk_assembly *assembly;
     const hk_assembly_term *term;
     int64_t first_value;  // of the term
@@ -36,7 +38,8 @@ static void list_stencil(void *context, const hk_stencil *s)
                 continue;
             }
             int64_t at = l->first_value + s->at + 9 * (int64_t)pair * s->stride;
-            int64_t source = l->term->first + (s->factor ? l->part : 2 * at + transposed);
+            int64_t source =
+                l->live ? NO_SOURCE : l->term->first + (s->factor ? l->part : 2 * at + transposed);
             l->to[l->next[column]++] = (contribution){column, row, source};
         }
 }
@@ -53,6 +56,8 @@ static int64_t list_contributions(const hk_assembly *a, const hk_terms *terms, i
         term->ops->stencils(term, list_stencil, &l);
         l.term++;
     }
+    l.live = true;
+    hk_live_stencils(terms->model, terms->live, list_stencil, &l);
     return l.count;
 }
 
@@ -119,18 +124,18 @@ static hk_status make_sources(const contribution *list, const int64_t *column_st
     a->source_start = HK_ARRAY(int64_t, blocks + 1);
     a->source = HK_ARRAY(int64_t, total);
     if (!a->source_start || !a->source) return HK_NO_MEMORY;
-    int64_t block = 0;
+    int64_t block = 0, at = 0;
     for (int c = 0; c < count; c++) {
         int32_t last = -1;
         // A vertex of no element has a diagonal block all the same.
-        if (column_start[c] == column_start[c + 1]) a->source_start[block++] = column_start[c];
+        if (column_start[c] == column_start[c + 1]) a->source_start[block++] = at;
         for (int64_t k = column_start[c]; k < column_start[c + 1]; k++) {
-            if (list[k].row != last) a->source_start[block++] = k;
+            if (list[k].row != last) a->source_start[block++] = at;
             last = list[k].row;
-            a->source[k] = list[k].source;
+            if (list[k].source != NO_SOURCE) a->source[at++] = list[k].source;
         }
     }
-    a->source_start[block] = total;
+    a->source_start[block] = at;
     return HK_OK;
 }
 
@@ -324,10 +329,11 @@ typedef struct live_adder {
     double *values;
 } live_adder;
 
-// Row block r of block column c, by its number among those below the diagonal.
+// Row block r of block column c, by its number among those below the diagonal; -1: it has none.
 static int64_t find_below(const hk_pattern *p, int32_t c, int32_t r)
 {
     int64_t low = p->start[c], high = p->start[c + 1];
+    if (low == high) return -1;
     while (high - low > 1) {
         int64_t middle = (low + high) / 2;
         if (p->row[middle] <= r)
@@ -335,7 +341,30 @@ static int64_t find_below(const hk_pattern *p, int32_t c, int32_t r)
         else
             high = middle;
     }
-    return low - p->start[c];
+    return p->row[low] == r ? low - p->start[c] : -1;
+}
+
+typedef struct live_finder {
+    const hk_assembly *assembly;
+    bool missing;
+} live_finder;
+
+static void find_live(void *context, const hk_stencil *s)
+{
+    live_finder *f = context;
+    for (int a = 0; a < s->count; a++)
+        for (int b = a + 1; b < s->count; b++) {
+            int32_t i = f->assembly->unknown[s->vertex[a]], j = f->assembly->unknown[s->vertex[b]];
+            if (i < 0 || j < 0) continue;
+            f->missing |= find_below(&f->assembly->pattern, hk_min_int(i, j), hk_max_int(i, j)) < 0;
+        }
+}
+
+bool hk_assembly_has_live(const hk_assembly *a, const hk_terms *terms)
+{
+    live_finder f = {a, false};
+    hk_live_stencils(terms->model, terms->live, find_live, &f);
+    return !f.missing;
 }
 
 static void add_live_block(void *context, int32_t a, int32_t b, const double block[9])

@@ -41,7 +41,10 @@ void hk_assembly_free(hk_assembly *assembly);
 // and weight [vertex_count] in Morton order, added to the three diagonal entries of a vertex.
 void hk_assemble(const hk_assembly *assembly, const double *blocks, const double *weight,
                  double *values);
-// Adds the elements of a world (hk_terms_visit_blocks) to such values.
+// Elements of a world have a place in the pattern as they are when the assembly is created. Whether
+// those of now have one.
+bool hk_assembly_has_live(const hk_assembly *assembly, const hk_terms *terms);
+// Adds them (hk_terms_visit_blocks) to such values.
 void hk_assemble_live(const hk_assembly *assembly, hk_terms *terms, const double *x, double keep,
                       double *values);
 

@@ -84,6 +84,7 @@ int64_t hk_laplacian_entry(const hk_pattern *p, int32_t c, int32_t r)
         else
             high = middle;
     }
+    if (low == high || p->row[low] != r) return -1;
     return hk_pattern_column(p, c, 0) + 1 + low - p->start[c];
 }
 

@@ -15,7 +15,7 @@ hk_status hk_laplacian_pattern(const hk_model *model, const int32_t *unknown, in
 // [material_count], N/m² of each material.
 void hk_laplacian_numbers(const hk_model *model, const int32_t *unknown, const hk_pattern *scalar,
                           const double *weight, double *values);
-// Where row r ≥ c of column c of a scalar pattern stands, which has it.
+// Where row r ≥ c of column c of a scalar pattern stands; -1: it has none there.
 int64_t hk_laplacian_entry(const hk_pattern *scalar, int32_t c, int32_t r);
 
 #endif

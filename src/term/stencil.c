@@ -381,8 +381,14 @@ static hk_stencil stencil_of(const hk_element *e, bool tie)
 void hk_stencil_model_stencils(const hk_stencil_law *law, const hk_model *model,
                                hk_stencil_fn *visit, void *context)
 {
+    hk_stencil_live_stencils(law, model, NULL, visit, context);
+}
+
+void hk_stencil_live_stencils(const hk_stencil_law *law, const hk_model *model, const hk_live *live,
+                              hk_stencil_fn *visit, void *context)
+{
     hk_elements elements;
-    if (list_elements(law, model, NULL, &elements) != HK_OK) return;
+    if (list_elements(law, model, live, &elements) != HK_OK) return;
     for (int k = 0; k < elements.count; k++) {
         hk_stencil s = stencil_of(&elements.element[k], law->tie);
         visit(context, &s);

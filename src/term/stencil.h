@@ -64,6 +64,8 @@ hk_status hk_stencil_create(const hk_terms *list, const hk_stencil_law *law, hk_
 bool hk_stencil_in_model(const hk_stencil_law *law, const hk_model *model);
 void hk_stencil_model_stencils(const hk_stencil_law *law, const hk_model *model,
                                hk_stencil_fn *visit, void *context);
+void hk_stencil_live_stencils(const hk_stencil_law *law, const hk_model *model, const hk_live *live,
+                              hk_stencil_fn *visit, void *context);
 void hk_stencil_model_weights(const hk_stencil_law *law, const hk_model *model, hk_weight_fn *visit,
                               void *context);
 

@@ -24,6 +24,12 @@ static void JOIN(LAW, _stencils)(const hk_model *model, hk_stencil_fn *visit, vo
     hk_stencil_model_stencils(&JOIN(LAW, _law), model, visit, context);
 }
 
+static void JOIN(LAW, _live_stencils)(const hk_model *model, const hk_live *live,
+                                      hk_stencil_fn *visit, void *context)
+{
+    hk_stencil_live_stencils(&JOIN(LAW, _law), model, live, visit, context);
+}
+
 static void JOIN(LAW, _model_weights)(const hk_model *model, const double *material_weight,
                                       hk_weight_fn *visit, void *context)
 {
@@ -45,6 +51,7 @@ const hk_term_ops JOIN(JOIN(hk_, LAW), _term) = {
     .block_size = JOIN(LAW, _live) ? NULL : hk_stencil_block_size,
     .blocks = JOIN(LAW, _live) ? NULL : hk_stencil_blocks,
     .refresh = JOIN(LAW, _live) ? hk_stencil_refresh : NULL,
+    .live_stencils = JOIN(LAW, _live) ? JOIN(LAW, _live_stencils) : NULL,
     .visit_blocks = JOIN(LAW, _live) ? hk_stencil_visit_blocks : NULL,
     .visit_weights = JOIN(LAW, _live) ? hk_stencil_visit_weights : NULL,
 };

@@ -174,9 +174,11 @@ struct hk_term_ops {
     // By how much, relatively, damping raises a constant matrix in this step.
     double (*stiffening)(const hk_term *term);
 
-    // ---- elements of a world, which may change between steps (hk_live), in place of those above.
-    // They join vertices that some element of the model joins.
+    // ---- elements of a world, which may change between steps (hk_live), in place of those above
     hk_status (*refresh)(hk_term *term);  // they did change; not NULL: the term is such a one
+    // Without `at` and what follows it.
+    void (*live_stencils)(const hk_model *model, const hk_live *live, hk_stencil_fn *visit,
+                          void *context);
     void (*visit_blocks)(hk_term *term, const double *x, double keep, hk_block_fn *visit,
                          void *context);
     void (*visit_weights)(const hk_term *term, hk_weight_fn *visit, void *context);

@@ -321,6 +321,13 @@ void hk_model_stencils(const hk_model *model, hk_stencil_fn *visit, void *contex
         if (g_terms[k]->shape) g_terms[k]->shape->stencils(model, visit, context);
 }
 
+void hk_live_stencils(const hk_model *model, const hk_live *live, hk_stencil_fn *visit,
+                      void *context)
+{
+    for (int k = 0; live && k < HK_COUNT_OF(g_terms); k++)
+        if (g_terms[k]->live_stencils) g_terms[k]->live_stencils(model, live, visit, context);
+}
+
 void hk_model_weights(const hk_model *model, const double *material_weight, hk_weight_fn *visit,
                       void *context)
 {

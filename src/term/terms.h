@@ -91,6 +91,10 @@ void hk_model_stencils(const hk_model *model, hk_stencil_fn *visit, void *contex
 void hk_model_weights(const hk_model *model, const double *material_weight, hk_weight_fn *visit,
                       void *context);
 
+// Those of a world among them (live may be NULL).
+void hk_live_stencils(const hk_model *model, const hk_live *live, hk_stencil_fn *visit,
+                      void *context);
+
 // All kinds of terms that there are.
 int hk_term_kinds(void);
 const hk_term_ops *hk_term_kind(int kind);

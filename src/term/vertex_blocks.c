@@ -51,16 +51,41 @@ static void list_clique(void *context, const hk_stencil *s)
     if (c->start) c->start[c->count] = c->members;
 }
 
-hk_status hk_colour_vertices(const hk_model *m, const uint8_t *held, hk_colouring *colouring)
+typedef struct fitter {
+    const int32_t *colour_of;
+    bool fits;
+} fitter;
+
+static void fit_clique(void *context, const hk_stencil *s)
+{
+    fitter *f = context;
+    for (int a = 0; a < s->count; a++)
+        for (int b = 0; b < a; b++) {
+            int32_t colour = f->colour_of[s->vertex[a]];
+            if (colour >= 0 && colour == f->colour_of[s->vertex[b]]) f->fits = false;
+        }
+}
+
+bool hk_colours_fit(const hk_model *model, const hk_live *live, const int32_t *colour_of)
+{
+    fitter f = {colour_of, true};
+    hk_live_stencils(model, live, fit_clique, &f);
+    return f.fits;
+}
+
+hk_status hk_colour_vertices(const hk_model *m, const hk_live *live, const uint8_t *held,
+                             hk_colouring *colouring)
 {
     clique_list c = {0};
     hk_model_stencils(m, list_clique, &c);
+    hk_live_stencils(m, live, list_clique, &c);
     c.start = HK_ZEROS(int64_t, c.count + 1);
     c.member = HK_ARRAY(int32_t, c.members);
     hk_status status = c.start && c.member ? HK_OK : HK_NO_MEMORY;
     if (status == HK_OK) {
         c.count = c.members = 0;
         hk_model_stencils(m, list_clique, &c);
+        hk_live_stencils(m, live, list_clique, &c);
         hk_graph graph;
         status = hk_graph_create(m->vertex_count, c.count, c.start, c.member, &graph);
         if (status == HK_OK) {
@@ -303,7 +328,7 @@ static hk_status estimate_noise(const hk_model *m, hk_vertex_blocks *s)
 static hk_status build(const hk_model *m, const uint8_t *held, hk_vertex_blocks *s)
 {
     size_t count = (size_t)s->term->batch_count;
-    HK_TRY(hk_colour_vertices(m, held, &s->colours));
+    HK_TRY(hk_colour_vertices(m, s->terms->live, held, &s->colours));
     s->batches = HK_ZEROS(hk_tet_batch, count);
     s->block_start = HK_ZEROS(int32_t *, count);
     corner_lists *lists = HK_ZEROS(corner_lists, count);

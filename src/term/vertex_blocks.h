@@ -27,7 +27,11 @@ typedef struct hk_vertex_blocks {
 
 // Colours of the vertices that are not held (Morton order), such that no element has two vertices
 // of one colour.
-hk_status hk_colour_vertices(const hk_model *model, const uint8_t *held, hk_colouring *colouring);
+hk_status hk_colour_vertices(const hk_model *model, const hk_live *live, const uint8_t *held,
+                             hk_colouring *colouring);
+// Whether elements of the world join no vertices of one colour; colour_of is [vertex_count], -1:
+// none.
+bool hk_colours_fit(const hk_model *model, const hk_live *live, const int32_t *colour_of);
 
 hk_status hk_vertex_blocks_create(const hk_terms *terms, const uint8_t *held,
                                   hk_vertex_blocks **blocks);

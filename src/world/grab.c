@@ -10,27 +10,6 @@ hk_grab_def hk_default_grab_def(void)
 
 // ---------------------------------------------------------------- checks
 
-// Whether all vertices of the grab are among the corners of an element.
-static bool is_within(const hk_grab_def *def, const int32_t *corners, int count)
-{
-    for (int k = 0; k < def->count; k++) {
-        bool found = false;
-        for (int c = 0; c < count; c++) found |= corners[c] == def->vertices[k];
-        if (!found) return false;
-    }
-    return true;
-}
-
-static bool shares_element(const hk_model *m, const hk_grab_def *def)
-{
-    if (def->count == 1) return true;
-    for (int64_t t = 0; t < m->tet_count; t++)
-        if (is_within(def, m->tets + 4 * t, 4)) return true;
-    for (int64_t t = 0; t < m->triangle_count; t++)
-        if (is_within(def, m->triangles + 3 * t, 3)) return true;
-    return false;
-}
-
 static hk_status check(const hk_world *w, const hk_grab_def *def)
 {
     double sum = 0;
@@ -53,10 +32,6 @@ static hk_status check(const hk_world *w, const hk_grab_def *def)
                        def->stiffness);
     if (!hk_is_finite3(def->target))
         return hk_fail(HK_BAD_INPUT, "the target of a grab is not finite");
-    if (!shares_element(w->model, def))
-        return hk_fail(HK_BAD_INPUT,
-                       "the vertices of a grab (%d, %d, …) are no corners of one tet or triangle",
-                       def->vertices[0], def->vertices[1]);
     return HK_OK;
 }
 
@@ -77,7 +52,10 @@ static hk_status take_grabs(hk_world *w, bool shape)
     if (shape) w->live.shape_version++;
     w->acceleration_known = w->conserved.known = false;
     if (w->problem) HK_TRY(hk_terms_refresh(w->problem->terms));
-    return w->gpu ? hk_gpu_set_grabs(w->gpu, &w->live) : HK_OK;
+    if (!w->gpu) return HK_OK;
+    bool fits;
+    HK_TRY(hk_gpu_set_grabs(w->gpu, &w->live, &fits));
+    return fits ? HK_OK : hk_world_make_solver(w, w->method, &w->settings);
 }
 
 static int free_number(const hk_live *live)
