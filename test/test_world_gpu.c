@@ -193,7 +193,8 @@ static hk_world *create(hk_model *model, hk_backend backend, const char *method)
     def.backend = backend;
     def.threads = 1;
     def.damping.ether = 0.5;
-    def.solver = (hk_solver_def){.method = method, .options = &start, .option_count = 1};
+    def.solver = (hk_solver_def){
+        .def_size = sizeof(hk_solver_def), .method = method, .options = &start, .option_count = 1};
     hk_world *world = NULL;
     CHECK_OK(hk_world_create(&def, &world));
     return world;
@@ -204,8 +205,10 @@ static hk_model *bar(void)
 {
     hk_selector left = select_box(-1, -1, -1, 1e-6, 1, 1),
                 right = select_box(0.99, -1, -1, 2, 1, 1);
-    hk_attach_def pull = {
-        .select = right, .stiffness = 5, .axis = {1}, .translate = {0.2, 0.1, 0}, .over = 0.1};
+    hk_attach_def pull = {.def_size = sizeof(hk_attach_def),
+                          .select = right,
+                          .stiffness = 5,
+                          .motion = {.axis = {1}, .translate = {0.2, 0.1, 0}, .over = 0.1}};
     hk_body_def body = hk_default_body_def();
     body.material = material_of("stable_neo_hookean", 1e5, 0.4);
     body.velocity[2] = 0.3;
@@ -362,7 +365,7 @@ static void test_pose(void **state)
 {
     pair *p = *state;
     // It carries nothing from one solve to the next, as descent does.
-    hk_solver_def vbd = {.method = "vbd"};
+    hk_solver_def vbd = {.def_size = sizeof(hk_solver_def), .method = "vbd"};
     CHECK_OK(hk_world_set_solver(p->cpu, &vbd));
     CHECK_OK(hk_world_set_solver(p->gpu, &vbd));
     step_both(p, 3);
@@ -412,14 +415,14 @@ static void test_set_solver(void **state)
 {
     pair *p = *state;
     step_both(p, 3);
-    hk_solver_def vbd = {.method = "vbd", .iterations = 7};
+    hk_solver_def vbd = {.def_size = sizeof(hk_solver_def), .method = "vbd", .iterations = 7};
     CHECK_OK(hk_world_set_solver(p->cpu, &vbd));
     CHECK_OK(hk_world_set_solver(p->gpu, &vbd));
     assert_int_equal(device.alive, 1);
     assert_string_equal(hk_world_method(p->gpu), "vbd");
     expect_same_future(p);
     // What fails changes nothing.
-    hk_solver_def other = {.method = "gradient_descent"};
+    hk_solver_def other = {.def_size = sizeof(hk_solver_def), .method = "gradient_descent"};
     assert_int_equal(hk_world_set_solver(p->gpu, &other), HK_UNSUPPORTED);
     assert_non_null(strstr(hk_error(),
                            "backend \"cuda\": method gradient_descent has no version for "
@@ -444,7 +447,10 @@ static hk_world *create_integrated(hk_model *model, hk_backend backend, const ch
     def.integrator = integrator;
     def.conserve = conserve;
     def.threads = 1;
-    def.solver = (hk_solver_def){.method = "descent", .options = &start, .option_count = 1};
+    def.solver = (hk_solver_def){.def_size = sizeof(hk_solver_def),
+                                 .method = "descent",
+                                 .options = &start,
+                                 .option_count = 1};
     hk_world *world = NULL;
     CHECK_OK(hk_world_create(&def, &world));
     return world;
@@ -469,7 +475,7 @@ static void test_integrators(void **state)
         p->gpu = create_integrated(p->model, HK_BACKEND_CUDA, name, k % 2);
         expect_same_future(p);
         // The state as it is, on another device.
-        hk_solver_def def = {.method = "vbd"};
+        hk_solver_def def = {.def_size = sizeof(hk_solver_def), .method = "vbd"};
         CHECK_OK(hk_world_set_solver(p->cpu, &def));
         CHECK_OK(hk_world_set_solver(p->gpu, &def));
         expect_same_future(p);
@@ -491,7 +497,8 @@ static void test_auto(void **state)
     static const char *const methods[] = {"gradient_descent", "vbd"};
     static const char *const backends[] = {"cpu", "cuda"};
     for (int k = 0; k < 2; k++) {
-        hk_solver_def def = {.method = methods[k], .iterations = 20};
+        hk_solver_def def = {
+            .def_size = sizeof(hk_solver_def), .method = methods[k], .iterations = 20};
         CHECK_OK(hk_world_set_solver(p->cpu, &def));
         CHECK_OK(hk_world_set_solver(p->gpu, &def));
         assert_string_equal(hk_world_backend(p->gpu), backends[k]);

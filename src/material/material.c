@@ -1,7 +1,8 @@
-// The registry of laws: from a user's definition to coefficients, and single evaluations.
+// From a user's definition to the coefficients of a law, and single evaluations.
 #define HK_DESCRIBE_LAWS
 #define HK_DOUBLE 1
 #define HK_LANES  1
+#include "core/def.h"
 #include "core/vector.h"
 #include "material/laws.h"
 #include "material/material.h"
@@ -29,39 +30,17 @@ bool hk_law_decomposes(hk_law law)
     return decomposes[law];
 }
 
-// ---------------------------------------------------------------- the list for users
-
 // Laws that are materials of their own come first (fibre is last in the list).
-int hk_material_count(void)
+int hk_law_count(void)
 {
     int count = 0;
     while (count < HK_LAW_COUNT && !g_laws[count]->internal) count++;
     return count;
 }
 
-static bool is_material(int material)
+void hk_fill_material_def(hk_material_def *def, size_t size)
 {
-    return material >= 0 && material < hk_material_count();
-}
-
-const char *hk_material_name(int material)
-{
-    return is_material(material) ? g_laws[material]->name : NULL;
-}
-
-const char *hk_material_summary(int material)
-{
-    return is_material(material) ? g_laws[material]->summary : NULL;
-}
-
-const char *const *hk_material_parameters(int material)
-{
-    return is_material(material) ? g_laws[material]->parameters : NULL;
-}
-
-hk_material_def hk_default_material_def(void)
-{
-    return (hk_material_def){
+    const hk_material_def standard = {
         .model = "neo_hookean",
         .young = 1e6,
         .poisson = 0.45,
@@ -69,6 +48,7 @@ hk_material_def hk_default_material_def(void)
         .fibre_direction = {1, 0, 0},
         .axis_directions = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
     };
+    hk_def_fill(&hk_def_material, &standard, def, size);
 }
 
 static hk_status find_law(const char *model, hk_law *law)
@@ -77,7 +57,7 @@ static hk_status find_law(const char *model, hk_law *law)
     char known[512];
     size_t used = 0;
     known[0] = '\0';
-    for (int k = 0; k < hk_material_count(); k++) {
+    for (int k = 0; k < hk_law_count(); k++) {
         if (strcmp(model, g_laws[k]->name) == 0) {
             *law = (hk_law)k;
             return HK_OK;
@@ -381,6 +361,7 @@ hk_status hk_material_evaluate(const hk_material_def *def, const double F[9], bo
 {
     if (!def || !F) return hk_fail(HK_BAD_INPUT, "hk_material_evaluate: def and F are needed");
     hk_material m;
+    HK_TRY(hk_def_check(&hk_def_material, def));
     HK_TRY(resolve(def, &m));
     mat3 f;
     memcpy(f.m, F, sizeof f.m);

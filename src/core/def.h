@@ -1,0 +1,46 @@
+// How the library reads definitions of users (hk_xxx_def), which may be of an older or a newer
+// version than its own: the first def_size bytes are theirs, the rest are defaults.
+//
+// A definition grows at its end, and without padding, which would hold rubbish: def.c checks that
+// none follows the last field.
+#ifndef HK_DEF_H
+#define HK_DEF_H
+
+#include "core/base.h"
+
+typedef struct hk_def_kind {
+    const char *name;  // "body", of hk_body_def and hk_default_body_def()
+    size_t first;      // bytes of the first version
+    size_t bytes;      // of this one; those that stand by value in others have one size for ever
+} hk_def_kind;
+
+// NAME(first version's last field, this version's last field)
+#define HK_DEF_KINDS(KIND)             \
+    KIND(mesh, height, height)         \
+    KIND(material, reserved, reserved) \
+    KIND(move, motion, motion)         \
+    KIND(attach, motion, motion)       \
+    KIND(load, force, force)           \
+    KIND(region, material, material)   \
+    KIND(body, velocity, velocity)     \
+    KIND(model, gravity, gravity)      \
+    KIND(solver, reserved, reserved)   \
+    KIND(world, damping, damping)
+
+#define HK_DEF_KIND(name, first, last) extern const hk_def_kind hk_def_##name;
+HK_DEF_KINDS(HK_DEF_KIND)
+#undef HK_DEF_KIND
+
+// The first `size` bytes of a user's definition from `standard`, one of the library's, with that
+// size; what the library does not know becomes 0.
+void hk_def_fill(const hk_def_kind *kind, const void *standard, void *def, size_t size);
+// Whether it can be read.
+hk_status hk_def_check(const hk_def_kind *kind, const void *def);
+// What the user gave over the defaults that are in `own`.
+hk_status hk_def_take(const hk_def_kind *kind, const void *def, void *own);
+// The same of number k of an array.
+hk_status hk_def_take_at(const hk_def_kind *kind, const void *array, int k, void *own);
+// Whether something is set beyond the first `size` bytes of a definition of the library.
+bool hk_def_set_beyond(const hk_def_kind *kind, const void *def, const void *standard, size_t size);
+
+#endif
