@@ -182,6 +182,19 @@ static void test_unknown_fields_are_refused(void **state)
     hk_fill_mesh_def(&shape.now, sizeof shape, HK_SHAPE_BOX);
     shape.more[0] = 3;
     assert_int_equal(hk_mesh_make(&shape.now, &no_mesh), HK_UNSUPPORTED);
+    // What stands in others has its new fields in what is reserved.
+    body.move_count = 0;
+    body.material.reserved[3] = 1;
+    assert_int_equal(hk_model_create(&def, &model), HK_UNSUPPORTED);
+    assert_non_null(strstr(hk_error(), "hk_material_def"));
+    body.material = hk_default_material_def();
+    body.material.def_size += 8;
+    assert_int_equal(hk_model_create(&def, &model), HK_BAD_INPUT);
+    body.material = hk_default_material_def();
+    moves[0].now.motion.reserved[0] = 1;
+    body.move_count = 1;
+    assert_int_equal(hk_model_create(&def, &model), HK_UNSUPPORTED);
+    assert_non_null(strstr(hk_error(), "move 0"));
     hk_mesh_free(mesh);
 }
 
@@ -196,7 +209,8 @@ typedef struct second_def {
     size_t def_size;
     double a, b;
 } second_def;
-static const hk_def_kind SECOND = {"second", sizeof(first_def), sizeof(second_def)};
+static const hk_def_kind SECOND = {"second", sizeof(first_def), sizeof(second_def),
+                                   sizeof(second_def), false};
 
 static void test_older_programs_are_served(void **state)
 {

@@ -295,6 +295,7 @@ static const change changes[] = {
     {BAD, {"bodies.0.material.density=0"}, NULL},
     {BAD, {"bodies.0.material.model=jelly"}, NULL},
     {BAD, {"bodies.0.material.model=fibre"}, NULL},
+    {BAD, {"bodies.0.material.model=custom"}, NULL},
     {BAD, {MATERIAL("{\"young\": 1}")}, NULL},
     {BAD, {MATERIAL("{\"poisson\": 0.1}")}, NULL},
     {BEYOND, {MATERIAL("{}")}, "young and poisson"},

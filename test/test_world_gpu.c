@@ -538,6 +538,49 @@ static void test_refused(void **state)
     assert_null(world);
 }
 
+// Functions of the user's are of the CPU.
+static double springs_energy(void *context, const double F[9])
+{
+    double sum = 0;
+    for (int k = 0; k < 9; k++) sum += (F[k] - (k % 4 == 0)) * (F[k] - (k % 4 == 0));
+    return *(double *)context * sum / 2;
+}
+
+static void springs_stress(void *context, const double F[9], double P[9])
+{
+    for (int k = 0; k < 9; k++) P[k] = *(double *)context * (F[k] - (k % 4 == 0));
+}
+
+static void test_custom_refused(void **state)
+{
+    (void)state;
+    double stiffness = 1e5;
+    hk_selector end = select_box(0.5, -1, -1, 2, 2, 2);
+    hk_region_def region = hk_default_region_def();
+    region.select = end;
+    region.material.model = "custom";
+    region.material.custom =
+        (hk_custom_law){.energy = springs_energy, .stress = springs_stress, .context = &stiffness};
+    hk_body_def body = hk_default_body_def();
+    body.regions = &region;
+    body.region_count = 1;
+    hk_model *model = model_of(&body, box_mesh(1, 1, 1, 2, 1, 1), 0);
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.backend = HK_BACKEND_CUDA;
+    def.solver.method = "descent";
+    hk_world *world = NULL;
+    assert_int_equal(hk_world_create(&def, &world), HK_UNSUPPORTED);
+    assert_string_equal(hk_error(), "backend \"cuda\": the material custom has no version for the "
+                                    "GPU; use \"cpu\" or \"auto\"");
+    def.backend = HK_BACKEND_AUTO;
+    CHECK_OK(hk_world_create(&def, &world));
+    assert_string_equal(hk_world_backend(world), "cpu");
+    CHECK_OK(hk_world_step(world, NULL));
+    hk_world_free(world);
+    hk_model_free(model);
+}
+
 typedef struct watch {
     int calls, last;
     bool go_on;
@@ -633,9 +676,10 @@ static void test_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_steps), TEST(test_laziness), TEST(test_set_state),  TEST(test_copy_state),
-        TEST(test_pose),  TEST(test_outputs),  TEST(test_set_solver), TEST(test_integrators),
-        TEST(test_auto),  TEST(test_refused),  TEST(test_monitor),    TEST(test_failures),
+        TEST(test_steps), TEST(test_laziness),       TEST(test_set_state),  TEST(test_copy_state),
+        TEST(test_pose),  TEST(test_outputs),        TEST(test_set_solver), TEST(test_integrators),
+        TEST(test_auto),  TEST(test_refused),        TEST(test_monitor),    TEST(test_failures),
+        TEST(test_auto),  TEST(test_custom_refused), TEST(test_monitor),    TEST(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

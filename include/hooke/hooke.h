@@ -33,7 +33,8 @@
  *     fields at their end. A definition that the library made may be longer or shorter than the
  *     program's: look at it through its pointer, and copy it with hk_copy_xxx_def().
  *   - All others are plain values that stay as they are: hk_allocator, hk_field, hk_defect,
- *     hk_parameter, hk_curve, hk_invertible, hk_selector, hk_transform, hk_option, hk_damping.
+ *     hk_parameter, hk_curve, hk_invertible, hk_custom_law, hk_selector, hk_transform, hk_option,
+ *     hk_damping.
  *     Enumerations get new values at their end.
  */
 #ifndef HOOKE_H
@@ -242,11 +243,31 @@ typedef struct hk_invertible {
 } hk_invertible;
 HK_API hk_invertible hk_default_invertible(void); /* 0.15, 0.05, 0.05, 0 */
 
+/* A law of the user's own, the model "custom", at a deformation gradient F (row-major 3×3) of any
+ * finite numbers, flat and inverted ones included. The functions may be called from several threads
+ * at once, at any F in any order, as long as a model or a world lives that was made with them. They
+ * must not call the library. All in double precision, whatever precision a method has. */
+typedef struct hk_custom_law {
+    /* Energy density, J/m³; INFINITY (or NAN) where the law is not defined. */
+    double (*energy)(void *context, const double F[9]);
+    /* The first Piola–Kirchhoff stress ∂ψ/∂F, Pa, [3][3]; only asked for where the energy is
+     * finite.
+     */
+    void (*stress)(void *context, const double F[9], double P[9]);
+    /* ∂P/∂F, Pa, [9][9], index 3·row + column on both sides; only asked for where the energy is
+     * finite, and made positive semidefinite by the library where a method wants that. NULL:
+     * central differences of the stress, to about 9 digits for 18 stresses. */
+    void (*hessian)(void *context, const double F[9], double H[81]);
+    void *context; /* passed to all of them */
+} hk_custom_law;
+
 enum { HK_MAX_PARAMETERS = 8 };
 typedef struct hk_material_def {
     size_t def_size;   /* set by hk_default_material_def() */
     const char *model; /* "neo_hookean", "corotated", …: hk_material_name() lists them; of a sheet
-                          "mass_spring", which takes density and parameters only */
+                          "mass_spring", which takes density and parameters only; "custom", which is
+                          not in the list, takes `custom`, density, and young and poisson, from
+                          which methods have their scales */
     double young;      /* Pa; NAN: all coefficients come by name */
     double poisson;    /* - */
     double density;    /* kg/m³; of a sheet kg/m² */
@@ -262,6 +283,7 @@ typedef struct hk_material_def {
                                        length 1 */
     const double *fibre_directions; /* [tets of the body][3], or NULL for one direction */
     hk_invertible invertible;       /* all 0: as the material has it */
+    hk_custom_law custom;           /* of the model "custom", on the CPU only; copied */
     uint64_t reserved[16];
 } hk_material_def;
 

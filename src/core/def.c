@@ -3,13 +3,22 @@
 // Where a field ends.
 #define END_OF(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
 
-#define KIND(name, first, last)                                                       \
-    const hk_def_kind hk_def_##name = {#name, END_OF(hk_##name##_def, first),      \
-                                          sizeof(hk_##name##_def)};                   \
+#define CHECK(name, last)                                                             \
     _Static_assert(offsetof(hk_##name##_def, def_size) == 0, "the size comes first"); \
     _Static_assert(END_OF(hk_##name##_def, last) == sizeof(hk_##name##_def), "padding");
-HK_DEF_KINDS(KIND)
-#undef KIND
+#define GROWS(name, first, last)                                                                 \
+    const hk_def_kind hk_def_##name = {#name, END_OF(hk_##name##_def, first),                    \
+                                       sizeof(hk_##name##_def), sizeof(hk_##name##_def), false}; \
+    CHECK(name, last)
+#define EMBEDDED(name)                                                      \
+    const hk_def_kind hk_def_##name = {#name, sizeof(hk_##name##_def),      \
+                                       offsetof(hk_##name##_def, reserved), \
+                                       sizeof(hk_##name##_def), true};      \
+    CHECK(name, reserved)
+HK_DEF_KINDS(GROWS, EMBEDDED)
+#undef GROWS
+#undef EMBEDDED
+#undef CHECK
 
 // More than that beyond the library's own is no newer version but rubbish.
 enum { MOST_GROWTH = 4096 };
@@ -32,7 +41,7 @@ void hk_def_fill(const hk_def_kind *kind, const void *standard, void *def, size_
     memcpy(def, &size, sizeof size);
 }
 
-static bool is_zero(const void *block, size_t from, size_t to)
+bool hk_is_zero(const void *block, size_t from, size_t to)
 {
     const char *bytes = block;
     for (size_t k = from; k < to; k++)
@@ -43,12 +52,13 @@ static bool is_zero(const void *block, size_t from, size_t to)
 hk_status hk_def_check(const hk_def_kind *kind, const void *def)
 {
     size_t size = size_of(def);
-    if (size < kind->first || size > kind->bytes + MOST_GROWTH || size % sizeof(double) != 0)
+    size_t most = kind->bytes + (kind->embedded ? 0 : MOST_GROWTH);
+    if (size < kind->first || size > most || size % sizeof(double) != 0)
         return hk_fail(HK_BAD_INPUT,
                        "hk_%s_def: its def_size is %zu (%zu in this version): start from "
                        "hk_default_%s_def()",
                        kind->name, size, kind->bytes, kind->name);
-    if (!is_zero(def, kind->bytes, size))
+    if (!hk_is_zero(def, kind->known, size))
         return hk_fail(HK_UNSUPPORTED,
                        "hk_%s_def: the program is newer than the library (%s) and sets a field "
                        "that the library does not know",

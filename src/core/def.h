@@ -11,30 +11,35 @@
 typedef struct hk_def_kind {
     const char *name;  // "body", of hk_body_def and hk_default_body_def()
     size_t first;      // bytes of the first version
-    size_t bytes;      // of this one; those that stand by value in others have one size for ever
+    size_t known;      // of this one, without what is reserved
+    size_t bytes;      // of this one
+    bool embedded;     // stands by value in others: it has one size for ever
 } hk_def_kind;
 
-// NAME(first version's last field, this version's last field)
-#define HK_DEF_KINDS(KIND)             \
-    KIND(mesh, height, height)         \
-    KIND(material, reserved, reserved) \
-    KIND(move, motion, motion)         \
-    KIND(attach, motion, motion)       \
-    KIND(load, force, force)           \
-    KIND(region, material, material)   \
-    KIND(body, velocity, velocity)     \
-    KIND(model, gravity, gravity)      \
-    KIND(solver, reserved, reserved)   \
-    KIND(world, damping, damping)
+// Those that grow: GROWS(name, last field of the first version, last field of this one); those that
+// have space reserved instead: EMBEDDED(name).
+#define HK_DEF_KINDS(GROWS, EMBEDDED) \
+    GROWS(mesh, height, height)       \
+    EMBEDDED(material)                \
+    GROWS(move, motion, motion)       \
+    GROWS(attach, motion, motion)     \
+    GROWS(load, force, force)         \
+    GROWS(region, material, material) \
+    GROWS(body, velocity, velocity)   \
+    GROWS(model, gravity, gravity)    \
+    EMBEDDED(solver)                  \
+    GROWS(world, damping, damping)
 
-#define HK_DEF_KIND(name, first, last) extern const hk_def_kind hk_def_##name;
-HK_DEF_KINDS(HK_DEF_KIND)
-#undef HK_DEF_KIND
+#define HK_GROWS(name, first, last) extern const hk_def_kind hk_def_##name;
+#define HK_EMBEDDED(name)           extern const hk_def_kind hk_def_##name;
+HK_DEF_KINDS(HK_GROWS, HK_EMBEDDED)
+#undef HK_GROWS
+#undef HK_EMBEDDED
 
 // The first `size` bytes of a user's definition from `standard`, one of the library's, with that
 // size; what the library does not know becomes 0.
 void hk_def_fill(const hk_def_kind *kind, const void *standard, void *def, size_t size);
-// Whether it can be read.
+// Whether it can be read, and sets nothing that is not known yet.
 hk_status hk_def_check(const hk_def_kind *kind, const void *def);
 // What the user gave over the defaults that are in `own`.
 hk_status hk_def_take(const hk_def_kind *kind, const void *def, void *own);
@@ -42,5 +47,7 @@ hk_status hk_def_take(const hk_def_kind *kind, const void *def, void *own);
 hk_status hk_def_take_at(const hk_def_kind *kind, const void *array, int k, void *own);
 // Whether something is set beyond the first `size` bytes of a definition of the library.
 bool hk_def_set_beyond(const hk_def_kind *kind, const void *def, const void *standard, size_t size);
+// Whether bytes [from, to) of a block are 0.
+bool hk_is_zero(const void *block, size_t from, size_t to);
 
 #endif

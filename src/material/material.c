@@ -30,7 +30,7 @@ bool hk_law_decomposes(hk_law law)
     return decomposes[law];
 }
 
-// Laws that are materials of their own come first (fibre is last in the list).
+// Laws that users find in the list come first (fibre and custom are last).
 int hk_law_count(void)
 {
     int count = 0;
@@ -66,6 +66,10 @@ static hk_status find_law(const char *model, hk_law *law)
             snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "", g_laws[k]->name);
         used += more > 0 ? (size_t)more : 0;
         if (used >= sizeof known) used = sizeof known - 1;
+    }
+    if (strcmp(model, g_laws[HK_LAW_custom]->name) == 0) {
+        *law = HK_LAW_custom;
+        return HK_OK;
     }
     if (hk_is_sheet_material(model))
         return hk_fail(HK_BAD_INPUT, "material %s: it is for sheets, not for tetrahedra", model);
@@ -159,6 +163,22 @@ static hk_status check_rest(const hk_material_def *def, double *modulus)
     return HK_OK;
 }
 
+// A law of the user's own may be under stress at rest, but it must be defined there. How stiff it
+// is follows from the moduli.
+static hk_status check_custom(hk_material *m)
+{
+    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double P[9], H[81], sum = hk_custom_stress(&m->params.custom, identity, P);
+    hk_custom_hessian(&m->params.custom, identity, 1, H);
+    for (int k = 0; k < 9; k++) sum += P[k];
+    for (int k = 0; k < 81; k++) sum += H[k];
+    if (!isfinite(sum))
+        return hk_fail(HK_BAD_INPUT,
+                       "material custom: energy, stress and stiffness at rest must be finite");
+    m->modulus = 2 * m->params.c[0] + m->params.c[1];
+    return HK_OK;
+}
+
 // The curve that a user gave as `name`, if any.
 static hk_status take_curve(const hk_material_def *def, const hk_law_info *law, const char *name,
                             const hk_curve *given, hk_law_curve *curve)
@@ -195,12 +215,30 @@ static hk_status take_axes(const hk_material_def *def, const hk_law_info *law, h
     return HK_OK;
 }
 
+// The functions of a law of the user's own.
+static hk_status take_custom(const hk_material_def *def, hk_material *m)
+{
+    const hk_custom_law *given = &def->custom;
+    bool some = given->energy || given->stress || given->hessian;
+    if (m->law != HK_LAW_custom && some)
+        return hk_fail(HK_BAD_INPUT, "material %s: only the model \"custom\" takes functions",
+                       def->model);
+    if (m->law != HK_LAW_custom) return HK_OK;
+    if (!given->energy || !given->stress)
+        return hk_fail(HK_BAD_INPUT,
+                       "material custom: custom.%s is NULL: energy and stress are needed",
+                       given->energy ? "stress" : "energy");
+    m->params.custom = *given;
+    return check_moduli(def);
+}
+
 // Everything but what needs an evaluation.
 static hk_status resolve(const hk_material_def *def, hk_material *m)
 {
     hk_law_params *p = &m->params;
     *m = (hk_material){.fibre_stiffness = def->fibre_stiffness};
     HK_TRY(find_law(def->model, &m->law));
+    HK_TRY(take_custom(def, m));
     if (!(isfinite(def->fibre_stiffness) && def->fibre_stiffness >= 0))
         return hk_fail(HK_BAD_INPUT, "material %s: fibre stiffness must be 0 or more (is %g)",
                        def->model, def->fibre_stiffness);
@@ -260,7 +298,7 @@ hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
 {
     hk_material m;
     HK_TRY(resolve(def, &m));
-    HK_TRY(check_rest(def, &m.modulus));
+    HK_TRY(m.law == HK_LAW_custom ? check_custom(&m) : check_rest(def, &m.modulus));
     m.density = def->density;
     if (!(isfinite(m.density) && m.density > 0))
         return hk_fail(HK_BAD_INPUT, "material %s: density must be greater than 0 (is %g)",

@@ -205,6 +205,10 @@ static hk_status choose(builder *b, const hk_selector *selector, const char *wha
 static hk_status take_motion(const hk_motion_def *move, const char *what, int number,
                              hk_motion *motion)
 {
+    if (!hk_is_zero(move, offsetof(hk_motion_def, reserved), sizeof *move))
+        return hk_fail(HK_UNSUPPORTED,
+                       "%s %d: hk_motion_def sets a field that the library (%s) does not know",
+                       what, number, hk_version());
     *motion = (hk_motion){.degrees = move->degrees, .over = move->over};
     memcpy(motion->center, move->center, sizeof motion->center);
     memcpy(motion->translate, move->translate, sizeof motion->translate);
