@@ -164,7 +164,7 @@ static void nearest(const double F[9], double low, double high, double R[9], dou
 static double blended(const hk_custom_blend *b, const double F[9], double keep, double P[9],
                       double H[81])
 {
-    double energy = 0, own = 1 - b->share, w = b->share * b->stiffness;
+    double energy = 0, own = 1 - b->weight, w = b->weight * b->stiffness;
     memset(P, 0, 9 * sizeof *P);
     if (H) memset(H, 0, 81 * sizeof *H);
     if (own > 0) {  // else the law takes no part, and need not be defined

@@ -15,10 +15,10 @@ double hk_custom_stress(const hk_custom_law *law, const double F[9], double P[9]
 // ∂P/∂F, made symmetric, with its negative eigenvalues times keep; 0 where ψ is not defined.
 void hk_custom_hessian(const hk_custom_law *law, const double F[9], double keep, double H[81]);
 
-// The law as methods that work tet by tet see it: a share l of it replaced by w‖F − R‖² (blend.h).
+// The law as methods that work tet by tet see it: (1 − l) ψ + l w‖F − R‖² (blend.h).
 typedef struct hk_custom_blend {
     const hk_custom_law *law;
-    double share, stiffness;  // l, w
+    double weight, stiffness;  // l, w
 } hk_custom_blend;
 
 // The z that is least in ψ(z) + k/2 ‖z − p‖² (prox.h); p where none is found.

@@ -53,8 +53,8 @@ HK_INLINE prox_law law_of_block(const hk_tet_batch *batch, int block, stretch_la
 // What a lane of a block has of a law of the user's own.
 HK_INLINE hk_custom_blend custom_of_lane(const hk_tet_batch *batch, int block, int lane)
 {
-    double share = is_blended(batch, block) ? (double)r_lane(blend_share(batch, block), lane) : 0;
-    return (hk_custom_blend){&batch->params.custom, share, batch->blend_law.stiffness};
+    double weight = is_blended(batch, block) ? (double)r_lane(blend_share(batch, block), lane) : 0;
+    return (hk_custom_blend){&batch->params.custom, weight, batch->blend_law.stiffness};
 }
 
 HK_SHARED void prox_custom(const hk_tet_batch *batch, int block, double k, const mat3 *p, mat3 *z)
