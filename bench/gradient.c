@@ -107,6 +107,7 @@ int main(int argc, char **argv)
         hk_mesh *mesh = bench_mesh(path, sizes[s]);
         for (int k = 0; k < hk_material_count(); k++) {
             const char *material = hk_material_name(k);
+            if (hk_material_kind(k) != HK_FOR_SOLIDS) continue;
             if (only && strcmp(only, material) != 0) continue;
             hk_model *model = make_model(mesh, material);
             const hk_lane_table *tables[8];

@@ -44,7 +44,7 @@ static hk_world *make_world(const settings *s, int cells, bool truth, hk_scene *
     hk_world *world;
     bench_check(hk_scene_load(s->scene, sets, truth ? 2 : 1, scene));
     bench_check(hk_model_create(hk_scene_model(*scene), &model));
-    hk_world_def def = *hk_scene_world(*scene);
+    hk_world_def def = hk_copy_world_def(hk_scene_world(*scene));
     def.model = model;
     bench_check(hk_world_create(&def, &world));
     hk_model_free(model);

@@ -71,9 +71,10 @@ static inline int uniaxial_hold(const hk_mesh *mesh, double across, int32_t *num
         if (x[3 * v] != 0) continue;
         numbers[count] = v;
         moves[count] = (hk_move_def){
+            .def_size = sizeof(hk_move_def),
             .select = {.kind = HK_SELECT_VERTICES, .vertices = &numbers[count], .vertex_count = 1},
-            .axis = {1, 0, 0},
-            .translate = {0, (across - 1) * x[3 * v + 1], (across - 1) * x[3 * v + 2]}};
+            .motion = {.axis = {1, 0, 0},
+                       .translate = {0, (across - 1) * x[3 * v + 1], (across - 1) * x[3 * v + 2]}}};
         count++;
     }
     return count;
@@ -89,7 +90,8 @@ static inline hk_status uniaxial_model(const hk_material_def *law, const uniaxia
     for (int end = 0; end < 2; end++) {
         double at = end * UNIAXIAL_LENGTH;
         loads[end] =
-            (hk_load_def){.select = {.kind = HK_SELECT_BOX, .box = {{at, -1, -1}, {at, 2, 2}}},
+            (hk_load_def){.def_size = sizeof(hk_load_def),
+                          .select = {.kind = HK_SELECT_BOX, .box = {{at, -1, -1}, {at, 2, 2}}},
                           .force = {end ? state->stress : -state->stress},
                           .distribution = HK_BY_AREA};
     }

@@ -190,7 +190,7 @@ typedef struct cli_record {  // of one step, or of one pose
     double residual;
     hk_energy energy;
     double ms;
-    double phase_ms[HK_PHASE_COUNT];
+    double phase_ms[HK_MOST_PHASES];
 } cli_record;
 
 typedef struct cli_results {

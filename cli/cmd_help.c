@@ -9,24 +9,20 @@
 
 // ---------------------------------------------------------------- materials
 
-static void print_description(const char *name, const char *summary, const char *const *names)
+static void print_material(int i)
 {
-    printf("%s\n  %s\n", name, summary);
+    const char *const *names = hk_material_parameters(i);
+    printf("%s\n  %s\n", hk_material_name(i), hk_material_summary(i));
     if (!names || !names[0]) return;
     printf("  parameters:");
     for (; *names; ++names) printf(" %s", *names);
     printf("\n");
 }
 
-static void print_material(int i)
+static void print_those_for(hk_material_use use)
 {
-    print_description(hk_material_name(i), hk_material_summary(i), hk_material_parameters(i));
-}
-
-static void print_sheet_material(int i)
-{
-    print_description(hk_sheet_material_name(i), hk_sheet_material_summary(i),
-                      hk_sheet_material_parameters(i));
+    for (int i = 0; i < hk_material_count(); ++i)
+        if (hk_material_kind(i) == use) print_material(i);
 }
 
 static void print_materials(void)
@@ -35,11 +31,11 @@ static void print_materials(void)
         "Materials, in a scene: \"material\": {\"model\": NAME, \"young\": 1e6, \"poisson\": 0.45, "
         "\"density\": 1000}\nEach takes young (Pa), poisson and density (kg/m³), and its own "
         "parameters,\nwhich replace what follows from young and poisson.\n\n");
-    for (int i = 0; i < hk_material_count(); ++i) print_material(i);
+    print_those_for(HK_FOR_SOLIDS);
     printf(
         "\nSheets (triangles), in a scene: \"material\": {\"model\": \"mass_spring\", \"stretch\": "
         "500, \"bending\": 1e-3,\n\"density\": 0.2}, in N/m, N·m and kg/m².\n\n");
-    for (int i = 0; i < hk_sheet_material_count(); ++i) print_sheet_material(i);
+    print_those_for(HK_FOR_SHEETS);
 }
 
 // ---------------------------------------------------------------- methods
@@ -240,7 +236,6 @@ static void print_scene(void)
         "materials:",
         stdout);
     for (int i = 0; i < hk_material_count(); ++i) printf(" %s", hk_material_name(i));
-    for (int i = 0; i < hk_sheet_material_count(); ++i) printf(" %s", hk_sheet_material_name(i));
     printf("\nmethods:");
     for (int i = 0; i < hk_method_count(); ++i) printf(" %s", hk_method_name(i));
     printf("\nintegrators:");
@@ -281,14 +276,12 @@ enum { TOPICS = sizeof topics / sizeof topics[0] };
 
 static int unknown_topic(const char *word)
 {
-    int capacity = cli_command_count + TOPICS + hk_material_count() + hk_sheet_material_count() +
-                   hk_method_count();
+    int capacity = cli_command_count + TOPICS + hk_material_count() + hk_method_count();
     int count = 0;
     const char **names = cli_realloc(NULL, (size_t)capacity, sizeof *names);
     for (int i = 0; i < cli_command_count; ++i) names[count++] = cli_commands[i].name;
     for (int i = 0; i < TOPICS; ++i) names[count++] = topics[i].name;
     for (int i = 0; i < hk_material_count(); ++i) names[count++] = hk_material_name(i);
-    for (int i = 0; i < hk_sheet_material_count(); ++i) names[count++] = hk_sheet_material_name(i);
     for (int i = 0; i < hk_method_count(); ++i) names[count++] = hk_method_name(i);
     const char *nearest = cli_nearest(word, names, count);
     free(names);
@@ -317,11 +310,6 @@ static int explain(const cli_texts *words)
     for (int i = 0; i < hk_material_count(); ++i) {
         if (strcmp(word, hk_material_name(i)) != 0) continue;
         print_material(i);
-        return CLI_DONE;
-    }
-    for (int i = 0; i < hk_sheet_material_count(); ++i) {
-        if (strcmp(word, hk_sheet_material_name(i)) != 0) continue;
-        print_sheet_material(i);
         return CLI_DONE;
     }
     for (int i = 0; i < hk_method_count(); ++i) {

@@ -292,7 +292,9 @@ static bool same_elements(const hk_scene *a, const hk_scene *b)
     const hk_model_def *one = hk_scene_model(a), *other = hk_scene_model(b);
     if (!one || !other || one->body_count != other->body_count) return false;
     for (int i = 0; i < one->body_count; ++i) {
-        const hk_mesh *m = one->bodies[i].mesh, *n = other->bodies[i].mesh;
+        const hk_body_def *a_body = hk_def_at(one->bodies, i);
+        const hk_body_def *b_body = hk_def_at(other->bodies, i);
+        const hk_mesh *m = a_body->mesh, *n = b_body->mesh;
         int tets = hk_mesh_tet_count(m);
         if (tets != hk_mesh_tet_count(n) || hk_mesh_vertex_count(m) != hk_mesh_vertex_count(n))
             return false;
@@ -376,7 +378,7 @@ static bool try_value(sweep *s, outcome *o)
     hk_status status = hk_scene_load(s->scene_path, sets, (int)count + 1, &scene);
     if (status == HK_OK) status = hk_model_create(hk_scene_model(scene), &model);
     if (status == HK_OK) {
-        hk_world_def def = *hk_scene_world(scene);
+        hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
         def.model = model;
         if (s->threads >= 0) def.threads = s->threads;
         status = hk_world_create(&def, &world);

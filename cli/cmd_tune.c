@@ -187,7 +187,8 @@ static int check_output(const tuning *t)
     if (!cli_can_write(path, why, sizeof why)) return cli_failure("%s", why);
     const hk_model_def *model = hk_scene_model(t->scene);
     for (int i = 0; i < model->body_count; ++i) {
-        const char *mesh = hk_mesh_path(model->bodies[i].mesh);
+        const hk_body_def *body = hk_def_at(model->bodies, i);
+        const char *mesh = hk_mesh_path(body->mesh);
         if (mesh && cli_same_file(path, mesh))
             return cli_failure("%s is a mesh of the scene: write the phases elsewhere", path);
     }

@@ -61,7 +61,8 @@ hk_status compare_create_world(const compare_problem *problem, const compare_spe
     def.model = problem->model;
     if (problem->threads >= 0) def.threads = problem->threads;
     def.solver =
-        (hk_solver_def){.method = hk_method_name(spec->method),
+        (hk_solver_def){.def_size = sizeof(hk_solver_def),
+                        .method = hk_method_name(spec->method),
                         .iterations = budget_of(problem, spec),
                         .tolerance = spec->tolerance > 0 ? spec->tolerance : problem->tolerance,
                         .options = options,

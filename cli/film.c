@@ -162,7 +162,7 @@ static int open_scene(stage_set *set, const film_request *request)
         return cli_failure("%s", hk_error());
     if (hk_model_create(hk_scene_model(set->scene), &set->model) != HK_OK)
         return cli_failure("%s: %s", set->path, hk_error());
-    hk_world_def def = *hk_scene_world(set->scene);
+    hk_world_def def = hk_copy_world_def(hk_scene_world(set->scene));
     def.model = set->model;
     if (request->threads >= 0) def.threads = request->threads;
     if (hk_world_create(&def, &set->world) != HK_OK ||

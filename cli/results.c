@@ -85,7 +85,8 @@ hk_energy cli_results_energy(const cli_results *results, hk_world *world)
     }
     hk_energy energy;
     if (hk_world_energy(world, &energy, NULL) != HK_OK)
-        energy = (hk_energy){NAN, NAN, NAN, NAN, NAN};
+        energy =
+            (hk_energy){.elastic = NAN, .gravity = NAN, .load = NAN, .kinetic = NAN, .total = NAN};
     return energy;
 }
 
@@ -124,7 +125,7 @@ static json_t *energy_json(hk_energy energy)
                      cli_json_real(energy.total));
 }
 
-static json_t *phases_json(const double phase_ms[HK_PHASE_COUNT])
+static json_t *phases_json(const double phase_ms[HK_MOST_PHASES])
 {
     json_t *phases = json_object();
     for (int i = 0; i < HK_PHASE_COUNT; ++i)

@@ -118,7 +118,8 @@ bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
     if (!cli_can_write(path, why, size)) return false;
     const hk_model_def *model = hk_scene_model(scene);
     for (int i = 0; i < model->body_count; ++i) {
-        const char *mesh = hk_mesh_path(model->bodies[i].mesh);
+        const hk_body_def *body = hk_def_at(model->bodies, i);
+        const char *mesh = hk_mesh_path(body->mesh);
         if (!mesh || !cli_same_file(path, mesh)) continue;
         snprintf(why, size, "%s is a mesh of the scene: write the results elsewhere", path);
         return false;
@@ -177,7 +178,7 @@ void cli_tell_mesh_notes(const hk_scene *scene)
 {
     const hk_model_def *model = hk_scene_model(scene);
     for (int i = 0; i < model->body_count; ++i) {
-        const hk_body_def *body = &model->bodies[i];
+        const hk_body_def *body = hk_def_at(model->bodies, i);
         for (int k = 0; body->mesh && k < hk_mesh_note_count(body->mesh); ++k) {
             const char *note = hk_mesh_note(body->mesh, k);
             if (cli_was_told(note)) continue;
@@ -191,7 +192,7 @@ void cli_tell_mesh_notes(const hk_scene *scene)
 
 hk_world_def cli_cpu_world(const hk_scene *scene, const char *command)
 {
-    hk_world_def def = *hk_scene_world(scene);
+    hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
     if (def.backend != HK_BACKEND_CPU) cli_note("%s works on the CPU", command);
     def.backend = HK_BACKEND_CPU;
     return def;
@@ -201,7 +202,7 @@ static int create_world(cli_session *session)
 {
     if (hk_model_create(hk_scene_model(session->scene), &session->model) != HK_OK)
         return cli_failure("%s: %s", session->scene_path, hk_error());
-    hk_world_def def = *hk_scene_world(session->scene);
+    hk_world_def def = hk_copy_world_def(hk_scene_world(session->scene));
     def.model = session->model;
     if (session->args.threads >= 0) def.threads = session->args.threads;
     if (session->args.backend) find_backend(session->args.backend, &def.backend);
@@ -249,7 +250,8 @@ static void print_displacement(FILE *stream, const cli_session *session)
     if (where < 0) return;
     int body = hk_model_body_count(model) - 1;
     while (body > 0 && where < hk_model_body_start(model, body)) --body;
-    const char *name = hk_scene_model(session->scene)->bodies[body].name;
+    const hk_body_def *def = hk_def_at(hk_scene_model(session->scene)->bodies, body);
+    const char *name = def->name;
     const double *a = from + 3 * where, *b = to + 3 * where;
     fprintf(stream, "  displaced   at most %.6g m: vertex %d", largest,
             where - hk_model_body_start(model, body));

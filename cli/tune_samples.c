@@ -39,7 +39,12 @@ static const hk_option g_initial = {.name = "initial", .text = "updating_hessian
 
 static hk_solver_def march_solver(double tolerance, int iterations)
 {
-    return (hk_solver_def){"quasi_newton", iterations, tolerance, &g_initial, 1};
+    return (hk_solver_def){.def_size = sizeof(hk_solver_def),
+                           .method = "quasi_newton",
+                           .iterations = iterations,
+                           .tolerance = tolerance,
+                           .options = &g_initial,
+                           .option_count = 1};
 }
 
 static bool set_march(hk_world *world, double tolerance, int iterations)
@@ -66,7 +71,7 @@ static bool copy_state(tune_bench *bench, const hk_world *from, tune_sample *sam
 {
     // It only holds the state; this method brings nothing along.
     hk_world_def def = bench->def;
-    def.solver = (hk_solver_def){.method = "gradient_descent"};
+    def.solver = (hk_solver_def){.def_size = sizeof(hk_solver_def), .method = "gradient_descent"};
     if (hk_world_create(&def, &sample->state) == HK_OK &&
         hk_world_copy_state(sample->state, from) == HK_OK)
         return true;

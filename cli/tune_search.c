@@ -191,7 +191,8 @@ void tune_search(tune_bench *bench, const hk_solver_def *solver, int count, doub
     if (!tune_measure(bench, &found->before, found->errors_before, &found->cost_before))
         s.end = TUNE_FAILED;
     begin_with(&s, &found->before);
-    tune_phases usual = tune_phases_of(&(hk_solver_def){.method = "descent"});
+    tune_phases usual =
+        tune_phases_of(&(hk_solver_def){.def_size = sizeof(hk_solver_def), .method = "descent"});
     usual = tune_phases_fit(&usual, bench->iterations);
     begin_with(&s, &usual);
     begin_with_ladders(&s);

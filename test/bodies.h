@@ -69,6 +69,14 @@ static inline hk_material_def material_of(const char *model, double young, doubl
     return def;
 }
 
+// Of the materials those for tets, which come first.
+static inline int solid_count(void)
+{
+    int count = 0;
+    while (hk_material_kind(count) == HK_FOR_SOLIDS) count++;
+    return count;
+}
+
 // A model of one body; frees the mesh.
 static inline hk_model *model_of(hk_body_def *body, hk_mesh *mesh, double gravity)
 {

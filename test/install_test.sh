@@ -92,7 +92,15 @@ int main(void)
 END
 cat >"$work/app/app.cpp" <<'END'
 #include <hooke/hooke.h>
-int main() { return hk_version()[0] >= '0' && hk_status_name(HK_OK) ? 0 : 1; }
+int main()
+{
+    hk_world_def world = hk_default_world_def();
+    hk_mesh_def mesh = hk_default_mesh_def(HK_SHAPE_BOX);
+    return hk_version()[0] >= '0' && hk_status_name(HK_OK) && world.def_size == sizeof world &&
+                   mesh.def_size == sizeof mesh
+               ? 0
+               : 1;
+}
 END
 cat >"$work/app/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.20)

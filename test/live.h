@@ -66,9 +66,12 @@ static inline hk_model *live_model(const live_case *c, live_edit edit)
     hk_body_def body = hk_default_body_def();
     hk_selector fixes[2] = {select_box(0, -1, -1, 0, 2, 2), select_box(1, -1, -1, 1, 2, 2)};
     hk_selector half = select_box(0.5, -1, -1, 2, 2, 2);
-    hk_load_def loads[2] = {{.select = fixes[1], .force = {0, 4, 0}},
-                            {.select = fixes[1], .force = {5, 8, -2}}};
-    hk_region_def region = {.select = half, .material = material_of(c->material, 3e5, 0.25)};
+    hk_load_def loads[2] = {
+        {.def_size = sizeof(hk_load_def), .select = fixes[1], .force = {0, 4, 0}},
+        {.def_size = sizeof(hk_load_def), .select = fixes[1], .force = {5, 8, -2}}};
+    hk_region_def region = hk_default_region_def();
+    region.select = half;
+    region.material = material_of(c->material, 3e5, 0.25);
     body.material = material_of(c->material, edit == EDIT_MATERIAL ? 3e5 : 1e5, 0.3);
     if (edit == EDIT_MATERIAL) body.material.density = 700;
     region.material.density = 1500;
@@ -87,14 +90,17 @@ static inline hk_model *live_model(const live_case *c, live_edit edit)
     }
     // Moved and grabbed vertices as the definitions have them. Vertices that become fixed go to
     // their places in the course of a step, as moved ones do.
-    hk_move_def move = {.select = fixes[0], .translate = {0, 0.05, 0}};
-    if (edit == EDIT_FIX) move = (hk_move_def){.select = fixes[1]};
+    hk_move_def move = hk_default_move_def();
+    move.select = fixes[edit == EDIT_FIX];
+    move.motion.translate[1] = edit == EDIT_FIX ? 0 : 0.05;
     live_list corner = {.count = 1, .vertex = {hk_mesh_vertex_count(mesh) - 1}};
     hk_attach_def pull = {
+        .def_size = sizeof(hk_attach_def),
         .select = {.kind = HK_SELECT_VERTICES, .vertices = corner.vertex, .vertex_count = 1},
         .stiffness = LIVE_STIFFNESS};
     for (int i = 0; i < 3; i++)
-        pull.translate[i] = LIVE_PLACE[i] - hk_mesh_positions(mesh)[3 * corner.vertex[0] + i];
+        pull.motion.translate[i] =
+            LIVE_PLACE[i] - hk_mesh_positions(mesh)[3 * corner.vertex[0] + i];
     body.moves = &move;
     body.move_count = edit == EDIT_TARGETS || edit == EDIT_FIX;
     body.attachments = &pull;
@@ -151,7 +157,7 @@ static inline void live_apply(const live_case *c, live_edit edit, hk_world *w)
     int n = hk_model_vertex_count(m), grab;
     hk_material_def material = material_of(c->material, 3e5, 0.3);
     hk_selector half = select_box(0.5, -1, -1, 2, 2, 2), last = select_box(1, -1, -1, 1, 2, 2);
-    hk_load_def load = {.select = last, .force = {5, 8, -2}};
+    hk_load_def load = {.def_size = sizeof load, .select = last, .force = {5, 8, -2}};
     hk_grab_def pull = hk_default_grab_def();
     double *rest;
     switch (edit) {

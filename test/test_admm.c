@@ -111,7 +111,7 @@ static void test_local_step_is_stationary(void **state)
     (void)state;
     const hk_lane_table *tables[6];
     int count = hk_lanes_available(tables, 6);
-    for (int m = 0; m < hk_material_count(); m++)
+    for (int m = 0; m < solid_count(); m++)
         for (int k = 0; k < count; k++) check_local_step(hk_material_name(m), tables[k]);
 }
 
@@ -133,7 +133,8 @@ static hk_world *swinging(const char *method, const hk_option *options, int opti
     def.step = 1.0 / 30;
     def.threads = 1;
     def.damping = *damping;
-    def.solver = (hk_solver_def){.method = method,
+    def.solver = (hk_solver_def){.def_size = sizeof(hk_solver_def),
+                                 .method = method,
                                  .iterations = iterations,
                                  .options = options,
                                  .option_count = option_count};
@@ -210,7 +211,9 @@ static hk_world *hanging_cloth(const char *method)
 {
     hk_body_def body = hk_default_body_def();
     body.material = cloth_of(200, 1e-3, 0.3);
-    hk_attach_def corner = {.select = select_box(0, -1, 0, 0, 1, 0), .stiffness = 500};
+    hk_attach_def corner = {.def_size = sizeof(hk_attach_def),
+                            .select = select_box(0, -1, 0, 0, 1, 0),
+                            .stiffness = 500};
     hk_selector other = select_box(1, -1, 0, 1, 1, 0);
     body.attachments = &corner;
     body.attachment_count = 1;

@@ -228,7 +228,7 @@ static void test_numbers_that_are_none(void **state)
 static void test_absurd_velocities(void **state)
 {
     (void)state;
-    for (int m = 0; m < hk_material_count(); m++) {
+    for (int m = 0; m < solid_count(); m++) {
         hk_world *world = small_world(hk_material_name(m), true);
         double v[81], x[81];
         for (int k = 0; k < 81; k++) v[k] = k % 2 ? 1e200 : -1e200;
@@ -250,7 +250,7 @@ static void test_single_tet(void **state)
     (void)state;
     static const double X[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
     static const int32_t tet[4] = {0, 1, 2, 3}, base[3] = {0, 1, 2};
-    for (int m = 0; m < hk_material_count(); m++)
+    for (int m = 0; m < solid_count(); m++)
         for (int held = 0; held < 2; held++) {
             hk_mesh *mesh = NULL;
             CHECK_OK(hk_mesh_from_arrays(4, X, 1, tet, 0, NULL, &mesh));
@@ -275,11 +275,10 @@ static void test_all_vertices_held(void **state)
 {
     (void)state;
     hk_selector all = {.kind = HK_SELECT_ALL};
-    hk_move_def turn = {.select = select_box(1, 0, 0, 1, 1, 1),
-                        .axis = {1, 0, 0},
-                        .center = {1, 0.5, 0.5},
-                        .degrees = 20,
-                        .over = 1};
+    hk_move_def turn = {
+        .def_size = sizeof(hk_move_def),
+        .select = select_box(1, 0, 0, 1, 1, 1),
+        .motion = {.axis = {1, 0, 0}, .center = {1, 0.5, 0.5}, .degrees = 20, .over = 1}};
     hk_body_def body = hk_default_body_def();
     body.fixes = &all;
     body.fix_count = 1;
@@ -300,7 +299,7 @@ static void test_all_vertices_held(void **state)
 static void test_inverted_start(void **state)
 {
     (void)state;
-    for (int m = 0; m < hk_material_count(); m++) {
+    for (int m = 0; m < solid_count(); m++) {
         const char *name = hk_material_name(m);
         bool barrier = hk_law_describe((hk_law)m)->barrier;
         for (int pose = 0; pose < 2; pose++) {

@@ -111,8 +111,9 @@ static void test_method_refused(void **state)
     expect_refusal(status, HK_UNSUPPORTED, "descent");
     CHECK_OK(create(model, HK_BACKEND_CUDA, "descent", &world));
     assert_string_equal(hk_world_backend(world), "cuda");
-    expect_refusal(hk_world_set_solver(world, &(hk_solver_def){.method = method}), HK_UNSUPPORTED,
-                   "descent");
+    expect_refusal(hk_world_set_solver(world, &(hk_solver_def){.def_size = sizeof(hk_solver_def),
+                                                               .method = method}),
+                   HK_UNSUPPORTED, "descent");
     assert_string_equal(hk_world_method(world), "descent");
     hk_world_free(world);
     hk_model_free(model);

@@ -170,7 +170,7 @@ static void test_one_function(void **state)
     (void)state;
     static const double states[][3] = {
         {1.2, 0.1, 0.8}, {1.2, 0.06, 0.8}, {0.9, -0.7, 1.1}, {-1, -0.9, -1.1}, {1, 1e-9, 1}};
-    for (int m = 0; m < hk_material_count(); m++)
+    for (int m = 0; m < solid_count(); m++)
         for (int k = 0; k < 5; k++) {
             const double *s = states[k];
             fixture f = make(hk_material_name(m), true), pure = make(hk_material_name(m), false);
@@ -223,7 +223,7 @@ static void test_one_function(void **state)
 static void test_no_effect_and_single(void **state)
 {
     (void)state;
-    for (int m = 0; m < hk_material_count(); m++) {
+    for (int m = 0; m < solid_count(); m++) {
         fixture f = make(hk_material_name(m), true), pure = make(hk_material_name(m), false);
         _Alignas(64) double x[16], g[16], other[16];
         double energy, same;

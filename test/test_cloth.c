@@ -47,6 +47,7 @@ static void test_two_bars(void **state)
     double k = stretch * area / (length * length), l = sqrt(1 + deep * deep);
     hk_selector fix = {.kind = HK_SELECT_VERTICES, .vertices = held, .vertex_count = 2};
     hk_load_def load = {
+        .def_size = sizeof(hk_load_def),
         .select = {.kind = HK_SELECT_VERTICES, .vertices = pulled, .vertex_count = 1},
         .force = {0, -2 * k * (l - length) * deep / l, 0}};
     hk_body_def body = hk_default_body_def();
@@ -108,8 +109,11 @@ static void test_attachment_equilibrium(void **state)
     for (int sheet = 0; sheet < 2; sheet++) {
         hk_mesh *mesh = sheet ? sheet_mesh(1, 1, 4, 4) : box_mesh(1, 1, 1, 2, 2, 2);
         int count = hk_mesh_vertex_count(mesh);
-        hk_attach_def attach = {.select = {.kind = HK_SELECT_ALL}, .stiffness = 20};
-        hk_load_def load = {.select = {.kind = HK_SELECT_ALL}, .force = {3, -7, 0.5 * count}};
+        hk_attach_def attach = {
+            .def_size = sizeof(hk_attach_def), .select = {.kind = HK_SELECT_ALL}, .stiffness = 20};
+        hk_load_def load = {.def_size = sizeof(hk_load_def),
+                            .select = {.kind = HK_SELECT_ALL},
+                            .force = {3, -7, 0.5 * count}};
         hk_body_def body = hk_default_body_def();
         if (sheet) body.material = cloth_of(100, 0.01, 0.2);
         body.attachments = &attach;
@@ -135,13 +139,14 @@ static void test_attachment_equilibrium(void **state)
 static void test_attachments_move(void **state)
 {
     (void)state;
-    hk_attach_def attach = {.select = {.kind = HK_SELECT_ALL},
+    hk_attach_def attach = {.def_size = sizeof(hk_attach_def),
+                            .select = {.kind = HK_SELECT_ALL},
                             .stiffness = 10,
-                            .axis = {0, 1, 0},
-                            .center = {0.5, 0, 0.5},
-                            .degrees = 90,
-                            .translate = {0, 2, 0},
-                            .over = 1};
+                            .motion = {.axis = {0, 1, 0},
+                                       .center = {0.5, 0, 0.5},
+                                       .degrees = 90,
+                                       .translate = {0, 2, 0},
+                                       .over = 1}};
     hk_body_def body = hk_default_body_def();
     body.material = cloth_of(100, 0.01, 0.2);
     body.attachments = &attach;
@@ -171,7 +176,7 @@ static void test_attachments_move(void **state)
     hk_world_free(world);
     // In time the sheet follows, and comes to rest there.
     attach.stiffness = 1000;
-    attach.degrees = 0;
+    attach.motion.degrees = 0;
     world = world_by(model_of(&body, sheet_mesh(1, 1, 2, 2), 0), "newton", NULL, 0, 1);
     for (int k = 0; k < 100; k++) {
         hk_step_report r;
@@ -217,9 +222,10 @@ static hk_model *hanging_model(int cells, double bending)
     static hk_selector fix;
     fix = (hk_selector){.kind = HK_SELECT_VERTICES, .vertices = corners, .vertex_count = 2};
     hk_attach_def attach = {
+        .def_size = sizeof(hk_attach_def),
         .select = {.kind = HK_SELECT_VERTICES, .vertices = far, .vertex_count = 1},
         .stiffness = 0.5,
-        .translate = {0, 0.3, 0}};
+        .motion = {.translate = {0, 0.3, 0}}};
     hk_body_def body = hk_default_body_def();
     body.material = cloth_of(60, bending, 0.5);
     body.fixes = &fix;
@@ -441,6 +447,7 @@ static void test_pieces(void **state)
     hk_world_free(world);
     static const int32_t one[1] = {0};
     hk_attach_def attach = {
+        .def_size = sizeof(hk_attach_def),
         .select = {.kind = HK_SELECT_VERTICES, .vertices = one, .vertex_count = 1},
         .stiffness = 50};
     body.attachments = &attach;
@@ -486,7 +493,9 @@ static void test_refusals(void **state)
     REFUSE(body.material = hk_default_material_def(), "a sheet cannot have the material");
     REFUSE(body.mesh = box, "is for sheets");
     REFUSE(body.mesh = needle, "triangle 0 (vertices 0 1 2) has no sound area");
-    hk_region_def region = {.select = {.kind = HK_SELECT_ALL}, .material = good.material};
+    hk_region_def region = {.def_size = sizeof(hk_region_def),
+                            .select = {.kind = HK_SELECT_ALL},
+                            .material = good.material};
     REFUSE((body.regions = &region, body.region_count = 1), "no regions");
     REFUSE((body.mesh = box, body.material = hk_default_material_def(), body.regions = &region,
             body.region_count = 1),
@@ -503,25 +512,29 @@ static void test_refusals(void **state)
     REFUSE(body.material.density = 0, "density must be greater than 0");
     REFUSE(body.material.fibre_stiffness = 1, "no fibre");
     REFUSE(body.attachment_count = 1, "attachments is NULL");
-    hk_attach_def attach = {.select = {.kind = HK_SELECT_ALL}, .stiffness = 1};
+    hk_attach_def attach = {
+        .def_size = sizeof(hk_attach_def), .select = {.kind = HK_SELECT_ALL}, .stiffness = 1};
     good.attachments = &attach;
     good.attachment_count = 1;
     REFUSE(attach.stiffness = -1, "attachment 0: the stiffness must be 0 or more");
     REFUSE(attach.stiffness = NAN, "attachment 0: the stiffness must be 0 or more");
     attach.stiffness = 1;
-    REFUSE(attach.over = -1, "attachment 0");
-    attach.over = 0;
-    REFUSE(attach.degrees = 5, "attachment 0: the axis has no length");
-    attach.degrees = 0;
+    REFUSE(attach.motion.over = -1, "attachment 0");
+    attach.motion.over = 0;
+    REFUSE(attach.motion.degrees = 5, "attachment 0: the axis has no length");
+    attach.motion.degrees = 0;
     REFUSE(attach.select = select_box(5, 5, 5, 6, 6, 6), "attachment 0: it selects no vertex");
     hk_mesh_free(sheet);
     hk_mesh_free(box);
     hk_mesh_free(needle);
-    assert_int_equal(hk_sheet_material_count(), 1);
-    assert_string_equal(hk_sheet_material_name(0), "mass_spring");
-    assert_null(hk_sheet_material_name(1));
-    assert_null(hk_sheet_material_summary(-1));
-    assert_null(hk_sheet_material_parameters(1));
+    int number = hk_material_count() - 1;
+    assert_int_equal(hk_material_kind(number), HK_FOR_SHEETS);
+    assert_string_equal(hk_material_name(number), "mass_spring");
+    assert_string_equal(hk_material_parameters(number)[0], "stretch");
+    assert_true(strlen(hk_material_summary(number)) > 10);
+    assert_int_equal(hk_material_kind(number - 1), HK_FOR_SOLIDS);
+    assert_int_equal(hk_material_kind(number + 1), HK_FOR_NOTHING);
+    assert_int_equal(hk_material_kind(-1), HK_FOR_NOTHING);
     double energy, F[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     assert_int_equal(hk_material_evaluate(&good.material, F, false, &energy, NULL, NULL),
                      HK_BAD_INPUT);
@@ -560,7 +573,7 @@ static void test_scene_runs(void **state)
     hk_model *model;
     CHECK_OK(hk_model_create(hk_scene_model(scene), &model));
     assert_true(fabs(hk_model_masses(model)[40] - 0.2 / 64) < 0.2 / 64);
-    hk_world_def def = *hk_scene_world(scene);
+    hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
     def.model = model;
     hk_world *world;
     CHECK_OK(hk_world_create(&def, &world));

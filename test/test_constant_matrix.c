@@ -115,7 +115,10 @@ static hk_world *split_world(hk_model *model, int threads, bool refined)
     hk_world_def def = hk_default_world_def();
     def.model = model;
     def.threads = threads;
-    def.solver = (hk_solver_def){.method = "split", .options = &option, .option_count = 1};
+    def.solver = (hk_solver_def){.def_size = sizeof(hk_solver_def),
+                                 .method = "split",
+                                 .options = &option,
+                                 .option_count = 1};
     hk_world *world;
     CHECK_OK(hk_world_create(&def, &world));
     hk_model_free(model);

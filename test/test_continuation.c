@@ -180,7 +180,9 @@ static void test_stuck_pose_keeps_the_last_good_state(void **state)
 {
     (void)state;
     hk_selector left = select_box(0, 0, 0, 0, 1, 1);
-    hk_move_def push = {.select = select_box(1, 0, 0, 1, 1, 1), .translate = {-1.25, 0, 0}};
+    hk_move_def push = {.def_size = sizeof(hk_move_def),
+                        .select = select_box(1, 0, 0, 1, 1, 1),
+                        .motion = {.translate = {-1.25, 0, 0}}};
     hk_body_def body = hk_default_body_def();
     body.fixes = &left;
     body.fix_count = 1;

@@ -52,15 +52,13 @@ static hk_model *mixed_model_of(const char *material)
 {
     hk_body_def bodies[2] = {hk_default_body_def(), hk_default_body_def()};
     hk_selector wall = select_box(0, -1, -1, 0, 1, 1), corner = select_box(0, 0, 0, 0.1, 2, 2);
-    hk_move_def move = {.select = select_box(1, -1, -1, 1, 1, 1),
-                        .axis = {1, 0, 0},
-                        .translate = {0.1, 0.02, 0},
-                        .over = 0.1};
-    hk_attach_def attach = {.select = select_box(0.9, 0, 0, 2, 2, 2),
-                            .axis = {1, 0, 0},
-                            .translate = {0, 0.1, 0},
-                            .over = 0.1,
-                            .stiffness = 30};
+    hk_move_def move = {.def_size = sizeof(hk_move_def),
+                        .select = select_box(1, -1, -1, 1, 1, 1),
+                        .motion = {.axis = {1, 0, 0}, .translate = {0.1, 0.02, 0}, .over = 0.1}};
+    hk_attach_def attach = {.def_size = sizeof(hk_attach_def),
+                            .select = select_box(0.9, 0, 0, 2, 2, 2),
+                            .stiffness = 30,
+                            .motion = {.axis = {1, 0, 0}, .translate = {0, 0.1, 0}, .over = 0.1}};
     bodies[0].mesh = box_mesh(1, 0.3, 0.3, 4, 2, 1);
     bodies[0].material = material_of(material, 1e5, 0.35);
     bodies[0].fixes = &wall;

@@ -211,16 +211,21 @@ static hk_model *model_for(const variant *v)
     hk_body_def body[2] = {hk_default_body_def(), hk_default_body_def()};
     hk_selector wall = select_box(0, -1, -1, 0, 2, 2), half = select_box(0.5, -1, -1, 2, 2, 2);
     hk_selector end = select_box(1, -1, -1, 1, 2, 2);
-    hk_move_def move = {.select = end,
-                        .axis = {1, 0, 0},
-                        .degrees = 40,
-                        .translate = {0.1, 0, 0},
-                        .center = {1, 0.15, 0.15},
-                        .over = 0.2};
-    hk_attach_def pull = {
-        .select = end, .stiffness = 40, .axis = {1}, .translate = {0.1, 0.3, 0}, .over = 0.1};
-    hk_load_def load = {.select = end, .force = {0, 30, 50}};
-    hk_region_def region = {.select = half, .material = material_of("corotated", 4e5, 0.2)};
+    hk_move_def move = {.def_size = sizeof(hk_move_def),
+                        .select = end,
+                        .motion = {.axis = {1, 0, 0},
+                                   .degrees = 40,
+                                   .translate = {0.1, 0, 0},
+                                   .center = {1, 0.15, 0.15},
+                                   .over = 0.2}};
+    hk_attach_def pull = {.def_size = sizeof(hk_attach_def),
+                          .select = end,
+                          .stiffness = 40,
+                          .motion = {.axis = {1}, .translate = {0.1, 0.3, 0}, .over = 0.1}};
+    hk_load_def load = {.def_size = sizeof(hk_load_def), .select = end, .force = {0, 30, 50}};
+    hk_region_def region = {.def_size = sizeof(hk_region_def),
+                            .select = half,
+                            .material = material_of("corotated", 4e5, 0.2)};
     body[0].mesh = wants_small() ? box_mesh(1, 0.3, 0.3, 7, 2, 2) : box_mesh(1, 0.3, 0.3, 8, 3, 3);
     body[0].material = material_of(v->material, 1e5, 0.35);
     if (v->invertible) body[0].material.invertible = hk_default_invertible();

@@ -9,7 +9,9 @@ static hk_model *bar(bool regions)
 {
     hk_body_def body = hk_default_body_def();
     hk_selector half = select_box(0.5, -1, -1, 2, 2, 2);
-    hk_region_def region = {.select = half, .material = material_of("corotated", 4e5, 0.2)};
+    hk_region_def region = {.def_size = sizeof(hk_region_def),
+                            .select = half,
+                            .material = material_of("corotated", 4e5, 0.2)};
     body.material = material_of("neo_hookean", 1e5, 0.3);
     if (regions) {
         body.material.fibre_stiffness = 1e5;

@@ -34,7 +34,8 @@ static body make_viscous_body(const char *material, bool mixed, bool viscous, do
     body b = {0};
     hk_body_def def = hk_default_body_def();
     def.material = material_of(material, 1e5, 0.35);
-    hk_region_def region = {.select = select_box(0, 0, 0, 0.5, 1, 1),
+    hk_region_def region = {.def_size = sizeof(hk_region_def),
+                            .select = select_box(0, 0, 0, 0.5, 1, 1),
                             .material = material_of(material, 2e5, 0.3)};
     region.material.fibre_stiffness = 3e5;
     region.material.fibre_direction[1] = 1;

@@ -141,7 +141,10 @@ static hk_model *oscillator(double *omega)
     CHECK_OK(hk_mesh_from_arrays(4, x, 1, tet, 0, NULL, &mesh));
     hk_body_def body = hk_default_body_def();
     body.material = material_of("corotated", 1e4, 0.3);
-    hk_attach_def tie = {.select = {.kind = HK_SELECT_ALL}, .stiffness = 2, .axis = {1, 0, 0}};
+    hk_attach_def tie = {.def_size = sizeof(hk_attach_def),
+                         .select = {.kind = HK_SELECT_ALL},
+                         .stiffness = 2,
+                         .motion = {.axis = {1, 0, 0}}};
     body.attachments = &tie;
     body.attachment_count = 1;
     hk_model *model = model_of(&body, mesh, 0);
@@ -321,10 +324,9 @@ static hk_model *moved_bar(const char *material)
 {
     hk_body_def body = hk_default_body_def();
     hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
-    hk_move_def move = {.select = select_box(0.399, -1, -1, 1, 1, 1),
-                        .axis = {1, 0, 0},
-                        .translate = {0, 0.05, 0},
-                        .over = 0.05};
+    hk_move_def move = {.def_size = sizeof(hk_move_def),
+                        .select = select_box(0.399, -1, -1, 1, 1, 1),
+                        .motion = {.axis = {1, 0, 0}, .translate = {0, 0.05, 0}, .over = 0.05}};
     body.fixes = &wall;
     body.fix_count = 1;
     body.moves = &move;

@@ -22,7 +22,8 @@ static hk_model *kind_model(int kind, int cells)
     hk_body_def body = hk_default_body_def();
     body.material =
         cloth_of(kind == SPRINGS ? 100 : 1e-9, kind == FLAT || kind == CURVED ? 1 : 0, 0.3);
-    hk_attach_def attach = {.select = {.kind = HK_SELECT_ALL}, .stiffness = 50};
+    hk_attach_def attach = {
+        .def_size = sizeof(hk_attach_def), .select = {.kind = HK_SELECT_ALL}, .stiffness = 50};
     body.attachments = &attach;
     body.attachment_count = kind == ATTACHED;
     hk_mesh *mesh = sheet_mesh(1, 0.8, cells, cells);

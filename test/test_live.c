@@ -322,7 +322,7 @@ static void test_refusals_change_nothing(void **state)
     double place[3] = {0}, nan[3] = {0, NAN, 0}, *rest = calloc((size_t)n, 3 * sizeof(double));
     hk_material_def material = hk_default_material_def();
     hk_selector nowhere = select_box(5, 5, 5, 6, 6, 6);
-    hk_load_def load = {.select = nowhere, .force = {1, 0, 0}};
+    hk_load_def load = {.def_size = sizeof load, .select = nowhere, .force = {1, 0, 0}};
     hk_grab_def def = hk_default_grab_def();
     expect(hk_world_set_gravity(w, nan), "finite");
     expect(hk_world_set_step(w, -1), "greater than 0");

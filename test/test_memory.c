@@ -35,7 +35,7 @@ static hk_status live(const char *folder)
     hk_status status = hk_scene_load(path, sets, 1, &scene);
     if (status == HK_OK) status = hk_model_create(hk_scene_model(scene), &model);
     if (status == HK_OK) {
-        hk_world_def def = *hk_scene_world(scene);
+        hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
         def.model = model;
         def.threads = 1;
         status = hk_world_create(&def, &world);

@@ -329,7 +329,10 @@ static void unfinished_meshes_are_survived(void **state)
 static void a_failed_check_leaves_the_report(void **state)
 {
     (void)state;
-    const hk_mesh_def def = {.shape = HK_SHAPE_BOX, .size = {1, 1, 1}, .cells = {3, 3, 3}};
+    const hk_mesh_def def = {.def_size = sizeof(hk_mesh_def),
+                             .shape = HK_SHAPE_BOX,
+                             .size = {1, 1, 1},
+                             .cells = {3, 3, 3}};
     for (int n = 1;; n++) {
         hk_mesh *mesh;
         hk_mesh_report report, untouched;

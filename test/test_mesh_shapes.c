@@ -160,7 +160,10 @@ static void defaults_are_sound(void **state)
 static void box_is_exact(void **state)
 {
     (void)state;
-    hk_mesh_def def = {.shape = HK_SHAPE_BOX, .size = {0.7, 0.3, 1.1}, .cells = {7, 3, 10}};
+    hk_mesh_def def = {.def_size = sizeof(hk_mesh_def),
+                       .shape = HK_SHAPE_BOX,
+                       .size = {0.7, 0.3, 1.1},
+                       .cells = {7, 3, 10}};
     hk_mesh *mesh = make(&def);
     hk_mesh_report report = check(mesh);
     assert_int_equal(report.vertices, 8 * 4 * 11);
@@ -182,7 +185,10 @@ static void box_is_exact(void **state)
 static void box_has_no_preferred_direction(void **state)
 {
     (void)state;
-    const hk_mesh_def def = {.shape = HK_SHAPE_BOX, .size = {6, 4, 2}, .cells = {6, 4, 2}};
+    const hk_mesh_def def = {.def_size = sizeof(hk_mesh_def),
+                             .shape = HK_SHAPE_BOX,
+                             .size = {6, 4, 2},
+                             .cells = {6, 4, 2}};
     const int strides[3] = {1, 7, 35};
     hk_mesh *mesh = make(&def);
     for (int axis = 0; axis < 3; axis++) {
@@ -292,7 +298,8 @@ static void helix_climbs_right_handed(void **state)
 static void sheet_lies_flat_and_faces_up(void **state)
 {
     (void)state;
-    const hk_mesh_def def = {.shape = HK_SHAPE_SHEET, .size = {2, 3}, .cells = {4, 5}};
+    const hk_mesh_def def = {
+        .def_size = sizeof(hk_mesh_def), .shape = HK_SHAPE_SHEET, .size = {2, 3}, .cells = {4, 5}};
     hk_mesh *mesh = make(&def);
     hk_mesh_report report = check(mesh);
     assert_int_equal(report.vertices, 30);

@@ -23,10 +23,12 @@ static void test_several_bodies(void **state)
 {
     (void)state;
     hk_mesh *box = box_mesh(1, 1, 1, 2, 2, 2), *bar = box_mesh(2, 0.5, 0.5, 4, 1, 1);
-    hk_region_def soft = {.select = select_box(0, 0, 0, 0.5, 1, 1),
+    hk_region_def soft = {.def_size = sizeof(hk_region_def),
+                          .select = select_box(0, 0, 0, 0.5, 1, 1),
                           .material = material_of("stvk", 1e4, 0.2)};
     soft.material.density = 500;
-    hk_region_def fibrous = {.select = select_box(4, 0, 0, 5, 1, 1),
+    hk_region_def fibrous = {.def_size = sizeof(hk_region_def),
+                             .select = select_box(4, 0, 0, 5, 1, 1),
                              .material = material_of("arap", 1e5, 0.1)};
     fibrous.material.fibre_stiffness = 1e5;
     fibrous.material.fibre_direction[0] = 0;
@@ -89,9 +91,12 @@ static void test_several_bodies(void **state)
 static void test_regions_overlap(void **state)
 {
     (void)state;
-    hk_region_def regions[2] = {
-        {.select = {.kind = HK_SELECT_ALL}, .material = material_of("arap", 1e5, 0.1)},
-        {.select = select_box(0, 0, 0, 0.5, 1, 1), .material = material_of("stvk", 1e5, 0.1)}};
+    hk_region_def regions[2] = {{.def_size = sizeof(hk_region_def),
+                                 .select = {.kind = HK_SELECT_ALL},
+                                 .material = material_of("arap", 1e5, 0.1)},
+                                {.def_size = sizeof(hk_region_def),
+                                 .select = select_box(0, 0, 0, 0.5, 1, 1),
+                                 .material = material_of("stvk", 1e5, 0.1)}};
     hk_body_def body = hk_default_body_def();
     body.regions = regions;
     body.region_count = 2;
@@ -150,7 +155,8 @@ static hk_mesh *cube_and_stray(void)
 static void test_vertex_of_no_tet(void **state)
 {
     (void)state;
-    hk_load_def pull = {.select = {.kind = HK_SELECT_ALL}, .force = {8, 0, 0}};
+    hk_load_def pull = {
+        .def_size = sizeof(hk_load_def), .select = {.kind = HK_SELECT_ALL}, .force = {8, 0, 0}};
     hk_selector wall = select_box(0, 0, 0, 0, 1, 1);
     hk_body_def body = hk_default_body_def();
     body.loads = &pull;
@@ -189,8 +195,12 @@ static void test_loads(void **state)
 {
     (void)state;
     for (int by_area = 0; by_area < 2; by_area++) {
-        hk_load_def loads[2] = {{.select = select_box(1, 0, 0, 1, 1, 1), .force = {0, -12, 3}},
-                                {.select = select_box(1, 0, 0, 1, 1, 1), .force = {5, 0, 0}}};
+        hk_load_def loads[2] = {{.def_size = sizeof(hk_load_def),
+                                 .select = select_box(1, 0, 0, 1, 1, 1),
+                                 .force = {0, -12, 3}},
+                                {.def_size = sizeof(hk_load_def),
+                                 .select = select_box(1, 0, 0, 1, 1, 1),
+                                 .force = {5, 0, 0}}};
         for (int k = 0; k < 2; k++) loads[k].distribution = by_area ? HK_BY_AREA : HK_EVENLY;
         hk_body_def body = hk_default_body_def();
         body.loads = loads;
@@ -219,13 +229,16 @@ static void test_holds(void **state)
 {
     (void)state;
     hk_selector all = {.kind = HK_SELECT_ALL};
-    hk_move_def moves[2] = {{.select = select_box(0, 0, 0, 0, 1, 1), .translate = {0, 2, 0}},
-                            {.select = select_box(0, 0, 0, 1, 0, 1),
-                             .axis = {0, 0, 1e-180},
-                             .center = {1, 0, 0},
-                             .degrees = 90,
-                             .translate = {0, 0, 5},
-                             .over = 2}};
+    hk_move_def moves[2] = {{.def_size = sizeof(hk_move_def),
+                             .select = select_box(0, 0, 0, 0, 1, 1),
+                             .motion = {.translate = {0, 2, 0}}},
+                            {.def_size = sizeof(hk_move_def),
+                             .select = select_box(0, 0, 0, 1, 0, 1),
+                             .motion = {.axis = {0, 0, 1e-180},
+                                        .center = {1, 0, 0},
+                                        .degrees = 90,
+                                        .translate = {0, 0, 5},
+                                        .over = 2}}};
     hk_body_def body = hk_default_body_def();
     body.fixes = &all;
     body.fix_count = 1;
@@ -286,17 +299,19 @@ static void test_definitions_that_are_refused(void **state)
     REFUSE(body.load_count = 1, HK_BAD_INPUT, "loads is NULL");
     REFUSE(body.region_count = 1, HK_BAD_INPUT, "regions is NULL");
     REFUSE(body.load_count = -1, HK_BAD_INPUT, "loads is -1");
-    hk_move_def move = {.select = {.kind = HK_SELECT_ALL}, .degrees = 10};
+    hk_move_def move = {.def_size = sizeof(hk_move_def),
+                        .select = {.kind = HK_SELECT_ALL},
+                        .motion = {.degrees = 10}};
     good.moves = &move;
     good.move_count = 1;
     REFUSE((void)0, HK_BAD_INPUT, "move 0: the axis has no length");
-    move.degrees = 0;
-    REFUSE(move.over = -1, HK_BAD_INPUT, "move 0");
-    REFUSE(move.over = NAN, HK_BAD_INPUT, "move 0");
-    move.over = 0;
-    REFUSE(move.center[2] = NAN, HK_BAD_INPUT, "move 0");
+    move.motion.degrees = 0;
+    REFUSE(move.motion.over = -1, HK_BAD_INPUT, "move 0");
+    REFUSE(move.motion.over = NAN, HK_BAD_INPUT, "move 0");
+    move.motion.over = 0;
+    REFUSE(move.motion.center[2] = NAN, HK_BAD_INPUT, "move 0");
     good.move_count = 0;
-    hk_load_def load = {.select = {.kind = HK_SELECT_ALL}};
+    hk_load_def load = {.def_size = sizeof(hk_load_def), .select = {.kind = HK_SELECT_ALL}};
     good.loads = &load;
     good.load_count = 1;
     REFUSE(load.force[0] = NAN, HK_BAD_INPUT, "load 0: the force");
@@ -307,7 +322,9 @@ static void test_definitions_that_are_refused(void **state)
     load.select = (hk_selector){.kind = HK_SELECT_VERTICES, .vertices = one, .vertex_count = 1};
     REFUSE((void)0, HK_BAD_INPUT, "no whole surface triangle");
     good.load_count = 0;
-    hk_region_def region = {.select = select_box(5, 5, 5, 6, 6, 6), .material = good.material};
+    hk_region_def region = {.def_size = sizeof(hk_region_def),
+                            .select = select_box(5, 5, 5, 6, 6, 6),
+                            .material = good.material};
     good.regions = &region;
     good.region_count = 1;
     REFUSE((void)0, HK_BAD_INPUT, "region 0: it selects no tet");

@@ -39,10 +39,11 @@ static hk_model *bar(const char *material, bool dragged, bool invertible)
     body.material = material_of(material, 2e5, 0.4);
     if (invertible) body.material.invertible = hk_default_invertible();
     hk_selector wall = select_box(0, -1, -1, 0, 2, 2);
-    hk_move_def drag = {.select = select_box(1, 0.3, 0.3, 1, 0.3, 0.3),
-                        .axis = {0, 1, 0},
-                        .translate = {1.2, 2.1, 1.8},  // three body lengths
-                        .over = 0.2};
+    hk_move_def drag = {.def_size = sizeof(hk_move_def),
+                        .select = select_box(1, 0.3, 0.3, 1, 0.3, 0.3),
+                        .motion = {.axis = {0, 1, 0},
+                                   .translate = {1.2, 2.1, 1.8},  // three body lengths
+                                   .over = 0.2}};
     body.fixes = &wall;
     body.fix_count = 1;
     body.moves = &drag;
@@ -96,7 +97,7 @@ static void check_step(hk_world *world, const char *method, const char *material
 
 static void drag_corners(const char *method)
 {
-    for (int k = 0; k < hk_material_count(); k++) {
+    for (int k = 0; k < solid_count(); k++) {
         const char *material = hk_material_name(k);
         if (left_out(k)) continue;
         if (strcmp(method, "split") == 0 && !is_corotated(material)) continue;
@@ -249,7 +250,7 @@ static void test_spoiled_bodies_recover(void **state)
     static const char *const methods[] = {"descent", "newton", "quasi_newton", "lbfgs",
                                           "admm",    "xpbd",   "vbd"};
     for (int m = 0; m < 7; m++)
-        for (int k = 0; k < hk_material_count(); k++)
+        for (int k = 0; k < solid_count(); k++)
             for (int start = 0; start < STARTS && !left_out(k); start++)
                 recover(methods[m], hk_material_name(k), start, 3);
     // A law that grows like exp, on a finer mesh.
@@ -259,7 +260,7 @@ static void test_spoiled_bodies_recover(void **state)
 static void try_on_gpu(const hk_method *method)
 {
     drag_corners(method->name);
-    for (int k = 0; k < hk_material_count() && method != &hk_projective; k++)
+    for (int k = 0; k < solid_count() && method != &hk_projective; k++)
         for (int start = 0; start < STARTS && !left_out(k); start++)
             recover(method->name, hk_material_name(k), start, 3);
     if (method != &hk_projective && !g_brief) most_recover(method->name);

@@ -14,8 +14,10 @@ static hk_world *split_world(hk_model *model, double h, int turning, int threads
     def.step = h;
     def.threads = threads;
     def.damping.ether = ether;
-    def.solver =
-        (hk_solver_def){.method = "split", .options = options, .option_count = refinement ? 2 : 1};
+    def.solver = (hk_solver_def){.def_size = sizeof(hk_solver_def),
+                                 .method = "split",
+                                 .options = options,
+                                 .option_count = refinement ? 2 : 1};
     hk_world *world = NULL;
     CHECK_OK(hk_world_create(&def, &world));
     hk_model_free(model);

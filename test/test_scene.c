@@ -164,10 +164,10 @@ static void full_body(const hk_body_def *body)
     const hk_move_def *move = &body->moves[0];
     assert_int_equal(move->select.kind, HK_SELECT_NOT);
     assert_int_equal(move->select.children[0].kind, HK_SELECT_VERTICES);
-    assert_vector(move->axis, 1, 0, 0);
-    assert_vector(move->center, 1, 2, 3);
-    assert_vector(move->translate, 3, 2, 1);
-    assert_true(move->degrees == 90 && move->over == 0.5);
+    assert_vector(move->motion.axis, 1, 0, 0);
+    assert_vector(move->motion.center, 1, 2, 3);
+    assert_vector(move->motion.translate, 3, 2, 1);
+    assert_true(move->motion.degrees == 90 && move->motion.over == 0.5);
     assert_int_equal(body->load_count, 1);
     assert_vector(body->loads[0].force, 0, -10, 0);
     assert_int_equal(body->loads[0].distribution, HK_BY_AREA);

@@ -50,6 +50,7 @@ static json_t *material_rules(json_t *names)
     json_t *rules = json_array();
     hk_material_def standard = hk_default_material_def();
     for (int m = 0; m < hk_material_count(); m++) {
+        if (hk_material_kind(m) != HK_FOR_SOLIDS) continue;
         const char *name = hk_material_name(m);
         json_array_append_new(names, json_string(name));
         json_t *properties = allow(common, HK_COUNT_OF(common));
@@ -82,8 +83,9 @@ static json_t *material_rules(json_t *names)
         json_array_append_new(
             rules, rule_for("model", name, standard.model, hk_material_summary(m), properties));
     }
-    for (int m = 0; m < hk_sheet_material_count(); m++) {
-        const char *name = hk_sheet_material_name(m);
+    for (int m = 0; m < hk_material_count(); m++) {
+        if (hk_material_kind(m) != HK_FOR_SHEETS) continue;
+        const char *name = hk_material_name(m);
         json_array_append_new(names, json_string(name));
         json_t *properties = allow(of_sheets, HK_COUNT_OF(of_sheets));
         json_object_set_new(properties, "stretch",
@@ -94,8 +96,7 @@ static json_t *material_rules(json_t *names)
                             json_pack("{s:s, s:s, s:i, s:i}", "description",
                                       "Bending stiffness, N·m.", "type", "number", "minimum", 0,
                                       "default", 0));
-        json_t *rule =
-            rule_for("model", name, standard.model, hk_sheet_material_summary(m), properties);
+        json_t *rule = rule_for("model", name, standard.model, hk_material_summary(m), properties);
         json_object_set_new(json_object_get(rule, "then"), "required",
                             json_pack("[ss]", "density", "stretch"));
         json_array_append_new(rules, rule);
@@ -294,6 +295,7 @@ static const change changes[] = {
     {BAD, {"bodies.0.material.density=0"}, NULL},
     {BAD, {"bodies.0.material.model=jelly"}, NULL},
     {BAD, {"bodies.0.material.model=fibre"}, NULL},
+    {BAD, {"bodies.0.material.model=custom"}, NULL},
     {BAD, {MATERIAL("{\"young\": 1}")}, NULL},
     {BAD, {MATERIAL("{\"poisson\": 0.1}")}, NULL},
     {BEYOND, {MATERIAL("{}")}, "young and poisson"},

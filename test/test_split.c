@@ -15,7 +15,10 @@ static hk_world *split_world(hk_model *model, double h, int passes, int volume_i
     def.step = h;
     def.threads = threads;
     def.damping = damping;
-    def.solver = (hk_solver_def){.method = "split", .options = options, .option_count = 2};
+    def.solver = (hk_solver_def){.def_size = sizeof(hk_solver_def),
+                                 .method = "split",
+                                 .options = options,
+                                 .option_count = 2};
     hk_world *world = NULL;
     CHECK_OK(hk_world_create(&def, &world));
     hk_model_free(model);
@@ -178,12 +181,13 @@ static hk_model *task_model(int task, const char *material)
     hk_body_def body = hk_default_body_def();
     body.material = material_of(material, task == SAGGING ? 4e5 : 1e5, 0.35);
     hk_selector left = select_box(0, -1, -1, 0, 2, 2);
-    hk_move_def move = {.select = select_box(2, -1, -1, 2, 2, 2),
-                        .axis = {1, 0, 0},
-                        .center = {2, 0.5, 0.5},
-                        .degrees = task == TWISTED ? 45 : 0,
-                        .translate = {task == STRETCHED ? 0.6 : 0, 0, 0},
-                        .over = 0.2};
+    hk_move_def move = {.def_size = sizeof(hk_move_def),
+                        .select = select_box(2, -1, -1, 2, 2, 2),
+                        .motion = {.axis = {1, 0, 0},
+                                   .center = {2, 0.5, 0.5},
+                                   .degrees = task == TWISTED ? 45 : 0,
+                                   .translate = {task == STRETCHED ? 0.6 : 0, 0, 0},
+                                   .over = 0.2}};
     body.fixes = &left;
     body.fix_count = 1;
     body.moves = &move;
@@ -227,7 +231,9 @@ static void test_links_and_damping_are_newtons(void **state)
     for (int k = 0; k < 2; k++) {
         hk_body_def body = hk_default_body_def();
         body.material = material_of("fixed_corotated", 1e5, 0.3);
-        hk_attach_def attach = {.select = select_box(0, -1, -1, 0, 2, 2), .stiffness = 2e4};
+        hk_attach_def attach = {.def_size = sizeof(hk_attach_def),
+                                .select = select_box(0, -1, -1, 0, 2, 2),
+                                .stiffness = 2e4};
         body.attachments = &attach;
         body.attachment_count = 1;
         hk_model *model = model_of(&body, box_mesh(2, 0.5, 0.5, 6, 2, 2), -9.81);
@@ -437,12 +443,13 @@ static double volume_error(double pull, double degrees, int iterations, bool new
     hk_body_def body = hk_default_body_def();
     body.material = material_of("fixed_corotated", 1e5, 0.49);
     hk_selector left = select_box(0, -1, -1, 0, 1, 1);
-    hk_move_def move = {.select = select_box(1, -1, -1, 1, 1, 1),
-                        .axis = {1, 0, 0},
-                        .center = {1, 0.1, 0.1},
-                        .degrees = degrees,
-                        .translate = {pull, 0, 0},
-                        .over = 1};
+    hk_move_def move = {.def_size = sizeof(hk_move_def),
+                        .select = select_box(1, -1, -1, 1, 1, 1),
+                        .motion = {.axis = {1, 0, 0},
+                                   .center = {1, 0.1, 0.1},
+                                   .degrees = degrees,
+                                   .translate = {pull, 0, 0},
+                                   .over = 1}};
     body.fixes = &left;
     body.fix_count = 1;
     body.moves = &move;
@@ -488,8 +495,9 @@ static void test_buckled_beam_comes_to_rest(void **state)
     hk_body_def body = hk_default_body_def();
     body.material = material_of("fixed_corotated", 1e6, 0.49);
     hk_selector left = select_box(0, -1, -1, 0, 1, 1);
-    hk_move_def move = {
-        .select = select_box(1, -1, -1, 1, 1, 1), .translate = {-0.25, 0, 0}, .over = 1};
+    hk_move_def move = {.def_size = sizeof(hk_move_def),
+                        .select = select_box(1, -1, -1, 1, 1, 1),
+                        .motion = {.translate = {-0.25, 0, 0}, .over = 1}};
     body.fixes = &left;
     body.fix_count = 1;
     body.moves = &move;
@@ -635,7 +643,10 @@ static void expect_refused(hk_material_def material, const hk_option *option, co
     hk_model *model = model_of(&body, box_mesh(1, 1, 1, 1, 1, 1), 0);
     hk_world_def def = hk_default_world_def();
     def.model = model;
-    def.solver = (hk_solver_def){.method = "split", .options = option, .option_count = option != 0};
+    def.solver = (hk_solver_def){.def_size = sizeof(hk_solver_def),
+                                 .method = "split",
+                                 .options = option,
+                                 .option_count = option != 0};
     hk_world *world = NULL;
     hk_status status = hk_world_create(&def, &world);
     assert_int_equal(status, option ? HK_BAD_INPUT : HK_UNSUPPORTED);

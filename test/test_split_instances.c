@@ -48,7 +48,10 @@ static hk_world *world_of_crowd(crowd *c, int threads, int passes)
     hk_world_def def = hk_default_world_def();
     def.model = model;
     def.threads = threads;
-    def.solver = (hk_solver_def){.method = "split", .options = options, .option_count = 1};
+    def.solver = (hk_solver_def){.def_size = sizeof(hk_solver_def),
+                                 .method = "split",
+                                 .options = options,
+                                 .option_count = 1};
     hk_world *world;
     CHECK_OK(hk_world_create(&def, &world));
     hk_model_free(model);
@@ -264,7 +267,7 @@ static void test_generated_scene(void **state)
     hk_world *world;
     CHECK_OK(hk_scene_load("../scenes/large/bodies12.json", NULL, 0, &scene));
     CHECK_OK(hk_model_create(hk_scene_model(scene), &model));
-    hk_world_def def = *hk_scene_world(scene);
+    hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
     def.model = model;
     def.threads = 1;
     CHECK_OK(hk_world_create(&def, &world));

@@ -18,7 +18,8 @@ static fixture make_fixture_at(const char *model_name, const double A[9], double
 {
     hk_body_def body = hk_default_body_def();
     body.material = material_of(model_name, 1e5, 0.4);
-    hk_region_def region = {.select = select_box(0, 0, 0, 0.5, 1, 1),
+    hk_region_def region = {.def_size = sizeof(hk_region_def),
+                            .select = select_box(0, 0, 0, 0.5, 1, 1),
                             .material = material_of(model_name, 2e5, 0.3)};
     region.material.fibre_stiffness = 3e5;
     region.material.fibre_direction[1] = 1;
@@ -127,7 +128,7 @@ static void test_lanes_agree(void **state)
     const hk_lane_table *tables[8];
     int count = hk_lanes_available(tables, 8);
     assert_true(count >= 2);
-    for (int m = 0; m < hk_material_count(); m++) {
+    for (int m = 0; m < solid_count(); m++) {
         fixture f = make_fixture(hk_material_name(m), 0.15, 3);
         size_t n = 4 * (size_t)f.model->vertex_count, tets = 9 * (size_t)f.model->tet_count;
         results reference = {0};
@@ -181,7 +182,7 @@ static void test_lanes_agree_at_delicate_states(void **state)
     const hk_lane_table *tables[8];
     int count = hk_lanes_available(tables, 8), generic = count - 1;
     while (tables[generic]->scalar_size != 8) generic--;
-    for (int m = 0; m < hk_material_count(); m++)
+    for (int m = 0; m < solid_count(); m++)
         for (size_t s = 0; s < sizeof states / sizeof states[0]; s++) {
             if (states[s].inverted && has_barrier(m)) continue;
             fixture f = make_fixture_at(hk_material_name(m), states[s].A, states[s].amount, 2);
@@ -215,7 +216,7 @@ static void test_single_precision_near_rest(void **state)
 {
     (void)state;
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    for (int m = 0; m < hk_material_count(); m++)
+    for (int m = 0; m < solid_count(); m++)
         for (double strain = 1e-1; strain > 5e-4; strain /= 10) {
             fixture f = make_fixture_at(hk_material_name(m), identity, strain, 2);
             size_t n = 4 * (size_t)f.model->vertex_count;
@@ -238,7 +239,7 @@ static void test_barriers_in_all_lanes(void **state)
     static const double mirrored[9] = {1, 0, 0, 0, 1, 0, 0, 0, -1};
     const hk_lane_table *tables[8];
     int count = hk_lanes_available(tables, 8);
-    for (int m = 0; m < hk_material_count(); m++) {
+    for (int m = 0; m < solid_count(); m++) {
         if (!has_barrier(m)) continue;
         fixture f = make_fixture_at(hk_material_name(m), mirrored, 0.1, 2);
         for (int k = 0; k < count; k++) {
@@ -290,7 +291,7 @@ static void test_threads_give_the_same_bits(void **state)
 static void test_gradient_by_differences(void **state)
 {
     (void)state;
-    for (int m = 0; m < hk_material_count(); m++) {
+    for (int m = 0; m < solid_count(); m++) {
         fixture f = make_fixture(hk_material_name(m), 0.15, 2);
         int n = 4 * f.model->vertex_count;
         hk_tet_term *term = make_term(f.model, hk_lanes_best(HK_DOUBLE_PRECISION), 1);
@@ -354,7 +355,7 @@ static void free_assembled(assembled *a)
 static void test_assembled_matrix_by_differences(void **state)
 {
     (void)state;
-    for (int m = 0; m < hk_material_count(); m++) {
+    for (int m = 0; m < solid_count(); m++) {
         fixture f = make_fixture(hk_material_name(m), 0.15, 3);
         int n = f.model->vertex_count;
         uint8_t *held = calloc((size_t)n, 1);
@@ -401,7 +402,7 @@ static void test_assembled_matrix_by_differences(void **state)
 static void test_diagonal_is_the_matrix_diagonal(void **state)
 {
     (void)state;
-    for (int m = 0; m < hk_material_count(); m++) {
+    for (int m = 0; m < solid_count(); m++) {
         fixture f = make_fixture(hk_material_name(m), 0.15, 3);
         int n = f.model->vertex_count;
         uint8_t *held = calloc((size_t)n, 1);

@@ -70,8 +70,10 @@ static void other_methods_follow_the_law(void **state)
     for (int m = 0; m < 3; m++)
         for (int k = 0; k < 4; k++)
             for (int i = 0; i < 2; i++) {
-                hk_solver_def solver = {
-                    .method = methods[m], .iterations = 5000, .tolerance = 1e-8};
+                hk_solver_def solver = {.def_size = sizeof(hk_solver_def),
+                                        .method = methods[m],
+                                        .iterations = 5000,
+                                        .tolerance = 1e-8};
                 hk_material_def law = material_of(laws[k], YOUNG, POISSON);
                 check_stretch(&law, i ? 1.4 : 0.8, &solver, 1e-6);
             }

@@ -100,7 +100,8 @@ static hk_model *struts(const char *material, bool tied, lists *l)
         if (x[3 * v + 1] == 0) l->bottom[l->bottom_count++] = v;
     }
     for (int k = 0; k < 3; k++) l->pairs[2 * k] = near[k], l->pairs[2 * k + 1] = far[k];
-    hk_term_def terms[2] = {{.name = "struts",
+    hk_term_def terms[2] = {{.def_size = sizeof(hk_term_def),
+                             .name = "struts",
                              .element_count = 3,
                              .vertex_count = 2,
                              .vertices = l->pairs,
@@ -109,7 +110,8 @@ static hk_model *struts(const char *material, bool tied, lists *l)
                              .gradient = spring_gradient,
                              .hessian = spring_hessian,
                              .context = &g_springs},
-                            {.name = "floor",
+                            {.def_size = sizeof(hk_term_def),
+                             .name = "floor",
                              .element_count = l->bottom_count,
                              .vertex_count = 1,
                              .vertices = l->bottom,
@@ -266,7 +268,8 @@ static void test_refusals(void **state)
     hk_mesh *mesh = box_mesh(1, 1, 1, 1, 1, 1);
     hk_body_def body = hk_default_body_def();
     body.mesh = mesh;
-    hk_term_def term = {.name = "strut",
+    hk_term_def term = {.def_size = sizeof term,
+                        .name = "strut",
                         .element_count = 1,
                         .vertex_count = 2,
                         .vertices = twice,

@@ -105,7 +105,8 @@ static body make_body(const char *material, const hk_lane_table *lanes, double a
     hk_body_def def = hk_default_body_def();
     def.material = material_of(material, 1e5, 0.4);
     if (blended) def.material.invertible = hk_default_invertible();
-    hk_region_def region = {.select = select_box(0, 0, 0, 0.5, 1, 1),
+    hk_region_def region = {.def_size = sizeof(hk_region_def),
+                            .select = select_box(0, 0, 0, 0.5, 1, 1),
                             .material = material_of(material, 2e5, 0.3)};
     region.material.fibre_stiffness = 3e5;
     region.material.fibre_direction[1] = 1;
@@ -229,7 +230,7 @@ static void test_sums(void **state)
     const hk_lane_table *tables[6];
     int count = hk_lanes_available(tables, 6);
     for (int t = 0; t < count; t++)
-        for (int m = 0; m < hk_material_count(); m++)
+        for (int m = 0; m < solid_count(); m++)
             for (int blended = 0; blended < 2; blended++) {
                 body b = make_body(hk_material_name(m), tables[t], 0.2, blended);
                 check_sums(&b, hk_material_name(m), tables[t]->scalar_size == 8 ? 1e-9 : 2e-4);
@@ -260,7 +261,7 @@ static double spread(const body *b, hk_vertex_sweep how, int sweeps, double *x)
 static void test_careful_sweeps(void **state)
 {
     (void)state;
-    for (int m = 0; m < hk_material_count(); m++) {
+    for (int m = 0; m < solid_count(); m++) {
         const hk_lane_table *lanes = hk_lanes_best(HK_DOUBLE_PRECISION);
         body b = make_body(hk_material_name(m), lanes, 0.6, false);
         if (!isfinite(hk_tet_energy(b.term, b.x))) {  // a law that is not defined inside out

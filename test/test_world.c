@@ -30,7 +30,7 @@ static void momentum(const hk_world *world, double p[3], double l[3])
 static void test_free_fall(void **state)
 {
     (void)state;
-    for (int m = 0; m < hk_material_count(); m++) {
+    for (int m = 0; m < solid_count(); m++) {
         hk_body_def body = hk_default_body_def();
         body.material = material_of(hk_material_name(m), 1e5, 0.3);
         body.velocity[0] = 2;
@@ -180,12 +180,13 @@ static void test_prescribed_motion(void **state)
     (void)state;
     hk_body_def body = hk_default_body_def();
     hk_selector left = select_box(0, 0, 0, 0, 1, 1);
-    hk_move_def turn = {.select = select_box(1, 0, 0, 1, 1, 1),
-                        .axis = {2, 0, 0},
-                        .center = {1, 0.5, 0.5},
-                        .degrees = 40,
-                        .translate = {0.1, 0, 0},
-                        .over = 0.1};
+    hk_move_def turn = {.def_size = sizeof(hk_move_def),
+                        .select = select_box(1, 0, 0, 1, 1, 1),
+                        .motion = {.axis = {2, 0, 0},
+                                   .center = {1, 0.5, 0.5},
+                                   .degrees = 40,
+                                   .translate = {0.1, 0, 0},
+                                   .over = 0.1}};
     body.fixes = &left;
     body.fix_count = 1;
     body.moves = &turn;
@@ -217,8 +218,9 @@ static void test_violent_motion(void **state)
     for (int impossible = 0; impossible < 2; impossible++) {
         hk_body_def body = hk_default_body_def();
         hk_selector left = select_box(0, 0, 0, 0, 1, 1);
-        hk_move_def push = {.select = select_box(1, 0, 0, 1, 1, 1),
-                            .translate = {impossible ? -1.2 : -0.6, 0, 0}};
+        hk_move_def push = {.def_size = sizeof(hk_move_def),
+                            .select = select_box(1, 0, 0, 1, 1, 1),
+                            .motion = {.translate = {impossible ? -1.2 : -0.6, 0, 0}}};
         body.fixes = &left;
         body.fix_count = 1;
         body.moves = &push;

@@ -248,7 +248,8 @@ static hk_world *create(hk_model *model, hk_backend backend, const char *method)
     def.backend = backend;
     def.threads = 1;
     def.damping.ether = 0.5;
-    def.solver = (hk_solver_def){.method = method, .options = &start, .option_count = 1};
+    def.solver = (hk_solver_def){
+        .def_size = sizeof(hk_solver_def), .method = method, .options = &start, .option_count = 1};
     hk_world *world = NULL;
     CHECK_OK(hk_world_create(&def, &world));
     return world;
@@ -259,8 +260,10 @@ static hk_model *bar(void)
 {
     hk_selector left = select_box(-1, -1, -1, 1e-6, 1, 1),
                 right = select_box(0.99, -1, -1, 2, 1, 1);
-    hk_attach_def pull = {
-        .select = right, .stiffness = 5, .axis = {1}, .translate = {0.2, 0.1, 0}, .over = 0.1};
+    hk_attach_def pull = {.def_size = sizeof(hk_attach_def),
+                          .select = right,
+                          .stiffness = 5,
+                          .motion = {.axis = {1}, .translate = {0.2, 0.1, 0}, .over = 0.1}};
     hk_body_def body = hk_default_body_def();
     body.material = material_of("stable_neo_hookean", 1e5, 0.4);
     body.velocity[2] = 0.3;
@@ -417,7 +420,7 @@ static void test_pose(void **state)
 {
     pair *p = *state;
     // It carries nothing from one solve to the next, as descent does.
-    hk_solver_def vbd = {.method = "vbd"};
+    hk_solver_def vbd = {.def_size = sizeof(hk_solver_def), .method = "vbd"};
     CHECK_OK(hk_world_set_solver(p->cpu, &vbd));
     CHECK_OK(hk_world_set_solver(p->gpu, &vbd));
     step_both(p, 3);
@@ -467,14 +470,14 @@ static void test_set_solver(void **state)
 {
     pair *p = *state;
     step_both(p, 3);
-    hk_solver_def vbd = {.method = "vbd", .iterations = 7};
+    hk_solver_def vbd = {.def_size = sizeof(hk_solver_def), .method = "vbd", .iterations = 7};
     CHECK_OK(hk_world_set_solver(p->cpu, &vbd));
     CHECK_OK(hk_world_set_solver(p->gpu, &vbd));
     assert_int_equal(device.alive, 1);
     assert_string_equal(hk_world_method(p->gpu), "vbd");
     expect_same_future(p);
     // What fails changes nothing.
-    hk_solver_def other = {.method = "gradient_descent"};
+    hk_solver_def other = {.def_size = sizeof(hk_solver_def), .method = "gradient_descent"};
     assert_int_equal(hk_world_set_solver(p->gpu, &other), HK_UNSUPPORTED);
     assert_non_null(strstr(hk_error(),
                            "backend \"cuda\": method gradient_descent has no version for "
@@ -499,7 +502,10 @@ static hk_world *create_integrated(hk_model *model, hk_backend backend, const ch
     def.integrator = integrator;
     def.conserve = conserve;
     def.threads = 1;
-    def.solver = (hk_solver_def){.method = "descent", .options = &start, .option_count = 1};
+    def.solver = (hk_solver_def){.def_size = sizeof(hk_solver_def),
+                                 .method = "descent",
+                                 .options = &start,
+                                 .option_count = 1};
     hk_world *world = NULL;
     CHECK_OK(hk_world_create(&def, &world));
     return world;
@@ -524,7 +530,7 @@ static void test_integrators(void **state)
         p->gpu = create_integrated(p->model, HK_BACKEND_CUDA, name, k % 2);
         expect_same_future(p);
         // The state as it is, on another device.
-        hk_solver_def def = {.method = "vbd"};
+        hk_solver_def def = {.def_size = sizeof(hk_solver_def), .method = "vbd"};
         CHECK_OK(hk_world_set_solver(p->cpu, &def));
         CHECK_OK(hk_world_set_solver(p->gpu, &def));
         expect_same_future(p);
@@ -546,7 +552,8 @@ static void test_auto(void **state)
     static const char *const methods[] = {"gradient_descent", "vbd"};
     static const char *const backends[] = {"cpu", "cuda"};
     for (int k = 0; k < 2; k++) {
-        hk_solver_def def = {.method = methods[k], .iterations = 20};
+        hk_solver_def def = {
+            .def_size = sizeof(hk_solver_def), .method = methods[k], .iterations = 20};
         CHECK_OK(hk_world_set_solver(p->cpu, &def));
         CHECK_OK(hk_world_set_solver(p->gpu, &def));
         assert_string_equal(hk_world_backend(p->gpu), backends[k]);
@@ -584,6 +591,49 @@ static void test_refused(void **state)
     assert_string_equal(hk_error(),
                         "backend \"cuda\": the drawer is empty; use \"cpu\" or \"auto\"");
     assert_null(world);
+}
+
+// Functions of the user's are of the CPU.
+static double springs_energy(void *context, const double F[9])
+{
+    double sum = 0;
+    for (int k = 0; k < 9; k++) sum += (F[k] - (k % 4 == 0)) * (F[k] - (k % 4 == 0));
+    return *(double *)context * sum / 2;
+}
+
+static void springs_stress(void *context, const double F[9], double P[9])
+{
+    for (int k = 0; k < 9; k++) P[k] = *(double *)context * (F[k] - (k % 4 == 0));
+}
+
+static void test_custom_refused(void **state)
+{
+    (void)state;
+    double stiffness = 1e5;
+    hk_selector end = select_box(0.5, -1, -1, 2, 2, 2);
+    hk_region_def region = hk_default_region_def();
+    region.select = end;
+    region.material.model = "custom";
+    region.material.custom =
+        (hk_custom_law){.energy = springs_energy, .stress = springs_stress, .context = &stiffness};
+    hk_body_def body = hk_default_body_def();
+    body.regions = &region;
+    body.region_count = 1;
+    hk_model *model = model_of(&body, box_mesh(1, 1, 1, 2, 1, 1), 0);
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.backend = HK_BACKEND_CUDA;
+    def.solver.method = "descent";
+    hk_world *world = NULL;
+    assert_int_equal(hk_world_create(&def, &world), HK_UNSUPPORTED);
+    assert_string_equal(hk_error(), "backend \"cuda\": the material custom has no version for the "
+                                    "GPU; use \"cpu\" or \"auto\"");
+    def.backend = HK_BACKEND_AUTO;
+    CHECK_OK(hk_world_create(&def, &world));
+    assert_string_equal(hk_world_backend(world), "cpu");
+    CHECK_OK(hk_world_step(world, NULL));
+    hk_world_free(world);
+    hk_model_free(model);
 }
 
 typedef struct watch {
@@ -734,10 +784,11 @@ static void test_failed_edits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_steps), TEST(test_laziness),     TEST(test_set_state),  TEST(test_copy_state),
-        TEST(test_pose),  TEST(test_outputs),      TEST(test_set_solver), TEST(test_integrators),
-        TEST(test_auto),  TEST(test_refused),      TEST(test_monitor),    TEST(test_failures),
-        TEST(test_live),  TEST(test_failed_edits),
+        TEST(test_steps),      TEST(test_laziness),     TEST(test_set_state),
+        TEST(test_copy_state), TEST(test_pose),         TEST(test_outputs),
+        TEST(test_set_solver), TEST(test_integrators),  TEST(test_auto),
+        TEST(test_refused),    TEST(test_monitor),      TEST(test_failures),
+        TEST(test_live),       TEST(test_failed_edits), TEST(test_custom_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

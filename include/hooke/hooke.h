@@ -19,6 +19,23 @@
  *   - "Did not converge" is not a failed call. It is told by hk_step_report.reason.
  *   - The library never prints, exits or aborts. Different objects may be used from different
  *     threads at the same time; one object from one thread at a time.
+ *
+ * How this interface grows, so that a program need not be compiled again for a newer library
+ *   - A definition begins with its size, def_size, which hk_default_xxx_def() sets (or
+ *     `{.def_size = sizeof(hk_xxx_def), …}`, which leaves all else 0). New fields come at its end:
+ *     the library reads the first def_size bytes and takes its defaults for what lies beyond. A
+ *     program newer than the library is served, too, as long as it leaves the new fields alone.
+ *   - All elements of an array of definitions have the size of the first (hk_def_at).
+ *   - Structs that stand by value in others or that the library writes into the memory of a caller
+ *     (hk_material_def, hk_motion_def, hk_solver_def; hk_mesh_report, hk_energy, hk_step_report,
+ *     hk_iteration) keep their size: new fields are taken from `reserved`, which is 0.
+ *   - Structs that only the library makes, one at a time (hk_output_def, hk_option_info), get new
+ *     fields at their end. A definition that the library made may be longer or shorter than the
+ *     program's: look at it through its pointer, and copy it with hk_copy_xxx_def().
+ *   - All others are plain values that stay as they are: hk_allocator, hk_field, hk_defect,
+ *     hk_parameter, hk_curve, hk_invertible, hk_custom_law, hk_selector, hk_transform, hk_option,
+ *     hk_damping.
+ *     Enumerations get new values at their end.
  */
 #ifndef HOOKE_H
 #define HOOKE_H
@@ -78,6 +95,12 @@ typedef enum hk_log_level { HK_LOG_DEBUG = 0, HK_LOG_INFO, HK_LOG_WARNING } hk_l
 typedef void hk_log_fn(void *context, hk_log_level level, const char *message);
 HK_API void hk_set_log(hk_log_fn *fn, void *context);
 
+/* Definition k of an array, whose elements may be longer or shorter than this header has them. */
+static inline const void *hk_def_at(const void *definitions, int k)
+{
+    return (const char *)definitions + (size_t)k * *(const size_t *)definitions;
+}
+
 /* ---------------------------------------------------------------- meshes */
 
 typedef struct hk_mesh hk_mesh;
@@ -92,6 +115,7 @@ typedef enum hk_shape {
 } hk_shape;
 
 typedef struct hk_mesh_def {
+    size_t def_size; /* set by hk_default_mesh_def() */
     hk_shape shape;
     double size[3];   /* m */
     int cells[3];     /* divisions */
@@ -104,7 +128,15 @@ typedef struct hk_mesh_def {
     double height;    /* m */
 } hk_mesh_def;
 
-HK_API hk_mesh_def hk_default_mesh_def(hk_shape shape);
+/* hk_fill_xxx_def fills the first `size` bytes of a definition: for hk_default_xxx_def and other
+ * languages. */
+HK_API void hk_fill_mesh_def(hk_mesh_def *def, size_t size, hk_shape kind);
+static inline hk_mesh_def hk_default_mesh_def(hk_shape kind)
+{
+    hk_mesh_def def;
+    hk_fill_mesh_def(&def, sizeof def, kind);
+    return def;
+}
 HK_API hk_status hk_mesh_make(const hk_mesh_def *def, hk_mesh **mesh);
 
 /* Copies the arrays. tets or triangles may be NULL with count 0. Tets of opposite winding are
@@ -190,6 +222,7 @@ typedef struct hk_mesh_report {
     hk_defect not_finite;         /* vertices */
     bool simulable;               /* has tets, or else triangles (a sheet), all of them sound */
     const char *verdict;          /* one sentence */
+    uint64_t reserved[16];
 } hk_mesh_report;
 HK_API hk_status hk_mesh_check(hk_mesh *mesh, hk_mesh_report *report);
 
@@ -220,10 +253,31 @@ typedef struct hk_invertible {
 } hk_invertible;
 HK_API hk_invertible hk_default_invertible(void); /* 0.15, 0.05, 0.05, 0 */
 
+/* A law of the user's own, the model "custom", at a deformation gradient F (row-major 3×3) of any
+ * finite numbers, flat and inverted ones included. The functions may be called from several threads
+ * at once, at any F in any order, as long as a model or a world lives that was made with them. They
+ * must not call the library. All in double precision, whatever precision a method has. */
+typedef struct hk_custom_law {
+    /* Energy density, J/m³; INFINITY (or NAN) where the law is not defined. */
+    double (*energy)(void *context, const double F[9]);
+    /* The first Piola–Kirchhoff stress ∂ψ/∂F, Pa, [3][3]; only asked for where the energy is
+     * finite.
+     */
+    void (*stress)(void *context, const double F[9], double P[9]);
+    /* ∂P/∂F, Pa, [9][9], index 3·row + column on both sides; only asked for where the energy is
+     * finite, and made positive semidefinite by the library where a method wants that. NULL:
+     * central differences of the stress, to about 9 digits for 18 stresses. */
+    void (*hessian)(void *context, const double F[9], double H[81]);
+    void *context; /* passed to all of them */
+} hk_custom_law;
+
 enum { HK_MAX_PARAMETERS = 8 };
 typedef struct hk_material_def {
+    size_t def_size;   /* set by hk_default_material_def() */
     const char *model; /* "neo_hookean", "corotated", …: hk_material_name() lists them; of a sheet
-                          "mass_spring", which takes density and parameters only */
+                          "mass_spring", which takes density and parameters only; "custom", which is
+                          not in the list, takes `custom`, density, and young and poisson, from
+                          which methods have their scales */
     double young;      /* Pa; NAN: all coefficients come by name */
     double poisson;    /* - */
     double density;    /* kg/m³; of a sheet kg/m² */
@@ -239,21 +293,30 @@ typedef struct hk_material_def {
                                        length 1 */
     const double *fibre_directions; /* [tets of the body][3], or NULL for one direction */
     hk_invertible invertible;       /* all 0: as the material has it */
+    hk_custom_law custom;           /* of the model "custom", on the CPU only; copied */
+    uint64_t reserved[16];
 } hk_material_def;
 
-HK_API hk_material_def hk_default_material_def(void); /* neo_hookean, 1 MPa, 0.45, 1000 kg/m³ */
+/* neo_hookean, 1 MPa, 0.45, 1000 kg/m³ */
+HK_API void hk_fill_material_def(hk_material_def *def, size_t size);
+static inline hk_material_def hk_default_material_def(void)
+{
+    hk_material_def def;
+    hk_fill_material_def(&def, sizeof def);
+    return def;
+}
+
+/* All materials by number, those for solids first. */
 HK_API int hk_material_count(void);
 HK_API const char *hk_material_name(int material);
 HK_API const char *hk_material_summary(int material);
 /* Names of the material's own parameters, NULL-terminated. */
 HK_API const char *const *hk_material_parameters(int material);
-
-/* Those of sheets, which are no laws of a deformation gradient: "mass_spring" has the parameters
- * stretch (N/m, required) and bending (N·m, 0 unless given). */
-HK_API int hk_sheet_material_count(void);
-HK_API const char *hk_sheet_material_name(int material);
-HK_API const char *hk_sheet_material_summary(int material);
-HK_API const char *const *hk_sheet_material_parameters(int material);
+/* What a material is for: solids (tets) have laws of a deformation gradient; sheets (triangles) do
+ * not. "mass_spring" is of sheets: its parameters are stretch (N/m, required) and bending (N·m, 0
+ * unless given). HK_FOR_NOTHING: there is no such material. */
+typedef enum hk_material_use { HK_FOR_NOTHING = 0, HK_FOR_SOLIDS, HK_FOR_SHEETS } hk_material_use;
+HK_API hk_material_use hk_material_kind(int material);
 
 /* Energy density, stress and stiffness of one deformation gradient (row-major 3×3): what the
  * solvers use, in double precision. Any output may be NULL. hessian is ∂P/∂F, [9][9], row-major
@@ -294,43 +357,83 @@ typedef struct hk_transform { /* scale, then rotate about the origin, then trans
     double translate[3];
 } hk_transform;
 
-typedef struct hk_move_def { /* vertices that follow a prescribed path */
-    hk_selector select;
-    double axis[3], center[3], degrees;
+/* A turn about an axis through a centre, then a translation. */
+typedef struct hk_motion_def {
+    double axis[3], center[3], degrees; /* the axis need not have length 1 */
     double translate[3];
     double over; /* s: the full value is reached linearly after this time; 0: at once */
+    uint64_t reserved[8];
+} hk_motion_def;
+
+typedef struct hk_move_def { /* vertices that follow a prescribed path */
+    size_t def_size;         /* set by hk_default_move_def() */
+    hk_selector select;
+    hk_motion_def motion;
 } hk_move_def;
+/* all vertices, no motion, axis y */
+HK_API void hk_fill_move_def(hk_move_def *def, size_t size);
+static inline hk_move_def hk_default_move_def(void)
+{
+    hk_move_def def;
+    hk_fill_move_def(&def, sizeof def);
+    return def;
+}
 
 /* Springs of rest length 0 that hold each selected vertex to its own rest position, or to where
  * that goes by the motion: softly, where fixes and moves are exact. */
 typedef struct hk_attach_def {
+    size_t def_size; /* set by hk_default_attach_def() */
     hk_selector select;
     double stiffness; /* N/m for each vertex */
-    double axis[3], center[3], degrees;
-    double translate[3];
-    double over; /* s, as in hk_move_def */
+    hk_motion_def motion;
 } hk_attach_def;
+/* all vertices, 0 N/m, no motion, axis y */
+HK_API void hk_fill_attach_def(hk_attach_def *def, size_t size);
+static inline hk_attach_def hk_default_attach_def(void)
+{
+    hk_attach_def def;
+    hk_fill_attach_def(&def, sizeof def);
+    return def;
+}
 
 typedef enum hk_distribution { HK_EVENLY = 0, HK_BY_AREA } hk_distribution;
 typedef struct hk_load_def {
+    size_t def_size; /* set by hk_default_load_def() */
     hk_selector select;
-    double force[3];              /* N, in all; vertices of no element take no part */
     hk_distribution distribution; /* every selected vertex the same, or by its surface area */
+    double force[3];              /* N, in all; vertices of no element take no part */
 } hk_load_def;
+/* all vertices, evenly, 0 N */
+HK_API void hk_fill_load_def(hk_load_def *def, size_t size);
+static inline hk_load_def hk_default_load_def(void)
+{
+    hk_load_def def;
+    hk_fill_load_def(&def, sizeof def);
+    return def;
+}
 
 typedef struct hk_region_def {
+    size_t def_size;    /* set by hk_default_region_def() */
     hk_selector select; /* of tets */
     hk_material_def material;
 } hk_region_def;
+/* all tets, the default material */
+HK_API void hk_fill_region_def(hk_region_def *def, size_t size);
+static inline hk_region_def hk_default_region_def(void)
+{
+    hk_region_def def;
+    hk_fill_region_def(&def, sizeof def);
+    return def;
+}
 
 typedef struct hk_body_def {
+    size_t def_size; /* set by hk_default_body_def() */
     const char *name;
     const hk_mesh *mesh; /* copied by hk_model_create; without tets its triangles are a sheet */
     hk_transform transform;
     hk_material_def material;
     const hk_region_def *regions; /* the last one that selects a tet wins */
     int region_count;
-    double velocity[3]; /* initial, m/s */
     const hk_selector *fixes;
     int fix_count;
     const hk_move_def *moves;
@@ -339,8 +442,15 @@ typedef struct hk_body_def {
     int load_count;
     const hk_attach_def *attachments;
     int attachment_count;
+    double velocity[3]; /* initial, m/s */
 } hk_body_def;
-HK_API hk_body_def hk_default_body_def(void);
+HK_API void hk_fill_body_def(hk_body_def *def, size_t size);
+static inline hk_body_def hk_default_body_def(void)
+{
+    hk_body_def def;
+    hk_fill_body_def(&def, sizeof def);
+    return def;
+}
 
 /* An energy of the user's own, Σ over elements of a few vertices each: beside those of the bodies,
  * for every method, on the CPU. The functions are given the number of an element and the positions
@@ -348,6 +458,7 @@ HK_API hk_body_def hk_default_body_def(void);
  * once, and must live as long as the model. */
 enum { HK_MAX_TERM_VERTICES = 8 };
 typedef struct hk_term_def {
+    size_t def_size;  /* set by hk_default_term_def() */
     const char *name; /* for messages */
     int element_count;
     int vertex_count;        /* of an element, 1 to HK_MAX_TERM_VERTICES */
@@ -362,16 +473,31 @@ typedef struct hk_term_def {
     void (*hessian)(void *context, int element, const double *x, double *hessian);
     void *context;
 } hk_term_def;
+HK_API void hk_fill_term_def(hk_term_def *def, size_t size);
+static inline hk_term_def hk_default_term_def(void)
+{
+    hk_term_def def;
+    hk_fill_term_def(&def, sizeof def);
+    return def;
+}
 
 typedef struct hk_model hk_model;
 typedef struct hk_model_def {
+    size_t def_size; /* set by hk_default_model_def() */
     const hk_body_def *bodies;
     int body_count;
-    double gravity[3]; /* m/s² */
-    const hk_term_def *terms;
     int term_count;
+    const hk_term_def *terms;
+    double gravity[3]; /* m/s² */
 } hk_model_def;
-HK_API hk_model_def hk_default_model_def(void); /* gravity 0, −9.81, 0 */
+/* gravity 0, −9.81, 0 */
+HK_API void hk_fill_model_def(hk_model_def *def, size_t size);
+static inline hk_model_def hk_default_model_def(void)
+{
+    hk_model_def def;
+    hk_fill_model_def(&def, sizeof def);
+    return def;
+}
 HK_API hk_status hk_model_create(const hk_model_def *def, hk_model **model);
 HK_API void hk_model_free(hk_model *model); /* worlds made from it keep it alive */
 
@@ -395,13 +521,22 @@ typedef struct hk_option {
 } hk_option;
 
 typedef struct hk_solver_def {
+    size_t def_size;    /* set by hk_default_solver_def() */
     const char *method; /* "newton", … */
     int iterations;     /* at most, per time step (per load step of a pose); 0: method's default */
     double tolerance;   /* on the gradient norm, relative to the forces at work; 0: default */
     const hk_option *options;
     int option_count;
+    uint64_t reserved[16];
 } hk_solver_def;
-HK_API hk_solver_def hk_default_solver_def(void);
+/* newton */
+HK_API void hk_fill_solver_def(hk_solver_def *def, size_t size);
+static inline hk_solver_def hk_default_solver_def(void)
+{
+    hk_solver_def def;
+    hk_fill_solver_def(&def, sizeof def);
+    return def;
+}
 
 HK_API int hk_method_count(void);
 HK_API const char *hk_method_name(int method);
@@ -432,6 +567,7 @@ typedef struct hk_damping {
 
 typedef struct hk_world hk_world;
 typedef struct hk_world_def {
+    size_t def_size; /* set by hk_default_world_def() */
     const hk_model *model;
     double step;            /* s, the time step */
     const char *integrator; /* "backward_euler", …: hk_integrator_name() lists them */
@@ -444,7 +580,24 @@ typedef struct hk_world_def {
     hk_backend backend;
     hk_damping damping;
 } hk_world_def;
-HK_API hk_world_def hk_default_world_def(void); /* 0.01 s, backward Euler, Newton */
+/* 0.01 s, backward Euler, Newton */
+HK_API void hk_fill_world_def(hk_world_def *def, size_t size);
+static inline hk_world_def hk_default_world_def(void)
+{
+    hk_world_def def;
+    hk_fill_world_def(&def, sizeof def);
+    return def;
+}
+/* A copy of a definition that the library made (hk_scene_world). The log is warned where the
+ * program is older than the library and the definition has something set that the copy cannot hold.
+ */
+HK_API void hk_take_world_def(hk_world_def *def, size_t size, const hk_world_def *from);
+static inline hk_world_def hk_copy_world_def(const hk_world_def *from)
+{
+    hk_world_def def;
+    hk_take_world_def(&def, sizeof def, from);
+    return def;
+}
 HK_API int hk_integrator_count(void);
 HK_API const char *hk_integrator_name(int integrator);
 HK_API const char *hk_integrator_summary(int integrator);
@@ -481,6 +634,7 @@ typedef struct hk_energy {
     double load;    /* J, 0 at the rest positions */
     double kinetic; /* J */
     double total;   /* J */
+    uint64_t reserved[8];
 } hk_energy;
 
 typedef enum hk_phase {
@@ -492,6 +646,7 @@ typedef enum hk_phase {
     HK_PHASE_OTHER,
     HK_PHASE_COUNT
 } hk_phase;
+enum { HK_MOST_PHASES = 16 };
 HK_API const char *hk_phase_name(hk_phase phase);
 
 typedef struct hk_step_report {
@@ -503,8 +658,9 @@ typedef struct hk_step_report {
     double residual;          /* N, Euclidean norm of the gradient over free vertices */
     double relative_residual; /* to the norm of the forces at work: what the tolerance bounds */
     hk_energy energy;
-    double ms; /* wall time, without that of the energies above */
-    double phase_ms[HK_PHASE_COUNT];
+    double ms;                       /* wall time, without that of the energies above */
+    double phase_ms[HK_MOST_PHASES]; /* by hk_phase */
+    uint64_t reserved[16];
 } hk_step_report;
 
 /* Called after every iteration; return false to stop: a pose with the best state so far, a time
@@ -520,6 +676,7 @@ typedef struct hk_iteration {
     double step_length; /* accepted, of the full step */
     bool projected;     /* the stiffness was made positive */
     double load;        /* of a pose: load fraction, 0..1 */
+    uint64_t reserved[8];
 } hk_iteration;
 typedef bool hk_monitor_fn(void *context, const hk_iteration *iteration);
 HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *context);
@@ -595,13 +752,21 @@ HK_API hk_status hk_world_set_rest_positions(hk_world *world, const double *posi
  * tet, or a mean of vertices anywhere. A constant matrix is not factored for it; Newton's method
  * has a new pattern where no element joins the vertices. Its energy is among the elastic ones. */
 typedef struct hk_grab_def {
-    int count; /* of vertices, 1 to 4 */
+    size_t def_size; /* set by hk_default_grab_def() */
+    int count;       /* of vertices, 1 to 4 */
     int32_t vertices[4];
     double weights[4]; /* add up to 1 */
     double stiffness;  /* N/m */
     double target[3];  /* m */
 } hk_grab_def;
-HK_API hk_grab_def hk_default_grab_def(void); /* one vertex, of weight 1 */
+/* one vertex, of weight 1 */
+HK_API void hk_fill_grab_def(hk_grab_def *def, size_t size);
+static inline hk_grab_def hk_default_grab_def(void)
+{
+    hk_grab_def def;
+    hk_fill_grab_def(&def, sizeof def);
+    return def;
+}
 /* `grab` is a number for the calls below. */
 HK_API hk_status hk_world_grab(hk_world *world, const hk_grab_def *def, int *grab);
 HK_API hk_status hk_world_move_grab(hk_world *world, int grab, const double target[3]);
@@ -653,7 +818,8 @@ HK_API hk_status hk_scene_parse(const char *text, size_t length, const char *nam
 HK_API void hk_scene_free(hk_scene *scene);
 /* These live as long as the scene. */
 HK_API const hk_model_def *hk_scene_model(const hk_scene *scene);
-HK_API const hk_world_def *hk_scene_world(const hk_scene *scene); /* its model is NULL: set it */
+/* Its model is NULL: take a copy (hk_copy_world_def) and set it. */
+HK_API const hk_world_def *hk_scene_world(const hk_scene *scene);
 HK_API const hk_output_def *hk_scene_output(const hk_scene *scene);
 HK_API int hk_scene_steps(const hk_scene *scene); /* from "steps" or "end" */
 

@@ -2,6 +2,7 @@
 #ifndef HK_LAWS_H
 #define HK_LAWS_H
 
+#include "material/custom_call.h"
 #include "material/isotropic.h"
 #include "material/principal.h"
 #ifdef HK_DESCRIBE_LAWS

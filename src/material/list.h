@@ -15,7 +15,8 @@
     LAW(spline)             \
     LAW(polynomial)         \
     LAW(projective)         \
-    LAW(fibre)
+    LAW(fibre)              \
+    LAW(custom)
 
 typedef enum hk_law {
 #define HK_LAW_NUMBER(name) HK_LAW_##name,

@@ -1,7 +1,8 @@
-// The registry of laws: from a user's definition to coefficients, and single evaluations.
+// From a user's definition to the coefficients of a law, and single evaluations.
 #define HK_DESCRIBE_LAWS
 #define HK_DOUBLE 1
 #define HK_LANES  1
+#include "core/def.h"
 #include "core/vector.h"
 #include "material/laws.h"
 #include "material/material.h"
@@ -29,39 +30,17 @@ bool hk_law_decomposes(hk_law law)
     return decomposes[law];
 }
 
-// ---------------------------------------------------------------- the list for users
-
-// Laws that are materials of their own come first (fibre is last in the list).
-int hk_material_count(void)
+// Laws that users find in the list come first (fibre and custom are last).
+int hk_law_count(void)
 {
     int count = 0;
     while (count < HK_LAW_COUNT && !g_laws[count]->internal) count++;
     return count;
 }
 
-static bool is_material(int material)
+void hk_fill_material_def(hk_material_def *def, size_t size)
 {
-    return material >= 0 && material < hk_material_count();
-}
-
-const char *hk_material_name(int material)
-{
-    return is_material(material) ? g_laws[material]->name : NULL;
-}
-
-const char *hk_material_summary(int material)
-{
-    return is_material(material) ? g_laws[material]->summary : NULL;
-}
-
-const char *const *hk_material_parameters(int material)
-{
-    return is_material(material) ? g_laws[material]->parameters : NULL;
-}
-
-hk_material_def hk_default_material_def(void)
-{
-    return (hk_material_def){
+    const hk_material_def standard = {
         .model = "neo_hookean",
         .young = 1e6,
         .poisson = 0.45,
@@ -69,6 +48,7 @@ hk_material_def hk_default_material_def(void)
         .fibre_direction = {1, 0, 0},
         .axis_directions = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
     };
+    hk_def_fill(&hk_def_material, &standard, def, size);
 }
 
 static hk_status find_law(const char *model, hk_law *law)
@@ -77,7 +57,7 @@ static hk_status find_law(const char *model, hk_law *law)
     char known[512];
     size_t used = 0;
     known[0] = '\0';
-    for (int k = 0; k < hk_material_count(); k++) {
+    for (int k = 0; k < hk_law_count(); k++) {
         if (strcmp(model, g_laws[k]->name) == 0) {
             *law = (hk_law)k;
             return HK_OK;
@@ -86,6 +66,10 @@ static hk_status find_law(const char *model, hk_law *law)
             snprintf(known + used, sizeof known - used, "%s%s", k ? ", " : "", g_laws[k]->name);
         used += more > 0 ? (size_t)more : 0;
         if (used >= sizeof known) used = sizeof known - 1;
+    }
+    if (strcmp(model, g_laws[HK_LAW_custom]->name) == 0) {
+        *law = HK_LAW_custom;
+        return HK_OK;
     }
     if (hk_is_sheet_material(model))
         return hk_fail(HK_BAD_INPUT, "material %s: it is for sheets, not for tetrahedra", model);
@@ -179,6 +163,22 @@ static hk_status check_rest(const hk_material_def *def, double *modulus)
     return HK_OK;
 }
 
+// A law of the user's own may be under stress at rest, but it must be defined there. How stiff it
+// is follows from the moduli.
+static hk_status check_custom(hk_material *m)
+{
+    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double P[9], H[81], sum = hk_custom_stress(&m->params.custom, identity, P);
+    hk_custom_hessian(&m->params.custom, identity, 1, H);
+    for (int k = 0; k < 9; k++) sum += P[k];
+    for (int k = 0; k < 81; k++) sum += H[k];
+    if (!isfinite(sum))
+        return hk_fail(HK_BAD_INPUT,
+                       "material custom: energy, stress and stiffness at rest must be finite");
+    m->modulus = 2 * m->params.c[0] + m->params.c[1];
+    return HK_OK;
+}
+
 // The curve that a user gave as `name`, if any.
 static hk_status take_curve(const hk_material_def *def, const hk_law_info *law, const char *name,
                             const hk_curve *given, hk_law_curve *curve)
@@ -215,12 +215,30 @@ static hk_status take_axes(const hk_material_def *def, const hk_law_info *law, h
     return HK_OK;
 }
 
+// The functions of a law of the user's own.
+static hk_status take_custom(const hk_material_def *def, hk_material *m)
+{
+    const hk_custom_law *given = &def->custom;
+    bool some = given->energy || given->stress || given->hessian;
+    if (m->law != HK_LAW_custom && some)
+        return hk_fail(HK_BAD_INPUT, "material %s: only the model \"custom\" takes functions",
+                       def->model);
+    if (m->law != HK_LAW_custom) return HK_OK;
+    if (!given->energy || !given->stress)
+        return hk_fail(HK_BAD_INPUT,
+                       "material custom: custom.%s is NULL: energy and stress are needed",
+                       given->energy ? "stress" : "energy");
+    m->params.custom = *given;
+    return check_moduli(def);
+}
+
 // Everything but what needs an evaluation.
 static hk_status resolve(const hk_material_def *def, hk_material *m)
 {
     hk_law_params *p = &m->params;
     *m = (hk_material){.fibre_stiffness = def->fibre_stiffness};
     HK_TRY(find_law(def->model, &m->law));
+    HK_TRY(take_custom(def, m));
     if (!(isfinite(def->fibre_stiffness) && def->fibre_stiffness >= 0))
         return hk_fail(HK_BAD_INPUT, "material %s: fibre stiffness must be 0 or more (is %g)",
                        def->model, def->fibre_stiffness);
@@ -280,7 +298,7 @@ hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
 {
     hk_material m;
     HK_TRY(resolve(def, &m));
-    HK_TRY(check_rest(def, &m.modulus));
+    HK_TRY(m.law == HK_LAW_custom ? check_custom(&m) : check_rest(def, &m.modulus));
     m.density = def->density;
     if (!(isfinite(m.density) && m.density > 0))
         return hk_fail(HK_BAD_INPUT, "material %s: density must be greater than 0 (is %g)",
@@ -381,6 +399,7 @@ hk_status hk_material_evaluate(const hk_material_def *def, const double F[9], bo
 {
     if (!def || !F) return hk_fail(HK_BAD_INPUT, "hk_material_evaluate: def and F are needed");
     hk_material m;
+    HK_TRY(hk_def_check(&hk_def_material, def));
     HK_TRY(resolve(def, &m));
     mat3 f;
     memcpy(f.m, F, sizeof f.m);

@@ -37,6 +37,8 @@ double hk_material_slope(const hk_material *material, double low, double high);
 double hk_material_projective(const hk_material *material);
 
 const hk_law_info *hk_law_describe(hk_law law);
+// Of the laws that are materials of their own, which come first.
+int hk_law_count(void);
 // Whether its stress takes a decomposition of F.
 bool hk_law_decomposes(hk_law law);
 

@@ -5,7 +5,9 @@
 
 // The registry prepares them in double precision; kernels on the GPU read them in single.
 #ifndef HK_PARAM
-#define HK_PARAM double
+#define HK_PARAM       double
+#define HK_HOST_PARAMS 1
+#include "hooke/hooke.h"
 #endif
 
 enum { HK_LAW_COEFFICIENTS = 5, HK_CURVE_POWERS = 12, HK_CURVE_KNOTS = 24 };
@@ -22,6 +24,9 @@ typedef struct hk_law_curve {
 typedef struct hk_law_params {
     HK_PARAM c[HK_LAW_COEFFICIENTS];  // in the order of the law's parameter names
     hk_law_curve curves[3];           // f, g, h of the laws in principal stretches
+#ifdef HK_HOST_PARAMS
+    hk_custom_law custom;  // of the law `custom`
+#endif
 } hk_law_params;
 
 // Invertible model conversion (Descent section 5.1, see term/blend.h).

@@ -4,43 +4,25 @@
 
 enum { STRETCH, BENDING, PARAMETERS };
 
-static const struct {
-    const char *name, *summary;
-    const char *parameters[PARAMETERS + 1];
-} g_materials[] = {
+static const hk_sheet_info g_materials[] = {
     {"mass_spring",
      "for sheets (cloth): springs along the edges of the triangles, and bending",
      {[STRETCH] = "stretch", [BENDING] = "bending"}},
 };
 
-int hk_sheet_material_count(void)
+int hk_sheet_count(void)
 {
     return HK_COUNT_OF(g_materials);
 }
 
-static bool is_known(int material)
+const hk_sheet_info *hk_sheet_describe(int material)
 {
-    return material >= 0 && material < hk_sheet_material_count();
-}
-
-const char *hk_sheet_material_name(int material)
-{
-    return is_known(material) ? g_materials[material].name : NULL;
-}
-
-const char *hk_sheet_material_summary(int material)
-{
-    return is_known(material) ? g_materials[material].summary : NULL;
-}
-
-const char *const *hk_sheet_material_parameters(int material)
-{
-    return is_known(material) ? g_materials[material].parameters : NULL;
+    return &g_materials[material];
 }
 
 bool hk_is_sheet_material(const char *model)
 {
-    for (int k = 0; k < hk_sheet_material_count(); k++)
+    for (int k = 0; k < hk_sheet_count(); k++)
         if (model && strcmp(model, g_materials[k].name) == 0) return true;
     return false;
 }

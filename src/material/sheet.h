@@ -11,6 +11,14 @@ typedef struct hk_sheet_material {
     double bending;  // N·m
 } hk_sheet_material;
 
+// How users see one.
+typedef struct hk_sheet_info {
+    const char *name, *summary;
+    const char *parameters[3];  // NULL-terminated
+} hk_sheet_info;
+int hk_sheet_count(void);
+const hk_sheet_info *hk_sheet_describe(int material);
+
 // Whether `model` names a material of sheets.
 bool hk_is_sheet_material(const char *model);
 // Checks a definition; messages name the parameter.

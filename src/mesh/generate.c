@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <math.h>
 
+#include "core/def.h"
+
 static const struct {
     const char *name;
     hk_status (*make)(const hk_mesh_def *def, hk_mesh **mesh);
@@ -27,18 +29,16 @@ static bool is_known(hk_shape shape)
     return (unsigned)shape < (unsigned)HK_COUNT_OF(shapes);
 }
 
-hk_mesh_def hk_default_mesh_def(hk_shape shape)
+void hk_fill_mesh_def(hk_mesh_def *def, size_t size, hk_shape shape)
 {
-    hk_mesh_def def = {0};
-    if (is_known(shape)) def = shapes[shape].standard;
-    def.shape = shape;
-    return def;
+    hk_mesh_def standard = {0};
+    if (is_known(shape)) standard = shapes[shape].standard;
+    standard.shape = shape;
+    hk_def_fill(&hk_def_mesh, &standard, def, size);
 }
 
-hk_status hk_mesh_make(const hk_mesh_def *def, hk_mesh **mesh)
+static hk_status make(const hk_mesh_def *def, hk_mesh **mesh)
 {
-    if (!def || !mesh)
-        return hk_fail(HK_BAD_INPUT, "hk_mesh_make: %s is NULL", def ? "mesh" : "def");
     if (!is_known(def->shape))
         return hk_fail(HK_BAD_INPUT, "hk_mesh_make: there is no shape %d", (int)def->shape);
     hk_mesh *made;
@@ -56,6 +56,15 @@ hk_status hk_mesh_make(const hk_mesh_def *def, hk_mesh **mesh)
     }
     *mesh = made;
     return HK_OK;
+}
+
+hk_status hk_mesh_make(const hk_mesh_def *def, hk_mesh **mesh)
+{
+    if (!def || !mesh)
+        return hk_fail(HK_BAD_INPUT, "hk_mesh_make: %s is NULL", def ? "mesh" : "def");
+    hk_mesh_def own = {0};
+    HK_TRY(hk_def_take(&hk_def_mesh, def, &own));
+    return make(&own, mesh);
 }
 
 hk_status hk_check_positive(const char *field, double value)

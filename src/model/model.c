@@ -6,31 +6,10 @@
 #include "mesh/mesh.h"
 #include "mesh/select.h"
 #include "model/build.h"
+#include "model/def.h"
 #include "model/sheet.h"
 
-hk_body_def hk_default_body_def(void)
-{
-    return (hk_body_def){
-        .name = "body",
-        .transform = {.scale = 1, .axis = {0, 1, 0}},
-        .material = hk_default_material_def(),
-    };
-}
-
-hk_model_def hk_default_model_def(void)
-{
-    return (hk_model_def){.gravity = {0, -9.81, 0}};
-}
-
 // ---------------------------------------------------------------- checks
-
-static hk_status check_list(const char *name, const void *list, int count)
-{
-    if (count < 0) return hk_fail(HK_BAD_INPUT, "the number of %s is %d", name, count);
-    if (count > 0 && !list)
-        return hk_fail(HK_BAD_INPUT, "%s is NULL, its count is %d", name, count);
-    return HK_OK;
-}
 
 static bool is_sheet(const hk_body_def *body)
 {
@@ -47,7 +26,7 @@ static hk_status check_kind(const hk_body_def *body)
     if (is_sheet(body) && !for_sheets)
         return hk_fail(HK_UNSUPPORTED,
                        "its mesh has no tetrahedra: a sheet cannot have the material %s, only %s",
-                       model, hk_sheet_material_name(0));
+                       model, hk_sheet_describe(0)->name);
     if (is_sheet(body) && body->region_count > 0)
         return hk_fail(HK_UNSUPPORTED, "its mesh has no tetrahedra: a sheet has no regions");
     if (!is_sheet(body) && for_sheets)
@@ -63,11 +42,7 @@ static hk_status check_body(const hk_body_def *body)
     HK_TRY(check_kind(body));
     if (!hk_is_finite3(body->velocity))
         return hk_fail(HK_BAD_INPUT, "the initial velocity is not finite");
-    HK_TRY(check_list("regions", body->regions, body->region_count));
-    HK_TRY(check_list("fixes", body->fixes, body->fix_count));
-    HK_TRY(check_list("moves", body->moves, body->move_count));
-    HK_TRY(check_list("attachments", body->attachments, body->attachment_count));
-    return check_list("loads", body->loads, body->load_count);
+    return HK_OK;
 }
 
 static hk_status count_bodies(const hk_model_def *def, hk_model *model)
@@ -248,9 +223,13 @@ static hk_status choose_for(builder *b, const hk_selector *selector, const char 
     return status == HK_OK ? HK_OK : hk_fail_within(status, "%s %d", what, number);
 }
 
-static hk_status take_motion(const hk_move_def *move, const char *what, int number,
+static hk_status take_motion(const hk_motion_def *move, const char *what, int number,
                              hk_motion *motion)
 {
+    if (!hk_is_zero(move, offsetof(hk_motion_def, reserved), sizeof *move))
+        return hk_fail(HK_UNSUPPORTED,
+                       "%s %d: hk_motion_def sets a field that the library (%s) does not know",
+                       what, number, hk_version());
     *motion = (hk_motion){.degrees = move->degrees, .over = move->over};
     memcpy(motion->center, move->center, sizeof motion->center);
     memcpy(motion->translate, move->translate, sizeof motion->translate);
@@ -276,7 +255,7 @@ static hk_status take_holds(builder *b)
     }
     for (int k = 0; k < b->def->move_count; k++) {
         HK_TRY(choose_for(b, &b->def->moves[k].select, "move", k, &count));
-        HK_TRY(take_motion(&b->def->moves[k], "move", k, &m->motions[b->first_motion + k]));
+        HK_TRY(take_motion(&b->def->moves[k].motion, "move", k, &m->motions[b->first_motion + k]));
         for (int v = 0; v < b->mesh->vertex_count; v++)
             if (b->chosen[v]) m->hold[b->body->vertex_start + v] = b->first_motion + k;
     }
@@ -289,11 +268,7 @@ static hk_status take_attachment(builder *b, int k)
     hk_model *m = b->model;
     const hk_attach_def *def = &b->def->attachments[k];
     int count, motion = b->first_motion + b->def->move_count + k;
-    hk_move_def move = {.degrees = def->degrees, .over = def->over};
-    memcpy(move.axis, def->axis, sizeof move.axis);
-    memcpy(move.center, def->center, sizeof move.center);
-    memcpy(move.translate, def->translate, sizeof move.translate);
-    HK_TRY(take_motion(&move, "attachment", k, &m->motions[motion]));
+    HK_TRY(take_motion(&def->motion, "attachment", k, &m->motions[motion]));
     if (!(isfinite(def->stiffness) && def->stiffness >= 0))
         return hk_fail(HK_BAD_INPUT, "attachment %d: the stiffness must be 0 or more (is %g)", k,
                        def->stiffness);
@@ -479,7 +454,6 @@ static hk_status take_term(const hk_term_def *def, hk_user_term *to)
 
 static hk_status take_terms(const hk_model_def *def, hk_model *m)
 {
-    HK_TRY(check_list("terms", def->terms, def->term_count));
     m->user_terms = HK_ZEROS(hk_user_term, def->term_count);
     if (!m->user_terms) return HK_NO_MEMORY;
     for (int k = 0; k < def->term_count; k++) {
@@ -544,11 +518,8 @@ static hk_status build(const hk_model_def *def, hk_model *m)
     return hk_model_order_links(m);
 }
 
-hk_status hk_model_create(const hk_model_def *def, hk_model **model)
+static hk_status create(const hk_model_def *def, hk_model **model)
 {
-    if (!def || !model) return hk_fail(HK_BAD_INPUT, "hk_model_create: def and model are needed");
-    if (def->body_count < 1 || !def->bodies)
-        return hk_fail(HK_BAD_INPUT, "a model needs at least one body");
     if (!hk_is_finite3(def->gravity)) return hk_fail(HK_BAD_INPUT, "gravity is not finite");
     hk_model *m = HK_NEW(hk_model);
     if (!m) return HK_NO_MEMORY;
@@ -569,6 +540,18 @@ static void free_body(hk_body *body)
     }
     hk_free(body->groups);
     hk_free(body->name);
+}
+
+hk_status hk_model_create(const hk_model_def *def, hk_model **model)
+{
+    if (!def || !model) return hk_fail(HK_BAD_INPUT, "hk_model_create: def and model are needed");
+    hk_model_input input;
+    hk_model *m = NULL;
+    hk_status status = hk_model_input_take(def, &input);
+    if (status == HK_OK) status = create(&input.def, &m);
+    hk_model_input_release(&input);
+    if (status == HK_OK) *model = m;
+    return status;
 }
 
 void hk_model_retain(hk_model *model)

@@ -62,6 +62,7 @@ static hk_status read_region(hk_scene *scene, const hk_mesh *mesh, const hk_node
 {
     static const char *const keys[] = {"select", "material"};
     hk_region_def *region = item;
+    *region = hk_default_region_def();
     hk_node material;
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     HK_TRY(read_select(scene, mesh, node, &region->select));
@@ -74,29 +75,33 @@ static hk_status read_fix(hk_scene *scene, const hk_mesh *mesh, const hk_node *n
     return hk_read_selector(scene, mesh, node, item);
 }
 
+// "rotate", "translate" and "over"
+static hk_status read_motion(const hk_node *node, hk_motion_def *motion)
+{
+    HK_TRY(read_rotation(node, motion->axis, &motion->degrees, motion->center));
+    HK_TRY(hk_member_numbers(node, "translate", HK_OPTIONAL, 3, HK_ANY_NUMBER, motion->translate));
+    return hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &motion->over);
+}
+
 static hk_status read_move(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
     static const char *const keys[] = {"select", "rotate", "translate", "over"};
     hk_move_def *move = item;
+    *move = hk_default_move_def();
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     HK_TRY(read_select(scene, mesh, node, &move->select));
-    move->axis[1] = 1;  // any direction serves to turn by 0 degrees
-    HK_TRY(read_rotation(node, move->axis, &move->degrees, move->center));
-    HK_TRY(hk_member_numbers(node, "translate", HK_OPTIONAL, 3, HK_ANY_NUMBER, move->translate));
-    return hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &move->over);
+    return read_motion(node, &move->motion);
 }
 
 static hk_status read_attach(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
     static const char *const keys[] = {"select", "stiffness", "rotate", "translate", "over"};
     hk_attach_def *attach = item;
+    *attach = hk_default_attach_def();
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     HK_TRY(read_select(scene, mesh, node, &attach->select));
     HK_TRY(hk_member_number(node, "stiffness", HK_REQUIRED, HK_NOT_NEGATIVE, &attach->stiffness));
-    attach->axis[1] = 1;
-    HK_TRY(read_rotation(node, attach->axis, &attach->degrees, attach->center));
-    HK_TRY(hk_member_numbers(node, "translate", HK_OPTIONAL, 3, HK_ANY_NUMBER, attach->translate));
-    return hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &attach->over);
+    return read_motion(node, &attach->motion);
 }
 
 static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
@@ -104,6 +109,7 @@ static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *
     static const char *const keys[] = {"select", "force", "distribute"};
     static const char *const words[] = {"evenly", "area"};
     hk_load_def *load = item;
+    *load = hk_default_load_def();
     int distribution = 0;
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     HK_TRY(read_select(scene, mesh, node, &load->select));

@@ -17,16 +17,15 @@ static curve_kind curves_of(const char *model)
     return strcmp(model, "polynomial") == 0 ? COEFFICIENTS : NO_CURVES;
 }
 
-// Laws first, then the materials of sheets.
 static hk_status read_model(hk_scene *scene, const hk_node *node, int *model)
 {
-    int laws = hk_material_count(), count = laws + hk_sheet_material_count();
+    int count = hk_material_count();
     const char **names = HK_ARENA_ARRAY(&scene->arena, const char *, count);
     if (!names) return HK_NO_MEMORY;
     hk_material_def standard = hk_default_material_def();
     *model = 0;
     for (int i = 0; i < count; i++) {
-        names[i] = i < laws ? hk_material_name(i) : hk_sheet_material_name(i - laws);
+        names[i] = hk_material_name(i);
         if (strcmp(names[i], standard.model) == 0) *model = i;
     }
     return hk_member_choice(node, "model", HK_OPTIONAL, names, count, model);
@@ -153,7 +152,7 @@ static hk_status read_sheet_material(const hk_node *node, int model, hk_material
     static const char *const keys[] = {"model", "density", "stretch", "bending"};
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     *def = hk_default_material_def();
-    def->model = hk_sheet_material_name(model);
+    def->model = hk_material_name(model);
     HK_TRY(hk_member_number(node, "density", HK_REQUIRED, HK_POSITIVE, &def->density));
     def->parameter_count = 2;
     def->parameters[0] = (hk_parameter){.name = keys[2]};
@@ -188,8 +187,7 @@ hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def
     if (!json_is_object(node->json)) return hk_node_keys(node, NULL, 0);
     int model;
     HK_TRY(read_model(scene, node, &model));
-    if (model >= hk_material_count())
-        return read_sheet_material(node, model - hk_material_count(), def);
+    if (hk_material_kind(model) == HK_FOR_SHEETS) return read_sheet_material(node, model, def);
     HK_TRY(check_keys(node, model));
     *def = hk_default_material_def();
     def->model = hk_material_name(model);

@@ -148,7 +148,10 @@ bool hk_search_over(hk_line_search *s, const double *x, int iterations, hk_solve
 void hk_tell_start(const hk_problem *p, double energy, double residual, double scale)
 {
     if (!p->monitor || !p->watch_energy) return;
-    hk_iteration start = {0, energy, residual, residual / scale, 0, false, p->load_fraction};
+    hk_iteration start = {.energy = energy,
+                          .residual = residual,
+                          .relative_residual = residual / scale,
+                          .load = p->load_fraction};
     p->monitor(p->monitor_context, &start);
 }
 
@@ -157,9 +160,13 @@ bool hk_search_count(hk_line_search *s, double length, bool projected, hk_solve_
     const hk_problem *p = s->problem;
     report->iterations++;
     if (!p->monitor) return false;
-    hk_iteration now = {
-        report->iterations, s->at.energy,    s->at.residual, s->at.residual / s->at.scale, length,
-        projected,          p->load_fraction};
+    hk_iteration now = {.iteration = report->iterations,
+                        .energy = s->at.energy,
+                        .residual = s->at.residual,
+                        .relative_residual = s->at.residual / s->at.scale,
+                        .step_length = length,
+                        .projected = projected,
+                        .load = p->load_fraction};
     if (p->monitor(p->monitor_context, &now)) return false;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");

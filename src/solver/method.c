@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/def.h"
+
 #define HK_METHOD_ENTRY(name) &hk_##name,
 static const hk_method *const g_methods[] = {HK_METHODS(HK_METHOD_ENTRY)};
 #undef HK_METHOD_ENTRY
@@ -25,9 +27,10 @@ double hk_setting(const hk_settings *settings, const char *name)
     return NAN;
 }
 
-hk_solver_def hk_default_solver_def(void)
+void hk_fill_solver_def(hk_solver_def *def, size_t size)
 {
-    return (hk_solver_def){.method = "newton"};
+    const hk_solver_def standard = {.method = "newton"};
+    hk_def_fill(&hk_def_solver, &standard, def, size);
 }
 
 int hk_method_count(void)
@@ -120,6 +123,7 @@ static hk_status take_option(const hk_method *method, const hk_option *given, hk
 hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
                              hk_settings *settings)
 {
+    HK_TRY(hk_def_check(&hk_def_solver, def));
     hk_settings s = {.method = method,
                      .iterations = def->iterations ? def->iterations : method->iterations,
                      .pose_iterations = def->iterations           ? def->iterations

@@ -444,8 +444,12 @@ bool hk_split_tell(hk_split *s, double energy, double residual, double relative,
     const hk_problem *p = s->problem;
     report->iterations++;
     if (!p->monitor) return true;
-    hk_iteration now = {report->iterations, energy, residual, relative, length, false,
-                        p->load_fraction};
+    hk_iteration now = {.iteration = report->iterations,
+                        .energy = energy,
+                        .residual = residual,
+                        .relative_residual = relative,
+                        .step_length = length,
+                        .load = p->load_fraction};
     if (p->monitor(p->monitor_context, &now)) return true;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");

@@ -227,9 +227,12 @@ static bool tell(vbd *s, const hk_evaluation *now, hk_solve_report *report)
     report->iterations++;
     if (!p->monitor) return true;
     double energy = p->watch_energy ? hk_checkpoint_energy(&s->checkpoint, s->vertices.q) : NAN;
-    hk_iteration it = {
-        report->iterations, energy, now->residual, now->residual / now->scale, 1, false,
-        p->load_fraction};
+    hk_iteration it = {.iteration = report->iterations,
+                       .energy = energy,
+                       .residual = now->residual,
+                       .relative_residual = now->residual / now->scale,
+                       .step_length = 1,
+                       .load = p->load_fraction};
     if (p->monitor(p->monitor_context, &it)) return true;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");

@@ -50,6 +50,24 @@ HK_INLINE prox_law law_of_block(const hk_tet_batch *batch, int block, stretch_la
     return l;
 }
 
+// What a lane of a block has of a law of the user's own.
+HK_INLINE hk_custom_blend custom_of_lane(const hk_tet_batch *batch, int block, int lane)
+{
+    double weight = is_blended(batch, block) ? (double)r_lane(blend_share(batch, block), lane) : 0;
+    return (hk_custom_blend){&batch->params.custom, weight, batch->blend_law.stiffness};
+}
+
+HK_SHARED void prox_custom(const hk_tet_batch *batch, int block, double k, const mat3 *p, mat3 *z)
+{
+    for (int l = 0; l < HK_LANES; l++) {
+        hk_custom_blend blend = custom_of_lane(batch, block, l);
+        double from[9], to[9];
+        custom_lane(p, l, from);
+        hk_custom_prox(&blend, k, from, to);
+        for (int q = 0; q < 9; q++) r_set_lane(&z->m[q / 3][q % 3], l, (scalar)to[q]);
+    }
+}
+
 // The first u, P/weight, where the law is defined.
 HK_INLINE mat3 first_dual(mat3 P, real weight)
 {
@@ -166,6 +184,29 @@ HK_INLINE real strand_curvature(const response *r, const real *element, const ma
     real along = v3_dot(m3_column(r->u, 0), y);
     real across = r_max(v3_dot(y, y) - along * along, r_zero());
     return r->scaling.m[0][0] * along * along + r->twist[0] * across;
+}
+
+// Laws of the user's own, whose stress need not go with the stretches.
+HK_SHARED void respond_custom(const hk_tet_batch *batch, int block, const mat3 *F, mat3 *P,
+                              custom_stiffness *form)
+{
+    for (int l = 0; l < HK_LANES; l++) {
+        hk_custom_blend blend = custom_of_lane(batch, block, l);
+        double f[9], stress[9], h[81];
+        custom_lane(F, l, f);
+        hk_custom_response(&blend, f, stress, h);
+        for (int q = 0; q < 9; q++) r_set_lane(&P->m[q / 3][q % 3], l, (scalar)stress[q]);
+        for (int q = 0; q < 81; q++) r_set_lane(&form->h[q / 9][q % 9], l, (scalar)h[q]);
+    }
+}
+
+HK_INLINE real custom_curvature(const custom_stiffness *form, const mat3 *delta)
+{
+    real sum = r_zero();
+    for (int i = 0; i < 9; i++)
+        for (int j = 0; j < 9; j++)
+            sum += form->h[i][j] * delta->m[i / 3][i % 3] * delta->m[j / 3][j % 3];
+    return r_max(sum, r_zero());
 }
 
 // How the corners of a block are to move: by −τ d, d = w f with the forces f = volume R Bᵀ.

@@ -18,6 +18,8 @@ static void LAW_FN(admm_local)(const hk_tet_batch *batch, const void *x, int fir
             prox_law law = law_of_block(batch, b, LAW_FN(stretches));
             if (LAW_NUMBER == HK_LAW_fibre)
                 prox_strand(&law, element, k, &p, &z);
+            else if (LAW_NUMBER == HK_LAW_custom)
+                prox_custom(batch, b, weight, &p, &z);
             else
                 prox_isotropic(&law, k, &p, &z);
             dual = m3_sub(p, z);
@@ -37,10 +39,13 @@ static void LAW_FN(relax)(const hk_tet_batch *batch, void *x, int first, int las
         if (batch->blend && may_convert(batch, b, t.F))
             convert_block(batch, b, &t.F, r_zero() == r_zero());
         prox_law law = law_of_block(batch, b, LAW_FN(stretches));
-        const bool strand = LAW_NUMBER == HK_LAW_fibre;
+        const bool strand = LAW_NUMBER == HK_LAW_fibre, custom = LAW_NUMBER == HK_LAW_custom;
         response r;
+        custom_stiffness own_form;
         if (strand)
             respond_strand(batch, &law, element, &t.F, &r);
+        else if (custom)
+            respond_custom(batch, b, &t.F, &r.P, &own_form);
         else
             respond(batch, &law, &t.F, &r);
         scalar *own = multipliers;
@@ -49,7 +54,9 @@ static void LAW_FN(relax)(const hk_tet_batch *batch, void *x, int first, int las
         real volume = tet_volume(batch, b), mass = r_set(1 / (h * h));
         corner_step s = step_of(&t, volume, R);
         real stiff =
-            strand ? strand_curvature(&r, element, &s.delta) : curvature(&r, &s.delta);
+            strand   ? strand_curvature(&r, element, &s.delta)
+            : custom ? custom_curvature(&own_form, &s.delta)
+                     : curvature(&r, &s.delta);
         real length = relax_corners(batch, b, &t, &s, s.sum * mass + volume * stiff, x);
         if (own) store_nine(own, m3_add_scaled(before, length *mass, R));
     }

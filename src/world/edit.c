@@ -3,6 +3,8 @@
 // solver are made anew.
 #include <math.h>
 
+#include "core/def.h"
+#include "model/def.h"
 #include "world/world.h"
 
 // ---------------------------------------------------------------- what changes with an edit
@@ -85,11 +87,8 @@ hk_status hk_world_set_gravity(hk_world *w, const double gravity[3])
     return take_forces(w);
 }
 
-hk_status hk_world_set_loads(hk_world *w, int body, const hk_load_def *loads, int count)
+static hk_status set_loads(hk_world *w, int body, const hk_load_def *loads, int count)
 {
-    HK_TRY(check_body(w, body, "hk_world_set_loads"));
-    if (count < 0 || (count > 0 && !loads))
-        return hk_fail(HK_BAD_INPUT, "hk_world_set_loads: loads are needed");
     size_t size = 3 * (size_t)w->model->vertex_count;
     const hk_body *b = &w->model->bodies[body];
     double *load = HK_ARRAY(double, size);
@@ -104,6 +103,18 @@ hk_status hk_world_set_loads(hk_world *w, int body, const hk_load_def *loads, in
     hk_free(w->live.load);
     w->live.load = load;
     return take_forces(w);
+}
+
+hk_status hk_world_set_loads(hk_world *w, int body, const hk_load_def *loads, int count)
+{
+    HK_TRY(check_body(w, body, "hk_world_set_loads"));
+    if (count < 0 || (count > 0 && !loads))
+        return hk_fail(HK_BAD_INPUT, "hk_world_set_loads: loads are needed");
+    void *own = NULL;
+    hk_status taken = hk_take_loads(loads, count, &own);
+    if (taken == HK_OK) taken = set_loads(w, body, own, count);
+    hk_free(own);
+    return taken;
 }
 
 hk_status hk_world_set_forces(hk_world *w, const double *forces)
@@ -258,6 +269,7 @@ hk_status hk_world_set_material(hk_world *w, int body, const hk_selector *region
 {
     HK_TRY(check_body(w, body, "hk_world_set_material"));
     if (!material) return hk_fail(HK_BAD_INPUT, "hk_world_set_material: material is needed");
+    HK_TRY(hk_def_check(&hk_def_material, material));
     hk_model *model;
     HK_TRY(hk_model_copy(w->model, &model));
     hk_status status = hk_model_set_material(model, body, region, material);

@@ -28,6 +28,11 @@ static bool is_refused(const hk_world *w, const hk_method *method, char *why, si
                  known);
         return true;
     }
+    for (int k = 0; k < w->model->material_count; k++) {
+        if (w->model->materials[k].law != HK_LAW_custom) continue;
+        snprintf(why, size, "the material custom has no version for the GPU");
+        return true;
+    }
     for (int k = 0; k < hk_term_kinds(); k++) {
         const hk_term_ops *term = hk_term_kind(k);
         if (term->device || (term->in_model && !term->in_model(w->model))) continue;

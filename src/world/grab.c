@@ -1,11 +1,13 @@
 // Grabs: a point of a body on a spring, whose other end a user moves.
 #include <math.h>
 
+#include "core/def.h"
 #include "world/world.h"
 
-hk_grab_def hk_default_grab_def(void)
+void hk_fill_grab_def(hk_grab_def *def, size_t size)
 {
-    return (hk_grab_def){.count = 1, .weights = {1}};
+    const hk_grab_def standard = {.count = 1, .weights = {1}};
+    hk_def_fill(&hk_def_grab, &standard, def, size);
 }
 
 // ---------------------------------------------------------------- checks
@@ -65,10 +67,12 @@ static int free_number(const hk_live *live)
     return k;
 }
 
-hk_status hk_world_grab(hk_world *w, const hk_grab_def *def, int *grab)
+hk_status hk_world_grab(hk_world *w, const hk_grab_def *given, int *grab)
 {
-    if (!w || !def || !grab)
+    if (!w || !given || !grab)
         return hk_fail(HK_BAD_INPUT, "hk_world_grab: world, def and grab are needed");
+    hk_grab_def own = hk_default_grab_def(), *def = &own;
+    HK_TRY(hk_def_take(&hk_def_grab, given, &own));
     HK_TRY(check(w, def));
     hk_live *live = &w->live;
     int number = free_number(live);

@@ -30,7 +30,7 @@ hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int l
 {
     if (!report) return HK_OK;
     double ms = 1e3 * (hk_now() - start);  // energies are no part of the step
-    hk_energy energy = {NAN, NAN, NAN, NAN, NAN};
+    hk_energy energy = {.elastic = NAN, .gravity = NAN, .load = NAN, .kinetic = NAN, .total = NAN};
     if (load_steps != HK_OF_STEP)
         energy = energies(w);
     else if (!w->no_energy)

@@ -5,15 +5,36 @@
 #include <omp.h>
 #include <stdio.h>
 
+#include "core/def.h"
 #include "world/components.h"
 
-hk_world_def hk_default_world_def(void)
+static hk_world_def standard_def(void)
 {
     return (hk_world_def){.step = 0.01,
                           .integrator = "backward_euler",
                           .beta = 0.25,
                           .gamma = 0.5,
                           .solver = hk_default_solver_def()};
+}
+
+void hk_fill_world_def(hk_world_def *def, size_t size)
+{
+    const hk_world_def standard = standard_def();
+    hk_def_fill(&hk_def_world, &standard, def, size);
+}
+
+void hk_take_world_def(hk_world_def *def, size_t size, const hk_world_def *from)
+{
+    const hk_world_def standard = standard_def();
+    hk_world_def own = standard;
+    if (from && hk_def_take(&hk_def_world, from, &own) != HK_OK)
+        hk_log(HK_LOG_WARNING, "hk_copy_world_def: %s", hk_error());
+    hk_def_fill(&hk_def_world, &own, def, size);
+    if (hk_def_set_beyond(&hk_def_world, &own, &standard, size))
+        hk_log(HK_LOG_WARNING,
+               "hk_copy_world_def: the program is older than the library (%s), and the copy lacks "
+               "what it does not know",
+               hk_version());
 }
 
 // ---------------------------------------------------------------- vectors
@@ -216,14 +237,16 @@ static hk_status build(const hk_world_def *def, hk_world *w)
 hk_status hk_world_create(const hk_world_def *def, hk_world **world)
 {
     if (!def || !world) return hk_fail(HK_BAD_INPUT, "hk_world_create: def and world are needed");
-    HK_TRY(check_def(def));
+    hk_world_def own = standard_def();
+    HK_TRY(hk_def_take(&hk_def_world, def, &own));
+    HK_TRY(check_def(&own));
     double start = hk_now();
     hk_world *w = HK_NEW(hk_world);
     if (!w) return HK_NO_MEMORY;
-    w->model = (hk_model *)(uintptr_t)def->model;  // only its count of references changes
+    w->model = (hk_model *)(uintptr_t)own.model;  // only its count of references changes
     hk_model_retain(w->model);
     hk_live_init(&w->live, w->model);
-    hk_status status = build(def, w);
+    hk_status status = build(&own, w);
     if (status != HK_OK) {
         hk_world_free(w);
         return status;
