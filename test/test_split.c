@@ -260,7 +260,7 @@ static void test_poses_are_newtons(void **state)
     CHECK_OK(hk_world_pose(truth, &r));
     CHECK_OK(hk_world_pose(world, &r));
     assert_int_equal(r.reason, HK_CONVERGED);
-    assert_true(farthest(truth, world) < 1e-3);
+    assert_true(farthest(truth, world) / 2 < 1e-4);
     advance(world, 2);  // and steps go on from there
     hk_world_free(truth);
     hk_world_free(world);
@@ -346,7 +346,7 @@ static void test_recovery(void **state)
             advance(world, 600);
             double left = distortion(world);
             printf("%s, %d passes: edges are off by %.1e after 10 s\n", names[start], passes, left);
-            assert_true(left < 1e-2);
+            assert_true(left < 1e-5);
             free(x);
             hk_world_free(world);
         }
@@ -380,8 +380,9 @@ static void test_wild_start(void **state)
         printf("wild start, %.0e Pa: kinetic energy at most %.2f of that at the start, %.2f in the "
                "end\n",
                young[k / 2], most / before, r.energy.kinetic / before);
-        assert_true(most < 1000 * before);
-        if (k < 2) assert_true(r.energy.kinetic < 0.05 * before);  // softer ones calm down
+        // 3.1 times was seen; softer ones calm down, stiff ones tremble (docs/methods.md).
+        assert_true(most < 4 * before);
+        assert_true(r.energy.kinetic < (k < 2 ? 0.05 : 1) * before);
         free(v);
         hk_world_free(world);
     }
@@ -507,16 +508,16 @@ static void test_buckled_beam_comes_to_rest(void **state)
            "end; kinetic energy %.1e J after 4 s\n",
            100 * most, 100 * off, r.energy.kinetic);
     assert_true(most < 0.013 && fabs(off - 0.0101) < 5e-4);  // Newton's method: 0.0101
-    assert_true(r.energy.kinetic < 0.02);
+    assert_true(r.energy.kinetic < 4e-3);
     hk_world_free(world);
 }
 
 // ---------------------------------------------------------------- stiffness
 
-static double tip_after(int cells, double h, double seconds, int passes)
+static double tip_after(const char *material, int cells, double h, double seconds, int passes)
 {
     hk_body_def body = hk_default_body_def();
-    body.material = material_of("corotated", 5e5, 0.1);
+    body.material = material_of(material, 5e5, 0.1);
     hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
     body.fixes = &wall;
     body.fix_count = 1;
@@ -540,19 +541,23 @@ static double tip_after(int cells, double h, double seconds, int passes)
     return sum / count;
 }
 
-// Split Figure 4: at rest a beam hangs as its material says, whatever the mesh and the time step.
+// Split Figure 4: at rest a beam hangs as its material says, whatever the mesh and the time step:
+// where there are volume constraints as `fixed_corotated` does, 0.1 % from `corotated`.
 static void test_stiffness_is_the_materials(void **state)
 {
     (void)state;
     static const int cells[] = {2, 4};
     static const double steps[] = {0.005, 0.01, 0.02};
     for (int c = 0; c < 2; c++) {
-        double truth = tip_after(cells[c], 0.01, 0, 0);
-        printf("tip of a beam %d cells high: pose %.4f m;", cells[c], truth);
+        double truth = tip_after("fixed_corotated", cells[c], 0.01, 0, 0);
+        double other = tip_after("corotated", cells[c], 0.01, 0, 0);
+        printf("tip of a beam %d cells high: pose %.5f m, of corotated %.5f m;", cells[c], truth,
+               other);
         for (int k = 0; k < 3; k++) {
-            double tip = tip_after(cells[c], steps[k], 6, 1);
-            printf("  h = %g s: %.4f", steps[k], tip);
-            assert_true(fabs(tip / truth - 1) < 2e-3);
+            double tip = tip_after("corotated", cells[c], steps[k], 6, 1);
+            printf("  h = %g s: %.5f", steps[k], tip);
+            assert_true(fabs(tip / truth - 1) < 1e-4);
+            assert_true(fabs(tip / other - 1) < 1.5e-3);
         }
         printf("\n");
     }
