@@ -651,7 +651,7 @@ static void test_momentum(void **state)
     }
     printf("angular momentum after 100 steps: %.4f of that at the start, Newton %.4f\n", kept[0],
            kept[1]);
-    assert_float_equal(kept[0], kept[1], 0.02);
+    assert_float_equal(kept[0], kept[1], 2e-3);
 }
 
 int main(void)
