@@ -190,6 +190,7 @@ static void test_ends_of_descent(void **state)
     assert_int_equal(c.state, HK_GPU_UNDEFINED);
     control_start(&s, &c, sums);  // it stays so
     assert_int_equal(c.state, HK_GPU_UNDEFINED);
+    assert_true(isinf(c.energy));
     memcpy(bad, sums, sizeof bad);
     bad[HK_SUM_RESIDUAL] = NAN;
     control_begin(&s, &c, 1);
@@ -213,6 +214,7 @@ static void test_ends_of_descent(void **state)
         if (k >= 3) coarse.rounding = c.residual / (HK_SINGLE_ROUNDING_MARGIN / 2);
         memcpy(bad, sums, sizeof bad);
         bad[k % 3 == 0 ? HK_SUM_RESIDUAL : HK_SUM_ELASTIC] = values[k % 3];
+        if (k % 3 == 0) bad[HK_SUM_QUADRATIC] -= 1;  // lower, but of no use
         int checks = 0;
         double energy = c.energy;
         for (; c.state == HK_GPU_GOING; checks++)
@@ -246,6 +248,34 @@ static void test_unclear_checks(void **state)
     assert_int_equal(c.good, 1);
     assert_true(c.from_good && c.descent.length < s.rules.longest);
     assert_true(control_noise(&s, sums) > s.noise);
+}
+
+// Iteration k + 1 is what is prepared after k: its phase, and its ω.
+static void test_phases_on_the_device(void **state)
+{
+    (void)state;
+    hk_gpu_settings s = settings_of(HK_ACCELERATION_CHEBYSHEV);
+    s.rules.phase_length[0] = 2;
+    s.rules.phase_length[1] = 1000;
+    s.rules.phase_rate[1] = 0.6;
+    hk_gpu_control c = {0};
+    control_begin(&s, &c, 0);
+    double omega = 1;
+    for (int k = 0; k < 6; k++) {
+        omega = rule_omega(k < 2 ? 0.9 : 0.6, k < 2 ? k : k - 2, omega);
+        assert_float_equal(c.weight, omega, 1e-6);
+        assert_float_equal(c.length, s.rules.longest, 1e-6);
+        control_advance(&s, &c, k);
+    }
+    // ω of the next iteration is counted when a check comes: one as long as `check` has gathered
+    // no momentum beyond it.
+    for (int extra = 0; extra < 2; extra++) {
+        control_begin(&s, &c, 0);
+        c.descent.since_restart = s.rules.check + 1 + extra;
+        control_undo(&s, &c);
+        assert_true((c.descent.length < s.rules.longest) == (extra == 0));
+        assert_true(c.descent.caution == 1 + extra);
+    }
 }
 
 static void test_fit_starts(void **state)
@@ -460,6 +490,14 @@ static void test_ends_of_searches(void **state)
     }
     assert_int_equal(c.base.state, HK_GPU_SPENT);
     assert_int_equal(c.evaluations, 10);
+    // The last evaluation may be one that is accepted.
+    hk_qn_settings once = {.window = 5, .budget = 9, .most = 2};
+    c = begun(&s, &once, sums);
+    c.slope = -1;
+    memcpy(next, sums, sizeof next);
+    next[HK_SUM_QUADRATIC] -= 1;
+    qn_decide(&s, &once, &c, next, 0);
+    assert_true(c.accepted && c.base.state == HK_GPU_SPENT);
     // A residual below the tolerance ends it, one close to rounding where nothing helps.
     c = begun(&s, &q, sums);
     c.slope = -1;
@@ -501,6 +539,13 @@ static void test_blended_searches(void **state)
         if (k == 4) assert_true(c.base.energy == control_energy(sums));
     }
     hk_qn_control c = begun(&s, &q, sums);
+    c.slope = -1;
+    memcpy(now, sums, sizeof now);
+    now[HK_SUM_QUADRATIC] -= 1;
+    now[HK_SUM_RESIDUAL] = 1e-13;
+    qn_decide(&s, &q, &c, now, 0);
+    assert_true(c.accepted && c.base.state == HK_GPU_GOING);  // it is not over yet
+    c = begun(&s, &q, sums);
     c.base.iterations = 20;
     qn_blended(&s, &q, &c, sums);
     assert_int_equal(c.base.state, HK_GPU_SPENT);
@@ -509,17 +554,12 @@ static void test_blended_searches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_descent_converges),
-        cmocka_unit_test(test_descent_shortens),
-        cmocka_unit_test(test_descent_and_a_wall),
-        cmocka_unit_test(test_ends_of_descent),
-        cmocka_unit_test(test_unclear_checks),
-        cmocka_unit_test(test_fit_starts),
-        cmocka_unit_test(test_sweeps),
-        cmocka_unit_test(test_sweeps_end),
-        cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_one_pair_is_newton),
-        cmocka_unit_test(test_ends_of_searches),
+        cmocka_unit_test(test_descent_converges),  cmocka_unit_test(test_descent_shortens),
+        cmocka_unit_test(test_descent_and_a_wall), cmocka_unit_test(test_ends_of_descent),
+        cmocka_unit_test(test_unclear_checks),     cmocka_unit_test(test_phases_on_the_device),
+        cmocka_unit_test(test_fit_starts),         cmocka_unit_test(test_sweeps),
+        cmocka_unit_test(test_sweeps_end),         cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_one_pair_is_newton), cmocka_unit_test(test_ends_of_searches),
         cmocka_unit_test(test_blended_searches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,6 +198,10 @@ static void test_parts(void **state)
 {
     (void)state;
     int accepted;
+    hk_parts p = parts_begin();
+    for (int k = 0; k < 3; k++) assert_true(parts_refuse(&p));
+    for (int k = 0; k < 3; k++) parts_accept(&p);
+    assert_true(p.done == 0.125 + 0.25 + 0.5 && p.size == 1);
     assert_int_equal(go_in_parts(1, &accepted), 0);
     assert_int_equal(accepted, 1);
     assert_int_equal(go_in_parts(0.5, &accepted), 1);  // all; half; then what is left
@@ -287,6 +291,13 @@ static void test_lengths_of_descent(void **state)
     assert_float_equal(s.length, 0.7, 1e-15);
     assert_true(descent_undo(&r, &s, 8, 0));
     assert_int_equal(s.patience, 2 * HK_DESCENT_PATIENCE);
+    assert_float_equal(s.length, 0.49, 1e-15);
+    assert_float_equal(s.carried, 0.49, 1e-15);  // 0.7 never worked
+    assert_float_equal(s.working, 0.49, 1e-15);
+    s.patience = 24;
+    s.grown = 1;
+    descent_shorten(&r, &s);
+    assert_int_equal(s.patience, 48);
     for (int k = 0; k < 20; k++) {
         s.grown = 1;
         descent_shorten(&r, &s);
@@ -323,6 +334,20 @@ static void test_descent_gives_up(void **state)
     s.patience = 64;
     descent_end(&s, 1);
     assert_true(s.carried == 1 && s.patience == HK_DESCENT_PATIENCE);
+    for (int rounding = 0; rounding < 2; rounding++) {
+        s = (hk_descent_state){0};
+        descent_begin(&r, &s);
+        descent_keep(&r, &s, 0);
+        assert_true(descent_undo(&r, &s, 8, rounding));
+        assert_true(s.length == 0.7 && s.carried == (rounding ? 1 : 0.7));
+    }
+    // A step that stalled carries over what it came to, one that ended what worked before that.
+    for (int converged = 0; converged < 2; converged++) {
+        s = (hk_descent_state){.carried = 0.1, .working = 0.5, .length = 0.2, .patience = 64};
+        descent_end(&s, converged);
+        assert_true(s.carried == (converged ? 0.5 : 0.1));
+        assert_int_equal(s.patience, converged ? HK_DESCENT_PATIENCE : 64);
+    }
 }
 
 // ---------------------------------------------------------------- vbd.h
