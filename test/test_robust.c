@@ -167,7 +167,7 @@ static double rounding_of_energy(void)
 static double above_start(const motion *m, const hk_step_report *r)
 {
     bool guesses = is_one_of(m->method, "descent", "vbd");
-    return guesses && r->reason == HK_ITERATION_LIMIT ? 0.01 * m->whole : 0;
+    return guesses && r->reason == HK_ITERATION_LIMIT ? 0.1 * m->whole : 0;
 }
 
 static hk_step_report check_step(hk_world *world, const char *method, const char *material,
@@ -210,7 +210,7 @@ static hk_step_report move_on(motion *m, int step)
 // Of the energy at the start; XPBD with four sweeps in five substeps gives a body more than it had
 // (docs/methods.md).
 #define MOST_ENERGY  1.0
-#define MOST_OF_XPBD 2.0
+#define MOST_OF_XPBD 4.0
 
 static bool can_do(const char *method, const char *material)
 {
