@@ -432,7 +432,7 @@ static void test_viscosity_of_a_bar(void **state)
                expected = beta * omega2 / 2;
         printf("bar: omega %.2f, beta %g: amplitude decays at %.4g/s, expected %.4g/s\n",
                sqrt(omega2), beta, rate, expected);
-        assert_true(fabs(rate - expected) < 0.1 * expected);
+        assert_true(fabs(rate - expected) < 0.02 * expected);
     }
 }
 

@@ -361,7 +361,7 @@ static void test_hangs_at_its_pose(void **state)
             farthest(worlds[w]->positions, worlds[0]->positions, worlds[0]->model->vertex_count);
     printf("after 10 s: %.1f mm from the pose, without turning %.1f mm\n", 1e3 * off[2],
            1e3 * off[1]);
-    assert_true(off[2] < 0.001 && off[1] > 0.005);
+    assert_true(off[2] < 2e-4 && off[1] > 0.005);
     for (int w = 0; w < 3; w++) hk_world_free(worlds[w]);
 }
 
@@ -399,7 +399,7 @@ static void test_spin_is_backward_eulers(void **state)
     }
     printf("after 2 s of spinning %.4f of the kinetic energy is left, with Newton's method %.4f\n",
            left[1], left[0]);
-    assert_true(fabs(left[1] / left[0] - 1) < 0.1);
+    assert_true(fabs(left[1] / left[0] - 1) < 0.03);
 }
 
 // Vertices that fly apart in all directions do not make it explode.
@@ -424,8 +424,8 @@ static void test_wild_start(void **state)
         printf("wild start, %.0e Pa, nu = %.2f, h = %.2f: at most %.2f of the kinetic energy, %.3f "
                "in the end\n",
                young[k % 3], ratios[k / 3 % 3], h, most / before, kinetic(world) / before);
-        assert_true(most < 10 * before);
-        if (!SANITIZED) assert_true(kinetic(world) < 0.1 * before);
+        assert_true(most < 3 * before);  // 2.5 was seen (docs/methods.md)
+        if (!SANITIZED) assert_true(kinetic(world) < 0.05 * before);
         free(v);
         hk_world_free(world);
     }
@@ -454,7 +454,7 @@ static void test_recovery(void **state)
                 most = fmax(most, fabs(now / farthest(m->rest + 3 * a, m->rest + 3 * b, 1) - 1));
             }
         printf("start %d: edges are off by %.1e after 10 s\n", start, most);
-        assert_true(most < 1e-3);
+        assert_true(most < 1e-5);
         free(x);
         hk_world_free(world);
     }
@@ -653,7 +653,7 @@ static void test_momentum(void **state)
     }
     printf("angular momentum after 100 steps: %.4f of that at the start, Newton %.4f\n", kept[0],
            kept[1]);
-    assert_float_equal(kept[0], kept[1], 0.02);
+    assert_float_equal(kept[0], kept[1], 2e-3);
 }
 
 int main(void)

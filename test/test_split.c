@@ -266,7 +266,7 @@ static void test_poses_are_newtons(void **state)
     CHECK_OK(hk_world_pose(truth, &r));
     CHECK_OK(hk_world_pose(world, &r));
     assert_int_equal(r.reason, HK_CONVERGED);
-    assert_true(farthest(truth, world) < 1e-3);
+    assert_true(farthest(truth, world) / 2 < 1e-4);
     advance(world, 2);  // and steps go on from there
     hk_world_free(truth);
     hk_world_free(world);
@@ -327,35 +327,59 @@ static double distortion(const hk_world *world)
     return most;
 }
 
-// Split Figure 5, and worse.
+enum { MIRRORED, FLAT, A_POINT, RANDOM };
+
+// How much a bar is distorted ten seconds after such a start; with volume constraints, or turning.
+static double left_of(int start, int passes, bool turning, double poisson, uint64_t seed)
+{
+    hk_damping damping = {.ether = 2};
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of(turning ? "corotated" : "fixed_corotated", 2e5, poisson);
+    hk_model *model = model_of(&body, box_mesh(1, 0.3, 0.3, 6, 2, 2), 0);
+    hk_world *world = split_world(model, 1.0 / 60, passes, turning ? -1 : 1, 1, damping);
+    int count = 3 * world->model->vertex_count;
+    double *x = malloc(sizeof(double) * (size_t)count);
+    for (int k = 0; k < count; k++) {
+        double rest = world->model->rest[k];
+        x[k] = start == MIRRORED ? (k % 3 == 2 ? -rest : rest)
+               : start == FLAT   ? (k % 3 == 1 ? 0 : rest)
+               : start == RANDOM ? noise(&seed)
+                                 : 0;
+    }
+    CHECK_OK(hk_world_set_positions(world, x));
+    advance(world, 600);
+    double left = distortion(world);
+    free(x);
+    hk_world_free(world);
+    return left;
+}
+
+// How many of twelve bars come back from random positions. Which do depends on every bit.
+static void check_disorder(bool turning, double poisson, int wanted)
+{
+    enum { SEEDS = SANITIZED ? 3 : 12 };
+    int back = 0;
+    for (int seed = 1; seed <= SEEDS; seed++)
+        back += left_of(RANDOM, 1, turning, poisson, (uint64_t)seed) < 1e-5;
+    printf("random, %s: %d of %d are back after 10 s\n", turning ? "turning" : "constraints", back,
+           SEEDS);
+    if (SANITIZED ? back == 0 : back < wanted) fail_msg("%d come back, not %d", back, wanted);
+}
+
+// Split Figure 5, and worse (docs/methods.md). The minimisers of ε may lead from disorder to a
+// state that is partly inside out and stays so; one pass seldom does.
 static void test_recovery(void **state)
 {
     (void)state;
-    static const char *const names[] = {"mirrored", "flat", "a point", "random"};
-    for (int start = 0; start < 4; start++)
-        for (int passes = 1; passes <= 5; passes += 4) {
-            // The minimisers of ε may lead to a state that is partly inside out and stays so.
-            if (start >= 2 && passes > 1) continue;
-            hk_damping damping = {.ether = 2};
-            hk_world *world = split_world(free_bar(0.4), 1.0 / 60, passes, 1, 1, damping);
-            int count = 3 * world->model->vertex_count;
-            double *x = malloc(sizeof(double) * (size_t)count);
-            uint64_t seed = 3;
-            for (int k = 0; k < count; k++) {
-                double rest = world->model->rest[k];
-                x[k] = start == 0   ? (k % 3 == 2 ? -rest : rest)
-                       : start == 1 ? (k % 3 == 1 ? 0 : rest)
-                       : start == 2 ? 0
-                                    : noise(&seed);
-            }
-            CHECK_OK(hk_world_set_positions(world, x));
-            advance(world, 600);
-            double left = distortion(world);
+    static const char *const names[] = {"mirrored", "flat", "a point"};
+    for (int start = MIRRORED; start < RANDOM; start++)
+        for (int passes = 1; passes <= (start == A_POINT ? 1 : 5); passes += 4) {
+            double left = left_of(start, passes, false, 0.4, 0);
             printf("%s, %d passes: edges are off by %.1e after 10 s\n", names[start], passes, left);
-            assert_true(left < 1e-2);
-            free(x);
-            hk_world_free(world);
+            assert_true(left < 1e-5);
         }
+    check_disorder(true, 0.4, 11);
+    check_disorder(false, 0.1, 10);
 }
 
 // A body whose vertices fly apart in all directions, by more than its elements' size in a step: it
@@ -386,8 +410,9 @@ static void test_wild_start(void **state)
         printf("wild start, %.0e Pa: kinetic energy at most %.2f of that at the start, %.2f in the "
                "end\n",
                young[k / 2], most / before, r.energy.kinetic / before);
-        assert_true(most < 1000 * before);
-        if (k < 2) assert_true(r.energy.kinetic < 0.05 * before);  // softer ones calm down
+        // 3.1 times was seen; softer ones calm down, stiff ones tremble (docs/methods.md).
+        assert_true(most < 4 * before);
+        assert_true(r.energy.kinetic < (k < 2 ? 0.05 : 1) * before);
         free(v);
         hk_world_free(world);
     }
@@ -515,16 +540,16 @@ static void test_buckled_beam_comes_to_rest(void **state)
            "end; kinetic energy %.1e J after 4 s\n",
            100 * most, 100 * off, r.energy.kinetic);
     assert_true(most < 0.013 && fabs(off - 0.0101) < 5e-4);  // Newton's method: 0.0101
-    assert_true(r.energy.kinetic < 0.02);
+    assert_true(r.energy.kinetic < 4e-3);
     hk_world_free(world);
 }
 
 // ---------------------------------------------------------------- stiffness
 
-static double tip_after(int cells, double h, double seconds, int passes)
+static double tip_after(const char *material, int cells, double h, double seconds, int passes)
 {
     hk_body_def body = hk_default_body_def();
-    body.material = material_of("corotated", 5e5, 0.1);
+    body.material = material_of(material, 5e5, 0.1);
     hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
     body.fixes = &wall;
     body.fix_count = 1;
@@ -548,19 +573,23 @@ static double tip_after(int cells, double h, double seconds, int passes)
     return sum / count;
 }
 
-// Split Figure 4: at rest a beam hangs as its material says, whatever the mesh and the time step.
+// Split Figure 4: at rest a beam hangs as its material says, whatever the mesh and the time step:
+// where there are volume constraints as `fixed_corotated` does, 0.1 % from `corotated`.
 static void test_stiffness_is_the_materials(void **state)
 {
     (void)state;
     static const int cells[] = {2, 4};
     static const double steps[] = {0.005, 0.01, 0.02};
     for (int c = 0; c < 2; c++) {
-        double truth = tip_after(cells[c], 0.01, 0, 0);
-        printf("tip of a beam %d cells high: pose %.4f m;", cells[c], truth);
+        double truth = tip_after("fixed_corotated", cells[c], 0.01, 0, 0);
+        double other = tip_after("corotated", cells[c], 0.01, 0, 0);
+        printf("tip of a beam %d cells high: pose %.5f m, of corotated %.5f m;", cells[c], truth,
+               other);
         for (int k = 0; k < 3; k++) {
-            double tip = tip_after(cells[c], steps[k], 6, 1);
-            printf("  h = %g s: %.4f", steps[k], tip);
-            assert_true(fabs(tip / truth - 1) < 2e-3);
+            double tip = tip_after("corotated", cells[c], steps[k], 6, 1);
+            printf("  h = %g s: %.5f", steps[k], tip);
+            assert_true(fabs(tip / truth - 1) < 1e-4);
+            assert_true(fabs(tip / other - 1) < 1.5e-3);
         }
         printf("\n");
     }

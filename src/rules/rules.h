@@ -48,6 +48,8 @@ HK_RULE hk_verdict rule_compare(double now, double before, double noise)
 // By energies in double precision, and where these differ by rounding alone by the gradient.
 HK_RULE int rule_is_lower(double now, double before, double residual, double residual_before)
 {
+    if (!rule_finite(now)) return 0;
+    if (!rule_finite(before)) return 1;
     double rounding = 1e-14 * (fabs(now) + fabs(before));
     if (fabs(now - before) > rounding) return now < before;
     return residual < residual_before;

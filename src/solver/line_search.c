@@ -201,14 +201,16 @@ double hk_full_length(void *solver, hk_line_search *s, const double *x)
     return 1;
 }
 
-// In single precision ε ends by wandering within its rounding. True: it has done so for long.
+// In single precision ε ends by wandering within its rounding. True: it has done so for long, and
+// the gradient has not become smaller either. (A slow method goes on for hundreds of iterations
+// whose decrease of ε nobody can see.)
 enum { PATIENCE = 50 };
-static bool wanders(const hk_line_search *s, double *best, int *since)
+static bool wanders(const hk_line_search *s, hk_evaluation *best, int *since)
 {
     if (!s->view->single) return false;
-    double noise = s->view->energy_rounding + 1e-7 * fabs(s->at.energy);
-    if (s->at.energy < *best - noise) {
-        *best = s->at.energy;
+    double noise = rule_single_noise(s->view->energy_rounding, s->at.energy);
+    if (s->at.energy < best->energy - noise || s->at.residual < 0.9 * best->residual) {
+        *best = s->at;
         *since = 0;
     }
     return ++*since > PATIENCE &&
@@ -221,7 +223,7 @@ hk_status hk_search_descend(hk_line_search *s, const hk_direction *rule, void *s
     int before = report->iterations;
     bool fresh = true;
     HK_TRY(hk_search_begin(s, x, report));
-    double best = s->at.energy;
+    hk_evaluation best = s->at;
     int since = 0;
     while (!hk_search_over(s, x, report->iterations - before, report)) {
         HK_TRY(rule->choose(solver, s, x, fresh));
