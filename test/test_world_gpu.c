@@ -61,7 +61,7 @@ static void take_live(hk_world *w, const hk_live *live)
     free(w->live.grabs);
     w->live.grabs = malloc(sizeof(hk_grab) * (size_t)(live->grab_count + 1));
     w->live.grab_count = live->grab_count;
-    w->live.grab_room = (size_t)live->grab_count + 1;
+    w->live.grab_capacity = (size_t)live->grab_count + 1;
     for (int k = 0; k < live->grab_count; k++) w->live.grabs[k] = live->grabs[k];
     w->live.version = live->version;
     w->live.shape_version = live->shape_version;

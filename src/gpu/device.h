@@ -62,10 +62,10 @@ struct hk_gpu {
     double *probe[2];
     double *speed;                          // [1] m²/s², the mean of its square
     double *staging[2];                     // [vertex_count][3] positions on their way to the host
-    float4 *term_gradient, *term_diagonal;  // [vertex_count], and [term_room] of hk_gpu_args
+    float4 *term_gradient, *term_diagonal;  // [vertex_count], and [term_capacity] of hk_gpu_args
     double *term_energy;
-    int term_room;
-    void *edit_room;  // [edit_bytes] lists of an edit
+    int term_capacity;
+    void *edit_workspace;  // [edit_bytes] lists of an edit
     size_t edit_bytes;
     hk_gpu_raised raised;  // in a constant diagonal at present
     float4 *kept;          // [HK_GPU_MOST_RAISED] what it was without
@@ -106,14 +106,14 @@ hk_status hk_cuda_fail(cudaError_t error, const char *call);
 
 // Device memory that hk_gpu_free releases.
 hk_status hk_gpu_take(hk_gpu *g, size_t count, size_t size, void **to);
-template <class T> hk_status hk_gpu_room(hk_gpu *g, size_t count, T **to)
+template <class T> hk_status hk_gpu_alloc(hk_gpu *g, size_t count, T **to)
 {
     return hk_gpu_take(g, count, sizeof(T), (void **)to);
 }
 template <class T> hk_status hk_gpu_upload(hk_gpu *g, const T *from, size_t count, const T **to)
 {
     T *room;
-    HK_TRY(hk_gpu_room(g, count, &room));
+    HK_TRY(hk_gpu_alloc(g, count, &room));
     HK_CUDA(cudaMemcpy(room, from, count * sizeof(T), cudaMemcpyHostToDevice));
     *to = room;
     return HK_OK;

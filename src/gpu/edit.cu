@@ -8,9 +8,9 @@ enum { THREADS = 256 };
 static hk_status need_room(hk_gpu *g, size_t bytes)
 {
     if (bytes <= g->edit_bytes) return HK_OK;
-    char *room;
-    HK_TRY(hk_gpu_room(g, 2 * bytes, &room));
-    g->edit_room = room;
+    char *workspace;
+    HK_TRY(hk_gpu_alloc(g, 2 * bytes, &workspace));
+    g->edit_workspace = workspace;
     g->edit_bytes = 2 * bytes;
     return HK_OK;
 }
@@ -72,9 +72,9 @@ static hk_status put_targets(hk_gpu *g, int count, const int32_t *vertices, doub
             position[3 * k + i] = g->live->target[3 * (int64_t)vertices[k] + i];
     }
     HK_TRY(need_room(g, bytes + sizeof(int) * (size_t)count));
-    HK_CUDA(cudaMemcpyAsync(g->edit_room, position, bytes + sizeof(int) * (size_t)count,
+    HK_CUDA(cudaMemcpyAsync(g->edit_workspace, position, bytes + sizeof(int) * (size_t)count,
                             cudaMemcpyHostToDevice, g->stream));
-    const double *from = (const double *)g->edit_room;
+    const double *from = (const double *)g->edit_workspace;
     target_kernel<<<(count + THREADS - 1) / THREADS, THREADS, 0, g->stream>>>(
         count, (const int *)(from + 3 * (size_t)count), from, (int *)g->state.hold,
         (double *)g->state.targets);
@@ -85,9 +85,9 @@ static hk_status put_targets(hk_gpu *g, int count, const int32_t *vertices, doub
 
 static hk_status need_targets(hk_gpu *g)
 {
-    double *room;
-    HK_TRY(hk_gpu_room(g, 3 * (size_t)g->model->vertex_count, &room));
-    g->state.targets = room;
+    double *workspace;
+    HK_TRY(hk_gpu_alloc(g, 3 * (size_t)g->model->vertex_count, &workspace));
+    g->state.targets = workspace;
     return HK_OK;
 }
 
@@ -100,10 +100,10 @@ extern "C" hk_status hk_gpu_set_targets(hk_gpu *g, const hk_live *live, int coun
         HK_TRY(need_targets(g));
         HK_TRY(hk_gpu_record(g));  // the step has to know where they are
     }
-    char *room = (char *)hk_alloc((size_t)count, 3 * sizeof(double) + sizeof(int));
-    if (!room) return HK_NO_MEMORY;
-    hk_status status = put_targets(g, count, vertices, (double *)room);
-    hk_free(room);
+    char *workspace = (char *)hk_alloc((size_t)count, 3 * sizeof(double) + sizeof(int));
+    if (!workspace) return HK_NO_MEMORY;
+    hk_status status = put_targets(g, count, vertices, (double *)workspace);
+    hk_free(workspace);
     return status;
 }
 
@@ -116,10 +116,10 @@ hk_status hk_gpu_take_targets(hk_gpu *g)
     for (int v = 0; v < g->model->vertex_count; v++)
         if (hk_live_target(g->live, v)) vertices[count++] = v;
     hk_status status = need_targets(g);
-    char *room = (char *)hk_alloc((size_t)count + 1, 3 * sizeof(double) + sizeof(int));
-    if (status == HK_OK && !room) status = HK_NO_MEMORY;
-    if (status == HK_OK && count > 0) status = put_targets(g, count, vertices, (double *)room);
-    hk_free(room);
+    char *workspace = (char *)hk_alloc((size_t)count + 1, 3 * sizeof(double) + sizeof(int));
+    if (status == HK_OK && !workspace) status = HK_NO_MEMORY;
+    if (status == HK_OK && count > 0) status = put_targets(g, count, vertices, (double *)workspace);
+    hk_free(workspace);
     hk_free(vertices);
     return status;
 }
@@ -202,7 +202,7 @@ hk_status hk_gpu_take_live_diagonal(hk_gpu *g)
     hk_gpu_raised rows;
     HK_TRY(hk_gpu_live_rows(g, &rows));
     if (rows.count == 0 && g->raised.count == 0) return HK_OK;
-    if (!g->kept) HK_TRY(hk_gpu_room(g, HK_GPU_MOST_RAISED, &g->kept));
+    if (!g->kept) HK_TRY(hk_gpu_alloc(g, HK_GPU_MOST_RAISED, &g->kept));
     lower_kernel<<<1, HK_GPU_MOST_RAISED, 0, g->stream>>>(g->raised, g->kept, g->args.inverse);
     raise_kernel<<<1, HK_GPU_MOST_RAISED, 0, g->stream>>>(rows, g->kept, g->args.inverse);
     HK_CUDA(cudaGetLastError());

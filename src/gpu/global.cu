@@ -67,7 +67,7 @@ static hk_status set_up(hk_gpu *g, const hk_gpu_laplacian *l, int inner, hk_gpu_
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_entry_data *)l->entries, (size_t)l->start[slices],
                          &a->entries));
     HK_TRY(hk_gpu_upload(g, l->inverse, n, &a->inverse));
-    for (int k = 0; k < 2; k++) HK_TRY(hk_gpu_room(g, n, &a->iterate[k]));
+    for (int k = 0; k < 2; k++) HK_TRY(hk_gpu_alloc(g, n, &a->iterate[k]));
     a->chebyshev = hk_gpu_plan_chebyshev(l, inner);
     return HK_OK;
 }
@@ -129,7 +129,7 @@ hk_status hk_gpu_global_take_live(hk_gpu *g, const hk_gpu_global *a, hk_gpu_glob
     hk_gpu_raised rows;
     HK_TRY(hk_gpu_live_rows(g, &rows));
     if (rows.count == 0 && live->raised.count == 0) return HK_OK;
-    if (!live->kept) HK_TRY(hk_gpu_room(g, HK_GPU_MOST_RAISED, &live->kept));
+    if (!live->kept) HK_TRY(hk_gpu_alloc(g, HK_GPU_MOST_RAISED, &live->kept));
     lower_kernel<<<1, HK_GPU_MOST_RAISED, 0, g->stream>>>(*a, *live);
     live->raised = rows;
     raise_kernel<<<1, HK_GPU_MOST_RAISED, 0, g->stream>>>(*a, *live);

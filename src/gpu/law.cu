@@ -121,11 +121,11 @@ static __device__ __forceinline__ void law_blocks(int, const hk_law_params *p, c
 static __global__ void __launch_bounds__(THREADS)
     viscosity_kernel(const __grid_constant__ hk_gpu_args a)
 {
-    extern __shared__ float4 room[];
+    extern __shared__ float4 shared[];
     __shared__ hk_gpu_batch batch;
     const hk_gpu_model &m = a.model;
     cudaGridDependencySynchronize();
-    patch b = patch_of(m, room);
+    patch b = patch_of(m, shared);
     load_positions(m, b, reads_of(m, b), a.state, b.position);
     load_positions(m, b, reads_of(m, b), a.from, b.slot);
     mat3 axes = m3_identity();
@@ -165,22 +165,22 @@ static __global__ void __launch_bounds__(THREADS)
 
 // Into room[0 .. HK_SUM_WIDTH) for thread 0.
 static __device__ __forceinline__ void block_sums(const double *mine, int count,
-                                                  double (*room)[HK_SUM_WIDTH])
+                                                  double (*shared)[HK_SUM_WIDTH])
 {
     int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
 #pragma unroll
     for (int k = 0; k <= HK_SUM_LEAST_J; k++) {
         if (k >= count) break;
         double a = k == HK_SUM_LEAST_J ? warp_least(mine[k]) : warp_sum(mine[k]);
-        if (lane == 0) room[warp][k] = a;
+        if (lane == 0) shared[warp][k] = a;
     }
     __syncthreads();
     if ((int)threadIdx.x < count) {
         int k = threadIdx.x;
-        double a = room[0][k];
+        double a = shared[0][k];
         for (int w = 1; w < WARPS; w++)
-            a = k != HK_SUM_LEAST_J ? a + room[w][k] : !(room[w][k] >= a) ? room[w][k] : a;
-        room[0][k] = a;
+            a = k != HK_SUM_LEAST_J ? a + shared[w][k] : !(shared[w][k] >= a) ? shared[w][k] : a;
+        shared[0][k] = a;
     }
     __syncthreads();
 }
@@ -201,12 +201,12 @@ static __device__ double term_sum(const hk_gpu_args &a)
 
 // True in the block that comes last; then room[0] holds the first `count` sums over all patches.
 static __device__ bool all_sums(const hk_gpu_args &a, const double *mine, int count,
-                                double (*room)[HK_SUM_WIDTH])
+                                double (*shared)[HK_SUM_WIDTH])
 {
     __shared__ bool last;
-    block_sums(mine, count, room);
+    block_sums(mine, count, shared);
     if ((int)threadIdx.x < count) {
-        a.partial[(int64_t)blockIdx.x * HK_SUM_WIDTH + threadIdx.x] = room[0][threadIdx.x];
+        a.partial[(int64_t)blockIdx.x * HK_SUM_WIDTH + threadIdx.x] = shared[0][threadIdx.x];
         __threadfence();
     }
     __syncthreads();
@@ -227,7 +227,7 @@ static __device__ bool all_sums(const hk_gpu_args &a, const double *mine, int co
                 sum[k] = part;
         }
     __syncthreads();
-    block_sums(sum, count, room);
+    block_sums(sum, count, shared);
     if (threadIdx.x == 0) *a.finished = 0;
     return true;
 }
@@ -432,10 +432,10 @@ finish_patch(const hk_gpu_args &a, const patch &b, const place &here, const vert
 // function of its own, so that the others keep their registers; its arguments are in shared memory.
 template <bool CHECK> static __device__ __noinline__ void iterate_slowly(const hk_gpu_args &a)
 {
-    extern __shared__ float4 room[];
+    extern __shared__ float4 shared[];
     __shared__ hk_gpu_batch batch;
     const hk_gpu_model &m = a.model;
-    patch b = patch_of(m, room);
+    patch b = patch_of(m, shared);
     place here;
     find_place<CHECK, true>(a, b, reads_of(m, b), here);
     vertex_data data = {};
@@ -481,10 +481,10 @@ template <bool CHECK> static __device__ __forceinline__ void begin_slowly(const 
 template <bool CHECK, bool GENERAL>
 static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
 {
-    extern __shared__ float4 room[];
+    extern __shared__ float4 shared[];
     __shared__ hk_gpu_batch batch;
     const hk_gpu_model &m = a.model;
-    patch b = patch_of(m, room);
+    patch b = patch_of(m, shared);
     reads reading = reads_of(m, b);
     packed item = {};
     if ((int)threadIdx.x < b.items) fetch(m, b.item + threadIdx.x, item);
@@ -561,7 +561,7 @@ KERNEL(general_check_kernel, true, true, (LAW_BLOCKS < 4 ? 2 : 3))
 static __global__ void __launch_bounds__(THREADS)
     diagonal_kernel(const __grid_constant__ hk_gpu_args a)
 {
-    extern __shared__ float4 room[];
+    extern __shared__ float4 shared[];
     __shared__ hk_gpu_batch batch;
     const hk_gpu_model &m = a.model;
     cudaGridDependencySynchronize();
@@ -570,7 +570,7 @@ static __global__ void __launch_bounds__(THREADS)
         c = plan_of(a.now);
         if (c.state != HK_GPU_GOING || !(a.flags || c.refresh)) return;
     }
-    patch b = patch_of(m, room);
+    patch b = patch_of(m, shared);
     reads reading = reads_of(m, b);
     if (threadIdx.x == 0) b.slot[HK_KERNEL_ZERO_SLOT] = make_float4(0, 0, 0, 0);
     blend_source blend = blend_of(a, c);
@@ -617,7 +617,7 @@ static __global__ void __launch_bounds__(THREADS)
 static __global__ void __launch_bounds__(THREADS)
     compare_kernel(const __grid_constant__ hk_gpu_args a)
 {
-    extern __shared__ float4 room[];
+    extern __shared__ float4 shared[];
     __shared__ hk_gpu_batch batch;
     __shared__ double totals[WARPS][HK_SUM_WIDTH];
     cudaGridDependencySynchronize();
@@ -625,7 +625,7 @@ static __global__ void __launch_bounds__(THREADS)
     plan c = plan_of(a.next);  // as the check left it
     if (c.state != HK_GPU_GOING || !a.next->undecided) return;
     bool now = a.good_blended[1 - c.good][blockIdx.x], before = a.good_blended[c.good][blockIdx.x];
-    patch b = patch_of(m, room);
+    patch b = patch_of(m, shared);
     reads reading = reads_of(m, b);
     load_positions(m, b, reading, a.good[1 - c.good], b.position);
     float4 *kept = b.slot;

@@ -152,9 +152,9 @@ static __device__ __forceinline__ float weight_of(const hk_gpu_args &a, const bl
 template <purpose WHY>
 static __device__ __noinline__ outcome add_forces_slowly(decision_data &d, int checked_in)
 {
-    extern __shared__ float4 room[];
+    extern __shared__ float4 shared[];
     const hk_gpu_args &a = d.args.a;
-    held_patch r = held_patch_of(d.args, room);
+    held_patch r = held_patch_of(d.args, shared);
     outcome o = no_outcome();
     go_round<false>(d.args, r, o.force, [&](int k) {
         unsigned at = (unsigned)(r.b.item + k);
@@ -179,9 +179,9 @@ static __device__ __noinline__ outcome add_forces_slowly(decision_data &d, int c
 
 static __device__ __noinline__ float3 add_diagonal_slowly(decision_data &d)
 {
-    extern __shared__ float4 room[];
+    extern __shared__ float4 shared[];
     const hk_gpu_args &a = d.args.a;
-    held_patch r = held_patch_of(d.args, room);
+    held_patch r = held_patch_of(d.args, shared);
     float diagonal[3] = {0, 0, 0};
     go_round<false>(d.args, r, diagonal, [&](int k) {
         unsigned at = (unsigned)(r.b.item + k);
@@ -201,9 +201,9 @@ static __device__ __noinline__ float3 add_diagonal_slowly(decision_data &d)
 // states.
 static __device__ __noinline__ double energy_by_larger(decision_data &d)
 {
-    extern __shared__ float4 room[];
+    extern __shared__ float4 shared[];
     const hk_gpu_args &a = d.args.a;
-    held_patch r = held_patch_of(d.args, room);
+    held_patch r = held_patch_of(d.args, shared);
     double energy = 0;
     float none[3] = {0, 0, 0};
     go_round<false>(d.args, r, none, [&](int k) {
@@ -527,10 +527,10 @@ static __device__ __forceinline__ void iterate(const hk_gpu_persistent_args &arg
 template <bool BLENDS>
 static __device__ __forceinline__ void take_step(const hk_gpu_persistent_args &args)
 {
-    extern __shared__ float4 room[];
+    extern __shared__ float4 shared[];
     __shared__ decision_data d;
     const hk_gpu_args &a = args.a;
-    held_patch r = held_patch_of(args, room);
+    held_patch r = held_patch_of(args, shared);
     settle_in(args, r);
     unsigned epoch = *args.epoch + 2;  // two tags are those of the start
     if (decides(r)) {

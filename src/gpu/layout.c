@@ -179,7 +179,7 @@ typedef struct worker {
     number_set locals;       // vertices here: own ones first
     int32_t *batch_count;    // [batch_count] items
     int32_t *batch_corners;  // [batch_count] their corners at own vertices
-    hk_gpu_slot_room slots;
+    hk_gpu_slot_workspace slots;
     uint16_t *dealt;  // [most_rounds][most_own] corners of a vertex in the rounds of a batch
 } worker;
 
@@ -189,7 +189,7 @@ static void worker_free(worker *w)
     set_free(&w->locals);
     hk_free(w->batch_count);
     hk_free(w->batch_corners);
-    hk_gpu_slot_room_free(&w->slots);
+    hk_gpu_slot_workspace_free(&w->slots);
     hk_free(w->dealt);
 }
 
@@ -201,7 +201,7 @@ static hk_status worker_make(worker *w)
     w->batch_corners = HK_ARRAY(int32_t, w->layout->batch_count);
     w->dealt = HK_ARRAY(uint16_t, (size_t)w->layout->most_rounds * (size_t)w->layout->most_own);
     if (!w->batch_count || !w->batch_corners || !w->dealt) return HK_NO_MEMORY;
-    return hk_gpu_slot_room_make(&w->slots, w->layout->most_own, w->layout->cut.round_size);
+    return hk_gpu_slot_workspace_make(&w->slots, w->layout->most_own, w->layout->cut.round_size);
 }
 
 static int32_t model_vertex(const worker *w, int32_t here)

@@ -333,7 +333,7 @@ static hk_status upload_attachments(hk_gpu *g, const int32_t *number, links_data
         status = hk_gpu_upload(g, tied, count, &to->tied);
     }
     if (status == HK_OK) status = hk_gpu_upload(g, motion, count, &to->motion);
-    if (status == HK_OK) status = hk_gpu_room(g, count, &to->target);
+    if (status == HK_OK) status = hk_gpu_alloc(g, count, &to->target);
     hk_free(tied);
     hk_free(motion);
     return status;
@@ -350,7 +350,7 @@ static hk_status fill(hk_gpu *g, const hk_links *from, links_data *to)
     if (!(g->damping.viscous > 0)) return HK_OK;
     to->from = g->from;
     to->rate = g->args.rate;
-    return hk_gpu_room(g, (size_t)DAMPING * (size_t)to->link_count, &to->damping);
+    return hk_gpu_alloc(g, (size_t)DAMPING * (size_t)to->link_count, &to->damping);
 }
 
 static hk_status create(hk_gpu *g, void **term)

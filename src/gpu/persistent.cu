@@ -141,8 +141,8 @@ hk_status hk_gpu_set_up_persistent(hk_gpu *g)
     args->a.next = g->control[1];
     for (int k = 0; k < 2; k++) args->exchange[k] = g->q[k];
     for (int k = 0; k < 4; k++)
-        HK_TRY(hk_gpu_room(g, (size_t)l->patch_count * HK_SUM_WIDTH, &args->packet[k]));
-    return hk_gpu_room(g, 1, &args->epoch);
+        HK_TRY(hk_gpu_alloc(g, (size_t)l->patch_count * HK_SUM_WIDTH, &args->packet[k]));
+    return hk_gpu_alloc(g, 1, &args->epoch);
 }
 
 hk_status hk_gpu_launch_persistent(hk_gpu *g, int kind, hk_gpu_control **last)

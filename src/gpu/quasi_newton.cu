@@ -510,17 +510,17 @@ static hk_status take_vectors(hk_gpu *g, quasi_newton *q)
     q->trial = g->q[0];
     q->x = g->q[1];
     q->direction = g->q[2];
-    HK_TRY(hk_gpu_room(g, n, &q->g));
-    HK_TRY(hk_gpu_room(g, n, &q->trial_g));
-    HK_TRY(hk_gpu_room(g, n, &q->p));
-    HK_TRY(hk_gpu_room(g, window * n, &q->s));
-    HK_TRY(hk_gpu_room(g, window * n, &q->y));
-    HK_TRY(hk_gpu_room(g, window * n, &q->z));
-    for (int k = 0; k < 3; k++) HK_TRY(hk_gpu_room(g, 1, &q->control[k]));
-    for (int k = 0; k < 2; k++) HK_TRY(hk_gpu_room(g, 1, &q->gate[k]));
-    HK_TRY(hk_gpu_room(g, 1, &q->memory));
-    HK_TRY(hk_gpu_room(g, (size_t)q->blocks * products, &q->partial));
-    return hk_gpu_room(g, 1, &q->finished);
+    HK_TRY(hk_gpu_alloc(g, n, &q->g));
+    HK_TRY(hk_gpu_alloc(g, n, &q->trial_g));
+    HK_TRY(hk_gpu_alloc(g, n, &q->p));
+    HK_TRY(hk_gpu_alloc(g, window * n, &q->s));
+    HK_TRY(hk_gpu_alloc(g, window * n, &q->y));
+    HK_TRY(hk_gpu_alloc(g, window * n, &q->z));
+    for (int k = 0; k < 3; k++) HK_TRY(hk_gpu_alloc(g, 1, &q->control[k]));
+    for (int k = 0; k < 2; k++) HK_TRY(hk_gpu_alloc(g, 1, &q->gate[k]));
+    HK_TRY(hk_gpu_alloc(g, 1, &q->memory));
+    HK_TRY(hk_gpu_alloc(g, (size_t)q->blocks * products, &q->partial));
+    return hk_gpu_alloc(g, 1, &q->finished);
 }
 
 static hk_status create_global(hk_gpu *g, quasi_newton *q)

@@ -290,13 +290,13 @@ static hk_status take_history(hk_gpu *g)
     if (g->integrator->stages > HK_GPU_MOST_STAGES)
         return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": integrator %s has too many stages",
                        g->integrator->name);
-    if (g->integrator->accelerations) HK_TRY(hk_gpu_room(g, n, &known[HK_KNOWN_A]));
-    if (g->integrator->positions) HK_TRY(hk_gpu_room(g, n, &known[HK_KNOWN_X_BEFORE]));
+    if (g->integrator->accelerations) HK_TRY(hk_gpu_alloc(g, n, &known[HK_KNOWN_A]));
+    if (g->integrator->positions) HK_TRY(hk_gpu_alloc(g, n, &known[HK_KNOWN_X_BEFORE]));
     if (g->integrator->stages > 1) {
-        HK_TRY(hk_gpu_room(g, n, &known[HK_KNOWN_X_STAGE]));
-        HK_TRY(hk_gpu_room(g, n, &known[HK_KNOWN_V_STAGE]));
+        HK_TRY(hk_gpu_alloc(g, n, &known[HK_KNOWN_X_STAGE]));
+        HK_TRY(hk_gpu_alloc(g, n, &known[HK_KNOWN_V_STAGE]));
     }
-    HK_TRY(hk_gpu_room(g, 2 * HK_GPU_MOST_STAGES, &g->stages));
+    HK_TRY(hk_gpu_alloc(g, 2 * HK_GPU_MOST_STAGES, &g->stages));
     g->state.stages = g->stages;
     return HK_OK;
 }
@@ -308,12 +308,12 @@ static hk_status take_blend(hk_gpu *g)
     size_t patches = (size_t)g->layout->patch_count;
     size_t items = (size_t)g->layout->item_start[g->layout->patch_count];
     hk_gpu_args *a = &g->args;
-    HK_TRY(hk_gpu_room(g, items, &a->blend));
-    HK_TRY(hk_gpu_room(g, patches, &a->blended));
-    HK_TRY(hk_gpu_room(g, 1, &a->held));
+    HK_TRY(hk_gpu_alloc(g, items, &a->blend));
+    HK_TRY(hk_gpu_alloc(g, patches, &a->blended));
+    HK_TRY(hk_gpu_alloc(g, 1, &a->held));
     for (int k = 0; k < 2; k++) {
-        HK_TRY(hk_gpu_room(g, items, &a->good_blend[k]));
-        HK_TRY(hk_gpu_room(g, patches, &a->good_blended[k]));
+        HK_TRY(hk_gpu_alloc(g, items, &a->good_blend[k]));
+        HK_TRY(hk_gpu_alloc(g, patches, &a->good_blended[k]));
     }
     return HK_OK;
 }
@@ -323,30 +323,30 @@ static hk_status take_buffers(hk_gpu *g)
     size_t n = (size_t)g->model->vertex_count, patches = (size_t)g->layout->patch_count;
     size_t bodies = (size_t)g->model->body_count;
     hk_gpu_args *a = &g->args;
-    for (int k = 0; k < 3; k++) HK_TRY(hk_gpu_room(g, n, &g->q[k]));
+    for (int k = 0; k < 3; k++) HK_TRY(hk_gpu_alloc(g, n, &g->q[k]));
     for (int k = 0; k < 2; k++) {
-        HK_TRY(hk_gpu_room(g, n, &a->good[k]));
-        HK_TRY(hk_gpu_room(g, 1, &g->control[k]));
-        HK_TRY(hk_gpu_room(g, HK_SUM_WIDTH, &g->probe[k]));
-        HK_TRY(hk_gpu_room(g, 3 * n, &g->staging[k]));
+        HK_TRY(hk_gpu_alloc(g, n, &a->good[k]));
+        HK_TRY(hk_gpu_alloc(g, 1, &g->control[k]));
+        HK_TRY(hk_gpu_alloc(g, HK_SUM_WIDTH, &g->probe[k]));
+        HK_TRY(hk_gpu_alloc(g, 3 * n, &g->staging[k]));
         HK_CUDA(cudaMallocHost((void **)&g->pinned[k], 3 * n * sizeof(double)));
     }
-    HK_TRY(hk_gpu_room(g, n, &a->down));
-    HK_TRY(hk_gpu_room(g, n, (float4 **)&a->target));
-    HK_TRY(hk_gpu_room(g, n, &a->inverse));
-    HK_TRY(hk_gpu_room(g, n, &g->velocity));
-    HK_TRY(hk_gpu_room(g, n, &g->reached));
-    HK_TRY(hk_gpu_room(g, 1, &g->of_stage));
-    HK_TRY(hk_gpu_room(g, 1, &g->speed));
-    HK_TRY(hk_gpu_room(g, 1, &g->state.rate));
-    HK_TRY(hk_gpu_room(g, n, &g->least));
-    HK_TRY(hk_gpu_room(g, patches * HK_SUM_WIDTH, &a->partial));
-    HK_TRY(hk_gpu_room(g, 1, &a->finished));
-    HK_TRY(hk_gpu_room(g, 1, &g->device_settings));
-    HK_TRY(hk_gpu_room(g, patches * HK_MOMENTS, &g->state.moments));
-    HK_TRY(hk_gpu_room(g, 9 * bodies, &g->state.body_motion));
-    HK_TRY(hk_gpu_room(g, 3 * bodies, &g->state.origin));
-    HK_TRY(hk_gpu_room(g, 1, &g->state.clock));
+    HK_TRY(hk_gpu_alloc(g, n, &a->down));
+    HK_TRY(hk_gpu_alloc(g, n, (float4 **)&a->target));
+    HK_TRY(hk_gpu_alloc(g, n, &a->inverse));
+    HK_TRY(hk_gpu_alloc(g, n, &g->velocity));
+    HK_TRY(hk_gpu_alloc(g, n, &g->reached));
+    HK_TRY(hk_gpu_alloc(g, 1, &g->of_stage));
+    HK_TRY(hk_gpu_alloc(g, 1, &g->speed));
+    HK_TRY(hk_gpu_alloc(g, 1, &g->state.rate));
+    HK_TRY(hk_gpu_alloc(g, n, &g->least));
+    HK_TRY(hk_gpu_alloc(g, patches * HK_SUM_WIDTH, &a->partial));
+    HK_TRY(hk_gpu_alloc(g, 1, &a->finished));
+    HK_TRY(hk_gpu_alloc(g, 1, &g->device_settings));
+    HK_TRY(hk_gpu_alloc(g, patches * HK_MOMENTS, &g->state.moments));
+    HK_TRY(hk_gpu_alloc(g, 9 * bodies, &g->state.body_motion));
+    HK_TRY(hk_gpu_alloc(g, 3 * bodies, &g->state.origin));
+    HK_TRY(hk_gpu_alloc(g, 1, &g->state.clock));
     HK_CUDA(cudaMallocHost((void **)&g->final, sizeof *g->final));
     HK_CUDA(cudaMallocHost((void **)&g->final_stage, sizeof *g->final_stage));
     HK_CUDA(cudaMallocHost((void **)&g->clock, sizeof *g->clock));
@@ -354,11 +354,11 @@ static hk_status take_buffers(hk_gpu *g)
     a->last = g->q[0];  // probes read it, too
     a->rate = g->state.rate;
     if (g->damping.viscous > 0) {
-        HK_TRY(hk_gpu_room(g, n, &g->before));
-        HK_TRY(hk_gpu_room(g, n, &g->from));
+        HK_TRY(hk_gpu_alloc(g, n, &g->before));
+        HK_TRY(hk_gpu_alloc(g, n, &g->from));
         a->from = g->from;
         a->item_count = g->layout->item_start[g->layout->patch_count];
-        HK_TRY(hk_gpu_room(g, (size_t)a->item_count * HK_GPU_VISCOUS_PLANES, &a->viscosity));
+        HK_TRY(hk_gpu_alloc(g, (size_t)a->item_count * HK_GPU_VISCOUS_PLANES, &a->viscosity));
     }
     return g->layout->blends ? take_blend(g) : HK_OK;
 }
@@ -508,13 +508,13 @@ static double mean_edge(const hk_gpu *g)
 }
 
 // Buffers that are free before the first step.
-struct power_room {
+struct power_workspace {
     float4 *rest, *v, *q, *base, *gradient;
     double *partial;  // device
     double *host;
 };
 
-static hk_status power_iteration(hk_gpu *g, const power_room *r, double *eigenvalue)
+static hk_status power_iteration(hk_gpu *g, const power_workspace *r, double *eigenvalue)
 {
     int n = g->model->vertex_count, blocks = (n + DISPLACED - 1) / DISPLACED;
     double size = 1e-3 * mean_edge(g), norm = 0;
@@ -578,8 +578,9 @@ static hk_status damp_rest(hk_gpu *g, const float4 *rest)
 static hk_status estimate_length(hk_gpu *g)
 {
     int n = g->model->vertex_count, blocks = (n + DISPLACED - 1) / DISPLACED;
-    power_room r = {g->q[0], g->q[1], g->q[2], g->args.good[0], g->args.good[1], nullptr, nullptr};
-    HK_TRY(hk_gpu_room(g, (size_t)blocks, &r.partial));
+    power_workspace r = {g->q[0],         g->q[1], g->q[2], g->args.good[0],
+                         g->args.good[1], nullptr, nullptr};
+    HK_TRY(hk_gpu_alloc(g, (size_t)blocks, &r.partial));
     hk_gpu_rest_state(&g->state, r.rest, g->stream);
     HK_TRY(damp_rest(g, r.rest));
     HK_TRY(rest_diagonal(g, r.rest));

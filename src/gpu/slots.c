@@ -2,26 +2,26 @@
 
 enum { GROUP = HK_GPU_BANKS };  // of threads
 
-hk_status hk_gpu_slot_room_make(hk_gpu_slot_room *room, int most_own, int round_size)
+hk_status hk_gpu_slot_workspace_make(hk_gpu_slot_workspace *workspace, int most_own, int round_size)
 {
     size_t corners = 4 * (size_t)round_size;
-    room->first_corner = HK_ARRAY(int32_t, most_own);
-    room->corners_left = HK_ARRAY(int32_t, most_own);
-    room->corner_slot = HK_ARRAY(uint16_t, corners);
-    room->corner_at = HK_ARRAY(int32_t, corners);
-    room->loads = HK_ARRAY(hk_gpu_bank_load, round_size / GROUP + 1);
-    bool all = room->first_corner && room->corners_left && room->corner_slot && room->corner_at &&
-               room->loads;
+    workspace->first_corner = HK_ARRAY(int32_t, most_own);
+    workspace->corners_left = HK_ARRAY(int32_t, most_own);
+    workspace->corner_slot = HK_ARRAY(uint16_t, corners);
+    workspace->corner_at = HK_ARRAY(int32_t, corners);
+    workspace->loads = HK_ARRAY(hk_gpu_bank_load, round_size / GROUP + 1);
+    bool all = workspace->first_corner && workspace->corners_left && workspace->corner_slot &&
+               workspace->corner_at && workspace->loads;
     return all ? HK_OK : HK_NO_MEMORY;
 }
 
-void hk_gpu_slot_room_free(hk_gpu_slot_room *room)
+void hk_gpu_slot_workspace_free(hk_gpu_slot_workspace *workspace)
 {
-    hk_free(room->first_corner);
-    hk_free(room->corners_left);
-    hk_free(room->corner_slot);
-    hk_free(room->corner_at);
-    hk_free(room->loads);
+    hk_free(workspace->first_corner);
+    hk_free(workspace->corners_left);
+    hk_free(workspace->corner_slot);
+    hk_free(workspace->corner_at);
+    hk_free(workspace->loads);
 }
 
 // ---------------------------------------------------------------- slots
@@ -39,7 +39,7 @@ static int take_slot(uint16_t *slots, int *left, uint8_t *load)
 }
 
 // Counts the corners of the own vertices, and where those of each begin in the lists by vertex.
-static int count_corners(const hk_gpu_slot_room *room, int own, const hk_gpu_round *round,
+static int count_corners(const hk_gpu_slot_workspace *workspace, int own, const hk_gpu_round *round,
                          const hk_gpu_item *items, uint16_t *count)
 {
     int32_t corners = 0, most = 0;
@@ -48,7 +48,7 @@ static int count_corners(const hk_gpu_slot_room *room, int own, const hk_gpu_rou
         for (int c = 0; c < 4; c++)
             if (items[k].corner[c] < own) count[items[k].corner[c]]++;
     for (int v = 0; v < own; v++) {
-        room->first_corner[v] = corners;
+        workspace->first_corner[v] = corners;
         corners += count[v];
         most = hk_max_int(most, count[v]);
     }
@@ -57,8 +57,8 @@ static int count_corners(const hk_gpu_slot_room *room, int own, const hk_gpu_rou
 
 // In a slice the first corners of all its vertices come first, then the second ones of those that
 // have a second one, and so on.
-static void list_slots(const hk_gpu_slot_room *room, int own, const uint16_t *count, int most,
-                       uint16_t *base)
+static void list_slots(const hk_gpu_slot_workspace *workspace, int own, const uint16_t *count,
+                       int most, uint16_t *base)
 {
     int slot = HK_GPU_FIRST_SLOT;
     for (int s = 0; s < hk_gpu_slices(own); s++) {
@@ -68,47 +68,48 @@ static void list_slots(const hk_gpu_slot_room *room, int own, const uint16_t *co
             int before = slot;
             for (int v = first; v < last; v++)
                 if (count[v] > rank)
-                    room->corner_slot[room->first_corner[v] + rank] = (uint16_t)slot++;
+                    workspace->corner_slot[workspace->first_corner[v] + rank] = (uint16_t)slot++;
             if (slot > before) slot += HK_GPU_SKEW;
         }
     }
 }
 
-static void assign_slots(const hk_gpu_slot_room *room, int own, const hk_gpu_round *round,
+static void assign_slots(const hk_gpu_slot_workspace *workspace, int own, const hk_gpu_round *round,
                          const uint16_t *count, hk_gpu_item *items)
 {
-    int32_t *left = room->corners_left;
-    memset(room->loads, 0,
-           sizeof *room->loads * (size_t)((round->last - round->first) / GROUP + 1));
+    int32_t *left = workspace->corners_left;
+    memset(workspace->loads, 0,
+           sizeof *workspace->loads * (size_t)((round->last - round->first) / GROUP + 1));
     for (int v = 0; v < own; v++) left[v] = count[v];
     for (int k = round->first; k < round->last; k++)
         for (int c = 0; c < 4; c++) {
             int v = items[k].corner[c];
             if (v >= own) continue;
-            int first = room->first_corner[v];
-            room->corner_at[first + count[v] - left[v]] = 4 * k + c;
-            items[k].slot[c] = (uint16_t)take_slot(room->corner_slot + first, &left[v],
-                                                   room->loads[(k - round->first) / GROUP].of[c]);
+            int first = workspace->first_corner[v];
+            workspace->corner_at[first + count[v] - left[v]] = 4 * k + c;
+            items[k].slot[c] =
+                (uint16_t)take_slot(workspace->corner_slot + first, &left[v],
+                                    workspace->loads[(k - round->first) / GROUP].of[c]);
         }
 }
 
-static uint8_t *load_at(const hk_gpu_slot_room *room, const hk_gpu_round *round, int at)
+static uint8_t *load_at(const hk_gpu_slot_workspace *workspace, const hk_gpu_round *round, int at)
 {
-    return room->loads[(at / 4 - round->first) / GROUP].of[at % 4];
+    return workspace->loads[(at / 4 - round->first) / GROUP].of[at % 4];
 }
 
 // Lets a corner exchange its slot with the one of its vertex where fewer clash then, if there is
 // one.
-static void exchange_slot(const hk_gpu_slot_room *room, const hk_gpu_round *round, int at,
+static void exchange_slot(const hk_gpu_slot_workspace *workspace, const hk_gpu_round *round, int at,
                           const int32_t *others, int count, hk_gpu_item *items)
 {
     uint16_t *slot = &items[at / 4].slot[at % 4], *best = NULL;
-    uint8_t *load = load_at(room, round, at), *best_load = NULL;
+    uint8_t *load = load_at(workspace, round, at), *best_load = NULL;
     int here = *slot % GROUP, most = 2;
     if (load[here] < 2) return;
     for (int k = 0; k < count; k++) {
         uint16_t *other = &items[others[k] / 4].slot[others[k] % 4];
-        uint8_t *their = load_at(room, round, others[k]);
+        uint8_t *their = load_at(workspace, round, others[k]);
         int there = *other % GROUP;
         int gain = load[here] - load[there] + their[there] - their[here];  // by squares of loads
         if (there == here || their == load || gain <= most) continue;
@@ -125,16 +126,16 @@ static void exchange_slot(const hk_gpu_slot_room *room, const hk_gpu_round *roun
 }
 
 // Which of its corners is the first makes no difference to a vertex.
-void hk_gpu_number_slots(const hk_gpu_slot_room *room, int own, const hk_gpu_round *round,
+void hk_gpu_number_slots(const hk_gpu_slot_workspace *workspace, int own, const hk_gpu_round *round,
                          hk_gpu_item *items, uint16_t *count, uint16_t *base)
 {
-    int most = count_corners(room, own, round, items, count);
-    list_slots(room, own, count, most, base);
-    assign_slots(room, own, round, count, items);
+    int most = count_corners(workspace, own, round, items, count);
+    list_slots(workspace, own, count, most, base);
+    assign_slots(workspace, own, round, count, items);
     for (int v = 0; v < own; v++) {
-        const int32_t *corners = room->corner_at + room->first_corner[v];
+        const int32_t *corners = workspace->corner_at + workspace->first_corner[v];
         for (int k = 0; k < count[v]; k++)
-            exchange_slot(room, round, corners[k], corners, count[v], items);
+            exchange_slot(workspace, round, corners[k], corners, count[v], items);
     }
 }
 

@@ -17,22 +17,23 @@ typedef struct hk_gpu_bank_load {
 } hk_gpu_bank_load;
 
 // What numbering the slots of one round needs.
-typedef struct hk_gpu_slot_room {
+typedef struct hk_gpu_slot_workspace {
     int32_t *first_corner;    // [most_own] of an own vertex, in the lists by vertex
     int32_t *corners_left;    // [most_own] without a slot
     uint16_t *corner_slot;    // [4 round_size] of the corners, vertex by vertex
     int32_t *corner_at;       // [4 round_size] 4 times the item, and which corner of it: the same
     hk_gpu_bank_load *loads;  // [round_size / HK_GPU_BANKS + 1]
-} hk_gpu_slot_room;
+} hk_gpu_slot_workspace;
 
-hk_status hk_gpu_slot_room_make(hk_gpu_slot_room *room, int most_own, int round_size);
-void hk_gpu_slot_room_free(hk_gpu_slot_room *room);
+hk_status hk_gpu_slot_workspace_make(hk_gpu_slot_workspace *workspace, int most_own,
+                                     int round_size);
+void hk_gpu_slot_workspace_free(hk_gpu_slot_workspace *workspace);
 
 // The corners of an element may come in any order, and are given the one with the fewest clashes.
 void hk_gpu_order_corners(hk_gpu_item *items, int count);
 // Fills slots of the round's items, how many corners each own vertex has, and where the slots of
 // each slice of own vertices begin.
-void hk_gpu_number_slots(const hk_gpu_slot_room *room, int own, const hk_gpu_round *round,
+void hk_gpu_number_slots(const hk_gpu_slot_workspace *workspace, int own, const hk_gpu_round *round,
                          hk_gpu_item *items, uint16_t *count, uint16_t *base);
 // How many slots these corners of own vertices take, with those that are left out.
 int hk_gpu_slots_of(int own, const uint16_t *count);

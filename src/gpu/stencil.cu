@@ -23,7 +23,7 @@ struct stencil_data {
 struct stencil {
     const hk_term_ops *of;
     stencil_data data;
-    size_t room, use_room;  // elements and corners that there is room for
+    size_t room, use_capacity;  // elements and corners that there is room for
 };
 
 // ---------------------------------------------------------------- one element
@@ -204,15 +204,15 @@ static hk_status need_room(hk_gpu *g, const hk_stencil_term *from, stencil *t)
 {
     size_t count = (size_t)from->elements.count, uses = (size_t)from->use_count;
     if (!t->data.user_of)
-        HK_TRY(hk_gpu_room(g, (size_t)t->data.vertex_count, (int **)&t->data.user_of));
-    if (count <= t->room && uses <= t->use_room) return HK_OK;
+        HK_TRY(hk_gpu_alloc(g, (size_t)t->data.vertex_count, (int **)&t->data.user_of));
+    if (count <= t->room && uses <= t->use_capacity) return HK_OK;
     t->room = 2 * count;
-    t->use_room = 2 * uses;
-    HK_TRY(hk_gpu_room(g, t->room, (hk_element **)&t->data.element));
-    HK_TRY(hk_gpu_room(g, t->room + 1, (int **)&t->data.corner));
-    HK_TRY(hk_gpu_room(g, t->use_room, (int **)&t->data.element_of));
-    HK_TRY(hk_gpu_room(g, t->use_room, (int **)&t->data.use));
-    return hk_gpu_room(g, t->use_room + 1, (int **)&t->data.use_start);
+    t->use_capacity = 2 * uses;
+    HK_TRY(hk_gpu_alloc(g, t->room, (hk_element **)&t->data.element));
+    HK_TRY(hk_gpu_alloc(g, t->room + 1, (int **)&t->data.corner));
+    HK_TRY(hk_gpu_alloc(g, t->use_capacity, (int **)&t->data.element_of));
+    HK_TRY(hk_gpu_alloc(g, t->use_capacity, (int **)&t->data.use));
+    return hk_gpu_alloc(g, t->use_capacity + 1, (int **)&t->data.use_start);
 }
 
 static hk_status put_elements(hk_gpu *g, hk_stencil_term *from, const stencil *t)

@@ -27,12 +27,12 @@ static hk_status place_terms(hk_gpu *g)
         a->term_parts += g->terms[k].ops->parts(g->terms[k].term);
     }
     if (g->term_count > 0 && !g->term_gradient) {
-        HK_TRY(hk_gpu_room(g, n, &g->term_gradient));
-        HK_TRY(hk_gpu_room(g, n, &g->term_diagonal));
+        HK_TRY(hk_gpu_alloc(g, n, &g->term_gradient));
+        HK_TRY(hk_gpu_alloc(g, n, &g->term_diagonal));
     }
-    if (a->term_parts > g->term_room) {
-        HK_TRY(hk_gpu_room(g, (size_t)a->term_parts, &g->term_energy));
-        g->term_room = a->term_parts;
+    if (a->term_parts > g->term_capacity) {
+        HK_TRY(hk_gpu_alloc(g, (size_t)a->term_parts, &g->term_energy));
+        g->term_capacity = a->term_parts;
     }
     bool any = g->term_count > 0;
     a->term_gradient = any ? g->term_gradient : nullptr;

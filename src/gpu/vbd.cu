@@ -470,7 +470,7 @@ static hk_status upload_neighbours(hk_gpu *g, const hk_gpu_vertex_blocks *s)
     HK_TRY(hk_gpu_upload(g, s->near, count, &w->args.near));
     HK_TRY(hk_gpu_upload(g, s->pair_start, count + 1, &w->pair_start));
     HK_TRY(hk_gpu_upload(g, s->pair, (size_t)s->pair_start[count], &w->pair));
-    HK_TRY(hk_gpu_room(g, 9 * count, &w->drag));
+    HK_TRY(hk_gpu_alloc(g, 9 * count, &w->drag));
     w->args.near_count = (int)count;
     w->args.drag = w->drag;
     w->args.origin = g->from;
@@ -499,8 +499,8 @@ static hk_status fill(hk_gpu *g, const hk_gpu_vertex_blocks *s, int multiprocess
     w->before = g->q[2];
     w->vertex_blocks = (g->model->vertex_count + THREADS - 1) / THREADS;
     for (int k = 0; k < 2; k++) {
-        HK_TRY(hk_gpu_room(g, 1, &w->control[k]));
-        HK_TRY(hk_gpu_room(g, 1, &w->checking[k]));
+        HK_TRY(hk_gpu_alloc(g, 1, &w->control[k]));
+        HK_TRY(hk_gpu_alloc(g, 1, &w->checking[k]));
     }
     hk_gpu_vbd_args *a = &w->args;
     a->rules = hk_vbd_rules_of(&g->settings);
@@ -558,7 +558,7 @@ static hk_status take_terms(hk_gpu *g)
 {
     vbd *w = own(g);
     if (hk_gpu_has_terms(g) && !w->term_sums)
-        HK_TRY(hk_gpu_room(g, 9 * (size_t)w->args.count, &w->term_sums));
+        HK_TRY(hk_gpu_alloc(g, 9 * (size_t)w->args.count, &w->term_sums));
     w->args.term_sums = hk_gpu_has_terms(g) ? w->term_sums : nullptr;
     return HK_OK;
 }

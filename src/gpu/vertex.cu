@@ -302,13 +302,13 @@ static __global__ void tick_kernel(hk_gpu_clock *clock, hk_gpu_control *control,
 
 static __device__ double block_sum(double a)
 {
-    __shared__ double room[THREADS / WARP];
+    __shared__ double shared[THREADS / WARP];
     for (int k = WARP / 2; k > 0; k /= 2) a += __shfl_down_sync(~0u, a, k);
     __syncthreads();
-    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = a;
+    if (threadIdx.x % WARP == 0) shared[threadIdx.x / WARP] = a;
     __syncthreads();
-    double sum = room[0];
-    for (int w = 1; w < THREADS / WARP; w++) sum += room[w];
+    double sum = shared[0];
+    for (int w = 1; w < THREADS / WARP; w++) sum += shared[w];
     return sum;
 }
 

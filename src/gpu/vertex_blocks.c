@@ -133,7 +133,7 @@ static int by_work(const void *left, const void *right)
 
 // The vertices of a colour with their numbers here, neighbours near each other, and with as much
 // work as those beside them: these share a warp.
-static void sort_colour(const maker *w, int colour, ranked *room)
+static void sort_colour(const maker *w, int colour, ranked *workspace)
 {
     enum { WINDOW = 128 };
     hk_colouring *c = &w->vertex_blocks->colours;
@@ -141,21 +141,21 @@ static void sort_colour(const maker *w, int colour, ranked *room)
     int count = c->start[colour + 1] - c->start[colour];
     for (int k = 0; k < count; k++) {
         int32_t v = w->number[w->model->order[item[k]]];
-        room[k] = (ranked){v, (int32_t)(w->tet_start[v + 1] - w->tet_start[v])};
+        workspace[k] = (ranked){v, (int32_t)(w->tet_start[v + 1] - w->tet_start[v])};
     }
-    qsort(room, (size_t)count, sizeof *room, by_number);
+    qsort(workspace, (size_t)count, sizeof *workspace, by_number);
     for (int k = 0; k < count; k += WINDOW)
-        qsort(room + k, (size_t)hk_min_int(WINDOW, count - k), sizeof *room, by_work);
-    for (int k = 0; k < count; k++) item[k] = room[k].vertex;
+        qsort(workspace + k, (size_t)hk_min_int(WINDOW, count - k), sizeof *workspace, by_work);
+    for (int k = 0; k < count; k++) item[k] = workspace[k].vertex;
 }
 
 static hk_status sort_colours(const maker *w)
 {
     const hk_colouring *c = &w->vertex_blocks->colours;
-    ranked *room = HK_ARRAY(ranked, c->start[c->colour_count]);
-    if (!room) return HK_NO_MEMORY;
-    for (int k = 0; k < c->colour_count; k++) sort_colour(w, k, room);
-    hk_free(room);
+    ranked *workspace = HK_ARRAY(ranked, c->start[c->colour_count]);
+    if (!workspace) return HK_NO_MEMORY;
+    for (int k = 0; k < c->colour_count; k++) sort_colour(w, k, workspace);
+    hk_free(workspace);
     return HK_OK;
 }
 
@@ -382,15 +382,15 @@ static hk_status find_neighbours(const maker *w)
     if (!w->viscous) return HK_OK;
     int most = 0;
     for (int k = 0; k < s->count; k++) most = hk_max_int(most, s->start[k + 1] - s->start[k]);
-    corner *room = HK_ARRAY(corner, 3 * (int64_t)most * w->threads);
+    corner *workspace = HK_ARRAY(corner, 3 * (int64_t)most * w->threads);
     s->near_start = HK_ZEROS(int32_t, s->count + 1);
     s->pair = HK_ARRAY(int32_t, 3 * (int64_t)s->start[s->count]);
-    hk_status status = room && s->near_start && s->pair ? HK_OK : HK_NO_MEMORY;
+    hk_status status = workspace && s->near_start && s->pair ? HK_OK : HK_NO_MEMORY;
     if (status == HK_OK) {
 #pragma omp parallel for schedule(static) num_threads(w->threads)
         for (int k = 0; k < s->count; k++)
             s->near_start[k + 1] =
-                list_corners(s, k, room + 3 * (int64_t)most * omp_get_thread_num());
+                list_corners(s, k, workspace + 3 * (int64_t)most * omp_get_thread_num());
         for (int k = 0; k < s->count; k++) s->near_start[k + 1] += s->near_start[k];
         s->near = HK_ARRAY(int32_t, s->near_start[s->count]);
         s->pair_start = HK_ARRAY(int32_t, s->near_start[s->count] + 1);
@@ -399,10 +399,10 @@ static hk_status find_neighbours(const maker *w)
     if (status == HK_OK) {
 #pragma omp parallel for schedule(static) num_threads(w->threads)
         for (int k = 0; k < s->count; k++)
-            write_neighbours(s, k, room + 3 * (int64_t)most * omp_get_thread_num());
+            write_neighbours(s, k, workspace + 3 * (int64_t)most * omp_get_thread_num());
         s->pair_start[s->near_start[s->count]] = 3 * s->start[s->count];
     }
-    hk_free(room);
+    hk_free(workspace);
     return status;
 }
 

@@ -38,8 +38,8 @@ const char *hk_element_name(hk_element_shape shape)
 hk_status hk_collect_vertex(hk_collect *collect, int64_t id, const double position[3])
 {
     size_t count = collect->soup.vertex_count;
-    HK_TRY(
-        hk_reserve((void **)&collect->ids, count, sizeof(int64_t), &collect->id_room, count + 1));
+    HK_TRY(hk_reserve((void **)&collect->ids, count, sizeof(int64_t), &collect->id_capacity,
+                      count + 1));
     HK_TRY(hk_soup_vertices(&collect->soup, 1, position));
     collect->ids[count] = id;
     return HK_OK;
@@ -106,7 +106,7 @@ hk_status hk_collect_group_of(hk_collect *collect, int dimension, int64_t tag, i
         size_t count = collect->group_count;
         if (count >= INT_MAX) return hk_no_memory();
         HK_TRY(hk_reserve((void **)&collect->groups, count, sizeof(hk_collect_group),
-                          &collect->group_room, count + 1));
+                          &collect->group_capacity, count + 1));
         collect->groups[count] = (hk_collect_group){.dimension = dimension, .tag = tag};
         collect->group_slots[slot] = (int32_t)count;
         collect->group_count = count + 1;

@@ -34,7 +34,7 @@ typedef struct hk_collect {
     const char *name;  // of the file, for messages
     hk_soup soup;
     int64_t *ids;  // [soup.vertex_count] numbers of the vertices in the file
-    size_t id_room;
+    size_t id_capacity;
     hk_idmap *vertices;  // made by hk_collect_number
     int64_t left_out[HK_ELEMENT_SHAPES];
     int64_t high_order[HK_ELEMENT_SHAPES];  // read by their corners
@@ -42,7 +42,7 @@ typedef struct hk_collect {
     char skipped[200];  // parts of the file that are not read
     int64_t merged[4];  // by dimension: elements listed once a group
     hk_collect_group *groups;
-    size_t group_count, group_room;
+    size_t group_count, group_capacity;
     int32_t *group_slots;  // hash of (dimension, tag)
     size_t slot_count;
     const char *prefix[4];  // of unnamed groups, by dimension; NULL: none

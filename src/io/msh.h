@@ -23,11 +23,11 @@ typedef struct hk_msh {
     // Of 4.1: which physical groups the elements of an entity belong to.
     hk_idmap *entity_map;  // of dimension · 2³² + tag
     hk_msh_entity *entities;
-    size_t entity_count, entity_room;
+    size_t entity_count, entity_capacity;
     int64_t *entity_keys;  // [entity_count]
-    size_t key_room;
+    size_t key_capacity;
     int *entity_groups;
-    size_t entity_group_count, entity_group_room;
+    size_t entity_group_count, entity_group_capacity;
 } hk_msh;
 
 // Fails with "name:line: …" in text, "name: byte N: …" in bytes.

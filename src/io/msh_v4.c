@@ -18,10 +18,10 @@ static int64_t entity_key(int64_t dimension, int64_t tag)
 static hk_status add_entity(hk_msh *msh, int dimension, int64_t tag, int groups)
 {
     size_t count = msh->entity_count;
-    HK_TRY(hk_reserve((void **)&msh->entities, count, sizeof *msh->entities, &msh->entity_room,
+    HK_TRY(hk_reserve((void **)&msh->entities, count, sizeof *msh->entities, &msh->entity_capacity,
                       count + 1));
-    HK_TRY(
-        hk_reserve((void **)&msh->entity_keys, count, sizeof(int64_t), &msh->key_room, count + 1));
+    HK_TRY(hk_reserve((void **)&msh->entity_keys, count, sizeof(int64_t), &msh->key_capacity,
+                      count + 1));
     msh->entities[count] = (hk_msh_entity){(int)msh->entity_group_count - groups, groups};
     msh->entity_keys[count] = entity_key(dimension, tag);
     msh->entity_count = count + 1;
@@ -48,8 +48,8 @@ static hk_status read_physical_tags(hk_msh *msh, int dimension, int *count)
         bool again = false;
         for (size_t k = (size_t)first; k < used; ++k) again |= msh->entity_groups[k] == group;
         if (again) continue;
-        HK_TRY(hk_reserve((void **)&msh->entity_groups, used, sizeof(int), &msh->entity_group_room,
-                          used + 1));
+        HK_TRY(hk_reserve((void **)&msh->entity_groups, used, sizeof(int),
+                          &msh->entity_group_capacity, used + 1));
         msh->entity_groups[used] = group;
         msh->entity_group_count = used + 1;
     }

@@ -10,7 +10,7 @@ typedef struct obj_reader {
     hk_scan scan;
     hk_soup soup;
     int32_t *corners;  // of the face being read
-    size_t corner_room;
+    size_t corner_capacity;
     // Faces may name vertices that come later: the farthest of them, to be checked at the end.
     int64_t farthest;
     int farthest_line;
@@ -111,8 +111,8 @@ static hk_status read_face(obj_reader *reader)
 {
     size_t count = 0;
     while (more_values(&reader->scan)) {
-        HK_TRY(hk_reserve((void **)&reader->corners, count, sizeof(int32_t), &reader->corner_room,
-                          count + 1));
+        HK_TRY(hk_reserve((void **)&reader->corners, count, sizeof(int32_t),
+                          &reader->corner_capacity, count + 1));
         HK_TRY(read_corner(reader, &reader->corners[count++]));
     }
     if (count < 3)

@@ -32,14 +32,14 @@ typedef struct ply_reader {
     const char *begin;
     bool binary, little_endian;
     ply_element *elements;
-    size_t element_count, element_room;
+    size_t element_count, element_capacity;
     ply_property *properties;
-    size_t property_count, property_room;
+    size_t property_count, property_capacity;
     int64_t vertex_count;  // as the header says
     hk_values values;
     hk_soup soup;
     int32_t *corners;  // of the face being read
-    size_t corner_room;
+    size_t corner_capacity;
     size_t small_faces;  // of fewer than three corners
 } ply_reader;
 
@@ -104,7 +104,7 @@ static hk_status read_element(ply_reader *reader)
             return hk_scan_fail(scan, "a second element \"%s\"", element.name.text);
     if (element.kind == PLY_VERTEX) reader->vertex_count = element.count;
     HK_TRY(hk_reserve((void **)&reader->elements, reader->element_count, sizeof element,
-                      &reader->element_room, reader->element_count + 1));
+                      &reader->element_capacity, reader->element_count + 1));
     reader->elements[reader->element_count++] = element;
     return HK_OK;
 }
@@ -155,7 +155,7 @@ static hk_status read_property(ply_reader *reader)
         if (property.role && reader->properties[element->first_property + i].role == property.role)
             return hk_scan_fail(scan, "a second property \"%s\"", property.name.text);
     HK_TRY(hk_reserve((void **)&reader->properties, reader->property_count, sizeof property,
-                      &reader->property_room, reader->property_count + 1));
+                      &reader->property_capacity, reader->property_count + 1));
     reader->properties[reader->property_count++] = property;
     element->property_count++;
     return HK_OK;
@@ -246,7 +246,7 @@ static hk_status read_list(ply_reader *reader, const ply_property *property)
         }
         return HK_OK;
     }
-    HK_TRY(hk_reserve((void **)&reader->corners, 0, sizeof(int32_t), &reader->corner_room,
+    HK_TRY(hk_reserve((void **)&reader->corners, 0, sizeof(int32_t), &reader->corner_capacity,
                       (size_t)count));
     for (int64_t i = 0; i < count; i++) {
         HK_TRY(expect_value(reader, property));

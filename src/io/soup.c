@@ -13,7 +13,7 @@ hk_status hk_soup_vertices(hk_soup *soup, size_t count, const double *positions)
     size_t needed = soup->vertex_count + count;
     if (needed > INT_MAX) return too_many("vertices");
     HK_TRY(hk_reserve((void **)&soup->positions, soup->vertex_count, 3 * sizeof(double),
-                      &soup->vertex_room, needed));
+                      &soup->vertex_capacity, needed));
     memcpy(soup->positions + 3 * soup->vertex_count, positions, 3 * sizeof(double) * count);
     soup->vertex_count = needed;
     return HK_OK;
@@ -22,8 +22,8 @@ hk_status hk_soup_vertices(hk_soup *soup, size_t count, const double *positions)
 hk_status hk_soup_tet(hk_soup *soup, const int32_t corners[4])
 {
     if (soup->tet_count >= INT_MAX) return too_many("tets");
-    HK_TRY(hk_reserve((void **)&soup->tets, soup->tet_count, 4 * sizeof(int32_t), &soup->tet_room,
-                      soup->tet_count + 1));
+    HK_TRY(hk_reserve((void **)&soup->tets, soup->tet_count, 4 * sizeof(int32_t),
+                      &soup->tet_capacity, soup->tet_count + 1));
     memcpy(soup->tets + 4 * soup->tet_count++, corners, 4 * sizeof(int32_t));
     return HK_OK;
 }
@@ -32,7 +32,7 @@ hk_status hk_soup_triangle(hk_soup *soup, int32_t a, int32_t b, int32_t c)
 {
     if (soup->triangle_count >= INT_MAX) return too_many("triangles");
     HK_TRY(hk_reserve((void **)&soup->triangles, soup->triangle_count, 3 * sizeof(int32_t),
-                      &soup->triangle_room, soup->triangle_count + 1));
+                      &soup->triangle_capacity, soup->triangle_count + 1));
     int32_t *triangle = soup->triangles + 3 * soup->triangle_count++;
     triangle[0] = a;
     triangle[1] = b;

@@ -6,11 +6,11 @@
 
 typedef struct hk_soup {
     double *positions;  // [vertex_count][3] m
-    size_t vertex_count, vertex_room;
+    size_t vertex_count, vertex_capacity;
     int32_t *tets;  // [tet_count][4]
-    size_t tet_count, tet_room;
+    size_t tet_count, tet_capacity;
     int32_t *triangles;  // [triangle_count][3]
-    size_t triangle_count, triangle_room;
+    size_t triangle_count, triangle_capacity;
     size_t split_polygons;  // how many polygons of more than three corners became fans
 } hk_soup;
 

@@ -9,7 +9,7 @@ typedef struct veg {
     hk_collect collect;
     bool has_vertices, has_elements;
     int64_t *element_ids;  // [tet_count] numbers of the tets in the file
-    size_t id_room;
+    size_t id_capacity;
     hk_idmap *elements;
     int set_count;
 } veg;
@@ -116,8 +116,8 @@ static hk_status read_element(veg *v, hk_element_shape shape, int64_t nodes)
     hk_scan_skip_line(scan);
     if (shape == HK_ELEMENT_TET) {
         size_t count = collect->soup.tet_count;
-        HK_TRY(
-            hk_reserve((void **)&v->element_ids, count, sizeof(int64_t), &v->id_room, count + 1));
+        HK_TRY(hk_reserve((void **)&v->element_ids, count, sizeof(int64_t), &v->id_capacity,
+                          count + 1));
         v->element_ids[count] = id;
     }
     return hk_collect_element(collect, shape, nodes == 10, corners, 0, NULL);

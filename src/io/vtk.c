@@ -293,8 +293,8 @@ static hk_status take_array(vtk_reader *reader, const char *name, size_t length,
                   hk_vtk_names_regions(name, length);
     if (wanted) {
         HK_TRY(hk_values_room(&values, count, "cell data"));
-        HK_TRY(
-            hk_reserve((void **)&cells->regions, 0, sizeof(int64_t), &cells->region_room, count));
+        HK_TRY(hk_reserve((void **)&cells->regions, 0, sizeof(int64_t), &cells->region_capacity,
+                          count));
         HK_TRY(hk_values_ints(&values, count, "cell data", INT64_MIN, INT64_MAX, cells->regions));
         cells->region_count = count;
         snprintf(cells->region_name, sizeof cells->region_name, "%s", hk_quote(name, length).text);

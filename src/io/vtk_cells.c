@@ -72,7 +72,7 @@ const char *hk_vtk_type_name(int type)
 static hk_status add_tet(hk_vtk_cells *cells, const int32_t *corners)
 {
     size_t count = cells->soup.tet_count;
-    HK_TRY(hk_reserve((void **)&cells->tet_cells, count, sizeof(int64_t), &cells->tet_cell_room,
+    HK_TRY(hk_reserve((void **)&cells->tet_cells, count, sizeof(int64_t), &cells->tet_cell_capacity,
                       count + 1));
     cells->tet_cells[count] = (int64_t)cells->cell_count;
     return hk_soup_tet(&cells->soup, corners);

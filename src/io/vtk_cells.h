@@ -9,12 +9,12 @@ typedef struct hk_vtk_cells {
     hk_soup soup;
     size_t cell_count;   // given so far
     int64_t *tet_cells;  // [soup.tet_count] the file's number of each tet
-    size_t tet_cell_room;
+    size_t tet_cell_capacity;
     size_t left_out[256];  // by VTK cell type
     // Of the first cell array whose name says that it tells regions apart:
     char region_name[64];
     int64_t *regions;  // [region_count] by the file's number of the cell
-    size_t region_count, region_room;
+    size_t region_count, region_capacity;
 } hk_vtk_cells;
 
 enum { HK_VTK_TRIANGLE = 5, HK_VTK_STRIP = 6, HK_VTK_POLYGON = 7, HK_VTK_TET = 10 };

@@ -26,10 +26,10 @@ typedef struct vtu_reader {
     hk_xml xml;
     hk_vtk_cells cells;
     vtu_piece *pieces;
-    size_t piece_count, piece_room;
+    size_t piece_count, piece_capacity;
     int64_t total_points, total_cells;  // of all pieces
     vtu_group *groups;
-    size_t group_count, group_room;
+    size_t group_count, group_capacity;
 } vtu_reader;
 
 // ---------------------------------------------------------------- the XML
@@ -63,7 +63,7 @@ static hk_status start_file(vtu_reader *reader)
 static hk_status start_piece(vtu_reader *reader)
 {
     HK_TRY(hk_reserve((void **)&reader->pieces, reader->piece_count, sizeof(vtu_piece),
-                      &reader->piece_room, reader->piece_count + 1));
+                      &reader->piece_capacity, reader->piece_count + 1));
     vtu_piece *piece = &reader->pieces[reader->piece_count];
     *piece = (vtu_piece){.line = reader->xml.element_line};
     HK_TRY(hk_xml_attribute_count(&reader->xml, "NumberOfPoints", -1, &piece->points));
@@ -92,7 +92,7 @@ static hk_status keep_group(vtu_reader *reader, const char *name, int dimension)
     // Data that we could do without must not spoil the mesh: a strange array is no group.
     if (hk_vtu_array_begin(&reader->xml, &group.array) != HK_OK) return HK_OK;
     HK_TRY(hk_reserve((void **)&reader->groups, reader->group_count, sizeof(vtu_group),
-                      &reader->group_room, reader->group_count + 1));
+                      &reader->group_capacity, reader->group_count + 1));
     reader->groups[reader->group_count++] = group;
     return HK_OK;
 }
@@ -300,7 +300,7 @@ static hk_status read_regions(vtu_reader *reader, const vtu_piece *piece, size_t
     // The mesh does not need them: without them it has no groups.
     if (status != HK_OK) return status == HK_NO_MEMORY ? status : HK_OK;
     status = hk_reserve((void **)&cells->regions, cells->region_count, sizeof(int64_t),
-                        &cells->region_room, cells->region_count + (size_t)piece->cells);
+                        &cells->region_capacity, cells->region_count + (size_t)piece->cells);
     if (status == HK_OK) {
         memcpy(cells->regions + cells->region_count, values,
                (size_t)piece->cells * sizeof(int64_t));

@@ -203,9 +203,9 @@ static hk_status build(hk_factor *t, const hk_direct *direct)
     t->value = HK_ARRAY(float, t->value_count);
     t->scale = HK_ARRAY(float, t->count);
     t->x = HK_ZEROS(float, 4 * ((size_t)t->count + (size_t)t->left_count));
-    t->room = HK_ARRAY(float, (size_t)t->threads *(size_t)t->room_size);
+    t->workspace = HK_ARRAY(float, (size_t)t->threads *(size_t)t->workspace_size);
     t->residual = HK_ARRAY(double, 4 * (size_t)t->count);
-    if (!t->value || !t->scale || !t->x || !t->room || !t->residual) return HK_NO_MEMORY;
+    if (!t->value || !t->scale || !t->x || !t->workspace || !t->residual) return HK_NO_MEMORY;
     ask_large_pages(t->value, sizeof(float) * (size_t)t->value_count);
     return hk_factor_fill(t, direct);
 }
@@ -243,7 +243,7 @@ void hk_factor_free(hk_factor *t)
     hk_free(t->child);
     hk_free(t->left);
     hk_free(t->x);
-    hk_free(t->room);
+    hk_free(t->workspace);
     hk_free(t->residual);
     hk_free(t);
 }
@@ -260,9 +260,9 @@ int64_t hk_factor_bytes(const hk_factor *t)
 
 // ---------------------------------------------------------------- the solve
 
-static float *own_room(const hk_factor *t)
+static float *own_workspace(const hk_factor *t)
 {
-    return t->room + (int64_t)omp_get_thread_num() * t->room_size;
+    return t->workspace + (int64_t)omp_get_thread_num() * t->workspace_size;
 }
 
 // Takes up what the children left, one after the other, then eliminates the group's own unknowns.
@@ -276,9 +276,9 @@ static void forward_group(const hk_factor *t, float *x, const group *g)
         for (int64_t e = child->left_begin; e < child->left_end; e++)
             *(v4 *)(x + 4 * (int64_t)t->left[e]) += *(v4 *)(left + 4 * e);
     }
-    float *room = own_room(t);
+    float *own = own_workspace(t);
     for (int k = g->node_begin; k < g->node_end; k++)
-        t->kernels->forward(&t->nodes[t->group_node[k]], t->value, t->row, x, room);
+        t->kernels->forward(&t->nodes[t->group_node[k]], t->value, t->row, x, own);
 }
 
 // Takes the solution above from the parent, then solves for the group's own unknowns.
@@ -287,11 +287,11 @@ static void backward_group(const hk_factor *t, float *x, const group *g)
     float *left = x + 4 * (int64_t)t->count;
     for (int64_t e = g->left_begin; e < g->left_end; e++)
         *(v4 *)(left + 4 * e) = *(v4 *)(x + 4 * (int64_t)t->left[e]);
-    float *room = own_room(t);
+    float *own = own_workspace(t);
     for (int k = g->node_end - 1; k >= g->node_begin; k--) {
         const node *n = &t->nodes[t->group_node[k]];
         t->kernels->rescale(n, t->scale, x);
-        t->kernels->backward(n, t->value, t->row, x, room);
+        t->kernels->backward(n, t->value, t->row, x, own);
     }
 }
 

@@ -410,7 +410,7 @@ TARGET static void NAME(rescale)(const node *n, const float *scale, float *x)
 }
 
 TARGET static void NAME(forward)(const node *n, const float *value, const int32_t *row, float *x,
-                                 float *room)
+                                 float *workspace)
 {
     value += n->value;
     row += n->row;
@@ -425,7 +425,7 @@ TARGET static void NAME(forward)(const node *n, const float *value, const int32_
     const float *in = x + 4 * (int64_t)n->first;
     for (int at = 0; at < columns; at += CHUNK) {
         int width = columns - at < CHUNK ? columns - at : CHUNK, skip = at / ROWS;
-        float *sums = room + 3 * ROWS * skip;
+        float *sums = workspace + 3 * ROWS * skip;
 #define SPREAD(w)                                                  \
     at == 0 ? NAME(spread)(w, true, value, blocks, half, in, sums) \
             : NAME(spread)(w, false, value, blocks - skip, half, in + 4 * (int64_t)at, sums)
@@ -433,12 +433,12 @@ TARGET static void NAME(forward)(const node *n, const float *value, const int32_
 #undef SPREAD
         value += width * (n->rows - ROWS * skip);
     }
-    for (int b = 0; b < blocks; b++) NAME(scatter)(x, row + ROWS * b, room + 3 * ROWS * b);
-    if (half) NAME(scatter_half)(x, row + ROWS * blocks, room + 3 * ROWS * blocks);
+    for (int b = 0; b < blocks; b++) NAME(scatter)(x, row + ROWS * b, workspace + 3 * ROWS * b);
+    if (half) NAME(scatter_half)(x, row + ROWS * blocks, workspace + 3 * ROWS * blocks);
 }
 
 TARGET static void NAME(backward)(const node *n, const float *value, const int32_t *row, float *x,
-                                  float *room)
+                                  float *workspace)
 {
     value += n->value;
     row += n->row;
@@ -450,13 +450,13 @@ TARGET static void NAME(backward)(const node *n, const float *value, const int32
     }
     int blocks = n->rows / ROWS;
     bool half = n->rows % ROWS != 0;
-    for (int b = 0; b < blocks; b++) NAME(gather)(x, row + ROWS * b, room + 3 * ROWS * b);
-    if (half) NAME(gather_half)(x, row + ROWS * blocks, room + 3 * ROWS * blocks);
+    for (int b = 0; b < blocks; b++) NAME(gather)(x, row + ROWS * b, workspace + 3 * ROWS * b);
+    if (half) NAME(gather_half)(x, row + ROWS * blocks, workspace + 3 * ROWS * blocks);
     float *own = x + 4 * (int64_t)n->first;
     value += n->value_count;
     for (int at = (columns - 1) / CHUNK * CHUNK; at >= 0; at -= CHUNK) {
         int width = columns - at < CHUNK ? columns - at : CHUNK, skip = at / ROWS;
-        const float *rows = room + 3 * ROWS * skip;
+        const float *rows = workspace + 3 * ROWS * skip;
         value -= width * (n->rows - ROWS * skip);
 #define COLLECT(w) NAME(collect)(w, value, blocks - skip, half, rows, own + 4 * (int64_t)at)
         FOR_WIDTH(width, COLLECT)

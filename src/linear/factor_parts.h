@@ -35,7 +35,7 @@ typedef struct group {
 
 // The work for one instruction set, see triangle_kernels.inl.
 typedef void hk_factor_pass(const node *, const float *value, const int32_t *row, float *x,
-                            float *room);
+                            float *workspace);
 typedef struct hk_factor_kernels {
     int lanes;
     void (*rescale)(const node *, const float *scale, float *x);
@@ -61,9 +61,9 @@ struct hk_factor {
     int32_t *left;  // by group: the place in x, of its parent or the parent's own, of each row
     int64_t left_count;
 
-    float *x;     // [count + left_count][4]
-    float *room;  // [threads][room_size]
-    int64_t room_size;
+    float *x;          // [count + left_count][4]
+    float *workspace;  // [threads][workspace_size]
+    int64_t workspace_size;
     double *residual;  // [count][4]
     const hk_factor_kernels *kernels;
 };

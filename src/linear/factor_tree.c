@@ -36,8 +36,8 @@ static void add_node(hk_factor *t, const hk_supernodes *s, int k, int column, in
     t->row_count += n->rows;
     n->value_count = (int32_t)values_of(width, n->rows);
     t->value_count += (n->value_count + ROWS - 1) / ROWS * ROWS;  // blocks are aligned
-    int64_t room = 3 * ((int64_t)n->rows + ROWS);
-    t->room_size = room > t->room_size ? room : t->room_size;
+    int64_t workspace = 3 * ((int64_t)n->rows + ROWS);
+    t->workspace_size = workspace > t->workspace_size ? workspace : t->workspace_size;
 }
 
 static hk_status list_nodes(hk_factor *t, const hk_supernodes *s)
@@ -52,7 +52,7 @@ static hk_status list_nodes(hk_factor *t, const hk_supernodes *s)
         for (int at = 0; at < columns; at += step)
             add_node(t, s, k, at, hk_min_int(columns - at, step));
     }
-    t->room_size = (t->room_size + ROWS - 1) / ROWS * ROWS;
+    t->workspace_size = (t->workspace_size + ROWS - 1) / ROWS * ROWS;
     return HK_OK;
 }
 

@@ -123,16 +123,17 @@ static void postorder(int count, const int32_t *parent, int32_t *head, int32_t *
 static hk_status postorder_blocks(const graph *g, int32_t *order)
 {
     size_t n = (size_t)g->count;
-    int32_t *room = HK_ARRAY(int32_t, 6 * n + 1);
-    if (!room) return HK_NO_MEMORY;
-    int32_t *place = room, *parent = room + n, *head = room + 2 * n, *next = room + 3 * n;
-    int32_t *stack = room + 4 * n, *post = room + 5 * n;
+    int32_t *workspace = HK_ARRAY(int32_t, 6 * n + 1);
+    if (!workspace) return HK_NO_MEMORY;
+    int32_t *place = workspace, *parent = workspace + n, *head = workspace + 2 * n,
+            *next = workspace + 3 * n;
+    int32_t *stack = workspace + 4 * n, *post = workspace + 5 * n;
     for (int k = 0; k < g->count; k++) place[order[k]] = k;
     elimination_tree(g, order, place, parent, head);
     postorder(g->count, parent, head, next, stack, post);
     memcpy(place, order, n * sizeof(int32_t));
     for (int k = 0; k < g->count; k++) order[k] = place[post[k]];
-    hk_free(room);
+    hk_free(workspace);
     return HK_OK;
 }
 

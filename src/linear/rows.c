@@ -37,9 +37,9 @@ static hk_status build(const hk_pattern *p, hk_rows *r)
     r->source = HK_ARRAY(int64_t, entries);
     r->diagonal = HK_ARRAY(double, count);
     r->partial = HK_ARRAY(double, count / RUN + 1);
-    for (int k = 0; k < HK_COUNT_OF(r->room); k++) {
-        r->room[k] = HK_ARRAY(double, 3 * count);
-        if (!r->room[k]) return HK_NO_MEMORY;
+    for (int k = 0; k < HK_COUNT_OF(r->workspace); k++) {
+        r->workspace[k] = HK_ARRAY(double, 3 * count);
+        if (!r->workspace[k]) return HK_NO_MEMORY;
     }
     int64_t *next = HK_ARRAY(int64_t, count);
     bool complete = r->start && r->column && r->value && r->source && r->diagonal && r->partial;
@@ -78,7 +78,7 @@ void hk_rows_free(hk_rows *r)
     hk_free(r->source);
     hk_colouring_release(&r->colours);
     hk_free(r->partial);
-    for (int k = 0; k < HK_COUNT_OF(r->room); k++) hk_free(r->room[k]);
+    for (int k = 0; k < HK_COUNT_OF(r->workspace); k++) hk_free(r->workspace[k]);
     hk_free(r);
 }
 
@@ -166,8 +166,8 @@ static void combine(const hk_rows *r, double scale, double share, const double *
 
 void hk_rows_cg(hk_rows *r, const double *b, int iterations, double *x)
 {
-    double *residual = r->room[0], *scaled = r->room[1], *direction = r->room[2],
-           *product = r->room[3];
+    double *residual = r->workspace[0], *scaled = r->workspace[1], *direction = r->workspace[2],
+           *product = r->workspace[3];
     size_t bytes = 3 * sizeof(double) * (size_t)r->count;
     memset(x, 0, bytes);
     memcpy(residual, b, bytes);

@@ -17,7 +17,7 @@ typedef struct hk_rows {
     int64_t *source;       // [entries] where a value stands in the lower triangle
     hk_colouring colours;  // rows of one colour do not touch each other
     double *partial;       // sums over runs of rows
-    double *room[4];       // [count][3] workspace of the conjugate gradients
+    double *workspace[4];  // [count][3] workspace of the conjugate gradients
 } hk_rows;
 
 // The pattern is a scalar one.

@@ -81,10 +81,10 @@ static bool copy_arrays(hk_model *m)
     bool well = true;
     for (int k = 0; k < HK_COUNT_OF(all); k++)
         well = copy_array(all[k].array, all[k].count, all[k].size) && well;
-    m->spring_room = (size_t)m->spring_count;
-    m->bend_room = (size_t)m->bend_count;
-    m->bend_vertex_room = m->bend_coefficient_room = (size_t)m->bend_entry_count;
-    m->attachment_room = (size_t)m->attachment_count;
+    m->spring_capacity = (size_t)m->spring_count;
+    m->bend_capacity = (size_t)m->bend_count;
+    m->bend_vertex_capacity = m->bend_coefficient_capacity = (size_t)m->bend_entry_count;
+    m->attachment_capacity = (size_t)m->attachment_count;
     for (int b = 0; b < m->body_count && m->bodies; b++) well = copy_body(&m->bodies[b]) && well;
     for (int k = 0; k < m->user_term_count && m->user_terms; k++)
         well = copy_term(&m->user_terms[k]) && well;

@@ -22,7 +22,7 @@ typedef struct hk_live {
     double *target;  // [vertex_count][3] m, of held vertices; NAN: as the model says. NULL: all so
     hk_grab *grabs;  // [grab_count]
     int grab_count;
-    size_t grab_room;
+    size_t grab_capacity;
     int64_t version;        // of the grabs: counts changes …
     int64_t shape_version;  // … but for those of targets
 } hk_live;

@@ -275,7 +275,7 @@ static hk_status take_attachment(builder *b, int k)
     HK_TRY(choose_for(b, &def->select, "attachment", k, &count));
     if (def->stiffness == 0) return HK_OK;
     HK_TRY(hk_reserve((void **)&m->attachments, (size_t)m->attachment_count, sizeof(hk_attachment),
-                      &m->attachment_room, (size_t)m->attachment_count + (size_t)count));
+                      &m->attachment_capacity, (size_t)m->attachment_count + (size_t)count));
     for (int v = 0; v < b->mesh->vertex_count; v++) {
         int32_t vertex = b->body->vertex_start + v;
         if (b->chosen[v] && m->mass[vertex] > 0)

@@ -73,7 +73,8 @@ struct hk_model {
     int32_t *triangles;  // [triangle_count][3] of sheets
     double sheet_mass;   // kg, of all sheets
     int spring_count, bend_count, bend_entry_count, attachment_count;
-    size_t spring_room, bend_room, bend_vertex_room, bend_coefficient_room, attachment_room;
+    size_t spring_capacity, bend_capacity, bend_vertex_capacity, bend_coefficient_capacity,
+        attachment_capacity;
     hk_spring *springs;  // [spring_count]
     hk_bend *bends;      // [bend_count]
     // Springs and bends along the Morton curve, so that neighbours are evaluated together.

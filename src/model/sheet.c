@@ -106,7 +106,7 @@ static hk_status add_springs(const sheet *s)
 {
     hk_model *m = s->model;
     size_t count = (size_t)m->spring_count;
-    HK_TRY(hk_reserve((void **)&m->springs, count, sizeof(hk_spring), &m->spring_room,
+    HK_TRY(hk_reserve((void **)&m->springs, count, sizeof(hk_spring), &m->spring_capacity,
                       count + (size_t)s->edge_count));
     for (int k = 0; k < s->edge_count; k++) {
         const edge *e = &s->edges[k];
@@ -201,12 +201,12 @@ static hk_status add_bends(sheet *s)
     size_t more = (size_t)vertices + 2 * (size_t)s->edge_count;
     if (entries + more > INT32_MAX)
         return hk_fail(HK_UNSUPPORTED, "too large: %zu numbers for bending", entries + more);
-    HK_TRY(hk_reserve((void **)&m->bends, bends, sizeof(hk_bend), &m->bend_room,
+    HK_TRY(hk_reserve((void **)&m->bends, bends, sizeof(hk_bend), &m->bend_capacity,
                       bends + (size_t)vertices));
-    HK_TRY(hk_reserve((void **)&m->bend_vertices, entries, sizeof(int32_t), &m->bend_vertex_room,
-                      entries + more));
+    HK_TRY(hk_reserve((void **)&m->bend_vertices, entries, sizeof(int32_t),
+                      &m->bend_vertex_capacity, entries + more));
     HK_TRY(hk_reserve((void **)&m->bend_coefficients, entries, sizeof(double),
-                      &m->bend_coefficient_room, entries + more));
+                      &m->bend_coefficient_capacity, entries + more));
     measure_cells(s);
     list_edges(s);
     for (int v = 0; v < vertices; v++)

@@ -55,8 +55,8 @@ struct hk_rotation_correction {
     shape *shapes;
     turner *turners;
     run *runs;
-    float *room;    // of the turners
-    double *dense;  // [threads][dense_size] small systems
+    float *workspace;  // of the turners
+    double *dense;     // [threads][dense_size] small systems
     size_t dense_size;
 };
 
@@ -202,12 +202,12 @@ static bool counts(const double *slope, double largest)
 }
 
 static hk_status add_cluster(const hk_rotation_correction_def *d, const hk_body *body, int which,
-                             double *sum, shape *s, size_t *room)
+                             double *sum, shape *s, size_t *workspace)
 {
     int count = s->start[which];
     double largest = 0, scale = d->length / (s->weight[which] / 2);
     for (int k = 0; k < 3 * body->vertex_count; k++) largest = fmax(largest, fabs(sum[k]));
-    HK_TRY(hk_reserve((void **)&s->entries, (size_t)count, sizeof *s->entries, room,
+    HK_TRY(hk_reserve((void **)&s->entries, (size_t)count, sizeof *s->entries, workspace,
                       (size_t)count + (size_t)body->vertex_count));
     for (int v = 0; v < body->vertex_count; v++) {
         if (!counts(sum + 3 * (int64_t)v, largest)) continue;
@@ -242,7 +242,7 @@ static hk_status fill_shape(const hk_rotation_correction_def *d, shape *s)
 {
     const hk_body *body = &d->model->bodies[s->body];
     s->clusters = hk_max_int(1, hk_min_int(d->clusters, body->tet_count / CLUSTER_TETS));
-    size_t columns = 3 * (size_t)s->clusters, room = 0;
+    size_t columns = 3 * (size_t)s->clusters, workspace = 0;
     HK_TRY(list_rows(d, body, s));
     s->weight = HK_ARRAY(double, s->clusters);
     s->start = HK_ZEROS(int32_t, s->clusters + 1);
@@ -255,7 +255,7 @@ static hk_status fill_shape(const hk_rotation_correction_def *d, shape *s)
                            : HK_NO_MEMORY;
     for (int c = 0; c < s->clusters && status == HK_OK; c++) {
         s->weight[c] = 2 * sum_slopes(d, body, cluster, c, sum);
-        status = add_cluster(d, body, c, sum, s, &room);
+        status = add_cluster(d, body, c, sum, s, &workspace);
     }
     hk_free(cluster);
     hk_free(sum);
@@ -360,11 +360,11 @@ static hk_status give_room(hk_rotation_correction *t)
         runs += (size_t)(blocks_of(s) + RUN - 1) / RUN;
         if (dense > t->dense_size) t->dense_size = dense;
     }
-    t->room = HK_ZEROS(float, size);
+    t->workspace = HK_ZEROS(float, size);
     t->runs = HK_ARRAY(run, runs);
     t->dense = HK_ZEROS(double, t->dense_size *(size_t)t->def.threads);
-    if (!t->room || !t->runs || !t->dense) return HK_NO_MEMORY;
-    float *at = t->room;
+    if (!t->workspace || !t->runs || !t->dense) return HK_NO_MEMORY;
+    float *at = t->workspace;
     for (int k = 0; k < t->turner_count; k++) {
         turner *each = &t->turners[k];
         const shape *s = &t->shapes[each->shape];
@@ -412,7 +412,7 @@ void hk_rotation_correction_free(hk_rotation_correction *t)
     hk_free(t->shapes);
     hk_free(t->turners);
     hk_free(t->runs);
-    hk_free(t->room);
+    hk_free(t->workspace);
     hk_free(t->dense);
     hk_free(t);
 }

@@ -20,7 +20,7 @@ extern const hk_corotation_table hk_corotation_f32x8_avx2, hk_corotation_f32x16_
 #endif
 
 // Widest first.
-int hk_corotation_available(const hk_corotation_table *tables[], int room)
+int hk_corotation_available(const hk_corotation_table *tables[], int workspace)
 {
     const hk_corotation_table *all[3];
     int count = 0;
@@ -33,7 +33,7 @@ int hk_corotation_available(const hk_corotation_table *tables[], int room)
         all[count++] = &hk_corotation_f32x8_avx2;
 #endif
     all[count++] = &hk_corotation_f32x4_generic;
-    if (count > room) count = room;
+    if (count > workspace) count = workspace;
     for (int k = 0; k < count; k++) tables[k] = all[k];
     return count;
 }
@@ -357,9 +357,9 @@ static hk_status allocate(const hk_model *m, int64_t own_tets, hk_corotation *e)
     e->multiplier_count = (int64_t)(lanes * (blocks + patches));
     e->multiplier = HK_ZEROS(float, lanes *(blocks + patches));
     e->partial = HK_ARRAY(double, patches);
-    e->room = HK_ARRAY(float, (size_t)e->threads *HK_COROTATION_ROOM);
+    e->workspace = HK_ARRAY(float, (size_t)e->threads *HK_COROTATION_ROOM);
     return e->patches && e->lender && e->vertex && e->target && e->index && e->rest &&
-                   e->quaternion && e->multiplier && e->partial && e->room
+                   e->quaternion && e->multiplier && e->partial && e->workspace
                ? HK_OK
                : HK_NO_MEMORY;
 }
@@ -621,15 +621,15 @@ void hk_corotation_free(hk_corotation *e)
     hk_free(e->colour_start);
     hk_free(e->coloured);
     hk_free(e->partial);
-    hk_free(e->room);
+    hk_free(e->workspace);
     hk_free(e);
 }
 
 // ---------------------------------------------------------------- evaluation
 
-static float *own_room(const hk_corotation *e)
+static float *own_workspace(const hk_corotation *e)
 {
-    return e->room + (size_t)omp_get_thread_num() * HK_COROTATION_ROOM;
+    return e->workspace + (size_t)omp_get_thread_num() * HK_COROTATION_ROOM;
 }
 
 enum { SHARED_RUN = 512 };  // rows that a thread sums up at a time
@@ -664,8 +664,8 @@ void hk_corotation_stretch(hk_corotation *e, bool carry, const float *x, float *
     {
 #pragma omp for schedule(static)
         for (int k = 0; k < e->patch_count; k++)
-            e->table->stretch(&e->patches[k], pressure_of(e, &e->patches[k], carry), x, own_room(e),
-                              result, e->shared);
+            e->table->stretch(&e->patches[k], pressure_of(e, &e->patches[k], carry), x,
+                              own_workspace(e), result, e->shared);
         sum_shared(e, result);
     }
 }
@@ -673,7 +673,7 @@ void hk_corotation_stretch(hk_corotation *e, bool carry, const float *x, float *
 void hk_corotation_rotate(hk_corotation *e, const float *x)
 {
 #pragma omp parallel for schedule(static) num_threads(e->threads)
-    for (int k = 0; k < e->patch_count; k++) e->table->rotate(&e->patches[k], x, own_room(e));
+    for (int k = 0; k < e->patch_count; k++) e->table->rotate(&e->patches[k], x, own_workspace(e));
 }
 
 double hk_corotation_gradient(hk_corotation *e, const float *x, float *result)
@@ -682,7 +682,8 @@ double hk_corotation_gradient(hk_corotation *e, const float *x, float *result)
     {
 #pragma omp for schedule(static)
         for (int k = 0; k < e->patch_count; k++)
-            e->partial[k] = e->table->gradient(&e->patches[k], x, own_room(e), result, e->shared);
+            e->partial[k] =
+                e->table->gradient(&e->patches[k], x, own_workspace(e), result, e->shared);
         sum_shared(e, result);
     }
     double energy = 0;
@@ -698,7 +699,8 @@ void hk_corotation_volume(hk_corotation *e, bool carry, float *x, int iterations
 #pragma omp for schedule(static)
             for (int k = e->colour_start[c]; k < e->colour_start[c + 1]; k++) {
                 const hk_corotation_patch *p = &e->patches[e->coloured[k]];
-                if (!has_own_trace(e, p)) e->table->volume(p, n == 0 && !carry, x, own_room(e));
+                if (!has_own_trace(e, p))
+                    e->table->volume(p, n == 0 && !carry, x, own_workspace(e));
             }
         }
 }

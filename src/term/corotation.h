@@ -39,8 +39,8 @@ typedef struct hk_corotation {
     int colour_count;
     int32_t *colour_start;  // [colour_count + 1]
     int32_t *coloured;
-    double *partial;  // [patch_count] energies
-    float *room;      // [threads][HK_COROTATION_ROOM]
+    double *partial;   // [patch_count] energies
+    float *workspace;  // [threads][HK_COROTATION_ROOM]
 } hk_corotation;
 
 // Whether a law has the energy of this file, and a material has no more than that; `volume` may be

@@ -64,12 +64,12 @@ HK_INLINE void add_forces(mat3 P, mat3 inverse, const uint16_t *index, float *su
 }
 
 // The positions of the patch, and sums that are 0; both have one more place for padding.
-HK_INLINE float *take_in(const hk_corotation_patch *p, const float *x, float *room)
+HK_INLINE float *take_in(const hk_corotation_patch *p, const float *x, float *workspace)
 {
-    float *sums = room + 4 * (p->vertex_count + 1);
+    float *sums = workspace + 4 * (p->vertex_count + 1);
     for (int k = 0; k < p->vertex_count; k++)
-        quad_copy(room + 4 * k, x + 4 * (int64_t)p->vertex[k]);
-    quad_zero(room + 4 * p->vertex_count);
+        quad_copy(workspace + 4 * k, x + 4 * (int64_t)p->vertex[k]);
+    quad_zero(workspace + 4 * p->vertex_count);
     for (int k = 0; k <= p->vertex_count; k++) quad_zero(sums + 4 * k);
     return sums;
 }
@@ -116,15 +116,15 @@ HK_INLINE mat3 trace_pressure(const hk_corotation_patch *p, mat3 F, mat3 R)
     return m3_scale(R, -pressure * inside);
 }
 
-static void stretch(const hk_corotation_patch *p, hk_pressure pressure, const float *x, float *room,
-                    float *result, float *shared)
+static void stretch(const hk_corotation_patch *p, hk_pressure pressure, const float *x,
+                    float *workspace, float *result, float *shared)
 {
-    float *sums = take_in(p, x, room);
+    float *sums = take_in(p, x, workspace);
     real stiffness = r_set((double)(2 * p->mu));
     for (int b = 0; b < p->blocks; b++) {
         const uint16_t *index = p->index + (int64_t)b * 4 * HK_LANES;
         const float *rest = p->rest + (int64_t)b * 10 * HK_LANES;
-        mat3 inverse = inverse_of(rest), F = m3_mul(edges_of(room, index), inverse);
+        mat3 inverse = inverse_of(rest), F = m3_mul(edges_of(workspace, index), inverse);
         real volume = r_load(rest + 9 * HK_LANES);
         mat3 R = rotate(p, b, F), P = m3_scale(m3_sub(R, F), stiffness);
         if (pressure == HK_PRESSURE_CARRIED)
@@ -136,13 +136,13 @@ static void stretch(const hk_corotation_patch *p, hk_pressure pressure, const fl
     hand_out(p, sums, result, shared);
 }
 
-static void rotate_only(const hk_corotation_patch *p, const float *x, float *room)
+static void rotate_only(const hk_corotation_patch *p, const float *x, float *workspace)
 {
-    take_in(p, x, room);
+    take_in(p, x, workspace);
     for (int b = 0; b < p->blocks; b++) {
         const uint16_t *index = p->index + (int64_t)b * 4 * HK_LANES;
         mat3 inverse = inverse_of(p->rest + (int64_t)b * 10 * HK_LANES);
-        rotate(p, b, m3_mul(edges_of(room, index), inverse));
+        rotate(p, b, m3_mul(edges_of(workspace, index), inverse));
     }
 }
 
@@ -167,15 +167,15 @@ HK_INLINE real energy_stress(const hk_corotation_patch *p, mat3 F, mat3 R, mat3 
     return psi;
 }
 
-static double gradient(const hk_corotation_patch *p, const float *x, float *room, float *result,
-                       float *shared)
+static double gradient(const hk_corotation_patch *p, const float *x, float *workspace,
+                       float *result, float *shared)
 {
-    float *sums = take_in(p, x, room);
+    float *sums = take_in(p, x, workspace);
     double energy = 0;
     for (int b = 0; b < p->blocks; b++) {
         const uint16_t *index = p->index + (int64_t)b * 4 * HK_LANES;
         const float *rest = p->rest + (int64_t)b * 10 * HK_LANES;
-        mat3 inverse = inverse_of(rest), F = m3_mul(edges_of(room, index), inverse), P;
+        mat3 inverse = inverse_of(rest), F = m3_mul(edges_of(workspace, index), inverse), P;
         mat3 R = rotate(p, b, F);
         real volume = r_load(rest + 9 * HK_LANES), psi = energy_stress(p, F, R, &P);
         energy += r_sum(volume * psi);
@@ -192,11 +192,11 @@ static double gradient(const hk_corotation_patch *p, const float *x, float *room
 //   Δκ = −(C + α κ)/(Σ w ‖∇C‖² + α),   x += w ∇C Δκ
 // (the signs of XPBD), where w is the inverse of a vertex's inertia, h²/m. C is signed: a tet that
 // is inside out is pushed back through the plane.
-static void volume(const hk_corotation_patch *p, int reset, float *x, float *room)
+static void volume(const hk_corotation_patch *p, int reset, float *x, float *workspace)
 {
     for (int k = 0; k < p->vertex_count; k++)
-        quad_copy(room + 4 * k, x + 4 * (int64_t)p->vertex[k]);
-    quad_zero(room + 4 * p->vertex_count);
+        quad_copy(workspace + 4 * k, x + 4 * (int64_t)p->vertex[k]);
+    quad_zero(workspace + 4 * p->vertex_count);
     const real softness = r_set(6 / (double)p->lambda);
     for (int g = 0; g < p->groups; g++) {
         const uint16_t *index = p->group_index + (int64_t)g * 4 * HK_LANES;
@@ -204,7 +204,7 @@ static void volume(const hk_corotation_patch *p, int reset, float *x, float *roo
         real rest = r_load(p->group_volume + (int64_t)g * HK_LANES), alpha = softness * rest;
         corner4 at[4];
 #pragma GCC unroll 4
-        for (int c = 0; c < 4; c++) at[c] = corner4_load(room, index + c * HK_LANES);
+        for (int c = 0; c < 4; c++) at[c] = corner4_load(workspace, index + c * HK_LANES);
         vec3 e1 = v3_sub(at[1].x, at[0].x), e2 = v3_sub(at[2].x, at[0].x);
         vec3 e3 = v3_sub(at[3].x, at[0].x), slope[4];
         slope[1] = v3_cross(e2, e3);
@@ -222,11 +222,11 @@ static void volume(const hk_corotation_patch *p, int reset, float *x, float *roo
 #pragma GCC unroll 4
         for (int c = 0; c < 4; c++) {
             at[c].x = v3_add(at[c].x, v3_scale(slope[c], at[c].w * change));
-            corner4_store(room, index + c * HK_LANES, at[c]);
+            corner4_store(workspace, index + c * HK_LANES, at[c]);
         }
     }
     for (int k = 0; k < p->vertex_count; k++)
-        quad_copy(x + 4 * (int64_t)p->vertex[k], room + 4 * k);
+        quad_copy(x + 4 * (int64_t)p->vertex[k], workspace + 4 * k);
 }
 
 // ---------------------------------------------------------------- clusters

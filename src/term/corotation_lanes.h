@@ -58,16 +58,16 @@ typedef struct hk_corotation_table {
     // x is float[][4], room HK_COROTATION_ROOM floats.
     // Brings the rotations up to date at x; sums of 2μV (R − F) ∇φ into result and shared, [][4],
     // and of the forces of the volume half that `pressure` says.
-    void (*stretch)(const hk_corotation_patch *p, hk_pressure pressure, const float *x, float *room,
-                    float *result, float *shared);
+    void (*stretch)(const hk_corotation_patch *p, hk_pressure pressure, const float *x,
+                    float *workspace, float *result, float *shared);
     // Brings the rotations up to date at x and does no more.
-    void (*rotate)(const hk_corotation_patch *p, const float *x, float *room);
+    void (*rotate)(const hk_corotation_patch *p, const float *x, float *workspace);
     // The gradient of the whole energy; returns the energy.
-    double (*gradient)(const hk_corotation_patch *p, const float *x, float *room, float *result,
-                       float *shared);
+    double (*gradient)(const hk_corotation_patch *p, const float *x, float *workspace,
+                       float *result, float *shared);
     // A sweep over the volume constraints of the patch; x[][3] is the inverse weight of a vertex.
     // `reset`: multipliers are taken for 0.
-    void (*volume)(const hk_corotation_patch *p, int reset, float *x, float *room);
+    void (*volume)(const hk_corotation_patch *p, int reset, float *x, float *workspace);
     // Rotations of `lanes` matrices, each × √θ; number k of a matrix is at [k * stride]. θ (0..1)
     // is how much a matrix that is the mean of many is like a rotation in all planes: those of
     // elements that do not turn alike are too short, or inside out, those of stretched elements too
@@ -78,6 +78,6 @@ typedef struct hk_corotation_table {
 // The widest table that this CPU can run.
 const hk_corotation_table *hk_corotation_best(void);
 // All of them, for tests; returns the count.
-int hk_corotation_available(const hk_corotation_table *tables[], int room);
+int hk_corotation_available(const hk_corotation_table *tables[], int workspace);
 
 #endif

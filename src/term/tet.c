@@ -69,16 +69,16 @@ void hk_rest_inverse(const hk_model *m, int tet, double inverse[9])
 
 static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
 {
-    size_t room = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
-    b->vertex = HK_ARRAY(int32_t, 4 * room);
-    b->slot = HK_ARRAY(uint16_t, 4 * room);
-    b->tet = HK_ARRAY(int32_t, room);
-    b->inverse = hk_alloc(9 * room, size);
-    b->volume = hk_alloc(room, size);
-    b->element = hk_alloc((size_t)b->element_values * room, size);
+    size_t workspace = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
+    b->vertex = HK_ARRAY(int32_t, 4 * workspace);
+    b->slot = HK_ARRAY(uint16_t, 4 * workspace);
+    b->tet = HK_ARRAY(int32_t, workspace);
+    b->inverse = hk_alloc(9 * workspace, size);
+    b->volume = hk_alloc(workspace, size);
+    b->element = hk_alloc((size_t)b->element_values * workspace, size);
     bool complete = b->vertex && b->slot && b->tet && b->inverse && b->volume && b->element;
     if (b->blend_law.upper > 0) {
-        b->blend = hk_calloc(room, size);
+        b->blend = hk_calloc(workspace, size);
         b->blended = HK_ZEROS(uint8_t, b->blocks);
         complete = complete && b->blend && b->blended;
     }

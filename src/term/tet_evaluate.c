@@ -145,13 +145,14 @@ static void block_stress(const hk_tet_term *term, int q, int block, const void *
 {
     const hk_tet_batch *b = &term->batches[q];
     int width = term->lanes->lanes;
-    _Alignas(HK_ALIGNMENT) double room[18 * WIDEST];
-    term->lanes->law[b->law].stress(b, x, block, block + 1, room);
+    _Alignas(HK_ALIGNMENT) double workspace[18 * WIDEST];
+    term->lanes->law[b->law].stress(b, x, block, block + 1, workspace);
     for (int lane = 0; lane < width && block * width + lane < b->count; lane++) {
         int64_t tet = b->tet[(int64_t)block * width + lane];
         for (int k = 0; k < 9; k++) {
-            P[9 * tet + k] += hk_load_scalar(room, term->lanes->scalar_size, k * width + lane);
-            F[9 * tet + k] = hk_load_scalar(room, term->lanes->scalar_size, (9 + k) * width + lane);
+            P[9 * tet + k] += hk_load_scalar(workspace, term->lanes->scalar_size, k * width + lane);
+            F[9 * tet + k] =
+                hk_load_scalar(workspace, term->lanes->scalar_size, (9 + k) * width + lane);
         }
     }
 }

@@ -98,14 +98,14 @@ static hk_status colour_tets(const hk_tet_term *term, const hk_tet_batch *b, col
 
 static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
 {
-    size_t room = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
-    b->vertex = HK_ARRAY(int32_t, 4 * room);
-    b->inverse = hk_calloc(9 * room, size);
-    b->volume = hk_calloc(room, size);
-    b->element = hk_calloc((size_t)b->element_values * room, size);
+    size_t workspace = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
+    b->vertex = HK_ARRAY(int32_t, 4 * workspace);
+    b->inverse = hk_calloc(9 * workspace, size);
+    b->volume = hk_calloc(workspace, size);
+    b->element = hk_calloc((size_t)b->element_values * workspace, size);
     bool complete = b->vertex && b->inverse && b->volume && b->element;
     if (b->blend_law.upper > 0) {
-        b->blend = hk_calloc(room, size);
+        b->blend = hk_calloc(workspace, size);
         b->blended = HK_ZEROS(uint8_t, b->blocks);
         complete = complete && b->blend && b->blended;
     }

@@ -179,39 +179,39 @@ static candidate describe(const hk_vertex_blocks *s, const corner_lists *lists, 
 
 // The vertices of a colour, neighbours near each other, and with as much work as those beside them.
 static void sort_colour(const hk_vertex_blocks *s, const corner_lists *lists, int colour,
-                        candidate *room)
+                        candidate *workspace)
 {
     int first = s->colours.start[colour], count = s->colours.start[colour + 1] - first;
     int window = WINDOW * s->term->lanes->lanes;
-    for (int k = 0; k < count; k++) room[k] = describe(s, lists, s->colours.item[first + k]);
+    for (int k = 0; k < count; k++) workspace[k] = describe(s, lists, s->colours.item[first + k]);
     for (int k = 0; k < count; k += window)
-        qsort(room + k, (size_t)hk_min_int(window, count - k), sizeof *room, by_work);
+        qsort(workspace + k, (size_t)hk_min_int(window, count - k), sizeof *workspace, by_work);
 }
 
 static hk_status form_groups(hk_vertex_blocks *s, const corner_lists *lists)
 {
     int width = s->term->lanes->lanes, colours = s->colours.colour_count;
     s->colour_start = HK_ZEROS(int32_t, (size_t)colours + 1);
-    candidate *room = HK_ARRAY(candidate, s->colours.start[colours]);
-    if (s->colour_start && room)
+    candidate *workspace = HK_ARRAY(candidate, s->colours.start[colours]);
+    if (s->colour_start && workspace)
         for (int k = 0; k < colours; k++)
             s->colour_start[k + 1] =
                 s->colour_start[k] +
                 (s->colours.start[k + 1] - s->colours.start[k] + width - 1) / width;
     if (s->colour_start) s->group_count = s->colour_start[colours];
     s->own = HK_ARRAY(int32_t, (size_t)s->group_count * (size_t)width);
-    if (!s->colour_start || !room || !s->own) {
-        hk_free(room);
+    if (!s->colour_start || !workspace || !s->own) {
+        hk_free(workspace);
         return HK_NO_MEMORY;
     }
     for (int k = 0; k < colours; k++) {
-        sort_colour(s, lists, k, room);
+        sort_colour(s, lists, k, workspace);
         int count = s->colours.start[k + 1] - s->colours.start[k];
         int32_t *own = s->own + (int64_t)s->colour_start[k] * width;
         int lanes = (s->colour_start[k + 1] - s->colour_start[k]) * width;
-        for (int l = 0; l < lanes; l++) own[l] = room[hk_min_int(l, count - 1)].vertex;
+        for (int l = 0; l < lanes; l++) own[l] = workspace[hk_min_int(l, count - 1)].vertex;
     }
-    hk_free(room);
+    hk_free(workspace);
     return HK_OK;
 }
 
@@ -219,15 +219,15 @@ static hk_status form_groups(hk_vertex_blocks *s, const corner_lists *lists)
 
 static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
 {
-    size_t room = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
-    b->vertex = HK_ARRAY(int32_t, 4 * room);
-    b->tet = HK_ARRAY(int32_t, room);
-    b->inverse = hk_alloc(9 * room, size);
-    b->volume = hk_alloc(room, size);
-    b->element = hk_alloc((size_t)b->element_values * room, size);
+    size_t workspace = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
+    b->vertex = HK_ARRAY(int32_t, 4 * workspace);
+    b->tet = HK_ARRAY(int32_t, workspace);
+    b->inverse = hk_alloc(9 * workspace, size);
+    b->volume = hk_alloc(workspace, size);
+    b->element = hk_alloc((size_t)b->element_values * workspace, size);
     bool complete = b->vertex && b->tet && b->inverse && b->volume && b->element;
     if (b->blend_law.upper > 0) {
-        b->blend = hk_calloc(room, size);
+        b->blend = hk_calloc(workspace, size);
         b->blended = HK_ZEROS(uint8_t, b->blocks);
         complete = complete && b->blend && b->blended;
     }

@@ -77,7 +77,7 @@ hk_status hk_world_grab(hk_world *w, const hk_grab_def *given, int *grab)
     hk_live *live = &w->live;
     int number = free_number(live);
     HK_TRY(hk_reserve((void **)&live->grabs, (size_t)live->grab_count, sizeof(hk_grab),
-                      &live->grab_room, (size_t)number + 1));
+                      &live->grab_capacity, (size_t)number + 1));
     hk_grab made = {.held = true, .count = def->count, .stiffness = def->stiffness};
     memcpy(made.vertex, def->vertices, sizeof made.vertex);
     memcpy(made.weight, def->weights, sizeof made.weight);
