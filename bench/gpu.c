@@ -35,7 +35,8 @@ static const char *material_at(int k)
     if (k < HK_COUNT_OF(g_timed)) return g_timed[k];
     k -= HK_COUNT_OF(g_timed);
     for (int m = 0; m < hk_material_count(); m++)
-        if (!is_timed(hk_material_name(m)) && k-- == 0) return hk_material_name(m);
+        if (hk_material_kind(m) == HK_FOR_SOLIDS && !is_timed(hk_material_name(m)) && k-- == 0)
+            return hk_material_name(m);
     return NULL;
 }
 

@@ -59,6 +59,18 @@ static hk_status upload_shapes(hk_gpu *g, bool triangular, float *const from[3],
     return HK_OK;
 }
 
+// Kernels read those of a patch's first round before they know whether it has one: a patch of a
+// sheet has none.
+static hk_status upload_counts(hk_gpu *g, const uint16_t *from, size_t count, const uint16_t **to)
+{
+    enum { MOST_OWN = 1024 };
+    uint16_t *made;
+    HK_TRY(hk_gpu_alloc(g, count + MOST_OWN, &made));
+    HK_CUDA(cudaMemcpy(made, from, count * sizeof *from, cudaMemcpyHostToDevice));
+    *to = made;
+    return HK_OK;
+}
+
 static hk_status upload_layout(hk_gpu *g)
 {
     const hk_gpu_layout *l = g->layout;
@@ -84,8 +96,8 @@ static hk_status upload_layout(hk_gpu *g)
     if (l->element) HK_TRY(hk_gpu_upload(g, (const float4 *)l->element, items, &m->element));
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_round_data *)l->rounds,
                          (size_t)l->round_start[l->patch_count] + 1, &m->rounds));
-    HK_TRY(hk_gpu_upload(g, l->count, (size_t)l->count_size, &m->count));
-    HK_TRY(hk_gpu_upload(g, l->base, (size_t)l->base_size, &m->base));
+    HK_TRY(upload_counts(g, l->count, (size_t)l->count_size, &m->count));
+    HK_TRY(upload_counts(g, l->base, (size_t)l->base_size, &m->base));
     return upload_batches(g);
 }
 
