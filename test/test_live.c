@@ -214,7 +214,8 @@ static void test_integrators(void **state)
                 CHECK_OK(hk_world_create(&def, &w[i]));
                 hk_model_free(models[i]);
             }
-            // One is edited before the first step, the other takes over its state at once.
+            // Both are edited alike, but one has its solver made anew after that: nothing that an
+            // edit should have changed is left in the other's.
             for (int i = 0; i < 2; i++) live_steps(&CASES[0], edit, w[i], 2);
             for (int i = 0; i < 2; i++) live_apply(&CASES[0], edit, w[i]);
             hk_solver_def same = hk_default_solver_def();
@@ -312,6 +313,17 @@ static void expect(hk_status status, const char *words)
     if (!strstr(hk_error(), words)) fail_msg("\"%s\" does not say \"%s\"", hk_error(), words);
 }
 
+// What a world says of itself is up to date.
+static void test_description(void **state)
+{
+    (void)state;
+    hk_world *w = live_world(&CASES[0], HK_BACKEND_CPU, NO_EDIT);
+    assert_non_null(strstr(hk_world_describe(w), "step 0.02 s"));
+    CHECK_OK(hk_world_set_step(w, 0.005));
+    assert_non_null(strstr(hk_world_describe(w), "step 0.005 s"));
+    hk_world_free(w);
+}
+
 static void test_refusals_change_nothing(void **state)
 {
     (void)state;
@@ -382,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_integrators),
         cmocka_unit_test(test_sheets),
         cmocka_unit_test(test_models_are_shared),
+        cmocka_unit_test(test_description),
         cmocka_unit_test(test_refusals_change_nothing),
         cmocka_unit_test(test_refused_by_the_method),
     };

@@ -148,6 +148,7 @@ hk_status hk_world_set_step(hk_world *w, double step)
     w->step = step;
     hk_status status = w->gpu ? hk_world_make_solver(w, w->method, &w->settings) : HK_OK;
     if (status != HK_OK) w->step = before;
+    hk_world_update_description(w);
     return status;
 }
 

@@ -155,7 +155,7 @@ hk_status hk_world_need_problem(hk_world *w)
     return HK_OK;
 }
 
-static void describe(hk_world *w)
+void hk_world_update_description(hk_world *w)
 {
     const hk_model *m = w->model;
     char where[96], solver[256];
@@ -189,7 +189,7 @@ hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_se
     w->settings = own;
     w->gpu = gpu;
     w->solver = solver;
-    describe(w);
+    hk_world_update_description(w);
     return HK_OK;
 }
 

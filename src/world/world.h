@@ -63,6 +63,8 @@ struct hk_world {
 hk_status hk_world_find_accelerations(hk_world *w);
 // Makes what takes the steps of a method, in place of what there is; on failure that stays.
 hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_settings *settings);
+// The line of hk_world_describe, again.
+void hk_world_update_description(hk_world *w);
 // Fails where a world that conserves energy cannot.
 hk_status hk_world_check_conserving(const hk_world *w);
 // Vertex after vertex, in the users' order, as a vector of the world's.
