@@ -390,8 +390,8 @@ static void recover(const char *method, const char *material, int start, int cel
 }
 
 // Laws with a barrier, which would lock in the elements that are not yet back. Where a body ends
-// depends on every bit; before shares were held a quarter of these came back. `of` 24 that many
-// must (docs/methods.md).
+// depends on every bit; before blend weights were held a quarter of these came back. `of` 24 that
+// many must (docs/methods.md).
 static void most_recover(const char *method, int of)
 {
     static const char *const materials[] = {"neo_hookean", "neo_hookean_wy", "mooney_rivlin",

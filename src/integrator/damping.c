@@ -77,7 +77,7 @@ static rigid rigid_motion(const hk_model *m, const hk_body *body, const double *
     return r;
 }
 
-static void damp_body(const hk_model *m, const hk_body *body, double share, const double *x,
+static void damp_body(const hk_model *m, const hk_body *body, double part, const double *x,
                       double *v)
 {
     rigid r = rigid_motion(m, body, x, v);
@@ -89,7 +89,7 @@ static void damp_body(const hk_model *m, const hk_body *body, double share, cons
         double arm[3], turn[3];
         for (int i = 0; i < 3; i++) arm[i] = x[at + i] - r.center[i];
         cross(r.spin, arm, turn);
-        for (int i = 0; i < 3; i++) v[at + i] += share * (r.velocity[i] + turn[i] - v[at + i]);
+        for (int i = 0; i < 3; i++) v[at + i] += part * (r.velocity[i] + turn[i] - v[at + i]);
     }
 }
 

@@ -12,7 +12,7 @@
 #define HK_SELDOM static __attribute__((noinline, unused))
 #endif
 
-// No eigenvalue counts as less than a share of the largest.
+// No eigenvalue counts as less than a part of the largest.
 HK_SELDOM void solve3_by_eigenvalues(const mat3 *H, const vec3 *g, vec3 *step)
 {
     const scalar least_share = (scalar)1e-3;

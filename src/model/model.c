@@ -645,9 +645,9 @@ bool hk_motion_moves(const hk_motion *m)
 }
 
 // Rodrigues' rotation about the centre, then the translation, both in proportion.
-static void move_point(const hk_motion *m, double share, const double *rest, double x[3])
+static void move_point(const hk_motion *m, double fraction, const double *rest, double x[3])
 {
-    double angle = m->degrees * share * (M_PI / 180), c = cos(angle), s = sin(angle);
+    double angle = m->degrees * fraction * (M_PI / 180), c = cos(angle), s = sin(angle);
     double r[3];
     for (int i = 0; i < 3; i++) r[i] = rest[i] - m->center[i];
     const double *a = m->axis;
@@ -656,19 +656,19 @@ static void move_point(const hk_motion *m, double share, const double *rest, dou
                        a[0] * r[1] - a[1] * r[0]};
     for (int i = 0; i < 3; i++)
         x[i] = m->center[i] + c * r[i] + s * cross[i] + (1 - c) * along * a[i] +
-               share * m->translate[i];
+               fraction * m->translate[i];
 }
 
-void hk_model_held_position_at(const hk_model *model, int vertex, double share, double x[3])
+void hk_model_held_position_at(const hk_model *model, int vertex, double fraction, double x[3])
 {
     const double *rest = model->rest + 3 * (int64_t)vertex;
     if (model->hold[vertex] < 0)
         memcpy(x, rest, 3 * sizeof(double));
     else
-        move_point(&model->motions[model->hold[vertex]], share, rest, x);
+        move_point(&model->motions[model->hold[vertex]], fraction, rest, x);
 }
 
-static double share_at(const hk_motion *m, double time)
+static double fraction_at(const hk_motion *m, double time)
 {
     return m->over > 0 ? fmin(1, fmax(0, time / m->over)) : 1;
 }
@@ -676,18 +676,18 @@ static double share_at(const hk_motion *m, double time)
 void hk_model_held_position(const hk_model *model, int vertex, double time, double x[3])
 {
     int32_t hold = model->hold[vertex];
-    hk_model_held_position_at(model, vertex, hold >= 0 ? share_at(&model->motions[hold], time) : 1,
-                              x);
+    hk_model_held_position_at(model, vertex,
+                              hold >= 0 ? fraction_at(&model->motions[hold], time) : 1, x);
 }
 
-void hk_model_target_at(const hk_model *model, int attachment, double share, double x[3])
+void hk_model_target_at(const hk_model *model, int attachment, double fraction, double x[3])
 {
     const hk_attachment *a = &model->attachments[attachment];
-    move_point(&model->motions[a->motion], share, model->rest + 3 * (int64_t)a->vertex, x);
+    move_point(&model->motions[a->motion], fraction, model->rest + 3 * (int64_t)a->vertex, x);
 }
 
 void hk_model_target(const hk_model *model, int attachment, double time, double x[3])
 {
     const hk_motion *motion = &model->motions[model->attachments[attachment].motion];
-    hk_model_target_at(model, attachment, share_at(motion, time), x);
+    hk_model_target_at(model, attachment, fraction_at(motion, time), x);
 }

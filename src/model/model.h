@@ -100,11 +100,11 @@ void hk_model_retain(hk_model *model);
 double hk_model_mass(const hk_model *model);
 // Where a held vertex is at `time`.
 void hk_model_held_position(const hk_model *model, int vertex, double time, double x[3]);
-// The same at a share 0..1 of the full motion.
-void hk_model_held_position_at(const hk_model *model, int vertex, double share, double x[3]);
-// Where the target of an attachment is at `time`, and at a share 0..1 of the full motion.
+// The same at a fraction 0..1 of the full motion.
+void hk_model_held_position_at(const hk_model *model, int vertex, double fraction, double x[3]);
+// Where the target of an attachment is at `time`, and at a fraction 0..1 of the full motion.
 void hk_model_target(const hk_model *model, int attachment, double time, double x[3]);
-void hk_model_target_at(const hk_model *model, int attachment, double share, double x[3]);
+void hk_model_target_at(const hk_model *model, int attachment, double fraction, double x[3]);
 
 // ---------------------------------------------------------------- edits (edit.c)
 
