@@ -391,6 +391,25 @@ static void test_dragging(void **state)
     }
 }
 
+// Taking hold and letting go costs nothing that is not given back.
+static void test_many_grabs(void **state)
+{
+    (void)state;
+    need_device();
+    for (int k = 0; k < (int)(sizeof LIVE / sizeof LIVE[0]); k++) {
+        hk_world *w = live_world(&LIVE[k], HK_BACKEND_CUDA, NO_EDIT);
+        hk_grab_def def = hk_default_grab_def();
+        def.stiffness = 100;
+        for (int n = 0, grab; n < (wants_small() ? 5 : 100); n++) {
+            def.vertices[0] = n % hk_model_vertex_count(hk_world_model(w));
+            CHECK_OK(hk_world_grab(w, &def, &grab));
+            CHECK_OK(hk_world_step(w, NULL));
+            CHECK_OK(hk_world_release_grab(w, grab));
+        }
+        hk_world_free(w);
+    }
+}
+
 // Two worlds, one that is checked after every step and one that only queues them.
 static void check_bits(const variant *v)
 {
@@ -479,9 +498,13 @@ static void test_failed_step_leaves_the_state(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_motion), cmocka_unit_test(test_live_edits),
-        cmocka_unit_test(test_dragging),    cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_momentum),    cmocka_unit_test(test_failed_step_leaves_the_state),
+        cmocka_unit_test(test_same_motion),
+        cmocka_unit_test(test_live_edits),
+        cmocka_unit_test(test_dragging),
+        cmocka_unit_test(test_many_grabs),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_momentum),
+        cmocka_unit_test(test_failed_step_leaves_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

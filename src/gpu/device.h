@@ -72,8 +72,11 @@ struct hk_gpu {
     // Host.
     hk_gpu_settings plan;
     const hk_gpu_kernels *kernels;
+    // Those at work: of the model, then those of the world that have elements now.
     hk_gpu_term terms[HK_GPU_MOST_TERMS];
-    int term_count;
+    int term_count, model_term_count;
+    hk_gpu_term live_terms[HK_GPU_MOST_TERMS];  // all of the world
+    int live_count;
     int general;  // 0 or 1: elements may be blended, or there is viscous damping, or another term
     bool blends;
     bool constant_diagonal;

@@ -199,10 +199,7 @@ static __global__ void __launch_bounds__(THREADS)
         for (int i = 0; i < 3; i++) sum[i] += c * push[i];
         for (int i = 0; i < DAMPING; i++) sum[3 + i] += square * B[i];
     }
-    for (int i = 0; i < 9; i++) {
-        float *to = &a.term_sums[(int64_t)i * a.count + n];
-        *to = first ? sum[i] : *to + sum[i];
-    }
+    hk_term_put_sums(a, n, first, sum);
 }
 
 // ---------------------------------------------------------------- the beginning of a stage

@@ -22,8 +22,11 @@ struct stencil_data {
 
 struct stencil {
     const hk_term_ops *of;
+    hk_terms list;  // what the term of the CPU belongs to …
+    hk_term *host;  // … whose elements these are
     stencil_data data;
-    size_t room, use_capacity;  // elements and corners that there is room for
+    hk_element *numbered;           // [capacity] them, with the numbers of the patches
+    size_t capacity, use_capacity;  // elements and corners that there is memory for
 };
 
 // ---------------------------------------------------------------- one element
@@ -147,10 +150,7 @@ static __global__ void __launch_bounds__(THREADS)
             for (int j = i; j < 3; j++, q++) sum[q] += (float)own[3 * i + j];
         }
     }
-    for (int i = 0; i < 9; i++) {
-        float *to = &a.term_sums[(int64_t)i * a.count + n];
-        *to = first ? sum[i] : *to + sum[i];
-    }
+    hk_term_put_sums(a, n, first, sum);
 }
 
 // ---------------------------------------------------------------- launches
@@ -200,28 +200,32 @@ template <class T> static hk_status put(hk_gpu *g, const T *from, size_t count, 
     return HK_OK;
 }
 
-static hk_status need_room(hk_gpu *g, const hk_stencil_term *from, stencil *t)
+static hk_status need_memory(hk_gpu *g, const hk_stencil_term *from, stencil *t)
 {
     size_t count = (size_t)from->elements.count, uses = (size_t)from->use_count;
     if (!t->data.user_of)
         HK_TRY(hk_gpu_alloc(g, (size_t)t->data.vertex_count, (int **)&t->data.user_of));
-    if (count <= t->room && uses <= t->use_capacity) return HK_OK;
-    t->room = 2 * count;
+    if (count <= t->capacity && uses <= t->use_capacity) return HK_OK;
+    hk_free(t->numbered);
+    t->numbered = HK_ARRAY(hk_element, 2 * count);
+    if (!t->numbered) return HK_NO_MEMORY;
+    t->capacity = 2 * count;
     t->use_capacity = 2 * uses;
-    HK_TRY(hk_gpu_alloc(g, t->room, (hk_element **)&t->data.element));
-    HK_TRY(hk_gpu_alloc(g, t->room + 1, (int **)&t->data.corner));
+    HK_TRY(hk_gpu_alloc(g, t->capacity, (hk_element **)&t->data.element));
+    HK_TRY(hk_gpu_alloc(g, t->capacity + 1, (int **)&t->data.corner));
     HK_TRY(hk_gpu_alloc(g, t->use_capacity, (int **)&t->data.element_of));
     HK_TRY(hk_gpu_alloc(g, t->use_capacity, (int **)&t->data.use));
     return hk_gpu_alloc(g, t->use_capacity + 1, (int **)&t->data.use_start);
 }
 
-static hk_status put_elements(hk_gpu *g, hk_stencil_term *from, const stencil *t)
+static hk_status put_elements(hk_gpu *g, const hk_stencil_term *from, const stencil *t)
 {
-    for (int k = 0; k < from->elements.count; k++) {
-        hk_element *e = &from->elements.element[k];
-        for (int c = 0; c < e->count; c++) e->vertex[c] = g->number[e->vertex[c]];
-    }
-    return put(g, from->elements.element, (size_t)from->elements.count, t->data.element);
+    int count = from->elements.count;
+    memcpy(t->numbered, from->elements.element, sizeof(hk_element) * (size_t)count);
+    for (int k = 0; k < count; k++)
+        for (int c = 0; c < t->numbered[k].count; c++)
+            t->numbered[k].vertex[c] = g->number[t->numbered[k].vertex[c]];
+    return put(g, t->numbered, (size_t)count, t->data.element);
 }
 
 static hk_status put_lists(hk_gpu *g, const hk_stencil_term *from, const stencil *t)
@@ -240,32 +244,30 @@ static hk_status put_lists(hk_gpu *g, const hk_stencil_term *from, const stencil
     return put(g, from->use_start, (size_t)from->user_count + 1, t->data.use_start);
 }
 
-static hk_status fill(hk_gpu *g, stencil *t, bool shape, hk_stencil_term *from)
+static hk_status put_all(hk_gpu *g, stencil *t, bool shape)
 {
+    const hk_stencil_term *from = (const hk_stencil_term *)t->host;
     t->data.element_count = from->elements.count;
     if (from->elements.count == 0) return HK_OK;
-    if (shape) HK_TRY(need_room(g, from, t));
+    if (shape) HK_TRY(need_memory(g, from, t));
     HK_TRY(put_elements(g, from, t));
     return shape ? put_lists(g, from, t) : HK_OK;
 }
 
-// As the term of the CPU has them.
 static hk_status refresh(hk_gpu *g, void *term, bool shape)
 {
     stencil *t = (stencil *)term;
-    hk_terms list = hk_gpu_host_list(g);
-    hk_term *from = nullptr;
-    HK_TRY(t->of->create(&list, &from));
-    from->ops = t->of;
-    from->list = &list;
-    hk_status status = fill(g, t, shape, (hk_stencil_term *)from);
-    t->of->free(from);
-    return status;
+    t->list.live = g->live;
+    HK_TRY(hk_stencil_refresh(t->host));
+    return put_all(g, t, shape);
 }
 
 static void release(void *term)
 {
-    hk_free(term);
+    stencil *t = (stencil *)term;
+    if (t->host) t->of->free(t->host);
+    hk_free(t->numbered);
+    hk_free(t);
 }
 
 static hk_status create(hk_gpu *g, const hk_term_ops *of, bool tie, void **term)
@@ -282,7 +284,13 @@ static hk_status create(hk_gpu *g, const hk_term_ops *of, bool tie, void **term)
     t->data.vertex_count = g->model->vertex_count;
     t->data.origin = g->state.origin;
     t->data.body = g->state.body;
-    hk_status status = refresh(g, t, true);
+    t->list = hk_gpu_host_list(g);
+    hk_status status = of->create(&t->list, &t->host);
+    if (status == HK_OK) {
+        t->host->ops = of;
+        t->host->list = &t->list;
+        status = put_all(g, t, true);
+    }
     if (status != HK_OK || t->data.element_count == 0) {
         release(t);
         return status;

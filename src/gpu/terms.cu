@@ -6,11 +6,11 @@ extern "C" const hk_gpu_term_ops hk_gpu_builtin_term = {nullptr, nullptr, nullpt
 static hk_status create_term(hk_gpu *g, const hk_gpu_term_ops *ops)
 {
     void *made = nullptr;
-    if (g->term_count == HK_GPU_MOST_TERMS)
+    if (g->model_term_count == HK_GPU_MOST_TERMS)
         return hk_fail(HK_INTERNAL, "backend \"cuda\": too many terms");
     HK_TRY(ops->create(g, &made));
     if (!made) return HK_OK;
-    hk_gpu_term *to = &g->terms[g->term_count++];
+    hk_gpu_term *to = &g->terms[g->model_term_count++];
     to->ops = ops;
     to->term = made;
     return HK_OK;
@@ -22,6 +22,13 @@ static hk_status place_terms(hk_gpu *g)
     size_t n = (size_t)g->model->vertex_count;
     hk_gpu_args *a = &g->args;
     a->term_parts = 0;
+    g->term_count = g->model_term_count;
+    for (int k = 0; k < g->live_count; k++) {
+        if (g->live_terms[k].ops->parts(g->live_terms[k].term) == 0) continue;
+        if (g->term_count == HK_GPU_MOST_TERMS)
+            return hk_fail(HK_INTERNAL, "backend \"cuda\": too many terms");
+        g->terms[g->term_count++] = g->live_terms[k];
+    }
     for (int k = 0; k < g->term_count; k++) {
         g->terms[k].part = a->term_parts;
         a->term_parts += g->terms[k].ops->parts(g->terms[k].term);
@@ -60,38 +67,29 @@ hk_status hk_gpu_create_terms(hk_gpu *g)
         if (ops->in_model && !ops->in_model(g->model)) continue;
         if (!ops->device)
             return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": %s run on the CPU only", ops->name);
-        if (ops->device != &hk_gpu_builtin_term) HK_TRY(create_term(g, ops->device));
+        if (ops->device != &hk_gpu_builtin_term && !ops->refresh)
+            HK_TRY(create_term(g, ops->device));
     }
-    return place_terms(g);
+    return hk_gpu_refresh_terms(g, true);
 }
 
-static int find_term(const hk_gpu *g, const hk_gpu_term_ops *ops)
+// Terms of the world stay when they have no elements: grabs come and go.
+static hk_status refresh_term(hk_gpu *g, const hk_gpu_term_ops *ops, bool shape)
 {
-    for (int k = 0; k < g->term_count; k++)
-        if (g->terms[k].ops == ops) return k;
-    return -1;
-}
-
-static void drop_term(hk_gpu *g, int number)
-{
-    g->terms[number].ops->free(g->terms[number].term);
-    for (int k = number; k + 1 < g->term_count; k++) g->terms[k] = g->terms[k + 1];
-    g->term_count--;
+    for (int k = 0; k < g->live_count; k++)
+        if (g->live_terms[k].ops == ops) return ops->refresh(g, g->live_terms[k].term, shape);
+    void *made = nullptr;
+    HK_TRY(ops->create(g, &made));
+    if (!made) return HK_OK;
+    g->live_terms[g->live_count].ops = ops;
+    g->live_terms[g->live_count++].term = made;
+    return HK_OK;
 }
 
 hk_status hk_gpu_refresh_terms(hk_gpu *g, bool shape)
 {
-    for (int k = 0; k < hk_term_kinds(); k++) {
-        const hk_gpu_term_ops *ops = hk_term_kind(k)->device;
-        if (!hk_term_kind(k)->refresh) continue;
-        int at = find_term(g, ops);
-        if (at < 0) {
-            HK_TRY(create_term(g, ops));
-            continue;
-        }
-        HK_TRY(ops->refresh(g, g->terms[at].term, shape));
-        if (ops->parts(g->terms[at].term) == 0) drop_term(g, at);
-    }
+    for (int k = 0; k < hk_term_kinds(); k++)
+        if (hk_term_kind(k)->refresh) HK_TRY(refresh_term(g, hk_term_kind(k)->device, shape));
     return shape ? place_terms(g) : HK_OK;
 }
 
@@ -120,8 +118,9 @@ hk_status hk_gpu_visit_live_weights(hk_gpu *g, hk_weight_fn *visit, void *contex
 
 void hk_gpu_free_terms(hk_gpu *g)
 {
-    for (int k = 0; k < g->term_count; k++) g->terms[k].ops->free(g->terms[k].term);
-    g->term_count = 0;
+    for (int k = 0; k < g->model_term_count; k++) g->terms[k].ops->free(g->terms[k].term);
+    for (int k = 0; k < g->live_count; k++) g->live_terms[k].ops->free(g->live_terms[k].term);
+    g->term_count = g->model_term_count = g->live_count = 0;
 }
 
 hk_status hk_gpu_begin_terms(hk_gpu *g)

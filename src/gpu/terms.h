@@ -73,4 +73,14 @@ static __device__ __forceinline__ void hk_term_put(float4 *to, bool first, const
     *to = make_float4(old.x + sum[0], old.y + sum[1], old.z + sum[2], 0);
 }
 
+// Gradient and block of the n-th vertex of a sweep.
+static __device__ __forceinline__ void hk_term_put_sums(const hk_gpu_vbd_args &a, int n, bool first,
+                                                        const float sum[9])
+{
+    for (int i = 0; i < 9; i++) {
+        float *to = &a.term_sums[(int64_t)i * a.count + n];
+        *to = first ? sum[i] : *to + sum[i];
+    }
+}
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "material/law.h"
+#include "math/dense.h"
 
 // ---------------------------------------------------------------- energy, stress, stiffness
 
@@ -67,69 +68,19 @@ static void symmetrise(double H[81])
             H[N * i + j] = H[N * j + i] = 0.5 * (H[N * i + j] + H[N * j + i]);
 }
 
-// Whether Cholesky's factor exists.
 static bool is_positive(const double H[81])
 {
     double l[81];
-    for (int j = 0; j < N; j++)
-        for (int i = j; i < N; i++) {
-            double sum = H[N * i + j];
-            for (int k = 0; k < j; k++) sum -= l[N * i + k] * l[N * j + k];
-            if (i == j && !(sum > 0)) return false;
-            l[N * i + j] = i == j ? sqrt(sum) : sum / l[N * j + j];
-        }
-    return true;
+    memcpy(l, H, sizeof l);
+    return hk_dense_factor(l, N);
 }
 
-// One of Jacobi's rotations: makes a_pq 0, and turns the columns of v along.
-static void rotate(double a[81], double v[81], int p, int q)
-{
-    double off = a[N * p + q];
-    if (off == 0) return;
-    double theta = (a[N * q + q] - a[N * p + p]) / (2 * off);
-    double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
-    double c = 1 / sqrt(t * t + 1), s = t * c;
-    for (int k = 0; k < N; k++) {
-        double x = a[N * k + p], y = a[N * k + q];
-        a[N * k + p] = c * x - s * y;
-        a[N * k + q] = s * x + c * y;
-    }
-    for (int k = 0; k < N; k++) {
-        double x = a[N * p + k], y = a[N * q + k];
-        a[N * p + k] = c * x - s * y;
-        a[N * q + k] = s * x + c * y;
-        x = v[N * k + p], y = v[N * k + q];
-        v[N * k + p] = c * x - s * y;
-        v[N * k + q] = s * x + c * y;
-    }
-}
-
-static double off_diagonal(const double a[81])
-{
-    double sum = 0;
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j < i; j++) sum += a[N * i + j] * a[N * i + j];
-    return sum;
-}
-
-// Multiplies negative eigenvalues by keep: H += Σ (keep − 1) λ v vᵀ over them.
+// Multiplies negative eigenvalues by keep.
 static void raise_eigenvalues(double H[81], double keep)
 {
-    enum { SWEEPS = 20 };
-    double a[81], v[81] = {0}, size = 0;
-    memcpy(a, H, sizeof a);
+    double a[81], v[81], size = 0;
     for (int k = 0; k < 81; k++) size += H[k] * H[k];
-    if (!(size < INFINITY)) return;
-    for (int k = 0; k < N; k++) v[N * k + k] = 1;
-    for (int sweep = 0; sweep < SWEEPS && off_diagonal(a) > 1e-32 * size; sweep++)
-        for (int p = 0; p < N; p++)
-            for (int q = p + 1; q < N; q++) rotate(a, v, p, q);
-    for (int k = 0; k < N; k++) {
-        double more = (keep - 1) * a[N * k + k];
-        if (!(more > 0)) continue;
-        for (int i = 0; i < N; i++)
-            for (int j = 0; j < N; j++) H[N * i + j] += more * v[N * i + k] * v[N * j + k];
-    }
+    if (size < INFINITY) hk_dense_project(H, N, keep, a, v);
 }
 
 void hk_custom_hessian(const hk_custom_law *law, const double F[9], double keep, double H[81])
@@ -187,26 +138,16 @@ static double blended(const hk_custom_blend *b, const double F[9], double keep, 
 // −(H + k)⁻¹ g with eigenvalues of at least k/10: always downhill.
 static void newton_step(double H[81], double k, const double g[9], double step[9])
 {
-    double l[81], d[9];
     for (int j = 0; j < N; j++) H[10 * j] += 0.9 * k;
     if (!is_positive(H)) raise_eigenvalues(H, 0);
-    for (int j = 0; j < N; j++) {  // LDLᵀ
-        d[j] = H[10 * j] + 0.1 * k;
-        for (int q = 0; q < j; q++) d[j] -= l[N * j + q] * l[N * j + q] * d[q];
-        for (int i = j + 1; i < N; i++) {
-            double sum = H[N * i + j];
-            for (int q = 0; q < j; q++) sum -= l[N * i + q] * l[N * j + q] * d[q];
-            l[N * i + j] = sum / d[j];
-        }
+    for (int j = 0; j < N; j++) {
+        H[10 * j] += 0.1 * k;
+        step[j] = -g[j];
     }
-    for (int i = 0; i < N; i++) {
-        step[i] = -g[i];
-        for (int q = 0; q < i; q++) step[i] -= l[N * i + q] * step[q];
-    }
-    for (int i = N - 1; i >= 0; i--) {
-        step[i] /= d[i];
-        for (int q = i + 1; q < N; q++) step[i] -= l[N * q + i] * step[q];
-    }
+    if (hk_dense_factor(H, N))
+        hk_dense_solve(H, N, step);
+    else
+        memset(step, 0, N * sizeof *step);  // it is not finite
 }
 
 // ψ(z) + k/2 ‖z − p‖² with its gradient and the Hessian of ψ.

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "math/dense.h"
+
 bool hk_low_rank_is_current(const hk_low_rank *r, const hk_problem *p)
 {
     const hk_live *live = p->terms->live;
@@ -85,15 +87,11 @@ static bool factor_small(hk_low_rank *r)
         for (int j = 0; j < n; j++)
             a[n * i + j] = product(&r->parts[i], r->solved + j * r->size) +
                            (i == j ? 1 / r->parts[i].scale : 0);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = 0.5 * (a[n * i + j] + a[n * j + i]);
-            if (i == j) sum *= 1 + 1e-12;
-            for (int k = 0; k < j; k++) sum -= a[n * i + k] * a[n * j + k];
-            if (i == j && !(sum > 0)) return false;
-            a[n * i + j] = i == j ? sqrt(sum) : sum / a[n * j + j];
-        }
-    return true;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++) a[n * i + j] = 0.5 * (a[n * i + j] + a[n * j + i]);
+        a[(n + 1) * i] *= 1 + 1e-12;
+    }
+    return hk_dense_factor(a, n);
 }
 
 hk_status hk_low_rank_update(hk_low_rank *r, const hk_problem *p, const int32_t *row, int64_t size,
@@ -128,31 +126,25 @@ hk_status hk_low_rank_update(hk_low_rank *r, const hk_problem *p, const int32_t 
     return HK_OK;
 }
 
-// coupling := (S⁻¹ + Fᵀ Z)⁻¹ coupling
-static void solve_small(hk_low_rank *r)
+// coupling = (S⁻¹ + Fᵀ Z)⁻¹ Fᵀ x for one of the three numbers of every row, of a vector of either
+// precision.
+static void couple(hk_low_rank *r, const double *x, const float *single, int number)
 {
-    int n = r->count;
-    double *b = r->coupling;
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) b[i] -= r->small[n * i + k] * b[k];
-        b[i] /= r->small[n * i + i];
+    for (int k = 0; k < r->count; k++) {
+        const hk_rank_one *part = &r->parts[k];
+        r->coupling[k] = 0;
+        for (int i = 0; i < part->count; i++) {
+            int64_t at = 4 * (int64_t)part->row[i] + number;
+            r->coupling[k] += part->factor[i] * (x ? x[at] : (double)single[at]);
+        }
     }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) b[i] -= r->small[n * k + i] * b[k];
-        b[i] /= r->small[n * i + i];
-    }
+    hk_dense_solve(r->small, r->count, r->coupling);
 }
 
 void hk_low_rank_correct(hk_low_rank *r, double *x)
 {
     for (int c = 0; c < 3 && r->count > 0; c++) {
-        for (int k = 0; k < r->count; k++) {
-            const hk_rank_one *part = &r->parts[k];
-            r->coupling[k] = 0;
-            for (int i = 0; i < part->count; i++)
-                r->coupling[k] += part->factor[i] * x[4 * (int64_t)part->row[i] + c];
-        }
-        solve_small(r);
+        couple(r, x, NULL, c);
         for (int k = 0; k < r->count; k++)
             for (int64_t i = 0; i < r->size; i++)
                 x[4 * i + c] -= r->coupling[k] * r->solved[k * r->size + i];
@@ -162,13 +154,7 @@ void hk_low_rank_correct(hk_low_rank *r, double *x)
 void hk_low_rank_correct_single(hk_low_rank *r, float *x)
 {
     for (int c = 0; c < 3 && r->count > 0; c++) {
-        for (int k = 0; k < r->count; k++) {
-            const hk_rank_one *part = &r->parts[k];
-            r->coupling[k] = 0;
-            for (int i = 0; i < part->count; i++)
-                r->coupling[k] += part->factor[i] * (double)x[4 * (int64_t)part->row[i] + c];
-        }
-        solve_small(r);
+        couple(r, NULL, x, c);
         for (int k = 0; k < r->count; k++)
             for (int64_t i = 0; i < r->size; i++)
                 x[4 * i + c] -= (float)(r->coupling[k] * r->solved[k * r->size + i]);

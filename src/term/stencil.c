@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "math/dense.h"
+
 enum { MOST = 3 * HK_ELEMENT_VERTICES };  // unknowns of an element
 
 static hk_stencil_term *stencil(hk_term *term)
@@ -33,20 +35,25 @@ void hk_elements_release(hk_elements *elements)
     *elements = (hk_elements){0};
 }
 
-static hk_status list_elements(const hk_stencil_law *law, const hk_model *m, const hk_live *live,
+// Appends to an empty list, whatever capacity it has.
+static hk_status fill_elements(const hk_stencil_law *law, const hk_model *m, const hk_live *live,
                                hk_elements *to)
 {
-    *to = (hk_elements){0};
     if (law->live && !live) return HK_OK;
-    hk_status status = law->elements(m, live, to);
-    if (status != HK_OK) {
-        hk_elements_release(to);
-        return status;
-    }
+    HK_TRY(law->elements(m, live, to));
     for (int k = 0; k < to->count; k++)
         for (int c = 0; c < to->element[k].count; c++)
             to->element[k].vertex[c] = m->place[to->element[k].vertex[c]];
     return HK_OK;
+}
+
+static hk_status list_elements(const hk_stencil_law *law, const hk_model *m, const hk_live *live,
+                               hk_elements *to)
+{
+    *to = (hk_elements){0};
+    hk_status status = fill_elements(law, m, live, to);
+    if (status != HK_OK) hk_elements_release(to);
+    return status;
 }
 
 bool hk_stencil_in_model(const hk_stencil_law *law, const hk_model *model)
@@ -147,7 +154,18 @@ static hk_status take_elements(hk_stencil_term *t)
     release_lists(t);
     list_uses(&made);
     made.version = list->live ? list->live->version : 0;
+    made.shape_version = list->live ? list->live->shape_version : 0;
     *t = made;
+    return HK_OK;
+}
+
+// The same elements with other values, into the list that there is.
+static hk_status take_values(hk_stencil_term *t)
+{
+    const hk_terms *list = t->base.list;
+    t->elements.count = 0;
+    HK_TRY(fill_elements(t->law, list->model, list->live, &t->elements));
+    t->version = list->live->version;
     return HK_OK;
 }
 
@@ -156,7 +174,7 @@ hk_status hk_stencil_refresh(hk_term *term)
     hk_stencil_term *t = stencil(term);
     const hk_live *live = term->list->live;
     if (!t->law->live || !live || live->version == t->version) return HK_OK;
-    return take_elements(t);
+    return live->shape_version == t->shape_version ? take_values(t) : take_elements(t);
 }
 
 hk_status hk_stencil_follow(hk_term *term, const hk_term *from)
@@ -226,60 +244,11 @@ static void add_to(const hk_stencil_term *t, void *vector, int32_t v, const doub
             ((double *)vector)[4 * (int64_t)v + i] += value[i];
 }
 
-// Jacobi's rotations: h becomes diagonal, v its eigenvectors by columns.
-static void diagonalise(double *h, double *v, int n)
-{
-    enum { SWEEPS = 30 };
-    for (int i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
-    for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        double off = 0, all = 0;
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++) {
-                all += h[n * i + j] * h[n * i + j];
-                if (i != j) off += h[n * i + j] * h[n * i + j];
-            }
-        if (!(off > 1e-30 * all)) return;
-        for (int p = 0; p < n; p++)
-            for (int q = p + 1; q < n; q++) {
-                if (h[n * p + q] == 0) continue;
-                double theta = (h[n * q + q] - h[n * p + p]) / (2 * h[n * p + q]);
-                double tangent = copysign(1, theta) / (fabs(theta) + hypot(theta, 1));
-                double c = 1 / hypot(tangent, 1), s = c * tangent;
-                for (int k = 0; k < n; k++) {
-                    double a = h[n * k + p], b = h[n * k + q];
-                    h[n * k + p] = c * a - s * b;
-                    h[n * k + q] = s * a + c * b;
-                }
-                for (int k = 0; k < n; k++) {
-                    double a = h[n * p + k], b = h[n * q + k];
-                    h[n * p + k] = c * a - s * b;
-                    h[n * q + k] = s * a + c * b;
-                    a = v[n * k + p], b = v[n * k + q];
-                    v[n * k + p] = c * a - s * b;
-                    v[n * k + q] = s * a + c * b;
-                }
-            }
-    }
-}
-
 // Negative eigenvalues × keep.
 static void project(double *h, int n, double keep)
 {
-    if (keep == 1) return;
-    double d[MOST * MOST], v[MOST * MOST], least = 0;
-    memcpy(d, h, sizeof(double) * (size_t)(n * n));
-    diagonalise(d, v, n);
-    for (int k = 0; k < n; k++) least = fmin(least, d[n * k + k]);
-    if (least == 0) return;
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            double sum = 0;
-            for (int k = 0; k < n; k++) {
-                double value = d[n * k + k];
-                sum += (value < 0 ? keep * value : value) * v[n * i + k] * v[n * j + k];
-            }
-            h[n * i + j] = sum;
-        }
+    double a[MOST * MOST], v[MOST * MOST];
+    if (keep < 1) hk_dense_project(h, n, keep, a, v);
 }
 
 static bool all_finite(const double *a, int n)
@@ -480,7 +449,7 @@ void hk_stencil_visit_weights(const hk_term *term, hk_weight_fn *visit, void *co
         double weight[HK_ELEMENT_VERTICES * HK_ELEMENT_VERTICES], most = 0;
         double vector[HK_ELEMENT_VERTICES * HK_ELEMENT_VERTICES], factor[HK_ELEMENT_VERTICES];
         t->law->weights(e, weight);
-        diagonalise(weight, vector, n);
+        hk_dense_diagonalise(weight, vector, n);
         for (int i = 0; i < n; i++) most = fmax(most, weight[(n + 1) * i]);
         for (int i = 0; i < n; i++) {
             if (!(weight[(n + 1) * i] > 1e-12 * most)) continue;
@@ -559,27 +528,6 @@ double hk_stencil_scales(const hk_term *term, double *stiffness)
 
 // ---------------------------------------------------------------- XPBD
 
-// Solves the system by Cholesky's factor in place; false: it is not positive.
-static bool solve_small(double *a, double *b, int n)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = a[n * i + j];
-            for (int k = 0; k < j; k++) sum -= a[n * i + k] * a[n * j + k];
-            if (i == j && !(sum > 0)) return false;
-            a[n * i + j] = i == j ? sqrt(sum) : sum / a[n * j + j];
-        }
-    for (int i = 0; i < n; i++) {
-        for (int k = 0; k < i; k++) b[i] -= a[n * i + k] * b[k];
-        b[i] /= a[n * i + i];
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        for (int k = i + 1; k < n; k++) b[i] -= a[n * k + i] * b[k];
-        b[i] /= a[n * i + i];
-    }
-    return true;
-}
-
 static double inverse_mass(const hk_stencil_term *t, const void *x, int32_t v)
 {
     return t->base.list->precision == HK_SINGLE ? (double)((const float *)x)[4 * (int64_t)v + 3]
@@ -608,7 +556,8 @@ static void relax_element(hk_stencil_term *t, int k, double h, void *x)
             for (int j = 0; j < n; j++) a[n * i + j] = a[n * j + i] = i == j;
         }
     }
-    if (!solve_small(a, b, n)) return;
+    if (!hk_dense_factor(a, n)) return;
+    hk_dense_solve(a, n, b);
     for (int c = 0; c < e->count; c++) {
         for (int i = 3 * c; i < 3 * c + 3; i++) p[i] -= mass[c] * b[i];
         add_to(t, x, e->vertex[c], b + 3 * c);

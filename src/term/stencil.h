@@ -47,15 +47,16 @@ typedef struct hk_stencil_term {
     const hk_stencil_law *law;
     hk_elements elements;  // vertices in Morton order
     int64_t version;       // of hk_live, that they are of
-    int64_t *block;        // [count + 1] where the blocks of an element begin
-    double *force;         // [use_count][3] of every corner, by element
-    double *multiplier;    // [use_count][3] the same of XPBD
-    int32_t *corner;       // [count + 1] the first corner of an element
-    int32_t *user;         // [user_count] vertices that have elements
-    int32_t *user_of;      // [vertex_count] where; -1: none
-    int32_t *use_start;    // [user_count + 1]
-    int32_t *use;          // [use_count] corners, by vertex
-    int32_t *element_of;   // [use_count] of a corner
+    int64_t shape_version;
+    int64_t *block;       // [count + 1] where the blocks of an element begin
+    double *force;        // [use_count][3] of every corner, by element
+    double *multiplier;   // [use_count][3] the same of XPBD
+    int32_t *corner;      // [count + 1] the first corner of an element
+    int32_t *user;        // [user_count] vertices that have elements
+    int32_t *user_of;     // [vertex_count] where; -1: none
+    int32_t *use_start;   // [user_count + 1]
+    int32_t *use;         // [use_count] corners, by vertex
+    int32_t *element_of;  // [use_count] of a corner
     int user_count, use_count;
     double *partial;  // [count] energies
 } hk_stencil_term;
