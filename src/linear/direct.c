@@ -182,8 +182,17 @@ hk_status hk_direct_supernodes(const hk_direct *s, hk_supernodes *nodes)
     return HK_OK;
 }
 
+bool hk_direct_available(void)
+{
+    return true;
+}
+
 #else
 
+bool hk_direct_available(void)
+{
+    return false;
+}
 hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver)
 {
     (void)pattern, (void)solver;
