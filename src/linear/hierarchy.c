@@ -16,8 +16,18 @@ enum { LARGEST_DENSE = 1500 };
 #define COUPLED 0.2
 // Levels that shrink less than this are not worth having.
 #define SHRINKS 0.8
+// Jacobi's ω over the greatest eigenvalue: of the smoother, which is to reach down to an eighth of
+// it, and of the interpolation.
+#define SMOOTHER      (2 / (1 + 1 / 8.0))
+#define INTERPOLATION (4 / 3.0)
 
-// ---------------------------------------------------------------- the diagonal
+// What a level is made from: A with a diagonal of 1, and its greatest eigenvalue.
+typedef struct scaled {
+    hk_sparse matrix;
+    double greatest;
+} scaled;
+
+// ---------------------------------------------------------------- scaling
 
 static double entry_on_diagonal(const hk_sparse *a, int row)
 {
@@ -26,59 +36,64 @@ static double entry_on_diagonal(const hk_sparse *a, int row)
     return 0;
 }
 
-static hk_status invert_diagonal(hk_level *l)
+static void find_root(const hk_sparse *a, double *root)
 {
-    l->inverse = HK_ARRAY(double, l->matrix.rows);
-    if (!l->inverse) return HK_NO_MEMORY;
-    for (int r = 0; r < l->matrix.rows; r++) {
-        double d = entry_on_diagonal(&l->matrix, r);
-        l->inverse[r] = d > 0 ? 1 / d : 0;
+    for (int r = 0; r < a->rows; r++) {
+        double d = entry_on_diagonal(a, r);
+        root[r] = d > 0 ? 1 / sqrt(d) : 0;
     }
-    return HK_OK;
 }
 
-// The greatest sum of a row's absolute values bounds all eigenvalues of D⁻¹A.
-static double row_bound(const hk_level *l)
+// a_ij → root_i a_ij root_j, either of which may be NULL.
+static void scale(hk_sparse *a, const double *rows, const double *columns)
+{
+    for (int r = 0; r < a->rows; r++)
+        for (int64_t k = a->start[r]; k < a->start[r + 1]; k++)
+            a->value[k] *= (rows ? rows[r] : 1) * (columns ? columns[a->column[k]] : 1);
+}
+
+// ---------------------------------------------------------------- the greatest eigenvalue
+
+// The greatest sum of a row's absolute values bounds all eigenvalues.
+static double row_bound(const hk_sparse *a)
 {
     double most = 0;
-    for (int r = 0; r < l->matrix.rows; r++) {
+    for (int r = 0; r < a->rows; r++) {
         double sum = 0;
-        for (int64_t k = l->matrix.start[r]; k < l->matrix.start[r + 1]; k++)
-            sum += fabs(l->matrix.value[k]);
-        most = fmax(most, sum * l->inverse[r]);
+        for (int64_t k = a->start[r]; k < a->start[r + 1]; k++) sum += fabs(a->value[k]);
+        most = fmax(most, sum);
     }
     return most;
 }
 
-// to = D⁻¹A from; returns ‖to‖.
-static double multiply(const hk_level *l, int threads, const double *from, double *to)
+// to = A from; returns ‖to‖.
+static double multiply(const hk_sparse *a, int threads, const double *from, double *to)
 {
-    const hk_sparse *a = &l->matrix;
     double square = 0;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int r = 0; r < a->rows; r++) {
         double sum = 0;
         for (int64_t k = a->start[r]; k < a->start[r + 1]; k++)
             sum += a->value[k] * from[a->column[k]];
-        to[r] = sum * l->inverse[r];
+        to[r] = sum;
     }
     for (int r = 0; r < a->rows; r++) square += to[r] * to[r];
     return sqrt(square);
 }
 
 // By the power method, which comes from below, hence a margin; and never above what is certain.
-static hk_status find_greatest(hk_level *l, int threads)
+static hk_status find_greatest(scaled *s, int threads)
 {
-    int n = l->matrix.rows;
+    int n = s->matrix.rows;
     double *v = HK_ARRAY(double, n), *w = HK_ARRAY(double, n), norm = 0;
     if (v && w) {
         for (int64_t k = 0; k < n; k++)
-            v[k] = l->inverse[k] > 0 ? (double)((uint64_t)k * 2654435761u >> 16 & 1023) - 511.5 : 0;
+            v[k] = (double)((uint64_t)k * 2654435761u >> 16 & 1023) - 511.5;
         for (int i = 0; i < POWER_ITERATIONS; i++) {
-            norm = multiply(l, threads, v, w);
+            norm = multiply(&s->matrix, threads, v, w);
             for (int k = 0; k < n && norm > 0; k++) v[k] = w[k] / norm;
         }
-        l->greatest = fmin(1.1 * norm, row_bound(l));
+        s->greatest = fmax(fmin(1.1 * norm, row_bound(&s->matrix)), 1);
     }
     hk_status status = v && w ? HK_OK : HK_NO_MEMORY;
     hk_free(v);
@@ -102,49 +117,47 @@ static void strength_free(strength *s)
     hk_free(s->group);
 }
 
-static bool is_coupled(const hk_level *l, int row)
+static bool is_coupled(const hk_sparse *a, int row)
 {
-    const hk_sparse *a = &l->matrix;
     double sum = 0;
     for (int64_t k = a->start[row]; k < a->start[row + 1]; k++)
         if (a->column[k] != row) sum += fabs(a->value[k]);
-    return sum * l->inverse[row] > COUPLED;
+    return sum > COUPLED;
 }
 
-static void list_strong(const hk_level *l, double threshold, strength *s)
+static void list_strong(const hk_sparse *a, double threshold, strength *s)
 {
-    const hk_sparse *a = &l->matrix;
-    for (int r = 0; r < a->rows; r++) s->group[r] = is_coupled(l, r) ? 0 : -1;
+    for (int r = 0; r < a->rows; r++) s->group[r] = is_coupled(a, r) ? 0 : -1;
     int64_t at = 0;
     for (int r = 0; r < a->rows; r++) {
         s->start[r] = at;
         for (int64_t k = a->start[r]; k < a->start[r + 1] && s->group[r] >= 0; k++) {
             int32_t c = a->column[k];
-            double square = a->value[k] * a->value[k] * l->inverse[r] * l->inverse[c];
-            bool strong = a->value[k] < 0 && square > threshold * threshold;
-            if (c != r && s->group[c] >= 0 && strong) s->neighbour[at++] = c;
+            if (c != r && s->group[c] >= 0 && a->value[k] < -threshold) s->neighbour[at++] = c;
         }
     }
     s->start[a->rows] = at;
 }
 
 // group[row] and their number.
-static hk_status make_groups(const hk_level *l, double threshold, strength *s, int *count)
+static hk_status make_groups(const hk_sparse *a, double threshold, strength *s, int *count)
 {
-    size_t n = (size_t)l->matrix.rows;
+    size_t n = (size_t)a->rows;
     s->start = HK_ARRAY(int64_t, n + 1);
-    s->neighbour = HK_ARRAY(int32_t, l->matrix.start[n]);
+    s->neighbour = HK_ARRAY(int32_t, a->start[n]);
     s->group = HK_ARRAY(int32_t, n);
     if (!s->start || !s->neighbour || !s->group) return HK_NO_MEMORY;
-    list_strong(l, threshold, s);
+    list_strong(a, threshold, s);
     hk_graph graph = {(int)n, s->start, s->neighbour};
     return hk_aggregate(&graph, s->group, count);
 }
 
-// ---------------------------------------------------------------- the next level
+// ---------------------------------------------------------------- interpolation
 
-// T: one in the column of a row's group.
-static hk_status constant_interpolation(const int32_t *group, int rows, int count, hk_sparse *t)
+// T: constant in a group, in the variables before scaling. A slow part of the error is smooth
+// there: `smooth` is 1 in all rows of the first level, and so are coarse unknowns.
+static hk_status constant_interpolation(const int32_t *group, const double *smooth, int rows,
+                                        int count, hk_sparse *t)
 {
     *t = (hk_sparse){.rows = rows, .columns = count};
     t->start = HK_ZEROS(int64_t, rows + 1);
@@ -155,18 +168,16 @@ static hk_status constant_interpolation(const int32_t *group, int rows, int coun
         int64_t at = t->start[r + 1] = t->start[r];
         if (group[r] < 0) continue;
         t->column[at] = group[r];
-        t->value[at] = 1;
+        t->value[at] = smooth[r];
         t->start[r + 1]++;
     }
     return HK_OK;
 }
 
-// 1 − ω D⁻¹A
-static hk_status jacobi_matrix(const hk_level *l, hk_sparse *s)
+// 1 − ω A
+static hk_status jacobi_matrix(const hk_sparse *a, double omega, hk_sparse *s)
 {
-    const hk_sparse *a = &l->matrix;
     size_t entries = (size_t)a->start[a->rows];
-    double omega = 4 / (3 * l->greatest);
     *s = (hk_sparse){.rows = a->rows, .columns = a->rows};
     s->start = HK_ARRAY(int64_t, a->rows + 1);
     s->column = HK_ARRAY(int32_t, entries);
@@ -176,78 +187,118 @@ static hk_status jacobi_matrix(const hk_level *l, hk_sparse *s)
     memcpy(s->column, a->column, sizeof(int32_t) * entries);
     for (int r = 0; r < a->rows; r++)
         for (int64_t k = a->start[r]; k < a->start[r + 1]; k++)
-            s->value[k] = (a->column[k] == r) - omega * l->inverse[r] * a->value[k];
+            s->value[k] = (a->column[k] == r) - omega * a->value[k];
     return HK_OK;
 }
 
-static hk_status interpolate(hk_level *l, const int32_t *group, int count, int threads)
+// to = (1 − ω A) from
+static hk_status smooth_columns(const scaled *s, double part, const hk_sparse *from, int threads,
+                                hk_sparse *to)
 {
-    hk_sparse t = {0}, s = {0};
-    hk_status status = constant_interpolation(group, l->matrix.rows, count, &t);
-    if (status == HK_OK) status = jacobi_matrix(l, &s);
-    if (status == HK_OK) status = hk_sparse_multiply(&s, &t, threads, &l->prolong);
-    if (status == HK_OK) status = hk_sparse_transpose(&l->prolong, &l->restricted);
-    hk_sparse_free(&t);
-    hk_sparse_free(&s);
+    hk_sparse jacobi = {0};
+    hk_status status = jacobi_matrix(&s->matrix, part / s->greatest, &jacobi);
+    if (status == HK_OK) status = hk_sparse_multiply(&jacobi, from, threads, to);
+    hk_sparse_free(&jacobi);
     return status;
 }
 
-static hk_status coarsen(hk_level *l, int threads, hk_level *next)
+// ---------------------------------------------------------------- a level and the next
+
+// own and smooth.
+static hk_status fill_smoother(const scaled *s, hk_level *l)
 {
-    hk_sparse half;
-    HK_TRY(hk_sparse_multiply(&l->matrix, &l->prolong, threads, &half));
-    hk_status status = hk_sparse_multiply(&l->restricted, &half, threads, &next->matrix);
+    double omega = SMOOTHER / s->greatest;
+    HK_TRY(jacobi_matrix(&s->matrix, omega, &l->smooth));
+    hk_sparse *m = &l->smooth;
+    l->count = m->rows;
+    l->own = omega * (2 - omega);
+    int64_t at = 0;
+    for (int r = 0; r < m->rows; r++) {
+        int64_t first = m->start[r];
+        m->start[r] = at;
+        for (int64_t k = first; k < m->start[r + 1]; k++) {
+            if (m->column[k] == r) continue;
+            m->column[at] = m->column[k];
+            m->value[at++] = omega * m->value[k];
+        }
+    }
+    m->start[m->rows] = at;
+    return HK_OK;
+}
+
+static hk_status coarse_matrix(const scaled *s, const hk_sparse *p, int threads, hk_sparse *coarse)
+{
+    hk_sparse half = {0}, transposed = {0};
+    hk_status status = hk_sparse_multiply(&s->matrix, p, threads, &half);
+    if (status == HK_OK) status = hk_sparse_transpose(p, &transposed);
+    if (status == HK_OK) status = hk_sparse_multiply(&transposed, &half, threads, coarse);
     hk_sparse_free(&half);
+    hk_sparse_free(&transposed);
     return status;
 }
 
-static hk_status complete(hk_level *l, int threads)
+// The next level from interpolation P; `smooth` becomes what is smooth there.
+static hk_status coarsen(const scaled *s, hk_sparse *p, int threads, hk_level *l, double *smooth,
+                         scaled *next)
 {
-    HK_TRY(invert_diagonal(l));
-    return find_greatest(l, threads);
+    HK_TRY(coarse_matrix(s, p, threads, &next->matrix));
+    double *root = HK_ARRAY(double, p->columns);
+    if (!root) return HK_NO_MEMORY;
+    find_root(&next->matrix, root);
+    scale(&next->matrix, root, root);
+    scale(p, NULL, root);
+    for (int r = 0; r < p->columns; r++) smooth[r] = root[r] > 0 ? 1 / root[r] : 0;
+    hk_free(root);
+    HK_TRY(smooth_columns(s, SMOOTHER, p, threads, &l->up));
+    HK_TRY(hk_sparse_transpose(&l->up, &l->down));
+    return find_greatest(next, threads);
+}
+
+static hk_status next_level(const scaled *s, const int32_t *group, int count, int threads,
+                            hk_level *l, double *smooth, scaled *next)
+{
+    hk_sparse t = {0}, p = {0};
+    hk_status status = constant_interpolation(group, smooth, l->count, count, &t);
+    if (status == HK_OK) status = smooth_columns(s, INTERPOLATION, &t, threads, &p);
+    if (status == HK_OK) status = coarsen(s, &p, threads, l, smooth, next);
+    hk_sparse_free(&t);
+    hk_sparse_free(&p);
+    return status;
 }
 
 // ---------------------------------------------------------------- the coarsest level
 
-static void fill_dense(const hk_level *l, double *full)
-{
-    int n = l->matrix.rows;
-    for (int r = 0; r < n; r++) {
-        for (int64_t k = l->matrix.start[r]; k < l->matrix.start[r + 1]; k++)
-            full[(int64_t)n * r + l->matrix.column[k]] = l->matrix.value[k];
-        if (l->inverse[r] == 0) full[(int64_t)n * r + r] = 1;
-    }
-}
-
 // A matrix that is singular to rounding (a free body without mass) gets more on its diagonal.
-static bool factor_shifted(const hk_level *l, double *full)
+static bool factor_shifted(const hk_sparse *a, double *full)
 {
-    int n = l->matrix.rows;
+    int64_t n = a->rows;
     double shift = 0;
     for (int k = 0; k < 10; k++, shift = shift > 0 ? 10 * shift : 1e-10) {
-        memset(full, 0, sizeof(double) * (size_t)n * (size_t)n);
-        fill_dense(l, full);
-        for (int64_t r = 0; r < n; r++) full[n * r + r] *= 1 + shift;
-        if (hk_dense_factor(full, n)) return true;
+        memset(full, 0, sizeof(double) * (size_t)(n * n));
+        for (int64_t r = 0; r < n; r++) {
+            for (int64_t i = a->start[r]; i < a->start[r + 1]; i++)
+                full[n * r + a->column[i]] = a->value[i];
+            full[n * r + r] = full[n * r + r] > 0 ? full[n * r + r] + shift : 1;
+        }
+        if (hk_dense_factor(full, (int)n)) return true;
     }
     return false;
 }
 
-static hk_status invert_coarsest(hk_hierarchy *h, int threads)
+static hk_status invert_coarsest(hk_hierarchy *h, const hk_sparse *a, int threads)
 {
-    const hk_level *l = &h->level[h->count - 1];
-    int n = l->matrix.rows;
+    int64_t n = a->rows;
     if (n > LARGEST_DENSE) return HK_OK;
-    double *factor = HK_ARRAY(double, (size_t)n *(size_t)n);
-    h->dense = HK_ZEROS(double, (size_t)n *(size_t)n);
+    double *factor = HK_ARRAY(double, n *n);
+    h->dense = HK_ZEROS(double, n *n);
     hk_status status = factor && h->dense ? HK_OK : HK_NO_MEMORY;
-    if (status == HK_OK && !factor_shifted(l, factor))
+    if (status == HK_OK && !factor_shifted(a, factor))
         status = hk_fail(HK_INTERNAL, "multigrid: the coarsest matrix is not positive");
     if (status == HK_OK) {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
         for (int64_t r = 0; r < n; r++) {
-            h->dense[n * r + r] = l->inverse[r] > 0;
-            if (l->inverse[r] > 0) hk_dense_solve(factor, n, h->dense + n * r);
+            h->dense[n * r + r] = 1;
+            hk_dense_solve(factor, (int)n, h->dense + n * r);
         }
     }
     hk_free(factor);
@@ -256,40 +307,68 @@ static hk_status invert_coarsest(hk_hierarchy *h, int threads)
 
 // ---------------------------------------------------------------- creation
 
-// One level more; `end`: there is none.
-static hk_status add_level(hk_hierarchy *h, int smallest, int threads, bool *end)
+// One level more, from s to next; `end`: there is none.
+static hk_status add_level(hk_hierarchy *h, const scaled *s, int smallest, int threads,
+                           double *smooth, scaled *next, bool *end)
 {
     hk_level *l = &h->level[h->count - 1];
-    int n = l->matrix.rows, count = 0;
+    int count = 0;
     *end = true;
-    if (n <= smallest || h->count == HK_MOST_LEVELS) return HK_OK;
-    strength s = {0};
-    hk_status status = make_groups(l, STRONG * pow(0.5, h->count - 1), &s, &count);
-    bool worth = status == HK_OK && count > 0 && count < SHRINKS * n;
-    if (worth) status = interpolate(l, s.group, count, threads);
-    strength_free(&s);
-    if (!worth || status != HK_OK) return status;
-    *end = false;
-    HK_TRY(coarsen(l, threads, &h->level[h->count]));
-    return complete(&h->level[h->count++], threads);
+    HK_TRY(fill_smoother(s, l));
+    if (l->count <= smallest || h->count == HK_MOST_LEVELS) return HK_OK;
+    strength couplings = {0};
+    hk_status status =
+        make_groups(&s->matrix, STRONG * pow(0.5, h->count - 1), &couplings, &count);
+    *end = status != HK_OK || count == 0 || count >= SHRINKS * l->count;
+    if (!*end) status = next_level(s, couplings.group, count, threads, l, smooth, next);
+    strength_free(&couplings);
+    if (!*end && status == HK_OK) h->count++;
+    return status;
 }
 
-static hk_status build(hk_hierarchy *h, int smallest, int threads)
+// With the first matrix in *s.
+static hk_status add_levels(hk_hierarchy *h, scaled *s, int smallest, int threads, double *smooth)
 {
-    HK_TRY(complete(&h->level[0], threads));
     bool end = false;
-    while (!end) HK_TRY(add_level(h, smallest, threads, &end));
-    return invert_coarsest(h, threads);
+    while (!end) {
+        scaled next = {0};
+        hk_status status = add_level(h, s, smallest, threads, smooth, &next, &end);
+        if (!end) {
+            hk_sparse_free(&s->matrix);
+            *s = next;
+        }
+        HK_TRY(status);
+    }
+    return invert_coarsest(h, &s->matrix, threads);
+}
+
+static hk_status build(hk_hierarchy *h, scaled *s, int smallest, int threads)
+{
+    int n = s->matrix.rows;
+    h->count = 1;
+    h->root = HK_ARRAY(double, n);
+    double *smooth = HK_ARRAY(double, n);
+    hk_status status = h->root && smooth ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) {
+        find_root(&s->matrix, h->root);
+        scale(&s->matrix, h->root, h->root);
+        for (int r = 0; r < n; r++) smooth[r] = h->root[r] > 0 ? 1 / h->root[r] : 0;
+        status = find_greatest(s, threads);
+    }
+    if (status == HK_OK) status = add_levels(h, s, smallest, threads, smooth);
+    hk_free(smooth);
+    return status;
 }
 
 hk_status hk_hierarchy_create(const hk_pattern *pattern, const double *lower, int smallest,
                               int threads, hk_hierarchy **hierarchy)
 {
     hk_hierarchy *h = HK_NEW(hk_hierarchy);
-    if (!h) return HK_NO_MEMORY;
-    h->count = 1;
-    hk_status status = hk_sparse_from_lower(pattern, lower, &h->level[0].matrix);
-    if (status == HK_OK) status = build(h, smallest, threads);
+    scaled s = {0};
+    hk_status status = h ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) status = hk_sparse_from_lower(pattern, lower, &s.matrix);
+    if (status == HK_OK) status = build(h, &s, smallest, threads);
+    hk_sparse_free(&s.matrix);
     if (status != HK_OK) {
         hk_hierarchy_free(h);
         return status;
@@ -302,34 +381,26 @@ void hk_hierarchy_free(hk_hierarchy *h)
 {
     if (!h) return;
     for (int k = 0; k < HK_MOST_LEVELS; k++) {
-        hk_sparse_free(&h->level[k].matrix);
-        hk_sparse_free(&h->level[k].prolong);
-        hk_sparse_free(&h->level[k].restricted);
-        hk_free(h->level[k].inverse);
+        hk_sparse_free(&h->level[k].smooth);
+        hk_sparse_free(&h->level[k].down);
+        hk_sparse_free(&h->level[k].up);
     }
+    hk_free(h->root);
     hk_free(h->dense);
     hk_free(h);
+}
+
+static double entries_of(const hk_sparse *m)
+{
+    return m->start ? (double)m->start[m->rows] : 0;
 }
 
 double hk_hierarchy_complexity(const hk_hierarchy *h)
 {
     double entries = 0;
     for (int k = 0; k < h->count; k++)
-        entries += (double)h->level[k].matrix.start[h->level[k].matrix.rows];
-    return entries / (double)h->level[0].matrix.start[h->level[0].matrix.rows];
-}
-
-hk_smoother hk_smoother_for(double greatest, double reach, int steps)
-{
-    hk_smoother s = {.steps = steps};
-    double least = greatest / reach, middle = 0.5 * (greatest + least);
-    double half = 0.5 * (greatest - least), sigma = middle / half, rho = 1 / sigma;
-    s.length[0] = (float)(1 / middle);
-    for (int k = 1; k < steps; k++) {
-        double next = 1 / (2 * sigma - rho);
-        s.momentum[k] = (float)(next * rho);
-        s.length[k] = (float)(2 * next / half);
-        rho = next;
-    }
-    return s;
+        entries += entries_of(&h->level[k].smooth) + entries_of(&h->level[k].down) +
+                   entries_of(&h->level[k].up);
+    if (h->dense) entries += pow(h->level[h->count - 1].count, 2);
+    return entries / (entries_of(&h->level[0].smooth) + h->level[0].count);
 }
