@@ -66,7 +66,7 @@ static void warn(hk_blas *b, const char *better, const char *coretype, bool can_
     else if (b->is_users_wish)
         snprintf(text, sizeof text,
                  "OPENBLAS_CORETYPE=%s makes OpenBLAS work as on a processor much older than this "
-                 "one: take it away, or %s",
+                 "one: unset it, or set it to %s",
                  coretype, better);
     else if (coretype)
         snprintf(text, sizeof text,
