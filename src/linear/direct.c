@@ -47,7 +47,8 @@ const char *hk_direct_name(void)
         CHOLMOD_SUBSUB_VERSION);
 }
 
-// A program that set another log hook later than its first solver is not told again.
+// Told once for the process: a program that sets its log hook after its first solver asks
+// hk_machine.
 static void warn_of_slow_blas(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
