@@ -71,6 +71,20 @@ extern "C" bool hk_gpu_found(char *why, size_t size)
     return runs_here(why, size, properties.name);
 }
 
+extern "C" bool hk_gpu_device(char *text, size_t size)
+{
+    if (!hk_gpu_found(text, size)) return false;
+    cudaDeviceProp properties;
+    if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) {
+        cudaGetLastError();
+        snprintf(text, size, "the CUDA device does not answer");
+        return false;
+    }
+    snprintf(text, size, "%s, %.1f GiB", properties.name,
+             (double)properties.totalGlobalMem / (1024.0 * 1024.0 * 1024.0));
+    return true;
+}
+
 // ---------------------------------------------------------------- creation
 
 static const hk_gpu_kernels *choose_kernels(const hk_gpu_layout *l)

@@ -9,6 +9,9 @@ typedef struct hk_direct hk_direct;
 
 // Whether this build has one.
 bool hk_direct_available(void);
+// "CHOLMOD 3.0.14"; "" in a build without direct solvers.
+const char *hk_direct_name(void);
+
 // The pattern must already be in elimination order (hk_order_blocks) and outlive the solver.
 hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver);
 void hk_direct_free(hk_direct *solver);
