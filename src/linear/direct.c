@@ -212,15 +212,12 @@ bool hk_direct_available(void)
 
 #else
 
-<<<<<<< HEAD
 bool hk_direct_available(void)
 {
     return false;
-=======
 const char *hk_direct_name(void)
 {
     return "";
->>>>>>> helper-machine
 }
 hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver)
 {
