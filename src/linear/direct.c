@@ -215,6 +215,7 @@ bool hk_direct_available(void)
 bool hk_direct_available(void)
 {
     return false;
+}
 const char *hk_direct_name(void)
 {
     return "";
