@@ -32,7 +32,8 @@ enum {
     HK_SUM_ELASTIC_FORCE,
     HK_SUM_EXTERNAL_FORCE,
     HK_SUM_INERTIA_FORCE,  // N², all vertices
-    HK_SUM_SLOPE,          // the gradient's product with a direction
+    HK_SUM_SLOPE,          // the gradient's product with the velocity, and
+    HK_SUM_SLOPE_BEFORE,   // with the one before
     HK_SUM_BLENDED,        // patches with elements that are blended, now or in the state kept
     HK_SUM_WANTING,        // threads with elements that want to be
     HK_SUM_COUNT,

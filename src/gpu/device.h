@@ -50,7 +50,7 @@ struct hk_gpu {
     int start;  // HK_START_…
     hk_gpu_stage *stages;
     float4 *q[3];  // iterates
-    float4 *velocity;
+    float4 *velocity, *velocity_before;
     // With viscous damping, else NULL: positions at the beginning of a stage, and where velocities
     // are measured from.
     float4 *before, *from;
@@ -59,8 +59,8 @@ struct hk_gpu {
     hk_gpu_control *control[2];
     hk_gpu_control *of_stage;  // the end of the stage before
     hk_gpu_settings *device_settings;
-    double *probe[2];
-    double *speed;                          // [1] m²/s², the mean of its square
+    double *probe[3];
+    double *speed;  // [2] m²/s², the mean of its square, and that of the one before
     double *staging[2];                     // [vertex_count][3] positions on their way to the host
     float4 *term_gradient, *term_diagonal;  // [vertex_count], and [term_capacity] of hk_gpu_args
     double *term_energy;
@@ -72,8 +72,9 @@ struct hk_gpu {
     // Host.
     hk_gpu_settings plan;
     const hk_gpu_kernels *kernels;
-    const void *exact_kernel;
+    const hk_gpu_exact_kernels *exact_kernels;
     const hk_gpu_exact_batch *exact_batches;  // device memory
+    double2 *exact_shapes;                    // [HK_GPU_EXACT_SHAPE][items], device memory
     // Those at work: of the model, then those of the world that have elements now.
     hk_gpu_term terms[HK_GPU_MOST_TERMS];
     int term_count, model_term_count;
@@ -140,7 +141,7 @@ static inline bool hk_gpu_has_terms(const hk_gpu *g)
 hk_status hk_gpu_launch_some(const hk_gpu *g, const void *kernel, int blocks, int threads,
                              void **args);
 
-hk_status hk_gpu_launch_exact(hk_gpu *g, const hk_gpu_exact_args *args);
+hk_status hk_gpu_launch_exact(hk_gpu *g, const void *kernel, const hk_gpu_exact_args *args);
 
 // Records the step anew, after what it launches changed.
 hk_status hk_gpu_record(hk_gpu *g);

@@ -46,7 +46,7 @@ static __global__ void __launch_bounds__(THREADS)
 hk_status hk_gpu_global_solve(hk_gpu *g, const hk_gpu_global *a, const hk_qn_control *control,
                               const float4 *right)
 {
-    if (a->multigrid.count > 0) return hk_gpu_multigrid_cycle(g, &a->multigrid, control);
+    if (a->cycles) return hk_gpu_multigrid_cycle(g, &a->multigrid, control);
     int blocks = (a->count + THREADS - 1) / THREADS;
     float omega = 1;
     for (int k = 1; k < a->chebyshev.inner; k++) {
@@ -76,7 +76,7 @@ static hk_status set_up(hk_gpu *g, const hk_gpu_laplacian *l, int inner, hk_gpu_
 }
 
 // Rows of the coarsest level: its inverse is read whole.
-enum { SMALLEST = 600 };
+enum { SMALLEST = 1500 };
 
 static hk_status create_multigrid(hk_gpu *g, const hk_gpu_matrix *matrix, hk_gpu_global *a)
 {
@@ -106,7 +106,7 @@ static int inner_of(const hk_gpu *g)
     return remembers ? (int)hk_setting(&g->settings, "inner") : 0;
 }
 
-hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, hk_gpu_global *a)
+static hk_status create(hk_gpu *g, const double *weight, int inner, hk_gpu_global *a)
 {
     hk_gpu_stage heaviest = hk_gpu_heaviest_stage(g);
     hk_gpu_matrix matrix = {g->model,
@@ -116,14 +116,31 @@ hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, hk_gpu_global *a
                             g->damping.air / heaviest.of.h,
                             g->damping.viscous / heaviest.of.h,
                             0};
-    a->count = g->model->vertex_count;
-    int inner = inner_of(g);
     return inner < 0 ? create_multigrid(g, &matrix, a) : create_chebyshev(g, &matrix, inner, a);
+}
+
+static hk_status create_weighted(hk_gpu *g, int inner, hk_gpu_global *a)
+{
+    double *weight = HK_ARRAY(double, g->model->material_count);
+    if (!weight) return HK_NO_MEMORY;
+    hk_status status = g->method->weights(&g->settings, g->model, weight);
+    if (status == HK_OK) status = create(g, weight, inner, a);
+    hk_free(weight);
+    return status;
+}
+
+hk_status hk_gpu_global_create(hk_gpu *g, hk_gpu_global *a)
+{
+    int inner = inner_of(g);
+    a->count = g->model->vertex_count;
+    a->cycles = inner < 0;
+    a->exact = !(hk_setting(&g->settings, "window") > 0);
+    return create_weighted(g, inner, a);
 }
 
 void hk_gpu_global_describe(const hk_gpu_global *a, char *text, size_t size)
 {
-    if (a->multigrid.count > 0)
+    if (a->cycles)
         snprintf(text, size, ", multigrid with %d levels, a cycle reads %.1f times the matrix",
                  a->multigrid.count, a->multigrid.complexity);
     else
@@ -149,7 +166,7 @@ static __global__ void lower_kernel(hk_gpu_global a, hk_gpu_global_live live)
     int k = threadIdx.x;
     if (k >= live.raised.count) return;
     int r = live.raised.row[k];
-    if (a.multigrid.count > 0) {
+    if (a.cycles) {
         ((float *)a.multigrid.root)[r] = live.kept[k];
         return;
     }
@@ -162,7 +179,7 @@ static __global__ void raise_kernel(hk_gpu_global a, hk_gpu_global_live live)
     int k = threadIdx.x;
     if (k >= live.raised.count) return;
     int r = live.raised.row[k];
-    if (a.multigrid.count > 0) {
+    if (a.cycles) {
         // A cycle with the rows and columns of A⁻¹ scaled is positive definite as before.
         float root = live.kept[k] = a.multigrid.root[r];
         ((float *)a.multigrid.root)[r] = root * rsqrtf(growth(root * root, live.raised.by[k]));
@@ -174,13 +191,17 @@ static __global__ void raise_kernel(hk_gpu_global a, hk_gpu_global_live live)
     ((float *)a.inverse)[r] = inverse / more;
 }
 
-hk_status hk_gpu_global_take_live(hk_gpu *g, const hk_gpu_global *a, hk_gpu_global_live *live)
+hk_status hk_gpu_global_take_live(hk_gpu *g, hk_gpu_global *a, hk_gpu_global_live *live)
 {
     hk_gpu_raised rows;
     HK_TRY(hk_gpu_live_rows(g, &rows));
     if (rows.count == 0 && live->raised.count == 0) return HK_OK;
     if (!live->kept) HK_TRY(hk_gpu_alloc(g, HK_GPU_MOST_RAISED, &live->kept));
     lower_kernel<<<1, HK_GPU_MOST_RAISED, 0, g->stream>>>(*a, *live);
+    if (a->multigrid.count > 0 && a->exact) {
+        if (rows.count > 0 && !a->start) HK_TRY(create_weighted(g, 0, a));
+        a->cycles = rows.count == 0;
+    }
     live->raised = rows;
     raise_kernel<<<1, HK_GPU_MOST_RAISED, 0, g->stream>>>(*a, *live);
     HK_CUDA(cudaGetLastError());
@@ -189,6 +210,6 @@ hk_status hk_gpu_global_take_live(hk_gpu *g, const hk_gpu_global *a, hk_gpu_glob
 
 float4 *hk_gpu_global_solution(const hk_gpu_global *a)
 {
-    if (a->multigrid.count > 0) return a->multigrid.level[0].solution;
+    if (a->cycles) return a->multigrid.level[0].solution;
     return a->iterate[(a->chebyshev.inner + 1) % 2];
 }

@@ -16,7 +16,9 @@ struct hk_gpu_entry_data {
 };
 struct hk_gpu_global {
     int count;  // vertices
-    hk_gpu_multigrid multigrid;  // without levels: the iterations below
+    hk_gpu_multigrid multigrid;
+    bool cycles;  // with it; else the iterations below
+    bool exact;   // no memory of L-BFGS makes up for a poor solve
     hk_gpu_chebyshev chebyshev;
     const int *start;
     const hk_gpu_entry_data *entries;
@@ -29,12 +31,13 @@ struct hk_gpu_global_live {
     float *kept;  // [HK_GPU_MOST_RAISED]
 };
 
-// weight: of the materials.
-hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, hk_gpu_global *global);
+hk_status hk_gpu_global_create(hk_gpu *g, hk_gpu_global *global);
 // About it, to be appended to a line.
 void hk_gpu_global_describe(const hk_gpu_global *global, char *text, size_t size);
-// After live elements came, went or changed: their rows are bounded by their sums.
-hk_status hk_gpu_global_take_live(hk_gpu *g, const hk_gpu_global *global, hk_gpu_global_live *live);
+// After live elements came, went or changed: their rows are bounded by their sums. A cycle takes
+// them into account by its scale alone, which is enough for L-BFGS; without that, Chebyshev's
+// iterations stand in as long as there are any.
+hk_status hk_gpu_global_take_live(hk_gpu *g, hk_gpu_global *global, hk_gpu_global_live *live);
 // Where p will be, after the kernels of hk_gpu_global_solve; held vertices are 0.
 float4 *hk_gpu_global_solution(const hk_gpu_global *global);
 // The kernels, which do nothing unless a state was accepted and the walk goes on. `right` is what
@@ -45,7 +48,7 @@ hk_status hk_gpu_global_solve(hk_gpu *g, const hk_gpu_global *global, const hk_q
 // The right-hand side at a vertex.
 static __device__ __forceinline__ void hk_gpu_global_give(const hk_gpu_global &a, int v, float4 b)
 {
-    bool cycles = a.multigrid.count > 0;
+    bool cycles = a.cycles;
     float w = cycles ? a.multigrid.root[v] : a.chebyshev.first * a.inverse[v];
     (cycles ? a.multigrid.level[0].right : a.iterate[0])[v] = make_float4(w * b.x, w * b.y, w * b.z, 0);
 }

@@ -60,6 +60,8 @@ static __device__ __forceinline__ void vertex_sums(const hk_gpu_args &a, int v, 
     if (a.slope) {
         float4 s = a.slope[v];
         sums[HK_SUM_SLOPE] += gx * s.x + gy * s.y + gz * s.z;
+        s = a.slope_before[v];
+        sums[HK_SUM_SLOPE_BEFORE] += gx * s.x + gy * s.y + gz * s.z;
     }
 }
 

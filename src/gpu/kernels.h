@@ -86,7 +86,7 @@ struct hk_gpu_args {
     float4 *inverse;       // of the diagonal of the Hessian; 0 at held vertices
     const float *least;    // the least diagonal that it takes for granted
     const float4 *state;   // of a probe, and of the diagonal at rest; else NULL
-    const float4 *slope;   // a direction, for probes; or NULL
+    const float4 *slope, *slope_before;  // two directions, for probes; or NULL
     float4 *gradient;      // of a probe
     double *probe;         // [HK_SUM_WIDTH]
     float *viscosity;      // [HK_GPU_VISCOUS_PLANES][item_count], or NULL: no viscous damping
@@ -112,6 +112,9 @@ struct hk_gpu_args {
 struct hk_gpu_exact_args {
     hk_gpu_model model;
     const hk_gpu_exact_batch *batches;
+    // Of every item the shape gradients of its corners 1, 2, 3 and its volume: planes of two numbers.
+    double2 *shapes;
+    int64_t item_count;
     const hk_gpu_control *now;  // NULL: it is wanted in any case
     int flags;                  // HK_CHECK_FIRST
     const double *state, *rest, *target;
@@ -125,8 +128,12 @@ struct hk_gpu_exact_args {
     double *partial;
     unsigned *finished;
 };
-// Room of a vertex in the shared memory of its patch, in 16 bytes.
-enum { HK_GPU_EXACT_ROOM = 3 };
+// Bytes of a vertex in the shared memory of its patch; planes of shapes.
+enum { HK_GPU_EXACT_VERTEX = 24, HK_GPU_EXACT_SHAPE = 5 };
+struct hk_gpu_exact_kernels {
+    const void *shapes;  // fills them, once
+    const void *check;
+};
 
 // HK_GPU_ZERO_SLOT and HK_GPU_SKEW of layout.h, for the kernels.
 enum { HK_KERNEL_ZERO_SLOT = 1, HK_KERNEL_SKEW = 1 };
@@ -162,7 +169,7 @@ struct hk_gpu_persistent_kernel {
 #define HK_GPU_TABLE(X)                                 \
     extern "C" const hk_gpu_kernels hk_gpu_kernels_##X; \
     extern "C" const hk_gpu_persistent_kernel hk_gpu_persistent_##X; \
-    extern "C" const void *const hk_gpu_exact_##X;
+    extern "C" const hk_gpu_exact_kernels hk_gpu_exact_##X;
 HK_LAWS(HK_GPU_TABLE)
 HK_GPU_TABLE(any)
 #undef HK_GPU_TABLE

@@ -8,21 +8,23 @@
 #include "gpu/law_calls.h"
 #include "gpu/patch.h"
 
-// A vertex in shared memory: where it is, and where it is at rest.
+// A vertex in shared memory.
 struct exact_vertex {
-    double x[3], rest[3];
+    double x[3];
 };
-static_assert(sizeof(exact_vertex) == 16 * HK_GPU_EXACT_ROOM, "kernels.h");
+static_assert(sizeof(exact_vertex) == HK_GPU_EXACT_VERTEX, "kernels.h");
+
+static __device__ __forceinline__ int vertex_room(const patch &b)
+{
+    return (HK_GPU_EXACT_VERTEX * b.locals + 15) / 16;
+}
 
 static __device__ __forceinline__ void load_vertices(const hk_gpu_exact_args &a, const patch &b,
                                                      const reads &r, exact_vertex *to)
 {
     for (int l = threadIdx.x, n = 0; l < b.locals; l += THREADS, n++) {
         int v = n < READS ? r.vertex[n] : global_vertex(a.model, b, l);
-        for (int i = 0; i < 3; i++) {
-            to[l].x[i] = a.state[3 * (int64_t)v + i];
-            to[l].rest[i] = a.rest[3 * (int64_t)v + i];
-        }
+        for (int i = 0; i < 3; i++) to[l].x[i] = a.state[3 * (int64_t)v + i];
     }
 }
 
@@ -37,17 +39,15 @@ static __device__ __forceinline__ void load_exact_batch(const hk_gpu_exact_args 
 // ---------------------------------------------------------------- one element
 
 struct exact_element {
-    unsigned corner[4], slot[4];
+    unsigned corner[4], slot[4];  // the latter × 16: bytes
     bool counts;
-    mat3 shape;     // shape gradients of corners 1, 2, 3 in its rows, 1/m
-    double volume;  // m³
+    float narrow[3][3];  // shape gradients of corners 1, 2, 3 in its rows, 1/m
+    double volume;       // m³
     mat3 F;
 };
 
-static __device__ __forceinline__ exact_element open_element(const uint4 &item,
-                                                             const exact_vertex *vertices)
+static __device__ __forceinline__ void open_item(const uint4 &item, exact_element &e)
 {
-    exact_element e;
     unsigned word[4] = {item.x, item.y, item.z, item.w};
     for (int c = 0; c < 4; c++) {
         unsigned corner = word[c / 2], slot = word[2 + c / 2];
@@ -55,50 +55,44 @@ static __device__ __forceinline__ exact_element open_element(const uint4 &item,
         e.slot[c] = (c % 2 ? slot >> 12 : slot << 4) & 0xffff0;
     }
     e.counts = word[0] & 0x8000;
-    const exact_vertex &o = vertices[e.corner[0]];
-    vec3 rest[3];
-    for (int c = 0; c < 3; c++)
-        for (int i = 0; i < 3; i++) rest[c].v[i] = vertices[e.corner[c + 1]].rest[i] - o.rest[i];
-    // Rows of the inverse of the matrix of rest edges.
-    double det = 0;
-    for (int c = 0; c < 3; c++) {
-        const vec3 &p = rest[(c + 1) % 3], &q = rest[(c + 2) % 3];
-        for (int i = 0; i < 3; i++) {
-            int j = (i + 1) % 3, k = (i + 2) % 3;
-            e.shape.m[c][i] = p.v[j] * q.v[k] - p.v[k] * q.v[j];
-        }
-        if (c == 0)
-            for (int i = 0; i < 3; i++) det += rest[0].v[i] * e.shape.m[0][i];
-    }
-    double inverse = 1 / det;
-    e.volume = fabs(det) / 6;
-    e.F = m3_zero();
-    for (int c = 0; c < 3; c++) {
-        const exact_vertex &p = vertices[e.corner[c + 1]];
-        for (int i = 0; i < 3; i++) e.shape.m[c][i] *= inverse;
-        for (int i = 0; i < 3; i++) {
-            double edge = p.x[i] - o.x[i];
-            for (int j = 0; j < 3; j++) e.F.m[i][j] += edge * e.shape.m[c][j];
-        }
-    }
-    return e;
 }
 
-static __device__ __forceinline__ void leave_forces(unsigned slots, const exact_element &e,
-                                                    const mat3 &P)
+static __device__ __forceinline__ void find_gradient(const hk_gpu_exact_args &a, int64_t at,
+                                                     const exact_vertex *vertices,
+                                                     exact_element &e)
 {
-    double sum[3] = {0, 0, 0};
-    for (int c = 0; c < 3; c++) {
-        double f[3];
+    double numbers[2 * HK_GPU_EXACT_SHAPE];
+    for (int k = 0; k < HK_GPU_EXACT_SHAPE; k++) {
+        double2 pair = a.shapes[k * a.item_count + at];
+        numbers[2 * k] = pair.x, numbers[2 * k + 1] = pair.y;
+    }
+    const exact_vertex &o = vertices[e.corner[0]];
+    e.volume = numbers[9];
+    e.F = m3_zero();
+    for (int c = 0; c < 3; c++)
         for (int i = 0; i < 3; i++) {
-            f[i] = 0;
-            for (int j = 0; j < 3; j++) f[i] += P.m[i][j] * e.shape.m[c][j];
-            f[i] *= e.volume;
+            double edge = vertices[e.corner[c + 1]].x[i] - o.x[i];
+            for (int j = 0; j < 3; j++) e.F.m[i][j] += edge * numbers[3 * c + j];
+            e.narrow[c][i] = (float)numbers[3 * c + i];
+        }
+}
+
+// Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0. Stresses are known now, and a
+// rounding error is relative to them: single precision will do.
+static __device__ __forceinline__ void leave_forces(unsigned slots, const exact_element &e,
+                                                    const float stress[3][3])
+{
+    float sum[3] = {0, 0, 0};
+    for (int c = 0; c < 3; c++) {
+        float f[3];
+        for (int i = 0; i < 3; i++) {
+            f[i] = stress[i][0] * e.narrow[c][0] + stress[i][1] * e.narrow[c][1] +
+                   stress[i][2] * e.narrow[c][2];
             sum[i] -= f[i];
         }
-        shared_write(slots, e.slot[c + 1], (float)f[0], (float)f[1], (float)f[2]);
+        shared_write(slots, e.slot[c + 1], f[0], f[1], f[2]);
     }
-    shared_write(slots, e.slot[0], (float)sum[0], (float)sum[1], (float)sum[2]);
+    shared_write(slots, e.slot[0], sum[0], sum[1], sum[2]);
 }
 
 // The slots of this thread's vertex.
@@ -128,17 +122,22 @@ static __device__ __forceinline__ void take_vertex(const hk_gpu_exact_args &a, i
         elastic[0] += term.x, elastic[1] += term.y, elastic[2] += term.z;
     }
     a.gradient[v] = make_float4((float)elastic[0], (float)elastic[1], (float)elastic[2], 0);
+    double pull[3];
+    for (int i = 0; i < 3; i++) {
+        double away = x[i] - a.target[3 * (int64_t)v + i];
+        pull[i] = stiffness * away;
+        double all = elastic[i] + pull[i];
+        sums[HK_SUM_QUADRATIC] += 0.5 * pull[i] * away;
+        if (stiffness > 0) sums[HK_SUM_RESIDUAL] += all * all;
+    }
+    if (!(a.flags & HK_CHECK_FIRST)) return;
     float4 external = a.force[v];
     const double outside[3] = {external.x, external.y, external.z};
     for (int i = 0; i < 3; i++) {
-        double away = x[i] - a.target[3 * (int64_t)v + i], pull = stiffness * away;
+        double inertia = pull[i] + outside[i];
         sums[HK_SUM_ELASTIC_FORCE] += elastic[i] * elastic[i];
         sums[HK_SUM_EXTERNAL_FORCE] += outside[i] * outside[i];
-        if (!(stiffness > 0)) continue;
-        double all = elastic[i] + pull, inertia = pull + outside[i];
-        sums[HK_SUM_INERTIA_FORCE] += inertia * inertia;
-        sums[HK_SUM_RESIDUAL] += all * all;
-        sums[HK_SUM_QUADRATIC] += 0.5 * pull * away;
+        if (stiffness > 0) sums[HK_SUM_INERTIA_FORCE] += inertia * inertia;
     }
 }
 
@@ -148,16 +147,18 @@ static __device__ __forceinline__ double combined(int k, double a, double b)
 }
 
 // Into shared[0][k] for k < HK_SUM_WIDTH, in a fixed order.
-static __device__ __forceinline__ void block_sums(const double *mine,
+static __device__ __forceinline__ void block_sums(const double *mine, int count,
                                                   double (*shared)[HK_SUM_WIDTH])
 {
+#pragma unroll
     for (int k = 0; k <= HK_SUM_LEAST_J; k++) {
+        if (k >= count) break;
         double s = mine[k];
         for (int n = WARP / 2; n > 0; n /= 2) s = combined(k, s, __shfl_down_sync(~0u, s, n));
         if (threadIdx.x % WARP == 0) shared[threadIdx.x / WARP][k] = s;
     }
     __syncthreads();
-    if ((int)threadIdx.x <= HK_SUM_LEAST_J) {
+    if ((int)threadIdx.x < count) {
         double s = shared[0][threadIdx.x];
         for (int w = 1; w < WARPS; w++) s = combined(threadIdx.x, s, shared[w][threadIdx.x]);
         shared[0][threadIdx.x] = s;
@@ -166,12 +167,12 @@ static __device__ __forceinline__ void block_sums(const double *mine,
 }
 
 // True in the block that comes last; then shared[0] holds the sums over all patches.
-static __device__ bool all_sums(const hk_gpu_exact_args &a, const double *mine,
+static __device__ bool all_sums(const hk_gpu_exact_args &a, const double *mine, int count,
                                 double (*shared)[HK_SUM_WIDTH])
 {
     __shared__ bool last;
-    block_sums(mine, shared);
-    if ((int)threadIdx.x <= HK_SUM_LEAST_J) {
+    block_sums(mine, count, shared);
+    if ((int)threadIdx.x < count) {
         a.partial[(int64_t)blockIdx.x * HK_SUM_WIDTH + threadIdx.x] = shared[0][threadIdx.x];
         __threadfence();
     }
@@ -183,10 +184,11 @@ static __device__ bool all_sums(const hk_gpu_exact_args &a, const double *mine,
     double sum[HK_SUM_WIDTH] = {0};
     sum[HK_SUM_LEAST_J] = INFINITY;
     for (int p = threadIdx.x; p < (int)gridDim.x; p += THREADS)
+#pragma unroll
         for (int k = 0; k <= HK_SUM_LEAST_J; k++)
-            sum[k] = combined(k, sum[k], __ldcg(&a.partial[(int64_t)p * HK_SUM_WIDTH + k]));
+            if (k < count) sum[k] = combined(k, sum[k], __ldcg(&a.partial[(int64_t)p * HK_SUM_WIDTH + k]));
     __syncthreads();
-    block_sums(sum, shared);
+    block_sums(sum, count, shared);
     return true;
 }
 
@@ -198,9 +200,47 @@ static __device__ void conclude(const hk_gpu_exact_args &a, const double *sums)
     *a.finished = 0;
 }
 
+// ---------------------------------------------------------------- rest shapes
+
+// The rows of the inverse of the matrix of rest edges, and the volume.
+static __global__ void __launch_bounds__(THREADS)
+    shapes_kernel(const __grid_constant__ hk_gpu_exact_args a)
+{
+    extern __shared__ float4 shared[];
+    cudaGridDependencySynchronize();
+    patch b = patch_of(a.model, shared);
+    for (int i = threadIdx.x; i < b.items; i += THREADS) {
+        int64_t at = (int64_t)b.item + i;
+        exact_element e;
+        open_item(a.model.items[at], e);
+        double rest[4][3], numbers[2 * HK_GPU_EXACT_SHAPE], det = 0;
+        for (int c = 0; c < 4; c++) {
+            int64_t v = global_vertex(a.model, b, (int)e.corner[c]);
+            for (int k = 0; k < 3; k++) rest[c][k] = a.rest[3 * v + k];
+        }
+        for (int c = 1; c < 4; c++)
+            for (int k = 0; k < 3; k++) rest[c][k] -= rest[0][k];
+        for (int c = 0; c < 3; c++) {
+            const double *p = rest[1 + (c + 1) % 3], *q = rest[1 + (c + 2) % 3];
+            for (int k = 0; k < 3; k++) {
+                int l = (k + 1) % 3, m = (k + 2) % 3;
+                numbers[3 * c + k] = p[l] * q[m] - p[m] * q[l];
+            }
+        }
+        for (int k = 0; k < 3; k++) det += rest[1][k] * numbers[k];
+        for (int k = 0; k < 9; k++) numbers[k] /= det;
+        numbers[9] = fabs(det) / 6;
+        for (int k = 0; k < HK_GPU_EXACT_SHAPE; k++)
+            a.shapes[k * a.item_count + at] = make_double2(numbers[2 * k], numbers[2 * k + 1]);
+    }
+}
+
 // ---------------------------------------------------------------- the kernel
 
-static __global__ void __launch_bounds__(THREADS, LAW_DECOMPOSES ? 1 : 2)
+#ifndef EXACT_BLOCKS
+#define EXACT_BLOCKS 2
+#endif
+static __global__ void __launch_bounds__(THREADS, LAW_DECOMPOSES ? 1 : EXACT_BLOCKS)
     exact_kernel(const __grid_constant__ hk_gpu_exact_args a)
 {
     extern __shared__ float4 shared[];
@@ -209,8 +249,8 @@ static __global__ void __launch_bounds__(THREADS, LAW_DECOMPOSES ? 1 : 2)
     const hk_gpu_model &m = a.model;
     patch b = patch_of(m, shared);
     exact_vertex *vertices = (exact_vertex *)shared;
-    b.slot = shared + HK_GPU_EXACT_ROOM * b.locals;
-    b.slot_address = b.position_address + 16 * HK_GPU_EXACT_ROOM * b.locals;
+    b.slot = shared + vertex_room(b);
+    b.slot_address = b.position_address + 16 * vertex_room(b);
     reads reading = reads_of(m, b);
     if (threadIdx.x == 0) b.slot[HK_KERNEL_ZERO_SLOT] = make_float4(0, 0, 0, 0);
     cudaGridDependencySynchronize();
@@ -227,16 +267,22 @@ static __global__ void __launch_bounds__(THREADS, LAW_DECOMPOSES ? 1 : 2)
         __syncthreads();
         load_exact_batch(a, round.batch, &batch);
         __syncthreads();
+        uint4 item = m.items[(int64_t)b.item + min(round.first + (int)threadIdx.x, b.items - 1)];
         for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
             int64_t at = (int64_t)b.item + i;
-            exact_element e = open_element(m.items[at], vertices);
+            exact_element e;
+            open_item(item, e);
+            find_gradient(a, at, vertices, e);
+            if (i + THREADS < round.last) item = m.items[at + THREADS];
             float values[4];
             values_of(m.element, at, values);
             double element[4] = {values[0], values[1], values[2], values[3]};
             mat3 P;
             double psi =
                 law_energy_stress(batch.law, (const hk_law_params *)batch.c, element, &e.F, &P);
-            leave_forces(b.slot_address, e, P);
+            float stress[3][3];
+            for (int k = 0; k < 9; k++) stress[k / 3][k % 3] = (float)(e.volume * P.m[k / 3][k % 3]);
+            leave_forces(b.slot_address, e, stress);
             if (!e.counts) continue;
             sums[HK_SUM_ELASTIC] += e.volume * psi;
             sums[HK_SUM_LEAST_J] = combined(HK_SUM_LEAST_J, sums[HK_SUM_LEAST_J], m3_det(e.F));
@@ -248,7 +294,9 @@ static __global__ void __launch_bounds__(THREADS, LAW_DECOMPOSES ? 1 : 2)
     if (b.rounds == 0) __syncthreads();
     if ((int)threadIdx.x < b.own)
         take_vertex(a, b.first + threadIdx.x, vertices[threadIdx.x].x, force, sums);
-    if (all_sums(a, sums, totals) && threadIdx.x == 0) conclude(a, totals[0]);
+    int count = a.flags & HK_CHECK_FIRST ? HK_SUM_LEAST_J + 1 : HK_SUM_RESIDUAL + 1;
+    if (all_sums(a, sums, count, totals) && threadIdx.x == 0) conclude(a, totals[0]);
 }
 
-extern "C" const void *const JOIN(hk_gpu_exact_, HK_GPU_LAW) = (const void *)exact_kernel;
+extern "C" const hk_gpu_exact_kernels JOIN(hk_gpu_exact_, HK_GPU_LAW) = {
+    (const void *)shapes_kernel, (const void *)exact_kernel};

@@ -74,30 +74,48 @@ static __global__ void __launch_bounds__(THREADS)
                                   scale * (sum.z + l.own * b.z), 0);
 }
 
-// A warp has a row.
+// A block has four rows, which share what they read of the right-hand side; rows are filled up to
+// multiples of four.
+enum { DENSE_ROWS = 4 };
 static __global__ void __launch_bounds__(THREADS)
     dense_kernel(const float *dense, int count, const float4 *from, float4 *to, const float *root,
                  const hk_qn_control *control)
 {
-    int thread = blockIdx.x * THREADS + threadIdx.x, row = thread / WARP, lane = thread % WARP;
+    __shared__ float3 part[THREADS / WARP][DENSE_ROWS];
+    int first = DENSE_ROWS * blockIdx.x, width = (count + 3) / 4;
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
     if (!is_wanted(control)) return;
-    float3 sum = make_float3(0, 0, 0);
-    for (int k = lane; k < count && row < count; k += WARP) {
-        float w = dense[(int64_t)count * row + k];
-        float4 n = from[k];
-        sum.x += w * n.x, sum.y += w * n.y, sum.z += w * n.z;
+    float3 sum[DENSE_ROWS] = {};
+    for (int k = threadIdx.x; k < width; k += THREADS) {
+        const float4 *n = from + 4 * k;
+        float4 a = n[0], b = n[1], c = n[2], d = n[3];
+#pragma unroll
+        for (int r = 0; r < DENSE_ROWS; r++) {
+            float4 w = __ldg((const float4 *)dense + (int64_t)width * min(first + r, count - 1) + k);
+            sum[r].x += w.x * a.x + w.y * b.x + w.z * c.x + w.w * d.x;
+            sum[r].y += w.x * a.y + w.y * b.y + w.z * c.y + w.w * d.y;
+            sum[r].z += w.x * a.z + w.y * b.z + w.z * c.z + w.w * d.z;
+        }
     }
-    sum = add_lanes<WARP>(sum);
-    if (row >= count || lane > 0) return;
+#pragma unroll
+    for (int r = 0; r < DENSE_ROWS; r++) {
+        float3 whole = add_lanes<WARP>(sum[r]);
+        if (threadIdx.x % WARP == 0) part[threadIdx.x / WARP][r] = whole;
+    }
+    __syncthreads();
+    int row = first + threadIdx.x;
+    if (threadIdx.x >= DENSE_ROWS || row >= count) return;
+    float3 all = part[0][threadIdx.x];
+    for (int w = 1; w < THREADS / WARP; w++) {
+        float3 more = part[w][threadIdx.x];
+        all.x += more.x, all.y += more.y, all.z += more.z;
+    }
     float scale = root ? root[row] : 1;
-    to[row] = make_float4(scale * sum.x, scale * sum.y, scale * sum.z, 0);
+    to[row] = make_float4(scale * all.x, scale * all.y, scale * all.z, 0);
 }
 
 // ---------------------------------------------------------------- the cycle
-
-enum { UP_LANES = 8 };
 
 static int blocks_for(int rows, int lanes)
 {
@@ -107,17 +125,22 @@ static int blocks_for(int rows, int lanes)
 static hk_status launch_down(hk_gpu *g, const hk_gpu_level *l, const hk_gpu_level *next,
                              const hk_qn_control *control)
 {
+    static const void *const kernels[] = {(const void *)down_kernel<4>, (const void *)down_kernel<8>,
+                                          (const void *)down_kernel<16>,
+                                          (const void *)down_kernel<32>};
     void *args[] = {(void *)&l->down, (void *)&next->count, (void *)&l->right,
                     (void *)&next->right, (void *)&control};
-    return hk_gpu_launch_some(g, (const void *)down_kernel<WARP>, blocks_for(next->count, WARP),
+    return hk_gpu_launch_some(g, kernels[l->down_lanes], blocks_for(next->count, 4 << l->down_lanes),
                               THREADS, args);
 }
 
 static hk_status launch_up(hk_gpu *g, const hk_gpu_level *l, const float4 *coarse,
                            const float *root, const hk_qn_control *control)
 {
+    static const void *const kernels[] = {(const void *)up_kernel<4>, (const void *)up_kernel<8>,
+                                          (const void *)up_kernel<16>, (const void *)up_kernel<32>};
     void *args[] = {(void *)l, (void *)&coarse, (void *)&root, (void *)&control};
-    return hk_gpu_launch_some(g, (const void *)up_kernel<UP_LANES>, blocks_for(l->count, UP_LANES),
+    return hk_gpu_launch_some(g, kernels[l->up_lanes], blocks_for(l->count, 4 << l->up_lanes),
                               THREADS, args);
 }
 
@@ -126,8 +149,8 @@ static hk_status launch_dense(hk_gpu *g, const float *dense, const hk_gpu_level 
 {
     void *args[] = {(void *)&dense,       (void *)&l->count, (void *)&l->right,
                     (void *)&l->solution, (void *)&root,     (void *)&control};
-    return hk_gpu_launch_some(g, (const void *)dense_kernel, blocks_for(l->count, WARP), THREADS,
-                              args);
+    return hk_gpu_launch_some(g, (const void *)dense_kernel,
+                              (l->count + DENSE_ROWS - 1) / DENSE_ROWS, THREADS, args);
 }
 
 hk_status hk_gpu_multigrid_cycle(hk_gpu *g, const hk_gpu_multigrid *m, const hk_qn_control *control)
@@ -176,14 +199,30 @@ static hk_status upload_rows(hk_gpu *g, const hk_sparse *m, hk_gpu_rows *to)
     return status;
 }
 
+// Threads for a row, 4 << this: about four entries for each, more of them where rows are few.
+static int lanes_for(double entries, int rows)
+{
+    int lanes = 0;
+    double each = rows < 20000 ? 2 : rows > 1000000 ? 5 : 4;
+    while (lanes < 3 && entries > each * (4 << lanes)) lanes++;
+    return lanes;
+}
+
+static double entries_of(const hk_sparse *m)
+{
+    return m->start && m->rows > 0 ? (double)m->start[m->rows] / m->rows : 0;
+}
+
 static hk_status upload_level(hk_gpu *g, const hk_level *from, hk_gpu_level *l)
 {
     l->count = from->count;
     l->own = (float)from->own;
+    l->up_lanes = lanes_for(entries_of(&from->smooth) + entries_of(&from->up), l->count);
+    l->down_lanes = lanes_for(entries_of(&from->down), from->down.rows);
     HK_TRY(upload_rows(g, &from->smooth, &l->smooth));
     HK_TRY(upload_rows(g, &from->down, &l->down));
     HK_TRY(upload_rows(g, &from->up, &l->up));
-    HK_TRY(hk_gpu_alloc(g, (size_t)l->count, &l->right));
+    HK_TRY(hk_gpu_alloc(g, (size_t)l->count + 4, &l->right));  // the dense kernel reads four at once
     return hk_gpu_alloc(g, (size_t)l->count, &l->solution);
 }
 
@@ -197,6 +236,19 @@ static hk_status upload_narrow(hk_gpu *g, const double *from, size_t count, cons
     return status;
 }
 
+// Rows filled up with zeros to multiples of four numbers.
+static hk_status upload_dense(hk_gpu *g, const hk_hierarchy *h, hk_gpu_multigrid *m)
+{
+    size_t n = (size_t)h->level[h->count - 1].count, width = (n + 3) / 4 * 4;
+    float *rows = HK_ZEROS(float, n *width);
+    if (!rows) return HK_NO_MEMORY;
+    for (size_t r = 0; r < n; r++)
+        for (size_t k = 0; k < n; k++) rows[width * r + k] = (float)h->dense[n * r + k];
+    hk_status status = hk_gpu_upload(g, rows, n * width, &m->dense);
+    hk_free(rows);
+    return status;
+}
+
 hk_status hk_gpu_multigrid_create(hk_gpu *g, const hk_hierarchy *h, hk_gpu_multigrid *m)
 {
     m->count = h->count;
@@ -204,6 +256,5 @@ hk_status hk_gpu_multigrid_create(hk_gpu *g, const hk_hierarchy *h, hk_gpu_multi
     HK_TRY(upload_narrow(g, h->root, (size_t)h->level[0].count, &m->root));
     for (int k = 0; k < h->count; k++) HK_TRY(upload_level(g, &h->level[k], &m->level[k]));
     if (!h->dense) return HK_OK;
-    size_t n = (size_t)h->level[h->count - 1].count;
-    return upload_narrow(g, h->dense, n * n, &m->dense);
+    return upload_dense(g, h, m);
 }

@@ -19,6 +19,7 @@ struct hk_gpu_rows {
 struct hk_gpu_level {
     int count;
     float own;
+    int up_lanes, down_lanes;  // 4 << this: threads for a row
     hk_gpu_rows smooth, down, up;
     float4 *right, *solution;
 };
@@ -26,7 +27,7 @@ struct hk_gpu_level {
 struct hk_gpu_multigrid {
     int count;  // levels; 0: there is none
     const float *root;
-    const float *dense;  // [n][n] of the last level, or NULL
+    const float *dense;  // [n][4 ⌈n/4⌉] of the last level, or NULL
     hk_gpu_level level[HK_MOST_LEVELS];
     double complexity;
 };

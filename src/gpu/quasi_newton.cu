@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, MOST_BLOCKS = 264 };
+enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, MOST_BLOCKS = 528 };
 enum { UNROLLED = 48, TURN = 4 };  // evaluations of a graph without a loop; of a turn of the loop
 
 // Device memory of the method; vectors are [vertex_count] in the order of the patches.
@@ -86,6 +86,14 @@ struct settle_args {
     hk_gpu_global global;
 };
 
+// By all threads of a block.
+template <class T> static __device__ __forceinline__ void copy(T *to, const T *from)
+{
+    static_assert(sizeof(T) % sizeof(int) == 0, "words");
+    for (int k = threadIdx.x; k < (int)(sizeof(T) / sizeof(int)); k += THREADS)
+        ((int *)to)[k] = ((const int *)from)[k];
+}
+
 static __device__ void settle(const settle_args &a, hk_qn_control *c)
 {
     if (a.flags & SETTLE_BLENDED)
@@ -116,8 +124,10 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ double length;
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
+    __shared__ hk_qn_control c;
+    copy(&c, a.now);
+    __syncthreads();
     if (threadIdx.x == 0) {
-        hk_qn_control c = *a.now;
         settle(a, &c);
         bool going = c.base.state == HK_GPU_GOING;
         accepted = going && c.accepted;
@@ -159,9 +169,10 @@ struct remember_args {
     unsigned *finished;
 };
 
-static __device__ __forceinline__ double dot(float4 a, float4 b)
+// Sums of these are in double precision.
+static __device__ __forceinline__ float dot(float4 a, float4 b)
 {
-    return (double)a.x * b.x + (double)a.y * b.y + (double)a.z * b.z;
+    return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 static __device__ __forceinline__ float4 minus(float4 a, float4 b)
 {
@@ -173,46 +184,61 @@ static __device__ __forceinline__ double warp_sum(double a)
     return a;
 }
 
-// Goes to the trial state at one vertex, a step of s.
-static __device__ __forceinline__ float4 go_to(const remember_args &a, int v)
+// A vector of three doubles.
+struct place {
+    double x, y, z;
+};
+static __device__ __forceinline__ place place_at(const double *a, int v)
 {
-    double *x = a.x + 3 * (int64_t)v;
-    const double *q = a.trial + 3 * (int64_t)v;
-    float4 s = make_float4((float)(q[0] - x[0]), (float)(q[1] - x[1]), (float)(q[2] - x[2]), 0);
-    for (int i = 0; i < 3; i++) x[i] = q[i];
-    return s;
+    const double *p = a + 3 * (int64_t)v;
+    place here = {__ldcs(p), __ldcs(p + 1), __ldcs(p + 2)};
+    return here;
+}
+static __device__ __forceinline__ void put_at(double *a, int v, place here)
+{
+    double *p = a + 3 * (int64_t)v;
+    p[0] = here.x, p[1] = here.y, p[2] = here.z;
 }
 
-// The same, and adds its products. M: slots that the sums have room
-// for.
+// Goes to the trial state at one vertex, and adds its products. M: slots that the sums have room
+// for. All that is read is on its way before anything is written.
 template <int M>
 static __device__ __forceinline__ void remember_vertex(const remember_args &a, unsigned used,
                                                        int slot, int v, double *sums)
 {
-    float4 g = a.trial_g[v], p = a.trial_p[v];
-    float4 s = go_to(a, v), y = minus(g, a.g[v]), z = minus(p, a.p[v]);
-    a.g[v] = g;
-    a.p[v] = p;
-    sums[HK_QN_KINDS * M + HK_QN_GP] += dot(g, p);
-    if (slot >= 0) {
-        int64_t at = (int64_t)slot * a.count + v;
-        a.s[at] = s;
-        a.y[at] = y;
-        a.z[at] = z;
-        sums[HK_QN_KINDS * M + HK_QN_SS] += dot(s, s);
-        sums[HK_QN_KINDS * M + HK_QN_YY] += dot(y, y);
-    }
+    const float4 none = make_float4(0, 0, 0, 0);
+    place q = place_at(a.trial, v), x = place_at(a.x, v);
+    float4 g = a.trial_g[v], p = a.trial_p[v], g0 = a.g[v], p0 = a.p[v];
+    float4 olds[M], oldy[M];
 #pragma unroll
     for (int i = 0; i < M; i++) {
-        if (!(used >> i & 1)) continue;
-        int64_t at = (int64_t)i * a.count + v;
-        float4 si = i == slot ? s : a.s[at], yi = i == slot ? y : a.y[at];
+        bool old = used >> i & 1 && i != slot;
+        olds[i] = old ? a.s[(int64_t)i * a.count + v] : none;
+        oldy[i] = old ? a.y[(int64_t)i * a.count + v] : none;
+    }
+    float4 s = make_float4((float)(q.x - x.x), (float)(q.y - x.y), (float)(q.z - x.z), 0);
+    float4 y = minus(g, g0), z = minus(p, p0);
+    double *single = sums + HK_QN_KINDS * M;
+    single[HK_QN_GP] += dot(g, p);
+    single[HK_QN_SS] += dot(s, s);
+    single[HK_QN_YY] += dot(y, y);
+    single[HK_QN_SY] += dot(s, y);
+    single[HK_QN_YZ] += dot(y, z);
+#pragma unroll
+    for (int i = 0; i < M; i++) {
+        float4 si = i == slot ? s : olds[i], yi = i == slot ? y : oldy[i];
         sums[HK_QN_SG * M + i] += dot(si, g);
         sums[HK_QN_YP * M + i] += dot(yi, p);
-        sums[HK_QN_SY * M + i] += dot(si, y);
         sums[HK_QN_YS * M + i] += dot(yi, s);
-        sums[HK_QN_YZ * M + i] += dot(yi, z);
     }
+    put_at(a.x, v, q);
+    a.g[v] = g;
+    a.p[v] = p;
+    if (slot < 0) return;
+    int64_t at = (int64_t)slot * a.count + v;
+    a.s[at] = s;
+    a.y[at] = y;
+    a.z[at] = z;
 }
 
 // The sums over all blocks, in the block that comes last; in a fixed order.
@@ -265,7 +291,8 @@ static __global__ void __launch_bounds__(THREADS)
     if (!accepted || !going) {
         if (first == 0) *a.next = *a.now;
         // The last one that was accepted is where the step ends.
-        for (int v = first; accepted && v < a.count; v += stride) go_to(a, v);
+        for (int v = first; accepted && v < a.count; v += stride)
+            put_at(a.x, v, place_at(a.trial, v));
         return;
     }
     int slot = a.now->slot;
@@ -273,14 +300,20 @@ static __global__ void __launch_bounds__(THREADS)
     for (int k = 0; k < a.now->count; k++) used |= 1u << a.now->pair[k];
     double sums[COUNT] = {0};
     for (int v = first; v < a.count; v += stride) remember_vertex<M>(a, used, slot, v, sums);
-    if (!add_up<COUNT>(a, sums, total) || threadIdx.x > 0) return;
-    hk_qn_dots d;
-    for (int k = 0; k < HK_QN_KINDS; k++)
-        for (int i = 0; i < M; i++) d.of[k][i] = total[k * M + i];
-    for (int k = 0; k < HK_QN_SINGLES; k++) d.single[k] = total[HK_QN_KINDS * M + k];
-    hk_qn_control c = *a.now;
-    qn_direct(&c, a.memory, &d);
-    *a.next = c;
+    if (!add_up<COUNT>(a, sums, total)) return;
+    // In shared memory: one thread alone would wait for every number of them.
+    __shared__ hk_qn_dots d;
+    __shared__ hk_qn_control c;
+    __shared__ hk_qn_memory memory;
+    copy(&c, a.now);
+    copy(&memory, a.memory);
+    if (threadIdx.x < HK_QN_KINDS * M) d.of[threadIdx.x / M][threadIdx.x % M] = total[threadIdx.x];
+    if (threadIdx.x < HK_QN_SINGLES) d.single[threadIdx.x] = total[HK_QN_KINDS * M + threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) qn_direct(&c, &memory, &d, M);
+    __syncthreads();
+    copy(a.next, &c);
+    copy(a.memory, &memory);
 }
 
 // ---------------------------------------------------------------- the direction
@@ -352,7 +385,10 @@ static hk_status check_exactly(hk_gpu *g, const quasi_newton *q, hk_gpu_control 
     hk_gpu_exact_args e = {};
     e.model = g->args.model;
     e.batches = g->exact_batches;
+    e.shapes = g->exact_shapes;
+    e.item_count = g->layout->item_start[g->layout->patch_count];
     e.now = control;
+    e.flags = a->flags;
     e.state = q->trial;
     e.rest = g->state.rest;
     e.target = g->state.exact[HK_EXACT_TARGET];
@@ -365,7 +401,7 @@ static hk_status check_exactly(hk_gpu *g, const quasi_newton *q, hk_gpu_control 
     e.term_parts = g->args.term_parts;
     e.partial = g->args.partial;
     e.finished = g->args.finished;
-    return hk_gpu_launch_exact(g, &e);
+    return hk_gpu_launch_exact(g, g->exact_kernels->check, &e);
 }
 
 // At the trial state; `control` says whether anybody wants to know.
@@ -598,16 +634,6 @@ static hk_status take_vectors(hk_gpu *g, quasi_newton *q)
     return hk_gpu_alloc(g, 1, &q->finished);
 }
 
-static hk_status create_global(hk_gpu *g, quasi_newton *q)
-{
-    double *weight = HK_ARRAY(double, g->model->material_count);
-    if (!weight) return HK_NO_MEMORY;
-    hk_status status = g->method->weights(&g->settings, g->model, weight);
-    if (status == HK_OK) status = hk_gpu_global_create(g, weight, &q->global);
-    hk_free(weight);
-    return status;
-}
-
 static hk_status set_up(hk_gpu *g)
 {
     quasi_newton *q = HK_NEW(quasi_newton);
@@ -625,7 +651,7 @@ static hk_status set_up(hk_gpu *g)
         g->plan.rounding = 0;
         HK_CUDA(cudaMemcpy(g->device_settings, &g->plan, sizeof g->plan, cudaMemcpyHostToDevice));
     }
-    return create_global(g, q);
+    return hk_gpu_global_create(g, &q->global);
 }
 
 static void release(hk_gpu *g)

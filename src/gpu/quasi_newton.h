@@ -18,6 +18,12 @@
 
 enum { HK_QN_MOST = 10 };  // pairs
 
+#ifdef __CUDA_ARCH__
+#define HK_UNROLL _Pragma("unroll")
+#else
+#define HK_UNROLL
+#endif
+
 typedef struct hk_qn_settings {
     int window;
     int budget;  // iterations
@@ -42,15 +48,17 @@ typedef struct hk_qn_control {
 typedef struct hk_qn_memory {
     double sy[HK_QN_MOST][HK_QN_MOST];  // sᵢ·yⱼ
     double yz[HK_QN_MOST][HK_QN_MOST];  // yᵢ·zⱼ
+    double sg[HK_QN_MOST], yp[HK_QN_MOST];  // sᵢ·g, yᵢ·p at the state
     float of_z[HK_QN_MOST], of_s[HK_QN_MOST];
 } hk_qn_memory;
 
-// What is summed over the vertices: for every slot i, with the new pair n, and a few alone.
-enum { HK_QN_SG, HK_QN_YP, HK_QN_SY, HK_QN_YS, HK_QN_YZ, HK_QN_KINDS };
-enum { HK_QN_GP, HK_QN_SS, HK_QN_YY, HK_QN_SINGLES };
+// What is summed over the vertices: for every slot i, with the new pair n, and a few alone. The
+// other products follow from what changed: sᵢ·yₙ is the change of sᵢ·g, yᵢ·zₙ that of yᵢ·p.
+enum { HK_QN_SG, HK_QN_YP, HK_QN_YS, HK_QN_KINDS };
+enum { HK_QN_GP, HK_QN_SS, HK_QN_YY, HK_QN_SY, HK_QN_YZ, HK_QN_SINGLES };
 typedef struct hk_qn_dots {
-    double of[HK_QN_KINDS][HK_QN_MOST];  // sᵢ·g, yᵢ·p, sᵢ·yₙ, yᵢ·sₙ, yᵢ·zₙ
-    double single[HK_QN_SINGLES];        // g·p, sₙ·sₙ, yₙ·yₙ
+    double of[HK_QN_KINDS][HK_QN_MOST];  // sᵢ·g, yᵢ·p, yᵢ·sₙ
+    double single[HK_QN_SINGLES];        // g·p, sₙ·sₙ, yₙ·yₙ, sₙ·yₙ, yₙ·zₙ
 } hk_qn_dots;
 
 // ---------------------------------------------------------------- the search for a length
@@ -167,53 +175,76 @@ HK_RULE void qn_add_pair(hk_qn_control *c, hk_qn_memory *m, const hk_qn_dots *d)
 {
     int n = c->slot;
     if (n < 0) return;
-    double sy = d->of[HK_QN_SY][n];
+    double sy = d->single[HK_QN_SY];
     if (!lbfgs_takes_pair(sy, d->single[HK_QN_SS], d->single[HK_QN_YY])) return;
     for (int k = c->count; k > 0; k--) c->pair[k] = c->pair[k - 1];
     c->pair[0] = n;
     c->count++;
-    for (int k = 0; k < c->count; k++) {
+    for (int k = 1; k < c->count; k++) {
         int i = c->pair[k];
-        m->sy[i][n] = d->of[HK_QN_SY][i];
+        m->sy[i][n] = d->of[HK_QN_SG][i] - m->sg[i];
         m->sy[n][i] = d->of[HK_QN_YS][i];
-        m->yz[i][n] = m->yz[n][i] = d->of[HK_QN_YZ][i];
+        m->yz[i][n] = m->yz[n][i] = d->of[HK_QN_YP][i] - m->yp[i];
     }
+    m->sy[n][n] = sy;
+    m->yz[n][n] = d->single[HK_QN_YZ];
 }
 
-HK_RULE void qn_loops(const hk_qn_control *c, const hk_qn_memory *m, const hk_qn_dots *d,
+// alpha and beta of the pairs, the newest first; those beyond count are 0. `most` is a constant
+// where this is compiled: without indices that depend on anything, all of it is in registers.
+HK_RULE void qn_loops(const hk_qn_control *c, const hk_qn_memory *m, const hk_qn_dots *d, int most,
                       double *alpha, double *beta)
 {
-    for (int k = 0; k < c->count; k++) {
-        int i = c->pair[k];
-        double sum = d->of[HK_QN_SG][i];
-        for (int l = 0; l < k; l++) sum -= alpha[c->pair[l]] * m->sy[i][c->pair[l]];
-        alpha[i] = sum / m->sy[i][i];
-    }
-    for (int k = c->count - 1; k >= 0; k--) {
-        int i = c->pair[k];
-        double sum = d->of[HK_QN_YP][i];
-        for (int l = 0; l < c->count; l++) sum -= alpha[c->pair[l]] * m->yz[i][c->pair[l]];
-        for (int l = c->count - 1; l > k; l--) {
-            int j = c->pair[l];
-            sum += (alpha[j] - beta[j]) * m->sy[j][i];
+    double sy[HK_QN_MOST][HK_QN_MOST], yz[HK_QN_MOST][HK_QN_MOST], inverse[HK_QN_MOST];
+    HK_UNROLL
+    for (int k = 0; k < most; k++) {
+        int i = k < c->count ? c->pair[k] : 0;
+        inverse[k] = k < c->count ? 1 / m->sy[i][i] : 0;
+        alpha[k] = d->of[HK_QN_SG][i];
+        beta[k] = d->of[HK_QN_YP][i];
+        HK_UNROLL
+        for (int l = 0; l < most; l++) {
+            int j = l < c->count ? c->pair[l] : 0;
+            sy[k][l] = m->sy[i][j];
+            yz[k][l] = m->yz[i][j];
         }
-        beta[i] = sum / m->sy[i][i];
+    }
+    HK_UNROLL
+    for (int k = 0; k < most; k++) {
+        HK_UNROLL
+        for (int l = 0; l < k; l++) alpha[k] -= alpha[l] * sy[k][l];
+        alpha[k] *= inverse[k];
+    }
+    HK_UNROLL
+    for (int k = most - 1; k >= 0; k--) {
+        HK_UNROLL
+        for (int l = 0; l < most; l++) beta[k] -= alpha[l] * yz[k][l];
+        HK_UNROLL
+        for (int l = most - 1; l > k; l--) beta[k] += (alpha[l] - beta[l]) * sy[l][k];
+        beta[k] *= inverse[k];
     }
 }
 
 // The direction at the state that was accepted. g·z = p·y, for A⁻¹ is symmetric.
-HK_RULE void qn_direct(hk_qn_control *c, hk_qn_memory *m, const hk_qn_dots *d)
+// most: pairs that there may be, a constant.
+HK_RULE void qn_direct(hk_qn_control *c, hk_qn_memory *m, const hk_qn_dots *d, int most)
 {
     double alpha[HK_QN_MOST], beta[HK_QN_MOST];
     qn_add_pair(c, m, d);
-    qn_loops(c, m, d, alpha, beta);
+    for (int k = 0; k < c->count; k++) {
+        m->sg[c->pair[k]] = d->of[HK_QN_SG][c->pair[k]];
+        m->yp[c->pair[k]] = d->of[HK_QN_YP][c->pair[k]];
+    }
+    qn_loops(c, m, d, most, alpha, beta);
     c->steepest = d->single[HK_QN_GP];
     c->slope = -c->steepest;
-    for (int k = 0; k < c->count; k++) {
+    HK_UNROLL
+    for (int k = 0; k < most; k++) {
+        if (k >= c->count) continue;
         int i = c->pair[k];
-        m->of_z[i] = (float)alpha[i];
-        m->of_s[i] = (float)(beta[i] - alpha[i]);
-        c->slope += alpha[i] * d->of[HK_QN_YP][i] + (beta[i] - alpha[i]) * d->of[HK_QN_SG][i];
+        m->of_z[i] = (float)alpha[k];
+        m->of_s[i] = (float)(beta[k] - alpha[k]);
+        c->slope += alpha[k] * d->of[HK_QN_YP][i] + (beta[k] - alpha[k]) * d->of[HK_QN_SG][i];
     }
     c->redirect = 1;
     c->fresh = c->count == 0;

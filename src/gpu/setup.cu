@@ -67,6 +67,19 @@ static hk_status upload_exact_batches(hk_gpu *g)
     return status;
 }
 
+// Rest shapes in double precision, made on the device.
+static hk_status make_exact_shapes(hk_gpu *g)
+{
+    int64_t items = g->layout->item_start[g->layout->patch_count];
+    HK_TRY(hk_gpu_alloc(g, HK_GPU_EXACT_SHAPE * (size_t)items, &g->exact_shapes));
+    hk_gpu_exact_args a = {};
+    a.model = g->args.model;
+    a.shapes = g->exact_shapes;
+    a.item_count = items;
+    a.rest = g->state.rest;
+    return hk_gpu_launch_exact(g, g->exact_kernels->shapes, &a);
+}
+
 static hk_status upload_batches(hk_gpu *g)
 {
     const hk_gpu_layout *l = g->layout;
@@ -370,17 +383,18 @@ static hk_status take_buffers(hk_gpu *g)
     for (int k = 0; k < 2; k++) {
         HK_TRY(hk_gpu_alloc(g, n, &a->good[k]));
         HK_TRY(hk_gpu_alloc(g, 1, &g->control[k]));
-        HK_TRY(hk_gpu_alloc(g, HK_SUM_WIDTH, &g->probe[k]));
         HK_TRY(hk_gpu_alloc(g, 3 * n, &g->staging[k]));
         HK_CUDA(cudaMallocHost((void **)&g->pinned[k], 3 * n * sizeof(double)));
     }
+    for (int k = 0; k < 3; k++) HK_TRY(hk_gpu_alloc(g, HK_SUM_WIDTH, &g->probe[k]));
     HK_TRY(hk_gpu_alloc(g, n, &a->down));
     HK_TRY(hk_gpu_alloc(g, n, (float4 **)&a->target));
     HK_TRY(hk_gpu_alloc(g, n, &a->inverse));
     HK_TRY(hk_gpu_alloc(g, n, &g->velocity));
+    HK_TRY(hk_gpu_alloc(g, n, &g->velocity_before));
     HK_TRY(hk_gpu_alloc(g, n, &g->reached));
     HK_TRY(hk_gpu_alloc(g, 1, &g->of_stage));
-    HK_TRY(hk_gpu_alloc(g, 1, &g->speed));
+    HK_TRY(hk_gpu_alloc(g, 2, &g->speed));
     HK_TRY(hk_gpu_alloc(g, 1, &g->state.rate));
     HK_TRY(hk_gpu_alloc(g, n, &g->least));
     HK_TRY(hk_gpu_alloc(g, patches * HK_SUM_WIDTH, &a->partial));
@@ -665,6 +679,7 @@ hk_status hk_gpu_set_up(hk_gpu *g)
     HK_TRY(upload_layout(g));
     HK_TRY(take_buffers(g));
     HK_TRY(set_up_vertices(g));
+    if (g->exact) HK_TRY(make_exact_shapes(g));
     HK_TRY(set_up_bodies(g));
     HK_TRY(take_history(g));
     set_up_state(g);

@@ -15,7 +15,9 @@ hk_status hk_gpu_probe(hk_gpu *g, const float4 *state, int flags, float4 *gradie
     a.state = state;
     a.gradient = gradient;
     a.probe = sums;
-    a.slope = g->start == HK_START_OPTIMISED ? g->velocity : nullptr;
+    bool slopes = g->start == HK_START_OPTIMISED;
+    a.slope = slopes ? g->velocity : nullptr;
+    a.slope_before = slopes ? g->velocity_before : nullptr;
     return hk_gpu_launch_forces(g, g->kernels->check[g->general], &a);
 }
 
@@ -35,6 +37,7 @@ hk_status hk_gpu_begin_stage(hk_gpu *g, const float4 *reached)
                        g->args.good[0],
                        g->args.good[1],
                        g->velocity,
+                       g->velocity_before,
                        g->before,
                        g->from};
     hk_gpu_begin(&g->state, g->start, reached, &to, g->stream);
@@ -43,14 +46,16 @@ hk_status hk_gpu_begin_stage(hk_gpu *g, const float4 *reached)
     return hk_gpu_begin_damping(g);
 }
 
-// The best step along the velocity (solver/start.c).
+// The best step along the last two velocities (solver/start.c).
 static hk_status optimise_start(hk_gpu *g)
 {
     float4 *guess = g->args.good[1];
     hk_gpu_speed(&g->state, g->speed, g->stream);
-    hk_gpu_probe_start(&g->state, g->reach, g->speed, guess, g->stream);
-    HK_TRY(hk_gpu_probe(g, guess, 0, nullptr, g->probe[1]));
-    hk_gpu_optimise(&g->state, g->reach, g->speed, g->probe[0], g->probe[1], guess, g->stream);
+    for (int k = 0; k < 2; k++) {
+        hk_gpu_probe_start(&g->state, g->reach, g->speed, k, guess, g->stream);
+        HK_TRY(hk_gpu_probe(g, guess, 0, nullptr, g->probe[1 + k]));
+    }
+    hk_gpu_optimise(&g->state, g->reach, g->speed, g->probe, guess, g->stream);
     HK_CUDA(cudaGetLastError());
     return HK_OK;
 }

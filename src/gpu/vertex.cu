@@ -108,7 +108,7 @@ static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reac
     if (!is_free(s, v)) {
         held_place(s, v, false, x);
         to.position[v] = to.guess[v] = to.target[v] = narrow(x, o, 0);
-        to.velocity[v] = make_float4(0, 0, 0, 0);
+        to.velocity[v] = to.velocity_before[v] = make_float4(0, 0, 0, 0);
         for (int k = HK_EXACT_POSITION; k <= HK_EXACT_TARGET; k++) write_exact(s, k, v, x);
         return;
     }
@@ -136,6 +136,8 @@ static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reac
     write_exact(s, HK_EXACT_TARGET, v, y);
     to.guess[v] = narrow(first, o, 0);
     to.velocity[v] = make_float4((float)speed[at], (float)speed[at + 1], (float)speed[at + 2], 0);
+    to.velocity_before[v] =
+        make_float4((float)before[at], (float)before[at + 1], (float)before[at + 2], 0);
 }
 
 void hk_gpu_begin(const hk_gpu_state *s, int kind, const float4 *reached, const hk_gpu_begun *to,
@@ -144,54 +146,61 @@ void hk_gpu_begin(const hk_gpu_state *s, int kind, const float4 *reached, const 
     begin_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, kind, reached, *to);
 }
 
-// The guess x + d v.
-static __device__ void guess_ahead(const hk_gpu_state &s, int v, double d, float4 *guess)
+// The guess x + a v + b v_before.
+static __device__ void guess_ahead(const hk_gpu_state &s, int v, double a, double b, float4 *guess)
 {
-    const double *here = positions_of(s) + 3 * (int64_t)v,
-                 *speed = velocities_of(s) + 3 * (int64_t)v;
+    int64_t at = 3 * (int64_t)v;
+    const double *here = positions_of(s) + at, *speed = velocities_of(s) + at,
+                 *before = velocities_before(s) + at;
     double x[3];
-    for (int i = 0; i < 3; i++) x[i] = here[i] + d * speed[i];
+    for (int i = 0; i < 3; i++) x[i] = here[i] + a * speed[i] + b * before[i];
     guess[v] = narrow(x, s.origin + 3 * s.body[v], 0);
     write_exact(s, HK_EXACT_GUESS, v, x);
 }
 
-static __device__ double probe_time(double size, const double *speed)
+static __device__ double probe_time(double size, double speed)
 {
-    return *speed > 0 ? start_probe_time(1, size, sqrt(*speed)) : 0;
+    return speed > 0 ? start_probe_time(1, size, sqrt(speed)) : 0;
 }
 
 static __global__ void probe_start_kernel(hk_gpu_state s, double size, const double *speed,
-                                          float4 *guess)
-{
-    int v = blockIdx.x * THREADS + threadIdx.x;
-    if (v < s.vertex_count && is_free(s, v)) guess_ahead(s, v, probe_time(size, speed), guess);
-}
-
-void hk_gpu_probe_start(const hk_gpu_state *s, double size, const double *speed, float4 *guess,
-                        cudaStream_t stream)
-{
-    probe_start_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, size, speed, guess);
-}
-
-static __global__ void optimise_kernel(hk_gpu_state s, double size, const double *speed,
-                                       const double *at_position, const double *at_guess,
-                                       float4 *guess)
+                                          bool before, float4 *guess)
 {
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.vertex_count || !is_free(s, v)) return;
-    double probe = probe_time(size, speed);
-    double d = probe > 0 ? start_best_time(at_position[HK_SUM_SLOPE], at_guess[HK_SUM_SLOPE], probe,
-                                           stage_of(s).length)
-                         : 0;
-    guess_ahead(s, v, d, guess);
+    double h = probe_time(size, speed[before]);
+    guess_ahead(s, v, before ? 0 : h, before ? h : 0, guess);
+}
+
+void hk_gpu_probe_start(const hk_gpu_state *s, double size, const double *speed, bool before,
+                        float4 *guess, cudaStream_t stream)
+{
+    probe_start_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, size, speed, before,
+                                                                            guess);
+}
+
+struct probes {
+    const double *at[3];
+};
+
+static __global__ void optimise_kernel(hk_gpu_state s, double size, const double *speed, probes p,
+                                       float4 *guess)
+{
+    static_assert((int)HK_SUM_SLOPE_BEFORE == (int)HK_SUM_SLOPE + 1, "slopes");
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= s.vertex_count || !is_free(s, v)) return;
+    double a, b;
+    start_best_times(p.at[0] + HK_SUM_SLOPE, p.at[1] + HK_SUM_SLOPE, probe_time(size, speed[0]),
+                     p.at[2] + HK_SUM_SLOPE, probe_time(size, speed[1]), stage_of(s).length, &a,
+                     &b);
+    guess_ahead(s, v, a, b, guess);
 }
 
 void hk_gpu_optimise(const hk_gpu_state *s, double size, const double *speed,
-                     const double *at_position, const double *at_guess, float4 *guess,
-                     cudaStream_t stream)
+                     double *const probe[3], float4 *guess, cudaStream_t stream)
 {
-    optimise_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(
-        *s, size, speed, at_position, at_guess, guess);
+    probes p = {{probe[0], probe[1], probe[2]}};
+    optimise_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, size, speed, p, guess);
 }
 
 static __global__ void choose_kernel(const hk_gpu_settings *settings, hk_gpu_control *control,
@@ -496,18 +505,22 @@ void hk_gpu_energies(const hk_gpu_state *s, double *sums, cudaStream_t stream)
     total_kernel<<<1, THREADS, 0, stream>>>(*s, sums);
 }
 
-// The mean of the squares of speeds over free vertices.
+// The means of the squares of speeds over free vertices, now and a step before.
+enum { SPEED_NOW, SPEED_BEFORE, SPEED_COUNT, SPEED_SUMS };
 static __global__ void speed_kernel(hk_gpu_state s)
 {
     int p = blockIdx.x;
-    double sum[2] = {0, 0};
-    const double *speed = velocities_of(s);
+    double sum[SPEED_SUMS] = {0, 0, 0};
+    const double *now = velocities_of(s), *before = velocities_before(s);
     for (int v = s.vertex_start[p] + threadIdx.x; v < s.vertex_start[p + 1]; v += THREADS) {
         if (!is_free(s, v)) continue;
-        for (int64_t i = 3 * (int64_t)v; i < 3 * (int64_t)v + 3; i++) sum[0] += speed[i] * speed[i];
-        sum[1] += 1;
+        for (int64_t i = 3 * (int64_t)v; i < 3 * (int64_t)v + 3; i++) {
+            sum[SPEED_NOW] += now[i] * now[i];
+            sum[SPEED_BEFORE] += before[i] * before[i];
+        }
+        sum[SPEED_COUNT] += 1;
     }
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < SPEED_SUMS; k++) {
         double all = block_sum(sum[k]);
         if (threadIdx.x == 0) s.moments[(int64_t)p * HK_MOMENTS + k] = all;
     }
@@ -515,14 +528,15 @@ static __global__ void speed_kernel(hk_gpu_state s)
 
 static __global__ void mean_kernel(hk_gpu_state s, double *mean)
 {
-    double sum[2];
-    for (int k = 0; k < 2; k++) {
+    double sum[SPEED_SUMS];
+    for (int k = 0; k < SPEED_SUMS; k++) {
         double part = 0;
         for (int p = threadIdx.x; p < s.patch_count; p += THREADS)
             part += s.moments[(int64_t)p * HK_MOMENTS + k];
         sum[k] = block_sum(part);
     }
-    if (threadIdx.x == 0) *mean = sum[1] > 0 ? sum[0] / sum[1] : 0;
+    if (threadIdx.x > 0) return;
+    for (int k = 0; k < 2; k++) mean[k] = sum[SPEED_COUNT] > 0 ? sum[k] / sum[SPEED_COUNT] : 0;
 }
 
 void hk_gpu_speed(const hk_gpu_state *s, double *speed, cudaStream_t stream)

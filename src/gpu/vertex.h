@@ -76,20 +76,21 @@ struct hk_gpu_begun {
     float4 *position;  // where it begins; held vertices where it ends
     float4 *guess;     // the first guess
     float4 *velocity;  // at the beginning
+    float4 *velocity_before;  // one step earlier
     float4 *before;    // positions at the beginning, and
     float4 *from;      // where velocities are measured from; NULL: nobody wants to know
 };
 // `reached`: where free vertices are instead of at its beginning, or NULL. `kind`: of the start.
 void hk_gpu_begin(const hk_gpu_state *s, int kind, const float4 *reached, const hk_gpu_begun *to,
                   cudaStream_t stream);
-// For HK_START_OPTIMISED: `speed` is [1], the square of the mean speed; then the guess becomes
-// x + h v with the time h of a probe, and x + d v with d from two probes.
+// For HK_START_OPTIMISED: `speed` is [2], the squares of the mean speeds now and a step before; then
+// the guess becomes x + h v with the time h of a probe, v the one velocity or (before) the other;
+// and x + a v + b v_before from the three probes at the position and these two.
 void hk_gpu_speed(const hk_gpu_state *s, double *speed, cudaStream_t stream);
-void hk_gpu_probe_start(const hk_gpu_state *s, double size, const double *speed, float4 *guess,
-                        cudaStream_t stream);
+void hk_gpu_probe_start(const hk_gpu_state *s, double size, const double *speed, bool before,
+                        float4 *guess, cudaStream_t stream);
 void hk_gpu_optimise(const hk_gpu_state *s, double size, const double *speed,
-                     const double *at_position, const double *at_guess, float4 *guess,
-                     cudaStream_t stream);
+                     double *const probe[3], float4 *guess, cudaStream_t stream);
 // Sets up the control: from the guess if it is fit, else from the position.
 void hk_gpu_choose(const hk_gpu_settings *settings, hk_gpu_control *control, int kind,
                    const double *at_position, const double *at_guess, cudaStream_t stream);

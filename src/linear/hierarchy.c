@@ -20,6 +20,13 @@ enum { LARGEST_DENSE = 1500 };
 // it, and of the interpolation.
 #define SMOOTHER      (2 / (1 + 1 / 8.0))
 #define INTERPOLATION (4 / 3.0)
+// Entries of S P below this part of the largest in their row are dropped: there are three times as
+// many as are needed.
+#define SMALL 0.1
+
+// Coarse levels have several times as many couplings as meshes have; their smoother does without
+// those below this part of the diagonal.
+#define WEAK 0.01
 
 // What a level is made from: A with a diagonal of 1, and its greatest eigenvalue.
 typedef struct scaled {
@@ -204,23 +211,67 @@ static hk_status smooth_columns(const scaled *s, double part, const hk_sparse *f
 
 // ---------------------------------------------------------------- a level and the next
 
-// own and smooth.
-static hk_status fill_smoother(const scaled *s, hk_level *l)
+// Drops the small entries of every row; the others are raised by so much that what is smooth stays
+// what it is.
+static void drop_small(hk_sparse *m, double part, const double *smooth)
 {
-    double omega = SMOOTHER / s->greatest;
-    HK_TRY(jacobi_matrix(&s->matrix, omega, &l->smooth));
-    hk_sparse *m = &l->smooth;
-    l->count = m->rows;
-    l->own = omega * (2 - omega);
     int64_t at = 0;
     for (int r = 0; r < m->rows; r++) {
-        int64_t first = m->start[r];
-        m->start[r] = at;
-        for (int64_t k = first; k < m->start[r + 1]; k++) {
-            if (m->column[k] == r) continue;
-            m->column[at] = m->column[k];
-            m->value[at++] = omega * m->value[k];
+        int64_t first = m->start[r], last = m->start[r + 1];
+        double most = 0, all = 0, kept = 0;
+        for (int64_t k = first; k < last; k++) {
+            most = fmax(most, fabs(m->value[k]));
+            all += m->value[k] * smooth[m->column[k]];
         }
+        int64_t begin = m->start[r] = at;
+        for (int64_t k = first; k < last; k++) {
+            if (fabs(m->value[k]) < part * most) continue;
+            m->column[at] = m->column[k];
+            m->value[at++] = m->value[k];
+            kept += m->value[k] * smooth[m->column[k]];
+        }
+        for (int64_t k = begin; k < at && all > 0 && kept > 0; k++) m->value[k] *= all / kept;
+    }
+    m->start[m->rows] = at;
+}
+
+// One row of ω (2 − ω A) without what is weaker than `weak`, which goes to the diagonal; returns the
+// diagonal entry.
+static double smooth_row(const hk_sparse *a, int row, double omega, double weak, hk_sparse *to,
+                         int64_t *at)
+{
+    double diagonal = 1;
+    for (int64_t k = a->start[row]; k < a->start[row + 1]; k++) {
+        if (a->column[k] == row) continue;
+        if (fabs(a->value[k]) < weak) {
+            diagonal += a->value[k];
+            continue;
+        }
+        to->column[*at] = a->column[k];
+        to->value[(*at)++] = -omega * omega * a->value[k];
+    }
+    return omega * (2 - omega * diagonal);
+}
+
+// own and smooth.
+static hk_status fill_smoother(const scaled *s, bool coarse, hk_level *l)
+{
+    const hk_sparse *a = &s->matrix;
+    hk_sparse *m = &l->smooth;
+    double omega = SMOOTHER / s->greatest;
+    l->count = m->rows = m->columns = a->rows;
+    l->own = coarse ? 0 : omega * (2 - omega);
+    m->start = HK_ARRAY(int64_t, a->rows + 1);
+    m->column = HK_ARRAY(int32_t, a->start[a->rows] + a->rows);
+    m->value = HK_ARRAY(double, a->start[a->rows] + a->rows);
+    if (!m->start || !m->column || !m->value) return HK_NO_MEMORY;
+    int64_t at = 0;
+    for (int r = 0; r < a->rows; r++) {
+        m->start[r] = at;
+        double diagonal = smooth_row(a, r, omega, coarse ? WEAK : 0, m, &at);
+        if (!coarse) continue;
+        m->column[at] = r;
+        m->value[at++] = diagonal;
     }
     m->start[m->rows] = at;
     return HK_OK;
@@ -250,6 +301,7 @@ static hk_status coarsen(const scaled *s, hk_sparse *p, int threads, hk_level *l
     for (int r = 0; r < p->columns; r++) smooth[r] = root[r] > 0 ? 1 / root[r] : 0;
     hk_free(root);
     HK_TRY(smooth_columns(s, SMOOTHER, p, threads, &l->up));
+    drop_small(&l->up, SMALL, smooth);
     HK_TRY(hk_sparse_transpose(&l->up, &l->down));
     return find_greatest(next, threads);
 }
@@ -269,7 +321,7 @@ static hk_status next_level(const scaled *s, const int32_t *group, int count, in
 // ---------------------------------------------------------------- the coarsest level
 
 // A matrix that is singular to rounding (a free body without mass) gets more on its diagonal.
-static bool factor_shifted(const hk_sparse *a, double *full)
+static bool invert_shifted(const hk_sparse *a, int threads, double *full)
 {
     int64_t n = a->rows;
     double shift = 0;
@@ -280,7 +332,7 @@ static bool factor_shifted(const hk_sparse *a, double *full)
                 full[n * r + a->column[i]] = a->value[i];
             full[n * r + r] = full[n * r + r] > 0 ? full[n * r + r] + shift : 1;
         }
-        if (hk_dense_factor(full, (int)n)) return true;
+        if (hk_dense_invert(full, (int)n, threads)) return true;
     }
     return false;
 }
@@ -289,20 +341,10 @@ static hk_status invert_coarsest(hk_hierarchy *h, const hk_sparse *a, int thread
 {
     int64_t n = a->rows;
     if (n > LARGEST_DENSE) return HK_OK;
-    double *factor = HK_ARRAY(double, n *n);
-    h->dense = HK_ZEROS(double, n *n);
-    hk_status status = factor && h->dense ? HK_OK : HK_NO_MEMORY;
-    if (status == HK_OK && !factor_shifted(a, factor))
-        status = hk_fail(HK_INTERNAL, "multigrid: the coarsest matrix is not positive");
-    if (status == HK_OK) {
-#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
-        for (int64_t r = 0; r < n; r++) {
-            h->dense[n * r + r] = 1;
-            hk_dense_solve(factor, (int)n, h->dense + n * r);
-        }
-    }
-    hk_free(factor);
-    return status;
+    h->dense = HK_ARRAY(double, n *n);
+    if (!h->dense) return HK_NO_MEMORY;
+    if (invert_shifted(a, threads, h->dense)) return HK_OK;
+    return hk_fail(HK_INTERNAL, "multigrid: the coarsest matrix is not positive");
 }
 
 // ---------------------------------------------------------------- creation
@@ -314,7 +356,7 @@ static hk_status add_level(hk_hierarchy *h, const scaled *s, int smallest, int t
     hk_level *l = &h->level[h->count - 1];
     int count = 0;
     *end = true;
-    HK_TRY(fill_smoother(s, l));
+    HK_TRY(fill_smoother(s, h->count > 1, l));
     if (l->count <= smallest || h->count == HK_MOST_LEVELS) return HK_OK;
     strength couplings = {0};
     hk_status status =

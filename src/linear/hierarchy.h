@@ -23,7 +23,7 @@ typedef struct hk_hierarchy hk_hierarchy;
 
 typedef struct hk_level {
     int count;
-    // ω (b + S b) = own b + smooth b: `smooth` has no diagonal.
+    // ω (b + S b) = own b + smooth b; on coarse levels `smooth` has the diagonal and own is 0.
     double own;
     hk_sparse smooth;
     // Pᵀ S and its transpose; empty on the last level.

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 // The lower triangle of a symmetric matrix becomes Cholesky's factor; false: it is not positive.
 static inline bool hk_dense_factor(double *a, int n)
@@ -30,6 +31,27 @@ static inline void hk_dense_solve(const double *factor, int n, double *b)
         for (int k = i + 1; k < n; k++) b[i] -= factor[n * k + i] * b[k];
         b[i] /= factor[n * i + i];
     }
+}
+
+// A symmetric positive definite matrix becomes its inverse (Gauss and Jordan, in place); false: it
+// is not positive.
+static inline bool hk_dense_invert(double *a, int n, int threads)
+{
+    (void)threads;
+    for (int64_t k = 0; k < n; k++) {
+        double *pivot = a + n * k, inverse = 1 / pivot[k];
+        if (!(pivot[k] > 0 && inverse < 1e300)) return false;
+        for (int j = 0; j < n; j++) pivot[j] *= inverse;
+        pivot[k] = inverse;
+#pragma omp parallel for schedule(static) num_threads(threads) if (n > 200)
+        for (int64_t i = 0; i < n; i++) {
+            if (i == k) continue;
+            double *row = a + n * i, factor = row[k];
+            row[k] = 0;
+            for (int j = 0; j < n; j++) row[j] -= factor * pivot[j];
+        }
+    }
+    return true;
 }
 
 // One of Jacobi's rotations: makes a_pq 0, and turns the columns of v along.

@@ -10,7 +10,7 @@ enum {
     HK_START_POSITION,      // x
     HK_START_VELOCITY,      // x + h v
     HK_START_ACCELERATION,  // x + h v + η h (v − v₋₁)
-    HK_START_OPTIMISED,     // x + d v with the best d (Descent eq. 10)
+    HK_START_OPTIMISED,     // x + a v + b v₋₁ with the best a and b (Descent eq. 10 has a alone)
     HK_START_ADAPTIVE,  // x + h v + h² a, a what the last step had of the external acceleration
 };
 
@@ -43,6 +43,27 @@ HK_RULE double start_best_time(double slope, double slope_ahead, double probe, d
     double curvature = (slope_ahead - slope) / probe;
     double d = curvature > 0 ? -slope / curvature : step;
     return fabs(d) <= 10 * step ? d : step;
+}
+
+// The a and b that minimise ε(x + a v + b v₋₁) as far as second derivatives tell. Slopes along v and
+// v₋₁ at x, at x + probe v, and at x + probe₋₁ v₋₁; probe₋₁ 0: there is no v₋₁.
+HK_RULE void start_best_times(const double here[2], const double ahead[2], double probe,
+                              const double aside[2], double probe_before, double step, double *a,
+                              double *b)
+{
+    *a = probe > 0 ? start_best_time(here[0], ahead[0], probe, step) : 0;
+    *b = 0;
+    if (!(probe > 0 && probe_before > 0)) return;
+    double h11 = (ahead[0] - here[0]) / probe, h22 = (aside[1] - here[1]) / probe_before;
+    double h12 = 0.5 * ((ahead[1] - here[1]) / probe + (aside[0] - here[0]) / probe_before);
+    double det = h11 * h22 - h12 * h12;
+    // Two directions that are nearly one tell no more than one of them.
+    if (!(h11 > 0 && h22 > 0 && det > 1e-4 * h11 * h22)) return;
+    double first = (here[1] * h12 - here[0] * h22) / det;
+    double second = (here[0] * h12 - here[1] * h11) / det;
+    if (!(fabs(first) <= 10 * step && fabs(second) <= 10 * step)) return;
+    *a = first;
+    *b = second;
 }
 
 // The part 0..1 of a vertex's external acceleration e = f/m that the last step's acceleration a

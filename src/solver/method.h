@@ -103,7 +103,7 @@ extern const char *const hk_starts[];      // as rules/start.h numbers them
     [HK_OPTION_START] = {.name = "start",                                                         \
                          .help = "first guess of a time step, as if this stayed constant: "       \
                                  "position, velocity, acceleration; or the best step along the "  \
-                                 "velocity (optimised); velocity and as much of gravity and "     \
+                                 "last two of these (optimised); velocity and as much of gravity and "     \
                                  "loads as the last step had (adaptive); auto: velocity, unless " \
                                  "position has less energy",                                      \
                          .words = hk_starts,                                                      \

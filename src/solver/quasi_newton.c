@@ -31,7 +31,7 @@ enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
 static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
                                         "scaled_identity", NULL};
 static const hk_option_info g_options[] = {
-    HK_START_OPTIONS(HK_START_AUTO),
+    HK_START_OPTIONS(HK_START_OPTIMISED),
     HK_PRECISION_OPTION(HK_DOUBLE_PRECISION),
     [OPTION_WINDOW] = {.name = "window",
                        .help = "steps that L-BFGS remembers; 0: none",
@@ -45,12 +45,12 @@ static const hk_option_info g_options[] = {
                             "stress from here",
                     .minimum = 0.05,
                     .maximum = 0.99,
-                    .fallback = 0.5},
+                    .fallback = 0.8},
     [OPTION_HIGH] = {.name = "stretch_high",
                      .help = "to this largest stretch that is expected",
                      .minimum = 1.01,
                      .maximum = 10,
-                     .fallback = 1.5},
+                     .fallback = 1.2},
     [OPTION_REFINEMENT] = HK_REFINEMENT_OPTION,
     [OPTION_GLOBAL] = {.name = "global",
                        .help = "how the Laplacian is solved with: by a factor made once (on a CPU), "

@@ -11,19 +11,37 @@ static void predict(const hk_problem *p, const hk_moment *m, double a, double b,
             start[i] = p->held[k] ? m->x[i] : m->x[i] + a * m->v[i] + b * m->v_before[i];
 }
 
-// The d that minimises ε(x + d v) as far as the second derivative tells (Descent eq. 10), which is
-// taken from the difference of two gradients.
-static double best_step(hk_view *view, const hk_moment *m, double *gradient, double *start)
+// How long vertices go along a velocity for the second derivatives of ε; 0: it is none.
+static double probe_time(const hk_view *view, const double *v)
 {
     hk_problem *p = view->problem;
-    double speed = sqrt(hk_problem_dot(p, m->v, m->v) / hk_max_int(1, p->free_count));
-    if (!(speed > 0)) return 0;
-    double h = start_probe_time(view->single, p->size, speed);
-    hk_view_gradient(view, m->x, gradient, NULL, NULL);
-    double slope = hk_problem_dot(p, gradient, m->v);
-    predict(p, m, h, 0, start);
+    double speed = sqrt(hk_problem_dot(p, v, v) / hk_max_int(1, p->free_count));
+    return speed > 0 ? start_probe_time(view->single, p->size, speed) : 0;
+}
+
+// Slopes of ε along v and v₋₁ at x + a v + b v₋₁.
+static void slopes_at(hk_view *view, const hk_moment *m, double a, double b, double *gradient,
+                      double *start, double slope[2])
+{
+    predict(view->problem, m, a, b, start);
     hk_view_gradient(view, start, gradient, NULL, NULL);
-    return start_best_time(slope, hk_problem_dot(p, gradient, m->v), h, m->step);
+    slope[0] = hk_problem_dot(view->problem, gradient, m->v);
+    slope[1] = hk_problem_dot(view->problem, gradient, m->v_before);
+}
+
+// The best step along the last two velocities; second derivatives come from differences of
+// gradients.
+static void best_steps(hk_view *view, const hk_moment *m, double *gradient, double *start,
+                       double *a, double *b)
+{
+    double here[2], ahead[2], aside[2] = {0, 0};
+    double probe = probe_time(view, m->v), before = probe_time(view, m->v_before);
+    *a = *b = 0;
+    if (!(probe > 0)) return;
+    slopes_at(view, m, 0, 0, gradient, start, here);
+    slopes_at(view, m, probe, 0, gradient, start, ahead);
+    if (before > 0) slopes_at(view, m, 0, before, gradient, start, aside);
+    start_best_times(here, ahead, probe, aside, before, m->step, a, b);
 }
 
 // x + h v + h² a with a along the external acceleration e = f/m of a vertex: as much of it as the
@@ -54,7 +72,7 @@ void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment
     int kind = (int)hk_setting(settings, "start");
     double a, b;
     start_factors(kind, m->step, hk_setting(settings, "eta"), &a, &b);
-    if (kind == HK_START_OPTIMISED) a = best_step(view, m, workspace, start);
+    if (kind == HK_START_OPTIMISED) best_steps(view, m, workspace, start, &a, &b);
     if (kind == HK_START_ADAPTIVE)
         predict_adaptively(p, m, start);
     else
