@@ -153,7 +153,7 @@ static void test_control_forgets_rounding(void **state)
 
     begin_at(&c, 0, 20);  // and from a start where nothing is left to be done
     while (c.state == HK_GPU_GOING) check_at(&c, 0, 50);
-    assert_int_equal(c.state, HK_GPU_CONVERGED);
+    assert_int_equal(c.state, HK_GPU_LIMITED);
     begin_at(&c, 1e6, 1e5);
     assert_true(c.descent.length == g_settings.rules.longest);
 }

@@ -14,8 +14,12 @@ static void test_ends(void **state)
     (void)state;
     assert_true(rule_finite(0) && rule_finite(-1e308));
     assert_false(rule_finite(INFINITY) || rule_finite(-INFINITY) || rule_finite(NAN));
-    assert_true(rule_converged(1e-3, 1e-4, 10, 0) && rule_converged(1e-3, 0, 10, 1e-3));
-    assert_false(rule_converged(1.001e-3, 1e-4, 10, 0) || rule_converged(NAN, 1, 1, 1));
+    assert_true(rule_converged(1e-3, 1e-4, 10) && rule_converged(0, 1e-4, 0));
+    assert_false(rule_converged(1.001e-3, 1e-4, 10) || rule_converged(NAN, 1, 1));
+    // Forces that overflow are no scale, and no force at all is none either.
+    assert_false(rule_converged(1e154, 1e-4, INFINITY) || rule_converged(1e-300, 1, 0));
+    assert_true(rule_relative(1, 4) == 0.25 && rule_relative(0, 0) == 0);
+    assert_true(isinf(rule_relative(1, 0)) && isnan(rule_relative(1, INFINITY)));
 }
 
 static void test_verdicts(void **state)

@@ -13,12 +13,14 @@ typedef struct hk_checkpoint {
     hk_vertices *vertices;  // borrowed: q is the state that may be kept
     void *good;             // scalar[vertex_count][4] the last state that was kept
     double *wide;           // [vertex_count][4] a state in double precision
+    double *force;          // [vertex_count][4] a gradient in double precision
+    double tolerance;       // of the residual
     bool blended;           // elements were at the last check
     float *blend;           // [tet_count] weights at `good`; NULL: no element is invertible
     float *blend_now, *blend_larger;
 } hk_checkpoint;
 
-hk_status hk_checkpoint_init(hk_checkpoint *k, hk_vertices *vertices);
+hk_status hk_checkpoint_init(hk_checkpoint *k, hk_vertices *vertices, double tolerance);
 void hk_checkpoint_release(hk_checkpoint *k);
 
 // Takes x, in double precision, for its state, and q for it in the precision of the elements.
@@ -27,18 +29,18 @@ void hk_checkpoint_begin(hk_checkpoint *k, const double *x);
 // the energy may be NULL.
 void hk_checkpoint_gradient(hk_checkpoint *k, double *elastic);
 // With the gradient of the terms and their energy at q at hand.
-hk_evaluation hk_checkpoint_measure(const hk_checkpoint *k, double elastic, double scale);
+hk_evaluation hk_checkpoint_measure(hk_checkpoint *k, double elastic, double scale);
 // ε in double precision.
 double hk_checkpoint_energy(hk_checkpoint *k, const void *q);
-// Whether ε fell from the state that was kept to q, evaluated as `now`.
-bool hk_checkpoint_fell(hk_checkpoint *k, hk_evaluation *good, hk_evaluation *now);
+// Whether ε fell from the state that was kept to q, evaluated as `now`. *unclear: energies differ
+// by no more than rounding, which may have decided.
+bool hk_checkpoint_fell(hk_checkpoint *k, hk_evaluation *good, hk_evaluation *now, bool *unclear);
 void hk_checkpoint_keep(hk_checkpoint *k);
 // q is again the state that was kept.
 void hk_checkpoint_restore(hk_checkpoint *k);
 // The end: x := the state that was kept.
 void hk_checkpoint_store(hk_checkpoint *k, double *x);
-// Whether the residual is as small as the tolerance, or as `margin` times what rounding leaves.
-bool hk_checkpoint_converged(const hk_checkpoint *k, const hk_evaluation *at, double tolerance,
-                             double margin);
+// Whether the solve is over at a state: converged, or at the limit of single precision.
+bool hk_checkpoint_over(const hk_checkpoint *k, const hk_evaluation *at, hk_solve_report *report);
 
 #endif

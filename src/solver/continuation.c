@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "rules/continuation.h"
+#include "solver/limit.h"
 
 static size_t bytes_of(const hk_problem *p)
 {
@@ -53,10 +54,16 @@ static hk_status choose_start(const hk_continuation *c, double fraction, double 
     return HK_OK;
 }
 
-// Single precision may end before the tolerance is met; smaller steps would not take it further.
-static bool at_end_of_single(const hk_continuation *c, const hk_solve_report *r)
+static hk_status minimise(const hk_continuation *c, double *x, hk_solve_report *report)
 {
-    return c->method->view(c->solver)->single && r->relative_residual < 1e-3;
+    hk_solve s = {c->problem, c->method, c->settings, c->solver, c->twin, c->step};
+    return hk_solve_precisely(&s, x, report);
+}
+
+// A solve that has come near is slow, not lost: smaller parts would not take it further.
+static bool came_near(const hk_solve_report *r)
+{
+    return r->relative_residual < 1e-2;
 }
 
 static bool worth_splitting(const hk_continuation *c, const hk_solve_report *r)
@@ -65,7 +72,7 @@ static bool worth_splitting(const hk_continuation *c, const hk_solve_report *r)
     case HK_INVERTED:
     case HK_NOT_FINITE: return true;
     case HK_ITERATION_LIMIT:
-    case HK_STALLED: return c->split_unconverged && !at_end_of_single(c, r);
+    case HK_STALLED: return c->split_unconverged && !came_near(r);
     default: return false;
     }
 }
@@ -79,10 +86,9 @@ static void report_stuck(const hk_continuation *c, double done, double *x, hk_so
     if (c->split_unconverged) report->reason = HK_LOAD_STEP_LIMIT;
     c->place(c->context, done, x);  // for the load; the positions are the good ones
     memcpy(x, c->good, bytes_of(c->problem));
-    double scale;
-    hk_view_gradient(c->method->view(c->solver), x, c->step, &report->energy, &scale);
-    report->residual = sqrt(hk_problem_dot(c->problem, c->step, c->step));
-    report->relative_residual = scale > 0 ? report->residual / scale : 0;
+    hk_evaluation at = hk_evaluate_exactly(c->problem, x, 0, c->step);
+    report->energy = at.energy;
+    hk_report_residual(&at, report);
 }
 
 // Whether what was found at the end of a part is to be tried in smaller ones.
@@ -105,7 +111,7 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         HK_TRY(choose_start(c, parts_next(&parts), least, x, &moved));
         bool refused = moved && parts.size > HK_CAREFUL_START && inside_out(c, least, x);
         if (!refused) {
-            HK_TRY(c->method->minimise(c->solver, x, report));
+            HK_TRY(minimise(c, x, report));
             refused = is_refused(c, &parts, least, report, x);
         }
         if (refused && !parts_refuse(&parts)) {
