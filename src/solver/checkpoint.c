@@ -54,12 +54,12 @@ void hk_checkpoint_gradient(hk_checkpoint *k, double *elastic)
     hk_terms_blend_with_gradient(terms, false);
 }
 
-hk_evaluation hk_checkpoint_measure(hk_checkpoint *k, double elastic, double scale)
+hk_evaluation hk_checkpoint_measure(hk_checkpoint *k, double elastic)
 {
     hk_vertex_sums sums = hk_vertices_measure(k->vertices);
     hk_evaluation at = {.energy = elastic + sums.energy,
                         .residual = sqrt(sums.square),
-                        .scale = scale,
+                        .scale = hk_vertices_scale(k->vertices),
                         .elastic = elastic,
                         .exact = NAN};
     at.excess = hk_all_beyond(at.residual);

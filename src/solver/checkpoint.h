@@ -29,7 +29,7 @@ void hk_checkpoint_begin(hk_checkpoint *k, const double *x);
 // the energy may be NULL.
 void hk_checkpoint_gradient(hk_checkpoint *k, double *elastic);
 // With the gradient of the terms and their energy at q at hand.
-hk_evaluation hk_checkpoint_measure(hk_checkpoint *k, double elastic, double scale);
+hk_evaluation hk_checkpoint_measure(hk_checkpoint *k, double elastic);
 // ε in double precision.
 double hk_checkpoint_energy(hk_checkpoint *k, const void *q);
 // Whether ε fell from the state that was kept to q, evaluated as `now`. *unclear: energies differ

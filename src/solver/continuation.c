@@ -6,6 +6,8 @@
 #include "rules/continuation.h"
 #include "solver/limit.h"
 
+enum { MOST_BUDGETS = 6 };
+
 static size_t bytes_of(const hk_problem *p)
 {
     return 4 * sizeof(double) * (size_t)p->vertex_count;
@@ -77,15 +79,29 @@ static bool worth_splitting(const hk_continuation *c, const hk_solve_report *r)
     }
 }
 
-// The good state stays; the report tells its energy and residual, and what stopped the way on.
-static void report_stuck(const hk_continuation *c, double done, double *x, hk_solve_report *report)
+// A state that is not the end, but has finite numbers.
+static bool is_something(const hk_solve_report *r)
 {
+    return (r->reason == HK_ITERATION_LIMIT || r->reason == HK_STALLED) && isfinite(r->energy);
+}
+
+// The good state stays, or if there was none the last attempt; the report tells its energy and
+// residual, and what stopped the way on.
+static void report_stuck(const hk_continuation *c, double done, double tried, double *x,
+                         hk_solve_report *report)
+{
+    bool attempt = c->split_unconverged && done == 0 && is_something(report);
     char why[sizeof report->detail];
     memcpy(why, report->detail, sizeof why);
-    snprintf(report->detail, sizeof report->detail, "stuck at %.4g of the way: %s", done, why);
+    snprintf(report->detail, sizeof report->detail,
+             attempt ? "no part converged, the last attempt at %.4g of the way is kept: %s"
+                     : "stuck at %.4g of the way: %s",
+             attempt ? tried : done, why);
     if (c->split_unconverged) report->reason = HK_LOAD_STEP_LIMIT;
-    c->place(c->context, done, x);  // for the load; the positions are the good ones
-    memcpy(x, c->good, bytes_of(c->problem));
+    if (!attempt) {
+        c->place(c->context, done, x);  // for the load; the positions are the good ones
+        memcpy(x, c->good, bytes_of(c->problem));
+    }
     hk_evaluation at = hk_evaluate_exactly(c->problem, x, 0, c->step);
     report->energy = at.energy;
     hk_report_residual(&at, report);
@@ -100,9 +116,18 @@ static bool is_refused(const hk_continuation *c, const hk_parts *parts, double l
            inside_out(c, least, x);
 }
 
+// Parts that end at the iteration limit have all taken the whole budget of a pose: a few of them
+// are enough.
+static bool is_spent(const hk_continuation *c, const hk_solve_report *report, int first)
+{
+    return c->settings && report->reason == HK_ITERATION_LIMIT &&
+           report->iterations - first >= MOST_BUDGETS * c->settings->pose_iterations;
+}
+
 hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, int *steps)
 {
     hk_parts parts = parts_begin();
+    int first = report->iterations;
     *steps = 0;
     memcpy(c->good, x, bytes_of(c->problem));
     double least = hk_terms_least_j(c->problem->terms, x);
@@ -114,13 +139,15 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
             HK_TRY(minimise(c, x, report));
             refused = is_refused(c, &parts, least, report, x);
         }
-        if (refused && !parts_refuse(&parts)) {
-            report_stuck(c, parts.done, x, report);
+        double tried = parts_next(&parts);
+        if (refused && (!parts_refuse(&parts) || is_spent(c, report, first))) {
+            report_stuck(c, parts.done, tried, x, report);
             return HK_OK;
         }
         if (refused) continue;
         if (report->reason == HK_STOPPED) return HK_OK;
         parts_accept(&parts);
+        first = report->iterations;
         *steps += report->reason == HK_CONVERGED;
         if (parts.done < 1) {
             memcpy(c->good, x, bytes_of(c->problem));

@@ -343,7 +343,7 @@ static void keep(descent *s, const hk_evaluation *now, bool rounding, hk_evaluat
 // False: the solve is over.
 static bool check(descent *s, double elastic, hk_evaluation *good, hk_solve_report *report)
 {
-    hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic, good->scale);
+    hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic);
     bool unclear, fell = hk_checkpoint_fell(&s->checkpoint, good, &now, &unclear);
     bool rounding = unclear || only_rounding_is_left(s, good);
     if (!fell) {
@@ -394,8 +394,7 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     hk_vertices_load(&s->vertices, x);
     double elastic;
     gradient(s, &elastic, report);
-    hk_evaluation good =
-        hk_checkpoint_measure(&s->checkpoint, elastic, hk_vertices_scale(&s->vertices));
+    hk_evaluation good = hk_checkpoint_measure(&s->checkpoint, elastic);
     hk_checkpoint_begin(&s->checkpoint, x);
     if (!isfinite(good.energy) || !isfinite(good.residual) || !isfinite(good.scale)) {
         hk_report_undefined(p, x, fmax(good.residual, good.scale), report);

@@ -260,7 +260,7 @@ static bool check(vbd *s, hk_evaluation *good, hk_solve_report *report)
 {
     double elastic;
     gradient(s, &elastic, report);
-    hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic, good->scale);
+    hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic);
     bool unclear, fell = hk_checkpoint_fell(&s->checkpoint, good, &now, &unclear);
     if (fell)
         keep(s, &now, good);
@@ -301,8 +301,7 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     hk_vertices_load(&s->vertices, x);
     double elastic;
     gradient(s, &elastic, report);
-    hk_evaluation good =
-        hk_checkpoint_measure(&s->checkpoint, elastic, hk_vertices_scale(&s->vertices));
+    hk_evaluation good = hk_checkpoint_measure(&s->checkpoint, elastic);
     hk_checkpoint_begin(&s->checkpoint, x);
     if (!isfinite(good.energy) || !isfinite(good.residual) || !isfinite(good.scale)) {
         hk_report_undefined(p, x, fmax(good.residual, good.scale), report);
