@@ -131,7 +131,7 @@ void hk_report_undefined(hk_problem *problem, const double *x, double residual,
     report->reason = isfinite(residual) ? HK_INVERTED : HK_NOT_FINITE;
     report->energy = INFINITY;
     if (!hk_terms_undefined(problem->terms, x, report->detail, sizeof report->detail))
-        snprintf(report->detail, sizeof report->detail, "the start has no finite energy");
+        snprintf(report->detail, sizeof report->detail, "energy or forces are not finite");
 }
 
 int hk_search_budget(const hk_line_search *s)

@@ -68,6 +68,22 @@ static bool works_in_single(const hk_solve *s)
     return passes || s->method->view(s->solver)->single;
 }
 
+// What single precision may leave of a gradient's norm, N.
+static double rounding_of(const hk_solve *s)
+{
+    const hk_view *view = s->method->view(s->solver);
+    return view->single ? hk_view_rounding(view) : 6e-8 / 2.2e-16 * s->problem->rounding;
+}
+
+// Iterations of a whole solve.
+static int budget_of(const hk_solve *s)
+{
+    double passes = hk_setting(s->settings, "passes");
+    int of_step = s->settings->iterations;
+    if (passes > of_step) of_step = (int)passes;
+    return hk_problem_budget(s->problem, of_step, s->settings->pose_iterations);
+}
+
 // Whether the end is one that single precision may have made up, or made necessary. Where the
 // iterations ended first, far above rounding, its numbers are good enough.
 static bool is_in_doubt(const hk_solve *s, const hk_solve_report *r)
@@ -80,12 +96,12 @@ static bool is_in_doubt(const hk_solve *s, const hk_solve_report *r)
     default: return false;
     }
     double scale = r->residual / r->relative_residual;
-    return !isnan(r->rounding) ||
-           !(scale > HK_ROUNDING_MARGIN * hk_view_rounding(s->method->view(s->solver)));
+    return !isnan(r->rounding) || !(fmin(r->residual, scale) > HK_ROUNDING_MARGIN * rounding_of(s));
 }
 
 // What the report has of the state in double precision; true: that is the end.
-static bool is_settled(const hk_evaluation *at, double tolerance, int spent, hk_solve_report *r)
+static bool is_settled(const hk_evaluation *at, double tolerance, int spent, int budget,
+                       hk_solve_report *r)
 {
     hk_report_residual(at, r);
     if (isfinite(at->energy)) r->energy = at->energy;
@@ -94,7 +110,8 @@ static bool is_settled(const hk_evaluation *at, double tolerance, int spent, hk_
         r->detail[0] = '\0';
         return true;
     }
-    if (r->reason != HK_ITERATION_LIMIT) return false;
+    if (r->reason != HK_ITERATION_LIMIT && spent < budget) return false;
+    r->reason = HK_ITERATION_LIMIT;
     snprintf(r->detail, sizeof r->detail, "%d iterations left a relative residual of %.1e", spent,
              r->relative_residual);
     return true;
@@ -118,16 +135,18 @@ hk_status hk_solve_precisely(const hk_solve *s, double *x, hk_solve_report *repo
     hk_evaluation at = hk_evaluate_exactly(p, x, tolerance, s->workspace);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_now() - clock;
     int spent = report->iterations - before;
-    if (is_settled(&at, tolerance, spent, report)) return HK_OK;
-    p->spent = spent;
-    bool left = hk_problem_budget(p, s->settings->iterations, s->settings->pose_iterations) > 0;
-    if (left && have_twin(s)) {
-        hk_status status = s->twin->method->minimise(s->twin->solver, x, report);
-        p->spent = 0;
-        if (status == HK_OK) say_double(report);
-        return status;
+    int budget = budget_of(s);
+    double rounding = report->rounding;
+    if (is_settled(&at, tolerance, spent, budget, report)) return HK_OK;
+    if (!have_twin(s)) {
+        at.excess.rounding = rounding;
+        hk_report_limit(true, &at, report);
+        hk_report_residual(&at, report);
+        return HK_OK;
     }
+    p->spent = spent;
+    hk_status status = s->twin->method->minimise(s->twin->solver, x, report);
     p->spent = 0;
-    hk_report_limit(true, &at, report);
-    return HK_OK;
+    if (status == HK_OK) say_double(report);
+    return status;
 }
