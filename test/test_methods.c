@@ -342,8 +342,7 @@ static void test_methods_and_memory(void **state)
             CHECK_OK(hk_world_step(world, &report));
             allocating += failing_alloc_count() != before;
         }
-        if (allocating > 1)
-            fail_msg("%s: %d warm steps allocate", VARIANTS[v].label, allocating);
+        if (allocating > 1) fail_msg("%s: %d warm steps allocate", VARIANTS[v].label, allocating);
         hk_world_free(world);
         assert_int_equal(failing_alloc_live(), 0);
         failing_alloc_remove();

@@ -237,10 +237,208 @@ static void test_words(void **state)
     assert_true(counts[HK_CONVERGED] > 0 && counts[HK_ITERATION_LIMIT] > 0);
 }
 
+// ---------------------------------------------------------------- what went wrong once
+
+static double lowest(const hk_world *world, int body)
+{
+    const hk_model *m = hk_world_model(world);
+    int end = body + 1 < hk_model_body_count(m) ? hk_model_body_start(m, body + 1)
+                                                : hk_model_vertex_count(m);
+    double y = INFINITY;
+    for (int v = hk_model_body_start(m, body); v < end; v++)
+        y = fmin(y, hk_world_positions(world)[3 * v + 1]);
+    return y;
+}
+
+// A free bar of steel falls, as far as Galilei has it where steps have converged; those that do not
+// get there say so.
+static void test_free_steel_falls(void **state)
+{
+    (void)state;
+    static const variant free_bar[] = {{.method = "newton"},
+                                       {.method = "quasi_newton"},
+                                       {.method = "descent"},
+                                       {.method = "descent", .iterations = 4000},
+                                       {.method = "vbd"},
+                                       {.method = "vbd", .iterations = 2000},
+                                       {.method = "admm"},
+                                       {.method = "admm", .iterations = 1000},
+                                       {.method = "projective", .iterations = 200}};
+    int steps = SANITIZED ? 3 : 20;
+    for (size_t k = 0; k < sizeof free_bar / sizeof free_bar[0]; k++) {
+        const variant *v = &free_bar[k];
+        hk_mesh *mesh = box_mesh(1, 0.1, 0.1, 10, 1, 1);
+        hk_body_def body = bar_of(v, &STUFFS[0], 1, mesh);
+        hk_model *model = model_of(&body, mesh, GRAVITY);
+        hk_world *world = world_by(model, v);
+        hk_model_free(model);
+        double fall = 0, worst = 0;
+        bool done = true;
+        for (int n = 0; n < steps; n++) {
+            hk_step_report r;
+            CHECK_OK(hk_world_step(world, &r));
+            done = done && (r.reason == HK_CONVERGED || r.reason == HK_PRECISION_LIMIT);
+            worst = fmax(worst, r.relative_residual);
+            fall += (n + 1) * -GRAVITY * STEP * STEP;
+        }
+        double right = fabs(lowest(world, 0) + fall) / fall;
+        printf("%s, %d iterations: %s, residual %.1e, off by %.1e of the fall\n", v->method,
+               v->iterations, done ? "done" : "not done", worst, right);
+        if (done) assert_true(right < 1e-4 + 10 * worst);
+        if (!done) assert_true(worst > tolerance_of(v->method));
+        if (k < 2) assert_true(done);
+        if (worst < 1e-3) assert_true(right < 1e-2);
+        hk_world_free(world);
+    }
+}
+
+// A stiff body elsewhere in the scene takes nothing from what a soft one does.
+static void test_beside_a_stiff_body(void **state)
+{
+    (void)state;
+    static const variant methods[] = {{.method = "descent", .iterations = 1000},
+                                      {.method = "vbd", .iterations = 400},
+                                      {.method = "admm", .iterations = 400},
+                                      {.method = "quasi_newton", .option = SINGLE},
+                                      {.method = "projective", .iterations = 400}};
+    const stuff soft = {"soft", 1e4, 0.4, 1000};
+    for (size_t k = 0; k < sizeof methods / sizeof methods[0]; k++) {
+        hk_world *world[2];
+        for (int both = 0; both < 2; both++) {
+            hk_model *model = scene(&methods[k], &soft, 1, both ? TWO : HANGING);
+            world[both] = world_by(model, &methods[k]);
+            hk_model_free(model);
+        }
+        for (int n = 0; n < (SANITIZED ? 3 : 15); n++)
+            for (int both = 0; both < 2; both++) {
+                hk_step_report r;
+                CHECK_OK(hk_world_step(world[both], &r));
+            }
+        double alone = lowest(world[0], 0), beside = lowest(world[1], 0);
+        printf("%s: lowest at %g alone, %g beside\n", methods[k].method, alone, beside);
+        assert_true(alone < (SANITIZED ? -1e-3 : -0.05));
+        assert_true(fabs(alone - beside) < 0.01 * fabs(alone));
+        hk_world_free(world[0]);
+        hk_world_free(world[1]);
+    }
+}
+
+// What rounding does to the step length at the end of a step is nothing for the next one.
+static void test_step_length_after_rounding(void **state)
+{
+    (void)state;
+    hk_selector left = select_box(-1, -1, -1, 1e-6, 1, 1);
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of("neo_hookean", NAN, 0.4);
+    body.material.parameters[0] = (hk_parameter){"mu", 150e3};
+    body.material.parameters[1] = (hk_parameter){"lambda", 600e3};
+    body.material.parameter_count = 2;
+    body.fixes = &left;
+    body.fix_count = 1;
+    hk_option precise = DOUBLE;
+    hk_world_def def = hk_default_world_def();
+    def.model = model_of(&body, box_mesh(1, 0.2, 0.2, 20, 4, 4), GRAVITY);
+    def.step = 1.0 / 30;
+    def.threads = 1;
+    def.solver.method = "descent";
+    def.solver.tolerance = 1e-7;
+    def.solver.iterations = 5000;
+    def.solver.options = &precise;
+    def.solver.option_count = 1;
+    hk_world *world;
+    CHECK_OK(hk_world_create(&def, &world));
+    hk_model_free((hk_model *)def.model);
+    for (int n = 0; n < 4; n++) {
+        hk_step_report r;
+        CHECK_OK(hk_world_step(world, &r));
+        printf("step %d: %s after %d iterations\n", n, hk_reason_name(r.reason), r.iterations);
+        assert_int_equal(r.reason, HK_CONVERGED);
+        assert_true(r.iterations < 2500);
+    }
+    hk_world_free(world);
+}
+
+// A pose whose iterations are spent keeps what it has come to, and says so; with its own budget it
+// comes to the end.
+static void test_pose_keeps_what_it_reached(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        variant v = {.method = "quasi_newton", .iterations = k ? 0 : 100};
+        hk_model *model = scene(&v, &STUFFS[1], 1, HANGING);
+        hk_world *world = world_by(model, &v);
+        hk_step_report r;
+        CHECK_OK(hk_world_pose(world, &r));
+        printf("pose: %s after %d iterations, relative residual %.1e\n", hk_reason_name(r.reason),
+               r.iterations, r.relative_residual);
+        assert_int_equal(r.reason, k ? HK_CONVERGED : HK_ITERATION_LIMIT);
+        assert_true(k || (r.relative_residual > 1e-6 && r.relative_residual < 1e-2));
+        assert_true(lowest(world, 0) < -1e-3);
+        hk_world_free(world);
+        hk_model_free(model);
+    }
+}
+
+// Forces that overflow are no scale. (With ν < 0 this law has no minimum when it is pulled far.)
+static void test_overflow_is_no_convergence(void **state)
+{
+    (void)state;
+    hk_selector left = select_box(-1, -1, -1, 1e-6, 1, 1),
+                right = select_box(1 - 1e-6, -1, -1, 2, 1, 1);
+    hk_move_def pull = {.def_size = sizeof(hk_move_def),
+                        .select = right,
+                        .motion = {.axis = {1}, .translate = {2, 0, 0}, .over = 1}};
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of("fixed_corotated", 1e5, -0.1);
+    body.fixes = &left;
+    body.fix_count = 1;
+    body.moves = &pull;
+    body.move_count = 1;
+    hk_model *model = model_of(&body, box_mesh(1, 0.2, 0.2, 5, 2, 2), 0);
+    hk_world *world = world_by(model, &(variant){.method = "newton"});
+    hk_step_report r;
+    CHECK_OK(hk_world_pose(world, &r));
+    printf("pulled: %s, %g N, %s\n", hk_reason_name(r.reason), r.residual, r.detail);
+    assert_true(r.reason != HK_CONVERGED || r.residual < 1);
+    assert_true(r.residual < 1e6);
+    hk_world_free(world);
+    hk_model_free(model);
+}
+
+// Where no force is at work, a body that rests or drifts along has converged.
+static void test_no_forces(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"newton", "quasi_newton", "descent", "vbd", "admm"};
+    for (int k = 0; k < 10; k++) {
+        hk_body_def body = hk_default_body_def();
+        body.material = material_of("corotated", 200e9, 0.3);
+        body.material.density = 7800;
+        body.velocity[0] = k < 5 ? 0 : 3;
+        hk_model *model = model_of(&body, box_mesh(1, 0.2, 0.2, 5, 2, 2), 0);
+        hk_world *world = world_by(model, &(variant){.method = methods[k % 5]});
+        hk_model_free(model);
+        for (int n = 0; n < 5; n++) {
+            hk_step_report r;
+            CHECK_OK(hk_world_step(world, &r));
+            if (r.reason != HK_CONVERGED)
+                fail_msg("%s, step %d: %s, %s", methods[k % 5], n, hk_reason_name(r.reason),
+                         r.detail);
+        }
+        hk_world_free(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_free_steel_falls),
+        cmocka_unit_test(test_beside_a_stiff_body),
+        cmocka_unit_test(test_step_length_after_rounding),
+        cmocka_unit_test(test_pose_keeps_what_it_reached),
+        cmocka_unit_test(test_overflow_is_no_convergence),
+        cmocka_unit_test(test_no_forces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,20 +55,11 @@ HK_RULE hk_verdict rule_compare(double now, double before, double noise)
     return HK_UNCLEAR;
 }
 
-// Whether energies in double precision differ by more than rounding.
-HK_RULE int rule_tells(double now, double before)
+// The noise of energies in double precision; `rounding` is that of bodies at rest, which stiff ones
+// have much of.
+HK_RULE double rule_double_noise(double rounding, double now, double before)
 {
-    if (!rule_finite(now) || !rule_finite(before)) return 1;
-    return fabs(now - before) > 1e-14 * (fabs(now) + fabs(before));
-}
-
-// By energies in double precision, and where these differ by rounding alone by the gradient.
-HK_RULE int rule_is_lower(double now, double before, double residual, double residual_before)
-{
-    if (!rule_finite(now)) return 0;
-    if (!rule_finite(before)) return 1;
-    if (rule_tells(now, before)) return now < before;
-    return residual < residual_before;
+    return rounding + 1e-14 * (fabs(now) + fabs(before));
 }
 
 // Where energies cannot tell and there are no better ones: a gradient may rise for a while, but not

@@ -38,11 +38,12 @@ static void read_blend(hk_checkpoint *k)
     if (k->blend) hk_terms_read_blend(k->view->terms, k->blend);
 }
 
-void hk_checkpoint_begin(hk_checkpoint *k, const double *x)
+void hk_checkpoint_begin(hk_checkpoint *k, const double *x, double residual)
 {
     memcpy(k->wide, x, 4 * sizeof(double) * (size_t)k->problem->vertex_count);
     memcpy(k->good, k->vertices->q, hk_vertices_bytes(k->vertices));
     k->blended = hk_terms_blended(k->view->terms);
+    k->least = residual;
     read_blend(k);
 }
 
@@ -104,27 +105,37 @@ static bool fell_blended(hk_checkpoint *k)
     return lower;
 }
 
+// By energies in double precision. Those of stiff bodies are known much worse than forces are:
+// where they cannot tell, the residual may rise for a while, but not above twice the least that was
+// kept.
+static bool fell_exactly(const hk_checkpoint *k, double now, double before, double residual,
+                         bool *unclear)
+{
+    hk_verdict verdict =
+        rule_compare(now, before, rule_double_noise(k->problem->energy_rounding, now, before));
+    *unclear = verdict == HK_UNCLEAR;
+    return *unclear ? rule_stays_near(residual, k->least) : verdict == HK_FELL;
+}
+
 bool hk_checkpoint_fell(hk_checkpoint *k, hk_evaluation *good, hk_evaluation *now, bool *unclear)
 {
     *unclear = false;
     if (!isfinite(now->energy) || !isfinite(now->residual)) return false;
     if (is_blended(k)) return fell_blended(k);
-    if (!k->view->single) {
-        *unclear = !rule_tells(now->energy, good->energy);
-        return rule_is_lower(now->energy, good->energy, now->residual, good->residual);
-    }
+    if (!k->view->single) return fell_exactly(k, now->energy, good->energy, now->residual, unclear);
     double noise = rule_single_noise(k->view->energy_rounding, now->elastic);
     hk_verdict verdict = rule_compare(now->energy, good->energy, noise);
     if (verdict != HK_UNCLEAR) return verdict == HK_FELL;
     if (isnan(good->exact)) good->exact = hk_checkpoint_energy(k, k->good);
     now->exact = hk_checkpoint_energy(k, k->vertices->q);
-    // Of states that are rounded to single precision, which has its say in this.
-    *unclear = true;
-    return rule_is_lower(now->exact, good->exact, now->residual, good->residual);
+    bool fell = fell_exactly(k, now->exact, good->exact, now->residual, unclear);
+    *unclear = true;  // the states are rounded to single precision, which has its say in this
+    return fell;
 }
 
-void hk_checkpoint_keep(hk_checkpoint *k)
+void hk_checkpoint_keep(hk_checkpoint *k, const hk_evaluation *now)
 {
+    k->least = fmin(k->least, now->residual);
     memcpy(k->good, k->vertices->q, hk_vertices_bytes(k->vertices));
     read_blend(k);
 }

@@ -15,6 +15,7 @@ typedef struct hk_checkpoint {
     double *wide;           // [vertex_count][4] a state in double precision
     double *force;          // [vertex_count][4] a gradient in double precision
     double tolerance;       // of the residual
+    double least;           // N, the least residual of states that were kept in this solve
     bool blended;           // elements were at the last check
     float *blend;           // [tet_count] weights at `good`; NULL: no element is invertible
     float *blend_now, *blend_larger;
@@ -23,8 +24,9 @@ typedef struct hk_checkpoint {
 hk_status hk_checkpoint_init(hk_checkpoint *k, hk_vertices *vertices, double tolerance);
 void hk_checkpoint_release(hk_checkpoint *k);
 
-// Takes x, in double precision, for its state, and q for it in the precision of the elements.
-void hk_checkpoint_begin(hk_checkpoint *k, const double *x);
+// Takes x, in double precision, for its state, and q for it in the precision of the elements, with
+// a residual of that.
+void hk_checkpoint_begin(hk_checkpoint *k, const double *x, double residual);
 // The gradient of the terms at q, into vertices->gradient, with blend weights brought up to date;
 // the energy may be NULL.
 void hk_checkpoint_gradient(hk_checkpoint *k, double *elastic);
@@ -35,7 +37,7 @@ double hk_checkpoint_energy(hk_checkpoint *k, const void *q);
 // Whether ε fell from the state that was kept to q, evaluated as `now`. *unclear: energies differ
 // by no more than rounding, which may have decided.
 bool hk_checkpoint_fell(hk_checkpoint *k, hk_evaluation *good, hk_evaluation *now, bool *unclear);
-void hk_checkpoint_keep(hk_checkpoint *k);
+void hk_checkpoint_keep(hk_checkpoint *k, const hk_evaluation *now);
 // q is again the state that was kept.
 void hk_checkpoint_restore(hk_checkpoint *k);
 // The end: x := the state that was kept.

@@ -336,7 +336,7 @@ static void keep(descent *s, const hk_evaluation *now, bool rounding, hk_evaluat
 {
     descent_keep(&s->rules, &s->state, rounding);
     *good = *now;
-    hk_checkpoint_keep(&s->checkpoint);
+    hk_checkpoint_keep(&s->checkpoint, good);
 }
 
 // Keeps or undoes the iterations since the last check, with gradient and energy of q at hand.
@@ -395,7 +395,7 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     double elastic;
     gradient(s, &elastic, report);
     hk_evaluation good = hk_checkpoint_measure(&s->checkpoint, elastic);
-    hk_checkpoint_begin(&s->checkpoint, x);
+    hk_checkpoint_begin(&s->checkpoint, x, good.residual);
     if (!isfinite(good.energy) || !isfinite(good.residual) || !isfinite(good.scale)) {
         hk_report_undefined(p, x, fmax(good.residual, good.scale), report);
         return HK_OK;

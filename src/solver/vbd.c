@@ -243,7 +243,7 @@ static bool tell(vbd *s, const hk_evaluation *now, hk_solve_report *report)
 static void keep(vbd *s, const hk_evaluation *now, hk_evaluation *good)
 {
     *good = *now;
-    hk_checkpoint_keep(&s->checkpoint);
+    hk_checkpoint_keep(&s->checkpoint, good);
     if (vbd_keep(&s->state, false)) forget_last(s);
 }
 
@@ -302,7 +302,7 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     double elastic;
     gradient(s, &elastic, report);
     hk_evaluation good = hk_checkpoint_measure(&s->checkpoint, elastic);
-    hk_checkpoint_begin(&s->checkpoint, x);
+    hk_checkpoint_begin(&s->checkpoint, x, good.residual);
     if (!isfinite(good.energy) || !isfinite(good.residual) || !isfinite(good.scale)) {
         hk_report_undefined(p, x, fmax(good.residual, good.scale), report);
         return HK_OK;
