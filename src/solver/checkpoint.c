@@ -43,7 +43,8 @@ void hk_checkpoint_begin(hk_checkpoint *k, const double *x, double residual)
     memcpy(k->wide, x, 4 * sizeof(double) * (size_t)k->problem->vertex_count);
     memcpy(k->good, k->vertices->q, hk_vertices_bytes(k->vertices));
     k->blended = hk_terms_blended(k->view->terms);
-    k->least = residual;
+    k->least = k->mark = residual;
+    k->since = 0;
     read_blend(k);
 }
 
@@ -108,12 +109,15 @@ static bool fell_blended(hk_checkpoint *k)
 // By energies in double precision. Those of stiff bodies are known much worse than forces are:
 // where they cannot tell, the residual may rise for a while, but not above twice the least that was
 // kept.
-static bool fell_exactly(const hk_checkpoint *k, double now, double before, double residual,
+static bool fell_exactly(hk_checkpoint *k, double now, double before, double residual,
                          bool *unclear)
 {
     hk_verdict verdict =
         rule_compare(now, before, rule_double_noise(k->problem->energy_rounding, now, before));
     *unclear = verdict == HK_UNCLEAR;
+    bool progress = verdict == HK_FELL || (*unclear && residual < 0.9 * k->mark);
+    if (progress) k->mark = fmin(k->mark, residual);
+    k->since = progress ? 0 : k->since + 1;
     return *unclear ? rule_stays_near(residual, k->least) : verdict == HK_FELL;
 }
 
@@ -158,6 +162,13 @@ void hk_checkpoint_store(hk_checkpoint *k, double *x)
 {
     hk_vertices_store(k->vertices, k->good, x);
     restore_blend(k);
+}
+
+// In single precision double is there to go on.
+enum { PATIENCE = 250, SINGLE_PATIENCE = 12 };
+bool hk_checkpoint_wanders(const hk_checkpoint *k)
+{
+    return k->since > (k->view->single ? SINGLE_PATIENCE : PATIENCE);
 }
 
 bool hk_checkpoint_over(const hk_checkpoint *k, const hk_evaluation *at, hk_solve_report *report)

@@ -16,6 +16,8 @@ typedef struct hk_checkpoint {
     double *force;          // [vertex_count][4] a gradient in double precision
     double tolerance;       // of the residual
     double least;           // N, the least residual of states that were kept in this solve
+    double mark;            // N, the residual when there was progress last, and
+    int since;              // checks since then
     bool blended;           // elements were at the last check
     float *blend;           // [tet_count] weights at `good`; NULL: no element is invertible
     float *blend_now, *blend_larger;
@@ -42,6 +44,9 @@ void hk_checkpoint_keep(hk_checkpoint *k, const hk_evaluation *now);
 void hk_checkpoint_restore(hk_checkpoint *k);
 // The end: x := the state that was kept.
 void hk_checkpoint_store(hk_checkpoint *k, double *x);
+// Whether checks have brought nothing for long: energies cannot tell whether ε falls, and the
+// residual hardly does.
+bool hk_checkpoint_wanders(const hk_checkpoint *k);
 // Whether the solve is over at a state: converged, or at the limit of single precision.
 bool hk_checkpoint_over(const hk_checkpoint *k, const hk_evaluation *at, hk_solve_report *report);
 

@@ -339,6 +339,15 @@ static void keep(descent *s, const hk_evaluation *now, bool rounding, hk_evaluat
     hk_checkpoint_keep(&s->checkpoint, good);
 }
 
+static void report_stalled(const descent *s, const hk_evaluation *good, bool fell,
+                           hk_solve_report *report)
+{
+    hk_report_no_decrease(s->view, good, s->settings.tolerance,
+                          fell ? "neither energy nor residual becomes less"
+                               : "the shortest step length does not decrease the energy",
+                          report);
+}
+
 // Keeps or undoes the iterations since the last check, with gradient and energy of q at hand.
 // False: the solve is over.
 static bool check(descent *s, double elastic, hk_evaluation *good, hk_solve_report *report)
@@ -346,18 +355,16 @@ static bool check(descent *s, double elastic, hk_evaluation *good, hk_solve_repo
     hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic);
     bool unclear, fell = hk_checkpoint_fell(&s->checkpoint, good, &now, &unclear);
     bool rounding = unclear || only_rounding_is_left(s, good);
-    if (!fell) {
-        if (undo(s, rounding)) {
-            gradient(s, NULL, report);
-            refresh(s, report);
-            return true;
-        }
-        hk_report_no_decrease(s->view, good, s->settings.tolerance,
-                              "the shortest step length does not decrease the energy", report);
-        return false;
+    if (fell) {
+        keep(s, &now, rounding, good);
+        if (hk_checkpoint_over(&s->checkpoint, good, report)) return false;
     }
-    keep(s, &now, rounding, good);
-    return !hk_checkpoint_over(&s->checkpoint, good, report);
+    bool going = (fell || undo(s, rounding)) && !hk_checkpoint_wanders(&s->checkpoint);
+    if (!going) report_stalled(s, good, fell, report);
+    if (fell || !going) return going;
+    gradient(s, NULL, report);
+    refresh(s, report);
+    return true;
 }
 
 static void descend(descent *s, hk_evaluation *good, hk_solve_report *report)

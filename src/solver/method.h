@@ -116,11 +116,11 @@ extern const char *const hk_starts[];      // as rules/start.h numbers them
                        .maximum = 1,                                                              \
                        .fallback = 0.9}
 
-#define HK_PRECISION_OPTION(usual)                                                               \
-    [HK_OPTION_PRECISION] = {.name = "precision",                                                \
-                             .help = "of elements and forces: single is faster, double goes on " \
-                                     "to rounding",                                              \
-                             .words = hk_precisions,                                             \
+#define HK_PRECISION_OPTION(usual)                                                                \
+    [HK_OPTION_PRECISION] = {.name = "precision",                                                 \
+                             .help = "of elements and forces: single is faster, and where it is " \
+                                     "not enough double goes on",                                 \
+                             .words = hk_precisions,                                              \
                              .fallback = (usual)}
 // The view that it asks for.
 hk_status hk_view_for(hk_problem *problem, const hk_settings *settings, hk_view **view);

@@ -262,9 +262,9 @@ static bool check(vbd *s, hk_evaluation *good, hk_solve_report *report)
     gradient(s, &elastic, report);
     hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic);
     bool unclear, fell = hk_checkpoint_fell(&s->checkpoint, good, &now, &unclear);
-    if (fell)
-        keep(s, &now, good);
-    else if (!undo(s)) {
+    if (fell) keep(s, &now, good);
+    if ((!fell && !undo(s)) || hk_checkpoint_wanders(&s->checkpoint)) {
+        if (fell && hk_checkpoint_over(&s->checkpoint, good, report)) return false;
         hk_report_no_decrease(s->view, good, s->settings.tolerance,
                               "sweeps do not decrease the energy any more", report);
         return false;

@@ -31,11 +31,11 @@ double hk_view_rounding(const hk_view *view);
 // vertex: a stiff body must not hide what is wrong with a soft one.
 typedef struct hk_excess {
     double rounding;  // N, the estimate's norm
-    double beyond;    // N, norm of what the gradient has beyond HK_ROUNDING_LIMIT times the estimate
-                      // at each vertex
-    double far;       // N, the same beyond HK_ROUNDING_MARGIN times
-    bool idle;        // no forces are at work but rounding errors: there are no external ones, and
-                      // those of terms and inertia are below the margin at every vertex
+    double beyond;  // N, norm of what the gradient has beyond HK_ROUNDING_LIMIT times the estimate
+                    // at each vertex
+    double far;     // N, the same beyond HK_ROUNDING_MARGIN times
+    bool idle;      // no forces are at work but rounding errors: there are no external ones, and
+                    // those of terms and inertia are below the margin at every vertex
 } hk_excess;
 // epsilon: rounding of the positions that inertia forces are made of.
 hk_excess hk_view_excess(const hk_view *view, const double *x, const double *gradient,
