@@ -74,6 +74,22 @@ static void test_chebyshev(void **state)
 
 // ---------------------------------------------------------------- line_search.h
 
+// Within the noise of ε the derivatives at both ends tell whether a parabola fell.
+static void test_slopes(void **state)
+{
+    (void)state;
+    hk_search_state from = {.energy = 1, .residual = 1, .slope = -1e-12, .armijo = 1e-4};
+    // The minimum of the parabola, a little beyond it, and as far again, where ε is what it was.
+    assert_true(search_slope_fell(&from, 1, 1 + 1e-11, 0, 1e-10));
+    assert_true(search_slope_fell(&from, 1, 1, 0.5e-12, 1e-10));
+    assert_false(search_slope_fell(&from, 1, 1, 1e-12, 1e-10));
+    // Energies that tell have their say, and so has what is not finite.
+    assert_false(search_slope_fell(&from, 1, 1 + 1e-9, 0, 1e-10));
+    assert_false(search_slope_fell(&from, 1e3, 1, 0, 1e-10));
+    assert_false(search_slope_fell(&from, 1, NAN, 0, 1e-10));
+    assert_false(search_slope_fell(&from, 1, 1, NAN, 1e-10));
+}
+
 static void test_step_lengths(void **state)
 {
     (void)state;
@@ -428,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_slopes),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_chebyshev),
         cmocka_unit_test(test_step_lengths),

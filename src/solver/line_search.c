@@ -81,12 +81,16 @@ void hk_search_try(hk_line_search *s, const double *x, double length)
     s->next = evaluate(s, s->trial, s->trial_gradient);
 }
 
+static double trial_slope(const hk_line_search *s)
+{
+    return hk_problem_dot(s->problem, s->trial_gradient, s->direction);
+}
+
 static double lengthen(hk_line_search *s, const double *x, double length, double longest,
                        double slope)
 {
     while (2 * length <= longest) {
-        double here = hk_problem_dot(s->problem, s->trial_gradient, s->direction);
-        if (!(here < 0.3 * slope)) return length;
+        if (!(trial_slope(s) < 0.3 * slope)) return length;
         hk_evaluation before = s->next;
         hk_search_try(s, x, 2 * length);
         if (!(s->next.energy < before.energy && isfinite(s->next.residual))) {
@@ -108,7 +112,8 @@ double hk_search_length(hk_line_search *s, const double *x, bool fresh, double l
         hk_search_try(s, x, length);
         double noise =
             s->view->energy_rounding + 1e-10 * fmax(fabs(s->at.energy), fabs(s->next.energy));
-        if (search_acceptable(&from, length, s->next.energy, s->next.residual, noise))
+        if (search_acceptable(&from, length, s->next.energy, s->next.residual, noise) ||
+            search_slope_fell(&from, length, s->next.energy, trial_slope(s), noise))
             return length == first ? lengthen(s, x, length, longest, slope) : length;
         length = search_shorter(&from, length, s->next.energy);
     }
