@@ -104,7 +104,7 @@ static bool is_settled(const hk_evaluation *at, double tolerance, int spent, int
                        hk_solve_report *r)
 {
     hk_report_residual(at, r);
-    if (isfinite(at->energy)) r->energy = at->energy;
+    r->energy = at->energy;
     if (hk_is_converged(at, tolerance)) {
         r->reason = HK_CONVERGED;
         r->detail[0] = '\0';
@@ -124,6 +124,16 @@ static void say_double(hk_solve_report *r)
     if (used + strlen(text) < sizeof r->detail) memcpy(r->detail + used, text, strlen(text) + 1);
 }
 
+// An element at the edge of where its material is defined, which single precision takes for
+// defined: the state stays, and has not converged.
+static void report_undefined(hk_solve_report *r)
+{
+    if (r->reason == HK_CONVERGED) r->reason = HK_STALLED;
+    snprintf(r->detail, sizeof r->detail,
+             "the state is defined in single precision only (there the relative residual is %.1e)",
+             r->relative_residual);
+}
+
 hk_status hk_solve_precisely(const hk_solve *s, double *x, hk_solve_report *report)
 {
     hk_problem *p = s->problem;
@@ -134,6 +144,10 @@ hk_status hk_solve_precisely(const hk_solve *s, double *x, hk_solve_report *repo
     double clock = hk_now(), tolerance = s->settings->tolerance;
     hk_evaluation at = hk_evaluate_exactly(p, x, tolerance, s->workspace);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_now() - clock;
+    if (!isfinite(at.energy) || !isfinite(at.residual)) {
+        report_undefined(report);
+        return HK_OK;
+    }
     int spent = report->iterations - before;
     int budget = budget_of(s);
     double rounding = report->rounding;
