@@ -191,7 +191,7 @@ typedef struct cli_record {  // of one step, or of one pose
     double time;
     hk_reason reason;
     int iterations;
-    double residual;
+    double residual, relative_residual, rounding;
     hk_energy energy;
     double ms;
     double phase_ms[HK_MOST_PHASES];
@@ -203,6 +203,7 @@ typedef struct cli_results {
     int steps;  // done; load steps of a pose
     int64_t iterations;
     int limited, stalled;      // steps that ended short of the tolerance
+    int imprecise;             // steps that ended at the limit of precision
     int fixed;                 // steps that are a fixed amount of work, and were done
     double worst_relative;     // largest relative residual of those
     double relative_residual;  // of the last step

@@ -46,9 +46,8 @@ static void find_pose(cli_session *session)
     else if (results->interrupted)
         cli_note("stopped after %d iterations; the best state so far is kept", report.iterations);
     else if (report.reason != HK_CONVERGED)
-        cli_say_error("the pose did not converge (%s)%s%s; relative residual %.1e",
-                      hk_reason_name(report.reason), colon, report.detail,
-                      report.relative_residual);
+        cli_say_error("the pose did not converge (%s)%s%s; the state that was reached is kept",
+                      hk_reason_name(report.reason), colon, report.detail);
 }
 
 int cmd_pose(int argc, char **argv)

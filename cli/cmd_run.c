@@ -7,7 +7,8 @@ static const char purpose[] =
     "Marches the scene through time, step by step, and writes what its \"output\" asks\n"
     "for: a frame at the start, one every \"every\" seconds, and the last state. Ctrl-C\n"
     "stops after the running step; what was written by then is valid.\n"
-    "Steps that end at the iteration limit are counted and told, and leave exit status 0.";
+    "Steps that end at the iteration limit or at the limit of precision are counted and\n"
+    "told, and leave exit status 0.";
 
 static const char examples[] =
     "hooke run scenes/beam.json\n"
@@ -70,6 +71,9 @@ static void note_unconverged(const cli_results *results)
     if (results->stalled > 0)
         cli_note("%d of %d steps stalled; largest relative residual %.1e", results->stalled,
                  results->count, results->worst_relative);
+    if (results->imprecise > 0)
+        cli_note("%d of %d steps ended at the limit of precision; largest relative residual %.1e",
+                 results->imprecise, results->count, results->worst_relative);
 }
 
 int cmd_run(int argc, char **argv)

@@ -25,6 +25,8 @@ void cli_results_add(cli_results *results, const hk_step_report *report)
                            .reason = report->reason,
                            .iterations = report->iterations,
                            .residual = report->residual,
+                           .relative_residual = report->relative_residual,
+                           .rounding = report->rounding,
                            .energy = report->energy,
                            .ms = report->ms};
     memcpy(record->phase_ms, report->phase_ms, sizeof record->phase_ms);
@@ -34,6 +36,7 @@ void cli_results_add(cli_results *results, const hk_step_report *report)
     worsen(results, outcome);
     if (report->reason == HK_ITERATION_LIMIT) results->limited++;
     if (report->reason == HK_STALLED) results->stalled++;
+    if (report->reason == HK_PRECISION_LIMIT) results->imprecise++;
     if (report->reason == HK_FIXED_WORK) results->fixed++;
     if (outcome == HK_OUTCOME_STOPPED && report->relative_residual > results->worst_relative)
         results->worst_relative = report->relative_residual;
@@ -140,9 +143,10 @@ static json_t *history_json(const cli_results *results)
         const cli_record *record = &results->records[i];
         json_array_append_new(
             history,
-            json_pack("{s:o, s:i, s:s, s:o, s:o, s:o, s:o}", "t", cli_json_real(record->time),
+            json_pack("{s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "t", cli_json_real(record->time),
                       "iterations", record->iterations, "reason", hk_reason_name(record->reason),
-                      "residual", cli_json_real(record->residual), "energy",
+                      "residual", cli_json_real(record->residual), "relative_residual",
+                      cli_json_real(record->relative_residual), "energy",
                       energy_json(record->energy), "ms", cli_json_real(record->ms), "phases",
                       phases_json(record->phase_ms)));
     }
@@ -175,6 +179,8 @@ json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_
         json_object_set_new(object, "reason", json_string("interrupted"));
     else if (last)
         json_object_set_new(object, "reason", json_string(hk_reason_name(last->reason)));
+    if (last && last->reason == HK_PRECISION_LIMIT)
+        json_object_set_new(object, "rounding", cli_json_real(last->rounding));
     if (results->error[0] != '\0')
         json_object_set_new(object, "error", cli_json_text(results->error));
     if (with_history) json_object_set_new(object, "history", history_json(results));

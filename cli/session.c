@@ -289,8 +289,9 @@ static void print_work(FILE *stream, const cli_session *session)
     if (last && isnan(last->residual))
         fprintf(stream, "  residual    not evaluated\n");
     else if (last)
-        fprintf(stream, "  residual    %.4g N (relative %.3g)\n", last->residual,
-                results->relative_residual);
+        fprintf(stream, "  residual    %.4g N (relative %.3g%s)\n", last->residual,
+                results->relative_residual,
+                last->reason == HK_PRECISION_LIMIT ? "; the limit of precision" : "");
     hk_energy energy = cli_results_energy(results, session->world);
     fprintf(stream, "  energy      %.6g J: elastic %.6g, gravity %.6g, load %.6g, kinetic %.6g\n",
             energy.total, energy.elastic, energy.gravity, energy.load, energy.kinetic);

@@ -193,6 +193,25 @@ march() {
     status 0 "$hooke" run bar.json --out fixed "$@"
     holds out 'bar.json: done'
     lacks err 'iteration limit'
+    # A tolerance below what rounding allows: its own reason, with numbers, and no failure of a run.
+    set -- --set solver.tolerance=1e-15
+    status 0 "$hooke" run bar.json --out limit --json "$@"
+    holds out '"status": "stopped"'
+    holds out '"reason": "precision limit"'
+    holds limit/stats.json '"reason": "precision limit"'
+    true_that "$(number out rounding) > 0 && $(number out relative_residual) > 1e-15"
+    true_that "$(number out relative_residual) < 1e-10"
+    status 0 "$hooke" run bar.json --out limit "$@"
+    holds err 'ended at the limit of precision'
+    holds out '; the limit of precision)'
+    status 1 "$hooke" pose bar.json --out limit "$@" --points reached.csv
+    holds err 'the pose did not converge (precision limit)'
+    exists limit/reached.csv
+    # A pose whose iterations are spent keeps what it reached, and says so.
+    status 1 "$hooke" pose bar.json --out limit --set solver='{"method": "quasi_newton", "iterations": 30}' \
+        --points spent.csv
+    holds err 'iterations left a relative residual of'
+    exists limit/spent.csv
 }
 
 failing() {

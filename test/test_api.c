@@ -163,6 +163,8 @@ static void test_beyond_the_lists(void **state)
     assert_int_equal(hk_reason_outcome(HK_CONVERGED), HK_OUTCOME_CONVERGED);
     assert_int_equal(hk_reason_outcome(HK_STOPPED), HK_OUTCOME_STOPPED);
     assert_int_equal(hk_reason_outcome(HK_FIXED_WORK), HK_OUTCOME_STOPPED);
+    assert_int_equal(hk_reason_outcome(HK_PRECISION_LIMIT), HK_OUTCOME_STOPPED);
+    assert_string_equal(hk_reason_name(HK_PRECISION_LIMIT), "precision limit");
     assert_int_equal(hk_reason_outcome(HK_NOT_HELD), HK_OUTCOME_FAILED);
     hk_mesh_def def = hk_default_mesh_def((hk_shape)77);
     hk_mesh *mesh = NULL;

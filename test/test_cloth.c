@@ -181,7 +181,8 @@ static void test_attachments_move(void **state)
     for (int k = 0; k < 100; k++) {
         hk_step_report r;
         CHECK_OK(hk_world_step(world, &r));
-        assert_int_equal(r.reason, HK_CONVERGED);
+        // Forces fade away, down to rounding.
+        assert_true(r.reason == HK_CONVERGED || r.reason == HK_PRECISION_LIMIT);
     }
     x = hk_world_positions(world);
     for (int v = 0; v < 9; v++) assert_true(fabs(x[3 * v + 1] - 2) < 1e-6);

@@ -8,6 +8,7 @@ typedef struct script {
     hk_view *view;
     double reach, wall, travel;
     hk_reason refusal;
+    double left;          // relative residual of these
     double good, target;  // shares: the last that converged, and the one asked for
     int calls, placed;
 } script;
@@ -20,6 +21,7 @@ static hk_status minimise(void *solver, double *x, hk_solve_report *report)
     bool fine = s->target - s->good <= s->reach + 1e-12 && s->target <= s->wall;
     report->reason = fine ? HK_CONVERGED : s->refusal;
     report->energy = fine ? 1 : INFINITY;
+    report->relative_residual = fine ? 0 : s->left;
     snprintf(report->detail, sizeof report->detail, "%s", fine ? "" : "a tet is in the way");
     if (fine)
         s->good = s->target;
@@ -77,7 +79,14 @@ static hk_view *view_of(void *solver)
 static hk_solve_report go(fixture *f, script *s, bool split_unconverged, int *steps)
 {
     static const hk_method method = {.name = "script", .minimise = minimise, .view = view_of};
-    hk_continuation c = {f->problem, &method, s, place, s, split_unconverged, f->good, f->step};
+    hk_continuation c = {.problem = f->problem,
+                         .method = &method,
+                         .solver = s,
+                         .place = place,
+                         .context = s,
+                         .split_unconverged = split_unconverged,
+                         .good = f->good,
+                         .step = f->step};
     hk_solve_report report = {0};
     *steps = -1;
     CHECK_OK(hk_view_create(f->problem, HK_DOUBLE_PRECISION, &s->view));
@@ -115,22 +124,30 @@ static void test_in_shares(void **state)
     free_fixture(&f);
 }
 
-// An exhausted budget is split in quasistatics only; a stop never is.
+// An exhausted budget is split in quasistatics only, and only far from the end; a stop never is,
+// and neither is a limit of precision.
 static void test_what_is_split(void **state)
 {
     (void)state;
     static const struct {
         hk_reason reason;
         bool quasistatic, split;
+        double left;  // relative residual
     } cases[] = {
-        {HK_INVERTED, false, true},         {HK_NOT_FINITE, false, true},
-        {HK_ITERATION_LIMIT, false, false}, {HK_STALLED, false, false},
-        {HK_ITERATION_LIMIT, true, true},   {HK_STALLED, true, true},
-        {HK_STOPPED, true, false},          {HK_STOPPED, false, false},
+        {HK_INVERTED, false, true, 1},           {HK_NOT_FINITE, false, true, 1},
+        {HK_ITERATION_LIMIT, false, false, 1},   {HK_STALLED, false, false, 1},
+        {HK_ITERATION_LIMIT, true, true, 1},     {HK_STALLED, true, true, 1},
+        {HK_ITERATION_LIMIT, true, false, 1e-3}, {HK_STALLED, true, false, 1e-3},
+        {HK_PRECISION_LIMIT, true, false, 1},    {HK_STOPPED, true, false, 1},
+        {HK_STOPPED, false, false, 1},
     };
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         fixture f = make_fixture();
-        script s = {.reach = 0.5, .wall = 1, .travel = 0.01, .refusal = cases[k].reason};
+        script s = {.reach = 0.5,
+                    .wall = 1,
+                    .travel = 0.01,
+                    .refusal = cases[k].reason,
+                    .left = cases[k].left};
         int steps;
         hk_solve_report r = go(&f, &s, cases[k].quasistatic, &steps);
         assert_int_equal(r.reason, cases[k].split ? HK_CONVERGED : cases[k].reason);

@@ -98,7 +98,7 @@ static void test_no_check_is_lost(void **state)
     double kept = first_energy(8);
     for (int check = 16; check < 1300; check += check < 320 ? 8 : 72) {
         double between = first_energy(check - 3), energy = first_energy(check);
-        double rounding = 1e-12 * fabs(kept);
+        double rounding = 1e-11 * fabs(kept);
         if (!(between <= kept + rounding && energy <= kept + rounding))
             fail_msg("%d iterations: energies %.15g, three less %.15g, before %.15g", check, energy,
                      between, kept);
@@ -153,7 +153,7 @@ static void test_control_forgets_rounding(void **state)
 
     begin_at(&c, 0, 20);  // and from a start where nothing is left to be done
     while (c.state == HK_GPU_GOING) check_at(&c, 0, 50);
-    assert_int_equal(c.state, HK_GPU_CONVERGED);
+    assert_int_equal(c.state, HK_GPU_LIMITED);
     begin_at(&c, 1e6, 1e5);
     assert_true(c.descent.length == g_settings.rules.longest);
 }

@@ -204,7 +204,7 @@ static void test_ends_of_descent(void **state)
     assert_int_equal(c.state, HK_GPU_NOT_FINITE);
 
     // What is not finite, or higher, is undone until α is too short. Close to rounding that is the
-    // end of a solve, elsewhere it is stuck.
+    // limit of precision, elsewhere it is stuck.
     static const double values[] = {NAN, INFINITY, 1e9};
     for (int k = 0; k < 6; k++) {
         c = (hk_gpu_control){0};
@@ -220,7 +220,7 @@ static void test_ends_of_descent(void **state)
         for (; c.state == HK_GPU_GOING; checks++)
             control_check(&coarse, &c, bad, control_energy(bad), c.energy);
         assert_int_equal(checks, 33);  // 0.7³³ < 1e-5
-        assert_int_equal(c.state, k < 3 ? HK_GPU_STALLED : HK_GPU_CONVERGED);
+        assert_int_equal(c.state, k < 3 ? HK_GPU_STALLED : HK_GPU_LIMITED);
         assert_true(c.energy == energy && c.good == 0);
     }
 }
@@ -361,7 +361,7 @@ static void test_sweeps(void **state)
     }
 }
 
-// Close to rounding what cannot be lowered is done.
+// Close to rounding what cannot be lowered is at the limit of precision.
 static void test_sweeps_end(void **state)
 {
     (void)state;
@@ -380,7 +380,7 @@ static void test_sweeps_end(void **state)
         int checks = 0;
         for (; c.shared.state == HK_GPU_GOING; checks++)
             assert_true(vbd_control_check(&s, &r, &c, sums, 4) & HK_VBD_UNDO);
-        assert_int_equal(c.shared.state, k ? HK_GPU_CONVERGED : HK_GPU_STALLED);
+        assert_int_equal(c.shared.state, k ? HK_GPU_LIMITED : HK_GPU_STALLED);
         assert_int_equal(c.shared.iterations, 4 * checks);
         assert_int_equal(checks, 2);  // full, careful
     }
@@ -498,7 +498,8 @@ static void test_ends_of_searches(void **state)
     next[HK_SUM_QUADRATIC] -= 1;
     qn_decide(&s, &once, &c, next, 0);
     assert_true(c.accepted && c.base.state == HK_GPU_SPENT);
-    // A residual below the tolerance ends it, one close to rounding where nothing helps.
+    // A residual below the tolerance ends it; where nothing helps one close to rounding is at the
+    // limit of precision.
     c = begun(&s, &q, sums);
     c.slope = -1;
     memcpy(next, sums, sizeof next);
@@ -509,7 +510,7 @@ static void test_ends_of_searches(void **state)
     c = begun(&s, &q, sums);
     s.rounding = c.base.residual / (HK_SINGLE_ROUNDING_MARGIN / 2);
     qn_give_up(&s, &c);
-    assert_int_equal(c.base.state, HK_GPU_CONVERGED);
+    assert_int_equal(c.base.state, HK_GPU_LIMITED);
     s.rounding = 0;
     c = begun(&s, &q, sums);
     qn_give_up(&s, &c);

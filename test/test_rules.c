@@ -14,8 +14,12 @@ static void test_ends(void **state)
     (void)state;
     assert_true(rule_finite(0) && rule_finite(-1e308));
     assert_false(rule_finite(INFINITY) || rule_finite(-INFINITY) || rule_finite(NAN));
-    assert_true(rule_converged(1e-3, 1e-4, 10, 0) && rule_converged(1e-3, 0, 10, 1e-3));
-    assert_false(rule_converged(1.001e-3, 1e-4, 10, 0) || rule_converged(NAN, 1, 1, 1));
+    assert_true(rule_converged(1e-3, 1e-4, 10) && rule_converged(0, 1e-4, 0));
+    assert_false(rule_converged(1.001e-3, 1e-4, 10) || rule_converged(NAN, 1, 1));
+    // Forces that overflow are no scale, and no force at all is none either.
+    assert_false(rule_converged(1e154, 1e-4, INFINITY) || rule_converged(1e-300, 1, 0));
+    assert_true(rule_relative(1, 4) == 0.25 && rule_relative(0, 0) == 0);
+    assert_true(isinf(rule_relative(1, 0)) && isnan(rule_relative(1, INFINITY)));
 }
 
 static void test_verdicts(void **state)
@@ -32,11 +36,11 @@ static void test_verdicts(void **state)
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
         assert_int_equal(rule_compare(cases[k].now, cases[k].before, cases[k].noise),
                          cases[k].verdict);
-    // In double precision the gradient decides only where energies are equal but for rounding.
-    assert_true(rule_is_lower(1, 1 + 1e-12, 9, 1) && !rule_is_lower(1 + 1e-12, 1, 1, 9));
-    assert_true(rule_is_lower(1 + 1e-15, 1, 1, 2) && !rule_is_lower(1, 1 + 1e-15, 2, 1));
-    assert_false(rule_is_lower(NAN, 1, 0, 1) || rule_is_lower(INFINITY, 1, 0, 1));
-    assert_true(rule_is_lower(1, INFINITY, 1, 0) && !rule_is_lower(INFINITY, INFINITY, 0, 1));
+    // In double precision they differ by more than rounding of what there is, and of bodies at
+    // rest.
+    assert_int_equal(rule_compare(1, 1 + 1e-12, rule_double_noise(0, 1, 1)), HK_FELL);
+    assert_int_equal(rule_compare(1, 1 + 1e-12, rule_double_noise(1e-11, 1, 1)), HK_UNCLEAR);
+    assert_int_equal(rule_compare(1 + 1e-15, 1, rule_double_noise(0, 1, 1)), HK_UNCLEAR);
     assert_true(rule_stays_near(2, 1) && !rule_stays_near(2.1, 1) && !rule_stays_near(NAN, 1));
     assert_true(rule_went_too_far(1.6, 1) && !rule_went_too_far(1.5, 1));
     assert_float_equal(rule_single_noise(3, -1e7), 4, 1e-12);
@@ -69,6 +73,22 @@ static void test_chebyshev(void **state)
 }
 
 // ---------------------------------------------------------------- line_search.h
+
+// Within the noise of ε the derivatives at both ends tell whether a parabola fell.
+static void test_slopes(void **state)
+{
+    (void)state;
+    hk_search_state from = {.energy = 1, .residual = 1, .slope = -1e-12, .armijo = 1e-4};
+    // The minimum of the parabola, a little beyond it, and as far again, where ε is what it was.
+    assert_true(search_slope_fell(&from, 1, 1 + 1e-11, 0, 1e-10));
+    assert_true(search_slope_fell(&from, 1, 1, 0.5e-12, 1e-10));
+    assert_false(search_slope_fell(&from, 1, 1, 1e-12, 1e-10));
+    // Energies that tell have their say, and so has what is not finite.
+    assert_false(search_slope_fell(&from, 1, 1 + 1e-9, 0, 1e-10));
+    assert_false(search_slope_fell(&from, 1e3, 1, 0, 1e-10));
+    assert_false(search_slope_fell(&from, 1, NAN, 0, 1e-10));
+    assert_false(search_slope_fell(&from, 1, 1, NAN, 1e-10));
+}
 
 static void test_step_lengths(void **state)
 {
@@ -424,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_slopes),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_chebyshev),
         cmocka_unit_test(test_step_lengths),

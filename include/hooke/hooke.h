@@ -628,7 +628,7 @@ HK_API hk_status hk_world_create(const hk_world_def *def, hk_world **world);
 HK_API void hk_world_free(hk_world *world);
 
 typedef enum hk_reason {
-    HK_CONVERGED = 0,
+    HK_CONVERGED = 0,   /* the relative residual is at most the tolerance */
     HK_ITERATION_LIMIT, /* the budget is spent; the state is the best found */
     HK_STALLED,         /* no step length decreases the energy any further */
     HK_NOT_FINITE,      /* the state could not be advanced with finite numbers; it was kept */
@@ -638,8 +638,10 @@ typedef enum hk_reason {
     HK_LOAD_STEP_LIMIT, /* load stepping came to no further progress: the state is the last good
                            one, at the load fraction that `detail` tells */
     HK_STOPPED,         /* the monitor asked to stop */
-    HK_FIXED_WORK       /* the method did what it does in every step, and does not measure how near
+    HK_FIXED_WORK,      /* the method did what it does in every step, and does not measure how near
                            it came: residuals are NAN */
+    HK_PRECISION_LIMIT  /* the residual is as small as rounding allows, and still larger than the
+                           tolerance; `rounding` is the estimate of it */
 } hk_reason;
 HK_API const char *hk_reason_name(hk_reason reason); /* "converged", "iteration limit", … */
 /* Whether the reason counts as done ("converged"), stopped short or failed. */
@@ -674,16 +676,20 @@ HK_API const char *hk_phase_name(hk_phase phase);
 
 typedef struct hk_step_report {
     hk_reason reason;
-    char detail[160];         /* where and why, for people; "" when converged */
+    char detail[160];         /* where and why, for people; when converged "", or that the step was
+                                 finished in double precision */
     int iterations;           /* in all */
     int load_steps;           /* of a pose: 1 when the full load converged at once */
     double time;              /* s, of the state after the step */
     double residual;          /* N, Euclidean norm of the gradient over free vertices */
-    double relative_residual; /* to the norm of the forces at work: what the tolerance bounds */
+    double relative_residual; /* to the norm of the forces at work: what the tolerance bounds; 0
+                                 where no force is at work but rounding errors */
     hk_energy energy;
     double ms;                       /* wall time, without that of the energies above */
     double phase_ms[HK_MOST_PHASES]; /* by hk_phase */
-    uint64_t reserved[16];
+    double rounding; /* N, what rounding leaves of the residual, estimated where it is near; else
+                        NAN */
+    uint64_t reserved[15];
 } hk_step_report;
 
 /* Called after every iteration; return false to stop: a pose with the best state so far, a time

@@ -22,6 +22,7 @@ enum {
     HK_GPU_UNDEFINED,   // the energy of the start is not finite
     HK_GPU_NOT_FINITE,  // nor its gradient
     HK_GPU_SPENT,       // all iterations are
+    HK_GPU_LIMITED,     // nothing decreases ε any more, and rounding is the reason
 };
 
 // What a check finds of a state.
@@ -50,6 +51,7 @@ typedef struct hk_gpu_control {
     int refresh;    // the diagonal is to be evaluated before the next iteration
     int undecided;  // `compare` has the last word
     int lost;       // a stage of the step failed: so do those after it
+    int idle;       // no forces are at work but rounding errors
     hk_descent_state descent;
     float length;               // α of the next iteration, and
     float weight;               // its ω (Nesterov: the momentum)
@@ -71,14 +73,26 @@ HK_RULE double control_noise(const hk_gpu_settings *s, const double *sums)
     return rule_single_noise(s->noise, fabs(sums[HK_SUM_ELASTIC]) + fabs(sums[HK_SUM_TERMS]));
 }
 
-HK_RULE int control_converged(const hk_gpu_settings *s, const hk_gpu_control *c, double margin)
+HK_RULE int control_converged(const hk_gpu_settings *s, const hk_gpu_control *c)
 {
-    return rule_converged(c->residual, s->rules.tolerance, c->scale, margin * s->rounding);
+    return c->idle || rule_converged(c->residual, s->rules.tolerance, c->scale);
 }
 
+// The estimate of rounding is one over all bodies: it ends nothing, but tells why something ended.
 HK_RULE int control_only_rounding(const hk_gpu_settings *s, const hk_gpu_control *c)
 {
-    return control_converged(s, c, HK_SINGLE_ROUNDING_MARGIN);
+    return control_converged(s, c) || c->residual <= HK_SINGLE_ROUNDING_MARGIN * s->rounding;
+}
+
+HK_RULE int control_stalled(const hk_gpu_settings *s, const hk_gpu_control *c)
+{
+    if (control_converged(s, c)) return HK_GPU_CONVERGED;
+    return control_only_rounding(s, c) ? HK_GPU_LIMITED : HK_GPU_STALLED;
+}
+
+HK_RULE double control_relative(const hk_gpu_control *c)
+{
+    return c->idle ? 0 : rule_relative(c->residual, c->scale);
 }
 
 // What iteration k needs.
@@ -92,7 +106,7 @@ HK_RULE void control_accelerate(const hk_gpu_settings *s, hk_gpu_control *c, int
 // Before the first iteration of a step; α goes on from the last one.
 HK_RULE void control_begin(const hk_gpu_settings *s, hk_gpu_control *c, int good)
 {
-    descent_end(&c->descent, c->state == HK_GPU_CONVERGED);
+    descent_end(&c->descent, c->state == HK_GPU_CONVERGED || c->state == HK_GPU_LIMITED);
     c->iterations = 0;
     c->good = good;
     c->from_good = 1;
@@ -119,11 +133,12 @@ HK_RULE void control_start(const hk_gpu_settings *s, hk_gpu_control *c, const do
     c->residual = sqrt(sums[HK_SUM_RESIDUAL]);
     c->scale = sqrt(fmax(sums[HK_SUM_ELASTIC_FORCE],
                          fmax(sums[HK_SUM_EXTERNAL_FORCE], sums[HK_SUM_INERTIA_FORCE])));
+    c->idle = sums[HK_SUM_EXTERNAL_FORCE] == 0 && c->scale <= s->rounding;
     if (!rule_finite(c->energy))
         c->state = HK_GPU_UNDEFINED;
-    else if (!rule_finite(c->residual))
+    else if (!rule_finite(c->residual) || !rule_finite(c->scale))
         c->state = HK_GPU_NOT_FINITE;
-    else if (control_converged(s, c, 1))
+    else if (control_converged(s, c))
         c->state = HK_GPU_CONVERGED;
 }
 
@@ -134,7 +149,7 @@ HK_RULE void control_keep(const hk_gpu_settings *s, hk_gpu_control *c, const dou
     c->energy = control_energy(sums);
     c->residual = sqrt(sums[HK_SUM_RESIDUAL]);
     c->good = 1 - c->good;
-    if (control_converged(s, c, 1)) c->state = HK_GPU_CONVERGED;
+    if (control_converged(s, c)) c->state = HK_GPU_CONVERGED;
 }
 
 // Back to the last state that was kept. The iteration that the check belongs to counts already.
@@ -144,7 +159,7 @@ HK_RULE void control_undo(const hk_gpu_settings *s, hk_gpu_control *c)
     c->from_good = 1;
     c->refresh = 1;
     if (!descent_undo(&s->rules, &c->descent, c->descent.since_restart - 1, rounding))
-        c->state = rounding ? HK_GPU_CONVERGED : HK_GPU_STALLED;
+        c->state = control_stalled(s, c);
 }
 
 // Keeps or undoes the iterations since the last check. `good` is the energy of the state that was

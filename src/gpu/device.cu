@@ -546,15 +546,24 @@ extern "C" hk_status hk_gpu_evaluate(hk_gpu *g, double *x, double *energy, doubl
 
 // ---------------------------------------------------------------- the step
 
-static void fill_report(const hk_gpu_control *c, hk_solve_report *r)
+static void fill_report(const hk_gpu_control *c, double rounding, hk_solve_report *r)
 {
     r->iterations += c->iterations;
     r->energy = c->energy;
     r->residual = c->residual;
-    r->relative_residual = c->residual / c->scale;
+    r->relative_residual = control_relative(c);
+    r->rounding = NAN;
     r->detail[0] = '\0';
     switch (c->state) {
     case HK_GPU_CONVERGED: r->reason = HK_CONVERGED; return;
+    case HK_GPU_LIMITED:
+        r->reason = HK_PRECISION_LIMIT;
+        r->rounding = rounding;
+        snprintf(r->detail, sizeof r->detail,
+                 "single precision leaves a residual of %.2g N (relative residual %.1e; rounding "
+                 "is estimated at %.2g N)",
+                 r->residual, r->relative_residual, rounding);
+        return;
     case HK_GPU_STALLED:
         r->reason = HK_STALLED;
         snprintf(r->detail, sizeof r->detail,
@@ -611,12 +620,12 @@ static void report_step(hk_gpu *g, hk_solve_report *report)
 {
     if (g->integrator->stages > 1) {
         hk_solve_report first = {};
-        fill_report(g->final_stage, &first);
-        fill_report(g->final, report);
+        fill_report(g->final_stage, g->plan.rounding, &first);
+        fill_report(g->final, g->plan.rounding, report);
         report->iterations += first.iterations;
         hk_join_reports(&first, report);
     } else {
-        fill_report(g->final, report);
+        fill_report(g->final, g->plan.rounding, report);
     }
 }
 

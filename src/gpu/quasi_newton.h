@@ -78,7 +78,7 @@ HK_RULE void qn_end(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_con
 {
     hk_gpu_control *b = &c->base;
     if (b->state != HK_GPU_GOING) return;
-    if (control_converged(s, b, 1))
+    if (control_converged(s, b))
         b->state = HK_GPU_CONVERGED;
     else if (b->iterations >= q->budget || c->evaluations >= q->most)
         b->state = HK_GPU_SPENT;
@@ -94,9 +94,7 @@ HK_RULE hk_search_state qn_search(const hk_qn_control *c)
 HK_RULE void qn_give_up(const hk_gpu_settings *s, hk_qn_control *c)
 {
     if (c->fresh) {
-        c->base.state = c->base.residual <= HK_SINGLE_ROUNDING_MARGIN * s->rounding
-                            ? HK_GPU_CONVERGED
-                            : HK_GPU_STALLED;
+        c->base.state = control_stalled(s, &c->base);
         return;
     }
     c->count = 0;

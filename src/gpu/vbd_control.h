@@ -52,8 +52,7 @@ HK_RULE int vbd_control_keep(hk_gpu_vbd_control *c, int too_far)
 
 HK_RULE int vbd_control_undo(const hk_gpu_settings *s, const hk_vbd_rules *r, hk_gpu_vbd_control *c)
 {
-    if (!vbd_undo(r, &c->vbd, c->blended))
-        c->shared.state = control_only_rounding(s, &c->shared) ? HK_GPU_CONVERGED : HK_GPU_STALLED;
+    if (!vbd_undo(r, &c->vbd, c->blended)) c->shared.state = control_stalled(s, &c->shared);
     return HK_VBD_UNDO | HK_VBD_RESTART;
 }
 
@@ -71,7 +70,7 @@ HK_RULE int vbd_control_check(const hk_gpu_settings *s, const hk_vbd_rules *r,
     all->elastic = sums[HK_SUM_ELASTIC];
     all->energy = energy;
     all->residual = residual;
-    if (control_converged(s, all, 1)) all->state = HK_GPU_CONVERGED;
+    if (control_converged(s, all)) all->state = HK_GPU_CONVERGED;
     return vbd_control_keep(c, too_far);
 }
 

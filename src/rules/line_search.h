@@ -32,6 +32,17 @@ HK_RULE int search_acceptable(const hk_search_state *from, double length, double
     return fabs(promise) <= noise && energy <= from->energy + noise && residual < from->residual;
 }
 
+// Where the decrease drowns in the noise of ε and the derivative of ε along the direction is known
+// at the length, too: that of a parabola which fell by what Armijo's rule asks for (the approximate
+// Wolfe condition of Hager & Zhang 2005).
+HK_RULE int search_slope_fell(const hk_search_state *from, double length, double energy,
+                              double slope, double noise)
+{
+    if (!rule_finite(energy) || !rule_finite(slope)) return 0;
+    if (fabs(length * from->slope) > noise || energy > from->energy + noise) return 0;
+    return slope <= (2 * from->armijo - 1) * from->slope;
+}
+
 // The next length to try: the minimum of the parabola through what is known, within bounds.
 HK_RULE double search_shorter(const hk_search_state *from, double length, double energy)
 {

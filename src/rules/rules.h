@@ -19,15 +19,25 @@ HK_RULE int rule_finite(double a)
 
 // ---------------------------------------------------------------- the end
 
-// Whether a residual is as small as the tolerance asks for, relative to the forces at work, or as
-// rounding allows.
-HK_RULE int rule_converged(double residual, double tolerance, double scale, double rounding)
+// Whether a residual is as small as the tolerance asks for, relative to the forces at work. Forces
+// that overflow are no scale.
+HK_RULE int rule_converged(double residual, double tolerance, double scale)
 {
-    return residual <= fmax(tolerance * scale, rounding);
+    return rule_finite(scale) && residual <= tolerance * scale;
 }
 
-// Where no step decreases ε any more, a residual up to so many times its estimated rounding is as
-// good as none; in single precision the estimate is a rough one.
+// What reports have of it.
+HK_RULE double rule_relative(double residual, double scale)
+{
+    if (!rule_finite(scale)) return NAN;
+    return scale > 0 ? residual / scale : residual > 0 ? HUGE_VAL : 0;
+}
+
+// Where no step decreases ε any more, a residual up to so many times its estimated rounding is at
+// the limit of precision. Residuals as small as rounding are up to LIMIT times the estimate here
+// and there. (On the GPU, where the estimate is one number over all bodies, it is a
+// rough one.)
+#define HK_ROUNDING_LIMIT         3
 #define HK_ROUNDING_MARGIN        10
 #define HK_SINGLE_ROUNDING_MARGIN 100
 
@@ -45,14 +55,11 @@ HK_RULE hk_verdict rule_compare(double now, double before, double noise)
     return HK_UNCLEAR;
 }
 
-// By energies in double precision, and where these differ by rounding alone by the gradient.
-HK_RULE int rule_is_lower(double now, double before, double residual, double residual_before)
+// The noise of energies in double precision; `rounding` is that of bodies at rest, which stiff ones
+// have much of.
+HK_RULE double rule_double_noise(double rounding, double now, double before)
 {
-    if (!rule_finite(now)) return 0;
-    if (!rule_finite(before)) return 1;
-    double rounding = 1e-14 * (fabs(now) + fabs(before));
-    if (fabs(now - before) > rounding) return now < before;
-    return residual < residual_before;
+    return rounding + 1e-14 * (fabs(now) + fabs(before));
 }
 
 // Where energies cannot tell and there are no better ones: a gradient may rise for a while, but not

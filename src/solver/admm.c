@@ -159,7 +159,6 @@ static hk_status iterate(admm *s, progress *now)
     hk_view_admm_gradient(ls->view, s->duals, now->fresh, s->state, ls->trial_gradient,
                           &now->scale);
     now->estimate = sqrt(hk_problem_dot(ls->problem, ls->trial_gradient, ls->trial_gradient));
-    now->scale = fmax(now->scale, hk_view_rounding(ls->view) / ls->settings.tolerance);
     now->fresh = false;
     ls->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     return solve(s, ls->trial_gradient);
@@ -213,7 +212,7 @@ static bool count(admm *s, const progress *now, bool known, hk_solve_report *rep
                          .residual = known ? at->residual : now->estimate,
                          .step_length = 1,
                          .load = p->load_fraction};
-    told.relative_residual = told.residual / (known ? at->scale : now->scale);
+    told.relative_residual = rule_relative(told.residual, known ? at->scale : now->scale);
     if (p->monitor(p->monitor_context, &told)) return false;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");

@@ -4,6 +4,9 @@
 #include <stdio.h>
 
 #include "rules/continuation.h"
+#include "solver/limit.h"
+
+enum { MOST_BUDGETS = 6 };
 
 static size_t bytes_of(const hk_problem *p)
 {
@@ -53,10 +56,16 @@ static hk_status choose_start(const hk_continuation *c, double fraction, double 
     return HK_OK;
 }
 
-// Single precision may end before the tolerance is met; smaller steps would not take it further.
-static bool at_end_of_single(const hk_continuation *c, const hk_solve_report *r)
+static hk_status minimise(const hk_continuation *c, double *x, hk_solve_report *report)
 {
-    return c->method->view(c->solver)->single && r->relative_residual < 1e-3;
+    hk_solve s = {c->problem, c->method, c->settings, c->solver, c->twin, c->step};
+    return hk_solve_precisely(&s, x, report);
+}
+
+// A solve that has come near is slow, not lost: smaller parts would not take it further.
+static bool came_near(const hk_solve_report *r)
+{
+    return r->relative_residual < 1e-2;
 }
 
 static bool worth_splitting(const hk_continuation *c, const hk_solve_report *r)
@@ -65,24 +74,37 @@ static bool worth_splitting(const hk_continuation *c, const hk_solve_report *r)
     case HK_INVERTED:
     case HK_NOT_FINITE: return true;
     case HK_ITERATION_LIMIT:
-    case HK_STALLED: return c->split_unconverged && !at_end_of_single(c, r);
+    case HK_STALLED: return c->split_unconverged && !came_near(r);
     default: return false;
     }
 }
 
-// The good state stays; the report tells its energy and residual, and what stopped the way on.
-static void report_stuck(const hk_continuation *c, double done, double *x, hk_solve_report *report)
+// A state that is not the end, but has finite numbers.
+static bool is_something(const hk_solve_report *r)
 {
+    return (r->reason == HK_ITERATION_LIMIT || r->reason == HK_STALLED) && isfinite(r->energy);
+}
+
+// The good state stays, or if there was none the last attempt; the report tells its energy and
+// residual, and what stopped the way on.
+static void report_stuck(const hk_continuation *c, double done, double tried, double *x,
+                         hk_solve_report *report)
+{
+    bool attempt = c->split_unconverged && done == 0 && is_something(report);
     char why[sizeof report->detail];
     memcpy(why, report->detail, sizeof why);
-    snprintf(report->detail, sizeof report->detail, "stuck at %.4g of the way: %s", done, why);
+    snprintf(report->detail, sizeof report->detail,
+             attempt ? "no part converged, the last attempt at %.4g of the way is kept: %s"
+                     : "stuck at %.4g of the way: %s",
+             attempt ? tried : done, why);
     if (c->split_unconverged) report->reason = HK_LOAD_STEP_LIMIT;
-    c->place(c->context, done, x);  // for the load; the positions are the good ones
-    memcpy(x, c->good, bytes_of(c->problem));
-    double scale;
-    hk_view_gradient(c->method->view(c->solver), x, c->step, &report->energy, &scale);
-    report->residual = sqrt(hk_problem_dot(c->problem, c->step, c->step));
-    report->relative_residual = scale > 0 ? report->residual / scale : 0;
+    if (!attempt) {
+        c->place(c->context, done, x);  // for the load; the positions are the good ones
+        memcpy(x, c->good, bytes_of(c->problem));
+    }
+    hk_evaluation at = hk_evaluate_exactly(c->problem, x, 0, c->step);
+    report->energy = at.energy;
+    hk_report_residual(&at, report);
 }
 
 // Whether what was found at the end of a part is to be tried in smaller ones.
@@ -94,9 +116,18 @@ static bool is_refused(const hk_continuation *c, const hk_parts *parts, double l
            inside_out(c, least, x);
 }
 
+// Parts that end at the iteration limit have all taken the whole budget of a pose: a few of them
+// are enough.
+static bool is_spent(const hk_continuation *c, const hk_solve_report *report, int first)
+{
+    return c->settings && report->reason == HK_ITERATION_LIMIT &&
+           report->iterations - first >= MOST_BUDGETS * c->settings->pose_iterations;
+}
+
 hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, int *steps)
 {
     hk_parts parts = parts_begin();
+    int first = report->iterations;
     *steps = 0;
     memcpy(c->good, x, bytes_of(c->problem));
     double least = hk_terms_least_j(c->problem->terms, x);
@@ -105,16 +136,18 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         HK_TRY(choose_start(c, parts_next(&parts), least, x, &moved));
         bool refused = moved && parts.size > HK_CAREFUL_START && inside_out(c, least, x);
         if (!refused) {
-            HK_TRY(c->method->minimise(c->solver, x, report));
+            HK_TRY(minimise(c, x, report));
             refused = is_refused(c, &parts, least, report, x);
         }
-        if (refused && !parts_refuse(&parts)) {
-            report_stuck(c, parts.done, x, report);
+        double tried = parts_next(&parts);
+        if (refused && (!parts_refuse(&parts) || is_spent(c, report, first))) {
+            report_stuck(c, parts.done, tried, x, report);
             return HK_OK;
         }
         if (refused) continue;
         if (report->reason == HK_STOPPED) return HK_OK;
         parts_accept(&parts);
+        first = report->iterations;
         *steps += report->reason == HK_CONVERGED;
         if (parts.done < 1) {
             memcpy(c->good, x, bytes_of(c->problem));

@@ -3,7 +3,7 @@
 #ifndef HK_CONTINUATION_H
 #define HK_CONTINUATION_H
 
-#include "solver/method.h"
+#include "solver/precise.h"
 
 typedef struct hk_continuation {
     hk_problem *problem;
@@ -13,8 +13,10 @@ typedef struct hk_continuation {
     // sets the problem's load if that depends on it.
     void (*place)(void *context, double fraction, double *x);
     void *context;
-    bool split_unconverged;  // quasistatics: smaller parts also where the budget ran out
-    double *good, *step;     // [vertex_count][4] workspace
+    bool split_unconverged;       // quasistatics: smaller parts also where the budget ran out
+    double *good, *step;          // [vertex_count][4] workspace
+    const hk_settings *settings;  // of the method, for its
+    hk_twin *twin;                // which goes on in double precision; NULL: there is none
 } hk_continuation;
 
 // From x to the state at the end. `steps` counts the parts that converged. On failure x is the

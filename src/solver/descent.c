@@ -16,6 +16,7 @@
 #include "solver/descent.h"
 #include "rules/descent.h"
 #include "solver/checkpoint.h"
+#include "solver/limit.h"
 #include "solver/line_search.h"
 
 enum { PHASES = HK_DESCENT_PHASES };
@@ -130,7 +131,7 @@ static hk_status allocate(descent *s, hk_problem *p)
 {
     HK_TRY(hk_view_for(p, &s->settings, &s->view));
     HK_TRY(hk_vertices_init(&s->vertices, s->view));
-    HK_TRY(hk_checkpoint_init(&s->checkpoint, &s->vertices));
+    HK_TRY(hk_checkpoint_init(&s->checkpoint, &s->vertices, s->settings.tolerance));
     for (int k = 0; k < VECTORS; k++) {
         s->vector[k] = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
         if (!s->vector[k]) return HK_NO_MEMORY;
@@ -308,7 +309,7 @@ static bool tell(descent *s, const hk_evaluation *now, hk_solve_report *report)
     hk_iteration it = {.iteration = report->iterations,
                        .energy = energy,
                        .residual = now->residual,
-                       .relative_residual = now->residual / now->scale,
+                       .relative_residual = hk_relative_residual(now),
                        .step_length = s->state.length,
                        .load = p->load_fraction};
     if (p->monitor(p->monitor_context, &it)) return true;
@@ -317,64 +318,59 @@ static bool tell(descent *s, const hk_evaluation *now, hk_solve_report *report)
     return false;
 }
 
-static bool converged(const descent *s, const hk_evaluation *at, double margin)
-{
-    return hk_checkpoint_converged(&s->checkpoint, at, s->settings.tolerance, margin);
-}
-
 static bool only_rounding_is_left(const descent *s, const hk_evaluation *good)
 {
-    return converged(s, good, hk_rounding_margin(s->view));
+    return hk_is_converged(good, s->settings.tolerance) ||
+           hk_is_near_limit(good, s->settings.tolerance);
 }
 
 // Back to the last state that was kept. False: the step length has become too short.
-static bool undo(descent *s, const hk_evaluation *good)
+static bool undo(descent *s, bool rounding)
 {
     hk_checkpoint_restore(&s->checkpoint);
     forget_last(s);
-    return descent_undo(&s->rules, &s->state, s->state.since_restart,
-                        only_rounding_is_left(s, good));
+    return descent_undo(&s->rules, &s->state, s->state.since_restart, rounding);
 }
 
-static void keep(descent *s, const hk_evaluation *now, hk_evaluation *good)
+static void keep(descent *s, const hk_evaluation *now, bool rounding, hk_evaluation *good)
 {
-    descent_keep(&s->rules, &s->state, only_rounding_is_left(s, good));
+    descent_keep(&s->rules, &s->state, rounding);
     *good = *now;
-    hk_checkpoint_keep(&s->checkpoint);
+    hk_checkpoint_keep(&s->checkpoint, good);
 }
 
-static void report_stalled(const descent *s, const hk_evaluation *good, hk_solve_report *report)
+static void report_stalled(const descent *s, const hk_evaluation *good, bool fell,
+                           hk_solve_report *report)
 {
-    report->reason = only_rounding_is_left(s, good) ? HK_CONVERGED : HK_STALLED;
-    if (report->reason == HK_STALLED)
-        snprintf(report->detail, sizeof report->detail,
-                 "the shortest step length does not decrease the energy (relative residual %.1e)",
-                 good->residual / good->scale);
+    hk_report_no_decrease(s->view, good, s->settings.tolerance,
+                          fell ? "neither energy nor residual becomes less"
+                               : "the shortest step length does not decrease the energy",
+                          report);
 }
 
 // Keeps or undoes the iterations since the last check, with gradient and energy of q at hand.
 // False: the solve is over.
 static bool check(descent *s, double elastic, hk_evaluation *good, hk_solve_report *report)
 {
-    hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic, good->scale);
-    if (!hk_checkpoint_fell(&s->checkpoint, good, &now)) {
-        if (undo(s, good)) {
-            gradient(s, NULL, report);
-            refresh(s, report);
-            return true;
-        }
-        report_stalled(s, good, report);
-        return false;
+    hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic);
+    bool unclear, fell = hk_checkpoint_fell(&s->checkpoint, good, &now, &unclear);
+    bool rounding = unclear || only_rounding_is_left(s, good);
+    if (fell) {
+        keep(s, &now, rounding, good);
+        if (hk_checkpoint_over(&s->checkpoint, good, report)) return false;
     }
-    keep(s, &now, good);
-    report->reason = HK_CONVERGED;
-    return !converged(s, good, 1);
+    bool going = (fell || undo(s, rounding)) && !hk_checkpoint_wanders(&s->checkpoint);
+    if (!going) report_stalled(s, good, fell, report);
+    if (fell || !going) return going;
+    gradient(s, NULL, report);
+    refresh(s, report);
+    return true;
 }
 
 static void descend(descent *s, hk_evaluation *good, hk_solve_report *report)
 {
     const hk_settings *o = &s->settings;
-    int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
+    int budget = hk_problem_budget(s->problem, o->iterations, o->pose_iterations);
     for (int k = 0;; k++) {
         bool due = k > 0 && (k % s->rules.check == 0 || k == budget);
         if (k > 0) {
@@ -391,8 +387,7 @@ static void descend(descent *s, hk_evaluation *good, hk_solve_report *report)
     }
     report->reason = HK_ITERATION_LIMIT;
     snprintf(report->detail, sizeof report->detail,
-             "%d iterations left a relative residual of %.1e", budget,
-             good->residual / good->scale);
+             "%d iterations left a relative residual of %.1e", budget, hk_relative_residual(good));
 }
 
 static hk_status descent_minimise(void *solver, double *x, hk_solve_report *report)
@@ -406,27 +401,24 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     hk_vertices_load(&s->vertices, x);
     double elastic;
     gradient(s, &elastic, report);
-    hk_evaluation good =
-        hk_checkpoint_measure(&s->checkpoint, elastic, hk_vertices_scale(&s->vertices));
-    hk_checkpoint_begin(&s->checkpoint, x);
-    if (!isfinite(good.energy) || !isfinite(good.residual)) {
-        hk_report_undefined(p, x, good.residual, report);
+    hk_evaluation good = hk_checkpoint_measure(&s->checkpoint, elastic);
+    hk_checkpoint_begin(&s->checkpoint, x, good.residual);
+    if (!isfinite(good.energy) || !isfinite(good.residual) || !isfinite(good.scale)) {
+        hk_report_undefined(p, x, fmax(good.residual, good.scale), report);
         return HK_OK;
     }
     if (p->monitor && p->watch_energy)
         hk_tell_start(p, hk_checkpoint_energy(&s->checkpoint, s->checkpoint.good), good.residual,
                       good.scale);
-    report->reason = HK_CONVERGED;
-    if (!converged(s, &good, 1)) {
+    if (!hk_checkpoint_over(&s->checkpoint, &good, report)) {
         descent_begin(&s->rules, &s->state);
         forget_last(s);
         descend(s, &good, report);
-        descent_end(&s->state, report->reason == HK_CONVERGED);
+        descent_end(&s->state, only_rounding_is_left(s, &good));
         hk_checkpoint_store(&s->checkpoint, x);
     }
     report->energy = good.energy;  // relative: who needs it evaluates it
-    report->residual = good.residual;
-    report->relative_residual = good.residual / good.scale;
+    hk_report_residual(&good, report);
     return HK_OK;
 }
 

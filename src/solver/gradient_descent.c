@@ -90,6 +90,7 @@ const hk_method hk_gradient_descent = {
     .name = "gradient_descent",
     .summary = "steepest descent, by default with the Jacobi preconditioner; no acceleration",
     .iterations = 1000,
+    .pose_iterations = 20000,
     .tolerance = 1e-6,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),

@@ -101,6 +101,7 @@ const hk_method hk_lbfgs = {
     .name = "lbfgs",
     .summary = "L-BFGS, by default started from the Jacobi preconditioner",
     .iterations = 500,
+    .pose_iterations = 5000,
     .tolerance = 1e-6,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),

@@ -3,12 +3,21 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "solver/limit.h"
+
+// Rounding of positions, which are kept in double precision whatever the view has.
+#define DOUBLE_EPSILON 1.1e-16
+// Iterations at the limit of precision that bring nothing. (A slow method goes on for hundreds of
+// iterations whose decrease of ε nobody can see.)
+enum { PATIENCE = 50 };
+
 hk_status hk_search_init(hk_line_search *s, hk_problem *problem, const hk_settings *settings)
 {
     size_t size = 4 * (size_t)problem->vertex_count;
     s->problem = problem;
     s->settings = *settings;
     s->armijo = 1e-4;
+    s->patience = PATIENCE;
     s->gradient = HK_ZEROS(double, size);
     s->trial_gradient = HK_ZEROS(double, size);
     s->direction = HK_ZEROS(double, size);
@@ -38,11 +47,13 @@ double hk_lap(double *since)
 
 static hk_evaluation evaluate(hk_line_search *s, const double *x, double *gradient)
 {
-    hk_evaluation at;
+    hk_evaluation at = {.exact = NAN};
     double clock = hk_now();
     hk_view_gradient(s->view, x, gradient, &at.energy, &at.scale);
     at.residual = sqrt(hk_problem_dot(s->problem, gradient, gradient));
-    at.scale = fmax(at.scale, hk_view_rounding(s->view) / s->settings.tolerance);
+    at.excess = hk_all_beyond(at.residual);
+    if (hk_may_be_rounding(&at, s->settings.tolerance, hk_view_rounding(s->view)))
+        at.excess = hk_view_excess(s->view, x, gradient, DOUBLE_EPSILON);
     s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     return at;
 }
@@ -53,6 +64,9 @@ hk_status hk_search_begin(hk_line_search *s, const double *x, hk_solve_report *r
     report->detail[0] = '\0';
     HK_TRY(hk_view_begin(s->view, x));
     s->at = evaluate(s, x, s->gradient);
+    s->best = s->at.energy;
+    s->least = s->at.residual;
+    s->since = 0;
     hk_tell_start(s->problem, s->at.energy, s->at.residual, s->at.scale);
     return HK_OK;
 }
@@ -67,12 +81,16 @@ void hk_search_try(hk_line_search *s, const double *x, double length)
     s->next = evaluate(s, s->trial, s->trial_gradient);
 }
 
+static double trial_slope(const hk_line_search *s)
+{
+    return hk_problem_dot(s->problem, s->trial_gradient, s->direction);
+}
+
 static double lengthen(hk_line_search *s, const double *x, double length, double longest,
                        double slope)
 {
     while (2 * length <= longest) {
-        double here = hk_problem_dot(s->problem, s->trial_gradient, s->direction);
-        if (!(here < 0.3 * slope)) return length;
+        if (!(trial_slope(s) < 0.3 * slope)) return length;
         hk_evaluation before = s->next;
         hk_search_try(s, x, 2 * length);
         if (!(s->next.energy < before.energy && isfinite(s->next.residual))) {
@@ -94,7 +112,8 @@ double hk_search_length(hk_line_search *s, const double *x, bool fresh, double l
         hk_search_try(s, x, length);
         double noise =
             s->view->energy_rounding + 1e-10 * fmax(fabs(s->at.energy), fabs(s->next.energy));
-        if (search_acceptable(&from, length, s->next.energy, s->next.residual, noise))
+        if (search_acceptable(&from, length, s->next.energy, s->next.residual, noise) ||
+            search_slope_fell(&from, length, s->next.energy, trial_slope(s), noise))
             return length == first ? lengthen(s, x, length, longest, slope) : length;
         length = search_shorter(&from, length, s->next.energy);
     }
@@ -117,29 +136,50 @@ void hk_report_undefined(hk_problem *problem, const double *x, double residual,
     report->reason = isfinite(residual) ? HK_INVERTED : HK_NOT_FINITE;
     report->energy = INFINITY;
     if (!hk_terms_undefined(problem->terms, x, report->detail, sizeof report->detail))
-        snprintf(report->detail, sizeof report->detail, "the start has no finite energy");
+        snprintf(report->detail, sizeof report->detail, "energy or forces are not finite");
 }
 
 int hk_search_budget(const hk_line_search *s)
 {
-    return s->problem->weight > 0 ? s->settings.iterations : s->settings.pose_iterations;
+    return hk_problem_budget(s->problem, s->settings.iterations, s->settings.pose_iterations);
+}
+
+// At the limit of precision, where ε and the gradient end by wandering within their rounding. In
+// single precision that is reason enough to end there and then; in double, where the estimate may
+// be a pessimistic one, it goes on as long as that brings something.
+static bool at_the_end(hk_line_search *s)
+{
+    if (s->view->single && hk_is_at_limit(&s->at, s->settings.tolerance)) return true;
+    double noise = rule_single_noise(s->view->energy_rounding, s->at.energy);
+    if (!s->view->single) noise = s->view->energy_rounding + 1e-10 * fabs(s->at.energy);
+    bool better = s->at.energy < s->best - noise || s->at.residual < 0.9 * s->least;
+    if (better) {
+        s->best = s->at.energy;
+        s->least = s->at.residual;
+    }
+    s->since = better ? 0 : s->since + 1;
+    return s->since > s->patience && hk_is_near_limit(&s->at, s->settings.tolerance);
 }
 
 bool hk_search_over(hk_line_search *s, const double *x, int iterations, hk_solve_report *report)
 {
-    if (!isfinite(s->at.energy) || !isfinite(s->at.residual)) {
-        hk_report_undefined(s->problem, x, s->at.residual, report);
+    if (!isfinite(s->at.energy) || !isfinite(s->at.residual) || !isfinite(s->at.scale)) {
+        hk_report_undefined(s->problem, x, fmax(s->at.residual, s->at.scale), report);
         return true;
     }
-    if (s->at.residual <= s->settings.tolerance * s->at.scale) {
+    if (hk_is_converged(&s->at, s->settings.tolerance)) {
         report->reason = HK_CONVERGED;
+        return true;
+    }
+    if (at_the_end(s)) {
+        hk_report_limit(s->view->single, &s->at, report);
         return true;
     }
     if (iterations >= hk_search_budget(s)) {
         report->reason = HK_ITERATION_LIMIT;
         snprintf(report->detail, sizeof report->detail,
                  "%d iterations left a relative residual of %.1e", hk_search_budget(s),
-                 s->at.residual / s->at.scale);
+                 hk_relative_residual(&s->at));
         return true;
     }
     return false;
@@ -150,7 +190,7 @@ void hk_tell_start(const hk_problem *p, double energy, double residual, double s
     if (!p->monitor || !p->watch_energy) return;
     hk_iteration start = {.energy = energy,
                           .residual = residual,
-                          .relative_residual = residual / scale,
+                          .relative_residual = rule_relative(residual, scale),
                           .load = p->load_fraction};
     p->monitor(p->monitor_context, &start);
 }
@@ -163,7 +203,7 @@ bool hk_search_count(hk_line_search *s, double length, bool projected, hk_solve_
     hk_iteration now = {.iteration = report->iterations,
                         .energy = s->at.energy,
                         .residual = s->at.residual,
-                        .relative_residual = s->at.residual / s->at.scale,
+                        .relative_residual = hk_relative_residual(&s->at),
                         .step_length = length,
                         .projected = projected,
                         .load = p->load_fraction};
@@ -173,26 +213,16 @@ bool hk_search_count(hk_line_search *s, double length, bool projected, hk_solve_
     return true;
 }
 
-double hk_rounding_margin(const hk_view *view)
-{
-    return view->single ? HK_SINGLE_ROUNDING_MARGIN : HK_ROUNDING_MARGIN;
-}
-
 void hk_search_stalled(const hk_line_search *s, hk_solve_report *report)
 {
-    report->reason = HK_CONVERGED;
-    if (s->at.residual <= hk_rounding_margin(s->view) * hk_view_rounding(s->view)) return;
-    report->reason = HK_STALLED;
-    snprintf(report->detail, sizeof report->detail,
-             "no step length decreases the energy (relative residual %.1e)",
-             s->at.residual / s->at.scale);
+    hk_report_no_decrease(s->view, &s->at, s->settings.tolerance,
+                          "no step length decreases the energy", report);
 }
 
 void hk_search_end(const hk_line_search *s, hk_solve_report *report)
 {
     report->energy = s->at.energy;
-    report->residual = s->at.residual;
-    report->relative_residual = s->at.residual / s->at.scale;
+    hk_report_residual(&s->at, report);
 }
 
 double hk_full_length(void *solver, hk_line_search *s, const double *x)
@@ -201,30 +231,12 @@ double hk_full_length(void *solver, hk_line_search *s, const double *x)
     return 1;
 }
 
-// In single precision ε ends by wandering within its rounding. True: it has done so for long, and
-// the gradient has not become smaller either. (A slow method goes on for hundreds of iterations
-// whose decrease of ε nobody can see.)
-enum { PATIENCE = 50 };
-static bool wanders(const hk_line_search *s, hk_evaluation *best, int *since)
-{
-    if (!s->view->single) return false;
-    double noise = rule_single_noise(s->view->energy_rounding, s->at.energy);
-    if (s->at.energy < best->energy - noise || s->at.residual < 0.9 * best->residual) {
-        *best = s->at;
-        *since = 0;
-    }
-    return ++*since > PATIENCE &&
-           s->at.residual <= hk_rounding_margin(s->view) * hk_view_rounding(s->view);
-}
-
 hk_status hk_search_descend(hk_line_search *s, const hk_direction *rule, void *solver, double *x,
                             hk_solve_report *report)
 {
     int before = report->iterations;
     bool fresh = true;
     HK_TRY(hk_search_begin(s, x, report));
-    hk_evaluation best = s->at;
-    int since = 0;
     while (!hk_search_over(s, x, report->iterations - before, report)) {
         HK_TRY(rule->choose(solver, s, x, fresh));
         double first = rule->length(solver, s, x);
@@ -238,10 +250,6 @@ hk_status hk_search_descend(hk_line_search *s, const hk_direction *rule, void *s
         if (rule->taken) rule->taken(solver, s, length);
         hk_search_accept(s, x);
         if (hk_search_count(s, length, false, report)) break;
-        if (wanders(s, &best, &since)) {
-            hk_search_stalled(s, report);
-            break;
-        }
     }
     hk_search_end(s, report);
     return HK_OK;

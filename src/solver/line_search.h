@@ -6,9 +6,6 @@
 #include "rules/line_search.h"
 #include "solver/method.h"
 
-// Of rules/rules.h, by the precision.
-double hk_rounding_margin(const hk_view *view);
-
 typedef struct hk_line_search {
     hk_problem *problem;
     hk_view *view;  // of that, owned
@@ -16,8 +13,12 @@ typedef struct hk_line_search {
     // [vertex_count][4]: here and at the trial state
     double *gradient, *trial_gradient, *direction, *trial;
     hk_evaluation at, next;
-    double armijo;    // c₁: the part of the decrease that the slope promises, for a step to count
-    double *phase_s;  // of the report that is being filled
+    double armijo;  // c₁: the part of the decrease that the slope promises, for a step to count
+    // At the limit of precision:
+    int patience;        // iterations that may pass there without progress
+    int since;           // that have passed, since
+    double best, least;  // J, N: ε and residual were these
+    double *phase_s;     // of the report that is being filled
 } hk_line_search;
 
 // In the precision that the settings ask for.
@@ -41,7 +42,8 @@ void hk_search_accept(hk_line_search *s, double *x);
 // Iterations that a time step or a pose may take.
 int hk_search_budget(const hk_line_search *s);
 
-// Whether the solve is over at s->at: converged, not finite, or `iterations` are spent.
+// Whether the solve is over at s->at: converged, at the limit of precision, not finite, or
+// `iterations` are spent.
 bool hk_search_over(hk_line_search *s, const double *x, int iterations, hk_solve_report *report);
 // Why a solve cannot begin at x, whose energy or gradient is not finite.
 void hk_report_undefined(hk_problem *problem, const double *x, double residual,

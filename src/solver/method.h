@@ -31,6 +31,7 @@ typedef struct hk_solve_report {
     int iterations;
     double energy;  // J, up to a constant; INFINITY if there is none
     double residual, relative_residual;
+    double rounding;  // N, estimated, of the residual's norm; NAN: it is far above
     double phase_s[HK_PHASE_COUNT];
 } hk_solve_report;
 
@@ -45,6 +46,7 @@ typedef struct hk_evaluation {
     double scale;     // N, of the forces at work
     double elastic;   // J, that of the elements (checkpoint.h)
     double exact;     // J, relative in double precision; NAN: not evaluated (checkpoint.h)
+    hk_excess excess;  // where the residual is near rounding (limit.h); else all of it is beyond
 } hk_evaluation;
 
 // A time step for methods that integrate it themselves.
@@ -87,6 +89,9 @@ struct hk_method {
     hk_status (*weights)(const hk_settings *settings, const hk_model *model, double *weight);
     // How the method looks at the problem.
     hk_view *(*view)(void *solver);
+    // What goes on in double precision where single was not enough (precise.h); NULL: the method
+    // itself, if it has an option `precision`. A method with another works in single in time steps.
+    const hk_method *finisher;
     // Its version for the GPU (gpu/gpu.h), or NULL.
     const struct hk_gpu_method *gpu;
     // One line about what was set up.
@@ -113,11 +118,11 @@ extern const char *const hk_starts[];      // as rules/start.h numbers them
                        .maximum = 1,                                                              \
                        .fallback = 0.9}
 
-#define HK_PRECISION_OPTION(usual)                                                               \
-    [HK_OPTION_PRECISION] = {.name = "precision",                                                \
-                             .help = "of elements and forces: single is faster, double goes on " \
-                                     "to rounding",                                              \
-                             .words = hk_precisions,                                             \
+#define HK_PRECISION_OPTION(usual)                                                                \
+    [HK_OPTION_PRECISION] = {.name = "precision",                                                 \
+                             .help = "of elements and forces: single is faster, and where it is " \
+                                     "not enough double goes on",                                 \
+                             .words = hk_precisions,                                              \
                              .fallback = (usual)}
 // The view that it asks for.
 hk_status hk_view_for(hk_problem *problem, const hk_settings *settings, hk_view **view);

@@ -18,7 +18,7 @@
 
 enum { OPTION_PROJECTION = HK_OPTION_AFTER_START };
 enum { PROJECT_AUTO, PROJECT_ALWAYS };
-enum { MOST_SHIFTS = 12, PATIENCE = 3 };
+enum { MOST_SHIFTS = 12, PATIENCE = 3, ROUNDING_PATIENCE = 2 };
 #define LONGEST_STEP 1024
 
 // From the exact Hessian to the projected one.
@@ -75,6 +75,7 @@ static hk_status create_matrix(newton *s, hk_problem *p)
 static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_search_init(&s->search, p, settings));
+    s->search.patience = ROUNDING_PATIENCE;
     HK_TRY(create_matrix(s, p));
     s->blocks = HK_ARRAY(double, hk_terms_block_size(p->terms));
     s->diagonal = HK_ARRAY(double, p->vertex_count);

@@ -135,6 +135,7 @@ const hk_method hk_nonlinear_cg = {
     .name = "nonlinear_cg",
     .summary = "nonlinear conjugate gradients, by default with the Jacobi preconditioner",
     .iterations = 500,
+    .pose_iterations = 5000,
     .tolerance = 1e-6,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),

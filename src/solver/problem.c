@@ -29,6 +29,27 @@ static void measure_model(const hk_model *m, double *extent, double *reach)
 
 // A vertex whose elements have stiffness k (N/m) and lie at coordinates of size L cannot have a
 // force known better than ε k L; here ‖k‖ ε L over all vertices.
+// The extent of every body, at its vertices.
+static void fill_extents(hk_problem *p)
+{
+    const hk_model *m = p->model;
+    for (int b = 0; b < m->body_count; b++) {
+        const double *rest = m->rest + 3 * (int64_t)m->bodies[b].vertex_start;
+        const int32_t *place = m->place + m->bodies[b].vertex_start;
+        int count = m->bodies[b].vertex_count;
+        double extent = 0;
+        for (int i = 0; i < 3; i++) {
+            double low = INFINITY, high = -INFINITY;
+            for (int k = 0; k < count; k++) {
+                low = fmin(low, rest[3 * (int64_t)k + i]);
+                high = fmax(high, rest[3 * (int64_t)k + i]);
+            }
+            extent = fmax(extent, high - low);
+        }
+        for (int k = 0; k < count; k++) p->extent[place[k]] = extent;
+    }
+}
+
 static hk_status estimate_scales(hk_problem *p)
 {
     const hk_model *m = p->model;
@@ -38,7 +59,10 @@ static hk_status estimate_scales(hk_problem *p)
     measure_model(m, &extent, &reach);
     p->energy_rounding = hk_terms_scales(p->terms, stiffness);
     for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
+    for (int k = 0; k < m->vertex_count; k++) p->stiffness[k] = stiffness[m->order[k]];
     hk_free(stiffness);
+    fill_extents(p);
+    p->reach = reach;
     p->rounding = 2.2e-16 * sqrt(sum) * reach;
     p->slow_rate = p->energy_rounding / 1e-15 / (hk_model_mass(m) * extent * extent);
     p->size = extent;
@@ -67,9 +91,11 @@ static hk_status build(hk_problem *p, const hk_live *live)
     p->force = HK_ZEROS(double, 4 * n);
     p->y = HK_ZEROS(double, 4 * n);
     p->inertia = HK_ZEROS(double, n);
+    p->stiffness = HK_ZEROS(double, n);
+    p->extent = HK_ZEROS(double, n);
     p->partial = HK_ARRAY(double, SUMS *(size_t)run_count(p));
     if (!p->inertia || !p->held || !p->mass || !p->rest || !p->full_force || !p->force || !p->y ||
-        !p->partial)
+        !p->partial || !p->stiffness || !p->extent)
         return HK_NO_MEMORY;
     fill_vertices(p);
     HK_TRY(hk_terms_create(p->model, HK_DOUBLE_PRECISION, p->threads, NULL, live, &p->terms));
@@ -108,6 +134,8 @@ void hk_problem_free(hk_problem *p)
     hk_free(p->force);
     hk_free(p->y);
     hk_free(p->inertia);
+    hk_free(p->stiffness);
+    hk_free(p->extent);
     hk_free(p->partial);
     hk_free(p);
 }
@@ -268,6 +296,11 @@ void hk_problem_blocks(hk_problem *p, const double *x, double keep, double *valu
 {
     hk_terms_blocks(p->terms, x, keep, HK_FOR_HESSIAN, values);
     hk_terms_amend_blocks(p->terms, values);
+}
+
+int hk_problem_budget(const hk_problem *p, int of_step, int of_pose)
+{
+    return (p->weight > 0 ? of_step : of_pose) - p->spent;
 }
 
 double hk_problem_dot(hk_problem *p, const double *a, const double *b)

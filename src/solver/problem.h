@@ -35,6 +35,10 @@ typedef struct hk_problem {
     double *inertia;       // [vertex_count] N/m: w m + c/h, 0 at held vertices
     double *partial;       // sums over runs of vertices, several for each
     double rounding;       // N, what rounding alone leaves of the gradient's norm, without damping
+    double *stiffness;     // [vertex_count] N/m, of the terms at rest: what rounding is made from
+    double *extent;        // [vertex_count] m, of the body that it belongs to
+    double reach;          // m, from the origin to the farthest vertex at rest
+    int spent;             // iterations of this solve that others have taken (precise.h)
     double size;           // m, of the model
     double slow_rate;      // 1/s², E/ρL²: about the square of the slowest frequency
     double energy_rounding;  // J, what rounding may do to ε near the state of rest
@@ -84,6 +88,8 @@ void hk_problem_add_vertices(hk_problem *p, const double *x, double energy_of_te
 void hk_problem_force(hk_problem *p, const double *x, double *gradient);
 // The Hessian blocks of the terms for hk_assemble, negative eigenvalues × keep.
 void hk_problem_blocks(hk_problem *p, const double *x, double keep, double *values);
+// Iterations that are left for a solve of this problem, a time step or a pose.
+int hk_problem_budget(const hk_problem *p, int of_step, int of_pose);
 // Over free vertices.
 double hk_problem_dot(hk_problem *p, const double *a, const double *b);
 

@@ -341,6 +341,7 @@ const hk_method hk_quasi_newton = {
     .name = "quasi_newton",
     .summary = "L-BFGS over a constant matrix factored once: fast for every material",
     .iterations = 200,
+    .pose_iterations = 2000,
     .tolerance = 1e-6,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),

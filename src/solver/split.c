@@ -549,7 +549,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     report->phase_s[HK_PHASE_VOLUME] += hk_lap(&clock);
     report->reason = HK_FIXED_WORK;
     report->energy = 0;
-    report->residual = report->relative_residual = NAN;
+    report->residual = report->relative_residual = report->rounding = NAN;
     hk_split_tell(s, hk_split_energy(s), NAN, NAN, 1, report);
 }
 
@@ -626,5 +626,6 @@ const hk_method hk_split_method = {
     .free = split_free,
     .minimise = split_minimise,
     .view = split_view,
+    .finisher = &hk_quasi_newton,
     .describe = split_describe,
 };

@@ -240,7 +240,8 @@ static bool tell(hk_split *s, const point *at, double length, hk_solve_report *r
 {
     double energy = at->energy * s->length * s->length, residual = at->residual * s->length;
     if (s->problem->watch_energy) energy = hk_split_energy(s);
-    return hk_split_tell(s, energy, residual, residual / (at->scale * s->length), length, report);
+    double relative = rule_relative(at->residual, at->scale);
+    return hk_split_tell(s, energy, residual, relative, length, report);
 }
 
 static bool over(const hk_split *s, const point *at, hk_solve_report *report)
@@ -252,22 +253,18 @@ static bool over(const hk_split *s, const point *at, hk_solve_report *report)
                  "the start of the step has no finite energy: the state before it is kept");
         return true;
     }
-    if (at->residual > s->settings.tolerance * at->scale) return false;
+    if (!rule_converged(at->residual, s->settings.tolerance, at->scale)) return false;
     report->reason = HK_CONVERGED;
     return true;
 }
 
-// Forces are known no better than positions are, and stiffness times their rounding is a force.
-static void stall(const hk_split *s, const point *at, hk_solve_report *report)
+// Whether that is rounding is seen in double precision (precise.h).
+static void stall(const point *at, hk_solve_report *report)
 {
-    const hk_problem *p = s->problem;
-    double rounding = p->rounding / 2.2e-16 * SINGLE_EPSILON;
-    report->reason = HK_CONVERGED;
-    if (at->residual * s->length <= HK_ROUNDING_MARGIN * rounding) return;
     report->reason = HK_STALLED;
     snprintf(report->detail, sizeof report->detail,
              "no further pass lowers the energy (relative residual %.1e)",
-             at->residual / at->scale);
+             rule_relative(at->residual, at->scale));
 }
 
 // A⁻¹ ∇ε, where ∇ε is in the vector of the components.
@@ -308,7 +305,7 @@ void hk_split_descend(hk_split *s, int count, hk_solve_report *report)
         copy(s, w->gradient, w->before);
         length = go_on(s, &at, &next, report);
         if (length == 0) {
-            stall(s, &at, report);
+            stall(&at, report);
             break;
         }
         copy(s, w->trial, w->u);
@@ -319,7 +316,8 @@ void hk_split_descend(hk_split *s, int count, hk_solve_report *report)
     place(s, w->u);
     report->energy = at.energy * s->length * s->length;
     report->residual = at.residual * s->length;
-    report->relative_residual = at.scale > 0 ? at.residual / at.scale : 0;
+    report->relative_residual = rule_relative(at.residual, at.scale);
+    report->rounding = NAN;
     if (report->reason == HK_ITERATION_LIMIT && !over(s, &at, report))
         snprintf(report->detail, sizeof report->detail,
                  "%d passes left a relative residual of %.1e", count, report->relative_residual);

@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #include "solver/checkpoint.h"
+#include "solver/limit.h"
 #include "solver/line_search.h"
 #include "solver/vbd.h"
 #include "term/vertex_blocks.h"
@@ -91,7 +92,7 @@ static hk_status allocate(vbd *s, hk_problem *p)
 {
     HK_TRY(hk_view_for(p, &s->settings, &s->view));
     HK_TRY(hk_vertices_init(&s->vertices, s->view));
-    HK_TRY(hk_checkpoint_init(&s->checkpoint, &s->vertices));
+    HK_TRY(hk_checkpoint_init(&s->checkpoint, &s->vertices, s->settings.tolerance));
     s->before = hk_calloc(1, hk_vertices_bytes(&s->vertices));
     s->diagonal = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
     if (!s->before || !s->diagonal) return HK_NO_MEMORY;
@@ -230,7 +231,7 @@ static bool tell(vbd *s, const hk_evaluation *now, hk_solve_report *report)
     hk_iteration it = {.iteration = report->iterations,
                        .energy = energy,
                        .residual = now->residual,
-                       .relative_residual = now->residual / now->scale,
+                       .relative_residual = hk_relative_residual(now),
                        .step_length = 1,
                        .load = p->load_fraction};
     if (p->monitor(p->monitor_context, &it)) return true;
@@ -239,15 +240,10 @@ static bool tell(vbd *s, const hk_evaluation *now, hk_solve_report *report)
     return false;
 }
 
-static bool converged(const vbd *s, const hk_evaluation *at, double margin)
-{
-    return hk_checkpoint_converged(&s->checkpoint, at, s->settings.tolerance, margin);
-}
-
 static void keep(vbd *s, const hk_evaluation *now, hk_evaluation *good)
 {
     *good = *now;
-    hk_checkpoint_keep(&s->checkpoint);
+    hk_checkpoint_keep(&s->checkpoint, good);
     if (vbd_keep(&s->state, false)) forget_last(s);
 }
 
@@ -259,37 +255,28 @@ static bool undo(vbd *s)
     return vbd_undo(&s->rules, &s->state, s->blended);
 }
 
-static void report_stalled(const vbd *s, const hk_evaluation *good, hk_solve_report *report)
-{
-    report->reason = converged(s, good, hk_rounding_margin(s->view)) ? HK_CONVERGED : HK_STALLED;
-    if (report->reason == HK_STALLED)
-        snprintf(report->detail, sizeof report->detail,
-                 "sweeps do not decrease the energy any more (relative residual %.1e)",
-                 good->residual / good->scale);
-}
-
 // Keeps or undoes the sweeps since the last check. False: the solve is over.
 static bool check(vbd *s, hk_evaluation *good, hk_solve_report *report)
 {
     double elastic;
     gradient(s, &elastic, report);
-    hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic, good->scale);
-    bool fell = hk_checkpoint_fell(&s->checkpoint, good, &now);
-    if (fell)
-        keep(s, &now, good);
-    else if (!undo(s)) {
-        report_stalled(s, good, report);
+    hk_evaluation now = hk_checkpoint_measure(&s->checkpoint, elastic);
+    bool unclear, fell = hk_checkpoint_fell(&s->checkpoint, good, &now, &unclear);
+    if (fell) keep(s, &now, good);
+    if ((!fell && !undo(s)) || hk_checkpoint_wanders(&s->checkpoint)) {
+        if (fell && hk_checkpoint_over(&s->checkpoint, good, report)) return false;
+        hk_report_no_decrease(s->view, good, s->settings.tolerance,
+                              "sweeps do not decrease the energy any more", report);
         return false;
     }
     share_blend(s);
-    report->reason = HK_CONVERGED;
-    return !fell || !converged(s, good, 1);
+    return !fell || !hk_checkpoint_over(&s->checkpoint, good, report);
 }
 
 static void descend(vbd *s, hk_evaluation *good, hk_solve_report *report)
 {
     const hk_settings *o = &s->settings;
-    int budget = s->problem->weight > 0 ? o->iterations : o->pose_iterations;
+    int budget = hk_problem_budget(s->problem, o->iterations, o->pose_iterations);
     for (int k = 0;; k++) {
         bool due = k > 0 && (k % s->rules.check == 0 || k == budget || s->blended);
         if (due && !check(s, good, report)) return;
@@ -299,7 +286,7 @@ static void descend(vbd *s, hk_evaluation *good, hk_solve_report *report)
     }
     report->reason = HK_ITERATION_LIMIT;
     snprintf(report->detail, sizeof report->detail, "%d sweeps left a relative residual of %.1e",
-             budget, good->residual / good->scale);
+             budget, hk_relative_residual(good));
 }
 
 static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
@@ -314,18 +301,16 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     hk_vertices_load(&s->vertices, x);
     double elastic;
     gradient(s, &elastic, report);
-    hk_evaluation good =
-        hk_checkpoint_measure(&s->checkpoint, elastic, hk_vertices_scale(&s->vertices));
-    hk_checkpoint_begin(&s->checkpoint, x);
-    if (!isfinite(good.energy) || !isfinite(good.residual)) {
-        hk_report_undefined(p, x, good.residual, report);
+    hk_evaluation good = hk_checkpoint_measure(&s->checkpoint, elastic);
+    hk_checkpoint_begin(&s->checkpoint, x, good.residual);
+    if (!isfinite(good.energy) || !isfinite(good.residual) || !isfinite(good.scale)) {
+        hk_report_undefined(p, x, fmax(good.residual, good.scale), report);
         return HK_OK;
     }
     if (p->monitor && p->watch_energy)
         hk_tell_start(p, hk_checkpoint_energy(&s->checkpoint, s->checkpoint.good), good.residual,
                       good.scale);
-    report->reason = HK_CONVERGED;
-    if (!converged(s, &good, 1)) {
+    if (!hk_checkpoint_over(&s->checkpoint, &good, report)) {
         vbd_begin(&s->state);
         share_blend(s);
         forget_last(s);
@@ -333,8 +318,7 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
         hk_checkpoint_store(&s->checkpoint, x);
     }
     report->energy = good.energy;  // relative: who needs it evaluates it
-    report->residual = good.residual;
-    report->relative_residual = good.residual / good.scale;
+    hk_report_residual(&good, report);
     return HK_OK;
 }
 

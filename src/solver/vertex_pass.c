@@ -98,6 +98,19 @@ hk_vertex_sums hk_vertices_measure(const hk_vertices *v)
     return total;
 }
 
+void hk_vertices_whole_gradient(const hk_vertices *v, double *gradient)
+{
+    if (v->view->single)
+        whole_gradient_f32(v, gradient);
+    else
+        whole_gradient_f64(v, gradient);
+}
+
+double hk_vertices_epsilon(const hk_vertices *v)
+{
+    return v->view->single ? 6e-8 : 1.1e-16;
+}
+
 double hk_vertices_scale(const hk_vertices *v)
 {
     double sums[3];

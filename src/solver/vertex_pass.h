@@ -16,7 +16,7 @@ typedef struct hk_vertices {
     void *target;     // where inertia and forces pull, and in the fourth place how stiffly (N/m)
     void *force;      // N, where there is no inertia to carry it
     double *floor;    // [vertex_count] N/m, what `inverse` takes for the least diagonal; or NULL
-    double rounding;  // N, what rounding of q leaves of inertia forces
+    double rounding;  // N, what rounding of q leaves of inertia forces, over all vertices
 } hk_vertices;
 
 typedef struct hk_vertex_sums {
@@ -38,6 +38,9 @@ void hk_vertices_fill(hk_vertices *v, const double *diagonal, double factor);
 void hk_vertices_invert(hk_vertices *v);
 // The parts of inertia and forces at q, with the gradient of the elements at hand.
 hk_vertex_sums hk_vertices_measure(const hk_vertices *v);
+// The whole gradient there, double[vertex_count][4], and what positions are rounded to, relatively.
+void hk_vertices_whole_gradient(const hk_vertices *v, double *gradient);
+double hk_vertices_epsilon(const hk_vertices *v);
 // The norms of elastic, external and inertia forces at q, the largest.
 double hk_vertices_scale(const hk_vertices *v);
 // q⁺ = ω (q − α P g − last) + last, and last⁺ = q.

@@ -21,7 +21,7 @@ static void NAME(load)(hk_vertices *v, const double *x)
         for (int i = 0; i < 3; i++)
             reach = fmax(reach, fabs((double)((SCALAR *)v->q)[4 * k + i]));
     }
-    v->rounding = sqrt(3 * squares) * reach * (sizeof(SCALAR) == sizeof(float) ? 6e-8 : 1.1e-16);
+    v->rounding = sqrt(3 * squares) * reach * hk_vertices_epsilon(v);
 }
 
 static void NAME(store)(const hk_vertices *v, const SCALAR *q, double *x)
@@ -71,6 +71,16 @@ static hk_vertex_sums NAME(measure)(const hk_vertices *v, int64_t first, int64_t
         }
     }
     return sums;
+}
+
+static void NAME(whole_gradient)(const hk_vertices *v, double *gradient)
+{
+    const SCALAR *q = v->q, *target = v->target, *force = v->force, *g = v->gradient;
+    for (int64_t k = 0; k < v->problem->vertex_count; k++)
+        for (int64_t i = 4 * k; i < 4 * k + 3; i++) {
+            double away = (double)q[i] - (double)target[i];
+            gradient[i] = (double)g[i] + (double)target[4 * k + 3] * away - (double)force[i];
+        }
 }
 
 // The squared norms of elastic, external and inertia forces.

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "rules/rules.h"
+
 // ---------------------------------------------------------------- single precision
 
 static void fill_bodies(hk_view *v)
@@ -55,6 +57,23 @@ static void bend(const hk_problem *p, double *x)
             for (int j = 0; j < 3; j++) x[4 * k + i] += F[i][j] * p->rest[4 * k + j];
 }
 
+// By the body, for a unit of stiffness: twice the difference d of two gradients.
+static void take_noise(hk_view *v, const double *difference)
+{
+    const hk_problem *p = v->problem;
+    const hk_model *m = p->model;
+    for (int b = 0; b < m->body_count; b++) {
+        double sum = 0, squares = 0;
+        for (int k = 0; k < m->bodies[b].vertex_count; k++) {
+            int64_t at = m->place[m->bodies[b].vertex_start + k];
+            if (p->held[at]) continue;
+            for (int64_t i = 4 * at; i < 4 * at + 3; i++) sum += difference[i] * difference[i];
+            squares += p->stiffness[at] * p->stiffness[at];
+        }
+        v->noise[b] = squares > 0 ? 2 * sqrt(sum / squares) : 0;
+    }
+}
+
 // What single precision leaves of gradient and energy at such a state.
 static hk_status measure_rounding(hk_view *v)
 {
@@ -74,6 +93,8 @@ static hk_status measure_rounding(hk_view *v)
         for (int k = 0; k < p->vertex_count; k++)
             for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3 && !p->held[k]; i++)
                 sum += (g[i] - (double)v->gradient[i]) * (g[i] - (double)v->gradient[i]);
+        for (int64_t i = 0; i < (int64_t)size; i++) g[i] -= (double)v->gradient[i];
+        take_noise(v, g);
         v->rounding = fmax(p->rounding, 2 * sqrt(sum));
         v->energy_rounding = fmax(p->energy_rounding, 4 * fabs(fine - coarse));
     }
@@ -90,7 +111,9 @@ static hk_status build_single(hk_view *v)
     v->gradient = HK_ZEROS(float, size);
     v->frame.body_of = HK_ZEROS(int32_t, p->vertex_count);
     v->frame.origin = HK_ZEROS(double, 3 * (size_t)p->model->body_count);
-    if (!v->x || !v->gradient || !v->frame.body_of || !v->frame.origin) return HK_NO_MEMORY;
+    v->noise = HK_ZEROS(double, p->model->body_count);
+    if (!v->x || !v->gradient || !v->frame.body_of || !v->frame.origin || !v->noise)
+        return HK_NO_MEMORY;
     fill_bodies(v);
     HK_TRY(hk_terms_create(p->model, HK_SINGLE, p->threads, &v->frame, p->terms->live, &v->terms));
     v->terms->damping = p->terms->damping;
@@ -107,6 +130,7 @@ hk_status hk_view_create(hk_problem *p, hk_precision precision, hk_view **view)
     v->single = precision == HK_SINGLE;
     v->rounding = p->rounding;
     v->energy_rounding = p->energy_rounding;
+    v->away = 1;
     if (!v->single) v->terms = p->terms;
     hk_status status = v->single ? build_single(v) : HK_OK;
     if (status != HK_OK) {
@@ -123,6 +147,7 @@ void hk_view_free(hk_view *v)
     if (v->single) hk_terms_free(v->terms);
     hk_free(v->frame.origin);
     hk_free(v->frame.body_of);
+    hk_free(v->noise);
     hk_free(v->x);
     hk_free(v->gradient);
     hk_free(v);
@@ -136,7 +161,67 @@ size_t hk_view_scalar_size(const hk_view *v)
 // Rounding of positions costs viscous forces as many digits as elastic ones.
 double hk_view_rounding(const hk_view *v)
 {
-    return (1 + v->problem->stiffening) * v->rounding;
+    return v->away * (1 + v->problem->stiffening) * v->rounding;
+}
+
+static double largest(const double *a)
+{
+    return fmax(fabs(a[0]), fmax(fabs(a[1]), fabs(a[2])));
+}
+
+static double norm(const double *a)
+{
+    return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
+}
+
+// What rounding does to the force at a vertex, relative to its stiffness times its coordinates:
+// less than rounding of these alone, for the stiffness is a sum over elements, and errors are not
+// all one way. Newton's method ends at about half of the estimate, for laws and stiffnesses of all
+// kinds.
+#define FORCE_EPSILON 1.1e-17
+
+// Of the force at a vertex, N: its stiffness times what rounding does to positions.
+static double vertex_rounding(const hk_view *v, const double *x, int64_t k, double epsilon)
+{
+    const hk_problem *p = v->problem;
+    double reach = fmax(largest(x + 4 * k), p->extent[k]);
+    double positions = FORCE_EPSILON * reach + (v->single ? v->noise[v->frame.body_of[k]] : 0);
+    double away = v->single && epsilon > 1e-12 ? p->extent[k] : reach;
+    return (1 + p->stiffening) * p->stiffness[k] * positions + 1.7 * epsilon * away * p->inertia[k];
+}
+
+// Whether elastic, external and inertia forces at a vertex are all below a limit, external ones
+// none at all.
+static bool vertex_idles(const hk_problem *p, const double *x, const double *gradient, int64_t k,
+                         double limit)
+{
+    double inertia[3], elastic[3];
+    for (int i = 0; i < 3; i++) {
+        if (p->force[4 * k + i] != 0) return false;
+        inertia[i] = p->inertia[k] * (x[4 * k + i] - p->y[4 * k + i]);
+        elastic[i] = gradient[4 * k + i] - inertia[i];
+    }
+    return norm(inertia) <= limit && norm(elastic) <= limit;
+}
+
+hk_excess hk_view_excess(const hk_view *v, const double *x, const double *gradient, double epsilon)
+{
+    const hk_problem *p = v->problem;
+    hk_excess sums = {.idle = true};
+    for (int64_t k = 0; k < p->vertex_count; k++) {
+        if (p->held[k]) continue;
+        double rounding = vertex_rounding(v, x, k, epsilon), force = norm(gradient + 4 * k);
+        double beyond = fmax(0, force - HK_ROUNDING_LIMIT * rounding);
+        double far = fmax(0, force - HK_ROUNDING_MARGIN * rounding);
+        sums.rounding += rounding * rounding;
+        sums.beyond += beyond * beyond;
+        sums.far += far * far;
+        sums.idle = sums.idle && vertex_idles(p, x, gradient, k, HK_ROUNDING_MARGIN * rounding);
+    }
+    sums.rounding = sqrt(sums.rounding);
+    sums.beyond = sqrt(sums.beyond);
+    sums.far = sqrt(sums.far);
+    return sums;
 }
 
 hk_status hk_view_follow(hk_view *v)
@@ -145,8 +230,18 @@ hk_status hk_view_follow(hk_view *v)
     return v->single ? hk_terms_follow(v->terms, v->problem->terms) : HK_OK;
 }
 
+// Far from the origin positions have fewer digits.
+static double distance(const hk_problem *p, const double *x)
+{
+    double most = 0;
+#pragma omp parallel for schedule(static) num_threads(p->threads) reduction(max : most)
+    for (int64_t k = 0; k < p->vertex_count; k++) most = fmax(most, largest(x + 4 * k));
+    return fmax(1, most / p->reach);
+}
+
 hk_status hk_view_begin(hk_view *v, const double *x)
 {
+    v->away = distance(v->problem, x);
     HK_TRY(hk_view_center(v, x));
     hk_view_update(v, x);
     return HK_OK;

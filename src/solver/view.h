@@ -13,16 +13,33 @@ typedef struct hk_view {
     hk_terms *terms;
     double rounding;         // N, of the gradient's norm, without damping
     double energy_rounding;  // J
-    hk_frame frame;          // of single precision
-    float *x, *gradient;     // [vertex_count][4] workspace of single precision
+    double *noise;        // [body_count] m, of single precision: × stiffness, what rounding does
+    double away;          // how far bodies are from the origin, relative to rest; at least 1
+    hk_frame frame;       // of single precision
+    float *x, *gradient;  // [vertex_count][4] workspace of single precision
 } hk_view;
 
 hk_status hk_view_create(hk_problem *problem, hk_precision precision, hk_view **view);
 void hk_view_free(hk_view *view);
 size_t hk_view_scalar_size(const hk_view *view);
 
-// What rounding alone leaves of the gradient's norm in this step, N.
+// What rounding alone leaves of the gradient's norm in this step, N, over all bodies: a bound for
+// estimates by the vertex.
 double hk_view_rounding(const hk_view *view);
+
+// How a gradient at x compares with what rounding may do to it, which is estimated vertex by
+// vertex: a stiff body must not hide what is wrong with a soft one.
+typedef struct hk_excess {
+    double rounding;  // N, the estimate's norm
+    double beyond;  // N, norm of what the gradient has beyond HK_ROUNDING_LIMIT times the estimate
+                    // at each vertex
+    double far;     // N, the same beyond HK_ROUNDING_MARGIN times
+    bool idle;      // no forces are at work but rounding errors: there are no external ones, and
+                    // those of terms and inertia are below the margin at every vertex
+} hk_excess;
+// epsilon: rounding of the positions that inertia forces are made of.
+hk_excess hk_view_excess(const hk_view *view, const double *x, const double *gradient,
+                         double epsilon);
 
 // The terms as those of the problem are now.
 hk_status hk_view_follow(hk_view *view);

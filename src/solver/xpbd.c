@@ -156,12 +156,11 @@ static void tell(xpbd *s, const double *x, bool measured, hk_iteration *told)
     *told =
         (hk_iteration){.energy = NAN, .residual = NAN, .step_length = 1, .load = p->load_fraction};
     if (measured) {
-        hk_view_gradient(s->view, x, s->gradient, &told->energy, &scale);
+        // In double precision: single would tell of its own rounding.
+        hk_problem_gradient(p, x, s->gradient, &told->energy, &scale);
         told->residual = sqrt(hk_problem_dot(p, s->gradient, s->gradient));
-        if (p->watch_energy) told->energy = hk_problem_energy(p, x);
-        scale = fmax(scale, hk_view_rounding(s->view) / s->settings.tolerance);
     }
-    told->relative_residual = told->residual / scale;
+    told->relative_residual = isnan(scale) ? NAN : rule_relative(told->residual, scale);
 }
 
 // After a sweep from x; true: stop.
@@ -226,6 +225,7 @@ static void finish(xpbd *s, const double *x, hk_solve_report *report)
     report->residual = at.residual;
     report->relative_residual = at.relative_residual;
     report->reason = HK_CONVERGED;
+    report->rounding = NAN;
     if (at.relative_residual <= s->settings.tolerance) return;
     report->reason = HK_ITERATION_LIMIT;
     snprintf(

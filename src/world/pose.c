@@ -88,7 +88,8 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     HK_TRY(hk_problem_begin_pose(p));
     p->shift = rigid_shift(w);
     memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)p->vertex_count);
-    hk_continuation c = {p, w->method, w->solver, place_in_pose, w, true, w->good, w->guess};
+    hk_continuation c = {p,    w->method, w->solver, place_in_pose, w,
+                         true, w->good,   w->guess,  &w->settings,  &w->twin};
     hk_solve_report solved = {0};
     int load_steps;
     HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));

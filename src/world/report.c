@@ -42,6 +42,7 @@ hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int l
         .time = w->time,
         .residual = solved->residual,
         .relative_residual = solved->relative_residual,
+        .rounding = solved->rounding,
         .energy = energy,
         .ms = ms,
     };
@@ -78,6 +79,7 @@ const char *hk_reason_name(hk_reason reason)
     case HK_LOAD_STEP_LIMIT: return "load step limit";
     case HK_STOPPED: return "stopped";
     case HK_FIXED_WORK: return "fixed work";
+    case HK_PRECISION_LIMIT: return "precision limit";
     }
     return "unknown reason";
 }
@@ -88,6 +90,7 @@ hk_outcome hk_reason_outcome(hk_reason reason)
     case HK_CONVERGED: return HK_OUTCOME_CONVERGED;
     case HK_ITERATION_LIMIT:
     case HK_STALLED:
+    case HK_PRECISION_LIMIT:
     case HK_FIXED_WORK:  // no one knows that it has converged
     case HK_STOPPED: return HK_OUTCOME_STOPPED;
     default: return HK_OUTCOME_FAILED;

@@ -48,7 +48,9 @@ static hk_status go_in_parts(hk_world *w, held_path *path, const hk_moment *mome
                          .place = place_in_time,
                          .context = path,
                          .good = w->good,
-                         .step = w->guess};
+                         .step = w->guess,
+                         .settings = &w->settings,
+                         .twin = &w->twin};
     int parts;
     return hk_continue(&c, w->next, solved, &parts);
 }
@@ -57,7 +59,8 @@ static hk_status go_in_parts(hk_world *w, held_path *path, const hk_moment *mome
 static hk_status go_directly(hk_world *w, held_path *path, hk_solve_report *solved)
 {
     place_in_time(path, 1, w->next);
-    return w->method->minimise(w->solver, w->next, solved);
+    hk_solve s = {w->problem, w->method, &w->settings, w->solver, &w->twin, w->guess};
+    return hk_solve_precisely(&s, w->next, solved);
 }
 
 // … and where it has steps of its own: with the velocities in w->guess.

@@ -183,6 +183,7 @@ hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_se
         HK_TRY(hk_world_need_problem(w));
         HK_TRY(method->create(w->problem, settings, &solver));
     }
+    hk_twin_release(&w->twin);
     if (w->solver) w->method->free(w->solver);
     hk_gpu_free(w->gpu);
     w->method = method;
@@ -259,6 +260,7 @@ hk_status hk_world_create(const hk_world_def *def, hk_world **world)
 void hk_world_free(hk_world *w)
 {
     if (!w) return;
+    hk_twin_release(&w->twin);
     if (w->solver) w->method->free(w->solver);
     hk_gpu_free(w->gpu);
     hk_problem_free(w->problem);

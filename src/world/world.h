@@ -33,6 +33,7 @@ struct hk_world {
     hk_gpu *gpu;          // takes the time steps and has the state; NULL: the CPU does
     hk_problem *problem;  // with a GPU NULL until something needs it, and so is the solver
     void *solver;
+    hk_twin twin;  // of that, in double precision
     hk_monitor_fn *monitor;
     void *monitor_context;
     bool watch_energy;
