@@ -203,7 +203,7 @@ static hk_status upload_rows(hk_gpu *g, const hk_sparse *m, hk_gpu_rows *to)
 static int lanes_for(double entries, int rows)
 {
     int lanes = 0;
-    double each = rows < 20000 ? 2 : rows > 1000000 ? 5 : 4;
+    double each = rows < 20000 ? 2 : rows > 100000 ? 5 : 4;
     while (lanes < 3 && entries > each * (4 << lanes)) lanes++;
     return lanes;
 }
