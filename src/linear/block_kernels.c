@@ -1,0 +1,38 @@
+#include "linear/block_kernels.h"
+
+// Unaligned: rows of blocks begin anywhere.
+typedef float f4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double d4 __attribute__((vector_size(32)));
+typedef double d4u __attribute__((vector_size(32), aligned(8), may_alias));
+
+#define TARGET
+#define NAME(x) x##_generic
+#include "linear/block_kernels.inl"
+#undef TARGET
+#undef NAME
+#ifdef __x86_64__
+#define TARGET  __attribute__((target("avx2,fma")))
+#define NAME(x) x##_avx2
+#include "linear/block_kernels.inl"
+#undef TARGET
+#undef NAME
+#endif
+
+#define KERNELS(x)                                                         \
+    {                                                                      \
+        .name = #x, .product = product_##x, .relax = relax_##x,            \
+        .multiply = multiply_##x, .multiply_exact = multiply_exact_##x,    \
+    }
+static const hk_block_kernels KERNELS_GENERIC = KERNELS(generic);
+#ifdef __x86_64__
+static const hk_block_kernels KERNELS_AVX2 = KERNELS(avx2);
+#endif
+
+const hk_block_kernels *hk_block_kernels_best(void)
+{
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &KERNELS_AVX2;
+#endif
+    return &KERNELS_GENERIC;
+}

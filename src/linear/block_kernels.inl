@@ -1,0 +1,156 @@
+// The loops of block_kernels.h for one instruction set: TARGET is its function attribute, NAME(x)
+// its name; block_kernels.c includes this once for each. A column of three numbers is read as four,
+// one of six as four and four: what is read too much goes to lanes that nobody looks at.
+
+#define INLINE TARGET static inline __attribute__((always_inline))
+
+INLINE d4 NAME(widen)(const float *v)
+{
+    return __builtin_convertvector(*(const f4 *)v, d4);
+}
+
+INLINE d4 NAME(all)(double v)
+{
+    return (d4){v, v, v, v};
+}
+
+// The sums of three chains, which hide each other's latency.
+typedef struct NAME(row_sums) {
+    d4 low[3], high[3];
+} NAME(row_sums);
+
+INLINE void NAME(add_block)(int height, int width, const float *v, const double *x,
+                            NAME(row_sums) * s)
+{
+#pragma GCC unroll 6
+    for (int c = 0; c < width; c++) {
+        d4 factor = NAME(all)(x[c]);
+        s->low[c % 3] += NAME(widen)(v + height * c) * factor;
+        if (height > 4) s->high[c % 3] += NAME(widen)(v + height * c + 4) * factor;
+    }
+}
+
+INLINE void NAME(add_exact_block)(int height, int width, const double *v, const double *x,
+                                  NAME(row_sums) * s)
+{
+#pragma GCC unroll 6
+    for (int c = 0; c < width; c++) {
+        d4 factor = NAME(all)(x[c]);
+        s->low[c % 3] += *(const d4u *)(v + height * c) * factor;
+        if (height > 4) s->high[c % 3] += *(const d4u *)(v + height * c + 4) * factor;
+    }
+}
+
+INLINE void NAME(product_of)(int height, int width, const hk_block_rows *a, int first, int last,
+                             double sign, const double *base, const double *x, double *y)
+{
+    int high = hk_block_stride(height), wide = hk_block_stride(width);
+    for (int64_t i = first; i < last; i++) {
+        NAME(row_sums) s = {0};
+        if (a->diagonal)
+            NAME(add_exact_block)
+        (height, width, a->diagonal + height * width * i, x + wide * i, &s);
+        for (int64_t k = a->start[i]; k < a->start[i + 1]; k++)
+            NAME(add_block)
+        (height, width, a->value + height * width * k, x + wide * (int64_t)a->column[k], &s);
+        d4 low = NAME(all)(sign) * (s.low[0] + s.low[1] + s.low[2]);
+        *(d4u *)(y + high * i) = base ? *(const d4u *)(base + high * i) + low : low;
+        if (height <= 4) continue;
+        d4 rest = NAME(all)(sign) * (s.high[0] + s.high[1] + s.high[2]);
+        *(d4u *)(y + high * i + 4) = base ? *(const d4u *)(base + high * i + 4) + rest : rest;
+    }
+}
+
+TARGET static void NAME(product)(const hk_block_rows *a, int first, int last, double sign,
+                                 const double *base, const double *x, double *y)
+{
+    if (a->height == 3 && a->width == 3)
+        NAME(product_of)(3, 3, a, first, last, sign, base, x, y);
+    else if (a->height == 3)
+        NAME(product_of)(3, 6, a, first, last, sign, base, x, y);
+    else if (a->width == 3)
+        NAME(product_of)(6, 3, a, first, last, sign, base, x, y);
+    else
+        NAME(product_of)(6, 6, a, first, last, sign, base, x, y);
+}
+
+INLINE void NAME(relax_part)(const hk_block_relax *rule, d4 change, double *step, double *x)
+{
+    d4 moved = NAME(all)(rule->weight) * change;
+    if (rule->keep != 0) moved += NAME(all)(rule->keep) * *(const d4u *)step;
+    *(d4u *)step = moved;
+    *(d4u *)x = rule->fresh ? moved : *(const d4u *)x + moved;
+}
+
+INLINE void NAME(relax_of)(int size, const hk_block_relax *rule, int first, int last,
+                           const double *r, double *step, double *x)
+{
+    int stride = hk_block_stride(size);
+    for (int64_t i = first; i < last; i++) {
+        NAME(row_sums) s = {0};
+        NAME(add_block)(size, size, rule->inverse + size * size * i, r + stride * i, &s);
+        NAME(relax_part)
+        (rule, s.low[0] + s.low[1] + s.low[2], step + stride * i, x + stride * i);
+        if (size > 4)
+            NAME(relax_part)
+        (rule, s.high[0] + s.high[1] + s.high[2], step + stride * i + 4, x + stride * i + 4);
+    }
+}
+
+TARGET static void NAME(relax)(const hk_block_relax *rule, int first, int last, const double *r,
+                               double *step, double *x)
+{
+    if (rule->size == 3)
+        NAME(relax_of)(3, rule, first, last, r, step, x);
+    else
+        NAME(relax_of)(6, rule, first, last, r, step, x);
+}
+
+INLINE void NAME(multiply_of)(int height, int width, const float *a, const double *exact,
+                              const float *b, double *sums)
+{
+    d4 low[6], high[6];
+#pragma GCC unroll 6
+    for (int k = 0; k < width; k++) {
+        low[k] = a ? NAME(widen)(a + height * k) : *(const d4u *)(exact + height * k);
+        if (height > 4)
+            high[k] = a ? NAME(widen)(a + height * k + 4) : *(const d4u *)(exact + height * k + 4);
+    }
+#pragma GCC unroll 6
+    for (int c = 0; c < 6; c++) {
+        double *to = sums + hk_block_stride(height) * c;
+        d4 sum = *(const d4u *)to, rest = height > 4 ? *(const d4u *)(to + 4) : sum;
+#pragma GCC unroll 6
+        for (int k = 0; k < width; k++) {
+            d4 factor = NAME(all)(b[width * c + k]);
+            sum += low[k] * factor;
+            if (height > 4) rest += high[k] * factor;
+        }
+        *(d4u *)to = sum;
+        if (height > 4) *(d4u *)(to + 4) = rest;
+    }
+}
+
+TARGET static void NAME(multiply)(int height, int width, const float *a, const float *b,
+                                  double *sums)
+{
+    if (height == 3 && width == 3)
+        NAME(multiply_of)(3, 3, a, NULL, b, sums);
+    else if (height == 3)
+        NAME(multiply_of)(3, 6, a, NULL, b, sums);
+    else if (width == 3)
+        NAME(multiply_of)(6, 3, a, NULL, b, sums);
+    else
+        NAME(multiply_of)(6, 6, a, NULL, b, sums);
+}
+
+TARGET static void NAME(multiply_exact)(int height, int width, const double *a, const float *b,
+                                        double *sums)
+{
+    if (height == 3 && width == 3)
+        NAME(multiply_of)(3, 3, NULL, a, b, sums);
+    else
+        NAME(multiply_of)(6, 6, NULL, a, b, sums);
+}
+
+#undef INLINE
