@@ -9,6 +9,16 @@ INLINE d4 NAME(widen)(const float *v)
     return __builtin_convertvector(*(const f4 *)v, d4);
 }
 
+INLINE d4 NAME(load)(const double *v)
+{
+    return (d4) * (const d4u *)v;
+}
+
+INLINE void NAME(store)(double *to, d4 v)
+{
+    *(d4u *)to = v;
+}
+
 INLINE d4 NAME(all)(double v)
 {
     return (d4){v, v, v, v};
@@ -36,8 +46,8 @@ INLINE void NAME(add_exact_block)(int height, int width, const double *v, const 
 #pragma GCC unroll 6
     for (int c = 0; c < width; c++) {
         d4 factor = NAME(all)(x[c]);
-        s->low[c % 3] += *(const d4u *)(v + height * c) * factor;
-        if (height > 4) s->high[c % 3] += *(const d4u *)(v + height * c + 4) * factor;
+        s->low[c % 3] += NAME(load)(v + height * c) * factor;
+        if (height > 4) s->high[c % 3] += NAME(load)(v + height * c + 4) * factor;
     }
 }
 
@@ -47,17 +57,19 @@ INLINE void NAME(product_of)(int height, int width, const hk_block_rows *a, int 
     int high = hk_block_stride(height), wide = hk_block_stride(width);
     for (int64_t i = first; i < last; i++) {
         NAME(row_sums) s = {0};
-        if (a->diagonal)
-            NAME(add_exact_block)
-        (height, width, a->diagonal + height * width * i, x + wide * i, &s);
-        for (int64_t k = a->start[i]; k < a->start[i + 1]; k++)
-            NAME(add_block)
-        (height, width, a->value + height * width * k, x + wide * (int64_t)a->column[k], &s);
+        if (a->diagonal) {
+            const double *block = a->diagonal + height * width * i;
+            NAME(add_exact_block)(height, width, block, x + wide * i, &s);
+        }
+        for (int64_t k = a->start[i]; k < a->start[i + 1]; k++) {
+            const double *factor = x + wide * (int64_t)a->column[k];
+            NAME(add_block)(height, width, a->value + height * width * k, factor, &s);
+        }
         d4 low = NAME(all)(sign) * (s.low[0] + s.low[1] + s.low[2]);
-        *(d4u *)(y + high * i) = base ? *(const d4u *)(base + high * i) + low : low;
+        NAME(store)(y + high * i, base ? NAME(load)(base + high * i) + low : low);
         if (height <= 4) continue;
         d4 rest = NAME(all)(sign) * (s.high[0] + s.high[1] + s.high[2]);
-        *(d4u *)(y + high * i + 4) = base ? *(const d4u *)(base + high * i + 4) + rest : rest;
+        NAME(store)(y + high * i + 4, base ? NAME(load)(base + high * i + 4) + rest : rest);
     }
 }
 
@@ -77,9 +89,9 @@ TARGET static void NAME(product)(const hk_block_rows *a, int first, int last, do
 INLINE void NAME(relax_part)(const hk_block_relax *rule, d4 change, double *step, double *x)
 {
     d4 moved = NAME(all)(rule->weight) * change;
-    if (rule->keep != 0) moved += NAME(all)(rule->keep) * *(const d4u *)step;
-    *(d4u *)step = moved;
-    *(d4u *)x = rule->fresh ? moved : *(const d4u *)x + moved;
+    if (rule->keep != 0) moved += NAME(all)(rule->keep) * NAME(load)(step);
+    NAME(store)(step, moved);
+    NAME(store)(x, rule->fresh ? moved : NAME(load)(x) + moved);
 }
 
 INLINE void NAME(relax_of)(int size, const hk_block_relax *rule, int first, int last,
@@ -89,11 +101,10 @@ INLINE void NAME(relax_of)(int size, const hk_block_relax *rule, int first, int 
     for (int64_t i = first; i < last; i++) {
         NAME(row_sums) s = {0};
         NAME(add_block)(size, size, rule->inverse + size * size * i, r + stride * i, &s);
-        NAME(relax_part)
-        (rule, s.low[0] + s.low[1] + s.low[2], step + stride * i, x + stride * i);
-        if (size > 4)
-            NAME(relax_part)
-        (rule, s.high[0] + s.high[1] + s.high[2], step + stride * i + 4, x + stride * i + 4);
+        double *own = step + stride * i, *at = x + stride * i;
+        NAME(relax_part)(rule, s.low[0] + s.low[1] + s.low[2], own, at);
+        if (size <= 4) continue;
+        NAME(relax_part)(rule, s.high[0] + s.high[1] + s.high[2], own + 4, at + 4);
     }
 }
 
@@ -106,51 +117,79 @@ TARGET static void NAME(relax)(const hk_block_relax *rule, int first, int last, 
         NAME(relax_of)(6, rule, first, last, r, step, x);
 }
 
-INLINE void NAME(multiply_of)(int height, int width, const float *a, const double *exact,
-                              const float *b, double *sums)
-{
+// The columns of a block.
+typedef struct NAME(columns) {
     d4 low[6], high[6];
+} NAME(columns);
+
+INLINE NAME(columns) NAME(widen_columns)(int height, int width, const float *a)
+{
+    NAME(columns) c;
 #pragma GCC unroll 6
     for (int k = 0; k < width; k++) {
-        low[k] = a ? NAME(widen)(a + height * k) : *(const d4u *)(exact + height * k);
-        if (height > 4)
-            high[k] = a ? NAME(widen)(a + height * k + 4) : *(const d4u *)(exact + height * k + 4);
+        c.low[k] = NAME(widen)(a + height * k);
+        if (height > 4) c.high[k] = NAME(widen)(a + height * k + 4);
     }
+    return c;
+}
+
+INLINE NAME(columns) NAME(load_columns)(int height, int width, const double *a)
+{
+    NAME(columns) c;
+#pragma GCC unroll 6
+    for (int k = 0; k < width; k++) {
+        c.low[k] = NAME(load)(a + height * k);
+        if (height > 4) c.high[k] = NAME(load)(a + height * k + 4);
+    }
+    return c;
+}
+
+INLINE void NAME(multiply_columns)(int height, int width, NAME(columns) a, const float *b,
+                                   double *sums)
+{
 #pragma GCC unroll 6
     for (int c = 0; c < 6; c++) {
         double *to = sums + hk_block_stride(height) * c;
-        d4 sum = *(const d4u *)to, rest = height > 4 ? *(const d4u *)(to + 4) : sum;
+        d4 sum = NAME(load)(to), rest = sum;
+        if (height > 4) rest = NAME(load)(to + 4);
 #pragma GCC unroll 6
         for (int k = 0; k < width; k++) {
             d4 factor = NAME(all)(b[width * c + k]);
-            sum += low[k] * factor;
-            if (height > 4) rest += high[k] * factor;
+            sum += a.low[k] * factor;
+            if (height > 4) rest += a.high[k] * factor;
         }
-        *(d4u *)to = sum;
-        if (height > 4) *(d4u *)(to + 4) = rest;
+        NAME(store)(to, sum);
+        if (height > 4) NAME(store)(to + 4, rest);
     }
+}
+
+INLINE void NAME(multiply_of)(int height, int width, const float *a, const float *b, double *sums)
+{
+    NAME(multiply_columns)(height, width, NAME(widen_columns)(height, width, a), b, sums);
 }
 
 TARGET static void NAME(multiply)(int height, int width, const float *a, const float *b,
                                   double *sums)
 {
     if (height == 3 && width == 3)
-        NAME(multiply_of)(3, 3, a, NULL, b, sums);
+        NAME(multiply_of)(3, 3, a, b, sums);
     else if (height == 3)
-        NAME(multiply_of)(3, 6, a, NULL, b, sums);
+        NAME(multiply_of)(3, 6, a, b, sums);
     else if (width == 3)
-        NAME(multiply_of)(6, 3, a, NULL, b, sums);
+        NAME(multiply_of)(6, 3, a, b, sums);
     else
-        NAME(multiply_of)(6, 6, a, NULL, b, sums);
+        NAME(multiply_of)(6, 6, a, b, sums);
 }
 
+// Of square blocks alone.
 TARGET static void NAME(multiply_exact)(int height, int width, const double *a, const float *b,
                                         double *sums)
 {
-    if (height == 3 && width == 3)
-        NAME(multiply_of)(3, 3, NULL, a, b, sums);
+    (void)width;
+    if (height == 3)
+        NAME(multiply_columns)(3, 3, NAME(load_columns)(3, 3, a), b, sums);
     else
-        NAME(multiply_of)(6, 6, NULL, a, b, sums);
+        NAME(multiply_columns)(6, 6, NAME(load_columns)(6, 6, a), b, sums);
 }
 
 #undef INLINE

@@ -73,7 +73,8 @@ static void fill_blocks(const hk_pattern *p, hk_block_rows *m, int32_t *source)
 
 hk_status hk_block_rows_create(const hk_pattern *p, int threads, hk_block_rows *m, int32_t **source)
 {
-    if (p->start[p->count] > INT32_MAX) return hk_fail(HK_UNSUPPORTED, "too many pairs of vertices");
+    if (p->start[p->count] > INT32_MAX)
+        return hk_fail(HK_UNSUPPORTED, "too many pairs of vertices");
     *m = (hk_block_rows){.rows = p->count,
                          .columns = p->count,
                          .height = 3,
@@ -109,8 +110,7 @@ static void set_row(hk_block_rows *m, const hk_pattern *p, const int32_t *source
     double *diagonal = m->diagonal + 9 * (int64_t)i;
     for (int c = 0; c < 3; c++)
         for (int r = c; r < 3; r++)
-            diagonal[3 * c + r] = diagonal[3 * r + c] =
-                lower[hk_pattern_column(p, i, c) + r - c];
+            diagonal[3 * c + r] = diagonal[3 * r + c] = lower[hk_pattern_column(p, i, c) + r - c];
     for (int64_t at = m->start[i]; at < m->start[i + 1]; at++) {
         bool mirrored = m->column[at] > i;
         int column = mirrored ? i : m->column[at];
@@ -320,12 +320,11 @@ static void store_sums(const double *sums, int height, float *to)
 static void store_exact_sums(const double *sums, int height, double *to)
 {
     for (int c = 0; c < 6; c++)
-        for (int r = 0; r < height; r++)
-            to[height * c + r] = sums[hk_block_stride(height) * c + r];
+        for (int r = 0; r < height; r++) to[height * c + r] = sums[hk_block_stride(height) * c + r];
 }
 
-static void multiply_row(const hk_block_rows *a, const hk_block_rows *b, hk_block_rows *c, int64_t i,
-                         int32_t *marker, double *sums)
+static void multiply_row(const hk_block_rows *a, const hk_block_rows *b, hk_block_rows *c,
+                         int64_t i, int32_t *marker, double *sums)
 {
     const hk_block_kernels *kernels = a->kernels;
     int64_t first = c->start[i], count = c->start[i + 1] - first;

@@ -111,6 +111,11 @@ static hk_status analyse(hk_direct *s)
     return HK_OK;
 }
 
+bool hk_direct_available(void)
+{
+    return true;
+}
+
 hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver)
 {
     hk_direct *s = HK_NEW(hk_direct);
@@ -184,6 +189,10 @@ hk_status hk_direct_supernodes(const hk_direct *s, hk_supernodes *nodes)
 
 #else
 
+bool hk_direct_available(void)
+{
+    return false;
+}
 hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver)
 {
     (void)pattern, (void)solver;

@@ -7,6 +7,8 @@
 
 typedef struct hk_direct hk_direct;
 
+bool hk_direct_available(void);  // false: this build has none
+
 // The pattern must already be in elimination order (hk_order_blocks) and outlive the solver.
 hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver);
 void hk_direct_free(hk_direct *solver);
