@@ -158,7 +158,10 @@ void hk_tell_start(const hk_problem *p, double energy, double residual, double s
 bool hk_search_count(hk_line_search *s, double length, bool projected, hk_solve_report *report)
 {
     const hk_problem *p = s->problem;
+    int linear_iterations = s->linear_iterations;
     report->iterations++;
+    report->linear_iterations += linear_iterations;
+    s->linear_iterations = 0;
     if (!p->monitor) return false;
     hk_iteration now = {.iteration = report->iterations,
                         .energy = s->at.energy,
@@ -166,7 +169,8 @@ bool hk_search_count(hk_line_search *s, double length, bool projected, hk_solve_
                         .relative_residual = s->at.residual / s->at.scale,
                         .step_length = length,
                         .projected = projected,
-                        .load = p->load_fraction};
+                        .load = p->load_fraction,
+                        .linear_iterations = linear_iterations};
     if (p->monitor(p->monitor_context, &now)) return false;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");

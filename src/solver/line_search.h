@@ -18,6 +18,7 @@ typedef struct hk_line_search {
     hk_evaluation at, next;
     double armijo;    // c₁: the part of the decrease that the slope promises, for a step to count
     double *phase_s;  // of the report that is being filled
+    int linear_iterations;  // since the last iteration was counted
 } hk_line_search;
 
 // In the precision that the settings ask for.

@@ -137,8 +137,10 @@ static hk_status try_rung(newton *s, const double *x, int rung, double shift, bo
     hk_line_search *ls = &s->search;
     HK_TRY(set_matrix(s, x, rung, shift, positive, ls->phase_s));
     if (!*positive) return HK_OK;
-    return hk_newton_matrix_solve(s->matrix, s->forcing, ls->gradient, ls->direction, ls->phase_s,
-                                  positive);
+    HK_TRY(hk_newton_matrix_solve(s->matrix, s->forcing, ls->gradient, ls->direction, ls->phase_s,
+                                  positive));
+    ls->linear_iterations += s->matrix->cg_iterations;
+    return HK_OK;
 }
 
 // From the current rung upwards until it is positive, and shifted if even the last is singular.
