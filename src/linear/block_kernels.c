@@ -28,11 +28,20 @@ static const hk_block_kernels KERNELS_GENERIC = KERNELS(generic);
 static const hk_block_kernels KERNELS_AVX2 = KERNELS(avx2);
 #endif
 
-const hk_block_kernels *hk_block_kernels_best(void)
+int hk_block_kernels_available(const hk_block_kernels *kernels[], int room)
 {
+    int count = 0;
+    if (count < room) kernels[count++] = &KERNELS_GENERIC;
 #ifdef __x86_64__
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &KERNELS_AVX2;
+    bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (wide && count < room) kernels[count++] = &KERNELS_AVX2;
 #endif
-    return &KERNELS_GENERIC;
+    return count;
+}
+
+const hk_block_kernels *hk_block_kernels_best(void)
+{
+    const hk_block_kernels *kernels[2];
+    return kernels[hk_block_kernels_available(kernels, 2) - 1];
 }

@@ -17,7 +17,8 @@ struct hk_block_kernels {
     void (*multiply_exact)(int height, int width, const double *a, const float *b, double *sums);
 };
 
-// The best of this CPU.
+// The best of this CPU, and all that it can run, the best last; returns the count.
 const hk_block_kernels *hk_block_kernels_best(void);
+int hk_block_kernels_available(const hk_block_kernels *kernels[], int room);
 
 #endif
