@@ -258,6 +258,7 @@ static void print_overview(void)
            "  hooke help methods         the solvers and their options\n"
            "  hooke help integrators     the time integrators\n"
            "  hooke help scene           the scene file\n"
+           "  hooke help machine         what hooke works with here: lanes, threads, BLAS, GPU\n"
            "  hooke --version            the version\n"
            "\n"
            "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
@@ -267,10 +268,9 @@ static const struct {
     const char *name;
     void (*print)(void);
 } topics[] = {
-    {"materials", print_materials},
-    {"methods", print_methods},
-    {"integrators", print_integrators},
-    {"scene", print_scene},
+    {"materials", print_materials},     {"methods", print_methods},
+    {"integrators", print_integrators}, {"scene", print_scene},
+    {"machine", cli_print_machine},
 };
 enum { TOPICS = sizeof topics / sizeof topics[0] };
 
@@ -323,17 +323,17 @@ static int explain(const cli_texts *words)
 
 int cmd_help(int argc, char **argv)
 {
-    const cli_spec spec = {.command = "help",
-                           .arguments = "[COMMAND|materials|methods|integrators|scene|NAME]",
-                           .purpose =
-                               "Explains a command, all material models, all methods, the "
-                               "time\nintegrators, the scene file, or one material or method "
-                               "by its name.",
-                           .examples = "hooke help run\n"
-                                       "hooke help materials\n"
-                                       "hooke help newton",
-                           .least_words = 0,
-                           .most_words = 2};
+    const cli_spec spec = {
+        .command = "help",
+        .arguments = "[COMMAND|materials|methods|integrators|scene|machine|NAME]",
+        .purpose = "Explains a command, all material models, all methods, the "
+                   "time\nintegrators, the scene file, what hooke works with on this "
+                   "machine, or one\nmaterial or method by its name.",
+        .examples = "hooke help run\n"
+                    "hooke help materials\n"
+                    "hooke help newton",
+        .least_words = 0,
+        .most_words = 2};
     cli_texts words;
     int result = cli_parse(&spec, argc, argv, &words);
     if (result >= 0) return result;

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Tests the program: arguments, exit statuses, outputs, interrupts.
-#   test/cli_test.sh PATH/TO/hooke
+#   test/cli_test.sh PATH/TO/hooke [PATH/TO/libold_blas.so]
 set -u
 hooke=$(realpath "${1:?which program?}")
+old_blas=${2:+$(realpath "$2")}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -92,7 +93,7 @@ usage() {
 
 help() {
     for words in "--help" "-h" "help" "help run" "help pose" "help compare" "help sweep" "help tune" "help mesh" "help mesh make" \
-        "help help" "help materials" "help methods" "help scene" "run --help" "pose -h" \
+        "help help" "help materials" "help methods" "help scene" "help machine" "run --help" "pose -h" \
         "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help"; do
         # shellcheck disable=SC2086  # the words are to be split
         status 0 "$hooke" $words
@@ -629,8 +630,51 @@ tune() {
     cmp -s lines.json lines.old && cmp -s plain.json bar.json || fail "a failure changed the scene"
 }
 
+# hooke with an OpenBLAS that says it takes the processor for a Prescott (test/old_blas.c); `loads` has
+# a line for every time that the program was loaded.
+with_old_blas() {
+    rm -f loads
+    env ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" LD_PRELOAD="$old_blas" \
+        OLD_BLAS_LOADS="$work/loads" "$@"
+}
+loads() { equal "$(wc -l <loads)" "$1" "times that the program was loaded: $2"; }
+
+machine() {
+    unset OPENBLAS_CORETYPE HOOKE_BLAS_TOOK_CPU_FOR
+    status 0 "$hooke" help machine
+    for fact in lanes 'single precision' threads 'direct solver' GPU; do holds out "$fact"; done
+    grep -q 'BLAS  *OpenBLAS' out || return  # built without, or with another
+    holds out ', core '
+    lacks out Warning
+    # What the user chose is kept.
+    status 0 env OPENBLAS_CORETYPE=Prescott "$hooke" help machine
+    holds out 'core Prescott (OPENBLAS_CORETYPE=Prescott)'
+    if grep -qw fma /proc/cpuinfo; then holds out 'Warning: factorisations are slow'; fi
+    # A processor that is as old as that needs no correction, and without the library there is no
+    # way to see one.
+    { grep -qw fma /proc/cpuinfo && [ -n "$old_blas" ]; } || return
+    status 0 with_old_blas "$hooke" help machine
+    holds out 'left alone, it takes this processor for Prescott'
+    lacks out Warning
+    loads 2 corrected
+    status 0 with_old_blas env OPENBLAS_CORETYPE=Nehalem "$hooke" help machine
+    loads 2 "kept (env, hooke)"
+    holds out 'OPENBLAS_CORETYPE=Nehalem'
+    lacks out 'left alone'
+    # Arguments, outputs and the exit status are those of the program that was called.
+    status 2 with_old_blas "$hooke" help 'a  "b$c' ''
+    holds err "no help on 'a  \"b\$c'"
+    loads 2 "wrong usage"
+    # An OpenBLAS that does not heed its variable: one attempt, and it is told once.
+    status 0 with_old_blas env OLD_BLAS_STUBBORN=1 "$hooke" pose bar.json --out old
+    loads 3 "one attempt (env, hooke, hooke)"
+    equal "$(grep -c 'factorisations are slow' err)" 1 "warnings"
+    holds err 'does not heed OPENBLAS_CORETYPE='
+}
+
 usage
 help
+machine
 pose
 march
 sheets

@@ -29,9 +29,10 @@
  *   - Structs that stand by value in others or that the library writes into the memory of a caller
  *     (hk_material_def, hk_motion_def, hk_solver_def; hk_mesh_report, hk_energy, hk_step_report,
  *     hk_iteration) keep their size: new fields are taken from `reserved`, which is 0.
- *   - Structs that only the library makes, one at a time (hk_output_def, hk_option_info), get new
- *     fields at their end. A definition that the library made may be longer or shorter than the
- *     program's: look at it through its pointer, and copy it with hk_copy_xxx_def().
+ *   - Structs that only the library makes, one at a time (hk_output_def, hk_option_info,
+ *     hk_machine_info), get new fields at their end. A definition that the library made may be
+ *     longer or shorter than the program's: look at it through its pointer, and copy it with
+ *     hk_copy_xxx_def().
  *   - All others are plain values that stay as they are: hk_allocator, hk_field, hk_defect,
  *     hk_parameter, hk_curve, hk_invertible, hk_custom_law, hk_selector, hk_transform, hk_option,
  *     hk_damping.
@@ -94,6 +95,28 @@ HK_API void hk_set_allocator(const hk_allocator *allocator);
 typedef enum hk_log_level { HK_LOG_DEBUG = 0, HK_LOG_INFO, HK_LOG_WARNING } hk_log_level;
 typedef void hk_log_fn(void *context, hk_log_level level, const char *message);
 HK_API void hk_set_log(hk_log_fn *fn, void *context);
+
+/* What the library found on this machine and works with. Texts are never NULL. */
+typedef struct hk_machine_info {
+    const char *single_lanes;     /* "f32x16_avx512": element kernels of this many lanes */
+    const char *double_lanes;     /* "f64x8_avx512" */
+    int threads;                  /* of a world that asks for all cores */
+    uint64_t memory;              /* bytes of the machine; 0: not known */
+    const char *direct_solver;    /* "CHOLMOD 3.0.14"; "": this build has none */
+    const char *blas;             /* "OpenBLAS 0.3.21"; "": none, or one that does not say */
+    const char *blas_core;        /* the processor that its kernels are for, "Haswell"; "" */
+    const char *blas_core_wanted; /* see below; "": nothing to be done */
+    const char *warning;          /* one line for users, of what makes it slow here; "" */
+} hk_machine_info;
+/* Found at the first call. OpenBLAS may take a processor that is newer than itself for a very old
+ * one, and factorisations are then several times slower. It can be put right only before OpenBLAS
+ * is loaded: by OPENBLAS_CORETYPE, set to blas_core_wanted, in the environment that the program is
+ * started in. (The program `hooke` starts itself anew for that.) Unless OPENBLAS_CORETYPE asks for
+ * this core, `warning` also goes to the log, when the first direct solver is made. */
+HK_API const hk_machine_info *hk_machine(void);
+/* Whether there is a GPU that backend "cuda" can use; `text` is its name and memory, or why there
+ * is none. It may take long: the driver is woken up. */
+HK_API bool hk_machine_gpu(char *text, size_t size);
 
 /* Definition k of an array, whose elements may be longer or shorter than this header has them. */
 static inline const void *hk_def_at(const void *definitions, int k)

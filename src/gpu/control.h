@@ -12,6 +12,7 @@ typedef struct hk_gpu_settings {
     hk_descent_rules rules;
     double rounding;  // N, of the gradient's norm
     double noise;     // J, of the elastic energy of a body at rest
+    int exact;        // energies are in double precision
 } hk_gpu_settings;
 
 enum {
@@ -63,6 +64,9 @@ HK_RULE double control_energy(const double *sums)
 
 HK_RULE double control_noise(const hk_gpu_settings *s, const double *sums)
 {
+    double size = fabs(sums[HK_SUM_ELASTIC]) + fabs(sums[HK_SUM_QUADRATIC]) +
+                  fabs(sums[HK_SUM_TERMS]);
+    if (s->exact) return 1e-13 * size;
     return rule_single_noise(s->noise, fabs(sums[HK_SUM_ELASTIC]) + fabs(sums[HK_SUM_TERMS]));
 }
 

@@ -97,8 +97,15 @@ extern "C" const hk_gpu_method hk_gpu_descent = {plan,       set_up, release,  n
 
 // ---------------------------------------------------------------- projective dynamics
 
-// With Jacobi and Chebyshev it is `descent` with a constant diagonal, else `quasi_newton` that
-// remembers nothing.
+// With Jacobi and Chebyshev it is `descent` with a constant diagonal; with multigrid (auto, and
+// where the CPU would make a factor, too) `quasi_newton` that remembers nothing.
+static bool is_left_to_quasi_newton(const hk_gpu *g)
+{
+    const char *global = hk_setting_word(&g->settings, "global");
+    return strcmp(global, "auto") == 0 || strcmp(global, "multigrid") == 0 ||
+           strcmp(global, "direct") == 0;
+}
+
 static hk_status plan_projective(hk_gpu *g)
 {
     double *weight = HK_ARRAY(double, g->model->material_count);
@@ -106,8 +113,7 @@ static hk_status plan_projective(hk_gpu *g)
     hk_status status = g->method->weights(&g->settings, g->model, weight);
     hk_free(weight);
     HK_TRY(status);
-    enum { DIRECT = 0 };  // the first of the words of `global`
-    if ((int)hk_setting(&g->settings, "global") == DIRECT) {
+    if (is_left_to_quasi_newton(g)) {
         g->run = &hk_gpu_quasi_newton;
         return hk_gpu_quasi_newton.plan(g);
     }

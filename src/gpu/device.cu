@@ -71,6 +71,20 @@ extern "C" bool hk_gpu_found(char *why, size_t size)
     return runs_here(why, size, properties.name);
 }
 
+extern "C" bool hk_gpu_device(char *text, size_t size)
+{
+    if (!hk_gpu_found(text, size)) return false;
+    cudaDeviceProp properties;
+    if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) {
+        cudaGetLastError();
+        snprintf(text, size, "the CUDA device does not answer");
+        return false;
+    }
+    snprintf(text, size, "%s, %.1f GiB", properties.name,
+             (double)properties.totalGlobalMem / (1024.0 * 1024.0 * 1024.0));
+    return true;
+}
+
 // ---------------------------------------------------------------- creation
 
 static const hk_gpu_kernels *choose_kernels(const hk_gpu_layout *l)
@@ -81,12 +95,20 @@ static const hk_gpu_kernels *choose_kernels(const hk_gpu_layout *l)
     return tables[hk_gpu_layout_law(l)];
 }
 
+static const void *choose_exact_kernel(const hk_gpu_layout *l)
+{
+#define ENTRY(X) &hk_gpu_exact_##X,
+    static const void *const *const kernels[] = {HK_LAWS(ENTRY) ENTRY(any)};
+#undef ENTRY
+    return *kernels[hk_gpu_layout_law(l)];
+}
+
 // So much shared memory, in 16 bytes, for a patch of this many vertices, if there are `most`. Where
 // an average patch has several rounds, smaller ones are not to have fewer, but larger: what nobody
 // needs is a cache.
-static int choose_room(const hk_model *m, int patches, int size, int most)
+static int choose_room(const hk_model *m, int patches, int size, int vertex_room, int most)
 {
-    int locals = 3 * size, corners = (int)(4 * (int64_t)m->tet_count / hk_max_int(patches, 1));
+    int locals = 3 * size * vertex_room, corners = (int)(4 * (int64_t)m->tet_count / hk_max_int(patches, 1));
     int slots = hk_max_int(most - locals, 1), rounds = (corners + slots - 1) / slots;
     return rounds < 2 ? most : hk_min_int(most, locals + 5 * corners / (4 * rounds));
 }
@@ -95,7 +117,7 @@ static int choose_room(const hk_model *m, int patches, int size, int most)
 // time, or with a whole number of such waves; small models are cut finely for that, and evenly: all
 // wait for the largest patch. With one wave fewer blocks a multiprocessor, each with more shared
 // memory and so fewer rounds, are faster.
-static hk_gpu_cut choose_cut(const hk_model *m, const cudaDeviceProp *device)
+static hk_gpu_cut choose_cut(const hk_model *m, const cudaDeviceProp *device, int vertex_room)
 {
     enum { MOST = HK_GPU_THREADS, LEAST = 32, FEW_WAVES = 4, STATIC_BYTES = 2560 };
     int processors = device->multiProcessorCount, blocks = 4, waves = 1;
@@ -110,7 +132,8 @@ static hk_gpu_cut choose_cut(const hk_model *m, const cudaDeviceProp *device)
     cut.patch_size = hk_max_int(LEAST, hk_min_int(size, MOST));
     cut.round_size = 4096;
     patches = (m->vertex_count + cut.patch_size - 1) / cut.patch_size;
-    cut.room = choose_room(m, patches, cut.patch_size, (int)(bytes / 16));
+    cut.vertex_room = vertex_room;
+    cut.room = choose_room(m, patches, cut.patch_size, vertex_room, (int)(bytes / 16));
     cut.groups = 1;
     cut.even = blocks == 2;
     return cut;
@@ -131,7 +154,16 @@ static hk_status prepare_kernels(hk_gpu *g, size_t limit)
     for (int n = 0; n < (int)(sizeof all / sizeof *all); n++)
         HK_CUDA(cudaFuncSetAttribute(all[n], cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      (int)g->shared_bytes));
+    if (g->exact)
+        HK_CUDA(cudaFuncSetAttribute(g->exact_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)g->shared_bytes));
     return HK_OK;
+}
+
+// Kernels in double precision know nothing of blended and viscous elements.
+static bool can_be_exact(const hk_gpu *g)
+{
+    return g->wants_exact && !g->layout->blends && !(g->damping.viscous > 0);
 }
 
 static hk_status launch(const hk_gpu *g, const void *kernel, int blocks, int threads,
@@ -161,6 +193,13 @@ hk_status hk_gpu_launch_forces(hk_gpu *g, const void *kernel, const hk_gpu_args 
 {
     HK_TRY(hk_gpu_term_gradients(g, args));
     return hk_gpu_launch(g, kernel, args);
+}
+
+hk_status hk_gpu_launch_exact(hk_gpu *g, const hk_gpu_exact_args *args)
+{
+    void *parameters[] = {(void *)args};
+    return launch(g, g->exact_kernel, g->layout->patch_count, HK_GPU_THREADS, g->shared_bytes,
+                  parameters);
 }
 
 hk_status hk_gpu_launch_diagonal(hk_gpu *g, const hk_gpu_args *args)
@@ -221,12 +260,14 @@ static hk_status lay_out(hk_gpu *g, const hk_gpu_def *def, const cudaDeviceProp 
     if (g->may_persist && !hk_gpu_model_has_terms(g->model) && !def->patch_size && !def->round_size)
         HK_TRY(hk_gpu_plan_persistent(g, device, def->persistent));
     if (g->layout) return HK_OK;
-    if (is_alike(def) && !def->like->persistent) {
+    int vertex_room = g->wants_exact ? HK_GPU_EXACT_ROOM : 1;
+    if (is_alike(def) && !def->like->persistent &&
+        def->like->layout->cut.vertex_room >= vertex_room) {
         g->layout = def->like->layout;
         g->layout->users++;
         return HK_OK;
     }
-    hk_gpu_cut cut = choose_cut(def->model, device);
+    hk_gpu_cut cut = choose_cut(def->model, device, vertex_room);
     if (def->patch_size) {
         cut.patch_size = def->patch_size;
         cut.even = false;
@@ -266,6 +307,8 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     HK_TRY(lay_out(g, def, &properties));
     g->blends = g->layout->blends;
     g->kernels = choose_kernels(g->layout);
+    g->exact_kernel = choose_exact_kernel(g->layout);
+    g->exact = can_be_exact(g);
     g->number = HK_ARRAY(int32_t, g->model->vertex_count);
     if (!g->number) return HK_NO_MEMORY;
     for (int k = 0; k < g->model->vertex_count; k++) g->number[g->layout->place[k]] = k;

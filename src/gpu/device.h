@@ -8,7 +8,7 @@ extern "C" {
 }
 #include "gpu/vertex.h"
 
-enum { HK_GPU_BLOCKS_OF_MEMORY = 160 };
+enum { HK_GPU_BLOCKS_OF_MEMORY = 320 };
 
 struct hk_gpu_persistent;
 
@@ -72,6 +72,8 @@ struct hk_gpu {
     // Host.
     hk_gpu_settings plan;
     const hk_gpu_kernels *kernels;
+    const void *exact_kernel;
+    const hk_gpu_exact_batch *exact_batches;  // device memory
     // Those at work: of the model, then those of the world that have elements now.
     hk_gpu_term terms[HK_GPU_MOST_TERMS];
     int term_count, model_term_count;
@@ -79,6 +81,8 @@ struct hk_gpu {
     int live_count;
     int general;  // 0 or 1: elements may be blended, or there is viscous damping, or another term
     bool blends;
+    bool wants_exact;  // the method evaluates elements in double precision where that is possible
+    bool exact;        // and it is
     bool constant_diagonal;
     bool may_persist;  // the method has a persistent kernel
     double reach;      // m, the longest side of the box around all bodies
@@ -135,6 +139,8 @@ static inline bool hk_gpu_has_terms(const hk_gpu *g)
 }
 hk_status hk_gpu_launch_some(const hk_gpu *g, const void *kernel, int blocks, int threads,
                              void **args);
+
+hk_status hk_gpu_launch_exact(hk_gpu *g, const hk_gpu_exact_args *args);
 
 // Records the step anew, after what it launches changed.
 hk_status hk_gpu_record(hk_gpu *g);

@@ -1,5 +1,7 @@
 #include "gpu/global.h"
 
+#include <stdio.h>
+
 enum { THREADS = 128, WARP = 32 };
 
 static __device__ __forceinline__ bool is_wanted(const hk_qn_control *c)
@@ -44,6 +46,7 @@ static __global__ void __launch_bounds__(THREADS)
 hk_status hk_gpu_global_solve(hk_gpu *g, const hk_gpu_global *a, const hk_qn_control *control,
                               const float4 *right)
 {
+    if (a->multigrid.count > 0) return hk_gpu_multigrid_cycle(g, &a->multigrid, control);
     int blocks = (a->count + THREADS - 1) / THREADS;
     float omega = 1;
     for (int k = 1; k < a->chebyshev.inner; k++) {
@@ -72,7 +75,38 @@ static hk_status set_up(hk_gpu *g, const hk_gpu_laplacian *l, int inner, hk_gpu_
     return HK_OK;
 }
 
-hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, int inner, hk_gpu_global *a)
+// Rows of the coarsest level: its inverse is read whole.
+enum { SMALLEST = 600 };
+
+static hk_status create_multigrid(hk_gpu *g, const hk_gpu_matrix *matrix, hk_gpu_global *a)
+{
+    hk_hierarchy *h;
+    HK_TRY(hk_gpu_matrix_hierarchy(matrix, SMALLEST, &h));
+    hk_status status = hk_gpu_multigrid_create(g, h, &a->multigrid);
+    hk_hierarchy_free(h);
+    return status;
+}
+
+static hk_status create_chebyshev(hk_gpu *g, const hk_gpu_matrix *matrix, int inner,
+                                  hk_gpu_global *a)
+{
+    hk_gpu_laplacian *l;
+    HK_TRY(hk_gpu_laplacian_create(matrix, &l));
+    hk_status status = set_up(g, l, inner, a);
+    hk_gpu_laplacian_free(l);
+    return status;
+}
+
+// Iterations of Chebyshev's method for a solve, 0: as many as the matrix needs; −1: multigrid.
+static int inner_of(const hk_gpu *g)
+{
+    bool remembers = !isnan(hk_setting(&g->settings, "window"));  // projective does not
+    const char *word = hk_setting_word(&g->settings, "global");
+    if (!word || strcmp(word, "chebyshev") != 0) return -1;
+    return remembers ? (int)hk_setting(&g->settings, "inner") : 0;
+}
+
+hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, hk_gpu_global *a)
 {
     hk_gpu_stage heaviest = hk_gpu_heaviest_stage(g);
     hk_gpu_matrix matrix = {g->model,
@@ -82,12 +116,18 @@ hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, int inner, hk_gp
                             g->damping.air / heaviest.of.h,
                             g->damping.viscous / heaviest.of.h,
                             0};
-    hk_gpu_laplacian *l;
     a->count = g->model->vertex_count;
-    HK_TRY(hk_gpu_laplacian_create(&matrix, &l));
-    hk_status status = set_up(g, l, inner, a);
-    hk_gpu_laplacian_free(l);
-    return status;
+    int inner = inner_of(g);
+    return inner < 0 ? create_multigrid(g, &matrix, a) : create_chebyshev(g, &matrix, inner, a);
+}
+
+void hk_gpu_global_describe(const hk_gpu_global *a, char *text, size_t size)
+{
+    if (a->multigrid.count > 0)
+        snprintf(text, size, ", multigrid with %d levels, a cycle reads %.1f times the matrix",
+                 a->multigrid.count, a->multigrid.complexity);
+    else
+        snprintf(text, size, ", %d Chebyshev iterations per global step", a->chebyshev.inner);
 }
 
 // Row r of D⁻¹A × factor.
@@ -109,6 +149,10 @@ static __global__ void lower_kernel(hk_gpu_global a, hk_gpu_global_live live)
     int k = threadIdx.x;
     if (k >= live.raised.count) return;
     int r = live.raised.row[k];
+    if (a.multigrid.count > 0) {
+        ((float *)a.multigrid.root)[r] = live.kept[k];
+        return;
+    }
     scale_row(a, r, growth(live.kept[k], live.raised.by[k]));
     ((float *)a.inverse)[r] = live.kept[k];
 }
@@ -118,6 +162,12 @@ static __global__ void raise_kernel(hk_gpu_global a, hk_gpu_global_live live)
     int k = threadIdx.x;
     if (k >= live.raised.count) return;
     int r = live.raised.row[k];
+    if (a.multigrid.count > 0) {
+        // A cycle with the rows and columns of A⁻¹ scaled is positive definite as before.
+        float root = live.kept[k] = a.multigrid.root[r];
+        ((float *)a.multigrid.root)[r] = root * rsqrtf(growth(root * root, live.raised.by[k]));
+        return;
+    }
     float inverse = a.inverse[r], more = growth(inverse, live.raised.by[k]);
     live.kept[k] = inverse;
     scale_row(a, r, 1 / more);
@@ -139,5 +189,6 @@ hk_status hk_gpu_global_take_live(hk_gpu *g, const hk_gpu_global *a, hk_gpu_glob
 
 float4 *hk_gpu_global_solution(const hk_gpu_global *a)
 {
+    if (a->multigrid.count > 0) return a->multigrid.level[0].solution;
     return a->iterate[(a->chebyshev.inner + 1) % 2];
 }

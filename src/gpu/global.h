@@ -1,10 +1,10 @@
-// p ≈ A⁻¹ g on the device with the constant matrix A of QuasiNewton (laplacian.h): by a fixed
-// number of Chebyshev iterations over Jacobi's, which is a positive definite polynomial of A.
+// p ≈ A⁻¹ g on the device with the constant matrix A of QuasiNewton (laplacian.h): by a cycle of
+// multigrid, or by a fixed number of Chebyshev iterations over Jacobi's. Both are linear functions
+// of g, symmetric and positive definite.
 #ifndef HK_GPU_GLOBAL_H
 #define HK_GPU_GLOBAL_H
 
-#include "gpu/device.h"
-#include "gpu/quasi_newton.h"
+#include "gpu/multigrid.h"
 
 extern "C" {
 #include "gpu/laplacian.h"
@@ -16,6 +16,7 @@ struct hk_gpu_entry_data {
 };
 struct hk_gpu_global {
     int count;  // vertices
+    hk_gpu_multigrid multigrid;  // without levels: the iterations below
     hk_gpu_chebyshev chebyshev;
     const int *start;
     const hk_gpu_entry_data *entries;
@@ -28,8 +29,10 @@ struct hk_gpu_global_live {
     float *kept;  // [HK_GPU_MOST_RAISED]
 };
 
-// inner 0: as many iterations as the eigenvalues ask for. weight: of the materials.
-hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, int inner, hk_gpu_global *global);
+// weight: of the materials.
+hk_status hk_gpu_global_create(hk_gpu *g, const double *weight, hk_gpu_global *global);
+// About it, to be appended to a line.
+void hk_gpu_global_describe(const hk_gpu_global *global, char *text, size_t size);
 // After live elements came, went or changed: their rows are bounded by their sums.
 hk_status hk_gpu_global_take_live(hk_gpu *g, const hk_gpu_global *global, hk_gpu_global_live *live);
 // Where p will be, after the kernels of hk_gpu_global_solve; held vertices are 0.
@@ -42,8 +45,9 @@ hk_status hk_gpu_global_solve(hk_gpu *g, const hk_gpu_global *global, const hk_q
 // The right-hand side at a vertex.
 static __device__ __forceinline__ void hk_gpu_global_give(const hk_gpu_global &a, int v, float4 b)
 {
-    float w = a.chebyshev.first * a.inverse[v];
-    a.iterate[0][v] = make_float4(w * b.x, w * b.y, w * b.z, 0);
+    bool cycles = a.multigrid.count > 0;
+    float w = cycles ? a.multigrid.root[v] : a.chebyshev.first * a.inverse[v];
+    (cycles ? a.multigrid.level[0].right : a.iterate[0])[v] = make_float4(w * b.x, w * b.y, w * b.z, 0);
 }
 
 #endif

@@ -51,6 +51,8 @@ typedef struct hk_gpu_def {
 
 // Whether there is a device that this build can use; if not, `why` says why not.
 bool hk_gpu_found(char *why, size_t size);
+// The same; if there is one, `text` is its name and its memory.
+bool hk_gpu_device(char *text, size_t size);
 
 // The state is the model's initial one.
 hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu);

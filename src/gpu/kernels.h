@@ -22,6 +22,17 @@ struct hk_gpu_batch {
     int law;
 };
 
+// hk_law_params in double precision, for the kernels of law_exact.cu.
+struct hk_gpu_exact_curve {
+    int powers, knots;
+    double power[12], knot[24], jump[24];
+};
+struct hk_gpu_exact_batch {
+    double c[5];
+    hk_gpu_exact_curve curves[3];
+    int law;
+};
+
 struct hk_gpu_patch_data {
     int vertex, own, ghost, locals, item, round, rounds, items;
 };
@@ -96,6 +107,27 @@ struct hk_gpu_args {
     unsigned *finished;  // blocks that are done; 0 between kernels
 };
 
+// Of a launch in double precision: energy, residual and gradient at a state (law_exact.cu). Vectors
+// of doubles are [vertex_count][3].
+struct hk_gpu_exact_args {
+    hk_gpu_model model;
+    const hk_gpu_exact_batch *batches;
+    const hk_gpu_control *now;  // NULL: it is wanted in any case
+    int flags;                  // HK_CHECK_FIRST
+    const double *state, *rest, *target;
+    const float4 *stiffness;  // hk_gpu_args.target: .w
+    const float4 *force;
+    float4 *gradient;  // of all terms
+    double *probe;     // [HK_SUM_WIDTH]
+    const float4 *term_gradient;
+    const double *term_energy;
+    int term_parts;
+    double *partial;
+    unsigned *finished;
+};
+// Room of a vertex in the shared memory of its patch, in 16 bytes.
+enum { HK_GPU_EXACT_ROOM = 3 };
+
 // HK_GPU_ZERO_SLOT and HK_GPU_SKEW of layout.h, for the kernels.
 enum { HK_KERNEL_ZERO_SLOT = 1, HK_KERNEL_SKEW = 1 };
 enum { HK_GPU_THREADS = 256, HK_GPU_MOST_GROUPS = 4, HK_GPU_VISCOUS_PLANES = 63 };
@@ -129,7 +161,8 @@ struct hk_gpu_persistent_kernel {
 
 #define HK_GPU_TABLE(X)                                 \
     extern "C" const hk_gpu_kernels hk_gpu_kernels_##X; \
-    extern "C" const hk_gpu_persistent_kernel hk_gpu_persistent_##X;
+    extern "C" const hk_gpu_persistent_kernel hk_gpu_persistent_##X; \
+    extern "C" const void *const hk_gpu_exact_##X;
 HK_LAWS(HK_GPU_TABLE)
 HK_GPU_TABLE(any)
 #undef HK_GPU_TABLE

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <omp.h>
 
-#include "linear/pattern.h"
+#include "linear/hierarchy.h"
 #include "term/laplacian.h"
 
 enum { POWER_ITERATIONS = 30 };
@@ -207,6 +207,19 @@ hk_status hk_gpu_laplacian_create(const hk_gpu_matrix *from, hk_gpu_laplacian **
     }
     *laplacian = l;
     return HK_OK;
+}
+
+hk_status hk_gpu_matrix_hierarchy(const hk_gpu_matrix *from, int smallest,
+                                  struct hk_hierarchy **hierarchy)
+{
+    int32_t *unknown = HK_ARRAY(int32_t, from->model->vertex_count);
+    triangle t = {0};
+    hk_status status = unknown ? fill_triangle(from, unknown, &t) : HK_NO_MEMORY;
+    if (status == HK_OK)
+        status = hk_hierarchy_create(&t.pattern, t.value, smallest, threads_of(from), hierarchy);
+    triangle_free(&t);
+    hk_free(unknown);
+    return status;
 }
 
 void hk_gpu_laplacian_free(hk_gpu_laplacian *l)

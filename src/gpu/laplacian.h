@@ -1,5 +1,6 @@
 // The constant matrix of QuasiNewton, A = (1 + β/h) L + M/h² + c/h (solver/constant_matrix.h), made
-// ready on the host for what a GPU does with it: products with A in the order of the patches.
+// ready on the host for what a GPU does with it: cycles of multigrid, or products with A, in the
+// order of the patches.
 #ifndef HK_GPU_LAPLACIAN_H
 #define HK_GPU_LAPLACIAN_H
 
@@ -31,6 +32,11 @@ typedef struct hk_gpu_laplacian {
     float *inverse;          // [count] 1 / a_ii; 0: held
     double least, greatest;  // bounds of the eigenvalues of D⁻¹A
 } hk_gpu_laplacian;
+
+// The same matrix in ever coarser versions (linear/hierarchy.h); `smallest` as there.
+struct hk_hierarchy;
+hk_status hk_gpu_matrix_hierarchy(const hk_gpu_matrix *matrix, int smallest,
+                                  struct hk_hierarchy **hierarchy);
 
 hk_status hk_gpu_laplacian_create(const hk_gpu_matrix *matrix, hk_gpu_laplacian **laplacian);
 void hk_gpu_laplacian_free(hk_gpu_laplacian *laplacian);

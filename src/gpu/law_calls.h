@@ -7,8 +7,8 @@
 #if ANY_LAW
 #define CASE(X) \
     case HK_LAW_##X: return X##_energy_stress(p, element, *F, P);
-static __device__ __noinline__ float law_energy_stress(int law, const hk_law_params *p,
-                                                       const float *element, const mat3 *F, mat3 *P)
+static __device__ __noinline__ real law_energy_stress(int law, const hk_law_params *p,
+                                                       const real *element, const mat3 *F, mat3 *P)
 {
     switch (law) {
         HK_LAWS(CASE)
@@ -18,7 +18,7 @@ static __device__ __noinline__ float law_energy_stress(int law, const hk_law_par
 #undef CASE
 #define CASE(X) \
     case HK_LAW_##X: *rows = X##_diagonal(p, element, *F); break;
-static __device__ __noinline__ void law_rows(int law, const hk_law_params *p, const float *element,
+static __device__ __noinline__ void law_rows(int law, const hk_law_params *p, const real *element,
                                              const mat3 *F, row_forms *rows)
 {
     switch (law) {
@@ -27,12 +27,12 @@ static __device__ __noinline__ void law_rows(int law, const hk_law_params *p, co
 }
 #undef CASE
 #else
-static __device__ __forceinline__ float
-law_energy_stress(int, const hk_law_params *p, const float *element, const mat3 *F, mat3 *P)
+static __device__ __forceinline__ real
+law_energy_stress(int, const hk_law_params *p, const real *element, const mat3 *F, mat3 *P)
 {
     return JOIN(HK_GPU_LAW, _energy_stress)(p, element, *F, P);
 }
-static __device__ __forceinline__ void law_rows(int, const hk_law_params *p, const float *element,
+static __device__ __forceinline__ void law_rows(int, const hk_law_params *p, const real *element,
                                                 const mat3 *F, row_forms *rows)
 {
     *rows = JOIN(HK_GPU_LAW, _diagonal)(p, element, *F);

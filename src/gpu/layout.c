@@ -241,6 +241,11 @@ static hk_status look_around(worker *w, int patch)
     return HK_OK;
 }
 
+static int vertex_room(const hk_gpu_cut *cut)
+{
+    return hk_max_int(cut->vertex_room, 1);
+}
+
 // How many rounds the items of a batch take in a patch.
 static int rounds_of(const worker *w, int batch)
 {
@@ -248,7 +253,7 @@ static int rounds_of(const worker *w, int batch)
     const hk_gpu_cut *cut = &w->layout->cut;
     int items = w->batch_count[batch], corners = w->batch_corners[batch];
     int rounds = (items + cut->round_size - 1) / cut->round_size;
-    int room = cut->room - w->locals.count - HK_GPU_FIRST_SLOT;
+    int room = cut->room - vertex_room(cut) * w->locals.count - HK_GPU_FIRST_SLOT;
     // A sixteenth for the skew, and for rounds with a few corners more than others.
     while (cut->room > 0 && rounds * FEWEST < items && corners + corners / 16 > room * rounds)
         rounds++;
@@ -507,7 +512,7 @@ static void count_slots(hk_gpu_layout *l)
             most = hk_max_int(
                 most, hk_gpu_slots_of(patch->own, l->count + l->rounds[patch->round + r].counts));
         l->most_slots = hk_max_int(l->most_slots, most);
-        l->most_room = hk_max_int(l->most_room, patch->locals + most);
+        l->most_room = hk_max_int(l->most_room, vertex_room(&l->cut) * patch->locals + most);
     }
 }
 

@@ -50,6 +50,7 @@ typedef struct hk_gpu_cut {
     // Of shared memory for a patch, 16 bytes each: its vertices, and the slots of a round. There
     // are as many rounds as that takes, all but; 0: no limit.
     int room;
+    int vertex_room;  // of a vertex in that; 0: 1
     int groups;  // that take rounds in turn: a batch of a patch has a multiple of them
     // Patches of equal work instead of equal numbers of vertices: as many, some larger than
     // patch_size.

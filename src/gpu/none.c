@@ -13,6 +13,11 @@ bool hk_gpu_found(char *why, size_t size)
     return false;
 }
 
+bool hk_gpu_device(char *text, size_t size)
+{
+    return hk_gpu_found(text, size);
+}
+
 hk_status hk_gpu_create(const hk_gpu_def *def, hk_gpu **gpu)
 {
     (void)def;

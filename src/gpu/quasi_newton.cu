@@ -2,15 +2,18 @@
 // an empty memory projective dynamics. An evaluation of ε is this sequence of kernels, which read
 // from the control what there is to do for them, or that there is nothing:
 //
-//   check     (law.cu) energy, residual and elastic gradient at the trial state
+//   check     (law_exact.cu) energy, residual and elastic gradient at the trial state
 //   settle    accepts it, and completes its gradient; or writes the next trial state
 //   …         (global.cu) p = A⁻¹ g, where it was accepted
 //   remember  goes there: the new pair of the memory, and all inner products
 //   combine   the next direction and its first trial state
 //
-// Where elements may be blended their weights change between settle and …, and they are evaluated
-// once more.
+// States are in double precision, and so is what is evaluated there; directions, gradients and the
+// memory of L-BFGS are in single. Where elements may be blended or are viscous, elements are
+// evaluated in single precision (law.cu); the weights of the former change between settle and …,
+// and they are evaluated once more.
 #include "gpu/global.h"
+#include "gpu/terms.h"
 
 #include <stdio.h>
 
@@ -25,7 +28,9 @@ struct quasi_newton {
     hk_qn_control *control[3];  // after combine, settle, and new blend weights
     hk_qn_memory *memory;
     hk_gpu_control *gate[2];  // for new blend weights
-    float4 *x, *trial, *direction;
+    double *x, *trial;  // [vertex_count][3]
+    float4 *narrow;     // the trial state in single precision, for terms and kernels that want it
+    float4 *direction;
     float4 *g, *trial_g, *p;
     float4 *s, *y, *z;  // [window]
     double *partial;    // [blocks][products]
@@ -35,9 +40,9 @@ struct quasi_newton {
 
 // ---------------------------------------------------------------- the beginning
 
-static __global__ void begin_kernel(int count, const hk_gpu_control *from, hk_qn_control *control,
-                                    hk_gpu_control *gate, const float4 *good0, const float4 *good1,
-                                    float4 *x, float4 *trial)
+static __global__ void begin_kernel(hk_gpu_state s, const hk_gpu_control *from,
+                                    hk_qn_control *control, hk_gpu_control *gate, double *x,
+                                    double *trial)
 {
     cudaGridDependencySynchronize();
     int v = blockIdx.x * THREADS + threadIdx.x;
@@ -46,9 +51,20 @@ static __global__ void begin_kernel(int count, const hk_gpu_control *from, hk_qn
         hk_gpu_control open = {};
         *gate = open;
     }
-    if (v >= count) return;
-    float4 q = (from->good ? good1 : good0)[v];
-    x[v] = trial[v] = make_float4(q.x, q.y, q.z, 0);
+    if (v >= s.vertex_count) return;
+    const double *start = s.exact[from->good ? HK_EXACT_GUESS : HK_EXACT_POSITION];
+    for (int64_t i = 3 * (int64_t)v; i < 3 * (int64_t)v + 3; i++) x[i] = trial[i] = start[i];
+}
+
+// The trial state relative to the origins of the bodies, as the terms in single precision take it.
+static __global__ void narrow_kernel(hk_gpu_state s, const double *trial, float4 *to)
+{
+    cudaGridDependencySynchronize();
+    cudaTriggerProgrammaticLaunchCompletion();
+    int v = blockIdx.x * THREADS + threadIdx.x;
+    if (v >= s.vertex_count) return;
+    const double *x = trial + 3 * (int64_t)v, *o = s.origin + 3 * s.body[v];
+    to[v] = make_float4((float)(x[0] - o[0]), (float)(x[1] - o[1]), (float)(x[2] - o[2]), 0);
 }
 
 // ---------------------------------------------------------------- the decision
@@ -63,8 +79,10 @@ struct settle_args {
     hk_qn_control *next;
     hk_gpu_control *gate;  // or NULL
     const double *sums;
-    const float4 *x, *target, *direction;
-    float4 *trial, *gradient;  // in: of the elements
+    const double *x, *target;
+    const float4 *stiffness, *direction;  // the first as in hk_gpu_args.target: .w
+    double *trial;
+    float4 *gradient;  // in: of the elements
     hk_gpu_global global;
 };
 
@@ -80,12 +98,22 @@ static __device__ void settle(const settle_args &a, hk_qn_control *c)
         a.gate->state = c->accepted && c->base.state == HK_GPU_GOING ? HK_GPU_GOING : HK_GPU_SPENT;
 }
 
+// trial = x + length × direction
+static __device__ __forceinline__ void go_ahead(const double *x, double length, float4 d, int v,
+                                                double *trial)
+{
+    int64_t at = 3 * (int64_t)v;
+    trial[at] = x[at] + length * d.x;
+    trial[at + 1] = x[at + 1] + length * d.y;
+    trial[at + 2] = x[at + 2] + length * d.z;
+}
+
 // Every block comes to the same decision.
 static __global__ void __launch_bounds__(THREADS)
     settle_kernel(const __grid_constant__ settle_args a)
 {
     __shared__ bool accepted, shorter;
-    __shared__ float length;
+    __shared__ double length;
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
     if (threadIdx.x == 0) {
@@ -94,20 +122,20 @@ static __global__ void __launch_bounds__(THREADS)
         bool going = c.base.state == HK_GPU_GOING;
         accepted = going && c.accepted;
         shorter = going && !c.accepted && !c.redirect && !(a.flags & SETTLE_BLENDED);
-        length = (float)c.length;
+        length = c.length;
     }
     __syncthreads();
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= a.count) return;
-    if (shorter) {
-        float4 x = a.x[v], d = a.direction[v];
-        a.trial[v] = make_float4(x.x + length * d.x, x.y + length * d.y, x.z + length * d.z, 0);
-    }
+    if (shorter) go_ahead(a.x, length, a.direction[v], v, a.trial);
     if (!accepted) return;
-    float4 f = a.gradient[v], q = a.trial[v], t = a.target[v];
-    bool free = t.w > 0;
-    float4 g = make_float4(free ? f.x + t.w * (q.x - t.x) : 0, free ? f.y + t.w * (q.y - t.y) : 0,
-                           free ? f.z + t.w * (q.z - t.z) : 0, 0);
+    float4 f = a.gradient[v];
+    double w = a.stiffness[v].w;
+    const double *q = a.trial + 3 * (int64_t)v, *t = a.target + 3 * (int64_t)v;
+    float4 g = make_float4(0, 0, 0, 0);
+    if (w > 0)
+        g = make_float4((float)(f.x + w * (q[0] - t[0])), (float)(f.y + w * (q[1] - t[1])),
+                        (float)(f.z + w * (q[2] - t[2])), 0);
     // Where blend weights are about to change it will be evaluated once more.
     if (a.gate && !(a.flags & (SETTLE_FIRST | SETTLE_BLENDED))) return;
     a.gradient[v] = g;
@@ -122,8 +150,10 @@ struct remember_args {
     const hk_qn_control *now;
     hk_qn_control *next;
     hk_qn_memory *memory;
-    float4 *x, *g, *p;
-    const float4 *trial, *trial_g, *trial_p;
+    double *x;
+    float4 *g, *p;
+    const double *trial;
+    const float4 *trial_g, *trial_p;
     float4 *s, *y, *z;
     double *partial;
     unsigned *finished;
@@ -143,15 +173,24 @@ static __device__ __forceinline__ double warp_sum(double a)
     return a;
 }
 
-// Goes to the trial state at one vertex, and adds its products. M: slots that the sums have room
+// Goes to the trial state at one vertex, a step of s.
+static __device__ __forceinline__ float4 go_to(const remember_args &a, int v)
+{
+    double *x = a.x + 3 * (int64_t)v;
+    const double *q = a.trial + 3 * (int64_t)v;
+    float4 s = make_float4((float)(q[0] - x[0]), (float)(q[1] - x[1]), (float)(q[2] - x[2]), 0);
+    for (int i = 0; i < 3; i++) x[i] = q[i];
+    return s;
+}
+
+// The same, and adds its products. M: slots that the sums have room
 // for.
 template <int M>
 static __device__ __forceinline__ void remember_vertex(const remember_args &a, unsigned used,
                                                        int slot, int v, double *sums)
 {
-    float4 q = a.trial[v], g = a.trial_g[v], p = a.trial_p[v];
-    float4 s = minus(q, a.x[v]), y = minus(g, a.g[v]), z = minus(p, a.p[v]);
-    a.x[v] = q;
+    float4 g = a.trial_g[v], p = a.trial_p[v];
+    float4 s = go_to(a, v), y = minus(g, a.g[v]), z = minus(p, a.p[v]);
     a.g[v] = g;
     a.p[v] = p;
     sums[HK_QN_KINDS * M + HK_QN_GP] += dot(g, p);
@@ -226,7 +265,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (!accepted || !going) {
         if (first == 0) *a.next = *a.now;
         // The last one that was accepted is where the step ends.
-        for (int v = first; accepted && v < a.count; v += stride) a.x[v] = a.trial[v];
+        for (int v = first; accepted && v < a.count; v += stride) go_to(a, v);
         return;
     }
     int slot = a.now->slot;
@@ -250,8 +289,10 @@ struct combine_args {
     int count;
     const hk_qn_control *now;
     const hk_qn_memory *memory;
-    const float4 *x, *p, *s, *z;
-    float4 *direction, *trial;
+    const double *x;
+    const float4 *p, *s, *z;
+    float4 *direction;
+    double *trial;
     bool loops;
     cudaGraphConditionalHandle loop;  // that goes on while the walk does
 };
@@ -265,7 +306,7 @@ static __global__ void __launch_bounds__(THREADS)
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v == 0 && a.loops) cudaGraphSetConditional(a.loop, going);
     if (!going || !a.now->redirect || v >= a.count) return;
-    float4 p = a.p[v], x = a.x[v];
+    float4 p = a.p[v];
     float d[3] = {-p.x, -p.y, -p.z};
     for (int k = 0; k < a.now->count; k++) {
         int i = a.now->pair[k];
@@ -276,8 +317,8 @@ static __global__ void __launch_bounds__(THREADS)
         d[1] += of_z * z.y + of_s * s.y;
         d[2] += of_z * z.z + of_s * s.z;
     }
-    a.direction[v] = make_float4(d[0], d[1], d[2], 0);
-    a.trial[v] = make_float4(x.x + d[0], x.y + d[1], x.z + d[2], 0);
+    float4 whole = a.direction[v] = make_float4(d[0], d[1], d[2], 0);
+    go_ahead(a.x, 1, whole, v, a.trial);
 }
 
 // ---------------------------------------------------------------- an evaluation
@@ -289,11 +330,42 @@ static int blocks_for(int count)
 
 static hk_status begin(hk_gpu *g, const quasi_newton *q)
 {
-    int count = g->model->vertex_count;
-    void *args[] = {(void *)&count,      (void *)&g->control[0],   (void *)&q->control[0],
-                    (void *)&q->gate[0], (void *)&g->args.good[0], (void *)&g->args.good[1],
-                    (void *)&q->x,       (void *)&q->trial};
-    return hk_gpu_launch_some(g, (const void *)begin_kernel, blocks_for(count), THREADS, args);
+    void *args[] = {(void *)&g->state,   (void *)&g->control[0], (void *)&q->control[0],
+                    (void *)&q->gate[0], (void *)&q->x,          (void *)&q->trial};
+    return hk_gpu_launch_some(g, (const void *)begin_kernel, blocks_for(g->model->vertex_count),
+                              THREADS, args);
+}
+
+static hk_status launch_narrow(hk_gpu *g, const quasi_newton *q)
+{
+    void *args[] = {(void *)&g->state, (void *)&q->trial, (void *)&q->narrow};
+    return hk_gpu_launch_some(g, (const void *)narrow_kernel, blocks_for(g->model->vertex_count),
+                              THREADS, args);
+}
+
+// With `a` of the terms beside tets.
+static hk_status check_exactly(hk_gpu *g, const quasi_newton *q, hk_gpu_control *control,
+                               hk_gpu_args *a)
+{
+    a->now = control;
+    if (hk_gpu_has_terms(g)) HK_TRY(hk_gpu_term_gradients(g, a));
+    hk_gpu_exact_args e = {};
+    e.model = g->args.model;
+    e.batches = g->exact_batches;
+    e.now = control;
+    e.state = q->trial;
+    e.rest = g->state.rest;
+    e.target = g->state.exact[HK_EXACT_TARGET];
+    e.stiffness = g->args.target;
+    e.force = g->args.force;
+    e.gradient = q->trial_g;
+    e.probe = g->probe[0];
+    e.term_gradient = g->args.term_gradient;
+    e.term_energy = g->args.term_energy;
+    e.term_parts = g->args.term_parts;
+    e.partial = g->args.partial;
+    e.finished = g->args.finished;
+    return hk_gpu_launch_exact(g, &e);
 }
 
 // At the trial state; `control` says whether anybody wants to know.
@@ -301,7 +373,9 @@ static hk_status check(hk_gpu *g, const quasi_newton *q, hk_gpu_control *control
 {
     hk_gpu_args a = g->args;
     a.flags = HK_CHECK_PROBE | HK_CHECK_GRADIENT | (first ? HK_CHECK_FIRST : 0);
-    a.state = q->trial;
+    a.state = q->narrow;
+    if (!g->exact || hk_gpu_has_terms(g)) HK_TRY(launch_narrow(g, q));
+    if (g->exact) return check_exactly(g, q, control, &a);
     a.gradient = q->trial_g;
     a.probe = g->probe[0];
     a.now = control;
@@ -313,8 +387,9 @@ static hk_status check(hk_gpu *g, const quasi_newton *q, hk_gpu_control *control
 static hk_status blend(hk_gpu *g, const quasi_newton *q)
 {
     hk_gpu_args a = g->args;
+    HK_TRY(launch_narrow(g, q));
     a.flags = HK_CHECK_LAST | HK_CHECK_DEFER;
-    a.q = q->trial;
+    a.q = q->narrow;
     a.now = q->gate[0];
     a.next = q->gate[1];
     return hk_gpu_launch_forces(g, g->kernels->check[1], &a);
@@ -333,7 +408,8 @@ static hk_status launch_settle(hk_gpu *g, const quasi_newton *q, int flags)
     a.gate = g->blends ? q->gate[0] : nullptr;
     a.sums = g->probe[0];
     a.x = q->x;
-    a.target = g->args.target;
+    a.target = g->state.exact[HK_EXACT_TARGET];
+    a.stiffness = g->args.target;
     a.direction = q->direction;
     a.trial = q->trial;
     a.gradient = q->trial_g;
@@ -461,11 +537,7 @@ static hk_status launch(hk_gpu *g, hk_gpu_control **last)
         for (int k = 0; k < evaluations; k++) HK_TRY(evaluate(g, q, false, nullptr));
     else
         HK_TRY(record_loop(g, q));
-    // Where the others keep it.
     *last = &q->control[0]->base;
-    size_t bytes = sizeof(float4) * (size_t)g->model->vertex_count;
-    for (int k = 0; k < 2; k++)
-        HK_CUDA(cudaMemcpyAsync(g->args.good[k], q->x, bytes, cudaMemcpyDeviceToDevice, g->stream));
     return HK_OK;
 }
 
@@ -489,6 +561,7 @@ static int window_of(const hk_gpu *g)
 static hk_status plan(hk_gpu *g)
 {
     plan_checks(g);
+    g->wants_exact = true;
     if (hk_setting(&g->settings, "initial") > 0)
         return hk_fail(HK_UNSUPPORTED,
                        "backend \"cuda\": quasi_newton begins with the Laplacian alone there; with "
@@ -507,9 +580,11 @@ static hk_status take_vectors(hk_gpu *g, quasi_newton *q)
     int blocks = blocks_for((int)n);
     q->blocks = blocks < MOST_BLOCKS ? blocks : (int)MOST_BLOCKS;
     size_t products = HK_QN_KINDS * HK_QN_MOST + HK_QN_SINGLES;
-    q->trial = g->q[0];
-    q->x = g->q[1];
+    q->narrow = g->q[0];
     q->direction = g->q[2];
+    for (int k = 0; k < HK_EXACT_COUNT; k++) HK_TRY(hk_gpu_alloc(g, 3 * n, &g->state.exact[k]));
+    q->x = g->state.exact[HK_EXACT_SOLUTION];
+    HK_TRY(hk_gpu_alloc(g, 3 * n, &q->trial));
     HK_TRY(hk_gpu_alloc(g, n, &q->g));
     HK_TRY(hk_gpu_alloc(g, n, &q->trial_g));
     HK_TRY(hk_gpu_alloc(g, n, &q->p));
@@ -525,11 +600,10 @@ static hk_status take_vectors(hk_gpu *g, quasi_newton *q)
 
 static hk_status create_global(hk_gpu *g, quasi_newton *q)
 {
-    double inner = hk_setting(&g->settings, "window") >= 0 ? hk_setting(&g->settings, "inner") : 0;
     double *weight = HK_ARRAY(double, g->model->material_count);
     if (!weight) return HK_NO_MEMORY;
     hk_status status = g->method->weights(&g->settings, g->model, weight);
-    if (status == HK_OK) status = hk_gpu_global_create(g, weight, (int)inner, &q->global);
+    if (status == HK_OK) status = hk_gpu_global_create(g, weight, &q->global);
     hk_free(weight);
     return status;
 }
@@ -545,6 +619,12 @@ static hk_status set_up(hk_gpu *g)
     q->settings.most = 2 * budget + 64;
     q->settings.blends = g->blends;
     HK_TRY(take_vectors(g, q));
+    if (g->exact) {
+        // What set-up measured is what single precision does.
+        g->plan.exact = 1;
+        g->plan.rounding = 0;
+        HK_CUDA(cudaMemcpy(g->device_settings, &g->plan, sizeof g->plan, cudaMemcpyHostToDevice));
+    }
     return create_global(g, q);
 }
 
@@ -556,8 +636,7 @@ static void release(hk_gpu *g)
 
 static void describe(const hk_gpu *g, char *text, size_t size)
 {
-    const hk_gpu_global *a = &((const quasi_newton *)g->own)->global;
-    snprintf(text, size, ", %d Chebyshev iterations per global step", a->chebyshev.inner);
+    hk_gpu_global_describe(&((const quasi_newton *)g->own)->global, text, size);
 }
 
 static hk_status take_terms(hk_gpu *g)

@@ -37,6 +37,36 @@ static hk_gpu_batch narrow_batch(const hk_law_part *part)
     return b;
 }
 
+static hk_gpu_exact_batch exact_batch(const hk_law_part *part)
+{
+    hk_gpu_exact_batch b = {};
+    for (int k = 0; k < HK_LAW_COEFFICIENTS; k++) b.c[k] = part->params.c[k];
+    for (int c = 0; c < 3; c++) {
+        const hk_law_curve *from = &part->params.curves[c];
+        b.curves[c].powers = from->powers;
+        b.curves[c].knots = from->knots;
+        for (int k = 0; k < HK_CURVE_POWERS; k++) b.curves[c].power[k] = from->power[k];
+        for (int k = 0; k < HK_CURVE_KNOTS; k++) {
+            b.curves[c].knot[k] = from->knot[k];
+            b.curves[c].jump[k] = from->jump[k];
+        }
+    }
+    b.law = part->law;
+    return b;
+}
+
+static hk_status upload_exact_batches(hk_gpu *g)
+{
+    const hk_gpu_layout *l = g->layout;
+    hk_gpu_exact_batch *batches =
+        (hk_gpu_exact_batch *)hk_alloc((size_t)l->batch_count, sizeof *batches);
+    if (!batches) return HK_NO_MEMORY;
+    for (int q = 0; q < l->batch_count; q++) batches[q] = exact_batch(&l->batches[q]);
+    hk_status status = hk_gpu_upload(g, batches, (size_t)l->batch_count, &g->exact_batches);
+    hk_free(batches);
+    return status;
+}
+
 static hk_status upload_batches(hk_gpu *g)
 {
     const hk_gpu_layout *l = g->layout;
@@ -98,6 +128,7 @@ static hk_status upload_layout(hk_gpu *g)
                          (size_t)l->round_start[l->patch_count] + 1, &m->rounds));
     HK_TRY(upload_counts(g, l->count, (size_t)l->count_size, &m->count));
     HK_TRY(upload_counts(g, l->base, (size_t)l->base_size, &m->base));
+    if (g->exact) HK_TRY(upload_exact_batches(g));
     return upload_batches(g);
 }
 

@@ -79,6 +79,13 @@ static __device__ double external_part(const hk_gpu_state &s, double length, int
     return start_external_part(s.mass[v], along, square);
 }
 
+static __device__ __forceinline__ void write_exact(const hk_gpu_state &s, int which, int v,
+                                                   const double x[3])
+{
+    double *to = s.exact[which];
+    for (int i = 0; i < 3 && to; i++) to[3 * (int64_t)v + i] = x[i];
+}
+
 static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reached,
                                     hk_gpu_begun to)
 {
@@ -102,6 +109,7 @@ static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reac
         held_place(s, v, false, x);
         to.position[v] = to.guess[v] = to.target[v] = narrow(x, o, 0);
         to.velocity[v] = make_float4(0, 0, 0, 0);
+        for (int k = HK_EXACT_POSITION; k <= HK_EXACT_TARGET; k++) write_exact(s, k, v, x);
         return;
     }
     // Inertia pulls to y, air to where velocities are measured from, and forces displace what they
@@ -119,6 +127,13 @@ static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reac
     }
     to.target[v] = narrow(y, o, (float)all);
     to.position[v] = reached ? reached[v] : narrow(x, o, 0);
+    if (reached) {
+        float4 q = reached[v];
+        x[0] = o[0] + q.x, x[1] = o[1] + q.y, x[2] = o[2] + q.z;
+    }
+    write_exact(s, HK_EXACT_POSITION, v, x);
+    write_exact(s, HK_EXACT_GUESS, v, first);
+    write_exact(s, HK_EXACT_TARGET, v, y);
     to.guess[v] = narrow(first, o, 0);
     to.velocity[v] = make_float4((float)speed[at], (float)speed[at + 1], (float)speed[at + 2], 0);
 }
@@ -137,6 +152,7 @@ static __device__ void guess_ahead(const hk_gpu_state &s, int v, double d, float
     double x[3];
     for (int i = 0; i < 3; i++) x[i] = here[i] + d * speed[i];
     guess[v] = narrow(x, s.origin + 3 * s.body[v], 0);
+    write_exact(s, HK_EXACT_GUESS, v, x);
 }
 
 static __device__ double probe_time(double size, const double *speed)
@@ -206,6 +222,10 @@ static __device__ void end_place(const hk_gpu_state &s, int v, const float4 *goo
 {
     if (!is_free(s, v)) {
         held_place(s, v, false, x);
+        return;
+    }
+    if (s.exact[HK_EXACT_SOLUTION]) {
+        for (int i = 0; i < 3; i++) x[i] = s.exact[HK_EXACT_SOLUTION][3 * (int64_t)v + i];
         return;
     }
     float4 q = good[v];

@@ -28,6 +28,10 @@ struct hk_gpu_stage {
 };
 enum { HK_GPU_MOST_STAGES = 2 };
 
+// Positions at the beginning of a stage (held vertices where it ends), the first guess, where inertia
+// and forces pull, and the solution.
+enum { HK_EXACT_POSITION, HK_EXACT_GUESS, HK_EXACT_TARGET, HK_EXACT_SOLUTION, HK_EXACT_COUNT };
+
 // The state in double precision and what it is made from, in the order of the patches.
 struct hk_gpu_state {
     int vertex_count, patch_count, body_count;
@@ -59,6 +63,9 @@ struct hk_gpu_state {
     double *body_motion;      // [body_count][9] centre, velocity, spin
     const int *body_patch;    // [body_count + 1] the patches of a body
     const int *vertex_start;  // [patch_count + 1]
+    // [vertex_count][3] what methods in double precision begin with and end with; NULL: the method
+    // is in single.
+    double *exact[HK_EXACT_COUNT];
 };
 enum { HK_MOMENTS = 16 };
 enum { HK_GPU_TARGETED = -3 };  // held where a user put it

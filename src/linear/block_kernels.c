@@ -1,21 +1,30 @@
 #include "linear/block_kernels.h"
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 // Unaligned: rows of blocks begin anywhere.
 typedef float f4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef double d4 __attribute__((vector_size(32)));
 typedef double d4u __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define TARGET
-#define NAME(x) x##_generic
+#define NAME(x)  x##_generic
+#define WIDEN(f) __builtin_convertvector(f, d4)
 #include "linear/block_kernels.inl"
 #undef TARGET
 #undef NAME
+#undef WIDEN
 #ifdef __x86_64__
 #define TARGET  __attribute__((target("avx2,fma")))
 #define NAME(x) x##_avx2
+// GCC makes two conversions and a merge of the generic one.
+#define WIDEN(f) ((d4)_mm256_cvtps_pd((__m128)(f)))
 #include "linear/block_kernels.inl"
 #undef TARGET
 #undef NAME
+#undef WIDEN
 #endif
 
 #define KERNELS(x)                                                                        \

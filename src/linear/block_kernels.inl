@@ -1,12 +1,13 @@
 // The loops of block_kernels.h for one instruction set: TARGET is its function attribute, NAME(x)
-// its name; block_kernels.c includes this once for each. A column of three numbers is read as four,
-// one of six as four and four: what is read too much goes to lanes that nobody looks at.
+// its name, WIDEN(f) turns four floats into doubles; block_kernels.c includes this once for each. A
+// column of three numbers is read as four, one of six as four and four: what is read too much goes
+// to lanes that nobody looks at.
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 
 INLINE d4 NAME(widen)(const float *v)
 {
-    return __builtin_convertvector(*(const f4 *)v, d4);
+    return WIDEN(*(const f4 *)v);
 }
 
 INLINE d4 NAME(load)(const double *v)

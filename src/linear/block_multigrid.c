@@ -21,6 +21,8 @@ typedef struct level {
     hk_block_rows t;        // the tentative P: one block a row, at its group
     hk_block_rows p, r;     // to and from the coarser level
     hk_block_rows ap;       // A P
+    int64_t *near_start;  // [rows + 1] the graph that rows are grouped by
+    int32_t *near;
     int32_t *r_source;      // for hk_block_transpose
     int32_t *member_start;  // [groups + 1]
     int32_t *member;        // [rows] rows of a group
@@ -58,6 +60,8 @@ static void release_level(level *l)
     hk_block_rows_release(&l->p);
     hk_block_rows_release(&l->r);
     hk_block_rows_release(&l->ap);
+    hk_free(l->near_start);
+    hk_free(l->near);
     hk_free(l->r_source);
     hk_free(l->member_start);
     hk_free(l->member);
@@ -127,10 +131,47 @@ static hk_status make_tentative(level *l, const int32_t *group, int group_count)
     return HK_OK;
 }
 
+// The groups next to a group; counted, and listed if there is a list.
+static int list_near(const level *l, const int32_t *group, int of, int32_t *marker, int32_t *to)
+{
+    int count = 0;
+    marker[of] = of;
+    for (int k = l->member_start[of]; k < l->member_start[of + 1]; k++)
+        for (int64_t n = l->near_start[l->member[k]]; n < l->near_start[l->member[k] + 1]; n++) {
+            int32_t other = group[l->near[n]];
+            if (marker[other] == of) continue;
+            marker[other] = of;
+            if (to) to[count] = other;
+            count++;
+        }
+    return count;
+}
+
+// Groups that touch are neighbours on the coarser level. Its matrix has many more, for P is
+// smoothed: by its pattern groups would be far too large.
+static hk_status make_graph(const level *l, const int32_t *group, int group_count, level *below)
+{
+    int32_t *marker = HK_ARRAY(int32_t, group_count);
+    below->near_start = HK_ZEROS(int64_t, group_count + 1);
+    for (int pass = 0; pass < 2 && marker && below->near_start; pass++) {
+        for (int g = 0; g < group_count; g++) marker[g] = -1;
+        for (int g = 0; g < group_count; g++) {
+            int32_t *to = pass == 0 ? NULL : below->near + below->near_start[g];
+            int count = list_near(l, group, g, marker, to);
+            if (pass == 0) below->near_start[g + 1] = below->near_start[g] + count;
+        }
+        if (pass == 0) below->near = HK_ARRAY(int32_t, below->near_start[group_count]);
+        if (!below->near) break;
+    }
+    hk_free(marker);
+    return marker && below->near ? HK_OK : HK_NO_MEMORY;
+}
+
 // The level below l with the groups of its rows.
 static hk_status make_coarser(level *l, level *below, const int32_t *group, int group_count)
 {
     HK_TRY(list_members(l, group, group_count));
+    HK_TRY(make_graph(l, group, group_count, below));
     HK_TRY(make_tentative(l, group, group_count));
     HK_TRY(hk_block_multiply_pattern(l->a, &l->t, false, &l->p));
     HK_TRY(hk_block_transpose_pattern(&l->p, &l->r, &l->r_source));
@@ -138,6 +179,17 @@ static hk_status make_coarser(level *l, level *below, const int32_t *group, int 
     HK_TRY(hk_block_multiply_pattern(&l->r, &l->ap, true, &below->made));
     below->a = &below->made;
     return allocate_vectors(below);
+}
+
+static hk_status copy_graph(level *l)
+{
+    size_t rows = (size_t)l->a->rows, blocks = (size_t)l->a->start[rows];
+    l->near_start = HK_ARRAY(int64_t, rows + 1);
+    l->near = HK_ARRAY(int32_t, blocks);
+    if (!l->near_start || !l->near) return HK_NO_MEMORY;
+    memcpy(l->near_start, l->a->start, (rows + 1) * sizeof(int64_t));
+    memcpy(l->near, l->a->column, blocks * sizeof(int32_t));
+    return HK_OK;
 }
 
 static bool is_small(const level *l)
@@ -153,7 +205,7 @@ static hk_status coarsen(level *l, level *below, bool *more)
     int32_t *group = HK_ZEROS(int32_t, l->a->rows);
     if (!group) return HK_NO_MEMORY;
     int group_count;
-    hk_graph graph = {l->a->rows, l->a->start, l->a->column};
+    hk_graph graph = {l->a->rows, l->near_start, l->near};
     hk_status status = hk_aggregate(&graph, group, &group_count);
     // Counted in numbers, for the blocks grow from 3 to 6.
     if (status == HK_OK && 6.0 * group_count < POOR_RATIO * l->a->height * l->a->rows) {
@@ -196,6 +248,7 @@ static hk_status build(hk_block_multigrid *m, const hk_block_rows *a)
 {
     m->level[0].a = a;
     m->count = 1;
+    HK_TRY(copy_graph(&m->level[0]));
     HK_TRY(allocate_vectors(&m->level[0]));
     bool more = true;
     while (more && m->count < MOST_LEVELS) {

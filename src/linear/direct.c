@@ -8,6 +8,12 @@
 
 #include <cholmod.h>
 #include <pthread.h>
+#include <stdatomic.h>
+
+#include "linear/blas.h"
+
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x)  TEXT_OF_(x)
 
 // OpenBLAS' own; its headers differ between distributions.
 extern void openblas_set_num_threads(int threads);
@@ -33,6 +39,22 @@ static void leave_blas(void)
     pthread_mutex_lock(&g_blas_lock);
     if (--g_blas_users == 0) openblas_set_num_threads(g_blas_threads);
     pthread_mutex_unlock(&g_blas_lock);
+}
+
+const char *hk_direct_name(void)
+{
+    return "CHOLMOD " TEXT_OF(CHOLMOD_MAIN_VERSION) "." TEXT_OF(CHOLMOD_SUB_VERSION) "." TEXT_OF(
+        CHOLMOD_SUBSUB_VERSION);
+}
+
+// Told once for the process: a program that sets its log hook after its first solver asks
+// hk_machine.
+static void warn_of_slow_blas(void)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    const hk_blas *blas = hk_blas_in_use();
+    if (!blas->warning[0] || blas->is_users_wish || atomic_flag_test_and_set(&told)) return;
+    hk_log(HK_LOG_WARNING, "%s", blas->warning);
 }
 
 struct hk_direct {
@@ -111,15 +133,11 @@ static hk_status analyse(hk_direct *s)
     return HK_OK;
 }
 
-bool hk_direct_available(void)
-{
-    return true;
-}
-
 hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver)
 {
     hk_direct *s = HK_NEW(hk_direct);
     if (!s) return HK_NO_MEMORY;
+    warn_of_slow_blas();
     s->pattern = pattern;
     cholmod_start(&s->common);
     hk_status status = expand_pattern(s);
@@ -187,11 +205,20 @@ hk_status hk_direct_supernodes(const hk_direct *s, hk_supernodes *nodes)
     return HK_OK;
 }
 
+bool hk_direct_available(void)
+{
+    return true;
+}
+
 #else
 
 bool hk_direct_available(void)
 {
     return false;
+}
+const char *hk_direct_name(void)
+{
+    return "";
 }
 hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver)
 {

@@ -7,7 +7,10 @@
 
 typedef struct hk_direct hk_direct;
 
-bool hk_direct_available(void);  // false: this build has none
+// Whether this build has one.
+bool hk_direct_available(void);
+// "CHOLMOD 3.0.14"; "" in a build without direct solvers.
+const char *hk_direct_name(void);
 
 // The pattern must already be in elimination order (hk_order_blocks) and outlive the solver.
 hk_status hk_direct_create(const hk_pattern *pattern, hk_direct **solver);

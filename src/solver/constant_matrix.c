@@ -7,29 +7,74 @@
 
 enum { MOST_SHIFTS = 4 };
 
+// Unknowns from which on a cycle of multigrid beats the two triangles of a factor, whose making
+// takes seconds then.
+enum { MANY_UNKNOWNS = 40000 };
+
 const char *const hk_off_on[] = {"off", "on", NULL};
+const char *const hk_globals[] = {"auto", "chebyshev", "multigrid", "factor", NULL};
+
+int hk_constant_matrix_kind(int global, int unknowns)
+{
+    bool many = unknowns > MANY_UNKNOWNS || !hk_direct_available();
+    if (global == HK_GLOBAL_MULTIGRID || (global == HK_GLOBAL_AUTO && many))
+        return HK_MATRIX_MULTIGRID;
+    return HK_MATRIX_FACTORED;
+}
 
 // ---------------------------------------------------------------- creation
+
+// Unknowns in an order of little fill.
+static hk_status number_for_factor(hk_constant_matrix *m)
+{
+    const hk_problem *p = m->problem;
+    HK_TRY(hk_assembly_create(p->terms, p->held, &m->assembly));
+    m->scalar = m->assembly->pattern;
+    m->scalar.scalar = true;
+    m->unknown = m->assembly->unknown;
+    m->vertex = m->assembly->vertex;
+    return HK_OK;
+}
+
+// Unknowns as vertices are, neighbours near each other.
+static hk_status number_for_multigrid(hk_constant_matrix *m)
+{
+    const hk_problem *p = m->problem;
+    m->unknown = m->own_unknown = HK_ARRAY(int32_t, p->vertex_count);
+    m->vertex = m->own_vertex = HK_ARRAY(int32_t, p->free_count);
+    if (!m->unknown || !m->vertex) return HK_NO_MEMORY;
+    int count = 0;
+    for (int v = 0; v < p->vertex_count; v++) {
+        m->own_unknown[v] = p->held[v] ? -1 : count;
+        if (!p->held[v]) m->own_vertex[count++] = v;
+    }
+    return hk_laplacian_pattern(p->model, m->unknown, count, &m->scalar);
+}
+
+static hk_status allocate(hk_constant_matrix *m, int flags)
+{
+    size_t size = (size_t)hk_pattern_size(&m->scalar), free_count = (size_t)m->problem->free_count;
+    m->laplacian = HK_ARRAY(double, size);
+    m->matrix = HK_ARRAY(double, size);
+    m->right = HK_ARRAY(double, 3 * free_count);
+    if (!m->laplacian || !m->matrix || !m->right) return HK_NO_MEMORY;
+    if (!(flags & HK_MATRIX_REFINED)) return HK_OK;
+    m->given = HK_ZEROS(double, 4 * free_count);
+    m->found = HK_ZEROS(double, 4 * free_count);
+    return m->given && m->found ? HK_OK : HK_NO_MEMORY;
+}
 
 hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *p, const double *weight,
                                   int flags)
 {
     *m = (hk_constant_matrix){.problem = p, .factored.weight = NAN};
-    HK_TRY(hk_assembly_create(p->terms, p->held, &m->assembly));
-    m->scalar = m->assembly->pattern;
-    m->scalar.scalar = true;
-    size_t size = (size_t)hk_pattern_size(&m->scalar), free_count = (size_t)p->free_count;
-    m->laplacian = HK_ARRAY(double, size);
-    m->matrix = HK_ARRAY(double, size);
-    m->right = HK_ARRAY(double, 3 * free_count);
-    if (!m->laplacian || !m->matrix || !m->right) return HK_NO_MEMORY;
-    if (flags & HK_MATRIX_REFINED) {
-        m->given = HK_ZEROS(double, 4 * free_count);
-        m->found = HK_ZEROS(double, 4 * free_count);
-        if (!m->given || !m->found) return HK_NO_MEMORY;
-    }
-    hk_laplacian_numbers(p->model, m->assembly->unknown, &m->scalar, weight, m->laplacian);
-    if (!(flags & HK_MATRIX_FACTORED) || free_count == 0) return HK_OK;
+    bool cycles = flags & HK_MATRIX_MULTIGRID;
+    HK_TRY(cycles ? number_for_multigrid(m) : number_for_factor(m));
+    HK_TRY(allocate(m, flags));
+    hk_laplacian_numbers(p->model, m->unknown, &m->scalar, weight, m->laplacian);
+    if (p->free_count == 0) return HK_OK;
+    m->solves = flags & (HK_MATRIX_FACTORED | HK_MATRIX_MULTIGRID);
+    if (cycles || !m->solves) return HK_OK;
     return hk_direct_create(&m->scalar, &m->direct);
 }
 
@@ -37,7 +82,11 @@ void hk_constant_matrix_release(hk_constant_matrix *m)
 {
     hk_direct_free(m->direct);
     hk_factor_free(m->triangle);
+    hk_multigrid_free(m->multigrid);
+    if (!m->assembly) hk_pattern_free(&m->scalar);
     hk_assembly_free(m->assembly);
+    hk_free(m->own_unknown);
+    hk_free(m->own_vertex);
     hk_free(m->laplacian);
     hk_free(m->matrix);
     hk_free(m->right);
@@ -83,7 +132,7 @@ static void fill_matrix(hk_constant_matrix *m)
     for (int64_t k = 0; k < size; k++) m->matrix[k] = (1 + p->stiffening) * m->laplacian[k];
     for (int b = 0; b < m->scalar.count; b++)
         m->matrix[hk_pattern_column(&m->scalar, b, 0)] +=
-            p->inertia[m->assembly->vertex[b]] + p->shift;
+            p->inertia[m->vertex[b]] + p->shift;
 }
 
 // Without a factor, the numbers of live elements are the matrix's own. What they join and the
@@ -91,7 +140,7 @@ static void fill_matrix(hk_constant_matrix *m)
 static void add_live(void *context, const hk_weights *w)
 {
     hk_constant_matrix *m = context;
-    const int32_t *unknown = m->assembly->unknown;
+    const int32_t *unknown = m->unknown;
     for (int a = 0; a < w->count; a++)
         for (int b = 0; b < w->count; b++) {
             int32_t r = unknown[w->vertex[a]], c = unknown[w->vertex[b]];
@@ -120,6 +169,18 @@ static hk_status take_live(hk_constant_matrix *m)
     return hk_low_rank_update(&m->live, p, m->row, p->vertex_count, solve_without_live, m);
 }
 
+static hk_status make_solvable(hk_constant_matrix *m, const char *method)
+{
+    const hk_problem *p = m->problem;
+    if (!m->direct) {
+        hk_multigrid_free(m->multigrid);
+        m->multigrid = NULL;
+        return hk_multigrid_create(&m->scalar, m->matrix, p->threads, &m->multigrid);
+    }
+    HK_TRY(hk_direct_factor_shifted(m->direct, &m->scalar, m->matrix, method));
+    return p->weight > 0 ? hk_factor_update(m->direct, p->threads, &m->triangle) : HK_OK;
+}
+
 hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, double *phase_s,
                                      bool *anew)
 {
@@ -129,21 +190,18 @@ hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, 
     bool current = hk_low_rank_is_current(&m->live, p);
     if (anew) *anew = !same || !current;
     if (same && current) return HK_OK;
-    if (same && m->direct) return take_live(m);
+    if (same && m->solves) return take_live(m);
     double clock = hk_now();
     fill_matrix(m);
-    if (!m->direct && p->terms->live) {
+    if (!m->solves && p->terms->live) {
         hk_terms_visit_weights(p->terms, add_live, m);
         m->live.version = p->terms->live->shape_version;
         m->live.known = true;
     }
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
-    if (m->direct) {
-        HK_TRY(hk_direct_factor_shifted(m->direct, &m->scalar, m->matrix, method));
-        if (p->weight > 0) HK_TRY(hk_factor_update(m->direct, p->threads, &m->triangle));
-    }
+    if (m->solves) HK_TRY(make_solvable(m, method));
     m->factored = now;
-    if (m->direct && !(current && m->live.count == 0)) HK_TRY(take_live(m));
+    if (m->solves && !(current && m->live.count == 0)) HK_TRY(take_live(m));
     phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
@@ -153,7 +211,7 @@ hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, 
 static hk_status apply_in_double(hk_constant_matrix *m, const double *from, double *to)
 {
     int count = m->scalar.count;
-    const int32_t *vertex = m->assembly->vertex;
+    const int32_t *vertex = m->vertex;
     for (int b = 0; b < count; b++)
         for (int i = 0; i < 3; i++) m->right[i * count + b] = from[4 * (int64_t)vertex[b] + i];
     HK_TRY(hk_direct_solve(m->direct, m->right, m->right));
@@ -164,7 +222,7 @@ static hk_status apply_in_double(hk_constant_matrix *m, const double *from, doub
 
 static void apply_refined(hk_constant_matrix *m, const double *from, double *to)
 {
-    const int32_t *vertex = m->assembly->vertex;
+    const int32_t *vertex = m->vertex;
     for (int64_t b = 0; b < m->scalar.count; b++)
         for (int i = 0; i < 3; i++) m->given[4 * b + i] = from[4 * (int64_t)vertex[b] + i];
     hk_factor_refine(m->triangle, &m->scalar, m->matrix, m->given, m->found);
@@ -175,17 +233,21 @@ static void apply_refined(hk_constant_matrix *m, const double *from, double *to)
 static hk_status solve_without_live(void *context, const double *from, double *to)
 {
     hk_constant_matrix *m = context;
+    if (m->multigrid) {
+        hk_multigrid_apply(m->multigrid, m->vertex, from, to);
+        return HK_OK;
+    }
     if (!(m->problem->weight > 0)) return apply_in_double(m, from, to);
     if (m->given)
         apply_refined(m, from, to);
     else
-        hk_factor_apply(m->triangle, m->assembly->vertex, from, to);
+        hk_factor_apply(m->triangle, m->vertex, from, to);
     return HK_OK;
 }
 
 hk_status hk_constant_matrix_apply(hk_constant_matrix *m, const double *from, double *to)
 {
-    if (!m->direct) return HK_OK;
+    if (!m->solves) return HK_OK;
     HK_TRY(solve_without_live(m, from, to));
     hk_low_rank_correct(&m->live, to);
     return HK_OK;

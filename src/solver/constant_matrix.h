@@ -10,22 +10,31 @@
 // Time steps solve with it in single precision (linear/factor.h), poses in double: without
 // inertia the system may be too badly conditioned for single. With refinement a time step's
 // solution is improved once by what it leaves of the right-hand side, evaluated in double.
+//
+// A factor of n unknowns has about n^4/3 numbers. For large bodies, and where there is no direct
+// solver, a cycle of multigrid stands in for A⁻¹ (linear/multigrid.h): memory and time grow with n.
 #ifndef HK_CONSTANT_MATRIX_H
 #define HK_CONSTANT_MATRIX_H
 
 #include "linear/factor.h"
+#include "linear/multigrid.h"
 #include "solver/low_rank.h"
 #include "solver/method.h"
 #include "term/assembly.h"
 
 typedef struct hk_constant_matrix {
     hk_problem *problem;
-    hk_assembly *assembly;
-    hk_pattern scalar;      // borrows the arrays of the assembly's pattern
+    hk_assembly *assembly;     // NULL with multigrid
+    hk_pattern scalar;         // of the unknowns; borrows the arrays of the assembly's, if any
+    const int32_t *unknown;    // [vertex_count] of a vertex (Morton order), -1 if held
+    const int32_t *vertex;     // [free_count] of an unknown
+    int32_t *own_unknown, *own_vertex;  // these, with multigrid
+    bool solves;            // asked for, and there is something to solve for
     double *laplacian;      // [hk_pattern_size of scalar] L
     double *matrix;         // A
     hk_direct *direct;      // NULL: not asked for, or all vertices are held
     hk_factor *triangle;    // its factor for time steps; NULL: none yet
+    hk_multigrid *multigrid;  // instead of a factor, or NULL
     double *right;          // [3 free_count], of solves in double
     double *given, *found;  // [free_count][4] in elimination order, for refinement, else NULL
     hk_quadratic factored;  // that of A; NAN: none yet
@@ -36,7 +45,14 @@ typedef struct hk_constant_matrix {
 enum {
     HK_MATRIX_FACTORED = 1,  // to be solved with
     HK_MATRIX_REFINED = 2,   // with a step of refinement
+    HK_MATRIX_MULTIGRID = 4,  // instead of a factor
 };
+
+// How methods with such a matrix solve with it, as their option `global` names it.
+enum { HK_GLOBAL_AUTO, HK_GLOBAL_CHEBYSHEV, HK_GLOBAL_MULTIGRID, HK_GLOBAL_FACTOR };
+extern const char *const hk_globals[];
+// The flag that it comes to on the CPU for so many unknowns.
+int hk_constant_matrix_kind(int global, int unknowns);
 
 // weight is [material_count], N/m² of each material in L. On failure the caller releases it.
 hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *problem, const double *weight,

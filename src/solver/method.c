@@ -27,6 +27,15 @@ double hk_setting(const hk_settings *settings, const char *name)
     return NAN;
 }
 
+const char *hk_setting_word(const hk_settings *settings, const char *name)
+{
+    const hk_method *m = settings->method;
+    for (int k = 0; k < m->option_count; k++)
+        if (strcmp(name, m->options[k].name) == 0 && m->options[k].words)
+            return m->options[k].words[(int)settings->option[k]];
+    return NULL;
+}
+
 void hk_fill_solver_def(hk_solver_def *def, size_t size)
 {
     const hk_solver_def standard = {.method = "newton"};

@@ -22,6 +22,8 @@ typedef struct hk_settings {
 // An option by its name, as other files than the method's own read it; a word as its index. NAN:
 // the method has none of that name.
 double hk_setting(const hk_settings *settings, const char *name);
+// The word of such an option; NULL: there is none.
+const char *hk_setting_word(const hk_settings *settings, const char *name);
 
 typedef struct hk_solve_report {
     hk_reason reason;

@@ -6,7 +6,7 @@
 //   global   x ← x − A⁻¹ ∇ε with the constant matrix A = M/h² + L
 //
 // never increases ε, so that there is no step length to search for. A⁻¹ is applied by a factor made
-// once, or approximately by Gauss–Seidel sweeps over colours (Fratarcangeli et al. 2016), by
+// once, or approximately by a cycle of multigrid, by Gauss–Seidel sweeps over colours (Fratarcangeli et al. 2016), by
 // conjugate gradients, or by one Jacobi iteration with Chebyshev acceleration (Wang 2015), which is
 // the method of Descent with the constant diagonal of A.
 #include <math.h>
@@ -18,17 +18,27 @@
 #include "solver/line_search.h"
 
 enum { OPTION_GLOBAL = HK_OPTION_AFTER_PRECISION, OPTION_INNER, OPTION_RHO, OPTION_REFINEMENT };
-enum { GLOBAL_DIRECT, GLOBAL_CHEBYSHEV, GLOBAL_GAUSS_SEIDEL, GLOBAL_CG };
+enum {
+    GLOBAL_DIRECT,
+    GLOBAL_CHEBYSHEV,
+    GLOBAL_GAUSS_SEIDEL,
+    GLOBAL_CG,
+    GLOBAL_MULTIGRID,
+    GLOBAL_AUTO
+};
 
-static const char *const g_globals[] = {"direct", "chebyshev", "gauss_seidel", "cg", NULL};
+static const char *const g_globals[] = {"direct", "chebyshev", "gauss_seidel", "cg",
+                                        "multigrid", "auto",   NULL};
 static const hk_option_info g_options[] = {
     HK_START_OPTIONS(HK_START_AUTO),
     HK_PRECISION_OPTION(HK_SINGLE),
     [OPTION_GLOBAL] = {.name = "global",
                        .help = "how the global step is solved: by a factor made once, one Jacobi "
-                               "iteration with Chebyshev acceleration, Gauss-Seidel sweeps, or "
-                               "conjugate gradients",
-                       .words = g_globals},
+                               "iteration with Chebyshev acceleration, Gauss-Seidel sweeps, "
+                               "conjugate gradients, or a cycle of multigrid; auto: a factor, for "
+                               "large bodies and on a GPU multigrid",
+                       .words = g_globals,
+                       .fallback = GLOBAL_AUTO},
     [OPTION_INNER] = {.name = "inner",
                       .help = "sweeps of gauss_seidel, or iterations of cg, in a global step",
                       .minimum = 1,
@@ -103,14 +113,26 @@ static void take_diagonal(projective *s)
 {
     const hk_constant_matrix *m = &s->matrix;
     for (int b = 0; b < m->scalar.count; b++)
-        s->diagonal[m->assembly->vertex[b]] = m->laplacian[hk_pattern_column(&m->scalar, b, 0)];
+        s->diagonal[m->vertex[b]] = m->laplacian[hk_pattern_column(&m->scalar, b, 0)];
+}
+
+// 0: it is not solved with.
+static int kind_of_matrix(const projective *s)
+{
+    int unknowns = s->search.problem->free_count;
+    switch (global_of(s)) {
+    case GLOBAL_AUTO: return hk_constant_matrix_kind(HK_GLOBAL_AUTO, unknowns);
+    case GLOBAL_MULTIGRID: return HK_MATRIX_MULTIGRID;
+    case GLOBAL_DIRECT: return HK_MATRIX_FACTORED;
+    default: return 0;
+    }
 }
 
 static hk_status create_matrix(projective *s)
 {
     hk_problem *p = s->search.problem;
-    int flags = global_of(s) == GLOBAL_DIRECT ? HK_MATRIX_FACTORED : 0;
-    if (flags && s->search.settings.option[OPTION_REFINEMENT] > 0) flags |= HK_MATRIX_REFINED;
+    int flags = kind_of_matrix(s);
+    if (flags == HK_MATRIX_FACTORED && s->search.settings.option[OPTION_REFINEMENT] > 0) flags |= HK_MATRIX_REFINED;
     double *weight = HK_ARRAY(double, p->model->material_count);
     if (!weight) return HK_NO_MEMORY;
     hk_status status = weights(&s->search.settings, p->model, weight);
@@ -125,6 +147,8 @@ static hk_status create_global(projective *s)
     const hk_settings *o = &s->search.settings;
     hk_problem *p = s->search.problem;
     switch (global_of(s)) {
+    case GLOBAL_AUTO:
+    case GLOBAL_MULTIGRID:
     case GLOBAL_DIRECT: return HK_OK;
     case GLOBAL_CHEBYSHEV:
         return hk_descent_create_projective(p, o, o->option[OPTION_RHO], s->diagonal, &s->descent);
@@ -187,7 +211,7 @@ static hk_status prepare(projective *s)
 static void solve_iteratively(projective *s, const double *gradient, double *direction)
 {
     memset(direction, 0, 4 * sizeof(double) * (size_t)s->search.problem->vertex_count);
-    const int32_t *vertex = s->matrix.assembly->vertex;
+    const int32_t *vertex = s->matrix.vertex;
     double *right = s->matrix.right;
     int count = s->matrix.scalar.count, inner = (int)s->search.settings.option[OPTION_INNER];
     for (int b = 0; b < count; b++)

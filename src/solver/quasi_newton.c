@@ -30,7 +30,6 @@ enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
 
 static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
                                         "scaled_identity", NULL};
-static const char *const g_globals[] = {"auto", "chebyshev", NULL};
 static const hk_option_info g_options[] = {
     HK_START_OPTIONS(HK_START_AUTO),
     HK_PRECISION_OPTION(HK_DOUBLE_PRECISION),
@@ -54,9 +53,11 @@ static const hk_option_info g_options[] = {
                      .fallback = 1.5},
     [OPTION_REFINEMENT] = HK_REFINEMENT_OPTION,
     [OPTION_GLOBAL] = {.name = "global",
-                       .help = "how a GPU solves with the constant matrix: Jacobi iterations with "
-                               "Chebyshev acceleration (auto, too); the CPU always uses a factor",
-                       .words = g_globals},
+                       .help = "how the Laplacian is solved with: by a factor made once (on a CPU), "
+                               "Jacobi iterations with Chebyshev acceleration (on a GPU), or a "
+                               "cycle of multigrid; auto: a factor, for large bodies and on a GPU "
+                               "multigrid",
+                       .words = hk_globals},
     [OPTION_INNER] = {.name = "inner",
                       .help = "Chebyshev iterations of a solve on a GPU; 0: as many as the matrix "
                               "needs, at most 48",
@@ -84,10 +85,10 @@ static int initial_of(const quasi_newton *s)
     return (int)s->search.settings.option[OPTION_INITIAL];
 }
 
-// NULL: it starts from the identity, or all vertices are held.
-static const hk_direct *factor_of(const quasi_newton *s)
+// False: it starts from the identity, or all vertices are held.
+static bool has_matrix(const quasi_newton *s)
 {
-    return s->direct ? s->direct : s->laplacian.direct;
+    return s->direct || s->laplacian.solves;
 }
 
 static void quasi_newton_free(void *solver)
@@ -121,13 +122,14 @@ static hk_status weights(const hk_settings *settings, const hk_model *m, double 
 static hk_status create_laplacian(quasi_newton *s)
 {
     hk_problem *p = s->search.problem;
-    bool refined = s->search.settings.option[OPTION_REFINEMENT] > 0;
+    const double *option = s->search.settings.option;
+    int flags = hk_constant_matrix_kind((int)option[OPTION_GLOBAL], p->free_count);
+    if (flags == HK_MATRIX_FACTORED && option[OPTION_REFINEMENT] > 0) flags |= HK_MATRIX_REFINED;
     double *slope = HK_ARRAY(double, p->model->material_count);
     if (!slope) return HK_NO_MEMORY;
     hk_status status = weights(&s->search.settings, p->model, slope);
     if (status == HK_OK)
-        status = hk_constant_matrix_init(&s->laplacian, p, slope,
-                                         HK_MATRIX_FACTORED | (refined ? HK_MATRIX_REFINED : 0));
+        status = hk_constant_matrix_init(&s->laplacian, p, slope, flags);
     hk_free(slope);
     return status;
 }
@@ -226,7 +228,7 @@ static void fill_matrix(quasi_newton *s, const double *x)
 // Again only when the time step or damping changed, or at every begin for the current Hessian.
 static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
 {
-    if (s->laplacian.direct)
+    if (s->laplacian.solves)
         return hk_constant_matrix_prepare(&s->laplacian, "quasi_newton", s->search.phase_s, NULL);
     const hk_live *live = s->search.problem->terms->live;
     bool same = hk_same_quadratic(s->factored, hk_problem_quadratic(s->search.problem)) &&
@@ -269,7 +271,7 @@ static hk_status apply_inverse(quasi_newton *s, double *q)
 static hk_status apply_initial(quasi_newton *s, const double *x, double *q)
 {
     hk_problem *p = s->search.problem;
-    if (factor_of(s)) return apply_inverse(s, q);
+    if (has_matrix(s)) return apply_inverse(s, q);
     double scale = hk_curvature_scale(&s->curvature, p);
     if (scale == 0) {
         hk_jacobi_uniform(&s->uniform, p, x);
@@ -312,16 +314,27 @@ static hk_view *quasi_newton_view(void *solver)
     return ((quasi_newton *)solver)->search.view;
 }
 
+static void describe_matrix(const quasi_newton *s, char *text, size_t size)
+{
+    const hk_direct *direct = s->direct ? s->direct : s->laplacian.direct;
+    if (direct)
+        snprintf(text, size, "%lld numbers in the factor", (long long)hk_direct_factor_size(direct));
+    else if (s->laplacian.multigrid)
+        hk_multigrid_describe(s->laplacian.multigrid, text, size);
+    else
+        snprintf(text, size, s->laplacian.solves ? "multigrid" : "no matrix");
+}
+
 static void quasi_newton_describe(const void *solver, char *text, size_t size)
 {
     const quasi_newton *s = solver;
-    const hk_direct *direct = factor_of(s);
     const hk_settings *settings = &s->search.settings;
+    char matrix[120];
+    describe_matrix(s, matrix, sizeof matrix);
     snprintf(text, size,
-             "quasi_newton: at most %d iterations, tolerance %g, window %d, from the %s; %lld "
-             "numbers in the factor",
+             "quasi_newton: at most %d iterations, tolerance %g, window %d, from the %s; %s",
              settings->iterations, settings->tolerance, (int)settings->option[OPTION_WINDOW],
-             g_initial[initial_of(s)], direct ? (long long)hk_direct_factor_size(direct) : 0);
+             g_initial[initial_of(s)], matrix);
 }
 
 const hk_method hk_quasi_newton = {
