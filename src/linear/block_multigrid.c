@@ -11,16 +11,16 @@ enum { MOST_DIRECT = 300, MOST_LEVELS = 16, SWEEPS_IN_PLACE = 8 };
 #define POOR_RATIO 0.8
 // Chebyshev polynomials damp the part [1/SPREAD, 1] of the spectrum; its end is an estimate, which
 // may be a little low.
-#define SPREAD 20
+#define SPREAD 10
 #define MARGIN 1.1
-enum { DEGREE = 2, FIRST_POWERS = 12, LATER_POWERS = 3 };
+enum { DEGREE = 2, FIRST_POWERS = 12, LATER_POWERS = 3, REFRESHING_POWERS = 1 };
 
 typedef struct level {
     const hk_block_rows *a;
-    hk_block_rows made;     // a, below the finest level
-    hk_block_rows t;        // the tentative P: one block a row, at its group
-    hk_block_rows p, r;     // to and from the coarser level
-    hk_block_rows ap;       // A P
+    hk_block_rows made;   // a, below the finest level
+    hk_block_rows t;      // the tentative P: one block a row, at its group
+    hk_block_rows p, r;   // to and from the coarser level
+    hk_block_rows ap;     // A P
     int64_t *near_start;  // [rows + 1] the graph that rows are grouped by
     int32_t *near;
     int32_t *r_source;      // for hk_block_transpose
@@ -42,8 +42,7 @@ struct hk_block_multigrid {
     int32_t *marker;      // workspace of products of matrices
     double *sums;
     double *partial;
-    double *cg[3];   // [rows][4]
-    bool estimated;  // the largest eigenvalues have been, once
+    double *cg[3];  // [rows][4]
 };
 
 static int stride_of(const level *l)
@@ -163,8 +162,9 @@ static hk_status make_graph(const level *l, const int32_t *group, int group_coun
         if (pass == 0) below->near = HK_ARRAY(int32_t, below->near_start[group_count]);
         if (!below->near) break;
     }
+    bool made = marker && below->near;
     hk_free(marker);
-    return marker && below->near ? HK_OK : HK_NO_MEMORY;
+    return made ? HK_OK : HK_NO_MEMORY;
 }
 
 // The level below l with the groups of its rows.
@@ -206,7 +206,7 @@ static hk_status coarsen(level *l, level *below, bool *more)
     if (!group) return HK_NO_MEMORY;
     int group_count;
     hk_graph graph = {l->a->rows, l->near_start, l->near};
-    hk_status status = hk_aggregate(&graph, group, &group_count);
+    hk_status status = hk_aggregate_large(&graph, group, &group_count);
     // Counted in numbers, for the blocks grow from 3 to 6.
     if (status == HK_OK && 6.0 * group_count < POOR_RATIO * l->a->height * l->a->rows) {
         status = make_coarser(l, below, group, group_count);
@@ -499,6 +499,15 @@ static bool factor_coarsest(hk_block_multigrid *m)
     return hk_dense_factor(m->dense, n);
 }
 
+// The inverse diagonal of a level and its largest eigenvalue; false: it is not positive.
+static bool prepare_level(hk_block_multigrid *m, level *l, int powers)
+{
+    if (!invert_diagonal(l)) return false;
+    if (l->largest == 0) scatter_vector(l);
+    estimate_largest(m, l, l->largest == 0 ? FIRST_POWERS : powers);
+    return l->largest > 0 && isfinite(l->largest);
+}
+
 void hk_block_multigrid_set(hk_block_multigrid *m, const double *x, bool *positive)
 {
     *positive = false;
@@ -507,14 +516,16 @@ void hk_block_multigrid_set(hk_block_multigrid *m, const double *x, bool *positi
         level *l = &m->level[k];
         bool last = k + 1 == m->count;
         if (last && m->dense) break;
-        if (!invert_diagonal(l)) return;
-        if (!m->estimated) scatter_vector(l);
-        estimate_largest(m, l, m->estimated ? LATER_POWERS : FIRST_POWERS);
-        if (!(l->largest > 0) || !isfinite(l->largest)) return;
+        if (!prepare_level(m, l, LATER_POWERS)) return;
         if (!last) make_transfer(m, l, &m->level[k + 1]);
     }
-    m->estimated = true;
     *positive = !m->dense || factor_coarsest(m);
+}
+
+void hk_block_multigrid_refresh(hk_block_multigrid *m, bool *positive)
+{
+    bool only = m->count == 1 && m->dense;
+    *positive = only ? factor_coarsest(m) : prepare_level(m, &m->level[0], REFRESHING_POWERS);
 }
 
 // ---------------------------------------------------------------- the cycle

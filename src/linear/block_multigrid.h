@@ -21,6 +21,9 @@ void hk_block_multigrid_free(hk_block_multigrid *multigrid);
 // Takes the numbers of the matrix; x [rows][4] are the positions of its vertices, m. `positive`:
 // whether it is as positive definite as was noticed; if not, there is nothing to cycle with.
 void hk_block_multigrid_set(hk_block_multigrid *multigrid, const double *x, bool *positive);
+// Takes them on the finest level alone; the coarser ones stay those of an earlier matrix. A
+// fraction of the work, and as good for matrices that are alike.
+void hk_block_multigrid_refresh(hk_block_multigrid *multigrid, bool *positive);
 
 // z = B r: one V-cycle from zero. Vectors are [rows][4], the fourth number 0 in r; z may not be r.
 void hk_block_multigrid_cycle(hk_block_multigrid *multigrid, const double *r, double *z);

@@ -23,9 +23,10 @@ enum { MOST_SHIFTS = 12, PATIENCE = 3 };
 // Free vertices from which multigrid is faster than a factorisation.
 enum { SMALLEST_FOR_MULTIGRID = 4000 };
 // Conjugate gradients go to these relative residuals: at first, at last, and for a start.
-#define COARSE_FORCING 1e-1
+#define COARSE_FORCING 0.3
 #define FINE_FORCING   1e-3
 #define FOLLOWING      1e-3
+#define ENOUGH         0.3  // of the tolerance
 
 // From the exact Hessian to the projected one.
 static const struct {
@@ -183,11 +184,14 @@ static hk_status polish(newton *s, double *x)
     return HK_OK;
 }
 
-// After Eisenstat and Walker (1996): as exact as the last iteration was good.
+// After Eisenstat and Walker (1996): as exact as the last iteration was good, and no more exact
+// than the tolerance asks for.
 static void choose_forcing(newton *s, double before)
 {
-    double ratio = s->search.at.residual / before;
-    s->forcing = fmax(FINE_FORCING, fmin(COARSE_FORCING, 0.9 * ratio * ratio));
+    const hk_evaluation *at = &s->search.at;
+    double ratio = at->residual / before;
+    double enough = ENOUGH * s->search.settings.tolerance * at->scale / at->residual;
+    s->forcing = fmax(FINE_FORCING, fmin(COARSE_FORCING, fmax(enough, 0.9 * ratio * ratio)));
 }
 
 // One step from x; `end` says whether the solve is over.
@@ -237,7 +241,8 @@ static hk_status newton_minimise(void *solver, double *x, hk_solve_report *repor
     // An attempt that led nowhere is no iteration; there is at most one between two iterations.
     while (!end && !hk_search_over(ls, x, report->iterations - before, report))
         HK_TRY(iterate(s, x, report, &end));
-    if (report->reason == HK_CONVERGED && report->iterations > before) HK_TRY(polish(s, x));
+    bool polished = report->reason == HK_CONVERGED && report->iterations > before;
+    if (polished && !s->by_multigrid) HK_TRY(polish(s, x));
     hk_search_end(ls, report);
     return HK_OK;
 }

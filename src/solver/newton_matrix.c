@@ -6,6 +6,12 @@
 
 // Conjugate gradients that are worth their while; after so many the direction found is taken.
 enum { MOST_CG = 500 };
+// −log ‖r‖ that an iteration gains, where nothing better is known, and from which on a solve can
+// tell.
+#define USUAL_RATE 0.5
+#define TELLING    2
+// Iterations that all levels of a hierarchy cost to make.
+#define WORTH_NEW_LEVELS 6
 
 // ---------------------------------------------------------------- creation
 
@@ -46,6 +52,7 @@ hk_status hk_newton_matrix_create(hk_problem *problem, bool by_multigrid, hk_new
     if (!m) return HK_NO_MEMORY;
     m->problem = problem;
     m->by_multigrid = by_multigrid;
+    m->rate = USUAL_RATE;
     hk_status status = build(m);
     if (status != HK_OK) {
         hk_newton_matrix_free(m);
@@ -80,6 +87,23 @@ static void take_positions(hk_newton_matrix *m, const double *x)
         memcpy(m->position + 4 * b, x + 4 * (int64_t)a->vertex[b], 3 * sizeof(double));
 }
 
+// All levels anew where those that are there are of no use or cost more by now than new ones would.
+static void prepare_levels(hk_newton_matrix *m, const double *x, bool *positive)
+{
+    hk_quadratic now = hk_problem_quadratic(m->problem);
+    m->fresh =
+        !m->has_levels || m->wasted > WORTH_NEW_LEVELS || !hk_same_quadratic(now, m->quadratic);
+    if (!m->fresh) {
+        hk_block_multigrid_refresh(m->multigrid, positive);
+        return;
+    }
+    take_positions(m, x);
+    hk_block_multigrid_set(m->multigrid, m->position, positive);
+    m->has_levels = *positive;
+    m->quadratic = now;
+    m->wasted = 0;
+}
+
 hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep,
                                const double *diagonal, double *phase_s, bool *positive)
 {
@@ -94,12 +118,10 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     if (m->multigrid) hk_block_rows_set(&m->rows, &m->assembly->pattern, m->source, m->lower);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = HK_OK;
-    if (m->multigrid) {
-        take_positions(m, x);
-        hk_block_multigrid_set(m->multigrid, m->position, positive);
-    } else {
+    if (m->multigrid)
+        prepare_levels(m, x, positive);
+    else
         status = hk_direct_factor(m->direct, m->lower, positive);
-    }
     phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return status;
 }
@@ -122,6 +144,9 @@ static hk_status solve_by_multigrid(hk_newton_matrix *m, double tolerance, bool 
     hk_block_multigrid_solve(m->multigrid, &cg, m->right, m->solution);
     m->cg_iterations = cg.iterations;
     *positive = !cg.indefinite;
+    double gained = -log(cg.residual);
+    if (m->fresh && gained > TELLING) m->rate = gained / cg.iterations;
+    if (!m->fresh) m->wasted += cg.iterations - gained / m->rate;
     return HK_OK;
 }
 

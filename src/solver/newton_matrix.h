@@ -24,6 +24,12 @@ typedef struct hk_newton_matrix {
     double *solution;   // the same, for multigrid
     double *position;   // the same, for multigrid
     int cg_iterations;  // of the last solve
+    // Coarser levels are made anew only where iterations have been wasted by old ones.
+    bool has_levels;         // there are some
+    bool fresh;              // they are of this very matrix
+    double rate;             // −log ‖r‖ an iteration when they were
+    double wasted;           // iterations since then
+    hk_quadratic quadratic;  // of the problem that they are of
 } hk_newton_matrix;
 
 hk_status hk_newton_matrix_create(hk_problem *problem, bool by_multigrid,
