@@ -27,10 +27,10 @@ typedef double d4u __attribute__((vector_size(32), aligned(8), may_alias));
 #undef WIDEN
 #endif
 
-#define KERNELS(x)                                                                        \
-    {                                                                                     \
-        .name = #x, .product = product_##x, .relax = relax_##x, .multiply = multiply_##x, \
-        .multiply_exact = multiply_exact_##x,                                             \
+#define KERNELS(x)                                                                    \
+    {                                                                                 \
+        .name = #x, .product = product_##x, .smooth = smooth_##x, .relax = relax_##x, \
+        .multiply = multiply_##x, .multiply_exact = multiply_exact_##x,               \
     }
 static const hk_block_kernels KERNELS_GENERIC = KERNELS(generic);
 #ifdef __x86_64__

@@ -52,20 +52,29 @@ INLINE void NAME(add_exact_block)(int height, int width, const double *v, const 
     }
 }
 
+// A row of A x.
+INLINE NAME(row_sums)
+    NAME(row_product)(int height, int width, const hk_block_rows *a, int64_t i, const double *x)
+{
+    int wide = hk_block_stride(width);
+    NAME(row_sums) s = {0};
+    if (a->diagonal) {
+        const double *block = a->diagonal + height * width * i;
+        NAME(add_exact_block)(height, width, block, x + wide * i, &s);
+    }
+    for (int64_t k = a->start[i]; k < a->start[i + 1]; k++) {
+        const double *factor = x + wide * (int64_t)a->column[k];
+        NAME(add_block)(height, width, a->value + height * width * k, factor, &s);
+    }
+    return s;
+}
+
 INLINE void NAME(product_of)(int height, int width, const hk_block_rows *a, int first, int last,
                              double sign, const double *base, const double *x, double *y)
 {
-    int high = hk_block_stride(height), wide = hk_block_stride(width);
+    int high = hk_block_stride(height);
     for (int64_t i = first; i < last; i++) {
-        NAME(row_sums) s = {0};
-        if (a->diagonal) {
-            const double *block = a->diagonal + height * width * i;
-            NAME(add_exact_block)(height, width, block, x + wide * i, &s);
-        }
-        for (int64_t k = a->start[i]; k < a->start[i + 1]; k++) {
-            const double *factor = x + wide * (int64_t)a->column[k];
-            NAME(add_block)(height, width, a->value + height * width * k, factor, &s);
-        }
+        NAME(row_sums) s = NAME(row_product)(height, width, a, i, x);
         d4 low = NAME(all)(sign) * (s.low[0] + s.low[1] + s.low[2]);
         NAME(store)(y + high * i, base ? NAME(load)(base + high * i) + low : low);
         if (height <= 4) continue;
@@ -87,35 +96,66 @@ TARGET static void NAME(product)(const hk_block_rows *a, int first, int last, do
         NAME(product_of)(6, 6, a, first, last, sign, base, x, y);
 }
 
-INLINE void NAME(relax_part)(const hk_block_relax *rule, d4 change, double *step, double *x)
+// step = keep step + weight change, y = x + step (or, without x, the step).
+INLINE void NAME(relax_part)(const hk_block_relax *rule, d4 change, double *step, const double *x,
+                             double *y)
 {
     d4 moved = NAME(all)(rule->weight) * change;
     if (rule->keep != 0) moved += NAME(all)(rule->keep) * NAME(load)(step);
     NAME(store)(step, moved);
-    NAME(store)(x, rule->fresh ? moved : NAME(load)(x) + moved);
+    NAME(store)(y, x ? NAME(load)(x) + moved : moved);
+}
+
+INLINE void NAME(relax_row)(int size, const hk_block_relax *rule, int64_t i, const double *r,
+                            double *step, const double *x, double *y)
+{
+    int64_t at = hk_block_stride(size) * i;
+    NAME(row_sums) s = {0};
+    NAME(add_block)(size, size, rule->inverse + size * size * i, r, &s);
+    d4 low = s.low[0] + s.low[1] + s.low[2], high = s.high[0] + s.high[1] + s.high[2];
+    NAME(relax_part)(rule, low, step + at, x ? x + at : NULL, y + at);
+    if (size <= 4) return;
+    at += 4;
+    NAME(relax_part)(rule, high, step + at, x ? x + at : NULL, y + at);
 }
 
 INLINE void NAME(relax_of)(int size, const hk_block_relax *rule, int first, int last,
-                           const double *r, double *step, double *x)
+                           const double *r, double *step, double *y)
 {
-    int stride = hk_block_stride(size);
-    for (int64_t i = first; i < last; i++) {
-        NAME(row_sums) s = {0};
-        NAME(add_block)(size, size, rule->inverse + size * size * i, r + stride * i, &s);
-        double *own = step + stride * i, *at = x + stride * i;
-        NAME(relax_part)(rule, s.low[0] + s.low[1] + s.low[2], own, at);
-        if (size <= 4) continue;
-        NAME(relax_part)(rule, s.high[0] + s.high[1] + s.high[2], own + 4, at + 4);
-    }
+    for (int64_t i = first; i < last; i++)
+        NAME(relax_row)(size, rule, i, r + hk_block_stride(size) * i, step, NULL, y);
 }
 
 TARGET static void NAME(relax)(const hk_block_relax *rule, int first, int last, const double *r,
-                               double *step, double *x)
+                               double *step, double *y)
 {
     if (rule->size == 3)
-        NAME(relax_of)(3, rule, first, last, r, step, x);
+        NAME(relax_of)(3, rule, first, last, r, step, y);
     else
-        NAME(relax_of)(6, rule, first, last, r, step, x);
+        NAME(relax_of)(6, rule, first, last, r, step, y);
+}
+
+INLINE void NAME(smooth_of)(int size, const hk_block_rows *a, const hk_block_relax *rule, int first,
+                            int last, const double *b, const double *x, double *step, double *y)
+{
+    int stride = hk_block_stride(size);
+    for (int64_t i = first; i < last; i++) {
+        double r[8];
+        NAME(row_sums) s = NAME(row_product)(size, size, a, i, x);
+        NAME(store)(r, NAME(load)(b + stride * i) - (s.low[0] + s.low[1] + s.low[2]));
+        d4 rest = s.high[0] + s.high[1] + s.high[2];
+        if (size > 4) NAME(store)(r + 4, NAME(load)(b + stride * i + 4) - rest);
+        NAME(relax_row)(size, rule, i, r, step, x, y);
+    }
+}
+
+TARGET static void NAME(smooth)(const hk_block_rows *a, const hk_block_relax *rule, int first,
+                                int last, const double *b, const double *x, double *step, double *y)
+{
+    if (rule->size == 3)
+        NAME(smooth_of)(3, a, rule, first, last, b, x, step, y);
+    else
+        NAME(smooth_of)(6, a, rule, first, last, b, x, step, y);
 }
 
 // The columns of a block.

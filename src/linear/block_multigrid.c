@@ -30,7 +30,8 @@ typedef struct level {
     double *modes;          // [rows][6][size]
     double *vector;         // [rows][stride] nearly an eigenvector, that of the largest eigenvalue
     double largest;         // that one, of D⁻¹ A
-    double *x, *b, *rest, *step;  // [rows][stride]
+    double *x, *next, *b, *step;  // [rows][stride]
+    const double *right;          // b, or what the caller has
 } level;
 
 struct hk_block_multigrid {
@@ -42,7 +43,7 @@ struct hk_block_multigrid {
     int32_t *marker;      // workspace of products of matrices
     double *sums;
     double *partial;
-    double *cg[3];  // [rows][4]
+    double *cg[2];  // [rows][4]
 };
 
 static int stride_of(const level *l)
@@ -68,8 +69,8 @@ static void release_level(level *l)
     hk_free(l->modes);
     hk_free(l->vector);
     hk_free(l->x);
+    hk_free(l->next);
     hk_free(l->b);
-    hk_free(l->rest);
     hk_free(l->step);
 }
 
@@ -95,9 +96,10 @@ static hk_status allocate_vectors(level *l)
     l->vector = HK_ZEROS(double, numbers);
     l->x = HK_ZEROS(double, numbers);
     l->b = HK_ZEROS(double, numbers);
-    l->rest = HK_ZEROS(double, numbers);
+    l->next = HK_ZEROS(double, numbers);
+    l->right = l->b;
     l->step = HK_ZEROS(double, numbers);
-    return l->inverse && l->modes && l->vector && l->x && l->b && l->rest && l->step ? HK_OK
+    return l->inverse && l->modes && l->vector && l->x && l->b && l->next && l->step ? HK_OK
                                                                                      : HK_NO_MEMORY;
 }
 
@@ -304,20 +306,6 @@ static bool invert_diagonal(level *l)
     return positive;
 }
 
-// step = keep step + weight D⁻¹ r, x += step
-static void relax(level *l, double keep, double weight, bool fresh, const double *r, double *step,
-                  double *x)
-{
-    hk_block_relax rule = {.rows = l->a->rows,
-                           .size = l->a->height,
-                           .threads = l->a->threads,
-                           .inverse = l->inverse,
-                           .keep = keep,
-                           .weight = weight,
-                           .fresh = fresh};
-    hk_block_relax_rows(l->a, &rule, r, step, x);
-}
-
 // ---------------------------------------------------------------- the largest eigenvalue
 
 // Numbers from −1 to 1 that have nothing to do with the mesh.
@@ -348,12 +336,12 @@ static void scale_vector(const level *l, double factor, double *v)
 // Powers of D⁻¹ A, from the vector that is there.
 static void estimate_largest(hk_block_multigrid *m, level *l, int powers)
 {
+    hk_block_relax rule = {.size = l->a->height, .inverse = l->inverse, .weight = 1};
     for (int k = 0; k < powers; k++) {
-        hk_block_product(l->a, 1, NULL, l->vector, l->rest);
-        relax(l, 0, 1, true, l->rest, l->step, l->x);
+        double down = hk_block_product_dot(l->a, l->vector, l->next, m->partial);
+        hk_block_relax_rows(l->a, &rule, l->next, l->step, l->x);
         // Rayleigh's quotient in the product of D: λ = (D⁻¹A v)·(A v) / v·(A v).
-        double up = hk_block_dot(l->a, l->x, l->rest, m->partial);
-        double down = hk_block_dot(l->a, l->vector, l->rest, m->partial);
+        double up = hk_block_dot(l->a, l->x, l->next, m->partial);
         double norm = hk_block_dot(l->a, l->x, l->x, m->partial);
         if (!(norm > 0) || !(down > 0) || !(up > 0)) break;
         l->largest = up / down;
@@ -530,78 +518,77 @@ void hk_block_multigrid_refresh(hk_block_multigrid *m, bool *positive)
 
 // ---------------------------------------------------------------- the cycle
 
-// x += (or =, from nothing) a polynomial of D⁻¹ A times D⁻¹ (b − A x).
-static void smooth(level *l, int degree, bool from_nothing)
+// x += (or =, from nothing) a polynomial of D⁻¹ A times D⁻¹ (b − A x). With `partial` the product
+// of b and x comes back.
+static double smooth(level *l, int degree, bool from_nothing, double *partial)
 {
-    double high = MARGIN * l->largest, low = high / SPREAD;
+    double high = MARGIN * l->largest, low = high / SPREAD, found = 0;
     double middle = 0.5 * (high + low), half = 0.5 * (high - low), sigma = middle / half;
     double rho = 1 / sigma;
+    hk_block_relax rule = {.size = l->a->height, .inverse = l->inverse, .weight = 1 / middle};
     for (int k = 0; k < degree; k++) {
-        bool first = k == 0 && from_nothing;
-        const double *r = first ? l->b : l->rest;
-        if (!first) hk_block_product(l->a, -1, l->b, l->x, l->rest);
+        if (k == 0 && from_nothing) {
+            hk_block_relax_rows(l->a, &rule, l->right, l->step, l->x);
+        } else {
+            double *last = k + 1 == degree ? partial : NULL;
+            found = hk_block_smooth(l->a, &rule, l->right, l->x, l->step, l->next, last);
+            double *swap = l->x;
+            l->x = l->next;
+            l->next = swap;
+        }
         double next = 1 / (2 * sigma - rho);
-        if (k == 0)
-            relax(l, 0, 1 / middle, from_nothing, r, l->step, l->x);
-        else
-            relax(l, next * rho, 2 * next / half, false, r, l->step, l->x);
-        if (k > 0) rho = next;
+        rule.keep = next * rho;
+        rule.weight = 2 * next / half;
+        rho = next;
     }
+    return found;
 }
 
 static void solve_coarsest(hk_block_multigrid *m)
 {
     level *l = &m->level[m->count - 1];
     if (!m->dense) {
-        smooth(l, SWEEPS_IN_PLACE, true);
+        smooth(l, SWEEPS_IN_PLACE, true, NULL);
         return;
     }
     int size = l->a->height, stride = stride_of(l);
     for (int i = 0; i < l->a->rows; i++)
-        for (int c = 0; c < size; c++) m->dense_right[size * i + c] = l->b[stride * i + c];
+        for (int c = 0; c < size; c++) m->dense_right[size * i + c] = l->right[stride * i + c];
     hk_dense_solve(m->dense, m->dense_size, m->dense_right);
     for (int i = 0; i < l->a->rows; i++)
         for (int c = 0; c < size; c++) l->x[stride * i + c] = m->dense_right[size * i + c];
 }
 
-static void cycle(hk_block_multigrid *m)
+// One V-cycle for r, to x of the finest level; returns the product of the two.
+static double cycle(hk_block_multigrid *m, const double *r)
 {
+    level *fine = &m->level[0];
+    fine->right = r;
     for (int k = 0; k + 1 < m->count; k++) {
         level *l = &m->level[k];
-        smooth(l, DEGREE, true);
-        hk_block_product(l->a, -1, l->b, l->x, l->rest);
-        hk_block_product(&l->r, 1, NULL, l->rest, m->level[k + 1].b);
+        smooth(l, DEGREE, true, NULL);
+        hk_block_product(l->a, -1, l->right, l->x, l->next);
+        hk_block_product(&l->r, 1, NULL, l->next, m->level[k + 1].b);
     }
     solve_coarsest(m);
-    for (int k = m->count - 2; k >= 0; k--) {
+    if (m->count == 1) return hk_block_dot(fine->a, r, fine->x, m->partial);
+    for (int k = m->count - 2; k > 0; k--) {
         level *l = &m->level[k];
         hk_block_product(&l->p, 1, l->x, m->level[k + 1].x, l->x);
-        smooth(l, DEGREE, false);
+        smooth(l, DEGREE, false, NULL);
     }
+    hk_block_product(&fine->p, 1, fine->x, m->level[1].x, fine->x);
+    return smooth(fine, DEGREE, false, m->partial);
 }
 
 void hk_block_multigrid_cycle(hk_block_multigrid *m, const double *r, double *z)
 {
-    level *l = &m->level[0];
-    size_t bytes = sizeof(double) * (size_t)stride_of(l) * (size_t)l->a->rows;
-    memcpy(l->b, r, bytes);
-    cycle(m);
-    memcpy(z, l->x, bytes);
+    const level *l = &m->level[0];
+    cycle(m, r);
+    memcpy(z, l->x, sizeof(double) * (size_t)stride_of(l) * (size_t)l->a->rows);
 }
 
 // ---------------------------------------------------------------- conjugate gradients
-
-// x += length × p, r −= length × q
-static void go_along(const hk_block_multigrid *m, double length, const double *p, const double *q,
-                     double *x, double *r)
-{
-    int64_t numbers = 4 * (int64_t)m->level[0].a->rows;
-#pragma omp parallel for schedule(static) num_threads(m->level[0].a->threads)
-    for (int64_t k = 0; k < numbers; k++) {
-        x[k] += length * p[k];
-        r[k] -= length * q[k];
-    }
-}
 
 // p = z + keep × p
 static void turn(const hk_block_multigrid *m, double keep, const double *z, double *p)
@@ -614,7 +601,7 @@ static void turn(const hk_block_multigrid *m, double keep, const double *z, doub
 void hk_block_multigrid_solve(hk_block_multigrid *m, hk_block_cg *cg, double *b, double *x)
 {
     const hk_block_rows *a = m->level[0].a;
-    double *z = m->cg[0], *p = m->cg[1], *q = m->cg[2];
+    double *p = m->cg[0], *q = m->cg[1];
     double size = sqrt(hk_block_dot(a, b, b, m->partial)), before = 1;
     memset(x, 0, 4 * sizeof(double) * (size_t)a->rows);
     memset(p, 0, 4 * sizeof(double) * (size_t)a->rows);
@@ -622,16 +609,13 @@ void hk_block_multigrid_solve(hk_block_multigrid *m, hk_block_cg *cg, double *b,
     cg->indefinite = false;
     cg->residual = size > 0 ? 1 : 0;
     while (cg->residual > cg->tolerance && cg->iterations < cg->most) {
-        hk_block_multigrid_cycle(m, b, z);
-        double now = hk_block_dot(a, b, z, m->partial);
-        turn(m, cg->iterations == 0 ? 0 : now / before, z, p);
+        double now = cycle(m, b);
+        turn(m, cg->iterations == 0 ? 0 : now / before, m->level[0].x, p);
         before = now;
-        hk_block_product(a, 1, NULL, p, q);
-        double curvature = hk_block_dot(a, p, q, m->partial);
+        double curvature = hk_block_product_dot(a, p, q, m->partial);
         cg->indefinite = !(now > 0) || !(curvature > 0);
         if (cg->indefinite) return;
-        go_along(m, now / curvature, p, q, x, b);
-        cg->residual = sqrt(hk_block_dot(a, b, b, m->partial)) / size;
+        cg->residual = sqrt(hk_block_go_along(a, now / curvature, p, q, x, b, m->partial)) / size;
         cg->iterations++;
     }
 }

@@ -5,14 +5,17 @@
 
 #include "linear/block_kernels.h"
 
-// Rows that a thread takes at a time, whatever the number of threads; below so many one is enough.
-enum { RUN = 256, SMALLEST_FOR_THREADS = 512 };
+// Rows that a thread takes at a time, whatever the number of threads.
+enum { RUN = 128 };
+// Numbers in a matrix from which on threads are worth waking.
+enum { SMALLEST_FOR_THREADS = 100000 };
 // Columns are read four numbers at a time, a few beyond the last block.
 enum { PADDING = 8 };
 
 static int team(const hk_block_rows *m)
 {
-    return m->rows < SMALLEST_FOR_THREADS ? 1 : m->threads;
+    int64_t numbers = m->height * m->width * (m->start[m->rows] + m->rows);
+    return numbers < SMALLEST_FOR_THREADS ? 1 : m->threads;
 }
 
 static int run_count(int rows)
@@ -141,33 +144,81 @@ void hk_block_product(const hk_block_rows *a, double sign, const double *base, c
         a->kernels->product(a, k * RUN, hk_min_int((k + 1) * RUN, a->rows), sign, base, x, y);
 }
 
-void hk_block_relax_rows(const hk_block_rows *a, const hk_block_relax *rule, const double *r,
-                         double *step, double *x)
-{
-#pragma omp parallel for schedule(static) num_threads(team(a))
-    for (int k = 0; k < run_count(rule->rows); k++)
-        a->kernels->relax(rule, k * RUN, hk_min_int((k + 1) * RUN, rule->rows), r, step, x);
-}
-
 int64_t hk_block_partials(int rows)
 {
     return run_count(rows);
 }
 
+static double sum_partial(const double *partial, int rows)
+{
+    double total = 0;
+    for (int k = 0; k < run_count(rows); k++) total += partial[k];
+    return total;
+}
+
+// Of rows [first, last).
+static double dot_of(int height, int first, int last, const double *x, const double *y)
+{
+    int stride = hk_block_stride(height);
+    double sum[6] = {0};
+    for (int64_t i = first; i < last; i++)
+        for (int c = 0; c < height; c++) sum[c] += x[stride * i + c] * y[stride * i + c];
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + (sum[4] + sum[5]);
+}
+
 double hk_block_dot(const hk_block_rows *a, const double *x, const double *y, double *partial)
 {
-    int stride = hk_block_stride(a->height);
+#pragma omp parallel for schedule(static) num_threads(team(a))
+    for (int k = 0; k < run_count(a->rows); k++)
+        partial[k] = dot_of(a->height, k * RUN, hk_min_int((k + 1) * RUN, a->rows), x, y);
+    return sum_partial(partial, a->rows);
+}
+
+double hk_block_product_dot(const hk_block_rows *a, const double *x, double *y, double *partial)
+{
 #pragma omp parallel for schedule(static) num_threads(team(a))
     for (int k = 0; k < run_count(a->rows); k++) {
-        double sum[8] = {0};
-        int64_t last = hk_min_int((k + 1) * RUN, a->rows);
-        for (int64_t i = (int64_t)k * RUN; i < last; i++)
-            for (int c = 0; c < a->height; c++) sum[c] += x[stride * i + c] * y[stride * i + c];
-        partial[k] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + (sum[4] + sum[5]);
+        int first = k * RUN, last = hk_min_int(first + RUN, a->rows);
+        a->kernels->product(a, first, last, 1, NULL, x, y);
+        partial[k] = dot_of(a->height, first, last, x, y);
     }
-    double total = 0;
-    for (int k = 0; k < run_count(a->rows); k++) total += partial[k];
-    return total;
+    return sum_partial(partial, a->rows);
+}
+
+void hk_block_relax_rows(const hk_block_rows *a, const hk_block_relax *rule, const double *r,
+                         double *step, double *y)
+{
+#pragma omp parallel for schedule(static) num_threads(team(a))
+    for (int k = 0; k < run_count(a->rows); k++)
+        a->kernels->relax(rule, k * RUN, hk_min_int((k + 1) * RUN, a->rows), r, step, y);
+}
+
+double hk_block_smooth(const hk_block_rows *a, const hk_block_relax *rule, const double *b,
+                       const double *x, double *step, double *y, double *partial)
+{
+#pragma omp parallel for schedule(static) num_threads(team(a))
+    for (int k = 0; k < run_count(a->rows); k++) {
+        int first = k * RUN, last = hk_min_int(first + RUN, a->rows);
+        a->kernels->smooth(a, rule, first, last, b, x, step, y);
+        if (partial) partial[k] = dot_of(a->height, first, last, b, y);
+    }
+    return partial ? sum_partial(partial, a->rows) : 0;
+}
+
+double hk_block_go_along(const hk_block_rows *a, double length, const double *p, const double *q,
+                         double *x, double *r, double *partial)
+{
+    int64_t stride = hk_block_stride(a->height);
+#pragma omp parallel for schedule(static) num_threads(team(a))
+    for (int k = 0; k < run_count(a->rows); k++) {
+        int first = k * RUN, last = hk_min_int(first + RUN, a->rows);
+        for (int64_t i = stride * first; i < stride * last; i++) {
+            x[i] += length * p[i];
+            r[i] -= length * q[i];
+        }
+        partial[k] = dot_of(a->height, first, last, r, r);
+    }
+    return sum_partial(partial, a->rows);
 }
 
 // ---------------------------------------------------------------- patterns of products

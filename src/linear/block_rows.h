@@ -42,16 +42,24 @@ void hk_block_rows_set(hk_block_rows *m, const hk_pattern *pattern, const int32_
 // y = base + sign A x; base may be NULL (zero) and may be y.
 void hk_block_product(const hk_block_rows *a, double sign, const double *base, const double *x,
                       double *y);
-// step = keep step + weight D⁻¹ r, x = x + step, with the inverses [rows][size][size] of diagonal
-// blocks; keep = 0 overwrites, `fresh` overwrites x, too.
+// y = A x, and the product of x and y; `partial` is workspace.
+double hk_block_product_dot(const hk_block_rows *a, const double *x, double *y, double *partial);
+// One step of an iteration over the inverses [rows][size][size] of the diagonal blocks.
 typedef struct hk_block_relax {
-    int rows, size, threads;
+    int size;
     const float *inverse;
     double keep, weight;
-    bool fresh;
 } hk_block_relax;
+// step = weight D⁻¹ r, y = step
 void hk_block_relax_rows(const hk_block_rows *a, const hk_block_relax *rule, const double *r,
-                         double *step, double *x);
+                         double *step, double *y);
+// step = keep step + weight D⁻¹ (b − A x), y = x + step; y may not be x. With `partial` the product
+// of b and y comes back.
+double hk_block_smooth(const hk_block_rows *a, const hk_block_relax *rule, const double *b,
+                       const double *x, double *step, double *y, double *partial);
+// x += length p, r −= length q; returns ‖r‖².
+double hk_block_go_along(const hk_block_rows *a, double length, const double *p, const double *q,
+                         double *x, double *r, double *partial);
 // Over the numbers of two vectors, in runs of fixed length.
 double hk_block_dot(const hk_block_rows *a, const double *x, const double *y, double *partial);
 int64_t hk_block_partials(int rows);  // numbers that `partial` has
