@@ -2,6 +2,7 @@
 // method with it, held to Newton's method with a direct factorisation.
 #include "bodies.h"
 #include "failing_alloc.h"
+#include "linear/aggregation.h"
 #include "linear/block_kernels.h"
 #include "linear/block_multigrid.h"
 #include "sheets.h"
@@ -192,6 +193,37 @@ static void test_kernels_agree(void **state)
     free(x);
     free(y);
     free(first);
+    drop(s);
+}
+
+// ---------------------------------------------------------------- groups
+
+// Everyone has a group, with a root that all its members are at most two steps from: no group is
+// larger than that allows, and where rows with many neighbours come first there are fewer.
+static void test_groups(void **state)
+{
+    (void)state;
+    system_def def = bar_def(6);
+    linear_system *s = make(&def);
+    hk_graph graph = {s->rows.rows, s->rows.start, s->rows.column};
+    int32_t *group = calloc((size_t)graph.count, sizeof *group);
+    int plain, large;
+    CHECK_OK(hk_aggregate(&graph, group, &plain));
+    memset(group, 0, sizeof *group * (size_t)graph.count);
+    CHECK_OK(hk_aggregate_large(&graph, group, &large));
+    assert_true(large < 0.7 * plain);
+    int *size = calloc((size_t)large, sizeof *size);
+    for (int row = 0; row < graph.count; row++) {
+        assert_in_range(group[row], 0, large - 1);
+        size[group[row]]++;
+        bool accompanied = false;
+        for (int64_t k = graph.start[row]; k < graph.start[row + 1]; k++)
+            accompanied |= group[graph.neighbour[k]] == group[row];
+        assert_true(accompanied);
+    }
+    for (int g = 0; g < large; g++) assert_in_range(size[g], 2, 60);
+    free(group);
+    free(size);
     drop(s);
 }
 
@@ -634,6 +666,7 @@ int main(void)
         cmocka_unit_test(test_product),
         cmocka_unit_test(test_shifts_meet_no_force),
         cmocka_unit_test(test_kernels_agree),
+        cmocka_unit_test(test_groups),
         cmocka_unit_test(test_cycle_is_symmetric_and_positive),
         cmocka_unit_test(test_iterations_do_not_grow),
         cmocka_unit_test(test_nearly_incompressible),

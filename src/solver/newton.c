@@ -1,14 +1,17 @@
 // Newton's method: the ground truth that other methods are measured against.
 //
-// Each iteration solves H d = −g with a direct factorisation and goes along d as far as ε decreases
-// (Armijo's rule, halving). H is the exact Hessian where that is positive definite, which gives
-// quadratic convergence at a minimum. Elsewhere it is made positive by the gentlest rung of a
-// ladder that suffices: first a little mass is added, which moves the few slow modes that buckle
-// and leaves the others alone, so that steps along unstable directions are long; then the negative
-// eigenvalues of every element's part are reduced, down to the full projection of Teran et
-// al. 2005. The rung is found by trying: a factorisation that meets a negative pivot stops there.
-// Trial states where a material is not defined (an inverted tet of a law with a barrier) have
-// infinite energy and are rejected like any other.
+// Each iteration solves H d = −g and goes along d as far as ε decreases (Armijo's rule, halving). H
+// is the exact Hessian where that is positive definite, which gives quadratic convergence at a
+// minimum. Elsewhere it is made positive by the gentlest rung of a ladder that suffices: first a
+// little mass is added, which moves the few slow modes that buckle and leaves the others alone, so
+// that steps along unstable directions are long; then the negative eigenvalues of every element's
+// part are reduced, down to the full projection of Teran et al. 2005. The rung is found by trying:
+// a factorisation that meets a negative pivot, or conjugate gradients that meet a direction of
+// negative curvature, stop there. Trial states where a material is not defined (an inverted tet of
+// a law with a barrier) have infinite energy and are rejected like any other.
+//
+// Small systems are solved by a direct factorisation, larger ones by conjugate gradients with
+// multigrid (newton_matrix.h), no more exactly than the iteration deserves.
 #include <math.h>
 #include <stdio.h>
 
@@ -21,7 +24,7 @@ enum { PROJECT_AUTO, PROJECT_ALWAYS };
 enum { MOST_SHIFTS = 12, PATIENCE = 3 };
 #define LONGEST_STEP 1024
 // Free vertices from which multigrid is faster than a factorisation.
-enum { SMALLEST_FOR_MULTIGRID = 4000 };
+enum { SMALLEST_FOR_MULTIGRID = 2000 };
 // Conjugate gradients go to these relative residuals: at first, at last, and for a start.
 #define COARSE_FORCING 0.3
 #define FINE_FORCING   1e-3
@@ -153,6 +156,7 @@ static hk_status find_direction(newton *s, const double *x, bool *positive)
         s->patience = PATIENCE;
         HK_TRY(try_rung(s, x, ++s->rung, 0, positive));
     }
+    if (*positive) return HK_OK;
     double shift = 1e-10 * hk_newton_matrix_largest(s->matrix);
     for (int k = 0; k < MOST_SHIFTS && !*positive && isfinite(shift); k++, shift *= 10)
         HK_TRY(try_rung(s, x, PROJECTED, shift, positive));
@@ -294,7 +298,7 @@ static void newton_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_newton = {
     .name = "newton",
-    .summary = "projected Newton with line search and a direct solver: the reference",
+    .summary = "projected Newton with line search, by factors or multigrid: the reference",
     .iterations = 100,
     .tolerance = 1e-8,
     .options = g_options,

@@ -144,7 +144,7 @@ static hk_status solve_by_multigrid(hk_newton_matrix *m, double tolerance, bool 
     hk_block_multigrid_solve(m->multigrid, &cg, m->right, m->solution);
     m->cg_iterations = cg.iterations;
     *positive = !cg.indefinite;
-    double gained = -log(cg.residual);
+    double gained = -log(fmax(cg.residual, 1e-16));
     if (m->fresh && gained > TELLING) m->rate = gained / cg.iterations;
     if (!m->fresh) m->wasted += cg.iterations - gained / m->rate;
     return HK_OK;

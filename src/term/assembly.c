@@ -83,6 +83,7 @@ static hk_status sort_contributions(const hk_assembly *a, const hk_terms *terms,
         return HK_NO_MEMORY;
     }
     list_contributions(a, terms, start + 1, list);
+#pragma omp parallel for schedule(static, 256) num_threads(a->threads)
     for (int c = 0; c < count; c++)
         qsort(list + start[c], (size_t)(start[c + 1] - start[c]), sizeof *list, by_row);
     *sorted = list;
