@@ -23,8 +23,10 @@ enum { LINEAR_AUTO, LINEAR_DIRECT, LINEAR_MULTIGRID };
 enum { PROJECT_AUTO, PROJECT_ALWAYS };
 enum { MOST_SHIFTS = 12, PATIENCE = 3 };
 #define LONGEST_STEP 1024
-// Free vertices from which multigrid is faster than a factorisation.
-enum { SMALLEST_FOR_MULTIGRID = 2000 };
+// Free vertices from which multigrid is usually faster than a factorisation. Where it takes more
+// than so many iterations for one system, a factorisation is the better choice after all, as long
+// as there is room for it.
+enum { SMALLEST_FOR_MULTIGRID = 2000, TOO_MANY_ITERATIONS = 150, MOST_FOR_DIRECT = 60000 };
 // Conjugate gradients go to these relative residuals: at first, at last, and for a start.
 #define COARSE_FORCING 0.3
 #define FINE_FORCING   1e-3
@@ -147,6 +149,23 @@ static hk_status try_rung(newton *s, const double *x, int rung, double shift, bo
     return HK_OK;
 }
 
+// Where the choice is ours: systems that are hard for multigrid (cells as flat as sheets of paper,
+// materials that hardly change their volume) are factored from now on.
+static hk_status reconsider(newton *s)
+{
+    hk_problem *p = s->search.problem;
+    bool free_to_choose = s->search.settings.option[OPTION_LINEAR] == LINEAR_AUTO &&
+                          hk_direct_available() && p->free_count <= MOST_FOR_DIRECT;
+    if (!s->by_multigrid || !free_to_choose) return HK_OK;
+    if (s->matrix->cg_iterations <= TOO_MANY_ITERATIONS) return HK_OK;
+    hk_newton_matrix *made;
+    HK_TRY(hk_newton_matrix_create(p, false, &made));
+    hk_newton_matrix_free(s->matrix);
+    s->matrix = made;
+    s->by_multigrid = false;
+    return HK_OK;
+}
+
 // From the current rung upwards until it is positive, and shifted if even the last is singular.
 static hk_status find_direction(newton *s, const double *x, bool *positive)
 {
@@ -203,6 +222,7 @@ static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *en
 {
     hk_line_search *ls = &s->search;
     bool positive;
+    HK_TRY(reconsider(s));
     HK_TRY(find_direction(s, x, &positive));
     if (!positive) {
         report->reason = HK_STALLED;
