@@ -50,6 +50,7 @@ static hk_evaluation evaluate(hk_line_search *s, const double *x, double *gradie
 hk_status hk_search_begin(hk_line_search *s, const double *x, hk_solve_report *report)
 {
     s->phase_s = report->phase_s;
+    s->linear_iterations = 0;
     report->detail[0] = '\0';
     HK_TRY(hk_view_begin(s->view, x));
     s->at = evaluate(s, x, s->gradient);
