@@ -30,7 +30,7 @@ typedef struct hk_solve_report {
     char detail[160];
     int iterations;
     int linear_iterations;  // of the linear solves in them; 0 where these are direct
-    double energy;  // J, up to a constant; INFINITY if there is none
+    double energy;          // J, up to a constant; INFINITY if there is none
     double residual, relative_residual;
     double phase_s[HK_PHASE_COUNT];
 } hk_solve_report;
