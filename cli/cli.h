@@ -201,7 +201,7 @@ typedef struct cli_results {
     cli_record *records;
     int count, capacity;
     int steps;  // done; load steps of a pose
-    int64_t iterations;
+    int64_t iterations, linear_iterations;
     int limited, stalled;      // steps that ended short of the tolerance
     int imprecise;             // steps that ended at the limit of precision
     int fixed;                 // steps that are a fixed amount of work, and were done

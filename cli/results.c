@@ -31,6 +31,7 @@ void cli_results_add(cli_results *results, const hk_step_report *report)
                            .ms = report->ms};
     memcpy(record->phase_ms, report->phase_ms, sizeof record->phase_ms);
     results->iterations += report->iterations;
+    results->linear_iterations += report->linear_iterations;
     results->relative_residual = report->relative_residual;
     hk_outcome outcome = hk_reason_outcome(report->reason);
     worsen(results, outcome);
@@ -171,6 +172,8 @@ json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_
                   cli_json_real(timing.median), "min", cli_json_real(timing.min), "max",
                   cli_json_real(timing.max));
     if (!object) return NULL;
+    if (results->linear_iterations > 0)
+        json_object_set_new(object, "linear_iterations", json_integer(results->linear_iterations));
     if (hk_model_triangle_count(model) > 0) {
         json_object_set_new(object, "triangles", json_integer(hk_model_triangle_count(model)));
         json_object_set_new(object, "springs", json_integer(hk_model_spring_count(model)));

@@ -285,6 +285,8 @@ static void print_work(FILE *stream, const cli_session *session)
     fprintf(stream, ", %lld iterations", (long long)results->iterations);
     if (!pose && results->count > 0)
         fprintf(stream, " (%.3g a step)", (double)results->iterations / results->count);
+    if (results->linear_iterations > 0)
+        fprintf(stream, ", %lld of linear solves", (long long)results->linear_iterations);
     fputc('\n', stream);
     if (last && isnan(last->residual))
         fprintf(stream, "  residual    not evaluated\n");

@@ -4,7 +4,7 @@
 find_package(OpenMP REQUIRED COMPONENTS C)
 
 option(HOOKE_SCENES "Scene files (jansson), and with them the program and the tests" ON)
-option(HOOKE_DIRECT "Direct sparse solvers (CHOLMOD, METIS); Newton needs them" ON)
+option(HOOKE_DIRECT "Direct sparse solvers (CHOLMOD, METIS)" ON)
 
 add_library(hooke_dependencies INTERFACE)
 if(HOOKE_SCENES)

@@ -4,6 +4,7 @@
 
 #include "bodies.h"
 #include "integrator/integrator.h"
+#include "linear/direct.h"
 #include "solver/method.h"
 
 static hk_world *make_world(hk_model *model, const char *integrator, const char *method,
@@ -371,11 +372,12 @@ static void test_methods(void **state)
             hk_world *truth = damped_world(model, hk_integrator_name(k), "newton");
             hk_world *world = damped_world(model, hk_integrator_name(k), method->name);
             hk_step_report report;
-            for (int n = 0; n < 4; n++) {
+            bool possible = world || hk_direct_available();
+            for (int n = 0; n < 4 && possible; n++) {
                 CHECK_OK(hk_world_step(truth, NULL));
                 CHECK_OK(hk_world_step(world, &report));
             }
-            double off = relative_distance(world, truth);
+            double off = possible ? relative_distance(world, truth) : 0;
             if (!(off < 1e-6))
                 fail_msg("%s, %s: %.1e from Newton's (%s, relative residual %.1e)",
                          hk_integrator_name(k), method->name, off, hk_reason_name(report.reason),

@@ -5,6 +5,7 @@
 
 static const live_case CASES[] = {
     {"newton", "newton", "neo_hookean", NULL, NULL, 100, 1e-9, 0, NULL},
+    {"newton, multigrid", "newton", "neo_hookean", "linear", "multigrid", 100, 1e-7, 0, NULL},
     {"descent", "descent", "neo_hookean", NULL, NULL, 2000, 2e-4, 0, NULL},
     {"descent, double", "descent", "neo_hookean", "precision", "double", 6000, 0, 1e-7, NULL},
     {"projective", "projective", "arap", NULL, NULL, 400, 2e-4, 0, NULL},

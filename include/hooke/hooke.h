@@ -689,7 +689,9 @@ typedef struct hk_step_report {
     double phase_ms[HK_MOST_PHASES]; /* by hk_phase */
     double rounding; /* N, what rounding leaves of the residual, estimated where it is near; else
                         NAN */
-    uint64_t reserved[15];
+    int linear_iterations;           /* of the linear solves in them; 0 where these are direct */
+    int reserved_int;
+    uint64_t reserved[14];
 } hk_step_report;
 
 /* Called after every iteration; return false to stop: a pose with the best state so far, a time
@@ -702,10 +704,12 @@ typedef struct hk_iteration {
     double energy;   /* J, the minimised function; NAN where the method did not need it */
     double residual; /* N, after the iteration; NAN where the method did not need it */
     double relative_residual;
-    double step_length; /* accepted, of the full step */
-    bool projected;     /* the stiffness was made positive */
-    double load;        /* of a pose: load fraction, 0..1 */
-    uint64_t reserved[8];
+    double step_length;    /* accepted, of the full step */
+    bool projected;        /* the stiffness was made positive */
+    double load;           /* of a pose: load fraction, 0..1 */
+    int linear_iterations; /* of its linear solves; 0 where these are direct */
+    int reserved_int;
+    uint64_t reserved[7];
 } hk_iteration;
 typedef bool hk_monitor_fn(void *context, const hk_iteration *iteration);
 HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *context);

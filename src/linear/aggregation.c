@@ -10,10 +10,12 @@ static bool may_be_root(const hk_graph *g, const int32_t *group, int row)
     return true;
 }
 
-static int make_roots(const hk_graph *g, int32_t *group, int32_t *size)
+// Of rows with at least so many neighbours; `count` groups are there already.
+static int make_roots(const hk_graph *g, double neighbours, int32_t *group, int32_t *size,
+                      int count)
 {
-    int count = 0;
     for (int row = 0; row < g->count; row++) {
+        if ((double)(g->start[row + 1] - g->start[row]) < neighbours) continue;
         if (group[row] != UNDECIDED || !may_be_root(g, group, row)) continue;
         group[row] = count;
         size[count] = 1;
@@ -51,7 +53,7 @@ static void join_rest(const hk_graph *g, int32_t *group, int32_t *size, int32_t 
         if (joins[row] >= 0) group[row] = joins[row];
 }
 
-hk_status hk_aggregate(const hk_graph *g, int32_t *group, int *group_count)
+static hk_status aggregate(const hk_graph *g, double first, int32_t *group, int *group_count)
 {
     int32_t *size = HK_ARRAY(int32_t, g->count), *joins = HK_ARRAY(int32_t, g->count);
     if (!size || !joins) {
@@ -60,9 +62,21 @@ hk_status hk_aggregate(const hk_graph *g, int32_t *group, int *group_count)
         return HK_NO_MEMORY;
     }
     for (int row = 0; row < g->count; row++) group[row] = group[row] < 0 ? OUT : UNDECIDED;
-    *group_count = make_roots(g, group, size);
+    int count = first > 0 ? make_roots(g, first, group, size, 0) : 0;
+    *group_count = make_roots(g, 0, group, size, count);
     join_rest(g, group, size, joins);
     hk_free(size);
     hk_free(joins);
     return HK_OK;
+}
+
+hk_status hk_aggregate(const hk_graph *g, int32_t *group, int *group_count)
+{
+    return aggregate(g, 0, group, group_count);
+}
+
+hk_status hk_aggregate_large(const hk_graph *g, int32_t *group, int *group_count)
+{
+    double average = g->count > 0 ? (double)g->start[g->count] / g->count : 0;
+    return aggregate(g, average, group, group_count);
 }

@@ -16,5 +16,9 @@ typedef struct hk_graph {
 // neighbours join them, and the rest joins a neighbour's group, the smallest. Every row with
 // group[row] ≥ 0 on entry gets a group 0 .. *group_count − 1; rows with −1 stay out.
 hk_status hk_aggregate(const hk_graph *graph, int32_t *group, int *group_count);
+// Rows with more than the average number of neighbours are tried as roots first: groups are larger
+// and more alike. (In boxes of five tets a cell every other vertex has 18 neighbours, the rest six;
+// in this order half as many groups come out.)
+hk_status hk_aggregate_large(const hk_graph *graph, int32_t *group, int *group_count);
 
 #endif

@@ -61,6 +61,7 @@ static hk_evaluation evaluate(hk_line_search *s, const double *x, double *gradie
 hk_status hk_search_begin(hk_line_search *s, const double *x, hk_solve_report *report)
 {
     s->phase_s = report->phase_s;
+    s->linear_iterations = 0;
     report->detail[0] = '\0';
     HK_TRY(hk_view_begin(s->view, x));
     s->at = evaluate(s, x, s->gradient);
@@ -198,7 +199,10 @@ void hk_tell_start(const hk_problem *p, double energy, double residual, double s
 bool hk_search_count(hk_line_search *s, double length, bool projected, hk_solve_report *report)
 {
     const hk_problem *p = s->problem;
+    int linear_iterations = s->linear_iterations;
     report->iterations++;
+    report->linear_iterations += linear_iterations;
+    s->linear_iterations = 0;
     if (!p->monitor) return false;
     hk_iteration now = {.iteration = report->iterations,
                         .energy = s->at.energy,
@@ -206,7 +210,8 @@ bool hk_search_count(hk_line_search *s, double length, bool projected, hk_solve_
                         .relative_residual = hk_relative_residual(&s->at),
                         .step_length = length,
                         .projected = projected,
-                        .load = p->load_fraction};
+                        .load = p->load_fraction,
+                        .linear_iterations = linear_iterations};
     if (p->monitor(p->monitor_context, &now)) return false;
     report->reason = HK_STOPPED;
     snprintf(report->detail, sizeof report->detail, "stopped on request");

@@ -19,6 +19,7 @@ typedef struct hk_line_search {
     int since;           // that have passed, since
     double best, least;  // J, N: ε and residual were these
     double *phase_s;     // of the report that is being filled
+    int linear_iterations;  // since the last iteration was counted
 } hk_line_search;
 
 // In the precision that the settings ask for.

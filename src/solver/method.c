@@ -156,10 +156,11 @@ hk_status hk_method_settings(const hk_method *method, const hk_solver_def *def,
 void hk_join_reports(const hk_solve_report *first, hk_solve_report *second)
 {
     if (hk_reason_outcome(first->reason) <= hk_reason_outcome(second->reason)) return;
-    int iterations = second->iterations;
+    int iterations = second->iterations, linear_iterations = second->linear_iterations;
     double phase_s[HK_PHASE_COUNT];
     memcpy(phase_s, second->phase_s, sizeof phase_s);
     *second = *first;
     second->iterations = iterations;
+    second->linear_iterations = linear_iterations;
     memcpy(second->phase_s, phase_s, sizeof phase_s);
 }

@@ -29,7 +29,8 @@ typedef struct hk_solve_report {
     hk_reason reason;
     char detail[160];
     int iterations;
-    double energy;  // J, up to a constant; INFINITY if there is none
+    int linear_iterations;  // of the linear solves in them; 0 where these are direct
+    double energy;          // J, up to a constant; INFINITY if there is none
     double residual, relative_residual;
     double rounding;  // N, estimated, of the residual's norm; NAN: it is far above
     double phase_s[HK_PHASE_COUNT];

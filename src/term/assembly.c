@@ -83,6 +83,7 @@ static hk_status sort_contributions(const hk_assembly *a, const hk_terms *terms,
         return HK_NO_MEMORY;
     }
     list_contributions(a, terms, start + 1, list);
+#pragma omp parallel for schedule(static, 256) num_threads(a->threads)
     for (int c = 0; c < count; c++)
         qsort(list + start[c], (size_t)(start[c + 1] - start[c]), sizeof *list, by_row);
     *sorted = list;
@@ -189,9 +190,9 @@ static hk_status survey_terms(const hk_terms *terms, hk_assembly *a)
     return HK_OK;
 }
 
-// Numbers the free vertices, first as they come, then, where `held` is given, in elimination order.
-static hk_status number_unknowns(const hk_terms *terms, const uint8_t *held, hk_assembly *a,
-                                 int *count)
+// Numbers the free vertices, first as they come, then, if asked for, in elimination order.
+static hk_status number_unknowns(const hk_terms *terms, const uint8_t *held, bool ordered,
+                                 hk_assembly *a, int *count)
 {
     *count = 0;
     for (int v = 0; v < terms->vertex_count; v++) {
@@ -199,7 +200,7 @@ static hk_status number_unknowns(const hk_terms *terms, const uint8_t *held, hk_
         a->unknown[v] = out ? -1 : *count;
         if (!out) a->vertex[(*count)++] = v;
     }
-    if (!held) return HK_OK;
+    if (!ordered) return HK_OK;
     contribution *list;
     int64_t *start;
     HK_TRY(sort_contributions(a, terms, *count, &list, &start));
@@ -223,7 +224,7 @@ static hk_status number_unknowns(const hk_terms *terms, const uint8_t *held, hk_
     return status;
 }
 
-static hk_status build(const hk_terms *terms, const uint8_t *held, hk_assembly *a)
+static hk_status build(const hk_terms *terms, const uint8_t *held, bool ordered, hk_assembly *a)
 {
     a->threads = terms->threads;
     a->unknown = HK_ARRAY(int32_t, terms->vertex_count);
@@ -231,7 +232,7 @@ static hk_status build(const hk_terms *terms, const uint8_t *held, hk_assembly *
     if (!a->unknown || !a->vertex) return HK_NO_MEMORY;
     int count;
     HK_TRY(survey_terms(terms, a));
-    HK_TRY(number_unknowns(terms, held, a, &count));
+    HK_TRY(number_unknowns(terms, held, ordered, a, &count));
     contribution *list;
     int64_t *start;
     HK_TRY(sort_contributions(a, terms, count, &list, &start));
@@ -242,17 +243,29 @@ static hk_status build(const hk_terms *terms, const uint8_t *held, hk_assembly *
     return status;
 }
 
-hk_status hk_assembly_create(const hk_terms *terms, const uint8_t *held, hk_assembly **assembly)
+static hk_status create(const hk_terms *terms, const uint8_t *held, bool ordered,
+                        hk_assembly **assembly)
 {
     hk_assembly *a = HK_NEW(hk_assembly);
     if (!a) return HK_NO_MEMORY;
-    hk_status status = build(terms, held, a);
+    hk_status status = build(terms, held, ordered, a);
     if (status != HK_OK) {
         hk_assembly_free(a);
         return status;
     }
     *assembly = a;
     return HK_OK;
+}
+
+hk_status hk_assembly_create(const hk_terms *terms, const uint8_t *held, hk_assembly **assembly)
+{
+    return create(terms, held, held != NULL, assembly);
+}
+
+hk_status hk_assembly_create_unordered(const hk_terms *terms, const uint8_t *held,
+                                       hk_assembly **assembly)
+{
+    return create(terms, held, false, assembly);
 }
 
 void hk_assembly_free(hk_assembly *a)

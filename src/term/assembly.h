@@ -35,6 +35,9 @@ typedef struct hk_assembly {
 // held: [vertex_count] in Morton order, nonzero for eliminated vertices; NULL: none, and blocks are
 // in Morton order, which is no order to eliminate in but a good one for products.
 hk_status hk_assembly_create(const hk_terms *terms, const uint8_t *held, hk_assembly **assembly);
+// In Morton order all the same: for products, not for elimination.
+hk_status hk_assembly_create_unordered(const hk_terms *terms, const uint8_t *held,
+                                       hk_assembly **assembly);
 void hk_assembly_free(hk_assembly *assembly);
 
 // values (hk_pattern_size numbers) = Σ blocks + diag(weight), with the blocks of hk_terms_blocks

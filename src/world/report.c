@@ -38,6 +38,7 @@ hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int l
     hk_step_report r = {
         .reason = solved->reason,
         .iterations = solved->iterations,
+        .linear_iterations = solved->linear_iterations,
         .load_steps = load_steps == HK_OF_STEP ? 1 : load_steps,
         .time = w->time,
         .residual = solved->residual,

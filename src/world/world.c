@@ -338,7 +338,10 @@ const double *hk_world_velocities(const hk_world *w)
 }
 const char *hk_world_describe(const hk_world *w)
 {
-    return w ? w->description : "";
+    if (!w) return "";
+    // A method may have changed its mind since the last time.
+    hk_world_update_description((hk_world *)(uintptr_t)w);
+    return w->description;
 }
 int hk_world_threads(const hk_world *w)
 {

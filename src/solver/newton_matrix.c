@@ -1,0 +1,201 @@
+#include "solver/newton_matrix.h"
+
+#include <math.h>
+
+#include "solver/line_search.h"
+
+// Conjugate gradients that are worth their while; after so many the direction found is taken.
+enum { MOST_CG = 500 };
+// −log ‖r‖ that an iteration gains, where nothing better is known, and from which on a solve can
+// tell.
+#define USUAL_RATE 0.5
+#define TELLING    2
+// Iterations that all levels of a hierarchy cost to make.
+#define WORTH_NEW_LEVELS 6
+
+// ---------------------------------------------------------------- creation
+
+static hk_status create_direct(hk_newton_matrix *m)
+{
+    hk_problem *p = m->problem;
+    HK_TRY(hk_assembly_create(p->terms, p->held, &m->assembly));
+    m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
+    m->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
+    if (!m->lower || !m->right) return HK_NO_MEMORY;
+    return p->free_count > 0 ? hk_direct_create(&m->assembly->pattern, &m->direct) : HK_OK;
+}
+
+static hk_status create_multigrid(hk_newton_matrix *m)
+{
+    hk_problem *p = m->problem;
+    HK_TRY(hk_assembly_create_unordered(p->terms, p->held, &m->assembly));
+    m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
+    m->right = HK_ZEROS(double, 4 * (size_t)p->free_count);
+    m->solution = HK_ZEROS(double, 4 * (size_t)p->free_count);
+    m->position = HK_ZEROS(double, 4 * (size_t)p->free_count);
+    if (!m->lower || !m->right || !m->solution || !m->position) return HK_NO_MEMORY;
+    if (p->free_count == 0) return HK_OK;
+    HK_TRY(hk_block_rows_create(&m->assembly->pattern, p->threads, &m->rows, &m->source));
+    return hk_block_multigrid_create(&m->rows, &m->multigrid);
+}
+
+static hk_status build(hk_newton_matrix *m)
+{
+    HK_TRY(m->by_multigrid ? create_multigrid(m) : create_direct(m));
+    m->blocks = HK_ARRAY(double, hk_terms_block_size(m->problem->terms));
+    return m->blocks ? HK_OK : HK_NO_MEMORY;
+}
+
+hk_status hk_newton_matrix_create(hk_problem *problem, bool by_multigrid, hk_newton_matrix **matrix)
+{
+    hk_newton_matrix *m = HK_NEW(hk_newton_matrix);
+    if (!m) return HK_NO_MEMORY;
+    m->problem = problem;
+    m->by_multigrid = by_multigrid;
+    m->rate = USUAL_RATE;
+    hk_status status = build(m);
+    if (status != HK_OK) {
+        hk_newton_matrix_free(m);
+        return status;
+    }
+    *matrix = m;
+    return HK_OK;
+}
+
+void hk_newton_matrix_free(hk_newton_matrix *m)
+{
+    if (!m) return;
+    hk_direct_free(m->direct);
+    hk_block_multigrid_free(m->multigrid);
+    hk_block_rows_release(&m->rows);
+    hk_free(m->source);
+    hk_assembly_free(m->assembly);
+    hk_free(m->lower);
+    hk_free(m->blocks);
+    hk_free(m->right);
+    hk_free(m->solution);
+    hk_free(m->position);
+    hk_free(m);
+}
+
+// ---------------------------------------------------------------- numbers
+
+static void take_positions(hk_newton_matrix *m, const double *x)
+{
+    const hk_assembly *a = m->assembly;
+    for (int64_t b = 0; b < a->pattern.count; b++)
+        memcpy(m->position + 4 * b, x + 4 * (int64_t)a->vertex[b], 3 * sizeof(double));
+}
+
+// All levels anew where those that are there are of no use or cost more by now than new ones would.
+static void prepare_levels(hk_newton_matrix *m, const double *x, bool *positive)
+{
+    hk_quadratic now = hk_problem_quadratic(m->problem);
+    m->fresh =
+        !m->has_levels || m->wasted > WORTH_NEW_LEVELS || !hk_same_quadratic(now, m->quadratic);
+    if (!m->fresh) {
+        hk_block_multigrid_refresh(m->multigrid, positive);
+        return;
+    }
+    take_positions(m, x);
+    hk_block_multigrid_set(m->multigrid, m->position, positive);
+    m->has_levels = *positive;
+    m->quadratic = now;
+    m->wasted = 0;
+}
+
+hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep,
+                               const double *diagonal, double *phase_s, bool *positive)
+{
+    hk_problem *p = m->problem;
+    double clock = hk_now();
+    *positive = true;
+    if (p->free_count == 0) return HK_OK;
+    hk_problem_blocks(p, x, keep, m->blocks);
+    phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    hk_assemble(m->assembly, m->blocks, diagonal, m->lower);
+    hk_assemble_live(m->assembly, p->terms, x, keep, m->lower);
+    if (m->multigrid) hk_block_rows_set(&m->rows, &m->assembly->pattern, m->source, m->lower);
+    phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
+    hk_status status = HK_OK;
+    if (m->multigrid)
+        prepare_levels(m, x, positive);
+    else
+        status = hk_direct_factor(m->direct, m->lower, positive);
+    phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
+    return status;
+}
+
+double hk_newton_matrix_largest(const hk_newton_matrix *m)
+{
+    const hk_pattern *pattern = &m->assembly->pattern;
+    double largest = 0;
+    for (int b = 0; b < pattern->count; b++)
+        for (int c = 0; c < 3; c++)
+            largest = fmax(largest, fabs(m->lower[hk_pattern_column(pattern, b, c)]));
+    return largest;
+}
+
+// ---------------------------------------------------------------- systems
+
+static hk_status solve_by_multigrid(hk_newton_matrix *m, double tolerance, bool *positive)
+{
+    hk_block_cg cg = {.tolerance = tolerance, .most = MOST_CG};
+    hk_block_multigrid_solve(m->multigrid, &cg, m->right, m->solution);
+    m->cg_iterations = cg.iterations;
+    *positive = !cg.indefinite;
+    double gained = -log(fmax(cg.residual, 1e-16));
+    if (m->fresh && gained > TELLING) m->rate = gained / cg.iterations;
+    if (!m->fresh) m->wasted += cg.iterations - gained / m->rate;
+    return HK_OK;
+}
+
+hk_status hk_newton_matrix_solve(hk_newton_matrix *m, double tolerance, const double *gradient,
+                                 double *direction, double *phase_s, bool *positive)
+{
+    const hk_assembly *a = m->assembly;
+    double clock = hk_now();
+    *positive = true;
+    memset(direction, 0, 4 * sizeof(double) * (size_t)m->problem->vertex_count);
+    if (a->pattern.count == 0) return HK_OK;
+    int stride = m->multigrid ? 4 : 3;
+    for (int64_t b = 0; b < a->pattern.count; b++)
+        for (int i = 0; i < 3; i++)
+            m->right[stride * b + i] = -gradient[4 * (int64_t)a->vertex[b] + i];
+    if (m->multigrid)
+        HK_TRY(solve_by_multigrid(m, tolerance, positive));
+    else
+        HK_TRY(hk_direct_solve(m->direct, m->right, m->right));
+    const double *found = m->multigrid ? m->solution : m->right;
+    for (int64_t b = 0; b < a->pattern.count; b++)
+        for (int i = 0; i < 3; i++)
+            direction[4 * (int64_t)a->vertex[b] + i] = found[stride * b + i];
+    phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+    return HK_OK;
+}
+
+// force += block × step, for a pair of vertices.
+typedef struct live_product {
+    const double *step;
+    double *force;
+} live_product;
+
+static void add_live_product(void *context, int32_t a, int32_t b, const double block[9])
+{
+    const live_product *l = context;
+    int64_t u = 4 * (int64_t)a, v = 4 * (int64_t)b;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            l->force[u + i] += block[3 * i + j] * l->step[v + j];
+            if (a != b) l->force[v + j] += block[3 * i + j] * l->step[u + i];
+        }
+}
+
+void hk_newton_matrix_add_product(const hk_newton_matrix *m, const double *x, double keep,
+                                  const double *step, double *force)
+{
+    hk_terms *terms = m->problem->terms;
+    hk_terms_add_product(terms, m->blocks, step, force);
+    live_product live = {step, force};
+    hk_terms_visit_blocks(terms, x, keep, add_live_product, &live);
+}
