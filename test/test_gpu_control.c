@@ -407,13 +407,13 @@ static void test_slots(void **state)
     hk_qn_control c = {.count = 0};
     hk_qn_memory m = {0};
     for (int n = 0; n < 7; n++) {
-        hk_qn_dots d = {.single = {1, 1, 1}};
+        hk_qn_dots d = {.single = {1, 1, 1, 0.5, 1}};
         // The next one that is free, or the oldest one's.
         int wanted = n < 3 ? n : c.count == 3 ? c.pair[2] : c.slot;
         qn_take_slot(&q, &c);
         assert_int_equal(c.slot, wanted);
-        for (int i = 0; i < HK_QN_MOST; i++) d.of[HK_QN_SY][i] = d.of[HK_QN_YS][i] = 0.5;
-        if (n == 4) d.of[HK_QN_SY][c.slot] = -1;  // no curvature: left out, and so is the oldest
+        for (int i = 0; i < HK_QN_MOST; i++) d.of[HK_QN_YS][i] = 0.5;
+        if (n == 4) d.single[HK_QN_SY] = -1;  // no curvature: left out, and so is the oldest
         qn_add_pair(&c, &m, &d);
         assert_int_equal(c.count, n < 3 ? n + 1 : n == 4 ? 2 : 3);
         if (n != 4) assert_int_equal(c.pair[0], c.slot);
@@ -434,12 +434,11 @@ static void test_one_pair_is_newton(void **state)
     hk_qn_control c = {.count = 0, .slot = 0, .base.state = HK_GPU_GOING};
     hk_qn_memory m = {0};
     double s = x[1] - x[0], y = k * s, z = y / a, g = k * x[1], p = g / a;
-    hk_qn_dots d = {.single = {g * p, s * s, y * y}};
+    hk_qn_dots d = {.single = {g * p, s * s, y * y, s * y, y * z}};
     d.of[HK_QN_SG][0] = s * g;
     d.of[HK_QN_YP][0] = y * p;
-    d.of[HK_QN_SY][0] = d.of[HK_QN_YS][0] = s * y;
-    d.of[HK_QN_YZ][0] = y * z;
-    qn_direct(&c, &m, &d);
+    d.of[HK_QN_YS][0] = s * y;
+    qn_direct(&c, &m, &d, HK_QN_MOST);
     double direction = -p + (double)m.of_z[0] * z + (double)m.of_s[0] * s;
     assert_float_equal(direction, -x[1], 1e-6);
     assert_float_equal(c.slope, -g * x[1], 1e-9);
@@ -448,11 +447,11 @@ static void test_one_pair_is_newton(void **state)
     hk_qn_dots uphill = d;
     c.slot = -1;
     uphill.of[HK_QN_YP][0] = -100;
-    qn_direct(&c, &m, &uphill);
+    qn_direct(&c, &m, &uphill, HK_QN_MOST);
     assert_true(c.count == 0 && c.fresh && c.slope == -g * p && c.base.state == HK_GPU_GOING);
     // And where −p does, too, that is the end.
     uphill.single[HK_QN_GP] = -1;
-    qn_direct(&c, &m, &uphill);
+    qn_direct(&c, &m, &uphill, HK_QN_MOST);
     assert_int_equal(c.base.state, HK_GPU_STALLED);
 }
 

@@ -285,13 +285,13 @@ static void remember(walk *w, const hk_qn_control *c, hk_qn_dots *d)
         d->of[HK_QN_SG][i] = product_of(w->s[i], w->g, SIZE);
         d->of[HK_QN_YP][i] = product_of(w->y[i], w->p, SIZE);
         if (n < 0) continue;
-        d->of[HK_QN_SY][i] = product_of(w->s[i], w->y[n], SIZE);
         d->of[HK_QN_YS][i] = product_of(w->y[i], w->s[n], SIZE);
-        d->of[HK_QN_YZ][i] = product_of(w->y[i], w->z[n], SIZE);
     }
     if (n < 0) return;
     d->single[HK_QN_SS] = product_of(w->s[n], w->s[n], SIZE);
     d->single[HK_QN_YY] = product_of(w->y[n], w->y[n], SIZE);
+    d->single[HK_QN_SY] = product_of(w->s[n], w->y[n], SIZE);
+    d->single[HK_QN_YZ] = product_of(w->y[n], w->z[n], SIZE);
 }
 
 // −H g by the two loops themselves, H₀ = I/scale.
@@ -336,7 +336,7 @@ static int walk_down(int window, double scale, hk_qn_control *c)
         if (c->accepted && c->base.state == HK_GPU_GOING) {
             hk_qn_dots d;
             remember(&w, c, &d);
-            qn_direct(c, &m, &d);
+            qn_direct(c, &m, &d, HK_QN_MOST);
         }
         for (int k = 0; k < SIZE && c->redirect; k++) {
             w.d[k] = -w.p[k];
