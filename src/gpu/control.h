@@ -57,6 +57,7 @@ typedef struct hk_gpu_control {
     float weight;               // its ω (Nesterov: the momentum)
     double energy, elastic;     // of the good state
     double residual, scale;     // N
+    double external;            // N², of external forces
     double sums[HK_SUM_WIDTH];  // of the last check
 } hk_gpu_control;
 
@@ -67,10 +68,12 @@ HK_RULE double control_energy(const double *sums)
 
 HK_RULE double control_noise(const hk_gpu_settings *s, const double *sums)
 {
-    double size = fabs(sums[HK_SUM_ELASTIC]) + fabs(sums[HK_SUM_QUADRATIC]) +
-                  fabs(sums[HK_SUM_TERMS]);
-    if (s->exact) return 1e-13 * size;
-    return rule_single_noise(s->noise, fabs(sums[HK_SUM_ELASTIC]) + fabs(sums[HK_SUM_TERMS]));
+    // Terms beside tets are in single precision all the same.
+    double terms = fabs(sums[HK_SUM_TERMS]);
+    if (s->exact)
+        return 1e-13 * (fabs(sums[HK_SUM_ELASTIC]) + fabs(sums[HK_SUM_QUADRATIC])) +
+               rule_single_noise(0, terms);
+    return rule_single_noise(s->noise, fabs(sums[HK_SUM_ELASTIC]) + terms);
 }
 
 HK_RULE int control_converged(const hk_gpu_settings *s, const hk_gpu_control *c)
@@ -133,6 +136,7 @@ HK_RULE void control_start(const hk_gpu_settings *s, hk_gpu_control *c, const do
     c->residual = sqrt(sums[HK_SUM_RESIDUAL]);
     c->scale = sqrt(fmax(sums[HK_SUM_ELASTIC_FORCE],
                          fmax(sums[HK_SUM_EXTERNAL_FORCE], sums[HK_SUM_INERTIA_FORCE])));
+    c->external = sums[HK_SUM_EXTERNAL_FORCE];
     c->idle = sums[HK_SUM_EXTERNAL_FORCE] == 0 && c->scale <= s->rounding;
     if (!rule_finite(c->energy))
         c->state = HK_GPU_UNDEFINED;
@@ -142,12 +146,21 @@ HK_RULE void control_start(const hk_gpu_settings *s, hk_gpu_control *c, const do
         c->state = HK_GPU_CONVERGED;
 }
 
-HK_RULE void control_keep(const hk_gpu_settings *s, hk_gpu_control *c, const double *sums)
+// The state that was checked is the good one now. Forces at work are those there, not those of the
+// start, which may be a poor one with great forces. (Inertia forces are at most about the sum of the
+// others.)
+HK_RULE void control_take(hk_gpu_control *c, const double *sums)
 {
-    descent_keep(&s->rules, &c->descent, control_only_rounding(s, c));
     c->elastic = sums[HK_SUM_ELASTIC];
     c->energy = control_energy(sums);
     c->residual = sqrt(sums[HK_SUM_RESIDUAL]);
+    c->scale = sqrt(fmax(sums[HK_SUM_ELASTIC_FORCE], c->external));
+}
+
+HK_RULE void control_keep(const hk_gpu_settings *s, hk_gpu_control *c, const double *sums)
+{
+    descent_keep(&s->rules, &c->descent, control_only_rounding(s, c));
+    control_take(c, sums);
     c->good = 1 - c->good;
     if (control_converged(s, c)) c->state = HK_GPU_CONVERGED;
 }

@@ -418,7 +418,7 @@ finish_patch(const hk_gpu_args &a, const patch &b, const place &here, const vert
     if (CHECK) {
         __shared__ double totals[WARPS][HK_SUM_WIDTH];
         bool all = a.blend || (a.flags & (HK_CHECK_FIRST | HK_CHECK_PROBE));
-        if (!all_sums(a, sums, all ? HK_SUM_LEAST_J + 1 : HK_SUM_RESIDUAL + 1, totals)) return;
+        if (!all_sums(a, sums, all ? HK_SUM_LEAST_J + 1 : HK_SUM_ELASTIC_FORCE + 1, totals)) return;
         double terms = GENERAL && a.term_energy ? term_sum(a) : 0;
         if (threadIdx.x > 0) return;
         totals[0][HK_SUM_TERMS] = terms;

@@ -128,6 +128,7 @@ static __device__ __forceinline__ void take_vertex(const hk_gpu_exact_args &a, i
         pull[i] = stiffness * away;
         double all = elastic[i] + pull[i];
         sums[HK_SUM_QUADRATIC] += 0.5 * pull[i] * away;
+        sums[HK_SUM_ELASTIC_FORCE] += elastic[i] * elastic[i];
         if (stiffness > 0) sums[HK_SUM_RESIDUAL] += all * all;
     }
     if (!(a.flags & HK_CHECK_FIRST)) return;
@@ -135,7 +136,6 @@ static __device__ __forceinline__ void take_vertex(const hk_gpu_exact_args &a, i
     const double outside[3] = {external.x, external.y, external.z};
     for (int i = 0; i < 3; i++) {
         double inertia = pull[i] + outside[i];
-        sums[HK_SUM_ELASTIC_FORCE] += elastic[i] * elastic[i];
         sums[HK_SUM_EXTERNAL_FORCE] += outside[i] * outside[i];
         if (stiffness > 0) sums[HK_SUM_INERTIA_FORCE] += inertia * inertia;
     }
@@ -294,7 +294,7 @@ static __global__ void __launch_bounds__(THREADS, LAW_DECOMPOSES ? 1 : EXACT_BLO
     if (b.rounds == 0) __syncthreads();
     if ((int)threadIdx.x < b.own)
         take_vertex(a, b.first + threadIdx.x, vertices[threadIdx.x].x, force, sums);
-    int count = a.flags & HK_CHECK_FIRST ? HK_SUM_LEAST_J + 1 : HK_SUM_RESIDUAL + 1;
+    int count = a.flags & HK_CHECK_FIRST ? HK_SUM_LEAST_J + 1 : HK_SUM_ELASTIC_FORCE + 1;
     if (all_sums(a, sums, count, totals) && threadIdx.x == 0) conclude(a, totals[0]);
 }
 

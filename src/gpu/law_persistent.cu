@@ -460,19 +460,19 @@ static __device__ __forceinline__ void check(const hk_gpu_persistent_args &args,
                                              int buffer, unsigned tag, double *sums, int found)
 {
     // Patches with blended elements, and with such as want to be; nobody asks for other sums there.
-    enum { BLENDING = HK_SUM_RESIDUAL + 1, WANTING };
+    enum { BLENDING = HK_SUM_ELASTIC_FORCE + 1, WANTING };
     bool compared = false;
     if (k == 0) {
         add_up<HK_SUM_SLOPE>(args, r, sums, buffer, tag, d, d.sums);
     } else if (BLENDS) {
         sums[BLENDING] = (found & BLENDED) != 0;
         sums[WANTING] = (found & WANTED) != 0;
-        add_up<BLENDING + AT_ONCE>(args, r, sums, buffer, tag, d, d.sums);
+        add_up<MOST_SUMS>(args, r, sums, buffer, tag, d, d.sums);
         compared = d.sums[BLENDING] > 0;
         if (decides(r)) d.blending.held = d.sums[WANTING] > 0;
         if (compared) compare(args, r, d, tag);
     } else {
-        add_up<HK_SUM_RESIDUAL + 1>(args, r, sums, buffer, tag, d, d.sums);
+        add_up<MOST_SUMS>(args, r, sums, buffer, tag, d, d.sums);
     }
     if (decides(r)) decide(d, k, args.budget, compared);
     __syncthreads();

@@ -648,7 +648,7 @@ static hk_status set_up(hk_gpu *g)
     if (g->exact) {
         // What set-up measured is what single precision does.
         g->plan.exact = 1;
-        g->plan.rounding = 0;
+        g->plan.rounding *= 1e-8;
         HK_CUDA(cudaMemcpy(g->device_settings, &g->plan, sizeof g->plan, cudaMemcpyHostToDevice));
     }
     return hk_gpu_global_create(g, &q->global);

@@ -137,9 +137,7 @@ HK_RULE void qn_decide(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn_
     hk_search_state from = qn_search(c);
     if (search_acceptable(&from, c->length, energy, residual, noise)) {
         c->accepted = 1;
-        b->energy = energy;
-        b->elastic = sums[HK_SUM_ELASTIC];
-        b->residual = residual;
+        control_take(b, sums);
         b->iterations++;
         if (!q->blends) qn_end(s, q, c);
         qn_take_slot(q, c);
@@ -156,9 +154,7 @@ HK_RULE void qn_blended(const hk_gpu_settings *s, const hk_qn_settings *q, hk_qn
 {
     hk_gpu_control *b = &c->base;
     if (b->state != HK_GPU_GOING || !c->accepted) return;
-    b->energy = control_energy(sums);
-    b->elastic = sums[HK_SUM_ELASTIC];
-    b->residual = sqrt(sums[HK_SUM_RESIDUAL]);
+    control_take(b, sums);
     if (!rule_finite(b->energy))
         b->state = HK_GPU_UNDEFINED;
     else if (!rule_finite(b->residual))

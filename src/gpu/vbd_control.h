@@ -67,9 +67,7 @@ HK_RULE int vbd_control_check(const hk_gpu_settings *s, const hk_vbd_rules *r,
     for (int k = 0; k < HK_SUM_WIDTH; k++) all->sums[k] = sums[k];
     if (verdict == HK_ROSE || !rule_finite(residual)) return vbd_control_undo(s, r, c);
     int too_far = verdict == HK_UNCLEAR && rule_went_too_far(residual, all->residual);
-    all->elastic = sums[HK_SUM_ELASTIC];
-    all->energy = energy;
-    all->residual = residual;
+    control_take(all, sums);
     if (control_converged(s, all)) all->state = HK_GPU_CONVERGED;
     return vbd_control_keep(c, too_far);
 }
