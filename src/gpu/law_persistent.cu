@@ -30,7 +30,9 @@ enum { STAYS = !LAW_DECOMPOSES, GROUPS = LAW_BLOCKS };
 
 // ---------------------------------------------------------------- what a block knows
 
-enum { MOST_SUMS = HK_SUM_SLOPE, AT_ONCE = 3 };
+// A check adds up the first AT_ONCE sums; the start, and checks of blended elements, all of them.
+enum { MOST_SUMS = 8, AT_ONCE = HK_SUM_ELASTIC_FORCE + 1 };
+static_assert(MOST_SUMS >= HK_SUM_SLOPE && MOST_SUMS <= HK_SUM_WIDTH, "sums");
 
 // What a patch knows of the blend weights in hk_gpu_args.
 struct blending {
@@ -463,7 +465,7 @@ static __device__ __forceinline__ void check(const hk_gpu_persistent_args &args,
     enum { BLENDING = HK_SUM_ELASTIC_FORCE + 1, WANTING };
     bool compared = false;
     if (k == 0) {
-        add_up<HK_SUM_SLOPE>(args, r, sums, buffer, tag, d, d.sums);
+        add_up<MOST_SUMS>(args, r, sums, buffer, tag, d, d.sums);
     } else if (BLENDS) {
         sums[BLENDING] = (found & BLENDED) != 0;
         sums[WANTING] = (found & WANTED) != 0;
@@ -472,7 +474,7 @@ static __device__ __forceinline__ void check(const hk_gpu_persistent_args &args,
         if (decides(r)) d.blending.held = d.sums[WANTING] > 0;
         if (compared) compare(args, r, d, tag);
     } else {
-        add_up<MOST_SUMS>(args, r, sums, buffer, tag, d, d.sums);
+        add_up<AT_ONCE>(args, r, sums, buffer, tag, d, d.sums);
     }
     if (decides(r)) decide(d, k, args.budget, compared);
     __syncthreads();
