@@ -39,7 +39,8 @@ static hk_status estimate_scales(hk_problem *p)
     p->energy_rounding = hk_terms_scales(p->terms, stiffness);
     for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
     hk_free(stiffness);
-    p->rounding = 2.2e-16 * sqrt(sum) * reach;
+    p->stiffness = sqrt(sum);
+    p->rounding = 2.2e-16 * p->stiffness * reach;
     p->slow_rate = p->energy_rounding / 1e-15 / (hk_model_mass(m) * extent * extent);
     p->size = extent;
     return HK_OK;

@@ -4,45 +4,64 @@
 
 // ---------------------------------------------------------------- single precision
 
-static void fill_bodies(hk_view *v)
+// The mean displacement of a body at x from rest, and how far its vertices are off that at most.
+static double translation_of(const hk_view *v, const hk_body *body, const double *x, double mean[3])
 {
-    const hk_model *m = v->problem->model;
-    for (int b = 0; b < m->body_count; b++)
-        for (int k = 0; k < m->bodies[b].vertex_count; k++)
-            v->frame.body_of[m->place[m->bodies[b].vertex_start + k]] = b;
+    const int32_t *place = v->problem->model->place + body->vertex_start;
+    const double *rest = v->problem->rest;
+    for (int i = 0; i < 3; i++) mean[i] = 0;
+    for (int k = 0; k < body->vertex_count; k++)
+        for (int64_t i = 0, at = 4 * (int64_t)place[k]; i < 3; i++)
+            mean[i] += x[at + i] - rest[at + i];
+    for (int i = 0; i < 3; i++) mean[i] /= body->vertex_count;
+    double largest = 0;
+    for (int k = 0; k < body->vertex_count; k++)
+        for (int64_t i = 0, at = 4 * (int64_t)place[k]; i < 3; i++)
+            largest = fmax(largest, fabs(x[at + i] - rest[at + i] - mean[i]));
+    return largest;
+}
+
+// Displacements are multiples of a step so large that differences of two of them have 24 bits;
+// what that leaves of x is for the methods' own displacements.
+static void center_body(const hk_view *v, const hk_body *body, const double *x)
+{
+    const int32_t *place = v->problem->model->place + body->vertex_start;
+    const double *rest = v->problem->rest;
+    double mean[3], largest = translation_of(v, body, x, mean);
+    int exponent = 0;
+    if (largest > 0 && largest < HUGE_VAL) frexp(largest, &exponent);
+    double step = ldexp(1, exponent - 23);
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads)
+    for (int k = 0; k < body->vertex_count; k++)
+        for (int64_t i = 0, at = 4 * (int64_t)place[k]; i < 3; i++) {
+            double exact = x[at + i] - rest[at + i] - mean[i], even = rint(exact / step) * step;
+            v->frame.displacement[at + i] = (float)even;
+            v->frame.base[at + i] = rest[at + i] + mean[i] + even;
+        }
 }
 
 hk_status hk_view_center(hk_view *v, const double *x)
 {
     if (!v->single) return HK_OK;
     const hk_model *m = v->problem->model;
-    double *origin = v->frame.origin;
-    memset(origin, 0, 3 * sizeof(double) * (size_t)m->body_count);
-    for (int k = 0; k < m->vertex_count; k++)
-        for (int i = 0; i < 3; i++) origin[3 * v->frame.body_of[k] + i] += x[4 * (int64_t)k + i];
-    for (int b = 0; b < m->body_count; b++)
-        for (int i = 0; i < 3; i++) origin[3 * b + i] /= m->bodies[b].vertex_count;
+    for (int b = 0; b < m->body_count; b++) center_body(v, &m->bodies[b], x);
     return hk_view_follow(v);
 }
 
 void hk_view_narrow(const hk_view *v, const double *x, float *to)
 {
 #pragma omp parallel for schedule(static) num_threads(v->problem->threads)
-    for (int k = 0; k < v->problem->vertex_count; k++) {
-        const double *origin = v->frame.origin + 3 * (int64_t)v->frame.body_of[k];
-        for (int i = 0; i < 3; i++)
-            to[4 * (int64_t)k + i] = (float)(x[4 * (int64_t)k + i] - origin[i]);
-    }
+    for (int k = 0; k < v->problem->vertex_count; k++)
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++)
+            to[i] = (float)(x[i] - v->frame.base[i]);
 }
 
 void hk_view_widen(const hk_view *v, const float *x, double *to)
 {
 #pragma omp parallel for schedule(static) num_threads(v->problem->threads)
-    for (int k = 0; k < v->problem->vertex_count; k++) {
-        const double *origin = v->frame.origin + 3 * (int64_t)v->frame.body_of[k];
-        for (int i = 0; i < 3; i++)
-            to[4 * (int64_t)k + i] = (double)x[4 * (int64_t)k + i] + origin[i];
-    }
+    for (int k = 0; k < v->problem->vertex_count; k++)
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++)
+            to[i] = (double)x[i] + v->frame.base[i];
 }
 
 // Off rest by a turn and some strain, so that no coordinate is a round number.
@@ -74,12 +93,14 @@ static hk_status measure_rounding(hk_view *v)
         for (int k = 0; k < p->vertex_count; k++)
             for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3 && !p->held[k]; i++)
                 sum += (g[i] - (double)v->gradient[i]) * (g[i] - (double)v->gradient[i]);
-        v->rounding = fmax(p->rounding, 2 * sqrt(sum));
-        v->energy_rounding = fmax(p->energy_rounding, 4 * fabs(fine - coarse));
+        v->law_rounding = fmax(p->rounding, 2 * sqrt(sum));
+        v->law_energy_rounding = fmax(p->energy_rounding, 4 * fabs(fine - coarse));
+        v->energy_rounding = v->law_energy_rounding;
+        hk_view_reach(v, 0);
     }
     hk_free(x);
     hk_free(g);
-    return status;
+    return status == HK_OK ? hk_view_center(v, p->rest) : status;
 }
 
 static hk_status build_single(hk_view *v)
@@ -88,10 +109,11 @@ static hk_status build_single(hk_view *v)
     size_t size = 4 * (size_t)p->vertex_count;
     v->x = HK_ZEROS(float, size);
     v->gradient = HK_ZEROS(float, size);
-    v->frame.body_of = HK_ZEROS(int32_t, p->vertex_count);
-    v->frame.origin = HK_ZEROS(double, 3 * (size_t)p->model->body_count);
-    if (!v->x || !v->gradient || !v->frame.body_of || !v->frame.origin) return HK_NO_MEMORY;
-    fill_bodies(v);
+    v->settled = HK_ZEROS(float, size);
+    v->frame.base = HK_ZEROS(double, size);
+    v->frame.displacement = HK_ZEROS(float, size + 4);
+    if (!v->x || !v->gradient || !v->settled || !v->frame.base || !v->frame.displacement)
+        return HK_NO_MEMORY;
     HK_TRY(hk_terms_create(p->model, HK_SINGLE, p->threads, &v->frame, p->terms->live, &v->terms));
     v->terms->damping = p->terms->damping;
     return measure_rounding(v);
@@ -121,10 +143,11 @@ void hk_view_free(hk_view *v)
 {
     if (!v) return;
     if (v->single) hk_terms_free(v->terms);
-    hk_free(v->frame.origin);
-    hk_free(v->frame.body_of);
+    hk_free(v->frame.base);
+    hk_free(v->frame.displacement);
     hk_free(v->x);
     hk_free(v->gradient);
+    hk_free(v->settled);
     hk_free(v);
 }
 
@@ -145,14 +168,15 @@ hk_status hk_view_follow(hk_view *v)
     return v->single ? hk_terms_follow(v->terms, v->problem->terms) : HK_OK;
 }
 
-hk_status hk_view_begin(hk_view *v, const double *x)
+// A displacement q is rounded by 1e-8 q in the mean, and stiffness times that is a force. Roundings
+// of neighbours are independent of each other, and most displacements are below the largest: what
+// they sum up to is a tenth of their sizes' sum.
+void hk_view_reach(hk_view *v, double reach)
 {
-    HK_TRY(hk_view_center(v, x));
-    hk_view_update(v, x);
-    return HK_OK;
+    if (v->single) v->rounding = v->law_rounding + 1e-9 * reach * v->problem->stiffness;
 }
 
-bool hk_view_update(hk_view *v, const double *x)
+static bool update_terms(hk_view *v, const double *x)
 {
     hk_terms *from = v->problem->terms;
     if (!hk_terms_update(from, x)) return false;
@@ -160,6 +184,60 @@ bool hk_view_update(hk_view *v, const double *x)
         if (from->term[k]->ops->update)
             from->term[k]->ops->follow(v->terms->term[k], from->term[k]);
     return true;
+}
+
+// Displacements from the base into v->x; the largest of them.
+static double displace(hk_view *v, const double *x)
+{
+    double largest = 0;
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads) reduction(max : largest)
+    for (int k = 0; k < v->problem->vertex_count; k++)
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
+            v->x[i] = (float)(x[i] - v->frame.base[i]);
+            largest = fmax(largest, (double)fabsf(v->x[i]));
+        }
+    return largest;
+}
+
+// The largest displacement from v->settled to v->x, which is settled then.
+static double settle(hk_view *v)
+{
+    double largest = 0;
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads) reduction(max : largest)
+    for (int64_t k = 0; k < 4 * (int64_t)v->problem->vertex_count; k++) {
+        largest = fmax(largest, (double)fabsf(v->x[k] - v->settled[k]));
+        v->settled[k] = v->x[k];
+    }
+    return largest;
+}
+
+hk_status hk_view_begin(hk_view *v, const double *x)
+{
+    HK_TRY(hk_view_center(v, x));
+    if (v->single) {
+        v->remainder = displace(v, x);
+        settle(v);
+    }
+    update_terms(v, x);
+    return HK_OK;
+}
+
+// Moves the base to x where that is far from it in comparison with the last motion.
+static bool move_base(hk_view *v, const double *x)
+{
+    const double far = 16;
+    if (!v->single) return false;
+    double reach = displace(v, x), motion = settle(v);
+    if (!(reach > far * fmax(motion, v->remainder)) || hk_view_center(v, x) != HK_OK) return false;
+    v->remainder = displace(v, x);
+    settle(v);
+    return true;
+}
+
+bool hk_view_update(hk_view *v, const double *x)
+{
+    bool moved = move_base(v, x);
+    return update_terms(v, x) || moved;
 }
 
 // ---------------------------------------------------------------- gradients
@@ -180,9 +258,10 @@ void hk_view_gradient(hk_view *v, const double *x, double *gradient, double *ene
         return;
     }
     double of_terms = 0, of_displacement = 0;
-    hk_view_narrow(v, x, v->x);
+    hk_view_reach(v, displace(v, x));
     hk_terms_gradient(v->terms, v->x, HK_POSITION_TERMS, v->gradient, energy ? &of_terms : NULL);
     widen_gradient(v, gradient);
+    if (energy) v->energy_rounding = fmax(v->law_energy_rounding, 1e-7 * fabs(of_terms));
     hk_terms_add_displacement(p->terms, x, gradient, &of_displacement);
     hk_problem_add_vertices(p, x, of_terms + of_displacement, gradient, energy, force_scale);
 }
@@ -192,7 +271,7 @@ void hk_view_admm_gradient(hk_view *v, void *const *duals, bool fresh, const dou
 {
     hk_problem *p = v->problem;
     if (v->single) {
-        hk_view_narrow(v, x, v->x);
+        hk_view_reach(v, displace(v, x));
         hk_terms_admm_gradient(v->terms, duals, fresh, v->x, v->gradient);
         widen_gradient(v, gradient);
     } else {

@@ -85,18 +85,17 @@ HK_INLINE mat3 first_dual(mat3 P, real weight)
 typedef struct tet_corners {
     vec3 x[4];
     real w[4];  // inverse masses
-    mat3 inverse, F;
+    mat3 inverse, F, H;
 } tet_corners;
 
 HK_INLINE tet_corners corners_of(const hk_tet_batch *batch, const scalar *x, int block)
 {
     const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
     tet_corners t;
-    mat3 edges;
     for (int c = 0; c < 4; c++) t.x[c] = corners_load4(x, vertex + c * HK_LANES, &t.w[c]);
-    for (int c = 0; c < 3; c++) m3_set_column(&edges, c, v3_sub(t.x[c + 1], t.x[0]));
+    mat3 edges = tet_edges(batch, x, vertex, t.x[0]);
     t.inverse = load_nine((const scalar *)batch->inverse + (int64_t)block * 9 * HK_LANES);
-    t.F = m3_mul(edges, t.inverse);
+    tet_deform(batch, edges, t.inverse, &t.F, &t.H);
     return t;
 }
 

@@ -4,7 +4,7 @@
 //
 // Positions, gradients and diagonals are scalar[vertex_count][4] in the model's Morton order, the
 // fourth number 0; `scalar` is float or double by the precision of the list that a term belongs to.
-// In single precision positions are relative to origin[body_of[vertex]] of the list's frame.
+// In single precision positions are displacements from the base of the list's frame.
 // Evaluations allocate nothing and give the same bits for any number of threads.
 #ifndef HK_TERM_H
 #define HK_TERM_H
@@ -143,7 +143,8 @@ struct hk_term_ops {
     // *term stays NULL where the model has nothing of it.
     hk_status (*create)(const hk_terms *list, hk_term **term);
     void (*free)(hk_term *term);
-    // Takes over what changed in `from`, this term in the list of double precision.
+    // Takes over what changed in `from`, this term in the list of double precision, or in the base
+    // of the list's frame.
     hk_status (*follow)(hk_term *term, const hk_term *from);
 
     // ---- events

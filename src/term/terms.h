@@ -5,10 +5,12 @@
 
 #include "term/term.h"
 
-// In single precision positions are relative to the body.
+// In single precision positions are displacements from a base, a state near those of the solve:
+// what is small is rounded little. The base itself is rest, a translation of each body, and a
+// displacement whose differences within a body are exact in single precision.
 typedef struct hk_frame {
-    double *origin;    // [body_count][3] m
-    int32_t *body_of;  // [vertex_count] Morton order
+    double *base;         // [vertex_count][4] m, Morton order
+    float *displacement;  // [vertex_count + 1][4] m; the last is nobody's (hk_relax_ops)
 } hk_frame;
 
 struct hk_terms {

@@ -20,6 +20,8 @@ static hk_status create(const hk_terms *list, hk_term **term)
 {
     hk_tet_term *t;
     HK_TRY(hk_tet_term_create(list->model, hk_lanes_best(list->precision), list->threads, &t));
+    for (int q = 0; q < t->batch_count && list->frame; q++)
+        t->batches[q].base = list->frame->displacement;
     *term = &t->base;
     return HK_OK;
 }
