@@ -45,6 +45,7 @@ hk_status hk_view_center(hk_view *v, const double *x)
     if (!v->single) return HK_OK;
     const hk_model *m = v->problem->model;
     for (int b = 0; b < m->body_count; b++) center_body(v, &m->bodies[b], x);
+    v->base_strain = hk_terms_base_strain(v->terms);
     return hk_view_follow(v);
 }
 
@@ -74,6 +75,29 @@ static void bend(const hk_problem *p, double *x)
             for (int j = 0; j < 3; j++) x[4 * k + i] += F[i][j] * p->rest[4 * k + j];
 }
 
+// The arithmetic of the terms errs relative to F − 1, which turns of bodies are part of, as are
+// strains, which go with the root of the energy; and energies relative to its square.
+// A displacement q is rounded by 1e-8 q in the mean, and stiffness times that is a force; roundings
+// of neighbours are independent of each other, and most displacements are below the largest: what
+// they sum up to is a tenth of their sizes' sum.
+static void estimate_rounding(hk_view *v, double energy, double reach)
+{
+    const hk_problem *p = v->problem;
+    v->energy = fabs(energy);
+    v->reach = reach;
+    if (!v->single || !isfinite(energy) || !(v->law_energy > 0)) return;
+    double size = sqrt(v->energy / v->law_energy);
+    if (v->law_strain > 0) size = fmax(size, v->base_strain / v->law_strain);
+    v->strained = size * size;
+    v->rounding = fmax(p->rounding, v->law_rounding * size + 1e-9 * reach * p->stiffness);
+    v->energy_rounding = fmax(p->energy_rounding, v->law_energy_rounding * v->strained);
+}
+
+void hk_view_reach(hk_view *v, double reach)
+{
+    estimate_rounding(v, v->energy, reach);
+}
+
 // What single precision leaves of gradient and energy at such a state.
 static hk_status measure_rounding(hk_view *v)
 {
@@ -93,10 +117,11 @@ static hk_status measure_rounding(hk_view *v)
         for (int k = 0; k < p->vertex_count; k++)
             for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3 && !p->held[k]; i++)
                 sum += (g[i] - (double)v->gradient[i]) * (g[i] - (double)v->gradient[i]);
-        v->law_rounding = fmax(p->rounding, 2 * sqrt(sum));
-        v->law_energy_rounding = fmax(p->energy_rounding, 4 * fabs(fine - coarse));
-        v->energy_rounding = v->law_energy_rounding;
-        hk_view_reach(v, 0);
+        v->law_rounding = 2 * sqrt(sum);
+        v->law_energy_rounding = 4 * fabs(fine - coarse) + 1e-7 * fabs(fine);
+        v->law_energy = fabs(fine);
+        v->law_strain = v->base_strain;
+        estimate_rounding(v, fabs(fine), 0);
     }
     hk_free(x);
     hk_free(g);
@@ -129,6 +154,7 @@ hk_status hk_view_create(hk_problem *p, hk_precision precision, hk_view **view)
     v->single = precision == HK_SINGLE;
     v->rounding = p->rounding;
     v->energy_rounding = p->energy_rounding;
+    v->strained = 1;
     if (!v->single) v->terms = p->terms;
     hk_status status = v->single ? build_single(v) : HK_OK;
     if (status != HK_OK) {
@@ -166,14 +192,6 @@ hk_status hk_view_follow(hk_view *v)
 {
     v->terms->damping = v->problem->terms->damping;
     return v->single ? hk_terms_follow(v->terms, v->problem->terms) : HK_OK;
-}
-
-// A displacement q is rounded by 1e-8 q in the mean, and stiffness times that is a force. Roundings
-// of neighbours are independent of each other, and most displacements are below the largest: what
-// they sum up to is a tenth of their sizes' sum.
-void hk_view_reach(hk_view *v, double reach)
-{
-    if (v->single) v->rounding = v->law_rounding + 1e-9 * reach * v->problem->stiffness;
 }
 
 static bool update_terms(hk_view *v, const double *x)
@@ -261,7 +279,7 @@ void hk_view_gradient(hk_view *v, const double *x, double *gradient, double *ene
     hk_view_reach(v, displace(v, x));
     hk_terms_gradient(v->terms, v->x, HK_POSITION_TERMS, v->gradient, energy ? &of_terms : NULL);
     widen_gradient(v, gradient);
-    if (energy) v->energy_rounding = fmax(v->law_energy_rounding, 1e-7 * fabs(of_terms));
+    if (energy) estimate_rounding(v, of_terms, v->reach);
     hk_terms_add_displacement(p->terms, x, gradient, &of_displacement);
     hk_problem_add_vertices(p, x, of_terms + of_displacement, gradient, energy, force_scale);
 }
@@ -284,6 +302,7 @@ void hk_view_admm_gradient(hk_view *v, void *const *duals, bool fresh, const dou
 void hk_view_elements(hk_view *v, const void *x, void *gradient, double *energy)
 {
     hk_terms_gradient(v->terms, x, HK_ALL_TERMS, gradient, energy);
+    if (energy) estimate_rounding(v, *energy, v->reach);
 }
 
 void hk_view_diagonal(hk_view *v, const void *x, void *diagonal)

@@ -14,10 +14,15 @@ typedef struct hk_view {
     // As of the last evaluation:
     double rounding;         // N, of the gradient's norm, without damping
     double energy_rounding;  // J
+    double strained;         // relative to that of bodies strained by about 1
     // Of single precision:
     hk_frame frame;
     double law_rounding;         // N, what the terms' own arithmetic leaves of the gradient's norm
-    double law_energy_rounding;  // J, and of the energy
+    double law_energy_rounding;  // J, and of the energy,
+    double law_energy;           // J, at a state of this energy
+    double law_strain;           // and this strain (hk_terms_base_strain)
+    double base_strain;          // that of the base
+    double energy, reach;        // J, m: of the last evaluation, and its largest displacement
     float *x, *gradient;         // [vertex_count][4] workspace
     float *settled;              // [vertex_count][4] x at the last hk_view_update
     double remainder;            // m, the largest displacement of a state that just became the base

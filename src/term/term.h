@@ -197,6 +197,8 @@ struct hk_term_ops {
     const hk_blend_ops *blend;
 
     // ---- states and scales
+    // About ‖F − 1‖, in the mean over elements, of the base of the list's frame (single precision).
+    double (*base_strain)(const hk_term *term);
     double (*least_j)(hk_term *term, const void *x);  // the smallest det F; NaN if one is
     // Describes the first element whose energy is not finite at x; false: there is none.
     bool (*undefined)(hk_term *term, const void *x, char *text, size_t size);

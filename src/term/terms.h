@@ -76,6 +76,8 @@ void hk_terms_visit_weights(const hk_terms *terms, hk_weight_fn *visit, void *co
 double hk_terms_stiffening(const hk_terms *terms);
 
 // ---- states and scales
+// About ‖F − 1‖ at the base of the frame, turns of bodies among it; 0: nothing that depends on it.
+double hk_terms_base_strain(const hk_terms *terms);
 double hk_terms_least_j(hk_terms *terms, const void *x);  // +inf without tets
 bool hk_terms_undefined(hk_terms *terms, const void *x, char *text, size_t size);
 double hk_terms_scales(const hk_terms *terms, double *stiffness);

@@ -29,19 +29,13 @@ HK_INLINE mat3 tet_edges(const hk_tet_batch *batch, const scalar *x, const int32
     return edges;
 }
 
-HK_INLINE mat3 m3_add_identity(mat3 a, scalar factor)
-{
-    for (int i = 0; i < 3; i++) a.m[i][i] += factor;
-    return a;
-}
-
 // F and H of these edges.
 HK_INLINE void tet_deform(const hk_tet_batch *batch, mat3 edges, mat3 inverse, mat3 *F, mat3 *H)
 {
     mat3 D = m3_mul(edges, inverse);
     bool displaced = !HK_DOUBLE && batch->base;
-    *F = displaced ? m3_add_identity(D, 1) : D;
-    *H = displaced ? D : m3_add_identity(D, -1);
+    *F = displaced ? m3_gradient(D) : D;
+    *H = displaced ? D : m3_displacement(D);
 }
 
 HK_INLINE tet_lanes tet_load(const hk_tet_batch *batch, const scalar *x, int block)
