@@ -60,7 +60,8 @@ void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment
     else
         predict(p, m, a, b, start);
     if (kind == HK_START_POSITION) return;
-    double here = kind == HK_START_AUTO ? hk_problem_energy(p, m->x) : 0;
-    if (!start_is_fit(kind, hk_problem_energy(p, start), hk_terms_least_j(p->terms, start), here))
+    double here = hk_problem_energy(p, m->x), there = hk_problem_energy(p, start);
+    if (!start_is_fit(kind, there, hk_terms_least_j(p->terms, start), here) ||
+        start_is_wild(there, here))
         predict(p, m, 0, 0, start);
 }
