@@ -45,6 +45,7 @@ hk_status hk_view_center(hk_view *v, const double *x)
     if (!v->single) return HK_OK;
     const hk_model *m = v->problem->model;
     for (int b = 0; b < m->body_count; b++) center_body(v, &m->bodies[b], x);
+    v->frame.version++;
     v->base_strain = hk_terms_base_strain(v->terms);
     return hk_view_follow(v);
 }

@@ -43,6 +43,7 @@ typedef struct hk_tet_batch {
     // scalar[vertex_count][4]: x are displacements from a base, and the base has this displacement
     // from rest (hk_frame). NULL: x are positions. In single precision only.
     const void *base;
+    void *start;  // scalar[blocks][9][lanes] F − 1 of the base, from `set_start`; NULL: from `base`
     // For materials that convert, else NULL:
     void *blend;       // scalar[blocks][lanes] the share l of projective dynamics
     uint8_t *blended;  // [blocks] 0: all l are; else HK_BLENDED …
@@ -124,6 +125,8 @@ typedef struct hk_lane_table {
     hk_tet_kernels law[HK_LAW_COUNT];
     // The least det F in blocks [first, last); NaN if one is.
     double (*least_j)(const hk_tet_batch *batch, const void *x, int first, int last);
+    // Fills `start` of blocks [first, last).
+    void (*set_start)(const hk_tet_batch *batch, int first, int last);
     // The sums of slots[start[k] .. start[k + 1]) for k < count go to vertices[target[k]], or, if
     // the target is negative, to shared[−1 − target[k]].
     void (*sum_patch)(const void *slots, const uint16_t *start, const int32_t *target, int count,

@@ -11,6 +11,7 @@
 typedef struct hk_frame {
     double *base;         // [vertex_count][4] m, Morton order
     float *displacement;  // [vertex_count + 1][4] m; the last is nobody's (hk_relax_ops)
+    int64_t version;      // another for every base
 } hk_frame;
 
 struct hk_terms {

@@ -16,12 +16,27 @@ static const hk_tet_term *const_tets(const hk_term *term)
 
 // ---------------------------------------------------------------- creation and events
 
+static hk_status add_base(hk_tet_term *t, const hk_frame *frame)
+{
+    for (int q = 0; q < t->batch_count; q++) {
+        hk_tet_batch *b = &t->batches[q];
+        size_t count = 9 * (size_t)b->blocks * (size_t)t->lanes->lanes;
+        b->base = frame->displacement;
+        b->start = hk_calloc(count, (size_t)t->lanes->scalar_size);
+        if (!b->start) return HK_NO_MEMORY;
+    }
+    return HK_OK;
+}
+
 static hk_status create(const hk_terms *list, hk_term **term)
 {
     hk_tet_term *t;
     HK_TRY(hk_tet_term_create(list->model, hk_lanes_best(list->precision), list->threads, &t));
-    for (int q = 0; q < t->batch_count && list->frame; q++)
-        t->batches[q].base = list->frame->displacement;
+    hk_status status = list->frame ? add_base(t, list->frame) : HK_OK;
+    if (status != HK_OK) {
+        hk_tet_term_free(t);
+        return status;
+    }
     *term = &t->base;
     return HK_OK;
 }
@@ -31,8 +46,19 @@ static void release(hk_term *term)
     hk_tet_term_free(tets(term));
 }
 
+static void follow_base(hk_tet_term *t, const hk_frame *frame)
+{
+    if (!frame || t->base_version == frame->version) return;
+    t->base_version = frame->version;
+#pragma omp parallel for schedule(static) num_threads(t->threads)
+    for (int k = 0; k < t->patch_count; k++)
+        t->lanes->set_start(&t->batches[t->patches[k].batch], t->patches[k].first,
+                            t->patches[k].last);
+}
+
 static hk_status follow(hk_term *term, const hk_term *from)
 {
+    follow_base(tets(term), term->list->frame);
     hk_tet_copy_blend(tets(term), const_tets(from));
     return HK_OK;
 }
