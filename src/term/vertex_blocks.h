@@ -55,7 +55,7 @@ typedef struct hk_vertex_sweep {
     // Where vertices are taken to be, so that all move at once (Jacobi's iteration); NULL: each
     // sees where the ones before it went (Gauss–Seidel's).
     const void *from;
-    double noise;      // what rounding does to energies, relative to bodies strained by about 1
+    double noise;  // what rounding does to energies, relative to bodies strained by about 1
 } hk_vertex_sweep;
 
 // One sweep: vertex after vertex takes a step of Newton's method on its own 3×3 block of the
