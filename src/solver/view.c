@@ -46,7 +46,6 @@ hk_status hk_view_center(hk_view *v, const double *x)
     const hk_model *m = v->problem->model;
     for (int b = 0; b < m->body_count; b++) center_body(v, &m->bodies[b], x);
     v->frame.version++;
-    v->base_strain = hk_terms_base_strain(v->terms);
     return hk_view_follow(v);
 }
 
@@ -109,6 +108,7 @@ static hk_status measure_rounding(hk_view *v)
     if (status == HK_OK) {
         bend(p, x);
         status = hk_view_center(v, x);
+        v->base_strain = hk_terms_base_strain(v->terms);
     }
     if (status == HK_OK) {
         hk_view_narrow(v, x, v->x);
@@ -234,6 +234,7 @@ hk_status hk_view_begin(hk_view *v, const double *x)
 {
     HK_TRY(hk_view_center(v, x));
     if (v->single) {
+        v->base_strain = hk_terms_base_strain(v->terms);
         v->remainder = displace(v, x);
         settle(v);
     }
@@ -244,7 +245,7 @@ hk_status hk_view_begin(hk_view *v, const double *x)
 // Moves the base to x where that is far from it in comparison with the last motion.
 static bool move_base(hk_view *v, const double *x)
 {
-    const double far = 16;
+    const double far = 100;  // what was evaluated is to be evaluated again: not often
     if (!v->single) return false;
     double reach = displace(v, x), motion = settle(v);
     if (!(reach > far * fmax(motion, v->remainder)) || hk_view_center(v, x) != HK_OK) return false;
