@@ -119,7 +119,7 @@ static void push_vertex(hk_law law, const hk_law_params *p, const float *element
                         vec3 *force, mat3 *block)
 {
 #define CASE(X) \
-    case HK_LAW_##X: X##_vertex(p, element, F, a, force, block); break;
+    case HK_LAW_##X: X##_vertex(p, element, m3_displacement(F), a, force, block); break;
     switch (law) {
         HK_LAWS(CASE)
     case HK_LAW_COUNT: fail();

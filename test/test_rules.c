@@ -170,6 +170,11 @@ static void test_starts(void **state)
     assert_false(start_is_fit(HK_START_VELOCITY, 5, NAN, 1));
     assert_false(start_is_fit(HK_START_AUTO, 5, 0.1, 1));
     assert_true(start_is_fit(HK_START_AUTO, 0.5, 0.1, 1));
+    assert_false(start_is_wild(100, 1));
+    assert_true(start_is_wild(102, 1));
+    assert_false(start_is_wild(98, -1));
+    assert_true(start_is_wild(100, -1));
+    assert_false(start_is_wild(100, INFINITY));
     assert_true(start_is_fit(HK_START_AUTO, 5, 0.1, INFINITY));
 }
 

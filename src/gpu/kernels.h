@@ -13,6 +13,7 @@
 struct hk_gpu_curve {
     int powers, knots;
     float power[12], knot[24], jump[24];
+    float value, slope;
 };
 struct hk_gpu_batch {
     float c[5];

@@ -6,7 +6,7 @@
 
 #if ANY_LAW
 #define CASE(X) \
-    case HK_LAW_##X: return X##_energy_stress(p, element, *F, P);
+    case HK_LAW_##X: return X##_energy_stress(p, element, m3_displacement(*F), P);
 static __device__ __noinline__ real law_energy_stress(int law, const hk_law_params *p,
                                                        const real *element, const mat3 *F, mat3 *P)
 {
@@ -30,7 +30,7 @@ static __device__ __noinline__ void law_rows(int law, const hk_law_params *p, co
 static __device__ __forceinline__ real
 law_energy_stress(int, const hk_law_params *p, const real *element, const mat3 *F, mat3 *P)
 {
-    return JOIN(HK_GPU_LAW, _energy_stress)(p, element, *F, P);
+    return JOIN(HK_GPU_LAW, _energy_stress)(p, element, m3_displacement(*F), P);
 }
 static __device__ __forceinline__ void law_rows(int, const hk_law_params *p, const real *element,
                                                 const mat3 *F, row_forms *rows)

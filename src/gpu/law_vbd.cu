@@ -14,7 +14,7 @@ enum { THREADS = HK_GPU_VBD_THREADS, SUMS = 9, MOST_HALVINGS = 10 };
 
 #if ANY_LAW
 #define CASE(X) \
-    case HK_LAW_##X: X##_vertex(p, element, *F, *a, force, block); break;
+    case HK_LAW_##X: X##_vertex(p, element, m3_displacement(*F), *a, force, block); break;
 static __device__ __noinline__ void law_vertex(int law, const hk_law_params *p,
                                                const float *element, const mat3 *F, const vec3 *a,
                                                vec3 *force, mat3 *block)
@@ -25,7 +25,7 @@ static __device__ __noinline__ void law_vertex(int law, const hk_law_params *p,
 }
 #undef CASE
 #define CASE(X) \
-    case HK_LAW_##X: return X##_energy(p, element, *F);
+    case HK_LAW_##X: return X##_energy(p, element, m3_displacement(*F));
 static __device__ __noinline__ float law_energy(int law, const hk_law_params *p,
                                                 const float *element, const mat3 *F)
 {
@@ -40,12 +40,12 @@ static __device__ __forceinline__ void law_vertex(int, const hk_law_params *p, c
                                                   const mat3 *F, const vec3 *a, vec3 *force,
                                                   mat3 *block)
 {
-    JOIN(HK_GPU_LAW, _vertex)(p, element, *F, *a, force, block);
+    JOIN(HK_GPU_LAW, _vertex)(p, element, m3_displacement(*F), *a, force, block);
 }
 static __device__ __forceinline__ float law_energy(int, const hk_law_params *p,
                                                    const float *element, const mat3 *F)
 {
-    return JOIN(HK_GPU_LAW, _energy)(p, element, *F);
+    return JOIN(HK_GPU_LAW, _energy)(p, element, m3_displacement(*F));
 }
 #endif
 

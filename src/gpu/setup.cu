@@ -21,6 +21,8 @@ static hk_gpu_batch narrow_batch(const hk_law_part *part)
         const hk_law_curve *from = &part->params.curves[c];
         b.curves[c].powers = from->powers;
         b.curves[c].knots = from->knots;
+        b.curves[c].value = (float)from->value;
+        b.curves[c].slope = (float)from->slope;
         for (int k = 0; k < HK_CURVE_POWERS; k++) b.curves[c].power[k] = (float)from->power[k];
         for (int k = 0; k < HK_CURVE_KNOTS; k++) {
             b.curves[c].knot[k] = (float)from->knot[k];

@@ -6,7 +6,7 @@ HK_INLINE density arap_density(const hk_law_params *p, invariants q)
 {
     real mu = r_set(p->c[0]);
     density w = density_zero();
-    w.value = mu * (q.i - 2 * q.s + 3);
+    w.value = mu * q.stretch;
     w.d[INV_S] = -2 * mu;
     w.d[INV_I] = mu;
     return w;

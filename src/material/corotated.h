@@ -6,9 +6,10 @@ HK_INLINE density corotated_density(const hk_law_params *p, invariants q)
 {
     real mu = r_set(p->c[0]), lambda = r_set(p->c[1]);
     density w = density_zero();
-    w.value = mu * (q.i - 2 * q.s + 3) + 0.5f * lambda * (q.s - 3) * (q.s - 3);
-    w.d[INV_S] = lambda * (q.s - 3) - 2 * mu;
+    w.value = mu * q.stretch + 0.5f * lambda * q.s * q.s;
+    w.d[INV_S] = lambda * q.s - 2 * mu;
     w.d[INV_I] = mu;
+    w.uniform = lambda * q.s;
     w.dd[INV_S][INV_S] = lambda;
     return w;
 }

@@ -10,22 +10,28 @@ HK_INLINE void custom_lane(const mat3 *F, int lane, double f[9])
 {
     for (int k = 0; k < 9; k++) f[k] = (double)r_lane(F->m[k / 3][k % 3], lane);
 }
+// F = 1 + H in double precision.
+HK_INLINE void custom_gradient(const mat3 *H, int lane, double f[9])
+{
+    custom_lane(H, lane, f);
+    for (int i = 0; i < 9; i += 4) f[i] += 1;
+}
 
-HK_SHARED void custom_stress_lanes(const hk_law_params *p, const mat3 *F, real *psi, mat3 *P)
+HK_SHARED void custom_stress_lanes(const hk_law_params *p, const mat3 *H, real *psi, mat3 *P)
 {
     for (int l = 0; l < HK_LANES; l++) {
         double f[9], stress[9];
-        custom_lane(F, l, f);
+        custom_gradient(H, l, f);
         r_set_lane(psi, l, (scalar)hk_custom_stress(&p->custom, f, stress));
         for (int k = 0; k < 9; k++) r_set_lane(&P->m[k / 3][k % 3], l, (scalar)stress[k]);
     }
 }
 
-HK_SHARED void custom_energy_lanes(const hk_law_params *p, const mat3 *F, real *psi)
+HK_SHARED void custom_energy_lanes(const hk_law_params *p, const mat3 *H, real *psi)
 {
     for (int l = 0; l < HK_LANES; l++) {
         double f[9];
-        custom_lane(F, l, f);
+        custom_gradient(H, l, f);
         r_set_lane(psi, l, (scalar)hk_custom_energy(&p->custom, f));
     }
 }
@@ -62,26 +68,26 @@ HK_INLINE void custom_hessian_lanes(const hk_law_params *, const mat3 *, double,
 
 #endif
 
-HK_INLINE real custom_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P)
+HK_INLINE real custom_energy_stress(const hk_law_params *p, const real *element, mat3 H, mat3 *P)
 {
     (void)element;
     real psi = r_zero();
-    custom_stress_lanes(p, &F, &psi, P);
+    custom_stress_lanes(p, &H, &psi, P);
     return psi;
 }
 
-HK_INLINE real custom_energy(const hk_law_params *p, const real *element, mat3 F)
+HK_INLINE real custom_energy(const hk_law_params *p, const real *element, mat3 H)
 {
     (void)element;
     real psi = r_zero();
-    custom_energy_lanes(p, &F, &psi);
+    custom_energy_lanes(p, &H, &psi);
     return psi;
 }
 
-HK_INLINE mat3 custom_stress(const hk_law_params *p, const real *element, mat3 F)
+HK_INLINE mat3 custom_stress(const hk_law_params *p, const real *element, mat3 H)
 {
     mat3 P = m3_zero();
-    custom_energy_stress(p, element, F, &P);
+    custom_energy_stress(p, element, H, &P);
     return P;
 }
 
@@ -121,11 +127,11 @@ HK_INLINE void custom_inner(const custom_stiffness *s, const mat3 *inverse, mat3
         for (int j = i; j < 3; j++, q++) inner[q] = custom_block(s, a[i], a[j]);
 }
 
-HK_INLINE void custom_vertex(const hk_law_params *p, const real *element, mat3 F, vec3 a,
+HK_INLINE void custom_vertex(const hk_law_params *p, const real *element, mat3 H, vec3 a,
                              vec3 *force, mat3 *block)
 {
-    custom_stiffness s = custom_stiffness_of(p, element, F, 1);
-    *force = m3_apply(custom_stress(p, element, F), a);
+    custom_stiffness s = custom_stiffness_of(p, element, m3_gradient(H), 1);
+    *force = m3_apply(custom_stress(p, element, H), a);
     *block = custom_block(&s, a, a);
 }
 
@@ -139,14 +145,13 @@ HK_INLINE row_forms custom_diagonal(const hk_law_params *p, const real *element,
     return f;
 }
 
-// Of F = diag(s): all there is to know of an isotropic law. (Local steps, which must not take it to
-// be one, have hk_custom_prox and hk_custom_response.)
-HK_SHARED void custom_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)
+// Of F = 1 + diag(e): all there is to know of an isotropic law. (Local steps, which must not take
+// it to be one, have hk_custom_prox and hk_custom_response.)
+HK_SHARED void custom_stretches(const hk_law_params *p, const vec3 *e, stretch_form *form)
 {
-    mat3 F = m3_zero(), P = m3_zero();
-    for (int i = 0; i < 3; i++) F.m[i][i] = s->v[i];
-    form->value = custom_energy_stress(p, NULL, F, &P);
-    custom_stiffness h = custom_stiffness_of(p, NULL, F, 1);
+    mat3 H = m3_diagonal(*e), P = m3_zero();
+    form->value = custom_energy_stress(p, NULL, H, &P);
+    custom_stiffness h = custom_stiffness_of(p, NULL, m3_gradient(H), 1);
     for (int i = 0; i < 3; i++) {
         form->d.v[i] = P.m[i][i];
         for (int j = 0; j < 3; j++) form->dd.m[i][j] = h.h[4 * i][4 * j];

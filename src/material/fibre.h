@@ -15,19 +15,30 @@ HK_INLINE vec3 fibre_direction(const real *element)
     return a;
 }
 
-// φ, φ′ and φ″ at the stretch, and F a.
-HK_INLINE curve_point fibre_at(const hk_law_params *p, vec3 a, mat3 F, vec3 *y, real *stretch)
+// φ, φ′ and φ″ at a strain, with the line at rest.
+HK_INLINE curve_point fibre_curve(const hk_law_params *p, real strain)
 {
-    *y = m3_apply(F, a);
-    *stretch = r_sqrt(v3_dot(*y, *y));
-    return curve_at(&p->curves[0], *stretch);
+    const hk_law_curve *curve = &p->curves[0];
+    curve_point c = curve_at(curve, strain);
+    c.value += r_set(curve->value) + r_set(curve->slope) * strain;
+    c.d += r_set(curve->slope);
+    return c;
 }
 
-HK_INLINE real fibre_energy_stress(const hk_law_params *p, const real *element, mat3 F, mat3 *P)
+// ‖F a‖ − 1, with F a and its length: ‖F a‖² − 1 = (2a + H a)·H a.
+HK_INLINE real fibre_strain(vec3 a, mat3 H, vec3 *y, real *stretch)
+{
+    vec3 moved = m3_apply(H, a);
+    *y = v3_add(a, moved);
+    *stretch = r_sqrt(v3_dot(*y, *y));
+    return v3_dot(v3_add(a, *y), moved) / (1 + *stretch);
+}
+
+HK_INLINE real fibre_energy_stress(const hk_law_params *p, const real *element, mat3 H, mat3 *P)
 {
     vec3 a = fibre_direction(element), y;
     real stretch;
-    curve_point c = fibre_at(p, a, F, &y, &stretch);
+    curve_point c = fibre_curve(p, fibre_strain(a, H, &y, &stretch));
     *P = m3_outer(v3_scale(y, c.d * r_reciprocal_or_zero(stretch)), a);
     return c.value;
 }
@@ -40,7 +51,7 @@ HK_INLINE fibre_stiffness fibre_stiffness_of(const hk_law_params *p, const real 
     vec3 y;
     real stretch;
     s.a = fibre_direction(element);
-    curve_point c = fibre_at(p, s.a, F, &y, &stretch);
+    curve_point c = fibre_curve(p, fibre_strain(s.a, m3_displacement(F), &y, &stretch));
     real inverse = r_reciprocal_or_zero(stretch);
     s.n = v3_scale(y, inverse);
     s.along = c.dd;
@@ -52,9 +63,9 @@ HK_INLINE fibre_stiffness fibre_stiffness_of(const hk_law_params *p, const real 
     return s;
 }
 
-HK_SHARED void fibre_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)
+HK_SHARED void fibre_stretches(const hk_law_params *p, const vec3 *e, stretch_form *form)
 {
-    curve_point c = curve_at(&p->curves[0], s->v[0]);
+    curve_point c = fibre_curve(p, e->v[0]);
     form->value = c.value;
     form->d = v3_set(0, 0, 0);
     form->d.v[0] = c.d;
@@ -70,11 +81,11 @@ HK_INLINE mat3 fibre_block(const fibre_stiffness *s, vec3 a, vec3 b)
     return block;
 }
 
-HK_INLINE void fibre_vertex(const hk_law_params *p, const real *element, mat3 F, vec3 a,
+HK_INLINE void fibre_vertex(const hk_law_params *p, const real *element, mat3 H, vec3 a,
                             vec3 *force, mat3 *block)
 {
-    fibre_stiffness s = fibre_stiffness_of(p, element, F, 1);
-    *force = m3_apply(fibre_stress(p, element, F), a);
+    fibre_stiffness s = fibre_stiffness_of(p, element, m3_gradient(H), 1);
+    *force = m3_apply(fibre_stress(p, element, H), a);
     *block = fibre_block(&s, a, a);
 }
 

@@ -5,10 +5,11 @@ HK_INLINE density fixed_corotated_density(const hk_law_params *p, invariants q)
 {
     real mu = r_set(p->c[0]), lambda = r_set(p->c[1]);
     density w = density_zero();
-    w.value = mu * (q.i - 2 * q.s + 3) + 0.5f * lambda * (q.j - 1) * (q.j - 1);
+    w.value = mu * q.stretch + 0.5f * lambda * q.j * q.j;
     w.d[INV_S] = -2 * mu;
     w.d[INV_I] = mu;
-    w.d[INV_J] = lambda * (q.j - 1);
+    w.d[INV_J] = lambda * q.j;
+    w.uniform = lambda * q.j;
     w.dd[INV_J][INV_J] = lambda;
     return w;
 }

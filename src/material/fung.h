@@ -11,14 +11,16 @@ HK_INLINE density fung_density(const hk_law_params *p, invariants q)
     distortion t = distortion_of(q);
     density w = neo_hookean_wy_terms(p, q, &t);
     real s2 = r_set(p->c[2]), s3 = r_set(p->c[3]);
-    real exponent = s3 * (t.value - 3);
+    real exponent = s3 * t.value;
     mask fine = exponent < FUNG_LARGEST_EXPONENT;
     w.defined = w.defined & fine;
-    real e = r_exp(r_select(fine, exponent, r_zero()));
-    real a = s2 * s3 * e, b = a * s3;
-    w.value += s2 * (e - 1);
+    exponent = r_select(fine, exponent, r_zero());
+    real grown = exponent + r_exp_excess(exponent);  // exp − 1
+    real a = s2 * s3 * (1 + grown), b = a * s3;
+    w.value += s2 * grown;
     w.d[INV_I] += a * t.d_i;
     w.d[INV_J] += a * t.d_j;
+    w.uniform += a * t.uniform;
     w.dd[INV_I][INV_I] += b * t.d_i * t.d_i;
     w.dd[INV_I][INV_J] += a * t.d_ij + b * t.d_i * t.d_j;
     w.dd[INV_J][INV_J] += a * t.d_jj + b * t.d_j * t.d_j;

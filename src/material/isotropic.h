@@ -2,7 +2,8 @@
 //   s = σ₀ + σ₁ + σ₂ = tr S,  I = Σ σᵢ² = tr C,  II = Σ σᵢ⁴ = tr C²,  J = σ₀σ₁σ₂ = det F
 // (Descent eq. 11 and the trace of the polar stretch). From the density and its first and second
 // derivatives everything else follows. A law says which invariants it uses, so that the others
-// (the rotation above all) cost nothing.
+// (the rotation above all) cost nothing. It gets them less what they are at rest, from H = F − 1
+// or the strains without cancellation, and combinations in which their linear parts cancel.
 #ifndef HK_ISOTROPIC_H
 #define HK_ISOTROPIC_H
 
@@ -12,13 +13,17 @@ enum { USES_S = 1, USES_I = 2, USES_II = 4, USES_J = 8 };
 enum { INV_S, INV_I, INV_II, INV_J, INV_COUNT };
 
 typedef struct invariants {
-    real s, i, ii, j;
+    real s, i, j;  // s − 3, I − 3, J − 1
+    real green;    // ‖C − 1‖² = II − 2I + 3
+    real stretch;  // ‖S − 1‖² = I − 2s + 3
+    real shape;    // I − 3 − 2(J − 1): what is left of I if J − 1 is taken care of
 } invariants;
 
 // Derivatives with respect to {s, I, II, J}. Only the upper triangle of dd is used.
 typedef struct density {
     real value;
     real d[INV_COUNT];
+    real uniform;  // ψ_s + 2ψ_I + 4ψ_II + ψ_J: the stress in F = 1 with these derivatives
     real dd[INV_COUNT][INV_COUNT];
     mask defined;
 } density;
@@ -26,7 +31,7 @@ typedef struct density {
 HK_INLINE density density_zero(void)
 {
     density w;
-    w.value = r_zero();
+    w.value = w.uniform = r_zero();
     for (int a = 0; a < INV_COUNT; a++) {
         w.d[a] = r_zero();
         for (int b = 0; b < INV_COUNT; b++) w.dd[a][b] = r_zero();
@@ -35,58 +40,107 @@ HK_INLINE density density_zero(void)
     return w;
 }
 
-HK_INLINE invariants invariants_of(mat3 F, mat3 R, int uses)
+// For laws that do not use s. J − 1 = tr H + tr cof H + det H.
+HK_INLINE invariants invariants_of(mat3 H, int uses)
 {
-    invariants q = {r_zero(), r_zero(), r_zero(), r_zero()};
-    if (uses & USES_S) q.s = m3_dot(R, F);
-    if (uses & USES_I) q.i = m3_dot(F, F);
+    invariants q = {r_zero(), r_zero(), r_zero(), r_zero(), r_zero(), r_zero()};
+    mat3 K = m3_cofactor(H);
+    real trace = m3_trace(H), square = m3_dot(H, H), minors = m3_trace(K);
+    real det = H.m[0][0] * K.m[0][0] + H.m[0][1] * K.m[0][1] + H.m[0][2] * K.m[0][2];
+    q.i = 2 * trace + square;
+    q.j = trace + (minors + det);
+    q.shape = r_apart(square) - 2 * r_apart(minors + det);
     if (uses & USES_II) {
-        mat3 C = m3_tmul(F, F);
-        q.ii = m3_dot(C, C);
+        mat3 A = m3_green(H);
+        q.green = m3_dot(A, A);
     }
-    if (uses & USES_J) q.j = m3_det(F);
     return q;
 }
 
-HK_INLINE invariants invariants_of_stretches(vec3 s)
+HK_INLINE invariants invariants_of_strains(vec3 strain)
 {
-    real a = s.v[0] * s.v[0], b = s.v[1] * s.v[1], c = s.v[2] * s.v[2];
-    invariants q = {s.v[0] + s.v[1] + s.v[2], a + b + c, a * a + b * b + c * c,
-                    s.v[0] * s.v[1] * s.v[2]};
+    const real *e = strain.v;
+    real pairs = e[0] * e[1] + e[1] * e[2] + e[2] * e[0], all = e[0] * e[1] * e[2];
+    invariants q;
+    q.s = e[0] + e[1] + e[2];
+    q.j = q.s + (pairs + all);
+    q.stretch = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
+    q.shape = q.stretch - 2 * (pairs + all);
+    q.i = q.green = r_zero();
+    for (int k = 0; k < 3; k++) {
+        real c = e[k] * (2 + e[k]);
+        q.i += c;
+        q.green += c * c;
+    }
     return q;
 }
 
-HK_INLINE mat3 isotropic_rotation(mat3 F, int uses)
+// For values that are not to change the bits of derivatives.
+HK_INLINE invariants invariants_apart(invariants q)
 {
-    return (uses & USES_S) ? polar_rotation_of(law_svd(F)) : F;
+    q.s = r_apart(q.s);
+    q.i = r_apart(q.i);
+    q.j = r_apart(q.j);
+    q.green = r_apart(q.green);
+    q.stretch = r_apart(q.stretch);
+    q.shape = r_apart(q.shape);
+    return q;
 }
 
-// P = ψ_s R + 2 ψ_I F + 4 ψ_II F C + ψ_J cof F
-HK_INLINE mat3 isotropic_stress(mat3 F, mat3 R, const density *w, int uses)
+HK_INLINE vec3 strains_of_stretches(vec3 s)
+{
+    for (int k = 0; k < 3; k++) s.v[k] -= 1;
+    return s;
+}
+
+// P = 2 ψ_I F + 4 ψ_II F C + ψ_J cof F for laws that do not use s. With F = 1 + H, C = 1 + A and
+// cof F = 1 + (tr H) 1 − Hᵀ + cof H what is left at rest is `uniform`.
+HK_INLINE mat3 isotropic_stress(mat3 H, const density *w, int uses)
 {
     mat3 P = m3_zero();
-    if (uses & USES_I) P = m3_scale(F, 2 * w->d[INV_I]);
-    if (uses & USES_II) P = m3_add_scaled(P, 4 * w->d[INV_II], m3_mul(F, m3_tmul(F, F)));
-    if (uses & USES_J) P = m3_add_scaled(P, w->d[INV_J], m3_cofactor(F));
-    if (uses & USES_S) P = m3_add_scaled(P, w->d[INV_S], R);
+    real of_h = 2 * w->d[INV_I], of_j = w->d[INV_J], diagonal = w->uniform;
+    if (uses & USES_II) {
+        real c = 4 * w->d[INV_II];
+        P = m3_scale(m3_mul(m3_gradient(H), m3_green(H)), c);
+        of_h += c;
+    }
+    P = m3_add_scaled(P, of_h, H);
+    if (uses & USES_J) {
+        mat3 K = m3_cofactor(H);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) P.m[i][j] += of_j * (K.m[i][j] - H.m[j][i]);
+        diagonal += of_j * m3_trace(H);
+    }
+    P = m3_add_identity(P, diagonal);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) P.m[i][j] = r_select(w->defined, P.m[i][j], r_zero());
     return P;
 }
 
-// ∂ψ/∂σ and ∂²ψ/∂σ².
-HK_INLINE void isotropic_stretch_derivatives(const real s[3], const density *w, vec3 *d, mat3 *dd)
+// ∂ψ/∂σ, of which `uniform` is left at rest.
+HK_INLINE vec3 isotropic_principal_forces(vec3 strain, const density *w)
+{
+    const real *e = strain.v;
+    vec3 d;
+    for (int k = 0; k < 3; k++) {
+        real p = e[(k + 1) % 3], q = e[(k + 2) % 3];
+        d.v[k] = w->uniform + 2 * w->d[INV_I] * e[k] +
+                 4 * w->d[INV_II] * e[k] * (3 + e[k] * (3 + e[k])) + w->d[INV_J] * (p + q + p * q);
+        d.v[k] = r_select(w->defined, d.v[k], r_zero());
+    }
+    return d;
+}
+
+// ∂²ψ/∂σ².
+HK_INLINE mat3 isotropic_scaling(const real s[3], const density *w)
 {
     real g[INV_COUNT][3];  // ∂ invariant / ∂ σ_i
+    mat3 dd;
     for (int i = 0; i < 3; i++) {
         g[INV_S][i] = r_set(1);
         g[INV_I][i] = 2 * s[i];
         g[INV_II][i] = 4 * s[i] * s[i] * s[i];
         g[INV_J][i] = s[(i + 1) % 3] * s[(i + 2) % 3];
-    }
-    for (int i = 0; i < 3; i++) {
-        d->v[i] = r_zero();
-        for (int a = 0; a < INV_COUNT; a++) d->v[i] += w->d[a] * g[a][i];
     }
     for (int i = 0; i < 3; i++)
         for (int j = i; j < 3; j++) {
@@ -100,17 +154,16 @@ HK_INLINE void isotropic_stretch_derivatives(const real s[3], const density *w, 
                 sum += 2 * w->d[INV_I] + 12 * s[i] * s[i] * w->d[INV_II];
             else
                 sum += s[3 - i - j] * w->d[INV_J];
-            dd->m[i][j] = dd->m[j][i] = sum;
+            dd.m[i][j] = dd.m[j][i] = sum;
         }
+    return dd;
 }
 
 HK_SHARED void isotropic_stiffness(const svd3 *f, const density *w, double keep,
                                    principal_stiffness *stiffness)
 {
     const real *s = f->s.v;
-    vec3 unused;
-    mat3 scaling;
-    isotropic_stretch_derivatives(s, w, &unused, &scaling);
+    mat3 scaling = isotropic_scaling(s, w);
     real flip[3], twist[3];
     for (int k = 0; k < 3; k++) {
         // The quotients are divided out, so repeated stretches need no care.
@@ -155,16 +208,38 @@ HK_INLINE row_forms isotropic_rows(mat3 F, const density *w, int uses)
     return f;
 }
 
+// P a with P as in isotropic_stress, and (cof F) a.
+HK_INLINE vec3 isotropic_force(mat3 H, const density *w, int uses, vec3 a, vec3 *of_j)
+{
+    vec3 Ha = m3_apply(H, a), back = m3_tapply(H, a);
+    vec3 force = v3_add(v3_scale(a, w->uniform), v3_scale(Ha, 2 * w->d[INV_I]));
+    if (uses & USES_II) {
+        real c = 4 * w->d[INV_II];
+        vec3 Aa = v3_add(v3_add(Ha, back), m3_tapply(H, Ha));
+        force = v3_add(force, v3_scale(v3_add(v3_add(Ha, Aa), m3_apply(H, Aa)), c));
+    }
+    if (uses & USES_J) {
+        vec3 more = v3_sub(m3_apply(m3_cofactor(H), a), back);
+        more = v3_add(more, v3_scale(a, m3_trace(H)));
+        force = v3_add(force, v3_scale(more, w->d[INV_J]));
+        *of_j = v3_add(a, more);
+    }
+    return force;
+}
+
 // P a and the block of a, a of ∂P/∂F. With the derivatives of the invariants along one vertex,
 // g_s = R a, g_I = 2 F a, g_II = 4 F C a, g_J = cof F a, the first is Σ ψ_α g_α and the second
 // Σ ψ_αβ g_α g_βᵀ with the second derivatives of the invariants: J has none, for it is linear in
 // one vertex, and that of s has the modes of the polar rotation alone (see principal_stiffness).
-HK_INLINE void isotropic_vertex(mat3 F, const svd3 *f, const density *w, int uses, vec3 a,
-                                vec3 *force, mat3 *block)
+// For laws that use s, f and strain are the decomposition.
+HK_INLINE void isotropic_vertex(mat3 H, const svd3 *f, const vec3 *strain, const density *w,
+                                int uses, vec3 a, vec3 *force, mat3 *block)
 {
+    mat3 F = m3_gradient(H);
     vec3 g[INV_COUNT], Fa = m3_apply(F, a);
     real aa = v3_dot(a, a), sphere = 2 * w->d[INV_I] * aa;
     mat3 b = m3_zero();
+    *force = isotropic_force(H, w, uses, a, &g[INV_J]);
     g[INV_I] = v3_scale(Fa, r_set(2));
     if (uses & USES_II) {
         real c = 4 * w->d[INV_II];
@@ -172,23 +247,22 @@ HK_INLINE void isotropic_vertex(mat3 F, const svd3 *f, const density *w, int use
         b = m3_add_scaled(m3_scale(m3_outer(Fa, Fa), c), c * aa, m3_mult(F, F));
         sphere += c * v3_dot(Fa, Fa);
     }
-    if (uses & USES_J) g[INV_J] = m3_apply(m3_cofactor(F), a);
     if (uses & USES_S) {
-        vec3 x = m3_tapply(f->v, a);
-        g[INV_S] = m3_apply(polar_rotation_of(*f), a);
+        vec3 x = m3_tapply(f->v, a), d = isotropic_principal_forces(*strain, w), pushed;
+        g[INV_S] = m3_apply(f->u, x);
         for (int k = 0; k < 3; k++) {
             int i = (k + 1) % 3, j = (k + 2) % 3;
             real twist = guarded_ratio(w->d[INV_S], f->s.v[i] + f->s.v[j]);
             vec3 mode =
                 v3_sub(v3_scale(m3_column(f->u, i), x.v[j]), v3_scale(m3_column(f->u, j), x.v[i]));
             b = m3_add_scaled(b, twist, m3_outer(mode, mode));
+            pushed.v[k] = d.v[k] * x.v[k];
         }
+        *force = m3_apply(f->u, pushed);
     }
     for (int i = 0; i < 3; i++) b.m[i][i] += sphere;
-    *force = v3_set(0, 0, 0);
     for (int p = 0; p < INV_COUNT; p++) {
         if (!(uses & (1 << p))) continue;
-        *force = v3_add(*force, v3_scale(g[p], w->d[p]));
         // Σ over q ≥ p: of the mixed ones both halves.
         vec3 row = v3_scale(g[p], 0.5f * w->dd[p][p]);
         for (int q = p + 1; q < INV_COUNT; q++)

@@ -1,10 +1,10 @@
 // What a material law is, in the write-once form (see math/real.h).
 //
-// A law X is one file material/X.h that defines, over one deformation gradient F per lane,
+// A law X is one file material/X.h that defines, over one deformation gradient F = 1 + H per lane,
 //
-//   real        X_energy   (p, element, F)           energy density, J/m³; +inf where undefined
-//   mat3        X_stress   (p, element, F)           first Piola–Kirchhoff stress P = ∂ψ/∂F
-//   real        X_energy_stress (p, element, F, &P)  both at once
+//   real        X_energy   (p, element, H)           energy density, J/m³; +inf where undefined
+//   mat3        X_stress   (p, element, H)           first Piola–Kirchhoff stress P = ∂ψ/∂F
+//   real        X_energy_stress (p, element, H, &P)  both at once
 //   X_stiffness X_stiffness_of (p, element, F, keep) a form of ∂P/∂F with its negative eigenvalues
 //                                                    times keep: 1 exact, 0 the nearest positive
 //                                                    semidefinite
@@ -15,10 +15,15 @@
 //                                                    whose shape gradients are the rows of inverse
 //   row_forms   X_diagonal (p, element, F)           ∂P_ij/∂F_il for each i: what the diagonal of
 //                                                    the Hessian needs
-//   void        X_vertex   (p, element, F, a, &force, &block)  P a and the exact block of a, a at
+//   void        X_vertex   (p, element, H, a, &force, &block)  P a and the exact block of a, a at
 //                                                    once: what one vertex of an element needs
-//   void        X_stretches (p, &s, &form)           density over the principal stretches s (fibre:
-//                                                    over s₀ = ‖F a‖) with derivatives
+//   void        X_stretches (p, &e, &form)           density over the strains e = σ − 1 of the
+//                                                    principal stretches (fibre: e₀ = ‖F a‖ − 1)
+//                                                    with derivatives
+//
+// Energies and forces take the displacement gradient H and are to have their digits relative to
+// themselves, in single precision, too, where strains are far below its rounding of F: terms that
+// cancel at rest are combined by hand (after Shakeri et al. 2024). For stiffness F is good enough.
 //
 // and, once, in the part for the registry, its name, parameters and how they follow from E and ν.
 // Isotropic laws get all of these functions from one density by isotropic.inl or principal.inl.
@@ -48,25 +53,42 @@ HK_SHARED void make_positive(mat3 *sym)
     *sym = psd3(*sym);
 }
 
+HK_SHARED void strains_of(const mat3 *H, svd3 *f, vec3 *strain)
+{
+    *f = svd3_of_displacement(*H, strain);
+}
+
 HK_INLINE svd3 law_svd(mat3 F)
 {
     svd3 f;
     stretches_of(&F, &f);
     return f;
 }
+HK_INLINE svd3 law_strains(mat3 H, vec3 *strain)
+{
+    svd3 f;
+    strains_of(&H, &f, strain);
+    return f;
+}
+
+// U diag(d) Vᵀ
+HK_INLINE mat3 principal_stress(const svd3 *f, vec3 d)
+{
+    return m3_mult(m3_scale_columns(f->u, d), f->v);
+}
 
 // Energy and stress alone, from both at once: the compiler drops what is not asked for.
 #define HK_ENERGY_AND_STRESS(X) HK_ENERGY_AND_STRESS_OF(X)
 #define HK_ENERGY_AND_STRESS_OF(X)                                                 \
-    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 F) \
+    HK_INLINE real X##_energy(const hk_law_params *p, const real *element, mat3 H) \
     {                                                                              \
         mat3 P;                                                                    \
-        return X##_energy_stress(p, element, F, &P);                               \
+        return X##_energy_stress(p, element, H, &P);                               \
     }                                                                              \
-    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 F) \
+    HK_INLINE mat3 X##_stress(const hk_law_params *p, const real *element, mat3 H) \
     {                                                                              \
         mat3 P;                                                                    \
-        X##_energy_stress(p, element, F, &P);                                      \
+        X##_energy_stress(p, element, H, &P);                                      \
         return P;                                                                  \
     }
 
@@ -76,13 +98,13 @@ HK_INLINE svd3 law_svd(mat3 F)
 #define LAW_FN(name)          LAW_PASTE(LAW, name)
 #define LAW_NUMBER            LAW_PASTE(HK_LAW, LAW)
 
-// ψ over the principal stretches, its gradient and Hessian; +inf where undefined.
+// ψ over the strains of the principal stretches, its gradient and Hessian; +inf where undefined.
 typedef struct stretch_form {
     real value;
     vec3 d;
     mat3 dd;
 } stretch_form;
-typedef void stretch_law(const hk_law_params *p, const vec3 *s, stretch_form *form);
+typedef void stretch_law(const hk_law_params *p, const vec3 *e, stretch_form *form);
 
 // Per row i of F the symmetric matrix ∂P_ij/∂F_il as {00, 11, 22, 12, 02, 01}.
 typedef struct row_forms {

@@ -200,17 +200,17 @@ static hk_status take_axes(const hk_material_def *def, const hk_law_info *law, h
         if (def->axes[k].count == 0) continue;
         hk_law_curve *curve = &m->axes[m->axis_count];
         HK_TRY(take_curve(def, law, names[k], &def->axes[k], curve));
-        curve_point rest = curve_at(curve, 1);
-        if (!(rest.dd > 0 && fabs(rest.d) <= 1e-8 * rest.dd))
+        double stiffness = curve_at(curve, 0).dd;
+        if (!(stiffness > 0 && fabs(curve->slope) <= 1e-8 * stiffness))
             return hk_fail(HK_BAD_INPUT,
                            "material %s: the curve %s must rest at stretch 1 (force %g, slope %g)",
-                           def->model, names[k], rest.d, rest.dd);
-        curve->power[0] -= rest.value;  // no energy at rest
+                           def->model, names[k], curve->slope, stiffness);
+        curve->value = 0;  // no energy at rest
         if (!hk_unit3(def->axis_directions[k], m->axis_directions[m->axis_count]))
             return hk_fail(HK_BAD_INPUT, "material %s: the direction %s has no length", def->model,
                            names[k]);
         m->axis_count++;
-        m->strand_modulus += rest.dd;
+        m->strand_modulus += stiffness;
     }
     return HK_OK;
 }
@@ -322,8 +322,9 @@ static const vec3 g_axes[3] = {{{1, 0, 0}}, {{0, 1, 0}}, {{0, 0, 1}}};
     static void X##_evaluate(const hk_law_params *p, const double *element, mat3 F, double keep, \
                              evaluation *e)                                                      \
     {                                                                                            \
-        e->energy += X##_energy(p, element, F);                                                  \
-        e->P = m3_add(e->P, X##_stress(p, element, F));                                          \
+        mat3 H = m3_displacement(F);                                                             \
+        e->energy += X##_energy(p, element, H);                                                  \
+        e->P = m3_add(e->P, X##_stress(p, element, H));                                          \
         X##_stiffness s = X##_stiffness_of(p, element, F, keep);                                 \
         for (int j = 0; j < 3; j++)                                                              \
             for (int l = 0; l < 3; l++) {                                                        \

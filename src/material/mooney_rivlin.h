@@ -8,13 +8,18 @@ HK_INLINE density mooney_rivlin_density(const hk_law_params *p, invariants q)
     density w = neo_hookean_wy_terms(p, q, &t);
     real s2 = r_set(p->c[2]);
     real m = s2 * t.m * t.m;  // s₂ J^{−4/3}
-    real second = 0.5f * m * (q.i * q.i - q.ii);
-    w.value += second - 3 * s2;
-    w.d[INV_I] += m * q.i;
+    // With i = I − 3: I² − II = 6 + 4i + i² − ‖C − 1‖². The linear parts of 3(J^{−4/3} − 1) and of
+    // 2i cancel as in distortion_of; J^{−4/3} − 1 + 4/3 ln J is 2 m_more + m_less².
+    real square = q.i * q.i - q.green, second = 0.5f * m * (6 + 4 * q.i + square);
+    real m_less = t.m_less * (2 + t.m_less), m_more = 2 * t.m_more + t.m_less * t.m_less;
+    w.value +=
+        s2 * (2 * q.shape + 4 * t.log_less + 3 * m_more + 2 * m_less * q.i) + 0.5f * m * square;
+    w.d[INV_I] += m * (3 + q.i);
     w.d[INV_II] += -0.5f * m;
     w.d[INV_J] += r_set(-4.0 / 3) * second * t.r;
+    w.uniform += m * t.r * (4 * q.j + 2 * q.i * q.j - r_set(2.0 / 3) * (q.i + square));
     w.dd[INV_I][INV_I] += m;
-    w.dd[INV_I][INV_J] += r_set(-4.0 / 3) * m * q.i * t.r;
+    w.dd[INV_I][INV_J] += r_set(-4.0 / 3) * m * (3 + q.i) * t.r;
     w.dd[INV_II][INV_J] += r_set(2.0 / 3) * m * t.r;
     w.dd[INV_J][INV_J] += r_set(28.0 / 9) * second * t.r * t.r;
     return w;

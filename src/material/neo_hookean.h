@@ -5,12 +5,13 @@ HK_INLINE density neo_hookean_density(const hk_law_params *p, invariants q)
 {
     real mu = r_set(p->c[0]), lambda = r_set(p->c[1]);
     density w = density_zero();
-    w.defined = q.j > 0;
-    real j = r_select(w.defined, q.j, r_set(1));
-    real r = 1 / j, log_j = r_log(j);
-    w.value = 0.5f * mu * (q.i - 3) + log_j * (0.5f * lambda * log_j - mu);
+    w.defined = q.j > -1;
+    real j = r_select(w.defined, q.j, r_zero()), r = 1 / (1 + j), less, log_j = r_log1p(j, &less);
+    // I − 3 − 2 ln J = (I − 3 − 2(J − 1)) + 2(J − 1 − ln J)
+    w.value = 0.5f * mu * (q.shape + 2 * less) + 0.5f * lambda * log_j * log_j;
     w.d[INV_I] = 0.5f * mu;
     w.d[INV_J] = (lambda * log_j - mu) * r;
+    w.uniform = (mu * j + lambda * log_j) * r;
     w.dd[INV_J][INV_J] = (mu + lambda * (1 - log_j)) * r * r;
     return w;
 }

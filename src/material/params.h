@@ -19,6 +19,7 @@ typedef struct hk_law_curve {
     HK_PARAM power[HK_CURVE_POWERS];
     HK_PARAM knot[HK_CURVE_KNOTS];
     HK_PARAM jump[HK_CURVE_KNOTS];
+    HK_PARAM value, slope;  // φ(1), φ′(1)
 } hk_law_curve;
 
 typedef struct hk_law_params {

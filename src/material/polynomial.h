@@ -15,6 +15,8 @@ static hk_status polynomial_curve(const char *name, const hk_curve *given, hk_la
             return hk_fail(HK_BAD_INPUT, "polynomial %s: coefficient %d is not finite", name, k);
         curve->power[k] = given->values[k];
     }
+    curve->value = curve->power[0];
+    curve->slope = curve->power[1];
     return HK_OK;
 }
 

@@ -96,6 +96,32 @@ HK_SHARED void sl3_nearest(const vec3 *stretch, sl3_point *nearest)
     nearest->q = r_select(far, other.q, nearest->q);
 }
 
+// σ − p, from the strains e of σ. Near rest these are small differences, and are found again: with
+// p_i − 1 = (e_i + w/(1 + √(1 + w)))/2, w = e_i(2 + e_i) + 4m, Newton's method for p₀p₁p₂ − 1 = 0
+// over m has all digits of m.
+HK_INLINE vec3 sl3_distances(const vec3 *e, const sl3_point *r)
+{
+    real size = r_max(r_max(r_abs(e->v[0]), r_abs(e->v[1])), r_abs(e->v[2]));
+    mask near = size < (scalar)0.05;
+    real m = r_select(near, r_min(r_max(r->m, -3 * size), 3 * size), r_zero());
+    vec3 p, result;
+    for (int step = 0; step < 3; step++) {
+        vec3 d;
+        for (int i = 0; i < 3; i++) {
+            real strain = r_select(near, e->v[i], r_zero()), w = strain * (2 + strain) + 4 * m;
+            d.v[i] = r_sqrt(1 + w);
+            p.v[i] = 0.5f * (strain + w / (1 + d.v[i]));
+        }
+        if (step == 2) break;
+        real excess = p.v[0] + (1 + p.v[0]) * (p.v[1] + p.v[2] + p.v[1] * p.v[2]);
+        real slope = r_zero();
+        for (int i = 0; i < 3; i++) slope += 1 / ((1 + p.v[i]) * d.v[i]);
+        m -= excess / ((1 + excess) * slope);
+    }
+    for (int i = 0; i < 3; i++) result.v[i] = r_select(near, -m / (1 + p.v[i]), -r->m / r->p.v[i]);
+    return result;
+}
+
 // Adds b times the second derivatives of the squared distance. From p_i² − σ_i p_i = m and
 // Σ dp_i/p_i = 0:  ∂p_i/∂σ_j = δ_ij p_i/d_i − 1/(d_i d_j S) with S = Σ 1/p_k d_k = q/(t d₂), here
 // without a division by d₂. Of the pairs, (p_i − p_j)/(σ_i − σ_j) = p_ip_j/(p_ip_j + m) and
@@ -121,10 +147,10 @@ HK_INLINE void sl3_stiffness(const sl3_point *r, real b, mat3 *scaling, real fli
     }
 }
 
-// ½ ∂/∂σ of the squared distance to [low, high].
-HK_INLINE real excess_of(const hk_law_params *p, real s)
+// ½ ∂/∂σ of the squared distance to [low, high], at σ = 1 + e.
+HK_INLINE real excess_of(const hk_law_params *p, real e)
 {
-    return s - r_min(r_max(s, r_set(p->c[3])), r_set(p->c[4]));
+    return e - r_min(r_max(e, r_set(p->c[3] - 1)), r_set(p->c[4] - 1));
 }
 
 HK_INLINE void limit_stiffness(const hk_law_params *p, const real *s, mat3 *scaling, real flip[3],
@@ -132,36 +158,43 @@ HK_INLINE void limit_stiffness(const hk_law_params *p, const real *s, mat3 *scal
 {
     real c2 = r_set(2 * p->c[2]), e[3];
     for (int i = 0; i < 3; i++) {
-        e[i] = excess_of(p, s[i]);
+        e[i] = excess_of(p, s[i] - 1);
         scaling->m[i][i] += r_select(e[i] == 0, r_zero(), c2);
     }
     for (int k = 0; k < 3; k++) {
         int i = (k + 1) % 3, j = (k + 2) % 3;
         real difference = s[i] - s[j];
         mask close = r_abs(difference) < (scalar)(HK_DOUBLE ? 1e-9 : 1e-4);
-        real middle = r_select(excess_of(p, 0.5f * (s[i] + s[j])) == 0, r_zero(), r_set(1));
+        real middle = r_select(excess_of(p, 0.5f * (s[i] + s[j]) - 1) == 0, r_zero(), r_set(1));
         real slope = (e[i] - e[j]) / r_select(close, r_set(1), difference);
         flip[k] += c2 * r_select(close, middle, slope);
         twist[k] += guarded_ratio(c2 * (e[i] + e[j]), s[i] + s[j]);
     }
 }
 
-HK_INLINE real projective_energy_stress(const hk_law_params *p, const real *element, mat3 F,
+// The energy and its derivatives by the stretches, from the strains e.
+HK_INLINE real projective_forces(const hk_law_params *p, const vec3 *e, const sl3_point *r, vec3 *d)
+{
+    real a = r_set(p->c[0]), b = r_set(p->c[1]), c = r_set(p->c[2]), sum = r_zero();
+    vec3 grow = sl3_distances(e, r);
+    for (int i = 0; i < 3; i++) {
+        real turn = e->v[i], over = excess_of(p, turn);
+        sum += a * (turn * turn) + b * (grow.v[i] * grow.v[i]) + c * (over * over);
+        d->v[i] = 2 * (a * turn + b * grow.v[i] + c * over);
+    }
+    return sum;
+}
+
+HK_INLINE real projective_energy_stress(const hk_law_params *p, const real *element, mat3 H,
                                         mat3 *P)
 {
     (void)element;
-    svd3 f = law_svd(F);
+    vec3 e, d;
+    svd3 f = law_strains(H, &e);
     sl3_point r;
     sl3_nearest(&f.s, &r);
-    real a = r_set(p->c[0]), b = r_set(p->c[1]), c = r_set(p->c[2]), sum = r_zero();
-    mat3 UD = f.u;
-    for (int i = 0; i < 3; i++) {
-        real s = f.s.v[i], turn = s - 1, grow = -r.m / r.p.v[i], over = excess_of(p, s);
-        sum += a * (turn * turn) + b * (grow * grow) + c * (over * over);
-        real d = 2 * (a * turn + b * grow + c * over);
-        for (int k = 0; k < 3; k++) UD.m[k][i] *= d;
-    }
-    *P = m3_mult(UD, f.v);
+    real sum = projective_forces(p, &e, &r, &d);
+    *P = principal_stress(&f, d);
     return sum;
 }
 HK_ENERGY_AND_STRESS(projective)
@@ -195,39 +228,32 @@ HK_INLINE principal_stiffness projective_stiffness_of(const hk_law_params *p, co
 }
 HK_PRINCIPAL_BLOCKS(projective)
 
-HK_INLINE void projective_vertex(const hk_law_params *p, const real *element, mat3 F, vec3 a,
+HK_INLINE void projective_vertex(const hk_law_params *p, const real *element, mat3 H, vec3 a,
                                  vec3 *force, mat3 *block)
 {
     (void)element;
-    svd3 f = law_svd(F);
+    vec3 e;
+    svd3 f = law_strains(H, &e);
     sl3_point r;
     sl3_nearest(&f.s, &r);
     principal_stiffness s = projective_stiffness_at(p, f, &r, 1);
     stretch_form form;
-    for (int i = 0; i < 3; i++) {
-        real t = f.s.v[i];
-        form.d.v[i] = 2 * (r_set(p->c[0]) * (t - 1) - r_set(p->c[1]) * r.m / r.p.v[i] +
-                           r_set(p->c[2]) * excess_of(p, t));
-    }
+    projective_forces(p, &e, &r, &form.d);
     principal_vertex(&s, &form, a, force, block);
 }
 
-// s in the order of svd3.
-HK_SHARED void projective_stretches(const hk_law_params *p, const vec3 *s, stretch_form *form)
+// e in the order of svd3.
+HK_SHARED void projective_stretches(const hk_law_params *p, const vec3 *e, stretch_form *form)
 {
     sl3_point r;
-    sl3_nearest(s, &r);
-    real a = r_set(p->c[0]), b = r_set(p->c[1]), c = r_set(p->c[2]), flip[3], twist[3];
+    vec3 s = {{1 + e->v[0], 1 + e->v[1], 1 + e->v[2]}};
+    sl3_nearest(&s, &r);
+    real flip[3], twist[3];
     for (int k = 0; k < 3; k++) flip[k] = twist[k] = r_zero();
-    form->value = r_zero();
-    for (int i = 0; i < 3; i++) {
-        real turn = s->v[i] - 1, grow = -r.m / r.p.v[i], over = excess_of(p, s->v[i]);
-        form->value += a * (turn * turn) + b * (grow * grow) + c * (over * over);
-        form->d.v[i] = 2 * (a * turn + b * grow + c * over);
-    }
-    form->dd = m3_scale(m3_identity(), 2 * a);
-    sl3_stiffness(&r, b, &form->dd, flip, twist);
-    limit_stiffness(p, s->v, &form->dd, flip, twist);
+    form->value = projective_forces(p, e, &r, &form->d);
+    form->dd = m3_scale(m3_identity(), r_set(2 * p->c[0]));
+    sl3_stiffness(&r, r_set(p->c[1]), &form->dd, flip, twist);
+    limit_stiffness(p, s.v, &form->dd, flip, twist);
 }
 
 HK_INLINE row_forms projective_diagonal(const hk_law_params *p, const real *element, mat3 F)

@@ -61,9 +61,11 @@ static hk_status spline_curve(const char *name, const hk_curve *given, hk_law_cu
     curve->power[1] = y[0] + slope * (1 - t[0]);
     curve->power[2] = slope / 2;
     double at_one = 0;
+    curve->slope = curve->power[1];
     for (int k = 0; k < n; k++) {
         double d = fmax(0, 1 - t[k]);
         at_one += curve->jump[k] * d * d * d * d;
+        curve->slope += 4 * curve->jump[k] * d * d * d;
     }
     curve->power[0] = -at_one;
     return HK_OK;

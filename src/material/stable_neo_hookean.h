@@ -4,15 +4,15 @@ enum { stable_neo_hookean_uses = USES_I | USES_J };
 
 HK_INLINE density stable_neo_hookean_density(const hk_law_params *p, invariants q)
 {
-    double mu0 = p->c[0], lambda0 = p->c[1], shift = 0.75 * mu0 / lambda0;  // a − 1
-    real mu = r_set(mu0), lambda = r_set(lambda0);
-    real over = 1 / (q.i + 1), stretch = q.j - 1 - r_set(shift);
+    real mu = r_set(p->c[0]), lambda = r_set(p->c[1]), over = 1 / (4 + q.i), less;
+    r_log1p(0.25f * q.i, &less);
     density w = density_zero();
-    // ln((I + 1)/4) and the rest value λ/2 (a − 1)² taken out.
-    w.value = 0.5f * mu * (q.i - 3 - r_log(0.25f * (q.i + 1))) +
-              0.5f * lambda * (q.j - 1) * (q.j - 1 - r_set(2 * shift));
-    w.d[INV_I] = 0.5f * mu * (1 - over);
-    w.d[INV_J] = lambda * stretch;
+    // With i = I − 3, j = J − 1 and λ(a − 1) = 3/4 μ, the rest values taken out:
+    // μ/2 (i − ln(1 + i/4)) + λ/2 j² − 3/4 μ j; ln(1 + i/4) = i/4 − less.
+    w.value = 0.375f * mu * q.shape + 0.5f * mu * less + 0.5f * lambda * q.j * q.j;
+    w.d[INV_I] = 0.5f * mu * (3 + q.i) * over;
+    w.d[INV_J] = lambda * q.j - 0.75f * mu;
+    w.uniform = 0.25f * mu * q.i * over + lambda * q.j;
     w.dd[INV_I][INV_I] = 0.5f * mu * over * over;
     w.dd[INV_J][INV_J] = lambda;
     return w;

@@ -7,11 +7,11 @@ HK_INLINE density stvk_density(const hk_law_params *p, invariants q)
 {
     real mu = r_set(p->c[0]), lambda = r_set(p->c[1]), k = r_set(p->c[2]);
     density w = density_zero();
-    w.value = 0.125f * lambda * (q.i - 3) * (q.i - 3) + 0.25f * mu * (q.ii - 2 * q.i + 3) +
-              k * (q.j - 1) * (q.j - 1);
-    w.d[INV_I] = 0.25f * lambda * (q.i - 3) - 0.5f * mu;
+    w.value = 0.125f * lambda * q.i * q.i + 0.25f * mu * q.green + k * q.j * q.j;
+    w.d[INV_I] = 0.25f * lambda * q.i - 0.5f * mu;
     w.d[INV_II] = 0.25f * mu;
-    w.d[INV_J] = 2 * k * (q.j - 1);
+    w.d[INV_J] = 2 * k * q.j;
+    w.uniform = 0.5f * lambda * q.i + 2 * k * q.j;
     w.dd[INV_I][INV_I] = 0.25f * lambda;
     w.dd[INV_J][INV_J] = 2 * k;
     return w;

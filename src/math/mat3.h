@@ -81,6 +81,21 @@ HK_INLINE mat3 m3_identity(void)
     for (int i = 0; i < 3; i++) a.m[i][i] = r_set(1);
     return a;
 }
+// a + s 1
+HK_INLINE mat3 m3_add_identity(mat3 a, real s)
+{
+    for (int i = 0; i < 3; i++) a.m[i][i] += s;
+    return a;
+}
+// F = 1 + H, and back.
+HK_INLINE mat3 m3_gradient(mat3 H)
+{
+    return m3_add_identity(H, r_set(1));
+}
+HK_INLINE mat3 m3_displacement(mat3 F)
+{
+    return m3_add_identity(F, r_set(-1));
+}
 HK_INLINE mat3 m3_diagonal(vec3 d)
 {
     mat3 a = m3_zero();

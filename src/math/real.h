@@ -408,6 +408,49 @@ HK_INLINE real r_exp(real a)
 
 #endif  // lanes
 
+// The same number, but as one that the compiler knows nothing about. Whether it joins a product and
+// a sum to one operation depends on who else uses the product: what is computed from this number
+// does not change the bits of what is computed from a.
+HK_INLINE real r_apart(real a)
+{
+#if defined(__CUDACC__)  // fixed choices there
+#elif defined(HK_AVX512)
+    __asm__("" : "+v"(a));
+#elif defined(HK_SIMD)
+    __asm__("" : "+x"(a));
+#elif defined(__aarch64__) && HK_LANES * (HK_DOUBLE ? 8 : 4) <= 16
+    __asm__("" : "+w"(a));
+#endif
+    return a;
+}
+
+// ln(1 + a) with all its digits near a = 0, and in *less what it is less than a, which is a²/2
+// there. With s = a/(2 + a) the logarithm is 2 artanh s = 2s + 2s³/3 + …, and a − 2s = a s.
+HK_INLINE real r_log1p(real a, real *less)
+{
+    mask near = (a > (scalar)-0.29) & (a < (scalar)0.41);
+    real x = r_select(near, a, r_zero()), s = x / (2 + x), z = s * s;
+    real series = r_zero();
+    for (int n = HK_DOUBLE ? 21 : 9; n >= 3; n -= 2) series = series * z + (scalar)(2.0 / n);
+    real log = s * (2 + z * series), short_of = s * (x - z * series);
+    *less = short_of;
+    if (r_all(near)) return log;
+    real far = r_log(1 + a);
+    *less = r_select(near, short_of, a - far);
+    return r_select(near, log, far);
+}
+
+// exp a − 1 − a, which is a²/2 near a = 0.
+HK_INLINE real r_exp_excess(real a)
+{
+    mask near = r_abs(a) < (scalar)0.5;
+    real x = r_select(near, a, r_zero()), series = r_set(1);
+    for (int n = HK_DOUBLE ? 17 : 9; n >= 3; n--) series = 1 + x * (scalar)(1.0 / n) * series;
+    real excess = (scalar)0.5 * x * x * series;
+    if (r_all(near)) return excess;
+    return r_select(near, excess, r_exp(a) - 1 - a);
+}
+
 // 1/a where |a| is not tiny, 0 elsewhere.
 HK_INLINE real r_reciprocal_or_zero(real a)
 {

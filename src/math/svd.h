@@ -101,7 +101,42 @@ HK_INLINE svd3 svd3_of(mat3 a)
     return r;
 }
 
-// The same for two matrices at once. A turn waits for the one before; with two to do the CPU is
+// C − 1 = FᵀF − 1 of F = 1 + H, without the difference: H + Hᵀ + HᵀH.
+HK_INLINE mat3 m3_green(mat3 H)
+{
+    mat3 A = m3_tmul(H, H);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) A.m[i][j] += H.m[i][j] + H.m[j][i];
+    return A;
+}
+
+// Of a = 1 + H, with the strains s − 1, which are accurate relative to the largest of them: from
+// the eigenvalues c of aᵀa − 1, s − 1 = c/(1 + √(1 + c)). That is no way to small stretches and
+// negative ones; where there are such the values are those of svd3_of.
+HK_INLINE svd3 svd3_of_displacement(mat3 H, vec3 *strain)
+{
+    const scalar least = (scalar)-0.75, most = 15;  // stretches of 1/2 and 4
+    vec3 c;
+    svd3 r;
+    eigen3_of(m3_green(H), &c, &r.v);
+    mat3 F = m3_gradient(H), turned = m3_mul(F, r.v);
+    mask near = (c.v[2] > least) & (c.v[0] < most) & (m3_det(F) > 0);
+    for (int k = 0; k < 3; k++) {
+        real safe = r_select(near, c.v[k], r_zero());
+        r.s.v[k] = r_sqrt(1 + safe);
+        strain->v[k] = safe / (1 + r.s.v[k]);
+        m3_set_column(&r.u, k, v3_scale(m3_column(turned, k), 1 / r.s.v[k]));
+    }
+    if (r_all(near)) return r;
+    svd3 f = svd3_of(F);
+    r.u = m3_select(near, r.u, f.u);
+    r.v = m3_select(near, r.v, f.v);
+    for (int k = 0; k < 3; k++) strain->v[k] = r_select(near, strain->v[k], f.s.v[k] - 1);
+    r.s = v3_select(near, r.s, f.s);
+    return r;
+}
+
+// svd3_of of two matrices at once. A turn waits for the one before; with two to do the CPU is
 // busy: about two thirds of the time of two calls in wide lanes.
 HK_INLINE void svd3_of_two(mat3 a0, mat3 a1, svd3 *r0, svd3 *r1)
 {

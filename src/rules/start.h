@@ -28,6 +28,14 @@ HK_RULE int start_is_fit(int kind, double energy, double least_j, double here)
     return kind != HK_START_AUTO || !rule_finite(here) || energy < here;
 }
 
+// A start that has a hundred times the energy of the position, or more, is none, whatever its kind:
+// laws that grow like exp reach that within a step, and a budget of iterations does not bring it
+// back.
+HK_RULE int start_is_wild(double energy, double here)
+{
+    return rule_finite(here) && energy - here > 100 * fabs(here);
+}
+
 // Time over which the second derivative of ε along the velocity is taken from two slopes: vertices
 // go so little of the body's size, at their mean speed, that it is that at x (Descent eq. 10), and
 // so much that the difference does not drown in rounding.

@@ -63,7 +63,8 @@ static hk_status estimate_scales(hk_problem *p)
     hk_free(stiffness);
     fill_extents(p);
     p->reach = reach;
-    p->rounding = 2.2e-16 * sqrt(sum) * reach;
+    p->whole_stiffness = sqrt(sum);
+    p->rounding = 2.2e-16 * p->whole_stiffness * reach;
     p->slow_rate = p->energy_rounding / 1e-15 / (hk_model_mass(m) * extent * extent);
     p->size = extent;
     return HK_OK;

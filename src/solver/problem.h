@@ -34,6 +34,7 @@ typedef struct hk_problem {
     double stiffening;     // by how much damping raises constant matrices, relatively
     double *inertia;       // [vertex_count] N/m: w m + c/h, 0 at held vertices
     double *partial;       // sums over runs of vertices, several for each
+    double whole_stiffness;  // N/m, ‖k‖ over the stiffnesses of all vertices
     double rounding;       // N, what rounding alone leaves of the gradient's norm, without damping
     double *stiffness;     // [vertex_count] N/m, of the terms at rest: what rounding is made from
     double *extent;        // [vertex_count] m, of the body that it belongs to

@@ -65,6 +65,16 @@ static void predict_adaptively(const hk_problem *p, const hk_moment *m, double *
     }
 }
 
+// Of ε at x, J.
+static double inertia_at(const hk_problem *p, const double *x)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < p->vertex_count; k++)
+        for (int64_t i = 4 * k; i < 4 * k + 3; i++)
+            sum += 0.5 * p->inertia[k] * (x[i] - p->y[i]) * (x[i] - p->y[i]);
+    return sum;
+}
+
 void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment *m,
                      double *workspace, double *start)
 {
@@ -78,7 +88,11 @@ void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment
     else
         predict(p, m, a, b, start);
     if (kind == HK_START_POSITION) return;
-    double here = kind == HK_START_AUTO ? hk_problem_energy(p, m->x) : 0;
-    if (!start_is_fit(kind, hk_problem_energy(p, start), hk_terms_least_j(p->terms, start), here))
+    double there = hk_problem_energy(p, start), here = INFINITY;
+    // Moderate ones need no comparison.
+    if (kind == HK_START_AUTO || start_is_wild(there, inertia_at(p, m->x)))
+        here = hk_problem_energy(p, m->x);
+    if (!start_is_fit(kind, there, hk_terms_least_j(p->terms, start), here) ||
+        start_is_wild(there, here))
         predict(p, m, 0, 0, start);
 }

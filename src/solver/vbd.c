@@ -194,6 +194,7 @@ static void sweep(vbd *s, hk_solve_report *report)
     bool careful = vbd_is_careful(&s->rules, &s->state);
     hk_vertex_sweep how = {.length = vbd_length(&s->state, s->blended),
                            .careful = careful && !s->blended,
+                           .noise = s->view->strained,
                            .from = s->blended ? s->before : NULL};
     memcpy(s->before, s->vertices.q, hk_vertices_bytes(&s->vertices));
     hk_vertex_blocks_sweep(s->vertex_blocks, &forces, &how, s->vertices.q);

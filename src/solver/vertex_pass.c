@@ -2,11 +2,10 @@
 
 #include <math.h>
 
-static const double *origin_of(const hk_vertices *v, int64_t vertex)
+static const double *base_of(const hk_vertices *v, int64_t vertex)
 {
     static const double zero[3] = {0, 0, 0};
-    const hk_frame *frame = &v->view->frame;
-    return v->view->single ? frame->origin + 3 * (int64_t)frame->body_of[vertex] : zero;
+    return v->view->single ? v->view->frame.base + 4 * vertex : zero;
 }
 
 #define SCALAR  float
@@ -87,14 +86,16 @@ void hk_vertices_invert(hk_vertices *v)
 hk_vertex_sums hk_vertices_measure(const hk_vertices *v)
 {
     int64_t count = v->problem->vertex_count;
-    hk_vertex_sums total = {0, 0};
+    hk_vertex_sums total = {0, 0, 0};
     for (int64_t first = 0; first < count; first += RUN) {
         int64_t last = first + RUN < count ? first + RUN : count;
         hk_vertex_sums part =
             v->view->single ? measure_f32(v, first, last) : measure_f64(v, first, last);
         total.energy += part.energy;
         total.square += part.square;
+        total.reach = fmax(total.reach, part.reach);
     }
+    hk_view_reach(v->view, total.reach);
     return total;
 }
 

@@ -9,7 +9,7 @@
 typedef struct hk_vertices {
     hk_view *view;              // borrowed
     const hk_problem *problem;  // that it is of
-    void *q;                    // positions
+    void *q;                    // positions (in single precision from the view's base)
     void *last;                 // positions one iteration ago (Nesterov: before its extrapolation)
     void *gradient;             // of the elements
     void *inverse;              // of the diagonal of the Hessian; 0 at held vertices
@@ -22,6 +22,7 @@ typedef struct hk_vertices {
 typedef struct hk_vertex_sums {
     double energy;  // J, of inertia and forces; relative, for comparisons within a solve
     double square;  // N², of the gradient over free vertices
+    double reach;   // m, the largest |q|
 } hk_vertex_sums;
 
 hk_status hk_vertices_init(hk_vertices *v, hk_view *view);
@@ -36,7 +37,8 @@ void hk_vertices_fill(hk_vertices *v, const double *diagonal, double factor);
 // The diagonal of the elements, in `inverse`, becomes the inverse of the whole diagonal. Entries
 // that are not positive count by their size, but none as less than `floor`.
 void hk_vertices_invert(hk_vertices *v);
-// The parts of inertia and forces at q, with the gradient of the elements at hand.
+// The parts of inertia and forces at q, with the gradient of the elements at hand. (The view learns
+// how large displacements are.)
 hk_vertex_sums hk_vertices_measure(const hk_vertices *v);
 // The whole gradient there, double[vertex_count][4], and what positions are rounded to, relatively.
 void hk_vertices_whole_gradient(const hk_vertices *v, double *gradient);

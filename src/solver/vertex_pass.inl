@@ -8,18 +8,19 @@ static void NAME(load)(hk_vertices *v, const double *x)
     SCALAR *target = v->target, *force = v->force;
     double squares = 0, reach = 0;
     for (int64_t k = 0; k < p->vertex_count; k++) {
-        const double *origin = origin_of(v, k);
+        const double *base = base_of(v, k);
         double stiffness = p->inertia[k];
         for (int i = 0; i < 3; i++) {
             double pull = stiffness > 0 ? p->force[4 * k + i] / stiffness : 0;
-            ((SCALAR *)v->q)[4 * k + i] = (SCALAR)(x[4 * k + i] - origin[i]);
-            target[4 * k + i] = (SCALAR)(p->y[4 * k + i] + pull - origin[i]);
+            ((SCALAR *)v->q)[4 * k + i] = (SCALAR)(x[4 * k + i] - base[i]);
+            target[4 * k + i] = (SCALAR)(p->y[4 * k + i] + pull - base[i]);
             force[4 * k + i] = stiffness > 0 ? 0 : (SCALAR)p->force[4 * k + i];
         }
         target[4 * k + 3] = (SCALAR)stiffness;
         squares += stiffness * stiffness;
         for (int i = 0; i < 3; i++)
-            reach = fmax(reach, fabs((double)((SCALAR *)v->q)[4 * k + i]));
+            reach = fmax(reach, fmax(fabs((double)((SCALAR *)v->q)[4 * k + i]),
+                                     fabs((double)target[4 * k + i])));
     }
     v->rounding = sqrt(3 * squares) * reach * hk_vertices_epsilon(v);
 }
@@ -29,9 +30,8 @@ static void NAME(store)(const hk_vertices *v, const SCALAR *q, double *x)
     const hk_problem *p = v->problem;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < p->vertex_count; k++) {
-        const double *origin = origin_of(v, k);
-        for (int i = 0; i < 3 && !p->held[k]; i++)
-            x[4 * k + i] = (double)q[4 * k + i] + origin[i];
+        const double *base = base_of(v, k);
+        for (int i = 0; i < 3 && !p->held[k]; i++) x[4 * k + i] = (double)q[4 * k + i] + base[i];
     }
 }
 
@@ -58,7 +58,7 @@ static hk_vertex_sums NAME(measure)(const hk_vertices *v, int64_t first, int64_t
 {
     const hk_problem *p = v->problem;
     const SCALAR *q = v->q, *target = v->target, *force = v->force, *g = v->gradient;
-    hk_vertex_sums sums = {0, 0};
+    hk_vertex_sums sums = {0, 0, 0};
     for (int64_t k = first; k < last; k++) {
         if (p->held[k]) continue;
         double stiffness = (double)target[4 * k + 3];
@@ -68,6 +68,7 @@ static hk_vertex_sums NAME(measure)(const hk_vertices *v, int64_t first, int64_t
             double total = (double)g[i] + pull;
             sums.energy += 0.5 * stiffness * away * away - (double)force[i] * (double)q[i];
             sums.square += total * total;
+            sums.reach = fmax(sums.reach, fabs((double)q[i]));
         }
     }
     return sums;
@@ -90,10 +91,10 @@ static void NAME(squares)(const hk_vertices *v, double sums[3])
     const SCALAR *q = v->q, *g = v->gradient;
     sums[0] = sums[1] = sums[2] = 0;
     for (int64_t k = 0; k < p->vertex_count; k++) {
-        const double *origin = origin_of(v, k);
+        const double *base = base_of(v, k);
         for (int i = 0; i < 3; i++) {
             int64_t at = 4 * k + i;
-            double inertia = p->inertia[k] * ((double)q[at] + origin[i] - p->y[at]);
+            double inertia = p->inertia[k] * ((double)q[at] + base[i] - p->y[at]);
             sums[0] += (double)g[at] * (double)g[at];
             sums[1] += p->force[at] * p->force[at];
             sums[2] += inertia * inertia;
@@ -102,8 +103,7 @@ static void NAME(squares)(const hk_vertices *v, double sums[3])
 }
 
 // q − α P g of one vertex.
-#define DOWN(k)                                                                       \
-    (q[k] - length * inverse[k] * (g[k] + target[k][3] * (q[k] - target[k]) - force[k]))
+#define DOWN(k) (q[k] - length * inverse[k] * (g[k] + target[k][3] * (q[k] - target[k]) - force[k]))
 
 static void NAME(step)(hk_vertices *v, SCALAR length, SCALAR omega, int64_t first, int64_t end)
 {

@@ -11,40 +11,68 @@ static void fill_bodies(hk_view *v)
     const hk_model *m = v->problem->model;
     for (int b = 0; b < m->body_count; b++)
         for (int k = 0; k < m->bodies[b].vertex_count; k++)
-            v->frame.body_of[m->place[m->bodies[b].vertex_start + k]] = b;
+            v->body_of[m->place[m->bodies[b].vertex_start + k]] = b;
+}
+
+// The mean displacement of a body at x from rest, and how far its vertices are off that at most.
+static double translation_of(const hk_view *v, const hk_body *body, const double *x, double mean[3])
+{
+    const int32_t *place = v->problem->model->place + body->vertex_start;
+    const double *rest = v->problem->rest;
+    for (int i = 0; i < 3; i++) mean[i] = 0;
+    for (int k = 0; k < body->vertex_count; k++)
+        for (int64_t i = 0, at = 4 * (int64_t)place[k]; i < 3; i++)
+            mean[i] += x[at + i] - rest[at + i];
+    for (int i = 0; i < 3; i++) mean[i] /= body->vertex_count;
+    double largest = 0;
+    for (int k = 0; k < body->vertex_count; k++)
+        for (int64_t i = 0, at = 4 * (int64_t)place[k]; i < 3; i++)
+            largest = fmax(largest, fabs(x[at + i] - rest[at + i] - mean[i]));
+    return largest;
+}
+
+// Displacements are multiples of a step so large that differences of two of them have 24 bits;
+// what that leaves of x is for the methods' own displacements.
+static void center_body(const hk_view *v, const hk_body *body, const double *x)
+{
+    const int32_t *place = v->problem->model->place + body->vertex_start;
+    const double *rest = v->problem->rest;
+    double mean[3], largest = translation_of(v, body, x, mean);
+    int exponent = 0;
+    if (largest > 0 && largest < HUGE_VAL) frexp(largest, &exponent);
+    double step = ldexp(1, exponent - 23);
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads)
+    for (int k = 0; k < body->vertex_count; k++)
+        for (int64_t i = 0, at = 4 * (int64_t)place[k]; i < 3; i++) {
+            double exact = x[at + i] - rest[at + i] - mean[i], even = rint(exact / step) * step;
+            v->frame.displacement[at + i] = (float)even;
+            v->frame.base[at + i] = rest[at + i] + mean[i] + even;
+        }
 }
 
 hk_status hk_view_center(hk_view *v, const double *x)
 {
     if (!v->single) return HK_OK;
     const hk_model *m = v->problem->model;
-    double *origin = v->frame.origin;
-    memset(origin, 0, 3 * sizeof(double) * (size_t)m->body_count);
-    for (int k = 0; k < m->vertex_count; k++)
-        for (int i = 0; i < 3; i++) origin[3 * v->frame.body_of[k] + i] += x[4 * (int64_t)k + i];
-    for (int b = 0; b < m->body_count; b++)
-        for (int i = 0; i < 3; i++) origin[3 * b + i] /= m->bodies[b].vertex_count;
+    for (int b = 0; b < m->body_count; b++) center_body(v, &m->bodies[b], x);
+    v->frame.version++;
     return hk_view_follow(v);
 }
 
 void hk_view_narrow(const hk_view *v, const double *x, float *to)
 {
 #pragma omp parallel for schedule(static) num_threads(v->problem->threads)
-    for (int k = 0; k < v->problem->vertex_count; k++) {
-        const double *origin = v->frame.origin + 3 * (int64_t)v->frame.body_of[k];
-        for (int i = 0; i < 3; i++)
-            to[4 * (int64_t)k + i] = (float)(x[4 * (int64_t)k + i] - origin[i]);
-    }
+    for (int k = 0; k < v->problem->vertex_count; k++)
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++)
+            to[i] = (float)(x[i] - v->frame.base[i]);
 }
 
 void hk_view_widen(const hk_view *v, const float *x, double *to)
 {
 #pragma omp parallel for schedule(static) num_threads(v->problem->threads)
-    for (int k = 0; k < v->problem->vertex_count; k++) {
-        const double *origin = v->frame.origin + 3 * (int64_t)v->frame.body_of[k];
-        for (int i = 0; i < 3; i++)
-            to[4 * (int64_t)k + i] = (double)x[4 * (int64_t)k + i] + origin[i];
-    }
+    for (int k = 0; k < v->problem->vertex_count; k++)
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++)
+            to[i] = (double)x[i] + v->frame.base[i];
 }
 
 // Off rest by a turn and some strain, so that no coordinate is a round number.
@@ -74,6 +102,29 @@ static void take_noise(hk_view *v, const double *difference)
     }
 }
 
+// The arithmetic of the terms errs relative to F − 1, which turns of bodies are part of, as are
+// strains, which go with the root of the energy; and energies relative to its square.
+// A displacement q is rounded by 1e-8 q in the mean, and stiffness times that is a force; roundings
+// of neighbours are independent of each other, and most displacements are below the largest: what
+// they sum up to is a tenth of their sizes' sum.
+static void estimate_rounding(hk_view *v, double energy, double reach)
+{
+    const hk_problem *p = v->problem;
+    v->energy = fabs(energy);
+    v->reach = reach;
+    if (!v->single || !isfinite(energy) || !(v->law_energy > 0)) return;
+    double size = sqrt(v->energy / v->law_energy);
+    if (v->law_strain > 0) size = fmax(size, v->base_strain / v->law_strain);
+    v->strained = size * size;
+    v->rounding = fmax(p->rounding, v->law_rounding * size + 1e-9 * reach * p->whole_stiffness);
+    v->energy_rounding = fmax(p->energy_rounding, v->law_energy_rounding * v->strained);
+}
+
+void hk_view_reach(hk_view *v, double reach)
+{
+    estimate_rounding(v, v->energy, reach);
+}
+
 // What single precision leaves of gradient and energy at such a state.
 static hk_status measure_rounding(hk_view *v)
 {
@@ -84,6 +135,7 @@ static hk_status measure_rounding(hk_view *v)
     if (status == HK_OK) {
         bend(p, x);
         status = hk_view_center(v, x);
+        v->base_strain = hk_terms_base_strain(v->terms);
     }
     if (status == HK_OK) {
         hk_view_narrow(v, x, v->x);
@@ -95,12 +147,15 @@ static hk_status measure_rounding(hk_view *v)
                 sum += (g[i] - (double)v->gradient[i]) * (g[i] - (double)v->gradient[i]);
         for (int64_t i = 0; i < (int64_t)size; i++) g[i] -= (double)v->gradient[i];
         take_noise(v, g);
-        v->rounding = fmax(p->rounding, 2 * sqrt(sum));
-        v->energy_rounding = fmax(p->energy_rounding, 4 * fabs(fine - coarse));
+        v->law_rounding = 2 * sqrt(sum);
+        v->law_energy_rounding = 4 * fabs(fine - coarse) + 1e-7 * fabs(fine);
+        v->law_energy = fabs(fine);
+        v->law_strain = v->base_strain;
+        estimate_rounding(v, fabs(fine), 0);
     }
     hk_free(x);
     hk_free(g);
-    return status;
+    return status == HK_OK ? hk_view_center(v, p->rest) : status;
 }
 
 static hk_status build_single(hk_view *v)
@@ -109,10 +164,13 @@ static hk_status build_single(hk_view *v)
     size_t size = 4 * (size_t)p->vertex_count;
     v->x = HK_ZEROS(float, size);
     v->gradient = HK_ZEROS(float, size);
-    v->frame.body_of = HK_ZEROS(int32_t, p->vertex_count);
-    v->frame.origin = HK_ZEROS(double, 3 * (size_t)p->model->body_count);
+    v->settled = HK_ZEROS(float, size);
+    v->frame.base = HK_ZEROS(double, size);
+    v->frame.displacement = HK_ZEROS(float, size + 4);
     v->noise = HK_ZEROS(double, p->model->body_count);
-    if (!v->x || !v->gradient || !v->frame.body_of || !v->frame.origin || !v->noise)
+    v->body_of = HK_ZEROS(int32_t, p->vertex_count);
+    if (!v->noise || !v->body_of) return HK_NO_MEMORY;
+    if (!v->x || !v->gradient || !v->settled || !v->frame.base || !v->frame.displacement)
         return HK_NO_MEMORY;
     fill_bodies(v);
     HK_TRY(hk_terms_create(p->model, HK_SINGLE, p->threads, &v->frame, p->terms->live, &v->terms));
@@ -131,6 +189,7 @@ hk_status hk_view_create(hk_problem *p, hk_precision precision, hk_view **view)
     v->rounding = p->rounding;
     v->energy_rounding = p->energy_rounding;
     v->away = 1;
+    v->strained = 1;
     if (!v->single) v->terms = p->terms;
     hk_status status = v->single ? build_single(v) : HK_OK;
     if (status != HK_OK) {
@@ -145,11 +204,13 @@ void hk_view_free(hk_view *v)
 {
     if (!v) return;
     if (v->single) hk_terms_free(v->terms);
-    hk_free(v->frame.origin);
-    hk_free(v->frame.body_of);
+    hk_free(v->frame.base);
+    hk_free(v->frame.displacement);
     hk_free(v->noise);
+    hk_free(v->body_of);
     hk_free(v->x);
     hk_free(v->gradient);
+    hk_free(v->settled);
     hk_free(v);
 }
 
@@ -180,13 +241,20 @@ static double norm(const double *a)
 // kinds.
 #define FORCE_EPSILON 1.1e-17
 
+// What single precision does to a vertex, as a displacement: by the arithmetic of the terms, which
+// goes with strains, and by that of the displacement itself (estimate_rounding).
+static double single_noise(const hk_view *v, int64_t k)
+{
+    return v->noise[v->body_of[k]] * sqrt(v->strained) + 1e-8 * v->reach;
+}
+
 // Of the force at a vertex, N: its stiffness times what rounding does to positions.
 static double vertex_rounding(const hk_view *v, const double *x, int64_t k, double epsilon)
 {
     const hk_problem *p = v->problem;
     double reach = fmax(largest(x + 4 * k), p->extent[k]);
-    double positions = FORCE_EPSILON * reach + (v->single ? v->noise[v->frame.body_of[k]] : 0);
-    double away = v->single && epsilon > 1e-12 ? p->extent[k] : reach;
+    double positions = FORCE_EPSILON * reach + (v->single ? single_noise(v, k) : 0);
+    double away = v->single && epsilon > 1e-12 ? v->reach : reach;
     return (1 + p->stiffening) * p->stiffness[k] * positions + 1.7 * epsilon * away * p->inertia[k];
 }
 
@@ -239,15 +307,7 @@ static double distance(const hk_problem *p, const double *x)
     return fmax(1, most / p->reach);
 }
 
-hk_status hk_view_begin(hk_view *v, const double *x)
-{
-    v->away = distance(v->problem, x);
-    HK_TRY(hk_view_center(v, x));
-    hk_view_update(v, x);
-    return HK_OK;
-}
-
-bool hk_view_update(hk_view *v, const double *x)
+static bool update_terms(hk_view *v, const double *x)
 {
     hk_terms *from = v->problem->terms;
     if (!hk_terms_update(from, x)) return false;
@@ -255,6 +315,62 @@ bool hk_view_update(hk_view *v, const double *x)
         if (from->term[k]->ops->update)
             from->term[k]->ops->follow(v->terms->term[k], from->term[k]);
     return true;
+}
+
+// Displacements from the base into v->x; the largest of them.
+static double displace(hk_view *v, const double *x)
+{
+    double largest = 0;
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads) reduction(max : largest)
+    for (int k = 0; k < v->problem->vertex_count; k++)
+        for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
+            v->x[i] = (float)(x[i] - v->frame.base[i]);
+            largest = fmax(largest, (double)fabsf(v->x[i]));
+        }
+    return largest;
+}
+
+// The largest displacement from v->settled to v->x, which is settled then.
+static double settle(hk_view *v)
+{
+    double largest = 0;
+#pragma omp parallel for schedule(static) num_threads(v->problem->threads) reduction(max : largest)
+    for (int64_t k = 0; k < 4 * (int64_t)v->problem->vertex_count; k++) {
+        largest = fmax(largest, (double)fabsf(v->x[k] - v->settled[k]));
+        v->settled[k] = v->x[k];
+    }
+    return largest;
+}
+
+hk_status hk_view_begin(hk_view *v, const double *x)
+{
+    v->away = distance(v->problem, x);
+    HK_TRY(hk_view_center(v, x));
+    if (v->single) {
+        v->base_strain = hk_terms_base_strain(v->terms);
+        v->remainder = displace(v, x);
+        settle(v);
+    }
+    update_terms(v, x);
+    return HK_OK;
+}
+
+// Moves the base to x where that is far from it in comparison with the last motion.
+static bool move_base(hk_view *v, const double *x)
+{
+    const double far = 100;  // what was evaluated is to be evaluated again: not often
+    if (!v->single) return false;
+    double reach = displace(v, x), motion = settle(v);
+    if (!(reach > far * fmax(motion, v->remainder)) || hk_view_center(v, x) != HK_OK) return false;
+    v->remainder = displace(v, x);
+    settle(v);
+    return true;
+}
+
+bool hk_view_update(hk_view *v, const double *x)
+{
+    bool moved = move_base(v, x);
+    return update_terms(v, x) || moved;
 }
 
 // ---------------------------------------------------------------- gradients
@@ -275,9 +391,10 @@ void hk_view_gradient(hk_view *v, const double *x, double *gradient, double *ene
         return;
     }
     double of_terms = 0, of_displacement = 0;
-    hk_view_narrow(v, x, v->x);
+    hk_view_reach(v, displace(v, x));
     hk_terms_gradient(v->terms, v->x, HK_POSITION_TERMS, v->gradient, energy ? &of_terms : NULL);
     widen_gradient(v, gradient);
+    if (energy) estimate_rounding(v, of_terms, v->reach);
     hk_terms_add_displacement(p->terms, x, gradient, &of_displacement);
     hk_problem_add_vertices(p, x, of_terms + of_displacement, gradient, energy, force_scale);
 }
@@ -287,7 +404,7 @@ void hk_view_admm_gradient(hk_view *v, void *const *duals, bool fresh, const dou
 {
     hk_problem *p = v->problem;
     if (v->single) {
-        hk_view_narrow(v, x, v->x);
+        hk_view_reach(v, displace(v, x));
         hk_terms_admm_gradient(v->terms, duals, fresh, v->x, v->gradient);
         widen_gradient(v, gradient);
     } else {
@@ -300,6 +417,7 @@ void hk_view_admm_gradient(hk_view *v, void *const *duals, bool fresh, const dou
 void hk_view_elements(hk_view *v, const void *x, void *gradient, double *energy)
 {
     hk_terms_gradient(v->terms, x, HK_ALL_TERMS, gradient, energy);
+    if (energy) estimate_rounding(v, *energy, v->reach);
 }
 
 void hk_view_diagonal(hk_view *v, const void *x, void *diagonal)

@@ -1,7 +1,7 @@
 // A problem in the precision of a method, which owns the view: making one changes nothing outside
 // it. In double precision the terms are the problem's own. In single precision they are others, and
-// positions are relative to where hk_view_begin last saw each body. What changes in the problem's
-// terms (targets, blend weights, damping) the view's follow.
+// positions are displacements from the state that hk_view_begin last saw. What changes in the
+// problem's terms (targets, blend weights, damping) the view's follow.
 #ifndef HK_VIEW_H
 #define HK_VIEW_H
 
@@ -11,12 +11,25 @@ typedef struct hk_view {
     hk_problem *problem;
     bool single;
     hk_terms *terms;
+    // As of the last evaluation:
     double rounding;         // N, of the gradient's norm, without damping
     double energy_rounding;  // J
-    double *noise;        // [body_count] m, of single precision: × stiffness, what rounding does
-    double away;          // how far bodies are from the origin, relative to rest; at least 1
-    hk_frame frame;       // of single precision
-    float *x, *gradient;  // [vertex_count][4] workspace of single precision
+    double *noise;    // [body_count] m, of single precision at strains of about 1: × stiffness, what
+                      // rounding does
+    int32_t *body_of; // [vertex_count] of single precision
+    double away;      // how far bodies are from the origin, relative to rest; at least 1
+    double strained;         // relative to that of bodies strained by about 1
+    // Of single precision:
+    hk_frame frame;
+    double law_rounding;         // N, what the terms' own arithmetic leaves of the gradient's norm
+    double law_energy_rounding;  // J, and of the energy,
+    double law_energy;           // J, at a state of this energy
+    double law_strain;           // and this strain (hk_terms_base_strain)
+    double base_strain;          // that of the base
+    double energy, reach;        // J, m: of the last evaluation, and its largest displacement
+    float *x, *gradient;         // [vertex_count][4] workspace
+    float *settled;              // [vertex_count][4] x at the last hk_view_update
+    double remainder;            // m, the largest displacement of a state that just became the base
 } hk_view;
 
 hk_status hk_view_create(hk_problem *problem, hk_precision precision, hk_view **view);
@@ -43,11 +56,13 @@ hk_excess hk_view_excess(const hk_view *view, const double *x, const double *gra
 
 // The terms as those of the problem are now.
 hk_status hk_view_follow(hk_view *view);
-// Bodies are where they are at x; the terms follow.
+// Displacements are from x; the terms follow.
 hk_status hk_view_center(hk_view *view, const double *x);
 // A solve begins at x: that, and terms are brought up to date.
 hk_status hk_view_begin(hk_view *view, const double *x);
-// Brings the terms up to date at x; true: ε is another function now.
+// Brings the terms up to date at x; true: ε is another function now. Where x is far from the base
+// in comparison with what it moved since the last update it becomes the base, and what was
+// evaluated from the old one is to be evaluated again, too.
 bool hk_view_update(hk_view *view, const double *x);
 
 // Positions in single precision.
@@ -65,5 +80,8 @@ void hk_view_admm_gradient(hk_view *view, void *const *duals, bool fresh, const 
 // scalars of it. The energy may be NULL.
 void hk_view_elements(hk_view *view, const void *x, void *gradient, double *energy);
 void hk_view_diagonal(hk_view *view, const void *x, void *diagonal);
+// For methods that keep displacements themselves: these are up to `reach`, m. Sets what rounding
+// of them does.
+void hk_view_reach(hk_view *view, double reach);
 
 #endif

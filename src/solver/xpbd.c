@@ -190,7 +190,7 @@ static hk_status substep(xpbd *s, const hk_time_step *motion, double h, double f
     memcpy(s->before, x, sizeof(double) * (size_t)size);
     predict(s, h, air, v, x);
     motion->place(motion->context, fraction, x);
-    HK_TRY(hk_view_follow(s->view));
+    HK_TRY(hk_view_center(s->view, x));
     load_sweep(s, h, air, x);
     hk_relax_begin(s->relax, several);
     for (int k = 0; k < s->settings.iterations && !*stop; k++) {

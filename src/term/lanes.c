@@ -63,6 +63,21 @@ static double least_j(const hk_tet_batch *batch, const void *x, int first, int l
     return result;
 }
 
+static void set_start(const hk_tet_batch *batch, int first, int last)
+{
+    for (int b = first; b < last; b++) {
+        const int32_t *vertex = batch->vertex + (int64_t)b * 4 * HK_LANES;
+        scalar *to = (scalar *)batch->start + (int64_t)b * 9 * HK_LANES;
+        vec3 corner = corners_load(batch->base, vertex);
+        mat3 edges;
+        for (int c = 0; c < 3; c++)
+            m3_set_column(&edges, c,
+                          v3_sub(corners_load(batch->base, vertex + (c + 1) * HK_LANES), corner));
+        mat3 H = m3_mul(edges, tet_inverse(batch, b));
+        for (int k = 0; k < 9; k++) r_store(to + k * HK_LANES, H.m[k / 3][k % 3]);
+    }
+}
+
 typedef scalar quad __attribute__((vector_size(4 * sizeof(scalar))));
 
 static void sum_patch(const void *slots, const uint16_t *start, const int32_t *target, int count,
@@ -102,6 +117,7 @@ const hk_lane_table HK_LANE_TABLE = {
     .scalar_size = sizeof(scalar),
     .law = {HK_LAWS(TABLE_ENTRY)},
     .least_j = least_j,
+    .set_start = set_start,
     .sum_patch = sum_patch,
     .sum_shared = sum_shared,
     .local = &HK_LOCAL_TABLE,

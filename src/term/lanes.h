@@ -1,12 +1,13 @@
 // The element kernels, one table a lane type and instruction set (see cmake/lanes.cmake). They work
 // on batches: tets of one law, packed as structures of arrays in blocks of `lanes` elements.
 //
-// Positions are scalar[vertex_count][4] (the fourth is padding), so that a corner is one vector
-// load and `lanes` corners are transposed in registers. Corner results go the same way into the
-// slots of a patch, about a thousand neighbouring tets: a small array sorted by vertex that stays
-// in the cache and is summed at once. Only the sums of vertices that several patches share go
-// through memory, to be added up at the end. Patches do not depend on the number of threads and
-// every sum has a fixed order, so the bits are the same for any number of threads.
+// Positions, or displacements from a base, are scalar[vertex_count][4] (the fourth is padding), so
+// that a corner is one vector load and `lanes` corners are transposed in registers. Corner results
+// go the same way into the slots of a patch, about a thousand neighbouring tets: a small array
+// sorted by vertex that stays in the cache and is summed at once. Only the sums of vertices that
+// several patches share go through memory, to be added up at the end. Patches do not depend on the
+// number of threads and every sum has a fixed order, so the bits are the same for any number of
+// threads.
 #ifndef HK_LANES_H
 #define HK_LANES_H
 
@@ -39,6 +40,10 @@ typedef struct hk_tet_batch {
     void *volume;     // scalar[blocks][lanes] m³; 0 for padding
     void *element;    // scalar[blocks][element_values][lanes], or NULL
     int32_t *tet;     // [blocks][lanes] number of the tet in the model
+    // scalar[vertex_count][4]: x are displacements from a base, and the base has this displacement
+    // from rest (hk_frame). NULL: x are positions. In single precision only.
+    const void *base;
+    void *start;  // scalar[blocks][9][lanes] F − 1 of the base, from `set_start`; NULL: from `base`
     // For materials that convert, else NULL:
     void *blend;       // scalar[blocks][lanes] the share l of projective dynamics
     uint8_t *blended;  // [blocks] 0: all l are; else HK_BLENDED …
@@ -120,6 +125,8 @@ typedef struct hk_lane_table {
     hk_tet_kernels law[HK_LAW_COUNT];
     // The least det F in blocks [first, last); NaN if one is.
     double (*least_j)(const hk_tet_batch *batch, const void *x, int first, int last);
+    // Fills `start` of blocks [first, last).
+    void (*set_start)(const hk_tet_batch *batch, int first, int last);
     // The sums of slots[start[k] .. start[k + 1]) for k < count go to vertices[target[k]], or, if
     // the target is negative, to shared[−1 − target[k]].
     void (*sum_patch)(const void *slots, const uint16_t *start, const int32_t *target, int count,

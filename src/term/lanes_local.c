@@ -18,23 +18,25 @@ HK_INLINE void store_nine(scalar *to, mat3 a)
 
 // ---------------------------------------------------------------- ADMM
 
-HK_SHARED void prox_isotropic(const prox_law *law, real k, const mat3 *p, mat3 *z)
+// The dual p − z for p = 1 + H.
+HK_SHARED void prox_isotropic(const prox_law *law, real k, const mat3 *H, mat3 *dual)
 {
-    svd3 f = law_svd(*p);
-    vec3 s;
-    prox_stretches(law, k, &f.s, &s);
-    *z = m3_mult(m3_scale_columns(f.u, s), f.v);
+    vec3 q, s;
+    svd3 f = law_strains(*H, &q);
+    prox_strains(law, k, &q, &s);
+    *dual = principal_stress(&f, v3_sub(q, s));
 }
 
 // z = p + (t − q) y aᵀ/q with q = ‖y‖, y = p a: only the length along the strand changes.
-HK_SHARED void prox_strand(const prox_law *law, const real *element, real k, const mat3 *p, mat3 *z)
+HK_SHARED void prox_strand(const prox_law *law, const real *element, real k, const mat3 *H,
+                           mat3 *dual)
 {
-    vec3 a = {{element[0], element[1], element[2]}}, y = m3_apply(*p, a);
-    vec3 q = v3_set(0, 0, 0), t;
-    q.v[0] = r_sqrt(v3_dot(y, y));
-    prox_stretches(law, k, &q, &t);
-    real along = (r_max(t.v[0], r_zero()) - q.v[0]) * r_reciprocal_or_zero(q.v[0]);
-    *z = m3_add(*p, m3_outer(v3_scale(y, along), a));
+    vec3 a = {{element[0], element[1], element[2]}}, y, q = v3_set(0, 0, 0), t;
+    real stretch;
+    q.v[0] = fibre_strain(a, *H, &y, &stretch);
+    prox_strains(law, k, &q, &t);
+    real along = (q.v[0] - r_max(t.v[0], r_set(-1))) * r_reciprocal_or_zero(stretch);
+    *dual = m3_outer(v3_scale(y, along), a);
 }
 
 HK_INLINE prox_law law_of_block(const hk_tet_batch *batch, int block, stretch_law *law)
@@ -57,14 +59,16 @@ HK_INLINE hk_custom_blend custom_of_lane(const hk_tet_batch *batch, int block, i
     return (hk_custom_blend){&batch->params.custom, weight, batch->blend_law.stiffness};
 }
 
-HK_SHARED void prox_custom(const hk_tet_batch *batch, int block, double k, const mat3 *p, mat3 *z)
+HK_SHARED void prox_custom(const hk_tet_batch *batch, int block, double k, const mat3 *H,
+                           mat3 *dual)
 {
     for (int l = 0; l < HK_LANES; l++) {
         hk_custom_blend blend = custom_of_lane(batch, block, l);
         double from[9], to[9];
-        custom_lane(p, l, from);
+        custom_gradient(H, l, from);
         hk_custom_prox(&blend, k, from, to);
-        for (int q = 0; q < 9; q++) r_set_lane(&z->m[q / 3][q % 3], l, (scalar)to[q]);
+        for (int q = 0; q < 9; q++)
+            r_set_lane(&dual->m[q / 3][q % 3], l, (scalar)(from[q] - to[q]));
     }
 }
 
@@ -85,18 +89,17 @@ HK_INLINE mat3 first_dual(mat3 P, real weight)
 typedef struct tet_corners {
     vec3 x[4];
     real w[4];  // inverse masses
-    mat3 inverse, F;
+    mat3 inverse, F, H;
 } tet_corners;
 
 HK_INLINE tet_corners corners_of(const hk_tet_batch *batch, const scalar *x, int block)
 {
     const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
     tet_corners t;
-    mat3 edges;
     for (int c = 0; c < 4; c++) t.x[c] = corners_load4(x, vertex + c * HK_LANES, &t.w[c]);
-    for (int c = 0; c < 3; c++) m3_set_column(&edges, c, v3_sub(t.x[c + 1], t.x[0]));
+    mat3 edges = tet_edges(batch, x, vertex, t.x[0]);
     t.inverse = load_nine((const scalar *)batch->inverse + (int64_t)block * 9 * HK_LANES);
-    t.F = m3_mul(edges, t.inverse);
+    tet_deform(batch, edges, t.inverse, &t.F, &t.H);
     return t;
 }
 
@@ -108,36 +111,37 @@ typedef struct response {
     real flip[3], twist[3];
 } response;
 
-// The law over stretches, with what replaces it where it is not defined: the energy w Σ (σᵢ − 1)²
+// The law over strains, with what replaces it where it is not defined: the energy w Σ (σᵢ − 1)²
 // of projective dynamics, which leads back.
-HK_INLINE void form_at(const hk_tet_batch *batch, const prox_law *law, const vec3 *s,
+HK_INLINE void form_at(const hk_tet_batch *batch, const prox_law *law, const vec3 *e,
                        stretch_form *form)
 {
-    law->law(law->params, s, form);
-    if (law->blended) prox_blend(law, s, form);
+    law->law(law->params, e, form);
+    if (law->blended) prox_blend(law, e, form);
     real most = r_abs(form->value), w = r_set(2 * batch->blend_law.stiffness);
     for (int i = 0; i < 3; i++) most += r_abs(form->d.v[i]) + r_abs(form->dd.m[i][i]);
     mask good = most < r_set(HUGE_VALF);
     if (r_all(good)) return;
     for (int i = 0; i < 3; i++) {
-        form->d.v[i] = r_select(good, form->d.v[i], w * (s->v[i] - 1));
+        form->d.v[i] = r_select(good, form->d.v[i], w * e->v[i]);
         for (int j = 0; j < 3; j++)
             form->dd.m[i][j] = r_select(good, form->dd.m[i][j], i == j ? w : r_zero());
     }
 }
 
-HK_SHARED void respond(const hk_tet_batch *batch, const prox_law *law, const mat3 *F, response *r)
+HK_SHARED void respond(const hk_tet_batch *batch, const prox_law *law, const mat3 *H, response *r)
 {
-    svd3 f = law_svd(*F);
+    vec3 e;
+    svd3 f = law_strains(*H, &e);
     stretch_form form;
-    form_at(batch, law, &f.s, &form);
+    form_at(batch, law, &e, &form);
     r->u = f.u;
     r->v = f.v;
     r->scaling = form.dd;
-    r->P = m3_mult(m3_scale_columns(f.u, form.d), f.v);
+    r->P = principal_stress(&f, form.d);
     for (int k = 0; k < 3; k++) {
         int i = (k + 1) % 3, j = (k + 2) % 3;
-        real gap = f.s.v[i] - f.s.v[j];
+        real gap = e.v[i] - e.v[j];
         mask close = r_abs(gap) < (scalar)(HK_DOUBLE ? 1e-5 : 1e-2);
         real middle = 0.5f * (form.dd.m[i][i] + form.dd.m[j][j]) - form.dd.m[i][j];
         real slope = (form.d.v[i] - form.d.v[j]) / r_select(close, r_set(1), gap);
@@ -164,13 +168,14 @@ HK_INLINE real curvature(const response *r, const mat3 *delta)
 
 // Strands: P = φ′ n aᵀ.
 HK_SHARED void respond_strand(const hk_tet_batch *batch, const prox_law *law, const real *element,
-                              const mat3 *F, response *r)
+                              const mat3 *H, response *r)
 {
-    vec3 a = {{element[0], element[1], element[2]}}, y = m3_apply(*F, a), s = v3_set(0, 0, 0);
-    s.v[0] = r_sqrt(v3_dot(y, y));
+    vec3 a = {{element[0], element[1], element[2]}}, y, e = v3_set(0, 0, 0);
+    real stretch;
+    e.v[0] = fibre_strain(a, *H, &y, &stretch);
     stretch_form form;
-    form_at(batch, law, &s, &form);
-    real inverse = r_reciprocal_or_zero(s.v[0]);
+    form_at(batch, law, &e, &form);
+    real inverse = r_reciprocal_or_zero(stretch);
     vec3 n = v3_scale(y, inverse);
     r->P = m3_outer(v3_scale(n, form.d.v[0]), a);
     m3_set_column(&r->u, 0, n);
@@ -187,13 +192,13 @@ HK_INLINE real strand_curvature(const response *r, const real *element, const ma
 }
 
 // Laws of the user's own, whose stress need not go with the stretches.
-HK_SHARED void respond_custom(const hk_tet_batch *batch, int block, const mat3 *F, mat3 *P,
+HK_SHARED void respond_custom(const hk_tet_batch *batch, int block, const mat3 *H, mat3 *P,
                               custom_stiffness *form)
 {
     for (int l = 0; l < HK_LANES; l++) {
         hk_custom_blend blend = custom_of_lane(batch, block, l);
         double f[9], stress[9], h[81];
-        custom_lane(F, l, f);
+        custom_gradient(H, l, f);
         hk_custom_response(&blend, f, stress, h);
         for (int q = 0; q < 9; q++) r_set_lane(&P->m[q / 3][q % 3], l, (scalar)stress[q]);
         for (int q = 0; q < 81; q++) r_set_lane(&form->h[q / 9][q % 9], l, (scalar)h[q]);

@@ -12,13 +12,11 @@ HK_INLINE tet_lanes vertex_load(const hk_tet_batch *batch, const scalar *x, cons
 {
     const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
     const scalar *inverse = (const scalar *)batch->inverse + (int64_t)block * 9 * HK_LANES;
+    mat3 edges = tet_edges(batch, x, vertex, *own);
     tet_lanes t;
-    mat3 edges;
-    for (int c = 0; c < 3; c++)
-        m3_set_column(&edges, c, v3_sub(corners_load(x, vertex + (c + 1) * HK_LANES), *own));
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) t.inverse.m[i][j] = r_load(inverse + (3 * i + j) * HK_LANES);
-    t.F = m3_mul(edges, t.inverse);
+    tet_deform(batch, edges, t.inverse, &t.F, &t.H);
     *a = shape_gradient(&t, 0);
     return t;
 }

@@ -151,8 +151,10 @@ static hk_status build(const hk_model *m, hk_links *t)
     t->target = hk_calloc(4 * (size_t)m->attachment_count, f->size);
     t->vector = hk_calloc(4 * (size_t)links, f->size);
     t->partial = HK_ARRAY(double, run_count(t->link_count));
+    if (t->precision == HK_SINGLE)
+        t->base_d = HK_ZEROS(float, 4 * ((size_t)m->spring_count + (size_t)m->bend_count));
     if (!t->start || !t->vertex || !t->coefficient || !t->stiffness || !t->rest || !t->scalars ||
-        !t->target || !t->vector || !t->partial)
+        !t->target || !t->vector || !t->partial || (t->precision == HK_SINGLE && !t->base_d))
         return HK_NO_MEMORY;
     pack(m, t);
     store_scalars(t);
@@ -188,6 +190,7 @@ void hk_links_free(hk_links *t)
     hk_free(t->rest);
     hk_free(t->scalars);
     hk_free(t->target);
+    hk_free(t->base_d);
     hk_free(t->user);
     hk_free(t->user_of);
     hk_free(t->use_start);
@@ -202,6 +205,31 @@ void hk_links_set_target(hk_links *t, int attachment, const double target[3])
 {
     for (int i = 0; i < 3; i++)
         g_kernels[t->precision].store(t->target, 4 * (int64_t)attachment + i, target[i]);
+}
+
+// d at the base; differences first, as in combine_bend.
+static void base_vector(const hk_links *t, const double *base, int link, double d[3])
+{
+    const int32_t *vertex = t->vertex + t->start[link];
+    const double *weight = t->coefficient + t->start[link];
+    for (int i = 0; i < 3; i++) d[i] = 0;
+    for (int a = 1; a < t->start[link + 1] - t->start[link]; a++)
+        for (int i = 0; i < 3; i++)
+            d[i] +=
+                weight[a] * (base[4 * (int64_t)vertex[a] + i] - base[4 * (int64_t)vertex[0] + i]);
+}
+
+void hk_links_set_base(hk_links *t, const double *base)
+{
+    t->has_base = true;
+#pragma omp parallel for schedule(static) num_threads(t->threads)
+    for (int link = 0; link < t->spring_count + t->bend_count; link++) {
+        float *to = t->base_d + 4 * (int64_t)link;
+        double d[3], r = t->rest[link];
+        base_vector(t, base, link, d);
+        for (int i = 0; i < 3; i++) to[i] = (float)d[i];
+        to[3] = (float)(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] - r * r);
+    }
 }
 
 // ---------------------------------------------------------------- evaluation

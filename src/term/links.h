@@ -30,13 +30,18 @@ typedef struct hk_links {
     int threads;
     // Springs come first, then bends, then attachments in the order of the model.
     int spring_count, bend_count, attachment_count, link_count;
-    int32_t *start;         // [link_count + 1] entries of a link
-    int32_t *vertex;        // [entries] Morton order; a bend begins with the vertex in its middle
-    double *coefficient;    // [entries] c; those of springs and bends add up to 0
-    double *stiffness;      // [link_count] w, N/m
-    double *rest;           // [link_count] r, m
-    void *scalars;          // scalar: the same three (c, w, r), one after the other
-    void *target;           // scalar[attachment_count][4] m
+    int32_t *start;       // [link_count + 1] entries of a link
+    int32_t *vertex;      // [entries] Morton order; a bend begins with the vertex in its middle
+    double *coefficient;  // [entries] c; those of springs and bends add up to 0
+    double *stiffness;    // [link_count] w, N/m
+    double *rest;         // [link_count] r, m
+    void *scalars;        // scalar: the same three (c, w, r), one after the other
+    void *target;         // scalar[attachment_count][4] m
+    // In single precision x may be displacements from a base (hk_frame). Springs and bends then
+    // begin at d of the base, with its ‖d‖² − r² in the fourth place, from which ‖d‖ − r follows
+    // without cancellation.
+    bool has_base;
+    float *base_d;          // [spring_count + bend_count][4] m, m²; or NULL
     int user_count;         // vertices that have links
     int32_t *user;          // [user_count]
     int32_t *user_of;       // [vertex_count] their number in `user`, or -1
@@ -53,6 +58,8 @@ void hk_links_free(hk_links *links);
 
 // The target of an attachment (model's number); at first that is the vertex's rest position.
 void hk_links_set_target(hk_links *links, int attachment, const double target[3]);
+// x are displacements from this base, double[vertex_count][4], from now on.
+void hk_links_set_base(hk_links *links, const double *base);
 
 double hk_links_energy(hk_links *links, const void *x);
 // The energy may be NULL.

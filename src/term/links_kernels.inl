@@ -8,8 +8,9 @@
 // instructions.
 typedef struct NAME(chunk) {
     SCALAR d[3][CHUNK];
-    SCALAR length[CHUNK];  // ‖d‖
-    SCALAR across[CHUNK];  // w (1 − r/‖d‖): the force is this times d
+    SCALAR length[CHUNK];   // ‖d‖
+    SCALAR stretch[CHUNK];  // ‖d‖ − r
+    SCALAR across[CHUNK];   // w (1 − r/‖d‖): the force is this times d
     const SCALAR *weight, *rest;
 } NAME(chunk);
 
@@ -53,18 +54,47 @@ static inline void NAME(combine)(const hk_links *t, const void *x, int first, in
         (c, k - first, NAME(at)(x, t->vertex[t->start[k]]), NAME(at)(t->target, k - others));
 }
 
+static inline SCALAR NAME(length_of)(const NAME(chunk) * c, int k)
+{
+    return ROOT(c->d[0][k] * c->d[0][k] + c->d[1][k] * c->d[1][k] + c->d[2][k] * c->d[2][k]);
+}
+
+// From displacements to d, of springs and bends that begin at d of the base; and the stretch from
+// ‖d‖² − r² = (‖d₀‖² − r²) + (2 d₀ + Δd)·Δd = (‖d‖ − r)(‖d‖ + r).
+static inline void NAME(add_base)(const hk_links *t, int first, int last, NAME(chunk) * c)
+{
+    for (int k = 0; k < last - first; k++) {
+        const float *base = t->base_d + 4 * (int64_t)(first + k);
+        SCALAR more = (SCALAR)base[3];
+        for (int i = 0; i < 3; i++) {
+            SCALAR d0 = (SCALAR)base[i], moved = c->d[i][k];
+            more += (2 * d0 + moved) * moved;
+            c->d[i][k] = d0 + moved;
+        }
+        SCALAR r = c->rest[k], length = NAME(length_of)(c, k), sum = length + r;
+        c->length[k] = length;
+        c->stretch[k] = more / (sum > 0 ? sum : 1);
+        SCALAR some = length > NOTHING * r ? length : 1;
+        c->across[k] = length > NOTHING * r ? c->weight[k] * c->stretch[k] / some : c->weight[k];
+    }
+}
+
 // Links [first, last), at most CHUNK.
 static inline void NAME(measure)(const hk_links *t, const void *x, int first, int last,
                                  NAME(chunk) * c)
 {
+    int ties = t->spring_count + t->bend_count, from = 0;
     c->weight = (const SCALAR *)t->scalars + t->start[t->link_count] + first;
     c->rest = c->weight + t->link_count;
     NAME(combine)(t, x, first, last, c);
-    for (int k = 0; k < last - first; k++) {
-        SCALAR w = c->weight[k], r = c->rest[k];
-        SCALAR length =
-            ROOT(c->d[0][k] * c->d[0][k] + c->d[1][k] * c->d[1][k] + c->d[2][k] * c->d[2][k]);
+    if (t->has_base && first < ties) {
+        NAME(add_base)(t, first, hk_min_int(last, ties), c);
+        from = hk_min_int(last, ties) - first;
+    }
+    for (int k = from; k < last - first; k++) {
+        SCALAR w = c->weight[k], r = c->rest[k], length = NAME(length_of)(c, k);
         c->length[k] = length;
+        c->stretch[k] = length - r;
         SCALAR some = length > NOTHING * r ? length : 1;  // never a quotient by 0
         c->across[k] = length > NOTHING * r ? w - w * r / some : w;
     }
@@ -75,7 +105,7 @@ static inline double NAME(energy_of)(const NAME(chunk) * c, int count)
 {
     double sum[4] = {0};
     for (int k = 0; k < count; k++) {
-        double stretch = c->length[k] - c->rest[k];
+        double stretch = (double)c->stretch[k];
         sum[k & 3] += 0.5 * (double)c->weight[k] * stretch * stretch;
     }
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);

@@ -39,13 +39,17 @@ static void begin(void *state, bool several)
     memset(r->multiplier, 0, 3 * sizeof(double) * (size_t)r->links->link_count);
 }
 
+static const double g_nowhere[3];
+
 #define SCALAR  float
 #define NAME(x) x##_f32
+#include "term/links_one.inl"
 #include "term/links_relax_kernels.inl"
 #undef SCALAR
 #undef NAME
 #define SCALAR  double
 #define NAME(x) x##_f64
+#include "term/links_one.inl"
 #include "term/links_relax_kernels.inl"
 #undef SCALAR
 #undef NAME

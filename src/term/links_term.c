@@ -33,20 +33,20 @@ static void release(hk_term *term)
     hk_links_free(links(term));
 }
 
-// Targets of attachments in single precision are relative to the bodies, as positions are.
+// Targets of attachments in single precision are relative to the base, as positions are.
 static hk_status follow(hk_term *term, const hk_term *from)
 {
-    const hk_frame *frame = term->list->frame;
+    const double *base = term->list->frame->base;
     const double *targets = const_links(from)->target;
     const hk_model *m = const_links(from)->model;
     for (int k = 0; k < m->attachment_count; k++) {
         int place = m->place[m->attachments[k].vertex];
         const double *target = targets + 4 * (int64_t)k;
-        const double *origin = frame->origin + 3 * (int64_t)frame->body_of[place];
         double shifted[3];
-        for (int i = 0; i < 3; i++) shifted[i] = target[i] - origin[i];
+        for (int i = 0; i < 3; i++) shifted[i] = target[i] - base[4 * (int64_t)place + i];
         hk_links_set_target(links(term), k, shifted);
     }
+    hk_links_set_base(links(term), base);
     return HK_OK;
 }
 

@@ -8,22 +8,25 @@ typedef struct link_force {
     double across, along;
 } link_force;
 
-static link_force force_of_link(const hk_links *t, int link, const double d[3])
+static link_force force_of_link(const hk_links *t, int link, double length, double stretch)
 {
     double w = t->stiffness[link], r = t->rest[link];
-    double square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], length = sqrt(square);
     bool directed = length > 1e-6 * r && length > 0 && r > 0;
-    double across = directed ? w - w * r / length : w;
-    return (link_force){across, directed ? (w - across) / square : 0};
+    double across = directed ? w * stretch / length : w;
+    return (link_force){across, directed ? (w - across) / (length * length) : 0};
 }
+
+static const double g_nowhere[3];
 
 #define SCALAR  float
 #define NAME(x) x##_f32
+#include "term/links_one.inl"
 #include "term/links_vertex_kernels.inl"
 #undef SCALAR
 #undef NAME
 #define SCALAR  double
 #define NAME(x) x##_f64
+#include "term/links_one.inl"
 #include "term/links_vertex_kernels.inl"
 #undef SCALAR
 #undef NAME

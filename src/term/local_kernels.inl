@@ -10,20 +10,19 @@ static void LAW_FN(admm_local)(const hk_tet_batch *batch, const void *x, int fir
         tet_lanes t = tet_load(batch, x, b);
         mat3 dual, gap = m3_zero();
         if (fresh) {
-            mat3 P = LAW_FN(stress)(&batch->params, element, t.F);
+            mat3 P = LAW_FN(stress)(&batch->params, element, t.H);
             if (is_blended(batch, b)) P = blend_stress(batch, b, t.F, P);
             dual = first_dual(P, k);
         } else {
-            mat3 p = m3_add(t.F, load_nine(own)), z;
+            mat3 before = load_nine(own), p = m3_add(t.H, before);
             prox_law law = law_of_block(batch, b, LAW_FN(stretches));
             if (LAW_NUMBER == HK_LAW_fibre)
-                prox_strand(&law, element, k, &p, &z);
+                prox_strand(&law, element, k, &p, &dual);
             else if (LAW_NUMBER == HK_LAW_custom)
-                prox_custom(batch, b, weight, &p, &z);
+                prox_custom(batch, b, weight, &p, &dual);
             else
-                prox_isotropic(&law, k, &p, &z);
-            dual = m3_sub(p, z);
-            gap = m3_sub(t.F, z);
+                prox_isotropic(&law, k, &p, &dual);
+            gap = m3_sub(dual, before);  // F − z = p − u − z
         }
         store_nine(own, dual);
         store_forces(batch, b, &t, m3_scale(m3_add(gap, dual), k), slots);
@@ -43,11 +42,11 @@ static void LAW_FN(relax)(const hk_tet_batch *batch, void *x, int first, int las
         response r;
         custom_stiffness own_form;
         if (strand)
-            respond_strand(batch, &law, element, &t.F, &r);
+            respond_strand(batch, &law, element, &t.H, &r);
         else if (custom)
-            respond_custom(batch, b, &t.F, &r.P, &own_form);
+            respond_custom(batch, b, &t.H, &r.P, &own_form);
         else
-            respond(batch, &law, &t.F, &r);
+            respond(batch, &law, &t.H, &r);
         scalar *own = multipliers;
         if (own) own += (int64_t)(b - first) * 9 * HK_LANES;
         mat3 before = own ? load_nine(own) : m3_zero(), R = m3_sub(r.P, before);

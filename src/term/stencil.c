@@ -222,8 +222,8 @@ static void read_vertex(const hk_stencil_term *t, const void *positions, int32_t
     const hk_terms *list = t->base.list;
     if (list->precision == HK_SINGLE) {
         const float *q = (const float *)positions + 4 * (int64_t)v;
-        const double *origin = list->frame->origin + 3 * (int64_t)list->frame->body_of[v];
-        for (int i = 0; i < 3; i++) x[i] = origin[i] + (double)q[i];
+        const double *base = list->frame->base + 4 * (int64_t)v;
+        for (int i = 0; i < 3; i++) x[i] = base[i] + (double)q[i];
     } else {
         memcpy(x, (const double *)positions + 4 * (int64_t)v, 3 * sizeof(double));
     }

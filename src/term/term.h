@@ -4,7 +4,7 @@
 //
 // Positions, gradients and diagonals are scalar[vertex_count][4] in the model's Morton order, the
 // fourth number 0; `scalar` is float or double by the precision of the list that a term belongs to.
-// In single precision positions are relative to origin[body_of[vertex]] of the list's frame.
+// In single precision positions are displacements from the base of the list's frame.
 // Evaluations allocate nothing and give the same bits for any number of threads.
 #ifndef HK_TERM_H
 #define HK_TERM_H
@@ -143,7 +143,8 @@ struct hk_term_ops {
     // *term stays NULL where the model has nothing of it.
     hk_status (*create)(const hk_terms *list, hk_term **term);
     void (*free)(hk_term *term);
-    // Takes over what changed in `from`, this term in the list of double precision.
+    // Takes over what changed in `from`, this term in the list of double precision, or in the base
+    // of the list's frame.
     hk_status (*follow)(hk_term *term, const hk_term *from);
 
     // ---- events
@@ -196,6 +197,8 @@ struct hk_term_ops {
     const hk_blend_ops *blend;
 
     // ---- states and scales
+    // About ‖F − 1‖, in the mean over elements, of the base of the list's frame (single precision).
+    double (*base_strain)(const hk_term *term);
     double (*least_j)(hk_term *term, const void *x);  // the smallest det F; NaN if one is
     // Describes the first element whose energy is not finite at x; false: there is none.
     bool (*undefined)(hk_term *term, const void *x, char *text, size_t size);

@@ -345,6 +345,15 @@ double hk_terms_stiffening(const hk_terms *t)
 
 // ---------------------------------------------------------------- states and scales
 
+double hk_terms_base_strain(const hk_terms *t)
+{
+    double most = 0;
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->base_strain)
+            most = fmax(most, t->term[k]->ops->base_strain(t->term[k]));
+    return most;
+}
+
 double hk_terms_least_j(hk_terms *t, const void *x)
 {
     double least = INFINITY;

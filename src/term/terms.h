@@ -5,10 +5,13 @@
 
 #include "term/term.h"
 
-// In single precision positions are relative to the body.
+// In single precision positions are displacements from a base, a state near those of the solve:
+// what is small is rounded little. The base itself is rest, a translation of each body, and a
+// displacement whose differences within a body are exact in single precision.
 typedef struct hk_frame {
-    double *origin;    // [body_count][3] m
-    int32_t *body_of;  // [vertex_count] Morton order
+    double *base;         // [vertex_count][4] m, Morton order
+    float *displacement;  // [vertex_count + 1][4] m; the last is nobody's (hk_relax_ops)
+    int64_t version;      // another for every base
 } hk_frame;
 
 struct hk_terms {
@@ -74,6 +77,8 @@ void hk_terms_visit_weights(const hk_terms *terms, hk_weight_fn *visit, void *co
 double hk_terms_stiffening(const hk_terms *terms);
 
 // ---- states and scales
+// About ‖F − 1‖ at the base of the frame, turns of bodies among it; 0: nothing that depends on it.
+double hk_terms_base_strain(const hk_terms *terms);
 double hk_terms_least_j(hk_terms *terms, const void *x);  // +inf without tets
 bool hk_terms_undefined(hk_terms *terms, const void *x, char *text, size_t size);
 double hk_terms_scales(const hk_terms *terms, double *stiffness);

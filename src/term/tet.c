@@ -344,6 +344,7 @@ void hk_tet_term_free(hk_tet_term *term)
         hk_free(b->slot);
         hk_free(b->tet);
         hk_free(b->inverse);
+        hk_free(b->start);
         hk_free(b->volume);
         hk_free(b->element);
         hk_free(b->blend);

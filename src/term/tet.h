@@ -47,6 +47,7 @@ typedef struct hk_tet_term {
     int patch_count;
     hk_tet_patch *patches;
     double *partial;        // [patch_count] energies
+    int64_t base_version;   // of the frame whose base the batches start from
     float *tet_blend;       // [tet_count] l in the model's numbering, to copy; NULL: none converts
     uint16_t *patch_start;  // per patch and vertex of it: its first slot
     int32_t *patch_target;  // per patch and vertex of it: where the sum goes (see lanes.h)

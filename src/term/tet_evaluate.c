@@ -178,6 +178,7 @@ static int undefined_lane(const hk_tet_term *term, const hk_tet_batch *b, const 
     hk_tet_batch one = *b;
     one.vertex = b->vertex + (int64_t)block * 4 * width;
     one.inverse = (char *)b->inverse + 9 * at;
+    if (b->start) one.start = (char *)b->start + 9 * at;
     one.element = (char *)b->element + b->element_values * at;
     one.volume = volume;
     if (b->blend) {

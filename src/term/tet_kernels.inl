@@ -3,7 +3,7 @@
 static void LAW_FN(update_blend)(const hk_tet_batch *batch, int block, const tet_lanes *t)
 {
     if (!may_convert(batch, block, t->F)) return;
-    real psi = LAW_FN(energy)(&batch->params, tet_element(batch, block), t->F);
+    real psi = LAW_FN(energy)(&batch->params, tet_element(batch, block), t->H);
     convert_block(batch, block, &t->F, blend_bounded(&batch->blend_law, t->F, psi));
 }
 
@@ -20,7 +20,7 @@ static double LAW_FN(batch_energy)(const hk_tet_batch *batch, const void *x, int
     double sum = 0;
     for (int b = first; b < last; b++) {
         tet_lanes t = tet_load(batch, x, b);
-        real psi = LAW_FN(energy)(&batch->params, tet_element(batch, b), t.F);
+        real psi = LAW_FN(energy)(&batch->params, tet_element(batch, b), t.H);
         if (is_blended(batch, b)) psi = blend_energy(batch, b, t.F, psi);
         sum += weighted_sum(tet_volume(batch, b), psi);
     }
@@ -34,7 +34,7 @@ static void LAW_FN(batch_gradient)(const hk_tet_batch *batch, const void *x, int
         for (int b = first; b < last; b++) {
             tet_lanes t = tet_load(batch, x, b);
             if (batch->converting) LAW_FN(update_blend)(batch, b, &t);
-            mat3 P = LAW_FN(stress)(&batch->params, tet_element(batch, b), t.F);
+            mat3 P = LAW_FN(stress)(&batch->params, tet_element(batch, b), t.H);
             if (is_blended(batch, b)) P = blend_stress(batch, b, t.F, P);
             store_forces(batch, b, &t, P, slots);
         }
@@ -45,7 +45,7 @@ static void LAW_FN(batch_gradient)(const hk_tet_batch *batch, const void *x, int
         tet_lanes t = tet_load(batch, x, b);
         if (batch->converting) LAW_FN(update_blend)(batch, b, &t);
         mat3 P;
-        real psi = LAW_FN(energy_stress)(&batch->params, tet_element(batch, b), t.F, &P);
+        real psi = LAW_FN(energy_stress)(&batch->params, tet_element(batch, b), t.H, &P);
         if (is_blended(batch, b)) blend_block(batch, b, &t.F, &psi, &P);
         sum += weighted_sum(tet_volume(batch, b), psi);
         store_forces(batch, b, &t, P, slots);
@@ -85,7 +85,7 @@ static void LAW_FN(batch_stress)(const hk_tet_batch *batch, const void *x, int f
 {
     for (int b = first; b < last; b++) {
         tet_lanes t = tet_load(batch, x, b);
-        mat3 P = LAW_FN(stress)(&batch->params, tet_element(batch, b), t.F);
+        mat3 P = LAW_FN(stress)(&batch->params, tet_element(batch, b), t.H);
         if (is_blended(batch, b)) P = blend_stress(batch, b, t.F, P);
         scalar *to = (scalar *)values + (int64_t)(b - first) * 18 * HK_LANES;
         for (int k = 0; k < 9; k++) {

@@ -8,21 +8,70 @@
 // One block: deformation gradient and what a corner's shape gradient needs.
 typedef struct tet_lanes {
     mat3 inverse;  // rows are the shape gradients of corners 1, 2, 3
-    mat3 F;
+    mat3 F, H;     // H = F − 1, not rounded as F is
 } tet_lanes;
+
+// The edges of corners 1, 2, 3 from corner 0, which is at `first`: of displacements where the batch
+// has a base.
+HK_INLINE mat3 tet_edges(const hk_tet_batch *batch, const scalar *x, const int32_t *vertex,
+                         vec3 first)
+{
+    const scalar *base = HK_DOUBLE ? NULL : batch->base;
+    mat3 edges;
+    for (int c = 0; c < 3; c++)
+        m3_set_column(&edges, c, v3_sub(corners_load(x, vertex + (c + 1) * HK_LANES), first));
+    if (!base) return edges;
+    vec3 start = corners_load(base, vertex);
+    for (int c = 0; c < 3; c++) {
+        vec3 moved = v3_sub(corners_load(base, vertex + (c + 1) * HK_LANES), start);
+        m3_set_column(&edges, c, v3_add(moved, m3_column(edges, c)));
+    }
+    return edges;
+}
+
+// F and H of these edges.
+HK_INLINE void tet_deform(const hk_tet_batch *batch, mat3 edges, mat3 inverse, mat3 *F, mat3 *H)
+{
+    mat3 D = m3_mul(edges, inverse);
+    bool displaced = !HK_DOUBLE && batch->base;
+    *F = displaced ? m3_gradient(D) : D;
+    *H = displaced ? D : m3_displacement(D);
+}
+
+// The same where F − 1 of the base is at hand: a stream is faster than another four corners.
+HK_INLINE mat3 tet_displacement(const hk_tet_batch *batch, const scalar *x, int block, mat3 inverse)
+{
+    const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
+    const scalar *start = (const scalar *)batch->start + (int64_t)block * 9 * HK_LANES;
+    vec3 first = corners_load(x, vertex);
+    mat3 edges;
+    for (int c = 0; c < 3; c++)
+        m3_set_column(&edges, c, v3_sub(corners_load(x, vertex + (c + 1) * HK_LANES), first));
+    mat3 H = m3_mul(edges, inverse);
+    for (int k = 0; k < 9; k++) H.m[k / 3][k % 3] += r_load(start + k * HK_LANES);
+    return H;
+}
+
+HK_INLINE mat3 tet_inverse(const hk_tet_batch *batch, int block)
+{
+    const scalar *from = (const scalar *)batch->inverse + (int64_t)block * 9 * HK_LANES;
+    mat3 inverse;
+    for (int k = 0; k < 9; k++) inverse.m[k / 3][k % 3] = r_load(from + k * HK_LANES);
+    return inverse;
+}
 
 HK_INLINE tet_lanes tet_load(const hk_tet_batch *batch, const scalar *x, int block)
 {
-    const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
-    const scalar *inverse = (const scalar *)batch->inverse + (int64_t)block * 9 * HK_LANES;
-    vec3 origin = corners_load(x, vertex);
-    mat3 edges;
-    for (int c = 0; c < 3; c++)
-        m3_set_column(&edges, c, v3_sub(corners_load(x, vertex + (c + 1) * HK_LANES), origin));
     tet_lanes t;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) t.inverse.m[i][j] = r_load(inverse + (3 * i + j) * HK_LANES);
-    t.F = m3_mul(edges, t.inverse);
+    t.inverse = tet_inverse(batch, block);
+    if (!HK_DOUBLE && batch->start) {
+        t.H = tet_displacement(batch, x, block, t.inverse);
+        t.F = m3_gradient(t.H);
+        return t;
+    }
+    const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
+    mat3 edges = tet_edges(batch, x, vertex, corners_load(x, vertex));
+    tet_deform(batch, edges, t.inverse, &t.F, &t.H);
     return t;
 }
 

@@ -167,6 +167,7 @@ static hk_status add_batch(tet_relax *r, int q, double recovery)
                                    .params = from->params,
                                    .count = from->count,
                                    .element_values = from->element_values,
+                                   .base = from->base,
                                    .blend_law = from->blend_law};
     if (!(from->blend_law.upper > 0)) r->batches[q].blend_law.stiffness = recovery;
     colouring c = {0};

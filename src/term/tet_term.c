@@ -16,10 +16,27 @@ static const hk_tet_term *const_tets(const hk_term *term)
 
 // ---------------------------------------------------------------- creation and events
 
+static hk_status add_base(hk_tet_term *t, const hk_frame *frame)
+{
+    for (int q = 0; q < t->batch_count; q++) {
+        hk_tet_batch *b = &t->batches[q];
+        size_t count = 9 * (size_t)b->blocks * (size_t)t->lanes->lanes;
+        b->base = frame->displacement;
+        b->start = hk_calloc(count, (size_t)t->lanes->scalar_size);
+        if (!b->start) return HK_NO_MEMORY;
+    }
+    return HK_OK;
+}
+
 static hk_status create(const hk_terms *list, hk_term **term)
 {
     hk_tet_term *t;
     HK_TRY(hk_tet_term_create(list->model, hk_lanes_best(list->precision), list->threads, &t));
+    hk_status status = list->frame ? add_base(t, list->frame) : HK_OK;
+    if (status != HK_OK) {
+        hk_tet_term_free(t);
+        return status;
+    }
     *term = &t->base;
     return HK_OK;
 }
@@ -29,8 +46,19 @@ static void release(hk_term *term)
     hk_tet_term_free(tets(term));
 }
 
+static void follow_base(hk_tet_term *t, const hk_frame *frame)
+{
+    if (!frame || t->base_version == frame->version) return;
+    t->base_version = frame->version;
+#pragma omp parallel for schedule(static) num_threads(t->threads)
+    for (int k = 0; k < t->patch_count; k++)
+        t->lanes->set_start(&t->batches[t->patches[k].batch], t->patches[k].first,
+                            t->patches[k].last);
+}
+
 static hk_status follow(hk_term *term, const hk_term *from)
 {
+    follow_base(tets(term), term->list->frame);
     hk_tet_copy_blend(tets(term), const_tets(from));
     return HK_OK;
 }
@@ -239,6 +267,42 @@ static const hk_blend_ops g_blend = {blend_possible, blend_at_work, read_blend, 
 
 // ---------------------------------------------------------------- states and scales
 
+// ‖H‖² of a tet of a batch at the base.
+static double base_square(const hk_tet_term *t, const hk_tet_batch *b, int tet)
+{
+    int width = t->lanes->lanes;
+    int64_t block = tet / width, lane = tet % width;
+    const float *inverse = (const float *)b->inverse + block * 9 * width + lane, *u = b->base;
+    const int32_t *vertex = b->vertex + block * 4 * width + lane;
+    double square = 0;
+    for (int i = 0; i < 3; i++) {
+        double first = (double)u[4 * (int64_t)vertex[0] + i], edge[3];
+        for (int c = 0; c < 3; c++)
+            edge[c] = (double)u[4 * (int64_t)vertex[(c + 1) * width] + i] - first;
+        for (int j = 0; j < 3; j++) {
+            double h = 0;
+            for (int c = 0; c < 3; c++) h += edge[c] * (double)inverse[(3 * c + j) * width];
+            square += h * h;
+        }
+    }
+    return square;
+}
+
+// Of some hundred tets of each batch: it is for an estimate.
+static double base_strain(const hk_term *term)
+{
+    enum { SAMPLES = 500 };
+    const hk_tet_term *t = const_tets(term);
+    double sum = 0;
+    int count = 0;
+    for (int q = 0; q < t->batch_count; q++) {
+        const hk_tet_batch *b = &t->batches[q];
+        for (int k = 0; k < b->count && b->base; k += 1 + b->count / SAMPLES, count++)
+            sum += base_square(t, b, k);
+    }
+    return count > 0 ? sqrt(sum / count) : 0;
+}
+
 static double least_j(hk_term *term, const void *x)
 {
     return hk_tet_least_j(tets(term), x);
@@ -294,6 +358,7 @@ const hk_term_ops hk_tets_term = {
     .relax = &hk_tet_relax,
     .admm = &g_admm,
     .blend = &g_blend,
+    .base_strain = base_strain,
     .least_j = least_j,
     .undefined = undefined,
     .scales = scales,

@@ -296,6 +296,7 @@ static hk_status pack_batch(const hk_model *m, hk_vertex_blocks *s, const corner
                         .count = start[s->group_count] * width,
                         .blocks = start[s->group_count],
                         .element_values = from->element_values,
+                        .base = from->base,
                         .blend_law = from->blend_law};
     HK_TRY(allocate_batch(b, s->term->lanes));
 #pragma omp parallel for schedule(static) num_threads(s->term->threads)

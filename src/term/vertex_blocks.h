@@ -23,6 +23,7 @@ typedef struct hk_vertex_blocks {
     hk_tet_batch *batches;  // of the term; see hk_vertex_kernels
     int32_t **block_start;  // [batch_count][group_count + 1]
     void *noise;  // scalar[group_count][lanes] J, what rounding does to the energy around a vertex
+                  // where strains are about 1
 } hk_vertex_blocks;
 
 // Colours of the vertices that are not held (Morton order), such that no element has two vertices
@@ -54,6 +55,7 @@ typedef struct hk_vertex_sweep {
     // Where vertices are taken to be, so that all move at once (Jacobi's iteration); NULL: each
     // sees where the ones before it went (Gauss–Seidel's).
     const void *from;
+    double noise;  // what rounding does to energies, relative to bodies strained by about 1
 } hk_vertex_sweep;
 
 // One sweep: vertex after vertex takes a step of Newton's method on its own 3×3 block of the

@@ -72,8 +72,8 @@ static double NAME(quadratic_change)(const SCALAR *sums, int lanes, int l, const
 }
 
 // Halves the lengths of lanes whose energy would rise.
-static void NAME(shorten)(const hk_vertex_blocks *s, int group, const SCALAR *x, const SCALAR *quadratic,
-                          const SCALAR *step, SCALAR *length)
+static void NAME(shorten)(const hk_vertex_blocks *s, int group, double noise_of, const SCALAR *x,
+                          const SCALAR *quadratic, const SCALAR *step, SCALAR *length)
 {
     int lanes = s->term->lanes->lanes;
     const SCALAR *noise = (const SCALAR *)s->noise + (int64_t)group * lanes;
@@ -88,7 +88,7 @@ static void NAME(shorten)(const hk_vertex_blocks *s, int group, const SCALAR *x,
             double change =
                 (double)after[l] - (double)before[l] +
                 NAME(quadratic_change)(quadratic, lanes, l, step, (double)length[l]);
-            if (length[l] == 0 || change <= (double)noise[l]) continue;
+            if (length[l] == 0 || change <= noise_of * (double)noise[l]) continue;
             length[l] = halvings < MOST_HALVINGS ? length[l] / 2 : 0;
             done = false;
         }
@@ -116,7 +116,7 @@ static void NAME(sweep_group)(const hk_vertex_blocks *s, const hk_vertex_forces 
     for (int k = 0; k < size; k++) sums[k] += quadratic[k];
     table->vertex->solve(sums, f->shift, step);
     for (int l = 0; l < table->lanes; l++) length[l] = (SCALAR)how->length;
-    if (how->careful) NAME(shorten)(s, group, x, quadratic, step, length);
+    if (how->careful) NAME(shorten)(s, group, how->noise, x, quadratic, step, length);
     table->vertex->move(to, own, step, length);
 }
 

@@ -28,7 +28,7 @@ static const double *origin_of(const hk_viscosity *t, int v)
 {
     static const double zero[3] = {0};
     const hk_frame *frame = t->base.list->frame;
-    return frame ? frame->origin + 3 * (int64_t)frame->body_of[v] : zero;
+    return frame ? frame->base + 4 * (int64_t)v : zero;
 }
 
 #define SCALAR  double
