@@ -626,7 +626,8 @@ static int decide(hk_gpu_vbd_control *c, int steps, double energy, double residu
 
 static hk_gpu_vbd_control begun(void)
 {
-    hk_gpu_control chosen = {.state = HK_GPU_GOING, .energy = 10, .residual = 5, .scale = 10};
+    hk_gpu_control chosen = {
+        .state = HK_GPU_GOING, .energy = 10, .residual = 5, .scale = 10, .external = 100};
     hk_gpu_vbd_control c = {0};
     vbd_control_begin(&c, &chosen);
     return c;

@@ -26,7 +26,7 @@ struct hk_gpu_batch {
 // hk_law_params in double precision, for the kernels of law_exact.cu.
 struct hk_gpu_exact_curve {
     int powers, knots;
-    double power[12], knot[24], jump[24];
+    double power[12], knot[24], jump[24], value, slope;
 };
 struct hk_gpu_exact_batch {
     double c[5];

@@ -47,6 +47,8 @@ static hk_gpu_exact_batch exact_batch(const hk_law_part *part)
         const hk_law_curve *from = &part->params.curves[c];
         b.curves[c].powers = from->powers;
         b.curves[c].knots = from->knots;
+        b.curves[c].value = from->value;
+        b.curves[c].slope = from->slope;
         for (int k = 0; k < HK_CURVE_POWERS; k++) b.curves[c].power[k] = from->power[k];
         for (int k = 0; k < HK_CURVE_KNOTS; k++) {
             b.curves[c].knot[k] = from->knot[k];
