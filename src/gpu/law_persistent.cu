@@ -390,7 +390,7 @@ static __device__ __forceinline__ void probe(const hk_gpu_persistent_args &args,
                     make_float3(o.force[0], o.force[1], o.force[2]), false, sums);
     }
     sums[TURNED] = o.found.least_j > 0 ? 0 : 1;
-    add_up<TURNED + 1>(args, r, sums, buffer, tag, d, d.sums);
+    add_up<AT_ONCE>(args, r, sums, buffer, tag, d, d.sums);
     if (r.thread == 0) d.sums[HK_SUM_LEAST_J] = d.sums[TURNED] > 0 ? -1 : 1;
     __syncthreads();
 }
