@@ -538,10 +538,11 @@ static void test_ten_steps(void **state)
     static const struct {
         const char *method, *material;
         int iterations;
-    } cases[] = {{"quasi_newton", "neo_hookean", 400},
-                 {"descent", "neo_hookean", 20000},
-                 {"vbd", "neo_hookean", 4000},
-                 {"projective", "arap", 4000}};
+        double most;  // m; positions of descent and vbd are in single precision
+    } cases[] = {{"quasi_newton", "neo_hookean", 400, 1e-6},
+                 {"descent", "neo_hookean", 20000, 1e-5},
+                 {"vbd", "neo_hookean", 4000, 3e-5},
+                 {"projective", "arap", 4000, 1e-5}};
     for (int k = 0; k < (int)(sizeof cases / sizeof cases[0]); k++) {
         hk_world *gpu = bar_world(cases[k].method, cases[k].material, HK_BACKEND_CUDA, 1e-6,
                                   wants_small() ? 20 : cases[k].iterations);
@@ -560,7 +561,7 @@ static void test_ten_steps(void **state)
             printf("%-14s %-24s %9.1e residual, %9.1e m away\n", cases[k].method,
                    hk_reason_name(r.reason), worst, away);
         assert_true(isfinite(away));
-        if (!wants_small() && !(away < 1e-5))
+        if (!wants_small() && !(away < cases[k].most))
             fail_msg("%s: %g m away, relative residual %g", cases[k].method, away, worst);
         if (r.reason == HK_CONVERGED) assert_true(r.relative_residual <= 1e-6);
         hk_world_free(gpu);
