@@ -142,7 +142,7 @@ static int solve_preconditioned(const matrix *m, const double *b)
     enum { MOST = 200 };
     size_t size = 4 * (size_t)m->pattern.count;
     int32_t *vertex = numbers_up_to(m->pattern.count);
-    hk_multigrid *multigrid = multigrid_of(m, 2);
+    hk_multigrid *multigrid = multigrid_of(m, 1);
     double *r = vector_for(m, 0), *z = vector_for(m, 0), *p = vector_for(m, 0);
     double *q = vector_for(m, 0), before = 0, least = 1e-12 * dot(m, b, b);
     memcpy(r, b, size * sizeof *r);

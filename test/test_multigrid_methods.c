@@ -83,7 +83,7 @@ static void check_steps(int bodies, bool grabbed)
     for (int k = 0; k < METHOD_COUNT; k++) {
         hk_model *model = bars(METHODS[k].material, bodies);
         hk_world *newton = world_with(model, "newton", 1);
-        hk_world *world = world_with(model, METHODS[k].method, 2);
+        hk_world *world = world_with(model, METHODS[k].method, 1);
         take_steps(newton, grabbed);
         take_steps(world, grabbed);
         double off = relative_distance(world, newton);
@@ -119,7 +119,7 @@ static void test_poses(void **state)
     for (int k = 0; k < METHOD_COUNT; k++) {
         hk_model *model = bars(METHODS[k].material, 1);
         hk_world *newton = world_with(model, "newton", 1);
-        hk_world *world = world_with(model, METHODS[k].method, 2);
+        hk_world *world = world_with(model, METHODS[k].method, 1);
         hk_step_report r;
         CHECK_OK(hk_world_pose(newton, &r));
         check_converged(&r);
@@ -137,7 +137,7 @@ static void test_same_bits_for_any_threads(void **state)
 {
     (void)state;
     for (int k = 0; k < METHOD_COUNT; k++) {
-        hk_model *model = bars(METHODS[k].material, 2);
+        hk_model *model = bars(METHODS[k].material, 1);
         hk_world *one = world_with(model, METHODS[k].method, 1);
         hk_world *three = world_with(model, METHODS[k].method, 3);
         take_steps(one, true);
