@@ -41,6 +41,7 @@ typedef struct compare_point {
     double energy;    // J
     double error;     // relative, as told; NAN where it does not count
     double residual;  // N
+    double relative_residual;
 } compare_point;
 
 typedef struct compare_trial {
@@ -87,6 +88,8 @@ void compare_trial_free(compare_trial *trial);
 
 enum { COMPARE_LEVELS = 5 };
 extern const double compare_levels[COMPARE_LEVELS];  // relative errors that the tables ask for
+enum { COMPARE_RESIDUALS = 3 };
+extern const double compare_residuals[COMPARE_RESIDUALS];  // and relative residuals
 
 typedef struct compare_account {
     const char *scene_path;

@@ -9,6 +9,8 @@
 
 const double compare_levels[COMPARE_LEVELS] = {1e-1, 1e-2, 1e-3, 1e-4, 1e-6};
 static const char *const level_names[COMPARE_LEVELS] = {"1e-1", "1e-2", "1e-3", "1e-4", "1e-6"};
+const double compare_residuals[COMPARE_RESIDUALS] = {1e-2, 1e-3, 1e-4};
+static const char *const residual_names[COMPARE_RESIDUALS] = {"1e-2", "1e-3", "1e-4"};
 enum { FIRST_TIMED = 1, END_TIMED = 4, SPEED_LEVEL = 2 };  // of the levels
 #define SMALLEST_ERROR 1e-14
 // A trial that ends lower than the solution by this relative error ends in another minimum; what
@@ -93,6 +95,24 @@ static bool is_rated(const compare_trial *trial)
 static double ms_to(const compare_trial *trial, double level)
 {
     const compare_point *point = first_below(trial, level);
+    return point ? point->ms : NAN;
+}
+
+// The same for relative residuals. Methods that measure them now and then only say at the end at
+// the latest.
+static const compare_point *first_at_residual(const compare_trial *trial, double level)
+{
+    for (int i = 0; i < trial->count; ++i) {
+        const compare_point *point = &trial->points[i];
+        if (point->counts && point->relative_residual <= level) return point;
+    }
+    const compare_point *last = trial->count > 0 ? &trial->points[trial->count - 1] : NULL;
+    return last && last->counts && trial->relative_residual <= level ? last : NULL;
+}
+
+static double ms_to_residual(const compare_trial *trial, double level)
+{
+    const compare_point *point = first_at_residual(trial, level);
     return point ? point->ms : NAN;
 }
 
@@ -216,6 +236,13 @@ static void put_error(FILE *stream, const compare_account *account, double error
     compare_put_cell(stream, text, width);
 }
 
+static void put_count(FILE *stream, const compare_point *point, int width)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", point ? point->iteration : 0);
+    compare_put_cell(stream, point ? text : dash, width);
+}
+
 static void print_iterations(FILE *stream, const compare_account *account, int width)
 {
     fprintf(stream, "\n  %-*s  iterations to a relative error of\n  %-*s", width, "", width,
@@ -229,12 +256,8 @@ static void print_iterations(FILE *stream, const compare_account *account, int w
             fprintf(stream, "   failed: %s\n", trial->failure);
             continue;
         }
-        for (int k = 0; k < COMPARE_LEVELS; ++k) {
-            const compare_point *point = first_below(trial, compare_levels[k]);
-            char text[16];
-            snprintf(text, sizeof text, "%d", point ? point->iteration : 0);
-            compare_put_cell(stream, point ? text : dash, 7);
-        }
+        for (int k = 0; k < COMPARE_LEVELS; ++k)
+            put_count(stream, first_below(trial, compare_levels[k]), 7);
         fprintf(stream, "%8d", trial->iterations);
         put_error(stream, account, final_error(trial), 10);
         fprintf(stream, "   %s", hk_reason_name(trial->reason));
@@ -259,6 +282,27 @@ static void print_times(FILE *stream, const compare_account *account, int width)
         double speed = speed_of(account, trial);
         put_real(stream, speed, 8);
         fprintf(stream, "%s\n", isnan(speed) ? "" : " \u00d7 newton");
+    }
+}
+
+static void print_residuals(FILE *stream, const compare_account *account, int width)
+{
+    fprintf(stream, "\n  %-*s  ms to a relative residual of      iterations to it\n  %-*s", width,
+            "", width, "method");
+    for (int k = 0; k < COMPARE_RESIDUALS; ++k) fprintf(stream, "%10s", residual_names[k]);
+    for (int k = 0; k < COMPARE_RESIDUALS; ++k)
+        fprintf(stream, "%*s", k == 0 ? 10 : 7, residual_names[k]);
+    fprintf(stream, "%11s\n", "residual");
+    for (int i = 0; i < account->count; ++i) {
+        const compare_trial *trial = &account->trials[i];
+        if (trial->failure[0] != '\0') continue;
+        put_name(stream, trial->spec->label, width);
+        for (int k = 0; k < COMPARE_RESIDUALS; ++k)
+            put_real(stream, ms_to_residual(trial, compare_residuals[k]), 10);
+        for (int k = 0; k < COMPARE_RESIDUALS; ++k)
+            put_count(stream, first_at_residual(trial, compare_residuals[k]), k == 0 ? 10 : 7);
+        put_real(stream, trial->relative_residual, 11);
+        fputc('\n', stream);
     }
 }
 
@@ -313,10 +357,25 @@ void compare_print(const compare_account *account, FILE *stream)
     fprintf(stream, " to %.9g J\n", account->best);
     print_iterations(stream, account, width);
     print_times(stream, account, width);
+    print_residuals(stream, account, width);
     print_remarks(stream, account);
 }
 
 // ---------------------------------------------------------------- JSON
+
+static void add_residuals(const compare_trial *trial, json_t *object)
+{
+    json_t *iterations = json_object(), *ms = json_object();
+    for (int k = 0; k < COMPARE_RESIDUALS; ++k) {
+        const compare_point *point = first_at_residual(trial, compare_residuals[k]);
+        json_object_set_new(iterations, residual_names[k],
+                            point ? json_integer(point->iteration) : json_null());
+        json_object_set_new(ms, residual_names[k],
+                            cli_json_real(ms_to_residual(trial, compare_residuals[k])));
+    }
+    json_object_set_new(object, "iterations_to_residual", iterations);
+    json_object_set_new(object, "ms_to_residual", ms);
+}
 
 static json_t *trial_json(const compare_account *account, const compare_trial *trial)
 {
@@ -347,6 +406,7 @@ static json_t *trial_json(const compare_account *account, const compare_trial *t
         "below_newton", is_lower(account, trial));
     json_object_update(object, rest);
     json_decref(rest);
+    add_residuals(trial, object);
     return object;
 }
 
@@ -393,7 +453,7 @@ char *compare_csv(const compare_account *account)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out) return cli_realloc(NULL, (size_t)-1, 2);  // says that there is no memory
-    fputs("method,iteration,ms,energy,relative_error,residual\n", out);
+    fputs("method,iteration,ms,energy,relative_error,residual,relative_residual\n", out);
     for (int i = 0; i < account->count; ++i) {
         const compare_trial *trial = &account->trials[i];
         for (int k = 0; trial->failure[0] == '\0' && k < trial->count; ++k) {
@@ -406,6 +466,8 @@ char *compare_csv(const compare_account *account)
             put_value(out, point->error, 6);
             fputc(',', out);
             put_value(out, point->residual, 6);
+            fputc(',', out);
+            put_value(out, point->relative_residual, 6);
             fputc('\n', out);
         }
     }

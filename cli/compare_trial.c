@@ -134,7 +134,8 @@ static bool record(void *context, const hk_iteration *now)
                                      .ms = NAN,
                                      .energy = now->energy,
                                      .error = NAN,
-                                     .residual = now->residual});
+                                     .residual = now->residual,
+                                     .relative_residual = now->relative_residual});
     r->relative_residual = now->relative_residual;
     cli_progress_text(r->problem->progress, "%s  iteration %d of %d  relative residual %.2e",
                       trial->spec->label, trial->iterations, r->budget, now->relative_residual);

@@ -380,9 +380,23 @@ comparing() {
     holds out "wrote       compared/compare.csv"
     holds out "wrote       compared/compare.svg"
     exists compared/compare.csv compared/compare.svg
-    equal "$(head -n 1 compared/compare.csv)" "method,iteration,ms,energy,relative_error,residual" \
+    equal "$(head -n 1 compared/compare.csv)" \
+        "method,iteration,ms,energy,relative_error,residual,relative_residual" \
         "header of the comparison"
-    equal "$(awk -F, 'NF != 6' compared/compare.csv)" "" "rows of six columns"
+    equal "$(awk -F, 'NF != 7' compared/compare.csv)" "" "rows of seven columns"
+    # The table of residuals: Newton comes to 1e-4 in the iteration that the CSV has, five
+    # iterations of lbfgs+none do not.
+    holds out "ms to a relative residual of      iterations to it"
+    sed -n '/relative residual of/,$p' out >residuals
+    equal "$(awk '$1 == "newton" { print $7 }' residuals)" \
+        "$(awk -F, '$1 == "newton" && $7 != "" && $7 <= 1e-4 { print $2; exit }' compared/compare.csv)" \
+        "iterations of Newton to a residual of 1e-4"
+    equal "$(awk '$1 == "lbfgs+none:iterations=5" { print $4, $7 }' residuals)" "– –" \
+        "a residual that is not reached"
+    checks=$((checks + 1))
+    awk '$1 == "newton" || $1 == "lbfgs+jacobi" {
+             if (!($2 <= $3 && $3 <= $4 && $5 <= $6 && $6 <= $7 && $8 <= 1e-4)) exit 1; n++ }
+         END { exit n != 2 }' residuals || fail "smaller residuals come earlier"
     # All begin at the same state, with error 1 at 0 ms; no error rises while energies fall.
     equal "$(column compared/compare.csv newton 2 | head -n 1)" 0 "first iteration"
     equal "$(column compared/compare.csv newton 3 | head -n 1)" 0 "first time"
@@ -413,6 +427,8 @@ comparing() {
     holds out '"step": null'
     holds out '"spec": "quasi_newton"'
     holds out '"1e-6": '
+    holds out '"iterations_to_residual": '
+    holds out '"ms_to_residual": '
     holds out '"csv": "compared/posed.csv"'
     lacks out nan
     exists compared/posed.svg

@@ -195,6 +195,67 @@ static void test_best_time(void **state)
     assert_true(start_external_part(2, 3, 0) == 0);
 }
 
+// ε along v and v₋₁: s·t + ½ tᵀ H t, whose slopes at t are s + H t.
+typedef struct quadratic {
+    double slope[2], h11, h12, h22;
+} quadratic;
+
+static void best_times(const quadratic *q, double probe, double before, double step, double *a,
+                       double *b)
+{
+    const double ahead[2] = {q->slope[0] + q->h11 * probe, q->slope[1] + q->h12 * probe};
+    const double aside[2] = {q->slope[0] + q->h12 * before, q->slope[1] + q->h22 * before};
+    start_best_times(q->slope, ahead, probe, aside, before, step, a, b);
+}
+
+static void test_best_times(void **state)
+{
+    (void)state;
+    const double h = 0.1;
+    double a, b;
+    // The minimum is where both slopes are 0.
+    quadratic q = {{-3, 1}, 40, -12, 15};
+    best_times(&q, 1e-3, 2e-3, h, &a, &b);
+    assert_float_equal(q.slope[0] + q.h11 * a + q.h12 * b, 0, 1e-9);
+    assert_float_equal(q.slope[1] + q.h12 * a + q.h22 * b, 0, 1e-9);
+    assert_true(b != 0);
+    // Without an earlier velocity it is the best along v alone, and without any, nothing.
+    best_times(&q, 1e-3, 0, h, &a, &b);
+    assert_float_equal(a, 3 / 40.0, 1e-9);
+    assert_true(b == 0);
+    best_times(&q, 0, 2e-3, h, &a, &b);
+    assert_true(a == 0 && b == 0);
+    // The same direction twice, or nearly so, is one direction.
+    const double cosines[] = {1, -1, 0.99996, -0.99996};
+    for (int k = 0; k < 4; k++) {
+        quadratic same = {{-4, -4}, 50, 50 * cosines[k], 50};
+        best_times(&same, 1e-3, 1e-3, h, &a, &b);
+        assert_float_equal(a, 0.08, 1e-9);
+        assert_true(b == 0);
+    }
+    // Curved downwards along one of them, or between them: the old rule along v.
+    const quadratic saddles[] = {{{-4, 1}, 50, 3, -2}, {{-4, 1}, 50, 80, 50}};
+    for (int k = 0; k < 2; k++) {
+        best_times(&saddles[k], 1e-3, 1e-3, h, &a, &b);
+        assert_float_equal(a, 0.08, 1e-9);
+        assert_true(b == 0);
+    }
+    const quadratic downwards = {{-4, 1}, -50, 3, 2};
+    best_times(&downwards, 1e-3, 1e-3, h, &a, &b);
+    assert_true(a == h && b == 0);
+    // No further than ten steps along either.
+    const quadratic far[] = {{{-4, -60}, 50, 0, 50}, {{-60, -4}, 50, 0, 50}};
+    best_times(&far[0], 1e-3, 1e-3, h, &a, &b);
+    assert_float_equal(a, 0.08, 1e-9);
+    assert_true(b == 0);
+    best_times(&far[1], 1e-3, 1e-3, h, &a, &b);
+    assert_true(a == h && b == 0);
+    // What is not a number leads nowhere but to a step.
+    const quadratic wrong = {{NAN, 1}, 50, 0, 50};
+    best_times(&wrong, 1e-3, 1e-3, h, &a, &b);
+    assert_true(a == h && b == 0);
+}
+
 // ---------------------------------------------------------------- continuation.h
 
 // To a target in parts of at most `reach`; how many were refused.
@@ -456,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_search_from_behind_a_barrier),
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_starts),
+        cmocka_unit_test(test_best_times),
         cmocka_unit_test(test_best_time),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_phases),

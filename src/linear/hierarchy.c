@@ -7,6 +7,9 @@
 
 enum { POWER_ITERATIONS = 20 };
 enum { LARGEST_DENSE = 1500 };
+// Of the inverse of a matrix with a diagonal of 1. In single precision, which cycles have, a larger
+// one would not be positive.
+#define LARGEST_INVERSE 1e5
 
 // Couplings that are weaker than this part of √(a_ii a_jj) do not join a group; the coarser the
 // level, the more couplings there are, and the weaker.
@@ -235,8 +238,8 @@ static void drop_small(hk_sparse *m, double part, const double *smooth)
     m->start[m->rows] = at;
 }
 
-// One row of ω (2 − ω A) without what is weaker than `weak`, which goes to the diagonal; returns the
-// diagonal entry.
+// One row of ω (2 − ω A) without what is weaker than `weak`, which goes to the diagonal; returns
+// the diagonal entry.
 static double smooth_row(const hk_sparse *a, int row, double omega, double weak, hk_sparse *to,
                          int64_t *at)
 {
@@ -320,19 +323,26 @@ static hk_status next_level(const scaled *s, const int32_t *group, int count, in
 
 // ---------------------------------------------------------------- the coarsest level
 
+static bool is_moderate(const double *inverse, int64_t n)
+{
+    for (int64_t r = 0; r < n; r++)
+        if (!(inverse[n * r + r] <= LARGEST_INVERSE)) return false;
+    return true;
+}
+
 // A matrix that is singular to rounding (a free body without mass) gets more on its diagonal.
 static bool invert_shifted(const hk_sparse *a, int threads, double *full)
 {
     int64_t n = a->rows;
     double shift = 0;
-    for (int k = 0; k < 10; k++, shift = shift > 0 ? 10 * shift : 1e-10) {
+    for (int k = 0; k < 10; k++, shift = fmax(10 * shift, 1e-10)) {
         memset(full, 0, sizeof(double) * (size_t)(n * n));
         for (int64_t r = 0; r < n; r++) {
             for (int64_t i = a->start[r]; i < a->start[r + 1]; i++)
                 full[n * r + a->column[i]] = a->value[i];
             full[n * r + r] = full[n * r + r] > 0 ? full[n * r + r] + shift : 1;
         }
-        if (hk_dense_invert(full, (int)n, threads)) return true;
+        if (hk_dense_invert(full, (int)n, threads) && is_moderate(full, n)) return true;
     }
     return false;
 }
@@ -359,8 +369,7 @@ static hk_status add_level(hk_hierarchy *h, const scaled *s, int smallest, int t
     HK_TRY(fill_smoother(s, h->count > 1, l));
     if (l->count <= smallest || h->count == HK_MOST_LEVELS) return HK_OK;
     strength couplings = {0};
-    hk_status status =
-        make_groups(&s->matrix, STRONG * pow(0.5, h->count - 1), &couplings, &count);
+    hk_status status = make_groups(&s->matrix, STRONG * pow(0.5, h->count - 1), &couplings, &count);
     *end = status != HK_OK || count == 0 || count >= SHRINKS * l->count;
     if (!*end) status = next_level(s, couplings.group, count, threads, l, smooth, next);
     strength_free(&couplings);
