@@ -1,6 +1,6 @@
 // Time to a relative residual: whole time steps of a bar of rubber that is clamped at one end and
-// begins to sag, 1 × 0.25 × 0.25 m, neo-Hookean, E = 1 MPa, ν = 0.45, 1000 kg/m³, h = 1/60 s, half a
-// second. Medians over the steps; the height of the centre of mass at the end says whether the
+// begins to sag, 1 × 0.25 × 0.25 m, neo-Hookean, E = 1 MPa, ν = 0.45, 1000 kg/m³, h = 1/60 s, half
+// a second. Medians over the steps; the height of the centre of mass at the end says whether the
 // motion was right. Milliseconds alone would not: a solver that does nothing is fast.
 //
 //   bench_residual [--backend cpu|cuda] [--cells 14,25,37,80] [--methods quasi_newton,…]
@@ -176,8 +176,8 @@ int main(int count, char **arguments)
         take_argument(&p, arguments[k], arguments[k + 1]);
     }
     bench_machine();
-    printf("%10s  %-14s %7s  %10s %10s  %5s %5s  %8s  %s\n", "tets", "method", "asked", "ms", "most",
-           "iter.", "most", "residual", "converged  height, m  setup, s");
+    printf("%10s  %-14s %7s  %10s %10s  %5s %5s  %8s  %s\n", "tets", "method", "asked", "ms",
+           "most", "iter.", "most", "residual", "converged  height, m  setup, s");
     for (int c = 0; c < p.cell_counts; c++) {
         hk_model *model = make_bar(p.cells[c], p.poisson);
         for (int m = 0; m < p.method_count; m++)

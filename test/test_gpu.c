@@ -572,14 +572,10 @@ static void test_ten_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_motion),
-        cmocka_unit_test(test_live_edits),
-        cmocka_unit_test(test_dragging),
-        cmocka_unit_test(test_many_grabs),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_momentum),
-        cmocka_unit_test(test_ten_steps),
-        cmocka_unit_test(test_failed_step_leaves_the_state),
+        cmocka_unit_test(test_same_motion), cmocka_unit_test(test_live_edits),
+        cmocka_unit_test(test_dragging),    cmocka_unit_test(test_many_grabs),
+        cmocka_unit_test(test_same_bits),   cmocka_unit_test(test_momentum),
+        cmocka_unit_test(test_ten_steps),   cmocka_unit_test(test_failed_step_leaves_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

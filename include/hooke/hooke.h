@@ -689,7 +689,7 @@ typedef struct hk_step_report {
     double phase_ms[HK_MOST_PHASES]; /* by hk_phase */
     double rounding; /* N, what rounding leaves of the residual, estimated where it is near; else
                         NAN */
-    int linear_iterations;           /* of the linear solves in them; 0 where these are direct */
+    int linear_iterations; /* of the linear solves in them; 0 where these are direct */
     int reserved_int;
     uint64_t reserved[14];
 } hk_step_report;

@@ -147,8 +147,8 @@ HK_RULE void control_start(const hk_gpu_settings *s, hk_gpu_control *c, const do
 }
 
 // The state that was checked is the good one now. Forces at work are those there, not those of the
-// start, which may be a poor one with great forces. (Inertia forces are at most about the sum of the
-// others.)
+// start, which may be a poor one with great forces. (Inertia forces are at most about the sum of
+// the others.)
 HK_RULE void control_take(hk_gpu_control *c, const double *sums)
 {
     c->elastic = sums[HK_SUM_ELASTIC];

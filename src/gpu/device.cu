@@ -108,7 +108,8 @@ static const hk_gpu_exact_kernels *choose_exact_kernels(const hk_gpu_layout *l)
 // needs is a cache.
 static int choose_room(const hk_model *m, int patches, int size, int vertex_bytes, int most)
 {
-    int locals = 3 * size * vertex_bytes / 16, corners = (int)(4 * (int64_t)m->tet_count / hk_max_int(patches, 1));
+    int locals = 3 * size * vertex_bytes / 16,
+        corners = (int)(4 * (int64_t)m->tet_count / hk_max_int(patches, 1));
     int slots = hk_max_int(most - locals, 1), rounds = (corners + slots - 1) / slots;
     return rounds < 2 ? most : hk_min_int(most, locals + 5 * corners / (4 * rounds));
 }
@@ -199,8 +200,7 @@ hk_status hk_gpu_launch_forces(hk_gpu *g, const void *kernel, const hk_gpu_args 
 hk_status hk_gpu_launch_exact(hk_gpu *g, const void *kernel, const hk_gpu_exact_args *args)
 {
     void *parameters[] = {(void *)args};
-    return launch(g, kernel, g->layout->patch_count, HK_GPU_THREADS, g->shared_bytes,
-                  parameters);
+    return launch(g, kernel, g->layout->patch_count, HK_GPU_THREADS, g->shared_bytes, parameters);
 }
 
 hk_status hk_gpu_launch_diagonal(hk_gpu *g, const hk_gpu_args *args)

@@ -60,8 +60,8 @@ struct hk_gpu {
     hk_gpu_control *of_stage;  // the end of the stage before
     hk_gpu_settings *device_settings;
     double *probe[3];
-    double *speed;  // [2] m²/s², the mean of its square, and that of the one before
-    double *staging[2];                     // [vertex_count][3] positions on their way to the host
+    double *speed;       // [2] m²/s², the mean of its square, and that of the one before
+    double *staging[2];  // [vertex_count][3] positions on their way to the host
     float4 *term_gradient, *term_diagonal;  // [vertex_count], and [term_capacity] of hk_gpu_args
     double *term_energy;
     int term_capacity;

@@ -50,7 +50,8 @@ static __device__ __forceinline__ void hk_gpu_global_give(const hk_gpu_global &a
 {
     bool cycles = a.cycles;
     float w = cycles ? a.multigrid.root[v] : a.chebyshev.first * a.inverse[v];
-    (cycles ? a.multigrid.level[0].right : a.iterate[0])[v] = make_float4(w * b.x, w * b.y, w * b.z, 0);
+    (cycles ? a.multigrid.level[0].right : a.iterate[0])[v] =
+        make_float4(w * b.x, w * b.y, w * b.z, 0);
 }
 
 #endif

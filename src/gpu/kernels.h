@@ -88,11 +88,11 @@ struct hk_gpu_args {
     const float *least;    // the least diagonal that it takes for granted
     const float4 *state;   // of a probe, and of the diagonal at rest; else NULL
     const float4 *slope, *slope_before;  // two directions, for probes; or NULL
-    float4 *gradient;      // of a probe
-    double *probe;         // [HK_SUM_WIDTH]
-    float *viscosity;      // [HK_GPU_VISCOUS_PLANES][item_count], or NULL: no viscous damping
-    const float4 *from;    // of its set-up: where displacements are measured from
-    const float *rate;     // [1] β/h
+    float4 *gradient;                    // of a probe
+    double *probe;                       // [HK_SUM_WIDTH]
+    float *viscosity;    // [HK_GPU_VISCOUS_PLANES][item_count], or NULL: no viscous damping
+    const float4 *from;  // of its set-up: where displacements are measured from
+    const float *rate;   // [1] β/h
     int64_t item_count;
     // Terms beside tets, at the state that the launch is about (terms.h): gradient, diagonal of the
     // Hessian, and the energy in parts. NULL: there are none.
@@ -113,7 +113,8 @@ struct hk_gpu_args {
 struct hk_gpu_exact_args {
     hk_gpu_model model;
     const hk_gpu_exact_batch *batches;
-    // Of every item the shape gradients of its corners 1, 2, 3 and its volume: planes of two numbers.
+    // Of every item the shape gradients of its corners 1, 2, 3 and its volume: planes of two
+    // numbers.
     double2 *shapes;
     int64_t item_count;
     const hk_gpu_control *now;  // NULL: it is wanted in any case
@@ -167,8 +168,8 @@ struct hk_gpu_persistent_kernel {
     int groups;  // of HK_GPU_THREADS threads on a multiprocessor, at most; 0: not for this law
 };
 
-#define HK_GPU_TABLE(X)                                 \
-    extern "C" const hk_gpu_kernels hk_gpu_kernels_##X; \
+#define HK_GPU_TABLE(X)                                              \
+    extern "C" const hk_gpu_kernels hk_gpu_kernels_##X;              \
     extern "C" const hk_gpu_persistent_kernel hk_gpu_persistent_##X; \
     extern "C" const hk_gpu_exact_kernels hk_gpu_exact_##X;
 HK_LAWS(HK_GPU_TABLE)

@@ -8,7 +8,7 @@
 #define CASE(X) \
     case HK_LAW_##X: return X##_energy_stress(p, element, m3_displacement(*F), P);
 static __device__ __noinline__ real law_energy_stress(int law, const hk_law_params *p,
-                                                       const real *element, const mat3 *F, mat3 *P)
+                                                      const real *element, const mat3 *F, mat3 *P)
 {
     switch (law) {
         HK_LAWS(CASE)
@@ -27,8 +27,9 @@ static __device__ __noinline__ void law_rows(int law, const hk_law_params *p, co
 }
 #undef CASE
 #else
-static __device__ __forceinline__ real
-law_energy_stress(int, const hk_law_params *p, const real *element, const mat3 *F, mat3 *P)
+static __device__ __forceinline__ real law_energy_stress(int, const hk_law_params *p,
+                                                         const real *element, const mat3 *F,
+                                                         mat3 *P)
 {
     return JOIN(HK_GPU_LAW, _energy_stress)(p, element, m3_displacement(*F), P);
 }

@@ -58,8 +58,7 @@ static __device__ __forceinline__ void open_item(const uint4 &item, exact_elemen
 }
 
 static __device__ __forceinline__ void find_gradient(const hk_gpu_exact_args &a, int64_t at,
-                                                     const exact_vertex *vertices,
-                                                     exact_element &e)
+                                                     const exact_vertex *vertices, exact_element &e)
 {
     double numbers[2 * HK_GPU_EXACT_SHAPE];
     for (int k = 0; k < HK_GPU_EXACT_SHAPE; k++) {
@@ -77,8 +76,8 @@ static __device__ __forceinline__ void find_gradient(const hk_gpu_exact_args &a,
         }
 }
 
-// Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0. Stresses are known now, and a
-// rounding error is relative to them: single precision will do.
+// Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0. Stresses are known now, and
+// a rounding error is relative to them: single precision will do.
 static __device__ __forceinline__ void leave_forces(unsigned slots, const exact_element &e,
                                                     const float stress[3][3])
 {
@@ -112,9 +111,8 @@ static __device__ __forceinline__ void collect_exact(const patch &b, share_of_ro
 // ---------------------------------------------------------------- sums
 
 // What a vertex adds to them; it leaves its gradient.
-static __device__ __forceinline__ void take_vertex(const hk_gpu_exact_args &a, int v,
-                                                   const double *x, const double force[3],
-                                                   double *sums)
+static __device__ __forceinline__ void
+take_vertex(const hk_gpu_exact_args &a, int v, const double *x, const double force[3], double *sums)
 {
     double elastic[3] = {force[0], force[1], force[2]}, stiffness = a.stiffness[v].w;
     if (a.term_gradient) {
@@ -186,7 +184,8 @@ static __device__ bool all_sums(const hk_gpu_exact_args &a, const double *mine, 
     for (int p = threadIdx.x; p < (int)gridDim.x; p += THREADS)
 #pragma unroll
         for (int k = 0; k <= HK_SUM_LEAST_J; k++)
-            if (k < count) sum[k] = combined(k, sum[k], __ldcg(&a.partial[(int64_t)p * HK_SUM_WIDTH + k]));
+            if (k < count)
+                sum[k] = combined(k, sum[k], __ldcg(&a.partial[(int64_t)p * HK_SUM_WIDTH + k]));
     __syncthreads();
     block_sums(sum, count, shared);
     return true;
@@ -281,7 +280,8 @@ static __global__ void __launch_bounds__(THREADS, LAW_DECOMPOSES ? 1 : EXACT_BLO
             double psi =
                 law_energy_stress(batch.law, (const hk_law_params *)batch.c, element, &e.F, &P);
             float stress[3][3];
-            for (int k = 0; k < 9; k++) stress[k / 3][k % 3] = (float)(e.volume * P.m[k / 3][k % 3]);
+            for (int k = 0; k < 9; k++)
+                stress[k / 3][k % 3] = (float)(e.volume * P.m[k / 3][k % 3]);
             leave_forces(b.slot_address, e, stress);
             if (!e.counts) continue;
             sums[HK_SUM_ELASTIC] += e.volume * psi;

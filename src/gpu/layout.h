@@ -51,7 +51,7 @@ typedef struct hk_gpu_cut {
     // are as many rounds as that takes, all but; 0: no limit.
     int room;
     int vertex_bytes;  // of a vertex in that; 0: 16
-    int groups;  // that take rounds in turn: a batch of a patch has a multiple of them
+    int groups;        // that take rounds in turn: a batch of a patch has a multiple of them
     // Patches of equal work instead of equal numbers of vertices: as many, some larger than
     // patch_size.
     bool even;

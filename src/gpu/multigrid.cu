@@ -92,7 +92,8 @@ static __global__ void __launch_bounds__(THREADS)
         float4 a = n[0], b = n[1], c = n[2], d = n[3];
 #pragma unroll
         for (int r = 0; r < DENSE_ROWS; r++) {
-            float4 w = __ldg((const float4 *)dense + (int64_t)width * min(first + r, count - 1) + k);
+            float4 w =
+                __ldg((const float4 *)dense + (int64_t)width * min(first + r, count - 1) + k);
             sum[r].x += w.x * a.x + w.y * b.x + w.z * c.x + w.w * d.x;
             sum[r].y += w.x * a.y + w.y * b.y + w.z * c.y + w.w * d.y;
             sum[r].z += w.x * a.z + w.y * b.z + w.z * c.z + w.w * d.z;
@@ -125,13 +126,13 @@ static int blocks_for(int rows, int lanes)
 static hk_status launch_down(hk_gpu *g, const hk_gpu_level *l, const hk_gpu_level *next,
                              const hk_qn_control *control)
 {
-    static const void *const kernels[] = {(const void *)down_kernel<4>, (const void *)down_kernel<8>,
-                                          (const void *)down_kernel<16>,
-                                          (const void *)down_kernel<32>};
-    void *args[] = {(void *)&l->down, (void *)&next->count, (void *)&l->right,
-                    (void *)&next->right, (void *)&control};
-    return hk_gpu_launch_some(g, kernels[l->down_lanes], blocks_for(next->count, 4 << l->down_lanes),
-                              THREADS, args);
+    static const void *const kernels[] = {
+        (const void *)down_kernel<4>, (const void *)down_kernel<8>, (const void *)down_kernel<16>,
+        (const void *)down_kernel<32>};
+    void *args[] = {(void *)&l->down, (void *)&next->count, (void *)&l->right, (void *)&next->right,
+                    (void *)&control};
+    return hk_gpu_launch_some(g, kernels[l->down_lanes],
+                              blocks_for(next->count, 4 << l->down_lanes), THREADS, args);
 }
 
 static hk_status launch_up(hk_gpu *g, const hk_gpu_level *l, const float4 *coarse,
@@ -222,7 +223,8 @@ static hk_status upload_level(hk_gpu *g, const hk_level *from, hk_gpu_level *l)
     HK_TRY(upload_rows(g, &from->smooth, &l->smooth));
     HK_TRY(upload_rows(g, &from->down, &l->down));
     HK_TRY(upload_rows(g, &from->up, &l->up));
-    HK_TRY(hk_gpu_alloc(g, (size_t)l->count + 4, &l->right));  // the dense kernel reads four at once
+    HK_TRY(
+        hk_gpu_alloc(g, (size_t)l->count + 4, &l->right));  // the dense kernel reads four at once
     return hk_gpu_alloc(g, (size_t)l->count, &l->solution);
 }
 

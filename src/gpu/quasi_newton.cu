@@ -28,8 +28,8 @@ struct quasi_newton {
     hk_qn_control *control[3];  // after combine, settle, and new blend weights
     hk_qn_memory *memory;
     hk_gpu_control *gate[2];  // for new blend weights
-    double *x, *trial;  // [vertex_count][3]
-    float4 *narrow;     // the trial state in single precision, for terms and kernels that want it
+    double *x, *trial;        // [vertex_count][3]
+    float4 *narrow;  // the trial state in single precision, for terms and kernels that want it
     float4 *direction;
     float4 *g, *trial_g, *p;
     float4 *s, *y, *z;  // [window]

@@ -46,8 +46,8 @@ typedef struct hk_qn_control {
 
 // Products that the memory keeps, and the coefficients of the present direction.
 typedef struct hk_qn_memory {
-    double sy[HK_QN_MOST][HK_QN_MOST];  // sᵢ·yⱼ
-    double yz[HK_QN_MOST][HK_QN_MOST];  // yᵢ·zⱼ
+    double sy[HK_QN_MOST][HK_QN_MOST];      // sᵢ·yⱼ
+    double yz[HK_QN_MOST][HK_QN_MOST];      // yᵢ·zⱼ
     double sg[HK_QN_MOST], yp[HK_QN_MOST];  // sᵢ·g, yᵢ·p at the state
     float of_z[HK_QN_MOST], of_s[HK_QN_MOST];
 } hk_qn_memory;

@@ -28,8 +28,8 @@ struct hk_gpu_stage {
 };
 enum { HK_GPU_MOST_STAGES = 2 };
 
-// Positions at the beginning of a stage (held vertices where it ends), the first guess, where inertia
-// and forces pull, and the solution.
+// Positions at the beginning of a stage (held vertices where it ends), the first guess, where
+// inertia and forces pull, and the solution.
 enum { HK_EXACT_POSITION, HK_EXACT_GUESS, HK_EXACT_TARGET, HK_EXACT_SOLUTION, HK_EXACT_COUNT };
 
 // The state in double precision and what it is made from, in the order of the patches.
@@ -72,20 +72,20 @@ enum { HK_GPU_TARGETED = -3 };  // held where a user put it
 
 // Where the beginning of a stage goes.
 struct hk_gpu_begun {
-    float4 *target;    // as in hk_gpu_args
-    float4 *position;  // where it begins; held vertices where it ends
-    float4 *guess;     // the first guess
-    float4 *velocity;  // at the beginning
+    float4 *target;           // as in hk_gpu_args
+    float4 *position;         // where it begins; held vertices where it ends
+    float4 *guess;            // the first guess
+    float4 *velocity;         // at the beginning
     float4 *velocity_before;  // one step earlier
-    float4 *before;    // positions at the beginning, and
-    float4 *from;      // where velocities are measured from; NULL: nobody wants to know
+    float4 *before;           // positions at the beginning, and
+    float4 *from;             // where velocities are measured from; NULL: nobody wants to know
 };
 // `reached`: where free vertices are instead of at its beginning, or NULL. `kind`: of the start.
 void hk_gpu_begin(const hk_gpu_state *s, int kind, const float4 *reached, const hk_gpu_begun *to,
                   cudaStream_t stream);
-// For HK_START_OPTIMISED: `speed` is [2], the squares of the mean speeds now and a step before; then
-// the guess becomes x + h v with the time h of a probe, v the one velocity or (before) the other;
-// and x + a v + b v_before from the three probes at the position and these two.
+// For HK_START_OPTIMISED: `speed` is [2], the squares of the mean speeds now and a step before;
+// then the guess becomes x + h v with the time h of a probe, v the one velocity or (before) the
+// other; and x + a v + b v_before from the three probes at the position and these two.
 void hk_gpu_speed(const hk_gpu_state *s, double *speed, cudaStream_t stream);
 void hk_gpu_probe_start(const hk_gpu_state *s, double size, const double *speed, bool before,
                         float4 *guess, cudaStream_t stream);

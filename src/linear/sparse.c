@@ -152,14 +152,14 @@ static void fill_rows(const hk_sparse *a, const hk_sparse *b, row_sum *s, hk_spa
     }
 }
 
-hk_status hk_sparse_multiply(const hk_sparse *a, const hk_sparse *b, int threads, hk_sparse *product)
+hk_status hk_sparse_multiply(const hk_sparse *a, const hk_sparse *b, int threads,
+                             hk_sparse *product)
 {
     hk_sparse m = {.rows = a->rows, .columns = b->columns};
     m.start = HK_ZEROS(int64_t, m.rows + 1);
     row_sum *sums = HK_ZEROS(row_sum, threads);
     hk_status status = m.start && sums ? HK_OK : HK_NO_MEMORY;
-    for (int k = 0; k < threads && status == HK_OK; k++)
-        status = row_sum_init(&sums[k], m.columns);
+    for (int k = 0; k < threads && status == HK_OK; k++) status = row_sum_init(&sums[k], m.columns);
     int next = 0;
     if (status == HK_OK) {
 #pragma omp parallel num_threads(threads)

@@ -10,8 +10,8 @@ enum {
     HK_START_POSITION,      // x
     HK_START_VELOCITY,      // x + h v
     HK_START_ACCELERATION,  // x + h v + η h (v − v₋₁)
-    HK_START_OPTIMISED,     // x + a v + b v₋₁ with the best a and b (Descent eq. 10 has a alone)
-    HK_START_ADAPTIVE,  // x + h v + h² a, a what the last step had of the external acceleration
+    HK_START_OPTIMISED,  // x + a v + b v₋₁ with the best a and b (Descent eq. 10 has a alone)
+    HK_START_ADAPTIVE,   // x + h v + h² a, a what the last step had of the external acceleration
 };
 
 // x + a v + b v₋₁ for the kinds that are that alone.
@@ -53,8 +53,8 @@ HK_RULE double start_best_time(double slope, double slope_ahead, double probe, d
     return fabs(d) <= 10 * step ? d : step;
 }
 
-// The a and b that minimise ε(x + a v + b v₋₁) as far as second derivatives tell. Slopes along v and
-// v₋₁ at x, at x + probe v, and at x + probe₋₁ v₋₁; probe₋₁ 0: there is no v₋₁.
+// The a and b that minimise ε(x + a v + b v₋₁) as far as second derivatives tell. Slopes along v
+// and v₋₁ at x, at x + probe v, and at x + probe₋₁ v₋₁; probe₋₁ 0: there is no v₋₁.
 HK_RULE void start_best_times(const double here[2], const double ahead[2], double probe,
                               const double aside[2], double probe_before, double step, double *a,
                               double *b)

@@ -131,8 +131,7 @@ static void fill_matrix(hk_constant_matrix *m)
     int64_t size = hk_pattern_size(&m->scalar);
     for (int64_t k = 0; k < size; k++) m->matrix[k] = (1 + p->stiffening) * m->laplacian[k];
     for (int b = 0; b < m->scalar.count; b++)
-        m->matrix[hk_pattern_column(&m->scalar, b, 0)] +=
-            p->inertia[m->vertex[b]] + p->shift;
+        m->matrix[hk_pattern_column(&m->scalar, b, 0)] += p->inertia[m->vertex[b]] + p->shift;
 }
 
 // Without a factor, the numbers of live elements are the matrix's own. What they join and the

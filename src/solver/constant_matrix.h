@@ -24,18 +24,18 @@
 
 typedef struct hk_constant_matrix {
     hk_problem *problem;
-    hk_assembly *assembly;     // NULL with multigrid
-    hk_pattern scalar;         // of the unknowns; borrows the arrays of the assembly's, if any
-    const int32_t *unknown;    // [vertex_count] of a vertex (Morton order), -1 if held
-    const int32_t *vertex;     // [free_count] of an unknown
+    hk_assembly *assembly;   // NULL with multigrid
+    hk_pattern scalar;       // of the unknowns; borrows the arrays of the assembly's, if any
+    const int32_t *unknown;  // [vertex_count] of a vertex (Morton order), -1 if held
+    const int32_t *vertex;   // [free_count] of an unknown
     int32_t *own_unknown, *own_vertex;  // these, with multigrid
-    bool solves;            // asked for, and there is something to solve for
-    double *laplacian;      // [hk_pattern_size of scalar] L
-    double *matrix;         // A
-    hk_direct *direct;      // NULL: not asked for, or all vertices are held
-    hk_factor *triangle;    // its factor for time steps; NULL: none yet
-    hk_multigrid *multigrid;  // instead of a factor, or NULL
-    double *right;          // [3 free_count], of solves in double
+    bool solves;                        // asked for, and there is something to solve for
+    double *laplacian;                  // [hk_pattern_size of scalar] L
+    double *matrix;                     // A
+    hk_direct *direct;                  // NULL: not asked for, or all vertices are held
+    hk_factor *triangle;                // its factor for time steps; NULL: none yet
+    hk_multigrid *multigrid;            // instead of a factor, or NULL
+    double *right;                      // [3 free_count], of solves in double
     double *given, *found;  // [free_count][4] in elimination order, for refinement, else NULL
     hk_quadratic factored;  // that of A; NAN: none yet
     hk_low_rank live;       // elements of a world, beside A
@@ -43,8 +43,8 @@ typedef struct hk_constant_matrix {
 } hk_constant_matrix;
 
 enum {
-    HK_MATRIX_FACTORED = 1,  // to be solved with
-    HK_MATRIX_REFINED = 2,   // with a step of refinement
+    HK_MATRIX_FACTORED = 1,   // to be solved with
+    HK_MATRIX_REFINED = 2,    // with a step of refinement
     HK_MATRIX_MULTIGRID = 4,  // instead of a factor
 };
 

@@ -15,10 +15,10 @@ typedef struct hk_line_search {
     hk_evaluation at, next;
     double armijo;  // c₁: the part of the decrease that the slope promises, for a step to count
     // At the limit of precision:
-    int patience;        // iterations that may pass there without progress
-    int since;           // that have passed, since
-    double best, least;  // J, N: ε and residual were these
-    double *phase_s;     // of the report that is being filled
+    int patience;           // iterations that may pass there without progress
+    int since;              // that have passed, since
+    double best, least;     // J, N: ε and residual were these
+    double *phase_s;        // of the report that is being filled
     int linear_iterations;  // since the last iteration was counted
 } hk_line_search;
 

@@ -105,18 +105,19 @@ enum { HK_OPTION_START, HK_OPTION_ETA, HK_OPTION_AFTER_START };
 enum { HK_OPTION_PRECISION = HK_OPTION_AFTER_START, HK_OPTION_AFTER_PRECISION };
 extern const char *const hk_precisions[];  // as hk_precision numbers them
 extern const char *const hk_starts[];      // as rules/start.h numbers them
-#define HK_START_OPTIONS(usual)                                                                   \
-    [HK_OPTION_START] = {.name = "start",                                                         \
-                         .help = "first guess of a time step, as if this stayed constant: "       \
-                                 "position, velocity, acceleration; or the best step along the "  \
-                                 "last two of these (optimised); velocity and as much of gravity and "     \
-                                 "loads as the last step had (adaptive); auto: velocity, unless " \
-                                 "position has less energy",                                      \
-                         .words = hk_starts,                                                      \
-                         .fallback = (usual)},                                                    \
-    [HK_OPTION_ETA] = {.name = "eta",                                                             \
-                       .help = "part of the acceleration that the start \"acceleration\" keeps",  \
-                       .maximum = 1,                                                              \
+#define HK_START_OPTIONS(usual)                                                                    \
+    [HK_OPTION_START] = {.name = "start",                                                          \
+                         .help =                                                                   \
+                             "first guess of a time step, as if this stayed constant: "            \
+                             "position, velocity, acceleration; or the best step along the "       \
+                             "last two of these (optimised); velocity and as much of gravity and " \
+                             "loads as the last step had (adaptive); auto: velocity, unless "      \
+                             "position has less energy",                                           \
+                         .words = hk_starts,                                                       \
+                         .fallback = (usual)},                                                     \
+    [HK_OPTION_ETA] = {.name = "eta",                                                              \
+                       .help = "part of the acceleration that the start \"acceleration\" keeps",   \
+                       .maximum = 1,                                                               \
                        .fallback = 0.9}
 
 #define HK_PRECISION_OPTION(usual)                                                                \

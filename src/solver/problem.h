@@ -21,27 +21,27 @@ typedef struct hk_problem {
     int vertex_count;
     int free_count;
     hk_terms *terms;
-    uint8_t *held;         // [vertex_count]
-    double *mass;          // [vertex_count] kg
-    double *rest;          // [vertex_count][4] X
-    double *full_force;    // [vertex_count][4] N, in full
-    double *force;         // [vertex_count][4] f: the fraction of it that is at work
-    double load_fraction;  // that one
-    int64_t forces;        // how often the full ones were another
-    double *y;             // [vertex_count][4], with air between y and `from`
-    double weight;         // w, 1/s²
-    double air;            // c/h, N/m
-    double stiffening;     // by how much damping raises constant matrices, relatively
-    double *inertia;       // [vertex_count] N/m: w m + c/h, 0 at held vertices
-    double *partial;       // sums over runs of vertices, several for each
+    uint8_t *held;           // [vertex_count]
+    double *mass;            // [vertex_count] kg
+    double *rest;            // [vertex_count][4] X
+    double *full_force;      // [vertex_count][4] N, in full
+    double *force;           // [vertex_count][4] f: the fraction of it that is at work
+    double load_fraction;    // that one
+    int64_t forces;          // how often the full ones were another
+    double *y;               // [vertex_count][4], with air between y and `from`
+    double weight;           // w, 1/s²
+    double air;              // c/h, N/m
+    double stiffening;       // by how much damping raises constant matrices, relatively
+    double *inertia;         // [vertex_count] N/m: w m + c/h, 0 at held vertices
+    double *partial;         // sums over runs of vertices, several for each
     double whole_stiffness;  // N/m, ‖k‖ over the stiffnesses of all vertices
-    double rounding;       // N, what rounding alone leaves of the gradient's norm, without damping
-    double *stiffness;     // [vertex_count] N/m, of the terms at rest: what rounding is made from
-    double *extent;        // [vertex_count] m, of the body that it belongs to
-    double reach;          // m, from the origin to the farthest vertex at rest
-    int spent;             // iterations of this solve that others have taken (precise.h)
-    double size;           // m, of the model
-    double slow_rate;      // 1/s², E/ρL²: about the square of the slowest frequency
+    double rounding;    // N, what rounding alone leaves of the gradient's norm, without damping
+    double *stiffness;  // [vertex_count] N/m, of the terms at rest: what rounding is made from
+    double *extent;     // [vertex_count] m, of the body that it belongs to
+    double reach;       // m, from the origin to the farthest vertex at rest
+    int spent;          // iterations of this solve that others have taken (precise.h)
+    double size;        // m, of the model
+    double slow_rate;   // 1/s², E/ρL²: about the square of the slowest frequency
     double energy_rounding;  // J, what rounding may do to ε near the state of rest
     // A vertex-weighted stiffness added where nothing holds a body (quasistatics): kg/s² per
     // vertex.

@@ -6,9 +6,9 @@
 //   global   x ← x − A⁻¹ ∇ε with the constant matrix A = M/h² + L
 //
 // never increases ε, so that there is no step length to search for. A⁻¹ is applied by a factor made
-// once, or approximately by a cycle of multigrid, by Gauss–Seidel sweeps over colours (Fratarcangeli et al. 2016), by
-// conjugate gradients, or by one Jacobi iteration with Chebyshev acceleration (Wang 2015), which is
-// the method of Descent with the constant diagonal of A.
+// once, or approximately by a cycle of multigrid, by Gauss–Seidel sweeps over colours
+// (Fratarcangeli et al. 2016), by conjugate gradients, or by one Jacobi iteration with Chebyshev
+// acceleration (Wang 2015), which is the method of Descent with the constant diagonal of A.
 #include <math.h>
 #include <stdio.h>
 
@@ -27,8 +27,8 @@ enum {
     GLOBAL_AUTO
 };
 
-static const char *const g_globals[] = {"direct", "chebyshev", "gauss_seidel", "cg",
-                                        "multigrid", "auto",   NULL};
+static const char *const g_globals[] = {"direct", "chebyshev", "gauss_seidel", "cg", "multigrid",
+                                        "auto",   NULL};
 static const hk_option_info g_options[] = {
     HK_START_OPTIONS(HK_START_AUTO),
     HK_PRECISION_OPTION(HK_SINGLE),
@@ -132,7 +132,8 @@ static hk_status create_matrix(projective *s)
 {
     hk_problem *p = s->search.problem;
     int flags = kind_of_matrix(s);
-    if (flags == HK_MATRIX_FACTORED && s->search.settings.option[OPTION_REFINEMENT] > 0) flags |= HK_MATRIX_REFINED;
+    if (flags == HK_MATRIX_FACTORED && s->search.settings.option[OPTION_REFINEMENT] > 0)
+        flags |= HK_MATRIX_REFINED;
     double *weight = HK_ARRAY(double, p->model->material_count);
     if (!weight) return HK_NO_MEMORY;
     hk_status status = weights(&s->search.settings, p->model, weight);

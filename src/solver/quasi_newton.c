@@ -53,10 +53,11 @@ static const hk_option_info g_options[] = {
                      .fallback = 1.2},
     [OPTION_REFINEMENT] = HK_REFINEMENT_OPTION,
     [OPTION_GLOBAL] = {.name = "global",
-                       .help = "how the Laplacian is solved with: by a factor made once (on a CPU), "
-                               "Jacobi iterations with Chebyshev acceleration (on a GPU), or a "
-                               "cycle of multigrid; auto: a factor, for large bodies and on a GPU "
-                               "multigrid",
+                       .help =
+                           "how the Laplacian is solved with: by a factor made once (on a CPU), "
+                           "Jacobi iterations with Chebyshev acceleration (on a GPU), or a "
+                           "cycle of multigrid; auto: a factor, for large bodies and on a GPU "
+                           "multigrid",
                        .words = hk_globals},
     [OPTION_INNER] = {.name = "inner",
                       .help = "Chebyshev iterations of a solve on a GPU; 0: as many as the matrix "
@@ -128,8 +129,7 @@ static hk_status create_laplacian(quasi_newton *s)
     double *slope = HK_ARRAY(double, p->model->material_count);
     if (!slope) return HK_NO_MEMORY;
     hk_status status = weights(&s->search.settings, p->model, slope);
-    if (status == HK_OK)
-        status = hk_constant_matrix_init(&s->laplacian, p, slope, flags);
+    if (status == HK_OK) status = hk_constant_matrix_init(&s->laplacian, p, slope, flags);
     hk_free(slope);
     return status;
 }
@@ -318,7 +318,8 @@ static void describe_matrix(const quasi_newton *s, char *text, size_t size)
 {
     const hk_direct *direct = s->direct ? s->direct : s->laplacian.direct;
     if (direct)
-        snprintf(text, size, "%lld numbers in the factor", (long long)hk_direct_factor_size(direct));
+        snprintf(text, size, "%lld numbers in the factor",
+                 (long long)hk_direct_factor_size(direct));
     else if (s->laplacian.multigrid)
         hk_multigrid_describe(s->laplacian.multigrid, text, size);
     else

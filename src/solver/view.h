@@ -14,11 +14,11 @@ typedef struct hk_view {
     // As of the last evaluation:
     double rounding;         // N, of the gradient's norm, without damping
     double energy_rounding;  // J
-    double *noise;    // [body_count] m, of single precision at strains of about 1: × stiffness, what
-                      // rounding does
-    int32_t *body_of; // [vertex_count] of single precision
-    double away;      // how far bodies are from the origin, relative to rest; at least 1
-    double strained;         // relative to that of bodies strained by about 1
+    double *noise;  // [body_count] m, of single precision at strains of about 1: × stiffness, what
+                    // rounding does
+    int32_t *body_of;  // [vertex_count] of single precision
+    double away;       // how far bodies are from the origin, relative to rest; at least 1
+    double strained;   // relative to that of bodies strained by about 1
     // Of single precision:
     hk_frame frame;
     double law_rounding;         // N, what the terms' own arithmetic leaves of the gradient's norm
