@@ -333,13 +333,13 @@ static double displace(hk_view *v, const double *x)
 // The largest displacement from v->settled to v->x, which is settled then.
 static double settle(hk_view *v)
 {
-    double largest = 0;
+    float largest = 0;
 #pragma omp parallel for schedule(static) num_threads(v->problem->threads) reduction(max : largest)
     for (int64_t k = 0; k < 4 * (int64_t)v->problem->vertex_count; k++) {
-        largest = fmax(largest, (double)fabsf(v->x[k] - v->settled[k]));
+        largest = fmaxf(largest, fabsf(v->x[k] - v->settled[k]));
         v->settled[k] = v->x[k];
     }
-    return largest;
+    return (double)largest;
 }
 
 hk_status hk_view_begin(hk_view *v, const double *x)
