@@ -1,4 +1,5 @@
 #include "gpu/device.h"
+#include "gpu/fine.h"
 #include "gpu/terms.h"
 
 #include <stdio.h>
@@ -518,9 +519,9 @@ static hk_status evaluate(hk_gpu *g, float4 *room, double *x, double *gradient, 
         HK_CUDA(body == 0 && k > 0 ? cudaSuccess
                                    : cudaMemcpy(origin, g->state.origin + 3 * body, sizeof origin,
                                                 cudaMemcpyDeviceToHost));
-        const float *q = &room[k].x, *f = &room[n + (size_t)k].x, *p = &room[2 * (size_t)n + k].x;
+        const float *f = &room[n + (size_t)k].x, *p = &room[2 * (size_t)n + k].x;
+        fine_widen(room[k], origin, x + to);
         for (int i = 0; i < 3; i++) {
-            x[to + i] = origin[i] + (double)q[i];
             gradient[to + i] = (double)f[i];
             diagonal[to + i] = p[i] > 0 ? 1 / (double)p[i] - (double)room[3 * (size_t)n + k].w : 0;
         }

@@ -6,22 +6,57 @@
 #include "gpu/law_calls.h"
 #include "gpu/patch.h"
 
-// The force of inertia and loads on a vertex.
-static __device__ __forceinline__ float3 pull_of(float4 q, float4 target)
+// Where inertia and loads pull a vertex, and how stiffly.
+struct pull_data {
+    float4 target;
+    hk_fine_bits bits;
+};
+
+static __device__ __forceinline__ pull_data pull_data_of(const hk_gpu_args &a, int v)
 {
-    return make_float3(target.w * (q.x - target.x), target.w * (q.y - target.y),
-                       target.w * (q.z - target.z));
+    pull_data p = {a.target[v], a.target_bits[v]};
+    return p;
+}
+
+// How far a vertex is from there.
+static __device__ __forceinline__ float3 away_of(float4 q, const pull_data &p)
+{
+    return fine_minus(fine_of(q), fine_of(p.target, p.bits));
+}
+
+// The force of inertia and loads on a vertex.
+static __device__ __forceinline__ float3 pull_of(float4 q, const pull_data &p)
+{
+    float3 away = away_of(q, p);
+    float w = p.target.w;
+    return make_float3(w * away.x, w * away.y, w * away.z);
 }
 
 // What memory knows of an own vertex.
 struct vertex_data {
-    float4 target, inverse, last;
+    pull_data pull;
+    float4 inverse, last;
 };
 
 static __device__ __forceinline__ vertex_data vertex_data_of(const hk_gpu_args &a, int v)
 {
-    vertex_data d = {a.target[v], a.inverse[v], a.last[v]};
+    vertex_data d = {pull_data_of(a, v), a.inverse[v], a.last[v]};
     return d;
+}
+
+// q − α P g, before it is rounded.
+static __device__ __forceinline__ hk_fine step_down(float4 q, float length, float4 inverse,
+                                                    float3 g)
+{
+    return fine_plus(fine_of(q), -length,
+                     make_float3(inverse.x * g.x, inverse.y * g.y, inverse.z * g.z));
+}
+
+// from + t (to − last)
+static __device__ __forceinline__ float4 extrapolate(const hk_fine &from, float t,
+                                                     const hk_fine &to, const hk_fine &last)
+{
+    return fine_place(fine_plus(from, t, fine_minus(to, last)));
 }
 
 // The preconditioner of a vertex with this diagonal of the elements; 0 where it is held.
@@ -38,11 +73,11 @@ static __device__ __forceinline__ float4 inverse_of(const hk_gpu_args &a, int v,
 
 // What one vertex adds to the sums of a check; first: of that at the start of a step.
 static __device__ __forceinline__ void vertex_sums(const hk_gpu_args &a, int v, float4 q,
-                                                   float4 target, float3 elastic, bool first,
+                                                   const pull_data &p, float3 elastic, bool first,
                                                    double *sums)
 {
-    float3 pull = pull_of(q, target);
-    bool free = target.w > 0;
+    float3 pull = pull_of(q, p), away = away_of(q, p);
+    bool free = p.target.w > 0;
     sums[HK_SUM_ELASTIC_FORCE] += (double)elastic.x * elastic.x + (double)elastic.y * elastic.y +
                                   (double)elastic.z * elastic.z;
     if (first) {
@@ -55,8 +90,8 @@ static __device__ __forceinline__ void vertex_sums(const hk_gpu_args &a, int v, 
     double gx = (double)elastic.x + pull.x, gy = (double)elastic.y + pull.y,
            gz = (double)elastic.z + pull.z;
     sums[HK_SUM_RESIDUAL] += gx * gx + gy * gy + gz * gz;
-    double x = (double)q.x - target.x, y = (double)q.y - target.y, z = (double)q.z - target.z;
-    sums[HK_SUM_QUADRATIC] += 0.5 * target.w * (x * x + y * y + z * z);
+    double x = away.x, y = away.y, z = away.z;
+    sums[HK_SUM_QUADRATIC] += 0.5 * p.target.w * (x * x + y * y + z * z);
     if (a.slope) {
         float4 s = a.slope[v];
         sums[HK_SUM_SLOPE] += gx * s.x + gy * s.y + gz * s.z;

@@ -72,7 +72,7 @@ enum {
 };
 
 // Of one launch. Buffers are [vertex_count] in the order of the patches, positions relative to the
-// origins of the bodies.
+// origins of the bodies, with more bits in .w (fine.h).
 struct hk_gpu_args {
     hk_gpu_model model;
     const hk_gpu_settings *settings;
@@ -83,6 +83,7 @@ struct hk_gpu_args {
     float4 *down;          // Nesterov's: q before its extrapolation
     float4 *good[2];       // states that were kept, or are about to be
     const float4 *target;  // where inertia and forces pull; .w: how stiffly, N/m; 0: held
+    const uint32_t *target_bits;  // more of its coordinates: fine.h
     const float4 *force;   // N; .w: mass
     float4 *inverse;       // of the diagonal of the Hessian; 0 at held vertices
     const float *least;    // the least diagonal that it takes for granted

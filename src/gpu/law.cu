@@ -238,24 +238,17 @@ static __device__ bool all_sums(const hk_gpu_args &a, const double *mine, int co
 static __device__ __forceinline__ void move(const hk_gpu_args &a, const plan &c, int v,
                                             const vertex_data &d, float4 q, float3 g)
 {
-    float4 inverse = d.inverse;
-    float4 down = make_float4(q.x - c.length * inverse.x * g.x, q.y - c.length * inverse.y * g.y,
-                              q.z - c.length * inverse.z * g.z, q.w);
+    hk_fine down = step_down(q, c.length, d.inverse, g);
     float w = c.weight;
     if (a.settings->rules.acceleration == HK_ACCELERATION_NESTEROV) {
-        float4 last = a.down[v];
-        if (w == 0) last = down;
-        a.down[v] = down;
-        a.moved[v] = make_float4(down.x + w * (down.x - last.x), down.y + w * (down.y - last.y),
-                                 down.z + w * (down.z - last.z), q.w);
+        float4 here = fine_place(down), last = a.down[v];
+        if (w == 0) last = here;
+        a.down[v] = here;
+        a.moved[v] = extrapolate(down, w, down, fine_of(last));
         return;
     }
-    if (w != 1) {
-        float4 last = d.last;
-        down = make_float4(w * (down.x - last.x) + last.x, w * (down.y - last.y) + last.y,
-                           w * (down.z - last.z) + last.z, q.w);
-    }
-    a.moved[v] = down;
+    hk_fine last = fine_of(d.last);
+    a.moved[v] = w == 1 ? fine_place(down) : extrapolate(last, w, down, last);
 }
 
 // The end of a check, in one block.
@@ -357,13 +350,13 @@ static __device__ __forceinline__ void take_vertex(const hk_gpu_args &a, const p
                                                    const vertex_data &data, float4 q,
                                                    float3 elastic, double *sums)
 {
-    if (CHECK) vertex_sums(a, v, q, data.target, elastic, a.flags & HK_CHECK_FIRST, sums);
+    if (CHECK) vertex_sums(a, v, q, data.pull, elastic, a.flags & HK_CHECK_FIRST, sums);
     if (here.probe) {
         if (a.flags & HK_CHECK_GRADIENT)
             a.gradient[v] = make_float4(elastic.x, elastic.y, elastic.z, 0);
         return;
     }
-    float3 pull = pull_of(q, data.target);
+    float3 pull = pull_of(q, data.pull);
     float3 g = make_float3(elastic.x + pull.x, elastic.y + pull.y, elastic.z + pull.z);
     if (!(CHECK && (a.flags & HK_CHECK_LAST))) move(a, here.c, v, data, q, g);
     if (here.c.from_good) ((float4 *)a.q)[v] = q;  // `last` of the next iteration

@@ -32,7 +32,7 @@ enum { STAYS = !LAW_DECOMPOSES, GROUPS = LAW_BLOCKS };
 
 // A check adds up the first AT_ONCE sums; the start, and checks of blended elements, all of them.
 enum { MOST_SUMS = 8, AT_ONCE = HK_SUM_ELASTIC_FORCE + 1 };
-static_assert(MOST_SUMS >= HK_SUM_SLOPE && MOST_SUMS <= HK_SUM_WIDTH, "sums");
+static_assert((int)MOST_SUMS >= (int)HK_SUM_SLOPE && (int)MOST_SUMS <= (int)HK_SUM_WIDTH, "sums");
 
 // What a patch knows of the blend weights in hk_gpu_args.
 struct blending {
@@ -386,7 +386,7 @@ static __device__ __forceinline__ void probe(const hk_gpu_persistent_args &args,
     sums[HK_SUM_ELASTIC] = o.found.energy;
     if (r.thread < r.b.own) {
         int v = r.b.first + r.thread;
-        vertex_sums(a, v, r.b.position[r.thread], a.target[v],
+        vertex_sums(a, v, r.b.position[r.thread], pull_data_of(a, v),
                     make_float3(o.force[0], o.force[1], o.force[2]), false, sums);
     }
     sums[TURNED] = o.found.least_j > 0 ? 0 : 1;
@@ -421,25 +421,24 @@ static __device__ __forceinline__ void choose_start(const hk_gpu_persistent_args
 
 // q of the next iteration (as `move` in law.cu); a.down holds what it needs of the one before.
 static __device__ __forceinline__ float4 move(const hk_gpu_args &a, const decision_data &d, int k,
-                                              int v, float4 target, float4 q, float3 elastic)
+                                              int v, const pull_data &to, float4 q,
+                                              float3 elastic)
 {
     float2 plan = d.plan[k & 1];
-    float4 inverse = a.inverse[v], last = a.down[v];
-    float3 pull = pull_of(q, target);
-    float4 down = make_float4(q.x - plan.x * inverse.x * (elastic.x + pull.x),
-                              q.y - plan.x * inverse.y * (elastic.y + pull.y),
-                              q.z - plan.x * inverse.z * (elastic.z + pull.z), 0);
+    float4 inverse = a.inverse[v], before = a.down[v];
+    float3 pull = pull_of(q, to);
+    hk_fine down = step_down(
+        q, plan.x, inverse,
+        make_float3(elastic.x + pull.x, elastic.y + pull.y, elastic.z + pull.z));
+    hk_fine last = fine_of(before);
     float w = plan.y;
     if (d.s.rules.acceleration == HK_ACCELERATION_NESTEROV) {
-        a.down[v] = down;
-        if (w == 0) return down;
-        return make_float4(down.x + w * (down.x - last.x), down.y + w * (down.y - last.y),
-                           down.z + w * (down.z - last.z), 0);
+        float4 here = fine_place(down);
+        a.down[v] = here;
+        return w == 0 ? here : extrapolate(down, w, down, last);
     }
     a.down[v] = q;
-    if (w == 1) return down;
-    return make_float4(w * (down.x - last.x) + last.x, w * (down.y - last.y) + last.y,
-                       w * (down.z - last.z) + last.z, 0);
+    return w == 1 ? fine_place(down) : extrapolate(last, w, down, last);
 }
 
 // At the end of an iteration's forces, by one thread: whether the patch has blended elements in
@@ -499,7 +498,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_persistent_args &arg
     float4 q = make_float4(0, 0, 0, 0);
     if (owns) {
         int v = r.b.first + r.thread;
-        float4 target = a.target[v];
+        pull_data target = pull_data_of(a, v);
         float3 elastic = make_float3(o.force[0], o.force[1], o.force[2]);
         q = r.b.position[r.thread];
         if (CHECK) {

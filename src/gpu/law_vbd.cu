@@ -3,6 +3,7 @@
 // around it, gradients and Hessian blocks are added up among them in a fixed order, and the vertex
 // takes a step of Newton's method. No two vertices of a colour share an element, so positions
 // change in place, and the bits are the same in every run.
+#include "gpu/fine.h"
 #include "gpu/law_choice.h"
 #include "gpu/vertex_math.h"
 #include "gpu/vbd_kernels.h"
@@ -104,25 +105,23 @@ static __device__ __forceinline__ void unpack(const hk_gpu_vbd_args &a, const fl
     e.values[0] = values.x, e.values[1] = values.y, e.values[2] = values.z, e.values[3] = 0;
 }
 
-static __device__ __forceinline__ mat3 gradient_at(const element &e, vec3 own)
+static __device__ __forceinline__ mat3 gradient_at(const element &e, const hk_fine &own)
 {
     mat3 F;
+    float3 edge[3];
+    for (int c = 0; c < 3; c++) edge[c] = fine_minus(fine_of(e.place[c]), own);
     for (int i = 0; i < 3; i++) {
-        float edge[3];
-        for (int c = 0; c < 3; c++) {
-            float4 p = e.place[c];
-            edge[c] = (i == 0 ? p.x : i == 1 ? p.y : p.z) - own.v[i];
-        }
-        F.m[i][0] = edge[0] * e.xx;
-        F.m[i][1] = edge[0] * e.xy + edge[1] * e.yy;
-        F.m[i][2] = edge[0] * e.xz + edge[1] * e.yz + edge[2] * e.zz;
+        float a = (&edge[0].x)[i], b = (&edge[1].x)[i], c = (&edge[2].x)[i];
+        F.m[i][0] = a * e.xx;
+        F.m[i][1] = a * e.xy + b * e.yy;
+        F.m[i][2] = a * e.xz + b * e.yz + c * e.zz;
     }
     return F;
 }
 
 // Gradient and upper triangle of the block of the first corner, added to sums; l is its blend
 // weight, `turn` where it has one.
-static __device__ __forceinline__ void add_element(const element &e, vec3 own, float l,
+static __device__ __forceinline__ void add_element(const element &e, const hk_fine &own, float l,
                                                    const float4 *turn, float sums[SUMS])
 {
     mat3 block, F = gradient_at(e, own);
@@ -148,12 +147,10 @@ template <int LANES>
 static __device__ __noinline__ void add_drag(const hk_gpu_vbd_args &a, int k, int lane,
                                              const float4 *from, int vertex, float sums[SUMS])
 {
-    float4 own = from[vertex], own_origin = a.origin[vertex];
-    float way[3] = {own.x - own_origin.x, own.y - own_origin.y, own.z - own_origin.z};
+    float3 way = fine_minus(from[vertex], a.origin[vertex]);
     for (int n = a.near_start[k] + lane; n < a.near_start[k + 1]; n += LANES) {
-        float4 q = from[a.near[n]], origin = a.origin[a.near[n]];
-        float farther[3] = {q.x - origin.x - way[0], q.y - origin.y - way[1],
-                            q.z - origin.z - way[2]};
+        float3 other = fine_minus(from[a.near[n]], a.origin[a.near[n]]);
+        float farther[3] = {other.x - way.x, other.y - way.y, other.z - way.z};
         float K[9];
         for (int i = 0; i < 9; i++) K[i] = a.drag[(int64_t)i * a.near_count + n];
         vertex_drag(K, farther, sums);
@@ -169,7 +166,8 @@ template <int LANES> static __device__ __forceinline__ float share_sum(float a)
 }
 
 template <int LANES>
-static __device__ float energy_around(const hk_gpu_vbd_args &a, const around &s, vec3 own)
+static __device__ float energy_around(const hk_gpu_vbd_args &a, const around &s,
+                                      const hk_fine &own)
 {
     float sum = 0;
     for (int at = s.first + (int)threadIdx.x % LANES; at < s.last; at += LANES) {
@@ -182,12 +180,11 @@ static __device__ float energy_around(const hk_gpu_vbd_args &a, const around &s,
     return share_sum<LANES>(sum);
 }
 
-// The change of the energy of inertia and loads: w/2 (|x + d − y|² − |x − y|²).
-static __device__ __forceinline__ float pull_change(vec3 own, float4 target, vec3 d)
+// The change of the energy of inertia and loads: w/2 (|x + d − y|² − |x − y|²); away: x − y.
+static __device__ __forceinline__ float pull_change(float w, float3 away, float3 d)
 {
-    float y[3] = {target.x, target.y, target.z}, sum = 0;
-    for (int i = 0; i < 3; i++) sum += d.v[i] * (own.v[i] - y[i] + 0.5f * d.v[i]);
-    return target.w * sum;
+    return w * (d.x * (away.x + 0.5f * d.x) + d.y * (away.y + 0.5f * d.y) +
+                d.z * (away.z + 0.5f * d.z));
 }
 
 // The part of the step that does not raise the energy around the vertex; 0: none. `quadratic`: sums
@@ -195,15 +192,15 @@ static __device__ __forceinline__ float pull_change(vec3 own, float4 target, vec
 // its vertices is looking for its own.
 template <int LANES>
 static __device__ __noinline__ float careful_length(const hk_gpu_vbd_args &a, const around &s,
-                                                    vec3 own, float4 target, vec3 step,
-                                                    const float *quadratic)
+                                                    const hk_fine &own, float w, float3 away,
+                                                    float3 step, const float *quadratic)
 {
     float length = 1, before = energy_around<LANES>(a, s, own);
     for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++) {
-        vec3 d = v3_scale(step, length);
-        float after = energy_around<LANES>(a, s, v3_add(own, d));
-        float change = after - before + pull_change(own, target, d);
-        if (quadratic) change += vertex_change(quadratic, d.v);
+        float3 d = make_float3(length * step.x, length * step.y, length * step.z);
+        float after = energy_around<LANES>(a, s, fine_plus(own, 1, d));
+        float change = after - before + pull_change(w, away, d);
+        if (quadratic) change += vertex_change(quadratic, &d.x);
         bool high = length > 0 && !(change <= s.noise);
         if (!__any_sync(~0u, high)) break;
         if (high) length = halvings < MOST_HALVINGS ? length / 2 : 0;
@@ -230,8 +227,9 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
     if (control->shared.state != HK_GPU_GOING) return;
     bool blended = GENERAL && control->blended;
     const float4 *from = blended ? a.before : a.q;
-    float4 q = from[s.vertex], target = a.target[s.vertex];
-    vec3 own = {{q.x, q.y, q.z}};
+    float4 target = a.target[s.vertex];
+    hk_fine own = fine_of(from[s.vertex]);
+    float3 away = fine_minus(own, fine_of(target, a.target_bits[s.vertex]));
     float sums[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0}, drag[SUMS] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     while (at < s.last) {
         element e;
@@ -255,19 +253,18 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
     }
     float w = target.w;
     mat3 H = {{{sums[3] + w, sums[4], sums[5]}, {0, sums[6] + w, sums[7]}, {0, 0, sums[8] + w}}};
-    vec3 g = {{sums[0] + w * (q.x - target.x), sums[1] + w * (q.y - target.y),
-               sums[2] + w * (q.z - target.z)}};
-    vec3 step = solve3_downhill(H, g);
+    vec3 g = {{sums[0] + w * away.x, sums[1] + w * away.y, sums[2] + w * away.z}};
+    vec3 whole = solve3_downhill(H, g);
+    float3 step = make_float3(whole.v[0], whole.v[1], whole.v[2]);
+    float length = 1;
     if (blended) {
-        step = v3_scale(step, (float)vbd_length(&control->vbd, 1));
+        length = (float)vbd_length(&control->vbd, 1);
     } else if (vbd_is_careful(&a.rules, &control->vbd)) {
         __syncwarp();
         s.noise = a.noise[k];
-        step = v3_scale(step,
-                        careful_length<LANES>(a, s, own, target, step, quadratic ? drag : nullptr));
+        length = careful_length<LANES>(a, s, own, w, away, step, quadratic ? drag : nullptr);
     }
-    if (lane == 0 && real_one)
-        a.q[s.vertex] = make_float4(q.x + step.v[0], q.y + step.v[1], q.z + step.v[2], q.w);
+    if (lane == 0 && real_one) a.q[s.vertex] = fine_place(fine_plus(own, length, step));
 }
 
 // As many blocks of a multiprocessor as leave registers enough for the law.

@@ -1,6 +1,7 @@
 // Springs, bending and attachments (term/links.h) on the device: a thread for every vertex goes
 // through its links and evaluates each, so that no sum needs another kernel, and all are in a fixed
 // order.
+#include "gpu/fine.h"
 #include "gpu/motion.h"
 #include "gpu/terms.h"
 
@@ -40,15 +41,12 @@ static __device__ float3 link_vector(const links_data &l, int link, const float4
 {
     int first = l.start[link], last = l.start[link + 1];
     float4 a = x[l.vertex[first]];
-    if (link >= l.others) {
-        float4 t = l.target[link - l.others];
-        return make_float3(a.x - t.x, a.y - t.y, a.z - t.z);
-    }
+    if (link >= l.others) return fine_minus(a, l.target[link - l.others]);
     float3 d = make_float3(0, 0, 0);
     for (int k = first + 1; k < last; k++) {
-        float4 b = x[l.vertex[k]];
+        float3 edge = fine_minus(x[l.vertex[k]], a);
         float c = l.coefficient[k];
-        d.x += c * (b.x - a.x), d.y += c * (b.y - a.y), d.z += c * (b.z - a.z);
+        d.x += c * edge.x, d.y += c * edge.y, d.z += c * edge.z;
     }
     return d;
 }
@@ -80,14 +78,11 @@ static __device__ float3 link_change(const links_data &l, int link, const float4
 {
     float3 d = make_float3(0, 0, 0);
     int first = l.start[link];
-    float4 a = x[l.vertex[first]], from = l.from[l.vertex[first]];
-    float u[3] = {a.x - from.x, a.y - from.y, a.z - from.z};
+    float3 u = fine_minus(x[l.vertex[first]], l.from[l.vertex[first]]);
     for (int k = first + 1; k < l.start[link + 1]; k++) {
-        float4 b = x[l.vertex[k]], origin = l.from[l.vertex[k]];
+        float3 w = fine_minus(x[l.vertex[k]], l.from[l.vertex[k]]);
         float c = l.coefficient[k];
-        d.x += c * (b.x - origin.x - u[0]);
-        d.y += c * (b.y - origin.y - u[1]);
-        d.z += c * (b.z - origin.z - u[2]);
+        d.x += c * (w.x - u.x), d.y += c * (w.y - u.y), d.z += c * (w.z - u.z);
     }
     return d;
 }
@@ -211,10 +206,9 @@ static __global__ void __launch_bounds__(THREADS)
     int k = blockIdx.x * THREADS + threadIdx.x;
     if (k >= attachment_count) return;
     int v = l.tied[k];
-    const double *o = s.origin + 3 * s.body[v];
     double x[3];
     place_point(s, s.motions[l.motion[k]], fraction_of(s, s.part), s.rest + 3 * (int64_t)v, x);
-    l.target[k] = make_float4((float)(x[0] - o[0]), (float)(x[1] - o[1]), (float)(x[2] - o[2]), 0);
+    l.target[k] = fine_narrow(x, s.origin + 3 * s.body[v]);
 }
 
 // B without its negative part.

@@ -3,6 +3,7 @@
 #ifndef HK_PATCH_H
 #define HK_PATCH_H
 
+#include "gpu/fine.h"
 #include "gpu/law_choice.h"
 
 enum { THREADS = HK_GPU_THREADS, WARP = 32, WARPS = THREADS / WARP };
@@ -142,12 +143,6 @@ struct element {
     mat3 F;
 };
 
-static __device__ __forceinline__ vec3 edge(float4 a, float4 b)
-{
-    vec3 e = {{a.x - b.x, a.y - b.y, a.z - b.z}};
-    return e;
-}
-
 static __device__ __forceinline__ void unpack(const packed &p, bool triangle, element &e)
 {
     unsigned word[4] = {p.item.x, p.item.y, p.item.z, p.item.w};
@@ -181,15 +176,16 @@ static __device__ __forceinline__ void values_of(const float4 *elements, int64_t
 template <bool TRIANGULAR>
 static __device__ __forceinline__ mat3 gradient_of(const element &e, unsigned positions)
 {
-    float4 o = shared_read(positions + e.corner[0]);
+    hk_fine o = fine_of(shared_read(positions + e.corner[0]));
     mat3 F = m3_zero();
 #pragma unroll
     for (int c = 0; c < 3; c++) {
-        vec3 a = edge(shared_read(positions + e.corner[c + 1]), o);
+        float3 edge = fine_minus(fine_of(shared_read(positions + e.corner[c + 1])), o);
+        const float a[3] = {edge.x, edge.y, edge.z};
 #pragma unroll
         for (int j = TRIANGULAR ? c : 0; j < 3; j++)
             for (int i = 0; i < 3; i++) {
-                float part = e.shape.m[c][j] * a.v[i];
+                float part = e.shape.m[c][j] * a[i];
                 F.m[i][j] = c == 0 ? part : F.m[i][j] + part;
             }
     }

@@ -29,10 +29,16 @@ static __device__ __forceinline__ void word_read(const void *from, unsigned long
                  : "memory");
 }
 
+// Tags of positions have eight bits, beside the fine bits (fine.h). That is enough to tell
+// iterations apart: what lies in a buffer is of the last one but one, or from the end of the step
+// before, a few tags ago.
+enum { TAG_SHIFT = 24 };
+
 static __device__ __forceinline__ void publish(float4 *to, float4 q, unsigned tag)
 {
+    unsigned bits = (__float_as_uint(q.w) & ((1u << TAG_SHIFT) - 1)) | tag << TAG_SHIFT;
     unsigned long long low = __float_as_uint(q.x) | (unsigned long long)__float_as_uint(q.y) << 32;
-    unsigned long long high = __float_as_uint(q.z) | (unsigned long long)tag << 32;
+    unsigned long long high = __float_as_uint(q.z) | (unsigned long long)bits << 32;
     word_write(to, low, high);
 }
 
@@ -40,9 +46,9 @@ static __device__ __forceinline__ float4 await(const float4 *from, unsigned tag)
 {
     unsigned long long low, high;
     do word_read(from, low, high);
-    while ((unsigned)(high >> 32) != tag);
+    while ((unsigned)(high >> (32 + TAG_SHIFT)) != (tag & 0xff));
     return make_float4(__uint_as_float((unsigned)low), __uint_as_float((unsigned)(low >> 32)),
-                       __uint_as_float((unsigned)high), 0);
+                       __uint_as_float((unsigned)high), __uint_as_float((unsigned)(high >> 32)));
 }
 
 // ---------------------------------------------------------------- a patch that stays

@@ -12,6 +12,7 @@
 // memory of L-BFGS are in single. Where elements may be blended or are viscous, elements are
 // evaluated in single precision (law.cu); the weights of the former change between settle and …,
 // and they are evaluated once more.
+#include "gpu/fine.h"
 #include "gpu/global.h"
 #include "gpu/terms.h"
 
@@ -63,8 +64,7 @@ static __global__ void narrow_kernel(hk_gpu_state s, const double *trial, float4
     cudaTriggerProgrammaticLaunchCompletion();
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.vertex_count) return;
-    const double *x = trial + 3 * (int64_t)v, *o = s.origin + 3 * s.body[v];
-    to[v] = make_float4((float)(x[0] - o[0]), (float)(x[1] - o[1]), (float)(x[2] - o[2]), 0);
+    to[v] = fine_narrow(trial + 3 * (int64_t)v, s.origin + 3 * s.body[v]);
 }
 
 // ---------------------------------------------------------------- the decision

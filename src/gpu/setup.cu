@@ -393,6 +393,7 @@ static hk_status take_buffers(hk_gpu *g)
     for (int k = 0; k < 3; k++) HK_TRY(hk_gpu_alloc(g, HK_SUM_WIDTH, &g->probe[k]));
     HK_TRY(hk_gpu_alloc(g, n, &a->down));
     HK_TRY(hk_gpu_alloc(g, n, (float4 **)&a->target));
+    HK_TRY(hk_gpu_alloc(g, n, (uint32_t **)&a->target_bits));
     HK_TRY(hk_gpu_alloc(g, n, &a->inverse));
     HK_TRY(hk_gpu_alloc(g, n, &g->velocity));
     HK_TRY(hk_gpu_alloc(g, n, &g->velocity_before));
@@ -508,7 +509,7 @@ static hk_status measure_diagonal(hk_gpu *g, rest_numbers *r)
         r->least[k] = (float)(sum / 3);
         if (sum > 0) g->plan.rules.slowest = fmin(g->plan.rules.slowest, 3 * stiffness / sum);
     }
-    g->plan.rounding = sqrt(3 * squares) * g->reach * 6e-8 / 2;
+    g->plan.rounding = sqrt(3 * squares) * g->reach * 3e-10;  // of positions: fine.h
     HK_CUDA(cudaMemcpy(g->args.inverse, r->inverse, n * sizeof(float4), cudaMemcpyHostToDevice));
     HK_CUDA(cudaMemcpy(g->least, r->least, n * sizeof(float), cudaMemcpyHostToDevice));
     return HK_OK;

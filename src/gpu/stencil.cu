@@ -1,6 +1,7 @@
 // Laws of an element (term/stencil.h) on the device. A thread for every vertex goes through its
 // elements and evaluates each in double precision, in the space of the bodies, so that no sum needs
 // another kernel, and all are in a fixed order.
+#include "gpu/fine.h"
 #include "gpu/terms.h"
 
 extern "C" {
@@ -36,10 +37,7 @@ static __device__ void read_element(const stencil_data &t, const hk_element &e, 
 {
     for (int c = 0; c < e.count; c++) {
         const double *o = t.origin + 3 * t.body[e.vertex[c]];
-        float4 q = x[e.vertex[c]];
-        at[3 * c] = o[0] + (double)q.x;
-        at[3 * c + 1] = o[1] + (double)q.y;
-        at[3 * c + 2] = o[2] + (double)q.z;
+        fine_widen(x[e.vertex[c]], o, at + 3 * c);
     }
 }
 

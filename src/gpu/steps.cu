@@ -33,7 +33,7 @@ hk_status hk_gpu_begin_damping(hk_gpu *g)
 
 hk_status hk_gpu_begin_stage(hk_gpu *g, const float4 *reached)
 {
-    hk_gpu_begun to = {(float4 *)g->args.target, g->args.good[0], g->args.good[1], g->velocity,
+    hk_gpu_begun to = {(float4 *)g->args.target, (uint32_t *)g->args.target_bits, g->args.good[0], g->args.good[1], g->velocity,
                        g->velocity_before,       g->before,       g->from};
     hk_gpu_begin(&g->state, g->start, reached, &to, g->stream);
     HK_CUDA(cudaGetLastError());

@@ -2,6 +2,7 @@
 // (law_vbd.cu), then the acceleration; every few sweeps a check of the energy by the kernels of
 // `descent`, and the decision what comes of it. Nothing waits for the host.
 #include "gpu/device.h"
+#include "gpu/fine.h"
 #include "gpu/terms.h"
 #include "gpu/vbd_kernels.h"
 #include "gpu/vertex_math.h"
@@ -105,9 +106,7 @@ static __global__ void __launch_bounds__(THREADS)
         return;
     }
     float w = weight;
-    float4 from = nesterov ? q : last;
-    float4 to = make_float4(from.x + w * (q.x - last.x), from.y + w * (q.y - last.y),
-                            from.z + w * (q.z - last.z), q.w);
+    float4 to = fine_place(fine_plus(fine_of(nesterov ? q : last), w, fine_minus(q, last)));
     a.q[v] = to;
     a.last[v] = nesterov ? q : a.before[v];
     if (!nesterov || a.blends) a.before[v] = to;
@@ -508,6 +507,7 @@ static hk_status fill(hk_gpu *g, const hk_gpu_vertex_blocks *s, int multiprocess
     a->count = s->count;
     a->batches = g->args.model.batches;
     a->target = g->args.target;
+    a->target_bits = g->args.target_bits;
     a->q = w->q;
     a->before = w->before;
     a->blend = g->args.blend;

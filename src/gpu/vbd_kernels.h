@@ -19,7 +19,8 @@ struct hk_gpu_vbd_args {
     const float4 *element;  // [item_count] or NULL
     const float *noise;     // [count] J
     const hk_gpu_batch *batches;
-    const float4 *target;  // [vertex_count] as in hk_gpu_args
+    const float4 *target;         // [vertex_count] as in hk_gpu_args, and
+    const uint32_t *target_bits;  // so
     float4 *q;             // [vertex_count] changed in place
     // Where elements may be blended:
     const float4 *before;  // [vertex_count] q before the sweep

@@ -1,3 +1,4 @@
+#include "gpu/fine.h"
 #include "gpu/motion.h"
 
 enum { THREADS = 256, WARP = 32 };
@@ -51,11 +52,6 @@ static __device__ __forceinline__ bool is_free(const hk_gpu_state &s, int v)
 
 // ---------------------------------------------------------------- the beginning of a stage
 
-static __device__ __forceinline__ float4 narrow(const double a[3], const double o[3], float w)
-{
-    return make_float4((float)(a[0] - o[0]), (float)(a[1] - o[1]), (float)(a[2] - o[2]), w);
-}
-
 static __device__ void combine(const hk_gpu_state &s, const double *coefficient, int64_t at,
                                double to[3])
 {
@@ -86,6 +82,13 @@ static __device__ __forceinline__ void write_exact(const hk_gpu_state &s, int wh
     for (int i = 0; i < 3 && to; i++) to[3 * (int64_t)v + i] = x[i];
 }
 
+static __device__ __forceinline__ void write_target(const hk_gpu_begun &to, int v, float4 place,
+                                                    float stiffness)
+{
+    to.target_bits[v] = fine_word(place.w);
+    to.target[v] = make_float4(place.x, place.y, place.z, stiffness);
+}
+
 static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reached,
                                     hk_gpu_begun to)
 {
@@ -103,11 +106,12 @@ static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reac
     }
     if (v == 0) *s.rate = (float)(s.viscous / stage.of.h);
     combine(s, stage.of.from, at, from);
-    if (to.before) to.before[v] = narrow(x, o, 0);
-    if (to.from) to.from[v] = narrow(from, o, 0);
+    if (to.before) to.before[v] = fine_narrow(x, o);
+    if (to.from) to.from[v] = fine_narrow(from, o);
     if (!is_free(s, v)) {
         held_place(s, v, false, x);
-        to.position[v] = to.guess[v] = to.target[v] = narrow(x, o, 0);
+        to.position[v] = to.guess[v] = fine_narrow(x, o);
+        write_target(to, v, to.position[v], 0);
         to.velocity[v] = to.velocity_before[v] = make_float4(0, 0, 0, 0);
         for (int k = HK_EXACT_POSITION; k <= HK_EXACT_TARGET; k++) write_exact(s, k, v, x);
         return;
@@ -125,16 +129,13 @@ static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reac
         first[i] = x[i] + stage.start_a * speed[at + i] + stage.start_b * before[at + i] +
                    pull * s.external[at + i];
     }
-    to.target[v] = narrow(y, o, (float)all);
-    to.position[v] = reached ? reached[v] : narrow(x, o, 0);
-    if (reached) {
-        float4 q = reached[v];
-        x[0] = o[0] + q.x, x[1] = o[1] + q.y, x[2] = o[2] + q.z;
-    }
+    write_target(to, v, fine_narrow(y, o), (float)all);
+    to.position[v] = reached ? reached[v] : fine_narrow(x, o);
+    if (reached) fine_widen(reached[v], o, x);
     write_exact(s, HK_EXACT_POSITION, v, x);
     write_exact(s, HK_EXACT_GUESS, v, first);
     write_exact(s, HK_EXACT_TARGET, v, y);
-    to.guess[v] = narrow(first, o, 0);
+    to.guess[v] = fine_narrow(first, o);
     to.velocity[v] = make_float4((float)speed[at], (float)speed[at + 1], (float)speed[at + 2], 0);
     to.velocity_before[v] =
         make_float4((float)before[at], (float)before[at + 1], (float)before[at + 2], 0);
@@ -154,7 +155,7 @@ static __device__ void guess_ahead(const hk_gpu_state &s, int v, double a, doubl
                  *before = velocities_before(s) + at;
     double x[3];
     for (int i = 0; i < 3; i++) x[i] = here[i] + a * speed[i] + b * before[i];
-    guess[v] = narrow(x, s.origin + 3 * s.body[v], 0);
+    guess[v] = fine_narrow(x, s.origin + 3 * s.body[v]);
     write_exact(s, HK_EXACT_GUESS, v, x);
 }
 
@@ -237,9 +238,7 @@ static __device__ void end_place(const hk_gpu_state &s, int v, const float4 *goo
         for (int i = 0; i < 3; i++) x[i] = s.exact[HK_EXACT_SOLUTION][3 * (int64_t)v + i];
         return;
     }
-    float4 q = good[v];
-    const double *o = s.origin + 3 * s.body[v];
-    x[0] = o[0] + q.x, x[1] = o[1] + q.y, x[2] = o[2] + q.z;
+    fine_widen(good[v], s.origin + 3 * s.body[v], x);
 }
 
 static __global__ void end_stage_kernel(hk_gpu_state s, const hk_gpu_control *control,
@@ -553,7 +552,7 @@ static __global__ void narrow_kernel(hk_gpu_state s, const double *x, bool of_re
     if (v >= s.vertex_count) return;
     int body = s.body[v];
     const double *o = of_rest ? s.rest + 3 * (int64_t)s.anchor[body] : s.origin + 3 * body;
-    to[v] = narrow(x + 3 * (int64_t)v, o, 0);
+    to[v] = fine_narrow(x + 3 * (int64_t)v, o);
 }
 
 void hk_gpu_rest_state(const hk_gpu_state *s, float4 *to, cudaStream_t stream)
@@ -580,7 +579,7 @@ static __global__ void bend_kernel(hk_gpu_state s, matrix M, float4 *to)
     for (int i = 0; i < 3; i++)
         y[i] = M.m[3 * i] * (x[0] - o[0]) + M.m[3 * i + 1] * (x[1] - o[1]) +
                M.m[3 * i + 2] * (x[2] - o[2]);
-    to[v] = narrow(y, none, 0);
+    to[v] = fine_narrow(y, none);
 }
 
 void hk_gpu_bend(const hk_gpu_state *s, const double M[9], float4 *to, cudaStream_t stream)
@@ -595,8 +594,8 @@ static __global__ void displace_kernel(int count, const float4 *rest, const floa
 {
     int k = blockIdx.x * THREADS + threadIdx.x;
     if (k >= count) return;
-    float4 r = rest[k], d = v[k];
-    q[k] = make_float4(r.x + length * d.x, r.y + length * d.y, r.z + length * d.z, 0);
+    float4 d = v[k];
+    q[k] = fine_place(fine_plus(fine_of(rest[k]), length, make_float3(d.x, d.y, d.z)));
 }
 
 void hk_gpu_displace(int count, const float4 *rest, const float4 *v, float length, float4 *q,

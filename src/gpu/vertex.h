@@ -72,7 +72,8 @@ enum { HK_GPU_TARGETED = -3 };  // held where a user put it
 
 // Where the beginning of a stage goes.
 struct hk_gpu_begun {
-    float4 *target;           // as in hk_gpu_args
+    float4 *target;           // as in hk_gpu_args, and
+    uint32_t *target_bits;    // so
     float4 *position;         // where it begins; held vertices where it ends
     float4 *guess;            // the first guess
     float4 *velocity;         // at the beginning
