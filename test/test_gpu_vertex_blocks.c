@@ -47,7 +47,7 @@ static body make_viscous_body(const char *material, bool mixed, bool viscous, do
         def.region_count = 1;
     }
     b.model = model_of(&def, box_mesh(1, 1, 1, 5, 5, 5), 0);
-    hk_gpu_cut cut = {.patch_size = 32, .round_size = 256, .groups = 1, .whole = viscous};
+    hk_gpu_cut cut = {.patch_size = 32, .round_size = 256, .groups = 1};
     CHECK_OK(hk_gpu_layout_create(b.model, &cut, 2, &b.layout));
     CHECK_OK(hk_gpu_vertex_blocks_create(b.model, NULL, b.layout, viscous, 2, &b.vertex_blocks));
     CHECK_OK(hk_problem_create(b.model, 1, NULL, &b.problem));
@@ -100,10 +100,10 @@ typedef struct item {
 
 static item item_of(const hk_gpu_vertex_blocks *s, int64_t at)
 {
-    const float *a = s->word[0] + 4 * at, *b = s->word[1] + 4 * at;
-    item e = {.shape = {{{a[0], a[1], a[2]}, {0, a[3], b[0]}, {0, 0, b[1]}}}};
-    memcpy(e.other, b + 2, 2 * sizeof(int32_t));
-    e.other[2] = s->third[at];
+    item e;
+    float B[9];
+    hk_gpu_vertex_item(s, at, B, e.other);
+    memcpy(&e.shape, B, sizeof e.shape);
     return e;
 }
 
@@ -232,7 +232,7 @@ static void check_item(const body *b, int v, int64_t at)
         for (int i = 0; i < 3; i++) found += m->order[b->layout->place[e.other[i]]] == corner[c];
     }
     assert_int_equal(found, 4);
-    mat3 F = gradient_of(b, &e, b->q[v]), product = m3_mult(F, F);  // at rest: a rotation
+    mat3 F = gradient_of(b, &e, b->q[v]), product = m3_mult(F, F);  // at rest: the identity
     assert_float_equal(m3_det(F), 1, 1e-5);
     for (int i = 0; i < 9; i++) assert_float_equal(product.m[i / 3][i % 3], (i % 4 == 0), 1e-5);
     double volume = m->volume[s->tet[at]];
@@ -274,7 +274,6 @@ static void test_one_material(void **state)
     assert_null(b.vertex_blocks->batch);
     assert_null(b.vertex_blocks->element);
     assert_null(b.vertex_blocks->twin);
-    assert_null(b.vertex_blocks->turn);
     assert_null(b.vertex_blocks->near_start);
     free_body(&b);
 }
@@ -348,16 +347,13 @@ static void test_forces(void **state)
     }
 }
 
-// ---------------------------------------------------------------- in the model's axes
-
-// Shape gradients turned back are those of the model.
-static void test_turns(void **state)
+// Shape gradients are those of the model.
+static void test_shapes(void **state)
 {
     (void)state;
     body b = make_body("stvk", true, 0);
     const hk_gpu_vertex_blocks *s = b.vertex_blocks;
     const hk_model *m = b.model;
-    assert_non_null(s->turn);
     for (int k = 0; k < s->count; k++)
         for (int64_t at = s->start[k]; at < s->start[k + 1]; at++) {
             item e = item_of(s, at);
@@ -370,7 +366,7 @@ static void test_turns(void **state)
                 float shape[3];
                 int corner = 0;
                 while (tet[corner] != m->order[b.layout->place[vertex[c]]]) corner++;
-                vertex_shape(s->word[0] + 4 * at, s->word[1] + 4 * at, s->turn + 4 * at, c, shape);
+                vertex_shape(&e.shape.m[0][0], c, shape);
                 for (int j = 0; j < 3; j++)
                     assert_true(fabs((double)shape[j] - a[3 * corner + j]) < 5e-5);
             }
@@ -390,10 +386,9 @@ static void test_mirrored(void **state)
     for (int k = 0; k < s->count; k++)
         for (int64_t at = s->start[k]; at < s->start[k + 1]; at++) {
             item e = item_of(s, at);
-            mat3 turned = gradient_of(&b, &e, b.q[s->colours.item[k]]), F, block = m3_zero();
+            mat3 F = gradient_of(&b, &e, b.q[s->colours.item[k]]), block = m3_zero();
             vec3 a, force = v3_set(0, 0, 0);
-            for (int i = 0; i < 3; i++) vertex_turn(s->turn + 4 * at, turned.m[i], F.m[i]);
-            vertex_shape(s->word[0] + 4 * at, s->word[1] + 4 * at, s->turn + 4 * at, 0, a.v);
+            vertex_shape(&e.shape.m[0][0], 0, a.v);
             assert_float_equal(m3_det(F), -1, 1e-4);
             blend_vertex(&conversion, 1, &F, &a, &force, &block);
             // 2 (F − R) a with R = 1
@@ -463,11 +458,12 @@ static void drag_block(const body *b, const float *planes, int n, float rate, fl
     memset(K, 0, 9 * sizeof *K);
     for (int p = s->pair_start[n]; p < s->pair_start[n + 1]; p++) {
         int64_t at = s->pair[p] / 4;
-        const float *word0 = s->word[0] + 4 * at, *word1 = s->word[1] + 4 * at;
+        item e = item_of(s, at);
+        const float *B = &e.shape.m[0][0];
         float own[3], other[3];
-        vertex_shape(word0, word1, s->turn + 4 * at, 0, own);
-        vertex_shape(word0, word1, s->turn + 4 * at, s->pair[p] % 4, other);
-        for (int j = 0; j < 3; j++) own[j] *= rate * vertex_volume(word0, word1);
+        vertex_shape(B, 0, own);
+        vertex_shape(B, s->pair[p] % 4, other);
+        for (int j = 0; j < 3; j++) own[j] *= rate * vertex_volume(B);
         for (int j = 0, q = 0; j < 3; j++)
             for (int l = j; l < 3; l++, q++) {
                 float block[9];
@@ -743,7 +739,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_colours),      cmocka_unit_test(test_items),
         cmocka_unit_test(test_one_material), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_forces),       cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_forces),       cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_mirrored),     cmocka_unit_test(test_viscosity),
         cmocka_unit_test(test_sweeps),       cmocka_unit_test(test_keeping),
         cmocka_unit_test(test_taking_care),  cmocka_unit_test(test_chebyshev),

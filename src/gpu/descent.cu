@@ -39,6 +39,11 @@ static hk_status check(hk_gpu *g, int k, int budget)
     return HK_OK;
 }
 
+static const void *step_kernel(const hk_gpu *g)
+{
+    return g->roomy && !g->general ? g->kernels->roomy : g->kernels->step[g->general];
+}
+
 static hk_status iterate(hk_gpu *g, int budget)
 {
     int every_check = g->plan.rules.check, every = g->plan.rules.refresh;
@@ -52,7 +57,7 @@ static hk_status iterate(hk_gpu *g, int budget)
             continue;
         }
         hk_gpu_args a = iteration_args(g, k);
-        HK_TRY(hk_gpu_launch_forces(g, g->kernels->step[g->general], &a));
+        HK_TRY(hk_gpu_launch_forces(g, step_kernel(g), &a));
     }
     return HK_OK;
 }

@@ -141,6 +141,23 @@ static hk_gpu_cut choose_cut(const hk_model *m, const cudaDeviceProp *device, in
     return cut;
 }
 
+// The kernel of an iteration: where shared memory lets no more blocks on a multiprocessor anyway,
+// or where the law would keep much in memory for want of registers, the one with more of these.
+static hk_status choose_step(hk_gpu *g)
+{
+    enum { MUCH = 128 };  // bytes: 192 made mooney_rivlin a tenth slower, 92 neo_hookean faster
+    cudaFuncAttributes tight;
+    int tightly = 0, roomily = 0;
+    const hk_gpu_kernels *k = g->kernels;
+    HK_CUDA(cudaFuncGetAttributes(&tight, k->step[0]));
+    HK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&tightly, k->step[0], HK_GPU_THREADS,
+                                                          g->shared_bytes));
+    HK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&roomily, k->roomy, HK_GPU_THREADS,
+                                                          g->shared_bytes));
+    g->roomy = roomily >= tightly || tight.localSizeBytes > MUCH;
+    return HK_OK;
+}
+
 static hk_status prepare_kernels(hk_gpu *g, size_t limit)
 {
     // Comparing wants two states of all vertices.
@@ -151,11 +168,12 @@ static hk_status prepare_kernels(hk_gpu *g, size_t limit)
                        "has %zu",
                        g->shared_bytes, limit);
     const hk_gpu_kernels *k = g->kernels;
-    const void *all[] = {k->step[0],  k->step[1], k->check[0], k->check[1],
-                         k->diagonal, k->compare, k->viscosity};
+    const void *all[] = {k->step[0],  k->step[1],  k->roomy,   k->check[0],
+                         k->check[1], k->diagonal, k->compare, k->viscosity};
     for (int n = 0; n < (int)(sizeof all / sizeof *all); n++)
         HK_CUDA(cudaFuncSetAttribute(all[n], cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      (int)g->shared_bytes));
+    HK_TRY(choose_step(g));
     const void *exact[] = {g->exact_kernels->shapes, g->exact_kernels->check};
     for (int n = 0; n < 2 && g->exact; n++)
         HK_CUDA(cudaFuncSetAttribute(exact[n], cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -278,7 +296,6 @@ static hk_status lay_out(hk_gpu *g, const hk_gpu_def *def, const cudaDeviceProp 
         cut.round_size = def->round_size;
         cut.room = 0;
     }
-    cut.whole = def->damping.viscous > 0;
     HK_TRY(hk_gpu_layout_create(def->model, &cut, 0, &g->layout));
     if (g->layout->most_own <= HK_GPU_THREADS) return HK_OK;
     // Vertices of few tets, or none, crowd in one patch.
@@ -510,17 +527,25 @@ static hk_status evaluate(hk_gpu *g, float4 *room, double *x, double *gradient, 
     HK_TRY(read_floats(g, g->args.inverse, room + 2 * (size_t)n));
     HK_TRY(read_floats(g, g->args.target, room + 3 * (size_t)n));
     double origin[3];
+    int anchor = 0;
     for (int k = 0; k < n; k++) {
         int64_t to = 4 * (int64_t)g->layout->place[k];
         int body = 0;
         while (g->model->bodies[body].vertex_start + g->model->bodies[body].vertex_count <=
                g->model->order[g->layout->place[k]])
             body++;
-        HK_CUDA(body == 0 && k > 0 ? cudaSuccess
-                                   : cudaMemcpy(origin, g->state.origin + 3 * body, sizeof origin,
-                                                cudaMemcpyDeviceToHost));
+        if (body > 0 || k == 0) {
+            HK_CUDA(cudaMemcpy(origin, g->state.origin + 3 * body, sizeof origin,
+                               cudaMemcpyDeviceToHost));
+            HK_CUDA(cudaMemcpy(&anchor, g->state.anchor + body, sizeof anchor,
+                               cudaMemcpyDeviceToHost));
+        }
+        const double *rest = g->model->rest + 3 * (int64_t)g->model->order[g->layout->place[k]];
+        const double *at = g->model->rest + 3 * (int64_t)g->model->order[g->layout->place[anchor]];
+        double o[3];
+        for (int i = 0; i < 3; i++) o[i] = origin[i] + (rest[i] - at[i]);
         const float *f = &room[n + (size_t)k].x, *p = &room[2 * (size_t)n + k].x;
-        fine_widen(room[k], origin, x + to);
+        fine_widen(room[k], o, x + to);
         for (int i = 0; i < 3; i++) {
             gradient[to + i] = (double)f[i];
             diagonal[to + i] = p[i] > 0 ? 1 / (double)p[i] - (double)room[3 * (size_t)n + k].w : 0;

@@ -49,6 +49,7 @@ struct hk_gpu {
     hk_gpu_state state;
     int start;  // HK_START_…
     hk_gpu_stage *stages;
+    bool roomy;    // iterations are best done by the kernel with more registers
     float4 *q[3];  // iterates
     float4 *velocity, *velocity_before;
     // With viscous damping, else NULL: positions at the beginning of a stage, and where velocities

@@ -110,24 +110,25 @@ struct tally {
 
 static __device__ __forceinline__ void count_energy(const element &e, float psi, tally &t)
 {
-    float j = m3_det(e.F);
+    float j = m3_det(m3_gradient(e.H));
     t.energy += (double)(e.volume * psi);
     if (!(j >= t.least_j)) t.least_j = j;  // also NaN
 }
 
 // What an element is asked for.
 static __device__ __forceinline__ float law_of(const hk_gpu_model &m, const hk_gpu_batch &batch,
-                                               int64_t at, const mat3 &F, mat3 *P)
+                                               int64_t at, const mat3 &H, mat3 *P)
 {
     float values[4];
     values_of(m.element, at, values);
-    return law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &F, P);
+    return law_energy_stress(batch.law, (const hk_law_params *)batch.c, values, &H, P);
 }
 
 static __device__ __forceinline__ void rows_of(const hk_gpu_model &m, const hk_gpu_batch &batch,
-                                               int64_t at, const mat3 &F, row_forms *rows)
+                                               int64_t at, const mat3 &H, row_forms *rows)
 {
     float values[4];
+    mat3 F = m3_gradient(H);
     values_of(m.element, at, values);
     law_rows(batch.law, (const hk_law_params *)batch.c, values, &F, rows);
 }

@@ -42,7 +42,9 @@ struct hk_gpu_round_data {
 };
 
 struct hk_gpu_shapes {
-    const void *part[3];  // the last is NULL for triangles
+    const float4 *row0;  // 00 01 02 10
+    const float4 *row1;  // 11 12 20 21
+    const float *row2;   // 22
 };
 
 // The model as it lies in device memory (layout.h).
@@ -51,7 +53,7 @@ struct hk_gpu_model {
     int most_slots;  // of a round
     const hk_gpu_patch_data *patches;
     const int *ghost;
-    hk_gpu_shapes shape, whole;  // of layout.h; `whole` is `shape` where there is no other
+    hk_gpu_shapes shape;  // of layout.h
     const uint4 *items;
     const float4 *element;
     const hk_gpu_round_data *rounds;
@@ -71,8 +73,9 @@ enum {
     HK_CHECK_UNDAMPED = 128  // without viscous damping
 };
 
-// Of one launch. Buffers are [vertex_count] in the order of the patches, positions relative to the
-// origins of the bodies, with more bits in .w (fine.h).
+// Of one launch. Buffers are [vertex_count] in the order of the patches, positions as
+// displacements from rest, relative to the anchors of the bodies (hk_gpu_frame of vertex.h), with
+// more bits in .w (fine.h).
 struct hk_gpu_args {
     hk_gpu_model model;
     const hk_gpu_settings *settings;
@@ -144,6 +147,7 @@ enum { HK_GPU_THREADS = 256, HK_GPU_MOST_GROUPS = 4, HK_GPU_VISCOUS_PLANES = 63 
 
 struct hk_gpu_kernels {
     const void *step[2];    // an iteration; [1]: hk_gpu.general
+    const void *roomy;      // the first of them, with more registers for fewer blocks
     const void *check[2];   // an iteration, with energy and residual of where it begins
     const void *diagonal;   // refreshes `inverse`
     const void *compare;    // energies of two states with blended elements, and the decision

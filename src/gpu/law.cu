@@ -51,9 +51,9 @@ static __device__ __forceinline__ blend_source blend_of(const hk_gpu_args &a, co
 
 // ---------------------------------------------------------------- viscous damping
 
-// D = r/2 (F − F₀) : C : (F − F₀) with C the projected ∂P/∂F of the state before the step and F₀
+// D = r/2 (F − F₀) : C : (F − F₀), F − F₀ = H − H₀, with C the projected ∂P/∂F of the state before the step and F₀
 // where velocities are measured from, mostly that state (term/viscosity.h has the same as a sparse
-// matrix). Of every item C is stored as the six blocks ∂P_ij/∂F_kl, (i, k), for j ≤ l, and F₀:
+// matrix). Of every item C is stored as the six blocks ∂P_ij/∂F_kl, (i, k), for j ≤ l, and H₀:
 // planes of one number per item.
 enum { VISCOUS_BLOCKS = 6, VISCOUS_PLANES = 9 * VISCOUS_BLOCKS + 9 };
 static_assert((int)VISCOUS_PLANES == (int)HK_GPU_VISCOUS_PLANES, "kernels.h");
@@ -63,13 +63,13 @@ static __device__ __forceinline__ float plane(const hk_gpu_args &a, int k, int64
     return a.viscosity[(int64_t)k * a.item_count + at];
 }
 
-static __device__ __noinline__ void add_viscosity(const hk_gpu_args &a, int64_t at, const mat3 &F,
+static __device__ __noinline__ void add_viscosity(const hk_gpu_args &a, int64_t at, const mat3 &H,
                                                   float *psi, mat3 *P)
 {
     mat3 d, s = m3_zero();
     float rate = *a.rate;
     for (int k = 0; k < 9; k++)
-        d.m[k / 3][k % 3] = F.m[k / 3][k % 3] - plane(a, 9 * VISCOUS_BLOCKS + k, at);
+        d.m[k / 3][k % 3] = H.m[k / 3][k % 3] - plane(a, 9 * VISCOUS_BLOCKS + k, at);
     for (int j = 0, n = 0; j < 3; j++)
         for (int l = j; l < 3; l++, n++)
             for (int i = 0; i < 3; i++)
@@ -117,7 +117,7 @@ static __device__ __forceinline__ void law_blocks(int, const hk_law_params *p, c
 }
 #endif
 
-// Fills the planes, C at a.state and F₀ at a.from.
+// Fills the planes, C at a.state and H₀ at a.from.
 static __global__ void __launch_bounds__(THREADS)
     viscosity_kernel(const __grid_constant__ hk_gpu_args a)
 {
@@ -138,12 +138,13 @@ static __global__ void __launch_bounds__(THREADS)
             int64_t at = (int64_t)b.item + i;
             packed item;
             element e;
-            unpack(item, fetch_whole(m, (unsigned)at, item), e);
-            e.F = gradient_of<false>(e, b.position_address);
+            fetch(m, (unsigned)at, item);
+            unpack(item, e);
+            mat3 F = m3_gradient(gradient_of(e, b.position_address));
             float values[4];
             values_of(m.element, at, values);
             mat3 blocks[6];
-            law_blocks(batch.law, (const hk_law_params *)batch.c, values, &e.F, &axes, blocks);
+            law_blocks(batch.law, (const hk_law_params *)batch.c, values, &F, &axes, blocks);
             float l = a.blend && a.blended[blockIdx.x] ? a.blend[at] : 0;
             for (int n = 0; n < VISCOUS_BLOCKS; n++)
                 for (int k = 0; k < 9; k++) {
@@ -153,7 +154,7 @@ static __global__ void __launch_bounds__(THREADS)
                     a.viscosity[(int64_t)(9 * n + k) * a.item_count + at] =
                         value + (same ? 2 * l * batch.stiffness : 0);
                 }
-            mat3 from = gradient_of<false>(e, b.slot_address);
+            mat3 from = gradient_of(e, b.slot_address);
             for (int k = 0; k < 9; k++)
                 a.viscosity[(int64_t)(9 * VISCOUS_BLOCKS + k) * a.item_count + at] =
                     from.m[k / 3][k % 3];
@@ -311,16 +312,16 @@ static __device__ __forceinline__ bool take_element(const hk_gpu_args &a, const 
                                                     const hk_gpu_batch &batch, int64_t at,
                                                     element &e, tally &t)
 {
-    e.F = gradient_of<TRIANGLE>(e, b.position_address);
+    e.H = gradient_of(e, b.position_address);
     mat3 P;
-    float psi = law_of(a.model, batch, at, e.F, &P);
-    if (WATCHES && is_near(batch, e.F, psi, P)) return false;
-    put_forces<TRIANGLE>(b.slot_address, e, P);
+    float psi = law_of(a.model, batch, at, e.H, &P);
+    if (WATCHES && is_near(batch, m3_gradient(e.H), psi, P)) return false;
+    put_forces(b.slot_address, e, P);
     if (CHECK && e.counts) count_energy(e, psi, t);
     return true;
 }
 
-// The same with all that there may be, in the model's axes.
+// The same with all that there may be.
 template <bool CHECK>
 static __device__ __forceinline__ void take_slowly(const hk_gpu_args &a, const patch &b,
                                                    const place &here, const hk_gpu_batch &batch,
@@ -328,19 +329,20 @@ static __device__ __forceinline__ void take_slowly(const hk_gpu_args &a, const p
 {
     packed item;
     element e;
-    unpack(item, fetch_whole(a.model, at, item), e);
-    e.F = gradient_of<false>(e, b.position_address);
-    mat3 P;
-    float psi = law_of(a.model, batch, at, e.F, &P);
+    fetch(a.model, at, item);
+    unpack(item, e);
+    e.H = gradient_of(e, b.position_address);
+    mat3 P, F = m3_gradient(e.H);
+    float psi = law_of(a.model, batch, at, e.H, &P);
     if (a.blend) {
         float l = here.blend.some ? here.blend.from[at] : 0;
         update how = {batch.upper > 0 && !here.probe, here.blend.held};
-        l = blend_element(batch, l, how, e.F, &psi, &P, t.wants);
+        l = blend_element(batch, l, how, F, &psi, &P, t.wants);
         write_blend<CHECK>(a, here, at, l);
         t.some |= l > 0;
     }
-    if (a.viscosity) add_viscosity(a, at, e.F, &psi, &P);
-    put_forces<false>(b.slot_address, e, P);
+    if (a.viscosity) add_viscosity(a, at, e.H, &psi, &P);
+    put_forces(b.slot_address, e, P);
     if (CHECK && e.counts) count_energy(e, psi, t);
 }
 
@@ -510,7 +512,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
         __syncthreads();
         for (int i = round.first + threadIdx.x; i < round.last; i += THREADS) {
             element e;
-            unpack(item, TRIANGLE, e);
+            unpack(item, e);
             // The next one of this round, or of the one after it, is on its way meanwhile.
             int then = i + THREADS < round.last ? i + THREADS : round.last + (int)threadIdx.x;
             if (then < b.items) fetch(m, b.item + then, item);
@@ -543,6 +545,7 @@ static __device__ __forceinline__ void iterate(const hk_gpu_args &a)
     }
 // As many blocks of a multiprocessor as leave registers enough for the law.
 KERNEL(step_kernel, false, false, LAW_BLOCKS)
+KERNEL(roomy_step_kernel, false, false, (LAW_BLOCKS < 3 ? LAW_BLOCKS : 3))
 KERNEL(check_kernel, true, false, (LAW_BLOCKS < 3 ? LAW_BLOCKS : 3))
 KERNEL(general_step_kernel, false, true, (LAW_BLOCKS < 4 ? 2 : 3))
 KERNEL(general_check_kernel, true, true, (LAW_BLOCKS < 4 ? 2 : 3))
@@ -581,10 +584,11 @@ static __global__ void __launch_bounds__(THREADS)
             int64_t at = (int64_t)b.item + i;
             element e;
             packed item;
-            unpack(item, fetch_whole(m, (unsigned)at, item), e);
-            e.F = gradient_of<false>(e, b.position_address);
+            fetch(m, (unsigned)at, item);
+            unpack(item, e);
+            e.H = gradient_of(e, b.position_address);
             row_forms rows;
-            rows_of(m, batch, at, e.F, &rows);
+            rows_of(m, batch, at, e.H, &rows);
             float l = blend.some ? blend.from[at] : 0;
             if (l > 0) blend_rows(blend_law_of(batch), l, &rows);
             if (a.viscosity) add_viscous_rows(a, at, &rows);
@@ -635,15 +639,17 @@ static __global__ void __launch_bounds__(THREADS)
             int64_t at = (int64_t)b.item + i;
             element e;
             packed item;
-            unpack(item, fetch_whole(m, (unsigned)at, item), e);
+            fetch(m, (unsigned)at, item);
+            unpack(item, e);
             if (!e.counts) continue;
             float l = fmaxf(now ? a.good_blend[1 - c.good][at] : 0,
                             before ? a.good_blend[c.good][at] : 0);
             for (int k = 0; k < 2; k++) {
-                mat3 P, F = gradient_of<false>(e, k ? b.slot_address : b.position_address);
-                float psi = law_of(m, batch, at, F, &P);
+                mat3 P, H = gradient_of(e, k ? b.slot_address : b.position_address);
+                mat3 F = m3_gradient(H);
+                float psi = law_of(m, batch, at, H, &P);
                 if (l > 0) blend_energy_stress(blend_law_of(batch), l, &F, &psi, &P);
-                if (a.viscosity) add_viscosity(a, at, F, &psi, &P);
+                if (a.viscosity) add_viscosity(a, at, H, &psi, &P);
                 sums[k] += (double)(e.volume * psi);
             }
         }
@@ -659,6 +665,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 extern "C" const hk_gpu_kernels JOIN(hk_gpu_kernels_, HK_GPU_LAW) = {
     {(const void *)step_kernel, (const void *)general_step_kernel},
+    (const void *)roomy_step_kernel,
     {(const void *)check_kernel, (const void *)general_check_kernel},
     (const void *)diagonal_kernel,
     (const void *)compare_kernel,

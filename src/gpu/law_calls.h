@@ -1,4 +1,5 @@
-// The law of this translation unit, by the same names for all.
+// The law of this translation unit, by the same names for all. Energies and stresses are those of
+// a displacement gradient H = F − 1.
 #ifndef HK_LAW_CALLS_H
 #define HK_LAW_CALLS_H
 
@@ -6,9 +7,9 @@
 
 #if ANY_LAW
 #define CASE(X) \
-    case HK_LAW_##X: return X##_energy_stress(p, element, m3_displacement(*F), P);
+    case HK_LAW_##X: return X##_energy_stress(p, element, *H, P);
 static __device__ __noinline__ real law_energy_stress(int law, const hk_law_params *p,
-                                                      const real *element, const mat3 *F, mat3 *P)
+                                                      const real *element, const mat3 *H, mat3 *P)
 {
     switch (law) {
         HK_LAWS(CASE)
@@ -28,10 +29,10 @@ static __device__ __noinline__ void law_rows(int law, const hk_law_params *p, co
 #undef CASE
 #else
 static __device__ __forceinline__ real law_energy_stress(int, const hk_law_params *p,
-                                                         const real *element, const mat3 *F,
+                                                         const real *element, const mat3 *H,
                                                          mat3 *P)
 {
-    return JOIN(HK_GPU_LAW, _energy_stress)(p, element, m3_displacement(*F), P);
+    return JOIN(HK_GPU_LAW, _energy_stress)(p, element, *H, P);
 }
 static __device__ __forceinline__ void law_rows(int, const hk_law_params *p, const real *element,
                                                 const mat3 *F, row_forms *rows)

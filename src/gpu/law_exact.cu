@@ -276,9 +276,9 @@ static __global__ void __launch_bounds__(THREADS, LAW_DECOMPOSES ? 1 : EXACT_BLO
             float values[4];
             values_of(m.element, at, values);
             double element[4] = {values[0], values[1], values[2], values[3]};
-            mat3 P;
+            mat3 P, H = m3_displacement(e.F);
             double psi =
-                law_energy_stress(batch.law, (const hk_law_params *)batch.c, element, &e.F, &P);
+                law_energy_stress(batch.law, (const hk_law_params *)batch.c, element, &H, &P);
             float stress[3][3];
             for (int k = 0; k < 9; k++)
                 stress[k / 3][k % 3] = (float)(e.volume * P.m[k / 3][k % 3]);

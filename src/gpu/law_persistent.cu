@@ -107,12 +107,12 @@ static __device__ __forceinline__ bool add_forces(const hk_gpu_persistent_args &
     const hk_gpu_model &m = args.a.model;
     return go_round<WATCHES>(args, r, o.force, [&](int k) {
         element e;
-        element_at(m, r, k, e);
+        element_at(r, k, e);
         mat3 P;
-        float psi = law_of(m, *r.batch, (unsigned)(r.b.item + k), e.F, &P);
-        put_forces<true>(r.b.slot_address, e, P);
+        float psi = law_of(m, *r.batch, (unsigned)(r.b.item + k), e.H, &P);
+        put_forces(r.b.slot_address, e, P);
         if (WHY != TO_MOVE && e.counts) count_energy(e, psi, o.found);
-        return WATCHES && is_near(*r.batch, e.F, psi, P);
+        return WATCHES && is_near(*r.batch, m3_gradient(e.H), psi, P);
     });
 }
 
@@ -122,9 +122,9 @@ static __device__ __forceinline__ void add_diagonal(const hk_gpu_persistent_args
     const hk_gpu_model &m = args.a.model;
     go_round<false>(args, r, diagonal, [&](int k) {
         element e;
-        element_at(m, r, k, e);
+        element_at(r, k, e);
         row_forms rows;
-        rows_of(m, *r.batch, (unsigned)(r.b.item + k), e.F, &rows);
+        rows_of(m, *r.batch, (unsigned)(r.b.item + k), e.H, &rows);
         put_diagonal(r.b.slot_address, e, rows);
         return false;
     });
@@ -133,17 +133,7 @@ static __device__ __forceinline__ void add_diagonal(const hk_gpu_persistent_args
 // ---------------------------------------------------------------- elements that are blended
 
 // Patches that have any, or are about to, are left to functions of their own, so that the others
-// keep their registers. They see elements in the model's axes.
-static __device__ __forceinline__ void whole_element_at(const hk_gpu_model &m, const held_patch &r,
-                                                        int k, element &e)
-{
-    packed p;
-    p.item = r.item[k];
-    fetch_shape(m.whole, false, (unsigned)(r.b.item + k), p);
-    unpack(p, false, e);
-    e.F = gradient_of<false>(e, r.b.position_address);
-}
-
+// keep their registers.
 static __device__ __forceinline__ float weight_of(const hk_gpu_args &a, const blending &s,
                                                   unsigned at)
 {
@@ -161,18 +151,18 @@ static __device__ __noinline__ outcome add_forces_slowly(decision_data &d, int c
     go_round<false>(d.args, r, o.force, [&](int k) {
         unsigned at = (unsigned)(r.b.item + k);
         element e;
-        whole_element_at(a.model, r, k, e);
-        mat3 P;
-        float psi = law_of(a.model, *r.batch, at, e.F, &P), l = weight_of(a, d.blending, at);
+        element_at(r, k, e);
+        mat3 P, F = m3_gradient(e.H);
+        float psi = law_of(a.model, *r.batch, at, e.H, &P), l = weight_of(a, d.blending, at);
         update how = {WHY != TO_PROBE && r.batch->upper > 0, d.blending.held != 0};
         bool wants = false;
-        l = blend_element(*r.batch, l, how, e.F, &psi, &P, wants);
+        l = blend_element(*r.batch, l, how, F, &psi, &P, wants);
         if (WHY != TO_PROBE) {
             a.blend[at] = l;
             if (l > 0) atomicOr(&d.blending.found, wants ? BLENDED | WANTED : BLENDED);
         }
         if (WHY == TO_CHECK) a.good_blend[checked_in][at] = l;
-        put_forces<false>(r.b.slot_address, e, P);
+        put_forces(r.b.slot_address, e, P);
         if (WHY != TO_MOVE && e.counts) count_energy(e, psi, o.found);
         return false;
     });
@@ -188,9 +178,9 @@ static __device__ __noinline__ float3 add_diagonal_slowly(decision_data &d)
     go_round<false>(d.args, r, diagonal, [&](int k) {
         unsigned at = (unsigned)(r.b.item + k);
         element e;
-        whole_element_at(a.model, r, k, e);
+        element_at(r, k, e);
         row_forms rows;
-        rows_of(a.model, *r.batch, at, e.F, &rows);
+        rows_of(a.model, *r.batch, at, e.H, &rows);
         float l = weight_of(a, d.blending, at);
         if (l > 0) blend_rows(blend_law_of(*r.batch), l, &rows);
         put_diagonal(r.b.slot_address, e, rows);
@@ -211,13 +201,13 @@ static __device__ __noinline__ double energy_by_larger(decision_data &d)
     go_round<false>(d.args, r, none, [&](int k) {
         unsigned at = (unsigned)(r.b.item + k);
         element e;
-        whole_element_at(a.model, r, k, e);
+        element_at(r, k, e);
         if (!e.counts) return false;
-        mat3 P;
-        float psi = law_of(a.model, *r.batch, at, e.F, &P), l = 0;
+        mat3 P, F = m3_gradient(e.H);
+        float psi = law_of(a.model, *r.batch, at, e.H, &P), l = 0;
         for (int n = 0; n < 2; n++)
             if (d.blending.good_some[n]) l = fmaxf(l, a.good_blend[n][at]);
-        if (l > 0) blend_energy_stress(blend_law_of(*r.batch), l, &e.F, &psi, &P);
+        if (l > 0) blend_energy_stress(blend_law_of(*r.batch), l, &F, &psi, &P);
         energy += (double)(e.volume * psi);
         return false;
     });

@@ -15,9 +15,9 @@ enum { THREADS = HK_GPU_VBD_THREADS, SUMS = 9, MOST_HALVINGS = 10 };
 
 #if ANY_LAW
 #define CASE(X) \
-    case HK_LAW_##X: X##_vertex(p, element, m3_displacement(*F), *a, force, block); break;
+    case HK_LAW_##X: X##_vertex(p, element, *H, *a, force, block); break;
 static __device__ __noinline__ void law_vertex(int law, const hk_law_params *p,
-                                               const float *element, const mat3 *F, const vec3 *a,
+                                               const float *element, const mat3 *H, const vec3 *a,
                                                vec3 *force, mat3 *block)
 {
     switch (law) {
@@ -26,9 +26,9 @@ static __device__ __noinline__ void law_vertex(int law, const hk_law_params *p,
 }
 #undef CASE
 #define CASE(X) \
-    case HK_LAW_##X: return X##_energy(p, element, m3_displacement(*F));
+    case HK_LAW_##X: return X##_energy(p, element, *H);
 static __device__ __noinline__ float law_energy(int law, const hk_law_params *p,
-                                                const float *element, const mat3 *F)
+                                                const float *element, const mat3 *H)
 {
     switch (law) {
         HK_LAWS(CASE)
@@ -38,15 +38,15 @@ static __device__ __noinline__ float law_energy(int law, const hk_law_params *p,
 #undef CASE
 #else
 static __device__ __forceinline__ void law_vertex(int, const hk_law_params *p, const float *element,
-                                                  const mat3 *F, const vec3 *a, vec3 *force,
+                                                  const mat3 *H, const vec3 *a, vec3 *force,
                                                   mat3 *block)
 {
-    JOIN(HK_GPU_LAW, _vertex)(p, element, m3_displacement(*F), *a, force, block);
+    JOIN(HK_GPU_LAW, _vertex)(p, element, *H, *a, force, block);
 }
 static __device__ __forceinline__ float law_energy(int, const hk_law_params *p,
-                                                   const float *element, const mat3 *F)
+                                                   const float *element, const mat3 *H)
 {
-    return JOIN(HK_GPU_LAW, _energy)(p, element, m3_displacement(*F));
+    return JOIN(HK_GPU_LAW, _energy)(p, element, *H);
 }
 #endif
 
@@ -54,37 +54,29 @@ static __device__ __forceinline__ float law_energy(int, const hk_law_params *p,
 
 // What an element brings from memory: vertex_blocks.h.
 struct packed {
-    float4 word0, word1;
-    int third;
+    float4 word[3];
 };
 
 // With offsets of 32 bits: there are fewer than 2^28 items.
 static __device__ __forceinline__ packed fetch(const hk_gpu_vbd_args &a, unsigned at)
 {
     packed p;
-    p.word0 = *(const float4 *)((const char *)a.word[0] + 16 * at);
-    p.word1 = *(const float4 *)((const char *)a.word[1] + 16 * at);
-    p.third = *(const int *)((const char *)a.third + 4 * at);
+    for (int k = 0; k < 3; k++)
+        p.word[k] = *(const float4 *)((const char *)a.word[k] + 16 * at);
     return p;
 }
 
-// The seldom blended element, out of the way of the others. Where it is inside out all its corners
-// must see it with the same axes, those of the model.
-static __device__ __noinline__ void blend(const hk_gpu_batch *batch, float l, float4 turn,
-                                          const mat3 *F, const vec3 *a, vec3 *force, mat3 *block)
+// The seldom blended element, out of the way of the others.
+static __device__ __noinline__ void blend(const hk_gpu_batch *batch, float l, const mat3 *H,
+                                          const vec3 *a, vec3 *force, mat3 *block)
 {
-    const float by[4] = {turn.x, turn.y, turn.z, turn.w};
-    mat3 F_model;
-    vec3 a_model;
-    for (int i = 0; i < 3; i++) vertex_turn(by, F->m[i], F_model.m[i]);
-    vertex_turn(by, a->v, a_model.v);
-    blend_vertex((const hk_blend_law *)&batch->upper, l, &F_model, &a_model, force, block);
+    mat3 F = m3_gradient(*H);
+    blend_vertex((const hk_blend_law *)&batch->upper, l, &F, a, force, block);
 }
 
 // An element as its first corner sees it.
 struct element {
-    // Shape gradients of the other corners in rows, 1/m: an upper triangular matrix.
-    float xx, xy, xz, yy, yz, zz;
+    mat3 shape;       // shape gradients of the other corners in rows, 1/m
     float4 place[3];  // where these corners are
     float volume;
     float values[4];
@@ -94,40 +86,40 @@ struct element {
 static __device__ __forceinline__ void unpack(const hk_gpu_vbd_args &a, const float4 *q,
                                               unsigned at, const packed &p, element &e)
 {
-    e.place[0] = q[__float_as_int(p.word1.z)];
-    e.place[1] = q[__float_as_int(p.word1.w)];
-    e.place[2] = q[p.third];
-    e.xx = p.word0.x, e.xy = p.word0.y, e.xz = p.word0.z, e.yy = p.word0.w;
-    e.yz = p.word1.x, e.zz = p.word1.y;
-    e.volume = 1 / fabsf(6 * e.xx * e.yy * e.zz);
+    float4 b = p.word[0], c = p.word[1], d = p.word[2];
+    e.place[0] = q[__float_as_int(d.y)];
+    e.place[1] = q[__float_as_int(d.z)];
+    e.place[2] = q[__float_as_int(d.w)];
+    e.shape = {{{b.x, b.y, b.z}, {b.w, c.x, c.y}, {c.z, c.w, d.x}}};
+    e.volume = 1 / fabsf(6 * m3_det(e.shape));
     e.batch = a.batches + (a.batch ? a.batch[at] : 0);
     float4 values = a.element ? a.element[at] : make_float4(0, 0, 0, 0);
     e.values[0] = values.x, e.values[1] = values.y, e.values[2] = values.z, e.values[3] = 0;
 }
 
+// The displacement gradient.
 static __device__ __forceinline__ mat3 gradient_at(const element &e, const hk_fine &own)
 {
-    mat3 F;
-    float3 edge[3];
-    for (int c = 0; c < 3; c++) edge[c] = fine_minus(fine_of(e.place[c]), own);
-    for (int i = 0; i < 3; i++) {
-        float a = (&edge[0].x)[i], b = (&edge[1].x)[i], c = (&edge[2].x)[i];
-        F.m[i][0] = a * e.xx;
-        F.m[i][1] = a * e.xy + b * e.yy;
-        F.m[i][2] = a * e.xz + b * e.yz + c * e.zz;
+    mat3 H = m3_zero();
+    for (int c = 0; c < 3; c++) {
+        float3 d = fine_minus(fine_of(e.place[c]), own);
+        const float edge[3] = {d.x, d.y, d.z};
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) H.m[i][j] += edge[i] * e.shape.m[c][j];
     }
-    return F;
+    return H;
 }
 
 // Gradient and upper triangle of the block of the first corner, added to sums; l is its blend
-// weight, `turn` where it has one.
+// weight.
 static __device__ __forceinline__ void add_element(const element &e, const hk_fine &own, float l,
-                                                   const float4 *turn, float sums[SUMS])
+                                                   float sums[SUMS])
 {
-    mat3 block, F = gradient_at(e, own);
-    vec3 force, a = {{-e.xx, -(e.xy + e.yy), -(e.xz + e.yz + e.zz)}};
-    law_vertex(e.batch->law, (const hk_law_params *)e.batch->c, e.values, &F, &a, &force, &block);
-    if (l > 0) blend(e.batch, l, *turn, &F, &a, &force, &block);
+    mat3 block, H = gradient_at(e, own);
+    vec3 force, a;
+    for (int j = 0; j < 3; j++) a.v[j] = -(e.shape.m[0][j] + e.shape.m[1][j] + e.shape.m[2][j]);
+    law_vertex(e.batch->law, (const hk_law_params *)e.batch->c, e.values, &H, &a, &force, &block);
+    if (l > 0) blend(e.batch, l, &H, &a, &force, &block);
     for (int i = 0, q = 3; i < 3; i++) {
         sums[i] += e.volume * force.v[i];
         for (int j = i; j < 3; j++, q++) sums[q] += e.volume * block.m[i][j];
@@ -173,9 +165,9 @@ static __device__ float energy_around(const hk_gpu_vbd_args &a, const around &s,
     for (int at = s.first + (int)threadIdx.x % LANES; at < s.last; at += LANES) {
         element e;
         unpack(a, a.q, (unsigned)at, fetch(a, (unsigned)at), e);
-        mat3 F = gradient_at(e, own);
+        mat3 H = gradient_at(e, own);
         const hk_law_params *p = (const hk_law_params *)e.batch->c;
-        sum += e.volume * law_energy(e.batch->law, p, e.values, &F);
+        sum += e.volume * law_energy(e.batch->law, p, e.values, &H);
     }
     return share_sum<LANES>(sum);
 }
@@ -235,10 +227,9 @@ static __device__ __forceinline__ void sweep(const hk_gpu_vbd_args &a)
         element e;
         unpack(a, from, (unsigned)at, item, e);
         float weight = blended ? a.blend[a.twin[at]] : 0;
-        const float4 *turn = GENERAL ? a.turn + at : nullptr;
         at += LANES;
         if (at < s.last) item = fetch(a, (unsigned)at);  // on its way meanwhile
-        add_element(e, own, GENERAL ? weight : 0, turn, sums);
+        add_element(e, own, GENERAL ? weight : 0, sums);
     }
     if (viscous) add_drag<LANES>(a, k, lane, from, s.vertex, drag);
     if (GENERAL && a.term_sums && lane == 0)

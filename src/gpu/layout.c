@@ -4,7 +4,6 @@
 #include <omp.h>
 
 #include "gpu/slots.h"
-#include "gpu/triangular.h"
 
 // ---------------------------------------------------------------- batches
 
@@ -23,13 +22,6 @@ int hk_gpu_layout_law(const hk_gpu_layout *l)
     for (int q = 1; q < l->batch_count; q++)
         if (l->batches[q].law != l->batches[0].law) return HK_LAW_COUNT;
     return l->batch_count > 0 ? (int)l->batches[0].law : (int)HK_LAW_COUNT;
-}
-
-// Models of one law that decomposes nothing: decompositions are sooner done near the identity.
-static bool is_triangular(const hk_gpu_layout *l)
-{
-    int law = hk_gpu_layout_law(l);
-    return law < HK_LAW_COUNT && !hk_law_decomposes((hk_law)law);
 }
 
 static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)
@@ -54,7 +46,6 @@ static hk_status list_batches(const hk_model *m, hk_gpu_layout *l, sources *s)
         s->first[k + 1] = l->batch_count;
     }
     hk_free(used);
-    l->triangular = is_triangular(l);
     return HK_OK;
 }
 
@@ -288,10 +279,10 @@ static hk_gpu_item item_of(const worker *w, int tet)
     return item;
 }
 
-static void write_shape(float *const to[3], bool triangular, const double *numbers, int64_t at)
+static void write_shape(float *const to[HK_GPU_SHAPE_PARTS], const double *numbers, int64_t at)
 {
-    for (int k = 0; k < 3; k++) {
-        int width = hk_gpu_shape_width(triangular, k);
+    for (int k = 0; k < HK_GPU_SHAPE_PARTS; k++) {
+        int width = hk_gpu_shape_width(k);
         for (int i = 0; i < width; i++) to[k][width * at + i] = (float)*numbers++;
     }
 }
@@ -301,22 +292,18 @@ static void fill_shape(const worker *w, int part, int64_t at)
 {
     hk_gpu_layout *l = w->layout;
     const double *corner[4];
-    double inverse[9], u[3][3], q[3][3];
+    double inverse[9];
     for (int c = 0; c < 4; c++) {
         int32_t vertex = model_vertex(w, w->locals.list[l->items[at].corner[c]]);
         corner[c] = w->model->rest + 3 * (int64_t)vertex;
     }
     hk_corner_inverse(corner, inverse);
-    hk_make_triangular(inverse, u, q);
-    const double triangle[] = {u[0][0], u[0][1], u[0][2], u[1][1], u[1][2], u[2][2]};
-    write_shape(l->shape, l->triangular, l->triangular ? triangle : inverse, at);
-    if (l->whole[0]) write_shape(l->whole, false, inverse, at);
+    write_shape(l->shape, inverse, at);
     if (!l->element) return;
     memset(l->element + 4 * at, 0, 4 * sizeof(float));
     if (part == HK_LAW_PART) return;
     const double *direction = hk_part_direction(w->model, l->item_tet[at], part);
-    for (int i = 0; i < 3; i++)
-        l->element[4 * at + i] = (float)(l->triangular ? hk_dot3(q[i], direction) : direction[i]);
+    for (int i = 0; i < 3; i++) l->element[4 * at + i] = (float)direction[i];
 }
 
 // Items of a batch of `size` that go to round r.
@@ -460,10 +447,10 @@ static void place_rounds(hk_gpu_layout *l)
     l->base_size = bases;
 }
 
-static hk_status allocate_shapes(bool triangular, size_t items, float *shape[3])
+static hk_status allocate_shapes(size_t items, float *shape[HK_GPU_SHAPE_PARTS])
 {
-    for (int k = 0; k < (triangular ? 2 : 3); k++) {
-        shape[k] = HK_ARRAY(float, (size_t)hk_gpu_shape_width(triangular, k) * items);
+    for (int k = 0; k < HK_GPU_SHAPE_PARTS; k++) {
+        shape[k] = HK_ARRAY(float, (size_t)hk_gpu_shape_width(k) * items);
         if (!shape[k]) return HK_NO_MEMORY;
     }
     return HK_OK;
@@ -486,9 +473,7 @@ static hk_status allocate_items(hk_gpu_layout *l)
                        items);
     size_t ghosts = (size_t)l->ghost_start[l->patch_count];
     l->ghost = HK_ARRAY(int32_t, ghosts);
-    HK_TRY(allocate_shapes(l->triangular, items, l->shape));
-    if (l->triangular && (l->blends || l->cut.whole))
-        HK_TRY(allocate_shapes(false, items, l->whole));
+    HK_TRY(allocate_shapes(items, l->shape));
     l->items = HK_ARRAY(hk_gpu_item, items);
     l->item_tet = HK_ARRAY(int32_t, items);
     l->rounds = HK_ZEROS(hk_gpu_round, l->round_start[l->patch_count] + 1);  // one may be checked
@@ -579,10 +564,7 @@ void hk_gpu_layout_free(hk_gpu_layout *l)
     hk_free(l->vertex_start);
     hk_free(l->ghost_start);
     hk_free(l->ghost);
-    for (int k = 0; k < 3; k++) {
-        hk_free(l->shape[k]);
-        hk_free(l->whole[k]);
-    }
+    for (int k = 0; k < HK_GPU_SHAPE_PARTS; k++) hk_free(l->shape[k]);
     hk_free(l->item_start);
     hk_free(l->items);
     hk_free(l->item_tet);

@@ -20,6 +20,7 @@ enum {
     HK_GPU_SLICE = 32,  // vertices whose slots are interleaved: a warp reads them side by side
     HK_GPU_SKEW = 1     // unused slots between them: the slots of a vertex lie in different banks
 };
+enum { HK_GPU_SHAPE_PARTS = 3 };
 
 typedef struct hk_gpu_item {
     // Vertices of the patch: own ones first, then ghosts. HK_GPU_COUNTS is added to the first
@@ -55,7 +56,6 @@ typedef struct hk_gpu_cut {
     // Patches of equal work instead of equal numbers of vertices: as many, some larger than
     // patch_size.
     bool even;
-    bool whole;  // wants rest shapes in the model's axes, whatever the law
 } hk_gpu_cut;
 
 typedef struct hk_gpu_layout {
@@ -75,16 +75,11 @@ typedef struct hk_gpu_layout {
     int32_t *ghost;          // vertices here
     int32_t *item_start;     // [patch_count + 1]
     hk_gpu_item *items;      // [item_count]
-    // Rest shapes, [item_count] of hk_gpu_shape_width each: U of triangular.h, 00 01 02 11 and
-    // 12 22; or, if `triangular` is not set, the inverse of the matrix of rest edges, row by row.
-    float *shape[3];
-    bool triangular;
-    // The latter beside triangles, for what needs the model's axes: elements that convert (where
-    // many rotations are as near, as in a mirrored element, all copies of it are to find the same
-    // one) and viscosity; else NULL.
-    float *whole[3];
+    // Rest shapes, [item_count] of hk_gpu_shape_width each: the inverse of the matrix of rest
+    // edges, row by row.
+    float *shape[HK_GPU_SHAPE_PARTS];
     int32_t *item_tet;     // [item_count] in the model
-    float *element;        // [item_count][4] a direction in the frame of the rest shape; or NULL
+    float *element;        // [item_count][4] a direction of the rest state; or NULL
     int32_t *round_start;  // [patch_count + 1]
     hk_gpu_round *rounds;
     uint16_t *count;  // corners of an own vertex in a round
@@ -102,10 +97,9 @@ hk_status hk_gpu_cut_patches(const hk_model *model, hk_gpu_layout *layout);
 // The law of all batches; HK_LAW_COUNT: there are several, or none.
 int hk_gpu_layout_law(const hk_gpu_layout *layout);
 // Floats of an item in array k of its shape.
-static inline int hk_gpu_shape_width(bool triangular, int k)
+static inline int hk_gpu_shape_width(int k)
 {
-    const int whole[] = {4, 4, 1}, triangle[] = {4, 2, 0};
-    return (triangular ? triangle : whole)[k];
+    return k < 2 ? 4 : 1;
 }
 
 #endif

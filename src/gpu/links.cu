@@ -17,10 +17,11 @@ struct links_data {
     const int *start, *vertex;             // [link_count + 1], [entries]
     const float *coefficient;              // [entries]
     const float2 *law;                     // [link_count] stiffness and rest length
+    const float4 *rest;                    // [link_count] its vector at rest
     const int *user_of;                    // [vertex_count]; −1: it has no links
     const int *use_start, *use_link;
     const float *use_coefficient;
-    float4 *target;            // [attachment_count] relative to the origin of the body
+    float4 *target;            // [attachment_count] as a displacement of its vertex
     const int *tied, *motion;  // [attachment_count] vertex, and how the target moves
     // With viscous damping, else NULL: B of every link at the beginning of the stage,
     // [DAMPING][link_count], and where displacements are measured from.
@@ -44,10 +45,12 @@ static __device__ float3 link_vector(const links_data &l, int link, const float4
     if (link >= l.others) return fine_minus(a, l.target[link - l.others]);
     float3 d = make_float3(0, 0, 0);
     for (int k = first + 1; k < last; k++) {
-        float3 edge = fine_minus(x[l.vertex[k]], a);
+        float3 farther = fine_minus(x[l.vertex[k]], a);
         float c = l.coefficient[k];
-        d.x += c * edge.x, d.y += c * edge.y, d.z += c * edge.z;
+        d.x += c * farther.x, d.y += c * farther.y, d.z += c * farther.z;
     }
+    float4 rest = l.rest[link];
+    d.x += rest.x, d.y += rest.y, d.z += rest.z;
     return d;
 }
 
@@ -206,9 +209,10 @@ static __global__ void __launch_bounds__(THREADS)
     int k = blockIdx.x * THREADS + threadIdx.x;
     if (k >= attachment_count) return;
     int v = l.tied[k];
-    double x[3];
+    double x[3], o[3];
     place_point(s, s.motions[l.motion[k]], fraction_of(s, s.part), s.rest + 3 * (int64_t)v, x);
-    l.target[k] = fine_narrow(x, s.origin + 3 * s.body[v]);
+    frame_place({s.origin, s.rest, s.body, s.anchor}, v, o);
+    l.target[k] = fine_narrow(x, o);
 }
 
 // B without its negative part.
@@ -293,15 +297,34 @@ static hk_status upload_vertices(hk_gpu *g, const hk_links *from, const int32_t 
     return status;
 }
 
+// Springs and bends at rest, in double precision until they are known: the bends of a flat sheet
+// have none.
+static float4 rest_vector(const hk_model *m, const hk_links *from, int link)
+{
+    const double *first = m->rest + 3 * (int64_t)m->order[from->vertex[from->start[link]]];
+    double d[3] = {0, 0, 0};
+    for (int k = from->start[link] + 1; k < from->start[link + 1]; k++) {
+        const double *other = m->rest + 3 * (int64_t)m->order[from->vertex[k]];
+        double c = (double)((const float *)from->scalars)[k];
+        for (int i = 0; i < 3; i++) d[i] += c * (other[i] - first[i]);
+    }
+    return make_float4((float)d[0], (float)d[1], (float)d[2], 0);
+}
+
 static hk_status upload_laws(hk_gpu *g, const hk_links *from, links_data *to)
 {
     size_t count = (size_t)from->link_count, entries = (size_t)from->start[from->link_count];
     float2 *law = HK_ARRAY(float2, count);
-    if (!law) return HK_NO_MEMORY;
-    for (size_t k = 0; k < count; k++)
+    float4 *rest = HK_ARRAY(float4, count);
+    hk_status status = law && rest ? HK_OK : HK_NO_MEMORY;
+    for (size_t k = 0; k < count && status == HK_OK; k++) {
         law[k] = make_float2((float)from->stiffness[k], (float)from->rest[k]);
-    hk_status status = hk_gpu_upload(g, law, count, &to->law);
+        rest[k] = rest_vector(g->model, from, (int)k);
+    }
+    if (status == HK_OK) status = hk_gpu_upload(g, law, count, &to->law);
+    if (status == HK_OK) status = hk_gpu_upload(g, rest, count, &to->rest);
     hk_free(law);
+    hk_free(rest);
     HK_TRY(status);
     HK_TRY(hk_gpu_upload(g, from->start, count + 1, &to->start));
     HK_TRY(hk_gpu_upload(g, (const float *)from->scalars, entries, &to->coefficient));

@@ -103,36 +103,14 @@ struct packed {
     float4 shape0, shape1;
     float shape2;
 };
-// Whether `shape` of the model is a triangle: is_triangular in layout.c.
-enum { TRIANGLE = !LAW_DECOMPOSES };
 
 // With offsets of 32 bits: the layout has fewer than 2^28 items.
-static __device__ __forceinline__ void fetch_shape(const hk_gpu_shapes &s, bool triangle,
-                                                   unsigned at, packed &p)
-{
-    p.shape0 = *(const float4 *)((const char *)s.part[0] + 16 * at);
-    if (triangle) {
-        float2 rest = *(const float2 *)((const char *)s.part[1] + 8 * at);
-        p.shape1 = make_float4(rest.x, rest.y, 0, 0);
-    } else {
-        p.shape1 = *(const float4 *)((const char *)s.part[1] + 16 * at);
-        p.shape2 = *(const float *)((const char *)s.part[2] + 4 * at);
-    }
-}
-
 static __device__ __forceinline__ void fetch(const hk_gpu_model &m, unsigned at, packed &p)
 {
     p.item = *(const uint4 *)((const char *)m.items + 16 * at);
-    fetch_shape(m.shape, TRIANGLE, at, p);
-}
-
-// In the model's axes, if that makes a difference.
-static __device__ __forceinline__ bool fetch_whole(const hk_gpu_model &m, unsigned at, packed &p)
-{
-    bool triangle = !m.whole.part[2];
-    p.item = *(const uint4 *)((const char *)m.items + 16 * at);
-    fetch_shape(m.whole, triangle, at, p);
-    return triangle;
+    p.shape0 = *(const float4 *)((const char *)m.shape.row0 + 16 * at);
+    p.shape1 = *(const float4 *)((const char *)m.shape.row1 + 16 * at);
+    p.shape2 = *(const float *)((const char *)m.shape.row2 + 4 * at);
 }
 
 struct element {
@@ -140,10 +118,10 @@ struct element {
     bool counts;                  // its energy does, in this patch
     mat3 shape;                   // shape gradients of corners 1, 2, 3 in its rows, 1/m
     float volume;
-    mat3 F;
+    mat3 H;  // ∂u/∂X, F = 1 + H
 };
 
-static __device__ __forceinline__ void unpack(const packed &p, bool triangle, element &e)
+static __device__ __forceinline__ void unpack(const packed &p, element &e)
 {
     unsigned word[4] = {p.item.x, p.item.y, p.item.z, p.item.w};
     for (int c = 0; c < 4; c++) {
@@ -153,13 +131,8 @@ static __device__ __forceinline__ void unpack(const packed &p, bool triangle, el
     }
     e.counts = word[0] & 0x8000;
     const float4 a = p.shape0, b = p.shape1;
-    if (triangle) {
-        e.shape = {{{a.x, a.y, a.z}, {0, a.w, b.x}, {0, 0, b.y}}};
-        e.volume = 1 / fabsf(6 * a.x * a.w * b.y);
-    } else {
-        e.shape = {{{a.x, a.y, a.z}, {a.w, b.x, b.y}, {b.z, b.w, p.shape2}}};
-        e.volume = 1 / fabsf(6 * m3_det(e.shape));
-    }
+    e.shape = {{{a.x, a.y, a.z}, {a.w, b.x, b.y}, {b.z, b.w, p.shape2}}};
+    e.volume = 1 / fabsf(6 * m3_det(e.shape));
 }
 
 // What a law wants to know of its element.
@@ -172,28 +145,26 @@ static __device__ __forceinline__ void values_of(const float4 *elements, int64_t
     values[0] = v.x, values[1] = v.y, values[2] = v.z;
 }
 
-// TRIANGULAR: nothing is below the diagonal of its shape.
-template <bool TRIANGULAR>
+// The displacement gradient: that of small strains keeps all its digits.
 static __device__ __forceinline__ mat3 gradient_of(const element &e, unsigned positions)
 {
     hk_fine o = fine_of(shared_read(positions + e.corner[0]));
-    mat3 F = m3_zero();
+    mat3 H = m3_zero();
 #pragma unroll
     for (int c = 0; c < 3; c++) {
         float3 edge = fine_minus(fine_of(shared_read(positions + e.corner[c + 1])), o);
         const float a[3] = {edge.x, edge.y, edge.z};
 #pragma unroll
-        for (int j = TRIANGULAR ? c : 0; j < 3; j++)
+        for (int j = 0; j < 3; j++)
             for (int i = 0; i < 3; i++) {
                 float part = e.shape.m[c][j] * a[i];
-                F.m[i][j] = c == 0 ? part : F.m[i][j] + part;
+                H.m[i][j] = c == 0 ? part : H.m[i][j] + part;
             }
     }
-    return F;
+    return H;
 }
 
 // Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0, into slots of shared memory.
-template <bool TRIANGULAR>
 static __device__ __forceinline__ void put_forces(unsigned slots, const element &e, const mat3 &P)
 {
     mat3 stress = m3_scale(P, e.volume);
@@ -205,8 +176,7 @@ static __device__ __forceinline__ void put_forces(unsigned slots, const element 
         for (int i = 0; i < 3; i++) {
             f.v[i] = stress.m[i][2] * e.shape.m[c][2];
 #pragma unroll
-            for (int j = 1; j >= (TRIANGULAR ? c : 0); j--)
-                f.v[i] += stress.m[i][j] * e.shape.m[c][j];
+            for (int j = 1; j >= 0; j--) f.v[i] += stress.m[i][j] * e.shape.m[c][j];
         }
         shared_write(slots, e.slot[c + 1], f.v[0], f.v[1], f.v[2]);
         sum = c == 0 ? f : v3_add(sum, f);

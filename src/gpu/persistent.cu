@@ -24,7 +24,7 @@ static size_t bytes_of(const hk_gpu_layout *l, int groups)
 {
     size_t own = (size_t)l->most_own, rounds = (size_t)l->most_rounds, count = (size_t)groups;
     size_t vectors = (size_t)l->most_locals + count * (size_t)l->most_slots + (count - 1) * own;
-    size_t item = sizeof(hk_gpu_item) + 6 * sizeof(float);
+    size_t item = sizeof(hk_gpu_item) + 9 * sizeof(float);
     return 16 * vectors + item * (size_t)l->most_items + sizeof(hk_gpu_batch) * count +
            sizeof(hk_gpu_round) * rounds +
            sizeof(uint16_t) * rounds * (own + own / HK_GPU_SLICE + 1);

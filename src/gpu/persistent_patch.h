@@ -58,8 +58,8 @@ struct held_patch {
     int group, groups;
     int thread, threads;       // of the block; those of the first group own vertices
     uint4 *item;               // [most_items]
-    float4 *shape0;            // [most_items]
-    float2 *shape1;            // [most_items]
+    float4 *shape0, *shape1;   // [most_items]
+    float *shape2;             // [most_items]
     float4 *part;              // [groups − 1][most_own] what the other groups have for a vertex
     hk_gpu_round_data *round;  // [most_rounds]
     uint16_t *count, *base;    // [most_rounds][own], [most_rounds][slices of own]
@@ -87,9 +87,10 @@ static __device__ __forceinline__ held_patch held_patch_of(const hk_gpu_persiste
     r.b.slot_address += 16 * r.group * m.most_slots;
     r.item = (uint4 *)(slots + r.groups * m.most_slots);
     r.shape0 = (float4 *)(r.item + args.most_items);
-    r.part = r.shape0 + args.most_items;
-    r.shape1 = (float2 *)(r.part + (r.groups - 1) * args.most_own);
-    hk_gpu_batch *batches = (hk_gpu_batch *)(r.shape1 + args.most_items);
+    r.shape1 = r.shape0 + args.most_items;
+    r.part = r.shape1 + args.most_items;
+    r.shape2 = (float *)(r.part + (r.groups - 1) * args.most_own);
+    hk_gpu_batch *batches = (hk_gpu_batch *)(r.shape2 + args.most_items);
     r.batch = batches + r.group;
     r.round = (hk_gpu_round_data *)(batches + r.groups);
     r.count = (uint16_t *)(r.round + args.most_rounds);
@@ -109,7 +110,8 @@ static __device__ __forceinline__ void settle_in(const hk_gpu_persistent_args &a
         fetch(m, b.item + k, p);
         r.item[k] = p.item;
         r.shape0[k] = p.shape0;
-        r.shape1[k] = make_float2(p.shape1.x, p.shape1.y);
+        r.shape1[k] = p.shape1;
+        r.shape2[k] = p.shape2;
     }
     for (int n = 0; n < b.rounds; n++) {
         hk_gpu_round_data round = m.rounds[b.round + n];
@@ -133,12 +135,11 @@ static __device__ __forceinline__ share_of_round share_in(const held_patch &r, i
     return s;
 }
 
-static __device__ __forceinline__ void element_at(const hk_gpu_model &m, const held_patch &r, int k,
-                                                  element &e)
+static __device__ __forceinline__ void element_at(const held_patch &r, int k, element &e)
 {
-    packed p = {r.item[k], r.shape0[k], make_float4(r.shape1[k].x, r.shape1[k].y, 0, 0)};
-    unpack(p, true, e);
-    e.F = gradient_of<true>(e, r.b.position_address);
+    packed p = {r.item[k], r.shape0[k], r.shape1[k], r.shape2[k]};
+    unpack(p, e);
+    e.H = gradient_of(e, r.b.position_address);
 }
 
 // Where this thread's group leaves what it has for the vertex of the thread, or (others) where the

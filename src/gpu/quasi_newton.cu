@@ -57,14 +57,16 @@ static __global__ void begin_kernel(hk_gpu_state s, const hk_gpu_control *from,
     for (int64_t i = 3 * (int64_t)v; i < 3 * (int64_t)v + 3; i++) x[i] = trial[i] = start[i];
 }
 
-// The trial state relative to the origins of the bodies, as the terms in single precision take it.
+// The displacements of the trial state, as the terms in single precision take them.
 static __global__ void narrow_kernel(hk_gpu_state s, const double *trial, float4 *to)
 {
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.vertex_count) return;
-    to[v] = fine_narrow(trial + 3 * (int64_t)v, s.origin + 3 * s.body[v]);
+    double o[3];
+    frame_place({s.origin, s.rest, s.body, s.anchor}, v, o);
+    to[v] = fine_narrow(trial + 3 * (int64_t)v, o);
 }
 
 // ---------------------------------------------------------------- the decision

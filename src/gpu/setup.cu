@@ -95,14 +95,13 @@ static hk_status upload_batches(hk_gpu *g)
     return status;
 }
 
-static hk_status upload_shapes(hk_gpu *g, bool triangular, float *const from[3], size_t items,
+static hk_status upload_shapes(hk_gpu *g, float *const from[HK_GPU_SHAPE_PARTS], size_t items,
                                hk_gpu_shapes *to)
 {
-    const float *part[3] = {nullptr, nullptr, nullptr};
-    for (int k = 0; k < 3; k++)
-        if (from[k])
-            HK_TRY(hk_gpu_upload(g, from[k], items * hk_gpu_shape_width(triangular, k), &part[k]));
-    *to = {part[0], part[1], part[2]};
+    const float *part[HK_GPU_SHAPE_PARTS];
+    for (int k = 0; k < HK_GPU_SHAPE_PARTS; k++)
+        HK_TRY(hk_gpu_upload(g, from[k], items * hk_gpu_shape_width(k), &part[k]));
+    *to = {(const float4 *)part[0], (const float4 *)part[1], part[2]};
     return HK_OK;
 }
 
@@ -136,9 +135,7 @@ static hk_status upload_layout(hk_gpu *g)
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_patch_data *)l->patches, patches, &m->patches));
     HK_TRY(hk_gpu_upload(g, l->vertex_start, patches + 1, &g->state.vertex_start));
     HK_TRY(hk_gpu_upload(g, l->ghost, ghosts, &m->ghost));
-    HK_TRY(upload_shapes(g, l->triangular, l->shape, items, &m->shape));
-    m->whole = m->shape;
-    if (l->whole[0]) HK_TRY(upload_shapes(g, false, l->whole, items, &m->whole));
+    HK_TRY(upload_shapes(g, l->shape, items, &m->shape));
     HK_TRY(hk_gpu_upload(g, (const uint4 *)l->items, items, &m->items));
     if (l->element) HK_TRY(hk_gpu_upload(g, (const float4 *)l->element, items, &m->element));
     HK_TRY(hk_gpu_upload(g, (const hk_gpu_round_data *)l->rounds,
@@ -601,6 +598,22 @@ static hk_status power_iteration(hk_gpu *g, const power_workspace *r, double *ei
     return HK_OK;
 }
 
+// What single precision does to forces: a body that was turned has none but rounding errors and
+// those of what it is tied to. They grow with the turn, as displacements do; this one stands for
+// bodies in motion.
+static hk_status measure_rounding(hk_gpu *g, float4 *q)
+{
+    const double c = cos(0.1), s = sin(0.1), turn[9] = {c, -s, 0, c * s, c * c, -s, s * s, s * c, c};
+    double sums[HK_SUM_WIDTH];
+    hk_gpu_bend(&g->state, turn, q, g->stream);
+    HK_TRY(hk_gpu_probe(g, q, HK_CHECK_NO_TIES | HK_CHECK_UNDAMPED, nullptr, g->probe[0]));
+    HK_CUDA(cudaMemcpyAsync(sums, g->probe[0], sizeof sums, cudaMemcpyDeviceToHost, g->stream));
+    HK_CUDA(cudaStreamSynchronize(g->stream));
+    g->plan.rounding += 2 * sqrt(sums[HK_SUM_ELASTIC_FORCE]);
+    g->plan.noise = 4 * fabs(sums[HK_SUM_ELASTIC]);
+    return HK_OK;
+}
+
 // What single precision does to the energy: a sheared body has the same one in every direction.
 static hk_status measure_noise(hk_gpu *g, float4 *q)
 {
@@ -617,14 +630,25 @@ static hk_status measure_noise(hk_gpu *g, float4 *q)
             turned[6 + k] = s * y + c * shear[6 + k];
         }
         hk_gpu_bend(&g->state, turned, q, g->stream);
-        HK_TRY(hk_gpu_probe(g, q, HK_CHECK_NO_TIES, nullptr, g->probe[1]));
+        HK_TRY(hk_gpu_probe(g, q, HK_CHECK_NO_TIES | HK_CHECK_UNDAMPED, nullptr, g->probe[1]));
         HK_CUDA(cudaMemcpyAsync(sums, g->probe[1], sizeof sums, cudaMemcpyDeviceToHost, g->stream));
         HK_CUDA(cudaStreamSynchronize(g->stream));
         energy[n] = sums[HK_SUM_ELASTIC] + sums[HK_SUM_TERMS];
     }
     for (int n = 1; n < DIRECTIONS; n++) most = fmax(most, fabs(energy[n] - energy[0]));
-    g->plan.noise = isfinite(most) ? 4 * most : 0;
+    if (isfinite(most)) g->plan.noise = fmax(g->plan.noise, 4 * most);
     return HK_OK;
+}
+
+// Both without damping, which turns and shears would feel.
+static hk_status measure_precision(hk_gpu *g, float4 *q)
+{
+    float *viscosity = g->args.viscosity;
+    g->args.viscosity = nullptr;
+    hk_status status = measure_rounding(g, q);
+    if (status == HK_OK) status = measure_noise(g, q);
+    g->args.viscosity = viscosity;
+    return status;
 }
 
 // Damping as if a step began at rest.
@@ -652,14 +676,7 @@ static hk_status estimate_length(hk_gpu *g)
     hk_status status = power_iteration(g, &r, &eigenvalue);
     hk_free(r.host);
     HK_TRY(status);
-    // Bodies at rest have no forces but rounding errors and those of what they are tied to.
-    double sums[HK_SUM_WIDTH];
-    HK_TRY(hk_gpu_probe(g, r.rest, HK_CHECK_NO_TIES, nullptr, g->probe[0]));
-    HK_CUDA(cudaMemcpyAsync(sums, g->probe[0], sizeof sums, cudaMemcpyDeviceToHost, g->stream));
-    HK_CUDA(cudaStreamSynchronize(g->stream));
-    g->plan.rounding += 2 * sqrt(sums[HK_SUM_ELASTIC_FORCE]);
-    HK_TRY(measure_noise(g, r.q));
-    g->plan.noise = fmax(g->plan.noise, 4 * fabs(sums[HK_SUM_ELASTIC]));
+    HK_TRY(measure_precision(g, r.q));
     g->plan.rules.longest = descent_longest(fmax(1, eigenvalue), g->plan.rules.acceleration);
     return HK_OK;
 }

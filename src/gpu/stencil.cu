@@ -17,8 +17,7 @@ struct stencil_data {
     const hk_element *element;
     const int *corner, *element_of;
     const int *user_of, *use_start, *use;
-    const double *origin;  // of the bodies
-    const int *body;       // [vertex_count]
+    hk_gpu_frame frame;
 };
 
 struct stencil {
@@ -36,7 +35,8 @@ static __device__ void read_element(const stencil_data &t, const hk_element &e, 
                                     double *at)
 {
     for (int c = 0; c < e.count; c++) {
-        const double *o = t.origin + 3 * t.body[e.vertex[c]];
+        double o[3];
+        frame_place(t.frame, e.vertex[c], o);
         fine_widen(x[e.vertex[c]], o, at + 3 * c);
     }
 }
@@ -280,8 +280,7 @@ static hk_status create(hk_gpu *g, const hk_term_ops *of, bool tie, void **term)
     if (!t) return HK_NO_MEMORY;
     t->of = of;
     t->data.vertex_count = g->model->vertex_count;
-    t->data.origin = g->state.origin;
-    t->data.body = g->state.body;
+    t->data.frame = hk_gpu_frame_of(&g->state);
     t->list = hk_gpu_host_list(g);
     hk_status status = of->create(&t->list, &t->host);
     if (status == HK_OK) {

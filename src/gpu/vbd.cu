@@ -238,13 +238,11 @@ static __global__ void __launch_bounds__(THREADS) drag_kernel(const __grid_const
     float K[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     for (int p = a.pair_start[n]; p < a.pair_start[n + 1]; p++) {
         int at = a.pair[p] / 4, corner = a.pair[p] % 4;
-        float word0[4], word1[4], turn[4], own[3], other[3];
-        load4(a.vertex_blocks.word[0] + at, word0);
-        load4(a.vertex_blocks.word[1] + at, word1);
-        load4(a.vertex_blocks.turn + at, turn);
-        vertex_shape(word0, word1, turn, 0, own);
-        vertex_shape(word0, word1, turn, corner, other);
-        float volume = *a.rate * vertex_volume(word0, word1);
+        float B[12], own[3], other[3];
+        for (int k = 0; k < 3; k++) load4(a.vertex_blocks.word[k] + at, B + 4 * k);
+        vertex_shape(B, 0, own);
+        vertex_shape(B, corner, other);
+        float volume = *a.rate * vertex_volume(B);
         for (int j = 0; j < 3; j++) own[j] *= volume;
         const float *plane = a.viscosity + a.vertex_blocks.twin[at];
         for (int j = 0; j < 3; j++)
@@ -452,11 +450,9 @@ static hk_status upload_vertex_blocks(hk_gpu *g, const hk_gpu_vertex_blocks *s)
     HK_TRY(hk_gpu_upload(g, s->start, count + 1, &a->start));
     for (int k = 0; k < HK_GPU_VERTEX_WORDS; k++)
         HK_TRY(hk_gpu_upload(g, (const float4 *)s->word[k], items, &a->word[k]));
-    HK_TRY(hk_gpu_upload(g, s->third, items, &a->third));
     if (s->batch) HK_TRY(hk_gpu_upload(g, s->batch, items, &a->batch));
     if (s->element) HK_TRY(hk_gpu_upload(g, (const float4 *)s->element, items, &a->element));
     if (s->twin) HK_TRY(hk_gpu_upload(g, s->twin, items, &a->twin));
-    if (s->turn) HK_TRY(hk_gpu_upload(g, (const float4 *)s->turn, items, &a->turn));
     return hk_gpu_upload(g, s->noise, count, &a->noise);
 }
 

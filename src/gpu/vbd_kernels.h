@@ -13,8 +13,7 @@ struct hk_gpu_vbd_args {
     int count;
     const int *vertex;      // [count]
     const int *start;       // [count + 1] items
-    const float4 *word[2];  // [item_count]
-    const int *third;       // [item_count]
+    const float4 *word[3];  // [item_count]
     const uint16_t *batch;  // [item_count]; NULL: there is one
     const float4 *element;  // [item_count] or NULL
     const float *noise;     // [count] J
@@ -26,8 +25,7 @@ struct hk_gpu_vbd_args {
     const float4 *before;  // [vertex_count] q before the sweep
     const float *blend;    // as in hk_gpu_args
     // There, and with viscous damping:
-    const int *twin;     // [item_count] where the blend weight of an item is, and its viscosity
-    const float4 *turn;  // [item_count]
+    const int *twin;  // [item_count] where the blend weight of an item is, and its viscosity
     // With viscous damping; else NULL:
     const int *near_start, *near;  // [count + 1], [near_count]
     const float *drag;             // [9][near_count] r K of a vertex and its neighbour

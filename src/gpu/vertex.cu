@@ -100,8 +100,9 @@ static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reac
     const double *here = positions_of(s), *speed = velocities_of(s);
     double o[3], x[3], y[3], from[3], first[3];
     for (int i = 0; i < 3; i++) {
-        o[i] = here[3 * (int64_t)anchor + i];
-        if (v == anchor) s.origin[3 * body + i] = o[i];
+        double origin = here[3 * (int64_t)anchor + i];
+        if (v == anchor) s.origin[3 * body + i] = origin;
+        o[i] = origin + (s.rest[at + i] - s.rest[3 * (int64_t)anchor + i]);  // as frame_place
         x[i] = here[at + i];
     }
     if (v == 0) *s.rate = (float)(s.viscous / stage.of.h);
@@ -153,9 +154,10 @@ static __device__ void guess_ahead(const hk_gpu_state &s, int v, double a, doubl
     int64_t at = 3 * (int64_t)v;
     const double *here = positions_of(s) + at, *speed = velocities_of(s) + at,
                  *before = velocities_before(s) + at;
-    double x[3];
+    double x[3], o[3];
     for (int i = 0; i < 3; i++) x[i] = here[i] + a * speed[i] + b * before[i];
-    guess[v] = fine_narrow(x, s.origin + 3 * s.body[v]);
+    frame_place({s.origin, s.rest, s.body, s.anchor}, v, o);
+    guess[v] = fine_narrow(x, o);
     write_exact(s, HK_EXACT_GUESS, v, x);
 }
 
@@ -238,7 +240,9 @@ static __device__ void end_place(const hk_gpu_state &s, int v, const float4 *goo
         for (int i = 0; i < 3; i++) x[i] = s.exact[HK_EXACT_SOLUTION][3 * (int64_t)v + i];
         return;
     }
-    fine_widen(good[v], s.origin + 3 * s.body[v], x);
+    double o[3];
+    frame_place({s.origin, s.rest, s.body, s.anchor}, v, o);
+    fine_widen(good[v], o, x);
 }
 
 static __global__ void end_stage_kernel(hk_gpu_state s, const hk_gpu_control *control,
@@ -546,24 +550,24 @@ void hk_gpu_speed(const hk_gpu_state *s, double *speed, cudaStream_t stream)
 
 // ---------------------------------------------------------------- set-up
 
-static __global__ void narrow_kernel(hk_gpu_state s, const double *x, bool of_rest, float4 *to)
+static __global__ void narrow_kernel(hk_gpu_frame frame, int count, const double *x, float4 *to)
 {
     int v = blockIdx.x * THREADS + threadIdx.x;
-    if (v >= s.vertex_count) return;
-    int body = s.body[v];
-    const double *o = of_rest ? s.rest + 3 * (int64_t)s.anchor[body] : s.origin + 3 * body;
+    if (v >= count) return;
+    double o[3];
+    frame_place(frame, v, o);
     to[v] = fine_narrow(x + 3 * (int64_t)v, o);
 }
 
 void hk_gpu_rest_state(const hk_gpu_state *s, float4 *to, cudaStream_t stream)
 {
-    narrow_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, s->rest, true, to);
+    cudaMemsetAsync(to, 0, sizeof(float4) * (size_t)s->vertex_count, stream);
 }
 
 void hk_gpu_narrow(const hk_gpu_state *s, float4 *to, cudaStream_t stream)
 {
-    narrow_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(*s, s->known[HK_KNOWN_X],
-                                                                       false, to);
+    narrow_kernel<<<blocks_for(s->vertex_count), THREADS, 0, stream>>>(
+        hk_gpu_frame_of(s), s->vertex_count, s->known[HK_KNOWN_X], to);
 }
 
 struct matrix {
@@ -575,11 +579,11 @@ static __global__ void bend_kernel(hk_gpu_state s, matrix M, float4 *to)
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.vertex_count) return;
     const double *x = s.rest + 3 * (int64_t)v, *o = s.rest + 3 * (int64_t)s.anchor[s.body[v]];
-    double y[3], none[3] = {0, 0, 0};
+    double y[3], from[3];
+    for (int i = 0; i < 3; i++) from[i] = x[i] - o[i];
     for (int i = 0; i < 3; i++)
-        y[i] = M.m[3 * i] * (x[0] - o[0]) + M.m[3 * i + 1] * (x[1] - o[1]) +
-               M.m[3 * i + 2] * (x[2] - o[2]);
-    to[v] = fine_narrow(y, none);
+        y[i] = M.m[3 * i] * from[0] + M.m[3 * i + 1] * from[1] + M.m[3 * i + 2] * from[2];
+    to[v] = fine_narrow(y, from);
 }
 
 void hk_gpu_bend(const hk_gpu_state *s, const double M[9], float4 *to, cudaStream_t stream)

@@ -68,6 +68,26 @@ struct hk_gpu_state {
     double *exact[HK_EXACT_COUNT];
 };
 enum { HK_MOMENTS = 16 };
+
+// What displacements are measured from: rest, moved to where the anchor of the body was before the
+// step.
+struct hk_gpu_frame {
+    const double *origin, *rest;
+    const int *body, *anchor;
+};
+static inline hk_gpu_frame hk_gpu_frame_of(const hk_gpu_state *s)
+{
+    hk_gpu_frame frame = {s->origin, s->rest, s->body, s->anchor};
+    return frame;
+}
+#ifdef __CUDACC__
+static __device__ __forceinline__ void frame_place(const hk_gpu_frame &f, int v, double o[3])
+{
+    const double *rest = f.rest + 3 * (int64_t)v, *from = f.origin + 3 * f.body[v];
+    const double *anchor = f.rest + 3 * (int64_t)f.anchor[f.body[v]];
+    for (int i = 0; i < 3; i++) o[i] = from[i] + (rest[i] - anchor[i]);
+}
+#endif
 enum { HK_GPU_TARGETED = -3 };  // held where a user put it
 
 // Where the beginning of a stage goes.
@@ -109,11 +129,11 @@ void hk_gpu_settle(const hk_gpu_args *args, int64_t item_count, const hk_gpu_con
 // sums[3]: kinetic energy, and those of gravity and of loads.
 void hk_gpu_energies(const hk_gpu_state *s, double *sums, cudaStream_t stream);
 
-// x relative to the body's anchor at rest.
+// Displacements at rest: 0.
 void hk_gpu_rest_state(const hk_gpu_state *s, float4 *to, cudaStream_t stream);
-// M times that.
+// Displacements of a body that M turns and deforms about its anchor.
 void hk_gpu_bend(const hk_gpu_state *s, const double M[9], float4 *to, cudaStream_t stream);
-// x of the state relative to the origins.
+// Displacements of the state.
 void hk_gpu_narrow(const hk_gpu_state *s, float4 *to, cudaStream_t stream);
 // The power iteration: q = rest + length v; v = P ((gradient − base)/length + stiffness v);
 // partial sums of v² a block of 256 vertices.

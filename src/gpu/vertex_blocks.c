@@ -4,7 +4,6 @@
 #include <omp.h>
 #include <stdlib.h>
 
-#include "gpu/triangular.h"
 #include "term/vertex_blocks.h"
 
 // Items of 16 bytes have offsets of 32 bits on the device.
@@ -38,12 +37,10 @@ void hk_gpu_vertex_blocks_free(hk_gpu_vertex_blocks *s)
     hk_colouring_release(&s->colours);
     hk_free(s->start);
     for (int k = 0; k < HK_GPU_VERTEX_WORDS; k++) hk_free(s->word[k]);
-    hk_free(s->third);
     hk_free(s->tet);
     hk_free(s->batch);
     hk_free(s->element);
     hk_free(s->twin);
-    hk_free(s->turn);
     hk_free(s->noise);
     hk_free(s->near_start);
     hk_free(s->near);
@@ -196,10 +193,9 @@ static hk_status allocate_items(maker *w)
         s->word[k] = HK_ARRAY(float, 4 * items);
         if (!s->word[k]) return HK_NO_MEMORY;
     }
-    s->third = HK_ARRAY(int32_t, items);
     s->tet = HK_ARRAY(int32_t, items);
     s->noise = HK_ARRAY(float, s->count);
-    if (!s->third || !s->tet || !s->noise) return HK_NO_MEMORY;
+    if (!s->tet || !s->noise) return HK_NO_MEMORY;
     if (w->layout->batch_count > 1) {
         s->batch = HK_ARRAY(uint16_t, items);
         if (!s->batch) return HK_NO_MEMORY;
@@ -210,46 +206,30 @@ static hk_status allocate_items(maker *w)
     }
     if (w->layout->blends || w->viscous) {
         s->twin = HK_ARRAY(int32_t, items);
-        s->turn = HK_ARRAY(float, 4 * items);
-        if (!s->twin || !s->turn) return HK_NO_MEMORY;
+        if (!s->twin) return HK_NO_MEMORY;
     }
     return HK_OK;
 }
 
-// A rotation, its columns in q, as a unit quaternion x, y, z, w: from the largest of the four, so
-// that nothing cancels.
-static void write_turn(double q[3][3], float turn[4])
+static float *word_of(const hk_gpu_vertex_blocks *s, int64_t at, int number)
 {
-    double trace = q[0][0] + q[1][1] + q[2][2], value[4];
-    int most = 3;
-    for (int k = 0; k < 3; k++)
-        if (q[k][k] > (most == 3 ? trace : q[most][most])) most = k;
-    int i = (most + 1) % 3, j = (most + 2) % 3;
-    if (most == 3) {
-        for (int k = 0; k < 3; k++) {
-            int a = (k + 1) % 3, b = (k + 2) % 3;
-            value[k] = q[a][b] - q[b][a];
-        }
-        value[3] = 1 + trace;
-    } else {
-        value[most] = 1 + 2 * q[most][most] - trace;
-        value[i] = q[i][most] + q[most][i];
-        value[j] = q[j][most] + q[most][j];
-        value[3] = q[i][j] - q[j][i];
-    }
-    double size = sqrt(hk_dot3(value, value) + value[3] * value[3]);
-    for (int k = 0; k < 4; k++) turn[k] = (float)(value[k] / size);
+    return s->word[number / 4] + 4 * at + number % 4;
 }
 
-// The tet as vertex v sees it; Q in q. The others keep their order, which may mirror the tet: F is
-// the same.
-static void fill_shape(const maker *w, int32_t v, int tet, int64_t at, double q[3][3])
+void hk_gpu_vertex_item(const hk_gpu_vertex_blocks *s, int64_t at, float B[9], int32_t other[3])
+{
+    for (int k = 0; k < 9; k++) B[k] = *word_of(s, at, k);
+    memcpy(other, word_of(s, at, HK_GPU_VERTEX_OTHERS), 3 * sizeof(int32_t));
+}
+
+// The tet as vertex v sees it. The others keep their order, which may mirror the tet: F is the same.
+static void fill_shape(const maker *w, int32_t v, int tet, int64_t at)
 {
     const hk_model *m = w->model;
     const int32_t *vertex = m->tets + 4 * (int64_t)tet;
     const double *corner[4];
     int32_t other[3];
-    double inverse[9], u[3][3];
+    double inverse[9];
     for (int c = 0, others = 0; c < 4; c++) {
         const double *rest = m->rest + 3 * (int64_t)vertex[c];
         if (w->number[vertex[c]] == v) {
@@ -260,15 +240,8 @@ static void fill_shape(const maker *w, int32_t v, int tet, int64_t at, double q[
         }
     }
     hk_corner_inverse(corner, inverse);
-    hk_make_triangular(inverse, u, q);
-    float *word[HK_GPU_VERTEX_WORDS];
-    for (int k = 0; k < HK_GPU_VERTEX_WORDS; k++) word[k] = w->vertex_blocks->word[k] + 4 * at;
-    for (int k = 0; k < 3; k++) word[0][k] = (float)u[0][k];
-    word[0][3] = (float)u[1][1];
-    word[1][0] = (float)u[1][2];
-    word[1][1] = (float)u[2][2];
-    memcpy(word[1] + 2, other, 2 * sizeof(int32_t));
-    w->vertex_blocks->third[at] = other[2];
+    for (int k = 0; k < 9; k++) *word_of(w->vertex_blocks, at, k) = (float)inverse[k];
+    memcpy(word_of(w->vertex_blocks, at, HK_GPU_VERTEX_OTHERS), other, sizeof other);
 }
 
 static void fill_vertex(const maker *w, int k)
@@ -284,13 +257,11 @@ static void fill_vertex(const maker *w, int k)
         energy += (material->modulus + material->strand_modulus) * m->volume[tet];
         for (int part = 0; part < HK_LAW_PARTS; part++) {
             if (!hk_has_part(material, part)) continue;
-            double q[3][3];
-            fill_shape(w, v, tet, at, q);
+            fill_shape(w, v, tet, at);
             s->tet[at] = tet;
             if (s->batch) s->batch[at] = (uint16_t)batch;
-            if (s->turn) write_turn(q, s->turn + 4 * at);
             for (int j = 0; j < 3 && s->element && part != HK_LAW_PART; j++)
-                s->element[4 * at + j] = (float)hk_dot3(q[j], hk_part_direction(m, tet, part));
+                s->element[4 * at + j] = (float)hk_part_direction(m, tet, part)[j];
             batch++;
             at++;
         }
@@ -354,8 +325,9 @@ static int list_corners(const hk_gpu_vertex_blocks *s, int k, corner *list)
 {
     int count = 0, vertices = 0;
     for (int32_t at = s->start[k]; at < s->start[k + 1]; at++) {
-        int32_t other[3] = {0, 0, s->third[at]};
-        memcpy(other, s->word[1] + 4 * (int64_t)at + 2, 2 * sizeof(int32_t));
+        float B[9];
+        int32_t other[3];
+        hk_gpu_vertex_item(s, at, B, other);
         for (int c = 0; c < 3; c++) list[count++] = (corner){other[c], 4 * at + c + 1};
     }
     qsort(list, (size_t)count, sizeof *list, by_vertex);

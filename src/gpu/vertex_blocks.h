@@ -6,21 +6,16 @@
 // items of a vertex follow each other, so that neighbouring threads read them side by side, and so
 // do those of the vertices of a colour.
 //
-// What an item brings from memory is what a sweep costs. The matrix of its shape gradients, B, is
-// turned to be upper triangular, U = B Q, by a rotation Q of the rest state: the elements' F
-// becomes F Q, which makes no difference to an isotropic law, and directions become Qᵀ d. That
-// leaves 36 bytes: six numbers and three vertices. Where it does make a difference Q is at hand: a
-// converted element that is inside out with equal stretches goes back by a rotation that depends on
-// the axes (material/blend.h), which all corners must agree on; and viscous damping is that of the
-// layout's items.
+// What an item brings from memory is what a sweep costs: 48 bytes, the matrix B of the shape
+// gradients of its other corners and who these are.
 #ifndef HK_GPU_VERTEX_BLOCKS_H
 #define HK_GPU_VERTEX_BLOCKS_H
 
 #include "gpu/layout.h"
 #include "linear/colouring.h"
 
-// U00, U01, U02, U11 | U12, U22, and as integers the first two of the other vertices.
-enum { HK_GPU_VERTEX_WORDS = 2 };
+// B row by row, and as integers the other vertices.
+enum { HK_GPU_VERTEX_WORDS = 3, HK_GPU_VERTEX_OTHERS = 9 };
 
 typedef struct hk_gpu_vertex_blocks {
     // Its items are the vertices, numbered below in that order: in a colour those near each other
@@ -29,13 +24,11 @@ typedef struct hk_gpu_vertex_blocks {
     int count;                         // of vertices
     int32_t *start;                    // [count + 1] items of a vertex
     float *word[HK_GPU_VERTEX_WORDS];  // [item_count][4] see above; 1/m
-    int32_t *third;                    // [item_count] of the other vertices
     int32_t *tet;                      // [item_count] in the model
     uint16_t *batch;                   // [item_count] of the layout; NULL: there is one
     float *element;  // [item_count][4] what a law wants to know of its element; or NULL
     // Where elements convert, or with viscous damping, else NULL:
     int32_t *twin;  // [item_count] an item of the layout for the same element and law
-    float *turn;    // [item_count][4] Q as a unit quaternion x, y, z, w
     float *noise;   // [count] J, what rounding does to the energy of a star
     // With viscous damping: the vertices that share elements with a vertex, ascending, and which.
     int32_t *near_start;  // [count + 1] in `near`
@@ -49,5 +42,8 @@ hk_status hk_gpu_vertex_blocks_create(const hk_model *model, const hk_live *live
                                       const hk_gpu_layout *layout, bool viscous, int threads,
                                       hk_gpu_vertex_blocks **blocks);
 void hk_gpu_vertex_blocks_free(hk_gpu_vertex_blocks *blocks);
+// An item as it was: B, and the other vertices.
+void hk_gpu_vertex_item(const hk_gpu_vertex_blocks *blocks, int64_t at, float B[9],
+                        int32_t other[3]);
 
 #endif

@@ -5,36 +5,16 @@
 
 #include "rules/rules.h"
 
-// A vector of the item's frame as the model has it, Q a, with Q as the unit quaternion x, y, z, w:
-// a + 2 w u × a + 2 u × (u × a). The rows of F Q become those of F.
-HK_RULE void vertex_turn(const float *turn, const float *a, float *to)
+// Shape gradients of corner c of an item, 0 its own, 1/m; B as vertex_blocks.h has it.
+HK_RULE void vertex_shape(const float *B, int c, float *shape)
 {
-    float c[3];
-    for (int i = 0; i < 3; i++) {
-        int j = (i + 1) % 3, k = (i + 2) % 3;
-        c[i] = 2 * (turn[j] * a[k] - turn[k] * a[j]);
-    }
-    for (int i = 0; i < 3; i++) {
-        int j = (i + 1) % 3, k = (i + 2) % 3;
-        to[i] = a[i] + turn[3] * c[i] + (turn[j] * c[k] - turn[k] * c[j]);
-    }
+    for (int j = 0; j < 3; j++) shape[j] = c > 0 ? B[3 * c - 3 + j] : -(B[j] + B[3 + j] + B[6 + j]);
 }
 
-// Shape gradients of corner c of an item, 0 its own, in the model's frame, 1/m. word0 and word1 as
-// vertex_blocks.h has them.
-HK_RULE void vertex_shape(const float *word0, const float *word1, const float *turn, int c,
-                          float *shape)
+HK_RULE float vertex_volume(const float *B)
 {
-    const float row[3][3] = {
-        {word0[0], word0[1], word0[2]}, {0, word0[3], word1[0]}, {0, 0, word1[1]}};
-    float a[3];
-    for (int j = 0; j < 3; j++) a[j] = c > 0 ? row[c - 1][j] : -(row[0][j] + row[1][j] + row[2][j]);
-    vertex_turn(turn, a, shape);
-}
-
-HK_RULE float vertex_volume(const float *word0, const float *word1)
-{
-    return 1 / fabsf(6 * word0[0] * word0[3] * word1[1]);
+    return 1 / fabsf(6 * (B[0] * (B[4] * B[8] - B[5] * B[7]) + B[1] * (B[5] * B[6] - B[3] * B[8]) +
+                          B[2] * (B[3] * B[7] - B[4] * B[6])));
 }
 
 // Viscous damping: the block of K between two corners with shape gradients a and b is
