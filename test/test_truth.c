@@ -250,8 +250,7 @@ static double lowest(const hk_world *world, int body)
     return y;
 }
 
-// A free bar of steel falls, as far as Galilei has it where steps have converged; those that do not
-// get there say so.
+// A free bar of steel falls as far as Galilei has it, with the budgets that methods have.
 static void test_free_steel_falls(void **state)
 {
     (void)state;
@@ -284,10 +283,7 @@ static void test_free_steel_falls(void **state)
         double right = fabs(lowest(world, 0) + fall) / fall;
         printf("%s, %d iterations: %s, residual %.1e, off by %.1e of the fall\n", v->method,
                v->iterations, done ? "done" : "not done", worst, right);
-        if (done) assert_true(right < 1e-4 + 10 * worst);
-        if (!done) assert_true(worst > tolerance_of(v->method));
-        if (k < 2) assert_true(done);
-        if (worst < 1e-3) assert_true(right < 1e-2);
+        assert_true(done && right < 1e-9);
         hk_world_free(world);
     }
 }

@@ -100,6 +100,7 @@ static hk_status build(hk_problem *p, const hk_live *live)
         return HK_NO_MEMORY;
     fill_vertices(p);
     HK_TRY(hk_terms_create(p->model, HK_DOUBLE_PRECISION, p->threads, NULL, live, &p->terms));
+    HK_TRY(hk_rigid_create(p->model, &p->rigid));
     hk_problem_take_forces(p);
     hk_terms_place(p->terms, &(hk_when){.time = 0});
     return estimate_scales(p);
@@ -128,6 +129,7 @@ void hk_problem_free(hk_problem *p)
 {
     if (!p) return;
     hk_terms_free(p->terms);
+    hk_rigid_free(p->rigid);
     hk_free(p->held);
     hk_free(p->mass);
     hk_free(p->rest);

@@ -13,6 +13,7 @@
 #define HK_PROBLEM_H
 
 #include "model/model.h"
+#include "solver/rigid.h"
 #include "term/terms.h"
 
 typedef struct hk_problem {
@@ -21,6 +22,7 @@ typedef struct hk_problem {
     int vertex_count;
     int free_count;
     hk_terms *terms;
+    hk_rigid *rigid;         // the bodies that nothing holds
     uint8_t *held;           // [vertex_count]
     double *mass;            // [vertex_count] kg
     double *rest;            // [vertex_count][4] X

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "solver/align.h"
+
 // start = x + a v + b v₋₁ at free vertices.
 static void predict(const hk_problem *p, const hk_moment *m, double a, double b, double *start)
 {
@@ -75,7 +77,8 @@ static double inertia_at(const hk_problem *p, const double *x)
     return sum;
 }
 
-void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment *m,
+// ε of the start that was chosen; NAN: it was not evaluated.
+static double choose(hk_view *view, const hk_settings *settings, const hk_moment *m,
                      double *workspace, double *start)
 {
     hk_problem *p = view->problem;
@@ -87,12 +90,24 @@ void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment
         predict_adaptively(p, m, start);
     else
         predict(p, m, a, b, start);
-    if (kind == HK_START_POSITION) return;
+    if (kind == HK_START_POSITION) return NAN;
     double there = hk_problem_energy(p, start), here = INFINITY;
     // Moderate ones need no comparison.
     if (kind == HK_START_AUTO || start_is_wild(there, inertia_at(p, m->x)))
         here = hk_problem_energy(p, m->x);
-    if (!start_is_fit(kind, there, hk_terms_least_j(p->terms, start), here) ||
-        start_is_wild(there, here))
-        predict(p, m, 0, 0, start);
+    if (start_is_fit(kind, there, hk_terms_least_j(p->terms, start), here) &&
+        !start_is_wild(there, here))
+        return there;
+    predict(p, m, 0, 0, start);
+    return isfinite(here) ? here : NAN;
+}
+
+void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment *m,
+                     double *workspace, double *start)
+{
+    hk_problem *p = view->problem;
+    double energy = choose(view, settings, m, workspace, start);
+    if (!hk_rigid_any(p)) return;
+    if (isnan(energy)) energy = hk_problem_energy(p, start);
+    hk_align_start(p, m->x, energy, workspace, start);
 }

@@ -1,7 +1,7 @@
 // Equilibria of a world.
 #include <stdio.h>
 
-#include "world/components.h"
+#include "solver/held_components.h"
 #include "world/world.h"
 
 static void place_in_pose(void *context, double fraction, double *x)

@@ -52,7 +52,9 @@ static hk_status go_in_parts(hk_world *w, held_path *path, const hk_moment *mome
                          .settings = &w->settings,
                          .twin = &w->twin};
     int parts;
-    return hk_continue(&c, w->next, solved, &parts);
+    HK_TRY(hk_continue(&c, w->next, solved, &parts));
+    hk_align_end(w->problem, w->settings.tolerance, w->guess, w->next, solved);
+    return HK_OK;
 }
 
 // … where it does not …

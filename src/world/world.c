@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "core/def.h"
-#include "world/components.h"
+#include "solver/held_components.h"
 
 static hk_world_def standard_def(void)
 {

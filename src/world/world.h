@@ -6,10 +6,10 @@
 #include "integrator/damping.h"
 #include "integrator/integrator.h"
 #include "model/model.h"
+#include "solver/align.h"
 #include "solver/continuation.h"
 #include "solver/method.h"
 #include "solver/problem.h"
-#include "solver/start.h"
 
 // What a world keeps that conserves.
 typedef struct hk_conserved {

@@ -1,6 +1,6 @@
 // Connected components of a model: what hangs together by tets, springs or any other elements, and
 // how it is held.
-#include "world/components.h"
+#include "solver/held_components.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // Connected components of a model, and how they are held. Vertices have the model's numbers, but
 // for `force`, which is in Morton order.
-#ifndef HK_WORLD_COMPONENTS_H
-#define HK_WORLD_COMPONENTS_H
+#ifndef HK_HELD_COMPONENTS_H
+#define HK_HELD_COMPONENTS_H
 
 #include "term/terms.h"
 
