@@ -25,7 +25,8 @@ static void test_more_bits(void **state)
         assert_true(bits >> 24 == 0);
         double error = fabs(value_of(high, bits, k % 3) - x);
         // Half a unit of 2⁻³²; 127 instead of 128 at the end of the range makes it a whole one.
-        if (error > fabs(x) * 0x1p-31) fail_msg("%.17g became %.17g", x, value_of(high, bits, k % 3));
+        if (error > fabs(x) * 0x1p-31)
+            fail_msg("%.17g became %.17g", x, value_of(high, bits, k % 3));
     }
 }
 

@@ -64,8 +64,7 @@ static void check_item(const hk_model *m, const hk_gpu_layout *l, int patch, int
     int part = l->element && (l->element[4 * at] != 0 || l->element[4 * at + 1] != 0 ||
                               l->element[4 * at + 2] != 0);
     const double *fibre = hk_part_direction(m, l->item_tet[at], HK_FIBRE_PART);
-    for (int i = 0; i < 3 && part; i++)
-        assert_float_equal(l->element[4 * at + i], fibre[i], 1e-6);
+    for (int i = 0; i < 3 && part; i++) assert_float_equal(l->element[4 * at + i], fibre[i], 1e-6);
 }
 
 // The slots of own vertex v in a round, as the threads of its warp find them.

@@ -2,6 +2,7 @@
 // the steps.
 #include "bodies.h"
 
+#include "gpu/gpu.h"
 #include "rules/rigid.h"
 
 #define GRAVITY -9.81
@@ -27,16 +28,22 @@ static hk_body_def bar_of(const stuff *s, hk_mesh *mesh)
     return body;
 }
 
-static hk_world *world_by(const hk_model *model, const char *method)
+static hk_world *world_on(hk_backend backend, const hk_model *model, const char *method)
 {
     hk_world_def def = hk_default_world_def();
     def.model = model;
+    def.backend = backend;
     def.step = STEP;
     def.threads = 1;
     def.solver.method = method;
     hk_world *world;
     CHECK_OK(hk_world_create(&def, &world));
     return world;
+}
+
+static hk_world *world_by(const hk_model *model, const char *method)
+{
+    return world_on(HK_BACKEND_CPU, model, method);
 }
 
 // Of the vertices [first, end).
@@ -407,16 +414,57 @@ static void test_degenerate(void **state)
     assert_true(still.turns == 0 && norm(still.shift) == 0);
 }
 
+// ---------------------------------------------------------------- on a GPU
+
+// Falling, then falling and spinning, against Newton's method on the CPU.
+static void check_on_gpu(const stuff *s, double size, const char *method)
+{
+    hk_mesh *mesh = box_mesh(size, 0.1 * size, 0.1 * size, 10, 1, 1);
+    hk_body_def body = bar_of(s, mesh);
+    hk_model *model = model_of(&body, mesh, GRAVITY);
+    hk_world *gpu = world_on(HK_BACKEND_CUDA, model, method);
+    hk_world *turning = world_on(HK_BACKEND_CUDA, model, method);
+    hk_world *newton = world_by(model, "newton");
+    hk_model_free(model);
+    int count = wants_small() ? 1 : 30;
+    double before = momenta_of(gpu).middle[1], right = fall_after(count);
+    spin(turning, (double[]){1, 3, 5});
+    spin(newton, (double[]){1, 3, 5});
+    steps(gpu, count);
+    steps(turning, count);
+    steps(newton, count);
+    double fell = momenta_of(gpu).middle[1] - before;
+    momenta is = momenta_of(turning), should = momenta_of(newton);
+    double drift = distance(is.middle, should.middle) / fabs(right);
+    double lost = distance(is.angular, should.angular) / norm(should.angular);
+    if (getenv("HOOKE_TABLE"))
+        printf("%-8s %-7s %6g m: fall %9.1e, spinning: fall %9.1e, angular momentum %9.1e\n",
+               method, s->name, size, fabs(fell / right - 1), drift, lost);
+    if (!wants_small() && !(fabs(fell / right - 1) < 1e-5 && drift < 1e-5 && lost < 1e-2))
+        fail_msg("%s of %s, %g m: fall %g of %g, spinning %g, angular momentum %g away", method,
+                 s->name, size, fell, right, drift, lost);
+    hk_world_free(gpu);
+    hk_world_free(turning);
+    hk_world_free(newton);
+}
+
+static void test_on_gpu(void **state)
+{
+    (void)state;
+    char why[256];
+    if (!hk_gpu_found(why, sizeof why)) SKIP("%s", why);
+    for (int s = 0; s < 3; s++)
+        for (int z = 0; z < 3; z++)
+            for (int k = 0; k < 2; k++) check_on_gpu(&STUFFS[s], SIZES[z], METHODS[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fall),
-        cmocka_unit_test(test_spin),
-        cmocka_unit_test(test_two_fall_beside_a_held_one),
-        cmocka_unit_test(test_grabbed),
-        cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_best_motion),
+        cmocka_unit_test(test_fall),       cmocka_unit_test(test_on_gpu),
+        cmocka_unit_test(test_spin),       cmocka_unit_test(test_two_fall_beside_a_held_one),
+        cmocka_unit_test(test_grabbed),    cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_best_motion),
         cmocka_unit_test(test_degenerate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -335,6 +335,7 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
     HK_TRY(g->run->set_up(g));
+    if (!g->exact) HK_TRY(hk_gpu_rigid_create(g));
     if (g->run->take_terms) HK_TRY(g->run->take_terms(g));
     g->live_shape = g->live ? g->live->shape_version : 0;
     return hk_gpu_record(g);
@@ -382,6 +383,7 @@ extern "C" void hk_gpu_free(hk_gpu *g)
     if (g->copying) cudaStreamDestroy(g->copying);
     for (int k = 0; k < g->memory_count; k++) cudaFree(g->memory[k]);
     hk_gpu_free_terms(g);
+    hk_gpu_rigid_free(g);
     hk_gpu_layout_free(g->layout);
     hk_free(g->number);
     if (g->run && g->run->free) g->run->free(g);
@@ -537,8 +539,8 @@ static hk_status evaluate(hk_gpu *g, float4 *room, double *x, double *gradient, 
         if (body > 0 || k == 0) {
             HK_CUDA(cudaMemcpy(origin, g->state.origin + 3 * body, sizeof origin,
                                cudaMemcpyDeviceToHost));
-            HK_CUDA(cudaMemcpy(&anchor, g->state.anchor + body, sizeof anchor,
-                               cudaMemcpyDeviceToHost));
+            HK_CUDA(
+                cudaMemcpy(&anchor, g->state.anchor + body, sizeof anchor, cudaMemcpyDeviceToHost));
         }
         const double *rest = g->model->rest + 3 * (int64_t)g->model->order[g->layout->place[k]];
         const double *at = g->model->rest + 3 * (int64_t)g->model->order[g->layout->place[anchor]];

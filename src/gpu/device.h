@@ -103,7 +103,8 @@ struct hk_gpu {
     double last_step;               // s, of the last one that was launched; 0: none
     const hk_gpu_method *run;       // what takes the steps: the method's, or what it leaves them to
     hk_gpu_persistent *persistent;  // of descent; NULL: one kernel per iteration
-    void *own;                      // what another method keeps
+    struct hk_gpu_rigid *rigid;  // free bodies; NULL: there are none, or the method needs no help
+    void *own;                   // what another method keeps
 };
 
 #define HK_CUDA(call)                                                                  \
@@ -167,6 +168,11 @@ hk_status hk_gpu_begin_stage(hk_gpu *g, const float4 *reached);
 // The part of it that damping needs, at g->before and g->from.
 hk_status hk_gpu_begin_damping(hk_gpu *g);
 hk_status hk_gpu_probe(hk_gpu *g, const float4 *state, int flags, float4 *gradient, double *sums);
+// rigid.cu: both starts of a stage with free bodies where they are best as rigid ones.
+hk_status hk_gpu_rigid_create(hk_gpu *g);
+void hk_gpu_rigid_free(hk_gpu *g);
+hk_status hk_gpu_rigid_take_grabs(hk_gpu *g);
+hk_status hk_gpu_align(hk_gpu *g);
 // persistent.cu: lays the model out to stay on the device, if it fits; else g->layout stays NULL.
 // wanted: so many blocks on a multiprocessor; 0: what fits, −1: do not.
 hk_status hk_gpu_plan_persistent(hk_gpu *g, const cudaDeviceProp *device, int wanted);

@@ -136,6 +136,7 @@ extern "C" hk_status hk_gpu_set_grabs(hk_gpu *g, const hk_live *live, bool *fits
     HK_TRY(hk_gpu_refresh_terms(g, shape));
     if (!shape) return HK_OK;
     if (g->run->take_terms) HK_TRY(g->run->take_terms(g));
+    HK_TRY(hk_gpu_rigid_take_grabs(g));
     HK_TRY(hk_gpu_record(g));
     g->live_shape = live->shape_version;
     return HK_OK;

@@ -59,8 +59,8 @@ HK_RULE float fine_units(float high, hk_fine_bits bits, int i)
     return fine_byte(bits, i) * fine_binade(high);
 }
 
-// high + low of a coordinate, rounded: `high` becomes the nearest float, and the byte is returned in
-// its place of the bits.
+// high + low of a coordinate, rounded: `high` becomes the nearest float, and the byte is returned
+// in its place of the bits.
 HK_RULE hk_fine_bits fine_settle(float *high, float low, int i)
 {
     float a = *high, sum = a + low, of_low = sum - a;
@@ -135,10 +135,12 @@ static __device__ __forceinline__ float4 fine_narrow(const double a[3], const do
 }
 
 // o + q
-static __host__ __device__ __forceinline__ void fine_widen(float4 q, const double o[3], double to[3])
+static __host__ __device__ __forceinline__ void fine_widen(float4 q, const double o[3],
+                                                           double to[3])
 {
     hk_fine f = fine_of(q);
-    for (int i = 0; i < 3; i++) to[i] = o[i] + ((double)f.high[i] + (double)HK_FINE_UNIT * f.units[i]);
+    for (int i = 0; i < 3; i++)
+        to[i] = o[i] + ((double)f.high[i] + (double)HK_FINE_UNIT * f.units[i]);
 }
 
 #endif

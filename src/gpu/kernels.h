@@ -82,15 +82,15 @@ struct hk_gpu_args {
     hk_gpu_control *now, *next;  // of this iteration and the following one
     int iteration, flags;
     const float4 *q, *last;
-    float4 *moved;         // q of the next iteration
-    float4 *down;          // Nesterov's: q before its extrapolation
-    float4 *good[2];       // states that were kept, or are about to be
-    const float4 *target;  // where inertia and forces pull; .w: how stiffly, N/m; 0: held
+    float4 *moved;                // q of the next iteration
+    float4 *down;                 // Nesterov's: q before its extrapolation
+    float4 *good[2];              // states that were kept, or are about to be
+    const float4 *target;         // where inertia and forces pull; .w: how stiffly, N/m; 0: held
     const uint32_t *target_bits;  // more of its coordinates: fine.h
-    const float4 *force;   // N; .w: mass
-    float4 *inverse;       // of the diagonal of the Hessian; 0 at held vertices
-    const float *least;    // the least diagonal that it takes for granted
-    const float4 *state;   // of a probe, and of the diagonal at rest; else NULL
+    const float4 *force;          // N; .w: mass
+    float4 *inverse;              // of the diagonal of the Hessian; 0 at held vertices
+    const float *least;           // the least diagonal that it takes for granted
+    const float4 *state;          // of a probe, and of the diagonal at rest; else NULL
     const float4 *slope, *slope_before;  // two directions, for probes; or NULL
     float4 *gradient;                    // of a probe
     double *probe;                       // [HK_SUM_WIDTH]

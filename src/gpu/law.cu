@@ -51,10 +51,10 @@ static __device__ __forceinline__ blend_source blend_of(const hk_gpu_args &a, co
 
 // ---------------------------------------------------------------- viscous damping
 
-// D = r/2 (F − F₀) : C : (F − F₀), F − F₀ = H − H₀, with C the projected ∂P/∂F of the state before the step and F₀
-// where velocities are measured from, mostly that state (term/viscosity.h has the same as a sparse
-// matrix). Of every item C is stored as the six blocks ∂P_ij/∂F_kl, (i, k), for j ≤ l, and H₀:
-// planes of one number per item.
+// D = r/2 (F − F₀) : C : (F − F₀), F − F₀ = H − H₀, with C the projected ∂P/∂F of the state before
+// the step and F₀ where velocities are measured from, mostly that state (term/viscosity.h has the
+// same as a sparse matrix). Of every item C is stored as the six blocks ∂P_ij/∂F_kl, (i, k), for j
+// ≤ l, and H₀: planes of one number per item.
 enum { VISCOUS_BLOCKS = 6, VISCOUS_PLANES = 9 * VISCOUS_BLOCKS + 9 };
 static_assert((int)VISCOUS_PLANES == (int)HK_GPU_VISCOUS_PLANES, "kernels.h");
 

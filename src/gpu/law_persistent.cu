@@ -411,15 +411,14 @@ static __device__ __forceinline__ void choose_start(const hk_gpu_persistent_args
 
 // q of the next iteration (as `move` in law.cu); a.down holds what it needs of the one before.
 static __device__ __forceinline__ float4 move(const hk_gpu_args &a, const decision_data &d, int k,
-                                              int v, const pull_data &to, float4 q,
-                                              float3 elastic)
+                                              int v, const pull_data &to, float4 q, float3 elastic)
 {
     float2 plan = d.plan[k & 1];
     float4 inverse = a.inverse[v], before = a.down[v];
     float3 pull = pull_of(q, to);
-    hk_fine down = step_down(
-        q, plan.x, inverse,
-        make_float3(elastic.x + pull.x, elastic.y + pull.y, elastic.z + pull.z));
+    hk_fine down =
+        step_down(q, plan.x, inverse,
+                  make_float3(elastic.x + pull.x, elastic.y + pull.y, elastic.z + pull.z));
     hk_fine last = fine_of(before);
     float w = plan.y;
     if (d.s.rules.acceleration == HK_ACCELERATION_NESTEROV) {

@@ -61,8 +61,7 @@ struct packed {
 static __device__ __forceinline__ packed fetch(const hk_gpu_vbd_args &a, unsigned at)
 {
     packed p;
-    for (int k = 0; k < 3; k++)
-        p.word[k] = *(const float4 *)((const char *)a.word[k] + 16 * at);
+    for (int k = 0; k < 3; k++) p.word[k] = *(const float4 *)((const char *)a.word[k] + 16 * at);
     return p;
 }
 
@@ -158,8 +157,7 @@ template <int LANES> static __device__ __forceinline__ float share_sum(float a)
 }
 
 template <int LANES>
-static __device__ float energy_around(const hk_gpu_vbd_args &a, const around &s,
-                                      const hk_fine &own)
+static __device__ float energy_around(const hk_gpu_vbd_args &a, const around &s, const hk_fine &own)
 {
     float sum = 0;
     for (int at = s.first + (int)threadIdx.x % LANES; at < s.last; at += LANES) {

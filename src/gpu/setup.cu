@@ -603,7 +603,8 @@ static hk_status power_iteration(hk_gpu *g, const power_workspace *r, double *ei
 // bodies in motion.
 static hk_status measure_rounding(hk_gpu *g, float4 *q)
 {
-    const double c = cos(0.1), s = sin(0.1), turn[9] = {c, -s, 0, c * s, c * c, -s, s * s, s * c, c};
+    const double c = cos(0.1), s = sin(0.1),
+                 turn[9] = {c, -s, 0, c * s, c * c, -s, s * s, s * c, c};
     double sums[HK_SUM_WIDTH];
     hk_gpu_bend(&g->state, turn, q, g->stream);
     HK_TRY(hk_gpu_probe(g, q, HK_CHECK_NO_TIES | HK_CHECK_UNDAMPED, nullptr, g->probe[0]));

@@ -33,8 +33,14 @@ hk_status hk_gpu_begin_damping(hk_gpu *g)
 
 hk_status hk_gpu_begin_stage(hk_gpu *g, const float4 *reached)
 {
-    hk_gpu_begun to = {(float4 *)g->args.target, (uint32_t *)g->args.target_bits, g->args.good[0], g->args.good[1], g->velocity,
-                       g->velocity_before,       g->before,       g->from};
+    hk_gpu_begun to = {(float4 *)g->args.target,
+                       (uint32_t *)g->args.target_bits,
+                       g->args.good[0],
+                       g->args.good[1],
+                       g->velocity,
+                       g->velocity_before,
+                       g->before,
+                       g->from};
     hk_gpu_begin(&g->state, g->start, reached, &to, g->stream);
     HK_CUDA(cudaGetLastError());
     HK_TRY(hk_gpu_begin_terms(g));
@@ -55,12 +61,22 @@ static hk_status optimise_start(hk_gpu *g)
     return HK_OK;
 }
 
+// Free bodies begin with the better one of the two shapes: what spins is strained by going straight
+// ahead, all the more the stiffer it is.
+static int start_kind(const hk_gpu *g)
+{
+    return g->rigid && g->start != HK_START_POSITION ? HK_START_AUTO : g->start;
+}
+
 static hk_status choose_start(hk_gpu *g)
 {
-    int kind = g->start;
-    if (kind == HK_START_AUTO || kind == HK_START_OPTIMISED)
+    int kind = start_kind(g);
+    if (g->start == HK_START_OPTIMISED) {
         HK_TRY(hk_gpu_probe(g, g->args.good[0], 0, nullptr, g->probe[0]));
-    if (kind == HK_START_OPTIMISED) HK_TRY(optimise_start(g));
+        HK_TRY(optimise_start(g));
+    }
+    HK_TRY(hk_gpu_align(g));
+    if (kind == HK_START_AUTO) HK_TRY(hk_gpu_probe(g, g->args.good[0], 0, nullptr, g->probe[0]));
     if (kind != HK_START_POSITION)
         HK_TRY(hk_gpu_probe(g, g->args.good[1], 0, nullptr, g->probe[1]));
     hk_gpu_choose(g->device_settings, g->control[0], kind, g->probe[0], g->probe[1], g->stream);
@@ -106,8 +122,10 @@ static hk_status finish(hk_gpu *g, hk_gpu_control *last, double *staging)
 static hk_status launch_stage(hk_gpu *g, hk_gpu_control **last)
 {
     HK_TRY(hk_gpu_begin_stage(g, nullptr));
-    if (hk_gpu_is_persistent(g) && g->start != HK_START_OPTIMISED)
-        return hk_gpu_launch_persistent(g, g->start, last);
+    if (hk_gpu_is_persistent(g) && g->start != HK_START_OPTIMISED) {
+        HK_TRY(hk_gpu_align(g));
+        return hk_gpu_launch_persistent(g, start_kind(g), last);
+    }
     HK_TRY(choose_start(g));
     return g->run->launch(g, last);
 }

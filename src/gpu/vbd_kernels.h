@@ -20,7 +20,7 @@ struct hk_gpu_vbd_args {
     const hk_gpu_batch *batches;
     const float4 *target;         // [vertex_count] as in hk_gpu_args, and
     const uint32_t *target_bits;  // so
-    float4 *q;             // [vertex_count] changed in place
+    float4 *q;                    // [vertex_count] changed in place
     // Where elements may be blended:
     const float4 *before;  // [vertex_count] q before the sweep
     const float *blend;    // as in hk_gpu_args

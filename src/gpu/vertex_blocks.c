@@ -222,7 +222,8 @@ void hk_gpu_vertex_item(const hk_gpu_vertex_blocks *s, int64_t at, float B[9], i
     memcpy(other, word_of(s, at, HK_GPU_VERTEX_OTHERS), 3 * sizeof(int32_t));
 }
 
-// The tet as vertex v sees it. The others keep their order, which may mirror the tet: F is the same.
+// The tet as vertex v sees it. The others keep their order, which may mirror the tet: F is the
+// same.
 static void fill_shape(const maker *w, int32_t v, int tet, int64_t at)
 {
     const hk_model *m = w->model;

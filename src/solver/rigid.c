@@ -69,7 +69,7 @@ void hk_rigid_free(hk_rigid *r)
     hk_free(r);
 }
 
-static void mark_grabbed(hk_rigid *r, const hk_live *live)
+void hk_rigid_mark_grabbed(hk_rigid *r, const hk_live *live)
 {
     memset(r->grabbed, 0, (size_t)r->body_count);
     for (int k = 0; live && k < live->grab_count; k++)
@@ -133,7 +133,7 @@ bool hk_rigid_any(const hk_problem *p)
 {
     hk_rigid *r = p->rigid;
     if (!(p->weight > 0) || r->body_count == 0) return false;
-    mark_grabbed(r, p->terms->live);
+    hk_rigid_mark_grabbed(r, p->terms->live);
     for (int b = 0; b < r->body_count; b++)
         if (!r->grabbed[b]) return true;
     return false;

@@ -24,6 +24,8 @@ typedef struct hk_rigid {
 hk_status hk_rigid_create(const hk_model *model, hk_rigid **rigid);
 void hk_rigid_free(hk_rigid *rigid);
 
+// Which of them grabs hold at present.
+void hk_rigid_mark_grabbed(hk_rigid *rigid, const hk_live *live);
 // Whether a time step has any of them.
 bool hk_rigid_any(const hk_problem *problem);
 // Moves them in x ([vertex_count][4]) to where ε is least.
