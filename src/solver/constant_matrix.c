@@ -252,6 +252,38 @@ hk_status hk_constant_matrix_apply(hk_constant_matrix *m, const double *from, do
     return HK_OK;
 }
 
+// r = b − A x
+static void find_rest(const hk_constant_matrix *m, const double *b, const double *x, double *r)
+{
+    const hk_pattern *p = &m->scalar;
+    memcpy(r, b, 4 * sizeof(double) * (size_t)m->problem->vertex_count);
+    for (int c = 0; c < p->count; c++) {
+        int64_t at = hk_pattern_column(p, c, 0), column = 4 * (int64_t)m->vertex[c];
+        for (int i = 0; i < 3; i++) r[column + i] -= m->matrix[at] * x[column + i];
+        for (int64_t e = p->start[c]; e < p->start[c + 1]; e++) {
+            int64_t row = 4 * (int64_t)m->vertex[p->row[e]];
+            double number = m->matrix[at + 1 + e - p->start[c]];
+            for (int i = 0; i < 3; i++) {
+                r[row + i] -= number * x[column + i];
+                r[column + i] -= number * x[row + i];
+            }
+        }
+    }
+}
+
+hk_status hk_constant_matrix_solve(hk_constant_matrix *m, const double *b, int solves,
+                                   double *workspace, double *x)
+{
+    int64_t size = 4 * (int64_t)m->problem->vertex_count;
+    memset(x, 0, sizeof(double) * (size_t)size);
+    for (int n = 0; n < solves; n++) {
+        find_rest(m, b, x, workspace);
+        HK_TRY(solve_without_live(m, workspace, workspace));
+        for (int64_t k = 0; k < size; k++) x[k] += workspace[k];
+    }
+    return HK_OK;
+}
+
 hk_status hk_constant_matrix_descend(hk_constant_matrix *m, const double *gradient,
                                      double *direction)
 {

@@ -65,6 +65,10 @@ hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, 
                                      bool *anew);
 // to = A⁻¹ from at free vertices, double[vertex_count][4]; at held ones it stays. to may be from.
 hk_status hk_constant_matrix_apply(hk_constant_matrix *m, const double *from, double *to);
+// x = A⁻¹ b without the elements of a world, from so many solves, each for what those before left
+// in double precision. `workspace`, x and b are [vertex_count][4], 0 at held vertices.
+hk_status hk_constant_matrix_solve(hk_constant_matrix *m, const double *b, int solves,
+                                   double *workspace, double *x);
 // direction = −A⁻¹ gradient, 0 at held vertices.
 hk_status hk_constant_matrix_descend(hk_constant_matrix *m, const double *gradient,
                                      double *direction);

@@ -16,6 +16,7 @@
 #include "solver/curvature.h"
 #include "solver/jacobi.h"
 #include "solver/line_search.h"
+#include "solver/spin_correction.h"
 
 enum {
     OPTION_WINDOW = HK_OPTION_AFTER_PRECISION,
@@ -24,8 +25,10 @@ enum {
     OPTION_HIGH,
     OPTION_REFINEMENT,
     OPTION_GLOBAL,
-    OPTION_INNER
+    OPTION_INNER,
+    OPTION_TURNING
 };
+enum { TURN_EVERY = 16 };  // iterations for which rotations are kept
 enum { INITIAL_LAPLACIAN, INITIAL_REST, INITIAL_UPDATING, INITIAL_IDENTITY };
 
 static const char *const g_initial[] = {"laplacian", "rest_hessian", "updating_hessian",
@@ -63,6 +66,11 @@ static const hk_option_info g_options[] = {
                       .help = "Chebyshev iterations of a solve on a GPU; 0: as many as the matrix "
                               "needs, at most 48",
                       .maximum = 1000},
+    [OPTION_TURNING] = {.name = "turning",
+                        .help = "clusters of a body whose turning is taken out of the Laplacian, "
+                                "on a CPU; 0: none",
+                        .maximum = 64,
+                        .fallback = 8},
 };
 
 typedef struct quasi_newton {
@@ -70,6 +78,8 @@ typedef struct quasi_newton {
     hk_curvature curvature;
     hk_jacobi uniform;  // for the first step from the identity
     hk_constant_matrix laplacian;
+    hk_spin_correction spins;  // of that
+    int since_turn;            // iterations since its rotations were found
     // For the starts from a Hessian:
     hk_assembly *assembly;
     hk_direct *direct;
@@ -99,6 +109,7 @@ static void quasi_newton_free(void *solver)
     hk_search_release(&s->search);
     hk_curvature_release(&s->curvature);
     hk_jacobi_release(&s->uniform);
+    hk_spin_correction_release(&s->spins);
     hk_constant_matrix_release(&s->laplacian);
     hk_direct_free(s->direct);
     hk_assembly_free(s->assembly);
@@ -130,6 +141,9 @@ static hk_status create_laplacian(quasi_newton *s)
     if (!slope) return HK_NO_MEMORY;
     hk_status status = weights(&s->search.settings, p->model, slope);
     if (status == HK_OK) status = hk_constant_matrix_init(&s->laplacian, p, slope, flags);
+    if (status == HK_OK)
+        status =
+            hk_spin_correction_init(&s->spins, &s->laplacian, slope, (int)option[OPTION_TURNING]);
     hk_free(slope);
     return status;
 }
@@ -225,11 +239,25 @@ static void fill_matrix(quasi_newton *s, const double *x)
     s->live_version = p->terms->live ? p->terms->live->shape_version : 0;
 }
 
+static hk_status prepare_laplacian(quasi_newton *s, const double *x, bool fresh)
+{
+    bool anew;
+    HK_TRY(hk_constant_matrix_prepare(&s->laplacian, "quasi_newton", s->search.phase_s, NULL));
+    double clock = hk_now();
+    HK_TRY(hk_spin_correction_prepare(&s->spins, &anew));
+    if (anew) s->search.phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
+    if (fresh || ++s->since_turn == TURN_EVERY) {
+        hk_spin_correction_turn(&s->spins, x);
+        s->since_turn = 0;
+    }
+    s->search.phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+    return HK_OK;
+}
+
 // Again only when the time step or damping changed, or at every begin for the current Hessian.
 static hk_status refactor(quasi_newton *s, const double *x, bool fresh)
 {
-    if (s->laplacian.solves)
-        return hk_constant_matrix_prepare(&s->laplacian, "quasi_newton", s->search.phase_s, NULL);
+    if (s->laplacian.solves) return prepare_laplacian(s, x, fresh);
     const hk_live *live = s->search.problem->terms->live;
     bool same = hk_same_quadratic(s->factored, hk_problem_quadratic(s->search.problem)) &&
                 s->live_version == (live ? live->shape_version : 0);
@@ -259,11 +287,19 @@ static hk_status apply_hessian(quasi_newton *s, double *q)
     return HK_OK;
 }
 
+static hk_status apply_laplacian(quasi_newton *s, double *q)
+{
+    hk_spin_correction_gather(&s->spins, q);
+    HK_TRY(hk_constant_matrix_apply(&s->laplacian, q, q));
+    hk_spin_correction_add(&s->spins, q);
+    return HK_OK;
+}
+
 // q := A⁻¹ q
 static hk_status apply_inverse(quasi_newton *s, double *q)
 {
     double clock = hk_now();
-    HK_TRY(s->direct ? apply_hessian(s, q) : hk_constant_matrix_apply(&s->laplacian, q, q));
+    HK_TRY(s->direct ? apply_hessian(s, q) : apply_laplacian(s, q));
     s->search.phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }
