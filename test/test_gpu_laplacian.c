@@ -411,12 +411,61 @@ static void test_giving_up(void **state)
     assert_true(trials > 30 && trials < 60);
 }
 
+// Cycles of multigrid on the CPU, each for what those before left, come to A⁻¹ b.
+static void test_solve(void **state)
+{
+    (void)state;
+    setting s;
+    set_up(&s, 3, 0);
+    hk_gpu_numbers numbers;
+    hk_hierarchy *hierarchy;
+    hk_multigrid *multigrid;
+    CHECK_OK(hk_gpu_numbers_create(&s.matrix, &numbers));
+    CHECK_OK(hk_gpu_numbers_hierarchy(&numbers, 50, &hierarchy));
+    CHECK_OK(hk_multigrid_take(hierarchy, 2, &multigrid));
+    hk_hierarchy_free(hierarchy);
+    int n = s.model->vertex_count;
+    double *x = hk_calloc(4 * (size_t)n, sizeof(double)),
+           *b = hk_calloc(4 * (size_t)n, sizeof(double));
+    double *ours = hk_calloc((size_t)n, sizeof(double)),
+           *product = hk_calloc((size_t)n, sizeof(double));
+    uint64_t seed = 3;
+    for (int k = 0; k < n; k++) {
+        bool held = s.model->hold[s.model->order[k]] != HK_FREE;
+        for (int i = 0; i < 3; i++) b[4 * k + i] = held ? 0 : noise(&seed);
+    }
+    double before = INFINITY;
+    for (int cycles = 3; cycles <= 24; cycles += 7) {
+        CHECK_OK(hk_gpu_numbers_solve(&s.matrix, &numbers, multigrid, cycles, b, x));
+        double away = 0, size = 0;
+        for (int i = 0; i < 3; i++) {
+            for (int k = 0; k < n; k++) ours[k] = x[4 * s.layout->place[k] + i];
+            multiply_exactly(&s, ours, product);
+            for (int k = 0; k < n; k++) {
+                double right = b[4 * s.layout->place[k] + i];
+                away += (product[k] - right) * (product[k] - right);
+                size += right * right;
+            }
+        }
+        assert_true(sqrt(away / size) < 0.5 * before);
+        before = sqrt(away / size);
+    }
+    assert_true(before < 1e-5);
+    hk_free(x);
+    hk_free(b);
+    hk_free(ours);
+    hk_free(product);
+    hk_multigrid_free(multigrid);
+    hk_gpu_numbers_free(&numbers);
+    tear_down(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matrix),    cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_chebyshev), cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_giving_up),
+        cmocka_unit_test(test_solve),  cmocka_unit_test(test_matrix),
+        cmocka_unit_test(test_bounds), cmocka_unit_test(test_chebyshev),
+        cmocka_unit_test(test_walk),   cmocka_unit_test(test_giving_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "gpu/global.h"
 
+#include <omp.h>
 #include <stdio.h>
 
 enum { THREADS = 128, WARP = 32 };
@@ -46,7 +47,10 @@ static __global__ void __launch_bounds__(THREADS)
 hk_status hk_gpu_global_solve(hk_gpu *g, const hk_gpu_global *a, const hk_qn_control *control,
                               const float4 *right)
 {
-    if (a->cycles) return hk_gpu_multigrid_cycle(g, &a->multigrid, control);
+    if (a->cycles) {
+        HK_TRY(hk_gpu_multigrid_cycle(g, &a->multigrid, control));
+        return hk_gpu_spins_correct(g, &a->spins, control, right, a->multigrid.level[0].solution);
+    }
     int blocks = (a->count + THREADS - 1) / THREADS;
     float omega = 1;
     for (int k = 1; k < a->chebyshev.inner; k++) {
@@ -78,12 +82,34 @@ static hk_status set_up(hk_gpu *g, const hk_gpu_laplacian *l, int inner, hk_gpu_
 // Rows of the coarsest level: its inverse is read whole.
 enum { SMALLEST = 1500 };
 
+// Clusters of a body that turn freely (option of quasi_newton); others have none.
+static int clusters_of(const hk_gpu *g)
+{
+    double clusters = hk_setting(&g->settings, "turning");
+    return clusters > 0 ? (int)clusters : 0;
+}
+
+static hk_status create_spins(hk_gpu *g, const hk_gpu_matrix *matrix, const hk_gpu_numbers *numbers,
+                              hk_hierarchy *h, hk_gpu_global *a)
+{
+    if (clusters_of(g) == 0) return HK_OK;
+    hk_multigrid *solver;
+    HK_TRY(hk_multigrid_take(h, omp_get_num_procs(), &solver));
+    hk_status status = hk_gpu_spins_create(g, matrix, numbers, solver, clusters_of(g), &a->spins);
+    hk_multigrid_free(solver);
+    return status;
+}
+
 static hk_status create_multigrid(hk_gpu *g, const hk_gpu_matrix *matrix, hk_gpu_global *a)
 {
-    hk_hierarchy *h;
-    HK_TRY(hk_gpu_matrix_hierarchy(matrix, SMALLEST, &h));
-    hk_status status = hk_gpu_multigrid_create(g, h, &a->multigrid);
+    hk_gpu_numbers numbers;
+    hk_hierarchy *h = nullptr;
+    HK_TRY(hk_gpu_numbers_create(matrix, &numbers));
+    hk_status status = hk_gpu_numbers_hierarchy(&numbers, SMALLEST, &h);
+    if (status == HK_OK) status = hk_gpu_multigrid_create(g, h, &a->multigrid);
+    if (status == HK_OK) status = create_spins(g, matrix, &numbers, h, a);
     hk_hierarchy_free(h);
+    hk_gpu_numbers_free(&numbers);
     return status;
 }
 
@@ -141,8 +167,10 @@ hk_status hk_gpu_global_create(hk_gpu *g, hk_gpu_global *a)
 void hk_gpu_global_describe(const hk_gpu_global *a, char *text, size_t size)
 {
     if (a->cycles)
-        snprintf(text, size, ", multigrid with %d levels, a cycle reads %.1f times the matrix",
-                 a->multigrid.count, a->multigrid.complexity);
+        snprintf(
+            text, size,
+            ", multigrid with %d levels, a cycle reads %.1f times the matrix, %d clusters turn",
+            a->multigrid.count, a->multigrid.complexity, a->spins.body_count * a->spins.most);
     else
         snprintf(text, size, ", %d Chebyshev iterations per global step", a->chebyshev.inner);
 }

@@ -5,6 +5,7 @@
 #define HK_GPU_GLOBAL_H
 
 #include "gpu/multigrid.h"
+#include "gpu/spin.h"
 
 extern "C" {
 #include "gpu/laplacian.h"
@@ -17,8 +18,9 @@ struct hk_gpu_entry_data {
 struct hk_gpu_global {
     int count;  // vertices
     hk_gpu_multigrid multigrid;
-    bool cycles;  // with it; else the iterations below
-    bool exact;   // no memory of L-BFGS makes up for a poor solve
+    hk_gpu_spins spins;  // what it does not know of turning
+    bool cycles;         // with it; else the iterations below
+    bool exact;          // no memory of L-BFGS makes up for a poor solve
     hk_gpu_chebyshev chebyshev;
     const int *start;
     const hk_gpu_entry_data *entries;

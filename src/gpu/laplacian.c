@@ -15,13 +15,7 @@ static int threads_of(const hk_gpu_matrix *from)
 
 // ---------------------------------------------------------------- the numbers
 
-// The lower triangle over all vertices in the order of the patches; held ones have no entries.
-typedef struct triangle {
-    hk_pattern pattern;
-    double *value;
-} triangle;
-
-static void triangle_free(triangle *t)
+void hk_gpu_numbers_free(hk_gpu_numbers *t)
 {
     hk_pattern_free(&t->pattern);
     hk_free(t->value);
@@ -37,7 +31,7 @@ static double inertia_of(const hk_gpu_matrix *from, int vertex)
     return from->inertia * from->model->mass[from->model->order[from->place[vertex]]] + from->air;
 }
 
-static hk_status fill_triangle(const hk_gpu_matrix *from, int32_t *unknown, triangle *t)
+static hk_status fill_triangle(const hk_gpu_matrix *from, int32_t *unknown, hk_gpu_numbers *t)
 {
     const hk_model *m = from->model;
     for (int k = 0; k < m->vertex_count; k++) unknown[from->place[k]] = is_free(from, k) ? k : -1;
@@ -53,13 +47,13 @@ static hk_status fill_triangle(const hk_gpu_matrix *from, int32_t *unknown, tria
 
 // ---------------------------------------------------------------- rows
 
-static double diagonal_of(const triangle *t, int row)
+static double diagonal_of(const hk_gpu_numbers *t, int row)
 {
     return t->value[hk_pattern_column(&t->pattern, row, 0)];
 }
 
 // How many entries each slice has in a row; `length` gets those of every row.
-static hk_status measure_slices(const triangle *t, hk_gpu_laplacian *l, int32_t *length)
+static hk_status measure_slices(const hk_gpu_numbers *t, hk_gpu_laplacian *l, int32_t *length)
 {
     const hk_pattern *p = &t->pattern;
     for (int c = 0; c < p->count; c++)
@@ -87,7 +81,7 @@ static hk_gpu_entry *entry_at(const hk_gpu_laplacian *l, int row, int k)
     return &l->entries[l->start[row / HK_GPU_ROWS] + (int64_t)HK_GPU_ROWS * k + row % HK_GPU_ROWS];
 }
 
-static void fill_slices(const triangle *t, hk_gpu_laplacian *l, int32_t *length)
+static void fill_slices(const hk_gpu_numbers *t, hk_gpu_laplacian *l, int32_t *length)
 {
     const hk_pattern *p = &t->pattern;
     for (int s = 0; s < hk_gpu_slices(l); s++)
@@ -171,7 +165,7 @@ static hk_status find_greatest(hk_gpu_laplacian *l, int threads)
 
 // ---------------------------------------------------------------- creation
 
-static hk_status fill(const hk_gpu_matrix *from, const triangle *t, hk_gpu_laplacian *l)
+static hk_status fill(const hk_gpu_matrix *from, const hk_gpu_numbers *t, hk_gpu_laplacian *l)
 {
     l->start = HK_ARRAY(int32_t, hk_gpu_slices(l) + 1);
     l->inverse = HK_ARRAY(float, l->count);
@@ -192,14 +186,14 @@ hk_status hk_gpu_laplacian_create(const hk_gpu_matrix *from, hk_gpu_laplacian **
 {
     int32_t *unknown = HK_ARRAY(int32_t, from->model->vertex_count);
     hk_gpu_laplacian *l = HK_NEW(hk_gpu_laplacian);
-    triangle t = {0};
+    hk_gpu_numbers t = {0};
     hk_status status = unknown && l ? HK_OK : HK_NO_MEMORY;
     if (status == HK_OK) {
         l->count = from->model->vertex_count;
         status = fill_triangle(from, unknown, &t);
     }
     if (status == HK_OK) status = fill(from, &t, l);
-    triangle_free(&t);
+    hk_gpu_numbers_free(&t);
     hk_free(unknown);
     if (status != HK_OK) {
         hk_gpu_laplacian_free(l);
@@ -209,17 +203,56 @@ hk_status hk_gpu_laplacian_create(const hk_gpu_matrix *from, hk_gpu_laplacian **
     return HK_OK;
 }
 
-hk_status hk_gpu_matrix_hierarchy(const hk_gpu_matrix *from, int smallest,
-                                  struct hk_hierarchy **hierarchy)
+hk_status hk_gpu_numbers_create(const hk_gpu_matrix *from, hk_gpu_numbers *numbers)
 {
     int32_t *unknown = HK_ARRAY(int32_t, from->model->vertex_count);
-    triangle t = {0};
-    hk_status status = unknown ? fill_triangle(from, unknown, &t) : HK_NO_MEMORY;
-    if (status == HK_OK)
-        status = hk_hierarchy_create(&t.pattern, t.value, smallest, threads_of(from), hierarchy);
-    triangle_free(&t);
+    *numbers = (hk_gpu_numbers){0};
+    hk_status status = unknown ? fill_triangle(from, unknown, numbers) : HK_NO_MEMORY;
     hk_free(unknown);
+    if (status != HK_OK) hk_gpu_numbers_free(numbers);
     return status;
+}
+
+hk_status hk_gpu_numbers_hierarchy(const hk_gpu_numbers *t, int smallest,
+                                   struct hk_hierarchy **hierarchy)
+{
+    return hk_hierarchy_create(&t->pattern, t->value, smallest, omp_get_num_procs(), hierarchy);
+}
+
+// r −= A x, [vertex_count][4] in Morton order.
+static void subtract_product(const hk_gpu_matrix *from, const hk_gpu_numbers *t, const double *x,
+                             double *r)
+{
+    const hk_pattern *p = &t->pattern;
+    for (int c = 0; c < p->count; c++) {
+        int64_t at = hk_pattern_column(p, c, 0), column = 4 * (int64_t)from->place[c];
+        for (int i = 0; i < 3; i++) r[column + i] -= t->value[at] * x[column + i];
+        for (int64_t e = p->start[c]; e < p->start[c + 1]; e++) {
+            int64_t row = 4 * (int64_t)from->place[p->row[e]];
+            double number = t->value[at + 1 + e - p->start[c]];
+            for (int i = 0; i < 3; i++) {
+                r[row + i] -= number * x[column + i];
+                r[column + i] -= number * x[row + i];
+            }
+        }
+    }
+}
+
+hk_status hk_gpu_numbers_solve(const hk_gpu_matrix *from, const hk_gpu_numbers *t,
+                               hk_multigrid *multigrid, int cycles, const double *right, double *x)
+{
+    int64_t size = 4 * (int64_t)from->model->vertex_count;
+    double *rest = HK_ARRAY(double, size);
+    if (!rest) return HK_NO_MEMORY;
+    memset(x, 0, sizeof(double) * (size_t)size);
+    for (int n = 0; n < cycles; n++) {
+        memcpy(rest, right, sizeof(double) * (size_t)size);
+        if (n > 0) subtract_product(from, t, x, rest);
+        hk_multigrid_apply(multigrid, from->place, rest, rest);
+        for (int64_t k = 0; k < size; k++) x[k] += rest[k];
+    }
+    hk_free(rest);
+    return HK_OK;
 }
 
 void hk_gpu_laplacian_free(hk_gpu_laplacian *l)

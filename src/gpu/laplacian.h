@@ -4,6 +4,7 @@
 #ifndef HK_GPU_LAPLACIAN_H
 #define HK_GPU_LAPLACIAN_H
 
+#include "linear/multigrid.h"
 #include "model/model.h"
 
 // What the matrix is made of.
@@ -33,10 +34,21 @@ typedef struct hk_gpu_laplacian {
     double least, greatest;  // bounds of the eigenvalues of D⁻¹A
 } hk_gpu_laplacian;
 
+// The lower triangle over all vertices in the order of the patches; held ones have no entries.
+typedef struct hk_gpu_numbers {
+    hk_pattern pattern;
+    double *value;
+} hk_gpu_numbers;
+
+hk_status hk_gpu_numbers_create(const hk_gpu_matrix *matrix, hk_gpu_numbers *numbers);
+void hk_gpu_numbers_free(hk_gpu_numbers *numbers);
 // The same matrix in ever coarser versions (linear/hierarchy.h); `smallest` as there.
-struct hk_hierarchy;
-hk_status hk_gpu_matrix_hierarchy(const hk_gpu_matrix *matrix, int smallest,
-                                  struct hk_hierarchy **hierarchy);
+hk_status hk_gpu_numbers_hierarchy(const hk_gpu_numbers *numbers, int smallest,
+                                   hk_hierarchy **hierarchy);
+// x = A⁻¹ right on the CPU by so many cycles, each for what those before left; both are
+// [vertex_count][4] in Morton order.
+hk_status hk_gpu_numbers_solve(const hk_gpu_matrix *matrix, const hk_gpu_numbers *numbers,
+                               hk_multigrid *multigrid, int cycles, const double *right, double *x);
 
 hk_status hk_gpu_laplacian_create(const hk_gpu_matrix *matrix, hk_gpu_laplacian **laplacian);
 void hk_gpu_laplacian_free(hk_gpu_laplacian *laplacian);

@@ -569,6 +569,7 @@ static hk_status launch(hk_gpu *g, hk_gpu_control **last)
 {
     const quasi_newton *q = (const quasi_newton *)g->own;
     HK_TRY(begin(g, q));
+    if (q->global.cycles) HK_TRY(hk_gpu_spins_turn(g, &q->global.spins, q->x));
     HK_TRY(evaluate(g, q, true, nullptr));
     int evaluations = q->settings.budget + q->settings.budget / 4 + 2;
     if (evaluations <= UNROLLED)

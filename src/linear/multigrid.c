@@ -87,9 +87,15 @@ hk_status hk_multigrid_create(const hk_pattern *pattern, const double *lower, in
 {
     hk_hierarchy *h;
     HK_TRY(hk_hierarchy_create(pattern, lower, SMALLEST, threads, &h));
+    hk_status status = hk_multigrid_take(h, threads, multigrid);
+    hk_hierarchy_free(h);
+    return status;
+}
+
+hk_status hk_multigrid_take(hk_hierarchy *h, int threads, hk_multigrid **multigrid)
+{
     hk_multigrid *m = HK_NEW(hk_multigrid);
     hk_status status = m ? take_hierarchy(h, m) : HK_NO_MEMORY;
-    hk_hierarchy_free(h);
     if (status != HK_OK) {
         hk_multigrid_free(m);
         return status;

@@ -10,6 +10,8 @@ typedef struct hk_multigrid hk_multigrid;
 
 hk_status hk_multigrid_create(const hk_pattern *pattern, const double *lower, int threads,
                               hk_multigrid **multigrid);
+// From a hierarchy, whose matrices it takes over: nothing of it is of use any more.
+hk_status hk_multigrid_take(hk_hierarchy *hierarchy, int threads, hk_multigrid **multigrid);
 void hk_multigrid_free(hk_multigrid *multigrid);
 // Row r of right-hand side and solution is vertex[r] of double[…][4], its first three numbers; `to`
 // may be `from`.

@@ -10,12 +10,13 @@
 #define HK_SPIN_CORRECTION_H
 
 #include "solver/constant_matrix.h"
+#include "solver/spin_bodies.h"
 
-typedef struct hk_spin_body hk_spin_body;
+typedef struct hk_spin_state hk_spin_state;
 typedef struct hk_spin_correction {
     hk_constant_matrix *matrix;  // A, borrowed
-    int body_count;              // of those that have clusters
-    hk_spin_body *bodies;
+    hk_spin_bodies bodies;
+    hk_spin_state *states;  // [bodies.count]
     double *partial;        // sums over runs of vertices
     hk_quadratic prepared;  // that of A when P was made; NAN: not yet
 } hk_spin_correction;
