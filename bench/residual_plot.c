@@ -10,7 +10,7 @@
 #include "bench.h"
 #include "plot.h"
 
-enum { MOST_LINES = 8, MOST_POINTS = 32, COLUMNS = 13, LONGEST = 256 };
+enum { MOST_LINES = 16, MOST_POINTS = 32, COLUMNS = 13, LONGEST = 256 };
 
 typedef struct line {
     char label[128], method[40];
@@ -106,9 +106,11 @@ int main(int count, char **arguments)
         else
             folder = arguments[k];
     }
-    char usual[][80] = {"H200=bench/results/residual-h200.txt",
-                        "2 cores of a Xeon=bench/results/residual-xeon.txt"};
-    for (int k = 0, none = d.count == 0; k < 2 && none; k++) take_file(&d, usual[k]);
+    char usual[][96] = {"H200=bench/results/residual-h200.txt",
+                        "2 cores=bench/results/residual-xeon.txt",
+                        "2 busy cores, first steps=bench/results/residual-methods-xeon.txt"};
+    for (int k = 0, none = d.count == 0; k < HK_COUNT_OF(usual) && none; k++)
+        take_file(&d, usual[k]);
     draw(&d, folder);
     return 0;
 }

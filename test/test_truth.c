@@ -360,7 +360,7 @@ static void test_pose_keeps_what_it_reached(void **state)
 {
     (void)state;
     for (int k = 0; k < 2; k++) {
-        variant v = {.method = "quasi_newton", .iterations = k ? 0 : 100};
+        variant v = {.method = "quasi_newton", .iterations = k ? 0 : 40};
         hk_model *model = scene(&v, &STUFFS[1], 1, HANGING);
         hk_world *world = world_by(model, &v);
         hk_step_report r;
