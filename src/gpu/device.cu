@@ -145,7 +145,7 @@ static hk_gpu_cut choose_cut(const hk_model *m, const cudaDeviceProp *device, in
 // or where the law would keep much in memory for want of registers, the one with more of these.
 static hk_status choose_step(hk_gpu *g)
 {
-    enum { MUCH = 128 };  // bytes: 192 made mooney_rivlin a tenth slower, 92 neo_hookean faster
+    enum { MUCH = 64 };  // bytes: 80 made mooney_rivlin a tenth slower, 48 neo_hookean faster
     cudaFuncAttributes tight;
     int tightly = 0, roomily = 0;
     const hk_gpu_kernels *k = g->kernels;

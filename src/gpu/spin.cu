@@ -5,7 +5,9 @@ extern "C" {
 }
 
 enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, CHUNK = 1024, MOST_RUNS = 528 };
-enum { COLUMNS = 3 * HK_SPIN_MOST, CYCLES = 3 };  // solves for P, as on the CPU
+enum { COLUMNS = 3 * HK_SPIN_MOST, SMALL = 48 };
+enum { CYCLES = 3 };      // solves for P, as on the CPU
+enum { FEW_BODIES = 4 };  // that the last block of a kernel takes care of
 
 static __device__ __forceinline__ bool is_wanted(const hk_qn_control *c)
 {
@@ -90,18 +92,21 @@ static __device__ bool invert(double *a, int n, int width, double least)
     return true;
 }
 
+// Small ones in shared memory.
 static __global__ void __launch_bounds__(THREADS)
     matrix_kernel(const __grid_constant__ hk_gpu_spins s)
 {
+    __shared__ double room[SMALL * SMALL];
     cudaGridDependencySynchronize();
     int body = blockIdx.x, n = 3 * s.clusters[body], width = 3 * s.most;
-    double *a = s.inverse + (int64_t)body * width * width, least = 1e300;
+    double *to = s.inverse + (int64_t)body * width * width, least = 1e300;
+    double *a = width <= SMALL ? room : to;
     for (int c = 0; c < s.clusters[body]; c++)
         least = fmin(least, 1e-9 / s.weight[body * s.most + c]);
     fill_matrix(s, body, a);
-    if (invert(a, n, width, least)) return;
+    bool corrects = invert(a, n, width, least);
     __syncthreads();
-    for (int k = threadIdx.x; k < n * width; k += THREADS) a[k] = 0;  // nothing is corrected
+    for (int k = threadIdx.x; k < n * width; k += THREADS) to[k] = corrects ? a[k] : 0;
 }
 
 hk_status hk_gpu_spins_turn(hk_gpu *g, const hk_gpu_spins *s, const double *x)
@@ -115,7 +120,53 @@ hk_status hk_gpu_spins_turn(hk_gpu *g, const hk_gpu_spins *s, const double *x)
 
 // ---------------------------------------------------------------- solves
 
-// Pᵀ q over the vertices of a run: a warp has every so many-th column.
+// u = Pᵀ q of a body from its runs, [3][n], in a fixed order.
+static __device__ void add_runs(const hk_gpu_spins &s, int body, int n, double *u)
+{
+    __shared__ double part[3 * COLUMNS];
+    int groups = max(1, THREADS / (3 * n));
+    for (int at = threadIdx.x; at < groups * 3 * n; at += THREADS) {
+        double sum = 0;
+        for (int r = s.run_start[body] + at / (3 * n); r < s.run_start[body + 1]; r += groups)
+            sum += __ldcg(&s.partial[9 * (int64_t)s.most * r + at % (3 * n)]);
+        part[at] = sum;
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k < 3 * n; k += THREADS) {
+        double sum = 0;
+        for (int group = 0; group < groups; group++) sum += part[group * 3 * n + k];
+        u[k % 3 * n + k / 3] = sum;
+    }
+    __syncthreads();
+}
+
+// z = (C⁻¹ − B Q)⁻¹ Qᵀ q, and what columns are multiplied with.
+static __device__ void solve_body(const hk_gpu_spins &s, int body)
+{
+    __shared__ double u[3 * COLUMNS], spin[COLUMNS], z[COLUMNS];
+    int n = 3 * s.clusters[body], width = 3 * s.most;
+    const double *rotation = s.rotation + 9 * (int64_t)body * s.most;
+    const double *inverse = s.inverse + (int64_t)body * width * width;
+    add_runs(s, body, n, u);
+    for (int i = threadIdx.x; i < n; i += THREADS)
+        spin[i] = spin_of(rotation + 9 * (i / 3), u + i / 3 * 3, n, i % 3);
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += THREADS) {
+        double sum = 0;
+        for (int k = 0; k < n; k++) sum += inverse[k * width + i] * spin[k];
+        z[i] = sum;
+    }
+    __syncthreads();
+    float *turn = s.turn + 3 * (int64_t)width * body;
+    for (int k = threadIdx.x; k < 3 * n; k += THREADS) {
+        int i = k / n, p = k % n;
+        turn[i * width + p] = (float)spin_turn(rotation + 9 * (p / 3), z + p / 3 * 3, i, p % 3);
+    }
+    __syncthreads();
+}
+
+// Pᵀ q over the vertices of a run: a warp has every so many-th column. Of few bodies the last block
+// solves, too.
 static __global__ void __launch_bounds__(THREADS)
     gather_kernel(const __grid_constant__ hk_gpu_spins s, const hk_qn_control *control,
                   const float4 *right)
@@ -149,55 +200,27 @@ static __global__ void __launch_bounds__(THREADS)
     }
     __syncthreads();
     double *to = s.partial + 9 * (int64_t)s.most * blockIdx.x;
-    for (int k = threadIdx.x; k < 3 * n; k += THREADS) to[k] = sums[k / 3][k % 3];
-}
-
-// u = Pᵀ q of a body from its runs, [3][n], in a fixed order.
-static __device__ void add_runs(const hk_gpu_spins &s, int body, int n, double *u)
-{
-    __shared__ double part[3 * COLUMNS];
-    int groups = max(1, THREADS / (3 * n));
-    for (int at = threadIdx.x; at < groups * 3 * n; at += THREADS) {
-        double sum = 0;
-        for (int r = s.run_start[body] + at / (3 * n); r < s.run_start[body + 1]; r += groups)
-            sum += s.partial[9 * (int64_t)s.most * r + at % (3 * n)];
-        part[at] = sum;
-    }
-    __syncthreads();
     for (int k = threadIdx.x; k < 3 * n; k += THREADS) {
-        double sum = 0;
-        for (int group = 0; group < groups; group++) sum += part[group * 3 * n + k];
-        u[k % 3 * n + k / 3] = sum;
+        to[k] = sums[k / 3][k % 3];
+        __threadfence();
     }
+    if (s.body_count > FEW_BODIES) return;
+    __shared__ bool last;
     __syncthreads();
+    if (threadIdx.x == 0) last = atomicAdd(s.finished, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!last) return;
+    __threadfence();
+    for (int body = 0; body < s.body_count; body++) solve_body(s, body);
+    if (threadIdx.x == 0) *s.finished = 0;
 }
 
-// z = (C⁻¹ − B Q)⁻¹ Qᵀ q, and what columns are multiplied with.
 static __global__ void __launch_bounds__(THREADS)
     solve_kernel(const __grid_constant__ hk_gpu_spins s, const hk_qn_control *control)
 {
-    __shared__ double u[3 * COLUMNS], spin[COLUMNS], z[COLUMNS];
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
-    if (!is_wanted(control)) return;
-    int body = blockIdx.x, n = 3 * s.clusters[body], width = 3 * s.most;
-    const double *rotation = s.rotation + 9 * (int64_t)body * s.most;
-    const double *inverse = s.inverse + (int64_t)body * width * width;
-    add_runs(s, body, n, u);
-    for (int i = threadIdx.x; i < n; i += THREADS)
-        spin[i] = spin_of(rotation + 9 * (i / 3), u + i / 3 * 3, n, i % 3);
-    __syncthreads();
-    for (int i = threadIdx.x; i < n; i += THREADS) {
-        double sum = 0;
-        for (int k = 0; k < n; k++) sum += inverse[k * width + i] * spin[k];
-        z[i] = sum;
-    }
-    __syncthreads();
-    float *turn = s.turn + 3 * (int64_t)width * body;
-    for (int k = threadIdx.x; k < 3 * n; k += THREADS) {
-        int i = k / n, p = k % n;
-        turn[i * width + p] = (float)spin_turn(rotation + 9 * (p / 3), z + p / 3 * 3, i, p % 3);
-    }
+    if (is_wanted(control)) solve_body(s, blockIdx.x);
 }
 
 static __global__ void __launch_bounds__(THREADS)
@@ -231,7 +254,8 @@ hk_status hk_gpu_spins_correct(hk_gpu *g, const hk_gpu_spins *s, const hk_qn_con
     void *solve[] = {(void *)s, (void *)&control};
     void *add[] = {(void *)s, (void *)&control, (void *)&t};
     HK_TRY(hk_gpu_launch_some(g, (const void *)gather_kernel, s->run_count, THREADS, gather));
-    HK_TRY(hk_gpu_launch_some(g, (const void *)solve_kernel, s->body_count, THREADS, solve));
+    if (s->body_count > FEW_BODIES)
+        HK_TRY(hk_gpu_launch_some(g, (const void *)solve_kernel, s->body_count, THREADS, solve));
     return hk_gpu_launch_some(g, (const void *)add_kernel, s->run_count, THREADS, add);
 }
 
@@ -364,6 +388,7 @@ static hk_status upload(hk_gpu *g, const hk_spin_bodies *from, hk_gpu_spins *s)
     HK_TRY(hk_gpu_alloc(g, 9 * all * (size_t)s->most, &s->inverse));
     HK_TRY(hk_gpu_alloc(g, 9 * (size_t)s->most * (size_t)s->run_count, &s->partial));
     HK_TRY(hk_gpu_alloc(g, 9 * all, &s->turn));
+    HK_TRY(hk_gpu_alloc(g, 1, &s->finished));
     s->body_count = from->count;
     return HK_OK;
 }

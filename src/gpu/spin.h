@@ -33,6 +33,7 @@ struct hk_gpu_spins {
     double *inverse;            // [body_count][3 most][3 most] of C⁻¹ − B Q
     double *partial;            // [run_count][3 most][3] Pᵀ q
     float *turn;                // [body_count][3][3 most] what columns are multiplied with
+    unsigned *finished;         // blocks that are done; 0 between kernels
 };
 
 // With the weights of the matrix; `multigrid` solves with it on the CPU.
