@@ -1,18 +1,20 @@
 // The CUDA backend: checks every material on the device against the CPU in double precision, checks
-// ten steps against the CPU's solver, and times whole steps of `descent` or another method.
+// ten steps against the CPU's solver, tells the time that methods take to a residual (residual.h),
+// and that of whole steps of `descent`, or of another method, with a fixed number of iterations.
 //
-//   bench_gpu [--check] [--time] [--method NAME] [--option NAME=VALUE]... [--steps N]
+//   bench_gpu [--check] [--residual] [--time] [--method NAME] [--option NAME=VALUE]... [--steps N]
 //             [--sizes 58080,316000,...] [--materials a,b] [--iterations N] [--patch N] [--round N]
 //             [--resident BLOCKS] [--verbose]
 //
-// Without --check or --time it does both; without --method it checks all and times descent. Times
+// Without --check, --residual or --time it does all of it; without --method it checks all and times
+// descent. --sizes are those of --time; --residual has 55 thousand to ten million tets. Times
 // are medians of whole steps, from the launch to the report. --resident: blocks a multiprocessor
 // of models that are persistent; -1: none is.
 #include <math.h>
 
-#include "bench.h"
 #include "gpu/gpu.h"
 #include "model/model.h"
+#include "residual.h"
 #include "solver/problem.h"
 
 // Of neo_hookean, as compiled: 42 fused, 63 products and 26 sums.
@@ -41,7 +43,7 @@ static const char *material_at(int k)
 }
 
 typedef struct options {
-    bool check, time, method_given, verbose;
+    bool check, time, residual, method_given, verbose;
     int sizes[MOST_SIZES], size_count;
     const char *materials;
     int steps, iterations, patch, round, persistent;
@@ -312,6 +314,27 @@ static void measure_all(const options *o)
     }
 }
 
+// Of those that come to a residual at any size, the largest body is left to the one that does so in
+// a sensible time.
+static void time_to_residuals(void)
+{
+    residual_plan p = {.backend = HK_BACKEND_CUDA,
+                       .cells = {14, 25, 37},
+                       .cell_counts = 3,
+                       .methods = {"quasi_newton", "descent", "vbd"},
+                       .method_count = 3,
+                       .tolerances = {1e-2, 1e-3, 1e-4},
+                       .tolerance_count = 3,
+                       .steps = 30,
+                       .seconds = 10,
+                       .poisson = 0.45};
+    printf("\ntime to a relative residual, medians of up to %d steps\n", p.steps);
+    residual_table(&p);
+    p.cells[0] = 80;
+    p.cell_counts = p.method_count = 1;
+    residual_table(&p);
+}
+
 static void read_sizes(options *o, const char *text)
 {
     o->size_count = 0;
@@ -343,6 +366,7 @@ int main(int argc, char **argv)
         char none[1] = "", *next = k + 1 < argc ? argv[k + 1] : none;
         if (strcmp(argv[k], "--check") == 0) o.check = true;
         if (strcmp(argv[k], "--time") == 0) o.time = true;
+        if (strcmp(argv[k], "--residual") == 0) o.residual = true;
         if (strcmp(argv[k], "--verbose") == 0) o.verbose = true;
         if (strcmp(argv[k], "--sizes") == 0) read_sizes(&o, next);
         if (strcmp(argv[k], "--materials") == 0) o.materials = next;
@@ -362,7 +386,7 @@ int main(int argc, char **argv)
                        : strcmp(o.method, "quasi_newton") == 0 ? 10
                                                                : 96;
     o.steps = o.steps < MOST_STEPS - 3 ? o.steps : MOST_STEPS - 3;
-    if (!o.check && !o.time) o.check = o.time = true;
+    if (!o.check && !o.time && !o.residual) o.check = o.time = o.residual = true;
     bench_machine();
     char why[256];
     if (!hk_gpu_found(why, sizeof why)) {
@@ -370,6 +394,7 @@ int main(int argc, char **argv)
         return 0;
     }
     bool fine = !o.check || check(&o);
+    if (o.residual) time_to_residuals();
     if (o.time) measure_all(&o);
     return fine ? 0 : 1;
 }

@@ -36,7 +36,7 @@ int cmd_tune(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 // The first thing that main does: may start the program anew (machine.c).
-void cli_correct_blas(char **argv);
+void cli_correct_libraries(char **argv);
 void cli_print_machine(void);
 
 // ---------------------------------------------------------------- options (options.c)

@@ -53,7 +53,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    cli_correct_blas(argv);
+    cli_correct_libraries(argv);
     // A file beyond the size limit is then a failed write, which is told and leaves nothing behind.
     signal(SIGXFSZ, SIG_IGN);
     int status = dispatch(argc, argv);

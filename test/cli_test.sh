@@ -675,8 +675,16 @@ with_old_blas() {
 loads() { equal "$(wc -l <loads)" "$1" "times that the program was loaded: $2"; }
 
 machine() {
-    unset OPENBLAS_CORETYPE HOOKE_BLAS_TOOK_CPU_FOR
+    unset OPENBLAS_CORETYPE HOOKE_BLAS_TOOK_CPU_FOR HOOKE_STARTED_ANEW GOMP_SPINCOUNT
+    # Threads that wait for each other leave the cores to others, unless the user wants it otherwise.
     status 0 "$hooke" help machine
+    holds out 'GOMP_SPINCOUNT=2000'
+    status 0 env OMP_WAIT_POLICY=active "$hooke" help machine
+    holds out 'OMP_WAIT_POLICY=active'
+    lacks out GOMP_SPINCOUNT
+    export GOMP_SPINCOUNT=1000
+    status 0 "$hooke" help machine
+    holds out 'GOMP_SPINCOUNT=1000'
     for fact in lanes 'single precision' threads 'direct solver' GPU; do holds out "$fact"; done
     grep -q 'BLAS  *OpenBLAS' out || return  # built without, or with another
     holds out ', core '
