@@ -78,11 +78,11 @@ static hk_status set_up(hk_gpu *g, const hk_gpu_laplacian *l, int inner, hk_gpu_
 // Rows of the coarsest level: its inverse is read whole.
 enum { SMALLEST = 1500 };
 
-static hk_status create_multigrid(hk_gpu *g, const hk_gpu_matrix *matrix, hk_gpu_global *a)
+hk_status hk_gpu_matrix_multigrid(hk_gpu *g, const hk_gpu_matrix *matrix, hk_gpu_multigrid *to)
 {
     hk_hierarchy *h;
     HK_TRY(hk_gpu_matrix_hierarchy(matrix, SMALLEST, &h));
-    hk_status status = hk_gpu_multigrid_create(g, h, &a->multigrid);
+    hk_status status = hk_gpu_multigrid_create(g, h, to);
     hk_hierarchy_free(h);
     return status;
 }
@@ -100,13 +100,13 @@ static hk_status create_chebyshev(hk_gpu *g, const hk_gpu_matrix *matrix, int in
 // Iterations of Chebyshev's method for a solve, 0: as many as the matrix needs; −1: multigrid.
 static int inner_of(const hk_gpu *g)
 {
-    bool remembers = !isnan(hk_setting(&g->settings, "window"));  // projective does not
     const char *word = hk_setting_word(&g->settings, "global");
     if (!word || strcmp(word, "chebyshev") != 0) return -1;
-    return remembers ? (int)hk_setting(&g->settings, "inner") : 0;
+    double inner = hk_setting(&g->settings, "inner");
+    return isnan(inner) ? 0 : (int)inner;  // projective has no such option
 }
 
-static hk_status create(hk_gpu *g, const double *weight, int inner, hk_gpu_global *a)
+hk_gpu_matrix hk_gpu_constant_matrix(const hk_gpu *g, const double *weight)
 {
     hk_gpu_stage heaviest = hk_gpu_heaviest_stage(g);
     hk_gpu_matrix matrix = {g->model,
@@ -116,7 +116,14 @@ static hk_status create(hk_gpu *g, const double *weight, int inner, hk_gpu_globa
                             g->damping.air / heaviest.of.h,
                             g->damping.viscous / heaviest.of.h,
                             0};
-    return inner < 0 ? create_multigrid(g, &matrix, a) : create_chebyshev(g, &matrix, inner, a);
+    return matrix;
+}
+
+static hk_status create(hk_gpu *g, const double *weight, int inner, hk_gpu_global *a)
+{
+    hk_gpu_matrix matrix = hk_gpu_constant_matrix(g, weight);
+    return inner < 0 ? hk_gpu_matrix_multigrid(g, &matrix, &a->multigrid)
+                     : create_chebyshev(g, &matrix, inner, a);
 }
 
 static hk_status create_weighted(hk_gpu *g, int inner, hk_gpu_global *a)
@@ -134,7 +141,7 @@ hk_status hk_gpu_global_create(hk_gpu *g, hk_gpu_global *a)
     int inner = inner_of(g);
     a->count = g->model->vertex_count;
     a->cycles = inner < 0;
-    a->exact = !(hk_setting(&g->settings, "window") > 0);
+    a->exact = g->window == 0;
     return create_weighted(g, inner, a);
 }
 

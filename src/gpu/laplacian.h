@@ -4,6 +4,7 @@
 #ifndef HK_GPU_LAPLACIAN_H
 #define HK_GPU_LAPLACIAN_H
 
+#include "linear/pattern.h"
 #include "model/model.h"
 
 // What the matrix is made of.
@@ -16,6 +17,15 @@ typedef struct hk_gpu_matrix {
     int threads;
 } hk_gpu_matrix;
 
+// Its lower triangle over all vertices in the order of the patches; held ones have no entries.
+typedef struct hk_gpu_triangle {
+    hk_pattern pattern;
+    double *value;
+} hk_gpu_triangle;
+hk_status hk_gpu_triangle_create(const hk_gpu_matrix *matrix, hk_gpu_triangle *triangle);
+void hk_gpu_triangle_release(hk_gpu_triangle *triangle);
+bool hk_gpu_matrix_is_free(const hk_gpu_matrix *matrix, int vertex);
+
 enum { HK_GPU_ROWS = 32 };  // of a slice: a warp reads their entries side by side
 
 typedef struct hk_gpu_entry {
@@ -26,10 +36,13 @@ typedef struct hk_gpu_entry {
 // D⁻¹A without its diagonal. Entry k of row r is entries[start[r / 32] + 32 k + r % 32]; all rows
 // of a slice have as many. Held vertices have none, nor do others have them.
 typedef struct hk_gpu_laplacian {
-    int count;               // vertices
-    int32_t *start;          // [slices + 1]
-    hk_gpu_entry *entries;   // [start[slices]]
-    float *inverse;          // [count] 1 / a_ii; 0: held
+    int count;              // vertices
+    int32_t *start;         // [slices + 1]
+    hk_gpu_entry *entries;  // [start[slices]]
+    float *inverse;         // [count] 1 / a_ii; 0: held
+    // [count] the sum of a row of D⁻¹A: inertia, and what ties it to held vertices, which is small
+    // where a body is stiff, and known better than the sum of rounded entries.
+    float *surplus;
     double least, greatest;  // bounds of the eigenvalues of D⁻¹A
 } hk_gpu_laplacian;
 
