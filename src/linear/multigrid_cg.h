@@ -1,6 +1,6 @@
 // Conjugate gradients with a cycle of multigrid (multigrid.h) as the preconditioner, in double
 // precision: solves with a constant matrix as exactly as a factor would, in memory that grows with
-// the matrix. For set-up: products are done by one thread, cycles by all.
+// the matrix. The bits do not depend on the number of threads.
 #ifndef HK_MULTIGRID_CG_H
 #define HK_MULTIGRID_CG_H
 
@@ -8,7 +8,7 @@
 
 typedef struct hk_multigrid_cg hk_multigrid_cg;
 
-// Pattern (scalar) and numbers are kept by their addresses.
+// The pattern is a scalar one; nothing is kept of the arguments.
 hk_status hk_multigrid_cg_create(const hk_pattern *pattern, const double *lower, int threads,
                                  hk_multigrid_cg **solver);
 void hk_multigrid_cg_free(hk_multigrid_cg *solver);
