@@ -1,5 +1,6 @@
 // One pass of method split on the host as kernels do it (split_on_host.h): it must be the step of
 // the CPU's split, to the rounding of single precision.
+#include "failing_alloc.h"
 #include "split_on_host.h"
 
 // ---------------------------------------------------------------- worlds
@@ -185,6 +186,29 @@ static void test_solves(void **state)
     }
 }
 
+// What is made at set-up, at every call that memory may end at.
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    hk_world *world = host_world(two_bodies("corotated", 0.3), "lbfgs", 1, 0, 0);
+    device d = make_device(world, 0);
+    hk_gpu_matrix matrix = {
+        .model = world->model, .place = d.place, .weight = d.weight, .inertia = 2500, .threads = 1};
+    for (int n = 1;; n++) {
+        hk_gpu_clusters *clusters = NULL;
+        failing_alloc_install(n);
+        hk_status status = hk_gpu_clusters_create(&matrix, 2, &clusters);
+        bool reached = failing_alloc_count() >= n;
+        if (status == HK_OK) hk_gpu_clusters_free(clusters);
+        assert_int_equal(failing_alloc_live(), 0);
+        failing_alloc_remove();
+        if (!reached) break;
+        assert_int_equal(status, HK_NO_MEMORY);
+    }
+    free_device(&d);
+    hk_world_free(world);
+}
+
 static void test_numbers_that_are_not_finite(void **state)
 {
     (void)state;
@@ -236,9 +260,8 @@ static void test_bounded_stress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps_of_the_cpu),
-        cmocka_unit_test(test_solves),
-        cmocka_unit_test(test_numbers_that_are_not_finite),
+        cmocka_unit_test(test_steps_of_the_cpu), cmocka_unit_test(test_solves),
+        cmocka_unit_test(test_out_of_memory),    cmocka_unit_test(test_numbers_that_are_not_finite),
         cmocka_unit_test(test_bounded_stress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
