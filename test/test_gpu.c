@@ -4,6 +4,7 @@
 #include "gpu/gpu.h"
 #include "live.h"
 #include "sheets.h"
+#include "split_on_host.h"
 
 static void need_device(void)
 {
@@ -20,6 +21,7 @@ typedef struct variant {
     const char *integrator;
     bool moves, loads, fibres, regions, bodies, invertible;
     bool attached, sheet;
+    bool fine;         // so many vertices that multigrid has levels
     double tolerance;  // of positions, relative to the motion
 } variant;
 
@@ -192,6 +194,23 @@ static const variant VARIANTS[] = {
      .word = "chebyshev",
      .integrator = "newmark"},
     {.name = "trbdf2, sheet", .sheet = true, .integrator = "trbdf2", .tolerance = 1e-3},
+    {.name = "split, passes", .material = "corotated", .method = "split", .against = "lbfgs"},
+    {.name = "split, passes, moves",
+     .material = "fixed_corotated",
+     .method = "split",
+     .against = "lbfgs",
+     .moves = true},
+    {.name = "split, passes, bodies",
+     .material = "corotated",
+     .method = "split",
+     .against = "lbfgs",
+     .bodies = true},
+    {.name = "split, passes, attached, bdf2",
+     .material = "arap",
+     .method = "split",
+     .against = "lbfgs",
+     .attached = true,
+     .integrator = "bdf2"},
 };
 
 // A piece of cloth, held at one side.
@@ -226,7 +245,9 @@ static hk_model *model_for(const variant *v)
     hk_region_def region = {.def_size = sizeof(hk_region_def),
                             .select = half,
                             .material = material_of("corotated", 4e5, 0.2)};
-    body[0].mesh = wants_small() ? box_mesh(1, 0.3, 0.3, 7, 2, 2) : box_mesh(1, 0.3, 0.3, 8, 3, 3);
+    body[0].mesh = wants_small() ? box_mesh(1, 0.3, 0.3, 7, 2, 2)
+                   : v->fine     ? box_mesh(1, 0.3, 0.3, 32, 10, 10)
+                                 : box_mesh(1, 0.3, 0.3, 8, 3, 3);
     body[0].material = material_of(v->material, 1e5, 0.35);
     if (v->invertible) body[0].material.invertible = hk_default_invertible();
     if (v->fibres) {
@@ -328,6 +349,7 @@ static const live_case LIVE[] = {
     {"vbd", "vbd", "neo_hookean", NULL, NULL, 200, 2e-4, 1e-7, "lbfgs"},
     {"quasi_newton", "quasi_newton", "neo_hookean", NULL, NULL, 200, 2e-4, 1e-7, "lbfgs"},
     {"projective", "projective", "arap", NULL, NULL, 400, 2e-4, 1e-7, "lbfgs"},
+    {"split, passes", "split", "corotated", NULL, NULL, 200, 2e-4, 1e-7, "lbfgs"},
     {"projective, chebyshev", "projective", "arap", "global", "chebyshev", 800, 2e-4, 1e-7,
      "lbfgs"},
 };
@@ -411,11 +433,11 @@ static void test_many_grabs(void **state)
 }
 
 // Two worlds, one that is checked after every step and one that only queues them.
-static void check_bits(const variant *v)
+static void check_bits(const variant *v, int iterations)
 {
     hk_model *model = model_for(v);
-    hk_world *watched = make(v, model, HK_BACKEND_CUDA, wants_small() ? 12 : 60);
-    hk_world *queued = make(v, model, HK_BACKEND_CUDA, wants_small() ? 12 : 60);
+    hk_world *watched = make(v, model, HK_BACKEND_CUDA, iterations);
+    hk_world *queued = make(v, model, HK_BACKEND_CUDA, iterations);
     for (int k = 0, steps = wants_small() ? 4 : 20; k < steps; k++) {
         hk_step_report r;
         CHECK_OK(hk_world_step(watched, &r));
@@ -434,9 +456,167 @@ static void test_same_bits(void **state)
 {
     (void)state;
     need_device();
-    check_bits(&VARIANTS[0]);
+    int iterations = wants_small() ? 12 : 60;
+    check_bits(&VARIANTS[0], iterations);
     variant sweeps = {.material = "neo_hookean", .method = "vbd", .damping = {.viscous = 0.02}};
-    check_bits(&sweeps);
+    check_bits(&sweeps, iterations);
+    variant pass = {.material = "corotated", .method = "split", .bodies = true};
+    check_bits(&pass, 1);
+}
+
+// ---------------------------------------------------------------- one pass of split
+
+static const variant PASSES[] = {
+    {.name = "split", .material = "corotated"},
+    {.name = "split, arap", .material = "arap"},
+    {.name = "split, moves", .material = "corotated", .moves = true},
+    {.name = "split, bodies", .material = "corotated", .bodies = true},
+    {.name = "split, loads", .material = "corotated", .loads = true},
+    {.name = "split, fine", .material = "corotated", .fine = true},
+    {.name = "split, regions, air", .material = "arap", .regions = true, .damping = {.air = 0.5}},
+    {.name = "split, attached", .material = "corotated", .attached = true},
+    {.name = "split, viscous",
+     .material = "corotated",
+     .damping = {.viscous = 0.02},
+     .tolerance = 1e-3},
+    {.name = "split, sheet", .sheet = true, .tolerance = 1e-3},
+};
+
+static void grab_corner(hk_world *w)
+{
+    hk_grab_def def = hk_default_grab_def();
+    int grab;
+    def.vertices[0] = hk_model_vertex_count(hk_world_model(w)) - 1;
+    def.stiffness = 300;
+    for (int i = 0; i < 3; i++)
+        def.target[i] = hk_world_positions(w)[3 * def.vertices[0] + i] + 0.05 * (i + 1);
+    CHECK_OK(hk_world_grab(w, &def, &grab));
+}
+
+// Edits in mid-run, of both.
+static void edit_both(hk_world *const w[2], int step)
+{
+    for (int i = 0; i < 2; i++) {
+        if (step == 3) CHECK_OK(hk_world_set_gravity(w[i], LIVE_GRAVITY));
+        if (step == 5) grab_corner(w[i]);
+    }
+}
+
+// Every step from the state that the last one left, against the same step on the host, which stands
+// on a world of another method for terms and forces.
+static void check_pass(const variant *v, hk_backend backend)
+{
+    variant one = *v, other = *v;
+    one.method = "split";
+    other.method = "lbfgs";
+    hk_model *model = model_for(v);
+    hk_world *w[2] = {make(&one, model, backend, 1), make(&other, model, HK_BACKEND_CPU, 1)};
+    const hk_model *m = w[1]->model;
+    device d = make_device(w[1], 16);
+    size_t bytes = 4 * sizeof(double) * (size_t)d.count;
+    double *x = malloc(bytes), *speed = malloc(bytes), worst = 0;
+    for (int k = 0, steps = wants_small() ? 2 : 8; k < steps; k++) {
+        hk_step_report r;
+        CHECK_OK(hk_world_set_positions(w[1], hk_world_positions(w[0])));
+        CHECK_OK(hk_world_set_velocities(w[1], hk_world_velocities(w[0])));
+        CHECK_OK(hk_world_set_time(w[1], hk_world_time(w[0])));
+        edit_both(w, k);
+        memcpy(x, w[1]->x, bytes);
+        memcpy(speed, w[1]->v, bytes);
+        CHECK_OK(hk_world_step(w[1], NULL));
+        take_step(&d, x, speed);
+        CHECK_OK(hk_world_step(w[0], &r));
+        if (r.reason != HK_FIXED_WORK)
+            fail_msg("%s, step %d: %s, %s", v->name, k, hk_reason_name(r.reason), r.detail);
+        assert_int_equal(r.iterations, 1);
+        for (int i = 0; i < 3 * d.count; i++)
+            x[4 * (i / 3) + i % 3] = hk_world_positions(w[0])[3 * m->order[i / 3] + i % 3];
+        double away = distance_from(&d, x);
+        if (getenv("HOOKE_TABLE"))
+            printf("%-38s step %d: %9.2e of the way, %d and %d iterations\n", v->name, k, away,
+                   r.linear_iterations, d.cg.iterations);
+        worst = fmax(worst, away);
+        assert_true(isfinite(away));
+    }
+    double most = v->tolerance > 0 ? v->tolerance : 1e-4;
+    if (!wants_small() && !(worst < most)) fail_msg("%s: off by %g of the way", v->name, worst);
+    free(x);
+    free(speed);
+    free_device(&d);
+    hk_model_free(model);
+    for (int i = 0; i < 2; i++) hk_world_free(w[i]);
+}
+
+static void test_one_pass(void **state)
+{
+    (void)state;
+    hk_backend backend = HK_BACKEND_CUDA;
+#ifdef HOOKE_DIRECT
+    char why[256];  // the CPU's split will do where there is no device
+    if (!hk_gpu_found(why, sizeof why)) backend = HK_BACKEND_CPU;
+#else
+    need_device();
+#endif
+    for (int k = 0; k < (int)(sizeof PASSES / sizeof PASSES[0]); k++)
+        check_pass(&PASSES[k], backend);
+}
+
+// Where the CPU has a direct solver its own split takes the same way.
+static void test_one_pass_of_the_cpu(void **state)
+{
+    (void)state;
+    need_device();
+#ifndef HOOKE_DIRECT
+    SKIP("%s", "the CPU's split needs a direct solver");
+#endif
+    for (int k = 0; k < (int)(sizeof PASSES / sizeof PASSES[0]); k++) {
+        variant one = PASSES[k];
+        one.method = "split";
+        hk_model *model = model_for(&one);
+        hk_world *gpu = make(&one, model, HK_BACKEND_CUDA, 1),
+                 *cpu = make(&one, model, HK_BACKEND_CPU, 1);
+        hk_model_free(model);
+        for (int n = 0; n < (wants_small() ? 2 : 8); n++) {
+            CHECK_OK(hk_world_step(gpu, NULL));
+            CHECK_OK(hk_world_step(cpu, NULL));
+        }
+        double away = relative_distance(gpu, cpu), most = one.tolerance > 0 ? one.tolerance : 1e-4;
+        if (getenv("HOOKE_TABLE")) printf("%-38s %9.2e\n", one.name, away);
+        if (wants_small() ? !isfinite(away) : !(away < most))
+            fail_msg("%s: positions differ by %g", one.name, away);
+        hk_world_free(gpu);
+        hk_world_free(cpu);
+    }
+}
+
+// A step that ends nowhere leaves the state; one that would need several matrices is refused.
+static void test_split_fails_as_it_should(void **state)
+{
+    (void)state;
+    need_device();
+    const variant one = {.material = "corotated", .method = "split"};
+    hk_model *model = model_for(&one);
+    hk_world *world = make(&one, model, HK_BACKEND_CUDA, 1);
+    int count = 3 * hk_model_vertex_count(model);
+    double *x = malloc((size_t)count * sizeof *x);
+    for (int k = 0; k < count; k++) x[k] = 1e200 * hk_model_rest_positions(model)[k];
+    CHECK_OK(hk_world_set_positions(world, x));
+    hk_step_report r;
+    CHECK_OK(hk_world_step(world, &r));
+    assert_int_equal(r.reason, HK_NOT_FINITE);
+    assert_non_null(strstr(r.detail, "not finite"));
+    assert_true(hk_world_time(world) == 0);
+    for (int k = 0; k < count; k++) assert_true(hk_world_positions(world)[k] == x[k]);
+    hk_world_free(world);
+    free(x);
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.backend = HK_BACKEND_CUDA;
+    def.integrator = "bdf2";
+    def.solver.method = "split";
+    assert_int_equal(hk_world_create(&def, &world), HK_UNSUPPORTED);
+    assert_non_null(strstr(hk_error(), "bdf2"));
+    hk_model_free(model);
 }
 
 // Free fall keeps momentum but for gravity's share.
@@ -572,10 +752,17 @@ static void test_ten_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_motion), cmocka_unit_test(test_live_edits),
-        cmocka_unit_test(test_dragging),    cmocka_unit_test(test_many_grabs),
-        cmocka_unit_test(test_same_bits),   cmocka_unit_test(test_momentum),
-        cmocka_unit_test(test_ten_steps),   cmocka_unit_test(test_failed_step_leaves_the_state),
+        cmocka_unit_test(test_one_pass),
+        cmocka_unit_test(test_one_pass_of_the_cpu),
+        cmocka_unit_test(test_split_fails_as_it_should),
+        cmocka_unit_test(test_same_motion),
+        cmocka_unit_test(test_live_edits),
+        cmocka_unit_test(test_dragging),
+        cmocka_unit_test(test_many_grabs),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_momentum),
+        cmocka_unit_test(test_ten_steps),
+        cmocka_unit_test(test_failed_step_leaves_the_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

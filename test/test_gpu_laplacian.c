@@ -417,11 +417,11 @@ static void test_solve(void **state)
     (void)state;
     setting s;
     set_up(&s, 3, 0);
-    hk_gpu_numbers numbers;
+    hk_gpu_triangle numbers;
     hk_hierarchy *hierarchy;
     hk_multigrid *multigrid;
-    CHECK_OK(hk_gpu_numbers_create(&s.matrix, &numbers));
-    CHECK_OK(hk_gpu_numbers_hierarchy(&numbers, 50, &hierarchy));
+    CHECK_OK(hk_gpu_triangle_create(&s.matrix, &numbers));
+    CHECK_OK(hk_gpu_triangle_hierarchy(&numbers, 50, &hierarchy));
     CHECK_OK(hk_multigrid_take(hierarchy, 2, &multigrid));
     hk_hierarchy_free(hierarchy);
     int n = s.model->vertex_count;
@@ -436,7 +436,7 @@ static void test_solve(void **state)
     }
     double before = INFINITY;
     for (int cycles = 3; cycles <= 24; cycles += 7) {
-        CHECK_OK(hk_gpu_numbers_solve(&s.matrix, &numbers, multigrid, cycles, b, x));
+        CHECK_OK(hk_gpu_triangle_solve(&s.matrix, &numbers, multigrid, cycles, b, x));
         double away = 0, size = 0;
         for (int i = 0; i < 3; i++) {
             for (int k = 0; k < n; k++) ours[k] = x[4 * s.layout->place[k] + i];
@@ -456,7 +456,7 @@ static void test_solve(void **state)
     hk_free(ours);
     hk_free(product);
     hk_multigrid_free(multigrid);
-    hk_gpu_numbers_free(&numbers);
+    hk_gpu_triangle_release(&numbers);
     tear_down(&s);
 }
 

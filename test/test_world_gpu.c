@@ -579,6 +579,68 @@ static void test_auto(void **state)
     assert_string_equal(told, "backend auto: the drawer is empty, using the CPU");
 }
 
+// A bar of one material on the backend by split, with an option or without.
+static hk_status create_split(const char *material, double poisson, hk_backend backend,
+                              const hk_option *option, hk_world **world)
+{
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of(material, 1e5, poisson);
+    hk_model *model = model_of(&body, box_mesh(1, 0.2, 0.2, 6, 2, 2), -9.81);
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.backend = backend;
+    def.threads = 1;
+    def.solver.method = "split";
+    def.solver.options = option;
+    def.solver.option_count = option != NULL;
+    hk_status status = hk_world_create(&def, world);
+    hk_model_free(model);
+    return status;
+}
+
+// One pass with volume constraints is for the CPU.
+static void test_split(void **state)
+{
+    (void)state;
+    static const hk_option none = {.name = "turning", .number = 0}, passes = {"passes", 4, NULL},
+                           sweeps = {.name = "volume_iterations", .number = 2},
+                           reset = {.name = "multipliers", .text = "reset"};
+    static const struct {
+        const char *material;
+        double poisson;
+        const hk_option *option;
+        bool can;
+    } cases[] = {{"corotated", 0.3, NULL, true},
+                 {"corotated", 0.45, NULL, true},
+                 {"arap", 0.3, NULL, true},
+                 {"arap", 0.3, &none, true},
+                 {"arap", 0.3, &sweeps, true},
+                 {"corotated", 0.49, &passes, true},
+                 {"fixed_corotated", 0.3, &passes, true},
+                 {"corotated", 0.47, NULL, false},
+                 {"corotated", 0.3, &none, false},
+                 {"corotated", 0.3, &sweeps, false},
+                 {"corotated", 0.3, &reset, false},
+                 {"fixed_corotated", 0.3, NULL, false}};
+    for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
+        hk_world *world = NULL;
+        hk_status status = create_split(cases[k].material, cases[k].poisson, HK_BACKEND_CUDA,
+                                        cases[k].option, &world);
+        assert_int_equal(status, cases[k].can ? HK_OK : HK_UNSUPPORTED);
+        if (!cases[k].can) {
+            assert_non_null(strstr(hk_error(), "backend \"cuda\": method split has no volume "
+                                               "constraints on the GPU"));
+            assert_non_null(strstr(hk_error(), "use \"cpu\" or \"auto\""));
+        }
+        hk_world_free(world);
+        CHECK_OK(create_split(cases[k].material, cases[k].poisson, HK_BACKEND_AUTO, cases[k].option,
+                              &world));
+        assert_string_equal(hk_world_backend(world), cases[k].can ? "cuda" : "cpu");
+        if (!cases[k].can) assert_non_null(strstr(told, "constraints on the GPU"));
+        hk_world_free(world);
+    }
+}
+
 static void test_refused(void **state)
 {
     pair *p = *state;
@@ -788,11 +850,12 @@ static void test_failed_edits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_steps),      TEST(test_laziness),     TEST(test_set_state),
-        TEST(test_copy_state), TEST(test_pose),         TEST(test_outputs),
-        TEST(test_set_solver), TEST(test_integrators),  TEST(test_auto),
-        TEST(test_refused),    TEST(test_monitor),      TEST(test_failures),
-        TEST(test_live),       TEST(test_failed_edits), TEST(test_custom_refused),
+        TEST(test_steps),          TEST(test_laziness),    TEST(test_set_state),
+        TEST(test_copy_state),     TEST(test_pose),        TEST(test_outputs),
+        TEST(test_set_solver),     TEST(test_integrators), TEST(test_auto),
+        TEST(test_split),          TEST(test_refused),     TEST(test_monitor),
+        TEST(test_failures),       TEST(test_live),        TEST(test_failed_edits),
+        TEST(test_custom_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@ enum {
     HK_GPU_NOT_FINITE,  // nor its gradient
     HK_GPU_SPENT,       // all iterations are
     HK_GPU_LIMITED,     // nothing decreases ε any more, and rounding is the reason
+    HK_GPU_FIXED_WORK,  // a step that is not measured by its residual
 };
 
 // What a check finds of a state.
@@ -52,6 +53,7 @@ typedef struct hk_gpu_control {
     int undecided;  // `compare` has the last word
     int lost;       // a stage of the step failed: so do those after it
     int idle;       // no forces are at work but rounding errors
+    int linear;     // iterations of linear solves
     hk_descent_state descent;
     float length;               // α of the next iteration, and
     float weight;               // its ω (Nesterov: the momentum)
@@ -110,7 +112,7 @@ HK_RULE void control_accelerate(const hk_gpu_settings *s, hk_gpu_control *c, int
 HK_RULE void control_begin(const hk_gpu_settings *s, hk_gpu_control *c, int good)
 {
     descent_end(&c->descent, c->state == HK_GPU_CONVERGED || c->state == HK_GPU_LIMITED);
-    c->iterations = 0;
+    c->iterations = c->linear = 0;
     c->good = good;
     c->from_good = 1;
     c->refresh = 0;

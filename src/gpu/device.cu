@@ -335,7 +335,7 @@ static hk_status build(hk_gpu *g, const hk_gpu_def *def)
     HK_TRY(prepare_kernels(g, properties.sharedMemPerBlockOptin - 4096));
     HK_TRY(hk_gpu_set_up(g));
     HK_TRY(g->run->set_up(g));
-    if (!g->exact) HK_TRY(hk_gpu_rigid_create(g));
+    if (!g->exact && !g->method->direct) HK_TRY(hk_gpu_rigid_create(g));
     if (g->run->take_terms) HK_TRY(g->run->take_terms(g));
     g->live_shape = g->live ? g->live->shape_version : 0;
     return hk_gpu_record(g);
@@ -574,9 +574,11 @@ extern "C" hk_status hk_gpu_evaluate(hk_gpu *g, double *x, double *energy, doubl
 
 // ---------------------------------------------------------------- the step
 
-static void fill_report(const hk_gpu_control *c, double rounding, hk_solve_report *r)
+static void fill_report(const hk_gpu *g, const hk_gpu_control *c, hk_solve_report *r)
 {
+    double rounding = g->plan.rounding;
     r->iterations += c->iterations;
+    r->linear_iterations += c->linear;
     r->energy = c->energy;
     r->residual = c->residual;
     r->relative_residual = control_relative(c);
@@ -605,7 +607,15 @@ static void fill_report(const hk_gpu_control *c, double rounding, hk_solve_repor
         return;
     case HK_GPU_NOT_FINITE:
         r->reason = HK_NOT_FINITE;
-        snprintf(r->detail, sizeof r->detail, "the gradient is not finite where the step starts");
+        snprintf(r->detail, sizeof r->detail, "%s",
+                 g->run == &hk_gpu_split
+                     ? "the positions after the step are not finite: the state before it is kept"
+                     : "the gradient is not finite where the step starts");
+        return;
+    case HK_GPU_FIXED_WORK:
+        r->reason = HK_FIXED_WORK;
+        r->energy = 0;
+        r->residual = r->relative_residual = NAN;
         return;
     default:
         r->reason = HK_ITERATION_LIMIT;
@@ -648,12 +658,13 @@ static void report_step(hk_gpu *g, hk_solve_report *report)
 {
     if (g->integrator->stages > 1) {
         hk_solve_report first = {};
-        fill_report(g->final_stage, g->plan.rounding, &first);
-        fill_report(g->final, g->plan.rounding, report);
+        fill_report(g, g->final_stage, &first);
+        fill_report(g, g->final, report);
         report->iterations += first.iterations;
+        report->linear_iterations += first.linear_iterations;
         hk_join_reports(&first, report);
     } else {
-        fill_report(g->final, g->plan.rounding, report);
+        fill_report(g, g->final, report);
     }
 }
 

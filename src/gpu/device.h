@@ -83,6 +83,7 @@ struct hk_gpu {
     int live_count;
     int general;  // 0 or 1: elements may be blended, or there is viscous damping, or another term
     bool blends;
+    int window;        // steps that L-BFGS remembers
     bool wants_exact;  // the method evaluates elements in double precision where that is possible
     bool exact;        // and it is
     bool constant_diagonal;
@@ -144,6 +145,18 @@ hk_status hk_gpu_launch_some(const hk_gpu *g, const void *kernel, int blocks, in
                              void **args);
 
 hk_status hk_gpu_launch_exact(hk_gpu *g, const void *kernel, const hk_gpu_exact_args *args);
+
+// quasi_newton.cu: the gradient of all terms at a state, and its sums in g->probe[0]; in double
+// precision where that is possible (g->exact).
+struct hk_gpu_point {
+    const double *state;      // [vertex_count][3]
+    float4 *narrow;           // room for it in single precision
+    float4 *gradient;         // where it goes; inertia is not part of it
+    hk_gpu_control *control;  // going: it is wanted
+    bool first;               // with the sums of a start
+    bool bounded;             // hk_gpu_exact_args
+};
+hk_status hk_gpu_check_at(hk_gpu *g, const hk_gpu_point *at);
 
 // Records the step anew, after what it launches changed.
 hk_status hk_gpu_record(hk_gpu *g);

@@ -82,6 +82,24 @@ static hk_status set_up(hk_gpu *g, const hk_gpu_laplacian *l, int inner, hk_gpu_
 // Rows of the coarsest level: its inverse is read whole.
 enum { SMALLEST = 1500 };
 
+static hk_status make_multigrid(hk_gpu *g, const hk_gpu_triangle *numbers, hk_hierarchy **h,
+                                hk_gpu_multigrid *to)
+{
+    HK_TRY(hk_gpu_triangle_hierarchy(numbers, SMALLEST, h));
+    return hk_gpu_multigrid_create(g, *h, to);
+}
+
+hk_status hk_gpu_matrix_multigrid(hk_gpu *g, const hk_gpu_matrix *matrix, hk_gpu_multigrid *to)
+{
+    hk_gpu_triangle numbers;
+    hk_hierarchy *h = nullptr;
+    HK_TRY(hk_gpu_triangle_create(matrix, &numbers));
+    hk_status status = make_multigrid(g, &numbers, &h, to);
+    hk_hierarchy_free(h);
+    hk_gpu_triangle_release(&numbers);
+    return status;
+}
+
 // Clusters of a body that turn freely (option of quasi_newton); others have none.
 static int clusters_of(const hk_gpu *g)
 {
@@ -89,8 +107,8 @@ static int clusters_of(const hk_gpu *g)
     return clusters > 0 ? (int)clusters : 0;
 }
 
-static hk_status create_spins(hk_gpu *g, const hk_gpu_matrix *matrix, const hk_gpu_numbers *numbers,
-                              hk_hierarchy *h, hk_gpu_global *a)
+static hk_status create_spins(hk_gpu *g, const hk_gpu_matrix *matrix,
+                              const hk_gpu_triangle *numbers, hk_hierarchy *h, hk_gpu_global *a)
 {
     if (clusters_of(g) == 0) return HK_OK;
     hk_multigrid *solver;
@@ -102,14 +120,13 @@ static hk_status create_spins(hk_gpu *g, const hk_gpu_matrix *matrix, const hk_g
 
 static hk_status create_multigrid(hk_gpu *g, const hk_gpu_matrix *matrix, hk_gpu_global *a)
 {
-    hk_gpu_numbers numbers;
+    hk_gpu_triangle numbers;
     hk_hierarchy *h = nullptr;
-    HK_TRY(hk_gpu_numbers_create(matrix, &numbers));
-    hk_status status = hk_gpu_numbers_hierarchy(&numbers, SMALLEST, &h);
-    if (status == HK_OK) status = hk_gpu_multigrid_create(g, h, &a->multigrid);
+    HK_TRY(hk_gpu_triangle_create(matrix, &numbers));
+    hk_status status = make_multigrid(g, &numbers, &h, &a->multigrid);
     if (status == HK_OK) status = create_spins(g, matrix, &numbers, h, a);
     hk_hierarchy_free(h);
-    hk_gpu_numbers_free(&numbers);
+    hk_gpu_triangle_release(&numbers);
     return status;
 }
 
@@ -126,13 +143,13 @@ static hk_status create_chebyshev(hk_gpu *g, const hk_gpu_matrix *matrix, int in
 // Iterations of Chebyshev's method for a solve, 0: as many as the matrix needs; −1: multigrid.
 static int inner_of(const hk_gpu *g)
 {
-    bool remembers = !isnan(hk_setting(&g->settings, "window"));  // projective does not
     const char *word = hk_setting_word(&g->settings, "global");
     if (!word || strcmp(word, "chebyshev") != 0) return -1;
-    return remembers ? (int)hk_setting(&g->settings, "inner") : 0;
+    double inner = hk_setting(&g->settings, "inner");
+    return isnan(inner) ? 0 : (int)inner;  // projective has no such option
 }
 
-static hk_status create(hk_gpu *g, const double *weight, int inner, hk_gpu_global *a)
+hk_gpu_matrix hk_gpu_constant_matrix(const hk_gpu *g, const double *weight)
 {
     hk_gpu_stage heaviest = hk_gpu_heaviest_stage(g);
     hk_gpu_matrix matrix = {g->model,
@@ -142,6 +159,12 @@ static hk_status create(hk_gpu *g, const double *weight, int inner, hk_gpu_globa
                             g->damping.air / heaviest.of.h,
                             g->damping.viscous / heaviest.of.h,
                             0};
+    return matrix;
+}
+
+static hk_status create(hk_gpu *g, const double *weight, int inner, hk_gpu_global *a)
+{
+    hk_gpu_matrix matrix = hk_gpu_constant_matrix(g, weight);
     return inner < 0 ? create_multigrid(g, &matrix, a) : create_chebyshev(g, &matrix, inner, a);
 }
 
@@ -160,7 +183,7 @@ hk_status hk_gpu_global_create(hk_gpu *g, hk_gpu_global *a)
     int inner = inner_of(g);
     a->count = g->model->vertex_count;
     a->cycles = inner < 0;
-    a->exact = !(hk_setting(&g->settings, "window") > 0);
+    a->exact = g->window == 0;
     return create_weighted(g, inner, a);
 }
 

@@ -33,6 +33,11 @@ struct hk_gpu_global_live {
     float *kept;  // [HK_GPU_MOST_RAISED]
 };
 
+// The matrix of the stage with the most inertia, with these weights of the materials; and its
+// hierarchy on the device.
+hk_gpu_matrix hk_gpu_constant_matrix(const hk_gpu *g, const double *weight);
+hk_status hk_gpu_matrix_multigrid(hk_gpu *g, const hk_gpu_matrix *matrix, hk_gpu_multigrid *to);
+
 hk_status hk_gpu_global_create(hk_gpu *g, hk_gpu_global *global);
 // About it, to be appended to a line.
 void hk_gpu_global_describe(const hk_gpu_global *global, char *text, size_t size);

@@ -123,6 +123,7 @@ struct hk_gpu_exact_args {
     int64_t item_count;
     const hk_gpu_control *now;  // NULL: it is wanted in any case
     int flags;                  // HK_CHECK_FIRST
+    int bounded;                // the pressure of corotated is (split_bound_stress)
     const double *state, *rest, *target;
     const float4 *stiffness;  // hk_gpu_args.target: .w
     const float4 *force;

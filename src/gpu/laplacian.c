@@ -15,13 +15,16 @@ static int threads_of(const hk_gpu_matrix *from)
 
 // ---------------------------------------------------------------- the numbers
 
-void hk_gpu_numbers_free(hk_gpu_numbers *t)
+typedef hk_gpu_triangle triangle;
+
+void hk_gpu_triangle_release(hk_gpu_triangle *t)
 {
     hk_pattern_free(&t->pattern);
     hk_free(t->value);
+    *t = (hk_gpu_triangle){0};
 }
 
-static bool is_free(const hk_gpu_matrix *from, int vertex)
+bool hk_gpu_matrix_is_free(const hk_gpu_matrix *from, int vertex)
 {
     return from->model->hold[from->model->order[from->place[vertex]]] == HK_FREE;
 }
@@ -31,29 +34,41 @@ static double inertia_of(const hk_gpu_matrix *from, int vertex)
     return from->inertia * from->model->mass[from->model->order[from->place[vertex]]] + from->air;
 }
 
-static hk_status fill_triangle(const hk_gpu_matrix *from, int32_t *unknown, hk_gpu_numbers *t)
+static hk_status fill_triangle(const hk_gpu_matrix *from, int32_t *unknown, hk_gpu_triangle *t)
 {
     const hk_model *m = from->model;
-    for (int k = 0; k < m->vertex_count; k++) unknown[from->place[k]] = is_free(from, k) ? k : -1;
+    for (int k = 0; k < m->vertex_count; k++)
+        unknown[from->place[k]] = hk_gpu_matrix_is_free(from, k) ? k : -1;
     HK_TRY(hk_laplacian_pattern(m, unknown, m->vertex_count, &t->pattern));
     t->value = HK_ARRAY(double, hk_pattern_size(&t->pattern));
     if (!t->value) return HK_NO_MEMORY;
     hk_laplacian_numbers(m, unknown, &t->pattern, from->weight, t->value);
     for (int64_t k = 0; k < hk_pattern_size(&t->pattern); k++) t->value[k] *= 1 + from->stiffening;
     for (int k = 0; k < m->vertex_count; k++)
-        if (is_free(from, k)) t->value[hk_pattern_column(&t->pattern, k, 0)] += inertia_of(from, k);
+        if (hk_gpu_matrix_is_free(from, k))
+            t->value[hk_pattern_column(&t->pattern, k, 0)] += inertia_of(from, k);
     return HK_OK;
+}
+
+hk_status hk_gpu_triangle_create(const hk_gpu_matrix *from, hk_gpu_triangle *t)
+{
+    int32_t *unknown = HK_ARRAY(int32_t, from->model->vertex_count);
+    *t = (hk_gpu_triangle){0};
+    hk_status status = unknown ? fill_triangle(from, unknown, t) : HK_NO_MEMORY;
+    hk_free(unknown);
+    if (status != HK_OK) hk_gpu_triangle_release(t);
+    return status;
 }
 
 // ---------------------------------------------------------------- rows
 
-static double diagonal_of(const hk_gpu_numbers *t, int row)
+static double diagonal_of(const hk_gpu_triangle *t, int row)
 {
     return t->value[hk_pattern_column(&t->pattern, row, 0)];
 }
 
 // How many entries each slice has in a row; `length` gets those of every row.
-static hk_status measure_slices(const hk_gpu_numbers *t, hk_gpu_laplacian *l, int32_t *length)
+static hk_status measure_slices(const hk_gpu_triangle *t, hk_gpu_laplacian *l, int32_t *length)
 {
     const hk_pattern *p = &t->pattern;
     for (int c = 0; c < p->count; c++)
@@ -81,7 +96,7 @@ static hk_gpu_entry *entry_at(const hk_gpu_laplacian *l, int row, int k)
     return &l->entries[l->start[row / HK_GPU_ROWS] + (int64_t)HK_GPU_ROWS * k + row % HK_GPU_ROWS];
 }
 
-static void fill_slices(const hk_gpu_numbers *t, hk_gpu_laplacian *l, int32_t *length)
+static void fill_slices(const hk_gpu_triangle *t, hk_gpu_laplacian *l, int32_t *length)
 {
     const hk_pattern *p = &t->pattern;
     for (int s = 0; s < hk_gpu_slices(l); s++)
@@ -101,6 +116,25 @@ static void fill_slices(const hk_gpu_numbers *t, hk_gpu_laplacian *l, int32_t *l
     }
     for (int r = 0; r < l->count; r++)
         l->inverse[r] = diagonal_of(t, r) > 0 ? (float)(1 / diagonal_of(t, r)) : 0;
+}
+
+static hk_status fill_surplus(const triangle *t, hk_gpu_laplacian *l)
+{
+    const hk_pattern *p = &t->pattern;
+    double *sum = HK_ARRAY(double, l->count);
+    if (!sum) return HK_NO_MEMORY;
+    for (int c = 0; c < p->count; c++) sum[c] = diagonal_of(t, c);
+    for (int c = 0; c < p->count; c++) {
+        const double *column = t->value + hk_pattern_column(p, c, 0);
+        for (int64_t k = p->start[c]; k < p->start[c + 1]; k++) {
+            sum[c] += column[1 + k - p->start[c]];
+            sum[p->row[k]] += column[1 + k - p->start[c]];
+        }
+    }
+    for (int r = 0; r < l->count; r++)
+        l->surplus[r] = diagonal_of(t, r) > 0 ? (float)(sum[r] / diagonal_of(t, r)) : 0;
+    hk_free(sum);
+    return HK_OK;
 }
 
 // ---------------------------------------------------------------- eigenvalues
@@ -165,36 +199,35 @@ static hk_status find_greatest(hk_gpu_laplacian *l, int threads)
 
 // ---------------------------------------------------------------- creation
 
-static hk_status fill(const hk_gpu_matrix *from, const hk_gpu_numbers *t, hk_gpu_laplacian *l)
+static hk_status fill(const hk_gpu_matrix *from, const hk_gpu_triangle *t, hk_gpu_laplacian *l)
 {
     l->start = HK_ARRAY(int32_t, hk_gpu_slices(l) + 1);
     l->inverse = HK_ARRAY(float, l->count);
+    l->surplus = HK_ARRAY(float, l->count);
     int32_t *length = HK_ZEROS(int32_t, l->count);
-    hk_status status = l->start && l->inverse && length ? HK_OK : HK_NO_MEMORY;
+    hk_status status = l->start && l->inverse && l->surplus && length ? HK_OK : HK_NO_MEMORY;
     if (status == HK_OK) status = measure_slices(t, l, length);
     if (status == HK_OK) fill_slices(t, l, length);
+    if (status == HK_OK) status = fill_surplus(t, l);
     hk_free(length);
     HK_TRY(status);
     // L is not negative: xᵀA x ≥ Σ m x² ≥ min (m / a) xᵀD x.
     l->least = 1;
     for (int k = 0; k < l->count; k++)
-        if (is_free(from, k)) l->least = fmin(l->least, inertia_of(from, k) / diagonal_of(t, k));
+        if (hk_gpu_matrix_is_free(from, k))
+            l->least = fmin(l->least, inertia_of(from, k) / diagonal_of(t, k));
     return find_greatest(l, threads_of(from));
 }
 
 hk_status hk_gpu_laplacian_create(const hk_gpu_matrix *from, hk_gpu_laplacian **laplacian)
 {
-    int32_t *unknown = HK_ARRAY(int32_t, from->model->vertex_count);
     hk_gpu_laplacian *l = HK_NEW(hk_gpu_laplacian);
-    hk_gpu_numbers t = {0};
-    hk_status status = unknown && l ? HK_OK : HK_NO_MEMORY;
-    if (status == HK_OK) {
-        l->count = from->model->vertex_count;
-        status = fill_triangle(from, unknown, &t);
-    }
+    triangle t;
+    if (!l) return HK_NO_MEMORY;
+    l->count = from->model->vertex_count;
+    hk_status status = hk_gpu_triangle_create(from, &t);
     if (status == HK_OK) status = fill(from, &t, l);
-    hk_gpu_numbers_free(&t);
-    hk_free(unknown);
+    hk_gpu_triangle_release(&t);
     if (status != HK_OK) {
         hk_gpu_laplacian_free(l);
         return status;
@@ -203,24 +236,14 @@ hk_status hk_gpu_laplacian_create(const hk_gpu_matrix *from, hk_gpu_laplacian **
     return HK_OK;
 }
 
-hk_status hk_gpu_numbers_create(const hk_gpu_matrix *from, hk_gpu_numbers *numbers)
-{
-    int32_t *unknown = HK_ARRAY(int32_t, from->model->vertex_count);
-    *numbers = (hk_gpu_numbers){0};
-    hk_status status = unknown ? fill_triangle(from, unknown, numbers) : HK_NO_MEMORY;
-    hk_free(unknown);
-    if (status != HK_OK) hk_gpu_numbers_free(numbers);
-    return status;
-}
-
-hk_status hk_gpu_numbers_hierarchy(const hk_gpu_numbers *t, int smallest,
-                                   struct hk_hierarchy **hierarchy)
+hk_status hk_gpu_triangle_hierarchy(const hk_gpu_triangle *t, int smallest,
+                                    struct hk_hierarchy **hierarchy)
 {
     return hk_hierarchy_create(&t->pattern, t->value, smallest, omp_get_num_procs(), hierarchy);
 }
 
 // r −= A x, [vertex_count][4] in Morton order.
-static void subtract_product(const hk_gpu_matrix *from, const hk_gpu_numbers *t, const double *x,
+static void subtract_product(const hk_gpu_matrix *from, const hk_gpu_triangle *t, const double *x,
                              double *r)
 {
     const hk_pattern *p = &t->pattern;
@@ -238,8 +261,8 @@ static void subtract_product(const hk_gpu_matrix *from, const hk_gpu_numbers *t,
     }
 }
 
-hk_status hk_gpu_numbers_solve(const hk_gpu_matrix *from, const hk_gpu_numbers *t,
-                               hk_multigrid *multigrid, int cycles, const double *right, double *x)
+hk_status hk_gpu_triangle_solve(const hk_gpu_matrix *from, const hk_gpu_triangle *t,
+                                hk_multigrid *multigrid, int cycles, const double *right, double *x)
 {
     int64_t size = 4 * (int64_t)from->model->vertex_count;
     double *rest = HK_ARRAY(double, size);
@@ -261,6 +284,7 @@ void hk_gpu_laplacian_free(hk_gpu_laplacian *l)
     hk_free(l->start);
     hk_free(l->entries);
     hk_free(l->inverse);
+    hk_free(l->surplus);
     hk_free(l);
 }
 

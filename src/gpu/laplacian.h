@@ -17,6 +17,23 @@ typedef struct hk_gpu_matrix {
     int threads;
 } hk_gpu_matrix;
 
+// Its lower triangle over all vertices in the order of the patches; held ones have no entries.
+typedef struct hk_gpu_triangle {
+    hk_pattern pattern;
+    double *value;
+} hk_gpu_triangle;
+hk_status hk_gpu_triangle_create(const hk_gpu_matrix *matrix, hk_gpu_triangle *triangle);
+void hk_gpu_triangle_release(hk_gpu_triangle *triangle);
+bool hk_gpu_matrix_is_free(const hk_gpu_matrix *matrix, int vertex);
+// The same matrix in ever coarser versions (linear/hierarchy.h); `smallest` as there.
+hk_status hk_gpu_triangle_hierarchy(const hk_gpu_triangle *triangle, int smallest,
+                                    hk_hierarchy **hierarchy);
+// x = A⁻¹ right on the CPU by so many cycles, each for what those before left; both are
+// [vertex_count][4] in Morton order.
+hk_status hk_gpu_triangle_solve(const hk_gpu_matrix *matrix, const hk_gpu_triangle *triangle,
+                                hk_multigrid *multigrid, int cycles, const double *right,
+                                double *x);
+
 enum { HK_GPU_ROWS = 32 };  // of a slice: a warp reads their entries side by side
 
 typedef struct hk_gpu_entry {
@@ -27,28 +44,15 @@ typedef struct hk_gpu_entry {
 // D⁻¹A without its diagonal. Entry k of row r is entries[start[r / 32] + 32 k + r % 32]; all rows
 // of a slice have as many. Held vertices have none, nor do others have them.
 typedef struct hk_gpu_laplacian {
-    int count;               // vertices
-    int32_t *start;          // [slices + 1]
-    hk_gpu_entry *entries;   // [start[slices]]
-    float *inverse;          // [count] 1 / a_ii; 0: held
+    int count;              // vertices
+    int32_t *start;         // [slices + 1]
+    hk_gpu_entry *entries;  // [start[slices]]
+    float *inverse;         // [count] 1 / a_ii; 0: held
+    // [count] the sum of a row of D⁻¹A: inertia, and what ties it to held vertices, which is small
+    // where a body is stiff, and known better than the sum of rounded entries.
+    float *surplus;
     double least, greatest;  // bounds of the eigenvalues of D⁻¹A
 } hk_gpu_laplacian;
-
-// The lower triangle over all vertices in the order of the patches; held ones have no entries.
-typedef struct hk_gpu_numbers {
-    hk_pattern pattern;
-    double *value;
-} hk_gpu_numbers;
-
-hk_status hk_gpu_numbers_create(const hk_gpu_matrix *matrix, hk_gpu_numbers *numbers);
-void hk_gpu_numbers_free(hk_gpu_numbers *numbers);
-// The same matrix in ever coarser versions (linear/hierarchy.h); `smallest` as there.
-hk_status hk_gpu_numbers_hierarchy(const hk_gpu_numbers *numbers, int smallest,
-                                   hk_hierarchy **hierarchy);
-// x = A⁻¹ right on the CPU by so many cycles, each for what those before left; both are
-// [vertex_count][4] in Morton order.
-hk_status hk_gpu_numbers_solve(const hk_gpu_matrix *matrix, const hk_gpu_numbers *numbers,
-                               hk_multigrid *multigrid, int cycles, const double *right, double *x);
 
 hk_status hk_gpu_laplacian_create(const hk_gpu_matrix *matrix, hk_gpu_laplacian **laplacian);
 void hk_gpu_laplacian_free(hk_gpu_laplacian *laplacian);

@@ -7,6 +7,12 @@
 #define HK_GPU_EXACT 1
 #include "gpu/law_calls.h"
 #include "gpu/patch.h"
+#include "gpu/split_math.h"
+
+// The one law with a pressure that `split` bounds.
+#define IS_BOUNDED_corotated 1
+#define IS_BOUNDED_any       1
+#define MAY_BE_BOUNDED       JOIN(IS_BOUNDED_, HK_GPU_LAW)
 
 // A vertex in shared memory.
 struct exact_vertex {
@@ -279,6 +285,10 @@ static __global__ void __launch_bounds__(THREADS, LAW_DECOMPOSES ? 1 : EXACT_BLO
             mat3 P, H = m3_displacement(e.F);
             double psi =
                 law_energy_stress(batch.law, (const hk_law_params *)batch.c, element, &H, &P);
+#if MAY_BE_BOUNDED
+            if (a.bounded && batch.law == HK_LAW_corotated)
+                split_bound_stress(batch.c[0], batch.c[1], &e.F.m[0][0], &P.m[0][0]);
+#endif
             float stress[3][3];
             for (int k = 0; k < 9; k++)
                 stress[k / 3][k % 3] = (float)(e.volume * P.m[k / 3][k % 3]);

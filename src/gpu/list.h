@@ -9,7 +9,8 @@
     METHOD(descent)            \
     METHOD(projective)         \
     METHOD(vbd)                \
-    METHOD(quasi_newton)
+    METHOD(quasi_newton)       \
+    METHOD(split)
 
 #define HK_GPU_TERMS(TERM) \
     TERM(builtin_term)     \

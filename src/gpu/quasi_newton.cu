@@ -14,11 +14,12 @@
 // and they are evaluated once more.
 #include "gpu/fine.h"
 #include "gpu/global.h"
+#include "gpu/sums.h"
 #include "gpu/terms.h"
 
 #include <stdio.h>
 
-enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, MOST_BLOCKS = 528 };
+enum { THREADS = HK_SUM_THREADS, MOST_BLOCKS = 528 };
 enum { UNROLLED = 48, TURN = 4 };  // evaluations of a graph without a loop; of a turn of the loop
 
 // Device memory of the method; vectors are [vertex_count] in the order of the patches.
@@ -180,12 +181,6 @@ static __device__ __forceinline__ float4 minus(float4 a, float4 b)
 {
     return make_float4(a.x - b.x, a.y - b.y, a.z - b.z, 0);
 }
-static __device__ __forceinline__ double warp_sum(double a)
-{
-    for (int k = WARP / 2; k > 0; k /= 2) a += __shfl_down_sync(~0u, a, k);
-    return a;
-}
-
 // A vector of three doubles.
 struct place {
     double x, y, z;
@@ -243,43 +238,6 @@ static __device__ __forceinline__ void remember_vertex(const remember_args &a, u
     a.z[at] = z;
 }
 
-// The sums over all blocks, in the block that comes last; in a fixed order.
-template <int COUNT>
-static __device__ __forceinline__ bool add_up(const remember_args &a, const double *mine,
-                                              double *total)
-{
-    __shared__ double room[WARPS][COUNT];
-    __shared__ bool last;
-    int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-#pragma unroll
-    for (int k = 0; k < COUNT; k++) {
-        double sum = warp_sum(mine[k]);
-        if (lane == 0) room[warp][k] = sum;
-    }
-    __syncthreads();
-    for (int k = threadIdx.x; k < COUNT; k += THREADS) {
-        double sum = room[0][k];
-        for (int w = 1; w < WARPS; w++) sum += room[w][k];
-        a.partial[(int64_t)blockIdx.x * COUNT + k] = sum;
-        __threadfence();
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) last = atomicAdd(a.finished, 1u) == gridDim.x - 1;
-    __syncthreads();
-    if (!last) return false;
-    __threadfence();
-    for (int k = warp; k < COUNT; k += WARPS) {
-        double sum = 0;
-        for (int b = lane; b < (int)gridDim.x; b += WARP)
-            sum += __ldcg(&a.partial[(int64_t)b * COUNT + k]);
-        sum = warp_sum(sum);
-        if (lane == 0) total[k] = sum;
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) *a.finished = 0;
-    return true;
-}
-
 template <int M>
 static __global__ void __launch_bounds__(THREADS)
     remember_kernel(const __grid_constant__ remember_args a)
@@ -302,7 +260,7 @@ static __global__ void __launch_bounds__(THREADS)
     for (int k = 0; k < a.now->count; k++) used |= 1u << a.now->pair[k];
     double sums[COUNT] = {0};
     for (int v = first; v < a.count; v += stride) remember_vertex<M>(a, used, slot, v, sums);
-    if (!add_up<COUNT>(a, sums, total)) return;
+    if (!grid_sums<COUNT>(sums, a.partial, a.finished, total)) return;
     // In shared memory: one thread alone would wait for every number of them.
     __shared__ hk_qn_dots d;
     __shared__ hk_qn_control c;
@@ -371,32 +329,32 @@ static hk_status begin(hk_gpu *g, const quasi_newton *q)
                               THREADS, args);
 }
 
-static hk_status launch_narrow(hk_gpu *g, const quasi_newton *q)
+static hk_status launch_narrow(hk_gpu *g, const double *state, float4 *narrow)
 {
-    void *args[] = {(void *)&g->state, (void *)&q->trial, (void *)&q->narrow};
+    void *args[] = {(void *)&g->state, (void *)&state, (void *)&narrow};
     return hk_gpu_launch_some(g, (const void *)narrow_kernel, blocks_for(g->model->vertex_count),
                               THREADS, args);
 }
 
 // With `a` of the terms beside tets.
-static hk_status check_exactly(hk_gpu *g, const quasi_newton *q, hk_gpu_control *control,
-                               hk_gpu_args *a)
+static hk_status check_exactly(hk_gpu *g, const hk_gpu_point *at, hk_gpu_args *a)
 {
-    a->now = control;
+    a->now = at->control;
     if (hk_gpu_has_terms(g)) HK_TRY(hk_gpu_term_gradients(g, a));
     hk_gpu_exact_args e = {};
     e.model = g->args.model;
     e.batches = g->exact_batches;
     e.shapes = g->exact_shapes;
     e.item_count = g->layout->item_start[g->layout->patch_count];
-    e.now = control;
+    e.now = at->control;
     e.flags = a->flags;
-    e.state = q->trial;
+    e.bounded = at->bounded;
+    e.state = at->state;
     e.rest = g->state.rest;
     e.target = g->state.exact[HK_EXACT_TARGET];
     e.stiffness = g->args.target;
     e.force = g->args.force;
-    e.gradient = q->trial_g;
+    e.gradient = at->gradient;
     e.probe = g->probe[0];
     e.term_gradient = g->args.term_gradient;
     e.term_energy = g->args.term_energy;
@@ -406,18 +364,24 @@ static hk_status check_exactly(hk_gpu *g, const quasi_newton *q, hk_gpu_control 
     return hk_gpu_launch_exact(g, g->exact_kernels->check, &e);
 }
 
+hk_status hk_gpu_check_at(hk_gpu *g, const hk_gpu_point *at)
+{
+    hk_gpu_args a = g->args;
+    a.flags = HK_CHECK_PROBE | HK_CHECK_GRADIENT | (at->first ? HK_CHECK_FIRST : 0);
+    a.state = at->narrow;
+    if (!g->exact || hk_gpu_has_terms(g)) HK_TRY(launch_narrow(g, at->state, at->narrow));
+    if (g->exact) return check_exactly(g, at, &a);
+    a.gradient = at->gradient;
+    a.probe = g->probe[0];
+    a.now = at->control;
+    return hk_gpu_launch_forces(g, g->kernels->check[g->general], &a);
+}
+
 // At the trial state; `control` says whether anybody wants to know.
 static hk_status check(hk_gpu *g, const quasi_newton *q, hk_gpu_control *control, bool first)
 {
-    hk_gpu_args a = g->args;
-    a.flags = HK_CHECK_PROBE | HK_CHECK_GRADIENT | (first ? HK_CHECK_FIRST : 0);
-    a.state = q->narrow;
-    if (!g->exact || hk_gpu_has_terms(g)) HK_TRY(launch_narrow(g, q));
-    if (g->exact) return check_exactly(g, q, control, &a);
-    a.gradient = q->trial_g;
-    a.probe = g->probe[0];
-    a.now = control;
-    return hk_gpu_launch_forces(g, g->kernels->check[g->general], &a);
+    hk_gpu_point at = {q->trial, q->narrow, q->trial_g, control, first, false};
+    return hk_gpu_check_at(g, &at);
 }
 
 // New blend weights at the trial state: the part of a check that is no probe. What it writes beside
@@ -425,7 +389,7 @@ static hk_status check(hk_gpu *g, const quasi_newton *q, hk_gpu_control *control
 static hk_status blend(hk_gpu *g, const quasi_newton *q)
 {
     hk_gpu_args a = g->args;
-    HK_TRY(launch_narrow(g, q));
+    HK_TRY(launch_narrow(g, q->trial, q->narrow));
     a.flags = HK_CHECK_LAST | HK_CHECK_DEFER;
     a.q = q->narrow;
     a.now = q->gate[0];
@@ -591,25 +555,22 @@ static void plan_checks(hk_gpu *g)
     g->plan.rules.shortest = 1e-5;
 }
 
-static int window_of(const hk_gpu *g)
-{
-    double window = hk_setting(&g->settings, "window");
-    return isnan(window) ? 0 : (int)window;  // projective dynamics remembers nothing
-}
-
 static hk_status plan(hk_gpu *g)
 {
     plan_checks(g);
     g->wants_exact = true;
+    // Projective dynamics remembers nothing, passes of split what that says.
+    double window = hk_setting(&g->settings, "window");
+    if (!isnan(window)) g->window = (int)window;
     if (hk_setting(&g->settings, "initial") > 0)
         return hk_fail(HK_UNSUPPORTED,
                        "backend \"cuda\": quasi_newton begins with the Laplacian alone there; with "
                        "another \"initial\" it runs on the CPU");
-    if (window_of(g) > HK_QN_MOST)
+    if (g->window > HK_QN_MOST)
         return hk_fail(HK_UNSUPPORTED,
                        "backend \"cuda\": quasi_newton remembers at most %d steps there, not %d; "
                        "with a larger \"window\" it runs on the CPU",
-                       (int)HK_QN_MOST, window_of(g));
+                       (int)HK_QN_MOST, g->window);
     return HK_OK;
 }
 
@@ -643,7 +604,7 @@ static hk_status set_up(hk_gpu *g)
     if (!q) return HK_NO_MEMORY;
     g->own = q;
     int budget = g->settings.iterations;
-    q->settings.window = window_of(g);
+    q->settings.window = g->window;
     q->settings.budget = budget;
     q->settings.most = 2 * budget + 64;
     q->settings.blends = g->blends;

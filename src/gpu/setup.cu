@@ -437,7 +437,8 @@ static void set_up_state(hk_gpu *g)
     s->stage_count = g->integrator->stages;
     s->extrapolate = g->integrator->extrapolate;
     for (int i = 0; i < 3; i++) s->gravity[i] = hk_live_gravity(g->live, g->model)[i];
-    g->start = (int)hk_setting(&g->settings, "start");
+    double start = hk_setting(&g->settings, "start");
+    if (!isnan(start)) g->start = (int)start;  // else it is the method's
 }
 
 // ---------------------------------------------------------------- the diagonal at rest

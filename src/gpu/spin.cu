@@ -263,14 +263,14 @@ hk_status hk_gpu_spins_correct(hk_gpu *g, const hk_gpu_spins *s, const hk_qn_con
 
 struct solving {
     const hk_gpu_matrix *matrix;
-    const hk_gpu_numbers *numbers;
+    const hk_gpu_triangle *numbers;
     hk_multigrid *multigrid;
 };
 
 static hk_status solve_well(void *context, const double *right, double *x)
 {
     const solving *s = (const solving *)context;
-    return hk_gpu_numbers_solve(s->matrix, s->numbers, s->multigrid, CYCLES, right, x);
+    return hk_gpu_triangle_solve(s->matrix, s->numbers, s->multigrid, CYCLES, right, x);
 }
 
 static hk_status upload_runs(hk_gpu *g, const hk_spin_bodies *from, hk_gpu_spins *s)
@@ -393,8 +393,9 @@ static hk_status upload(hk_gpu *g, const hk_spin_bodies *from, hk_gpu_spins *s)
     return HK_OK;
 }
 
-hk_status hk_gpu_spins_create(hk_gpu *g, const hk_gpu_matrix *matrix, const hk_gpu_numbers *numbers,
-                              hk_multigrid *multigrid, int clusters, hk_gpu_spins *s)
+hk_status hk_gpu_spins_create(hk_gpu *g, const hk_gpu_matrix *matrix,
+                              const hk_gpu_triangle *numbers, hk_multigrid *multigrid, int clusters,
+                              hk_gpu_spins *s)
 {
     const hk_model *m = g->model;
     uint8_t *held = HK_ARRAY(uint8_t, m->vertex_count);

@@ -37,8 +37,9 @@ struct hk_gpu_spins {
 };
 
 // With the weights of the matrix; `multigrid` solves with it on the CPU.
-hk_status hk_gpu_spins_create(hk_gpu *g, const hk_gpu_matrix *matrix, const hk_gpu_numbers *numbers,
-                              hk_multigrid *multigrid, int clusters, hk_gpu_spins *spins);
+hk_status hk_gpu_spins_create(hk_gpu *g, const hk_gpu_matrix *matrix,
+                              const hk_gpu_triangle *numbers, hk_multigrid *multigrid, int clusters,
+                              hk_gpu_spins *spins);
 // Rotations at x, [vertex_count][3].
 hk_status hk_gpu_spins_turn(hk_gpu *g, const hk_gpu_spins *spins, const double *x);
 // Adds to t = A⁻¹ q. The kernels do nothing unless a state was accepted and the walk goes on.

@@ -95,6 +95,8 @@ struct hk_method {
     const hk_method *finisher;
     // Its version for the GPU (gpu/gpu.h), or NULL.
     const struct hk_gpu_method *gpu;
+    // Whether that can do it with these settings: fails with a message if not. NULL: it can.
+    hk_status (*suits_gpu)(const hk_settings *settings, const hk_model *model);
     // One line about what was set up.
     void (*describe)(const void *solver, char *text, size_t size);
 };

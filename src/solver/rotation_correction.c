@@ -10,16 +10,11 @@
 typedef float quad __attribute__((vector_size(16), may_alias));
 
 enum {
-    BLOCK = 32,  // vertices in a block of columns
-    RUN = 8,     // blocks that a thread does at a time
+    BLOCK = HK_ROTATION_BLOCK,
+    RUN = 8,  // blocks that a thread does at a time
 };
 
-// A vertex of a cluster.
-typedef struct entry {
-    int32_t vertex;   // in the body, as the user numbers it
-    int32_t unknown;  // of the first copy; -1: held
-    float slope[3];   // g_cj × length
-} entry;
+typedef hk_rotation_entry entry;
 
 // What a body shares with its copies.
 typedef struct shape {
@@ -35,7 +30,7 @@ typedef struct shape {
 
 // A body, with what it needs during a step. Matrices of its clusters are [9][padded count].
 typedef struct turner {
-    int shape;
+    int body, shape;
     int vertex_start;
     int32_t shift;    // of its unknowns from those of the first copy
     float *gradient;  // their mean gradients
@@ -148,6 +143,7 @@ static bool same_unknowns(const hk_rotation_correction_def *d, const hk_body *a,
     const int32_t *place = d->model->place;
     bool known = false;
     *shift = 0;
+    if (!d->components) return false;
     for (int v = 0; v < a->vertex_count; v++) {
         int32_t i = d->unknown[place[a->vertex_start + v]];
         int32_t j = d->unknown[place[b->vertex_start + v]];
@@ -183,6 +179,7 @@ static hk_status add_body(hk_rotation_correction *t, const hk_instance *copies, 
     const hk_model *m = d->model;
     int original = copies[body].original;
     turner *each = &t->turners[t->turner_count++];
+    each->body = body;
     each->vertex_start = m->bodies[body].vertex_start;
     if (original != body && shape_of[original] >= 0 &&
         same_unknowns(d, &m->bodies[original], &m->bodies[body], &each->shift)) {
@@ -301,6 +298,27 @@ int hk_rotation_correction_clusters(const hk_rotation_correction *t)
     return sum;
 }
 
+int hk_rotation_correction_bodies(const hk_rotation_correction *t)
+{
+    return t->turner_count;
+}
+
+hk_rotation_body hk_rotation_correction_body(const hk_rotation_correction *t, int which)
+{
+    const turner *each = &t->turners[which];
+    const shape *s = &t->shapes[each->shape];
+    return (hk_rotation_body){.body = each->body,
+                              .clusters = s->clusters,
+                              .unknowns = s->unknowns,
+                              .shift = each->shift,
+                              .weight = s->weight,
+                              .start = s->start,
+                              .entries = s->entries,
+                              .row = s->row,
+                              .columns = s->columns,
+                              .tau = s->tau};
+}
+
 // ---------------------------------------------------------------- P and τ
 
 static void put_slopes(const shape *s, int cluster, double *b)
@@ -338,36 +356,49 @@ static void mirror(shape *s)
             s->tau[i * n + j] = s->tau[j * n + i] = (s->tau[i * n + j] + s->tau[j * n + i]) / 2;
 }
 
+static int rows_of(const hk_rotation_correction_def *d)
+{
+    return d->components ? d->components->count : d->count;
+}
+
+static hk_status solve(const hk_rotation_correction_def *d, const double *b, double *x)
+{
+    if (!d->components) return d->solve(d->context, b, x);
+    hk_components_solve_wide(d->components, b, x);
+    return HK_OK;
+}
+
 // One cluster of every shape at a time.
-static void solve_clusters(hk_rotation_correction *t, double *b, double *x)
+static hk_status solve_clusters(hk_rotation_correction *t, double *b, double *x)
 {
     int most = 0;
     for (int k = 0; k < t->shape_count; k++) most = hk_max_int(most, t->shapes[k].clusters);
     for (int c = 0; c < most; c++) {
-        memset(b, 0, 4 * sizeof *b * (size_t)t->def.components->count);
+        memset(b, 0, 4 * sizeof *b * (size_t)rows_of(&t->def));
         for (int k = 0; k < t->shape_count; k++)
             if (c < t->shapes[k].clusters) put_slopes(&t->shapes[k], c, b);
-        hk_components_solve_wide(t->def.components, b, x);
+        HK_TRY(solve(&t->def, b, x));
         for (int k = 0; k < t->shape_count; k++)
             if (c < t->shapes[k].clusters) take_columns(t->def.length, x, c, &t->shapes[k]);
     }
+    return HK_OK;
 }
 
 // The solves are refined: a stiff body turns by the small difference of C⁻¹ and B A⁻¹ Bᵀ.
 hk_status hk_rotation_correction_prepare(hk_rotation_correction *t)
 {
     if (t->shape_count == 0) return HK_OK;
-    size_t size = 4 * (size_t)t->def.components->count;
+    size_t size = 4 * (size_t)rows_of(&t->def);
     double *b = HK_ARRAY(double, size), *x = HK_ARRAY(double, size);
-    if (b && x) {
+    hk_status status = b && x ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) {
         for (int k = 0; k < t->shape_count; k++) {
             shape *s = &t->shapes[k];
             memset(s->tau, 0, 9 * sizeof(double) * (size_t)s->clusters * (size_t)s->clusters);
         }
-        solve_clusters(t, b, x);
+        status = solve_clusters(t, b, x);
         for (int k = 0; k < t->shape_count; k++) mirror(&t->shapes[k]);
     }
-    hk_status status = b && x ? HK_OK : HK_NO_MEMORY;
     hk_free(b);
     hk_free(x);
     return status;

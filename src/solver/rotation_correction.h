@@ -27,12 +27,19 @@
 
 typedef struct hk_rotation_correction hk_rotation_correction;
 
+// x = A⁻¹ b, double[count][4] both, as exactly as double precision can tell.
+typedef hk_status hk_rotation_solve_fn(void *context, const double *b, double *x);
+
 typedef struct hk_rotation_correction_def {
     const hk_model *model;
-    hk_components *components;  // solves with A; kept
-    const int32_t *unknown;     // [vertex_count] by Morton order, where it is in the vector; kept
-    const double *stiffness;    // [material_count] K_e over volume, N/m²
-    const uint8_t *turns;       // [material_count] bodies of other materials are left as they are
+    hk_components *components;  // solves with A; kept. NULL: what follows does, and nobody applies
+                                // the correction here
+    hk_rotation_solve_fn *solve;
+    void *context;
+    int count;                // rows of vectors
+    const int32_t *unknown;   // [vertex_count] by Morton order, where it is in the vector; kept
+    const double *stiffness;  // [material_count] K_e over volume, N/m²
+    const uint8_t *turns;     // [material_count] bodies of other materials are left as they are
     const hk_corotation_table *table;
     double length;  // m, the unit of positions
     int clusters;   // of a body, at most
@@ -46,6 +53,28 @@ void hk_rotation_correction_free(hk_rotation_correction *turning);
 hk_status hk_rotation_correction_prepare(hk_rotation_correction *turning);
 // x: float[vertex_count][4] where rotations are taken, the vector of the pieces Δ₀ on entry.
 void hk_rotation_correction_apply(hk_rotation_correction *turning, const float *x);
+
+// A vertex of a cluster.
+typedef struct hk_rotation_entry {
+    int32_t vertex;   // in the body, as the user numbers it
+    int32_t unknown;  // of the first copy; -1: held
+    float slope[3];   // g_cj × length
+} hk_rotation_entry;
+
+// The correction of a body, for those who apply it elsewhere (gpu/split.cu).
+enum { HK_ROTATION_BLOCK = 32 };  // vertices in a block of columns
+typedef struct hk_rotation_body {
+    int body, clusters, unknowns;
+    int32_t shift;         // of its unknowns from those of the entries and rows
+    const double *weight;  // [clusters] 2 W_c, J
+    const int32_t *start;  // [clusters + 1] in entries
+    const hk_rotation_entry *entries;
+    const int32_t *row;    // [unknowns] where they are in the vector, ascending
+    const float *columns;  // [blocks][3 clusters][HK_ROTATION_BLOCK] P / length
+    const double *tau;     // [3 clusters][3 clusters]
+} hk_rotation_body;
+int hk_rotation_correction_bodies(const hk_rotation_correction *turning);
+hk_rotation_body hk_rotation_correction_body(const hk_rotation_correction *turning, int which);
 // The clusters of all bodies.
 int hk_rotation_correction_clusters(const hk_rotation_correction *turning);
 

@@ -98,32 +98,46 @@ static void split_free(void *solver)
     hk_free(s);
 }
 
-static int sweeps_of(const hk_split *s)
+static int sweeps_of(const hk_settings *s)
 {
-    int given = (int)s->settings.option[OPTION_VOLUME];
+    int given = (int)s->option[OPTION_VOLUME];
     return given < 0 ? 1 : given;
 }
 
-static bool carries(const hk_split *s)
+static bool carries(const hk_settings *s)
 {
-    return s->settings.option[OPTION_MULTIPLIERS] == MULTIPLIERS_KEPT && sweeps_of(s) > 0;
+    return s->option[OPTION_MULTIPLIERS] == MULTIPLIERS_KEPT && sweeps_of(s) > 0;
 }
 
-static int passes_of(const hk_split *s)
+int hk_split_pass_count(const hk_settings *s)
 {
-    return hk_max_int((int)s->settings.option[OPTION_PASSES], s->settings.iterations);
+    return hk_max_int((int)s->option[OPTION_PASSES], s->iterations);
 }
 
-static bool turns(const hk_split *s)
+static bool turns(const hk_settings *s)
 {
-    return s->settings.option[OPTION_TURNING] > 0 && passes_of(s) == 1;
+    return s->option[OPTION_TURNING] > 0 && hk_split_pass_count(s) == 1;
+}
+
+int hk_split_clusters(const hk_settings *s)
+{
+    return turns(s) ? (int)s->option[OPTION_TURNING] : 0;
 }
 
 // Mild materials have both halves of their energy in the solve, and no constraints, unless these
 // are asked for.
-static bool has_own_trace(const hk_split *s)
+static bool has_own_trace(const hk_settings *s)
 {
-    return turns(s) && carries(s) && s->settings.option[OPTION_VOLUME] < 0;
+    return turns(s) && carries(s) && s->option[OPTION_VOLUME] < 0;
+}
+
+// Whether bodies of it have no volume constraints.
+static bool is_unconstrained(const hk_settings *s, const hk_material *material)
+{
+    hk_volume_law law;
+    if (!hk_corotation_can(material, &law)) return false;
+    return law == HK_VOLUME_NONE || material->params.c[1] <= 0 || sweeps_of(s) == 0 ||
+           (has_own_trace(s) && hk_corotation_mild(material));
 }
 
 // ---------------------------------------------------------------- what it can do
@@ -153,6 +167,15 @@ static hk_status check_materials(const hk_model *m)
 
 // What bounds the second derivative of a material's stretching, and of all of it where the volume
 // half is in the solve: 2μ‖δF‖² + λ tr(RᵀδF)² ≤ (2μ + 3λ) ‖δF‖².
+static double stiffness_of(const hk_settings *s, const hk_material *material)
+{
+    hk_volume_law law;
+    if (!hk_corotation_can(material, &law)) return 0;
+    double stiffness = 2 * material->params.c[0];
+    bool both = law != HK_VOLUME_NONE && has_own_trace(s) && hk_corotation_mild(material);
+    return both ? stiffness + 3 * fmax(material->params.c[1], 0) : stiffness;
+}
+
 static hk_status find_stiffness(hk_split *s)
 {
     const hk_model *m = s->problem->model;
@@ -163,12 +186,9 @@ static hk_status find_stiffness(hk_split *s)
         const hk_material *material = &m->materials[k];
         double mu = material->params.c[0], lambda = material->params.c[1];
         hk_volume_law law;
-        bool can = hk_corotation_can(material, &law);
-        s->stiffness[k] = can ? 2 * mu : 0;
-        if (!can || law == HK_VOLUME_NONE) continue;
-        s->stiffest = fmax(s->stiffest, 1 + 1.5 * lambda / mu);
-        if (has_own_trace(s) && hk_corotation_mild(material))
-            s->stiffness[k] += 3 * fmax(lambda, 0);
+        s->stiffness[k] = stiffness_of(&s->settings, material);
+        if (hk_corotation_can(material, &law) && law != HK_VOLUME_NONE)
+            s->stiffest = fmax(s->stiffest, 1 + 1.5 * lambda / mu);
     }
     return HK_OK;
 }
@@ -259,7 +279,7 @@ static hk_status allocate_vertices(hk_split *s)
     if (!s->wide_x) return HK_NO_MEMORY;
     s->wide_gradient = HK_ZEROS(double, 4 * vertices);
     if (!s->wide_gradient) return HK_NO_MEMORY;
-    if (passes_of(s) == 1) return HK_OK;
+    if (hk_split_pass_count(&s->settings) == 1) return HK_OK;
     s->start = HK_ZEROS(float, 4 * vertices);
     return s->start ? hk_split_passes_init(s) : HK_NO_MEMORY;
 }
@@ -271,13 +291,8 @@ static hk_status make_correction(hk_split *s)
     const hk_model *m = s->problem->model;
     uint8_t *free = HK_ZEROS(uint8_t, m->material_count);
     if (!free) return HK_NO_MEMORY;
-    for (int k = 0; k < m->material_count; k++) {
-        const hk_material *material = &m->materials[k];
-        hk_volume_law law;
-        if (!hk_corotation_can(material, &law)) continue;
-        free[k] = law == HK_VOLUME_NONE || material->params.c[1] <= 0 || sweeps_of(s) == 0 ||
-                  (has_own_trace(s) && hk_corotation_mild(material));
-    }
+    for (int k = 0; k < m->material_count; k++)
+        free[k] = is_unconstrained(&s->settings, &m->materials[k]);
     const hk_rotation_correction_def def = {.model = m,
                                             .components = s->components,
                                             .unknown = s->unknown,
@@ -306,8 +321,8 @@ static hk_status allocate(hk_split *s)
     HK_TRY(allocate_vertices(s));
     HK_TRY(hk_corotation_create(p->model, hk_corotation_best(), s->length, s->unknown,
                                 s->components->count, p->threads, &s->elements));
-    s->elements->own_trace = has_own_trace(s);
-    return turns(s) ? make_correction(s) : HK_OK;
+    s->elements->own_trace = has_own_trace(&s->settings);
+    return turns(&s->settings) ? make_correction(s) : HK_OK;
 }
 
 static hk_status split_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -536,7 +551,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     float *vector = s->components->vector;
     hk_tell_start(s->problem, hk_split_energy(s), NAN, NAN);
     double clock = hk_now();
-    hk_corotation_stretch(s->elements, carries(s), s->x, vector);
+    hk_corotation_stretch(s->elements, carries(&s->settings), s->x, vector);
     hk_split_add_others(s, -1, vector);
     add_loads(s, vector);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
@@ -545,7 +560,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     move(s, vector);
     clock = hk_now();
-    hk_corotation_volume(s->elements, carries(s), s->x, sweeps_of(s));
+    hk_corotation_volume(s->elements, carries(&s->settings), s->x, sweeps_of(&s->settings));
     report->phase_s[HK_PHASE_VOLUME] += hk_lap(&clock);
     report->reason = HK_FIXED_WORK;
     report->energy = 0;
@@ -555,7 +570,7 @@ static void solve_once(hk_split *s, hk_solve_report *report)
 
 static hk_status step(hk_split *s, double *x, hk_solve_report *report)
 {
-    bool once = passes_of(s) == 1;
+    bool once = hk_split_pass_count(&s->settings) == 1;
     HK_TRY(prepare(s, report));
     s->before = x;
     predict(s);
@@ -564,7 +579,7 @@ static hk_status step(hk_split *s, double *x, hk_solve_report *report)
     else if (once)
         solve_once(s, report);
     else
-        hk_split_descend(s, passes_of(s), report);
+        hk_split_descend(s, hk_split_pass_count(&s->settings), report);
     if (report->reason == HK_NOT_FINITE) return HK_OK;
     if (widen(s, once && s->components->count > 0 ? s->components->vector : NULL, x)) return HK_OK;
     report->reason = HK_NOT_FINITE;
@@ -595,6 +610,53 @@ static hk_status split_minimise(void *solver, double *x, hk_solve_report *report
     return s->problem->weight > 0 ? step(s, x, report) : pose(s, x, report);
 }
 
+// ---------------------------------------------------------------- for the GPU
+
+// Whether one pass can do a material without constraints, with no part of its energy left out but
+// what trace_pressure (corotation_lanes.c) leaves out.
+static bool is_whole(const hk_settings *s, const hk_material *material)
+{
+    hk_volume_law law;
+    if (!hk_corotation_can(material, &law)) return false;
+    if (law == HK_VOLUME_NONE) return true;
+    if (law != HK_VOLUME_TRACE) return false;
+    return material->params.c[1] <= 0 || (has_own_trace(s) && hk_corotation_mild(material));
+}
+
+static hk_status suits_gpu(const hk_settings *s, const hk_model *m)
+{
+    HK_TRY(check_materials(m));
+    if (hk_split_pass_count(s) > 1) return HK_OK;
+    for (int b = 0; b < m->body_count; b++)
+        for (int t = m->bodies[b].tet_start; t < m->bodies[b].tet_start + m->bodies[b].tet_count;
+             t++) {
+            const hk_material *material = &m->materials[m->tet_material[t]];
+            if (is_whole(s, material)) continue;
+            return hk_fail(HK_UNSUPPORTED,
+                           "method split has no volume constraints on the GPU, which body %d (%s, "
+                           "%s) would have: one pass does corotated up to a Poisson ratio of 0.45 "
+                           "there, with \"turning\", \"multipliers\" and \"volume_iterations\" as "
+                           "they are by default, and arap; several \"passes\" do all its materials",
+                           b, m->bodies[b].name, hk_law_describe(material->law)->name);
+        }
+    return HK_OK;
+}
+
+// Of several passes on the GPU, which L-BFGS begins with the matrix itself: half of the bound for
+// the volume half is about the step that the CPU's passes begin with (go_on in split_passes.c).
+static hk_status weights(const hk_settings *s, const hk_model *m, double *weight)
+{
+    HK_TRY(check_materials(m));
+    for (int k = 0; k < m->material_count; k++) {
+        const hk_material *material = &m->materials[k];
+        hk_volume_law law;
+        weight[k] = stiffness_of(s, material);
+        bool volume = hk_corotation_can(material, &law) && law != HK_VOLUME_NONE;
+        if (volume && hk_split_pass_count(s) > 1) weight[k] += 1.5 * fmax(material->params.c[1], 0);
+    }
+    return HK_OK;
+}
+
 static hk_view *split_view(void *solver)
 {
     return ((hk_split *)solver)->view;
@@ -607,9 +669,11 @@ static void split_describe(const void *solver, char *text, size_t size)
              "split: %d passes, %d factors for %d components, %d clusters turn, %d volume "
              "iterations in %d "
              "colours of %d patches, %s",
-             passes_of(s), s->components->shape_count, s->components->component_count,
-             s->correction ? hk_rotation_correction_clusters(s->correction) : 0, sweeps_of(s),
-             s->elements->colour_count, s->elements->patch_count, s->elements->table->name);
+             hk_split_pass_count(&s->settings), s->components->shape_count,
+             s->components->component_count,
+             s->correction ? hk_rotation_correction_clusters(s->correction) : 0,
+             sweeps_of(&s->settings), s->elements->colour_count, s->elements->patch_count,
+             s->elements->table->name);
 }
 
 const hk_method hk_split_method = {
@@ -627,5 +691,8 @@ const hk_method hk_split_method = {
     .minimise = split_minimise,
     .view = split_view,
     .finisher = &hk_quasi_newton,
+    .weights = weights,
+    .gpu = &hk_gpu_split,
+    .suits_gpu = suits_gpu,
     .describe = split_describe,
 };

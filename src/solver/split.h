@@ -64,6 +64,10 @@ typedef struct hk_split {
     void *pose;       // the solver that poses are left to; NULL: none yet
 } hk_split;
 
+// What the settings come to: passes of a time step, and clusters of a body that turn (0: none do).
+int hk_split_pass_count(const hk_settings *settings);
+int hk_split_clusters(const hk_settings *settings);
+
 hk_status hk_split_passes_init(hk_split *s);
 void hk_split_passes_release(hk_split *s);
 // From y, with at most `count` passes.

@@ -4,7 +4,7 @@
 
 #include "math/apd.h"
 #include "math/mat3.h"
-#include "math/polar.h"
+#include "term/cluster_rotation.h"
 #include "term/corner4.h"
 
 // A step of Newton's method leaves about the cube of what it turned by: where all lanes turned by
@@ -235,11 +235,7 @@ static void rotations(const float *matrix, int stride, float *rotation)
 {
     mat3 F;
     for (int k = 0; k < 9; k++) F.m[k / 3][k % 3] = r_load(matrix + (int64_t)k * stride);
-    svd3 s = svd3_of(F);
-    // The least and the largest mean of two stretches.
-    real low = 0.5f * (s.s.v[1] + s.s.v[2]), high = 0.5f * (s.s.v[0] + s.s.v[1]);
-    real share = r_min(r_max(r_zero(), low), 1 / r_max(r_set(1), high));
-    mat3 R = m3_scale(polar_rotation_of(s), r_sqrt(share));
+    mat3 R = cluster_rotation(F);
     for (int k = 0; k < 9; k++) r_store(rotation + (int64_t)k * stride, R.m[k / 3][k % 3]);
 }
 

@@ -18,7 +18,8 @@ static void list_methods(char *list, size_t size)
 }
 
 // Why steps of this method cannot be taken on a GPU. False: they can.
-static bool is_refused(const hk_world *w, const hk_method *method, char *why, size_t size)
+static bool is_refused(const hk_world *w, const hk_method *method, const hk_settings *settings,
+                       char *why, size_t size)
 {
     if (!hk_gpu_found(why, size)) return true;
     if (!method->gpu) {
@@ -26,6 +27,10 @@ static bool is_refused(const hk_world *w, const hk_method *method, char *why, si
         list_methods(known, sizeof known);
         snprintf(why, size, "method %s has no version for the GPU (%s have one)", method->name,
                  known);
+        return true;
+    }
+    if (method->suits_gpu && method->suits_gpu(settings, w->model) != HK_OK) {
+        snprintf(why, size, "%s", hk_error());
         return true;
     }
     for (int k = 0; k < w->model->material_count; k++) {
@@ -89,7 +94,7 @@ hk_status hk_world_find_gpu(hk_world *w, const hk_method *method, const hk_setti
     if (w->backend == HK_BACKEND_CPU) return HK_OK;
     bool must = w->backend == HK_BACKEND_CUDA;
     char why[512];
-    if (is_refused(w, method, why, sizeof why)) {
+    if (is_refused(w, method, settings, why, sizeof why)) {
         if (must)
             return hk_fail(HK_UNSUPPORTED, "backend \"cuda\": %s; use \"cpu\" or \"auto\"", why);
         hk_log(HK_LOG_INFO, "backend auto: %s, using the CPU", why);
