@@ -67,8 +67,8 @@ static const hk_option_info g_options[] = {
                               "needs, at most 48",
                       .maximum = 1000},
     [OPTION_TURNING] = {.name = "turning",
-                        .help = "clusters of a body whose turning is taken out of the Laplacian, "
-                                "on a CPU; 0: none",
+                        .help = "clusters of a body whose turning is taken out of the Laplacian; "
+                                "0: none",
                         .maximum = 64,
                         .fallback = 8},
 };
