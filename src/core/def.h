@@ -30,7 +30,8 @@ typedef struct hk_def_kind {
     GROWS(model, gravity, gravity)    \
     EMBEDDED(solver)                  \
     GROWS(world, damping, damping)    \
-    GROWS(grab, target, target)
+    GROWS(grab, target, target)       \
+    GROWS(rest, threads, threads)
 
 #define HK_GROWS(name, first, last) extern const hk_def_kind hk_def_##name;
 #define HK_EMBEDDED(name)           extern const hk_def_kind hk_def_##name;
