@@ -39,6 +39,8 @@ static hk_status build(hk_precondition *c)
     HK_TRY(find_entries(c));
     HK_TRY(hk_direct_create(&c->assembly->pattern, &c->stiffness));
     HK_TRY(hk_direct_create(&c->scalar, &c->laplacian));
+    HK_TRY(hk_fronts_create(c->stiffness, &c->assembly->pattern, p->threads, &c->stiffness_fronts));
+    HK_TRY(hk_fronts_create(c->laplacian, &c->scalar, p->threads, &c->laplacian_fronts));
     c->order_s = hk_now() - start;
     return HK_OK;
 }
@@ -62,6 +64,8 @@ void hk_precondition_free(hk_precondition *c)
     if (!c) return;
     hk_factor_free(c->stiffness_factor);
     hk_factor_free(c->laplacian_factor);
+    hk_fronts_free(c->stiffness_fronts);
+    hk_fronts_free(c->laplacian_fronts);
     hk_direct_free(c->stiffness);
     hk_direct_free(c->laplacian);
     hk_assembly_free(c->assembly);
@@ -81,8 +85,10 @@ static hk_status factor_stiffness(hk_precondition *c, bool *positive)
     for (int keep = 1; keep >= 0; keep--) {
         hk_problem_blocks(p, c->inverse->x, keep, c->blocks);
         hk_assemble(c->assembly, c->blocks, p->inertia, c->values);
-        HK_TRY(hk_direct_factor(c->stiffness, c->values, positive));
-        if (*positive) return hk_factor_update(c->stiffness, p->threads, &c->stiffness_factor);
+        HK_TRY(hk_fronts_factor(c->stiffness_fronts, c->values, positive));
+        if (!*positive) continue;
+        hk_supernodes nodes = hk_fronts_supernodes(c->stiffness_fronts);
+        return hk_factor_update_from(&nodes, p->threads, &c->stiffness_factor);
     }
     return HK_OK;
 }
@@ -112,9 +118,10 @@ static void fill_laplacian(hk_precondition *c)
 static hk_status factor_laplacian(hk_precondition *c, bool *positive)
 {
     fill_laplacian(c);
-    HK_TRY(hk_direct_factor(c->laplacian, c->values, positive));
+    HK_TRY(hk_fronts_factor(c->laplacian_fronts, c->values, positive));
     if (!*positive) return HK_OK;
-    return hk_factor_update(c->laplacian, c->inverse->problem->threads, &c->laplacian_factor);
+    hk_supernodes nodes = hk_fronts_supernodes(c->laplacian_fronts);
+    return hk_factor_update_from(&nodes, c->inverse->problem->threads, &c->laplacian_factor);
 }
 
 hk_status hk_precondition_factor(hk_precondition *c, bool *positive)

@@ -12,13 +12,15 @@
 
 #include "design/inverse.h"
 #include "linear/factor.h"
+#include "linear/fronts.h"
 #include "term/assembly.h"
 
 typedef struct hk_precondition {
     hk_inverse *inverse;
-    hk_assembly *assembly;  // pattern of both, in elimination order
-    hk_pattern scalar;      // borrows its arrays
-    hk_direct *stiffness, *laplacian;
+    hk_assembly *assembly;                           // pattern of both, in elimination order
+    hk_pattern scalar;                               // borrows its arrays
+    hk_direct *stiffness, *laplacian;                // that have analysed the pattern
+    hk_fronts *stiffness_fronts, *laplacian_fronts;  // and factor it
     hk_factor *stiffness_factor, *laplacian_factor;  // 3 unknowns per vertex, and one
     double *blocks;                                  // of the elements, for K
     double *values;                                  // of K, and of L

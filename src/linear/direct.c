@@ -176,6 +176,14 @@ hk_status hk_direct_supernodes(const hk_direct *s, hk_supernodes *nodes)
     return HK_OK;
 }
 
+hk_status hk_direct_symbolic(const hk_direct *s, hk_supernodes *nodes)
+{
+    const cholmod_factor *L = s->factor;
+    if (!L->is_super) return hk_fail(HK_INTERNAL, "there are no supernodes");
+    *nodes = (hk_supernodes){(int)L->nsuper, L->super, L->pi, L->px, L->s, NULL};
+    return HK_OK;
+}
+
 bool hk_direct_available(void)
 {
     return true;
@@ -222,6 +230,11 @@ int64_t hk_direct_factor_nonzeros(const hk_direct *solver)
     return 0;
 }
 hk_status hk_direct_supernodes(const hk_direct *solver, hk_supernodes *supernodes)
+{
+    (void)solver, (void)supernodes;
+    return HK_UNSUPPORTED;
+}
+hk_status hk_direct_symbolic(const hk_direct *solver, hk_supernodes *supernodes)
 {
     (void)solver, (void)supernodes;
     return HK_UNSUPPORTED;
