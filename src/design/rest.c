@@ -24,6 +24,7 @@ struct hk_rest {
     hk_rest_settings settings;
     int threads;
     double *positions;  // [vertex_count][3]
+    double *workspace;  // [2 tet_count]
     hk_monitor_fn *monitor;
     void *monitor_context;
     double setup_ms;
@@ -98,7 +99,8 @@ static hk_status build(const hk_rest_def *def, hk_rest *r)
     HK_TRY(hk_model_copy(def->model, &r->model));
     size_t count = 3 * (size_t)r->model->vertex_count;
     r->positions = HK_ARRAY(double, count);
-    if (!r->positions) return HK_NO_MEMORY;
+    r->workspace = HK_ARRAY(double, 2 * (size_t)r->model->tet_count);
+    if (!r->positions || !r->workspace) return HK_NO_MEMORY;
     memcpy(r->positions, r->model->rest, count * sizeof(double));
     return hk_rest_solver_create(r->model, r->threads, &r->solver);
 }
@@ -129,6 +131,7 @@ void hk_rest_free(hk_rest *r)
     hk_rest_solver_free(r->solver);
     hk_model_free(r->model);
     hk_free(r->positions);
+    hk_free(r->workspace);
     hk_free(r);
 }
 
@@ -164,7 +167,7 @@ hk_status hk_rest_solve(hk_rest *r, const double *start, hk_rest_report *report)
     for (int v = 0; v < m->vertex_count; v++)
         memcpy(r->positions + 3 * (int64_t)v, s->now.X + 4 * (int64_t)m->place[v],
                3 * sizeof(double));
-    HK_TRY(hk_rest_measure(m, r->positions, r->threads, &own));
+    hk_rest_measure(m, r->positions, s->inverse->problem->threads, r->workspace, &own);
     *report = own;
     return HK_OK;
 }

@@ -50,21 +50,17 @@ static void measure_tets(const hk_model *m, const double *stretch, const double 
     }
 }
 
-hk_status hk_rest_measure(const hk_model *m, const double *rest, int threads, hk_rest_report *r)
+void hk_rest_measure(const hk_model *m, const double *rest, int threads, double *workspace,
+                     hk_rest_report *r)
 {
-    double *stretch = HK_ARRAY(double, m->tet_count), *volume = HK_ARRAY(double, m->tet_count);
-    r->sag = r->greatest_stretch = 0;
-    if (stretch && volume) {
+    double *stretch = workspace, *volume = workspace + m->tet_count;
 #pragma omp parallel for schedule(static) num_threads(threads)
-        for (int t = 0; t < m->tet_count; t++) {
-            mat3 F = gradient_of(m, rest, t);
-            stretch[t] = svd3_of(F).s.v[0];
-            volume[t] = m3_det(F);
-        }
-        measure_sag(m, rest, r);
-        measure_tets(m, stretch, volume, r);
+    for (int t = 0; t < m->tet_count; t++) {
+        mat3 F = gradient_of(m, rest, t);
+        stretch[t] = svd3_of(F).s.v[0];
+        volume[t] = m3_det(F);
     }
-    hk_free(stretch);
-    hk_free(volume);
-    return stretch && volume ? HK_OK : HK_NO_MEMORY;
+    r->sag = r->greatest_stretch = 0;
+    measure_sag(m, rest, r);
+    measure_tets(m, stretch, volume, r);
 }

@@ -84,6 +84,8 @@ static hk_status prepare(hk_rest_solver *s, bool *held)
 {
     int loose;
     bool for_lu = s->settings.method == HK_REST_NEWTON_LU;
+    *held = true;
+    if (s->factored || (for_lu && s->precondition)) return HK_OK;
     HK_TRY(hk_rest_find_loose(s->inverse->model, &loose));
     *held = loose < 0;
     if (!*held) describe_loose(s, loose);
@@ -91,7 +93,7 @@ static hk_status prepare(hk_rest_solver *s, bool *held)
     double clock = hk_now();
     if (!s->precondition) HK_TRY(hk_precondition_create(s->inverse, &s->precondition));
     s->phase_s[HK_PHASE_ASSEMBLY] += hk_rest_lap(&clock);
-    if (for_lu || s->factored) return HK_OK;
+    if (for_lu) return HK_OK;
     HK_TRY(hk_precondition_factor(s->precondition, held));
     s->report->factorisations++;
     s->phase_s[HK_PHASE_FACTOR] += hk_rest_lap(&clock);

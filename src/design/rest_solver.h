@@ -65,9 +65,10 @@ void hk_rest_solver_free(hk_rest_solver *solver);
 // filled, and now.X is the best that was found.
 hk_status hk_rest_solver_run(hk_rest_solver *solver, hk_rest_report *report);
 
-// Sag, stretches and where, of a model whose rest shape is the loaded shape (rest_measure.c).
-hk_status hk_rest_measure(const hk_model *model, const double *rest, int threads,
-                          hk_rest_report *report);
+// Sag, stretches and where, of a model whose rest shape is the loaded shape (rest_measure.c);
+// workspace is [2 tet_count].
+void hk_rest_measure(const hk_model *model, const double *rest, int threads, double *workspace,
+                     hk_rest_report *report);
 
 // A piece of the bodies that fixes and attachments do not hold (rest_holds.c): one of its vertices,
 // or -1.
