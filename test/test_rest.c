@@ -492,6 +492,91 @@ static void test_loads_and_attachments(void **state)
     hk_model_free(model);
 }
 
+// ---------------------------------------------------------------- worlds without sag
+
+static double farthest_from_start(hk_world *world, int steps)
+{
+    int n = hk_model_vertex_count(hk_world_model(world));
+    double *start = copy_of(hk_world_positions(world), 3 * n), most = 0;
+    for (int k = 0; k < steps; k++) {
+        CHECK_OK(hk_world_step(world, NULL));
+        most = fmax(most, farthest(start, hk_world_positions(world), n));
+    }
+    free(start);
+    return most;
+}
+
+// One of two bodies begins free of sag: it stays where it is, and the other falls.
+static void test_worlds_begin_free_of_sag(void **state)
+{
+    (void)state;
+    hk_selector wall = select_box(0, -1, -5, 0, 2, 5);
+    hk_mesh *mesh = box_mesh(1, 0.2, 0.2, 12, 2, 2);
+    hk_body_def bodies[2];
+    for (int b = 0; b < 2; b++) {
+        bodies[b] = hk_default_body_def();
+        bodies[b].mesh = mesh;
+        bodies[b].material = material_of("neo_hookean", 8.5e5, 0.45);
+        bodies[b].fixes = &wall;
+        bodies[b].fix_count = 1;
+        bodies[b].transform.translate[2] = 2 * b;
+        bodies[b].sag_free = b == 0;
+    }
+    hk_model_def def = hk_default_model_def();
+    def.bodies = bodies;
+    double left[2];
+    for (int count = 1; count <= 2; count++) {
+        hk_model *model = NULL;
+        def.body_count = count;
+        CHECK_OK(hk_model_create(&def, &model));
+        hk_world *world = world_of(model, 0.02, 2);
+        int n = hk_mesh_vertex_count(mesh);
+        assert_memory_equal(hk_world_positions(world), hk_mesh_positions(mesh), 3 * (size_t)n * 8);
+        const double *rest = hk_model_rest_positions(hk_world_model(world));
+        assert_true(farthest(rest, hk_mesh_positions(mesh), n) > 0.2);
+        if (count == 2)
+            assert_true(farthest(rest + 3 * n, hk_world_positions(world) + 3 * n, n) == 0);
+        left[count - 1] = farthest_from_start(world, 10);
+        hk_world_free(world);
+    }
+    if (!(left[0] < 1e-6)) fail_msg("it moves by %g m", left[0]);
+    assert_true(left[1] > 0.01);
+    // Where there is no rest shape, there is no world, and it says why.
+    hk_model *model = NULL;
+    hk_world_def world_def = hk_default_world_def();
+    hk_world *world = NULL;
+    bodies[0].fix_count = 0;
+    CHECK_OK(hk_model_create(&def, &model));
+    world_def.model = model;
+    assert_int_equal(hk_world_create(&world_def, &world), HK_BAD_INPUT);
+    assert_non_null(strstr(hk_error(), "fix at least three vertices"));
+    assert_null(world);
+    hk_model_free(model);
+    hk_mesh_free(mesh);
+}
+
+static void test_scenes_begin_free_of_sag(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"time\": {\"step\": 0.02, \"steps\": 5}, \"bodies\": [{\"mesh\": {\"box\": "
+        "{\"size\": [1, 0.2, 0.2], \"cells\": [8, 2, 2]}}, \"material\": {\"model\": "
+        "\"neo_hookean\", \"young\": 8.5e5, \"poisson\": 0.4, \"density\": 1000}, "
+        "\"fix\": [{\"box\": [[0, -1, -1], [0, 1, 1]]}], \"initial\": {\"rest\": \"solve\"}}]}";
+    static const char *const wrong[] = {"bodies.0.initial.rest=yes"};
+    hk_scene *scene = NULL;
+    hk_model *model = NULL;
+    CHECK_OK(hk_scene_parse(text, strlen(text), "scene", NULL, 0, &scene));
+    CHECK_OK(hk_model_create(hk_scene_model(scene), &model));
+    hk_world *world = world_of(model, 0.02, 1);
+    assert_true(farthest_from_start(world, 5) < 1e-6);
+    hk_world_free(world);
+    hk_scene_free(scene);
+    scene = NULL;
+    assert_int_equal(hk_scene_parse(text, strlen(text), "scene", wrong, 1, &scene), HK_BAD_INPUT);
+    assert_non_null(strstr(hk_error(), "solve"));
+}
+
 // ---------------------------------------------------------------- the interface
 
 static bool stop_after_two(void *context, const hk_iteration *iteration)
@@ -600,6 +685,8 @@ int main(void)
         cmocka_unit_test(test_heavy_bodies),
         cmocka_unit_test(test_start_that_is_inside_out),
         cmocka_unit_test(test_loads_and_attachments),
+        cmocka_unit_test(test_worlds_begin_free_of_sag),
+        cmocka_unit_test(test_scenes_begin_free_of_sag),
         cmocka_unit_test(test_monitor_and_another_shape),
         cmocka_unit_test(test_what_is_refused),
     };

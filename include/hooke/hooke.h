@@ -468,6 +468,10 @@ typedef struct hk_body_def {
     const hk_attach_def *attachments;
     int attachment_count;
     double velocity[3]; /* initial, m/s */
+    int sag_free; /* 1: the mesh is the shape under gravity and loads, in which worlds begin, at
+                     rest; they find its rest shape as hk_rest does when they are created. 0: the
+                     mesh is the rest shape */
+    int reserved_int;
 } hk_body_def;
 HK_API void hk_fill_body_def(hk_body_def *def, size_t size);
 static inline hk_body_def hk_default_body_def(void)

@@ -6,10 +6,17 @@
 
 // ---------------------------------------------------------------- what can be solved
 
+static bool is_all_held(const hk_model *m, const hk_body *body)
+{
+    for (int v = body->vertex_start; v < body->vertex_start + body->vertex_count; v++)
+        if (m->hold[v] == HK_FREE) return false;
+    return true;
+}
+
 static hk_status check_bodies(const hk_model *m)
 {
     for (int b = 0; b < m->body_count; b++)
-        if (m->bodies[b].tet_count == 0)
+        if (m->bodies[b].tet_count == 0 && !is_all_held(m, &m->bodies[b]))
             return hk_fail(HK_UNSUPPORTED,
                            "body %d (%s) is a sheet: its springs leave the rest shape open, and "
                            "rest shapes are found for bodies of tets only",

@@ -207,6 +207,7 @@ hk_status hk_rest_model(const hk_rest *r, hk_model **model)
         hk_model_free(made);
         return status;
     }
+    for (int b = 0; b < made->body_count; b++) made->bodies[b].sag_free = false;
     *model = made;
     return HK_OK;
 }
