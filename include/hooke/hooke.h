@@ -850,7 +850,7 @@ typedef struct hk_rest_def {
     const hk_model *model;
     const char *method; /* "auto", …: hk_rest_method_name() lists them */
     double tolerance;   /* on the forces that are left, relative to the load, and on the distance
-                           that is left, relative to the size of the model; 0: 1e-9 */
+                           that is left, relative to the size of the model; 0: 1e-8 */
     int iterations;     /* at most, of each attempt; 0: 50 */
     int load_steps;     /* at most, where the full load cannot be taken at once; 0: 60; negative:
                            none */

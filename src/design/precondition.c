@@ -28,7 +28,6 @@ static hk_status find_entries(hk_precondition *c)
 static hk_status build(hk_precondition *c)
 {
     hk_problem *p = c->inverse->problem;
-    double start = hk_now();
     HK_TRY(hk_assembly_create(p->terms, p->held, &c->assembly));
     c->scalar = c->assembly->pattern;
     c->scalar.scalar = true;
@@ -41,7 +40,6 @@ static hk_status build(hk_precondition *c)
     HK_TRY(hk_direct_create(&c->scalar, &c->laplacian));
     HK_TRY(hk_fronts_create(c->stiffness, &c->assembly->pattern, p->threads, &c->stiffness_fronts));
     HK_TRY(hk_fronts_create(c->laplacian, &c->scalar, p->threads, &c->laplacian_fronts));
-    c->order_s = hk_now() - start;
     return HK_OK;
 }
 
@@ -126,10 +124,8 @@ static hk_status factor_laplacian(hk_precondition *c, bool *positive)
 
 hk_status hk_precondition_factor(hk_precondition *c, bool *positive)
 {
-    double start = hk_now();
     HK_TRY(factor_stiffness(c, positive));
     if (*positive) HK_TRY(factor_laplacian(c, positive));
-    c->factor_s = hk_now() - start;
     return HK_OK;
 }
 

@@ -24,9 +24,8 @@ typedef struct hk_precondition {
     hk_factor *stiffness_factor, *laplacian_factor;  // 3 unknowns per vertex, and one
     double *blocks;                                  // of the elements, for K
     double *values;                                  // of K, and of L
-    int32_t *entry;            // [tet_count][10] of a pair of corners in L, -1: held
-    double *right;             // [vertex_count][4]
-    double order_s, factor_s;  // what setting up took
+    int32_t *entry;  // [tet_count][10] of a pair of corners in L, -1: held
+    double *right;   // [vertex_count][4]
 } hk_precondition;
 
 hk_status hk_precondition_create(hk_inverse *inverse, hk_precondition **precondition);

@@ -6,7 +6,7 @@
 #include "design/rest_solver.h"
 
 enum { ITERATIONS = 50, LOAD_STEPS = 60, MOST_THREADS = 1024 };
-#define TOLERANCE 1e-9
+#define TOLERANCE 1e-8
 
 static const struct {
     const char *name, *summary;

@@ -6,12 +6,13 @@
 #include "design/rest_solver.h"
 
 #define FIRST_STEP    0.4
+#define MOST_EXPONENT 1  // of an extrapolation
 #define SHRINK        0.4
 #define GROW          1.5
 #define SHORTEST_STEP 1e-3
 // Of the loads on the way, which nobody asked for.
 #define WAY_TOLERANCE 1e-5
-enum { WAY_ITERATIONS = 12 };
+enum { WAY_ITERATIONS = 20 };
 // At a fold solutions end like a square root: dX/ds grows beyond all bounds. Where it has grown so
 // many times over its mean, that is what happened.
 #define FOLD_GROWTH 2.5
@@ -40,12 +41,11 @@ static double distance(const hk_rest_solver *s, const double *a, const double *b
 static bool predict(hk_rest_solver *s, const way *w, double step)
 {
     int64_t size = 4 * (int64_t)s->inverse->problem->vertex_count;
-    memcpy(s->trial.X, s->good, bytes_of(s));
     if (w->extrapolates) {
-        double part = step / w->last;
-        for (int64_t i = 0; i < size; i++)
-            s->now.X[i] = s->good[i] + part * (s->good[i] - s->before[i]);
-        if (hk_rest_evaluate(s, &s->now)) return true;
+        for (int64_t i = 0; i < size; i++) s->step[i] = s->good[i] - s->before[i];
+        double largest = hk_precondition_step(s->precondition, s->good, s->step, step / w->last,
+                                              MOST_EXPONENT, s->now.X);
+        if (largest <= MOST_EXPONENT && hk_rest_evaluate(s, &s->now)) return true;
     }
     memcpy(s->now.X, s->good, bytes_of(s));
     return hk_rest_evaluate(s, &s->now);

@@ -188,6 +188,15 @@ static bool accept(hk_rest_solver *s)
     return false;
 }
 
+hk_status hk_rest_lu_step(hk_rest_solver *s, bool *regular)
+{
+    double clock = hk_now();
+    HK_TRY(need_lu(s));
+    s->phase_s[HK_PHASE_ASSEMBLY] += hk_rest_lap(&clock);
+    HK_TRY(factor(s, regular));
+    return *regular ? solve(s) : HK_OK;
+}
+
 hk_status hk_rest_newton_lu(hk_rest_solver *s, hk_rest_end *end)
 {
     int reuse = hk_max_int(s->settings.reuse, 1);

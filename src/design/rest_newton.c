@@ -6,6 +6,8 @@
 // What Newton's steps are solved to, relative to their right-hand side, and in how many iterations.
 #define FORCING 1e-2
 enum { MOST_GMRES = 40 };
+// What is left of the right-hand side then where a factorisation is worth its while.
+#define POOR                 0.1
 #define SHORTEST_FIXED_POINT 0.25
 #define SHORTEST_NEWTON      (1.0 / 256)
 // A fixed point that gains less than this per iteration is slower than Newton's method.
@@ -58,6 +60,18 @@ static hk_status apply_preconditioned(void *context, const double *from, double 
     return HK_OK;
 }
 
+// By a factorisation, unless that finds the derivative singular.
+static hk_status improve_step(hk_rest_solver *s)
+{
+    size_t bytes = 4 * sizeof(double) * (size_t)s->inverse->problem->vertex_count;
+    bool regular;
+    memcpy(s->right, s->step, bytes);
+    if (!strstr(s->report->attempts, "LU steps")) hk_rest_note(s->report, "LU steps");
+    HK_TRY(hk_rest_lu_step(s, &regular));
+    if (!regular) memcpy(s->step, s->right, bytes);
+    return HK_OK;
+}
+
 // Newton's step at `now`; trial is workspace.
 static hk_status newton_step(hk_rest_solver *s, int *iterations)
 {
@@ -65,8 +79,10 @@ static hk_status newton_step(hk_rest_solver *s, int *iterations)
     HK_TRY(hk_inverse_linearise(s->inverse, s->now.X, s->settings.components));
     carry_back(s, s->now.X, s->now.pull, s->right);
     s->phase_s[HK_PHASE_ELEMENTS] += hk_rest_lap(&clock);
-    return hk_gmres_solve(&s->gmres, apply_preconditioned, s, FORCING, MOST_GMRES, s->right,
-                          s->step, iterations, &left);
+    HK_TRY(hk_gmres_solve(&s->gmres, apply_preconditioned, s, FORCING, MOST_GMRES, s->right,
+                          s->step, iterations, &left));
+    // Where the body is stretched many times over K is no longer like ∂f/∂X.
+    return left > POOR && hk_lu_available() ? improve_step(s) : HK_OK;
 }
 
 hk_status hk_rest_newton_gmres(hk_rest_solver *s, double tolerance, int most, hk_rest_end *end)

@@ -108,7 +108,7 @@ static hk_status prepare(hk_rest_solver *s, bool *held)
 
 // ---------------------------------------------------------------- attempts
 
-static void note_attempt(hk_rest_report *r, const char *name)
+void hk_rest_note(hk_rest_report *r, const char *name)
 {
     size_t length = strlen(r->attempts);
     snprintf(r->attempts + length, sizeof r->attempts - length, "%s%s", length ? ", " : "", name);
@@ -126,21 +126,21 @@ static hk_status attempt(hk_rest_solver *s, hk_rest_end *end)
     hk_rest_method method = s->settings.method;
     hk_rest_report *r = s->report;
     if (method == HK_REST_NEWTON_LU) {
-        note_attempt(r, "newton_lu");
+        hk_rest_note(r, "newton_lu");
         return hk_rest_newton_lu(s, end);
     }
     if (method != HK_REST_NEWTON_GMRES) {
-        note_attempt(r, "fixed_point");
+        hk_rest_note(r, "fixed_point");
         HK_TRY(hk_rest_fixed_point(s, end));
         if (method == HK_REST_FIXED_POINT || *end == HK_REST_DONE || *end == HK_REST_STOPPED)
             return HK_OK;
     }
-    note_attempt(r, "newton_gmres");
+    hk_rest_note(r, "newton_gmres");
     HK_TRY(hk_rest_newton_gmres(s, s->settings.tolerance, s->settings.iterations, end));
     if (*end == HK_REST_DONE || *end == HK_REST_STOPPED || s->settings.load_steps == 0)
         return HK_OK;
     if (s->now.residual <= 100 * s->inverse->problem->rounding) return HK_OK;
-    note_attempt(r, "load steps");
+    hk_rest_note(r, "load steps");
     return hk_rest_load_steps(s, end);
 }
 

@@ -99,6 +99,10 @@ hk_status hk_rest_newton_gmres(hk_rest_solver *solver, double tolerance, int mos
                                hk_rest_end *end);
 hk_status hk_rest_load_steps(hk_rest_solver *solver, hk_rest_end *end);
 hk_status hk_rest_newton_lu(hk_rest_solver *solver, hk_rest_end *end);
+// step = −(∂f/∂X)⁻¹ f at `now` by an LU factorisation, unless that is singular.
+hk_status hk_rest_lu_step(hk_rest_solver *solver, bool *regular);
 void hk_rest_lu_free(struct hk_rest_lu *lu);
+// Adds to what the report says was tried.
+void hk_rest_note(hk_rest_report *report, const char *attempt);
 
 #endif

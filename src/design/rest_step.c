@@ -5,6 +5,9 @@
 
 // The largest turn or log-stretch that a step may make of a tet.
 #define MOST_EXPONENT 3
+// What may be left of the way to the answer, relative to the size of the bodies, is this part of
+// what may be left of the load.
+#define LENGTH 0.1
 // Part of the merit that a full step must gain.
 #define LEAST_GAIN 1e-4
 
@@ -44,7 +47,7 @@ bool hk_rest_converged(const hk_rest_solver *s, double tolerance)
     const hk_rest_shape *now = &s->now;
     double load = fmax(s->inverse->load, 1e-3) * s->inverse->scale;
     if (!(now->residual <= tolerance * load)) return false;
-    return !s->factored || now->length <= tolerance * s->inverse->problem->size;
+    return !s->factored || now->length <= LENGTH * tolerance * s->inverse->problem->size;
 }
 
 static void swap_shapes(hk_rest_solver *s)
