@@ -603,6 +603,17 @@ static void test_monitor_and_another_shape(void **state)
     CHECK_OK(hk_rest_set_shape(rest, x));
     CHECK_OK(hk_rest_solve(rest, NULL, &r));
     assert_int_equal(r.reason, HK_CONVERGED);
+    // The same bits as those of a new one, which has inherited nothing.
+    hk_model *bent;
+    hk_rest_report first;
+    CHECK_OK(hk_model_copy(model, &bent));
+    CHECK_OK(hk_model_set_rest(bent, x));
+    hk_rest *fresh = rest_of(bent, "auto");
+    CHECK_OK(hk_rest_solve(fresh, NULL, &first));
+    assert_int_equal(first.iterations, r.iterations);
+    assert_memory_equal(hk_rest_positions(fresh), hk_rest_positions(rest), 3 * (size_t)n * 8);
+    hk_rest_free(fresh);
+    hk_model_free(bent);
     CHECK_OK(hk_rest_model(rest, &found));
     double *again = pose_of(found, "bent");
     assert_true(farthest(again, x, n) <= 1e-8);

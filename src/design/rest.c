@@ -190,6 +190,7 @@ hk_status hk_rest_set_shape(hk_rest *r, const double *positions)
         hk_model_free(model);
         return status;
     }
+    hk_rest_solver_inherit(solver, r->solver);
     hk_rest_solver_free(r->solver);
     hk_model_free(r->model);
     r->solver = solver;

@@ -65,6 +65,19 @@ void hk_rest_solver_free(hk_rest_solver *s)
     hk_free(s);
 }
 
+void hk_rest_solver_inherit(hk_rest_solver *s, hk_rest_solver *from)
+{
+    s->precondition = from->precondition;
+    s->lu = from->lu;
+    from->precondition = NULL;
+    from->lu = NULL;
+    if (s->precondition) s->precondition->inverse = s->inverse;
+    for (int k = 0; k <= HK_GMRES_MOST; k++) {
+        s->gmres.basis[k] = from->gmres.basis[k];
+        from->gmres.basis[k] = NULL;
+    }
+}
+
 // ---------------------------------------------------------------- what holds the bodies
 
 static void describe_loose(hk_rest_solver *s, int vertex)

@@ -61,6 +61,9 @@ typedef struct hk_rest_solver {
 
 hk_status hk_rest_solver_create(const hk_model *model, int threads, hk_rest_solver **solver);
 void hk_rest_solver_free(hk_rest_solver *solver);
+// Takes over from a solver of the same model with another loaded shape what does not depend on
+// that: patterns, orderings and workspace.
+void hk_rest_solver_inherit(hk_rest_solver *solver, hk_rest_solver *from);
 // Solves from the shape now.X, which may be any; reason, detail and counts of the report are
 // filled, and now.X is the best that was found.
 hk_status hk_rest_solver_run(hk_rest_solver *solver, hk_rest_report *report);
