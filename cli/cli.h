@@ -28,6 +28,7 @@ const cli_command *cli_find_command(const char *name);  // NULL: unknown
 
 int cmd_run(int argc, char **argv);
 int cmd_pose(int argc, char **argv);
+int cmd_rest(int argc, char **argv);
 int cmd_mesh(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
@@ -210,6 +211,7 @@ typedef struct cli_results {
     hk_outcome outcome;        // the worst so far
     bool interrupted;          // by the user
     char error[1024];          // why it failed, "" if it did not
+    json_t *more;              // what a command adds to the object, or puts in its place; or NULL
 } cli_results;
 void cli_results_add(cli_results *results, const hk_step_report *report);
 // Marks the results as failed; the first reason stays.
@@ -260,7 +262,16 @@ bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
 // Writes a text, which it takes over; what goes wrong is told, and the path freed and forgotten.
 bool cli_write_text(char *text, char **path);
 
-// A scene being worked on: what is common to run and pose.
+// What a command has beside what all that take a scene have.
+enum { CLI_MORE_OPTIONS = 4, CLI_MORE_OUTPUTS = 2 };
+typedef struct cli_more {
+    const cli_option *options;
+    int option_count;                        // at most CLI_MORE_OPTIONS
+    const char **outputs[CLI_MORE_OUTPUTS];  // paths among the options; *NULL: not given
+    bool no_world;                           // it makes its own
+} cli_more;
+
+// A scene being worked on: what is common to run, pose and rest.
 typedef struct cli_session {
     const char *command;
     const char *scene_path;
@@ -269,17 +280,32 @@ typedef struct cli_session {
     hk_model *model;
     hk_world *world;
     char *points, *stats;  // paths or NULL
+    bool points_written;   // by the command itself
     cli_frames frames;
     cli_results results;
     cli_progress progress;
+    const cli_more *more;             // or NULL
+    char *outputs[CLI_MORE_OUTPUTS];  // where those go, or NULL
+    // Instead of the lines on method and displacement, and after all others; NULL: these.
+    void (*print_method)(FILE *stream, void *context);
+    void (*print_found)(FILE *stream, void *context);
+    void *print_context;
 } cli_session;
 // Parses, loads and creates. Returns -1 to go on, or the exit status; then nothing is left to
 // free.
 int cli_session_begin(cli_session *session, const char *command, const char *purpose,
                       const char *examples, int argc, char **argv);
+// The same with more options; `more` lives as long as the session.
+int cli_session_begin_with(cli_session *session, const char *command, const char *purpose,
+                           const char *examples, const cli_more *more, int argc, char **argv);
+// The definition of the scene's world, as the arguments change it.
+hk_world_def cli_session_world(const cli_session *session);
 // Writes the points and the stats, prints the summary and the JSON object, frees everything.
 // `budget_is_fine`: whether steps that only spent their iterations leave exit status 0.
 int cli_session_end(cli_session *session, bool budget_is_fine);
+
+// Frees everything and prints nothing.
+void cli_session_drop(cli_session *session);
 
 // Ctrl-C and SIGTERM ask to stop; the second one kills.
 void cli_catch_interrupts(void);

@@ -8,6 +8,7 @@
 const cli_command cli_commands[] = {
     {"run", "simulate a scene", cmd_run},
     {"pose", "find the equilibrium of a scene", cmd_pose},
+    {"rest", "find the rest shape that sags into the shape of a scene", cmd_rest},
     {"compare", "compare methods on one time step or pose", cmd_compare},
     {"sweep", "vary a value of a scene and tabulate what comes of it", cmd_sweep},
     {"mesh", "make, convert and check meshes", cmd_mesh},

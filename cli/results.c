@@ -1,4 +1,4 @@
-// What a run or a pose gathered, as JSON: the object of --json and the stats file.
+// What a run, a pose or a rest shape gathered, as JSON: the object of --json and the stats file.
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -56,6 +56,7 @@ void cli_results_fail(cli_results *results, const char *format, ...)
 void cli_results_free(cli_results *results)
 {
     free(results->records);
+    json_decref(results->more);
     *results = (cli_results){0};
 }
 
@@ -186,6 +187,7 @@ json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_
         json_object_set_new(object, "rounding", cli_json_real(last->rounding));
     if (results->error[0] != '\0')
         json_object_set_new(object, "error", cli_json_text(results->error));
+    if (results->more) json_object_update(object, results->more);
     if (with_history) json_object_set_new(object, "history", history_json(results));
     return object;
 }

@@ -1,4 +1,4 @@
-// A scene from its file to its results: what `hooke run` and `hooke pose` share.
+// A scene from its file to its results: what `hooke run`, `hooke pose` and `hooke rest` share.
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -60,6 +60,7 @@ static void free_session(cli_session *session)
     cli_texts_free(&session->args.sets);
     free(session->points);
     free(session->stats);
+    for (int i = 0; i < CLI_MORE_OUTPUTS; ++i) free(session->outputs[i]);
 }
 
 int cli_check_sets(const char *command, const cli_texts *sets)
@@ -97,14 +98,16 @@ static int check_backend(const char *command, const char *name)
 static int parse_arguments(cli_session *session, const char *purpose, const char *examples,
                            int argc, char **argv)
 {
-    cli_option options[CLI_SCENE_OPTIONS];
-    cli_scene_options(&session->args, options);
+    cli_option options[CLI_MORE_OPTIONS + CLI_SCENE_OPTIONS];
+    int more = session->more ? session->more->option_count : 0;
+    for (int i = 0; i < more; ++i) options[i] = session->more->options[i];
+    cli_scene_options(&session->args, options + more);
     const cli_spec spec = {.command = session->command,
                            .arguments = "SCENE.json",
                            .purpose = purpose,
                            .examples = examples,
                            .options = options,
-                           .option_count = CLI_SCENE_OPTIONS};
+                           .option_count = more + CLI_SCENE_OPTIONS};
     int result = cli_parse_one(spec, argc, argv, &session->scene_path);
     if (result < 0) result = check_backend(session->command, session->args.backend);
     return result >= 0 ? result : cli_check_sets(session->command, &session->args.sets);
@@ -157,13 +160,19 @@ static int prepare_outputs(cli_session *session)
     if (output && output->stats) session->stats = cli_output_path(folder, output->stats);
     if (session->args.points) session->points = cli_output_path(folder, session->args.points);
     const cli_frames *frames = &session->frames;
-    enum { OUTPUTS = 4 };
+    enum { OUTPUTS = 4 + CLI_MORE_OUTPUTS };
     char *outputs[OUTPUTS] = {
         frames->series ? cli_format("%s", frames->series) : NULL,
         frames->points ? cli_format("%s_0000.csv", frames->points) : NULL,
         session->stats ? cli_format("%s", session->stats) : NULL,
         session->points ? cli_format("%s", session->points) : NULL,
     };
+    for (int i = 0; session->more && i < CLI_MORE_OUTPUTS; ++i) {
+        const char **path = session->more->outputs[i];
+        if (!path || !*path) continue;
+        session->outputs[i] = cli_output_path(folder, *path);
+        outputs[4 + i] = cli_format("%s", session->outputs[i]);
+    }
     char why[512];
     bool good = true;
     for (int i = 0; good && i < OUTPUTS; ++i)
@@ -198,14 +207,21 @@ hk_world_def cli_cpu_world(const hk_scene *scene, const char *command)
     return def;
 }
 
-static int create_world(cli_session *session)
+hk_world_def cli_session_world(const cli_session *session)
 {
-    if (hk_model_create(hk_scene_model(session->scene), &session->model) != HK_OK)
-        return cli_failure("%s: %s", session->scene_path, hk_error());
     hk_world_def def = hk_copy_world_def(hk_scene_world(session->scene));
     def.model = session->model;
     if (session->args.threads >= 0) def.threads = session->args.threads;
     if (session->args.backend) find_backend(session->args.backend, &def.backend);
+    return def;
+}
+
+static int create_world(cli_session *session)
+{
+    if (hk_model_create(hk_scene_model(session->scene), &session->model) != HK_OK)
+        return cli_failure("%s: %s", session->scene_path, hk_error());
+    if (session->more && session->more->no_world) return -1;
+    hk_world_def def = cli_session_world(session);
     if (hk_world_create(&def, &session->world) != HK_OK)
         return cli_failure("%s: %s", session->scene_path, hk_error());
     return -1;
@@ -214,7 +230,13 @@ static int create_world(cli_session *session)
 int cli_session_begin(cli_session *session, const char *command, const char *purpose,
                       const char *examples, int argc, char **argv)
 {
-    *session = (cli_session){.command = command};
+    return cli_session_begin_with(session, command, purpose, examples, NULL, argc, argv);
+}
+
+int cli_session_begin_with(cli_session *session, const char *command, const char *purpose,
+                           const char *examples, const cli_more *more, int argc, char **argv)
+{
+    *session = (cli_session){.command = command, .more = more};
     int result = parse_arguments(session, purpose, examples, argc, argv);
     if (result < 0) {
         cli_start_log();
@@ -272,6 +294,8 @@ static void print_outputs(FILE *stream, const cli_session *session)
                 plural);
     if (session->points) fprintf(stream, "  wrote       %s\n", session->points);
     if (session->stats) fprintf(stream, "  wrote       %s\n", session->stats);
+    for (int i = 0; i < CLI_MORE_OUTPUTS; ++i)
+        if (session->outputs[i]) fprintf(stream, "  wrote       %s\n", session->outputs[i]);
 }
 
 static void print_work(FILE *stream, const cli_session *session)
@@ -279,7 +303,7 @@ static void print_work(FILE *stream, const cli_session *session)
     const cli_results *results = &session->results;
     const cli_record *last = results->count > 0 ? &results->records[results->count - 1] : NULL;
     cli_timing timing = cli_results_timing(results);
-    bool pose = strcmp(session->command, "pose") == 0;
+    bool pose = strcmp(session->command, "run") != 0;
     fprintf(stream, "  %s  %d", pose ? "load steps" : "steps     ", results->steps);
     if (!pose) fprintf(stream, " to t = %.6g s", hk_world_time(session->world));
     fprintf(stream, ", %lld iterations", (long long)results->iterations);
@@ -326,12 +350,18 @@ static void print_summary(const cli_session *session)
     if (triangles > 0)
         fprintf(stream, "%d triangles with %d springs\n", triangles,
                 hk_model_spring_count(session->model));
-    fprintf(stream, "  method      %s on %s", hk_world_method(world), hk_world_backend(world));
+    if (session->print_method)
+        session->print_method(stream, session->print_context);
+    else
+        fprintf(stream, "  method      %s on %s", hk_world_method(world), hk_world_backend(world));
     if (strcmp(hk_world_backend(world), "cpu") == 0)
         fprintf(stream, ", %d thread%s", threads, threads == 1 ? "" : "s");
     fputc('\n', stream);
     print_work(stream, session);
-    print_displacement(stream, session);
+    if (session->print_found)
+        session->print_found(stream, session->print_context);
+    else
+        print_displacement(stream, session);
     print_outputs(stream, session);
 }
 
@@ -341,7 +371,8 @@ static void write_results(cli_session *session)
 {
     char why[512];
     cli_results *results = &session->results;
-    if (session->points && hk_world_save_points(session->world, session->points) != HK_OK) {
+    if (session->points && !session->points_written &&
+        hk_world_save_points(session->world, session->points) != HK_OK) {
         cli_results_fail(results, "%s", hk_error());
         free(session->points);
         session->points = NULL;
@@ -369,4 +400,10 @@ int cli_session_end(cli_session *session, bool budget_is_fine)
     free_session(session);
     cli_stop_log();
     return status;
+}
+
+void cli_session_drop(cli_session *session)
+{
+    free_session(session);
+    cli_stop_log();
 }

@@ -27,6 +27,16 @@ if(HOOKE_DIRECT)
     target_link_libraries(hooke_dependencies INTERFACE ${CHOLMOD_LIBRARY}
                           ${SUITESPARSECONFIG_LIBRARY} ${METIS_LIBRARY} ${OPENBLAS_LIBRARY})
     target_compile_definitions(hooke_dependencies INTERFACE HOOKE_DIRECT=1)
+    # For systems that are not symmetric; of the same package, and done without where it is missing.
+    find_path(UMFPACK_INCLUDE umfpack.h PATH_SUFFIXES suitesparse)
+    find_library(UMFPACK_LIBRARY umfpack)
+    if(UMFPACK_INCLUDE AND UMFPACK_LIBRARY)
+        target_include_directories(hooke_dependencies SYSTEM INTERFACE ${UMFPACK_INCLUDE})
+        target_link_libraries(hooke_dependencies INTERFACE ${UMFPACK_LIBRARY})
+        target_compile_definitions(hooke_dependencies INTERFACE HOOKE_UMFPACK=1)
+    else()
+        message(STATUS "No UMFPACK: rest shapes are not found by method newton_lu")
+    endif()
 endif()
 
 add_library(hooke_flags INTERFACE)

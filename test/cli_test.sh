@@ -73,7 +73,7 @@ usage() {
     holds err "hooke --help"
     status 2 "$hooke" rnu
     holds err "did you mean 'run'?"
-    status 2 "$hooke" rest
+    status 2 "$hooke" nothing
     lacks err 'did you mean'
     status 2 "$hooke" run
     holds err "SCENE.json"
@@ -92,7 +92,7 @@ usage() {
 }
 
 help() {
-    for words in "--help" "-h" "help" "help run" "help pose" "help compare" "help sweep" "help tune" "help mesh" "help mesh make" \
+    for words in "--help" "-h" "help" "help run" "help pose" "help rest" "help compare" "help sweep" "help tune" "help mesh" "help mesh make" \
         "help help" "help materials" "help methods" "help scene" "help machine" "run --help" "pose -h" \
         "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help"; do
         # shellcheck disable=SC2086  # the words are to be split
@@ -164,6 +164,61 @@ pose() {
     holds err "error"
     status 1 "$hooke" pose bar.json --set solver.iterations=1 --set bodies.0.material.young=1e4 --json
     rm -rf frames stats.json
+}
+
+rest() {
+    status 0 "$hooke" rest bar.json --json --out rested --points rest.csv --stl print.stl --mesh rest.msh \
+        --set output.vtu=rested.pvd --set output.stats=stats.json
+    holds out '"status": "converged"'
+    holds out '"method": "auto"'
+    true_that "$(number out load_reached) == 1 && $(number out least_j) > 0 && $(number out least_j) < 1"
+    true_that "$(number out greatest_stretch) > 1 && $(number out sag) > 0 && $(number out elastic) > 0"
+    true_that "$(number out relative_residual) <= 1e-8 && $(number out steps) == 1"
+    sag=$(number out sag)
+    exists rested/rest.csv rested/print.stl rested/rest.msh rested/rested.pvd rested/rested_0000.vtu rested/stats.json
+    equal "$(head -n 1 rested/rest.csv)" "vertex,x,y,z" "header of the points"
+    holds rested/stats.json '"history"'
+    # There and back: its pose is the mesh of the scene.
+    status 0 "$hooke" pose bar.json --out rested --set bodies.0.mesh='{"file": "rested/rest.msh"}' --points back.csv \
+        --set solver.tolerance=1e-11
+    status 0 "$hooke" run bar.json --out rested --set time.steps=0 --points start.csv
+    checks=$((checks + 1))
+    paste -d, rested/back.csv rested/start.csv | awk -F, 'NR > 1 { for (i = 2; i < 5; i++) { d = $i - $(i + 4)
+        if (d > 1e-8 || d < -1e-8) exit 1 } }' || fail "the pose of the rest shape is not the shape"
+    # What is printed is closed, and in millimetres.
+    status 0 "$hooke" mesh check rested/print.stl
+    lacks out 'open'
+    status 0 "$hooke" mesh check rested/rest.msh
+    metres=$(sed -n 's/.*to (\([^,]*\),.*/\1/p' out)
+    status 0 "$hooke" mesh check rested/print.stl
+    millimetres=$(sed -n 's/.*to (\([^,]*\),.*/\1/p' out)
+    true_that "$millimetres / $metres > 999.9 && $millimetres / $metres < 1000.1"
+    # One thread, another method: the same shape.
+    status 0 "$hooke" rest bar.json --out rested --points one.csv --threads 1 -q
+    empty out
+    cmp -s rested/rest.csv rested/one.csv || fail "the rest shape depends on the number of threads"
+    status 0 "$hooke" rest bar.json --out rested --json --method newton_gmres
+    holds out '"method": "newton_gmres"'
+    true_that "$(number out sag) - $sag < 1e-8 && $sag - $(number out sag) < 1e-8"
+    status 0 "$hooke" rest bar.json --out rested
+    holds out 'sag         at most'
+    holds out 'least J'
+    # What has no answer says so, and prints nothing that would be wrong.
+    status 1 "$hooke" rest bar.json --out weak --set bodies.0.material.young=1e3 --stl weak.stl --json
+    holds out '"status": "failed"'
+    holds err 'of the load'
+    true_that "$(number out load_reached) < 1"
+    missing weak/weak.stl
+    status 1 "$hooke" rest bar.json --out weak --set bodies.0.fix=[] --json
+    holds err 'fix at least three vertices'
+    status 0 "$hooke" rest bar.json --out weak --set gravity=[0,0,0] --json
+    true_that "$(number out sag) == 0"
+    status 2 "$hooke" rest bar.json --out weak --stl print.obj
+    holds err 'ends in .stl'
+    status 2 "$hooke" rest bar.json --out weak --method magic
+    holds err 'expected auto, fixed_point'
+    status 1 "$hooke" rest bar.json --out weak --mesh ../bar.json
+    holds err 'is the scene itself'
 }
 
 march() {
@@ -719,6 +774,7 @@ usage
 help
 machine
 pose
+rest
 march
 sheets
 comparing

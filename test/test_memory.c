@@ -124,10 +124,94 @@ static void test_warm_step_allocates_nothing(void **state)
     failing_alloc_remove();
 }
 
+static hk_status find_rest_shapes(void)
+{
+    hk_body_def body = hk_default_body_def();
+    hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
+    body.fixes = &wall;
+    body.fix_count = 1;
+    hk_mesh_def mesh_def = hk_default_mesh_def(HK_SHAPE_BOX);
+    mesh_def.size[1] = mesh_def.size[2] = 0.2;
+    mesh_def.cells[0] = 6;
+    mesh_def.cells[1] = mesh_def.cells[2] = 1;
+    hk_mesh *mesh = NULL;
+    hk_model *model = NULL, *found = NULL;
+    hk_status status = hk_mesh_make(&mesh_def, &mesh);
+    hk_model_def def = hk_default_model_def();
+    body.mesh = mesh;
+    def.bodies = &body;
+    def.body_count = 1;
+    if (status == HK_OK) status = hk_model_create(&def, &model);
+    for (int m = 0; m < hk_rest_method_count() && status == HK_OK; m++) {
+        hk_rest_def rest_def = hk_default_rest_def();
+        hk_rest *rest = NULL;
+        rest_def.model = model;
+        rest_def.method = hk_rest_method_name(m);
+        rest_def.threads = 1;
+        status = hk_rest_create(&rest_def, &rest);
+        if (status == HK_OK) status = hk_rest_solve(rest, NULL, NULL);
+        if (status == HK_OK) status = hk_rest_set_shape(rest, hk_mesh_positions(mesh));
+        if (status == HK_OK) status = hk_rest_model(rest, &found);
+        hk_model_free(found);
+        found = NULL;
+        hk_rest_free(rest);
+    }
+    hk_model_free(model);
+    hk_mesh_free(mesh);
+    return status;
+}
+
+static void test_rest_shapes_with_failing_allocations(void **state)
+{
+    (void)state;
+    for (int n = 1;; n++) {
+        failing_alloc_install(n);
+        hk_status status = find_rest_shapes();
+        int used = failing_alloc_count(), left = failing_alloc_live();
+        failing_alloc_remove();
+        if (left != 0) fail_msg("allocation %d fails: %d blocks leak", n, left);
+        if (used < n) {
+            if (status != HK_OK) fail_msg("%s", hk_error());
+            break;
+        }
+        if (status != HK_NO_MEMORY)
+            fail_msg("allocation %d fails: status %s (%s)", n, hk_status_name(status), hk_error());
+    }
+}
+
+static void test_warm_rest_shape_allocates_nothing(void **state)
+{
+    (void)state;
+    failing_alloc_install(0);
+    hk_body_def body = hk_default_body_def();
+    hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
+    body.fixes = &wall;
+    body.fix_count = 1;
+    hk_model *model = model_of(&body, box_mesh(1, 0.2, 0.2, 8, 2, 2), -9.81);
+    for (int m = 0; m < 3; m++) {
+        hk_rest_def def = hk_default_rest_def();
+        hk_rest *rest = NULL;
+        def.model = model;
+        def.method = hk_rest_method_name(m);
+        def.threads = 1;
+        CHECK_OK(hk_rest_create(&def, &rest));
+        CHECK_OK(hk_rest_solve(rest, NULL, NULL));
+        int before = failing_alloc_count();
+        CHECK_OK(hk_rest_solve(rest, NULL, NULL));
+        assert_int_equal(failing_alloc_count(), before);
+        hk_rest_free(rest);
+    }
+    hk_model_free(model);
+    assert_int_equal(failing_alloc_live(), 0);
+    failing_alloc_remove();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_failing_allocation),
+        cmocka_unit_test(test_rest_shapes_with_failing_allocations),
+        cmocka_unit_test(test_warm_rest_shape_allocates_nothing),
         cmocka_unit_test(test_warm_step_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
  *   hk_mesh   a mesh of tetrahedra or, for sheets, of triangles, from a file, a generator or arrays
  *   hk_model  bodies = meshes + materials + constraints + loads; immutable, may serve many worlds
  *   hk_world  a model in motion: positions, velocities, a solver and its workspace
+ *   hk_rest   the rest shape that sags into a given one
  *   hk_scene  a JSON scene file, which yields the definitions of a model and of a world
  *
  * Conventions
@@ -28,7 +29,8 @@
  *   - All elements of an array of definitions have the size of the first (hk_def_at).
  *   - Structs that stand by value in others or that the library writes into the memory of a caller
  *     (hk_material_def, hk_motion_def, hk_solver_def; hk_mesh_report, hk_energy, hk_step_report,
- *     hk_iteration) keep their size: new fields are taken from `reserved`, which is 0.
+ *     hk_iteration, hk_rest_report) keep their size: new fields are taken from `reserved`, which is
+ * 0.
  *   - Structs that only the library makes, one at a time (hk_output_def, hk_option_info,
  *     hk_machine_info), get new fields at their end. A definition that the library made may be
  *     longer or shorter than the program's: look at it through its pointer, and copy it with
@@ -466,6 +468,10 @@ typedef struct hk_body_def {
     const hk_attach_def *attachments;
     int attachment_count;
     double velocity[3]; /* initial, m/s */
+    int sag_free; /* 1: the mesh is the shape under gravity and loads, in which worlds begin, at
+                     rest; they find its rest shape as hk_rest does when they are created. 0: the
+                     mesh is the rest shape */
+    int reserved_int;
 } hk_body_def;
 HK_API void hk_fill_body_def(hk_body_def *def, size_t size);
 static inline hk_body_def hk_default_body_def(void)
@@ -830,6 +836,81 @@ HK_API const char *hk_world_method(const hk_world *world);
  * stay. On failure the solver stays as it is. */
 HK_API hk_status hk_world_set_solver(hk_world *world, const hk_solver_def *solver);
 HK_API const char *hk_world_backend(const hk_world *world);
+
+/* ---------------------------------------------------------------- rest shapes */
+
+/* The inverse of a pose (after Mukherjee, Wu & Wang 2018): what a model has as its rest shape is
+ * taken for the shape under gravity and loads, and the rest shape is found that a pose takes there.
+ * Vertices that are held have the same place in both shapes; attachments pull to where their vertex
+ * is in the rest shape; the weight follows the rest shape, loads do not. Directions of fibres and
+ * axes are those of the rest shape. Bodies of tets only, and nothing that holds them may move. */
+typedef struct hk_rest hk_rest;
+typedef struct hk_rest_def {
+    size_t def_size; /* set by hk_default_rest_def() */
+    const hk_model *model;
+    const char *method; /* "auto", …: hk_rest_method_name() lists them */
+    double tolerance;   /* on the forces that are left, relative to the load, and on the distance
+                           that is left, relative to the size of the model; 0: 1e-8 */
+    int iterations;     /* at most, of each attempt; 0: 50 */
+    int load_steps;     /* at most, where the full load cannot be taken at once; 0: 60; negative:
+                           none */
+    int reuse;          /* of "newton_lu": iterations for each factorisation; 0: 1 */
+    int threads;        /* 0: all cores; at most 1024. Results do not depend on it */
+} hk_rest_def;
+/* auto */
+HK_API void hk_fill_rest_def(hk_rest_def *def, size_t size);
+static inline hk_rest_def hk_default_rest_def(void)
+{
+    hk_rest_def def;
+    hk_fill_rest_def(&def, sizeof def);
+    return def;
+}
+HK_API int hk_rest_method_count(void);
+HK_API const char *hk_rest_method_name(int method);
+HK_API const char *hk_rest_method_summary(int method);
+
+typedef struct hk_rest_report {
+    hk_reason reason;  /* HK_LOAD_STEP_LIMIT: there is no rest shape for the whole load; what was
+                          found is that of the part load_reached of it */
+    char detail[160];  /* where and why, and what to change */
+    char attempts[80]; /* "fixed_point, newton_gmres, load steps" */
+    int iterations;    /* in all */
+    int linear_iterations;
+    int load_steps; /* 1: the full load at once */
+    int factorisations;
+    double load_reached;      /* fraction of weight and loads that the shape is for */
+    double residual;          /* N, Euclidean norm of the forces that are left at free vertices */
+    double relative_residual; /* to the norm of the load */
+    double correction; /* m, about how far a vertex is from where it should be; NAN: not known */
+    double sag;        /* m, the farthest that the load takes a vertex, */
+    double least_j;    /* the least volume ratio det F under load, */
+    double greatest_stretch;                           /* the largest principal stretch, */
+    int sag_vertex, least_j_tet, greatest_stretch_tet; /* and where: numbers over all bodies */
+    int reserved_int;
+    double ms;                       /* wall time of this call */
+    double phase_ms[HK_MOST_PHASES]; /* by hk_phase */
+    uint64_t reserved[16];
+} hk_rest_report;
+
+HK_API hk_status hk_rest_create(const hk_rest_def *def, hk_rest **rest);
+HK_API void hk_rest_free(hk_rest *rest);
+/* From `start`, [vertex_count][3], or from the loaded shape itself (NULL). A start in which a tet
+ * is inside out is not used. Matrices of the loaded shape are kept for the next call. A solve that
+ * does not converge is told by the report; the positions are the best that were found. */
+HK_API hk_status hk_rest_solve(hk_rest *rest, const double *start, hk_rest_report *report);
+/* The rest shape, [vertex_count][3]: the pointer stays valid until `rest` is freed. At first it is
+ * the loaded shape. */
+HK_API const double *hk_rest_positions(const hk_rest *rest);
+/* Another loaded shape, [vertex_count][3], for the next solve; held vertices go with it. */
+HK_API hk_status hk_rest_set_shape(hk_rest *rest, const double *positions);
+/* A copy of the model with the rest shape found, masses and all: the pose of a world made from it
+ * is the loaded shape. */
+HK_API hk_status hk_rest_model(const hk_rest *rest, hk_model **model);
+/* Called after every iteration; return false to stop with the best shape so far. `energy` is NAN.
+ */
+HK_API void hk_rest_set_monitor(hk_rest *rest, hk_monitor_fn *fn, void *context);
+HK_API double hk_rest_setup_ms(const hk_rest *rest); /* what creation took */
+HK_API int hk_rest_threads(const hk_rest *rest);
 
 /* ---------------------------------------------------------------- scenes */
 

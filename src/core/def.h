@@ -18,19 +18,20 @@ typedef struct hk_def_kind {
 
 // Those that grow: GROWS(name, last field of the first version, last field of this one); those that
 // have space reserved instead: EMBEDDED(name).
-#define HK_DEF_KINDS(GROWS, EMBEDDED) \
-    GROWS(mesh, height, height)       \
-    EMBEDDED(material)                \
-    GROWS(move, motion, motion)       \
-    GROWS(attach, motion, motion)     \
-    GROWS(load, force, force)         \
-    GROWS(region, material, material) \
-    GROWS(body, velocity, velocity)   \
-    GROWS(term, context, context)     \
-    GROWS(model, gravity, gravity)    \
-    EMBEDDED(solver)                  \
-    GROWS(world, damping, damping)    \
-    GROWS(grab, target, target)
+#define HK_DEF_KINDS(GROWS, EMBEDDED)   \
+    GROWS(mesh, height, height)         \
+    EMBEDDED(material)                  \
+    GROWS(move, motion, motion)         \
+    GROWS(attach, motion, motion)       \
+    GROWS(load, force, force)           \
+    GROWS(region, material, material)   \
+    GROWS(body, velocity, reserved_int) \
+    GROWS(term, context, context)       \
+    GROWS(model, gravity, gravity)      \
+    EMBEDDED(solver)                    \
+    GROWS(world, damping, damping)      \
+    GROWS(grab, target, target)         \
+    GROWS(rest, threads, threads)
 
 #define HK_GROWS(name, first, last) extern const hk_def_kind hk_def_##name;
 #define HK_EMBEDDED(name)           extern const hk_def_kind hk_def_##name;

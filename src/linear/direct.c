@@ -1,45 +1,16 @@
 // CHOLMOD behind linear/direct.h: supernodal Cholesky over BLAS.
-//
-// BLAS runs on one thread here: OpenBLAS cuts its products differently for each number of threads,
-// and the sums then differ in the last bits. Results must not depend on the number of threads.
 #include "linear/direct.h"
 
 #ifdef HOOKE_DIRECT
 
 #include <cholmod.h>
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "linear/blas.h"
+#include "linear/blas_threads.h"
 
 #define TEXT_OF_(x) #x
 #define TEXT_OF(x)  TEXT_OF_(x)
-
-// OpenBLAS' own; its headers differ between distributions.
-extern void openblas_set_num_threads(int threads);
-extern int openblas_get_num_threads(void);
-
-// The number of BLAS threads belongs to the process: who comes first sets it to one, who leaves
-// last sets it back.
-static pthread_mutex_t g_blas_lock = PTHREAD_MUTEX_INITIALIZER;
-static int g_blas_users, g_blas_threads;
-
-static void enter_blas(void)
-{
-    pthread_mutex_lock(&g_blas_lock);
-    if (g_blas_users++ == 0) {
-        g_blas_threads = openblas_get_num_threads();
-        openblas_set_num_threads(1);
-    }
-    pthread_mutex_unlock(&g_blas_lock);
-}
-
-static void leave_blas(void)
-{
-    pthread_mutex_lock(&g_blas_lock);
-    if (--g_blas_users == 0) openblas_set_num_threads(g_blas_threads);
-    pthread_mutex_unlock(&g_blas_lock);
-}
 
 const char *hk_direct_name(void)
 {
@@ -165,10 +136,10 @@ void hk_direct_free(hk_direct *s)
 
 hk_status hk_direct_factor(hk_direct *s, const double *values, bool *positive)
 {
-    enter_blas();
+    hk_enter_blas();
     s->matrix.x = (void *)(uintptr_t)values;
     cholmod_factorize(&s->matrix, s->factor, &s->common);
-    leave_blas();
+    hk_leave_blas();
     *positive = s->common.status == CHOLMOD_OK && s->factor->minor == s->factor->n;
     if (s->common.status < CHOLMOD_OK) return cholmod_trouble(s, "factorisation");
     return HK_OK;
@@ -176,11 +147,11 @@ hk_status hk_direct_factor(hk_direct *s, const double *values, bool *positive)
 
 hk_status hk_direct_solve(hk_direct *s, const double *b, double *x)
 {
-    enter_blas();
+    hk_enter_blas();
     s->right.x = (void *)(uintptr_t)b;
     int done = cholmod_solve2(CHOLMOD_A, s->factor, &s->right, NULL, &s->solution, NULL, &s->spare1,
                               &s->spare2, &s->common);
-    leave_blas();
+    hk_leave_blas();
     if (!done) return cholmod_trouble(s, "solve");
     memcpy(x, s->solution->x, s->right.nzmax * sizeof(double));
     return HK_OK;
@@ -202,6 +173,14 @@ hk_status hk_direct_supernodes(const hk_direct *s, hk_supernodes *nodes)
     if (!L->is_super || L->xtype != CHOLMOD_REAL || L->minor != L->n)
         return hk_fail(HK_INTERNAL, "there is no supernodal factor");
     *nodes = (hk_supernodes){(int)L->nsuper, L->super, L->pi, L->px, L->s, L->x};
+    return HK_OK;
+}
+
+hk_status hk_direct_symbolic(const hk_direct *s, hk_supernodes *nodes)
+{
+    const cholmod_factor *L = s->factor;
+    if (!L->is_super) return hk_fail(HK_INTERNAL, "there are no supernodes");
+    *nodes = (hk_supernodes){(int)L->nsuper, L->super, L->pi, L->px, L->s, NULL};
     return HK_OK;
 }
 
@@ -251,6 +230,11 @@ int64_t hk_direct_factor_nonzeros(const hk_direct *solver)
     return 0;
 }
 hk_status hk_direct_supernodes(const hk_direct *solver, hk_supernodes *supernodes)
+{
+    (void)solver, (void)supernodes;
+    return HK_UNSUPPORTED;
+}
+hk_status hk_direct_symbolic(const hk_direct *solver, hk_supernodes *supernodes)
 {
     (void)solver, (void)supernodes;
     return HK_UNSUPPORTED;

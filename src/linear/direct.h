@@ -30,6 +30,8 @@ typedef struct hk_supernodes {
     const double *value;
 } hk_supernodes;
 hk_status hk_direct_supernodes(const hk_direct *solver, hk_supernodes *supernodes);
+// The same before there is a factor, without numbers.
+hk_status hk_direct_symbolic(const hk_direct *solver, hk_supernodes *supernodes);
 // Numbers stored in the factor, and those of them that the elimination can make nonzero.
 int64_t hk_direct_factor_size(const hk_direct *solver);
 int64_t hk_direct_factor_nonzeros(const hk_direct *solver);

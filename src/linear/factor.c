@@ -166,17 +166,22 @@ static void fill_node(const hk_factor *t, const node *n, const hk_supernodes *s,
     }
 }
 
-hk_status hk_factor_fill(hk_factor *t, const hk_direct *direct)
+static hk_status fill(hk_factor *t, const hk_supernodes *s)
 {
-    hk_supernodes s;
-    HK_TRY(hk_direct_supernodes(direct, &s));
     workspace *work = HK_ARRAY(workspace, t->threads);
     if (!work) return HK_NO_MEMORY;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(t->threads) if (worth_a_team(t))
     for (int k = t->node_count - 1; k >= 0; k--)
-        fill_node(t, &t->nodes[k], &s, &work[omp_get_thread_num()]);
+        fill_node(t, &t->nodes[k], s, &work[omp_get_thread_num()]);
     hk_free(work);
     return HK_OK;
+}
+
+hk_status hk_factor_fill(hk_factor *t, const hk_direct *direct)
+{
+    hk_supernodes s;
+    HK_TRY(hk_direct_supernodes(direct, &s));
+    return fill(t, &s);
 }
 
 // ---------------------------------------------------------------- creation
@@ -195,11 +200,9 @@ static void ask_large_pages(void *block, size_t bytes)
 #endif
 }
 
-static hk_status build(hk_factor *t, const hk_direct *direct)
+static hk_status build(hk_factor *t, const hk_supernodes *s)
 {
-    hk_supernodes s;
-    HK_TRY(hk_direct_supernodes(direct, &s));
-    HK_TRY(hk_factor_plan(t, &s));
+    HK_TRY(hk_factor_plan(t, s));
     t->value = HK_ARRAY(float, t->value_count);
     t->scale = HK_ARRAY(float, t->count);
     t->x = HK_ZEROS(float, 4 * ((size_t)t->count + (size_t)t->left_count));
@@ -207,16 +210,16 @@ static hk_status build(hk_factor *t, const hk_direct *direct)
     t->residual = HK_ARRAY(double, 4 * (size_t)t->count);
     if (!t->value || !t->scale || !t->x || !t->workspace || !t->residual) return HK_NO_MEMORY;
     ask_large_pages(t->value, sizeof(float) * (size_t)t->value_count);
-    return hk_factor_fill(t, direct);
+    return fill(t, s);
 }
 
-hk_status hk_factor_create(const hk_direct *direct, int threads, hk_factor **triangle)
+static hk_status create(const hk_supernodes *s, int threads, hk_factor **triangle)
 {
     hk_factor *t = HK_NEW(hk_factor);
     if (!t) return HK_NO_MEMORY;
     t->threads = threads;
     hk_factor_use_lanes(t, 16);
-    hk_status status = build(t, direct);
+    hk_status status = build(t, s);
     if (status != HK_OK) {
         hk_factor_free(t);
         return status;
@@ -225,10 +228,23 @@ hk_status hk_factor_create(const hk_direct *direct, int threads, hk_factor **tri
     return HK_OK;
 }
 
+hk_status hk_factor_create(const hk_direct *direct, int threads, hk_factor **triangle)
+{
+    hk_supernodes s;
+    HK_TRY(hk_direct_supernodes(direct, &s));
+    return create(&s, threads, triangle);
+}
+
+hk_status hk_factor_update_from(const hk_supernodes *s, int threads, hk_factor **triangle)
+{
+    return *triangle ? fill(*triangle, s) : create(s, threads, triangle);
+}
+
 hk_status hk_factor_update(const hk_direct *direct, int threads, hk_factor **triangle)
 {
-    return *triangle ? hk_factor_fill(*triangle, direct)
-                     : hk_factor_create(direct, threads, triangle);
+    hk_supernodes s;
+    HK_TRY(hk_direct_supernodes(direct, &s));
+    return hk_factor_update_from(&s, threads, triangle);
 }
 
 void hk_factor_free(hk_factor *t)

@@ -22,6 +22,8 @@ hk_status hk_factor_create(const hk_direct *direct, int threads, hk_factor **tri
 void hk_factor_free(hk_factor *triangle);
 // Creates *triangle, or fills it if it is there.
 hk_status hk_factor_update(const hk_direct *direct, int threads, hk_factor **triangle);
+// The same with a factor that another has made.
+hk_status hk_factor_update_from(const hk_supernodes *supernodes, int threads, hk_factor **triangle);
 // Takes the numbers of a new factorisation of the same pattern.
 hk_status hk_factor_fill(hk_factor *triangle, const hk_direct *direct);
 

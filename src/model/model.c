@@ -404,6 +404,7 @@ static hk_status build_body(builder *b)
                                b->model->load));
     hold_unreferenced(b);
     take_velocity(b);
+    b->body->sag_free = b->def->sag_free != 0;
     return HK_OK;
 }
 

@@ -18,6 +18,7 @@ typedef struct hk_body {
     hk_sheet_material sheet;             // what that is made of
     int group_count;                     // those of its mesh
     hk_group *groups;
+    bool sag_free;  // its mesh is the loaded shape: worlds find the rest shape
 } hk_body;
 
 typedef struct hk_motion {

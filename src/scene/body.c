@@ -119,13 +119,15 @@ static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *
     return HK_OK;
 }
 
-static hk_status read_initial(const hk_node *body, double velocity[3])
+static hk_status read_initial(const hk_node *node, hk_body_def *body)
 {
-    static const char *const keys[] = {"velocity"};
-    hk_node node;
-    if (!hk_node_member(body, "initial", &node)) return HK_OK;
-    HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
-    return hk_member_numbers(&node, "velocity", HK_OPTIONAL, 3, HK_ANY_NUMBER, velocity);
+    static const char *const keys[] = {"velocity", "rest"};
+    static const char *const rests[] = {"mesh", "solve"};
+    hk_node initial;
+    if (!hk_node_member(node, "initial", &initial)) return HK_OK;
+    HK_TRY(hk_node_keys(&initial, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_choice(&initial, "rest", HK_OPTIONAL, rests, 2, &body->sag_free));
+    return hk_member_numbers(&initial, "velocity", HK_OPTIONAL, 3, HK_ANY_NUMBER, body->velocity);
 }
 
 static hk_status read_name(hk_scene *scene, const hk_node *node, int number, hk_body_def *body)
@@ -168,7 +170,7 @@ static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_
     HK_TRY(hk_read_material(scene, &material, &body->material));
     HK_TRY(find_mesh(scene, node, number, bodies));
     const hk_mesh *mesh = body->mesh;
-    HK_TRY(read_initial(node, body->velocity));
+    HK_TRY(read_initial(node, body));
     void *items = NULL;
     HK_TRY(read_list(scene, mesh, node, "regions", sizeof(hk_region_def), read_region, &items,
                      &body->region_count));

@@ -41,4 +41,5 @@ const hk_term_ops hk_gravity_term = {
     .free = release,
     .energy = energy,
     .add_force = add_force,
+    .rest = &hk_rest_with_tets,
 };

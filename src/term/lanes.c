@@ -110,6 +110,9 @@ static void sum_shared(const void *shared, const int32_t *start, const int32_t *
 
 extern const hk_local_table HK_LOCAL_TABLE;
 extern const hk_vertex_table HK_VERTEX_TABLE;
+#if HK_DOUBLE
+extern const struct hk_rest_table HK_REST_TABLE;
+#endif
 extern const hk_lane_table HK_LANE_TABLE;
 const hk_lane_table HK_LANE_TABLE = {
     .name = HK_LANE_NAME,
@@ -122,4 +125,7 @@ const hk_lane_table HK_LANE_TABLE = {
     .sum_shared = sum_shared,
     .local = &HK_LOCAL_TABLE,
     .vertex = &HK_VERTEX_TABLE,
+#if HK_DOUBLE
+    .rest = &HK_REST_TABLE,
+#endif
 };

@@ -136,6 +136,7 @@ typedef struct hk_lane_table {
                        int last, void *vertices);
     const hk_local_table *local;
     const hk_vertex_table *vertex;
+    const struct hk_rest_table *rest;  // design/rest_lanes.h; NULL in single precision
 } hk_lane_table;
 
 typedef enum hk_precision { HK_SINGLE = 0, HK_DOUBLE_PRECISION = 1 } hk_precision;

@@ -120,6 +120,32 @@ static double vertex_energy(const hk_term *term, int v, const void *x, const dou
     return hk_links_vertex_energy(const_links(term), v, x, step);
 }
 
+// ---------------------------------------------------------------- the rest shape
+
+// Attachments pull to where their vertex rests: f = −w (x − X). Springs and bends of sheets take
+// their stiffness and their length from it, too, and are not here: see design/inverse.c.
+static void add_rest_force(const hk_term *term, const double *x, const double *X, double *force)
+{
+    const hk_links *t = const_links(term);
+    for (int link = t->spring_count + t->bend_count; link < t->link_count; link++) {
+        int64_t v = 4 * (int64_t)t->vertex[t->start[link]];
+        for (int i = 0; i < 3; i++) force[v + i] -= t->stiffness[link] * (x[v + i] - X[v + i]);
+    }
+}
+
+static void visit_rest(const hk_term *term, const double *x, const double *X, hk_block_fn *visit,
+                       void *context)
+{
+    (void)x, (void)X;
+    const hk_links *t = const_links(term);
+    for (int link = t->spring_count + t->bend_count; link < t->link_count; link++) {
+        double w = t->stiffness[link], block[9] = {w, 0, 0, 0, w, 0, 0, 0, w};
+        visit(context, t->vertex[t->start[link]], t->vertex[t->start[link]], block);
+    }
+}
+
+static const hk_rest_ops g_rest = {add_rest_force, visit_rest};
+
 // ---------------------------------------------------------------- scales
 
 static double bend_scales(const hk_model *m, const hk_bend *b, double *stiffness)
@@ -180,6 +206,7 @@ const hk_term_ops hk_links_term = {
     .vertex = vertex,
     .vertex_energy = vertex_energy,
     .relax = &hk_links_relax,
+    .rest = &g_rest,
     .scales = scales,
     .softest = softest,
 };

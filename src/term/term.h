@@ -117,6 +117,18 @@ typedef struct hk_blend_ops {
     void (*with_gradient)(hk_term *term, bool on);
 } hk_blend_ops;
 
+// How the forces of a term depend on the rest shape X, for those who look for one (src/design): x
+// and X are double[vertex_count][4]. For tets and gravity design/rest_tets.h has both functions in
+// one, and these are NULL.
+typedef struct hk_rest_ops {
+    // force −= ∂E/∂x at x, with the rest shape X.
+    void (*add_force)(const hk_term *term, const double *x, const double *X, double *force);
+    // ∂f_a/∂X_b for all pairs of vertices that have one, in a fixed order.
+    void (*visit)(const hk_term *term, const double *x, const double *X, hk_block_fn *visit,
+                  void *context);
+} hk_rest_ops;
+extern const hk_rest_ops hk_rest_with_tets;  // tet_term.c
+
 // What is known of a term's elements from the model alone, for patterns, colours, components and
 // constant matrices, on the CPU and on the GPU.
 typedef struct hk_term_shape {
@@ -195,6 +207,7 @@ struct hk_term_ops {
     const hk_relax_ops *relax;
     const hk_admm_ops *admm;
     const hk_blend_ops *blend;
+    const hk_rest_ops *rest;  // NULL: forces do not depend on the rest shape
 
     // ---- states and scales
     // About ‖F − 1‖, in the mean over elements, of the base of the list's frame (single precision).

@@ -119,6 +119,20 @@ void hk_tet_diagonal(hk_tet_term *term, const void *x, void *diagonal)
     }
 }
 
+void hk_tet_gather(hk_tet_term *term, hk_patch_fn *fill, void *context, void *sums)
+{
+#pragma omp parallel num_threads(term->threads)
+    {
+        void *slots = own_slots(term);
+#pragma omp for schedule(static)
+        for (int k = 0; k < term->patch_count; k++) {
+            fill(context, k, slots);
+            sum_patch(term, &term->patches[k], slots, sums);
+        }
+        sum_shared(term, sums);
+    }
+}
+
 int64_t hk_tet_stiffness_size(const hk_tet_term *term)
 {
     return term->stiffness_start[term->batch_count];

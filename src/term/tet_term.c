@@ -339,6 +339,8 @@ static double softest(const hk_term *term)
     return least;
 }
 
+const hk_rest_ops hk_rest_with_tets = {NULL, NULL};
+
 const hk_term_ops hk_tets_term = {
     .name = "tets",
     .part = HK_PART_ELASTIC,
@@ -358,6 +360,7 @@ const hk_term_ops hk_tets_term = {
     .relax = &hk_tet_relax,
     .admm = &g_admm,
     .blend = &g_blend,
+    .rest = &hk_rest_with_tets,
     .base_strain = base_strain,
     .least_j = least_j,
     .undefined = undefined,

@@ -113,7 +113,7 @@ void hk_world_forget_past(hk_world *w)
     w->acceleration_known = w->conserved.known = false;
 }
 
-static hk_status allocate_state(hk_world *w)
+static hk_status allocate_state(hk_world *w, const double *positions)
 {
     size_t n = (size_t)w->model->vertex_count;
     w->x = HK_ZEROS(double, 4 * n);
@@ -128,7 +128,7 @@ static hk_status allocate_state(hk_world *w)
         !w->velocities)
         return HK_NO_MEMORY;
     HK_TRY(allocate_past(w));
-    HK_TRY(hk_world_take_vectors(w, w->model->rest, "rest position", w->x));
+    HK_TRY(hk_world_take_vectors(w, positions, "the position", w->x));
     HK_TRY(hk_world_take_vectors(w, w->model->velocity, "the velocity", w->v));
     memcpy(w->v_before, w->v, 4 * sizeof(double) * n);  // there is no acceleration yet
     hk_world_publish(w);
@@ -231,7 +231,11 @@ static hk_status build(const hk_world_def *def, hk_world *w)
     w->threads = def->threads ? def->threads : omp_get_num_procs();
     w->backend = def->backend;
     if (w->conserve) HK_TRY(hk_world_check_conserving(w));
-    HK_TRY(allocate_state(w));
+    double *loaded = NULL;
+    HK_TRY(hk_world_find_rest(w, &loaded));
+    hk_status status = allocate_state(w, loaded ? loaded : w->model->rest);
+    hk_free(loaded);
+    HK_TRY(status);
     return take_solver(w, &def->solver);
 }
 

@@ -95,6 +95,10 @@ static inline void hk_swap_vectors(double **a, double **b)
     *b = c;
 }
 
+// Where bodies are to begin free of sag, the world goes over to a model with the rest shape found,
+// and `loaded`, [vertex_count][3] and the caller's to free, is where it begins (sag_free.c).
+hk_status hk_world_find_rest(hk_world *w, double **loaded);
+
 // ---------------------------------------------------------------- reports (report.c)
 
 hk_status hk_world_find_energy(hk_world *w, hk_energy *energy);

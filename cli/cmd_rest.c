@@ -1,0 +1,311 @@
+// hooke rest: takes the meshes of a scene for the shape under load and finds the rest shape.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const char purpose[] =
+    "Takes the meshes of the scene for the shape under gravity and its loads, and finds\n"
+    "the rest shape: made in that shape, the body sags into the one of the scene.\n"
+    "--points and \"output\" write the rest shape; --stl its surface, watertight and in\n"
+    "millimetres, to print it. \"time\" plays no part, of \"solver\" the tolerance and the\n"
+    "iterations do, and nothing that holds the body may move. Where no rest shape carries\n"
+    "the whole load, what was reached is told, and the exit status is 1.";
+
+static const char examples[] =
+    "hooke rest scenes/beam.json --stl print.stl\n"
+    "hooke rest scenes/beam.json --mesh rest.msh --points rest.csv --json\n"
+    "hooke rest scenes/beam.json --set bodies.0.material.young=5e6 --method newton_lu";
+
+enum { STL, MESH };
+
+typedef struct found {
+    cli_session session;
+    const char *stl, *mesh, *method;
+    int iterations;  // seen so far
+    hk_rest *rest;
+    hk_rest_report report;
+} found;
+
+// ---------------------------------------------------------------- the solve
+
+static bool watch_iteration(void *context, const hk_iteration *iteration)
+{
+    found *f = context;
+    cli_progress_pose(&f->session.progress, ++f->iterations, iteration);
+    return !cli_interrupted();
+}
+
+static hk_status find_rest(found *f)
+{
+    const hk_world_def world = cli_session_world(&f->session);
+    if (world.backend == HK_BACKEND_CUDA) cli_note("rest works on the CPU");
+    hk_rest_def def = hk_default_rest_def();
+    def.model = f->session.model;
+    def.threads = world.threads;
+    def.tolerance = world.solver.tolerance;
+    def.iterations = world.solver.iterations;
+    if (f->method) def.method = f->method;
+    hk_status status = hk_rest_create(&def, &f->rest);
+    if (status != HK_OK) return status;
+    hk_rest_set_monitor(f->rest, watch_iteration, f);
+    return hk_rest_solve(f->rest, NULL, &f->report);
+}
+
+static void tell_end(found *f)
+{
+    const hk_rest_report *r = &f->report;
+    cli_results *results = &f->session.results;
+    const char *colon = r->detail[0] ? ": " : "";
+    results->interrupted = r->reason == HK_STOPPED;
+    if (hk_reason_outcome(r->reason) == HK_OUTCOME_FAILED)
+        cli_results_fail(results, "no rest shape (%s)%s%s", hk_reason_name(r->reason), colon,
+                         r->detail);
+    else if (results->interrupted)
+        cli_note("stopped after %d iterations; the best shape so far is kept", r->iterations);
+    else if (r->reason != HK_CONVERGED)
+        cli_say_error("the rest shape did not converge (%s)%s%s; what was reached is kept",
+                      hk_reason_name(r->reason), colon, r->detail);
+}
+
+// ---------------------------------------------------------------- the loaded state
+
+// A world with the rest shape found, in the loaded shape: energies and stresses are those of it.
+static hk_status load_world(found *f)
+{
+    cli_session *s = &f->session;
+    hk_model *model = NULL;
+    hk_world_def def = cli_session_world(s);
+    hk_status status = hk_rest_model(f->rest, &model);
+    if (status != HK_OK) return status;
+    def.model = model;
+    def.backend = HK_BACKEND_CPU;
+    def.solver = hk_default_solver_def();
+    status = hk_world_create(&def, &s->world);
+    hk_model_free(model);
+    if (status != HK_OK) return status;
+    return hk_world_set_positions(s->world, hk_model_rest_positions(s->model));
+}
+
+static json_t *place_json(const found *f, bool tet, int number)
+{
+    const hk_model *m = f->session.model;
+    const double *x = hk_model_rest_positions(m);
+    double at[3] = {0};
+    hk_mesh *mesh = NULL;
+    if (!tet) memcpy(at, x + 3 * (size_t)number, sizeof at);
+    if (tet && hk_world_mesh(f->session.world, &mesh) == HK_OK) {
+        const int32_t *c = hk_mesh_tets(mesh) + 4 * (size_t)number;
+        for (int k = 0; k < 12; ++k) at[k % 3] += 0.25 * x[3 * (size_t)c[k / 3] + k % 3];
+    }
+    hk_mesh_free(mesh);
+    return json_pack("[o, o, o]", cli_json_real(at[0]), cli_json_real(at[1]), cli_json_real(at[2]));
+}
+
+static void gather(found *f)
+{
+    const hk_rest_report *r = &f->report;
+    cli_results *results = &f->session.results;
+    hk_step_report step = {.reason = r->reason,
+                           .iterations = r->iterations,
+                           .linear_iterations = r->linear_iterations,
+                           .residual = r->residual,
+                           .relative_residual = r->relative_residual,
+                           .rounding = NAN,
+                           .ms = r->ms};
+    memcpy(step.phase_ms, r->phase_ms, sizeof step.phase_ms);
+    if (hk_world_energy(f->session.world, &step.energy, NULL) != HK_OK) step.energy.total = NAN;
+    cli_results_add(results, &step);
+    results->steps = r->load_steps;
+    results->more = json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}}", "method",
+        f->method ? f->method : "auto", "attempts", r->attempts, "setup_ms",
+        cli_json_real(hk_rest_setup_ms(f->rest)), "load_reached", cli_json_real(r->load_reached),
+        "sag", cli_json_real(r->sag), "least_j", cli_json_real(r->least_j), "greatest_stretch",
+        cli_json_real(r->greatest_stretch), "correction", cli_json_real(r->correction), "where",
+        "sag", place_json(f, false, r->sag_vertex), "least_j", place_json(f, true, r->least_j_tet),
+        "greatest_stretch", place_json(f, true, r->greatest_stretch_tet));
+}
+
+// ---------------------------------------------------------------- files
+
+static hk_status save_scaled(const found *f, const char *path, double scale)
+{
+    hk_mesh *mesh = NULL;
+    hk_status status = hk_world_mesh(f->session.world, &mesh);
+    if (status != HK_OK) return status;
+    size_t count = 3 * (size_t)hk_mesh_vertex_count(mesh);
+    double *scaled = cli_realloc(NULL, count, sizeof *scaled);
+    for (size_t k = 0; k < count; ++k) scaled[k] = scale * hk_rest_positions(f->rest)[k];
+    status = hk_mesh_set_positions(mesh, scaled);
+    if (status == HK_OK) status = hk_mesh_save(mesh, path, NULL, 0);
+    free(scaled);
+    hk_mesh_free(mesh);
+    return status;
+}
+
+// The rest shape with where it goes under load, and what it then bears.
+static hk_status save_frame(found *f, const char *path)
+{
+    hk_world *world = f->session.world;
+    hk_mesh *mesh = NULL;
+    hk_status status = hk_world_mesh(world, &mesh);
+    if (status != HK_OK) return status;
+    size_t vertices = (size_t)hk_mesh_vertex_count(mesh), tets = (size_t)hk_mesh_tet_count(mesh);
+    double *values = cli_realloc(NULL, 3 * vertices + 2 * tets, sizeof *values);
+    const hk_field fields[] = {{"displacement", HK_ON_VERTICES, 3, values},
+                               {"von_mises", HK_ON_TETS, 1, values + 3 * vertices},
+                               {"J", HK_ON_TETS, 1, values + 3 * vertices + tets}};
+    for (int k = 0; k < 3 && status == HK_OK; ++k)
+        status = hk_world_field(world, fields[k].name, (double *)fields[k].values);
+    if (status == HK_OK) status = hk_mesh_set_positions(mesh, hk_rest_positions(f->rest));
+    if (status == HK_OK) status = hk_mesh_save(mesh, path, fields, 3);
+    free(values);
+    hk_mesh_free(mesh);
+    return status;
+}
+
+// The rest positions; the world goes back to the loaded shape.
+static hk_status save_points(const found *f, const char *path)
+{
+    hk_world *world = f->session.world;
+    hk_status status = hk_world_set_positions(world, hk_rest_positions(f->rest));
+    if (status == HK_OK) status = hk_world_save_points(world, path);
+    if (status != HK_OK) return status;
+    return hk_world_set_positions(world, hk_model_rest_positions(f->session.model));
+}
+
+static hk_status write_frame(found *f)
+{
+    cli_frames *frames = &f->session.frames;
+    hk_status status = HK_OK;
+    if (frames->series) {
+        char *path = cli_format("%s_0000.vtu", frames->stem);
+        const char *name = cli_file_name(path);
+        double time = 0;
+        status = save_frame(f, path);
+        if (status == HK_OK) status = hk_series_save(frames->series, &time, &name, 1);
+        free(path);
+    }
+    if (status == HK_OK && frames->points) {
+        char *path = cli_format("%s_0000.csv", frames->points);
+        status = save_points(f, path);
+        free(path);
+    }
+    if (status != HK_OK || !(frames->series || frames->points)) return status;
+    frames->files = cli_realloc(NULL, 1, sizeof *frames->files);
+    frames->files[0] = NULL;  // it is beside the series, which is written already
+    frames->count = 1;
+    return HK_OK;
+}
+
+static void write_points(found *f)
+{
+    cli_session *s = &f->session;
+    if (!s->points) return;
+    s->points_written = save_points(f, s->points) == HK_OK;
+    if (s->points_written) return;
+    cli_results_fail(&s->results, "%s", hk_error());
+    free(s->points);
+    s->points = NULL;
+}
+
+static void forget_output(cli_session *session, int output)
+{
+    free(session->outputs[output]);
+    session->outputs[output] = NULL;
+}
+
+// A shape for a part of the load is nothing to print.
+static void write_shape(found *f, int output, double scale)
+{
+    cli_session *s = &f->session;
+    if (!s->outputs[output]) return;
+    bool failed = hk_reason_outcome(f->report.reason) == HK_OUTCOME_FAILED;
+    hk_status status = failed ? HK_OK : save_scaled(f, s->outputs[output], scale);
+    if (status != HK_OK) cli_results_fail(&s->results, "%s", hk_error());
+    if (failed || status != HK_OK) forget_output(s, output);
+}
+
+// ---------------------------------------------------------------- the summary
+
+static void print_method(FILE *stream, void *context)
+{
+    const found *f = context;
+    fprintf(stream, "  method      %s%s%s on cpu", f->method ? f->method : "auto",
+            f->report.attempts[0] ? ": " : "", f->report.attempts);
+}
+
+static void print_found(FILE *stream, void *context)
+{
+    const found *f = context;
+    const hk_rest_report *r = &f->report;
+    const double *x = hk_model_rest_positions(f->session.model) + 3 * (size_t)r->sag_vertex;
+    const double *X = hk_rest_positions(f->rest) + 3 * (size_t)r->sag_vertex;
+    if (r->load_reached < 1)
+        fprintf(stream, "  load        %.4g %% of it\n", 100 * r->load_reached);
+    fprintf(stream,
+            "  sag         at most %.6g m: vertex %d, from (%.4g, %.4g, %.4g) to "
+            "(%.4g, %.4g, %.4g)\n",
+            r->sag, r->sag_vertex, X[0], X[1], X[2], x[0], x[1], x[2]);
+    fprintf(stream, "  stretch     at most %.4g: tet %d; least J %.4g: tet %d\n",
+            r->greatest_stretch, r->greatest_stretch_tet, r->least_j, r->least_j_tet);
+}
+
+// ---------------------------------------------------------------- the command
+
+static int check_options(const found *f)
+{
+    if (f->stl && !cli_ends_with(f->stl, ".stl"))
+        return cli_usage_error("rest", "'--stl %s': expected a name that ends in .stl", f->stl);
+    if (!f->method) return -1;
+    for (int k = 0; k < hk_rest_method_count(); ++k)
+        if (strcmp(f->method, hk_rest_method_name(k)) == 0) return -1;
+    return cli_usage_error(
+        "rest", "'--method %s': expected auto, fixed_point, newton_gmres or newton_lu", f->method);
+}
+
+static int fail_session(found *f)
+{
+    int status = cli_failure("%s: %s", f->session.scene_path, hk_error());
+    hk_rest_free(f->rest);
+    cli_session_drop(&f->session);
+    return status;
+}
+
+int cmd_rest(int argc, char **argv)
+{
+    found f = {0};
+    const cli_option options[] = {
+        {"stl", 0, CLI_TEXT, &f.stl, "FILE.stl", "write the surface to print, in millimetres"},
+        {"mesh", 0, CLI_TEXT, &f.mesh, "FILE", "write the rest shape as a mesh, in metres"},
+        {"method", 0, CLI_TEXT, &f.method, "NAME", "auto, fixed_point, newton_gmres or newton_lu"},
+    };
+    const cli_more more = {options, 3, {&f.stl, &f.mesh}, true};
+    int result = cli_session_begin_with(&f.session, "rest", purpose, examples, &more, argc, argv);
+    if (result >= 0) return result;
+    result = check_options(&f);
+    if (result >= 0) {
+        cli_session_drop(&f.session);
+        return result;
+    }
+    cli_catch_interrupts();
+    cli_progress_begin(&f.session.progress, 0);
+    hk_status status = find_rest(&f);
+    cli_progress_end(&f.session.progress);
+    if (status == HK_OK) status = load_world(&f);
+    if (status != HK_OK) return fail_session(&f);
+    gather(&f);
+    tell_end(&f);
+    if (write_frame(&f) != HK_OK) cli_results_fail(&f.session.results, "%s", hk_error());
+    write_points(&f);
+    write_shape(&f, STL, 1000);
+    write_shape(&f, MESH, 1);
+    f.session.print_method = print_method;
+    f.session.print_found = print_found;
+    f.session.print_context = &f;
+    result = cli_session_end(&f.session, false);
+    hk_rest_free(f.rest);
+    return result;
+}

@@ -1,0 +1,176 @@
+// Instantiates the kernels of the inverse problem for one lane type. Compiled several times, with
+// HK_LANES and HK_REST_TABLE set by cmake/lanes.cmake.
+#include "design/rest_lanes.h"
+
+#include "material/laws.h"
+#include "term/tet_lanes.h"
+
+// One block of tets between the loaded shape and the rest shape.
+typedef struct rest_lanes {
+    tet_lanes x;  // of the loaded shape: its F and H are F̂ and F̂ − 1
+    mat3 F, H;    // F = F̂⁻¹, H = F − 1
+    mat3 G;       // rows: the shape gradients of corners 1, 2, 3 in the rest shape
+    real det;     // det F̂ = 1/J
+} rest_lanes;
+
+HK_INLINE rest_lanes rest_load(const hk_tet_batch *batch, const double *X, int block)
+{
+    rest_lanes t;
+    t.x = tet_load(batch, X, block);
+    mat3 cofactor = m3_cofactor(t.x.F);
+    t.det = t.x.F.m[0][0] * cofactor.m[0][0] + t.x.F.m[0][1] * cofactor.m[0][1] +
+            t.x.F.m[0][2] * cofactor.m[0][2];
+    t.F = m3_scale(m3_transpose(cofactor), 1 / t.det);
+    t.H = m3_scale(m3_mul(t.F, t.x.H), r_set(-1));  // F − 1 = −F (F̂ − 1), without cancellation
+    t.G = m3_mul(t.x.inverse, t.F);
+    return t;
+}
+
+HK_INLINE double least_of(real least)
+{
+    double result = INFINITY;
+    for (int l = 0; l < HK_LANES; l++) {
+        double j = r_lane(least, l);
+        if (!(j >= result)) result = j;
+    }
+    return result;
+}
+
+// −v σ ∇N of corners 1..3 as columns: with J⁻¹ = det F̂ and Fᵀ ∇N = G that is −V P G.
+HK_INLINE mat3 elastic_forces(const hk_tet_batch *batch, int block, const rest_lanes *t, mat3 P)
+{
+    return m3_mult(m3_scale(P, -tet_volume(batch, block) * t->det), t->G);
+}
+
+HK_INLINE void store_corners(const hk_tet_batch *batch, int block, mat3 forces, vec3 every,
+                             double *slots)
+{
+    const uint16_t *slot = batch->slot + (int64_t)block * 4 * HK_LANES;
+    vec3 origin = every;
+    for (int c = 0; c < 3; c++) {
+        vec3 f = m3_column(forces, c);
+        origin = v3_sub(origin, f);
+        corners_store(slots, slot + (c + 1) * HK_LANES, v3_add(every, f));
+    }
+    corners_store(slots, slot, origin);
+}
+
+HK_INLINE void store_rest_forces(const hk_tet_batch *batch, int block, const rest_lanes *t, mat3 P,
+                                 const double weight[3], double *slots)
+{
+    real V = tet_volume(batch, block) * t->det;
+    vec3 w = v3_scale(v3_set(weight[0], weight[1], weight[2]), V);
+    store_corners(batch, block, elastic_forces(batch, block, t, P), w, slots);
+}
+
+// From the six stiffness blocks of corners 1..3 without volume.
+HK_SHARED void store_jacobian(const hk_tet_batch *batch, int block, const rest_lanes *t,
+                              const mat3 *P, const mat3 inner[6], int components, double *values)
+{
+    static const int number[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
+    real V = tet_volume(batch, block) * t->det;
+    real stress = components & HK_OF_STRESS ? V : r_zero();
+    real normals = r_set(components & HK_OF_NORMALS ? 1 : 0);
+    real weight = components & HK_OF_WEIGHT ? V : r_zero();
+    mat3 f = m3_scale(elastic_forces(batch, block, t, *P), normals);
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            mat3 h = a <= b ? inner[number[a][b]] : m3_transpose(inner[number[a][b]]);
+            mat3 j = m3_scale(m3_mul(h, t->F), stress);
+            for (int i = 0; i < 3; i++)
+                for (int k = 0; k < 3; k++) {
+                    real n = f.m[i][a] * t->G.m[b][k] - f.m[i][b] * t->G.m[a][k];
+                    r_store(values + (9 * (3 * a + b) + 3 * i + k) * HK_LANES, j.m[i][k] + n);
+                }
+        }
+    for (int k = 0; k < 9; k++)
+        r_store(values + (HK_REST_ELASTIC + k) * HK_LANES, weight * t->G.m[k / 3][k % 3]);
+}
+
+#define HK_EACH_LAW "design/rest_kernels.inl"
+#include "material/each_law.h"
+
+// The edges of corners 1, 2, 3 from corner 0, as columns.
+HK_INLINE mat3 edges_of(const hk_tet_batch *batch, const double *x, int block)
+{
+    const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
+    return tet_edges(batch, x, vertex, corners_load(x, vertex));
+}
+
+static void product(const hk_tet_batch *batch, const double *values, const double *displacement,
+                    int first, int last, const double weight[3], double *slots)
+{
+    vec3 w = v3_set(weight[0], weight[1], weight[2]);
+    for (int b = first; b < last; b++) {
+        const double *j = values + (int64_t)(b - first) * HK_REST_JACOBIAN * HK_LANES;
+        mat3 d = edges_of(batch, displacement, b), forces = m3_zero();
+        for (int a = 0; a < 3; a++)
+            for (int c = 0; c < 3; c++)
+                for (int i = 0; i < 3; i++)
+                    for (int k = 0; k < 3; k++)
+                        forces.m[i][a] +=
+                            r_load(j + (9 * (3 * a + c) + 3 * i + k) * HK_LANES) * d.m[k][c];
+        real growth = r_zero();
+        for (int c = 0; c < 3; c++)
+            for (int k = 0; k < 3; k++)
+                growth += r_load(j + (HK_REST_ELASTIC + 3 * c + k) * HK_LANES) * d.m[k][c];
+        store_corners(batch, b, forces, v3_scale(w, growth), slots);
+    }
+}
+
+static void carry(const hk_tet_batch *batch, const double *X, const double *vector, int first,
+                  int last, double *slots)
+{
+    for (int b = first; b < last; b++) {
+        const int32_t *vertex = batch->vertex + (int64_t)b * 4 * HK_LANES;
+        const uint16_t *slot = batch->slot + (int64_t)b * 4 * HK_LANES;
+        mat3 F = m3_scale(tet_load(batch, X, b).F, tet_volume(batch, b));
+        for (int c = 0; c < 4; c++)
+            corners_store(slots, slot + c * HK_LANES,
+                          m3_apply(F, corners_load(vector, vertex + c * HK_LANES)));
+    }
+}
+
+// e^A − 1, by a series for A/2^SQUARINGS.
+HK_SHARED void exponential_less_one(const mat3 *A, mat3 *result)
+{
+    enum { SQUARINGS = 4, TERMS = 9 };
+    mat3 a = m3_scale(*A, r_set(1.0 / (1 << SQUARINGS))), e = m3_zero();
+    for (int n = TERMS; n >= 1; n--)  // a (1 + a/2 (1 + a/3 (…)))
+        e = m3_scale(m3_add(a, m3_mul(a, e)), r_set(1.0 / n));
+    for (int k = 0; k < SQUARINGS; k++) e = m3_add(m3_scale(e, r_set(2)), m3_mul(e, e));
+    *result = e;
+}
+
+static double bend(const hk_tet_batch *batch, const double *X, const double *step, double length,
+                   int first, int last, double *slots)
+{
+    real largest = r_zero();
+    for (int b = first; b < last; b++) {
+        rest_lanes t = rest_load(batch, X, b);
+        mat3 change = m3_scale(m3_mul(edges_of(batch, step, b), t.x.inverse), r_set(length));
+        mat3 A = m3_mul(change, t.F), S = m3_symmetric(A), W = m3_add_scaled(A, r_set(-1), S), s, w;
+        largest = r_max(m3_max_abs(A), largest);
+        exponential_less_one(&S, &s);
+        exponential_less_one(&W, &w);
+        mat3 more = m3_add(m3_add(s, w), m3_mul(w, s));  // e^W e^S − 1
+        mat3 rest = m3_add_scaled(m3_mul(more, t.x.F), r_set(-1), change);
+        vec3 none = {{r_zero(), r_zero(), r_zero()}};
+        store_corners(batch, b, m3_mult(m3_scale(rest, tet_volume(batch, b)), t.x.inverse), none,
+                      slots);
+    }
+    double result = 0;
+    for (int l = 0; l < HK_LANES; l++) result = fmax(result, r_lane(largest, l));
+    return result;
+}
+
+#define TABLE_ENTRY(X) [HK_LAW_##X] = {X##_rest_force, X##_rest_jacobian},
+
+extern const hk_rest_table HK_REST_TABLE;
+const hk_rest_table HK_REST_TABLE = {
+    .name = HK_LANE_NAME,
+    .law = {HK_LAWS(TABLE_ENTRY)},
+    .product = product,
+    .carry = carry,
+    .bend = bend,
+};

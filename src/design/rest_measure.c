@@ -1,0 +1,66 @@
+// What a maker wants to know of a rest shape: how far it sags, how much it is stretched, and where.
+#define HK_DOUBLE 1
+#define HK_LANES  1
+#include <math.h>
+
+#include "design/rest_solver.h"
+#include "math/svd.h"
+
+static void measure_sag(const hk_model *m, const double *rest, hk_rest_report *r)
+{
+    for (int v = 0; v < m->vertex_count; v++) {
+        const double *X = rest + 3 * (int64_t)v, *x = m->rest + 3 * (int64_t)v;
+        double away = sqrt((X[0] - x[0]) * (X[0] - x[0]) + (X[1] - x[1]) * (X[1] - x[1]) +
+                           (X[2] - x[2]) * (X[2] - x[2]));
+        if (!(away > r->sag)) continue;
+        r->sag = away;
+        r->sag_vertex = v;
+    }
+}
+
+// F of a tet from the rest shape to the loaded one.
+static mat3 gradient_of(const hk_model *m, const double *rest, int t)
+{
+    const int32_t *c = m->tets + 4 * (int64_t)t;
+    const double *corner[4];
+    mat3 inverse, edges;
+    double rows[9];
+    for (int k = 0; k < 4; k++) corner[k] = rest + 3 * (int64_t)c[k];
+    hk_corner_inverse(corner, rows);
+    memcpy(inverse.m, rows, sizeof rows);
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++)
+            edges.m[i][k] = m->rest[3 * (int64_t)c[k + 1] + i] - m->rest[3 * (int64_t)c[0] + i];
+    return m3_mul(edges, inverse);
+}
+
+static void measure_tets(const hk_model *m, const double *stretch, const double *volume,
+                         hk_rest_report *r)
+{
+    r->least_j = INFINITY;
+    for (int t = 0; t < m->tet_count; t++) {
+        if (stretch[t] > r->greatest_stretch) {
+            r->greatest_stretch = stretch[t];
+            r->greatest_stretch_tet = t;
+        }
+        if (volume[t] < r->least_j) {
+            r->least_j = volume[t];
+            r->least_j_tet = t;
+        }
+    }
+}
+
+void hk_rest_measure(const hk_model *m, const double *rest, int threads, double *workspace,
+                     hk_rest_report *r)
+{
+    double *stretch = workspace, *volume = workspace + m->tet_count;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int t = 0; t < m->tet_count; t++) {
+        mat3 F = gradient_of(m, rest, t);
+        stretch[t] = svd3_of(F).s.v[0];
+        volume[t] = m3_det(F);
+    }
+    r->sag = r->greatest_stretch = 0;
+    measure_sag(m, rest, r);
+    measure_tets(m, stretch, volume, r);
+}

@@ -1,0 +1,98 @@
+// Shapes, steps and when to stop: what all ways to find a rest shape share.
+#include <math.h>
+
+#include "design/rest_solver.h"
+
+// The largest turn or log-stretch that a step may make of a tet.
+#define MOST_EXPONENT 3
+// What may be left of the way to the answer, relative to the size of the bodies, is this part of
+// what may be left of the load.
+#define LENGTH 0.1
+// Part of the merit that a full step must gain.
+#define LEAST_GAIN 1e-4
+
+double hk_rest_lap(double *clock)
+{
+    double now = hk_now(), lap = now - *clock;
+    *clock = now;
+    return lap;
+}
+
+static double longest_of(const double *v, int count)
+{
+    double square = 0;
+    for (int64_t k = 0; k < count; k++) {
+        const double *u = v + 4 * k;
+        square = fmax(square, u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+    }
+    return sqrt(square);
+}
+
+bool hk_rest_evaluate(hk_rest_solver *s, hk_rest_shape *shape)
+{
+    double clock = hk_now();
+    bool sound = hk_inverse_force(s->inverse, shape->X, shape->force, &shape->least);
+    if (sound) shape->residual = hk_inverse_norm(s->inverse, shape->force);
+    s->phase_s[HK_PHASE_ELEMENTS] += hk_rest_lap(&clock);
+    if (!sound || !s->factored) return sound;
+    hk_precondition_stiffness(s->precondition, shape->force, shape->pull);
+    shape->merit = hk_inverse_norm(s->inverse, shape->pull);
+    shape->length = longest_of(shape->pull, s->inverse->problem->vertex_count);
+    s->phase_s[HK_PHASE_SOLVE] += hk_rest_lap(&clock);
+    return isfinite(shape->merit);
+}
+
+bool hk_rest_converged(const hk_rest_solver *s, double tolerance)
+{
+    const hk_rest_shape *now = &s->now;
+    double load = fmax(s->inverse->load, 1e-3) * s->inverse->scale;
+    if (!(now->residual <= tolerance * load)) return false;
+    return !s->factored || now->length <= LENGTH * tolerance * s->inverse->problem->size;
+}
+
+static void swap_shapes(hk_rest_solver *s)
+{
+    hk_rest_shape now = s->now;
+    s->now = s->trial;
+    s->trial = now;
+}
+
+bool hk_rest_advance(hk_rest_solver *s, double shortest)
+{
+    double length = 1;
+    while (length >= shortest) {
+        double clock = hk_now();
+        double largest = hk_precondition_step(s->precondition, s->now.X, s->step, length,
+                                              MOST_EXPONENT, s->trial.X);
+        s->phase_s[HK_PHASE_SOLVE] += hk_rest_lap(&clock);
+        if (!isfinite(largest)) return false;
+        if (largest > MOST_EXPONENT) {
+            length *= fmin(0.5, 0.9 * MOST_EXPONENT / largest);
+            continue;
+        }
+        s->step_length = length;
+        if (hk_rest_evaluate(s, &s->trial) &&
+            s->trial.merit <= (1 - LEAST_GAIN * length) * s->now.merit) {
+            swap_shapes(s);
+            return true;
+        }
+        length *= 0.5;
+    }
+    return false;
+}
+
+bool hk_rest_tell(hk_rest_solver *s, int linear_iterations)
+{
+    hk_rest_report *r = s->report;
+    r->iterations++;
+    r->linear_iterations += linear_iterations;
+    if (!s->monitor) return true;
+    hk_iteration iteration = {.iteration = r->iterations,
+                              .energy = NAN,
+                              .residual = s->now.residual,
+                              .relative_residual = s->now.residual / s->inverse->scale,
+                              .step_length = s->step_length,
+                              .load = s->inverse->load,
+                              .linear_iterations = linear_iterations};
+    return s->monitor(s->monitor_context, &iteration);
+}
