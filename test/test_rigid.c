@@ -435,13 +435,16 @@ static void check_on_gpu(const stuff *s, double size, const char *method)
     steps(newton, count);
     double fell = momenta_of(gpu).middle[1] - before;
     momenta is = momenta_of(turning), should = momenta_of(newton);
-    double drift = distance(is.middle, should.middle) / fabs(right);
+    double drift = distance(is.middle, should.middle);
     double lost = distance(is.angular, should.angular) / norm(should.angular);
     if (getenv("HOOKE_TABLE"))
-        printf("%-8s %-7s %6g m: fall %9.1e, spinning: fall %9.1e, angular momentum %9.1e\n",
-               method, s->name, size, fabs(fell / right - 1), drift, lost);
-    if (!wants_small() && !(fabs(fell / right - 1) < 1e-7 && drift < 1e-4 && lost < 1e-3))
-        fail_msg("%s of %s, %g m: fall %g of %g, spinning %g, angular momentum %g away", method,
+        printf("%-8s %-7s %6g m: fall %9.1e, spinning: %9.1e m, angular momentum %9.1e\n", method,
+               s->name, size, fabs(fell / right - 1), drift, lost);
+    // Turned far from rest a stiff body has the rounding of its turn, which iterations make a
+    // drift.
+    bool near = drift < 1e-4 * fabs(right) + 3e-4 * size;
+    if (!wants_small() && !(fabs(fell / right - 1) < 1e-7 && near && lost < 1e-3))
+        fail_msg("%s of %s, %g m: fall %g of %g, spinning %g m, angular momentum %g away", method,
                  s->name, size, fell, right, drift, lost);
     hk_world_free(gpu);
     hk_world_free(turning);
