@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "world/components.h"
+#include "solver/held_components.h"
 
 // ---------------------------------------------------------------- what can be solved
 

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "design/rest_solver.h"
-#include "world/components.h"
+#include "solver/held_components.h"
 
 // Off the line by less than this part of its length counts as on it.
 #define IN_LINE 1e-6
