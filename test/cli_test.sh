@@ -730,7 +730,7 @@ with_old_blas() {
 loads() { equal "$(wc -l <loads)" "$1" "times that the program was loaded: $2"; }
 
 machine() {
-    unset OPENBLAS_CORETYPE HOOKE_BLAS_TOOK_CPU_FOR HOOKE_STARTED_ANEW GOMP_SPINCOUNT
+    unset OPENBLAS_CORETYPE HOOKE_BLAS_TOOK_CPU_FOR HOOKE_STARTED_ANEW GOMP_SPINCOUNT OMP_WAIT_POLICY
     # Threads that wait for each other leave the cores to others, unless the user wants it otherwise.
     status 0 "$hooke" help machine
     holds out 'GOMP_SPINCOUNT=2000'
