@@ -108,7 +108,7 @@ int main(int count, char **arguments)
     }
     char usual[][96] = {"H200=bench/results/residual-h200.txt",
                         "2 cores=bench/results/residual-xeon.txt",
-                        "2 busy cores, first steps=bench/results/residual-methods-xeon.txt"};
+                        "2 cores, first steps=bench/results/residual-methods-xeon.txt"};
     for (int k = 0, none = d.count == 0; k < HK_COUNT_OF(usual) && none; k++)
         take_file(&d, usual[k]);
     draw(&d, folder);
