@@ -108,6 +108,35 @@ static inline hk_material_def bench_material(const char *name, double poisson)
     return material;
 }
 
+// A bar of size × size/4 × size/4 with `across` cells over its width and four times as many along
+// it, clamped at x = 0, under gravity.
+static inline hk_model *bench_bar(double size, int across, hk_material_def material)
+{
+    hk_mesh_def shape = hk_default_mesh_def(HK_SHAPE_BOX);
+    hk_selector wall = {.kind = HK_SELECT_BOX};
+    for (int i = 0; i < 3; i++) {
+        shape.size[i] = i == 0 ? size : size / 4;
+        shape.cells[i] = i == 0 ? 4 * across : across;
+        wall.box[0][i] = -size;
+        wall.box[1][i] = i == 0 ? 1e-6 * size : size;
+    }
+    hk_mesh *mesh = NULL;
+    bench_check(hk_mesh_make(&shape, &mesh));
+    hk_body_def body = hk_default_body_def();
+    body.mesh = mesh;
+    body.material = material;
+    body.fixes = &wall;
+    body.fix_count = 1;
+    hk_model_def def = hk_default_model_def();
+    def.bodies = &body;
+    def.body_count = 1;
+    def.gravity[1] = -9.81;
+    hk_model *model = NULL;
+    bench_check(hk_model_create(&def, &model));
+    hk_mesh_free(mesh);
+    return model;
+}
+
 // A body of the mesh with the tenth (or another share) of it held that lies lowest along x.
 static inline hk_model *bench_model(const hk_mesh *mesh, const char *material, double poisson,
                                     double held, bool invertible)

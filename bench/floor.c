@@ -14,36 +14,14 @@ static const double g_size[] = {0.01, 1, 100};          // m
 // A clamped bar of size × size/4 × size/4 under gravity; 1000 kg/m³, of 200 GPa 7800.
 static hk_model *make_bar(const char *law, double young, double size, int tets)
 {
-    hk_mesh_def shape = hk_default_mesh_def(HK_SHAPE_BOX);
+    hk_material_def material = hk_default_material_def();
+    material.model = law;
+    material.young = young;
+    material.poisson = 0.45;
+    material.density = young > 1e10 ? 7800 : 1000;
     int n = 1;
     while (20 * n * n * n < tets) n++;
-    for (int i = 0; i < 3; i++) {
-        shape.size[i] = i == 0 ? size : size / 4;
-        shape.cells[i] = i == 0 ? 4 * n : n;
-    }
-    hk_mesh *mesh = NULL;
-    bench_check(hk_mesh_make(&shape, &mesh));
-    hk_selector fix = {.kind = HK_SELECT_BOX};
-    for (int i = 0; i < 3; i++) {
-        fix.box[0][i] = -size;
-        fix.box[1][i] = i == 0 ? 1e-3 * size : size;
-    }
-    hk_body_def body = hk_default_body_def();
-    body.mesh = mesh;
-    body.material.model = law;
-    body.material.young = young;
-    body.material.poisson = 0.45;
-    body.material.density = young > 1e10 ? 7800 : 1000;
-    body.fixes = &fix;
-    body.fix_count = 1;
-    hk_model_def def = hk_default_model_def();
-    def.bodies = &body;
-    def.body_count = 1;
-    def.gravity[1] = -9.81;
-    hk_model *model = NULL;
-    bench_check(hk_model_create(&def, &model));
-    hk_mesh_free(mesh);
-    return model;
+    return bench_bar(size, n, material);
 }
 
 // ---------------------------------------------------------------- gradients

@@ -17,31 +17,12 @@ typedef struct settings {
     bool print;
 } settings;
 
-static hk_model *make_bar(int across, int along, double poisson)
+static hk_model *make_bar(int across, double poisson)
 {
-    hk_mesh_def shape = hk_default_mesh_def(HK_SHAPE_BOX);
-    hk_mesh *mesh = NULL;
-    for (int i = 0; i < 3; i++) {
-        shape.size[i] = i == 0 ? 1 : 0.25;
-        shape.cells[i] = i == 0 ? along : across;
-    }
-    bench_check(hk_mesh_make(&shape, &mesh));
-    hk_selector wall = {.kind = HK_SELECT_BOX, .box = {{-1e-3, -1, -1}, {1e-3, 1, 1}}};
-    hk_body_def body = hk_default_body_def();
-    body.mesh = mesh;
-    body.material = bench_material("neo_hookean", poisson);
-    body.material.young = 1e6;
-    body.material.density = 1000;
-    body.fixes = &wall;
-    body.fix_count = 1;
-    hk_model_def def = hk_default_model_def();
-    def.bodies = &body;
-    def.body_count = 1;
-    def.gravity[1] = -9.81;
-    hk_model *model = NULL;
-    bench_check(hk_model_create(&def, &model));
-    hk_mesh_free(mesh);
-    return model;
+    hk_material_def material = bench_material("neo_hookean", poisson);
+    material.young = 1e6;
+    material.density = 1000;
+    return bench_bar(1, across, material);
 }
 
 static bool print_iteration(void *context, const hk_iteration *now)
@@ -63,7 +44,7 @@ static double peak_gb(void)
 static void measure(const settings *s, int across)
 {
     double start = hk_now();
-    hk_model *model = make_bar(across, 4 * across, s->poisson);
+    hk_model *model = make_bar(across, s->poisson);
     hk_option option = {.name = "linear", .text = s->linear};
     hk_world_def def = hk_default_world_def();
     def.model = model;

@@ -47,34 +47,14 @@ static inline residual_budget budget_of(const char *method)
     return (residual_budget){method, 0, NULL};
 }
 
-static inline hk_model *residual_bar(int n, double poisson, const char *material)
+static inline hk_model *residual_bar(int across, double poisson, const char *law)
 {
-    hk_mesh_def shape = hk_default_mesh_def(HK_SHAPE_BOX);
-    const double size[3] = {1, 0.25, 0.25};
-    for (int i = 0; i < 3; i++) {
-        shape.size[i] = size[i];
-        shape.cells[i] = i == 0 ? 4 * n : n;
-    }
-    hk_mesh *mesh = NULL;
-    bench_check(hk_mesh_make(&shape, &mesh));
-    hk_selector wall = {.kind = HK_SELECT_BOX, .box = {{-1e-6, -1, -1}, {1e-6, 1, 1}}};
-    hk_body_def body = hk_default_body_def();
-    body.mesh = mesh;
-    body.material = hk_default_material_def();
-    body.material.model = material ? material : "neo_hookean";
-    body.material.young = 1e6;
-    body.material.poisson = poisson;
-    body.material.density = 1000;
-    body.fixes = &wall;
-    body.fix_count = 1;
-    hk_model_def def = hk_default_model_def();
-    def.bodies = &body;
-    def.body_count = 1;
-    def.gravity[1] = -9.81;
-    hk_model *model = NULL;
-    bench_check(hk_model_create(&def, &model));
-    hk_mesh_free(mesh);
-    return model;
+    hk_material_def material = hk_default_material_def();
+    material.model = law ? law : "neo_hookean";
+    material.young = 1e6;
+    material.poisson = poisson;
+    material.density = 1000;
+    return bench_bar(1, across, material);
 }
 
 static inline double centre_height(const hk_world *world, const hk_model *model)

@@ -5,11 +5,6 @@
 
 enum { THREADS = 128, WARP = 32 };
 
-static __device__ __forceinline__ bool is_wanted(const hk_qn_control *c)
-{
-    return c->accepted && c->base.state == HK_GPU_GOING;
-}
-
 // x⁺ = x₋ + ω (w D⁻¹(b − A x) + x − x₋), over x₋ (Golub & Varga 1961). At the first, x₋ = 0.
 static __global__ void __launch_bounds__(THREADS)
     sweep_kernel(const hk_gpu_global a, const hk_qn_control *control, const float4 *right,
@@ -23,7 +18,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
-    if (v >= a.count || !is_wanted(control)) return;
+    if (v >= a.count || !qn_wants_direction(control)) return;
     float4 b = right[v], q = x[v], old = first ? make_float4(0, 0, 0, 0) : before[v];
     float inverse = a.inverse[v];
     float sum[3] = {inverse * b.x - q.x, inverse * b.y - q.y, inverse * b.z - q.z};

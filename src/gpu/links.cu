@@ -211,7 +211,7 @@ static __global__ void __launch_bounds__(THREADS)
     int v = l.tied[k];
     double x[3], o[3];
     place_point(s, s.motions[l.motion[k]], fraction_of(s, s.part), s.rest + 3 * (int64_t)v, x);
-    frame_place({s.origin, s.rest, s.body, s.anchor}, v, o);
+    frame_place(hk_gpu_frame_of(&s), v, o);
     l.target[k] = fine_narrow(x, o);
 }
 

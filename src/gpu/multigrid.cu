@@ -2,11 +2,6 @@
 
 enum { THREADS = 256, WARP = 32 };
 
-static __device__ __forceinline__ bool is_wanted(const hk_qn_control *c)
-{
-    return c->accepted && c->base.state == HK_GPU_GOING;
-}
-
 // ---------------------------------------------------------------- rows
 
 // Entries of a row times x, this thread's share of them: LANES threads have a row.
@@ -45,7 +40,7 @@ static __global__ void __launch_bounds__(THREADS)
     int thread = blockIdx.x * THREADS + threadIdx.x, row = thread / LANES, lane = thread % LANES;
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
-    if (!is_wanted(control)) return;
+    if (!qn_wants_direction(control)) return;
     float3 sum = make_float3(0, 0, 0);
     if (row < count) sum = add_row<LANES>(down, row, lane, from, sum);
     sum = add_lanes<LANES>(sum);
@@ -60,7 +55,7 @@ static __global__ void __launch_bounds__(THREADS)
     int thread = blockIdx.x * THREADS + threadIdx.x, row = thread / LANES, lane = thread % LANES;
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
-    if (!is_wanted(control)) return;
+    if (!qn_wants_direction(control)) return;
     float3 sum = make_float3(0, 0, 0);
     if (row < l.count) {
         sum = add_row<LANES>(l.smooth, row, lane, l.right, sum);
@@ -85,7 +80,7 @@ static __global__ void __launch_bounds__(THREADS)
     int first = DENSE_ROWS * blockIdx.x, width = (count + 3) / 4;
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
-    if (!is_wanted(control)) return;
+    if (!qn_wants_direction(control)) return;
     float3 sum[DENSE_ROWS] = {};
     for (int k = threadIdx.x; k < width; k += THREADS) {
         const float4 *n = from + 4 * k;

@@ -66,7 +66,7 @@ static __global__ void narrow_kernel(hk_gpu_state s, const double *trial, float4
     int v = blockIdx.x * THREADS + threadIdx.x;
     if (v >= s.vertex_count) return;
     double o[3];
-    frame_place({s.origin, s.rest, s.body, s.anchor}, v, o);
+    frame_place(hk_gpu_frame_of(&s), v, o);
     to[v] = fine_narrow(trial + 3 * (int64_t)v, o);
 }
 

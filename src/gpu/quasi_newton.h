@@ -44,6 +44,13 @@ typedef struct hk_qn_control {
     double steepest;       // g·p
 } hk_qn_control;
 
+// Whether a state was accepted and the walk goes on: kernels that look for a direction do nothing
+// otherwise.
+HK_RULE int qn_wants_direction(const hk_qn_control *c)
+{
+    return c->accepted && c->base.state == HK_GPU_GOING;
+}
+
 // Products that the memory keeps, and the coefficients of the present direction.
 typedef struct hk_qn_memory {
     double sy[HK_QN_MOST][HK_QN_MOST];      // sᵢ·yⱼ

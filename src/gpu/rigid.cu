@@ -4,12 +4,13 @@
 // are in a fixed order.
 #include "gpu/device.h"
 #include "gpu/fine.h"
+#include "gpu/sums.h"
 
 extern "C" {
 #include "solver/rigid.h"
 }
 
-enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, RUN = 1024, STARTS = 2 };
+enum { THREADS = HK_SUM_THREADS, WARP = HK_SUM_WARP, RUN = 1024, STARTS = 2 };
 // Numbers of a sum: weight, Σ w x, Σ w y and vertices that are held; or moments.
 enum { NUMBERS = 9, WEIGHT = 0, FROM = 1, TO = 4, HELD = 7 };
 
@@ -73,31 +74,20 @@ static __device__ void add_vertex(const rigid_args &a, int start, int v,
     if (!(w > 0)) sum[HELD] += 1;
 }
 
-static __device__ double warp_sum(double a)
-{
-    for (int k = WARP / 2; k > 0; k /= 2) a += __shfl_down_sync(~0u, a, k);
-    return a;
-}
-
 template <bool MOMENTS>
 static __global__ void __launch_bounds__(THREADS) sum_kernel(const __grid_constant__ rigid_args a)
 {
-    __shared__ double part[WARPS][NUMBERS];
+    __shared__ double room[HK_SUM_WARPS][NUMBERS];
     int start = blockIdx.y;
     run r = a.r.runs[blockIdx.x];
     double sum[NUMBERS] = {0};
     const hk_rigid_motion *about = MOMENTS ? a.r.motion + start * a.r.body_count + r.body : nullptr;
     for (int k = r.first + threadIdx.x; k < r.last; k += THREADS)
         add_vertex(a, start, a.r.vertex[k], about, sum);
-    for (int n = 0; n < NUMBERS; n++) {
-        double all = warp_sum(sum[n]);
-        if (threadIdx.x % WARP == 0) part[threadIdx.x / WARP][n] = all;
-    }
-    __syncthreads();
+    block_sums<NUMBERS>(sum, room);
     if (threadIdx.x >= NUMBERS) return;
-    double all = 0;
-    for (int w = 0; w < WARPS; w++) all += part[w][threadIdx.x];
-    a.r.partial[((int64_t)start * a.r.run_count + blockIdx.x) * NUMBERS + threadIdx.x] = all;
+    a.r.partial[((int64_t)start * a.r.run_count + blockIdx.x) * NUMBERS + threadIdx.x] =
+        room[0][threadIdx.x];
 }
 
 static __device__ void find_translation(const rigid_args &a, int body, const double *sum,

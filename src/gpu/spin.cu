@@ -1,24 +1,15 @@
 #include "gpu/spin.h"
+#include "gpu/sums.h"
 
 extern "C" {
 #include "rules/spin.h"
 }
 
-enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, CHUNK = 1024, MOST_RUNS = 528 };
+enum { THREADS = HK_SUM_THREADS, WARP = HK_SUM_WARP, WARPS = HK_SUM_WARPS };
+enum { CHUNK = 1024, MOST_RUNS = 528 };
 enum { COLUMNS = 3 * HK_SPIN_MOST, SMALL = 48 };
 enum { CYCLES = 3 };      // solves for P, as on the CPU
 enum { FEW_BODIES = 4 };  // that the last block of a kernel takes care of
-
-static __device__ __forceinline__ bool is_wanted(const hk_qn_control *c)
-{
-    return c->accepted && c->base.state == HK_GPU_GOING;
-}
-
-static __device__ __forceinline__ double warp_sum(double a)
-{
-    for (int k = WARP / 2; k > 0; k /= 2) a += __shfl_down_sync(~0u, a, k);
-    return a;
-}
 
 // ---------------------------------------------------------------- rotations
 
@@ -26,7 +17,7 @@ static __device__ __forceinline__ double warp_sum(double a)
 static __global__ void __launch_bounds__(THREADS)
     rotation_kernel(const __grid_constant__ hk_gpu_spins s, const double *x)
 {
-    __shared__ double part[WARPS][9];
+    __shared__ double room[HK_SUM_WARPS][9];
     cudaGridDependencySynchronize();
     int at = blockIdx.x, cluster = at % s.most, body = at / s.most;
     if (cluster >= s.clusters[body]) return;
@@ -36,18 +27,10 @@ static __global__ void __launch_bounds__(THREADS)
                      *slope = s.entry_slope + 3 * (int64_t)e;
         for (int i = 0; i < 9; i++) F[i] += p[i / 3] * slope[i % 3];
     }
-    for (int i = 0; i < 9; i++) {
-        double sum = warp_sum(F[i]);
-        if (threadIdx.x % WARP == 0) part[threadIdx.x / WARP][i] = sum;
-    }
-    __syncthreads();
+    block_sums<9>(F, room);
     if (threadIdx.x > 0) return;
     double R[9];
-    for (int i = 0; i < 9; i++) {
-        F[i] = 0;
-        for (int w = 0; w < WARPS; w++) F[i] += part[w][i];
-    }
-    s.compliance[at] = spin_compliance(s.weight[at], spin_rotation(F, R));
+    s.compliance[at] = spin_compliance(s.weight[at], spin_rotation(room[0], R));
     for (int i = 0; i < 9; i++) s.rotation[9 * (int64_t)at + i] = R[i];
 }
 
@@ -178,7 +161,7 @@ static __global__ void __launch_bounds__(THREADS)
     for (int k = threadIdx.x; k < 3 * n; k += THREADS) sums[k / 3][k % 3] = 0;
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
-    if (!is_wanted(control)) return;
+    if (!qn_wants_direction(control)) return;
     for (int first = run.first; first < run.last; first += CHUNK) {
         int count = min(CHUNK, run.last - first);
         __syncthreads();
@@ -220,7 +203,7 @@ static __global__ void __launch_bounds__(THREADS)
 {
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
-    if (is_wanted(control)) solve_body(s, blockIdx.x);
+    if (qn_wants_direction(control)) solve_body(s, blockIdx.x);
 }
 
 static __global__ void __launch_bounds__(THREADS)
@@ -231,7 +214,7 @@ static __global__ void __launch_bounds__(THREADS)
     int n = 3 * s.clusters[run.body], width = 3 * s.most;
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
-    if (!is_wanted(control)) return;
+    if (!qn_wants_direction(control)) return;
     for (int k = threadIdx.x; k < 3 * n; k += THREADS)
         turn[k / n][k % n] = s.turn[3 * (int64_t)width * run.body + k / n * width + k % n];
     __syncthreads();

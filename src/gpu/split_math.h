@@ -2,7 +2,7 @@
 #ifndef HK_GPU_SPLIT_MATH_H
 #define HK_GPU_SPLIT_MATH_H
 
-#include "rules/rules.h"
+#include "rules/spin.h"
 
 // ---------------------------------------------------------------- conjugate gradients
 
@@ -48,42 +48,10 @@ HK_RULE int cg_advance(hk_cg *c, double rz, double zw)
 
 // ---------------------------------------------------------------- the rotation correction
 
-// Block cd of −B A⁻¹ Bᵀ from the rotations of both clusters, which have their √θ, and their block
-// of τ, whose rows have `row` numbers: −¼ (tr S − Sᵀ), S = R τ Qᵀ. [3][3] all.
-HK_RULE void turn_block(const double *R, const double *tau, int row, const double *Q, double *block)
-{
-    double T[9], S[9];
-    for (int k = 0; k < 9; k++) {
-        int i = k / 3, j = k % 3;
-        T[k] = R[3 * i] * tau[j] + R[3 * i + 1] * tau[row + j] + R[3 * i + 2] * tau[2 * row + j];
-    }
-    for (int k = 0; k < 9; k++) {
-        const double *left = T + 3 * (k / 3), *right = Q + 3 * (k % 3);
-        S[k] = -0.25 * (left[0] * right[0] + left[1] * right[1] + left[2] * right[2]);
-    }
-    double trace = S[0] + S[4] + S[8];
-    for (int k = 0; k < 9; k++) block[k] = (k % 4 == 0 ? trace : 0) - S[3 * (k % 3) + k / 3];
-}
-
-// √θ B D of a cluster: its mean spin, from what D changes of its gradient.
-HK_RULE void turn_spin(const double *R, const double *change, double spin[3])
-{
-    for (int i = 0; i < 3; i++) {
-        int j = (i + 1) % 3, k = (i + 2) % 3;
-        spin[i] = 0;
-        for (int e = 0; e < 3; e++)
-            spin[i] += 0.5 * (R[3 * j + e] * change[3 * k + e] - R[3 * k + e] * change[3 * j + e]);
-    }
-}
-
-// What the columns of a cluster are multiplied with, [3][3]: ½ z × R e_j.
+// What the columns of a cluster are multiplied with, [3][3].
 HK_RULE void turn_columns(const double *R, const double z[3], double *turn)
 {
-    for (int axis = 0; axis < 3; axis++)
-        for (int i = 0; i < 3; i++) {
-            int j = (i + 1) % 3, k = (i + 2) % 3;
-            turn[3 * axis + i] = 0.5 * (z[j] * R[3 * k + axis] - z[k] * R[3 * j + axis]);
-        }
+    for (int k = 0; k < 9; k++) turn[k] = spin_turn(R, z, k % 3, k / 3);
 }
 
 // The symmetric system of a body is the upper triangle of a[n][n + 1], with its right-hand side in
@@ -96,15 +64,14 @@ HK_RULE void turn_fill(int clusters, const double *rotation, const double *chang
     int n = 3 * clusters, row = n + 1;
     for (int pair = thread; pair < clusters * clusters; pair += threads) {
         int c = pair / clusters, d = pair % clusters;
-        double block[9], spin[3];
+        double block[9];
         if (d < c) continue;
-        turn_block(rotation + 9 * c, tau + 3 * c * n + 3 * d, n, rotation + 9 * d, block);
-        for (int k = 0; k < 9; k++) a[(3 * c + k / 3) * row + 3 * d + k % 3] = block[k];
+        spin_block(tau + 3 * c * n + 3 * d, n, rotation + 9 * c, rotation + 9 * d, block);
+        for (int k = 0; k < 9; k++) a[(3 * c + k / 3) * row + 3 * d + k % 3] = -block[k];
         if (d > c) continue;
-        turn_spin(rotation + 9 * c, change + 9 * c, spin);
         for (int i = 0; i < 3; i++) {
             a[(3 * c + i) * row + 3 * c + i] += inverse_weight[c];
-            a[(3 * c + i) * row + n] = spin[i];
+            a[(3 * c + i) * row + n] = spin_of(rotation + 9 * c, change + 9 * c, 3, i);
         }
     }
 }

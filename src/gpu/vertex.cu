@@ -156,7 +156,7 @@ static __device__ void guess_ahead(const hk_gpu_state &s, int v, double a, doubl
                  *before = velocities_before(s) + at;
     double x[3], o[3];
     for (int i = 0; i < 3; i++) x[i] = here[i] + a * speed[i] + b * before[i];
-    frame_place({s.origin, s.rest, s.body, s.anchor}, v, o);
+    frame_place(hk_gpu_frame_of(&s), v, o);
     guess[v] = fine_narrow(x, o);
     write_exact(s, HK_EXACT_GUESS, v, x);
 }
@@ -241,7 +241,7 @@ static __device__ void end_place(const hk_gpu_state &s, int v, const float4 *goo
         return;
     }
     double o[3];
-    frame_place({s.origin, s.rest, s.body, s.anchor}, v, o);
+    frame_place(hk_gpu_frame_of(&s), v, o);
     fine_widen(good[v], o, x);
 }
 

@@ -75,12 +75,12 @@ struct hk_gpu_frame {
     const double *origin, *rest;
     const int *body, *anchor;
 };
-static inline hk_gpu_frame hk_gpu_frame_of(const hk_gpu_state *s)
+#ifdef __CUDACC__
+static __host__ __device__ __forceinline__ hk_gpu_frame hk_gpu_frame_of(const hk_gpu_state *s)
 {
     hk_gpu_frame frame = {s->origin, s->rest, s->body, s->anchor};
     return frame;
 }
-#ifdef __CUDACC__
 static __device__ __forceinline__ void frame_place(const hk_gpu_frame &f, int v, double o[3])
 {
     const double *rest = f.rest + 3 * (int64_t)v, *from = f.origin + 3 * f.body[v];
