@@ -138,13 +138,13 @@ static hk_status factor(hk_rest_solver *s, bool *regular)
     hk_rest_lu *l = s->lu;
     double clock = hk_now();
     HK_TRY(hk_inverse_linearise(s->inverse, s->now.X, s->settings.components));
-    s->phase_s[HK_PHASE_ELEMENTS] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     memset(l->values, 0, sizeof(double) * (size_t)l->start[l->count]);
     hk_inverse_visit(s->inverse, add_block, &(adder){s, l});
-    s->phase_s[HK_PHASE_ASSEMBLY] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     HK_TRY(hk_lu_factor(l->lu, l->values, regular));
     s->report->factorisations++;
-    s->phase_s[HK_PHASE_FACTOR] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
 
@@ -163,7 +163,7 @@ static hk_status solve(hk_rest_solver *s)
     memset(s->step, 0, 4 * sizeof(double) * (size_t)s->inverse->problem->vertex_count);
     for (int64_t b = 0; b < a->pattern.count; b++)
         for (int i = 0; i < 3; i++) s->step[4 * (int64_t)a->vertex[b] + i] = l->found[3 * b + i];
-    s->phase_s[HK_PHASE_SOLVE] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }
 
@@ -192,7 +192,7 @@ hk_status hk_rest_lu_step(hk_rest_solver *s, bool *regular)
 {
     double clock = hk_now();
     HK_TRY(need_lu(s));
-    s->phase_s[HK_PHASE_ASSEMBLY] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     HK_TRY(factor(s, regular));
     return *regular ? solve(s) : HK_OK;
 }
@@ -202,7 +202,7 @@ hk_status hk_rest_newton_lu(hk_rest_solver *s, hk_rest_end *end)
     int reuse = hk_max_int(s->settings.reuse, 1);
     double clock = hk_now();
     HK_TRY(need_lu(s));
-    s->phase_s[HK_PHASE_ASSEMBLY] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     for (int k = 0; k < s->settings.iterations; k++) {
         if (hk_rest_converged(s, s->settings.tolerance)) {
             *end = HK_REST_DONE;

@@ -33,7 +33,7 @@ hk_status hk_rest_fixed_point(hk_rest_solver *s, hk_rest_end *end)
         }
         double merit = s->now.merit, clock = hk_now();
         carry_back(s, s->now.X, s->now.pull, s->step);
-        s->phase_s[HK_PHASE_ELEMENTS] += hk_rest_lap(&clock);
+        s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
         *end = HK_REST_STUCK;
         if (!hk_rest_advance(s, may_leave ? SHORTEST_FIXED_POINT : SHORTEST_NEWTON)) return HK_OK;
         *end = HK_REST_STOPPED;
@@ -51,12 +51,12 @@ static hk_status apply_preconditioned(void *context, const double *from, double 
     hk_rest_solver *s = context;
     double clock = hk_now();
     hk_inverse_product(s->inverse, from, s->trial.force);
-    s->phase_s[HK_PHASE_ELEMENTS] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     hk_precondition_stiffness(s->precondition, s->trial.force, s->trial.pull);
-    s->phase_s[HK_PHASE_SOLVE] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     carry_back(s, s->now.X, s->trial.pull, to);
     for (int64_t i = 0; i < 4 * (int64_t)s->inverse->problem->vertex_count; i++) to[i] = -to[i];
-    s->phase_s[HK_PHASE_ELEMENTS] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     return HK_OK;
 }
 
@@ -78,7 +78,7 @@ static hk_status newton_step(hk_rest_solver *s, int *iterations)
     double clock = hk_now(), left;
     HK_TRY(hk_inverse_linearise(s->inverse, s->now.X, s->settings.components));
     carry_back(s, s->now.X, s->now.pull, s->right);
-    s->phase_s[HK_PHASE_ELEMENTS] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     HK_TRY(hk_gmres_solve(&s->gmres, apply_preconditioned, s, FORCING, MOST_GMRES, s->right,
                           s->step, iterations, &left));
     // Where the body is stretched many times over K is no longer like ∂f/∂X.

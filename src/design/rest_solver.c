@@ -105,11 +105,11 @@ static hk_status prepare(hk_rest_solver *s, bool *held)
     if (!*held) return HK_OK;
     double clock = hk_now();
     if (!s->precondition) HK_TRY(hk_precondition_create(s->inverse, &s->precondition));
-    s->phase_s[HK_PHASE_ASSEMBLY] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     if (for_lu) return HK_OK;
     HK_TRY(hk_precondition_factor(s->precondition, held));
     s->report->factorisations++;
-    s->phase_s[HK_PHASE_FACTOR] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     s->factored = *held;
     if (*held) return HK_OK;
     s->report->reason = HK_NOT_HELD;

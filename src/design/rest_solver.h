@@ -14,6 +14,7 @@
 #include "design/gmres.h"
 #include "design/precondition.h"
 #include "linear/lu.h"
+#include "solver/line_search.h"
 
 typedef enum hk_rest_method {
     HK_REST_AUTO,
@@ -87,7 +88,6 @@ bool hk_rest_converged(const hk_rest_solver *solver, double tolerance);
 bool hk_rest_advance(hk_rest_solver *solver, double shortest);
 // Tells the monitor; false: it wants to stop.
 bool hk_rest_tell(hk_rest_solver *solver, int linear_iterations);
-double hk_rest_lap(double *clock);
 
 // ---- the attempts: HK_CONVERGED, or why not
 typedef enum hk_rest_end {

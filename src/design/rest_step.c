@@ -11,13 +11,6 @@
 // Part of the merit that a full step must gain.
 #define LEAST_GAIN 1e-4
 
-double hk_rest_lap(double *clock)
-{
-    double now = hk_now(), lap = now - *clock;
-    *clock = now;
-    return lap;
-}
-
 static double longest_of(const double *v, int count)
 {
     double square = 0;
@@ -33,12 +26,12 @@ bool hk_rest_evaluate(hk_rest_solver *s, hk_rest_shape *shape)
     double clock = hk_now();
     bool sound = hk_inverse_force(s->inverse, shape->X, shape->force, &shape->least);
     if (sound) shape->residual = hk_inverse_norm(s->inverse, shape->force);
-    s->phase_s[HK_PHASE_ELEMENTS] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     if (!sound || !s->factored) return sound;
     hk_precondition_stiffness(s->precondition, shape->force, shape->pull);
     shape->merit = hk_inverse_norm(s->inverse, shape->pull);
     shape->length = longest_of(shape->pull, s->inverse->problem->vertex_count);
-    s->phase_s[HK_PHASE_SOLVE] += hk_rest_lap(&clock);
+    s->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return isfinite(shape->merit);
 }
 
@@ -64,7 +57,7 @@ bool hk_rest_advance(hk_rest_solver *s, double shortest)
         double clock = hk_now();
         double largest = hk_precondition_step(s->precondition, s->now.X, s->step, length,
                                               MOST_EXPONENT, s->trial.X);
-        s->phase_s[HK_PHASE_SOLVE] += hk_rest_lap(&clock);
+        s->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
         if (!isfinite(largest)) return false;
         if (largest > MOST_EXPONENT) {
             length *= fmin(0.5, 0.9 * MOST_EXPONENT / largest);

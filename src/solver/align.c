@@ -18,7 +18,6 @@ static bool fell(const hk_problem *p, double now, double before, bool clearly)
 void hk_align_start(hk_problem *p, const double *x, double energy, double *workspace, double *start)
 {
     size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
-    if (!hk_rigid_any(p)) return;
     memcpy(workspace, start, bytes);
     hk_rigid_align(p, workspace);
     double moved = hk_problem_energy(p, workspace);

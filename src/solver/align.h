@@ -5,8 +5,9 @@
 
 #include "solver/start.h"
 
-// `start` has the energy ε; the one that is taken is the least of it, of it aligned, and of it with
-// free bodies in the shape that they have in `x`. `workspace` is [vertex_count][4].
+// Where there is any (hk_rigid_any). `start` has the energy ε; the one that is taken is the least
+// of it, of it aligned, and of it with free bodies in the shape that they have in `x`. `workspace`
+// is [vertex_count][4].
 void hk_align_start(hk_problem *problem, const double *x, double energy, double *workspace,
                     double *start);
 // The end of a solve that did not converge; the report is of the state after it.
