@@ -1,28 +1,36 @@
-// Rest shapes: from scratch to 1e-6 of the load, and where the time goes; ours and TwoWay's way
-// side by side; with --figures its Figures 2 to 4: components of the Jacobian left out, and
-// matrices reused for M iterations.
+// Rest shapes: from scratch to 1e-6 of the load, and where the time goes; after an edit, with the
+// factor of the shape before it and with a new one; ours and TwoWay's way side by side. With
+// --figures the curves of its figures, as comma-separated values: 2 (components of the Jacobian
+// left out), 3 (solvers compared), 4 (factors used for M iterations), 6 (starts after an edit).
 //
 //   bench_design [--mesh FILE] [--fix FILE] [--young E] [--poisson NU] [--repeat N] [--threads N]
-//                [--methods all|ours] [--figures yes]
+//                [--methods all|ours] [--linear auto|direct|multigrid] [--figures FOLDER]
+//                [--longest SECONDS]
 //
 // Without a mesh it is the generated figure, held by its feet. FILE of --fix: a count, then the
 // numbers of the vertices that are held; without it those in the lowest 5 % along y.
 #include <math.h>
 
-#include "bench.h"
-
-#include "design/rest_solver.h"
+#include "design/curves.h"
+#include "design_body.h"
+#include "model/model.h"
 
 typedef struct options {
-    const char *mesh, *fix, *methods;
+    const char *mesh, *fix, *methods, *linear, *figures;
     double young, poisson, tolerance;
+    double longest;  // s, of a curve
     int repeat, threads;
-    bool figures;
 } options;
 
 static options parse(int argc, char **argv)
 {
-    options o = {.methods = "all", .young = 3e6, .poisson = 0.45, .tolerance = 1e-6, .repeat = 5};
+    options o = {.methods = "all",
+                 .linear = "auto",
+                 .young = 3e6,
+                 .poisson = 0.45,
+                 .tolerance = 1e-6,
+                 .longest = 30,
+                 .repeat = 5};
     for (int k = 1; k + 1 < argc; k += 2) {
         const char *name = argv[k], *value = argv[k + 1];
         if (strcmp(name, "--mesh") == 0) o.mesh = value;
@@ -33,70 +41,11 @@ static options parse(int argc, char **argv)
         if (strcmp(name, "--tolerance") == 0) o.tolerance = atof(value);
         if (strcmp(name, "--repeat") == 0) o.repeat = atoi(value);
         if (strcmp(name, "--threads") == 0) o.threads = atoi(value);
-        if (strcmp(name, "--figures") == 0) o.figures = true;
+        if (strcmp(name, "--linear") == 0) o.linear = value;
+        if (strcmp(name, "--figures") == 0) o.figures = value;
+        if (strcmp(name, "--longest") == 0) o.longest = atof(value);
     }
     return o;
-}
-
-// ---------------------------------------------------------------- the body
-
-static hk_mesh *load_mesh(const options *o)
-{
-    hk_mesh *mesh = NULL;
-    if (o->mesh) {
-        bench_check(hk_mesh_load(o->mesh, &mesh));
-        return mesh;
-    }
-    hk_mesh_def def = hk_default_mesh_def(HK_SHAPE_FIGURE);
-    def.height = 0.3;
-    def.cells[0] = 60;
-    bench_check(hk_mesh_make(&def, &mesh));
-    return mesh;
-}
-
-static int32_t *read_fix(const char *path, int *count)
-{
-    FILE *file = fopen(path, "r");
-    if (!file || fscanf(file, "%d", count) != 1 || *count < 1) {
-        fprintf(stderr, "bench: cannot read %s\n", path);
-        exit(1);
-    }
-    int32_t *vertices = malloc(sizeof *vertices * (size_t)*count);
-    for (int k = 0; k < *count; k++)
-        if (fscanf(file, "%d", &vertices[k]) != 1) *count = k;
-    fclose(file);
-    return vertices;
-}
-
-static hk_model *make_model(const options *o, const hk_mesh *mesh)
-{
-    const double *x = hk_mesh_positions(mesh);
-    double low = x[1], high = x[1];
-    for (int v = 0; v < hk_mesh_vertex_count(mesh); v++) {
-        low = fmin(low, x[3 * v + 1]);
-        high = fmax(high, x[3 * v + 1]);
-    }
-    hk_selector held = {.kind = HK_SELECT_BOX,
-                        .box = {{-1e9, -1e9, -1e9}, {1e9, low + 0.05 * (high - low), 1e9}}};
-    int32_t *vertices = NULL;
-    if (o->fix) {
-        vertices = read_fix(o->fix, &held.vertex_count);
-        held.kind = HK_SELECT_VERTICES;
-        held.vertices = vertices;
-    }
-    hk_body_def body = hk_default_body_def();
-    body.mesh = mesh;
-    body.material.young = o->young;
-    body.material.poisson = o->poisson;
-    body.fixes = &held;
-    body.fix_count = 1;
-    hk_model_def def = hk_default_model_def();
-    def.bodies = &body;
-    def.body_count = 1;
-    hk_model *model = NULL;
-    bench_check(hk_model_create(&def, &model));
-    free(vertices);
-    return model;
 }
 
 // ---------------------------------------------------------------- from scratch
@@ -121,6 +70,7 @@ static void run(const options *o, const hk_model *model, const char *method, int
         def.tolerance = o->tolerance;
         def.threads = o->threads;
         def.reuse = reuse;
+        def.linear = o->linear;
         hk_rest *rest = NULL;
         hk_rest_report report, warm;
         double start = hk_now();
@@ -170,87 +120,197 @@ static double *twisted(const hk_model *model)
     return edited;
 }
 
-static void run_edit(const options *o, const hk_model *model)
+typedef struct edit {
+    double whole, set_shape, refactor;  // s
+    hk_rest_report report;
+} edit;
+
+// From the shape of the model to the edited one: with the old factor, or with a new one.
+static edit take_edit(const options *o, const hk_model *model, const double *edited, bool anew)
 {
-    double *edited = twisted(model), least = INFINITY;
-    hk_rest_report best = {0};
+    edit best = {.whole = INFINITY};
     hk_rest_def def = hk_default_rest_def();
     def.model = model;
     def.tolerance = o->tolerance;
     def.threads = o->threads;
+    def.linear = o->linear;
     hk_rest *rest = NULL;
     bench_check(hk_rest_create(&def, &rest));
-    bench_check(hk_rest_solve(rest, NULL, NULL));
     for (int k = 0; k < o->repeat; k++) {
-        hk_rest_report report;
+        bench_check(hk_rest_set_shape(rest, hk_model_rest_positions(model)));
+        bench_check(hk_rest_refactor(rest));
+        bench_check(hk_rest_solve(rest, NULL, NULL));
+        edit now;
         double start = hk_now();
-        bench_check(hk_rest_set_shape(rest, k % 2 ? hk_model_rest_positions(model) : edited));
-        bench_check(hk_rest_solve(rest, NULL, &report));
-        if (k % 2 == 1 || hk_now() - start > least) continue;
-        least = hk_now() - start;
-        best = report;
+        bench_check(hk_rest_set_shape(rest, edited));
+        now.set_shape = hk_now() - start;
+        if (anew) bench_check(hk_rest_refactor(rest));
+        now.refactor = hk_now() - start - now.set_shape;
+        bench_check(hk_rest_solve(rest, NULL, &now.report));
+        now.whole = hk_now() - start;
+        if (now.whole < best.whole) best = now;
     }
-    printf("edit of 30 degrees, with a new factor: %.1f ms, %d iterations, %d of GMRES, %s\n",
-           1e3 * least, best.iterations, best.linear_iterations, hk_reason_name(best.reason));
     hk_rest_free(rest);
+    return best;
+}
+
+static void run_edit(const options *o, const hk_model *model)
+{
+    double *edited = twisted(model);
+    for (int anew = 0; anew <= 1; anew++) {
+        edit e = take_edit(o, model, edited, anew);
+        const hk_rest_report *r = &e.report;
+        printf("edit of 30 degrees, %s: %.1f ms (shape %.1f, factor %.1f, elements %.1f, Laplacian "
+               "%.1f, solves %.1f), %d iterations, %d of GMRES, %s: %s\n",
+               anew ? "new factor" : "old factor", 1e3 * e.whole, 1e3 * e.set_shape,
+               1e3 * e.refactor, r->phase_ms[HK_PHASE_ELEMENTS], r->phase_ms[HK_PHASE_FACTOR],
+               r->phase_ms[HK_PHASE_SOLVE], r->iterations, r->linear_iterations, r->attempts,
+               hk_reason_name(r->reason));
+    }
     free(edited);
 }
 
 // ---------------------------------------------------------------- TwoWay's figures
 
-typedef struct curve {
-    double start;
-} curve;
-
-static bool print_iteration(void *context, const hk_iteration *i)
+static bool add_row(void *context, const hk_iteration *i)
 {
-    const curve *c = context;
-    printf(" %d:%.1e@%.2fs", i->iteration, i->relative_residual, hk_now() - c->start);
-    return true;
+    return i->iteration == 0 || curve_add(context, i->relative_residual, 0);
 }
 
-static void run_components(const options *o, const hk_model *model, const char *name,
-                           int components, int reuse)
+static hk_rest_solver *make_solver(const options *o, const hk_model *model, hk_rest_method method)
 {
-    hk_rest_solver *solver;
+    hk_rest_solver *s;
+    bench_check(hk_rest_solver_create(model, o->threads ? o->threads : 2, &s));
+    s->settings = (hk_rest_settings){.method = method,
+                                     .tolerance = o->tolerance,
+                                     .iterations = 60,
+                                     .load_steps = 60,
+                                     .reuse = 1,
+                                     .components = HK_WHOLE_JACOBIAN};
+    return s;
+}
+
+// From now.X, and on from there.
+static void draw(const options *o, hk_rest_solver *s, const char *name, FILE *file)
+{
     hk_rest_report report;
-    bench_check(hk_rest_solver_create(model, o->threads ? o->threads : 2, &solver));
-    solver->settings = (hk_rest_settings){.method = HK_REST_NEWTON_LU,
-                                          .tolerance = o->tolerance,
-                                          .iterations = 40,
-                                          .reuse = reuse,
-                                          .components = components};
-    curve c = {hk_now()};
-    solver->monitor = print_iteration;
-    solver->monitor_context = &c;
-    printf("%s:", name);
-    bench_check(hk_rest_solver_run(solver, &report));
-    printf("\n  %s after %d iterations, %d factorisations, %.2f s\n", hk_reason_name(report.reason),
-           report.iterations, report.factorisations, 1e-3 * report.ms);
-    hk_rest_solver_free(solver);
+    curve c;
+    double least;
+    curve_begin(&c, file, name, o->longest);
+    s->monitor = add_row;
+    s->monitor_context = &c;
+    if (hk_inverse_force(s->inverse, s->now.X, s->now.force, &least))
+        curve_add(&c, hk_inverse_norm(s->inverse, s->now.force) / s->inverse->scale, 0);
+    bench_check(hk_rest_solver_run(s, &report));
+    curve_end(&c);
+    s->monitor = NULL;
 }
 
-static void figures(const options *o, const hk_model *model)
+static void draw_lu(const options *o, const hk_model *model, const char *name, int components,
+                    int reuse, FILE *file)
 {
-    printf("\nFigure 2: iteration:residual@time of newton_lu with components of the Jacobian\n");
-    run_components(o, model, "all three", HK_WHOLE_JACOBIAN, 1);
-    run_components(o, model, "without weight", HK_OF_STRESS | HK_OF_NORMALS, 1);
-    run_components(o, model, "without normals", HK_OF_STRESS | HK_OF_WEIGHT, 1);
-    run_components(o, model, "stress alone", HK_OF_STRESS, 1);
-    printf("\nFigure 4: one factorisation for M iterations\n");
+    hk_rest_solver *s = make_solver(o, model, HK_REST_NEWTON_LU);
+    s->settings.components = components;
+    s->settings.reuse = reuse;
+    draw(o, s, name, file);
+    hk_rest_solver_free(s);
+}
+
+static void figure_2(const options *o, const hk_model *model)
+{
+    FILE *file = curve_file(o->figures, "figure2.csv");
+    printf("Figure 2: components of the Jacobian\n");
+    draw_lu(o, model, "all three components", HK_WHOLE_JACOBIAN, 1, file);
+    draw_lu(o, model, "without weight", HK_OF_STRESS | HK_OF_NORMALS, 1, file);
+    draw_lu(o, model, "without normals", HK_OF_STRESS | HK_OF_WEIGHT, 1, file);
+    draw_lu(o, model, "stress alone", HK_OF_STRESS, 1, file);
+    fclose(file);
+}
+
+static void figure_3(const options *o, const hk_model *model)
+{
+    FILE *file = curve_file(o->figures, "figure3.csv");
+    descent_options d = {o->tolerance, o->longest, o->threads ? o->threads : 2};
+    printf("Figure 3: solvers\n");
+    run_gradient_descent(model, &d, file);
+    run_nonlinear_cg(model, &d, file);
+    run_newton_jacobi(model, &d, 128, file);
+    run_newton_bicgstab(model, &d, 128, file);
+    run_newton_bicgstab(model, &d, 1024, file);
+    draw_lu(o, model, "Newton with LU", HK_WHOLE_JACOBIAN, 1, file);
+    draw_lu(o, model, "Newton with LU (M = 4)", HK_WHOLE_JACOBIAN, 4, file);
+    for (int k = 0; k < 2; k++) {
+        hk_rest_solver *s = make_solver(o, model, k ? HK_REST_NEWTON_GMRES : HK_REST_AUTO);
+        draw(o, s, k ? "Newton-GMRES" : "fixed point, then Newton-GMRES", file);
+        hk_rest_solver_free(s);
+    }
+    fclose(file);
+}
+
+static void figure_4(const options *o, const hk_model *model)
+{
+    FILE *file = curve_file(o->figures, "figure4.csv");
+    printf("Figure 4: one factorisation for M iterations\n");
     for (int reuse = 1; reuse <= 16; reuse *= 2) {
         char name[16];
         snprintf(name, sizeof name, "M = %d", reuse);
-        run_components(o, model, name, HK_WHOLE_JACOBIAN, reuse);
+        draw_lu(o, model, name, HK_WHOLE_JACOBIAN, reuse, file);
     }
+    fclose(file);
+}
+
+// Ways to start after an edit, from the pair before it (old_x, old of the solver): X is [n][4].
+typedef void start_fn(hk_rest_solver *s, double *X);
+
+static void start_at_loaded(hk_rest_solver *s, double *X)
+{
+    memcpy(X, s->inverse->x, 4 * sizeof(double) * (size_t)s->inverse->problem->vertex_count);
+}
+
+// TwoWay eq. 16 alone: one Poisson solve.
+static void start_carried(hk_rest_solver *s, double *X)
+{
+    hk_rest_tets_follow(s->inverse->tets, s->old_x, s->old, s->right);
+    hk_precondition_laplacian(s->precondition, s->right, s->right);
+    for (int64_t i = 0; i < 4 * (int64_t)s->inverse->problem->vertex_count; i++)
+        X[i] = s->inverse->x[i] + s->right[i];
+}
+
+static void figure_6(const options *o, const hk_model *model)
+{
+    static const struct {
+        const char *name;
+        start_fn *start;
+    } starts[] = {{"without initialisation", start_at_loaded}, {"carried over", start_carried}};
+    FILE *file = curve_file(o->figures, "figure6.csv");
+    double *edited = twisted(model);
+    printf("Figure 6: starts after an edit of 30 degrees, Newton with LU\n");
+    for (int k = 0; k < HK_COUNT_OF(starts); k++) {
+        hk_model *own;
+        hk_rest_report report;
+        bench_check(hk_model_copy(model, &own));
+        hk_rest_solver *s = make_solver(o, own, HK_REST_AUTO);
+        bench_check(hk_rest_solver_run(s, &report));
+        bench_check(hk_model_set_rest(own, edited));
+        bench_check(hk_rest_solver_set_shape(s, own));
+        bench_check(hk_rest_solver_factor(s));
+        starts[k].start(s, s->now.X);
+        s->settings.method = HK_REST_NEWTON_LU;
+        draw(o, s, starts[k].name, file);
+        hk_rest_solver_free(s);
+        hk_model_free(own);
+    }
+    free(edited);
+    fclose(file);
 }
 
 int main(int argc, char **argv)
 {
     options o = parse(argc, argv);
     bench_machine();
-    hk_mesh *mesh = load_mesh(&o);
-    hk_model *model = make_model(&o, mesh);
+    const bench_body body = {o.mesh, o.fix, o.young, o.poisson};
+    hk_mesh *mesh = bench_body_mesh(&body);
+    hk_model *model = bench_body_model(&body, mesh);
     printf("%s: %d vertices, %d tets; neo-Hookean, E = %g Pa, nu = %g; to %g of the load\n",
            o.mesh ? o.mesh : "figure", hk_mesh_vertex_count(mesh), hk_mesh_tet_count(mesh), o.young,
            o.poisson, o.tolerance);
@@ -263,7 +323,12 @@ int main(int argc, char **argv)
     few.repeat = o.repeat > 2 ? 2 : o.repeat;
     if (strcmp(o.methods, "all") == 0)
         for (int reuse = 1; reuse <= 4; reuse += 3) run(&few, model, "newton_lu", reuse);
-    if (o.figures) figures(&o, model);
+    if (o.figures) {
+        figure_2(&o, model);
+        figure_3(&o, model);
+        figure_4(&o, model);
+        figure_6(&o, model);
+    }
     hk_model_free(model);
     hk_mesh_free(mesh);
     return 0;

@@ -1,7 +1,9 @@
 // The floor of single precision: what rounding leaves of forces, relative to the weight of a bar,
 // and how small a residual (evaluated in double) the methods reach in a time step.
 //
-//   bench_floor [--tets N] [--only gradient | steps]
+//   bench_floor [--tets N] [--only gradient | steps] [--backend cpu | cuda]
+//
+// Gradients are those of the CPU; with --backend cuda steps alone are measured.
 #include <math.h>
 
 #include "bench.h"
@@ -117,19 +119,33 @@ static const variant g_variants[] = {
     {"descent mooney", "descent", "mooney_rivlin", 3000},
 };
 
+static const variant g_gpu_variants[] = {
+    {"descent", "descent", "neo_hookean", 3000},
+    {"descent corotated", "descent", "corotated", 3000},
+    {"descent mooney", "descent", "mooney_rivlin", 3000},
+    {"descent stvk", "descent", "stvk", 3000},
+    {"descent spline", "descent", "spline", 3000},
+    {"vbd", "vbd", "neo_hookean", 1000},
+    {"vbd corotated", "vbd", "corotated", 1000},
+    {"quasi_newton", "quasi_newton", "neo_hookean", 300},
+    {"quasi_newton corot.", "quasi_newton", "corotated", 300},
+    {"projective (arap)", "projective", "arap", 2000},
+};
+
 // The relative residual after one step from rest, in double precision.
-static double step_floor(const variant *v, double young, double size, int tets)
+static double step_floor(const variant *v, double young, double size, int tets, hk_backend backend)
 {
     hk_model *m = make_bar(v->law, young, size, tets);
     hk_option single = {.name = "precision", .text = "single"};
     hk_world_def def = hk_default_world_def();
     def.model = m;
+    def.backend = backend;
     def.step = STEP;
     def.solver.method = v->method;
     def.solver.iterations = v->iterations;
     def.solver.tolerance = 1e-12;
     def.solver.options = &single;
-    def.solver.option_count = 1;
+    def.solver.option_count = backend == HK_BACKEND_CPU;  // a GPU has the precision of its kernels
     hk_world *world;
     hk_step_report report;
     bench_check(hk_world_create(&def, &world));
@@ -155,15 +171,15 @@ static double step_floor(const variant *v, double young, double size, int tets)
     return residual;
 }
 
-static void steps(int tets)
+static void steps(const variant *variants, int count, int tets, hk_backend backend)
 {
     printf("\nrelative residual after one step of 1/60 s from rest, %d tets or so\n", tets);
     tell_sizes("method");
-    for (int k = 0; k < HK_COUNT_OF(g_variants); k++) {
-        printf("%-20s", g_variants[k].label);
+    for (int k = 0; k < count; k++) {
+        printf("%-20s", variants[k].label);
         for (int e = 0; e < HK_COUNT_OF(g_young); e++)
             for (int s = 0; s < HK_COUNT_OF(g_size); s++) {
-                printf(" %10.1e", step_floor(&g_variants[k], g_young[e], g_size[s], tets));
+                printf(" %10.1e", step_floor(&variants[k], g_young[e], g_size[s], tets, backend));
                 fflush(stdout);
             }
         printf("\n");
@@ -174,12 +190,19 @@ int main(int argc, char **argv)
 {
     int tets = 3000;
     const char *only = "";
+    bool gpu = false;
     for (int k = 1; k + 1 < argc; k += 2) {
         if (strcmp(argv[k], "--tets") == 0) tets = atoi(argv[k + 1]);
         if (strcmp(argv[k], "--only") == 0) only = argv[k + 1];
+        if (strcmp(argv[k], "--backend") == 0) gpu = strcmp(argv[k + 1], "cuda") == 0;
     }
     bench_machine();
+    if (gpu) {
+        steps(g_gpu_variants, HK_COUNT_OF(g_gpu_variants), tets, HK_BACKEND_CUDA);
+        return 0;
+    }
     if (strcmp(only, "steps") != 0) gradients(tets);
-    if (strcmp(only, "gradient") != 0) steps(tets);
+    if (strcmp(only, "gradient") != 0)
+        steps(g_variants, HK_COUNT_OF(g_variants), tets, HK_BACKEND_CPU);
     return 0;
 }

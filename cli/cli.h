@@ -29,7 +29,10 @@ const cli_command *cli_find_command(const char *name);  // NULL: unknown
 int cmd_run(int argc, char **argv);
 int cmd_pose(int argc, char **argv);
 int cmd_rest(int argc, char **argv);
+int cmd_fit(int argc, char **argv);
 int cmd_mesh(int argc, char **argv);
+int cmd_mesh_sdf(int argc, char **argv);
+int cmd_certify(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
@@ -110,8 +113,9 @@ int cli_usage_error(const char *command, const char *format, ...)
 int cli_failure(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // "hooke: error: …" on standard error, nothing else.
 void cli_say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-// "hooke: note: …" unless quiet.
+// "hooke: note: …" and "hooke: warning: …" unless quiet.
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Where text for people goes: standard output, or standard error beside JSON.
 FILE *cli_text_stream(void);
 // Sends the library's messages to standard error.
@@ -186,6 +190,30 @@ bool cli_frames_lack(const cli_frames *frames, double time);
 hk_status cli_frames_write(cli_frames *frames, hk_world *world);
 void cli_frames_free(cli_frames *frames);
 
+// ---------------------------------------------------------------- series (series.c)
+
+typedef struct cli_series_file {
+    char *path;
+    double time;  // s; NAN: not known
+} cli_series_file;
+typedef struct cli_series {
+    cli_series_file *items;
+    int count;
+} cli_series;
+// The files that collections (.pvd) name, in their order, and those that are named themselves.
+// Returns -1 or an exit status; free the series in either case.
+int cli_series_read(cli_series *series, const cli_texts *paths);
+void cli_series_free(cli_series *series);
+
+// ---------------------------------------------------------------- intersections (intersections.c)
+
+// "face (12, 5, 8) of body 0 (bar) and face (…) of body 1 (floor) near (0, 0.1, 0.2) m". To be
+// freed.
+char *cli_intersection_text(const hk_intersection *intersection);
+json_t *cli_intersection_json(const hk_intersection *intersection);
+// "5 pairs of faces meet (2 of them only touch)". To be freed.
+char *cli_intersection_count(int64_t count, int64_t touching);
+
 // ---------------------------------------------------------------- results (results.c)
 
 typedef struct cli_record {  // of one step, or of one pose
@@ -244,8 +272,9 @@ typedef struct cli_scene_args {
     int threads;          // -1: as the scene says
     const char *backend;  // NULL: as the scene says
     const char *points;
+    const char *skin;
 } cli_scene_args;
-enum { CLI_SCENE_OPTIONS = 7 };
+enum { CLI_SCENE_OPTIONS = 8 };
 void cli_scene_options(cli_scene_args *args, cli_option options[CLI_SCENE_OPTIONS]);
 
 // Whether every --set is path=value. Returns -1 to go on, or the exit status.
@@ -269,6 +298,9 @@ typedef struct cli_more {
     int option_count;                        // at most CLI_MORE_OPTIONS
     const char **outputs[CLI_MORE_OUTPUTS];  // paths among the options; *NULL: not given
     bool no_world;                           // it makes its own
+    // Whether what was given is enough, before anything is read or written: -1, or the exit status.
+    int (*check)(const void *context);
+    const void *context;
 } cli_more;
 
 // A scene being worked on: what is common to run, pose and rest.
@@ -279,8 +311,9 @@ typedef struct cli_session {
     hk_scene *scene;
     hk_model *model;
     hk_world *world;
-    char *points, *stats;  // paths or NULL
-    bool points_written;   // by the command itself
+    char *points, *stats, *skin;  // paths or NULL
+    bool points_written;          // by the command itself
+    const double *skin_shape;     // positions to write the skin at; NULL: those of the world
     cli_frames frames;
     cli_results results;
     cli_progress progress;
@@ -290,6 +323,7 @@ typedef struct cli_session {
     void (*print_method)(FILE *stream, void *context);
     void (*print_found)(FILE *stream, void *context);
     void *print_context;
+    const char *steps;  // what its steps are, other than those of a run; NULL: load steps
 } cli_session;
 // Parses, loads and creates. Returns -1 to go on, or the exit status; then nothing is left to
 // free.

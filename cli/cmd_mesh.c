@@ -60,14 +60,25 @@ static const struct {
     const char *help;
 } reals[] = {
     {"radius", offsetof(hk_mesh_def, radius), "m"},
-    {"length", offsetof(hk_mesh_def, length), "m, along x"},
+    {"length", offsetof(hk_mesh_def, length), "m, along the axis; of a funnel, of its pipe"},
     {"pitch", offsetof(hk_mesh_def, pitch), "m along the axis per turn"},
     {"turns", offsetof(hk_mesh_def, turns), "turns of a strand"},
-    {"thickness", offsetof(hk_mesh_def, thickness), "m, the diameter of a strand"},
-    {"height", offsetof(hk_mesh_def, height), "m, of a figure"},
+    {"thickness", offsetof(hk_mesh_def, thickness), "m, the diameter of a strand; of a wall"},
+    {"height", offsetof(hk_mesh_def, height), "m, of a figure or a funnel"},
+    {"neck", offsetof(hk_mesh_def, neck), "m, the inner radius of a funnel's end"},
+    {"degrees", offsetof(hk_mesh_def, degrees), "that a wedge spans"},
 };
 enum { REALS = sizeof reals / sizeof reals[0] };
-enum { RADIUS = 1, LENGTH = 2, PITCH = 4, TURNS = 8, THICKNESS = 16, HEIGHT = 32 };
+enum {
+    RADIUS = 1,
+    LENGTH = 2,
+    PITCH = 4,
+    TURNS = 8,
+    THICKNESS = 16,
+    HEIGHT = 32,
+    NECK = 64,
+    DEGREES = 128
+};
 
 static const struct shape {
     const char *name;
@@ -85,6 +96,13 @@ static const struct shape {
      "--radius R --pitch P --turns N --thickness D --strands N --cells ACROSS"},
     {"sheet", HK_SHAPE_SHEET, 2, 2, 0, false, "--size X,Z --cells X,Z"},
     {"figure", HK_SHAPE_FIGURE, 0, 1, HEIGHT, false, "--height H --cells OVER THE HEIGHT"},
+    {"torus", HK_SHAPE_TORUS, 0, 2, RADIUS | THICKNESS, false,
+     "--radius R --thickness D --cells ACROSS,AROUND"},
+    {"pyramid", HK_SHAPE_PYRAMID, 3, 0, 0, false, "--size X,Y,Z"},
+    {"wedge", HK_SHAPE_WEDGE, 0, 3, RADIUS | THICKNESS | DEGREES | LENGTH, false,
+     "--radius R --thickness D --degrees A --length L --cells AROUND,OUTWARD,ALONG"},
+    {"funnel", HK_SHAPE_FUNNEL, 0, 2, RADIUS | NECK | HEIGHT | LENGTH | THICKNESS, false,
+     "--radius R --neck R --height H --length L --thickness D --cells AROUND,ALONG"},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -108,7 +126,9 @@ static const struct shape *find_shape(const char *name)
     else
         cli_usage_error(
             "mesh make",
-            "unknown shape '%s'; there are box, cylinder, sphere, helix, sheet and figure", name);
+            "unknown shape '%s'; there are box, cylinder, sphere, helix, sheet, figure, torus, "
+            "pyramid, wedge and funnel",
+            name);
     return NULL;
 }
 
@@ -156,8 +176,8 @@ static int mesh_make(int argc, char **argv)
 {
     make_args args = {.strands = -1};
     cli_option options[REALS + 5] = {
-        {"size", 0, CLI_REALS, &args.size, "X,Y,Z", "m: box; X,Z for a sheet"},
-        {"cells", 0, CLI_INTS, &args.cells, "N,N,N", "divisions: 3 box, 2 cylinder, sheet, 1 else"},
+        {"size", 0, CLI_REALS, &args.size, "X,Y,Z", "m: box, pyramid; X,Z for a sheet"},
+        {"cells", 0, CLI_INTS, &args.cells, "N,N,N", "divisions, as many as the shape takes"},
     };
     int count = 2;
     for (int i = 0; i < REALS; ++i) {
@@ -174,16 +194,23 @@ static int mesh_make(int argc, char **argv)
         (cli_option){"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"};
     const cli_spec spec = {
         .command = "mesh make",
-        .arguments = "box|cylinder|sphere|helix|sheet|figure",
-        .purpose = "Makes a mesh. What is not given has a default.\n\n"
-                   "  box       --size X,Y,Z --cells X,Y,Z, min corner at the origin\n"
-                   "  cylinder  --radius R --length L --cells ACROSS,ALONG, axis x\n"
-                   "  sphere    --radius R --cells ACROSS, centre at the origin\n"
-                   "  helix     --radius R --pitch P --turns N --thickness D --strands N\n"
-                   "            --cells ACROSS A STRAND\n"
-                   "  sheet     --size X,Z --cells X,Z, triangles in the plane y = 0\n"
-                   "  figure    --height H --cells OVER THE HEIGHT (10 or more), a creature\n"
-                   "            that stands on y = 0 and looks along z",
+        .arguments = "box|cylinder|sphere|helix|sheet|figure|torus|pyramid|wedge|funnel",
+        .purpose =
+            "Makes a mesh. What is not given has a default.\n\n"
+            "  box       --size X,Y,Z --cells X,Y,Z, min corner at the origin\n"
+            "  cylinder  --radius R --length L --cells ACROSS,ALONG, axis x\n"
+            "  sphere    --radius R --cells ACROSS, centre at the origin\n"
+            "  helix     --radius R --pitch P --turns N --thickness D --strands N\n"
+            "            --cells ACROSS A STRAND\n"
+            "  sheet     --size X,Z --cells X,Z, triangles in the plane y = 0\n"
+            "  figure    --height H --cells OVER THE HEIGHT (10 or more), a creature\n"
+            "            that stands on y = 0 and looks along z\n"
+            "  torus     --radius R --thickness D --cells ACROSS,AROUND, around the y axis\n"
+            "  pyramid   --size X,Y,Z, two tets, its base around the origin, apex at Y\n"
+            "  wedge     --radius R --thickness D --degrees A --length L\n"
+            "            --cells AROUND,OUTWARD,ALONG, a block of an arch around the z axis\n"
+            "  funnel    --radius R --neck R --height H --length L --thickness D\n"
+            "            --cells AROUND,ALONG, around the y axis, open to the top",
         .examples = "hooke mesh make box --size 1,0.2,0.2 --cells 20,4,4 -o bar.msh\n"
                     "hooke mesh make helix --turns 5 --strands 2 -o spring.vtu",
         .options = options,
@@ -267,7 +294,23 @@ static int listed(const hk_defect *defect)
     return defect->count < HK_DEFECT_LIST ? (int)defect->count : HK_DEFECT_LIST;
 }
 
-static void print_report(const char *path, const hk_mesh *mesh, const hk_mesh_report *report)
+// No defect: without contact a body that overlaps itself, or touches another, is simulated.
+static void print_meetings(const hk_intersection_report *meetings)
+{
+    char *count = cli_intersection_count(meetings->count, meetings->touching);
+    printf("  remark      the surface intersects itself: %s; it can be simulated (without\n"
+           "              contact), but not be certified or printed\n",
+           count);
+    free(count);
+    for (int k = 0; k < meetings->listed; ++k) {
+        char *text = cli_intersection_text(&meetings->first[k]);
+        printf("              %s\n", text);
+        free(text);
+    }
+}
+
+static void print_report(const char *path, const hk_mesh *mesh, const hk_mesh_report *report,
+                         const hk_intersection_report *meetings)
 {
     const double *low = report->bounds[0], *high = report->bounds[1];
     printf("%s\n", path);
@@ -297,6 +340,7 @@ static void print_report(const char *path, const hk_mesh *mesh, const hk_mesh_re
     }
     for (int i = 0; i < hk_mesh_note_count(mesh); ++i)
         printf("  note        %s\n", hk_mesh_note(mesh, i));
+    if (meetings->count > 0) print_meetings(meetings);
     printf("  verdict     %s\n", report->verdict);
 }
 
@@ -305,9 +349,13 @@ static json_t *triple_json(const double v[3])
     return json_pack("[o, o, o]", cli_json_real(v[0]), cli_json_real(v[1]), cli_json_real(v[2]));
 }
 
-static json_t *report_json(const char *path, const hk_mesh *mesh, const hk_mesh_report *report)
+static json_t *report_json(const char *path, const hk_mesh *mesh, const hk_mesh_report *report,
+                           const hk_intersection_report *meetings)
 {
     json_t *groups = json_array(), *notes = json_array(), *defects = json_object();
+    json_t *pairs = json_array();
+    for (int k = 0; k < meetings->listed; ++k)
+        json_array_append_new(pairs, cli_intersection_json(&meetings->first[k]));
     for (int i = 0; i < hk_mesh_group_count(mesh); ++i)
         json_array_append_new(groups, cli_json_text(hk_mesh_group_name(mesh, i)));
     for (int i = 0; i < hk_mesh_note_count(mesh); ++i)
@@ -324,7 +372,8 @@ static json_t *report_json(const char *path, const hk_mesh *mesh, const hk_mesh_
     }
     bool solid = report->tets > 0;
     return json_pack(
-        "{s:o, s:b, s:o, s:i, s:i, s:i, s:i, s:o, s:[o, o], s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o}",
+        "{s:o, s:b, s:o, s:i, s:i, s:i, s:i, s:o, s:[o, o], s:o, s:o, s:{s:o, s:o, s:o}, s:o, "
+        "s:{s:I, s:I, s:o}, s:o}",
         "file", cli_json_text(path), "simulable", report->simulable, "verdict",
         cli_json_text(report->verdict), "vertices", report->vertices, "tets", report->tets,
         "triangles", report->triangles, "components", report->components, "groups", groups,
@@ -332,7 +381,9 @@ static json_t *report_json(const char *path, const hk_mesh *mesh, const hk_mesh_
         cli_json_real(report->volume), "area", cli_json_real(report->area), "quality", "worst",
         cli_json_real(solid ? report->worst_quality : NAN), "worst_tet",
         solid ? json_integer((json_int_t)report->worst_tet) : json_null(), "mean",
-        cli_json_real(solid ? report->mean_quality : NAN), "defects", defects, "notes", notes);
+        cli_json_real(solid ? report->mean_quality : NAN), "defects", defects, "intersections",
+        "count", (json_int_t)meetings->count, "touching", (json_int_t)meetings->touching, "first",
+        pairs, "notes", notes);
 }
 
 static int check_file(const char *path)
@@ -340,15 +391,17 @@ static int check_file(const char *path)
     hk_mesh *mesh;
     if (hk_mesh_load(path, &mesh) != HK_OK) return cli_failure("%s", hk_error());
     hk_mesh_report report;
-    if (hk_mesh_check(mesh, &report) != HK_OK) {
+    hk_intersection_report meetings;
+    if (hk_mesh_check(mesh, &report) != HK_OK ||
+        hk_mesh_intersections(mesh, 0, &meetings) != HK_OK) {
         hk_mesh_free(mesh);
         return cli_failure("%s: %s", path, hk_error());
     }
     bool good = true;
     if (cli_talk.json)
-        good = cli_json_print(report_json(path, mesh, &report));
+        good = cli_json_print(report_json(path, mesh, &report, &meetings));
     else if (!cli_talk.quiet)
-        print_report(path, mesh, &report);
+        print_report(path, mesh, &report, &meetings);
     bool simulable = report.simulable;
     hk_mesh_free(mesh);
     return good && simulable ? CLI_DONE : CLI_FAILED;
@@ -365,7 +418,8 @@ static int mesh_check(int argc, char **argv)
         .arguments = "FILE",
         .purpose = "Says what a mesh holds and what is wrong with it: counts, bounds, volume,\n"
                    "quality, and every kind of defect with the numbers (from 0) of the first\n"
-                   "few. Exit status 1 if the mesh cannot be simulated.",
+                   "few; and whether its surface meets itself, which does not keep it from being\n"
+                   "simulated. Exit status 1 if the mesh cannot be simulated.",
         .examples = "hooke mesh check armadillo.ele\n"
                     "hooke mesh check bar.msh --json",
         .options = options,
@@ -381,23 +435,26 @@ static const cli_command verbs[] = {
     {"make", "make a box, cylinder, sphere, helix, sheet or figure", mesh_make},
     {"convert", "read a mesh, write it in another format", mesh_convert},
     {"check", "say what a mesh holds and what is wrong with it", mesh_check},
+    {"sdf", "write the signed distance field of a surface", cmd_mesh_sdf},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
 static void print_verbs(void)
 {
-    printf("Usage: hooke mesh make|convert|check …\n\nMakes, converts and checks meshes.\n\n");
+    printf("Usage: hooke mesh make|convert|check|sdf …\n\nMakes, converts, checks and measures "
+           "meshes.\n\n");
     for (int i = 0; i < VERBS; ++i) printf("  %-9s %s\n", verbs[i].name, verbs[i].summary);
     printf("\nExamples:\n"
            "  hooke mesh make box --size 1,0.2,0.2 --cells 20,4,4 -o bar.msh\n"
            "  hooke mesh convert armadillo.ele armadillo.vtu\n"
            "  hooke mesh check bar.msh\n"
+           "  hooke mesh sdf bunny.obj -o bunny.vti\n"
            "\n'hooke mesh make --help' says more, and so do the others.\n");
 }
 
 int cmd_mesh(int argc, char **argv)
 {
-    if (argc < 2) return cli_usage_error("mesh", "expected make, convert or check");
+    if (argc < 2) return cli_usage_error("mesh", "expected make, convert, check or sdf");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_verbs();
         return CLI_DONE;
@@ -410,5 +467,5 @@ int cmd_mesh(int argc, char **argv)
     const char *nearest = cli_nearest(argv[1], names, VERBS);
     if (nearest)
         return cli_usage_error("mesh", "unknown '%s'; did you mean '%s'?", argv[1], nearest);
-    return cli_usage_error("mesh", "unknown '%s'; expected make, convert or check", argv[1]);
+    return cli_usage_error("mesh", "unknown '%s'; expected make, convert, check or sdf", argv[1]);
 }

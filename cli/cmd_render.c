@@ -20,7 +20,7 @@ typedef struct render {
     cli_numbers range;
     double zoom, every, rate;
     int frames, columns, threads;
-    bool pose, run, edges, rest, labels, no_labels, no_ground;
+    bool pose, run, tets, edges, rest, labels, no_labels, no_ground;
     // as understood
     output_kind kind;
     char *path;
@@ -66,6 +66,7 @@ static int parse_arguments(render *r, int argc, char **argv)
         {"size", 0, CLI_TEXT, &r->size, "WxH", "of the picture (default: 1280x800)"},
         {"view", 0, CLI_TEXT, &r->view, "FROM", "front, side, top, iso or AZIMUTH,ELEVATION"},
         {"zoom", 0, CLI_REAL, &r->zoom, "X", "2: twice as large (default: 1)"},
+        {"tets", 0, CLI_FLAG, &r->tets, NULL, "draw the tets of bodies that have a skin"},
         {"edges", 0, CLI_FLAG, &r->edges, NULL, "draw the edges of the triangles"},
         {"rest", 0, CLI_FLAG, &r->rest, NULL, "draw the rest shape too, translucent"},
         {"background", 0, CLI_TEXT, &r->background, "COLOR",
@@ -183,9 +184,9 @@ static int read_request(render *r)
             return cli_usage_error("render",
                                    "'%s': only one scene at a time, and no meshes with it",
                                    r->words.items[i]);
-    if (!scene && (r->pose || r->run || r->sets.count > 0 || r->threads >= 0))
+    if (!scene && (r->pose || r->run || r->tets || r->sets.count > 0 || r->threads >= 0))
         return cli_usage_error("render",
-                               "--pose, --run, --set and --threads are for scenes, and "
+                               "--pose, --run, --tets, --set and --threads are for scenes, and "
                                "'%s' is none",
                                r->words.items[0]);
     if (r->pose && r->run) return cli_usage_error("render", "either --pose or --run, not both");
@@ -203,6 +204,7 @@ static int read_request(render *r)
     r->request.spread = r->kind == ONE_PICTURE;
     r->request.sets = &r->sets;
     r->request.threads = r->threads;
+    r->request.tets = r->tets;
     return -1;
 }
 

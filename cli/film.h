@@ -47,6 +47,7 @@ typedef struct film_request {
     bool spread;        // without either: a handful of frames rather than a movie's worth
     const cli_texts *sets;
     int threads;  // -1: as the scene says
+    bool tets;    // also of bodies that have a skin
 } film_request;
 
 // Both return -1 to go on, or the exit status after having told what is wrong. Free the film in
@@ -54,5 +55,15 @@ typedef struct film_request {
 int film_load_scene(film *f, const char *path, const film_request *request);
 int film_load_files(film *f, const cli_texts *paths, const film_request *request);
 void film_free(film *f);
+
+// ---- what both are made of
+
+// Adds the outside of a mesh whose rest positions are given. Returns -1 or an exit status.
+int film_add_surface(film *f, hk_mesh *mesh, const double *rest, const char *name);
+frame *film_add_frame(film *f, int surface_index, const double *positions, double time);
+// How far the vertices are from their rest positions, m.
+float *film_displacements(const film *f, const surface *s, const float *positions);
+// Captions for the frames that know their time, with as many digits as tell them apart.
+void film_caption_times(film *f);
 
 #endif

@@ -71,6 +71,17 @@ void cli_note(const char *format, ...)
     say("note", "36", text);
 }
 
+void cli_warn(const char *format, ...)
+{
+    if (cli_talk.quiet) return;
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    say("warning", "33", text);
+}
+
 int cli_failure(const char *format, ...)
 {
     char text[1024];

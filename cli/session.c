@@ -1,4 +1,5 @@
-// A scene from its file to its results: what `hooke run`, `hooke pose` and `hooke rest` share.
+// A scene from its file to its results: what `hooke run`, `hooke pose`, `hooke rest` and `hooke
+// fit` share.
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ void cli_scene_options(cli_scene_args *args, cli_option options[CLI_SCENE_OPTION
     const cli_option table[CLI_SCENE_OPTIONS] = {
         {"set", 0, CLI_TEXTS, &args->sets, "PATH=VALUE", "change the scene; may be repeated"},
         {"points", 0, CLI_TEXT, &args->points, "FILE.csv", "write the final positions"},
+        {"skin", 0, CLI_TEXT, &args->skin, "FILE", "write the skin: .obj .stl .ply .glb …"},
         {"out", 0, CLI_TEXT, &args->out, "DIR", "where relative outputs go (default: here)"},
         {"threads", 0, CLI_INT, &args->threads, "N", "threads to use; 0: all cores"},
         {"backend", 0, CLI_TEXT, &args->backend, "NAME",
@@ -60,6 +62,7 @@ static void free_session(cli_session *session)
     cli_texts_free(&session->args.sets);
     free(session->points);
     free(session->stats);
+    free(session->skin);
     for (int i = 0; i < CLI_MORE_OUTPUTS; ++i) free(session->outputs[i]);
 }
 
@@ -95,6 +98,17 @@ static int check_backend(const char *command, const char *name)
     return cli_usage_error(command, "'--backend %s': expected cpu, cuda or auto", name);
 }
 
+static int check_skin(const char *command, const char *path)
+{
+    for (int i = 0; path && i < hk_mesh_format_count(); ++i) {
+        hk_mesh_format format = hk_mesh_format_at(i);
+        if (format.writes && cli_ends_with(path, format.ending)) return -1;
+    }
+    if (!path) return -1;
+    return cli_usage_error(command, "'--skin %s': expected a name that ends in one of %s", path,
+                           cli_formats(CLI_WRITING).text);
+}
+
 static int parse_arguments(cli_session *session, const char *purpose, const char *examples,
                            int argc, char **argv)
 {
@@ -110,6 +124,7 @@ static int parse_arguments(cli_session *session, const char *purpose, const char
                            .option_count = more + CLI_SCENE_OPTIONS};
     int result = cli_parse_one(spec, argc, argv, &session->scene_path);
     if (result < 0) result = check_backend(session->command, session->args.backend);
+    if (result < 0) result = check_skin(session->command, session->args.skin);
     return result >= 0 ? result : cli_check_sets(session->command, &session->args.sets);
 }
 
@@ -122,10 +137,12 @@ bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
     const hk_model_def *model = hk_scene_model(scene);
     for (int i = 0; i < model->body_count; ++i) {
         const hk_body_def *body = hk_def_at(model->bodies, i);
-        const char *mesh = hk_mesh_path(body->mesh);
-        if (!mesh || !cli_same_file(path, mesh)) continue;
-        snprintf(why, size, "%s is a mesh of the scene: write the results elsewhere", path);
-        return false;
+        const char *files[] = {hk_mesh_path(body->mesh), hk_mesh_path(body->skin)};
+        for (int k = 0; k < 2; ++k) {
+            if (!files[k] || !cli_same_file(path, files[k])) continue;
+            snprintf(why, size, "%s is a mesh of the scene: write the results elsewhere", path);
+            return false;
+        }
     }
     if (cli_same_file(path, scene_path)) {
         snprintf(why, size, "%s is the scene itself: write the results elsewhere", path);
@@ -151,6 +168,16 @@ bool cli_write_text(char *text, char **path)
     return false;
 }
 
+static bool has_skin(const hk_scene *scene)
+{
+    const hk_model_def *model = hk_scene_model(scene);
+    for (int i = 0; i < model->body_count; ++i) {
+        const hk_body_def *body = hk_def_at(model->bodies, i);
+        if (body->skin) return true;
+    }
+    return false;
+}
+
 // Names the outputs and finds out now, not after the work, that one cannot be written.
 static int prepare_outputs(cli_session *session)
 {
@@ -159,19 +186,25 @@ static int prepare_outputs(cli_session *session)
     cli_frames_begin(&session->frames, output, folder);
     if (output && output->stats) session->stats = cli_output_path(folder, output->stats);
     if (session->args.points) session->points = cli_output_path(folder, session->args.points);
+    if (session->args.skin) session->skin = cli_output_path(folder, session->args.skin);
+    if (session->skin && !has_skin(session->scene))
+        return cli_failure(
+            "%s: --skin: no body has a skin, as in --set bodies.0.skin.file=fine.obj",
+            session->scene_path);
     const cli_frames *frames = &session->frames;
-    enum { OUTPUTS = 4 + CLI_MORE_OUTPUTS };
+    enum { OUTPUTS = 5 + CLI_MORE_OUTPUTS };
     char *outputs[OUTPUTS] = {
         frames->series ? cli_format("%s", frames->series) : NULL,
         frames->points ? cli_format("%s_0000.csv", frames->points) : NULL,
         session->stats ? cli_format("%s", session->stats) : NULL,
         session->points ? cli_format("%s", session->points) : NULL,
+        session->skin ? cli_format("%s", session->skin) : NULL,
     };
     for (int i = 0; session->more && i < CLI_MORE_OUTPUTS; ++i) {
         const char **path = session->more->outputs[i];
         if (!path || !*path) continue;
         session->outputs[i] = cli_output_path(folder, *path);
-        outputs[4 + i] = cli_format("%s", session->outputs[i]);
+        outputs[5 + i] = cli_format("%s", session->outputs[i]);
     }
     char why[512];
     bool good = true;
@@ -183,19 +216,25 @@ static int prepare_outputs(cli_session *session)
     return -1;
 }
 
+static void tell_notes(const hk_body_def *body, int number, const char *what, const hk_mesh *mesh)
+{
+    for (int k = 0; mesh && k < hk_mesh_note_count(mesh); ++k) {
+        const char *note = hk_mesh_note(mesh, k);
+        if (cli_was_told(note)) continue;
+        if (body->name && body->name[0])
+            cli_note("body \"%s\"%s: %s", body->name, what, note);
+        else
+            cli_note("body %d%s: %s", number, what, note);
+    }
+}
+
 void cli_tell_mesh_notes(const hk_scene *scene)
 {
     const hk_model_def *model = hk_scene_model(scene);
     for (int i = 0; i < model->body_count; ++i) {
         const hk_body_def *body = hk_def_at(model->bodies, i);
-        for (int k = 0; body->mesh && k < hk_mesh_note_count(body->mesh); ++k) {
-            const char *note = hk_mesh_note(body->mesh, k);
-            if (cli_was_told(note)) continue;
-            if (body->name && body->name[0])
-                cli_note("body \"%s\": %s", body->name, note);
-            else
-                cli_note("body %d: %s", i, note);
-        }
+        tell_notes(body, i, "", body->mesh);
+        tell_notes(body, i, ", skin", body->skin);
     }
 }
 
@@ -238,6 +277,7 @@ int cli_session_begin_with(cli_session *session, const char *command, const char
 {
     *session = (cli_session){.command = command, .more = more};
     int result = parse_arguments(session, purpose, examples, argc, argv);
+    if (result < 0 && more && more->check) result = more->check(more->context);
     if (result < 0) {
         cli_start_log();
         if (hk_scene_load(session->scene_path, session->args.sets.items, session->args.sets.count,
@@ -294,6 +334,7 @@ static void print_outputs(FILE *stream, const cli_session *session)
                 plural);
     if (session->points) fprintf(stream, "  wrote       %s\n", session->points);
     if (session->stats) fprintf(stream, "  wrote       %s\n", session->stats);
+    if (session->skin) fprintf(stream, "  wrote       %s\n", session->skin);
     for (int i = 0; i < CLI_MORE_OUTPUTS; ++i)
         if (session->outputs[i]) fprintf(stream, "  wrote       %s\n", session->outputs[i]);
 }
@@ -304,7 +345,8 @@ static void print_work(FILE *stream, const cli_session *session)
     const cli_record *last = results->count > 0 ? &results->records[results->count - 1] : NULL;
     cli_timing timing = cli_results_timing(results);
     bool pose = strcmp(session->command, "run") != 0;
-    fprintf(stream, "  %s  %d", pose ? "load steps" : "steps     ", results->steps);
+    const char *steps = session->steps ? session->steps : "load steps";
+    fprintf(stream, "  %-10s  %d", pose ? steps : "steps", results->steps);
     if (!pose) fprintf(stream, " to t = %.6g s", hk_world_time(session->world));
     fprintf(stream, ", %lld iterations", (long long)results->iterations);
     if (!pose && results->count > 0)
@@ -367,6 +409,18 @@ static void print_summary(const cli_session *session)
 
 // ---------------------------------------------------------------- ending
 
+static hk_status save_skin(const cli_session *session)
+{
+    const hk_model *model = hk_world_model(session->world);
+    const double *shape = session->skin_shape;
+    hk_mesh *mesh = NULL;
+    hk_status status =
+        hk_model_surface(model, shape ? shape : hk_world_positions(session->world), true, &mesh);
+    if (status == HK_OK) status = hk_mesh_save(mesh, session->skin, NULL, 0);
+    hk_mesh_free(mesh);
+    return status;
+}
+
 static void write_results(cli_session *session)
 {
     char why[512];
@@ -376,6 +430,11 @@ static void write_results(cli_session *session)
         cli_results_fail(results, "%s", hk_error());
         free(session->points);
         session->points = NULL;
+    }
+    if (session->skin && save_skin(session) != HK_OK) {
+        cli_results_fail(results, "%s", hk_error());
+        free(session->skin);
+        session->skin = NULL;
     }
     if (session->stats && !cli_json_write(cli_results_json(results, session->world, true),
                                           session->stats, why, sizeof why)) {

@@ -92,9 +92,9 @@ usage() {
 }
 
 help() {
-    for words in "--help" "-h" "help" "help run" "help pose" "help rest" "help compare" "help sweep" "help tune" "help mesh" "help mesh make" \
+    for words in "--help" "-h" "help" "help run" "help pose" "help rest" "help fit" "help compare" "help sweep" "help certify" "help tune" "help mesh" "help mesh make" \
         "help help" "help materials" "help methods" "help scene" "help machine" "run --help" "pose -h" \
-        "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help"; do
+        "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help" "mesh sdf --help"; do
         # shellcheck disable=SC2086  # the words are to be split
         status 0 "$hooke" $words
         empty err
@@ -203,6 +203,40 @@ rest() {
     status 0 "$hooke" rest bar.json --out rested
     holds out 'sag         at most'
     holds out 'least J'
+    lacks out 'overlaps'
+    empty err
+    # A soft bar under a stiff one has to be made where the other is.
+    cat >shelf.json <<'END'
+{
+  "time": {"step": 0.01, "steps": 1},
+  "gravity": [0, -9.81, 0],
+  "bodies": [
+    {"name": "soft", "mesh": {"box": {"size": [1, 0.1, 0.1], "cells": [10, 1, 1]}},
+     "material": {"model": "neo_hookean", "young": 2e6, "poisson": 0.4, "density": 1000},
+     "fix": [{"box": [[-1e-6, -1, -1], [1e-6, 1, 1]]}]},
+    {"name": "stiff", "mesh": {"box": {"size": [1, 0.1, 0.1], "cells": [10, 1, 1]}},
+     "transform": {"translate": [0, 0.12, 0.01]},
+     "material": {"model": "neo_hookean", "young": 1e9, "poisson": 0.4, "density": 1000},
+     "fix": [{"box": [[-1e-6, -1, -1], [1e-6, 1, 1]]}]}],
+  "output": {"vtu": "shelf/shelf.pvd"}
+}
+END
+    status 0 "$hooke" rest shelf.json --json
+    holds err 'warning: the rest shape overlaps itself and cannot be made like that'
+    holds err 'of body 0 (soft) and face'
+    holds out '"overlaps": {'
+    true_that "$(number out count) > 0"
+    holds out '"soft"'
+    status 0 "$hooke" rest shelf.json
+    holds out 'overlaps    '
+    # The file of it has bodies with names, and the same to say.
+    status 1 "$hooke" certify shelf/shelf.pvd
+    holds out 'frame 0 (shelf/shelf_0000.vtu, t = 0 s): '
+    holds out 'of body 0 (soft) and face'
+    holds out 'of body 1 (stiff) near ('
+    status 0 "$hooke" run shelf.json --set time.steps=2
+    status 0 "$hooke" certify shelf/shelf.pvd
+    holds out 'free of intersections: 3 frames, 168 triangles'
     # What has no answer says so, and prints nothing that would be wrong.
     status 1 "$hooke" rest bar.json --out weak --set bodies.0.material.young=1e3 --stl weak.stl --json
     holds out '"status": "failed"'
@@ -219,6 +253,143 @@ rest() {
     holds err 'expected auto, fixed_point'
     status 1 "$hooke" rest bar.json --out weak --mesh ../bar.json
     holds err 'is the scene itself'
+}
+
+fit() {
+    status 0 "$hooke" pose bar.json --out fitted --points seen.csv -q --set solver.tolerance=1e-11
+    wrong="--set bodies.0.material.young=3e7 --set bodies.0.material.poisson=0.3"
+    status 0 "$hooke" fit bar.json $wrong --target fitted/seen.csv --vary young,poisson --json --out fitted \
+        --points fit.csv --set output.vtu=fit.pvd --set output.stats=stats.json
+    holds out '"status": "converged"'
+    holds out '"method": "levenberg_marquardt"'
+    holds out '"outliers": []'
+    value=$(sed -n '/"young": {/,/}/s/.*"value": \([^,]*\),.*/\1/p' out)
+    deviation=$(sed -n '/"young": {/,/}/s/.*"deviation": \([^,]*\),.*/\1/p' out)
+    true_that "$value > 999999 && $value < 1000001 && $deviation > 0 && $deviation < 10"
+    value=$(sed -n '/"poisson": {/,/}/s/.*"value": \([^,]*\),.*/\1/p' out)
+    true_that "$value > 0.39999 && $value < 0.40001"
+    true_that "$(number out misfit) < 1e-8 && $(number out relative_gradient) <= 1e-6 && $(number out sag) > 0.1"
+    true_that "$(number out missing) == 0 && $(number out held) == 9 && $(number out observed) == 90"
+    exists fitted/fit.csv fitted/fit.pvd fitted/fit_0000.vtu fitted/stats.json
+    checks=$((checks + 1))
+    paste -d, fitted/fit.csv fitted/seen.csv | awk -F, 'NR > 1 { for (i = 2; i < 5; i++) { d = $i - $(i + 4)
+        if (d > 1e-7 || d < -1e-7) exit 1 } }' || fail "the fitted pose is not the target"
+    # The line that it prints leads back to the pose; a mesh does as a target.
+    status 0 "$hooke" fit bar.json $wrong --set bodies.0.material.poisson=0.4 --target fitted/fit_0000.vtu --out fitted
+    holds out 'young  1e+06'
+    holds out 'from 3e+07'
+    set=$(sed -n 's/.*--set \(bodies[^ ]*\)$/\1/p' out)
+    status 0 "$hooke" pose bar.json $wrong --set bodies.0.material.poisson=0.4 --set "$set" --out fitted --points back.csv -q
+    checks=$((checks + 1))
+    paste -d, fitted/back.csv fitted/seen.csv | awk -F, 'NR > 1 { for (i = 2; i < 5; i++) { d = $i - $(i + 4)
+        if (d > 1e-5 || d < -1e-5) exit 1 } }' || fail "--set does not lead back to the target"
+    # Gross errors are named; missing rows do no harm.
+    awk -F, 'NR == 1 || NR % 4 { if (NR == 50) $3 += 0.1; print $1 "," $2 "," $3 "," $4 }' fitted/seen.csv >fitted/some.csv
+    status 0 "$hooke" fit bar.json $wrong --set bodies.0.material.poisson=0.4 --target fitted/some.csv --json --out fitted
+    holds out '"vertex": 48'
+    holds err '1 of 67 points do not fit and was left out'
+    true_that "$(number out missing) == 23"
+    status 0 "$hooke" fit bar.json --target fitted/some.csv --out fitted
+    holds out 'left out    1 point: vertex 48 (0.1 m off)'
+    # What cannot be told is said.
+    status 1 "$hooke" fit bar.json --target fitted/seen.csv --vary young,density --json --out fitted
+    holds out '"reason": "undetermined"'
+    holds out '"deviation": null'
+    holds err 'young and density cannot be told apart'
+    status 1 "$hooke" fit bar.json --target fitted/seen.csv --set gravity=[0,0,0] --json --out fitted
+    holds err 'needs gravity'
+    status 1 "$hooke" fit bar.json --target fitted/seen.csv --set bodies.0.fix=[] --json --out fitted
+    holds out '"status": "failed"'
+    holds err 'nothing holds'
+    # Wrong words and wrong files.
+    status 2 "$hooke" fit bar.json
+    holds err '--target FILE'
+    status 1 "$hooke" fit bar.json --target fitted/seen.csv --vary yuong --out fitted
+    holds err 'no "yuong" to vary'
+    printf 'vertex,x,y,z\n5,0,0,0\n50,0,nan,0\n' >fitted/bad.csv
+    status 1 "$hooke" fit bar.json --target fitted/bad.csv --out fitted
+    holds err 'fitted/bad.csv:3: '
+    status 0 "$hooke" mesh make box --cells 2,2,2 -o fitted/other.msh
+    status 1 "$hooke" fit bar.json --target fitted/other.msh --out fitted
+    holds err 'the mesh has 27 vertices, the scene has 99'
+    status 1 "$hooke" fit bar.json --target fitted/seen.csv --points seen.csv --out fitted
+    holds err 'is the target'
+}
+
+skins() {
+    # A fine skin around the coarse bar: it is what is printed, and it comes back.
+    fine='bodies.0.skin={"box": {"size": [1, 0.2, 0.2], "cells": [20, 4, 4]}}'
+    status 0 "$hooke" run bar.json --out skinned --set "$fine" --set time.steps=0 --skin drawn.obj
+    status 0 "$hooke" rest bar.json --json --out skinned --set "$fine" --stl print.stl --mesh rest.msh --skin rest.obj
+    holds out '"watertight": true'
+    equal "$(number out triangles)" 704 "triangles of the skin"
+    status 0 "$hooke" mesh check skinned/print.stl
+    lacks out 'open'
+    holds out '704'
+    status 0 "$hooke" pose bar.json --out skinned --set bodies.0.mesh.file=skinned/rest.msh \
+        --set bodies.0.skin.file=skinned/rest.obj --set solver.tolerance=1e-11 --skin back.obj
+    checks=$((checks + 1))
+    grep '^v ' skinned/drawn.obj >drawn
+    grep '^v ' skinned/back.obj | paste -d ' ' drawn - | awk '{ for (i = 2; i < 5; i++) { d = $i - $(i + 4)
+        if (d > 2e-8 || d < -2e-8) exit 1 } }' || fail "the skin does not come back"
+    for ending in stl ply glb vtu; do
+        status 0 "$hooke" pose bar.json -q --out skinned --set "$fine" --skin skin.$ending
+        exists skinned/skin.$ending
+    done
+    status 0 "$hooke" rest bar.json --out skinned --set "$fine" --stl print.stl
+    holds out 'mm, 704 triangles, watertight'
+    status 0 "$hooke" render bar.json --json --pose --set "$fine" --out skinned -o skin.png --size 64x48
+    equal "$(number out triangles)" 704 "triangles that are drawn"
+    status 0 "$hooke" render bar.json --json --pose --set "$fine" --out skinned -o tets.png --size 64x48 --tets
+    equal "$(number out triangles)" 176 "triangles of the tets"
+    # An open one is told, and so is one that lies elsewhere.
+    status 0 "$hooke" rest bar.json --out skinned --stl open.stl \
+        --set 'bodies.0.skin={"sheet": {"size": [1, 0.2], "cells": [10, 2]}}'
+    holds err 'is not watertight'
+    status 0 "$hooke" rest bar.json --out skinned \
+        --set 'bodies.0.skin={"box": {"size": [1000, 200, 200], "cells": [2, 2, 2]}}'
+    holds err 'is the skin in the place and in the units of the mesh?'
+    # What cannot be.
+    status 1 "$hooke" pose bar.json --out skinned --skin none.obj
+    holds err 'no body has a skin'
+    status 2 "$hooke" pose bar.json --out skinned --set "$fine" --skin none.txt
+    holds err 'expected a name that ends in'
+    status 1 "$hooke" pose bar.json --out skinned --set bodies.0.skin.file=skinned/rest.obj --skin rest.obj
+    holds err 'is a mesh of the scene'
+    status 1 "$hooke" rest bar.json --out skinned --set "$fine" --set bodies.0.material.young=1e3 --skin weak.obj
+    missing skinned/weak.obj skinned/none.obj
+}
+
+sag_free() {
+    cat >curtain.json <<'END'
+{
+  "time": {"step": 0.01, "steps": 20},
+  "bodies": [{
+    "name": "curtain",
+    "mesh": {"sheet": {"size": [1, 1], "cells": [8, 8]}},
+    "transform": {"rotate": {"axis": [1, 0, 0], "degrees": 90}},
+    "material": {"model": "mass_spring", "stretch": 300, "bending": 1e-4, "density": 0.2},
+    "fix": [{"box": [[-1, -1e-6, -1], [2, 1, 1]]}],
+    "initial": {"rest": "solve"}
+  }]
+}
+END
+    status 0 "$hooke" run curtain.json --json
+    true_that "$(number out kinetic) < 1e-12"
+    lacks err 'sags'
+    status 0 "$hooke" rest curtain.json --json
+    holds out '"pushing_springs": 0'
+    true_that "$(number out relative_residual) < 1e-8"
+    status 0 "$hooke" rest curtain.json
+    holds out 'sheets      rest lengths'
+    lacks out 'nan'
+    # A level sheet carries nothing across itself.
+    status 0 "$hooke" run curtain.json --set bodies.0.transform='{}' --set bodies.0.fix.0.box='[[-1, -1, -1], [0, 1, 2]]'
+    holds err 'a start that sags: body 0 (curtain): no rest lengths balance 100 % of its load'
+    status 1 "$hooke" rest curtain.json --set bodies.0.transform='{}' --set bodies.0.fix.0.box='[[-1, -1, -1], [0, 1, 2]]'
+    holds err 'draw a shape that hangs'
+    status 1 "$hooke" rest curtain.json --stl sheet.stl
+    holds err 'no body of tets to print'
 }
 
 march() {
@@ -383,6 +554,25 @@ END
     holds err 'left out 1 triangle'
     status 0 "$hooke" mesh convert faces.msh again.msh
     empty err
+    # Signed distances: of tets, of a sheet, and what is assumed.
+    status 0 "$hooke" mesh sdf bar.msh -o bar.vti --size 0.05
+    holds out 'closed'
+    holds out 'distance'
+    empty err
+    exists bar.vti
+    status 0 "$hooke" mesh sdf sheet.obj -o sheet.vti --cells 20 --json
+    holds out '"openness"'
+    holds err 'the surface is open'
+    holds err 'nothing is inside'
+    true_that "$(number out rim) == 4"
+    status 2 "$hooke" mesh sdf bar.msh
+    status 2 "$hooke" mesh sdf bar.msh -o no.vtu
+    status 2 "$hooke" mesh sdf bar.msh -o no.vti --size 0.1 --cells 3
+    status 2 "$hooke" mesh sdf bar.msh -o no.vti --band 0
+    status 1 "$hooke" mesh sdf bar.msh -o no.vti --size 1e-6
+    holds err 'larger cells'
+    status 1 "$hooke" mesh sdf none.obj -o no.vti
+    missing no.vti no.vtu
     # A write that fails is told and leaves nothing behind.
     status 1 sh -c 'ulimit -f 8; exec "$@"' sh "$hooke" mesh make box -o cut-off/box.msh
     holds err 'cannot write cut-off/box.msh'
@@ -770,11 +960,62 @@ machine() {
     holds err 'does not heed OPENBLAS_CORETYPE='
 }
 
+certify() {
+    printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0.2 0.2 -1\nv 0.2 0.2 1\nv 5 5 5\nf 1 2 3\nf 4 5 6\n' >crossing.obj
+    printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0.2 0.2 0\nv 0.2 0.2 1\nv 5 5 5\nf 1 2 3\nf 4 5 6\n' >touching.obj
+    printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0.2 0.2 1e-300\nv 0.2 0.2 1\nv 5 5 5\nf 1 2 3\nf 4 5 6\n' >apart.obj
+    status 0 "$hooke" certify apart.obj
+    equal "$(cat out)" "free of intersections: 1 frame, 2 triangles" "certificate"
+    empty err
+    status 0 "$hooke" certify apart.obj apart.obj --json --threads 2
+    holds out '"status": "free"'
+    holds out '"first": null'
+    true_that "$(number out frames) == 2 && $(number out intersecting) == 0 && $(number out triangles) == 2"
+    status 1 "$hooke" certify crossing.obj
+    holds out 'frame 0 (crossing.obj): 1 pair of faces meets'
+    holds out 'face (0, 1, 2) of body 0 and face (3, 4, 5) of body 1 near (0.5, 0.5, 0) m'
+    holds out '1 of 1 frame is not free of intersections'
+    status 1 "$hooke" certify apart.obj touching.obj crossing.obj --json
+    holds out '"status": "intersecting"'
+    holds out '"file": "touching.obj"'
+    holds out '"time": null'
+    true_that "$(number out frame) == 1 && $(number out intersecting) == 2 && $(number out count) == 1"
+    status 1 "$hooke" certify crossing.obj -q
+    empty out
+    # One series with the times of its frames.
+    printf '<VTKFile type="Collection"><Collection>%s%s</Collection></VTKFile>\n' \
+        '<DataSet timestep="0.5" file="apart.obj"/>' '<DataSet timestep="0.75" file="crossing.obj"/>' >two.pvd
+    status 1 "$hooke" certify two.pvd
+    holds out 'frame 1 (crossing.obj, t = 0.75 s)'
+    # A remark of a mesh, which can be simulated all the same.
+    status 0 "$hooke" mesh check crossing.obj
+    holds out 'remark      the surface intersects itself: 1 pair of faces meets'
+    holds out 'can be simulated'
+    status 0 "$hooke" mesh check touching.obj
+    holds out '(it touches only)'
+    status 0 "$hooke" mesh check apart.obj
+    lacks out 'remark'
+    status 0 "$hooke" mesh check crossing.obj --json
+    holds out '"intersections"'
+    holds out '"touching": 0'
+    status 2 "$hooke" certify
+    holds err 'SERIES.pvd|FILE'
+    status 2 "$hooke" certify apart.obj --every 2
+    status 1 "$hooke" certify nothing.pvd
+    status 1 "$hooke" certify missing.vtu --json
+    holds out '"status": "failed"'
+    printf 'v 0 0 0\n' >empty.obj
+    status 1 "$hooke" certify empty.obj
+}
+
 usage
 help
 machine
 pose
 rest
+fit
+skins
+sag_free
 march
 sheets
 comparing
@@ -784,6 +1025,7 @@ sweeping
 failing
 interrupted
 meshes
+certify
 tune
 echo "$checks checks, $failures failed"
 [ "$failures" -eq 0 ]

@@ -121,7 +121,7 @@ install_and_move() {
 
 prefix=$work/moved
 header_functions() {
-    grep -v '^ *\*\|^ */\*' "$root/include/hooke/hooke.h" | tr '\n' ' ' |
+    grep -hv '^ *\*\|^ */\*' "$root"/include/hooke/*.h | tr '\n' ' ' |
         grep -o 'HK_API [^;]*;' | grep -v '__attribute__' |
         sed 's/^HK_API [^(]*\b\(hk_[a-z0-9_]*\)(.*/\1/' | sort
 }

@@ -313,6 +313,14 @@ static void test_sizes_that_are_none(void **state)
         region.material.def_size = WRONG[k];
         EXPECT("material", body.regions = &region, body.region_count = 1);
         EXPECT("body", body.def_size = WRONG[k]);
+        hk_contact_def contact = hk_default_contact_def();
+        hk_obstacle_def obstacles[2] = {hk_default_obstacle_def(), hk_default_obstacle_def()};
+        contact.def_size = obstacles[1].def_size = WRONG[k];
+        EXPECT("contact", def.contact = &contact);
+        def.contact = NULL;
+        EXPECT("obstacle", def.obstacles = obstacles, def.obstacle_count = 2);
+        EXPECT("obstacle", def.obstacles = obstacles + 1, def.obstacle_count = 1);
+        def.obstacle_count = 0;
         def.def_size = WRONG[k];
         EXPECT("model", (void)0);
         def = hk_default_model_def();

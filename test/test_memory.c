@@ -9,6 +9,7 @@ static const char SCENE[] =
     "{\"time\":{\"step\":0.01,\"steps\":2},"
     "\"damping\":{\"air\":0.1,\"viscous\":0.01,\"ether\":0.1,\"pbd\":0.1},"
     "\"bodies\":[{\"name\":\"a\",\"mesh\":{\"box\":{\"size\":[1,0.3,0.3],\"cells\":[3,1,1]}},"
+    "\"skin\":{\"sheet\":{\"size\":[1,0.3],\"cells\":[2,1]}},"
     "\"material\":{\"model\":\"neo_hookean\",\"young\":1e6,\"poisson\":0.4,"
     "\"fibre\":{\"stiffness\":1e5,\"direction\":[1,0,0]}},"
     "\"regions\":[{\"select\":{\"box\":[[0,0,0],[0.4,1,1]]},"
@@ -161,12 +162,54 @@ static hk_status find_rest_shapes(void)
     return status;
 }
 
-static void test_rest_shapes_with_failing_allocations(void **state)
+static hk_status fit_materials(void)
 {
-    (void)state;
+    hk_body_def body = hk_default_body_def();
+    hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
+    hk_region_def region = hk_default_region_def();
+    region.select = select_box(0.5, -1, -1, 2, 2, 2);
+    body.material.model = region.material.model = "spline";
+    static const double points[6] = {0.5, -5e5, 1, 0, 2, 1e6};
+    body.material.f = (hk_curve){points, 3};
+    body.fixes = &wall;
+    body.fix_count = 1;
+    body.regions = &region;
+    body.region_count = 1;
+    hk_mesh_def mesh_def = hk_default_mesh_def(HK_SHAPE_BOX);
+    mesh_def.size[1] = mesh_def.size[2] = 0.2;
+    mesh_def.cells[0] = 6;
+    mesh_def.cells[1] = mesh_def.cells[2] = 1;
+    hk_mesh *mesh = NULL;
+    hk_fit *fit = NULL;
+    hk_model *found = NULL;
+    hk_status status = hk_mesh_make(&mesh_def, &mesh);
+    hk_model_def model = hk_default_model_def();
+    body.mesh = mesh;
+    model.bodies = &body;
+    model.body_count = 1;
+    hk_fit_def def = hk_default_fit_def();
+    def.model = &model;
+    def.vary = "bodies.0.regions.0.young,density";
+    def.iterations = 2;
+    def.threads = 1;
+    const int32_t vertices[2] = {27, 24};
+    const double positions[6] = {1, 0.19, 0.2, 1, -0.01, 0};
+    if (status == HK_OK) status = hk_fit_create(&def, &fit);
+    if (status == HK_OK) status = hk_fit_set_target(fit, 2, vertices, positions);
+    if (status == HK_OK) status = hk_fit_solve(fit, NULL);
+    if (status == HK_OK) status = hk_fit_model(fit, &found);
+    hk_model_free(found);
+    hk_fit_free(fit);
+    hk_mesh_free(mesh);
+    return status;
+}
+
+// Each allocation of `work` fails once: that is told, and nothing leaks.
+static void fail_every_allocation(hk_status (*work)(void))
+{
     for (int n = 1;; n++) {
         failing_alloc_install(n);
-        hk_status status = find_rest_shapes();
+        hk_status status = work();
         int used = failing_alloc_count(), left = failing_alloc_live();
         failing_alloc_remove();
         if (left != 0) fail_msg("allocation %d fails: %d blocks leak", n, left);
@@ -177,6 +220,18 @@ static void test_rest_shapes_with_failing_allocations(void **state)
         if (status != HK_NO_MEMORY)
             fail_msg("allocation %d fails: status %s (%s)", n, hk_status_name(status), hk_error());
     }
+}
+
+static void test_rest_shapes_with_failing_allocations(void **state)
+{
+    (void)state;
+    fail_every_allocation(find_rest_shapes);
+}
+
+static void test_fits_with_failing_allocations(void **state)
+{
+    (void)state;
+    fail_every_allocation(fit_materials);
 }
 
 static void test_warm_rest_shape_allocates_nothing(void **state)
@@ -211,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_failing_allocation),
         cmocka_unit_test(test_rest_shapes_with_failing_allocations),
+        cmocka_unit_test(test_fits_with_failing_allocations),
         cmocka_unit_test(test_warm_rest_shape_allocates_nothing),
         cmocka_unit_test(test_warm_step_allocates_nothing),
     };

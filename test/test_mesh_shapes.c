@@ -92,7 +92,8 @@ static int euler_characteristic(hk_mesh *mesh, double *enclosed)
     return vertices - 3 * count / 2 + count;
 }
 
-static void assert_sound(const hk_mesh_def *def, int components, double least_quality)
+static void assert_sound_of_genus(const hk_mesh_def *def, int components, int genus,
+                                  double least_quality)
 {
     hk_mesh *mesh = make(def);
     hk_mesh_report report = check(mesh);
@@ -108,10 +109,15 @@ static void assert_sound(const hk_mesh_def *def, int components, double least_qu
         fail_msg("shape %d, %d cells: worst quality %g", (int)def->shape, def->cells[0],
                  report.worst_quality);
     double enclosed;
-    assert_int_equal(euler_characteristic(mesh, &enclosed), 2 * components);
+    assert_int_equal(euler_characteristic(mesh, &enclosed), (2 - 2 * genus) * components);
     assert_true(fabs(enclosed - report.volume) < 1e-12 * report.volume);
     assert_conforming(mesh);
     hk_mesh_free(mesh);
+}
+
+static void assert_sound(const hk_mesh_def *def, int components, double least_quality)
+{
+    assert_sound_of_genus(def, components, 0, least_quality);
 }
 
 static void shapes_are_sound(void **state)
@@ -148,13 +154,81 @@ static void shapes_are_sound(void **state)
 static void defaults_are_sound(void **state)
 {
     (void)state;
-    const int components[] = {1, 1, 1, 2, 0, 1};
-    for (int shape = HK_SHAPE_BOX; shape <= HK_SHAPE_FIGURE; shape++) {
+    const int components[] = {1, 1, 1, 2, 0, 1, 1, 1, 1, 1};
+    for (int shape = HK_SHAPE_BOX; shape <= HK_SHAPE_FUNNEL; shape++) {
         if (shape == HK_SHAPE_SHEET) continue;
         hk_mesh_def def = hk_default_mesh_def((hk_shape)shape);
+        int genus = shape == HK_SHAPE_TORUS || shape == HK_SHAPE_FUNNEL;
         assert_int_equal(def.shape, shape);
-        assert_sound(&def, components[shape], 0.35);
+        assert_sound_of_genus(&def, components[shape], genus, 0.25);
     }
+}
+
+// Rings of any number of cells around, odd ones too, are closed.
+static void rings_are_sound(void **state)
+{
+    (void)state;
+    for (int across = 1; across <= 4; across++)
+        for (int around = 3; around <= 31; around += around < 8 ? 1 : 6) {
+            hk_mesh_def def = hk_default_mesh_def(HK_SHAPE_TORUS);
+            def.cells[0] = across;
+            def.cells[1] = around;
+            assert_sound_of_genus(&def, 1, 1, 0.01);
+            hk_mesh *mesh = make(&def);
+            assert_int_equal(mesh->tet_count, 6 * across * across * around);
+            assert_int_equal(mesh->vertex_count, (across + 1) * (across + 1) * around);
+            hk_mesh_free(mesh);
+            def = hk_default_mesh_def(HK_SHAPE_FUNNEL);
+            def.cells[0] = around;
+            def.cells[1] = across + 1;
+            assert_sound_of_genus(&def, 1, 1, 1e-3);
+        }
+    // The volume of a torus is that of its tube, bent: 2 π R · π r².
+    hk_mesh_def def = hk_default_mesh_def(HK_SHAPE_TORUS);
+    def.cells[0] = 8;
+    def.cells[1] = 96;
+    double wanted = 2 * pi * pi * def.radius * def.thickness * def.thickness / 4;
+    assert_true(fabs(volume_of(&def) / wanted - 1) < 0.02);
+}
+
+static void pyramids_wedges_and_funnels_measure_up(void **state)
+{
+    (void)state;
+    hk_mesh_def def = hk_default_mesh_def(HK_SHAPE_PYRAMID);
+    assert_true(fabs(volume_of(&def) - 1) < 1e-14);
+    hk_mesh *mesh = make(&def);
+    assert_true(mesh->vertex_count == 5 && mesh->tet_count == 2);
+    hk_mesh_free(mesh);
+    def = hk_default_mesh_def(HK_SHAPE_WEDGE);
+    def.degrees = 60;
+    def.cells[0] = 1;
+    // Flat inside and outside: the difference of two triangles.
+    double inner = def.radius, outer = def.radius + def.thickness;
+    double area = 0.5 * sin(pi / 3) * (outer * outer - inner * inner);
+    assert_true(fabs(volume_of(&def) / (area * def.length) - 1) < 1e-12);
+    mesh = make(&def);
+    hk_mesh_report report = check(mesh);
+    assert_true(fabs(report.bounds[0][0] + report.bounds[1][0]) < 1e-15);
+    assert_true(fabs(report.bounds[0][1] - inner * cos(pi / 6)) < 1e-15);
+    assert_true(report.bounds[0][2] == 0 && report.bounds[1][2] == def.length);
+    hk_mesh_free(mesh);
+    def = hk_default_mesh_def(HK_SHAPE_FUNNEL);
+    mesh = make(&def);
+    report = check(mesh);
+    assert_true(report.bounds[1][1] == def.height && report.bounds[0][1] == -def.length);
+    for (int v = 0; v < mesh->vertex_count; v++) {
+        const double *p = mesh->positions + 3 * (size_t)v;
+        double from_axis = hypot(p[0], p[2]), up = fmax(p[1], 0) / def.height;
+        double wall = def.neck + up * (def.radius - def.neck);
+        assert_true(fabs(from_axis - wall) < 1e-12 ||
+                    fabs(from_axis - wall - def.thickness) < 1e-12);
+    }
+    hk_mesh_free(mesh);
+    def.length = 0;
+    mesh = make(&def);
+    report = check(mesh);
+    assert_true(report.bounds[0][1] == 0);
+    hk_mesh_free(mesh);
 }
 
 static void box_is_exact(void **state)
@@ -391,6 +465,26 @@ static void wrong_definitions_are_refused_by_field(void **state)
     REFUSED(HK_SHAPE_FIGURE, height = 0, "figure.height");
     REFUSED(HK_SHAPE_FIGURE, cells[0] = 9, "figure.cells must be at least 10");
     REFUSED(HK_SHAPE_FIGURE, cells[0] = INT_MAX, "figure: a lattice with cells of");
+    REFUSED(HK_SHAPE_TORUS, radius = 0, "torus.radius");
+    REFUSED(HK_SHAPE_TORUS, thickness = -1, "torus.thickness must be");
+    REFUSED(HK_SHAPE_TORUS, thickness = 0.8, "meet itself");
+    REFUSED(HK_SHAPE_TORUS, cells[0] = 0, "torus.cells[0]");
+    REFUSED(HK_SHAPE_TORUS, cells[1] = 2, "torus.cells[1] must be at least 3");
+    REFUSED(HK_SHAPE_TORUS, cells[0] = 100000, "tets");
+    REFUSED(HK_SHAPE_PYRAMID, size[1] = 0, "pyramid.size[1]");
+    REFUSED(HK_SHAPE_WEDGE, radius = 0, "wedge.radius");
+    REFUSED(HK_SHAPE_WEDGE, thickness = 0, "wedge.thickness");
+    REFUSED(HK_SHAPE_WEDGE, length = NAN, "wedge.length");
+    REFUSED(HK_SHAPE_WEDGE, degrees = 0, "wedge.degrees");
+    REFUSED(HK_SHAPE_WEDGE, degrees = 180, "180 per cell");
+    REFUSED(HK_SHAPE_WEDGE, cells[2] = 0, "wedge.cells[2]");
+    REFUSED(HK_SHAPE_FUNNEL, radius = 0, "funnel.radius");
+    REFUSED(HK_SHAPE_FUNNEL, neck = 0, "funnel.neck");
+    REFUSED(HK_SHAPE_FUNNEL, height = 0, "funnel.height");
+    REFUSED(HK_SHAPE_FUNNEL, length = -1, "funnel.length");
+    REFUSED(HK_SHAPE_FUNNEL, thickness = 0, "funnel.thickness");
+    REFUSED(HK_SHAPE_FUNNEL, cells[0] = 2, "funnel.cells[0]");
+    REFUSED(HK_SHAPE_FUNNEL, cells[1] = 1, "funnel.cells[1] must be at least 2");
     REFUSED(HK_SHAPE_BOX, shape = (hk_shape)77, "77");
     REFUSED(HK_SHAPE_BOX, shape = (hk_shape)-1, "-1");
 #undef REFUSED
@@ -402,9 +496,9 @@ static void wrong_definitions_are_refused_by_field(void **state)
 static void no_failed_allocation_leaks(void **state)
 {
     (void)state;
-    for (int shape = HK_SHAPE_BOX; shape <= HK_SHAPE_FIGURE; shape++) {
+    for (int shape = HK_SHAPE_BOX; shape <= HK_SHAPE_FUNNEL; shape++) {
         hk_mesh_def def = hk_default_mesh_def((hk_shape)shape);
-        for (int i = 0; i < 3; i++) def.cells[i] = shape == HK_SHAPE_FIGURE ? 10 : 2;
+        for (int i = 0; i < 3; i++) def.cells[i] = shape == HK_SHAPE_FIGURE ? 10 : 3;
         def.thickness = 0.11;  // leaves a note
         for (int n = 1;; n++) {
             hk_mesh *mesh = NULL;
@@ -426,6 +520,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_are_sound),
         cmocka_unit_test(defaults_are_sound),
+        cmocka_unit_test(rings_are_sound),
+        cmocka_unit_test(pyramids_wedges_and_funnels_measure_up),
         cmocka_unit_test(box_is_exact),
         cmocka_unit_test(box_has_no_preferred_direction),
         cmocka_unit_test(round_surfaces_are_round),

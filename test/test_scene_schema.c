@@ -188,6 +188,19 @@ static bool fill_integrators(json_t *schema)
     return same;
 }
 
+static bool fill_contact_laws(json_t *schema)
+{
+    json_t *contact = json_object_get(json_object_get(schema, "properties"), "contact");
+    json_t *law = json_object_get(json_object_get(contact, "properties"), "law");
+    json_t *names = json_array();
+    assert_non_null(law);
+    for (int k = 0; k < hk_contact_law_count(); k++)
+        json_array_append_new(names, json_string(hk_contact_law_name(k)));
+    bool same = json_equal(json_object_get(law, "enum"), names);
+    json_object_set_new(law, "enum", names);
+    return same;
+}
+
 static void schema_lists_materials_and_methods(void **state)
 {
     (void)state;
@@ -197,6 +210,7 @@ static void schema_lists_materials_and_methods(void **state)
     same =
         fill(schema, "solver", "method", methods, solvers, hk_default_solver_def().method) && same;
     same = fill_integrators(schema) && same;
+    same = fill_contact_laws(schema) && same;
     if (getenv("HOOKE_UPDATE_SCHEMA")) {
         if (!same) assert_int_equal(json_dump_file(schema, schema_path, JSON_INDENT(2)), 0);
     } else if (!same)
@@ -227,6 +241,8 @@ typedef struct change {
 
 #define MATERIAL(text) "bodies.0.material=" text
 #define FIX(text)      "bodies.0.fix=[" text "]"
+#define OBSTACLE(text) "obstacles=[{" text "}]"
+#define PLANE          "\"plane\": {\"normal\": [0, 1, 0]}"
 
 static const change changes[] = {
     {GOOD, {"threads=4"}, NULL},
@@ -258,6 +274,64 @@ static const change changes[] = {
     {BAD, {"time.integrator={\"bdf2\": {}}"}, NULL},
     {GOOD, {"time.conserve=true"}, NULL},
     {BAD, {"time.conserve=1"}, NULL},
+    {GOOD, {"contact={}"}, NULL},
+    {GOOD, {"contact.law=log", "contact.self=false"}, NULL},
+    {BAD, {"contact.law=soft"}, NULL},
+    {BAD, {"contact.slip_speed=0"}, NULL},
+    {BAD, {"contact.friction=-1"}, NULL},
+    {BAD, {"contact.certify=1"}, NULL},
+    {BAD, {"contact.when=before"}, NULL},
+    {GOOD, {"contact.between=[{\"bodies\": [\"body0\", \"body*\"], \"ignore\": true}]"}, NULL},
+    {BAD, {"contact.between=[{\"bodies\": [\"body0\"], \"ignore\": true}]"}, NULL},
+    {BAD, {"contact.between=[{\"bodies\": [\"body0\", \"body0\"]}]"}, NULL},
+    {BAD,
+     {"contact.between=[{\"bodies\": [\"body0\", \"body0\"], \"ignore\": true, \"friction\": "
+      "1}]"},
+     NULL},
+    {BEYOND,
+     {"contact.between=[{\"bodies\": [\"body0\", \"floor\"], \"friction\": 1}]"},
+     "no obstacle \"floor\""},
+    {GOOD, {"obstacles=[]"}, NULL},
+    {GOOD, {OBSTACLE(PLANE ", \"friction\": 0.5")}, NULL},
+    {BAD, {OBSTACLE("\"plane\": {}")}, NULL},
+    {BAD, {OBSTACLE("\"name\": \"floor\"")}, NULL},
+    {BAD, {OBSTACLE(PLANE ", \"box\": {\"min\": [0, 0, 0], \"max\": [1, 1, 1]}")}, NULL},
+    {GOOD, {OBSTACLE("\"box\": {\"min\": [0, 0, 0], \"max\": [1, 1, 1]}")}, NULL},
+    {BEYOND, {OBSTACLE("\"box\": {\"min\": [0, 0, 0], \"max\": [1, 0, 1]}")}, "its max[1]"},
+    {GOOD, {OBSTACLE(PLANE ", \"move\": [{\"translate\": [0, 1, 0], \"over\": 1}]")}, NULL},
+    {BAD, {OBSTACLE(PLANE ", \"move\": [{\"select\": {\"all\": true}}]")}, NULL},
+    {BAD, {OBSTACLE(PLANE ", \"move\": [], \"formula\": {\"x\": \"t\"}")}, NULL},
+    {BAD, {OBSTACLE(PLANE ", \"keys\": [{}]")}, NULL},
+    {BEYOND, {OBSTACLE(PLANE ", \"keys\": [{\"t\": 1}, {\"t\": 0}]")}, "key 1"},
+    {BAD, {OBSTACLE(PLANE ", \"formula\": {}")}, NULL},
+    {BAD, {OBSTACLE(PLANE ", \"formula\": {\"x\": 1}")}, NULL},
+    {BEYOND, {OBSTACLE(PLANE ", \"formula\": {\"x\": \"1+\"}")}, "column 3"},
+    {BAD,
+     {OBSTACLE("\"cylinder\": {\"from\": [0, 0, 0], \"to\": [0, 1, 0], \"radius\": 1, \"sides\": "
+               "5000}")},
+     NULL},
+    {GOOD, {OBSTACLE("\"mesh\": {\"sphere\": {\"radius\": 1, \"cells\": 2}}")}, NULL},
+    {GOOD, {"bodies.0.friction=0.4"}, NULL},
+    {BAD, {"bodies.0.thickness=-1"}, NULL},
+    {GOOD, {"bodies.0.array={\"count\": [2, 1, 1], \"step\": [2, 2, 2]}"}, NULL},
+    {BAD, {"bodies.0.array={\"count\": [2, 1, 0], \"step\": [2, 2, 2]}"}, NULL},
+    {BAD, {"bodies.0.array={\"count\": [2, 1, 1]}"}, NULL},
+    {GOOD, {"bodies.0.copies=[{}, {\"translate\": [1, 2, 3]}]"}, NULL},
+    {BAD, {"bodies.0.copies=[]"}, NULL},
+    {BAD,
+     {"bodies.0.copies=[{}]", "bodies.0.array={\"count\": [2, 1, 1], \"step\": [2, 2, 2]}"},
+     NULL},
+    {GOOD,
+     {"bodies.0.mesh={\"torus\": {\"radius\": 1, \"thickness\": 0.1, \"cells\": [1, 3]}}"},
+     NULL},
+    {BAD,
+     {"bodies.0.mesh={\"torus\": {\"radius\": 1, \"thickness\": 0.1, \"cells\": [1, 2]}}"},
+     NULL},
+    {BEYOND,
+     {"bodies.0.mesh={\"torus\": {\"radius\": 1, \"thickness\": 3, \"cells\": [1, 3]}}"},
+     "meet itself"},
+    {GOOD, {"bodies.0.mesh={\"pyramid\": {\"size\": [1, 1, 3]}}"}, NULL},
+    {BAD, {"bodies.0.mesh={\"pyramid\": {\"size\": [1, 1, 3], \"cells\": 1}}"}, NULL},
     {BAD, {"bodies=[]"}, NULL},
     {BAD, {"bodies=null"}, NULL},
     {BAD, {"bodies.1={}"}, NULL},
@@ -280,6 +354,11 @@ static const change changes[] = {
     {BAD, {"bodies.0.mesh={\"figure\": {\"cells\": 10}}"}, NULL},
     {BAD, {"bodies.0.mesh={\"figure\": {\"height\": 1, \"cells\": 10, \"size\": 1}}"}, NULL},
     {BEYOND, {"bodies.0.mesh.box.cells=[100000,100000,100000]"}, "bodies[0].mesh.box"},
+    {GOOD, {"bodies.0.skin={\"sphere\": {\"radius\": 1, \"cells\": 2}}"}, NULL},
+    {GOOD, {"bodies.0.skin.sphere={\"radius\": 1, \"cells\": 2}"}, NULL},
+    {BAD, {"bodies.0.skin={}"}, NULL},
+    {BAD, {"bodies.0.skin=fine.obj"}, NULL},
+    {BEYOND, {"bodies.0.skin.file=no/such.obj"}, "bodies[0].skin.file"},
     {GOOD,
      {"bodies.0.transform={\"scale\": 2, \"rotate\": {\"axis\": [0, 0, 2], \"degrees\": 90}}"},
      NULL},
@@ -530,6 +609,14 @@ static const char big_scene[] =
     " [0, 1, 0], \"distribute\": \"area\"}]},"
     "{\"mesh\": {\"cylinder\": {\"radius\": 1, \"length\": 2, \"cells\": [2, 2]}}, \"material\":"
     " {\"mu\": 1e5, \"lambda\": 1e6}},"
+    "{\"mesh\": {\"torus\": {\"radius\": 1, \"thickness\": 0.2, \"cells\": [1, 3]}}, \"friction\":"
+    " 0.1, \"thickness\": 0, \"array\": {\"count\": [1, 2, 1], \"step\": [1, 1, 1]}, \"material\":"
+    " {\"young\": 1, \"poisson\": 0}},"
+    "{\"mesh\": {\"wedge\": {\"radius\": 1, \"thickness\": 0.2, \"degrees\": 9, \"length\": 1,"
+    " \"cells\": [1, 1, 1]}}, \"copies\": [{\"rotate\": {\"axis\": [0, 0, 1], \"degrees\": 9},"
+    " \"translate\": [1, 0, 0]}], \"material\": {\"young\": 1, \"poisson\": 0}},"
+    "{\"mesh\": {\"funnel\": {\"radius\": 1, \"neck\": 0.2, \"height\": 1, \"length\": 1,"
+    " \"thickness\": 0.1, \"cells\": [3, 2]}}, \"material\": {\"young\": 1, \"poisson\": 0}},"
     "{\"mesh\": {\"sphere\": {\"radius\": 1, \"cells\": 2}}, \"material\": {\"model\": \"arap\","
     " \"young\": 1, \"poisson\": 0}},"
     "{\"mesh\": {\"helix\": {\"radius\": 1, \"pitch\": 0.5, \"turns\": 1, \"thickness\": 0.1,"
@@ -539,6 +626,22 @@ static const char big_scene[] =
     " [{\"select\": {\"all\": true}, \"stiffness\": 10, \"rotate\": {\"axis\": [1, 0, 0], "
     "\"center\":"
     " [0, 0, 0], \"degrees\": 9}, \"translate\": [0, 0, 0], \"over\": 1}]}],"
+    " \"contact\": {\"distance\": 1e-3, \"stiffness\": 1e5, \"friction\": 0.3, \"slip_speed\": "
+    "1e-3,"
+    " \"friction_passes\": 1, \"self\": true, \"law\": \"log\", \"overlap\": \"recover\","
+    " \"certify\": false, \"when\": \"after\", \"between\": [{\"bodies\": [\"body1\", \"floor\"],"
+    " \"friction\": 0.5}, {\"bodies\": [\"body1\", \"body5\"], \"ignore\": true}]},"
+    " \"obstacles\": [{\"name\": \"floor\", \"plane\": {\"point\": [0, 0, 0], \"normal\": [0, 1,"
+    " 0]}, \"friction\": 0.5, \"move\": [{\"rotate\": {\"axis\": [1, 0, 0], \"center\": [0, 0,"
+    " 0], \"degrees\": 9}, \"translate\": [0, 0, 0], \"over\": 1}]}, {\"box\": {\"min\": [0, 0,"
+    " 0], \"max\": [1, 1, 1]}, \"transform\": {\"scale\": 2}}, {\"sphere\": {\"center\": [0, 0,"
+    " 0], \"radius\": 1}, \"keys\": [{\"t\": 2, \"rotate\": {\"axis\": [1, 0, 0], \"center\": [0,"
+    " 0, 0], \"degrees\": 9}, \"translate\": [0, 0, 0]}]}, {\"capsule\": {\"from\": [0, 0, 0],"
+    " \"to\": [1, 0, 0], \"radius\": 1}, \"formula\": {\"x\": \"t\", \"rotate\": {\"axis\": [1, 0,"
+    " 0], \"center\": [0, 0, 0], \"degrees\": \"t\"}}}, {\"cylinder\": {\"from\": [0, 0, 0],"
+    " \"to\": [1, 0, 0], \"radius\": 1, \"sides\": 6}}, {\"plate\": {\"point\": [0, 0, 0],"
+    " \"normal\": [0, 1, 0], \"size\": [1, 1], \"thickness\": 0.1}}, {\"mesh\": {\"pyramid\":"
+    " {\"size\": [1, 1, 1]}}}],"
     " \"output\": {\"every\": 0.1, \"vtu\": \"a.pvd\", \"points\": \"b\", \"stats\": \"c\"}}";
 
 typedef struct tally {
@@ -556,10 +659,26 @@ static void compare(tally *t)
     if (by_reader && !by_schema) fail_msg("the reader takes what the schema does not: %s", text);
     if (by_schema && !by_reader) {
         // Only what the rooms for materials and meshes say themselves, or what needs the mesh.
-        static const char *const allowed[] = {
-            "material stvk", "material polynomial", "material spline",  "material neo_hookean",
-            "is no vertex",  "increasing order",    "spline f",         "helix",
-            "polynomial f",  "needs \"young\"",     "would be inverted"};
+        static const char *const allowed[] = {"material stvk",
+                                              "material polynomial",
+                                              "material spline",
+                                              "material neo_hookean",
+                                              "is no vertex",
+                                              "increasing order",
+                                              "spline f",
+                                              "helix",
+                                              "polynomial f",
+                                              "needs \"young\"",
+                                              "would be inverted",
+                                              "no obstacle",
+                                              "its max[",
+                                              "the same point",
+                                              "formula \"",
+                                              "torus.",
+                                              "wedge.",
+                                              "funnel.",
+                                              "transform:",
+                                              "no vertex of the body"};
         bool expected = false;
         for (int i = 0; i < HK_COUNT_OF(allowed); i++)
             expected = expected || strstr(hk_error(), allowed[i]);
@@ -648,7 +767,8 @@ static void shipped_scenes_are_valid(void **state)
     assert_true(found.gl_pathc >= 5);
     assert_int_equal(glob("../scenes/figures/*.json", GLOB_APPEND, NULL, &found), 0);
     assert_int_equal(glob("../scenes/large/*.json", GLOB_APPEND, NULL, &found), 0);
-    assert_true(found.gl_pathc >= 12);
+    assert_int_equal(glob("../scenes/contact/*.json", GLOB_APPEND, NULL, &found), 0);
+    assert_true(found.gl_pathc >= 25);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *path = found.gl_pathv[i];
         hk_scene *scene = NULL;

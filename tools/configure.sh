@@ -53,12 +53,12 @@ had_cache=false
 [ ! -f "$cache" ] || had_cache=true
 mkdir -p "$folder"
 log=$folder/configure.log
-if cmake --preset "$preset" "$@" >"$log" 2>&1; then
+if cmake --preset "$preset" -B "$folder" "$@" >"$log" 2>&1; then
     exit 0
 fi
 if $had_cache; then
     forget "CMake failed on the old settings"
-    if cmake --preset "$preset" "$@" >"$log" 2>&1; then
+    if cmake --preset "$preset" -B "$folder" "$@" >"$log" 2>&1; then
         exit 0
     fi
 fi

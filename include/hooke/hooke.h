@@ -3,9 +3,11 @@
  * This is the whole public interface of libhooke.
  *
  *   hk_mesh   a mesh of tetrahedra or, for sheets, of triangles, from a file, a generator or arrays
- *   hk_model  bodies = meshes + materials + constraints + loads; immutable, may serve many worlds
+ *   hk_embedding  a fine surface that a mesh of tetrahedra carries along
+ *   hk_model  bodies = meshes + materials + constraints + loads; obstacles; may serve many worlds
  *   hk_world  a model in motion: positions, velocities, a solver and its workspace
- *   hk_rest   the rest shape that sags into a given one
+ *   hk_rest   the rest shape that sags into a given one; hk_design: both shapes, edited live
+ *   hk_fit    the materials with which a model sags into an observed shape
  *   hk_scene  a JSON scene file, which yields the definitions of a model and of a world
  *
  * Conventions
@@ -28,13 +30,14 @@
  *     program newer than the library is served, too, as long as it leaves the new fields alone.
  *   - All elements of an array of definitions have the size of the first (hk_def_at).
  *   - Structs that stand by value in others or that the library writes into the memory of a caller
- *     (hk_material_def, hk_motion_def, hk_solver_def; hk_mesh_report, hk_energy, hk_step_report,
- *     hk_iteration, hk_rest_report) keep their size: new fields are taken from `reserved`, which is
- * 0.
+ *     (hk_material_def, hk_motion_def, hk_key_def, hk_formula_def, hk_between_def, hk_solver_def;
+ *     hk_mesh_report, hk_intersection, hk_intersection_report, hk_energy, hk_step_report,
+ *     hk_iteration, hk_rest_report, hk_fit_report, hk_design_view, hk_sdf_report) keep their size:
+ *     new fields are taken from `reserved`, which is 0.
  *   - Structs that only the library makes, one at a time (hk_output_def, hk_option_info,
- *     hk_machine_info), get new fields at their end. A definition that the library made may be
- *     longer or shorter than the program's: look at it through its pointer, and copy it with
- *     hk_copy_xxx_def().
+ *     hk_machine_info, hk_fit_parameter), get new fields at their end. A definition that the
+ * library made may be longer or shorter than the program's: look at it through its pointer, and
+ * copy it with hk_copy_xxx_def().
  *   - All others are plain values that stay as they are: hk_allocator, hk_field, hk_defect,
  *     hk_parameter, hk_curve, hk_invertible, hk_custom_law, hk_selector, hk_transform, hk_option,
  *     hk_damping.
@@ -136,7 +139,16 @@ typedef enum hk_shape {
     HK_SHAPE_SPHERE,   /* radius, cells = {across}; centre at the origin */
     HK_SHAPE_HELIX,    /* radius, pitch, turns, thickness, strands, cells = {across a strand} */
     HK_SHAPE_SHEET,    /* size = {x, z}, cells = {x, z}: triangles in the plane y = 0 */
-    HK_SHAPE_FIGURE    /* height, cells = {over the height}; a creature that stands on y = 0 */
+    HK_SHAPE_FIGURE,   /* height, cells = {over the height}; a creature that stands on y = 0 */
+    HK_SHAPE_TORUS,   /* radius of the centre line, thickness of the tube, cells = {across the tube,
+                         around}; centre at the origin, around the y axis */
+    HK_SHAPE_PYRAMID, /* size: base x × z around the origin, apex at height y; two tets */
+    HK_SHAPE_WEDGE,   /* a block of an arch: radius (inner), thickness (outward), degrees, length
+                         along z, cells = {around, outward, along z}; around the z axis, its middle
+                         over +y */
+    HK_SHAPE_FUNNEL   /* a cone of inner radius `radius` at the top, y = height, and `neck` at
+                         y = 0, a pipe of `length` below it (0: none), a wall of `thickness`,
+                         cells = {around, along}; around the y axis */
 } hk_shape;
 
 typedef struct hk_mesh_def {
@@ -148,9 +160,11 @@ typedef struct hk_mesh_def {
     double length;    /* m */
     double pitch;     /* m along the axis per turn */
     double turns;     /* - */
-    double thickness; /* m, diameter of a strand */
+    double thickness; /* m, diameter of a strand or a tube; of a wall */
     int strands;      /* - */
     double height;    /* m */
+    double neck;      /* m */
+    double degrees;
 } hk_mesh_def;
 
 /* hk_fill_xxx_def fills the first `size` bytes of a definition: for hk_default_xxx_def and other
@@ -250,6 +264,33 @@ typedef struct hk_mesh_report {
     uint64_t reserved[16];
 } hk_mesh_report;
 HK_API hk_status hk_mesh_check(hk_mesh *mesh, hk_mesh_report *report);
+
+/* Two faces of a surface that meet: they have a point in common that is not a vertex or an edge of
+ * both. Decided exactly, for the coordinates as they are. */
+typedef struct hk_intersection {
+    int32_t triangles[2]; /* their numbers in hk_mesh_surface(), rising */
+    int32_t faces[2][3];  /* their vertices */
+    int32_t bodies[2];    /* of a mesh: connected components, in the order of their lowest
+                             vertices; of a model: its bodies */
+    const char *names[2]; /* of bodies; of a mesh, the first group of tets that it is in. Or NULL */
+    double place[3];      /* m, about where they meet */
+    bool touching;        /* they meet in an edge or a vertex of one of them, or within one plane;
+                             if not, an edge goes through the inside of the other face */
+    uint64_t reserved[4];
+} hk_intersection;
+typedef struct hk_intersection_report {
+    int64_t count;    /* pairs of faces that meet; 0: proven that there are none */
+    int64_t touching; /* of them, those that do not cross */
+    int triangles;    /* of the surface */
+    int listed;
+    hk_intersection first[HK_DEFECT_LIST]; /* those of the lowest numbers */
+    uint64_t reserved[8];
+} hk_intersection_report;
+/* Of the surface, hk_mesh_surface(), with itself, whichever bodies its parts belong to. A body that
+ * lies wholly inside another does not meet its surface. Names live as long as the mesh.
+ * threads: 0: all cores; the report does not depend on it. */
+HK_API hk_status hk_mesh_intersections(const hk_mesh *mesh, int threads,
+                                       hk_intersection_report *report);
 
 /* ---------------------------------------------------------------- materials */
 
@@ -472,6 +513,12 @@ typedef struct hk_body_def {
                      rest; they find its rest shape as hk_rest does when they are created. 0: the
                      mesh is the rest shape */
     int reserved_int;
+    const hk_mesh *skin; /* a fine surface that the tets carry along (hk_model_skin), in the place
+                            of the mesh: the transform is that of both; of a mesh of tets its
+                            outside is taken. Copied; NULL: none */
+    double friction;  /* -, in contact; where both have their own, the geometric mean counts; NAN:
+                         that of what it touches, or else the contact's */
+    double thickness; /* m, of a sheet in contact: half of it on either side */
 } hk_body_def;
 HK_API void hk_fill_body_def(hk_body_def *def, size_t size);
 static inline hk_body_def hk_default_body_def(void)
@@ -510,6 +557,9 @@ static inline hk_term_def hk_default_term_def(void)
     return def;
 }
 
+struct hk_contact_def; /* contact.h */
+struct hk_obstacle_def;
+
 typedef struct hk_model hk_model;
 typedef struct hk_model_def {
     size_t def_size; /* set by hk_default_model_def() */
@@ -518,8 +568,13 @@ typedef struct hk_model_def {
     int term_count;
     const hk_term_def *terms;
     double gravity[3]; /* m/s² */
+    /* NULL and no obstacles: bodies pass through each other and through themselves. */
+    const struct hk_contact_def *contact;
+    const struct hk_obstacle_def *obstacles;
+    int obstacle_count;
+    int reserved_int;
 } hk_model_def;
-/* gravity 0, −9.81, 0 */
+/* gravity 0, −9.81, 0; no contact */
 HK_API void hk_fill_model_def(hk_model_def *def, size_t size);
 static inline hk_model_def hk_default_model_def(void)
 {
@@ -539,6 +594,36 @@ HK_API int hk_model_body_count(const hk_model *model);
 HK_API int hk_model_body_start(const hk_model *model, int body);
 HK_API const double *hk_model_rest_positions(const hk_model *model); /* [vertex_count][3] m */
 HK_API const double *hk_model_masses(const hk_model *model);         /* [vertex_count] kg */
+
+/* ---------------------------------------------------------------- skins */
+
+/* A surface that is carried along by a mesh of tets: each of its vertices is bound to the tet that
+ * it lies in, or to the nearest one, by barycentric coordinates, and follows it affinely. Vertices
+ * of the surface at one place stay at one place: what is watertight stays so. Immutable. */
+typedef struct hk_embedding hk_embedding;
+/* The surface lies with the mesh as both are given, and is copied; of a mesh of tets the outside is
+ * taken. threads: 0 is all cores; nothing depends on their number. */
+HK_API hk_status hk_embedding_create(const hk_mesh *mesh, const hk_mesh *surface, int threads,
+                                     hk_embedding **embedding);
+HK_API void hk_embedding_free(hk_embedding *embedding);
+/* The surface as it was bound. */
+HK_API const hk_mesh *hk_embedding_surface(const hk_embedding *embedding);
+/* What the mesh has at its vertices, [vertex_count][components], positions with 3 or any other
+ * values, at the vertices of the surface. */
+HK_API hk_status hk_embedding_apply(const hk_embedding *embedding, int components,
+                                    const double *values, double *carried);
+/* How many vertices of the surface lie in no tet; the largest distance of one, m, and which that is
+ * (-1: none); both may be NULL. */
+HK_API int hk_embedding_outside(const hk_embedding *embedding, double *farthest, int *vertex);
+
+/* The skin of a body, bound to the vertices of that body alone; NULL: it has none. It lives as long
+ * as the model. */
+HK_API const hk_embedding *hk_model_skin(const hk_model *model, int body);
+/* A mesh of triangles, the surface of all bodies at `positions`, [vertex_count][3]: skins, of
+ * bodies without one the outside of their tets, and the triangles of sheets unless they are left
+ * out. */
+HK_API hk_status hk_model_surface(const hk_model *model, const double *positions, bool sheets,
+                                  hk_mesh **mesh);
 
 /* ---------------------------------------------------------------- worlds */
 
@@ -646,8 +731,10 @@ typedef enum hk_reason {
     HK_STOPPED,         /* the monitor asked to stop */
     HK_FIXED_WORK,      /* the method did what it does in every step, and does not measure how near
                            it came: residuals are NAN */
-    HK_PRECISION_LIMIT  /* the residual is as small as rounding allows, and still larger than the
+    HK_PRECISION_LIMIT, /* the residual is as small as rounding allows, and still larger than the
                            tolerance; `rounding` is the estimate of it */
+    HK_UNDETERMINED /* of a fit: the misfit is least, but other values of the parameters give the
+                       same shape */
 } hk_reason;
 HK_API const char *hk_reason_name(hk_reason reason); /* "converged", "iteration limit", … */
 /* Whether the reason counts as done ("converged"), stopped short or failed. */
@@ -837,81 +924,6 @@ HK_API const char *hk_world_method(const hk_world *world);
 HK_API hk_status hk_world_set_solver(hk_world *world, const hk_solver_def *solver);
 HK_API const char *hk_world_backend(const hk_world *world);
 
-/* ---------------------------------------------------------------- rest shapes */
-
-/* The inverse of a pose (after Mukherjee, Wu & Wang 2018): what a model has as its rest shape is
- * taken for the shape under gravity and loads, and the rest shape is found that a pose takes there.
- * Vertices that are held have the same place in both shapes; attachments pull to where their vertex
- * is in the rest shape; the weight follows the rest shape, loads do not. Directions of fibres and
- * axes are those of the rest shape. Bodies of tets only, and nothing that holds them may move. */
-typedef struct hk_rest hk_rest;
-typedef struct hk_rest_def {
-    size_t def_size; /* set by hk_default_rest_def() */
-    const hk_model *model;
-    const char *method; /* "auto", …: hk_rest_method_name() lists them */
-    double tolerance;   /* on the forces that are left, relative to the load, and on the distance
-                           that is left, relative to the size of the model; 0: 1e-8 */
-    int iterations;     /* at most, of each attempt; 0: 50 */
-    int load_steps;     /* at most, where the full load cannot be taken at once; 0: 60; negative:
-                           none */
-    int reuse;          /* of "newton_lu": iterations for each factorisation; 0: 1 */
-    int threads;        /* 0: all cores; at most 1024. Results do not depend on it */
-} hk_rest_def;
-/* auto */
-HK_API void hk_fill_rest_def(hk_rest_def *def, size_t size);
-static inline hk_rest_def hk_default_rest_def(void)
-{
-    hk_rest_def def;
-    hk_fill_rest_def(&def, sizeof def);
-    return def;
-}
-HK_API int hk_rest_method_count(void);
-HK_API const char *hk_rest_method_name(int method);
-HK_API const char *hk_rest_method_summary(int method);
-
-typedef struct hk_rest_report {
-    hk_reason reason;  /* HK_LOAD_STEP_LIMIT: there is no rest shape for the whole load; what was
-                          found is that of the part load_reached of it */
-    char detail[160];  /* where and why, and what to change */
-    char attempts[80]; /* "fixed_point, newton_gmres, load steps" */
-    int iterations;    /* in all */
-    int linear_iterations;
-    int load_steps; /* 1: the full load at once */
-    int factorisations;
-    double load_reached;      /* fraction of weight and loads that the shape is for */
-    double residual;          /* N, Euclidean norm of the forces that are left at free vertices */
-    double relative_residual; /* to the norm of the load */
-    double correction; /* m, about how far a vertex is from where it should be; NAN: not known */
-    double sag;        /* m, the farthest that the load takes a vertex, */
-    double least_j;    /* the least volume ratio det F under load, */
-    double greatest_stretch;                           /* the largest principal stretch, */
-    int sag_vertex, least_j_tet, greatest_stretch_tet; /* and where: numbers over all bodies */
-    int reserved_int;
-    double ms;                       /* wall time of this call */
-    double phase_ms[HK_MOST_PHASES]; /* by hk_phase */
-    uint64_t reserved[16];
-} hk_rest_report;
-
-HK_API hk_status hk_rest_create(const hk_rest_def *def, hk_rest **rest);
-HK_API void hk_rest_free(hk_rest *rest);
-/* From `start`, [vertex_count][3], or from the loaded shape itself (NULL). A start in which a tet
- * is inside out is not used. Matrices of the loaded shape are kept for the next call. A solve that
- * does not converge is told by the report; the positions are the best that were found. */
-HK_API hk_status hk_rest_solve(hk_rest *rest, const double *start, hk_rest_report *report);
-/* The rest shape, [vertex_count][3]: the pointer stays valid until `rest` is freed. At first it is
- * the loaded shape. */
-HK_API const double *hk_rest_positions(const hk_rest *rest);
-/* Another loaded shape, [vertex_count][3], for the next solve; held vertices go with it. */
-HK_API hk_status hk_rest_set_shape(hk_rest *rest, const double *positions);
-/* A copy of the model with the rest shape found, masses and all: the pose of a world made from it
- * is the loaded shape. */
-HK_API hk_status hk_rest_model(const hk_rest *rest, hk_model **model);
-/* Called after every iteration; return false to stop with the best shape so far. `energy` is NAN.
- */
-HK_API void hk_rest_set_monitor(hk_rest *rest, hk_monitor_fn *fn, void *context);
-HK_API double hk_rest_setup_ms(const hk_rest *rest); /* what creation took */
-HK_API int hk_rest_threads(const hk_rest *rest);
-
 /* ---------------------------------------------------------------- scenes */
 
 typedef struct hk_scene hk_scene;
@@ -940,4 +952,8 @@ HK_API int hk_scene_steps(const hk_scene *scene); /* from "steps" or "end" */
 #ifdef __cplusplus
 }
 #endif
+
+#include <hooke/contact.h>
+#include <hooke/design.h>
+#include <hooke/sdf.h>
 #endif

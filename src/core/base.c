@@ -151,15 +151,25 @@ void hk_set_log(hk_log_fn *fn, void *context)
     g_log_context = context;
 }
 
+static _Thread_local hk_log_fn *g_diverted;
+static _Thread_local void *g_diverted_context;
+
+void hk_log_divert(hk_log_fn *fn, void *context)
+{
+    g_diverted = fn;
+    g_diverted_context = context;
+}
+
 void hk_log(hk_log_level level, const char *format, ...)
 {
-    if (!g_log) return;
+    hk_log_fn *log = g_diverted ? g_diverted : g_log;
+    if (!log) return;
     char message[HK_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    g_log(g_log_context, level, message);
+    log(g_diverted ? g_diverted_context : g_log_context, level, message);
 }
 
 double hk_now(void)

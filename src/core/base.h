@@ -43,6 +43,9 @@ hk_status hk_no_memory(void);
     } while (0)
 
 void hk_log(hk_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Messages of this thread go to `fn` from now on; NULL: to the users'. For threads that are not the
+// users', from which their hook must not be called.
+void hk_log_divert(hk_log_fn *fn, void *context);
 
 // Seconds of a steady clock.
 double hk_now(void);

@@ -34,7 +34,7 @@ static hk_status refuse_motion(const hk_model *m, int vertex, const char *what)
                    b, m->bodies[b].name, vertex - m->bodies[b].vertex_start, what);
 }
 
-static hk_status check_motions(const hk_model *m)
+hk_status hk_inverse_check_holds(const hk_model *m)
 {
     for (int v = 0; v < m->vertex_count; v++)
         if (m->hold[v] >= 0 && hk_motion_moves(&m->motions[m->hold[v]]))
@@ -101,17 +101,10 @@ static double load_scale(const hk_inverse *p)
     return sqrt(sum);
 }
 
-static hk_status build(const hk_model *model, int threads, hk_inverse *p)
+static hk_status take_loads(const hk_model *model, hk_inverse *p)
 {
-    HK_TRY(hk_model_copy(model, &p->model));
-    drop_user_terms(p->model);
-    HK_TRY(hk_problem_create(p->model, threads, NULL, &p->problem));
-    p->x = p->problem->rest;
-    p->constant = HK_ZEROS(double, 4 * (size_t)model->vertex_count);
-    if (!p->constant) return HK_NO_MEMORY;
+    memset(p->constant, 0, 4 * sizeof(double) * (size_t)model->vertex_count);
     HK_TRY(find_constant(model, p));
-    HK_TRY(hk_rest_tets_create((hk_tet_term *)hk_terms_find(p->problem->terms, &hk_tets_term),
-                               &p->tets));
     hk_inverse_set_load(p, 1);
     p->scale = load_scale(p);
     if (!isfinite(p->scale))
@@ -119,10 +112,28 @@ static hk_status build(const hk_model *model, int threads, hk_inverse *p)
     return HK_OK;
 }
 
-hk_status hk_inverse_create(const hk_model *model, int threads, hk_inverse **inverse)
+static hk_status build(const hk_model *model, int threads, hk_inverse *p)
+{
+    HK_TRY(hk_model_copy(model, &p->model));
+    drop_user_terms(p->model);
+    HK_TRY(hk_problem_create(p->model, threads, NULL, &p->problem));
+    p->x = p->problem->rest;
+    p->constant = HK_ARRAY(double, 4 * (size_t)model->vertex_count);
+    if (!p->constant) return HK_NO_MEMORY;
+    HK_TRY(hk_rest_tets_create((hk_tet_term *)hk_terms_find(p->problem->terms, &hk_tets_term),
+                               &p->tets));
+    return take_loads(model, p);
+}
+
+hk_status hk_inverse_check(const hk_model *model)
 {
     HK_TRY(check_bodies(model));
-    HK_TRY(check_motions(model));
+    return hk_inverse_check_holds(model);
+}
+
+hk_status hk_inverse_create(const hk_model *model, int threads, hk_inverse **inverse)
+{
+    HK_TRY(hk_inverse_check(model));
     hk_inverse *p = HK_NEW(hk_inverse);
     if (!p) return HK_NO_MEMORY;
     hk_status status = build(model, threads, p);
@@ -132,6 +143,26 @@ hk_status hk_inverse_create(const hk_model *model, int threads, hk_inverse **inv
     }
     *inverse = p;
     return HK_OK;
+}
+
+// Loads, and what follows from rest positions, from a model that has measured it already.
+static hk_status take_measures(const hk_model *from, hk_model *to)
+{
+    memcpy(to->gravity, from->gravity, sizeof to->gravity);
+    memcpy(to->load, from->load, 3 * sizeof(double) * (size_t)to->vertex_count);
+    if (to->triangle_count > 0) return hk_model_set_rest(to, from->rest);
+    memcpy(to->rest, from->rest, 3 * sizeof(double) * (size_t)to->vertex_count);
+    memcpy(to->mass, from->mass, sizeof(double) * (size_t)to->vertex_count);
+    memcpy(to->volume, from->volume, sizeof(double) * (size_t)to->tet_count);
+    return HK_OK;
+}
+
+hk_status hk_inverse_set_shape(hk_inverse *p, const hk_model *model)
+{
+    HK_TRY(take_measures(model, p->model));
+    HK_TRY(hk_problem_measure(p->problem));
+    hk_rest_tets_measure(p->tets);
+    return take_loads(model, p);
 }
 
 void hk_inverse_free(hk_inverse *p)

@@ -23,9 +23,15 @@ typedef struct hk_inverse {
     double *X;         // where it was linearised last; NULL: never
 } hk_inverse;
 
+// Fails with words for users where what holds the bodies moves.
+hk_status hk_inverse_check_holds(const hk_model *model);
 // Fails with words for users where no rest shape can be looked for.
 hk_status hk_inverse_create(const hk_model *model, int threads, hk_inverse **inverse);
+hk_status hk_inverse_check(const hk_model *model);  // whether that is so
 void hk_inverse_free(hk_inverse *inverse);
+// `model`, which it was made from, has another loaded shape. Only memory can be lacking; then it
+// must be called again.
+hk_status hk_inverse_set_shape(hk_inverse *inverse, const hk_model *model);
 
 void hk_inverse_set_load(hk_inverse *inverse, double fraction);
 // f(X), 0 at held vertices. False: a tet is inside out in X, or a force is not finite.

@@ -3,6 +3,7 @@
 #include "design/rest_lanes.h"
 
 #include "material/laws.h"
+#include "math/polar.h"
 #include "term/tet_lanes.h"
 
 // One block of tets between the loaded shape and the rest shape.
@@ -131,6 +132,15 @@ static void carry(const hk_tet_batch *batch, const double *X, const double *vect
     }
 }
 
+// v A ∇N of every corner, for the gradients in the rows of `gradients`.
+HK_INLINE void store_divergence(const hk_tet_batch *batch, int block, mat3 A, mat3 gradients,
+                                double *slots)
+{
+    vec3 none = {{r_zero(), r_zero(), r_zero()}};
+    store_corners(batch, block, m3_mult(m3_scale(A, tet_volume(batch, block)), gradients), none,
+                  slots);
+}
+
 // e^A − 1, by a series for A/2^SQUARINGS.
 HK_SHARED void exponential_less_one(const mat3 *A, mat3 *result)
 {
@@ -155,13 +165,149 @@ static double bend(const hk_tet_batch *batch, const double *X, const double *ste
         exponential_less_one(&W, &w);
         mat3 more = m3_add(m3_add(s, w), m3_mul(w, s));  // e^W e^S − 1
         mat3 rest = m3_add_scaled(m3_mul(more, t.x.F), r_set(-1), change);
-        vec3 none = {{r_zero(), r_zero(), r_zero()}};
-        store_corners(batch, b, m3_mult(m3_scale(rest, tet_volume(batch, b)), t.x.inverse), none,
-                      slots);
+        store_divergence(batch, b, rest, t.x.inverse, slots);
     }
     double result = 0;
     for (int l = 0; l < HK_LANES; l++) result = fmax(result, r_lane(largest, l));
     return result;
+}
+
+// ---------------------------------------------------------------- from one loaded shape to another
+
+HK_INLINE mat3 load_matrix(const double *values)
+{
+    mat3 a;
+    for (int k = 0; k < 9; k++) a.m[k / 3][k % 3] = r_load(values + k * HK_LANES);
+    return a;
+}
+
+HK_INLINE const double *turn_of(const double *values, int block, int first)
+{
+    return values + (int64_t)(block - first) * HK_REST_TURN * HK_LANES;
+}
+
+static void turn(const hk_tet_batch *batch, const double *x0, const double *x, int first, int last,
+                 double *values)
+{
+    for (int b = first; b < last; b++) {
+        double *to = values + (int64_t)(b - first) * HK_REST_TURN * HK_LANES;
+        mat3 inverse = m3_inverse(edges_of(batch, x0, b));
+        mat3 R = polar_rotation(m3_mul(edges_of(batch, x, b), inverse));
+        mat3 gradients = m3_mult(inverse, R);
+        for (int k = 0; k < 9; k++) {
+            r_store(to + k * HK_LANES, R.m[k / 3][k % 3]);
+            r_store(to + (9 + k) * HK_LANES, gradients.m[k / 3][k % 3]);
+        }
+    }
+}
+
+// The vector of the skew part of A: A = symmetric + skew(w).
+HK_INLINE vec3 axial(mat3 A)
+{
+    vec3 w;
+    for (int i = 0; i < 3; i++)
+        w.v[i] = r_set(0.5) * (A.m[(i + 2) % 3][(i + 1) % 3] - A.m[(i + 1) % 3][(i + 2) % 3]);
+    return w;
+}
+
+HK_INLINE void store_every(const hk_tet_batch *batch, int block, vec3 w, double *slots)
+{
+    const uint16_t *slot = batch->slot + (int64_t)block * 4 * HK_LANES;
+    for (int c = 0; c < 4; c++) corners_store(slots, slot + c * HK_LANES, w);
+}
+
+HK_INLINE vec3 corner_sum(const hk_tet_batch *batch, const double *vector, int block)
+{
+    const int32_t *vertex = batch->vertex + (int64_t)block * 4 * HK_LANES;
+    vec3 sum = corners_load(vector, vertex);
+    for (int c = 1; c < 4; c++) sum = v3_add(sum, corners_load(vector, vertex + c * HK_LANES));
+    return sum;
+}
+
+static void spin(const hk_tet_batch *batch, const double *values, const double *vector, int first,
+                 int last, double *slots)
+{
+    for (int b = first; b < last; b++) {
+        const int32_t *vertex = batch->vertex + (int64_t)b * 4 * HK_LANES;
+        const uint16_t *slot = batch->slot + (int64_t)b * 4 * HK_LANES;
+        mat3 R = m3_scale(load_matrix(turn_of(values, b, first)), tet_volume(batch, b));
+        for (int c = 0; c < 4; c++)
+            corners_store(slots, slot + c * HK_LANES,
+                          m3_apply(R, corners_load(vector, vertex + c * HK_LANES)));
+    }
+}
+
+// R ∇₀u Rᵀ
+HK_INLINE mat3 turned_gradient(const hk_tet_batch *batch, int block, const double *values,
+                               const double *u)
+{
+    mat3 turned = m3_mul(load_matrix(values), edges_of(batch, u, block));
+    return m3_mul(turned, load_matrix(values + 9 * HK_LANES));
+}
+
+static void whirl(const hk_tet_batch *batch, const double *values, const double *u, int first,
+                  int last, double *slots)
+{
+    for (int b = first; b < last; b++) {
+        const double *v = turn_of(values, b, first);
+        vec3 turned = axial(turned_gradient(batch, b, v, u));  // R w, for R is a rotation
+        store_every(batch, b, v3_scale(m3_tapply(load_matrix(v), turned), tet_volume(batch, b)),
+                    slots);
+    }
+}
+
+static void twist(const hk_tet_batch *batch, const double *u, int first, int last, double *slots)
+{
+    for (int b = first; b < last; b++) {
+        vec3 w = axial(m3_mul(edges_of(batch, u, b), tet_inverse(batch, b)));
+        store_every(batch, b, v3_scale(w, r_set(0.5) * tet_volume(batch, b)), slots);
+    }
+}
+
+static void warp(const hk_tet_batch *batch, const double *values, const double *u,
+                 const double *whirl0, const double *whirl1, int first, int last, double *slots)
+{
+    for (int b = first; b < last; b++) {
+        const double *v = turn_of(values, b, first);
+        mat3 A = turned_gradient(batch, b, v, u);
+        if (whirl0) {
+            vec3 old = m3_apply(load_matrix(v), corner_sum(batch, whirl0, b));
+            vec3 more = v3_sub(corner_sum(batch, whirl1, b), old);
+            A = m3_add(A, m3_skew(v3_scale(more, r_set(0.25))));
+        }
+        store_divergence(batch, b, A, tet_inverse(batch, b), slots);
+    }
+}
+
+static void unwarp(const hk_tet_batch *batch, const double *values, const double *u,
+                   const double *twisted, const double *whirl0, int first, int last, double *slots)
+{
+    for (int b = first; b < last; b++) {
+        const double *v = turn_of(values, b, first);
+        mat3 R = load_matrix(v), inverse = tet_inverse(batch, b);
+        mat3 A = m3_mul(edges_of(batch, u, b), inverse);
+        vec3 every = {{r_zero(), r_zero(), r_zero()}};
+        real volume = tet_volume(batch, b);
+        if (twisted) {
+            vec3 w = axial(m3_mul(edges_of(batch, twisted, b), inverse));
+            every = v3_scale(m3_tapply(R, w), r_set(-0.5) * volume);
+        }
+        if (whirl0) {
+            vec3 half = v3_scale(corner_sum(batch, whirl0, b), r_set(0.5));
+            A = m3_add(A, m3_skew(m3_apply(R, half)));
+        }
+        mat3 back = m3_scale(m3_tmul(R, A), volume);
+        store_corners(batch, b, m3_mult(back, load_matrix(v + 9 * HK_LANES)), every, slots);
+    }
+}
+
+static void follow(const hk_tet_batch *batch, const double *x0, const double *X0, int first,
+                   int last, double *slots)
+{
+    for (int b = first; b < last; b++) {
+        mat3 F = m3_mul(edges_of(batch, X0, b), m3_inverse(edges_of(batch, x0, b)));
+        store_divergence(batch, b, m3_displacement(F), tet_inverse(batch, b), slots);
+    }
 }
 
 #define TABLE_ENTRY(X) [HK_LAW_##X] = {X##_rest_force, X##_rest_jacobian},
@@ -173,4 +319,11 @@ const hk_rest_table HK_REST_TABLE = {
     .product = product,
     .carry = carry,
     .bend = bend,
+    .turn = turn,
+    .spin = spin,
+    .whirl = whirl,
+    .twist = twist,
+    .warp = warp,
+    .unwarp = unwarp,
+    .follow = follow,
 };

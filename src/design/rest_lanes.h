@@ -32,6 +32,10 @@ enum {
 // follow, for rows and columns sum to zero), then V G_b, by which the weight changes.
 enum { HK_REST_ELASTIC = 81, HK_REST_JACOBIAN = 90 };
 
+// Numbers per tet of a turn from an older loaded shape x₀ to x: the rotation R of ∂x/∂x₀, then the
+// shape gradients of corners 1..3 in x₀, turned by it: rows (R ∇₀N)ᵀ. See warp.h.
+enum { HK_REST_TURN = 18 };
+
 typedef struct hk_rest_kernels {
     // Forces on every corner into slots[slot][4]; `weight` is ρ g/4 in N/m³, 0 for strands, which
     // weigh nothing. Returns the least det F̂; NaN if one is.
@@ -56,6 +60,28 @@ typedef struct hk_rest_table {
     // into the slots. Returns the largest entry of A.
     double (*bend)(const hk_tet_batch *batch, const double *X, const double *step, double length,
                    int first, int last, double *slots);
+    // A turn from x₀ to x: values[last − first][HK_REST_TURN][lanes].
+    void (*turn)(const hk_tet_batch *batch, const double *x0, const double *x, int first, int last,
+                 double *values);
+    // What follows is for warp.h, with `values` of a turn; ax is the vector of a skew part.
+    // v R times the vector at each corner.
+    void (*spin)(const hk_tet_batch *batch, const double *values, const double *vector, int first,
+                 int last, double *slots);
+    // v ax(∇₀u), and v/2 ax(∇u), at every corner.
+    void (*whirl)(const hk_tet_batch *batch, const double *values, const double *u, int first,
+                  int last, double *slots);
+    void (*twist)(const hk_tet_batch *batch, const double *u, int first, int last, double *slots);
+    // v (R ∇₀u Rᵀ + skew(w̄ − R w̄₀)) ∇N of every corner, w̄ the means over the corners; those may be
+    // NULL together.
+    void (*warp)(const hk_tet_batch *batch, const double *values, const double *u,
+                 const double *whirl0, const double *whirl1, int first, int last, double *slots);
+    // v Rᵀ (∇u + skew(R Σ w₀/2)) R ∇₀N of every corner, less v/2 Rᵀ ax(∇ twisted); both may be
+    // NULL.
+    void (*unwarp)(const hk_tet_batch *batch, const double *values, const double *u,
+                   const double *twisted, const double *whirl0, int first, int last, double *slots);
+    // With F̂₀ = ∂X₀/∂x₀ of a pair of shapes: v (F̂₀ − 1) ∇N of every corner.
+    void (*follow)(const hk_tet_batch *batch, const double *x0, const double *X0, int first,
+                   int last, double *slots);
 } hk_rest_table;
 
 #endif

@@ -150,19 +150,18 @@ static hk_status factor(hk_rest_solver *s, bool *regular)
 
 // ---------------------------------------------------------------- iterations
 
-// step = −J⁻¹ f
-static hk_status solve(hk_rest_solver *s)
+// step = −J⁻¹ force
+static hk_status solve(hk_rest_solver *s, const double *force, double *step)
 {
     const hk_assembly *a = s->precondition->assembly;
     hk_rest_lu *l = s->lu;
     double clock = hk_now();
     for (int64_t b = 0; b < a->pattern.count; b++)
-        for (int i = 0; i < 3; i++)
-            l->right[3 * b + i] = -s->now.force[4 * (int64_t)a->vertex[b] + i];
+        for (int i = 0; i < 3; i++) l->right[3 * b + i] = -force[4 * (int64_t)a->vertex[b] + i];
     HK_TRY(hk_lu_solve(l->lu, l->right, l->found));
-    memset(s->step, 0, 4 * sizeof(double) * (size_t)s->inverse->problem->vertex_count);
+    memset(step, 0, 4 * sizeof(double) * (size_t)s->inverse->problem->vertex_count);
     for (int64_t b = 0; b < a->pattern.count; b++)
-        for (int i = 0; i < 3; i++) s->step[4 * (int64_t)a->vertex[b] + i] = l->found[3 * b + i];
+        for (int i = 0; i < 3; i++) step[4 * (int64_t)a->vertex[b] + i] = l->found[3 * b + i];
     s->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }
@@ -180,9 +179,7 @@ static bool accept(hk_rest_solver *s)
         move_straight(s, length);
         s->step_length = length;
         if (!hk_rest_evaluate(s, &s->trial) || s->trial.residual > most) continue;
-        hk_rest_shape now = s->now;
-        s->now = s->trial;
-        s->trial = now;
+        hk_rest_take_trial(s);
         return true;
     }
     return false;
@@ -194,7 +191,28 @@ hk_status hk_rest_lu_step(hk_rest_solver *s, bool *regular)
     HK_TRY(need_lu(s));
     s->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     HK_TRY(factor(s, regular));
-    return *regular ? solve(s) : HK_OK;
+    return *regular ? solve(s, s->now.force, s->step) : HK_OK;
+}
+
+// Deuflhard's natural monotonicity test: with the same factor, what is left of the way to the
+// answer must be less than the step that was made for it.
+hk_status hk_rest_lu_advance(hk_rest_solver *s, double shortest, bool *advanced)
+{
+    double whole = hk_inverse_norm(s->inverse, s->step), length = 1;
+    *advanced = false;
+    while (length >= shortest && hk_rest_go_on(s)) {
+        if (!hk_rest_try(s, &length)) return HK_OK;
+        if (s->trial.sound) {
+            HK_TRY(solve(s, s->trial.force, s->right));
+            *advanced = hk_inverse_norm(s->inverse, s->right) <= (1 - length / 4) * whole;
+        }
+        if (*advanced) {
+            hk_rest_take_trial(s);
+            return HK_OK;
+        }
+        length *= 0.5;
+    }
+    return HK_OK;
 }
 
 hk_status hk_rest_newton_lu(hk_rest_solver *s, hk_rest_end *end)
@@ -212,7 +230,7 @@ hk_status hk_rest_newton_lu(hk_rest_solver *s, hk_rest_end *end)
         if (k % reuse == 0) HK_TRY(factor(s, &regular));
         *end = HK_REST_STUCK;
         if (!regular) return HK_OK;
-        HK_TRY(solve(s));
+        HK_TRY(solve(s, s->now.force, s->step));
         if (!accept(s)) return HK_OK;
         *end = HK_REST_STOPPED;
         if (!hk_rest_tell(s, 0)) return HK_OK;

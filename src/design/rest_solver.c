@@ -30,8 +30,12 @@ static hk_status build(const hk_model *model, int threads, hk_rest_solver *s)
     s->right = HK_ZEROS(double, 4 * n);
     s->good = HK_ZEROS(double, 4 * n);
     s->before = HK_ZEROS(double, 4 * n);
-    if (!s->step || !s->right || !s->good || !s->before) return HK_NO_MEMORY;
-    s->gmres.problem = s->inverse->problem;
+    s->older = HK_ZEROS(double, 4 * n);
+    s->old_x = HK_ARRAY(double, 4 * n);
+    s->old = HK_ARRAY(double, 4 * n);
+    bool complete = s->step && s->right && s->good && s->before && s->older && s->old_x && s->old;
+    if (!complete) return HK_NO_MEMORY;
+    s->gmres = (hk_gmres){.problem = s->inverse->problem, .go_on = hk_rest_go_on, .context = s};
     memcpy(s->now.X, s->inverse->x, 4 * sizeof(double) * n);
     return HK_OK;
 }
@@ -62,61 +66,17 @@ void hk_rest_solver_free(hk_rest_solver *s)
     hk_free(s->right);
     hk_free(s->good);
     hk_free(s->before);
+    hk_free(s->older);
+    hk_free(s->old_x);
+    hk_free(s->old);
     hk_free(s);
 }
 
-void hk_rest_solver_inherit(hk_rest_solver *s, hk_rest_solver *from)
+hk_status hk_rest_solver_set_shape(hk_rest_solver *s, const hk_model *model)
 {
-    s->precondition = from->precondition;
-    s->lu = from->lu;
-    from->precondition = NULL;
-    from->lu = NULL;
-    if (s->precondition) s->precondition->inverse = s->inverse;
-    for (int k = 0; k <= HK_GMRES_MOST; k++) {
-        s->gmres.basis[k] = from->gmres.basis[k];
-        from->gmres.basis[k] = NULL;
-    }
-}
-
-// ---------------------------------------------------------------- what holds the bodies
-
-static void describe_loose(hk_rest_solver *s, int vertex)
-{
-    const hk_model *m = s->inverse->model;
-    int b = 0;
-    while (b + 1 < m->body_count && m->bodies[b + 1].vertex_start <= vertex) b++;
-    s->report->reason = HK_NOT_HELD;
-    snprintf(s->report->detail, sizeof s->report->detail,
-             "body %d (%.40s): fix at least three vertices, not all in one line, of the piece with "
-             "vertex %d: nothing holds it against its load",
-             b, m->bodies[b].name, vertex - m->bodies[b].vertex_start);
-}
-
-// Makes the constant matrices. False, with the report filled: nothing holds the bodies.
-static hk_status prepare(hk_rest_solver *s, bool *held)
-{
-    int loose;
-    bool for_lu = s->settings.method == HK_REST_NEWTON_LU;
-    *held = true;
-    if (s->factored || (for_lu && s->precondition)) return HK_OK;
-    HK_TRY(hk_rest_find_loose(s->inverse->model, &loose));
-    *held = loose < 0;
-    if (!*held) describe_loose(s, loose);
-    if (!*held) return HK_OK;
-    double clock = hk_now();
-    if (!s->precondition) HK_TRY(hk_precondition_create(s->inverse, &s->precondition));
-    s->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
-    if (for_lu) return HK_OK;
-    HK_TRY(hk_precondition_factor(s->precondition, held));
-    s->report->factorisations++;
-    s->phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
-    s->factored = *held;
-    if (*held) return HK_OK;
-    s->report->reason = HK_NOT_HELD;
-    snprintf(s->report->detail, sizeof s->report->detail,
-             "the stiffness of the loaded shape is singular: fix more vertices, or take another "
-             "material");
-    return HK_OK;
+    s->factored = false;
+    if (s->precondition) hk_precondition_forget(s->precondition);
+    return hk_inverse_set_shape(s->inverse, model);
 }
 
 // ---------------------------------------------------------------- attempts
@@ -133,26 +93,51 @@ static void go_to_loaded(hk_rest_solver *s)
     hk_rest_evaluate(s, &s->now);
 }
 
+static bool is_over(hk_rest_end end)
+{
+    return end == HK_REST_DONE || end == HK_REST_STOPPED;
+}
+
+static bool is_rounding(const hk_rest_solver *s)
+{
+    return s->now.residual <= 100 * s->inverse->problem->rounding;
+}
+
+// The full load at once, the cheapest way first.
+static hk_status attempt_at_once(hk_rest_solver *s, hk_rest_end *end)
+{
+    hk_rest_method method = s->settings.method;
+    if (method != HK_REST_NEWTON_GMRES) {
+        hk_rest_note(s->report, "fixed_point");
+        HK_TRY(hk_rest_fixed_point(s, end));
+        if (method == HK_REST_FIXED_POINT || is_over(*end)) return HK_OK;
+    }
+    hk_rest_note(s->report, "newton_gmres");
+    return hk_rest_newton_gmres(s, s->settings.tolerance, s->settings.iterations, end);
+}
+
 // The cheapest first, and what is left where one fails.
 static hk_status attempt(hk_rest_solver *s, hk_rest_end *end)
 {
-    hk_rest_method method = s->settings.method;
     hk_rest_report *r = s->report;
-    if (method == HK_REST_NEWTON_LU) {
+    if (s->settings.method == HK_REST_NEWTON_LU) {
         hk_rest_note(r, "newton_lu");
         return hk_rest_newton_lu(s, end);
     }
-    if (method != HK_REST_NEWTON_GMRES) {
-        hk_rest_note(r, "fixed_point");
-        HK_TRY(hk_rest_fixed_point(s, end));
-        if (method == HK_REST_FIXED_POINT || *end == HK_REST_DONE || *end == HK_REST_STOPPED)
-            return HK_OK;
+    HK_TRY(attempt_at_once(s, end));
+    if (is_over(*end)) return HK_OK;
+    if (s->precondition->warped) {
+        bool made;
+        hk_rest_note(r, "new factor");
+        HK_TRY(hk_rest_prepare(s, false, &made));
+        *end = s->stopped ? HK_REST_STOPPED : HK_REST_STUCK;
+        if (!made) return HK_OK;
+        hk_gmres_forget(&s->gmres);
+        hk_rest_evaluate(s, &s->now);
+        HK_TRY(attempt_at_once(s, end));
     }
-    hk_rest_note(r, "newton_gmres");
-    HK_TRY(hk_rest_newton_gmres(s, s->settings.tolerance, s->settings.iterations, end));
-    if (*end == HK_REST_DONE || *end == HK_REST_STOPPED || s->settings.load_steps == 0)
-        return HK_OK;
-    if (s->now.residual <= 100 * s->inverse->problem->rounding) return HK_OK;
+    bool final = s->settings.method == HK_REST_FIXED_POINT || s->settings.load_steps == 0;
+    if (is_over(*end) || final || is_rounding(s)) return HK_OK;
     hk_rest_note(r, "load steps");
     return hk_rest_load_steps(s, end);
 }
@@ -170,12 +155,16 @@ static void describe_end(const hk_rest_solver *s, hk_rest_end end)
     hk_rest_report *r = s->report;
     if (r->reason == HK_LOAD_STEP_LIMIT && end != HK_REST_DONE) return;
     r->reason = reasons[end];
-    bool rounding = s->now.residual <= 100 * s->inverse->problem->rounding;
-    if (end == HK_REST_STUCK && rounding) r->reason = HK_PRECISION_LIMIT;
+    if (end == HK_REST_STUCK && is_rounding(s)) r->reason = HK_PRECISION_LIMIT;
     if (r->reason == HK_PRECISION_LIMIT)
         snprintf(r->detail, sizeof r->detail,
                  "rounding leaves %.2g of the load: ask for a tolerance no smaller than that",
                  s->now.residual / s->inverse->scale);
+    if (r->reason == HK_ITERATION_LIMIT)
+        snprintf(r->detail, sizeof r->detail,
+                 "%.2g of the load is left after %d iterations: allow more of them, or try method "
+                 "auto, which also takes the load in steps",
+                 s->now.residual / s->inverse->scale, r->iterations);
     if (r->reason == HK_STALLED)
         snprintf(r->detail, sizeof r->detail,
                  "no step brings the shape nearer to equilibrium: try method auto, which also "
@@ -192,29 +181,63 @@ static bool has_no_load(hk_rest_solver *s)
            s->trial.residual <= s->inverse->problem->rounding;
 }
 
+// The rest shape that was found for another loaded shape, carried over: X from a Poisson equation
+// such that tets have the ∂X/∂x that they had there (TwoWay eq. 16). Most of it is what the load
+// does, which did not turn with the tets: turning ∂X/∂x with them starts from farther away. False:
+// that is no shape to start from.
+static bool start_from_old(hk_rest_solver *s)
+{
+    const hk_problem *p = s->inverse->problem;
+    double clock = hk_now();
+    hk_rest_tets_follow(s->inverse->tets, s->old_x, s->old, s->right);
+    s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    hk_precondition_laplacian(s->precondition, s->right, s->right);
+    for (int64_t i = 0; i < 4 * (int64_t)p->vertex_count; i++)
+        s->now.X[i] = s->inverse->x[i] + s->right[i];
+    s->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+    return hk_rest_evaluate(s, &s->now);
+}
+
+static void choose_start(hk_rest_solver *s)
+{
+    if (s->from_old && s->factored) {
+        if (!start_from_old(s)) go_to_loaded(s);
+        return;
+    }
+    if (hk_rest_evaluate(s, &s->now)) return;
+    hk_log(HK_LOG_WARNING,
+           "the rest shape to start from has tets that are inside out (det %g): "
+           "the loaded shape is taken instead",
+           s->now.least);
+    go_to_loaded(s);
+}
+
 static hk_status solve(hk_rest_solver *s)
 {
     hk_rest_report *r = s->report;
-    bool held;
+    bool made;
     hk_rest_end end;
     if (has_no_load(s)) {
         go_to_loaded(s);
         r->reason = HK_CONVERGED;
         return HK_OK;
     }
-    HK_TRY(prepare(s, &held));
-    if (!held) return HK_OK;
-    bool sound = hk_rest_evaluate(s, &s->now);
-    if (!sound) {
-        hk_log(HK_LOG_WARNING,
-               "the rest shape to start from has tets that are inside out (det %g): "
-               "the loaded shape is taken instead",
-               s->now.least);
-        go_to_loaded(s);
-    }
+    HK_TRY(hk_rest_prepare(s, true, &made));
+    if (!made) return HK_OK;
+    if (s->precondition->warped) hk_rest_note(r, "warped");
+    choose_start(s);
     HK_TRY(attempt(s, &end));
-    describe_end(s, end);
+    if (r->reason != HK_NOT_HELD) describe_end(s, end);
     return HK_OK;
+}
+
+// For the next loaded shape.
+static void keep_pair(hk_rest_solver *s)
+{
+    size_t bytes = 4 * sizeof(double) * (size_t)s->inverse->problem->vertex_count;
+    memcpy(s->old_x, s->inverse->x, bytes);
+    memcpy(s->old, s->now.X, bytes);
+    s->has_old = true;
 }
 
 hk_status hk_rest_solver_run(hk_rest_solver *s, hk_rest_report *report)
@@ -222,9 +245,13 @@ hk_status hk_rest_solver_run(hk_rest_solver *s, hk_rest_report *report)
     double start = hk_now(), rest = 0;
     *report = (hk_rest_report){.load_steps = 1, .load_reached = 1, .correction = NAN};
     s->report = report;
+    s->stopped = false;
+    s->warped_krylov = 0;
+    hk_gmres_forget(&s->gmres);
     memset(s->phase_s, 0, sizeof s->phase_s);
     hk_inverse_set_load(s->inverse, 1);
     HK_TRY(solve(s));
+    if (report->reason == HK_CONVERGED) keep_pair(s);
     if (report->reason == HK_NOT_HELD) report->load_reached = 0;
     report->residual = s->now.residual;
     report->relative_residual = s->inverse->scale > 0 ? s->now.residual / s->inverse->scale : 0;

@@ -28,7 +28,8 @@ bool hk_rest_evaluate(hk_rest_solver *s, hk_rest_shape *shape)
     if (sound) shape->residual = hk_inverse_norm(s->inverse, shape->force);
     s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     if (!sound || !s->factored) return sound;
-    hk_precondition_stiffness(s->precondition, shape->force, shape->pull);
+    if (hk_precondition_stiffness(s->precondition, shape->force, shape->pull) != HK_OK)
+        return false;
     shape->merit = hk_inverse_norm(s->inverse, shape->pull);
     shape->length = longest_of(shape->pull, s->inverse->problem->vertex_count);
     s->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
@@ -43,35 +44,54 @@ bool hk_rest_converged(const hk_rest_solver *s, double tolerance)
     return !s->factored || now->length <= LENGTH * tolerance * s->inverse->problem->size;
 }
 
-static void swap_shapes(hk_rest_solver *s)
+void hk_rest_take_trial(hk_rest_solver *s)
 {
     hk_rest_shape now = s->now;
     s->now = s->trial;
     s->trial = now;
 }
 
-bool hk_rest_advance(hk_rest_solver *s, double shortest)
+bool hk_rest_try(hk_rest_solver *s, double *length)
 {
-    double length = 1;
-    while (length >= shortest) {
+    for (;;) {
         double clock = hk_now();
-        double largest = hk_precondition_step(s->precondition, s->now.X, s->step, length,
+        double largest = hk_precondition_step(s->precondition, s->now.X, s->step, *length,
                                               MOST_EXPONENT, s->trial.X);
         s->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
         if (!isfinite(largest)) return false;
-        if (largest > MOST_EXPONENT) {
-            length *= fmin(0.5, 0.9 * MOST_EXPONENT / largest);
-            continue;
-        }
-        s->step_length = length;
-        if (hk_rest_evaluate(s, &s->trial) &&
-            s->trial.merit <= (1 - LEAST_GAIN * length) * s->now.merit) {
-            swap_shapes(s);
+        if (largest <= MOST_EXPONENT) break;
+        *length *= fmin(0.5, 0.9 * MOST_EXPONENT / largest);
+    }
+    s->step_length = *length;
+    s->trial.sound = hk_rest_evaluate(s, &s->trial);
+    return true;
+}
+
+bool hk_rest_advance(hk_rest_solver *s, double shortest)
+{
+    double length = 1;
+    while (length >= shortest && hk_rest_try(s, &length)) {
+        if (s->trial.sound && s->trial.merit <= (1 - LEAST_GAIN * length) * s->now.merit) {
+            hk_rest_take_trial(s);
             return true;
         }
         length *= 0.5;
+        if (!hk_rest_go_on(s)) return false;
     }
     return false;
+}
+
+bool hk_rest_go_on(void *context)
+{
+    hk_rest_solver *s = context;
+    if (s->stopped || !s->monitor) return !s->stopped;
+    hk_iteration ask = {.energy = NAN,
+                        .residual = NAN,
+                        .relative_residual = NAN,
+                        .step_length = NAN,
+                        .load = s->inverse->load};
+    s->stopped = !s->monitor(s->monitor_context, &ask);
+    return !s->stopped;
 }
 
 bool hk_rest_tell(hk_rest_solver *s, int linear_iterations)
@@ -87,5 +107,6 @@ bool hk_rest_tell(hk_rest_solver *s, int linear_iterations)
                               .step_length = s->step_length,
                               .load = s->inverse->load,
                               .linear_iterations = linear_iterations};
-    return s->monitor(s->monitor_context, &iteration);
+    s->stopped = !s->monitor(s->monitor_context, &iteration);
+    return !s->stopped;
 }

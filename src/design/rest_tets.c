@@ -6,8 +6,8 @@
 typedef struct pass {
     hk_rest_tets *rest;
     const double *X, *vector;
+    const double *x0;  // an older loaded shape
     double length;
-    int components;
 } pass;
 
 static const hk_rest_table *kernels_of(const hk_rest_tets *rest)
@@ -36,7 +36,7 @@ static void weight_of(const hk_rest_tets *rest, const hk_tet_batch *batch, doubl
 // ---------------------------------------------------------------- creation
 
 // Σ v of the tets around every vertex, from the tets of laws alone.
-static void sum_volumes(hk_rest_tets *rest)
+void hk_rest_tets_measure(hk_rest_tets *rest)
 {
     const hk_model *m = rest->tets->model;
     memset(rest->volume, 0, sizeof(double) * (size_t)m->vertex_count);
@@ -61,7 +61,7 @@ hk_status hk_rest_tets_create(hk_tet_term *tets, hk_rest_tets **result)
     for (int q = 0; q < tets->batch_count; q++)
         rest->start[q + 1] = rest->start[q] + (int64_t)tets->batches[q].blocks * HK_REST_JACOBIAN *
                                                   tets->lanes->lanes;
-    sum_volumes(rest);
+    hk_rest_tets_measure(rest);
     *result = rest;
     return HK_OK;
 }
@@ -72,6 +72,7 @@ void hk_rest_tets_free(hk_rest_tets *rest)
     hk_free(rest->partial);
     hk_free(rest->start);
     hk_free(rest->jacobian);
+    hk_free(rest->turn);
     hk_free(rest->volume);
     hk_free(rest);
 }
@@ -238,4 +239,103 @@ double hk_rest_tets_bend(hk_rest_tets *rest, const double *X, const double *step
     double largest = 0;
     for (int k = 0; k < rest->tets->patch_count; k++) largest = fmax(largest, rest->partial[k]);
     return largest;
+}
+
+// ---------------------------------------------------------------- from one loaded shape to another
+
+static double *turn_of(const hk_rest_tets *rest, const hk_tet_patch *patch)
+{
+    int64_t before = rest->start[patch->batch] / HK_REST_JACOBIAN * HK_REST_TURN;
+    return rest->turn + before + patch->first * (HK_REST_TURN * (int64_t)rest->tets->lanes->lanes);
+}
+
+hk_status hk_rest_tets_turn(hk_rest_tets *rest, const double *x0, const double *x)
+{
+    hk_tet_term *tets = rest->tets;
+    if (!rest->turn) {
+        rest->turn =
+            HK_ARRAY(double, rest->start[tets->batch_count] / HK_REST_JACOBIAN * HK_REST_TURN);
+        if (!rest->turn) return HK_NO_MEMORY;
+    }
+#pragma omp parallel for schedule(static) num_threads(tets->threads)
+    for (int k = 0; k < tets->patch_count; k++) {
+        const hk_tet_patch *patch = &tets->patches[k];
+        const hk_tet_batch *batch = batch_of(rest, patch);
+        if (!is_strands(batch))
+            kernels_of(rest)->turn(batch, x0, x, patch->first, patch->last, turn_of(rest, patch));
+    }
+    return HK_OK;
+}
+
+// The passes of warp.h: kernel number `what` over all patches.
+typedef enum warping { SPIN, WHIRL, TWIST, WARP, UNWARP } warping;
+typedef struct warp_pass {
+    hk_rest_tets *rest;
+    warping what;
+    const double *u, *first, *second;
+} warp_pass;
+
+static void fill_warping(void *context, int k, void *slots)
+{
+    const warp_pass *p = context;
+    const hk_tet_patch *patch = &p->rest->tets->patches[k];
+    const hk_tet_batch *batch = batch_of(p->rest, patch);
+    const hk_rest_table *kernels = kernels_of(p->rest);
+    const double *turn = turn_of(p->rest, patch);
+    int first = patch->first, last = patch->last;
+    if (is_strands(batch)) {
+        clear_slots(p->rest, patch, slots);
+        return;
+    }
+    switch (p->what) {
+    case SPIN: kernels->spin(batch, turn, p->u, first, last, slots); break;
+    case WHIRL: kernels->whirl(batch, turn, p->u, first, last, slots); break;
+    case TWIST: kernels->twist(batch, p->u, first, last, slots); break;
+    case WARP: kernels->warp(batch, turn, p->u, p->first, p->second, first, last, slots); break;
+    case UNWARP: kernels->unwarp(batch, turn, p->u, p->first, p->second, first, last, slots); break;
+    }
+}
+
+void hk_rest_tets_spin(hk_rest_tets *rest, const double *vector, double *to)
+{
+    hk_tet_gather(rest->tets, fill_warping, &(warp_pass){rest, SPIN, vector, NULL, NULL}, to);
+}
+
+void hk_rest_tets_whirl(hk_rest_tets *rest, const double *u, double *to)
+{
+    hk_tet_gather(rest->tets, fill_warping, &(warp_pass){rest, WHIRL, u, NULL, NULL}, to);
+}
+
+void hk_rest_tets_twist(hk_rest_tets *rest, const double *u, double *to)
+{
+    hk_tet_gather(rest->tets, fill_warping, &(warp_pass){rest, TWIST, u, NULL, NULL}, to);
+}
+
+void hk_rest_tets_warp(hk_rest_tets *rest, const double *u, const double *whirl0,
+                       const double *whirl1, double *to)
+{
+    hk_tet_gather(rest->tets, fill_warping, &(warp_pass){rest, WARP, u, whirl0, whirl1}, to);
+}
+
+void hk_rest_tets_unwarp(hk_rest_tets *rest, const double *u, const double *twisted,
+                         const double *whirl0, double *to)
+{
+    hk_tet_gather(rest->tets, fill_warping, &(warp_pass){rest, UNWARP, u, twisted, whirl0}, to);
+}
+
+static void fill_follow(void *context, int k, void *slots)
+{
+    const pass *p = context;
+    const hk_tet_patch *patch = &p->rest->tets->patches[k];
+    const hk_tet_batch *batch = batch_of(p->rest, patch);
+    if (is_strands(batch))
+        clear_slots(p->rest, patch, slots);
+    else
+        kernels_of(p->rest)->follow(batch, p->x0, p->X, patch->first, patch->last, slots);
+}
+
+void hk_rest_tets_follow(hk_rest_tets *rest, const double *x0, const double *X0, double *right)
+{
+    pass p = {.rest = rest, .X = X0, .x0 = x0};
+    hk_tet_gather(rest->tets, fill_follow, &p, right);
 }

@@ -30,6 +30,9 @@ struct hk_fronts {
     double *work;     // [nodes.count] of the subtree
     double **left;    // [nodes.count] what a front hands to its parent, while it waits there
     int32_t *place;   // [threads][count] of an unknown in the front at work
+    bool (*go_on)(void *context);
+    void *context;
+    bool stopped;  // by that, the last time
 };
 
 // ---------------------------------------------------------------- creation
@@ -143,8 +146,9 @@ hk_supernodes hk_fronts_supernodes(const hk_fronts *f)
 typedef struct factoring {
     hk_fronts *fronts;
     const double *values;
-    atomic_int trouble;  // 1: not positive definite, 2: no memory
+    atomic_int trouble;  // one of those
 } factoring;
+enum { NOT_POSITIVE = 1, NO_MEMORY, STOPPED };
 
 // The panel of a supernode, [rows] by columns, and what it hands on: the square below it.
 typedef struct front {
@@ -201,6 +205,8 @@ static bool eliminate(const front *w)
 static void factor_node(factoring *t, int node)
 {
     hk_fronts *f = t->fronts;
+    if (omp_get_thread_num() == 0 && f->go_on && !f->go_on(f->context))
+        atomic_store(&t->trouble, STOPPED);
     if (atomic_load(&t->trouble)) return;
     front w = {.columns = columns_of(&f->nodes, node),
                .rows = rows_of(&f->nodes, node),
@@ -211,7 +217,7 @@ static void factor_node(factoring *t, int node)
     memset(w.panel, 0, sizeof(double) * (size_t)w.rows * (size_t)w.columns);
     if (w.below > 0) w.left = HK_ZEROS(double, (size_t)w.below *(size_t)w.below);
     if (w.below > 0 && !w.left) {
-        atomic_store(&t->trouble, 2);
+        atomic_store(&t->trouble, NO_MEMORY);
         return;
     }
     f->left[node] = w.left;
@@ -222,7 +228,7 @@ static void factor_node(factoring *t, int node)
         hk_free(f->left[f->child[k]]);
         f->left[f->child[k]] = NULL;
     }
-    if (!eliminate(&w)) atomic_store(&t->trouble, 1);
+    if (!eliminate(&w)) atomic_store(&t->trouble, NOT_POSITIVE);
 }
 
 // ---------------------------------------------------------------- the tree
@@ -258,7 +264,19 @@ hk_status hk_fronts_factor(hk_fronts *f, const double *values, bool *positive)
     }
     int trouble = atomic_load(&t.trouble);
     *positive = trouble == 0;
-    return trouble == 2 ? hk_no_memory() : HK_OK;
+    f->stopped = trouble == STOPPED;
+    return trouble == NO_MEMORY ? hk_no_memory() : HK_OK;
+}
+
+void hk_fronts_watch(hk_fronts *f, bool (*go_on)(void *context), void *context)
+{
+    f->go_on = go_on;
+    f->context = context;
+}
+
+bool hk_fronts_stopped(const hk_fronts *f)
+{
+    return f->stopped;
 }
 
 #else
@@ -278,6 +296,15 @@ hk_status hk_fronts_factor(hk_fronts *fronts, const double *values, bool *positi
 {
     (void)fronts, (void)values, (void)positive;
     return HK_UNSUPPORTED;
+}
+void hk_fronts_watch(hk_fronts *fronts, bool (*go_on)(void *context), void *context)
+{
+    (void)fronts, (void)go_on, (void)context;
+}
+bool hk_fronts_stopped(const hk_fronts *fronts)
+{
+    (void)fronts;
+    return false;
 }
 hk_supernodes hk_fronts_supernodes(const hk_fronts *fronts)
 {

@@ -15,6 +15,10 @@ hk_status hk_fronts_create(const hk_direct *direct, const hk_pattern *pattern, i
 void hk_fronts_free(hk_fronts *fronts);
 // values: the lower triangle, as hk_direct_factor has it.
 hk_status hk_fronts_factor(hk_fronts *fronts, const double *values, bool *positive);
+// From now on factorisations ask between fronts, in the thread that called, whether to go on; NULL:
+// nobody is asked. Where the answer was no, `positive` is false, and the second tells.
+void hk_fronts_watch(hk_fronts *fronts, bool (*go_on)(void *context), void *context);
+bool hk_fronts_stopped(const hk_fronts *fronts);
 // The factor, as that of hk_direct_supernodes; valid until the next factorisation.
 hk_supernodes hk_fronts_supernodes(const hk_fronts *fronts);
 

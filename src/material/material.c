@@ -142,7 +142,7 @@ static hk_status check_all_named(const hk_material_def *def, const hk_law_info *
 }
 
 // The state of rest must be free of stress and stable: both moduli positive.
-static hk_status check_rest(const hk_material_def *def, double *modulus)
+static hk_status check_rest(const hk_material_def *def, hk_material *m)
 {
     double P[9], H[81], energy;
     hk_material_def plain = *def;
@@ -159,7 +159,8 @@ static hk_status check_rest(const hk_material_def *def, double *modulus)
         return hk_fail(HK_BAD_INPUT,
                        "material %s: unstable at rest: shear modulus %g Pa, bulk modulus %g Pa",
                        def->model, shear, bulk);
-    *modulus = H[0];
+    m->modulus = H[0];
+    m->young = 9 * bulk * shear / (3 * bulk + shear);
     return HK_OK;
 }
 
@@ -175,7 +176,9 @@ static hk_status check_custom(hk_material *m)
     if (!isfinite(sum))
         return hk_fail(HK_BAD_INPUT,
                        "material custom: energy, stress and stiffness at rest must be finite");
-    m->modulus = 2 * m->params.c[0] + m->params.c[1];
+    double mu = m->params.c[0], lambda = m->params.c[1];
+    m->modulus = 2 * mu + lambda;
+    m->young = mu * (3 * lambda + 2 * mu) / (lambda + mu);
     return HK_OK;
 }
 
@@ -298,7 +301,7 @@ hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
 {
     hk_material m;
     HK_TRY(resolve(def, &m));
-    HK_TRY(m.law == HK_LAW_custom ? check_custom(&m) : check_rest(def, &m.modulus));
+    HK_TRY(m.law == HK_LAW_custom ? check_custom(&m) : check_rest(def, &m));
     m.density = def->density;
     if (!(isfinite(m.density) && m.density > 0))
         return hk_fail(HK_BAD_INPUT, "material %s: density must be greater than 0 (is %g)",

@@ -17,6 +17,7 @@ typedef struct hk_material {
     double strand_modulus;         // Pa, of fibre and axes together at rest
     double fibre_stiffness;        // Pa; 0: none
     double modulus;                // Pa, ∂P₀₀/∂F₀₀ at rest: how stiff it is, roughly
+    double young;                  // Pa, Young's modulus at rest, without fibre and axes
     hk_blend_law blend_law;        // upper 0: it does not convert
 } hk_material;
 

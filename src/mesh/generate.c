@@ -22,6 +22,22 @@ static const struct {
          {.radius = 0.3, .pitch = 0.2, .turns = 3, .thickness = 0.08, .strands = 2, .cells = {8}}},
     [HK_SHAPE_SHEET] = {"sheet", hk_make_sheet, {.size = {1, 1}, .cells = {40, 40}}},
     [HK_SHAPE_FIGURE] = {"figure", hk_make_figure, {.height = 1, .cells = {24}}},
+    [HK_SHAPE_TORUS] = {"torus",
+                        hk_make_torus,
+                        {.radius = 0.4, .thickness = 0.2, .cells = {2, 24}}},
+    [HK_SHAPE_PYRAMID] = {"pyramid", hk_make_pyramid, {.size = {1, 3, 1}}},
+    [HK_SHAPE_WEDGE] =
+        {"wedge",
+         hk_make_wedge,
+         {.radius = 1, .thickness = 0.25, .degrees = 7.2, .length = 0.25, .cells = {1, 2, 2}}},
+    [HK_SHAPE_FUNNEL] = {"funnel",
+                         hk_make_funnel,
+                         {.radius = 1,
+                          .neck = 0.2,
+                          .height = 1,
+                          .length = 0.2,
+                          .thickness = 0.05,
+                          .cells = {48, 12}}},
 };
 
 static bool is_known(hk_shape shape)
@@ -73,10 +89,15 @@ hk_status hk_check_positive(const char *field, double value)
     return hk_fail(HK_BAD_INPUT, "%s must be a positive number, not %g", field, value);
 }
 
+hk_status hk_check_at_least(const char *field, int least, int value)
+{
+    if (value >= least) return HK_OK;
+    return hk_fail(HK_BAD_INPUT, "%s must be at least %d, not %d", field, least, value);
+}
+
 hk_status hk_check_at_least_one(const char *field, int value)
 {
-    if (value >= 1) return HK_OK;
-    return hk_fail(HK_BAD_INPUT, "%s must be at least 1, not %d", field, value);
+    return hk_check_at_least(field, 1, value);
 }
 
 hk_status hk_check_counts(const char *shape, double vertices, double elements, const char *element)

@@ -8,9 +8,15 @@ static int tets_a_cell(const hk_lattice *lattice)
     return lattice->cut == HK_CUT_FIVE ? 5 : 6;
 }
 
+// Vertices along x.
+static int row_length(const hk_lattice *lattice)
+{
+    return lattice->cells[0] + (lattice->closed ? 0 : 1);
+}
+
 static int lattice_vertices(const hk_lattice *lattice)
 {
-    return (lattice->cells[0] + 1) * (lattice->cells[1] + 1) * (lattice->cells[2] + 1);
+    return row_length(lattice) * (lattice->cells[1] + 1) * (lattice->cells[2] + 1);
 }
 
 // A corner of a cell by one bit an axis.
@@ -49,7 +55,8 @@ static int cell_mirror(const hk_lattice *lattice, const int cell[3])
 static int32_t *cut_cell(const hk_lattice *lattice, const int cell[3], int first_vertex,
                          int32_t *tets)
 {
-    const int row = lattice->cells[0] + 1, layer = row * (lattice->cells[1] + 1);
+    const int row = row_length(lattice), layer = row * (lattice->cells[1] + 1);
+    const int next = cell[0] + 1 == row ? -cell[0] : 1;  // of a ring, back to its beginning
     const int low = first_vertex + cell[0] + row * cell[1] + layer * cell[2];
     const int mirror = cell_mirror(lattice, cell);
     const bool inverted = __builtin_parity((unsigned)mirror);
@@ -57,7 +64,7 @@ static int32_t *cut_cell(const hk_lattice *lattice, const int cell[3], int first
     for (int t = 0; t < tets_a_cell(lattice); t++) {
         for (int c = 0; c < 4; c++) {
             int at = cut[t][inverted && c >= 2 ? 5 - c : c] ^ mirror;
-            tets[c] = low + (at & X ? 1 : 0) + (at & Y ? row : 0) + (at & Z ? layer : 0);
+            tets[c] = low + (at & X ? next : 0) + (at & Y ? row : 0) + (at & Z ? layer : 0);
         }
         tets += 4;
     }
@@ -92,7 +99,7 @@ void hk_lattice_place(const hk_lattice *lattice, hk_place_fn *place, const void 
     for (int copy = 0; copy < lattice->copies; copy++)
         for (int k = 0; k <= n[2]; k++)
             for (int j = 0; j <= n[1]; j++)
-                for (int i = 0; i <= n[0]; i++) {
+                for (int i = 0; i < row_length(lattice); i++) {
                     // The quotients are exactly 0 and 1 at the ends.
                     const double at[3] = {(double)i / n[0], (double)j / n[1], (double)k / n[2]};
                     place(context, copy, at, position);

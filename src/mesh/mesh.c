@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/rotation.h"
+
 // ---------------------------------------------------------------- making and freeing
 
 hk_status hk_mesh_new(int vertex_count, int tet_count, int triangle_count, hk_mesh **mesh)
@@ -263,44 +265,17 @@ hk_status hk_mesh_set_positions(hk_mesh *mesh, const double *positions)
     return HK_OK;
 }
 
-// Quarter turns are exact, so that a box turned by 90° still has its faces in coordinate planes.
-static void sine_and_cosine(double degrees, double *sine, double *cosine)
-{
-    static const double quarter_sines[4] = {0, 1, 0, -1};
-    double turned = fmod(degrees, 360);
-    if (turned < 0) turned += 360;
-    double quarters = turned / 90;
-    if (quarters == floor(quarters)) {
-        int q = (int)quarters & 3;
-        *sine = quarter_sines[q];
-        *cosine = quarter_sines[(q + 1) & 3];
-    } else {
-        double radians = turned * 0.017453292519943295;
-        *sine = sin(radians);
-        *cosine = cos(radians);
-    }
-}
-
-// Rodrigues' formula: R = cos I + sin [a]× + (1 − cos) a aᵀ.
 static hk_status rotation_matrix(const double axis[3], double degrees, double R[3][3])
 {
-    memset(R, 0, 9 * sizeof(double));
-    R[0][0] = R[1][1] = R[2][2] = 1;
+    double unit[3] = {0};
     if (!isfinite(degrees))
         return hk_fail(HK_BAD_INPUT, "transform: rotate by %g degrees is not finite", degrees);
-    if (degrees == 0) return HK_OK;
-    double a[3];
-    if (!hk_unit3(axis, a))
+    if (degrees != 0 && !hk_unit3(axis, unit))
         return hk_fail(HK_BAD_INPUT,
                        "transform: rotate needs an axis that is finite and not zero, not "
                        "(%g, %g, %g)",
                        axis[0], axis[1], axis[2]);
-    double s, c;
-    sine_and_cosine(degrees, &s, &c);
-    const double cross[3][3] = {{0, -a[2], a[1]}, {a[2], 0, -a[0]}, {-a[1], a[0], 0}};
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            R[i][j] = (i == j ? c : 0) + s * cross[i][j] + (1 - c) * a[i] * a[j];
+    hk_rotation_matrix(unit, degrees, R);
     return HK_OK;
 }
 

@@ -59,6 +59,10 @@ hk_status hk_mesh_transform(hk_mesh *mesh, const hk_transform *transform);
 // loose is [triangle_count]; their count is returned through `count`.
 hk_status hk_mesh_loose_triangles(const hk_mesh *mesh, uint8_t *loose, int *count);
 
+// A mesh of the triangles of hk_mesh_surface alone, with the vertices that they have, in the order
+// in which they come.
+hk_status hk_mesh_outside(const hk_mesh *mesh, hk_mesh **outside);
+
 // Fails unless every element and group item names a vertex or element that exists.
 hk_status hk_mesh_check_indices(const hk_mesh *mesh, const char *name);
 // Counts a defect and keeps its number if it is among the first few.

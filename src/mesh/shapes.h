@@ -1,10 +1,11 @@
 // The shapes that hk_mesh_make knows, one file each, and the lattice of cells most are made from.
 //
 // A lattice has nx × ny × nz cells; its vertex (i, j, k) has the number i + (nx+1)(j + (ny+1) k),
-// x fastest. How the cells are cut into tets matters: with the same cut in every cell a cantilever
-// of 20 × 4 × 4 cells under its weight drifts sideways by 7 % of what it sags, or 15 % at ν = 0.45,
-// and bends too little. Both cuts below alternate, which leaves no drift at all when the number of
-// cells across is even and little when it is odd.
+// x fastest. A closed one has no vertices i = nx: those of i = 0 are there, too. How the cells are
+// cut into tets matters: with the same cut in every cell a cantilever of 20 × 4 × 4 cells under its
+// weight drifts sideways by 7 % of what it sags, or 15 % at ν = 0.45, and bends too little. Both
+// cuts below alternate, which leaves no drift at all when the number of cells across is even and
+// little when it is odd.
 #ifndef HK_SHAPES_H
 #define HK_SHAPES_H
 
@@ -24,7 +25,8 @@ typedef struct hk_lattice {
     const char *shape;  // for messages
     hk_cut cut;
     int cells[3];
-    int copies;  // several equal ones in one mesh, one after the other
+    int copies;   // several equal ones in one mesh, one after the other
+    bool closed;  // a ring: the last cells along x are joined to the first; 3 or more of them
 } hk_lattice;
 
 // A mesh with all tets of the lattice and the positions still to be set.
@@ -41,6 +43,7 @@ void hk_square_to_disc(const double square[2], double disc[2]);
 // Errors that name the field: "sphere.radius must be a positive number, not -1".
 hk_status hk_check_positive(const char *field, double value);
 hk_status hk_check_at_least_one(const char *field, int value);
+hk_status hk_check_at_least(const char *field, int least, int value);
 // Whether that many vertices and elements can be numbered.
 hk_status hk_check_counts(const char *shape, double vertices, double elements, const char *element);
 
@@ -50,5 +53,9 @@ hk_status hk_make_sphere(const hk_mesh_def *def, hk_mesh **mesh);
 hk_status hk_make_helix(const hk_mesh_def *def, hk_mesh **mesh);
 hk_status hk_make_figure(const hk_mesh_def *def, hk_mesh **mesh);
 hk_status hk_make_sheet(const hk_mesh_def *def, hk_mesh **mesh);
+hk_status hk_make_torus(const hk_mesh_def *def, hk_mesh **mesh);
+hk_status hk_make_pyramid(const hk_mesh_def *def, hk_mesh **mesh);
+hk_status hk_make_wedge(const hk_mesh_def *def, hk_mesh **mesh);
+hk_status hk_make_funnel(const hk_mesh_def *def, hk_mesh **mesh);
 
 #endif

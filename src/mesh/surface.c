@@ -114,3 +114,40 @@ hk_status hk_mesh_surface(hk_mesh *mesh, int *triangle_count, const int32_t **tr
     if (tets) *tets = mesh->surface_tets;
     return HK_OK;
 }
+
+static void number_used(int count, const int32_t *triangles, int vertex_count, int32_t *number,
+                        int *used)
+{
+    *used = 0;
+    for (int v = 0; v < vertex_count; v++) number[v] = -1;
+    for (int64_t k = 0; k < 3 * (int64_t)count; k++)
+        if (number[triangles[k]] < 0) number[triangles[k]] = (*used)++;
+}
+
+static hk_status keep_used(const hk_mesh *mesh, int32_t *number, hk_mesh **outside)
+{
+    int used;
+    hk_mesh *made;
+    number_used(mesh->surface_count, mesh->surface, mesh->vertex_count, number, &used);
+    HK_TRY(hk_mesh_new(used, 0, mesh->surface_count, &made));
+    for (int64_t k = 0; k < 3 * (int64_t)mesh->surface_count; k++) {
+        int32_t from = mesh->surface[k], to = number[from];
+        made->triangles[k] = to;
+        memcpy(made->positions + 3 * (int64_t)to, mesh->positions + 3 * (int64_t)from,
+               3 * sizeof(double));
+    }
+    *outside = made;
+    return HK_OK;
+}
+
+hk_status hk_mesh_outside(const hk_mesh *mesh, hk_mesh **outside)
+{
+    hk_mesh *copy;
+    HK_TRY(hk_mesh_copy(mesh, &copy));
+    int32_t *number = HK_ARRAY(int32_t, mesh->vertex_count);
+    hk_status status = number ? hk_mesh_surface(copy, NULL, NULL, NULL) : HK_NO_MEMORY;
+    if (status == HK_OK) status = keep_used(copy, number, outside);
+    hk_free(number);
+    hk_mesh_free(copy);
+    return status;
+}

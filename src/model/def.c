@@ -1,5 +1,7 @@
 #include "model/def.h"
 
+#include <math.h>
+
 // ---------------------------------------------------------------- defaults
 
 void hk_fill_move_def(hk_move_def *def, size_t size)
@@ -32,6 +34,7 @@ void hk_fill_body_def(hk_body_def *def, size_t size)
         .name = "body",
         .transform = {.scale = 1, .axis = {0, 1, 0}},
         .material = hk_default_material_def(),
+        .friction = NAN,
     };
     hk_def_fill(&hk_def_body, &standard, def, size);
 }
@@ -106,6 +109,20 @@ static hk_status take_lists(hk_body_def *body, void *lists[LISTS])
     return HK_OK;
 }
 
+static hk_status take_contact(hk_model_input *input)
+{
+    hk_model_def *def = &input->def;
+    const hk_obstacle_def obstacle = hk_default_obstacle_def();
+    HK_TRY(take_list(&hk_def_obstacle, "obstacles", def->obstacles, def->obstacle_count, &obstacle,
+                     &input->obstacles));
+    def->obstacles = input->obstacles;
+    if (!def->contact) return HK_OK;
+    input->contact = hk_default_contact_def();
+    HK_TRY(hk_def_take(&hk_def_contact, def->contact, &input->contact));
+    def->contact = &input->contact;
+    return HK_OK;
+}
+
 hk_status hk_model_input_take(const hk_model_def *def, hk_model_input *input)
 {
     *input = (hk_model_input){.def = hk_default_model_def()};
@@ -129,7 +146,7 @@ hk_status hk_model_input_take(const hk_model_def *def, hk_model_input *input)
     HK_TRY(take_list(&hk_def_term, "terms", input->def.terms, input->def.term_count, &term,
                      &input->terms));
     input->def.terms = input->terms;
-    return HK_OK;
+    return take_contact(input);
 }
 
 void hk_model_input_release(hk_model_input *input)
@@ -139,4 +156,5 @@ void hk_model_input_release(hk_model_input *input)
     hk_free(input->lists);
     hk_free(input->bodies);
     hk_free(input->terms);
+    hk_free(input->obstacles);
 }

@@ -7,9 +7,11 @@
 
 typedef struct hk_model_input {
     hk_model_def def;
-    hk_body_def *bodies;  // [body_count]
-    void **lists;         // regions, moves, loads and attachments of every body
-    void *terms;          // [term_count]
+    hk_body_def *bodies;     // [body_count]
+    void **lists;            // regions, moves, loads and attachments of every body
+    void *terms;             // [term_count]
+    hk_contact_def contact;  // def.contact, unless that is NULL
+    void *obstacles;         // [obstacle_count]
 } hk_model_input;
 
 // What the definitions point to stays where it is. Failures leave something to release, too.

@@ -3,6 +3,7 @@
 
 #include "mesh/select.h"
 #include "model/build.h"
+#include "model/contact.h"
 #include "model/sheet.h"
 
 // ---------------------------------------------------------------- copies
@@ -23,6 +24,7 @@ static bool copy_body(hk_body *body)
 {
     int groups = body->group_count;
     body->group_count = 0;
+    body->skin = hk_embedding_share(body->skin);
     bool well = copy_array(&body->name, strlen(body->name) + 1, 1);
     if (!copy_array(&body->groups, (size_t)groups, sizeof(hk_group))) return false;
     for (int k = 0; k < groups; k++) {
@@ -73,6 +75,8 @@ static bool copy_arrays(hk_model *m)
         {&m->bend_places, (size_t)m->bend_entry_count, sizeof(int32_t)},
         {&m->bend_coefficients, (size_t)m->bend_entry_count, sizeof(double)},
         {&m->attachments, (size_t)m->attachment_count, sizeof(hk_attachment)},
+        {&m->spring_factor, (size_t)m->spring_count, sizeof(double)},
+        {&m->bend_factor, n, sizeof(double)},
         {&m->order, n, sizeof(int32_t)},
         {&m->place, n, sizeof(int32_t)},
         {&m->bodies, (size_t)m->body_count, sizeof(hk_body)},
@@ -95,11 +99,16 @@ hk_status hk_model_copy(const hk_model *model, hk_model **copy)
 {
     hk_model *m = HK_NEW(hk_model);
     if (!m) return HK_NO_MEMORY;
-    *m = *model;
+    // But for the references, which others may count meanwhile.
+    memcpy(&m->family, &model->family, sizeof *m - offsetof(hk_model, family));
     m->references = 1;
-    if (!copy_arrays(m)) {
+    m->contact = NULL;
+    hk_status status = copy_arrays(m) ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK && model->contact)
+        status = hk_model_contact_copy(model->contact, &m->contact);
+    if (status != HK_OK) {
         hk_model_free(m);
-        return HK_NO_MEMORY;
+        return status;
     }
     *copy = m;
     return HK_OK;
@@ -153,6 +162,14 @@ static void forget_links(hk_model *m)
     m->spring_order = m->bend_order = m->bend_places = NULL;
 }
 
+static void scale_lengths(hk_model *m)
+{
+    if (!m->spring_factor) return;
+    for (int k = 0; k < m->spring_count; k++) m->springs[k].rest *= m->spring_factor[k];
+    for (int k = 0; k < m->bend_count; k++)
+        m->bends[k].rest *= m->bend_factor[m->bend_vertices[m->bends[k].start]];
+}
+
 // Volumes, masses, springs and bends, from rest positions and materials.
 static hk_status measure(hk_model *m)
 {
@@ -169,7 +186,9 @@ static hk_status measure(hk_model *m)
         }
         if (status != HK_OK) return hk_fail_within(status, "body %d (%s)", b, body->name);
     }
-    return hk_model_order_links(m);
+    scale_lengths(m);
+    HK_TRY(hk_model_order_links(m));
+    return hk_model_measure_contact(m);
 }
 
 // ---------------------------------------------------------------- edits
@@ -181,6 +200,28 @@ hk_status hk_model_set_rest(hk_model *m, const double *rest)
             return hk_fail(HK_BAD_INPUT, "the rest position of vertex %lld is not finite",
                            (long long)(k / 3));
     memcpy(m->rest, rest, 3 * sizeof(double) * (size_t)m->vertex_count);
+    return measure(m);
+}
+
+void hk_model_weigh_tets(hk_model *m)
+{
+    for (int b = 0; b < m->body_count; b++) {
+        const hk_body *body = &m->bodies[b];
+        if (body->tet_count == 0) continue;
+        memset(m->mass + body->vertex_start, 0, sizeof(double) * (size_t)body->vertex_count);
+        hk_model_add_masses(m, body);
+    }
+}
+
+hk_status hk_model_set_length_factors(hk_model *m, const double *spring, const double *bend)
+{
+    size_t springs = sizeof(double) * (size_t)m->spring_count;
+    size_t bends = sizeof(double) * (size_t)m->vertex_count;
+    if (!m->spring_factor) m->spring_factor = HK_ARRAY(double, m->spring_count);
+    if (!m->bend_factor) m->bend_factor = HK_ARRAY(double, m->vertex_count);
+    if (!m->spring_factor || !m->bend_factor) return HK_NO_MEMORY;
+    memcpy(m->spring_factor, spring, springs);
+    memcpy(m->bend_factor, bend, bends);
     return measure(m);
 }
 

@@ -6,8 +6,10 @@
 #include "mesh/mesh.h"
 #include "mesh/select.h"
 #include "model/build.h"
+#include "model/contact.h"
 #include "model/def.h"
 #include "model/sheet.h"
+#include "model/skin.h"
 
 // ---------------------------------------------------------------- checks
 
@@ -42,6 +44,13 @@ static hk_status check_body(const hk_body_def *body)
     HK_TRY(check_kind(body));
     if (!hk_is_finite3(body->velocity))
         return hk_fail(HK_BAD_INPUT, "the initial velocity is not finite");
+    if (!isnan(body->friction) && !(isfinite(body->friction) && body->friction >= 0))
+        return hk_fail(HK_BAD_INPUT, "its friction must be 0 or more (is %g)", body->friction);
+    if (!(isfinite(body->thickness) && body->thickness >= 0))
+        return hk_fail(HK_BAD_INPUT, "its thickness must be 0 or more (is %g m)", body->thickness);
+    if (body->thickness > 0 && !is_sheet(body))
+        return hk_fail(HK_BAD_INPUT, "only a sheet has a thickness, and its mesh has %d tetrahedra",
+                       body->mesh->tet_count);
     return HK_OK;
 }
 
@@ -223,24 +232,11 @@ static hk_status choose_for(builder *b, const hk_selector *selector, const char 
     return status == HK_OK ? HK_OK : hk_fail_within(status, "%s %d", what, number);
 }
 
-static hk_status take_motion(const hk_motion_def *move, const char *what, int number,
+static hk_status take_motion(const hk_motion_def *def, const char *what, int number,
                              hk_motion *motion)
 {
-    if (!hk_is_zero(move, offsetof(hk_motion_def, reserved), sizeof *move))
-        return hk_fail(HK_UNSUPPORTED,
-                       "%s %d: hk_motion_def sets a field that the library (%s) does not know",
-                       what, number, hk_version());
-    *motion = (hk_motion){.degrees = move->degrees, .over = move->over};
-    memcpy(motion->center, move->center, sizeof motion->center);
-    memcpy(motion->translate, move->translate, sizeof motion->translate);
-    // Without a turn the axis need not be given.
-    if (!hk_unit3(move->axis, motion->axis) && move->degrees != 0)
-        return hk_fail(HK_BAD_INPUT, "%s %d: the axis has no length", what, number);
-    if (!(isfinite(move->degrees) && hk_is_finite3(move->center) &&
-          hk_is_finite3(move->translate) && isfinite(move->over) && move->over >= 0))
-        return hk_fail(HK_BAD_INPUT, "%s %d: a number is not finite, or `over` is negative", what,
-                       number);
-    return HK_OK;
+    hk_status status = hk_motion_take(def, motion);
+    return status == HK_OK ? HK_OK : hk_fail_within(status, "%s %d", what, number);
 }
 
 // A prescribed motion wins over a fix, a later one over an earlier one.
@@ -405,7 +401,7 @@ static hk_status build_body(builder *b)
     hold_unreferenced(b);
     take_velocity(b);
     b->body->sag_free = b->def->sag_free != 0;
-    return HK_OK;
+    return hk_model_add_skin(b->body, b->mesh, b->def);
 }
 
 // ---------------------------------------------------------------- users' terms
@@ -516,7 +512,8 @@ static hk_status build(const hk_model_def *def, hk_model *m)
     }
     for (int k = 0; k < m->vertex_count; k++) m->place[m->order[k]] = k;
     HK_TRY(take_terms(def, m));
-    return hk_model_order_links(m);
+    HK_TRY(hk_model_order_links(m));
+    return hk_model_take_contact(def, m);
 }
 
 static hk_status create(const hk_model_def *def, hk_model **model)
@@ -541,6 +538,7 @@ static void free_body(hk_body *body)
     }
     hk_free(body->groups);
     hk_free(body->name);
+    hk_embedding_free(body->skin);
 }
 
 hk_status hk_model_create(const hk_model_def *def, hk_model **model)
@@ -586,11 +584,14 @@ void hk_model_free(hk_model *model)
     hk_free(model->bend_order);
     hk_free(model->bend_coefficients);
     hk_free(model->attachments);
+    hk_free(model->spring_factor);
+    hk_free(model->bend_factor);
     for (int k = 0; k < model->user_term_count && model->user_terms; k++) {
         hk_free(model->user_terms[k].name);
         hk_free(model->user_terms[k].vertices);
     }
     hk_free(model->user_terms);
+    hk_model_contact_free(model->contact);
     hk_free(model->order);
     hk_free(model->place);
     hk_free(model);
@@ -640,55 +641,30 @@ const double *hk_model_masses(const hk_model *model)
 
 // ---------------------------------------------------------------- prescribed motion
 
-bool hk_motion_moves(const hk_motion *m)
-{
-    return m->degrees != 0 || m->translate[0] != 0 || m->translate[1] != 0 || m->translate[2] != 0;
-}
-
-// Rodrigues' rotation about the centre, then the translation, both in proportion.
-static void move_point(const hk_motion *m, double fraction, const double *rest, double x[3])
-{
-    double angle = m->degrees * fraction * (M_PI / 180), c = cos(angle), s = sin(angle);
-    double r[3];
-    for (int i = 0; i < 3; i++) r[i] = rest[i] - m->center[i];
-    const double *a = m->axis;
-    double along = a[0] * r[0] + a[1] * r[1] + a[2] * r[2];
-    double cross[3] = {a[1] * r[2] - a[2] * r[1], a[2] * r[0] - a[0] * r[2],
-                       a[0] * r[1] - a[1] * r[0]};
-    for (int i = 0; i < 3; i++)
-        x[i] = m->center[i] + c * r[i] + s * cross[i] + (1 - c) * along * a[i] +
-               fraction * m->translate[i];
-}
-
 void hk_model_held_position_at(const hk_model *model, int vertex, double fraction, double x[3])
 {
     const double *rest = model->rest + 3 * (int64_t)vertex;
     if (model->hold[vertex] < 0)
         memcpy(x, rest, 3 * sizeof(double));
     else
-        move_point(&model->motions[model->hold[vertex]], fraction, rest, x);
-}
-
-static double fraction_at(const hk_motion *m, double time)
-{
-    return m->over > 0 ? fmin(1, fmax(0, time / m->over)) : 1;
+        hk_motion_apply(&model->motions[model->hold[vertex]], fraction, rest, x);
 }
 
 void hk_model_held_position(const hk_model *model, int vertex, double time, double x[3])
 {
     int32_t hold = model->hold[vertex];
     hk_model_held_position_at(model, vertex,
-                              hold >= 0 ? fraction_at(&model->motions[hold], time) : 1, x);
+                              hold >= 0 ? hk_motion_fraction(&model->motions[hold], time) : 1, x);
 }
 
 void hk_model_target_at(const hk_model *model, int attachment, double fraction, double x[3])
 {
     const hk_attachment *a = &model->attachments[attachment];
-    move_point(&model->motions[a->motion], fraction, model->rest + 3 * (int64_t)a->vertex, x);
+    hk_motion_apply(&model->motions[a->motion], fraction, model->rest + 3 * (int64_t)a->vertex, x);
 }
 
 void hk_model_target(const hk_model *model, int attachment, double time, double x[3])
 {
     const hk_motion *motion = &model->motions[model->attachments[attachment].motion];
-    hk_model_target_at(model, attachment, fraction_at(motion, time), x);
+    hk_model_target_at(model, attachment, hk_motion_fraction(motion, time), x);
 }

@@ -5,7 +5,9 @@
 #include "core/base.h"
 #include "material/material.h"
 #include "material/sheet.h"
+#include "mesh/embed.h"
 #include "mesh/mesh.h"
+#include "model/motion.h"
 
 // What holds a vertex: nothing, a fixed place, or a prescribed motion (its number ≥ 0).
 enum { HK_FREE = -1, HK_FIXED = -2 };
@@ -18,14 +20,11 @@ typedef struct hk_body {
     hk_sheet_material sheet;             // what that is made of
     int group_count;                     // those of its mesh
     hk_group *groups;
-    bool sag_free;  // its mesh is the loaded shape: worlds find the rest shape
+    bool sag_free;       // its mesh is the loaded shape: worlds find the rest shape
+    hk_embedding *skin;  // or NULL; shared with copies of the model
 } hk_body;
 
-typedef struct hk_motion {
-    double axis[3];  // unit
-    double center[3], degrees, translate[3];
-    double over;  // s
-} hk_motion;
+typedef struct hk_model_contact hk_model_contact;  // contact.h
 
 // Springs, bending and attachments are all of the form E = stiffness/2 (‖d‖ − rest)², where d is a
 // combination of positions (term/links.h).
@@ -84,17 +83,19 @@ struct hk_model {
     int32_t *bend_places;                // [bend_entry_count] the same in Morton order
     double *bend_coefficients;           // [bend_entry_count], those of a bend add up to 0
     hk_attachment *attachments;          // [attachment_count]
-    double gravity[3];                   // m/s²
+    // Rest lengths over lengths in the rest positions, of springs, and of bends at the vertex in
+    // their middle; NULL: all 1.
+    double *spring_factor;  // [spring_count]
+    double *bend_factor;    // [vertex_count]
+    double gravity[3];      // m/s²
     int user_term_count;
-    hk_user_term *user_terms;  // [user_term_count]
-    int unreferenced;          // vertices of no element; they are held still
+    hk_user_term *user_terms;   // [user_term_count]
+    hk_model_contact *contact;  // NULL: bodies pass through each other and through themselves
+    int unreferenced;           // vertices of no element; they are held still
     // Body after body, vertices along a Morton curve: solvers work in this order for locality.
     int32_t *order;  // [vertex_count] order[k]: the vertex that comes k-th
     int32_t *place;  // [vertex_count] inverse of order
 };
-
-// Whether it goes anywhere.
-bool hk_motion_moves(const hk_motion *motion);
 
 void hk_model_retain(hk_model *model);
 // Of all bodies, kg.
@@ -111,9 +112,14 @@ void hk_model_target_at(const hk_model *model, int attachment, double fraction, 
 
 // Edits are made to a copy that nobody else has: worlds go over to it when all went well.
 hk_status hk_model_copy(const hk_model *model, hk_model **copy);
+// Rest lengths of springs and bends as factors of what they are in the rest positions, which stay;
+// spring is [spring_count], bend [vertex_count].
+hk_status hk_model_set_length_factors(hk_model *copy, const double *spring, const double *bend);
 // Another material for a body, or for the tets that a selector means.
 hk_status hk_model_set_material(hk_model *copy, int body, const hk_selector *select,
                                 const hk_material_def *def);
+// Masses of bodies of tets again, for materials have other densities.
+void hk_model_weigh_tets(hk_model *copy);
 // Other rest positions, [vertex_count][3]: volumes, masses and lengths follow.
 hk_status hk_model_set_rest(hk_model *copy, const double *rest);
 // What loads on a body come to, added to load[vertex_count][3].

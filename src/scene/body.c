@@ -3,15 +3,13 @@
 
 #include <stdio.h>
 
-// Reads a list of things that are `size` bytes each into the arena.
-typedef hk_status read_item_fn(hk_scene *scene, const hk_mesh *mesh, const hk_node *node,
-                               void *item);
-static hk_status read_list(hk_scene *scene, const hk_mesh *mesh, const hk_node *body,
-                           const char *key, size_t size, read_item_fn *read, void **items,
-                           int *count)
+enum { MOST_BODIES = 10000000 };
+
+hk_status hk_read_list(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, const char *key,
+                       size_t size, hk_read_item_fn *read, void **items, int *count)
 {
     hk_node list;
-    if (!hk_node_member(body, key, &list)) return HK_OK;
+    if (!hk_node_member(node, key, &list)) return HK_OK;
     int number;
     HK_TRY(hk_node_array(&list, 0, &number));
     char *array = hk_arena_alloc(&scene->arena, (size_t)number, size);
@@ -33,31 +31,6 @@ static hk_status read_select(hk_scene *scene, const hk_mesh *mesh, const hk_node
     return hk_read_selector(scene, mesh, &select, selector);
 }
 
-// "rotate": {"axis", "degrees"} and, where `center` is not NULL, "center"
-static hk_status read_rotation(const hk_node *node, double axis[3], double *degrees, double *center)
-{
-    static const char *const keys[] = {"axis", "degrees", "center"};
-    hk_node rotate;
-    if (!hk_node_member(node, "rotate", &rotate)) return HK_OK;
-    HK_TRY(hk_node_keys(&rotate, keys, center ? 3 : 2));
-    HK_TRY(hk_member_direction(&rotate, "axis", HK_REQUIRED, axis));
-    HK_TRY(hk_member_number(&rotate, "degrees", HK_REQUIRED, HK_ANY_NUMBER, degrees));
-    return center ? hk_member_numbers(&rotate, "center", HK_OPTIONAL, 3, HK_ANY_NUMBER, center)
-                  : HK_OK;
-}
-
-static hk_status read_transform(const hk_node *body, hk_transform *transform)
-{
-    static const char *const keys[] = {"scale", "rotate", "translate"};
-    hk_node node;
-    if (!hk_node_member(body, "transform", &node)) return HK_OK;
-    HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
-    HK_TRY(hk_member_number(&node, "scale", HK_OPTIONAL, HK_POSITIVE, &transform->scale));
-    HK_TRY(read_rotation(&node, transform->axis, &transform->degrees, NULL));
-    return hk_member_numbers(&node, "translate", HK_OPTIONAL, 3, HK_ANY_NUMBER,
-                             transform->translate);
-}
-
 static hk_status read_region(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
     static const char *const keys[] = {"select", "material"};
@@ -75,14 +48,6 @@ static hk_status read_fix(hk_scene *scene, const hk_mesh *mesh, const hk_node *n
     return hk_read_selector(scene, mesh, node, item);
 }
 
-// "rotate", "translate" and "over"
-static hk_status read_motion(const hk_node *node, hk_motion_def *motion)
-{
-    HK_TRY(read_rotation(node, motion->axis, &motion->degrees, motion->center));
-    HK_TRY(hk_member_numbers(node, "translate", HK_OPTIONAL, 3, HK_ANY_NUMBER, motion->translate));
-    return hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &motion->over);
-}
-
 static hk_status read_move(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
     static const char *const keys[] = {"select", "rotate", "translate", "over"};
@@ -90,7 +55,7 @@ static hk_status read_move(hk_scene *scene, const hk_mesh *mesh, const hk_node *
     *move = hk_default_move_def();
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     HK_TRY(read_select(scene, mesh, node, &move->select));
-    return read_motion(node, &move->motion);
+    return hk_read_motion(node, &move->motion);
 }
 
 static hk_status read_attach(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
@@ -101,7 +66,7 @@ static hk_status read_attach(hk_scene *scene, const hk_mesh *mesh, const hk_node
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     HK_TRY(read_select(scene, mesh, node, &attach->select));
     HK_TRY(hk_member_number(node, "stiffness", HK_REQUIRED, HK_NOT_NEGATIVE, &attach->stiffness));
-    return read_motion(node, &attach->motion);
+    return hk_read_motion(node, &attach->motion);
 }
 
 static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
@@ -139,74 +104,104 @@ static hk_status read_name(hk_scene *scene, const hk_node *node, int number, hk_
     return hk_member_text(node, "name", HK_OPTIONAL, &scene->arena, &body->name);
 }
 
-// Bodies that ask for the same mesh in the same words get one.
-static hk_status find_mesh(hk_scene *scene, const hk_node *node, int number, hk_body_def *bodies)
+// Bodies that ask for the same `key`, "mesh" or "skin", in the same words get one mesh. `number`
+// counts the bodies of the file, of which copies are none.
+static hk_status find_mesh(const hk_node *node, const char *key, int number, hk_mesh **meshes,
+                           const hk_mesh **mesh)
 {
     hk_node source;
-    HK_TRY(hk_node_need(node, "mesh", &source));
+    HK_TRY(hk_node_need(node, key, &source));
     for (int i = 0; i < number; i++) {
-        const json_t *other =
-            json_object_get(json_array_get(node->parent->json, (size_t)i), "mesh");
-        if (!json_equal(other, source.json)) continue;
-        bodies[number].mesh = bodies[i].mesh;
+        const json_t *other = json_object_get(json_array_get(node->parent->json, (size_t)i), key);
+        if (!meshes[i] || !json_equal(other, source.json)) continue;
+        *mesh = meshes[i];
         return HK_OK;
     }
-    HK_TRY(hk_read_mesh(&source, &scene->meshes[number]));
-    bodies[number].mesh = scene->meshes[number];
+    HK_TRY(hk_read_mesh(&source, &meshes[number]));
+    *mesh = meshes[number];
     return HK_OK;
 }
 
-static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_body_def *bodies)
+static hk_status read_lists(hk_scene *scene, const hk_node *node, hk_body_def *body)
 {
-    hk_body_def *body = &bodies[number];
-    static const char *const keys[] = {"name",    "mesh", "transform", "material", "regions",
-                                       "initial", "fix",  "move",      "load",     "attach"};
+    const hk_mesh *mesh = body->mesh;
+    void *items = NULL;
+    HK_TRY(hk_read_list(scene, mesh, node, "regions", sizeof(hk_region_def), read_region, &items,
+                        &body->region_count));
+    body->regions = items;
+    items = NULL;
+    HK_TRY(hk_read_list(scene, mesh, node, "fix", sizeof(hk_selector), read_fix, &items,
+                        &body->fix_count));
+    body->fixes = items;
+    items = NULL;
+    HK_TRY(hk_read_list(scene, mesh, node, "move", sizeof(hk_move_def), read_move, &items,
+                        &body->move_count));
+    body->moves = items;
+    items = NULL;
+    HK_TRY(hk_read_list(scene, mesh, node, "load", sizeof(hk_load_def), read_load, &items,
+                        &body->load_count));
+    body->loads = items;
+    items = NULL;
+    HK_TRY(hk_read_list(scene, mesh, node, "attach", sizeof(hk_attach_def), read_attach, &items,
+                        &body->attachment_count));
+    body->attachments = items;
+    return HK_OK;
+}
+
+static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_body_def *body)
+{
+    static const char *const keys[] = {"name",  "mesh",     "skin",    "transform", "copies",
+                                       "array", "material", "regions", "initial",   "fix",
+                                       "move",  "load",     "attach",  "friction",  "thickness"};
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     *body = hk_default_body_def();
     HK_TRY(read_name(scene, node, number, body));
-    HK_TRY(read_transform(node, &body->transform));
+    HK_TRY(hk_member_transform(node, &body->transform));
+    HK_TRY(hk_member_number(node, "friction", HK_OPTIONAL, HK_NOT_NEGATIVE, &body->friction));
+    HK_TRY(hk_member_number(node, "thickness", HK_OPTIONAL, HK_NOT_NEGATIVE, &body->thickness));
     hk_node material;
     HK_TRY(hk_node_need(node, "material", &material));
     HK_TRY(hk_read_material(scene, &material, &body->material));
-    HK_TRY(find_mesh(scene, node, number, bodies));
-    const hk_mesh *mesh = body->mesh;
+    HK_TRY(find_mesh(node, "mesh", number, scene->meshes, &body->mesh));
+    if (json_object_get(node->json, "skin"))
+        HK_TRY(find_mesh(node, "skin", number, scene->skins, &body->skin));
     HK_TRY(read_initial(node, body));
-    void *items = NULL;
-    HK_TRY(read_list(scene, mesh, node, "regions", sizeof(hk_region_def), read_region, &items,
-                     &body->region_count));
-    body->regions = items;
-    items = NULL;
-    HK_TRY(read_list(scene, mesh, node, "fix", sizeof(hk_selector), read_fix, &items,
-                     &body->fix_count));
-    body->fixes = items;
-    items = NULL;
-    HK_TRY(read_list(scene, mesh, node, "move", sizeof(hk_move_def), read_move, &items,
-                     &body->move_count));
-    body->moves = items;
-    items = NULL;
-    HK_TRY(read_list(scene, mesh, node, "load", sizeof(hk_load_def), read_load, &items,
-                     &body->load_count));
-    body->loads = items;
-    items = NULL;
-    HK_TRY(read_list(scene, mesh, node, "attach", sizeof(hk_attach_def), read_attach, &items,
-                     &body->attachment_count));
-    body->attachments = items;
+    return read_lists(scene, node, body);
+}
+
+// How often each body of the file is there, and how many there are in all.
+static hk_status read_counts(hk_scene *scene, const hk_node *node, int count, hk_copies *copies,
+                             int *total)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < count; i++) {
+        hk_node item = hk_node_item(node, i);
+        HK_TRY(hk_read_copies(scene, &item, &copies[i]));
+        sum += copies[i].count;
+    }
+    if (sum > MOST_BODIES) return hk_node_fail(node, "there are too many (%lld)", (long long)sum);
+    *total = (int)sum;
     return HK_OK;
 }
 
 hk_status hk_read_bodies(hk_scene *scene, const hk_node *node)
 {
-    int count;
+    int count, total = 0;
     HK_TRY(hk_node_array(node, 1, &count));
-    hk_body_def *bodies = HK_ARENA_ARRAY(&scene->arena, hk_body_def, count);
+    hk_copies *copies = HK_ARENA_ARRAY(&scene->arena, hk_copies, count);
+    if (!copies) return HK_NO_MEMORY;
+    HK_TRY(read_counts(scene, node, count, copies, &total));
+    hk_body_def *bodies = HK_ARENA_ARRAY(&scene->arena, hk_body_def, total);
     scene->meshes = HK_ARENA_ARRAY(&scene->arena, hk_mesh *, count);
-    if (!bodies || !scene->meshes) return HK_NO_MEMORY;
+    scene->skins = HK_ARENA_ARRAY(&scene->arena, hk_mesh *, count);
+    if (!bodies || !scene->meshes || !scene->skins) return HK_NO_MEMORY;
     scene->mesh_count = count;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0, first = 0; i < count; first += copies[i++].count) {
         hk_node item = hk_node_item(node, i);
-        HK_TRY(read_body(scene, &item, i, bodies));
+        HK_TRY(read_body(scene, &item, i, &bodies[first]));
+        HK_TRY(hk_make_copies(scene, &item, &copies[i], &bodies[first]));
     }
     scene->model.bodies = bodies;
-    scene->model.body_count = count;
+    scene->model.body_count = total;
     return HK_OK;
 }

@@ -60,6 +60,56 @@ static hk_status read_figure(const hk_node *node, hk_mesh_def *def)
     return hk_member_int(node, "cells", HK_REQUIRED, 10, &def->cells[0]);
 }
 
+static hk_status read_torus(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"radius", "thickness", "cells"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    hk_node cells, around;
+    HK_TRY(hk_member_number(node, "radius", HK_REQUIRED, HK_POSITIVE, &def->radius));
+    HK_TRY(hk_member_number(node, "thickness", HK_REQUIRED, HK_POSITIVE, &def->thickness));
+    HK_TRY(hk_node_need(node, "cells", &cells));
+    HK_TRY(hk_node_ints(&cells, 2, 1, def->cells));
+    around = hk_node_item(&cells, 1);
+    return hk_node_int(&around, 3, &def->cells[1]);
+}
+
+static hk_status read_pyramid(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"size"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    return hk_member_numbers(node, "size", HK_REQUIRED, 3, HK_POSITIVE, def->size);
+}
+
+static hk_status read_wedge(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"radius", "thickness", "degrees", "length", "cells"};
+    static const hk_range range = {0, 360, true, true};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    hk_node cells;
+    HK_TRY(hk_member_number(node, "radius", HK_REQUIRED, HK_POSITIVE, &def->radius));
+    HK_TRY(hk_member_number(node, "thickness", HK_REQUIRED, HK_POSITIVE, &def->thickness));
+    HK_TRY(hk_member_number(node, "degrees", HK_REQUIRED, range, &def->degrees));
+    HK_TRY(hk_member_number(node, "length", HK_REQUIRED, HK_POSITIVE, &def->length));
+    HK_TRY(hk_node_need(node, "cells", &cells));
+    return hk_node_ints(&cells, 3, 1, def->cells);
+}
+
+static hk_status read_funnel(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"radius", "neck", "height", "length", "thickness", "cells"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    hk_node cells, around;
+    HK_TRY(hk_member_number(node, "radius", HK_REQUIRED, HK_POSITIVE, &def->radius));
+    HK_TRY(hk_member_number(node, "neck", HK_REQUIRED, HK_POSITIVE, &def->neck));
+    HK_TRY(hk_member_number(node, "height", HK_REQUIRED, HK_POSITIVE, &def->height));
+    HK_TRY(hk_member_number(node, "length", HK_REQUIRED, HK_NOT_NEGATIVE, &def->length));
+    HK_TRY(hk_member_number(node, "thickness", HK_REQUIRED, HK_POSITIVE, &def->thickness));
+    HK_TRY(hk_node_need(node, "cells", &cells));
+    HK_TRY(hk_node_ints(&cells, 2, 1, def->cells));
+    around = hk_node_item(&cells, 0);
+    return hk_node_int(&around, 3, &def->cells[0]);
+}
+
 // The file's path, relative to the folder of the scene file unless it is absolute.
 static hk_status load_file(const hk_node *node, hk_mesh **mesh)
 {
@@ -82,8 +132,8 @@ static hk_status load_file(const hk_node *node, hk_mesh **mesh)
 
 hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh)
 {
-    static const char *const keys[] = {"file",  "box",   "cylinder", "sphere",
-                                       "helix", "sheet", "figure"};
+    static const char *const keys[] = {"file",   "box",   "cylinder", "sphere", "helix", "sheet",
+                                       "figure", "torus", "pyramid",  "wedge",  "funnel"};
     static const struct {
         hk_shape shape;
         hk_status (*read)(const hk_node *node, hk_mesh_def *def);
@@ -91,6 +141,8 @@ hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh)
         {HK_SHAPE_BOX, read_box},       {HK_SHAPE_CYLINDER, read_cylinder},
         {HK_SHAPE_SPHERE, read_sphere}, {HK_SHAPE_HELIX, read_helix},
         {HK_SHAPE_SHEET, read_sheet},   {HK_SHAPE_FIGURE, read_figure},
+        {HK_SHAPE_TORUS, read_torus},   {HK_SHAPE_PYRAMID, read_pyramid},
+        {HK_SHAPE_WEDGE, read_wedge},   {HK_SHAPE_FUNNEL, read_funnel},
     };
     hk_node source;
     int which = 0;

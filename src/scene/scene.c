@@ -111,9 +111,10 @@ static hk_status read_damping(const hk_node *root, hk_damping *damping)
 
 static hk_status read_scene(hk_scene *scene, const hk_node *root)
 {
-    static const char *const keys[] = {"$schema", "time",    "gravity", "solver", "damping",
-                                       "threads", "backend", "bodies",  "output"};
-    hk_node node;
+    static const char *const keys[] = {"$schema",   "time",    "gravity", "solver",
+                                       "damping",   "threads", "backend", "contact",
+                                       "obstacles", "bodies",  "output"};
+    hk_node node, contact;
     const char *schema;
     HK_TRY(hk_node_keys(root, keys, HK_COUNT_OF(keys)));
     if (hk_node_member(root, "$schema", &node)) HK_TRY(hk_node_text(&node, &schema));
@@ -125,9 +126,13 @@ static hk_status read_scene(hk_scene *scene, const hk_node *root)
     HK_TRY(hk_member_int(root, "threads", HK_OPTIONAL, 0, &scene->world.threads));
     HK_TRY(read_backend(scene, root));
     HK_TRY(read_output(scene, root));
+    bool has_contact = hk_node_member(root, "contact", &contact);
+    if (has_contact) HK_TRY(hk_read_contact(scene, &contact));
     // Last, because meshes take the longest to read.
     HK_TRY(hk_node_need(root, "bodies", &node));
-    return hk_read_bodies(scene, &node);
+    HK_TRY(hk_read_bodies(scene, &node));
+    if (hk_node_member(root, "obstacles", &node)) HK_TRY(hk_read_obstacles(scene, &node));
+    return has_contact ? hk_check_contact_names(scene, &contact) : HK_OK;
 }
 
 // `in_folder`: mesh files are relative to the folder that `name` lies in.
@@ -185,7 +190,11 @@ hk_status hk_scene_parse(const char *text, size_t length, const char *name, cons
 void hk_scene_free(hk_scene *scene)
 {
     if (!scene) return;
-    for (int i = 0; i < scene->mesh_count; i++) hk_mesh_free(scene->meshes[i]);
+    for (int i = 0; i < scene->mesh_count; i++) {
+        hk_mesh_free(scene->meshes[i]);
+        hk_mesh_free(scene->skins[i]);
+    }
+    for (int i = 0; i < scene->obstacle_mesh_count; i++) hk_mesh_free(scene->obstacle_meshes[i]);
     hk_arena_free(&scene->arena);
     hk_free(scene);
 }

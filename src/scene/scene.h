@@ -12,8 +12,17 @@ struct hk_scene {
     hk_output_def output;
     int steps;
     hk_mesh **meshes;  // [mesh_count], in the arena; one a body, or NULL: that of another
+    hk_mesh **skins;   // [mesh_count], the same of skins
     int mesh_count;
+    hk_mesh **obstacle_meshes;  // [obstacle_mesh_count], in the arena; NULL: another shape
+    int obstacle_mesh_count;
 };
+
+// Reads a list of things that are `size` bytes each into the arena; a missing one is none.
+typedef hk_status hk_read_item_fn(hk_scene *scene, const hk_mesh *mesh, const hk_node *node,
+                                  void *item);
+hk_status hk_read_list(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, const char *key,
+                       size_t size, hk_read_item_fn *read, void **items, int *count);
 
 // A file or a generator. The caller owns the mesh.
 hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh);
@@ -22,6 +31,33 @@ hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def
 hk_status hk_read_selector(hk_scene *scene, const hk_mesh *mesh, const hk_node *node,
                            hk_selector *selector);
 hk_status hk_read_bodies(hk_scene *scene, const hk_node *node);
+
+// ---------------------------------------------------------------- places and motion (motion.c)
+
+// "rotate": {"axis", "degrees"} and, where `center` is not NULL, "center"
+hk_status hk_read_rotation(const hk_node *node, double axis[3], double *degrees, double *center);
+hk_status hk_read_transform(const hk_node *node, hk_transform *transform);
+hk_status hk_member_transform(const hk_node *node, hk_transform *transform);
+// "rotate", "translate" and "over"
+hk_status hk_read_motion(const hk_node *node, hk_motion_def *motion);
+
+// ---------------------------------------------------------------- copies of a body (copies.c)
+
+typedef struct hk_copies {
+    int count;
+    hk_transform *transforms;  // [count], after that of the body; NULL: the body alone
+} hk_copies;
+hk_status hk_read_copies(hk_scene *scene, const hk_node *body, hk_copies *copies);
+// From the body in bodies[0] to bodies[count]; `node` is the body's.
+hk_status hk_make_copies(hk_scene *scene, const hk_node *node, const hk_copies *copies,
+                         hk_body_def *bodies);
+
+// ---------------------------------------------------------------- contact (contact.c)
+
+hk_status hk_read_contact(hk_scene *scene, const hk_node *node);
+hk_status hk_read_obstacles(hk_scene *scene, const hk_node *node);
+// When bodies and obstacles are known: whether "between" names some of them.
+hk_status hk_check_contact_names(const hk_scene *scene, const hk_node *contact);
 hk_status hk_read_solver(hk_scene *scene, const hk_node *node, hk_solver_def *def);
 
 #endif

@@ -43,7 +43,7 @@ void hk_align_end(hk_problem *p, double tolerance, double *workspace, double *x,
                   hk_solve_report *report)
 {
     size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
-    if (!is_unfinished(report) || !hk_rigid_any(p)) return;
+    if (!is_unfinished(report) || !hk_rigid_any(p) || hk_terms_guarded(p->terms)) return;
     double before = hk_problem_energy(p, x);
     memcpy(p->rigid->other, x, bytes);
     hk_rigid_align(p, p->rigid->other);

@@ -130,11 +130,13 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
     int first = report->iterations;
     *steps = 0;
     memcpy(c->good, x, bytes_of(c->problem));
+    hk_terms_keep(c->problem->terms, x);
     double least = hk_terms_least_j(c->problem->terms, x);
     while (parts.done < 1) {
         bool moved;
         HK_TRY(choose_start(c, parts_next(&parts), least, x, &moved));
         bool refused = moved && parts.size > HK_CAREFUL_START && inside_out(c, least, x);
+        refused = refused || !hk_terms_passes(c->problem->terms, x);
         if (!refused) {
             HK_TRY(minimise(c, x, report));
             refused = is_refused(c, &parts, least, report, x);
@@ -149,6 +151,7 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         parts_accept(&parts);
         first = report->iterations;
         *steps += report->reason == HK_CONVERGED;
+        hk_terms_keep(c->problem->terms, x);
         if (parts.done < 1) {
             memcpy(c->good, x, bytes_of(c->problem));
             least = hk_terms_least_j(c->problem->terms, x);

@@ -90,6 +90,7 @@ static double trial_slope(const hk_line_search *s)
 static double lengthen(hk_line_search *s, const double *x, double length, double longest,
                        double slope)
 {
+    longest = hk_terms_limit(s->problem->terms, x, s->direction, longest);
     while (2 * length <= longest) {
         if (!(trial_slope(s) < 0.3 * slope)) return length;
         hk_evaluation before = s->next;
@@ -106,9 +107,10 @@ static double lengthen(hk_line_search *s, const double *x, double length, double
 double hk_search_length(hk_line_search *s, const double *x, bool fresh, double length,
                         double longest)
 {
-    double slope = hk_problem_dot(s->problem, s->gradient, s->direction), first = length;
+    double slope = hk_problem_dot(s->problem, s->gradient, s->direction);
     hk_search_state from = {s->at.energy, s->at.residual, slope, s->armijo};
     if (!(slope < 0)) return 0;
+    double first = length = hk_terms_limit(s->problem->terms, x, s->direction, length);
     while (length > search_shortest(fresh) * first) {
         hk_search_try(s, x, length);
         double noise =

@@ -70,6 +70,8 @@ struct hk_method {
     // once, and x is no start but the state before the step.
     bool direct;
     bool from_y;  // and x need not be set but at held vertices
+    // Goes no farther along a direction than the terms let it (hk_guard_ops).
+    bool guarded;
     const hk_option_info *options;
     int option_count;
     hk_status (*create)(hk_problem *problem, const hk_settings *settings, void **solver);

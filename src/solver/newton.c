@@ -77,7 +77,8 @@ static void newton_free(void *solver)
 
 static int64_t live_version(const hk_problem *p)
 {
-    return p->terms->live ? p->terms->live->shape_version : 0;
+    int64_t edits = p->terms->live ? p->terms->live->shape_version : 0;
+    return edits + hk_terms_version(p->terms);  // both only grow
 }
 
 static bool wants_multigrid(const hk_problem *p, int linear)
@@ -224,6 +225,7 @@ static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *en
     hk_line_search *ls = &s->search;
     bool positive;
     HK_TRY(reconsider(s));
+    HK_TRY(take_live(s));
     HK_TRY(find_direction(s, x, &positive));
     if (!positive) {
         report->reason = HK_STALLED;
@@ -319,6 +321,7 @@ static void newton_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_newton = {
     .name = "newton",
+    .guarded = true,
     .summary = "projected Newton with line search, by factors or multigrid: the reference",
     .iterations = 100,
     .tolerance = 1e-8,

@@ -73,6 +73,7 @@ static hk_status estimate_scales(hk_problem *p)
 static void fill_vertices(hk_problem *p)
 {
     const hk_model *m = p->model;
+    p->free_count = 0;
     for (int k = 0; k < p->vertex_count; k++) {
         int v = m->order[k];
         p->held[k] = m->hold[v] != HK_FREE;
@@ -80,6 +81,14 @@ static void fill_vertices(hk_problem *p)
         p->mass[k] = m->mass[v];
         for (int i = 0; i < 3; i++) p->rest[4 * (int64_t)k + i] = m->rest[3 * (int64_t)v + i];
     }
+}
+
+// Forces, places and scales from terms that know the rest shape.
+static hk_status take_rest(hk_problem *p)
+{
+    hk_problem_take_forces(p);
+    hk_terms_place(p->terms, &(hk_when){.time = 0});
+    return estimate_scales(p);
 }
 
 static hk_status build(hk_problem *p, const hk_live *live)
@@ -101,9 +110,14 @@ static hk_status build(hk_problem *p, const hk_live *live)
     fill_vertices(p);
     HK_TRY(hk_terms_create(p->model, HK_DOUBLE_PRECISION, p->threads, NULL, live, &p->terms));
     HK_TRY(hk_rigid_create(p->model, &p->rigid));
-    hk_problem_take_forces(p);
-    hk_terms_place(p->terms, &(hk_when){.time = 0});
-    return estimate_scales(p);
+    return take_rest(p);
+}
+
+hk_status hk_problem_measure(hk_problem *p)
+{
+    fill_vertices(p);
+    HK_TRY(hk_terms_measure(p->terms));
+    return take_rest(p);
 }
 
 hk_status hk_problem_create(const hk_model *model, int threads, const hk_live *live,
@@ -152,6 +166,16 @@ void hk_problem_take_forces(hk_problem *p)
     p->load_fraction = NAN;
     p->forces++;
     hk_problem_set_load(p, 1);
+}
+
+hk_status hk_problem_take_materials(hk_problem *p)
+{
+    const hk_model *m = p->model;
+    hk_terms_take_materials(p->terms);
+    for (int k = 0; k < p->vertex_count; k++) p->mass[k] = m->mass[m->order[k]];
+    p->weight = NAN;  // the next step or pose has another inertia
+    hk_problem_take_forces(p);
+    return estimate_scales(p);
 }
 
 static void set_weight(hk_problem *p, double weight)

@@ -58,6 +58,8 @@ typedef struct hk_problem {
 hk_status hk_problem_create(const hk_model *model, int threads, const hk_live *live,
                             hk_problem **problem);
 void hk_problem_free(hk_problem *problem);
+// The model has other rest positions, and is otherwise what it was.
+hk_status hk_problem_measure(hk_problem *problem);
 
 // A time step, or a stage of one, that is about to begin.
 typedef struct hk_stage_begin {
@@ -75,6 +77,8 @@ hk_quadratic hk_problem_quadratic(const hk_problem *p);
 bool hk_same_quadratic(hk_quadratic a, hk_quadratic b);  // false where one is NAN
 // Full forces again from the terms, for these changed; all of them are at work.
 void hk_problem_take_forces(hk_problem *p);
+// The model's materials have other coefficients, of the same laws, and its vertices other masses.
+hk_status hk_problem_take_materials(hk_problem *p);
 // Forces at work: a fraction of the full ones.
 void hk_problem_set_load(hk_problem *p, double fraction);
 

@@ -58,6 +58,7 @@ static int64_t list_contributions(const hk_assembly *a, const hk_terms *terms, i
     }
     l.live = true;
     hk_live_stencils(terms->model, terms->live, list_stencil, &l);
+    hk_terms_moving_stencils(terms, list_stencil, &l);
     return l.count;
 }
 
@@ -377,6 +378,7 @@ bool hk_assembly_has_live(const hk_assembly *a, const hk_terms *terms)
 {
     live_finder f = {a, false};
     hk_live_stencils(terms->model, terms->live, find_live, &f);
+    hk_terms_moving_stencils(terms, find_live, &f);
     return !f.missing;
 }
 

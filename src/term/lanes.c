@@ -112,6 +112,7 @@ extern const hk_local_table HK_LOCAL_TABLE;
 extern const hk_vertex_table HK_VERTEX_TABLE;
 #if HK_DOUBLE
 extern const struct hk_rest_table HK_REST_TABLE;
+extern const struct hk_shape_table HK_SHAPE_TABLE;
 #endif
 extern const hk_lane_table HK_LANE_TABLE;
 const hk_lane_table HK_LANE_TABLE = {
@@ -127,5 +128,6 @@ const hk_lane_table HK_LANE_TABLE = {
     .vertex = &HK_VERTEX_TABLE,
 #if HK_DOUBLE
     .rest = &HK_REST_TABLE,
+    .shape = &HK_SHAPE_TABLE,
 #endif
 };

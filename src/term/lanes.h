@@ -31,6 +31,7 @@ enum { HK_BLENDED = 1, HK_BLEND_WANTED = 2 };
 typedef struct hk_tet_batch {
     hk_law law;
     hk_law_params params;
+    int part;    // of the material that this is (hk_material_part)
     int count;   // tets
     int blocks;  // of `lanes` tets; the last is padded with copies of weight 0
     int element_values;
@@ -136,7 +137,8 @@ typedef struct hk_lane_table {
                        int last, void *vertices);
     const hk_local_table *local;
     const hk_vertex_table *vertex;
-    const struct hk_rest_table *rest;  // design/rest_lanes.h; NULL in single precision
+    const struct hk_rest_table *rest;    // design/rest_lanes.h; NULL in single precision
+    const struct hk_shape_table *shape;  // design/shape_lanes.h; likewise
 } hk_lane_table;
 
 typedef enum hk_precision { HK_SINGLE = 0, HK_DOUBLE_PRECISION = 1 } hk_precision;

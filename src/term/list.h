@@ -8,6 +8,7 @@
     TERM(viscosity)    \
     TERM(gravity)      \
     TERM(loads)        \
+    TERM(contact)      \
     TERM(user_terms)   \
     TERM(user_ties)    \
     HK_STENCIL_TERMS(TERM)

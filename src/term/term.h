@@ -27,6 +27,7 @@ typedef enum hk_energy_part {
     HK_PART_ELASTIC,
     HK_PART_GRAVITY,
     HK_PART_LOAD,
+    HK_PART_CONTACT,
     HK_PART_DAMPING  // of a time step: none of them
 } hk_energy_part;
 
@@ -129,6 +130,23 @@ typedef struct hk_rest_ops {
 } hk_rest_ops;
 extern const hk_rest_ops hk_rest_with_tets;  // tet_term.c
 
+// States that must not be passed through: x and what moves among the terms go from one good state
+// to the next along straight lines that the guard allows.
+typedef struct hk_guard_ops {
+    hk_status (*check)(hk_term *term, const double *x);  // fails where x is no state to start from
+    // The longest length, at most `length`, that x may go along `step`.
+    double (*limit)(hk_term *term, const double *x, const double *step, double length);
+    // Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.
+    bool (*walk)(hk_term *term, double *x, const double *to);
+    // A good state; and whether a straight way leads from there to x and to what moves as it is
+    // placed now.
+    void (*keep)(hk_term *term, const double *x);
+    bool (*passes)(hk_term *term, const double *x);
+    // After a solve number `solves` that ended at x: the energy takes up what it has learnt there
+    // (forces of friction), and is to be minimised once more where this is true.
+    bool (*again)(hk_term *term, const double *x, int solves);
+} hk_guard_ops;
+
 // What is known of a term's elements from the model alone, for patterns, colours, components and
 // constant matrices, on the CPU and on the GPU.
 typedef struct hk_term_shape {
@@ -158,10 +176,14 @@ struct hk_term_ops {
     // Takes over what changed in `from`, this term in the list of double precision, or in the base
     // of the list's frame.
     hk_status (*follow)(hk_term *term, const hk_term *from);
+    // The model has other rest positions, volumes and masses; NULL: the term is made anew then.
+    void (*measure)(hk_term *term);
 
     // ---- events
     hk_status (*begin_step)(hk_term *term, const hk_step_begin *step);
     void (*place)(hk_term *term, const hk_when *when);
+    // The model's materials have other coefficients, of the same laws.
+    void (*take_materials)(hk_term *term);
     bool (*update)(hk_term *term, const void *x);  // true: the energy is another function now
     bool (*active)(const hk_term *term);           // in this step; NULL: always
     bool (*wanted)(const hk_term *term);           // in some; NULL: yes
@@ -196,6 +218,10 @@ struct hk_term_ops {
                          void *context);
     void (*visit_weights)(const hk_term *term, hk_weight_fn *visit, void *context);
 
+    // ---- elements that come and go within a solve (contacts): beside visit_blocks
+    void (*moving_stencils)(const hk_term *term, hk_stencil_fn *visit, void *context);
+    int64_t (*version)(const hk_term *term);  // another for every list of them
+
     // ---- one vertex, all others at rest
     // Adds its gradient and block (xx xy xz yy yz zz); false: the term does not touch it.
     bool (*vertex)(const hk_term *term, int vertex, const void *x, double gradient[3],
@@ -208,6 +234,7 @@ struct hk_term_ops {
     const hk_admm_ops *admm;
     const hk_blend_ops *blend;
     const hk_rest_ops *rest;  // NULL: forces do not depend on the rest shape
+    const hk_guard_ops *guard;
 
     // ---- states and scales
     // About ‖F − 1‖, in the mean over elements, of the base of the list's frame (single precision).

@@ -104,6 +104,12 @@ void hk_terms_place(hk_terms *t, const hk_when *when)
         if (t->term[k]->ops->place) t->term[k]->ops->place(t->term[k], when);
 }
 
+void hk_terms_take_materials(hk_terms *t)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->take_materials) t->term[k]->ops->take_materials(t->term[k]);
+}
+
 bool hk_terms_update(hk_terms *t, const void *x)
 {
     bool changed = false;
@@ -117,6 +123,28 @@ hk_status hk_terms_follow(hk_terms *t, const hk_terms *from)
 {
     for (int k = 0; k < t->count; k++)
         if (t->term[k]->ops->follow) HK_TRY(t->term[k]->ops->follow(t->term[k], from->term[k]));
+    return HK_OK;
+}
+
+static hk_status make_anew(hk_terms *t, int k)
+{
+    const hk_term_ops *ops = t->term[k]->ops;
+    hk_term *made = NULL;
+    HK_TRY(ops->create(t, &made));
+    made->ops = ops;
+    made->list = t;
+    ops->free(t->term[k]);
+    t->term[k] = made;
+    return HK_OK;
+}
+
+hk_status hk_terms_measure(hk_terms *t)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->measure)
+            t->term[k]->ops->measure(t->term[k]);
+        else
+            HK_TRY(make_anew(t, k));
     return HK_OK;
 }
 
@@ -314,6 +342,81 @@ void hk_terms_visit_weights(const hk_terms *t, hk_weight_fn *visit, void *contex
         if (t->term[k]->ops->visit_weights)
             t->term[k]->ops->visit_weights(t->term[k], visit, context);
 }
+
+void hk_terms_moving_stencils(const hk_terms *t, hk_stencil_fn *visit, void *context)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->moving_stencils)
+            t->term[k]->ops->moving_stencils(t->term[k], visit, context);
+}
+
+int64_t hk_terms_version(const hk_terms *t)
+{
+    int64_t sum = 0;
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->version) sum += t->term[k]->ops->version(t->term[k]);
+    return sum;
+}
+
+// ---------------------------------------------------------------- the guard
+
+static const hk_guard_ops *guard_of(const hk_term *term)
+{
+    return is_active(term) ? term->ops->guard : NULL;
+}
+
+bool hk_terms_guarded(const hk_terms *t)
+{
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) return true;
+    return false;
+}
+
+hk_status hk_terms_check(hk_terms *t, const double *x)
+{
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) HK_TRY(t->term[k]->ops->guard->check(t->term[k], x));
+    return HK_OK;
+}
+
+double hk_terms_limit(hk_terms *t, const double *x, const double *step, double length)
+{
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k]))
+            length = t->term[k]->ops->guard->limit(t->term[k], x, step, length);
+    return length;
+}
+
+bool hk_terms_walk(hk_terms *t, double *x, const double *to)
+{
+    bool arrived = true;
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) arrived &= t->term[k]->ops->guard->walk(t->term[k], x, to);
+    return arrived;
+}
+
+void hk_terms_keep(hk_terms *t, const double *x)
+{
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) t->term[k]->ops->guard->keep(t->term[k], x);
+}
+
+bool hk_terms_passes(hk_terms *t, const double *x)
+{
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k]) && !t->term[k]->ops->guard->passes(t->term[k], x)) return false;
+    return true;
+}
+
+bool hk_terms_again(hk_terms *t, const double *x, int solves)
+{
+    bool again = false;
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) again |= t->term[k]->ops->guard->again(t->term[k], x, solves);
+    return again;
+}
+
+// ---------------------------------------------------------------- models
 
 void hk_model_stencils(const hk_model *model, hk_stencil_fn *visit, void *context)
 {

@@ -38,10 +38,14 @@ hk_term *hk_terms_find(const hk_terms *terms, const hk_term_ops *ops);
 // ---- events
 hk_status hk_terms_begin_step(hk_terms *terms, const hk_step_begin *step);
 void hk_terms_place(hk_terms *terms, const hk_when *when);
+// The model's materials have other coefficients, of the same laws; in double precision.
+void hk_terms_take_materials(hk_terms *terms);
 bool hk_terms_update(hk_terms *terms, const void *x);  // true: the energy is another function now
 // The elements of a world (terms->live) changed.
 hk_status hk_terms_refresh(hk_terms *terms);
 hk_status hk_terms_follow(hk_terms *terms, const hk_terms *from);
+// The model has other rest positions, and is otherwise what it was.
+hk_status hk_terms_measure(hk_terms *terms);
 
 // ---- the energy and its derivatives
 // Those that are left out: none; those of displacements; all but those of displacements.
@@ -75,6 +79,18 @@ void hk_terms_visit_blocks(hk_terms *terms, const double *x, double keep, hk_blo
                            void *context);
 void hk_terms_visit_weights(const hk_terms *terms, hk_weight_fn *visit, void *context);
 double hk_terms_stiffening(const hk_terms *terms);
+// Elements that come and go within a solve, and a number that is another for every list of them.
+void hk_terms_moving_stencils(const hk_terms *terms, hk_stencil_fn *visit, void *context);
+int64_t hk_terms_version(const hk_terms *terms);
+
+// ---- states that must not be passed through (hk_guard_ops)
+bool hk_terms_guarded(const hk_terms *terms);
+hk_status hk_terms_check(hk_terms *terms, const double *x);
+double hk_terms_limit(hk_terms *terms, const double *x, const double *step, double length);
+bool hk_terms_walk(hk_terms *terms, double *x, const double *to);
+void hk_terms_keep(hk_terms *terms, const double *x);
+bool hk_terms_passes(hk_terms *terms, const double *x);
+bool hk_terms_again(hk_terms *terms, const double *x, int solves);
 
 // ---- states and scales
 // About ‖F − 1‖ at the base of the frame, turns of bodies among it; 0: nothing that depends on it.

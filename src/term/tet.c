@@ -97,21 +97,29 @@ bool hk_has_part(const hk_material *material, int part)
     return part < HK_AXES_PART + material->axis_count;
 }
 
+// Shape gradients and volume of number k of a batch; beyond its tets there is padding.
+static void measure_tet(const hk_model *m, int k, const hk_lane_table *lanes, hk_tet_batch *b)
+{
+    int width = lanes->lanes, size = lanes->scalar_size;
+    int64_t block = k / width, lane = k % width;
+    int tet = b->tet[k];
+    double inverse[9];
+    hk_rest_inverse(m, tet, inverse);
+    for (int q = 0; q < 9; q++)
+        hk_store_scalar(b->inverse, size, (block * 9 + q) * width + lane, inverse[q]);
+    hk_store_scalar(b->volume, size, k, k >= b->count ? 0 : m->volume[tet]);
+}
+
 static void pack_tet(const hk_model *m, const tet_list *list, int k, int part,
                      const hk_lane_table *lanes, hk_tet_batch *b)
 {
     int width = lanes->lanes, size = lanes->scalar_size;
     int64_t block = k / width, lane = k % width;
-    bool padding = k >= list->count;
-    int tet = list->tets[padding ? list->count - 1 : k];
-    double inverse[9];
-    hk_rest_inverse(m, tet, inverse);
-    b->tet[block * width + lane] = tet;
+    int tet = list->tets[k >= list->count ? list->count - 1 : k];
+    b->tet[k] = tet;
+    measure_tet(m, k, lanes, b);
     for (int c = 0; c < 4; c++)
         b->vertex[(block * 4 + c) * width + lane] = m->place[m->tets[4 * (int64_t)tet + c]];
-    for (int q = 0; q < 9; q++)
-        hk_store_scalar(b->inverse, size, (block * 9 + q) * width + lane, inverse[q]);
-    hk_store_scalar(b->volume, size, block * width + lane, padding ? 0 : m->volume[tet]);
     for (int q = 0; q < b->element_values; q++)
         hk_store_scalar(b->element, size, (block * b->element_values + q) * width + lane,
                         hk_part_direction(m, tet, part)[q]);
@@ -140,6 +148,7 @@ static hk_status add_batch(const hk_model *m, int material, int part, hk_tet_ter
     hk_tet_batch *b = &term->batches[term->batch_count++];
     hk_law_part source = hk_material_part(&m->materials[material], part);
     b->law = source.law;
+    b->part = part;
     b->params = source.params;
     b->blend_law = source.blend_law;
     b->element_values = hk_law_describe(b->law)->element_values;
@@ -150,6 +159,17 @@ static hk_status add_batch(const hk_model *m, int material, int part, hk_tet_ter
         pack_tet(m, &list, k, part, term->lanes, b);
     hk_free(list.tets);
     return status;
+}
+
+void hk_tet_take_materials(hk_tet_term *term)
+{
+    const hk_model *m = term->model;
+    for (int q = 0; q < term->batch_count; q++) {
+        hk_tet_batch *b = &term->batches[q];
+        hk_law_part source = hk_material_part(&m->materials[m->tet_material[b->tet[0]]], b->part);
+        b->params = source.params;
+        b->blend_law = source.blend_law;
+    }
 }
 
 static hk_status cut_patches(hk_tet_term *term)
@@ -333,6 +353,16 @@ hk_status hk_tet_term_create(const hk_model *model, const hk_lane_table *lanes, 
     }
     *term = t;
     return HK_OK;
+}
+
+void hk_tet_measure(hk_tet_term *term)
+{
+    for (int q = 0; q < term->batch_count; q++) {
+        hk_tet_batch *b = &term->batches[q];
+#pragma omp parallel for schedule(static) num_threads(term->threads)
+        for (int k = 0; k < b->blocks * term->lanes->lanes; k++)
+            measure_tet(term->model, k, term->lanes, b);
+    }
 }
 
 void hk_tet_term_free(hk_tet_term *term)

@@ -62,6 +62,11 @@ typedef struct hk_tet_term {
 hk_status hk_tet_term_create(const hk_model *model, const hk_lane_table *lanes, int threads,
                              hk_tet_term **term);
 void hk_tet_term_free(hk_tet_term *term);
+// The coefficients of the model's materials again, for these are others; laws and parts are what
+// they were.
+void hk_tet_take_materials(hk_tet_term *term);
+// The model has other rest positions.
+void hk_tet_measure(hk_tet_term *term);
 
 // +inf where a law is not defined.
 double hk_tet_energy(hk_tet_term *term, const void *x);

@@ -63,10 +63,20 @@ static hk_status follow(hk_term *term, const hk_term *from)
     return HK_OK;
 }
 
+static void measure(hk_term *term)
+{
+    hk_tet_measure(tets(term));
+}
+
 static hk_status begin_step(hk_term *term, const hk_step_begin *step)
 {
     hk_tet_begin_blend(tets(term), step->pose);
     return HK_OK;
+}
+
+static void take_materials(hk_term *term)
+{
+    hk_tet_take_materials(tets(term));
 }
 
 static bool update(hk_term *term, const void *x)
@@ -349,7 +359,9 @@ const hk_term_ops hk_tets_term = {
     .create = create,
     .free = release,
     .follow = follow,
+    .measure = measure,
     .begin_step = begin_step,
+    .take_materials = take_materials,
     .update = update,
     .energy = energy,
     .gradient = gradient,

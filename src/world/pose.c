@@ -84,7 +84,9 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     hk_problem *p = w->problem;
     int falling;
     HK_TRY(hk_model_find_falling(w->model, &w->live, p->full_force, &falling));
-    if (falling >= 0) return report_falling(w, falling, start, report);
+    // What nothing holds may lie on something.
+    if (falling >= 0 && !hk_terms_guarded(p->terms))
+        return report_falling(w, falling, start, report);
     HK_TRY(hk_problem_begin_pose(p));
     p->shift = rigid_shift(w);
     memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)p->vertex_count);

@@ -81,6 +81,7 @@ const char *hk_reason_name(hk_reason reason)
     case HK_STOPPED: return "stopped";
     case HK_FIXED_WORK: return "fixed work";
     case HK_PRECISION_LIMIT: return "precision limit";
+    case HK_UNDETERMINED: return "undetermined";
     }
     return "unknown reason";
 }
@@ -92,6 +93,7 @@ hk_outcome hk_reason_outcome(hk_reason reason)
     case HK_ITERATION_LIMIT:
     case HK_STALLED:
     case HK_PRECISION_LIMIT:
+    case HK_UNDETERMINED:
     case HK_FIXED_WORK:  // no one knows that it has converged
     case HK_STOPPED: return HK_OUTCOME_STOPPED;
     default: return HK_OUTCOME_FAILED;

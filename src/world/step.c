@@ -35,6 +35,17 @@ static void place_in_time(void *context, double fraction, double *x)
 
 // ---------------------------------------------------------------- one stage
 
+// With what terms have learnt at the end (friction), as often as they want.
+static hk_status solve_again(hk_world *w, hk_solve_report *solved)
+{
+    hk_solve s = {w->problem, w->method, &w->settings, w->solver, &w->twin, w->guess};
+    for (int n = 1; solved->reason == HK_CONVERGED; n++) {
+        if (!hk_terms_again(w->problem->terms, w->next, n)) return HK_OK;
+        HK_TRY(hk_solve_precisely(&s, w->next, solved));
+    }
+    return HK_OK;
+}
+
 // From a state to w->next, where the method finds a start and small steps helpful …
 static hk_status go_in_parts(hk_world *w, held_path *path, const hk_moment *moment,
                              hk_solve_report *solved)
@@ -53,6 +64,7 @@ static hk_status go_in_parts(hk_world *w, held_path *path, const hk_moment *mome
                          .twin = &w->twin};
     int parts;
     HK_TRY(hk_continue(&c, w->next, solved, &parts));
+    HK_TRY(solve_again(w, solved));
     hk_align_end(w->problem, w->settings.tolerance, w->guess, w->next, solved);
     return HK_OK;
 }
@@ -133,7 +145,9 @@ static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, doub
     hk_problem_set_load(p, 1);
     held_path path = {w, terms.terms.state, w->time + begin * w->step,
                       w->time + stage->until * w->step};
-    hk_terms_place(p->terms, &(hk_when){.time = path.to});
+    // Where something is in the way, things stay where they are until bodies have gone ahead.
+    bool guarded = hk_terms_guarded(p->terms);
+    hk_terms_place(p->terms, &(hk_when){.time = guarded ? path.from : path.to});
     if (w->method->integrate) return integrate(w, &path, solved);
     if (w->method->direct) return go_directly(w, &path, solved);
     hk_moment moment = {h, first ? w->x : w->x_stage, first ? w->v : w->v_stage,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core/def.h"
+#include "model/contact.h"
 #include "solver/held_components.h"
 
 static hk_world_def standard_def(void)
@@ -86,6 +87,30 @@ static hk_status check_def(const hk_world_def *def)
     HK_TRY(hk_damping_check(&def->damping));
     if ((unsigned)def->backend > HK_BACKEND_AUTO)
         return hk_fail(HK_BAD_INPUT, "unknown backend %d", (int)def->backend);
+    return HK_OK;
+}
+
+// What contact can be simulated with, so far.
+static hk_status check_contact(const hk_world *w, const hk_method *method)
+{
+    const hk_model_contact *c = w->model->contact;
+    if (!c) return HK_OK;
+    if (!method->guarded)
+        return hk_fail(
+            HK_UNSUPPORTED,
+            "method %s does not know of contact yet: use newton, quasi_newton, lbfgs, "
+            "nonlinear_cg or gradient_descent, or take \"contact\" and \"obstacles\" out",
+            method->name);
+    if (w->integrator != &hk_backward_euler || w->conserve)
+        return hk_fail(HK_UNSUPPORTED,
+                       "contact is simulated with backward Euler only, and without \"conserve\"");
+    if (c->when != HK_CONTACT_DURING)
+        return hk_fail(HK_UNSUPPORTED, "contact: \"when\": \"after\" is not there yet");
+    if (c->overlap != HK_OVERLAP_REFUSE)
+        return hk_fail(HK_UNSUPPORTED, "contact: \"overlap\": \"recover\" is not there yet");
+    if (c->certify)
+        return hk_fail(HK_UNSUPPORTED,
+                       "contact: \"certify\" is not there yet: write frames and use hooke certify");
     return HK_OK;
 }
 
@@ -203,6 +228,7 @@ static hk_status take_solver(hk_world *w, const hk_solver_def *def)
     if (method->integrate && w->integrator != &hk_backward_euler)
         return hk_fail(HK_UNSUPPORTED, "method %s takes its own steps, of backward_euler (not %s)",
                        method->name, w->integrator->name);
+    HK_TRY(check_contact(w, method));
     return hk_world_make_solver(w, method, &settings);
 }
 
@@ -236,7 +262,8 @@ static hk_status build(const hk_world_def *def, hk_world *w)
     hk_status status = allocate_state(w, loaded ? loaded : w->model->rest);
     hk_free(loaded);
     HK_TRY(status);
-    return take_solver(w, &def->solver);
+    HK_TRY(take_solver(w, &def->solver));
+    return w->model->contact ? hk_terms_check(w->problem->terms, w->x) : HK_OK;
 }
 
 hk_status hk_world_create(const hk_world_def *def, hk_world **world)

@@ -1,0 +1,261 @@
+// The frames of a scene: as it starts, at its equilibrium, or as it moves.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "film.h"
+
+typedef struct stage_set {
+    const char *path;
+    hk_scene *scene;
+    hk_model *model;
+    hk_world *world;
+    hk_mesh *mesh;    // of all bodies, for its tets
+    hk_mesh *skins;   // the surface of all bodies, with the latest carried values for positions;
+                      // NULL: no body has a skin, or it is not to be seen
+    double *stress;   // [tet_count] Pa
+    double *sums;     // [vertex_count][3] volume × stress, then the stress; the others are 0
+    double *volumes;  // [vertex_count] of the tets around, at rest
+} stage_set;
+
+static void close_scene(stage_set *set)
+{
+    hk_mesh_free(set->mesh);
+    hk_mesh_free(set->skins);
+    hk_world_free(set->world);
+    hk_model_free(set->model);
+    hk_scene_free(set->scene);
+    free(set->stress);
+    free(set->sums);
+    free(set->volumes);
+}
+
+static int open_scene(stage_set *set, const film_request *request)
+{
+    const char *const *sets = request->sets ? request->sets->items : NULL;
+    int set_count = request->sets ? request->sets->count : 0;
+    if (hk_scene_load(set->path, sets, set_count, &set->scene) != HK_OK)
+        return cli_failure("%s", hk_error());
+    if (hk_model_create(hk_scene_model(set->scene), &set->model) != HK_OK)
+        return cli_failure("%s: %s", set->path, hk_error());
+    hk_world_def def = hk_copy_world_def(hk_scene_world(set->scene));
+    def.model = set->model;
+    if (request->threads >= 0) def.threads = request->threads;
+    if (hk_world_create(&def, &set->world) != HK_OK ||
+        hk_world_mesh(set->world, &set->mesh) != HK_OK)
+        return cli_failure("%s: %s", set->path, hk_error());
+    return -1;
+}
+
+static bool wants_skins(const stage_set *set, const film_request *request)
+{
+    for (int b = 0; b < hk_model_body_count(set->model) && !request->tets; ++b)
+        if (hk_model_skin(set->model, b)) return true;
+    return false;
+}
+
+// Three numbers per vertex of the bodies as the vertices that are drawn have them: on skins they
+// are carried as positions are. Returns -1 or an exit status.
+static int carry(stage_set *set, const double *values, const double **drawn)
+{
+    *drawn = values;
+    if (!set->skins) return -1;
+    hk_mesh *carried = NULL;
+    if (hk_model_surface(set->model, values, true, &carried) != HK_OK)
+        return cli_failure("%s: %s", set->path, hk_error());
+    hk_mesh_free(set->skins);
+    set->skins = carried;
+    *drawn = hk_mesh_positions(carried);
+    return -1;
+}
+
+// What is drawn of the scene, with its rest positions.
+static int add_scene_surface(film *f, stage_set *set, const film_request *request)
+{
+    const double *rest = hk_model_rest_positions(set->model);
+    if (wants_skins(set, request) && hk_model_surface(set->model, rest, true, &set->skins) != HK_OK)
+        return cli_failure("%s: %s", set->path, hk_error());
+    if (!set->skins) return film_add_surface(f, set->mesh, rest, set->path);
+    return film_add_surface(f, set->skins, hk_mesh_positions(set->skins), set->path);
+}
+
+static double tet_volume(const double *x, const int32_t *t)
+{
+    double e[3][3];
+    for (int i = 0; i < 3; ++i)
+        for (int k = 0; k < 3; ++k) e[i][k] = x[3 * t[i + 1] + k] - x[3 * t[0] + k];
+    return fabs(e[0][0] * (e[1][1] * e[2][2] - e[1][2] * e[2][1]) +
+                e[0][1] * (e[1][2] * e[2][0] - e[1][0] * e[2][2]) +
+                e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0])) /
+           6;
+}
+
+// The stress at the vertices: the mean over the tets around, weighted by their rest volume.
+static int take_stress(stage_set *set, const surface *s, float **values)
+{
+    int tets = hk_mesh_tet_count(set->mesh), vertices = hk_mesh_vertex_count(set->mesh);
+    const int32_t *t = hk_mesh_tets(set->mesh);
+    const double *rest = hk_model_rest_positions(set->model);
+    if (!set->stress) {
+        set->stress = cli_realloc(NULL, (size_t)tets, sizeof(double));
+        set->sums = cli_realloc(NULL, 3 * (size_t)vertices, sizeof(double));
+        set->volumes = cli_realloc(NULL, (size_t)vertices, sizeof(double));
+    }
+    if (hk_world_field(set->world, "von_mises", set->stress) != HK_OK)
+        return cli_failure("%s: %s", set->path, hk_error());
+    memset(set->sums, 0, 3 * (size_t)vertices * sizeof(double));
+    memset(set->volumes, 0, (size_t)vertices * sizeof(double));
+    for (int i = 0; i < tets; ++i) {
+        double volume = tet_volume(rest, t + 4 * i);
+        if (!isfinite(set->stress[i])) continue;
+        for (int k = 0; k < 4; ++k) {
+            set->sums[3 * t[4 * i + k]] += volume * set->stress[i];
+            set->volumes[t[4 * i + k]] += volume;
+        }
+    }
+    for (int i = 0; i < vertices; ++i)
+        set->sums[3 * i] = set->volumes[i] > 0 ? set->sums[3 * i] / set->volumes[i] : 0;
+    const double *drawn;
+    int result = carry(set, set->sums, &drawn);
+    if (result >= 0) return result;
+    *values = cli_realloc(NULL, (size_t)s->shape.vertex_count, sizeof(float));
+    for (int i = 0; i < s->shape.vertex_count; ++i)
+        (*values)[i] = (float)fmax(0, drawn[3 * s->vertices[i]]);
+    return -1;
+}
+
+// The state of the world as the next frame.
+static int take_frame(film *f, stage_set *set)
+{
+    const double *positions;
+    int result = carry(set, hk_world_positions(set->world), &positions);
+    if (result >= 0) return result;
+    frame *fr = film_add_frame(f, 0, positions, hk_world_time(set->world));
+    if (f->color == FILM_DISPLACEMENT)
+        fr->values = film_displacements(f, &f->surfaces[0], fr->positions);
+    return f->color == FILM_STRESS ? take_stress(set, &f->surfaces[0], &fr->values) : -1;
+}
+
+// On which step the given frame is due.
+static double frame_step(const film_request *request, const stage_set *set, int frame_number)
+{
+    const hk_output_def *output = hk_scene_output(set->scene);
+    double step = hk_scene_world(set->scene)->step;
+    int steps = hk_scene_steps(set->scene), wanted = request->frames;
+    double every = request->every;
+    if (every <= 0 && wanted == 1) return steps;
+    if (every <= 0 && wanted == 0 && request->spread) wanted = 8;
+    if (every <= 0 && wanted > 1) return round((double)frame_number * steps / (wanted - 1));
+    if (every <= 0) every = output && output->every > 0 ? output->every : 1 / 30.0;
+    return round(frame_number * every / step);
+}
+
+static bool keep_going(void *context, const hk_iteration *iteration)
+{
+    (void)context, (void)iteration;
+    return !cli_interrupted();
+}
+
+// Keeps the worst outcome and says once why it is not the best.
+static void note_outcome(film *f, const hk_step_report *report, const char *what)
+{
+    hk_outcome outcome = hk_reason_outcome(report->reason);
+    if (outcome <= f->outcome) return;
+    f->outcome = outcome;
+    if (report->reason != HK_STOPPED && report->reason != HK_FIXED_WORK)
+        cli_note("%s ended with \"%s\"%s%s", what, hk_reason_name(report->reason),
+                 report->detail[0] ? ": " : "", report->detail);
+}
+
+static int march(film *f, stage_set *set, const film_request *request)
+{
+    int steps = hk_scene_steps(set->scene), taken = 0, result = -1;
+    int most = request->frames > 0 ? request->frames : steps + 1;
+    cli_progress progress;
+    cli_progress_begin(&progress, steps);
+    for (int step = 0; step <= steps && taken < most && result < 0; ++step) {
+        hk_step_report report;
+        if (step > 0 && hk_world_step(set->world, &report) != HK_OK) {
+            result = cli_failure("%s: step %d: %s", set->path, step, hk_error());
+            break;
+        }
+        if (step > 0) note_outcome(f, &report, "a step");
+        double time = hk_world_time(set->world);
+        cli_progress_step(&progress, step, time);
+        f->interrupted = cli_interrupted();
+        bool ending = f->interrupted || f->outcome == HK_OUTCOME_FAILED;
+        if (ending || frame_step(request, set, taken) <= step) {
+            result = take_frame(f, set);
+            // Frames that fall between steps are not repeated.
+            for (++taken; taken < most && frame_step(request, set, taken) <= step; ++taken) {
+            }
+        }
+        if (ending) break;
+    }
+    cli_progress_end(&progress);
+    return result;
+}
+
+static int pose(film *f, stage_set *set)
+{
+    hk_step_report report;
+    hk_world_set_monitor(set->world, keep_going, NULL);
+    if (hk_world_pose(set->world, &report) != HK_OK)
+        return cli_failure("%s: %s", set->path, hk_error());
+    note_outcome(f, &report, "the pose");
+    f->interrupted = cli_interrupted();
+    return take_frame(f, set);
+}
+
+// Bodies get their own colours when there is more than one.
+static int number_bodies(surface *s, stage_set *set)
+{
+    int count = hk_model_body_count(set->model), vertices = hk_model_vertex_count(set->model);
+    if (count < 2) return -1;
+    double *body = cli_realloc(NULL, 3 * (size_t)vertices, sizeof(double));
+    const double *drawn;
+    memset(body, 0, 3 * (size_t)vertices * sizeof(double));
+    for (int b = 0; b < count; ++b)
+        for (int v = hk_model_body_start(set->model, b); v < hk_model_body_start(set->model, b + 1);
+             ++v)
+            body[3 * v] = b;
+    int result = carry(set, body, &drawn);
+    if (result < 0) {
+        s->bodies = cli_realloc(NULL, (size_t)s->shape.vertex_count, 1);
+        for (int i = 0; i < s->shape.vertex_count; ++i)  // a multiple of the number of colours
+            s->bodies[i] = (uint8_t)((int)round(drawn[3 * s->vertices[i]]) % 252);
+    }
+    free(body);
+    return result;
+}
+
+static int choose_scene_color(film *f, const stage_set *set, const film_request *request)
+{
+    bool has_tets = hk_mesh_tet_count(set->mesh) > 0;
+    f->color = request->color;
+    if (!request->color_chosen)
+        f->color = request->action != FILM_INITIAL && has_tets ? FILM_STRESS : FILM_PLAIN;
+    if (f->color == FILM_STRESS && !has_tets)
+        return cli_failure("%s has no tets and so no stress; use --color displacement", set->path);
+    return -1;
+}
+
+int film_load_scene(film *f, const char *path, const film_request *request)
+{
+    *f = (film){.outcome = HK_OUTCOME_CONVERGED};
+    stage_set set = {.path = path};
+    int result = open_scene(&set, request);
+    if (result < 0) result = choose_scene_color(f, &set, request);
+    if (result < 0) result = add_scene_surface(f, &set, request);
+    if (result < 0) result = number_bodies(&f->surfaces[0], &set);
+    if (result < 0) {
+        switch (request->action) {
+        case FILM_INITIAL: result = take_frame(f, &set); break;
+        case FILM_POSE: result = pose(f, &set); break;
+        case FILM_RUN: result = march(f, &set, request); break;
+        }
+        if (request->action == FILM_RUN) film_caption_times(f);
+    }
+    close_scene(&set);
+    return result;
+}

@@ -1,0 +1,236 @@
+#include "contact/contacts.h"
+
+#include <math.h>
+
+// Reaches that are worth while, in edges of the finest body: beyond it lists grow with the cube.
+#define WIDEST_REACH 0.5
+
+// ---------------------------------------------------------------- points
+
+// Bodies are connected by number, not by shape.
+static hk_status make_surface(const hk_model *m, hk_surface **surface)
+{
+    int32_t *bodies = HK_ARRAY(int32_t, m->vertex_count);
+    if (!bodies) return HK_NO_MEMORY;
+    for (int b = 0; b < m->body_count; b++)
+        for (int v = 0; v < m->bodies[b].vertex_count; v++)
+            bodies[m->bodies[b].vertex_start + v] = b;
+    hk_surface_def def = {.vertex_count = m->vertex_count,
+                          .tet_count = m->tet_count,
+                          .tets = m->tets,
+                          .triangle_count = m->triangle_count,
+                          .triangles = m->triangles,
+                          .bodies = bodies};
+    hk_status status = hk_surface_create(&def, surface);
+    hk_free(bodies);
+    return status;
+}
+
+static hk_status number_points(hk_contacts *c, const hk_surface *s)
+{
+    const hk_model *m = c->model;
+    c->point_of = HK_ARRAY(int32_t, m->vertex_count);
+    if (!c->point_of) return HK_NO_MEMORY;
+    for (int k = 0; k < m->vertex_count; k++) c->point_of[k] = -1;
+    for (int64_t k = 0; k < 3 * (int64_t)s->triangle_count; k++)
+        c->point_of[m->place[s->triangles[k]]] = 0;
+    for (int k = 0; k < m->vertex_count; k++)
+        if (c->point_of[k] == 0) c->point_of[k] = c->body_points++;
+    c->point_count = c->body_points;
+    c->edge_count = c->body_edges = s->edge_count;
+    c->triangle_count = c->body_triangles = s->triangle_count;
+    for (int k = 0; k < c->settings->obstacle_count; k++) {
+        const hk_obstacle *o = &c->settings->obstacles[k];
+        c->point_count += o->shape == HK_OBSTACLE_PLANE ? 2 : o->vertex_count;
+        c->edge_count += o->edge_count;
+        c->triangle_count += o->triangle_count;
+    }
+    return HK_OK;
+}
+
+static hk_status allocate(hk_contacts *c)
+{
+    size_t points = (size_t)c->point_count, obstacles = (size_t)c->settings->obstacle_count;
+    int boxes = hk_max_int(c->point_count, hk_max_int(c->edge_count, c->triangle_count));
+    c->vertex = HK_ARRAY(int32_t, c->body_points);
+    c->side = HK_ARRAY(int32_t, points);
+    c->rest = HK_ARRAY(double, 3 * (size_t)c->body_points);
+    c->area = HK_ZEROS(double, points);
+    c->edges = HK_ARRAY(int32_t, 2 * (size_t)c->edge_count);
+    c->triangles = HK_ARRAY(int32_t, 3 * (size_t)c->triangle_count);
+    c->edge_area = HK_ZEROS(double, c->edge_count);
+    c->touching = HK_ARRAY(int32_t, points);
+    c->plane_of = HK_ARRAY(int32_t, obstacles);
+    c->start_of = HK_ARRAY(int32_t, obstacles);
+    c->x = HK_ZEROS(double, 3 * points);
+    c->base = HK_ZEROS(double, 3 * points);
+    c->from = HK_ZEROS(double, 3 * points);
+    c->kept = HK_ZEROS(double, 3 * points);
+    c->from_kept = HK_ZEROS(double, 3 * points);
+    c->move = HK_ZEROS(double, 3 * points);
+    c->part = HK_ZEROS(double, c->body_points);
+    c->boxes = HK_ARRAY(hk_box, boxes);
+    c->uses.start = HK_ZEROS(int64_t, c->body_points + 1);
+    c->slide_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
+    bool complete = c->vertex && c->side && c->rest && c->area && c->edges && c->triangles &&
+                    c->edge_area && c->touching && c->plane_of && c->start_of && c->x && c->base &&
+                    c->from && c->kept && c->from_kept && c->move && c->part && c->boxes &&
+                    c->uses.start && c->slide_uses.start;
+    return complete ? HK_OK : HK_NO_MEMORY;
+}
+
+static double triangle_area(const double *a, const double *b, const double *c)
+{
+    double e[3], f[3], n[3];
+    closest_minus(b, a, e);
+    closest_minus(c, a, f);
+    closest_cross(e, f, n);
+    return 0.5 * sqrt(closest_dot(n, n));
+}
+
+// A third of every triangle belongs to each of its corners, and to each of its edges. Sheets have
+// two sides, but touch with one at a time.
+static void take_bodies(hk_contacts *c, const hk_surface *s)
+{
+    const hk_model *m = c->model;
+    for (int k = 0; k < m->vertex_count; k++) {
+        int32_t p = c->point_of[k];
+        if (p < 0) continue;
+        c->vertex[p] = k;
+        c->side[p] = s->bodies[m->order[k]];
+        memcpy(c->rest + 3 * (size_t)p, m->rest + 3 * (size_t)m->order[k], 3 * sizeof(double));
+    }
+    for (int64_t k = 0; k < 2 * (int64_t)s->edge_count; k++)
+        c->edges[k] = c->point_of[m->place[s->edges[k]]];
+    for (int t = 0; t < s->triangle_count; t++) {
+        int32_t *to = c->triangles + 3 * (size_t)t;
+        for (int k = 0; k < 3; k++) to[k] = c->point_of[m->place[s->triangles[3 * (size_t)t + k]]];
+        double area = triangle_area(c->rest + 3 * (size_t)to[0], c->rest + 3 * (size_t)to[1],
+                                    c->rest + 3 * (size_t)to[2]);
+        for (int k = 0; k < 3; k++) {
+            c->area[to[k]] += area / 3;
+            c->edge_area[s->triangle_edges[3 * (size_t)t + k]] += area / 3;
+        }
+    }
+    for (int p = 0; p < c->body_points; p++) c->touching[c->touching_count++] = p;
+}
+
+static void take_obstacles(hk_contacts *c)
+{
+    int32_t point = c->body_points, edge = c->body_edges, triangle = c->body_triangles;
+    for (int k = 0; k < c->settings->obstacle_count; k++) {
+        const hk_obstacle *o = &c->settings->obstacles[k];
+        bool plane = o->shape == HK_OBSTACLE_PLANE;
+        int count = plane ? 2 : o->vertex_count;
+        c->start_of[k] = point;
+        c->plane_of[k] = plane ? point : -1;
+        for (int e = 0; e < 2 * o->edge_count; e++)
+            c->edges[2 * (size_t)edge + (size_t)e] = point + o->edges[e];
+        for (int t = 0; t < 3 * o->triangle_count; t++)
+            c->triangles[3 * (size_t)triangle + (size_t)t] = point + o->triangles[t];
+        for (int p = 0; p < count; p++) {
+            c->side[point + p] = c->settings->body_count + k;
+            if (!plane) c->touching[c->touching_count++] = point + p;
+        }
+        point += count;
+        edge += o->edge_count;
+        triangle += o->triangle_count;
+    }
+}
+
+// ---------------------------------------------------------------- creation
+
+static double side_radius(const hk_model_contact *s, int side)
+{
+    return side < s->body_count ? s->bodies[side].thickness / 2
+                                : s->obstacles[side - s->body_count].radius;
+}
+
+static void find_scales(hk_contacts *c)
+{
+    const hk_model_contact *s = c->settings;
+    double edge = INFINITY;
+    for (int k = 0; k < s->body_count; k++)
+        if (s->bodies[k].edge < edge) edge = s->bodies[k].edge;
+    for (int k = 0; k < s->body_count + s->obstacle_count; k++) {
+        double radius = side_radius(s, k);
+        if (radius > c->radius) c->radius = radius;
+    }
+    c->widest = fmax(s->distance, WIDEST_REACH * edge);
+    c->reach = -1;
+}
+
+static hk_status build(hk_contacts *c)
+{
+    hk_surface *surface;
+    HK_TRY(make_surface(c->model, &surface));
+    hk_status status = number_points(c, surface);
+    if (status == HK_OK) status = allocate(c);
+    if (status == HK_OK) take_bodies(c, surface);
+    hk_surface_free(surface);
+    if (status != HK_OK) return status;
+    take_obstacles(c);
+    find_scales(c);
+    return hk_contacts_place(c, false, 0, 0);
+}
+
+hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **contacts)
+{
+    hk_contacts *c = HK_NEW(hk_contacts);
+    if (!c) return HK_NO_MEMORY;
+    c->model = model;
+    c->settings = model->contact;
+    c->threads = threads;
+    hk_status status = build(c);
+    if (status != HK_OK) {
+        hk_contacts_free(c);
+        return status;
+    }
+    *contacts = c;
+    return HK_OK;
+}
+
+void hk_contacts_free(hk_contacts *c)
+{
+    if (!c) return;
+    void *const arrays[] = {c->kept,          c->from_kept,
+                            c->move,          c->part,
+                            c->vertex,        c->point_of,
+                            c->side,          c->rest,
+                            c->area,          c->edges,
+                            c->triangles,     c->edge_area,
+                            c->touching,      c->plane_of,
+                            c->start_of,      c->x,
+                            c->base,          c->from,
+                            c->boxes,         c->uses.start,
+                            c->uses.use,      c->force,
+                            c->partial,       c->slides,
+                            c->list,          c->slide_uses.start,
+                            c->slide_uses.use};
+    for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
+    hk_bvh_free(&c->triangle_tree);
+    hk_bvh_free(&c->edge_tree);
+    hk_pairs_free(&c->triangle_pairs);
+    hk_pairs_free(&c->edge_pairs);
+    hk_free(c);
+}
+
+// ---------------------------------------------------------------- obstacles
+
+hk_status hk_contacts_place(hk_contacts *c, bool by_fraction, double fraction, double time)
+{
+    for (int k = 0; k < c->settings->obstacle_count; k++) {
+        const hk_obstacle *o = &c->settings->obstacles[k];
+        double *to = c->x + 3 * (size_t)c->start_of[k];
+        hk_placement at;
+        HK_TRY(by_fraction ? hk_obstacle_place_at(o, fraction, time, &at)
+                           : hk_obstacle_place(o, time, &at));
+        if (c->plane_of[k] < 0) {
+            hk_obstacle_vertices(o, &at, to);
+            continue;
+        }
+        hk_obstacle_plane(o, &at, to, to + 3);
+        for (int i = 0; i < 3; i++) to[3 + i] += to[i];
+    }
+    return HK_OK;
+}

@@ -1,0 +1,165 @@
+// All contacts of a model: which parts of surfaces are near each other, the energy with which they
+// repel, friction, and how far they may move without passing through each other.
+//
+// Points are the vertices of the bodies' surfaces, then those of the obstacles; of a plane a point
+// and that point plus the normal. A contact is a pair (pair.h) of four points at the most. Between
+// detections the list of contacts has all pairs that can touch as long as no point moves farther
+// than `reach` from where it was then; where a state is farther away, pairs are detected anew. So
+// the energy
+//
+//   C(x) = Σ A (E_c/d̂) b(g)
+//
+// is one function of x, whatever list it is computed from: A is the area of a vertex or an edge at
+// rest, E_c and d̂ modulus and thickness of the skin, b the law (law.h). Within one body d̂ is at
+// most half the distance at rest, so that nothing pushes there; only pairs that share a vertex are
+// left out.
+//
+// Positions are double[vertex_count][4] in the model's Morton order. The bits are the same for any
+// number of threads.
+#ifndef HK_CONTACTS_H
+#define HK_CONTACTS_H
+
+#include "contact/pair.h"
+#include "contact/surface.h"
+#include "model/contact.h"
+
+typedef struct hk_contact {
+    int32_t point[4];
+    int32_t sides[2];  // of the first and of the second (model/contact.h)
+    hk_pair pair;
+} hk_contact;
+
+// Points of the one side come first.
+static inline int hk_contact_firsts(const hk_contact *c)
+{
+    return c->pair.kind == HK_EDGE_EDGE ? 2 : 1;
+}
+
+// Which contacts, or frictions, a point takes part in: uses 4 × contact + corner, in their order.
+typedef struct hk_contact_uses {
+    int64_t *start;  // [body_points + 1]
+    int64_t *use;
+    size_t capacity;
+} hk_contact_uses;
+
+typedef struct hk_slide {  // friction that is at work in a step
+    int32_t point[4];
+    int32_t sides[2];
+    hk_friction friction;
+} hk_slide;
+
+typedef struct hk_contacts {
+    const hk_model *model;
+    const hk_model_contact *settings;
+    int threads;
+    // ---- points, edges and triangles, those of bodies first
+    int point_count, body_points;
+    int32_t *vertex;    // [body_points] in Morton order
+    int32_t *point_of;  // [vertex_count] of a vertex in Morton order; -1: not on a surface
+    int32_t *side;      // [point_count]
+    double *rest;       // [body_points][3] m
+    double *area;       // [point_count] m² of the surface around it at rest; 0: of an obstacle
+    int edge_count, triangle_count;
+    int32_t *edges;      // [edge_count][2]
+    int32_t *triangles;  // [triangle_count][3]
+    double *edge_area;   // [edge_count] m²
+    int body_edges, body_triangles;
+    int32_t *touching;  // [touching_count] points that triangles can touch: not those of planes
+    int touching_count;
+    int32_t *plane_of;  // [obstacle_count] its first point; -1: it is no plane
+    int32_t *start_of;  // [obstacle_count] its first point
+    double radius;      // m, the largest of any side
+    // ---- where points are
+    double *x;          // [point_count][3] m, as of the last evaluation
+    double *base;       // [point_count][3] m, at the last detection
+    double *kept;       // [point_count][3] m, of hk_contacts_keep
+    double *from_kept;  // [point_count][3] m, workspace
+    double *move;       // [point_count][3] m, workspace
+    double *part;       // [body_points] workspace
+    double reach;       // m; negative: nothing was detected yet
+    double widest;      // m, the largest reach that is worth while
+    // ---- what was found there
+    hk_contact *list;  // [count], by kind and key
+    size_t count, capacity;
+    hk_contact_uses uses;
+    double *force;  // [4 count][3] N
+    size_t force_capacity;
+    double *partial;  // sums of runs of contacts
+    size_t partial_capacity;
+    // ---- friction of this step
+    hk_slide *slides;
+    size_t slide_count, slide_capacity;
+    hk_contact_uses slide_uses;
+    double *from;  // [point_count][3] m, where points were when it began
+    double step;   // s; 0: there is none
+    // ---- workspace of detections
+    hk_bvh triangle_tree, edge_tree;
+    hk_pairs triangle_pairs, edge_pairs;
+    hk_box *boxes;  // [largest of the counts]
+    // ---- what there was to do
+    int64_t detections, version;  // version: of the list
+    double detect_s;              // s
+    hk_status status;             // of a detection within an evaluation, which has no other way
+} hk_contacts;
+
+hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **contacts);
+void hk_contacts_free(hk_contacts *contacts);
+
+// Obstacles where they are at a time, or at a fraction of their way (poses).
+hk_status hk_contacts_place(hk_contacts *contacts, bool by_fraction, double fraction, double time);
+
+// Of a list whose entries begin with their four points.
+hk_status hk_contact_uses_fill(hk_contact_uses *uses, int points, const void *list, size_t size,
+                               size_t count);
+
+// ---- detection (detect.c)
+// Positions of bodies into contacts->x; the farthest that a point is from where it was detected.
+double hk_contacts_gather(hk_contacts *contacts, const double *x);
+// All pairs at contacts->x that can touch while points move by `reach` at the most.
+hk_status hk_contacts_detect(hk_contacts *contacts, double reach);
+// Takes the positions, and detects anew where they are too far away.
+hk_status hk_contacts_see(hk_contacts *contacts, const double *x);
+
+// ---- the energy (forces.c); all of it calls hk_contacts_see first
+double hk_contacts_energy(hk_contacts *contacts, const double *x);
+// Adds to the gradient; the energy may be NULL.
+void hk_contacts_add_gradient(hk_contacts *contacts, const double *x, double *gradient,
+                              double *energy);
+void hk_contacts_add_diagonal(hk_contacts *contacts, const double *x, double *diagonal);
+// The blocks of all pairs of vertices (Morton order), as hk_block_fn wants them (term/term.h).
+typedef void hk_contact_block_fn(void *context, int32_t a, int32_t b, const double block[9]);
+void hk_contacts_visit_blocks(hk_contacts *contacts, const double *x, double keep,
+                              hk_contact_block_fn *visit, void *context);
+// The vertices of each contact that is listed, touching or not.
+typedef void hk_contact_vertices_fn(void *context, const int32_t *vertices, int count);
+void hk_contacts_visit_vertices(const hk_contacts *contacts, hk_contact_vertices_fn *visit,
+                                void *context);
+
+// ---- the guard (guard.c): from a state without intersections to another one. `penalty` has none.
+// The longest length, at most `length`, that x may go along `step`.
+double hk_contacts_limit(hk_contacts *contacts, const double *x, const double *step, double length);
+// Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.
+bool hk_contacts_walk(hk_contacts *contacts, double *x, const double *to);
+// Whether nothing passes through anything on straight ways from the state that was kept, obstacles
+// and all, to x with obstacles as they are now.
+void hk_contacts_keep(hk_contacts *contacts, const double *x);
+bool hk_contacts_passes(hk_contacts *contacts, const double *x);
+
+// Fails with the names of two that overlap at x, and where (overlap.c).
+hk_status hk_contacts_check(hk_contacts *contacts, const double *x);
+
+// ---- friction (friction.c)
+// Forces and directions of the contacts at x; slides are measured from where points are at x with
+// obstacles as they stand.
+hk_status hk_contacts_begin_friction(hk_contacts *contacts, const double *x, double step);
+// Those at x, for slides from the same places as before.
+hk_status hk_contacts_renew_friction(hk_contacts *contacts, const double *x);
+void hk_contacts_end_friction(hk_contacts *contacts);  // none
+
+// Corners of a contact or a slide.
+static inline void hk_contact_corners(const double *x, const int32_t point[4], double to[4][3])
+{
+    for (int k = 0; k < 4; k++) memcpy(to[k], x + 3 * (size_t)point[k], 3 * sizeof(double));
+}
+
+#endif

@@ -1,0 +1,180 @@
+// Energy, forces and stiffness of contacts and of friction.
+#include <math.h>
+
+#include "contact/contacts.h"
+
+enum { RUN = 128 };  // contacts whose energies are added up one after the other
+
+static void corners_of(const hk_contacts *c, const int32_t point[4], double to[4][3])
+{
+    hk_contact_corners(c->x, point, to);
+}
+
+// Positions and contacts for them; false: there are none to be had.
+static bool see(hk_contacts *c, const double *x)
+{
+    c->status = hk_contacts_see(c, x);
+    if (c->status != HK_OK) return false;
+    size_t all = c->count + c->slide_count;
+    c->status = hk_reserve((void **)&c->force, 0, 12 * sizeof(double), &c->force_capacity, all);
+    if (c->status != HK_OK) return false;
+    c->status =
+        hk_reserve((void **)&c->partial, 0, sizeof(double), &c->partial_capacity, all / RUN + 2);
+    return c->status == HK_OK;
+}
+
+// ---------------------------------------------------------------- sums over contacts and slides
+
+static double slide_energy(const hk_contacts *c, const hk_slide *s, double slide[3])
+{
+    double x[4][3], from[4][3];
+    corners_of(c, s->point, x);
+    hk_contact_corners(c->from, s->point, from);
+    friction_slide(&s->friction, (const double(*)[3])x, (const double(*)[3])from, slide);
+    return friction_energy(&s->friction, slide);
+}
+
+// The energy of a contact or a slide; its forces where `gradient` is not NULL.
+static double evaluate(const hk_contacts *c, size_t number, double *gradient)
+{
+    double x[4][3], slide[3];
+    if (number >= c->count) {
+        const hk_slide *s = &c->slides[number - c->count];
+        double energy = slide_energy(c, s, slide);
+        if (gradient) friction_gradient(&s->friction, slide, gradient);
+        return energy;
+    }
+    const hk_contact *k = &c->list[number];
+    corners_of(c, k->point, x);
+    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
+    if (gradient) {
+        if (at.b.energy == 0)
+            memset(gradient, 0, 12 * sizeof(double));
+        else
+            pair_gradient(&k->pair, &at, gradient);
+    }
+    return pair_energy(&k->pair, &at);
+}
+
+// The energy, and forces of all corners into c->force where that is wanted.
+static double sweep(hk_contacts *c, bool forces)
+{
+    int64_t all = (int64_t)(c->count + c->slide_count), runs = (all + RUN - 1) / RUN;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
+    for (int64_t r = 0; r < runs; r++) {
+        double sum = 0;
+        for (int64_t k = r * RUN; k < all && k < (r + 1) * RUN; k++)
+            sum += evaluate(c, (size_t)k, forces ? c->force + 12 * k : NULL);
+        c->partial[r] = sum;
+    }
+    double energy = 0;
+    for (int64_t r = 0; r < runs; r++) energy += c->partial[r];
+    return energy;
+}
+
+double hk_contacts_energy(hk_contacts *c, const double *x)
+{
+    return see(c, x) ? sweep(c, false) : INFINITY;
+}
+
+static void gather(const hk_contact_uses *u, int64_t p, const double *force, double *to)
+{
+    for (int64_t k = u->start[p]; k < u->start[p + 1]; k++)
+        for (int i = 0; i < 3; i++) to[i] += force[3 * u->use[k] + i];
+}
+
+void hk_contacts_add_gradient(hk_contacts *c, const double *x, double *gradient, double *energy)
+{
+    if (!see(c, x)) {
+        if (energy) *energy = INFINITY;
+        return;
+    }
+    double sum = sweep(c, true);
+    if (energy) *energy = sum;
+    if (c->count + c->slide_count == 0) return;
+    const double *slide_force = c->force + 12 * c->count;
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int p = 0; p < c->body_points; p++) {
+        double *to = gradient + 4 * (size_t)c->vertex[p];
+        gather(&c->uses, p, c->force, to);
+        if (c->slide_count > 0) gather(&c->slide_uses, p, slide_force, to);
+    }
+}
+
+// ---------------------------------------------------------------- stiffness
+
+static void visit_hessian(const hk_contacts *c, const int32_t point[4], const double *h,
+                          hk_contact_block_fn *visit, void *context)
+{
+    for (int a = 0; a < 4; a++)
+        for (int b = a; b < 4; b++) {
+            double block[9];
+            if (point[a] >= c->body_points || point[b] >= c->body_points) continue;
+            for (int k = 0; k < 9; k++) block[k] = h[12 * (3 * a + k / 3) + 3 * b + k % 3];
+            visit(context, c->vertex[point[a]], c->vertex[point[b]], block);
+        }
+}
+
+static void slide_hessian(const hk_contacts *c, const hk_slide *s, double *h)
+{
+    double slide[3], block[3][3];
+    slide_energy(c, s, slide);
+    friction_block(&s->friction, slide, block);
+    for (int k = 0; k < 144; k++) {
+        int row = k / 12, column = k % 12;
+        h[k] = s->friction.c[row / 3] * s->friction.c[column / 3] * block[row % 3][column % 3];
+    }
+}
+
+void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep,
+                              hk_contact_block_fn *visit, void *context)
+{
+    double h[144], corners[4][3];
+    if (!see(c, x)) return;
+    for (size_t k = 0; k < c->count; k++) {
+        corners_of(c, c->list[k].point, corners);
+        hk_pair_state at = pair_state(&c->list[k].pair, (const double(*)[3])corners);
+        if (at.b.energy == 0) continue;
+        pair_hessian(&c->list[k].pair, &at, keep, h);
+        visit_hessian(c, c->list[k].point, h, visit, context);
+    }
+    for (size_t k = 0; k < c->slide_count; k++) {
+        slide_hessian(c, &c->slides[k], h);
+        visit_hessian(c, c->slides[k].point, h, visit, context);
+    }
+}
+
+// Jacobi's iterations want a bound: of a matrix of four corners the diagonal, four times.
+typedef struct diagonal_adder {
+    double *diagonal;
+} diagonal_adder;
+
+static void add_diagonal(void *context, int32_t a, int32_t b, const double block[9])
+{
+    const diagonal_adder *d = context;
+    if (a != b) return;
+    for (int i = 0; i < 3; i++) d->diagonal[4 * (size_t)a + (size_t)i] += 4 * block[4 * i];
+}
+
+void hk_contacts_add_diagonal(hk_contacts *c, const double *x, double *diagonal)
+{
+    diagonal_adder d = {diagonal};
+    hk_contacts_visit_blocks(c, x, 0, add_diagonal, &d);
+}
+
+static void visit_vertices(const hk_contacts *c, const int32_t point[4],
+                           hk_contact_vertices_fn *visit, void *context)
+{
+    int32_t vertices[4];
+    int count = 0;
+    for (int k = 0; k < 4; k++)
+        if (point[k] < c->body_points) vertices[count++] = c->vertex[point[k]];
+    visit(context, vertices, count);
+}
+
+void hk_contacts_visit_vertices(const hk_contacts *c, hk_contact_vertices_fn *visit, void *context)
+{
+    for (size_t k = 0; k < c->count; k++) visit_vertices(c, c->list[k].point, visit, context);
+    for (size_t k = 0; k < c->slide_count; k++)
+        visit_vertices(c, c->slides[k].point, visit, context);
+}

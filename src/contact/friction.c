@@ -1,0 +1,47 @@
+// Friction of a step: Coulomb's, with forces and directions of a state before (Li et al. 2020).
+#include <math.h>
+
+#include "contact/contacts.h"
+
+static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, hk_slide *to)
+{
+    double friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]), x[4][3];
+    if (!(friction > 0)) return false;
+    hk_contact_corners(c->x, k->point, x);
+    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
+    double most = friction * pair_force(&k->pair, &at);
+    if (!(most > 0) || !isfinite(most)) return false;
+    memcpy(to->point, k->point, sizeof to->point);
+    memcpy(to->sides, k->sides, sizeof to->sides);
+    to->friction.most = most;
+    to->friction.slip = slip;
+    memcpy(to->friction.c, at.closest.c, sizeof to->friction.c);
+    for (int i = 0; i < 3; i++) to->friction.normal[i] = at.closest.w[i] / at.distance;
+    return true;
+}
+
+void hk_contacts_end_friction(hk_contacts *c)
+{
+    c->slide_count = 0;
+    c->step = 0;
+}
+
+hk_status hk_contacts_begin_friction(hk_contacts *c, const double *x, double step)
+{
+    c->step = step;
+    hk_contacts_gather(c, x);
+    memcpy(c->from, c->x, 3 * sizeof(double) * (size_t)c->point_count);
+    return hk_contacts_renew_friction(c, x);
+}
+
+hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
+{
+    double slip = c->settings->slip_speed * c->step;
+    c->slide_count = 0;
+    HK_TRY(hk_contacts_see(c, x));
+    HK_TRY(hk_reserve((void **)&c->slides, 0, sizeof *c->slides, &c->slide_capacity, c->count));
+    for (size_t k = 0; k < c->count; k++)
+        c->slide_count += make_slide(c, &c->list[k], slip, &c->slides[c->slide_count]);
+    return hk_contact_uses_fill(&c->slide_uses, c->body_points, c->slides, sizeof *c->slides,
+                                c->slide_count);
+}

@@ -1,0 +1,49 @@
+#include "model/motion.h"
+
+#include <math.h>
+
+#include "core/def.h"
+#include "core/vector.h"
+
+hk_status hk_motion_take(const hk_motion_def *def, hk_motion *motion)
+{
+    if (!hk_is_zero(def, offsetof(hk_motion_def, reserved), sizeof *def))
+        return hk_fail(HK_UNSUPPORTED,
+                       "hk_motion_def sets a field that the library (%s) does not know",
+                       hk_version());
+    *motion = (hk_motion){.degrees = def->degrees, .over = def->over};
+    memcpy(motion->center, def->center, sizeof motion->center);
+    memcpy(motion->translate, def->translate, sizeof motion->translate);
+    // Without a turn the axis need not be given.
+    if (!hk_unit3(def->axis, motion->axis) && def->degrees != 0)
+        return hk_fail(HK_BAD_INPUT, "the axis has no length");
+    if (!(isfinite(def->degrees) && hk_is_finite3(def->center) && hk_is_finite3(def->translate) &&
+          isfinite(def->over) && def->over >= 0))
+        return hk_fail(HK_BAD_INPUT, "a number is not finite, or `over` is negative");
+    return HK_OK;
+}
+
+bool hk_motion_moves(const hk_motion *m)
+{
+    return m->degrees != 0 || m->translate[0] != 0 || m->translate[1] != 0 || m->translate[2] != 0;
+}
+
+double hk_motion_fraction(const hk_motion *m, double time)
+{
+    return m->over > 0 ? fmin(1, fmax(0, time / m->over)) : 1;
+}
+
+// Rodrigues' rotation about the centre, then the translation, both in proportion.
+void hk_motion_apply(const hk_motion *m, double fraction, const double *rest, double x[3])
+{
+    double angle = m->degrees * fraction * (M_PI / 180), c = cos(angle), s = sin(angle);
+    double r[3];
+    for (int i = 0; i < 3; i++) r[i] = rest[i] - m->center[i];
+    const double *a = m->axis;
+    double along = a[0] * r[0] + a[1] * r[1] + a[2] * r[2];
+    double cross[3] = {a[1] * r[2] - a[2] * r[1], a[2] * r[0] - a[0] * r[2],
+                       a[0] * r[1] - a[1] * r[0]};
+    for (int i = 0; i < 3; i++)
+        x[i] = m->center[i] + c * r[i] + s * cross[i] + (1 - c) * along * a[i] +
+               fraction * m->translate[i];
+}
