@@ -7,8 +7,10 @@
 
 // Poses are to be so exact that differences of them tell derivatives.
 #define TOLERANCE 1e-10
-// Of conjugate gradients, where there is no factor.
-#define EXACT 1e-12
+// K is taken again where a pose was corrected by more than this part of the model's size, so that
+// derivatives are those of the corrected one; and that at most so often.
+#define NEAR 1e-12
+enum { MOST_CORRECTIONS = 4 };
 // A pose that was refused its tolerance is good enough below this.
 #define NEARLY 1e-7
 // Free vertices up to which K is factored.
@@ -152,28 +154,40 @@ double hk_equilibrium_residual(hk_equilibrium *e, double *relative)
 
 // ---------------------------------------------------------------- response
 
+// x += −K⁻¹ g, unless that leaves more of g: then it is rounding, and `moved` is false.
+static hk_status correct(hk_equilibrium *e, bool *moved)
+{
+    hk_problem *p = e->problem;
+    int64_t size = 4 * (int64_t)p->vertex_count;
+    double relative, before = hk_equilibrium_residual(e, &relative);
+    HK_TRY(hk_equilibrium_respond(e, e->gradient, e->step));
+    e->correction = sqrt(hk_problem_dot(p, e->step, e->step) / hk_max_int(p->free_count, 1));
+    memcpy(e->good, e->x, sizeof(double) * (size_t)size);
+    for (int64_t k = 0; k < size; k++) e->x[k] += e->step[k];
+    *moved = hk_equilibrium_residual(e, &relative) < before;
+    if (!*moved) memcpy(e->x, e->good, sizeof(double) * (size_t)size);
+    return HK_OK;
+}
+
 hk_status hk_equilibrium_linearise(hk_equilibrium *e, bool *stable)
 {
     hk_problem *p = e->problem;
     for (int k = 0; k < p->vertex_count; k++) e->diagonal[k] = p->inertia[k] + p->shift;
-    HK_TRY(hk_newton_matrix_set(e->matrix, e->x, 1, e->diagonal, e->phase_s, stable));
-    e->factorisations++;
-    if (!*stable) return HK_OK;
-    double relative, before = hk_equilibrium_residual(e, &relative);
-    HK_TRY(hk_equilibrium_respond(e, e->gradient, e->step));
-    int64_t size = 4 * (int64_t)p->vertex_count;
-    e->correction = sqrt(hk_problem_dot(p, e->step, e->step) / hk_max_int(p->free_count, 1));
-    memcpy(e->good, e->x, sizeof(double) * (size_t)size);
-    for (int64_t k = 0; k < size; k++) e->x[k] += e->step[k];
-    if (!(hk_equilibrium_residual(e, &relative) < before))
-        memcpy(e->x, e->good, sizeof(double) * (size_t)size);
+    for (int k = 0; k < MOST_CORRECTIONS; k++) {
+        HK_TRY(hk_newton_matrix_set(e->matrix, e->x, 1, e->diagonal, e->phase_s, stable));
+        e->factorisations++;
+        if (!*stable) return HK_OK;
+        bool moved;
+        HK_TRY(correct(e, &moved));
+        if (!moved || e->correction <= NEAR * p->size) break;
+    }
     return HK_OK;
 }
 
 hk_status hk_equilibrium_respond(hk_equilibrium *e, const double *gradient, double *response)
 {
     bool positive;
-    HK_TRY(hk_newton_matrix_solve(e->matrix, EXACT, gradient, response, e->phase_s, &positive));
+    HK_TRY(hk_newton_matrix_solve_exactly(e->matrix, gradient, response, e->phase_s, &positive));
     if (!positive)
         return hk_fail(HK_UNSUPPORTED, "the pose is not stable: its stiffness is not positive");
     return HK_OK;
