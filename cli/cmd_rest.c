@@ -56,7 +56,8 @@ static hk_status find_rest(found *f)
     hk_status status = hk_rest_create(&def, &f->rest);
     if (status != HK_OK) return status;
     hk_rest_set_monitor(f->rest, watch_iteration, f);
-    return hk_rest_solve(f->rest, NULL, &f->report);
+    status = hk_rest_solve(f->rest, NULL, &f->report);
+    return status == HK_OK ? hk_rest_find_overlaps(f->rest, &f->report) : status;
 }
 
 static void tell_end(found *f)

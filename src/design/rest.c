@@ -22,11 +22,11 @@ static const struct {
 };
 
 struct hk_rest {
-    hk_model *model;          // the users': its rest shape is the loaded shape
-    hk_rest_solver *solver;   // of bodies of tets; NULL: there are none
-    hk_rest_lengths lengths;  // of sheets
-    hk_reason solids;         // how the last solve of those of tets ended
-    hk_rest_overlaps *overlaps;
+    hk_model *model;             // the users': its rest shape is the loaded shape
+    hk_rest_solver *solver;      // of bodies of tets; NULL: there are none
+    hk_rest_lengths lengths;     // of sheets
+    hk_reason solids;            // how the last solve of those of tets ended
+    hk_rest_overlaps *overlaps;  // NULL: nobody asked yet
     hk_rest_settings settings;
     int threads;
     double *positions;  // [vertex_count][3]
@@ -146,7 +146,6 @@ static hk_status build(const hk_rest_def *def, hk_rest *r)
     r->workspace = HK_ARRAY(double, 2 * (size_t)r->model->tet_count);
     if (!r->positions || !r->before || !r->workspace) return HK_NO_MEMORY;
     memcpy(r->positions, r->model->rest, count * sizeof(double));
-    HK_TRY(hk_rest_overlaps_create(r->model, r->threads, &r->overlaps));
     HK_TRY(hk_rest_lengths_create(r->model, &r->lengths));
     return make_solver(r->model, r->threads, &r->solver);
 }
@@ -311,12 +310,19 @@ hk_status hk_rest_solve(hk_rest *r, const double *start, hk_rest_report *report)
     own.sheet_vertex = -1;
     r->solids = own.reason;
     HK_TRY(solve_sheets(r, &own));
-    HK_TRY(hk_rest_find_overlaps(r->overlaps, r->positions, &own));
     double ms = 1e3 * (hk_now() - began);
     own.phase_ms[HK_PHASE_OTHER] += ms - own.ms;
     own.ms = ms;
     if (report) *report = own;
     return HK_OK;
+}
+
+hk_status hk_rest_find_overlaps(hk_rest *r, hk_rest_report *report)
+{
+    if (!r || !report)
+        return hk_fail(HK_BAD_INPUT, "hk_rest_find_overlaps: rest and report are needed");
+    if (!r->overlaps) HK_TRY(hk_rest_overlaps_create(r->model, r->threads, &r->overlaps));
+    return hk_rest_overlaps_find(r->overlaps, r->positions, report);
 }
 
 hk_reason hk_rest_solids_reason(const hk_rest *r)
