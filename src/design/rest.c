@@ -9,6 +9,9 @@
 #include "linear/direct.h"
 
 enum { ITERATIONS = 50, LOAD_STEPS = 60, MOST_THREADS = 1024 };
+// Free vertices from which on a solve with the old factor, warped, is faster than a factorisation
+// and a solve with the new one: the one grows with the mesh, the other faster than that.
+enum { WARP_FROM = 5000 };
 #define TOLERANCE 1e-8
 
 static const struct {
@@ -110,6 +113,7 @@ static hk_status take_def(const hk_rest_def *def, hk_rest *r)
     s->load_steps = def->load_steps < 0 ? 0 : def->load_steps > 0 ? def->load_steps : LOAD_STEPS;
     s->reuse = def->reuse;
     s->components = HK_WHOLE_JACOBIAN;
+    s->warp_from = WARP_FROM;
     r->threads = def->threads ? def->threads : omp_get_num_procs();
     return HK_OK;
 }
@@ -323,6 +327,11 @@ hk_status hk_rest_find_overlaps(hk_rest *r, hk_rest_report *report)
         return hk_fail(HK_BAD_INPUT, "hk_rest_find_overlaps: rest and report are needed");
     if (!r->overlaps) HK_TRY(hk_rest_overlaps_create(r->model, r->threads, &r->overlaps));
     return hk_rest_overlaps_find(r->overlaps, r->positions, report);
+}
+
+void hk_rest_warp_from(hk_rest *r, int free_vertices)
+{
+    r->settings.warp_from = free_vertices;
 }
 
 hk_reason hk_rest_solids_reason(const hk_rest *r)

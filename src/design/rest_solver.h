@@ -40,6 +40,7 @@ typedef struct hk_rest_settings {
     int load_steps;  // at most; 0: no load stepping
     int reuse;       // of newton_lu: iterations for each factorisation
     int components;  // of ∂f/∂X
+    int warp_from;   // free vertices from which on an old factor is warped
 } hk_rest_settings;
 
 // A rest shape, and how far it is from the one that is looked for.
