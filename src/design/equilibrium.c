@@ -5,8 +5,6 @@
 
 #include "solver/held_components.h"
 
-// Poses are to be so exact that differences of them tell derivatives.
-#define TOLERANCE 1e-10
 // K is taken again where a pose was corrected by more than this part of the model's size, so that
 // derivatives are those of the corrected one; and that at most so often.
 #define NEAR 1e-12
@@ -18,17 +16,15 @@ enum { MOST_FOR_DIRECT = 60000 };
 
 // ---------------------------------------------------------------- creation
 
-static hk_status build(hk_equilibrium *e, int threads)
+static hk_status build(hk_equilibrium *e, int threads, double tolerance)
 {
     HK_TRY(hk_problem_create(e->model, threads, NULL, &e->problem));
     hk_problem *p = e->problem;
     size_t n = (size_t)p->vertex_count;
     hk_solver_def def = hk_default_solver_def();
-    def.tolerance = TOLERANCE;
+    def.tolerance = tolerance;
     HK_TRY(hk_method_settings(&hk_newton, &def, &e->settings));
     HK_TRY(hk_newton.create(p, &e->settings, &e->solver));
-    bool direct = hk_direct_available() && p->free_count <= MOST_FOR_DIRECT;
-    HK_TRY(hk_newton_matrix_create(p, !direct, &e->matrix));
     HK_TRY(hk_model_is_unheld(e->model, NULL, &e->unheld));
     e->diagonal = HK_ZEROS(double, n);
     e->x = HK_ZEROS(double, 4 * n);
@@ -40,7 +36,8 @@ static hk_status build(hk_equilibrium *e, int threads)
     return HK_OK;
 }
 
-hk_status hk_equilibrium_create(hk_model *model, int threads, hk_equilibrium **equilibrium)
+hk_status hk_equilibrium_create(hk_model *model, int threads, double tolerance,
+                                hk_equilibrium **equilibrium)
 {
     hk_equilibrium *e = HK_NEW(hk_equilibrium);
     if (!e) {
@@ -48,7 +45,7 @@ hk_status hk_equilibrium_create(hk_model *model, int threads, hk_equilibrium **e
         return HK_NO_MEMORY;
     }
     e->model = model;
-    hk_status status = build(e, threads);
+    hk_status status = build(e, threads, tolerance);
     if (status != HK_OK) {
         hk_equilibrium_free(e);
         return status;
@@ -76,6 +73,16 @@ hk_status hk_equilibrium_take_materials(hk_equilibrium *e)
 {
     hk_model_weigh_tets(e->model);
     return hk_problem_take_materials(e->problem);
+}
+
+hk_status hk_equilibrium_set_shape(hk_equilibrium *e, const double *positions,
+                                   const hk_model *loads)
+{
+    hk_model *m = e->model;
+    memcpy(m->gravity, loads->gravity, sizeof m->gravity);
+    memcpy(m->load, loads->load, 3 * sizeof(double) * (size_t)m->vertex_count);
+    HK_TRY(hk_model_set_rest(m, positions));
+    return hk_problem_measure(e->problem);
 }
 
 // ---------------------------------------------------------------- poses
@@ -172,6 +179,8 @@ static hk_status correct(hk_equilibrium *e, bool *moved)
 hk_status hk_equilibrium_linearise(hk_equilibrium *e, bool *stable)
 {
     hk_problem *p = e->problem;
+    bool direct = hk_direct_available() && p->free_count <= MOST_FOR_DIRECT;
+    if (!e->matrix) HK_TRY(hk_newton_matrix_create(p, !direct, &e->matrix));
     for (int k = 0; k < p->vertex_count; k++) e->diagonal[k] = p->inertia[k] + p->shift;
     for (int k = 0; k < MOST_CORRECTIONS; k++) {
         HK_TRY(hk_newton_matrix_set(e->matrix, e->x, 1, e->diagonal, e->phase_s, stable));
