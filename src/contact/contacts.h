@@ -66,9 +66,10 @@ typedef struct hk_contacts {
     int body_edges, body_triangles;
     int32_t *touching;  // [touching_count] points that triangles can touch: not those of planes
     int touching_count;
-    int32_t *plane_of;  // [obstacle_count] its first point; -1: it is no plane
-    int32_t *start_of;  // [obstacle_count] its first point
-    double radius;      // m, the largest of any side
+    int32_t *plane_of;     // [obstacle_count] its first point; -1: it is no plane
+    int32_t *start_of;     // [obstacle_count] its first point
+    hk_placement *placed;  // [obstacle_count] where it is
+    double radius;         // m, the largest of any side
     // ---- where points are
     double *x;          // [point_count][3] m, as of the last evaluation
     double *base;       // [point_count][3] m, at the last detection
@@ -97,9 +98,13 @@ typedef struct hk_contacts {
     hk_pairs triangle_pairs, edge_pairs;
     hk_box *boxes;  // [largest of the counts]
     // ---- what there was to do
-    int64_t detections, version;  // version: of the list
-    double detect_s;              // s
-    hk_status status;             // of a detection within an evaluation, which has no other way
+    int64_t detections, version;     // version: of the list
+    double detect_s;                 // s
+    double pairs_s, guard_s;         // s, without the detections in them
+    int64_t clamped;                 // vertices and steps that the guard shortened
+    int32_t blocking[2];             // sides that were in each other's way last; −1: none were
+    struct hk_contact_proof *proof;  // made when it is first asked for (overlap.h)
+    hk_status status;                // of a detection within an evaluation, which has no other way
 } hk_contacts;
 
 hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **contacts);

@@ -72,9 +72,18 @@ static double sweep(hk_contacts *c, bool forces)
     return energy;
 }
 
+// Time since `start`, without detections; those had taken `detected` by then.
+static void count_time(hk_contacts *c, double start, double detected)
+{
+    c->pairs_s += hk_now() - start - (c->detect_s - detected);
+}
+
 double hk_contacts_energy(hk_contacts *c, const double *x)
 {
-    return see(c, x) ? sweep(c, false) : INFINITY;
+    double start = hk_now(), detected = c->detect_s;
+    double energy = see(c, x) ? sweep(c, false) : INFINITY;
+    count_time(c, start, detected);
+    return energy;
 }
 
 static void gather(const hk_contact_uses *u, int64_t p, const double *force, double *to)
@@ -83,7 +92,7 @@ static void gather(const hk_contact_uses *u, int64_t p, const double *force, dou
         for (int i = 0; i < 3; i++) to[i] += force[3 * u->use[k] + i];
 }
 
-void hk_contacts_add_gradient(hk_contacts *c, const double *x, double *gradient, double *energy)
+static void add_gradient(hk_contacts *c, const double *x, double *gradient, double *energy)
 {
     if (!see(c, x)) {
         if (energy) *energy = INFINITY;
@@ -99,6 +108,13 @@ void hk_contacts_add_gradient(hk_contacts *c, const double *x, double *gradient,
         gather(&c->uses, p, c->force, to);
         if (c->slide_count > 0) gather(&c->slide_uses, p, slide_force, to);
     }
+}
+
+void hk_contacts_add_gradient(hk_contacts *c, const double *x, double *gradient, double *energy)
+{
+    double start = hk_now(), detected = c->detect_s;
+    add_gradient(c, x, gradient, energy);
+    count_time(c, start, detected);
 }
 
 // ---------------------------------------------------------------- stiffness
@@ -126,8 +142,8 @@ static void slide_hessian(const hk_contacts *c, const hk_slide *s, double *h)
     }
 }
 
-void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep,
-                              hk_contact_block_fn *visit, void *context)
+static void visit_blocks(hk_contacts *c, const double *x, double keep, hk_contact_block_fn *visit,
+                         void *context)
 {
     double h[144], corners[4][3];
     if (!see(c, x)) return;
@@ -142,6 +158,14 @@ void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep,
         slide_hessian(c, &c->slides[k], h);
         visit_hessian(c, c->slides[k].point, h, visit, context);
     }
+}
+
+void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep,
+                              hk_contact_block_fn *visit, void *context)
+{
+    double start = hk_now(), detected = c->detect_s;
+    visit_blocks(c, x, keep, visit, context);
+    count_time(c, start, detected);
 }
 
 // Jacobi's iterations want a bound: of a matrix of four corners the diagonal, four times.

@@ -97,9 +97,16 @@ static bool is_guarded(const hk_contacts *c)
     return c->settings->law != HK_CONTACT_PENALTY;
 }
 
+// Time since `start`, without detections; those had taken `detected` by then.
+static void count_time(hk_contacts *c, double start, double detected)
+{
+    c->guard_s += hk_now() - start - (c->detect_s - detected);
+}
+
 double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, double length)
 {
     if (!is_guarded(c)) return length;
+    double start = hk_now(), detected = c->detect_s;
     double away = hk_contacts_gather(c, x);
     clear_moves(c);
     for (int p = 0; p < c->body_points; p++)
@@ -107,6 +114,8 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
     double least = reach_for(c, away, length);
 #pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
     for (size_t k = 0; k < c->count; k++) least = fmin(least, fraction_of(c, &c->list[k], length));
+    c->clamped += least < length;
+    count_time(c, start, detected);
     return least;
 }
 
@@ -147,6 +156,7 @@ static bool hop(hk_contacts *c, double *x, const double *to)
         double *at = x + 4 * (size_t)c->vertex[p];
         for (int i = 0; i < 3; i++) at[i] += c->part[p] * c->move[3 * (size_t)p + (size_t)i];
         arrived = arrived && c->part[p] == 1;
+        c->clamped += c->part[p] < 1;
     }
     return arrived;
 }
@@ -155,12 +165,14 @@ enum { MOST_HOPS = 16 };
 
 bool hk_contacts_walk(hk_contacts *c, double *x, const double *to)
 {
+    double start = hk_now(), detected = c->detect_s;
     bool arrived = !is_guarded(c);
     for (int k = 0; k < MOST_HOPS && !arrived && c->status == HK_OK; k++) arrived = hop(c, x, to);
     // What is inside of bodies is in nobody's way.
     for (int k = 0; k < c->model->vertex_count; k++)
         if (arrived || c->point_of[k] < 0)
             memcpy(x + 4 * (size_t)k, to + 4 * (size_t)k, 4 * sizeof(double));
+    count_time(c, start, detected);
     return arrived;
 }
 
@@ -175,6 +187,7 @@ void hk_contacts_keep(hk_contacts *c, const double *x)
 bool hk_contacts_passes(hk_contacts *c, const double *x)
 {
     if (!is_guarded(c)) return true;
+    double start = hk_now(), detected = c->detect_s;
     hk_contacts_gather(c, x);
     size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
     for (int64_t k = 0; k < 3 * (int64_t)c->point_count; k++) c->move[k] = c->x[k] - c->kept[k];
@@ -182,8 +195,12 @@ bool hk_contacts_passes(hk_contacts *c, const double *x)
     memcpy(c->from_kept, c->x, bytes);
     memcpy(c->x, c->kept, bytes);
     double least = reach_for(c, INFINITY, 1);
-    for (size_t k = 0; k < c->count && least >= 1; k++)
+    c->blocking[0] = c->blocking[1] = -1;
+    for (size_t k = 0; k < c->count && least >= 1; k++) {
         least = fmin(least, fraction_of(c, &c->list[k], 1));
+        if (least < 1) memcpy(c->blocking, c->list[k].sides, sizeof c->blocking);
+    }
     memcpy(c->x, c->from_kept, bytes);
+    count_time(c, start, detected);
     return least >= 1;
 }

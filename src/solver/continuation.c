@@ -107,6 +107,12 @@ static void report_stuck(const hk_continuation *c, double done, double tried, do
     hk_report_residual(&at, report);
 }
 
+static void report_blocked(hk_solve_report *report)
+{
+    report->reason = HK_INTERSECTION;
+    snprintf(report->detail, sizeof report->detail, "something is in the way of what is moved");
+}
+
 // Whether what was found at the end of a part is to be tried in smaller ones.
 static bool is_refused(const hk_continuation *c, const hk_parts *parts, double least,
                        const hk_solve_report *report, const double *x)
@@ -136,13 +142,15 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         bool moved;
         HK_TRY(choose_start(c, parts_next(&parts), least, x, &moved));
         bool refused = moved && parts.size > HK_CAREFUL_START && inside_out(c, least, x);
-        refused = refused || !hk_terms_passes(c->problem->terms, x);
+        bool blocked = !refused && !hk_terms_passes(c->problem->terms, x);
+        refused = refused || blocked;
         if (!refused) {
             HK_TRY(minimise(c, x, report));
             refused = is_refused(c, &parts, least, report, x);
         }
         double tried = parts_next(&parts);
         if (refused && (!parts_refuse(&parts) || is_spent(c, report, first))) {
+            if (blocked) report_blocked(report);
             report_stuck(c, parts.done, tried, x, report);
             return HK_OK;
         }

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "contact/contacts.h"
-#include "term/terms.h"
+#include "term/contact.h"
 
 typedef struct contact_term {
     hk_term base;
@@ -14,6 +13,12 @@ typedef struct contact_term {
 static hk_contacts *contacts_of(const hk_term *term)
 {
     return ((const contact_term *)term)->contacts;
+}
+
+hk_contacts *hk_terms_contacts(const hk_terms *terms)
+{
+    const hk_term *term = hk_terms_find(terms, &hk_contact_term);
+    return term ? contacts_of(term) : NULL;
 }
 
 static bool in_model(const hk_model *m)

@@ -81,6 +81,7 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
                        w->method->name);
     double start = hk_now();
     HK_TRY(prepare_pose(w));
+    hk_world_begin_contact(w);
     hk_problem *p = w->problem;
     int falling;
     HK_TRY(hk_model_find_falling(w->model, &w->live, p->full_force, &falling));
@@ -95,6 +96,7 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     hk_solve_report solved = {0};
     int load_steps;
     HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));
+    if (hk_world_usable(w, &solved)) HK_TRY(hk_world_certify(w, w->next, &solved));
     if (hk_world_usable(w, &solved)) HK_TRY(keep_pose(w));
     return hk_world_fill_report(w, &solved, load_steps, start, report);
 }

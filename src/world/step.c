@@ -1,5 +1,6 @@
 // The time step of a world: the stages of its integrator, one after the other.
 #include <math.h>
+#include <stdio.h>
 
 #include "world/world.h"
 
@@ -202,9 +203,9 @@ static void keep_accelerations(hk_world *w, const hk_stage *stage)
 
 // ---------------------------------------------------------------- the step
 
-// From the end of the last stage, in w->next and w->v, to the end of the step; held vertices are
-// where they are then.
-static void extrapolate(hk_world *w)
+// Positions at the end of the step, from those at the end of the last stage in w->next; held
+// vertices are where they are then.
+static void extrapolate_positions(const hk_world *w, double *to)
 {
     const hk_problem *p = w->problem;
     const hk_model *m = w->model;
@@ -213,13 +214,61 @@ static void extrapolate(hk_world *w)
         int64_t at = 4 * (int64_t)k;
         double held[3];
         if (p->held[k]) hk_live_held_position(&w->live, m, m->order[k], w->time + w->step, held);
-        for (int i = 0; i < 3; i++) {
-            double *x = &w->next[at + i], *v = &w->v[at + i];
-            double x_before = w->x[at + i], v_before = w->v_before[at + i];
-            *x = p->held[k] ? held[i] : far * *x + (1 - far) * x_before;
-            *v = p->held[k] ? (*x - x_before) / w->step : far * *v + (1 - far) * v_before;
-        }
+        for (int i = 0; i < 3; i++)
+            to[at + i] = p->held[k] ? held[i] : far * w->next[at + i] + (1 - far) * w->x[at + i];
+        to[at + 3] = 0;
     }
+}
+
+// Whether the integrator ends beyond its last stage where something may be in the way.
+static bool goes_beyond(const hk_world *w)
+{
+    return w->integrator->extrapolate != 1 && hk_terms_guarded(w->problem->terms);
+}
+
+static bool held_differ(const hk_problem *p, const double *a, const double *b)
+{
+    for (int k = 0; k < p->vertex_count; k++)
+        if (p->held[k] && memcmp(a + 4 * (int64_t)k, b + 4 * (int64_t)k, 3 * sizeof(double)) != 0)
+            return true;
+    return false;
+}
+
+// The positions at the end of the step into w->good: as far as each vertex may go from the end of
+// the last stage, then obstacles.
+static void go_beyond(hk_world *w, const hk_stage *stage, hk_solve_report *solved)
+{
+    hk_terms *terms = w->problem->terms;
+    hk_when middle = {.time = w->time + stage->until * w->step}, end = {.time = w->time + w->step};
+    extrapolate_positions(w, w->good);
+    hk_terms_keep(terms, w->next);
+    hk_terms_place(terms, &end);
+    if (hk_terms_passes(terms, w->good)) return;
+    hk_terms_place(terms, &middle);
+    memcpy(w->guess, w->next, hk_world_bytes(w));
+    hk_terms_walk(terms, w->guess, w->good);
+    bool blocked = held_differ(w->problem, w->guess, w->good);
+    memcpy(w->good, w->guess, hk_world_bytes(w));
+    hk_terms_keep(terms, w->good);
+    hk_terms_place(terms, &end);
+    if (!blocked && hk_terms_passes(terms, w->good)) return;
+    solved->reason = HK_INTERSECTION;
+    snprintf(solved->detail, sizeof solved->detail,
+             "something is in the way of what is moved in the second half of the step");
+}
+
+// Velocities likewise, and positions.
+static void extrapolate(hk_world *w)
+{
+    const hk_problem *p = w->problem;
+    double far = w->integrator->extrapolate;
+    if (goes_beyond(w))
+        memcpy(w->next, w->good, hk_world_bytes(w));
+    else
+        extrapolate_positions(w, w->next);
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        w->v[k] = p->held[k / 4] ? (w->next[k] - w->x[k]) / w->step
+                                 : far * w->v[k] + (1 - far) * w->v_before[k];
 }
 
 // w->next, the end of the last stage, becomes the state.
@@ -266,6 +315,17 @@ static hk_status take_stages(hk_world *w, hk_stage *stage, hk_solve_report *solv
     return HK_OK;
 }
 
+// What has to be known of the end of the step before it becomes the state.
+static hk_status prove_end(hk_world *w, const hk_stage *stage, hk_solve_report *solved)
+{
+    if (!w->model->contact) return HK_OK;
+    bool beyond = goes_beyond(w);
+    // Forces are those of the middle, where they were at work.
+    if (beyond) HK_TRY(hk_world_measure(w, w->next));
+    if (beyond) go_beyond(w, stage, solved);
+    return goes_on(w, solved) ? hk_world_certify(w, beyond ? w->good : w->next, solved) : HK_OK;
+}
+
 hk_status hk_world_step(hk_world *w, hk_step_report *report)
 {
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
@@ -278,7 +338,10 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
     if (w->acceleration && !w->acceleration_known) HK_TRY(hk_world_find_accelerations(w));
     if (w->conserve) hk_world_begin_conserving(w);
     hk_stage stage;
+    hk_world_begin_contact(w);
     HK_TRY(take_stages(w, &stage, &solved));
+    if (goes_on(w, &solved)) HK_TRY(prove_end(w, &stage, &solved));
+    hk_world_name_blocking(w, &solved);
     // Stopped on the way, held vertices are not where they should be: that is no step.
     if (goes_on(w, &solved))
         HK_TRY(end_step(w, &stage));
