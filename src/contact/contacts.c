@@ -1,6 +1,7 @@
 #include "contact/contacts.h"
 
 #include "contact/overlap.h"
+#include "contact/recover.h"
 
 #include <math.h>
 
@@ -212,6 +213,7 @@ void hk_contacts_free(hk_contacts *c)
                             c->list,           c->slide_uses.start,
                             c->slide_uses.use, c->placed};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
+    hk_recovery_free(c->recovery);
     hk_contact_proof_free(c->proof);
     hk_bvh_free(&c->triangle_tree);
     hk_bvh_free(&c->edge_tree);

@@ -42,7 +42,7 @@ typedef struct hk_contact_uses {
     size_t capacity;
 } hk_contact_uses;
 
-typedef struct hk_slide {  // friction that is at work in a step
+typedef struct hk_slide {  // friction that is at work in a step, or a press (recover.h)
     int32_t point[4];
     int32_t sides[2];
     hk_friction friction;
@@ -103,6 +103,7 @@ typedef struct hk_contacts {
     double pairs_s, guard_s;         // s, without the detections in them
     int64_t clamped;                 // vertices and steps that the guard shortened
     int32_t blocking[2];             // sides that were in each other's way last; −1: none were
+    struct hk_recovery *recovery;    // NULL: there is nothing to recover from (recover.h)
     struct hk_contact_proof *proof;  // made when it is first asked for (overlap.h)
     hk_status status;                // of a detection within an evaluation, which has no other way
 } hk_contacts;

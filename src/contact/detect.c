@@ -1,7 +1,7 @@
 // Which parts of surfaces can touch: boxes in trees, then distances.
 #include <math.h>
 
-#include "contact/contacts.h"
+#include "contact/recover.h"
 
 // Part of the product of the squared lengths of two edges at rest from which on they count as
 // parallel (contact/pair.h).
@@ -111,7 +111,7 @@ static void fill_pair(const hk_contacts *c, double area, hk_contact *k)
 {
     const hk_model_contact *s = c->settings;
     hk_pair *p = &k->pair;
-    p->law = s->law;
+    p->law = c->recovery ? HK_CONTACT_PENALTY : s->law;
     p->width = s->distance;
     p->thickness = radius_of(c, k->sides[0]) + radius_of(c, k->sides[1]);
     if (k->sides[0] == k->sides[1]) {
@@ -122,6 +122,7 @@ static void fill_pair(const hk_contacts *c, double area, hk_contact *k)
         p->width = fmin(p->width, 0.5 * (apart - p->thickness));
     }
     p->stiffness = area * hk_contact_modulus(s, k->sides[0], k->sides[1]) / p->width;
+    if (c->recovery && hk_contacts_tangled(c, k->sides[0], k->sides[1])) p->stiffness = 0;
 }
 
 // Whether it can touch within reach. A pair of one body that coincides at rest never does.

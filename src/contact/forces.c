@@ -34,12 +34,28 @@ static double slide_energy(const hk_contacts *c, const hk_slide *s, double slide
     return friction_energy(&s->friction, slide);
 }
 
+static double missing_of(const hk_contacts *c, const hk_slide *s)
+{
+    double x[4][3], from[4][3];
+    corners_of(c, s->point, x);
+    hk_contact_corners(c->from, s->point, from);
+    return press_missing(&s->friction, (const double(*)[3])x, (const double(*)[3])from);
+}
+
+static double evaluate_press(const hk_contacts *c, const hk_slide *s, double *gradient)
+{
+    double missing = missing_of(c, s);
+    if (gradient) press_gradient(&s->friction, missing, gradient);
+    return 0.5 * s->friction.most * missing * missing;
+}
+
 // The energy of a contact or a slide; its forces where `gradient` is not NULL.
 static double evaluate(const hk_contacts *c, size_t number, double *gradient)
 {
     double x[4][3], slide[3];
     if (number >= c->count) {
         const hk_slide *s = &c->slides[number - c->count];
+        if (c->recovery) return evaluate_press(c, s, gradient);
         double energy = slide_energy(c, s, slide);
         if (gradient) friction_gradient(&s->friction, slide, gradient);
         return energy;
@@ -134,8 +150,13 @@ static void visit_hessian(const hk_contacts *c, const int32_t point[4], const do
 static void slide_hessian(const hk_contacts *c, const hk_slide *s, double *h)
 {
     double slide[3], block[3][3];
-    slide_energy(c, s, slide);
-    friction_block(&s->friction, slide, block);
+    if (c->recovery) {
+        const double *n = s->friction.normal, k = missing_of(c, s) > 0 ? s->friction.most : 0;
+        for (int i = 0; i < 9; i++) block[i / 3][i % 3] = k * n[i / 3] * n[i % 3];
+    } else {
+        slide_energy(c, s, slide);
+        friction_block(&s->friction, slide, block);
+    }
     for (int k = 0; k < 144; k++) {
         int row = k / 12, column = k % 12;
         h[k] = s->friction.c[row / 3] * s->friction.c[column / 3] * block[row % 3][column % 3];

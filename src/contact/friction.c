@@ -1,7 +1,7 @@
 // Friction of a step: Coulomb's, with forces and directions of a state before (Li et al. 2020).
 #include <math.h>
 
-#include "contact/contacts.h"
+#include "contact/recover.h"
 
 static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, hk_slide *to)
 {
@@ -37,6 +37,7 @@ hk_status hk_contacts_begin_friction(hk_contacts *c, const double *x, double ste
 hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
 {
     double slip = c->settings->slip_speed * c->step;
+    if (c->recovery) return hk_contacts_find_presses(c, x);
     c->slide_count = 0;
     HK_TRY(hk_contacts_see(c, x));
     HK_TRY(hk_reserve((void **)&c->slides, 0, sizeof *c->slides, &c->slide_capacity, c->count));

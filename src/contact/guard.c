@@ -94,7 +94,7 @@ static void clear_moves(hk_contacts *c)
 
 static bool is_guarded(const hk_contacts *c)
 {
-    return c->settings->law != HK_CONTACT_PENALTY;
+    return c->settings->law != HK_CONTACT_PENALTY && !c->recovery;
 }
 
 // Time since `start`, without detections; those had taken `detected` by then.

@@ -150,7 +150,7 @@ static bool contact_passes(hk_term *term, const double *x)
 static bool contact_again(hk_term *term, const double *x, int solves)
 {
     hk_contacts *c = contacts_of(term);
-    if (!(c->step > 0) || solves > c->settings->friction_passes) return false;
+    if (!(c->step > 0) || c->recovery || solves > c->settings->friction_passes) return false;
     c->status = hk_contacts_renew_friction(c, x);
     return c->status == HK_OK && c->slide_count > 0;
 }

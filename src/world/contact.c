@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "contact/overlap.h"
+#include "contact/recover.h"
 #include "term/contact.h"
 #include "world/world.h"
 
@@ -14,6 +15,8 @@ static hk_contacts *contacts_of(const hk_world *w)
 
 void hk_world_release_contact(hk_world *w)
 {
+    if (w->contact.recoverer) hk_newton.free(w->contact.recoverer);
+    w->contact.recoverer = NULL;
     hk_contact_measure_release(&w->contact.measure);
     w->contact.measured = false;
 }
@@ -54,12 +57,118 @@ void hk_world_end_contact(hk_world *w)
 
 // ---------------------------------------------------------------- states
 
+// Whether anything overlaps at x, sheets with their thickness.
+static hk_status find_overlap(hk_contacts *c, const double *x, bool *any, char *text, size_t size)
+{
+    hk_overlap_found found;
+    HK_TRY(hk_contacts_find_overlap(c, x, true, &found));
+    *any = found.count > 0;
+    if (*any) hk_contacts_describe_overlap(c, &found, text, size);
+    return HK_OK;
+}
+
 hk_status hk_world_check_state(hk_world *w, const double *x)
 {
     hk_contacts *c = contacts_of(w);
+    bool any;
+    char text[256];
     if (!c) return HK_OK;
     w->contact.measured = w->contact.certified = false;
-    return hk_terms_check(w->problem->terms, x);
+    if (c->settings->overlap == HK_OVERLAP_REFUSE) return hk_terms_check(w->problem->terms, x);
+    HK_TRY(find_overlap(c, x, &any, text, sizeof text));
+    if (!any && !w->contact.recovering) return HK_OK;
+    if (any) HK_TRY(hk_contacts_begin_recovery(c));
+    if (!any) hk_contacts_end_recovery(c);
+    w->contact.recovering = any;
+    w->contact.recovery_steps = 0;
+    w->contact.recovered_time = NAN;
+    if (any) hk_log(HK_LOG_INFO, "contact: %s overlap, and are pushed apart", text);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- recovery
+
+// Steps in which two bodies should have come apart: a quarter of the way in each.
+enum { MOST_RECOVERY_STEPS = 100 };
+
+static void swap_solver(hk_world *w, hk_borrowed *other)
+{
+    hk_borrowed mine = {w->method, w->settings, w->solver, w->twin, w->integrator};
+    w->method = other->method;
+    w->settings = other->settings;
+    w->solver = other->solver;
+    w->twin = other->twin;
+    w->integrator = other->integrator;
+    *other = mine;
+}
+
+hk_status hk_world_begin_recovery(hk_world *w, hk_borrowed *held)
+{
+    hk_solver_def def = hk_default_solver_def();
+    hk_borrowed newton = {.method = &hk_newton, .integrator = &hk_backward_euler};
+    HK_TRY(hk_method_settings(&hk_newton, &def, &newton.settings));
+    newton.settings.tolerance = fmax(newton.settings.tolerance, w->settings.tolerance);
+    if (!w->contact.recoverer)
+        HK_TRY(hk_newton.create(w->problem, &newton.settings, &w->contact.recoverer));
+    newton.solver = w->contact.recoverer;
+    *held = newton;
+    swap_solver(w, held);
+    return HK_OK;
+}
+
+// What is pushed about does not gather speed.
+static void stop_tangled(hk_world *w, const hk_contacts *c)
+{
+    const hk_model *m = w->model;
+    for (int b = 0; b < m->body_count; b++) {
+        if (!hk_contacts_body_tangled(c, b)) continue;
+        for (int v = m->bodies[b].vertex_start;
+             v < m->bodies[b].vertex_start + m->bodies[b].vertex_count; v++) {
+            memset(w->v + 4 * (int64_t)m->place[v], 0, 4 * sizeof(double));
+            memset(w->v_before + 4 * (int64_t)m->place[v], 0, 4 * sizeof(double));
+        }
+    }
+    hk_world_forget_past(w);
+    hk_world_publish(w);
+}
+
+hk_status hk_world_end_recovery(hk_world *w, hk_borrowed *held, hk_solve_report *solved)
+{
+    hk_contacts *c = contacts_of(w);
+    bool any;
+    char text[sizeof solved->detail];
+    swap_solver(w, held);
+    w->contact.recovery_steps++;
+    if (!hk_world_usable(w, solved) || solved->reason == HK_STOPPED) return HK_OK;
+    stop_tangled(w, c);
+    HK_TRY(find_overlap(c, w->x, &any, text, sizeof text));
+    if (!any) {
+        hk_contacts_end_recovery(c);
+        w->contact.recovering = false;
+        w->contact.recovered_time = w->time;
+        w->contact.certified = c->settings->certify;
+        hk_log(HK_LOG_INFO, "contact: nothing overlaps any more after %d steps",
+               w->contact.recovery_steps);
+    } else if (w->contact.recovery_steps >= MOST_RECOVERY_STEPS) {
+        solved->reason = HK_INTERSECTION;
+        snprintf(solved->detail, sizeof solved->detail, "not apart after %d steps: %s",
+                 w->contact.recovery_steps, text);
+    }
+    return HK_OK;
+}
+
+hk_status hk_world_recover(hk_world *w, hk_solve_report *solved)
+{
+    double time = w->time;
+    hk_status status = HK_OK;
+    for (int k = 0; k < MOST_RECOVERY_STEPS && w->contact.recovering && status == HK_OK; k++) {
+        *solved = (hk_solve_report){0};
+        status = hk_world_take_step(w, solved);
+        w->time = time;
+        if (!hk_world_usable(w, solved) || solved->reason == HK_STOPPED) break;
+    }
+    if (!w->contact.recovering) w->contact.recovered_time = time;
+    return status;
 }
 
 hk_status hk_world_certify(hk_world *w, const double *x, hk_solve_report *solved)
@@ -67,7 +176,7 @@ hk_status hk_world_certify(hk_world *w, const double *x, hk_solve_report *solved
     hk_contacts *c = contacts_of(w);
     hk_overlap_found found;
     char text[sizeof solved->detail];
-    if (!c || !c->settings->certify) return HK_OK;
+    if (!c || !c->settings->certify || c->recovery) return HK_OK;
     HK_TRY(hk_contacts_find_overlap(c, x, false, &found));
     w->contact.certified = found.count == 0;
     if (w->contact.certified) return HK_OK;

@@ -88,12 +88,17 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     // What nothing holds may lie on something.
     if (falling >= 0 && !hk_terms_guarded(p->terms))
         return report_falling(w, falling, start, report);
+    hk_solve_report solved = {0};
+    if (w->contact.recovering) {
+        HK_TRY(hk_world_recover(w, &solved));
+        if (w->contact.recovering) return hk_world_fill_report(w, &solved, 0, start, report);
+        solved = (hk_solve_report){0};
+    }
     HK_TRY(hk_problem_begin_pose(p));
     p->shift = rigid_shift(w);
     memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)p->vertex_count);
     hk_continuation c = {p,    w->method, w->solver, place_in_pose, w,
                          true, w->good,   w->guess,  &w->settings,  &w->twin};
-    hk_solve_report solved = {0};
     int load_steps;
     HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));
     if (hk_world_usable(w, &solved)) HK_TRY(hk_world_certify(w, w->next, &solved));

@@ -31,14 +31,14 @@ static void take_out_contact(const hk_contact_work *work, double *phase_ms)
 {
     static const hk_phase from[] = {HK_PHASE_ELEMENTS, HK_PHASE_ASSEMBLY, HK_PHASE_SOLVE,
                                     HK_PHASE_FACTOR};
-    double guard = 1e3 * (work->guard_s + work->proof_s), rest;
     phase_ms[HK_PHASE_DETECTION] = 1e3 * work->detect_s;
     phase_ms[HK_PHASE_PAIRS] = 1e3 * work->pairs_s;
-    phase_ms[HK_PHASE_GUARD] = guard;
-    rest = phase_ms[HK_PHASE_DETECTION] + phase_ms[HK_PHASE_PAIRS];
-    double of_other = fmin(guard, phase_ms[HK_PHASE_OTHER]);
+    phase_ms[HK_PHASE_GUARD] = 1e3 * (work->guard_s + work->proof_s);
+    // Guard and detections are called between the phases for the most part, pairs within them.
+    double beside = phase_ms[HK_PHASE_GUARD] + phase_ms[HK_PHASE_DETECTION];
+    double of_other = fmin(beside, phase_ms[HK_PHASE_OTHER]);
+    double rest = beside - of_other + phase_ms[HK_PHASE_PAIRS];
     phase_ms[HK_PHASE_OTHER] -= of_other;
-    rest += guard - of_other;
     for (int k = 0; k < HK_COUNT_OF(from); k++) {
         double part = fmin(rest, phase_ms[from[k]]);
         phase_ms[from[k]] -= part;

@@ -326,26 +326,39 @@ static hk_status prove_end(hk_world *w, const hk_stage *stage, hk_solve_report *
     return goes_on(w, solved) ? hk_world_certify(w, beyond ? w->good : w->next, solved) : HK_OK;
 }
 
+static hk_status take_step(hk_world *w, hk_solve_report *solved)
+{
+    if (w->acceleration && !w->acceleration_known) HK_TRY(hk_world_find_accelerations(w));
+    if (w->conserve) hk_world_begin_conserving(w);
+    hk_stage stage;
+    HK_TRY(take_stages(w, &stage, solved));
+    if (goes_on(w, solved)) HK_TRY(prove_end(w, &stage, solved));
+    hk_world_name_blocking(w, solved);
+    // Stopped on the way, held vertices are not where they should be: that is no step.
+    if (goes_on(w, solved)) return end_step(w, &stage);
+    hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
+    return HK_OK;
+}
+
+hk_status hk_world_take_step(hk_world *w, hk_solve_report *solved)
+{
+    if (!w->contact.recovering) return take_step(w, solved);
+    hk_borrowed held;
+    HK_TRY(hk_world_begin_recovery(w, &held));
+    hk_status status = take_step(w, solved), ended = hk_world_end_recovery(w, &held, solved);
+    return status == HK_OK ? ended : status;
+}
+
 hk_status hk_world_step(hk_world *w, hk_step_report *report)
 {
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
     double start = hk_now();
     hk_solve_report solved = {0};
-    if (w->gpu) {
+    if (w->gpu)
         HK_TRY(hk_world_step_on_gpu(w, report != NULL, &solved));
-        return hk_world_fill_report(w, &solved, HK_OF_STEP, start, report);
+    else {
+        hk_world_begin_contact(w);
+        HK_TRY(hk_world_take_step(w, &solved));
     }
-    if (w->acceleration && !w->acceleration_known) HK_TRY(hk_world_find_accelerations(w));
-    if (w->conserve) hk_world_begin_conserving(w);
-    hk_stage stage;
-    hk_world_begin_contact(w);
-    HK_TRY(take_stages(w, &stage, &solved));
-    if (goes_on(w, &solved)) HK_TRY(prove_end(w, &stage, &solved));
-    hk_world_name_blocking(w, &solved);
-    // Stopped on the way, held vertices are not where they should be: that is no step.
-    if (goes_on(w, &solved))
-        HK_TRY(end_step(w, &stage));
-    else
-        hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
     return hk_world_fill_report(w, &solved, HK_OF_STEP, start, report);
 }

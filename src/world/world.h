@@ -30,6 +30,7 @@ typedef struct hk_world_contacts {
     hk_contact_measure measure;
     bool measured;  // it is that of the state
     bool certified, recovering;
+    void *recoverer;  // the solver of Newton's method for that
     int recovery_steps;
     double recovered_time;  // s; NAN
 } hk_world_contacts;
@@ -137,6 +138,22 @@ hk_status hk_world_check_state(hk_world *w, const double *x);
 // Where that is asked for, the proof that nothing intersects at x; else the reason is
 // HK_INTERSECTION.
 hk_status hk_world_certify(hk_world *w, const double *x, hk_solve_report *solved);
+// A step of a start that is to be pushed apart: Newton's method takes it, whatever the world has,
+// and what is tangled has no velocity after it. `held` keeps what the world has.
+typedef struct hk_borrowed {
+    const hk_method *method;
+    hk_settings settings;
+    void *solver;
+    hk_twin twin;
+    const hk_integrator *integrator;
+} hk_borrowed;
+hk_status hk_world_begin_recovery(hk_world *w, hk_borrowed *held);
+hk_status hk_world_end_recovery(hk_world *w, hk_borrowed *held, hk_solve_report *solved);
+// As many of them as it takes, at one time, before a pose.
+hk_status hk_world_recover(hk_world *w, hk_solve_report *solved);
+// One time step (step.c).
+hk_status hk_world_take_step(hk_world *w, hk_solve_report *solved);
+
 // Who was in whose way, in the report of a step that came to nothing for it.
 void hk_world_name_blocking(const hk_world *w, hk_solve_report *solved);
 // Forces at x are what reports tell of this state.
