@@ -12,6 +12,8 @@
 
 // Part of a gap that a step may close.
 #define SHARE 0.9
+// Part of the width that hops leave: many of them would take all of a gap.
+#define LEFT 0.1
 
 // How the corners of a contact move along the line between its closest points.
 typedef struct approach {
@@ -126,10 +128,11 @@ static void shorten(hk_contacts *c, const hk_contact *k)
 {
     approach a = approach_of(c, k);
     int firsts = hk_contact_firsts(k);
+    double all = fmax(0, fmin(SHARE * a.gap, a.gap - LEFT * k->pair.width));
     for (int v = 0; v < 4; v++) {
         int32_t p = k->point[v];
         bool alone = k->sides[v < firsts] >= c->settings->body_count;
-        double room = (alone ? SHARE : 0.5 * SHARE) * fmax(0, a.gap) + a.room[v];
+        double room = (alone ? all : 0.5 * all) + a.room[v];
         if (p >= c->body_points) continue;
         if (a.speed[v] * c->part[p] > room) c->part[p] = room / a.speed[v];
     }

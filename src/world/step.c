@@ -205,11 +205,10 @@ static void keep_accelerations(hk_world *w, const hk_stage *stage)
 
 // Positions at the end of the step, from those at the end of the last stage in w->next; held
 // vertices are where they are then.
-static void extrapolate_positions(const hk_world *w, double *to)
+static void extrapolate_positions(const hk_world *w, double far, double *to)
 {
     const hk_problem *p = w->problem;
     const hk_model *m = w->model;
-    double far = w->integrator->extrapolate;
     for (int k = 0; k < p->vertex_count; k++) {
         int64_t at = 4 * (int64_t)k;
         double held[3];
@@ -226,53 +225,40 @@ static bool goes_beyond(const hk_world *w)
     return w->integrator->extrapolate != 1 && hk_terms_guarded(w->problem->terms);
 }
 
-static bool held_differ(const hk_problem *p, const double *a, const double *b)
+// Whether nothing is in the way from the end of the last stage, in w->next, straight on to the end
+// of the step.
+static bool is_free_beyond(hk_world *w, const hk_stage *stage)
 {
-    for (int k = 0; k < p->vertex_count; k++)
-        if (p->held[k] && memcmp(a + 4 * (int64_t)k, b + 4 * (int64_t)k, 3 * sizeof(double)) != 0)
-            return true;
-    return false;
-}
-
-// The positions at the end of the step into w->good: as far as each vertex may go from the end of
-// the last stage, then obstacles.
-static void go_beyond(hk_world *w, const hk_stage *stage, hk_solve_report *solved)
-{
+    enum { PARTS = 16 };
     hk_terms *terms = w->problem->terms;
-    hk_when middle = {.time = w->time + stage->until * w->step}, end = {.time = w->time + w->step};
-    extrapolate_positions(w, w->good);
+    double rest = (1 - stage->until) * w->step, middle = w->time + stage->until * w->step;
+    bool is_free = true;
+    extrapolate_positions(w, w->integrator->extrapolate, w->good);
     hk_terms_keep(terms, w->next);
-    hk_terms_place(terms, &end);
-    if (hk_terms_passes(terms, w->good)) return;
-    hk_terms_place(terms, &middle);
-    memcpy(w->guess, w->next, hk_world_bytes(w));
-    hk_terms_walk(terms, w->guess, w->good);
-    bool blocked = held_differ(w->problem, w->guess, w->good);
-    memcpy(w->good, w->guess, hk_world_bytes(w));
-    hk_terms_keep(terms, w->good);
-    hk_terms_place(terms, &end);
-    if (!blocked && hk_terms_passes(terms, w->good)) return;
-    solved->reason = HK_INTERSECTION;
-    snprintf(solved->detail, sizeof solved->detail,
-             "something is in the way of what is moved in the second half of the step");
+    for (int k = 1; k <= PARTS && is_free; k++) {
+        double part = (double)k / PARTS;
+        for (int64_t i = 0; i < 4 * (int64_t)w->model->vertex_count; i++)
+            w->guess[i] = k == PARTS ? w->good[i] : w->next[i] + part * (w->good[i] - w->next[i]);
+        hk_terms_place(terms, &(hk_when){.time = middle + part * rest});
+        is_free = hk_terms_passes(terms, w->guess);
+        if (is_free) hk_terms_keep(terms, w->guess);
+    }
+    if (!is_free) hk_terms_place(terms, &(hk_when){.time = middle});
+    return is_free;
 }
 
-// Velocities likewise, and positions.
-static void extrapolate(hk_world *w)
+// Positions and velocities at the end of the step.
+static void extrapolate(hk_world *w, double far)
 {
     const hk_problem *p = w->problem;
-    double far = w->integrator->extrapolate;
-    if (goes_beyond(w))
-        memcpy(w->next, w->good, hk_world_bytes(w));
-    else
-        extrapolate_positions(w, w->next);
+    extrapolate_positions(w, far, w->next);
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
         w->v[k] = p->held[k / 4] ? (w->next[k] - w->x[k]) / w->step
                                  : far * w->v[k] + (1 - far) * w->v_before[k];
 }
 
-// w->next, the end of the last stage, becomes the state.
-static hk_status end_step(hk_world *w, const hk_stage *stage)
+// w->next, the end of the last stage, becomes the state, `far` times as far.
+static hk_status end_step(hk_world *w, const hk_stage *stage, double far)
 {
     hk_swap_vectors(&w->v, &w->v_before);
     if (w->method->integrate)
@@ -280,7 +266,7 @@ static hk_status end_step(hk_world *w, const hk_stage *stage)
     else
         find_velocities(w, stage, w->next, w->v);
     if (w->acceleration) keep_accelerations(w, stage);
-    if (w->integrator != &hk_backward_euler) extrapolate(w);
+    if (w->integrator != &hk_backward_euler) extrapolate(w, far);
     hk_swap_vectors(&w->x, &w->next);
     if (w->x_before) memcpy(w->x_before, w->next, hk_world_bytes(w));
     w->step_before = w->step;
@@ -315,27 +301,51 @@ static hk_status take_stages(hk_world *w, hk_stage *stage, hk_solve_report *solv
     return HK_OK;
 }
 
+// The rest of the step, from the end of the last stage on, as a step of backward Euler.
+static hk_status take_rest(hk_world *w, hk_stage *stage, hk_solve_report *solved)
+{
+    hk_solve_report before = *solved;
+    double begin = stage->until, h = (1 - begin) * w->step;
+    find_velocities(w, stage, w->next, w->guess);
+    hk_swap_vectors(&w->x_stage, &w->next);
+    hk_swap_vectors(&w->v_stage, &w->guess);
+    *stage = (hk_stage){.weight = 1 / (h * h),
+                        .y = {[HK_KNOWN_X_STAGE] = 1, [HK_KNOWN_V_STAGE] = h},
+                        .from = {[HK_KNOWN_X_STAGE] = 1},
+                        .h = h,
+                        .until = 1};
+    HK_TRY(take_stage(w, 1, stage, begin, solved));
+    hk_join_reports(&before, solved);
+    return HK_OK;
+}
+
 // What has to be known of the end of the step before it becomes the state.
-static hk_status prove_end(hk_world *w, const hk_stage *stage, hk_solve_report *solved)
+static hk_status prove_end(hk_world *w, hk_stage *stage, double *far, hk_solve_report *solved)
 {
     if (!w->model->contact) return HK_OK;
     bool beyond = goes_beyond(w);
     // Forces are those of the middle, where they were at work.
     if (beyond) HK_TRY(hk_world_measure(w, w->next));
-    if (beyond) go_beyond(w, stage, solved);
+    if (beyond && !is_free_beyond(w, stage)) {
+        beyond = false;
+        *far = 1;
+        w->contact.measured = false;
+        HK_TRY(take_rest(w, stage, solved));
+    }
     return goes_on(w, solved) ? hk_world_certify(w, beyond ? w->good : w->next, solved) : HK_OK;
 }
 
 static hk_status take_step(hk_world *w, hk_solve_report *solved)
 {
+    double far = w->integrator->extrapolate;
     if (w->acceleration && !w->acceleration_known) HK_TRY(hk_world_find_accelerations(w));
     if (w->conserve) hk_world_begin_conserving(w);
     hk_stage stage;
     HK_TRY(take_stages(w, &stage, solved));
-    if (goes_on(w, solved)) HK_TRY(prove_end(w, &stage, solved));
+    if (goes_on(w, solved)) HK_TRY(prove_end(w, &stage, &far, solved));
     hk_world_name_blocking(w, solved);
     // Stopped on the way, held vertices are not where they should be: that is no step.
-    if (goes_on(w, solved)) return end_step(w, &stage);
+    if (goes_on(w, solved)) return end_step(w, &stage, far);
     hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
     return HK_OK;
 }

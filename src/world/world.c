@@ -111,12 +111,15 @@ static hk_status check_contact(const hk_world *w, const hk_method *method)
 static hk_status allocate_past(hk_world *w)
 {
     const hk_integrator *i = w->integrator;
+    // Where something is in the way of an extrapolation it is a stage of its own (step.c).
+    bool beyond = i->extrapolate != 1 && w->model->contact;
     const struct {
         bool wanted;
         double **vector;
     } all[] = {{i->positions, &w->x_before}, {i->accelerations, &w->acceleration},
                {i->accelerations, &w->y},    {i->stages > 1, &w->x_stage},
-               {i->stages > 1, &w->v_stage}, {i != &hk_backward_euler, &w->from}};
+               {i->stages > 1, &w->v_stage}, {i != &hk_backward_euler, &w->from},
+               {beyond, &w->x_stage},        {beyond, &w->v_stage}};
     for (int k = 0; k < HK_COUNT_OF(all); k++) {
         if (!all[k].wanted) continue;
         *all[k].vector = HK_ZEROS(double, 4 * (size_t)w->model->vertex_count);
