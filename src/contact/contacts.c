@@ -1,5 +1,6 @@
 #include "contact/contacts.h"
 
+#include "contact/field.h"
 #include "contact/overlap.h"
 #include "contact/recover.h"
 
@@ -176,6 +177,7 @@ static hk_status build(hk_contacts *c)
     if (status != HK_OK) return status;
     take_obstacles(c);
     find_scales(c);
+    if (c->settings->law == HK_CONTACT_PENALTY) HK_TRY(hk_contacts_make_fields(c));
     return hk_contacts_place(c, false, 0, 0);
 }
 
@@ -213,6 +215,7 @@ void hk_contacts_free(hk_contacts *c)
                             c->list,           c->slide_uses.start,
                             c->slide_uses.use, c->placed};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
+    hk_fields_free(c->fields, c->settings->obstacle_count);
     hk_recovery_free(c->recovery);
     hk_contact_proof_free(c->proof);
     hk_bvh_free(&c->triangle_tree);

@@ -103,6 +103,7 @@ typedef struct hk_contacts {
     double pairs_s, guard_s;         // s, without the detections in them
     int64_t clamped;                 // vertices and steps that the guard shortened
     int32_t blocking[2];             // sides that were in each other's way last; −1: none were
+    hk_sdf **fields;                 // [obstacle_count] or NULL (field.h)
     struct hk_recovery *recovery;    // NULL: there is nothing to recover from (recover.h)
     struct hk_contact_proof *proof;  // made when it is first asked for (overlap.h)
     hk_status status;                // of a detection within an evaluation, which has no other way

@@ -1,6 +1,7 @@
 // Which parts of surfaces can touch: boxes in trees, then distances.
 #include <math.h>
 
+#include "contact/field.h"
 #include "contact/recover.h"
 
 // Part of the product of the squared lengths of two edges at rest from which on they count as
@@ -47,6 +48,7 @@ hk_status hk_contacts_see(hk_contacts *c, const double *x)
 static bool can_touch(const hk_contacts *c, int32_t first, int32_t second)
 {
     int a = c->side[first], b = c->side[second], bodies = c->settings->body_count;
+    if (c->fields && (hk_contacts_by_field(c, a) || hk_contacts_by_field(c, b))) return false;
     return (a < bodies || b < bodies) && hk_contact_touches(c->settings, a, b);
 }
 

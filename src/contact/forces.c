@@ -1,7 +1,7 @@
 // Energy, forces and stiffness of contacts and of friction.
 #include <math.h>
 
-#include "contact/contacts.h"
+#include "contact/field.h"
 
 enum { RUN = 128 };  // contacts whose energies are added up one after the other
 
@@ -85,6 +85,7 @@ static double sweep(hk_contacts *c, bool forces)
     }
     double energy = 0;
     for (int64_t r = 0; r < runs; r++) energy += c->partial[r];
+    if (c->fields) energy += hk_fields_energy(c);
     return energy;
 }
 
@@ -116,6 +117,7 @@ static void add_gradient(hk_contacts *c, const double *x, double *gradient, doub
     }
     double sum = sweep(c, true);
     if (energy) *energy = sum;
+    if (c->fields) hk_fields_add_gradient(c, gradient);
     if (c->count + c->slide_count == 0) return;
     const double *slide_force = c->force + 12 * c->count;
 #pragma omp parallel for schedule(static) num_threads(c->threads)
@@ -179,6 +181,7 @@ static void visit_blocks(hk_contacts *c, const double *x, double keep, hk_contac
         slide_hessian(c, &c->slides[k], h);
         visit_hessian(c, c->slides[k].point, h, visit, context);
     }
+    if (c->fields) hk_fields_visit_blocks(c, keep, visit, context);
 }
 
 void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep,

@@ -1,6 +1,7 @@
 // Friction of a step: Coulomb's, with forces and directions of a state before (Li et al. 2020).
 #include <math.h>
 
+#include "contact/field.h"
 #include "contact/recover.h"
 
 static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, hk_slide *to)
@@ -43,6 +44,7 @@ hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
     HK_TRY(hk_reserve((void **)&c->slides, 0, sizeof *c->slides, &c->slide_capacity, c->count));
     for (size_t k = 0; k < c->count; k++)
         c->slide_count += make_slide(c, &c->list[k], slip, &c->slides[c->slide_count]);
+    if (c->fields) HK_TRY(hk_fields_add_slides(c, slip));
     return hk_contact_uses_fill(&c->slide_uses, c->body_points, c->slides, sizeof *c->slides,
                                 c->slide_count);
 }

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "contact/field.h"
+
 hk_status hk_contact_measure_create(const hk_contacts *c, hk_contact_measure *m)
 {
     m->force = HK_ZEROS(double, 3 * (size_t)c->body_points);
@@ -98,9 +100,26 @@ static void add_slide(const hk_contacts *c, const hk_slide *s, hk_contact_measur
     add_corners(c, m, s->point, s->sides, gradient);
 }
 
-hk_status hk_contacts_measure(hk_contacts *c, const double *x, hk_contact_measure *m)
+typedef struct field_measure {
+    const hk_contacts *contacts;
+    hk_contact_measure *measure;
+} field_measure;
+
+static void add_field(void *context, const hk_field_contact *at)
 {
-    HK_TRY(hk_contacts_see(c, x));
+    const field_measure *f = context;
+    const hk_contacts *c = f->contacts;
+    double gradient[3];
+    hk_contact_value b = contact_value(HK_CONTACT_PENALTY, c->settings->distance, at->distance);
+    for (int i = 0; i < 3; i++) gradient[i] = at->stiffness * b.slope * at->normal[i];
+    f->measure->pairs++;
+    f->measure->energy += at->stiffness * b.energy;
+    f->measure->least_gap = fmin(f->measure->least_gap, at->distance);
+    add_force(c, f->measure, at->point, c->settings->body_count + at->obstacle, gradient);
+}
+
+void hk_contacts_clear_measure(const hk_contacts *c, hk_contact_measure *m)
+{
     m->pairs = 0;
     m->energy = 0;
     m->least_gap = INFINITY;
@@ -109,7 +128,15 @@ hk_status hk_contacts_measure(hk_contacts *c, const double *x, hk_contact_measur
         m->loads[k] = (hk_contact_load){0};
         find_center(c, k, m->loads[k].center);
     }
+}
+
+hk_status hk_contacts_measure(hk_contacts *c, const double *x, hk_contact_measure *m)
+{
+    HK_TRY(hk_contacts_see(c, x));
+    hk_contacts_clear_measure(c, m);
     for (size_t k = 0; k < c->count; k++) add_contact(c, &c->list[k], m);
     for (size_t k = 0; k < c->slide_count; k++) add_slide(c, &c->slides[k], m);
+    field_measure fields = {c, m};
+    hk_contacts_visit_fields(c, false, add_field, &fields);
     return HK_OK;
 }

@@ -22,6 +22,8 @@ typedef struct hk_contact_measure {
 
 hk_status hk_contact_measure_create(const hk_contacts *contacts, hk_contact_measure *measure);
 void hk_contact_measure_release(hk_contact_measure *measure);
+// Nothing pushes; centres are where obstacles are.
+void hk_contacts_clear_measure(const hk_contacts *contacts, hk_contact_measure *measure);
 // At x, with friction and obstacles as they are.
 hk_status hk_contacts_measure(hk_contacts *contacts, const double *x, hk_contact_measure *measure);
 

@@ -7,9 +7,10 @@
 #include "term/contact.h"
 #include "world/world.h"
 
-// NULL: the world has none (or it is not an energy of the step).
+// NULL: the world has none.
 static hk_contacts *contacts_of(const hk_world *w)
 {
+    if (w->contact.after) return w->contact.after->contacts;
     return w->problem ? hk_terms_contacts(w->problem->terms) : NULL;
 }
 
@@ -18,6 +19,8 @@ void hk_world_release_contact(hk_world *w)
     if (w->contact.recoverer) hk_newton.free(w->contact.recoverer);
     w->contact.recoverer = NULL;
     hk_contact_measure_release(&w->contact.measure);
+    hk_after_free(w->contact.after);
+    w->contact.after = NULL;
     w->contact.measured = false;
 }
 
@@ -31,6 +34,13 @@ static hk_contact_work work_of(const hk_contacts *c)
                              .pairs_s = c->pairs_s,
                              .guard_s = c->guard_s,
                              .proof_s = c->proof ? c->proof->seconds : 0};
+}
+
+// Of corrections: what they take counts as that of pairs, and vertices that are moved as clamped.
+static void add_corrections(const hk_after *a, hk_contact_work *work)
+{
+    work->pairs_s += a->seconds;
+    work->clamped = a->corrected;
 }
 
 void hk_world_begin_contact(hk_world *w)
@@ -53,6 +63,9 @@ void hk_world_end_contact(hk_world *w)
                                         .pairs_s = now.pairs_s - before->pairs_s,
                                         .guard_s = now.guard_s - before->guard_s,
                                         .proof_s = now.proof_s - before->proof_s};
+    if (!w->contact.after) return;
+    add_corrections(w->contact.after, &w->contact.work);
+    w->contact.after->seconds = 0;
 }
 
 // ---------------------------------------------------------------- states
@@ -67,13 +80,29 @@ static hk_status find_overlap(hk_contacts *c, const double *x, bool *any, char *
     return HK_OK;
 }
 
+static hk_status need_after(hk_world *w)
+{
+    if (w->contact.after) return HK_OK;
+    HK_TRY(hk_after_create(w->model, w->threads, &w->contact.after));
+    return hk_contacts_place(w->contact.after->contacts, false, 0, w->time);
+}
+
+hk_status hk_world_check_start(hk_world *w)
+{
+    const hk_model_contact *s = w->model->contact;
+    w->contact.recovered_time = NAN;
+    if (!s || s->when != HK_CONTACT_AFTER) return hk_world_check_state(w, w->x);
+    HK_TRY(need_after(w));
+    return hk_contacts_check(w->contact.after->contacts, w->x);
+}
+
 hk_status hk_world_check_state(hk_world *w, const double *x)
 {
     hk_contacts *c = contacts_of(w);
     bool any;
     char text[256];
-    if (!c) return HK_OK;
     w->contact.measured = w->contact.certified = false;
+    if (!c || w->contact.after) return HK_OK;  // what overlaps is put right after the next step
     if (c->settings->overlap == HK_OVERLAP_REFUSE) return hk_terms_check(w->problem->terms, x);
     HK_TRY(find_overlap(c, x, &any, text, sizeof text));
     if (!any && !w->contact.recovering) return HK_OK;
@@ -83,6 +112,26 @@ hk_status hk_world_check_state(hk_world *w, const double *x)
     w->contact.recovery_steps = 0;
     w->contact.recovered_time = NAN;
     if (any) hk_log(HK_LOG_INFO, "contact: %s overlap, and are pushed apart", text);
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- corrections
+
+hk_status hk_world_correct(hk_world *w, hk_solve_report *solved)
+{
+    if (!w->model->contact || w->model->contact->when != HK_CONTACT_AFTER) return HK_OK;
+    HK_TRY(need_after(w));
+    double times[2] = {w->time, w->time + w->step};
+    int64_t size = 4 * (int64_t)w->model->vertex_count;
+    bool own = w->method->integrate;  // then velocities are known already
+    if (own) memcpy(w->good, w->next, hk_world_bytes(w));
+    HK_TRY(hk_after_correct(w->contact.after, w->problem->held, times, w->step, w->x, w->next));
+    for (int64_t k = 0; k < size && own; k++) w->guess[k] += (w->next[k] - w->good[k]) / w->step;
+    if (w->contact.after->corrected == 0 || isfinite(hk_problem_energy(w->problem, w->next)))
+        return HK_OK;
+    solved->reason = HK_INVERTED;
+    snprintf(solved->detail, sizeof solved->detail,
+             "what is put right after the step turns elements inside out: take smaller steps");
     return HK_OK;
 }
 
@@ -204,17 +253,23 @@ void hk_world_name_blocking(const hk_world *w, hk_solve_report *solved)
 hk_status hk_world_measure(hk_world *w, const double *x)
 {
     hk_contacts *c = contacts_of(w);
-    if (!c || w->contact.measured) return HK_OK;
+    if (!c || w->contact.measured || w->contact.after) return HK_OK;
     if (!w->contact.measure.force) HK_TRY(hk_contact_measure_create(c, &w->contact.measure));
     HK_TRY(hk_contacts_measure(c, x, &w->contact.measure));
     w->contact.measured = true;
     return HK_OK;
 }
 
+static const hk_contact_measure *measure_of(const hk_world *w)
+{
+    return w->contact.after ? &w->contact.after->measure : &w->contact.measure;
+}
+
 // With a problem and the forces at the state.
 static hk_status need_measure(hk_world *w)
 {
     if (w->model->contact && !w->gpu) HK_TRY(hk_world_need_problem(w));
+    if (w->model->contact && w->model->contact->when == HK_CONTACT_AFTER) HK_TRY(need_after(w));
     return hk_world_measure(w, w->x);
 }
 
@@ -225,7 +280,7 @@ hk_status hk_world_contact_forces(hk_world *w, double *forces)
     memset(forces, 0, 3 * sizeof(double) * (size_t)w->model->vertex_count);
     for (int p = 0; c && p < c->body_points; p++)
         memcpy(forces + 3 * (int64_t)w->model->order[c->vertex[p]],
-               w->contact.measure.force + 3 * (int64_t)p, 3 * sizeof(double));
+               measure_of(w)->force + 3 * (int64_t)p, 3 * sizeof(double));
     return HK_OK;
 }
 
@@ -238,16 +293,16 @@ hk_status hk_world_contact(hk_world *w, hk_contact_report *report)
     hk_contact_report r = {.least_gap = INFINITY, .recovered_time = NAN};
     if (c) {
         const hk_contact_work *work = &w->contact.work;
-        r = (hk_contact_report){.pairs = w->contact.measure.pairs,
+        r = (hk_contact_report){.pairs = measure_of(w)->pairs,
                                 .candidates = (int64_t)c->count,
-                                .least_gap = w->contact.measure.least_gap,
+                                .least_gap = measure_of(w)->least_gap,
                                 .clamped = work->clamped,
                                 .detections = work->detections,
                                 .certified = w->contact.certified,
                                 .recovering = w->contact.recovering,
                                 .recovery_steps = w->contact.recovery_steps,
                                 .recovered_time = w->contact.recovered_time,
-                                .energy = w->contact.measure.energy,
+                                .energy = measure_of(w)->energy,
                                 .detection_ms = 1e3 * work->detect_s,
                                 .pairs_ms = 1e3 * work->pairs_s,
                                 .guard_ms = 1e3 * work->guard_s,
@@ -267,7 +322,7 @@ hk_status hk_world_obstacle_load(hk_world *w, int obstacle, hk_obstacle_load *lo
     HK_TRY(need_measure(w));
     hk_obstacle_load made = {0};
     if (contacts_of(w)) {
-        const hk_contact_load *from = &w->contact.measure.loads[obstacle];
+        const hk_contact_load *from = &measure_of(w)->loads[obstacle];
         memcpy(made.force, from->force, sizeof made.force);
         memcpy(made.torque, from->torque, sizeof made.torque);
         memcpy(made.center, from->center, sizeof made.center);

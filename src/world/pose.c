@@ -79,6 +79,9 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
                        "method %s has time steps only, no poses: use newton, quasi_newton or "
                        "another that minimises the energy",
                        w->method->name);
+    if (w->model->contact && w->model->contact->when == HK_CONTACT_AFTER)
+        return hk_fail(HK_UNSUPPORTED,
+                       "contact that is put right after steps (\"when\": \"after\") has no poses");
     double start = hk_now();
     HK_TRY(prepare_pose(w));
     hk_world_begin_contact(w);

@@ -342,6 +342,7 @@ static hk_status take_step(hk_world *w, hk_solve_report *solved)
     if (w->conserve) hk_world_begin_conserving(w);
     hk_stage stage;
     HK_TRY(take_stages(w, &stage, solved));
+    if (goes_on(w, solved)) HK_TRY(hk_world_correct(w, solved));
     if (goes_on(w, solved)) HK_TRY(prove_end(w, &stage, &far, solved));
     hk_world_name_blocking(w, solved);
     // Stopped on the way, held vertices are not where they should be: that is no step.

@@ -95,15 +95,21 @@ static hk_status check_contact(const hk_world *w, const hk_method *method)
 {
     const hk_model_contact *c = w->model->contact;
     if (!c) return HK_OK;
-    if (!method->guarded)
+    if (c->when == HK_CONTACT_AFTER && w->integrator->extrapolate != 1)
+        return hk_fail(HK_UNSUPPORTED,
+                       "%s ends beyond its last stage: with \"when\": \"after\" take another "
+                       "integrator",
+                       w->integrator->name);
+    if (c->when == HK_CONTACT_AFTER && c->overlap == HK_OVERLAP_RECOVER)
+        return hk_fail(HK_UNSUPPORTED, "contact: \"overlap\": \"recover\" is not there with "
+                                       "\"when\": \"after\"");
+    if (c->when != HK_CONTACT_AFTER && !method->guarded)
         return hk_fail(
             HK_UNSUPPORTED,
             "method %s does not know of contact yet: use newton, quasi_newton, lbfgs, "
             "nonlinear_cg or gradient_descent, or take \"contact\" and \"obstacles\" out",
             method->name);
     if (w->conserve) return hk_fail(HK_UNSUPPORTED, "contact is not simulated with \"conserve\"");
-    if (c->when != HK_CONTACT_DURING)
-        return hk_fail(HK_UNSUPPORTED, "contact: \"when\": \"after\" is not there yet");
     return HK_OK;
 }
 
@@ -260,8 +266,7 @@ static hk_status build(const hk_world_def *def, hk_world *w)
     hk_free(loaded);
     HK_TRY(status);
     HK_TRY(take_solver(w, &def->solver));
-    w->contact.recovered_time = NAN;
-    return hk_world_check_state(w, w->x);
+    return hk_world_check_start(w);
 }
 
 hk_status hk_world_create(const hk_world_def *def, hk_world **world)

@@ -2,7 +2,7 @@
 #ifndef HK_WORLD_H
 #define HK_WORLD_H
 
-#include "contact/measure.h"
+#include "contact/after.h"
 #include "gpu/gpu.h"
 #include "integrator/damping.h"
 #include "integrator/integrator.h"
@@ -30,6 +30,7 @@ typedef struct hk_world_contacts {
     hk_contact_measure measure;
     bool measured;  // it is that of the state
     bool certified, recovering;
+    hk_after *after;  // what puts things right after a step; or NULL
     void *recoverer;  // the solver of Newton's method for that
     int recovery_steps;
     double recovered_time;  // s; NAN
@@ -135,6 +136,7 @@ void hk_world_release_contact(hk_world *w);  // the problem is another
 // Fails where bodies overlap at x, with obstacles where they are, unless they are to be pushed
 // apart.
 hk_status hk_world_check_state(hk_world *w, const double *x);
+hk_status hk_world_check_start(hk_world *w);  // of a new world
 // Where that is asked for, the proof that nothing intersects at x; else the reason is
 // HK_INTERSECTION.
 hk_status hk_world_certify(hk_world *w, const double *x, hk_solve_report *solved);
@@ -154,6 +156,8 @@ hk_status hk_world_recover(hk_world *w, hk_solve_report *solved);
 // One time step (step.c).
 hk_status hk_world_take_step(hk_world *w, hk_solve_report *solved);
 
+// What is to be put right after a step that ended at w->next is.
+hk_status hk_world_correct(hk_world *w, hk_solve_report *solved);
 // Who was in whose way, in the report of a step that came to nothing for it.
 void hk_world_name_blocking(const hk_world *w, hk_solve_report *solved);
 // Forces at x are what reports tell of this state.
