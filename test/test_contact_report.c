@@ -121,6 +121,7 @@ static hk_status try_world(const setting *s, hk_world **world)
     hk_world_def settings = hk_default_world_def();
     settings.model = model;
     settings.step = s->step;
+    settings.threads = 1;
     settings.integrator = s->integrator;
     settings.solver.method = s->method;
     settings.solver.tolerance = 1e-9;
@@ -382,14 +383,22 @@ static void test_no_recovery(void **state)
     s.gravity = 0;
     s.contact.overlap = HK_OVERLAP_RECOVER;
     hk_world *world = make_world(&s);
+    assert_int_equal(report_of(world).recovering, 0);
     double *x = copy_of(world, hk_world_positions(world));
     for (int v = 0; v < size_of(world); v++) {
-        double a = x[3 * v] * 20;  // rolled up so far that the layers of a cone cross
-        x[3 * v] = (0.05 + 0.1 * x[3 * v + 2] * cos(2 * a)) * cos(a);
-        x[3 * v + 1] = (0.05 + 0.1 * x[3 * v + 2] * cos(2 * a)) * sin(a);
+        double beyond = fmax(0, x[3 * v] - 0.25);  // the one half goes back through the other
+        x[3 * v] -= 1.9 * beyond;
+        x[3 * v + 1] = beyond > 0 ? 0.05 - 0.4 * beyond : 0;
     }
     OK(hk_world_set_positions(world, x));
     free(x);
+    assert_int_equal(report_of(world).recovering, 1);
+    hk_step_report step = {.reason = HK_CONVERGED};
+    int steps = 0;
+    for (; steps < 200 && step.reason != HK_INTERSECTION; steps++) OK(hk_world_step(world, &step));
+    assert_int_equal(steps, 100);
+    assert_non_null(strstr(step.detail, "not apart after 100 steps"));
+    assert_non_null(strstr(step.detail, "lower"));
     assert_int_equal(report_of(world).recovering, 1);
     hk_world_free(world);
 }

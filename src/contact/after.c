@@ -76,7 +76,7 @@ static hk_status make_shape(const hk_contacts *c, int body, hk_rest_shape *to)
             }
         thin = fmin(thin, high - low);
     }
-    def.cells = 32;
+    def.cells = 16;         // the nearest triangle is found exactly, from near by
     def.band = 0.5 * thin;  // nothing is deeper inside
     def.threads = c->threads;
     to->triangles = HK_ARRAY(int32_t, 3 * (size_t)c->body_triangles);
