@@ -2,10 +2,8 @@
 //
 // A step is taken as if nothing were in the way. Then vertices inside of obstacles are moved out
 // along the signed distance (Descent: position constraints at the end of the step), and vertices
-// inside of other bodies to the surface, by Split's way: hashing finds the tet that a vertex is in,
-// which gives its place in the rest shape; the signed distance field of that gives the nearest
-// point of the surface there; and that point, deformed, is where the vertex belongs. With w inverse
-// masses and C = n · Σ c x − distance,
+// inside of other bodies to the surface, by Split's way (inside.h). With w inverse masses and C = n
+// · Σ c x − distance,
 //
 //   λ = −C / Σ w c²,   x += w c λ n,   friction  min(μ λ, u_t / Σ w c²)  against u_t,
 //
@@ -13,32 +11,16 @@
 #ifndef HK_AFTER_H
 #define HK_AFTER_H
 
-#include "contact/hash.h"
+#include "contact/inside.h"
 #include "contact/measure.h"
-
-typedef struct hk_rest_shape {  // of a body, made when something is first found in it
-    hk_sdf *sdf;
-    struct hk_winding_tree *tree;
-    int32_t *triangles;  // [count][3] points
-} hk_rest_shape;
-
-typedef struct hk_projection {  // a vertex of one body inside another
-    int32_t point[4];           // it, and the triangle where it belongs
-    double c[4];
-    double normal[3];
-    double friction;
-} hk_projection;
 
 typedef struct hk_after {
     hk_contacts *contacts;
-    hk_vertex_hash hash;
-    hk_rest_shape *shapes;  // [body_count]
-    hk_placement *before;   // [obstacle_count] where they were
-    double *mass;           // [body_points] kg; 0: held, and not to be moved
-    double *x;              // [body_points][3] m
-    double *from;           // [body_points][3] m, before the step
-    hk_projection *list;
-    size_t count, capacity;
+    hk_insides *insides;
+    hk_placement *before;        // [obstacle_count] where they were
+    double *mass;                // [body_points] kg; 0: held, and not to be moved
+    double *x;                   // [body_points][3] m
+    double *from;                // [body_points][3] m, before the step
     int64_t corrected;           // vertices that were moved, in the last step
     double seconds;              // s, that were spent on it
     hk_contact_measure measure;  // of the last step: what moved them, as forces

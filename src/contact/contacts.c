@@ -1,6 +1,7 @@
 #include "contact/contacts.h"
 
 #include "contact/field.h"
+#include "contact/inside.h"
 #include "contact/overlap.h"
 #include "contact/recover.h"
 
@@ -216,6 +217,7 @@ void hk_contacts_free(hk_contacts *c)
                             c->slide_uses.use, c->placed};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_fields_free(c->fields, c->settings->obstacle_count);
+    hk_insides_free(c->insides);
     hk_recovery_free(c->recovery);
     hk_contact_proof_free(c->proof);
     hk_bvh_free(&c->triangle_tree);

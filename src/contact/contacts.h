@@ -46,6 +46,7 @@ typedef struct hk_slide {  // friction that is at work in a step, or a press (re
     int32_t point[4];
     int32_t sides[2];
     hk_friction friction;
+    bool press;
 } hk_slide;
 
 typedef struct hk_contacts {
@@ -104,6 +105,7 @@ typedef struct hk_contacts {
     int64_t clamped;                 // vertices and steps that the guard shortened
     int32_t blocking[2];             // sides that were in each other's way last; −1: none were
     hk_sdf **fields;                 // [obstacle_count] or NULL (field.h)
+    struct hk_insides *insides;      // of the penalty law, or NULL (inside.h)
     struct hk_recovery *recovery;    // NULL: there is nothing to recover from (recover.h)
     struct hk_contact_proof *proof;  // made when it is first asked for (overlap.h)
     hk_status status;                // of a detection within an evaluation, which has no other way

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "contact/field.h"
+#include "contact/inside.h"
 #include "contact/recover.h"
 
 // Part of the product of the squared lengths of two edges at rest from which on they count as
@@ -108,6 +109,15 @@ static double area_of(const hk_contacts *c, const hk_contact *k, double first, d
     return k->sides[1] >= bodies || k->pair.kind != HK_EDGE_EDGE ? first : 0.5 * (first + second);
 }
 
+// Whether the soft constraint has one of its vertices, which knows which way is out.
+static bool is_inside(const hk_contacts *c, const hk_contact *k)
+{
+    bool inside = false;
+    for (int i = 0; i < 4; i++)
+        inside = inside || (k->point[i] < c->body_points && c->insides->marked[k->point[i]]);
+    return inside && k->sides[0] != k->sides[1] && k->sides[1] < c->settings->body_count;
+}
+
 // What the pair is like: of one body by its distance at rest.
 static void fill_pair(const hk_contacts *c, double area, hk_contact *k)
 {
@@ -124,6 +134,7 @@ static void fill_pair(const hk_contacts *c, double area, hk_contact *k)
         p->width = fmin(p->width, 0.5 * (apart - p->thickness));
     }
     p->stiffness = area * hk_contact_modulus(s, k->sides[0], k->sides[1]) / p->width;
+    if (c->insides && is_inside(c, k)) p->stiffness = 0;
     if (c->recovery && hk_contacts_tangled(c, k->sides[0], k->sides[1])) p->stiffness = 0;
 }
 

@@ -55,7 +55,7 @@ static double evaluate(const hk_contacts *c, size_t number, double *gradient)
     double x[4][3], slide[3];
     if (number >= c->count) {
         const hk_slide *s = &c->slides[number - c->count];
-        if (c->recovery) return evaluate_press(c, s, gradient);
+        if (s->press) return evaluate_press(c, s, gradient);
         double energy = slide_energy(c, s, slide);
         if (gradient) friction_gradient(&s->friction, slide, gradient);
         return energy;
@@ -152,7 +152,7 @@ static void visit_hessian(const hk_contacts *c, const int32_t point[4], const do
 static void slide_hessian(const hk_contacts *c, const hk_slide *s, double *h)
 {
     double slide[3], block[3][3];
-    if (c->recovery) {
+    if (s->press) {
         const double *n = s->friction.normal, k = missing_of(c, s) > 0 ? s->friction.most : 0;
         for (int i = 0; i < 9; i++) block[i / 3][i % 3] = k * n[i / 3] * n[i % 3];
     } else {

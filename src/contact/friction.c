@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "contact/field.h"
+#include "contact/inside.h"
 #include "contact/recover.h"
 
 static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, hk_slide *to)
@@ -14,6 +15,7 @@ static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, h
     if (!(most > 0) || !isfinite(most)) return false;
     memcpy(to->point, k->point, sizeof to->point);
     memcpy(to->sides, k->sides, sizeof to->sides);
+    to->press = false;
     to->friction.most = most;
     to->friction.slip = slip;
     memcpy(to->friction.c, at.closest.c, sizeof to->friction.c);
@@ -45,6 +47,8 @@ hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
     for (size_t k = 0; k < c->count; k++)
         c->slide_count += make_slide(c, &c->list[k], slip, &c->slides[c->slide_count]);
     if (c->fields) HK_TRY(hk_fields_add_slides(c, slip));
+    bool soft = c->settings->law == HK_CONTACT_PENALTY && c->settings->body_count > 1;
+    if (soft) HK_TRY(hk_insides_add_presses(c, x));
     return hk_contact_uses_fill(&c->slide_uses, c->body_points, c->slides, sizeof *c->slides,
                                 c->slide_count);
 }

@@ -89,7 +89,7 @@ static void add_slide(const hk_contacts *c, const hk_slide *s, hk_contact_measur
     double x[4][3], from[4][3], slide[3], gradient[12];
     hk_contact_corners(c->x, s->point, x);
     hk_contact_corners(c->from, s->point, from);
-    if (c->recovery) {
+    if (s->press) {
         double missing =
             press_missing(&s->friction, (const double(*)[3])x, (const double(*)[3])from);
         press_gradient(&s->friction, missing, gradient);

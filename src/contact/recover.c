@@ -363,7 +363,8 @@ static hk_status add_presses(hk_contacts *c, const overlap *o, bool surfaces)
                       c->slide_count + (size_t)count));
     for (int n = 0; n < count; n++) {
         int32_t a = r->inside[0][n % o->counts[0]], b = r->inside[1][n % o->counts[1]];
-        hk_slide press = {.point = {a, b, b, b}, .sides = {o->sides[0], o->sides[1]}};
+        hk_slide press = {
+            .point = {a, b, b, b}, .sides = {o->sides[0], o->sides[1]}, .press = true};
         press.friction.c[0] = 1;
         press.friction.c[1] = -1;
         memcpy(press.friction.normal, o->direction, sizeof press.friction.normal);
