@@ -216,6 +216,18 @@ char *cli_intersection_count(int64_t count, int64_t touching);
 
 // ---------------------------------------------------------------- results (results.c)
 
+typedef struct cli_contact {  // of one step, or of one pose
+    hk_contact_report report;
+    int obstacle_count;
+    hk_obstacle_load *loads;  // [obstacle_count]
+} cli_contact;
+
+typedef struct cli_contact_sum {  // over all of them
+    int records, certified;
+    int64_t clamped, detections;
+    double least_gap, ms;
+} cli_contact_sum;
+
 typedef struct cli_record {  // of one step, or of one pose
     double time;
     hk_reason reason;
@@ -224,6 +236,7 @@ typedef struct cli_record {  // of one step, or of one pose
     hk_energy energy;
     double ms;
     double phase_ms[HK_MOST_PHASES];
+    cli_contact *contact;  // NULL: there is none
 } cli_record;
 
 typedef struct cli_results {
@@ -239,9 +252,21 @@ typedef struct cli_results {
     hk_outcome outcome;        // the worst so far
     bool interrupted;          // by the user
     char error[1024];          // why it failed, "" if it did not
-    json_t *more;              // what a command adds to the object, or puts in its place; or NULL
+    cli_contact_sum contact;
+    json_t *more;  // what a command adds to the object, or puts in its place; or NULL
 } cli_results;
 void cli_results_add(cli_results *results, const hk_step_report *report);
+// ---- contact (contact.c)
+bool cli_has_contact(const hk_world *world);
+// To the record that was added last.
+void cli_results_add_contact(cli_results *results, hk_world *world);
+void cli_contact_free(cli_contact *contact);
+json_t *cli_contact_json(const cli_contact *contact);
+json_t *cli_obstacles_json(const cli_contact *contact, const hk_model *model);
+// "contact" and "obstacles" of all steps.
+void cli_results_put_contact(const cli_results *results, const hk_model *model, json_t *object);
+void cli_results_print_contact(FILE *stream, const cli_results *results, const hk_model *model);
+
 // Marks the results as failed; the first reason stays.
 void cli_results_fail(cli_results *results, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

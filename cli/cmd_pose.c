@@ -37,6 +37,7 @@ static void find_pose(cli_session *session)
         return;
     }
     cli_results_add(results, &report);
+    cli_results_add_contact(results, session->world);
     results->steps = report.load_steps;
     results->interrupted = report.reason == HK_STOPPED;
     const char *colon = report.detail[0] ? ": " : "";

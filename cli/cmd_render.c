@@ -61,8 +61,8 @@ static int parse_arguments(render *r, int argc, char **argv)
         {"frames", 0, CLI_INT, &r->frames, "N", "at most so many frames, evenly chosen"},
         {"every", 0, CLI_REAL, &r->every, "S", "seconds between frames"},
         {"rate", 0, CLI_REAL, &r->rate, "N", "frames a second of a movie (default: real time)"},
-        {"color", 0, CLI_TEXT, &r->color, "WHAT", "stress, displacement or none"},
-        {"range", 0, CLI_REALS, &r->range, "MIN,MAX", "of the colour scale, in Pa or m"},
+        {"color", 0, CLI_TEXT, &r->color, "WHAT", "stress, displacement, contact or none"},
+        {"range", 0, CLI_REALS, &r->range, "MIN,MAX", "of the colour scale, in Pa, m or N"},
         {"size", 0, CLI_TEXT, &r->size, "WxH", "of the picture (default: 1280x800)"},
         {"view", 0, CLI_TEXT, &r->view, "FROM", "front, side, top, iso or AZIMUTH,ELEVATION"},
         {"zoom", 0, CLI_REAL, &r->zoom, "X", "2: twice as large (default: 1)"},
@@ -114,15 +114,15 @@ static bool read_size(const char *text, int *width, int *height)
 
 static int read_color(render *r)
 {
-    static const char *const names[] = {"none", "stress", "displacement"};
+    static const char *const names[] = {"none", "stress", "displacement", "contact"};
     if (!r->color) return -1;
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 4; ++i)
         if (strcmp(r->color, names[i]) == 0) {
             r->request.color = (film_color)i;
             r->request.color_chosen = true;
             return -1;
         }
-    return wrong("color", r->color, "stress, displacement or none");
+    return wrong("color", r->color, "stress, displacement, contact or none");
 }
 
 static int read_look(render *r)
@@ -190,9 +190,12 @@ static int read_request(render *r)
                                "'%s' is none",
                                r->words.items[0]);
     if (r->pose && r->run) return cli_usage_error("render", "either --pose or --run, not both");
-    if (!scene && r->request.color == FILM_STRESS)
-        return cli_usage_error("render", "mesh files hold no stress to draw; render the scene with "
-                                         "--pose or --run, or use --color displacement");
+    bool computed = r->request.color == FILM_STRESS || r->request.color == FILM_CONTACT;
+    if (!scene && computed)
+        return cli_usage_error("render",
+                               "mesh files hold no %s to draw; render the scene with "
+                               "--pose or --run, or use --color displacement",
+                               r->request.color == FILM_STRESS ? "stress" : "contact");
     for (int i = 0; i < r->sets.count; ++i)
         if (strcspn(r->sets.items[i], "=") == 0 || !strchr(r->sets.items[i], '='))
             return wrong("set", r->sets.items[i], "path=value, as in solver.iterations=20");
@@ -225,11 +228,11 @@ static void measure_bounds(render *r)
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (int i = 0; i < f->frame_count; ++i) {
         const surface *s = &f->surfaces[f->frames[i].surface];
-        grow(f->frames[i].positions, s->shape.vertex_count, low, high);
+        grow(f->frames[i].positions, s->framed, low, high);
     }
     double ground = low[1];
     for (int i = 0; i < f->surface_count && r->rest; ++i)
-        grow(f->surfaces[i].rest, f->surfaces[i].shape.vertex_count, low, high);
+        grow(f->surfaces[i].rest, f->surfaces[i].framed, low, high);
     double square = 0;
     for (int k = 0; k < 3; ++k) {
         r->center[k] = 0.5 * (low[k] + high[k]);
@@ -283,9 +286,9 @@ static void fit_all(const render *r, camera_fit *fit)
     const film *f = &r->film;
     for (int i = 0; i < f->frame_count; ++i) {
         const surface *s = &f->surfaces[f->frames[i].surface];
-        for (int j = 0; j < s->shape.vertex_count * (r->rest ? 2 : 1); ++j) {
-            const float *x = j < s->shape.vertex_count ? f->frames[i].positions + 3 * j
-                                                       : s->rest + 3 * (j - s->shape.vertex_count);
+        for (int j = 0; j < s->framed * (r->rest ? 2 : 1); ++j) {
+            const float *x =
+                j < s->framed ? f->frames[i].positions + 3 * j : s->rest + 3 * (j - s->framed);
             double point[3];
             for (int k = 0; k < 3; ++k) point[k] = (x[k] - r->center[k]) / r->radius;
             camera_fit_add(fit, &r->camera, point);
@@ -317,9 +320,10 @@ static void aim_camera(render *r, const layout *l, bool captioned)
 
 static color_bar bar_of(const render *r)
 {
-    bool stress = r->film.color == FILM_STRESS;
-    return (color_bar){.title = stress ? "von Mises stress" : "displacement",
-                       .unit = stress ? "Pa" : "m",
+    static const char *const titles[] = {"", "von Mises stress", "displacement", "contact force"};
+    static const char *const units[] = {"", "Pa", "m", "N"};
+    return (color_bar){.title = titles[r->film.color],
+                       .unit = units[r->film.color],
                        .low = r->low,
                        .high = r->high,
                        .least = r->least,
@@ -355,7 +359,7 @@ static picture draw_frame(const render *r, const layout *l, int index)
     drawing d = {.body = {&s->shape, positions, values, s->bodies},
                  .camera = r->camera,
                  .edges = r->edges,
-                 .ground = !r->no_ground,
+                 .ground = !r->no_ground && !r->film.floored,
                  .ground_height = r->ground,
                  .backdrop = r->backdrop,
                  .scale = fmaxf((float)l->height / 800, 0.5f)};
@@ -543,7 +547,7 @@ static void tell(const render *r)
                    r->drawn == 1 ? "" : "s", r->width, r->height);
         return;
     }
-    static const char *const colors[] = {"none", "stress", "displacement"};
+    static const char *const colors[] = {"none", "stress", "displacement", "contact"};
     static const char *const outcomes[] = {"converged", "stopped", "failed"};
     hk_outcome outcome = f->interrupted ? HK_OUTCOME_STOPPED : f->outcome;
     json_t *object =

@@ -32,6 +32,7 @@ static bool take_step(cli_session *session, int step)
         return false;
     }
     cli_results_add(results, &report);
+    cli_results_add_contact(results, session->world);
     if (hk_reason_outcome(report.reason) == HK_OUTCOME_FAILED) {
         cli_results_fail(results, "step %d failed (%s)%s%s; the state before it, t = %g s, is kept",
                          step, hk_reason_name(report.reason), report.detail[0] ? ": " : "",

@@ -85,7 +85,7 @@ int film_add_surface(film *f, hk_mesh *mesh, const double *rest, const char *nam
     if (f->surface_count == 0) choose_unit(f, positions, used);
     f->surfaces = cli_realloc(f->surfaces, (size_t)f->surface_count + 1, sizeof *f->surfaces);
     surface *s = &f->surfaces[f->surface_count++];
-    *s = (surface){.vertices = vertices};
+    *s = (surface){.vertices = vertices, .framed = used};
     shape_build(&s->shape, used, positions, count, corners);
     s->rest = film_positions(f, s, rest);
     free(number);

@@ -7,7 +7,7 @@
 #include "cli.h"
 #include "shape.h"
 
-typedef enum film_color { FILM_PLAIN = 0, FILM_STRESS, FILM_DISPLACEMENT } film_color;
+typedef enum film_color { FILM_PLAIN = 0, FILM_STRESS, FILM_DISPLACEMENT, FILM_CONTACT } film_color;
 
 // The outside of a mesh; frames of the same mesh share it.
 typedef struct surface {
@@ -15,12 +15,13 @@ typedef struct surface {
     int32_t *vertices;  // [shape.vertex_count] the mesh's number of each
     float *rest;        // [shape.vertex_count][3] in film units
     uint8_t *bodies;    // [shape.vertex_count] or NULL
+    int framed;         // vertices, the first ones, that the picture has to show
 } surface;
 
 typedef struct frame {
     int surface;
     float *positions;  // [vertex_count][3] in film units
-    float *values;     // [vertex_count] Pa or m, or NULL
+    float *values;     // [vertex_count] Pa, m or N, or NULL
     char *caption;
     double time;  // s, NAN when unknown
 } frame;
@@ -34,6 +35,7 @@ typedef struct film {
     int frame_count;
     hk_outcome outcome;  // of the simulation
     bool interrupted;
+    bool floored;  // a plane is drawn
 } film;
 
 // How a scene becomes frames.

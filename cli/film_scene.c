@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "film.h"
+#include "picture.h"
 
 typedef struct stage_set {
     const char *path;
@@ -16,6 +17,11 @@ typedef struct stage_set {
     double *stress;   // [tet_count] Pa
     double *sums;     // [vertex_count][3] volume × stress, then the stress; the others are 0
     double *volumes;  // [vertex_count] of the tets around, at rest
+    // With obstacles: the vertices of all that is drawn, those of bodies first.
+    double *drawn;  // [drawn_count][3] m
+    int drawn_count, body_count;
+    int *order;  // [obstacle_count] as they are drawn: planes and large ones at the end
+    double floor_size, floor_center[3];  // m, of planes
 } stage_set;
 
 static void close_scene(stage_set *set)
@@ -28,6 +34,8 @@ static void close_scene(stage_set *set)
     free(set->stress);
     free(set->sums);
     free(set->volumes);
+    free(set->drawn);
+    free(set->order);
 }
 
 static int open_scene(stage_set *set, const film_request *request)
@@ -69,14 +77,170 @@ static int carry(stage_set *set, const double *values, const double **drawn)
     return -1;
 }
 
+// ---------------------------------------------------------------- obstacles
+
+static hk_status obstacle_mesh(const stage_set *set, int obstacle, double time, hk_mesh **mesh)
+{
+    return hk_model_obstacle_mesh(set->model, obstacle, time, set->floor_size, set->floor_center,
+                                  mesh);
+}
+
+static double bounds_of(const double *x, int count, double center[3])
+{
+    double square = 0;
+    for (int k = 0; k < 3; ++k) {
+        double low = INFINITY, high = -INFINITY;
+        for (int i = 0; i < count; ++i) {
+            low = fmin(low, x[3 * i + k]);
+            high = fmax(high, x[3 * i + k]);
+        }
+        center[k] = 0.5 * (low + high);
+        square += (high - low) * (high - low);
+    }
+    return sqrt(square);
+}
+
+// Whether a picture that shows all of it would leave bodies small.
+static bool is_large(const stage_set *set, int obstacle, double size)
+{
+    hk_mesh *mesh;
+    double center[3];
+    if (obstacle_mesh(set, obstacle, 0, &mesh) != HK_OK) return true;
+    double own = bounds_of(hk_mesh_positions(mesh), hk_mesh_vertex_count(mesh), center);
+    hk_mesh_free(mesh);
+    return own > 2 * size;
+}
+
+// Vertices of all obstacles at a time after those of bodies.
+static int place_obstacles(stage_set *set, double time)
+{
+    int at = set->body_count;
+    for (int k = 0; k < hk_model_obstacle_count(set->model); ++k) {
+        hk_mesh *mesh;
+        if (obstacle_mesh(set, set->order[k], time, &mesh) != HK_OK)
+            return cli_failure("%s: %s", set->path, hk_error());
+        int count = hk_mesh_vertex_count(mesh);
+        set->drawn = cli_realloc(set->drawn, 3 * (size_t)(at + count), sizeof(double));
+        memcpy(set->drawn + 3 * at, hk_mesh_positions(mesh), 3 * sizeof(double) * (size_t)count);
+        at += count;
+        hk_mesh_free(mesh);
+    }
+    set->drawn_count = at;
+    return -1;
+}
+
+// Triangles of bodies, then those of obstacles in their order; `framed`: vertices up to the last
+// one that is not large.
+static int32_t *all_triangles(stage_set *set, hk_mesh *bodies, double size, int *total, int *framed)
+{
+    int count, at = set->body_count;
+    const int32_t *outer, *tets;
+    if (hk_mesh_surface(bodies, &count, &outer, &tets) != HK_OK) return NULL;
+    int32_t *triangles = cli_realloc(NULL, 3 * (size_t)count + 1, sizeof(int32_t));
+    memcpy(triangles, outer, 3 * sizeof(int32_t) * (size_t)count);
+    *framed = at;
+    for (int k = 0; k < hk_model_obstacle_count(set->model); ++k) {
+        hk_mesh *mesh;
+        if (obstacle_mesh(set, set->order[k], 0, &mesh) != HK_OK) break;
+        int more = hk_mesh_triangle_count(mesh);
+        triangles = cli_realloc(triangles, 3 * (size_t)(count + more), sizeof(int32_t));
+        for (int i = 0; i < 3 * more; ++i)
+            triangles[3 * count + i] = at + hk_mesh_triangles(mesh)[i];
+        count += more;
+        at += hk_mesh_vertex_count(mesh);
+        if (!is_large(set, set->order[k], size)) *framed = at;
+        hk_mesh_free(mesh);
+    }
+    *total = count;
+    return triangles;
+}
+
+static void order_obstacles(stage_set *set, double size)
+{
+    int count = hk_model_obstacle_count(set->model), at = 0;
+    set->order = cli_realloc(NULL, (size_t)count, sizeof(int));
+    for (int large = 0; large < 2; ++large)
+        for (int k = 0; k < count; ++k)
+            if (is_large(set, k, size) == (large == 1)) set->order[at++] = k;
+}
+
+// Of bodies and obstacles together.
+static int add_all_surfaces(film *f, stage_set *set, hk_mesh *bodies, const double *rest)
+{
+    int total = 0, framed = 0;
+    set->body_count = hk_mesh_vertex_count(bodies);
+    double size = bounds_of(rest, set->body_count, set->floor_center);
+    set->floor_size = 2 * size;
+    order_obstacles(set, size);
+    int result = place_obstacles(set, 0);
+    if (result >= 0) return result;
+    memcpy(set->drawn, rest, 3 * sizeof(double) * (size_t)set->body_count);
+    int32_t *triangles = all_triangles(set, bodies, size, &total, &framed);
+    hk_mesh *all = NULL;
+    if (!triangles ||
+        hk_mesh_from_arrays(set->drawn_count, set->drawn, 0, NULL, total, triangles, &all) != HK_OK)
+        result = cli_failure("%s: %s", set->path, hk_error());
+    if (result < 0) result = film_add_surface(f, all, set->drawn, set->path);
+    free(triangles);
+    hk_mesh_free(all);
+    if (result >= 0) return result;
+    surface *s = &f->surfaces[0];
+    s->bodies = cli_realloc(NULL, (size_t)s->shape.vertex_count, 1);
+    s->framed = 0;
+    for (int i = 0; i < s->shape.vertex_count; ++i) {
+        s->bodies[i] = s->vertices[i] < set->body_count ? 0 : OBSTACLE_COLOR;
+        if (s->vertices[i] < framed) s->framed = i + 1;
+    }
+    for (int k = 0; k < hk_model_obstacle_count(set->model); ++k) {
+        const hk_obstacle_def *def = hk_def_at(hk_scene_model(set->scene)->obstacles, k);
+        f->floored = f->floored || def->shape == HK_OBSTACLE_PLANE;
+    }
+    return -1;
+}
+
 // What is drawn of the scene, with its rest positions.
 static int add_scene_surface(film *f, stage_set *set, const film_request *request)
 {
     const double *rest = hk_model_rest_positions(set->model);
     if (wants_skins(set, request) && hk_model_surface(set->model, rest, true, &set->skins) != HK_OK)
         return cli_failure("%s: %s", set->path, hk_error());
-    if (!set->skins) return film_add_surface(f, set->mesh, rest, set->path);
-    return film_add_surface(f, set->skins, hk_mesh_positions(set->skins), set->path);
+    hk_mesh *bodies = set->skins ? set->skins : set->mesh;
+    const double *drawn = set->skins ? hk_mesh_positions(set->skins) : rest;
+    if (hk_model_obstacle_count(set->model) > 0) return add_all_surfaces(f, set, bodies, drawn);
+    return film_add_surface(f, bodies, drawn, set->path);
+}
+
+// ---------------------------------------------------------------- values
+
+// A number of each vertex that is drawn, out of the first of three per vertex; obstacles have 0.
+static float *take_values(const stage_set *set, const surface *s, const double *drawn)
+{
+    float *values = cli_realloc(NULL, (size_t)s->shape.vertex_count, sizeof(float));
+    for (int i = 0; i < s->shape.vertex_count; ++i) {
+        bool body = set->body_count == 0 || s->vertices[i] < set->body_count;
+        values[i] = body ? (float)fmax(0, drawn[3 * s->vertices[i]]) : 0;
+    }
+    return values;
+}
+
+// The size of the contact force at the vertices.
+static int take_contact(stage_set *set, const surface *s, float **values)
+{
+    int vertices = hk_mesh_vertex_count(set->mesh);
+    double *force = cli_realloc(NULL, 3 * (size_t)vertices, sizeof(double));
+    const double *drawn;
+    int result = -1;
+    if (hk_world_field(set->world, "contact_force", force) != HK_OK)
+        result = cli_failure("%s: %s", set->path, hk_error());
+    for (int i = 0; i < vertices && result < 0; ++i) {
+        double *f = force + 3 * i;
+        f[0] = sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]);
+        f[1] = f[2] = 0;
+    }
+    if (result < 0) result = carry(set, force, &drawn);
+    if (result < 0) *values = take_values(set, s, drawn);
+    free(force);
+    return result;
 }
 
 static double tet_volume(const double *x, const int32_t *t)
@@ -118,9 +282,7 @@ static int take_stress(stage_set *set, const surface *s, float **values)
     const double *drawn;
     int result = carry(set, set->sums, &drawn);
     if (result >= 0) return result;
-    *values = cli_realloc(NULL, (size_t)s->shape.vertex_count, sizeof(float));
-    for (int i = 0; i < s->shape.vertex_count; ++i)
-        (*values)[i] = (float)fmax(0, drawn[3 * s->vertices[i]]);
+    *values = take_values(set, s, drawn);
     return -1;
 }
 
@@ -129,10 +291,16 @@ static int take_frame(film *f, stage_set *set)
 {
     const double *positions;
     int result = carry(set, hk_world_positions(set->world), &positions);
+    if (result < 0 && set->drawn) {
+        result = place_obstacles(set, hk_world_time(set->world));
+        memcpy(set->drawn, positions, 3 * sizeof(double) * (size_t)set->body_count);
+        positions = set->drawn;
+    }
     if (result >= 0) return result;
     frame *fr = film_add_frame(f, 0, positions, hk_world_time(set->world));
     if (f->color == FILM_DISPLACEMENT)
         fr->values = film_displacements(f, &f->surfaces[0], fr->positions);
+    if (f->color == FILM_CONTACT) return take_contact(set, &f->surfaces[0], &fr->values);
     return f->color == FILM_STRESS ? take_stress(set, &f->surfaces[0], &fr->values) : -1;
 }
 
@@ -221,9 +389,12 @@ static int number_bodies(surface *s, stage_set *set)
             body[3 * v] = b;
     int result = carry(set, body, &drawn);
     if (result < 0) {
-        s->bodies = cli_realloc(NULL, (size_t)s->shape.vertex_count, 1);
+        s->bodies = cli_realloc(s->bodies, (size_t)s->shape.vertex_count, 1);
         for (int i = 0; i < s->shape.vertex_count; ++i)  // a multiple of the number of colours
-            s->bodies[i] = (uint8_t)((int)round(drawn[3 * s->vertices[i]]) % 252);
+            if (set->body_count == 0 || s->vertices[i] < set->body_count)
+                s->bodies[i] = (uint8_t)((int)round(drawn[3 * s->vertices[i]]) % 252);
+            else
+                s->bodies[i] = OBSTACLE_COLOR;
     }
     free(body);
     return result;
@@ -237,6 +408,8 @@ static int choose_scene_color(film *f, const stage_set *set, const film_request 
         f->color = request->action != FILM_INITIAL && has_tets ? FILM_STRESS : FILM_PLAIN;
     if (f->color == FILM_STRESS && !has_tets)
         return cli_failure("%s has no tets and so no stress; use --color displacement", set->path);
+    if (f->color == FILM_CONTACT && !cli_has_contact(set->world))
+        return cli_failure("%s has no contact; use --color displacement", set->path);
     return -1;
 }
 

@@ -186,7 +186,8 @@ void body_color(int body, float rgb[3])
         {0.68f, 0.100f, 250}, {0.74f, 0.110f, 55}, {0.74f, 0.095f, 150},
         {0.68f, 0.095f, 330}, {0.80f, 0.100f, 95}, {0.72f, 0.075f, 205},
     };
-    const float *c = colors[body % BODY_COLORS];
+    static const float neutral[3] = {0.80f, 0.008f, 250};
+    const float *c = body == OBSTACLE_COLOR ? neutral : colors[body % BODY_COLORS];
     float hue = c[2] * (float)(M_PI / 180);
     oklab_to_linear((float[]){c[0], c[1] * cosf(hue), c[1] * sinf(hue)}, rgb);
 }

@@ -26,7 +26,7 @@ float linear_to_srgb(float light);
 // The colour of t in 0..1 in the scale of the pictures, as linear light.
 void scale_color(float t, float rgb[3]);
 // Calm colours for bodies that show no values, as linear light; they repeat.
-enum { BODY_COLORS = 6 };
+enum { BODY_COLORS = 6, OBSTACLE_COLOR = 255 };  // the latter has no hue
 void body_color(int body, float rgb[3]);
 // "#rrggbb", "#rgb" or one of a few names, as sRGB bytes.
 bool parse_color(const char *text, uint8_t rgb[3]);

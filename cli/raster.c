@@ -109,6 +109,7 @@ typedef struct studio {
     bool has_ground;
     float scale[256][3];           // the colour scale
     float bodies[BODY_COLORS][3];  // colours of bodies without values
+    float obstacle[3];
     float backdrop[2][3];          // linear light
     float gamma[GAMMA_STEPS + 1];  // square root of linear light → sRGB, 0..255
 } studio;
@@ -201,6 +202,7 @@ static void studio_begin(studio *st, const drawing *d, int width, int height)
     place_lights(st, &d->camera);
     for (int i = 0; i < 256; ++i) scale_color((float)i / 255, st->scale[i]);
     for (int i = 0; i < BODY_COLORS; ++i) body_color(i, st->bodies[i]);
+    body_color(OBSTACLE_COLOR, st->obstacle);
     for (int i = 0; i <= GAMMA_STEPS; ++i) {
         float root = (float)i / GAMMA_STEPS;
         st->gamma[i] = linear_to_srgb(root * root);
@@ -278,6 +280,10 @@ static bool seen_from_behind(const stage *s, int32_t t)
 static void surface_color(const studio *st, const layer *l, const int32_t *v, const float *weight,
                           float rgb[3])
 {
+    if (l->bodies && l->bodies[v[0]] == OBSTACLE_COLOR) {
+        memcpy(rgb, st->obstacle, 3 * sizeof(float));
+        return;
+    }
     if (l->values) {
         float value = 0;
         for (int i = 0; i < 3; ++i) value += weight[i] * l->values[v[i]];

@@ -55,6 +55,7 @@ void cli_results_fail(cli_results *results, const char *format, ...)
 
 void cli_results_free(cli_results *results)
 {
+    for (int i = 0; i < results->count; ++i) cli_contact_free(results->records[i].contact);
     free(results->records);
     json_decref(results->more);
     *results = (cli_results){0};
@@ -122,36 +123,45 @@ json_t *cli_json_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *energy_json(hk_energy energy)
+static json_t *energy_json(hk_energy energy, bool contact)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "elastic", cli_json_real(energy.elastic),
-                     "gravity", cli_json_real(energy.gravity), "load", cli_json_real(energy.load),
-                     "kinetic", cli_json_real(energy.kinetic), "total",
-                     cli_json_real(energy.total));
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o, s:o}", "elastic", cli_json_real(energy.elastic), "gravity",
+                  cli_json_real(energy.gravity), "load", cli_json_real(energy.load), "kinetic",
+                  cli_json_real(energy.kinetic), "total", cli_json_real(energy.total));
+    if (object && contact) json_object_set_new(object, "contact", cli_json_real(energy.contact));
+    return object;
 }
 
-static json_t *phases_json(const double phase_ms[HK_MOST_PHASES])
+static json_t *phases_json(const double phase_ms[HK_MOST_PHASES], bool contact)
 {
     json_t *phases = json_object();
-    for (int i = 0; i < HK_PHASE_COUNT; ++i)
+    for (int i = 0; i < (contact ? HK_PHASE_COUNT : HK_PHASE_DETECTION); ++i)
         json_object_set_new(phases, hk_phase_name((hk_phase)i), cli_json_real(phase_ms[i]));
     return phases;
 }
 
-static json_t *history_json(const cli_results *results)
+static json_t *record_json(const cli_record *record, const hk_model *model)
+{
+    bool contact = record->contact != NULL;
+    json_t *object = json_pack(
+        "{s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "t", cli_json_real(record->time), "iterations",
+        record->iterations, "reason", hk_reason_name(record->reason), "residual",
+        cli_json_real(record->residual), "relative_residual",
+        cli_json_real(record->relative_residual), "energy", energy_json(record->energy, contact),
+        "ms", cli_json_real(record->ms), "phases", phases_json(record->phase_ms, contact));
+    if (!object || !contact) return object;
+    json_object_set_new(object, "contact", cli_contact_json(record->contact));
+    if (record->contact->obstacle_count > 0)
+        json_object_set_new(object, "obstacles", cli_obstacles_json(record->contact, model));
+    return object;
+}
+
+static json_t *history_json(const cli_results *results, const hk_model *model)
 {
     json_t *history = json_array();
-    for (int i = 0; i < results->count; ++i) {
-        const cli_record *record = &results->records[i];
-        json_array_append_new(
-            history,
-            json_pack("{s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "t", cli_json_real(record->time),
-                      "iterations", record->iterations, "reason", hk_reason_name(record->reason),
-                      "residual", cli_json_real(record->residual), "relative_residual",
-                      cli_json_real(record->relative_residual), "energy",
-                      energy_json(record->energy), "ms", cli_json_real(record->ms), "phases",
-                      phases_json(record->phase_ms)));
-    }
+    for (int i = 0; i < results->count; ++i)
+        json_array_append_new(history, record_json(&results->records[i], model));
     return history;
 }
 
@@ -168,8 +178,8 @@ json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_
                   "steps", results->steps, "iterations", (json_int_t)results->iterations,
                   "residual", cli_json_real(last ? last->residual : NAN), "relative_residual",
                   cli_json_real(last ? results->relative_residual : NAN), "energy",
-                  energy_json(cli_results_energy(results, world)), "setup_ms",
-                  cli_json_real(hk_world_setup_ms(world)), "ms_per_step", "median",
+                  energy_json(cli_results_energy(results, world), cli_has_contact(world)),
+                  "setup_ms", cli_json_real(hk_world_setup_ms(world)), "ms_per_step", "median",
                   cli_json_real(timing.median), "min", cli_json_real(timing.min), "max",
                   cli_json_real(timing.max));
     if (!object) return NULL;
@@ -187,8 +197,9 @@ json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_
         json_object_set_new(object, "rounding", cli_json_real(last->rounding));
     if (results->error[0] != '\0')
         json_object_set_new(object, "error", cli_json_text(results->error));
+    cli_results_put_contact(results, model, object);
     if (results->more) json_object_update(object, results->more);
-    if (with_history) json_object_set_new(object, "history", history_json(results));
+    if (with_history) json_object_set_new(object, "history", history_json(results, model));
     return object;
 }
 

@@ -361,8 +361,10 @@ static void print_work(FILE *stream, const cli_session *session)
                 results->relative_residual,
                 last->reason == HK_PRECISION_LIMIT ? "; the limit of precision" : "");
     hk_energy energy = cli_results_energy(results, session->world);
-    fprintf(stream, "  energy      %.6g J: elastic %.6g, gravity %.6g, load %.6g, kinetic %.6g\n",
+    fprintf(stream, "  energy      %.6g J: elastic %.6g, gravity %.6g, load %.6g, kinetic %.6g",
             energy.total, energy.elastic, energy.gravity, energy.load, energy.kinetic);
+    if (cli_has_contact(session->world)) fprintf(stream, ", contact %.6g", energy.contact);
+    fputc('\n', stream);
     bool long_work = timing.total >= 1e4;
     fprintf(stream, "  time        setup %.4g ms, solving %.4g %s",
             hk_world_setup_ms(session->world), timing.total * (long_work ? 1e-3 : 1),
@@ -400,6 +402,7 @@ static void print_summary(const cli_session *session)
         fprintf(stream, ", %d thread%s", threads, threads == 1 ? "" : "s");
     fputc('\n', stream);
     print_work(stream, session);
+    cli_results_print_contact(stream, results, session->model);
     if (session->print_found)
         session->print_found(stream, session->print_context);
     else

@@ -960,6 +960,48 @@ machine() {
     holds err 'does not heed OPENBLAS_CORETYPE='
 }
 
+contact() {
+    cat >rest.json <<'END'
+{
+  "time": {"step": 0.01, "steps": 6},
+  "contact": {"distance": 0.002, "certify": true},
+  "obstacles": [{"name": "floor", "plane": {"point": [0, 0, 0], "normal": [0, 1, 0]}}],
+  "bodies": [{"name": "cube", "mesh": {"box": {"size": [0.2, 0.2, 0.2], "cells": [2, 2, 2]}},
+    "transform": {"translate": [0, 0.0015, 0]},
+    "material": {"model": "neo_hookean", "young": 1e5, "poisson": 0.4, "density": 1000}}],
+  "output": {"vtu": "rest/rest.pvd", "stats": "rest/rest.json"}
+}
+END
+    status 0 "$hooke" run rest.json --json
+    holds out '"certified": true'
+    holds out '"name": "floor"'
+    true_that "$(number out pairs) == 9 && $(number out least_gap) > 0 && $(number out least_gap) < 0.002"
+    true_that "$(number out detections) > 0 && $(number out clamped) >= 0"
+    holds rest/rest.json '"detection"'
+    holds rest/rest.json '"torque"'
+    holds rest/rest_0006.vtu '"contact_force"'
+    status 0 "$hooke" certify rest/rest.pvd
+    status 0 "$hooke" pose rest.json
+    holds out 'contact     9 pairs, least gap '
+    holds out '; certified'
+    holds out 'obstacle    floor: force ('
+    # Without contact nothing of it is told.
+    status 0 "$hooke" run bar.json --json
+    lacks out '"contact"'
+    # What overlaps is refused with names, or pushed apart.
+    status 1 "$hooke" run rest.json --set bodies.0.transform.translate.1=-0.05
+    holds err 'body 0 (cube) and obstacle floor near ('
+    status 0 "$hooke" run rest.json --set bodies.0.transform.translate.1=-0.05 \
+        --set contact.overlap=recover --set time.steps=40
+    holds out 'overlap     pushed apart in '
+    holds out '; certified'
+    status 0 "$hooke" render rest.json --color contact -o touch.png --size 200x150
+    exists touch.png
+    status 1 "$hooke" render bar.json --color contact -o no.png
+    holds err 'has no contact'
+    status 2 "$hooke" render rest/rest.pvd --color contact -o no.png
+}
+
 certify() {
     printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0.2 0.2 -1\nv 0.2 0.2 1\nv 5 5 5\nf 1 2 3\nf 4 5 6\n' >crossing.obj
     printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0.2 0.2 0\nv 0.2 0.2 1\nv 5 5 5\nf 1 2 3\nf 4 5 6\n' >touching.obj
@@ -1025,6 +1067,7 @@ sweeping
 failing
 interrupted
 meshes
+contact
 certify
 tune
 echo "$checks checks, $failures failed"

@@ -439,7 +439,7 @@ static void scenes_can_begin(void **state)
         int64_t tets = tets_of(hk_scene_model(scene));
         if (tets < (SANITIZED ? 10000 : 100000)) {
             CHECK_OK(hk_model_create(hk_scene_model(scene), &model));
-            assert_apart(path, model);
+            if (model->contact->overlap == HK_OVERLAP_REFUSE) assert_apart(path, model);
             hk_model_free(model);
             small++;
         } else if (tets > 100000) {

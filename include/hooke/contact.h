@@ -143,8 +143,50 @@ HK_API int hk_model_obstacle_count(const hk_model *model);
 HK_API const char *hk_model_obstacle_name(const hk_model *model, int obstacle);
 HK_API hk_status hk_model_obstacle_pose(const hk_model *model, int obstacle, double time,
                                         double rotation[9], double translation[3]);
+/* A mesh of its surface where it is at a time, for pictures: curved ones in facets, of a plane a
+ * square with sides of `size`, m, around the point of it that is nearest to `center` (NULL: around
+ * its own point). */
+HK_API hk_status hk_model_obstacle_mesh(const hk_model *model, int obstacle, double time,
+                                        double size, const double center[3], hk_mesh **mesh);
 /* The contact distance that a model has, m, given or chosen; 0: it has no contact. */
 HK_API double hk_model_contact_distance(const hk_model *model);
+
+/* ---------------------------------------------------------------- reports */
+
+/* Contact at the state of a world, and what was done for it in the last step or pose. All 0 (the
+ * gap INFINITY) where a model has no contact. */
+typedef struct hk_contact_report {
+    int64_t pairs;      /* that push each other: their gap is less than the distance */
+    int64_t candidates; /* that are near enough to be looked at */
+    double least_gap; /* m, between any two surfaces (of one body: where they push); INFINITY: none
+                         are near each other */
+    int64_t clamped;  /* vertices and steps that the guard has shortened */
+    int64_t detections; /* how often pairs were looked for */
+    int certified; /* 1: exact arithmetic has proven this state free of intersections ("certify") */
+    int recovering;     /* 1: an overlapping start is still being pushed apart */
+    int recovery_steps; /* that were taken for it, so far or until it was done */
+    int reserved_int;
+    double recovered_time; /* s, when it was done; NAN: there was nothing to be done, or still is */
+    double energy;         /* J, of the skins */
+    double detection_ms;   /* wall time */
+    double pairs_ms;       /* energy, forces and stiffness of pairs and friction */
+    double guard_ms;       /* how far steps may go */
+    double certificate_ms;
+    uint64_t reserved[10];
+} hk_contact_report;
+HK_API hk_status hk_world_contact(hk_world *world, hk_contact_report *report);
+
+/* What contact and friction put on an obstacle: the opposite of what they do to bodies, at the end
+ * of the last step (of its last stage, where the integrator has several). The torque is about
+ * `center`, the middle of the obstacle's bounds where it was defined (of a plane its point), moved
+ * along with it. Poses have no friction. */
+typedef struct hk_obstacle_load {
+    double force[3];  /* N */
+    double torque[3]; /* N m */
+    double center[3]; /* m */
+    uint64_t reserved[4];
+} hk_obstacle_load;
+HK_API hk_status hk_world_obstacle_load(hk_world *world, int obstacle, hk_obstacle_load *load);
 
 #ifdef __cplusplus
 }

@@ -32,7 +32,8 @@
  *   - Structs that stand by value in others or that the library writes into the memory of a caller
  *     (hk_material_def, hk_motion_def, hk_key_def, hk_formula_def, hk_between_def, hk_solver_def;
  *     hk_mesh_report, hk_intersection, hk_intersection_report, hk_energy, hk_step_report,
- *     hk_iteration, hk_rest_report, hk_fit_report, hk_design_view, hk_sdf_report) keep their size:
+ *     hk_iteration, hk_rest_report, hk_fit_report, hk_design_view, hk_sdf_report,
+ *     hk_contact_report, hk_obstacle_load) keep their size:
  *     new fields are taken from `reserved`, which is 0.
  *   - Structs that only the library makes, one at a time (hk_output_def, hk_option_info,
  *     hk_machine_info, hk_fit_parameter), get new fields at their end. A definition that the
@@ -733,8 +734,10 @@ typedef enum hk_reason {
                            it came: residuals are NAN */
     HK_PRECISION_LIMIT, /* the residual is as small as rounding allows, and still larger than the
                            tolerance; `rounding` is the estimate of it */
-    HK_UNDETERMINED /* of a fit: the misfit is least, but other values of the parameters give the
-                       same shape */
+    HK_UNDETERMINED, /* of a fit: the misfit is least, but other values of the parameters give the
+                        same shape */
+    HK_INTERSECTION  /* something is in the way of a prescribed motion, or the certificate found an
+                        intersection; the state was kept */
 } hk_reason;
 HK_API const char *hk_reason_name(hk_reason reason); /* "converged", "iteration limit", … */
 /* Whether the reason counts as done ("converged"), stopped short or failed. */
@@ -752,7 +755,8 @@ typedef struct hk_energy {
     double load;    /* J, 0 at the rest positions */
     double kinetic; /* J */
     double total;   /* J */
-    uint64_t reserved[8];
+    double contact; /* J, of the skins of contact; friction has none */
+    uint64_t reserved[7];
 } hk_energy;
 
 typedef enum hk_phase {
@@ -762,6 +766,9 @@ typedef enum hk_phase {
     HK_PHASE_SOLVE,
     HK_PHASE_VOLUME, /* constraints of split */
     HK_PHASE_OTHER,
+    HK_PHASE_DETECTION, /* which surfaces are near each other */
+    HK_PHASE_PAIRS,     /* energy, forces and stiffness of contact and friction */
+    HK_PHASE_GUARD,     /* how far steps may go, and the certificate */
     HK_PHASE_COUNT
 } hk_phase;
 enum { HK_MOST_PHASES = 16 };
@@ -834,7 +841,10 @@ HK_API double hk_world_setup_ms(const hk_world *world); /* what creation took */
  * told, and the values are the last that were seen. */
 HK_API const double *hk_world_positions(const hk_world *world);
 HK_API const double *hk_world_velocities(const hk_world *world);
-/* Held vertices may be put anywhere, too; the next step or pose takes them back to their places. */
+/* Held vertices may be put anywhere, too; the next step or pose takes them back to their places.
+ * Where bodies have contact and would overlap, it is an error that names them and the place (unless
+ * the model has HK_OVERLAP_RECOVER), as with the calls below that change states, times and shapes.
+ */
 HK_API hk_status hk_world_set_positions(hk_world *world, const double *positions);
 HK_API hk_status hk_world_set_velocities(hk_world *world, const double *velocities);
 /* Time, positions, velocities and what else of the past the next step depends on, from another
@@ -906,7 +916,8 @@ HK_API hk_status hk_world_release_grab(hk_world *world, int grab);
 HK_API hk_status hk_world_energy(hk_world *world, hk_energy *energy, double *gradient);
 
 /* Named results at the current state: "displacement" (3 a vertex, m), "velocity" (3 a vertex),
- * "von_mises" (1 a tet, Pa, of the Cauchy stress; 0 where a tet is flat), "J" (1 a tet). */
+ * "von_mises" (1 a tet, Pa, of the Cauchy stress; 0 where a tet is flat), "J" (1 a tet),
+ * "contact_force" (3 a vertex, N, of contact and friction: see hk_world_contact). */
 HK_API hk_status hk_world_field(hk_world *world, const char *name, double *values);
 /* A mesh of all bodies at their current positions. */
 HK_API hk_status hk_world_mesh(const hk_world *world, hk_mesh **mesh);

@@ -1,5 +1,10 @@
 #include "contact/contacts.h"
 
+#include "contact/field.h"
+#include "contact/inside.h"
+#include "contact/overlap.h"
+#include "contact/recover.h"
+
 #include <math.h>
 
 // Reaches that are worth while, in edges: beyond that lists grow with the cube. And ways that are
@@ -64,6 +69,7 @@ static hk_status allocate(hk_contacts *c)
     c->touching = HK_ARRAY(int32_t, points);
     c->plane_of = HK_ARRAY(int32_t, obstacles);
     c->start_of = HK_ARRAY(int32_t, obstacles);
+    c->placed = HK_ZEROS(hk_placement, obstacles);
     c->x = HK_ZEROS(double, 3 * points);
     c->base = HK_ZEROS(double, 3 * points);
     c->from = HK_ZEROS(double, 3 * points);
@@ -77,9 +83,9 @@ static hk_status allocate(hk_contacts *c)
     c->uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     c->slide_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     bool complete = c->vertex && c->side && c->rest && c->area && c->edges && c->triangles &&
-                    c->edge_area && c->touching && c->plane_of && c->start_of && c->x && c->base &&
-                    c->from && c->kept && c->aim && c->move && c->part && c->side_part &&
-                    c->body_of && c->boxes && c->uses.start && c->slide_uses.start;
+                    c->edge_area && c->touching && c->plane_of && c->start_of && c->placed &&
+                    c->x && c->base && c->from && c->kept && c->aim && c->move && c->part &&
+                    c->side_part && c->body_of && c->boxes && c->uses.start && c->slide_uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;
 }
 
@@ -169,6 +175,7 @@ static void find_scales(hk_contacts *c)
     c->widest = fmax(s->distance, WIDEST_REACH * mean_edge(c));
     c->longest = fmax(s->distance, LONGEST_WAY * mean_edge(c));
     c->reach = -1;
+    c->blocking[0] = c->blocking[1] = -1;
 }
 
 static hk_status build(hk_contacts *c)
@@ -183,6 +190,7 @@ static hk_status build(hk_contacts *c)
     take_obstacles(c);
     find_scales(c);
     HK_TRY(hk_contacts_count_common(c));
+    if (c->settings->law == HK_CONTACT_PENALTY) HK_TRY(hk_contacts_make_fields(c));
     return hk_contacts_place(c, false, 0, 0);
 }
 
@@ -220,8 +228,13 @@ void hk_contacts_free(hk_contacts *c)
                             c->list,           c->slide_uses.start,
                             c->slide_uses.use, c->triangle_common,
                             c->swept,          c->side_part,
-                            c->body_of,        c->end_common};
+                            c->body_of,        c->end_common,
+                            c->placed};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
+    hk_fields_free(c->fields, c->settings->obstacle_count);
+    hk_insides_free(c->insides);
+    hk_recovery_free(c->recovery);
+    hk_contact_proof_free(c->proof);
     hk_bvh_free(&c->triangle_tree);
     hk_bvh_free(&c->edge_tree);
     hk_pairs_free(&c->triangle_pairs);
@@ -236,14 +249,14 @@ hk_status hk_contacts_place(hk_contacts *c, bool by_fraction, double fraction, d
     for (int k = 0; k < c->settings->obstacle_count; k++) {
         const hk_obstacle *o = &c->settings->obstacles[k];
         double *to = c->x + 3 * (size_t)c->start_of[k];
-        hk_placement at;
-        HK_TRY(by_fraction ? hk_obstacle_place_at(o, fraction, time, &at)
-                           : hk_obstacle_place(o, time, &at));
+        hk_placement *at = &c->placed[k];
+        HK_TRY(by_fraction ? hk_obstacle_place_at(o, fraction, time, at)
+                           : hk_obstacle_place(o, time, at));
         if (c->plane_of[k] < 0) {
-            hk_obstacle_vertices(o, &at, to);
+            hk_obstacle_vertices(o, at, to);
             continue;
         }
-        hk_obstacle_plane(o, &at, to, to + 3);
+        hk_obstacle_plane(o, at, to, to + 3);
         for (int i = 0; i < 3; i++) to[3 + i] += to[i];
     }
     return HK_OK;

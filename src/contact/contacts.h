@@ -42,10 +42,11 @@ typedef struct hk_contact_uses {
     size_t capacity;
 } hk_contact_uses;
 
-typedef struct hk_slide {  // friction that is at work in a step
+typedef struct hk_slide {  // friction that is at work in a step, or a press (recover.h)
     int32_t point[4];
     int32_t sides[2];
     hk_friction friction;
+    bool press;
 } hk_slide;
 
 typedef struct hk_sweep {  // two that can meet on the way
@@ -75,9 +76,10 @@ typedef struct hk_contacts {
     float *end_common;       // [point_count] γ of a point as the end of edges
     int32_t *touching;  // [touching_count] points that triangles can touch: not those of planes
     int touching_count;
-    int32_t *plane_of;  // [obstacle_count] its first point; -1: it is no plane
-    int32_t *start_of;  // [obstacle_count] its first point
-    double radius;      // m, the largest of any side
+    int32_t *plane_of;     // [obstacle_count] its first point; -1: it is no plane
+    int32_t *start_of;     // [obstacle_count] its first point
+    hk_placement *placed;  // [obstacle_count] where it is
+    double radius;         // m, the largest of any side
     // ---- where points are
     double *x;          // [point_count][3] m, as of the last evaluation
     double *base;       // [point_count][3] m, at the last detection
@@ -111,10 +113,17 @@ typedef struct hk_contacts {
     hk_pairs triangle_pairs, edge_pairs;
     hk_box *boxes;  // [largest of the counts]
     // ---- what there was to do
-    int64_t detections, version;  // version: of the list
-    int64_t sweeps;               // searches along ways
-    double detect_s, guard_s;     // s
-    hk_status status;             // of a detection within an evaluation, which has no other way
+    int64_t detections, version;     // version: of the list
+    int64_t sweeps;                  // searches along ways
+    double detect_s;                 // s
+    double pairs_s, guard_s;         // s, without the detections in them
+    int64_t clamped;                 // vertices and steps that the guard shortened
+    int32_t blocking[2];             // sides that were in each other's way last; −1: none were
+    hk_sdf **fields;                 // [obstacle_count] or NULL (field.h)
+    struct hk_insides *insides;      // of the penalty law, or NULL (inside.h)
+    struct hk_recovery *recovery;    // NULL: there is nothing to recover from (recover.h)
+    struct hk_contact_proof *proof;  // made when it is first asked for (overlap.h)
+    hk_status status;                // of a detection within an evaluation, which has no other way
 } hk_contacts;
 
 hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **contacts);
@@ -174,6 +183,8 @@ bool hk_contacts_walk(hk_contacts *contacts, double *x, const double *to);
 // Whether held vertices and obstacles arrived there; x is where free ones have come to.
 void hk_contacts_keep(hk_contacts *contacts, const double *x);
 bool hk_contacts_approach(hk_contacts *contacts, const uint8_t *held, double *x);
+// Whether nothing passes through anything on straight ways from there to x.
+bool hk_contacts_passes(hk_contacts *contacts, const double *x);
 
 // Fails with the names of two that overlap at x, and where (overlap.c).
 hk_status hk_contacts_check(hk_contacts *contacts, const double *x);

@@ -1,7 +1,9 @@
 // Which parts of surfaces can touch: boxes in trees, then distances.
 #include <math.h>
 
-#include "contact/contacts.h"
+#include "contact/field.h"
+#include "contact/inside.h"
+#include "contact/recover.h"
 
 // How far a state reaches that is detected after points have moved, of what they moved: a solve
 // slows down as it goes on.
@@ -52,6 +54,7 @@ hk_status hk_contacts_see(hk_contacts *c, const double *x)
 static bool can_touch(const hk_contacts *c, int32_t first, int32_t second)
 {
     int a = c->side[first], b = c->side[second], bodies = c->settings->body_count;
+    if (c->fields && (hk_contacts_by_field(c, a) || hk_contacts_by_field(c, b))) return false;
     return (a < bodies || b < bodies) && hk_contact_touches(c->settings, a, b);
 }
 
@@ -119,12 +122,21 @@ static bool is_round(const hk_contacts *c, int side)
     return !is_body(c, side) && hk_contact_radius(c->settings, side) > 0;
 }
 
+// Whether the soft constraint has one of its vertices, which knows which way is out.
+static bool is_inside(const hk_contacts *c, const hk_contact *k)
+{
+    bool inside = false;
+    for (int i = 0; i < 4; i++)
+        inside = inside || (k->point[i] < c->body_points && c->insides->marked[k->point[i]]);
+    return inside && k->sides[0] != k->sides[1] && k->sides[1] < c->settings->body_count;
+}
+
 // What the pair is like: of one body by its distance at rest.
 static void fill_pair(const hk_contacts *c, double area, hk_contact *k)
 {
     const hk_model_contact *s = c->settings;
     hk_pair *p = &k->pair;
-    p->law = s->law;
+    p->law = c->recovery ? HK_CONTACT_PENALTY : s->law;
     p->width = s->distance;
     p->thickness = hk_contact_radius(s, k->sides[0]) + hk_contact_radius(s, k->sides[1]);
     if (k->sides[0] == k->sides[1]) {
@@ -135,6 +147,8 @@ static void fill_pair(const hk_contacts *c, double area, hk_contact *k)
         p->width = fmin(p->width, 0.5 * (apart - p->thickness));
     }
     p->stiffness = area * hk_contact_modulus(s, k->sides[0], k->sides[1]) / p->width;
+    if (c->insides && is_inside(c, k)) p->stiffness = 0;
+    if (c->recovery && hk_contacts_tangled(c, k->sides[0], k->sides[1])) p->stiffness = 0;
 }
 
 // Whether it can touch within reach. A pair of one body that coincides at rest never does.

@@ -1,7 +1,7 @@
 // Energy, forces and stiffness of contacts and of friction.
 #include <math.h>
 
-#include "contact/contacts.h"
+#include "contact/field.h"
 
 enum { RUN = 128 };  // contacts whose energies are added up one after the other
 
@@ -34,12 +34,28 @@ static double slide_energy(const hk_contacts *c, const hk_slide *s, double slide
     return friction_energy(&s->friction, slide);
 }
 
+static double missing_of(const hk_contacts *c, const hk_slide *s)
+{
+    double x[4][3], from[4][3];
+    corners_of(c, s->point, x);
+    hk_contact_corners(c->from, s->point, from);
+    return press_missing(&s->friction, (const double(*)[3])x, (const double(*)[3])from);
+}
+
+static double evaluate_press(const hk_contacts *c, const hk_slide *s, double *gradient)
+{
+    double missing = missing_of(c, s);
+    if (gradient) press_gradient(&s->friction, missing, gradient);
+    return 0.5 * s->friction.most * missing * missing;
+}
+
 // The energy of a contact or a slide; its forces where `gradient` is not NULL.
 static double evaluate(const hk_contacts *c, size_t number, double *gradient)
 {
     double x[4][3], slide[3];
     if (number >= c->count) {
         const hk_slide *s = &c->slides[number - c->count];
+        if (s->press) return evaluate_press(c, s, gradient);
         double energy = slide_energy(c, s, slide);
         if (gradient) friction_gradient(&s->friction, slide, gradient);
         return energy;
@@ -69,12 +85,22 @@ static double sweep(hk_contacts *c, bool forces)
     }
     double energy = 0;
     for (int64_t r = 0; r < runs; r++) energy += c->partial[r];
+    if (c->fields) energy += hk_fields_energy(c);
     return energy;
+}
+
+// Time since `start`, without detections; those had taken `detected` by then.
+static void count_time(hk_contacts *c, double start, double detected)
+{
+    c->pairs_s += hk_now() - start - (c->detect_s - detected);
 }
 
 double hk_contacts_energy(hk_contacts *c, const double *x)
 {
-    return see(c, x) ? sweep(c, false) : INFINITY;
+    double start = hk_now(), detected = c->detect_s;
+    double energy = see(c, x) ? sweep(c, false) : INFINITY;
+    count_time(c, start, detected);
+    return energy;
 }
 
 static void gather(const hk_contact_uses *u, int64_t p, const double *force, double *to)
@@ -83,7 +109,7 @@ static void gather(const hk_contact_uses *u, int64_t p, const double *force, dou
         for (int i = 0; i < 3; i++) to[i] += force[3 * u->use[k] + i];
 }
 
-void hk_contacts_add_gradient(hk_contacts *c, const double *x, double *gradient, double *energy)
+static void add_gradient(hk_contacts *c, const double *x, double *gradient, double *energy)
 {
     if (!see(c, x)) {
         if (energy) *energy = INFINITY;
@@ -91,6 +117,7 @@ void hk_contacts_add_gradient(hk_contacts *c, const double *x, double *gradient,
     }
     double sum = sweep(c, true);
     if (energy) *energy = sum;
+    if (c->fields) hk_fields_add_gradient(c, gradient);
     if (c->count + c->slide_count == 0) return;
     const double *slide_force = c->force + 12 * c->count;
 #pragma omp parallel for schedule(static) num_threads(c->threads)
@@ -99,6 +126,13 @@ void hk_contacts_add_gradient(hk_contacts *c, const double *x, double *gradient,
         gather(&c->uses, p, c->force, to);
         if (c->slide_count > 0) gather(&c->slide_uses, p, slide_force, to);
     }
+}
+
+void hk_contacts_add_gradient(hk_contacts *c, const double *x, double *gradient, double *energy)
+{
+    double start = hk_now(), detected = c->detect_s;
+    add_gradient(c, x, gradient, energy);
+    count_time(c, start, detected);
 }
 
 // ---------------------------------------------------------------- stiffness
@@ -118,16 +152,21 @@ static void visit_hessian(const hk_contacts *c, const int32_t point[4], const do
 static void slide_hessian(const hk_contacts *c, const hk_slide *s, double *h)
 {
     double slide[3], block[3][3];
-    slide_energy(c, s, slide);
-    friction_block(&s->friction, slide, block);
+    if (s->press) {
+        const double *n = s->friction.normal, k = missing_of(c, s) > 0 ? s->friction.most : 0;
+        for (int i = 0; i < 9; i++) block[i / 3][i % 3] = k * n[i / 3] * n[i % 3];
+    } else {
+        slide_energy(c, s, slide);
+        friction_block(&s->friction, slide, block);
+    }
     for (int k = 0; k < 144; k++) {
         int row = k / 12, column = k % 12;
         h[k] = s->friction.c[row / 3] * s->friction.c[column / 3] * block[row % 3][column % 3];
     }
 }
 
-void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep,
-                              hk_contact_block_fn *visit, void *context)
+static void visit_blocks(hk_contacts *c, const double *x, double keep, hk_contact_block_fn *visit,
+                         void *context)
 {
     double h[144], corners[4][3];
     if (!see(c, x)) return;
@@ -142,6 +181,15 @@ void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep,
         slide_hessian(c, &c->slides[k], h);
         visit_hessian(c, c->slides[k].point, h, visit, context);
     }
+    if (c->fields) hk_fields_visit_blocks(c, keep, visit, context);
+}
+
+void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep,
+                              hk_contact_block_fn *visit, void *context)
+{
+    double start = hk_now(), detected = c->detect_s;
+    visit_blocks(c, x, keep, visit, context);
+    count_time(c, start, detected);
 }
 
 // Jacobi's iterations want a bound: of a matrix of four corners the diagonal, four times.

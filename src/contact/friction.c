@@ -1,7 +1,9 @@
 // Friction of a step: Coulomb's, with forces and directions of a state before (Li et al. 2020).
 #include <math.h>
 
-#include "contact/contacts.h"
+#include "contact/field.h"
+#include "contact/inside.h"
+#include "contact/recover.h"
 
 static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, hk_slide *to)
 {
@@ -13,6 +15,7 @@ static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, h
     if (!(most > 0) || !isfinite(most)) return false;
     memcpy(to->point, k->point, sizeof to->point);
     memcpy(to->sides, k->sides, sizeof to->sides);
+    to->press = false;
     to->friction.most = most;
     to->friction.slip = slip;
     memcpy(to->friction.c, at.closest.c, sizeof to->friction.c);
@@ -37,11 +40,15 @@ hk_status hk_contacts_begin_friction(hk_contacts *c, const double *x, double ste
 hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
 {
     double slip = c->settings->slip_speed * c->step;
+    if (c->recovery) return hk_contacts_find_presses(c, x);
     c->slide_count = 0;
     HK_TRY(hk_contacts_see(c, x));
     HK_TRY(hk_reserve((void **)&c->slides, 0, sizeof *c->slides, &c->slide_capacity, c->count));
     for (size_t k = 0; k < c->count; k++)
         c->slide_count += make_slide(c, &c->list[k], slip, &c->slides[c->slide_count]);
+    if (c->fields) HK_TRY(hk_fields_add_slides(c, slip));
+    bool soft = c->settings->law == HK_CONTACT_PENALTY && c->settings->body_count > 1;
+    if (soft) HK_TRY(hk_insides_add_presses(c, x));
     return hk_contact_uses_fill(&c->slide_uses, c->body_points, c->slides, sizeof *c->slides,
                                 c->slide_count);
 }

@@ -11,6 +11,9 @@
 
 // Part of a gap that a step may close.
 #define SHARE 0.9
+// Part of the contact distance that free points leave, which go by themselves: many hops would take
+// all of a gap.
+#define LEFT 0.1
 
 // How the corners of a pair move along the line between its closest points.
 typedef struct approach {
@@ -77,7 +80,13 @@ static double least_fraction(const hk_contacts *c)
 
 static bool is_guarded(const hk_contacts *c)
 {
-    return c->settings->law != HK_CONTACT_PENALTY;
+    return c->settings->law != HK_CONTACT_PENALTY && !c->recovery;
+}
+
+// Time since `start`, without detections; those had taken `detected` by then.
+static void count_time(hk_contacts *c, double start, double detected)
+{
+    c->guard_s += hk_now() - start - (c->detect_s - detected);
 }
 
 static void scale_moves(hk_contacts *c, double factor)
@@ -109,9 +118,13 @@ static void take_step(hk_contacts *c, const double *x, const double *step, doubl
 double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, double length)
 {
     if (!is_guarded(c)) return length;
+    double start = hk_now(), detected = c->detect_s;
     take_step(c, x, step, length);
     double part = begin_way(c);
-    return part > 0 ? length * part * least_fraction(c) : 0;
+    if (part > 0) part *= least_fraction(c);
+    c->clamped += part < 1;
+    count_time(c, start, detected);
+    return length * part;
 }
 
 // ---------------------------------------------------------------- every body by itself
@@ -144,6 +157,7 @@ enum { SWEEPS = 3 };
 void hk_contacts_shorten(hk_contacts *c, const double *x, double *step)
 {
     if (!is_guarded(c)) return;
+    double start = hk_now(), detected = c->detect_s;
     take_step(c, x, step, 1);
     double most = begin_way(c);
     for (int b = 0; b < c->settings->body_count; b++) c->side_part[b] = 1;
@@ -152,6 +166,7 @@ void hk_contacts_shorten(hk_contacts *c, const double *x, double *step)
     for (int k = 0; k < c->model->vertex_count; k++)
         for (int i = 0; i < 3; i++)
             step[4 * (size_t)k + (size_t)i] *= most * c->side_part[c->body_of[k]];
+    count_time(c, start, detected);
 }
 
 // ---------------------------------------------------------------- every point by itself
@@ -170,7 +185,8 @@ static void shorten_two(hk_contacts *c, const uint8_t *held, const hk_sweep *k, 
 {
     int32_t point[2] = {k->point[u], k->point[v]};
     double speed[2] = {a->speed[u], a->speed[v]}, free = 0, given = 0;
-    double room = SHARE * fmax(0, a->gap) + a->room[u] + a->room[v];
+    double most = fmin(SHARE * a->gap, a->gap - LEFT * c->settings->distance);
+    double room = fmax(0, most) + a->room[u] + a->room[v];
     bool yields[2];
     for (int i = 0; i < 2; i++) {
         if (point[i] < c->body_points) speed[i] *= c->part[point[i]];
@@ -212,6 +228,7 @@ static double hop(hk_contacts *c, const uint8_t *held)
     part *= least;
     for (int p = 0; p < c->point_count; p++) {
         bool whole = part == 1 && (p >= c->body_points || c->part[p] == 1);
+        c->clamped += p < c->body_points && c->part[p] < 1;
         for (size_t i = 3 * (size_t)p; i < 3 * (size_t)p + 3; i++)
             c->x[i] = whole ? c->aim[i] : c->x[i] + least * c->move[i];
     }
@@ -256,6 +273,7 @@ static void scatter(const hk_contacts *c, double *x)
 bool hk_contacts_walk(hk_contacts *c, double *x, const double *to)
 {
     size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
+    double start = hk_now(), detected = c->detect_s;
     if (is_guarded(c)) {
         hk_contacts_gather(c, to);
         memcpy(c->aim, c->x, bytes);
@@ -266,6 +284,7 @@ bool hk_contacts_walk(hk_contacts *c, double *x, const double *to)
     memcpy(x, to, 4 * sizeof(double) * (size_t)c->model->vertex_count);
     if (!is_guarded(c)) return true;
     scatter(c, x);
+    count_time(c, start, detected);
     return has_arrived(c, NULL, false);
 }
 
@@ -277,17 +296,57 @@ void hk_contacts_keep(hk_contacts *c, const double *x)
     memcpy(c->kept, c->x, 3 * sizeof(double) * (size_t)c->point_count);
 }
 
-bool hk_contacts_approach(hk_contacts *c, const uint8_t *held, double *x)
+// The first two that are in each other's way.
+static void blame(hk_contacts *c)
+{
+    for (size_t k = 0; k < c->swept_count; k++) {
+        const hk_sweep *s = &c->swept[k];
+        if (fraction_of(c, s) >= 1) continue;
+        c->blocking[0] = c->side[s->point[0]];
+        c->blocking[1] = c->side[s->point[hk_pair_firsts(s->kind)]];
+        return;
+    }
+}
+
+// c->aim is x with obstacles as they are, c->x what was kept.
+static void aim_at(hk_contacts *c, const double *x)
 {
     size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
-    if (!is_guarded(c)) return true;
     hk_contacts_gather(c, x);
     memcpy(c->aim, c->x, bytes);
     memcpy(c->x, c->kept, bytes);
+    c->blocking[0] = c->blocking[1] = -1;
+}
+
+bool hk_contacts_approach(hk_contacts *c, const uint8_t *held, double *x)
+{
+    if (!is_guarded(c)) return true;
+    double start = hk_now(), detected = c->detect_s;
+    aim_at(c, x);
     bool arrived = travel(c, held);
+    if (!arrived) blame(c);
     scatter(c, x);
     // Obstacles stand where they were placed.
-    size_t start = 3 * (size_t)c->body_points;
-    memcpy(c->x + start, c->aim + start, bytes - sizeof(double) * start);
+    size_t first = 3 * (size_t)c->body_points, all = 3 * (size_t)c->point_count;
+    memcpy(c->x + first, c->aim + first, sizeof(double) * (all - first));
+    count_time(c, start, detected);
     return arrived;
+}
+
+bool hk_contacts_passes(hk_contacts *c, const double *x)
+{
+    if (!is_guarded(c)) return true;
+    double start = hk_now(), detected = c->detect_s, part = 0, least = 1;
+    size_t all = 3 * (size_t)c->point_count;
+    aim_at(c, x);
+    while (part < 1 && least >= 1) {
+        for (size_t k = 0; k < all; k++) c->move[k] = c->aim[k] - c->x[k];
+        part = begin_way(c);
+        least = part > 0 ? least_fraction(c) : 0;
+        for (size_t k = 0; k < all && least >= 1; k++) c->x[k] += c->move[k];
+    }
+    if (least < 1) blame(c);
+    memcpy(c->x, c->aim, sizeof(double) * all);
+    count_time(c, start, detected);
+    return least >= 1;
 }

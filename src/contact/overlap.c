@@ -1,84 +1,167 @@
-// Whether a state is one to start from: nothing overlaps.
+#include "contact/overlap.h"
+
 #include <stdio.h>
 
-#include "contact/certificate.h"
-#include "contact/contacts.h"
+#include "contact/predicates.h"
 
-// "body 0 (bar)" or "obstacle floor"
-static const char *side_name(const hk_contacts *c, int side, char *text, size_t size)
+// ---------------------------------------------------------------- the surface of everything
+
+void hk_contact_proof_free(hk_contact_proof *proof)
 {
-    int bodies = c->settings->body_count;
-    if (side < bodies)
-        snprintf(text, size, "body %d (%.60s)", side, c->model->bodies[side].name);
-    else
-        snprintf(text, size, "obstacle %.60s", c->settings->obstacles[side - bodies].name);
-    return text;
+    if (!proof) return;
+    hk_certificate_free(proof->certificate);
+    hk_surface_free(proof->surface);
+    hk_free(proof);
 }
 
-static hk_status refuse(const hk_contacts *c, int a, int b, const double place[3])
+hk_status hk_contacts_need_proof(hk_contacts *c)
 {
-    char first[96], second[96];
-    return hk_fail(HK_BAD_INPUT,
-                   "contact: %s and %s overlap near (%.4g, %.4g, %.4g): move them apart, or let "
-                   "them ignore each other (\"between\")",
-                   side_name(c, a, first, sizeof first), side_name(c, b, second, sizeof second),
-                   place[0], place[1], place[2]);
-}
-
-// Pairs that are nearer than their thickness.
-static hk_status check_gaps(const hk_contacts *c)
-{
-    for (size_t k = 0; k < c->count; k++) {
-        const hk_contact *at = &c->list[k];
-        double x[4][3];
-        hk_contact_corners(c->x, at->point, x);
-        hk_closest closest = pair_closest(at->pair.kind, (const double(*)[3])x);
-        double gap = pair_distance(at->pair.kind, &closest, (const double(*)[3])x);
-        if (!(gap > at->pair.thickness)) return refuse(c, at->sides[0], at->sides[1], x[0]);
-    }
-    return HK_OK;
-}
-
-static bool counts(const void *context, int32_t first, int32_t second)
-{
-    const void *const *both = context;
-    const hk_contacts *c = both[0];
-    const hk_surface *s = both[1];
-    int a = hk_triangle_body(s, first), b = hk_triangle_body(s, second);
-    int bodies = c->settings->body_count;
-    return (a < bodies || b < bodies) && hk_contact_touches(c->settings, a, b);
-}
-
-// Triangles that cross without that any vertex or edge is near another.
-static hk_status check_crossings(const hk_contacts *c, const hk_surface *surface)
-{
-    hk_certificate *certificate;
-    hk_findings findings;
-    const void *context[2] = {c, surface};
-    HK_TRY(hk_certificate_create(surface, c->threads, &certificate));
-    hk_status status = hk_certificate_run(certificate, c->x, counts, context, &findings);
-    if (status == HK_OK && findings.count > 0) {
-        hk_intersection first;
-        hk_certificate_describe(certificate, c->x, &findings, 0, &first);
-        status = refuse(c, first.bodies[0], first.bodies[1], first.place);
-    }
-    hk_certificate_free(certificate);
-    return status;
-}
-
-hk_status hk_contacts_check(hk_contacts *c, const double *x)
-{
-    if (c->settings->law == HK_CONTACT_PENALTY) return HK_OK;
-    hk_contacts_gather(c, x);
-    HK_TRY(hk_contacts_detect(c, c->settings->distance));
-    HK_TRY(check_gaps(c));
+    if (c->proof) return HK_OK;
+    hk_contact_proof *p = HK_NEW(hk_contact_proof);
+    if (!p) return HK_NO_MEMORY;
     hk_surface_def def = {.vertex_count = c->point_count,
                           .triangle_count = c->triangle_count,
                           .triangles = c->triangles,
                           .bodies = c->side};
-    hk_surface *surface;
-    HK_TRY(hk_surface_create(&def, &surface));
-    hk_status status = check_crossings(c, surface);
-    hk_surface_free(surface);
+    hk_status status = hk_surface_create(&def, &p->surface);
+    if (status == HK_OK) status = hk_certificate_create(p->surface, c->threads, &p->certificate);
+    if (status != HK_OK) {
+        hk_contact_proof_free(p);
+        return status;
+    }
+    c->proof = p;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- what meets
+
+static bool can_meet(const hk_contacts *c, int a, int b)
+{
+    int bodies = c->settings->body_count;
+    return (a < bodies || b < bodies) && hk_contact_touches(c->settings, a, b);
+}
+
+static bool counts(const void *context, int32_t first, int32_t second)
+{
+    const hk_contacts *c = context;
+    const hk_surface *s = c->proof->surface;
+    return can_meet(c, hk_triangle_body(s, first), hk_triangle_body(s, second));
+}
+
+static hk_status find_crossings(hk_contacts *c, hk_overlap_found *found)
+{
+    hk_findings findings;
+    HK_TRY(hk_certificate_run(c->proof->certificate, c->x, counts, c, &findings));
+    found->count += findings.count;
+    if (findings.count == 0) return HK_OK;
+    hk_intersection first;
+    hk_certificate_describe(c->proof->certificate, c->x, &findings, 0, &first);
+    for (int k = 0; k < 2; k++) {
+        found->sides[k] = first.bodies[k];
+        memcpy(found->faces[k], first.faces[k], sizeof found->faces[k]);
+    }
+    memcpy(found->place, first.place, sizeof found->place);
+    return HK_OK;
+}
+
+static void note(hk_overlap_found *found, const int32_t sides[2], const double place[3])
+{
+    if (found->count++ > 0) return;
+    memcpy(found->sides, sides, sizeof found->sides);
+    memset(found->faces, 0xff, sizeof found->faces);
+    memcpy(found->place, place, sizeof found->place);
+}
+
+// Points that are not strictly in front of a plane.
+static void find_behind_planes(const hk_contacts *c, hk_overlap_found *found)
+{
+    for (int o = 0; o < c->settings->obstacle_count; o++) {
+        if (c->plane_of[o] < 0) continue;
+        const double *plane = c->x + 3 * (size_t)c->plane_of[o];
+        int32_t side = c->settings->body_count + o;
+        for (int32_t p = 0; p < c->body_points; p++) {
+            const double *x = c->x + 3 * (size_t)p;
+            if (!hk_contact_touches(c->settings, c->side[p], side)) continue;
+            if (hk_dot_sign(plane, plane + 3, x) > 0) continue;
+            note(found, (const int32_t[2]){c->side[p], side}, x);
+        }
+    }
+}
+
+// Pairs that are nearer than their thickness.
+static hk_status find_gaps(hk_contacts *c, const double *x, bool thickness, hk_overlap_found *found)
+{
+    int bodies = c->settings->body_count;
+    HK_TRY(hk_contacts_see(c, x));
+    for (size_t k = 0; k < c->count; k++) {
+        const hk_contact *at = &c->list[k];
+        bool round = at->sides[0] >= bodies || at->sides[1] >= bodies;
+        if (!(at->pair.thickness > 0) || !(thickness || round)) continue;
+        double corners[4][3];
+        hk_contact_corners(c->x, at->point, corners);
+        hk_closest closest = pair_closest(at->pair.kind, (const double(*)[3])corners);
+        double gap = pair_distance(at->pair.kind, &closest, (const double(*)[3])corners);
+        if (!(gap > at->pair.thickness)) note(found, at->sides, corners[0]);
+    }
+    return HK_OK;
+}
+
+hk_status hk_contacts_find_overlap(hk_contacts *c, const double *x, bool thickness,
+                                   hk_overlap_found *found)
+{
+    double start = hk_now(), detected = c->detect_s;
+    hk_overlap_found none = {0};
+    *found = none;
+    HK_TRY(hk_contacts_need_proof(c));
+    hk_contacts_gather(c, x);
+    HK_TRY(find_crossings(c, found));
+    find_behind_planes(c, found);
+    hk_status status = find_gaps(c, x, thickness, found);
+    c->proof->seconds += hk_now() - start - (c->detect_s - detected);
     return status;
+}
+
+// ---------------------------------------------------------------- words
+
+// "face (1, 5, 2) of body 0 (bar)" or "obstacle floor"
+static void describe_side(const hk_contacts *c, int side, const int32_t face[3], char *text,
+                          size_t size)
+{
+    const hk_model *m = c->model;
+    int bodies = c->settings->body_count;
+    if (side >= bodies) {
+        snprintf(text, size, "obstacle %.24s", c->settings->obstacles[side - bodies].name);
+    } else if (face[0] < 0) {
+        snprintf(text, size, "body %d (%.24s)", side, m->bodies[side].name);
+    } else {
+        int v[3];
+        for (int k = 0; k < 3; k++)
+            v[k] = m->order[c->vertex[face[k]]] - m->bodies[side].vertex_start;
+        snprintf(text, size, "face (%d, %d, %d) of body %d (%.24s)", v[0], v[1], v[2], side,
+                 m->bodies[side].name);
+    }
+}
+
+void hk_contacts_describe_overlap(const hk_contacts *c, const hk_overlap_found *f, char *text,
+                                  size_t size)
+{
+    char first[96], second[96];
+    describe_side(c, f->sides[0], f->faces[0], first, sizeof first);
+    describe_side(c, f->sides[1], f->faces[1], second, sizeof second);
+    snprintf(text, size, "%s and %s near (%.4g, %.4g, %.4g)", first, second, f->place[0],
+             f->place[1], f->place[2]);
+}
+
+hk_status hk_contacts_check(hk_contacts *c, const double *x)
+{
+    hk_overlap_found found;
+    char text[256];
+    if (c->settings->law == HK_CONTACT_PENALTY) return HK_OK;
+    HK_TRY(hk_contacts_find_overlap(c, x, true, &found));
+    if (found.count == 0) return HK_OK;
+    hk_contacts_describe_overlap(c, &found, text, sizeof text);
+    return hk_fail(HK_BAD_INPUT,
+                   "contact: %s overlap: move them apart, let them be pushed apart (\"overlap\": "
+                   "\"recover\"), or let them ignore each other (\"between\")",
+                   text);
 }

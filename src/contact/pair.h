@@ -357,6 +357,22 @@ HK_RULE void friction_gradient(const hk_friction *f, const double slide[3], doub
         for (int i = 0; i < 3; i++) g[3 * u + i] = push * f->c[u] * slide[i];
 }
 
+// A press in the same numbers (recover.h): it pushes along the normal, with the stiffness `most`
+// (N/m), until u has gone as far as `slip` (m). What is still missing of that:
+HK_RULE double press_missing(const hk_friction *f, const double x[4][3], const double from[4][3])
+{
+    double gone = 0;
+    for (int u = 0; u < 4; u++)
+        for (int i = 0; i < 3; i++) gone += f->c[u] * f->normal[i] * (x[u][i] - from[u][i]);
+    return gone < f->slip ? f->slip - gone : 0;
+}
+
+HK_RULE void press_gradient(const hk_friction *f, double missing, double *g)
+{
+    for (int u = 0; u < 4; u++)
+        for (int i = 0; i < 3; i++) g[3 * u + i] = -f->most * missing * f->c[u] * f->normal[i];
+}
+
 // The 3×3 matrix B of the Hessian c cᵀ ⊗ B, which is positive semidefinite.
 HK_RULE void friction_block(const hk_friction *f, const double slide[3], double b[3][3])
 {

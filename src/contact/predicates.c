@@ -216,6 +216,34 @@ int hk_orient3d_by_expansions(const double *const points[4])
     return sums[now][length - 1] > 0 ? 1 : -1;
 }
 
+// ---------------------------------------------------------------- planes
+
+// Three products of two differences, five roundings each at the most. Beyond the range of
+// expansions the sum in double decides: there a plane is a matter of opinion.
+int hk_dot_sign(const double point[3], const double tip[3], const double x[3])
+{
+    double u[3], w[3], sum = 0, size = 0;
+    subtract(tip, point, u);
+    subtract(x, point, w);
+    for (int i = 0; i < 3; i++) {
+        sum += u[i] * w[i];
+        size += fabs(u[i] * w[i]);
+    }
+    bool certain = is_ordinary(u) && is_ordinary(w) && fabs(sum) > ERROR_BOUND * size + LEAST_ERROR;
+    if (certain || !hk_in_expansion_range((const double *[]){point, tip, x, x}))
+        return (sum > 0) - (sum < 0);
+    double sums[2][3 * MINOR], term[MINOR];
+    int length = 0, now = 0;
+    for (int i = 0; i < 3; i++) {
+        difference a = subtract_exactly(tip[i], point[i]), b = subtract_exactly(x[i], point[i]);
+        int n = multiply(a.length, a.terms, &b, 1, term);
+        length = add_expansions(length, sums[now], n, term, sums[1 - now]);
+        now = 1 - now;
+    }
+    if (length == 0) return 0;
+    return sums[now][length - 1] > 0 ? 1 : -1;
+}
+
 // ---------------------------------------------------------------- areas
 
 // Four roundings of each product, and the same reasons for the bounds. Lattices are full of points

@@ -23,6 +23,10 @@ int hk_orient3d(const double a[3], const double b[3], const double c[3], const d
 // component `axis` of (b − a) × (c − a). All three are 0 exactly if the points lie on a line.
 int hk_orient2d(int axis, const double a[3], const double b[3], const double c[3]);
 
+// The sign of (tip − point) · (x − point): on which side of the plane through `point` across
+// tip − point x lies.
+int hk_dot_sign(const double point[3], const double tip[3], const double x[3]);
+
 // The plane of a triangle, to ask for many points: hk_plane_side is hk_orient3d(a, b, c, d).
 typedef struct hk_plane {
     const double *a, *b, *c;

@@ -158,6 +158,12 @@ static void report_stuck(const hk_continuation *c, double done, double tried, do
     hk_report_residual(&at, report);
 }
 
+static void report_blocked(hk_solve_report *report)
+{
+    report->reason = HK_INTERSECTION;
+    snprintf(report->detail, sizeof report->detail, "something is in the way of what is moved");
+}
+
 // Whether what was found at the end of a part is to be tried in smaller ones.
 static bool is_refused(const hk_continuation *c, const hk_parts *parts, double least,
                        const hk_solve_report *report, const double *x)
@@ -193,6 +199,7 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         else
             HK_TRY(choose_start(c, parts_next(&parts), least, x, &moved));
         bool refused = moved && parts.size > HK_CAREFUL_START && inside_out(c, least, x);
+        bool blocked = !refused && !found;
         refused = refused || !found;
         if (!refused) {
             HK_TRY(minimise(c, x, report));
@@ -200,6 +207,7 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         }
         double tried = parts_next(&parts);
         if (refused && (!parts_refuse(&parts) || is_spent(c, report, first))) {
+            if (blocked) report_blocked(report);
             report_stuck(c, parts.done, tried, x, report);
             return HK_OK;
         }

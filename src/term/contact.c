@@ -3,8 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "contact/contacts.h"
-#include "term/terms.h"
+#include "term/contact.h"
 
 typedef struct contact_term {
     hk_term base;
@@ -14,6 +13,12 @@ typedef struct contact_term {
 static hk_contacts *contacts_of(const hk_term *term)
 {
     return ((const contact_term *)term)->contacts;
+}
+
+hk_contacts *hk_terms_contacts(const hk_terms *terms)
+{
+    const hk_term *term = hk_terms_find(terms, &hk_contact_term);
+    return term ? contacts_of(term) : NULL;
 }
 
 static bool in_model(const hk_model *m)
@@ -146,11 +151,16 @@ static bool contact_approach(hk_term *term, const uint8_t *held, double *x)
     return hk_contacts_approach(contacts_of(term), held, x);
 }
 
+static bool contact_passes(hk_term *term, const double *x)
+{
+    return hk_contacts_passes(contacts_of(term), x);
+}
+
 // Friction by the forces that the last solve found.
 static bool contact_again(hk_term *term, const double *x, int solves)
 {
     hk_contacts *c = contacts_of(term);
-    if (!(c->step > 0) || solves > c->settings->friction_passes) return false;
+    if (!(c->step > 0) || c->recovery || solves > c->settings->friction_passes) return false;
     c->status = hk_contacts_renew_friction(c, x);
     return c->status == HK_OK && c->slide_count > 0;
 }
@@ -161,6 +171,7 @@ static const hk_guard_ops g_guard = {.check = contact_check,
                                      .walk = contact_walk,
                                      .keep = contact_keep,
                                      .approach = contact_approach,
+                                     .passes = contact_passes,
                                      .again = contact_again};
 
 const hk_term_ops hk_contact_term = {

@@ -144,6 +144,8 @@ typedef struct hk_guard_ops {
     // held vertices arrived. Free ones may stay behind.
     void (*keep)(hk_term *term, const double *x);
     bool (*approach)(hk_term *term, const uint8_t *held, double *x);
+    // Whether straight ways lead from there to x.
+    bool (*passes)(hk_term *term, const double *x);
     // After a solve number `solves` that ended at x: the energy takes up what it has learnt there
     // (forces of friction), and is to be minimised once more where this is true.
     bool (*again)(hk_term *term, const double *x, int solves);

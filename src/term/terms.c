@@ -422,6 +422,13 @@ bool hk_terms_approach(hk_terms *t, const uint8_t *held, double *x)
     return true;
 }
 
+bool hk_terms_passes(hk_terms *t, const double *x)
+{
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k]) && !t->term[k]->ops->guard->passes(t->term[k], x)) return false;
+    return true;
+}
+
 bool hk_terms_again(hk_terms *t, const double *x, int solves)
 {
     bool again = false;

@@ -93,6 +93,7 @@ void hk_terms_shorten(hk_terms *terms, const double *x, double *step);
 bool hk_terms_walk(hk_terms *terms, double *x, const double *to);
 void hk_terms_keep(hk_terms *terms, const double *x);
 bool hk_terms_approach(hk_terms *terms, const uint8_t *held, double *x);
+bool hk_terms_passes(hk_terms *terms, const double *x);
 bool hk_terms_again(hk_terms *terms, const double *x, int solves);
 
 // ---- states and scales

@@ -35,8 +35,11 @@ static hk_status take_model(hk_world *w, hk_model *model)
         w->problem = NULL;
         w->solver = NULL;
         status = hk_world_make_solver(w, w->method, &w->settings);
+        hk_world_release_contact(w);
+        if (status == HK_OK) status = hk_world_check_state(w, w->x);
     }
     if (status != HK_OK) {
+        if (w->solver && w->solver != solver_before) w->method->free(w->solver);
         if (w->problem != problem_before) hk_problem_free(w->problem);
         w->model = model_before;
         w->problem = problem_before;

@@ -38,6 +38,10 @@ static bool is_refused(const hk_world *w, const hk_method *method, const hk_sett
         snprintf(why, size, "the material custom has no version for the GPU");
         return true;
     }
+    if (w->model->contact) {
+        snprintf(why, size, "contact has no version for the GPU");
+        return true;
+    }
     for (int k = 0; k < hk_term_kinds(); k++) {
         const hk_term_ops *term = hk_term_kind(k);
         if (term->device || (term->in_model && !term->in_model(w->model))) continue;

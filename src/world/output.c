@@ -61,7 +61,9 @@ hk_status hk_world_field(hk_world *w, const char *name, double *values)
         for (size_t k = 0; k < size; k++) values[k] = w->positions[k] - w->model->rest[k];
         return HK_OK;
     }
-    return hk_fail(HK_BAD_INPUT, "no field \"%s\" (known: displacement, velocity, von_mises, J)",
+    if (strcmp(name, "contact_force") == 0) return hk_world_contact_forces(w, values);
+    return hk_fail(HK_BAD_INPUT,
+                   "no field \"%s\" (known: displacement, velocity, von_mises, J, contact_force)",
                    name);
 }
 
@@ -99,7 +101,7 @@ hk_status hk_world_mesh(const hk_world *w, hk_mesh **mesh)
     return HK_OK;
 }
 
-enum { FIELDS = 4 };
+enum { FIELDS = 5 };
 
 hk_status hk_world_save(hk_world *w, const char *path)
 {
@@ -111,18 +113,20 @@ hk_status hk_world_save(hk_world *w, const char *path)
     } known[FIELDS] = {{"displacement", HK_ON_VERTICES, 3},
                        {"velocity", HK_ON_VERTICES, 3},
                        {"von_mises", HK_ON_TETS, 1},
-                       {"J", HK_ON_TETS, 1}};
+                       {"J", HK_ON_TETS, 1},
+                       {"contact_force", HK_ON_VERTICES, 3}};
+    int count = w->model->contact ? FIELDS : FIELDS - 1;
     hk_mesh *mesh = NULL;
     hk_status status = hk_world_mesh(w, &mesh);
     hk_field fields[FIELDS];
     double *values[FIELDS] = {0};
-    for (int k = 0; k < FIELDS && status == HK_OK; k++) {
+    for (int k = 0; k < count && status == HK_OK; k++) {
         int sites = known[k].site == HK_ON_TETS ? w->model->tet_count : w->model->vertex_count;
         values[k] = HK_ARRAY(double, (size_t)sites *(size_t)known[k].components);
         status = values[k] ? hk_world_field(w, known[k].name, values[k]) : HK_NO_MEMORY;
         fields[k] = (hk_field){known[k].name, known[k].site, known[k].components, values[k]};
     }
-    if (status == HK_OK) status = hk_mesh_save(mesh, path, fields, FIELDS);
+    if (status == HK_OK) status = hk_mesh_save(mesh, path, fields, count);
     for (int k = 0; k < FIELDS; k++) hk_free(values[k]);
     hk_mesh_free(mesh);
     return status;

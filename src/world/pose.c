@@ -79,14 +79,24 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
                        "method %s has time steps only, no poses: use newton, quasi_newton or "
                        "another that minimises the energy",
                        w->method->name);
+    if (w->model->contact && w->model->contact->when == HK_CONTACT_AFTER)
+        return hk_fail(HK_UNSUPPORTED,
+                       "contact that is put right after steps (\"when\": \"after\") has no poses");
     double start = hk_now();
     HK_TRY(prepare_pose(w));
+    hk_world_begin_contact(w);
     hk_problem *p = w->problem;
     int falling;
     HK_TRY(hk_model_find_falling(w->model, &w->live, p->full_force, &falling));
     // What nothing holds may lie on something.
     if (falling >= 0 && !hk_terms_guarded(p->terms))
         return report_falling(w, falling, start, report);
+    hk_solve_report solved = {0};
+    if (w->contact.recovering) {
+        HK_TRY(hk_world_recover(w, &solved));
+        if (w->contact.recovering) return hk_world_fill_report(w, &solved, 0, start, report);
+        solved = (hk_solve_report){0};
+    }
     HK_TRY(hk_problem_begin_pose(p));
     p->shift = rigid_shift(w);
     memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)p->vertex_count);
@@ -100,9 +110,9 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
                          .step = w->guess,
                          .settings = &w->settings,
                          .twin = &w->twin};
-    hk_solve_report solved = {0};
     int load_steps;
     HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));
+    if (hk_world_usable(w, &solved)) HK_TRY(hk_world_certify(w, w->next, &solved));
     if (hk_world_usable(w, &solved)) HK_TRY(keep_pose(w));
     return hk_world_fill_report(w, &solved, load_steps, start, report);
 }

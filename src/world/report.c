@@ -14,7 +14,8 @@ static hk_energy energies(hk_world *w)
     for (int v = 0; v < m->vertex_count; v++)
         for (int64_t k = 3 * (int64_t)v; k < 3 * (int64_t)v + 3; k++)
             e.kinetic += 0.5 * m->mass[v] * w->velocities[k] * w->velocities[k];
-    e.total = e.elastic + e.gravity + e.load + e.kinetic;
+    if (m->contact && hk_world_measure(w, w->x) == HK_OK) e.contact = w->contact.measure.energy;
+    e.total = e.elastic + e.gravity + e.load + e.kinetic + e.contact;
     return e;
 }
 
@@ -25,9 +26,31 @@ hk_status hk_world_find_energy(hk_world *w, hk_energy *energy)
     return HK_OK;
 }
 
+// Time of contact is spent in the phases of methods, which do not know of it.
+static void take_out_contact(const hk_contact_work *work, double *phase_ms)
+{
+    static const hk_phase from[] = {HK_PHASE_ELEMENTS, HK_PHASE_ASSEMBLY, HK_PHASE_SOLVE,
+                                    HK_PHASE_FACTOR};
+    phase_ms[HK_PHASE_DETECTION] = 1e3 * work->detect_s;
+    phase_ms[HK_PHASE_PAIRS] = 1e3 * work->pairs_s;
+    phase_ms[HK_PHASE_GUARD] = 1e3 * (work->guard_s + work->proof_s);
+    // Guard and detections are called between the phases for the most part, pairs within them.
+    double beside = phase_ms[HK_PHASE_GUARD] + phase_ms[HK_PHASE_DETECTION];
+    double of_other = fmin(beside, phase_ms[HK_PHASE_OTHER]);
+    double rest = beside - of_other + phase_ms[HK_PHASE_PAIRS];
+    phase_ms[HK_PHASE_OTHER] -= of_other;
+    for (int k = 0; k < HK_COUNT_OF(from); k++) {
+        double part = fmin(rest, phase_ms[from[k]]);
+        phase_ms[from[k]] -= part;
+        rest -= part;
+    }
+    phase_ms[HK_PHASE_OTHER] = fmax(0, phase_ms[HK_PHASE_OTHER] - rest);
+}
+
 hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int load_steps,
                                double start, hk_step_report *report)
 {
+    hk_world_end_contact(w);
     if (!report) return HK_OK;
     double ms = 1e3 * (hk_now() - start);  // energies are no part of the step
     hk_energy energy = {.elastic = NAN, .gravity = NAN, .load = NAN, .kinetic = NAN, .total = NAN};
@@ -54,6 +77,7 @@ hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int l
         named += r.phase_ms[k];
     }
     r.phase_ms[HK_PHASE_OTHER] = fmax(0, r.ms - named);
+    if (w->model->contact) take_out_contact(&w->contact.work, r.phase_ms);
     *report = r;
     return HK_OK;
 }
@@ -63,7 +87,7 @@ hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int l
 bool hk_world_usable(const hk_world *w, const hk_solve_report *report)
 {
     return report->reason != HK_NOT_FINITE && report->reason != HK_INVERTED &&
-           (w->method->integrate || isfinite(report->energy));
+           report->reason != HK_INTERSECTION && (w->method->integrate || isfinite(report->energy));
 }
 
 // ---------------------------------------------------------------- names
@@ -82,6 +106,7 @@ const char *hk_reason_name(hk_reason reason)
     case HK_FIXED_WORK: return "fixed work";
     case HK_PRECISION_LIMIT: return "precision limit";
     case HK_UNDETERMINED: return "undetermined";
+    case HK_INTERSECTION: return "intersection";
     }
     return "unknown reason";
 }
@@ -102,7 +127,8 @@ hk_outcome hk_reason_outcome(hk_reason reason)
 
 const char *hk_phase_name(hk_phase phase)
 {
-    static const char *const names[HK_PHASE_COUNT] = {"elements", "assembly", "factor",
-                                                      "solve",    "volume",   "other"};
+    static const char *const names[HK_PHASE_COUNT] = {"elements",  "assembly", "factor",
+                                                      "solve",     "volume",   "other",
+                                                      "detection", "pairs",    "guard"};
     return phase >= 0 && phase < HK_PHASE_COUNT ? names[phase] : "unknown phase";
 }

@@ -1,5 +1,6 @@
 // The time step of a world: the stages of its integrator, one after the other.
 #include <math.h>
+#include <stdio.h>
 
 #include "world/world.h"
 
@@ -204,28 +205,62 @@ static void keep_accelerations(hk_world *w, const hk_stage *stage)
 
 // ---------------------------------------------------------------- the step
 
-// From the end of the last stage, in w->next and w->v, to the end of the step; held vertices are
-// where they are then.
-static void extrapolate(hk_world *w)
+// Positions at the end of the step, from those at the end of the last stage in w->next; held
+// vertices are where they are then.
+static void extrapolate_positions(const hk_world *w, double far, double *to)
 {
     const hk_problem *p = w->problem;
     const hk_model *m = w->model;
-    double far = w->integrator->extrapolate;
     for (int k = 0; k < p->vertex_count; k++) {
         int64_t at = 4 * (int64_t)k;
         double held[3];
         if (p->held[k]) hk_live_held_position(&w->live, m, m->order[k], w->time + w->step, held);
-        for (int i = 0; i < 3; i++) {
-            double *x = &w->next[at + i], *v = &w->v[at + i];
-            double x_before = w->x[at + i], v_before = w->v_before[at + i];
-            *x = p->held[k] ? held[i] : far * *x + (1 - far) * x_before;
-            *v = p->held[k] ? (*x - x_before) / w->step : far * *v + (1 - far) * v_before;
-        }
+        for (int i = 0; i < 3; i++)
+            to[at + i] = p->held[k] ? held[i] : far * w->next[at + i] + (1 - far) * w->x[at + i];
+        to[at + 3] = 0;
     }
 }
 
-// w->next, the end of the last stage, becomes the state.
-static hk_status end_step(hk_world *w, const hk_stage *stage)
+// Whether the integrator ends beyond its last stage where something may be in the way.
+static bool goes_beyond(const hk_world *w)
+{
+    return w->integrator->extrapolate != 1 && hk_terms_guarded(w->problem->terms);
+}
+
+// Whether nothing is in the way from the end of the last stage, in w->next, straight on to the end
+// of the step.
+static bool is_free_beyond(hk_world *w, const hk_stage *stage)
+{
+    enum { PARTS = 16 };
+    hk_terms *terms = w->problem->terms;
+    double rest = (1 - stage->until) * w->step, middle = w->time + stage->until * w->step;
+    bool is_free = true;
+    extrapolate_positions(w, w->integrator->extrapolate, w->good);
+    hk_terms_keep(terms, w->next);
+    for (int k = 1; k <= PARTS && is_free; k++) {
+        double part = (double)k / PARTS;
+        for (int64_t i = 0; i < 4 * (int64_t)w->model->vertex_count; i++)
+            w->guess[i] = k == PARTS ? w->good[i] : w->next[i] + part * (w->good[i] - w->next[i]);
+        hk_terms_place(terms, &(hk_when){.time = middle + part * rest});
+        is_free = hk_terms_passes(terms, w->guess);
+        if (is_free) hk_terms_keep(terms, w->guess);
+    }
+    if (!is_free) hk_terms_place(terms, &(hk_when){.time = middle});
+    return is_free;
+}
+
+// Positions and velocities at the end of the step.
+static void extrapolate(hk_world *w, double far)
+{
+    const hk_problem *p = w->problem;
+    extrapolate_positions(w, far, w->next);
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        w->v[k] = p->held[k / 4] ? (w->next[k] - w->x[k]) / w->step
+                                 : far * w->v[k] + (1 - far) * w->v_before[k];
+}
+
+// w->next, the end of the last stage, becomes the state, `far` times as far.
+static hk_status end_step(hk_world *w, const hk_stage *stage, double far)
 {
     hk_swap_vectors(&w->v, &w->v_before);
     if (w->method->integrate)
@@ -233,7 +268,7 @@ static hk_status end_step(hk_world *w, const hk_stage *stage)
     else
         find_velocities(w, stage, w->next, w->v);
     if (w->acceleration) keep_accelerations(w, stage);
-    if (w->integrator != &hk_backward_euler) extrapolate(w);
+    if (w->integrator != &hk_backward_euler) extrapolate(w, far);
     hk_swap_vectors(&w->x, &w->next);
     if (w->x_before) memcpy(w->x_before, w->next, hk_world_bytes(w));
     w->step_before = w->step;
@@ -268,23 +303,75 @@ static hk_status take_stages(hk_world *w, hk_stage *stage, hk_solve_report *solv
     return HK_OK;
 }
 
+// The rest of the step, from the end of the last stage on, as a step of backward Euler.
+static hk_status take_rest(hk_world *w, hk_stage *stage, hk_solve_report *solved)
+{
+    hk_solve_report before = *solved;
+    double begin = stage->until, h = (1 - begin) * w->step;
+    find_velocities(w, stage, w->next, w->guess);
+    hk_swap_vectors(&w->x_stage, &w->next);
+    hk_swap_vectors(&w->v_stage, &w->guess);
+    *stage = (hk_stage){.weight = 1 / (h * h),
+                        .y = {[HK_KNOWN_X_STAGE] = 1, [HK_KNOWN_V_STAGE] = h},
+                        .from = {[HK_KNOWN_X_STAGE] = 1},
+                        .h = h,
+                        .until = 1};
+    HK_TRY(take_stage(w, 1, stage, begin, solved));
+    hk_join_reports(&before, solved);
+    return HK_OK;
+}
+
+// What has to be known of the end of the step before it becomes the state.
+static hk_status prove_end(hk_world *w, hk_stage *stage, double *far, hk_solve_report *solved)
+{
+    if (!w->model->contact) return HK_OK;
+    bool beyond = goes_beyond(w);
+    // Forces are those of the middle, where they were at work.
+    if (beyond) HK_TRY(hk_world_measure(w, w->next));
+    if (beyond && !is_free_beyond(w, stage)) {
+        beyond = false;
+        *far = 1;
+        w->contact.measured = false;
+        HK_TRY(take_rest(w, stage, solved));
+    }
+    return goes_on(w, solved) ? hk_world_certify(w, beyond ? w->good : w->next, solved) : HK_OK;
+}
+
+static hk_status take_step(hk_world *w, hk_solve_report *solved)
+{
+    double far = w->integrator->extrapolate;
+    if (w->acceleration && !w->acceleration_known) HK_TRY(hk_world_find_accelerations(w));
+    if (w->conserve) hk_world_begin_conserving(w);
+    hk_stage stage;
+    HK_TRY(take_stages(w, &stage, solved));
+    if (goes_on(w, solved)) HK_TRY(hk_world_correct(w, solved));
+    if (goes_on(w, solved)) HK_TRY(prove_end(w, &stage, &far, solved));
+    hk_world_name_blocking(w, solved);
+    // Stopped on the way, held vertices are not where they should be: that is no step.
+    if (goes_on(w, solved)) return end_step(w, &stage, far);
+    hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
+    return HK_OK;
+}
+
+hk_status hk_world_take_step(hk_world *w, hk_solve_report *solved)
+{
+    if (!w->contact.recovering) return take_step(w, solved);
+    hk_borrowed held;
+    HK_TRY(hk_world_begin_recovery(w, &held));
+    hk_status status = take_step(w, solved), ended = hk_world_end_recovery(w, &held, solved);
+    return status == HK_OK ? ended : status;
+}
+
 hk_status hk_world_step(hk_world *w, hk_step_report *report)
 {
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
     double start = hk_now();
     hk_solve_report solved = {0};
-    if (w->gpu) {
+    if (w->gpu)
         HK_TRY(hk_world_step_on_gpu(w, report != NULL, &solved));
-        return hk_world_fill_report(w, &solved, HK_OF_STEP, start, report);
+    else {
+        hk_world_begin_contact(w);
+        HK_TRY(hk_world_take_step(w, &solved));
     }
-    if (w->acceleration && !w->acceleration_known) HK_TRY(hk_world_find_accelerations(w));
-    if (w->conserve) hk_world_begin_conserving(w);
-    hk_stage stage;
-    HK_TRY(take_stages(w, &stage, &solved));
-    // Stopped on the way, held vertices are not where they should be: that is no step.
-    if (goes_on(w, &solved))
-        HK_TRY(end_step(w, &stage));
-    else
-        hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
     return hk_world_fill_report(w, &solved, HK_OF_STEP, start, report);
 }

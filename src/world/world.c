@@ -95,22 +95,21 @@ static hk_status check_contact(const hk_world *w, const hk_method *method)
 {
     const hk_model_contact *c = w->model->contact;
     if (!c) return HK_OK;
-    if (!method->guarded)
+    if (c->when == HK_CONTACT_AFTER && w->integrator->extrapolate != 1)
+        return hk_fail(HK_UNSUPPORTED,
+                       "%s ends beyond its last stage: with \"when\": \"after\" take another "
+                       "integrator",
+                       w->integrator->name);
+    if (c->when == HK_CONTACT_AFTER && c->overlap == HK_OVERLAP_RECOVER)
+        return hk_fail(HK_UNSUPPORTED, "contact: \"overlap\": \"recover\" is not there with "
+                                       "\"when\": \"after\"");
+    if (c->when != HK_CONTACT_AFTER && !method->guarded)
         return hk_fail(
             HK_UNSUPPORTED,
             "method %s does not know of contact yet: use newton, quasi_newton, lbfgs, "
             "nonlinear_cg or gradient_descent, or take \"contact\" and \"obstacles\" out",
             method->name);
-    if (w->integrator != &hk_backward_euler || w->conserve)
-        return hk_fail(HK_UNSUPPORTED,
-                       "contact is simulated with backward Euler only, and without \"conserve\"");
-    if (c->when != HK_CONTACT_DURING)
-        return hk_fail(HK_UNSUPPORTED, "contact: \"when\": \"after\" is not there yet");
-    if (c->overlap != HK_OVERLAP_REFUSE)
-        return hk_fail(HK_UNSUPPORTED, "contact: \"overlap\": \"recover\" is not there yet");
-    if (c->certify)
-        return hk_fail(HK_UNSUPPORTED,
-                       "contact: \"certify\" is not there yet: write frames and use hooke certify");
+    if (w->conserve) return hk_fail(HK_UNSUPPORTED, "contact is not simulated with \"conserve\"");
     return HK_OK;
 }
 
@@ -118,6 +117,8 @@ static hk_status check_contact(const hk_world *w, const hk_method *method)
 static hk_status allocate_past(hk_world *w)
 {
     const hk_integrator *i = w->integrator;
+    // Where something is in the way of an extrapolation it is a stage of its own (step.c).
+    bool beyond = i->extrapolate != 1 && w->model->contact;
     const struct {
         bool wanted;
         double **vector;
@@ -127,6 +128,8 @@ static hk_status allocate_past(hk_world *w)
                {i->stages > 1, &w->x_stage},
                {i->stages > 1, &w->v_stage},
                {i != &hk_backward_euler, &w->from},
+               {beyond, &w->x_stage},
+               {beyond, &w->v_stage},
                {w->model->contact != NULL, &w->ahead}};
     for (int k = 0; k < HK_COUNT_OF(all); k++) {
         if (!all[k].wanted) continue;
@@ -174,6 +177,7 @@ static hk_status create_problem(hk_world *w)
     p->monitor_context = w->monitor_context;
     p->watch_energy = w->watch_energy;
     w->problem = p;
+    if (w->model->contact) hk_terms_place(p->terms, &(hk_when){.time = w->time});
     return HK_OK;
 }
 
@@ -267,7 +271,7 @@ static hk_status build(const hk_world_def *def, hk_world *w)
     hk_free(loaded);
     HK_TRY(status);
     HK_TRY(take_solver(w, &def->solver));
-    return w->model->contact ? hk_terms_check(w->problem->terms, w->x) : HK_OK;
+    return hk_world_check_start(w);
 }
 
 hk_status hk_world_create(const hk_world_def *def, hk_world **world)
@@ -298,6 +302,7 @@ void hk_world_free(hk_world *w)
     hk_twin_release(&w->twin);
     if (w->solver) w->method->free(w->solver);
     hk_gpu_free(w->gpu);
+    hk_world_release_contact(w);
     hk_problem_free(w->problem);
     hk_live_release(&w->live);
     hk_model_free(w->model);
@@ -396,9 +401,11 @@ hk_status hk_world_set_time(hk_world *w, double time)
 {
     if (!w || !isfinite(time))
         return hk_fail(HK_BAD_INPUT, "hk_world_set_time: world and a finite time are needed");
-    w->time = time;
     if (w->problem) hk_terms_place(w->problem->terms, &(hk_when){.time = time});
-    return HK_OK;
+    hk_status status = hk_world_check_state(w, w->x);  // obstacles may be elsewhere then
+    if (status == HK_OK) w->time = time;
+    if (status != HK_OK) hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
+    return status;
 }
 
 hk_status hk_world_set_positions(hk_world *w, const double *positions)
@@ -407,6 +414,7 @@ hk_status hk_world_set_positions(hk_world *w, const double *positions)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_positions: world and positions are needed");
     HK_TRY(hk_world_fetch_velocities(w));
     HK_TRY(hk_world_take_vectors(w, positions, "the position", w->next));
+    HK_TRY(hk_world_check_state(w, w->next));
     const double *known[HK_KNOWN_COUNT] = {
         [HK_KNOWN_X] = w->next, [HK_KNOWN_V] = w->v, [HK_KNOWN_V_BEFORE] = w->v_before};
     HK_TRY(hk_world_write_state(w, known, 0));
@@ -453,6 +461,12 @@ hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
     if (w->model->family != from->model->family)
         return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: the worlds are of different models");
     HK_TRY(hk_world_fetch(from));
+    if (w->problem) hk_terms_place(w->problem->terms, &(hk_when){.time = from->time});
+    hk_status status = hk_world_check_state(w, from->x);
+    if (status != HK_OK) {
+        hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
+        return status;
+    }
     bool past = !w->x_before || from->x_before;
     const double *known[HK_KNOWN_COUNT] = {[HK_KNOWN_X] = from->x,
                                            [HK_KNOWN_V] = from->v,

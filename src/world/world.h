@@ -2,6 +2,7 @@
 #ifndef HK_WORLD_H
 #define HK_WORLD_H
 
+#include "contact/after.h"
 #include "gpu/gpu.h"
 #include "integrator/damping.h"
 #include "integrator/integrator.h"
@@ -17,6 +18,23 @@ typedef struct hk_conserved {
     int count;  // of numbers: 1, the energy, or 7
     double energy, linear[3], angular[3];
 } hk_conserved;
+
+// What contact has cost.
+typedef struct hk_contact_work {
+    int64_t clamped, detections;
+    double detect_s, pairs_s, guard_s, proof_s;
+} hk_contact_work;
+
+typedef struct hk_world_contacts {
+    hk_contact_work before, work;  // until the step or pose that was last, and of it
+    hk_contact_measure measure;
+    bool measured;  // it is that of the state
+    bool certified, recovering;
+    hk_after *after;  // what puts things right after a step; or NULL
+    void *recoverer;  // the solver of Newton's method for that
+    int recovery_steps;
+    double recovered_time;  // s; NAN
+} hk_world_contacts;
 
 struct hk_world {
     hk_model *model;
@@ -52,6 +70,7 @@ struct hk_world {
     double *x_stage, *v_stage;  // at the end of the first stage
     double *from, *y;           // of a stage
     hk_conserved conserved;
+    hk_world_contacts contact;
     // … and in the users' order [vertex_count][3].
     double *positions, *velocities;
     bool old_positions, old_velocities;  // the GPU has newer ones
@@ -108,6 +127,43 @@ hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int l
                                double start, hk_step_report *report);
 // A solve that did not end in finite numbers keeps the state.
 bool hk_world_usable(const hk_world *w, const hk_solve_report *report);
+
+// ---------------------------------------------------------------- contact (contact.c)
+
+// Around a step or a pose.
+void hk_world_begin_contact(hk_world *w);
+void hk_world_end_contact(hk_world *w);
+void hk_world_release_contact(hk_world *w);  // the problem is another
+// Fails where bodies overlap at x, with obstacles where they are, unless they are to be pushed
+// apart.
+hk_status hk_world_check_state(hk_world *w, const double *x);
+hk_status hk_world_check_start(hk_world *w);  // of a new world
+// Where that is asked for, the proof that nothing intersects at x; else the reason is
+// HK_INTERSECTION.
+hk_status hk_world_certify(hk_world *w, const double *x, hk_solve_report *solved);
+// A step of a start that is to be pushed apart: Newton's method takes it, whatever the world has,
+// and what is tangled has no velocity after it. `held` keeps what the world has.
+typedef struct hk_borrowed {
+    const hk_method *method;
+    hk_settings settings;
+    void *solver;
+    hk_twin twin;
+    const hk_integrator *integrator;
+} hk_borrowed;
+hk_status hk_world_begin_recovery(hk_world *w, hk_borrowed *held);
+hk_status hk_world_end_recovery(hk_world *w, hk_borrowed *held, hk_solve_report *solved);
+// As many of them as it takes, at one time, before a pose.
+hk_status hk_world_recover(hk_world *w, hk_solve_report *solved);
+// One time step (step.c).
+hk_status hk_world_take_step(hk_world *w, hk_solve_report *solved);
+
+// What is to be put right after a step that ended at w->next is.
+hk_status hk_world_correct(hk_world *w, hk_solve_report *solved);
+// Who was in whose way, in the report of a step that came to nothing for it.
+void hk_world_name_blocking(const hk_world *w, hk_solve_report *solved);
+// Forces at x are what reports tell of this state.
+hk_status hk_world_measure(hk_world *w, const double *x);
+hk_status hk_world_contact_forces(hk_world *w, double *forces);  // [vertex_count][3] N
 
 // ---------------------------------------------------------------- worlds on a GPU (gpu.c)
 
