@@ -134,11 +134,19 @@ hk_status hk_insides_find(const hk_contacts *c, const double *x, hk_insides *a)
 
 // ---------------------------------------------------------------- the soft constraint
 
+void hk_insides_clear(hk_contacts *c)
+{
+    if (c->insides->count > 0) c->reach = -1;
+    c->insides->count = 0;
+    memset(c->insides->marked, 0, (size_t)c->body_points);
+}
+
 hk_status hk_insides_add_presses(hk_contacts *c, const double *x)
 {
     const hk_model_contact *s = c->settings;
     if (!c->insides) HK_TRY(hk_insides_create(c, &c->insides));
     hk_insides *a = c->insides;
+    size_t before = a->count;
     memset(a->marked, 0, (size_t)c->body_points);
     HK_TRY(hk_insides_find(c, x, a));
     HK_TRY(hk_reserve((void **)&c->slides, c->slide_count, sizeof *c->slides, &c->slide_capacity,
@@ -158,6 +166,6 @@ hk_status hk_insides_add_presses(hk_contacts *c, const double *x)
         a->marked[p] = 1;
         c->slides[c->slide_count++] = press;
     }
-    c->reach = -1;  // pairs of these vertices would push them farther in
+    if (a->count + before > 0) c->reach = -1;  // pairs of these vertices would push them farther in
     return HK_OK;
 }
