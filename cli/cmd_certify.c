@@ -8,7 +8,9 @@ static const char purpose[] =
     "Proves that no two faces of the surface meet, in every frame of a series or in mesh\n"
     "files: of one body or of two, down to the last bit of the coordinates, with exact\n"
     "arithmetic. Touching counts as meeting. Exit status 0 if all frames are free of\n"
-    "intersections, 1 if some frame is not (the first pair of faces is told).";
+    "intersections, 1 if some frame is not (the first pair of faces is told).\n"
+    "A series holds bodies and no obstacles: \"certify\": true in the \"contact\" of a\n"
+    "scene proves every step of its run, with them.";
 
 static const char examples[] = "hooke certify out/bar.pvd\n"
                                "hooke certify out/bar_0012.vtu --json\n"

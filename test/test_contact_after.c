@@ -5,6 +5,7 @@
 #include "bodies.h"
 #include "contact/after.h"
 #include "contact/field.h"
+#include "failing_alloc.h"
 
 static void assert_near(double a, double b, double tolerance)
 {
@@ -28,7 +29,7 @@ static double random_number(void)  // −1 … 1
 typedef struct setting {
     int cubes;
     double places[2][3];
-    double speed[3];  // m/s
+    double speed[3];  // m/s, of the first; the second has twice as much
     bool floor, block;
     hk_contact_def contact;
     const char *method, *integrator;
@@ -55,7 +56,7 @@ static hk_model *make_model(const setting *s)
         bodies[k].material.model = "corotated";
         bodies[k].material.young = 1e5;
         bodies[k].material.poisson = 0.3;
-        memcpy(bodies[k].velocity, s->speed, sizeof bodies[k].velocity);
+        for (int i = 0; i < 3; i++) bodies[k].velocity[i] = (1 + k) * s->speed[i];
         memcpy(bodies[k].transform.translate, s->places[k], 3 * sizeof(double));
     }
     hk_obstacle_def obstacles[2];
@@ -85,6 +86,8 @@ static hk_model *make_model(const setting *s)
     return model;
 }
 
+static int g_fail_next, g_failing;  // the call for memory that fails; 0: none
+
 static hk_status try_world(const setting *s, hk_world **world)
 {
     hk_model *model = make_model(s);
@@ -94,6 +97,10 @@ static hk_status try_world(const setting *s, hk_world **world)
     def.threads = 1;
     def.integrator = s->integrator;
     def.solver.method = s->method;
+    if (g_fail_next > 0) {
+        failing_alloc_next(g_fail_next);
+        g_failing = failing_alloc_count() + g_fail_next;
+    }
     hk_status status = hk_world_create(&def, world);
     hk_model_free(model);
     return status;
@@ -418,12 +425,58 @@ static void test_refusals(void **state)
     assert_int_equal(try_world(&s, &world), HK_UNSUPPORTED);
 }
 
+// ---------------------------------------------------------------- memory
+
+// A world, two steps and reports.
+static hk_status work(const setting *s)
+{
+    hk_world *world = NULL;
+    hk_contact_report report;
+    hk_status status = try_world(s, &world);
+    for (int k = 0; k < 2 && status == HK_OK; k++) status = hk_world_step(world, NULL);
+    if (status == HK_OK) status = hk_world_contact(world, &report);
+    hk_world_free(world);
+    return status;
+}
+
+// Wherever memory fails, nothing leaks and nothing breaks.
+static void test_memory(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        setting s = usual();
+        s.cubes = 2;
+        s.block = kind != 1;
+        s.places[0][1] = 0.08;
+        s.places[1][1] = kind == 1 ? 0.2 : 0.2825;
+        s.places[1][0] = 0.05;
+        s.speed[1] = -1;
+        if (kind == 0) s.contact.when = HK_CONTACT_AFTER;
+        if (kind == 1) s.contact.overlap = HK_OVERLAP_RECOVER;
+        if (kind == 2) s.contact.law = "penalty";
+        if (kind == 1) s.method = "newton";
+        s.contact.certify = 1;
+        bool reached = true;
+        for (int n = 0; reached; n += 1 + n / (SANITIZED ? 1 : 3)) {
+            failing_alloc_install(0);
+            // The model is there; what comes then fails.
+            g_fail_next = n;
+            hk_status status = work(&s);
+            reached = n == 0 || failing_alloc_count() >= g_failing;
+            if (failing_alloc_live() != 0) fail_msg("kind %d, call %d: a leak", kind, n);
+            failing_alloc_remove();
+            if (n == 0) assert_int_equal(status, HK_OK);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields), cmocka_unit_test(test_distances),
         cmocka_unit_test(test_hash),   cmocka_unit_test(test_floor),
         cmocka_unit_test(test_bodies), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

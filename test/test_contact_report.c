@@ -29,6 +29,7 @@ typedef struct setting {
     const char *integrator, *method;
     double step;
     double gravity;
+    bool block;  // a box whose top is at height 0
 } setting;
 
 static setting usual(void)
@@ -61,6 +62,15 @@ static int add_obstacles(const setting *s, hk_obstacle_def *to, hk_motion_def *m
         to[count] = hk_default_obstacle_def();
         to[count].point[1] = s->floor;
         to[count++].name = "floor";
+    }
+    if (s->block) {
+        to[count] = hk_default_obstacle_def();
+        to[count].shape = HK_OBSTACLE_BOX;
+        for (int i = 0; i < 3; i++) {
+            to[count].min[i] = -1;
+            to[count].max[i] = i == 1 ? 0 : 1;
+        }
+        to[count++].name = "block";
     }
     if (s->ball[3] > 0) {
         to[count] = hk_default_obstacle_def();
@@ -106,7 +116,7 @@ static hk_status try_world(const setting *s, hk_world **world)
         bodies[k].transform.axis[2] = 1;
         bodies[k].transform.degrees = s->turn;
     }
-    hk_obstacle_def obstacles[3];
+    hk_obstacle_def obstacles[4];
     hk_motion_def motion;
     hk_model_def def = hk_default_model_def();
     def.bodies = bodies;
@@ -356,6 +366,12 @@ static void test_recovery(void **state)
     recover(&cubes, 30);
     floor.places[0][1] = -0.1;
     recover(&floor, 30);
+    setting block = floor;
+    block.block = true;
+    block.floor = NAN;
+    block.places[0][1] = -0.05;
+    block.turn = 10;
+    recover(&block, 30);
     sheet.sheet = true;
     sheet.floor = NAN;
     sheet.contact.self = 0;

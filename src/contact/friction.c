@@ -27,6 +27,7 @@ void hk_contacts_end_friction(hk_contacts *c)
 {
     c->slide_count = 0;
     c->step = 0;
+    if (c->insides) hk_insides_clear(c);
 }
 
 hk_status hk_contacts_begin_friction(hk_contacts *c, const double *x, double step)

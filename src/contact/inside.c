@@ -6,14 +6,18 @@
 
 // ---------------------------------------------------------------- life
 
+static void release_shape(hk_rest_shape *shape)
+{
+    hk_sdf_free(shape->sdf);
+    hk_winding_tree_free(shape->tree);
+    hk_free(shape->triangles);
+    *shape = (hk_rest_shape){0};
+}
+
 void hk_insides_free(hk_insides *a)
 {
     if (!a) return;
-    for (int b = 0; a->shapes && b < a->body_count; b++) {
-        hk_sdf_free(a->shapes[b].sdf);
-        hk_winding_tree_free(a->shapes[b].tree);
-        hk_free(a->shapes[b].triangles);
-    }
+    for (int b = 0; a->shapes && b < a->body_count; b++) release_shape(&a->shapes[b]);
     hk_free(a->shapes);
     hk_vertex_hash_release(&a->hash);
     hk_free(a->list);
@@ -93,7 +97,11 @@ static hk_status find_place(const hk_contacts *c, hk_insides *a, const hk_inside
     hk_rest_shape *shape = &a->shapes[in->body];
     double rest[3] = {0}, normal[3], weight[3];
     *found = false;
-    if (!shape->sdf) HK_TRY(make_shape(c, in->body, shape));
+    if (!shape->sdf) {
+        hk_status status = make_shape(c, in->body, shape);
+        if (status != HK_OK) release_shape(shape);
+        HK_TRY(status);
+    }
     for (int k = 0; k < 4; k++) {
         const double *corner = m->rest + 3 * (size_t)m->tets[4 * (size_t)in->tet + (size_t)k];
         for (int i = 0; i < 3; i++) rest[i] += in->weight[k] * corner[i];
@@ -134,11 +142,19 @@ hk_status hk_insides_find(const hk_contacts *c, const double *x, hk_insides *a)
 
 // ---------------------------------------------------------------- the soft constraint
 
+void hk_insides_clear(hk_contacts *c)
+{
+    if (c->insides->count > 0) c->reach = -1;
+    c->insides->count = 0;
+    memset(c->insides->marked, 0, (size_t)c->body_points);
+}
+
 hk_status hk_insides_add_presses(hk_contacts *c, const double *x)
 {
     const hk_model_contact *s = c->settings;
     if (!c->insides) HK_TRY(hk_insides_create(c, &c->insides));
     hk_insides *a = c->insides;
+    size_t before = a->count;
     memset(a->marked, 0, (size_t)c->body_points);
     HK_TRY(hk_insides_find(c, x, a));
     HK_TRY(hk_reserve((void **)&c->slides, c->slide_count, sizeof *c->slides, &c->slide_capacity,
@@ -158,6 +174,6 @@ hk_status hk_insides_add_presses(hk_contacts *c, const double *x)
         a->marked[p] = 1;
         c->slides[c->slide_count++] = press;
     }
-    c->reach = -1;  // pairs of these vertices would push them farther in
+    if (a->count + before > 0) c->reach = -1;  // pairs of these vertices would push them farther in
     return HK_OK;
 }

@@ -37,5 +37,6 @@ hk_status hk_insides_find(const hk_contacts *contacts, const double *x, hk_insid
 // E = ½ κ (width − s)², s = n · Σ c x, with n and c of the state x, beside the slides of friction.
 // Pairs of such a vertex do not push.
 hk_status hk_insides_add_presses(hk_contacts *contacts, const double *x);
+void hk_insides_clear(hk_contacts *contacts);  // there are none
 
 #endif

@@ -186,6 +186,7 @@ static int by_sides(const void *first, const void *second)
 typedef struct overlap {
     int32_t sides[2];
     int counts[2];  // of points in recovery->inside
+    int deep;       // of those of the first side: the others are out already, and near
     double direction[3];
     double extent;  // m
 } overlap;
@@ -308,6 +309,33 @@ static void measure_extent(const hk_contacts *c, overlap *o)
     if (high > low) o->extent = fmax(o->extent, high - low);
 }
 
+// Points of the first side that are out, but near: they are not to fall in again while the others
+// are on their way.
+static hk_status add_near(hk_contacts *c, overlap *o)
+{
+    hk_recovery *r = c->recovery;
+    double reach = c->settings->distance;
+    hk_winding_tree *tree;
+    HK_TRY(make_tree(c, o->sides[1], &tree));
+    if (!tree) return HK_OK;
+    for (int n = 0; n < o->counts[0]; n++) r->marked[r->inside[0][n]] = 1;
+    const hk_winding_totals *all = hk_winding_tree_totals(tree);
+    for (int32_t p = 0; p < c->body_points; p++) {
+        const double *x = c->x + 3 * (size_t)p;
+        bool near = c->side[p] == o->sides[0] && !r->marked[p];
+        for (int i = 0; i < 3; i++)
+            near = near && x[i] >= all->low[i] - reach && x[i] <= all->high[i] + reach;
+        if (!near) continue;
+        hk_nearest nearest = hk_winding_nearest(tree, x, reach, NULL);
+        if (nearest.triangle < 0) continue;
+        r->depth[o->counts[0]] = -nearest.distance;
+        r->inside[0][o->counts[0]++] = p;
+    }
+    for (int n = 0; n < o->counts[0]; n++) r->marked[r->inside[0][n]] = 0;
+    hk_winding_tree_free(tree);
+    return HK_OK;
+}
+
 // Of two sides with triangles.
 static hk_status look_at_surfaces(hk_contacts *c, overlap *o, const hk_tangle *t, size_t count)
 {
@@ -321,7 +349,9 @@ static hk_status look_at_surfaces(hk_contacts *c, overlap *o, const hk_tangle *t
     if (!none) measure_extent(c, o);  // edges that cross tell nothing of how deep they are
     for (int k = 0; k < 2; k++)
         if (o->counts[k] == 0) take_corners(c, o, k, t, count);
-    return HK_OK;
+    o->deep = o->counts[0];
+    for (int n = 0; n < o->deep; n++) c->recovery->depth[n] = INFINITY;
+    return is_closed(c, o->sides[1]) ? add_near(c, o) : HK_OK;
 }
 
 // Of a body, and a plane or something round. Every point has its own way to go, so that those that
@@ -348,17 +378,14 @@ static void look_at_points(hk_contacts *c, overlap *o, const hk_tangle *t, size_
     if (!make_unit(o->direction, 1e-12)) choose_direction(c, o, exit);
 }
 
-static hk_status add_presses(hk_contacts *c, const overlap *o, bool surfaces)
+static hk_status add_presses(hk_contacts *c, const overlap *o)
 {
     const hk_recovery *r = c->recovery;
     const hk_model_contact *s = c->settings;
     int count = hk_max_int(o->counts[0], o->counts[1]);
     double area = 0;
     if (o->counts[0] == 0 || o->counts[1] == 0) return HK_OK;
-    for (int n = 0; n < o->counts[0]; n++) {
-        area += c->area[r->inside[0][n]] / o->counts[0];
-        if (surfaces) r->depth[n] = INFINITY;
-    }
+    for (int n = 0; n < o->counts[0]; n++) area += c->area[r->inside[0][n]] / o->counts[0];
     HK_TRY(hk_reserve((void **)&c->slides, c->slide_count, sizeof *c->slides, &c->slide_capacity,
                       c->slide_count + (size_t)count));
     for (int n = 0; n < count; n++) {
@@ -387,7 +414,7 @@ static hk_status press(hk_contacts *c, const hk_tangle *t, size_t count, bool *t
     else
         look_at_points(c, &o, t, count);
     *tangled = o.extent >= 0;
-    return *tangled ? add_presses(c, &o, surfaces) : HK_OK;
+    return *tangled ? add_presses(c, &o) : HK_OK;
 }
 
 // ---------------------------------------------------------------- all of them
