@@ -250,7 +250,7 @@ static void figure_3(const options *o, const hk_model *model)
     draw_lu(o, model, "Newton with LU (M = 4)", HK_WHOLE_JACOBIAN, 4, file);
     for (int k = 0; k < 2; k++) {
         hk_rest_solver *s = make_solver(o, model, k ? HK_REST_NEWTON_GMRES : HK_REST_AUTO);
-        draw(o, s, k ? "Newton-GMRES" : "fixed point, then Newton-GMRES", file);
+        draw(o, s, k ? "ours (newton_gmres)" : "ours (auto)", file);
         hk_rest_solver_free(s);
     }
     fclose(file);

@@ -21,10 +21,10 @@ typedef struct figure {
 } figure;
 
 static const figure g_figures[] = {
-    {"figure2.csv", "twoway-2.svg", "Components of the Jacobian left out", false},
+    {"figure2.csv", "twoway-2.svg", "Components of the Jacobian left out, Newton with LU", false},
     {"figure3.csv", "twoway-3.svg", "Solvers of the inverse problem", true},
-    {"figure4.csv", "twoway-4.svg", "One factorisation for M iterations", true},
-    {"figure6.csv", "twoway-6.svg", "Starts after an edit", true},
+    {"figure4.csv", "twoway-4.svg", "Newton with LU, one factorisation for M iterations", true},
+    {"figure6.csv", "twoway-6.svg", "Starts after an edit of 30 degrees, Newton with LU", true},
 };
 
 static curve *curve_of(curve *curves, int *count, const char *label)
