@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "contact/touches.h"
+
 // Reaches that are worth while, in edges of the finest body: beyond it lists grow with the cube.
 #define WIDEST_REACH 0.5
 
@@ -171,6 +173,7 @@ static hk_status build(hk_contacts *c)
     if (status != HK_OK) return status;
     take_obstacles(c);
     find_scales(c);
+    HK_TRY(hk_touches_create(c, &c->touches));
     return hk_contacts_place(c, false, 0, 0);
 }
 
@@ -212,6 +215,7 @@ void hk_contacts_free(hk_contacts *c)
     hk_bvh_free(&c->edge_tree);
     hk_pairs_free(&c->triangle_pairs);
     hk_pairs_free(&c->edge_pairs);
+    hk_touches_free(c->touches);
     hk_free(c);
 }
 

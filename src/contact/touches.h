@@ -1,0 +1,121 @@
+// Contacts around a centre, for methods that move every vertex by itself, many times before they
+// look at the energy: descent, vbd and xpbd.
+//
+// At a centre, a state without intersections, the closest points of all listed contacts are found.
+// Between those of two convex things lies a slab (guard.c). Each side may take its half of it, less
+// a part that stays; so every vertex has a region, the intersection of half-spaces and a ball,
+// which is convex. While all vertices are in their regions nothing can have passed through anything
+// else, whatever way they took and in whatever order: that holds for accelerated and extrapolated
+// states and for those that are undone.
+//
+// Forces between two centres are those of the closest points and normals at the last one, with
+//
+//   g = g₀ + n · Σ c_i (x_i − x_i,0),
+//
+// exact at the centre, where methods compare energies, and to first order around it.
+#ifndef HK_TOUCHES_H
+#define HK_TOUCHES_H
+
+#include "contact/contacts.h"
+
+// Positions as a list of terms has them.
+typedef struct hk_places {
+    void *x;             // scalar[vertex_count][4] m
+    const double *base;  // [vertex_count][4] m, of displacements in single precision; NULL: double
+} hk_places;
+
+// A contact that is near, as it lay at the centre.
+typedef struct hk_touch {
+    int32_t point[4];
+    int32_t firsts;    // corners of the first side
+    int32_t turn;      // of what parallel edges add; -1: nothing
+    double c[4];       // weights of the closest points
+    double normal[3];  // from the second side to the first
+    double gap;        // m
+    double room[4];    // m, by which a corner may go towards the other side
+    double part;       // m of the mollifier
+    double friction;   // μ
+    hk_pair pair;
+    double spread;  // Σ |c| over corners of bodies × Σ |n|
+} hk_touch;
+
+typedef struct hk_touches {
+    // ---- the centre
+    int64_t version;  // of the list that the rest is of; -1: there is no centre
+    double *centre;   // [point_count][3] m
+    double *away;     // [point_count][3] m, from there to the last state
+    double motion;    // m, by which points moved from centre to centre lately
+    double limit;     // m, gaps below it are near
+    // ---- contacts of the list
+    double *gap;      // [list] m, at the centre, or less than that where it is not near
+    hk_touch *touch;  // [list] of those that are near
+    size_t gap_capacity, touch_capacity;
+    size_t *near;  // [near_count] their numbers, rising
+    size_t near_count, near_capacity;
+    hk_contact_uses uses;  // of the near ones: 4 × place in `near` + corner
+    double (*turns)[12];   // N, what parallel edges add
+    size_t turn_count, turn_capacity;
+    // ---- regions
+    double *ball;  // [body_points] m, around the centre
+    double *soft;  // [body_points] m, a ball within the whole region
+    // ---- forces of the last state
+    double *push, *bend;  // [near_count] N and N/m, along the normal
+    size_t push_capacity, bend_capacity;
+    double *drag;  // [slide_count][4] N, and N/m
+    size_t drag_capacity;
+    double *stiff;       // [body_points][3] N/m, of the diagonal
+    uint8_t *stiffened;  // [body_points] where that is in a preconditioner
+    double *partial;     // sums of runs
+    size_t partial_capacity;
+    // ---- sweeps by colours (vertex.c)
+    const void *before;        // scalar[vertex_count][4] where vertices were
+    const int32_t *colour_of;  // [vertex_count]
+    // ---- sweeps over contacts (relax.c)
+    double *impulse;  // [near_count][4] N, along the normal and across
+    size_t impulse_capacity;
+} hk_touches;
+
+hk_status hk_touches_create(const hk_contacts *contacts, hk_touches **touches);
+void hk_touches_free(hk_touches *touches);
+
+// Makes a state the centre. `motion`: by which points are expected to move, m. Returns the energy,
+// J; +inf where there is no memory (contacts->status).
+double hk_touches_center(hk_contacts *contacts, const hk_places *x, double motion);
+// Adds forces at x to a gradient, scalar[vertex_count][4].
+void hk_touches_add_gradient(hk_contacts *contacts, const hk_places *x, void *gradient);
+// inverse = 1/(1/plain + the diagonal), scalar[vertex_count][4], where that is not 0. With the
+// diagonal as Jacobi's iteration wants it: a bound of the matrix.
+void hk_touches_stiffen(hk_contacts *contacts, bool single, const void *plain, void *inverse);
+
+// ---- regions (truncate.c)
+// Takes points back into their regions; true: many were outside.
+bool hk_touches_truncate(hk_contacts *contacts, const hk_places *x);
+// One vertex, back along the way from `from`; whether it was outside.
+bool hk_touches_truncate_vertex(const hk_contacts *contacts, int vertex, const hk_places *from,
+                                const hk_places *x);
+
+// ---- one vertex, all others at rest (vertex.c)
+bool hk_touches_vertex(const hk_contacts *contacts, int vertex, const hk_places *x,
+                       double gradient[3], double block[6]);
+double hk_touches_vertex_energy(const hk_contacts *contacts, int vertex, const hk_places *x,
+                                const double step[3]);
+
+// ---- contact after contact (relax.c)
+hk_status hk_touches_begin_relax(hk_contacts *contacts);
+// x as hk_relax_ops has it.
+void hk_touches_relax(hk_contacts *contacts, const hk_places *x, double h);
+
+static inline double hk_place_of(const hk_places *q, int64_t at)
+{
+    return q->base ? q->base[at] + (double)((const float *)q->x)[at] : ((const double *)q->x)[at];
+}
+
+static inline void hk_place_put(const hk_places *q, int64_t at, double value)
+{
+    if (q->base)
+        ((float *)q->x)[at] = (float)(value - q->base[at]);
+    else
+        ((double *)q->x)[at] = value;
+}
+
+#endif
