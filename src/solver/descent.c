@@ -114,6 +114,7 @@ typedef struct descent {
     double *vector[VECTORS];  // [vertex_count][4] workspace of the estimate of the longest α
     hk_quadratic estimated;   // which was made for these; NAN: not yet
     hk_descent_rules rules;
+    double slowest;  // of the rules, where nothing is in the way
     hk_descent_state state;
 } descent;
 
@@ -295,6 +296,7 @@ static void estimate_length(descent *s)
     hk_terms_pause(s->problem->terms, true);
     s->rules.longest = descent_longest(largest_eigenvalue(s), s->rules.acceleration);
     hk_terms_pause(s->problem->terms, false);
+    s->slowest = s->rules.slowest;
     s->state.carried = s->rules.longest;
 }
 
@@ -308,6 +310,19 @@ static void gradient(descent *s, double *energy, hk_solve_report *report)
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
 }
 
+// Where contact has made the diagonal larger, modes that it does not hold are slower than before.
+static void find_slowest(descent *s)
+{
+    const hk_problem *p = s->problem;
+    const float *single = s->vertices.inverse;
+    const double *exact = s->vertices.inverse;
+    s->rules.slowest = s->slowest;
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) {
+        double inverse = s->view->single ? (double)single[k] : exact[k];
+        if (inverse > 0) s->rules.slowest = fmin(s->rules.slowest, p->inertia[k / 4] * inverse);
+    }
+}
+
 static void refresh(descent *s, hk_solve_report *report)
 {
     double clock = hk_now();
@@ -319,6 +334,7 @@ static void refresh(descent *s, hk_solve_report *report)
     if (s->guarded) {
         memcpy(s->plain, s->vertices.inverse, hk_vertices_bytes(&s->vertices));
         hk_terms_stiffen(s->view->terms, s->plain, s->vertices.inverse);
+        find_slowest(s);
     }
     report->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
 }
