@@ -21,21 +21,18 @@ hk_status hk_touches_create(const hk_contacts *c, hk_touches **touches)
     t->away = HK_ZEROS(double, 3 * (size_t)c->point_count);
     t->ball = HK_ZEROS(double, c->body_points);
     t->soft = HK_ZEROS(double, c->body_points);
-    t->stiff = HK_ZEROS(double, 3 * (size_t)c->body_points);
-    t->stiffened = HK_ZEROS(uint8_t, c->body_points);
+    t->block = HK_ZEROS(double, 6 * (size_t)c->body_points);
     t->uses.start = HK_ZEROS(int64_t, c->body_points + 1);
-    bool complete =
-        t->centre && t->away && t->ball && t->soft && t->stiff && t->stiffened && t->uses.start;
+    bool complete = t->centre && t->away && t->ball && t->soft && t->block && t->uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;  // contacts frees them
 }
 
 void hk_touches_free(hk_touches *t)
 {
     if (!t) return;
-    void *const arrays[] = {t->centre,  t->away,       t->gap,      t->touch, t->near,
-                            t->turns,   t->uses.start, t->uses.use, t->ball,  t->soft,
-                            t->push,    t->bend,       t->drag,     t->stiff, t->stiffened,
-                            t->partial, t->impulse};
+    void *const arrays[] = {t->centre,     t->away,     t->gap,     t->touch,  t->near, t->turns,
+                            t->uses.start, t->uses.use, t->ball,    t->soft,   t->push, t->bend,
+                            t->drag,       t->block,    t->partial, t->impulse};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_free(t);
 }
@@ -112,13 +109,22 @@ static void find_rooms(const hk_contacts *c, const hk_contact *k, const double x
     }
 }
 
+// Σ |c| over corners of bodies. The matrix c cᵀ of them is bounded by the diagonal |c| Σ |c|.
+static double spread_of(const hk_contacts *c, const int32_t point[4], const double weight[4])
+{
+    double sum = 0;
+    for (int v = 0; v < 4; v++)
+        if (point[v] < c->body_points) sum += fabs(weight[v]);
+    return sum;
+}
+
 // The energy of a contact, J, its gap, and where it is near the rest of it.
 static double measure(const hk_contacts *c, size_t number, double *gap)
 {
     hk_touches *t = c->touches;
     const hk_contact *k = &c->list[number];
     hk_touch *to = &t->touch[number];
-    double x[4][3], across = 0, weights = 0;
+    double x[4][3];
     hk_contact_corners(c->x, k->point, x);
     hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
     *gap = at.distance - k->pair.thickness;
@@ -131,13 +137,8 @@ static double measure(const hk_contacts *c, size_t number, double *gap)
     to->pair = k->pair;
     to->friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]);
     to->part = at.b.energy != 0 ? at.m.energy : 1;
-    for (int i = 0; i < 3; i++) {
-        to->normal[i] = at.closest.w[i] / at.distance;
-        across += fabs(to->normal[i]);
-    }
-    for (int v = 0; v < 4; v++)
-        if (to->point[v] < c->body_points) weights += fabs(to->c[v]);
-    to->spread = weights * across;
+    for (int i = 0; i < 3; i++) to->normal[i] = at.closest.w[i] / at.distance;
+    to->spread = spread_of(c, to->point, to->c);
     find_rooms(c, k, (const double(*)[3])x, to);
     return pair_energy(&k->pair, &at);
 }
@@ -374,36 +375,39 @@ static void find_drags(const hk_contacts *c)
     }
 }
 
-// At a point: force, and a diagonal that bounds the matrix: that of f fᵀ is |f| Σ|f|.
-static void sum_contacts(const hk_contacts *c, int p, double g[3], double diagonal[3])
+// Adds `along` n nᵀ + `across` (1 − n nᵀ).
+static void add_block(double along, double across, const double n[3], double block[6])
+{
+    for (int i = 0, k = 0; i < 3; i++)
+        for (int j = i; j < 3; j++, k++)
+            block[k] += (along - across) * n[i] * n[j] + (i == j ? across : 0);
+}
+
+// At a point: force, and a block that bounds its part of the matrix.
+static void sum_contacts(const hk_contacts *c, int p, double g[3], double block[6])
 {
     const hk_touches *t = c->touches;
     for (int64_t k = t->uses.start[p]; k < t->uses.start[p + 1]; k++) {
         int64_t n = t->uses.use[k] / 4, v = t->uses.use[k] % 4;
         const hk_touch *touch = &t->touch[t->near[n]];
+        if (t->bend[n] == 0 || touch->c[v] == 0) continue;
         double push = touch->c[v] * t->push[n];
-        double bend = fabs(touch->c[v]) * touch->spread * t->bend[n];
-        for (int i = 0; i < 3; i++) {
-            g[i] += push * touch->normal[i];
-            diagonal[i] += bend * fabs(touch->normal[i]);
-        }
+        for (int i = 0; i < 3; i++) g[i] += push * touch->normal[i];
+        add_block(fabs(touch->c[v]) * touch->spread * t->bend[n], 0, touch->normal, block);
         for (int i = 0; i < 3 && touch->turn >= 0; i++) g[i] += t->turns[touch->turn][3 * v + i];
     }
 }
 
-static void sum_slides(const hk_contacts *c, int p, double g[3], double diagonal[3])
+// Of friction that of a spring with the same force: Coulomb's is below it on both sides.
+static void sum_slides(const hk_contacts *c, int p, double g[3], double block[6])
 {
     const hk_touches *t = c->touches;
     for (int64_t k = c->slide_uses.start[p]; k < c->slide_uses.start[p + 1]; k++) {
         int64_t n = c->slide_uses.use[k] / 4, v = c->slide_uses.use[k] % 4;
-        const double *weight = c->slides[n].friction.c;
-        double all = 0;
-        for (int u = 0; u < 4; u++)
-            if (c->slides[n].point[u] < c->body_points) all += fabs(weight[u]);
-        for (int i = 0; i < 3; i++) {
-            g[i] += weight[v] * t->drag[4 * n + i];
-            diagonal[i] += fabs(weight[v]) * all * t->drag[4 * n + 3];
-        }
+        const hk_friction *f = &c->slides[n].friction;
+        double spread = spread_of(c, c->slides[n].point, f->c);
+        for (int i = 0; i < 3; i++) g[i] += f->c[v] * t->drag[4 * n + i];
+        add_block(0, fabs(f->c[v]) * spread * t->drag[4 * n + 3], f->normal, block);
     }
 }
 
@@ -425,33 +429,68 @@ void hk_touches_add_gradient(hk_contacts *c, const hk_places *q, void *gradient)
     find_drags(c);
 #pragma omp parallel for schedule(static) num_threads(c->threads)
     for (int p = 0; p < c->body_points; p++) {
-        double g[3] = {0, 0, 0}, *diagonal = t->stiff + 3 * (size_t)p;
-        diagonal[0] = diagonal[1] = diagonal[2] = 0;
+        double g[3] = {0, 0, 0}, *block = t->block + 6 * (size_t)p;
+        for (int i = 0; i < 6; i++) block[i] = 0;
         bool slides = c->slide_count > 0 && c->slide_uses.start[p] < c->slide_uses.start[p + 1];
         if (!slides && t->uses.start[p] == t->uses.start[p + 1]) continue;
-        sum_contacts(c, p, g, diagonal);
-        if (slides) sum_slides(c, p, g, diagonal);
+        sum_contacts(c, p, g, block);
+        if (slides) sum_slides(c, p, g, block);
         add(gradient, q->base != NULL, 4 * (int64_t)c->vertex[p], g);
     }
 }
 
-void hk_touches_stiffen(hk_contacts *c, bool single, const void *plain, void *inverse)
+// ---------------------------------------------------------------- Jacobi's iteration
+
+// (diagonal + block) x = g, which is positive definite, by its Cholesky factor.
+static void solve_block(const double diagonal[3], const double block[6], const double g[3],
+                        double x[3])
 {
-    hk_touches *t = c->touches;
-#pragma omp parallel for schedule(static) num_threads(c->threads)
-    for (int p = 0; p < c->body_points; p++) {
-        const double *d = t->stiff + 3 * (size_t)p;
-        bool stiff = d[0] > 0 || d[1] > 0 || d[2] > 0;
-        if (!stiff && !t->stiffened[p]) continue;
-        int64_t at = 4 * (int64_t)c->vertex[p];
-        for (int64_t i = at; i < at + 3; i++) {
-            double own = single ? (double)((const float *)plain)[i] : ((const double *)plain)[i];
-            double both = own / (1 + own * d[i - at]);
-            if (single)
-                ((float *)inverse)[i] = (float)both;
-            else
-                ((double *)inverse)[i] = both;
-        }
-        t->stiffened[p] = stiff;
+    double a = block[0] + diagonal[0], l10 = block[1] / a, l20 = block[2] / a;
+    double d1 = block[3] + diagonal[1] - l10 * block[1];
+    double b = block[4] - l10 * block[2], l21 = b / d1;
+    double d2 = block[5] + diagonal[2] - l20 * block[2] - l21 * b;
+    double y1 = g[1] - l10 * g[0], y2 = g[2] - l20 * g[0] - l21 * y1;
+    x[2] = y2 / d2;
+    x[1] = y1 / d1 - l21 * x[2];
+    x[0] = g[0] / a - l10 * x[1] - l20 * x[2];
+}
+
+static double load(const void *vector, bool single, int64_t at)
+{
+    return single ? (double)((const float *)vector)[at] : ((const double *)vector)[at];
+}
+
+// The gradient at a vertex becomes the one whose step with the diagonal alone is that of both.
+static double precondition(const hk_touch_step *s, int64_t at, const double block[6])
+{
+    bool single = s->single;
+    double pull[3], g[3], diagonal[3], x[3], change[3];
+    double inertia = load(s->target, single, at + 3);
+    for (int i = 0; i < 3; i++) {
+        double inverse = load(s->inverse, single, at + i);
+        if (!(inverse > 0)) return 1;  // it is held
+        diagonal[i] = 1 / inverse;
+        pull[i] = inertia * (load(s->q, single, at + i) - load(s->target, single, at + i)) -
+                  load(s->force, single, at + i);
+        g[i] = load(s->gradient, single, at + i) + pull[i];
     }
+    solve_block(diagonal, block, g, x);
+    for (int i = 0; i < 3; i++) change[i] = diagonal[i] * x[i] - g[i];
+    add(s->gradient, single, at, change);
+    return inertia /
+           (fmin(diagonal[0], fmin(diagonal[1], diagonal[2])) + block[0] + block[3] + block[5]);
+}
+
+double hk_touches_precondition(hk_contacts *c, const hk_touch_step *step)
+{
+    const hk_touches *t = c->touches;
+    double least = 1;
+    if (t->version < 0) return 1;
+#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
+    for (int p = 0; p < c->body_points; p++) {
+        const double *block = t->block + 6 * (size_t)p;
+        if (block[0] + block[3] + block[5] > 0)
+            least = fmin(least, precondition(step, 4 * (int64_t)c->vertex[p], block));
+    }
+    return least;
 }

@@ -63,9 +63,8 @@ typedef struct hk_touches {
     size_t push_capacity, bend_capacity;
     double *drag;  // [slide_count][4] N, and N/m
     size_t drag_capacity;
-    double *stiff;       // [body_points][3] N/m, of the diagonal
-    uint8_t *stiffened;  // [body_points] where that is in a preconditioner
-    double *partial;     // sums of runs
+    double *block;    // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
+    double *partial;  // sums of runs
     size_t partial_capacity;
     // ---- sweeps by colours (vertex.c)
     const void *before;        // scalar[vertex_count][4] where vertices were
@@ -83,9 +82,16 @@ void hk_touches_free(hk_touches *touches);
 double hk_touches_center(hk_contacts *contacts, const hk_places *x, double motion);
 // Adds forces at x to a gradient, scalar[vertex_count][4].
 void hk_touches_add_gradient(hk_contacts *contacts, const hk_places *x, void *gradient);
-// inverse = 1/(1/plain + the diagonal), scalar[vertex_count][4], where that is not 0. With the
-// diagonal as Jacobi's iteration wants it: a bound of the matrix.
-void hk_touches_stiffen(hk_contacts *contacts, bool single, const void *plain, void *inverse);
+// For a step of Jacobi's iteration, q − inverse (gradient + k (q − target) − force), k in the
+// fourth place of target; vectors are scalar[vertex_count][4]. Where contacts push, as of the last
+// gradient, that is changed to the one whose step is that of their blocks added to the diagonal.
+// Returns the least part of the stiffness there that is inertia, at most 1.
+typedef struct hk_touch_step {
+    bool single;
+    const void *q, *inverse, *target, *force;
+    void *gradient;
+} hk_touch_step;
+double hk_touches_precondition(hk_contacts *contacts, const hk_touch_step *step);
 
 // ---- regions (truncate.c)
 // Takes points back into their regions; true: many were outside.

@@ -110,7 +110,6 @@ typedef struct descent {
     hk_checkpoint checkpoint;
     const double *diagonal;   // [vertex_count] a constant one instead of the Hessian, or NULL
     bool guarded;             // something is in the way (hk_guard_ops)
-    void *plain;              // scalar[vertex_count][4] `inverse` without it; NULL: never
     double *vector[VECTORS];  // [vertex_count][4] workspace of the estimate of the longest α
     hk_quadratic estimated;   // which was made for these; NAN: not yet
     hk_descent_rules rules;
@@ -126,7 +125,6 @@ static void descent_free(void *solver)
     hk_vertices_release(&s->vertices);
     hk_checkpoint_release(&s->checkpoint);
     hk_free(s->vertices.floor);
-    hk_free(s->plain);
     for (int k = 0; k < VECTORS; k++) hk_free(s->vector[k]);
     hk_free(s);
 }
@@ -141,10 +139,7 @@ static hk_status allocate(descent *s, hk_problem *p)
         if (!s->vector[k]) return HK_NO_MEMORY;
     }
     s->vertices.floor = HK_ZEROS(double, p->vertex_count);
-    if (!s->vertices.floor) return HK_NO_MEMORY;
-    if (!hk_terms_guarded(p->terms)) return HK_OK;
-    s->plain = hk_calloc(1, hk_vertices_bytes(&s->vertices));
-    return s->plain ? HK_OK : HK_NO_MEMORY;
+    return s->vertices.floor ? HK_OK : HK_NO_MEMORY;
 }
 
 static hk_status create(hk_problem *problem, const hk_settings *settings, const double *diagonal,
@@ -225,9 +220,19 @@ static void truncate(descent *s)
         hk_terms_center(s->view->terms, s->vertices.q, 0);
 }
 
+// Contacts join the diagonal. Where they have made it larger, modes that they do not hold are
+// slower than before.
+static void precondition(descent *s)
+{
+    const hk_vertices *v = &s->vertices;
+    hk_jacobi_step step = {v->q, v->inverse, v->target, v->force, v->gradient};
+    s->rules.slowest = fmin(s->slowest, hk_terms_precondition(s->view->terms, &step));
+}
+
 static void step(descent *s, int k)
 {
     int restarts;
+    if (s->guarded) precondition(s);
     double weight = descent_accelerate(&s->rules, &s->state, k, &restarts);
     if (restarts) forget_last(s);
     if (s->rules.acceleration == HK_ACCELERATION_NESTEROV)
@@ -306,21 +311,7 @@ static void gradient(descent *s, double *energy, hk_solve_report *report)
 {
     double clock = hk_now();
     hk_checkpoint_gradient(&s->checkpoint, energy);
-    if (s->guarded) hk_terms_stiffen(s->view->terms, s->plain, s->vertices.inverse);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-}
-
-// Where contact has made the diagonal larger, modes that it does not hold are slower than before.
-static void find_slowest(descent *s)
-{
-    const hk_problem *p = s->problem;
-    const float *single = s->vertices.inverse;
-    const double *exact = s->vertices.inverse;
-    s->rules.slowest = s->slowest;
-    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) {
-        double inverse = s->view->single ? (double)single[k] : exact[k];
-        if (inverse > 0) s->rules.slowest = fmin(s->rules.slowest, p->inertia[k / 4] * inverse);
-    }
 }
 
 static void refresh(descent *s, hk_solve_report *report)
@@ -331,11 +322,6 @@ static void refresh(descent *s, hk_solve_report *report)
     else
         hk_view_diagonal(s->view, s->vertices.q, s->vertices.inverse);
     hk_vertices_invert(&s->vertices);
-    if (s->guarded) {
-        memcpy(s->plain, s->vertices.inverse, hk_vertices_bytes(&s->vertices));
-        hk_terms_stiffen(s->view->terms, s->plain, s->vertices.inverse);
-        find_slowest(s);
-    }
     report->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
 }
 
@@ -462,7 +448,7 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     descent *s = solver;
     report->detail[0] = '\0';
     HK_TRY(hk_view_begin(s->view, x));
-    s->guarded = s->plain && hk_terms_guarded(s->problem->terms);
+    s->guarded = hk_terms_guarded(s->problem->terms);
     choose_acceleration(s);
     estimate_length(s);
     if (s->guarded) hk_terms_guide(s->view->terms, true);

@@ -214,9 +214,11 @@ static bool contact_truncate_vertex(const hk_term *term, int vertex, const void 
     return hk_touches_truncate_vertex(contacts_of(term), vertex, &start, &at);
 }
 
-static void contact_stiffen(hk_term *term, const void *plain, void *inverse)
+static double contact_precondition(hk_term *term, const hk_jacobi_step *step)
 {
-    hk_touches_stiffen(contacts_of(term), is_single(term), plain, inverse);
+    hk_touch_step own_step = {is_single(term), step->q,     step->inverse,
+                              step->target,    step->force, step->gradient};
+    return hk_touches_precondition(contacts_of(term), &own_step);
 }
 
 static void contact_sweep(hk_term *term, const void *before, const int32_t *colour_of)
@@ -234,7 +236,7 @@ static const hk_region_ops g_regions = {.guide = contact_guide,
                                         .center = contact_center,
                                         .truncate = contact_truncate,
                                         .truncate_vertex = contact_truncate_vertex,
-                                        .stiffen = contact_stiffen,
+                                        .precondition = contact_precondition,
                                         .sweep = contact_sweep,
                                         .pause = contact_pause};
 

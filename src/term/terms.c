@@ -445,10 +445,13 @@ bool hk_terms_truncate(hk_terms *t, void *x)
     return many;
 }
 
-void hk_terms_stiffen(hk_terms *t, const void *plain, void *inverse)
+double hk_terms_precondition(hk_terms *t, const hk_jacobi_step *step)
 {
+    double least = 1;
     for (int k = 0; k < t->count; k++)
-        if (regions_of(t->term[k])) t->term[k]->ops->regions->stiffen(t->term[k], plain, inverse);
+        if (regions_of(t->term[k]))
+            least = fmin(least, t->term[k]->ops->regions->precondition(t->term[k], step));
+    return least;
 }
 
 void hk_terms_sweep(hk_terms *t, const void *before, const int32_t *colour_of)

@@ -95,7 +95,7 @@ bool hk_terms_again(hk_terms *terms, const double *x, int solves);
 void hk_terms_guide(hk_terms *terms, bool on);
 double hk_terms_center(hk_terms *terms, const void *x, double motion);
 bool hk_terms_truncate(hk_terms *terms, void *x);
-void hk_terms_stiffen(hk_terms *terms, const void *plain, void *inverse);
+double hk_terms_precondition(hk_terms *terms, const hk_jacobi_step *step);
 void hk_terms_sweep(hk_terms *terms, const void *before, const int32_t *colour_of);
 void hk_terms_pause(hk_terms *terms, bool on);
 
