@@ -131,6 +131,16 @@ static void shorten(hk_contacts *c, const hk_contact *k)
     }
 }
 
+// Whether all moves can be made at once: what moves along with its neighbours is in nobody's way.
+static bool can_go_together(const hk_contacts *c)
+{
+    double least = longest_move(c) <= c->reach;
+#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
+    for (size_t k = 0; k < c->count; k++)
+        if (least >= 1) least = fmin(least, fraction_of(c, &c->list[k], 1));
+    return least >= 1;
+}
+
 // Moves from x to `to` as far as each point may go; returns whether all of them arrived.
 static bool hop(hk_contacts *c, double *x, const double *to)
 {
@@ -141,7 +151,7 @@ static bool hop(hk_contacts *c, double *x, const double *to)
         size_t at = 4 * (size_t)c->vertex[p];
         closest_minus(to + at, x + at, c->move + 3 * (size_t)p);
     }
-    reach_for(c, away, 1);
+    if (reach_for(c, away, 1) >= 1 && can_go_together(c)) return true;
     for (int p = 0; p < c->body_points; p++) {
         const double *m = c->move + 3 * (size_t)p;
         double length = sqrt(closest_dot(m, m));
@@ -177,6 +187,18 @@ void hk_contacts_keep(hk_contacts *c, const double *x)
     memcpy(c->kept, c->x, 3 * sizeof(double) * (size_t)c->point_count);
 }
 
+// From contacts->x to where points were detected.
+static double farthest(const hk_contacts *c)
+{
+    double square = 0;
+    for (int p = 0; p < c->point_count; p++) {
+        double d[3];
+        closest_minus(c->x + 3 * (size_t)p, c->base + 3 * (size_t)p, d);
+        square = fmax(square, closest_dot(d, d));
+    }
+    return sqrt(square);
+}
+
 bool hk_contacts_passes(hk_contacts *c, const double *x)
 {
     if (!is_guarded(c)) return true;
@@ -186,7 +208,8 @@ bool hk_contacts_passes(hk_contacts *c, const double *x)
     // From where they were; then obstacles are again where they are.
     memcpy(c->from_kept, c->x, bytes);
     memcpy(c->x, c->kept, bytes);
-    double least = reach_for(c, INFINITY, 1);
+    double away = farthest(c);
+    double least = reach_for(c, hk_contacts_reach(c, away) ? away : INFINITY, 1);
     for (size_t k = 0; k < c->count && least >= 1; k++)
         least = fmin(least, fraction_of(c, &c->list[k], 1));
     memcpy(c->x, c->from_kept, bytes);

@@ -125,7 +125,7 @@ static void relax_slide(const hk_contacts *c, const hk_touch *k, const hk_places
 void hk_touches_relax(hk_contacts *c, const hk_places *q, double h)
 {
     hk_touches *t = c->touches;
-    for (size_t n = 0; n < t->near_count; n++) {
+    for (size_t n = 0; n < t->near_count && t->version >= 0; n++) {
         const hk_touch *k = &t->touch[t->near[n]];
         double *impulse = t->impulse + 4 * n;
         if (k->part == 0) continue;

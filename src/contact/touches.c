@@ -132,11 +132,12 @@ static double measure(const hk_contacts *c, size_t number, double *gap)
     memcpy(to->point, k->point, sizeof to->point);
     memcpy(to->c, at.closest.c, sizeof to->c);
     to->firsts = hk_contact_firsts(k);
-    to->turn = at.mollified ? 0 : -1;
+    to->turn = at.mollified ? 0 : -1;  // (only of those that push)
     to->gap = *gap;
     to->pair = k->pair;
     to->friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]);
-    to->part = at.b.energy != 0 ? at.m.energy : 1;
+    if (at.b.energy == 0) pair_mollify(&k->pair, (const double(*)[3])x, &at);
+    to->part = at.m.energy;
     for (int i = 0; i < 3; i++) to->normal[i] = at.closest.w[i] / at.distance;
     to->spread = spread_of(c, to->point, to->c);
     find_rooms(c, k, (const double(*)[3])x, to);
@@ -279,7 +280,7 @@ static hk_status center(hk_contacts *c, double away, double moved, double motion
     HK_TRY(need_list(c, away, fmax(motion, 2 * t->motion)));
     bool other = t->version != c->version;
     double limit = distance + fmin(fmax(0.25 * distance, 4 * t->motion), 2 * distance);
-    if (motion > 0) limit = fmax(limit, distance + 2 * motion);
+    if (motion > 0) limit = fmax(limit, distance + 2 * t->motion);  // nothing may be missed
     t->limit = limit;
     HK_TRY(reserve_list(c));
     for (size_t k = 0; k < c->count && other; k++) t->gap[k] = -INFINITY;

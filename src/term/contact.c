@@ -258,6 +258,39 @@ static double contact_vertex_energy(const hk_term *term, int vertex, const void 
                                 : 0;
 }
 
+// ---------------------------------------------------------------- contact after contact
+
+static hk_status contact_create_relax(hk_term *term, void **state)
+{
+    *state = term;
+    return HK_OK;
+}
+
+static void contact_free_relax(void *state)
+{
+    (void)state;
+}
+
+static void contact_begin_relax(void *state, bool several)
+{
+    (void)several;
+    hk_contacts *c = contacts_of(state);
+    c->status = hk_touches_begin_relax(c);
+    if (c->status != HK_OK) c->touches->version = -1;
+}
+
+static void contact_relax(void *state, void *x, double h, bool several)
+{
+    (void)several;
+    hk_places at = places_of(state, x);
+    hk_touches_relax(contacts_of(state), &at, h);
+}
+
+static const hk_relax_ops g_relax = {.create = contact_create_relax,
+                                     .free = contact_free_relax,
+                                     .begin = contact_begin_relax,
+                                     .sweep = contact_relax};
+
 const hk_term_ops hk_contact_term = {
     .name = "contact",
     .part = HK_PART_CONTACT,
@@ -278,6 +311,7 @@ const hk_term_ops hk_contact_term = {
     .version = contact_version,
     .vertex = contact_vertex,
     .vertex_energy = contact_vertex_energy,
+    .relax = &g_relax,
     .guard = &g_guard,
     .regions = &g_regions,
 };
