@@ -74,13 +74,26 @@ static double longest_move(const hk_contacts *c)
     return sqrt(square);
 }
 
+// From where points were detected to where moves take them, the longest way.
+static double farthest_end(const hk_contacts *c, double most)
+{
+    double far = 0;
+    for (int p = 0; p < c->point_count; p++) {
+        const double *m = c->move + 3 * (size_t)p;
+        double d[3];
+        closest_minus(c->x + 3 * (size_t)p, c->base + 3 * (size_t)p, d);
+        far = fmax(far, sqrt(closest_dot(d, d)) + most * sqrt(closest_dot(m, m)));
+    }
+    return far;
+}
+
 // Detects at contacts->x again where the list does not reach as far as the moves go; the fraction
 // of them that it reaches.
 static double reach_for(hk_contacts *c, double away, double most)
 {
     double longest = longest_move(c), wanted = most * longest;
     if (!isfinite(wanted)) return 0;
-    if (c->reach >= 0 && away + wanted <= c->reach) return most;
+    if (hk_contacts_reach(c, away) && farthest_end(c, most) <= c->reach) return most;
     double reach = fmin(fmax(1.2 * wanted, 0.5 * c->settings->distance), c->widest);
     c->status = hk_contacts_detect(c, reach);
     if (c->status != HK_OK) return 0;
@@ -208,8 +221,7 @@ bool hk_contacts_passes(hk_contacts *c, const double *x)
     // From where they were; then obstacles are again where they are.
     memcpy(c->from_kept, c->x, bytes);
     memcpy(c->x, c->kept, bytes);
-    double away = farthest(c);
-    double least = reach_for(c, hk_contacts_reach(c, away) ? away : INFINITY, 1);
+    double least = reach_for(c, farthest(c), 1);
     for (size_t k = 0; k < c->count && least >= 1; k++)
         least = fmin(least, fraction_of(c, &c->list[k], 1));
     memcpy(c->x, c->from_kept, bytes);

@@ -110,7 +110,7 @@ static void walk_to(hk_problem *p, const hk_moment *m, double *workspace, double
     memcpy(workspace, m->x, bytes);
     bool arrived = hk_terms_walk(p->terms, workspace, start);
     memcpy(start, workspace, bytes);
-    if (arrived || isfinite(hk_problem_energy(p, start))) return;
+    if (arrived || hk_problem_energy(p, start) <= hk_problem_energy(p, m->x)) return;
     predict(p, m, 0, 0, start);
 }
 
@@ -118,8 +118,12 @@ void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment
                      double *workspace, double *start)
 {
     hk_problem *p = view->problem;
+    // What is in the way is no reason to stay.
+    bool guarded = hk_terms_guarded(p->terms);
+    hk_terms_pause(p->terms, guarded);
     double energy = choose(view, settings, m, workspace, start);
-    if (hk_terms_guarded(p->terms)) {
+    hk_terms_pause(p->terms, false);
+    if (guarded) {
         walk_to(p, m, workspace, start);
         return;
     }
