@@ -28,7 +28,7 @@ typedef struct hk_places {
 typedef struct hk_touch {
     int32_t point[4];
     int32_t firsts;    // corners of the first side
-    int32_t turn;      // of what parallel edges add; -1: nothing
+    bool turned;       // edges that push and are nearly parallel
     double c[4];       // weights of the closest points
     double normal[3];  // from the second side to the first
     double gap;        // m
@@ -39,13 +39,25 @@ typedef struct hk_touch {
     double spread;  // Σ |c| over corners of bodies × Σ |n|
 } hk_touch;
 
+// What an iteration needs of one that pushes, or may soon.
+typedef struct hk_push {
+    int32_t point[4];
+    double c[4];
+    double normal[3];
+    double gap;        // m
+    double width;      // m
+    double stiffness;  // N/m, κ m
+} hk_push;
+
 typedef struct hk_touches {
     // ---- the centre
     int64_t version;  // of the list that the rest is of; -1: there is no centre
     double *centre;   // [point_count][3] m
     double *away;     // [point_count][3] m, from there to the last state
+    bool placed;      // `away` is of the state that is evaluated next
     double motion;    // m, by which points moved from centre to centre lately
     double limit;     // m, gaps below it are near
+    int64_t centres;  // that there were
     // ---- contacts of the list
     double *gap;      // [list] m, at the centre, or less than that where it is not near
     hk_touch *touch;  // [list] of those that are near
@@ -53,17 +65,27 @@ typedef struct hk_touches {
     size_t *near;  // [near_count] their numbers, rising
     size_t near_count, near_capacity;
     hk_contact_uses uses;  // of the near ones: 4 × place in `near` + corner
-    double (*turns)[12];   // N, what parallel edges add
-    size_t turn_count, turn_capacity;
     // ---- regions
     double *ball;  // [body_points] m, around the centre
     double *soft;  // [body_points] m, a ball within the whole region
-    // ---- forces of the last state
-    double *push, *bend;  // [near_count] N and N/m, along the normal
-    size_t push_capacity, bend_capacity;
-    double *drag;  // [slide_count][4] N, and N/m
-    size_t drag_capacity;
+    // ---- forces (pushes.c)
+    hk_push *push;    // [push_count]
+    size_t *push_of;  // [push_count] numbers in the list
+    size_t push_count, push_capacity, push_of_capacity;
+    double *force;  // [push_count][4] N, and N/m along the normal
+    double *used;   // [push_count] N/m, what the blocks have of it
+    size_t force_capacity, used_capacity;
+    hk_contact_uses push_uses;  // 4 × push + corner
+    double *weight;             // [their number] c
+    size_t weight_capacity;
+    double *turning;    // [body_points][3] N, what nearly parallel edges add, as at the centre
+    bool turns;         // some of it is not 0
+    double *drag;       // [slide_count][4] N, and N/m
+    double *used_drag;  // [slide_count] N/m, what the blocks have of it
+    size_t drag_capacity, used_drag_capacity;
     double *block;    // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
+    bool blocks;      // they are there
+    double least;     // m, the least gap of what pushes
     double *partial;  // sums of runs
     size_t partial_capacity;
     // ---- sweeps by colours (vertex.c)
@@ -80,6 +102,9 @@ void hk_touches_free(hk_touches *touches);
 // Makes a state the centre. `motion`: by which points are expected to move, m. Returns the energy,
 // J; +inf where there is no memory (contacts->status).
 double hk_touches_center(hk_contacts *contacts, const hk_places *x, double motion);
+// The energy at x, which becomes the centre unless it is so near to the one that there is that the
+// energy can be told from there.
+double hk_touches_energy(hk_contacts *contacts, const hk_places *x);
 // Adds forces at x to a gradient, scalar[vertex_count][4].
 void hk_touches_add_gradient(hk_contacts *contacts, const hk_places *x, void *gradient);
 // For a step of Jacobi's iteration, q − inverse (gradient + k (q − target) − force), k in the
@@ -92,6 +117,15 @@ typedef struct hk_touch_step {
     void *gradient;
 } hk_touch_step;
 double hk_touches_precondition(hk_contacts *contacts, const hk_touch_step *step);
+
+// What follows from a centre that was just made (pushes.c): numbers of near contacts are others
+// than before where `other`.
+hk_status hk_touches_find_pushes(hk_contacts *contacts, bool other);
+// The energy at the places that `away` leads to, to second order.
+double hk_touches_near_energy(hk_contacts *contacts);
+// Uses of entries that begin with their four points, entry `stride` × chosen[n] of a list.
+hk_status hk_touches_fill_uses(const hk_contacts *contacts, const void *list, size_t stride,
+                               const size_t *chosen, size_t count, hk_contact_uses *uses);
 
 // ---- regions (truncate.c)
 // Takes points back into their regions; true: many were outside.

@@ -102,14 +102,18 @@ bool hk_touches_truncate(hk_contacts *c, const hk_places *q)
     for (int p = 0; p < c->body_points; p++) {
         double d[3], on[3];
         read(c, p, q, d);
-        if (is_inside(c, p, d, ROUNDING)) continue;
-        count++;
-        memcpy(on, d, sizeof on);
-        project(c, p, on);
-        double part = is_inside(c, p, on, 0) ? 1 : part_inside(c, p, zero, on);
-        for (int i = 0; i < 3; i++) on[i] *= isfinite(on[i]) ? part : 0;
-        put(c, p, on, q);
+        if (!is_inside(c, p, d, ROUNDING)) {
+            count++;
+            memcpy(on, d, sizeof on);
+            project(c, p, on);
+            double part = is_inside(c, p, on, 0) ? 1 : part_inside(c, p, zero, on);
+            for (int i = 0; i < 3; i++) on[i] = isfinite(on[i]) ? part * on[i] : 0;
+            put(c, p, on, q);
+            read(c, p, q, d);
+        }
+        memcpy(c->touches->away + 3 * (size_t)p, d, sizeof d);
     }
+    c->touches->placed = true;
     return count > MANY * c->body_points;
 }
 

@@ -105,7 +105,7 @@ static void contact_add_gradient(hk_term *term, const void *x, void *gradient, d
         return;
     }
     hk_places at = places_of(term, x);
-    if (energy) *energy = hk_touches_center(contacts_of(term), &at, 0);
+    if (energy) *energy = hk_touches_energy(contacts_of(term), &at);
     hk_touches_add_gradient(contacts_of(term), &at, gradient);
 }
 

@@ -1,0 +1,388 @@
+// Forces of the contacts that push around a centre (touches.h), iteration after iteration.
+#include <math.h>
+
+#include "contact/touches.h"
+
+enum { RUN = 128 };  // contacts whose energies are added up one after the other
+
+// By how much contacts may become stiffer before the blocks are made anew.
+#define STIFFER 1.5
+
+// ---------------------------------------------------------------- at a centre
+
+// Which of the near contacts push, or may before the next centre; whether these are others.
+static bool choose_pushes(const hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    double margin = fmax(3 * t->motion, 0.02 * c->settings->distance);
+    size_t count = 0;
+    bool same = true;
+    for (size_t n = 0; n < t->near_count; n++) {
+        const hk_touch *k = &t->touch[t->near[n]];
+        if (!(k->gap < k->pair.width + margin)) continue;
+        same = same && count < t->push_count && t->push_of[count] == t->near[n];
+        t->push_of[count++] = t->near[n];
+    }
+    same = same && count == t->push_count;
+    t->push_count = count;
+    return !same;
+}
+
+static hk_status reserve(hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    size_t count = t->near_count, slides = c->slide_count;
+    HK_TRY(hk_reserve((void **)&t->push, 0, sizeof *t->push, &t->push_capacity, count));
+    HK_TRY(hk_reserve((void **)&t->force, 0, 4 * sizeof(double), &t->force_capacity, count));
+    HK_TRY(hk_reserve((void **)&t->used, 0, sizeof(double), &t->used_capacity, count));
+    HK_TRY(hk_reserve((void **)&t->weight, 0, sizeof(double), &t->weight_capacity, 4 * count));
+    HK_TRY(hk_reserve((void **)&t->drag, 0, 4 * sizeof(double), &t->drag_capacity, slides));
+    HK_TRY(hk_reserve((void **)&t->used_drag, 0, sizeof(double), &t->used_drag_capacity, slides));
+    return hk_reserve((void **)&t->push_of, t->push_count, sizeof *t->push_of, &t->push_of_capacity,
+                      count);
+}
+
+// What nearly parallel edges add to the forces stays as it is until the next centre.
+static void add_turn(const hk_contacts *c, const hk_touch *k)
+{
+    hk_touches *t = c->touches;
+    double x[4][3], g[12];
+    hk_contact_corners(t->centre, k->point, x);
+    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
+    pair_parallel_gradient(&at, g);
+    double turn = k->pair.stiffness * at.m.slope * at.b.energy;
+    for (int i = 0; i < 12; i++)
+        if (k->point[i / 3] < c->body_points)
+            t->turning[3 * (size_t)k->point[i / 3] + (size_t)(i % 3)] += turn * g[i];
+}
+
+static void find_turns(const hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    if (t->turns) memset(t->turning, 0, 3 * sizeof(double) * (size_t)c->body_points);
+    t->turns = false;
+    for (size_t n = 0; n < t->push_count; n++) {
+        const hk_touch *k = &t->touch[t->push_of[n]];
+        if (!k->turned) continue;
+        add_turn(c, k);
+        t->turns = true;
+    }
+}
+
+static void fill_pushes(const hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    int64_t count = (int64_t)t->push_count, uses = t->push_uses.start[c->body_points];
+    double least = INFINITY;
+#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
+    for (int64_t n = 0; n < count; n++) {
+        const hk_touch *k = &t->touch[t->push_of[n]];
+        hk_push *to = &t->push[n];
+        memcpy(to->point, k->point, sizeof to->point);
+        memcpy(to->c, k->c, sizeof to->c);
+        memcpy(to->normal, k->normal, sizeof to->normal);
+        to->gap = k->gap;
+        to->width = k->pair.width;
+        to->stiffness = k->part * k->pair.stiffness;
+        least = fmin(least, k->gap);
+    }
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int64_t k = 0; k < uses; k++)
+        t->weight[k] = t->push[t->push_uses.use[k] / 4].c[t->push_uses.use[k] % 4];
+    t->least = least;
+}
+
+hk_status hk_touches_find_pushes(hk_contacts *c, bool other)
+{
+    hk_touches *t = c->touches;
+    if (other) t->push_count = 0;  // numbers are others
+    HK_TRY(reserve(c));
+    if (choose_pushes(c) || other)
+        HK_TRY(hk_touches_fill_uses(c, t->touch, sizeof *t->touch, t->push_of, t->push_count,
+                                    &t->push_uses));
+    fill_pushes(c);
+    find_turns(c);
+    t->blocks = false;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- energies
+
+static double gap_at(const hk_touches *t, const hk_push *k)
+{
+    double gap = k->gap;
+    for (int v = 0; v < 4; v++)
+        gap += k->c[v] * closest_dot(k->normal, t->away + 3 * (size_t)k->point[v]);
+    return gap;
+}
+
+static double slide_at(const hk_contacts *c, const hk_slide *s, double slide[3])
+{
+    const hk_touches *t = c->touches;
+    const hk_friction *f = &s->friction;
+    slide[0] = slide[1] = slide[2] = 0;
+    for (int v = 0; v < 4; v++) {
+        size_t at = 3 * (size_t)s->point[v];
+        for (size_t i = 0; i < 3; i++)
+            slide[i] += f->c[v] * (t->centre[at + i] - c->from[at + i] + t->away[at + i]);
+    }
+    double through = closest_dot(slide, f->normal);
+    for (int i = 0; i < 3; i++) slide[i] -= through * f->normal[i];
+    return sqrt(closest_dot(slide, slide));
+}
+
+double hk_touches_near_energy(hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    int64_t count = (int64_t)t->push_count, all = count + (int64_t)c->slide_count;
+    int64_t runs = (all + RUN - 1) / RUN;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
+    for (int64_t r = 0; r < runs; r++) {
+        double sum = 0, slide[3];
+        for (int64_t n = r * RUN; n < all && n < (r + 1) * RUN; n++) {
+            if (n >= count) {
+                const hk_slide *s = &c->slides[n - count];
+                sum +=
+                    s->friction.most * contact_slip(s->friction.slip, slide_at(c, s, slide)).energy;
+                continue;
+            }
+            const hk_push *k = &t->push[n];
+            sum += k->stiffness * contact_value(c->settings->law, k->width, gap_at(t, k)).energy;
+        }
+        t->partial[r] = sum;
+    }
+    double energy = 0;
+    for (int64_t r = 0; r < runs; r++) energy += t->partial[r];
+    for (int64_t i = 0; i < 3 * (int64_t)c->body_points && t->turns; i++)
+        energy += t->turning[i] * t->away[i];
+    return energy;
+}
+
+// ---------------------------------------------------------------- forces
+
+static void find_away(const hk_contacts *c, const hk_places *q)
+{
+    hk_touches *t = c->touches;
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int p = 0; p < c->body_points; p++)
+        for (size_t i = 0; i < 3; i++)
+            t->away[3 * (size_t)p + i] = hk_place_of(q, 4 * (int64_t)c->vertex[p] + (int64_t)i) -
+                                         t->centre[3 * (size_t)p + i];
+}
+
+// b′ and b″, without the energy.
+static void slopes_of(hk_contact_law law, double width, double gap, double *slope, double *bend)
+{
+    *slope = *bend = 0;
+    if (gap >= width) return;
+    if (law == HK_CONTACT_LOG) {
+        hk_contact_value b = contact_value(law, width, gap);
+        *slope = b.slope;
+        *bend = b.curvature;
+    } else if (law == HK_CONTACT_PENALTY || gap >= 0.5 * width) {
+        *slope = gap - width;
+        *bend = 1;
+    } else {
+        *slope = -0.25 * width * width / gap;
+        *bend = -*slope / gap;
+    }
+}
+
+// Along the normals; true: some have become much stiffer than the blocks have them.
+static bool push_all(const hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    hk_contact_law law = c->settings->law;
+    int64_t count = (int64_t)t->push_count;
+    int stiffer = 0;
+#pragma omp parallel for schedule(static) num_threads(c->threads) \
+    reduction(|                                                   \
+              : stiffer) if (count > RUN)
+    for (int64_t n = 0; n < count; n++) {
+        const hk_push *k = &t->push[n];
+        double slope, bend, *to = t->force + 4 * n;
+        slopes_of(law, k->width, gap_at(t, k), &slope, &bend);
+        slope *= k->stiffness;
+        for (int i = 0; i < 3; i++) to[i] = slope * k->normal[i];
+        to[3] = bend * k->stiffness;
+        stiffer |= to[3] > STIFFER * t->used[n];
+    }
+    return stiffer;
+}
+
+static bool drag_all(const hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    int64_t count = (int64_t)c->slide_count;
+    int stiffer = 0;
+#pragma omp parallel for schedule(static) num_threads(c->threads) \
+    reduction(|                                                   \
+              : stiffer) if (count > RUN)
+    for (int64_t n = 0; n < count; n++) {
+        const hk_friction *f = &c->slides[n].friction;
+        double slide[3], *to = t->drag + 4 * n;
+        double pull = f->most * contact_slip_ratio(f->slip, slide_at(c, &c->slides[n], slide));
+        for (int i = 0; i < 3; i++) to[i] = pull * slide[i];
+        to[3] = pull;
+        stiffer |= pull > STIFFER * t->used_drag[n];
+    }
+    return stiffer;
+}
+
+static void add(void *gradient, bool single, int64_t at, const double g[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (single)
+            ((float *)gradient)[at + i] = (float)((double)((float *)gradient)[at + i] + g[i]);
+        else
+            ((double *)gradient)[at + i] += g[i];
+}
+
+static bool has_slides(const hk_contacts *c, int p)
+{
+    return c->slide_count > 0 && c->slide_uses.start[p] < c->slide_uses.start[p + 1];
+}
+
+static void add_forces(const hk_contacts *c, const hk_places *q, void *gradient)
+{
+    const hk_touches *t = c->touches;
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int p = 0; p < c->body_points; p++) {
+        double g[3] = {0, 0, 0};
+        int64_t first = t->push_uses.start[p], last = t->push_uses.start[p + 1];
+        if (first == last && !has_slides(c, p)) continue;
+        for (int64_t k = first; k < last; k++)
+            for (int i = 0; i < 3; i++)
+                g[i] += t->weight[k] * t->force[4 * (t->push_uses.use[k] / 4) + i];
+        for (int64_t k = c->slide_uses.start[p]; has_slides(c, p) && k < c->slide_uses.start[p + 1];
+             k++) {
+            int64_t n = c->slide_uses.use[k] / 4, v = c->slide_uses.use[k] % 4;
+            for (int i = 0; i < 3; i++) g[i] += c->slides[n].friction.c[v] * t->drag[4 * n + i];
+        }
+        for (int i = 0; i < 3 && t->turns; i++) g[i] += t->turning[3 * (size_t)p + (size_t)i];
+        add(gradient, q->base != NULL, 4 * (int64_t)c->vertex[p], g);
+    }
+}
+
+// ---------------------------------------------------------------- blocks
+
+// Σ |c| over corners of bodies. The matrix c cᵀ of them is bounded by the diagonal |c| Σ |c|.
+static double spread_of(const hk_contacts *c, const int32_t point[4], const double weight[4])
+{
+    double sum = 0;
+    for (int v = 0; v < 4; v++)
+        if (point[v] < c->body_points) sum += fabs(weight[v]);
+    return sum;
+}
+
+// Adds `along` n nᵀ + `across` (1 − n nᵀ).
+static void add_block(double along, double across, const double n[3], double block[6])
+{
+    for (int i = 0, k = 0; i < 3; i++)
+        for (int j = i; j < 3; j++, k++)
+            block[k] += (along - across) * n[i] * n[j] + (i == j ? across : 0);
+}
+
+static void sum_blocks(const hk_contacts *c, int p, double block[6])
+{
+    const hk_touches *t = c->touches;
+    for (int64_t k = t->push_uses.start[p]; k < t->push_uses.start[p + 1]; k++) {
+        const hk_push *push = &t->push[t->push_uses.use[k] / 4];
+        double bend = t->used[t->push_uses.use[k] / 4], weight = fabs(t->weight[k]);
+        if (bend * weight == 0) continue;
+        add_block(weight * spread_of(c, push->point, push->c) * bend, 0, push->normal, block);
+    }
+    if (!has_slides(c, p)) return;
+    // Of friction that of a spring with the same force: Coulomb's is below it on both sides.
+    for (int64_t k = c->slide_uses.start[p]; k < c->slide_uses.start[p + 1]; k++) {
+        int64_t n = c->slide_uses.use[k] / 4, v = c->slide_uses.use[k] % 4;
+        const hk_friction *f = &c->slides[n].friction;
+        double spread = spread_of(c, c->slides[n].point, f->c);
+        add_block(0, fabs(f->c[v]) * spread * t->used_drag[n], f->normal, block);
+    }
+}
+
+// For each vertex a block that bounds its part of the matrix.
+static void find_blocks(const hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    // What does not push yet may do so at any time.
+    for (size_t n = 0; n < t->push_count; n++)
+        t->used[n] = fmax(t->force[4 * n + 3], t->push[n].stiffness);
+    for (size_t n = 0; n < c->slide_count; n++) t->used_drag[n] = t->drag[4 * n + 3];
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int p = 0; p < c->body_points; p++) {
+        double *block = t->block + 6 * (size_t)p;
+        for (int i = 0; i < 6; i++) block[i] = 0;
+        sum_blocks(c, p, block);
+    }
+    t->blocks = true;
+}
+
+void hk_touches_add_gradient(hk_contacts *c, const hk_places *q, void *gradient)
+{
+    hk_touches *t = c->touches;
+    if (t->version < 0) return;
+    if (!t->placed) find_away(c, q);
+    t->placed = false;
+    bool stiffer = push_all(c);
+    stiffer |= drag_all(c);
+    add_forces(c, q, gradient);
+    if (stiffer || !t->blocks) find_blocks(c);
+}
+
+// ---------------------------------------------------------------- Jacobi's iteration
+
+// (diagonal + block) x = g, which is positive definite, by its Cholesky factor.
+static void solve_block(const double diagonal[3], const double block[6], const double g[3],
+                        double x[3])
+{
+    double a = block[0] + diagonal[0], l10 = block[1] / a, l20 = block[2] / a;
+    double d1 = block[3] + diagonal[1] - l10 * block[1];
+    double b = block[4] - l10 * block[2], l21 = b / d1;
+    double d2 = block[5] + diagonal[2] - l20 * block[2] - l21 * b;
+    double y1 = g[1] - l10 * g[0], y2 = g[2] - l20 * g[0] - l21 * y1;
+    x[2] = y2 / d2;
+    x[1] = y1 / d1 - l21 * x[2];
+    x[0] = g[0] / a - l10 * x[1] - l20 * x[2];
+}
+
+static double load(const void *vector, bool single, int64_t at)
+{
+    return single ? (double)((const float *)vector)[at] : ((const double *)vector)[at];
+}
+
+// The gradient at a vertex becomes the one whose step with the diagonal alone is that of both.
+static double precondition(const hk_touch_step *s, int64_t at, const double block[6])
+{
+    bool single = s->single;
+    double pull[3], g[3], diagonal[3], x[3], change[3];
+    double inertia = load(s->target, single, at + 3);
+    for (int i = 0; i < 3; i++) {
+        double inverse = load(s->inverse, single, at + i);
+        if (!(inverse > 0)) return 1;  // it is held
+        diagonal[i] = 1 / inverse;
+        pull[i] = inertia * (load(s->q, single, at + i) - load(s->target, single, at + i)) -
+                  load(s->force, single, at + i);
+        g[i] = load(s->gradient, single, at + i) + pull[i];
+    }
+    solve_block(diagonal, block, g, x);
+    for (int i = 0; i < 3; i++) change[i] = diagonal[i] * x[i] - g[i];
+    add(s->gradient, single, at, change);
+    return inertia /
+           (fmin(diagonal[0], fmin(diagonal[1], diagonal[2])) + block[0] + block[3] + block[5]);
+}
+
+double hk_touches_precondition(hk_contacts *c, const hk_touch_step *step)
+{
+    const hk_touches *t = c->touches;
+    double least = 1;
+    if (t->version < 0) return 1;
+#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
+    for (int p = 0; p < c->body_points; p++) {
+        const double *block = t->block + 6 * (size_t)p;
+        if (block[0] + block[3] + block[5] > 0)
+            least = fmin(least, precondition(step, 4 * (int64_t)c->vertex[p], block));
+    }
+    return least;
+}
