@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "contact/contacts.h"
+#include "contact/quick.h"
 
 enum { RUN = 128 };  // contacts whose energies are added up one after the other
 
@@ -46,7 +47,7 @@ static double evaluate(const hk_contacts *c, size_t number, double *gradient)
     }
     const hk_contact *k = &c->list[number];
     corners_of(c, k->point, x);
-    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
+    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
     if (gradient) {
         if (at.b.energy == 0)
             memset(gradient, 0, 12 * sizeof(double));

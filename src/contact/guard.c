@@ -218,6 +218,7 @@ bool hk_contacts_passes(hk_contacts *c, const double *x)
     hk_contacts_gather(c, x);
     size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
     for (int64_t k = 0; k < 3 * (int64_t)c->point_count; k++) c->move[k] = c->x[k] - c->kept[k];
+    if (longest_move(c) == 0) return true;
     // From where they were; then obstacles are again where they are.
     memcpy(c->from_kept, c->x, bytes);
     memcpy(c->x, c->kept, bytes);

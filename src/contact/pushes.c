@@ -80,7 +80,8 @@ static void fill_pushes(const hk_contacts *c)
         hk_push *to = &t->push[n];
         memcpy(to->point, k->point, sizeof to->point);
         memcpy(to->c, k->c, sizeof to->c);
-        memcpy(to->normal, k->normal, sizeof to->normal);
+        memcpy(to->normal, k->normal, sizeof k->normal);
+        to->normal[3] = 0;
         to->gap = k->gap;
         to->width = k->pair.width;
         to->stiffness = k->part * k->pair.stiffness;
@@ -92,6 +93,20 @@ static void fill_pushes(const hk_contacts *c)
     t->least = least;
 }
 
+static bool has_slides(const hk_contacts *c, int p)
+{
+    return c->slide_count > 0 && c->slide_uses.start[p] < c->slide_uses.start[p + 1];
+}
+
+static void list_touched(const hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    t->touched_count = 0;
+    for (int p = 0; p < c->body_points; p++)
+        if (t->push_uses.start[p] < t->push_uses.start[p + 1] || has_slides(c, p))
+            t->touched[t->touched_count++] = p;
+}
+
 hk_status hk_touches_find_pushes(hk_contacts *c, bool other)
 {
     hk_touches *t = c->touches;
@@ -100,6 +115,7 @@ hk_status hk_touches_find_pushes(hk_contacts *c, bool other)
     if (choose_pushes(c) || other)
         HK_TRY(hk_touches_fill_uses(c, t->touch, sizeof *t->touch, t->push_of, t->push_count,
                                     &t->push_uses));
+    list_touched(c);
     fill_pushes(c);
     find_turns(c);
     t->blocks = false;
@@ -108,12 +124,14 @@ hk_status hk_touches_find_pushes(hk_contacts *c, bool other)
 
 // ---------------------------------------------------------------- energies
 
+typedef double quad __attribute__((vector_size(32), aligned(8)));
+
 static double gap_at(const hk_touches *t, const hk_push *k)
 {
-    double gap = k->gap;
-    for (int v = 0; v < 4; v++)
-        gap += k->c[v] * closest_dot(k->normal, t->away + 3 * (size_t)k->point[v]);
-    return gap;
+    quad sum = k->c[0] * *(const quad *)(t->away + 4 * (size_t)k->point[0]);
+    for (int v = 1; v < 4; v++) sum += k->c[v] * *(const quad *)(t->away + 4 * (size_t)k->point[v]);
+    sum *= *(const quad *)k->normal;
+    return k->gap + (sum[0] + sum[1] + sum[2]);
 }
 
 static double slide_at(const hk_contacts *c, const hk_slide *s, double slide[3])
@@ -122,9 +140,9 @@ static double slide_at(const hk_contacts *c, const hk_slide *s, double slide[3])
     const hk_friction *f = &s->friction;
     slide[0] = slide[1] = slide[2] = 0;
     for (int v = 0; v < 4; v++) {
-        size_t at = 3 * (size_t)s->point[v];
+        size_t p = (size_t)s->point[v];
         for (size_t i = 0; i < 3; i++)
-            slide[i] += f->c[v] * (t->centre[at + i] - c->from[at + i] + t->away[at + i]);
+            slide[i] += f->c[v] * (t->centre[3 * p + i] - c->from[3 * p + i] + t->away[4 * p + i]);
     }
     double through = closest_dot(slide, f->normal);
     for (int i = 0; i < 3; i++) slide[i] -= through * f->normal[i];
@@ -153,8 +171,8 @@ double hk_touches_near_energy(hk_contacts *c)
     }
     double energy = 0;
     for (int64_t r = 0; r < runs; r++) energy += t->partial[r];
-    for (int64_t i = 0; i < 3 * (int64_t)c->body_points && t->turns; i++)
-        energy += t->turning[i] * t->away[i];
+    for (size_t p = 0; p < (size_t)c->body_points && t->turns; p++)
+        energy += closest_dot(t->turning + 3 * p, t->away + 4 * p);
     return energy;
 }
 
@@ -164,10 +182,7 @@ static void find_away(const hk_contacts *c, const hk_places *q)
 {
     hk_touches *t = c->touches;
 #pragma omp parallel for schedule(static) num_threads(c->threads)
-    for (int p = 0; p < c->body_points; p++)
-        for (size_t i = 0; i < 3; i++)
-            t->away[3 * (size_t)p + i] = hk_place_of(q, 4 * (int64_t)c->vertex[p] + (int64_t)i) -
-                                         t->centre[3 * (size_t)p + i];
+    for (int p = 0; p < c->body_points; p++) hk_place_away(c, q, p, t->away + 4 * (size_t)p);
 }
 
 // b′ and b″, without the energy.
@@ -202,8 +217,7 @@ static bool push_all(const hk_contacts *c)
         const hk_push *k = &t->push[n];
         double slope, bend, *to = t->force + 4 * n;
         slopes_of(law, k->width, gap_at(t, k), &slope, &bend);
-        slope *= k->stiffness;
-        for (int i = 0; i < 3; i++) to[i] = slope * k->normal[i];
+        *(quad *)to = slope * k->stiffness * *(const quad *)k->normal;
         to[3] = bend * k->stiffness;
         stiffer |= to[3] > STIFFER * t->used[n];
     }
@@ -238,29 +252,24 @@ static void add(void *gradient, bool single, int64_t at, const double g[3])
             ((double *)gradient)[at + i] += g[i];
 }
 
-static bool has_slides(const hk_contacts *c, int p)
-{
-    return c->slide_count > 0 && c->slide_uses.start[p] < c->slide_uses.start[p + 1];
-}
-
 static void add_forces(const hk_contacts *c, const hk_places *q, void *gradient)
 {
     const hk_touches *t = c->touches;
 #pragma omp parallel for schedule(static) num_threads(c->threads)
-    for (int p = 0; p < c->body_points; p++) {
-        double g[3] = {0, 0, 0};
+    for (int m = 0; m < t->touched_count; m++) {
+        int p = t->touched[m];
+        quad g = {0, 0, 0, 0};
         int64_t first = t->push_uses.start[p], last = t->push_uses.start[p + 1];
-        if (first == last && !has_slides(c, p)) continue;
         for (int64_t k = first; k < last; k++)
-            for (int i = 0; i < 3; i++)
-                g[i] += t->weight[k] * t->force[4 * (t->push_uses.use[k] / 4) + i];
+            g += t->weight[k] * *(const quad *)(t->force + (t->push_uses.use[k] & ~(int64_t)3));
         for (int64_t k = c->slide_uses.start[p]; has_slides(c, p) && k < c->slide_uses.start[p + 1];
              k++) {
             int64_t n = c->slide_uses.use[k] / 4, v = c->slide_uses.use[k] % 4;
             for (int i = 0; i < 3; i++) g[i] += c->slides[n].friction.c[v] * t->drag[4 * n + i];
         }
         for (int i = 0; i < 3 && t->turns; i++) g[i] += t->turning[3 * (size_t)p + (size_t)i];
-        add(gradient, q->base != NULL, 4 * (int64_t)c->vertex[p], g);
+        const double sum[3] = {g[0], g[1], g[2]};
+        add(gradient, q->base != NULL, 4 * (int64_t)c->vertex[p], sum);
     }
 }
 
@@ -311,7 +320,8 @@ static void find_blocks(const hk_contacts *c)
         t->used[n] = fmax(t->force[4 * n + 3], t->push[n].stiffness);
     for (size_t n = 0; n < c->slide_count; n++) t->used_drag[n] = t->drag[4 * n + 3];
 #pragma omp parallel for schedule(static) num_threads(c->threads)
-    for (int p = 0; p < c->body_points; p++) {
+    for (int m = 0; m < t->touched_count; m++) {
+        int p = t->touched[m];
         double *block = t->block + 6 * (size_t)p;
         for (int i = 0; i < 6; i++) block[i] = 0;
         sum_blocks(c, p, block);
@@ -379,10 +389,10 @@ double hk_touches_precondition(hk_contacts *c, const hk_touch_step *step)
     double least = 1;
     if (t->version < 0) return 1;
 #pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
-    for (int p = 0; p < c->body_points; p++) {
-        const double *block = t->block + 6 * (size_t)p;
-        if (block[0] + block[3] + block[5] > 0)
-            least = fmin(least, precondition(step, 4 * (int64_t)c->vertex[p], block));
+    for (int m = 0; m < t->touched_count; m++) {
+        int p = t->touched[m];
+        double part = precondition(step, 4 * (int64_t)c->vertex[p], t->block + 6 * (size_t)p);
+        least = part < least ? part : least;
     }
     return least;
 }

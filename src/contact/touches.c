@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "contact/quick.h"
+
 enum { RUN = 128 };  // contacts whose energies are added up one after the other
 
 // Part of a gap that both sides together may take between two centres.
@@ -18,32 +20,29 @@ hk_status hk_touches_create(const hk_contacts *c, hk_touches **touches)
     *touches = t;
     t->version = -1;
     t->centre = HK_ZEROS(double, 3 * (size_t)c->point_count);
-    t->away = HK_ZEROS(double, 3 * (size_t)c->point_count);
+    t->away = HK_ZEROS(double, 4 * (size_t)c->point_count);
+    t->origin = HK_ZEROS(double, 4 * (size_t)c->body_points);
+    t->touched = HK_ZEROS(int32_t, c->body_points);
     t->ball = HK_ZEROS(double, c->body_points);
     t->soft = HK_ZEROS(double, c->body_points);
     t->block = HK_ZEROS(double, 6 * (size_t)c->body_points);
     t->turning = HK_ZEROS(double, 3 * (size_t)c->body_points);
     t->uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     t->push_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
-    bool complete = t->centre && t->away && t->ball && t->soft && t->block && t->turning &&
-                    t->push_uses.start && t->uses.start;
+    bool complete = t->centre && t->away && t->origin && t->touched && t->ball && t->soft &&
+                    t->block && t->turning && t->push_uses.start && t->uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;  // contacts frees them
 }
 
 void hk_touches_free(hk_touches *t)
 {
     if (!t) return;
-    void *const arrays[] = {t->centre,        t->away,
-                            t->gap,           t->touch,
-                            t->near,          t->uses.start,
-                            t->uses.use,      t->ball,
-                            t->soft,          t->push,
-                            t->push_of,       t->force,
-                            t->used,          t->push_uses.start,
-                            t->push_uses.use, t->weight,
-                            t->turning,       t->drag,
-                            t->used_drag,     t->block,
-                            t->partial,       t->impulse};
+    void *const arrays[] = {t->origin,        t->touched, t->centre,  t->away,
+                            t->gap,           t->touch,   t->near,    t->uses.start,
+                            t->uses.use,      t->ball,    t->soft,    t->push,
+                            t->push_of,       t->force,   t->used,    t->push_uses.start,
+                            t->push_uses.use, t->weight,  t->turning, t->drag,
+                            t->used_drag,     t->block,   t->partial, t->impulse};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_free(t);
 }
@@ -92,24 +91,31 @@ static hk_status need_list(hk_contacts *c, double away, double motion)
 
 // ---------------------------------------------------------------- contacts at the centre
 
-// How far corners are from their sides of the slab, and what they may take of it: half, or all
-// where the other side stands still.
+// What corners may take of the slab that is free between the two sides along the normal, half of it
+// or all where the other side stands still, and what they are away from it. That it is free is seen
+// from all corners, whatever the closest points are.
 static void find_rooms(const hk_contacts *c, const hk_contact *k, const double x[4][3],
                        hk_touch *to)
 {
-    double height[4], side[2] = {0, 0};
+    double height[4], first = INFINITY, second = -INFINITY;
+    int bodies = c->settings->body_count, last = k->pair.kind == HK_VERTEX_PLANE ? 2 : 4;
     // Relative to one corner: differences are exact where far coordinates are not.
-    for (int v = 0; v < 4; v++) {
+    for (int v = 0; v < last; v++) {
         double d[3];
         closest_minus(x[v], x[0], d);
         height[v] = closest_dot(to->normal, d);
-        side[v >= to->firsts] += fabs(to->c[v]) * height[v];
+        if (v < to->firsts)
+            first = height[v] < first ? height[v] : first;
+        else
+            second = height[v] > second ? height[v] : second;
     }
+    double slab = first - second - k->pair.thickness;
+    slab = SHARE * (slab < to->gap ? slab : to->gap);
+    if (!(slab > 0)) slab = 0;
     for (int v = 0; v < 4; v++) {
-        bool first = v < to->firsts, alone = k->sides[first] >= c->settings->body_count;
-        double room = fmax(0, first ? height[v] - side[0] : side[1] - height[v]);
-        if (k->pair.kind == HK_VERTEX_PLANE && !first) room = 0;  // it is flat
-        to->room[v] = (alone ? SHARE : 0.5 * SHARE) * fmax(0, to->gap) + room;
+        bool of_first = v < to->firsts, alone = k->sides[of_first] >= bodies;
+        double beyond = v >= last ? 0 : of_first ? height[v] - first : second - height[v];
+        to->room[v] = (alone ? 1 : 0.5) * slab + beyond;
     }
 }
 
@@ -118,24 +124,31 @@ static double measure(const hk_contacts *c, size_t number, double *gap)
 {
     hk_touches *t = c->touches;
     const hk_contact *k = &c->list[number];
+    const hk_pair *pair = &k->pair;
     hk_touch *to = &t->touch[number];
-    double x[4][3];
+    double x[4][3], w[3];
     hk_contact_corners(c->x, k->point, x);
-    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
-    *gap = at.distance - k->pair.thickness;
+    quick_closest(pair->kind, (const double(*)[3])x, to->c, w);
+    hk_pair_state at;
+    at.closest.square = closest_dot(w, w);
+    memcpy(at.closest.w, w, sizeof w);
+    at.distance = pair_distance(pair->kind, &at.closest, (const double(*)[3])x);
+    *gap = at.distance - pair->thickness;
     if (!(*gap < t->limit)) return 0;
+    at.mollified = false;
+    at.m = (hk_contact_value){1, 0, 0};
+    pair_mollify(pair, (const double(*)[3])x, &at);
     memcpy(to->point, k->point, sizeof to->point);
-    memcpy(to->c, at.closest.c, sizeof to->c);
     to->firsts = hk_contact_firsts(k);
-    to->turned = at.mollified && at.b.energy != 0;
     to->gap = *gap;
-    to->pair = k->pair;
+    to->pair = *pair;
     to->friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]);
-    if (at.b.energy == 0) pair_mollify(&k->pair, (const double(*)[3])x, &at);
     to->part = at.m.energy;
-    for (int i = 0; i < 3; i++) to->normal[i] = at.closest.w[i] / at.distance;
+    for (int i = 0; i < 3; i++) to->normal[i] = w[i] / at.distance;
     find_rooms(c, k, (const double(*)[3])x, to);
-    return pair_energy(&k->pair, &at);
+    at.b = contact_value(pair->law, pair->width, *gap);
+    to->turned = at.mollified && at.b.energy != 0;
+    return pair_energy(pair, &at);
 }
 
 static double slide_of(const hk_contacts *c, const double *x, const hk_slide *s, double slide[3])
@@ -229,13 +242,16 @@ static void find_balls(const hk_contacts *c)
         double ball = fmax(0, REACHED * c->reach - sqrt(closest_dot(d, d)));
         for (int64_t k = c->uses.start[p]; k < c->uses.start[p + 1]; k++) {
             size_t number = (size_t)c->uses.use[k] / 4;
-            if (t->gap[number] < t->limit)
-                soft = fmin(soft, t->touch[number].room[c->uses.use[k] % 4]);
-            else
-                ball = fmin(ball, 0.5 * SHARE * t->gap[number]);
+            double gap = t->gap[number];
+            if (gap < t->limit) {
+                double room = t->touch[number].room[c->uses.use[k] % 4];
+                if (room < soft) soft = room;
+            } else if (0.5 * SHARE * gap < ball) {
+                ball = 0.5 * SHARE * gap;
+            }
         }
         t->ball[p] = ball;
-        t->soft[p] = fmin(soft, ball);
+        t->soft[p] = soft < ball ? soft : ball;
     }
 }
 
@@ -251,9 +267,11 @@ static hk_status center(hk_contacts *c, double away, double moved, double motion
     t->motion = fmax(fmax(moved, motion), 0.5 * t->motion);
     HK_TRY(need_list(c, away, fmax(motion, 2 * t->motion)));
     bool other = t->version != c->version;
-    double limit = distance + fmin(fmax(0.25 * distance, 4 * t->motion), 2 * distance);
-    if (motion > 0) limit = fmax(limit, distance + 2 * t->motion);  // nothing may be missed
-    t->limit = limit;
+    double margin = fmin(fmax(0.25 * distance, 4 * t->motion), 2 * distance);
+    if (motion > 0) margin = fmax(margin, 2 * t->motion);  // nothing may be missed
+    // A little more is better than another list.
+    if (other || margin > t->limit - distance || margin < 0.25 * (t->limit - distance))
+        t->limit = distance + margin;
     HK_TRY(reserve_list(c));
     for (size_t k = 0; k < c->count && other; k++) t->gap[k] = -INFINITY;
     *energy = measure_all(c, moved);
@@ -262,9 +280,8 @@ static hk_status center(hk_contacts *c, double away, double moved, double motion
         HK_TRY(
             hk_touches_fill_uses(c, t->touch, sizeof *t->touch, t->near, t->near_count, &t->uses));
     find_balls(c);
-    size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
-    memcpy(t->centre, c->x, bytes);
-    memset(t->away, 0, bytes);
+    memcpy(t->centre, c->x, 3 * sizeof(double) * (size_t)c->point_count);
+    memset(t->away, 0, 4 * sizeof(double) * (size_t)c->point_count);
     t->placed = true;
     t->version = c->version;
     t->centres++;
@@ -275,6 +292,9 @@ double hk_touches_center(hk_contacts *c, const hk_places *q, double motion)
 {
     double moved, energy = INFINITY, away = gather(c, q, &moved);
     c->status = center(c, away, moved, motion, &energy);
+    for (int64_t p = 0; p < c->body_points; p++)
+        for (int64_t i = 0, at = 4 * (int64_t)c->vertex[p]; i < 3; i++)
+            c->touches->origin[4 * p + i] = c->x[3 * p + i] - (q->base ? q->base[at + i] : 0);
     if (c->status != HK_OK) c->touches->version = -1;
     return c->status == HK_OK ? energy : INFINITY;
 }
@@ -291,10 +311,8 @@ double hk_touches_energy(hk_contacts *c, const hk_places *q)
     if (t->version < 0 || t->version != c->version) return hk_touches_center(c, q, 0);
 #pragma omp parallel for schedule(static) num_threads(c->threads) reduction(max : square)
     for (int p = 0; p < c->body_points; p++) {
-        double *d = t->away + 3 * (size_t)p;
-        for (int i = 0; i < 3; i++)
-            d[i] = hk_place_of(q, 4 * (int64_t)c->vertex[p] + i) -
-                   t->centre[3 * (size_t)p + (size_t)i];
+        double *d = t->away + 4 * (size_t)p;
+        hk_place_away(c, q, p, d);
         square = fmax(square, closest_dot(d, d));
     }
     if (!(square <= near * near * t->least * t->least)) return hk_touches_center(c, q, 0);

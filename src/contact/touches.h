@@ -41,19 +41,19 @@ typedef struct hk_touch {
 
 // What an iteration needs of one that pushes, or may soon.
 typedef struct hk_push {
-    int32_t point[4];
+    double normal[4];  // and 0
     double c[4];
-    double normal[3];
     double gap;        // m
     double width;      // m
     double stiffness;  // N/m, κ m
+    int32_t point[4];
 } hk_push;
 
 typedef struct hk_touches {
     // ---- the centre
     int64_t version;  // of the list that the rest is of; -1: there is no centre
     double *centre;   // [point_count][3] m
-    double *away;     // [point_count][3] m, from there to the last state
+    double *away;     // [point_count][4] m, from there to the last state
     bool placed;      // `away` is of the state that is evaluated next
     double motion;    // m, by which points moved from centre to centre lately
     double limit;     // m, gaps below it are near
@@ -66,8 +66,9 @@ typedef struct hk_touches {
     size_t near_count, near_capacity;
     hk_contact_uses uses;  // of the near ones: 4 × place in `near` + corner
     // ---- regions
-    double *ball;  // [body_points] m, around the centre
-    double *soft;  // [body_points] m, a ball within the whole region
+    double *origin;  // [body_points][4] m, the centre in the places' own numbers (less the base)
+    double *ball;    // [body_points] m, around the centre
+    double *soft;    // [body_points] m, a ball within the whole region
     // ---- forces (pushes.c)
     hk_push *push;    // [push_count]
     size_t *push_of;  // [push_count] numbers in the list
@@ -83,6 +84,8 @@ typedef struct hk_touches {
     double *drag;       // [slide_count][4] N, and N/m
     double *used_drag;  // [slide_count] N/m, what the blocks have of it
     size_t drag_capacity, used_drag_capacity;
+    int32_t *touched;  // [touched_count] points that something pushes or drags
+    int touched_count;
     double *block;    // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
     bool blocks;      // they are there
     double least;     // m, the least gap of what pushes
@@ -148,6 +151,17 @@ void hk_touches_relax(hk_contacts *contacts, const hk_places *x, double h);
 static inline double hk_place_of(const hk_places *q, int64_t at)
 {
     return q->base ? q->base[at] + (double)((const float *)q->x)[at] : ((const double *)q->x)[at];
+}
+
+// From the centre to a point.
+static inline void hk_place_away(const hk_contacts *c, const hk_places *q, int p, double d[3])
+{
+    const double *origin = c->touches->origin + 4 * (size_t)p;
+    int64_t at = 4 * (int64_t)c->vertex[p];
+    if (q->base)
+        for (int i = 0; i < 3; i++) d[i] = (double)((const float *)q->x)[at + i] - origin[i];
+    else
+        for (int i = 0; i < 3; i++) d[i] = ((const double *)q->x)[at + i] - origin[i];
 }
 
 static inline void hk_place_put(const hk_places *q, int64_t at, double value)

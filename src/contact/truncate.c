@@ -73,13 +73,6 @@ static void project(const hk_contacts *c, int p, double d[3])
     }
 }
 
-static void read(const hk_contacts *c, int p, const hk_places *q, double d[3])
-{
-    for (int i = 0; i < 3; i++)
-        d[i] = hk_place_of(q, 4 * (int64_t)c->vertex[p] + i) -
-               c->touches->centre[3 * (size_t)p + (size_t)i];
-}
-
 // Puts a point at `d` from the centre. Where rounding takes it out of its region, to the centre
 // itself.
 static void put(const hk_contacts *c, int p, const double d[3], const hk_places *q)
@@ -88,7 +81,7 @@ static void put(const hk_contacts *c, int p, const double d[3], const hk_places 
     int64_t at = 4 * (int64_t)c->vertex[p];
     double rounded[3];
     for (int i = 0; i < 3; i++) hk_place_put(q, at + i, centre[i] + d[i]);
-    read(c, p, q, rounded);
+    hk_place_away(c, q, p, rounded);
     for (int i = 0; i < 3 && !is_inside(c, p, rounded, ROUNDING); i++)
         hk_place_put(q, at + i, centre[i]);
 }
@@ -101,17 +94,18 @@ bool hk_touches_truncate(hk_contacts *c, const hk_places *q)
 #pragma omp parallel for schedule(static) num_threads(c->threads) reduction(+ : count)
     for (int p = 0; p < c->body_points; p++) {
         double d[3], on[3];
-        read(c, p, q, d);
-        if (!is_inside(c, p, d, ROUNDING)) {
+        hk_place_away(c, q, p, d);
+        if (!(closest_dot(d, d) <= c->touches->soft[p] * c->touches->soft[p]) &&
+            !is_inside(c, p, d, ROUNDING)) {
             count++;
             memcpy(on, d, sizeof on);
             project(c, p, on);
             double part = is_inside(c, p, on, 0) ? 1 : part_inside(c, p, zero, on);
             for (int i = 0; i < 3; i++) on[i] = isfinite(on[i]) ? part * on[i] : 0;
             put(c, p, on, q);
-            read(c, p, q, d);
+            hk_place_away(c, q, p, d);
         }
-        memcpy(c->touches->away + 3 * (size_t)p, d, sizeof d);
+        memcpy(c->touches->away + 4 * (size_t)p, d, sizeof d);
     }
     c->touches->placed = true;
     return count > MANY * c->body_points;
@@ -123,9 +117,9 @@ bool hk_touches_truncate_vertex(const hk_contacts *c, int vertex, const hk_place
     int32_t p = c->point_of[vertex];
     double a[3], d[3];
     if (p < 0 || !is_guarded(c) || c->touches->version < 0) return false;
-    read(c, p, q, d);
+    hk_place_away(c, q, p, d);
     if (is_inside(c, p, d, ROUNDING)) return false;
-    read(c, p, from, a);
+    hk_place_away(c, from, p, a);
     double part = part_inside(c, p, a, d);
     for (int i = 0; i < 3; i++) d[i] = part > 0 ? a[i] + part * (d[i] - a[i]) : a[i];
     put(c, p, d, q);

@@ -9,6 +9,7 @@
 // so that what each of them gains by itself all of them gain together.
 #include <math.h>
 
+#include "contact/quick.h"
 #include "contact/touches.h"
 
 // Corners as vertex v among them sees them; returns m.
@@ -45,7 +46,7 @@ static void add_contact(const hk_contacts *c, const hk_touch *k, int v, const hk
 {
     double x[4][3], g[12];
     int count = see_corners(c, k->point, v, q, x);
-    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
+    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
     if (at.b.energy == 0 || !isfinite(at.b.energy)) return;
     pair_gradient(&k->pair, &at, g);
     for (int i = 0; i < 3; i++) gradient[i] += g[3 * v + i];
@@ -102,7 +103,7 @@ static double contact_energy(const hk_contacts *c, const hk_touch *k, int v, con
     double x[4][3];
     int count = see_corners(c, k->point, v, q, x);
     for (int i = 0; i < 3; i++) x[v][i] += count * step[i];
-    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
+    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
     return pair_energy(&k->pair, &at) / count;
 }
 
