@@ -94,7 +94,7 @@ static double reach_for(hk_contacts *c, double away, double most)
     double longest = longest_move(c), wanted = most * longest;
     if (!isfinite(wanted)) return 0;
     if (hk_contacts_reach(c, away) && farthest_end(c, most) <= c->reach) return most;
-    double reach = fmin(fmax(1.2 * wanted, 0.5 * c->settings->distance), c->widest);
+    double reach = fmin(fmax(2 * wanted, 0.5 * c->settings->distance), c->widest);
     c->status = hk_contacts_detect(c, reach);
     if (c->status != HK_OK) return 0;
     return wanted <= reach ? most : reach / longest;

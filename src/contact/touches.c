@@ -85,7 +85,7 @@ static hk_status need_list(hk_contacts *c, double away, double motion)
 {
     double wanted = fmin(motion, 0.5 * c->widest);
     if (hk_contacts_reach(c, (away + wanted) / REACHED)) return HK_OK;
-    double reach = fmin(fmax(4 * wanted, 0.5 * c->settings->distance), c->widest);
+    double reach = fmin(fmax(6 * wanted, 0.5 * c->settings->distance), c->widest);
     return hk_contacts_detect(c, reach);
 }
 
@@ -297,6 +297,20 @@ double hk_touches_center(hk_contacts *c, const hk_places *q, double motion)
             c->touches->origin[4 * p + i] = c->x[3 * p + i] - (q->base ? q->base[at + i] : 0);
     if (c->status != HK_OK) c->touches->version = -1;
     return c->status == HK_OK ? energy : INFINITY;
+}
+
+double hk_touches_moved(const hk_contacts *c)
+{
+    const hk_touches *t = c->touches;
+    double square = 0;
+    if (t->version < 0 || t->version != c->version) return INFINITY;
+    for (int p = 0; p < c->point_count; p++) {
+        double d[3];
+        closest_minus(c->x + 3 * (size_t)p, t->centre + 3 * (size_t)p, d);
+        double far = closest_dot(d, d);
+        square = far > square ? far : square;
+    }
+    return sqrt(square);
 }
 
 // Displacements from the centre relative to the least gap, from which on energies are evaluated

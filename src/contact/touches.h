@@ -121,6 +121,14 @@ typedef struct hk_touch_step {
 } hk_touch_step;
 double hk_touches_precondition(hk_contacts *contacts, const hk_touch_step *step);
 
+// How far points at contacts->x are from the centre, m; +inf: the list is another.
+double hk_touches_moved(const hk_contacts *contacts);
+// Whether a contact does not push for sure with points so far from it.
+static inline bool hk_touches_apart(const hk_contacts *c, size_t number, double moved)
+{
+    return moved < HUGE_VAL && c->touches->gap[number] - 2 * moved >= c->list[number].pair.width;
+}
+
 // What follows from a centre that was just made (pushes.c): numbers of near contacts are others
 // than before where `other`.
 hk_status hk_touches_find_pushes(hk_contacts *contacts, bool other);
