@@ -47,7 +47,7 @@ static void place_cube(const scene *s, int k, const hk_mesh *mesh, hk_body_def *
         body->velocity[i] = 1.5 * noise(&seed) - (i == 1) * 2;
     }
     body->transform.degrees = 180 * noise(&seed);
-    body->transform.translate[1] = 0.25 + 0.4 * k;
+    body->transform.translate[1] = 0.4 + 0.42 * k;
 }
 
 static hk_model *make_model(const scene *s)

@@ -62,18 +62,21 @@ static void slide_at(const hk_contacts *c, const hk_slide *s, const double x[4][
     friction_slide(&s->friction, x, (const double(*)[3])from, to);
 }
 
+// The block is that of a spring with the same force, which lies above Coulomb's energy everywhere:
+// its own Hessian is all but 0 along the slide, and steps of Newton's method would leap across.
 static void add_slide(const hk_contacts *c, const hk_slide *s, int v, const hk_places *q,
                       double gradient[3], double block[6])
 {
-    double x[4][3], slide[3], g[12], b[3][3];
+    const hk_friction *f = &s->friction;
+    double x[4][3], slide[3];
     int count = see_corners(c, s->point, v, q, x);
     slide_at(c, s, (const double(*)[3])x, slide);
-    friction_gradient(&s->friction, slide, g);
-    friction_block(&s->friction, slide, b);
-    double weight = s->friction.c[v];
+    double pull = f->most * contact_slip_ratio(f->slip, sqrt(closest_dot(slide, slide)));
+    double bend = count * pull * f->c[v] * f->c[v];
     for (int i = 0, k = 0; i < 3; i++) {
-        gradient[i] += g[3 * v + i];
-        for (int j = i; j < 3; j++, k++) block[k] += count * weight * weight * b[i][j];
+        gradient[i] += pull * f->c[v] * slide[i];
+        for (int j = i; j < 3; j++, k++)
+            block[k] += bend * ((i == j) - f->normal[i] * f->normal[j]);
     }
 }
 

@@ -71,6 +71,7 @@ typedef struct vbd {
     hk_quadratic estimated;  // found for these; NAN: not yet
     bool blended;            // some element is (term/blend.h)
     bool guarded;            // something is in the way (hk_guard_ops)
+    int turns;               // times in a row that of two checks the second was undone
     hk_vbd_rules rules;
     hk_vbd_state state;
     int64_t live_version;  // of the elements of the world that the colours were seen to fit
@@ -250,9 +251,24 @@ static void keep(vbd *s, const hk_evaluation *now, hk_evaluation *good)
     if (vbd_keep(&s->state, false)) forget_last(s);
 }
 
+// Contacts that begin and end make full steps go in circles: a check falls, the next one rises and
+// is undone, and so on. Then vertices take care, for longer every time.
+static void break_circle(vbd *s)
+{
+    enum { MOST_TURNS = 3 };
+    hk_vbd_state *state = &s->state;
+    s->turns = state->since_restart <= 2 * s->rules.check ? s->turns + 1 : 0;
+    if (!s->guarded || s->turns < MOST_TURNS || state->careful) return;
+    state->careful = 1;
+    state->patience = hk_min_int(2 * state->patience, HK_VBD_MOST_PATIENCE);
+    state->streak = 0;
+    s->turns = 0;
+}
+
 // Back to the last state that was kept. False: there is no more cautious way on.
 static bool undo(vbd *s)
 {
+    break_circle(s);
     hk_checkpoint_restore(&s->checkpoint);
     if (s->guarded) hk_terms_center(s->view->terms, s->vertices.q, 0);
     forget_last(s);
@@ -310,6 +326,7 @@ static void minimise(vbd *s, double *x, hk_solve_report *report)
         hk_tell_start(p, hk_checkpoint_energy(&s->checkpoint, s->checkpoint.good), good.residual,
                       good.scale);
     if (!hk_checkpoint_over(&s->checkpoint, &good, report)) {
+        s->turns = 0;
         vbd_begin(&s->state);
         share_blend(s);
         forget_last(s);
