@@ -10,28 +10,46 @@ enum { RUN = 128 };  // contacts whose energies are added up one after the other
 
 // ---------------------------------------------------------------- at a centre
 
-// Which of the near contacts push, or may before the next centre; whether these are others.
-static bool choose_pushes(const hk_contacts *c)
+// Whether the contacts that pushed at the last centre are still those that may before the next one,
+// and not many more.
+static bool covers(const hk_contacts *c, double margin)
 {
-    hk_touches *t = c->touches;
-    double margin = fmax(3 * t->motion, 0.02 * c->settings->distance);
+    const hk_touches *t = c->touches;
     size_t count = 0;
-    bool same = true;
     for (size_t n = 0; n < t->near_count; n++) {
         const hk_touch *k = &t->touch[t->near[n]];
         if (!(k->gap < k->pair.width + margin)) continue;
-        same = same && count < t->push_count && t->push_of[count] == t->near[n];
-        t->push_of[count++] = t->near[n];
+        if (!t->pushed[t->near[n]]) return false;
+        count++;
     }
-    same = same && count == t->push_count;
-    t->push_count = count;
-    return !same;
+    // Those that have become far have no closest points any more.
+    for (size_t n = 0; n < t->push_count; n++)
+        if (!(t->gap[t->push_of[n]] < t->limit)) return false;
+    return 4 * t->push_count <= 5 * count + 64;
+}
+
+// Which of the near contacts push, or may before the next centre; whether these are others.
+static bool choose_pushes(const hk_contacts *c, bool other)
+{
+    hk_touches *t = c->touches;
+    double margin = fmax(2 * t->motion, 0.02 * c->settings->distance);
+    if (!other && covers(c, margin)) return false;
+    memset(t->pushed, 0, c->count);
+    t->push_count = 0;
+    for (size_t n = 0; n < t->near_count; n++) {
+        const hk_touch *k = &t->touch[t->near[n]];
+        if (!(k->gap < k->pair.width + 1.5 * margin)) continue;
+        t->push_of[t->push_count++] = t->near[n];
+        t->pushed[t->near[n]] = 1;
+    }
+    return true;
 }
 
 static hk_status reserve(hk_contacts *c)
 {
     hk_touches *t = c->touches;
     size_t count = t->near_count, slides = c->slide_count;
+    HK_TRY(hk_reserve((void **)&t->pushed, 0, 1, &t->pushed_capacity, c->count));
     HK_TRY(hk_reserve((void **)&t->push, 0, sizeof *t->push, &t->push_capacity, count));
     HK_TRY(hk_reserve((void **)&t->force, 0, 4 * sizeof(double), &t->force_capacity, count));
     HK_TRY(hk_reserve((void **)&t->used, 0, sizeof(double), &t->used_capacity, count));
@@ -112,7 +130,7 @@ hk_status hk_touches_find_pushes(hk_contacts *c, bool other)
     hk_touches *t = c->touches;
     if (other) t->push_count = 0;  // numbers are others
     HK_TRY(reserve(c));
-    if (choose_pushes(c) || other)
+    if (choose_pushes(c, other))
         HK_TRY(hk_touches_fill_uses(c, t->touch, sizeof *t->touch, t->push_of, t->push_count,
                                     &t->push_uses));
     list_touched(c);
@@ -219,7 +237,7 @@ static bool push_all(const hk_contacts *c)
         slopes_of(law, k->width, gap_at(t, k), &slope, &bend);
         *(quad *)to = slope * k->stiffness * *(const quad *)k->normal;
         to[3] = bend * k->stiffness;
-        stiffer |= to[3] > STIFFER * t->used[n];
+        stiffer |= t->blocks && to[3] > STIFFER * t->used[n];
     }
     return stiffer;
 }
@@ -238,7 +256,7 @@ static bool drag_all(const hk_contacts *c)
         double pull = f->most * contact_slip_ratio(f->slip, slide_at(c, &c->slides[n], slide));
         for (int i = 0; i < 3; i++) to[i] = pull * slide[i];
         to[3] = pull;
-        stiffer |= pull > STIFFER * t->used_drag[n];
+        stiffer |= t->blocks && pull > STIFFER * t->used_drag[n];
     }
     return stiffer;
 }

@@ -37,12 +37,31 @@ hk_status hk_touches_create(const hk_contacts *c, hk_touches **touches)
 void hk_touches_free(hk_touches *t)
 {
     if (!t) return;
-    void *const arrays[] = {t->origin,        t->touched, t->centre,  t->away,
-                            t->gap,           t->touch,   t->near,    t->uses.start,
-                            t->uses.use,      t->ball,    t->soft,    t->push,
-                            t->push_of,       t->force,   t->used,    t->push_uses.start,
-                            t->push_uses.use, t->weight,  t->turning, t->drag,
-                            t->used_drag,     t->block,   t->partial, t->impulse};
+    void *const arrays[] = {t->origin,
+                            t->touched,
+                            t->centre,
+                            t->away,
+                            t->gap,
+                            t->touch,
+                            t->near,
+                            t->uses.start,
+                            t->uses.use,
+                            t->ball,
+                            t->soft,
+                            t->push,
+                            t->push_of,
+                            t->pushed,
+                            t->force,
+                            t->used,
+                            t->push_uses.start,
+                            t->push_uses.use,
+                            t->weight,
+                            t->turning,
+                            t->drag,
+                            t->used_drag,
+                            t->block,
+                            t->partial,
+                            t->impulse};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_free(t);
 }
@@ -94,11 +113,10 @@ static hk_status need_list(hk_contacts *c, double away, double motion)
 // What corners may take of the slab that is free between the two sides along the normal, half of it
 // or all where the other side stands still, and what they are away from it. That it is free is seen
 // from all corners, whatever the closest points are.
-static void find_rooms(const hk_contacts *c, const hk_contact *k, const double x[4][3],
-                       hk_touch *to)
+static void find_rooms(const double x[4][3], hk_touch *to)
 {
     double height[4], first = INFINITY, second = -INFINITY;
-    int bodies = c->settings->body_count, last = k->pair.kind == HK_VERTEX_PLANE ? 2 : 4;
+    int last = to->pair.kind == HK_VERTEX_PLANE ? 2 : 4;
     // Relative to one corner: differences are exact where far coordinates are not.
     for (int v = 0; v < last; v++) {
         double d[3];
@@ -109,14 +127,24 @@ static void find_rooms(const hk_contacts *c, const hk_contact *k, const double x
         else
             second = height[v] > second ? height[v] : second;
     }
-    double slab = first - second - k->pair.thickness;
-    slab = SHARE * (slab < to->gap ? slab : to->gap);
+    double slab = first - second - to->pair.thickness;
+    if (slab > to->gap) slab = to->gap;
     if (!(slab > 0)) slab = 0;
     for (int v = 0; v < 4; v++) {
-        bool of_first = v < to->firsts, alone = k->sides[of_first] >= bodies;
-        double beyond = v >= last ? 0 : of_first ? height[v] - first : second - height[v];
-        to->room[v] = (alone ? 1 : 0.5) * slab + beyond;
+        double beyond = v >= last ? 0 : v < to->firsts ? height[v] - first : second - height[v];
+        to->room[v] = to->part_of[v] * slab + beyond;
     }
+}
+
+// What does not change with the centre.
+static void fill_touch(const hk_contacts *c, const hk_contact *k, hk_touch *to)
+{
+    memcpy(to->point, k->point, sizeof to->point);
+    to->firsts = hk_contact_firsts(k);
+    to->pair = k->pair;
+    to->friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]);
+    for (int v = 0; v < 4; v++)
+        to->part_of[v] = k->sides[v < to->firsts] >= c->settings->body_count ? SHARE : 0.5 * SHARE;
 }
 
 // The energy of a contact, J, its gap, and where it is near the rest of it.
@@ -138,14 +166,11 @@ static double measure(const hk_contacts *c, size_t number, double *gap)
     at.mollified = false;
     at.m = (hk_contact_value){1, 0, 0};
     pair_mollify(pair, (const double(*)[3])x, &at);
-    memcpy(to->point, k->point, sizeof to->point);
-    to->firsts = hk_contact_firsts(k);
+    if (to->firsts == 0) fill_touch(c, k, to);
     to->gap = *gap;
-    to->pair = *pair;
-    to->friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]);
     to->part = at.m.energy;
     for (int i = 0; i < 3; i++) to->normal[i] = w[i] / at.distance;
-    find_rooms(c, k, (const double(*)[3])x, to);
+    find_rooms((const double(*)[3])x, to);
     at.b = contact_value(pair->law, pair->width, *gap);
     to->turned = at.mollified && at.b.energy != 0;
     return pair_energy(pair, &at);
@@ -235,23 +260,21 @@ hk_status hk_touches_fill_uses(const hk_contacts *c, const void *list, size_t st
 static void find_balls(const hk_contacts *c)
 {
     hk_touches *t = c->touches;
+    double share = 0.5 * SHARE;
 #pragma omp parallel for schedule(static) num_threads(c->threads)
     for (int p = 0; p < c->body_points; p++) {
-        double d[3], soft = INFINITY;
+        double d[3], near = INFINITY, far = INFINITY;
         closest_minus(c->x + 3 * (size_t)p, c->base + 3 * (size_t)p, d);
-        double ball = fmax(0, REACHED * c->reach - sqrt(closest_dot(d, d)));
         for (int64_t k = c->uses.start[p]; k < c->uses.start[p + 1]; k++) {
-            size_t number = (size_t)c->uses.use[k] / 4;
-            double gap = t->gap[number];
-            if (gap < t->limit) {
-                double room = t->touch[number].room[c->uses.use[k] % 4];
-                if (room < soft) soft = room;
-            } else if (0.5 * SHARE * gap < ball) {
-                ball = 0.5 * SHARE * gap;
-            }
+            double gap = t->gap[c->uses.use[k] / 4];
+            if (gap < near) near = gap;
+            if (gap >= t->limit && gap < far) far = gap;
         }
+        double ball = REACHED * c->reach - sqrt(closest_dot(d, d));
+        ball = share * far < ball ? share * far : ball;
+        if (!(ball > 0)) ball = 0;
         t->ball[p] = ball;
-        t->soft[p] = soft < ball ? soft : ball;
+        t->soft[p] = near > 0 ? (share * near < ball ? share * near : ball) : 0;
     }
 }
 
@@ -273,10 +296,13 @@ static hk_status center(hk_contacts *c, double away, double moved, double motion
     if (other || margin > t->limit - distance || margin < 0.25 * (t->limit - distance))
         t->limit = distance + margin;
     HK_TRY(reserve_list(c));
-    for (size_t k = 0; k < c->count && other; k++) t->gap[k] = -INFINITY;
+    for (size_t k = 0; k < c->count && other; k++) {
+        t->gap[k] = -INFINITY;
+        t->touch[k].firsts = 0;
+    }
     *energy = measure_all(c, moved);
-    other |= list_near(c);
-    if (other)
+    bool changed = list_near(c) || other;
+    if (changed)
         HK_TRY(
             hk_touches_fill_uses(c, t->touch, sizeof *t->touch, t->near, t->near_count, &t->uses));
     find_balls(c);
@@ -292,6 +318,7 @@ double hk_touches_center(hk_contacts *c, const hk_places *q, double motion)
 {
     double moved, energy = INFINITY, away = gather(c, q, &moved);
     c->status = center(c, away, moved, motion, &energy);
+#pragma omp parallel for schedule(static) num_threads(c->threads)
     for (int64_t p = 0; p < c->body_points; p++)
         for (int64_t i = 0, at = 4 * (int64_t)c->vertex[p]; i < 3; i++)
             c->touches->origin[4 * p + i] = c->x[3 * p + i] - (q->base ? q->base[at + i] : 0);

@@ -27,14 +27,15 @@ typedef struct hk_places {
 // A contact that is near, as it lay at the centre.
 typedef struct hk_touch {
     int32_t point[4];
-    int32_t firsts;    // corners of the first side
-    bool turned;       // edges that push and are nearly parallel
-    double c[4];       // weights of the closest points
-    double normal[3];  // from the second side to the first
-    double gap;        // m
-    double room[4];    // m, by which a corner may go towards the other side
-    double part;       // m of the mollifier
-    double friction;   // μ
+    int32_t firsts;     // corners of the first side; 0: nothing is filled in
+    bool turned;        // edges that push and are nearly parallel
+    double c[4];        // weights of the closest points
+    double normal[3];   // from the second side to the first
+    double gap;         // m
+    double room[4];     // m, by which a corner may go towards the other side
+    double part_of[4];  // of the gap that is a corner's
+    double part;        // m of the mollifier
+    double friction;    // μ
     hk_pair pair;
     double spread;  // Σ |c| over corners of bodies × Σ |n|
 } hk_touch;
@@ -72,7 +73,8 @@ typedef struct hk_touches {
     // ---- forces (pushes.c)
     hk_push *push;    // [push_count]
     size_t *push_of;  // [push_count] numbers in the list
-    size_t push_count, push_capacity, push_of_capacity;
+    uint8_t *pushed;  // [list] which these are
+    size_t push_count, push_capacity, push_of_capacity, pushed_capacity;
     double *force;  // [push_count][4] N, and N/m along the normal
     double *used;   // [push_count] N/m, what the blocks have of it
     size_t force_capacity, used_capacity;
@@ -129,8 +131,7 @@ static inline bool hk_touches_apart(const hk_contacts *c, size_t number, double 
     return moved < HUGE_VAL && c->touches->gap[number] - 2 * moved >= c->list[number].pair.width;
 }
 
-// What follows from a centre that was just made (pushes.c): numbers of near contacts are others
-// than before where `other`.
+// What follows from a centre that was just made (pushes.c); the list is another where `other`.
 hk_status hk_touches_find_pushes(hk_contacts *contacts, bool other);
 // The energy at the places that `away` leads to, to second order.
 double hk_touches_near_energy(hk_contacts *contacts);
