@@ -55,6 +55,7 @@ static hk_status reserve(hk_contacts *c)
     HK_TRY(hk_reserve((void **)&t->used, 0, sizeof(double), &t->used_capacity, count));
     HK_TRY(hk_reserve((void **)&t->weight, 0, sizeof(double), &t->weight_capacity, 4 * count));
     HK_TRY(hk_reserve((void **)&t->drag, 0, 4 * sizeof(double), &t->drag_capacity, slides));
+    HK_TRY(hk_reserve((void **)&t->slid, 0, 4 * sizeof(double), &t->slid_capacity, slides));
     HK_TRY(hk_reserve((void **)&t->used_drag, 0, sizeof(double), &t->used_drag_capacity, slides));
     return hk_reserve((void **)&t->push_of, t->push_count, sizeof *t->push_of, &t->push_of_capacity,
                       count);
@@ -125,6 +126,22 @@ static void list_touched(const hk_contacts *c)
             t->touched[t->touched_count++] = p;
 }
 
+// From the beginning of the step to the centre.
+static void find_slid(const hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    int64_t count = (int64_t)c->slide_count;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (count > RUN)
+    for (int64_t n = 0; n < count; n++) {
+        const hk_slide *s = &c->slides[n];
+        double *to = t->slid + 4 * n;
+        to[0] = to[1] = to[2] = to[3] = 0;
+        for (int v = 0; v < 4; v++)
+            for (size_t i = 0, at = 3 * (size_t)s->point[v]; i < 3; i++)
+                to[i] += s->friction.c[v] * (t->centre[at + i] - c->from[at + i]);
+    }
+}
+
 hk_status hk_touches_find_pushes(hk_contacts *c, bool other)
 {
     hk_touches *t = c->touches;
@@ -136,6 +153,7 @@ hk_status hk_touches_find_pushes(hk_contacts *c, bool other)
     list_touched(c);
     fill_pushes(c);
     find_turns(c);
+    find_slid(c);
     t->blocks = false;
     return HK_OK;
 }
@@ -152,18 +170,17 @@ static double gap_at(const hk_touches *t, const hk_push *k)
     return k->gap + (sum[0] + sum[1] + sum[2]);
 }
 
-static double slide_at(const hk_contacts *c, const hk_slide *s, double slide[3])
+// What has slid since the step began, and its length.
+static double slide_at(const hk_contacts *c, int64_t n, double slide[3])
 {
     const hk_touches *t = c->touches;
-    const hk_friction *f = &s->friction;
-    slide[0] = slide[1] = slide[2] = 0;
-    for (int v = 0; v < 4; v++) {
-        size_t p = (size_t)s->point[v];
-        for (size_t i = 0; i < 3; i++)
-            slide[i] += f->c[v] * (t->centre[3 * p + i] - c->from[3 * p + i] + t->away[4 * p + i]);
-    }
-    double through = closest_dot(slide, f->normal);
-    for (int i = 0; i < 3; i++) slide[i] -= through * f->normal[i];
+    const hk_slide *s = &c->slides[n];
+    quad sum = *(const quad *)(t->slid + 4 * n);
+    for (int v = 0; v < 4; v++)
+        sum += s->friction.c[v] * *(const quad *)(t->away + 4 * (size_t)s->point[v]);
+    double through = sum[0] * s->friction.normal[0] + sum[1] * s->friction.normal[1] +
+                     sum[2] * s->friction.normal[2];
+    for (int i = 0; i < 3; i++) slide[i] = sum[i] - through * s->friction.normal[i];
     return sqrt(closest_dot(slide, slide));
 }
 
@@ -178,8 +195,8 @@ double hk_touches_near_energy(hk_contacts *c)
         for (int64_t n = r * RUN; n < all && n < (r + 1) * RUN; n++) {
             if (n >= count) {
                 const hk_slide *s = &c->slides[n - count];
-                sum +=
-                    s->friction.most * contact_slip(s->friction.slip, slide_at(c, s, slide)).energy;
+                sum += s->friction.most *
+                       contact_slip(s->friction.slip, slide_at(c, n - count, slide)).energy;
                 continue;
             }
             const hk_push *k = &t->push[n];
@@ -253,7 +270,7 @@ static bool drag_all(const hk_contacts *c)
     for (int64_t n = 0; n < count; n++) {
         const hk_friction *f = &c->slides[n].friction;
         double slide[3], *to = t->drag + 4 * n;
-        double pull = f->most * contact_slip_ratio(f->slip, slide_at(c, &c->slides[n], slide));
+        double pull = f->most * contact_slip_ratio(f->slip, slide_at(c, n, slide));
         for (int i = 0; i < 3; i++) to[i] = pull * slide[i];
         to[3] = pull;
         stiffer |= t->blocks && pull > STIFFER * t->used_drag[n];
@@ -280,10 +297,10 @@ static void add_forces(const hk_contacts *c, const hk_places *q, void *gradient)
         int64_t first = t->push_uses.start[p], last = t->push_uses.start[p + 1];
         for (int64_t k = first; k < last; k++)
             g += t->weight[k] * *(const quad *)(t->force + (t->push_uses.use[k] & ~(int64_t)3));
-        for (int64_t k = c->slide_uses.start[p]; has_slides(c, p) && k < c->slide_uses.start[p + 1];
-             k++) {
+        int64_t end = c->slide_count > 0 ? c->slide_uses.start[p + 1] : 0;
+        for (int64_t k = end > 0 ? c->slide_uses.start[p] : 0; k < end; k++) {
             int64_t n = c->slide_uses.use[k] / 4, v = c->slide_uses.use[k] % 4;
-            for (int i = 0; i < 3; i++) g[i] += c->slides[n].friction.c[v] * t->drag[4 * n + i];
+            g += c->slides[n].friction.c[v] * *(const quad *)(t->drag + 4 * n);
         }
         for (int i = 0; i < 3 && t->turns; i++) g[i] += t->turning[3 * (size_t)p + (size_t)i];
         const double sum[3] = {g[0], g[1], g[2]};

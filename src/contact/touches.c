@@ -57,6 +57,7 @@ void hk_touches_free(hk_touches *t)
                             t->push_uses.use,
                             t->weight,
                             t->turning,
+                            t->slid,
                             t->drag,
                             t->used_drag,
                             t->block,
