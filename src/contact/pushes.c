@@ -56,6 +56,8 @@ static hk_status reserve(hk_contacts *c)
     HK_TRY(hk_reserve((void **)&t->weight, 0, sizeof(double), &t->weight_capacity, 4 * count));
     HK_TRY(hk_reserve((void **)&t->drag, 0, 4 * sizeof(double), &t->drag_capacity, slides));
     HK_TRY(hk_reserve((void **)&t->slid, 0, 4 * sizeof(double), &t->slid_capacity, slides));
+    HK_TRY(hk_reserve((void **)&t->slide_weight, 0, sizeof(double), &t->slide_weight_capacity,
+                      4 * slides));
     HK_TRY(hk_reserve((void **)&t->used_drag, 0, sizeof(double), &t->used_drag_capacity, slides));
     return hk_reserve((void **)&t->push_of, t->push_count, sizeof *t->push_of, &t->push_of_capacity,
                       count);
@@ -140,6 +142,10 @@ static void find_slid(const hk_contacts *c)
             for (size_t i = 0, at = 3 * (size_t)s->point[v]; i < 3; i++)
                 to[i] += s->friction.c[v] * (t->centre[at + i] - c->from[at + i]);
     }
+    int64_t uses = count > 0 ? c->slide_uses.start[c->body_points] : 0;
+    for (int64_t k = 0; k < uses; k++)
+        t->slide_weight[k] =
+            c->slides[c->slide_uses.use[k] / 4].friction.c[c->slide_uses.use[k] % 4];
 }
 
 hk_status hk_touches_find_pushes(hk_contacts *c, bool other)
@@ -299,8 +305,8 @@ static void add_forces(const hk_contacts *c, const hk_places *q, void *gradient)
             g += t->weight[k] * *(const quad *)(t->force + (t->push_uses.use[k] & ~(int64_t)3));
         int64_t end = c->slide_count > 0 ? c->slide_uses.start[p + 1] : 0;
         for (int64_t k = end > 0 ? c->slide_uses.start[p] : 0; k < end; k++) {
-            int64_t n = c->slide_uses.use[k] / 4, v = c->slide_uses.use[k] % 4;
-            g += c->slides[n].friction.c[v] * *(const quad *)(t->drag + 4 * n);
+            int64_t use = c->slide_uses.use[k];
+            g += t->slide_weight[k] * *(const quad *)(t->drag + (use & ~(int64_t)3));
         }
         for (int i = 0; i < 3 && t->turns; i++) g[i] += t->turning[3 * (size_t)p + (size_t)i];
         const double sum[3] = {g[0], g[1], g[2]};

@@ -58,6 +58,7 @@ void hk_touches_free(hk_touches *t)
                             t->weight,
                             t->turning,
                             t->slid,
+                            t->slide_weight,
                             t->drag,
                             t->used_drag,
                             t->block,

@@ -81,12 +81,13 @@ typedef struct hk_touches {
     hk_contact_uses push_uses;  // 4 × push + corner
     double *weight;             // [their number] c
     size_t weight_capacity;
-    double *turning;    // [body_points][3] N, what nearly parallel edges add, as at the centre
-    bool turns;         // some of it is not 0
-    double *slid;       // [slide_count][4] m, from the beginning of the step to the centre
-    double *drag;       // [slide_count][4] N, and N/m
-    double *used_drag;  // [slide_count] N/m, what the blocks have of it
-    size_t slid_capacity, drag_capacity, used_drag_capacity;
+    double *turning;       // [body_points][3] N, what nearly parallel edges add, as at the centre
+    bool turns;            // some of it is not 0
+    double *slid;          // [slide_count][4] m, from the beginning of the step to the centre
+    double *slide_weight;  // [uses of slides] c
+    double *drag;          // [slide_count][4] N, and N/m
+    double *used_drag;     // [slide_count] N/m, what the blocks have of it
+    size_t slid_capacity, slide_weight_capacity, drag_capacity, used_drag_capacity;
     int32_t *touched;  // [touched_count] points that something pushes or drags
     int touched_count;
     double *block;    // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
