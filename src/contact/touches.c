@@ -171,7 +171,7 @@ static double measure(const hk_contacts *c, size_t number, double *gap)
     if (to->firsts == 0) fill_touch(c, k, to);
     to->gap = *gap;
     to->part = at.m.energy;
-    for (int i = 0; i < 3; i++) to->normal[i] = w[i] / at.distance;
+    for (int i = 0; i < 3; i++) to->normal[i] = at.distance != 0 ? w[i] / at.distance : 0;
     find_rooms((const double(*)[3])x, to);
     at.b = contact_value(pair->law, pair->width, *gap);
     to->turned = at.mollified && at.b.energy != 0;
@@ -297,6 +297,7 @@ static hk_status center(hk_contacts *c, double away, double moved, double motion
     // A little more is better than another list.
     if (other || margin > t->limit - distance || margin < 0.25 * (t->limit - distance))
         t->limit = distance + margin;
+    if (other) t->near_count = 0;
     HK_TRY(reserve_list(c));
     for (size_t k = 0; k < c->count && other; k++) {
         t->gap[k] = -INFINITY;

@@ -35,6 +35,20 @@ static int see_corners(const hk_contacts *c, const int32_t point[4], int v, cons
     return count;
 }
 
+// Whether a contact does not push for sure, by how far its corners are from the centre.
+static bool is_apart(const hk_contacts *c, const hk_touch *k, const double x[4][3])
+{
+    double far[2] = {0, 0};
+    for (int v = 0; v < 4; v++) {
+        double d[3];
+        closest_minus(x[v], c->touches->centre + 3 * (size_t)k->point[v], d);
+        double square = closest_dot(d, d), *most = &far[v >= k->firsts];
+        if (square > *most) *most = square;
+    }
+    double spare = k->gap - k->pair.width;
+    return spare > 0 && 2 * (far[0] + far[1]) < spare * spare;  // (a + b)² ≤ 2 (a² + b²)
+}
+
 static void add_outer(double factor, const double n[3], double block[6])
 {
     for (int i = 0, k = 0; i < 3; i++)
@@ -46,6 +60,7 @@ static void add_contact(const hk_contacts *c, const hk_touch *k, int v, const hk
 {
     double x[4][3], g[12];
     int count = see_corners(c, k->point, v, q, x);
+    if (is_apart(c, k, (const double(*)[3])x)) return;
     hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
     if (at.b.energy == 0 || !isfinite(at.b.energy)) return;
     pair_gradient(&k->pair, &at, g);
@@ -86,12 +101,12 @@ bool hk_touches_vertex(const hk_contacts *c, int vertex, const hk_places *q, dou
     const hk_touches *t = c->touches;
     int32_t p = c->point_of[vertex];
     if (p < 0 || t->version < 0) return false;
-    int64_t first = t->uses.start[p], last = t->uses.start[p + 1];
+    int64_t first = t->push_uses.start[p], last = t->push_uses.start[p + 1];
     int64_t slides = c->slide_count > 0 ? c->slide_uses.start[p + 1] - c->slide_uses.start[p] : 0;
     if (first == last && slides == 0) return false;
     for (int64_t k = first; k < last; k++)
-        add_contact(c, &t->touch[t->near[t->uses.use[k] / 4]], (int)(t->uses.use[k] % 4), q,
-                    gradient, block);
+        add_contact(c, &t->touch[t->push_of[t->push_uses.use[k] / 4]],
+                    (int)(t->push_uses.use[k] % 4), q, gradient, block);
     for (int64_t k = 0; k < slides; k++) {
         int64_t use = c->slide_uses.use[c->slide_uses.start[p] + k];
         add_slide(c, &c->slides[use / 4], (int)(use % 4), q, gradient, block);
@@ -106,6 +121,7 @@ static double contact_energy(const hk_contacts *c, const hk_touch *k, int v, con
     double x[4][3];
     int count = see_corners(c, k->point, v, q, x);
     for (int i = 0; i < 3; i++) x[v][i] += count * step[i];
+    if (is_apart(c, k, (const double(*)[3])x)) return 0;
     hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
     return pair_energy(&k->pair, &at) / count;
 }
@@ -127,9 +143,9 @@ double hk_touches_vertex_energy(const hk_contacts *c, int vertex, const hk_place
     int32_t p = c->point_of[vertex];
     double sum = 0;
     if (p < 0 || t->version < 0) return 0;
-    for (int64_t k = t->uses.start[p]; k < t->uses.start[p + 1]; k++)
-        sum += contact_energy(c, &t->touch[t->near[t->uses.use[k] / 4]], (int)(t->uses.use[k] % 4),
-                              q, step);
+    for (int64_t k = t->push_uses.start[p]; k < t->push_uses.start[p + 1]; k++)
+        sum += contact_energy(c, &t->touch[t->push_of[t->push_uses.use[k] / 4]],
+                              (int)(t->push_uses.use[k] % 4), q, step);
     for (int64_t k = c->slide_uses.start[p]; c->slide_count > 0 && k < c->slide_uses.start[p + 1];
          k++)
         sum += slide_energy(c, &c->slides[c->slide_uses.use[k] / 4],
