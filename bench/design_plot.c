@@ -69,10 +69,11 @@ static void draw(const figure *f, const char *from, const char *to, const char *
         series[k] =
             (plot_series){curves[k].label, f->by_time ? curves[k].seconds : curves[k].iteration,
                           curves[k].residual, curves[k].count};
-    plot_panel panel = {.x = {f->by_time ? "seconds" : "iterations", false, 0, NAN},
-                        .y = {"residual / load", true, NAN, NAN},
-                        .series = series,
-                        .series_count = count};
+    plot_panel panel = {
+        .x = {f->by_time ? "CPU seconds, two threads together" : "iterations", false, 0, NAN},
+        .y = {"residual / load", true, NAN, NAN},
+        .series = series,
+        .series_count = count};
     plot_figure whole = {f->title, subtitle, &panel, 1, false};
     if (count > 0) {
         char *text = plot_svg(&whole);

@@ -325,6 +325,23 @@ typedef struct cli_session {
     void *print_context;
     const char *steps;  // what its steps are, other than those of a run; NULL: load steps
 } cli_session;
+// ---- of commands that find something, for a model without a world of its own (found.c)
+
+// The session's world: that of a model, which it takes over, at `positions`, on the CPU. Energies
+// and stresses that are written are those of it.
+hk_status cli_session_show(cli_session *session, hk_model *model, const double *positions);
+// Adds a solve that is no step of a world: its energy is that of the session's world.
+void cli_session_add_solve(cli_session *session, hk_step_report report);
+typedef struct cli_ending {
+    const char *what;  // "rest shape"
+    const char *kept;  // where it is stopped: "the best shape so far is"
+    hk_reason reason;
+    int iterations;
+    const char *detail;
+} cli_ending;
+// Says how a search ended.
+void cli_tell_ending(cli_results *results, const cli_ending *ending);
+
 // Parses, loads and creates. Returns -1 to go on, or the exit status; then nothing is left to
 // free.
 int cli_session_begin(cli_session *session, const char *command, const char *purpose,

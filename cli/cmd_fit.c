@@ -62,20 +62,8 @@ static hk_status find_fit(fitted *f)
 static void tell_end(fitted *f)
 {
     const hk_fit_report *r = &f->report;
-    cli_results *results = &f->session.results;
-    const char *colon = r->detail[0] ? ": " : "";
-    results->interrupted = r->reason == HK_STOPPED;
-    if (hk_reason_outcome(r->reason) == HK_OUTCOME_FAILED)
-        cli_results_fail(results, "no fit (%s)%s%s", hk_reason_name(r->reason), colon, r->detail);
-    else if (results->interrupted)
-        cli_note("stopped after %d iterations; the best values so far are kept", r->iterations);
-    else if (r->reason == HK_UNDETERMINED)
-        cli_say_error("the target does not tell all parameters: %s", r->detail);
-    else if (r->reason != HK_CONVERGED)
-        cli_say_error("the fit did not converge (%s)%s%s; what was reached is kept",
-                      hk_reason_name(r->reason), colon, r->detail);
-    else if (r->detail[0])
-        cli_note("%s", r->detail);
+    cli_tell_ending(&f->session.results, &(cli_ending){"fit", "the best values so far are",
+                                                       r->reason, r->iterations, r->detail});
     if (r->outliers > 0)
         cli_note("%d of %d points do not fit and %s left out", r->outliers, r->observed,
                  r->outliers == 1 ? "was" : "were");
@@ -84,17 +72,10 @@ static void tell_end(fitted *f)
 // A world with the materials found, in their pose: energies and stresses are those of it.
 static hk_status pose_world(fitted *f)
 {
-    cli_session *s = &f->session;
     hk_model *model = NULL;
-    hk_world_def def = cli_session_world(s);
     hk_status status = hk_fit_model(f->fit, &model);
     if (status != HK_OK) return status;
-    def.model = model;
-    def.backend = HK_BACKEND_CPU;
-    def.solver = hk_default_solver_def();
-    status = hk_world_create(&def, &s->world);
-    hk_model_free(model);
-    return status == HK_OK ? hk_world_set_positions(s->world, hk_fit_positions(f->fit)) : status;
+    return cli_session_show(&f->session, model, hk_fit_positions(f->fit));
 }
 
 // ---------------------------------------------------------------- JSON
@@ -140,11 +121,9 @@ static void gather(fitted *f)
                            .iterations = r->iterations,
                            .residual = r->residual,
                            .relative_residual = r->relative_residual,
-                           .rounding = NAN,
                            .ms = r->ms};
     memcpy(step.phase_ms, r->phase_ms, sizeof step.phase_ms);
-    if (hk_world_energy(f->session.world, &step.energy, NULL) != HK_OK) step.energy.total = NAN;
-    cli_results_add(results, &step);
+    cli_session_add_solve(&f->session, step);
     results->steps = r->poses;
     results->more = json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:i, s:i, s:i}, s:o, s:o, s:i, s:i}", "method",

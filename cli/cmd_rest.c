@@ -56,23 +56,15 @@ static hk_status find_rest(found *f)
     hk_status status = hk_rest_create(&def, &f->rest);
     if (status != HK_OK) return status;
     hk_rest_set_monitor(f->rest, watch_iteration, f);
-    return hk_rest_solve(f->rest, NULL, &f->report);
+    status = hk_rest_solve(f->rest, NULL, &f->report);
+    return status == HK_OK ? hk_rest_find_overlaps(f->rest, &f->report) : status;
 }
 
 static void tell_end(found *f)
 {
     const hk_rest_report *r = &f->report;
-    cli_results *results = &f->session.results;
-    const char *colon = r->detail[0] ? ": " : "";
-    results->interrupted = r->reason == HK_STOPPED;
-    if (hk_reason_outcome(r->reason) == HK_OUTCOME_FAILED)
-        cli_results_fail(results, "no rest shape (%s)%s%s", hk_reason_name(r->reason), colon,
-                         r->detail);
-    else if (results->interrupted)
-        cli_note("stopped after %d iterations; the best shape so far is kept", r->iterations);
-    else if (r->reason != HK_CONVERGED)
-        cli_say_error("the rest shape did not converge (%s)%s%s; what was reached is kept",
-                      hk_reason_name(r->reason), colon, r->detail);
+    cli_tell_ending(&f->session.results, &(cli_ending){"rest shape", "the best shape so far is",
+                                                       r->reason, r->iterations, r->detail});
 }
 
 // ---------------------------------------------------------------- overlaps of the rest shape
@@ -120,18 +112,10 @@ static void tell_overlaps(const found *f)
 // A world with the rest shape found, in the loaded shape: energies and stresses are those of it.
 static hk_status load_world(found *f)
 {
-    cli_session *s = &f->session;
     hk_model *model = NULL;
-    hk_world_def def = cli_session_world(s);
     hk_status status = hk_rest_model(f->rest, &model);
     if (status != HK_OK) return status;
-    def.model = model;
-    def.backend = HK_BACKEND_CPU;
-    def.solver = hk_default_solver_def();
-    status = hk_world_create(&def, &s->world);
-    hk_model_free(model);
-    if (status != HK_OK) return status;
-    return hk_world_set_positions(s->world, hk_model_rest_positions(s->model));
+    return cli_session_show(&f->session, model, hk_model_rest_positions(f->session.model));
 }
 
 // Where a vertex or the middle of a tet is under load.
@@ -174,11 +158,9 @@ static void gather(found *f)
                            .linear_iterations = r->linear_iterations,
                            .residual = r->residual,
                            .relative_residual = r->relative_residual,
-                           .rounding = NAN,
                            .ms = r->ms};
     memcpy(step.phase_ms, r->phase_ms, sizeof step.phase_ms);
-    if (hk_world_energy(f->session.world, &step.energy, NULL) != HK_OK) step.energy.total = NAN;
-    cli_results_add(results, &step);
+    cli_session_add_solve(&f->session, step);
     results->steps = r->load_steps;
     results->more = json_pack(
         "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}}", "method",

@@ -3,6 +3,14 @@
 #define TEST_FIT_BARS_H
 
 #include "bodies.h"
+#include "linear/direct.h"
+
+// Poses take many times as long under sanitizers, and some times as long by multigrid, in builds
+// without a direct solver, which are also those that run under emulation.
+static inline bool is_slow(void)
+{
+    return SANITIZED || !hk_direct_available();
+}
 
 // A bar that is fixed at x = 0, with up to three regions of their own material along it.
 typedef struct bar {

@@ -116,10 +116,27 @@ static void near_points(hk_pair_kind kind, double gap, double x[4][3])
         for (int i = 0; i < 3; i++) x[v][i] -= at.w[i] * (1 - gap / distance);
 }
 
+// What neighbours have in common: nothing, as inside of a surface, or as at its rim.
+static void take_common(hk_pair *p, int kind)
+{
+    static const float triangle[3][6] = {
+        {0}, {0.5f, 0.5f, 0.5f, 1 / 6.f, 1 / 6.f, 1 / 5.f}, {0.5f, 0, 0.5f, 0, 0, 1 / 6.f}};
+    static const float ends[3][6] = {{0}, {5 / 6.f, 5 / 6.f, 0.8f, 5 / 6.f}, {0.5f, 0, 0.75f, 0}};
+    memcpy(p->common, p->kind == HK_EDGE_EDGE ? ends[kind % 3] : triangle[kind % 3],
+           sizeof p->common);
+}
+
 static double energy_at(const hk_pair *p, const double x[4][3])
 {
     hk_pair_state at = pair_state(p, x);
     return pair_energy(p, &at);
+}
+
+static bool is_same_branch(const hk_pair *p, const hk_pair_part *a, const hk_pair_part *b)
+{
+    bool low = a->distance - p->thickness < p->width / 2;
+    return a->closest.free == b->closest.free && a->coefficient == b->coefficient &&
+           low == (b->distance - p->thickness < p->width / 2);
 }
 
 // Where a small step leads to other closest features the second derivative jumps.
@@ -137,7 +154,9 @@ static bool is_smooth(const hk_pair *p, const double x[4][3], double step)
                                (here.distance - p->thickness < p->width / 2);
         for (int v = 0; v < 4; v++)
             same = same && (at.closest.c[v] == 0) == (here.closest.c[v] == 0);
-        if (!same || at.closest.free != here.closest.free) return false;
+        if (!same || at.closest.free != here.closest.free || at.parts != here.parts) return false;
+        for (int n = 0; n < at.parts; n++)
+            if (!is_same_branch(p, &at.part[n], &here.part[n])) return false;
     }
     return true;
 }
@@ -189,16 +208,87 @@ static void test_derivatives(void **state)
                              .width = 1e-2,
                              .thickness = k % 2 ? 5e-3 : 0,
                              .parallel = k >= 4 ? 1e-1 : 1e-3};
+                take_common(&p, k / 2);
                 double gap = gaps[k % 4] * p.width + p.thickness;
                 assert_true(check_derivatives(&p, gap, 200) > 100);
             }
+}
+
+// ---------------------------------------------------------------- every contact once
+
+// The triangles of a fan around a vertex inside a surface, flat or a pyramid (`height` of either
+// sign), and those beyond its rim; all of them together are b of the nearest point.
+enum { FAN = 6 };
+static void fan_point(int ring, int k, double height, double to[3])
+{
+    double turn = 2 * M_PI * k / FAN;
+    to[0] = ring * cos(turn);
+    to[1] = -ring * height;
+    to[2] = ring * sin(turn);
+}
+
+static double fan_energy(const double v[3], double height, double width, double *nearest)
+{
+    double sum = 0;
+    *nearest = HUGE_VAL;
+    for (int k = 0; k < FAN; k++) {
+        // Edges at the middle have two triangles each; the rim has one.
+        hk_pair p = {.stiffness = 1, .width = width, .common = {0.5f, 0, 0.5f, 1.f / FAN, 0, 0}};
+        double x[4][3];
+        memcpy(x[0], v, sizeof x[0]);
+        fan_point(0, k, height, x[1]);
+        fan_point(1, k, height, x[2]);
+        fan_point(1, k + 1, height, x[3]);
+        hk_pair_state at = pair_state(&p, (const double(*)[3])x);
+        sum += pair_energy(&p, &at);
+        *nearest = fmin(*nearest, at.distance);
+    }
+    return sum;
+}
+
+static void test_every_contact_once(void **state)
+{
+    (void)state;
+    double width = 0.2, nearest;
+    for (int n = 0; n < CASES; n++) {
+        // Over convex and flat surfaces; on both sides of edges and of the vertex.
+        double height = n % 2 ? 0 : 0.1 * fabs(random_number());
+        double r = n % 3 ? 0.3 * random_number() : 0.01 * random_number();
+        double turn = M_PI * random_number(), v[3] = {r * cos(turn), 0, r * sin(turn)};
+        if (n % 5 == 0) v[0] = v[2] = 0;
+        if (n % 5 == 1) v[2] = 0;
+        v[1] = -fabs(r) * height + 0.3 * width + 0.7 * width * fabs(random_number());
+        double sum = fan_energy(v, height, width, &nearest);
+        assert_near(sum, contact_value(HK_CONTACT_TWO_STAGE, width, nearest).energy, 1e-7);
+    }
+}
+
+// An edge across the end that many edges have in common.
+static void test_every_end_once(void **state)
+{
+    (void)state;
+    double width = 0.2, sum = 0, nearest = HUGE_VAL;
+    float common = 1 - 1 / 5.f;
+    for (int k = 0; k < 5; k++) {
+        hk_pair p = {.kind = HK_EDGE_EDGE,
+                     .stiffness = 1,
+                     .width = width,
+                     .parallel = 1e-3,
+                     .common = {0, 0, common, 0}};
+        double turn = 0.3 + 0.5 * k;
+        double x[4][3] = {{-1, 0.1, 0}, {1, 0.1, 0}, {0.1, 0, 0}, {cos(turn), -0.1, sin(turn)}};
+        hk_pair_state at = pair_state(&p, (const double(*)[3])x);
+        sum += pair_energy(&p, &at);
+        nearest = fmin(nearest, at.distance);
+    }
+    assert_near(sum, contact_value(HK_CONTACT_TWO_STAGE, width, nearest).energy, 1e-9);
 }
 
 // Mollified edges have no jump where their closest points do: parallel ones that turn a little.
 static void test_parallel_edges(void **state)
 {
     (void)state;
-    hk_pair p = {HK_EDGE_EDGE, HK_CONTACT_TWO_STAGE, 1, 0.1, 0, 1e-3};
+    hk_pair p = {.kind = HK_EDGE_EDGE, .stiffness = 1, .width = 0.1, .parallel = 1e-3};
     double last = 0;
     for (int k = -200; k <= 200; k++) {
         double turn = 1e-4 * k, g[12], largest = 0;
@@ -221,12 +311,12 @@ static void test_degenerate_pairs(void **state)
     double x[4][3], g[12], h[144];
     for (int k = 0; k < CASES / 2; k++) {
         degenerate_points(x, k % DEGENERATE);
-        hk_pair p = {(hk_pair_kind)(k / DEGENERATE % 2),
-                     (hk_contact_law)(k % HK_CONTACT_LAWS),
-                     1e3,
-                     10,
-                     0,
-                     1e-3};
+        hk_pair p = {.kind = (hk_pair_kind)(k / DEGENERATE % 2),
+                     .law = (hk_contact_law)(k % HK_CONTACT_LAWS),
+                     .stiffness = 1e3,
+                     .width = 10,
+                     .parallel = 1e-3};
+        take_common(&p, k / 3);
         hk_pair_state at = pair_state(&p, (const double(*)[3])x);
         if (!(at.distance > 1e-9)) continue;
         assert_true(isfinite(pair_energy(&p, &at)));
@@ -248,8 +338,12 @@ static void test_projected_hessians(void **state)
     (void)state;
     double x[4][3], h[144];
     for (int k = 0; k < 2000; k++) {
-        hk_pair p = {
-            (hk_pair_kind)(k % 2), (hk_contact_law)(k % HK_CONTACT_LAWS), 1e3, 1e-2, 0, 0.1};
+        hk_pair p = {.kind = (hk_pair_kind)(k % 2),
+                     .law = (hk_contact_law)(k % HK_CONTACT_LAWS),
+                     .stiffness = 1e3,
+                     .width = 1e-2,
+                     .parallel = 0.1};
+        take_common(&p, k / 3);
         near_points(p.kind, 5e-3, x);
         hk_pair_state at = pair_state(&p, (const double(*)[3])x);
         pair_hessian(&p, &at, 0, h);
@@ -345,7 +439,8 @@ int main(void)
         cmocka_unit_test(test_closest_points),     cmocka_unit_test(test_derivatives),
         cmocka_unit_test(test_parallel_edges),     cmocka_unit_test(test_degenerate_pairs),
         cmocka_unit_test(test_projected_hessians), cmocka_unit_test(test_laws),
-        cmocka_unit_test(test_friction),
+        cmocka_unit_test(test_friction),           cmocka_unit_test(test_every_contact_once),
+        cmocka_unit_test(test_every_end_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

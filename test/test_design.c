@@ -153,6 +153,11 @@ static void test_both_directions(void **state)
             drop(&s);
             CHECK_OK(hk_design_release(d, handle));
         }
+        CHECK_OK(hk_design_set_gravity(d, (double[3]){1, -7, 0}));
+        s = wait_for(d, HK_DESIGN_CONVERGED);
+        assert_int_equal(s.view.given, HK_REST_SHAPE);
+        check_truth(d->now.model, &s);
+        drop(&s);
         hk_design_free(d);
         hk_model_free(m);
     }

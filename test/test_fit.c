@@ -64,7 +64,7 @@ static void check_derivatives(const bar *b, const char *vary, const double *x, i
 static void test_derivatives_of_materials(void **state)
 {
     (void)state;
-    for (int m = 0; m < solid_count(); m++) {
+    for (int m = 0; m < solid_count(); m += is_slow() ? 2 : 1) {
         const char *law = hk_material_name(m);
         bar b;
         int count;
@@ -115,7 +115,8 @@ static void test_derivatives_of_regions_and_coefficients(void **state)
 static void test_every_material_is_found(void **state)
 {
     (void)state;
-    for (int m = 0; m < solid_count(); m++) {
+    // In slow builds those whose derivatives are not checked above.
+    for (int m = is_slow(); m < solid_count(); m += is_slow() ? 2 : 1) {
         const char *law = hk_material_name(m);
         bar b;
         int count;
@@ -141,7 +142,7 @@ static void test_far_starts(void **state)
 {
     (void)state;
     static const char *const laws[] = {"neo_hookean", "stvk", "corotated", "stable_neo_hookean"};
-    for (int m = 0; m < (SANITIZED ? 1 : 4); m++) {
+    for (int m = 0; m < (is_slow() ? 1 : 4); m++) {
         for (int k = 0; k < 2; k++) {
             bar b;
             int count;
@@ -232,20 +233,21 @@ static void test_threads_do_not_matter(void **state)
     (void)state;
     bar b;
     int count;
-    make_bar(&b, "neo_hookean", 1.5e6, 6);  // enough for threads to be used
+    make_bar(&b, "neo_hookean", 1e7, 6);  // enough for threads to be used
     double *x = observe(&b, &count), first[2];
     add_noise(x, count, 1e-3, 5);
-    b.body.material.young = 1.7e6;
+    b.body.material.young = 1.1e7;
     for (int threads = 1; threads <= 2; threads++) {
         hk_fit_def def = hk_default_fit_def();
         hk_fit *fit;
         hk_fit_report r;
         def.model = &b.model;
         def.threads = threads;
+        def.iterations = 1;
         CHECK_OK(hk_fit_create(&def, &fit));
         aim(fit, x, count);
         CHECK_OK(hk_fit_solve(fit, &r));
-        expect_converged(&r, "threads");
+        assert_true(r.iterations == 1 && value_of(fit, 0) != 1.1e7);
         double now[2] = {value_of(fit, 0), deviation_of(fit, 0)};
         if (threads == 1) memcpy(first, now, sizeof now);
         assert_memory_equal(first, now, sizeof now);
@@ -263,22 +265,22 @@ static void test_noise_on_many_tets(void **state)
     (void)state;
     bar b;
     int count;
-    make_bar(&b, "neo_hookean", 8.5e5, SANITIZED ? 3 : 6);
+    make_bar(&b, "neo_hookean", 2e6, is_slow() ? 3 : 6);
     double *x = observe(&b, &count);
-    b.body.material.young = 2e6;
+    b.body.material.young = 3e6;
     hk_fit *fit = fit_of(&b, "young");
     hk_fit_report r;
     aim(fit, x, count);
     CHECK_OK(hk_fit_solve(fit, &r));
     expect_converged(&r, "no noise");
-    expect_near(value_of(fit, 0), 8.5e5, 1e-6, "no noise");
+    expect_near(value_of(fit, 0), 2e6, 1e-6, "no noise");
     assert_true(r.held > 0 && r.held_distance < 1e-12);
     add_noise(x, count, 1e-3, 17);
     aim(fit, x, count);
     CHECK_OK(hk_fit_solve(fit, &r));
     expect_converged(&r, "noise");
-    assert_true(fabs(value_of(fit, 0) - 8.5e5) <= 3 * deviation_of(fit, 0));
-    assert_true(deviation_of(fit, 0) < 1e-3 * 8.5e5 && deviation_of(fit, 0) > 1e-6 * 8.5e5);
+    assert_true(fabs(value_of(fit, 0) - 2e6) <= 3 * deviation_of(fit, 0));
+    assert_true(deviation_of(fit, 0) < 1e-3 * 2e6 && deviation_of(fit, 0) > 1e-6 * 2e6);
     assert_true(r.noise > 0.95e-3 && r.noise < 1.05e-3);
     assert_true(r.rms > 0.95e-3 * sqrt(3) && r.rms < 1.05e-3 * sqrt(3));
     assert_true(r.outliers == 0);
@@ -292,7 +294,12 @@ static void test_noise_on_many_tets(void **state)
 static void test_deviations_are_honest(void **state)
 {
     (void)state;
-    enum { SEEDS = 24 };
+    // chi² with so many degrees of freedom: 0.05 % below the first, 0.05 % above the second.
+    const struct {
+        int seeds;
+        double low, high;
+    } choices[] = {{24, 7.5, 54}, {8, 0.71, 27.9}}, *bounds = &choices[is_slow()];
+    const int seeds = bounds->seeds;
     bar b;
     int count;
     make_bar(&b, "neo_hookean", 6e5, 2);
@@ -301,7 +308,7 @@ static void test_deviations_are_honest(void **state)
     b.body.material.young = 8e5;
     b.body.material.poisson = 0.3;
     hk_fit *fit = fit_of(&b, "young,poisson");
-    for (int seed = 0; seed < SEEDS; seed++) {
+    for (int seed = 0; seed < seeds; seed++) {
         memcpy(x, truth, 3 * (size_t)count * sizeof *x);
         add_noise(x, count, 1e-3, 1000 + (uint64_t)seed);
         aim(fit, x, count);
@@ -315,13 +322,12 @@ static void test_deviations_are_honest(void **state)
         cross += e * v;
         correlation += hk_fit_covariance(fit)[1] / deviation_of(fit, 0) / deviation_of(fit, 1);
     }
-    // chi² with 24 degrees of freedom: 0.05 % below 7.5, 0.05 % above 54.
     for (int k = 0; k < 2; k++)
-        if (!(sums[k] > 7.5 && sums[k] < 54))
-            fail_msg("parameter %d: squared errors of %d fits add up to %g deviations²", k, SEEDS,
+        if (!(sums[k] > bounds->low && sums[k] < bounds->high))
+            fail_msg("parameter %d: squared errors of %d fits add up to %g deviations²", k, seeds,
                      sums[k]);
-    if (!(fabs(cross - correlation) < 3.3 * sqrt(2 * SEEDS)))
-        fail_msg("errors are correlated by %g, %g was claimed", cross / SEEDS, correlation / SEEDS);
+    if (!(fabs(cross - correlation) < 3.3 * sqrt(2 * seeds)))
+        fail_msg("errors are correlated by %g, %g was claimed", cross / seeds, correlation / seeds);
     hk_fit_free(fit);
     free(x);
     free(truth);

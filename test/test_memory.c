@@ -150,7 +150,9 @@ static hk_status find_rest_shapes(void)
         rest_def.method = hk_rest_method_name(m);
         rest_def.threads = 1;
         status = hk_rest_create(&rest_def, &rest);
-        if (status == HK_OK) status = hk_rest_solve(rest, NULL, NULL);
+        hk_rest_report report = {0};
+        if (status == HK_OK) status = hk_rest_solve(rest, NULL, &report);
+        if (status == HK_OK && m == 0) status = hk_rest_find_overlaps(rest, &report);
         if (status == HK_OK) status = hk_rest_set_shape(rest, hk_mesh_positions(mesh));
         if (status == HK_OK) status = hk_rest_model(rest, &found);
         hk_model_free(found);
@@ -250,9 +252,12 @@ static void test_warm_rest_shape_allocates_nothing(void **state)
         def.method = hk_rest_method_name(m);
         def.threads = 1;
         CHECK_OK(hk_rest_create(&def, &rest));
-        CHECK_OK(hk_rest_solve(rest, NULL, NULL));
+        hk_rest_report report;
+        CHECK_OK(hk_rest_solve(rest, NULL, &report));
+        CHECK_OK(hk_rest_find_overlaps(rest, &report));
         int before = failing_alloc_count();
-        CHECK_OK(hk_rest_solve(rest, NULL, NULL));
+        CHECK_OK(hk_rest_solve(rest, NULL, &report));
+        CHECK_OK(hk_rest_find_overlaps(rest, &report));
         assert_int_equal(failing_alloc_count(), before);
         hk_rest_free(rest);
     }

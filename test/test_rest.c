@@ -468,6 +468,8 @@ static void test_overlaps(void **state)
         hk_rest_report r;
         CHECK_OK(hk_rest_solve(rest, NULL, &r));
         assert_int_equal(r.reason, HK_CONVERGED);
+        assert_int_equal(r.overlaps, 0);
+        CHECK_OK(hk_rest_find_overlaps(rest, &r));
         assert_true((r.overlaps > 0) == soft && r.touching <= r.overlaps);
         if (soft) {
             int second = hk_model_body_start(model, 1);

@@ -2,6 +2,7 @@
 // factors made ahead.
 #include "bodies.h"
 
+#include "design/rest.h"
 #include "design/rest_solver.h"
 #include "linear/direct.h"
 #include "model/model.h"
@@ -150,6 +151,7 @@ static hk_rest *solved(const hk_model *model, const char *method)
     hk_rest *rest = NULL;
     hk_rest_report r;
     CHECK_OK(hk_rest_create(&def, &rest));
+    hk_rest_warp_from(rest, 0);
     CHECK_OK(hk_rest_solve(rest, NULL, &r));
     assert_int_equal(r.reason, HK_CONVERGED);
     return rest;
@@ -209,6 +211,28 @@ static void test_edits_need_no_factor(void **state)
         hk_rest_free(rest);
         hk_model_free(model);
     }
+}
+
+// For small meshes a new factor is the faster way.
+static void test_small_meshes_are_factored(void **state)
+{
+    (void)state;
+    hk_model *model = bar(false, -9.81);
+    hk_rest *rest = solved(model, "auto");
+    hk_rest_report r;
+    double *x = bent(model, 0, 0.8);
+    int count = hk_model_vertex_count(model);
+    for (int warp = 0; warp < 2; warp++) {
+        hk_rest_warp_from(rest, warp ? count / 2 : count);
+        CHECK_OK(hk_rest_set_shape(rest, warp ? hk_model_rest_positions(model) : x));
+        CHECK_OK(hk_rest_solve(rest, NULL, &r));
+        assert_int_equal(r.reason, HK_CONVERGED);
+        assert_int_equal(r.factorisations, !warp);
+        assert_true((strstr(r.attempts, "warped") != NULL) == warp);
+    }
+    free(x);
+    hk_rest_free(rest);
+    hk_model_free(model);
 }
 
 // Stretched and squeezed the tets do more than turn, and the old factor is worth little: a new one
@@ -368,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_rigid_turns_are_exact),
         cmocka_unit_test(test_it_is_symmetric),
         cmocka_unit_test(test_edits_need_no_factor),
+        cmocka_unit_test(test_small_meshes_are_factored),
         cmocka_unit_test(test_far_edits_get_a_new_factor),
         cmocka_unit_test(test_a_drag),
         cmocka_unit_test(test_stops_are_prompt),

@@ -20,12 +20,12 @@ FILE *curve_file(const char *folder, const char *name)
 
 void curve_begin(curve *c, FILE *file, const char *solver, double longest)
 {
-    *c = (curve){.file = file, .solver = solver, .start = hk_now(), .longest = longest};
+    *c = (curve){.file = file, .solver = solver, .start = bench_cpu(), .longest = longest};
 }
 
 bool curve_add(curve *c, double relative_residual, double enough)
 {
-    double seconds = hk_now() - c->start;
+    double seconds = bench_cpu() - c->start;
     fprintf(c->file, "%s,%d,%.4f,%.6g\n", c->solver, c->iteration++, seconds, relative_residual);
     c->last = relative_residual;
     return seconds < c->longest && relative_residual > enough;
@@ -34,6 +34,6 @@ bool curve_add(curve *c, double relative_residual, double enough)
 void curve_end(const curve *c)
 {
     printf("  %-34s %5d iterations, %7.2f s, residual %.2e\n", c->solver, c->iteration - 1,
-           hk_now() - c->start, c->last);
+           bench_cpu() - c->start, c->last);
     fflush(c->file);
 }

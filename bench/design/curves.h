@@ -1,5 +1,6 @@
 // Curves of how solvers of the inverse problem converge, for the figures of TwoWay: rows of
-// solver,iteration,seconds,relative_residual in a file of comma-separated values.
+// solver,iteration,seconds,relative_residual in a file of comma-separated values; seconds are CPU
+// time of all threads.
 #ifndef HK_BENCH_DESIGN_CURVES_H
 #define HK_BENCH_DESIGN_CURVES_H
 
@@ -10,7 +11,7 @@
 typedef struct curve {
     FILE *file;  // with a heading already
     const char *solver;
-    double start;    // s, hk_now() when it began
+    double start;    // s, bench_cpu() when it began
     double longest;  // s
     int iteration;
     double last;  // relative residual

@@ -234,7 +234,7 @@ static void solve_bicgstab(body *b, bicgstab *w, int most)
     memset(w->p, 0, bytes);
     memset(w->v, 0, bytes);
     for (int64_t i = 0; i < b->size; i++) w->r[i] = w->shadow[i] = -b->force[i];
-    for (int k = 0; k < most && hk_now() - b->curve.start < b->curve.longest; k++) {
+    for (int k = 0; k < most && bench_cpu() - b->curve.start < b->curve.longest; k++) {
         double next = dot(b, w->shadow, w->r), beta = next / rho * (alpha / omega);
         if (!isfinite(beta) || next == 0) return;
         rho = next;

@@ -42,7 +42,9 @@ typedef struct hk_contact_def {
     double distance;     /* m, at which contact begins; 0: a thousandth of the diagonal of a body's
                             bounds or a fifth of the mean edge of its surface, whichever is least
                             over all bodies */
-    double stiffness;    /* Pa, of the skin; 0: Young's modulus of the softer of the two bodies */
+    double stiffness;    /* Pa, of the skin; 0: Young's modulus of the softer of the two bodies, but
+                            no more than 3000 times the pressure of the heaviest body on a square
+                            of its size (mass × gravity/diagonal²) */
     double friction;     /* -, Coulomb's coefficient where neither of two bodies has its own */
     double slip_speed;   /* m/s, below which friction holds on without sliding; 0: 1e-3 */
     int friction_passes; /* solves of a step after which forces and directions of friction are taken

@@ -64,8 +64,8 @@ typedef struct hk_rest_report {
     double least_j;    /* the least volume ratio det F under load, */
     double greatest_stretch;                           /* the largest principal stretch, */
     int sag_vertex, least_j_tet, greatest_stretch_tet; /* and where: numbers over all bodies */
-    int overlaps; /* pairs of faces of the rest shape, of one body or of two, that
-                     meet (hk_intersection): it cannot be made like that */
+    int overlaps; /* by hk_rest_find_overlaps: pairs of faces of the rest shape, of one body or of
+                     two, that meet (hk_intersection): it cannot be made like that */
     double ms;    /* wall time of this call */
     double phase_ms[HK_MOST_PHASES]; /* by hk_phase */
     int32_t overlap_faces[2][3];     /* the first of them: vertices, numbered over all bodies; */
@@ -92,6 +92,9 @@ HK_API hk_status hk_rest_solve(hk_rest *rest, const double *start, hk_rest_repor
 /* The rest shape, [vertex_count][3]: the pointer stays valid until `rest` is freed. At first it is
  * the loaded shape. */
 HK_API const double *hk_rest_positions(const hk_rest *rest);
+/* Looks, exactly, for faces of the rest shape that meet: overlaps, touching and overlap_… of the
+ * report, the rest of which stays. For those who want to make it; a solve does not do so. */
+HK_API hk_status hk_rest_find_overlaps(hk_rest *rest, hk_rest_report *report);
 /* Another loaded shape, [vertex_count][3], for the next solve; held vertices go with it. */
 HK_API hk_status hk_rest_set_shape(hk_rest *rest, const double *positions);
 /* Makes the factor of the current loaded shape now, for the solves to come: worth while when a

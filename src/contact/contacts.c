@@ -4,8 +4,10 @@
 
 #include "contact/touches.h"
 
-// Reaches that are worth while, in edges of the finest body: beyond it lists grow with the cube.
-#define WIDEST_REACH 0.5
+// Reaches that are worth while, in edges: beyond that lists grow with the cube. And ways that are
+// searched at once.
+#define WIDEST_REACH 0.1
+#define LONGEST_WAY  2
 
 // ---------------------------------------------------------------- points
 
@@ -68,24 +70,28 @@ static hk_status allocate(hk_contacts *c)
     c->base = HK_ZEROS(double, 3 * points);
     c->from = HK_ZEROS(double, 3 * points);
     c->kept = HK_ZEROS(double, 3 * points);
-    c->from_kept = HK_ZEROS(double, 3 * points);
+    c->aim = HK_ZEROS(double, 3 * points);
     c->move = HK_ZEROS(double, 3 * points);
     c->part = HK_ZEROS(double, c->body_points);
+    c->side_part = HK_ZEROS(double, c->settings->body_count);
+    c->body_of = HK_ARRAY(int32_t, c->model->vertex_count);
     c->boxes = HK_ARRAY(hk_box, boxes);
     c->uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     c->slide_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     bool complete = c->vertex && c->side && c->rest && c->area && c->edges && c->triangles &&
                     c->edge_area && c->touching && c->plane_of && c->start_of && c->x && c->base &&
-                    c->from && c->kept && c->from_kept && c->move && c->part && c->boxes &&
-                    c->uses.start && c->slide_uses.start;
+                    c->from && c->kept && c->aim && c->move && c->part && c->side_part &&
+                    c->body_of && c->boxes && c->uses.start && c->slide_uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;
 }
 
-static double triangle_area(const double *a, const double *b, const double *c)
+double hk_contacts_triangle_area(const hk_contacts *c, const int32_t triangle[3])
 {
+    const double *x[3];
+    for (int k = 0; k < 3; k++) x[k] = c->rest + 3 * (size_t)triangle[k];
     double e[3], f[3], n[3];
-    closest_minus(b, a, e);
-    closest_minus(c, a, f);
+    closest_minus(x[1], x[0], e);
+    closest_minus(x[2], x[0], f);
     closest_cross(e, f, n);
     return 0.5 * sqrt(closest_dot(n, n));
 }
@@ -97,6 +103,7 @@ static void take_bodies(hk_contacts *c, const hk_surface *s)
     const hk_model *m = c->model;
     for (int k = 0; k < m->vertex_count; k++) {
         int32_t p = c->point_of[k];
+        c->body_of[k] = s->bodies[m->order[k]];
         if (p < 0) continue;
         c->vertex[p] = k;
         c->side[p] = s->bodies[m->order[k]];
@@ -107,8 +114,7 @@ static void take_bodies(hk_contacts *c, const hk_surface *s)
     for (int t = 0; t < s->triangle_count; t++) {
         int32_t *to = c->triangles + 3 * (size_t)t;
         for (int k = 0; k < 3; k++) to[k] = c->point_of[m->place[s->triangles[3 * (size_t)t + k]]];
-        double area = triangle_area(c->rest + 3 * (size_t)to[0], c->rest + 3 * (size_t)to[1],
-                                    c->rest + 3 * (size_t)to[2]);
+        double area = hk_contacts_triangle_area(c, to);
         for (int k = 0; k < 3; k++) {
             c->area[to[k]] += area / 3;
             c->edge_area[s->triangle_edges[3 * (size_t)t + k]] += area / 3;
@@ -142,23 +148,28 @@ static void take_obstacles(hk_contacts *c)
 
 // ---------------------------------------------------------------- creation
 
-static double side_radius(const hk_model_contact *s, int side)
+// m, over all bodies at rest.
+static double mean_edge(const hk_contacts *c)
 {
-    return side < s->body_count ? s->bodies[side].thickness / 2
-                                : s->obstacles[side - s->body_count].radius;
+    double sum = 0;
+    for (int k = 0; k < c->body_edges; k++) {
+        const int32_t *e = c->edges + 2 * (size_t)k;
+        double d[3];
+        closest_minus(c->rest + 3 * (size_t)e[0], c->rest + 3 * (size_t)e[1], d);
+        sum += sqrt(closest_dot(d, d));
+    }
+    return c->body_edges > 0 ? sum / c->body_edges : 0;
 }
 
 static void find_scales(hk_contacts *c)
 {
     const hk_model_contact *s = c->settings;
-    double edge = INFINITY;
-    for (int k = 0; k < s->body_count; k++)
-        if (s->bodies[k].edge < edge) edge = s->bodies[k].edge;
     for (int k = 0; k < s->body_count + s->obstacle_count; k++) {
-        double radius = side_radius(s, k);
+        double radius = hk_contact_radius(s, k);
         if (radius > c->radius) c->radius = radius;
     }
-    c->widest = fmax(s->distance, WIDEST_REACH * edge);
+    c->widest = fmax(s->distance, WIDEST_REACH * mean_edge(c));
+    c->longest = fmax(s->distance, LONGEST_WAY * mean_edge(c));
     c->reach = -1;
 }
 
@@ -173,6 +184,7 @@ static hk_status build(hk_contacts *c)
     if (status != HK_OK) return status;
     take_obstacles(c);
     find_scales(c);
+    HK_TRY(hk_contacts_count_common(c));
     HK_TRY(hk_touches_create(c, &c->touches));
     return hk_contacts_place(c, false, 0, 0);
 }
@@ -196,20 +208,22 @@ hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **c
 void hk_contacts_free(hk_contacts *c)
 {
     if (!c) return;
-    void *const arrays[] = {c->kept,          c->from_kept,
-                            c->move,          c->part,
-                            c->vertex,        c->point_of,
-                            c->side,          c->rest,
-                            c->area,          c->edges,
-                            c->triangles,     c->edge_area,
-                            c->touching,      c->plane_of,
-                            c->start_of,      c->x,
-                            c->base,          c->from,
-                            c->boxes,         c->uses.start,
-                            c->uses.use,      c->force,
-                            c->partial,       c->slides,
-                            c->list,          c->slide_uses.start,
-                            c->slide_uses.use};
+    void *const arrays[] = {c->kept,           c->aim,
+                            c->move,           c->part,
+                            c->vertex,         c->point_of,
+                            c->side,           c->rest,
+                            c->area,           c->edges,
+                            c->triangles,      c->edge_area,
+                            c->touching,       c->plane_of,
+                            c->start_of,       c->x,
+                            c->base,           c->from,
+                            c->boxes,          c->uses.start,
+                            c->uses.use,       c->force,
+                            c->partial,        c->slides,
+                            c->list,           c->slide_uses.start,
+                            c->slide_uses.use, c->triangle_common,
+                            c->swept,          c->side_part,
+                            c->body_of,        c->end_common};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_bvh_free(&c->triangle_tree);
     hk_bvh_free(&c->edge_tree);

@@ -30,9 +30,9 @@ typedef struct hk_contact {
 } hk_contact;
 
 // Points of the one side come first.
-static inline int hk_contact_firsts(const hk_contact *c)
+static inline int hk_pair_firsts(hk_pair_kind kind)
 {
-    return c->pair.kind == HK_EDGE_EDGE ? 2 : 1;
+    return kind == HK_EDGE_EDGE ? 2 : 1;
 }
 
 // Which contacts, or frictions, a point takes part in: uses 4 × contact + corner, in their order.
@@ -48,6 +48,12 @@ typedef struct hk_slide {  // friction that is at work in a step
     hk_friction friction;
 } hk_slide;
 
+typedef struct hk_sweep {  // two that can meet on the way
+    int32_t point[4];
+    hk_pair_kind kind;
+    double thickness;  // m
+} hk_sweep;
+
 typedef struct hk_contacts {
     const hk_model *model;
     const hk_model_contact *settings;
@@ -57,6 +63,7 @@ typedef struct hk_contacts {
     int32_t *vertex;    // [body_points] in Morton order
     int32_t *point_of;  // [vertex_count] of a vertex in Morton order; -1: not on a surface
     int32_t *side;      // [point_count]
+    int32_t *body_of;   // [vertex_count] of a vertex in Morton order
     double *rest;       // [body_points][3] m
     double *area;       // [point_count] m² of the surface around it at rest; 0: of an obstacle
     int edge_count, triangle_count;
@@ -64,6 +71,8 @@ typedef struct hk_contacts {
     int32_t *triangles;  // [triangle_count][3]
     double *edge_area;   // [edge_count] m²
     int body_edges, body_triangles;
+    float *triangle_common;  // [triangle_count][6] γ of its edges and corners (pair.h)
+    float *end_common;       // [point_count] γ of a point as the end of edges
     int32_t *touching;  // [touching_count] points that triangles can touch: not those of planes
     int touching_count;
     int32_t *plane_of;  // [obstacle_count] its first point; -1: it is no plane
@@ -73,11 +82,13 @@ typedef struct hk_contacts {
     double *x;          // [point_count][3] m, as of the last evaluation
     double *base;       // [point_count][3] m, at the last detection
     double *kept;       // [point_count][3] m, of hk_contacts_keep
-    double *from_kept;  // [point_count][3] m, workspace
+    double *aim;        // [point_count][3] m, where points are to go
     double *move;       // [point_count][3] m, workspace
     double *part;       // [body_points] workspace
+    double *side_part;  // [body_count] workspace
     double reach;       // m; negative: nothing was detected yet
     double widest;      // m, the largest reach that is worth while
+    double longest;     // m, the longest way that is searched at once (sweep.c)
     // ---- what was found there
     hk_contact *list;  // [count], by kind and key
     size_t count, capacity;
@@ -86,6 +97,9 @@ typedef struct hk_contacts {
     size_t force_capacity;
     double *partial;  // sums of runs of contacts
     size_t partial_capacity;
+    // ---- what can meet on the way (sweep.c)
+    hk_sweep *swept;
+    size_t swept_count, swept_capacity;
     // ---- friction of this step
     hk_slide *slides;
     size_t slide_count, slide_capacity;
@@ -99,12 +113,17 @@ typedef struct hk_contacts {
     hk_box *boxes;  // [largest of the counts]
     // ---- what there was to do
     int64_t detections, version;  // version: of the list
-    double detect_s;              // s
+    int64_t sweeps;               // searches along ways
+    double detect_s, guard_s;     // s
     hk_status status;             // of a detection within an evaluation, which has no other way
 } hk_contacts;
 
 hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **contacts);
 void hk_contacts_free(hk_contacts *contacts);
+
+hk_status hk_contacts_count_common(hk_contacts *contacts);  // for hk_contacts_create (common.c)
+// m² of a triangle of a body at rest.
+double hk_contacts_triangle_area(const hk_contacts *contacts, const int32_t triangle[3]);
 
 // Obstacles where they are at a time, or at a fraction of their way (poses).
 hk_status hk_contacts_place(hk_contacts *contacts, bool by_fraction, double fraction, double time);
@@ -116,6 +135,10 @@ hk_status hk_contact_uses_fill(hk_contact_uses *uses, int points, const void *li
 // ---- detection (detect.c)
 // Positions of bodies into contacts->x; the farthest that a point is from where it was detected.
 double hk_contacts_gather(hk_contacts *contacts, const double *x);
+// Pairs whose boxes are at most `radius` apart along every axis, into the workspace of detections.
+typedef void hk_contact_boxes_fn(const hk_contacts *contacts, int count, int corners,
+                                 const int32_t *primitives, hk_box *boxes);
+hk_status hk_contacts_find_pairs(hk_contacts *contacts, hk_contact_boxes_fn *boxes, double radius);
 // All pairs at contacts->x that can touch while points move by `reach` at the most.
 hk_status hk_contacts_detect(hk_contacts *contacts, double reach);
 // Whether the list has all pairs that can touch at contacts->x, with points `away` from where they
@@ -123,6 +146,11 @@ hk_status hk_contacts_detect(hk_contacts *contacts, double reach);
 bool hk_contacts_reach(const hk_contacts *contacts, double away);
 // Takes the positions, and detects anew where they are too far away.
 hk_status hk_contacts_see(hk_contacts *contacts, const double *x);
+
+// ---- ways (sweep.c): from contacts->x along contacts->move
+double hk_contacts_longest_move(const hk_contacts *contacts);
+// What can meet, into contacts->swept.
+hk_status hk_contacts_sweep(hk_contacts *contacts);
 
 // ---- the energy (forces.c); all of it calls hk_contacts_see first
 double hk_contacts_energy(hk_contacts *contacts, const double *x);
@@ -142,12 +170,14 @@ void hk_contacts_visit_vertices(const hk_contacts *contacts, hk_contact_vertices
 // ---- the guard (guard.c): from a state without intersections to another one. `penalty` has none.
 // The longest length, at most `length`, that x may go along `step`.
 double hk_contacts_limit(hk_contacts *contacts, const double *x, const double *step, double length);
+// Takes from a step, body by body, what leads through something.
+void hk_contacts_shorten(hk_contacts *contacts, const double *x, double *step);
 // Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.
 bool hk_contacts_walk(hk_contacts *contacts, double *x, const double *to);
-// Whether nothing passes through anything on straight ways from the state that was kept, obstacles
-// and all, to x with obstacles as they are now.
+// Goes from the state that was kept, obstacles and all, towards x with obstacles as they are now.
+// Whether held vertices and obstacles arrived there; x is where free ones have come to.
 void hk_contacts_keep(hk_contacts *contacts, const double *x);
-bool hk_contacts_passes(hk_contacts *contacts, const double *x);
+bool hk_contacts_approach(hk_contacts *contacts, const uint8_t *held, double *x);
 
 // Fails with the names of two that overlap at x, and where (overlap.c).
 hk_status hk_contacts_check(hk_contacts *contacts, const double *x);

@@ -3,9 +3,14 @@
 
 #include "contact/contacts.h"
 
-// Part of the product of the squared lengths of two edges at rest from which on they count as
-// parallel (contact/pair.h).
-#define PARALLEL 1e-3
+// How far a state reaches that is detected after points have moved, of what they moved: a solve
+// slows down as it goes on.
+#define REACH_AHEAD 0.3
+
+// Squared sine of the angle below which edges count as parallel (contact/pair.h): at least so much,
+// and where both ends of an edge come near to the other one, but never more than the second.
+#define PARALLEL      1e-3
+#define MOST_PARALLEL 0.25
 
 // ---------------------------------------------------------------- positions
 
@@ -43,8 +48,8 @@ hk_status hk_contacts_see(hk_contacts *c, const double *x)
 {
     double away = hk_contacts_gather(c, x);
     if (hk_contacts_reach(c, away)) return HK_OK;
-    double reach = c->reach > 0 ? fmin(2 * away, c->widest) : c->settings->distance;
-    return hk_contacts_detect(c, isfinite(reach) ? reach : c->settings->distance);
+    double least = 0.5 * c->settings->distance, reach = c->reach > 0 ? REACH_AHEAD * away : least;
+    return hk_contacts_detect(c, fmin(fmax(least, reach), fmax(least, c->widest)));
 }
 
 // ---------------------------------------------------------------- candidates
@@ -70,16 +75,22 @@ static bool keep_edge(const void *context, int32_t first, int32_t second)
     return !hk_share_vertex(2, a, 2, b) && can_touch(c, a[0], b[0]);
 }
 
-static hk_status find_candidates(hk_contacts *c, double radius)
+hk_status hk_contacts_find_pairs(hk_contacts *c, hk_contact_boxes_fn *boxes, double radius)
 {
-    hk_primitive_boxes(c->x, c->triangle_count, 3, c->triangles, c->threads, c->boxes);
+    boxes(c, c->triangle_count, 3, c->triangles, c->boxes);
     HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, c->triangle_count, c->threads));
-    hk_primitive_boxes(c->x, c->touching_count, 1, c->touching, c->threads, c->boxes);
+    boxes(c, c->touching_count, 1, c->touching, c->boxes);
     HK_TRY(hk_bvh_box_pairs(c->boxes, c->touching_count, &c->triangle_tree, radius, keep_triangle,
                             c, c->threads, &c->triangle_pairs));
-    hk_primitive_boxes(c->x, c->edge_count, 2, c->edges, c->threads, c->boxes);
+    boxes(c, c->edge_count, 2, c->edges, c->boxes);
     HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, c->edge_count, c->threads));
     return hk_bvh_self_pairs(&c->edge_tree, radius, keep_edge, c, c->threads, &c->edge_pairs);
+}
+
+static void standing_boxes(const hk_contacts *c, int count, int corners, const int32_t *primitives,
+                           hk_box *boxes)
+{
+    hk_primitive_boxes(c->x, count, corners, primitives, c->threads, boxes);
 }
 
 // ---------------------------------------------------------------- contacts
@@ -96,19 +107,21 @@ static const double *shape_of(const hk_contacts *c, int32_t point)
     return point < c->body_points ? c->rest : c->x;  // obstacles do not change theirs
 }
 
-static double radius_of(const hk_contacts *c, int side)
+// Two bodies meet with vertices and with edges, from either side. So that the energy over an area
+// is that of one skin, each of the four kinds of contact has a quarter of it. (Edges of meshes that
+// lie on each other at random cross about 2.2 times.)
+#define QUARTER 0.25
+
+static bool is_body(const hk_contacts *c, int side)
 {
-    const hk_model_contact *s = c->settings;
-    return side < s->body_count ? s->bodies[side].thickness / 2
-                                : s->obstacles[side - s->body_count].radius;
+    return side < c->settings->body_count;
 }
 
-// m² of the surface that a contact stands for; obstacles have none.
-static double area_of(const hk_contacts *c, const hk_contact *k, double first, double second)
+// An obstacle with a radius is a sphere or a capsule: one point or edge for all of its surface, and
+// what counts is the surface of the body, whatever of it is near.
+static bool is_round(const hk_contacts *c, int side)
 {
-    int bodies = c->settings->body_count;
-    if (k->sides[0] >= bodies) return second;
-    return k->sides[1] >= bodies || k->pair.kind != HK_EDGE_EDGE ? first : 0.5 * (first + second);
+    return !is_body(c, side) && hk_contact_radius(c->settings, side) > 0;
 }
 
 // What the pair is like: of one body by its distance at rest.
@@ -118,7 +131,7 @@ static void fill_pair(const hk_contacts *c, double area, hk_contact *k)
     hk_pair *p = &k->pair;
     p->law = s->law;
     p->width = s->distance;
-    p->thickness = radius_of(c, k->sides[0]) + radius_of(c, k->sides[1]);
+    p->thickness = hk_contact_radius(s, k->sides[0]) + hk_contact_radius(s, k->sides[1]);
     if (k->sides[0] == k->sides[1]) {
         double rest[4][3];
         hk_contact_corners(c->rest, k->point, rest);
@@ -140,15 +153,43 @@ static bool is_near(const hk_contacts *c, const hk_contact *k, double reach)
     return gap <= k->pair.width + 2 * reach;
 }
 
+// m² of the surface that a vertex and a triangle stand for: obstacles have none.
+static double triangle_contact_area(const hk_contacts *c, const hk_contact *k)
+{
+    const int32_t *t = k->point + 1;
+    double mean = (c->area[t[0]] + c->area[t[1]] + c->area[t[2]]) / 3;
+    if (is_round(c, k->sides[0])) return hk_contacts_triangle_area(c, t);
+    if (!is_body(c, k->sides[0])) return QUARTER * mean;
+    return (is_body(c, k->sides[1]) ? QUARTER : 1) * c->area[k->point[0]];
+}
+
 static void make_triangle_contact(const hk_contacts *c, uint64_t key, hk_contact *k)
 {
-    const int32_t *t = c->triangles + 3 * (size_t)hk_key_second(key);
-    int32_t p = c->touching[hk_key_first(key)];
+    int32_t p = c->touching[hk_key_first(key)], triangle = hk_key_second(key);
+    const int32_t *t = c->triangles + 3 * (size_t)triangle;
     *k = (hk_contact){.point = {p, t[0], t[1], t[2]},
                       .sides = {c->side[p], c->side[t[0]]},
                       .pair = {.kind = HK_VERTEX_TRIANGLE}};
-    double second = (c->area[t[0]] + c->area[t[1]] + c->area[t[2]]) / 3;
-    fill_pair(c, area_of(c, k, c->area[p], second), k);
+    if (!is_round(c, k->sides[0]))
+        memcpy(k->pair.common, c->triangle_common + 6 * (size_t)triangle, sizeof k->pair.common);
+    fill_pair(c, triangle_contact_area(c, k), k);
+}
+
+// m² of the surface that two edges stand for.
+static double edge_contact_area(const hk_contacts *c, const hk_contact *k, int32_t first,
+                                int32_t second)
+{
+    double area = c->edge_area[first] + c->edge_area[second];
+    if (is_round(c, k->sides[0]) || is_round(c, k->sides[1])) return area;
+    return QUARTER * (is_body(c, k->sides[0]) && is_body(c, k->sides[1]) ? 0.5 : 1) * area;
+}
+
+static double parallel_limit(const hk_contacts *c, const hk_contact *k)
+{
+    double first = square_length(shape_of(c, k->point[0]), k->point);
+    double second = square_length(shape_of(c, k->point[2]), k->point + 2);
+    double w = 2 * k->pair.width, sine = w * w / fmin(first, second);
+    return fmin(MOST_PARALLEL, fmax(PARALLEL, sine)) * first * second;
 }
 
 static void make_edge_contact(const hk_contacts *c, uint64_t key, hk_contact *k)
@@ -158,9 +199,10 @@ static void make_edge_contact(const hk_contacts *c, uint64_t key, hk_contact *k)
     *k = (hk_contact){.point = {a[0], a[1], b[0], b[1]},
                       .sides = {c->side[a[0]], c->side[b[0]]},
                       .pair = {.kind = HK_EDGE_EDGE}};
-    k->pair.parallel =
-        PARALLEL * square_length(shape_of(c, a[0]), a) * square_length(shape_of(c, b[0]), b);
-    fill_pair(c, area_of(c, k, c->edge_area[first], c->edge_area[second]), k);
+    if (!is_round(c, k->sides[0]) && !is_round(c, k->sides[1]))
+        for (int v = 0; v < 4; v++) k->pair.common[v] = c->end_common[k->point[v]];
+    fill_pair(c, edge_contact_area(c, k, first, second), k);
+    k->pair.parallel = parallel_limit(c, k);
 }
 
 // Candidates become contacts at `to`, all of them; those that are too far away are marked by a
@@ -242,7 +284,8 @@ hk_status hk_contacts_detect(hk_contacts *c, double reach)
     c->count = 0;
     for (int64_t k = 0; k < 3 * (int64_t)c->point_count; k++)
         if (!isfinite(c->x[k])) return hk_fail(HK_BAD_INPUT, "contact: a position is not finite");
-    HK_TRY(find_candidates(c, c->settings->distance + 2 * (reach + c->radius)));
+    HK_TRY(
+        hk_contacts_find_pairs(c, standing_boxes, c->settings->distance + 2 * (reach + c->radius)));
     HK_TRY(fill_list(c, reach));
     memcpy(c->base, c->x, 3 * sizeof(double) * (size_t)c->point_count);
     c->reach = reach;

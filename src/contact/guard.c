@@ -3,9 +3,8 @@
 // Between the closest points of two convex things (a vertex and a triangle, two edges) lies a slab
 // across the line that joins them, with the one on one side and the other on the other. As long as
 // their corners, moving along straight lines, leave the slab a part of its thickness, neither can
-// have come through to the other side: no collision in time needs to be computed. Things that are
-// farther apart than the list of contacts reaches cannot meet while no point moves farther than
-// that.
+// have come through to the other side: no collision in time needs to be computed. Things whose ways
+// are in boxes that do not overlap (sweep.c) cannot meet at all.
 #include <math.h>
 
 #include "contact/contacts.h"
@@ -13,22 +12,22 @@
 // Part of a gap that a step may close.
 #define SHARE 0.9
 
-// How the corners of a contact move along the line between its closest points.
+// How the corners of a pair move along the line between its closest points.
 typedef struct approach {
     double gap;       // m
     double room[4];   // m, from the corner to its side of the slab
     double speed[4];  // m, by which its move takes it towards the other side
 } approach;
 
-static approach approach_of(const hk_contacts *c, const hk_contact *k)
+static approach approach_of(const hk_contacts *c, const hk_sweep *k)
 {
     approach to = {0};
     double x[4][3], normal[3], height[4], side[2] = {0, 0};
-    int firsts = hk_contact_firsts(k);
+    int firsts = hk_pair_firsts(k->kind);
     hk_contact_corners(c->x, k->point, x);
-    hk_closest at = pair_closest(k->pair.kind, (const double(*)[3])x);
-    double distance = pair_distance(k->pair.kind, &at, (const double(*)[3])x);
-    to.gap = distance - k->pair.thickness;
+    hk_closest at = pair_closest(k->kind, (const double(*)[3])x);
+    double distance = pair_distance(k->kind, &at, (const double(*)[3])x);
+    to.gap = distance - k->thickness;
     if (!(to.gap > 0)) return to;
     for (int i = 0; i < 3; i++) normal[i] = at.w[i] / distance;
     // Heights are relative to one corner: differences are exact where far coordinates are not.
@@ -43,16 +42,17 @@ static approach approach_of(const hk_contacts *c, const hk_contact *k)
         bool first = v < firsts;
         to.room[v] = fmax(0, first ? height[v] - side[0] : side[1] - height[v]);
         to.speed[v] = (first ? -1 : 1) * closest_dot(normal, move);
-        if (k->pair.kind == HK_VERTEX_PLANE && !first) to.room[v] = 0;  // it is flat
+        if (k->kind == HK_VERTEX_PLANE && !first) to.room[v] = 0;  // it is flat
     }
     return to;
 }
 
-// The fraction of the moves, at most `most`, that leaves a part of the gap.
-static double fraction_of(const hk_contacts *c, const hk_contact *k, double most)
+// The fraction of the moves, at most 1, that leaves a part of the gap.
+static double fraction_of(const hk_contacts *c, const hk_sweep *k)
 {
+    double most = 1;
     approach a = approach_of(c, k);
-    int firsts = hk_contact_firsts(k);
+    int firsts = hk_pair_firsts(k->kind);
     if (!(a.gap > 0)) return 0;
     for (int u = 0; u < firsts; u++)
         for (int v = firsts; v < 4; v++) {
@@ -62,137 +62,214 @@ static double fraction_of(const hk_contacts *c, const hk_contact *k, double most
     return most;
 }
 
+static double least_fraction(const hk_contacts *c)
+{
+    double least = 1;
+#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
+    for (size_t k = 0; k < c->swept_count; k++) {
+        double fraction = fraction_of(c, &c->swept[k]);
+        least = fraction < least ? fraction : least;
+    }
+    return least;
+}
+
 // ---------------------------------------------------------------- moves
-
-static double longest_move(const hk_contacts *c)
-{
-    double square = 0;
-    for (int p = 0; p < c->point_count; p++) {
-        const double *m = c->move + 3 * (size_t)p;
-        square = fmax(square, closest_dot(m, m));
-    }
-    return sqrt(square);
-}
-
-// From where points were detected to where moves take them, the longest way.
-static double farthest_end(const hk_contacts *c, double most)
-{
-    double far = 0;
-    for (int p = 0; p < c->point_count; p++) {
-        const double *m = c->move + 3 * (size_t)p;
-        double d[3];
-        closest_minus(c->x + 3 * (size_t)p, c->base + 3 * (size_t)p, d);
-        far = fmax(far, sqrt(closest_dot(d, d)) + most * sqrt(closest_dot(m, m)));
-    }
-    return far;
-}
-
-// Detects at contacts->x again where the list does not reach as far as the moves go; the fraction
-// of them that it reaches.
-static double reach_for(hk_contacts *c, double away, double most)
-{
-    double longest = longest_move(c), wanted = most * longest;
-    if (!isfinite(wanted)) return 0;
-    if (hk_contacts_reach(c, away) && farthest_end(c, most) <= c->reach) return most;
-    double reach = fmin(fmax(2 * wanted, 0.5 * c->settings->distance), c->widest);
-    c->status = hk_contacts_detect(c, reach);
-    if (c->status != HK_OK) return 0;
-    return wanted <= reach ? most : reach / longest;
-}
-
-static void clear_moves(hk_contacts *c)
-{
-    memset(c->move, 0, 3 * sizeof(double) * (size_t)c->point_count);
-}
 
 static bool is_guarded(const hk_contacts *c)
 {
     return c->settings->law != HK_CONTACT_PENALTY;
 }
 
+static void scale_moves(hk_contacts *c, double factor)
+{
+    for (size_t k = 0; k < 3 * (size_t)c->point_count; k++) c->move[k] *= factor;
+}
+
+// Finds what can meet, on as much of the way as is searched at once: which fraction of it; 0: it is
+// none.
+static double begin_way(hk_contacts *c)
+{
+    double longest = hk_contacts_longest_move(c), part = 1;
+    if (!isfinite(longest)) return 0;
+    if (longest > c->longest) part = c->longest / longest;
+    if (part < 1) scale_moves(c, part);
+    c->status = hk_contacts_sweep(c);
+    return c->status == HK_OK ? part : 0;
+}
+
+static void take_step(hk_contacts *c, const double *x, const double *step, double length)
+{
+    hk_contacts_gather(c, x);
+    memset(c->move, 0, 3 * sizeof(double) * (size_t)c->point_count);
+    for (int p = 0; p < c->body_points; p++)
+        for (size_t i = 0; i < 3; i++)
+            c->move[3 * (size_t)p + i] = length * step[4 * (size_t)c->vertex[p] + i];
+}
+
 double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, double length)
 {
     if (!is_guarded(c)) return length;
-    double away = hk_contacts_gather(c, x);
-    clear_moves(c);
-    for (int p = 0; p < c->body_points; p++)
-        memcpy(c->move + 3 * (size_t)p, step + 4 * (size_t)c->vertex[p], 3 * sizeof(double));
-    double least = reach_for(c, away, length);
-#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
-    for (size_t k = 0; k < c->count; k++) least = fmin(least, fraction_of(c, &c->list[k], length));
-    return least;
+    take_step(c, x, step, length);
+    double part = begin_way(c);
+    return part > 0 ? length * part * least_fraction(c) : 0;
+}
+
+// ---------------------------------------------------------------- every body by itself
+
+// What two corners take beyond their room is taken back from the bodies that come nearer.
+static void shorten_sides(hk_contacts *c, const hk_sweep *k)
+{
+    approach a = approach_of(c, k);
+    int firsts = hk_pair_firsts(k->kind), bodies = c->settings->body_count;
+    int side[2] = {c->side[k->point[0]], c->side[k->point[firsts]]};
+    double part[2] = {side[0] < bodies ? c->side_part[side[0]] : 1,
+                      side[1] < bodies ? c->side_part[side[1]] : 1};
+    for (int u = 0; u < firsts; u++)
+        for (int v = firsts; v < 4; v++) {
+            double speed[2] = {part[0] * a.speed[u], part[1] * a.speed[v]};
+            double room = SHARE * fmax(0, a.gap) + a.room[u] + a.room[v], free = 0;
+            for (int i = 0; i < 2; i++)
+                if (speed[i] > 0) free += speed[i];
+            if (speed[0] + speed[1] <= room || !(free > 0)) continue;
+            double given = speed[0] + speed[1] - free;
+            for (int i = 0; i < 2; i++)
+                if (speed[i] > 0) part[i] *= fmax(0, room - given) / free;
+        }
+    for (int i = 0; i < 2; i++)
+        if (side[i] < bodies) c->side_part[side[i]] = fmin(c->side_part[side[i]], part[i]);
+}
+
+enum { SWEEPS = 3 };
+
+void hk_contacts_shorten(hk_contacts *c, const double *x, double *step)
+{
+    if (!is_guarded(c)) return;
+    take_step(c, x, step, 1);
+    double most = begin_way(c);
+    for (int b = 0; b < c->settings->body_count; b++) c->side_part[b] = 1;
+    for (int n = 0; n < SWEEPS; n++)
+        for (size_t k = 0; k < c->swept_count; k++) shorten_sides(c, &c->swept[k]);
+    for (int k = 0; k < c->model->vertex_count; k++)
+        for (int i = 0; i < 3; i++)
+            step[4 * (size_t)k + (size_t)i] *= most * c->side_part[c->body_of[k]];
 }
 
 // ---------------------------------------------------------------- every point by itself
 
-// Part of the distance at which contact begins: first guesses go no nearer, for where gaps are all
-// but closed forces are beyond all measure.
-#define NEAREST 0.25
+// Points that others move, held vertices and obstacles, go where they must; the others make way, or
+// stay behind as far as they have to. part[p] is what a point takes of its move.
 
-// What a corner may take of a gap: half of it, or all where the other side stands still.
-static void shorten(hk_contacts *c, const hk_contact *k)
+static bool is_driven(const hk_contacts *c, const uint8_t *held, int32_t point)
+{
+    return point >= c->body_points || (held && held[c->vertex[point]]);
+}
+
+// What two corners take beyond their room is taken back from those that are free and come nearer.
+static void shorten_two(hk_contacts *c, const uint8_t *held, const hk_sweep *k, const approach *a,
+                        int u, int v)
+{
+    int32_t point[2] = {k->point[u], k->point[v]};
+    double speed[2] = {a->speed[u], a->speed[v]}, free = 0, given = 0;
+    double room = SHARE * fmax(0, a->gap) + a->room[u] + a->room[v];
+    bool yields[2];
+    for (int i = 0; i < 2; i++) {
+        if (point[i] < c->body_points) speed[i] *= c->part[point[i]];
+        yields[i] = speed[i] > 0 && !is_driven(c, held, point[i]);
+        *(yields[i] ? &free : &given) += speed[i];
+    }
+    if (free + given <= room || !(free > 0)) return;
+    for (int i = 0; i < 2; i++)
+        if (yields[i]) c->part[point[i]] *= fmax(0, room - given) / free;
+}
+
+static void shorten(hk_contacts *c, const uint8_t *held, const hk_sweep *k)
 {
     approach a = approach_of(c, k);
-    int firsts = hk_contact_firsts(k);
-    for (int v = 0; v < 4; v++) {
-        int32_t p = k->point[v];
-        bool alone = k->sides[v < firsts] >= c->settings->body_count;
-        double gap = fmin(SHARE * a.gap, a.gap - NEAREST * k->pair.width);
-        double room = (alone ? 1 : 0.5) * fmax(0, gap) + a.room[v];
-        if (p >= c->body_points) continue;
-        if (a.speed[v] * c->part[p] > room) c->part[p] = room / a.speed[v];
-    }
+    int firsts = hk_pair_firsts(k->kind);
+    for (int u = 0; u < firsts; u++)
+        for (int v = firsts; v < 4; v++) shorten_two(c, held, k, &a, u, v);
 }
 
-// Whether all moves can be made at once: what moves along with its neighbours is in nobody's way.
-static bool can_go_together(const hk_contacts *c)
+// Takes back what leads through something, from one point after the other.
+static void shorten_moves(hk_contacts *c, const uint8_t *held)
 {
-    double least = longest_move(c) <= c->reach;
-#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
-    for (size_t k = 0; k < c->count; k++)
-        if (least >= 1) least = fmin(least, fraction_of(c, &c->list[k], 1));
-    return least >= 1;
+    for (int p = 0; p < c->body_points; p++) c->part[p] = 1;
+    for (int n = 0; n < SWEEPS; n++)
+        for (size_t k = 0; k < c->swept_count; k++) shorten(c, held, &c->swept[k]);
+    for (int p = 0; p < c->body_points; p++)
+        for (int i = 0; i < 3; i++) c->move[3 * (size_t)p + (size_t)i] *= c->part[p];
 }
 
-// Moves from x to `to` as far as each point may go; returns whether all of them arrived.
-static bool hop(hk_contacts *c, double *x, const double *to)
+// From c->x towards c->aim as far as is searched at once and nothing is in the way; which fraction
+// of the way of driven points that is.
+static double hop(hk_contacts *c, const uint8_t *held)
 {
-    bool arrived = true;
-    double away = hk_contacts_gather(c, x);
-    clear_moves(c);
-    for (int p = 0; p < c->body_points; p++) {
-        size_t at = 4 * (size_t)c->vertex[p];
-        closest_minus(to + at, x + at, c->move + 3 * (size_t)p);
+    for (size_t k = 0; k < 3 * (size_t)c->point_count; k++) c->move[k] = c->aim[k] - c->x[k];
+    double part = begin_way(c);
+    if (!(part > 0)) return 0;
+    shorten_moves(c, held);
+    double least = least_fraction(c);
+    part *= least;
+    for (int p = 0; p < c->point_count; p++) {
+        bool whole = part == 1 && (p >= c->body_points || c->part[p] == 1);
+        for (size_t i = 3 * (size_t)p; i < 3 * (size_t)p + 3; i++)
+            c->x[i] = whole ? c->aim[i] : c->x[i] + least * c->move[i];
     }
-    if (reach_for(c, away, 1) >= 1 && can_go_together(c)) return true;
-    for (int p = 0; p < c->body_points; p++) {
-        const double *m = c->move + 3 * (size_t)p;
-        double length = sqrt(closest_dot(m, m));
-        c->part[p] = length > c->reach ? c->reach / length : 1;
+    return part;
+}
+
+static bool has_arrived(const hk_contacts *c, const uint8_t *held, bool driven)
+{
+    for (int p = 0; p < c->point_count; p++) {
+        if (is_driven(c, held, p) != driven) continue;
+        for (size_t i = 3 * (size_t)p; i < 3 * (size_t)p + 3; i++)
+            if (c->x[i] != c->aim[i]) return false;
     }
-    for (size_t k = 0; k < c->count; k++) shorten(c, &c->list[k]);
-    for (int p = 0; p < c->body_points; p++) {
-        double *at = x + 4 * (size_t)c->vertex[p];
-        for (int i = 0; i < 3; i++) at[i] += c->part[p] * c->move[3 * (size_t)p + (size_t)i];
-        arrived = arrived && c->part[p] == 1;
+    return true;
+}
+
+// Hops at the most; of what free points still lack no more than so many; and what a hop must bring
+// driven points forward.
+enum { MOST_HOPS = 24, HOPS_FOR_FREE = 3 };
+#define SMALLEST_HOP 0.02
+
+// From c->x to c->aim; whether the driven points arrived.
+static bool travel(hk_contacts *c, const uint8_t *held)
+{
+    bool arrived = has_arrived(c, held, true);
+    for (int k = 0; k < MOST_HOPS && c->status == HK_OK; k++) {
+        if (arrived && (k >= HOPS_FOR_FREE || has_arrived(c, held, false))) return true;
+        double part = hop(c, held);
+        if (!arrived && part < SMALLEST_HOP) return false;
+        arrived = has_arrived(c, held, true);
     }
     return arrived;
 }
 
-enum { MOST_HOPS = 16 };
+// The surface's vertices are where c->x has them.
+static void scatter(const hk_contacts *c, double *x)
+{
+    for (int p = 0; p < c->body_points; p++)
+        memcpy(x + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, 3 * sizeof(double));
+}
 
 bool hk_contacts_walk(hk_contacts *c, double *x, const double *to)
 {
-    bool arrived = !is_guarded(c);
-    for (int k = 0; k < MOST_HOPS && !arrived && c->status == HK_OK; k++) arrived = hop(c, x, to);
+    size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
+    if (is_guarded(c)) {
+        hk_contacts_gather(c, to);
+        memcpy(c->aim, c->x, bytes);
+        hk_contacts_gather(c, x);
+        travel(c, NULL);
+    }
     // What is inside of bodies is in nobody's way.
-    for (int k = 0; k < c->model->vertex_count; k++)
-        if (arrived || c->point_of[k] < 0)
-            memcpy(x + 4 * (size_t)k, to + 4 * (size_t)k, 4 * sizeof(double));
-    return arrived;
+    memcpy(x, to, 4 * sizeof(double) * (size_t)c->model->vertex_count);
+    if (!is_guarded(c)) return true;
+    scatter(c, x);
+    return has_arrived(c, NULL, false);
 }
 
-// ---------------------------------------------------------------- parts of a way
+// ---------------------------------------------------------------- from the state that was kept
 
 void hk_contacts_keep(hk_contacts *c, const double *x)
 {
@@ -200,31 +277,17 @@ void hk_contacts_keep(hk_contacts *c, const double *x)
     memcpy(c->kept, c->x, 3 * sizeof(double) * (size_t)c->point_count);
 }
 
-// From contacts->x to where points were detected.
-static double farthest(const hk_contacts *c)
+bool hk_contacts_approach(hk_contacts *c, const uint8_t *held, double *x)
 {
-    double square = 0;
-    for (int p = 0; p < c->point_count; p++) {
-        double d[3];
-        closest_minus(c->x + 3 * (size_t)p, c->base + 3 * (size_t)p, d);
-        square = fmax(square, closest_dot(d, d));
-    }
-    return sqrt(square);
-}
-
-bool hk_contacts_passes(hk_contacts *c, const double *x)
-{
+    size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
     if (!is_guarded(c)) return true;
     hk_contacts_gather(c, x);
-    size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
-    for (int64_t k = 0; k < 3 * (int64_t)c->point_count; k++) c->move[k] = c->x[k] - c->kept[k];
-    if (longest_move(c) == 0) return true;
-    // From where they were; then obstacles are again where they are.
-    memcpy(c->from_kept, c->x, bytes);
+    memcpy(c->aim, c->x, bytes);
     memcpy(c->x, c->kept, bytes);
-    double least = reach_for(c, farthest(c), 1);
-    for (size_t k = 0; k < c->count && least >= 1; k++)
-        least = fmin(least, fraction_of(c, &c->list[k], 1));
-    memcpy(c->x, c->from_kept, bytes);
-    return least >= 1;
+    bool arrived = travel(c, held);
+    scatter(c, x);
+    // Obstacles stand where they were placed.
+    size_t start = 3 * (size_t)c->body_points;
+    memcpy(c->x + start, c->aim + start, bytes - sizeof(double) * start);
+    return arrived;
 }

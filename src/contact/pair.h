@@ -1,12 +1,20 @@
 // One contact: a vertex against a triangle or a plane, or an edge against an edge, that repel each
 // other,
 //
-//   E = κ m(c) b(g),   g = ‖w‖ − thickness,
+//   E = κ m(c) B,   B = b(‖w‖ − thickness) − Σ γ_e b(…) + Σ γ_v b(…),
 //
 // with w the shortest vector between them (closest.h) and b a law (law.h). m is the mollifier of
 // nearly parallel edges (Li et al. 2020): with a and b the edges, c = ‖a × b‖² and e a small part
 // of its greatest value at rest, m = (2 − c/e) c/e while c < e, and 1 beyond. Without it the
 // closest points of edges that turn past each other jump from end to end.
+//
+// The sums in B count every contact once. A vertex whose closest point lies on an edge of a surface
+// is as near to the two triangles there, and at a vertex to six of them. By inclusion and exclusion
+// (triangles, less edges, plus vertices) the sum over all triangles is b of the nearest point, and
+// a smooth function of the corners all the same. Each triangle carries its part of the edges and
+// vertices that it has in common with others: γ_e = 1 − 1/n at an edge of n triangles, γ_v = 1/n at
+// a vertex of n triangles inside a surface, so that such a contact is divided among them. In the
+// same way two edges carry γ = 1 − 1/n of an end that n edges have in common.
 //
 // Corners are double x[4][3]: the vertex, then the triangle; the one edge, then the other; or the
 // vertex, a point of the plane, and that point plus the unit normal (the last is of no account).
@@ -27,16 +35,33 @@ typedef struct hk_pair {
     double width;      // m, the gap at which contact begins
     double thickness;  // m, of both sides together, beyond the surfaces
     double parallel;   // m⁴, e of edges; 0: no mollifier
+    // γ of the triangle's edges 12, 23 and 31 and of its corners 1, 2 and 3; or of the four ends of
+    // edges.
+    float common[6];
 } hk_pair;
 
-// Where they are, and what follows from it.
-typedef struct hk_pair_state {
+// b of one feature, times its coefficient in B.
+typedef struct hk_pair_part {
     hk_closest closest;
     double distance;     // m, ‖w‖; negative behind a plane
     hk_contact_value b;  // of the gap
+    double coefficient;
+} hk_pair_part;
+
+// Two edges, a point and an edge (4), two points (4).
+enum { HK_PAIR_PARTS = 9 };
+
+// Where they are, and what follows from it.
+typedef struct hk_pair_state {
+    hk_closest closest;  // of the whole: those of the first part
+    double distance;     // m
+    hk_contact_value b;
     hk_contact_value m;  // of c, m⁻⁴ and m⁻⁸
     double a[3], e[3];   // m, the edges, where m is not 1
     bool mollified;
+    double sum, slope;  // m², m: B, and how it changes with all gaps
+    int parts;          // 0: they do not touch
+    hk_pair_part part[HK_PAIR_PARTS];
 } hk_pair_state;
 
 HK_RULE hk_closest pair_closest(hk_pair_kind kind, const double x[4][3])
@@ -56,7 +81,6 @@ HK_RULE double pair_distance(hk_pair_kind kind, const hk_closest *at, const doub
 HK_RULE void pair_mollify(const hk_pair *p, const double x[4][3], hk_pair_state *at)
 {
     double cross[3];
-    at->m.energy = 1;
     if (p->kind != HK_EDGE_EDGE || !(p->parallel > 0)) return;
     closest_minus(x[1], x[0], at->a);
     closest_minus(x[3], x[2], at->e);
@@ -69,12 +93,111 @@ HK_RULE void pair_mollify(const hk_pair *p, const double x[4][3], hk_pair_state 
     at->m.curvature = -2 / (p->parallel * p->parallel);
 }
 
+// ---------------------------------------------------------------- parts
+
+// The same closest points, up to rounding.
+HK_RULE bool pair_same_feature(const hk_closest *a, const hk_closest *b)
+{
+    for (int v = 0; v < 4; v++)
+        if (!(fabs(a->c[v] - b->c[v]) < 1e-12)) return false;
+    return true;
+}
+
+// Adds a feature to B, if it is near enough. Where it is the same as one that is there already, as
+// it is on the edge or the vertex where the closest point lies, the two are one.
+HK_RULE void pair_add_part(const hk_pair *p, const hk_closest *closest, double coefficient,
+                           hk_pair_state *at)
+{
+    double reach = p->width + p->thickness;
+    if (coefficient == 0 || !(closest->square < reach * reach)) return;
+    for (int k = 0; k < at->parts; k++)
+        if (pair_same_feature(&at->part[k].closest, closest)) {
+            at->part[k].coefficient += coefficient;
+            return;
+        }
+    hk_pair_part *part = &at->part[at->parts++];
+    part->closest = *closest;
+    part->distance = sqrt(closest->square);
+    part->b = contact_value(p->law, p->width, part->distance - p->thickness);
+    part->coefficient = coefficient;
+}
+
+HK_RULE hk_closest pair_point_edge(const double x[4][3], int point, int a, int b, double sign)
+{
+    hk_closest at = {.square = HUGE_VAL};
+    closest_try_edge(x, point, a, b, sign, &at);
+    return at;
+}
+
+HK_RULE hk_closest pair_point_point(const double x[4][3], int first, int second)
+{
+    hk_closest at = {.free = 0};
+    at.c[first] = 1;
+    at.c[second] = -1;
+    closest_finish(x, &at);
+    return at;
+}
+
+HK_RULE void pair_add_triangle_parts(const hk_pair *p, const double x[4][3], hk_pair_state *at)
+{
+    for (int k = 0; k < 3; k++) {
+        if (p->common[k] == 0) continue;
+        hk_closest edge = pair_point_edge(x, 0, 1 + k, 1 + (k + 1) % 3, 1);
+        pair_add_part(p, &edge, -(double)p->common[k], at);
+    }
+    for (int k = 0; k < 3; k++) {
+        if (p->common[3 + k] == 0) continue;
+        hk_closest corner = pair_point_point(x, 0, 1 + k);
+        pair_add_part(p, &corner, p->common[3 + k], at);
+    }
+}
+
+HK_RULE void pair_add_edge_parts(const hk_pair *p, const double x[4][3], hk_pair_state *at)
+{
+    for (int k = 0; k < 4; k++) {
+        if (p->common[k] == 0) continue;
+        hk_closest end = k < 2 ? pair_point_edge(x, k, 2, 3, 1) : pair_point_edge(x, k, 0, 1, -1);
+        pair_add_part(p, &end, -(double)p->common[k], at);
+    }
+    for (int k = 0; k < 4; k++) {
+        int first = k / 2, second = 2 + k % 2;
+        double both = (double)p->common[first] * p->common[second];
+        if (both == 0) continue;
+        hk_closest ends = pair_point_point(x, first, second);
+        pair_add_part(p, &ends, both, at);
+    }
+}
+
+// Of corners that are near enough: B is over all features within reach.
+HK_RULE void pair_add_parts(const hk_pair *p, const double x[4][3], hk_pair_state *at)
+{
+    hk_pair_part *first = &at->part[0];
+    first->closest = at->closest;
+    first->distance = at->distance;
+    first->b = at->b;
+    first->coefficient = 1;
+    at->parts = 1;
+    if (p->kind == HK_VERTEX_TRIANGLE) pair_add_triangle_parts(p, x, at);
+    if (p->kind == HK_EDGE_EDGE) pair_add_edge_parts(p, x, at);
+    for (int k = 0; k < at->parts; k++) {
+        at->sum += at->part[k].coefficient * at->part[k].b.energy;
+        at->slope += at->part[k].coefficient * at->part[k].b.slope;
+    }
+}
+
 HK_RULE hk_pair_state pair_state(const hk_pair *p, const double x[4][3])
 {
-    hk_pair_state at = {.closest = pair_closest(p->kind, x)};
+    hk_pair_state at;  // parts are filled as far as there are any
+    at.closest = pair_closest(p->kind, x);
     at.distance = pair_distance(p->kind, &at.closest, x);
     at.b = contact_value(p->law, p->width, at.distance - p->thickness);
-    if (at.b.energy != 0) pair_mollify(p, x, &at);
+    at.m = (hk_contact_value){1, 0, 0};
+    at.mollified = false;
+    at.sum = at.slope = 0;
+    at.parts = 0;
+    if (at.b.energy == 0) return at;
+    pair_mollify(p, x, &at);
+    pair_add_parts(p, x, &at);
     return at;
 }
 
@@ -82,14 +205,14 @@ HK_RULE hk_pair_state pair_state(const hk_pair *p, const double x[4][3])
 HK_RULE double pair_energy(const hk_pair *p, const hk_pair_state *at)
 {
     if (at->b.energy == 0) return 0;
-    return at->m.energy > 0 ? p->stiffness * at->m.energy * at->b.energy
-                            : (rule_finite(at->b.energy) ? 0 : HUGE_VAL);
+    if (!rule_finite(at->b.energy)) return HUGE_VAL;
+    return at->m.energy > 0 ? p->stiffness * at->m.energy * at->sum : 0;
 }
 
 // The force with which they push, N.
 HK_RULE double pair_force(const hk_pair *p, const hk_pair_state *at)
 {
-    return -p->stiffness * at->m.energy * at->b.slope;
+    return at->parts > 0 ? -p->stiffness * at->m.energy * at->slope : 0;
 }
 
 // ∇c over the corners, [12].
@@ -130,23 +253,35 @@ HK_RULE void pair_add_parallel_hessian(const hk_pair_state *at, double factor, d
 }
 
 // ∇‖w‖ = c ⊗ w/‖w‖, [12].
-HK_RULE void pair_distance_gradient(const hk_pair_state *at, double *to)
+HK_RULE void pair_distance_gradient(const hk_pair_part *part, double *to)
 {
-    double inverse = at->distance != 0 ? 1 / at->distance : 0;
+    const hk_closest *at = &part->closest;
+    double inverse = part->distance != 0 ? 1 / part->distance : 0;
     for (int u = 0; u < 4; u++)
-        for (int i = 0; i < 3; i++) to[3 * u + i] = at->closest.c[u] * at->closest.w[i] * inverse;
+        for (int i = 0; i < 3; i++) to[3 * u + i] = at->c[u] * at->w[i] * inverse;
+}
+
+// ∇B, [12].
+HK_RULE void pair_sum_gradient(const hk_pair_state *at, double *g)
+{
+    double by_d[12];
+    for (int i = 0; i < 12; i++) g[i] = 0;
+    for (int k = 0; k < at->parts; k++) {
+        pair_distance_gradient(&at->part[k], by_d);
+        double slope = at->part[k].coefficient * at->part[k].b.slope;
+        for (int i = 0; i < 12; i++) g[i] += slope * by_d[i];
+    }
 }
 
 // ∇E, [12].
 HK_RULE void pair_gradient(const hk_pair *p, const hk_pair_state *at, double *g)
 {
     double by_c[12];
-    pair_distance_gradient(at, g);
-    double push = p->stiffness * at->m.energy * at->b.slope;
-    for (int k = 0; k < 12; k++) g[k] *= push;
+    pair_sum_gradient(at, g);
+    for (int i = 0; i < 12; i++) g[i] *= p->stiffness * at->m.energy;
     if (!at->mollified) return;
     pair_parallel_gradient(at, by_c);
-    double turn = p->stiffness * at->m.slope * at->b.energy;
+    double turn = p->stiffness * at->m.slope * at->sum;
     for (int k = 0; k < 12; k++) g[k] += turn * by_c[k];
 }
 
@@ -156,24 +291,36 @@ HK_RULE void pair_add_outer(double factor, const double *a, const double *b, dou
         for (int c = 0; c < 12; c++) h[12 * r + c] += factor * a[r] * b[c];
 }
 
-// ∇²E, [12][12]: of what is not κ m b″ ∇‖w‖ ∇‖w‖ᵀ, which is positive, `keep` times (1: exact).
+// Adds `factor` × ∇²b of a part: of what is not b″ ∇‖w‖ ∇‖w‖ᵀ `keep` times.
+HK_RULE void pair_add_part_hessian(const hk_pair_part *part, double factor, double keep, double *h)
+{
+    double by_d[12];
+    if (part->distance == 0) return;
+    pair_distance_gradient(part, by_d);
+    double bend = keep * factor * part->b.slope / part->distance;
+    pair_add_outer(factor * part->b.curvature - bend, by_d, by_d, h);
+    if (keep != 0) closest_add_hessian(&part->closest, bend, h);
+}
+
+// ∇²E, [12][12]: of what is not κ m b″ ∇‖w‖ ∇‖w‖ᵀ with a coefficient above 0, which is positive,
+// `keep` times (1: exact).
 HK_RULE void pair_hessian(const hk_pair *p, const hk_pair_state *at, double keep, double *h)
 {
-    double by_d[12], by_c[12], k = p->stiffness, inverse = 1 / at->distance;
+    double by_b[12], by_c[12], k = p->stiffness;
     for (int i = 0; i < 144; i++) h[i] = 0;
-    if (at->b.energy == 0 || at->distance == 0) return;
-    pair_distance_gradient(at, by_d);
-    double bend = keep * k * at->m.energy * at->b.slope * inverse;
-    pair_add_outer(k * at->m.energy * at->b.curvature - bend, by_d, by_d, h);
-    if (keep == 0) return;
-    closest_add_hessian(&at->closest, bend, h);
-    if (!at->mollified) return;
+    for (int n = 0; n < at->parts; n++) {
+        double factor = k * at->m.energy * at->part[n].coefficient;
+        if (factor < 0) factor *= keep;
+        pair_add_part_hessian(&at->part[n], factor, keep, h);
+    }
+    if (keep == 0 || !at->mollified) return;
+    pair_sum_gradient(at, by_b);
     pair_parallel_gradient(at, by_c);
-    double cross = keep * k * at->m.slope * at->b.slope;
-    pair_add_outer(cross, by_c, by_d, h);
-    pair_add_outer(cross, by_d, by_c, h);
-    pair_add_outer(keep * k * at->m.curvature * at->b.energy, by_c, by_c, h);
-    pair_add_parallel_hessian(at, keep * k * at->m.slope * at->b.energy, h);
+    double cross = keep * k * at->m.slope;
+    pair_add_outer(cross, by_c, by_b, h);
+    pair_add_outer(cross, by_b, by_c, h);
+    pair_add_outer(keep * k * at->m.curvature * at->sum, by_c, by_c, h);
+    pair_add_parallel_hessian(at, keep * k * at->m.slope * at->sum, h);
 }
 
 // ---------------------------------------------------------------- friction

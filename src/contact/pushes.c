@@ -10,46 +10,10 @@ enum { RUN = 128 };  // contacts whose energies are added up one after the other
 
 // ---------------------------------------------------------------- at a centre
 
-// Whether the contacts that pushed at the last centre are still those that may before the next one,
-// and not many more.
-static bool covers(const hk_contacts *c, double margin)
-{
-    const hk_touches *t = c->touches;
-    size_t count = 0;
-    for (size_t n = 0; n < t->near_count; n++) {
-        const hk_touch *k = &t->touch[t->near[n]];
-        if (!(k->gap < k->pair.width + margin)) continue;
-        if (!t->pushed[t->near[n]]) return false;
-        count++;
-    }
-    // Those that have become far have no closest points any more.
-    for (size_t n = 0; n < t->push_count; n++)
-        if (!(t->gap[t->push_of[n]] < t->limit)) return false;
-    return 4 * t->push_count <= 5 * count + 64;
-}
-
-// Which of the near contacts push, or may before the next centre; whether these are others.
-static bool choose_pushes(const hk_contacts *c, bool other)
-{
-    hk_touches *t = c->touches;
-    double margin = fmax(2 * t->motion, 0.02 * c->settings->distance);
-    if (!other && covers(c, margin)) return false;
-    memset(t->pushed, 0, c->count);
-    t->push_count = 0;
-    for (size_t n = 0; n < t->near_count; n++) {
-        const hk_touch *k = &t->touch[t->near[n]];
-        if (!(k->gap < k->pair.width + 1.5 * margin)) continue;
-        t->push_of[t->push_count++] = t->near[n];
-        t->pushed[t->near[n]] = 1;
-    }
-    return true;
-}
-
 static hk_status reserve(hk_contacts *c)
 {
     hk_touches *t = c->touches;
-    size_t count = t->near_count, slides = c->slide_count;
-    HK_TRY(hk_reserve((void **)&t->pushed, 0, 1, &t->pushed_capacity, c->count));
+    size_t count = HK_PAIR_PARTS * t->near_count, slides = c->slide_count;
     HK_TRY(hk_reserve((void **)&t->push, 0, sizeof *t->push, &t->push_capacity, count));
     HK_TRY(hk_reserve((void **)&t->force, 0, 4 * sizeof(double), &t->force_capacity, count));
     HK_TRY(hk_reserve((void **)&t->used, 0, sizeof(double), &t->used_capacity, count));
@@ -58,60 +22,70 @@ static hk_status reserve(hk_contacts *c)
     HK_TRY(hk_reserve((void **)&t->slid, 0, 4 * sizeof(double), &t->slid_capacity, slides));
     HK_TRY(hk_reserve((void **)&t->slide_weight, 0, sizeof(double), &t->slide_weight_capacity,
                       4 * slides));
-    HK_TRY(hk_reserve((void **)&t->used_drag, 0, sizeof(double), &t->used_drag_capacity, slides));
-    return hk_reserve((void **)&t->push_of, t->push_count, sizeof *t->push_of, &t->push_of_capacity,
-                      count);
+    return hk_reserve((void **)&t->used_drag, 0, sizeof(double), &t->used_drag_capacity, slides);
 }
 
 // What nearly parallel edges add to the forces stays as it is until the next centre.
-static void add_turn(const hk_contacts *c, const hk_touch *k)
+static void add_turn(const hk_contacts *c, const hk_touch *k, const hk_pair_state *at)
 {
     hk_touches *t = c->touches;
-    double x[4][3], g[12];
-    hk_contact_corners(t->centre, k->point, x);
-    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
-    pair_parallel_gradient(&at, g);
-    double turn = k->pair.stiffness * at.m.slope * at.b.energy;
+    double g[12], turn = k->pair.stiffness * at->m.slope * at->sum;
+    pair_parallel_gradient(at, g);
     for (int i = 0; i < 12; i++)
         if (k->point[i / 3] < c->body_points)
             t->turning[3 * (size_t)k->point[i / 3] + (size_t)(i % 3)] += turn * g[i];
+    t->turns = true;
 }
 
-static void find_turns(const hk_contacts *c)
+// The features of a contact that push, or may before the next centre: those that are within its
+// width and a margin.
+static void add_pushes(const hk_contacts *c, const hk_touch *k, double margin)
 {
     hk_touches *t = c->touches;
-    if (t->turns) memset(t->turning, 0, 3 * sizeof(double) * (size_t)c->body_points);
-    t->turns = false;
-    for (size_t n = 0; n < t->push_count; n++) {
-        const hk_touch *k = &t->touch[t->push_of[n]];
-        if (!k->turned) continue;
-        add_turn(c, k);
-        t->turns = true;
+    double x[4][3];
+    hk_pair wide = k->pair;
+    hk_contact_corners(t->centre, k->point, x);
+    wide.width += margin;
+    hk_pair_state at = pair_state(&wide, (const double(*)[3])x);
+    for (int n = 0; n < at.parts; n++) {
+        const hk_pair_part *part = &at.part[n];
+        hk_push *to = &t->push[t->push_count];
+        if (part->coefficient == 0 || part->distance == 0) continue;
+        memcpy(to->point, k->point, sizeof to->point);
+        memcpy(to->c, part->closest.c, sizeof to->c);
+        for (int i = 0; i < 3; i++) to->normal[i] = part->closest.w[i] / part->distance;
+        to->normal[3] = 0;
+        to->gap = part->distance - k->pair.thickness;
+        to->width = k->pair.width;
+        to->stiffness = k->pair.stiffness * at.m.energy * part->coefficient;
+        if (to->gap < t->least) t->least = to->gap;
+        t->push_count++;
     }
+    if (!at.mollified || !(k->gap < k->pair.width)) return;
+    at = pair_state(&k->pair, (const double(*)[3])x);
+    add_turn(c, k, &at);
 }
 
 static void fill_pushes(const hk_contacts *c)
 {
     hk_touches *t = c->touches;
-    int64_t count = (int64_t)t->push_count, uses = t->push_uses.start[c->body_points];
-    double least = INFINITY;
-#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
-    for (int64_t n = 0; n < count; n++) {
-        const hk_touch *k = &t->touch[t->push_of[n]];
-        hk_push *to = &t->push[n];
-        memcpy(to->point, k->point, sizeof to->point);
-        memcpy(to->c, k->c, sizeof to->c);
-        memcpy(to->normal, k->normal, sizeof k->normal);
-        to->normal[3] = 0;
-        to->gap = k->gap;
-        to->width = k->pair.width;
-        to->stiffness = k->part * k->pair.stiffness;
-        least = fmin(least, k->gap);
+    double margin = fmax(3 * t->motion, 0.02 * c->settings->distance);
+    if (t->turns) memset(t->turning, 0, 3 * sizeof(double) * (size_t)c->body_points);
+    t->turns = false;
+    t->push_count = 0;
+    t->least = INFINITY;
+    for (size_t n = 0; n < t->near_count; n++) {
+        const hk_touch *k = &t->touch[t->near[n]];
+        if (k->gap < k->pair.width + margin) add_pushes(c, k, margin);
     }
-#pragma omp parallel for schedule(static) num_threads(c->threads)
+}
+
+static void fill_weights(const hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    int64_t uses = t->push_uses.start[c->body_points];
     for (int64_t k = 0; k < uses; k++)
         t->weight[k] = t->push[t->push_uses.use[k] / 4].c[t->push_uses.use[k] % 4];
-    t->least = least;
 }
 
 static bool has_slides(const hk_contacts *c, int p)
@@ -148,17 +122,14 @@ static void find_slid(const hk_contacts *c)
             c->slides[c->slide_uses.use[k] / 4].friction.c[c->slide_uses.use[k] % 4];
 }
 
-hk_status hk_touches_find_pushes(hk_contacts *c, bool other)
+hk_status hk_touches_find_pushes(hk_contacts *c)
 {
     hk_touches *t = c->touches;
-    if (other) t->push_count = 0;  // numbers are others
     HK_TRY(reserve(c));
-    if (choose_pushes(c, other))
-        HK_TRY(hk_touches_fill_uses(c, t->touch, sizeof *t->touch, t->push_of, t->push_count,
-                                    &t->push_uses));
-    list_touched(c);
     fill_pushes(c);
-    find_turns(c);
+    HK_TRY(hk_touches_fill_uses(c, t->push, sizeof *t->push, NULL, t->push_count, &t->push_uses));
+    fill_weights(c);
+    list_touched(c);
     find_slid(c);
     t->blocks = false;
     return HK_OK;
@@ -358,7 +329,7 @@ static void find_blocks(const hk_contacts *c)
     hk_touches *t = c->touches;
     // What does not push yet may do so at any time.
     for (size_t n = 0; n < t->push_count; n++)
-        t->used[n] = fmax(t->force[4 * n + 3], t->push[n].stiffness);
+        t->used[n] = fmax(0, fmax(t->force[4 * n + 3], t->push[n].stiffness));
     for (size_t n = 0; n < c->slide_count; n++) t->used_drag[n] = t->drag[4 * n + 3];
 #pragma omp parallel for schedule(static) num_threads(c->threads)
     for (int m = 0; m < t->touched_count; m++) {

@@ -86,17 +86,20 @@ static inline void quick_closest(hk_pair_kind kind, const double x[4][3], double
     for (int i = 0; i < 3; i++) w[i] = at.w[i];
 }
 
-// As pair_state, but without what Hessians need of the closest points.
+// As pair_state; what does not touch is told sooner.
 static inline hk_pair_state quick_state(const hk_pair *p, const double x[4][3])
 {
+    hk_closest near;
+    quick_closest(p->kind, x, near.c, near.w);
+    near.square = closest_dot(near.w, near.w);
+    double gap = pair_distance(p->kind, &near, x) - p->thickness;
+    if (!(gap > p->width * (1 + 1e-9))) return pair_state(p, x);
     hk_pair_state at;
-    quick_closest(p->kind, x, at.closest.c, at.closest.w);
-    at.closest.square = closest_dot(at.closest.w, at.closest.w);
-    at.distance = pair_distance(p->kind, &at.closest, x);
-    at.b = contact_value(p->law, p->width, at.distance - p->thickness);
+    at.b = (hk_contact_value){0, 0, 0};
     at.m = (hk_contact_value){1, 0, 0};
     at.mollified = false;
-    if (at.b.energy != 0) pair_mollify(p, x, &at);
+    at.sum = at.slope = 0;
+    at.parts = 0;
     return at;
 }
 

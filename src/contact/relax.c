@@ -12,11 +12,28 @@
 
 #include "contact/touches.h"
 
+// What counts of a contact's stiffness where its closest points are: the mollifier, and not what
+// others have in common with it (pair.h).
+static double part_of(const hk_contacts *c, const hk_touch *k)
+{
+    double x[4][3];
+    hk_pair wide = k->pair;
+    hk_contact_corners(c->touches->centre, k->point, x);
+    wide.width = fmax(wide.width, 1.01 * k->gap);
+    hk_pair_state at = pair_state(&wide, (const double(*)[3])x);
+    if (at.parts == 0 || !(at.b.slope < 0)) return 0;
+    return fmax(0, at.m.energy * at.slope / at.b.slope);
+}
+
 hk_status hk_touches_begin_relax(hk_contacts *c)
 {
     hk_touches *t = c->touches;
     HK_TRY(hk_reserve((void **)&t->impulse, 0, 4 * sizeof(double), &t->impulse_capacity,
                       t->near_count));
+    for (size_t n = 0; n < t->near_count; n++) {
+        hk_touch *k = &t->touch[t->near[n]];
+        k->part = part_of(c, k);
+    }
     if (t->near_count > 0) memset(t->impulse, 0, 4 * sizeof(double) * t->near_count);
     return HK_OK;
 }

@@ -37,33 +37,12 @@ hk_status hk_touches_create(const hk_contacts *c, hk_touches **touches)
 void hk_touches_free(hk_touches *t)
 {
     if (!t) return;
-    void *const arrays[] = {t->origin,
-                            t->touched,
-                            t->centre,
-                            t->away,
-                            t->gap,
-                            t->touch,
-                            t->near,
-                            t->uses.start,
-                            t->uses.use,
-                            t->ball,
-                            t->soft,
-                            t->push,
-                            t->push_of,
-                            t->pushed,
-                            t->force,
-                            t->used,
-                            t->push_uses.start,
-                            t->push_uses.use,
-                            t->weight,
-                            t->turning,
-                            t->slid,
-                            t->slide_weight,
-                            t->drag,
-                            t->used_drag,
-                            t->block,
-                            t->partial,
-                            t->impulse};
+    void *const arrays[] = {
+        t->origin,        t->touched,   t->centre,     t->away,     t->gap,
+        t->touch,         t->near,      t->uses.start, t->uses.use, t->ball,
+        t->soft,          t->push,      t->force,      t->used,     t->push_uses.start,
+        t->push_uses.use, t->weight,    t->turning,    t->slid,     t->slide_weight,
+        t->drag,          t->used_drag, t->block,      t->partial,  t->impulse};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_free(t);
 }
@@ -142,7 +121,7 @@ static void find_rooms(const double x[4][3], hk_touch *to)
 static void fill_touch(const hk_contacts *c, const hk_contact *k, hk_touch *to)
 {
     memcpy(to->point, k->point, sizeof to->point);
-    to->firsts = hk_contact_firsts(k);
+    to->firsts = hk_pair_firsts(k->pair.kind);
     to->pair = k->pair;
     to->friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]);
     for (int v = 0; v < 4; v++)
@@ -159,22 +138,18 @@ static double measure(const hk_contacts *c, size_t number, double *gap)
     double x[4][3], w[3];
     hk_contact_corners(c->x, k->point, x);
     quick_closest(pair->kind, (const double(*)[3])x, to->c, w);
-    hk_pair_state at;
-    at.closest.square = closest_dot(w, w);
-    memcpy(at.closest.w, w, sizeof w);
-    at.distance = pair_distance(pair->kind, &at.closest, (const double(*)[3])x);
-    *gap = at.distance - pair->thickness;
+    hk_closest near;
+    near.square = closest_dot(w, w);
+    memcpy(near.w, w, sizeof w);
+    double distance = pair_distance(pair->kind, &near, (const double(*)[3])x);
+    *gap = distance - pair->thickness;
     if (!(*gap < t->limit)) return 0;
-    at.mollified = false;
-    at.m = (hk_contact_value){1, 0, 0};
-    pair_mollify(pair, (const double(*)[3])x, &at);
     if (to->firsts == 0) fill_touch(c, k, to);
     to->gap = *gap;
-    to->part = at.m.energy;
-    for (int i = 0; i < 3; i++) to->normal[i] = at.distance != 0 ? w[i] / at.distance : 0;
+    for (int i = 0; i < 3; i++) to->normal[i] = distance != 0 ? w[i] / distance : 0;
     find_rooms((const double(*)[3])x, to);
-    at.b = contact_value(pair->law, pair->width, *gap);
-    to->turned = at.mollified && at.b.energy != 0;
+    if (*gap >= pair->width) return 0;
+    hk_pair_state at = pair_state(pair, (const double(*)[3])x);
     return pair_energy(pair, &at);
 }
 
@@ -314,12 +289,15 @@ static hk_status center(hk_contacts *c, double away, double moved, double motion
     t->placed = true;
     t->version = c->version;
     t->centres++;
-    return hk_touches_find_pushes(c, other);
+    return hk_touches_find_pushes(c);
 }
 
 double hk_touches_center(hk_contacts *c, const hk_places *q, double motion)
 {
     double moved, energy = INFINITY, away = gather(c, q, &moved);
+    // Obstacles may begin to move at any time.
+    if (motion > 0 && c->settings->obstacle_count > 0)
+        motion = fmax(motion, 2 * c->settings->distance);
     c->status = center(c, away, moved, motion, &energy);
 #pragma omp parallel for schedule(static) num_threads(c->threads)
     for (int64_t p = 0; p < c->body_points; p++)

@@ -28,26 +28,25 @@ typedef struct hk_places {
 typedef struct hk_touch {
     int32_t point[4];
     int32_t firsts;     // corners of the first side; 0: nothing is filled in
-    bool turned;        // edges that push and are nearly parallel
     double c[4];        // weights of the closest points
     double normal[3];   // from the second side to the first
     double gap;         // m
     double room[4];     // m, by which a corner may go towards the other side
     double part_of[4];  // of the gap that is a corner's
-    double part;        // m of the mollifier
+    double part;        // of κ that counts, for relax.c: the mollifier, and what it has in common
     double friction;    // μ
     hk_pair pair;
     double spread;  // Σ |c| over corners of bodies × Σ |n|
 } hk_touch;
 
-// What an iteration needs of one that pushes, or may soon.
+// What an iteration needs of a feature of one that pushes, or may soon.
 typedef struct hk_push {
+    int32_t point[4];
     double normal[4];  // and 0
     double c[4];
     double gap;        // m
     double width;      // m
-    double stiffness;  // N/m, κ m
-    int32_t point[4];
+    double stiffness;  // N/m, of this feature (pair.h); negative where it is taken off
 } hk_push;
 
 typedef struct hk_touches {
@@ -71,10 +70,8 @@ typedef struct hk_touches {
     double *ball;    // [body_points] m, around the centre
     double *soft;    // [body_points] m, a ball within the whole region
     // ---- forces (pushes.c)
-    hk_push *push;    // [push_count]
-    size_t *push_of;  // [push_count] numbers in the list
-    uint8_t *pushed;  // [list] which these are
-    size_t push_count, push_capacity, push_of_capacity, pushed_capacity;
+    hk_push *push;  // [push_count]
+    size_t push_count, push_capacity;
     double *force;  // [push_count][4] N, and N/m along the normal
     double *used;   // [push_count] N/m, what the blocks have of it
     size_t force_capacity, used_capacity;
@@ -133,8 +130,8 @@ static inline bool hk_touches_apart(const hk_contacts *c, size_t number, double 
     return moved < HUGE_VAL && c->touches->gap[number] - 2 * moved >= c->list[number].pair.width;
 }
 
-// What follows from a centre that was just made (pushes.c); the list is another where `other`.
-hk_status hk_touches_find_pushes(hk_contacts *contacts, bool other);
+// What follows from a centre that was just made (pushes.c).
+hk_status hk_touches_find_pushes(hk_contacts *contacts);
 // The energy at the places that `away` leads to, to second order.
 double hk_touches_near_energy(hk_contacts *contacts);
 // Uses of entries that begin with their four points, entry `stride` × chosen[n] of a list.

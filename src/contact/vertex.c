@@ -65,9 +65,13 @@ static void add_contact(const hk_contacts *c, const hk_touch *k, int v, const hk
     if (at.b.energy == 0 || !isfinite(at.b.energy)) return;
     pair_gradient(&k->pair, &at, g);
     for (int i = 0; i < 3; i++) gradient[i] += g[3 * v + i];
-    double weight = at.closest.c[v] / at.distance;
-    double bend = count * k->pair.stiffness * at.m.energy * at.b.curvature;
-    add_outer(bend * weight * weight, at.closest.w, block);
+    for (int n = 0; n < at.parts; n++) {
+        const hk_pair_part *part = &at.part[n];
+        double bend =
+            count * k->pair.stiffness * at.m.energy * part->coefficient * part->b.curvature;
+        double weight = part->distance != 0 ? part->closest.c[v] / part->distance : 0;
+        if (bend > 0) add_outer(bend * weight * weight, part->closest.w, block);
+    }
 }
 
 static void slide_at(const hk_contacts *c, const hk_slide *s, const double x[4][3], double to[3])
@@ -101,12 +105,12 @@ bool hk_touches_vertex(const hk_contacts *c, int vertex, const hk_places *q, dou
     const hk_touches *t = c->touches;
     int32_t p = c->point_of[vertex];
     if (p < 0 || t->version < 0) return false;
-    int64_t first = t->push_uses.start[p], last = t->push_uses.start[p + 1];
+    int64_t first = t->uses.start[p], last = t->uses.start[p + 1];
     int64_t slides = c->slide_count > 0 ? c->slide_uses.start[p + 1] - c->slide_uses.start[p] : 0;
     if (first == last && slides == 0) return false;
     for (int64_t k = first; k < last; k++)
-        add_contact(c, &t->touch[t->push_of[t->push_uses.use[k] / 4]],
-                    (int)(t->push_uses.use[k] % 4), q, gradient, block);
+        add_contact(c, &t->touch[t->near[t->uses.use[k] / 4]], (int)(t->uses.use[k] % 4), q,
+                    gradient, block);
     for (int64_t k = 0; k < slides; k++) {
         int64_t use = c->slide_uses.use[c->slide_uses.start[p] + k];
         add_slide(c, &c->slides[use / 4], (int)(use % 4), q, gradient, block);
@@ -143,9 +147,9 @@ double hk_touches_vertex_energy(const hk_contacts *c, int vertex, const hk_place
     int32_t p = c->point_of[vertex];
     double sum = 0;
     if (p < 0 || t->version < 0) return 0;
-    for (int64_t k = t->push_uses.start[p]; k < t->push_uses.start[p + 1]; k++)
-        sum += contact_energy(c, &t->touch[t->push_of[t->push_uses.use[k] / 4]],
-                              (int)(t->push_uses.use[k] % 4), q, step);
+    for (int64_t k = t->uses.start[p]; k < t->uses.start[p + 1]; k++)
+        sum += contact_energy(c, &t->touch[t->near[t->uses.use[k] / 4]], (int)(t->uses.use[k] % 4),
+                              q, step);
     for (int64_t k = c->slide_uses.start[p]; c->slide_count > 0 && k < c->slide_uses.start[p + 1];
          k++)
         sum += slide_energy(c, &c->slides[c->slide_uses.use[k] / 4],

@@ -5,10 +5,10 @@
 
 #include "solver/held_components.h"
 
-// Poses are to be so exact that differences of them tell derivatives.
-#define TOLERANCE 1e-10
-// Of conjugate gradients, where there is no factor.
-#define EXACT 1e-12
+// K is taken again where a pose was corrected by more than this part of the model's size, so that
+// derivatives are those of the corrected one; and that at most so often.
+#define NEAR 1e-12
+enum { MOST_CORRECTIONS = 4 };
 // A pose that was refused its tolerance is good enough below this.
 #define NEARLY 1e-7
 // Free vertices up to which K is factored.
@@ -16,17 +16,15 @@ enum { MOST_FOR_DIRECT = 60000 };
 
 // ---------------------------------------------------------------- creation
 
-static hk_status build(hk_equilibrium *e, int threads)
+static hk_status build(hk_equilibrium *e, int threads, double tolerance)
 {
     HK_TRY(hk_problem_create(e->model, threads, NULL, &e->problem));
     hk_problem *p = e->problem;
     size_t n = (size_t)p->vertex_count;
     hk_solver_def def = hk_default_solver_def();
-    def.tolerance = TOLERANCE;
+    def.tolerance = tolerance;
     HK_TRY(hk_method_settings(&hk_newton, &def, &e->settings));
     HK_TRY(hk_newton.create(p, &e->settings, &e->solver));
-    bool direct = hk_direct_available() && p->free_count <= MOST_FOR_DIRECT;
-    HK_TRY(hk_newton_matrix_create(p, !direct, &e->matrix));
     HK_TRY(hk_model_is_unheld(e->model, NULL, &e->unheld));
     e->diagonal = HK_ZEROS(double, n);
     e->x = HK_ZEROS(double, 4 * n);
@@ -38,7 +36,8 @@ static hk_status build(hk_equilibrium *e, int threads)
     return HK_OK;
 }
 
-hk_status hk_equilibrium_create(hk_model *model, int threads, hk_equilibrium **equilibrium)
+hk_status hk_equilibrium_create(hk_model *model, int threads, double tolerance,
+                                hk_equilibrium **equilibrium)
 {
     hk_equilibrium *e = HK_NEW(hk_equilibrium);
     if (!e) {
@@ -46,7 +45,7 @@ hk_status hk_equilibrium_create(hk_model *model, int threads, hk_equilibrium **e
         return HK_NO_MEMORY;
     }
     e->model = model;
-    hk_status status = build(e, threads);
+    hk_status status = build(e, threads, tolerance);
     if (status != HK_OK) {
         hk_equilibrium_free(e);
         return status;
@@ -74,6 +73,16 @@ hk_status hk_equilibrium_take_materials(hk_equilibrium *e)
 {
     hk_model_weigh_tets(e->model);
     return hk_problem_take_materials(e->problem);
+}
+
+hk_status hk_equilibrium_set_shape(hk_equilibrium *e, const double *positions,
+                                   const hk_model *loads)
+{
+    hk_model *m = e->model;
+    memcpy(m->gravity, loads->gravity, sizeof m->gravity);
+    memcpy(m->load, loads->load, 3 * sizeof(double) * (size_t)m->vertex_count);
+    HK_TRY(hk_model_set_rest(m, positions));
+    return hk_problem_measure(e->problem);
 }
 
 // ---------------------------------------------------------------- poses
@@ -152,28 +161,42 @@ double hk_equilibrium_residual(hk_equilibrium *e, double *relative)
 
 // ---------------------------------------------------------------- response
 
-hk_status hk_equilibrium_linearise(hk_equilibrium *e, bool *stable)
+// x += −K⁻¹ g, unless that leaves more of g: then it is rounding, and `moved` is false.
+static hk_status correct(hk_equilibrium *e, bool *moved)
 {
     hk_problem *p = e->problem;
-    for (int k = 0; k < p->vertex_count; k++) e->diagonal[k] = p->inertia[k] + p->shift;
-    HK_TRY(hk_newton_matrix_set(e->matrix, e->x, 1, e->diagonal, e->phase_s, stable));
-    e->factorisations++;
-    if (!*stable) return HK_OK;
+    int64_t size = 4 * (int64_t)p->vertex_count;
     double relative, before = hk_equilibrium_residual(e, &relative);
     HK_TRY(hk_equilibrium_respond(e, e->gradient, e->step));
-    int64_t size = 4 * (int64_t)p->vertex_count;
     e->correction = sqrt(hk_problem_dot(p, e->step, e->step) / hk_max_int(p->free_count, 1));
     memcpy(e->good, e->x, sizeof(double) * (size_t)size);
     for (int64_t k = 0; k < size; k++) e->x[k] += e->step[k];
-    if (!(hk_equilibrium_residual(e, &relative) < before))
-        memcpy(e->x, e->good, sizeof(double) * (size_t)size);
+    *moved = hk_equilibrium_residual(e, &relative) < before;
+    if (!*moved) memcpy(e->x, e->good, sizeof(double) * (size_t)size);
+    return HK_OK;
+}
+
+hk_status hk_equilibrium_linearise(hk_equilibrium *e, bool *stable)
+{
+    hk_problem *p = e->problem;
+    bool direct = hk_direct_available() && p->free_count <= MOST_FOR_DIRECT;
+    if (!e->matrix) HK_TRY(hk_newton_matrix_create(p, !direct, &e->matrix));
+    for (int k = 0; k < p->vertex_count; k++) e->diagonal[k] = p->inertia[k] + p->shift;
+    for (int k = 0; k < MOST_CORRECTIONS; k++) {
+        HK_TRY(hk_newton_matrix_set(e->matrix, e->x, 1, e->diagonal, e->phase_s, stable));
+        e->factorisations++;
+        if (!*stable) return HK_OK;
+        bool moved;
+        HK_TRY(correct(e, &moved));
+        if (!moved || e->correction <= NEAR * p->size) break;
+    }
     return HK_OK;
 }
 
 hk_status hk_equilibrium_respond(hk_equilibrium *e, const double *gradient, double *response)
 {
     bool positive;
-    HK_TRY(hk_newton_matrix_solve(e->matrix, EXACT, gradient, response, e->phase_s, &positive));
+    HK_TRY(hk_newton_matrix_solve_exactly(e->matrix, gradient, response, e->phase_s, &positive));
     if (!positive)
         return hk_fail(HK_UNSUPPORTED, "the pose is not stable: its stiffness is not positive");
     return HK_OK;

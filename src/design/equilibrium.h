@@ -1,5 +1,6 @@
-// The equilibrium of a model whose materials take other values again and again, and its linear
-// response: what those need who look for materials. The patterns of all matrices are analysed once.
+// The equilibrium of a model whose materials take other values again and again, or whose rest shape
+// does, and its linear response: what those need who look for materials, or edit rest shapes. The
+// patterns of all matrices are analysed once.
 //
 // The gradient g(x; p) of energy and loads vanishes at a pose x(p). With K = ∂g/∂x there, the pose
 // follows a parameter by dx/dp = −K⁻¹ ∂g/∂p, and a function Φ(x) of it by dΦ/dp = λᵀ ∂g/∂p with
@@ -14,8 +15,8 @@ typedef struct hk_equilibrium {
     hk_model *model;  // its own
     hk_problem *problem;
     hk_settings settings;
-    void *solver;  // Newton's method
-    hk_newton_matrix *matrix;
+    void *solver;                    // Newton's method
+    hk_newton_matrix *matrix;        // of the response; NULL: not needed yet
     double *diagonal;                // [vertex_count] of K, beside what elements add
     bool unheld;                     // some component has fewer than three held vertices
     double *x;                       // [vertex_count][4] the pose, in Morton order
@@ -25,11 +26,18 @@ typedef struct hk_equilibrium {
     double phase_s[HK_PHASE_COUNT];
 } hk_equilibrium;
 
-// Takes the model over, in any case.
-hk_status hk_equilibrium_create(hk_model *model, int threads, hk_equilibrium **equilibrium);
+// Takes the model over, in any case. The tolerance is that of poses, relative to the forces at
+// work.
+hk_status hk_equilibrium_create(hk_model *model, int threads, double tolerance,
+                                hk_equilibrium **equilibrium);
 void hk_equilibrium_free(hk_equilibrium *e);
 // The model's materials have other coefficients: masses and forces follow.
 hk_status hk_equilibrium_take_materials(hk_equilibrium *e);
+// The model has another rest shape, [vertex_count][3], and the gravity and loads of `loads`, a
+// model of the same bodies; x stays. Not for models with pieces that can move freely. Where it
+// fails it must be called again before all else.
+hk_status hk_equilibrium_set_shape(hk_equilibrium *e, const double *positions,
+                                   const hk_model *loads);
 // The pose from `start` (NULL: from rest). `found`: x is an equilibrium; else the report says why
 // there is none, and x is where the search ended.
 hk_status hk_equilibrium_find(hk_equilibrium *e, const double *start, hk_solve_report *report,

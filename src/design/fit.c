@@ -9,7 +9,9 @@
 
 enum { ITERATIONS = 60, MOST_THREADS = 1024 };
 #define TOLERANCE 1e-6
-#define OUTLIER   5
+// Poses are to be so exact that differences of them tell derivatives.
+#define POSE_TOLERANCE 1e-10
+#define OUTLIER        5
 
 void hk_fill_fit_def(hk_fit_def *def, size_t size)
 {
@@ -100,7 +102,7 @@ static hk_status build_from(const hk_fit_def *def, const hk_model_input *input, 
     if (status == HK_OK) status = hk_model_copy(model, &own);
     hk_model_free(model);
     HK_TRY(status);
-    HK_TRY(hk_equilibrium_create(own, fit->threads, &fit->equilibrium));
+    HK_TRY(hk_equilibrium_create(own, fit->threads, POSE_TOLERANCE, &fit->equilibrium));
     fit->size = fit->equilibrium->problem->size;
     fit->equilibrium->problem->monitor = watch_pose;
     fit->equilibrium->problem->monitor_context = fit;

@@ -16,6 +16,8 @@
 enum { LAYERS = 2 };
 #define RELAXED 2
 #define STEEPER 10
+// Passes after which the rotations of a pair are exact.
+enum { PASSES_TO_TURN = 2 };
 
 // ---------------------------------------------------------------- creation
 
@@ -167,6 +169,7 @@ void hk_initialise_set_pair(hk_initialise *s, const double *from, const double *
     hk_reference_reset_turns(s->reference, 2, s->turns);
     memset(s->shift, 0, bytes);
     s->shifted = false;
+    s->passes = 0;
     find_bounds(s);
 }
 
@@ -211,6 +214,8 @@ static void solve_similar(hk_initialise *s, const double *from, double *to)
     p.similar.old_to = s->old_to;
     p.similar.from = from;
     p.similar.to = to;
+    p.similar.known = s->passes >= PASSES_TO_TURN;
+    if (!p.similar.known) s->passes++;
     place_held(s, from, to);
     hk_tet_gather(r->tets, fill_similar, &p, s->right);
     for (int64_t v = 0; v < r->vertex_count; v++)

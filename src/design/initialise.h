@@ -34,6 +34,7 @@ typedef struct hk_initialise {
     int *count;                   // [patches] tets out of bounds
     double (*range)[2];           // [patches]
     bool shifted;                 // d is not 0
+    int passes;                   // since there was another pair
 } hk_initialise;
 
 // The reference must outlive it.

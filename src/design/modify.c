@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "math/dense.h"
-
 // ---------------------------------------------------------------- creation
 
 static hk_status build(hk_modify *m)
@@ -11,14 +9,11 @@ static hk_status build(hk_modify *m)
     const hk_reference *r = m->reference;
     size_t n = 4 * (size_t)r->vertex_count;
     HK_TRY(hk_poisson_create(r, &m->poisson));
-    double **vectors[] = {&m->base, &m->right, &m->plain, &m->step};
+    double **vectors[] = {&m->base, &m->right};
     for (int k = 0; k < HK_COUNT_OF(vectors); k++)
         if (!(*vectors[k] = HK_ZEROS(double, n))) return HK_NO_MEMORY;
-    for (int k = 0; k < HK_MODIFY_WINDOW; k++) {
-        m->moves[k] = HK_ZEROS(double, n);
-        m->changes[k] = HK_ZEROS(double, n);
-        if (!m->moves[k] || !m->changes[k]) return HK_NO_MEMORY;
-    }
+    hk_secant_init(&m->secant, (int64_t)n, r->threads, HK_MODIFY_WINDOW);
+    HK_TRY(hk_secant_reserve(&m->secant));
     m->turns = hk_reference_new_turns(r, 1);
     m->partial = HK_ZEROS(double, r->tets->patch_count);
     return m->turns && m->partial ? HK_OK : HK_NO_MEMORY;
@@ -45,20 +40,15 @@ void hk_modify_free(hk_modify *m)
     hk_free(m->base);
     hk_free(m->turns);
     hk_free(m->right);
-    hk_free(m->plain);
-    hk_free(m->step);
-    for (int k = 0; k < HK_MODIFY_WINDOW; k++) {
-        hk_free(m->moves[k]);
-        hk_free(m->changes[k]);
-    }
+    hk_secant_release(&m->secant);
     hk_free(m->partial);
     hk_free(m);
 }
 
 void hk_modify_restart(hk_modify *m)
 {
-    m->known = m->mixed = false;
-    m->count = m->next = 0;
+    m->mixed = false;
+    hk_secant_forget(&m->secant);
 }
 
 void hk_modify_set_base(hk_modify *m, const double *base)
@@ -129,62 +119,6 @@ static double evaluate(hk_modify *m, const double *x, const double *at)
     return energy + add_ties(m, at);
 }
 
-// ---------------------------------------------------------------- acceleration
-
-static double product(const hk_modify *m, const double *a, const double *b)
-{
-    double sum = 0;
-    for (int64_t k = 0; k < 4 * (int64_t)m->reference->vertex_count; k++) sum += a[k] * b[k];
-    return sum;
-}
-
-// Takes the differences between this plain step, x → x + step, and the last one into the window.
-static void remember(hk_modify *m, const double *x, const double *step)
-{
-    int64_t size = 4 * (int64_t)m->reference->vertex_count;
-    if (m->known) {
-        double *move = m->moves[m->next], *change = m->changes[m->next];
-        for (int64_t k = 0; k < size; k++) {
-            move[k] = x[k] + step[k] - m->plain[k];
-            change[k] = step[k] - m->step[k];
-        }
-        if (m->count < HK_MODIFY_WINDOW) m->count++;
-        for (int k = 0; k < m->count; k++)
-            m->gram[m->next][k] = m->gram[k][m->next] = product(m, change, m->changes[k]);
-        m->next = (m->next + 1) % HK_MODIFY_WINDOW;
-    }
-    for (int64_t k = 0; k < size; k++) {
-        m->plain[k] = x[k] + step[k];
-        m->step[k] = step[k];
-    }
-    m->known = true;
-}
-
-// x = plain − Σ θ moves, where θ makes ‖step − Σ θ changes‖ least.
-static void mix(hk_modify *m, double *x)
-{
-    enum { MOST = HK_MODIFY_WINDOW };
-    int64_t size = 4 * (int64_t)m->reference->vertex_count;
-    double a[MOST * MOST], theta[MOST];
-    int n = m->count;
-    m->mixed = false;
-    memcpy(x, m->plain, sizeof(double) * (size_t)size);
-    if (n == 0) return;
-    double trace = 0;
-    for (int i = 0; i < n; i++) trace += m->gram[i][i];
-    for (int i = 0; i < n; i++) {
-        theta[i] = product(m, m->changes[i], m->step);
-        for (int j = 0; j < n; j++) a[n * i + j] = m->gram[i][j] + (i == j ? 1e-10 * trace : 0);
-    }
-    if (!(trace > 0) || !hk_dense_factor(a, n)) return;
-    hk_dense_solve(a, n, theta);
-    for (int i = 0; i < n; i++)
-        if (!isfinite(theta[i])) return;
-    for (int i = 0; i < n; i++)
-        for (int64_t k = 0; k < size; k++) x[k] -= theta[i] * m->moves[i][k];
-    m->mixed = true;
-}
-
 // ---------------------------------------------------------------- a step
 
 static void put_held(const hk_modify *m, const double *goal, double *x)
@@ -196,18 +130,18 @@ static void put_held(const hk_modify *m, const double *goal, double *x)
 double hk_modify_step(hk_modify *m, const double *goal, double *x)
 {
     int64_t size = 4 * (int64_t)m->reference->vertex_count;
-    double energy;
-    if (m->known) {
+    double energy, *before = m->secant.plain;
+    if (m->secant.known) {
         energy = evaluate(m, x, x);
         if (m->mixed && !(energy <= m->energy)) {  // the plain step instead
-            memcpy(x, m->plain, sizeof(double) * (size_t)size);
-            m->count = m->next = 0;
+            memcpy(x, before, sizeof(double) * (size_t)size);
+            m->secant.count = m->secant.next = 0;
             energy = evaluate(m, x, x);
         }
     } else {  // rotations of the shape before its vertices were put elsewhere
-        memcpy(m->plain, x, sizeof(double) * (size_t)size);
+        memcpy(before, x, sizeof(double) * (size_t)size);
         put_held(m, goal, x);
-        energy = evaluate(m, m->plain, x);
+        energy = evaluate(m, before, x);
     }
     m->energy = energy;
     hk_poisson_solve(m->poisson, m->right, m->right);
@@ -216,7 +150,8 @@ double hk_modify_step(hk_modify *m, const double *goal, double *x)
         const double *u = m->right + 4 * v;
         way = fmax(way, u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
     }
-    remember(m, x, m->right);
-    mix(m, x);
+    m->mixed = false;
+    hk_secant_improve(&m->secant, x, m->right, &m->mixed);  // its vectors are there
+    for (int64_t k = 0; k < size; k++) x[k] += m->right[k];
     return sqrt(way);
 }

@@ -12,6 +12,7 @@
 #define HK_MODIFY_H
 
 #include "design/poisson.h"
+#include "design/secant.h"
 
 enum { HK_MODIFY_WINDOW = 5 };
 
@@ -27,12 +28,7 @@ typedef struct hk_modify {
     double *base;   // [vertex_count][4]
     double *turns;  // one per tet
     double *right;  // [vertex_count][4]
-    double *plain;  // [vertex_count][4] where the last plain step went
-    double *step;   // [vertex_count][4] and how it went there
-    double *moves[HK_MODIFY_WINDOW], *changes[HK_MODIFY_WINDOW];  // differences of those
-    double gram[HK_MODIFY_WINDOW][HK_MODIFY_WINDOW];              // products of changes
-    int count, next;  // of differences; where the next one goes
-    bool known;       // plain and step are those of the last step
+    hk_secant secant;
     bool mixed;       // the last step was accelerated
     double energy;    // before the last step
     double *partial;  // [patches]

@@ -7,6 +7,8 @@
 
 #include "design/refine.h"
 
+#include "design/equilibrium.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -115,7 +117,8 @@ static hk_status make_arrays(hk_refiner *r, const double *shape)
         memcpy(*arrays[k], shape, n * sizeof(double));
     }
     r->workspace = HK_ARRAY(double, 2 * (size_t)r->tets);
-    return r->workspace ? HK_OK : HK_NO_MEMORY;
+    r->from = HK_ZEROS(double, 4 * (size_t)r->vertex_count);
+    return r->workspace && r->from ? HK_OK : HK_NO_MEMORY;
 }
 
 static hk_status start(hk_refiner *r)
@@ -175,11 +178,13 @@ void hk_refiner_free(hk_refiner *r)
     if (r->has_lock) pthread_mutex_destroy(&r->lock);
     hk_rest_free(r->rest);
     hk_model_free(r->rest_model);
+    hk_equilibrium_free(r->equilibrium);
     release_job(&r->next);
     release_job(&r->job);
     hk_free(r->shape[0]);
     hk_free(r->shape[1]);
     hk_free(r->workspace);
+    hk_free(r->from);
     hk_free(r);
 }
 

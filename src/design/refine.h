@@ -38,9 +38,11 @@ typedef struct hk_refiner {
     atomic_bool cancelled;  // the job at work is of no use any more
     // The refiner's own:
     hk_refine_job job;
-    struct hk_rest *rest;  // of rest_model; NULL: none
-    hk_model *rest_model;  // a reference
-    double *workspace;     // [2 tets]
+    struct hk_rest *rest;                // of rest_model; NULL: none
+    hk_model *rest_model;                // a reference
+    struct hk_equilibrium *equilibrium;  // of poses; NULL: none
+    double *from;                        // [vertex_count][4] where a pose begins
+    double *workspace;                   // [2 tets]
     int tets;
 } hk_refiner;
 

@@ -2,12 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "design/equilibrium.h"
 #include "design/refine.h"
 #include "design/rest_solver.h"
-
-// From so many vertices on Newton's steps of a pose are solved for by multigrid: from a good start
-// few are needed, and a factorisation for each takes longer.
-enum { LARGE = 3000 };
 
 static bool go_on(void *context, const hk_iteration *iteration)
 {
@@ -102,36 +99,48 @@ static hk_status find_rest(hk_refiner *r, double *found, hk_design_view *view)
 
 // ---------------------------------------------------------------- the loaded shape
 
-// The pose of the rest shape, with the loads of the job's model.
-static hk_status make_world(hk_refiner *r, hk_world **world)
+static void forget_equilibrium(hk_refiner *r)
 {
+    hk_equilibrium_free(r->equilibrium);
+    r->equilibrium = NULL;
+}
+
+// hk_equilibrium for the job's model and its rest shape; that of the last job where only shapes and
+// loads differ.
+static hk_status need_equilibrium(hk_refiner *r)
+{
+    hk_equilibrium *e = r->equilibrium;
+    if (e && !e->unheld && is_like(e->model, r->job.model)) {
+        hk_status status = hk_equilibrium_set_shape(e, r->job.shape, r->job.model);
+        if (status != HK_OK) forget_equilibrium(r);
+        return status;
+    }
+    forget_equilibrium(r);
     hk_model *model;
     HK_TRY(hk_model_copy(r->job.model, &model));
     for (int b = 0; b < model->body_count; b++) model->bodies[b].sag_free = false;
-    hk_option linear = {.name = "linear", .text = r->vertex_count < LARGE ? "direct" : "multigrid"};
-    hk_world_def def = hk_default_world_def();
-    def.model = model;
-    def.threads = r->threads;
-    def.solver.method = "newton";
-    def.solver.tolerance = r->tolerance;
-    def.solver.options = &linear;
-    def.solver.option_count = 1;
     hk_status status = hk_model_set_rest(model, r->job.shape);
-    if (status == HK_OK) status = hk_world_create(&def, world);
-    hk_model_free(model);
-    return status;
+    if (status != HK_OK) {
+        hk_model_free(model);
+        return status;
+    }
+    HK_TRY(hk_equilibrium_create(model, r->threads, r->tolerance, &r->equilibrium));
+    r->equilibrium->problem->monitor = go_on;
+    r->equilibrium->problem->monitor_context = r;
+    return HK_OK;
 }
 
 // From the guess; where that leads nowhere, from the rest shape.
-static hk_status pose(hk_refiner *r, hk_world *world, hk_step_report *report)
+static hk_status pose(hk_refiner *r, hk_solve_report *report)
 {
-    hk_world_set_monitor(world, go_on, r);
-    HK_TRY(hk_world_set_positions(world, r->job.start));
-    HK_TRY(hk_world_pose(world, report));
+    hk_equilibrium *e = r->equilibrium;
+    bool found;
+    for (int64_t v = 0; v < r->vertex_count; v++)
+        memcpy(r->from + 4 * (int64_t)e->model->place[v], r->job.start + 3 * v, 3 * sizeof(double));
+    HK_TRY(hk_equilibrium_find(e, r->from, report, &found));
     if (report->reason == HK_STOPPED || hk_reason_outcome(report->reason) == HK_OUTCOME_CONVERGED)
         return HK_OK;
-    HK_TRY(hk_world_set_positions(world, r->job.shape));
-    return hk_world_pose(world, report);
+    return hk_equilibrium_find(e, NULL, report, &found);
 }
 
 // Sag, stretches and volumes, which are told of a model that rests in its loaded shape.
@@ -151,13 +160,11 @@ static void measure(hk_refiner *r, const double *loaded, hk_design_view *view)
 
 static hk_status find_loaded(hk_refiner *r, double *found, hk_design_view *view)
 {
-    hk_world *world = NULL;
-    hk_step_report report;
-    HK_TRY(make_world(r, &world));
-    hk_status status = atomic_load(&r->cancelled) ? HK_OK : pose(r, world, &report);
+    hk_solve_report report;
+    HK_TRY(need_equilibrium(r));
+    hk_status status = atomic_load(&r->cancelled) ? HK_OK : pose(r, &report);
     if (status != HK_OK || atomic_load(&r->cancelled)) {
         view->reason = HK_STOPPED;
-        hk_world_free(world);
         return status;
     }
     bool converged = hk_reason_outcome(report.reason) == HK_OUTCOME_CONVERGED;
@@ -167,9 +174,10 @@ static hk_status find_loaded(hk_refiner *r, double *found, hk_design_view *view)
     view->iterations = report.iterations;
     view->relative_residual = report.relative_residual;
     view->load_reached = converged;
-    memcpy(found, hk_world_positions(world), 3 * sizeof(double) * (size_t)r->vertex_count);
+    const hk_equilibrium *e = r->equilibrium;
+    for (int64_t v = 0; v < r->vertex_count; v++)
+        memcpy(found + 3 * v, e->x + 4 * (int64_t)e->model->place[v], 3 * sizeof(double));
     measure(r, found, view);
-    hk_world_free(world);
     return HK_OK;
 }
 

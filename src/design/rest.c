@@ -9,6 +9,9 @@
 #include "linear/direct.h"
 
 enum { ITERATIONS = 50, LOAD_STEPS = 60, MOST_THREADS = 1024 };
+// Free vertices from which on a solve with the old factor, warped, is faster than a factorisation
+// and a solve with the new one: the one grows with the mesh, the other faster than that.
+enum { WARP_FROM = 5000 };
 #define TOLERANCE 1e-8
 
 static const struct {
@@ -22,11 +25,11 @@ static const struct {
 };
 
 struct hk_rest {
-    hk_model *model;          // the users': its rest shape is the loaded shape
-    hk_rest_solver *solver;   // of bodies of tets; NULL: there are none
-    hk_rest_lengths lengths;  // of sheets
-    hk_reason solids;         // how the last solve of those of tets ended
-    hk_rest_overlaps *overlaps;
+    hk_model *model;             // the users': its rest shape is the loaded shape
+    hk_rest_solver *solver;      // of bodies of tets; NULL: there are none
+    hk_rest_lengths lengths;     // of sheets
+    hk_reason solids;            // how the last solve of those of tets ended
+    hk_rest_overlaps *overlaps;  // NULL: nobody asked yet
     hk_rest_settings settings;
     int threads;
     double *positions;  // [vertex_count][3]
@@ -110,6 +113,7 @@ static hk_status take_def(const hk_rest_def *def, hk_rest *r)
     s->load_steps = def->load_steps < 0 ? 0 : def->load_steps > 0 ? def->load_steps : LOAD_STEPS;
     s->reuse = def->reuse;
     s->components = HK_WHOLE_JACOBIAN;
+    s->warp_from = WARP_FROM;
     r->threads = def->threads ? def->threads : omp_get_num_procs();
     return HK_OK;
 }
@@ -146,7 +150,6 @@ static hk_status build(const hk_rest_def *def, hk_rest *r)
     r->workspace = HK_ARRAY(double, 2 * (size_t)r->model->tet_count);
     if (!r->positions || !r->before || !r->workspace) return HK_NO_MEMORY;
     memcpy(r->positions, r->model->rest, count * sizeof(double));
-    HK_TRY(hk_rest_overlaps_create(r->model, r->threads, &r->overlaps));
     HK_TRY(hk_rest_lengths_create(r->model, &r->lengths));
     return make_solver(r->model, r->threads, &r->solver);
 }
@@ -311,12 +314,24 @@ hk_status hk_rest_solve(hk_rest *r, const double *start, hk_rest_report *report)
     own.sheet_vertex = -1;
     r->solids = own.reason;
     HK_TRY(solve_sheets(r, &own));
-    HK_TRY(hk_rest_find_overlaps(r->overlaps, r->positions, &own));
     double ms = 1e3 * (hk_now() - began);
     own.phase_ms[HK_PHASE_OTHER] += ms - own.ms;
     own.ms = ms;
     if (report) *report = own;
     return HK_OK;
+}
+
+hk_status hk_rest_find_overlaps(hk_rest *r, hk_rest_report *report)
+{
+    if (!r || !report)
+        return hk_fail(HK_BAD_INPUT, "hk_rest_find_overlaps: rest and report are needed");
+    if (!r->overlaps) HK_TRY(hk_rest_overlaps_create(r->model, r->threads, &r->overlaps));
+    return hk_rest_overlaps_find(r->overlaps, r->positions, report);
+}
+
+void hk_rest_warp_from(hk_rest *r, int free_vertices)
+{
+    r->settings.warp_from = free_vertices;
 }
 
 hk_reason hk_rest_solids_reason(const hk_rest *r)

@@ -141,15 +141,39 @@ HK_INLINE void store_divergence(const hk_tet_batch *batch, int block, mat3 A, ma
                   slots);
 }
 
-// e^A − 1, by a series for A/2^SQUARINGS.
-HK_SHARED void exponential_less_one(const mat3 *A, mat3 *result)
+// How e^A − 1 is found: by a series of so many terms for A/2^squarings.
+typedef struct series {
+    int terms, squarings;
+} series;
+
+// As much as double precision needs for matrices with entries up to `largest`, whose norm is at
+// most three times that: ‖A‖ⁿ/(n + 1)! of the series is left. Most steps are short.
+static series choose_series(double largest)
 {
-    enum { SQUARINGS = 4, TERMS = 9 };
-    mat3 a = m3_scale(*A, r_set(1.0 / (1 << SQUARINGS))), e = m3_zero();
-    for (int n = TERMS; n >= 1; n--)  // a (1 + a/2 (1 + a/3 (…)))
+    static const struct {
+        double most;
+        series s;
+    } choices[] = {{3e-6, {2, 0}}, {1e-4, {3, 0}}, {3e-3, {5, 0}}, {3e-2, {8, 0}}, {0.25, {9, 2}}};
+    for (size_t k = 0; k < sizeof choices / sizeof choices[0]; k++)
+        if (largest <= choices[k].most) return choices[k].s;
+    return (series){9, 4};
+}
+
+HK_SHARED void exponential_less_one(const mat3 *A, series s, mat3 *result)
+{
+    mat3 a = m3_scale(*A, r_set(1.0 / (1 << s.squarings)));
+    mat3 e = m3_scale(a, r_set(1.0 / s.terms));
+    for (int n = s.terms - 1; n >= 1; n--)  // a (1 + a/2 (1 + a/3 (…)))
         e = m3_scale(m3_add(a, m3_mul(a, e)), r_set(1.0 / n));
-    for (int k = 0; k < SQUARINGS; k++) e = m3_add(m3_scale(e, r_set(2)), m3_mul(e, e));
+    for (int k = 0; k < s.squarings; k++) e = m3_add(m3_scale(e, r_set(2)), m3_mul(e, e));
     *result = e;
+}
+
+HK_INLINE double largest_of(real v)
+{
+    double result = 0;
+    for (int l = 0; l < HK_LANES; l++) result = fmax(result, r_lane(v, l));
+    return result;
 }
 
 static double bend(const hk_tet_batch *batch, const double *X, const double *step, double length,
@@ -160,16 +184,16 @@ static double bend(const hk_tet_batch *batch, const double *X, const double *ste
         rest_lanes t = rest_load(batch, X, b);
         mat3 change = m3_scale(m3_mul(edges_of(batch, step, b), t.x.inverse), r_set(length));
         mat3 A = m3_mul(change, t.F), S = m3_symmetric(A), W = m3_add_scaled(A, r_set(-1), S), s, w;
-        largest = r_max(m3_max_abs(A), largest);
-        exponential_less_one(&S, &s);
-        exponential_less_one(&W, &w);
+        real most = m3_max_abs(A);
+        largest = r_max(most, largest);
+        series how = choose_series(largest_of(most));
+        exponential_less_one(&S, how, &s);
+        exponential_less_one(&W, how, &w);
         mat3 more = m3_add(m3_add(s, w), m3_mul(w, s));  // e^W e^S − 1
         mat3 rest = m3_add_scaled(m3_mul(more, t.x.F), r_set(-1), change);
         store_divergence(batch, b, rest, t.x.inverse, slots);
     }
-    double result = 0;
-    for (int l = 0; l < HK_LANES; l++) result = fmax(result, r_lane(largest, l));
-    return result;
+    return largest_of(largest);
 }
 
 // ---------------------------------------------------------------- from one loaded shape to another

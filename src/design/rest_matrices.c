@@ -36,7 +36,8 @@ static hk_status make(hk_rest_solver *s, bool may_warp, hk_made *made)
     int before = c->factorisations;
     c->go_on = hk_rest_go_on;
     c->context = s;
-    may_warp = may_warp && hk_precondition_can_warp(c);
+    bool large = s->inverse->problem->free_count >= s->settings.warp_from;
+    may_warp = may_warp && large && hk_precondition_can_warp(c);
     HK_TRY(may_warp ? hk_precondition_warp(c, made) : hk_precondition_factor(c, made));
     s->report->factorisations += c->factorisations - before;
     return HK_OK;

@@ -34,33 +34,64 @@ static mat3 gradient_of(const hk_model *m, const double *rest, int t)
     return m3_mul(edges, inverse);
 }
 
-static void measure_tets(const hk_model *m, const double *stretch, const double *volume,
-                         hk_rest_report *r)
+// A bound on the square of the largest stretch: the eigenvalues of FᵀF, of mean m and deviator D,
+// are at most m + √⅔ ‖D‖.
+static double bound_of(mat3 F)
+{
+    mat3 C = m3_tmul(F, F);
+    double mean = (C.m[0][0] + C.m[1][1] + C.m[2][2]) / 3, square = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            double d = C.m[i][j] - (i == j ? mean : 0);
+            square += d * d;
+        }
+    return mean + sqrt(2 * square / 3);
+}
+
+static double stretch_of(const hk_model *m, const double *rest, int t)
+{
+    return svd3_of(gradient_of(m, rest, t)).s.v[0];
+}
+
+// The tet with the largest bound is nearly always the one; few others have to be looked at.
+static void measure_stretch(const hk_model *m, const double *rest, const double *bound,
+                            hk_rest_report *r)
+{
+    int first = 0;
+    for (int t = 1; t < m->tet_count; t++)
+        if (bound[t] > bound[first]) first = t;
+    double least = stretch_of(m, rest, first);
+    for (int t = 0; t < m->tet_count; t++) {
+        if (!(bound[t] >= (1 - 1e-12) * least * least)) continue;
+        double stretch = stretch_of(m, rest, t);
+        if (!(stretch > r->greatest_stretch)) continue;
+        r->greatest_stretch = stretch;
+        r->greatest_stretch_tet = t;
+    }
+}
+
+static void measure_volume(const hk_model *m, const double *volume, hk_rest_report *r)
 {
     r->least_j = INFINITY;
     for (int t = 0; t < m->tet_count; t++) {
-        if (stretch[t] > r->greatest_stretch) {
-            r->greatest_stretch = stretch[t];
-            r->greatest_stretch_tet = t;
-        }
-        if (volume[t] < r->least_j) {
-            r->least_j = volume[t];
-            r->least_j_tet = t;
-        }
+        if (!(volume[t] < r->least_j)) continue;
+        r->least_j = volume[t];
+        r->least_j_tet = t;
     }
 }
 
 void hk_rest_measure(const hk_model *m, const double *rest, int threads, double *workspace,
                      hk_rest_report *r)
 {
-    double *stretch = workspace, *volume = workspace + m->tet_count;
+    double *bound = workspace, *volume = workspace + m->tet_count;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int t = 0; t < m->tet_count; t++) {
         mat3 F = gradient_of(m, rest, t);
-        stretch[t] = svd3_of(F).s.v[0];
+        bound[t] = bound_of(F);
         volume[t] = m3_det(F);
     }
     r->sag = r->greatest_stretch = 0;
     measure_sag(m, rest, r);
-    measure_tets(m, stretch, volume, r);
+    if (m->tet_count > 0) measure_stretch(m, rest, bound, r);
+    measure_volume(m, volume, r);
 }

@@ -19,6 +19,10 @@ enum { MOST_WARPED = 40 };
 // method.
 #define SLOW_RATE 0.5
 enum { PATIENCE = 2 };
+// Where K⁻¹ f is a shorter way than this, relative to the size of the bodies, the fixed point
+// converges linearly, and secants help. What a step along them must leave of the merit at most.
+#define NEAR       1e-3
+#define WORTH_THAT 0.95
 
 // to = −F̂ from, the mean of F̂ = F⁻¹ around each vertex.
 static void carry_back(hk_rest_solver *s, const double *X, const double *from, double *to)
@@ -30,19 +34,55 @@ static void carry_back(hk_rest_solver *s, const double *X, const double *from, d
             to[i] = p->held[k] ? 0 : -to[i];
 }
 
+// The step of the fixed point at `now`, and along it.
+static bool take_plain_step(hk_rest_solver *s, double shortest)
+{
+    double clock = hk_now();
+    carry_back(s, s->now.X, s->now.pull, s->step);
+    s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    return hk_rest_advance(s, shortest);
+}
+
+// The same with what the last steps tell, as long as that is worth its while.
+static hk_status take_secant_step(hk_rest_solver *s, double shortest, bool *advanced)
+{
+    double clock = hk_now(), length = 1;
+    bool improved;
+    carry_back(s, s->now.X, s->now.pull, s->step);
+    HK_TRY(hk_secant_improve(&s->secant, s->now.X, s->step, &improved));
+    s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    *advanced = false;
+    if (improved) {
+        bool tried = hk_rest_try(s, &length) && length == 1 && s->trial.sound;
+        *advanced = tried && s->trial.merit <= WORTH_THAT * s->now.merit;
+        if (*advanced) hk_rest_take_trial(s);
+        if (*advanced) return HK_OK;
+        hk_secant_forget(&s->secant);
+        if (!hk_rest_go_on(s)) return HK_OK;
+        *advanced = take_plain_step(s, shortest);
+        return HK_OK;
+    }
+    *advanced = hk_rest_advance(s, shortest);
+    return HK_OK;
+}
+
 hk_status hk_rest_fixed_point(hk_rest_solver *s, hk_rest_end *end)
 {
-    bool may_leave = s->settings.method == HK_REST_AUTO;
+    bool may_leave = s->settings.method == HK_REST_AUTO, advanced;
+    double shortest = may_leave ? SHORTEST_FIXED_POINT : SHORTEST_NEWTON;
     int slow = 0;
+    hk_secant_forget(&s->secant);
     for (int k = 0; k < s->settings.iterations; k++) {
         if (hk_rest_converged(s, s->settings.tolerance)) {
             *end = HK_REST_DONE;
             return HK_OK;
         }
-        double merit = s->now.merit, clock = hk_now();
-        carry_back(s, s->now.X, s->now.pull, s->step);
-        s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-        if (!hk_rest_advance(s, may_leave ? SHORTEST_FIXED_POINT : SHORTEST_NEWTON)) {
+        double merit = s->now.merit;
+        if (s->now.length <= NEAR * s->inverse->problem->size)
+            HK_TRY(take_secant_step(s, shortest, &advanced));
+        else
+            advanced = take_plain_step(s, shortest);
+        if (!advanced) {
             *end = s->stopped ? HK_REST_STOPPED : HK_REST_STUCK;
             return HK_OK;
         }

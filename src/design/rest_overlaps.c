@@ -55,7 +55,7 @@ static int to_int(int64_t count)
     return count < INT_MAX ? (int)count : INT_MAX;
 }
 
-hk_status hk_rest_find_overlaps(hk_rest_overlaps *o, const double *positions, hk_rest_report *r)
+hk_status hk_rest_overlaps_find(hk_rest_overlaps *o, const double *positions, hk_rest_report *r)
 {
     hk_findings findings;
     HK_TRY(hk_certificate_run(o->certificate, positions, NULL, NULL, &findings));

@@ -35,6 +35,7 @@ static hk_status build(const hk_model *model, int threads, hk_rest_solver *s)
     s->old = HK_ARRAY(double, 4 * n);
     bool complete = s->step && s->right && s->good && s->before && s->older && s->old_x && s->old;
     if (!complete) return HK_NO_MEMORY;
+    hk_secant_init(&s->secant, 4 * (int64_t)n, s->inverse->problem->threads, HK_SECANT_MOST);
     s->gmres = (hk_gmres){.problem = s->inverse->problem, .go_on = hk_rest_go_on, .context = s};
     memcpy(s->now.X, s->inverse->x, 4 * sizeof(double) * n);
     return HK_OK;
@@ -57,6 +58,7 @@ void hk_rest_solver_free(hk_rest_solver *s)
 {
     if (!s) return;
     hk_rest_lu_free(s->lu);
+    hk_secant_release(&s->secant);
     hk_gmres_release(&s->gmres);
     hk_precondition_free(s->precondition);
     hk_inverse_free(s->inverse);

@@ -13,6 +13,7 @@
 
 #include "design/gmres.h"
 #include "design/precondition.h"
+#include "design/secant.h"
 #include "linear/lu.h"
 #include "solver/line_search.h"
 
@@ -39,6 +40,7 @@ typedef struct hk_rest_settings {
     int load_steps;  // at most; 0: no load stepping
     int reuse;       // of newton_lu: iterations for each factorisation
     int components;  // of ∂f/∂X
+    int warp_from;   // free vertices from which on an old factor is warped
 } hk_rest_settings;
 
 // A rest shape, and how far it is from the one that is looked for.
@@ -60,6 +62,7 @@ typedef struct hk_rest_solver {
     hk_rest_settings settings;
     hk_rest_shape now, trial;
     double *step, *right, *good, *before, *older;  // [vertex_count][4]
+    hk_secant secant;
     hk_gmres gmres;
     struct hk_rest_lu *lu;  // NULL: not needed yet
     hk_rest_report *report;
@@ -96,7 +99,7 @@ void hk_rest_measure(const hk_model *model, const double *rest, int threads, dou
 typedef struct hk_rest_overlaps hk_rest_overlaps;
 hk_status hk_rest_overlaps_create(const hk_model *model, int threads, hk_rest_overlaps **overlaps);
 void hk_rest_overlaps_free(hk_rest_overlaps *overlaps);
-hk_status hk_rest_find_overlaps(hk_rest_overlaps *overlaps, const double *positions,
+hk_status hk_rest_overlaps_find(hk_rest_overlaps *overlaps, const double *positions,
                                 hk_rest_report *report);
 // Gravity and loads of another model of the same bodies, from the next loaded shape on.
 void hk_rest_take_loads(hk_rest *rest, const hk_model *model);

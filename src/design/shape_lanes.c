@@ -7,8 +7,9 @@
 #include "term/tet_lanes.h"
 
 // A step of the polar decomposition leaves about the cube of what it turned by, and the next pass
-// begins there: what is left after the last one is rounding.
-#define CLOSE_ENOUGH   1e-3
+// begins there: 1e-5 while a shape moves, and nothing but rounding where it settles, for turns are
+// shorter then.
+#define CLOSE_ENOUGH   2e-2
 #define MOST_APD_STEPS 24
 
 HK_INLINE quat quat_load(const scalar *from)
@@ -111,7 +112,7 @@ static void similar(const hk_tet_batch *batch, const hk_similar_pass *p, int fir
         mat3 inverse = tet_inverse(batch, b), G = gradient_of(batch, p->from, b, inverse);
         mat3 old = inverse_or_zero(gradient_of(batch, p->old_from, b, inverse));
         mat3 F = m3_mul(gradient_of(batch, p->old_to, b, inverse), old);
-        mat3 Q = follow(F, turn);
+        mat3 Q = p->known ? quat_rotation(quat_load(turn)) : follow(F, turn);
         follow(m3_mul(G, old), turn + 4 * HK_LANES);
         mat3 now = carried(p, Q, m3_tmul(Q, F), quat_load(turn + 4 * HK_LANES));
         mat3 wish = m3_sub(m3_mul(now, G), gradient_of(batch, p->to, b, inverse));

@@ -24,6 +24,7 @@ typedef struct hk_similar_pass {
     bool upright;      // `axis`, a unit vector, is where loads point to; else there is no such
     double axis[3];
     double *turn;  // [blocks][8][lanes] quaternions of old_from → old_to, and of old_from → from
+    bool known;    // those of the old pair are what they are to be
 } hk_similar_pass;
 
 // The deformation from `from` to `to` has principal stretches within bounds (TwoWay eq. 17).

@@ -221,7 +221,7 @@ double hk_contact_modulus(const hk_model_contact *c, int a, int b)
     double least = INFINITY;
     if (a < c->body_count) least = c->bodies[a].young;
     if (b < c->body_count) least = fmin(least, c->bodies[b].young);
-    return least;
+    return fmin(least, c->hardest);
 }
 
 // ---------------------------------------------------------------- what follows from rest shapes
@@ -289,6 +289,26 @@ static hk_status measure_body(const hk_model *m, int number, bool edges, hk_cont
     return HK_OK;
 }
 
+// A skin as hard as steel gives way by a millionth under what lies on it: contact that is there or
+// not, and a kink of the energy that every method has to find. It need be no harder than this many
+// times the pressure of the heaviest body on a square of its size.
+#define HARD_ENOUGH 3000
+
+// Pa; +inf: nothing has a weight.
+static double find_hardest(const hk_model *m)
+{
+    double g = sqrt(m->gravity[0] * m->gravity[0] + m->gravity[1] * m->gravity[1] +
+                    m->gravity[2] * m->gravity[2]);
+    double most = 0;
+    for (int b = 0; b < m->body_count; b++) {
+        const hk_body *body = &m->bodies[b];
+        double mass = 0, size = m->contact->bodies[b].diagonal;
+        for (int v = 0; v < body->vertex_count; v++) mass += m->mass[body->vertex_start + v];
+        if (size > 0) most = fmax(most, mass * g / (size * size));
+    }
+    return most > 0 ? HARD_ENOUGH * most : INFINITY;
+}
+
 hk_status hk_model_measure_contact(hk_model *m)
 {
     hk_model_contact *c = m->contact;
@@ -301,6 +321,7 @@ hk_status hk_model_measure_contact(hk_model *m)
         least = fmin(least, fmin(1e-3 * c->bodies[b].diagonal, c->bodies[b].edge / 5));
     }
     c->distance = chosen ? least : c->given_distance;
+    c->hardest = find_hardest(m);
     return HK_OK;
 }
 

@@ -23,7 +23,8 @@ typedef struct hk_contact_body {
 struct hk_model_contact {
     double distance;        // m, d̂: given, or chosen
     double given_distance;  // m; 0: chosen from the rest shape, again when that changes
-    double stiffness;       // Pa, E_c; 0: that of the softer body (hk_contact_modulus)
+    double stiffness;       // Pa, E_c; 0: that of the softer body (hk_contact_modulus),
+    double hardest;         // Pa, but no more than this
     double friction;        // where neither side has its own
     double slip_speed;      // m/s
     int friction_passes;
@@ -58,6 +59,13 @@ static inline double hk_contact_entry(const hk_model_contact *c, int a, int b)
 static inline bool hk_contact_touches(const hk_model_contact *c, int a, int b)
 {
     return !(hk_contact_entry(c, a, b) < 0) && (a != b || c->self);
+}
+
+// m, by which a side is thicker than its surface.
+static inline double hk_contact_radius(const hk_model_contact *c, int side)
+{
+    return side < c->body_count ? c->bodies[side].thickness / 2
+                                : c->obstacles[side - c->body_count].radius;
 }
 
 // Whether a name of `between` means a body or obstacle: it is its name, or ends in * and is a

@@ -56,6 +56,57 @@ static hk_status choose_start(const hk_continuation *c, double fraction, double 
     return HK_OK;
 }
 
+// ---------------------------------------------------------------- ways with something on them
+
+// The start of a part, each vertex as far towards where it would go by itself as nothing is in the
+// way, with a fraction `part` of the whole way ahead; +inf: held vertices do not arrive.
+static double approach(const hk_continuation *c, double fraction, double part, double *x)
+{
+    held_step(c, fraction, x);
+    for (int64_t k = 0; part > 0 && k < 4 * (int64_t)c->problem->vertex_count; k++)
+        if (!c->problem->held[k / 4]) x[k] += part * c->ahead[k];
+    if (!hk_terms_approach(c->problem->terms, c->problem->held, x)) return INFINITY;
+    return hk_problem_energy(c->problem, x);
+}
+
+// Held vertices with the free ones that follow them as the tangent stiffness has it.
+static hk_status approach_following(const hk_continuation *c, double fraction, double *x,
+                                    double *energy)
+{
+    *energy = INFINITY;
+    if (!c->method->follow || !held_step(c, fraction, x)) return HK_OK;
+    HK_TRY(c->method->follow(c->solver, c->good, c->step));
+    add(c->problem, c->good, c->step, x);
+    if (hk_terms_approach(c->problem->terms, c->problem->held, x))
+        *energy = hk_problem_energy(c->problem, x);
+    return HK_OK;
+}
+
+// The start of the part from `done` to `fraction`, of less energy: ahead, or not; else the tangent.
+static hk_status choose_guarded(const hk_continuation *c, double done, double fraction, double *x,
+                                bool *found)
+{
+    bool predicted = c->ahead != NULL;
+    double plain = approach(c, fraction, 0, x), energy = plain;
+    if (predicted) {
+        energy = approach(c, fraction, fraction - done, x);
+        if (!(energy < plain) && isfinite(plain)) energy = approach(c, fraction, 0, x);
+    }
+    if (!isfinite(energy)) HK_TRY(approach_following(c, fraction, x, &energy));
+    *found = isfinite(energy);
+    return HK_OK;
+}
+
+// Where it begins, and what the start is ahead of that.
+static void begin_guarded(hk_continuation *c, const double *x)
+{
+    const double *from = c->from ? c->from : x;
+    for (int64_t k = 0; c->ahead && k < 4 * (int64_t)c->problem->vertex_count; k++)
+        c->ahead[k] = x[k] - from[k];
+    memcpy(c->good, from, bytes_of(c->problem));
+    hk_terms_keep(c->problem->terms, from);
+}
+
 static hk_status minimise(const hk_continuation *c, double *x, hk_solve_report *report)
 {
     hk_solve s = {c->problem, c->method, c->settings, c->solver, c->twin, c->step};
@@ -129,14 +180,20 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
     hk_parts parts = parts_begin();
     int first = report->iterations;
     *steps = 0;
-    memcpy(c->good, x, bytes_of(c->problem));
-    hk_terms_keep(c->problem->terms, x);
-    double least = hk_terms_least_j(c->problem->terms, x);
+    bool guarded = hk_terms_guarded(c->problem->terms);
+    if (guarded)
+        begin_guarded(c, x);
+    else
+        memcpy(c->good, x, bytes_of(c->problem));
+    double least = hk_terms_least_j(c->problem->terms, c->good);
     while (parts.done < 1) {
-        bool moved;
-        HK_TRY(choose_start(c, parts_next(&parts), least, x, &moved));
+        bool moved = true, found = true;
+        if (guarded)
+            HK_TRY(choose_guarded(c, parts.done, parts_next(&parts), x, &found));
+        else
+            HK_TRY(choose_start(c, parts_next(&parts), least, x, &moved));
         bool refused = moved && parts.size > HK_CAREFUL_START && inside_out(c, least, x);
-        refused = refused || !hk_terms_passes(c->problem->terms, x);
+        refused = refused || !found;
         if (!refused) {
             HK_TRY(minimise(c, x, report));
             refused = is_refused(c, &parts, least, report, x);
@@ -151,7 +208,7 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
         parts_accept(&parts);
         first = report->iterations;
         *steps += report->reason == HK_CONVERGED;
-        hk_terms_keep(c->problem->terms, x);
+        if (guarded) hk_terms_keep(c->problem->terms, x);
         if (parts.done < 1) {
             memcpy(c->good, x, bytes_of(c->problem));
             least = hk_terms_least_j(c->problem->terms, x);

@@ -13,8 +13,12 @@ typedef struct hk_continuation {
     // sets the problem's load if that depends on it.
     void (*place)(void *context, double fraction, double *x);
     void *context;
-    bool split_unconverged;       // quasistatics: smaller parts also where the budget ran out
-    double *good, *step;          // [vertex_count][4] workspace
+    bool split_unconverged;  // quasistatics: smaller parts also where the budget ran out
+    double *good, *step;     // [vertex_count][4] workspace
+    // Where something may be in the way (hk_guard_ops): the state where it begins, from which x,
+    // the start, is to be approached; and workspace. NULL: x is that state.
+    const double *from;
+    double *ahead;                // [vertex_count][4]
     const hk_settings *settings;  // of the method, for its
     hk_twin *twin;                // which goes on in double precision; NULL: there is none
 } hk_continuation;

@@ -10,6 +10,14 @@
 // Iterations at the limit of precision that bring nothing. (A slow method goes on for hundreds of
 // iterations whose decrease of ε nobody can see.)
 enum { PATIENCE = 50 };
+#define NEAR_TOLERANCE 1e4
+// Lengths at which a way counts as blocked, and what another must promise more.
+#define BLOCKED 0.5
+#define BETTER  2
+// Trials between a length that is too short and one that is too long, and a slope that is flat
+// enough, of that at the start.
+enum { MOST_GOES = 12 };
+#define FLAT 0.3
 
 hk_status hk_search_init(hk_line_search *s, hk_problem *problem, const hk_settings *settings)
 {
@@ -45,6 +53,15 @@ double hk_lap(double *since)
     return spent;
 }
 
+// Contact is as stiff as it is at the moment: whether a residual can be due to rounding of it is
+// asked where little is missing.
+static bool may_be_contact(const hk_line_search *s, const hk_evaluation *at)
+{
+    double near = NEAR_TOLERANCE * s->settings.tolerance * at->scale;
+    return s->view->touching && at->residual <= near &&
+           at->residual > s->settings.tolerance * at->scale;
+}
+
 static hk_evaluation evaluate(hk_line_search *s, const double *x, double *gradient)
 {
     hk_evaluation at = {.exact = NAN};
@@ -52,7 +69,8 @@ static hk_evaluation evaluate(hk_line_search *s, const double *x, double *gradie
     hk_view_gradient(s->view, x, gradient, &at.energy, &at.scale);
     at.residual = sqrt(hk_problem_dot(s->problem, gradient, gradient));
     at.excess = hk_all_beyond(at.residual);
-    if (hk_may_be_rounding(&at, s->settings.tolerance, hk_view_rounding(s->view)))
+    if (hk_may_be_rounding(&at, s->settings.tolerance, hk_view_rounding(s->view)) ||
+        may_be_contact(s, &at))
         at.excess = hk_view_excess(s->view, x, gradient, DOUBLE_EPSILON);
     s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     return at;
@@ -104,20 +122,82 @@ static double lengthen(hk_line_search *s, const double *x, double length, double
     return length;
 }
 
+// Where something is in the way of one body, others go on: their parts of the direction, each as
+// long as it may be, if that promises more than one length for all. (It is a direction of descent
+// all the same, if not the method's.)
+static double go_by_bodies(hk_line_search *s, const double *x, double length, double limit,
+                           double *slope)
+{
+    int64_t size = 4 * (int64_t)s->problem->vertex_count;
+    if (limit > BLOCKED * length) return limit;
+    for (int64_t k = 0; k < size; k++) s->trial[k] = length * s->direction[k];
+    hk_terms_shorten(s->problem->terms, x, s->trial);
+    double promised = hk_problem_dot(s->problem, s->gradient, s->trial);
+    if (!(promised < BETTER * limit * *slope)) return limit;
+    memcpy(s->direction, s->trial, sizeof(double) * (size_t)size);
+    *slope = promised;
+    return hk_terms_limit(s->problem->terms, x, s->direction, 1);
+}
+
+// A length and the slope there.
+typedef struct search_end {
+    double length, slope;
+} search_end;
+
+// Where bodies are about to meet, ε has a kink: it falls up to there and rises steeply beyond.
+// Halving ends before the kink again and again, with a direction that knows nothing of it. So the
+// lowest point between is looked for (Illinois), which is behind the kink.
+static double go_on(hk_line_search *s, const double *x, double length, search_end beyond,
+                    double slope)
+{
+    search_end low = {length, trial_slope(s)}, high = beyond;
+    double best = s->next.energy, tried = length;
+    bool low_before = false, high_before = false;
+    for (int k = 0; k < MOST_GOES && low.slope < FLAT * slope; k++) {
+        double part = -low.slope / (high.slope - low.slope);
+        if (!(part > 1e-3 && part < 0.999)) part = 0.5;
+        tried = low.length + part * (high.length - low.length);
+        hk_search_try(s, x, tried);
+        double here = trial_slope(s);
+        bool lower = s->next.energy <= best;
+        if (lower && here >= 0) return tried;
+        if (!lower) {
+            if (high_before) low.slope *= 0.5;
+            high = (search_end){tried, isfinite(here) && here > 0 ? here : high.slope};
+            high_before = true, low_before = false;
+            continue;
+        }
+        best = s->next.energy;
+        length = tried;
+        if (low_before) high.slope *= 0.5;
+        low = (search_end){tried, here};
+        low_before = true, high_before = false;
+    }
+    if (tried != length) hk_search_try(s, x, length);
+    return length;
+}
+
 double hk_search_length(hk_line_search *s, const double *x, bool fresh, double length,
                         double longest)
 {
     double slope = hk_problem_dot(s->problem, s->gradient, s->direction);
-    hk_search_state from = {s->at.energy, s->at.residual, slope, s->armijo};
     if (!(slope < 0)) return 0;
-    double first = length = hk_terms_limit(s->problem->terms, x, s->direction, length);
+    double first = hk_terms_limit(s->problem->terms, x, s->direction, length);
+    if (first < length) first = go_by_bodies(s, x, length, first, &slope);
+    hk_search_state from = {s->at.energy, s->at.residual, slope, s->armijo};
+    length = first;
+    search_end beyond = {0};
     while (length > search_shortest(fresh) * first) {
         hk_search_try(s, x, length);
         double noise =
             s->view->energy_rounding + 1e-10 * fmax(fabs(s->at.energy), fabs(s->next.energy));
         if (search_acceptable(&from, length, s->next.energy, s->next.residual, noise) ||
-            search_slope_fell(&from, length, s->next.energy, trial_slope(s), noise))
-            return length == first ? lengthen(s, x, length, longest, slope) : length;
+            search_slope_fell(&from, length, s->next.energy, trial_slope(s), noise)) {
+            if (length == first) return lengthen(s, x, length, longest, slope);
+            return hk_terms_guarded(s->problem->terms) ? go_on(s, x, length, beyond, slope)
+                                                       : length;
+        }
+        beyond = (search_end){length, trial_slope(s)};
         length = search_shorter(&from, length, s->next.energy);
     }
     return 0;

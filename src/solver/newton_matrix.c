@@ -10,6 +10,9 @@ enum { MOST_CG = 500 };
 // tell.
 #define USUAL_RATE 0.5
 #define TELLING    2
+// What is left of a right-hand side that is to be solved for again, and how often that pays.
+#define AGAIN 1e-6
+enum { MOST_AGAIN = 12 };
 // Iterations that all levels of a hierarchy cost to make.
 #define WORTH_NEW_LEVELS 6
 
@@ -75,6 +78,7 @@ void hk_newton_matrix_free(hk_newton_matrix *m)
     hk_free(m->right);
     hk_free(m->solution);
     hk_free(m->position);
+    hk_free(m->sum);
     hk_free(m);
 }
 
@@ -170,6 +174,63 @@ hk_status hk_newton_matrix_solve(hk_newton_matrix *m, double tolerance, const do
     for (int64_t b = 0; b < a->pattern.count; b++)
         for (int i = 0; i < 3; i++)
             direction[4 * (int64_t)a->vertex[b] + i] = found[stride * b + i];
+    phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+    return HK_OK;
+}
+
+// right = −gradient − K sum; returns its norm.
+static double find_left(hk_newton_matrix *m, const double *gradient)
+{
+    const hk_assembly *a = m->assembly;
+    double *product = m->sum + 3 * (int64_t)a->pattern.count, square = 0;
+    hk_pattern_multiply(&a->pattern, m->lower, m->sum, product);
+    for (int64_t b = 0; b < a->pattern.count; b++)
+        for (int i = 0; i < 3; i++) {
+            double left = -gradient[4 * (int64_t)a->vertex[b] + i] - product[3 * b + i];
+            m->right[4 * b + i] = left;
+            square += left * left;
+        }
+    return sqrt(square);
+}
+
+static void add_solution(hk_newton_matrix *m, double sign)
+{
+    for (int64_t b = 0; b < m->assembly->pattern.count; b++)
+        for (int i = 0; i < 3; i++) m->sum[3 * b + i] += sign * m->solution[4 * b + i];
+}
+
+// Iterative refinement. A round gains about as many digits as single precision has, less those
+// that the condition of the matrix takes.
+static hk_status refine(hk_newton_matrix *m, const double *gradient, bool *positive)
+{
+    int64_t size = 3 * (int64_t)m->assembly->pattern.count;
+    if (!m->sum) m->sum = HK_ARRAY(double, 2 * size);
+    if (!m->sum) return HK_NO_MEMORY;
+    memset(m->sum, 0, sizeof(double) * (size_t)size);
+    double before = INFINITY, now = find_left(m, gradient);
+    for (int k = 0; k < MOST_AGAIN && now > 0; k++) {
+        HK_TRY(solve_by_multigrid(m, AGAIN, positive));
+        if (!*positive) return HK_OK;
+        add_solution(m, 1);
+        before = now;
+        now = find_left(m, gradient);
+        if (now >= before) add_solution(m, -1);  // it was rounding
+        if (!(now < 0.5 * before)) break;
+    }
+    return HK_OK;
+}
+
+hk_status hk_newton_matrix_solve_exactly(hk_newton_matrix *m, const double *gradient,
+                                         double *direction, double *phase_s, bool *positive)
+{
+    const hk_assembly *a = m->assembly;
+    if (!m->multigrid) return hk_newton_matrix_solve(m, 0, gradient, direction, phase_s, positive);
+    double clock = hk_now();
+    *positive = true;
+    memset(direction, 0, 4 * sizeof(double) * (size_t)m->problem->vertex_count);
+    HK_TRY(refine(m, gradient, positive));
+    for (int64_t b = 0; b < a->pattern.count; b++)
+        for (int i = 0; i < 3; i++) direction[4 * (int64_t)a->vertex[b] + i] = m->sum[3 * b + i];
     phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }

@@ -20,9 +20,10 @@ typedef struct hk_newton_matrix {
     hk_block_multigrid *multigrid;
     hk_block_rows rows;  // for multigrid, from `lower`
     int32_t *source;
-    double *right;      // [3 free_count]; for multigrid [free_count][4]
-    double *solution;   // the same, for multigrid
-    double *position;   // the same, for multigrid
+    double *right;     // [3 free_count]; for multigrid [free_count][4]
+    double *solution;  // the same, for multigrid
+    double *position;  // the same, for multigrid
+    double *sum;       // [2][3 free_count], for multigrid: an exact solution so far, and K times it
     int cg_iterations;  // of the last solve
     // Coarser levels are made anew only where iterations have been wasted by old ones.
     bool has_levels;         // there are some
@@ -45,6 +46,10 @@ double hk_newton_matrix_largest(const hk_newton_matrix *matrix);  // of its diag
 // `tolerance` relative to the gradient. `positive` is false where the matrix turns out not to be.
 hk_status hk_newton_matrix_solve(hk_newton_matrix *matrix, double tolerance, const double *gradient,
                                  double *direction, double *phase_s, bool *positive);
+// The same as exactly as rounding in double allows. Multigrid has the matrix in single precision:
+// what is left of the gradient in double is solved for again, until nothing is gained.
+hk_status hk_newton_matrix_solve_exactly(hk_newton_matrix *matrix, const double *gradient,
+                                         double *direction, double *phase_s, bool *positive);
 // force += H step of the last matrix, with elements of the world but without the diagonal.
 void hk_newton_matrix_add_product(const hk_newton_matrix *matrix, const double *x, double keep,
                                   const double *step, double *force);

@@ -90,7 +90,8 @@ static double choose(hk_view *view, const hk_settings *settings, const hk_moment
         predict_adaptively(p, m, start);
     else
         predict(p, m, a, b, start);
-    if (kind == HK_START_POSITION) return NAN;
+    // Where something may be in the way the continuation chooses, when it knows how far it gets.
+    if (kind == HK_START_POSITION || hk_terms_guarded(p->terms)) return NAN;
     double there = hk_problem_energy(p, start), here = INFINITY;
     // Moderate ones need no comparison.
     if (kind == HK_START_AUTO || start_is_wild(there, inertia_at(p, m->x)))
@@ -102,32 +103,12 @@ static double choose(hk_view *view, const hk_settings *settings, const hk_moment
     return isfinite(here) ? here : NAN;
 }
 
-// As far towards the start as nothing is in the way; where that strains bodies too much, none of
-// it.
-static void walk_to(hk_problem *p, const hk_moment *m, double *workspace, double *start)
-{
-    size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
-    memcpy(workspace, m->x, bytes);
-    bool arrived = hk_terms_walk(p->terms, workspace, start);
-    memcpy(start, workspace, bytes);
-    if (arrived || hk_problem_energy(p, start) <= hk_problem_energy(p, m->x)) return;
-    predict(p, m, 0, 0, start);
-}
-
 void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment *m,
                      double *workspace, double *start)
 {
     hk_problem *p = view->problem;
-    // What is in the way is no reason to stay.
-    bool guarded = hk_terms_guarded(p->terms);
-    hk_terms_pause(p->terms, guarded);
     double energy = choose(view, settings, m, workspace, start);
-    hk_terms_pause(p->terms, false);
-    if (guarded) {
-        walk_to(p, m, workspace, start);
-        return;
-    }
-    if (!hk_rigid_any(p)) return;
+    if (!hk_rigid_any(p) || hk_terms_guarded(p->terms)) return;
     if (isnan(energy)) energy = hk_problem_energy(p, start);
     hk_align_start(p, m->x, energy, workspace, start);
 }

@@ -192,6 +192,10 @@ hk_status hk_view_create(hk_problem *p, hk_precision precision, hk_view **view)
     v->strained = 1;
     if (!v->single) v->terms = p->terms;
     hk_status status = v->single ? build_single(v) : HK_OK;
+    if (status == HK_OK && hk_terms_guarded(p->terms)) {
+        v->touching = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+        if (!v->touching) status = HK_NO_MEMORY;
+    }
     if (status != HK_OK) {
         hk_view_free(v);
         return status;
@@ -211,6 +215,7 @@ void hk_view_free(hk_view *v)
     hk_free(v->x);
     hk_free(v->gradient);
     hk_free(v->settled);
+    hk_free(v->touching);
     hk_free(v);
 }
 
@@ -240,6 +245,9 @@ static double norm(const double *a)
 // all one way. Newton's method ends at about half of the estimate, for laws and stiffnesses of all
 // kinds.
 #define FORCE_EPSILON 1.1e-17
+// Of contact, whose diagonal is a bound four times its stiffness (contact/forces.c), and in which
+// one pair is a vertex's all.
+#define TOUCH_EPSILON 2.8e-17
 
 // What single precision does to a vertex, as a displacement: by the arithmetic of the terms, which
 // goes with strains, and by that of the displacement itself (estimate_rounding).
@@ -255,7 +263,9 @@ static double vertex_rounding(const hk_view *v, const double *x, int64_t k, doub
     double reach = fmax(largest(x + 4 * k), p->extent[k]);
     double positions = FORCE_EPSILON * reach + (v->single ? single_noise(v, k) : 0);
     double away = v->single && epsilon > 1e-12 ? v->reach : reach;
-    return (1 + p->stiffening) * p->stiffness[k] * positions + 1.7 * epsilon * away * p->inertia[k];
+    double touching = v->touching ? TOUCH_EPSILON * reach * largest(v->touching + 4 * k) : 0;
+    return (1 + p->stiffening) * p->stiffness[k] * positions + touching +
+           1.7 * epsilon * away * p->inertia[k];
 }
 
 // Whether elastic, external and inertia forces at a vertex are all below a limit, external ones
@@ -276,6 +286,7 @@ hk_excess hk_view_excess(const hk_view *v, const double *x, const double *gradie
 {
     const hk_problem *p = v->problem;
     hk_excess sums = {.idle = true};
+    if (v->touching) hk_terms_touching(p->terms, x, v->touching);
     for (int64_t k = 0; k < p->vertex_count; k++) {
         if (p->held[k]) continue;
         double rounding = vertex_rounding(v, x, k, epsilon), force = norm(gradient + 4 * k);

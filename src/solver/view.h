@@ -29,7 +29,8 @@ typedef struct hk_view {
     double energy, reach;        // J, m: of the last evaluation, and its largest displacement
     float *x, *gradient;         // [vertex_count][4] workspace
     float *settled;              // [vertex_count][4] x at the last hk_view_update
-    double remainder;            // m, the largest displacement of a state that just became the base
+    double *touching;  // [vertex_count][4] N/m, workspace: of contact; NULL: there is none
+    double remainder;  // m, the largest displacement of a state that just became the base
 } hk_view;
 
 hk_status hk_view_create(hk_problem *problem, hk_precision precision, hk_view **view);

@@ -200,18 +200,11 @@ static double longest_way(const hk_problem *p, const double *from, const double 
     return sqrt(square);
 }
 
-// From s->before, which was kept, to x. False: what moves does not even let bodies stay.
+// From s->before, which was kept, as far towards x as nothing is in the way. False: held vertices
+// or obstacles do not come to where they should be.
 static bool get_past(xpbd *s, double *x)
 {
-    hk_problem *p = s->problem;
-    size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
-    if (hk_terms_passes(p->terms, x)) return true;
-    memcpy(s->goal, x, bytes);
-    for (int64_t k = 0; k < p->vertex_count; k++)
-        if (!p->held[k]) memcpy(x + 4 * k, s->before + 4 * k, 4 * sizeof(double));
-    if (!hk_terms_passes(p->terms, x)) return false;
-    hk_terms_walk(p->terms, x, s->goal);
-    return true;
+    return hk_terms_approach(s->problem->terms, s->problem->held, x);
 }
 
 // ---------------------------------------------------------------- substeps

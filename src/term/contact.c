@@ -156,6 +156,11 @@ static double contact_limit(hk_term *term, const double *x, const double *step, 
     return c ? hk_contacts_limit(c, x, step, length) : length;
 }
 
+static void contact_shorten(hk_term *term, const double *x, double *step)
+{
+    hk_contacts_shorten(contacts_of(term), x, step);
+}
+
 static bool contact_walk(hk_term *term, double *x, const double *to)
 {
     return hk_contacts_walk(contacts_of(term), x, to);
@@ -166,9 +171,9 @@ static void contact_keep(hk_term *term, const double *x)
     hk_contacts_keep(contacts_of(term), x);
 }
 
-static bool contact_passes(hk_term *term, const double *x)
+static bool contact_approach(hk_term *term, const uint8_t *held, double *x)
 {
-    return hk_contacts_passes(contacts_of(term), x);
+    return hk_contacts_approach(contacts_of(term), held, x);
 }
 
 // Friction by the forces that the last solve found.
@@ -182,9 +187,10 @@ static bool contact_again(hk_term *term, const double *x, int solves)
 
 static const hk_guard_ops g_guard = {.check = contact_check,
                                      .limit = contact_limit,
+                                     .shorten = contact_shorten,
                                      .walk = contact_walk,
                                      .keep = contact_keep,
-                                     .passes = contact_passes,
+                                     .approach = contact_approach,
                                      .again = contact_again};
 
 // ---------------------------------------------------------------- regions

@@ -136,12 +136,14 @@ typedef struct hk_guard_ops {
     hk_status (*check)(hk_term *term, const double *x);  // fails where x is no state to start from
     // The longest length, at most `length`, that x may go along `step`.
     double (*limit)(hk_term *term, const double *x, const double *step, double length);
+    // Takes from a step, body by body, what leads through something.
+    void (*shorten)(hk_term *term, const double *x, double *step);
     // Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.
     bool (*walk)(hk_term *term, double *x, const double *to);
-    // A good state; and whether a straight way leads from there to x and to what moves as it is
-    // placed now.
+    // A good state; and from there towards x and what moves as it is placed now: whether that and
+    // held vertices arrived. Free ones may stay behind.
     void (*keep)(hk_term *term, const double *x);
-    bool (*passes)(hk_term *term, const double *x);
+    bool (*approach)(hk_term *term, const uint8_t *held, double *x);
     // After a solve number `solves` that ended at x: the energy takes up what it has learnt there
     // (forces of friction), and is to be minimised once more where this is true.
     bool (*again)(hk_term *term, const double *x, int solves);

@@ -387,6 +387,19 @@ double hk_terms_limit(hk_terms *t, const double *x, const double *step, double l
     return length;
 }
 
+void hk_terms_touching(hk_terms *t, const double *x, double *diagonal)
+{
+    memset(diagonal, 0, 4 * sizeof(double) * (size_t)t->vertex_count);
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) t->term[k]->ops->add_diagonal(t->term[k], x, diagonal);
+}
+
+void hk_terms_shorten(hk_terms *t, const double *x, double *step)
+{
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) t->term[k]->ops->guard->shorten(t->term[k], x, step);
+}
+
 bool hk_terms_walk(hk_terms *t, double *x, const double *to)
 {
     bool arrived = true;
@@ -401,10 +414,11 @@ void hk_terms_keep(hk_terms *t, const double *x)
         if (guard_of(t->term[k])) t->term[k]->ops->guard->keep(t->term[k], x);
 }
 
-bool hk_terms_passes(hk_terms *t, const double *x)
+bool hk_terms_approach(hk_terms *t, const uint8_t *held, double *x)
 {
     for (int k = 0; k < t->count; k++)
-        if (guard_of(t->term[k]) && !t->term[k]->ops->guard->passes(t->term[k], x)) return false;
+        if (guard_of(t->term[k]) && !t->term[k]->ops->guard->approach(t->term[k], held, x))
+            return false;
     return true;
 }
 

@@ -85,11 +85,14 @@ int64_t hk_terms_version(const hk_terms *terms);
 
 // ---- states that must not be passed through (hk_guard_ops)
 bool hk_terms_guarded(const hk_terms *terms);
+// The diagonal of such terms alone, overwritten.
+void hk_terms_touching(hk_terms *terms, const double *x, double *diagonal);
 hk_status hk_terms_check(hk_terms *terms, const double *x);
 double hk_terms_limit(hk_terms *terms, const double *x, const double *step, double length);
+void hk_terms_shorten(hk_terms *terms, const double *x, double *step);
 bool hk_terms_walk(hk_terms *terms, double *x, const double *to);
 void hk_terms_keep(hk_terms *terms, const double *x);
-bool hk_terms_passes(hk_terms *terms, const double *x);
+bool hk_terms_approach(hk_terms *terms, const uint8_t *held, double *x);
 bool hk_terms_again(hk_terms *terms, const double *x, int solves);
 // ---- and regions of vertices around them (hk_region_ops)
 void hk_terms_guide(hk_terms *terms, bool on);

@@ -90,8 +90,16 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     HK_TRY(hk_problem_begin_pose(p));
     p->shift = rigid_shift(w);
     memcpy(w->next, w->x, 4 * sizeof(double) * (size_t)p->vertex_count);
-    hk_continuation c = {p,    w->method, w->solver, place_in_pose, w,
-                         true, w->good,   w->guess,  &w->settings,  &w->twin};
+    hk_continuation c = {.problem = p,
+                         .method = w->method,
+                         .solver = w->solver,
+                         .place = place_in_pose,
+                         .context = w,
+                         .split_unconverged = true,
+                         .good = w->good,
+                         .step = w->guess,
+                         .settings = &w->settings,
+                         .twin = &w->twin};
     hk_solve_report solved = {0};
     int load_steps;
     HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));

@@ -60,6 +60,8 @@ static hk_status go_in_parts(hk_world *w, held_path *path, const hk_moment *mome
                          .context = path,
                          .good = w->good,
                          .step = w->guess,
+                         .from = w->ahead ? path->x : NULL,
+                         .ahead = w->ahead,
                          .settings = &w->settings,
                          .twin = &w->twin};
     int parts;

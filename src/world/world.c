@@ -121,9 +121,13 @@ static hk_status allocate_past(hk_world *w)
     const struct {
         bool wanted;
         double **vector;
-    } all[] = {{i->positions, &w->x_before}, {i->accelerations, &w->acceleration},
-               {i->accelerations, &w->y},    {i->stages > 1, &w->x_stage},
-               {i->stages > 1, &w->v_stage}, {i != &hk_backward_euler, &w->from}};
+    } all[] = {{i->positions, &w->x_before},
+               {i->accelerations, &w->acceleration},
+               {i->accelerations, &w->y},
+               {i->stages > 1, &w->x_stage},
+               {i->stages > 1, &w->v_stage},
+               {i != &hk_backward_euler, &w->from},
+               {w->model->contact != NULL, &w->ahead}};
     for (int k = 0; k < HK_COUNT_OF(all); k++) {
         if (!all[k].wanted) continue;
         *all[k].vector = HK_ZEROS(double, 4 * (size_t)w->model->vertex_count);
@@ -302,6 +306,7 @@ void hk_world_free(hk_world *w)
     hk_free(w->v_before);
     hk_free(w->next);
     hk_free(w->good);
+    hk_free(w->ahead);
     hk_free(w->guess);
     hk_free(w->x_before);
     hk_free(w->acceleration);

@@ -38,6 +38,7 @@ struct hk_world {
     void *monitor_context;
     bool watch_energy;
     double *good, *guess;  // [vertex_count][4] workspace of the continuation
+    double *ahead;         // [vertex_count][4] the same, where something may be in the way; or NULL
     bool unheld;           // some component has fewer than three held vertices
     // State, in the model's Morton order [vertex_count][4]; with a GPU a copy, which may be older …
     double time;
