@@ -184,7 +184,7 @@ static void test_methods(void **state)
     free(reference);
 }
 
-// What overlaps from the start is refused with names, and so are methods that know no contact.
+// What overlaps from the start is refused with names, and so are integrators that know no contact.
 static void test_refusals(void **state)
 {
     (void)state;
@@ -213,9 +213,9 @@ static void test_refusals(void **state)
         OK(hk_model_create(&def, &model));
         hk_world_def settings = hk_default_world_def();
         settings.model = model;
-        if (k == 2) settings.solver.method = "descent";
+        if (k == 2) settings.integrator = "bdf2";
         assert_int_not_equal(hk_world_create(&settings, &world), HK_OK);
-        static const char *const words[] = {"body 1 (upper)", "obstacle floor", "descent"};
+        static const char *const words[] = {"body 1 (upper)", "obstacle floor", "backward Euler"};
         assert_non_null(strstr(hk_error(), words[k]));
         hk_model_free(model);
     }

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "contact/touches.h"
+
 // Reaches that are worth while, in edges: beyond that lists grow with the cube. And ways that are
 // searched at once.
 #define WIDEST_REACH 0.1
@@ -191,6 +193,7 @@ static hk_status build(hk_contacts *c)
     find_scales(c);
     HK_TRY(hk_contacts_count_common(c));
     if (c->settings->law == HK_CONTACT_PENALTY) HK_TRY(hk_contacts_make_fields(c));
+    HK_TRY(hk_touches_create(c, &c->touches));
     return hk_contacts_place(c, false, 0, 0);
 }
 
@@ -239,6 +242,7 @@ void hk_contacts_free(hk_contacts *c)
     hk_bvh_free(&c->edge_tree);
     hk_pairs_free(&c->triangle_pairs);
     hk_pairs_free(&c->edge_pairs);
+    hk_touches_free(c->touches);
     hk_free(c);
 }
 

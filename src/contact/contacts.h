@@ -106,8 +106,9 @@ typedef struct hk_contacts {
     hk_slide *slides;
     size_t slide_count, slide_capacity;
     hk_contact_uses slide_uses;
-    double *from;  // [point_count][3] m, where points were when it began
-    double step;   // s; 0: there is none
+    double *from;                // [point_count][3] m, where points were when it began
+    double step;                 // s; 0: there is none
+    struct hk_touches *touches;  // touches.h
     // ---- workspace of detections
     hk_bvh triangle_tree, edge_tree;
     hk_pairs triangle_pairs, edge_pairs;
@@ -149,6 +150,9 @@ typedef void hk_contact_boxes_fn(const hk_contacts *contacts, int count, int cor
 hk_status hk_contacts_find_pairs(hk_contacts *contacts, hk_contact_boxes_fn *boxes, double radius);
 // All pairs at contacts->x that can touch while points move by `reach` at the most.
 hk_status hk_contacts_detect(hk_contacts *contacts, double reach);
+// Whether the list has all pairs that can touch at contacts->x, with points `away` from where they
+// were detected.
+bool hk_contacts_reach(const hk_contacts *contacts, double away);
 // Takes the positions, and detects anew where they are too far away.
 hk_status hk_contacts_see(hk_contacts *contacts, const double *x);
 

@@ -41,10 +41,15 @@ static bool has_turned(const hk_contacts *c)
     return false;
 }
 
+bool hk_contacts_reach(const hk_contacts *c, double away)
+{
+    return c->reach >= 0 && away <= c->reach && !has_turned(c);
+}
+
 hk_status hk_contacts_see(hk_contacts *c, const double *x)
 {
     double away = hk_contacts_gather(c, x);
-    if (c->reach >= 0 && away <= c->reach && !has_turned(c)) return HK_OK;
+    if (hk_contacts_reach(c, away)) return HK_OK;
     double least = 0.5 * c->settings->distance, reach = c->reach > 0 ? REACH_AHEAD * away : least;
     return hk_contacts_detect(c, fmin(fmax(least, reach), fmax(least, c->widest)));
 }

@@ -2,6 +2,8 @@
 #include <math.h>
 
 #include "contact/field.h"
+#include "contact/quick.h"
+#include "contact/touches.h"
 
 enum { RUN = 128 };  // contacts whose energies are added up one after the other
 
@@ -49,8 +51,9 @@ static double evaluate_press(const hk_contacts *c, const hk_slide *s, double *gr
     return 0.5 * s->friction.most * missing * missing;
 }
 
-// The energy of a contact or a slide; its forces where `gradient` is not NULL.
-static double evaluate(const hk_contacts *c, size_t number, double *gradient)
+// The energy of a contact or a slide; its forces where `gradient` is not NULL. Points are `moved`
+// from a centre (touches.h), if there is one.
+static double evaluate(const hk_contacts *c, size_t number, double moved, double *gradient)
 {
     double x[4][3], slide[3];
     if (number >= c->count) {
@@ -61,8 +64,12 @@ static double evaluate(const hk_contacts *c, size_t number, double *gradient)
         return energy;
     }
     const hk_contact *k = &c->list[number];
+    if (hk_touches_apart(c, number, moved)) {
+        if (gradient) memset(gradient, 0, 12 * sizeof(double));
+        return 0;
+    }
     corners_of(c, k->point, x);
-    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
+    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
     if (gradient) {
         if (at.b.energy == 0)
             memset(gradient, 0, 12 * sizeof(double));
@@ -76,11 +83,12 @@ static double evaluate(const hk_contacts *c, size_t number, double *gradient)
 static double sweep(hk_contacts *c, bool forces)
 {
     int64_t all = (int64_t)(c->count + c->slide_count), runs = (all + RUN - 1) / RUN;
+    double moved = hk_touches_moved(c);
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
     for (int64_t r = 0; r < runs; r++) {
         double sum = 0;
         for (int64_t k = r * RUN; k < all && k < (r + 1) * RUN; k++)
-            sum += evaluate(c, (size_t)k, forces ? c->force + 12 * k : NULL);
+            sum += evaluate(c, (size_t)k, moved, forces ? c->force + 12 * k : NULL);
         c->partial[r] = sum;
     }
     double energy = 0;

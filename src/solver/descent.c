@@ -109,9 +109,11 @@ typedef struct descent {
     hk_vertices vertices;
     hk_checkpoint checkpoint;
     const double *diagonal;   // [vertex_count] a constant one instead of the Hessian, or NULL
+    bool guarded;             // something is in the way (hk_guard_ops)
     double *vector[VECTORS];  // [vertex_count][4] workspace of the estimate of the longest α
     hk_quadratic estimated;   // which was made for these; NAN: not yet
     hk_descent_rules rules;
+    double slowest;  // of the rules, where nothing is in the way
     hk_descent_state state;
 } descent;
 
@@ -210,15 +212,34 @@ static void forget_last(descent *s)
     memcpy(s->vertices.last, s->vertices.q, hk_vertices_bytes(&s->vertices));
 }
 
+// Every vertex goes as far as it may by itself: before the first gradient, after steps, and where a
+// centre is too far away by then around a new one.
+static void truncate(descent *s)
+{
+    if (s->guarded && hk_terms_truncate(s->view->terms, s->vertices.q))
+        hk_terms_center(s->view->terms, s->vertices.q, 0);
+}
+
+// Contacts join the diagonal. Where they have made it larger, modes that they do not hold are
+// slower than before.
+static void precondition(descent *s)
+{
+    const hk_vertices *v = &s->vertices;
+    hk_jacobi_step step = {v->q, v->inverse, v->target, v->force, v->gradient};
+    s->rules.slowest = fmin(s->slowest, hk_terms_precondition(s->view->terms, &step));
+}
+
 static void step(descent *s, int k)
 {
     int restarts;
+    if (s->guarded) precondition(s);
     double weight = descent_accelerate(&s->rules, &s->state, k, &restarts);
     if (restarts) forget_last(s);
     if (s->rules.acceleration == HK_ACCELERATION_NESTEROV)
         hk_vertices_step_momentum(&s->vertices, s->state.length, weight);
     else
         hk_vertices_step(&s->vertices, s->state.length, weight);
+    truncate(s);
 }
 
 // ---------------------------------------------------------------- the longest step
@@ -276,7 +297,11 @@ static void estimate_length(descent *s)
     if (hk_same_quadratic(s->estimated, hk_problem_quadratic(p))) return;
     s->estimated = hk_problem_quadratic(p);
     s->rules.slowest = 1;
+    // Contacts are not those at rest, and have a bound of their own in the diagonal.
+    hk_terms_pause(s->problem->terms, true);
     s->rules.longest = descent_longest(largest_eigenvalue(s), s->rules.acceleration);
+    hk_terms_pause(s->problem->terms, false);
+    s->slowest = s->rules.slowest;
     s->state.carried = s->rules.longest;
 }
 
@@ -328,6 +353,7 @@ static bool only_rounding_is_left(const descent *s, const hk_evaluation *good)
 static bool undo(descent *s, bool rounding)
 {
     hk_checkpoint_restore(&s->checkpoint);
+    if (s->guarded) hk_terms_center(s->view->terms, s->vertices.q, 0);
     forget_last(s);
     return descent_undo(&s->rules, &s->state, s->state.since_restart, rounding);
 }
@@ -390,14 +416,10 @@ static void descend(descent *s, hk_evaluation *good, hk_solve_report *report)
              "%d iterations left a relative residual of %.1e", budget, hk_relative_residual(good));
 }
 
-static hk_status descent_minimise(void *solver, double *x, hk_solve_report *report)
+// From x, which is a good state.
+static void minimise(descent *s, double *x, hk_solve_report *report)
 {
-    descent *s = solver;
     hk_problem *p = s->problem;
-    report->detail[0] = '\0';
-    HK_TRY(hk_view_begin(s->view, x));
-    choose_acceleration(s);
-    estimate_length(s);
     hk_vertices_load(&s->vertices, x);
     double elastic;
     gradient(s, &elastic, report);
@@ -405,7 +427,7 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     hk_checkpoint_begin(&s->checkpoint, x, good.residual);
     if (!isfinite(good.energy) || !isfinite(good.residual) || !isfinite(good.scale)) {
         hk_report_undefined(p, x, fmax(good.residual, good.scale), report);
-        return HK_OK;
+        return;
     }
     if (p->monitor && p->watch_energy)
         hk_tell_start(p, hk_checkpoint_energy(&s->checkpoint, s->checkpoint.good), good.residual,
@@ -419,6 +441,19 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     }
     report->energy = good.energy;  // relative: who needs it evaluates it
     hk_report_residual(&good, report);
+}
+
+static hk_status descent_minimise(void *solver, double *x, hk_solve_report *report)
+{
+    descent *s = solver;
+    report->detail[0] = '\0';
+    HK_TRY(hk_view_begin(s->view, x));
+    s->guarded = hk_terms_guarded(s->problem->terms);
+    choose_acceleration(s);
+    estimate_length(s);
+    if (s->guarded) hk_terms_guide(s->view->terms, true);
+    minimise(s, x, report);
+    if (s->guarded) hk_terms_guide(s->view->terms, false);
     return HK_OK;
 }
 
@@ -441,6 +476,8 @@ const hk_method hk_descent = {
     .iterations = 96,
     .pose_iterations = 50000,
     .tolerance = 1e-6,
+    .guarded = true,
+    .by_regions = true,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),
     .create = descent_create,

@@ -72,6 +72,8 @@ struct hk_method {
     bool from_y;  // and x need not be set but at held vertices
     // Goes no farther along a direction than the terms let it (hk_guard_ops).
     bool guarded;
+    // Contact by regions of vertices (hk_region_ops), which are those of barrier laws.
+    bool by_regions;
     const hk_option_info *options;
     int option_count;
     hk_status (*create)(hk_problem *problem, const hk_settings *settings, void **solver);

@@ -70,6 +70,8 @@ typedef struct vbd {
     double *diagonal;        // [vertex_count][4] of the Hessian at rest, for the largest ρ,
     hk_quadratic estimated;  // found for these; NAN: not yet
     bool blended;            // some element is (term/blend.h)
+    bool guarded;            // something is in the way (hk_guard_ops)
+    int turns;               // times in a row that of two checks the second was undone
     hk_vbd_rules rules;
     hk_vbd_state state;
     int64_t live_version;  // of the elements of the world that the colours were seen to fit
@@ -106,14 +108,7 @@ static hk_status take_live(vbd *s)
     const hk_problem *p = s->problem;
     const hk_live *live = p->terms->live;
     if (!live || live->shape_version == s->live_version) return HK_OK;
-    int32_t *colour_of = HK_ARRAY(int32_t, p->vertex_count);
-    if (!colour_of) return HK_NO_MEMORY;
-    const hk_colouring *c = &s->vertex_blocks->colours;
-    for (int v = 0; v < p->vertex_count; v++) colour_of[v] = -1;
-    for (int k = 0; k < c->colour_count; k++)
-        for (int i = c->start[k]; i < c->start[k + 1]; i++) colour_of[c->item[i]] = k;
-    bool fit = hk_colours_fit(p->model, live, colour_of);
-    hk_free(colour_of);
+    bool fit = hk_colours_fit(p->model, live, s->vertex_blocks->colour_of);
     if (!fit) {
         hk_vertex_blocks *made;
         HK_TRY(hk_vertex_blocks_create(s->view->terms, p->held, &made));
@@ -163,7 +158,9 @@ static void estimate_rate(vbd *s)
     if (s->rules.acceleration != HK_ACCELERATION_CHEBYSHEV) return;
     if (hk_same_quadratic(s->estimated, hk_problem_quadratic(p))) return;
     s->estimated = hk_problem_quadratic(p);
+    hk_terms_pause(p->terms, true);  // contacts are not those at rest
     hk_terms_diagonal(p->terms, p->rest, s->diagonal);
+    hk_terms_pause(p->terms, false);
     double least = 1;
     for (int64_t k = 0; k < p->vertex_count; k++) {
         const double *d = s->diagonal + 4 * k;
@@ -195,11 +192,17 @@ static void sweep(vbd *s, hk_solve_report *report)
     hk_vertex_sweep how = {.length = vbd_length(&s->state, s->blended),
                            .careful = careful && !s->blended,
                            .noise = s->view->strained,
-                           .from = s->blended ? s->before : NULL};
+                           .from = s->blended ? s->before : NULL,
+                           .before = s->guarded ? s->before : NULL};
     memcpy(s->before, s->vertices.q, hk_vertices_bytes(&s->vertices));
+    if (s->guarded) hk_terms_sweep(s->view->terms, s->before, s->vertex_blocks->colour_of);
     hk_vertex_blocks_sweep(s->vertex_blocks, &forces, &how, s->vertices.q);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     accelerate(s);
+    if (s->guarded) {
+        hk_terms_truncate(s->view->terms, s->vertices.q);
+        hk_terms_center(s->view->terms, s->vertices.q, 0);
+    }
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
 }
 
@@ -248,10 +251,26 @@ static void keep(vbd *s, const hk_evaluation *now, hk_evaluation *good)
     if (vbd_keep(&s->state, false)) forget_last(s);
 }
 
+// Contacts that begin and end make full steps go in circles: a check falls, the next one rises and
+// is undone, and so on. Then vertices take care, for longer every time.
+static void break_circle(vbd *s)
+{
+    enum { MOST_TURNS = 3 };
+    hk_vbd_state *state = &s->state;
+    s->turns = state->since_restart <= 2 * s->rules.check ? s->turns + 1 : 0;
+    if (!s->guarded || s->turns < MOST_TURNS || state->careful) return;
+    state->careful = 1;
+    state->patience = hk_min_int(2 * state->patience, HK_VBD_MOST_PATIENCE);
+    state->streak = 0;
+    s->turns = 0;
+}
+
 // Back to the last state that was kept. False: there is no more cautious way on.
 static bool undo(vbd *s)
 {
+    break_circle(s);
     hk_checkpoint_restore(&s->checkpoint);
+    if (s->guarded) hk_terms_center(s->view->terms, s->vertices.q, 0);
     forget_last(s);
     return vbd_undo(&s->rules, &s->state, s->blended);
 }
@@ -290,15 +309,10 @@ static void descend(vbd *s, hk_evaluation *good, hk_solve_report *report)
              budget, hk_relative_residual(good));
 }
 
-static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
+// From x, which is a good state.
+static void minimise(vbd *s, double *x, hk_solve_report *report)
 {
-    vbd *s = solver;
     hk_problem *p = s->problem;
-    report->detail[0] = '\0';
-    HK_TRY(take_live(s));
-    HK_TRY(hk_view_begin(s->view, x));
-    choose_acceleration(s);
-    estimate_rate(s);
     hk_vertices_load(&s->vertices, x);
     double elastic;
     gradient(s, &elastic, report);
@@ -306,12 +320,13 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     hk_checkpoint_begin(&s->checkpoint, x, good.residual);
     if (!isfinite(good.energy) || !isfinite(good.residual) || !isfinite(good.scale)) {
         hk_report_undefined(p, x, fmax(good.residual, good.scale), report);
-        return HK_OK;
+        return;
     }
     if (p->monitor && p->watch_energy)
         hk_tell_start(p, hk_checkpoint_energy(&s->checkpoint, s->checkpoint.good), good.residual,
                       good.scale);
     if (!hk_checkpoint_over(&s->checkpoint, &good, report)) {
+        s->turns = 0;
         vbd_begin(&s->state);
         share_blend(s);
         forget_last(s);
@@ -320,6 +335,20 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     }
     report->energy = good.energy;  // relative: who needs it evaluates it
     hk_report_residual(&good, report);
+}
+
+static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
+{
+    vbd *s = solver;
+    report->detail[0] = '\0';
+    HK_TRY(take_live(s));
+    HK_TRY(hk_view_begin(s->view, x));
+    s->guarded = hk_terms_guarded(s->problem->terms);
+    choose_acceleration(s);
+    estimate_rate(s);
+    if (s->guarded) hk_terms_guide(s->view->terms, true);
+    minimise(s, x, report);
+    if (s->guarded) hk_terms_guide(s->view->terms, false);
     return HK_OK;
 }
 
@@ -345,6 +374,8 @@ const hk_method hk_vbd = {
     .iterations = 24,
     .pose_iterations = 20000,
     .tolerance = 1e-6,
+    .guarded = true,
+    .by_regions = true,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),
     .create = vbd_create,

@@ -11,6 +11,11 @@
 // with one sweep, which is the usual choice, stiff bodies are softer than they should be, the more
 // so the finer the mesh. Every correction is made of internal forces, so that momentum is kept.
 //
+// Contacts are constraints, too, with normals of the state before the substep (contact/relax.c). A
+// substep ends without intersections: what the sweeps found is taken if straight ways lead there,
+// else every vertex goes as far as it may by itself; where something moves that does not let bodies
+// stay even where they are, the substep is halved.
+//
 // Positions and velocities are kept in double precision; what the sweeps move, relative to each
 // body, is single by default.
 #include <math.h>
@@ -42,6 +47,8 @@ typedef struct xpbd {
     double *before;    // [vertex_count][4] positions before the substep
     double *gradient;  // [vertex_count][4]
     double *seen;      // [vertex_count][4] positions after a sweep, for the monitor
+    double *goal;      // [vertex_count][4] where the sweeps want to go, past what is in the way
+    bool guarded;      // something is (hk_guard_ops)
     void *narrow;      // scalar[vertex_count][4] positions before the sweeps
 } xpbd;
 
@@ -54,6 +61,7 @@ static void xpbd_free(void *solver)
     hk_free(s->before);
     hk_free(s->gradient);
     hk_free(s->seen);
+    hk_free(s->goal);
     hk_free(s->narrow);
     hk_free(s);
 }
@@ -69,7 +77,8 @@ static hk_status allocate(xpbd *s)
     s->gradient = HK_ZEROS(double, size);
     s->seen = HK_ZEROS(double, size);
     s->narrow = hk_calloc(size, hk_view_scalar_size(s->view));
-    if (!s->before || !s->gradient || !s->seen || !s->narrow) return HK_NO_MEMORY;
+    s->goal = HK_ZEROS(double, size);
+    if (!s->before || !s->gradient || !s->seen || !s->narrow || !s->goal) return HK_NO_MEMORY;
     return hk_relax_create(s->view->terms, "xpbd", &s->relax);
 }
 
@@ -179,17 +188,49 @@ static bool count(xpbd *s, const double *x, hk_solve_report *report)
     return true;
 }
 
-// One of length h, to a fraction of the time step.
-static hk_status substep(xpbd *s, const hk_time_step *motion, double h, double fraction, double *x,
-                         double *v, hk_solve_report *report, bool *stop)
+// ---------------------------------------------------------------- what is in the way
+
+static double longest_way(const hk_problem *p, const double *from, const double *to)
 {
-    const hk_problem *p = s->problem;
-    double air = motion->damping->air, clock = hk_now();
+    double square = 0;
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k += 4) {
+        double d[3] = {to[k] - from[k], to[k + 1] - from[k + 1], to[k + 2] - from[k + 2]};
+        square = fmax(square, d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    }
+    return sqrt(square);
+}
+
+// From s->before, which was kept, as far towards x as nothing is in the way. False: held vertices
+// or obstacles do not come to where they should be.
+static bool get_past(xpbd *s, double *x)
+{
+    return hk_terms_approach(s->problem->terms, s->problem->held, x);
+}
+
+// ---------------------------------------------------------------- substeps
+
+typedef struct interval {
+    const hk_time_step *motion;
+    double from, to;  // fractions of the time step
+    double h;         // s, between them
+} interval;
+
+// *stuck: something was in the way, and x is again what it was.
+static hk_status substep(xpbd *s, const interval *i, double *x, double *v, hk_solve_report *report,
+                         bool *stop, bool *stuck)
+{
+    hk_problem *p = s->problem;
+    const hk_time_step *motion = i->motion;
+    double air = motion->damping->air, h = i->h, clock = hk_now();
     bool several = s->settings.iterations > 1;
     int64_t size = 4 * (int64_t)p->vertex_count;
     memcpy(s->before, x, sizeof(double) * (size_t)size);
     predict(s, h, air, v, x);
-    motion->place(motion->context, fraction, x);
+    if (s->guarded) {
+        hk_terms_keep(p->terms, s->before);
+        hk_terms_center(p->terms, s->before, longest_way(p, s->before, x));
+    }
+    motion->place(motion->context, i->to, x);
     HK_TRY(hk_view_center(s->view, x));
     load_sweep(s, h, air, x);
     hk_relax_begin(s->relax, several);
@@ -198,9 +239,35 @@ static hk_status substep(xpbd *s, const hk_time_step *motion, double h, double f
         *stop = count(s, x, report);
     }
     take_sweep(s, x, x);
-    for (int64_t k = 0; k < size; k++) v[k] = (x[k] - s->before[k]) / h;
+    *stuck = s->guarded && !get_past(s, x);
+    if (*stuck)
+        memcpy(x, s->before, sizeof(double) * (size_t)size);
+    else
+        for (int64_t k = 0; k < size; k++) v[k] = (x[k] - s->before[k]) / h;
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     return HK_OK;
+}
+
+enum { MOST_HALVINGS = 8 };
+
+static hk_status advance(xpbd *s, const interval *i, int halvings, double *x, double *v,
+                         hk_solve_report *report, bool *stop)
+{
+    bool stuck;
+    HK_TRY(substep(s, i, x, v, report, stop, &stuck));
+    if (!stuck || *stop) return HK_OK;
+    i->motion->place(i->motion->context, i->from, s->goal);  // not x: held vertices are there
+    if (halvings == MOST_HALVINGS) {
+        *stop = true;
+        report->reason = HK_STALLED;
+        snprintf(report->detail, sizeof report->detail,
+                 "what moves presses bodies where they cannot go");
+        return HK_OK;
+    }
+    double middle = 0.5 * (i->from + i->to), h = 0.5 * i->h;
+    interval first = {i->motion, i->from, middle, h}, second = {i->motion, middle, i->to, h};
+    HK_TRY(advance(s, &first, halvings + 1, x, v, report, stop));
+    return *stop ? HK_OK : advance(s, &second, halvings + 1, x, v, report, stop);
 }
 
 static bool all_finite(const hk_problem *p, const double *x)
@@ -248,9 +315,12 @@ static hk_status xpbd_integrate(void *solver, const hk_time_step *motion, double
         p->monitor(p->monitor_context, &start);
     }
     bool stop = false;
-    for (int k = 1; k <= count_of && !stop; k++)
-        HK_TRY(
-            substep(s, motion, motion->step / count_of, (double)k / count_of, x, v, report, &stop));
+    s->guarded = hk_terms_guarded(p->terms);
+    for (int k = 0; k < count_of && !stop; k++) {
+        interval i = {motion, (double)k / count_of, (double)(k + 1) / count_of,
+                      motion->step / count_of};
+        HK_TRY(advance(s, &i, 0, x, v, report, &stop));
+    }
     if (stop) return HK_OK;
     double clock = hk_now();
     finish(s, x, report);
@@ -277,6 +347,8 @@ const hk_method hk_xpbd = {
     .summary = "position-based dynamics in substeps, one constraint a tet; no poses",
     .iterations = 1,
     .tolerance = 1e-6,
+    .guarded = true,
+    .by_regions = true,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),
     .create = xpbd_create,

@@ -1,14 +1,23 @@
-// Contact and friction (src/contact): always in double precision, whatever the list has. A list in
-// single precision has the term for its place alone.
+// Contact and friction (src/contact): always in double precision, whatever the list has. The term
+// of a list in single precision has the contacts of the one in double.
 #include <math.h>
 #include <stdio.h>
 
 #include "term/contact.h"
 
+#include "contact/touches.h"
+
 typedef struct contact_term {
     hk_term base;
-    hk_contacts *contacts;  // NULL in single precision
+    hk_contacts *contacts;  // borrowed in single precision; NULL there: not yet
+    bool guided;            // by regions (hk_region_ops)
+    bool paused;
 } contact_term;
+
+static contact_term *own(hk_term *term)
+{
+    return (contact_term *)term;
+}
 
 static hk_contacts *contacts_of(const hk_term *term)
 {
@@ -26,9 +35,19 @@ static bool in_model(const hk_model *m)
     return m->contact && m->contact->when == HK_CONTACT_DURING;
 }
 
+static bool is_single(const hk_term *term)
+{
+    return term->list->precision == HK_SINGLE;
+}
+
+static hk_places places_of(const hk_term *term, const void *x)
+{
+    return (hk_places){(void *)x, is_single(term) ? term->list->frame->base : NULL};
+}
+
 static void contact_free(hk_term *term)
 {
-    hk_contacts_free(contacts_of(term));
+    if (!is_single(term)) hk_contacts_free(contacts_of(term));
     hk_free(term);
 }
 
@@ -47,9 +66,16 @@ static hk_status contact_create(const hk_terms *list, hk_term **term)
     return HK_OK;
 }
 
+static hk_status contact_follow(hk_term *term, const hk_term *from)
+{
+    own(term)->contacts = contacts_of(from);
+    return HK_OK;
+}
+
 static bool contact_active(const hk_term *term)
 {
-    return contacts_of(term) != NULL;
+    const contact_term *t = (const contact_term *)term;
+    return t->contacts && !t->paused && (t->guided || !is_single(term));
 }
 
 // ---------------------------------------------------------------- events
@@ -81,12 +107,18 @@ static double contact_energy(hk_term *term, const void *x)
 
 static void contact_add_gradient(hk_term *term, const void *x, void *gradient, double *energy)
 {
-    hk_contacts_add_gradient(contacts_of(term), x, gradient, energy);
+    if (!own(term)->guided) {
+        hk_contacts_add_gradient(contacts_of(term), x, gradient, energy);
+        return;
+    }
+    hk_places at = places_of(term, x);
+    if (energy) *energy = hk_touches_energy(contacts_of(term), &at);
+    hk_touches_add_gradient(contacts_of(term), &at, gradient);
 }
 
 static void contact_add_diagonal(hk_term *term, const void *x, void *diagonal)
 {
-    hk_contacts_add_diagonal(contacts_of(term), x, diagonal);
+    if (!own(term)->guided) hk_contacts_add_diagonal(contacts_of(term), x, diagonal);
 }
 
 static void contact_visit_blocks(hk_term *term, const double *x, double keep, hk_block_fn *visit,
@@ -174,6 +206,110 @@ static const hk_guard_ops g_guard = {.check = contact_check,
                                      .passes = contact_passes,
                                      .again = contact_again};
 
+// ---------------------------------------------------------------- regions
+
+static void contact_guide(hk_term *term, bool on)
+{
+    hk_contacts *c = contacts_of(term);
+    own(term)->guided = on && c;
+    if (c) c->touches->version = -1;
+}
+
+static double contact_center(hk_term *term, const void *x, double motion)
+{
+    hk_places at = places_of(term, x);
+    return hk_touches_center(contacts_of(term), &at, motion);
+}
+
+static bool contact_truncate(hk_term *term, void *x)
+{
+    hk_places at = places_of(term, x);
+    return hk_touches_truncate(contacts_of(term), &at);
+}
+
+static bool contact_truncate_vertex(const hk_term *term, int vertex, const void *from, void *x)
+{
+    hk_places start = places_of(term, from), at = places_of(term, x);
+    return hk_touches_truncate_vertex(contacts_of(term), vertex, &start, &at);
+}
+
+static double contact_precondition(hk_term *term, const hk_jacobi_step *step)
+{
+    hk_touch_step own_step = {is_single(term), step->q,     step->inverse,
+                              step->target,    step->force, step->gradient};
+    return hk_touches_precondition(contacts_of(term), &own_step);
+}
+
+static void contact_sweep(hk_term *term, const void *before, const int32_t *colour_of)
+{
+    contacts_of(term)->touches->before = before;
+    contacts_of(term)->touches->colour_of = colour_of;
+}
+
+static void contact_pause(hk_term *term, bool on)
+{
+    own(term)->paused = on;
+}
+
+static const hk_region_ops g_regions = {.guide = contact_guide,
+                                        .center = contact_center,
+                                        .truncate = contact_truncate,
+                                        .truncate_vertex = contact_truncate_vertex,
+                                        .precondition = contact_precondition,
+                                        .sweep = contact_sweep,
+                                        .pause = contact_pause};
+
+// ---------------------------------------------------------------- one vertex
+
+static bool contact_vertex(const hk_term *term, int vertex, const void *x, double gradient[3],
+                           double block[6])
+{
+    hk_places at = places_of(term, x);
+    return contact_active(term) &&
+           hk_touches_vertex(contacts_of(term), vertex, &at, gradient, block);
+}
+
+static double contact_vertex_energy(const hk_term *term, int vertex, const void *x,
+                                    const double step[3])
+{
+    hk_places at = places_of(term, x);
+    return contact_active(term) ? hk_touches_vertex_energy(contacts_of(term), vertex, &at, step)
+                                : 0;
+}
+
+// ---------------------------------------------------------------- contact after contact
+
+static hk_status contact_create_relax(hk_term *term, void **state)
+{
+    *state = term;
+    return HK_OK;
+}
+
+static void contact_free_relax(void *state)
+{
+    (void)state;
+}
+
+static void contact_begin_relax(void *state, bool several)
+{
+    (void)several;
+    hk_contacts *c = contacts_of(state);
+    c->status = hk_touches_begin_relax(c);
+    if (c->status != HK_OK) c->touches->version = -1;
+}
+
+static void contact_relax(void *state, void *x, double h, bool several)
+{
+    (void)several;
+    hk_places at = places_of(state, x);
+    hk_touches_relax(contacts_of(state), &at, h);
+}
+
+static const hk_relax_ops g_relax = {.create = contact_create_relax,
+                                     .free = contact_free_relax,
+                                     .begin = contact_begin_relax,
+                                     .sweep = contact_relax};
+
 const hk_term_ops hk_contact_term = {
     .name = "contact",
     .part = HK_PART_CONTACT,
@@ -182,6 +318,7 @@ const hk_term_ops hk_contact_term = {
     .in_model = in_model,
     .create = contact_create,
     .free = contact_free,
+    .follow = contact_follow,
     .begin_step = contact_begin_step,
     .place = contact_place,
     .active = contact_active,
@@ -191,5 +328,9 @@ const hk_term_ops hk_contact_term = {
     .visit_blocks = contact_visit_blocks,
     .moving_stencils = contact_moving_stencils,
     .version = contact_version,
+    .vertex = contact_vertex,
+    .vertex_energy = contact_vertex_energy,
+    .relax = &g_relax,
     .guard = &g_guard,
+    .regions = &g_regions,
 };

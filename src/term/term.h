@@ -151,6 +151,40 @@ typedef struct hk_guard_ops {
     bool (*again)(hk_term *term, const double *x, int solves);
 } hk_guard_ops;
 
+// Jacobi's iteration: q − inverse (gradient + k (q − target) − force), k in the fourth place of
+// target. All are scalar[vertex_count][4].
+typedef struct hk_jacobi_step {
+    const void *q, *inverse, *target, *force;
+    void *gradient;
+} hk_jacobi_step;
+
+// For methods that move every vertex by itself, many times before they look at the energy: around a
+// good state each vertex has a region, and nothing is passed through while all of them are in
+// theirs, whatever way they take. x are scalars of the list.
+typedef struct hk_region_ops {
+    // While this is on, a gradient with its energy makes x, which is in the regions, the centre of
+    // new ones; gradients without are those of elements as they lay at the centre, to first order,
+    // and diagonals are left to `precondition`.
+    void (*guide)(hk_term *term, bool on);
+    // The same without a gradient; vertices are expected to move by `motion`, m, or as they do.
+    // Returns the energy, J.
+    double (*center)(hk_term *term, const void *x, double motion);
+    // Takes vertices that have left their regions back; true: so many that a new centre is worth
+    // while.
+    bool (*truncate)(hk_term *term, void *x);
+    // One vertex, back along the way from `from`, which is in its region.
+    bool (*truncate_vertex)(const hk_term *term, int vertex, const void *from, void *x);
+    // Before a step −P g of Jacobi's iteration, as of the last gradient: changes that at the
+    // vertices where the term is at work, so that the step is that of its blocks added to the
+    // diagonal. Returns the least part of their stiffness that is inertia, at most 1.
+    double (*precondition)(hk_term *term, const hk_jacobi_step *step);
+    // Before vertices are moved colour by colour: where they are, and their colours. Who shares a
+    // colour with a vertex is seen there.
+    void (*sweep)(hk_term *term, const void *before, const int32_t *colour_of);
+    // As if the term were not there.
+    void (*pause)(hk_term *term, bool on);
+} hk_region_ops;
+
 // What is known of a term's elements from the model alone, for patterns, colours, components and
 // constant matrices, on the CPU and on the GPU.
 typedef struct hk_term_shape {
@@ -239,6 +273,7 @@ struct hk_term_ops {
     const hk_blend_ops *blend;
     const hk_rest_ops *rest;  // NULL: forces do not depend on the rest shape
     const hk_guard_ops *guard;
+    const hk_region_ops *regions;
 
     // ---- states and scales
     // About ‖F − 1‖, in the mean over elements, of the base of the list's frame (single precision).

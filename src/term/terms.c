@@ -437,6 +437,56 @@ bool hk_terms_again(hk_terms *t, const double *x, int solves)
     return again;
 }
 
+// ---------------------------------------------------------------- regions
+
+static const hk_region_ops *regions_of(const hk_term *term)
+{
+    return is_active(term) ? term->ops->regions : NULL;
+}
+
+void hk_terms_guide(hk_terms *t, bool on)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->regions) t->term[k]->ops->regions->guide(t->term[k], on);
+}
+
+double hk_terms_center(hk_terms *t, const void *x, double motion)
+{
+    double sum = 0;
+    for (int k = 0; k < t->count; k++)
+        if (regions_of(t->term[k])) sum += t->term[k]->ops->regions->center(t->term[k], x, motion);
+    return sum;
+}
+
+bool hk_terms_truncate(hk_terms *t, void *x)
+{
+    bool many = false;
+    for (int k = 0; k < t->count; k++)
+        if (regions_of(t->term[k])) many |= t->term[k]->ops->regions->truncate(t->term[k], x);
+    return many;
+}
+
+double hk_terms_precondition(hk_terms *t, const hk_jacobi_step *step)
+{
+    double least = 1;
+    for (int k = 0; k < t->count; k++)
+        if (regions_of(t->term[k]))
+            least = fmin(least, t->term[k]->ops->regions->precondition(t->term[k], step));
+    return least;
+}
+
+void hk_terms_sweep(hk_terms *t, const void *before, const int32_t *colour_of)
+{
+    for (int k = 0; k < t->count; k++)
+        if (regions_of(t->term[k])) t->term[k]->ops->regions->sweep(t->term[k], before, colour_of);
+}
+
+void hk_terms_pause(hk_terms *t, bool on)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->regions) t->term[k]->ops->regions->pause(t->term[k], on);
+}
+
 // ---------------------------------------------------------------- models
 
 void hk_model_stencils(const hk_model *model, hk_stencil_fn *visit, void *context)

@@ -28,6 +28,7 @@ void hk_vertex_blocks_free(hk_vertex_blocks *s)
     hk_free(s->batches);
     hk_free(s->block_start);
     hk_free(s->colour_start);
+    hk_free(s->colour_of);
     hk_free(s->own);
     hk_free(s->noise);
     hk_free(s);
@@ -326,10 +327,22 @@ static hk_status estimate_noise(const hk_model *m, hk_vertex_blocks *s)
     return HK_OK;
 }
 
+static hk_status number_colours(hk_vertex_blocks *s, int vertex_count)
+{
+    const hk_colouring *c = &s->colours;
+    s->colour_of = HK_ARRAY(int32_t, vertex_count);
+    if (!s->colour_of) return HK_NO_MEMORY;
+    for (int v = 0; v < vertex_count; v++) s->colour_of[v] = -1;
+    for (int k = 0; k < c->colour_count; k++)
+        for (int i = c->start[k]; i < c->start[k + 1]; i++) s->colour_of[c->item[i]] = k;
+    return HK_OK;
+}
+
 static hk_status build(const hk_model *m, const uint8_t *held, hk_vertex_blocks *s)
 {
     size_t count = (size_t)s->term->batch_count;
     HK_TRY(hk_colour_vertices(m, s->terms->live, held, &s->colours));
+    HK_TRY(number_colours(s, m->vertex_count));
     s->batches = HK_ZEROS(hk_tet_batch, count);
     s->block_start = HK_ZEROS(int32_t *, count);
     corner_lists *lists = HK_ZEROS(corner_lists, count);

@@ -16,6 +16,7 @@ typedef struct hk_vertex_blocks {
     const hk_terms *terms;    // borrowed
     const hk_tet_term *term;  // the tets among them: their lanes and threads
     hk_colouring colours;     // of the free vertices
+    int32_t *colour_of;       // [vertex_count]; -1: held
     int group_count;
     int32_t *colour_start;  // [colour_count + 1] groups
     int32_t *own;           // [group_count][lanes] vertices
@@ -56,6 +57,9 @@ typedef struct hk_vertex_sweep {
     // sees where the ones before it went (Gauss–Seidel's).
     const void *from;
     double noise;  // what rounding does to energies, relative to bodies strained by about 1
+    // Where vertices are before the sweep, for terms with regions (hk_region_ops): no vertex leaves
+    // its own. NULL: there are none.
+    const void *before;
 } hk_vertex_sweep;
 
 // One sweep: vertex after vertex takes a step of Newton's method on its own 3×3 block of the

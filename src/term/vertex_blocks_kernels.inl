@@ -10,14 +10,16 @@ static inline void NAME(add_lane)(SCALAR *sums, int lanes, int lane, const doubl
     for (int i = 0; i < 6; i++) sums[(3 + i) * lanes + lane] += (SCALAR)h[i];
 }
 
-// What the terms but the tets say of the vertices of a group, those of displacements or the others.
-static void NAME(add_terms)(const hk_vertex_blocks *s, bool of_displacement, const int32_t *own,
+// What the terms but the tets say of the vertices of a group, those that are quadratic or the
+// others, which have energies of their own.
+static void NAME(add_terms)(const hk_vertex_blocks *s, bool quadratic, const int32_t *own,
                             const SCALAR *x, SCALAR *sums)
 {
     int lanes = s->term->lanes->lanes;
     for (int k = 0; k < s->terms->count; k++) {
         const hk_term *term = s->terms->term[k];
-        if (!term->ops->vertex || term->ops->of_displacement != of_displacement) continue;
+        bool is_quadratic = term->ops->of_displacement && !term->ops->vertex_energy;
+        if (!term->ops->vertex || is_quadratic != quadratic) continue;
         for (int l = 0; l < lanes; l++) {
             double g[3] = {0}, h[6] = {0};
             if (term->ops->vertex(term, own[l], x, g, h)) NAME(add_lane)(sums, lanes, l, g, h);
@@ -96,6 +98,18 @@ static void NAME(shorten)(const hk_vertex_blocks *s, int group, double noise_of,
     }
 }
 
+// Vertices that have left their regions go back along their way.
+static void NAME(truncate_group)(const hk_vertex_blocks *s, const void *before, const int32_t *own,
+                                 SCALAR *x)
+{
+    for (int k = 0; k < s->terms->count; k++) {
+        const hk_term *term = s->terms->term[k];
+        if (!term->ops->regions) continue;
+        for (int l = 0; l < s->term->lanes->lanes; l++)
+            term->ops->regions->truncate_vertex(term, own[l], before, x);
+    }
+}
+
 static void NAME(sweep_group)(const hk_vertex_blocks *s, const hk_vertex_forces *f, const hk_vertex_sweep *how,
                               int group, SCALAR *to)
 {
@@ -118,6 +132,7 @@ static void NAME(sweep_group)(const hk_vertex_blocks *s, const hk_vertex_forces 
     for (int l = 0; l < table->lanes; l++) length[l] = (SCALAR)how->length;
     if (how->careful) NAME(shorten)(s, group, how->noise, x, quadratic, step, length);
     table->vertex->move(to, own, step, length);
+    if (how->before) NAME(truncate_group)(s, how->before, own, to);
 }
 
 static void NAME(sweep_colour)(const hk_vertex_blocks *s, const hk_vertex_forces *f,

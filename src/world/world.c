@@ -109,6 +109,12 @@ static hk_status check_contact(const hk_world *w, const hk_method *method)
             "method %s does not know of contact yet: use newton, quasi_newton, lbfgs, "
             "nonlinear_cg or gradient_descent, or take \"contact\" and \"obstacles\" out",
             method->name);
+    if (c->when != HK_CONTACT_AFTER && c->law == HK_CONTACT_PENALTY && method->by_regions)
+        return hk_fail(
+            HK_UNSUPPORTED,
+            "method %s knows contact by barriers only: take the law two_stage or log, or "
+            "newton, quasi_newton or another method for \"penalty\"",
+            method->name);
     if (w->conserve) return hk_fail(HK_UNSUPPORTED, "contact is not simulated with \"conserve\"");
     return HK_OK;
 }

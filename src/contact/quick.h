@@ -1,0 +1,106 @@
+// Closest points of a vertex and a triangle, or of two edges, as closest.h has them, without what
+// is needed for their derivatives: weights c alone. What is nearly degenerate is left to closest.h.
+#ifndef HK_CONTACT_QUICK_H
+#define HK_CONTACT_QUICK_H
+
+#include "contact/pair.h"
+
+static inline double quick_clamp(double t)
+{
+    return t < 0 ? 0 : t > 1 ? 1 : t;
+}
+
+// Corner 0 and the triangle of corners 1 2 3 (Ericson, Real-Time Collision Detection, 5.1.5);
+// false: it is too thin to be sure.
+static inline bool quick_vertex_triangle(const double x[4][3], double c[4])
+{
+    double e[3], f[3], a[3], v = 0, w = 0;
+    closest_minus(x[2], x[1], e);
+    closest_minus(x[3], x[1], f);
+    closest_minus(x[0], x[1], a);
+    double ee = closest_dot(e, e), ff = closest_dot(f, f), ef = closest_dot(e, f);
+    double area = ee * ff - ef * ef;
+    if (!(area > 1e-6 * ee * ff)) return false;
+    double d1 = closest_dot(e, a), d2 = closest_dot(f, a);
+    double d3 = d1 - ee, d4 = d2 - ef, d5 = d1 - ef, d6 = d2 - ff;
+    double vc = d1 * d4 - d3 * d2, vb = d5 * d2 - d1 * d6, va = d3 * d6 - d5 * d4;
+    if (d1 <= 0 && d2 <= 0) {
+        // the first corner
+    } else if (d3 >= 0 && d4 <= d3) {
+        v = 1;
+    } else if (d6 >= 0 && d5 <= d6) {
+        w = 1;
+    } else if (vc <= 0 && d1 >= 0 && d3 <= 0) {
+        v = d1 / (d1 - d3);
+    } else if (vb <= 0 && d2 >= 0 && d6 <= 0) {
+        w = d2 / (d2 - d6);
+    } else if (va <= 0 && d4 - d3 >= 0 && d5 - d6 >= 0) {
+        w = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+        v = 1 - w;
+    } else {
+        double inverse = 1 / (va + vb + vc);
+        v = vb * inverse;
+        w = vc * inverse;
+    }
+    c[0] = 1;
+    c[1] = -(1 - v - w);
+    c[2] = -v;
+    c[3] = -w;
+    return true;
+}
+
+// The edges of corners 0 1 and 2 3 (5.1.9 there); false: they are too parallel, or too short.
+static inline bool quick_edge_edge(const double x[4][3], double c[4])
+{
+    double a[3], b[3], d[3];
+    closest_minus(x[1], x[0], a);
+    closest_minus(x[3], x[2], b);
+    closest_minus(x[0], x[2], d);
+    double aa = closest_dot(a, a), bb = closest_dot(b, b), ab = closest_dot(a, b);
+    double ad = closest_dot(a, d), bd = closest_dot(b, d), sine = aa * bb - ab * ab;
+    if (!(sine > 1e-6 * aa * bb)) return false;
+    double s = quick_clamp((ab * bd - bb * ad) / sine), t = (ab * s + bd) / bb;
+    if (t < 0 || t > 1) {
+        t = quick_clamp(t);
+        s = quick_clamp((t * ab - ad) / aa);
+    }
+    c[0] = 1 - s;
+    c[1] = s;
+    c[2] = -(1 - t);
+    c[3] = -t;
+    return true;
+}
+
+// Weights of the closest points; w from the second to the first.
+static inline void quick_closest(hk_pair_kind kind, const double x[4][3], double c[4], double w[3])
+{
+    bool found = kind == HK_VERTEX_TRIANGLE ? quick_vertex_triangle(x, c)
+                 : kind == HK_EDGE_EDGE     ? quick_edge_edge(x, c)
+                                            : false;
+    if (found) {
+        closest_combine(x, c, w);
+        return;
+    }
+    hk_closest at = pair_closest(kind, x);
+    for (int v = 0; v < 4; v++) c[v] = at.c[v];
+    for (int i = 0; i < 3; i++) w[i] = at.w[i];
+}
+
+// As pair_state; what does not touch is told sooner.
+static inline hk_pair_state quick_state(const hk_pair *p, const double x[4][3])
+{
+    hk_closest near;
+    quick_closest(p->kind, x, near.c, near.w);
+    near.square = closest_dot(near.w, near.w);
+    double gap = pair_distance(p->kind, &near, x) - p->thickness;
+    if (!(gap > p->width * (1 + 1e-9))) return pair_state(p, x);
+    hk_pair_state at;
+    at.b = (hk_contact_value){0, 0, 0};
+    at.m = (hk_contact_value){1, 0, 0};
+    at.mollified = false;
+    at.sum = at.slope = 0;
+    at.parts = 0;
+    return at;
+}
+
+#endif

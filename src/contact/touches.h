@@ -1,0 +1,183 @@
+// Contacts around a centre, for methods that move every vertex by itself, many times before they
+// look at the energy: descent, vbd and xpbd.
+//
+// At a centre, a state without intersections, the closest points of all listed contacts are found.
+// Between those of two convex things lies a slab (guard.c). Each side may take its half of it, less
+// a part that stays; so every vertex has a region, the intersection of half-spaces and a ball,
+// which is convex. While all vertices are in their regions nothing can have passed through anything
+// else, whatever way they took and in whatever order: that holds for accelerated and extrapolated
+// states and for those that are undone.
+//
+// Forces between two centres are those of the closest points and normals at the last one, with
+//
+//   g = g₀ + n · Σ c_i (x_i − x_i,0),
+//
+// exact at the centre, where methods compare energies, and to first order around it.
+#ifndef HK_TOUCHES_H
+#define HK_TOUCHES_H
+
+#include "contact/contacts.h"
+
+// Positions as a list of terms has them.
+typedef struct hk_places {
+    void *x;             // scalar[vertex_count][4] m
+    const double *base;  // [vertex_count][4] m, of displacements in single precision; NULL: double
+} hk_places;
+
+// A contact that is near, as it lay at the centre.
+typedef struct hk_touch {
+    int32_t point[4];
+    int32_t firsts;     // corners of the first side; 0: nothing is filled in
+    double c[4];        // weights of the closest points
+    double normal[3];   // from the second side to the first
+    double gap;         // m
+    double room[4];     // m, by which a corner may go towards the other side
+    double part_of[4];  // of the gap that is a corner's
+    double part;        // of κ that counts, for relax.c: the mollifier, and what it has in common
+    double friction;    // μ
+    hk_pair pair;
+    double spread;  // Σ |c| over corners of bodies × Σ |n|
+} hk_touch;
+
+// What an iteration needs of a feature of one that pushes, or may soon.
+typedef struct hk_push {
+    int32_t point[4];
+    double normal[4];  // and 0
+    double c[4];
+    double gap;        // m
+    double width;      // m
+    double stiffness;  // N/m, of this feature (pair.h); negative where it is taken off
+} hk_push;
+
+typedef struct hk_touches {
+    // ---- the centre
+    int64_t version;  // of the list that the rest is of; -1: there is no centre
+    double *centre;   // [point_count][3] m
+    double *away;     // [point_count][4] m, from there to the last state
+    bool placed;      // `away` is of the state that is evaluated next
+    double motion;    // m, by which points moved from centre to centre lately
+    double limit;     // m, gaps below it are near
+    int64_t centres;  // that there were
+    // ---- contacts of the list
+    double *gap;      // [list] m, at the centre, or less than that where it is not near
+    hk_touch *touch;  // [list] of those that are near
+    size_t gap_capacity, touch_capacity;
+    size_t *near;  // [near_count] their numbers, rising
+    size_t near_count, near_capacity;
+    hk_contact_uses uses;  // of the near ones: 4 × place in `near` + corner
+    // ---- regions
+    double *origin;  // [body_points][4] m, the centre in the places' own numbers (less the base)
+    double *ball;    // [body_points] m, around the centre
+    double *soft;    // [body_points] m, a ball within the whole region
+    // ---- forces (pushes.c)
+    hk_push *push;  // [push_count]
+    size_t push_count, push_capacity;
+    double *force;  // [push_count][4] N, and N/m along the normal
+    double *used;   // [push_count] N/m, what the blocks have of it
+    size_t force_capacity, used_capacity;
+    hk_contact_uses push_uses;  // 4 × push + corner
+    double *weight;             // [their number] c
+    size_t weight_capacity;
+    double *turning;       // [body_points][3] N, what nearly parallel edges add, as at the centre
+    bool turns;            // some of it is not 0
+    double *slid;          // [slide_count][4] m, from the beginning of the step to the centre
+    double *slide_weight;  // [uses of slides] c
+    double *drag;          // [slide_count][4] N, and N/m
+    double *used_drag;     // [slide_count] N/m, what the blocks have of it
+    size_t slid_capacity, slide_weight_capacity, drag_capacity, used_drag_capacity;
+    int32_t *touched;  // [touched_count] points that something pushes or drags
+    int touched_count;
+    double *block;    // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
+    bool blocks;      // they are there
+    double least;     // m, the least gap of what pushes
+    double *partial;  // sums of runs
+    size_t partial_capacity;
+    // ---- sweeps by colours (vertex.c)
+    const void *before;        // scalar[vertex_count][4] where vertices were
+    const int32_t *colour_of;  // [vertex_count]
+    // ---- sweeps over contacts (relax.c)
+    double *impulse;  // [near_count][4] N, along the normal and across
+    size_t impulse_capacity;
+} hk_touches;
+
+hk_status hk_touches_create(const hk_contacts *contacts, hk_touches **touches);
+void hk_touches_free(hk_touches *touches);
+
+// Makes a state the centre. `motion`: by which points are expected to move, m. Returns the energy,
+// J; +inf where there is no memory (contacts->status).
+double hk_touches_center(hk_contacts *contacts, const hk_places *x, double motion);
+// The energy at x, which becomes the centre unless it is so near to the one that there is that the
+// energy can be told from there.
+double hk_touches_energy(hk_contacts *contacts, const hk_places *x);
+// Adds forces at x to a gradient, scalar[vertex_count][4].
+void hk_touches_add_gradient(hk_contacts *contacts, const hk_places *x, void *gradient);
+// For a step of Jacobi's iteration, q − inverse (gradient + k (q − target) − force), k in the
+// fourth place of target; vectors are scalar[vertex_count][4]. Where contacts push, as of the last
+// gradient, that is changed to the one whose step is that of their blocks added to the diagonal.
+// Returns the least part of the stiffness there that is inertia, at most 1.
+typedef struct hk_touch_step {
+    bool single;
+    const void *q, *inverse, *target, *force;
+    void *gradient;
+} hk_touch_step;
+double hk_touches_precondition(hk_contacts *contacts, const hk_touch_step *step);
+
+// How far points at contacts->x are from the centre, m; +inf: the list is another.
+double hk_touches_moved(const hk_contacts *contacts);
+// Whether a contact does not push for sure with points so far from it.
+static inline bool hk_touches_apart(const hk_contacts *c, size_t number, double moved)
+{
+    return moved < HUGE_VAL && c->touches->gap[number] - 2 * moved >= c->list[number].pair.width;
+}
+
+// What follows from a centre that was just made (pushes.c).
+hk_status hk_touches_find_pushes(hk_contacts *contacts);
+// The energy at the places that `away` leads to, to second order.
+double hk_touches_near_energy(hk_contacts *contacts);
+// Uses of entries that begin with their four points, entry `stride` × chosen[n] of a list.
+hk_status hk_touches_fill_uses(const hk_contacts *contacts, const void *list, size_t stride,
+                               const size_t *chosen, size_t count, hk_contact_uses *uses);
+
+// ---- regions (truncate.c)
+// Takes points back into their regions; true: many were outside.
+bool hk_touches_truncate(hk_contacts *contacts, const hk_places *x);
+// One vertex, back along the way from `from`; whether it was outside.
+bool hk_touches_truncate_vertex(const hk_contacts *contacts, int vertex, const hk_places *from,
+                                const hk_places *x);
+
+// ---- one vertex, all others at rest (vertex.c)
+bool hk_touches_vertex(const hk_contacts *contacts, int vertex, const hk_places *x,
+                       double gradient[3], double block[6]);
+double hk_touches_vertex_energy(const hk_contacts *contacts, int vertex, const hk_places *x,
+                                const double step[3]);
+
+// ---- contact after contact (relax.c)
+hk_status hk_touches_begin_relax(hk_contacts *contacts);
+// x as hk_relax_ops has it.
+void hk_touches_relax(hk_contacts *contacts, const hk_places *x, double h);
+
+static inline double hk_place_of(const hk_places *q, int64_t at)
+{
+    return q->base ? q->base[at] + (double)((const float *)q->x)[at] : ((const double *)q->x)[at];
+}
+
+// From the centre to a point.
+static inline void hk_place_away(const hk_contacts *c, const hk_places *q, int p, double d[3])
+{
+    const double *origin = c->touches->origin + 4 * (size_t)p;
+    int64_t at = 4 * (int64_t)c->vertex[p];
+    if (q->base)
+        for (int i = 0; i < 3; i++) d[i] = (double)((const float *)q->x)[at + i] - origin[i];
+    else
+        for (int i = 0; i < 3; i++) d[i] = ((const double *)q->x)[at + i] - origin[i];
+}
+
+static inline void hk_place_put(const hk_places *q, int64_t at, double value)
+{
+    if (q->base)
+        ((float *)q->x)[at] = (float)(value - q->base[at]);
+    else
+        ((double *)q->x)[at] = value;
+}
+
+#endif
