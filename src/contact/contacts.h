@@ -49,11 +49,11 @@ typedef struct hk_slide {  // friction that is at work in a step, or a press (re
     bool press;
 } hk_slide;
 
-typedef struct hk_sweep {  // two that can meet on the way
+typedef struct hk_way_pair {  // two that can meet on the way
     int32_t point[4];
     hk_pair_kind kind;
     double thickness;  // m
-} hk_sweep;
+} hk_way_pair;
 
 typedef struct hk_contacts {
     const hk_model *model;
@@ -90,7 +90,7 @@ typedef struct hk_contacts {
     double *side_part;  // [body_count] workspace
     double reach;       // m; negative: nothing was detected yet
     double widest;      // m, the largest reach that is worth while
-    double longest;     // m, the longest way that is searched at once (sweep.c)
+    double longest;     // m, the longest way that is searched at once (ways.c)
     // ---- what was found there
     hk_contact *list;  // [count], by kind and key
     size_t count, capacity;
@@ -99,8 +99,8 @@ typedef struct hk_contacts {
     size_t force_capacity;
     double *partial;  // sums of runs of contacts
     size_t partial_capacity;
-    // ---- what can meet on the way (sweep.c)
-    hk_sweep *swept;
+    // ---- what can meet on the way (ways.c)
+    hk_way_pair *swept;
     size_t swept_count, swept_capacity;
     // ---- friction of this step
     hk_slide *slides;
@@ -156,10 +156,10 @@ bool hk_contacts_reach(const hk_contacts *contacts, double away);
 // Takes the positions, and detects anew where they are too far away.
 hk_status hk_contacts_see(hk_contacts *contacts, const double *x);
 
-// ---- ways (sweep.c): from contacts->x along contacts->move
+// ---- ways (ways.c): from contacts->x along contacts->move
 double hk_contacts_longest_move(const hk_contacts *contacts);
 // What can meet, into contacts->swept.
-hk_status hk_contacts_sweep(hk_contacts *contacts);
+hk_status hk_contacts_search_way(hk_contacts *contacts);
 
 // ---- the energy (forces.c); all of it calls hk_contacts_see first
 double hk_contacts_energy(hk_contacts *contacts, const double *x);

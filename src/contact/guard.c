@@ -4,7 +4,7 @@
 // across the line that joins them, with the one on one side and the other on the other. As long as
 // their corners, moving along straight lines, leave the slab a part of its thickness, neither can
 // have come through to the other side: no collision in time needs to be computed. Things whose ways
-// are in boxes that do not overlap (sweep.c) cannot meet at all.
+// are in boxes that do not overlap (ways.c) cannot meet at all.
 #include <math.h>
 
 #include "contact/contacts.h"
@@ -22,7 +22,7 @@ typedef struct approach {
     double speed[4];  // m, by which its move takes it towards the other side
 } approach;
 
-static approach approach_of(const hk_contacts *c, const hk_sweep *k)
+static approach approach_of(const hk_contacts *c, const hk_way_pair *k)
 {
     approach to = {0};
     double x[4][3], normal[3], height[4], side[2] = {0, 0};
@@ -51,7 +51,7 @@ static approach approach_of(const hk_contacts *c, const hk_sweep *k)
 }
 
 // The fraction of the moves, at most 1, that leaves a part of the gap.
-static double fraction_of(const hk_contacts *c, const hk_sweep *k)
+static double fraction_of(const hk_contacts *c, const hk_way_pair *k)
 {
     double most = 1;
     approach a = approach_of(c, k);
@@ -102,7 +102,7 @@ static double begin_way(hk_contacts *c)
     if (!isfinite(longest)) return 0;
     if (longest > c->longest) part = c->longest / longest;
     if (part < 1) scale_moves(c, part);
-    c->status = hk_contacts_sweep(c);
+    c->status = hk_contacts_search_way(c);
     return c->status == HK_OK ? part : 0;
 }
 
@@ -130,7 +130,7 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
 // ---------------------------------------------------------------- every body by itself
 
 // What two corners take beyond their room is taken back from the bodies that come nearer.
-static void shorten_sides(hk_contacts *c, const hk_sweep *k)
+static void shorten_sides(hk_contacts *c, const hk_way_pair *k)
 {
     approach a = approach_of(c, k);
     int firsts = hk_pair_firsts(k->kind), bodies = c->settings->body_count;
@@ -180,8 +180,8 @@ static bool is_driven(const hk_contacts *c, const uint8_t *held, int32_t point)
 }
 
 // What two corners take beyond their room is taken back from those that are free and come nearer.
-static void shorten_two(hk_contacts *c, const uint8_t *held, const hk_sweep *k, const approach *a,
-                        int u, int v)
+static void shorten_two(hk_contacts *c, const uint8_t *held, const hk_way_pair *k,
+                        const approach *a, int u, int v)
 {
     int32_t point[2] = {k->point[u], k->point[v]};
     double speed[2] = {a->speed[u], a->speed[v]}, free = 0, given = 0;
@@ -198,7 +198,7 @@ static void shorten_two(hk_contacts *c, const uint8_t *held, const hk_sweep *k, 
         if (yields[i]) c->part[point[i]] *= fmax(0, room - given) / free;
 }
 
-static void shorten(hk_contacts *c, const uint8_t *held, const hk_sweep *k)
+static void shorten(hk_contacts *c, const uint8_t *held, const hk_way_pair *k)
 {
     approach a = approach_of(c, k);
     int firsts = hk_pair_firsts(k->kind);
@@ -300,7 +300,7 @@ void hk_contacts_keep(hk_contacts *c, const double *x)
 static void blame(hk_contacts *c)
 {
     for (size_t k = 0; k < c->swept_count; k++) {
-        const hk_sweep *s = &c->swept[k];
+        const hk_way_pair *s = &c->swept[k];
         if (fraction_of(c, s) >= 1) continue;
         c->blocking[0] = c->side[s->point[0]];
         c->blocking[1] = c->side[s->point[hk_pair_firsts(s->kind)]];

@@ -38,7 +38,7 @@ static double thickness_of(const hk_contacts *c, const int32_t point[4], int kin
 
 static void add_pair(hk_contacts *c, hk_pair_kind kind, const int32_t point[4], double thickness)
 {
-    hk_sweep *to = &c->swept[c->swept_count++];
+    hk_way_pair *to = &c->swept[c->swept_count++];
     memcpy(to->point, point, sizeof to->point);
     to->kind = kind;
     to->thickness = thickness;
@@ -153,7 +153,7 @@ static double away_from_base(const hk_contacts *c)
     return sqrt(square);
 }
 
-hk_status hk_contacts_sweep(hk_contacts *c)
+hk_status hk_contacts_search_way(hk_contacts *c)
 {
     double longest = hk_contacts_longest_move(c);
     bool known = c->reach >= 0 && away_from_base(c) + longest <= c->reach;
