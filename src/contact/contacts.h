@@ -20,6 +20,7 @@
 #define HK_CONTACTS_H
 
 #include "contact/pair.h"
+#include "contact/rows.h"
 #include "contact/surface.h"
 #include "model/contact.h"
 
@@ -134,6 +135,10 @@ void hk_contacts_visit_blocks(hk_contacts *contacts, const double *x, double kee
 typedef void hk_contact_vertices_fn(void *context, const int32_t *vertices, int count);
 void hk_contacts_visit_vertices(const hk_contacts *contacts, hk_contact_vertices_fn *visit,
                                 void *context);
+
+// ---- the positive part of it as springs (rows.c)
+void hk_contacts_visit_rows(hk_contacts *contacts, const double *x, hk_contact_row_fn *visit,
+                            void *context);
 
 // ---- the guard (guard.c): from a state without intersections to another one. `penalty` has none.
 // The longest length, at most `length`, that x may go along `step`.

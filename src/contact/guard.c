@@ -112,6 +112,10 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
 
 // ---------------------------------------------------------------- every point by itself
 
+// Part of the distance at which contact begins that a walk leaves of a gap, or all of a smaller
+// one: a first guess that closes gaps leaves a solver with nothing but barriers.
+#define KEPT 0.1
+
 // What a corner may take of a gap: half of it, or all where the other side stands still.
 static void shorten(hk_contacts *c, const hk_contact *k)
 {
@@ -120,7 +124,8 @@ static void shorten(hk_contacts *c, const hk_contact *k)
     for (int v = 0; v < 4; v++) {
         int32_t p = k->point[v];
         bool alone = k->sides[v < firsts] >= c->settings->body_count;
-        double room = (alone ? SHARE : 0.5 * SHARE) * fmax(0, a.gap) + a.room[v];
+        double gap = fmax(0, a.gap - KEPT * k->pair.width);
+        double room = (alone ? SHARE : 0.5 * SHARE) * gap + a.room[v];
         if (p >= c->body_points) continue;
         if (a.speed[v] * c->part[p] > room) c->part[p] = room / a.speed[v];
     }

@@ -108,6 +108,12 @@ static void contact_moving_stencils(const hk_term *term, hk_stencil_fn *visit, v
     if (contacts_of(term)) hk_contacts_visit_vertices(contacts_of(term), visit_vertices, &v);
 }
 
+static void contact_visit_rows(hk_term *term, const double *x, hk_contact_row_fn *visit,
+                               void *context)
+{
+    if (contacts_of(term)) hk_contacts_visit_rows(contacts_of(term), x, visit, context);
+}
+
 static int64_t contact_version(const hk_term *term)
 {
     return contacts_of(term) ? contacts_of(term)->version : 0;
@@ -174,5 +180,6 @@ const hk_term_ops hk_contact_term = {
     .visit_blocks = contact_visit_blocks,
     .moving_stencils = contact_moving_stencils,
     .version = contact_version,
+    .visit_rows = contact_visit_rows,
     .guard = &g_guard,
 };
