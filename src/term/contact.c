@@ -183,3 +183,9 @@ const hk_term_ops hk_contact_term = {
     .visit_rows = contact_visit_rows,
     .guard = &g_guard,
 };
+
+hk_contacts *hk_terms_contacts(const hk_terms *terms)
+{
+    const hk_term *term = hk_terms_find(terms, &hk_contact_term);
+    return term ? contacts_of(term) : NULL;
+}
