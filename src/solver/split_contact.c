@@ -8,8 +8,10 @@ enum { MOST_SOLVES = 6 };
 // Errors that are left to the next step: of a gap, relative to the distance at which contact
 // begins, and of slips, m/s relative to the speed at which it slips.
 #define ENOUGH 0.05
-// (A⁻¹)_vv A_vv, about.
+// (A⁻¹)_vv is about so many times that of the vertex alone, 1/A_vv, and of its body as a rigid one:
+// 1/mass, and more at its corners, which turn.
 #define SOFTER_THAN_ALONE 2
+#define SOFTER_THAN_RIGID 4
 
 hk_status hk_split_contact_init(hk_split *s)
 {
@@ -35,6 +37,8 @@ void hk_split_contact_release(hk_split *s)
 
 void hk_split_contact_prepare(hk_split *s)
 {
+    const hk_problem *p = s->problem;
+    const hk_model *m = p->model;
     hk_split_contact *w = &s->contact;
     if (!w->contacts) return;
     for (int k = 0; k < s->components->shape_count; k++) {
@@ -45,6 +49,14 @@ void hk_split_contact_prepare(hk_split *s)
                 w->soft[shape->first + (int64_t)c * shape->count + i] =
                     (float)(SOFTER_THAN_ALONE / alone);
         }
+    }
+    for (int b = 0; b < m->body_count; b++) {
+        const int32_t *place = m->place + m->bodies[b].vertex_start;
+        double sum = 0;
+        for (int k = 0; k < m->bodies[b].vertex_count; k++) sum += p->inertia[place[k]];
+        for (int k = 0; k < m->bodies[b].vertex_count && sum > 0; k++)
+            if (s->unknown[place[k]] >= 0)
+                w->soft[s->unknown[place[k]]] += (float)(SOFTER_THAN_RIGID / sum);
     }
 }
 
