@@ -93,6 +93,7 @@ typedef struct hk_contacts {
     hk_contact_uses slide_uses;
     double *from;  // [point_count][3] m, where points were when it began
     double step;   // s; 0: there is none
+    bool direct;   // the method finds forces and friction itself (split)
     // ---- workspace of detections
     hk_bvh triangle_tree, edge_tree;
     hk_pairs triangle_pairs, edge_pairs;
@@ -145,6 +146,8 @@ void hk_contacts_visit_rows(hk_contacts *contacts, const double *x, hk_contact_r
 double hk_contacts_limit(hk_contacts *contacts, const double *x, const double *step, double length);
 // Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.
 bool hk_contacts_walk(hk_contacts *contacts, double *x, const double *to);
+// What a contact leaves of contacts->part, the parts of contacts->move that its points may go.
+void hk_contacts_shorten(hk_contacts *contacts, const hk_contact *contact);
 // Whether nothing passes through anything on straight ways from the state that was kept, obstacles
 // and all, to x with obstacles as they are now.
 void hk_contacts_keep(hk_contacts *contacts, const double *x);

@@ -117,7 +117,7 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
 #define KEPT 0.1
 
 // What a corner may take of a gap: half of it, or all where the other side stands still.
-static void shorten(hk_contacts *c, const hk_contact *k)
+void hk_contacts_shorten(hk_contacts *c, const hk_contact *k)
 {
     approach a = approach_of(c, k);
     int firsts = hk_contact_firsts(k);
@@ -147,7 +147,7 @@ static bool hop(hk_contacts *c, double *x, const double *to)
         double length = sqrt(closest_dot(m, m));
         c->part[p] = length > c->reach ? c->reach / length : 1;
     }
-    for (size_t k = 0; k < c->count; k++) shorten(c, &c->list[k]);
+    for (size_t k = 0; k < c->count; k++) hk_contacts_shorten(c, &c->list[k]);
     for (int p = 0; p < c->body_points; p++) {
         double *at = x + 4 * (size_t)c->vertex[p];
         for (int i = 0; i < 3; i++) at[i] += c->part[p] * c->move[3 * (size_t)p + (size_t)i];

@@ -561,10 +561,10 @@ static hk_status solve_once(hk_split *s, hk_solve_report *report)
     hk_split_add_others(s, -1, vector);
     add_loads(s, vector);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-    if (guarded) HK_TRY(hk_split_contact_begin(s, s->before, vector));
+    if (guarded) hk_split_contact_begin(s, s->before, vector);
     hk_split_solve(s);
     if (s->correction) hk_rotation_correction_apply(s->correction, s->x);
-    if (guarded) HK_TRY(hk_split_contact_solve(s));
+    if (guarded) HK_TRY(hk_split_contact_solve(s, s->before));
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     move(s, vector);
     clock = hk_now();
@@ -616,7 +616,7 @@ static hk_status step(hk_split *s, double *x, hk_solve_report *report)
     const float *solved = once && s->components->count > 0 ? s->components->vector : NULL;
     double *to = s->contact.contacts ? s->contact.target : x;
     bool finite = widen(s, solved, to);
-    if (finite && to != x) hk_split_contact_end(s, x, to);
+    if (finite && to != x) HK_TRY(hk_sweep_walk(s->contact.sweep, x, to));
     if (finite) return HK_OK;
     report->reason = HK_NOT_FINITE;
     report->energy = INFINITY;

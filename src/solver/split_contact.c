@@ -22,7 +22,10 @@ hk_status hk_split_contact_init(hk_split *s)
     w->total = HK_ZEROS(float, 4 * (size_t)p->free_count);
     w->soft = HK_ZEROS(float, p->free_count);
     w->target = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
-    return w->total && w->soft && w->target ? HK_OK : HK_NO_MEMORY;
+    if (!w->total || !w->soft || !w->target) return HK_NO_MEMORY;
+    if (hk_split_pass_count(&s->settings) > 1) return HK_OK;
+    w->contacts->direct = true;
+    return hk_sweep_create(w->contacts, &w->sweep);
 }
 
 void hk_split_contact_release(hk_split *s)
@@ -32,7 +35,9 @@ void hk_split_contact_release(hk_split *s)
     hk_free(w->soft);
     hk_free(w->target);
     hk_free(w->pairs);
-    hk_free(w->old);
+    hk_free(w->table);
+    hk_sweep_free(w->sweep);
+    if (w->contacts) w->contacts->direct = false;
 }
 
 void hk_split_contact_prepare(hk_split *s)
@@ -60,7 +65,7 @@ void hk_split_contact_prepare(hk_split *s)
     }
 }
 
-// ---------------------------------------------------------------- forces of the step before
+// ---------------------------------------------------------------- pairs by their points
 
 static uint64_t hash_of(const int32_t point[4])
 {
@@ -70,31 +75,24 @@ static uint64_t hash_of(const int32_t point[4])
     return hash ^ (hash >> 29);
 }
 
-// Its place in the table: that of its own, or of nobody (the first point is -1).
-static hk_split_old *find_old(const hk_split_contact *w, const int32_t point[4])
+// Its place in the table: that of its own, or of nobody.
+static int64_t *find_place(const hk_split_contact *w, const int32_t point[4])
 {
-    size_t at = (size_t)hash_of(point) & (w->old_size - 1);
-    while (w->old[at].point[0] >= 0 && memcmp(w->old[at].point, point, sizeof w->old[at].point))
-        at = (at + 1) & (w->old_size - 1);
-    return &w->old[at];
+    size_t at = (size_t)hash_of(point) & (w->table_size - 1);
+    while (w->table[at] >= 0 &&
+           memcmp(w->pairs[w->table[at]].contact.point, point, 4 * sizeof *point) != 0)
+        at = (at + 1) & (w->table_size - 1);
+    return &w->table[at];
 }
 
-static hk_status keep_forces(hk_split_contact *w)
+static hk_status fill_table(hk_split_contact *w)
 {
     size_t size = 16;
     while (size < 2 * w->count) size *= 2;
-    HK_TRY(hk_reserve((void **)&w->old, 0, sizeof *w->old, &w->old_room, size));
-    w->old_size = size;
-    for (size_t k = 0; k < size; k++) w->old[k].point[0] = -1;
-    for (size_t k = 0; k < w->count; k++) {
-        const hk_split_pair *pair = &w->pairs[k];
-        double along = closest_dot(pair->force, pair->n);
-        if (!(along > 0)) continue;
-        hk_split_old *to = find_old(w, pair->point);
-        memcpy(to->point, pair->point, sizeof to->point);
-        to->along = along;
-        for (int i = 0; i < 3; i++) to->across[i] = pair->force[i] - along * pair->n[i];
-    }
+    HK_TRY(hk_reserve((void **)&w->table, 0, sizeof *w->table, &w->table_room, size));
+    w->table_size = size;
+    for (size_t k = 0; k < size; k++) w->table[k] = -1;
+    for (size_t k = 0; k < w->count; k++) *find_place(w, w->pairs[k].contact.point) = (int64_t)k;
     return HK_OK;
 }
 
@@ -110,17 +108,6 @@ static void project(const hk_split_pair *pair, double force[3])
     double most = pair->friction * along, size = sqrt(square);
     double part = size > most ? most / size : 1;
     for (int i = 0; i < 3; i++) force[i] = along * pair->n[i] + part * across[i];
-}
-
-static void take_old_force(const hk_split_contact *w, hk_split_pair *pair)
-{
-    memset(pair->force, 0, sizeof pair->force);
-    if (w->old_size == 0) return;
-    const hk_split_old *old = find_old(w, pair->point);
-    if (old->point[0] < 0) return;
-    double out = closest_dot(old->across, pair->n);
-    for (int i = 0; i < 3; i++) pair->force[i] = (old->along - out) * pair->n[i] + old->across[i];
-    project(pair, pair->force);
 }
 
 // ---------------------------------------------------------------- pairs
@@ -140,12 +127,12 @@ static bool make_pair(const hk_split *s, const hk_contact *k, hk_split_pair *pai
     hk_closest at = pair_closest(k->pair.kind, (const double(*)[3])x);
     double distance = pair_distance(k->pair.kind, &at, (const double(*)[3])x);
     if (!(distance > 0)) return false;
-    memcpy(pair->point, k->point, sizeof pair->point);
+    pair->contact = *k;
     memcpy(pair->c, at.c, sizeof pair->c);
     pair->soft = 0;
     for (int i = 0; i < 3; i++) pair->n[i] = at.w[i] / distance;
     for (int v = 0; v < 4; v++) {
-        int32_t u = unknown_of(s, k->point[v]);
+        int32_t u = pair->unknown[v] = at.c[v] != 0 ? unknown_of(s, k->point[v]) : -1;
         if (u >= 0) pair->soft += at.c[v] * at.c[v] * (double)s->contact.soft[u];
     }
     pair->lacks = 0.5 * k->pair.width - (distance - k->pair.thickness);
@@ -153,44 +140,25 @@ static bool make_pair(const hk_split *s, const hk_contact *k, hk_split_pair *pai
     return pair->soft > 0;
 }
 
-// How far the closest points have gone against each other, if vertices go to y plus `moved`; NULL:
-// to y.
+// How far the closest points have gone against each other where vertices are at y plus `moved`.
 static void displacement(const hk_split *s, const hk_split_pair *pair, const float *moved,
                          double u[3])
 {
-    const hk_problem *p = s->problem;
     const hk_contacts *c = s->contact.contacts;
     u[0] = u[1] = u[2] = 0;
     for (int v = 0; v < 4; v++) {
-        int32_t point = pair->point[v], unknown = unknown_of(s, point);
+        int32_t point = pair->contact.point[v], unknown = pair->unknown[v];
+        const double *x = c->x + 3 * (size_t)point, *from = c->from + 3 * (size_t)point;
         if (pair->c[v] == 0) continue;
         if (unknown < 0) {
-            const double *x = c->x + 3 * (size_t)point, *from = c->from + 3 * (size_t)point;
             for (int i = 0; i < 3; i++) u[i] += pair->c[v] * (x[i] - from[i]);
             continue;
         }
-        const double *y = p->y + 4 * (size_t)c->vertex[point], *x = c->x + 3 * (size_t)point;
-        for (int i = 0; i < 3; i++) {
-            double step = moved ? s->length * (double)moved[4 * (int64_t)unknown + i] : 0;
-            u[i] += pair->c[v] * (y[i] + step - x[i]);
-        }
+        const double *y = s->problem->y + 4 * (size_t)c->vertex[point];
+        for (int i = 0; i < 3; i++)
+            u[i] +=
+                pair->c[v] * (y[i] + s->length * (double)moved[4 * (int64_t)unknown + i] - x[i]);
     }
-}
-
-static hk_status see_far_enough(hk_split *s, const double *x)
-{
-    hk_contacts *c = s->contact.contacts;
-    double away = hk_contacts_gather(c, x), longest = 0;
-    for (int p = 0; p < c->body_points; p++) {
-        double d[3];
-        closest_minus(s->problem->y + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, d);
-        longest = fmax(longest, closest_dot(d, d));
-    }
-    longest = sqrt(longest);
-    if (!isfinite(longest)) longest = 0;
-    double wanted = fmin(longest, c->widest);
-    if (c->reach >= 0 && away + wanted <= c->reach) return HK_OK;
-    return hk_contacts_detect(c, fmin(fmax(1.5 * wanted, 0.5 * c->settings->distance), c->widest));
 }
 
 static void add_forces(const hk_split *s, bool changes, float *to)
@@ -200,34 +168,49 @@ static void add_forces(const hk_split *s, bool changes, float *to)
     for (size_t k = 0; k < w->count; k++) {
         const hk_split_pair *pair = &w->pairs[k];
         const double *force = changes ? pair->change : pair->force;
-        for (int v = 0; v < 4; v++) {
-            int32_t u = unknown_of(s, pair->point[v]);
-            if (u < 0 || pair->c[v] == 0) continue;
-            for (int i = 0; i < 3; i++)
-                to[4 * (int64_t)u + i] += (float)(unit * pair->c[v] * force[i]);
-        }
+        for (int v = 0; v < 4; v++)
+            for (int i = 0; i < 3 && pair->unknown[v] >= 0; i++)
+                to[4 * (int64_t)pair->unknown[v] + i] += (float)(unit * pair->c[v] * force[i]);
     }
 }
 
-hk_status hk_split_contact_begin(hk_split *s, const double *x, float *right)
+void hk_split_contact_begin(hk_split *s, const double *x, float *right)
 {
     hk_split_contact *w = &s->contact;
-    hk_contacts *c = w->contacts;
-    HK_TRY(see_far_enough(s, x));
-    w->count = 0;
-    HK_TRY(hk_reserve((void **)&w->pairs, 0, sizeof *w->pairs, &w->room, c->count));
+    size_t count = 0;
+    hk_contacts_gather(w->contacts, x);
+    for (size_t k = 0; k < w->count; k++) {
+        hk_split_pair pair = w->pairs[k];
+        hk_contact contact = pair.contact;
+        double along = closest_dot(pair.force, pair.n), across[3];
+        if (!(along > 0)) continue;
+        for (int i = 0; i < 3; i++) across[i] = pair.force[i] - along * pair.n[i];
+        if (!make_pair(s, &contact, &pair)) continue;
+        double out = closest_dot(across, pair.n);
+        for (int i = 0; i < 3; i++) pair.force[i] = (along - out) * pair.n[i] + across[i];
+        project(&pair, pair.force);
+        w->pairs[count++] = pair;
+    }
+    w->count = count;
+    add_forces(s, false, right);
+}
+
+// Beside those with forces, all that the solution brings too near.
+static hk_status add_pairs(hk_split *s)
+{
+    hk_split_contact *w = &s->contact;
+    const hk_contacts *c = w->contacts;
+    HK_TRY(fill_table(w));
+    HK_TRY(
+        hk_reserve((void **)&w->pairs, w->count, sizeof *w->pairs, &w->room, w->count + c->count));
     for (size_t k = 0; k < c->count; k++) {
         hk_split_pair *pair = &w->pairs[w->count];
         double u[3];
-        if (!make_pair(s, &c->list[k], pair)) continue;
-        take_old_force(w, pair);
-        // Those that inertia does not bring near may come near by elastic forces; hence the margin.
-        displacement(s, pair, NULL, u);
-        double size = sqrt(closest_dot(u, u)), margin = 0.5 * c->list[k].pair.width + 0.5 * size;
-        bool near = pair->lacks + margin > closest_dot(u, pair->n);
-        w->count += near || closest_dot(pair->force, pair->n) > 0;
+        if (*find_place(w, c->list[k].point) >= 0 || !make_pair(s, &c->list[k], pair)) continue;
+        memset(pair->force, 0, sizeof pair->force);
+        displacement(s, pair, w->total, u);
+        w->count += pair->lacks + 0.5 * pair->contact.pair.width > closest_dot(u, pair->n);
     }
-    add_forces(s, false, right);
     return HK_OK;
 }
 
@@ -269,9 +252,8 @@ static double best_length(hk_split *s, double work)
     for (size_t k = 0; k < w->count; k++) {
         const hk_split_pair *pair = &w->pairs[k];
         for (int v = 0; v < 4; v++) {
-            int32_t u = unknown_of(s, pair->point[v]);
-            if (u < 0) continue;
-            const float *moved = s->components->vector + 4 * (int64_t)u;
+            if (pair->unknown[v] < 0) continue;
+            const float *moved = s->components->vector + 4 * (int64_t)pair->unknown[v];
             for (int i = 0; i < 3; i++)
                 curvature += s->length * pair->c[v] * pair->change[i] * (double)moved[i];
         }
@@ -289,14 +271,32 @@ static void take(hk_split *s, double length)
         for (int i = 0; i < 3; i++) w->pairs[k].force[i] += length * w->pairs[k].change[i];
 }
 
-hk_status hk_split_contact_solve(hk_split *s)
+// Where the solution takes the surfaces.
+static void find_target(hk_split *s, const double *x)
+{
+    const hk_problem *p = s->problem;
+    const hk_split_contact *w = &s->contact;
+    const hk_contacts *c = w->contacts;
+#pragma omp parallel for schedule(static) num_threads(p->threads) if (c->body_points > 4096)
+    for (int k = 0; k < c->body_points; k++) {
+        int64_t v = c->vertex[k], u = s->unknown[v];
+        for (int64_t i = 0; i < 3; i++)
+            w->target[4 * v + i] =
+                u < 0 ? x[4 * v + i] : p->y[4 * v + i] + s->length * (double)w->total[4 * u + i];
+    }
+}
+
+hk_status hk_split_contact_solve(hk_split *s, const double *x)
 {
     hk_split_contact *w = &s->contact;
     size_t bytes = 4 * sizeof(float) * (size_t)s->components->count;
     float *vector = s->components->vector;
     double work;
-    if (w->count == 0) return HK_OK;
     memcpy(w->total, vector, bytes);
+    find_target(s, x);
+    HK_TRY(hk_sweep_find(w->sweep, x, w->target));
+    HK_TRY(add_pairs(s));
+    if (w->count == 0) return HK_OK;
     for (int n = 0; n < MOST_SOLVES && choose(s, &work); n++) {
         memset(vector, 0, bytes);
         add_forces(s, true, vector);
@@ -308,10 +308,5 @@ hk_status hk_split_contact_solve(hk_split *s)
     }
     memcpy(vector, w->total, bytes);
     if (s->components->beyond) memset(s->components->beyond, 0, bytes);
-    return keep_forces(w);
-}
-
-void hk_split_contact_end(hk_split *s, double *x, const double *to)
-{
-    hk_contacts_walk(s->contact.contacts, x, to);
+    return HK_OK;
 }

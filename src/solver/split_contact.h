@@ -13,11 +13,12 @@
 #ifndef HK_SPLIT_CONTACT_H
 #define HK_SPLIT_CONTACT_H
 
-#include "contact/contacts.h"
+#include "contact/sweep.h"
 #include "solver/problem.h"
 
 typedef struct hk_split_pair {
-    int32_t point[4];  // in the list of points; corners
+    hk_contact contact;
+    int32_t unknown[4];  // of its corners, -1: none
     double c[4];
     double n[3];
     double lacks;      // m, that n·u has to be
@@ -27,20 +28,16 @@ typedef struct hk_split_pair {
     double change[3];  // N, of the step that is tried
 } hk_split_pair;
 
-typedef struct hk_split_old {  // a force of the step before
-    int32_t point[4];
-    double along, across[3];  // N: λ, and t
-} hk_split_old;
-
 typedef struct hk_split_contact {
     hk_contacts *contacts;  // of the contact term; NULL: there is none
-    float *total;           // [free_count][4] displacements, in the units of the elements
-    double *target;         // [vertex_count][4] m
-    float *soft;            // [free_count] m/N, about (A⁻¹)_vv
+    hk_sweep *sweep;
+    float *total;    // [free_count][4] displacements, in the units of the elements
+    double *target;  // [vertex_count][4] m
+    float *soft;     // [free_count] m/N, about (A⁻¹)_vv
     hk_split_pair *pairs;
     size_t count, room;
-    hk_split_old *old;  // a table by hashes
-    size_t old_size, old_room;
+    int64_t *table;  // [table_size] pairs by hashes; -1: none
+    size_t table_size, table_room;
 } hk_split_contact;
 
 struct hk_split;
@@ -48,12 +45,9 @@ hk_status hk_split_contact_init(struct hk_split *s);
 void hk_split_contact_release(struct hk_split *s);
 // A is another one.
 void hk_split_contact_prepare(struct hk_split *s);
-// Pairs that may matter in the step from x, which is a good state; adds the forces of the step
-// before to the right-hand side.
-hk_status hk_split_contact_begin(struct hk_split *s, const double *x, float *right);
+// Adds the forces of the step before to the right-hand side of one from x, which is a good state.
+void hk_split_contact_begin(struct hk_split *s, const double *x, float *right);
 // From the solution in the vector of the components to that with contact.
-hk_status hk_split_contact_solve(struct hk_split *s);
-// Takes x, the state before the step, as far towards `to` as nothing is in the way.
-void hk_split_contact_end(struct hk_split *s, double *x, const double *to);
+hk_status hk_split_contact_solve(struct hk_split *s, const double *x);
 
 #endif

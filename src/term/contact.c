@@ -57,6 +57,11 @@ static hk_status contact_begin_step(hk_term *term, const hk_step_begin *step)
     c->status = HK_OK;
     hk_contacts_end_friction(c);
     if (step->pose) return HK_OK;
+    if (c->direct) {
+        hk_contacts_keep(c, step->state);
+        memcpy(c->from, c->kept, 3 * sizeof(double) * (size_t)c->point_count);
+        return HK_OK;
+    }
     return hk_contacts_begin_friction(c, step->state, step->h);
 }
 

@@ -1,0 +1,632 @@
+#include "contact/sweep.h"
+
+#include <math.h>
+
+// The margin of a way: a part of its length, and a part of the distance at which contact begins.
+#define MARGIN_OF_WAY      0.25
+#define MARGIN_OF_DISTANCE 1.0
+// How near pairs of one body are listed, in edges: at first, and at the most.
+#define FIRST_NEAR 0.3
+#define MOST_NEAR  1.0
+
+typedef struct sweep_body {
+    int points[2], edges[2], triangles[2];  // runs of them
+    hk_box box;
+    double near;  // m, pairs of its own are listed up to here; 0: none yet
+    hk_contact *self;
+    size_t self_count, self_room;
+} sweep_body;
+
+struct hk_sweep {
+    hk_contacts *contacts;
+    int body_count, obstacle_count;
+    sweep_body *bodies;
+    hk_box *obstacle_box;  // [obstacle_count]
+    uint8_t *meets;        // [body_count][body_count + obstacle_count] whether boxes overlap
+    hk_box *box;           // [point_count] of ways
+    double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
+    int32_t *points, *edges, *triangles;  // that are near something
+    int point_count, edge_count, triangle_count;
+    hk_status status;
+};
+
+// ---------------------------------------------------------------- creation
+
+static void widen_run(int run[2], int k)
+{
+    if (run[1] == 0) run[0] = k;
+    run[1] = k + 1;
+}
+
+static void find_runs(hk_sweep *s)
+{
+    const hk_contacts *c = s->contacts;
+    for (int p = 0; p < c->body_points; p++) widen_run(s->bodies[c->side[p]].points, p);
+    for (int e = 0; e < c->body_edges; e++)
+        widen_run(s->bodies[c->side[c->edges[2 * (size_t)e]]].edges, e);
+    for (int t = 0; t < c->body_triangles; t++)
+        widen_run(s->bodies[c->side[c->triangles[3 * (size_t)t]]].triangles, t);
+}
+
+hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
+{
+    hk_sweep *s = HK_NEW(hk_sweep);
+    if (!s) return HK_NO_MEMORY;
+    s->contacts = c;
+    s->body_count = c->settings->body_count;
+    s->obstacle_count = c->settings->obstacle_count;
+    size_t bodies = (size_t)s->body_count, obstacles = (size_t)s->obstacle_count;
+    s->bodies = HK_ZEROS(sweep_body, bodies);
+    s->obstacle_box = HK_ZEROS(hk_box, obstacles + 1);
+    s->meets = HK_ZEROS(uint8_t, bodies * (bodies + obstacles));
+    s->box = HK_ZEROS(hk_box, c->point_count);
+    s->base = HK_ZEROS(double, 3 * (size_t)c->body_points);
+    s->points = HK_ARRAY(int32_t, c->point_count);
+    s->edges = HK_ARRAY(int32_t, c->edge_count + 1);
+    s->triangles = HK_ARRAY(int32_t, c->triangle_count + 1);
+    if (!s->bodies || !s->obstacle_box || !s->meets || !s->box || !s->base || !s->points ||
+        !s->edges || !s->triangles) {
+        hk_sweep_free(s);
+        return HK_NO_MEMORY;
+    }
+    find_runs(s);
+    *sweep = s;
+    return HK_OK;
+}
+
+void hk_sweep_free(hk_sweep *s)
+{
+    if (!s) return;
+    for (int b = 0; s->bodies && b < s->body_count; b++) hk_free(s->bodies[b].self);
+    hk_free(s->bodies);
+    hk_free(s->obstacle_box);
+    hk_free(s->meets);
+    hk_free(s->box);
+    hk_free(s->base);
+    hk_free(s->points);
+    hk_free(s->edges);
+    hk_free(s->triangles);
+    hk_free(s);
+}
+
+// ---------------------------------------------------------------- boxes
+
+static const hk_box g_nothing = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+
+static void surround(hk_box *box, const hk_box *other)
+{
+    for (int i = 0; i < 3; i++) {
+        box->low[i] = fmin(box->low[i], other->low[i]);
+        box->high[i] = fmax(box->high[i], other->high[i]);
+    }
+}
+
+static bool overlap(const hk_box *a, const hk_box *b)
+{
+    bool apart = false;
+    for (int i = 0; i < 3; i++) apart |= a->low[i] > b->high[i] || b->low[i] > a->high[i];
+    return !apart;
+}
+
+// Around the ways of a body's points; c->move is where they go, less where they are.
+static void find_body_box(hk_sweep *s, sweep_body *body)
+{
+    hk_contacts *c = s->contacts;
+    body->box = g_nothing;
+    for (int p = body->points[0]; p < body->points[1]; p++) {
+        const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
+        double margin = MARGIN_OF_DISTANCE * c->settings->distance +
+                        MARGIN_OF_WAY * sqrt(closest_dot(move, move));
+        for (int i = 0; i < 3; i++) {
+            double to = x[i] + move[i];
+            s->box[p].low[i] = fmin(x[i], to) - margin;
+            s->box[p].high[i] = fmax(x[i], to) + margin;
+        }
+        surround(&body->box, &s->box[p]);
+    }
+}
+
+static void find_obstacle_boxes(hk_sweep *s)
+{
+    const hk_contacts *c = s->contacts;
+    for (int o = 0; o < s->obstacle_count; o++) {
+        const hk_obstacle *obstacle = &c->settings->obstacles[o];
+        s->obstacle_box[o] = g_nothing;
+        if (c->plane_of[o] >= 0) continue;
+        for (int p = c->start_of[o]; p < c->start_of[o] + obstacle->vertex_count; p++) {
+            for (int i = 0; i < 3; i++) {
+                s->box[p].low[i] = c->x[3 * (size_t)p + (size_t)i] - obstacle->radius;
+                s->box[p].high[i] = c->x[3 * (size_t)p + (size_t)i] + obstacle->radius;
+            }
+            surround(&s->obstacle_box[o], &s->box[p]);
+        }
+    }
+}
+
+static hk_box primitive_box(const hk_sweep *s, const int32_t *points, int count)
+{
+    hk_box box = s->box[points[0]];
+    for (int k = 1; k < count; k++) surround(&box, &s->box[points[k]]);
+    return box;
+}
+
+// ---------------------------------------------------------------- pairs of one body
+
+static void mean_of(const sweep_body *body, const double *x, const double *move, double factor,
+                    double mean[3])
+{
+    int count = body->points[1] - body->points[0];
+    for (int i = 0; i < 3; i++) mean[i] = 0;
+    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
+        for (size_t i = 0; i < 3; i++) mean[i] += x[3 * p + i] + factor * move[3 * p + i];
+    for (int i = 0; i < 3; i++) mean[i] /= count;
+}
+
+static double determinant(double m[3][3])
+{
+    double cross[3];
+    closest_cross(m[1], m[2], cross);
+    return closest_dot(m[0], cross);
+}
+
+// The rotation nearest to m (Higham's iteration); the identity where there is none.
+static void rotation_of(double m[3][3])
+{
+    for (int n = 0; n < 40; n++) {
+        double det = determinant(m), other[3][3], change = 0;
+        if (!(det > 0)) break;
+        for (int i = 0; i < 3; i++) closest_cross(m[(i + 1) % 3], m[(i + 2) % 3], other[i]);
+        double scale = n < 10 ? 1 / cbrt(det) : 1;  // of m; its inverse transposed is other/det
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) {
+                double next = 0.5 * (scale * m[i][j] + other[i][j] / (det * scale));
+                change = fmax(change, fabs(next - m[i][j]));
+                m[i][j] = next;
+            }
+        if (change < 1e-13) return;
+    }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) m[i][j] = i == j;
+}
+
+// How far points are from those of the base, moved as a rigid body; its rotation.
+static double deviation(const hk_sweep *s, const sweep_body *body, double factor, double turn[3][3])
+{
+    const hk_contacts *c = s->contacts;
+    double mean[3], largest = 0;
+    mean_of(body, c->x, c->move, factor, mean);
+    memset(turn, 0, 9 * sizeof(double));
+    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
+        for (size_t i = 0; i < 3; i++) {
+            double at = c->x[3 * p + i] + factor * c->move[3 * p + i] - mean[i];
+            for (size_t j = 0; j < 3; j++) turn[i][j] += at * s->base[3 * p + j];
+        }
+    rotation_of(turn);
+    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++) {
+        double off[3];
+        for (size_t i = 0; i < 3; i++) {
+            double rigid = mean[i];
+            for (size_t j = 0; j < 3; j++) rigid += turn[i][j] * s->base[3 * p + j];
+            off[i] = c->x[3 * p + i] + factor * c->move[3 * p + i] - rigid;
+        }
+        largest = fmax(largest, closest_dot(off, off));
+    }
+    return sqrt(largest);
+}
+
+// How near pairs have to have been in the base to meet on the way by c->move.
+static double needed_near(const hk_sweep *s, const sweep_body *body)
+{
+    double from[3][3], to[3][3], trace = 0;
+    double before = deviation(s, body, 0, from);
+    double after = deviation(s, body, 1, to);
+    for (int i = 0; i < 3; i++) trace += closest_dot(from[i], to[i]);
+    double half = sqrt(fmax(0, 0.25 * (1 + trace)));  // cos θ/2
+    return 2 * fmax(before, after) / fmax(half, 1e-3);
+}
+
+static bool keep_self_triangle(const hk_contacts *c, int32_t p, const int32_t *t)
+{
+    return p != t[0] && p != t[1] && p != t[2] &&
+           hk_contact_touches(c->settings, c->side[p], c->side[p]);
+}
+
+static hk_status add_self(sweep_body *body, const hk_contacts *c, double near, hk_contact k)
+{
+    double x[4][3];
+    hk_contact_corners(c->x, k.point, x);
+    hk_closest at = pair_closest(k.pair.kind, (const double(*)[3])x);
+    if (at.square > near * near) return HK_OK;
+    HK_TRY(hk_reserve((void **)&body->self, body->self_count, sizeof k, &body->self_room,
+                      body->self_count + 1));
+    body->self[body->self_count++] = k;
+    return HK_OK;
+}
+
+// The distance of a pair at rest is the most at which it pushes.
+static double width_of(const hk_contacts *c, const hk_contact *k)
+{
+    double rest[4][3];
+    hk_contact_corners(c->rest, k->point, rest);
+    double apart = sqrt(pair_closest(k->pair.kind, (const double(*)[3])rest).square);
+    return fmin(c->settings->distance, 0.5 * apart);
+}
+
+// All pairs of the body that are nearer than `near` as it is now, which becomes its base.
+static hk_status list_self(hk_sweep *s, int b, double near)
+{
+    hk_contacts *c = s->contacts;
+    sweep_body *body = &s->bodies[b];
+    const int32_t *triangles = c->triangles + 3 * (size_t)body->triangles[0];
+    const int32_t *edges = c->edges + 2 * (size_t)body->edges[0];
+    int points = body->points[1] - body->points[0], first = body->points[0];
+    int triangle_count = body->triangles[1] - body->triangles[0];
+    int edge_count = body->edges[1] - body->edges[0];
+    double mean[3];
+    body->self_count = 0;
+    body->near = 0;
+    hk_primitive_boxes(c->x, triangle_count, 3, triangles, c->threads, c->boxes);
+    HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, triangle_count, c->threads));
+    hk_primitive_boxes(c->x, points, 1, c->touching + first, c->threads, c->boxes);
+    HK_TRY(hk_bvh_box_pairs(c->boxes, points, &c->triangle_tree, near, NULL, NULL, c->threads,
+                            &c->triangle_pairs));
+    for (size_t k = 0; k < c->triangle_pairs.count; k++) {
+        uint64_t key = hk_pairs_keys(&c->triangle_pairs)[k];
+        int32_t p = first + hk_key_first(key);
+        const int32_t *t = triangles + 3 * (size_t)hk_key_second(key);
+        hk_contact made = {
+            .point = {p, t[0], t[1], t[2]}, .sides = {b, b}, .pair = {.kind = HK_VERTEX_TRIANGLE}};
+        made.pair.width = width_of(c, &made);
+        if (keep_self_triangle(c, p, t) && made.pair.width > 0)
+            HK_TRY(add_self(body, c, near, made));
+    }
+    hk_primitive_boxes(c->x, edge_count, 2, edges, c->threads, c->boxes);
+    HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, edge_count, c->threads));
+    HK_TRY(hk_bvh_self_pairs(&c->edge_tree, near, NULL, NULL, c->threads, &c->edge_pairs));
+    for (size_t k = 0; k < c->edge_pairs.count; k++) {
+        uint64_t key = hk_pairs_keys(&c->edge_pairs)[k];
+        const int32_t *e = edges + 2 * (size_t)hk_key_first(key);
+        const int32_t *f = edges + 2 * (size_t)hk_key_second(key);
+        hk_contact made = {
+            .point = {e[0], e[1], f[0], f[1]}, .sides = {b, b}, .pair = {.kind = HK_EDGE_EDGE}};
+        if (hk_share_vertex(2, e, 2, f)) continue;
+        made.pair.width = width_of(c, &made);
+        if (made.pair.width > 0) HK_TRY(add_self(body, c, near, made));
+    }
+    mean_of(body, c->x, c->move, 0, mean);
+    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
+        for (size_t i = 0; i < 3; i++) s->base[3 * p + i] = c->x[3 * p + i] - mean[i];
+    body->near = near;
+    c->detections++;
+    return HK_OK;
+}
+
+static double most_near(const hk_contacts *c, int b)
+{
+    return fmax(MOST_NEAR * c->settings->bodies[b].edge, 4 * c->settings->distance);
+}
+
+// Makes the list of a body anew where it deforms too much for it.
+static hk_status cover_self(hk_sweep *s, int b)
+{
+    sweep_body *body = &s->bodies[b];
+    const hk_contacts *c = s->contacts;
+    if (!hk_contact_touches(c->settings, b, b) || body->points[1] == body->points[0]) return HK_OK;
+    double least = fmax(FIRST_NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
+    if (body->near > 0) {
+        double needed = needed_near(s, body);
+        if (needed < body->near) return HK_OK;
+        least = fmin(fmax(least, 1.5 * needed), most_near(c, b));
+    }
+    return list_self(s, b, least);
+}
+
+// ---------------------------------------------------------------- who is near whom
+
+static void find_meetings(hk_sweep *s)
+{
+    const hk_contacts *c = s->contacts;
+    int sides = s->body_count + s->obstacle_count;
+    for (int a = 0; a < s->body_count; a++)
+        for (int b = a; b < sides; b++) {
+            const hk_box *other =
+                b < s->body_count ? &s->bodies[b].box : &s->obstacle_box[b - s->body_count];
+            bool near = a != b && overlap(&s->bodies[a].box, other) &&
+                        hk_contact_touches(c->settings, a, b);
+            s->meets[(size_t)a * (size_t)sides + (size_t)b] = near;
+            if (b < s->body_count) s->meets[(size_t)b * (size_t)sides + (size_t)a] = near;
+        }
+}
+
+// Whether a box of side a is in one of those that a may meet.
+static bool is_near(const hk_sweep *s, int a, const hk_box *box)
+{
+    int sides = s->body_count + s->obstacle_count;
+    if (a >= s->body_count) {
+        for (int b = 0; b < s->body_count; b++)
+            if (s->meets[(size_t)b * (size_t)sides + (size_t)a] && overlap(box, &s->bodies[b].box))
+                return true;
+        return false;
+    }
+    const uint8_t *meets = s->meets + (size_t)a * (size_t)sides;
+    for (int b = 0; b < sides; b++) {
+        if (!meets[b]) continue;
+        const hk_box *other =
+            b < s->body_count ? &s->bodies[b].box : &s->obstacle_box[b - s->body_count];
+        if (overlap(box, other)) return true;
+    }
+    return false;
+}
+
+static bool meets_any(const hk_sweep *s, int a)
+{
+    int sides = s->body_count + s->obstacle_count;
+    for (int b = 0; b < sides; b++)
+        if (s->meets[(size_t)a * (size_t)sides + (size_t)b]) return true;
+    return false;
+}
+
+static int collect(const hk_sweep *s, int side, int first, int last, const int32_t *list,
+                   int corners, int32_t *to, int count)
+{
+    for (int k = first; k < last; k++) {
+        hk_box box = primitive_box(s, list + (size_t)corners * (size_t)k, corners);
+        if (is_near(s, side, &box)) to[count++] = k;
+    }
+    return count;
+}
+
+// What is near something else than its own body. Points that are touched are all but planes'.
+static void collect_all(hk_sweep *s)
+{
+    const hk_contacts *c = s->contacts;
+    s->point_count = s->edge_count = s->triangle_count = 0;
+    for (int b = 0; b < s->body_count; b++) {
+        const sweep_body *body = &s->bodies[b];
+        if (!meets_any(s, b)) continue;
+        s->point_count = collect(s, b, body->points[0], body->points[1], c->touching, 1, s->points,
+                                 s->point_count);
+        s->edge_count =
+            collect(s, b, body->edges[0], body->edges[1], c->edges, 2, s->edges, s->edge_count);
+        s->triangle_count = collect(s, b, body->triangles[0], body->triangles[1], c->triangles, 3,
+                                    s->triangles, s->triangle_count);
+    }
+    int point = c->body_points, edge = c->body_edges, triangle = c->body_triangles;
+    for (int o = 0; o < s->obstacle_count; o++) {
+        const hk_obstacle *obstacle = &c->settings->obstacles[o];
+        int side = s->body_count + o;
+        if (c->plane_of[o] >= 0) continue;
+        s->point_count = collect(s, side, point, point + obstacle->vertex_count, c->touching, 1,
+                                 s->points, s->point_count);
+        s->edge_count = collect(s, side, edge, edge + obstacle->edge_count, c->edges, 2, s->edges,
+                                s->edge_count);
+        s->triangle_count = collect(s, side, triangle, triangle + obstacle->triangle_count,
+                                    c->triangles, 3, s->triangles, s->triangle_count);
+        point += obstacle->vertex_count;
+        edge += obstacle->edge_count;
+        triangle += obstacle->triangle_count;
+    }
+}
+
+static bool can_meet(const hk_contacts *c, int32_t first, int32_t second)
+{
+    int a = c->side[first], b = c->side[second], bodies = c->settings->body_count;
+    return a != b && (a < bodies || b < bodies) && hk_contact_touches(c->settings, a, b);
+}
+
+static bool keep_triangle(const void *context, int32_t first, int32_t second)
+{
+    const hk_sweep *s = context;
+    const hk_contacts *c = s->contacts;
+    return can_meet(c, c->touching[s->points[first]],
+                    c->triangles[3 * (size_t)s->triangles[second]]);
+}
+
+static bool keep_edge(const void *context, int32_t first, int32_t second)
+{
+    const hk_sweep *s = context;
+    const hk_contacts *c = s->contacts;
+    return can_meet(c, c->edges[2 * (size_t)s->edges[first]],
+                    c->edges[2 * (size_t)s->edges[second]]);
+}
+
+// ---------------------------------------------------------------- the list
+
+static void fill_boxes(const hk_sweep *s, int count, const int32_t *which, const int32_t *list,
+                       int corners)
+{
+#pragma omp parallel for schedule(static) num_threads(s->contacts->threads) if (count > 4096)
+    for (int k = 0; k < count; k++)
+        s->contacts->boxes[k] =
+            primitive_box(s, list + (size_t)corners * (size_t)which[k], corners);
+}
+
+static hk_status find_pairs(hk_sweep *s)
+{
+    hk_contacts *c = s->contacts;
+    c->triangle_pairs.count = c->edge_pairs.count = 0;
+    if (s->triangle_count > 0 && s->point_count > 0) {
+        fill_boxes(s, s->triangle_count, s->triangles, c->triangles, 3);
+        HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, s->triangle_count, c->threads));
+        fill_boxes(s, s->point_count, s->points, c->touching, 1);
+        HK_TRY(hk_bvh_box_pairs(c->boxes, s->point_count, &c->triangle_tree, 0, keep_triangle, s,
+                                c->threads, &c->triangle_pairs));
+    }
+    if (s->edge_count == 0) return HK_OK;
+    fill_boxes(s, s->edge_count, s->edges, c->edges, 2);
+    HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, s->edge_count, c->threads));
+    return hk_bvh_self_pairs(&c->edge_tree, 0, keep_edge, s, c->threads, &c->edge_pairs);
+}
+
+static double radius_of(const hk_contacts *c, int side)
+{
+    const hk_model_contact *m = c->settings;
+    return side < m->body_count ? m->bodies[side].thickness / 2
+                                : m->obstacles[side - m->body_count].radius;
+}
+
+static void add(hk_contacts *c, hk_contact k)
+{
+    for (int i = 0; i < 2; i++) k.pair.thickness += radius_of(c, k.sides[i]);
+    k.pair.law = c->settings->law;
+    c->list[c->count++] = k;
+}
+
+static void add_pairs(hk_sweep *s)
+{
+    hk_contacts *c = s->contacts;
+    double width = c->settings->distance;
+    for (size_t k = 0; k < c->triangle_pairs.count; k++) {
+        uint64_t key = hk_pairs_keys(&c->triangle_pairs)[k];
+        int32_t p = c->touching[s->points[hk_key_first(key)]];
+        const int32_t *t = c->triangles + 3 * (size_t)s->triangles[hk_key_second(key)];
+        add(c, (hk_contact){.point = {p, t[0], t[1], t[2]},
+                            .sides = {c->side[p], c->side[t[0]]},
+                            .pair = {.kind = HK_VERTEX_TRIANGLE, .width = width}});
+    }
+    for (size_t k = 0; k < c->edge_pairs.count; k++) {
+        uint64_t key = hk_pairs_keys(&c->edge_pairs)[k];
+        const int32_t *e = c->edges + 2 * (size_t)s->edges[hk_key_first(key)];
+        const int32_t *f = c->edges + 2 * (size_t)s->edges[hk_key_second(key)];
+        add(c, (hk_contact){.point = {e[0], e[1], f[0], f[1]},
+                            .sides = {c->side[e[0]], c->side[f[0]]},
+                            .pair = {.kind = HK_EDGE_EDGE, .width = width}});
+    }
+}
+
+// The least height of a box over a plane.
+static double height_of(const hk_box *box, const double *point, const double *normal)
+{
+    double sum = 0;
+    for (int i = 0; i < 3; i++)
+        sum += normal[i] * ((normal[i] > 0 ? box->low[i] : box->high[i]) - point[i]);
+    return sum;
+}
+
+static hk_status add_planes(hk_sweep *s)
+{
+    hk_contacts *c = s->contacts;
+    for (int o = 0; o < s->obstacle_count; o++) {
+        int32_t plane = c->plane_of[o], side = s->body_count + o;
+        if (plane < 0) continue;
+        double normal[3], *point = c->x + 3 * (size_t)plane;
+        closest_minus(point + 3, point, normal);
+        for (int b = 0; b < s->body_count; b++) {
+            const sweep_body *body = &s->bodies[b];
+            double reach = radius_of(c, b) + radius_of(c, side);
+            if (body->points[1] == body->points[0] || !hk_contact_touches(c->settings, b, side) ||
+                height_of(&body->box, point, normal) > reach)
+                continue;
+            size_t most = c->count + (size_t)(body->points[1] - body->points[0]);
+            HK_TRY(hk_reserve((void **)&c->list, c->count, sizeof *c->list, &c->capacity, most));
+            for (int p = body->points[0]; p < body->points[1]; p++)
+                if (height_of(&s->box[p], point, normal) <= reach)
+                    add(c, (hk_contact){
+                               .point = {p, plane, plane + 1, plane + 1},
+                               .sides = {b, side},
+                               .pair = {.kind = HK_VERTEX_PLANE, .width = c->settings->distance}});
+        }
+    }
+    return HK_OK;
+}
+
+// Those whose ways cross.
+static hk_status add_selves(hk_sweep *s)
+{
+    hk_contacts *c = s->contacts;
+    for (int b = 0; b < s->body_count; b++) {
+        const sweep_body *body = &s->bodies[b];
+        size_t most = c->count + body->self_count;
+        HK_TRY(hk_reserve((void **)&c->list, c->count, sizeof *c->list, &c->capacity, most));
+        for (size_t k = 0; k < body->self_count; k++) add(c, body->self[k]);
+    }
+    return HK_OK;
+}
+
+hk_status hk_sweep_find(hk_sweep *s, const double *x, const double *to)
+{
+    hk_contacts *c = s->contacts;
+    hk_contacts_gather(c, x);
+    c->reach = -1;
+    c->count = 0;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (c->body_points > 4096)
+    for (int p = 0; p < c->body_points; p++)
+        closest_minus(to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, c->move + 3 * (size_t)p);
+    for (int b = 0; b < s->body_count; b++) HK_TRY(cover_self(s, b));
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
+    for (int b = 0; b < s->body_count; b++) find_body_box(s, &s->bodies[b]);
+    find_obstacle_boxes(s);
+    find_meetings(s);
+    collect_all(s);
+    HK_TRY(find_pairs(s));
+    size_t pairs = c->triangle_pairs.count + c->edge_pairs.count;
+    HK_TRY(hk_reserve((void **)&c->list, 0, sizeof *c->list, &c->capacity, pairs));
+    add_pairs(s);
+    HK_TRY(add_planes(s));
+    HK_TRY(add_selves(s));
+    c->version++;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- the way
+
+// The part of a move that stays in the box of the way.
+static double part_in_box(const hk_box *box, const double *x, const double *move)
+{
+    double part = 1;
+    for (int i = 0; i < 3; i++) {
+        if (x[i] + part * move[i] > box->high[i]) part = (box->high[i] - x[i]) / move[i];
+        if (x[i] + part * move[i] < box->low[i]) part = (box->low[i] - x[i]) / move[i];
+    }
+    return fmax(0, fmin(1, part));
+}
+
+// Moves are what is left of them.
+static void settle(hk_contacts *c, int first, int last)
+{
+    for (int p = first; p < last; p++) {
+        for (int i = 0; i < 3; i++) c->move[3 * (size_t)p + (size_t)i] *= c->part[p];
+        c->part[p] = 1;
+    }
+}
+
+// Where a body deforms more than its list of own pairs allows: with a longer list, and where that
+// would be too long, less of the way.
+static hk_status check_self(hk_sweep *s, int b)
+{
+    hk_contacts *c = s->contacts;
+    sweep_body *body = &s->bodies[b];
+    if (!(body->near > 0)) return HK_OK;
+    double needed = needed_near(s, body), most = most_near(c, b);
+    if (needed < body->near) return HK_OK;
+    HK_TRY(list_self(s, b, fmin(fmax(1.5 * needed, body->near), most)));
+    for (size_t k = 0; k < body->self_count; k++) hk_contacts_shorten(c, &body->self[k]);
+    settle(c, body->points[0], body->points[1]);
+    while (!(needed_near(s, body) < body->near)) {
+        for (int p = body->points[0]; p < body->points[1]; p++) c->part[p] = 0.7;
+        settle(c, body->points[0], body->points[1]);
+    }
+    return HK_OK;
+}
+
+hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
+{
+    hk_contacts *c = s->contacts;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (c->body_points > 4096)
+    for (int p = 0; p < c->body_points; p++) {
+        double *move = c->move + 3 * (size_t)p;
+        closest_minus(to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, move);
+        c->part[p] = part_in_box(&s->box[p], c->x + 3 * (size_t)p, move);
+    }
+    for (int p = 3 * c->body_points; p < 3 * c->point_count; p++) c->move[p] = 0;
+    for (size_t k = 0; k < c->count; k++) hk_contacts_shorten(c, &c->list[k]);
+    settle(c, 0, c->body_points);
+    for (int b = 0; b < s->body_count; b++) HK_TRY(check_self(s, b));
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (c->model->vertex_count > 4096)
+    for (int64_t k = 0; k < c->model->vertex_count; k++) {
+        int32_t p = c->point_of[k];
+        for (int64_t i = 0; i < 3; i++)
+            x[4 * k + i] = p < 0 ? to[4 * k + i] : x[4 * k + i] + c->move[3 * (int64_t)p + i];
+    }
+    return HK_OK;
+}
