@@ -146,8 +146,9 @@ void hk_contacts_visit_rows(hk_contacts *contacts, const double *x, hk_contact_r
 double hk_contacts_limit(hk_contacts *contacts, const double *x, const double *step, double length);
 // Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.
 bool hk_contacts_walk(hk_contacts *contacts, double *x, const double *to);
-// What a contact leaves of contacts->part, the parts of contacts->move that its points may go.
-void hk_contacts_shorten(hk_contacts *contacts, const hk_contact *contact);
+// The fraction of contacts->move, at most `most`, that leaves a contact at contacts->x a part of
+// its gap.
+double hk_contacts_fraction(const hk_contacts *contacts, const hk_contact *contact, double most);
 // Whether nothing passes through anything on straight ways from the state that was kept, obstacles
 // and all, to x with obstacles as they are now.
 void hk_contacts_keep(hk_contacts *contacts, const double *x);

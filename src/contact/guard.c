@@ -49,7 +49,7 @@ static approach approach_of(const hk_contacts *c, const hk_contact *k)
 }
 
 // The fraction of the moves, at most `most`, that leaves a part of the gap.
-static double fraction_of(const hk_contacts *c, const hk_contact *k, double most)
+double hk_contacts_fraction(const hk_contacts *c, const hk_contact *k, double most)
 {
     approach a = approach_of(c, k);
     int firsts = hk_contact_firsts(k);
@@ -106,7 +106,8 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
         memcpy(c->move + 3 * (size_t)p, step + 4 * (size_t)c->vertex[p], 3 * sizeof(double));
     double least = reach_for(c, away, length);
 #pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
-    for (size_t k = 0; k < c->count; k++) least = fmin(least, fraction_of(c, &c->list[k], length));
+    for (size_t k = 0; k < c->count; k++)
+        least = fmin(least, hk_contacts_fraction(c, &c->list[k], length));
     return least;
 }
 
@@ -117,7 +118,7 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
 #define KEPT 0.1
 
 // What a corner may take of a gap: half of it, or all where the other side stands still.
-void hk_contacts_shorten(hk_contacts *c, const hk_contact *k)
+static void shorten(hk_contacts *c, const hk_contact *k)
 {
     approach a = approach_of(c, k);
     int firsts = hk_contact_firsts(k);
@@ -147,7 +148,7 @@ static bool hop(hk_contacts *c, double *x, const double *to)
         double length = sqrt(closest_dot(m, m));
         c->part[p] = length > c->reach ? c->reach / length : 1;
     }
-    for (size_t k = 0; k < c->count; k++) hk_contacts_shorten(c, &c->list[k]);
+    for (size_t k = 0; k < c->count; k++) shorten(c, &c->list[k]);
     for (int p = 0; p < c->body_points; p++) {
         double *at = x + 4 * (size_t)c->vertex[p];
         for (int i = 0; i < 3; i++) at[i] += c->part[p] * c->move[3 * (size_t)p + (size_t)i];
@@ -188,7 +189,7 @@ bool hk_contacts_passes(hk_contacts *c, const double *x)
     memcpy(c->x, c->kept, bytes);
     double least = reach_for(c, INFINITY, 1);
     for (size_t k = 0; k < c->count && least >= 1; k++)
-        least = fmin(least, fraction_of(c, &c->list[k], 1));
+        least = fmin(least, hk_contacts_fraction(c, &c->list[k], 1));
     memcpy(c->x, c->from_kept, bytes);
     return least >= 1;
 }

@@ -27,7 +27,8 @@ struct hk_sweep {
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
     int32_t *points, *edges, *triangles;  // that are near something
     int point_count, edge_count, triangle_count;
-    hk_status status;
+    int32_t *parent;  // [body_count] of bodies that hang together
+    double *part;     // [body_count] of the ways of these
 };
 
 // ---------------------------------------------------------------- creation
@@ -64,8 +65,10 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->points = HK_ARRAY(int32_t, c->point_count);
     s->edges = HK_ARRAY(int32_t, c->edge_count + 1);
     s->triangles = HK_ARRAY(int32_t, c->triangle_count + 1);
+    s->parent = HK_ARRAY(int32_t, bodies + 1);
+    s->part = HK_ARRAY(double, bodies + 1);
     if (!s->bodies || !s->obstacle_box || !s->meets || !s->box || !s->base || !s->points ||
-        !s->edges || !s->triangles) {
+        !s->edges || !s->triangles || !s->parent || !s->part) {
         hk_sweep_free(s);
         return HK_NO_MEMORY;
     }
@@ -86,6 +89,8 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->points);
     hk_free(s->edges);
     hk_free(s->triangles);
+    hk_free(s->parent);
+    hk_free(s->part);
     hk_free(s);
 }
 
@@ -252,6 +257,15 @@ static double width_of(const hk_contacts *c, const hk_contact *k)
     return fmin(c->settings->distance, 0.5 * apart);
 }
 
+static void take_base(hk_sweep *s, const sweep_body *body)
+{
+    const hk_contacts *c = s->contacts;
+    double mean[3];
+    mean_of(body, c->x, c->move, 0, mean);
+    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
+        for (size_t i = 0; i < 3; i++) s->base[3 * p + i] = c->x[3 * p + i] - mean[i];
+}
+
 // All pairs of the body that are nearer than `near` as it is now, which becomes its base.
 static hk_status list_self(hk_sweep *s, int b, double near)
 {
@@ -262,7 +276,6 @@ static hk_status list_self(hk_sweep *s, int b, double near)
     int points = body->points[1] - body->points[0], first = body->points[0];
     int triangle_count = body->triangles[1] - body->triangles[0];
     int edge_count = body->edges[1] - body->edges[0];
-    double mean[3];
     body->self_count = 0;
     body->near = 0;
     hk_primitive_boxes(c->x, triangle_count, 3, triangles, c->threads, c->boxes);
@@ -293,9 +306,7 @@ static hk_status list_self(hk_sweep *s, int b, double near)
         made.pair.width = width_of(c, &made);
         if (made.pair.width > 0) HK_TRY(add_self(body, c, near, made));
     }
-    mean_of(body, c->x, c->move, 0, mean);
-    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
-        for (size_t i = 0; i < 3; i++) s->base[3 * p + i] = c->x[3 * p + i] - mean[i];
+    take_base(s, body);
     body->near = near;
     c->detections++;
     return HK_OK;
@@ -306,19 +317,18 @@ static double most_near(const hk_contacts *c, int b)
     return fmax(MOST_NEAR * c->settings->bodies[b].edge, 4 * c->settings->distance);
 }
 
-// Makes the list of a body anew where it deforms too much for it.
+// Makes the list of a body anew where it deforms too much for it, or where a shorter one would do.
 static hk_status cover_self(hk_sweep *s, int b)
 {
     sweep_body *body = &s->bodies[b];
     const hk_contacts *c = s->contacts;
     if (!hk_contact_touches(c->settings, b, b) || body->points[1] == body->points[0]) return HK_OK;
     double least = fmax(FIRST_NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
-    if (body->near > 0) {
-        double needed = needed_near(s, body);
-        if (needed < body->near) return HK_OK;
-        least = fmin(fmax(least, 1.5 * needed), most_near(c, b));
-    }
-    return list_self(s, b, least);
+    bool fits = body->near > 0 && body->near <= 1.5 * least;
+    if (fits && needed_near(s, body) < body->near) return HK_OK;
+    take_base(s, body);
+    double needed = needed_near(s, body);
+    return list_self(s, b, fmin(fmax(least, 1.5 * needed), most_near(c, b)));
 }
 
 // ---------------------------------------------------------------- who is near whom
@@ -581,31 +591,84 @@ static double part_in_box(const hk_box *box, const double *x, const double *move
     return fmax(0, fmin(1, part));
 }
 
-// Moves are what is left of them.
-static void settle(hk_contacts *c, int first, int last)
+static void scale_point(hk_contacts *c, int p, double part)
 {
-    for (int p = first; p < last; p++) {
-        for (int i = 0; i < 3; i++) c->move[3 * (size_t)p + (size_t)i] *= c->part[p];
-        c->part[p] = 1;
+    for (int i = 0; i < 3; i++) c->move[3 * (size_t)p + (size_t)i] *= part;
+}
+
+// Shortens the moves of all four corners where they would come too near; whether any did.
+static bool shorten(hk_contacts *c, const hk_contact *k)
+{
+    double part = hk_contacts_fraction(c, k, 1);
+    if (part >= 1) return false;
+    // A little more, so that rounding does not bring it up again.
+    for (int v = 0; v < 4; v++)
+        if (k->point[v] < c->body_points && (v < 3 || k->point[3] != k->point[2]))
+            scale_point(c, k->point[v], 0.999 * part);
+    return true;
+}
+
+enum { SWEEPS = 8 };
+
+static bool shorten_all(hk_contacts *c, const hk_contact *list, size_t count)
+{
+    bool any = true;
+    for (int n = 0; n < SWEEPS && any; n++) {
+        any = false;
+        for (size_t k = 0; k < count; k++) any |= shorten(c, &list[k]);
+    }
+    return any;
+}
+
+static int root_of(const int32_t *parent, int b)
+{
+    while (parent[b] != b) b = parent[b];
+    return b;
+}
+
+// What shortening one by one does not settle: all that hangs together goes the same part of its
+// way.
+static void shorten_together(hk_sweep *s)
+{
+    hk_contacts *c = s->contacts;
+    int bodies = s->body_count;
+    for (int b = 0; b < bodies; b++) {
+        s->parent[b] = b;
+        s->part[b] = 1;
+    }
+    for (size_t k = 0; k < c->count; k++) {
+        const int32_t *side = c->list[k].sides;
+        if (side[0] >= bodies || side[1] >= bodies) continue;
+        int a = root_of(s->parent, side[0]), b = root_of(s->parent, side[1]);
+        s->parent[hk_max_int(a, b)] = hk_min_int(a, b);
+    }
+    for (size_t k = 0; k < c->count; k++) {
+        const int32_t *side = c->list[k].sides;
+        int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
+        s->part[root] = fmin(s->part[root], hk_contacts_fraction(c, &c->list[k], 1));
+    }
+    for (int p = 0; p < c->body_points; p++) {
+        double part = s->part[root_of(s->parent, c->side[p])];
+        if (part < 1) scale_point(c, p, part);
     }
 }
 
 // Where a body deforms more than its list of own pairs allows: with a longer list, and where that
 // would be too long, less of the way.
-static hk_status check_self(hk_sweep *s, int b)
+static hk_status check_self(hk_sweep *s, int b, bool *shortened)
 {
     hk_contacts *c = s->contacts;
     sweep_body *body = &s->bodies[b];
-    if (!(body->near > 0)) return HK_OK;
-    double needed = needed_near(s, body), most = most_near(c, b);
-    if (needed < body->near) return HK_OK;
-    HK_TRY(list_self(s, b, fmin(fmax(1.5 * needed, body->near), most)));
-    for (size_t k = 0; k < body->self_count; k++) hk_contacts_shorten(c, &body->self[k]);
-    settle(c, body->points[0], body->points[1]);
-    while (!(needed_near(s, body) < body->near)) {
-        for (int p = body->points[0]; p < body->points[1]; p++) c->part[p] = 0.7;
-        settle(c, body->points[0], body->points[1]);
-    }
+    if (!(body->near > 0) || needed_near(s, body) < body->near) return HK_OK;
+    take_base(s, body);
+    double needed = needed_near(s, body);
+    HK_TRY(list_self(s, b, fmin(fmax(1.5 * needed, body->near), most_near(c, b))));
+    *shortened = true;
+    while (!(needed_near(s, body) < body->near))
+        for (int p = body->points[0]; p < body->points[1]; p++) scale_point(c, p, 0.7);
+    size_t most = c->count + body->self_count;
+    HK_TRY(hk_reserve((void **)&c->list, c->count, sizeof *c->list, &c->capacity, most));
+    for (size_t k = 0; k < body->self_count; k++) add(c, body->self[k]);
     return HK_OK;
 }
 
@@ -616,12 +679,23 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     for (int p = 0; p < c->body_points; p++) {
         double *move = c->move + 3 * (size_t)p;
         closest_minus(to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, move);
-        c->part[p] = part_in_box(&s->box[p], c->x + 3 * (size_t)p, move);
+        double part = part_in_box(&s->box[p], c->x + 3 * (size_t)p, move);
+        if (part < 1) scale_point(c, p, part);
     }
     for (int p = 3 * c->body_points; p < 3 * c->point_count; p++) c->move[p] = 0;
-    for (size_t k = 0; k < c->count; k++) hk_contacts_shorten(c, &c->list[k]);
-    settle(c, 0, c->body_points);
-    for (int b = 0; b < s->body_count; b++) HK_TRY(check_self(s, b));
+    if (shorten_all(c, c->list, c->count)) shorten_together(s);
+    // Less of the way may be more of a deformation, and the other way round: in the end nobody
+    // moves.
+    for (int n = 0; n < SWEEPS; n++) {
+        bool again = false;
+        for (int b = 0; b < s->body_count; b++) HK_TRY(check_self(s, b, &again));
+        if (!again) break;
+        shorten_together(s);
+    }
+    bool settled = true;
+    for (int b = 0; b < s->body_count; b++)
+        settled &= !(s->bodies[b].near > 0) || needed_near(s, &s->bodies[b]) < s->bodies[b].near;
+    if (!settled) memset(c->move, 0, 3 * sizeof(double) * (size_t)c->point_count);
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (c->model->vertex_count > 4096)
     for (int64_t k = 0; k < c->model->vertex_count; k++) {
         int32_t p = c->point_of[k];
