@@ -15,6 +15,7 @@ typedef struct sweep_body {
     double near;  // m, pairs of its own are listed up to here; 0: none yet
     hk_contact *self;
     size_t self_count, self_room;
+    double slow;  // part of its way that all of it goes
 } sweep_body;
 
 struct hk_sweep {
@@ -596,26 +597,37 @@ static void scale_point(hk_contacts *c, int p, double part)
     for (int i = 0; i < 3; i++) c->move[3 * (size_t)p + (size_t)i] *= part;
 }
 
-// Shortens the moves of all four corners where they would come too near; whether any did.
-static bool shorten(hk_contacts *c, const hk_contact *k)
+// Takes from the moves of corners that would come too near what they have towards the other side;
+// whether any did.
+static bool shorten(const hk_sweep *s, const hk_contact *k)
 {
-    double part = hk_contacts_fraction(c, k, 1);
+    hk_contacts *c = s->contacts;
+    double part = hk_contacts_fraction(c, k, 1), x[4][3];
     if (part >= 1) return false;
-    // A little more, so that rounding does not bring it up again.
-    for (int v = 0; v < 4; v++)
-        if (k->point[v] < c->body_points && (v < 3 || k->point[3] != k->point[2]))
-            scale_point(c, k->point[v], 0.999 * part);
+    part *= 0.999;  // so that rounding does not bring it up again
+    hk_contact_corners(c->x, k->point, x);
+    hk_closest at = pair_closest(k->pair.kind, (const double(*)[3])x);
+    for (int v = 0; v < 4; v++) {
+        int32_t p = k->point[v];
+        double *move = c->move + 3 * (size_t)p, side = v < hk_contact_firsts(k) ? 1 : -1;
+        double towards = -side * closest_dot(at.w, move);
+        if (p >= c->body_points || !(towards > 0)) continue;
+        for (int i = 0; i < 3; i++) move[i] += side * (1 - part) * towards / at.square * at.w[i];
+        double inside = part_in_box(&s->box[p], c->x + 3 * (size_t)p, move);
+        if (inside < 1) scale_point(c, p, inside);
+    }
     return true;
 }
 
 enum { SWEEPS = 8 };
 
-static bool shorten_all(hk_contacts *c, const hk_contact *list, size_t count)
+static bool shorten_all(const hk_sweep *s)
 {
+    const hk_contacts *c = s->contacts;
     bool any = true;
     for (int n = 0; n < SWEEPS && any; n++) {
         any = false;
-        for (size_t k = 0; k < count; k++) any |= shorten(c, &list[k]);
+        for (size_t k = 0; k < c->count; k++) any |= shorten(s, &c->list[k]);
     }
     return any;
 }
@@ -651,6 +663,7 @@ static void shorten_together(hk_sweep *s)
         double part = s->part[root_of(s->parent, c->side[p])];
         if (part < 1) scale_point(c, p, part);
     }
+    for (int b = 0; b < bodies; b++) s->bodies[b].slow *= s->part[root_of(s->parent, b)];
 }
 
 // Where a body deforms more than its list of own pairs allows: with a longer list, and where that
@@ -664,12 +677,28 @@ static hk_status check_self(hk_sweep *s, int b, bool *shortened)
     double needed = needed_near(s, body);
     HK_TRY(list_self(s, b, fmin(fmax(1.5 * needed, body->near), most_near(c, b))));
     *shortened = true;
-    while (!(needed_near(s, body) < body->near))
+    while (!(needed_near(s, body) < body->near)) {
         for (int p = body->points[0]; p < body->points[1]; p++) scale_point(c, p, 0.7);
+        body->slow *= 0.7;
+    }
     size_t most = c->count + body->self_count;
     HK_TRY(hk_reserve((void **)&c->list, c->count, sizeof *c->list, &c->capacity, most));
     for (size_t k = 0; k < body->self_count; k++) add(c, body->self[k]);
     return HK_OK;
+}
+
+// Points by their moves, and what is inside as all of the body.
+static void move_body(const hk_sweep *s, int b, double *x, const double *to)
+{
+    const hk_contacts *c = s->contacts;
+    const hk_body *body = &c->model->bodies[b];
+    double slow = s->bodies[b].slow;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (body->vertex_count > 4096)
+    for (int64_t k = body->vertex_start; k < body->vertex_start + body->vertex_count; k++) {
+        int64_t at = 4 * (int64_t)c->model->place[k], p = c->point_of[at / 4];
+        for (int64_t i = 0; i < 3; i++)
+            x[at + i] += p < 0 ? slow * (to[at + i] - x[at + i]) : c->move[3 * p + i];
+    }
 }
 
 hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
@@ -683,7 +712,8 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
         if (part < 1) scale_point(c, p, part);
     }
     for (int p = 3 * c->body_points; p < 3 * c->point_count; p++) c->move[p] = 0;
-    if (shorten_all(c, c->list, c->count)) shorten_together(s);
+    for (int b = 0; b < s->body_count; b++) s->bodies[b].slow = 1;
+    if (shorten_all(s)) shorten_together(s);
     // Less of the way may be more of a deformation, and the other way round: in the end nobody
     // moves.
     for (int n = 0; n < SWEEPS; n++) {
@@ -696,11 +726,7 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     for (int b = 0; b < s->body_count; b++)
         settled &= !(s->bodies[b].near > 0) || needed_near(s, &s->bodies[b]) < s->bodies[b].near;
     if (!settled) memset(c->move, 0, 3 * sizeof(double) * (size_t)c->point_count);
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (c->model->vertex_count > 4096)
-    for (int64_t k = 0; k < c->model->vertex_count; k++) {
-        int32_t p = c->point_of[k];
-        for (int64_t i = 0; i < 3; i++)
-            x[4 * k + i] = p < 0 ? to[4 * k + i] : x[4 * k + i] + c->move[3 * (int64_t)p + i];
-    }
+    for (int b = 0; b < s->body_count && !settled; b++) s->bodies[b].slow = 0;
+    for (int b = 0; b < s->body_count; b++) move_body(s, b, x, to);
     return HK_OK;
 }

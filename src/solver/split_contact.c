@@ -5,9 +5,11 @@
 #include "solver/split.h"
 
 enum { MOST_SOLVES = 6 };
-// Errors that are left to the next step: of a gap, relative to the distance at which contact
-// begins, and of slips, m/s relative to the speed at which it slips.
-#define ENOUGH 0.05
+// Errors that are left to the next step, of a gap relative to the distance at which contact begins
+// and of slips relative to those at which it sticks: of what the step before left, and of what a
+// solve leaves.
+#define ENOUGH_AT_FIRST 0.02
+#define ENOUGH          0.5
 // (A⁻¹)_vv is about so many times that of the vertex alone, 1/A_vv, and of its body as a rigid one:
 // 1/mass, and more at its corners, which turn.
 #define SOFTER_THAN_ALONE 2
@@ -218,7 +220,7 @@ static hk_status add_pairs(hk_split *s)
 
 // The step along the projected gradient; false: it is not worth a solve. `work` is its product with
 // what displacements lack.
-static bool choose(hk_split *s, double *work)
+static bool choose(hk_split *s, double enough, double *work)
 {
     hk_split_contact *w = &s->contact;
     const hk_model_contact *settings = w->contacts->settings;
@@ -240,9 +242,9 @@ static bool choose(hk_split *s, double *work)
         double along = pair->soft * closest_dot(pair->change, pair->n);
         double size = pair->soft * sqrt(closest_dot(pair->change, pair->change));
         double across = sqrt(fmax(0, size * size - along * along));
-        worst = fmax(worst, fmax(fabs(along) / settings->distance, across / slip));
+        worst = fmax(worst, fmax(5 * fabs(along) / settings->distance, across / slip));
     }
-    return worst > ENOUGH && *work > 0;
+    return worst > enough && *work > 0;
 }
 
 static double best_length(hk_split *s, double work)
@@ -297,7 +299,7 @@ hk_status hk_split_contact_solve(hk_split *s, const double *x)
     HK_TRY(hk_sweep_find(w->sweep, x, w->target));
     HK_TRY(add_pairs(s));
     if (w->count == 0) return HK_OK;
-    for (int n = 0; n < MOST_SOLVES && choose(s, &work); n++) {
+    for (int n = 0; n < MOST_SOLVES && choose(s, n ? ENOUGH : ENOUGH_AT_FIRST, &work); n++) {
         memset(vector, 0, bytes);
         add_forces(s, true, vector);
         hk_split_solve(s);
