@@ -25,6 +25,7 @@ struct hk_sweep {
     hk_box *obstacle_box;  // [obstacle_count]
     uint8_t *meets;        // [body_count][body_count + obstacle_count] whether boxes overlap
     hk_box *box;           // [point_count] of ways
+    hk_box *local;         // [body_points] of ways less the mean way of the body
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
     int32_t *points, *edges, *triangles;  // that are near something
     int point_count, edge_count, triangle_count;
@@ -62,14 +63,15 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->obstacle_box = HK_ZEROS(hk_box, obstacles + 1);
     s->meets = HK_ZEROS(uint8_t, bodies * (bodies + obstacles));
     s->box = HK_ZEROS(hk_box, c->point_count);
+    s->local = HK_ZEROS(hk_box, c->body_points);
     s->base = HK_ZEROS(double, 3 * (size_t)c->body_points);
     s->points = HK_ARRAY(int32_t, c->point_count);
     s->edges = HK_ARRAY(int32_t, c->edge_count + 1);
     s->triangles = HK_ARRAY(int32_t, c->triangle_count + 1);
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
-    if (!s->bodies || !s->obstacle_box || !s->meets || !s->box || !s->base || !s->points ||
-        !s->edges || !s->triangles || !s->parent || !s->part) {
+    if (!s->bodies || !s->obstacle_box || !s->meets || !s->box || !s->local || !s->base ||
+        !s->points || !s->edges || !s->triangles || !s->parent || !s->part) {
         hk_sweep_free(s);
         return HK_NO_MEMORY;
     }
@@ -86,6 +88,7 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->obstacle_box);
     hk_free(s->meets);
     hk_free(s->box);
+    hk_free(s->local);
     hk_free(s->base);
     hk_free(s->points);
     hk_free(s->edges);
@@ -332,6 +335,34 @@ static hk_status cover_self(hk_sweep *s, int b)
     return list_self(s, b, fmin(fmax(least, 1.5 * needed), most_near(c, b)));
 }
 
+// Boxes of the ways by c->move as someone sees them who goes the mean way of the body.
+static void find_local_boxes(const hk_sweep *s, const sweep_body *body, double of_way,
+                             double distance)
+{
+    const hk_contacts *c = s->contacts;
+    double zero[3], mean[3];
+    mean_of(body, c->x, c->move, 0, zero);
+    mean_of(body, c->x, c->move, 1, mean);
+    for (int p = body->points[0]; p < body->points[1]; p++) {
+        const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
+        double way[3];
+        for (int i = 0; i < 3; i++) way[i] = move[i] - (mean[i] - zero[i]);
+        double margin = distance + of_way * sqrt(closest_dot(way, way));
+        for (int i = 0; i < 3; i++) {
+            s->local[p].low[i] = fmin(x[i], x[i] + way[i]) - margin;
+            s->local[p].high[i] = fmax(x[i], x[i] + way[i]) + margin;
+        }
+    }
+}
+
+// Whether the two sides of a pair of one body can meet on these ways.
+static bool may_meet(const hk_sweep *s, const hk_contact *k)
+{
+    hk_box side[2] = {g_nothing, g_nothing};
+    for (int v = 0; v < 4; v++) surround(&side[v >= hk_contact_firsts(k)], &s->local[k->point[v]]);
+    return overlap(&side[0], &side[1]);
+}
+
 // ---------------------------------------------------------------- who is near whom
 
 static void find_meetings(hk_sweep *s)
@@ -541,15 +572,17 @@ static hk_status add_planes(hk_sweep *s)
     return HK_OK;
 }
 
-// Those whose ways cross.
 static hk_status add_selves(hk_sweep *s)
 {
     hk_contacts *c = s->contacts;
     for (int b = 0; b < s->body_count; b++) {
         const sweep_body *body = &s->bodies[b];
         size_t most = c->count + body->self_count;
+        if (body->self_count == 0) continue;
         HK_TRY(hk_reserve((void **)&c->list, c->count, sizeof *c->list, &c->capacity, most));
-        for (size_t k = 0; k < body->self_count; k++) add(c, body->self[k]);
+        find_local_boxes(s, body, 0, 0.5 * c->settings->distance);
+        for (size_t k = 0; k < body->self_count; k++)
+            if (may_meet(s, &body->self[k])) add(c, body->self[k]);
     }
     return HK_OK;
 }
@@ -638,9 +671,20 @@ static int root_of(const int32_t *parent, int b)
     return b;
 }
 
+static double fraction_of_self(const hk_sweep *s, const sweep_body *body)
+{
+    double least = 1;
+    if (body->self_count == 0) return 1;
+    find_local_boxes(s, body, 0, 0);
+    for (size_t k = 0; k < body->self_count; k++)
+        if (may_meet(s, &body->self[k]))
+            least = fmin(least, hk_contacts_fraction(s->contacts, &body->self[k], least));
+    return least;
+}
+
 // What shortening one by one does not settle: all that hangs together goes the same part of its
-// way.
-static void shorten_together(hk_sweep *s)
+// way. Whether anything did not go all of it.
+static bool shorten_together(hk_sweep *s)
 {
     hk_contacts *c = s->contacts;
     int bodies = s->body_count;
@@ -659,11 +703,21 @@ static void shorten_together(hk_sweep *s)
         int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
         s->part[root] = fmin(s->part[root], hk_contacts_fraction(c, &c->list[k], 1));
     }
-    for (int p = 0; p < c->body_points; p++) {
-        double part = s->part[root_of(s->parent, c->side[p])];
-        if (part < 1) scale_point(c, p, part);
+    for (int b = 0; b < bodies; b++) {
+        int root = root_of(s->parent, b);
+        s->part[root] = fmin(s->part[root], fraction_of_self(s, &s->bodies[b]));
     }
-    for (int b = 0; b < bodies; b++) s->bodies[b].slow *= s->part[root_of(s->parent, b)];
+    bool any = false;
+    for (int b = 0; b < bodies; b++) {
+        double part = s->part[root_of(s->parent, b)];
+        if (part >= 1) continue;
+        any = true;
+        part *= 0.999;
+        s->bodies[b].slow *= part;
+        for (int p = s->bodies[b].points[0]; p < s->bodies[b].points[1]; p++)
+            scale_point(c, p, part);
+    }
+    return any;
 }
 
 // Where a body deforms more than its list of own pairs allows: with a longer list, and where that
@@ -681,9 +735,6 @@ static hk_status check_self(hk_sweep *s, int b, bool *shortened)
         for (int p = body->points[0]; p < body->points[1]; p++) scale_point(c, p, 0.7);
         body->slow *= 0.7;
     }
-    size_t most = c->count + body->self_count;
-    HK_TRY(hk_reserve((void **)&c->list, c->count, sizeof *c->list, &c->capacity, most));
-    for (size_t k = 0; k < body->self_count; k++) add(c, body->self[k]);
     return HK_OK;
 }
 
@@ -713,16 +764,15 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     }
     for (int p = 3 * c->body_points; p < 3 * c->point_count; p++) c->move[p] = 0;
     for (int b = 0; b < s->body_count; b++) s->bodies[b].slow = 1;
-    if (shorten_all(s)) shorten_together(s);
-    // Less of the way may be more of a deformation, and the other way round: in the end nobody
-    // moves.
-    for (int n = 0; n < SWEEPS; n++) {
-        bool again = false;
+    shorten_all(s);
+    // Less of the way may be more of a deformation: in the end nobody moves.
+    bool again = true;
+    for (int n = 0; n < SWEEPS && again; n++) {
+        again = false;
         for (int b = 0; b < s->body_count; b++) HK_TRY(check_self(s, b, &again));
-        if (!again) break;
-        shorten_together(s);
+        again |= shorten_together(s);
     }
-    bool settled = true;
+    bool settled = !again || !shorten_together(s);
     for (int b = 0; b < s->body_count; b++)
         settled &= !(s->bodies[b].near > 0) || needed_near(s, &s->bodies[b]) < s->bodies[b].near;
     if (!settled) memset(c->move, 0, 3 * sizeof(double) * (size_t)c->point_count);
