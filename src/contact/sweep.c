@@ -240,18 +240,6 @@ static bool keep_self_triangle(const hk_contacts *c, int32_t p, const int32_t *t
            hk_contact_touches(c->settings, c->side[p], c->side[p]);
 }
 
-static hk_status add_self(sweep_body *body, const hk_contacts *c, double near, hk_contact k)
-{
-    double x[4][3];
-    hk_contact_corners(c->x, k.point, x);
-    hk_closest at = pair_closest(k.pair.kind, (const double(*)[3])x);
-    if (at.square > near * near) return HK_OK;
-    HK_TRY(hk_reserve((void **)&body->self, body->self_count, sizeof k, &body->self_room,
-                      body->self_count + 1));
-    body->self[body->self_count++] = k;
-    return HK_OK;
-}
-
 // The distance of a pair at rest is the most at which it pushes.
 static double width_of(const hk_contacts *c, const hk_contact *k)
 {
@@ -259,6 +247,20 @@ static double width_of(const hk_contacts *c, const hk_contact *k)
     hk_contact_corners(c->rest, k->point, rest);
     double apart = sqrt(pair_closest(k->pair.kind, (const double(*)[3])rest).square);
     return fmin(c->settings->distance, 0.5 * apart);
+}
+
+static hk_status add_self(sweep_body *body, const hk_contacts *c, double near, hk_contact k)
+{
+    double x[4][3];
+    hk_contact_corners(c->x, k.point, x);
+    hk_closest at = pair_closest(k.pair.kind, (const double(*)[3])x);
+    if (at.square > near * near) return HK_OK;
+    k.pair.width = width_of(c, &k);
+    if (!(k.pair.width > 0)) return HK_OK;
+    HK_TRY(hk_reserve((void **)&body->self, body->self_count, sizeof k, &body->self_room,
+                      body->self_count + 1));
+    body->self[body->self_count++] = k;
+    return HK_OK;
 }
 
 static void take_base(hk_sweep *s, const sweep_body *body)
@@ -293,9 +295,7 @@ static hk_status list_self(hk_sweep *s, int b, double near)
         const int32_t *t = triangles + 3 * (size_t)hk_key_second(key);
         hk_contact made = {
             .point = {p, t[0], t[1], t[2]}, .sides = {b, b}, .pair = {.kind = HK_VERTEX_TRIANGLE}};
-        made.pair.width = width_of(c, &made);
-        if (keep_self_triangle(c, p, t) && made.pair.width > 0)
-            HK_TRY(add_self(body, c, near, made));
+        if (keep_self_triangle(c, p, t)) HK_TRY(add_self(body, c, near, made));
     }
     hk_primitive_boxes(c->x, edge_count, 2, edges, c->threads, c->boxes);
     HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, edge_count, c->threads));
@@ -307,8 +307,7 @@ static hk_status list_self(hk_sweep *s, int b, double near)
         hk_contact made = {
             .point = {e[0], e[1], f[0], f[1]}, .sides = {b, b}, .pair = {.kind = HK_EDGE_EDGE}};
         if (hk_share_vertex(2, e, 2, f)) continue;
-        made.pair.width = width_of(c, &made);
-        if (made.pair.width > 0) HK_TRY(add_self(body, c, near, made));
+        HK_TRY(add_self(body, c, near, made));
     }
     take_base(s, body);
     body->near = near;
@@ -328,11 +327,13 @@ static hk_status cover_self(hk_sweep *s, int b)
     const hk_contacts *c = s->contacts;
     if (!hk_contact_touches(c->settings, b, b) || body->points[1] == body->points[0]) return HK_OK;
     double least = fmax(FIRST_NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
-    bool fits = body->near > 0 && body->near <= 1.5 * least;
-    if (fits && needed_near(s, body) < body->near) return HK_OK;
+    double needed = body->near > 0 ? needed_near(s, body) : 0;
+    bool fits = needed < body->near && body->near < 4 * fmax(least, needed);
+    if (fits) return HK_OK;
     take_base(s, body);
-    double needed = needed_near(s, body);
-    return list_self(s, b, fmin(fmax(least, 1.5 * needed), most_near(c, b)));
+    needed = needed_near(s, body);
+    // Of this step; a list that is to last for some.
+    return list_self(s, b, fmin(fmax(least, 3 * needed), most_near(c, b)));
 }
 
 // Boxes of the ways by c->move as someone sees them who goes the mean way of the body.
