@@ -5,9 +5,8 @@
 // The margin of a way: a part of its length, and a part of the distance at which contact begins.
 #define MARGIN_OF_WAY      0.25
 #define MARGIN_OF_DISTANCE 1.0
-// How near pairs of one body are listed, in edges: at first, and at the most.
-#define FIRST_NEAR 0.3
-#define MOST_NEAR  1.0
+// How near pairs of one body are listed, in edges.
+#define NEAR 0.3
 
 typedef struct sweep_body {
     int points[2], edges[2], triangles[2];  // runs of them
@@ -15,7 +14,8 @@ typedef struct sweep_body {
     double near;  // m, pairs of its own are listed up to here; 0: none yet
     hk_contact *self;
     size_t self_count, self_room;
-    double slow;  // part of its way that all of it goes
+    double slow;   // part of its way that all of it goes
+    bool touches;  // itself
 } sweep_body;
 
 struct hk_sweep {
@@ -315,25 +315,19 @@ static hk_status list_self(hk_sweep *s, int b, double near)
     return HK_OK;
 }
 
-static double most_near(const hk_contacts *c, int b)
-{
-    return fmax(MOST_NEAR * c->settings->bodies[b].edge, 4 * c->settings->distance);
-}
-
-// Makes the list of a body anew where it deforms too much for it, or where a shorter one would do.
+// Makes the list of a body anew where it deforms too much for it; where it deforms too much for
+// any, there is none, and its pairs are looked for on the ways (fraction_on_ways).
 static hk_status cover_self(hk_sweep *s, int b)
 {
     sweep_body *body = &s->bodies[b];
     const hk_contacts *c = s->contacts;
-    if (!hk_contact_touches(c->settings, b, b) || body->points[1] == body->points[0]) return HK_OK;
-    double least = fmax(FIRST_NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
-    double needed = body->near > 0 ? needed_near(s, body) : 0;
-    bool fits = needed < body->near && body->near < 4 * fmax(least, needed);
-    if (fits) return HK_OK;
+    body->touches = hk_contact_touches(c->settings, b, b) && body->points[1] > body->points[0];
+    if (!body->touches || (body->near > 0 && needed_near(s, body) < body->near)) return HK_OK;
+    double near = fmax(NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
     take_base(s, body);
-    needed = needed_near(s, body);
-    // Of this step; a list that is to last for some.
-    return list_self(s, b, fmin(fmax(least, 3 * needed), most_near(c, b)));
+    body->near = 0;
+    body->self_count = 0;
+    return needed_near(s, body) < 0.5 * near ? list_self(s, b, near) : HK_OK;
 }
 
 // Boxes of the ways by c->move as someone sees them who goes the mean way of the body.
@@ -672,20 +666,76 @@ static int root_of(const int32_t *parent, int b)
     return b;
 }
 
-static double fraction_of_self(const hk_sweep *s, const sweep_body *body)
+static double fraction_of_list(const hk_sweep *s, const sweep_body *body)
 {
     double least = 1;
-    if (body->self_count == 0) return 1;
-    find_local_boxes(s, body, 0, 0);
     for (size_t k = 0; k < body->self_count; k++)
         if (may_meet(s, &body->self[k]))
             least = fmin(least, hk_contacts_fraction(s->contacts, &body->self[k], least));
     return least;
 }
 
+static void fill_local_boxes(const hk_sweep *s, int first, int count, const int32_t *list,
+                             int corners)
+{
+    for (int k = 0; k < count; k++) {
+        const int32_t *points = list + (size_t)corners * (size_t)(first + k);
+        hk_box box = s->local[points[0]];
+        for (int i = 1; i < corners; i++) surround(&box, &s->local[points[i]]);
+        s->contacts->boxes[k] = box;
+    }
+}
+
+// Without a list: of all pairs whose ways cross.
+static hk_status fraction_on_ways(const hk_sweep *s, const sweep_body *body, double *least)
+{
+    hk_contacts *c = s->contacts;
+    int points = body->points[1] - body->points[0], first = body->points[0];
+    int triangles = body->triangles[1] - body->triangles[0];
+    int edges = body->edges[1] - body->edges[0];
+    fill_local_boxes(s, body->triangles[0], triangles, c->triangles, 3);
+    HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, triangles, c->threads));
+    fill_local_boxes(s, first, points, c->touching, 1);
+    HK_TRY(hk_bvh_box_pairs(c->boxes, points, &c->triangle_tree, 0, NULL, NULL, c->threads,
+                            &c->triangle_pairs));
+    for (size_t k = 0; k < c->triangle_pairs.count; k++) {
+        uint64_t key = hk_pairs_keys(&c->triangle_pairs)[k];
+        int32_t p = first + hk_key_first(key);
+        const int32_t *t = c->triangles + 3 * (size_t)(body->triangles[0] + hk_key_second(key));
+        hk_contact pair = {.point = {p, t[0], t[1], t[2]}, .pair = {.kind = HK_VERTEX_TRIANGLE}};
+        if (p != t[0] && p != t[1] && p != t[2])
+            *least = fmin(*least, hk_contacts_fraction(c, &pair, *least));
+    }
+    fill_local_boxes(s, body->edges[0], edges, c->edges, 2);
+    HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, edges, c->threads));
+    HK_TRY(hk_bvh_self_pairs(&c->edge_tree, 0, NULL, NULL, c->threads, &c->edge_pairs));
+    for (size_t k = 0; k < c->edge_pairs.count; k++) {
+        uint64_t key = hk_pairs_keys(&c->edge_pairs)[k];
+        const int32_t *e = c->edges + 2 * (size_t)(body->edges[0] + hk_key_first(key));
+        const int32_t *f = c->edges + 2 * (size_t)(body->edges[0] + hk_key_second(key));
+        hk_contact pair = {.point = {e[0], e[1], f[0], f[1]}, .pair = {.kind = HK_EDGE_EDGE}};
+        if (!hk_share_vertex(2, e, 2, f))
+            *least = fmin(*least, hk_contacts_fraction(c, &pair, *least));
+    }
+    return HK_OK;
+}
+
+// The part of its ways by c->move that a body does not come in its own way.
+static hk_status fraction_of_self(const hk_sweep *s, const sweep_body *body, double *least)
+{
+    *least = 1;
+    if (!body->touches) return HK_OK;
+    bool listed = body->near > 0 && needed_near(s, body) < body->near;
+    if (listed && body->self_count == 0) return HK_OK;
+    find_local_boxes(s, body, 0, 0);
+    if (!listed) return fraction_on_ways(s, body, least);
+    *least = fraction_of_list(s, body);
+    return HK_OK;
+}
+
 // What shortening one by one does not settle: all that hangs together goes the same part of its
-// way. Whether anything did not go all of it.
-static bool shorten_together(hk_sweep *s)
+// way. The same part of all ways leaves them where they were looked for.
+static hk_status shorten_together(hk_sweep *s)
 {
     hk_contacts *c = s->contacts;
     int bodies = s->body_count;
@@ -706,35 +756,16 @@ static bool shorten_together(hk_sweep *s)
     }
     for (int b = 0; b < bodies; b++) {
         int root = root_of(s->parent, b);
-        s->part[root] = fmin(s->part[root], fraction_of_self(s, &s->bodies[b]));
+        double least;
+        HK_TRY(fraction_of_self(s, &s->bodies[b], &least));
+        s->part[root] = fmin(s->part[root], least);
     }
-    bool any = false;
     for (int b = 0; b < bodies; b++) {
         double part = s->part[root_of(s->parent, b)];
         if (part >= 1) continue;
-        any = true;
-        part *= 0.999;
         s->bodies[b].slow *= part;
         for (int p = s->bodies[b].points[0]; p < s->bodies[b].points[1]; p++)
             scale_point(c, p, part);
-    }
-    return any;
-}
-
-// Where a body deforms more than its list of own pairs allows: with a longer list, and where that
-// would be too long, less of the way.
-static hk_status check_self(hk_sweep *s, int b, bool *shortened)
-{
-    hk_contacts *c = s->contacts;
-    sweep_body *body = &s->bodies[b];
-    if (!(body->near > 0) || needed_near(s, body) < body->near) return HK_OK;
-    take_base(s, body);
-    double needed = needed_near(s, body);
-    HK_TRY(list_self(s, b, fmin(fmax(1.5 * needed, body->near), most_near(c, b))));
-    *shortened = true;
-    while (!(needed_near(s, body) < body->near)) {
-        for (int p = body->points[0]; p < body->points[1]; p++) scale_point(c, p, 0.7);
-        body->slow *= 0.7;
     }
     return HK_OK;
 }
@@ -766,18 +797,7 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     for (int p = 3 * c->body_points; p < 3 * c->point_count; p++) c->move[p] = 0;
     for (int b = 0; b < s->body_count; b++) s->bodies[b].slow = 1;
     shorten_all(s);
-    // Less of the way may be more of a deformation: in the end nobody moves.
-    bool again = true;
-    for (int n = 0; n < SWEEPS && again; n++) {
-        again = false;
-        for (int b = 0; b < s->body_count; b++) HK_TRY(check_self(s, b, &again));
-        again |= shorten_together(s);
-    }
-    bool settled = !again || !shorten_together(s);
-    for (int b = 0; b < s->body_count; b++)
-        settled &= !(s->bodies[b].near > 0) || needed_near(s, &s->bodies[b]) < s->bodies[b].near;
-    if (!settled) memset(c->move, 0, 3 * sizeof(double) * (size_t)c->point_count);
-    for (int b = 0; b < s->body_count && !settled; b++) s->bodies[b].slow = 0;
+    HK_TRY(shorten_together(s));
     for (int b = 0; b < s->body_count; b++) move_body(s, b, x, to);
     return HK_OK;
 }
