@@ -1,37 +1,8 @@
-#include "contact/sweep.h"
-
-#include <math.h>
+#include "contact/sweep_parts.h"
 
 // The margin of a way: a part of its length, and a part of the distance at which contact begins.
 #define MARGIN_OF_WAY      0.25
 #define MARGIN_OF_DISTANCE 1.0
-// How near pairs of one body are listed, in edges.
-#define NEAR 0.3
-
-typedef struct sweep_body {
-    int points[2], edges[2], triangles[2];  // runs of them
-    hk_box box;
-    double near;  // m, pairs of its own are listed up to here; 0: none yet
-    hk_contact *self;
-    size_t self_count, self_room;
-    double slow;   // part of its way that all of it goes
-    bool touches;  // itself
-} sweep_body;
-
-struct hk_sweep {
-    hk_contacts *contacts;
-    int body_count, obstacle_count;
-    sweep_body *bodies;
-    hk_box *obstacle_box;  // [obstacle_count]
-    uint8_t *meets;        // [body_count][body_count + obstacle_count] whether boxes overlap
-    hk_box *box;           // [point_count] of ways
-    hk_box *local;         // [body_points] of ways less the mean way of the body
-    double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
-    int32_t *points, *edges, *triangles;  // that are near something
-    int point_count, edge_count, triangle_count;
-    int32_t *parent;  // [body_count] of bodies that hang together
-    double *part;     // [body_count] of the ways of these
-};
 
 // ---------------------------------------------------------------- creation
 
@@ -59,7 +30,7 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->body_count = c->settings->body_count;
     s->obstacle_count = c->settings->obstacle_count;
     size_t bodies = (size_t)s->body_count, obstacles = (size_t)s->obstacle_count;
-    s->bodies = HK_ZEROS(sweep_body, bodies);
+    s->bodies = HK_ZEROS(hk_sweep_body, bodies);
     s->obstacle_box = HK_ZEROS(hk_box, obstacles + 1);
     s->meets = HK_ZEROS(uint8_t, bodies * (bodies + obstacles));
     s->box = HK_ZEROS(hk_box, c->point_count);
@@ -100,28 +71,11 @@ void hk_sweep_free(hk_sweep *s)
 
 // ---------------------------------------------------------------- boxes
 
-static const hk_box g_nothing = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-
-static void surround(hk_box *box, const hk_box *other)
-{
-    for (int i = 0; i < 3; i++) {
-        box->low[i] = fmin(box->low[i], other->low[i]);
-        box->high[i] = fmax(box->high[i], other->high[i]);
-    }
-}
-
-static bool overlap(const hk_box *a, const hk_box *b)
-{
-    bool apart = false;
-    for (int i = 0; i < 3; i++) apart |= a->low[i] > b->high[i] || b->low[i] > a->high[i];
-    return !apart;
-}
-
 // Around the ways of a body's points; c->move is where they go, less where they are.
-static void find_body_box(hk_sweep *s, sweep_body *body)
+static void find_body_box(hk_sweep *s, hk_sweep_body *body)
 {
     hk_contacts *c = s->contacts;
-    body->box = g_nothing;
+    body->box = HK_BOX_OF_NOTHING;
     for (int p = body->points[0]; p < body->points[1]; p++) {
         const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
         double margin = MARGIN_OF_DISTANCE * c->settings->distance +
@@ -131,7 +85,7 @@ static void find_body_box(hk_sweep *s, sweep_body *body)
             s->box[p].low[i] = fmin(x[i], to) - margin;
             s->box[p].high[i] = fmax(x[i], to) + margin;
         }
-        surround(&body->box, &s->box[p]);
+        hk_box_surround(&body->box, &s->box[p]);
     }
 }
 
@@ -140,14 +94,14 @@ static void find_obstacle_boxes(hk_sweep *s)
     const hk_contacts *c = s->contacts;
     for (int o = 0; o < s->obstacle_count; o++) {
         const hk_obstacle *obstacle = &c->settings->obstacles[o];
-        s->obstacle_box[o] = g_nothing;
+        s->obstacle_box[o] = HK_BOX_OF_NOTHING;
         if (c->plane_of[o] >= 0) continue;
         for (int p = c->start_of[o]; p < c->start_of[o] + obstacle->vertex_count; p++) {
             for (int i = 0; i < 3; i++) {
                 s->box[p].low[i] = c->x[3 * (size_t)p + (size_t)i] - obstacle->radius;
                 s->box[p].high[i] = c->x[3 * (size_t)p + (size_t)i] + obstacle->radius;
             }
-            surround(&s->obstacle_box[o], &s->box[p]);
+            hk_box_surround(&s->obstacle_box[o], &s->box[p]);
         }
     }
 }
@@ -155,207 +109,8 @@ static void find_obstacle_boxes(hk_sweep *s)
 static hk_box primitive_box(const hk_sweep *s, const int32_t *points, int count)
 {
     hk_box box = s->box[points[0]];
-    for (int k = 1; k < count; k++) surround(&box, &s->box[points[k]]);
+    for (int k = 1; k < count; k++) hk_box_surround(&box, &s->box[points[k]]);
     return box;
-}
-
-// ---------------------------------------------------------------- pairs of one body
-
-static void mean_of(const sweep_body *body, const double *x, const double *move, double factor,
-                    double mean[3])
-{
-    int count = body->points[1] - body->points[0];
-    for (int i = 0; i < 3; i++) mean[i] = 0;
-    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
-        for (size_t i = 0; i < 3; i++) mean[i] += x[3 * p + i] + factor * move[3 * p + i];
-    for (int i = 0; i < 3; i++) mean[i] /= count;
-}
-
-static double determinant(double m[3][3])
-{
-    double cross[3];
-    closest_cross(m[1], m[2], cross);
-    return closest_dot(m[0], cross);
-}
-
-// The rotation nearest to m (Higham's iteration); the identity where there is none.
-static void rotation_of(double m[3][3])
-{
-    for (int n = 0; n < 40; n++) {
-        double det = determinant(m), other[3][3], change = 0;
-        if (!(det > 0)) break;
-        for (int i = 0; i < 3; i++) closest_cross(m[(i + 1) % 3], m[(i + 2) % 3], other[i]);
-        double scale = n < 10 ? 1 / cbrt(det) : 1;  // of m; its inverse transposed is other/det
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++) {
-                double next = 0.5 * (scale * m[i][j] + other[i][j] / (det * scale));
-                change = fmax(change, fabs(next - m[i][j]));
-                m[i][j] = next;
-            }
-        if (change < 1e-13) return;
-    }
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) m[i][j] = i == j;
-}
-
-// How far points are from those of the base, moved as a rigid body; its rotation.
-static double deviation(const hk_sweep *s, const sweep_body *body, double factor, double turn[3][3])
-{
-    const hk_contacts *c = s->contacts;
-    double mean[3], largest = 0;
-    mean_of(body, c->x, c->move, factor, mean);
-    memset(turn, 0, 9 * sizeof(double));
-    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
-        for (size_t i = 0; i < 3; i++) {
-            double at = c->x[3 * p + i] + factor * c->move[3 * p + i] - mean[i];
-            for (size_t j = 0; j < 3; j++) turn[i][j] += at * s->base[3 * p + j];
-        }
-    rotation_of(turn);
-    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++) {
-        double off[3];
-        for (size_t i = 0; i < 3; i++) {
-            double rigid = mean[i];
-            for (size_t j = 0; j < 3; j++) rigid += turn[i][j] * s->base[3 * p + j];
-            off[i] = c->x[3 * p + i] + factor * c->move[3 * p + i] - rigid;
-        }
-        largest = fmax(largest, closest_dot(off, off));
-    }
-    return sqrt(largest);
-}
-
-// How near pairs have to have been in the base to meet on the way by c->move.
-static double needed_near(const hk_sweep *s, const sweep_body *body)
-{
-    double from[3][3], to[3][3], trace = 0;
-    double before = deviation(s, body, 0, from);
-    double after = deviation(s, body, 1, to);
-    for (int i = 0; i < 3; i++) trace += closest_dot(from[i], to[i]);
-    double half = sqrt(fmax(0, 0.25 * (1 + trace)));  // cos θ/2
-    return 2 * fmax(before, after) / fmax(half, 1e-3);
-}
-
-static bool keep_self_triangle(const hk_contacts *c, int32_t p, const int32_t *t)
-{
-    return p != t[0] && p != t[1] && p != t[2] &&
-           hk_contact_touches(c->settings, c->side[p], c->side[p]);
-}
-
-// The distance of a pair at rest is the most at which it pushes.
-static double width_of(const hk_contacts *c, const hk_contact *k)
-{
-    double rest[4][3];
-    hk_contact_corners(c->rest, k->point, rest);
-    double apart = sqrt(pair_closest(k->pair.kind, (const double(*)[3])rest).square);
-    return fmin(c->settings->distance, 0.5 * apart);
-}
-
-static hk_status add_self(sweep_body *body, const hk_contacts *c, double near, hk_contact k)
-{
-    double x[4][3];
-    hk_contact_corners(c->x, k.point, x);
-    hk_closest at = pair_closest(k.pair.kind, (const double(*)[3])x);
-    if (at.square > near * near) return HK_OK;
-    k.pair.width = width_of(c, &k);
-    if (!(k.pair.width > 0)) return HK_OK;
-    HK_TRY(hk_reserve((void **)&body->self, body->self_count, sizeof k, &body->self_room,
-                      body->self_count + 1));
-    body->self[body->self_count++] = k;
-    return HK_OK;
-}
-
-static void take_base(hk_sweep *s, const sweep_body *body)
-{
-    const hk_contacts *c = s->contacts;
-    double mean[3];
-    mean_of(body, c->x, c->move, 0, mean);
-    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
-        for (size_t i = 0; i < 3; i++) s->base[3 * p + i] = c->x[3 * p + i] - mean[i];
-}
-
-// All pairs of the body that are nearer than `near` as it is now, which becomes its base.
-static hk_status list_self(hk_sweep *s, int b, double near)
-{
-    hk_contacts *c = s->contacts;
-    sweep_body *body = &s->bodies[b];
-    const int32_t *triangles = c->triangles + 3 * (size_t)body->triangles[0];
-    const int32_t *edges = c->edges + 2 * (size_t)body->edges[0];
-    int points = body->points[1] - body->points[0], first = body->points[0];
-    int triangle_count = body->triangles[1] - body->triangles[0];
-    int edge_count = body->edges[1] - body->edges[0];
-    body->self_count = 0;
-    body->near = 0;
-    hk_primitive_boxes(c->x, triangle_count, 3, triangles, c->threads, c->boxes);
-    HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, triangle_count, c->threads));
-    hk_primitive_boxes(c->x, points, 1, c->touching + first, c->threads, c->boxes);
-    HK_TRY(hk_bvh_box_pairs(c->boxes, points, &c->triangle_tree, near, NULL, NULL, c->threads,
-                            &c->triangle_pairs));
-    for (size_t k = 0; k < c->triangle_pairs.count; k++) {
-        uint64_t key = hk_pairs_keys(&c->triangle_pairs)[k];
-        int32_t p = first + hk_key_first(key);
-        const int32_t *t = triangles + 3 * (size_t)hk_key_second(key);
-        hk_contact made = {
-            .point = {p, t[0], t[1], t[2]}, .sides = {b, b}, .pair = {.kind = HK_VERTEX_TRIANGLE}};
-        if (keep_self_triangle(c, p, t)) HK_TRY(add_self(body, c, near, made));
-    }
-    hk_primitive_boxes(c->x, edge_count, 2, edges, c->threads, c->boxes);
-    HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, edge_count, c->threads));
-    HK_TRY(hk_bvh_self_pairs(&c->edge_tree, near, NULL, NULL, c->threads, &c->edge_pairs));
-    for (size_t k = 0; k < c->edge_pairs.count; k++) {
-        uint64_t key = hk_pairs_keys(&c->edge_pairs)[k];
-        const int32_t *e = edges + 2 * (size_t)hk_key_first(key);
-        const int32_t *f = edges + 2 * (size_t)hk_key_second(key);
-        hk_contact made = {
-            .point = {e[0], e[1], f[0], f[1]}, .sides = {b, b}, .pair = {.kind = HK_EDGE_EDGE}};
-        if (hk_share_vertex(2, e, 2, f)) continue;
-        HK_TRY(add_self(body, c, near, made));
-    }
-    take_base(s, body);
-    body->near = near;
-    c->detections++;
-    return HK_OK;
-}
-
-// Makes the list of a body anew where it deforms too much for it; where it deforms too much for
-// any, there is none, and its pairs are looked for on the ways (fraction_on_ways).
-static hk_status cover_self(hk_sweep *s, int b)
-{
-    sweep_body *body = &s->bodies[b];
-    const hk_contacts *c = s->contacts;
-    body->touches = hk_contact_touches(c->settings, b, b) && body->points[1] > body->points[0];
-    if (!body->touches || (body->near > 0 && needed_near(s, body) < body->near)) return HK_OK;
-    double near = fmax(NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
-    take_base(s, body);
-    body->near = 0;
-    body->self_count = 0;
-    return needed_near(s, body) < 0.5 * near ? list_self(s, b, near) : HK_OK;
-}
-
-// Boxes of the ways by c->move as someone sees them who goes the mean way of the body.
-static void find_local_boxes(const hk_sweep *s, const sweep_body *body, double of_way,
-                             double distance)
-{
-    const hk_contacts *c = s->contacts;
-    double zero[3], mean[3];
-    mean_of(body, c->x, c->move, 0, zero);
-    mean_of(body, c->x, c->move, 1, mean);
-    for (int p = body->points[0]; p < body->points[1]; p++) {
-        const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
-        double way[3];
-        for (int i = 0; i < 3; i++) way[i] = move[i] - (mean[i] - zero[i]);
-        double margin = distance + of_way * sqrt(closest_dot(way, way));
-        for (int i = 0; i < 3; i++) {
-            s->local[p].low[i] = fmin(x[i], x[i] + way[i]) - margin;
-            s->local[p].high[i] = fmax(x[i], x[i] + way[i]) + margin;
-        }
-    }
-}
-
-// Whether the two sides of a pair of one body can meet on these ways.
-static bool may_meet(const hk_sweep *s, const hk_contact *k)
-{
-    hk_box side[2] = {g_nothing, g_nothing};
-    for (int v = 0; v < 4; v++) surround(&side[v >= hk_contact_firsts(k)], &s->local[k->point[v]]);
-    return overlap(&side[0], &side[1]);
 }
 
 // ---------------------------------------------------------------- who is near whom
@@ -368,7 +123,7 @@ static void find_meetings(hk_sweep *s)
         for (int b = a; b < sides; b++) {
             const hk_box *other =
                 b < s->body_count ? &s->bodies[b].box : &s->obstacle_box[b - s->body_count];
-            bool near = a != b && overlap(&s->bodies[a].box, other) &&
+            bool near = a != b && hk_box_overlap(&s->bodies[a].box, other) &&
                         hk_contact_touches(c->settings, a, b);
             s->meets[(size_t)a * (size_t)sides + (size_t)b] = near;
             if (b < s->body_count) s->meets[(size_t)b * (size_t)sides + (size_t)a] = near;
@@ -381,7 +136,8 @@ static bool is_near(const hk_sweep *s, int a, const hk_box *box)
     int sides = s->body_count + s->obstacle_count;
     if (a >= s->body_count) {
         for (int b = 0; b < s->body_count; b++)
-            if (s->meets[(size_t)b * (size_t)sides + (size_t)a] && overlap(box, &s->bodies[b].box))
+            if (s->meets[(size_t)b * (size_t)sides + (size_t)a] &&
+                hk_box_overlap(box, &s->bodies[b].box))
                 return true;
         return false;
     }
@@ -390,7 +146,7 @@ static bool is_near(const hk_sweep *s, int a, const hk_box *box)
         if (!meets[b]) continue;
         const hk_box *other =
             b < s->body_count ? &s->bodies[b].box : &s->obstacle_box[b - s->body_count];
-        if (overlap(box, other)) return true;
+        if (hk_box_overlap(box, other)) return true;
     }
     return false;
 }
@@ -419,7 +175,7 @@ static void collect_all(hk_sweep *s)
     const hk_contacts *c = s->contacts;
     s->point_count = s->edge_count = s->triangle_count = 0;
     for (int b = 0; b < s->body_count; b++) {
-        const sweep_body *body = &s->bodies[b];
+        const hk_sweep_body *body = &s->bodies[b];
         if (!meets_any(s, b)) continue;
         s->point_count = collect(s, b, body->points[0], body->points[1], c->touching, 1, s->points,
                                  s->point_count);
@@ -495,20 +251,6 @@ static hk_status find_pairs(hk_sweep *s)
     return hk_bvh_self_pairs(&c->edge_tree, 0, keep_edge, s, c->threads, &c->edge_pairs);
 }
 
-static double radius_of(const hk_contacts *c, int side)
-{
-    const hk_model_contact *m = c->settings;
-    return side < m->body_count ? m->bodies[side].thickness / 2
-                                : m->obstacles[side - m->body_count].radius;
-}
-
-static void add(hk_contacts *c, hk_contact k)
-{
-    for (int i = 0; i < 2; i++) k.pair.thickness += radius_of(c, k.sides[i]);
-    k.pair.law = c->settings->law;
-    c->list[c->count++] = k;
-}
-
 static void add_pairs(hk_sweep *s)
 {
     hk_contacts *c = s->contacts;
@@ -517,17 +259,17 @@ static void add_pairs(hk_sweep *s)
         uint64_t key = hk_pairs_keys(&c->triangle_pairs)[k];
         int32_t p = c->touching[s->points[hk_key_first(key)]];
         const int32_t *t = c->triangles + 3 * (size_t)s->triangles[hk_key_second(key)];
-        add(c, (hk_contact){.point = {p, t[0], t[1], t[2]},
-                            .sides = {c->side[p], c->side[t[0]]},
-                            .pair = {.kind = HK_VERTEX_TRIANGLE, .width = width}});
+        hk_sweep_add(c, (hk_contact){.point = {p, t[0], t[1], t[2]},
+                                     .sides = {c->side[p], c->side[t[0]]},
+                                     .pair = {.kind = HK_VERTEX_TRIANGLE, .width = width}});
     }
     for (size_t k = 0; k < c->edge_pairs.count; k++) {
         uint64_t key = hk_pairs_keys(&c->edge_pairs)[k];
         const int32_t *e = c->edges + 2 * (size_t)s->edges[hk_key_first(key)];
         const int32_t *f = c->edges + 2 * (size_t)s->edges[hk_key_second(key)];
-        add(c, (hk_contact){.point = {e[0], e[1], f[0], f[1]},
-                            .sides = {c->side[e[0]], c->side[f[0]]},
-                            .pair = {.kind = HK_EDGE_EDGE, .width = width}});
+        hk_sweep_add(c, (hk_contact){.point = {e[0], e[1], f[0], f[1]},
+                                     .sides = {c->side[e[0]], c->side[f[0]]},
+                                     .pair = {.kind = HK_EDGE_EDGE, .width = width}});
     }
 }
 
@@ -549,8 +291,8 @@ static hk_status add_planes(hk_sweep *s)
         double normal[3], *point = c->x + 3 * (size_t)plane;
         closest_minus(point + 3, point, normal);
         for (int b = 0; b < s->body_count; b++) {
-            const sweep_body *body = &s->bodies[b];
-            double reach = radius_of(c, b) + radius_of(c, side);
+            const hk_sweep_body *body = &s->bodies[b];
+            double reach = hk_sweep_radius(c, b) + hk_sweep_radius(c, side);
             if (body->points[1] == body->points[0] || !hk_contact_touches(c->settings, b, side) ||
                 height_of(&body->box, point, normal) > reach)
                 continue;
@@ -558,26 +300,11 @@ static hk_status add_planes(hk_sweep *s)
             HK_TRY(hk_reserve((void **)&c->list, c->count, sizeof *c->list, &c->capacity, most));
             for (int p = body->points[0]; p < body->points[1]; p++)
                 if (height_of(&s->box[p], point, normal) <= reach)
-                    add(c, (hk_contact){
-                               .point = {p, plane, plane + 1, plane + 1},
-                               .sides = {b, side},
-                               .pair = {.kind = HK_VERTEX_PLANE, .width = c->settings->distance}});
+                    hk_sweep_add(c, (hk_contact){.point = {p, plane, plane + 1, plane + 1},
+                                                 .sides = {b, side},
+                                                 .pair = {.kind = HK_VERTEX_PLANE,
+                                                          .width = c->settings->distance}});
         }
-    }
-    return HK_OK;
-}
-
-static hk_status add_selves(hk_sweep *s)
-{
-    hk_contacts *c = s->contacts;
-    for (int b = 0; b < s->body_count; b++) {
-        const sweep_body *body = &s->bodies[b];
-        size_t most = c->count + body->self_count;
-        if (body->self_count == 0) continue;
-        HK_TRY(hk_reserve((void **)&c->list, c->count, sizeof *c->list, &c->capacity, most));
-        find_local_boxes(s, body, 0, 0.5 * c->settings->distance);
-        for (size_t k = 0; k < body->self_count; k++)
-            if (may_meet(s, &body->self[k])) add(c, body->self[k]);
     }
     return HK_OK;
 }
@@ -589,9 +316,13 @@ hk_status hk_sweep_find(hk_sweep *s, const double *x, const double *to)
     c->reach = -1;
     c->count = 0;
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (c->body_points > 4096)
-    for (int p = 0; p < c->body_points; p++)
-        closest_minus(to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, c->move + 3 * (size_t)p);
-    for (int b = 0; b < s->body_count; b++) HK_TRY(cover_self(s, b));
+    for (int p = 0; p < c->body_points; p++) {
+        double *move = c->move + 3 * (size_t)p;
+        closest_minus(to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, move);
+        // The caller will see that, too.
+        if (!isfinite(move[0] + move[1] + move[2])) move[0] = move[1] = move[2] = 0;
+    }
+    for (int b = 0; b < s->body_count; b++) HK_TRY(hk_sweep_cover_self(s, b));
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
     for (int b = 0; b < s->body_count; b++) find_body_box(s, &s->bodies[b]);
     find_obstacle_boxes(s);
@@ -602,7 +333,7 @@ hk_status hk_sweep_find(hk_sweep *s, const double *x, const double *to)
     HK_TRY(hk_reserve((void **)&c->list, 0, sizeof *c->list, &c->capacity, pairs));
     add_pairs(s);
     HK_TRY(add_planes(s));
-    HK_TRY(add_selves(s));
+    HK_TRY(hk_sweep_add_selves(s));
     c->version++;
     return HK_OK;
 }
@@ -639,7 +370,7 @@ static bool shorten(const hk_sweep *s, const hk_contact *k)
         int32_t p = k->point[v];
         double *move = c->move + 3 * (size_t)p, side = v < hk_contact_firsts(k) ? 1 : -1;
         double towards = -side * closest_dot(at.w, move);
-        if (p >= c->body_points || !(towards > 0)) continue;
+        if (p >= c->body_points || !(towards > 0) || !(at.square > 0)) continue;
         for (int i = 0; i < 3; i++) move[i] += side * (1 - part) * towards / at.square * at.w[i];
         double inside = part_in_box(&s->box[p], c->x + 3 * (size_t)p, move);
         if (inside < 1) scale_point(c, p, inside);
@@ -666,73 +397,6 @@ static int root_of(const int32_t *parent, int b)
     return b;
 }
 
-static double fraction_of_list(const hk_sweep *s, const sweep_body *body)
-{
-    double least = 1;
-    for (size_t k = 0; k < body->self_count; k++)
-        if (may_meet(s, &body->self[k]))
-            least = fmin(least, hk_contacts_fraction(s->contacts, &body->self[k], least));
-    return least;
-}
-
-static void fill_local_boxes(const hk_sweep *s, int first, int count, const int32_t *list,
-                             int corners)
-{
-    for (int k = 0; k < count; k++) {
-        const int32_t *points = list + (size_t)corners * (size_t)(first + k);
-        hk_box box = s->local[points[0]];
-        for (int i = 1; i < corners; i++) surround(&box, &s->local[points[i]]);
-        s->contacts->boxes[k] = box;
-    }
-}
-
-// Without a list: of all pairs whose ways cross.
-static hk_status fraction_on_ways(const hk_sweep *s, const sweep_body *body, double *least)
-{
-    hk_contacts *c = s->contacts;
-    int points = body->points[1] - body->points[0], first = body->points[0];
-    int triangles = body->triangles[1] - body->triangles[0];
-    int edges = body->edges[1] - body->edges[0];
-    fill_local_boxes(s, body->triangles[0], triangles, c->triangles, 3);
-    HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, triangles, c->threads));
-    fill_local_boxes(s, first, points, c->touching, 1);
-    HK_TRY(hk_bvh_box_pairs(c->boxes, points, &c->triangle_tree, 0, NULL, NULL, c->threads,
-                            &c->triangle_pairs));
-    for (size_t k = 0; k < c->triangle_pairs.count; k++) {
-        uint64_t key = hk_pairs_keys(&c->triangle_pairs)[k];
-        int32_t p = first + hk_key_first(key);
-        const int32_t *t = c->triangles + 3 * (size_t)(body->triangles[0] + hk_key_second(key));
-        hk_contact pair = {.point = {p, t[0], t[1], t[2]}, .pair = {.kind = HK_VERTEX_TRIANGLE}};
-        if (p != t[0] && p != t[1] && p != t[2])
-            *least = fmin(*least, hk_contacts_fraction(c, &pair, *least));
-    }
-    fill_local_boxes(s, body->edges[0], edges, c->edges, 2);
-    HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, edges, c->threads));
-    HK_TRY(hk_bvh_self_pairs(&c->edge_tree, 0, NULL, NULL, c->threads, &c->edge_pairs));
-    for (size_t k = 0; k < c->edge_pairs.count; k++) {
-        uint64_t key = hk_pairs_keys(&c->edge_pairs)[k];
-        const int32_t *e = c->edges + 2 * (size_t)(body->edges[0] + hk_key_first(key));
-        const int32_t *f = c->edges + 2 * (size_t)(body->edges[0] + hk_key_second(key));
-        hk_contact pair = {.point = {e[0], e[1], f[0], f[1]}, .pair = {.kind = HK_EDGE_EDGE}};
-        if (!hk_share_vertex(2, e, 2, f))
-            *least = fmin(*least, hk_contacts_fraction(c, &pair, *least));
-    }
-    return HK_OK;
-}
-
-// The part of its ways by c->move that a body does not come in its own way.
-static hk_status fraction_of_self(const hk_sweep *s, const sweep_body *body, double *least)
-{
-    *least = 1;
-    if (!body->touches) return HK_OK;
-    bool listed = body->near > 0 && needed_near(s, body) < body->near;
-    if (listed && body->self_count == 0) return HK_OK;
-    find_local_boxes(s, body, 0, 0);
-    if (!listed) return fraction_on_ways(s, body, least);
-    *least = fraction_of_list(s, body);
-    return HK_OK;
-}
-
 // What shortening one by one does not settle: all that hangs together goes the same part of its
 // way. The same part of all ways leaves them where they were looked for.
 static hk_status shorten_together(hk_sweep *s)
@@ -757,7 +421,7 @@ static hk_status shorten_together(hk_sweep *s)
     for (int b = 0; b < bodies; b++) {
         int root = root_of(s->parent, b);
         double least;
-        HK_TRY(fraction_of_self(s, &s->bodies[b], &least));
+        HK_TRY(hk_sweep_fraction_of_self(s, &s->bodies[b], &least));
         s->part[root] = fmin(s->part[root], least);
     }
     for (int b = 0; b < bodies; b++) {
