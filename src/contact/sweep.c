@@ -39,10 +39,11 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->points = HK_ARRAY(int32_t, c->point_count);
     s->edges = HK_ARRAY(int32_t, c->edge_count + 1);
     s->triangles = HK_ARRAY(int32_t, c->triangle_count + 1);
+    s->changed = HK_ZEROS(uint8_t, c->point_count);
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
     if (!s->bodies || !s->obstacle_box || !s->meets || !s->box || !s->local || !s->base ||
-        !s->points || !s->edges || !s->triangles || !s->parent || !s->part) {
+        !s->points || !s->edges || !s->triangles || !s->changed || !s->parent || !s->part) {
         hk_sweep_free(s);
         return HK_NO_MEMORY;
     }
@@ -64,6 +65,7 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->points);
     hk_free(s->edges);
     hk_free(s->triangles);
+    hk_free(s->changed);
     hk_free(s->parent);
     hk_free(s->part);
     hk_free(s);
@@ -358,7 +360,7 @@ static void scale_point(hk_contacts *c, int p, double part)
 
 // Takes from the moves of corners that would come too near what they have towards the other side;
 // whether any did.
-static bool shorten(const hk_sweep *s, const hk_contact *k)
+static bool shorten(const hk_sweep *s, const hk_contact *k, int round)
 {
     hk_contacts *c = s->contacts;
     double part = hk_contacts_fraction(c, k, 1), x[4][3];
@@ -372,23 +374,35 @@ static bool shorten(const hk_sweep *s, const hk_contact *k)
         double towards = -side * closest_dot(at.w, move);
         if (p >= c->body_points || !(towards > 0) || !(at.square > 0)) continue;
         for (int i = 0; i < 3; i++) move[i] += side * (1 - part) * towards / at.square * at.w[i];
+        s->changed[p] = (uint8_t)round;
         double inside = part_in_box(&s->box[p], c->x + 3 * (size_t)p, move);
         if (inside < 1) scale_point(c, p, inside);
     }
     return true;
 }
 
-enum { SWEEPS = 8 };
+enum { ROUNDS = 8 };
 
+// Whether a way of it was shortened since the pair was last looked at.
+static bool is_new(const hk_sweep *s, const hk_contact *k, int round)
+{
+    for (int v = 0; v < 4; v++)
+        if (s->changed[k->point[v]] + 1 >= round) return true;
+    return false;
+}
+
+// One by one, each with what the others left; false: they are not settled.
 static bool shorten_all(const hk_sweep *s)
 {
     const hk_contacts *c = s->contacts;
     bool any = true;
-    for (int n = 0; n < SWEEPS && any; n++) {
+    memset(s->changed, 0, (size_t)c->point_count);
+    for (int n = 1; n <= ROUNDS && any; n++) {
         any = false;
-        for (size_t k = 0; k < c->count; k++) any |= shorten(s, &c->list[k]);
+        for (size_t k = 0; k < c->count; k++)
+            if (is_new(s, &c->list[k], n)) any |= shorten(s, &c->list[k], n);
     }
-    return any;
+    return !any;
 }
 
 static int root_of(const int32_t *parent, int b)
@@ -399,7 +413,7 @@ static int root_of(const int32_t *parent, int b)
 
 // What shortening one by one does not settle: all that hangs together goes the same part of its
 // way. The same part of all ways leaves them where they were looked for.
-static hk_status shorten_together(hk_sweep *s)
+static hk_status shorten_together(hk_sweep *s, bool settled)
 {
     hk_contacts *c = s->contacts;
     int bodies = s->body_count;
@@ -413,7 +427,7 @@ static hk_status shorten_together(hk_sweep *s)
         int a = root_of(s->parent, side[0]), b = root_of(s->parent, side[1]);
         s->parent[hk_max_int(a, b)] = hk_min_int(a, b);
     }
-    for (size_t k = 0; k < c->count; k++) {
+    for (size_t k = 0; k < c->count && !settled; k++) {
         const int32_t *side = c->list[k].sides;
         int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
         s->part[root] = fmin(s->part[root], hk_contacts_fraction(c, &c->list[k], 1));
@@ -460,8 +474,7 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     }
     for (int p = 3 * c->body_points; p < 3 * c->point_count; p++) c->move[p] = 0;
     for (int b = 0; b < s->body_count; b++) s->bodies[b].slow = 1;
-    shorten_all(s);
-    HK_TRY(shorten_together(s));
+    HK_TRY(shorten_together(s, shorten_all(s)));
     for (int b = 0; b < s->body_count; b++) move_body(s, b, x, to);
     return HK_OK;
 }

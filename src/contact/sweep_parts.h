@@ -28,8 +28,9 @@ struct hk_sweep {
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
     int32_t *points, *edges, *triangles;  // that are near something
     int point_count, edge_count, triangle_count;
-    int32_t *parent;  // [body_count] of bodies that hang together
-    double *part;     // [body_count] of the ways of these
+    uint8_t *changed;  // [point_count] the round in which the way of a point last was shortened
+    int32_t *parent;   // [body_count] of bodies that hang together
+    double *part;      // [body_count] of the ways of these
 };
 
 #define HK_BOX_OF_NOTHING                   \

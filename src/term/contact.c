@@ -172,7 +172,8 @@ const hk_term_ops hk_contact_term = {
     .name = "contact",
     .part = HK_PART_CONTACT,
     .of_displacement = true,
-    .advice = "use newton, lbfgs, nonlinear_cg, gradient_descent or quasi_newton",
+    .advice = "use newton, quasi_newton, projective, admm, split, lbfgs, nonlinear_cg or "
+              "gradient_descent",
     .in_model = in_model,
     .create = contact_create,
     .free = contact_free,
