@@ -20,6 +20,7 @@
 #define HK_CONTACTS_H
 
 #include "contact/pair.h"
+#include "contact/rows.h"
 #include "contact/surface.h"
 #include "model/contact.h"
 
@@ -108,6 +109,7 @@ typedef struct hk_contacts {
     hk_contact_uses slide_uses;
     double *from;                // [point_count][3] m, where points were when it began
     double step;                 // s; 0: there is none
+    bool direct;                 // the method finds forces and friction itself (split)
     struct hk_touches *touches;  // touches.h
     // ---- workspace of detections
     hk_bvh triangle_tree, edge_tree;
@@ -176,6 +178,10 @@ typedef void hk_contact_vertices_fn(void *context, const int32_t *vertices, int 
 void hk_contacts_visit_vertices(const hk_contacts *contacts, hk_contact_vertices_fn *visit,
                                 void *context);
 
+// ---- the positive part of it as springs (rows.c)
+void hk_contacts_visit_rows(hk_contacts *contacts, const double *x, hk_contact_row_fn *visit,
+                            void *context);
+
 // ---- the guard (guard.c): from a state without intersections to another one. `penalty` has none.
 // The longest length, at most `length`, that x may go along `step`.
 double hk_contacts_limit(hk_contacts *contacts, const double *x, const double *step, double length);
@@ -183,6 +189,9 @@ double hk_contacts_limit(hk_contacts *contacts, const double *x, const double *s
 void hk_contacts_shorten(hk_contacts *contacts, const double *x, double *step);
 // Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.
 bool hk_contacts_walk(hk_contacts *contacts, double *x, const double *to);
+// The fraction of contacts->move, at most `most`, that leaves a contact at contacts->x a part of
+// its gap.
+double hk_contacts_fraction(const hk_contacts *contacts, const hk_contact *contact, double most);
 // Goes from the state that was kept, obstacles and all, towards x with obstacles as they are now.
 // Whether held vertices and obstacles arrived there; x is where free ones have come to.
 void hk_contacts_keep(hk_contacts *contacts, const double *x);

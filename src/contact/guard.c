@@ -13,7 +13,8 @@
 #define SHARE 0.9
 // Part of the contact distance that free points leave, which go by themselves: many hops would take
 // all of a gap.
-#define LEFT 0.1
+#define LEFT           0.1
+#define LEFT_BY_DRIVEN 0.02
 
 // How the corners of a pair move along the line between its closest points.
 typedef struct approach {
@@ -50,27 +51,39 @@ static approach approach_of(const hk_contacts *c, const hk_way_pair *k)
     return to;
 }
 
-// The fraction of the moves, at most 1, that leaves a part of the gap.
-static double fraction_of(const hk_contacts *c, const hk_way_pair *k)
+// The fraction of the moves, at most `most`, that leaves a part of the gap, and `left` of it, m.
+static double fraction_up_to(const hk_contacts *c, const hk_way_pair *k, double left, double most)
 {
-    double most = 1;
     approach a = approach_of(c, k);
     int firsts = hk_pair_firsts(k->kind);
     if (!(a.gap > 0)) return 0;
     for (int u = 0; u < firsts; u++)
         for (int v = firsts; v < 4; v++) {
-            double speed = a.speed[u] + a.speed[v], room = SHARE * a.gap + a.room[u] + a.room[v];
+            double speed = a.speed[u] + a.speed[v], gap = fmin(SHARE * a.gap, a.gap - left);
+            double room = fmax(0, gap) + a.room[u] + a.room[v];
             if (speed * most > room) most = room / speed;
         }
     return most;
 }
 
-static double least_fraction(const hk_contacts *c)
+static double fraction_of(const hk_contacts *c, const hk_way_pair *k)
+{
+    return fraction_up_to(c, k, 0, 1);
+}
+
+double hk_contacts_fraction(const hk_contacts *c, const hk_contact *contact, double most)
+{
+    hk_way_pair k = {.kind = contact->pair.kind, .thickness = contact->pair.thickness};
+    memcpy(k.point, contact->point, sizeof k.point);
+    return fraction_up_to(c, &k, 0, most);
+}
+
+static double least_fraction(const hk_contacts *c, double left)
 {
     double least = 1;
 #pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
     for (size_t k = 0; k < c->swept_count; k++) {
-        double fraction = fraction_of(c, &c->swept[k]);
+        double fraction = fraction_up_to(c, &c->swept[k], left, 1);
         least = fraction < least ? fraction : least;
     }
     return least;
@@ -121,7 +134,7 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
     double start = hk_now(), detected = c->detect_s;
     take_step(c, x, step, length);
     double part = begin_way(c);
-    if (part > 0) part *= least_fraction(c);
+    if (part > 0) part *= least_fraction(c, 0);
     c->clamped += part < 1;
     count_time(c, start, detected);
     return length * part;
@@ -224,7 +237,7 @@ static double hop(hk_contacts *c, const uint8_t *held)
     double part = begin_way(c);
     if (!(part > 0)) return 0;
     shorten_moves(c, held);
-    double least = least_fraction(c);
+    double least = least_fraction(c, LEFT_BY_DRIVEN * c->settings->distance);
     part *= least;
     for (int p = 0; p < c->point_count; p++) {
         bool whole = part == 1 && (p >= c->body_points || c->part[p] == 1);
@@ -342,7 +355,7 @@ bool hk_contacts_passes(hk_contacts *c, const double *x)
     while (part < 1 && least >= 1) {
         for (size_t k = 0; k < all; k++) c->move[k] = c->aim[k] - c->x[k];
         part = begin_way(c);
-        least = part > 0 ? least_fraction(c) : 0;
+        least = part > 0 ? least_fraction(c, 0) : 0;
         for (size_t k = 0; k < all && least >= 1; k++) c->x[k] += c->move[k];
     }
     if (least < 1) blame(c);

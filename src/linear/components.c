@@ -418,6 +418,14 @@ static float *copy_at(const hk_components *p, const hk_component_shape *s, int64
     return p->vector + 4 * (s->first + copy * s->count);
 }
 
+// What is 0 stays 0, and takes no time.
+static bool is_zero_copy(const float *x, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++)
+        if (x[4 * k] != 0 || x[4 * k + 1] != 0 || x[4 * k + 2] != 0) return false;
+    return true;
+}
+
 // Copies too large for one thread each: one after the other, by all threads.
 static void solve_large(hk_components *p, hk_component_shape *s)
 {
@@ -449,7 +457,9 @@ void hk_components_solve(hk_components *p)
         const hk_component_shape *s = &p->shapes[k];
         if (hk_factor_extra(s->triangle) > 0 || s->copies == 1) continue;
 #pragma omp for schedule(static) nowait
-        for (int c = 0; c < s->copies; c++) hk_factor_solve_alone(s->triangle, copy_at(p, s, c));
+        for (int c = 0; c < s->copies; c++)
+            if (!is_zero_copy(copy_at(p, s, c), s->count))
+                hk_factor_solve_alone(s->triangle, copy_at(p, s, c));
     }
 }
 

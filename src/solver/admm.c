@@ -15,6 +15,10 @@
 // projective dynamics from the start, and where that is the solution, it stays. Nothing is carried
 // over from the step before, in which bodies may have turned.
 //
+// Contact is not split either, and no constant matrix is above its Hessian: the function of the
+// global step, quadratic but for contact, is lowered by one step of Newton's method with its own
+// line search (contact_pcg.h), within what the guard allows.
+//
 // ADMM does not decrease ε in every iteration. x becomes a later state only where ε is less; this
 // is checked in the end, every `CHECK` iterations, and where the iteration seems to have
 // converged. Where ε stays higher instead, it goes on from the best state with a descent step.
@@ -22,6 +26,7 @@
 #include <stdio.h>
 
 #include "solver/constant_matrix.h"
+#include "solver/contact_pcg.h"
 #include "solver/line_search.h"
 
 enum { OPTION_WEIGHT = HK_OPTION_AFTER_PRECISION, OPTION_LOW, OPTION_HIGH, OPTION_REFINEMENT };
@@ -57,6 +62,8 @@ typedef struct admm {
     void **duals;  // [terms of the view]; NULL: the term has none
     hk_constant_matrix matrix;
     double *state;  // [vertex_count][4] x of the iteration; the caller's is the best
+    hk_contact_pcg contacts;
+    double *moving;  // [vertex_count][4] N, their part of a gradient; NULL: none
 } admm;
 
 // ---------------------------------------------------------------- creation
@@ -90,6 +97,8 @@ static void admm_free(void *solver)
     free_duals(s);
     hk_search_release(&s->search);
     hk_constant_matrix_release(&s->matrix);
+    hk_contact_pcg_release(&s->contacts);
+    hk_free(s->moving);
     hk_free(s->state);
     hk_free(s);
 }
@@ -113,6 +122,11 @@ static hk_status allocate(admm *s, hk_problem *p, const hk_settings *settings)
     HK_TRY(hk_search_init(&s->search, p, settings));
     s->state = HK_ARRAY(double, 4 * (size_t)p->vertex_count);
     if (!s->state) return HK_NO_MEMORY;
+    HK_TRY(hk_contact_pcg_init(&s->contacts, p));
+    if (hk_terms_guarded(p->terms)) {
+        s->moving = HK_ARRAY(double, 4 * (size_t)p->vertex_count);
+        if (!s->moving) return HK_NO_MEMORY;
+    }
     return create_matrix(s);
 }
 
@@ -131,14 +145,51 @@ static hk_status admm_create(hk_problem *problem, const hk_settings *settings, v
 
 // ---------------------------------------------------------------- the global step
 
-// direction := −A⁻¹ gradient, 0 at held vertices.
-static hk_status solve(admm *s, const double *gradient)
+static hk_status apply_inverse(void *solver, double *q)
+{
+    return hk_constant_matrix_apply(&((admm *)solver)->matrix, q, q);
+}
+
+// direction := −(A + C)⁻¹ gradient, 0 at held vertices, with the stiffness C of what touches at x;
+// square (may be NULL) is its product with A times itself.
+static hk_status solve(admm *s, const double *x, const double *gradient, double *square)
 {
     hk_line_search *ls = &s->search;
+    const hk_problem *p = ls->problem;
     double clock = hk_now();
-    HK_TRY(hk_constant_matrix_descend(&s->matrix, gradient, ls->direction));
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        ls->direction[k] = p->held[k / 4] ? 0 : -gradient[k];
+    s->contacts.iterations = 0;
+    HK_TRY(hk_contact_pcg_set(&s->contacts, x));
+    HK_TRY(hk_contact_pcg_solve(&s->contacts, apply_inverse, s, ls->direction, square));
+    ls->linear_iterations += s->contacts.iterations;
     ls->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
+}
+
+enum { MOST_HALVINGS = 20 };
+
+// Shortens the direction from s->state so that nothing passes through anything, and that the
+// function of the global step falls: −t (b + ∇C)ᵀd + t²/2 dᵀA d + C(x + t d), b = −gradient.
+static void shorten(admm *s, const double *gradient, double square)
+{
+    hk_line_search *ls = &s->search;
+    hk_problem *p = ls->problem;
+    double *d = ls->direction;
+    int64_t size = 4 * (int64_t)p->vertex_count;
+    memset(s->moving, 0, sizeof(double) * (size_t)size);
+    hk_terms_add_moving_gradient(p->terms, s->state, s->moving);
+    double here = hk_terms_moving_energy(p->terms, s->state);
+    double slope = hk_problem_dot(p, gradient, d);
+    double smooth = slope - hk_problem_dot(p, s->moving, d);
+    double t = hk_terms_limit(p->terms, s->state, d, 1);
+    for (int n = 0; n < MOST_HALVINGS; n++, t *= 0.5) {
+        for (int64_t k = 0; k < size; k++) ls->trial[k] = s->state[k] + t * d[k];
+        double there = hk_terms_moving_energy(p->terms, ls->trial);
+        double change = t * smooth + 0.5 * t * t * square + there - here;
+        if (change <= 1e-4 * t * slope) break;
+    }
+    for (int64_t k = 0; k < size; k++) d[k] *= t;
 }
 
 // ---------------------------------------------------------------- the iteration
@@ -161,7 +212,10 @@ static hk_status iterate(admm *s, progress *now)
     now->estimate = sqrt(hk_problem_dot(ls->problem, ls->trial_gradient, ls->trial_gradient));
     now->fresh = false;
     ls->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-    return solve(s, ls->trial_gradient);
+    double square = 0;
+    HK_TRY(solve(s, s->state, ls->trial_gradient, &square));
+    if (s->moving) shorten(s, ls->trial_gradient, square);
+    return HK_OK;
 }
 
 static void advance(admm *s)
@@ -191,7 +245,7 @@ static hk_status settle(admm *s, double *x, progress *now, bool *moved)
         hk_search_accept(ls, x);
         return HK_OK;
     }
-    HK_TRY(solve(s, ls->gradient));
+    HK_TRY(solve(s, x, ls->gradient, NULL));
     *moved = hk_search_length(ls, x, true, 1, 1) > 0;
     if (!*moved) return HK_OK;
     hk_search_accept(ls, x);
@@ -205,6 +259,8 @@ static bool count(admm *s, const progress *now, bool known, hk_solve_report *rep
 {
     const hk_problem *p = s->search.problem;
     report->iterations++;
+    report->linear_iterations += s->search.linear_iterations;
+    s->search.linear_iterations = 0;
     if (!p->monitor) return false;
     const hk_evaluation *at = &s->search.next;
     hk_iteration told = {.iteration = report->iterations,
@@ -290,6 +346,7 @@ static void admm_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_admm = {
     .name = "admm",
+    .guarded = true,
     .summary = "ADMM: elements solved one by one, tied together by a constant matrix",
     .iterations = 10,
     .pose_iterations = 5000,

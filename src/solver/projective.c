@@ -14,6 +14,7 @@
 
 #include "linear/rows.h"
 #include "solver/constant_matrix.h"
+#include "solver/contact_pcg.h"
 #include "solver/descent.h"
 #include "solver/line_search.h"
 
@@ -59,6 +60,7 @@ typedef struct projective {
     void *descent;         // the solver that global = chebyshev is left to
     double *solution;      // [3 free_count]
     int64_t live_version;  // of the elements of a world in the diagonal
+    hk_contact_pcg contacts;
 } projective;
 
 static int global_of(const projective *s)
@@ -73,6 +75,7 @@ static void projective_free(void *solver)
     if (s->descent) hk_descent.free(s->descent);
     hk_rows_free(s->rows);
     hk_constant_matrix_release(&s->matrix);
+    hk_contact_pcg_release(&s->contacts);
     hk_free(s->diagonal);
     hk_free(s->solution);
     hk_search_release(&s->search);
@@ -152,6 +155,9 @@ static hk_status create_global(projective *s)
     case GLOBAL_MULTIGRID:
     case GLOBAL_DIRECT: return HK_OK;
     case GLOBAL_CHEBYSHEV:
+        if (hk_terms_guarded(p->terms))
+            return hk_fail(HK_UNSUPPORTED, "method projective: global \"chebyshev\" does not know "
+                                           "of contact: use another, or method descent");
         return hk_descent_create_projective(p, o, o->option[OPTION_RHO], s->diagonal, &s->descent);
     default: return hk_rows_create(&s->matrix.scalar, p->threads, &s->rows);
     }
@@ -164,6 +170,7 @@ static hk_status allocate(projective *s, hk_problem *p, const hk_settings *setti
     s->solution = HK_ARRAY(double, 3 * (size_t)p->free_count);
     if (!s->diagonal || !s->solution) return HK_NO_MEMORY;
     HK_TRY(create_matrix(s));
+    HK_TRY(hk_contact_pcg_init(&s->contacts, p));
     return p->free_count > 0 ? create_global(s) : HK_OK;
 }
 
@@ -209,34 +216,47 @@ static hk_status prepare(projective *s)
     return HK_OK;
 }
 
-static void solve_iteratively(projective *s, const double *gradient, double *direction)
+// Where something touches, sweeps take the place of conjugate gradients, which are no linear
+// function of the right-hand side.
+static void solve_iteratively(projective *s, double *q)
 {
-    memset(direction, 0, 4 * sizeof(double) * (size_t)s->search.problem->vertex_count);
     const int32_t *vertex = s->matrix.vertex;
     double *right = s->matrix.right;
     int count = s->matrix.scalar.count, inner = (int)s->search.settings.option[OPTION_INNER];
     for (int b = 0; b < count; b++)
-        for (int i = 0; i < 3; i++) right[3 * b + i] = -gradient[4 * (int64_t)vertex[b] + i];
-    if (global_of(s) == GLOBAL_CG) {
+        for (int i = 0; i < 3; i++) right[3 * b + i] = q[4 * (int64_t)vertex[b] + i];
+    if (global_of(s) == GLOBAL_CG && s->contacts.count == 0) {
         hk_rows_cg(s->rows, right, inner, s->solution);
     } else {
         memset(s->solution, 0, 3 * sizeof(double) * (size_t)count);
         for (int n = 0; n < inner; n++) hk_rows_sweep(s->rows, right, s->solution);
     }
     for (int b = 0; b < count; b++)
-        for (int i = 0; i < 3; i++) direction[4 * (int64_t)vertex[b] + i] = s->solution[3 * b + i];
+        for (int i = 0; i < 3; i++) q[4 * (int64_t)vertex[b] + i] = s->solution[3 * b + i];
+}
+
+// q := A⁻¹ q
+static hk_status apply_inverse(void *solver, double *q)
+{
+    projective *s = solver;
+    if (!s->rows) return hk_constant_matrix_apply(&s->matrix, q, q);
+    solve_iteratively(s, q);
+    return HK_OK;
 }
 
 static hk_status choose(void *solver, hk_line_search *ls, const double *x, bool fresh)
 {
-    (void)x, (void)fresh;
+    (void)fresh;
     projective *s = solver;
+    const hk_problem *p = ls->problem;
     HK_TRY(prepare(s));
     double clock = hk_now();
-    if (s->rows)
-        solve_iteratively(s, ls->gradient, ls->direction);
-    else
-        HK_TRY(hk_constant_matrix_descend(&s->matrix, ls->gradient, ls->direction));
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        ls->direction[k] = p->held[k / 4] ? 0 : -ls->gradient[k];
+    s->contacts.iterations = 0;
+    HK_TRY(hk_contact_pcg_set(&s->contacts, x));
+    HK_TRY(hk_contact_pcg_solve(&s->contacts, apply_inverse, s, ls->direction, NULL));
+    ls->linear_iterations += s->contacts.iterations;
     ls->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }
@@ -266,6 +286,7 @@ static void projective_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_projective = {
     .name = "projective",
+    .guarded = true,
     .summary = "projective dynamics: local projections, a constant matrix; arap, projective, cloth",
     .iterations = 20,
     .pose_iterations = 5000,

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "solver/constant_matrix.h"
+#include "solver/contact_pcg.h"
 #include "solver/curvature.h"
 #include "solver/jacobi.h"
 #include "solver/line_search.h"
@@ -80,6 +81,8 @@ typedef struct quasi_newton {
     hk_constant_matrix laplacian;
     hk_spin_correction spins;  // of that
     int since_turn;            // iterations since its rotations were found
+    hk_contact_pcg contacts;   // beside the matrix
+    double *moving;            // [vertex_count][4] N, their part of the gradient; NULL: none
     // For the starts from a Hessian:
     hk_assembly *assembly;
     hk_direct *direct;
@@ -111,12 +114,14 @@ static void quasi_newton_free(void *solver)
     hk_jacobi_release(&s->uniform);
     hk_spin_correction_release(&s->spins);
     hk_constant_matrix_release(&s->laplacian);
+    hk_contact_pcg_release(&s->contacts);
     hk_direct_free(s->direct);
     hk_assembly_free(s->assembly);
     hk_free(s->matrix);
     hk_free(s->blocks);
     hk_free(s->weight);
     hk_free(s->right);
+    hk_free(s->moving);
     hk_free(s);
 }
 
@@ -195,6 +200,11 @@ static hk_status allocate(quasi_newton *s, hk_problem *p, const hk_settings *set
     HK_TRY(hk_search_init(&s->search, p, settings));
     HK_TRY(hk_curvature_init(&s->curvature, p, (int)settings->option[OPTION_WINDOW]));
     HK_TRY(hk_jacobi_init(&s->uniform, p));
+    HK_TRY(hk_contact_pcg_init(&s->contacts, p));
+    if (hk_terms_guarded(p->terms)) {
+        s->moving = HK_ARRAY(double, 4 * (size_t)p->vertex_count);
+        if (!s->moving) return HK_NO_MEMORY;
+    }
     if (initial_of(s) == INITIAL_IDENTITY || p->free_count == 0) return HK_OK;
     return initial_of(s) == INITIAL_LAPLACIAN ? create_laplacian(s) : allocate_hessian(s);
 }
@@ -295,29 +305,43 @@ static hk_status apply_laplacian(quasi_newton *s, double *q)
     return HK_OK;
 }
 
-// q := A⁻¹ q
-static hk_status apply_inverse(quasi_newton *s, double *q)
-{
-    double clock = hk_now();
-    HK_TRY(s->direct ? apply_hessian(s, q) : apply_laplacian(s, q));
-    s->search.phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
-    return HK_OK;
-}
-
-static hk_status apply_initial(quasi_newton *s, const double *x, double *q)
+static hk_status apply_initial(quasi_newton *s, double *q)
 {
     hk_problem *p = s->search.problem;
-    if (has_matrix(s)) return apply_inverse(s, q);
+    if (s->direct) return apply_hessian(s, q);
+    if (s->laplacian.solves) return apply_laplacian(s, q);
     double scale = hk_curvature_scale(&s->curvature, p);
-    if (scale == 0) {
-        hk_jacobi_uniform(&s->uniform, p, x);
-        hk_jacobi_apply(&s->uniform, p, q, q);
-    }
+    if (scale == 0) hk_jacobi_apply(&s->uniform, p, q, q);
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count && scale > 0; k++) q[k] *= scale;
     return HK_OK;
 }
 
+// q := B⁻¹ q, B what L-BFGS has learnt of the bodies, beginning with the matrix.
+static hk_status apply_inverse(void *solver, double *q)
+{
+    quasi_newton *s = solver;
+    hk_problem *p = s->search.problem;
+    hk_curvature_first(&s->curvature, p, q);
+    HK_TRY(apply_initial(s, q));
+    hk_curvature_second(&s->curvature, p, q);
+    return HK_OK;
+}
+
 // ---------------------------------------------------------------- the descent loop
+
+// Without a matrix L-BFGS is all that there is, and learns of contacts, too.
+static bool knows_contacts(const quasi_newton *s)
+{
+    return s->moving && has_matrix(s);
+}
+
+static hk_status take_contacts(quasi_newton *s, const double *x)
+{
+    hk_problem *p = s->search.problem;
+    memset(s->moving, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
+    hk_terms_add_moving_gradient(p->terms, x, s->moving);
+    return hk_contact_pcg_set(&s->contacts, x);
+}
 
 static hk_status choose(void *solver, hk_line_search *ls, const double *x, bool fresh)
 {
@@ -327,16 +351,30 @@ static hk_status choose(void *solver, hk_line_search *ls, const double *x, bool 
     HK_TRY(refactor(s, x, fresh));
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
         ls->direction[k] = p->held[k / 4] ? 0 : -ls->gradient[k];
-    hk_curvature_first(&s->curvature, p, ls->direction);
-    HK_TRY(apply_initial(s, x, ls->direction));
-    hk_curvature_second(&s->curvature, p, ls->direction);
+    double clock = hk_now();
+    if (!has_matrix(s) && s->curvature.count == 0) hk_jacobi_uniform(&s->uniform, p, x);
+    if (knows_contacts(s)) HK_TRY(take_contacts(s, x));
+    s->contacts.iterations = 0;
+    HK_TRY(hk_contact_pcg_solve(&s->contacts, apply_inverse, s, ls->direction, NULL));
+    ls->linear_iterations += s->contacts.iterations;
+    ls->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return HK_OK;
 }
 
+// What L-BFGS learns is how forces of bodies change; contacts are known without it.
 static void taken(void *solver, hk_line_search *ls, double length)
 {
-    hk_curvature_add(&((quasi_newton *)solver)->curvature, ls->problem, ls->direction, length,
-                     ls->gradient, ls->trial_gradient);
+    quasi_newton *s = solver;
+    hk_problem *p = ls->problem;
+    const double *after = ls->trial_gradient;
+    int64_t size = 4 * (int64_t)p->vertex_count;
+    if (knows_contacts(s)) {
+        for (int64_t k = 0; k < size; k++) s->moving[k] = -s->moving[k];
+        hk_terms_add_moving_gradient(p->terms, ls->trial, s->moving);
+        for (int64_t k = 0; k < size; k++) s->moving[k] = after[k] - s->moving[k];
+        after = s->moving;
+    }
+    hk_curvature_add(&s->curvature, p, ls->direction, length, ls->gradient, after);
 }
 
 static hk_status quasi_newton_minimise(void *solver, double *x, hk_solve_report *report)

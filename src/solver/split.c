@@ -75,6 +75,8 @@ static void split_free(void *solver)
     hk_split *s = solver;
     if (!s) return;
     if (s->pose) hk_quasi_newton.free(s->pose);
+    if (s->guarded) hk_quasi_newton.free(s->guarded);
+    hk_split_contact_release(s);
     hk_view_free(s->view);
     hk_split_passes_release(s);
     hk_rotation_correction_free(s->correction);
@@ -322,6 +324,7 @@ static hk_status allocate(hk_split *s)
     HK_TRY(hk_corotation_create(p->model, hk_corotation_best(), s->length, s->unknown,
                                 s->components->count, p->threads, &s->elements));
     s->elements->own_trace = has_own_trace(&s->settings);
+    HK_TRY(hk_split_contact_init(s));
     return turns(&s->settings) ? make_correction(s) : HK_OK;
 }
 
@@ -368,6 +371,7 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
         s->inverse[k] = p->held[k] ? 0 : (float)(1 / p->inertia[k]);
     for (int k = 0; k < s->components->count; k++) s->diagonal[k] = p->inertia[s->numbered[k]];
     HK_TRY(hk_components_factor(s->components, 1 + p->stiffening, s->diagonal));
+    hk_split_contact_prepare(s);
     s->factored.weight = NAN;
     if (s->correction) HK_TRY(hk_rotation_correction_prepare(s->correction));
     s->factored = hk_problem_quadratic(p);
@@ -473,11 +477,12 @@ bool hk_split_tell(hk_split *s, double energy, double residual, double relative,
 
 // ---------------------------------------------------------------- one step
 
-// The terms beside the tets, which are s->elements here.
+// The terms beside the tets, which are s->elements here, and contact (split_contact.h).
 static bool is_other(const hk_term *term)
 {
     const hk_term_ops *ops = term->ops;
-    return ops != &hk_tets_term && !ops->add_force && (!ops->active || ops->active(term));
+    return ops != &hk_tets_term && !ops->guard && !ops->add_force &&
+           (!ops->active || ops->active(term));
 }
 
 double hk_split_add_others(hk_split *s, float sign, float *to)
@@ -546,8 +551,9 @@ void hk_split_solve(hk_split *s)
 }
 
 // Algorithm 2, lines 3–14.
-static void solve_once(hk_split *s, hk_solve_report *report)
+static hk_status solve_once(hk_split *s, hk_solve_report *report)
 {
+    bool guarded = s->contact.contacts;
     float *vector = s->components->vector;
     hk_tell_start(s->problem, hk_split_energy(s), NAN, NAN);
     double clock = hk_now();
@@ -555,8 +561,10 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     hk_split_add_others(s, -1, vector);
     add_loads(s, vector);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    if (guarded) hk_split_contact_begin(s, s->before, vector);
     hk_split_solve(s);
     if (s->correction) hk_rotation_correction_apply(s->correction, s->x);
+    if (guarded) HK_TRY(hk_split_contact_solve(s, s->before));
     report->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     move(s, vector);
     clock = hk_now();
@@ -566,22 +574,50 @@ static void solve_once(hk_split *s, hk_solve_report *report)
     report->energy = 0;
     report->residual = report->relative_residual = report->rounding = NAN;
     hk_split_tell(s, hk_split_energy(s), NAN, NAN, 1, report);
+    return HK_OK;
+}
+
+// With contact several passes are a matter for L-BFGS in double precision, too: x is a good state.
+static hk_status step_guarded(hk_split *s, double *x, hk_solve_report *report)
+{
+    hk_problem *p = s->problem;
+    double *to = s->contact.target, before = hk_problem_energy(p, x);
+    if (!s->guarded) {
+        hk_solver_def def = hk_default_solver_def();
+        hk_settings settings;
+        def.iterations = hk_split_pass_count(&s->settings);
+        def.tolerance = s->settings.tolerance;
+        HK_TRY(hk_method_settings(&hk_quasi_newton, &def, &settings));
+        HK_TRY(hk_quasi_newton.create(p, &settings, &s->guarded));
+    }
+    size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
+    memcpy(s->wide_x, x, bytes);
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        to[k] = p->held[k / 4] ? x[k] : p->y[k];
+    hk_terms_walk(p->terms, x, to);
+    if (!(hk_problem_energy(p, x) < before)) memcpy(x, s->wide_x, bytes);
+    return hk_quasi_newton.minimise(s->guarded, x, report);
 }
 
 static hk_status step(hk_split *s, double *x, hk_solve_report *report)
 {
     bool once = hk_split_pass_count(&s->settings) == 1;
+    if (!once && s->contact.contacts) return step_guarded(s, x, report);
     HK_TRY(prepare(s, report));
     s->before = x;
     predict(s);
     if (s->components->count == 0)
         report->reason = HK_CONVERGED;  // all vertices are held
     else if (once)
-        solve_once(s, report);
+        HK_TRY(solve_once(s, report));
     else
         hk_split_descend(s, hk_split_pass_count(&s->settings), report);
     if (report->reason == HK_NOT_FINITE) return HK_OK;
-    if (widen(s, once && s->components->count > 0 ? s->components->vector : NULL, x)) return HK_OK;
+    const float *solved = once && s->components->count > 0 ? s->components->vector : NULL;
+    double *to = s->contact.contacts ? s->contact.target : x;
+    bool finite = widen(s, solved, to);
+    if (finite && to != x) HK_TRY(hk_sweep_walk(s->contact.sweep, x, to));
+    if (finite) return HK_OK;
     report->reason = HK_NOT_FINITE;
     report->energy = INFINITY;
     snprintf(report->detail, sizeof report->detail,
@@ -684,6 +720,7 @@ const hk_method hk_split_method = {
     .tolerance = 1e-4,
     .direct = true,
     .from_y = true,
+    .guarded = true,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),
     .create = split_create,

@@ -12,6 +12,7 @@
 #include "solver/method.h"
 #include "solver/rotation_correction.h"
 #include "solver/line_search.h"
+#include "solver/split_contact.h"
 #include "term/corotation.h"
 
 // L-BFGS remembers so many steps.
@@ -62,6 +63,8 @@ typedef struct hk_split {
     hk_split_passes passes;
     double stiffest;  // 1 + 3λ/2μ, the largest of all materials, where L has only 2μ
     void *pose;       // the solver that poses are left to; NULL: none yet
+    void *guarded;    // and that of several passes with contact
+    hk_split_contact contact;
 } hk_split;
 
 // What the settings come to: passes of a time step, and clusters of a body that turn (0: none do).

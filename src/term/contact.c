@@ -88,6 +88,11 @@ static hk_status contact_begin_step(hk_term *term, const hk_step_begin *step)
     c->status = HK_OK;
     hk_contacts_end_friction(c);
     if (step->pose) return HK_OK;
+    if (c->direct) {
+        hk_contacts_keep(c, step->state);
+        memcpy(c->from, c->kept, 3 * sizeof(double) * (size_t)c->point_count);
+        return HK_OK;
+    }
     return hk_contacts_begin_friction(c, step->state, step->h);
 }
 
@@ -143,6 +148,12 @@ static void contact_moving_stencils(const hk_term *term, hk_stencil_fn *visit, v
 {
     stencil_visit v = {visit, context};
     if (contacts_of(term)) hk_contacts_visit_vertices(contacts_of(term), visit_vertices, &v);
+}
+
+static void contact_visit_rows(hk_term *term, const double *x, hk_contact_row_fn *visit,
+                               void *context)
+{
+    if (contacts_of(term)) hk_contacts_visit_rows(contacts_of(term), x, visit, context);
 }
 
 static int64_t contact_version(const hk_term *term)
@@ -314,7 +325,8 @@ const hk_term_ops hk_contact_term = {
     .name = "contact",
     .part = HK_PART_CONTACT,
     .of_displacement = true,
-    .advice = "use newton, lbfgs, nonlinear_cg, gradient_descent or quasi_newton",
+    .advice = "use newton, quasi_newton, projective, admm, split, lbfgs, nonlinear_cg or "
+              "gradient_descent",
     .in_model = in_model,
     .create = contact_create,
     .free = contact_free,
@@ -331,6 +343,13 @@ const hk_term_ops hk_contact_term = {
     .vertex = contact_vertex,
     .vertex_energy = contact_vertex_energy,
     .relax = &g_relax,
+    .visit_rows = contact_visit_rows,
     .guard = &g_guard,
     .regions = &g_regions,
 };
+
+hk_contacts *hk_terms_contacts(const hk_terms *terms)
+{
+    const hk_term *term = hk_terms_find(terms, &hk_contact_term);
+    return term ? contacts_of(term) : NULL;
+}

@@ -9,6 +9,7 @@
 #ifndef HK_TERM_H
 #define HK_TERM_H
 
+#include "contact/rows.h"
 #include "core/base.h"
 #include "model/live.h"
 #include "term/lanes.h"
@@ -259,6 +260,8 @@ struct hk_term_ops {
     // ---- elements that come and go within a solve (contacts): beside visit_blocks
     void (*moving_stencils)(const hk_term *term, hk_stencil_fn *visit, void *context);
     int64_t (*version)(const hk_term *term);  // another for every list of them
+    // The positive part of their Hessian at x, as springs of one direction each.
+    void (*visit_rows)(hk_term *term, const double *x, hk_contact_row_fn *visit, void *context);
 
     // ---- one vertex, all others at rest
     // Adds its gradient and block (xx xy xz yy yz zz); false: the term does not touch it.

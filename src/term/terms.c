@@ -350,6 +350,28 @@ void hk_terms_moving_stencils(const hk_terms *t, hk_stencil_fn *visit, void *con
             t->term[k]->ops->moving_stencils(t->term[k], visit, context);
 }
 
+void hk_terms_visit_rows(hk_terms *t, const double *x, hk_contact_row_fn *visit, void *context)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->visit_rows) t->term[k]->ops->visit_rows(t->term[k], x, visit, context);
+}
+
+double hk_terms_moving_energy(hk_terms *t, const double *x)
+{
+    double sum = 0;
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->visit_rows && is_active(t->term[k]))
+            sum += t->term[k]->ops->energy(t->term[k], x);
+    return sum;
+}
+
+void hk_terms_add_moving_gradient(hk_terms *t, const double *x, double *gradient)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->visit_rows && is_active(t->term[k]))
+            t->term[k]->ops->add_gradient(t->term[k], x, gradient, NULL);
+}
+
 int64_t hk_terms_version(const hk_terms *t)
 {
     int64_t sum = 0;

@@ -79,7 +79,13 @@ void hk_terms_visit_blocks(hk_terms *terms, const double *x, double keep, hk_blo
                            void *context);
 void hk_terms_visit_weights(const hk_terms *terms, hk_weight_fn *visit, void *context);
 double hk_terms_stiffening(const hk_terms *terms);
+// The contacts of a list in double precision, for split; NULL: there are none.
+struct hk_contacts *hk_terms_contacts(const hk_terms *terms);
 // Elements that come and go within a solve, and a number that is another for every list of them.
+void hk_terms_visit_rows(hk_terms *terms, const double *x, hk_contact_row_fn *visit, void *context);
+// Their part of the energy, J, and of the gradient, N, in double precision.
+double hk_terms_moving_energy(hk_terms *terms, const double *x);
+void hk_terms_add_moving_gradient(hk_terms *terms, const double *x, double *gradient);
 void hk_terms_moving_stencils(const hk_terms *terms, hk_stencil_fn *visit, void *context);
 int64_t hk_terms_version(const hk_terms *terms);
 

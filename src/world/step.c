@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "model/contact.h"
 #include "world/world.h"
 
 enum { RUN = 4096 };  // numbers that a thread takes at a time
@@ -80,6 +81,48 @@ static hk_status go_directly(hk_world *w, held_path *path, hk_solve_report *solv
     return hk_solve_precisely(&s, w->next, solved);
 }
 
+static bool obstacles_move(const hk_world *w)
+{
+    const hk_model_contact *c = w->model->contact;
+    for (int k = 0; c && k < c->obstacle_count; k++)
+        if (hk_obstacle_moves(&c->obstacles[k])) return true;
+    return false;
+}
+
+static bool held_vertices_move(const hk_world *w, const held_path *path)
+{
+    for (int64_t k = 0; k < w->model->vertex_count; k++)
+        if (w->problem->held[k] && memcmp(w->next + 4 * k, path->x + 4 * k, 3 * sizeof(double)))
+            return true;
+    return false;
+}
+
+// The same from a state that nothing has passed through, in parts where things move.
+static hk_status go_directly_guarded(hk_world *w, held_path *path, hk_solve_report *solved)
+{
+    memcpy(w->next, path->x, hk_world_bytes(w));
+    place_in_time(path, 1, w->next);
+    if (!obstacles_move(w) && !held_vertices_move(w, path)) {
+        hk_solve s = {w->problem, w->method, &w->settings, w->solver, &w->twin, w->guess};
+        HK_TRY(hk_solve_precisely(&s, w->next, solved));
+    } else {
+        place_in_time(path, 0, w->next);
+        memcpy(w->next, path->x, hk_world_bytes(w));
+        hk_continuation c = {.problem = w->problem,
+                             .method = w->method,
+                             .solver = w->solver,
+                             .place = place_in_time,
+                             .context = path,
+                             .good = w->good,
+                             .step = w->guess,
+                             .settings = &w->settings,
+                             .twin = &w->twin};
+        int parts;
+        HK_TRY(hk_continue(&c, w->next, solved, &parts));
+    }
+    return solve_again(w, solved);
+}
+
 // … and where it has steps of its own: with the velocities in w->guess.
 static hk_status integrate(hk_world *w, held_path *path, hk_solve_report *solved)
 {
@@ -152,6 +195,7 @@ static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, doub
     bool guarded = hk_terms_guarded(p->terms);
     hk_terms_place(p->terms, &(hk_when){.time = guarded ? path.from : path.to});
     if (w->method->integrate) return integrate(w, &path, solved);
+    if (w->method->direct && guarded) return go_directly_guarded(w, &path, solved);
     if (w->method->direct) return go_directly(w, &path, solved);
     hk_moment moment = {h, first ? w->x : w->x_stage, first ? w->v : w->v_stage,
                         first ? w->v_before : w->v};

@@ -1,0 +1,68 @@
+#include "contact/rows.h"
+
+#include <math.h>
+
+#include "contact/contacts.h"
+
+static void take_vertices(const hk_contacts *c, const int32_t point[4], const double weight[4],
+                          hk_contact_row *row)
+{
+    for (int k = 0; k < 4; k++) {
+        bool body = point[k] < c->body_points && weight[k] != 0;
+        row->vertex[k] = body ? c->vertex[point[k]] : -1;
+        row->c[k] = body ? weight[k] : 0;
+    }
+}
+
+static void visit_contact(const hk_contacts *c, const hk_contact *k, hk_contact_row_fn *visit,
+                          void *context)
+{
+    double x[4][3];
+    hk_contact_row row;
+    hk_contact_corners(c->x, k->point, x);
+    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
+    row.stiffness = k->pair.stiffness * at.m.energy * at.b.curvature;
+    if (at.b.energy == 0 || at.distance == 0 || !(row.stiffness > 0) || !isfinite(row.stiffness))
+        return;
+    take_vertices(c, k->point, at.closest.c, &row);
+    for (int i = 0; i < 3; i++) row.n[i] = at.closest.w[i] / at.distance;
+    visit(context, &row);
+}
+
+// Along the slide and across it: the eigenvectors of friction_block.
+static void visit_slide(const hk_contacts *c, const hk_slide *s, hk_contact_row_fn *visit,
+                        void *context)
+{
+    double x[4][3], from[4][3], slide[3], along[3], across[3];
+    const hk_friction *f = &s->friction;
+    hk_contact_corners(c->x, s->point, x);
+    hk_contact_corners(c->from, s->point, from);
+    friction_slide(f, (const double(*)[3])x, (const double(*)[3])from, slide);
+    double length = sqrt(closest_dot(slide, slide));
+    // Any tangent will do where nothing slides.
+    int least = fabs(f->normal[0]) < fabs(f->normal[1]) ? 0 : 1;
+    if (fabs(f->normal[2]) < fabs(f->normal[least])) least = 2;
+    double any[3] = {least == 0, least == 1, least == 2};
+    closest_cross(f->normal, length > 0 ? slide : any, across);
+    double size = sqrt(closest_dot(across, across));
+    if (!(size > 0)) return;
+    for (int i = 0; i < 3; i++) across[i] /= size;
+    closest_cross(across, f->normal, along);
+    hk_contact_row row;
+    take_vertices(c, s->point, f->c, &row);
+    row.stiffness = f->most * contact_slip_ratio(f->slip, length);
+    memcpy(row.n, across, sizeof row.n);
+    if (row.stiffness > 0) visit(context, &row);
+    row.stiffness = f->most * contact_slip(f->slip, length).curvature;
+    memcpy(row.n, along, sizeof row.n);
+    if (row.stiffness > 0) visit(context, &row);
+}
+
+void hk_contacts_visit_rows(hk_contacts *c, const double *x, hk_contact_row_fn *visit,
+                            void *context)
+{
+    c->status = hk_contacts_see(c, x);
+    if (c->status != HK_OK) return;
+    for (size_t k = 0; k < c->count; k++) visit_contact(c, &c->list[k], visit, context);
+    for (size_t k = 0; k < c->slide_count; k++) visit_slide(c, &c->slides[k], visit, context);
+}
