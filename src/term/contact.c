@@ -347,9 +347,3 @@ const hk_term_ops hk_contact_term = {
     .guard = &g_guard,
     .regions = &g_regions,
 };
-
-hk_contacts *hk_terms_contacts(const hk_terms *terms)
-{
-    const hk_term *term = hk_terms_find(terms, &hk_contact_term);
-    return term ? contacts_of(term) : NULL;
-}
