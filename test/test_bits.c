@@ -51,7 +51,7 @@ static uint64_t hash_report(uint64_t hash, const hk_step_report *r)
     hash = hash_bytes(hash, &r->reason, sizeof r->reason);
     hash = hash_bytes(hash, &r->iterations, sizeof r->iterations);
     hash = hash_bytes(hash, &r->residual, sizeof r->residual);
-    return hash_bytes(hash, &r->energy, offsetof(hk_energy, reserved));
+    return hash_bytes(hash, &r->energy, offsetof(hk_energy, contact));
 }
 
 static void add_case(const char *name, uint64_t hash)

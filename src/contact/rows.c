@@ -18,14 +18,30 @@ static void visit_contact(const hk_contacts *c, const hk_contact *k, hk_contact_
                           void *context)
 {
     double x[4][3];
-    hk_contact_row row;
     hk_contact_corners(c->x, k->point, x);
     hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
-    row.stiffness = k->pair.stiffness * at.m.energy * at.b.curvature;
-    if (at.b.energy == 0 || at.distance == 0 || !(row.stiffness > 0) || !isfinite(row.stiffness))
-        return;
-    take_vertices(c, k->point, at.closest.c, &row);
-    for (int i = 0; i < 3; i++) row.n[i] = at.closest.w[i] / at.distance;
+    for (int n = 0; n < at.parts; n++) {
+        const hk_pair_part *part = &at.part[n];
+        hk_contact_row row = {.stiffness = k->pair.stiffness * at.m.energy * part->coefficient *
+                                           part->b.curvature};
+        if (part->distance == 0 || !(row.stiffness > 0) || !isfinite(row.stiffness)) continue;
+        take_vertices(c, k->point, part->closest.c, &row);
+        for (int i = 0; i < 3; i++) row.n[i] = part->closest.w[i] / part->distance;
+        visit(context, &row);
+    }
+}
+
+// Of the penalty law: a vertex inside another body, along the way out.
+static void visit_press(const hk_contacts *c, const hk_slide *s, hk_contact_row_fn *visit,
+                        void *context)
+{
+    double x[4][3], from[4][3];
+    hk_contact_row row = {.stiffness = s->friction.most};
+    hk_contact_corners(c->x, s->point, x);
+    hk_contact_corners(c->from, s->point, from);
+    if (!(press_missing(&s->friction, (const double(*)[3])x, (const double(*)[3])from) > 0)) return;
+    take_vertices(c, s->point, s->friction.c, &row);
+    memcpy(row.n, s->friction.normal, sizeof row.n);
     visit(context, &row);
 }
 
@@ -64,5 +80,6 @@ void hk_contacts_visit_rows(hk_contacts *c, const double *x, hk_contact_row_fn *
     c->status = hk_contacts_see(c, x);
     if (c->status != HK_OK) return;
     for (size_t k = 0; k < c->count; k++) visit_contact(c, &c->list[k], visit, context);
-    for (size_t k = 0; k < c->slide_count; k++) visit_slide(c, &c->slides[k], visit, context);
+    for (size_t k = 0; k < c->slide_count; k++)
+        (c->slides[k].press ? visit_press : visit_slide)(c, &c->slides[k], visit, context);
 }
