@@ -325,8 +325,7 @@ const hk_term_ops hk_contact_term = {
     .name = "contact",
     .part = HK_PART_CONTACT,
     .of_displacement = true,
-    .advice = "use newton, quasi_newton, projective, admm, split, lbfgs, nonlinear_cg or "
-              "gradient_descent",
+    .advice = "use newton",
     .in_model = in_model,
     .create = contact_create,
     .free = contact_free,
