@@ -1,0 +1,149 @@
+// Contact: what a step of the scenes in scenes/contact costs, by method, and what of that is
+// detection, energies of pairs, and the guard.
+//
+//   bench_contact [--scenes A,B] [--methods A,B] [--steps N] [--seconds S] [--threads N] [--set
+//   A=B]
+//
+// Medians of N steps (40), or of as many as S seconds (20) allow, after the first; `pairs` are
+// those that push at the end, `per pair` is the time of energies, forces and stiffness of a step by
+// pair. Run it where scenes/ is.
+#include <math.h>
+
+#include "bench.h"
+
+enum { MOST_STEPS = 4000, MOST_NAMES = 16 };
+
+typedef struct options {
+    const char *scenes, *methods, *set;
+    int steps, threads;
+    double seconds;
+} options;
+
+typedef struct timing {
+    int steps, stopped;
+    double step, detection, pairs, guard;  // ms, medians
+    double touching;                       // pairs, in the mean
+    int64_t detections, iterations;
+    bool failed;
+    char why[160];
+} timing;
+
+static double median(double *values, int count)
+{
+    if (count == 0) return NAN;
+    qsort(values, (size_t)count, sizeof *values, bench_compare);
+    return values[count / 2];
+}
+
+static timing measure(hk_world *world, const options *o)
+{
+    static double step[MOST_STEPS], detection[MOST_STEPS], pairs[MOST_STEPS], guard[MOST_STEPS];
+    timing t = {0};
+    double start = hk_now();
+    for (int k = 0; k <= o->steps && k < MOST_STEPS; k++) {
+        hk_step_report report;
+        hk_contact_report contact;
+        if (k > 1 && hk_now() - start > o->seconds) break;
+        bench_check(hk_world_step(world, &report));
+        bench_check(hk_world_contact(world, &contact));
+        hk_outcome outcome = hk_reason_outcome(report.reason);
+        t.failed = outcome == HK_OUTCOME_FAILED;
+        if (t.failed) snprintf(t.why, sizeof t.why, "%s", report.detail);
+        if (t.failed) break;
+        t.stopped += outcome == HK_OUTCOME_STOPPED;
+        if (k == 0) continue;
+        step[t.steps] = report.ms;
+        detection[t.steps] = contact.detection_ms;
+        pairs[t.steps] = contact.pairs_ms;
+        guard[t.steps++] = contact.guard_ms;
+        t.touching += (double)contact.pairs;
+        t.detections += contact.detections;
+        t.iterations += report.iterations;
+    }
+    t.touching /= t.steps > 0 ? t.steps : 1;
+    t.step = median(step, t.steps);
+    t.detection = median(detection, t.steps);
+    t.pairs = median(pairs, t.steps);
+    t.guard = median(guard, t.steps);
+    return t;
+}
+
+static void run(const char *scene, const char *method, const options *o)
+{
+    char path[256], solver[64];
+    const char *sets[2] = {solver, o->set};
+    hk_scene *loaded;
+    hk_model *model;
+    hk_world *world = NULL;
+    snprintf(path, sizeof path, "scenes/contact/%s.json", scene);
+    snprintf(solver, sizeof solver, "solver.method=%s", method);
+    bench_check(hk_scene_load(path, sets, o->set ? 2 : 1, &loaded));
+    bench_check(hk_model_create(hk_scene_model(loaded), &model));
+    hk_world_def def = hk_copy_world_def(hk_scene_world(loaded));
+    def.model = model;
+    def.threads = o->threads;
+    double start = hk_now();
+    if (hk_world_create(&def, &world) != HK_OK) {
+        printf("%-12s %-13s %s\n", scene, method, hk_error());
+    } else {
+        double setup = hk_now() - start;
+        timing t = measure(world, o);
+        double steps = t.steps > 0 ? t.steps : 1;
+        printf("%-12s %-13s %8d %7.0f %6.1f %6.1f %9.2f %9.2f %9.2f %9.2f %8.2f %5d %7d %8.1f %s\n",
+               scene, method, hk_model_tet_count(model), t.touching, (double)t.iterations / steps,
+               (double)t.detections / steps, t.step, t.detection, t.pairs, t.guard,
+               t.touching > 0 ? 1e3 * t.pairs / t.touching : 0, t.steps, t.stopped, setup, t.why);
+    }
+    fflush(stdout);
+    hk_world_free(world);
+    hk_model_free(model);
+    hk_scene_free(loaded);
+}
+
+static int cut(char *text, const char *names[MOST_NAMES])
+{
+    int count = 0;
+    for (char *name = strtok(text, ","); name && count < MOST_NAMES; name = strtok(NULL, ","))
+        names[count++] = name;
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    options o = {"slope,spikes,stack,chain,card-house,mat-twist,rod-twist,funnel,squeeze-out",
+                 "newton,quasi_newton,vbd,descent",
+                 NULL,
+                 40,
+                 0,
+                 20};
+    for (int k = 1; k + 1 < argc; k += 2) {
+        if (strcmp(argv[k], "--scenes") == 0)
+            o.scenes = argv[k + 1];
+        else if (strcmp(argv[k], "--methods") == 0)
+            o.methods = argv[k + 1];
+        else if (strcmp(argv[k], "--steps") == 0)
+            o.steps = atoi(argv[k + 1]);
+        else if (strcmp(argv[k], "--threads") == 0)
+            o.threads = atoi(argv[k + 1]);
+        else if (strcmp(argv[k], "--seconds") == 0)
+            o.seconds = atof(argv[k + 1]);
+        else if (strcmp(argv[k], "--set") == 0)
+            o.set = argv[k + 1];
+        else {
+            fprintf(stderr, "bench_contact: unknown option %s\n", argv[k]);
+            return 2;
+        }
+    }
+    char scenes[512], methods[256];
+    const char *scene[MOST_NAMES], *method[MOST_NAMES];
+    snprintf(scenes, sizeof scenes, "%s", o.scenes);
+    snprintf(methods, sizeof methods, "%s", o.methods);
+    int scene_count = cut(scenes, scene), method_count = cut(methods, method);
+    bench_machine();
+    printf("%-12s %-13s %8s %7s %6s %6s %9s %9s %9s %9s %8s %5s %7s %8s\n", "scene", "method",
+           "tets", "pairs", "iter.", "det.", "ms/step", "detection", "pairs", "guard", "us/pair",
+           "steps", "stopped", "setup, s");
+    for (int s = 0; s < scene_count; s++)
+        for (int m = 0; m < method_count; m++) run(scene[s], method[m], &o);
+    return 0;
+}
