@@ -146,7 +146,8 @@ hk_status hk_contact_uses_fill(hk_contact_uses *uses, int points, const void *li
 // ---- detection (detect.c)
 // Positions of bodies into contacts->x; the farthest that a point is from where it was detected.
 double hk_contacts_gather(hk_contacts *contacts, const double *x);
-// Pairs whose boxes are at most `radius` apart along every axis, into the workspace of detections.
+// Pairs whose boxes, each thickened by the radius of its side, are at most `radius` apart along
+// every axis, into the workspace of detections.
 typedef void hk_contact_boxes_fn(const hk_contacts *contacts, int count, int corners,
                                  const int32_t *primitives, hk_box *boxes);
 hk_status hk_contacts_find_pairs(hk_contacts *contacts, hk_contact_boxes_fn *boxes, double radius);

@@ -78,14 +78,32 @@ static bool keep_edge(const void *context, int32_t first, int32_t second)
     return !hk_share_vertex(2, a, 2, b) && can_touch(c, a[0], b[0]);
 }
 
+// Boxes of what is thicker than its surface, each by its own radius: a ball among the obstacles
+// must not widen the search for everything else.
+static void find_boxes(hk_contacts *c, hk_contact_boxes_fn *boxes, int count, int corners,
+                       const int32_t *primitives)
+{
+    boxes(c, count, corners, primitives, c->boxes);
+    if (!(c->radius > 0)) return;
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int p = 0; p < count; p++) {
+        int side = c->side[primitives[(size_t)corners * (size_t)p]];
+        double radius = hk_contact_radius(c->settings, side);
+        for (int i = 0; i < 3; i++) {
+            c->boxes[p].low[i] -= radius;
+            c->boxes[p].high[i] += radius;
+        }
+    }
+}
+
 hk_status hk_contacts_find_pairs(hk_contacts *c, hk_contact_boxes_fn *boxes, double radius)
 {
-    boxes(c, c->triangle_count, 3, c->triangles, c->boxes);
+    find_boxes(c, boxes, c->triangle_count, 3, c->triangles);
     HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, c->triangle_count, c->threads));
-    boxes(c, c->touching_count, 1, c->touching, c->boxes);
+    find_boxes(c, boxes, c->touching_count, 1, c->touching);
     HK_TRY(hk_bvh_box_pairs(c->boxes, c->touching_count, &c->triangle_tree, radius, keep_triangle,
                             c, c->threads, &c->triangle_pairs));
-    boxes(c, c->edge_count, 2, c->edges, c->boxes);
+    find_boxes(c, boxes, c->edge_count, 2, c->edges);
     HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, c->edge_count, c->threads));
     return hk_bvh_self_pairs(&c->edge_tree, radius, keep_edge, c, c->threads, &c->edge_pairs);
 }
@@ -298,8 +316,7 @@ hk_status hk_contacts_detect(hk_contacts *c, double reach)
     c->count = 0;
     for (int64_t k = 0; k < 3 * (int64_t)c->point_count; k++)
         if (!isfinite(c->x[k])) return hk_fail(HK_BAD_INPUT, "contact: a position is not finite");
-    HK_TRY(
-        hk_contacts_find_pairs(c, standing_boxes, c->settings->distance + 2 * (reach + c->radius)));
+    HK_TRY(hk_contacts_find_pairs(c, standing_boxes, c->settings->distance + 2 * reach));
     HK_TRY(fill_list(c, reach));
     memcpy(c->base, c->x, 3 * sizeof(double) * (size_t)c->point_count);
     c->reach = reach;

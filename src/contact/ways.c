@@ -113,7 +113,7 @@ static hk_status reserve(hk_contacts *c, size_t count)
 
 static hk_status search(hk_contacts *c)
 {
-    HK_TRY(hk_contacts_find_pairs(c, swept_boxes, 2 * c->radius));
+    HK_TRY(hk_contacts_find_pairs(c, swept_boxes, 0));
     size_t planes = count_planes(c, false);
     HK_TRY(reserve(c, c->triangle_pairs.count + c->edge_pairs.count + planes));
     add_triangles(c);
