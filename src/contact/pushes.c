@@ -22,6 +22,8 @@ static hk_status reserve(hk_contacts *c)
     HK_TRY(hk_reserve((void **)&t->slid, 0, 4 * sizeof(double), &t->slid_capacity, slides));
     HK_TRY(hk_reserve((void **)&t->slide_weight, 0, sizeof(double), &t->slide_weight_capacity,
                       4 * slides));
+    HK_TRY(hk_reserve((void **)&t->partial, 0, sizeof(double), &t->partial_capacity,
+                      (count + slides) / RUN + 2));
     return hk_reserve((void **)&t->used_drag, 0, sizeof(double), &t->used_drag_capacity, slides);
 }
 
