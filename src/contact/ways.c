@@ -153,10 +153,18 @@ static double away_from_base(const hk_contacts *c)
     return sqrt(square);
 }
 
+// Far from a plane that turns points come nearer than the plane's own have moved.
+static bool any_turns(const hk_contacts *c)
+{
+    for (int o = 0; o < c->settings->obstacle_count; o++)
+        if (c->plane_of[o] >= 0 && is_turning(c, c->plane_of[o])) return true;
+    return false;
+}
+
 hk_status hk_contacts_search_way(hk_contacts *c)
 {
     double longest = hk_contacts_longest_move(c);
-    bool known = c->reach >= 0 && away_from_base(c) + longest <= c->reach;
+    bool known = hk_contacts_reach(c, away_from_base(c) + longest) && !any_turns(c);
     hk_status status = known ? take_list(c) : search(c);
     if (!known) c->sweeps++;
     return status;
