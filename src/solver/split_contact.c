@@ -1,19 +1,23 @@
 #include "solver/split_contact.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "solver/split.h"
 
-enum { MOST_SOLVES = 6 };
+enum { MOST_SOLVES = 3 };
 // Errors that are left to the next step, of a gap relative to the distance at which contact begins
 // and of slips relative to those at which it sticks: of what the step before left, and of what a
 // solve leaves.
-#define ENOUGH_AT_FIRST 0.02
+#define ENOUGH_AT_FIRST 0.1
 #define ENOUGH          0.5
-// (A⁻¹)_vv is about so many times that of the vertex alone, 1/A_vv, and of its body as a rigid one:
-// 1/mass, and more at its corners, which turn.
+// Contacts are hard at this part of the distance at which they begin for methods that minimise: what
+// lies with these lies here, too. Those that come nearer than LOOK_AHEAD of it are looked after.
+#define HARD_AT    0.9
+#define LOOK_AHEAD 1.4
+// (A⁻¹)_vv, less what is rigid of it, is about so many times that of the vertex alone, 1/A_vv.
 #define SOFTER_THAN_ALONE 2
-#define SOFTER_THAN_RIGID 4
 
 hk_status hk_split_contact_init(hk_split *s)
 {
@@ -24,7 +28,8 @@ hk_status hk_split_contact_init(hk_split *s)
     w->total = HK_ZEROS(float, 4 * (size_t)p->free_count);
     w->soft = HK_ZEROS(float, p->free_count);
     w->target = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
-    if (!w->total || !w->soft || !w->target) return HK_NO_MEMORY;
+    w->bodies = HK_ZEROS(hk_split_rigid, p->model->body_count);
+    if (!w->total || !w->soft || !w->target || !w->bodies) return HK_NO_MEMORY;
     if (hk_split_pass_count(&s->settings) > 1) return HK_OK;
     w->contacts->direct = true;
     return hk_sweep_create(w->contacts, &w->sweep);
@@ -36,6 +41,8 @@ void hk_split_contact_release(hk_split *s)
     hk_free(w->total);
     hk_free(w->soft);
     hk_free(w->target);
+    hk_free(w->bodies);
+    hk_free(w->uses);
     hk_free(w->pairs);
     hk_free(w->table);
     hk_sweep_free(w->sweep);
@@ -59,11 +66,9 @@ void hk_split_contact_prepare(hk_split *s)
     }
     for (int b = 0; b < m->body_count; b++) {
         const int32_t *place = m->place + m->bodies[b].vertex_start;
-        double sum = 0;
-        for (int k = 0; k < m->bodies[b].vertex_count; k++) sum += p->inertia[place[k]];
-        for (int k = 0; k < m->bodies[b].vertex_count && sum > 0; k++)
-            if (s->unknown[place[k]] >= 0)
-                w->soft[s->unknown[place[k]]] += (float)(SOFTER_THAN_RIGID / sum);
+        w->bodies[b].heavy = 0;
+        for (int k = 0; k < m->bodies[b].vertex_count; k++)
+            w->bodies[b].heavy += p->held[place[k]] ? INFINITY : p->inertia[place[k]];
     }
 }
 
@@ -98,20 +103,6 @@ static hk_status fill_table(hk_split_contact *w)
     return HK_OK;
 }
 
-// Onto |t| ≤ μ λ, λ ≥ 0: λ first, as Coulomb's law has it, then t.
-static void project(const hk_split_pair *pair, double force[3])
-{
-    double along = fmax(0, closest_dot(force, pair->n)), across[3], square = 0;
-    double out = closest_dot(force, pair->n);
-    for (int i = 0; i < 3; i++) {
-        across[i] = force[i] - out * pair->n[i];
-        square += across[i] * across[i];
-    }
-    double most = pair->friction * along, size = sqrt(square);
-    double part = size > most ? most / size : 1;
-    for (int i = 0; i < 3; i++) force[i] = along * pair->n[i] + part * across[i];
-}
-
 // ---------------------------------------------------------------- pairs
 
 static int32_t unknown_of(const hk_split *s, int32_t point)
@@ -137,7 +128,11 @@ static bool make_pair(const hk_split *s, const hk_contact *k, hk_split_pair *pai
         int32_t u = pair->unknown[v] = at.c[v] != 0 ? unknown_of(s, k->point[v]) : -1;
         if (u >= 0) pair->soft += at.c[v] * at.c[v] * (double)s->contact.soft[u];
     }
-    pair->lacks = 0.5 * k->pair.width - (distance - k->pair.thickness);
+    pair->lacks = HARD_AT * k->pair.width - (distance - k->pair.thickness);
+    pair->whole = pair->soft;
+    for (int i = 0; i < 2; i++)
+        if (k->sides[0] != k->sides[1] && k->sides[i] < s->problem->model->body_count)
+            pair->whole += 1 / s->contact.bodies[k->sides[i]].heavy;
     pair->friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]);
     return pair->soft > 0;
 }
@@ -181,16 +176,17 @@ void hk_split_contact_begin(hk_split *s, const double *x, float *right)
     hk_split_contact *w = &s->contact;
     size_t count = 0;
     hk_contacts_gather(w->contacts, x);
+    for (int b = 0; b < s->problem->model->body_count; b++) w->bodies[b].known = false;
     for (size_t k = 0; k < w->count; k++) {
         hk_split_pair pair = w->pairs[k];
         hk_contact contact = pair.contact;
         double along = closest_dot(pair.force, pair.n), across[3];
         if (!(along > 0)) continue;
         for (int i = 0; i < 3; i++) across[i] = pair.force[i] - along * pair.n[i];
-        if (!make_pair(s, &contact, &pair)) continue;
+        if (!make_pair(s, &contact, &pair) || pair.lacks < (HARD_AT - LOOK_AHEAD) * contact.pair.width) continue;
         double out = closest_dot(across, pair.n);
         for (int i = 0; i < 3; i++) pair.force[i] = (along - out) * pair.n[i] + across[i];
-        project(&pair, pair.force);
+        hk_split_project(&pair, pair.force);
         w->pairs[count++] = pair;
     }
     w->count = count;
@@ -211,42 +207,41 @@ static hk_status add_pairs(hk_split *s)
         if (*find_place(w, c->list[k].point) >= 0 || !make_pair(s, &c->list[k], pair)) continue;
         memset(pair->force, 0, sizeof pair->force);
         displacement(s, pair, w->total, u);
-        w->count += pair->lacks + 0.5 * pair->contact.pair.width > closest_dot(u, pair->n);
+        w->count += pair->lacks + (LOOK_AHEAD - HARD_AT) * pair->contact.pair.width >
+                    closest_dot(u, pair->n);
     }
     return HK_OK;
 }
 
 // ---------------------------------------------------------------- the forces
 
-// The step along the projected gradient; false: it is not worth a solve. `work` is its product with
-// what displacements lack.
-static bool choose(hk_split *s, double enough, double *work)
+// Whether forces have to change: how far the solution is from what pairs ask for.
+static bool is_enough(hk_split *s, double enough)
 {
-    hk_split_contact *w = &s->contact;
+    const hk_split_contact *w = &s->contact;
     const hk_model_contact *settings = w->contacts->settings;
     double slip = settings->slip_speed * sqrt(1 / s->problem->weight), worst = 0;
-    *work = 0;
     for (size_t k = 0; k < w->count; k++) {
         hk_split_pair *pair = &w->pairs[k];
-        double u[3], trial[3], lack[3], back = 0;
-        displacement(s, pair, w->total, u);
-        double out = closest_dot(u, pair->n);
-        for (int i = 0; i < 3; i++) {
-            lack[i] = -(u[i] - out * pair->n[i]) + (pair->lacks - out) * pair->n[i];
-            trial[i] = pair->force[i] + lack[i] / pair->soft;
-        }
-        project(pair, trial);
-        for (int i = 0; i < 3; i++) pair->change[i] = trial[i] - pair->force[i];
-        for (int i = 0; i < 3; i++) back += pair->change[i] * lack[i];
-        *work += back;
-        double along = pair->soft * closest_dot(pair->change, pair->n);
-        double size = pair->soft * sqrt(closest_dot(pair->change, pair->change));
-        double across = sqrt(fmax(0, size * size - along * along));
+        double trial[3], change[3];
+        displacement(s, pair, w->total, pair->u);
+        double out = closest_dot(pair->u, pair->n);
+        for (int i = 0; i < 3; i++)
+            trial[i] = pair->force[i] +
+                       ((pair->lacks - out) * pair->n[i] - (pair->u[i] - out * pair->n[i])) /
+                           pair->whole;
+        hk_split_project(pair, trial);
+        for (int i = 0; i < 3; i++) change[i] = pair->whole * (trial[i] - pair->force[i]);
+        double along = closest_dot(change, pair->n), all = closest_dot(change, change);
+        double across = sqrt(fmax(0, all - along * along));
+        if (getenv("DBG2")) fprintf(stderr, "   pair %zu lam %.3f t %.3f %.3f gap-u %.3e ut %.3e %.3e ch %.3e %.3e %.3e\n", k, closest_dot(pair->force, pair->n), (pair->force[0]*2-pair->force[1])/2.236, pair->force[2], out-pair->lacks, (pair->u[0]*2-pair->u[1])/2.236, pair->u[2], along, (change[0]*2-change[1])/2.236, change[2]);
         worst = fmax(worst, fmax(5 * fabs(along) / settings->distance, across / slip));
     }
-    return worst > enough && *work > 0;
+    if (getenv("DBG")) fprintf(stderr, "count %zu worst %g\n", w->count, worst);
+    return !(worst > enough);
 }
 
+// How much of the changes to take: they were found by a model that is too stiff at times.
 static double best_length(hk_split *s, double work)
 {
     const hk_split_contact *w = &s->contact;
@@ -260,6 +255,7 @@ static double best_length(hk_split *s, double work)
                 curvature += s->length * pair->c[v] * pair->change[i] * (double)moved[i];
         }
     }
+    if (getenv("DBG")) fprintf(stderr, "work %g curv %g\n", work, curvature);
     return curvature > 0 ? fmin(1, work / curvature) : 0;
 }
 
@@ -299,7 +295,8 @@ hk_status hk_split_contact_solve(hk_split *s, const double *x)
     HK_TRY(hk_sweep_find(w->sweep, x, w->target));
     HK_TRY(add_pairs(s));
     if (w->count == 0) return HK_OK;
-    for (int n = 0; n < MOST_SOLVES && choose(s, n ? ENOUGH : ENOUGH_AT_FIRST, &work); n++) {
+    for (int n = 0; n < (getenv("MS") ? atoi(getenv("MS")) : MOST_SOLVES) && !is_enough(s, n ? ENOUGH : ENOUGH_AT_FIRST); n++) {
+        HK_TRY(hk_split_find_changes(s, x, &work));
         memset(vector, 0, bytes);
         add_forces(s, true, vector);
         hk_split_solve(s);
