@@ -6,18 +6,23 @@
 
 #include "solver/split.h"
 
-enum { MOST_SOLVES = 3 };
+enum { MOST_SOLVES = 2 };
 // Errors that are left to the next step, of a gap relative to the distance at which contact begins
 // and of slips relative to those at which it sticks: of what the step before left, and of what a
 // solve leaves.
-#define ENOUGH_AT_FIRST 0.1
+#define ENOUGH_AT_FIRST 0.05
 #define ENOUGH          0.5
 // Contacts are hard at this part of the distance at which they begin for methods that minimise: what
 // lies with these lies here, too. Those that come nearer than LOOK_AHEAD of it are looked after.
 #define HARD_AT    0.9
 #define LOOK_AHEAD 1.4
+// Of the change of a force, so much is kept for the next step. Corrections that are a part g of what
+// they should be, all of them kept, would be unstable for g < 1/2: the force would be an integral of
+// the error, and the place one of the force twice. With a part k they are not for (2 + k)(1 + k) g >
+// k.
+#define KEPT 0.25
 // (A⁻¹)_vv, less what is rigid of it, is about so many times that of the vertex alone, 1/A_vv.
-#define SOFTER_THAN_ALONE 2
+#define SOFTER_THAN_ALONE 4
 
 hk_status hk_split_contact_init(hk_split *s)
 {
@@ -66,9 +71,12 @@ void hk_split_contact_prepare(hk_split *s)
     }
     for (int b = 0; b < m->body_count; b++) {
         const int32_t *place = m->place + m->bodies[b].vertex_start;
-        w->bodies[b].heavy = 0;
+        w->bodies[b].heavy = w->bodies[b].stiff = 0;
         for (int k = 0; k < m->bodies[b].vertex_count; k++)
             w->bodies[b].heavy += p->held[place[k]] ? INFINITY : p->inertia[place[k]];
+        for (int t = m->bodies[b].tet_start; t < m->bodies[b].tet_start + m->bodies[b].tet_count; t++)
+            w->bodies[b].stiff +=
+                (1 + p->stiffening) * s->stiffness[m->tet_material[t]] * m->volume[t];
     }
 }
 
@@ -180,13 +188,16 @@ void hk_split_contact_begin(hk_split *s, const double *x, float *right)
     for (size_t k = 0; k < w->count; k++) {
         hk_split_pair pair = w->pairs[k];
         hk_contact contact = pair.contact;
+        if (!(closest_dot(pair.force, pair.n) > 0)) continue;
+        for (int i = 0; i < 3; i++)
+            pair.force[i] = pair.kept[i] + KEPT * (pair.force[i] - pair.kept[i]);
         double along = closest_dot(pair.force, pair.n), across[3];
-        if (!(along > 0)) continue;
         for (int i = 0; i < 3; i++) across[i] = pair.force[i] - along * pair.n[i];
         if (!make_pair(s, &contact, &pair) || pair.lacks < (HARD_AT - LOOK_AHEAD) * contact.pair.width) continue;
         double out = closest_dot(across, pair.n);
         for (int i = 0; i < 3; i++) pair.force[i] = (along - out) * pair.n[i] + across[i];
         hk_split_project(&pair, pair.force);
+        memcpy(pair.kept, pair.force, sizeof pair.kept);
         w->pairs[count++] = pair;
     }
     w->count = count;
@@ -206,6 +217,7 @@ static hk_status add_pairs(hk_split *s)
         double u[3];
         if (*find_place(w, c->list[k].point) >= 0 || !make_pair(s, &c->list[k], pair)) continue;
         memset(pair->force, 0, sizeof pair->force);
+        memset(pair->kept, 0, sizeof pair->kept);
         displacement(s, pair, w->total, u);
         w->count += pair->lacks + (LOOK_AHEAD - HARD_AT) * pair->contact.pair.width >
                     closest_dot(u, pair->n);
@@ -295,7 +307,7 @@ hk_status hk_split_contact_solve(hk_split *s, const double *x)
     HK_TRY(hk_sweep_find(w->sweep, x, w->target));
     HK_TRY(add_pairs(s));
     if (w->count == 0) return HK_OK;
-    for (int n = 0; n < (getenv("MS") ? atoi(getenv("MS")) : MOST_SOLVES) && !is_enough(s, n ? ENOUGH : ENOUGH_AT_FIRST); n++) {
+    for (int n = 0; n < MOST_SOLVES && !is_enough(s, n ? ENOUGH : ENOUGH_AT_FIRST); n++) {
         HK_TRY(hk_split_find_changes(s, x, &work));
         memset(vector, 0, bytes);
         add_forces(s, true, vector);

@@ -24,19 +24,22 @@ typedef struct hk_split_pair {
     double soft;       // m/N, about what a force moves it by beside rigid motions …
     double whole;      // … and with them
     double u[3];       // m, by the forces of now
-    double force[3];   // N, on the first side
+    double force[3];   // N, on the first side …
+    double kept[3];    // … and as it was when the step began
     double change[3];  // N, of the step that is tried
     double arm[2][3];  // m, from the middles of bodies
 } hk_split_pair;
 
-// A body as a rigid one, by its masses over h² (inertia).
+// A body as one affine map (split_forces.c).
+enum { HK_SPLIT_MODES = 12 };
 typedef struct hk_split_rigid {
-    double heavy;          // N/m; infinite where vertices are held
-    double center[3];      // m
-    double inertia[3][3];  // N m
-    double q[6];           // m and rad, by changes of forces
-    size_t first, end;     // of its pairs in uses
-    bool known;            // in this step
+    double heavy;      // N/m, masses over h²; infinite where vertices are held
+    double stiff;      // N m, what elements resist stretching with
+    double center[3];  // m
+    double resists[HK_SPLIT_MODES][HK_SPLIT_MODES];
+    double q[HK_SPLIT_MODES];  // m and 1, by changes of forces
+    size_t first, end;         // of its pairs in uses
+    bool known;                // in this step
 } hk_split_rigid;
 
 typedef struct hk_split_contact {

@@ -1,19 +1,20 @@
-// Forces of contacts by a model of what they do: bodies move as rigid ones, and every pair gives
-// way by itself. With the displacement q of a body (three translations, three angles), that of its
-// pairs is u = u₀ + J q, and their forces are those of springs with the softness of the pair, put
-// right as Coulomb has it,
+// Forces of contacts by a model of what they do: bodies move and deform by one affine map each, and
+// every pair gives way by itself. With the displacement d + G r of the points of a body, r from its
+// middle, that of a pair is u = u₀ + J q, q = (d, G), and its force is that of a spring with the
+// softness of the pair, put right as Coulomb has it,
 //
 //   f(u) = P(f₀ + (what u lacks)/soft),
 //
-// so that M q = Σ Jᵀ (f(u₀ + J q) − f₀): six equations per body, which Newton's method solves
-// with the other bodies where they are, one body after the other.
+// so that K q = Σ Jᵀ (f(u₀ + J q) − f₀), K what masses and elements resist: twelve equations per
+// body, which Newton's method solves with the other bodies where they are, one body after the
+// other.
 #include <math.h>
 
 #include "solver/split.h"
 
 // Rounds over all bodies, and what a round has to move a pair by, of the distance at which contact
 // begins, for the next to be worth while.
-enum { MOST_ROUNDS = 12, MOST_HALVINGS = 3 };
+enum { MOST_ROUNDS = 12, MOST_HALVINGS = 3, SIZE = HK_SPLIT_MODES };
 #define SMALL_MOVE 1e-4
 
 void hk_split_project(const hk_split_pair *pair, double force[3])
@@ -29,26 +30,35 @@ void hk_split_project(const hk_split_pair *pair, double force[3])
     for (int i = 0; i < 3; i++) force[i] = along * pair->n[i] + part * across[i];
 }
 
-// ---------------------------------------------------------------- rigid bodies
+// ---------------------------------------------------------------- bodies
 
-static void find_rigid(const hk_split *s, int b, const double *x)
+// K of a body: rows of q are (d_i, G_i), i the axis, so that q_i · (1, r) is a displacement along it.
+static void find_resistance(const hk_split *s, int b, const double *x)
 {
     const hk_problem *p = s->problem;
     const hk_body *body = &p->model->bodies[b];
     const int32_t *place = p->model->place + body->vertex_start;
     hk_split_rigid *r = &s->contact.bodies[b];
-    double sum[3] = {0};
+    double sum[3] = {0}, spread[3][3] = {{0}};
     for (int k = 0; k < body->vertex_count; k++)
         for (int i = 0; i < 3; i++) sum[i] += p->inertia[place[k]] * x[4 * (int64_t)place[k] + i];
     for (int i = 0; i < 3; i++) r->center[i] = sum[i] / r->heavy;
-    memset(r->inertia, 0, sizeof r->inertia);
     for (int k = 0; k < body->vertex_count; k++) {
         double d[3], m = p->inertia[place[k]];
         closest_minus(x + 4 * (int64_t)place[k], r->center, d);
-        double square = closest_dot(d, d);
         for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-                r->inertia[i][j] += m * ((i == j ? square : 0) - d[i] * d[j]);
+            for (int j = 0; j < 3; j++) spread[i][j] += m * d[i] * d[j];
+    }
+    memset(r->resists, 0, sizeof r->resists);
+    // Elements resist what is symmetric of G, and the rest where bodies do not turn freely.
+    double stretch = r->stiff, turn = s->correction ? 0 : r->stiff;
+    for (int i = 0; i < 3; i++) {
+        r->resists[4 * i][4 * i] = r->heavy;
+        for (int j = 0; j < 3; j++) {
+            for (int k = 0; k < 3; k++) r->resists[4 * i + 1 + j][4 * i + 1 + k] += spread[j][k];
+            r->resists[4 * i + 1 + j][4 * i + 1 + j] += 0.5 * (stretch + turn);
+            r->resists[4 * i + 1 + j][4 * j + 1 + i] += 0.5 * (stretch - turn);
+        }
     }
     r->known = true;
 }
@@ -80,18 +90,17 @@ static void find_arms(const hk_split *s, hk_split_pair *pair)
 
 // ---------------------------------------------------------------- pairs
 
-// What rigid motions move a pair by, after those before; `q` in place of that of one side.
+// What bodies move a pair by, after those before; `q` in place of that of one side.
 static void moved_by(const hk_split *s, const hk_split_pair *pair, int which, const double *q,
                      double u[3])
 {
     memcpy(u, pair->u, 3 * sizeof *u);
     for (int side = 0; side < 2; side++) {
         const hk_split_rigid *r = rigid_of(s, pair, side);
-        double turned[3];
         if (!r) continue;
         const double *by = side == which ? q : r->q;
-        closest_cross(by + 3, pair->arm[side], turned);
-        for (int i = 0; i < 3; i++) u[i] += (side ? -1 : 1) * (by[i] + turned[i]);
+        for (int i = 0; i < 3; i++)
+            u[i] += (side ? -1 : 1) * (by[4 * i] + closest_dot(by + 4 * i + 1, pair->arm[side]));
     }
 }
 
@@ -128,70 +137,63 @@ static void spring(const hk_split_pair *pair, const double u[3], double force[3]
 
 // ---------------------------------------------------------------- one body
 
-// What is left of the equations of a body at q, times itself by the inverse of the masses. Changes
-// of its pairs are those at q.
-static double residual(hk_split *s, const hk_split_rigid *r, const double q[6], double left[6],
-                       double matrix[6][6])
+// What is left of the equations of a body at q, times itself by the inverse of what it resists.
+// Changes of its pairs are those at q.
+static double residual(hk_split *s, const hk_split_rigid *r, const double *q, double *left,
+                       double (*matrix)[SIZE])
 {
     hk_split_contact *w = &s->contact;
-    for (int i = 0; i < 3; i++) {
-        left[i] = -r->heavy * q[i];
-        left[3 + i] = -closest_dot(r->inertia[i], q + 3);
+    double sum = 0;
+    for (int i = 0; i < SIZE; i++) {
+        left[i] = 0;
+        for (int j = 0; j < SIZE; j++) left[i] -= r->resists[i][j] * q[j];
     }
     for (size_t k = r->first; k < r->end; k++) {
         hk_split_pair *pair = &w->pairs[w->uses[k] / 2];
         int side = (int)(w->uses[k] % 2);
-        double u[3], force[3], slope[3][3], turn[3], sign = side ? -1 : 1;
+        double u[3], force[3], slope[3][3], sign = side ? -1 : 1;
+        const double *arm = pair->arm[side], at[4] = {1, arm[0], arm[1], arm[2]};
         moved_by(s, pair, side, q, u);
         spring(pair, u, force, matrix ? slope : NULL);
-        for (int i = 0; i < 3; i++) pair->change[i] = force[i] - pair->force[i];
-        closest_cross(pair->arm[side], pair->change, turn);
         for (int i = 0; i < 3; i++) {
-            left[i] += sign * pair->change[i];
-            left[3 + i] += sign * turn[i];
+            pair->change[i] = force[i] - pair->force[i];
+            for (int a = 0; a < 4; a++) left[4 * i + a] += sign * pair->change[i] * at[a];
         }
-        for (int j = 0; j < 6 && matrix; j++) {
-            double unit[3] = {j % 3 == 0, j % 3 == 1, j % 3 == 2}, by[3], pull[3];
-            memcpy(by, unit, sizeof by);
-            if (j >= 3) closest_cross(unit, pair->arm[side], by);
-            for (int i = 0; i < 3; i++) pull[i] = closest_dot(slope[i], by);
-            closest_cross(pair->arm[side], pull, turn);
-            for (int i = 0; i < 3; i++) {
-                matrix[i][j] += pull[i];
-                matrix[3 + i][j] += turn[i];
-            }
-        }
+        if (!matrix || !(closest_dot(force, pair->n) > 0)) continue;
+        for (int i = 0; i < 3; i++)
+            for (int a = 0; a < 4; a++)
+                for (int j = 0; j < 3; j++)
+                    for (int b = 0; b < 4; b++)
+                        matrix[4 * i + a][4 * j + b] += slope[i][j] * at[a] * at[b];
     }
-    double sum = 0;
-    for (int i = 0; i < 3; i++)
-        sum += left[i] * left[i] / r->heavy + left[3 + i] * left[3 + i] / r->inertia[i][i];
+    for (int i = 0; i < SIZE; i++) sum += left[i] * left[i] / r->resists[i][i];
     return sum;
 }
 
 // Solves a x = x in place (Gauss, with pivots); false: there is no solution.
-static bool solve_six(double a[6][6], double x[6])
+static bool solve_body(double (*a)[SIZE], double *x)
 {
-    for (int k = 0; k < 6; k++) {
+    for (int k = 0; k < SIZE; k++) {
         int best = k;
-        for (int i = k + 1; i < 6; i++)
+        for (int i = k + 1; i < SIZE; i++)
             if (fabs(a[i][k]) > fabs(a[best][k])) best = i;
         if (!(fabs(a[best][k]) > 0)) return false;
-        for (int j = 0; j < 6 && best != k; j++) {
+        for (int j = k; j < SIZE && best != k; j++) {
             double kept = a[k][j];
             a[k][j] = a[best][j];
             a[best][j] = kept;
         }
-        double kept = x[k];
+        double kept = x[k], inverse = 1 / a[k][k];
         x[k] = x[best];
         x[best] = kept;
-        for (int i = k + 1; i < 6; i++) {
-            double factor = a[i][k] / a[k][k];
-            for (int j = k; j < 6; j++) a[i][j] -= factor * a[k][j];
+        for (int i = k + 1; i < SIZE; i++) {
+            double factor = a[i][k] * inverse;
+            for (int j = k; j < SIZE; j++) a[i][j] -= factor * a[k][j];
             x[i] -= factor * x[k];
         }
     }
-    for (int k = 5; k >= 0; k--) {
-        for (int j = k + 1; j < 6; j++) x[k] -= a[k][j] * x[j];
+    for (int k = SIZE - 1; k >= 0; k--) {
+        for (int j = k + 1; j < SIZE; j++) x[k] -= a[k][j] * x[j];
         x[k] /= a[k][k];
     }
     return true;
@@ -200,23 +202,17 @@ static bool solve_six(double a[6][6], double x[6])
 // One step of Newton's method; how far it moves the body.
 static double relax_body(hk_split *s, hk_split_rigid *r)
 {
-    double left[6], step[6], matrix[6][6] = {{0}}, trial[6], large = 0;
-    for (int i = 0; i < 3; i++) {
-        matrix[i][i] = r->heavy;
-        memcpy(&matrix[3 + i][3], r->inertia[i], sizeof r->inertia[i]);
-    }
+    double left[SIZE], step[SIZE], matrix[SIZE][SIZE], trial[SIZE], large = 0;
+    memcpy(matrix, r->resists, sizeof matrix);
     double before = residual(s, r, r->q, left, matrix), scale = 1;
     memcpy(step, left, sizeof step);
-    if (!(before > 0) || !solve_six(matrix, step)) return 0;
+    if (!(before > 0) || !solve_body(matrix, step)) return 0;
     for (int n = 0; n <= MOST_HALVINGS; n++, scale *= 0.5) {
-        for (int i = 0; i < 6; i++) trial[i] = r->q[i] + scale * step[i];
+        for (int i = 0; i < SIZE; i++) trial[i] = r->q[i] + scale * step[i];
         if (residual(s, r, trial, left, NULL) < before) break;
     }
     memcpy(r->q, trial, sizeof trial);
-    for (int i = 0; i < 3; i++) {
-        double turn = step[3 + i] * sqrt(r->inertia[i][i] / r->heavy);
-        large = fmax(large, scale * fmax(fabs(step[i]), fabs(turn)));
-    }
+    for (int i = 0; i < 3; i++) large = fmax(large, scale * fabs(step[4 * i]));
     return large;
 }
 
@@ -264,7 +260,7 @@ hk_status hk_split_find_changes(hk_split *s, const double *x, double *work)
     for (int b = 0; b < bodies; b++) {
         hk_split_rigid *r = &w->bodies[b];
         memset(r->q, 0, sizeof r->q);
-        if (r->end > r->first && !r->known) find_rigid(s, b, x);
+        if (r->end > r->first && !r->known) find_resistance(s, b, x);
     }
     for (size_t k = 0; k < w->count; k++) {
         find_arms(s, &w->pairs[k]);
