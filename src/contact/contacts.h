@@ -190,9 +190,10 @@ double hk_contacts_limit(hk_contacts *contacts, const double *x, const double *s
 void hk_contacts_shorten(hk_contacts *contacts, const double *x, double *step);
 // Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.
 bool hk_contacts_walk(hk_contacts *contacts, double *x, const double *to);
-// The fraction of contacts->move, at most `most`, that leaves a contact at contacts->x a part of
-// its gap.
-double hk_contacts_fraction(const hk_contacts *contacts, const hk_contact *contact, double most);
+// The fraction of contacts->move, at most `most`, that leaves a pair at contacts->x a part of its
+// gap, HK_GAP_TO_CLOSE or less of it.
+#define HK_GAP_TO_CLOSE 0.9
+double hk_contacts_fraction(const hk_contacts *contacts, const hk_way_pair *pair, double most);
 // Goes from the state that was kept, obstacles and all, towards x with obstacles as they are now.
 // Whether held vertices and obstacles arrived there; x is where free ones have come to.
 void hk_contacts_keep(hk_contacts *contacts, const double *x);

@@ -10,7 +10,7 @@
 #include "contact/contacts.h"
 
 // Part of a gap that a step may close.
-#define SHARE 0.9
+#define SHARE HK_GAP_TO_CLOSE
 // Part of the contact distance that free points leave, which go by themselves: many hops would take
 // all of a gap.
 #define LEFT           0.1
@@ -71,11 +71,9 @@ static double fraction_of(const hk_contacts *c, const hk_way_pair *k)
     return fraction_up_to(c, k, 0, 1);
 }
 
-double hk_contacts_fraction(const hk_contacts *c, const hk_contact *contact, double most)
+double hk_contacts_fraction(const hk_contacts *c, const hk_way_pair *pair, double most)
 {
-    hk_way_pair k = {.kind = contact->pair.kind, .thickness = contact->pair.thickness};
-    memcpy(k.point, contact->point, sizeof k.point);
-    return fraction_up_to(c, &k, 0, most);
+    return fraction_up_to(c, pair, 0, most);
 }
 
 static double least_fraction(const hk_contacts *c, double left)

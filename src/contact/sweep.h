@@ -1,11 +1,12 @@
 // Which parts of surfaces can meet on straight ways from one state to another, for a method that
 // goes there in one step (split): bodies that are near nothing cost a pass over their points.
 //
-// Every point has a box around its way, with a margin, and a body the box around these. Parts of
-// different bodies, and of obstacles, are looked for where boxes of bodies overlap, with the boxes
-// of edges and triangles in a tree. Pairs of one body are known beforehand: as long as no point is
-// farther than ρ from where the body as a rigid one would have it, turned by at most θ within the
-// step, only those can meet that were nearer to each other than 2ρ/cos(θ/2) when the list was made.
+// Every point has a box around its way, with a margin, and a body the box around these. Where boxes
+// of bodies, and of obstacles, overlap, their parts are looked for with the trees of patches.h; of
+// what is found the pairs that are too far from each other for their ways are left out. Pairs of
+// one body are known beforehand: as long as no point is farther than ρ from where the body as a
+// rigid one would have it, turned by at most θ within the step, only those can meet that were nearer
+// to each other than 2ρ/cos(θ/2) when the list was made (sweep_self.c).
 #ifndef HK_SWEEP_H
 #define HK_SWEEP_H
 
@@ -13,11 +14,24 @@
 
 typedef struct hk_sweep hk_sweep;
 
+typedef struct hk_sweep_pair {
+    hk_way_pair way;
+    int32_t sides[2];
+    double width;     // m, at which contact begins
+    double c[4];      // of the closest points …
+    double n[3];      // … from the second to the first, unit
+    double distance;  // m, between them; the gap is less by the thickness
+} hk_sweep_pair;
+
 hk_status hk_sweep_create(hk_contacts *contacts, hk_sweep **sweep);
 void hk_sweep_free(hk_sweep *sweep);
-// The pairs on ways from x to about `to`, double[vertex_count][4], into contacts->list, and x into
-// contacts->x. The list is that of no state: others detect theirs anew.
-hk_status hk_sweep_find(hk_sweep *sweep, const double *x, const double *to);
+// Takes x, double[vertex_count][4], into contacts->x.
+void hk_sweep_take(hk_sweep *sweep, const double *x);
+// The pairs on ways from there to about `to`.
+hk_status hk_sweep_find(hk_sweep *sweep, const double *to);
+const hk_sweep_pair *hk_sweep_pairs(const hk_sweep *sweep, size_t *count);
+// Closest points of a pair at contacts->x; false: they coincide.
+bool hk_sweep_measure(const hk_contacts *contacts, hk_sweep_pair *pair);
 // Takes x towards `to`, each vertex as far as it may go by itself, within the margins of the ways
 // that pairs were found for.
 hk_status hk_sweep_walk(hk_sweep *sweep, double *x, const double *to);

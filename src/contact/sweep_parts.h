@@ -1,33 +1,52 @@
-// What the files of hk_sweep share: sweep.c (bodies among each other) and sweep_self.c (a body and
-// itself).
+// What the files of hk_sweep share: sweep.c (what may meet), sweep_pairs.c (which pairs of two
+// patches do), sweep_self.c (a body and itself) and sweep_walk.c (how far to go).
 #ifndef HK_SWEEP_PARTS_H
 #define HK_SWEEP_PARTS_H
 
 #include <math.h>
 
+#include "contact/patches.h"
 #include "contact/sweep.h"
 
 typedef struct hk_sweep_body {
-    int points[2], edges[2], triangles[2];  // runs of them
+    int points[2];  // run of them
     hk_box box;
-    double near;  // m, pairs of its own are listed up to here; 0: none yet
-    hk_contact *self;
-    size_t self_count, self_room;
     double slow;   // part of its way that all of it goes
     bool touches;  // itself
+    // ---- of its own pairs (sweep_self.c)
+    double near;  // m, they are listed up to here; 0: there is no list
+    hk_sweep_pair *self;
+    size_t self_count, self_room;
+    double away[2];        // m, at most, from the shape of the list: where it is, and at the end
+    double turn[2][3][3];  // by these rotations
+    double mean[3];        // m, the mean way
+    bool followed;         // away[1] and turn[1] are those of where it is
 } hk_sweep_body;
+
+typedef struct hk_sweep_found {
+    hk_sweep_pair *list;
+    size_t count, room;
+} hk_sweep_found;
+
+typedef struct hk_sweep_task {  // two sides, and where their pairs are
+    int32_t sides[2], found;
+    size_t first, count;
+} hk_sweep_task;
 
 struct hk_sweep {
     hk_contacts *contacts;
+    hk_patches *patches;
     int body_count, obstacle_count;
     hk_sweep_body *bodies;
     hk_box *obstacle_box;  // [obstacle_count]
-    uint8_t *meets;        // [body_count][body_count + obstacle_count] whether boxes overlap
-    hk_box *box;           // [point_count] of ways
-    hk_box *local;         // [body_points] of ways less the mean way of the body
+    hk_box *box;           // [body_points] of ways
+    double *limit;         // [body_points] m, that they may be long
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
-    int32_t *points, *edges, *triangles;  // that are near something
-    int point_count, edge_count, triangle_count;
+    hk_sweep_task *tasks;
+    size_t task_count, task_room;
+    hk_sweep_found *found;  // [threads]
+    hk_sweep_pair *pairs;
+    size_t count, room;
     uint8_t *changed;  // [point_count] the round in which the way of a point last was shortened
     int32_t *parent;   // [body_count] of bodies that hang together
     double *part;      // [body_count] of the ways of these
@@ -45,8 +64,8 @@ struct hk_sweep {
 static inline void hk_box_surround(hk_box *box, const hk_box *other)
 {
     for (int i = 0; i < 3; i++) {
-        box->low[i] = fmin(box->low[i], other->low[i]);
-        box->high[i] = fmax(box->high[i], other->high[i]);
+        if (other->low[i] < box->low[i]) box->low[i] = other->low[i];
+        if (other->high[i] > box->high[i]) box->high[i] = other->high[i];
     }
 }
 
@@ -57,26 +76,33 @@ static inline bool hk_box_overlap(const hk_box *a, const hk_box *b)
     return !apart;
 }
 
-static inline double hk_sweep_radius(const hk_contacts *c, int side)
-{
-    const hk_model_contact *m = c->settings;
-    return side < m->body_count ? m->bodies[side].thickness / 2
-                                : m->obstacles[side - m->body_count].radius;
-}
-
-static inline void hk_sweep_add(hk_contacts *c, hk_contact k)
-{
-    for (int i = 0; i < 2; i++) k.pair.thickness += hk_sweep_radius(c, k.sides[i]);
-    k.pair.law = c->settings->law;
-    c->list[c->count++] = k;
-}
+// ---- sweep_pairs.c
+// What of two patches is nearer than their ways and what they are thick, into a list.
+typedef struct hk_sweep_search {
+    const hk_sweep *sweep;
+    hk_sweep_found *found;
+    double near;  // m, for pairs of one body as it stands; 0: by the ways of the patches
+} hk_sweep_search;
+hk_status hk_sweep_search_patches(void *search, int32_t first, int32_t second);
+// The least fraction of contacts->move that leaves all pairs of two patches of one body apart.
+typedef struct hk_sweep_least {
+    const hk_sweep *sweep;
+    double fraction;
+} hk_sweep_least;
+hk_status hk_sweep_least_of_patches(void *least, int32_t first, int32_t second);
 
 // ---- sweep_self.c
 // Before a step by c->move: a list of the body's own pairs where one will do.
 hk_status hk_sweep_cover_self(hk_sweep *s, int body);
-// Those of all bodies whose ways may cross, to the list of contacts.
+// Those of all bodies whose ways may cross, to the list.
 hk_status hk_sweep_add_selves(hk_sweep *s);
-// The part of its ways by c->move on which a body does not come in its own way.
-hk_status hk_sweep_fraction_of_self(const hk_sweep *s, const hk_sweep_body *body, double *least);
+// The part of its ways by c->move on which a body does not come in its own way; ways are at most
+// `off` other than they were.
+hk_status hk_sweep_fraction_of_self(hk_sweep *s, int body, double off, double *least);
+
+static inline const hk_patch_box *hk_sweep_patch_box(const hk_sweep *s, int32_t patch)
+{
+    return &s->patches->box[s->patches->node[patch]];
+}
 
 #endif

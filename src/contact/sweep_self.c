@@ -4,15 +4,14 @@
 // How near pairs of one body are listed, in edges.
 #define NEAR 0.3
 
-// ---------------------------------------------------------------- pairs of one body
+// ---------------------------------------------------------------- how far it is from its list
 
-static void mean_of(const hk_sweep_body *body, const double *x, const double *move, double factor,
-                    double mean[3])
+static void mean_of(const hk_sweep_body *body, const double *x, double mean[3])
 {
     int count = body->points[1] - body->points[0];
     for (int i = 0; i < 3; i++) mean[i] = 0;
     for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
-        for (size_t i = 0; i < 3; i++) mean[i] += x[3 * p + i] + factor * move[3 * p + i];
+        for (size_t i = 0; i < 3; i++) mean[i] += x[3 * p + i];
     for (int i = 0; i < 3; i++) mean[i] /= count;
 }
 
@@ -43,13 +42,16 @@ static void rotation_of(double m[3][3])
         for (int j = 0; j < 3; j++) m[i][j] = i == j;
 }
 
-// How far points are from those of the base, moved as a rigid body; its rotation.
+// How far points are from those of the base, moved as a rigid body; its rotation. With a factor of 1
+// that is where their ways end.
 static double deviation(const hk_sweep *s, const hk_sweep_body *body, double factor,
                         double turn[3][3])
 {
     const hk_contacts *c = s->contacts;
-    double mean[3], largest = 0;
-    mean_of(body, c->x, c->move, factor, mean);
+    double mean[3], way[3], largest = 0;
+    mean_of(body, c->x, mean);
+    mean_of(body, c->move, way);
+    for (int i = 0; i < 3; i++) mean[i] += factor * way[i];
     memset(turn, 0, 9 * sizeof(double));
     for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
         for (size_t i = 0; i < 3; i++) {
@@ -64,158 +66,144 @@ static double deviation(const hk_sweep *s, const hk_sweep_body *body, double fac
             for (size_t j = 0; j < 3; j++) rigid += turn[i][j] * s->base[3 * p + j];
             off[i] = c->x[3 * p + i] + factor * c->move[3 * p + i] - rigid;
         }
-        largest = fmax(largest, closest_dot(off, off));
+        double square = closest_dot(off, off);
+        if (square > largest) largest = square;
     }
     return sqrt(largest);
 }
 
-// How near pairs have to have been in the base to meet on the way by c->move.
-static double needed_near(const hk_sweep *s, const hk_sweep_body *body)
+// How near pairs have to have been in the base to meet on the way.
+static double needed_near(const hk_sweep_body *body)
 {
-    double from[3][3], to[3][3], trace = 0;
-    double before = deviation(s, body, 0, from);
-    double after = deviation(s, body, 1, to);
-    for (int i = 0; i < 3; i++) trace += closest_dot(from[i], to[i]);
+    double trace = 0;
+    for (int i = 0; i < 3; i++) trace += closest_dot(body->turn[0][i], body->turn[1][i]);
     double half = sqrt(fmax(0, 0.25 * (1 + trace)));  // cos θ/2
-    return 2 * fmax(before, after) / fmax(half, 1e-3);
+    return 2 * fmax(body->away[0], body->away[1]) / fmax(half, 1e-3);
 }
 
-static bool keep_self_triangle(const hk_contacts *c, int32_t p, const int32_t *t)
+// The longest way of a point less the mean way.
+static double longest_own_way(const hk_sweep *s, const hk_sweep_body *body)
 {
-    return p != t[0] && p != t[1] && p != t[2] &&
-           hk_contact_touches(c->settings, c->side[p], c->side[p]);
+    double largest = 0;
+    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++) {
+        double d[3];
+        closest_minus(s->contacts->move + 3 * p, body->mean, d);
+        double square = closest_dot(d, d);
+        if (square > largest) largest = square;
+    }
+    return sqrt(largest);
 }
 
-// The distance of a pair at rest is the most at which it pushes.
-static double width_of(const hk_contacts *c, const hk_contact *k)
+// Whether the list that there is has all that can meet on the way.
+static bool is_covered(hk_sweep *s, hk_sweep_body *body)
 {
-    double rest[4][3];
-    hk_contact_corners(c->rest, k->point, rest);
-    double apart = sqrt(pair_closest(k->pair.kind, (const double(*)[3])rest).square);
-    return fmin(c->settings->distance, 0.5 * apart);
+    if (!(body->near > 0)) return false;
+    if (body->followed) {
+        body->away[0] = body->away[1];
+        memcpy(body->turn[0], body->turn[1], sizeof body->turn[0]);
+    } else
+        body->away[0] = deviation(s, body, 0, body->turn[0]);
+    // At the end they are at most so much farther away, without another turn.
+    memcpy(body->turn[1], body->turn[0], sizeof body->turn[1]);
+    body->away[1] = body->away[0] + longest_own_way(s, body);
+    if (needed_near(body) < 0.5 * body->near) return true;
+    body->away[1] = deviation(s, body, 1, body->turn[1]);
+    return needed_near(body) < body->near;
 }
 
-static hk_status add_self(hk_sweep_body *body, const hk_contacts *c, double near, hk_contact k)
-{
-    double x[4][3];
-    hk_contact_corners(c->x, k.point, x);
-    hk_closest at = pair_closest(k.pair.kind, (const double(*)[3])x);
-    if (at.square > near * near) return HK_OK;
-    k.pair.width = width_of(c, &k);
-    if (!(k.pair.width > 0)) return HK_OK;
-    HK_TRY(hk_reserve((void **)&body->self, body->self_count, sizeof k, &body->self_room,
-                      body->self_count + 1));
-    body->self[body->self_count++] = k;
-    return HK_OK;
-}
+// ---------------------------------------------------------------- the list
 
-static void take_base(hk_sweep *s, const hk_sweep_body *body)
+// Where it is now becomes the shape that it is compared with.
+static void take_base(hk_sweep *s, hk_sweep_body *body)
 {
     const hk_contacts *c = s->contacts;
     double mean[3];
-    mean_of(body, c->x, c->move, 0, mean);
+    mean_of(body, c->x, mean);
     for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
         for (size_t i = 0; i < 3; i++) s->base[3 * p + i] = c->x[3 * p + i] - mean[i];
+    body->near = body->away[0] = 0;
+    body->self_count = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) body->turn[0][i][j] = i == j;
+    body->away[1] = deviation(s, body, 1, body->turn[1]);
 }
 
-// All pairs of the body that are nearer than `near` as it is now, which becomes its base.
+// All pairs of the body that are nearer than `near` as it is now.
 static hk_status list_self(hk_sweep *s, int b, double near)
 {
     hk_contacts *c = s->contacts;
     hk_sweep_body *body = &s->bodies[b];
-    const int32_t *triangles = c->triangles + 3 * (size_t)body->triangles[0];
-    const int32_t *edges = c->edges + 2 * (size_t)body->edges[0];
-    int points = body->points[1] - body->points[0], first = body->points[0];
-    int triangle_count = body->triangles[1] - body->triangles[0];
-    int edge_count = body->edges[1] - body->edges[0];
-    body->self_count = 0;
-    body->near = 0;
-    hk_primitive_boxes(c->x, triangle_count, 3, triangles, c->threads, c->boxes);
-    HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, triangle_count, c->threads));
-    hk_primitive_boxes(c->x, points, 1, c->touching + first, c->threads, c->boxes);
-    HK_TRY(hk_bvh_box_pairs(c->boxes, points, &c->triangle_tree, near, NULL, NULL, c->threads,
-                            &c->triangle_pairs));
-    for (size_t k = 0; k < c->triangle_pairs.count; k++) {
-        uint64_t key = hk_pairs_keys(&c->triangle_pairs)[k];
-        int32_t p = first + hk_key_first(key);
-        const int32_t *t = triangles + 3 * (size_t)hk_key_second(key);
-        hk_contact made = {
-            .point = {p, t[0], t[1], t[2]}, .sides = {b, b}, .pair = {.kind = HK_VERTEX_TRIANGLE}};
-        if (keep_self_triangle(c, p, t)) HK_TRY(add_self(body, c, near, made));
+    for (int p = body->points[0]; p < body->points[1]; p++) {
+        double low[3], high[3];
+        for (int i = 0; i < 3; i++) {
+            low[i] = c->x[3 * (size_t)p + (size_t)i] - 0.5 * near;
+            high[i] = c->x[3 * (size_t)p + (size_t)i] + 0.5 * near;
+        }
+        s->patches->point[p] = hk_patch_round(low, high);
     }
-    hk_primitive_boxes(c->x, edge_count, 2, edges, c->threads, c->boxes);
-    HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, edge_count, c->threads));
-    HK_TRY(hk_bvh_self_pairs(&c->edge_tree, near, NULL, NULL, c->threads, &c->edge_pairs));
-    for (size_t k = 0; k < c->edge_pairs.count; k++) {
-        uint64_t key = hk_pairs_keys(&c->edge_pairs)[k];
-        const int32_t *e = edges + 2 * (size_t)hk_key_first(key);
-        const int32_t *f = edges + 2 * (size_t)hk_key_second(key);
-        hk_contact made = {
-            .point = {e[0], e[1], f[0], f[1]}, .sides = {b, b}, .pair = {.kind = HK_EDGE_EDGE}};
-        if (hk_share_vertex(2, e, 2, f)) continue;
-        HK_TRY(add_self(body, c, near, made));
-    }
-    take_base(s, body);
-    body->near = near;
-    c->detections++;
-    return HK_OK;
+    hk_patches_refit(s->patches, b);
+    hk_sweep_found found = {body->self, 0, body->self_room};
+    hk_sweep_search search = {.sweep = s, .found = &found, .near = near};
+    hk_status status = hk_patches_meet(s->patches, b, b, hk_sweep_search_patches, &search);
+    body->self = found.list;
+    body->self_room = found.room;
+    body->self_count = status == HK_OK ? found.count : 0;
+    body->near = status == HK_OK ? near : 0;
+    return status;
 }
 
 // Makes the list of a body anew where it deforms too much for it; where it deforms too much for
-// any, there is none, and its pairs are looked for on the ways (fraction_on_ways).
+// any, there is none, and its pairs are looked for on the ways.
 hk_status hk_sweep_cover_self(hk_sweep *s, int b)
 {
     hk_sweep_body *body = &s->bodies[b];
     const hk_contacts *c = s->contacts;
     body->touches = hk_contact_touches(c->settings, b, b) && body->points[1] > body->points[0];
-    if (!body->touches || (body->near > 0 && needed_near(s, body) < body->near)) return HK_OK;
+    if (!body->touches) return HK_OK;
+    mean_of(body, c->move, body->mean);
+    bool covered = is_covered(s, body);
+    body->followed = true;
+    if (covered) return HK_OK;
     double near = fmax(NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
     take_base(s, body);
-    body->near = 0;
-    body->self_count = 0;
-    return needed_near(s, body) < 0.5 * near ? list_self(s, b, near) : HK_OK;
+    return needed_near(body) < 0.5 * near ? list_self(s, b, near) : HK_OK;
 }
 
-// Boxes of the ways by c->move as someone sees them who goes the mean way of the body.
-static void find_local_boxes(const hk_sweep *s, const hk_sweep_body *body, double of_way,
-                             double distance)
+// ---------------------------------------------------------------- pairs
+
+// Whether the two sides of a pair of one body can meet on ways less the mean way.
+static bool may_meet(const hk_sweep *s, const hk_sweep_body *body, const hk_way_pair *k,
+                     double margin)
 {
     const hk_contacts *c = s->contacts;
-    double zero[3], mean[3];
-    mean_of(body, c->x, c->move, 0, zero);
-    mean_of(body, c->x, c->move, 1, mean);
-    for (int p = body->points[0]; p < body->points[1]; p++) {
-        const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
-        double way[3];
-        for (int i = 0; i < 3; i++) way[i] = move[i] - (mean[i] - zero[i]);
-        double margin = distance + of_way * sqrt(closest_dot(way, way));
-        for (int i = 0; i < 3; i++) {
-            s->local[p].low[i] = fmin(x[i], x[i] + way[i]) - margin;
-            s->local[p].high[i] = fmax(x[i], x[i] + way[i]) + margin;
-        }
-    }
-}
-
-// Whether the two sides of a pair of one body can meet on these ways.
-static bool may_meet(const hk_sweep *s, const hk_contact *k)
-{
     hk_box side[2] = {HK_BOX_OF_NOTHING, HK_BOX_OF_NOTHING};
-    for (int v = 0; v < 4; v++)
-        hk_box_surround(&side[v >= hk_pair_firsts(k->pair.kind)], &s->local[k->point[v]]);
+    for (int v = 0; v < 4; v++) {
+        const double *x = c->x + 3 * (size_t)k->point[v], *move = c->move + 3 * (size_t)k->point[v];
+        hk_box box;
+        for (int i = 0; i < 3; i++) {
+            double to = x[i] + move[i] - body->mean[i];
+            box.low[i] = fmin(x[i], to) - margin;
+            box.high[i] = fmax(x[i], to) + margin;
+        }
+        hk_box_surround(&side[v >= hk_pair_firsts(k->kind)], &box);
+    }
     return hk_box_overlap(&side[0], &side[1]);
 }
 
 hk_status hk_sweep_add_selves(hk_sweep *s)
 {
-    hk_contacts *c = s->contacts;
+    const hk_contacts *c = s->contacts;
     for (int b = 0; b < s->body_count; b++) {
         const hk_sweep_body *body = &s->bodies[b];
-        size_t most = c->count + body->self_count;
+        double margin = 0.5 * c->settings->distance + 0.5 * hk_contact_radius(c->settings, b);
         if (body->self_count == 0) continue;
-        HK_TRY(hk_reserve((void **)&c->list, c->count, sizeof *c->list, &c->capacity, most));
-        find_local_boxes(s, body, 0, 0.5 * c->settings->distance);
-        for (size_t k = 0; k < body->self_count; k++)
-            if (may_meet(s, &body->self[k])) hk_sweep_add(c, body->self[k]);
+        HK_TRY(hk_reserve((void **)&s->pairs, s->count, sizeof *s->pairs, &s->room,
+                          s->count + body->self_count));
+        for (size_t k = 0; k < body->self_count; k++) {
+            if (!may_meet(s, body, &body->self[k].way, margin)) continue;
+            s->pairs[s->count] = body->self[k];
+            hk_sweep_measure(c, &s->pairs[s->count++]);
+        }
     }
     return HK_OK;
 }
@@ -225,66 +213,54 @@ hk_status hk_sweep_add_selves(hk_sweep *s)
 static double fraction_of_list(const hk_sweep *s, const hk_sweep_body *body)
 {
     double least = 1;
-    for (size_t k = 0; k < body->self_count; k++)
-        if (may_meet(s, &body->self[k]))
-            least = fmin(least, hk_contacts_fraction(s->contacts, &body->self[k], least));
+    for (size_t k = 0; k < body->self_count; k++) {
+        const hk_way_pair *way = &body->self[k].way;
+        if (may_meet(s, body, way, 0.5 * way->thickness))
+            least = fmin(least, hk_contacts_fraction(s->contacts, way, least));
+    }
     return least;
 }
 
-static void fill_local_boxes(const hk_sweep *s, int first, int count, const int32_t *list,
-                             int corners)
+// Without a list: of all pairs whose ways, as someone sees them who goes the mean way of the body,
+// cross.
+static hk_status fraction_on_ways(hk_sweep *s, int b, double *least)
 {
-    for (int k = 0; k < count; k++) {
-        const int32_t *points = list + (size_t)corners * (size_t)(first + k);
-        hk_box box = s->local[points[0]];
-        for (int i = 1; i < corners; i++) hk_box_surround(&box, &s->local[points[i]]);
-        s->contacts->boxes[k] = box;
+    const hk_contacts *c = s->contacts;
+    const hk_sweep_body *body = &s->bodies[b];
+    double radius = hk_contact_radius(c->settings, b);
+    for (int p = body->points[0]; p < body->points[1]; p++) {
+        const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
+        double low[3], high[3];
+        for (int i = 0; i < 3; i++) {
+            double to = x[i] + move[i] - body->mean[i];
+            low[i] = (to < x[i] ? to : x[i]) - radius;
+            high[i] = (to > x[i] ? to : x[i]) + radius;
+        }
+        s->patches->point[p] = hk_patch_round(low, high);
     }
-}
-
-// Without a list: of all pairs whose ways cross.
-static hk_status fraction_on_ways(const hk_sweep *s, const hk_sweep_body *body, double *least)
-{
-    hk_contacts *c = s->contacts;
-    int points = body->points[1] - body->points[0], first = body->points[0];
-    int triangles = body->triangles[1] - body->triangles[0];
-    int edges = body->edges[1] - body->edges[0];
-    fill_local_boxes(s, body->triangles[0], triangles, c->triangles, 3);
-    HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, triangles, c->threads));
-    fill_local_boxes(s, first, points, c->touching, 1);
-    HK_TRY(hk_bvh_box_pairs(c->boxes, points, &c->triangle_tree, 0, NULL, NULL, c->threads,
-                            &c->triangle_pairs));
-    for (size_t k = 0; k < c->triangle_pairs.count; k++) {
-        uint64_t key = hk_pairs_keys(&c->triangle_pairs)[k];
-        int32_t p = first + hk_key_first(key);
-        const int32_t *t = c->triangles + 3 * (size_t)(body->triangles[0] + hk_key_second(key));
-        hk_contact pair = {.point = {p, t[0], t[1], t[2]}, .pair = {.kind = HK_VERTEX_TRIANGLE}};
-        if (p != t[0] && p != t[1] && p != t[2])
-            *least = fmin(*least, hk_contacts_fraction(c, &pair, *least));
-    }
-    fill_local_boxes(s, body->edges[0], edges, c->edges, 2);
-    HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, edges, c->threads));
-    HK_TRY(hk_bvh_self_pairs(&c->edge_tree, 0, NULL, NULL, c->threads, &c->edge_pairs));
-    for (size_t k = 0; k < c->edge_pairs.count; k++) {
-        uint64_t key = hk_pairs_keys(&c->edge_pairs)[k];
-        const int32_t *e = c->edges + 2 * (size_t)(body->edges[0] + hk_key_first(key));
-        const int32_t *f = c->edges + 2 * (size_t)(body->edges[0] + hk_key_second(key));
-        hk_contact pair = {.point = {e[0], e[1], f[0], f[1]}, .pair = {.kind = HK_EDGE_EDGE}};
-        if (!hk_share_vertex(2, e, 2, f))
-            *least = fmin(*least, hk_contacts_fraction(c, &pair, *least));
-    }
+    hk_patches_refit(s->patches, b);
+    hk_sweep_least search = {s, 1};
+    HK_TRY(hk_patches_meet(s->patches, b, b, hk_sweep_least_of_patches, &search));
+    *least = search.fraction;
     return HK_OK;
 }
 
-// The part of its ways by c->move that a body does not come in its own way.
-hk_status hk_sweep_fraction_of_self(const hk_sweep *s, const hk_sweep_body *body, double *least)
+hk_status hk_sweep_fraction_of_self(hk_sweep *s, int b, double off, double *least)
 {
+    hk_sweep_body *body = &s->bodies[b];
     *least = 1;
     if (!body->touches) return HK_OK;
-    bool listed = body->near > 0 && needed_near(s, body) < body->near;
+    bool listed = false;
+    if (body->near > 0) {
+        body->away[1] += 2 * off;
+        listed = needed_near(body) < body->near;
+        if (!listed) {
+            body->away[1] = deviation(s, body, 1, body->turn[1]);
+            listed = needed_near(body) < body->near;
+        }
+    }
     if (listed && body->self_count == 0) return HK_OK;
-    find_local_boxes(s, body, 0, 0);
-    if (!listed) return fraction_on_ways(s, body, least);
+    if (!listed) return fraction_on_ways(s, b, least);
     *least = fraction_of_list(s, body);
     return HK_OK;
 }

@@ -95,7 +95,7 @@ static int64_t *find_place(const hk_split_contact *w, const int32_t point[4])
 {
     size_t at = (size_t)hash_of(point) & (w->table_size - 1);
     while (w->table[at] >= 0 &&
-           memcmp(w->pairs[w->table[at]].contact.point, point, 4 * sizeof *point) != 0)
+           memcmp(w->pairs[w->table[at]].at.way.point, point, 4 * sizeof *point) != 0)
         at = (at + 1) & (w->table_size - 1);
     return &w->table[at];
 }
@@ -107,7 +107,7 @@ static hk_status fill_table(hk_split_contact *w)
     HK_TRY(hk_reserve((void **)&w->table, 0, sizeof *w->table, &w->table_room, size));
     w->table_size = size;
     for (size_t k = 0; k < size; k++) w->table[k] = -1;
-    for (size_t k = 0; k < w->count; k++) *find_place(w, w->pairs[k].contact.point) = (int64_t)k;
+    for (size_t k = 0; k < w->count; k++) *find_place(w, w->pairs[k].at.way.point) = (int64_t)k;
     return HK_OK;
 }
 
@@ -119,29 +119,24 @@ static int32_t unknown_of(const hk_split *s, int32_t point)
     return point < c->body_points ? s->unknown[c->vertex[point]] : -1;
 }
 
-// What a pair is like at the state before the step.
-static bool make_pair(const hk_split *s, const hk_contact *k, hk_split_pair *pair)
+// What a pair is like at the state before the step, where pair->at is known; false: nothing moves
+// it, or it is no pair.
+static bool make_pair(const hk_split *s, hk_split_pair *pair)
 {
     const hk_contacts *c = s->contact.contacts;
-    double x[4][3];
-    hk_contact_corners(c->x, k->point, x);
-    hk_closest at = pair_closest(k->pair.kind, (const double(*)[3])x);
-    double distance = pair_distance(k->pair.kind, &at, (const double(*)[3])x);
-    if (!(distance > 0)) return false;
-    pair->contact = *k;
-    memcpy(pair->c, at.c, sizeof pair->c);
+    const hk_sweep_pair *at = &pair->at;
+    if (!(at->distance > 0)) return false;
     pair->soft = 0;
-    for (int i = 0; i < 3; i++) pair->n[i] = at.w[i] / distance;
     for (int v = 0; v < 4; v++) {
-        int32_t u = pair->unknown[v] = at.c[v] != 0 ? unknown_of(s, k->point[v]) : -1;
-        if (u >= 0) pair->soft += at.c[v] * at.c[v] * (double)s->contact.soft[u];
+        int32_t u = pair->unknown[v] = at->c[v] != 0 ? unknown_of(s, at->way.point[v]) : -1;
+        if (u >= 0) pair->soft += at->c[v] * at->c[v] * (double)s->contact.soft[u];
     }
-    pair->lacks = HARD_AT * k->pair.width - (distance - k->pair.thickness);
+    pair->lacks = HARD_AT * at->width - (at->distance - at->way.thickness);
     pair->whole = pair->soft;
     for (int i = 0; i < 2; i++)
-        if (k->sides[0] != k->sides[1] && k->sides[i] < s->problem->model->body_count)
-            pair->whole += 1 / s->contact.bodies[k->sides[i]].heavy;
-    pair->friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]);
+        if (at->sides[0] != at->sides[1] && at->sides[i] < s->problem->model->body_count)
+            pair->whole += 1 / s->contact.bodies[at->sides[i]].heavy;
+    pair->friction = hk_contact_friction(c->settings, at->sides[0], at->sides[1]);
     return pair->soft > 0;
 }
 
@@ -152,17 +147,17 @@ static void displacement(const hk_split *s, const hk_split_pair *pair, const flo
     const hk_contacts *c = s->contact.contacts;
     u[0] = u[1] = u[2] = 0;
     for (int v = 0; v < 4; v++) {
-        int32_t point = pair->contact.point[v], unknown = pair->unknown[v];
+        int32_t point = pair->at.way.point[v], unknown = pair->unknown[v];
         const double *x = c->x + 3 * (size_t)point, *from = c->from + 3 * (size_t)point;
-        if (pair->c[v] == 0) continue;
+        if (pair->at.c[v] == 0) continue;
         if (unknown < 0) {
-            for (int i = 0; i < 3; i++) u[i] += pair->c[v] * (x[i] - from[i]);
+            for (int i = 0; i < 3; i++) u[i] += pair->at.c[v] * (x[i] - from[i]);
             continue;
         }
         const double *y = s->problem->y + 4 * (size_t)c->vertex[point];
         for (int i = 0; i < 3; i++)
             u[i] +=
-                pair->c[v] * (y[i] + s->length * (double)moved[4 * (int64_t)unknown + i] - x[i]);
+                pair->at.c[v] * (y[i] + s->length * (double)moved[4 * (int64_t)unknown + i] - x[i]);
     }
 }
 
@@ -175,7 +170,7 @@ static void add_forces(const hk_split *s, bool changes, float *to)
         const double *force = changes ? pair->change : pair->force;
         for (int v = 0; v < 4; v++)
             for (int i = 0; i < 3 && pair->unknown[v] >= 0; i++)
-                to[4 * (int64_t)pair->unknown[v] + i] += (float)(unit * pair->c[v] * force[i]);
+                to[4 * (int64_t)pair->unknown[v] + i] += (float)(unit * pair->at.c[v] * force[i]);
     }
 }
 
@@ -183,22 +178,25 @@ void hk_split_contact_begin(hk_split *s, const double *x, float *right)
 {
     hk_split_contact *w = &s->contact;
     size_t count = 0;
-    hk_contacts_gather(w->contacts, x);
+    hk_sweep_take(w->sweep, x);
     for (int b = 0; b < s->problem->model->body_count; b++) w->bodies[b].known = false;
     for (size_t k = 0; k < w->count; k++) {
-        hk_split_pair pair = w->pairs[k];
-        hk_contact contact = pair.contact;
-        if (!(closest_dot(pair.force, pair.n) > 0)) continue;
+        hk_split_pair *pair = &w->pairs[count];
+        if (!(closest_dot(w->pairs[k].force, w->pairs[k].at.n) > 0)) continue;
+        *pair = w->pairs[k];
         for (int i = 0; i < 3; i++)
-            pair.force[i] = pair.kept[i] + KEPT * (pair.force[i] - pair.kept[i]);
-        double along = closest_dot(pair.force, pair.n), across[3];
-        for (int i = 0; i < 3; i++) across[i] = pair.force[i] - along * pair.n[i];
-        if (!make_pair(s, &contact, &pair) || pair.lacks < (HARD_AT - LOOK_AHEAD) * contact.pair.width) continue;
-        double out = closest_dot(across, pair.n);
-        for (int i = 0; i < 3; i++) pair.force[i] = (along - out) * pair.n[i] + across[i];
-        hk_split_project(&pair, pair.force);
-        memcpy(pair.kept, pair.force, sizeof pair.kept);
-        w->pairs[count++] = pair;
+            pair->force[i] = pair->kept[i] + KEPT * (pair->force[i] - pair->kept[i]);
+        double along = closest_dot(pair->force, pair->at.n), across[3];
+        for (int i = 0; i < 3; i++) across[i] = pair->force[i] - along * pair->at.n[i];
+        if (!hk_sweep_measure(w->contacts, &pair->at) || !make_pair(s, pair) ||
+            pair->lacks < (HARD_AT - LOOK_AHEAD) * pair->at.width)
+            continue;
+        double out = closest_dot(across, pair->at.n);
+        for (int i = 0; i < 3; i++)
+            pair->force[i] = (along - out) * pair->at.n[i] + across[i];
+        hk_split_project(pair, pair->force);
+        memcpy(pair->kept, pair->force, sizeof pair->kept);
+        count++;
     }
     w->count = count;
     add_forces(s, false, right);
@@ -208,19 +206,21 @@ void hk_split_contact_begin(hk_split *s, const double *x, float *right)
 static hk_status add_pairs(hk_split *s)
 {
     hk_split_contact *w = &s->contact;
-    const hk_contacts *c = w->contacts;
+    size_t all;
+    const hk_sweep_pair *list = hk_sweep_pairs(w->sweep, &all);
+    if (all == 0) return HK_OK;
     HK_TRY(fill_table(w));
-    HK_TRY(
-        hk_reserve((void **)&w->pairs, w->count, sizeof *w->pairs, &w->room, w->count + c->count));
-    for (size_t k = 0; k < c->count; k++) {
+    HK_TRY(hk_reserve((void **)&w->pairs, w->count, sizeof *w->pairs, &w->room, w->count + all));
+    for (size_t k = 0; k < all; k++) {
         hk_split_pair *pair = &w->pairs[w->count];
-        double u[3];
-        if (*find_place(w, c->list[k].point) >= 0 || !make_pair(s, &c->list[k], pair)) continue;
+        if (*find_place(w, list[k].way.point) >= 0) continue;
+        pair->at = list[k];
+        if (!make_pair(s, pair)) continue;
+        displacement(s, pair, w->total, pair->u);
         memset(pair->force, 0, sizeof pair->force);
         memset(pair->kept, 0, sizeof pair->kept);
-        displacement(s, pair, w->total, u);
-        w->count += pair->lacks + (LOOK_AHEAD - HARD_AT) * pair->contact.pair.width >
-                    closest_dot(u, pair->n);
+        w->count += pair->lacks + (LOOK_AHEAD - HARD_AT) * pair->at.width >
+                    closest_dot(pair->u, pair->at.n);
     }
     return HK_OK;
 }
@@ -237,16 +237,16 @@ static bool is_enough(hk_split *s, double enough)
         hk_split_pair *pair = &w->pairs[k];
         double trial[3], change[3];
         displacement(s, pair, w->total, pair->u);
-        double out = closest_dot(pair->u, pair->n);
+        double out = closest_dot(pair->u, pair->at.n);
         for (int i = 0; i < 3; i++)
             trial[i] = pair->force[i] +
-                       ((pair->lacks - out) * pair->n[i] - (pair->u[i] - out * pair->n[i])) /
+                       ((pair->lacks - out) * pair->at.n[i] - (pair->u[i] - out * pair->at.n[i])) /
                            pair->whole;
         hk_split_project(pair, trial);
         for (int i = 0; i < 3; i++) change[i] = pair->whole * (trial[i] - pair->force[i]);
-        double along = closest_dot(change, pair->n), all = closest_dot(change, change);
+        double along = closest_dot(change, pair->at.n), all = closest_dot(change, change);
         double across = sqrt(fmax(0, all - along * along));
-        if (getenv("DBG2")) fprintf(stderr, "   pair %zu lam %.3f t %.3f %.3f gap-u %.3e ut %.3e %.3e ch %.3e %.3e %.3e\n", k, closest_dot(pair->force, pair->n), (pair->force[0]*2-pair->force[1])/2.236, pair->force[2], out-pair->lacks, (pair->u[0]*2-pair->u[1])/2.236, pair->u[2], along, (change[0]*2-change[1])/2.236, change[2]);
+        if (getenv("DBG2")) fprintf(stderr, "   pair %zu lam %.3f t %.3f %.3f gap-u %.3e ut %.3e %.3e ch %.3e %.3e %.3e\n", k, closest_dot(pair->force, pair->at.n), (pair->force[0]*2-pair->force[1])/2.236, pair->force[2], out-pair->lacks, (pair->u[0]*2-pair->u[1])/2.236, pair->u[2], along, (change[0]*2-change[1])/2.236, change[2]);
         worst = fmax(worst, fmax(5 * fabs(along) / settings->distance, across / slip));
     }
     if (getenv("DBG")) fprintf(stderr, "count %zu worst %g\n", w->count, worst);
@@ -264,7 +264,7 @@ static double best_length(hk_split *s, double work)
             if (pair->unknown[v] < 0) continue;
             const float *moved = s->components->vector + 4 * (int64_t)pair->unknown[v];
             for (int i = 0; i < 3; i++)
-                curvature += s->length * pair->c[v] * pair->change[i] * (double)moved[i];
+                curvature += s->length * pair->at.c[v] * pair->change[i] * (double)moved[i];
         }
     }
     if (getenv("DBG")) fprintf(stderr, "work %g curv %g\n", work, curvature);
@@ -304,8 +304,9 @@ hk_status hk_split_contact_solve(hk_split *s, const double *x)
     double work;
     memcpy(w->total, vector, bytes);
     find_target(s, x);
-    HK_TRY(hk_sweep_find(w->sweep, x, w->target));
+    HK_TRY(hk_sweep_find(w->sweep, w->target));
     HK_TRY(add_pairs(s));
+    if (getenv("DBG")) { size_t all; hk_sweep_pairs(w->sweep, &all); fprintf(stderr, "list %zu pairs %zu\n", all, w->count); }
     if (w->count == 0) return HK_OK;
     for (int n = 0; n < MOST_SOLVES && !is_enough(s, n ? ENOUGH : ENOUGH_AT_FIRST); n++) {
         HK_TRY(hk_split_find_changes(s, x, &work));

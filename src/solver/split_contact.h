@@ -15,10 +15,8 @@
 #include "solver/problem.h"
 
 typedef struct hk_split_pair {
-    hk_contact contact;
+    hk_sweep_pair at;    // where the step begins
     int32_t unknown[4];  // of its corners, -1: none
-    double c[4];
-    double n[3];
     double lacks;      // m, that n·u has to be
     double friction;   // μ
     double soft;       // m/N, about what a force moves it by beside rigid motions …

@@ -19,15 +19,15 @@ enum { MOST_ROUNDS = 12, MOST_HALVINGS = 3, SIZE = HK_SPLIT_MODES };
 
 void hk_split_project(const hk_split_pair *pair, double force[3])
 {
-    double along = closest_dot(force, pair->n), most, square = 0, across[3];
+    double along = closest_dot(force, pair->at.n), most, square = 0, across[3];
     for (int i = 0; i < 3; i++) {
-        across[i] = force[i] - along * pair->n[i];
+        across[i] = force[i] - along * pair->at.n[i];
         square += across[i] * across[i];
     }
     if (along < 0) along = 0;
     most = pair->friction * along;
     double part = square > most * most ? most / sqrt(square) : 1;
-    for (int i = 0; i < 3; i++) force[i] = along * pair->n[i] + part * across[i];
+    for (int i = 0; i < 3; i++) force[i] = along * pair->at.n[i] + part * across[i];
 }
 
 // ---------------------------------------------------------------- bodies
@@ -66,7 +66,7 @@ static void find_resistance(const hk_split *s, int b, const double *x)
 // The body of a side of a pair, where it is free to move; NULL: it is not.
 static hk_split_rigid *rigid_of(const hk_split *s, const hk_split_pair *pair, int side)
 {
-    const int32_t *sides = pair->contact.sides;
+    const int32_t *sides = pair->at.sides;
     bool own = sides[0] == sides[1];  // as a rigid body it does nothing to itself
     if (own || sides[side] >= s->problem->model->body_count) return NULL;
     hk_split_rigid *r = &s->contact.bodies[sides[side]];
@@ -76,14 +76,14 @@ static hk_split_rigid *rigid_of(const hk_split *s, const hk_split_pair *pair, in
 static void find_arms(const hk_split *s, hk_split_pair *pair)
 {
     const hk_contacts *c = s->contact.contacts;
-    int firsts = hk_pair_firsts(pair->contact.pair.kind);
+    int firsts = hk_pair_firsts(pair->at.way.kind);
     for (int side = 0; side < 2; side++) {
         const hk_split_rigid *r = rigid_of(s, pair, side);
         double at[3] = {0};
         if (!r) continue;
         for (int v = side ? firsts : 0; v < (side ? 4 : firsts); v++)
             for (int i = 0; i < 3; i++)
-                at[i] += fabs(pair->c[v]) * c->x[3 * (size_t)pair->contact.point[v] + (size_t)i];
+                at[i] += fabs(pair->at.c[v]) * c->x[3 * (size_t)pair->at.way.point[v] + (size_t)i];
         closest_minus(at, r->center, pair->arm[side]);
     }
 }
@@ -108,11 +108,11 @@ static void moved_by(const hk_split *s, const hk_split_pair *pair, int which, co
 static void spring(const hk_split_pair *pair, const double u[3], double force[3],
                    double slope[3][3])
 {
-    double stiff = 1 / pair->soft, out = closest_dot(u, pair->n), square = 0, t[3];
-    double base = closest_dot(pair->force, pair->n);
+    double stiff = 1 / pair->soft, out = closest_dot(u, pair->at.n), square = 0, t[3];
+    double base = closest_dot(pair->force, pair->at.n);
     double along = base + stiff * (pair->lacks - out);
     for (int i = 0; i < 3; i++) {
-        t[i] = pair->force[i] - base * pair->n[i] - stiff * (u[i] - out * pair->n[i]);
+        t[i] = pair->force[i] - base * pair->at.n[i] - stiff * (u[i] - out * pair->at.n[i]);
         square += t[i] * t[i];
     }
     if (slope) memset(slope, 0, 9 * sizeof(double));
@@ -123,15 +123,15 @@ static void spring(const hk_split_pair *pair, const double u[3], double force[3]
     double most = pair->friction * along;
     bool slides = square > most * most;
     double size = sqrt(square), part = slides ? most / size : 1;
-    for (int i = 0; i < 3; i++) force[i] = along * pair->n[i] + part * t[i];
+    for (int i = 0; i < 3; i++) force[i] = along * pair->at.n[i] + part * t[i];
     if (!slope) return;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            double nn = pair->n[i] * pair->n[j];
+            double nn = pair->at.n[i] * pair->at.n[j];
             slope[i][j] = stiff * (nn + part * ((i == j) - nn));
             if (slides)
                 slope[i][j] += stiff * t[i] / size *
-                               (pair->friction * pair->n[j] - part * t[j] / size);
+                               (pair->friction * pair->at.n[j] - part * t[j] / size);
         }
 }
 
@@ -159,7 +159,7 @@ static double residual(hk_split *s, const hk_split_rigid *r, const double *q, do
             pair->change[i] = force[i] - pair->force[i];
             for (int a = 0; a < 4; a++) left[4 * i + a] += sign * pair->change[i] * at[a];
         }
-        if (!matrix || !(closest_dot(force, pair->n) > 0)) continue;
+        if (!matrix || !(closest_dot(force, pair->at.n) > 0)) continue;
         for (int i = 0; i < 3; i++)
             for (int a = 0; a < 4; a++)
                 for (int j = 0; j < 3; j++)

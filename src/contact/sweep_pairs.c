@@ -1,0 +1,218 @@
+// Pairs of two patches.
+#include "contact/quick.h"
+#include "contact/sweep_parts.h"
+
+// Primitives of one kind of a patch that are near another patch. A patch of triangles has at most
+// three edges and three points for each.
+enum { MOST = 3 * HK_PATCH_TRIANGLES };
+typedef struct near_list {
+    hk_patch_box box[MOST];
+    const int32_t *corner[MOST];
+    int count;
+} near_list;
+
+static void collect(const hk_patches *p, const int32_t *which, const int32_t run[2],
+                    const int32_t *corners, int each, const hk_patch_box *other, near_list *to)
+{
+    to->count = 0;
+    for (int k = run[0]; k < run[1]; k++) {
+        const int32_t *corner = corners ? corners + (size_t)each * (size_t)which[k] : which + k;
+        hk_patch_box box = p->point[corner[0]];
+        for (int i = 1; i < each; i++) hk_patch_surround(&box, &p->point[corner[i]]);
+        if (!hk_patch_overlap(&box, other)) continue;
+        to->box[to->count] = box;
+        to->corner[to->count++] = corner;
+    }
+}
+
+// ---------------------------------------------------------------- how far they are apart
+
+// Whether they are surely farther apart than `reach`, by the plane of the triangle, or by planes
+// through both edges.
+static inline bool is_far(hk_pair_kind kind, const double x[4][3], double reach)
+{
+    double a[3], b[3], d[3], n[3];
+    closest_minus(x[kind == HK_EDGE_EDGE ? 1 : 2], x[kind == HK_EDGE_EDGE ? 0 : 1], a);
+    closest_minus(x[3], x[kind == HK_EDGE_EDGE ? 2 : 1], b);
+    closest_minus(x[0], x[kind == HK_EDGE_EDGE ? 2 : 1], d);
+    closest_cross(a, b, n);
+    double height = closest_dot(n, d), square = closest_dot(n, n);
+    if (!(square > 1e-12 * closest_dot(a, a) * closest_dot(b, b))) return false;
+    return height * height > reach * reach * square * (1 + 1e-6);
+}
+
+bool hk_sweep_measure(const hk_contacts *c, hk_sweep_pair *pair)
+{
+    double x[4][3], w[3];
+    hk_contact_corners(c->x, pair->way.point, x);
+    quick_closest(pair->way.kind, (const double(*)[3])x, pair->c, w);
+    double length = sqrt(closest_dot(w, w));
+    pair->distance = length;
+    if (pair->way.kind == HK_VERTEX_PLANE) {
+        double normal[3];
+        closest_minus(x[2], x[1], normal);
+        if (closest_dot(w, normal) < 0) pair->distance = -length;
+    }
+    for (int i = 0; i < 3; i++) pair->n[i] = length > 0 ? w[i] / length : 0;
+    return pair->distance > 0;
+}
+
+// Of one body: width and thickness by the distance at rest.
+static void fill_own(const hk_contacts *c, hk_sweep_pair *pair)
+{
+    double rest[4][3];
+    hk_contact_corners(c->rest, pair->way.point, rest);
+    double apart = sqrt(pair_closest(pair->way.kind, (const double(*)[3])rest).square);
+    pair->way.thickness = fmin(pair->way.thickness, 0.5 * apart);
+    pair->width = fmin(pair->width, 0.5 * (apart - pair->way.thickness));
+}
+
+static hk_status add(hk_sweep_search *search, hk_pair_kind kind, const int32_t point[4],
+                     double reach)
+{
+    const hk_contacts *c = search->sweep->contacts;
+    double x[4][3];
+    hk_contact_corners(c->x, point, x);
+    if (is_far(kind, (const double(*)[3])x, reach)) return HK_OK;
+    hk_sweep_found *f = search->found;
+    if (f->count == f->room)
+        HK_TRY(hk_reserve((void **)&f->list, f->count, sizeof *f->list, &f->room, f->count + 1));
+    hk_sweep_pair *pair = &f->list[f->count];
+    int firsts = hk_pair_firsts(kind);
+    pair->way.kind = kind;
+    memcpy(pair->way.point, point, sizeof pair->way.point);
+    hk_sweep_measure(c, pair);
+    if (pair->distance > reach) return HK_OK;
+    pair->sides[0] = c->side[point[0]];
+    pair->sides[1] = c->side[point[firsts]];
+    pair->way.thickness = hk_contact_radius(c->settings, pair->sides[0]) +
+                          hk_contact_radius(c->settings, pair->sides[1]);
+    pair->width = c->settings->distance;
+    if (pair->sides[0] == pair->sides[1]) {
+        fill_own(c, pair);
+        if (!(pair->width > 0)) return HK_OK;
+    }
+    f->count++;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- what may meet
+
+typedef hk_status pair_fn(void *context, hk_pair_kind kind, const int32_t point[4]);
+
+static hk_status try_triangles(const near_list *points, const near_list *triangles, pair_fn *each,
+                               void *context)
+{
+    for (int i = 0; i < points->count; i++)
+        for (int j = 0; j < triangles->count; j++) {
+            if (!hk_patch_overlap(&points->box[i], &triangles->box[j])) continue;
+            const int32_t *t = triangles->corner[j];
+            int32_t p = points->corner[i][0];
+            if (p == t[0] || p == t[1] || p == t[2]) continue;
+            HK_TRY(each(context, HK_VERTEX_TRIANGLE, (int32_t[4]){p, t[0], t[1], t[2]}));
+        }
+    return HK_OK;
+}
+
+static hk_status try_edges(const near_list *first, const near_list *second, bool same,
+                           pair_fn *each, void *context)
+{
+    for (int i = 0; i < first->count; i++)
+        for (int j = same ? i + 1 : 0; j < second->count; j++) {
+            if (!hk_patch_overlap(&first->box[i], &second->box[j])) continue;
+            const int32_t *e = first->corner[i], *f = second->corner[j];
+            if (hk_share_vertex(2, e, 2, f)) continue;
+            HK_TRY(each(context, HK_EDGE_EDGE, (int32_t[4]){e[0], e[1], f[0], f[1]}));
+        }
+    return HK_OK;
+}
+
+static hk_status try_patches(const hk_sweep *s, int32_t a, int32_t b, pair_fn *each, void *context)
+{
+    const hk_contacts *c = s->contacts;
+    const hk_patches *p = s->patches;
+    const int32_t which[2] = {a, b};
+    near_list first, second;
+    for (int k = 0; k < (a == b ? 1 : 2); k++) {
+        const hk_patch *from = &p->patches[which[k]], *to = &p->patches[which[1 - k]];
+        const hk_patch_box *from_box = hk_sweep_patch_box(s, which[k]);
+        const hk_patch_box *to_box = hk_sweep_patch_box(s, which[1 - k]);
+        collect(p, p->triangles, to->triangles, c->triangles, 3, from_box, &second);
+        if (second.count == 0) continue;
+        collect(p, p->points, from->points, NULL, 1, to_box, &first);
+        HK_TRY(try_triangles(&first, &second, each, context));
+    }
+    collect(p, p->edges, p->patches[a].edges, c->edges, 2, hk_sweep_patch_box(s, b), &first);
+    if (first.count == 0) return HK_OK;
+    collect(p, p->edges, p->patches[b].edges, c->edges, 2, hk_sweep_patch_box(s, a), &second);
+    return try_edges(&first, &second, a == b, each, context);
+}
+
+typedef struct reaching {
+    hk_sweep_search *search;
+    double reach;
+} reaching;
+
+static hk_status add_within(void *context, hk_pair_kind kind, const int32_t point[4])
+{
+    const reaching *r = context;
+    return add(r->search, kind, point, r->reach);
+}
+
+hk_status hk_sweep_search_patches(void *context, int32_t a, int32_t b)
+{
+    hk_sweep_search *search = context;
+    const hk_sweep *s = search->sweep;
+    reaching r = {search, search->near};
+    if (!(r.reach > 0)) {
+        const int32_t *corners = s->patches->corners;
+        int first = s->contacts->side[corners[s->patches->patches[a].corners[0]]];
+        int second = s->contacts->side[corners[s->patches->patches[b].corners[0]]];
+        r.reach = (s->patches->way[a] + s->patches->way[b]) / HK_GAP_TO_CLOSE +
+                  hk_contact_radius(s->contacts->settings, first) +
+                  hk_contact_radius(s->contacts->settings, second);
+    }
+    return try_patches(s, a, b, add_within, &r);
+}
+
+// ---------------------------------------------------------------- how far a body may go
+
+// No two corners come nearer to each other than by the difference of their ways.
+static double closing(const hk_contacts *c, hk_pair_kind kind, const int32_t point[4])
+{
+    int firsts = hk_pair_firsts(kind);
+    double largest = 0;
+    for (int u = 0; u < firsts; u++)
+        for (int v = firsts; v < 4; v++) {
+            double d[3];
+            closest_minus(c->move + 3 * (size_t)point[u], c->move + 3 * (size_t)point[v], d);
+            double square = closest_dot(d, d);
+            if (square > largest) largest = square;
+        }
+    return sqrt(largest);
+}
+
+static hk_status lower_fraction(void *context, hk_pair_kind kind, const int32_t point[4])
+{
+    hk_sweep_least *least = context;
+    const hk_contacts *c = least->sweep->contacts;
+    double x[4][3], w[3], weight[4];
+    double close = closing(c, kind, point) / HK_GAP_TO_CLOSE;
+    hk_sweep_pair pair = {.way.kind = kind, .width = c->settings->distance};
+    memcpy(pair.way.point, point, sizeof pair.way.point);
+    pair.way.thickness = 2 * hk_contact_radius(c->settings, c->side[point[0]]);
+    hk_contact_corners(c->x, point, x);
+    if (is_far(kind, (const double(*)[3])x, close + pair.way.thickness)) return HK_OK;
+    quick_closest(kind, (const double(*)[3])x, weight, w);
+    double reach = close + pair.way.thickness;
+    if (closest_dot(w, w) > reach * reach) return HK_OK;
+    if (pair.way.thickness > 0 || !(closest_dot(w, w) > 0)) fill_own(c, &pair);
+    if (!(pair.width > 0)) return HK_OK;  // they coincide at rest
+    least->fraction = fmin(least->fraction, hk_contacts_fraction(c, &pair.way, least->fraction));
+    return HK_OK;
+}
+
+hk_status hk_sweep_least_of_patches(void *context, int32_t a, int32_t b)
+{
+    return try_patches(((hk_sweep_least *)context)->sweep, a, b, lower_fraction, context);
+}

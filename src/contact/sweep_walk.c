@@ -1,0 +1,197 @@
+// How far bodies may go on the ways that pairs were found for.
+#include "contact/sweep_parts.h"
+
+// The part of a move that stays in the box of the way.
+static double part_in_box(const hk_box *box, const double *x, const double *move)
+{
+    double part = 1;
+    for (int i = 0; i < 3; i++) {
+        if (x[i] + part * move[i] > box->high[i]) part = (box->high[i] - x[i]) / move[i];
+        if (x[i] + part * move[i] < box->low[i]) part = (box->low[i] - x[i]) / move[i];
+    }
+    return part < 0 ? 0 : part;
+}
+
+// As far as its way was looked at.
+static void confine(const hk_sweep *s, int p)
+{
+    hk_contacts *c = s->contacts;
+    double *move = c->move + 3 * (size_t)p;
+    double part = part_in_box(&s->box[p], c->x + 3 * (size_t)p, move);
+    double square = closest_dot(move, move);
+    if (square * part * part > s->limit[p] * s->limit[p]) part = s->limit[p] / sqrt(square);
+    if (part < 1)
+        for (int i = 0; i < 3; i++) move[i] *= part;
+}
+
+// Whether a pair is so far apart that its moves cannot bring it too near.
+static inline bool is_safe(const hk_contacts *c, const hk_sweep_pair *k)
+{
+    int firsts = hk_pair_firsts(k->way.kind);
+    double speed[2] = {-INFINITY, -INFINITY};
+    for (int v = 0; v < 4; v++) {
+        double along = closest_dot(k->n, c->move + 3 * (size_t)k->way.point[v]);
+        int side = v >= firsts;
+        if (!side) along = -along;
+        if (along > speed[side]) speed[side] = along;
+    }
+    return speed[0] + speed[1] <= HK_GAP_TO_CLOSE * (k->distance - k->way.thickness);
+}
+
+// Takes from the moves of corners that would come too near what they have towards the other side;
+// whether any did.
+static bool shorten(const hk_sweep *s, const hk_sweep_pair *k, int round)
+{
+    hk_contacts *c = s->contacts;
+    double part = hk_contacts_fraction(c, &k->way, 1);
+    if (part >= 1) return false;
+    part *= 0.999;  // so that rounding does not bring it up again
+    for (int v = 0; v < 4; v++) {
+        int32_t p = k->way.point[v];
+        double *move = c->move + 3 * (size_t)p, side = v < hk_pair_firsts(k->way.kind) ? 1 : -1;
+        double towards = -side * closest_dot(k->n, move);
+        if (p >= c->body_points || !(towards > 0)) continue;
+        for (int i = 0; i < 3; i++) move[i] += side * (1 - part) * towards * k->n[i];
+        s->changed[p] = (uint8_t)round;
+        confine(s, p);
+        c->clamped++;
+    }
+    return true;
+}
+
+enum { ROUNDS = 8 };
+
+// Whether a way of it was shortened since the pair was last looked at.
+static bool is_new(const hk_sweep *s, const hk_sweep_pair *k, int round)
+{
+    const int32_t *p = k->way.point;
+    const uint8_t *changed = s->changed;
+    uint8_t last = changed[p[0]];
+    for (int v = 1; v < 4; v++)
+        if (changed[p[v]] > last) last = changed[p[v]];
+    return last + 1 >= round;
+}
+
+// One by one, each with what the others left; false: they are not settled.
+static bool shorten_all(const hk_sweep *s)
+{
+    const hk_contacts *c = s->contacts;
+    bool any = true;
+    memset(s->changed, 0, (size_t)c->point_count);
+    for (int n = 1; n <= ROUNDS && any; n++) {
+        any = false;
+        for (size_t k = 0; k < s->count; k++) {
+            const hk_sweep_pair *pair = &s->pairs[k];
+            if (is_new(s, pair, n) && !is_safe(c, pair)) any |= shorten(s, pair, n);
+        }
+    }
+    return !any;
+}
+
+static int root_of(const int32_t *parent, int b)
+{
+    while (parent[b] != b) b = parent[b];
+    return b;
+}
+
+// Which bodies go the same part of their ways: those that could meet.
+static void join_bodies(hk_sweep *s)
+{
+    for (int b = 0; b < s->body_count; b++) {
+        s->parent[b] = b;
+        s->part[b] = 1;
+    }
+    for (size_t k = 0; k < s->task_count; k++) {
+        const int32_t *side = s->tasks[k].sides;
+        if (s->tasks[k].count == 0 || side[1] >= s->body_count) continue;
+        int a = root_of(s->parent, side[0]), b = root_of(s->parent, side[1]);
+        s->parent[hk_max_int(a, b)] = hk_min_int(a, b);
+    }
+}
+
+// What shortening one by one does not settle: all that hangs together goes the same part of its
+// way. The same part of all ways leaves them where they were looked for.
+static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
+{
+    hk_contacts *c = s->contacts;
+    hk_status status = HK_OK;
+    int bodies = s->body_count;
+    join_bodies(s);
+    for (size_t k = 0; k < s->count && !settled; k++) {
+        const int32_t *side = s->pairs[k].sides;
+        if (is_safe(c, &s->pairs[k])) continue;
+        int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
+        s->part[root] = fmin(s->part[root], hk_contacts_fraction(c, &s->pairs[k].way, 1));
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(c->threads) if (bodies > 1)
+    for (int b = 0; b < bodies; b++) {
+        hk_status done = hk_sweep_fraction_of_self(s, b, off[b], &s->bodies[b].slow);
+        if (done == HK_OK) continue;
+#pragma omp critical(hk_sweep_status)
+        status = done;
+    }
+    if (status != HK_OK) return status;
+    for (int b = 0; b < bodies; b++) {
+        int root = root_of(s->parent, b);
+        s->part[root] = fmin(s->part[root], s->bodies[b].slow);
+    }
+    for (int b = 0; b < bodies; b++) {
+        double part = s->part[root_of(s->parent, b)];
+        s->bodies[b].slow = part;
+        if (part >= 1) continue;
+        s->bodies[b].followed = false;
+        c->clamped += s->bodies[b].points[1] - s->bodies[b].points[0];
+        for (int p = 3 * s->bodies[b].points[0]; p < 3 * s->bodies[b].points[1]; p++)
+            c->move[p] *= part;
+    }
+    return HK_OK;
+}
+
+// Points by their moves, and what is inside as all of the body.
+static void move_body(const hk_sweep *s, int b, double *x, const double *to)
+{
+    const hk_contacts *c = s->contacts;
+    const hk_body *body = &c->model->bodies[b];
+    double slow = s->bodies[b].slow;
+    for (int64_t k = body->vertex_start; k < body->vertex_start + body->vertex_count; k++) {
+        int64_t at = 4 * (int64_t)c->model->place[k], p = c->point_of[at / 4];
+        for (int64_t i = 0; i < 3; i++)
+            x[at + i] += p < 0 ? slow * (to[at + i] - x[at + i]) : c->move[3 * p + i];
+    }
+}
+
+// Moves of a body; how far they are from those that were looked for.
+static double take_moves(hk_sweep *s, int b, const double *to)
+{
+    hk_contacts *c = s->contacts;
+    double largest = 0;
+    for (int p = s->bodies[b].points[0]; p < s->bodies[b].points[1]; p++) {
+        double *move = c->move + 3 * (size_t)p, before[3], d[3];
+        memcpy(before, move, sizeof before);
+        closest_minus(to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, move);
+        confine(s, p);
+        closest_minus(move, before, d);
+        double square = closest_dot(d, d);
+        if (square > largest) largest = square;
+    }
+    return sqrt(largest);
+}
+
+hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
+{
+    hk_contacts *c = s->contacts;
+    double start = hk_now(), *off = c->side_part;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
+    for (int b = 0; b < s->body_count; b++) off[b] = take_moves(s, b, to);
+    memset(c->move + 3 * (size_t)c->body_points, 0,
+           3 * sizeof(double) * (size_t)(c->point_count - c->body_points));
+    bool settled = shorten_all(s);
+    // A point that was shortened is farther off than its body was.
+    for (int p = 0; p < c->body_points; p++)
+        if (s->changed[p]) off[c->side[p]] = INFINITY;
+    HK_TRY(shorten_together(s, settled, off));
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
+    for (int b = 0; b < s->body_count; b++) move_body(s, b, x, to);
+    c->guard_s += hk_now() - start;
+    return HK_OK;
+}
