@@ -254,6 +254,7 @@ static hk_status make(maker *m)
     hk_free(end);
     if (status != HK_OK) return status;
     p->root[p->side_count] = m->nodes;
+    p->count = m->patches;
     p->box = HK_ZEROS(hk_patch_box, m->nodes + 1);
     p->way = HK_ZEROS(double, m->patches + 1);
     return p->box && p->way ? HK_OK : HK_NO_MEMORY;

@@ -20,7 +20,7 @@ typedef struct hk_patch {  // runs in the lists below
 } hk_patch;
 
 typedef struct hk_patches {
-    int side_count;
+    int side_count, count;  // count: of patches
     int32_t *root;   // [side_count + 1] where the nodes of a side begin; of a plane there are none
     int32_t *other;  // [nodes] the second child, the first is the next node; −1 − patch: a leaf
     hk_patch *patches;

@@ -11,6 +11,15 @@
 static void find_runs(hk_sweep *s)
 {
     const hk_contacts *c = s->contacts;
+    const hk_patches *t = s->patches;
+    for (int b = 0; b < s->body_count; b++) {
+        int *run = s->bodies[b].patches;
+        for (int k = t->root[b]; k < t->root[b + 1]; k++) {
+            if (t->other[k] >= 0) continue;
+            if (run[1] == 0) run[0] = -1 - t->other[k];
+            run[1] = -t->other[k];
+        }
+    }
     for (int p = 0; p < c->body_points; p++) {
         int *run = s->bodies[c->side[p]].points;
         if (run[1] == 0) run[0] = p;
@@ -30,19 +39,21 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->obstacle_box = HK_ZEROS(hk_box, obstacles + 1);
     s->box = HK_ZEROS(hk_box, c->body_points);
     s->limit = HK_ZEROS(double, c->body_points);
+    s->end = HK_ZEROS(double, 3 * (size_t)c->body_points);
     s->base = HK_ZEROS(double, 3 * (size_t)c->body_points);
     s->found = HK_ZEROS(hk_sweep_found, c->threads);
     s->changed = HK_ZEROS(uint8_t, c->point_count);
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
-    bool complete = s->bodies && s->obstacle_box && s->box && s->limit && s->base && s->found &&
+    bool complete = s->bodies && s->obstacle_box && s->box && s->limit && s->end && s->base && s->found &&
                     s->changed && s->parent && s->part;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
+    if (status == HK_OK) find_runs(s);
+    if (status == HK_OK) status = hk_sweep_list_beside(s);
     if (status != HK_OK) {
         hk_sweep_free(s);
         return status;
     }
-    find_runs(s);
     *sweep = s;
     return HK_OK;
 }
@@ -57,7 +68,12 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->obstacle_box);
     hk_free(s->box);
     hk_free(s->limit);
+    hk_free(s->end);
     hk_free(s->base);
+    hk_free(s->beside_start);
+    hk_free(s->beside);
+    hk_free(s->clear);
+    hk_free(s->drift);
     hk_free(s->tasks);
     hk_free(s->found);
     hk_free(s->pairs);
@@ -86,11 +102,12 @@ void hk_sweep_take(hk_sweep *s, const double *x)
             const double *from = x + 4 * (size_t)c->vertex[p];
             for (size_t i = 3 * (size_t)p; i < 3 * (size_t)p + 3; i++) {
                 double at = from[i - 3 * (size_t)p];
-                same &= at == c->x[i] + c->move[i];
+                same &= at == s->end[i];
                 c->x[i] = at;
             }
         }
         body->followed &= same;
+        body->cleared &= same;
     }
 }
 

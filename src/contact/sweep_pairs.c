@@ -192,27 +192,31 @@ static double closing(const hk_contacts *c, hk_pair_kind kind, const int32_t poi
     return sqrt(largest);
 }
 
-static hk_status lower_fraction(void *context, hk_pair_kind kind, const int32_t point[4])
+static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4])
 {
-    hk_sweep_least *least = context;
-    const hk_contacts *c = least->sweep->contacts;
+    hk_sweep_own *own = context;
+    const hk_contacts *c = own->sweep->contacts;
+    double thickness = 2 * hk_contact_radius(c->settings, c->side[point[0]]);
+    double reach = closing(c, kind, point) / HK_GAP_TO_CLOSE + thickness + own->margin;
+    if (own->found) {
+        hk_sweep_search search = {.sweep = own->sweep, .found = own->found};
+        return add(&search, kind, point, reach);
+    }
     double x[4][3], w[3], weight[4];
-    double close = closing(c, kind, point) / HK_GAP_TO_CLOSE;
-    hk_sweep_pair pair = {.way.kind = kind, .width = c->settings->distance};
-    memcpy(pair.way.point, point, sizeof pair.way.point);
-    pair.way.thickness = 2 * hk_contact_radius(c->settings, c->side[point[0]]);
     hk_contact_corners(c->x, point, x);
-    if (is_far(kind, (const double(*)[3])x, close + pair.way.thickness)) return HK_OK;
+    if (is_far(kind, (const double(*)[3])x, reach)) return HK_OK;
     quick_closest(kind, (const double(*)[3])x, weight, w);
-    double reach = close + pair.way.thickness;
     if (closest_dot(w, w) > reach * reach) return HK_OK;
-    if (pair.way.thickness > 0 || !(closest_dot(w, w) > 0)) fill_own(c, &pair);
+    hk_sweep_pair pair = {.way = {.kind = kind, .thickness = thickness},
+                          .width = c->settings->distance};
+    memcpy(pair.way.point, point, sizeof pair.way.point);
+    if (thickness > 0 || !(closest_dot(w, w) > 0)) fill_own(c, &pair);
     if (!(pair.width > 0)) return HK_OK;  // they coincide at rest
-    least->fraction = fmin(least->fraction, hk_contacts_fraction(c, &pair.way, least->fraction));
+    own->fraction = fmin(own->fraction, hk_contacts_fraction(c, &pair.way, own->fraction));
     return HK_OK;
 }
 
-hk_status hk_sweep_least_of_patches(void *context, int32_t a, int32_t b)
+hk_status hk_sweep_own_patches(void *context, int32_t a, int32_t b)
 {
-    return try_patches(((hk_sweep_least *)context)->sweep, a, b, lower_fraction, context);
+    return try_patches(((hk_sweep_own *)context)->sweep, a, b, try_own, context);
 }

@@ -1,5 +1,5 @@
 // What the files of hk_sweep share: sweep.c (what may meet), sweep_pairs.c (which pairs of two
-// patches do), sweep_self.c (a body and itself) and sweep_walk.c (how far to go).
+// patches do), sweep_self.c and sweep_clear.c (a body and itself), sweep_walk.c (how far to go).
 #ifndef HK_SWEEP_PARTS_H
 #define HK_SWEEP_PARTS_H
 
@@ -21,7 +21,13 @@ typedef struct hk_sweep_body {
     double turn[2][3][3];  // by these rotations
     double mean[3];        // m, the mean way
     bool followed;         // away[1] and turn[1] are those of where it is
+    int patches[2];        // run of them
+    bool cleared;          // what is between its patches is known (sweep_clear.c)
 } hk_sweep_body;
+
+typedef struct hk_sweep_drift {  // what points of a patch move by beyond a turn of the body
+    double mean[3], radius;      // m
+} hk_sweep_drift;
 
 typedef struct hk_sweep_found {
     hk_sweep_pair *list;
@@ -41,7 +47,12 @@ struct hk_sweep {
     hk_box *obstacle_box;  // [obstacle_count]
     hk_box *box;           // [body_points] of ways
     double *limit;         // [body_points] m, that they may be long
+    double *end;           // [body_points][3] m, where the last walk ended
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
+    size_t *beside_start;  // [patches + 1] of those beside a patch, and not before it, at rest
+    int32_t *beside;
+    float *clear;           // m, what surely is between them
+    hk_sweep_drift *drift;  // [patches]
     hk_sweep_task *tasks;
     size_t task_count, task_room;
     hk_sweep_found *found;  // [threads]
@@ -84,12 +95,15 @@ typedef struct hk_sweep_search {
     double near;  // m, for pairs of one body as it stands; 0: by the ways of the patches
 } hk_sweep_search;
 hk_status hk_sweep_search_patches(void *search, int32_t first, int32_t second);
-// The least fraction of contacts->move that leaves all pairs of two patches of one body apart.
-typedef struct hk_sweep_least {
+// Pairs of two patches of one body that contacts->move brings together: the least fraction of it
+// that leaves them apart; or those that come nearer than `margin`, m, into a list.
+typedef struct hk_sweep_own {
     const hk_sweep *sweep;
     double fraction;
-} hk_sweep_least;
-hk_status hk_sweep_least_of_patches(void *least, int32_t first, int32_t second);
+    hk_sweep_found *found;  // NULL: the fraction is asked for
+    double margin;
+} hk_sweep_own;
+hk_status hk_sweep_own_patches(void *own, int32_t first, int32_t second);
 
 // ---- sweep_self.c
 // Before a step by c->move: a list of the body's own pairs where one will do.
@@ -99,6 +113,11 @@ hk_status hk_sweep_add_selves(hk_sweep *s);
 // The part of its ways by c->move on which a body does not come in its own way; ways are at most
 // `off` other than they were.
 hk_status hk_sweep_fraction_of_self(hk_sweep *s, int body, double off, double *least);
+
+// ---- sweep_clear.c
+hk_status hk_sweep_list_beside(hk_sweep *s);
+// Pairs of a body that c->move brings together, whatever it does.
+hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
 
 static inline const hk_patch_box *hk_sweep_patch_box(const hk_sweep *s, int32_t patch)
 {

@@ -152,6 +152,19 @@ static hk_status list_self(hk_sweep *s, int b, double near)
     return status;
 }
 
+// Those that come together on the way, as far as that is known now.
+static hk_status list_on_way(hk_sweep *s, int b)
+{
+    hk_sweep_body *body = &s->bodies[b];
+    hk_sweep_found found = {body->self, 0, body->self_room};
+    hk_sweep_own own = {.sweep = s, .found = &found, .margin = s->contacts->settings->distance};
+    hk_status status = hk_sweep_search_own(s, b, &own);
+    body->self = found.list;
+    body->self_room = found.room;
+    body->self_count = status == HK_OK ? found.count : 0;
+    return status;
+}
+
 // Makes the list of a body anew where it deforms too much for it; where it deforms too much for
 // any, there is none, and its pairs are looked for on the ways.
 hk_status hk_sweep_cover_self(hk_sweep *s, int b)
@@ -166,7 +179,7 @@ hk_status hk_sweep_cover_self(hk_sweep *s, int b)
     if (covered) return HK_OK;
     double near = fmax(NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
     take_base(s, body);
-    return needed_near(body) < 0.5 * near ? list_self(s, b, near) : HK_OK;
+    return needed_near(body) < 0.5 * near ? list_self(s, b, near) : list_on_way(s, b);
 }
 
 // ---------------------------------------------------------------- pairs
@@ -221,30 +234,6 @@ static double fraction_of_list(const hk_sweep *s, const hk_sweep_body *body)
     return least;
 }
 
-// Without a list: of all pairs whose ways, as someone sees them who goes the mean way of the body,
-// cross.
-static hk_status fraction_on_ways(hk_sweep *s, int b, double *least)
-{
-    const hk_contacts *c = s->contacts;
-    const hk_sweep_body *body = &s->bodies[b];
-    double radius = hk_contact_radius(c->settings, b);
-    for (int p = body->points[0]; p < body->points[1]; p++) {
-        const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
-        double low[3], high[3];
-        for (int i = 0; i < 3; i++) {
-            double to = x[i] + move[i] - body->mean[i];
-            low[i] = (to < x[i] ? to : x[i]) - radius;
-            high[i] = (to > x[i] ? to : x[i]) + radius;
-        }
-        s->patches->point[p] = hk_patch_round(low, high);
-    }
-    hk_patches_refit(s->patches, b);
-    hk_sweep_least search = {s, 1};
-    HK_TRY(hk_patches_meet(s->patches, b, b, hk_sweep_least_of_patches, &search));
-    *least = search.fraction;
-    return HK_OK;
-}
-
 hk_status hk_sweep_fraction_of_self(hk_sweep *s, int b, double off, double *least)
 {
     hk_sweep_body *body = &s->bodies[b];
@@ -259,8 +248,13 @@ hk_status hk_sweep_fraction_of_self(hk_sweep *s, int b, double off, double *leas
             listed = needed_near(body) < body->near;
         }
     }
-    if (listed && body->self_count == 0) return HK_OK;
-    if (!listed) return fraction_on_ways(s, b, least);
+    if (!listed) {
+        hk_sweep_own own = {.sweep = s, .fraction = 1};
+        HK_TRY(hk_sweep_search_own(s, b, &own));
+        *least = own.fraction;
+        return HK_OK;
+    }
+    body->cleared = false;
     *least = fraction_of_list(s, body);
     return HK_OK;
 }

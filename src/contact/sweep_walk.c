@@ -139,7 +139,7 @@ static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
         double part = s->part[root_of(s->parent, b)];
         s->bodies[b].slow = part;
         if (part >= 1) continue;
-        s->bodies[b].followed = false;
+        s->bodies[b].followed = s->bodies[b].cleared = false;
         c->clamped += s->bodies[b].points[1] - s->bodies[b].points[0];
         for (int p = 3 * s->bodies[b].points[0]; p < 3 * s->bodies[b].points[1]; p++)
             c->move[p] *= part;
@@ -157,6 +157,7 @@ static void move_body(const hk_sweep *s, int b, double *x, const double *to)
         int64_t at = 4 * (int64_t)c->model->place[k], p = c->point_of[at / 4];
         for (int64_t i = 0; i < 3; i++)
             x[at + i] += p < 0 ? slow * (to[at + i] - x[at + i]) : c->move[3 * p + i];
+        if (p >= 0) memcpy(s->end + 3 * p, x + at, 3 * sizeof *x);
     }
 }
 

@@ -37,6 +37,7 @@ typedef struct hk_split_rigid {
     double resists[HK_SPLIT_MODES][HK_SPLIT_MODES];
     double q[HK_SPLIT_MODES];  // m and 1, by changes of forces
     size_t first, end;         // of its pairs in uses
+    int colour;
     bool known;                // in this step
 } hk_split_rigid;
 
@@ -51,6 +52,7 @@ typedef struct hk_split_contact {
     size_t count, room;
     size_t *uses;  // 2 × pair + side, by bodies
     size_t use_room;
+    int colours;  // of bodies
     int64_t *table;  // [table_size] pairs by hashes; -1: none
     size_t table_size, table_room;
 } hk_split_contact;

@@ -12,9 +12,10 @@
 
 #include "solver/split.h"
 
-// Rounds over all bodies, and what a round has to move a pair by, of the distance at which contact
-// begins, for the next to be worth while.
-enum { MOST_ROUNDS = 12, MOST_HALVINGS = 3, SIZE = HK_SPLIT_MODES };
+// Rounds over all bodies, fewer where there are many pairs, and what a round has to move a pair by,
+// of the distance at which contact begins, for the next to be worth while.
+enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 12, PAIRS_OF_ROUNDS = 12000 };
+enum { MOST_HALVINGS = 3, SIZE = HK_SPLIT_MODES };
 #define SMALL_MOVE 1e-4
 
 void hk_split_project(const hk_split_pair *pair, double force[3])
@@ -242,6 +243,44 @@ static hk_status list_uses(hk_split *s)
     return HK_OK;
 }
 
+// Bodies of one colour have no pair in common. Those that touch too many others for a colour of
+// their own are of the last one, and are done one by one.
+enum { COLOURS = 64 };
+
+static int colour_of(const hk_split *s, int b)
+{
+    const hk_split_contact *w = &s->contact;
+    int bodies = s->problem->model->body_count, colour = 0;
+    uint64_t taken = 0;
+    for (size_t k = w->bodies[b].first; k < w->bodies[b].end; k++) {
+        int other = w->pairs[w->uses[k] / 2].at.sides[1 - w->uses[k] % 2];
+        if (other < b && other < bodies && w->bodies[other].end > w->bodies[other].first)
+            taken |= UINT64_C(1) << w->bodies[other].colour;
+    }
+    while (colour < COLOURS - 1 && (taken >> colour & 1)) colour++;
+    return colour;
+}
+
+// One step for every body; the largest.
+static double relax_bodies(hk_split *s, bool back)
+{
+    hk_split_contact *w = &s->contact;
+    int bodies = s->problem->model->body_count, threads = s->problem->threads;
+    double moved = 0;
+    for (int n = 0; n < w->colours; n++) {
+        int colour = back ? w->colours - 1 - n : n;
+        bool many = threads > 1 && colour < COLOURS - 1 && w->count > 256;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(max : moved) if (many)
+        for (int b = 0; b < bodies; b++) {
+            hk_split_rigid *r = &w->bodies[b];
+            if (r->end == r->first || r->colour != colour) continue;
+            double by = relax_body(s, r);
+            moved = by > moved ? by : moved;
+        }
+    }
+    return moved;
+}
+
 // Those that no body can put right: of held bodies, and of one with itself.
 static void relax_alone(const hk_split *s, hk_split_pair *pair)
 {
@@ -257,23 +296,23 @@ hk_status hk_split_find_changes(hk_split *s, const double *x, double *work)
     int bodies = s->problem->model->body_count;
     double enough = SMALL_MOVE * w->contacts->settings->distance;
     HK_TRY(list_uses(s));
+    w->colours = 0;
     for (int b = 0; b < bodies; b++) {
         hk_split_rigid *r = &w->bodies[b];
         memset(r->q, 0, sizeof r->q);
-        if (r->end > r->first && !r->known) find_resistance(s, b, x);
+        if (r->end == r->first) continue;
+        if (!r->known) find_resistance(s, b, x);
+        r->colour = colour_of(s, b);
+        w->colours = hk_max_int(w->colours, r->colour + 1);
     }
     for (size_t k = 0; k < w->count; k++) {
         find_arms(s, &w->pairs[k]);
         relax_alone(s, &w->pairs[k]);
     }
     double moved = INFINITY;
-    for (int n = 0; n < MOST_ROUNDS && moved > enough; n++) {
-        moved = 0;
-        for (int k = 0; k < bodies; k++) {
-            hk_split_rigid *r = &w->bodies[n % 2 ? bodies - 1 - k : k];
-            if (r->end > r->first) moved = fmax(moved, relax_body(s, r));
-        }
-    }
+    int rounds = (int)(PAIRS_OF_ROUNDS / (w->count + 1));
+    rounds = hk_max_int(LEAST_ROUNDS, hk_min_int(MOST_ROUNDS, rounds));
+    for (int n = 0; n < rounds && moved > enough; n++) moved = relax_bodies(s, n % 2);
     *work = 0;
     for (size_t k = 0; k < w->count; k++) {
         const hk_split_pair *pair = &w->pairs[k];
