@@ -75,9 +75,9 @@ static hk_status allocate(maker *m)
     m->taken = HK_ZEROS(uint8_t, points + 1);
     m->in_edge = HK_ZEROS(uint8_t, edges + 1);
     m->seen = HK_ARRAY(int32_t, points + 1);
-    bool complete = p->root && p->other && p->patches && p->node && p->points && p->edges && p->triangles &&
-                    p->corners && p->point && m->units && m->start && m->from && m->taken &&
-                    m->in_edge && m->seen;
+    bool complete = p->root && p->other && p->patches && p->node && p->points && p->edges &&
+                    p->triangles && p->corners && p->point && m->units && m->start && m->from &&
+                    m->taken && m->in_edge && m->seen;
     return complete ? HK_OK : HK_NO_MEMORY;
 }
 

@@ -47,16 +47,15 @@ static inline bool hk_patch_overlap(const hk_patch_box *a, const hk_patch_box *b
 
 static inline void hk_patch_surround(hk_patch_box *box, const hk_patch_box *other)
 {
-    hk_int4 low = other->low < box->low, high = other->high > box->high;
+    hk_int4 low = other->low<box->low, high = other->high> box->high;
     box->low = (hk_float4)(((hk_int4)other->low & low) | ((hk_int4)box->low & ~low));
     box->high = (hk_float4)(((hk_int4)other->high & high) | ((hk_int4)box->high & ~high));
 }
 
 static inline hk_patch_box hk_patch_round(const double low[3], const double high[3])
 {
-    return (hk_patch_box){
-        {hk_round_down(low[0]), hk_round_down(low[1]), hk_round_down(low[2]), 0},
-        {hk_round_up(high[0]), hk_round_up(high[1]), hk_round_up(high[2]), 0}};
+    return (hk_patch_box){{hk_round_down(low[0]), hk_round_down(low[1]), hk_round_down(low[2]), 0},
+                          {hk_round_up(high[0]), hk_round_up(high[1]), hk_round_up(high[2]), 0}};
 }
 
 #endif

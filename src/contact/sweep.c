@@ -45,8 +45,8 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->changed = HK_ZEROS(uint8_t, c->point_count);
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
-    bool complete = s->bodies && s->obstacle_box && s->box && s->limit && s->end && s->base && s->found &&
-                    s->changed && s->parent && s->part;
+    bool complete = s->bodies && s->obstacle_box && s->box && s->limit && s->end && s->base &&
+                    s->found && s->changed && s->parent && s->part;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);

@@ -5,8 +5,8 @@
 // of bodies, and of obstacles, overlap, their parts are looked for with the trees of patches.h; of
 // what is found the pairs that are too far from each other for their ways are left out. Pairs of
 // one body are known beforehand: as long as no point is farther than ρ from where the body as a
-// rigid one would have it, turned by at most θ within the step, only those can meet that were nearer
-// to each other than 2ρ/cos(θ/2) when the list was made (sweep_self.c).
+// rigid one would have it, turned by at most θ within the step, only those can meet that were
+// nearer to each other than 2ρ/cos(θ/2) when the list was made (sweep_self.c).
 #ifndef HK_SWEEP_H
 #define HK_SWEEP_H
 

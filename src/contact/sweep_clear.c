@@ -4,9 +4,9 @@
 // is kept: a distance D that no two of their parts without a common vertex are nearer than. In a
 // step that turns the body by θ and moves points by e beyond that, it becomes at least
 //
-//   cos(θ/2) D − |e_a − e_b|    on the way, and    D − |e_a − e_b|    at its end,
+//   cos(θ/2) D − |e_a − e_b|
 //
-// and is measured anew where this is too little.
+// on the way, and is measured anew where this is too little.
 #include "contact/quick.h"
 #include "contact/sweep_parts.h"
 
@@ -109,7 +109,8 @@ static double nearer(const hk_contacts *c, hk_pair_kind kind, const ball *a, con
     double d[3], x[4][3], weight[4], w[3], reach = least + a->radius + b->radius;
     int first = kind == HK_EDGE_EDGE ? 2 : 1;
     closest_minus(a->middle, b->middle, d);
-    if (closest_dot(d, d) > reach * reach || hk_share_vertex(first, a->corner, 4 - first, b->corner))
+    if (closest_dot(d, d) > reach * reach ||
+        hk_share_vertex(first, a->corner, 4 - first, b->corner))
         return least;
     for (int v = 0; v < 4; v++) {
         int32_t p = v < first ? a->corner[v] : b->corner[v - first];
@@ -128,8 +129,7 @@ static double clearance(const hk_sweep *s, int32_t a, int32_t b, double most)
     ball first[MOST], second[MOST];
     for (int k = 0; k < (a == b ? 1 : 2); k++) {
         int points = balls_of(c, p->points, patch[k]->points, NULL, 1, first);
-        int triangles =
-            balls_of(c, p->triangles, patch[1 - k]->triangles, c->triangles, 3, second);
+        int triangles = balls_of(c, p->triangles, patch[1 - k]->triangles, c->triangles, 3, second);
         for (int i = 0; i < points; i++)
             for (int j = 0; j < triangles; j++)
                 most = nearer(c, HK_VERTEX_TRIANGLE, &first[i], &second[j], most);
@@ -195,14 +195,15 @@ static hk_status search_beside(hk_sweep *s, hk_sweep_body *body, double half, do
             int32_t b = s->beside[k];
             double d[3];
             closest_minus(s->drift[a].mean, s->drift[b].mean, d);
-            double drift = own->margin + s->drift[a].radius + s->drift[b].radius +
-                           sqrt(closest_dot(d, d));
+            double drift =
+                own->margin + s->drift[a].radius + s->drift[b].radius + sqrt(closest_dot(d, d));
             double clear = body->cleared ? (double)s->clear[k] : 0;
             if (!(HK_GAP_TO_CLOSE * half * clear > drift)) clear = clearance(s, a, b, edge);
             bool is_free = HK_GAP_TO_CLOSE * half * clear > drift;
             if (!is_free) HK_TRY(hk_sweep_own_patches(own, a, b));
-            // A search for pairs is not the way itself.
-            s->clear[k] = own->found ? hk_round_down(clear) : is_free ? hk_round_down(clear - drift) : 0;
+            // A search for pairs is not the way itself, of which any part may be taken.
+            if (!own->found) clear = is_free ? half * clear - drift : 0;
+            s->clear[k] = hk_round_down(clear);
         }
     body->cleared = true;
     return HK_OK;

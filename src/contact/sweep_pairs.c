@@ -200,7 +200,12 @@ static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4
     double reach = closing(c, kind, point) / HK_GAP_TO_CLOSE + thickness + own->margin;
     if (own->found) {
         hk_sweep_search search = {.sweep = own->sweep, .found = own->found};
-        return add(&search, kind, point, reach);
+        size_t before = own->found->count;
+        HK_TRY(add(&search, kind, point, reach));
+        if (own->found->count > before &&
+            hk_sweep_is_safe(c, &own->found->list[before], own->margin))
+            own->found->count = before;
+        return HK_OK;
     }
     double x[4][3], w[3], weight[4];
     hk_contact_corners(c->x, point, x);

@@ -119,6 +119,21 @@ hk_status hk_sweep_list_beside(hk_sweep *s);
 // Pairs of a body that c->move brings together, whatever it does.
 hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
 
+// Whether a pair is so far apart that c->move cannot bring it too near, or nearer than `margin`.
+static inline bool hk_sweep_is_safe(const hk_contacts *c, const hk_sweep_pair *k, double margin)
+{
+    int firsts = hk_pair_firsts(k->way.kind);
+    double speed[2] = {-INFINITY, -INFINITY};
+    for (int v = 0; v < 4; v++) {
+        double along = closest_dot(k->n, c->move + 3 * (size_t)k->way.point[v]);
+        int side = v >= firsts;
+        if (!side) along = -along;
+        if (along > speed[side]) speed[side] = along;
+    }
+    double gap = k->distance - k->way.thickness;
+    return speed[0] + speed[1] <= HK_GAP_TO_CLOSE * gap - margin;
+}
+
 static inline const hk_patch_box *hk_sweep_patch_box(const hk_sweep *s, int32_t patch)
 {
     return &s->patches->box[s->patches->node[patch]];

@@ -42,8 +42,8 @@ static void rotation_of(double m[3][3])
         for (int j = 0; j < 3; j++) m[i][j] = i == j;
 }
 
-// How far points are from those of the base, moved as a rigid body; its rotation. With a factor of 1
-// that is where their ways end.
+// How far points are from those of the base, moved as a rigid body; its rotation. With a factor of
+// 1 that is where their ways end.
 static double deviation(const hk_sweep *s, const hk_sweep_body *body, double factor,
                         double turn[3][3])
 {

@@ -24,20 +24,6 @@ static void confine(const hk_sweep *s, int p)
         for (int i = 0; i < 3; i++) move[i] *= part;
 }
 
-// Whether a pair is so far apart that its moves cannot bring it too near.
-static inline bool is_safe(const hk_contacts *c, const hk_sweep_pair *k)
-{
-    int firsts = hk_pair_firsts(k->way.kind);
-    double speed[2] = {-INFINITY, -INFINITY};
-    for (int v = 0; v < 4; v++) {
-        double along = closest_dot(k->n, c->move + 3 * (size_t)k->way.point[v]);
-        int side = v >= firsts;
-        if (!side) along = -along;
-        if (along > speed[side]) speed[side] = along;
-    }
-    return speed[0] + speed[1] <= HK_GAP_TO_CLOSE * (k->distance - k->way.thickness);
-}
-
 // Takes from the moves of corners that would come too near what they have towards the other side;
 // whether any did.
 static bool shorten(const hk_sweep *s, const hk_sweep_pair *k, int round)
@@ -82,7 +68,7 @@ static bool shorten_all(const hk_sweep *s)
         any = false;
         for (size_t k = 0; k < s->count; k++) {
             const hk_sweep_pair *pair = &s->pairs[k];
-            if (is_new(s, pair, n) && !is_safe(c, pair)) any |= shorten(s, pair, n);
+            if (is_new(s, pair, n) && !hk_sweep_is_safe(c, pair, 0)) any |= shorten(s, pair, n);
         }
     }
     return !any;
@@ -119,7 +105,7 @@ static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
     join_bodies(s);
     for (size_t k = 0; k < s->count && !settled; k++) {
         const int32_t *side = s->pairs[k].sides;
-        if (is_safe(c, &s->pairs[k])) continue;
+        if (hk_sweep_is_safe(c, &s->pairs[k], 0)) continue;
         int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
         s->part[root] = fmin(s->part[root], hk_contacts_fraction(c, &s->pairs[k].way, 1));
     }
@@ -139,7 +125,7 @@ static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
         double part = s->part[root_of(s->parent, b)];
         s->bodies[b].slow = part;
         if (part >= 1) continue;
-        s->bodies[b].followed = s->bodies[b].cleared = false;
+        s->bodies[b].followed = false;
         c->clamped += s->bodies[b].points[1] - s->bodies[b].points[0];
         for (int p = 3 * s->bodies[b].points[0]; p < 3 * s->bodies[b].points[1]; p++)
             c->move[p] *= part;

@@ -1,8 +1,6 @@
 #include "solver/split_contact.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "solver/split.h"
 
@@ -12,14 +10,15 @@ enum { MOST_SOLVES = 2 };
 // solve leaves.
 #define ENOUGH_AT_FIRST 0.05
 #define ENOUGH          0.5
-// Contacts are hard at this part of the distance at which they begin for methods that minimise: what
-// lies with these lies here, too. Those that come nearer than LOOK_AHEAD of it are looked after.
+// Contacts are hard at this part of the distance at which they begin for methods that minimise:
+// what lies with these lies here, too. Those that come nearer than LOOK_AHEAD of it are looked
+// after.
 #define HARD_AT    0.9
 #define LOOK_AHEAD 1.4
-// Of the change of a force, so much is kept for the next step. Corrections that are a part g of what
-// they should be, all of them kept, would be unstable for g < 1/2: the force would be an integral of
-// the error, and the place one of the force twice. With a part k they are not for (2 + k)(1 + k) g >
-// k.
+// Of the change of a force, so much is kept for the next step. Corrections that are a part g of
+// what they should be, all of them kept, would be unstable for g < 1/2: the force would be an
+// integral of the error, and the place one of the force twice. With a part k they are not for (2 +
+// k)(1 + k) g > k.
 #define KEPT 0.25
 // (A⁻¹)_vv, less what is rigid of it, is about so many times that of the vertex alone, 1/A_vv.
 #define SOFTER_THAN_ALONE 4
@@ -74,7 +73,8 @@ void hk_split_contact_prepare(hk_split *s)
         w->bodies[b].heavy = w->bodies[b].stiff = 0;
         for (int k = 0; k < m->bodies[b].vertex_count; k++)
             w->bodies[b].heavy += p->held[place[k]] ? INFINITY : p->inertia[place[k]];
-        for (int t = m->bodies[b].tet_start; t < m->bodies[b].tet_start + m->bodies[b].tet_count; t++)
+        for (int t = m->bodies[b].tet_start; t < m->bodies[b].tet_start + m->bodies[b].tet_count;
+             t++)
             w->bodies[b].stiff +=
                 (1 + p->stiffening) * s->stiffness[m->tet_material[t]] * m->volume[t];
     }
@@ -192,8 +192,7 @@ void hk_split_contact_begin(hk_split *s, const double *x, float *right)
             pair->lacks < (HARD_AT - LOOK_AHEAD) * pair->at.width)
             continue;
         double out = closest_dot(across, pair->at.n);
-        for (int i = 0; i < 3; i++)
-            pair->force[i] = (along - out) * pair->at.n[i] + across[i];
+        for (int i = 0; i < 3; i++) pair->force[i] = (along - out) * pair->at.n[i] + across[i];
         hk_split_project(pair, pair->force);
         memcpy(pair->kept, pair->force, sizeof pair->kept);
         count++;
@@ -246,10 +245,8 @@ static bool is_enough(hk_split *s, double enough)
         for (int i = 0; i < 3; i++) change[i] = pair->whole * (trial[i] - pair->force[i]);
         double along = closest_dot(change, pair->at.n), all = closest_dot(change, change);
         double across = sqrt(fmax(0, all - along * along));
-        if (getenv("DBG2")) fprintf(stderr, "   pair %zu lam %.3f t %.3f %.3f gap-u %.3e ut %.3e %.3e ch %.3e %.3e %.3e\n", k, closest_dot(pair->force, pair->at.n), (pair->force[0]*2-pair->force[1])/2.236, pair->force[2], out-pair->lacks, (pair->u[0]*2-pair->u[1])/2.236, pair->u[2], along, (change[0]*2-change[1])/2.236, change[2]);
         worst = fmax(worst, fmax(5 * fabs(along) / settings->distance, across / slip));
     }
-    if (getenv("DBG")) fprintf(stderr, "count %zu worst %g\n", w->count, worst);
     return !(worst > enough);
 }
 
@@ -267,7 +264,6 @@ static double best_length(hk_split *s, double work)
                 curvature += s->length * pair->at.c[v] * pair->change[i] * (double)moved[i];
         }
     }
-    if (getenv("DBG")) fprintf(stderr, "work %g curv %g\n", work, curvature);
     return curvature > 0 ? fmin(1, work / curvature) : 0;
 }
 
@@ -306,7 +302,6 @@ hk_status hk_split_contact_solve(hk_split *s, const double *x)
     find_target(s, x);
     HK_TRY(hk_sweep_find(w->sweep, w->target));
     HK_TRY(add_pairs(s));
-    if (getenv("DBG")) { size_t all; hk_sweep_pairs(w->sweep, &all); fprintf(stderr, "list %zu pairs %zu\n", all, w->count); }
     if (w->count == 0) return HK_OK;
     for (int n = 0; n < MOST_SOLVES && !is_enough(s, n ? ENOUGH : ENOUGH_AT_FIRST); n++) {
         HK_TRY(hk_split_find_changes(s, x, &work));

@@ -17,15 +17,15 @@
 typedef struct hk_split_pair {
     hk_sweep_pair at;    // where the step begins
     int32_t unknown[4];  // of its corners, -1: none
-    double lacks;      // m, that n·u has to be
-    double friction;   // μ
-    double soft;       // m/N, about what a force moves it by beside rigid motions …
-    double whole;      // … and with them
-    double u[3];       // m, by the forces of now
-    double force[3];   // N, on the first side …
-    double kept[3];    // … and as it was when the step began
-    double change[3];  // N, of the step that is tried
-    double arm[2][3];  // m, from the middles of bodies
+    double lacks;        // m, that n·u has to be
+    double friction;     // μ
+    double soft;         // m/N, about what a force moves it by beside rigid motions …
+    double whole;        // … and with them
+    double u[3];         // m, by the forces of now
+    double force[3];     // N, on the first side …
+    double kept[3];      // … and as it was when the step began
+    double change[3];    // N, of the step that is tried
+    double arm[2][3];    // m, from the middles of bodies
 } hk_split_pair;
 
 // A body as one affine map (split_forces.c).
@@ -38,7 +38,7 @@ typedef struct hk_split_rigid {
     double q[HK_SPLIT_MODES];  // m and 1, by changes of forces
     size_t first, end;         // of its pairs in uses
     int colour;
-    bool known;                // in this step
+    bool known;  // in this step
 } hk_split_rigid;
 
 typedef struct hk_split_contact {
@@ -52,7 +52,7 @@ typedef struct hk_split_contact {
     size_t count, room;
     size_t *uses;  // 2 × pair + side, by bodies
     size_t use_room;
-    int colours;  // of bodies
+    int colours;     // of bodies
     int64_t *table;  // [table_size] pairs by hashes; -1: none
     size_t table_size, table_room;
 } hk_split_contact;

@@ -33,7 +33,8 @@ void hk_split_project(const hk_split_pair *pair, double force[3])
 
 // ---------------------------------------------------------------- bodies
 
-// K of a body: rows of q are (d_i, G_i), i the axis, so that q_i · (1, r) is a displacement along it.
+// K of a body: rows of q are (d_i, G_i), i the axis, so that q_i · (1, r) is a displacement along
+// it.
 static void find_resistance(const hk_split *s, int b, const double *x)
 {
     const hk_problem *p = s->problem;
@@ -131,8 +132,8 @@ static void spring(const hk_split_pair *pair, const double u[3], double force[3]
             double nn = pair->at.n[i] * pair->at.n[j];
             slope[i][j] = stiff * (nn + part * ((i == j) - nn));
             if (slides)
-                slope[i][j] += stiff * t[i] / size *
-                               (pair->friction * pair->at.n[j] - part * t[j] / size);
+                slope[i][j] +=
+                    stiff * t[i] / size * (pair->friction * pair->at.n[j] - part * t[j] / size);
         }
 }
 
