@@ -37,7 +37,6 @@ void hk_patches_free(hk_patches *p)
     hk_free(p->triangles);
     hk_free(p->corners);
     hk_free(p->box);
-    hk_free(p->way);
     hk_free(p->point);
     hk_free(p);
 }
@@ -256,8 +255,7 @@ static hk_status make(maker *m)
     p->root[p->side_count] = m->nodes;
     p->count = m->patches;
     p->box = HK_ZEROS(hk_patch_box, m->nodes + 1);
-    p->way = HK_ZEROS(double, m->patches + 1);
-    return p->box && p->way ? HK_OK : HK_NO_MEMORY;
+    return p->box ? HK_OK : HK_NO_MEMORY;
 }
 
 hk_status hk_patches_create(const hk_contacts *c, hk_patches **patches)
@@ -300,9 +298,10 @@ static float size_of(const hk_patch_box *box)
 // Trees are as deep as the logarithm of their patches, and every level leaves at most three.
 enum { STACK = 256 };
 
-hk_status hk_patches_meet(const hk_patches *p, int first, int second, hk_patch_fn *visit,
-                          void *context)
+hk_status hk_patches_meet(const hk_patches *p, int first, int second, const hk_patch_box *more,
+                          hk_patch_fn *visit, void *context)
 {
+    const hk_patch_box larger = more ? *more : (hk_patch_box){{0}, {0}};
     int32_t stack[STACK][2];
     int count = 0;
     if (p->root[first] == p->root[first + 1] || p->root[second] == p->root[second + 1])
@@ -311,7 +310,8 @@ hk_status hk_patches_meet(const hk_patches *p, int first, int second, hk_patch_f
     stack[count++][1] = p->root[second];
     while (count > 0) {
         int32_t a = stack[--count][0], b = stack[count][1];
-        if (!hk_patch_overlap(&p->box[a], &p->box[b])) continue;
+        hk_patch_box box = {p->box[a].low + larger.low, p->box[a].high + larger.high};
+        if (!hk_patch_overlap(&box, &p->box[b])) continue;
         bool leaf[2] = {p->other[a] < 0, p->other[b] < 0};
         if (leaf[0] && leaf[1]) {
             HK_TRY(visit(context, -1 - p->other[a], -1 - p->other[b]));

@@ -27,7 +27,6 @@ typedef struct hk_patches {
     int32_t *node;  // [patches]
     int32_t *points, *edges, *triangles, *corners;
     hk_patch_box *box;    // [nodes]
-    double *way;          // [patches] m, of whoever fills it
     hk_patch_box *point;  // [point_count] boxes that the others follow from
 } hk_patches;
 
@@ -35,10 +34,11 @@ hk_status hk_patches_create(const hk_contacts *contacts, hk_patches **patches);
 void hk_patches_free(hk_patches *patches);
 // Boxes of the nodes of a side from those of its points.
 void hk_patches_refit(hk_patches *patches, int side);
-// All patches of two sides whose boxes overlap; of one side every two once, and each with itself.
+// All patches of two sides whose boxes overlap, with those of the first side made larger by `more`
+// (NULL: by nothing); of one side every two once, and each with itself.
 typedef hk_status hk_patch_fn(void *context, int32_t first, int32_t second);
-hk_status hk_patches_meet(const hk_patches *patches, int first, int second, hk_patch_fn *visit,
-                          void *context);
+hk_status hk_patches_meet(const hk_patches *patches, int first, int second,
+                          const hk_patch_box *more, hk_patch_fn *visit, void *context);
 
 static inline bool hk_patch_overlap(const hk_patch_box *a, const hk_patch_box *b)
 {

@@ -2,10 +2,6 @@
 
 #include "contact/sweep_parts.h"
 
-// The margin of a way: a part of its length, and a part of the distance at which contact begins.
-#define MARGIN_OF_WAY      0.25
-#define MARGIN_OF_DISTANCE 1.0
-
 // ---------------------------------------------------------------- creation
 
 static void find_runs(hk_sweep *s)
@@ -37,19 +33,24 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     size_t bodies = (size_t)s->body_count, obstacles = (size_t)s->obstacle_count;
     s->bodies = HK_ZEROS(hk_sweep_body, bodies);
     s->obstacle_box = HK_ZEROS(hk_box, obstacles + 1);
-    s->box = HK_ZEROS(hk_box, c->body_points);
-    s->limit = HK_ZEROS(double, c->body_points);
+    s->driven = HK_ZEROS(double, obstacles + 1);
+    s->margin = HK_ZEROS(double, c->body_points);
     s->end = HK_ZEROS(double, 3 * (size_t)c->body_points);
     s->base = HK_ZEROS(double, 3 * (size_t)c->body_points);
     s->found = HK_ZEROS(hk_sweep_found, c->threads);
     s->changed = HK_ZEROS(uint8_t, c->point_count);
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
-    bool complete = s->bodies && s->obstacle_box && s->box && s->limit && s->end && s->base &&
+    bool complete = s->bodies && s->obstacle_box && s->driven && s->margin && s->end && s->base &&
                     s->found && s->changed && s->parent && s->part;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);
+    if (status == HK_OK) {
+        s->patch_way = HK_ZEROS(double, s->patches->count + 1);
+        s->patch_margin = HK_ZEROS(double, s->patches->count + 1);
+        if (!s->patch_way || !s->patch_margin) status = HK_NO_MEMORY;
+    }
     if (status != HK_OK) {
         hk_sweep_free(s);
         return status;
@@ -66,8 +67,10 @@ void hk_sweep_free(hk_sweep *s)
     hk_patches_free(s->patches);
     hk_free(s->bodies);
     hk_free(s->obstacle_box);
-    hk_free(s->box);
-    hk_free(s->limit);
+    hk_free(s->driven);
+    hk_free(s->margin);
+    hk_free(s->patch_way);
+    hk_free(s->patch_margin);
     hk_free(s->end);
     hk_free(s->base);
     hk_free(s->beside_start);
@@ -113,27 +116,34 @@ void hk_sweep_take(hk_sweep *s, const double *x)
 
 // ---------------------------------------------------------------- boxes
 
-static void find_body_box(hk_sweep *s, int b)
+// The box of all ways of a body, and those of its points as someone sees them who goes its mean
+// way.
+static void find_body_box(hk_sweep *s, int b, const hk_sweep_margin *guard)
 {
     const hk_contacts *c = s->contacts;
     hk_sweep_body *body = &s->bodies[b];
-    double radius = hk_contact_radius(c->settings, b);
+    double radius = hk_contact_radius(c->settings, b), sum[3] = {0};
     hk_box all = HK_BOX_OF_NOTHING;
+    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
+        for (size_t i = 0; i < 3; i++) sum[i] += c->move[3 * p + i];
+    for (int i = 0; i < 3; i++) body->mean[i] = sum[i] / (body->points[1] - body->points[0]);
     for (int p = body->points[0]; p < body->points[1]; p++) {
         const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
-        double length = sqrt(closest_dot(move, move));
-        double margin = MARGIN_OF_DISTANCE * c->settings->distance + MARGIN_OF_WAY * length;
-        hk_box *box = &s->box[p], thick;
-        s->limit[p] = length + margin;
+        double margin = 0.5 * HK_SWEEP_AHEAD * c->settings->distance + hk_sweep_driven(c, p);
+        if (guard)
+            margin = guard->of_distance * c->settings->distance +
+                     guard->of_way * sqrt(closest_dot(move, move));
+        hk_box box, own;
+        s->margin[p] = margin;
         for (int i = 0; i < 3; i++) {
-            double to = x[i] + move[i];
-            box->low[i] = (to < x[i] ? to : x[i]) - margin;
-            box->high[i] = (to > x[i] ? to : x[i]) + margin;
-            thick.low[i] = box->low[i] - radius;
-            thick.high[i] = box->high[i] + radius;
+            double to = x[i] + move[i], near = to - body->mean[i], thick = margin + radius;
+            box.low[i] = (to < x[i] ? to : x[i]) - thick;
+            box.high[i] = (to > x[i] ? to : x[i]) + thick;
+            own.low[i] = (near < x[i] ? near : x[i]) - thick;
+            own.high[i] = (near > x[i] ? near : x[i]) + thick;
         }
-        hk_box_surround(&all, &thick);
-        s->patches->point[p] = hk_patch_round(thick.low, thick.high);
+        hk_box_surround(&all, &box);
+        s->patches->point[p] = hk_patch_round(own.low, own.high);
     }
     body->box = all;
 }
@@ -143,13 +153,16 @@ static void find_obstacle_box(hk_sweep *s, int o)
     const hk_contacts *c = s->contacts;
     const hk_obstacle *obstacle = &c->settings->obstacles[o];
     s->obstacle_box[o] = HK_BOX_OF_NOTHING;
+    s->driven[o] = c->plane_of[o] >= 0 ? hk_sweep_driven(c, c->plane_of[o]) : 0;
     if (c->plane_of[o] >= 0) return;
     for (int p = c->start_of[o]; p < c->start_of[o] + obstacle->vertex_count; p++) {
+        double thick = obstacle->radius + hk_sweep_driven(c, p);
         hk_box box;
         for (int i = 0; i < 3; i++) {
-            box.low[i] = c->x[3 * (size_t)p + (size_t)i] - obstacle->radius;
-            box.high[i] = c->x[3 * (size_t)p + (size_t)i] + obstacle->radius;
+            box.low[i] = c->x[3 * (size_t)p + (size_t)i] - thick;
+            box.high[i] = c->x[3 * (size_t)p + (size_t)i] + thick;
         }
+        s->driven[o] = fmax(s->driven[o], thick - obstacle->radius);
         hk_box_surround(&s->obstacle_box[o], &box);
         s->patches->point[p] = hk_patch_round(box.low, box.high);
     }
@@ -163,15 +176,22 @@ static const hk_box *box_of(const hk_sweep *s, int side)
 // Boxes of nodes, and the longest ways of patches.
 static void refit(hk_sweep *s, int side)
 {
-    hk_patches *p = s->patches;
-    hk_patches_refit(p, side);
-    for (int k = p->root[side]; k < p->root[side + 1]; k++) {
-        if (p->other[k] >= 0) continue;
-        const hk_patch *patch = &p->patches[-1 - p->other[k]];
-        double longest = 0;
-        for (int i = patch->corners[0]; i < patch->corners[1] && side < s->body_count; i++)
-            if (s->limit[p->corners[i]] > longest) longest = s->limit[p->corners[i]];
-        p->way[-1 - p->other[k]] = longest;
+    const hk_contacts *c = s->contacts;
+    const hk_patches *p = s->patches;
+    const hk_sweep_body *body = &s->bodies[side];
+    hk_patches_refit(s->patches, side);
+    for (int k = body->patches[0]; k < body->patches[1]; k++) {
+        const hk_patch *patch = &p->patches[k];
+        double longest = 0, margin = 0;
+        for (int i = patch->corners[0]; i < patch->corners[1]; i++) {
+            double d[3];
+            closest_minus(c->move + 3 * (size_t)p->corners[i], body->mean, d);
+            double square = closest_dot(d, d);
+            if (square > longest) longest = square;
+            if (s->margin[p->corners[i]] > margin) margin = s->margin[p->corners[i]];
+        }
+        s->patch_way[k] = sqrt(longest);
+        s->patch_margin[k] = margin;
     }
 }
 
@@ -195,11 +215,12 @@ static double height_of(const hk_box *box, const double *point, const double *no
     return sum;
 }
 
-static bool is_near_plane(const hk_sweep *s, const hk_box *box, int32_t plane)
+static bool is_near_plane(const hk_sweep *s, const hk_box *box, int obstacle)
 {
+    int32_t plane = s->contacts->plane_of[obstacle];
     double normal[3], *point = s->contacts->x + 3 * (size_t)plane;
     closest_minus(point + 3, point, normal);
-    return height_of(box, point, normal) <= 0;
+    return height_of(box, point, normal) <= s->driven[obstacle] + s->contacts->settings->distance;
 }
 
 static hk_status list_tasks(hk_sweep *s)
@@ -210,7 +231,7 @@ static hk_status list_tasks(hk_sweep *s)
         if (s->bodies[a].points[1] == s->bodies[a].points[0]) continue;
         for (int b = a + 1; b < s->body_count + s->obstacle_count; b++) {
             int32_t plane = b < s->body_count ? -1 : c->plane_of[b - s->body_count];
-            bool near = plane >= 0 ? is_near_plane(s, &s->bodies[a].box, plane)
+            bool near = plane >= 0 ? is_near_plane(s, &s->bodies[a].box, b - s->body_count)
                                    : hk_box_overlap(&s->bodies[a].box, box_of(s, b));
             if (near && hk_contact_touches(c->settings, a, b)) HK_TRY(add_task(s, a, b));
         }
@@ -220,18 +241,25 @@ static hk_status list_tasks(hk_sweep *s)
 
 // ---------------------------------------------------------------- pairs
 
-static hk_status search_plane(const hk_sweep *s, int b, int side, hk_sweep_found *f)
+static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, hk_sweep_found *f)
 {
     const hk_contacts *c = s->contacts;
     const hk_sweep_body *body = &s->bodies[b];
     int32_t plane = c->plane_of[side - s->body_count];
     double radius = hk_contact_radius(c->settings, b), normal[3];
+    double driven = s->driven[side - s->body_count];
     const double *point = c->x + 3 * (size_t)plane;
     closest_minus(point + 3, point, normal);
     size_t most = f->count + (size_t)(body->points[1] - body->points[0]);
     HK_TRY(hk_reserve((void **)&f->list, f->count, sizeof *f->list, &f->room, most));
     for (int p = body->points[0]; p < body->points[1]; p++) {
-        if (height_of(&s->box[p], point, normal) > radius) continue;
+        double d[3];
+        closest_minus(c->x + 3 * (size_t)p, point, d);
+        double gap = closest_dot(normal, d) - radius;
+        double down = -closest_dot(normal, c->move + 3 * (size_t)p);
+        if (guard ? down + s->margin[p] <= HK_GAP_TO_CLOSE * gap
+                  : gap - down >= HK_SWEEP_AHEAD * c->settings->distance + driven)
+            continue;
         hk_sweep_pair *pair = &f->list[f->count++];
         pair->way = (hk_way_pair){.point = {p, plane, plane + 1, plane + 1},
                                   .kind = HK_VERTEX_PLANE,
@@ -244,21 +272,44 @@ static hk_status search_plane(const hk_sweep *s, int b, int side, hk_sweep_found
     return HK_OK;
 }
 
-static hk_status do_task(hk_sweep *s, hk_sweep_task *task, int thread)
+// How much farther the first of two sides goes.
+static void find_more(const hk_sweep *s, int a, int b, hk_sweep_search *search)
 {
-    hk_sweep_search search = {.sweep = s, .found = &s->found[thread]};
+    double low[3], high[3], more[3], largest = 0;
+    for (int i = 0; i < 3; i++) {
+        more[i] = s->bodies[a].mean[i] - (b < s->body_count ? s->bodies[b].mean[i] : 0);
+        largest = fmax(largest, fmax(fabs(box_of(s, a)->low[i]), fabs(box_of(s, a)->high[i])));
+    }
+    // Sums with boxes are rounded once more.
+    double slack = 0x1p-21 * largest;
+    for (int i = 0; i < 3; i++) {
+        low[i] = fmin(0, more[i]) - slack;
+        high[i] = fmax(0, more[i]) + slack;
+    }
+    search->more = hk_patch_round(low, high);
+    search->apart =
+        sqrt(closest_dot(more, more)) + (b < s->body_count ? 0 : s->driven[b - s->body_count]);
+    search->thickness =
+        hk_contact_radius(s->contacts->settings, a) + hk_contact_radius(s->contacts->settings, b);
+}
+
+static hk_status do_task(hk_sweep *s, bool guard, hk_sweep_task *task, int thread)
+{
+    hk_sweep_search search = {.sweep = s, .found = &s->found[thread], .guard = guard};
     int a = task->sides[0], b = task->sides[1];
     bool plane = b >= s->body_count && s->contacts->plane_of[b - s->body_count] >= 0;
     task->found = thread;
     task->first = search.found->count;
-    HK_TRY(plane ? search_plane(s, a, b, search.found)
-                 : hk_patches_meet(s->patches, a, b, hk_sweep_search_patches, &search));
+    find_more(s, a, b, &search);
+    HK_TRY(plane
+               ? search_plane(s, a, b, guard, search.found)
+               : hk_patches_meet(s->patches, a, b, &search.more, hk_sweep_search_patches, &search));
     task->count = search.found->count - task->first;
     return HK_OK;
 }
 
 // Every task by whoever is free, and the pairs in the order of the tasks.
-static hk_status do_tasks(hk_sweep *s)
+static hk_status do_tasks(hk_sweep *s, bool guard)
 {
     int threads = s->contacts->threads;
     hk_status status = HK_OK;
@@ -266,7 +317,7 @@ static hk_status do_tasks(hk_sweep *s)
     for (int k = 0; k < threads; k++) s->found[k].count = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads) if (s->task_count > 1)
     for (size_t k = 0; k < s->task_count; k++) {
-        hk_status done = do_task(s, &s->tasks[k], omp_get_thread_num());
+        hk_status done = do_task(s, guard, &s->tasks[k], omp_get_thread_num());
         if (done == HK_OK) continue;
 #pragma omp critical(hk_sweep_status)
         status = done;
@@ -285,6 +336,37 @@ static hk_status do_tasks(hk_sweep *s)
     return HK_OK;
 }
 
+// Marks bodies that take part in tasks with the trees of their patches.
+static bool mark_bodies(const hk_sweep *s, uint8_t *marks)
+{
+    const hk_contacts *c = s->contacts;
+    bool any = false;
+    memset(marks, 0, (size_t)s->body_count);
+    for (size_t k = 0; k < s->task_count; k++) {
+        int a = s->tasks[k].sides[0], b = s->tasks[k].sides[1];
+        if (b >= s->body_count && c->plane_of[b - s->body_count] >= 0) continue;
+        any = true;
+        marks[a] = 1;
+        if (b < s->body_count) marks[b] = 1;
+    }
+    return any;
+}
+
+hk_status hk_sweep_search_ways(hk_sweep *s, const hk_sweep_margin *guard)
+{
+    const hk_contacts *c = s->contacts;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
+    for (int b = 0; b < s->body_count; b++)
+        if (s->bodies[b].points[1] > s->bodies[b].points[0]) find_body_box(s, b, guard);
+    HK_TRY(list_tasks(s));
+    if (mark_bodies(s, s->changed)) {
+#pragma omp parallel for schedule(dynamic) num_threads(c->threads)
+        for (int b = 0; b < s->body_count; b++)
+            if (s->changed[b]) refit(s, b);
+    }
+    return do_tasks(s, guard != NULL);
+}
+
 static void take_moves(hk_sweep *s, int b, const double *to)
 {
     hk_contacts *c = s->contacts;
@@ -301,36 +383,22 @@ hk_status hk_sweep_find(hk_sweep *s, const double *to)
     hk_contacts *c = s->contacts;
     double start = hk_now();
     hk_status status = HK_OK;
-    int sides = s->body_count + s->obstacle_count;
-#pragma omp parallel for schedule(dynamic) num_threads(c->threads) if (sides > 4)
-    for (int k = 0; k < sides; k++) {
-        if (k >= s->body_count) {
-            find_obstacle_box(s, k - s->body_count);
-            refit(s, k);
-            continue;
-        }
-        take_moves(s, k, to);
-        hk_status done = hk_sweep_cover_self(s, k);
-        find_body_box(s, k);
+    memset(c->move + 3 * (size_t)c->body_points, 0,
+           3 * sizeof(double) * (size_t)(c->point_count - c->body_points));
+#pragma omp parallel for schedule(dynamic) num_threads(c->threads) if (s->body_count > 4)
+    for (int b = 0; b < s->body_count; b++) {
+        take_moves(s, b, to);
+        hk_status done = hk_sweep_cover_self(s, b);
         if (done == HK_OK) continue;
 #pragma omp critical(hk_sweep_status)
         status = done;
     }
     if (status != HK_OK) return status;
-    HK_TRY(list_tasks(s));
-    bool any = false;
-    for (int b = 0; b < s->body_count; b++) s->changed[b] = 0;
-    for (size_t k = 0; k < s->task_count; k++) {
-        int b = s->tasks[k].sides[1];
-        if (b >= s->body_count && c->plane_of[b - s->body_count] >= 0) continue;
-        any = true;
-        s->changed[s->tasks[k].sides[0]] = 1;
-        if (b < s->body_count) s->changed[b] = 1;
+    for (int o = 0; o < s->obstacle_count; o++) {
+        find_obstacle_box(s, o);
+        hk_patches_refit(s->patches, s->body_count + o);
     }
-#pragma omp parallel for schedule(dynamic) num_threads(c->threads) if (any)
-    for (int b = 0; b < s->body_count; b++)
-        if (s->changed[b]) refit(s, b);
-    HK_TRY(do_tasks(s));
+    HK_TRY(hk_sweep_search_ways(s, NULL));
     HK_TRY(hk_sweep_add_selves(s));
     c->detect_s += hk_now() - start;
     return HK_OK;

@@ -43,7 +43,7 @@ static hk_status list_all(hk_sweep *s, listing *l)
             s->patches->point[p] = hk_patch_round(low, high);
         }
         hk_patches_refit(s->patches, b);
-        HK_TRY(hk_patches_meet(s->patches, b, b, list_two, l));
+        HK_TRY(hk_patches_meet(s->patches, b, b, NULL, list_two, l));
     }
     return HK_OK;
 }
@@ -233,12 +233,12 @@ hk_status hk_sweep_search_own(hk_sweep *s, int b, hk_sweep_own *own)
     double turn[3][3], trace = 0, radius = hk_contact_radius(s->contacts->settings, b);
     find_local_boxes(s, b, 0.5 * own->margin + radius);
     // What is thick may be nearer to itself than it is thick.
-    if (radius > 0) return hk_patches_meet(s->patches, b, b, hk_sweep_own_patches, own);
+    if (radius > 0) return hk_patches_meet(s->patches, b, b, NULL, hk_sweep_own_patches, own);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) turn[i][j] = closest_dot(body->turn[1][i], body->turn[0][j]);
     for (int i = 0; i < 3; i++) trace += turn[i][i];
     double half = sqrt(fmax(0, 0.25 * (1 + trace)));  // cos θ/2
     find_drifts(s, body, turn);
     HK_TRY(search_beside(s, body, half, s->contacts->settings->bodies[b].edge, own));
-    return hk_patches_meet(s->patches, b, b, search_apart, own);
+    return hk_patches_meet(s->patches, b, b, NULL, search_apart, own);
 }

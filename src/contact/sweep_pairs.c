@@ -12,13 +12,15 @@ typedef struct near_list {
 } near_list;
 
 static void collect(const hk_patches *p, const int32_t *which, const int32_t run[2],
-                    const int32_t *corners, int each, const hk_patch_box *other, near_list *to)
+                    const int32_t *corners, int each, const hk_patch_box *more,
+                    const hk_patch_box *other, near_list *to)
 {
     to->count = 0;
     for (int k = run[0]; k < run[1]; k++) {
         const int32_t *corner = corners ? corners + (size_t)each * (size_t)which[k] : which + k;
         hk_patch_box box = p->point[corner[0]];
         for (int i = 1; i < each; i++) hk_patch_surround(&box, &p->point[corner[i]]);
+        if (more) box = (hk_patch_box){box.low + more->low, box.high + more->high};
         if (!hk_patch_overlap(&box, other)) continue;
         to->box[to->count] = box;
         to->corner[to->count++] = corner;
@@ -67,8 +69,24 @@ static void fill_own(const hk_contacts *c, hk_sweep_pair *pair)
     pair->width = fmin(pair->width, 0.5 * (apart - pair->way.thickness));
 }
 
+// Whether it is one that is searched for: one that comes nearer than contacts are looked after, or
+// one that may come too near.
+static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair, double margin)
+{
+    const hk_contacts *c = search->sweep->contacts;
+    if (search->near > 0) return true;
+    if (search->guard) return !hk_sweep_is_safe(c, pair, margin);
+    double gap = pair->distance - pair->way.thickness;
+    for (int v = 0; v < 4; v++) {
+        int32_t p = pair->way.point[v];
+        gap += pair->c[v] * closest_dot(pair->n, c->move + 3 * (size_t)p);
+        gap -= fabs(pair->c[v]) * hk_sweep_driven(c, p);
+    }
+    return gap < HK_SWEEP_AHEAD * pair->width;
+}
+
 static hk_status add(hk_sweep_search *search, hk_pair_kind kind, const int32_t point[4],
-                     double reach)
+                     double reach, double margin)
 {
     const hk_contacts *c = search->sweep->contacts;
     double x[4][3];
@@ -92,7 +110,7 @@ static hk_status add(hk_sweep_search *search, hk_pair_kind kind, const int32_t p
         fill_own(c, pair);
         if (!(pair->width > 0)) return HK_OK;
     }
-    f->count++;
+    f->count += counts(search, pair, margin);
     return HK_OK;
 }
 
@@ -127,52 +145,52 @@ static hk_status try_edges(const near_list *first, const near_list *second, bool
     return HK_OK;
 }
 
-static hk_status try_patches(const hk_sweep *s, int32_t a, int32_t b, pair_fn *each, void *context)
+// With the boxes of the first patch made larger, or not.
+static hk_status try_patches(const hk_sweep *s, int32_t a, int32_t b, const hk_patch_box *more,
+                             pair_fn *each, void *context)
 {
     const hk_contacts *c = s->contacts;
     const hk_patches *p = s->patches;
     const int32_t which[2] = {a, b};
+    const hk_patch_box *larger[2] = {more, NULL};
+    hk_patch_box box[2] = {*hk_sweep_patch_box(s, a), *hk_sweep_patch_box(s, b)};
     near_list first, second;
+    if (more) box[0] = (hk_patch_box){box[0].low + more->low, box[0].high + more->high};
     for (int k = 0; k < (a == b ? 1 : 2); k++) {
         const hk_patch *from = &p->patches[which[k]], *to = &p->patches[which[1 - k]];
-        const hk_patch_box *from_box = hk_sweep_patch_box(s, which[k]);
-        const hk_patch_box *to_box = hk_sweep_patch_box(s, which[1 - k]);
-        collect(p, p->triangles, to->triangles, c->triangles, 3, from_box, &second);
+        collect(p, p->triangles, to->triangles, c->triangles, 3, larger[1 - k], &box[k], &second);
         if (second.count == 0) continue;
-        collect(p, p->points, from->points, NULL, 1, to_box, &first);
+        collect(p, p->points, from->points, NULL, 1, larger[k], &box[1 - k], &first);
         HK_TRY(try_triangles(&first, &second, each, context));
     }
-    collect(p, p->edges, p->patches[a].edges, c->edges, 2, hk_sweep_patch_box(s, b), &first);
+    collect(p, p->edges, p->patches[a].edges, c->edges, 2, more, &box[1], &first);
     if (first.count == 0) return HK_OK;
-    collect(p, p->edges, p->patches[b].edges, c->edges, 2, hk_sweep_patch_box(s, a), &second);
+    collect(p, p->edges, p->patches[b].edges, c->edges, 2, NULL, &box[0], &second);
     return try_edges(&first, &second, a == b, each, context);
 }
 
 typedef struct reaching {
     hk_sweep_search *search;
-    double reach;
+    double reach, margin;
 } reaching;
 
 static hk_status add_within(void *context, hk_pair_kind kind, const int32_t point[4])
 {
     const reaching *r = context;
-    return add(r->search, kind, point, r->reach);
+    return add(r->search, kind, point, r->reach, r->margin);
 }
 
 hk_status hk_sweep_search_patches(void *context, int32_t a, int32_t b)
 {
     hk_sweep_search *search = context;
     const hk_sweep *s = search->sweep;
-    reaching r = {search, search->near};
-    if (!(r.reach > 0)) {
-        const int32_t *corners = s->patches->corners;
-        int first = s->contacts->side[corners[s->patches->patches[a].corners[0]]];
-        int second = s->contacts->side[corners[s->patches->patches[b].corners[0]]];
-        r.reach = (s->patches->way[a] + s->patches->way[b]) / HK_GAP_TO_CLOSE +
-                  hk_contact_radius(s->contacts->settings, first) +
-                  hk_contact_radius(s->contacts->settings, second);
+    reaching r = {.search = search, .reach = search->near};
+    if (!(search->near > 0)) {
+        r.margin = s->patch_margin[a] + s->patch_margin[b];
+        r.reach = (search->apart + s->patch_way[a] + s->patch_way[b] + r.margin) / HK_GAP_TO_CLOSE +
+                  search->thickness;
     }
-    return try_patches(s, a, b, add_within, &r);
+    return try_patches(s, a, b, search->near > 0 ? NULL : &search->more, add_within, &r);
 }
 
 // ---------------------------------------------------------------- how far a body may go
@@ -201,7 +219,8 @@ static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4
     if (own->found) {
         hk_sweep_search search = {.sweep = own->sweep, .found = own->found};
         size_t before = own->found->count;
-        HK_TRY(add(&search, kind, point, reach));
+        search.near = reach;
+        HK_TRY(add(&search, kind, point, reach, 0));
         if (own->found->count > before &&
             hk_sweep_is_safe(c, &own->found->list[before], own->margin))
             own->found->count = before;
@@ -223,5 +242,5 @@ static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4
 
 hk_status hk_sweep_own_patches(void *context, int32_t a, int32_t b)
 {
-    return try_patches(((hk_sweep_own *)context)->sweep, a, b, try_own, context);
+    return try_patches(((hk_sweep_own *)context)->sweep, a, b, NULL, try_own, context);
 }

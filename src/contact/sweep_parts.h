@@ -45,9 +45,10 @@ struct hk_sweep {
     int body_count, obstacle_count;
     hk_sweep_body *bodies;
     hk_box *obstacle_box;  // [obstacle_count]
-    hk_box *box;           // [body_points] of ways
-    double *limit;         // [body_points] m, that they may be long
-    double *end;           // [body_points][3] m, where the last walk ended
+    double *driven;        // [obstacle_count] m, what they have gone since the step began
+    double *margin;        // [body_points] m, that moves may change by
+    double *patch_way, *patch_margin;  // [patches] m, the longest less the mean way of the body
+    double *end;                       // [body_points][3] m, where the last walk ended
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
     size_t *beside_start;  // [patches + 1] of those beside a patch, and not before it, at rest
     int32_t *beside;
@@ -87,12 +88,30 @@ static inline bool hk_box_overlap(const hk_box *a, const hk_box *b)
     return !apart;
 }
 
+// ---- sweep.c
+// What the guard may change moves by: parts of the distance at which contact begins, and of their
+// length.
+typedef struct hk_sweep_margin {
+    double of_distance, of_way;
+} hk_sweep_margin;
+// Pairs on the ways by c->move, into the list, for the guard, or (NULL) those that need forces.
+// Those of one body are not among them.
+hk_status hk_sweep_search_ways(hk_sweep *s, const hk_sweep_margin *guard);
+
 // ---- sweep_pairs.c
-// What of two patches is nearer than their ways and what they are thick, into a list.
+// What of two patches is near, into a list: pairs that c->move brings nearer than HK_SWEEP_AHEAD of
+// the width of contacts; or (guard) that it may bring too near while moves change by their margins;
+// or pairs of one body as it stands that are nearer than `near`.
+#define HK_SWEEP_AHEAD 1.4
 typedef struct hk_sweep_search {
     const hk_sweep *sweep;
     hk_sweep_found *found;
-    double near;  // m, for pairs of one body as it stands; 0: by the ways of the patches
+    double near;  // m; 0: by ways
+    bool guard;
+    // Of two bodies: how much farther the first goes, m, as boxes and as a length; and how thick
+    // they are.
+    hk_patch_box more;
+    double apart, thickness;
 } hk_sweep_search;
 hk_status hk_sweep_search_patches(void *search, int32_t first, int32_t second);
 // Pairs of two patches of one body that contacts->move brings together: the least fraction of it
@@ -118,6 +137,17 @@ hk_status hk_sweep_fraction_of_self(hk_sweep *s, int body, double off, double *l
 hk_status hk_sweep_list_beside(hk_sweep *s);
 // Pairs of a body that c->move brings together, whatever it does.
 hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
+
+// What a point that others move, as obstacles do, has gone since the step began: bodies are to go
+// on before it.
+static inline double hk_sweep_driven(const hk_contacts *c, int32_t p)
+{
+    const double *move = c->move + 3 * (size_t)p;
+    double d[3];
+    if (p < c->body_points && (move[0] != 0 || move[1] != 0 || move[2] != 0)) return 0;
+    closest_minus(c->x + 3 * (size_t)p, c->from + 3 * (size_t)p, d);
+    return sqrt(closest_dot(d, d));
+}
 
 // Whether a pair is so far apart that c->move cannot bring it too near, or nearer than `margin`.
 static inline bool hk_sweep_is_safe(const hk_contacts *c, const hk_sweep_pair *k, double margin)

@@ -1,27 +1,19 @@
 // How far bodies may go on the ways that pairs were found for.
 #include "contact/sweep_parts.h"
 
-// The part of a move that stays in the box of the way.
-static double part_in_box(const hk_box *box, const double *x, const double *move)
-{
-    double part = 1;
-    for (int i = 0; i < 3; i++) {
-        if (x[i] + part * move[i] > box->high[i]) part = (box->high[i] - x[i]) / move[i];
-        if (x[i] + part * move[i] < box->low[i]) part = (box->low[i] - x[i]) / move[i];
-    }
-    return part < 0 ? 0 : part;
-}
+// When ways are searched first, and where that was too little.
+static const hk_sweep_margin g_margins[] = {{0.5, 0.05}, {2, 0.5}};
 
-// As far as its way was looked at.
+// Within the margin of the move that was searched for, c->aim.
 static void confine(const hk_sweep *s, int p)
 {
     hk_contacts *c = s->contacts;
-    double *move = c->move + 3 * (size_t)p;
-    double part = part_in_box(&s->box[p], c->x + 3 * (size_t)p, move);
-    double square = closest_dot(move, move);
-    if (square * part * part > s->limit[p] * s->limit[p]) part = s->limit[p] / sqrt(square);
-    if (part < 1)
-        for (int i = 0; i < 3; i++) move[i] *= part;
+    double *move = c->move + 3 * (size_t)p, d[3];
+    const double *aim = c->aim + 3 * (size_t)p;
+    closest_minus(move, aim, d);
+    double square = closest_dot(d, d), margin = 0.999 * s->margin[p];
+    if (!(square > margin * margin)) return;
+    for (int i = 0; i < 3; i++) move[i] = aim[i] + margin / sqrt(square) * d[i];
 }
 
 // Takes from the moves of corners that would come too near what they have towards the other side;
@@ -80,7 +72,7 @@ static int root_of(const int32_t *parent, int b)
     return b;
 }
 
-// Which bodies go the same part of their ways: those that could meet.
+// Which bodies go the same part of their ways: those whose boxes overlap.
 static void join_bodies(hk_sweep *s)
 {
     for (int b = 0; b < s->body_count; b++) {
@@ -89,7 +81,7 @@ static void join_bodies(hk_sweep *s)
     }
     for (size_t k = 0; k < s->task_count; k++) {
         const int32_t *side = s->tasks[k].sides;
-        if (s->tasks[k].count == 0 || side[1] >= s->body_count) continue;
+        if (side[1] >= s->body_count) continue;
         int a = root_of(s->parent, side[0]), b = root_of(s->parent, side[1]);
         s->parent[hk_max_int(a, b)] = hk_min_int(a, b);
     }
@@ -156,7 +148,6 @@ static double take_moves(hk_sweep *s, int b, const double *to)
         double *move = c->move + 3 * (size_t)p, before[3], d[3];
         memcpy(before, move, sizeof before);
         closest_minus(to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, move);
-        confine(s, p);
         closest_minus(move, before, d);
         double square = closest_dot(d, d);
         if (square > largest) largest = square;
@@ -164,15 +155,30 @@ static double take_moves(hk_sweep *s, int b, const double *to)
     return sqrt(largest);
 }
 
+// Shortens the ways from where bodies are; whether that settled all that was found.
+static hk_status shorten_ways(hk_sweep *s, const hk_sweep_margin *margin, bool *settled)
+{
+    hk_contacts *c = s->contacts;
+    size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
+    HK_TRY(hk_sweep_search_ways(s, margin));
+    HK_TRY(hk_sweep_add_selves(s));
+    memcpy(c->aim, c->move, bytes);
+    *settled = shorten_all(s);
+    return HK_OK;
+}
+
 hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
 {
     hk_contacts *c = s->contacts;
     double start = hk_now(), *off = c->side_part;
+    size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
+    bool settled = false;
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
     for (int b = 0; b < s->body_count; b++) off[b] = take_moves(s, b, to);
-    memset(c->move + 3 * (size_t)c->body_points, 0,
-           3 * sizeof(double) * (size_t)(c->point_count - c->body_points));
-    bool settled = shorten_all(s);
+    for (int n = 0; n < HK_COUNT_OF(g_margins) && !settled; n++) {
+        if (n > 0) memcpy(c->move, c->aim, bytes);
+        HK_TRY(shorten_ways(s, &g_margins[n], &settled));
+    }
     // A point that was shortened is farther off than its body was.
     for (int p = 0; p < c->body_points; p++)
         if (s->changed[p]) off[c->side[p]] = INFINITY;
