@@ -34,15 +34,14 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->bodies = HK_ZEROS(hk_sweep_body, bodies);
     s->obstacle_box = HK_ZEROS(hk_box, obstacles + 1);
     s->driven = HK_ZEROS(double, obstacles + 1);
-    s->margin = HK_ZEROS(double, c->body_points);
     s->end = HK_ZEROS(double, 3 * (size_t)c->body_points);
     s->base = HK_ZEROS(double, 3 * (size_t)c->body_points);
     s->found = HK_ZEROS(hk_sweep_found, c->threads);
     s->changed = HK_ZEROS(uint8_t, c->point_count);
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
-    bool complete = s->bodies && s->obstacle_box && s->driven && s->margin && s->end && s->base &&
-                    s->found && s->changed && s->parent && s->part;
+    bool complete = s->bodies && s->obstacle_box && s->driven && s->end && s->base && s->found &&
+                    s->changed && s->parent && s->part;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);
@@ -68,7 +67,6 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->bodies);
     hk_free(s->obstacle_box);
     hk_free(s->driven);
-    hk_free(s->margin);
     hk_free(s->patch_way);
     hk_free(s->patch_margin);
     hk_free(s->end);
@@ -116,36 +114,62 @@ void hk_sweep_take(hk_sweep *s, const double *x)
 
 // ---------------------------------------------------------------- boxes
 
-// The box of all ways of a body, and those of its points as someone sees them who goes its mean
-// way.
+// What the move of a point may change by, m; without a guard how far ahead contacts are looked for.
+static double margin_of(const hk_sweep *s, const hk_sweep_margin *guard, int32_t p)
+{
+    const hk_contacts *c = s->contacts;
+    const double *move = c->move + 3 * (size_t)p;
+    if (guard) return hk_sweep_margin_of(c, guard, move);
+    return 0.5 * HK_SWEEP_AHEAD * c->settings->distance + hk_sweep_driven(c, p);
+}
+
+// The box of all ways of a body, and their mean.
 static void find_body_box(hk_sweep *s, int b, const hk_sweep_margin *guard)
 {
     const hk_contacts *c = s->contacts;
     hk_sweep_body *body = &s->bodies[b];
-    double radius = hk_contact_radius(c->settings, b), sum[3] = {0};
+    double sum[3] = {0}, longest = 0, driven = 0;
     hk_box all = HK_BOX_OF_NOTHING;
-    for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
-        for (size_t i = 0; i < 3; i++) sum[i] += c->move[3 * p + i];
-    for (int i = 0; i < 3; i++) body->mean[i] = sum[i] / (body->points[1] - body->points[0]);
     for (int p = body->points[0]; p < body->points[1]; p++) {
         const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
-        double margin = 0.5 * HK_SWEEP_AHEAD * c->settings->distance + hk_sweep_driven(c, p);
-        if (guard)
-            margin = guard->of_distance * c->settings->distance +
-                     guard->of_way * sqrt(closest_dot(move, move));
-        hk_box box, own;
-        s->margin[p] = margin;
         for (int i = 0; i < 3; i++) {
-            double to = x[i] + move[i], near = to - body->mean[i], thick = margin + radius;
-            box.low[i] = (to < x[i] ? to : x[i]) - thick;
-            box.high[i] = (to > x[i] ? to : x[i]) + thick;
-            own.low[i] = (near < x[i] ? near : x[i]) - thick;
-            own.high[i] = (near > x[i] ? near : x[i]) + thick;
+            double to = x[i] + move[i], low = to < x[i] ? to : x[i], high = to < x[i] ? x[i] : to;
+            if (low < all.low[i]) all.low[i] = low;
+            if (high > all.high[i]) all.high[i] = high;
+            sum[i] += move[i];
         }
-        hk_box_surround(&all, &box);
-        s->patches->point[p] = hk_patch_round(own.low, own.high);
+        double square = closest_dot(move, move);
+        if (square > longest) longest = square;
+        if (square == 0 && !guard) driven = fmax(driven, hk_sweep_driven(c, p));
+    }
+    double margin = 0.5 * HK_SWEEP_AHEAD * c->settings->distance + driven;
+    if (guard) margin = hk_sweep_margin_of(c, guard, (double[3]){sqrt(longest), 0, 0});
+    margin += hk_contact_radius(c->settings, b);
+    for (int i = 0; i < 3; i++) {
+        body->mean[i] = sum[i] / (body->points[1] - body->points[0]);
+        all.low[i] -= margin;
+        all.high[i] += margin;
     }
     body->box = all;
+    body->longest = sqrt(longest);
+}
+
+// Boxes of points as someone sees them who goes the mean way of the body.
+static void find_point_boxes(hk_sweep *s, int b, const hk_sweep_margin *guard)
+{
+    const hk_contacts *c = s->contacts;
+    const hk_sweep_body *body = &s->bodies[b];
+    double radius = hk_contact_radius(c->settings, b);
+    for (int p = body->points[0]; p < body->points[1]; p++) {
+        const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
+        double thick = margin_of(s, guard, p) + radius, low[3], high[3];
+        for (int i = 0; i < 3; i++) {
+            double to = x[i] + move[i] - body->mean[i];
+            low[i] = (to < x[i] ? to : x[i]) - thick;
+            high[i] = (to < x[i] ? x[i] : to) + thick;
+        }
+        s->patches->point[p] = hk_patch_round(low, high);
+    }
 }
 
 static void find_obstacle_box(hk_sweep *s, int o)
@@ -174,21 +198,22 @@ static const hk_box *box_of(const hk_sweep *s, int side)
 }
 
 // Boxes of nodes, and the longest ways of patches.
-static void refit(hk_sweep *s, int side)
+static void refit(hk_sweep *s, int b, const hk_sweep_margin *guard)
 {
     const hk_contacts *c = s->contacts;
     const hk_patches *p = s->patches;
-    const hk_sweep_body *body = &s->bodies[side];
-    hk_patches_refit(s->patches, side);
+    const hk_sweep_body *body = &s->bodies[b];
+    find_point_boxes(s, b, guard);
+    hk_patches_refit(s->patches, b);
     for (int k = body->patches[0]; k < body->patches[1]; k++) {
         const hk_patch *patch = &p->patches[k];
         double longest = 0, margin = 0;
         for (int i = patch->corners[0]; i < patch->corners[1]; i++) {
             double d[3];
             closest_minus(c->move + 3 * (size_t)p->corners[i], body->mean, d);
-            double square = closest_dot(d, d);
+            double square = closest_dot(d, d), each = margin_of(s, guard, p->corners[i]);
             if (square > longest) longest = square;
-            if (s->margin[p->corners[i]] > margin) margin = s->margin[p->corners[i]];
+            if (each > margin) margin = each;
         }
         s->patch_way[k] = sqrt(longest);
         s->patch_margin[k] = margin;
@@ -241,13 +266,14 @@ static hk_status list_tasks(hk_sweep *s)
 
 // ---------------------------------------------------------------- pairs
 
-static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, hk_sweep_found *f)
+static hk_status search_plane(const hk_sweep *s, int b, int side, const hk_sweep_margin *guard,
+                              hk_sweep_found *f)
 {
     const hk_contacts *c = s->contacts;
     const hk_sweep_body *body = &s->bodies[b];
     int32_t plane = c->plane_of[side - s->body_count];
     double radius = hk_contact_radius(c->settings, b), normal[3];
-    double driven = s->driven[side - s->body_count];
+    double driven = s->driven[side - s->body_count], longest = s->bodies[b].longest;
     const double *point = c->x + 3 * (size_t)plane;
     closest_minus(point + 3, point, normal);
     size_t most = f->count + (size_t)(body->points[1] - body->points[0]);
@@ -257,8 +283,9 @@ static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, hk
         closest_minus(c->x + 3 * (size_t)p, point, d);
         double gap = closest_dot(normal, d) - radius;
         double down = -closest_dot(normal, c->move + 3 * (size_t)p);
-        if (guard ? down + s->margin[p] <= HK_GAP_TO_CLOSE * gap
-                  : gap - down >= HK_SWEEP_AHEAD * c->settings->distance + driven)
+        if (!guard && gap - down >= HK_SWEEP_AHEAD * c->settings->distance + driven) continue;
+        if (guard && down + guard->of_distance * c->settings->distance <=
+                         HK_GAP_TO_CLOSE * gap - guard->of_way * longest)
             continue;
         hk_sweep_pair *pair = &f->list[f->count++];
         pair->way = (hk_way_pair){.point = {p, plane, plane + 1, plane + 1},
@@ -293,9 +320,9 @@ static void find_more(const hk_sweep *s, int a, int b, hk_sweep_search *search)
         hk_contact_radius(s->contacts->settings, a) + hk_contact_radius(s->contacts->settings, b);
 }
 
-static hk_status do_task(hk_sweep *s, bool guard, hk_sweep_task *task, int thread)
+static hk_status do_task(hk_sweep *s, const hk_sweep_margin *guard, hk_sweep_task *task, int thread)
 {
-    hk_sweep_search search = {.sweep = s, .found = &s->found[thread], .guard = guard};
+    hk_sweep_search search = {.sweep = s, .found = &s->found[thread], .guard = guard != NULL};
     int a = task->sides[0], b = task->sides[1];
     bool plane = b >= s->body_count && s->contacts->plane_of[b - s->body_count] >= 0;
     task->found = thread;
@@ -309,7 +336,7 @@ static hk_status do_task(hk_sweep *s, bool guard, hk_sweep_task *task, int threa
 }
 
 // Every task by whoever is free, and the pairs in the order of the tasks.
-static hk_status do_tasks(hk_sweep *s, bool guard)
+static hk_status do_tasks(hk_sweep *s, const hk_sweep_margin *guard)
 {
     int threads = s->contacts->threads;
     hk_status status = HK_OK;
@@ -355,6 +382,7 @@ static bool mark_bodies(const hk_sweep *s, uint8_t *marks)
 hk_status hk_sweep_search_ways(hk_sweep *s, const hk_sweep_margin *guard)
 {
     const hk_contacts *c = s->contacts;
+    if (guard) s->guard = *guard;
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
     for (int b = 0; b < s->body_count; b++)
         if (s->bodies[b].points[1] > s->bodies[b].points[0]) find_body_box(s, b, guard);
@@ -362,9 +390,9 @@ hk_status hk_sweep_search_ways(hk_sweep *s, const hk_sweep_margin *guard)
     if (mark_bodies(s, s->changed)) {
 #pragma omp parallel for schedule(dynamic) num_threads(c->threads)
         for (int b = 0; b < s->body_count; b++)
-            if (s->changed[b]) refit(s, b);
+            if (s->changed[b]) refit(s, b, guard);
     }
-    return do_tasks(s, guard != NULL);
+    return do_tasks(s, guard);
 }
 
 static void take_moves(hk_sweep *s, int b, const double *to)

@@ -20,6 +20,7 @@ typedef struct hk_sweep_body {
     double away[2];        // m, at most, from the shape of the list: where it is, and at the end
     double turn[2][3][3];  // by these rotations
     double mean[3];        // m, the mean way
+    double longest;        // m, the longest
     bool followed;         // away[1] and turn[1] are those of where it is
     int patches[2];        // run of them
     bool cleared;          // what is between its patches is known (sweep_clear.c)
@@ -39,14 +40,20 @@ typedef struct hk_sweep_task {  // two sides, and where their pairs are
     size_t first, count;
 } hk_sweep_task;
 
+// What the guard may change moves by: parts of the distance at which contact begins, and of their
+// length.
+typedef struct hk_sweep_margin {
+    double of_distance, of_way;
+} hk_sweep_margin;
+
 struct hk_sweep {
     hk_contacts *contacts;
     hk_patches *patches;
     int body_count, obstacle_count;
     hk_sweep_body *bodies;
-    hk_box *obstacle_box;  // [obstacle_count]
-    double *driven;        // [obstacle_count] m, what they have gone since the step began
-    double *margin;        // [body_points] m, that moves may change by
+    hk_box *obstacle_box;   // [obstacle_count]
+    double *driven;         // [obstacle_count] m, what they have gone since the step began
+    hk_sweep_margin guard;  // of the last search for it
     double *patch_way, *patch_margin;  // [patches] m, the longest less the mean way of the body
     double *end;                       // [body_points][3] m, where the last walk ended
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
@@ -89,11 +96,6 @@ static inline bool hk_box_overlap(const hk_box *a, const hk_box *b)
 }
 
 // ---- sweep.c
-// What the guard may change moves by: parts of the distance at which contact begins, and of their
-// length.
-typedef struct hk_sweep_margin {
-    double of_distance, of_way;
-} hk_sweep_margin;
 // Pairs on the ways by c->move, into the list, for the guard, or (NULL) those that need forces.
 // Those of one body are not among them.
 hk_status hk_sweep_search_ways(hk_sweep *s, const hk_sweep_margin *guard);
@@ -137,6 +139,13 @@ hk_status hk_sweep_fraction_of_self(hk_sweep *s, int body, double off, double *l
 hk_status hk_sweep_list_beside(hk_sweep *s);
 // Pairs of a body that c->move brings together, whatever it does.
 hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
+
+static inline double hk_sweep_margin_of(const hk_contacts *c, const hk_sweep_margin *guard,
+                                        const double *move)
+{
+    return guard->of_distance * c->settings->distance +
+           guard->of_way * sqrt(closest_dot(move, move));
+}
 
 // What a point that others move, as obstacles do, has gone since the step began: bodies are to go
 // on before it.

@@ -11,7 +11,7 @@ static void confine(const hk_sweep *s, int p)
     double *move = c->move + 3 * (size_t)p, d[3];
     const double *aim = c->aim + 3 * (size_t)p;
     closest_minus(move, aim, d);
-    double square = closest_dot(d, d), margin = 0.999 * s->margin[p];
+    double square = closest_dot(d, d), margin = 0.999 * hk_sweep_margin_of(c, &s->guard, aim);
     if (!(square > margin * margin)) return;
     for (int i = 0; i < 3; i++) move[i] = aim[i] + margin / sqrt(square) * d[i];
 }
