@@ -138,15 +138,38 @@ HK_RULE hk_closest pair_point_point(const double x[4][3], int first, int second)
     return at;
 }
 
+// Whether a point is too far from an edge for sure. Told without its closest point: most features
+// of a contact are.
+HK_RULE bool pair_far_from_edge(const hk_pair *p, const double x[4][3], int point, int a, int b)
+{
+    double e[3], d[3], reach = p->width + p->thickness;
+    closest_minus(x[b], x[a], e);
+    closest_minus(x[point], x[a], d);
+    double dd = closest_dot(d, d), de = closest_dot(d, e), ee = closest_dot(e, e);
+    // What rounding may have taken from the square.
+    double most = reach * reach * (1 + 1e-9) + 1e-14 * (dd + ee);
+    if (!(de > 0)) return dd > most;
+    if (de >= ee) return dd - 2 * de + ee > most;
+    return dd * ee - de * de > most * ee;
+}
+
+HK_RULE bool pair_far_from_point(const hk_pair *p, const double x[4][3], int first, int second)
+{
+    double d[3], reach = p->width + p->thickness;
+    closest_minus(x[first], x[second], d);
+    return closest_dot(d, d) > reach * reach * (1 + 1e-9);
+}
+
 HK_RULE void pair_add_triangle_parts(const hk_pair *p, const double x[4][3], hk_pair_state *at)
 {
     for (int k = 0; k < 3; k++) {
-        if (p->common[k] == 0) continue;
-        hk_closest edge = pair_point_edge(x, 0, 1 + k, 1 + (k + 1) % 3, 1);
+        int a = 1 + k, b = 1 + (k + 1) % 3;
+        if (p->common[k] == 0 || pair_far_from_edge(p, x, 0, a, b)) continue;
+        hk_closest edge = pair_point_edge(x, 0, a, b, 1);
         pair_add_part(p, &edge, -(double)p->common[k], at);
     }
     for (int k = 0; k < 3; k++) {
-        if (p->common[3 + k] == 0) continue;
+        if (p->common[3 + k] == 0 || pair_far_from_point(p, x, 0, 1 + k)) continue;
         hk_closest corner = pair_point_point(x, 0, 1 + k);
         pair_add_part(p, &corner, p->common[3 + k], at);
     }
@@ -155,14 +178,15 @@ HK_RULE void pair_add_triangle_parts(const hk_pair *p, const double x[4][3], hk_
 HK_RULE void pair_add_edge_parts(const hk_pair *p, const double x[4][3], hk_pair_state *at)
 {
     for (int k = 0; k < 4; k++) {
-        if (p->common[k] == 0) continue;
+        if (p->common[k] == 0 || pair_far_from_edge(p, x, k, k < 2 ? 2 : 0, k < 2 ? 3 : 1))
+            continue;
         hk_closest end = k < 2 ? pair_point_edge(x, k, 2, 3, 1) : pair_point_edge(x, k, 0, 1, -1);
         pair_add_part(p, &end, -(double)p->common[k], at);
     }
     for (int k = 0; k < 4; k++) {
         int first = k / 2, second = 2 + k % 2;
         double both = (double)p->common[first] * p->common[second];
-        if (both == 0) continue;
+        if (both == 0 || pair_far_from_point(p, x, first, second)) continue;
         hk_closest ends = pair_point_point(x, first, second);
         pair_add_part(p, &ends, both, at);
     }
