@@ -240,6 +240,7 @@ void hk_contacts_free(hk_contacts *c)
     hk_contact_proof_free(c->proof);
     hk_bvh_free(&c->triangle_tree);
     hk_bvh_free(&c->edge_tree);
+    hk_free(c->pushes);
     hk_pairs_free(&c->triangle_pairs);
     hk_pairs_free(&c->edge_pairs);
     hk_touches_free(c->touches);

@@ -50,6 +50,12 @@ typedef struct hk_slide {  // friction that is at work in a step, or a press (re
     bool press;
 } hk_slide;
 
+typedef struct hk_contact_push {  // forces that a method found itself (split)
+    int32_t point[4];
+    int32_t sides[2];
+    double gradient[12];  // N, the forces upon its corners with the opposite sign
+} hk_contact_push;
+
 typedef struct hk_way_pair {  // two that can meet on the way
     int32_t point[4];
     hk_pair_kind kind;
@@ -110,6 +116,9 @@ typedef struct hk_contacts {
     double *from;                // [point_count][3] m, where points were when it began
     double step;                 // s; 0: there is none
     bool direct;                 // the method finds forces and friction itself (split)
+    bool pushed;                 // those of the last step are these:
+    hk_contact_push *pushes;
+    size_t push_count, push_capacity;
     struct hk_touches *touches;  // touches.h
     // ---- workspace of detections
     hk_bvh triangle_tree, edge_tree;

@@ -77,7 +77,7 @@ static void add_contact(const hk_contacts *c, const hk_contact *k, hk_contact_me
     // Neighbours on one surface are always near each other.
     if (pushes || k->sides[0] != k->sides[1])
         m->least_gap = fmin(m->least_gap, at.distance - k->pair.thickness);
-    if (!pushes) return;
+    if (!pushes || c->pushed) return;
     m->pairs++;
     m->energy += pair_energy(&k->pair, &at);
     pair_gradient(&k->pair, &at, gradient);
@@ -136,6 +136,10 @@ hk_status hk_contacts_measure(hk_contacts *c, const double *x, hk_contact_measur
     hk_contacts_clear_measure(c, m);
     for (size_t k = 0; k < c->count; k++) add_contact(c, &c->list[k], m);
     for (size_t k = 0; k < c->slide_count; k++) add_slide(c, &c->slides[k], m);
+    // Forces that the method found itself are those of hard contacts, which have no energy.
+    for (size_t k = 0; k < c->push_count && c->pushed; k++)
+        add_corners(c, m, c->pushes[k].point, c->pushes[k].sides, c->pushes[k].gradient);
+    if (c->pushed) m->pairs = (int64_t)c->push_count;
     field_measure fields = {c, m};
     hk_contacts_visit_fields(c, false, add_field, &fields);
     return HK_OK;

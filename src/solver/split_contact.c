@@ -292,6 +292,25 @@ static void find_target(hk_split *s, const double *x)
     }
 }
 
+// For those who ask what pushed.
+static hk_status tell_forces(const hk_split *s)
+{
+    const hk_split_contact *w = &s->contact;
+    hk_contacts *c = w->contacts;
+    c->push_count = 0;
+    c->pushed = true;
+    HK_TRY(hk_reserve((void **)&c->pushes, 0, sizeof *c->pushes, &c->push_capacity, w->count));
+    for (size_t k = 0; k < w->count; k++) {
+        const hk_split_pair *pair = &w->pairs[k];
+        if (!(closest_dot(pair->force, pair->at.n) > 0)) continue;
+        hk_contact_push *to = &c->pushes[c->push_count++];
+        memcpy(to->point, pair->at.way.point, sizeof to->point);
+        memcpy(to->sides, pair->at.sides, sizeof to->sides);
+        for (int i = 0; i < 12; i++) to->gradient[i] = -pair->at.c[i / 3] * pair->force[i % 3];
+    }
+    return HK_OK;
+}
+
 hk_status hk_split_contact_solve(hk_split *s, const double *x)
 {
     hk_split_contact *w = &s->contact;
@@ -302,7 +321,7 @@ hk_status hk_split_contact_solve(hk_split *s, const double *x)
     find_target(s, x);
     HK_TRY(hk_sweep_find(w->sweep, w->target));
     HK_TRY(add_pairs(s));
-    if (w->count == 0) return HK_OK;
+    if (w->count == 0) return tell_forces(s);
     for (int n = 0; n < MOST_SOLVES && !is_enough(s, n ? ENOUGH : ENOUGH_AT_FIRST); n++) {
         HK_TRY(hk_split_find_changes(s, x, &work));
         memset(vector, 0, bytes);
@@ -315,5 +334,5 @@ hk_status hk_split_contact_solve(hk_split *s, const double *x)
     }
     memcpy(vector, w->total, bytes);
     if (s->components->beyond) memset(s->components->beyond, 0, bytes);
-    return HK_OK;
+    return tell_forces(s);
 }

@@ -86,6 +86,7 @@ static hk_status contact_begin_step(hk_term *term, const hk_step_begin *step)
     hk_contacts *c = contacts_of(term);
     if (!c) return HK_OK;
     c->status = HK_OK;
+    c->pushed = false;
     hk_contacts_end_friction(c);
     if (step->pose) return HK_OK;
     if (c->direct) {
