@@ -92,24 +92,46 @@ const hk_sweep_pair *hk_sweep_pairs(const hk_sweep *s, size_t *count)
 
 // ---------------------------------------------------------------- where bodies are
 
+hk_status hk_sweep_each_body(hk_sweep *s, hk_sweep_body_fn *each, void *context)
+{
+    enum { FEW = 4 };  // they are done sooner than threads begin
+    hk_status status = HK_OK;
+    int threads = s->contacts->threads;
+    if (threads == 1 || s->body_count <= FEW) {
+        for (int b = 0; b < s->body_count; b++) HK_TRY(each(s, b, context));
+        return HK_OK;
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int b = 0; b < s->body_count; b++) {
+        hk_status done = each(s, b, context);
+        if (done == HK_OK) continue;
+#pragma omp critical(hk_sweep_status)
+        status = done;
+    }
+    return status;
+}
+
+static hk_status take_body(hk_sweep *s, int b, void *context)
+{
+    const double *x = context;
+    hk_contacts *c = s->contacts;
+    hk_sweep_body *body = &s->bodies[b];
+    bool same = true;
+    for (int p = body->points[0]; p < body->points[1]; p++) {
+        const double *from = x + 4 * (size_t)c->vertex[p];
+        for (size_t i = 0; i < 3; i++) {
+            same &= from[i] == s->end[3 * (size_t)p + i];
+            c->x[3 * (size_t)p + i] = from[i];
+        }
+    }
+    body->followed &= same;
+    body->cleared &= same;
+    return HK_OK;
+}
+
 void hk_sweep_take(hk_sweep *s, const double *x)
 {
-    hk_contacts *c = s->contacts;
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
-    for (int b = 0; b < s->body_count; b++) {
-        hk_sweep_body *body = &s->bodies[b];
-        bool same = true;
-        for (int p = body->points[0]; p < body->points[1]; p++) {
-            const double *from = x + 4 * (size_t)c->vertex[p];
-            for (size_t i = 3 * (size_t)p; i < 3 * (size_t)p + 3; i++) {
-                double at = from[i - 3 * (size_t)p];
-                same &= at == s->end[i];
-                c->x[i] = at;
-            }
-        }
-        body->followed &= same;
-        body->cleared &= same;
-    }
+    hk_sweep_each_body(s, take_body, (void *)x);
 }
 
 // ---------------------------------------------------------------- boxes
@@ -335,21 +357,10 @@ static hk_status do_task(hk_sweep *s, const hk_sweep_margin *guard, hk_sweep_tas
     return HK_OK;
 }
 
-// Every task by whoever is free, and the pairs in the order of the tasks.
-static hk_status do_tasks(hk_sweep *s, const hk_sweep_margin *guard)
+// The pairs of all tasks in the order of these.
+static hk_status join_found(hk_sweep *s)
 {
-    int threads = s->contacts->threads;
-    hk_status status = HK_OK;
     size_t total = 0;
-    for (int k = 0; k < threads; k++) s->found[k].count = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (s->task_count > 1)
-    for (size_t k = 0; k < s->task_count; k++) {
-        hk_status done = do_task(s, guard, &s->tasks[k], omp_get_thread_num());
-        if (done == HK_OK) continue;
-#pragma omp critical(hk_sweep_status)
-        status = done;
-    }
-    if (status != HK_OK) return status;
     for (size_t k = 0; k < s->task_count; k++) total += s->tasks[k].count;
     HK_TRY(hk_reserve((void **)&s->pairs, 0, sizeof *s->pairs, &s->room, total));
     s->count = 0;
@@ -361,6 +372,26 @@ static hk_status do_tasks(hk_sweep *s, const hk_sweep_margin *guard)
         s->count += task->count;
     }
     return HK_OK;
+}
+
+// Every task by whoever is free.
+static hk_status do_tasks(hk_sweep *s, const hk_sweep_margin *guard)
+{
+    int threads = s->contacts->threads;
+    hk_status status = HK_OK;
+    for (int k = 0; k < threads; k++) s->found[k].count = 0;
+    if (s->task_count <= 1 || threads == 1) {
+        for (size_t k = 0; k < s->task_count; k++) HK_TRY(do_task(s, guard, &s->tasks[k], 0));
+        return join_found(s);
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (size_t k = 0; k < s->task_count; k++) {
+        hk_status done = do_task(s, guard, &s->tasks[k], omp_get_thread_num());
+        if (done == HK_OK) continue;
+#pragma omp critical(hk_sweep_status)
+        status = done;
+    }
+    return status == HK_OK ? join_found(s) : status;
 }
 
 // Marks bodies that take part in tasks with the trees of their patches.
@@ -379,24 +410,30 @@ static bool mark_bodies(const hk_sweep *s, uint8_t *marks)
     return any;
 }
 
+static hk_status box_body(hk_sweep *s, int b, void *guard)
+{
+    if (s->bodies[b].points[1] > s->bodies[b].points[0]) find_body_box(s, b, guard);
+    return HK_OK;
+}
+
+static hk_status refit_body(hk_sweep *s, int b, void *guard)
+{
+    if (s->changed[b]) refit(s, b, guard);
+    return HK_OK;
+}
+
 hk_status hk_sweep_search_ways(hk_sweep *s, const hk_sweep_margin *guard)
 {
-    const hk_contacts *c = s->contacts;
     if (guard) s->guard = *guard;
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
-    for (int b = 0; b < s->body_count; b++)
-        if (s->bodies[b].points[1] > s->bodies[b].points[0]) find_body_box(s, b, guard);
+    HK_TRY(hk_sweep_each_body(s, box_body, (void *)guard));
     HK_TRY(list_tasks(s));
-    if (mark_bodies(s, s->changed)) {
-#pragma omp parallel for schedule(dynamic) num_threads(c->threads)
-        for (int b = 0; b < s->body_count; b++)
-            if (s->changed[b]) refit(s, b, guard);
-    }
+    if (mark_bodies(s, s->changed)) HK_TRY(hk_sweep_each_body(s, refit_body, (void *)guard));
     return do_tasks(s, guard);
 }
 
-static void take_moves(hk_sweep *s, int b, const double *to)
+static hk_status take_moves(hk_sweep *s, int b, void *context)
 {
+    const double *to = context;
     hk_contacts *c = s->contacts;
     for (int p = s->bodies[b].points[0]; p < s->bodies[b].points[1]; p++) {
         double *move = c->move + 3 * (size_t)p;
@@ -404,24 +441,16 @@ static void take_moves(hk_sweep *s, int b, const double *to)
         // The caller will see that, too.
         if (!isfinite(move[0] + move[1] + move[2])) move[0] = move[1] = move[2] = 0;
     }
+    return hk_sweep_cover_self(s, b);
 }
 
 hk_status hk_sweep_find(hk_sweep *s, const double *to)
 {
     hk_contacts *c = s->contacts;
     double start = hk_now();
-    hk_status status = HK_OK;
     memset(c->move + 3 * (size_t)c->body_points, 0,
            3 * sizeof(double) * (size_t)(c->point_count - c->body_points));
-#pragma omp parallel for schedule(dynamic) num_threads(c->threads) if (s->body_count > 4)
-    for (int b = 0; b < s->body_count; b++) {
-        take_moves(s, b, to);
-        hk_status done = hk_sweep_cover_self(s, b);
-        if (done == HK_OK) continue;
-#pragma omp critical(hk_sweep_status)
-        status = done;
-    }
-    if (status != HK_OK) return status;
+    HK_TRY(hk_sweep_each_body(s, take_moves, (void *)to));
     for (int o = 0; o < s->obstacle_count; o++) {
         find_obstacle_box(s, o);
         hk_patches_refit(s->patches, s->body_count + o);

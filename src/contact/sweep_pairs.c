@@ -43,19 +43,27 @@ static inline bool is_far(hk_pair_kind kind, const double x[4][3], double reach)
     return height * height > reach * reach * square * (1 + 1e-6);
 }
 
+// Over a plane distances have signs.
+static bool measure_height(const hk_contacts *c, hk_sweep_pair *pair)
+{
+    const double *at = c->x + 3 * (size_t)pair->way.point[0];
+    const double *plane = c->x + 3 * (size_t)pair->way.point[1];
+    double d[3];
+    closest_minus(plane + 3, plane, pair->n);
+    closest_minus(at, plane, d);
+    pair->distance = closest_dot(pair->n, d);
+    memcpy(pair->c, (double[4]){1, -1, 0, 0}, sizeof pair->c);
+    return pair->distance > 0;
+}
+
 bool hk_sweep_measure(const hk_contacts *c, hk_sweep_pair *pair)
 {
     double x[4][3], w[3];
+    if (pair->way.kind == HK_VERTEX_PLANE) return measure_height(c, pair);
     hk_contact_corners(c->x, pair->way.point, x);
     quick_closest(pair->way.kind, (const double(*)[3])x, pair->c, w);
-    double length = sqrt(closest_dot(w, w));
-    pair->distance = length;
-    if (pair->way.kind == HK_VERTEX_PLANE) {
-        double normal[3];
-        closest_minus(x[2], x[1], normal);
-        if (closest_dot(w, normal) < 0) pair->distance = -length;
-    }
-    for (int i = 0; i < 3; i++) pair->n[i] = length > 0 ? w[i] / length : 0;
+    pair->distance = sqrt(closest_dot(w, w));
+    for (int i = 0; i < 3; i++) pair->n[i] = pair->distance > 0 ? w[i] / pair->distance : 0;
     return pair->distance > 0;
 }
 

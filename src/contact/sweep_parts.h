@@ -96,6 +96,9 @@ static inline bool hk_box_overlap(const hk_box *a, const hk_box *b)
 }
 
 // ---- sweep.c
+// For every body, by all threads where there are many.
+typedef hk_status hk_sweep_body_fn(hk_sweep *s, int body, void *context);
+hk_status hk_sweep_each_body(hk_sweep *s, hk_sweep_body_fn *each, void *context);
 // Pairs on the ways by c->move, into the list, for the guard, or (NULL) those that need forces.
 // Those of one body are not among them.
 hk_status hk_sweep_search_ways(hk_sweep *s, const hk_sweep_margin *guard);

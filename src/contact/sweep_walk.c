@@ -87,12 +87,17 @@ static void join_bodies(hk_sweep *s)
     }
 }
 
+// The part of its way on which a body does not come in its own.
+static hk_status free_part(hk_sweep *s, int b, void *off)
+{
+    return hk_sweep_fraction_of_self(s, b, ((const double *)off)[b], &s->bodies[b].slow);
+}
+
 // What shortening one by one does not settle: all that hangs together goes the same part of its
 // way. The same part of all ways leaves them where they were looked for.
 static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
 {
     hk_contacts *c = s->contacts;
-    hk_status status = HK_OK;
     int bodies = s->body_count;
     join_bodies(s);
     for (size_t k = 0; k < s->count && !settled; k++) {
@@ -101,14 +106,7 @@ static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
         int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
         s->part[root] = fmin(s->part[root], hk_contacts_fraction(c, &s->pairs[k].way, 1));
     }
-#pragma omp parallel for schedule(dynamic) num_threads(c->threads) if (bodies > 1)
-    for (int b = 0; b < bodies; b++) {
-        hk_status done = hk_sweep_fraction_of_self(s, b, off[b], &s->bodies[b].slow);
-        if (done == HK_OK) continue;
-#pragma omp critical(hk_sweep_status)
-        status = done;
-    }
-    if (status != HK_OK) return status;
+    HK_TRY(hk_sweep_each_body(s, free_part, (void *)off));
     for (int b = 0; b < bodies; b++) {
         int root = root_of(s->parent, b);
         s->part[root] = fmin(s->part[root], s->bodies[b].slow);
@@ -125,34 +123,43 @@ static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
     return HK_OK;
 }
 
+typedef struct walk {
+    double *x;
+    const double *to;
+    double *off;  // [body_count] m, how far moves are from those that were looked for
+} walk;
+
 // Points by their moves, and what is inside as all of the body.
-static void move_body(const hk_sweep *s, int b, double *x, const double *to)
+static hk_status move_body(hk_sweep *s, int b, void *context)
 {
+    const walk *w = context;
     const hk_contacts *c = s->contacts;
     const hk_body *body = &c->model->bodies[b];
-    double slow = s->bodies[b].slow;
+    double slow = s->bodies[b].slow, *x = w->x;
     for (int64_t k = body->vertex_start; k < body->vertex_start + body->vertex_count; k++) {
         int64_t at = 4 * (int64_t)c->model->place[k], p = c->point_of[at / 4];
         for (int64_t i = 0; i < 3; i++)
-            x[at + i] += p < 0 ? slow * (to[at + i] - x[at + i]) : c->move[3 * p + i];
+            x[at + i] += p < 0 ? slow * (w->to[at + i] - x[at + i]) : c->move[3 * p + i];
         if (p >= 0) memcpy(s->end + 3 * p, x + at, 3 * sizeof *x);
     }
+    return HK_OK;
 }
 
-// Moves of a body; how far they are from those that were looked for.
-static double take_moves(hk_sweep *s, int b, const double *to)
+static hk_status take_moves(hk_sweep *s, int b, void *context)
 {
+    const walk *w = context;
     hk_contacts *c = s->contacts;
     double largest = 0;
     for (int p = s->bodies[b].points[0]; p < s->bodies[b].points[1]; p++) {
         double *move = c->move + 3 * (size_t)p, before[3], d[3];
         memcpy(before, move, sizeof before);
-        closest_minus(to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, move);
+        closest_minus(w->to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, move);
         closest_minus(move, before, d);
         double square = closest_dot(d, d);
         if (square > largest) largest = square;
     }
-    return sqrt(largest);
+    w->off[b] = sqrt(largest);
+    return HK_OK;
 }
 
 // Shortens the ways from where bodies are; whether that settled all that was found.
@@ -170,21 +177,20 @@ static hk_status shorten_ways(hk_sweep *s, const hk_sweep_margin *margin, bool *
 hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
 {
     hk_contacts *c = s->contacts;
-    double start = hk_now(), *off = c->side_part;
+    walk w = {x, to, c->side_part};
+    double start = hk_now();
     size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
     bool settled = false;
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
-    for (int b = 0; b < s->body_count; b++) off[b] = take_moves(s, b, to);
+    HK_TRY(hk_sweep_each_body(s, take_moves, &w));
     for (int n = 0; n < HK_COUNT_OF(g_margins) && !settled; n++) {
         if (n > 0) memcpy(c->move, c->aim, bytes);
         HK_TRY(shorten_ways(s, &g_margins[n], &settled));
     }
     // A point that was shortened is farther off than its body was.
     for (int p = 0; p < c->body_points; p++)
-        if (s->changed[p]) off[c->side[p]] = INFINITY;
-    HK_TRY(shorten_together(s, settled, off));
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (s->body_count > 4)
-    for (int b = 0; b < s->body_count; b++) move_body(s, b, x, to);
+        if (s->changed[p]) w.off[c->side[p]] = INFINITY;
+    HK_TRY(shorten_together(s, settled, w.off));
+    HK_TRY(hk_sweep_each_body(s, move_body, &w));
     c->guard_s += hk_now() - start;
     return HK_OK;
 }
