@@ -48,7 +48,7 @@ static double evaluate_press(const hk_contacts *c, const hk_slide *s, double *gr
 {
     double missing = missing_of(c, s);
     if (gradient) press_gradient(&s->friction, missing, gradient);
-    return 0.5 * s->friction.most * missing * missing;
+    return press_energy(&s->friction, missing);
 }
 
 // The energy of a contact or a slide; its forces where `gradient` is not NULL. Points are `moved`

@@ -367,6 +367,11 @@ HK_RULE double press_missing(const hk_friction *f, const double x[4][3], const d
     return gone < f->slip ? f->slip - gone : 0;
 }
 
+HK_RULE double press_energy(const hk_friction *f, double missing)
+{
+    return 0.5 * f->most * missing * missing;
+}
+
 HK_RULE void press_gradient(const hk_friction *f, double missing, double *g)
 {
     for (int u = 0; u < 4; u++)

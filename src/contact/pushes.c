@@ -149,7 +149,7 @@ static double gap_at(const hk_touches *t, const hk_push *k)
     return k->gap + (sum[0] + sum[1] + sum[2]);
 }
 
-// What has slid since the step began, and its length.
+// What has slid since the step began, and its length; of a press what is missing, along the normal.
 static double slide_at(const hk_contacts *c, int64_t n, double slide[3])
 {
     const hk_touches *t = c->touches;
@@ -159,8 +159,25 @@ static double slide_at(const hk_contacts *c, int64_t n, double slide[3])
         sum += s->friction.c[v] * *(const quad *)(t->away + 4 * (size_t)s->point[v]);
     double through = sum[0] * s->friction.normal[0] + sum[1] * s->friction.normal[1] +
                      sum[2] * s->friction.normal[2];
+    if (s->press) {
+        double missing = fmax(0, s->friction.slip - through);
+        for (int i = 0; i < 3; i++) slide[i] = -missing * s->friction.normal[i];
+        return missing;
+    }
     for (int i = 0; i < 3; i++) slide[i] = sum[i] - through * s->friction.normal[i];
     return sqrt(closest_dot(slide, slide));
+}
+
+// The energy of a slide, and the stiffness of a spring with its force.
+static double slide_energy(const hk_slide *s, double length)
+{
+    if (s->press) return press_energy(&s->friction, length);
+    return s->friction.most * contact_slip(s->friction.slip, length).energy;
+}
+static double slide_pull(const hk_slide *s, double length)
+{
+    if (s->press) return s->friction.most;
+    return s->friction.most * contact_slip_ratio(s->friction.slip, length);
 }
 
 double hk_touches_near_energy(hk_contacts *c)
@@ -173,9 +190,7 @@ double hk_touches_near_energy(hk_contacts *c)
         double sum = 0, slide[3];
         for (int64_t n = r * RUN; n < all && n < (r + 1) * RUN; n++) {
             if (n >= count) {
-                const hk_slide *s = &c->slides[n - count];
-                sum += s->friction.most *
-                       contact_slip(s->friction.slip, slide_at(c, n - count, slide)).energy;
+                sum += slide_energy(&c->slides[n - count], slide_at(c, n - count, slide));
                 continue;
             }
             const hk_push *k = &t->push[n];
@@ -247,9 +262,8 @@ static bool drag_all(const hk_contacts *c)
     reduction(|                                                   \
               : stiffer) if (count > RUN)
     for (int64_t n = 0; n < count; n++) {
-        const hk_friction *f = &c->slides[n].friction;
         double slide[3], *to = t->drag + 4 * n;
-        double pull = f->most * contact_slip_ratio(f->slip, slide_at(c, n, slide));
+        double pull = slide_pull(&c->slides[n], slide_at(c, n, slide));
         for (int i = 0; i < 3; i++) to[i] = pull * slide[i];
         to[3] = pull;
         stiffer |= t->blocks && pull > STIFFER * t->used_drag[n];
@@ -320,8 +334,9 @@ static void sum_blocks(const hk_contacts *c, int p, double block[6])
     for (int64_t k = c->slide_uses.start[p]; k < c->slide_uses.start[p + 1]; k++) {
         int64_t n = c->slide_uses.use[k] / 4, v = c->slide_uses.use[k] % 4;
         const hk_friction *f = &c->slides[n].friction;
-        double spread = spread_of(c, c->slides[n].point, f->c);
-        add_block(0, fabs(f->c[v]) * spread * t->used_drag[n], f->normal, block);
+        double bend = fabs(f->c[v]) * spread_of(c, c->slides[n].point, f->c) * t->used_drag[n];
+        bool press = c->slides[n].press;
+        add_block(press ? bend : 0, press ? 0 : bend, f->normal, block);
     }
 }
 

@@ -3,11 +3,15 @@
 #include <math.h>
 
 #include "contact/quick.h"
+#include "contact/slab.h"
 
 enum { RUN = 128 };  // contacts whose energies are added up one after the other
 
 // Part of a gap that both sides together may take between two centres.
 #define SHARE 0.9
+// Part of the width of a contact that they always leave. Iterations that are truncated one after
+// the other would close a gap to nothing, and barriers that are logarithms hardly resist.
+#define LEFT 1e-5
 // Part of the reach of a list that points may use; the rest is for rounding.
 #define REACHED 0.95
 
@@ -91,29 +95,18 @@ static hk_status need_list(hk_contacts *c, double away, double motion)
 
 // ---------------------------------------------------------------- contacts at the centre
 
-// What corners may take of the slab that is free between the two sides along the normal, half of it
-// or all where the other side stands still, and what they are away from it. That it is free is seen
-// from all corners, whatever the closest points are.
-static void find_rooms(const double x[4][3], hk_touch *to)
+// What corners may take of the slab that is free between the two sides, half of it or all where the
+// other side stands still, and what they are away from it. Where rounding leaves no slab that could
+// be told, nobody moves.
+static void find_rooms(const hk_slab *s, hk_touch *to)
 {
-    double height[4], first = INFINITY, second = -INFINITY;
-    int last = to->pair.kind == HK_VERTEX_PLANE ? 2 : 4;
-    // Relative to one corner: differences are exact where far coordinates are not.
-    for (int v = 0; v < last; v++) {
-        double d[3];
-        closest_minus(x[v], x[0], d);
-        height[v] = closest_dot(to->normal, d);
-        if (v < to->firsts)
-            first = height[v] < first ? height[v] : first;
-        else
-            second = height[v] > second ? height[v] : second;
-    }
-    double slab = first - second - to->pair.thickness;
+    double slab = s->first - s->second - to->pair.thickness, left = LEFT * to->pair.width;
     if (slab > to->gap) slab = to->gap;
-    if (!(slab > 0)) slab = 0;
+    double free = fmin(slab, (slab - left) / SHARE);
     for (int v = 0; v < 4; v++) {
-        double beyond = v >= last ? 0 : v < to->firsts ? height[v] - first : second - height[v];
-        to->room[v] = to->part_of[v] * slab + beyond;
+        double beyond = v < to->firsts ? s->height[v] - s->first : s->second - s->height[v];
+        if (to->pair.kind == HK_VERTEX_PLANE && v >= to->firsts) beyond = 0;  // it is flat
+        to->room[v] = slab > 0 ? to->part_of[v] * fmax(0, free) + beyond : -INFINITY;
     }
 }
 
@@ -146,20 +139,24 @@ static double measure(const hk_contacts *c, size_t number, double *gap)
     if (!(*gap < t->limit)) return 0;
     if (to->firsts == 0) fill_touch(c, k, to);
     to->gap = *gap;
-    for (int i = 0; i < 3; i++) to->normal[i] = distance != 0 ? w[i] / distance : 0;
-    find_rooms((const double(*)[3])x, to);
+    hk_slab slab = slab_between(pair->kind, (const double(*)[3])x, to->c, w, distance);
+    memcpy(to->normal, slab.normal, sizeof to->normal);
+    find_rooms(&slab, to);
     if (*gap >= pair->width) return 0;
     hk_pair_state at = pair_state(pair, (const double(*)[3])x);
     return pair_energy(pair, &at);
 }
 
-static double slide_of(const hk_contacts *c, const double *x, const hk_slide *s, double slide[3])
+// At contacts->x.
+static double slide_energy(const hk_contacts *c, const hk_slide *s)
 {
-    double at[4][3], from[4][3];
-    hk_contact_corners(x, s->point, at);
+    double at[4][3], from[4][3], slide[3];
+    hk_contact_corners(c->x, s->point, at);
     hk_contact_corners(c->from, s->point, from);
-    friction_slide(&s->friction, (const double(*)[3])at, (const double(*)[3])from, slide);
-    return sqrt(closest_dot(slide, slide));
+    const double(*x)[3] = (const double(*)[3])at, (*x0)[3] = (const double(*)[3])from;
+    if (s->press) return press_energy(&s->friction, press_missing(&s->friction, x, x0));
+    friction_slide(&s->friction, x, x0, slide);
+    return friction_energy(&s->friction, slide);
 }
 
 // Closest points of the contacts that may be near: the others have come nearer by twice the motion
@@ -171,12 +168,10 @@ static double measure_all(hk_contacts *c, double moved)
     int64_t runs = (all + RUN - 1) / RUN;
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
     for (int64_t r = 0; r < runs; r++) {
-        double sum = 0, slide[3];
+        double sum = 0;
         for (int64_t k = r * RUN; k < all && k < (r + 1) * RUN; k++) {
             if (k >= count) {
-                const hk_slide *s = &c->slides[k - count];
-                slide_of(c, c->x, s, slide);
-                sum += friction_energy(&s->friction, slide);
+                sum += slide_energy(c, &c->slides[k - count]);
                 continue;
             }
             t->gap[k] -= 2 * moved;

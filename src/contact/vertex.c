@@ -81,6 +81,25 @@ static void slide_at(const hk_contacts *c, const hk_slide *s, const double x[4][
     friction_slide(&s->friction, x, (const double(*)[3])from, to);
 }
 
+static double missing_at(const hk_contacts *c, const hk_slide *s, const double x[4][3])
+{
+    double from[4][3];
+    hk_contact_corners(c->from, s->point, from);
+    return press_missing(&s->friction, x, (const double(*)[3])from);
+}
+
+static void add_press(const hk_contacts *c, const hk_slide *s, int v, const hk_places *q,
+                      double gradient[3], double block[6])
+{
+    const hk_friction *f = &s->friction;
+    double x[4][3];
+    int count = see_corners(c, s->point, v, q, x);
+    double missing = missing_at(c, s, (const double(*)[3])x);
+    if (!(missing > 0)) return;
+    for (int i = 0; i < 3; i++) gradient[i] -= f->most * missing * f->c[v] * f->normal[i];
+    add_outer(count * f->most * f->c[v] * f->c[v], f->normal, block);
+}
+
 // The block is that of a spring with the same force, which lies above Coulomb's energy everywhere:
 // its own Hessian is all but 0 along the slide, and steps of Newton's method would leap across.
 static void add_slide(const hk_contacts *c, const hk_slide *s, int v, const hk_places *q,
@@ -113,7 +132,8 @@ bool hk_touches_vertex(const hk_contacts *c, int vertex, const hk_places *q, dou
                     gradient, block);
     for (int64_t k = 0; k < slides; k++) {
         int64_t use = c->slide_uses.use[c->slide_uses.start[p] + k];
-        add_slide(c, &c->slides[use / 4], (int)(use % 4), q, gradient, block);
+        const hk_slide *s = &c->slides[use / 4];
+        (s->press ? add_press : add_slide)(c, s, (int)(use % 4), q, gradient, block);
     }
     return true;
 }
@@ -136,6 +156,8 @@ static double slide_energy(const hk_contacts *c, const hk_slide *s, int v, const
     double x[4][3], slide[3];
     int count = see_corners(c, s->point, v, q, x);
     for (int i = 0; i < 3; i++) x[v][i] += count * step[i];
+    if (s->press)
+        return press_energy(&s->friction, missing_at(c, s, (const double(*)[3])x)) / count;
     slide_at(c, s, (const double(*)[3])x, slide);
     return friction_energy(&s->friction, slide) / count;
 }
