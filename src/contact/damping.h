@@ -11,8 +11,6 @@
 #ifndef HK_CONTACT_DAMPING_H
 #define HK_CONTACT_DAMPING_H
 
-#include <stdbool.h>
-
 #include "rules/rules.h"
 
 // The least restitution that is damped for: 0 would be a damper without end.
@@ -47,10 +45,10 @@ HK_RULE double contact_damping_ratio(double restitution)
 #define HK_DEAD_STEPS 3
 
 // c/k, s, for a skin whose frequency is ω, rad/s.
-HK_RULE double contact_damping_time(double ratio, double frequency, double step, bool euler)
+HK_RULE double contact_damping_time(double ratio, double frequency, double step)
 {
     if (!(ratio > 0) || !rule_finite(frequency)) return 0;
-    double left = euler ? 1 - step * frequency / HK_DEAD_STEPS : 1;
+    double left = 1 - step * frequency / HK_DEAD_STEPS;
     return left > 0 ? 2 * ratio * left / frequency : 0;
 }
 

@@ -27,13 +27,13 @@ static bool see(hk_contacts *c, const double *x)
 
 // ---------------------------------------------------------------- sums over contacts and slides
 
-static double slide_energy(const hk_contacts *c, const hk_slide *s, double slide[3])
+static double slide_energy(const hk_contacts *c, const hk_slide *s, double slide[3], double *nearer)
 {
     double x[4][3], from[4][3];
     corners_of(c, s->point, x);
     hk_contact_corners(c->from, s->point, from);
-    friction_slide(&s->friction, (const double(*)[3])x, (const double(*)[3])from, slide);
-    return friction_energy(&s->friction, slide);
+    *nearer = friction_slide(&s->friction, (const double(*)[3])x, (const double(*)[3])from, slide);
+    return friction_energy(&s->friction, slide, *nearer);
 }
 
 static double missing_of(const hk_contacts *c, const hk_slide *s)
@@ -48,19 +48,19 @@ static double evaluate_press(const hk_contacts *c, const hk_slide *s, double *gr
 {
     double missing = missing_of(c, s);
     if (gradient) press_gradient(&s->friction, missing, gradient);
-    return press_energy(&s->friction, missing);
+    return 0.5 * s->friction.most * missing * missing;
 }
 
 // The energy of a contact or a slide; its forces where `gradient` is not NULL. Points are `moved`
 // from a centre (touches.h), if there is one.
 static double evaluate(const hk_contacts *c, size_t number, double moved, double *gradient)
 {
-    double x[4][3], slide[3];
+    double x[4][3], slide[3], nearer;
     if (number >= c->count) {
         const hk_slide *s = &c->slides[number - c->count];
         if (s->press) return evaluate_press(c, s, gradient);
-        double energy = slide_energy(c, s, slide);
-        if (gradient) friction_gradient(&s->friction, slide, gradient);
+        double energy = slide_energy(c, s, slide, &nearer);
+        if (gradient) friction_gradient(&s->friction, slide, nearer, gradient);
         return energy;
     }
     const hk_contact *k = &c->list[number];
@@ -159,13 +159,13 @@ static void visit_hessian(const hk_contacts *c, const int32_t point[4], const do
 
 static void slide_hessian(const hk_contacts *c, const hk_slide *s, double *h)
 {
-    double slide[3], block[3][3];
+    double slide[3], block[3][3], nearer;
     if (s->press) {
         const double *n = s->friction.normal, k = missing_of(c, s) > 0 ? s->friction.most : 0;
         for (int i = 0; i < 9; i++) block[i / 3][i % 3] = k * n[i / 3] * n[i % 3];
     } else {
-        slide_energy(c, s, slide);
-        friction_block(&s->friction, slide, block);
+        slide_energy(c, s, slide, &nearer);
+        friction_block(&s->friction, slide, nearer, block);
     }
     for (int k = 0; k < 144; k++) {
         int row = k / 12, column = k % 12;

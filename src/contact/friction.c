@@ -5,17 +5,8 @@
 #include "contact/damping.h"
 #include "contact/field.h"
 #include "contact/inside.h"
+#include "contact/quick.h"
 #include "contact/recover.h"
-
-static hk_slide slide_of(const hk_contact *k, const hk_pair_state *at)
-{
-    hk_slide to;
-    memcpy(to.point, k->point, sizeof to.point);
-    memcpy(to.sides, k->sides, sizeof to.sides);
-    memcpy(to.friction.c, at->closest.c, sizeof to.friction.c);
-    for (int i = 0; i < 3; i++) to.friction.normal[i] = at->closest.w[i] / at->distance;
-    return to;
-}
 
 // What resists that a contact is compressed, N/m: κ τ/h, with κ the stiffness that has made its
 // force so far.
@@ -24,36 +15,9 @@ static double damping_of(const hk_contacts *c, const hk_contact *k, const hk_pai
 {
     const hk_model_contact *s = c->settings;
     double frequency = hk_contact_frequency(s, k->sides[0], k->sides[1]);
-    double time = contact_damping_time(s->damping_ratio, frequency, c->step, c->euler);
+    double time = contact_damping_time(s->damping_ratio, frequency, c->step);
     double depth = k->pair.width - (at->distance - k->pair.thickness);
     return depth > 0 ? force / depth * time / c->step : 0;
-}
-
-// Friction and damping of a contact, of those that there are; how many.
-static int make_slides(const hk_contacts *c, const hk_contact *k, double slip, hk_slide *to)
-{
-    double friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]), x[4][3];
-    bool damped = c->damped;
-    int count = 0;
-    if (!(friction > 0) && !damped) return 0;
-    hk_contact_corners(c->x, k->point, x);
-    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
-    double force = pair_force(&k->pair, &at), damping = 0;
-    if (!(force > 0) || !isfinite(force)) return 0;
-    if (damped) damping = damping_of(c, k, &at, force);
-    if (friction > 0) {
-        to[count] = slide_of(k, &at);
-        to[count].press = false;
-        to[count].friction.most = friction * force;
-        to[count++].friction.slip = slip;
-    }
-    if (damping > 0 && isfinite(damping)) {
-        to[count] = slide_of(k, &at);
-        to[count].press = true;
-        to[count].friction.most = damping;
-        to[count++].friction.slip = 0;
-    }
-    return count;
 }
 
 // Whether any two sides have a skin that is to be damped in such a step.
@@ -62,7 +26,27 @@ static bool is_damped(const hk_contacts *c)
     const hk_model_contact *s = c->settings;
     double least = INFINITY;
     for (int b = 0; b < s->body_count; b++) least = fmin(least, hk_contact_slowest(s, b));
-    return contact_damping_time(s->damping_ratio, least, c->step, c->euler) > 0;
+    return c->euler && contact_damping_time(s->damping_ratio, least, c->step) > 0;
+}
+
+static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, hk_slide *to)
+{
+    double friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]), x[4][3];
+    if (!(friction > 0) && !c->damped) return false;
+    hk_contact_corners(c->x, k->point, x);
+    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
+    double force = pair_force(&k->pair, &at);
+    if (!(force > 0) || !isfinite(force)) return false;
+    to->friction.most = friction * force;
+    to->friction.slip = slip;
+    to->friction.damping = c->damped ? damping_of(c, k, &at, force) : 0;
+    if (!(to->friction.most > 0) && !(to->friction.damping > 0)) return false;
+    memcpy(to->point, k->point, sizeof to->point);
+    memcpy(to->sides, k->sides, sizeof to->sides);
+    to->press = false;
+    memcpy(to->friction.c, at.closest.c, sizeof to->friction.c);
+    for (int i = 0; i < 3; i++) to->friction.normal[i] = at.closest.w[i] / at.distance;
+    return true;
 }
 
 void hk_contacts_end_friction(hk_contacts *c)
@@ -88,9 +72,9 @@ hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
     if (c->recovery) return hk_contacts_find_presses(c, x);
     c->slide_count = 0;
     HK_TRY(hk_contacts_see(c, x));
-    HK_TRY(hk_reserve((void **)&c->slides, 0, sizeof *c->slides, &c->slide_capacity, 2 * c->count));
+    HK_TRY(hk_reserve((void **)&c->slides, 0, sizeof *c->slides, &c->slide_capacity, c->count));
     for (size_t k = 0; k < c->count; k++)
-        c->slide_count += (size_t)make_slides(c, &c->list[k], slip, &c->slides[c->slide_count]);
+        c->slide_count += make_slide(c, &c->list[k], slip, &c->slides[c->slide_count]);
     if (c->fields) HK_TRY(hk_fields_add_slides(c, slip));
     bool soft = c->settings->law == HK_CONTACT_PENALTY && c->settings->body_count > 1;
     if (soft) HK_TRY(hk_insides_add_presses(c, x));

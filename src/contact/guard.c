@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "contact/contacts.h"
+#include "contact/quick.h"
 #include "contact/slab.h"
 
 // Part of a gap that a step may close.
@@ -30,7 +31,9 @@ static approach approach_of(const hk_contacts *c, const hk_way_pair *k)
     double x[4][3];
     int firsts = hk_pair_firsts(k->kind);
     hk_contact_corners(c->x, k->point, x);
-    hk_closest at = pair_closest(k->kind, (const double(*)[3])x);
+    hk_closest at;
+    quick_closest(k->kind, (const double(*)[3])x, at.c, at.w);
+    at.square = closest_dot(at.w, at.w);
     double distance = pair_distance(k->kind, &at, (const double(*)[3])x);
     if (!(distance > k->thickness)) return to;
     hk_slab s = slab_between(k->kind, (const double(*)[3])x, at.c, at.w, distance);

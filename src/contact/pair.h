@@ -138,15 +138,38 @@ HK_RULE hk_closest pair_point_point(const double x[4][3], int first, int second)
     return at;
 }
 
+// Whether a point is too far from an edge for sure. Told without its closest point: most features
+// of a contact are.
+HK_RULE bool pair_far_from_edge(const hk_pair *p, const double x[4][3], int point, int a, int b)
+{
+    double e[3], d[3], reach = p->width + p->thickness;
+    closest_minus(x[b], x[a], e);
+    closest_minus(x[point], x[a], d);
+    double dd = closest_dot(d, d), de = closest_dot(d, e), ee = closest_dot(e, e);
+    // What rounding may have taken from the square.
+    double most = reach * reach * (1 + 1e-9) + 1e-14 * (dd + ee);
+    if (!(de > 0)) return dd > most;
+    if (de >= ee) return dd - 2 * de + ee > most;
+    return dd * ee - de * de > most * ee;
+}
+
+HK_RULE bool pair_far_from_point(const hk_pair *p, const double x[4][3], int first, int second)
+{
+    double d[3], reach = p->width + p->thickness;
+    closest_minus(x[first], x[second], d);
+    return closest_dot(d, d) > reach * reach * (1 + 1e-9);
+}
+
 HK_RULE void pair_add_triangle_parts(const hk_pair *p, const double x[4][3], hk_pair_state *at)
 {
     for (int k = 0; k < 3; k++) {
-        if (p->common[k] == 0) continue;
-        hk_closest edge = pair_point_edge(x, 0, 1 + k, 1 + (k + 1) % 3, 1);
+        int a = 1 + k, b = 1 + (k + 1) % 3;
+        if (p->common[k] == 0 || pair_far_from_edge(p, x, 0, a, b)) continue;
+        hk_closest edge = pair_point_edge(x, 0, a, b, 1);
         pair_add_part(p, &edge, -(double)p->common[k], at);
     }
     for (int k = 0; k < 3; k++) {
-        if (p->common[3 + k] == 0) continue;
+        if (p->common[3 + k] == 0 || pair_far_from_point(p, x, 0, 1 + k)) continue;
         hk_closest corner = pair_point_point(x, 0, 1 + k);
         pair_add_part(p, &corner, p->common[3 + k], at);
     }
@@ -155,14 +178,15 @@ HK_RULE void pair_add_triangle_parts(const hk_pair *p, const double x[4][3], hk_
 HK_RULE void pair_add_edge_parts(const hk_pair *p, const double x[4][3], hk_pair_state *at)
 {
     for (int k = 0; k < 4; k++) {
-        if (p->common[k] == 0) continue;
+        if (p->common[k] == 0 || pair_far_from_edge(p, x, k, k < 2 ? 2 : 0, k < 2 ? 3 : 1))
+            continue;
         hk_closest end = k < 2 ? pair_point_edge(x, k, 2, 3, 1) : pair_point_edge(x, k, 0, 1, -1);
         pair_add_part(p, &end, -(double)p->common[k], at);
     }
     for (int k = 0; k < 4; k++) {
         int first = k / 2, second = 2 + k % 2;
         double both = (double)p->common[first] * p->common[second];
-        if (both == 0) continue;
+        if (both == 0 || pair_far_from_point(p, x, first, second)) continue;
         hk_closest ends = pair_point_point(x, first, second);
         pair_add_part(p, &ends, both, at);
     }
@@ -326,16 +350,19 @@ HK_RULE void pair_hessian(const hk_pair *p, const hk_pair_state *at, double keep
 // ---------------------------------------------------------------- friction
 
 // Coulomb's friction of a contact with normal, closest points and force of some state before (Li et
-// al. 2020): D = μ λ f₀(‖(1 − n nᵀ) u‖), u = Σ c_i (x_i − from_i).
+// al. 2020): D = μ λ f₀(‖(1 − n nᵀ) u‖), u = Σ c_i (x_i − from_i); and what damps it along n.
 typedef struct hk_friction {
     double c[4];
     double normal[3];
-    double most;  // N, μ λ
-    double slip;  // m, up to which it sticks
+    double most;     // N, μ λ
+    double slip;     // m, up to which it sticks
+    double damping;  // N/m, of what brings the two nearer to each other (damping.h)
 } hk_friction;
 
-HK_RULE void friction_slide(const hk_friction *f, const double x[4][3], const double from[4][3],
-                            double to[3])
+// u across the normal; returns what of it is along the normal and brings them nearer, negative or
+// 0.
+HK_RULE double friction_slide(const hk_friction *f, const double x[4][3], const double from[4][3],
+                              double to[3])
 {
     for (int i = 0; i < 3; i++) {
         to[i] = 0;
@@ -343,18 +370,23 @@ HK_RULE void friction_slide(const hk_friction *f, const double x[4][3], const do
     }
     double through = closest_dot(to, f->normal);
     for (int i = 0; i < 3; i++) to[i] -= through * f->normal[i];
+    return through < 0 ? through : 0;
 }
 
-HK_RULE double friction_energy(const hk_friction *f, const double slide[3])
+HK_RULE double friction_energy(const hk_friction *f, const double slide[3], double nearer)
 {
-    return f->most * contact_slip(f->slip, sqrt(closest_dot(slide, slide))).energy;
+    return f->most * contact_slip(f->slip, sqrt(closest_dot(slide, slide))).energy +
+           0.5 * f->damping * nearer * nearer;
 }
 
-HK_RULE void friction_gradient(const hk_friction *f, const double slide[3], double *g)
+HK_RULE void friction_gradient(const hk_friction *f, const double slide[3], double nearer,
+                               double *g)
 {
     double push = f->most * contact_slip_ratio(f->slip, sqrt(closest_dot(slide, slide)));
+    double resist = f->damping * nearer;
     for (int u = 0; u < 4; u++)
-        for (int i = 0; i < 3; i++) g[3 * u + i] = push * f->c[u] * slide[i];
+        for (int i = 0; i < 3; i++)
+            g[3 * u + i] = f->c[u] * (push * slide[i] + resist * f->normal[i]);
 }
 
 // A press in the same numbers (recover.h): it pushes along the normal, with the stiffness `most`
@@ -367,11 +399,6 @@ HK_RULE double press_missing(const hk_friction *f, const double x[4][3], const d
     return gone < f->slip ? f->slip - gone : 0;
 }
 
-HK_RULE double press_energy(const hk_friction *f, double missing)
-{
-    return 0.5 * f->most * missing * missing;
-}
-
 HK_RULE void press_gradient(const hk_friction *f, double missing, double *g)
 {
     for (int u = 0; u < 4; u++)
@@ -379,15 +406,17 @@ HK_RULE void press_gradient(const hk_friction *f, double missing, double *g)
 }
 
 // The 3×3 matrix B of the Hessian c cᵀ ⊗ B, which is positive semidefinite.
-HK_RULE void friction_block(const hk_friction *f, const double slide[3], double b[3][3])
+HK_RULE void friction_block(const hk_friction *f, const double slide[3], double nearer,
+                            double b[3][3])
 {
     double square = closest_dot(slide, slide), length = sqrt(square);
-    double ratio = contact_slip_ratio(f->slip, length);
+    double ratio = contact_slip_ratio(f->slip, length), resist = nearer < 0 ? f->damping : 0;
     double bend = square > 0 ? (contact_slip(f->slip, length).curvature - ratio) / square : 0;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             b[i][j] = f->most * (ratio * ((i == j) - f->normal[i] * f->normal[j]) +
-                                 bend * slide[i] * slide[j]);
+                                 bend * slide[i] * slide[j]) +
+                      resist * f->normal[i] * f->normal[j];
 }
 
 #endif
