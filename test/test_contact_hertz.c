@@ -6,7 +6,7 @@
 // δ the way that they come towards each other beyond the first touch, as long as the radius of the
 // contact a = √(R δ) is small against R and the body large against a.
 //
-// HOOKE_LONG=1 in the environment adds finer meshes and prints a table (docs/contact.md).
+// HOOKE_LONG=7 in the environment goes on to 7 cells and prints the table of docs/contact.md.
 #include "contact_bodies.h"
 
 // ---------------------------------------------------------------- mesh
@@ -19,6 +19,9 @@ typedef struct grading {
     double size;   // m, of the whole body likewise
     double round;  // m, radius of the face; 0: flat
 } grading;
+
+// The radius of the outer shells, which are half-spheres, to that of the cubes inside of them.
+#define ROUNDNESS 1.2
 
 typedef struct builder {
     grading g;
@@ -114,9 +117,11 @@ static void place_vertices(builder *b)
         for (int v = 0; v < b->surface_count; v++) {
             double grow = pow(g->size / g->core, (s + 1.0) / b->shells);
             int to = core + s * b->surface_count + v;
-            double *p = b->x + 3 * b->surface[v], length = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
-            double t = fmin(1, (s + 1.0) / g->n), round = atof(getenv("ROUND"));
-            for (int c = 0; c < 3; c++) b->x[3 * to + c] = grow * (1 - t + t * round * g->core / length) * p[c];
+            const double *p = b->x + 3 * b->surface[v];
+            double length = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
+            double t = fmin(1, (s + 1.0) / n);  // from cubes to spheres
+            for (int c = 0; c < 3; c++)
+                b->x[3 * to + c] = grow * (1 - t + t * ROUNDNESS * g->core / length) * p[c];
         }
     b->vertex_count = core + b->shells * b->surface_count;
     for (int v = 0; v < b->vertex_count && g->round > 0; v++) {
@@ -129,7 +134,7 @@ static void place_vertices(builder *b)
 static hk_mesh *graded_mesh(const grading *g, int32_t **last, int *last_count)
 {
     int n = g->n, wide = 2 * n + 1, core = wide * wide * (n + 1), surface = 12 * n * n + 8 * n + 1;
-    builder b = {.g = *g, .shells = (int)ceil(log(g->size / g->core) / log(1 + (getenv("GROW") ? atof(getenv("GROW")) : 1.3) / n))};
+    builder b = {.g = *g, .shells = (int)ceil(log(g->size / g->core) / log(1 + 0.6 / n))};
     b.surface = malloc(sizeof *b.surface * (size_t)surface);
     b.row = malloc(sizeof *b.row * (size_t)core);
     b.x = malloc(3 * sizeof *b.x * (size_t)(core + b.shells * surface));
@@ -156,10 +161,10 @@ static hk_mesh *graded_mesh(const grading *g, int32_t **last, int *last_count)
 // ---------------------------------------------------------------- indentation
 
 #define YOUNG   1e6  // Pa
-#define POISSON (getenv("NU") ? atof(getenv("NU")) : 0.3)
-#define RADIUS  1.0   // m
-#define PRESSED (getenv("PRESSED") ? atof(getenv("PRESSED")) : 1e-4)
-#define SKIN (getenv("SKIN") ? atof(getenv("SKIN")) : 5e-5)
+#define POISSON 0.3
+#define RADIUS  1.0      // m
+#define PRESSED 2.5e-5   // m, the way of the obstacle: about δ, which makes a 0.005 m
+#define SKIN    1.25e-5  // m
 
 typedef struct result {
     double force, expected;  // N
@@ -169,7 +174,7 @@ typedef struct result {
 
 static result indent(int n, bool ball)
 {
-    grading g = {.n = n, .core = getenv("CORE") ? atof(getenv("CORE")) : 0.0125, .size = 0.6 / atof(getenv("ROUND")), .round = ball ? 0 : RADIUS};
+    grading g = {.n = n, .core = 0.00625, .size = 0.6 / ROUNDNESS, .round = ball ? 0 : RADIUS};
     int32_t *last;
     int count;
     hk_mesh *mesh = graded_mesh(&g, &last, &count);
@@ -191,7 +196,7 @@ static result indent(int n, bool ball)
     obstacle.move_count = 1;
     hk_contact_def contact = hk_default_contact_def();
     contact.distance = SKIN;
-    contact.stiffness = (getenv("HARD") ? atof(getenv("HARD")) : 1) * YOUNG;
+    contact.stiffness = YOUNG;
     contact.self = 0;
     hk_model_def def = hk_default_model_def();
     def.gravity[1] = 0;
@@ -223,16 +228,43 @@ static result indent(int n, bool ball)
     return r;
 }
 
-static void test_study(void **state)
+// The error goes with the square of the cells, and what it comes to is Hertz's force.
+static void test_plane(void **state)
 {
     (void)state;
-    int most = getenv("HOOKE_LONG") ? atoi(getenv("HOOKE_LONG")) : 4;
-    for (int ball = 0; ball < (getenv("BALL") ? 2 : 1); ball++)
-        for (int n = 2; n <= most; n++) indent(n, ball);
+    const char *longer = getenv("HOOKE_LONG");
+    int most = longer ? atoi(longer) : SANITIZED ? 3 : 4;
+    double error[16] = {0};
+    for (int n = 2; n <= most && n < 16; n++) {
+        result r = indent(n, false);
+        error[n] = r.force / r.expected - 1;
+        assert_true(n == 2 || error[n] < error[n - 1]);
+    }
+    if (most >= 4) {
+        // Extrapolated from 3 and 4 cells, of second order.
+        double limit = (16 * error[4] - 9 * error[3]) / 7;
+        if (!(fabs(limit) < 0.03)) fail_msg("Hertz's force is missed by %g", limit);
+        if (!(error[4] > 0 && error[4] < 0.065)) fail_msg("4 cells: %g", error[4]);
+    }
+    if (most >= 7) assert_true(error[7] < 0.03);
+}
+
+static void test_ball(void **state)
+{
+    (void)state;
+    const char *longer = getenv("HOOKE_LONG");
+    int most = longer ? atoi(longer) : 3;
+    double error[16] = {0};
+    for (int n = 2; n <= most && n < 16; n++) {
+        result r = indent(n, true);
+        error[n] = r.force / r.expected - 1;
+        assert_true(n == 2 || error[n] < error[n - 1]);
+    }
+    if (!(error[3] < 0.19)) fail_msg("3 cells: %g", error[3]);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_study)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plane), cmocka_unit_test(test_ball)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

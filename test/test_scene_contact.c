@@ -198,6 +198,7 @@ static void mistakes_have_a_place(void **state)
     refuse(CONTACT("\"distanse\": 1"), "s.json:2:14: contact.distanse: unknown key (did you mean "
                                        "\"distance\"?)");
     refuse(CONTACT("\"distance\": -1"), "s.json:2:26: contact.distance: must be at least 0");
+    refuse(CONTACT("\"restitution\": 1.5"), "contact.restitution: must be");
     refuse(CONTACT("\"slip_speed\": 0"), "contact.slip_speed: must be greater than 0");
     refuse(CONTACT("\"law\": \"two_stages\""), "did you mean \"two_stage\"?");
     refuse(CONTACT("\"overlap\": true"), "contact.overlap: must be one of refuse, recover");
