@@ -205,7 +205,7 @@ static result indent(int n, bool ball)
     def.contact = &contact;
     def.obstacles = &obstacle;
     def.obstacle_count = 1;
-    contact_run run = {.method = "newton", .tolerance = 1e-6, .iterations = 500};
+    contact_run run = {.method = "newton", .tolerance = 1e-4, .iterations = 500};
     hk_world *world = contact_world(&def, &run);
     hk_mesh_free(mesh);
     free(last);
