@@ -133,7 +133,7 @@ static void drive(hk_contacts *c, states *s, double size)
 
     memcpy(s->at, s->start, sizeof s->at);
     hk_places q = {s->at, NULL};
-    for (int n = 0; n < 6; n++) {
+    for (int n = 0; n < 12; n++) {
         hk_touches_center(c, &q, 0);
         CHECK_OK(c->status);
         for (int k = 0; k < 16 * BODIES; k++) s->at[k] += 0.5 * (s->aim[k] - s->at[k]);
