@@ -27,13 +27,13 @@ static bool see(hk_contacts *c, const double *x)
 
 // ---------------------------------------------------------------- sums over contacts and slides
 
-static double slide_energy(const hk_contacts *c, const hk_slide *s, double slide[3])
+static double slide_energy(const hk_contacts *c, const hk_slide *s, double slide[3], double *nearer)
 {
     double x[4][3], from[4][3];
     corners_of(c, s->point, x);
     hk_contact_corners(c->from, s->point, from);
-    friction_slide(&s->friction, (const double(*)[3])x, (const double(*)[3])from, slide);
-    return friction_energy(&s->friction, slide);
+    *nearer = friction_slide(&s->friction, (const double(*)[3])x, (const double(*)[3])from, slide);
+    return friction_energy(&s->friction, slide, *nearer);
 }
 
 static double missing_of(const hk_contacts *c, const hk_slide *s)
@@ -55,12 +55,12 @@ static double evaluate_press(const hk_contacts *c, const hk_slide *s, double *gr
 // from a centre (touches.h), if there is one.
 static double evaluate(const hk_contacts *c, size_t number, double moved, double *gradient)
 {
-    double x[4][3], slide[3];
+    double x[4][3], slide[3], nearer;
     if (number >= c->count) {
         const hk_slide *s = &c->slides[number - c->count];
         if (s->press) return evaluate_press(c, s, gradient);
-        double energy = slide_energy(c, s, slide);
-        if (gradient) friction_gradient(&s->friction, slide, gradient);
+        double energy = slide_energy(c, s, slide, &nearer);
+        if (gradient) friction_gradient(&s->friction, slide, nearer, gradient);
         return energy;
     }
     const hk_contact *k = &c->list[number];
@@ -69,14 +69,7 @@ static double evaluate(const hk_contacts *c, size_t number, double moved, double
         return 0;
     }
     corners_of(c, k->point, x);
-    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
-    if (gradient) {
-        if (at.b.energy == 0)
-            memset(gradient, 0, 12 * sizeof(double));
-        else
-            pair_gradient(&k->pair, &at, gradient);
-    }
-    return pair_energy(&k->pair, &at);
+    return quick_evaluate(&k->pair, (const double(*)[3])x, gradient);
 }
 
 // The energy, and forces of all corners into c->force where that is wanted.
@@ -159,13 +152,13 @@ static void visit_hessian(const hk_contacts *c, const int32_t point[4], const do
 
 static void slide_hessian(const hk_contacts *c, const hk_slide *s, double *h)
 {
-    double slide[3], block[3][3];
+    double slide[3], block[3][3], nearer;
     if (s->press) {
         const double *n = s->friction.normal, k = missing_of(c, s) > 0 ? s->friction.most : 0;
         for (int i = 0; i < 9; i++) block[i / 3][i % 3] = k * n[i / 3] * n[i % 3];
     } else {
-        slide_energy(c, s, slide);
-        friction_block(&s->friction, slide, block);
+        slide_energy(c, s, slide, &nearer);
+        friction_block(&s->friction, slide, nearer, block);
     }
     for (int k = 0; k < 144; k++) {
         int row = k / 12, column = k % 12;

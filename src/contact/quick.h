@@ -3,6 +3,8 @@
 #ifndef HK_CONTACT_QUICK_H
 #define HK_CONTACT_QUICK_H
 
+#include <string.h>
+
 #include "contact/pair.h"
 
 static inline double quick_clamp(double t)
@@ -209,6 +211,41 @@ static inline void quick_find_parts(const hk_pair *p, const double x[4][3], cons
             quick_add_point(x, k / 2, 2 + k % 2, (double)p->common[k / 2] * p->common[2 + k % 2],
                             to);
     }
+}
+
+// The energy as pair_energy has it, J, and its gradient [12] where that is wanted.
+static inline double quick_evaluate(const hk_pair *p, const double x[4][3], double *gradient)
+{
+    quick_part whole = {.coefficient = 1};
+    quick_parts parts;
+    hk_pair_state at;
+    hk_closest near;
+    for (int i = 0; i < 12 && gradient; i++) gradient[i] = 0;
+    quick_closest(p->kind, x, whole.c, whole.w);
+    memcpy(near.w, whole.w, sizeof near.w);
+    near.square = closest_dot(near.w, near.w);
+    whole.distance = pair_distance(p->kind, &near, x);
+    double gap = whole.distance - p->thickness, sum = 0;
+    if (gap >= p->width) return 0;
+    if (!rule_finite(contact_value(p->law, p->width, gap).energy)) return HUGE_VAL;
+    at.m = (hk_contact_value){1, 0, 0};
+    at.mollified = false;
+    pair_mollify(p, x, &at);
+    quick_find_parts(p, x, &whole, p->width + p->thickness, &parts);
+    for (int n = 0; n < parts.count; n++) {
+        const quick_part *part = &parts.part[n];
+        hk_contact_value b = contact_value(p->law, p->width, part->distance - p->thickness);
+        sum += part->coefficient * b.energy;
+        if (!gradient || part->distance == 0) continue;
+        double slope = p->stiffness * at.m.energy * part->coefficient * b.slope / part->distance;
+        for (int i = 0; i < 12; i++) gradient[i] += slope * part->c[i / 3] * part->w[i % 3];
+    }
+    if (gradient && at.mollified) {
+        double by_c[12], turn = p->stiffness * at.m.slope * sum;
+        pair_parallel_gradient(&at, by_c);
+        for (int i = 0; i < 12; i++) gradient[i] += turn * by_c[i];
+    }
+    return at.m.energy > 0 ? p->stiffness * at.m.energy * sum : 0;
 }
 
 #endif
