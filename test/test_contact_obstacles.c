@@ -3,14 +3,16 @@
 // momentum changes by it, and a body at rest weighs what it weighs.
 #include "contact_bodies.h"
 
-// Of split with one pass, whose forces are no function of the state, loads are not looked at.
+// Split with one pass finds forces for a part of the steps' equations, and its guard takes back
+// what would go through: momentum is not balanced in each step, but what rests weighs what it
+// weighs.
 static const char *const g_methods[] = {"newton", "descent", "split"};
-enum { METHODS = 3, WITH_LOADS = 2 };
+enum { METHODS = 3, BALANCED = 2 };
 
 static contact_run run_of(int method)
 {
     contact_run run = {.method = g_methods[method], .step = 0.01};
-    if (method < WITH_LOADS) run.tolerance = 1e-6;
+    if (method < BALANCED) run.tolerance = 1e-6;
     if (method == 1) run.iterations = 3000;
     return run;
 }
@@ -102,15 +104,11 @@ static void test_weight(void **state)
     for (int method = 0; method < METHODS; method++) {
         stage s = make_stage();
         hk_world *world = make_world(&s, method, 1);
-        take_steps(world, method, 1, 40, method < WITH_LOADS);
-        if (method >= WITH_LOADS) {
-            hk_world_free(world);
-            continue;
-        }
+        take_steps(world, method, 1, 40, method < BALANCED);
         double mass = mass_of(world), mean[3], force[3], torque[3], weight = 9.81 * mass;
         mean_of(world, -1, hk_world_positions(world), mean);
         loads_of(world, 1, force, torque);
-        double bound = 2e-3 * weight;
+        double bound = (method < BALANCED ? 2e-3 : 2e-2) * weight;
         if (!(fabs(force[0]) < bound && fabs(force[1] + weight) < bound && fabs(force[2]) < bound))
             fail_msg("%s: (%g, %g, %g) N of %g N", g_methods[method], force[0], force[1], force[2],
                      weight);
@@ -142,14 +140,13 @@ static void test_keys(void **state)
         press->keys = s.keys;
         press->key_count = 3;
         hk_world *world = make_world(&s, method, 2);
-        take_steps(world, method, 2, 10, method < WITH_LOADS);
+        take_steps(world, method, 2, 10, method < BALANCED);
         hk_obstacle_load load;
         CHECK_OK(hk_world_obstacle_load(world, 1, &load));
-        if (method < WITH_LOADS && !(load.force[1] > 20))
-            fail_msg("%s: %g N", g_methods[method], load.force[1]);
-        take_steps(world, method, 2, 10, method < WITH_LOADS);
+        if (!(load.force[1] > 20)) fail_msg("%s: %g N", g_methods[method], load.force[1]);
+        take_steps(world, method, 2, 10, method < BALANCED);
         CHECK_OK(hk_world_obstacle_load(world, 1, &load));
-        assert_true(method >= WITH_LOADS || load.force[1] == 0);  // it has gone
+        assert_true(load.force[1] == 0);  // it has gone
         hk_world_free(world);
     }
 }
@@ -172,7 +169,7 @@ static void test_rotation(void **state)
         hk_world *world = make_world(&s, method, 1);
         double before[3], after[3];
         mean_of(world, -1, hk_world_positions(world), before);
-        take_steps(world, method, 1, 15, method < WITH_LOADS);
+        take_steps(world, method, 1, 15, method < BALANCED);
         mean_of(world, -1, hk_world_positions(world), after);
         double angle = atan2(before[2], before[0]) - atan2(after[2], after[0]);
         if (!(angle > 0.1 && angle < 0.26))  // 13.5 degrees are 0.236
@@ -199,7 +196,7 @@ static void test_formula(void **state)
         hk_world *world = make_world(&s, method, 2);
         double before[3], after[3];
         mean_of(world, -1, hk_world_positions(world), before);
-        take_steps(world, method, 2, 15, method < WITH_LOADS);
+        take_steps(world, method, 2, 15, method < BALANCED);
         mean_of(world, -1, hk_world_positions(world), after);
         if (!(after[0] - before[0] > 0.01))
             fail_msg("%s: pushed by %g m", g_methods[method], after[0] - before[0]);
