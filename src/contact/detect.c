@@ -295,18 +295,26 @@ hk_status hk_contact_uses_fill(hk_contact_uses *u, int points, const void *list,
     return HK_OK;
 }
 
+hk_status hk_contacts_make(hk_contacts *c, double reach, hk_contact **list, size_t *capacity,
+                           size_t *count)
+{
+    size_t triangles = c->triangle_pairs.count, edges = c->edge_pairs.count;
+    size_t planes = make_plane_contacts(c, reach, NULL), all = triangles + edges + planes;
+    HK_TRY(hk_reserve((void **)list, 0, sizeof **list, capacity, all));
+    hk_contact *to = *list;
+    make_contacts(c, &c->triangle_pairs, make_triangle_contact, reach, to);
+    make_contacts(c, &c->edge_pairs, make_edge_contact, reach, to + triangles);
+    make_plane_contacts(c, reach, to + triangles + edges);
+    *count = 0;
+    for (size_t k = 0; k < all; k++)
+        if (to[k].pair.width > 0) to[(*count)++] = to[k];
+    return HK_OK;
+}
+
 static hk_status fill_list(hk_contacts *c, double reach)
 {
-    size_t triangles = c->triangle_pairs.count, edges = c->edge_pairs.count, count = 0;
-    size_t planes = make_plane_contacts(c, reach, NULL), all = triangles + edges + planes;
-    HK_TRY(hk_reserve((void **)&c->list, 0, sizeof *c->list, &c->capacity, all));
-    make_contacts(c, &c->triangle_pairs, make_triangle_contact, reach, c->list);
-    make_contacts(c, &c->edge_pairs, make_edge_contact, reach, c->list + triangles);
-    make_plane_contacts(c, reach, c->list + triangles + edges);
-    for (size_t k = 0; k < all; k++)
-        if (c->list[k].pair.width > 0) c->list[count++] = c->list[k];
-    c->count = count;
-    return hk_contact_uses_fill(&c->uses, c->body_points, c->list, sizeof *c->list, count);
+    HK_TRY(hk_contacts_make(c, reach, &c->list, &c->capacity, &c->count));
+    return hk_contact_uses_fill(&c->uses, c->body_points, c->list, sizeof *c->list, c->count);
 }
 
 hk_status hk_contacts_detect(hk_contacts *c, double reach)

@@ -189,6 +189,10 @@ static void visit_blocks(hk_contacts *c, const double *x, double keep, hk_contac
         slide_hessian(c, &c->slides[k], h);
         visit_hessian(c, c->slides[k].point, h, visit, context);
     }
+    for (size_t k = 0; k < c->foreseen_count; k++) {
+        hk_contacts_foreseen_hessian(&c->foreseen[k], h);
+        visit_hessian(c, c->foreseen[k].point, h, visit, context);
+    }
     if (c->fields) hk_fields_visit_blocks(c, keep, visit, context);
 }
 
@@ -233,4 +237,6 @@ void hk_contacts_visit_vertices(const hk_contacts *c, hk_contact_vertices_fn *vi
     for (size_t k = 0; k < c->count; k++) visit_vertices(c, c->list[k].point, visit, context);
     for (size_t k = 0; k < c->slide_count; k++)
         visit_vertices(c, c->slides[k].point, visit, context);
+    for (size_t k = 0; k < c->foreseen_count; k++)
+        visit_vertices(c, c->foreseen[k].point, visit, context);
 }

@@ -5,6 +5,11 @@
 #include "contact/inside.h"
 #include "contact/recover.h"
 
+// The longest slip up to which friction sticks, of the contact distance. Where edges of bodies lie
+// upon each other, they slip off sideways with a force λ/d for every metre: friction must be
+// stiffer than that, 2 μ λ/slip, or blocks that stand upon blocks of the same shape are not stable.
+#define LONGEST_SLIP 0.1
+
 static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, hk_slide *to)
 {
     double friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]), x[4][3];
@@ -40,7 +45,7 @@ hk_status hk_contacts_begin_friction(hk_contacts *c, const double *x, double ste
 
 hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
 {
-    double slip = c->settings->slip_speed * c->step;
+    double slip = fmin(c->settings->slip_speed * c->step, LONGEST_SLIP * c->settings->distance);
     if (c->recovery) return hk_contacts_find_presses(c, x);
     c->slide_count = 0;
     HK_TRY(hk_contacts_see(c, x));

@@ -91,7 +91,7 @@ static double least_fraction(const hk_contacts *c, double left)
 
 // ---------------------------------------------------------------- moves
 
-static bool is_guarded(const hk_contacts *c)
+bool hk_contacts_guarded(const hk_contacts *c)
 {
     return c->settings->law != HK_CONTACT_PENALTY && !c->recovery;
 }
@@ -119,7 +119,7 @@ static double begin_way(hk_contacts *c)
     return c->status == HK_OK ? part : 0;
 }
 
-static void take_step(hk_contacts *c, const double *x, const double *step, double length)
+void hk_contacts_take_step(hk_contacts *c, const double *x, const double *step, double length)
 {
     hk_contacts_gather(c, x);
     memset(c->move, 0, 3 * sizeof(double) * (size_t)c->point_count);
@@ -130,9 +130,9 @@ static void take_step(hk_contacts *c, const double *x, const double *step, doubl
 
 double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, double length)
 {
-    if (!is_guarded(c)) return length;
+    if (!hk_contacts_guarded(c)) return length;
     double start = hk_now(), detected = c->detect_s;
-    take_step(c, x, step, length);
+    hk_contacts_take_step(c, x, step, length);
     double part = begin_way(c);
     if (part > 0) part *= least_fraction(c, 0);
     c->clamped += part < 1;
@@ -169,9 +169,9 @@ enum { SWEEPS = 3 };
 
 void hk_contacts_shorten(hk_contacts *c, const double *x, double *step)
 {
-    if (!is_guarded(c)) return;
+    if (!hk_contacts_guarded(c)) return;
     double start = hk_now(), detected = c->detect_s;
-    take_step(c, x, step, 1);
+    hk_contacts_take_step(c, x, step, 1);
     double most = begin_way(c);
     for (int b = 0; b < c->settings->body_count; b++) c->side_part[b] = 1;
     for (int n = 0; n < SWEEPS; n++)
@@ -287,7 +287,7 @@ bool hk_contacts_walk(hk_contacts *c, double *x, const double *to)
 {
     size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
     double start = hk_now(), detected = c->detect_s;
-    if (is_guarded(c)) {
+    if (hk_contacts_guarded(c)) {
         hk_contacts_gather(c, to);
         memcpy(c->aim, c->x, bytes);
         hk_contacts_gather(c, x);
@@ -295,7 +295,7 @@ bool hk_contacts_walk(hk_contacts *c, double *x, const double *to)
     }
     // What is inside of bodies is in nobody's way.
     memcpy(x, to, 4 * sizeof(double) * (size_t)c->model->vertex_count);
-    if (!is_guarded(c)) return true;
+    if (!hk_contacts_guarded(c)) return true;
     scatter(c, x);
     count_time(c, start, detected);
     return has_arrived(c, NULL, false);
@@ -333,7 +333,7 @@ static void aim_at(hk_contacts *c, const double *x)
 
 bool hk_contacts_approach(hk_contacts *c, const uint8_t *held, double *x)
 {
-    if (!is_guarded(c)) return true;
+    if (!hk_contacts_guarded(c)) return true;
     double start = hk_now(), detected = c->detect_s;
     aim_at(c, x);
     bool arrived = travel(c, held);
@@ -348,7 +348,7 @@ bool hk_contacts_approach(hk_contacts *c, const uint8_t *held, double *x)
 
 bool hk_contacts_passes(hk_contacts *c, const double *x)
 {
-    if (!is_guarded(c)) return true;
+    if (!hk_contacts_guarded(c)) return true;
     double start = hk_now(), detected = c->detect_s, part = 0, least = 1;
     size_t all = 3 * (size_t)c->point_count;
     aim_at(c, x);

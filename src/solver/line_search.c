@@ -100,6 +100,20 @@ void hk_search_try(hk_line_search *s, const double *x, double length)
     s->next = evaluate(s, s->trial, s->trial_gradient);
 }
 
+// What rounding does to ε between two states, J. The estimate of bodies is for any state; where
+// they touch, ε has to be known better than that: then it is positions that are rounded, each
+// against the forces on it.
+static double energy_noise(const hk_line_search *s, const hk_evaluation *a, const hk_evaluation *b)
+{
+    const hk_problem *p = s->problem;
+    double rounding = s->view->energy_rounding;
+    if (s->view->touching && !s->view->single) {
+        double forces = sqrt(3.0 * p->vertex_count) * fmax(a->scale, b->scale);
+        rounding = fmin(rounding, 8 * DOUBLE_EPSILON * s->view->away * p->reach * forces);
+    }
+    return rounding + 1e-10 * fmax(fabs(a->energy), fabs(b->energy));
+}
+
 static double trial_slope(const hk_line_search *s)
 {
     return hk_problem_dot(s->problem, s->trial_gradient, s->direction);
@@ -189,8 +203,7 @@ double hk_search_length(hk_line_search *s, const double *x, bool fresh, double l
     search_end beyond = {0};
     while (length > search_shortest(fresh) * first) {
         hk_search_try(s, x, length);
-        double noise =
-            s->view->energy_rounding + 1e-10 * fmax(fabs(s->at.energy), fabs(s->next.energy));
+        double noise = energy_noise(s, &s->at, &s->next);
         if (search_acceptable(&from, length, s->next.energy, s->next.residual, noise) ||
             search_slope_fell(&from, length, s->next.energy, trial_slope(s), noise)) {
             if (length == first) return lengthen(s, x, length, longest, slope);

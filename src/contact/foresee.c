@@ -1,0 +1,132 @@
+// Contacts that a step would make, for Newton's method.
+//
+// A barrier of a millionth of a metre is felt by nobody who is two millionths away. Where bodies
+// are about to fall by a millimetre, Newton's direction leads through all of them, the guard lets
+// it go a thousandth of its way, the one pair that stopped it begins to push, and the next
+// direction is stopped by another. So directions are found with the contacts at their ends: the
+// function that is minimised is the quadratic one of ε, and for every pair on the way with its gap
+// g + n · Σ c_i d_i to first order,
+//
+//   ½ κ (w − g − n · Σ c_i d_i)²  where that is a gap below w.
+//
+// Pairs come and go until they are those of the direction itself (an active set, or Newton's method
+// for a function of pieces).
+#include <math.h>
+
+#include "contact/contacts.h"
+
+// How far b of the closest points counts among the features of a pair (pair.h): with all of those
+// that are the same.
+static double part_that_counts(const hk_pair *pair, const double x[4][3], double gap)
+{
+    hk_pair wide = *pair;
+    hk_pair_state at;
+    wide.width = gap * (1 + 1e-9);
+    at = pair_state(&wide, x);
+    return at.parts > 0 ? at.m.energy * at.part[0].coefficient : 0;
+}
+
+// Whether a contact that does not push yet would at the end of the moves.
+static bool foresee(const hk_contacts *c, const hk_contact *k, hk_foreseen *to)
+{
+    double x[4][3], width = k->pair.width;
+    hk_contact_corners(c->x, k->point, x);
+    hk_closest at = pair_closest(k->pair.kind, (const double(*)[3])x);
+    double distance = pair_distance(k->pair.kind, &at, (const double(*)[3])x);
+    double gap = distance - k->pair.thickness, next = gap;
+    if (!(gap > width)) return false;
+    for (int i = 0; i < 3; i++) to->normal[i] = at.w[i] / distance;
+    for (int v = 0; v < 4; v++)
+        next += at.c[v] * closest_dot(to->normal, c->move + 3 * (size_t)k->point[v]);
+    if (!(next < width)) return false;
+    to->stiffness = k->pair.stiffness * part_that_counts(&k->pair, (const double(*)[3])x, gap);
+    if (!(to->stiffness > 0) || !isfinite(to->stiffness)) return false;
+    memcpy(to->point, k->point, sizeof to->point);
+    memcpy(to->c, at.c, sizeof to->c);
+    to->missing = gap - width;
+    return true;
+}
+
+// All pairs that can meet on the way, into c->ahead or in the list.
+static hk_status find_ahead(hk_contacts *c, const hk_contact **list, size_t *count)
+{
+    *list = c->list;
+    *count = c->count;
+    if (hk_contacts_way_is_listed(c)) return HK_OK;
+    c->sweeps++;
+    HK_TRY(hk_contacts_find_pairs(c, hk_contacts_swept_boxes, c->settings->distance));
+    HK_TRY(hk_contacts_make(c, INFINITY, &c->ahead, &c->ahead_capacity, count));
+    *list = c->ahead;
+    return HK_OK;
+}
+
+static bool is_same(const hk_foreseen *a, const hk_foreseen *b)
+{
+    return memcmp(a->point, b->point, sizeof a->point) == 0;
+}
+
+// Keeps those of a list that the moves bring into contact; whether they are others than before.
+static hk_status choose(hk_contacts *c, const hk_contact *list, size_t count, bool *changed)
+{
+    size_t chosen = 0, before = c->foreseen_count;
+    HK_TRY(hk_reserve((void **)&c->foreseen, before, sizeof *c->foreseen, &c->foreseen_capacity,
+                      before + count));
+    for (size_t k = 0; k < count; k++) {
+        hk_foreseen next;
+        if (!foresee(c, &list[k], &next)) continue;
+        *changed = *changed || chosen >= before || !is_same(&next, &c->foreseen[chosen]);
+        c->foreseen[chosen++] = next;
+    }
+    *changed = *changed || chosen != before;
+    c->foreseen_count = chosen;
+    return HK_OK;
+}
+
+static bool look(hk_contacts *c, const double *x, const double *step)
+{
+    const hk_contact *list;
+    size_t count;
+    bool changed = false;
+    hk_contacts_take_step(c, x, step, 1);
+    double longest = hk_contacts_longest_move(c);
+    if (!isfinite(longest)) return false;
+    c->status = find_ahead(c, &list, &count);
+    if (c->status == HK_OK) c->status = choose(c, list, count, &changed);
+    return c->status == HK_OK && changed;
+}
+
+bool hk_contacts_foresee(hk_contacts *c, const double *x, const double *step)
+{
+    if (!hk_contacts_guarded(c)) return false;
+    double start = hk_now(), detected = c->detect_s;
+    bool changed = look(c, x, step);
+    c->foresights += changed;
+    c->guard_s += hk_now() - start - (c->detect_s - detected);
+    return changed;
+}
+
+void hk_contacts_forget_foreseen(hk_contacts *c)
+{
+    c->foreseen_count = 0;
+}
+
+void hk_contacts_add_foreseen(const hk_contacts *c, double *gradient)
+{
+    for (size_t k = 0; k < c->foreseen_count; k++) {
+        const hk_foreseen *f = &c->foreseen[k];
+        for (int v = 0; v < 4; v++) {
+            if (f->point[v] >= c->body_points) continue;
+            double *to = gradient + 4 * (size_t)c->vertex[f->point[v]];
+            for (int i = 0; i < 3; i++) to[i] += f->stiffness * f->missing * f->c[v] * f->normal[i];
+        }
+    }
+}
+
+void hk_contacts_foreseen_hessian(const hk_foreseen *f, double *h)
+{
+    for (int k = 0; k < 144; k++) {
+        int row = k / 12, column = k % 12;
+        h[k] = f->stiffness * f->c[row / 3] * f->c[column / 3] * f->normal[row % 3] *
+               f->normal[column % 3];
+    }
+}
