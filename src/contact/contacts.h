@@ -116,6 +116,9 @@ typedef struct hk_contacts {
     hk_foreseen *foreseen;
     size_t foreseen_count, foreseen_capacity;
     int64_t foresights;  // lists of them
+    // Vertices of all that were foreseen in this step: where stiffness may be soon.
+    int32_t (*expected)[4];
+    size_t expected_count, expected_capacity;
     // ---- friction of this step
     hk_slide *slides;
     size_t slide_count, slide_capacity;
@@ -127,7 +130,8 @@ typedef struct hk_contacts {
     // ---- workspace of detections
     hk_bvh triangle_tree, edge_tree;
     hk_pairs triangle_pairs, edge_pairs;
-    hk_box *boxes;  // [largest of the counts]
+    hk_box *boxes;         // [largest of the counts]
+    double search_radius;  // m, of the search that is going on
     // ---- what there was to do
     int64_t detections, version;     // version: of the list
     int64_t sweeps;                  // searches along ways

@@ -237,6 +237,6 @@ void hk_contacts_visit_vertices(const hk_contacts *c, hk_contact_vertices_fn *vi
     for (size_t k = 0; k < c->count; k++) visit_vertices(c, c->list[k].point, visit, context);
     for (size_t k = 0; k < c->slide_count; k++)
         visit_vertices(c, c->slides[k].point, visit, context);
-    for (size_t k = 0; k < c->foreseen_count; k++)
-        visit_vertices(c, c->foreseen[k].point, visit, context);
+    for (size_t k = 0; k < c->expected_count; k++)
+        visit_vertices(c, c->expected[k], visit, context);
 }

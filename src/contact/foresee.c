@@ -60,6 +60,17 @@ static hk_status find_ahead(hk_contacts *c, const hk_contact **list, size_t *cou
     return HK_OK;
 }
 
+// Adds them to what is expected: patterns of matrices have room for it from then on.
+static hk_status expect(hk_contacts *c)
+{
+    size_t all = c->expected_count + c->foreseen_count;
+    HK_TRY(hk_reserve((void **)&c->expected, c->expected_count, sizeof *c->expected,
+                      &c->expected_capacity, all));
+    for (size_t k = 0; k < c->foreseen_count; k++)
+        memcpy(c->expected[c->expected_count++], c->foreseen[k].point, sizeof *c->expected);
+    return HK_OK;
+}
+
 static bool is_same(const hk_foreseen *a, const hk_foreseen *b)
 {
     return memcmp(a->point, b->point, sizeof a->point) == 0;
@@ -92,6 +103,7 @@ static bool look(hk_contacts *c, const double *x, const double *step)
     if (!isfinite(longest)) return false;
     c->status = find_ahead(c, &list, &count);
     if (c->status == HK_OK) c->status = choose(c, list, count, &changed);
+    if (c->status == HK_OK && changed) c->status = expect(c);
     return c->status == HK_OK && changed;
 }
 

@@ -31,6 +31,7 @@ static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, h
 void hk_contacts_end_friction(hk_contacts *c)
 {
     c->slide_count = 0;
+    c->expected_count = 0;
     c->step = 0;
     if (c->insides) hk_insides_clear(c);
 }
