@@ -217,6 +217,12 @@ double hk_contacts_limit(hk_contacts *contacts, const double *x, const double *s
 void hk_contacts_shorten(hk_contacts *contacts, const double *x, double *step);
 // Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.
 bool hk_contacts_walk(hk_contacts *contacts, double *x, const double *to);
+double hk_contacts_gap(const hk_contacts *contacts,
+                       const hk_contact *contact);  // m, at contacts->x
+// How far a pair at contacts->x may follow contacts->move, at most the fraction `most`, until its
+// gap is a tenth of what it was, or `left`, m; x is about where it is then.
+double hk_contacts_advance(const hk_contacts *contacts, const hk_way_pair *pair, double left,
+                           double most, double x[4][3]);
 // The fraction of contacts->move, at most `most`, that leaves a contact at contacts->x a part of
 // its gap.
 double hk_contacts_fraction(const hk_contacts *contacts, const hk_contact *contact, double most);

@@ -5,9 +5,9 @@
 // it go a thousandth of its way, the one pair that stopped it begins to push, and the next
 // direction is stopped by another. So directions are found with the contacts at their ends: the
 // function that is minimised is the quadratic one of ε, and for every pair on the way with its gap
-// g + n · Σ c_i d_i to first order,
+// g = n · Σ c_i (x_i + d_i), normal and closest points being those where the two meet,
 //
-//   ½ κ (w − g − n · Σ c_i d_i)²  where that is a gap below w.
+//   ½ κ (w − g)²  where g < w.
 //
 // Pairs come and go until they are those of the direction itself (an active set, or Newton's method
 // for a function of pieces).
@@ -20,30 +20,46 @@
 static double part_that_counts(const hk_pair *pair, const double x[4][3], double gap)
 {
     hk_pair wide = *pair;
-    hk_pair_state at;
     wide.width = gap * (1 + 1e-9);
-    at = pair_state(&wide, x);
+    hk_pair_state at = pair_state(&wide, x);
     return at.parts > 0 ? at.m.energy * at.part[0].coefficient : 0;
+}
+
+// Closest points along the moves are where the two meet, or else at their end.
+static hk_closest meet(const hk_contacts *c, const hk_contact *k, double x[4][3], double *distance)
+{
+    hk_way_pair way = {.kind = k->pair.kind, .thickness = k->pair.thickness};
+    memcpy(way.point, k->point, sizeof way.point);
+    if (k->pair.kind == HK_VERTEX_PLANE)
+        hk_contact_corners(c->x, k->point, x);
+    else
+        hk_contacts_advance(c, &way, 0, 1, x);
+    hk_closest at = pair_closest(k->pair.kind, (const double(*)[3])x);
+    *distance = pair_distance(k->pair.kind, &at, (const double(*)[3])x);
+    return at;
 }
 
 // Whether a contact that does not push yet would at the end of the moves.
 static bool foresee(const hk_contacts *c, const hk_contact *k, hk_foreseen *to)
 {
-    double x[4][3], width = k->pair.width;
-    hk_contact_corners(c->x, k->point, x);
-    hk_closest at = pair_closest(k->pair.kind, (const double(*)[3])x);
-    double distance = pair_distance(k->pair.kind, &at, (const double(*)[3])x);
-    double gap = distance - k->pair.thickness, next = gap;
-    if (!(gap > width)) return false;
-    for (int i = 0; i < 3; i++) to->normal[i] = at.w[i] / distance;
-    for (int v = 0; v < 4; v++)
-        next += at.c[v] * closest_dot(to->normal, c->move + 3 * (size_t)k->point[v]);
-    if (!(next < width)) return false;
+    double x[4][3], start[4][3], apart[3] = {0, 0, 0}, move[3] = {0, 0, 0}, distance;
+    if (!(hk_contacts_gap(c, k) > k->pair.width)) return false;
+    hk_closest at = meet(c, k, x, &distance);
+    if (!(distance > 0)) return false;
+    hk_contact_corners(c->x, k->point, start);
+    closest_combine((const double(*)[3])start, at.c, apart);
+    for (int i = 0; i < 3; i++) {
+        to->normal[i] = at.w[i] / distance;
+        for (int v = 0; v < 4; v++)
+            move[i] += at.c[v] * c->move[3 * (size_t)k->point[v] + (size_t)i];
+    }
+    to->missing = closest_dot(to->normal, apart) - k->pair.thickness - k->pair.width;
+    if (!(to->missing > 0 && to->missing + closest_dot(to->normal, move) < 0)) return false;
+    double gap = distance - k->pair.thickness;
     to->stiffness = k->pair.stiffness * part_that_counts(&k->pair, (const double(*)[3])x, gap);
     if (!(to->stiffness > 0) || !isfinite(to->stiffness)) return false;
     memcpy(to->point, k->point, sizeof to->point);
     memcpy(to->c, at.c, sizeof to->c);
-    to->missing = gap - width;
     return true;
 }
 

@@ -7,6 +7,8 @@
 // are in boxes that do not overlap (ways.c) cannot meet at all.
 #include <math.h>
 
+#include "contact/quick.h"
+
 #include "contact/contacts.h"
 
 // Part of a gap that a step may close.
@@ -51,8 +53,9 @@ static approach approach_of(const hk_contacts *c, const hk_way_pair *k)
     return to;
 }
 
-// The fraction of the moves, at most `most`, that leaves a part of the gap, and `left` of it, m.
-static double fraction_up_to(const hk_contacts *c, const hk_way_pair *k, double left, double most)
+// The fraction of the moves, at most `most`, that leaves the slab a part of the gap, and `left` of
+// it, m.
+static double fraction_by_slab(const hk_contacts *c, const hk_way_pair *k, double left, double most)
 {
     approach a = approach_of(c, k);
     int firsts = hk_pair_firsts(k->kind);
@@ -66,9 +69,77 @@ static double fraction_up_to(const hk_contacts *c, const hk_way_pair *k, double 
     return most;
 }
 
+// Advances at the most, and the part of a distance that each may use up.
+enum { MOST_ADVANCES = 256 };
+#define ADVANCE 0.9
+
+static double longest_of(double move[4][3], int first, int last)
+{
+    double most = 0;
+    for (int v = first; v < last; v++) most = fmax(most, closest_dot(move[v], move[v]));
+    return sqrt(most);
+}
+
+// Corners and moves of a pair, less the mean of the latter; returns the longest way that the two
+// sides can come nearer to each other.
+static double relative_moves(const hk_contacts *c, const int32_t point[4], int firsts,
+                             double x[4][3], double move[4][3])
+{
+    hk_contact_corners(c->x, point, x);
+    hk_contact_corners(c->move, point, move);
+    for (int i = 0; i < 3; i++) {
+        double mean = 0.25 * (move[0][i] + move[1][i] + move[2][i] + move[3][i]);
+        for (int v = 0; v < 4; v++) move[v][i] -= mean;
+    }
+    return longest_of(move, 0, firsts) + longest_of(move, firsts, 4);
+}
+
+double hk_contacts_advance(const hk_contacts *c, const hk_way_pair *k, double left, double most,
+                           double x[4][3])
+{
+    double move[4][3], weight[4], w[3], done = 0, keep = 0;
+    double longest = relative_moves(c, k->point, hk_pair_firsts(k->kind), x, move);
+    for (int n = 0; n < MOST_ADVANCES; n++) {
+        quick_closest(k->kind, (const double(*)[3])x, weight, w);
+        double gap = sqrt(closest_dot(w, w)) - k->thickness;
+        if (n == 0) keep = fmax((1 - SHARE) * gap, left);
+        if (!(gap > keep)) return n == 0 ? 0 : done;
+        double step = ADVANCE * (gap - (n == 0 ? keep : 0)) / longest;
+        if (!(done + step < most)) step = most - done;
+        for (int v = 0; v < 4; v++)
+            for (int i = 0; i < 3; i++) x[v][i] += step * move[v][i];
+        if (done + step >= most) {
+            quick_closest(k->kind, (const double(*)[3])x, weight, w);
+            return sqrt(closest_dot(w, w)) - k->thickness >= keep ? most : done;
+        }
+        done += step;
+    }
+    return done;
+}
+
+// What slides along a surface comes near to the edges of its triangles one after the other, and
+// slabs between them stand across its way. So where they do not let a pair go on, it is followed:
+// from place to place, by less than the distance that there is (additive CCD, Li et al. 2021).
+static double fraction_up_to(const hk_contacts *c, const hk_way_pair *k, double left, double most)
+{
+    double x[4][3], fraction = fraction_by_slab(c, k, left, most);
+    if (fraction >= most || k->kind == HK_VERTEX_PLANE) return fraction;
+    return fmax(fraction, hk_contacts_advance(c, k, left, most, x));
+}
+
 static double fraction_of(const hk_contacts *c, const hk_way_pair *k)
 {
     return fraction_up_to(c, k, 0, 1);
+}
+
+double hk_contacts_gap(const hk_contacts *c, const hk_contact *k)
+{
+    double x[4][3];
+    hk_closest near;
+    hk_contact_corners(c->x, k->point, x);
+    quick_closest(k->pair.kind, (const double(*)[3])x, near.c, near.w);
+    near.square = closest_dot(near.w, near.w);
+    return pair_distance(k->pair.kind, &near, (const double(*)[3])x) - k->pair.thickness;
 }
 
 double hk_contacts_fraction(const hk_contacts *c, const hk_contact *contact, double most)
