@@ -132,6 +132,7 @@ typedef struct hk_contacts {
     hk_pairs triangle_pairs, edge_pairs;
     hk_box *boxes;         // [largest of the counts]
     double search_radius;  // m, of the search that is going on
+    bool together;         // all points go the same part of their moves
     // ---- what there was to do
     int64_t detections, version;     // version: of the list
     int64_t sweeps;                  // searches along ways

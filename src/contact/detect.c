@@ -79,7 +79,8 @@ static bool keep_edge(const void *context, int32_t first, int32_t second)
 }
 
 // ---- on ways: boxes around those of bodies that fly along overlap their neighbours', though
-// nothing comes nearer. What counts is how the two move relative to each other.
+// nothing comes nearer. Where all go the same part of their ways, what counts is how the two
+// move relative to each other.
 
 static void extent_of(const double *values, const int32_t *points, int count, size_t i,
                       double range[2])
@@ -145,7 +146,7 @@ static void find_boxes(hk_contacts *c, hk_contact_boxes_fn *boxes, int count, in
 
 hk_status hk_contacts_find_pairs(hk_contacts *c, hk_contact_boxes_fn *boxes, double radius)
 {
-    bool way = boxes == hk_contacts_swept_boxes;
+    bool way = boxes == hk_contacts_swept_boxes && c->together;
     c->search_radius = radius;
     find_boxes(c, boxes, c->triangle_count, 3, c->triangles);
     HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, c->triangle_count, c->threads));

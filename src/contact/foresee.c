@@ -70,7 +70,10 @@ static hk_status find_ahead(hk_contacts *c, const hk_contact **list, size_t *cou
     *count = c->count;
     if (hk_contacts_way_is_listed(c)) return HK_OK;
     c->sweeps++;
-    HK_TRY(hk_contacts_find_pairs(c, hk_contacts_swept_boxes, c->settings->distance));
+    c->together = true;
+    hk_status status = hk_contacts_find_pairs(c, hk_contacts_swept_boxes, c->settings->distance);
+    c->together = false;
+    HK_TRY(status);
     HK_TRY(hk_contacts_make(c, INFINITY, &c->ahead, &c->ahead_capacity, count));
     *list = c->ahead;
     return HK_OK;

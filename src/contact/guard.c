@@ -179,14 +179,16 @@ static void scale_moves(hk_contacts *c, double factor)
 }
 
 // Finds what can meet, on as much of the way as is searched at once: which fraction of it; 0: it is
-// none.
-static double begin_way(hk_contacts *c)
+// none. `together`: all points go the same fraction of their moves.
+static double begin_way(hk_contacts *c, bool together)
 {
     double longest = hk_contacts_longest_move(c), part = 1;
     if (!isfinite(longest)) return 0;
     if (longest > c->longest) part = c->longest / longest;
     if (part < 1) scale_moves(c, part);
+    c->together = together;
     c->status = hk_contacts_search_way(c);
+    c->together = false;
     return c->status == HK_OK ? part : 0;
 }
 
@@ -204,7 +206,7 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
     if (!hk_contacts_guarded(c)) return length;
     double start = hk_now(), detected = c->detect_s;
     hk_contacts_take_step(c, x, step, length);
-    double part = begin_way(c);
+    double part = begin_way(c, true);
     if (part > 0) part *= least_fraction(c, 0);
     c->clamped += part < 1;
     count_time(c, start, detected);
@@ -243,7 +245,7 @@ void hk_contacts_shorten(hk_contacts *c, const double *x, double *step)
     if (!hk_contacts_guarded(c)) return;
     double start = hk_now(), detected = c->detect_s;
     hk_contacts_take_step(c, x, step, 1);
-    double most = begin_way(c);
+    double most = begin_way(c, false);
     for (int b = 0; b < c->settings->body_count; b++) c->side_part[b] = 1;
     for (int n = 0; n < SWEEPS; n++)
         for (size_t k = 0; k < c->swept_count; k++) shorten_sides(c, &c->swept[k]);
@@ -305,7 +307,7 @@ static void shorten_moves(hk_contacts *c, const uint8_t *held)
 static double hop(hk_contacts *c, const uint8_t *held)
 {
     for (size_t k = 0; k < 3 * (size_t)c->point_count; k++) c->move[k] = c->aim[k] - c->x[k];
-    double part = begin_way(c);
+    double part = begin_way(c, false);
     if (!(part > 0)) return 0;
     shorten_moves(c, held);
     double least = least_fraction(c, LEFT_BY_DRIVEN * c->settings->distance);
@@ -425,7 +427,7 @@ bool hk_contacts_passes(hk_contacts *c, const double *x)
     aim_at(c, x);
     while (part < 1 && least >= 1) {
         for (size_t k = 0; k < all; k++) c->move[k] = c->aim[k] - c->x[k];
-        part = begin_way(c);
+        part = begin_way(c, true);
         least = part > 0 ? least_fraction(c, 0) : 0;
         for (size_t k = 0; k < all && least >= 1; k++) c->x[k] += c->move[k];
     }

@@ -25,6 +25,7 @@ hk_status hk_search_init(hk_line_search *s, hk_problem *problem, const hk_settin
     s->problem = problem;
     s->settings = *settings;
     s->armijo = 1e-4;
+    s->limit = NAN;
     s->patience = PATIENCE;
     s->gradient = HK_ZEROS(double, size);
     s->trial_gradient = HK_ZEROS(double, size);
@@ -195,8 +196,10 @@ double hk_search_length(hk_line_search *s, const double *x, bool fresh, double l
                         double longest)
 {
     double slope = hk_problem_dot(s->problem, s->gradient, s->direction);
+    double first = s->limit;
+    if (isnan(first)) first = hk_terms_limit(s->problem->terms, x, s->direction, length);
+    s->limit = NAN;
     if (!(slope < 0)) return 0;
-    double first = hk_terms_limit(s->problem->terms, x, s->direction, length);
     if (first < length) first = go_by_bodies(s, x, length, first, &slope);
     hk_search_state from = {s->at.energy, s->at.residual, slope, s->armijo};
     length = first;

@@ -25,7 +25,7 @@ enum { MOST_SHIFTS = 12, PATIENCE = 3, ROUNDING_PATIENCE = 2 };
 #define LONGEST_STEP 1024
 // The part of a direction that has to be free, and directions that are tried where it is not.
 #define BLOCKED 0.5
-enum { MOST_LOOKS = 12 };
+enum { MOST_LOOKS = 4 };
 // Free vertices from which multigrid is usually faster than a factorisation. Where it takes more
 // than so many iterations for one system, a factorisation is the better choice after all, as long
 // as there is room for it.
@@ -209,7 +209,8 @@ static bool is_blocked(newton *s, const double *x)
 {
     hk_terms *terms = s->search.problem->terms;
     if (!hk_terms_guarded(terms)) return false;
-    return hk_terms_limit(terms, x, s->search.direction, 1) < BLOCKED;
+    s->search.limit = hk_terms_limit(terms, x, s->search.direction, 1);
+    return s->search.limit < BLOCKED;
 }
 
 // A direction that something is in the way of is found once more with what it would touch, until it
@@ -219,6 +220,7 @@ static hk_status look_ahead(newton *s, const double *x, bool *positive)
     hk_line_search *ls = &s->search;
     hk_problem *p = ls->problem;
     size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
+    ls->limit = NAN;
     for (int n = 0; n < MOST_LOOKS && *positive; n++) {
         if (!hk_terms_foresee(p->terms, x, ls->direction)) break;
         memcpy(s->aim, ls->gradient, bytes);
