@@ -15,6 +15,8 @@
 #include "design_body.h"
 #include "model/model.h"
 
+enum { MOST_RUNS = 100 };
+
 typedef struct options {
     const char *mesh, *fix, *methods, *linear, *figures;
     double young, poisson, tolerance;
@@ -45,6 +47,10 @@ static options parse(int argc, char **argv)
         if (strcmp(name, "--figures") == 0) o.figures = value;
         if (strcmp(name, "--longest") == 0) o.longest = atof(value);
     }
+    if (o.repeat < 1 || o.repeat > MOST_RUNS) {
+        fprintf(stderr, "bench_design: --repeat takes 1 to %d\n", MOST_RUNS);
+        exit(2);
+    }
     return o;
 }
 
@@ -58,49 +64,71 @@ static void print_heading(void)
     printf(" %5s %6s %5s %9s  %s\n", "it", "linear", "LU", "residual", "attempts");
 }
 
-// The shortest of several runs: the machine is shared.
+typedef struct trial {
+    double ms, cpu_ms, create_ms;  // from scratch: creation and first solve
+    double again_ms, again_cpu_ms;
+    hk_rest_report report;
+} trial;
+
+static int compare_trials(const void *a, const void *b)
+{
+    return bench_compare(&((const trial *)a)->ms, &((const trial *)b)->ms);
+}
+
+static trial try_once(const hk_rest_def *def)
+{
+    trial t = {0};
+    hk_rest *rest = NULL;
+    hk_rest_report warm;
+    double start = hk_now(), cpu = bench_cpu();
+    bench_check(hk_rest_create(def, &rest));
+    bench_check(hk_rest_solve(rest, NULL, &t.report));
+    t.ms = 1e3 * (hk_now() - start);
+    t.cpu_ms = 1e3 * (bench_cpu() - cpu);
+    t.create_ms = hk_rest_setup_ms(rest);
+    if (strcmp(def->method, "newton_lu") != 0) {
+        cpu = bench_cpu();
+        bench_check(hk_rest_solve(rest, NULL, &warm));
+        t.again_ms = warm.ms;
+        t.again_cpu_ms = 1e3 * (bench_cpu() - cpu);
+    }
+    hk_rest_free(rest);
+    return t;
+}
+
+static double median_again(const trial *trials, int count)
+{
+    double again[MOST_RUNS];
+    for (int k = 0; k < count; k++) again[k] = trials[k].again_ms;
+    qsort(again, (size_t)count, sizeof again[0], bench_compare);
+    return again[count / 2];
+}
+
+// The run whose time is the median of all.
 static void run(const options *o, const hk_model *model, const char *method, int reuse)
 {
-    double least = INFINITY, create = 0, again = INFINITY, cpu = INFINITY, again_cpu = INFINITY;
-    hk_rest_report best = {0};
-    for (int k = 0; k < o->repeat; k++) {
-        hk_rest_def def = hk_default_rest_def();
-        def.model = model;
-        def.method = method;
-        def.tolerance = o->tolerance;
-        def.threads = o->threads;
-        def.reuse = reuse;
-        def.linear = o->linear;
-        hk_rest *rest = NULL;
-        hk_rest_report report, warm;
-        double start = hk_now(), cpu_start = bench_cpu();
-        bench_check(hk_rest_create(&def, &rest));
-        bench_check(hk_rest_solve(rest, NULL, &report));
-        double took = hk_now() - start;
-        cpu = fmin(cpu, bench_cpu() - cpu_start);
-        if (strcmp(method, "newton_lu") != 0) {
-            cpu_start = bench_cpu();
-            bench_check(hk_rest_solve(rest, NULL, &warm));
-            again = fmin(again, warm.ms);
-            again_cpu = fmin(again_cpu, bench_cpu() - cpu_start);
-        }
-        if (took < least) {
-            least = took;
-            create = hk_rest_setup_ms(rest);
-            best = report;
-        }
-        hk_rest_free(rest);
-    }
+    trial trials[MOST_RUNS];
+    hk_rest_def def = hk_default_rest_def();
+    def.model = model;
+    def.method = method;
+    def.tolerance = o->tolerance;
+    def.threads = o->threads;
+    def.reuse = reuse;
+    def.linear = o->linear;
+    for (int k = 0; k < o->repeat; k++) trials[k] = try_once(&def);
+    qsort(trials, (size_t)o->repeat, sizeof trials[0], compare_trials);
+    const trial *median = &trials[o->repeat / 2];
+    const hk_rest_report *report = &median->report;
     char name[64];
     snprintf(name, sizeof name, reuse > 1 ? "%s, M = %d" : "%s", method, reuse);
-    printf("%-22s %9.1f %9.1f %9.1f %9.1f %9.1f", name, 1e3 * least, 1e3 * cpu, create, again,
-           1e3 * again_cpu);
+    printf("%-22s %9.1f %9.1f %9.1f %9.1f %9.1f", name, median->ms, median->cpu_ms,
+           median->create_ms, median_again(trials, o->repeat), median->again_cpu_ms);
     for (int p = 0; p < HK_PHASE_COUNT; p++)
-        if (p != HK_PHASE_VOLUME) printf(" %9.1f", best.phase_ms[p]);
-    printf(" %5d %6d %5d %9.1e  %s%s%s\n", best.iterations, best.linear_iterations,
-           best.factorisations, best.relative_residual, best.attempts,
-           best.reason == HK_CONVERGED ? "" : ": ",
-           best.reason == HK_CONVERGED ? "" : hk_reason_name(best.reason));
+        if (p != HK_PHASE_VOLUME) printf(" %9.1f", report->phase_ms[p]);
+    printf(" %5d %6d %5d %9.1e  %s%s%s\n", report->iterations, report->linear_iterations,
+           report->factorisations, report->relative_residual, report->attempts,
+           report->reason == HK_CONVERGED ? "" : ": ",
+           report->reason == HK_CONVERGED ? "" : hk_reason_name(report->reason));
 }
 
 // ---------------------------------------------------------------- an edit
@@ -125,16 +153,34 @@ static double *twisted(const hk_model *model)
 }
 
 typedef struct edit {
-    double whole, set_shape, refactor;  // s
-    double cpu;                         // s, the least
+    double whole, cpu, set_shape, refactor;  // s
     hk_rest_report report;
 } edit;
 
-// From the shape of the model to the edited one: with the old factor, or with a new one.
+static int compare_edits(const void *a, const void *b)
+{
+    return bench_compare(&((const edit *)a)->whole, &((const edit *)b)->whole);
+}
+
+static edit edit_once(hk_rest *rest, const double *edited, bool anew)
+{
+    edit now;
+    double start = hk_now(), cpu_start = bench_cpu();
+    bench_check(hk_rest_set_shape(rest, edited));
+    now.set_shape = hk_now() - start;
+    if (anew) bench_check(hk_rest_refactor(rest));
+    now.refactor = hk_now() - start - now.set_shape;
+    bench_check(hk_rest_solve(rest, NULL, &now.report));
+    now.whole = hk_now() - start;
+    now.cpu = bench_cpu() - cpu_start;
+    return now;
+}
+
+// From the shape of the model to the edited one: with the old factor, or with a new one. The median
+// of several.
 static edit take_edit(const options *o, const hk_model *model, const double *edited, bool anew)
 {
-    edit best = {.whole = INFINITY};
-    double cpu = INFINITY;
+    edit edits[MOST_RUNS];
     hk_rest_def def = hk_default_rest_def();
     def.model = model;
     def.tolerance = o->tolerance;
@@ -146,20 +192,11 @@ static edit take_edit(const options *o, const hk_model *model, const double *edi
         bench_check(hk_rest_set_shape(rest, hk_model_rest_positions(model)));
         bench_check(hk_rest_refactor(rest));
         bench_check(hk_rest_solve(rest, NULL, NULL));
-        edit now;
-        double start = hk_now(), cpu_start = bench_cpu();
-        bench_check(hk_rest_set_shape(rest, edited));
-        now.set_shape = hk_now() - start;
-        if (anew) bench_check(hk_rest_refactor(rest));
-        now.refactor = hk_now() - start - now.set_shape;
-        bench_check(hk_rest_solve(rest, NULL, &now.report));
-        now.whole = hk_now() - start;
-        cpu = fmin(cpu, bench_cpu() - cpu_start);
-        if (now.whole < best.whole) best = now;
+        edits[k] = edit_once(rest, edited, anew);
     }
-    best.cpu = cpu;
     hk_rest_free(rest);
-    return best;
+    qsort(edits, (size_t)o->repeat, sizeof edits[0], compare_edits);
+    return edits[o->repeat / 2];
 }
 
 static void run_edit(const options *o, const hk_model *model)
@@ -323,9 +360,8 @@ int main(int argc, char **argv)
     printf("%s: %d vertices, %d tets; neo-Hookean, E = %g Pa, nu = %g; to %g of the load\n",
            o.mesh ? o.mesh : "figure", hk_mesh_vertex_count(mesh), hk_mesh_tet_count(mesh), o.young,
            o.poisson, o.tolerance);
-    printf("ms from scratch (creation and first solve), and again with the factor at hand; the "
-           "least of "
-           "%d runs, CPU time is of all threads together\n",
+    printf("ms from scratch (creation and first solve), and again with the factor at hand; medians "
+           "of %d runs, CPU time is of all threads together\n",
            o.repeat);
     print_heading();
     run(&o, model, "auto", 0);

@@ -39,8 +39,6 @@ int cmd_sweep(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
-// The first thing that main does: may start the program anew (machine.c).
-void cli_correct_libraries(char **argv);
 void cli_print_machine(void);
 
 // ---------------------------------------------------------------- options (options.c)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "libraries.h"
 
 const cli_command cli_commands[] = {
     {"run", "simulate a scene", cmd_run},

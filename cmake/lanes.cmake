@@ -1,5 +1,6 @@
 # The element kernels (src/term/lanes.c, lanes_local.c and lanes_vertex.c with all materials;
-# corotation_lanes.c in single precision only, src/design/rest_lanes.c and shape_lanes.c in double)
+# src/contact/push_lanes.c; corotation_lanes.c in single precision only, src/design/rest_lanes.c and
+# shape_lanes.c in double)
 # are compiled once a lane type and instruction set; the
 # best set that the running CPU has is chosen at run time (src/term/lanes.h,
 # src/term/corotation_lanes.h).
@@ -42,7 +43,8 @@ function(hooke_add_lanes objects)
         list(GET parts 2 flags)
         separate_arguments(flags)
         set(target lanes_${type}_${isa})
-        set(sources src/term/lanes.c src/term/lanes_local.c src/term/lanes_vertex.c)
+        set(sources src/term/lanes.c src/term/lanes_local.c src/term/lanes_vertex.c
+            src/contact/push_lanes.c)
         if(type MATCHES "^f32")
             list(APPEND sources src/term/corotation_lanes.c)
         else()
@@ -53,7 +55,7 @@ function(hooke_add_lanes objects)
         target_link_libraries(${target} PRIVATE hooke_flags)
         target_compile_options(${target} PRIVATE ${flags} ${sanitize}
             -DHK_LANE_TABLE=hk_lanes_${type}_${isa} -DHK_LOCAL_TABLE=hk_local_${type}_${isa}
-            -DHK_VERTEX_TABLE=hk_vertex_blocks_${type}_${isa}
+            -DHK_VERTEX_TABLE=hk_vertex_blocks_${type}_${isa} -DHK_PUSH_TABLE=hk_push_${type}_${isa}
             -DHK_REST_TABLE=hk_rest_${type}_${isa} -DHK_SHAPE_TABLE=hk_shape_${type}_${isa}
             -DHK_COROTATION_TABLE=hk_corotation_${type}_${isa} -DHK_LANE_NAME="${type}_$<IF:$<STREQUAL:${isa},generic>,${plain},${isa}>")
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON

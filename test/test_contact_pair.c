@@ -1,6 +1,6 @@
 // Contacts of a vertex with a triangle and of two edges (src/contact): distances, laws, friction,
 // and their derivatives, at random and at degenerate places.
-#include "contact/pair.h"
+#include "contact/quick.h"
 
 #include <string.h>
 
@@ -332,6 +332,45 @@ static void test_degenerate_pairs(void **state)
     }
 }
 
+// What iterations evaluate is the same, by another way. Where two features are equally near either
+// may be taken: the energy is the same.
+static void test_quick(void **state)
+{
+    (void)state;
+    int touching = 0;
+    for (int k = 0; k < CASES; k++) {
+        double x[4][3], g[12], quick[12], largest = 0, off = 0;
+        if (k % 4 == 0)
+            degenerate_points(x, k / 4 % DEGENERATE);
+        else
+            random_points(x, 1);
+        hk_pair p = {.kind = (hk_pair_kind)(k % 3),
+                     .law = (hk_contact_law)(k / 3 % HK_CONTACT_LAWS),
+                     .stiffness = 1e3,
+                     .width = k % 5 ? 0.4 : 10,
+                     .thickness = k % 7 ? 0 : 0.05,
+                     .parallel = 1e-1};
+        for (int i = 0; i < 3 && p.kind == HK_VERTEX_PLANE; i++) x[2][i] = x[1][i] + (i == 1);
+        take_common(&p, k / 4);
+        hk_pair_state at = pair_state(&p, (const double(*)[3])x);
+        double energy = pair_energy(&p, &at),
+               same = quick_evaluate(&p, (const double(*)[3])x, quick);
+        assert_true(isfinite(energy) == isfinite(same));
+        if (!isfinite(energy) || !(at.distance > 1e-9)) continue;
+        assert_near(same, energy, 1e-9 * (1 + fabs(energy)));
+        assert_near(quick_evaluate(&p, (const double(*)[3])x, NULL), same, 0);
+        touching += energy > 0;
+        if (k % 4 == 0 || at.parts == 0) continue;
+        pair_gradient(&p, &at, g);
+        for (int i = 0; i < 12; i++) {
+            largest = fmax(largest, fabs(g[i]));
+            off = fmax(off, fabs(g[i] - quick[i]));
+        }
+        assert_near(off, 0, 1e-7 * (1 + largest));
+    }
+    assert_true(touching > CASES / 20);
+}
+
 // Without its negative part the Hessian is positive.
 static void test_projected_hessians(void **state)
 {
@@ -440,7 +479,7 @@ int main(void)
         cmocka_unit_test(test_parallel_edges),     cmocka_unit_test(test_degenerate_pairs),
         cmocka_unit_test(test_projected_hessians), cmocka_unit_test(test_laws),
         cmocka_unit_test(test_friction),           cmocka_unit_test(test_every_contact_once),
-        cmocka_unit_test(test_every_end_once),
+        cmocka_unit_test(test_every_end_once),     cmocka_unit_test(test_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

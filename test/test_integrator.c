@@ -368,6 +368,7 @@ static void test_methods(void **state)
             const hk_method *method;
             CHECK_OK(hk_method_find(hk_method_name(m), &method));
             if (!method->minimise || method->direct) continue;
+            if (SANITIZED && (m + k) % 3 != 0) continue;
             hk_model *model = moved_bar(method == &hk_projective ? "arap" : "corotated");
             hk_world *truth = damped_world(model, hk_integrator_name(k), "newton");
             hk_world *world = damped_world(model, hk_integrator_name(k), method->name);

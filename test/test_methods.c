@@ -208,7 +208,7 @@ static void test_methods_agree_with_newton(void **state)
     double worst[MOST_VARIANTS][2] = {0};
     for (int m = 0; m < solid_count(); m++)
         for (int task = 0; task < TASKS; task++) {
-            if (SANITIZED && m % 4 != 3) continue;  // stvk, fung and projective
+            if (SANITIZED && m % 8 != 3) continue;  // stvk and projective
             const char *material = hk_material_name(m);
             answer truth = solve(task, material, NULL);
             for (int v = 0; v < variant_count; v++) {

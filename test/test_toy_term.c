@@ -50,7 +50,7 @@ static double run(const toy_case *c, hk_backend backend, const char *against, bo
     hk_world *w = toy_world(c, backend, c->method);
     hk_world *truth = toy_world(c, HK_BACKEND_CPU, against);
     hk_step_report r;
-    for (int k = 0; k < (pose ? 1 : 8); k++) {
+    for (int k = 0; k < (pose ? 1 : SANITIZED ? 3 : 8); k++) {
         CHECK_OK(pose ? hk_world_pose(w, &r) : hk_world_step(w, &r));
         if (hk_reason_outcome(r.reason) == HK_OUTCOME_FAILED)
             fail_msg("%s: %s, %s", c->label, hk_reason_name(r.reason), r.detail);

@@ -191,7 +191,7 @@ static void test_methods(void **state)
             const method_case *c = &CASES[k];
             hk_world *w = world_for(c, c->method, tied), *truth = world_for(c, "newton", tied);
             hk_step_report r;
-            for (int n = 0; n < 8; n++) {
+            for (int n = 0; n < (SANITIZED ? 3 : 8); n++) {
                 CHECK_OK(hk_world_step(w, &r));
                 if (hk_reason_outcome(r.reason) == HK_OUTCOME_FAILED)
                     fail_msg("%s: %s, %s", c->method, hk_reason_name(r.reason), r.detail);

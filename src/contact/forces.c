@@ -69,14 +69,7 @@ static double evaluate(const hk_contacts *c, size_t number, double moved, double
         return 0;
     }
     corners_of(c, k->point, x);
-    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
-    if (gradient) {
-        if (at.b.energy == 0)
-            memset(gradient, 0, 12 * sizeof(double));
-        else
-            pair_gradient(&k->pair, &at, gradient);
-    }
-    return pair_energy(&k->pair, &at);
+    return quick_evaluate(&k->pair, (const double(*)[3])x, gradient);
 }
 
 // The energy, and forces of all corners into c->force where that is wanted.

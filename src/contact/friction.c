@@ -3,6 +3,7 @@
 
 #include "contact/field.h"
 #include "contact/inside.h"
+#include "contact/quick.h"
 #include "contact/recover.h"
 
 // The longest slip up to which friction sticks, of the contact distance. Where edges of bodies lie
@@ -15,7 +16,7 @@ static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, h
     double friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]), x[4][3];
     if (!(friction > 0)) return false;
     hk_contact_corners(c->x, k->point, x);
-    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
+    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
     double most = friction * pair_force(&k->pair, &at);
     if (!(most > 0) || !isfinite(most)) return false;
     memcpy(to->point, k->point, sizeof to->point);

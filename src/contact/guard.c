@@ -10,6 +10,7 @@
 #include "contact/quick.h"
 
 #include "contact/contacts.h"
+#include "contact/quick.h"
 
 // Part of a gap that a step may close.
 #define SHARE 0.9
@@ -31,7 +32,9 @@ static approach approach_of(const hk_contacts *c, const hk_way_pair *k)
     double x[4][3], normal[3], height[4], side[2] = {0, 0};
     int firsts = hk_pair_firsts(k->kind);
     hk_contact_corners(c->x, k->point, x);
-    hk_closest at = pair_closest(k->kind, (const double(*)[3])x);
+    hk_closest at;
+    quick_closest(k->kind, (const double(*)[3])x, at.c, at.w);
+    at.square = closest_dot(at.w, at.w);
     double distance = pair_distance(k->kind, &at, (const double(*)[3])x);
     to.gap = distance - k->thickness;
     if (!(to.gap > 0)) return to;

@@ -138,80 +138,55 @@ HK_RULE hk_closest pair_point_point(const double x[4][3], int first, int second)
     return at;
 }
 
-// Squared, the nearest that features beside the closest points may be to count, less the distance
-// of those: how far they have to be from there. (Rounded up: what is farther for sure need not be
-// looked at.)
-HK_RULE double pair_spare(const hk_pair *p, const hk_pair_state *at)
+// Whether a point is too far from an edge for sure. Told without its closest point: most features
+// of a contact are.
+HK_RULE bool pair_far_from_edge(const hk_pair *p, const double x[4][3], int point, int a, int b)
 {
-    double reach = p->width + p->thickness;
-    return (1 + 1e-9) * reach * reach - (1 - 1e-9) * at->closest.square;
+    double e[3], d[3], reach = p->width + p->thickness;
+    closest_minus(x[b], x[a], e);
+    closest_minus(x[point], x[a], d);
+    double dd = closest_dot(d, d), de = closest_dot(d, e), ee = closest_dot(e, e);
+    // What rounding may have taken from the square.
+    double most = reach * reach * (1 + 1e-9) + 1e-14 * (dd + ee);
+    if (!(de > 0)) return dd > most;
+    if (de >= ee) return dd - 2 * de + ee > most;
+    return dd * ee - de * de > most * ee;
 }
 
-// Edges of the triangle that may be near enough: all, unless the closest point is inside; then by
-// how far it is from them.
-HK_RULE void pair_near_edges(const hk_pair *p, const double x[4][3], const hk_pair_state *at,
-                             bool near[3])
+HK_RULE bool pair_far_from_point(const hk_pair *p, const double x[4][3], int first, int second)
 {
-    double e[3][3], n[3], spare = pair_spare(p, at);
-    for (int k = 0; k < 3; k++) near[k] = true;
-    if (at->closest.free != 2) return;
-    for (int k = 0; k < 3; k++) closest_minus(x[1 + (k + 1) % 3], x[1 + k], e[k]);
-    closest_cross(e[0], e[1], n);
-    double area = closest_dot(n, n);
-    for (int k = 0; k < 3; k++) {
-        double part = at->closest.c[1 + (k + 2) % 3];  // of the corner across
-        near[k] = !((1 - 1e-9) * part * part * area > spare * closest_dot(e[k], e[k]));
-    }
+    double d[3], reach = p->width + p->thickness;
+    closest_minus(x[first], x[second], d);
+    return closest_dot(d, d) > reach * reach * (1 + 1e-9);
 }
 
 HK_RULE void pair_add_triangle_parts(const hk_pair *p, const double x[4][3], hk_pair_state *at)
 {
-    bool near[3];
-    pair_near_edges(p, x, at, near);
     for (int k = 0; k < 3; k++) {
-        if (p->common[k] == 0 || !near[k]) continue;
-        hk_closest edge = pair_point_edge(x, 0, 1 + k, 1 + (k + 1) % 3, 1);
+        int a = 1 + k, b = 1 + (k + 1) % 3;
+        if (p->common[k] == 0 || pair_far_from_edge(p, x, 0, a, b)) continue;
+        hk_closest edge = pair_point_edge(x, 0, a, b, 1);
         pair_add_part(p, &edge, -(double)p->common[k], at);
     }
     for (int k = 0; k < 3; k++) {
-        if (p->common[3 + k] == 0 || !near[k] || !near[(k + 2) % 3]) continue;
+        if (p->common[3 + k] == 0 || pair_far_from_point(p, x, 0, 1 + k)) continue;
         hk_closest corner = pair_point_point(x, 0, 1 + k);
         pair_add_part(p, &corner, p->common[3 + k], at);
     }
 }
 
-// Ends of edges that may be near enough to the other edge: all, unless the edges cross; then by how
-// far they are from the line of the other.
-HK_RULE void pair_near_ends(const hk_pair *p, const double x[4][3], const hk_pair_state *at,
-                            bool near[4])
-{
-    double a[3], b[3], cross[3], spare = pair_spare(p, at);
-    for (int k = 0; k < 4; k++) near[k] = true;
-    if (at->closest.free != 2) return;
-    closest_minus(x[1], x[0], a);
-    closest_minus(x[3], x[2], b);
-    closest_cross(a, b, cross);
-    double sine = (1 - 1e-9) * closest_dot(cross, cross);
-    double other[2] = {closest_dot(b, b), closest_dot(a, a)};
-    for (int k = 0; k < 4; k++) {
-        double part = at->closest.c[k ^ 1];  // the way to it, of its edge
-        near[k] = !(part * part * sine > spare * other[k / 2]);
-    }
-}
-
 HK_RULE void pair_add_edge_parts(const hk_pair *p, const double x[4][3], hk_pair_state *at)
 {
-    bool near[4];
-    pair_near_ends(p, x, at, near);
     for (int k = 0; k < 4; k++) {
-        if (p->common[k] == 0 || !near[k]) continue;
+        if (p->common[k] == 0 || pair_far_from_edge(p, x, k, k < 2 ? 2 : 0, k < 2 ? 3 : 1))
+            continue;
         hk_closest end = k < 2 ? pair_point_edge(x, k, 2, 3, 1) : pair_point_edge(x, k, 0, 1, -1);
         pair_add_part(p, &end, -(double)p->common[k], at);
     }
     for (int k = 0; k < 4; k++) {
         int first = k / 2, second = 2 + k % 2;
         double both = (double)p->common[first] * p->common[second];
-        if (both == 0 || !near[first] || !near[second]) continue;
+        if (both == 0 || pair_far_from_point(p, x, first, second)) continue;
         hk_closest ends = pair_point_point(x, first, second);
         pair_add_part(p, &ends, both, at);
     }

@@ -1,98 +1,231 @@
 // Forces of the contacts that push around a centre (touches.h), iteration after iteration.
 #include <math.h>
 
-#include "contact/touches.h"
+#include "contact/push_lanes.h"
+#include "contact/quick.h"
+#include "term/lanes.h"
 
 enum { RUN = 128 };  // contacts whose energies are added up one after the other
-
-// By how much contacts may become stiffer before the blocks are made anew.
-#define STIFFER 1.5
 
 // ---------------------------------------------------------------- at a centre
 
 static hk_status reserve(hk_contacts *c)
 {
     hk_touches *t = c->touches;
-    size_t count = HK_PAIR_PARTS * t->near_count, slides = c->slide_count;
-    HK_TRY(hk_reserve((void **)&t->push, 0, sizeof *t->push, &t->push_capacity, count));
-    HK_TRY(hk_reserve((void **)&t->force, 0, 4 * sizeof(double), &t->force_capacity, count));
-    HK_TRY(hk_reserve((void **)&t->used, 0, sizeof(double), &t->used_capacity, count));
-    HK_TRY(hk_reserve((void **)&t->weight, 0, sizeof(double), &t->weight_capacity, 4 * count));
-    HK_TRY(hk_reserve((void **)&t->drag, 0, 4 * sizeof(double), &t->drag_capacity, slides));
-    HK_TRY(hk_reserve((void **)&t->slid, 0, 4 * sizeof(double), &t->slid_capacity, slides));
-    HK_TRY(hk_reserve((void **)&t->slide_weight, 0, sizeof(double), &t->slide_weight_capacity,
-                      4 * slides));
-    HK_TRY(hk_reserve((void **)&t->partial, 0, sizeof(double), &t->partial_capacity,
-                      (count + slides) / RUN + 2));
-    return hk_reserve((void **)&t->used_drag, 0, sizeof(double), &t->used_drag_capacity, slides);
+    size_t runs = t->near_count / RUN + 1, pushes = HK_PAIR_PARTS * RUN * runs;
+    size_t slides = c->slide_count, slots = pushes + slides, number = sizeof(double);
+    HK_TRY(hk_reserve((void **)&t->run, 0, sizeof *t->run, &t->run_capacity, runs));
+    HK_TRY(hk_reserve((void **)&t->push, 0, sizeof *t->push, &t->push_capacity, pushes));
+    HK_TRY(hk_reserve((void **)&t->bend, 0, number, &t->bend_capacity, pushes));
+    HK_TRY(hk_reserve((void **)&t->pull, 0, number, &t->pull_capacity, slides));
+    HK_TRY(hk_reserve((void **)&t->slid, 0, 4 * number, &t->slid_capacity, slides));
+    return hk_reserve((void **)&t->partial, 0, number, &t->partial_capacity, slots / RUN + 2);
+}
+
+// What the slots of another centre may be kept in.
+static hk_status reserve_slots(hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    size_t slides = c->slide_count, slots = t->push_count + slides;
+    size_t point = 4 * sizeof(int32_t), number = sizeof(double);
+    HK_TRY(hk_reserve((void **)&t->slot_point, 0, point, &t->slot_capacity, slots));
+    HK_TRY(hk_reserve((void **)&t->drag_point, 0, point, &t->drag_point_capacity, slides));
+    HK_TRY(hk_reserve((void **)&t->drag_slot, 0, sizeof(int32_t), &t->drag_slot_capacity, slides));
+    HK_TRY(hk_reserve((void **)&t->used_bend, 0, number, &t->used_bend_capacity, t->push_count));
+    return hk_reserve((void **)&t->used_pull, 0, number, &t->used_pull_capacity, slides);
 }
 
 // What nearly parallel edges add to the forces stays as it is until the next centre.
-static void add_turn(const hk_contacts *c, const hk_touch *k, const hk_pair_state *at)
+static void add_turn(const hk_contacts *c, const hk_touch *k)
 {
     hk_touches *t = c->touches;
-    double g[12], turn = k->pair.stiffness * at->m.slope * at->sum;
-    pair_parallel_gradient(at, g);
+    double x[4][3], g[12];
+    if (k->pair.kind != HK_EDGE_EDGE || !(k->gap < k->pair.width)) return;
+    hk_contact_corners(t->centre, k->point, x);
+    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
+    if (!at.mollified) return;
+    double turn = k->pair.stiffness * at.m.slope * at.sum;
+    pair_parallel_gradient(&at, g);
     for (int i = 0; i < 12; i++)
         if (k->point[i / 3] < c->body_points)
             t->turning[3 * (size_t)k->point[i / 3] + (size_t)(i % 3)] += turn * g[i];
-    t->turns = true;
+}
+
+// Σ |c| over corners of bodies. The matrix c cᵀ of them is bounded by the diagonal |c| Σ |c|.
+static double spread_of(const hk_contacts *c, const int32_t point[4], const double weight[4])
+{
+    double sum = 0;
+    for (int v = 0; v < 4; v++)
+        if (point[v] < c->body_points) sum += fabs(weight[v]);
+    return sum;
+}
+
+static void fill_push(const hk_contacts *c, const hk_touch *k, const quick_part *part,
+                      double mollifier, hk_push *to)
+{
+    memcpy(to->point, k->point, sizeof to->point);
+    memcpy(to->c, part->c, sizeof to->c);
+    for (int i = 0; i < 3; i++) to->normal[i] = part->w[i] / part->distance;
+    to->normal[3] = 0;
+    to->spread = spread_of(c, to->point, to->c);
+    to->gap = part->distance - k->pair.thickness;
+    to->width = k->pair.width;
+    to->stiffness = k->pair.stiffness * mollifier * part->coefficient;
+}
+
+// Whether the closest points are within both sides, and everything else that they have in common
+// with others is far, so that B (pair.h) is b of these alone. An end or a corner is never nearer
+// than the edge that it is of.
+static bool is_alone(const hk_pair *p, const double c[4], const double x[4][3])
+{
+    if (p->kind == HK_VERTEX_PLANE) return true;
+    if (p->kind == HK_VERTEX_TRIANGLE)
+        return c[1] < 0 && c[2] < 0 && c[3] < 0 && pair_far_from_edge(p, x, 0, 1, 2) &&
+               pair_far_from_edge(p, x, 0, 2, 3) && pair_far_from_edge(p, x, 0, 3, 1);
+    return c[0] > 0 && c[1] > 0 && c[2] < 0 && c[3] < 0 && pair_far_from_edge(p, x, 0, 2, 3) &&
+           pair_far_from_edge(p, x, 1, 2, 3) && pair_far_from_edge(p, x, 2, 0, 1) &&
+           pair_far_from_edge(p, x, 3, 0, 1);
+}
+
+// The mollifier of nearly parallel edges; whether it is at work.
+static bool mollifies(const hk_pair *p, const double x[4][3], double *mollifier)
+{
+    hk_pair_state at;
+    at.m.energy = 1;
+    at.mollified = false;
+    pair_mollify(p, x, &at);
+    *mollifier = at.m.energy;
+    return at.mollified;
 }
 
 // The features of a contact that push, or may before the next centre: those that are within its
 // width and a margin.
-static void add_pushes(const hk_contacts *c, const hk_touch *k, double margin)
+static void find_features(const hk_contacts *c, const hk_touch *k, double margin, hk_push *to,
+                          hk_push_run *run)
 {
-    hk_touches *t = c->touches;
-    double x[4][3];
+    double x[4][3], mollifier;
     hk_pair wide = k->pair;
-    hk_contact_corners(t->centre, k->point, x);
+    quick_parts parts = {.count = 1};
+    quick_part *whole = &parts.part[0];
+    hk_contact_corners(c->touches->centre, k->point, x);
     wide.width += margin;
-    hk_pair_state at = pair_state(&wide, (const double(*)[3])x);
-    for (int n = 0; n < at.parts; n++) {
-        const hk_pair_part *part = &at.part[n];
-        hk_push *to = &t->push[t->push_count];
-        if (part->coefficient == 0 || part->distance == 0) continue;
-        memcpy(to->point, k->point, sizeof to->point);
-        memcpy(to->c, part->closest.c, sizeof to->c);
-        for (int i = 0; i < 3; i++) to->normal[i] = part->closest.w[i] / part->distance;
-        to->normal[3] = 0;
-        to->gap = part->distance - k->pair.thickness;
-        to->width = k->pair.width;
-        to->stiffness = k->pair.stiffness * at.m.energy * part->coefficient;
-        if (to->gap < t->least) t->least = to->gap;
-        t->push_count++;
+    whole->coefficient = 1;
+    whole->distance = k->gap + k->pair.thickness;
+    memcpy(whole->c, k->c, sizeof k->c);
+    for (int i = 0; i < 3; i++) whole->w[i] = whole->distance * k->normal[i];
+    bool mollified = mollifies(&k->pair, (const double(*)[3])x, &mollifier);
+    if (!is_alone(&wide, k->c, (const double(*)[3])x)) {
+        quick_part first = *whole;
+        quick_find_parts(&k->pair, (const double(*)[3])x, &first, wide.width + wide.thickness,
+                         &parts);
     }
-    if (!at.mollified || !(k->gap < k->pair.width)) return;
-    at = pair_state(&k->pair, (const double(*)[3])x);
-    add_turn(c, k, &at);
+    for (int n = 0; n < parts.count; n++) {
+        hk_push *push = to + run->pushes;
+        if (parts.part[n].coefficient == 0 || parts.part[n].distance == 0) continue;
+        fill_push(c, k, &parts.part[n], mollifier, push);
+        run->energy += push->stiffness * contact_value(wide.law, push->width, push->gap).energy;
+        if (push->gap < run->least) run->least = push->gap;
+        run->pushes++;
+    }
+    run->turns |= mollified && k->gap < k->pair.width;
+    if (!(k->gap > 0)) run->energy = INFINITY;  // also where features take some of it off
 }
 
-static void fill_pushes(const hk_contacts *c)
+// Every run of near contacts writes from a place of its own; then they are moved together.
+static void fill_pushes(const hk_contacts *c, double *energy)
 {
     hk_touches *t = c->touches;
     double margin = fmax(3 * t->motion, 0.02 * c->settings->distance);
-    if (t->turns) memset(t->turning, 0, 3 * sizeof(double) * (size_t)c->body_points);
-    t->turns = false;
+    int64_t count = (int64_t)t->near_count, runs = (count + RUN - 1) / RUN;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
+    for (int64_t r = 0; r < runs; r++) {
+        hk_push_run run = {.least = INFINITY};
+        for (int64_t n = r * RUN; n < count && n < (r + 1) * RUN; n++) {
+            const hk_touch *k = &t->touch[t->near[n]];
+            if (k->gap < k->pair.width + margin)
+                find_features(c, k, margin, t->push + HK_PAIR_PARTS * RUN * r, &run);
+        }
+        t->run[r] = run;
+    }
     t->push_count = 0;
     t->least = INFINITY;
-    for (size_t n = 0; n < t->near_count; n++) {
-        const hk_touch *k = &t->touch[t->near[n]];
-        if (k->gap < k->pair.width + margin) add_pushes(c, k, margin);
+    for (int64_t r = 0; r < runs; r++) {
+        const hk_push_run *run = &t->run[r];
+        memmove(t->push + t->push_count, t->push + HK_PAIR_PARTS * RUN * r,
+                sizeof *t->push * (size_t)run->pushes);
+        t->push_count += (size_t)run->pushes;
+        t->least = fmin(t->least, run->least);
+        *energy += run->energy;
     }
 }
 
-static void fill_weights(const hk_contacts *c)
+static void fill_turning(const hk_contacts *c)
 {
     hk_touches *t = c->touches;
-    int64_t uses = t->push_uses.start[c->body_points];
-    for (int64_t k = 0; k < uses; k++)
-        t->weight[k] = t->push[t->push_uses.use[k] / 4].c[t->push_uses.use[k] % 4];
+    int64_t runs = ((int64_t)t->near_count + RUN - 1) / RUN;
+    if (t->turns) memset(t->turning, 0, 3 * sizeof(double) * (size_t)c->body_points);
+    t->turns = false;
+    for (int64_t r = 0; r < runs; r++) {
+        t->turns |= t->run[r].turns;
+        for (size_t n = (size_t)(r * RUN), end = n + RUN; n < t->near_count && n < end; n++)
+            if (t->run[r].turns) add_turn(c, &t->touch[t->near[n]]);
+    }
 }
 
-static bool has_slides(const hk_contacts *c, int p)
+// ---------------------------------------------------------------- slots
+
+// Whether the slots are of these pushes and slides.
+static bool are_slotted(const hk_contacts *c)
 {
-    return c->slide_count > 0 && c->slide_uses.start[p] < c->slide_uses.start[p + 1];
+    const hk_touches *t = c->touches;
+    if (t->slotted_pushes != t->push_count || t->slotted_drags != c->slide_count) return false;
+    for (size_t n = 0; n < t->push_count; n++)
+        if (memcmp(t->slot_point + 4 * n, t->push[n].point, 4 * sizeof(int32_t)) != 0) return false;
+    for (size_t n = 0; n < c->slide_count; n++)
+        if (memcmp(t->drag_point + 4 * n, c->slides[n].point, 4 * sizeof(int32_t)) != 0)
+            return false;
+    return true;
+}
+
+// A push with these corners; -1: there is none.
+static int32_t find_slot(const hk_contacts *c, const int32_t point[4])
+{
+    const hk_touches *t = c->touches;
+    int v = 0;
+    while (v < 3 && point[v] >= c->body_points) v++;
+    if (point[v] >= c->body_points) return -1;
+    for (int64_t k = t->slot_uses.start[point[v]]; k < t->slot_uses.start[point[v] + 1]; k++) {
+        int64_t slot = t->slot_uses.use[k] / 4;
+        if (memcmp(t->slot_point + 4 * slot, point, 4 * sizeof(int32_t)) == 0) return (int32_t)slot;
+    }
+    return -1;
+}
+
+static hk_status fill_slot_uses(hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    return hk_touches_fill_uses(c, t->slot_point, 4 * sizeof(int32_t), NULL, t->slot_count,
+                                &t->slot_uses);
+}
+
+static hk_status fill_slots(hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    HK_TRY(reserve_slots(c));
+    t->slot_count = t->slotted_pushes = t->push_count;
+    t->slotted_drags = c->slide_count;
+    for (size_t n = 0; n < t->push_count; n++)
+        memcpy(t->slot_point + 4 * n, t->push[n].point, 4 * sizeof(int32_t));
+    HK_TRY(fill_slot_uses(c));
+    for (size_t n = 0; n < c->slide_count; n++) {
+        const int32_t *point = c->slides[n].point;
+        memcpy(t->drag_point + 4 * n, point, 4 * sizeof(int32_t));
+        t->drag_slot[n] = find_slot(c, point);
+        if (t->drag_slot[n] >= 0) continue;
+        t->drag_slot[n] = (int32_t)t->slot_count;
+        memcpy(t->slot_point + 4 * t->slot_count++, point, 4 * sizeof(int32_t));
+    }
+    return t->slot_count > t->push_count ? fill_slot_uses(c) : HK_OK;
 }
 
 static void list_touched(const hk_contacts *c)
@@ -100,8 +233,27 @@ static void list_touched(const hk_contacts *c)
     hk_touches *t = c->touches;
     t->touched_count = 0;
     for (int p = 0; p < c->body_points; p++)
-        if (t->push_uses.start[p] < t->push_uses.start[p + 1] || has_slides(c, p))
-            t->touched[t->touched_count++] = p;
+        if (t->slot_uses.start[p] < t->slot_uses.start[p + 1]) t->touched[t->touched_count++] = p;
+}
+
+// How far points may be from where blocks were made, relative to the least gap, that these are
+// kept.
+#define BLOCKS_NEAR 0.01
+
+// Slots of this centre. As long as the same things push, so are the slots, and the blocks as long
+// as they are near.
+static hk_status find_slots(hk_contacts *c, double moved)
+{
+    hk_touches *t = c->touches;
+    t->kernels = NULL;
+    t->blocks_moved += moved;
+    bool same = are_slotted(c);
+    t->blocks = t->blocks && same && t->blocks_moved < BLOCKS_NEAR * t->least;
+    if (same) return HK_OK;
+    t->slotted_pushes = SIZE_MAX;  // until it is complete
+    HK_TRY(fill_slots(c));
+    list_touched(c);
+    return HK_OK;
 }
 
 // From the beginning of the step to the centre.
@@ -118,23 +270,30 @@ static void find_slid(const hk_contacts *c)
             for (size_t i = 0, at = 3 * (size_t)s->point[v]; i < 3; i++)
                 to[i] += s->friction.c[v] * (t->centre[at + i] - c->from[at + i]);
     }
-    int64_t uses = count > 0 ? c->slide_uses.start[c->body_points] : 0;
-    for (int64_t k = 0; k < uses; k++)
-        t->slide_weight[k] =
-            c->slides[c->slide_uses.use[k] / 4].friction.c[c->slide_uses.use[k] % 4];
 }
 
-hk_status hk_touches_find_pushes(hk_contacts *c)
+static double slides_energy(const hk_contacts *c)
 {
     hk_touches *t = c->touches;
+    double energy = 0;
+    for (size_t n = 0; n < c->slide_count; n++) {
+        const hk_friction *f = &c->slides[n].friction;
+        double slide[3], through = closest_dot(t->slid + 4 * n, f->normal);
+        for (size_t i = 0; i < 3; i++) slide[i] = t->slid[4 * n + i] - through * f->normal[i];
+        energy += friction_energy(f, slide);
+    }
+    return energy;
+}
+
+hk_status hk_touches_find_pushes(hk_contacts *c, double moved, double *energy)
+{
     HK_TRY(reserve(c));
-    fill_pushes(c);
-    HK_TRY(hk_touches_fill_uses(c, t->push, sizeof *t->push, NULL, t->push_count, &t->push_uses));
-    fill_weights(c);
-    list_touched(c);
+    *energy = 0;
+    fill_pushes(c, energy);
+    fill_turning(c);
     find_slid(c);
-    t->blocks = false;
-    return HK_OK;
+    *energy += slides_energy(c);
+    return find_slots(c, moved);
 }
 
 // ---------------------------------------------------------------- energies
@@ -199,104 +358,7 @@ static void find_away(const hk_contacts *c, const hk_places *q)
     for (int p = 0; p < c->body_points; p++) hk_place_away(c, q, p, t->away + 4 * (size_t)p);
 }
 
-// b′ and b″, without the energy.
-static void slopes_of(hk_contact_law law, double width, double gap, double *slope, double *bend)
-{
-    *slope = *bend = 0;
-    if (gap >= width) return;
-    if (law == HK_CONTACT_LOG) {
-        hk_contact_value b = contact_value(law, width, gap);
-        *slope = b.slope;
-        *bend = b.curvature;
-    } else if (law == HK_CONTACT_PENALTY || gap >= 0.5 * width) {
-        *slope = gap - width;
-        *bend = 1;
-    } else {
-        *slope = -0.25 * width * width / gap;
-        *bend = -*slope / gap;
-    }
-}
-
-// Along the normals; true: some have become much stiffer than the blocks have them.
-static bool push_all(const hk_contacts *c)
-{
-    hk_touches *t = c->touches;
-    hk_contact_law law = c->settings->law;
-    int64_t count = (int64_t)t->push_count;
-    int stiffer = 0;
-#pragma omp parallel for schedule(static) num_threads(c->threads) \
-    reduction(|                                                   \
-              : stiffer) if (count > RUN)
-    for (int64_t n = 0; n < count; n++) {
-        const hk_push *k = &t->push[n];
-        double slope, bend, *to = t->force + 4 * n;
-        slopes_of(law, k->width, gap_at(t, k), &slope, &bend);
-        *(quad *)to = slope * k->stiffness * *(const quad *)k->normal;
-        to[3] = bend * k->stiffness;
-        stiffer |= t->blocks && to[3] > STIFFER * t->used[n];
-    }
-    return stiffer;
-}
-
-static bool drag_all(const hk_contacts *c)
-{
-    hk_touches *t = c->touches;
-    int64_t count = (int64_t)c->slide_count;
-    int stiffer = 0;
-#pragma omp parallel for schedule(static) num_threads(c->threads) \
-    reduction(|                                                   \
-              : stiffer) if (count > RUN)
-    for (int64_t n = 0; n < count; n++) {
-        const hk_friction *f = &c->slides[n].friction;
-        double slide[3], *to = t->drag + 4 * n;
-        double pull = f->most * contact_slip_ratio(f->slip, slide_at(c, n, slide));
-        for (int i = 0; i < 3; i++) to[i] = pull * slide[i];
-        to[3] = pull;
-        stiffer |= t->blocks && pull > STIFFER * t->used_drag[n];
-    }
-    return stiffer;
-}
-
-static void add(void *gradient, bool single, int64_t at, const double g[3])
-{
-    for (int i = 0; i < 3; i++)
-        if (single)
-            ((float *)gradient)[at + i] = (float)((double)((float *)gradient)[at + i] + g[i]);
-        else
-            ((double *)gradient)[at + i] += g[i];
-}
-
-static void add_forces(const hk_contacts *c, const hk_places *q, void *gradient)
-{
-    const hk_touches *t = c->touches;
-#pragma omp parallel for schedule(static) num_threads(c->threads)
-    for (int m = 0; m < t->touched_count; m++) {
-        int p = t->touched[m];
-        quad g = {0, 0, 0, 0};
-        int64_t first = t->push_uses.start[p], last = t->push_uses.start[p + 1];
-        for (int64_t k = first; k < last; k++)
-            g += t->weight[k] * *(const quad *)(t->force + (t->push_uses.use[k] & ~(int64_t)3));
-        int64_t end = c->slide_count > 0 ? c->slide_uses.start[p + 1] : 0;
-        for (int64_t k = end > 0 ? c->slide_uses.start[p] : 0; k < end; k++) {
-            int64_t use = c->slide_uses.use[k];
-            g += t->slide_weight[k] * *(const quad *)(t->drag + (use & ~(int64_t)3));
-        }
-        for (int i = 0; i < 3 && t->turns; i++) g[i] += t->turning[3 * (size_t)p + (size_t)i];
-        const double sum[3] = {g[0], g[1], g[2]};
-        add(gradient, q->base != NULL, 4 * (int64_t)c->vertex[p], sum);
-    }
-}
-
 // ---------------------------------------------------------------- blocks
-
-// Σ |c| over corners of bodies. The matrix c cᵀ of them is bounded by the diagonal |c| Σ |c|.
-static double spread_of(const hk_contacts *c, const int32_t point[4], const double weight[4])
-{
-    double sum = 0;
-    for (int v = 0; v < 4; v++)
-        if (point[v] < c->body_points) sum += fabs(weight[v]);
-    return sum;
-}
 
 // Adds `along` n nᵀ + `across` (1 − n nᵀ).
 static void add_block(double along, double across, const double n[3], double block[6])
@@ -309,19 +371,19 @@ static void add_block(double along, double across, const double n[3], double blo
 static void sum_blocks(const hk_contacts *c, int p, double block[6])
 {
     const hk_touches *t = c->touches;
-    for (int64_t k = t->push_uses.start[p]; k < t->push_uses.start[p + 1]; k++) {
-        const hk_push *push = &t->push[t->push_uses.use[k] / 4];
-        double bend = t->used[t->push_uses.use[k] / 4], weight = fabs(t->weight[k]);
-        if (bend * weight == 0) continue;
-        add_block(weight * spread_of(c, push->point, push->c) * bend, 0, push->normal, block);
+    for (int64_t k = t->slot_uses.start[p]; k < t->slot_uses.start[p + 1]; k++) {
+        size_t n = (size_t)t->slot_uses.use[k] / 4, v = (size_t)t->slot_uses.use[k] % 4;
+        if (n >= t->push_count || t->used_bend[n] == 0) continue;
+        const hk_push *push = &t->push[n];
+        add_block(fabs(push->c[v]) * push->spread * t->used_bend[n], 0, push->normal, block);
     }
-    if (!has_slides(c, p)) return;
+    if (c->slide_count == 0) return;
     // Of friction that of a spring with the same force: Coulomb's is below it on both sides.
     for (int64_t k = c->slide_uses.start[p]; k < c->slide_uses.start[p + 1]; k++) {
         int64_t n = c->slide_uses.use[k] / 4, v = c->slide_uses.use[k] % 4;
         const hk_friction *f = &c->slides[n].friction;
         double spread = spread_of(c, c->slides[n].point, f->c);
-        add_block(0, fabs(f->c[v]) * spread * t->used_drag[n], f->normal, block);
+        add_block(0, fabs(f->c[v]) * spread * t->used_pull[n], f->normal, block);
     }
 }
 
@@ -331,8 +393,8 @@ static void find_blocks(const hk_contacts *c)
     hk_touches *t = c->touches;
     // What does not push yet may do so at any time.
     for (size_t n = 0; n < t->push_count; n++)
-        t->used[n] = fmax(0, fmax(t->force[4 * n + 3], t->push[n].stiffness));
-    for (size_t n = 0; n < c->slide_count; n++) t->used_drag[n] = t->drag[4 * n + 3];
+        t->used_bend[n] = fmax(0, fmax(t->bend[n], t->push[n].stiffness));
+    for (size_t n = 0; n < c->slide_count; n++) t->used_pull[n] = t->pull[n];
 #pragma omp parallel for schedule(static) num_threads(c->threads)
     for (int m = 0; m < t->touched_count; m++) {
         int p = t->touched[m];
@@ -341,72 +403,76 @@ static void find_blocks(const hk_contacts *c)
         sum_blocks(c, p, block);
     }
     t->blocks = true;
+    t->blocks_moved = 0;
+}
+
+// ---------------------------------------------------------------- iterations
+
+// What they read, in the precision of the positions.
+static hk_status fill_lean(hk_contacts *c, const hk_push_table *kernels)
+{
+    hk_touches *t = c->touches;
+    int64_t pushes = (int64_t)t->push_count, drags = (int64_t)c->slide_count;
+    HK_TRY(hk_reserve(&t->lean_push, 0, 1, &t->lean_push_capacity,
+                      kernels->push_size * t->push_count));
+    HK_TRY(hk_reserve(&t->lean_drag, 0, 1, &t->lean_drag_capacity,
+                      kernels->drag_size * c->slide_count));
+    HK_TRY(hk_reserve(&t->corner, 0, 16 * sizeof(double), &t->corner_capacity, t->slot_count));
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (pushes > RUN)
+    for (int64_t n = 0; n < pushes; n += RUN)
+        kernels->fill_pushes(c, n, n + RUN < pushes ? n + RUN : pushes, t->lean_push);
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (drags > RUN)
+    for (int64_t n = 0; n < drags; n += RUN)
+        kernels->fill_drags(c, n, n + RUN < drags ? n + RUN : drags, t->lean_drag);
+    t->kernels = kernels;
+    return HK_OK;
+}
+
+// Those that push come first: what drags may add to them.
+static bool find_forces(const hk_contacts *c, const hk_push_table *kernels, void *gradient)
+{
+    const hk_touches *t = c->touches;
+    int64_t pushes = (int64_t)t->push_count, drags = (int64_t)c->slide_count;
+    int stiffer = 0, touched = t->touched_count;
+#pragma omp parallel num_threads(c->threads) reduction(| : stiffer) if (pushes + drags > RUN)
+    {
+#pragma omp for schedule(static)
+        for (int64_t n = 0; n < pushes; n += RUN)
+            stiffer |= kernels->push(c, n, n + RUN < pushes ? n + RUN : pushes);
+#pragma omp for schedule(static)
+        for (int64_t n = 0; n < drags; n += RUN)
+            stiffer |= kernels->drag(c, n, n + RUN < drags ? n + RUN : drags);
+#pragma omp for schedule(static)
+        for (int m = 0; m < touched; m += RUN)
+            kernels->gather(c, m, hk_min_int(m + RUN, touched), gradient);
+    }
+    return stiffer;
 }
 
 void hk_touches_add_gradient(hk_contacts *c, const hk_places *q, void *gradient)
 {
     hk_touches *t = c->touches;
+    const hk_push_table *kernels = hk_lanes_best(q->base ? HK_SINGLE : HK_DOUBLE_PRECISION)->push;
     if (t->version < 0) return;
+    if (t->kernels != kernels) c->status = fill_lean(c, kernels);
+    if (c->status != HK_OK) {
+        t->version = -1;
+        return;
+    }
     if (!t->placed) find_away(c, q);
     t->placed = false;
-    bool stiffer = push_all(c);
-    stiffer |= drag_all(c);
-    add_forces(c, q, gradient);
+    bool stiffer = find_forces(c, kernels, gradient);
     if (stiffer || !t->blocks) find_blocks(c);
-}
-
-// ---------------------------------------------------------------- Jacobi's iteration
-
-// (diagonal + block) x = g, which is positive definite, by its Cholesky factor.
-static void solve_block(const double diagonal[3], const double block[6], const double g[3],
-                        double x[3])
-{
-    double a = block[0] + diagonal[0], l10 = block[1] / a, l20 = block[2] / a;
-    double d1 = block[3] + diagonal[1] - l10 * block[1];
-    double b = block[4] - l10 * block[2], l21 = b / d1;
-    double d2 = block[5] + diagonal[2] - l20 * block[2] - l21 * b;
-    double y1 = g[1] - l10 * g[0], y2 = g[2] - l20 * g[0] - l21 * y1;
-    x[2] = y2 / d2;
-    x[1] = y1 / d1 - l21 * x[2];
-    x[0] = g[0] / a - l10 * x[1] - l20 * x[2];
-}
-
-static double load(const void *vector, bool single, int64_t at)
-{
-    return single ? (double)((const float *)vector)[at] : ((const double *)vector)[at];
-}
-
-// The gradient at a vertex becomes the one whose step with the diagonal alone is that of both.
-static double precondition(const hk_touch_step *s, int64_t at, const double block[6])
-{
-    bool single = s->single;
-    double pull[3], g[3], diagonal[3], x[3], change[3];
-    double inertia = load(s->target, single, at + 3);
-    for (int i = 0; i < 3; i++) {
-        double inverse = load(s->inverse, single, at + i);
-        if (!(inverse > 0)) return 1;  // it is held
-        diagonal[i] = 1 / inverse;
-        pull[i] = inertia * (load(s->q, single, at + i) - load(s->target, single, at + i)) -
-                  load(s->force, single, at + i);
-        g[i] = load(s->gradient, single, at + i) + pull[i];
-    }
-    solve_block(diagonal, block, g, x);
-    for (int i = 0; i < 3; i++) change[i] = diagonal[i] * x[i] - g[i];
-    add(s->gradient, single, at, change);
-    return inertia /
-           (fmin(diagonal[0], fmin(diagonal[1], diagonal[2])) + block[0] + block[3] + block[5]);
 }
 
 double hk_touches_precondition(hk_contacts *c, const hk_touch_step *step)
 {
     const hk_touches *t = c->touches;
     double least = 1;
-    if (t->version < 0) return 1;
+    if (t->version < 0 || !t->kernels) return 1;
 #pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
-    for (int m = 0; m < t->touched_count; m++) {
-        int p = t->touched[m];
-        double part = precondition(step, 4 * (int64_t)c->vertex[p], t->block + 6 * (size_t)p);
-        least = part < least ? part : least;
-    }
+    for (int m = 0; m < t->touched_count; m += RUN)
+        least = fmin(least,
+                     t->kernels->precondition(c, step, m, hk_min_int(m + RUN, t->touched_count)));
     return least;
 }

@@ -3,6 +3,8 @@
 #ifndef HK_CONTACT_QUICK_H
 #define HK_CONTACT_QUICK_H
 
+#include <string.h>
+
 #include "contact/pair.h"
 
 static inline double quick_clamp(double t)
@@ -71,12 +73,46 @@ static inline bool quick_edge_edge(const double x[4][3], double c[4])
     return true;
 }
 
+// A corner and an edge, weights c and −c; ‖w‖², w = sign (point − edge).
+static inline double quick_point_edge(const double x[4][3], int point, int a, int b, double sign,
+                                      double c[4], double w[3])
+{
+    double e[3], d[3];
+    closest_minus(x[b], x[a], e);
+    closest_minus(x[point], x[a], d);
+    double ee = closest_dot(e, e), de = closest_dot(d, e);
+    double t = !(de > 0) || !(ee > 0) ? 0 : de >= ee ? 1 : de / ee;
+    for (int v = 0; v < 4; v++) c[v] = 0;
+    c[point] = sign;
+    c[a] = -sign * (1 - t);
+    c[b] = -sign * t;
+    for (int i = 0; i < 3; i++) w[i] = sign * (d[i] - t * e[i]);
+    return closest_dot(w, w);
+}
+
+// Edges that are parallel, or nearly so: the closest points are with an end.
+static inline void quick_ends(const double x[4][3], double c[4], double w[3])
+{
+    double own[4], way[3], least = quick_point_edge(x, 0, 2, 3, 1, c, w);
+    for (int k = 1; k < 4; k++) {
+        int a = k < 2 ? 2 : 0;
+        double square = quick_point_edge(x, k, a, a + 1, k < 2 ? 1 : -1, own, way);
+        if (!(square < least)) continue;
+        least = square;
+        for (int v = 0; v < 4; v++) c[v] = own[v];
+        for (int i = 0; i < 3; i++) w[i] = way[i];
+    }
+}
+
 // Weights of the closest points; w from the second to the first.
 static inline void quick_closest(hk_pair_kind kind, const double x[4][3], double c[4], double w[3])
 {
-    bool found = kind == HK_VERTEX_TRIANGLE ? quick_vertex_triangle(x, c)
-                 : kind == HK_EDGE_EDGE     ? quick_edge_edge(x, c)
-                                            : false;
+    bool edges = kind == HK_EDGE_EDGE, found = edges && quick_edge_edge(x, c);
+    if (edges && !found) {
+        quick_ends(x, c, w);
+        return;
+    }
+    if (kind == HK_VERTEX_TRIANGLE) found = quick_vertex_triangle(x, c);
     if (found) {
         closest_combine(x, c, w);
         return;
@@ -101,6 +137,115 @@ static inline hk_pair_state quick_state(const hk_pair *p, const double x[4][3])
     at.sum = at.slope = 0;
     at.parts = 0;
     return at;
+}
+
+// ---------------------------------------------------------------- parts
+
+// A part of B (pair.h).
+typedef struct quick_part {
+    double c[4];
+    double w[3];
+    double distance;
+    double coefficient;
+} quick_part;
+
+typedef struct quick_parts {
+    int count;
+    double reach;  // m, beyond which there are none
+    quick_part part[HK_PAIR_PARTS];
+} quick_parts;
+
+static inline void quick_add_part(quick_parts *to, const quick_part *part, double square)
+{
+    if (!(square < to->reach * to->reach)) return;
+    for (int k = 0; k < to->count; k++) {
+        const double *c = to->part[k].c;
+        double apart = fabs(c[0] - part->c[0]) + fabs(c[1] - part->c[1]) + fabs(c[2] - part->c[2]) +
+                       fabs(c[3] - part->c[3]);
+        if (!(apart < 1e-12)) continue;
+        to->part[k].coefficient += part->coefficient;
+        return;
+    }
+    to->part[to->count] = *part;
+    to->part[to->count++].distance = sqrt(square);
+}
+
+static inline void quick_add_edge(const double x[4][3], int point, int a, int b, double sign,
+                                  double coefficient, quick_parts *to)
+{
+    quick_part part;
+    if (coefficient == 0) return;
+    part.coefficient = coefficient;
+    double square = quick_point_edge(x, point, a, b, sign, part.c, part.w);
+    quick_add_part(to, &part, square);
+}
+
+static inline void quick_add_point(const double x[4][3], int first, int second, double coefficient,
+                                   quick_parts *to)
+{
+    quick_part part = {.c = {0, 0, 0, 0}, .coefficient = coefficient};
+    if (coefficient == 0) return;
+    part.c[first] = 1;
+    part.c[second] = -1;
+    closest_minus(x[first], x[second], part.w);
+    quick_add_part(to, &part, closest_dot(part.w, part.w));
+}
+
+// As pair_add_parts, of features within `reach`, with the closest points of the whole at hand.
+static inline void quick_find_parts(const hk_pair *p, const double x[4][3], const quick_part *whole,
+                                    double reach, quick_parts *to)
+{
+    to->count = 1;
+    to->reach = reach;
+    to->part[0] = *whole;
+    if (p->kind == HK_VERTEX_TRIANGLE) {
+        for (int k = 0; k < 3; k++)
+            quick_add_edge(x, 0, 1 + k, 1 + (k + 1) % 3, 1, -(double)p->common[k], to);
+        for (int k = 0; k < 3; k++) quick_add_point(x, 0, 1 + k, p->common[3 + k], to);
+    } else if (p->kind == HK_EDGE_EDGE) {
+        for (int k = 0; k < 4; k++) {
+            int a = k < 2 ? 2 : 0;
+            quick_add_edge(x, k, a, a + 1, k < 2 ? 1 : -1, -(double)p->common[k], to);
+        }
+        for (int k = 0; k < 4; k++)
+            quick_add_point(x, k / 2, 2 + k % 2, (double)p->common[k / 2] * p->common[2 + k % 2],
+                            to);
+    }
+}
+
+// The energy as pair_energy has it, J, and its gradient [12] where that is wanted.
+static inline double quick_evaluate(const hk_pair *p, const double x[4][3], double *gradient)
+{
+    quick_part whole = {.coefficient = 1};
+    quick_parts parts;
+    hk_pair_state at;
+    hk_closest near;
+    for (int i = 0; i < 12 && gradient; i++) gradient[i] = 0;
+    quick_closest(p->kind, x, whole.c, whole.w);
+    memcpy(near.w, whole.w, sizeof near.w);
+    near.square = closest_dot(near.w, near.w);
+    whole.distance = pair_distance(p->kind, &near, x);
+    double gap = whole.distance - p->thickness, sum = 0;
+    if (gap >= p->width) return 0;
+    if (!rule_finite(contact_value(p->law, p->width, gap).energy)) return HUGE_VAL;
+    at.m = (hk_contact_value){1, 0, 0};
+    at.mollified = false;
+    pair_mollify(p, x, &at);
+    quick_find_parts(p, x, &whole, p->width + p->thickness, &parts);
+    for (int n = 0; n < parts.count; n++) {
+        const quick_part *part = &parts.part[n];
+        hk_contact_value b = contact_value(p->law, p->width, part->distance - p->thickness);
+        sum += part->coefficient * b.energy;
+        if (!gradient || part->distance == 0) continue;
+        double slope = p->stiffness * at.m.energy * part->coefficient * b.slope / part->distance;
+        for (int i = 0; i < 12; i++) gradient[i] += slope * part->c[i / 3] * part->w[i % 3];
+    }
+    if (gradient && at.mollified) {
+        double by_c[12], turn = p->stiffness * at.m.slope * sum;
+        pair_parallel_gradient(&at, by_c);
+        for (int i = 0; i < 12; i++) gradient[i] += turn * by_c[i];
+    }
+    return at.m.energy > 0 ? p->stiffness * at.m.energy * sum : 0;
 }
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "contact/quick.h"
 
-enum { RUN = 128 };  // contacts whose energies are added up one after the other
+enum { RUN = 128 };  // contacts that are worth more than one thread
 
 // Part of a gap that both sides together may take between two centres.
 #define SHARE 0.9
@@ -19,6 +19,7 @@ hk_status hk_touches_create(const hk_contacts *c, hk_touches **touches)
     if (!t) return HK_NO_MEMORY;
     *touches = t;
     t->version = -1;
+    t->slotted_pushes = SIZE_MAX;
     t->centre = HK_ZEROS(double, 3 * (size_t)c->point_count);
     t->away = HK_ZEROS(double, 4 * (size_t)c->point_count);
     t->origin = HK_ZEROS(double, 4 * (size_t)c->body_points);
@@ -28,9 +29,9 @@ hk_status hk_touches_create(const hk_contacts *c, hk_touches **touches)
     t->block = HK_ZEROS(double, 6 * (size_t)c->body_points);
     t->turning = HK_ZEROS(double, 3 * (size_t)c->body_points);
     t->uses.start = HK_ZEROS(int64_t, c->body_points + 1);
-    t->push_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
+    t->slot_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     bool complete = t->centre && t->away && t->origin && t->touched && t->ball && t->soft &&
-                    t->block && t->turning && t->push_uses.start && t->uses.start;
+                    t->block && t->turning && t->slot_uses.start && t->uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;  // contacts frees them
 }
 
@@ -38,11 +39,12 @@ void hk_touches_free(hk_touches *t)
 {
     if (!t) return;
     void *const arrays[] = {
-        t->origin,        t->touched,   t->centre,     t->away,     t->gap,
-        t->touch,         t->near,      t->uses.start, t->uses.use, t->ball,
-        t->soft,          t->push,      t->force,      t->used,     t->push_uses.start,
-        t->push_uses.use, t->weight,    t->turning,    t->slid,     t->slide_weight,
-        t->drag,          t->used_drag, t->block,      t->partial,  t->impulse};
+        t->origin,        t->touched,    t->centre,     t->away,       t->gap,
+        t->touch,         t->near,       t->uses.start, t->uses.use,   t->ball,
+        t->soft,          t->push,       t->run,        t->turning,    t->slid,
+        t->partial,       t->slot_point, t->drag_slot,  t->drag_point, t->slot_uses.start,
+        t->slot_uses.use, t->lean_push,  t->lean_drag,  t->corner,     t->bend,
+        t->used_bend,     t->pull,       t->used_pull,  t->block,      t->impulse};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_free(t);
 }
@@ -52,9 +54,7 @@ static hk_status reserve_list(hk_contacts *c)
     hk_touches *t = c->touches;
     HK_TRY(hk_reserve((void **)&t->gap, 0, sizeof(double), &t->gap_capacity, c->count));
     HK_TRY(hk_reserve((void **)&t->touch, 0, sizeof(hk_touch), &t->touch_capacity, c->count));
-    HK_TRY(hk_reserve((void **)&t->near, 0, sizeof *t->near, &t->near_capacity, c->count));
-    return hk_reserve((void **)&t->partial, 0, sizeof(double), &t->partial_capacity,
-                      (c->count + c->slide_count) / RUN + 2);
+    return hk_reserve((void **)&t->near, 0, sizeof *t->near, &t->near_capacity, c->count);
 }
 
 // ---------------------------------------------------------------- where points are
@@ -128,8 +128,8 @@ static void fill_touch(const hk_contacts *c, const hk_contact *k, hk_touch *to)
         to->part_of[v] = k->sides[v < to->firsts] >= c->settings->body_count ? SHARE : 0.5 * SHARE;
 }
 
-// The energy of a contact, J, its gap, and where it is near the rest of it.
-static double measure(const hk_contacts *c, size_t number, double *gap)
+// The gap of a contact, and where it is near the rest of it.
+static double measure(const hk_contacts *c, size_t number)
 {
     hk_touches *t = c->touches;
     const hk_contact *k = &c->list[number];
@@ -142,51 +142,26 @@ static double measure(const hk_contacts *c, size_t number, double *gap)
     near.square = closest_dot(w, w);
     memcpy(near.w, w, sizeof w);
     double distance = pair_distance(pair->kind, &near, (const double(*)[3])x);
-    *gap = distance - pair->thickness;
-    if (!(*gap < t->limit)) return 0;
+    double gap = distance - pair->thickness;
+    if (!(gap < t->limit)) return gap;
     if (to->firsts == 0) fill_touch(c, k, to);
-    to->gap = *gap;
+    to->gap = gap;
     for (int i = 0; i < 3; i++) to->normal[i] = distance != 0 ? w[i] / distance : 0;
     find_rooms((const double(*)[3])x, to);
-    if (*gap >= pair->width) return 0;
-    hk_pair_state at = pair_state(pair, (const double(*)[3])x);
-    return pair_energy(pair, &at);
-}
-
-static double slide_of(const hk_contacts *c, const double *x, const hk_slide *s, double slide[3])
-{
-    double at[4][3], from[4][3];
-    hk_contact_corners(x, s->point, at);
-    hk_contact_corners(c->from, s->point, from);
-    friction_slide(&s->friction, (const double(*)[3])at, (const double(*)[3])from, slide);
-    return sqrt(closest_dot(slide, slide));
+    return gap;
 }
 
 // Closest points of the contacts that may be near: the others have come nearer by twice the motion
-// at the most. Returns the energy.
-static double measure_all(hk_contacts *c, double moved)
+// at the most.
+static void measure_all(hk_contacts *c, double moved)
 {
     hk_touches *t = c->touches;
-    int64_t count = (int64_t)c->count, all = count + (int64_t)c->slide_count;
-    int64_t runs = (all + RUN - 1) / RUN;
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
-    for (int64_t r = 0; r < runs; r++) {
-        double sum = 0, slide[3];
-        for (int64_t k = r * RUN; k < all && k < (r + 1) * RUN; k++) {
-            if (k >= count) {
-                const hk_slide *s = &c->slides[k - count];
-                slide_of(c, c->x, s, slide);
-                sum += friction_energy(&s->friction, slide);
-                continue;
-            }
-            t->gap[k] -= 2 * moved;
-            if (t->gap[k] < t->limit) sum += measure(c, (size_t)k, &t->gap[k]);
-        }
-        t->partial[r] = sum;
+    int64_t count = (int64_t)c->count;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (count > RUN)
+    for (int64_t k = 0; k < count; k++) {
+        t->gap[k] -= 2 * moved;
+        if (t->gap[k] < t->limit) t->gap[k] = measure(c, (size_t)k);
     }
-    double energy = 0;
-    for (int64_t r = 0; r < runs; r++) energy += t->partial[r];
-    return energy;
 }
 
 // ---------------------------------------------------------------- the near ones
@@ -278,7 +253,7 @@ static hk_status center(hk_contacts *c, double away, double moved, double motion
         t->gap[k] = -INFINITY;
         t->touch[k].firsts = 0;
     }
-    *energy = measure_all(c, moved);
+    measure_all(c, moved);
     bool changed = list_near(c) || other;
     if (changed)
         HK_TRY(
@@ -289,7 +264,7 @@ static hk_status center(hk_contacts *c, double away, double moved, double motion
     t->placed = true;
     t->version = c->version;
     t->centres++;
-    return hk_touches_find_pushes(c);
+    return hk_touches_find_pushes(c, moved, energy);
 }
 
 double hk_touches_center(hk_contacts *c, const hk_places *q, double motion)

@@ -36,18 +36,26 @@ typedef struct hk_touch {
     double part;        // of κ that counts, for relax.c: the mollifier, and what it has in common
     double friction;    // μ
     hk_pair pair;
-    double spread;  // Σ |c| over corners of bodies × Σ |n|
 } hk_touch;
 
-// What an iteration needs of a feature of one that pushes, or may soon.
+// A feature of one that pushes, or may soon.
 typedef struct hk_push {
     int32_t point[4];
     double normal[4];  // and 0
     double c[4];
+    double spread;     // Σ |c| over corners of bodies
     double gap;        // m
     double width;      // m
     double stiffness;  // N/m, of this feature (pair.h); negative where it is taken off
 } hk_push;
+
+// A run of near contacts, and what it found.
+typedef struct hk_push_run {
+    int64_t pushes;
+    double energy;  // J
+    double least;   // m, gap
+    bool turns;     // nearly parallel edges are among them
+} hk_push_run;
 
 typedef struct hk_touches {
     // ---- the centre
@@ -69,29 +77,38 @@ typedef struct hk_touches {
     double *origin;  // [body_points][4] m, the centre in the places' own numbers (less the base)
     double *ball;    // [body_points] m, around the centre
     double *soft;    // [body_points] m, a ball within the whole region
-    // ---- forces (pushes.c)
+    // ---- what pushes (pushes.c)
     hk_push *push;  // [push_count]
     size_t push_count, push_capacity;
-    double *force;  // [push_count][4] N, and N/m along the normal
-    double *used;   // [push_count] N/m, what the blocks have of it
-    size_t force_capacity, used_capacity;
-    hk_contact_uses push_uses;  // 4 × push + corner
-    double *weight;             // [their number] c
-    size_t weight_capacity;
-    double *turning;       // [body_points][3] N, what nearly parallel edges add, as at the centre
-    bool turns;            // some of it is not 0
-    double *slid;          // [slide_count][4] m, from the beginning of the step to the centre
-    double *slide_weight;  // [uses of slides] c
-    double *drag;          // [slide_count][4] N, and N/m
-    double *used_drag;     // [slide_count] N/m, what the blocks have of it
-    size_t slid_capacity, slide_weight_capacity, drag_capacity, used_drag_capacity;
-    int32_t *touched;  // [touched_count] points that something pushes or drags
-    int touched_count;
-    double *block;    // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
-    bool blocks;      // they are there
+    hk_push_run *run;  // of contacts that are near
+    size_t run_capacity;
+    double *turning;  // [body_points][3] N, what nearly parallel edges add, as at the centre
+    bool turns;       // some of it is not 0
+    double *slid;     // [slide_count][4] m, from the beginning of the step to the centre
+    size_t slid_capacity;
     double least;     // m, the least gap of what pushes
     double *partial;  // sums of runs
     size_t partial_capacity;
+    // ---- slots for forces upon four corners: of what pushes, then of what drags without
+    int32_t *slot_point;  // [slot_count][4]
+    size_t slot_count, slot_capacity;
+    int32_t *drag_slot;   // [slide_count]
+    int32_t *drag_point;  // [slide_count][4] of the slides that the slots are of
+    size_t drag_slot_capacity, drag_point_capacity, slotted_pushes, slotted_drags;
+    hk_contact_uses slot_uses;  // 4 × slot + corner
+    int32_t *touched;           // [touched_count] points that something pushes or drags
+    int touched_count;
+    // ---- forces (push_lanes.h)
+    const struct hk_push_table *kernels;  // NULL: the next two are not of this centre
+    void *lean_push, *lean_drag;
+    void *corner;  // scalar[slot_count][4][4] N
+    size_t lean_push_capacity, lean_drag_capacity, corner_capacity;
+    double *bend, *used_bend;  // [push_count] N/m along the normal, and what the blocks have of it
+    double *pull, *used_pull;  // [slide_count] N/m across
+    size_t bend_capacity, used_bend_capacity, pull_capacity, used_pull_capacity;
+    double *block;        // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
+    bool blocks;          // they are there
+    double blocks_moved;  // m, at most, of points since they were made
     // ---- sweeps by colours (vertex.c)
     const void *before;        // scalar[vertex_count][4] where vertices were
     const int32_t *colour_of;  // [vertex_count]
@@ -130,8 +147,9 @@ static inline bool hk_touches_apart(const hk_contacts *c, size_t number, double 
     return moved < HUGE_VAL && c->touches->gap[number] - 2 * moved >= c->list[number].pair.width;
 }
 
-// What follows from a centre that was just made (pushes.c).
-hk_status hk_touches_find_pushes(hk_contacts *contacts);
+// What follows from a centre that was just made: what pushes, and the energy, J (pushes.c).
+// Points moved by `moved` m at the most since the last one.
+hk_status hk_touches_find_pushes(hk_contacts *contacts, double moved, double *energy);
 // The energy at the places that `away` leads to, to second order.
 double hk_touches_near_energy(hk_contacts *contacts);
 // Uses of entries that begin with their four points, entry `stride` × chosen[n] of a list.

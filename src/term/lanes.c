@@ -110,6 +110,7 @@ static void sum_shared(const void *shared, const int32_t *start, const int32_t *
 
 extern const hk_local_table HK_LOCAL_TABLE;
 extern const hk_vertex_table HK_VERTEX_TABLE;
+extern const struct hk_push_table HK_PUSH_TABLE;
 #if HK_DOUBLE
 extern const struct hk_rest_table HK_REST_TABLE;
 extern const struct hk_shape_table HK_SHAPE_TABLE;
@@ -126,6 +127,7 @@ const hk_lane_table HK_LANE_TABLE = {
     .sum_shared = sum_shared,
     .local = &HK_LOCAL_TABLE,
     .vertex = &HK_VERTEX_TABLE,
+    .push = &HK_PUSH_TABLE,
 #if HK_DOUBLE
     .rest = &HK_REST_TABLE,
     .shape = &HK_SHAPE_TABLE,
