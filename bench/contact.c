@@ -73,7 +73,7 @@ static timing measure(hk_world *world, const options *o)
 static const char g_block[] =
     "{\"time\": {\"step\": 0.01}, \"gravity\": [0, -9.81, 0],"
     " \"contact\": {\"distance\": 0.001, \"friction\": 0.3}, \"bodies\": ["
-    "{\"name\": \"block\", \"mesh\": {\"box\": {\"size\": [0.6, 0.45, 0.6], \"cells\": [24, 15, "
+    "{\"name\": \"block\", \"mesh\": {\"box\": {\"size\": [0.6, 0.45, 0.6], \"cells\": [24, 18, "
     "24]}},"
     " \"transform\": {\"translate\": [0, 0.00095, 0]},"
     " \"material\": {\"model\": \"neo_hookean\", \"young\": 1e6, \"poisson\": 0.4, \"density\": "

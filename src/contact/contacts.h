@@ -239,7 +239,6 @@ bool hk_contacts_passes(hk_contacts *contacts, const double *x);
 bool hk_contacts_foresee(hk_contacts *contacts, const double *x, const double *step);
 void hk_contacts_forget_foreseen(hk_contacts *contacts);
 void hk_contacts_add_foreseen(const hk_contacts *contacts, double *gradient);
-void hk_contacts_foreseen_hessian(const hk_foreseen *foreseen, double *hessian);  // [12][12]
 
 // Fails with the names of two that overlap at x, and where (overlap.c).
 hk_status hk_contacts_check(hk_contacts *contacts, const double *x);

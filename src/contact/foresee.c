@@ -152,12 +152,3 @@ void hk_contacts_add_foreseen(const hk_contacts *c, double *gradient)
         }
     }
 }
-
-void hk_contacts_foreseen_hessian(const hk_foreseen *f, double *h)
-{
-    for (int k = 0; k < 144; k++) {
-        int row = k / 12, column = k % 12;
-        h[k] = f->stiffness * f->c[row / 3] * f->c[column / 3] * f->normal[row % 3] *
-               f->normal[column % 3];
-    }
-}
