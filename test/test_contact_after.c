@@ -149,7 +149,7 @@ static void check_field(double friction)
     double *x = positions_of(m, 1e-3), *g = HK_ZEROS(double, size), energy, step = 1e-7;
     double *sides[2] = {HK_ZEROS(double, size), HK_ZEROS(double, size)}, push = 0;
     blocks h = {size, HK_ZEROS(double, (size_t)size *(size_t)size)};
-    OK(hk_contacts_begin_friction(c, x, 0.01));
+    OK(hk_contacts_begin_friction(c, x, 0.01, true));
     assert_true((c->slide_count > 0) == (friction > 0));
     for (int k = 0; k < size; k++) x[k] += k % 4 < 3 ? 2e-5 * random_number() : 0;
     hk_contacts_add_gradient(c, x, g, &energy);

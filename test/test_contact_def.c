@@ -74,6 +74,14 @@ static bool near(double a, double b)
 
 // ---------------------------------------------------------------- what the model has
 
+static double smallest_diagonal(const hk_model *model)
+{
+    double least = INFINITY;
+    for (int b = 0; b < model->body_count; b++)
+        least = fmin(least, model->contact->bodies[b].diagonal);
+    return least;
+}
+
 static void nothing_asked_for_is_nothing(void **state)
 {
     (void)state;
@@ -90,7 +98,8 @@ static void nothing_asked_for_is_nothing(void **state)
     model = create(&s);
     assert_non_null(model->contact);
     assert_true(model->contact->law == HK_CONTACT_TWO_STAGE && model->contact->self);
-    assert_true(model->contact->friction_passes == 1 && model->contact->slip_speed == 1e-3);
+    assert_true(model->contact->friction_passes == 1 &&
+                model->contact->slip_speed == 1e-3 * smallest_diagonal(model));
     assert_string_equal(hk_model_obstacle_name(model, 0), "floor");
     assert_string_equal(hk_model_obstacle_name(model, 1), "");
     hk_model_free(model);
@@ -112,13 +121,15 @@ static void settings_arrive(void **state)
     s.contact.overlap = HK_OVERLAP_RECOVER;
     s.contact.when = HK_CONTACT_AFTER;
     s.contact.certify = 1;
+    s.contact.restitution = 0.5;
     s.bodies[2].thickness = 4e-3;
     hk_model *model = create(&s);
     const hk_model_contact *c = model->contact;
     assert_true(c->distance == 2e-3 && c->stiffness == 5e4 && c->friction == 0.3);
-    assert_true(c->slip_speed == 1e-3 && c->friction_passes == 0 && !c->self && c->certify);
+    assert_true(c->slip_speed == 1e-3 * smallest_diagonal(model) && c->friction_passes == 0 &&
+                !c->self && c->certify);
     assert_true(c->law == HK_CONTACT_LOG && c->overlap == HK_OVERLAP_RECOVER);
-    assert_true(c->when == HK_CONTACT_AFTER);
+    assert_true(c->when == HK_CONTACT_AFTER && c->restitution == 0.5 && c->damping_ratio > 0);
     assert_true(c->bodies[2].thickness == 4e-3 && c->bodies[0].thickness == 0);
     assert_true(hk_contact_modulus(c, 0, 1) == 5e4);
     hk_model_free(model);
@@ -318,6 +329,7 @@ static void wrong_definitions_are_refused(void **state)
     REFUSED("contact: its friction", s.contact.friction = -0.1);
     REFUSED("contact: its slip_speed", s.contact.slip_speed = INFINITY);
     REFUSED("contact: its friction_passes", s.contact.friction_passes = -1);
+    REFUSED("contact: its restitution must be 0 to 1", s.contact.restitution = 1.5);
     REFUSED("contact: unknown law soft (known: two_stage, log, penalty)", s.contact.law = "soft");
     REFUSED("contact: its overlap", s.contact.overlap = (hk_overlap)2);
     REFUSED("contact: its when", s.contact.when = (hk_contact_when)-1);

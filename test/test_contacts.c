@@ -165,7 +165,7 @@ static void check_derivatives(const char *law, double friction)
     double *x = positions_of(m, 2e-4), *g = HK_ZEROS(double, size), energy;
     double *sides[2] = {HK_ZEROS(double, size), HK_ZEROS(double, size)};
     matrix h = {size, HK_ZEROS(double, (size_t)size *(size_t)size)};
-    assert_int_equal(hk_contacts_begin_friction(c, x, 0.01), HK_OK);
+    assert_int_equal(hk_contacts_begin_friction(c, x, 0.01, true), HK_OK);
     for (int k = 0; k < m->vertex_count; k++)
         for (int i = 0; i < 3; i++) x[4 * k + i] += 3e-5 * random_number();
     hk_contacts_add_gradient(c, x, g, &energy);
@@ -265,7 +265,7 @@ static void test_threads(void **state)
         hk_contacts *c;
         assert_int_equal(hk_contacts_create(m, threads[k], &c), HK_OK);
         g[k] = HK_ZEROS(double, 4 * (size_t)m->vertex_count);
-        assert_int_equal(hk_contacts_begin_friction(c, x, 0.01), HK_OK);
+        assert_int_equal(hk_contacts_begin_friction(c, x, 0.01, true), HK_OK);
         hk_contacts_add_gradient(c, x, g[k], &energy[k]);
         limit[k] = hk_contacts_limit(c, x, g[k], 1e-3);
         assert_true(energy[k] == energy[0] && limit[k] == limit[0]);

@@ -46,7 +46,8 @@ typedef struct hk_contact_def {
                             no more than 3000 times the pressure of the heaviest body on a square
                             of its size (mass × gravity/diagonal²) */
     double friction;     /* -, Coulomb's coefficient where neither of two bodies has its own */
-    double slip_speed;   /* m/s, below which friction holds on without sliding; 0: 1e-3 */
+    double slip_speed;   /* m/s, below which friction holds on without sliding; 0: a thousandth of
+                            the diagonal of the smallest body per second */
     int friction_passes; /* solves of a step after which forces and directions of friction are taken
                             anew; 0: they are those of the beginning of the step */
     int self;            /* 1: bodies touch themselves, too */
@@ -56,8 +57,12 @@ typedef struct hk_contact_def {
     int certify; /* 1: after every step exact arithmetic proves that nothing intersects */
     int between_count;
     const hk_between_def *between;
+    double restitution; /* -, 0 to 1: the part of its speed with which a stiff block that falls flat
+                           on something is sent back by the skin between them; bodies that are
+                           deformed spring back by themselves, and implicit integrators damp, too */
 } hk_contact_def;
-/* two_stage, no friction, self contact, distance and stiffness by themselves, 1 friction pass */
+/* two_stage, no friction, self contact, distance, stiffness and slip speed by themselves, 1
+ * friction pass, restitution 0 */
 HK_API void hk_fill_contact_def(hk_contact_def *def, size_t size);
 static inline hk_contact_def hk_default_contact_def(void)
 {

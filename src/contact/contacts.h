@@ -43,7 +43,9 @@ typedef struct hk_contact_uses {
     size_t capacity;
 } hk_contact_uses;
 
-typedef struct hk_slide {  // friction that is at work in a step, or a press (recover.h)
+// Friction that is at work in a step, or a press (pair.h): of recover.h, of the penalty law, or
+// what damps a contact (damping.h).
+typedef struct hk_slide {
     int32_t point[4];
     int32_t sides[2];
     hk_friction friction;
@@ -125,6 +127,8 @@ typedef struct hk_contacts {
     hk_contact_uses slide_uses;
     double *from;                // [point_count][3] m, where points were when it began
     double step;                 // s; 0: there is none
+    bool euler;                  // the step is one of backward Euler
+    bool damped;                 // contacts are damped in it (damping.h)
     bool direct;                 // the method finds forces and friction itself (split)
     struct hk_touches *touches;  // touches.h
     // ---- workspace of detections
@@ -246,7 +250,8 @@ hk_status hk_contacts_check(hk_contacts *contacts, const double *x);
 // ---- friction (friction.c)
 // Forces and directions of the contacts at x; slides are measured from where points are at x with
 // obstacles as they stand.
-hk_status hk_contacts_begin_friction(hk_contacts *contacts, const double *x, double step);
+hk_status hk_contacts_begin_friction(hk_contacts *contacts, const double *x, double step,
+                                     bool euler);
 // Those at x, for slides from the same places as before.
 hk_status hk_contacts_renew_friction(hk_contacts *contacts, const double *x);
 void hk_contacts_end_friction(hk_contacts *contacts);  // none

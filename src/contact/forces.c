@@ -27,13 +27,13 @@ static bool see(hk_contacts *c, const double *x)
 
 // ---------------------------------------------------------------- sums over contacts and slides
 
-static double slide_energy(const hk_contacts *c, const hk_slide *s, double slide[3])
+static double slide_energy(const hk_contacts *c, const hk_slide *s, double slide[3], double *nearer)
 {
     double x[4][3], from[4][3];
     corners_of(c, s->point, x);
     hk_contact_corners(c->from, s->point, from);
-    friction_slide(&s->friction, (const double(*)[3])x, (const double(*)[3])from, slide);
-    return friction_energy(&s->friction, slide);
+    *nearer = friction_slide(&s->friction, (const double(*)[3])x, (const double(*)[3])from, slide);
+    return friction_energy(&s->friction, slide, *nearer);
 }
 
 static double missing_of(const hk_contacts *c, const hk_slide *s)
@@ -55,12 +55,12 @@ static double evaluate_press(const hk_contacts *c, const hk_slide *s, double *gr
 // from a centre (touches.h), if there is one.
 static double evaluate(const hk_contacts *c, size_t number, double moved, double *gradient)
 {
-    double x[4][3], slide[3];
+    double x[4][3], slide[3], nearer;
     if (number >= c->count) {
         const hk_slide *s = &c->slides[number - c->count];
         if (s->press) return evaluate_press(c, s, gradient);
-        double energy = slide_energy(c, s, slide);
-        if (gradient) friction_gradient(&s->friction, slide, gradient);
+        double energy = slide_energy(c, s, slide, &nearer);
+        if (gradient) friction_gradient(&s->friction, slide, nearer, gradient);
         return energy;
     }
     const hk_contact *k = &c->list[number];
@@ -172,12 +172,12 @@ static void outer_of(double factor, const double n[3], double b[3][3])
 static void visit_slide(const hk_contacts *c, const hk_slide *s, hk_contact_block_fn *visit,
                         void *context)
 {
-    double slide[3], block[3][3];
+    double slide[3], block[3][3], nearer;
     if (s->press) {
         outer_of(missing_of(c, s) > 0 ? s->friction.most : 0, s->friction.normal, block);
     } else {
-        slide_energy(c, s, slide);
-        friction_block(&s->friction, slide, block);
+        slide_energy(c, s, slide, &nearer);
+        friction_block(&s->friction, slide, nearer, block);
     }
     visit_factored(c, s->point, s->friction.c, block, visit, context);
 }

@@ -1,6 +1,8 @@
-// Friction of a step: Coulomb's, with forces and directions of a state before (Li et al. 2020).
+// Friction and damping of a step: Coulomb's, with forces and directions of a state before (Li et
+// al. 2020).
 #include <math.h>
 
+#include "contact/damping.h"
 #include "contact/field.h"
 #include "contact/inside.h"
 #include "contact/quick.h"
@@ -11,19 +13,42 @@
 // stiffer than that, 2 μ λ/slip, or blocks that stand upon blocks of the same shape are not stable.
 #define LONGEST_SLIP 0.1
 
+// What resists that a contact is compressed, N/m: κ τ/h, with κ the stiffness that has made its
+// force so far.
+static double damping_of(const hk_contacts *c, const hk_contact *k, const hk_pair_state *at,
+                         double force)
+{
+    const hk_model_contact *s = c->settings;
+    double frequency = hk_contact_frequency(s, k->sides[0], k->sides[1]);
+    double time = contact_damping_time(s->damping_ratio, frequency, c->step);
+    double depth = k->pair.width - (at->distance - k->pair.thickness);
+    return depth > 0 ? force / depth * time / c->step : 0;
+}
+
+// Whether any two sides have a skin that is to be damped in such a step.
+static bool is_damped(const hk_contacts *c)
+{
+    const hk_model_contact *s = c->settings;
+    double least = INFINITY;
+    for (int b = 0; b < s->body_count; b++) least = fmin(least, hk_contact_slowest(s, b));
+    return c->euler && contact_damping_time(s->damping_ratio, least, c->step) > 0;
+}
+
 static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, hk_slide *to)
 {
     double friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]), x[4][3];
-    if (!(friction > 0)) return false;
+    if (!(friction > 0) && !c->damped) return false;
     hk_contact_corners(c->x, k->point, x);
     hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
-    double most = friction * pair_force(&k->pair, &at);
-    if (!(most > 0) || !isfinite(most)) return false;
+    double force = pair_force(&k->pair, &at);
+    if (!(force > 0) || !isfinite(force)) return false;
+    to->friction.most = friction * force;
+    to->friction.slip = slip;
+    to->friction.damping = c->damped ? damping_of(c, k, &at, force) : 0;
+    if (!(to->friction.most > 0) && !(to->friction.damping > 0)) return false;
     memcpy(to->point, k->point, sizeof to->point);
     memcpy(to->sides, k->sides, sizeof to->sides);
     to->press = false;
-    to->friction.most = most;
-    to->friction.slip = slip;
     memcpy(to->friction.c, at.closest.c, sizeof to->friction.c);
     for (int i = 0; i < 3; i++) to->friction.normal[i] = at.closest.w[i] / at.distance;
     return true;
@@ -37,9 +62,11 @@ void hk_contacts_end_friction(hk_contacts *c)
     if (c->insides) hk_insides_clear(c);
 }
 
-hk_status hk_contacts_begin_friction(hk_contacts *c, const double *x, double step)
+hk_status hk_contacts_begin_friction(hk_contacts *c, const double *x, double step, bool euler)
 {
     c->step = step;
+    c->euler = euler;
+    c->damped = is_damped(c);
     hk_contacts_gather(c, x);
     memcpy(c->from, c->x, 3 * sizeof(double) * (size_t)c->point_count);
     return hk_contacts_renew_friction(c, x);

@@ -11,6 +11,7 @@
 
 #include "contact/contacts.h"
 #include "contact/quick.h"
+#include "contact/slab.h"
 
 // Part of a gap that a step may close.
 #define SHARE 0.9
@@ -29,28 +30,22 @@ typedef struct approach {
 static approach approach_of(const hk_contacts *c, const hk_way_pair *k)
 {
     approach to = {0};
-    double x[4][3], normal[3], height[4], side[2] = {0, 0};
+    double x[4][3];
     int firsts = hk_pair_firsts(k->kind);
     hk_contact_corners(c->x, k->point, x);
     hk_closest at;
     quick_closest(k->kind, (const double(*)[3])x, at.c, at.w);
     at.square = closest_dot(at.w, at.w);
     double distance = pair_distance(k->kind, &at, (const double(*)[3])x);
-    to.gap = distance - k->thickness;
+    if (!(distance > k->thickness)) return to;
+    hk_slab s = slab_between(k->kind, (const double(*)[3])x, at.c, at.w, distance);
+    to.gap = fmin(distance, s.first - s.second) - k->thickness;
     if (!(to.gap > 0)) return to;
-    for (int i = 0; i < 3; i++) normal[i] = at.w[i] / distance;
-    // Heights are relative to one corner: differences are exact where far coordinates are not.
-    for (int v = 0; v < 4; v++) {
-        double d[3];
-        closest_minus(x[v], x[0], d);
-        height[v] = closest_dot(normal, d);
-        side[v >= firsts] += fabs(at.c[v]) * height[v];
-    }
     for (int v = 0; v < 4; v++) {
         const double *move = c->move + 3 * (size_t)k->point[v];
         bool first = v < firsts;
-        to.room[v] = fmax(0, first ? height[v] - side[0] : side[1] - height[v]);
-        to.speed[v] = (first ? -1 : 1) * closest_dot(normal, move);
+        to.room[v] = first ? s.height[v] - s.first : s.second - s.height[v];
+        to.speed[v] = (first ? -1 : 1) * closest_dot(s.normal, move);
         if (k->kind == HK_VERTEX_PLANE && !first) to.room[v] = 0;  // it is flat
     }
     return to;

@@ -94,8 +94,9 @@ static void add_slide(const hk_contacts *c, const hk_slide *s, hk_contact_measur
             press_missing(&s->friction, (const double(*)[3])x, (const double(*)[3])from);
         press_gradient(&s->friction, missing, gradient);
     } else {
-        friction_slide(&s->friction, (const double(*)[3])x, (const double(*)[3])from, slide);
-        friction_gradient(&s->friction, slide, gradient);
+        double nearer =
+            friction_slide(&s->friction, (const double(*)[3])x, (const double(*)[3])from, slide);
+        friction_gradient(&s->friction, slide, nearer, gradient);
     }
     add_corners(c, m, s->point, s->sides, gradient);
 }

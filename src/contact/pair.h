@@ -363,16 +363,19 @@ HK_RULE void pair_hessian(const hk_pair *p, const hk_pair_state *at, double keep
 // ---------------------------------------------------------------- friction
 
 // Coulomb's friction of a contact with normal, closest points and force of some state before (Li et
-// al. 2020): D = μ λ f₀(‖(1 − n nᵀ) u‖), u = Σ c_i (x_i − from_i).
+// al. 2020): D = μ λ f₀(‖(1 − n nᵀ) u‖), u = Σ c_i (x_i − from_i); and what damps it along n.
 typedef struct hk_friction {
     double c[4];
     double normal[3];
-    double most;  // N, μ λ
-    double slip;  // m, up to which it sticks
+    double most;     // N, μ λ
+    double slip;     // m, up to which it sticks
+    double damping;  // N/m, of what brings the two nearer to each other (damping.h)
 } hk_friction;
 
-HK_RULE void friction_slide(const hk_friction *f, const double x[4][3], const double from[4][3],
-                            double to[3])
+// u across the normal; returns what of it is along the normal and brings them nearer, negative or
+// 0.
+HK_RULE double friction_slide(const hk_friction *f, const double x[4][3], const double from[4][3],
+                              double to[3])
 {
     for (int i = 0; i < 3; i++) {
         to[i] = 0;
@@ -380,18 +383,23 @@ HK_RULE void friction_slide(const hk_friction *f, const double x[4][3], const do
     }
     double through = closest_dot(to, f->normal);
     for (int i = 0; i < 3; i++) to[i] -= through * f->normal[i];
+    return through < 0 ? through : 0;
 }
 
-HK_RULE double friction_energy(const hk_friction *f, const double slide[3])
+HK_RULE double friction_energy(const hk_friction *f, const double slide[3], double nearer)
 {
-    return f->most * contact_slip(f->slip, sqrt(closest_dot(slide, slide))).energy;
+    return f->most * contact_slip(f->slip, sqrt(closest_dot(slide, slide))).energy +
+           0.5 * f->damping * nearer * nearer;
 }
 
-HK_RULE void friction_gradient(const hk_friction *f, const double slide[3], double *g)
+HK_RULE void friction_gradient(const hk_friction *f, const double slide[3], double nearer,
+                               double *g)
 {
     double push = f->most * contact_slip_ratio(f->slip, sqrt(closest_dot(slide, slide)));
+    double resist = f->damping * nearer;
     for (int u = 0; u < 4; u++)
-        for (int i = 0; i < 3; i++) g[3 * u + i] = push * f->c[u] * slide[i];
+        for (int i = 0; i < 3; i++)
+            g[3 * u + i] = f->c[u] * (push * slide[i] + resist * f->normal[i]);
 }
 
 // A press in the same numbers (recover.h): it pushes along the normal, with the stiffness `most`
@@ -411,15 +419,17 @@ HK_RULE void press_gradient(const hk_friction *f, double missing, double *g)
 }
 
 // The 3×3 matrix B of the Hessian c cᵀ ⊗ B, which is positive semidefinite.
-HK_RULE void friction_block(const hk_friction *f, const double slide[3], double b[3][3])
+HK_RULE void friction_block(const hk_friction *f, const double slide[3], double nearer,
+                            double b[3][3])
 {
     double square = closest_dot(slide, slide), length = sqrt(square);
-    double ratio = contact_slip_ratio(f->slip, length);
+    double ratio = contact_slip_ratio(f->slip, length), resist = nearer < 0 ? f->damping : 0;
     double bend = square > 0 ? (contact_slip(f->slip, length).curvature - ratio) / square : 0;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             b[i][j] = f->most * (ratio * ((i == j) - f->normal[i] * f->normal[j]) +
-                                 bend * slide[i] * slide[j]);
+                                 bend * slide[i] * slide[j]) +
+                      resist * f->normal[i] * f->normal[j];
 }
 
 #endif

@@ -26,7 +26,7 @@ typedef struct lean_drag {
     quad c;
     quad slid;  // m, from the beginning of the step to the centre
     quad normal;
-    real most, slip;  // N, m
+    real most, slip, damping;  // N, m, N/m
     int32_t point[4];
     int32_t slot;
 } lean_drag;
@@ -55,6 +55,7 @@ static void fill_drags(const hk_contacts *c, int64_t first, int64_t last, void *
         for (int i = 0; i < 4; i++) to->normal[i] = i < 3 ? (real)from->normal[i] : 0;
         to->most = (real)from->most;
         to->slip = (real)from->slip;
+        to->damping = (real)from->damping;
         memcpy(to->point, c->slides[n].point, sizeof to->point);
         to->slot = c->touches->drag_slot[n];
     }
@@ -107,8 +108,8 @@ static bool push(const hk_contacts *c, int64_t first, int64_t last)
     return stiffer;
 }
 
-// Across them. Where something pushes with the same corners, that is added to; elsewhere the forces
-// have a slot of their own.
+// Across them, and along them where that damps. Where something pushes with the same corners, that
+// is added to; elsewhere the forces have a slot of their own.
 static bool drag(const hk_contacts *c, int64_t first, int64_t last)
 {
     const hk_touches *t = c->touches;
@@ -119,7 +120,8 @@ static bool drag(const hk_contacts *c, int64_t first, int64_t last)
         const lean_drag *k = (const lean_drag *)t->lean_drag + n;
         quad *to = (quad *)t->corner + 4 * (int64_t)k->slot;
         quad slide = k->slid + moved(away, k->point, k->c), by = slide * k->normal;
-        slide -= (by[0] + by[1] + by[2]) * k->normal;
+        real through = by[0] + by[1] + by[2];
+        slide -= through * k->normal;
         quad square = slide * slide;
 #if HK_DOUBLE
         real length = sqrt(square[0] + square[1] + square[2]);
@@ -129,6 +131,7 @@ static bool drag(const hk_contacts *c, int64_t first, int64_t last)
         real ratio = length >= k->slip ? 1 / length : (2 - length / k->slip) / k->slip;
         slide[3] = 0;
         slide *= k->most * ratio;
+        if (through < 0) slide += k->damping * through * k->normal;
         bool shared = k->slot < pushes;
         for (int v = 0; v < 4; v++) to[v] = shared ? to[v] + k->c[v] * slide : k->c[v] * slide;
         t->pull[n] = (double)(k->most * ratio);

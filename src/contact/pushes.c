@@ -280,7 +280,7 @@ static double slides_energy(const hk_contacts *c)
         const hk_friction *f = &c->slides[n].friction;
         double slide[3], through = closest_dot(t->slid + 4 * n, f->normal);
         for (size_t i = 0; i < 3; i++) slide[i] = t->slid[4 * n + i] - through * f->normal[i];
-        energy += friction_energy(f, slide);
+        energy += friction_energy(f, slide, through < 0 ? through : 0);
     }
     return energy;
 }
@@ -308,8 +308,8 @@ static double gap_at(const hk_touches *t, const hk_push *k)
     return k->gap + (sum[0] + sum[1] + sum[2]);
 }
 
-// What has slid since the step began, and its length.
-static double slide_at(const hk_contacts *c, int64_t n, double slide[3])
+// The energy of what has slid since the step began, or has come nearer.
+static double slide_energy(const hk_contacts *c, int64_t n)
 {
     const hk_touches *t = c->touches;
     const hk_slide *s = &c->slides[n];
@@ -318,8 +318,9 @@ static double slide_at(const hk_contacts *c, int64_t n, double slide[3])
         sum += s->friction.c[v] * *(const quad *)(t->away + 4 * (size_t)s->point[v]);
     double through = sum[0] * s->friction.normal[0] + sum[1] * s->friction.normal[1] +
                      sum[2] * s->friction.normal[2];
+    double slide[3];
     for (int i = 0; i < 3; i++) slide[i] = sum[i] - through * s->friction.normal[i];
-    return sqrt(closest_dot(slide, slide));
+    return friction_energy(&s->friction, slide, through < 0 ? through : 0);
 }
 
 double hk_touches_near_energy(hk_contacts *c)
@@ -329,12 +330,10 @@ double hk_touches_near_energy(hk_contacts *c)
     int64_t runs = (all + RUN - 1) / RUN;
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
     for (int64_t r = 0; r < runs; r++) {
-        double sum = 0, slide[3];
+        double sum = 0;
         for (int64_t n = r * RUN; n < all && n < (r + 1) * RUN; n++) {
             if (n >= count) {
-                const hk_slide *s = &c->slides[n - count];
-                sum += s->friction.most *
-                       contact_slip(s->friction.slip, slide_at(c, n - count, slide)).energy;
+                sum += slide_energy(c, n - count);
                 continue;
             }
             const hk_push *k = &t->push[n];
@@ -382,8 +381,8 @@ static void sum_blocks(const hk_contacts *c, int p, double block[6])
     for (int64_t k = c->slide_uses.start[p]; k < c->slide_uses.start[p + 1]; k++) {
         int64_t n = c->slide_uses.use[k] / 4, v = c->slide_uses.use[k] % 4;
         const hk_friction *f = &c->slides[n].friction;
-        double spread = spread_of(c, c->slides[n].point, f->c);
-        add_block(0, fabs(f->c[v]) * spread * t->used_pull[n], f->normal, block);
+        double spread = fabs(f->c[v]) * spread_of(c, c->slides[n].point, f->c);
+        add_block(spread * f->damping, spread * t->used_pull[n], f->normal, block);
     }
 }
 

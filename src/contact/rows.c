@@ -45,7 +45,7 @@ static void visit_press(const hk_contacts *c, const hk_slide *s, hk_contact_row_
     visit(context, &row);
 }
 
-// Along the slide and across it: the eigenvectors of friction_block.
+// Along the slide, across it, and along the normal: the eigenvectors of friction_block.
 static void visit_slide(const hk_contacts *c, const hk_slide *s, hk_contact_row_fn *visit,
                         void *context)
 {
@@ -53,7 +53,7 @@ static void visit_slide(const hk_contacts *c, const hk_slide *s, hk_contact_row_
     const hk_friction *f = &s->friction;
     hk_contact_corners(c->x, s->point, x);
     hk_contact_corners(c->from, s->point, from);
-    friction_slide(f, (const double(*)[3])x, (const double(*)[3])from, slide);
+    double nearer = friction_slide(f, (const double(*)[3])x, (const double(*)[3])from, slide);
     double length = sqrt(closest_dot(slide, slide));
     // Any tangent will do where nothing slides.
     int least = fabs(f->normal[0]) < fabs(f->normal[1]) ? 0 : 1;
@@ -71,6 +71,9 @@ static void visit_slide(const hk_contacts *c, const hk_slide *s, hk_contact_row_
     if (row.stiffness > 0) visit(context, &row);
     row.stiffness = f->most * contact_slip(f->slip, length).curvature;
     memcpy(row.n, along, sizeof row.n);
+    if (row.stiffness > 0) visit(context, &row);
+    row.stiffness = nearer < 0 ? f->damping : 0;
+    memcpy(row.n, f->normal, sizeof row.n);
     if (row.stiffness > 0) visit(context, &row);
 }
 

@@ -3,11 +3,15 @@
 #include <math.h>
 
 #include "contact/quick.h"
+#include "contact/slab.h"
 
 enum { RUN = 128 };  // contacts that are worth more than one thread
 
 // Part of a gap that both sides together may take between two centres.
 #define SHARE 0.9
+// Part of the width of a contact that they always leave. Iterations that are truncated one after
+// the other would close a gap to nothing, and barriers that are logarithms hardly resist.
+#define LEFT 1e-5
 // Part of the reach of a list that points may use; the rest is for rounding.
 #define REACHED 0.95
 
@@ -91,29 +95,18 @@ static hk_status need_list(hk_contacts *c, double away, double motion)
 
 // ---------------------------------------------------------------- contacts at the centre
 
-// What corners may take of the slab that is free between the two sides along the normal, half of it
-// or all where the other side stands still, and what they are away from it. That it is free is seen
-// from all corners, whatever the closest points are.
-static void find_rooms(const double x[4][3], hk_touch *to)
+// What corners may take of the slab that is free between the two sides, half of it or all where the
+// other side stands still, and what they are away from it. Where rounding leaves no slab that could
+// be told, nobody moves.
+static void find_rooms(const hk_slab *s, hk_touch *to)
 {
-    double height[4], first = INFINITY, second = -INFINITY;
-    int last = to->pair.kind == HK_VERTEX_PLANE ? 2 : 4;
-    // Relative to one corner: differences are exact where far coordinates are not.
-    for (int v = 0; v < last; v++) {
-        double d[3];
-        closest_minus(x[v], x[0], d);
-        height[v] = closest_dot(to->normal, d);
-        if (v < to->firsts)
-            first = height[v] < first ? height[v] : first;
-        else
-            second = height[v] > second ? height[v] : second;
-    }
-    double slab = first - second - to->pair.thickness;
+    double slab = s->first - s->second - to->pair.thickness, left = LEFT * to->pair.width;
     if (slab > to->gap) slab = to->gap;
-    if (!(slab > 0)) slab = 0;
+    double free = fmin(slab, (slab - left) / SHARE);
     for (int v = 0; v < 4; v++) {
-        double beyond = v >= last ? 0 : v < to->firsts ? height[v] - first : second - height[v];
-        to->room[v] = to->part_of[v] * slab + beyond;
+        double beyond = v < to->firsts ? s->height[v] - s->first : s->second - s->height[v];
+        if (to->pair.kind == HK_VERTEX_PLANE && v >= to->firsts) beyond = 0;  // it is flat
+        to->room[v] = slab > 0 ? to->part_of[v] * fmax(0, free) + beyond : -INFINITY;
     }
 }
 
@@ -146,8 +139,9 @@ static double measure(const hk_contacts *c, size_t number)
     if (!(gap < t->limit)) return gap;
     if (to->firsts == 0) fill_touch(c, k, to);
     to->gap = gap;
-    for (int i = 0; i < 3; i++) to->normal[i] = distance != 0 ? w[i] / distance : 0;
-    find_rooms((const double(*)[3])x, to);
+    hk_slab slab = slab_between(pair->kind, (const double(*)[3])x, to->c, w, distance);
+    memcpy(to->normal, slab.normal, sizeof to->normal);
+    find_rooms(&slab, to);
     return gap;
 }
 

@@ -74,11 +74,11 @@ static void add_contact(const hk_contacts *c, const hk_touch *k, int v, const hk
     }
 }
 
-static void slide_at(const hk_contacts *c, const hk_slide *s, const double x[4][3], double to[3])
+static double slide_at(const hk_contacts *c, const hk_slide *s, const double x[4][3], double to[3])
 {
     double from[4][3];
     hk_contact_corners(c->from, s->point, from);
-    friction_slide(&s->friction, x, (const double(*)[3])from, to);
+    return friction_slide(&s->friction, x, (const double(*)[3])from, to);
 }
 
 // The block is that of a spring with the same force, which lies above Coulomb's energy everywhere:
@@ -89,13 +89,14 @@ static void add_slide(const hk_contacts *c, const hk_slide *s, int v, const hk_p
     const hk_friction *f = &s->friction;
     double x[4][3], slide[3];
     int count = see_corners(c, s->point, v, q, x);
-    slide_at(c, s, (const double(*)[3])x, slide);
+    double nearer = slide_at(c, s, (const double(*)[3])x, slide),
+           damping = nearer < 0 ? f->damping : 0;
     double pull = f->most * contact_slip_ratio(f->slip, sqrt(closest_dot(slide, slide)));
-    double bend = count * pull * f->c[v] * f->c[v];
+    double part = count * f->c[v] * f->c[v];
     for (int i = 0, k = 0; i < 3; i++) {
-        gradient[i] += pull * f->c[v] * slide[i];
+        gradient[i] += f->c[v] * (pull * slide[i] + damping * nearer * f->normal[i]);
         for (int j = i; j < 3; j++, k++)
-            block[k] += bend * ((i == j) - f->normal[i] * f->normal[j]);
+            block[k] += part * (pull * (i == j) + (damping - pull) * f->normal[i] * f->normal[j]);
     }
 }
 
@@ -136,8 +137,8 @@ static double slide_energy(const hk_contacts *c, const hk_slide *s, int v, const
     double x[4][3], slide[3];
     int count = see_corners(c, s->point, v, q, x);
     for (int i = 0; i < 3; i++) x[v][i] += count * step[i];
-    slide_at(c, s, (const double(*)[3])x, slide);
-    return friction_energy(&s->friction, slide) / count;
+    double nearer = slide_at(c, s, (const double(*)[3])x, slide);
+    return friction_energy(&s->friction, slide, nearer) / count;
 }
 
 double hk_touches_vertex_energy(const hk_contacts *c, int vertex, const hk_places *q,

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "contact/damping.h"
 #include "core/def.h"
 
 // ---------------------------------------------------------------- laws and defaults
@@ -29,14 +30,10 @@ const char *hk_contact_law_summary(int law)
     return law >= 0 && law < HK_CONTACT_LAWS ? g_laws[law].summary : "";
 }
 
-#define STANDARD_SLIP_SPEED 1e-3
-
 void hk_fill_contact_def(hk_contact_def *def, size_t size)
 {
-    const hk_contact_def standard = {.slip_speed = STANDARD_SLIP_SPEED,
-                                     .friction_passes = 1,
-                                     .self = 1,
-                                     .law = g_laws[HK_CONTACT_TWO_STAGE].name};
+    const hk_contact_def standard = {
+        .friction_passes = 1, .self = 1, .law = g_laws[HK_CONTACT_TWO_STAGE].name};
     hk_def_fill(&hk_def_contact, &standard, def, size);
 }
 
@@ -66,6 +63,8 @@ static hk_status take_settings(const hk_contact_def *def, hk_model_contact *c)
     HK_TRY(check_not_negative("stiffness", " Pa", def->stiffness));
     HK_TRY(check_not_negative("friction", "", def->friction));
     HK_TRY(check_not_negative("slip_speed", " m/s", def->slip_speed));
+    if (!(def->restitution >= 0 && def->restitution <= 1))
+        return hk_fail(HK_BAD_INPUT, "its restitution must be 0 to 1 (is %g)", def->restitution);
     if (def->friction_passes < 0)
         return hk_fail(HK_BAD_INPUT, "its friction_passes must be 0 or more (is %d)",
                        def->friction_passes);
@@ -77,7 +76,9 @@ static hk_status take_settings(const hk_contact_def *def, hk_model_contact *c)
     c->given_distance = def->distance;
     c->stiffness = def->stiffness;
     c->friction = def->friction;
-    c->slip_speed = def->slip_speed > 0 ? def->slip_speed : STANDARD_SLIP_SPEED;
+    c->given_slip = def->slip_speed;
+    c->restitution = def->restitution;
+    c->damping_ratio = contact_damping_ratio(def->restitution);
     c->friction_passes = def->friction_passes;
     c->self = def->self != 0;
     c->certify = def->certify != 0;
@@ -224,6 +225,29 @@ double hk_contact_modulus(const hk_model_contact *c, int a, int b)
     return fmin(least, c->hardest);
 }
 
+// Of a body's face its diagonal says little more than a size: a cube's is a third of the square.
+static double weight_of(const hk_contact_body *b)  // kg/m²
+{
+    return b->diagonal > 0 ? 3 * b->mass / (b->diagonal * b->diagonal) : 0;
+}
+
+double hk_contact_frequency(const hk_model_contact *c, int a, int b)
+{
+    double first = a < c->body_count ? weight_of(&c->bodies[a]) : INFINITY;
+    double second = b < c->body_count ? weight_of(&c->bodies[b]) : INFINITY;
+    double both = 1 / (1 / first + 1 / second);
+    return both > 0 ? sqrt(hk_contact_modulus(c, a, b) / (c->distance * both)) : INFINITY;
+}
+
+double hk_contact_slowest(const hk_model_contact *c, int body)
+{
+    double least = INFINITY;
+    for (int b = 0; b < c->body_count; b++) least = fmin(least, c->bodies[b].young);
+    double modulus = c->stiffness > 0 ? c->stiffness : fmin(least, c->hardest);
+    double weight = weight_of(&c->bodies[body]);
+    return weight > 0 ? sqrt(modulus / (c->distance * weight)) : INFINITY;
+}
+
 // ---------------------------------------------------------------- what follows from rest shapes
 
 // The mean side of triangles, m.
@@ -284,6 +308,8 @@ static hk_status measure_body(const hk_model *m, int number, bool edges, hk_cont
     const hk_body *body = &m->bodies[number];
     bool sheet = body->tet_count == 0;
     to->diagonal = measure_diagonal(m, body);
+    to->mass = 0;
+    for (int v = 0; v < body->vertex_count; v++) to->mass += m->mass[body->vertex_start + v];
     if (edges || sheet) HK_TRY(measure_edge(m, number, &to->edge));
     to->young = sheet ? body->sheet.stretch / to->edge : softest(m, body);
     return HK_OK;
@@ -301,26 +327,30 @@ static double find_hardest(const hk_model *m)
                     m->gravity[2] * m->gravity[2]);
     double most = 0;
     for (int b = 0; b < m->body_count; b++) {
-        const hk_body *body = &m->bodies[b];
-        double mass = 0, size = m->contact->bodies[b].diagonal;
-        for (int v = 0; v < body->vertex_count; v++) mass += m->mass[body->vertex_start + v];
-        if (size > 0) most = fmax(most, mass * g / (size * size));
+        const hk_contact_body *body = &m->contact->bodies[b];
+        double size = body->diagonal;
+        if (size > 0) most = fmax(most, body->mass * g / (size * size));
     }
     return most > 0 ? HARD_ENOUGH * most : INFINITY;
 }
+
+// Of what slides so slowly nobody sees it (Li et al. 2020).
+#define SLIP_PER_SECOND 1e-3  // 1/s, of the smallest body's diagonal
 
 hk_status hk_model_measure_contact(hk_model *m)
 {
     hk_model_contact *c = m->contact;
     if (!c) return HK_OK;
-    double least = INFINITY;
+    double least = INFINITY, smallest = INFINITY;
     bool chosen = !(c->given_distance > 0);
     for (int b = 0; b < m->body_count; b++) {
         hk_status status = measure_body(m, b, chosen, &c->bodies[b]);
         if (status != HK_OK) return hk_fail_within(status, "body %d (%s)", b, m->bodies[b].name);
         least = fmin(least, fmin(1e-3 * c->bodies[b].diagonal, c->bodies[b].edge / 5));
+        smallest = fmin(smallest, c->bodies[b].diagonal);
     }
     c->distance = chosen ? least : c->given_distance;
+    c->slip_speed = c->given_slip > 0 ? c->given_slip : SLIP_PER_SECOND * smallest;
     c->hardest = find_hardest(m);
     return HK_OK;
 }

@@ -18,6 +18,7 @@ typedef struct hk_contact_body {
     double edge;       // m, mean length of the edges of its surface at rest
     double diagonal;   // m, of its bounds at rest
     double thickness;  // m, of a sheet; half of it on either side
+    double mass;       // kg
 } hk_contact_body;
 
 struct hk_model_contact {
@@ -26,7 +27,10 @@ struct hk_model_contact {
     double stiffness;       // Pa, E_c; 0: that of the softer body (hk_contact_modulus),
     double hardest;         // Pa, but no more than this
     double friction;        // where neither side has its own
-    double slip_speed;      // m/s
+    double slip_speed;      // m/s: given, or chosen
+    double given_slip;      // m/s; 0: chosen from the rest shape, as the distance is
+    double restitution;     // -
+    double damping_ratio;   // -, of the skin under a block as heavy as the bodies (damping.h)
     int friction_passes;
     bool self, certify;
     hk_contact_law law;
@@ -75,5 +79,9 @@ bool hk_contact_name_matches(const char *pattern, const char *name);
 double hk_contact_friction(const hk_model_contact *contact, int a, int b);
 // E_c between two sides, Pa.
 double hk_contact_modulus(const hk_model_contact *contact, int a, int b);
+// How stiff the skin between two sides is for their mass: rad/s of a flat block on it.
+double hk_contact_frequency(const hk_model_contact *contact, int a, int b);
+// The least of those of a body with anything.
+double hk_contact_slowest(const hk_model_contact *contact, int body);
 
 #endif

@@ -89,7 +89,7 @@ hk_status hk_read_contact(hk_scene *scene, const hk_node *node)
 {
     static const char *const keys[] = {"distance",        "stiffness", "friction", "slip_speed",
                                        "friction_passes", "self",      "law",      "overlap",
-                                       "certify",         "when",      "between"};
+                                       "certify",         "when",      "between",  "restitution"};
     hk_contact_def *contact = HK_ARENA_ARRAY(&scene->arena, hk_contact_def, 1);
     if (!contact) return HK_NO_MEMORY;
     *contact = hk_default_contact_def();
@@ -99,6 +99,8 @@ hk_status hk_read_contact(hk_scene *scene, const hk_node *node)
     HK_TRY(hk_member_number(node, "friction", HK_OPTIONAL, HK_NOT_NEGATIVE, &contact->friction));
     HK_TRY(hk_member_number(node, "slip_speed", HK_OPTIONAL, HK_POSITIVE, &contact->slip_speed));
     HK_TRY(hk_member_int(node, "friction_passes", HK_OPTIONAL, 0, &contact->friction_passes));
+    HK_TRY(hk_member_number(node, "restitution", HK_OPTIONAL, (hk_range){.high = 1},
+                            &contact->restitution));
     HK_TRY(read_choices(node, contact));
     HK_TRY(read_betweens(scene, node, contact));
     scene->model.contact = contact;

@@ -8,8 +8,8 @@ typedef struct contribution {
     int64_t source;
 } contribution;
 
-// The blocks of all elements whose two vertices are free: counted by column (`to` is NULL), or
-// stored.
+// The blocks of all elements whose two vertices are free: counted by row (`to` is NULL), or stored
+// so.
 enum { NO_SOURCE = -1 };  // of elements of a world: a place in the pattern, and no more
 typedef struct lister {
     bool live;
@@ -34,13 +34,13 @@ static void list_stencil(void *context, const hk_stencil *s)
             bool transposed = i < j;
             int32_t column = transposed ? i : j, row = transposed ? j : i;
             if (!l->to) {
-                l->next[column + 1]++;
+                l->next[row + 1]++;
                 continue;
             }
             int64_t at = l->first_value + s->at + 9 * (int64_t)pair * s->stride;
             int64_t source =
                 l->live ? NO_SOURCE : l->term->first + (s->factor ? l->part : 2 * at + transposed);
-            l->to[l->next[column]++] = (contribution){column, row, source};
+            l->to[l->next[row]++] = (contribution){column, row, source};
         }
 }
 
@@ -62,34 +62,70 @@ static int64_t list_contributions(const hk_assembly *a, const hk_terms *terms, i
     return l.count;
 }
 
-static int by_row(const void *left, const void *right)
+static int by_source(const void *left, const void *right)
 {
     const contribution *a = left, *b = right;
-    if (a->row != b->row) return a->row < b->row ? -1 : 1;
     return a->source < b->source ? -1 : a->source > b->source;
 }
 
-// Contributions by column, then row, then source; column_start has count + 1 entries.
+// Few, and nearly in order: as they come from the terms.
+static void sort_block(contribution *list, int64_t count)
+{
+    enum { MANY = 64 };
+    if (count > MANY) {
+        qsort(list, (size_t)count, sizeof *list, by_source);
+        return;
+    }
+    for (int64_t k = 1; k < count; k++) {
+        contribution own = list[k];
+        int64_t at = k;
+        for (; at > 0 && list[at - 1].source > own.source; at--) list[at] = list[at - 1];
+        list[at] = own;
+    }
+}
+
+static void sort_column(contribution *list, int64_t count)
+{
+    for (int64_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && list[end].row == list[first].row;) end++;
+        sort_block(list + first, end - first);
+    }
+}
+
+// `start` with counts from its third entry on becomes starts that filling through start + 1 leaves
+// in place.
+static void sum_starts(int count, int64_t *start)
+{
+    for (int c = 0; c < count; c++) start[c + 2] += start[c + 1];
+}
+
+// Contributions by column, then row, then source; column_start has count + 1 entries. By rows first
+// and then by columns, each in the order in which they come: no comparisons but within a block.
 static hk_status sort_contributions(const hk_assembly *a, const hk_terms *terms, int count,
                                     contribution **sorted, int64_t **column_start)
 {
-    int64_t *start = HK_ZEROS(int64_t, count + 2);
-    if (!start) return HK_NO_MEMORY;
-    // Shifted by one more, so that filling leaves the starts in place.
-    int64_t total = list_contributions(a, terms, start + 1, NULL);
-    for (int c = 0; c < count; c++) start[c + 2] += start[c + 1];
-    contribution *list = HK_ARRAY(contribution, total);
-    if (!list) {
-        hk_free(start);
-        return HK_NO_MEMORY;
-    }
-    list_contributions(a, terms, start + 1, list);
+    int64_t *row_start = HK_ZEROS(int64_t, count + 2), *start = HK_ZEROS(int64_t, count + 2);
+    int64_t total = 0;
+    if (row_start && start) total = list_contributions(a, terms, row_start + 1, NULL);
+    contribution *by_rows = HK_ARRAY(contribution, total), *list = HK_ARRAY(contribution, total);
+    bool complete = row_start && start && by_rows && list;
+    if (complete) {
+        sum_starts(count, row_start);
+        list_contributions(a, terms, row_start + 1, by_rows);
+        for (int64_t k = 0; k < total; k++) start[by_rows[k].column + 2]++;
+        sum_starts(count, start);
+        for (int64_t k = 0; k < total; k++) list[start[by_rows[k].column + 1]++] = by_rows[k];
 #pragma omp parallel for schedule(static, 256) num_threads(a->threads)
-    for (int c = 0; c < count; c++)
-        qsort(list + start[c], (size_t)(start[c + 1] - start[c]), sizeof *list, by_row);
+        for (int c = 0; c < count; c++) sort_column(list + start[c], start[c + 1] - start[c]);
+    }
+    hk_free(row_start);
+    hk_free(by_rows);
     *sorted = list;
     *column_start = start;
-    return HK_OK;
+    if (complete) return HK_OK;
+    hk_free(list);
+    hk_free(start);
+    return HK_NO_MEMORY;
 }
 
 // Block rows below the diagonal of every column.

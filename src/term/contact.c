@@ -93,7 +93,9 @@ static hk_status contact_begin_step(hk_term *term, const hk_step_begin *step)
         memcpy(c->from, c->kept, 3 * sizeof(double) * (size_t)c->point_count);
         return HK_OK;
     }
-    return hk_contacts_begin_friction(c, step->state, step->h);
+    size_t bytes = 4 * sizeof(double) * (size_t)c->model->vertex_count;
+    bool euler = memcmp(step->from, step->state, bytes) == 0;
+    return hk_contacts_begin_friction(c, step->state, step->h, euler);
 }
 
 static void contact_place(hk_term *term, const hk_when *when)
