@@ -48,7 +48,7 @@ static void test_multigrid_solves_exactly(void **state)
         bool positive;
         if (way == 0 && !hk_direct_available()) continue;
         CHECK_OK(hk_newton_matrix_create(p, way == 1, &matrix));
-        CHECK_OK(hk_newton_matrix_set(matrix, p->rest, 1, zero, phase_s, &positive));
+        CHECK_OK(hk_newton_matrix_set(matrix, p->rest, 1, 1, zero, phase_s, &positive));
         assert_true(positive);
         for (int rough = 0; rough < 2; rough++) {
             fill(p, rough, g);

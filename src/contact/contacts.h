@@ -64,6 +64,13 @@ typedef struct hk_way_pair {  // two that can meet on the way
     double thickness;  // m
 } hk_way_pair;
 
+typedef struct hk_foreseen {  // a contact that a step would make (foresee.c)
+    int32_t point[4];
+    double c[4], normal[3];
+    double stiffness;  // N/m
+    double missing;    // m, by which its gap is too large to push
+} hk_foreseen;
+
 typedef struct hk_contacts {
     const hk_model *model;
     const hk_model_contact *settings;
@@ -111,6 +118,15 @@ typedef struct hk_contacts {
     // ---- what can meet on the way (ways.c)
     hk_way_pair *swept;
     size_t swept_count, swept_capacity;
+    // ---- what a step would bring together (foresee.c)
+    hk_contact *ahead;  // workspace
+    size_t ahead_capacity;
+    hk_foreseen *foreseen;
+    size_t foreseen_count, foreseen_capacity;
+    int64_t foresights;  // lists of them
+    // Vertices of all that were foreseen in this step: where stiffness may be soon.
+    int32_t (*expected)[4];
+    size_t expected_count, expected_capacity;
     // ---- friction of this step
     hk_slide *slides;
     size_t slide_count, slide_capacity;
@@ -127,7 +143,9 @@ typedef struct hk_contacts {
     // ---- workspace of detections
     hk_bvh triangle_tree, edge_tree;
     hk_pairs triangle_pairs, edge_pairs;
-    hk_box *boxes;  // [largest of the counts]
+    hk_box *boxes;         // [largest of the counts]
+    double search_radius;  // m, of the search that is going on
+    bool together;         // all points go the same part of their moves
     // ---- what there was to do
     int64_t detections, version;     // version: of the list
     int64_t sweeps;                  // searches along ways
@@ -166,6 +184,10 @@ typedef void hk_contact_boxes_fn(const hk_contacts *contacts, int count, int cor
 hk_status hk_contacts_find_pairs(hk_contacts *contacts, hk_contact_boxes_fn *boxes, double radius);
 // All pairs at contacts->x that can touch while points move by `reach` at the most.
 hk_status hk_contacts_detect(hk_contacts *contacts, double reach);
+// Contacts of the pairs that were found, and of planes, that can touch while points move by `reach`
+// at the most.
+hk_status hk_contacts_make(hk_contacts *contacts, double reach, hk_contact **list, size_t *capacity,
+                           size_t *count);
 // Whether the list has all pairs that can touch at contacts->x, with points `away` from where they
 // were detected.
 bool hk_contacts_reach(const hk_contacts *contacts, double away);
@@ -174,6 +196,8 @@ hk_status hk_contacts_see(hk_contacts *contacts, const double *x);
 
 // ---- ways (ways.c): from contacts->x along contacts->move
 double hk_contacts_longest_move(const hk_contacts *contacts);
+hk_contact_boxes_fn hk_contacts_swept_boxes;
+bool hk_contacts_way_is_listed(const hk_contacts *contacts);  // the list has all that can meet
 // What can meet, into contacts->swept.
 hk_status hk_contacts_search_way(hk_contacts *contacts);
 
@@ -197,12 +221,22 @@ void hk_contacts_visit_rows(hk_contacts *contacts, const double *x, hk_contact_r
                             void *context);
 
 // ---- the guard (guard.c): from a state without intersections to another one. `penalty` has none.
+bool hk_contacts_guarded(const hk_contacts *contacts);
+// contacts->x and contacts->move.
+void hk_contacts_take_step(hk_contacts *contacts, const double *x, const double *step,
+                           double length);
 // The longest length, at most `length`, that x may go along `step`.
 double hk_contacts_limit(hk_contacts *contacts, const double *x, const double *step, double length);
 // Takes from a step, body by body, what leads through something.
 void hk_contacts_shorten(hk_contacts *contacts, const double *x, double *step);
 // Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.
 bool hk_contacts_walk(hk_contacts *contacts, double *x, const double *to);
+double hk_contacts_gap(const hk_contacts *contacts,
+                       const hk_contact *contact);  // m, at contacts->x
+// How far a pair at contacts->x may follow contacts->move, at most the fraction `most`, until its
+// gap is a tenth of what it was, or `left`, m; x is about where it is then.
+double hk_contacts_advance(const hk_contacts *contacts, const hk_way_pair *pair, double left,
+                           double most, double x[4][3]);
 // The fraction of contacts->move, at most `most`, that leaves a pair at contacts->x a part of its
 // gap, HK_GAP_TO_CLOSE or less of it.
 #define HK_GAP_TO_CLOSE 0.9
@@ -213,6 +247,12 @@ void hk_contacts_keep(hk_contacts *contacts, const double *x);
 bool hk_contacts_approach(hk_contacts *contacts, const uint8_t *held, double *x);
 // Whether nothing passes through anything on straight ways from there to x.
 bool hk_contacts_passes(hk_contacts *contacts, const double *x);
+
+// ---- contacts that a step would make (foresee.c), as springs among the blocks until forgotten
+// Those of a step from x; whether they are others than before.
+bool hk_contacts_foresee(hk_contacts *contacts, const double *x, const double *step);
+void hk_contacts_forget_foreseen(hk_contacts *contacts);
+void hk_contacts_add_foreseen(const hk_contacts *contacts, double *gradient);
 
 // Fails with the names of two that overlap at x, and where (overlap.c).
 hk_status hk_contacts_check(hk_contacts *contacts, const double *x);

@@ -78,6 +78,54 @@ static bool keep_edge(const void *context, int32_t first, int32_t second)
     return !hk_share_vertex(2, a, 2, b) && can_touch(c, a[0], b[0]);
 }
 
+// ---- on ways: boxes around those of bodies that fly along overlap their neighbours', though
+// nothing comes nearer. Where all go the same part of their ways, what counts is how the two
+// move relative to each other.
+
+static void extent_of(const double *values, const int32_t *points, int count, size_t i,
+                      double range[2])
+{
+    range[0] = range[1] = values[3 * (size_t)points[0] + i];
+    for (int k = 1; k < count; k++) {
+        double value = values[3 * (size_t)points[k] + i];
+        range[0] = value < range[0] ? value : range[0];
+        range[1] = value > range[1] ? value : range[1];
+    }
+}
+
+// Whether two can come as near as `near` to each other along every axis.
+static bool can_meet(const hk_contacts *c, int first_count, const int32_t *first, int second_count,
+                     const int32_t *second)
+{
+    double near = c->search_radius + hk_contact_radius(c->settings, c->side[first[0]]) +
+                  hk_contact_radius(c->settings, c->side[second[0]]);
+    for (size_t i = 0; i < 3; i++) {
+        double x[2], y[2], u[2], v[2];
+        extent_of(c->x, first, first_count, i, x);
+        extent_of(c->x, second, second_count, i, y);
+        extent_of(c->move, first, first_count, i, u);
+        extent_of(c->move, second, second_count, i, v);
+        double rounding = 1e-15 * (fabs(x[0]) + fabs(x[1]) + fabs(y[0]) + fabs(y[1]));
+        double low = y[0] - x[1] + fmin(0, v[0] - u[1]), high = y[1] - x[0] + fmax(0, v[1] - u[0]);
+        if (low > near + rounding || high < -near - rounding) return false;
+    }
+    return true;
+}
+
+static bool keep_triangle_on_way(const void *context, int32_t first, int32_t second)
+{
+    const hk_contacts *c = context;
+    return keep_triangle(context, first, second) &&
+           can_meet(c, 1, c->touching + first, 3, c->triangles + 3 * (size_t)second);
+}
+
+static bool keep_edge_on_way(const void *context, int32_t first, int32_t second)
+{
+    const hk_contacts *c = context;
+    return keep_edge(context, first, second) &&
+           can_meet(c, 2, c->edges + 2 * (size_t)first, 2, c->edges + 2 * (size_t)second);
+}
+
 // Boxes of what is thicker than its surface, each by its own radius: a ball among the obstacles
 // must not widen the search for everything else.
 static void find_boxes(hk_contacts *c, hk_contact_boxes_fn *boxes, int count, int corners,
@@ -98,14 +146,18 @@ static void find_boxes(hk_contacts *c, hk_contact_boxes_fn *boxes, int count, in
 
 hk_status hk_contacts_find_pairs(hk_contacts *c, hk_contact_boxes_fn *boxes, double radius)
 {
+    bool way = boxes == hk_contacts_swept_boxes && c->together;
+    c->search_radius = radius;
     find_boxes(c, boxes, c->triangle_count, 3, c->triangles);
     HK_TRY(hk_bvh_build(&c->triangle_tree, c->boxes, c->triangle_count, c->threads));
     find_boxes(c, boxes, c->touching_count, 1, c->touching);
-    HK_TRY(hk_bvh_box_pairs(c->boxes, c->touching_count, &c->triangle_tree, radius, keep_triangle,
-                            c, c->threads, &c->triangle_pairs));
+    HK_TRY(hk_bvh_box_pairs(c->boxes, c->touching_count, &c->triangle_tree, radius,
+                            way ? keep_triangle_on_way : keep_triangle, c, c->threads,
+                            &c->triangle_pairs));
     find_boxes(c, boxes, c->edge_count, 2, c->edges);
     HK_TRY(hk_bvh_build(&c->edge_tree, c->boxes, c->edge_count, c->threads));
-    return hk_bvh_self_pairs(&c->edge_tree, radius, keep_edge, c, c->threads, &c->edge_pairs);
+    return hk_bvh_self_pairs(&c->edge_tree, radius, way ? keep_edge_on_way : keep_edge, c,
+                             c->threads, &c->edge_pairs);
 }
 
 static void standing_boxes(const hk_contacts *c, int count, int corners, const int32_t *primitives,
@@ -295,18 +347,26 @@ hk_status hk_contact_uses_fill(hk_contact_uses *u, int points, const void *list,
     return HK_OK;
 }
 
+hk_status hk_contacts_make(hk_contacts *c, double reach, hk_contact **list, size_t *capacity,
+                           size_t *count)
+{
+    size_t triangles = c->triangle_pairs.count, edges = c->edge_pairs.count;
+    size_t planes = make_plane_contacts(c, reach, NULL), all = triangles + edges + planes;
+    HK_TRY(hk_reserve((void **)list, 0, sizeof **list, capacity, all));
+    hk_contact *to = *list;
+    make_contacts(c, &c->triangle_pairs, make_triangle_contact, reach, to);
+    make_contacts(c, &c->edge_pairs, make_edge_contact, reach, to + triangles);
+    make_plane_contacts(c, reach, to + triangles + edges);
+    *count = 0;
+    for (size_t k = 0; k < all; k++)
+        if (to[k].pair.width > 0) to[(*count)++] = to[k];
+    return HK_OK;
+}
+
 static hk_status fill_list(hk_contacts *c, double reach)
 {
-    size_t triangles = c->triangle_pairs.count, edges = c->edge_pairs.count, count = 0;
-    size_t planes = make_plane_contacts(c, reach, NULL), all = triangles + edges + planes;
-    HK_TRY(hk_reserve((void **)&c->list, 0, sizeof *c->list, &c->capacity, all));
-    make_contacts(c, &c->triangle_pairs, make_triangle_contact, reach, c->list);
-    make_contacts(c, &c->edge_pairs, make_edge_contact, reach, c->list + triangles);
-    make_plane_contacts(c, reach, c->list + triangles + edges);
-    for (size_t k = 0; k < all; k++)
-        if (c->list[k].pair.width > 0) c->list[count++] = c->list[k];
-    c->count = count;
-    return hk_contact_uses_fill(&c->uses, c->body_points, c->list, sizeof *c->list, count);
+    HK_TRY(hk_contacts_make(c, reach, &c->list, &c->capacity, &c->count));
+    return hk_contact_uses_fill(&c->uses, c->body_points, c->list, sizeof *c->list, c->count);
 }
 
 hk_status hk_contacts_detect(hk_contacts *c, double reach)

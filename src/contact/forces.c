@@ -150,20 +150,44 @@ static void visit_hessian(const hk_contacts *c, const int32_t point[4], const do
         }
 }
 
-static void slide_hessian(const hk_contacts *c, const hk_slide *s, double *h)
+// A Hessian c cᵀ ⊗ B.
+static void visit_factored(const hk_contacts *c, const int32_t point[4], const double weight[4],
+                           double b[3][3], hk_contact_block_fn *visit, void *context)
+{
+    for (int u = 0; u < 4; u++)
+        for (int v = u; v < 4; v++) {
+            double block[9], factor = weight[u] * weight[v];
+            if (point[u] >= c->body_points || point[v] >= c->body_points || factor == 0) continue;
+            for (int k = 0; k < 9; k++) block[k] = factor * b[k / 3][k % 3];
+            visit(context, c->vertex[point[u]], c->vertex[point[v]], block);
+        }
+}
+
+static void outer_of(double factor, const double n[3], double b[3][3])
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) b[i][j] = factor * n[i] * n[j];
+}
+
+static void visit_slide(const hk_contacts *c, const hk_slide *s, hk_contact_block_fn *visit,
+                        void *context)
 {
     double slide[3], block[3][3], nearer;
     if (s->press) {
-        const double *n = s->friction.normal, k = missing_of(c, s) > 0 ? s->friction.most : 0;
-        for (int i = 0; i < 9; i++) block[i / 3][i % 3] = k * n[i / 3] * n[i % 3];
+        outer_of(missing_of(c, s) > 0 ? s->friction.most : 0, s->friction.normal, block);
     } else {
         slide_energy(c, s, slide, &nearer);
         friction_block(&s->friction, slide, nearer, block);
     }
-    for (int k = 0; k < 144; k++) {
-        int row = k / 12, column = k % 12;
-        h[k] = s->friction.c[row / 3] * s->friction.c[column / 3] * block[row % 3][column % 3];
-    }
+    visit_factored(c, s->point, s->friction.c, block, visit, context);
+}
+
+static void visit_foreseen(const hk_contacts *c, const hk_foreseen *f, hk_contact_block_fn *visit,
+                           void *context)
+{
+    double block[3][3];
+    outer_of(f->stiffness, f->normal, block);
+    visit_factored(c, f->point, f->c, block, visit, context);
 }
 
 static void visit_blocks(hk_contacts *c, const double *x, double keep, hk_contact_block_fn *visit,
@@ -173,15 +197,14 @@ static void visit_blocks(hk_contacts *c, const double *x, double keep, hk_contac
     if (!see(c, x)) return;
     for (size_t k = 0; k < c->count; k++) {
         corners_of(c, c->list[k].point, corners);
-        hk_pair_state at = pair_state(&c->list[k].pair, (const double(*)[3])corners);
+        hk_pair_state at = quick_state(&c->list[k].pair, (const double(*)[3])corners);
         if (at.b.energy == 0) continue;
         pair_hessian(&c->list[k].pair, &at, keep, h);
         visit_hessian(c, c->list[k].point, h, visit, context);
     }
-    for (size_t k = 0; k < c->slide_count; k++) {
-        slide_hessian(c, &c->slides[k], h);
-        visit_hessian(c, c->slides[k].point, h, visit, context);
-    }
+    for (size_t k = 0; k < c->slide_count; k++) visit_slide(c, &c->slides[k], visit, context);
+    for (size_t k = 0; k < c->foreseen_count; k++)
+        visit_foreseen(c, &c->foreseen[k], visit, context);
     if (c->fields) hk_fields_visit_blocks(c, keep, visit, context);
 }
 
@@ -194,21 +217,49 @@ void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep,
 }
 
 // Jacobi's iterations want a bound: of a matrix of four corners the diagonal, four times.
-typedef struct diagonal_adder {
-    double *diagonal;
-} diagonal_adder;
-
 static void add_diagonal(void *context, int32_t a, int32_t b, const double block[9])
 {
-    const diagonal_adder *d = context;
+    double *diagonal = context;
     if (a != b) return;
-    for (int i = 0; i < 3; i++) d->diagonal[4 * (size_t)a + (size_t)i] += 4 * block[4 * i];
+    for (int i = 0; i < 3; i++) diagonal[4 * (size_t)a + (size_t)i] += 4 * block[4 * i];
+}
+
+// Of the stiffness `k` along a normal.
+static void add_along(const hk_contacts *c, const int32_t point[4], const double weight[4],
+                      const double normal[3], double k, double *diagonal)
+{
+    for (int v = 0; v < 4; v++) {
+        if (point[v] >= c->body_points) continue;
+        double *to = diagonal + 4 * (size_t)c->vertex[point[v]];
+        for (int i = 0; i < 3; i++) to[i] += 4 * k * weight[v] * weight[v] * normal[i] * normal[i];
+    }
+}
+
+// As the projected blocks have it, without making them.
+static void add_contact_diagonals(const hk_contacts *c, double *diagonal)
+{
+    double x[4][3], normal[3];
+    for (size_t k = 0; k < c->count; k++) {
+        const hk_pair *pair = &c->list[k].pair;
+        corners_of(c, c->list[k].point, x);
+        hk_pair_state at = quick_state(pair, (const double(*)[3])x);
+        if (at.b.energy == 0 || at.distance == 0) continue;
+        for (int i = 0; i < 3; i++) normal[i] = at.closest.w[i] / at.distance;
+        add_along(c, c->list[k].point, at.closest.c, normal, pair_positive_stiffness(pair, &at),
+                  diagonal);
+    }
 }
 
 void hk_contacts_add_diagonal(hk_contacts *c, const double *x, double *diagonal)
 {
-    diagonal_adder d = {diagonal};
-    hk_contacts_visit_blocks(c, x, 0, add_diagonal, &d);
+    double start = hk_now(), detected = c->detect_s;
+    if (see(c, x)) {
+        add_contact_diagonals(c, diagonal);
+        for (size_t k = 0; k < c->slide_count; k++)
+            visit_slide(c, &c->slides[k], add_diagonal, diagonal);
+        if (c->fields) hk_fields_visit_blocks(c, 0, add_diagonal, diagonal);
+    }
+    count_time(c, start, detected);
 }
 
 static void visit_vertices(const hk_contacts *c, const int32_t point[4],
@@ -226,4 +277,6 @@ void hk_contacts_visit_vertices(const hk_contacts *c, hk_contact_vertices_fn *vi
     for (size_t k = 0; k < c->count; k++) visit_vertices(c, c->list[k].point, visit, context);
     for (size_t k = 0; k < c->slide_count; k++)
         visit_vertices(c, c->slides[k].point, visit, context);
+    for (size_t k = 0; k < c->expected_count; k++)
+        visit_vertices(c, c->expected[k], visit, context);
 }

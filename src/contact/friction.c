@@ -8,6 +8,11 @@
 #include "contact/quick.h"
 #include "contact/recover.h"
 
+// The longest slip up to which friction sticks, of the contact distance. Where edges of bodies lie
+// upon each other, they slip off sideways with a force λ/d for every metre: friction must be
+// stiffer than that, 2 μ λ/slip, or blocks that stand upon blocks of the same shape are not stable.
+#define LONGEST_SLIP 0.1
+
 // What resists that a contact is compressed, N/m: κ τ/h, with κ the stiffness that has made its
 // force so far.
 static double damping_of(const hk_contacts *c, const hk_contact *k, const hk_pair_state *at,
@@ -52,6 +57,7 @@ static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, h
 void hk_contacts_end_friction(hk_contacts *c)
 {
     c->slide_count = 0;
+    c->expected_count = 0;
     c->step = 0;
     if (c->insides) hk_insides_clear(c);
 }
@@ -68,7 +74,7 @@ hk_status hk_contacts_begin_friction(hk_contacts *c, const double *x, double ste
 
 hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
 {
-    double slip = c->settings->slip_speed * c->step;
+    double slip = fmin(c->settings->slip_speed * c->step, LONGEST_SLIP * c->settings->distance);
     if (c->recovery) return hk_contacts_find_presses(c, x);
     c->slide_count = 0;
     HK_TRY(hk_contacts_see(c, x));

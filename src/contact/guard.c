@@ -7,6 +7,8 @@
 // are in boxes that do not overlap (ways.c) cannot meet at all.
 #include <math.h>
 
+#include "contact/quick.h"
+
 #include "contact/contacts.h"
 #include "contact/quick.h"
 #include "contact/slab.h"
@@ -49,8 +51,9 @@ static approach approach_of(const hk_contacts *c, const hk_way_pair *k)
     return to;
 }
 
-// The fraction of the moves, at most `most`, that leaves a part of the gap, and `left` of it, m.
-static double fraction_up_to(const hk_contacts *c, const hk_way_pair *k, double left, double most)
+// The fraction of the moves, at most `most`, that leaves the slab a part of the gap, and `left` of
+// it, m.
+static double fraction_by_slab(const hk_contacts *c, const hk_way_pair *k, double left, double most)
 {
     approach a = approach_of(c, k);
     int firsts = hk_pair_firsts(k->kind);
@@ -64,14 +67,83 @@ static double fraction_up_to(const hk_contacts *c, const hk_way_pair *k, double 
     return most;
 }
 
+// Advances at the most, and the part of a distance that each may use up.
+enum { MOST_ADVANCES = 256 };
+#define ADVANCE 0.9
+
+static double longest_of(double move[4][3], int first, int last)
+{
+    double most = 0;
+    for (int v = first; v < last; v++) most = fmax(most, closest_dot(move[v], move[v]));
+    return sqrt(most);
+}
+
+// Corners and moves of a pair, less the mean of the latter; returns the longest way that the two
+// sides can come nearer to each other.
+static double relative_moves(const hk_contacts *c, const int32_t point[4], int firsts,
+                             double x[4][3], double move[4][3])
+{
+    hk_contact_corners(c->x, point, x);
+    hk_contact_corners(c->move, point, move);
+    for (int i = 0; i < 3; i++) {
+        double mean = 0.25 * (move[0][i] + move[1][i] + move[2][i] + move[3][i]);
+        for (int v = 0; v < 4; v++) move[v][i] -= mean;
+    }
+    return longest_of(move, 0, firsts) + longest_of(move, firsts, 4);
+}
+
+double hk_contacts_advance(const hk_contacts *c, const hk_way_pair *k, double left, double most,
+                           double x[4][3])
+{
+    double move[4][3], weight[4], w[3], done = 0, keep = 0;
+    double longest = relative_moves(c, k->point, hk_pair_firsts(k->kind), x, move);
+    for (int n = 0; n < MOST_ADVANCES; n++) {
+        quick_closest(k->kind, (const double(*)[3])x, weight, w);
+        double gap = sqrt(closest_dot(w, w)) - k->thickness;
+        if (n == 0) keep = fmax((1 - SHARE) * gap, left);
+        if (!(gap > keep)) return n == 0 ? 0 : done;
+        double step = ADVANCE * (gap - (n == 0 ? keep : 0)) / longest;
+        if (!(done + step < most)) step = most - done;
+        for (int v = 0; v < 4; v++)
+            for (int i = 0; i < 3; i++) x[v][i] += step * move[v][i];
+        if (done + step >= most) {
+            quick_closest(k->kind, (const double(*)[3])x, weight, w);
+            return sqrt(closest_dot(w, w)) - k->thickness >= keep ? most : done;
+        }
+        done += step;
+    }
+    return done;
+}
+
+// What slides along a surface comes near to the edges of its triangles one after the other, and
+// slabs between them stand across its way. So where they do not let a pair go on, it is followed:
+// from place to place, by less than the distance that there is (additive CCD, Li et al. 2021).
+static double fraction_up_to(const hk_contacts *c, const hk_way_pair *k, double left, double most)
+{
+    double x[4][3], fraction = fraction_by_slab(c, k, left, most);
+    if (fraction >= most || k->kind == HK_VERTEX_PLANE) return fraction;
+    return fmax(fraction, hk_contacts_advance(c, k, left, most, x));
+}
+
 static double fraction_of(const hk_contacts *c, const hk_way_pair *k)
 {
     return fraction_up_to(c, k, 0, 1);
 }
 
+double hk_contacts_gap(const hk_contacts *c, const hk_contact *k)
+{
+    double x[4][3];
+    hk_closest near;
+    hk_contact_corners(c->x, k->point, x);
+    quick_closest(k->pair.kind, (const double(*)[3])x, near.c, near.w);
+    near.square = closest_dot(near.w, near.w);
+    return pair_distance(k->pair.kind, &near, (const double(*)[3])x) - k->pair.thickness;
+}
+
+// By slabs alone: what they allow is good for any part of the moves, of either side by itself.
 double hk_contacts_fraction(const hk_contacts *c, const hk_way_pair *pair, double most)
 {
-    return fraction_up_to(c, pair, 0, most);
+    return fraction_by_slab(c, pair, 0, most);
 }
 
 static double least_fraction(const hk_contacts *c, double left)
@@ -87,7 +159,7 @@ static double least_fraction(const hk_contacts *c, double left)
 
 // ---------------------------------------------------------------- moves
 
-static bool is_guarded(const hk_contacts *c)
+bool hk_contacts_guarded(const hk_contacts *c)
 {
     return c->settings->law != HK_CONTACT_PENALTY && !c->recovery;
 }
@@ -104,18 +176,20 @@ static void scale_moves(hk_contacts *c, double factor)
 }
 
 // Finds what can meet, on as much of the way as is searched at once: which fraction of it; 0: it is
-// none.
-static double begin_way(hk_contacts *c)
+// none. `together`: all points go the same fraction of their moves.
+static double begin_way(hk_contacts *c, bool together)
 {
     double longest = hk_contacts_longest_move(c), part = 1;
     if (!isfinite(longest)) return 0;
     if (longest > c->longest) part = c->longest / longest;
     if (part < 1) scale_moves(c, part);
+    c->together = together;
     c->status = hk_contacts_search_way(c);
+    c->together = false;
     return c->status == HK_OK ? part : 0;
 }
 
-static void take_step(hk_contacts *c, const double *x, const double *step, double length)
+void hk_contacts_take_step(hk_contacts *c, const double *x, const double *step, double length)
 {
     hk_contacts_gather(c, x);
     memset(c->move, 0, 3 * sizeof(double) * (size_t)c->point_count);
@@ -126,10 +200,10 @@ static void take_step(hk_contacts *c, const double *x, const double *step, doubl
 
 double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, double length)
 {
-    if (!is_guarded(c)) return length;
+    if (!hk_contacts_guarded(c)) return length;
     double start = hk_now(), detected = c->detect_s;
-    take_step(c, x, step, length);
-    double part = begin_way(c);
+    hk_contacts_take_step(c, x, step, length);
+    double part = begin_way(c, true);
     if (part > 0) part *= least_fraction(c, 0);
     c->clamped += part < 1;
     count_time(c, start, detected);
@@ -165,10 +239,10 @@ enum { SWEEPS = 3 };
 
 void hk_contacts_shorten(hk_contacts *c, const double *x, double *step)
 {
-    if (!is_guarded(c)) return;
+    if (!hk_contacts_guarded(c)) return;
     double start = hk_now(), detected = c->detect_s;
-    take_step(c, x, step, 1);
-    double most = begin_way(c);
+    hk_contacts_take_step(c, x, step, 1);
+    double most = begin_way(c, false);
     for (int b = 0; b < c->settings->body_count; b++) c->side_part[b] = 1;
     for (int n = 0; n < SWEEPS; n++)
         for (size_t k = 0; k < c->swept_count; k++) shorten_sides(c, &c->swept[k]);
@@ -230,7 +304,7 @@ static void shorten_moves(hk_contacts *c, const uint8_t *held)
 static double hop(hk_contacts *c, const uint8_t *held)
 {
     for (size_t k = 0; k < 3 * (size_t)c->point_count; k++) c->move[k] = c->aim[k] - c->x[k];
-    double part = begin_way(c);
+    double part = begin_way(c, false);
     if (!(part > 0)) return 0;
     shorten_moves(c, held);
     double least = least_fraction(c, LEFT_BY_DRIVEN * c->settings->distance);
@@ -283,7 +357,7 @@ bool hk_contacts_walk(hk_contacts *c, double *x, const double *to)
 {
     size_t bytes = 3 * sizeof(double) * (size_t)c->point_count;
     double start = hk_now(), detected = c->detect_s;
-    if (is_guarded(c)) {
+    if (hk_contacts_guarded(c)) {
         hk_contacts_gather(c, to);
         memcpy(c->aim, c->x, bytes);
         hk_contacts_gather(c, x);
@@ -291,7 +365,7 @@ bool hk_contacts_walk(hk_contacts *c, double *x, const double *to)
     }
     // What is inside of bodies is in nobody's way.
     memcpy(x, to, 4 * sizeof(double) * (size_t)c->model->vertex_count);
-    if (!is_guarded(c)) return true;
+    if (!hk_contacts_guarded(c)) return true;
     scatter(c, x);
     count_time(c, start, detected);
     return has_arrived(c, NULL, false);
@@ -329,7 +403,7 @@ static void aim_at(hk_contacts *c, const double *x)
 
 bool hk_contacts_approach(hk_contacts *c, const uint8_t *held, double *x)
 {
-    if (!is_guarded(c)) return true;
+    if (!hk_contacts_guarded(c)) return true;
     double start = hk_now(), detected = c->detect_s;
     aim_at(c, x);
     bool arrived = travel(c, held);
@@ -344,13 +418,13 @@ bool hk_contacts_approach(hk_contacts *c, const uint8_t *held, double *x)
 
 bool hk_contacts_passes(hk_contacts *c, const double *x)
 {
-    if (!is_guarded(c)) return true;
+    if (!hk_contacts_guarded(c)) return true;
     double start = hk_now(), detected = c->detect_s, part = 0, least = 1;
     size_t all = 3 * (size_t)c->point_count;
     aim_at(c, x);
     while (part < 1 && least >= 1) {
         for (size_t k = 0; k < all; k++) c->move[k] = c->aim[k] - c->x[k];
-        part = begin_way(c);
+        part = begin_way(c, true);
         least = part > 0 ? least_fraction(c, 0) : 0;
         for (size_t k = 0; k < all && least >= 1; k++) c->x[k] += c->move[k];
     }

@@ -315,29 +315,42 @@ HK_RULE void pair_add_outer(double factor, const double *a, const double *b, dou
         for (int c = 0; c < 12; c++) h[12 * r + c] += factor * a[r] * b[c];
 }
 
-// Adds `factor` × ∇²b of a part: of what is not b″ ∇‖w‖ ∇‖w‖ᵀ `keep` times.
-HK_RULE void pair_add_part_hessian(const hk_pair_part *part, double factor, double keep, double *h)
+// Adds `factor` × ∇²b of a part.
+HK_RULE void pair_add_part_hessian(const hk_pair_part *part, double factor, double *h)
 {
     double by_d[12];
     if (part->distance == 0) return;
     pair_distance_gradient(part, by_d);
-    double bend = keep * factor * part->b.slope / part->distance;
+    double bend = factor * part->b.slope / part->distance;
     pair_add_outer(factor * part->b.curvature - bend, by_d, by_d, h);
-    if (keep != 0) closest_add_hessian(&part->closest, bend, h);
+    closest_add_hessian(&part->closest, bend, h);
 }
 
-// ∇²E, [12][12]: of what is not κ m b″ ∇‖w‖ ∇‖w‖ᵀ with a coefficient above 0, which is positive,
-// `keep` times (1: exact).
+// Σ κ m b″ over the features, all of them as if they were the closest points, which they nearly
+// are: what one triangle adds to its neighbours' and takes from them is of the same vertex.
+// (Leaving out what it takes would make a vertex over the corner of six triangles seven times as
+// stiff.)
+HK_RULE double pair_positive_stiffness(const hk_pair *p, const hk_pair_state *at)
+{
+    double sum = 0;
+    for (int n = 0; n < at->parts; n++) sum += at->part[n].coefficient * at->part[n].b.curvature;
+    return sum > 0 ? p->stiffness * at->m.energy * sum : 0;
+}
+
+// ∇²E, [12][12], `keep` times, and the rest of it as the matrix above, which is positive: 1 exact,
+// 0 projected.
 HK_RULE void pair_hessian(const hk_pair *p, const hk_pair_state *at, double keep, double *h)
 {
     double by_b[12], by_c[12], k = p->stiffness;
     for (int i = 0; i < 144; i++) h[i] = 0;
-    for (int n = 0; n < at->parts; n++) {
-        double factor = k * at->m.energy * at->part[n].coefficient;
-        if (factor < 0) factor *= keep;
-        pair_add_part_hessian(&at->part[n], factor, keep, h);
+    if (keep != 1 && at->parts > 0 && at->distance != 0) {
+        pair_distance_gradient(&at->part[0], by_b);
+        pair_add_outer((1 - keep) * pair_positive_stiffness(p, at), by_b, by_b, h);
     }
-    if (keep == 0 || !at->mollified) return;
+    if (keep == 0) return;
+    for (int n = 0; n < at->parts; n++)
+        pair_add_part_hessian(&at->part[n], keep * k * at->m.energy * at->part[n].coefficient, h);
+    if (!at->mollified) return;
     pair_sum_gradient(at, by_b);
     pair_parallel_gradient(at, by_c);
     double cross = keep * k * at->m.slope;

@@ -5,8 +5,8 @@
 
 // ---------------------------------------------------------------- boxes around ways
 
-static void swept_boxes(const hk_contacts *c, int count, int corners, const int32_t *primitives,
-                        hk_box *boxes)
+void hk_contacts_swept_boxes(const hk_contacts *c, int count, int corners,
+                             const int32_t *primitives, hk_box *boxes)
 {
     hk_primitive_boxes(c->x, count, corners, primitives, c->threads, boxes);
 #pragma omp parallel for schedule(static) num_threads(c->threads)
@@ -113,7 +113,7 @@ static hk_status reserve(hk_contacts *c, size_t count)
 
 static hk_status search(hk_contacts *c)
 {
-    HK_TRY(hk_contacts_find_pairs(c, swept_boxes, 0));
+    HK_TRY(hk_contacts_find_pairs(c, hk_contacts_swept_boxes, 0));
     size_t planes = count_planes(c, false);
     HK_TRY(reserve(c, c->triangle_pairs.count + c->edge_pairs.count + planes));
     add_triangles(c);
@@ -161,10 +161,14 @@ static bool any_turns(const hk_contacts *c)
     return false;
 }
 
+bool hk_contacts_way_is_listed(const hk_contacts *c)
+{
+    return hk_contacts_reach(c, away_from_base(c) + hk_contacts_longest_move(c)) && !any_turns(c);
+}
+
 hk_status hk_contacts_search_way(hk_contacts *c)
 {
-    double longest = hk_contacts_longest_move(c);
-    bool known = hk_contacts_reach(c, away_from_base(c) + longest) && !any_turns(c);
+    bool known = hk_contacts_way_is_listed(c);
     hk_status status = known ? take_list(c) : search(c);
     if (!known) c->sweeps++;
     return status;

@@ -183,7 +183,7 @@ hk_status hk_equilibrium_linearise(hk_equilibrium *e, bool *stable)
     if (!e->matrix) HK_TRY(hk_newton_matrix_create(p, !direct, &e->matrix));
     for (int k = 0; k < p->vertex_count; k++) e->diagonal[k] = p->inertia[k] + p->shift;
     for (int k = 0; k < MOST_CORRECTIONS; k++) {
-        HK_TRY(hk_newton_matrix_set(e->matrix, e->x, 1, e->diagonal, e->phase_s, stable));
+        HK_TRY(hk_newton_matrix_set(e->matrix, e->x, 1, 1, e->diagonal, e->phase_s, stable));
         e->factorisations++;
         if (!*stable) return HK_OK;
         bool moved;

@@ -25,6 +25,7 @@ hk_status hk_search_init(hk_line_search *s, hk_problem *problem, const hk_settin
     s->problem = problem;
     s->settings = *settings;
     s->armijo = 1e-4;
+    s->limit = NAN;
     s->patience = PATIENCE;
     s->gradient = HK_ZEROS(double, size);
     s->trial_gradient = HK_ZEROS(double, size);
@@ -98,6 +99,20 @@ void hk_search_try(hk_line_search *s, const double *x, double length)
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
     for (int64_t k = 0; k < size; k++) to[k] = x[k] + length * d[k];
     s->next = evaluate(s, s->trial, s->trial_gradient);
+}
+
+// What rounding does to ε between two states, J. The estimate of bodies is for any state; where
+// they touch, ε has to be known better than that: then it is positions that are rounded, each
+// against the forces on it.
+static double energy_noise(const hk_line_search *s, const hk_evaluation *a, const hk_evaluation *b)
+{
+    const hk_problem *p = s->problem;
+    double rounding = s->view->energy_rounding;
+    if (s->view->touching && !s->view->single) {
+        double forces = sqrt(3.0 * p->vertex_count) * fmax(a->scale, b->scale);
+        rounding = fmin(rounding, 8 * DOUBLE_EPSILON * s->view->away * p->reach * forces);
+    }
+    return rounding + 1e-10 * fmax(fabs(a->energy), fabs(b->energy));
 }
 
 static double trial_slope(const hk_line_search *s)
@@ -181,16 +196,17 @@ double hk_search_length(hk_line_search *s, const double *x, bool fresh, double l
                         double longest)
 {
     double slope = hk_problem_dot(s->problem, s->gradient, s->direction);
+    double first = s->limit;
+    if (isnan(first)) first = hk_terms_limit(s->problem->terms, x, s->direction, length);
+    s->limit = NAN;
     if (!(slope < 0)) return 0;
-    double first = hk_terms_limit(s->problem->terms, x, s->direction, length);
     if (first < length) first = go_by_bodies(s, x, length, first, &slope);
     hk_search_state from = {s->at.energy, s->at.residual, slope, s->armijo};
     length = first;
     search_end beyond = {0};
     while (length > search_shortest(fresh) * first) {
         hk_search_try(s, x, length);
-        double noise =
-            s->view->energy_rounding + 1e-10 * fmax(fabs(s->at.energy), fabs(s->next.energy));
+        double noise = energy_noise(s, &s->at, &s->next);
         if (search_acceptable(&from, length, s->next.energy, s->next.residual, noise) ||
             search_slope_fell(&from, length, s->next.energy, trial_slope(s), noise)) {
             if (length == first) return lengthen(s, x, length, longest, slope);

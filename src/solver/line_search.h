@@ -13,6 +13,7 @@ typedef struct hk_line_search {
     // [vertex_count][4]: here and at the trial state
     double *gradient, *trial_gradient, *direction, *trial;
     hk_evaluation at, next;
+    double limit;   // of the direction (hk_terms_limit), once, where it is known; else NaN
     double armijo;  // c₁: the part of the decrease that the slope promises, for a step to count
     // At the limit of precision:
     int patience;           // iterations that may pass there without progress

@@ -23,6 +23,9 @@ enum { LINEAR_AUTO, LINEAR_DIRECT, LINEAR_MULTIGRID };
 enum { PROJECT_AUTO, PROJECT_ALWAYS };
 enum { MOST_SHIFTS = 12, PATIENCE = 3, ROUNDING_PATIENCE = 2 };
 #define LONGEST_STEP 1024
+// The part of a direction that has to be free, and directions that are tried where it is not.
+#define BLOCKED 0.5
+enum { MOST_LOOKS = 4 };
 // Free vertices from which multigrid is usually faster than a factorisation. Where it takes more
 // than so many iterations for one system, a factorisation is the better choice after all, as long
 // as there is room for it.
@@ -35,10 +38,12 @@ enum { SMALLEST_FOR_MULTIGRID = 2000, TOO_MANY_ITERATIONS = 150, MOST_FOR_DIRECT
 
 // From the exact Hessian to the projected one.
 static const struct {
-    double keep;  // of the elements' negative eigenvalues
-    double mass;  // added, in units of the slowest rate
-} g_ladder[] = {{1, 0}, {1, 1e-3}, {1, 3e-2}, {1, 1}, {0.7, 1}, {0.4, 0}, {0, 0}};
-enum { EXACT = 0, PROJECTED = HK_COUNT_OF(g_ladder) - 1 };
+    double keep;   // of the elements' negative eigenvalues
+    double loose;  // of those of contacts
+    double mass;   // added, in units of the slowest rate
+} g_ladder[] = {{1, 1, 0}, {1, 0, 0},   {1, 0, 1e-3}, {1, 0, 3e-2},
+                {1, 0, 1}, {0.7, 0, 1}, {0.4, 0, 0},  {0, 0, 0}};
+enum { EXACT = 0, WITHOUT_CONTACTS = 1, PROJECTED = HK_COUNT_OF(g_ladder) - 1 };
 
 static const char *const g_projection_words[] = {"auto", "always", NULL};
 static const char *const g_linear_words[] = {"auto", "direct", "multigrid", NULL};
@@ -59,6 +64,8 @@ typedef struct newton {
     hk_newton_matrix *matrix;
     bool by_multigrid;
     double *diagonal;      // [vertex_count] inertia and shift
+    double *aim;           // [vertex_count][4] the gradient with contacts ahead, where some are
+    const double *right;   // that, or the gradient as it is
     int rung;              // of the ladder, in use
     int patience;          // iterations before a gentler one is tried again
     double forcing;        // the relative residual that conjugate gradients go to
@@ -71,6 +78,7 @@ static void newton_free(void *solver)
     if (!s) return;
     hk_newton_matrix_free(s->matrix);
     hk_free(s->diagonal);
+    hk_free(s->aim);
     hk_search_release(&s->search);
     hk_free(s);
 }
@@ -95,7 +103,10 @@ static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
     s->live_version = live_version(p);
     HK_TRY(hk_newton_matrix_create(p, s->by_multigrid, &s->matrix));
     s->diagonal = HK_ARRAY(double, p->vertex_count);
-    return s->diagonal ? HK_OK : HK_NO_MEMORY;
+    if (!s->diagonal) return HK_NO_MEMORY;
+    if (!hk_terms_guarded(p->terms)) return HK_OK;
+    s->aim = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+    return s->aim ? HK_OK : HK_NO_MEMORY;
 }
 
 // A new pattern, where elements of the world join what no element joined before.
@@ -136,7 +147,8 @@ static hk_status set_matrix(newton *s, const double *x, int rung, double shift, 
     for (int k = 0; k < p->vertex_count; k++)
         s->diagonal[k] =
             p->inertia[k] + g_ladder[rung].mass * p->slow_rate * p->mass[k] + p->shift + shift;
-    return hk_newton_matrix_set(s->matrix, x, g_ladder[rung].keep, s->diagonal, phase_s, positive);
+    return hk_newton_matrix_set(s->matrix, x, g_ladder[rung].keep, g_ladder[rung].loose,
+                                s->diagonal, phase_s, positive);
 }
 
 // The direction with that Hessian; not positive: there is none.
@@ -145,7 +157,7 @@ static hk_status try_rung(newton *s, const double *x, int rung, double shift, bo
     hk_line_search *ls = &s->search;
     HK_TRY(set_matrix(s, x, rung, shift, positive, ls->phase_s));
     if (!*positive) return HK_OK;
-    HK_TRY(hk_newton_matrix_solve(s->matrix, s->forcing, ls->gradient, ls->direction, ls->phase_s,
+    HK_TRY(hk_newton_matrix_solve(s->matrix, s->forcing, s->right, ls->direction, ls->phase_s,
                                   positive));
     ls->linear_iterations += s->matrix->cg_iterations;
     return HK_OK;
@@ -168,6 +180,14 @@ static hk_status reconsider(newton *s)
     return HK_OK;
 }
 
+// The rung that only contacts know is left out where there are none.
+static int next_rung(const newton *s, int way)
+{
+    int next = s->rung + way;
+    bool skip = next == WITHOUT_CONTACTS && !hk_terms_guarded(s->search.problem->terms);
+    return skip ? next + way : next;
+}
+
 // From the current rung upwards until it is positive, and shifted if even the last is singular.
 static hk_status find_direction(newton *s, const double *x, bool *positive)
 {
@@ -175,7 +195,8 @@ static hk_status find_direction(newton *s, const double *x, bool *positive)
     HK_TRY(try_rung(s, x, s->rung, 0, positive));
     while (!*positive && s->rung < PROJECTED) {
         s->patience = PATIENCE;
-        HK_TRY(try_rung(s, x, ++s->rung, 0, positive));
+        s->rung = next_rung(s, 1);
+        HK_TRY(try_rung(s, x, s->rung, 0, positive));
     }
     if (*positive) return HK_OK;
     double shift = 1e-10 * hk_newton_matrix_largest(s->matrix);
@@ -184,12 +205,42 @@ static hk_status find_direction(newton *s, const double *x, bool *positive)
     return HK_OK;
 }
 
+static bool is_blocked(newton *s, const double *x)
+{
+    hk_terms *terms = s->search.problem->terms;
+    if (!hk_terms_guarded(terms)) return false;
+    s->search.limit = hk_terms_limit(terms, x, s->search.direction, 1);
+    return s->search.limit < BLOCKED;
+}
+
+// A direction that something is in the way of is found once more with what it would touch, until it
+// touches no more than that. (Where ε would rise along it, the one without stays.)
+static hk_status look_ahead(newton *s, const double *x, bool *positive)
+{
+    hk_line_search *ls = &s->search;
+    hk_problem *p = ls->problem;
+    size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
+    ls->limit = NAN;
+    for (int n = 0; n < MOST_LOOKS && *positive; n++) {
+        if (!hk_terms_foresee(p->terms, x, ls->direction)) break;
+        memcpy(s->aim, ls->gradient, bytes);
+        hk_terms_add_foreseen(p->terms, s->aim);
+        s->right = s->aim;
+        HK_TRY(take_live(s));
+        HK_TRY(find_direction(s, x, positive));
+    }
+    bool falls = hk_problem_dot(p, ls->gradient, ls->direction) < 0;
+    hk_terms_forget_foreseen(p->terms);
+    s->right = ls->gradient;
+    return *positive && falls ? HK_OK : find_direction(s, x, positive);
+}
+
 // Towards the exact Hessian again, at once where the iteration makes headway, else after a while.
 static void step_down(newton *s, double length, double reduction)
 {
     bool headway = length >= 1 && reduction < 0.5;
     if (s->patience > 0) s->patience--;
-    if (s->rung > EXACT && (headway || s->patience == 0)) s->rung--;
+    if (s->rung > EXACT && (headway || s->patience == 0)) s->rung = next_rung(s, -1);
 }
 
 // ---------------------------------------------------------------- the iteration
@@ -226,7 +277,9 @@ static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *en
     bool positive;
     HK_TRY(reconsider(s));
     HK_TRY(take_live(s));
+    s->right = ls->gradient;
     HK_TRY(find_direction(s, x, &positive));
+    if (positive && is_blocked(s, x)) HK_TRY(look_ahead(s, x, &positive));
     if (!positive) {
         report->reason = HK_STALLED;
         snprintf(report->detail, sizeof report->detail, "the stiffness matrix is singular");
@@ -287,7 +340,7 @@ static hk_status newton_follow(void *solver, const double *x, double *step)
     HK_TRY(set_matrix(s, x, PROJECTED, 0, &positive, phase_s));
     if (!positive) return HK_OK;
     memset(gradient, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
-    hk_newton_matrix_add_product(s->matrix, x, g_ladder[PROJECTED].keep, step, gradient);
+    hk_newton_matrix_add_product(s->matrix, x, g_ladder[PROJECTED].loose, step, gradient);
     HK_TRY(hk_newton_matrix_solve(s->matrix, FOLLOWING, gradient, s->search.direction, phase_s,
                                   &positive));
     if (!positive) return HK_OK;

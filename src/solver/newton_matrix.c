@@ -108,7 +108,7 @@ static void prepare_levels(hk_newton_matrix *m, const double *x, bool *positive)
     m->wasted = 0;
 }
 
-hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep,
+hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep, double loose,
                                const double *diagonal, double *phase_s, bool *positive)
 {
     hk_problem *p = m->problem;
@@ -118,7 +118,7 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     hk_problem_blocks(p, x, keep, m->blocks);
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     hk_assemble(m->assembly, m->blocks, diagonal, m->lower);
-    hk_assemble_live(m->assembly, p->terms, x, keep, m->lower);
+    hk_assemble_live(m->assembly, p->terms, x, loose, m->lower);
     if (m->multigrid) hk_block_rows_set(&m->rows, &m->assembly->pattern, m->source, m->lower);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = HK_OK;

@@ -37,9 +37,10 @@ hk_status hk_newton_matrix_create(hk_problem *problem, bool by_multigrid,
                                   hk_newton_matrix **matrix);
 void hk_newton_matrix_free(hk_newton_matrix *matrix);
 
-// The Hessian of the terms at x, negative eigenvalues × keep, and `diagonal` [vertex_count].
-// Phases are added to phase_s. `positive`: it can be solved with.
-hk_status hk_newton_matrix_set(hk_newton_matrix *matrix, const double *x, double keep,
+// The Hessian of the terms at x, negative eigenvalues × keep (those of elements of a world ×
+// loose), and `diagonal` [vertex_count]. Phases are added to phase_s. `positive`: it can be solved
+// with.
+hk_status hk_newton_matrix_set(hk_newton_matrix *matrix, const double *x, double keep, double loose,
                                const double *diagonal, double *phase_s, bool *positive);
 double hk_newton_matrix_largest(const hk_newton_matrix *matrix);  // of its diagonal
 // direction = −H⁻¹ gradient at free vertices, 0 at held ones; by multigrid up to a residual of

@@ -161,7 +161,8 @@ static void contact_visit_rows(hk_term *term, const double *x, hk_contact_row_fn
 
 static int64_t contact_version(const hk_term *term)
 {
-    return contacts_of(term) ? contacts_of(term)->version : 0;
+    const hk_contacts *c = contacts_of(term);
+    return c ? c->version + c->foresights : 0;
 }
 
 // ---------------------------------------------------------------- the guard
@@ -175,6 +176,21 @@ static double contact_limit(hk_term *term, const double *x, const double *step, 
 {
     hk_contacts *c = contacts_of(term);
     return c ? hk_contacts_limit(c, x, step, length) : length;
+}
+
+static bool contact_foresee(hk_term *term, const double *x, const double *step)
+{
+    return hk_contacts_foresee(contacts_of(term), x, step);
+}
+
+static void contact_forget(hk_term *term)
+{
+    hk_contacts_forget_foreseen(contacts_of(term));
+}
+
+static void contact_add_foreseen(const hk_term *term, double *gradient)
+{
+    hk_contacts_add_foreseen(contacts_of(term), gradient);
 }
 
 static void contact_shorten(hk_term *term, const double *x, double *step)
@@ -213,6 +229,9 @@ static bool contact_again(hk_term *term, const double *x, int solves)
 
 static const hk_guard_ops g_guard = {.check = contact_check,
                                      .limit = contact_limit,
+                                     .foresee = contact_foresee,
+                                     .forget = contact_forget,
+                                     .add_foreseen = contact_add_foreseen,
                                      .shorten = contact_shorten,
                                      .walk = contact_walk,
                                      .keep = contact_keep,

@@ -137,6 +137,11 @@ typedef struct hk_guard_ops {
     hk_status (*check)(hk_term *term, const double *x);  // fails where x is no state to start from
     // The longest length, at most `length`, that x may go along `step`.
     double (*limit)(hk_term *term, const double *x, const double *step, double length);
+    // For Newton's method: elements that a step from x would bring into play, as springs among the
+    // blocks and in `add_foreseen`, until they are forgotten; whether they are others than before.
+    bool (*foresee)(hk_term *term, const double *x, const double *step);
+    void (*forget)(hk_term *term);
+    void (*add_foreseen)(const hk_term *term, double *gradient);
     // Takes from a step, body by body, what leads through something.
     void (*shorten)(hk_term *term, const double *x, double *step);
     // Takes x towards `to`, each vertex as far as it may go by itself; whether all arrived.

@@ -416,6 +416,26 @@ void hk_terms_touching(hk_terms *t, const double *x, double *diagonal)
         if (guard_of(t->term[k])) t->term[k]->ops->add_diagonal(t->term[k], x, diagonal);
 }
 
+bool hk_terms_foresee(hk_terms *t, const double *x, const double *step)
+{
+    bool changed = false;
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) changed |= t->term[k]->ops->guard->foresee(t->term[k], x, step);
+    return changed;
+}
+
+void hk_terms_forget_foreseen(hk_terms *t)
+{
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) t->term[k]->ops->guard->forget(t->term[k]);
+}
+
+void hk_terms_add_foreseen(const hk_terms *t, double *gradient)
+{
+    for (int k = 0; k < t->count; k++)
+        if (guard_of(t->term[k])) t->term[k]->ops->guard->add_foreseen(t->term[k], gradient);
+}
+
 void hk_terms_shorten(hk_terms *t, const double *x, double *step)
 {
     for (int k = 0; k < t->count; k++)

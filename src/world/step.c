@@ -37,11 +37,17 @@ static void place_in_time(void *context, double fraction, double *x)
 
 // ---------------------------------------------------------------- one stage
 
+// As well as rounding lets it be.
+static bool is_solved(const hk_solve_report *solved)
+{
+    return solved->reason == HK_CONVERGED || solved->reason == HK_PRECISION_LIMIT;
+}
+
 // With what terms have learnt at the end (friction), as often as they want.
 static hk_status solve_again(hk_world *w, hk_solve_report *solved)
 {
     hk_solve s = {w->problem, w->method, &w->settings, w->solver, &w->twin, w->guess};
-    for (int n = 1; solved->reason == HK_CONVERGED; n++) {
+    for (int n = 1; is_solved(solved); n++) {
         if (!hk_terms_again(w->problem->terms, w->next, n)) return HK_OK;
         HK_TRY(hk_solve_precisely(&s, w->next, solved));
     }
