@@ -371,6 +371,25 @@ static void test_quick(void **state)
     assert_true(touching > CASES / 20);
 }
 
+// Edges that cross at any angle: no closest point is missed.
+static void test_quick_edges(void **state)
+{
+    (void)state;
+    for (int k = 0; k < CASES; k++) {
+        double angle = pow(10, -9 + 9.0 * k / CASES), c[4], w[3], x[4][3];
+        for (int v = 0; v < 4; v++) {
+            double along = (v % 2 ? 1 : -1) * (1 + 0.5 * random_number());
+            x[v][0] = along * (v < 2 ? 1 : cos(angle));
+            x[v][1] = v < 2 ? 1e-6 : 0;
+            x[v][2] = v < 2 ? 0 : along * sin(angle);
+        }
+        hk_closest at = closest_edge_edge((const double(*)[3])x);
+        quick_closest(HK_EDGE_EDGE, (const double(*)[3])x, c, w);
+        assert_near(sqrt(closest_dot(w, w)), sqrt(at.square), 1e-14);
+        assert_near(at.square, 1e-12, 1e-14);
+    }
+}
+
 // Without its negative part the Hessian is positive.
 static void test_projected_hessians(void **state)
 {
@@ -482,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_projected_hessians), cmocka_unit_test(test_laws),
         cmocka_unit_test(test_friction),           cmocka_unit_test(test_every_contact_once),
         cmocka_unit_test(test_every_end_once),     cmocka_unit_test(test_quick),
+        cmocka_unit_test(test_quick_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

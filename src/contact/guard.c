@@ -5,6 +5,7 @@
 // their corners, moving along straight lines, leave the slab a part of its thickness, neither can
 // have come through to the other side: no collision in time needs to be computed. Things whose ways
 // are in boxes that do not overlap (ways.c) cannot meet at all.
+#include <float.h>
 #include <math.h>
 
 #include "contact/quick.h"
@@ -92,26 +93,44 @@ static double relative_moves(const hk_contacts *c, const int32_t point[4], int f
     return longest_of(move, 0, firsts) + longest_of(move, firsts, 4);
 }
 
+// What rounding of positions may take from a gap, m.
+static double rounding_of(double x[4][3], double move[4][3])
+{
+    double most = 0;
+    for (int v = 0; v < 4; v++)
+        for (int i = 0; i < 3; i++) most = fmax(most, fabs(x[v][i]) + fabs(move[v][i]));
+    return 32 * DBL_EPSILON * most;
+}
+
 double hk_contacts_advance(const hk_contacts *c, const hk_way_pair *k, double left, double most,
                            double x[4][3])
 {
-    double move[4][3], weight[4], w[3], done = 0, keep = 0;
+    double move[4][3], weight[4], w[3], origin[3], done = 0, keep = 0;
     double longest = relative_moves(c, k->point, hk_pair_firsts(k->kind), x, move);
+    double rounding = rounding_of(x, move);
+    // Relative to one corner: differences are exact where far coordinates are not.
+    memcpy(origin, x[0], sizeof origin);
+    for (int v = 0; v < 4; v++) closest_minus(x[v], origin, x[v]);
     for (int n = 0; n < MOST_ADVANCES; n++) {
         quick_closest(k->kind, (const double(*)[3])x, weight, w);
         double gap = sqrt(closest_dot(w, w)) - k->thickness;
-        if (n == 0) keep = fmax((1 - SHARE) * gap, left);
-        if (!(gap > keep)) return n == 0 ? 0 : done;
+        if (n == 0) keep = fmax(fmax((1 - SHARE) * gap, left), rounding);
+        if (!(gap > keep)) break;
         double step = ADVANCE * (gap - (n == 0 ? keep : 0)) / longest;
-        if (!(done + step < most)) step = most - done;
+        bool last = !(done + step < most);
+        if (last) step = most - done;
         for (int v = 0; v < 4; v++)
             for (int i = 0; i < 3; i++) x[v][i] += step * move[v][i];
-        if (done + step >= most) {
-            quick_closest(k->kind, (const double(*)[3])x, weight, w);
-            return sqrt(closest_dot(w, w)) - k->thickness >= keep ? most : done;
+        if (!last) {
+            done += step;
+            continue;
         }
-        done += step;
+        quick_closest(k->kind, (const double(*)[3])x, weight, w);
+        if (sqrt(closest_dot(w, w)) - k->thickness >= keep) done = most;
+        break;
     }
+    for (int v = 0; v < 4; v++)
+        for (int i = 0; i < 3; i++) x[v][i] += origin[i];
     return done;
 }
 

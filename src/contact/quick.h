@@ -90,13 +90,33 @@ static inline double quick_point_edge(const double x[4][3], int point, int a, in
     return closest_dot(w, w);
 }
 
-// Edges that are parallel, or nearly so: the closest points are with an end.
-static inline void quick_ends(const double x[4][3], double c[4], double w[3])
+// Points within both edges; their squared distance, +inf where there are none that rounding could
+// tell.
+static inline double quick_within_edges(const double x[4][3], double c[4], double w[3])
 {
-    double own[4], way[3], least = quick_point_edge(x, 0, 2, 3, 1, c, w);
-    for (int k = 1; k < 4; k++) {
+    double a[3], b[3], d[3], cross[3];
+    closest_minus(x[1], x[0], a);
+    closest_minus(x[3], x[2], b);
+    closest_minus(x[0], x[2], d);
+    closest_cross(a, b, cross);
+    double aa = closest_dot(a, a), bb = closest_dot(b, b), sine = closest_dot(cross, cross);
+    if (!(sine > HK_PARALLEL_EDGES * aa * bb)) return HUGE_VAL;
+    double ab = closest_dot(a, b), ad = closest_dot(a, d), bd = closest_dot(b, d);
+    double s = (ab * bd - bb * ad) / sine, t = (aa * bd - ab * ad) / sine;
+    if (!(s > 0 && s < 1 && t > 0 && t < 1)) return HUGE_VAL;
+    c[0] = 1 - s, c[1] = s, c[2] = -(1 - t), c[3] = -t;
+    closest_combine(x, c, w);
+    return closest_dot(w, w);
+}
+
+// Edges that are nearly parallel: rounding may have found an inside that is farther than an end.
+static inline void quick_nearly_parallel(const double x[4][3], double c[4], double w[3])
+{
+    double own[4], way[3] = {0, 0, 0}, least = quick_point_edge(x, 0, 2, 3, 1, c, w);
+    for (int k = 1; k < 5; k++) {
         int a = k < 2 ? 2 : 0;
-        double square = quick_point_edge(x, k, a, a + 1, k < 2 ? 1 : -1, own, way);
+        double square = k < 4 ? quick_point_edge(x, k, a, a + 1, k < 2 ? 1 : -1, own, way)
+                              : quick_within_edges(x, own, way);
         if (!(square < least)) continue;
         least = square;
         for (int v = 0; v < 4; v++) c[v] = own[v];
@@ -109,7 +129,7 @@ static inline void quick_closest(hk_pair_kind kind, const double x[4][3], double
 {
     bool edges = kind == HK_EDGE_EDGE, found = edges && quick_edge_edge(x, c);
     if (edges && !found) {
-        quick_ends(x, c, w);
+        quick_nearly_parallel(x, c, w);
         return;
     }
     if (kind == HK_VERTEX_TRIANGLE) found = quick_vertex_triangle(x, c);
