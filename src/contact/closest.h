@@ -153,7 +153,9 @@ HK_RULE hk_closest closest_edge_edge(const double x[4][3])
     closest_cross(a, b, cross);
     double sine = closest_dot(cross, cross);
     if (sine > HK_PARALLEL_EDGES * aa * bb) {
-        double s = (ab * bd - bb * ad) / sine, t = (aa * bd - ab * ad) / sine;
+        // The one nearest to the other: rounding of both by themselves would leave them apart.
+        double s = (ab * bd - bb * ad) / sine, t = (ab * s + bd) / bb;
+        s = (ab * t - ad) / aa;
         if (s > 0 && s < 1 && t > 0 && t < 1) {
             hk_closest here = {
                 .c = {1 - s, s, -(1 - t), -t}, .free = 2, .turn = {{-1, 1, 0, 0}, {0, 0, 1, -1}}};

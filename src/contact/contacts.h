@@ -131,12 +131,12 @@ typedef struct hk_contacts {
     hk_slide *slides;
     size_t slide_count, slide_capacity;
     hk_contact_uses slide_uses;
-    double *from;                // [point_count][3] m, where points were when it began
-    double step;                 // s; 0: there is none
-    bool euler;                  // the step is one of backward Euler
-    bool damped;                 // contacts are damped in it (damping.h)
-    bool direct;                 // the method finds forces and friction itself (split)
-    bool pushed;                 // those of the last step are these:
+    double *from;  // [point_count][3] m, where points were when it began
+    double step;   // s; 0: there is none
+    bool euler;    // the step is one of backward Euler
+    bool damped;   // contacts are damped in it (damping.h)
+    bool direct;   // the method finds forces and friction itself (split)
+    bool pushed;   // those of the last step are these:
     hk_contact_push *pushes;
     size_t push_count, push_capacity;
     struct hk_touches *touches;  // touches.h

@@ -102,7 +102,8 @@ static inline double quick_within_edges(const double x[4][3], double c[4], doubl
     double aa = closest_dot(a, a), bb = closest_dot(b, b), sine = closest_dot(cross, cross);
     if (!(sine > HK_PARALLEL_EDGES * aa * bb)) return HUGE_VAL;
     double ab = closest_dot(a, b), ad = closest_dot(a, d), bd = closest_dot(b, d);
-    double s = (ab * bd - bb * ad) / sine, t = (aa * bd - ab * ad) / sine;
+    double s = (ab * bd - bb * ad) / sine, t = (ab * s + bd) / bb;
+    s = (ab * t - ad) / aa;
     if (!(s > 0 && s < 1 && t > 0 && t < 1)) return HUGE_VAL;
     c[0] = 1 - s, c[1] = s, c[2] = -(1 - t), c[3] = -t;
     closest_combine(x, c, w);

@@ -48,8 +48,8 @@ static hk_status factor_stiffness(hk_precondition *c, hk_made *made)
     for (int keep = 1; keep >= 0 && *made != HK_MADE; keep--) {
         bool positive;
         w->matrix->has_levels = false;
-        HK_TRY(hk_newton_matrix_set(w->matrix, c->inverse->x, keep, keep, c->inverse->problem->inertia,
-                                    phase_s, &positive));
+        HK_TRY(hk_newton_matrix_set(w->matrix, c->inverse->x, keep, keep,
+                                    c->inverse->problem->inertia, phase_s, &positive));
         c->factorisations++;
         *made = positive ? HK_MADE : HK_SINGULAR;
     }

@@ -104,11 +104,10 @@ static hk_status check_contact(const hk_world *w, const hk_method *method)
         return hk_fail(HK_UNSUPPORTED, "contact: \"overlap\": \"recover\" is not there with "
                                        "\"when\": \"after\"");
     if (c->when != HK_CONTACT_AFTER && !method->guarded)
-        return hk_fail(
-            HK_UNSUPPORTED,
-            "method %s does not know of contact: use newton or another method of this "
-            "library, or take \"contact\" and \"obstacles\" out",
-            method->name);
+        return hk_fail(HK_UNSUPPORTED,
+                       "method %s does not know of contact: use newton or another method of this "
+                       "library, or take \"contact\" and \"obstacles\" out",
+                       method->name);
     if (c->when != HK_CONTACT_AFTER && c->law == HK_CONTACT_PENALTY && method->by_regions)
         return hk_fail(
             HK_UNSUPPORTED,
