@@ -105,7 +105,7 @@ hk_status hk_sweep_each_body(hk_sweep *s, hk_sweep_body_fn *each, void *context)
     for (int b = 0; b < s->body_count; b++) {
         hk_status done = each(s, b, context);
         if (done == HK_OK) continue;
-#pragma omp critical(hk_sweep_status)
+#pragma omp atomic write
         status = done;
     }
     return status;
@@ -388,7 +388,7 @@ static hk_status do_tasks(hk_sweep *s, const hk_sweep_margin *guard)
     for (size_t k = 0; k < s->task_count; k++) {
         hk_status done = do_task(s, guard, &s->tasks[k], omp_get_thread_num());
         if (done == HK_OK) continue;
-#pragma omp critical(hk_sweep_status)
+#pragma omp atomic write
         status = done;
     }
     return status == HK_OK ? join_found(s) : status;
