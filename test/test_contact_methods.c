@@ -1,7 +1,7 @@
 // Methods that move every vertex or every element by itself (descent, vbd, xpbd) with contact: they
 // come to Newton's answer, what lies on a slope obeys Coulomb, nothing passes through anything
 // however few iterations there are, and the bits do not depend on threads.
-#include "bodies.h"
+#include "contact_bodies.h"
 
 typedef struct way {
     const char *method;
@@ -106,17 +106,6 @@ static hk_world *make_world(const scene *s, const way *w)
     return world;
 }
 
-static void assert_apart(const hk_world *world, const way *w)
-{
-    hk_intersection_report found;
-    hk_mesh *mesh;
-    CHECK_OK(hk_world_mesh(world, &mesh));
-    CHECK_OK(hk_mesh_intersections(mesh, 1, &found));
-    hk_mesh_free(mesh);
-    if (found.count > 0)
-        fail_msg("%s: %d intersections at %g s", w->method, (int)found.count, hk_world_time(world));
-}
-
 static void march(hk_world *world, const way *w, int steps)
 {
     for (int k = 0; k < steps; k++) {
@@ -124,24 +113,8 @@ static void march(hk_world *world, const way *w, int steps)
         CHECK_OK(hk_world_step(world, &report));
         bool took = report.reason != HK_NOT_FINITE && report.reason != HK_INVERTED;
         if (!took) fail_msg("%s: %s", w->method, report.detail);
-        assert_apart(world, w);
+        assert_apart(world, w->method);
     }
-}
-
-static double farthest(const hk_world *a, const hk_world *b)
-{
-    double most = 0;
-    for (int k = 0; k < 3 * hk_model_vertex_count(hk_world_model(a)); k++)
-        most = fmax(most, fabs(hk_world_positions(a)[k] - hk_world_positions(b)[k]));
-    return most;
-}
-
-static double lowest(const hk_world *world)
-{
-    double least = INFINITY;
-    for (int k = 0; k < hk_model_vertex_count(hk_world_model(world)); k++)
-        least = fmin(least, hk_world_positions(world)[3 * k + 1]);
-    return least;
 }
 
 // ---------------------------------------------------------------- Newton's answer
@@ -153,7 +126,7 @@ static void compare(const scene *s, const way *w, int steps, double tolerance)
     hk_world *a = make_world(s, &g_newton), *b = make_world(s, w);
     march(a, &g_newton, steps);
     march(b, w, steps);
-    double apart = farthest(a, b);
+    double apart = farthest_scaled(a, b, 1);
     if (!(apart <= tolerance))
         fail_msg("%s (%s): %g m from Newton's", w->method, w->precision ? w->precision : "", apart);
     hk_world_free(a);
@@ -211,7 +184,7 @@ static void test_pose(void **state)
         hk_world *world = make_world(&s, &ways[k]);
         CHECK_OK(hk_world_pose(world, &report));
         assert_true(report.reason == HK_CONVERGED || report.reason == HK_PRECISION_LIMIT);
-        double apart = farthest(newton, world);
+        double apart = farthest_scaled(newton, world, 1);
         if (!(apart < 1e-6)) fail_msg("%s: %g m from Newton's pose", ways[k].method, apart);
         hk_world_free(world);
     }
