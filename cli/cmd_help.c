@@ -233,7 +233,7 @@ static void print_scene(void)
         "           {\"vertices\": [0, 5]} {\"group\": NAME} {\"all\": true}\n"
         "           {\"any\": [SELECTOR, …]} {\"not\": SELECTOR}, on the initial positions\n"
         "contact    {distance (m), stiffness (Pa), friction, slip_speed, friction_passes, self,\n"
-        "           restitution, law: two_stage|log|penalty, overlap: refuse|recover,\n"
+        "           restitution, law: two_stage|log|penalty|spring_damper, overlap: refuse|recover,\n"
         "           when: during|after, certify,\n"
         "           between: [{bodies: [A, B], friction | ignore}]}; {}: all as chosen\n"
         "obstacles  [{name, friction, transform, and one of plane {point, normal},\n"

@@ -60,9 +60,14 @@ typedef struct hk_contact_def {
     double restitution; /* -, 0 to 1: the part of its speed with which a stiff block that falls flat
                            on something is sent back by the skin between them; bodies that are
                            deformed spring back by themselves, and implicit integrators damp, too */
+    /* Of the law "spring_damper" (Kikuuwe 2017 eq. 33), which the method linear_implicit has: what
+     * an obstacle does to every vertex that is inside it. */
+    double normal_stiffness; /* N/m, out of the obstacle, times the depth */
+    double normal_damping;   /* N s/m, against the speed into it */
+    double drag;             /* N s/m², against sliding, times the depth and the speed */
 } hk_contact_def;
 /* two_stage, no friction, self contact, distance, stiffness and slip speed by themselves, 1
- * friction pass, restitution 0 */
+ * friction pass, restitution 0; of spring_damper 1e6 N/m, 1e4 N s/m and 1e7 N s/m² */
 HK_API void hk_fill_contact_def(hk_contact_def *def, size_t size);
 static inline hk_contact_def hk_default_contact_def(void)
 {

@@ -4,6 +4,8 @@
 //              −w²/4g (OGC, Chen et al. 2025); twice continuously differentiable below w
 //   log        b = −(g − w)² ln(g/w) (IPC, Li et al. 2020)
 //   penalty    b = ½ (w − g)² for any g, negative ones too (QuasiNewton, "Soft Constraint")
+//   spring_damper  no energy but a force per vertex, of depth and speed (Extreme eq. 33;
+//              spring_damper.h)
 //
 // b is in m²; an energy is b times a stiffness in N/m. The first two grow beyond all bounds where
 // the gap closes.
@@ -16,6 +18,7 @@ typedef enum hk_contact_law {
     HK_CONTACT_TWO_STAGE,
     HK_CONTACT_LOG,
     HK_CONTACT_PENALTY,
+    HK_CONTACT_SPRING_DAMPER,
     HK_CONTACT_LAWS
 } hk_contact_law;
 

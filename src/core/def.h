@@ -27,7 +27,7 @@ typedef struct hk_def_kind {
     GROWS(region, material, material)    \
     GROWS(body, velocity, thickness)     \
     GROWS(term, context, context)        \
-    GROWS(contact, between, restitution) \
+    GROWS(contact, between, drag)        \
     GROWS(obstacle, formula, formula)    \
     GROWS(model, gravity, reserved_int)  \
     EMBEDDED(solver)                     \

@@ -41,7 +41,7 @@ hk_status hk_block_sparse_create(const hk_pattern *pattern, int threads, hk_bloc
     m->column = HK_ZEROS(int32_t, blocks);
     m->mate = HK_ZEROS(int64_t, blocks);
     m->diagonal = HK_ZEROS(int64_t, rows);
-    m->value = HK_ZEROS(double, 9 * blocks);
+    m->value = HK_ZEROS(double, 9 * blocks + 1);  // products read one number more
     m->inverse = HK_ZEROS(double, 9 * rows);
     if (!m->start || !m->column || !m->mate || !m->diagonal || !m->value || !m->inverse) {
         hk_block_sparse_free(m);
@@ -81,7 +81,7 @@ void hk_block_sparse_set(hk_block_sparse *m, const hk_pattern *p, const double *
             double *below = m->value + 9 * m->mate[m->diagonal[c] + 1 + k];
             for (int j = 0; j < 3; j++)
                 for (int i = 0; i < 3; i++)
-                    below[3 * i + j] = upper[3 * j + i] = column[j][3 * k + i];
+                    below[3 * j + i] = upper[3 * i + j] = column[j][3 * k + i];
         }
     }
 }
@@ -96,25 +96,28 @@ void hk_block_sparse_add(hk_block_sparse *m, int row, int column, const double b
         else
             high = middle;
     }
-    for (int i = 0; i < 9; i++) m->value[9 * low + i] += block[i];
+    for (int i = 0; i < 9; i++) m->value[hk_block_sparse_at(low, i / 3, i % 3)] += block[i];
 }
 
 // ---------------------------------------------------------------- products
 
 typedef double quad __attribute__((vector_size(4 * sizeof(double)), aligned(sizeof(double))));
 
+// By columns, so that a row of y is one register; the fourth lane is rubbish until the end.
 void hk_block_sparse_apply(const hk_block_sparse *m, const double *x, double *y)
 {
 #pragma omp parallel for schedule(static) num_threads(m->threads) if (m->threads > 1)
     for (int r = 0; r < m->rows; r++) {
-        double a = 0, b = 0, c = 0;
+        quad a = {0}, b = {0}, c = {0};
         for (int64_t k = m->start[r]; k < m->start[r + 1]; k++) {
             const double *v = m->value + 9 * k, *p = x + 4 * (int64_t)m->column[k];
-            a += v[0] * p[0] + v[1] * p[1] + v[2] * p[2];
-            b += v[3] * p[0] + v[4] * p[1] + v[5] * p[2];
-            c += v[6] * p[0] + v[7] * p[1] + v[8] * p[2];
+            a += *(const quad *)v * p[0];
+            b += *(const quad *)(v + 3) * p[1];
+            c += *(const quad *)(v + 6) * p[2];
         }
-        *(quad *)(y + 4 * (int64_t)r) = (quad){a, b, c, 0};
+        a += b + c;
+        a[3] = 0;
+        *(quad *)(y + 4 * (int64_t)r) = a;
     }
 }
 
@@ -125,9 +128,9 @@ void hk_block_sparse_apply_transposed(const hk_block_sparse *m, const double *x,
         double a = 0, b = 0, c = 0;
         for (int64_t k = m->start[r]; k < m->start[r + 1]; k++) {
             const double *v = m->value + 9 * m->mate[k], *p = x + 4 * (int64_t)m->column[k];
-            a += v[0] * p[0] + v[3] * p[1] + v[6] * p[2];
-            b += v[1] * p[0] + v[4] * p[1] + v[7] * p[2];
-            c += v[2] * p[0] + v[5] * p[1] + v[8] * p[2];
+            a += v[0] * p[0] + v[1] * p[1] + v[2] * p[2];
+            b += v[3] * p[0] + v[4] * p[1] + v[5] * p[2];
+            c += v[6] * p[0] + v[7] * p[1] + v[8] * p[2];
         }
         *(quad *)(y + 4 * (int64_t)r) = (quad){a, b, c, 0};
     }

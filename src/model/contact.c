@@ -15,6 +15,9 @@ static const struct {
                               "a spring that becomes a barrier at half the distance (OGC)"},
     [HK_CONTACT_LOG] = {"log", "a logarithmic barrier (IPC)"},
     [HK_CONTACT_PENALTY] = {"penalty", "a spring, which can be pressed through"},
+    [HK_CONTACT_SPRING_DAMPER] = {"spring_damper",
+                                  "springs, dampers and drag at vertices inside obstacles, for "
+                                  "linear_implicit (Extreme eq. 33)"},
 };
 
 int hk_contact_law_count(void)
@@ -32,8 +35,12 @@ const char *hk_contact_law_summary(int law)
 
 void hk_fill_contact_def(hk_contact_def *def, size_t size)
 {
-    const hk_contact_def standard = {
-        .friction_passes = 1, .self = 1, .law = g_laws[HK_CONTACT_TWO_STAGE].name};
+    const hk_contact_def standard = {.friction_passes = 1,
+                                     .self = 1,
+                                     .law = g_laws[HK_CONTACT_TWO_STAGE].name,
+                                     .normal_stiffness = 1e6,
+                                     .normal_damping = 1e4,
+                                     .drag = 1e7};
     hk_def_fill(&hk_def_contact, &standard, def, size);
 }
 
@@ -48,7 +55,10 @@ static hk_status find_law(const char *name, hk_contact_law *law)
             *law = (hk_contact_law)k;
             return HK_OK;
         }
-    return hk_fail(HK_BAD_INPUT, "unknown law %s (known: two_stage, log, penalty)", name);
+    return hk_fail(HK_BAD_INPUT,
+                   "unknown law %s (known: two_stage, log, penalty, "
+                   "spring_damper)",
+                   name);
 }
 
 static hk_status check_not_negative(const char *field, const char *unit, double value)
@@ -63,6 +73,9 @@ static hk_status take_settings(const hk_contact_def *def, hk_model_contact *c)
     HK_TRY(check_not_negative("stiffness", " Pa", def->stiffness));
     HK_TRY(check_not_negative("friction", "", def->friction));
     HK_TRY(check_not_negative("slip_speed", " m/s", def->slip_speed));
+    HK_TRY(check_not_negative("normal_stiffness", " N/m", def->normal_stiffness));
+    HK_TRY(check_not_negative("normal_damping", " N s/m", def->normal_damping));
+    HK_TRY(check_not_negative("drag", " N s/m²", def->drag));
     if (!(def->restitution >= 0 && def->restitution <= 1))
         return hk_fail(HK_BAD_INPUT, "its restitution must be 0 to 1 (is %g)", def->restitution);
     if (def->friction_passes < 0)
@@ -78,6 +91,9 @@ static hk_status take_settings(const hk_contact_def *def, hk_model_contact *c)
     c->friction = def->friction;
     c->given_slip = def->slip_speed;
     c->restitution = def->restitution;
+    c->normal_stiffness = def->normal_stiffness;
+    c->normal_damping = def->normal_damping;
+    c->drag = def->drag;
     c->damping_ratio = contact_damping_ratio(def->restitution);
     c->friction_passes = def->friction_passes;
     c->self = def->self != 0;

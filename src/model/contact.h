@@ -31,6 +31,7 @@ struct hk_model_contact {
     double given_slip;      // m/s; 0: chosen from the rest shape, as the distance is
     double restitution;     // -
     double damping_ratio;   // -, of the skin under a block as heavy as the bodies (damping.h)
+    double normal_stiffness, normal_damping, drag;  // N/m, N s/m, N s/m² (spring_damper.h)
     int friction_passes;
     bool self, certify;
     hk_contact_law law;

@@ -87,9 +87,10 @@ static hk_status read_betweens(hk_scene *scene, const hk_node *node, hk_contact_
 
 hk_status hk_read_contact(hk_scene *scene, const hk_node *node)
 {
-    static const char *const keys[] = {"distance",        "stiffness", "friction", "slip_speed",
-                                       "friction_passes", "self",      "law",      "overlap",
-                                       "certify",         "when",      "between",  "restitution"};
+    static const char *const keys[] = {
+        "distance", "stiffness",   "friction",         "slip_speed",     "friction_passes",
+        "self",     "law",         "overlap",          "certify",        "when",
+        "between",  "restitution", "normal_stiffness", "normal_damping", "drag"};
     hk_contact_def *contact = HK_ARENA_ARRAY(&scene->arena, hk_contact_def, 1);
     if (!contact) return HK_NO_MEMORY;
     *contact = hk_default_contact_def();
@@ -101,6 +102,11 @@ hk_status hk_read_contact(hk_scene *scene, const hk_node *node)
     HK_TRY(hk_member_int(node, "friction_passes", HK_OPTIONAL, 0, &contact->friction_passes));
     HK_TRY(hk_member_number(node, "restitution", HK_OPTIONAL, (hk_range){.high = 1},
                             &contact->restitution));
+    HK_TRY(hk_member_number(node, "normal_stiffness", HK_OPTIONAL, HK_NOT_NEGATIVE,
+                            &contact->normal_stiffness));
+    HK_TRY(hk_member_number(node, "normal_damping", HK_OPTIONAL, HK_NOT_NEGATIVE,
+                            &contact->normal_damping));
+    HK_TRY(hk_member_number(node, "drag", HK_OPTIONAL, HK_NOT_NEGATIVE, &contact->drag));
     HK_TRY(read_choices(node, contact));
     HK_TRY(read_betweens(scene, node, contact));
     scene->model.contact = contact;

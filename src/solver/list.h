@@ -14,6 +14,7 @@
     METHOD(split_method)     \
     METHOD(admm)             \
     METHOD(xpbd)             \
-    METHOD(vbd)
+    METHOD(vbd)              \
+    METHOD(linear_implicit)
 
 #endif

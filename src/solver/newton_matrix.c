@@ -235,28 +235,10 @@ hk_status hk_newton_matrix_solve_exactly(hk_newton_matrix *m, const double *grad
     return HK_OK;
 }
 
-// force += block × step, for a pair of vertices.
-typedef struct live_product {
-    const double *step;
-    double *force;
-} live_product;
-
-static void add_live_product(void *context, int32_t a, int32_t b, const double block[9])
-{
-    const live_product *l = context;
-    int64_t u = 4 * (int64_t)a, v = 4 * (int64_t)b;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            l->force[u + i] += block[3 * i + j] * l->step[v + j];
-            if (a != b) l->force[v + j] += block[3 * i + j] * l->step[u + i];
-        }
-}
-
 void hk_newton_matrix_add_product(const hk_newton_matrix *m, const double *x, double keep,
                                   const double *step, double *force)
 {
     hk_terms *terms = m->problem->terms;
     hk_terms_add_product(terms, m->blocks, step, force);
-    live_product live = {step, force};
-    hk_terms_visit_blocks(terms, x, keep, add_live_product, &live);
+    hk_terms_add_live_product(terms, x, keep, step, force);
 }

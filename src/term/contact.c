@@ -32,7 +32,8 @@ hk_contacts *hk_terms_contacts(const hk_terms *terms)
 
 static bool in_model(const hk_model *m)
 {
-    return m->contact && m->contact->when == HK_CONTACT_DURING;
+    return m->contact && m->contact->when == HK_CONTACT_DURING &&
+           m->contact->law != HK_CONTACT_SPRING_DAMPER;
 }
 
 static bool is_single(const hk_term *term)

@@ -9,6 +9,7 @@
     TERM(gravity)      \
     TERM(loads)        \
     TERM(contact)      \
+    TERM(penetration)  \
     TERM(user_terms)   \
     TERM(user_ties)    \
     HK_STENCIL_TERMS(TERM)

@@ -84,6 +84,16 @@ typedef struct hk_when {
 // not defined and ties to the outside have no part.
 typedef enum hk_blocks_for { HK_FOR_HESSIAN, HK_FOR_DAMPING } hk_blocks_for;
 
+// A force upon one vertex that is no energy's, near a place x and for any velocity v (Extreme eq. 4,
+// 5 and 11): force + by_place (x' − x) + by_velocity v.
+typedef struct hk_vertex_force {
+    int32_t vertex;         // Morton order
+    double force[3];        // N
+    double by_place[9];     // N/m, row by row
+    double by_velocity[9];  // N s/m
+} hk_vertex_force;
+typedef void hk_vertex_force_fn(void *context, const hk_vertex_force *force);
+
 // Gauss–Seidel over the elements of a term (XPBD): `x` is scalar[vertex_count + 1][4], the fourth
 // number an inverse mass; the last vertex is nobody's.
 typedef struct hk_relax_ops {
@@ -242,6 +252,10 @@ struct hk_term_ops {
     // A force that does not depend on x, N at every vertex, [vertex_count][4]; its energy is
     // −force · x up to a constant. Such a term has `energy` for reports alone.
     void (*add_force)(const hk_term *term, double *force);
+
+    // ---- forces that are no energy's, for methods that take them (hk_method.takes_forces): at x, in
+    // double precision, by rising vertices
+    void (*visit_forces)(hk_term *term, const double *x, hk_vertex_force_fn *visit, void *context);
 
     // ---- elements
     void (*stencils)(const hk_term *term, hk_stencil_fn *visit, void *context);

@@ -336,6 +336,31 @@ void hk_terms_visit_blocks(hk_terms *t, const double *x, double keep, hk_block_f
             t->term[k]->ops->visit_blocks(t->term[k], x, keep, visit, context);
 }
 
+static void add_block_product(void *context, int32_t a, int32_t b, const double block[9])
+{
+    const product *p = context;
+    int64_t u = 4 * (int64_t)a, v = 4 * (int64_t)b;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            p->force[u + i] += block[3 * i + j] * p->step[v + j];
+            if (a != b) p->force[v + j] += block[3 * i + j] * p->step[u + i];
+        }
+}
+
+void hk_terms_add_live_product(hk_terms *t, const double *x, double keep, const double *step,
+                               double *force)
+{
+    product p = {.step = step, .force = force};
+    hk_terms_visit_blocks(t, x, keep, add_block_product, &p);
+}
+
+void hk_terms_visit_forces(hk_terms *t, const double *x, hk_vertex_force_fn *visit, void *context)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->visit_forces)
+            t->term[k]->ops->visit_forces(t->term[k], x, visit, context);
+}
+
 void hk_terms_visit_weights(const hk_terms *t, hk_weight_fn *visit, void *context)
 {
     for (int k = 0; k < t->count; k++)

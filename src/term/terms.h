@@ -66,6 +66,10 @@ void hk_terms_add_force(const hk_terms *terms, double *force);
 void hk_terms_admm_gradient(hk_terms *terms, void *const *duals, bool fresh, const void *x,
                             void *gradient);
 
+// Forces that are no energy's, at x in double precision.
+void hk_terms_visit_forces(hk_terms *terms, const double *x, hk_vertex_force_fn *visit,
+                           void *context);
+
 // ---- elements (in double precision)
 int64_t hk_terms_block_size(const hk_terms *terms);
 void hk_terms_blocks(hk_terms *terms, const double *x, double keep, hk_blocks_for what,
@@ -77,6 +81,9 @@ void hk_terms_add_product(const hk_terms *terms, const double *values, const dou
 // Elements of a world, which are not among those above.
 void hk_terms_visit_blocks(hk_terms *terms, const double *x, double keep, hk_block_fn *visit,
                            void *context);
+// force += H step of those.
+void hk_terms_add_live_product(hk_terms *terms, const double *x, double keep, const double *step,
+                               double *force);
 void hk_terms_visit_weights(const hk_terms *terms, hk_weight_fn *visit, void *context);
 double hk_terms_stiffening(const hk_terms *terms);
 // The contacts of a list in double precision, for split; NULL: there are none.

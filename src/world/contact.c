@@ -5,13 +5,16 @@
 #include "contact/overlap.h"
 #include "contact/recover.h"
 #include "term/contact.h"
+#include "term/penetration.h"
 #include "world/world.h"
 
 // NULL: the world has none.
 static hk_contacts *contacts_of(const hk_world *w)
 {
     if (w->contact.after) return w->contact.after->contacts;
-    return w->problem ? hk_terms_contacts(w->problem->terms) : NULL;
+    if (!w->problem) return NULL;
+    const hk_spring_damper *law = hk_terms_spring_damper(w->problem->terms);
+    return law ? law->contacts : hk_terms_contacts(w->problem->terms);
 }
 
 void hk_world_release_contact(hk_world *w)
@@ -103,7 +106,9 @@ hk_status hk_world_check_state(hk_world *w, const double *x)
     char text[256];
     w->contact.measured = w->contact.certified = false;
     if (!c || w->contact.after) return HK_OK;  // what overlaps is put right after the next step
-    if (c->settings->law == HK_CONTACT_PENALTY) return HK_OK;  // or by the law
+    bool soft = c->settings->law == HK_CONTACT_PENALTY ||
+                c->settings->law == HK_CONTACT_SPRING_DAMPER;
+    if (soft) return HK_OK;  // or by the law
     if (c->settings->overlap == HK_OVERLAP_REFUSE) return hk_terms_check(w->problem->terms, x);
     HK_TRY(find_overlap(c, x, &any, text, sizeof text));
     if (!any && !w->contact.recovering) return HK_OK;
@@ -256,7 +261,11 @@ hk_status hk_world_measure(hk_world *w, const double *x)
     hk_contacts *c = contacts_of(w);
     if (!c || w->contact.measured || w->contact.after) return HK_OK;
     if (!w->contact.measure.force) HK_TRY(hk_contact_measure_create(c, &w->contact.measure));
-    HK_TRY(hk_contacts_measure(c, x, &w->contact.measure));
+    const hk_spring_damper *law = hk_terms_spring_damper(w->problem->terms);
+    if (law)
+        hk_spring_damper_measure(law, x, w->v, &w->contact.measure);
+    else
+        HK_TRY(hk_contacts_measure(c, x, &w->contact.measure));
     w->contact.measured = true;
     return HK_OK;
 }

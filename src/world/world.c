@@ -103,7 +103,18 @@ static hk_status check_contact(const hk_world *w, const hk_method *method)
     if (c->when == HK_CONTACT_AFTER && c->overlap == HK_OVERLAP_RECOVER)
         return hk_fail(HK_UNSUPPORTED, "contact: \"overlap\": \"recover\" is not there with "
                                        "\"when\": \"after\"");
-    if (c->when != HK_CONTACT_AFTER && !method->guarded)
+    bool soft = c->law == HK_CONTACT_PENALTY || c->law == HK_CONTACT_SPRING_DAMPER;
+    if (c->when != HK_CONTACT_AFTER && c->law == HK_CONTACT_SPRING_DAMPER && !method->takes_forces)
+        return hk_fail(HK_UNSUPPORTED,
+                       "the contact law spring_damper is a force and no energy, which method %s "
+                       "cannot minimise: take the law two_stage, or method linear_implicit",
+                       method->name);
+    if (c->when != HK_CONTACT_AFTER && method->takes_forces && !soft)
+        return hk_fail(HK_UNSUPPORTED,
+                       "method %s takes one linear step, which cannot keep out of barriers: take "
+                       "the contact law spring_damper or penalty, or newton or another method",
+                       method->name);
+    if (c->when != HK_CONTACT_AFTER && !method->guarded && !method->takes_forces)
         return hk_fail(HK_UNSUPPORTED,
                        "method %s does not know of contact: use newton or another method of this "
                        "library, or take \"contact\" and \"obstacles\" out",
