@@ -103,22 +103,46 @@ void hk_block_sparse_add(hk_block_sparse *m, int row, int column, const double b
 
 typedef double quad __attribute__((vector_size(4 * sizeof(double)), aligned(sizeof(double))));
 
-// By columns, so that a row of y is one register; the fourth lane is rubbish until the end.
+// Rows [first, last) of y = A x. Blocks are by columns, so that a row of y is one register; its
+// fourth lane is rubbish until the end.
+#define ROWS_PRODUCT(NAME, TARGET)                                                          \
+    TARGET static void NAME(const hk_block_sparse *m, int first, int last, const double *x, \
+                            double *y)                                                      \
+    {                                                                                       \
+        for (int r = first; r < last; r++) {                                                \
+            quad a = {0}, b = {0}, c = {0};                                                 \
+            for (int64_t k = m->start[r]; k < m->start[r + 1]; k++) {                       \
+                const double *v = m->value + 9 * k, *p = x + 4 * (int64_t)m->column[k];     \
+                a += *(const quad *)v * p[0];                                               \
+                b += *(const quad *)(v + 3) * p[1];                                         \
+                c += *(const quad *)(v + 6) * p[2];                                         \
+            }                                                                               \
+            a += b + c;                                                                     \
+            a[3] = 0;                                                                       \
+            *(quad *)(y + 4 * (int64_t)r) = a;                                              \
+        }                                                                                   \
+    }
+ROWS_PRODUCT(rows_generic, )
+#ifdef __x86_64__
+ROWS_PRODUCT(rows_avx2, __attribute__((target("avx2,fma"))))
+#endif
+
+typedef void rows_fn(const hk_block_sparse *m, int first, int last, const double *x, double *y);
+static rows_fn *best_rows(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return rows_avx2;
+#endif
+    return rows_generic;
+}
+
 void hk_block_sparse_apply(const hk_block_sparse *m, const double *x, double *y)
 {
+    enum { ROWS = 256 };  // that a thread takes at a time
+    rows_fn *rows = best_rows();
 #pragma omp parallel for schedule(static) num_threads(m->threads) if (m->threads > 1)
-    for (int r = 0; r < m->rows; r++) {
-        quad a = {0}, b = {0}, c = {0};
-        for (int64_t k = m->start[r]; k < m->start[r + 1]; k++) {
-            const double *v = m->value + 9 * k, *p = x + 4 * (int64_t)m->column[k];
-            a += *(const quad *)v * p[0];
-            b += *(const quad *)(v + 3) * p[1];
-            c += *(const quad *)(v + 6) * p[2];
-        }
-        a += b + c;
-        a[3] = 0;
-        *(quad *)(y + 4 * (int64_t)r) = a;
-    }
+    for (int r = 0; r < m->rows; r += ROWS)
+        rows(m, r, r + ROWS < m->rows ? r + ROWS : m->rows, x, y);
 }
 
 void hk_block_sparse_apply_transposed(const hk_block_sparse *m, const double *x, double *y)

@@ -82,6 +82,49 @@ void hk_krylov_onto(const hk_krylov *k, const double *x, double factor, double *
     for (int64_t i = 0; i < k->size; i++) y[i] = x[i] + factor * y[i];
 }
 
+double hk_krylov_onto_norm(const hk_krylov *k, const double *x, double factor, double *y)
+{
+    int64_t runs = (k->size + RUN - 1) / RUN;
+    double sum = 0;
+#pragma omp parallel for schedule(static) num_threads(k->threads) if (k->threads > 1)
+    for (int64_t n = 0; n < runs; n++) {
+        int64_t end = (n + 1) * RUN < k->size ? (n + 1) * RUN : k->size;
+        double part = 0;
+#pragma omp simd reduction(+ : part)
+        for (int64_t i = n * RUN; i < end; i++) {
+            y[i] = x[i] + factor * y[i];
+            part += y[i] * y[i];
+        }
+        k->partial[n] = part;
+    }
+    for (int64_t n = 0; n < runs; n++) sum += k->partial[n];
+    return sqrt(sum);
+}
+
+double hk_krylov_step(const hk_krylov *k, const hk_krylov_direction *to, double eta, double keep,
+                      double *r)
+{
+    int64_t runs = (k->size + RUN - 1) / RUN;
+    const double *p = to->p, *Ap = to->Ap;
+    double *d = to->d, *s = to->s, *x = k->x, sum = 0;
+#pragma omp parallel for schedule(static) num_threads(k->threads) if (k->threads > 1)
+    for (int64_t n = 0; n < runs; n++) {
+        int64_t end = (n + 1) * RUN < k->size ? (n + 1) * RUN : k->size;
+        double part = 0;
+#pragma omp simd reduction(+ : part)
+        for (int64_t i = n * RUN; i < end; i++) {
+            d[i] = eta * p[i] + keep * d[i];
+            s[i] = eta * Ap[i] + keep * s[i];
+            x[i] += d[i];
+            r[i] -= s[i];
+            part += r[i] * r[i];
+        }
+        k->partial[n] = part;
+    }
+    for (int64_t n = 0; n < runs; n++) sum += k->partial[n];
+    return sqrt(sum);
+}
+
 void hk_krylov_scale(const hk_krylov *k, double factor, const double *x, double *y)
 {
 #pragma omp parallel for simd schedule(static) num_threads(k->threads) if (k->threads > 1)

@@ -40,6 +40,15 @@ double hk_krylov_dot(const hk_krylov *k, const double *a, const double *b);
 void hk_krylov_add(const hk_krylov *k, double factor, const double *x, double *y);
 // y = x + factor y
 void hk_krylov_onto(const hk_krylov *k, const double *x, double factor, double *y);
+// The same; returns the norm of y.
+double hk_krylov_onto_norm(const hk_krylov *k, const double *x, double factor, double *y);
+// d = η p + keep d and s = A d likewise; x += d, r −= s. Returns the norm of r.
+typedef struct hk_krylov_direction {
+    const double *p, *Ap;
+    double *d, *s;
+} hk_krylov_direction;
+double hk_krylov_step(const hk_krylov *k, const hk_krylov_direction *to, double eta, double keep,
+                      double *r);
 // y = factor x
 void hk_krylov_scale(const hk_krylov *k, double factor, const double *x, double *y);
 // z = M⁻¹ r, a copy where there is no M.

@@ -11,37 +11,41 @@ static bool vanishes(double value, double scale)
 }
 
 typedef struct recurrence {
-    double *v, *y;  // right Lanczos vector, and M⁻¹ of it
+    double *v, *y;  // right Lanczos vector, and M⁻¹ of it: v itself where there is no M
     double *w, *z;  // left one, twice: M₂ = 1; those of v where A is symmetric
     double *p, *q, *Ap, *d, *s;
-    bool symmetric;
+    bool symmetric, plain;  // A, and without M
     double rho, xi, epsilon;
 } recurrence;
 
 static recurrence begin(hk_krylov *k, double *r)
 {
     size_t bytes = sizeof(double) * (size_t)k->size;
-    recurrence f = {.symmetric = k->a->apply_transposed == NULL};
-    f.v = k->vector[0], f.y = k->vector[1], f.p = k->vector[2], f.Ap = k->vector[3];
+    recurrence f = {.symmetric = k->a->apply_transposed == NULL,
+                    .plain = k->a->precondition == NULL};
+    f.v = k->vector[0], f.p = k->vector[2], f.Ap = k->vector[3];
     f.d = k->vector[4], f.s = k->vector[5];
+    f.y = f.plain ? f.v : k->vector[1];
     f.w = f.symmetric ? f.v : k->vector[6];
     f.q = f.symmetric ? f.p : k->vector[7];
     f.z = k->vector[8];
     memcpy(f.v, r, bytes);
-    hk_krylov_precondition(k, f.v, f.y);
+    memset(f.d, 0, bytes);
+    memset(f.s, 0, bytes);
+    if (!f.plain) hk_krylov_precondition(k, f.v, f.y);
     f.rho = hk_krylov_norm(k, f.y);
     if (!f.symmetric) memcpy(f.w, r, bytes);
     f.xi = f.symmetric ? f.rho : hk_krylov_norm(k, f.w);
     return f;
 }
 
-// v, y, w become unit vectors; returns δ = wᵀ y.
+// v, y, w become unit vectors; returns δ = wᵀ y, which is 1 where all three are one.
 static double normalise(hk_krylov *k, recurrence *f)
 {
     hk_krylov_scale(k, 1 / f->rho, f->v, f->v);
-    hk_krylov_scale(k, 1 / f->rho, f->y, f->y);
+    if (!f->plain) hk_krylov_scale(k, 1 / f->rho, f->y, f->y);
     if (!f->symmetric) hk_krylov_scale(k, 1 / f->xi, f->w, f->w);
-    return hk_krylov_dot(k, f->w, f->y);
+    return f->plain && f->symmetric ? 1 : hk_krylov_dot(k, f->w, f->y);
 }
 
 // q goes with M⁻ᵀ w.
@@ -63,30 +67,17 @@ static void find_directions(hk_krylov *k, recurrence *f, double delta, bool firs
 // v = A p − β v, w = Aᵀ q − β w.
 static void advance(hk_krylov *k, recurrence *f, double beta)
 {
-    hk_krylov_onto(k, f->Ap, -beta, f->v);
-    hk_krylov_precondition(k, f->v, f->y);
-    f->rho = hk_krylov_norm(k, f->y);
+    if (f->plain)
+        f->rho = hk_krylov_onto_norm(k, f->Ap, -beta, f->v);
+    else {
+        hk_krylov_onto(k, f->Ap, -beta, f->v);
+        hk_krylov_precondition(k, f->v, f->y);
+        f->rho = hk_krylov_norm(k, f->y);
+    }
     f->xi = f->rho;
     if (f->symmetric) return;
     k->a->apply_transposed(k->a->context, f->q, f->z);
-    hk_krylov_onto(k, f->z, -beta, f->w);
-    f->xi = hk_krylov_norm(k, f->w);
-}
-
-// d = η p + keep d, x += d, and what that does to r.
-static void step(hk_krylov *k, recurrence *f, bool first, double eta, double keep, double *r)
-{
-    if (first) {
-        hk_krylov_scale(k, eta, f->p, f->d);
-        hk_krylov_scale(k, eta, f->Ap, f->s);
-    } else {
-        hk_krylov_scale(k, keep, f->d, f->d);
-        hk_krylov_scale(k, keep, f->s, f->s);
-        hk_krylov_add(k, eta, f->p, f->d);
-        hk_krylov_add(k, eta, f->Ap, f->s);
-    }
-    hk_krylov_add(k, 1, f->d, k->x);
-    hk_krylov_add(k, -1, f->s, r);
+    f->xi = hk_krylov_onto_norm(k, f->z, -beta, f->w);
 }
 
 hk_krylov_end hk_krylov_qmr(hk_krylov *k, double *r)
@@ -109,7 +100,7 @@ hk_krylov_end hk_krylov_qmr(hk_krylov *k, double *r)
         if (gamma == 0) return HK_KRYLOV_BROKEN;
         eta *= -rho * gamma * gamma / (beta * gamma_before * gamma_before);
         double keep = theta_before * gamma * (theta_before * gamma);
-        step(k, &f, first, eta, keep, r);
-        if (hk_krylov_stops(k, hk_krylov_norm(k, r))) return HK_KRYLOV_DONE;
+        hk_krylov_direction to = {f.p, f.Ap, f.d, f.s};
+        if (hk_krylov_stops(k, hk_krylov_step(k, &to, eta, keep, r))) return HK_KRYLOV_DONE;
     }
 }
