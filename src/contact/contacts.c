@@ -250,20 +250,27 @@ void hk_contacts_free(hk_contacts *c)
 
 // ---------------------------------------------------------------- obstacles
 
+void hk_contacts_put(hk_contacts *c, int obstacle, const hk_placement *at)
+{
+    const hk_obstacle *o = &c->settings->obstacles[obstacle];
+    double *to = c->x + 3 * (size_t)c->start_of[obstacle];
+    c->placed[obstacle] = *at;
+    if (c->plane_of[obstacle] < 0) {
+        hk_obstacle_vertices(o, at, to);
+        return;
+    }
+    hk_obstacle_plane(o, at, to, to + 3);
+    for (int i = 0; i < 3; i++) to[3 + i] += to[i];
+}
+
 hk_status hk_contacts_place(hk_contacts *c, bool by_fraction, double fraction, double time)
 {
     for (int k = 0; k < c->settings->obstacle_count; k++) {
         const hk_obstacle *o = &c->settings->obstacles[k];
-        double *to = c->x + 3 * (size_t)c->start_of[k];
-        hk_placement *at = &c->placed[k];
-        HK_TRY(by_fraction ? hk_obstacle_place_at(o, fraction, time, at)
-                           : hk_obstacle_place(o, time, at));
-        if (c->plane_of[k] < 0) {
-            hk_obstacle_vertices(o, at, to);
-            continue;
-        }
-        hk_obstacle_plane(o, at, to, to + 3);
-        for (int i = 0; i < 3; i++) to[3 + i] += to[i];
+        hk_placement at;
+        HK_TRY(by_fraction ? hk_obstacle_place_at(o, fraction, time, &at)
+                           : hk_obstacle_place(o, time, &at));
+        hk_contacts_put(c, k, &at);
     }
     return HK_OK;
 }

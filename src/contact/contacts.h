@@ -170,6 +170,9 @@ double hk_contacts_triangle_area(const hk_contacts *contacts, const int32_t tria
 // Obstacles where they are at a time, or at a fraction of their way (poses).
 hk_status hk_contacts_place(hk_contacts *contacts, bool by_fraction, double fraction, double time);
 
+// One obstacle.
+void hk_contacts_put(hk_contacts *contacts, int obstacle, const hk_placement *at);
+
 // Of a list whose entries begin with their four points.
 hk_status hk_contact_uses_fill(hk_contact_uses *uses, int points, const void *list, size_t size,
                                size_t count);

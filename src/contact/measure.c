@@ -20,12 +20,16 @@ void hk_contact_measure_release(hk_contact_measure *m)
     *m = (hk_contact_measure){0};
 }
 
-// The middle of the bounds where an obstacle was defined, moved along with it; the point of a
-// plane.
 static void find_center(const hk_contacts *c, int obstacle, double center[3])
 {
-    const hk_obstacle *o = &c->settings->obstacles[obstacle];
     double middle[3];
+    hk_contacts_middle(c, obstacle, middle);
+    hk_placement_apply(&c->placed[obstacle], middle, center);
+}
+
+void hk_contacts_middle(const hk_contacts *c, int obstacle, double middle[3])
+{
+    const hk_obstacle *o = &c->settings->obstacles[obstacle];
     for (int i = 0; i < 3; i++) {
         double low = INFINITY, high = -INFINITY;
         for (int v = 0; v < o->vertex_count; v++) {
@@ -34,7 +38,6 @@ static void find_center(const hk_contacts *c, int obstacle, double center[3])
         }
         middle[i] = c->plane_of[obstacle] >= 0 ? o->point[i] : 0.5 * (low + high);
     }
-    hk_placement_apply(&c->placed[obstacle], middle, center);
 }
 
 // A force upon a corner, which is a part of −gradient; `other` is the side that it comes from.

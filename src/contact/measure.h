@@ -22,6 +22,9 @@ typedef struct hk_contact_measure {
 
 hk_status hk_contact_measure_create(const hk_contacts *contacts, hk_contact_measure *measure);
 void hk_contact_measure_release(hk_contact_measure *measure);
+// The middle of the bounds of an obstacle where it was defined; the point of a plane. Centres are
+// that, moved along.
+void hk_contacts_middle(const hk_contacts *contacts, int obstacle, double middle[3]);
 // Nothing pushes; centres are where obstacles are.
 void hk_contacts_clear_measure(const hk_contacts *contacts, hk_contact_measure *measure);
 // At x, with friction and obstacles as they are.

@@ -25,7 +25,8 @@ enum {
     OPTION_BETA,
     OPTION_BUDGET,
     OPTION_ACCURACY,
-    OPTION_PRECONDITIONER
+    OPTION_PRECONDITIONER,
+    OPTION_PASSES
 };
 enum { LINEAR_QMR, LINEAR_BICGSTAB, LINEAR_CG, LINEAR_MINRES, LINEAR_DIRECT };
 
@@ -65,6 +66,12 @@ static const hk_option_info g_options[] = {
                                .help = "of iterations: none, or jacobi (inverse blocks of the "
                                        "diagonal)",
                                .words = g_preconditioner_words},
+    [OPTION_PASSES] = {.name = "contact_passes",
+                       .help = "solves after which vertices that end inside obstacles by "
+                               "spring_damper are found anew, so that a body follows what moves "
+                               "away from it; 0: those that begin inside (as in the document)",
+                       .maximum = 100,
+                       .fallback = 0},
 };
 
 typedef struct linear_implicit {
@@ -77,6 +84,8 @@ typedef struct linear_implicit {
     double *force;             // [vertex_count][4] N, b
     double *gradient, *after;  // [vertex_count][4] N, ∇ε before and after
     double *product, *beyond;  // [vertex_count][4] N, AΔ, and its part that is not of ε
+    double *ahead;             // [vertex_count][4] m, where the last solve but one led to
+    bool looked;               // contacts are those of `ahead`
     double correcting_s;       // s, the correction of the last step
 } linear_implicit;
 
@@ -88,8 +97,8 @@ static void linear_implicit_free(void *solver)
     if (!s) return;
     hk_linear_step_release(&s->step);
     hk_view_free(s->view);
-    double *const vectors[] = {s->before, s->delta,   s->force, s->gradient,
-                               s->after,  s->product, s->beyond};
+    double *const vectors[] = {s->before, s->delta,   s->force,  s->gradient,
+                               s->after,  s->product, s->beyond, s->ahead};
     for (int k = 0; k < HK_COUNT_OF(vectors); k++) hk_free(vectors[k]);
     hk_free(s);
 }
@@ -115,8 +124,8 @@ static hk_status allocate(linear_implicit *s)
     size_t size = 4 * (size_t)s->problem->vertex_count;
     hk_linear_step_def def = step_def(&s->settings);
     HK_TRY(hk_view_create(s->problem, HK_DOUBLE_PRECISION, &s->view));
-    double **const vectors[] = {&s->before, &s->delta,   &s->force, &s->gradient,
-                                &s->after,  &s->product, &s->beyond};
+    double **const vectors[] = {&s->before, &s->delta,   &s->force,  &s->gradient,
+                                &s->after,  &s->product, &s->beyond, &s->ahead};
     for (int k = 0; k < HK_COUNT_OF(vectors); k++) {
         *vectors[k] = HK_ZEROS(double, size);
         if (!*vectors[k]) return HK_NO_MEMORY;
@@ -152,11 +161,33 @@ static void begin_delta(linear_implicit *s, const hk_time_step *motion, const do
         s->delta[k] = p->held[k / 4] ? x[k] - s->before[k] : motion->step * v[k];
 }
 
+// Solves again with what touches at the end of the last solve in place of what did before.
+static hk_status look_again(linear_implicit *s, const hk_krylov_limits *limits,
+                            hk_krylov_report *solved, hk_solve_report *report)
+{
+    int64_t size = 4 * (int64_t)s->problem->vertex_count;
+    for (int n = 0; n < (int)s->settings.option[OPTION_PASSES]; n++) {
+        hk_krylov_report again;
+        for (int64_t k = 0; k < size; k++) {
+            s->ahead[k] = s->before[k] + s->delta[k];
+            s->force[k] = -s->gradient[k];
+        }
+        s->looked = true;
+        hk_linear_step_touch(&s->step, s->before, s->ahead, s->force);
+        HK_TRY(hk_linear_step_solve(&s->step, s->before, s->force, limits, s->delta, &again,
+                                    report->phase_s));
+        again.iterations += solved->iterations;
+        *solved = again;
+    }
+    return HK_OK;
+}
+
 static hk_status take_linear_step(linear_implicit *s, const hk_time_step *motion, double start,
                                   hk_krylov_report *solved, hk_solve_report *report)
 {
     const double *option = s->settings.option;
     double clock = hk_now();
+    s->looked = false;
     hk_problem_gradient(s->problem, s->before, s->gradient, NULL, NULL);
     for (int64_t k = 0; k < 4 * (int64_t)s->problem->vertex_count; k++)
         s->force[k] = -s->gradient[k];
@@ -166,8 +197,9 @@ static hk_status take_linear_step(linear_implicit *s, const hk_time_step *motion
     hk_krylov_limits limits = {.tolerance = option[OPTION_ACCURACY],
                                .iterations = s->settings.iterations,
                                .until = option[OPTION_BUDGET] > 0 ? until : 0};
-    return hk_linear_step_solve(&s->step, s->before, s->force, &limits, s->delta, solved,
-                                report->phase_s);
+    HK_TRY(hk_linear_step_solve(&s->step, s->before, s->force, &limits, s->delta, solved,
+                                report->phase_s));
+    return look_again(s, &limits, solved, report);
 }
 
 static void move(const linear_implicit *s, double *x)
@@ -244,7 +276,7 @@ static void measure(linear_implicit *s, const double *x, hk_solve_report *report
             s->after[4 * k + i] += p->held[k] ? 0 : s->beyond[4 * k + i] - touched;
         }
     }
-    hk_terms_visit_forces(p->terms, x, subtract_force, s);
+    hk_terms_visit_forces(p->terms, x, NULL, subtract_force, s);
     report->residual = sqrt(hk_problem_dot(p, s->after, s->after));
     report->relative_residual = rule_relative(report->residual, scale);
     report->rounding = NAN;
@@ -316,6 +348,16 @@ static hk_status linear_implicit_integrate(void *solver, const hk_time_step *mot
     return HK_OK;
 }
 
+static hk_linear_step *linear_implicit_step(void *solver, const double **from, const double **delta,
+                                            const double **ahead)
+{
+    linear_implicit *s = solver;
+    *from = s->before;
+    *delta = s->delta;
+    *ahead = s->looked ? s->ahead : NULL;
+    return &s->step;
+}
+
 static hk_view *linear_implicit_view(void *solver)
 {
     return ((linear_implicit *)solver)->view;
@@ -346,6 +388,7 @@ const hk_method hk_linear_implicit = {
     .create = linear_implicit_create,
     .free = linear_implicit_free,
     .integrate = linear_implicit_integrate,
+    .linear_step = linear_implicit_step,
     .view = linear_implicit_view,
     .describe = linear_implicit_describe,
 };

@@ -136,16 +136,26 @@ static void take_force(void *context, const hk_vertex_force *f)
     double *to = s->touching + 9 * (int64_t)f->vertex;
     for (int i = 0; i < 3; i++) t->force[4 * (int64_t)f->vertex + i] += f->force[i];
     for (int i = 0; i < 9; i++) to[i] -= f->by_place[i] + f->by_velocity[i] / s->h;
-    int32_t row = s->assembly->unknown[f->vertex];
-    if (row >= 0) hk_block_sparse_add(s->matrix, row, row, to);
 }
 
-// Where vertices are touched, each by one entry (hk_vertex_force).
-static void take_forces(hk_linear_step *s, const double *x, double *force)
+// To the diagonal of the matrix.
+static void add_touching(hk_linear_step *s)
 {
+    for (int64_t r = 0; r < s->matrix->rows; r++) {
+        const double *from = s->touching + 9 * (int64_t)s->assembly->vertex[r];
+        double *to = s->matrix->value + 9 * s->matrix->diagonal[r];
+        for (int i = 0; i < 9; i++) to[i] += from[3 * (i % 3) + i / 3];
+    }
+}
+
+void hk_linear_step_touch(hk_linear_step *s, const double *x, const double *ahead, double *force)
+{
+    hk_block_sparse_set(s->matrix, &s->assembly->pattern, s->lower);
     memset(s->touching, 0, 9 * sizeof(double) * (size_t)s->problem->vertex_count);
     taking t = {s, force};
-    hk_terms_visit_forces(s->problem->terms, x, take_force, &t);
+    hk_terms_visit_forces(s->problem->terms, x, ahead, take_force, &t);
+    add_touching(s);
+    if (s->def.preconditioned && !s->def.direct) hk_block_sparse_invert_diagonal(s->matrix);
 }
 
 static void assemble(hk_linear_step *s, const double *x)
@@ -160,7 +170,6 @@ static void assemble(hk_linear_step *s, const double *x)
         s->weight[k] = p->inertia[k] + (p->held[k] ? 0 : s->def.alpha * p->mass[k] / s->h);
     hk_assemble(s->assembly, s->blocks, s->weight, s->lower);
     hk_assemble_live(s->assembly, p->terms, x, 1, s->lower);
-    hk_block_sparse_set(s->matrix, &s->assembly->pattern, s->lower);
 }
 
 hk_status hk_linear_step_set(hk_linear_step *s, double h, const double *x, double *force,
@@ -170,8 +179,7 @@ hk_status hk_linear_step_set(hk_linear_step *s, double h, const double *x, doubl
     s->h = h;
     HK_TRY(follow_live(s));
     assemble(s, x);
-    take_forces(s, x, force);
-    if (s->def.preconditioned && !s->def.direct) hk_block_sparse_invert_diagonal(s->matrix);
+    hk_linear_step_touch(s, x, NULL, force);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     return HK_OK;
 }

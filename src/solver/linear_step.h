@@ -51,6 +51,9 @@ void hk_linear_step_release(hk_linear_step *step);
 // [vertex_count][4].
 hk_status hk_linear_step_set(hk_linear_step *step, double h, const double *x, double *force,
                              double *phase_s);
+// The same A with those forces that are at work at `ahead`; they are added to `force`.
+void hk_linear_step_touch(hk_linear_step *step, const double *x, const double *ahead,
+                          double *force);
 // A Δ = force at the x of the matrix, from the Δ given on; at held vertices it is prescribed.
 // Direct solves report one iteration. With a singular matrix the reason is HK_KRYLOV_BREAKDOWN.
 hk_status hk_linear_step_solve(hk_linear_step *step, const double *x, const double *force,

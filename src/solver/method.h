@@ -88,6 +88,11 @@ struct hk_method {
     // poses.
     hk_status (*integrate)(void *solver, const hk_time_step *step, double *x, double *v,
                            hk_solve_report *report);
+    // The linear system of the last step that was integrated; that step, [vertex_count][4]; and
+    // where forces that are no energy's were at work in it (NULL: at `from`). NULL: the method has
+    // none.
+    struct hk_linear_step *(*linear_step)(void *solver, const double **from, const double **delta,
+                                          const double **ahead);
     // A guess for how free vertices follow when held ones are displaced by `step` (zero at free
     // vertices on entry). NULL: the method has none.
     hk_status (*follow)(void *solver, const double *x, double *step);

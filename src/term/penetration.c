@@ -14,7 +14,7 @@ static penetration_term *own(hk_term *term)
     return (penetration_term *)term;
 }
 
-const hk_spring_damper *hk_terms_spring_damper(const hk_terms *terms)
+hk_spring_damper *hk_terms_spring_damper(const hk_terms *terms)
 {
     hk_term *term = hk_terms_find(terms, &hk_penetration_term);
     return term ? &own(term)->law : NULL;
@@ -63,8 +63,9 @@ static hk_status penetration_begin_step(hk_term *term, const hk_step_begin *step
 
 static void penetration_place(hk_term *term, const hk_when *when)
 {
-    hk_contacts *c = own(term)->law.contacts;
-    c->status = hk_contacts_place(c, when->by_fraction, when->fraction, when->time);
+    hk_spring_damper *law = &own(term)->law;
+    law->contacts->status =
+        hk_spring_damper_place(law, when->by_fraction, when->fraction, when->time);
 }
 
 // No method minimises it.
@@ -79,8 +80,8 @@ static double penetration_energy(hk_term *term, const void *x)
     return term->list->precision == HK_SINGLE ? 0 : hk_spring_damper_energy(&own(term)->law, x);
 }
 
-static void penetration_visit(hk_term *term, const double *x, hk_vertex_force_fn *visit,
-                              void *context)
+static void penetration_visit(hk_term *term, const double *x, const double *ahead,
+                              hk_vertex_force_fn *visit, void *context)
 {
     penetration_term *t = own(term);
     const hk_contacts *c = t->law.contacts;
@@ -89,8 +90,10 @@ static void penetration_visit(hk_term *term, const double *x, hk_vertex_force_fn
     for (int k = 0; k < count; k++) {
         hk_vertex_force *f = &t->force[k];
         f->vertex = k;
-        t->inside[k] = hk_spring_damper_force(&t->law, c->body_of[k], x + 4 * (int64_t)k, f->force,
-                                              f->by_place, f->by_velocity);
+        int64_t at = 4 * (int64_t)k;
+        t->inside[k] =
+            hk_spring_damper_force(&t->law, c->body_of[k], x + at, ahead ? ahead + at : NULL,
+                                   f->force, f->by_place, f->by_velocity);
     }
     for (int k = 0; k < count; k++)
         if (t->inside[k]) visit(context, &t->force[k]);

@@ -6,6 +6,6 @@
 #include "term/terms.h"
 
 // NULL: the list has none.
-const hk_spring_damper *hk_terms_spring_damper(const hk_terms *terms);
+hk_spring_damper *hk_terms_spring_damper(const hk_terms *terms);
 
 #endif

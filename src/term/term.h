@@ -254,8 +254,10 @@ struct hk_term_ops {
     void (*add_force)(const hk_term *term, double *force);
 
     // ---- forces that are no energy's, for methods that take them (hk_method.takes_forces): at x, in
-    // double precision, by rising vertices
-    void (*visit_forces)(hk_term *term, const double *x, hk_vertex_force_fn *visit, void *context);
+    // double precision, by rising vertices. `ahead`: those that are at work there, as linear
+    // functions around x; NULL: those that are at work at x
+    void (*visit_forces)(hk_term *term, const double *x, const double *ahead,
+                         hk_vertex_force_fn *visit, void *context);
 
     // ---- elements
     void (*stencils)(const hk_term *term, hk_stencil_fn *visit, void *context);

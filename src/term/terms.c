@@ -354,11 +354,12 @@ void hk_terms_add_live_product(hk_terms *t, const double *x, double keep, const 
     hk_terms_visit_blocks(t, x, keep, add_block_product, &p);
 }
 
-void hk_terms_visit_forces(hk_terms *t, const double *x, hk_vertex_force_fn *visit, void *context)
+void hk_terms_visit_forces(hk_terms *t, const double *x, const double *ahead,
+                           hk_vertex_force_fn *visit, void *context)
 {
     for (int k = 0; k < t->count; k++)
         if (t->term[k]->ops->visit_forces)
-            t->term[k]->ops->visit_forces(t->term[k], x, visit, context);
+            t->term[k]->ops->visit_forces(t->term[k], x, ahead, visit, context);
 }
 
 void hk_terms_visit_weights(const hk_terms *t, hk_weight_fn *visit, void *context)

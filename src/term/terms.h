@@ -66,9 +66,10 @@ void hk_terms_add_force(const hk_terms *terms, double *force);
 void hk_terms_admm_gradient(hk_terms *terms, void *const *duals, bool fresh, const void *x,
                             void *gradient);
 
-// Forces that are no energy's, at x in double precision.
-void hk_terms_visit_forces(hk_terms *terms, const double *x, hk_vertex_force_fn *visit,
-                           void *context);
+// Forces that are no energy's, at x in double precision: those that are at work at `ahead`, or
+// NULL.
+void hk_terms_visit_forces(hk_terms *terms, const double *x, const double *ahead,
+                           hk_vertex_force_fn *visit, void *context);
 
 // ---- elements (in double precision)
 int64_t hk_terms_block_size(const hk_terms *terms);
