@@ -4,11 +4,10 @@
 // vertex), extreme-6.svg (iterations and residuals), extreme-9.svg (steps above 1.5 m/s) and
 // extreme-11.svg (the time until the lowest vertex has risen by 50 mm).
 //
-//   bench_extreme [--scenes FOLDER] [--mesh FILE --scale S] [--experiments ABC] [--trials N]
-//                 [--methods] [--out DIR]
+//   bench_extreme [--scenes FOLDER] [--mesh FILE --scale S --lift M] [--experiments ABC]
+//                 [--trials N] [--out DIR]
 //
-// With --mesh the body of experiment A is that of a file, with --methods A is also run by other
-// methods, with Hooke's own contact.
+// With --mesh the body of experiment A is that of a file, scaled and lifted onto the floor.
 #include <math.h>
 #include <stdarg.h>
 
@@ -21,9 +20,8 @@ enum { MOST_STEPS = 1000, MOST_OVERRIDES = 24, VELOCITIES = 7, MESHES = 4 };
 
 typedef struct settings {
     const char *folder, *out, *mesh, *experiments;
-    double scale;
+    double scale, lift;
     int trials;
-    bool methods;
 } settings;
 
 typedef struct overrides {
@@ -160,7 +158,8 @@ static void set_mesh(const settings *s, overrides *o)
 {
     if (!s->mesh) return;
     add(o, "bodies.0.mesh={\"file\": \"%s\"}", s->mesh);
-    add(o, "bodies.0.transform={\"scale\": %.17g}", s->scale);
+    add(o, "bodies.0.transform={\"scale\": %.17g, \"translate\": [0, %.17g, 0]}", s->scale,
+        s->lift);
 }
 
 static void write_svg(const settings *s, const char *name, const plot_figure *figure)
@@ -209,33 +208,6 @@ static void run_schemes(const settings *s)
         print_trace(&t[k]);
     }
     draw_schemes(s, t, 6);
-}
-
-// The same crush by methods that minimise, with Hooke's own contact, which does not let bodies
-// through: the plate stops 1 mm above the floor.
-static void run_methods(const settings *s)
-{
-    static trace t;
-    static const char *const methods[] = {"newton",     "descent", "quasi_newton",
-                                          "projective", "vbd",     "split"};
-    char path[512];
-    path_of(s, "crush-contact.json", path, sizeof path);
-    print_heading("The same crush with barriers and friction");
-    for (int k = 0; k < HK_COUNT_OF(methods); k++) {
-        overrides o = {.count = 0};
-        t = (trace){.count = 0};
-        set_mesh(s, &o);
-        add(&o, "solver={\"method\": \"%s\"}", methods[k]);
-        bool local = strcmp(methods[k], "projective") == 0 || strcmp(methods[k], "split") == 0;
-        if (local)
-            add(&o,
-                "bodies.0.material={\"model\": \"corotated\", \"young\": 1e6, \"poisson\": "
-                "%g, \"density\": 1000}",
-                strcmp(methods[k], "split") == 0 ? 0.3 : 0.45);
-        snprintf(t.label, sizeof t.label, "%s", methods[k]);
-        run(path, &o, &t);
-        print_trace(&t);
-    }
 }
 
 // ---------------------------------------------------------------- B and C
@@ -315,10 +287,6 @@ static bool read_arguments(int argc, char **argv, settings *s)
 {
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "--methods") == 0) {
-            s->methods = true;
-            continue;
-        }
         if (!value) return false;
         if (strcmp(argv[i], "--scenes") == 0)
             s->folder = value;
@@ -328,6 +296,8 @@ static bool read_arguments(int argc, char **argv, settings *s)
             s->mesh = value;
         else if (strcmp(argv[i], "--scale") == 0)
             s->scale = atof(value);
+        else if (strcmp(argv[i], "--lift") == 0)
+            s->lift = atof(value);
         else if (strcmp(argv[i], "--experiments") == 0)
             s->experiments = value;
         else if (strcmp(argv[i], "--trials") == 0)
@@ -344,14 +314,12 @@ int main(int argc, char **argv)
     settings s = {
         .folder = "scenes/extreme", .out = "out", .experiments = "ABC", .scale = 1, .trials = 3};
     if (!read_arguments(argc, argv, &s)) {
-        fprintf(stderr,
-                "usage: bench_extreme [--scenes FOLDER] [--mesh FILE --scale S] [--experiments "
-                "ABC] [--trials N] [--methods] [--out DIR]\n");
+        fprintf(stderr, "usage: bench_extreme [--scenes FOLDER] [--mesh FILE --scale S --lift M] "
+                        "[--experiments ABC] [--trials N] [--out DIR]\n");
         return 2;
     }
     bench_machine();
     if (strchr(s.experiments, 'A')) run_schemes(&s);
-    if (s.methods) run_methods(&s);
     if (strchr(s.experiments, 'B')) sweep_crush(&s);
     if (strchr(s.experiments, 'C')) sweep_pull(&s);
     return 0;
