@@ -5,7 +5,7 @@
 #include "material/laws.h"
 #include "math/mat3.h"
 #include "term/blend.h"
-#include "term/tet_lanes.h"
+#include "term/tet_store.h"
 
 #define HK_EACH_LAW "term/tet_kernels.inl"
 #include "material/each_law.h"
