@@ -38,9 +38,12 @@ typedef struct hk_tet_batch {
     int32_t *vertex;  // [blocks][4][lanes]
     uint16_t *slot;   // [blocks][4][lanes] within the patch; padding has one that nobody reads
     void *inverse;    // scalar[blocks][9][lanes] inverse of the rest edge matrix, row-major, 1/m
-    void *volume;     // scalar[blocks][lanes] m³; 0 for padding
-    void *element;    // scalar[blocks][element_values][lanes], or NULL
-    int32_t *tet;     // [blocks][lanes] number of the tet in the model
+    // scalar[blocks][6][lanes] the same in the frame of the rest edges themselves, where it is an
+    // upper triangle (stvk_edges.inl): for the kernels `edges`, else NULL.
+    void *edge_inverse;
+    void *volume;   // scalar[blocks][lanes] m³; 0 for padding
+    void *element;  // scalar[blocks][element_values][lanes], or NULL
+    int32_t *tet;   // [blocks][lanes] number of the tet in the model
     // scalar[vertex_count][4]: x are displacements from a base, and the base has this displacement
     // from rest (hk_frame). NULL: x are positions. In single precision only.
     const void *base;
@@ -124,6 +127,7 @@ typedef struct hk_lane_table {
     int lanes;
     int scalar_size;
     hk_tet_kernels law[HK_LAW_COUNT];
+    hk_tet_kernels edges;  // of stvk, by edge lengths, for batches with edge_inverse; double only
     // The least det F in blocks [first, last); NaN if one is.
     double (*least_j)(const hk_tet_batch *batch, const void *x, int first, int last);
     // Fills `start` of blocks [first, last).

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "math/mat3.h"
 #include "term/scalar.h"
 
 // ---------------------------------------------------------------- packing
@@ -67,6 +68,27 @@ void hk_rest_inverse(const hk_model *m, int tet, double inverse[9])
     hk_corner_inverse(corner, inverse);
 }
 
+// With the rest edges e₁, e₂, e₃ the axes are those along e₁ and e₁ × e₂ and the one in between: a
+// right-handed frame Q, so that determinants stay what they are. inverse × Q is an upper triangle.
+static void turn_to_edges(const hk_model *m, int tet, const double inverse[9], double upper[6])
+{
+    const int32_t *corner = m->tets + 4 * (int64_t)tet;
+    vec3 at[3], axis[3];
+    for (int c = 0; c < 3; c++) {
+        const double *X = m->rest + 3 * (int64_t)corner[c];
+        at[c] = v3_set(X[0], X[1], X[2]);
+    }
+    vec3 first = v3_sub(at[1], at[0]), normal = v3_cross(first, v3_sub(at[2], at[0]));
+    axis[0] = v3_scale(first, 1 / v3_norm(first));
+    axis[2] = v3_scale(normal, 1 / v3_norm(normal));
+    axis[1] = v3_cross(axis[2], axis[0]);
+    for (int row = 0, q = 0; row < 3; row++) {
+        const double *g = inverse + 3 * row;
+        for (int column = row; column < 3; column++)
+            upper[q++] = v3_dot(v3_set(g[0], g[1], g[2]), axis[column]);
+    }
+}
+
 static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
 {
     size_t workspace = (size_t)b->blocks * (size_t)lanes->lanes, size = (size_t)lanes->scalar_size;
@@ -76,7 +98,10 @@ static hk_status allocate_batch(hk_tet_batch *b, const hk_lane_table *lanes)
     b->inverse = hk_alloc(9 * workspace, size);
     b->volume = hk_alloc(workspace, size);
     b->element = hk_alloc((size_t)b->element_values * workspace, size);
-    bool complete = b->vertex && b->slot && b->tet && b->inverse && b->volume && b->element;
+    bool by_edges = lanes->edges.energy && b->law == HK_LAW_stvk;
+    if (by_edges) b->edge_inverse = hk_alloc(6 * workspace, size);
+    bool complete = (b->edge_inverse || !by_edges) && b->vertex && b->slot && b->tet &&
+                    b->inverse && b->volume && b->element;
     if (b->blend_law.upper > 0) {
         b->blend = hk_calloc(workspace, size);
         b->blended = HK_ZEROS(uint8_t, b->blocks);
@@ -107,6 +132,12 @@ static void measure_tet(const hk_model *m, int k, const hk_lane_table *lanes, hk
     hk_rest_inverse(m, tet, inverse);
     for (int q = 0; q < 9; q++)
         hk_store_scalar(b->inverse, size, (block * 9 + q) * width + lane, inverse[q]);
+    if (b->edge_inverse) {
+        double upper[6];
+        turn_to_edges(m, tet, inverse, upper);
+        for (int q = 0; q < 6; q++)
+            hk_store_scalar(b->edge_inverse, size, (block * 6 + q) * width + lane, upper[q]);
+    }
     hk_store_scalar(b->volume, size, k, k >= b->count ? 0 : m->volume[tet]);
 }
 
@@ -374,6 +405,7 @@ void hk_tet_term_free(hk_tet_term *term)
         hk_free(b->slot);
         hk_free(b->tet);
         hk_free(b->inverse);
+        hk_free(b->edge_inverse);
         hk_free(b->start);
         hk_free(b->volume);
         hk_free(b->element);

@@ -34,6 +34,13 @@ typedef struct hk_tet_patch {
     int64_t target_at;  // of its vertex_count entries in patch_target
 } hk_tet_patch;
 
+// The kernels that evaluate a batch.
+static inline const hk_tet_kernels *hk_batch_kernels(const hk_lane_table *lanes,
+                                                     const hk_tet_batch *batch)
+{
+    return batch->edge_inverse ? &lanes->edges : &lanes->law[batch->law];
+}
+
 typedef struct hk_tet_term {
     hk_term base;
     const hk_model *model;

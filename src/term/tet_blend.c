@@ -38,7 +38,7 @@ bool hk_tet_update_blend(hk_tet_term *term, const void *x)
         const hk_tet_patch *p = &term->patches[k];
         const hk_tet_batch *batch = &term->batches[p->batch];
         if (batch->blend && !batch->asleep)
-            term->lanes->law[batch->law].convert(batch, x, p->first, p->last);
+            hk_batch_kernels(term->lanes, batch)->convert(batch, x, p->first, p->last);
     }
     hk_tet_hold_blend(term->batches, term->batch_count);
     return before || hk_tet_blended(term);

@@ -9,7 +9,7 @@ static const hk_tet_kernels *patch_kernels(const hk_tet_term *term, const hk_tet
                                            const hk_tet_batch **batch)
 {
     *batch = &term->batches[patch->batch];
-    return &term->lanes->law[(*batch)->law];
+    return hk_batch_kernels(term->lanes, *batch);
 }
 
 // Patches are summed in their own order.
@@ -160,7 +160,7 @@ static void block_stress(const hk_tet_term *term, int q, int block, const void *
     const hk_tet_batch *b = &term->batches[q];
     int width = term->lanes->lanes;
     _Alignas(HK_ALIGNMENT) double workspace[18 * WIDEST];
-    term->lanes->law[b->law].stress(b, x, block, block + 1, workspace);
+    hk_batch_kernels(term->lanes, b)->stress(b, x, block, block + 1, workspace);
     for (int lane = 0; lane < width && block * width + lane < b->count; lane++) {
         int64_t tet = b->tet[(int64_t)block * width + lane];
         for (int k = 0; k < 9; k++) {
@@ -192,6 +192,7 @@ static int undefined_lane(const hk_tet_term *term, const hk_tet_batch *b, const 
     hk_tet_batch one = *b;
     one.vertex = b->vertex + (int64_t)block * 4 * width;
     one.inverse = (char *)b->inverse + 9 * at;
+    if (b->edge_inverse) one.edge_inverse = (char *)b->edge_inverse + 6 * at;
     if (b->start) one.start = (char *)b->start + 9 * at;
     one.element = (char *)b->element + b->element_values * at;
     one.volume = volume;
@@ -203,7 +204,7 @@ static int undefined_lane(const hk_tet_term *term, const hk_tet_batch *b, const 
         if (!(hk_load_scalar(b->volume, size, (int64_t)block * width + lane) > 0)) continue;
         memset(volume, 0, sizeof volume);
         hk_store_scalar(volume, size, lane, 1);
-        if (!isfinite(term->lanes->law[b->law].energy(&one, x, 0, 1))) return lane;
+        if (!isfinite(hk_batch_kernels(term->lanes, b)->energy(&one, x, 0, 1))) return lane;
     }
     return -1;
 }
@@ -212,7 +213,7 @@ int hk_tet_first_undefined(hk_tet_term *term, const void *x)
 {
     for (int q = 0; q < term->batch_count; q++) {
         const hk_tet_batch *b = &term->batches[q];
-        const hk_tet_kernels *kernels = &term->lanes->law[b->law];
+        const hk_tet_kernels *kernels = hk_batch_kernels(term->lanes, b);
         int width = term->lanes->lanes;
         for (int block = 0; block < b->blocks; block++) {
             if (isfinite(kernels->energy(b, x, block, block + 1))) continue;

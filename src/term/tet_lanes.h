@@ -100,12 +100,10 @@ HK_INLINE double weighted_sum(real volume, real psi)
     return r_sum(r_select(volume > 0, volume * psi, r_zero()));
 }
 
-// Forces volume P Bᵀ of corners 1..3, and minus their sum at corner 0.
-HK_INLINE void store_forces(const hk_tet_batch *batch, int block, const tet_lanes *t, mat3 P,
-                            scalar *slots)
+// Forces of corners 1..3, and minus their sum at corner 0.
+HK_INLINE void store_corner_forces(const hk_tet_batch *batch, int block, mat3 forces, scalar *slots)
 {
     const uint16_t *slot = batch->slot + (int64_t)block * 4 * HK_LANES;
-    mat3 forces = m3_mult(m3_scale(P, tet_volume(batch, block)), t->inverse);
     vec3 origin = {{r_zero(), r_zero(), r_zero()}};
     for (int c = 0; c < 3; c++) {
         vec3 f = m3_column(forces, c);
@@ -113,6 +111,14 @@ HK_INLINE void store_forces(const hk_tet_batch *batch, int block, const tet_lane
         corners_store(slots, slot + (c + 1) * HK_LANES, f);
     }
     corners_store(slots, slot, origin);
+}
+
+// volume P Bᵀ
+HK_INLINE void store_forces(const hk_tet_batch *batch, int block, const tet_lanes *t, mat3 P,
+                            scalar *slots)
+{
+    mat3 forces = m3_mult(m3_scale(P, tet_volume(batch, block)), t->inverse);
+    store_corner_forces(batch, block, forces, slots);
 }
 
 #endif
