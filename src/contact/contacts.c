@@ -230,7 +230,7 @@ void hk_contacts_free(hk_contacts *c)
                             c->partial,        c->slides,
                             c->list,           c->slide_uses.start,
                             c->slide_uses.use, c->triangle_common,
-                            c->swept,          c->side_part,
+                            c->swept,          c->side_part, c->slide_runs,
                             c->body_of,        c->end_common,
                             c->placed,         c->ahead,
                             c->foreseen,       c->expected};
