@@ -161,7 +161,9 @@ static hk_status fill_lean(hk_contacts *c, const hk_push_table *kernels)
     size_t slots = (size_t)(blocks * kernels->lanes), number = sizeof(double);
     size_t bytes = kernels->block_size * (size_t)blocks;
     HK_TRY(hk_reserve(&t->lean, 0, 1, &t->lean_capacity, bytes));
-    HK_TRY(hk_reserve(&t->corner, 0, 16 * number, &t->corner_capacity, slots));
+    HK_TRY(hk_reserve(&t->slot_force, 0, 8 * number, &t->slot_force_capacity, slots));
+    HK_TRY(hk_reserve(&t->lean_use, 0, 1, &t->lean_use_capacity,
+                      kernels->use_size * (size_t)t->slot_uses.start[c->body_points]));
     HK_TRY(hk_reserve((void **)&t->bend, 0, number, &t->bend_capacity, slots));
     HK_TRY(hk_reserve((void **)&t->pull, 0, number, &t->pull_capacity, slots));
     bool kept = slots <= t->used_bend_capacity && slots <= t->used_pull_capacity;
@@ -170,8 +172,14 @@ static hk_status fill_lean(hk_contacts *c, const hk_push_table *kernels)
     t->blocks = t->blocks && kept;
     for (size_t n = 0; n < slots; n++)
         if (!t->blocks || n >= t->slot_count) t->used_bend[n] = t->used_pull[n] = 0;
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (blocks > RUN / 8)
-    for (int64_t b = 0; b < blocks; b++) kernels->fill(c, b, b + 1, t->lean);
+#pragma omp parallel num_threads(c->threads) if (blocks > RUN / 8)
+    {
+#pragma omp for schedule(static) nowait
+        for (int64_t b = 0; b < blocks; b++) kernels->fill(c, b, b + 1);
+#pragma omp for schedule(static)
+        for (int m = 0; m < t->touched_count; m += RUN)
+            kernels->fill_uses(c, m, hk_min_int(m + RUN, t->touched_count));
+    }
     t->kernels = kernels;
     return HK_OK;
 }

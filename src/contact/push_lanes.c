@@ -34,6 +34,12 @@ typedef struct lean_block {
     int32_t pushes, drags;  // whether there are any
 } lean_block;
 
+// A corner of a slot, for who gathers the forces upon points.
+typedef struct lean_use {
+    int32_t at;         // of the force along the normal; that across it is HK_LANES farther
+    scalar push, drag;  // weights of the corner
+} lean_use;
+
 // ---------------------------------------------------------------- at a centre
 
 static void fill_push(const hk_push *from, int l, lean_push *to)
@@ -57,11 +63,11 @@ static void fill_drag(const hk_friction *from, const double *slid, int l, lean_d
     r_set_lane(&to->damping, l, (scalar)from->damping);
 }
 
-static void fill(const hk_contacts *c, int64_t first, int64_t last, void *blocks)
+static void fill(const hk_contacts *c, int64_t first, int64_t last)
 {
     const hk_touches *t = c->touches;
     for (int64_t b = first; b < last; b++) {
-        lean_block *to = (lean_block *)blocks + b;
+        lean_block *to = (lean_block *)t->lean + b;
         memset(to, 0, sizeof *to);
         to->drag.slip = to->push.gap = r_set(1);  // where there is nothing
         for (int l = 0; l < HK_LANES; l++) {
@@ -74,6 +80,23 @@ static void fill(const hk_contacts *c, int64_t first, int64_t last, void *blocks
                 fill_drag(&c->slides[drag].friction, t->slid + 4 * (int64_t)drag, l, &to->drag);
             to->pushes |= slot < (int64_t)t->push_count;
             to->drags |= drag >= 0;
+        }
+    }
+}
+
+static void fill_uses(const hk_contacts *c, int first, int last)
+{
+    const hk_touches *t = c->touches;
+    for (int m = first; m < last; m++) {
+        int p = t->touched[m];
+        for (int64_t k = t->slot_uses.start[p]; k < t->slot_uses.start[p + 1]; k++) {
+            int64_t slot = t->slot_uses.use[k] / 4, v = t->slot_uses.use[k] % 4;
+            int32_t drag = t->slot_drag[slot];
+            bool pushes = slot < (int64_t)t->push_count;
+            ((lean_use *)t->lean_use)[k] = (lean_use){
+                .at = (int32_t)(2 * (slot - slot % HK_LANES) + slot % HK_LANES),
+                .push = pushes ? (scalar)t->push[slot].c[v] : 0,
+                .drag = drag >= 0 ? (scalar)c->slides[drag].friction.c[v] : 0};
         }
     }
 }
@@ -107,11 +130,10 @@ static int place(const hk_contacts *c, const void *x, int first, int last)
 
 // ---------------------------------------------------------------- forces
 
-static inline vec3 moved(const hk_touches *t, const lean_block *k, const real c[4])
+static inline vec3 moved(const vec3 away[4], const real c[4])
 {
-    vec3 sum = v3_scale(corners_load(t->lean_away, k->point[0]), c[0]);
-    for (int v = 1; v < 4; v++)
-        sum = v3_add(sum, v3_scale(corners_load(t->lean_away, k->point[v]), c[v]));
+    vec3 sum = v3_scale(away[0], c[0]);
+    for (int v = 1; v < 4; v++) sum = v3_add(sum, v3_scale(away[v], c[v]));
     return sum;
 }
 
@@ -190,42 +212,37 @@ static bool force(const hk_contacts *c, int64_t first, int64_t last)
     bool stiffer = false;
     for (int64_t b = first; b < last; b++) {
         const lean_block *k = (const lean_block *)t->lean + b;
-        scalar *to = (scalar *)t->corner + 16 * HK_LANES * b;
-        vec3 along = v3_set(0, 0, 0), across = along;
+        scalar *to = (scalar *)t->slot_force + 8 * HK_LANES * b;
+        vec3 along = v3_set(0, 0, 0), across = along, away[4];
         int64_t slot = HK_LANES * b;
+        for (int v = 0; v < 4; v++) away[v] = corners_load(t->lean_away, k->point[v]);
         if (k->pushes) {
-            real bend = push(law, &k->push, moved(t, k, k->push.c), &along);
+            real bend = push(law, &k->push, moved(away, k->push.c), &along);
             stiffer |= is_stiffer(bend, t->used_bend + slot, t->bend + slot);
         }
         if (k->drags) {
-            real pull = drag(&k->drag, moved(t, k, k->drag.c), &across);
+            real pull = drag(&k->drag, moved(away, k->drag.c), &across);
             stiffer |= is_stiffer(pull, t->used_pull + slot, t->pull + slot);
         }
-        for (int v = 0; v < 4; v++)
-            corners_store(
-                to + 4 * HK_LANES * v, row,
-                v3_add(v3_scale(along, k->push.c[v]), v3_scale(across, k->drag.c[v])));
+        corners_store(to, row, along);
+        corners_store(to + 4 * HK_LANES, row, across);
     }
     return stiffer;
-}
-
-// Where `force` has put that of a use.
-static inline int64_t corner_of(int64_t use)
-{
-    int64_t slot = use / 4, v = use % 4;
-    return 4 * (slot - slot % HK_LANES) + HK_LANES * v + slot % HK_LANES;
 }
 
 static void gather(const hk_contacts *c, int first, int last, void *gradient)
 {
     const hk_touches *t = c->touches;
-    const quad *corner = t->corner;
+    const quad *of_slot = t->slot_force;
+    const lean_use *uses = t->lean_use;
     for (int m = first; m < last; m++) {
         size_t p = (size_t)t->touched[m];
         scalar *to = (scalar *)gradient + 4 * (int64_t)c->vertex[p];
         wide g = {0, 0, 0, 0};
         for (int64_t k = t->slot_uses.start[p]; k < t->slot_uses.start[p + 1]; k++)
-            g += __builtin_convertvector(corner[corner_of(t->slot_uses.use[k])], wide);
+            g += __builtin_convertvector(uses[k].push * of_slot[uses[k].at] +
+                                             uses[k].drag * of_slot[uses[k].at + HK_LANES],
+                                         wide);
         for (int i = 0; i < 3; i++)
             to[i] =
                 (scalar)((double)to[i] + (g[i] + (t->turns ? t->turning[3 * p + (size_t)i] : 0)));
@@ -299,7 +316,9 @@ extern const hk_push_table HK_PUSH_TABLE;
 const hk_push_table HK_PUSH_TABLE = {
     .lanes = HK_LANES,
     .block_size = sizeof(lean_block),
+    .use_size = sizeof(lean_use),
     .fill = fill,
+    .fill_uses = fill_uses,
     .force = force,
     .gather = gather,
     .begin = begin,

@@ -152,7 +152,7 @@ static void find_features(const hk_contacts *c, const hk_touch *k, hk_push *to, 
 {
     double x[4][3], mollifier, margin = c->touches->push_margin;
     hk_pair wide = k->pair;
-    quick_parts parts = {.count = 1};
+    quick_parts parts;  // filled as far as there are any
     quick_part *whole = &parts.part[0];
     hk_closest near;
     corners_at(c->touches, k->point, x);
@@ -163,6 +163,7 @@ static void find_features(const hk_contacts *c, const hk_touch *k, hk_push *to, 
     wide.width += margin;
     if (!(gap < wide.width)) return;
     hk_slab slab = slab_between(k->pair.kind, (const double(*)[3])x, near.c, near.w, distance);
+    parts.count = 1;
     whole->coefficient = 1;
     whole->distance = distance;
     memcpy(whole->c, near.c, sizeof near.c);

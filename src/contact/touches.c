@@ -59,7 +59,7 @@ void hk_touches_free(hk_touches *t)
         t->partial,   t->slot_point,  t->slot_drag, t->drag_slot,  t->drag_point,
         t->at,        t->at_away,     t->scratch,   t->candidate,  t->candidate_touch,
         t->lean,      t->lean_origin, t->lean_away, t->lean_soft,  t->lean_block,
-        t->corner,    t->bend,        t->used_bend, t->pull,       t->used_pull,
+        t->slot_force, t->lean_use, t->bend,        t->used_bend, t->pull,       t->used_pull,
         t->block,     t->impulse,     t->slot_uses.start,          t->slot_uses.use};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_free(t);

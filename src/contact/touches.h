@@ -118,8 +118,9 @@ typedef struct hk_touches {
     // ---- forces (push_lanes.h)
     const struct hk_push_table *kernels;  // NULL: `lean` is not of what pushes
     void *lean;                           // blocks of slots
-    void *corner;                         // forces upon the corners of slots, N
-    size_t lean_capacity, corner_capacity;
+    void *lean_use;                       // of slot_uses of touched points, with weights
+    void *slot_force;                     // along and across, of slots, N
+    size_t lean_capacity, lean_use_capacity, slot_force_capacity;
     void *lean_origin, *lean_away;  // scalar[point_count][4] m, the centre, and from there to x
     void *lean_soft;                // scalar[body_points] m², of `soft`
     bool placed;                    // lean_away is of the state that is evaluated next
