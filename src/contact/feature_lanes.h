@@ -14,10 +14,10 @@ enum { HK_FEATURE_LANES = 8 };  // contacts of one block: a multiple of every nu
 typedef struct __attribute__((aligned(64))) hk_feature_block {
     int32_t point[4][HK_FEATURE_LANES];
     double reach[HK_FEATURE_LANES];  // m, between closest points: within it features count
-    double width[HK_FEATURE_LANES], thickness[HK_FEATURE_LANES];      // m
+    double width[HK_FEATURE_LANES], thickness[HK_FEATURE_LANES];     // m
     double stiffness[HK_FEATURE_LANES], parallel[HK_FEATURE_LANES];  // N/m, m⁴ (pair.h)
-    hk_pair_kind kind;                  // of all
-    int32_t count;                      // the rest are copies
+    hk_pair_kind kind;                                               // of all
+    int32_t count;                                                   // the rest are copies
 } hk_feature_block;
 
 typedef struct __attribute__((aligned(64))) hk_features {

@@ -36,8 +36,7 @@ static double slide_energy(const hk_contacts *c, int64_t n)
 static double push_energy(const hk_contacts *c, int64_t n)
 {
     const hk_push *k = &c->touches->push[n];
-    return k->stiffness *
-           contact_value(c->settings->law, k->width, gap_at(c->touches, k)).energy;
+    return k->stiffness * contact_value(c->settings->law, k->width, gap_at(c->touches, k)).energy;
 }
 
 // By runs, so that threads do not count.
@@ -233,8 +232,7 @@ static void prepare(const hk_contacts *c, const hk_touch_step *step)
     double least = 1;
 #pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
     for (int m = 0; m < t->touched_count; m += RUN)
-        least =
-            fmin(least, t->kernels->prepare(c, step, m, hk_min_int(m + RUN, t->touched_count)));
+        least = fmin(least, t->kernels->prepare(c, step, m, hk_min_int(m + RUN, t->touched_count)));
     t->least_part = least;
     t->prepared = t->kernels;
 }

@@ -93,10 +93,10 @@ static void fill_uses(const hk_contacts *c, int first, int last)
             int64_t slot = t->slot_uses.use[k] / 4, v = t->slot_uses.use[k] % 4;
             int32_t drag = t->slot_drag[slot];
             bool pushes = slot < (int64_t)t->push_count;
-            ((lean_use *)t->lean_use)[k] = (lean_use){
-                .at = (int32_t)(2 * (slot - slot % HK_LANES) + slot % HK_LANES),
-                .push = pushes ? (scalar)t->push[slot].c[v] : 0,
-                .drag = drag >= 0 ? (scalar)c->slides[drag].friction.c[v] : 0};
+            ((lean_use *)t->lean_use)[k] =
+                (lean_use){.at = (int32_t)(2 * (slot - slot % HK_LANES) + slot % HK_LANES),
+                           .push = pushes ? (scalar)t->push[slot].c[v] : 0,
+                           .drag = drag >= 0 ? (scalar)c->slides[drag].friction.c[v] : 0};
         }
     }
 }

@@ -27,8 +27,8 @@ hk_status hk_touches_list_candidates(hk_contacts *c)
     hk_touches *t = c->touches;
     size_t lanes = HK_FEATURE_LANES, most = t->near_count / lanes + 4;
     double distance = c->settings->distance;
-    HK_TRY(hk_reserve((void **)&t->candidate, 0, sizeof *t->candidate, &t->candidate_capacity,
-                      most));
+    HK_TRY(
+        hk_reserve((void **)&t->candidate, 0, sizeof *t->candidate, &t->candidate_capacity, most));
     HK_TRY(hk_reserve((void **)&t->candidate_touch, 0, lanes * sizeof(size_t),
                       &t->candidate_touch_capacity, most));
     t->push_margin = fmax(3 * t->motion, 0.02 * distance);
@@ -93,8 +93,7 @@ static double spread_of(const hk_contacts *c, const int32_t point[4], const doub
 static void end_push(const hk_contacts *c, hk_push *push, hk_push_run *run)
 {
     push->spread = spread_of(c, push->point, push->c);
-    run->energy +=
-        push->stiffness * contact_value(c->settings->law, push->width, push->gap).energy;
+    run->energy += push->stiffness * contact_value(c->settings->law, push->width, push->gap).energy;
     if (push->gap < run->least) run->least = push->gap;
     run->pushes++;
 }

@@ -42,25 +42,55 @@ hk_status hk_touches_create(const hk_contacts *c, hk_touches **touches)
     t->turning = HK_ZEROS(double, 3 * body);
     t->uses.start = HK_ZEROS(int64_t, body + 1);
     t->slot_uses.start = HK_ZEROS(int64_t, body + 1);
-    bool complete = t->centre && t->away && t->at && t->at_away && t->lean_origin &&
-                    t->lean_away && t->lean_soft && t->lean_block && t->origin && t->touched &&
-                    t->ball && t->soft && t->block && t->turning && t->slot_uses.start &&
-                    t->uses.start;
+    bool complete = t->centre && t->away && t->at && t->at_away && t->lean_origin && t->lean_away &&
+                    t->lean_soft && t->lean_block && t->origin && t->touched && t->ball &&
+                    t->soft && t->block && t->turning && t->slot_uses.start && t->uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;  // contacts frees them
 }
 
 void hk_touches_free(hk_touches *t)
 {
     if (!t) return;
-    void *const arrays[] = {
-        t->origin,    t->touched,     t->centre,    t->away,       t->gap,
-        t->touch,     t->near,        t->ball,      t->uses.start, t->uses.use,
-        t->soft,      t->push,        t->run,       t->turning,    t->slid,
-        t->partial,   t->slot_point,  t->slot_drag, t->drag_slot,  t->drag_point,
-        t->at,        t->at_away,     t->scratch,   t->candidate,  t->candidate_touch,
-        t->lean,      t->lean_origin, t->lean_away, t->lean_soft,  t->lean_block,
-        t->slot_force, t->lean_use, t->bend,        t->used_bend, t->pull,       t->used_pull,
-        t->block,     t->impulse,     t->slot_uses.start,          t->slot_uses.use};
+    void *const arrays[] = {t->origin,
+                            t->touched,
+                            t->centre,
+                            t->away,
+                            t->gap,
+                            t->touch,
+                            t->near,
+                            t->ball,
+                            t->uses.start,
+                            t->uses.use,
+                            t->soft,
+                            t->push,
+                            t->run,
+                            t->turning,
+                            t->slid,
+                            t->partial,
+                            t->slot_point,
+                            t->slot_drag,
+                            t->drag_slot,
+                            t->drag_point,
+                            t->at,
+                            t->at_away,
+                            t->scratch,
+                            t->candidate,
+                            t->candidate_touch,
+                            t->lean,
+                            t->lean_origin,
+                            t->lean_away,
+                            t->lean_soft,
+                            t->lean_block,
+                            t->slot_force,
+                            t->lean_use,
+                            t->bend,
+                            t->used_bend,
+                            t->pull,
+                            t->used_pull,
+                            t->block,
+                            t->impulse,
+                            t->slot_uses.start,
+                            t->slot_uses.use};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_free(t);
 }
@@ -85,8 +115,8 @@ static motions gather(hk_contacts *c, const hk_places *q)
 {
     const hk_touches *t = c->touches;
     double base = 0, centre = 0, found = 0;
-#pragma omp parallel for schedule(static) num_threads(c->threads) \
-    reduction(max : base, centre, found)
+#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(max \
+                                                                            : base, centre, found)
     for (int p = 0; p < c->point_count; p++) {
         double *to = c->x + 3 * (size_t)p, d[3];
         for (int i = 0; i < 3 && p < c->body_points; i++)

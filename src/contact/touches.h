@@ -124,15 +124,15 @@ typedef struct hk_touches {
     void *lean_origin, *lean_away;  // scalar[point_count][4] m, the centre, and from there to x
     void *lean_soft;                // scalar[body_points] m², of `soft`
     bool placed;                    // lean_away is of the state that is evaluated next
-    double *bend, *used_bend;  // [slot] N/m along the normal, and what the blocks have of it
-    double *pull, *used_pull;  // [slot] N/m across
+    double *bend, *used_bend;       // [slot] N/m along the normal, and what the blocks have of it
+    double *pull, *used_pull;       // [slot] N/m across
     size_t bend_capacity, used_bend_capacity, pull_capacity, used_pull_capacity;
-    double *block;        // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
-    void *lean_block;     // scalar[touched][3][4] as iterations want them
-    double least_part;    // of the stiffness of a touched point that is inertia
-    bool blocks;          // they are there
+    double *block;      // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
+    void *lean_block;   // scalar[touched][3][4] as iterations want them
+    double least_part;  // of the stiffness of a touched point that is inertia
+    bool blocks;        // they are there
     const struct hk_push_table *prepared;  // who made lean_block of them; NULL: nobody
-    double blocks_moved;  // m, at most, of points since they were made
+    double blocks_moved;                   // m, at most, of points since they were made
     // ---- sweeps by colours (vertex.c)
     const void *before;        // scalar[vertex_count][4] where vertices were
     const int32_t *colour_of;  // [vertex_count]

@@ -137,9 +137,9 @@ typedef struct hk_lane_table {
                        int last, void *vertices);
     const hk_local_table *local;
     const hk_vertex_table *vertex;
-    const struct hk_push_table *push;    // contact/push_lanes.h
-    const struct hk_rest_table *rest;    // design/rest_lanes.h; NULL in single precision
-    const struct hk_shape_table *shape;  // design/shape_lanes.h; likewise
+    const struct hk_push_table *push;        // contact/push_lanes.h
+    const struct hk_rest_table *rest;        // design/rest_lanes.h; NULL in single precision
+    const struct hk_shape_table *shape;      // design/shape_lanes.h; likewise
     const struct hk_feature_table *feature;  // contact/feature_lanes.h; likewise
 } hk_lane_table;
 
