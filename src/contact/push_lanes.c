@@ -10,6 +10,8 @@
 #define ROUNDING (1 - 8 * HK_EPSILON)
 
 typedef scalar quad __attribute__((vector_size(4 * sizeof(scalar))));
+// Of vectors that may be anyone's.
+typedef scalar loose_quad __attribute__((vector_size(4 * sizeof(scalar)), aligned(sizeof(scalar))));
 typedef double wide __attribute__((vector_size(4 * sizeof(double))));
 typedef double lanes_wide __attribute__((vector_size(HK_LANES * sizeof(double))));
 
@@ -109,7 +111,7 @@ static void begin(const hk_contacts *c, const void *x, int first, int last)
     for (int p = first; p < last; p++) {
         ((quad *)t->lean_away)[p] = zero;
         if (p >= c->body_points) continue;
-        ((quad *)t->lean_origin)[p] = ((const quad *)x)[c->vertex[p]];
+        ((quad *)t->lean_origin)[p] = ((const loose_quad *)x)[c->vertex[p]];
         ((scalar *)t->lean_soft)[p] = (scalar)(t->soft[p] * t->soft[p]) * (scalar)ROUNDING;
     }
 }
@@ -117,7 +119,8 @@ static void begin(const hk_contacts *c, const void *x, int first, int last)
 static int place(const hk_contacts *c, const void *x, int first, int last)
 {
     const hk_touches *t = c->touches;
-    const quad *from = x, *origin = t->lean_origin;
+    const loose_quad *from = x;
+    const quad *origin = t->lean_origin;
     const scalar *soft = t->lean_soft;
     quad *away = t->lean_away;
     for (int p = first; p < last; p++) {

@@ -278,7 +278,7 @@ static void find_balls(const hk_contacts *c)
 
 void hk_touches_begin(hk_contacts *c)
 {
-    c->touches->crowded = true;
+    c->touches->crowded = c->touches->ended = true;
     c->touches->found = c->touches->placed = false;
 }
 
@@ -317,11 +317,11 @@ static hk_status center(hk_contacts *c, const motions *m, double motion)
     hk_touches *t = c->touches;
     bool first = t->version < 0;
     double moved = first ? 0 : m->centre;
-    double lately = t->found && !first ? m->found : moved;
+    double lately = t->ended ? 0 : t->found && !first ? m->found : moved;
     if (!isfinite(m->base) || !isfinite(moved))
         return hk_fail(HK_BAD_INPUT, "contact: a position is not finite");
     t->motion = fmax(fmax(lately, motion), 0.5 * t->motion);
-    t->blocks_moved += lately;
+    t->blocks_moved += t->ended ? moved : lately;
     HK_TRY(need_list(c, m->base, fmax(motion, 2 * t->motion)));
     bool other = t->version != c->version;
     choose_limit(c, motion, other);
@@ -341,7 +341,7 @@ static hk_status center(hk_contacts *c, const motions *m, double motion)
     memset(t->away, 0, 4 * sizeof(double) * (size_t)c->point_count);
     HK_TRY(find_slid(c));
     HK_TRY(hk_touches_list_candidates(c));
-    t->found = t->crowded = false;
+    t->found = t->crowded = t->ended = false;
     t->version = c->version;
     t->centres++;
     return HK_OK;

@@ -67,6 +67,7 @@ typedef struct hk_touches {
     double *centre;   // [point_count][3] m
     double *away;     // [point_count][4] m, from there to the last state with an energy
     bool crowded;     // points have been taken back into their regions since
+    bool ended;       // a solve has ended since, and what moved then is no measure for the next
     double nearest;   // m, the least gap there
     double motion;    // m, by which points moved from centre to centre lately
     double limit;     // m, gaps below it are near
