@@ -231,9 +231,10 @@ void hk_contacts_free(hk_contacts *c)
                             c->list,           c->slide_uses.start,
                             c->slide_uses.use, c->triangle_common,
                             c->swept,          c->side_part,
-                            c->body_of,        c->end_common,
-                            c->placed,         c->ahead,
-                            c->foreseen,       c->expected};
+                            c->slide_runs,     c->body_of,
+                            c->end_common,     c->placed,
+                            c->ahead,          c->foreseen,
+                            c->expected};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_fields_free(c->fields, c->settings->obstacle_count);
     hk_insides_free(c->insides);

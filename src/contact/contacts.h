@@ -130,6 +130,8 @@ typedef struct hk_contacts {
     // ---- friction of this step
     hk_slide *slides;
     size_t slide_count, slide_capacity;
+    int64_t *slide_runs;  // of contacts: how many of them slide, workspace
+    size_t slide_run_capacity;
     hk_contact_uses slide_uses;
     double *from;  // [point_count][3] m, where points were when it began
     double step;   // s; 0: there is none
@@ -243,6 +245,7 @@ double hk_contacts_advance(const hk_contacts *contacts, const hk_way_pair *pair,
 // The fraction of contacts->move, at most `most`, that leaves a pair at contacts->x a part of its
 // gap, HK_GAP_TO_CLOSE or less of it.
 #define HK_GAP_TO_CLOSE 0.9
+#define HK_GAP_LEFT     0.1  // of the contact distance, that free points leave (guard.c)
 double hk_contacts_fraction(const hk_contacts *contacts, const hk_way_pair *pair, double most);
 // Goes from the state that was kept, obstacles and all, towards x with obstacles as they are now.
 // Whether held vertices and obstacles arrived there; x is where free ones have come to.

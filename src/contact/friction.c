@@ -7,6 +7,9 @@
 #include "contact/inside.h"
 #include "contact/quick.h"
 #include "contact/recover.h"
+#include "contact/touches.h"
+
+enum { RUN = 128 };  // contacts that a thread takes at a time
 
 // The longest slip up to which friction sticks, of the contact distance. Where edges of bodies lie
 // upon each other, they slip off sideways with a force λ/d for every metre: friction must be
@@ -15,13 +18,12 @@
 
 // What resists that a contact is compressed, N/m: κ τ/h, with κ the stiffness that has made its
 // force so far.
-static double damping_of(const hk_contacts *c, const hk_contact *k, const hk_pair_state *at,
-                         double force)
+static double damping_of(const hk_contacts *c, const hk_contact *k, double distance, double force)
 {
     const hk_model_contact *s = c->settings;
     double frequency = hk_contact_frequency(s, k->sides[0], k->sides[1]);
     double time = contact_damping_time(s->damping_ratio, frequency, c->step);
-    double depth = k->pair.width - (at->distance - k->pair.thickness);
+    double depth = k->pair.width - (distance - k->pair.thickness);
     return depth > 0 ? force / depth * time / c->step : 0;
 }
 
@@ -39,19 +41,39 @@ static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, h
     double friction = hk_contact_friction(c->settings, k->sides[0], k->sides[1]), x[4][3];
     if (!(friction > 0) && !c->damped) return false;
     hk_contact_corners(c->x, k->point, x);
-    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
-    double force = pair_force(&k->pair, &at);
+    quick_part whole;
+    double force = quick_force(&k->pair, (const double(*)[3])x, &whole);
     if (!(force > 0) || !isfinite(force)) return false;
     to->friction.most = friction * force;
     to->friction.slip = slip;
-    to->friction.damping = c->damped ? damping_of(c, k, &at, force) : 0;
+    to->friction.damping = c->damped ? damping_of(c, k, whole.distance, force) : 0;
     if (!(to->friction.most > 0) && !(to->friction.damping > 0)) return false;
     memcpy(to->point, k->point, sizeof to->point);
     memcpy(to->sides, k->sides, sizeof to->sides);
     to->press = false;
-    memcpy(to->friction.c, at.closest.c, sizeof to->friction.c);
-    for (int i = 0; i < 3; i++) to->friction.normal[i] = at.closest.w[i] / at.distance;
+    memcpy(to->friction.c, whole.c, sizeof to->friction.c);
+    for (int i = 0; i < 3; i++) to->friction.normal[i] = whole.w[i] / whole.distance;
     return true;
+}
+
+// Of all contacts that push, in their order: each run from a place of its own, then moved together.
+static void make_slides(hk_contacts *c, double slip)
+{
+    int64_t count = (int64_t)c->count, runs = (count + RUN - 1) / RUN;
+    double moved = hk_touches_moved(c);
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
+    for (int64_t r = 0; r < runs; r++) {
+        hk_slide *to = c->slides + r * RUN;
+        for (int64_t k = r * RUN; k < count && k < (r + 1) * RUN; k++)
+            if (!hk_touches_apart(c, (size_t)k, moved)) to += make_slide(c, &c->list[k], slip, to);
+        c->slide_runs[r] = to - (c->slides + r * RUN);
+    }
+    c->slide_count = 0;
+    for (int64_t r = 0; r < runs; r++) {
+        memmove(c->slides + c->slide_count, c->slides + r * RUN,
+                sizeof *c->slides * (size_t)c->slide_runs[r]);
+        c->slide_count += (size_t)c->slide_runs[r];
+    }
 }
 
 void hk_contacts_end_friction(hk_contacts *c)
@@ -79,8 +101,9 @@ hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
     c->slide_count = 0;
     HK_TRY(hk_contacts_see(c, x));
     HK_TRY(hk_reserve((void **)&c->slides, 0, sizeof *c->slides, &c->slide_capacity, c->count));
-    for (size_t k = 0; k < c->count; k++)
-        c->slide_count += make_slide(c, &c->list[k], slip, &c->slides[c->slide_count]);
+    HK_TRY(hk_reserve((void **)&c->slide_runs, 0, sizeof *c->slide_runs, &c->slide_run_capacity,
+                      c->count / RUN + 1));
+    make_slides(c, slip);
     if (c->fields) HK_TRY(hk_fields_add_slides(c, slip));
     bool soft = c->settings->law == HK_CONTACT_PENALTY && c->settings->body_count > 1;
     if (soft) HK_TRY(hk_insides_add_presses(c, x));

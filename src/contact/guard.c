@@ -18,7 +18,7 @@
 #define SHARE HK_GAP_TO_CLOSE
 // Part of the contact distance that free points leave, which go by themselves: many hops would take
 // all of a gap.
-#define LEFT           0.1
+#define LEFT           HK_GAP_LEFT
 #define LEFT_BY_DRIVEN 0.02
 
 // How the corners of a pair move along the line between its closest points.

@@ -1,141 +1,234 @@
-// The kernels of push_lanes.h; compiled once per precision and instruction set, with HK_DOUBLE and
-// HK_PUSH_TABLE set by cmake/lanes.cmake.
+// The kernels of push_lanes.h; compiled once per precision and instruction set, with HK_DOUBLE,
+// HK_LANES and HK_PUSH_TABLE set by cmake/lanes.cmake.
 #include "contact/push_lanes.h"
 
-#include <math.h>
+#include "term/corners.h"
 
 // By how much contacts may become stiffer before the blocks are made anew.
 #define STIFFER 1.5
+// What rounding may add to the square of a displacement.
+#define ROUNDING (1 - 8 * HK_EPSILON)
 
-#if HK_DOUBLE
-typedef double real;
-#else
-typedef float real;
-#endif
-typedef real quad __attribute__((vector_size(4 * sizeof(real))));
+typedef scalar quad __attribute__((vector_size(4 * sizeof(scalar))));
+// Of vectors that may be anyone's.
+typedef scalar loose_quad __attribute__((vector_size(4 * sizeof(scalar)), aligned(sizeof(scalar))));
 typedef double wide __attribute__((vector_size(4 * sizeof(double))));
+typedef double lanes_wide __attribute__((vector_size(HK_LANES * sizeof(double))));
 
+// What iterations read of as many slots as there are lanes: what pushes …
 typedef struct lean_push {
-    quad c;
-    quad normal;  // and the gap at the centre, m
+    real c[4], normal[3], gap;  // that it would have at the centre, m
     real width, stiffness;
-    int32_t point[4];
 } lean_push;
 
+// … and what drags, with the same corners.
 typedef struct lean_drag {
-    quad c;
-    quad slid;  // m, from the beginning of the step to the centre
-    quad normal;
+    real c[4];
+    real slid[3];  // m, from the beginning of the step to the centre
+    real normal[3];
     real most, slip, damping;  // N, m, N/m
-    int32_t point[4];
-    int32_t slot;
 } lean_drag;
 
-static void fill_pushes(const hk_contacts *c, int64_t first, int64_t last, void *push)
+typedef struct lean_block {
+    lean_push push;
+    lean_drag drag;
+    int32_t point[4][HK_LANES];
+    int32_t pushes, drags;  // whether there are any
+} lean_block;
+
+// A corner of a slot, for who gathers the forces upon points.
+typedef struct lean_use {
+    int32_t at;         // of the force along the normal; that across it is HK_LANES farther
+    scalar push, drag;  // weights of the corner
+} lean_use;
+
+// ---------------------------------------------------------------- at a centre
+
+static void fill_push(const hk_push *from, int l, lean_push *to)
 {
-    for (int64_t n = first; n < last; n++) {
-        const hk_push *from = &c->touches->push[n];
-        lean_push *to = (lean_push *)push + n;
-        for (int i = 0; i < 4; i++) to->c[i] = (real)from->c[i];
-        for (int i = 0; i < 4; i++) to->normal[i] = (real)(i < 3 ? from->normal[i] : from->gap);
-        to->width = (real)from->width;
-        to->stiffness = (real)from->stiffness;
-        memcpy(to->point, from->point, sizeof to->point);
+    for (int v = 0; v < 4; v++) r_set_lane(&to->c[v], l, (scalar)from->c[v]);
+    for (int i = 0; i < 3; i++) r_set_lane(&to->normal[i], l, (scalar)from->normal[i]);
+    r_set_lane(&to->gap, l, (scalar)from->reduced);
+    r_set_lane(&to->width, l, (scalar)from->width);
+    r_set_lane(&to->stiffness, l, (scalar)from->stiffness);
+}
+
+static void fill_drag(const hk_friction *from, const double *slid, int l, lean_drag *to)
+{
+    for (int v = 0; v < 4; v++) r_set_lane(&to->c[v], l, (scalar)from->c[v]);
+    for (int i = 0; i < 3; i++) {
+        r_set_lane(&to->slid[i], l, (scalar)slid[i]);
+        r_set_lane(&to->normal[i], l, (scalar)from->normal[i]);
+    }
+    r_set_lane(&to->most, l, (scalar)from->most);
+    r_set_lane(&to->slip, l, (scalar)from->slip);
+    r_set_lane(&to->damping, l, (scalar)from->damping);
+}
+
+static void fill(const hk_contacts *c, int64_t first, int64_t last)
+{
+    const hk_touches *t = c->touches;
+    for (int64_t b = first; b < last; b++) {
+        lean_block *to = (lean_block *)t->lean + b;
+        memset(to, 0, sizeof *to);
+        to->drag.slip = to->push.gap = r_set(1);  // where there is nothing
+        for (int l = 0; l < HK_LANES; l++) {
+            int64_t slot = b * HK_LANES + l;
+            if (slot >= (int64_t)t->slot_count) break;
+            int32_t drag = t->slot_drag[slot];
+            for (int v = 0; v < 4; v++) to->point[v][l] = t->slot_point[4 * slot + v];
+            if (slot < (int64_t)t->push_count) fill_push(&t->push[slot], l, &to->push);
+            if (drag >= 0)
+                fill_drag(&c->slides[drag].friction, t->slid + 4 * (int64_t)drag, l, &to->drag);
+            to->pushes |= slot < (int64_t)t->push_count;
+            to->drags |= drag >= 0;
+        }
     }
 }
 
-static void fill_drags(const hk_contacts *c, int64_t first, int64_t last, void *drag)
+static void fill_uses(const hk_contacts *c, int first, int last)
 {
-    for (int64_t n = first; n < last; n++) {
-        const hk_friction *from = &c->slides[n].friction;
-        const double *slid = c->touches->slid + 4 * n;
-        lean_drag *to = (lean_drag *)drag + n;
-        for (int i = 0; i < 4; i++) to->c[i] = (real)from->c[i];
-        for (int i = 0; i < 4; i++) to->slid[i] = (real)slid[i];
-        for (int i = 0; i < 4; i++) to->normal[i] = i < 3 ? (real)from->normal[i] : 0;
-        to->most = (real)from->most;
-        to->slip = (real)from->slip;
-        to->damping = (real)from->damping;
-        memcpy(to->point, c->slides[n].point, sizeof to->point);
-        to->slot = c->touches->drag_slot[n];
+    const hk_touches *t = c->touches;
+    for (int m = first; m < last; m++) {
+        int p = t->touched[m];
+        for (int64_t k = t->slot_uses.start[p]; k < t->slot_uses.start[p + 1]; k++) {
+            int64_t slot = t->slot_uses.use[k] / 4, v = t->slot_uses.use[k] % 4;
+            int32_t drag = t->slot_drag[slot];
+            bool pushes = slot < (int64_t)t->push_count;
+            ((lean_use *)t->lean_use)[k] =
+                (lean_use){.at = (int32_t)(2 * (slot - slot % HK_LANES) + slot % HK_LANES),
+                           .push = pushes ? (scalar)t->push[slot].c[v] : 0,
+                           .drag = drag >= 0 ? (scalar)c->slides[drag].friction.c[v] : 0};
+        }
     }
 }
 
-static inline quad moved(const wide *away, const int32_t point[4], quad c)
+// The fourth numbers are of no account.
+static void begin(const hk_contacts *c, const void *x, int first, int last)
 {
-    quad sum = c[0] * __builtin_convertvector(away[point[0]], quad);
-    for (int v = 1; v < 4; v++) sum += c[v] * __builtin_convertvector(away[point[v]], quad);
+    const hk_touches *t = c->touches;
+    const quad zero = {0, 0, 0, 0};
+    for (int p = first; p < last; p++) {
+        ((quad *)t->lean_away)[p] = zero;
+        if (p >= c->body_points) continue;
+        ((quad *)t->lean_origin)[p] = ((const loose_quad *)x)[c->vertex[p]];
+        ((scalar *)t->lean_soft)[p] = (scalar)(t->soft[p] * t->soft[p]) * (scalar)ROUNDING;
+    }
+}
+
+static int place(const hk_contacts *c, const void *x, int first, int last)
+{
+    const hk_touches *t = c->touches;
+    const loose_quad *from = x;
+    const quad *origin = t->lean_origin;
+    const scalar *soft = t->lean_soft;
+    quad *away = t->lean_away;
+    for (int p = first; p < last; p++) {
+        quad d = from[c->vertex[p]] - origin[p], square = d * d;
+        away[p] = d;
+        if (!(square[0] + square[1] + square[2] <= soft[p])) return p;
+    }
+    return last;
+}
+
+// ---------------------------------------------------------------- forces
+
+static inline vec3 moved(const vec3 away[4], const real c[4])
+{
+    vec3 sum = v3_scale(away[0], c[0]);
+    for (int v = 1; v < 4; v++) sum = v3_add(sum, v3_scale(away[v], c[v]));
     return sum;
 }
 
-// b′ and b″.
-static inline void slopes(hk_contact_law law, real width, real gap, real *slope, real *bend)
+// b′ and b″ of IPC's law, lane by lane: there are no logarithms of all precisions that agree.
+static void log_slopes(real width, real gap, real *slope, real *bend)
 {
-    *slope = *bend = 0;
-    if (gap >= width) return;
-    if (law == HK_CONTACT_LOG) {
-        hk_contact_value b = contact_value(law, (double)width, (double)gap);
-        *slope = (real)b.slope;
-        *bend = (real)b.curvature;
-    } else if (law == HK_CONTACT_PENALTY || gap >= (real)0.5 * width) {
-        *slope = gap - width;
-        *bend = 1;
-    } else {
-        *slope = (real)-0.25 * width * width / gap;
-        *bend = -*slope / gap;
+    for (int l = 0; l < HK_LANES; l++) {
+        hk_contact_value b =
+            contact_value(HK_CONTACT_LOG, (double)r_lane(width, l), (double)r_lane(gap, l));
+        r_set_lane(slope, l, (scalar)b.slope);
+        r_set_lane(bend, l, (scalar)b.curvature);
     }
 }
 
-// Along the normals.
-static bool push(const hk_contacts *c, int64_t first, int64_t last)
+static inline void slopes(hk_contact_law law, real width, real gap, real *slope, real *bend)
 {
-    const hk_touches *t = c->touches;
-    const wide *away = (const wide *)t->away;
-    hk_contact_law law = c->settings->law;
-    bool stiffer = false;
-    for (int64_t n = first; n < last; n++) {
-        const lean_push *k = (const lean_push *)t->lean_push + n;
-        quad *to = (quad *)t->corner + 4 * n;
-        quad normal = k->normal, sum = normal * moved(away, k->point, k->c);
-        real slope, bend;
-        slopes(law, k->width, normal[3] + (sum[0] + sum[1] + sum[2]), &slope, &bend);
-        normal[3] = 0;
-        normal *= slope * k->stiffness;
-        for (int v = 0; v < 4; v++) to[v] = k->c[v] * normal;
-        t->bend[n] = (double)(bend * k->stiffness);
-        stiffer |= t->blocks && t->bend[n] > STIFFER * t->used_bend[n];
+    real one = r_set(1);
+    if (law == HK_CONTACT_LOG) {
+        log_slopes(width, gap, slope, bend);
+        return;
     }
+    mask near = gap < r_set(0.5) * width;
+    *slope = gap - width;
+    *bend = one;
+    if (law == HK_CONTACT_TWO_STAGE && r_any(near)) {
+        real inverse = one / r_select(near, gap, one);
+        real steep = r_set(-0.25) * width * width * inverse;
+        *slope = r_select(near, steep, *slope);
+        *bend = r_select(near, -steep * inverse, *bend);
+    }
+    mask apart = gap >= width;
+    *slope = r_select(apart, r_zero(), *slope);
+    *bend = r_select(apart, r_zero(), *bend);
+}
+
+// Along the normal; returns b″ κ.
+static inline real push(hk_contact_law law, const lean_push *k, vec3 way, vec3 *force)
+{
+    vec3 normal = {{k->normal[0], k->normal[1], k->normal[2]}};
+    real slope = r_zero(), bend = slope;
+    slopes(law, k->width, k->gap + v3_dot(normal, way), &slope, &bend);
+    *force = v3_scale(normal, slope * k->stiffness);
+    return bend * k->stiffness;
+}
+
+// Across it, and along it where that damps; returns the force by the slide.
+static inline real drag(const lean_drag *k, vec3 way, vec3 *force)
+{
+    vec3 normal = {{k->normal[0], k->normal[1], k->normal[2]}};
+    vec3 slide = {{k->slid[0] + way.v[0], k->slid[1] + way.v[1], k->slid[2] + way.v[2]}};
+    real through = v3_dot(slide, normal), one = r_set(1);
+    slide = v3_sub(slide, v3_scale(normal, through));
+    real length = r_sqrt(v3_dot(slide, slide));
+    mask slips = length >= k->slip;
+    real inverse = one / r_select(slips, length, k->slip);
+    real pull = k->most * r_select(slips, inverse, (r_set(2) - length * inverse) * inverse);
+    real damping = r_select(through < r_zero(), k->damping * through, r_zero());
+    *force = v3_add(v3_scale(slide, pull), v3_scale(normal, damping));
+    return pull;
+}
+
+static inline bool is_stiffer(real now, const double *used, double *to)
+{
+    lanes_wide value = __builtin_convertvector(now, lanes_wide);
+    bool stiffer = false;
+    memcpy(to, &value, sizeof value);
+    for (int l = 0; l < HK_LANES; l++) stiffer |= value[l] > STIFFER * used[l];
     return stiffer;
 }
 
-// Across them, and along them where that damps. Where something pushes with the same corners, that
-// is added to; elsewhere the forces have a slot of their own.
-static bool drag(const hk_contacts *c, int64_t first, int64_t last)
+static bool force(const hk_contacts *c, int64_t first, int64_t last)
 {
+    static const uint16_t row[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const hk_touches *t = c->touches;
-    const wide *away = (const wide *)t->away;
-    int64_t pushes = (int64_t)t->push_count;
+    hk_contact_law law = c->settings->law;
     bool stiffer = false;
-    for (int64_t n = first; n < last; n++) {
-        const lean_drag *k = (const lean_drag *)t->lean_drag + n;
-        quad *to = (quad *)t->corner + 4 * (int64_t)k->slot;
-        quad slide = k->slid + moved(away, k->point, k->c), by = slide * k->normal;
-        real through = by[0] + by[1] + by[2];
-        slide -= through * k->normal;
-        quad square = slide * slide;
-#if HK_DOUBLE
-        real length = sqrt(square[0] + square[1] + square[2]);
-#else
-        real length = sqrtf(square[0] + square[1] + square[2]);
-#endif
-        real ratio = length >= k->slip ? 1 / length : (2 - length / k->slip) / k->slip;
-        slide[3] = 0;
-        slide *= k->most * ratio;
-        if (through < 0) slide += k->damping * through * k->normal;
-        bool shared = k->slot < pushes;
-        for (int v = 0; v < 4; v++) to[v] = shared ? to[v] + k->c[v] * slide : k->c[v] * slide;
-        t->pull[n] = (double)(k->most * ratio);
-        stiffer |= t->blocks && t->pull[n] > STIFFER * t->used_pull[n];
+    for (int64_t b = first; b < last; b++) {
+        const lean_block *k = (const lean_block *)t->lean + b;
+        scalar *to = (scalar *)t->slot_force + 8 * HK_LANES * b;
+        vec3 along = v3_set(0, 0, 0), across = along, away[4];
+        int64_t slot = HK_LANES * b;
+        for (int v = 0; v < 4; v++) away[v] = corners_load(t->lean_away, k->point[v]);
+        if (k->pushes) {
+            real bend = push(law, &k->push, moved(away, k->push.c), &along);
+            stiffer |= is_stiffer(bend, t->used_bend + slot, t->bend + slot);
+        }
+        if (k->drags) {
+            real pull = drag(&k->drag, moved(away, k->drag.c), &across);
+            stiffer |= is_stiffer(pull, t->used_pull + slot, t->pull + slot);
+        }
+        corners_store(to, row, along);
+        corners_store(to + 4 * HK_LANES, row, across);
     }
     return stiffer;
 }
@@ -143,75 +236,96 @@ static bool drag(const hk_contacts *c, int64_t first, int64_t last)
 static void gather(const hk_contacts *c, int first, int last, void *gradient)
 {
     const hk_touches *t = c->touches;
-    const quad *corner = t->corner;
+    const quad *of_slot = t->slot_force;
+    const lean_use *uses = t->lean_use;
     for (int m = first; m < last; m++) {
         size_t p = (size_t)t->touched[m];
-        real *to = (real *)gradient + 4 * (int64_t)c->vertex[p];
+        scalar *to = (scalar *)gradient + 4 * (int64_t)c->vertex[p];
         wide g = {0, 0, 0, 0};
         for (int64_t k = t->slot_uses.start[p]; k < t->slot_uses.start[p + 1]; k++)
-            g += __builtin_convertvector(corner[t->slot_uses.use[k]], wide);
+            g += __builtin_convertvector(uses[k].push * of_slot[uses[k].at] +
+                                             uses[k].drag * of_slot[uses[k].at + HK_LANES],
+                                         wide);
         for (int i = 0; i < 3; i++)
-            to[i] = (real)((double)to[i] + (g[i] + (t->turns ? t->turning[3 * p + (size_t)i] : 0)));
+            to[i] =
+                (scalar)((double)to[i] + (g[i] + (t->turns ? t->turning[3 * p + (size_t)i] : 0)));
     }
 }
 
 // ---------------------------------------------------------------- Jacobi's iteration
 
-// (diagonal + block) x = g, which is positive definite, by its Cholesky factor.
-static void solve_block(const double diagonal[3], const double block[6], const double g[3],
-                        double x[3])
+// The inverse of diagonal + block, which is positive definite, by its Cholesky factor.
+static void invert_block(const double diagonal[3], const double block[6], double inverse[3][3])
 {
     double a = 1 / (block[0] + diagonal[0]), l10 = block[1] * a, l20 = block[2] * a;
     double d1 = 1 / (block[3] + diagonal[1] - l10 * block[1]);
     double b = block[4] - l10 * block[2], l21 = b * d1;
-    double d2 = block[5] + diagonal[2] - l20 * block[2] - l21 * b;
-    double y1 = g[1] - l10 * g[0], y2 = g[2] - l20 * g[0] - l21 * y1;
-    x[2] = y2 / d2;
-    x[1] = y1 * d1 - l21 * x[2];
-    x[0] = g[0] * a - l10 * x[1] - l20 * x[2];
+    double d2 = 1 / (block[5] + diagonal[2] - l20 * block[2] - l21 * b);
+    for (int j = 0; j < 3; j++) {
+        double g[3] = {j == 0, j == 1, j == 2};
+        double y1 = g[1] - l10 * g[0], y2 = g[2] - l20 * g[0] - l21 * y1;
+        double *x = inverse[j];
+        x[2] = y2 * d2;
+        x[1] = y1 * d1 - l21 * x[2];
+        x[0] = g[0] * a - l10 * x[1] - l20 * x[2];
+    }
 }
 
-// The gradient at a vertex becomes the one whose step with the diagonal alone is that of both.
-static double precondition_vertex(const hk_touch_step *s, int64_t at, const double block[6])
+// With g the whole gradient at a vertex, the step is that of the diagonal D alone along
+// D (D + B)⁻¹ g: what is added to the gradient is (D (D + B)⁻¹ − 1) g, column by column in `to`.
+static double prepare_vertex(const hk_touch_step *s, int64_t at, const double block[6], quad to[3])
 {
-    const real *inverse = (const real *)s->inverse + at, *q = (const real *)s->q + at;
-    const real *target = (const real *)s->target + at, *force = (const real *)s->force + at;
-    real *gradient = (real *)s->gradient + at;
-    double g[3], diagonal[3], x[3], inertia = (double)target[3];
+    const scalar *inverse = (const scalar *)s->inverse + at;
+    double diagonal[3], both[3][3], inertia = (double)((const scalar *)s->target)[at + 3];
+    to[0] = to[1] = to[2] = (quad){0, 0, 0, 0};
     for (int i = 0; i < 3; i++) {
         if (!(inverse[i] > 0)) return 1;  // it is held
         diagonal[i] = 1 / (double)inverse[i];
-        double pull = inertia * ((double)q[i] - (double)target[i]) - (double)force[i];
-        g[i] = (double)gradient[i] + pull;
     }
-    solve_block(diagonal, block, g, x);
-    for (int i = 0; i < 3; i++)
-        gradient[i] = (real)((double)gradient[i] + (diagonal[i] * x[i] - g[i]));
+    invert_block(diagonal, block, both);
+    for (int j = 0; j < 3; j++)
+        for (int i = 0; i < 3; i++) to[j][i] = (scalar)(diagonal[i] * both[j][i] - (i == j));
     return inertia /
            (fmin(diagonal[0], fmin(diagonal[1], diagonal[2])) + block[0] + block[3] + block[5]);
 }
 
-static double precondition(const hk_contacts *c, const hk_touch_step *step, int first, int last)
+static double prepare(const hk_contacts *c, const hk_touch_step *step, int first, int last)
 {
     const hk_touches *t = c->touches;
     double least = 1;
     for (int m = first; m < last; m++) {
         int p = t->touched[m];
-        double part =
-            precondition_vertex(step, 4 * (int64_t)c->vertex[p], t->block + 6 * (size_t)p);
+        double part = prepare_vertex(step, 4 * (int64_t)c->vertex[p], t->block + 6 * (size_t)p,
+                                     (quad *)t->lean_block + 3 * (int64_t)m);
         least = part < least ? part : least;
     }
     return least;
 }
 
+static void precondition(const hk_contacts *c, const hk_touch_step *s, int first, int last)
+{
+    const hk_touches *t = c->touches;
+    const quad *q = s->q, *target = s->target, *outer = s->force;
+    quad *gradient = s->gradient;
+    for (int m = first; m < last; m++) {
+        const quad *block = (const quad *)t->lean_block + 3 * (int64_t)m;
+        int32_t k = c->vertex[t->touched[m]];
+        quad g = gradient[k] + (target[k][3] * (q[k] - target[k]) - outer[k]);
+        gradient[k] += block[0] * g[0] + block[1] * g[1] + block[2] * g[2];
+    }
+}
+
 extern const hk_push_table HK_PUSH_TABLE;
 const hk_push_table HK_PUSH_TABLE = {
-    .push_size = sizeof(lean_push),
-    .drag_size = sizeof(lean_drag),
-    .fill_pushes = fill_pushes,
-    .fill_drags = fill_drags,
-    .push = push,
-    .drag = drag,
+    .lanes = HK_LANES,
+    .block_size = sizeof(lean_block),
+    .use_size = sizeof(lean_use),
+    .fill = fill,
+    .fill_uses = fill_uses,
+    .force = force,
     .gather = gather,
+    .begin = begin,
+    .place = place,
+    .prepare = prepare,
     .precondition = precondition,
 };

@@ -9,20 +9,29 @@
 #include "contact/touches.h"
 
 typedef struct hk_push_table {
-    // What iterations read of things [first, last) that push, or drag: into `to`, of so many bytes
-    // each.
-    size_t push_size, drag_size;
-    void (*fill_pushes)(const hk_contacts *contacts, int64_t first, int64_t last, void *to);
-    void (*fill_drags)(const hk_contacts *contacts, int64_t first, int64_t last, void *to);
-    // Their forces at `away` upon their corners, scalar[slot_count][4][4]; true: some have become
-    // much stiffer than the blocks have them. Those that push come first.
-    bool (*push)(const hk_contacts *contacts, int64_t first, int64_t last);
-    bool (*drag)(const hk_contacts *contacts, int64_t first, int64_t last);
+    int lanes;
+    size_t block_size, use_size;  // bytes of what iterations read of so many slots, and of a use
+    // Blocks [first, last) of slots, where what pushes was found anew.
+    void (*fill)(const hk_contacts *contacts, int64_t first, int64_t last);
+    // Uses of slots by touched points [first, last).
+    void (*fill_uses)(const hk_contacts *contacts, int first, int last);
+    // Forces of blocks of slots at `lean_away`; true: some have become much stiffer than the blocks
+    // of the preconditioner have them.
+    bool (*force)(const hk_contacts *contacts, int64_t first, int64_t last);
     // Adds the forces upon touched points [first, last) to gradient, scalar[vertex_count][4].
     void (*gather)(const hk_contacts *contacts, int first, int last, void *gradient);
-    // hk_touches_precondition of them.
-    double (*precondition)(const hk_contacts *contacts, const hk_touch_step *step, int first,
-                           int last);
+    // Makes x the places of points [first, last) that displacements are counted from.
+    void (*begin)(const hk_contacts *contacts, const void *x, int first, int last);
+    // Displacements of points of bodies from `first` on, up to the first one that is not within its
+    // soft ball, but to `last` at the most: how far it has come, or `last`.
+    int (*place)(const hk_contacts *contacts, const void *x, int first, int last);
+    // Of hk_touches_precondition: the blocks of touched points [first, last), with the least part
+    // that is inertia; and what they do to a gradient.
+    double (*prepare)(const hk_contacts *contacts, const hk_touch_step *step, int first, int last);
+    void (*precondition)(const hk_contacts *contacts, const hk_touch_step *step, int first,
+                         int last);
 } hk_push_table;
+
+const hk_push_table *hk_push_kernels(const hk_places *places);
 
 #endif

@@ -234,6 +234,31 @@ static inline void quick_find_parts(const hk_pair *p, const double x[4][3], cons
     }
 }
 
+// The force as pair_force has it, N, and the closest points.
+static inline double quick_force(const hk_pair *p, const double x[4][3], quick_part *whole)
+{
+    quick_parts parts;
+    hk_pair_state at;
+    hk_closest near;
+    quick_closest(p->kind, x, whole->c, whole->w);
+    memcpy(near.w, whole->w, sizeof near.w);
+    near.square = closest_dot(near.w, near.w);
+    whole->distance = pair_distance(p->kind, &near, x);
+    whole->coefficient = 1;
+    if (whole->distance - p->thickness >= p->width) return 0;
+    at.m.energy = 1;
+    at.mollified = false;
+    pair_mollify(p, x, &at);
+    quick_find_parts(p, x, whole, p->width + p->thickness, &parts);
+    double slope = 0;
+    for (int n = 0; n < parts.count; n++) {
+        const quick_part *part = &parts.part[n];
+        slope += part->coefficient *
+                 contact_value(p->law, p->width, part->distance - p->thickness).slope;
+    }
+    return -p->stiffness * at.m.energy * slope;
+}
+
 // The energy as pair_energy has it, J, and its gradient [12] where that is wanted.
 static inline double quick_evaluate(const hk_pair *p, const double x[4][3], double *gradient)
 {

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "contact/push_lanes.h"
 #include "contact/quick.h"
 #include "contact/slab.h"
 
@@ -24,31 +25,72 @@ hk_status hk_touches_create(const hk_contacts *c, hk_touches **touches)
     *touches = t;
     t->version = -1;
     t->slotted_pushes = SIZE_MAX;
-    t->centre = HK_ZEROS(double, 3 * (size_t)c->point_count);
-    t->away = HK_ZEROS(double, 4 * (size_t)c->point_count);
-    t->origin = HK_ZEROS(double, 4 * (size_t)c->body_points);
-    t->touched = HK_ZEROS(int32_t, c->body_points);
-    t->ball = HK_ZEROS(double, c->body_points);
-    t->soft = HK_ZEROS(double, c->body_points);
-    t->block = HK_ZEROS(double, 6 * (size_t)c->body_points);
-    t->turning = HK_ZEROS(double, 3 * (size_t)c->body_points);
-    t->uses.start = HK_ZEROS(int64_t, c->body_points + 1);
-    t->slot_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
-    bool complete = t->centre && t->away && t->origin && t->touched && t->ball && t->soft &&
-                    t->block && t->turning && t->slot_uses.start && t->uses.start;
+    size_t points = (size_t)c->point_count, body = (size_t)c->body_points;
+    t->centre = HK_ZEROS(double, 3 * points);
+    t->away = HK_ZEROS(double, 4 * points);
+    t->at = HK_ZEROS(double, 4 * points);
+    t->at_away = HK_ZEROS(double, 4 * points);
+    t->lean_origin = HK_ZEROS(double, 4 * points);
+    t->lean_away = HK_ZEROS(double, 4 * points);
+    t->lean_soft = HK_ZEROS(double, body);
+    t->lean_block = HK_ZEROS(double, 12 * body);
+    t->touched = HK_ZEROS(int32_t, body);
+    t->origin = HK_ZEROS(double, 4 * body);
+    t->ball = HK_ZEROS(double, body);
+    t->soft = HK_ZEROS(double, body);
+    t->block = HK_ZEROS(double, 6 * body);
+    t->turning = HK_ZEROS(double, 3 * body);
+    t->uses.start = HK_ZEROS(int64_t, body + 1);
+    t->slot_uses.start = HK_ZEROS(int64_t, body + 1);
+    bool complete = t->centre && t->away && t->at && t->at_away && t->lean_origin && t->lean_away &&
+                    t->lean_soft && t->lean_block && t->origin && t->touched && t->ball &&
+                    t->soft && t->block && t->turning && t->slot_uses.start && t->uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;  // contacts frees them
 }
 
 void hk_touches_free(hk_touches *t)
 {
     if (!t) return;
-    void *const arrays[] = {
-        t->origin,        t->touched,    t->centre,     t->away,       t->gap,
-        t->touch,         t->near,       t->uses.start, t->uses.use,   t->ball,
-        t->soft,          t->push,       t->run,        t->turning,    t->slid,
-        t->partial,       t->slot_point, t->drag_slot,  t->drag_point, t->slot_uses.start,
-        t->slot_uses.use, t->lean_push,  t->lean_drag,  t->corner,     t->bend,
-        t->used_bend,     t->pull,       t->used_pull,  t->block,      t->impulse};
+    void *const arrays[] = {t->origin,
+                            t->touched,
+                            t->centre,
+                            t->away,
+                            t->gap,
+                            t->touch,
+                            t->near,
+                            t->ball,
+                            t->uses.start,
+                            t->uses.use,
+                            t->soft,
+                            t->push,
+                            t->run,
+                            t->turning,
+                            t->slid,
+                            t->partial,
+                            t->slot_point,
+                            t->slot_drag,
+                            t->drag_slot,
+                            t->drag_point,
+                            t->at,
+                            t->at_away,
+                            t->scratch,
+                            t->candidate,
+                            t->candidate_touch,
+                            t->lean,
+                            t->lean_origin,
+                            t->lean_away,
+                            t->lean_soft,
+                            t->lean_block,
+                            t->slot_force,
+                            t->lean_use,
+                            t->bend,
+                            t->used_bend,
+                            t->pull,
+                            t->used_pull,
+                            t->block,
+                            t->impulse,
+                            t->slot_uses.start,
+                            t->slot_uses.use};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_free(t);
 }
@@ -63,13 +105,18 @@ static hk_status reserve_list(hk_contacts *c)
 
 // ---------------------------------------------------------------- where points are
 
-// Into contacts->x; the farthest that points are from where they were detected, and from the
-// centre.
-static double gather(hk_contacts *c, const hk_places *q, double *moved)
+// Into contacts->x; the farthest that points are from where they were detected, from the centre,
+// and from where was found what pushes.
+typedef struct motions {
+    double base, centre, found;  // m
+} motions;
+
+static motions gather(hk_contacts *c, const hk_places *q)
 {
     const hk_touches *t = c->touches;
-    double base = 0, centre = 0;
-#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(max : base, centre)
+    double base = 0, centre = 0, found = 0;
+#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(max \
+                                                                            : base, centre, found)
     for (int p = 0; p < c->point_count; p++) {
         double *to = c->x + 3 * (size_t)p, d[3];
         for (int i = 0; i < 3 && p < c->body_points; i++)
@@ -78,9 +125,10 @@ static double gather(hk_contacts *c, const hk_places *q, double *moved)
         base = fmax(base, closest_dot(d, d));
         closest_minus(to, t->centre + 3 * (size_t)p, d);
         centre = fmax(centre, closest_dot(d, d));
+        closest_minus(to, t->at + 4 * (size_t)p, d);
+        found = fmax(found, closest_dot(d, d));
     }
-    *moved = sqrt(centre);
-    return sqrt(base);
+    return (motions){sqrt(base), sqrt(centre), sqrt(found)};
 }
 
 // A list that serves for as long as points move as they did. Where that is farther than lists are
@@ -166,8 +214,10 @@ static bool list_near(const hk_contacts *c)
     hk_touches *t = c->touches;
     size_t count = 0;
     bool same = true;
+    t->nearest = INFINITY;
     for (size_t k = 0; k < c->count; k++) {
         if (!(t->gap[k] < t->limit)) continue;
+        if (t->gap[k] < t->nearest) t->nearest = t->gap[k];
         same = same && count < t->near_count && t->near[count] == k;
         t->near[count++] = k;
     }
@@ -226,21 +276,55 @@ static void find_balls(const hk_contacts *c)
 
 // ---------------------------------------------------------------- centres
 
-static hk_status center(hk_contacts *c, double away, double moved, double motion, double *energy)
+void hk_touches_begin(hk_contacts *c)
+{
+    c->touches->crowded = c->touches->ended = true;
+    c->touches->found = c->touches->placed = false;
+}
+
+// From the beginning of the step to the centre.
+static hk_status find_slid(hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    int64_t count = (int64_t)c->slide_count;
+    HK_TRY(hk_reserve((void **)&t->slid, 0, 4 * sizeof(double), &t->slid_capacity, (size_t)count));
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (count > RUN)
+    for (int64_t n = 0; n < count; n++) {
+        const hk_slide *s = &c->slides[n];
+        double *to = t->slid + 4 * n;
+        to[0] = to[1] = to[2] = to[3] = 0;
+        for (int v = 0; v < 4; v++)
+            for (size_t i = 0, at = 3 * (size_t)s->point[v]; i < 3; i++)
+                to[i] += s->friction.c[v] * (t->centre[at + i] - c->from[at + i]);
+    }
+    return HK_OK;
+}
+
+// How far gaps count as near.
+static void choose_limit(const hk_contacts *c, double motion, bool other)
 {
     hk_touches *t = c->touches;
     double distance = c->settings->distance;
-    if (t->version < 0) moved = 0;
-    if (!isfinite(away) || !isfinite(moved))
-        return hk_fail(HK_BAD_INPUT, "contact: a position is not finite");
-    t->motion = fmax(fmax(moved, motion), 0.5 * t->motion);
-    HK_TRY(need_list(c, away, fmax(motion, 2 * t->motion)));
-    bool other = t->version != c->version;
     double margin = fmin(fmax(0.25 * distance, 4 * t->motion), 2 * distance);
     if (motion > 0) margin = fmax(margin, 2 * t->motion);  // nothing may be missed
     // A little more is better than another list.
     if (other || margin > t->limit - distance || margin < 0.25 * (t->limit - distance))
         t->limit = distance + margin;
+}
+
+static hk_status center(hk_contacts *c, const motions *m, double motion)
+{
+    hk_touches *t = c->touches;
+    bool first = t->version < 0;
+    double moved = first ? 0 : m->centre;
+    double lately = t->ended ? 0 : t->found && !first ? m->found : moved;
+    if (!isfinite(m->base) || !isfinite(moved))
+        return hk_fail(HK_BAD_INPUT, "contact: a position is not finite");
+    t->motion = fmax(fmax(lately, motion), 0.5 * t->motion);
+    t->blocks_moved += t->ended ? moved : lately;
+    HK_TRY(need_list(c, m->base, fmax(motion, 2 * t->motion)));
+    bool other = t->version != c->version;
+    choose_limit(c, motion, other);
     if (other) t->near_count = 0;
     HK_TRY(reserve_list(c));
     for (size_t k = 0; k < c->count && other; k++) {
@@ -255,25 +339,41 @@ static hk_status center(hk_contacts *c, double away, double moved, double motion
     find_balls(c);
     memcpy(t->centre, c->x, 3 * sizeof(double) * (size_t)c->point_count);
     memset(t->away, 0, 4 * sizeof(double) * (size_t)c->point_count);
-    t->placed = true;
+    HK_TRY(find_slid(c));
+    HK_TRY(hk_touches_list_candidates(c));
+    t->found = t->crowded = t->ended = false;
     t->version = c->version;
     t->centres++;
-    return hk_touches_find_pushes(c, moved, energy);
+    return HK_OK;
 }
 
-double hk_touches_center(hk_contacts *c, const hk_places *q, double motion)
+// The centre in the places' own numbers.
+static void set_origin(const hk_contacts *c, const hk_places *q)
 {
-    double moved, energy = INFINITY, away = gather(c, q, &moved);
+    hk_touches *t = c->touches;
+    const hk_push_table *kernels = hk_push_kernels(q);
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int p = 0; p < c->point_count; p += RUN) {
+        int last = hk_min_int(p + RUN, c->point_count);
+        kernels->begin(c, q->x, p, last);
+        for (int64_t k = p; k < last && k < c->body_points; k++)
+            for (int64_t i = 0, at = 4 * (int64_t)c->vertex[k]; i < 3; i++)
+                t->origin[4 * k + i] = c->x[3 * k + i] - (q->base ? q->base[at + i] : 0);
+    }
+    t->placed = true;
+}
+
+void hk_touches_center(hk_contacts *c, const hk_places *q, double motion)
+{
+    motions moved = gather(c, q);
     // Obstacles may begin to move at any time.
     if (motion > 0 && c->settings->obstacle_count > 0)
         motion = fmax(motion, 2 * c->settings->distance);
-    c->status = center(c, away, moved, motion, &energy);
-#pragma omp parallel for schedule(static) num_threads(c->threads)
-    for (int64_t p = 0; p < c->body_points; p++)
-        for (int64_t i = 0, at = 4 * (int64_t)c->vertex[p]; i < 3; i++)
-            c->touches->origin[4 * p + i] = c->x[3 * p + i] - (q->base ? q->base[at + i] : 0);
-    if (c->status != HK_OK) c->touches->version = -1;
-    return c->status == HK_OK ? energy : INFINITY;
+    c->status = center(c, &moved, motion);
+    if (c->status == HK_OK)
+        set_origin(c, q);
+    else
+        c->touches->version = -1;
 }
 
 double hk_touches_moved(const hk_contacts *c)
@@ -295,18 +395,51 @@ double hk_touches_moved(const hk_contacts *c)
 #define NEAR_SINGLE 1e-4
 #define NEAR_DOUBLE 1e-6
 
+// Part of the margins, and of the least gap, that points may be away from the centre before a new
+// one is worth while.
+#define NEAR_CENTRE 0.25
+
+static bool is_near_centre(const hk_touches *t, double moved)
+{
+    double most = fmin(0.5 * t->candidate_margin, NEAR_CENTRE * t->nearest);
+    return !t->crowded && moved <= most;
+}
+
+// From the centre to q; the farthest from there, and from where was found what pushes.
+static motions find_away(const hk_contacts *c, const hk_places *q)
+{
+    hk_touches *t = c->touches;
+    double centre = 0, found = 0;
+#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(max : centre, found)
+    for (int p = 0; p < c->body_points; p++) {
+        double *d = t->away + 4 * (size_t)p, since[3];
+        hk_place_away(c, q, p, d);
+        closest_minus(d, t->at_away + 4 * (size_t)p, since);
+        centre = fmax(centre, closest_dot(d, d));
+        found = fmax(found, closest_dot(since, since));
+    }
+    return (motions){.centre = sqrt(centre), .found = sqrt(found)};
+}
+
 double hk_touches_energy(hk_contacts *c, const hk_places *q)
 {
     hk_touches *t = c->touches;
-    double square = 0, near = q->base ? NEAR_SINGLE : NEAR_DOUBLE;
-    if (t->version < 0 || t->version != c->version) return hk_touches_center(c, q, 0);
-#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(max : square)
-    for (int p = 0; p < c->body_points; p++) {
-        double *d = t->away + 4 * (size_t)p;
-        hk_place_away(c, q, p, d);
-        square = fmax(square, closest_dot(d, d));
+    double energy, near = q->base ? NEAR_SINGLE : NEAR_DOUBLE;
+    if (t->version >= 0 && t->version == c->version) {
+        motions moved = find_away(c, q);
+        // Where nothing pushes something may begin to.
+        bool told = t->found && isfinite(t->least) && moved.found <= near * t->least;
+        if (told) return hk_touches_near_energy(c);
+        if (is_near_centre(t, moved.centre)) {
+            t->motion = fmax(moved.found, 0.5 * t->motion);
+            t->blocks_moved += moved.found;
+        } else {
+            hk_touches_center(c, q, 0);
+        }
+    } else {
+        hk_touches_center(c, q, 0);
     }
-    if (!(square <= near * near * t->least * t->least)) return hk_touches_center(c, q, 0);
-    t->placed = true;
-    return hk_touches_near_energy(c);
+    if (c->status == HK_OK) c->status = hk_touches_find_pushes(c, &energy);
+    if (c->status != HK_OK) t->version = -1;
+    return c->status == HK_OK ? energy : INFINITY;
 }

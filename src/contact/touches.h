@@ -8,15 +8,17 @@
 // else, whatever way they took and in whatever order: that holds for accelerated and extrapolated
 // states and for those that are undone.
 //
-// Forces between two centres are those of the closest points and normals at the last one, with
+// Forces are those of closest points and normals that are found now and then, with
 //
 //   g = g₀ + n · Σ c_i (x_i − x_i,0),
 //
-// exact at the centre, where methods compare energies, and to first order around it.
+// exact where they were found, which is wherever methods compare energies, and to first order
+// around it. That needs no new centre as long as points stay near to the one that there is.
 #ifndef HK_TOUCHES_H
 #define HK_TOUCHES_H
 
 #include "contact/contacts.h"
+#include "contact/feature_lanes.h"
 
 // Positions as a list of terms has them.
 typedef struct hk_places {
@@ -44,14 +46,16 @@ typedef struct hk_push {
     double normal[4];  // and 0
     double c[4];
     double spread;     // Σ |c| over corners of bodies
-    double gap;        // m
+    double gap;        // m, where it was found
+    double reduced;    // m, what that would be at the centre by these weights and normal
     double width;      // m
     double stiffness;  // N/m, of this feature (pair.h); negative where it is taken off
 } hk_push;
 
-// A run of near contacts, and what it found.
+// A run of candidates, and what it found.
 typedef struct hk_push_run {
     int64_t pushes;
+    int64_t start;  // of them among all
     double energy;  // J
     double least;   // m, gap
     bool turns;     // nearly parallel edges are among them
@@ -61,8 +65,10 @@ typedef struct hk_touches {
     // ---- the centre
     int64_t version;  // of the list that the rest is of; -1: there is no centre
     double *centre;   // [point_count][3] m
-    double *away;     // [point_count][4] m, from there to the last state
-    bool placed;      // `away` is of the state that is evaluated next
+    double *away;     // [point_count][4] m, from there to the last state with an energy
+    bool crowded;     // points have been taken back into their regions since
+    bool ended;       // a solve has ended since, and what moved then is no measure for the next
+    double nearest;   // m, the least gap there
     double motion;    // m, by which points moved from centre to centre lately
     double limit;     // m, gaps below it are near
     int64_t centres;  // that there were
@@ -77,12 +83,22 @@ typedef struct hk_touches {
     double *origin;  // [body_points][4] m, the centre in the places' own numbers (less the base)
     double *ball;    // [body_points] m, around the centre
     double *soft;    // [body_points] m, a ball within the whole region
-    // ---- what pushes (pushes.c)
-    hk_push *push;  // [push_count]
-    size_t push_count, push_capacity;
-    hk_push_run *run;  // of contacts that are near
+    // ---- what may push before the next centre (pushes.c)
+    hk_feature_block *candidate;  // [candidate_blocks]
+    size_t *candidate_touch;      // [candidate_blocks][HK_FEATURE_LANES] of which contact
+    size_t candidate_blocks, candidate_capacity, candidate_touch_capacity;
+    double candidate_margin;  // m, which those that are not among them are beyond their widths
+    double push_margin;       // m, within which features are listed
+    // ---- what pushes
+    bool found;        // it is of this centre
+    double *at;        // [point_count][4] m, where points were when it was found
+    double *at_away;   // [point_count][4] m, `away` then
+    hk_push *push;     // [push_count]
+    hk_push *scratch;  // of the runs, each from a place of its own
+    size_t push_count, push_capacity, scratch_capacity;
+    hk_push_run *run;
     size_t run_capacity;
-    double *turning;  // [body_points][3] N, what nearly parallel edges add, as at the centre
+    double *turning;  // [body_points][3] N, what nearly parallel edges add, as it was found
     bool turns;       // some of it is not 0
     double *slid;     // [slide_count][4] m, from the beginning of the step to the centre
     size_t slid_capacity;
@@ -92,23 +108,32 @@ typedef struct hk_touches {
     // ---- slots for forces upon four corners: of what pushes, then of what drags without
     int32_t *slot_point;  // [slot_count][4]
     size_t slot_count, slot_capacity;
+    int32_t *slot_drag;   // [slot_count] the slide in it, or −1
     int32_t *drag_slot;   // [slide_count]
     int32_t *drag_point;  // [slide_count][4] of the slides that the slots are of
-    size_t drag_slot_capacity, drag_point_capacity, slotted_pushes, slotted_drags;
+    size_t slot_drag_capacity, drag_slot_capacity, drag_point_capacity;
+    size_t slotted_pushes, slotted_drags;
     hk_contact_uses slot_uses;  // 4 × slot + corner
     int32_t *touched;           // [touched_count] points that something pushes or drags
     int touched_count;
     // ---- forces (push_lanes.h)
-    const struct hk_push_table *kernels;  // NULL: the next two are not of this centre
-    void *lean_push, *lean_drag;
-    void *corner;  // scalar[slot_count][4][4] N
-    size_t lean_push_capacity, lean_drag_capacity, corner_capacity;
-    double *bend, *used_bend;  // [push_count] N/m along the normal, and what the blocks have of it
-    double *pull, *used_pull;  // [slide_count] N/m across
+    const struct hk_push_table *kernels;  // NULL: `lean` is not of what pushes
+    void *lean;                           // blocks of slots
+    void *lean_use;                       // of slot_uses of touched points, with weights
+    void *slot_force;                     // along and across, of slots, N
+    size_t lean_capacity, lean_use_capacity, slot_force_capacity;
+    void *lean_origin, *lean_away;  // scalar[point_count][4] m, the centre, and from there to x
+    void *lean_soft;                // scalar[body_points] m², of `soft`
+    bool placed;                    // lean_away is of the state that is evaluated next
+    double *bend, *used_bend;       // [slot] N/m along the normal, and what the blocks have of it
+    double *pull, *used_pull;       // [slot] N/m across
     size_t bend_capacity, used_bend_capacity, pull_capacity, used_pull_capacity;
-    double *block;        // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
-    bool blocks;          // they are there
-    double blocks_moved;  // m, at most, of points since they were made
+    double *block;      // [body_points][6] N/m, xx xy xz yy yz zz: for Jacobi's iteration a bound
+    void *lean_block;   // scalar[touched][3][4] as iterations want them
+    double least_part;  // of the stiffness of a touched point that is inertia
+    bool blocks;        // they are there
+    const struct hk_push_table *prepared;  // who made lean_block of them; NULL: nobody
+    double blocks_moved;                   // m, at most, of points since they were made
     // ---- sweeps by colours (vertex.c)
     const void *before;        // scalar[vertex_count][4] where vertices were
     const int32_t *colour_of;  // [vertex_count]
@@ -120,11 +145,15 @@ typedef struct hk_touches {
 hk_status hk_touches_create(const hk_contacts *contacts, hk_touches **touches);
 void hk_touches_free(hk_touches *touches);
 
-// Makes a state the centre. `motion`: by which points are expected to move, m. Returns the energy,
-// J; +inf where there is no memory (contacts->status).
-double hk_touches_center(hk_contacts *contacts, const hk_places *x, double motion);
-// The energy at x, which becomes the centre unless it is so near to the one that there is that the
-// energy can be told from there.
+// What is evaluated next is far from whatever centre there is. Gaps of that one still count
+// (hk_touches_apart).
+void hk_touches_begin(hk_contacts *contacts);
+// Makes a state the centre. `motion`: by which points are expected to move, m. Where there is no
+// memory, contacts->status says so.
+void hk_touches_center(hk_contacts *contacts, const hk_places *x, double motion);
+// The energy at x, which is in the regions, J; +inf where there is no memory. What pushes there is
+// found anew unless x is so near to where it was found that the energy can be told from there. If x
+// is far from the centre, it becomes the centre.
 double hk_touches_energy(hk_contacts *contacts, const hk_places *x);
 // Adds forces at x to a gradient, scalar[vertex_count][4].
 void hk_touches_add_gradient(hk_contacts *contacts, const hk_places *x, void *gradient);
@@ -133,9 +162,9 @@ void hk_touches_add_gradient(hk_contacts *contacts, const hk_places *x, void *gr
 // gradient, that is changed to the one whose step is that of their blocks added to the diagonal.
 // Returns the least part of the stiffness there that is inertia, at most 1.
 typedef struct hk_touch_step {
-    bool single;
     const void *q, *inverse, *target, *force;
     void *gradient;
+    bool renewed;  // `inverse` is another one than the last time
 } hk_touch_step;
 double hk_touches_precondition(hk_contacts *contacts, const hk_touch_step *step);
 
@@ -147,9 +176,13 @@ static inline bool hk_touches_apart(const hk_contacts *c, size_t number, double 
     return moved < HUGE_VAL && c->touches->gap[number] - 2 * moved >= c->list[number].pair.width;
 }
 
-// What follows from a centre that was just made: what pushes, and the energy, J (pushes.c).
-// Points moved by `moved` m at the most since the last one.
-hk_status hk_touches_find_pushes(hk_contacts *contacts, double moved, double *energy);
+// What may push before the next centre, of one that was just made (pushes.c).
+hk_status hk_touches_list_candidates(hk_contacts *contacts);
+// What pushes at the places that `away` leads to, and the energy, J.
+hk_status hk_touches_find_pushes(hk_contacts *contacts, double *energy);
+// Σ of the slides there, J (push_forces.c), and room for sums.
+double hk_touches_slides_energy(hk_contacts *contacts);
+hk_status hk_touches_reserve_sums(hk_contacts *contacts);
 // The energy at the places that `away` leads to, to second order.
 double hk_touches_near_energy(hk_contacts *contacts);
 // Uses of entries that begin with their four points, entry `stride` × chosen[n] of a list.

@@ -1,13 +1,15 @@
 // Regions of points around a centre (touches.h): half-spaces of the near contacts, and a ball.
 #include <math.h>
 
-#include "contact/touches.h"
+#include "contact/push_lanes.h"
 
 // Part of a gap, and of a ball, by which rounding may take a point out of its region: a tenth of
 // the gap is nobody's.
 #define ROUNDING 0.02
 // Part of the points that have to be outside before a new centre is worth while.
 #define MANY 0.01
+
+enum { RUN = 256 };  // points that a thread takes at a time
 
 static bool is_guarded(const hk_contacts *c)
 {
@@ -86,28 +88,35 @@ static void put(const hk_contacts *c, int p, const double d[3], const hk_places 
         hk_place_put(q, at + i, centre[i]);
 }
 
-bool hk_touches_truncate(hk_contacts *c, const hk_places *q)
+// Back into its region, if it has left it; whether it had.
+static bool truncate(const hk_contacts *c, int p, const hk_places *q)
 {
     static const double zero[3] = {0, 0, 0};
+    double on[3];
+    hk_place_away(c, q, p, on);
+    if (is_inside(c, p, on, ROUNDING)) return false;
+    project(c, p, on);
+    double part = is_inside(c, p, on, 0) ? 1 : part_inside(c, p, zero, on);
+    for (int i = 0; i < 3; i++) on[i] = isfinite(on[i]) ? part * on[i] : 0;
+    put(c, p, on, q);
+    return true;
+}
+
+bool hk_touches_truncate(hk_contacts *c, const hk_places *q)
+{
     int count = 0;
     if (!is_guarded(c) || c->touches->version < 0) return false;
+    const hk_push_table *kernels = hk_push_kernels(q);
 #pragma omp parallel for schedule(static) num_threads(c->threads) reduction(+ : count)
-    for (int p = 0; p < c->body_points; p++) {
-        double d[3], on[3];
-        hk_place_away(c, q, p, d);
-        if (!(closest_dot(d, d) <= c->touches->soft[p] * c->touches->soft[p]) &&
-            !is_inside(c, p, d, ROUNDING)) {
+    for (int first = 0; first < c->body_points; first += RUN)
+        for (int p = first, last = hk_min_int(first + RUN, c->body_points); p < last; p++) {
+            p = kernels->place(c, q->x, p, last);
+            if (p == last || !truncate(c, p, q)) continue;
+            kernels->place(c, q->x, p, p + 1);
             count++;
-            memcpy(on, d, sizeof on);
-            project(c, p, on);
-            double part = is_inside(c, p, on, 0) ? 1 : part_inside(c, p, zero, on);
-            for (int i = 0; i < 3; i++) on[i] = isfinite(on[i]) ? part * on[i] : 0;
-            put(c, p, on, q);
-            hk_place_away(c, q, p, d);
         }
-        memcpy(c->touches->away + 4 * (size_t)p, d, sizeof d);
-    }
     c->touches->placed = true;
+    c->touches->crowded |= count > 0;
     return count > MANY * c->body_points;
 }
 

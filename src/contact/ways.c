@@ -1,7 +1,7 @@
 // Which parts of surfaces can meet on the way from contacts->x along contacts->move.
 #include <math.h>
 
-#include "contact/contacts.h"
+#include "contact/touches.h"
 
 // ---------------------------------------------------------------- boxes around ways
 
@@ -124,11 +124,23 @@ static hk_status search(hk_contacts *c)
 
 // ---------------------------------------------------------------- the list
 
+// Whether two are so far from each other that moves of `longest` at the most take less of their gap
+// than the guard leaves them anyway. `moved`: as hk_touches_moved has it.
+static bool is_out_of_reach(const hk_contacts *c, size_t number, double moved, double longest)
+{
+    if (!(moved < HUGE_VAL)) return false;
+    double gap = 0.99 * (c->touches->gap[number] - 2 * moved);
+    return HK_GAP_TO_CLOSE * gap - HK_GAP_LEFT * c->settings->distance > 2 * longest;
+}
+
 static hk_status take_list(hk_contacts *c)
 {
+    double moved = hk_touches_moved(c), longest = hk_contacts_longest_move(c);
     HK_TRY(reserve(c, c->count));
-    for (size_t k = 0; k < c->count; k++)
+    for (size_t k = 0; k < c->count; k++) {
+        if (is_out_of_reach(c, k, moved, longest)) continue;
         add_pair(c, c->list[k].pair.kind, c->list[k].point, c->list[k].pair.thickness);
+    }
     return HK_OK;
 }
 

@@ -52,6 +52,11 @@ double hk_now(void);
 
 #define HK_COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
+static inline int64_t hk_min_int64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static inline int hk_min_int(int a, int b)
 {
     return a < b ? a : b;

@@ -114,6 +114,7 @@ typedef struct descent {
     hk_quadratic estimated;   // which was made for these; NAN: not yet
     hk_descent_rules rules;
     double slowest;  // of the rules, where nothing is in the way
+    bool renewed;    // the diagonal is another one than at the last step
     hk_descent_state state;
 } descent;
 
@@ -225,7 +226,8 @@ static void truncate(descent *s)
 static void precondition(descent *s)
 {
     const hk_vertices *v = &s->vertices;
-    hk_jacobi_step step = {v->q, v->inverse, v->target, v->force, v->gradient};
+    hk_jacobi_step step = {v->q, v->inverse, v->target, v->force, v->gradient, s->renewed};
+    s->renewed = false;
     s->rules.slowest = fmin(s->slowest, hk_terms_precondition(s->view->terms, &step));
 }
 
@@ -322,6 +324,7 @@ static void refresh(descent *s, hk_solve_report *report)
     else
         hk_view_diagonal(s->view, s->vertices.q, s->vertices.inverse);
     hk_vertices_invert(&s->vertices);
+    s->renewed = true;
     report->phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
 }
 
@@ -353,7 +356,6 @@ static bool only_rounding_is_left(const descent *s, const hk_evaluation *good)
 static bool undo(descent *s, bool rounding)
 {
     hk_checkpoint_restore(&s->checkpoint);
-    if (s->guarded) hk_terms_center(s->view->terms, s->vertices.q, 0);
     forget_last(s);
     return descent_undo(&s->rules, &s->state, s->state.since_restart, rounding);
 }
@@ -388,7 +390,8 @@ static bool check(descent *s, double elastic, hk_evaluation *good, hk_solve_repo
     bool going = (fell || undo(s, rounding)) && !hk_checkpoint_wanders(&s->checkpoint);
     if (!going) report_stalled(s, good, fell, report);
     if (fell || !going) return going;
-    gradient(s, NULL, report);
+    double elastic_again;  // where something is in the way its forces are those of a state with it
+    gradient(s, s->guarded ? &elastic_again : NULL, report);
     refresh(s, report);
     return true;
 }

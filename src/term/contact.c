@@ -246,13 +246,13 @@ static void contact_guide(hk_term *term, bool on)
 {
     hk_contacts *c = contacts_of(term);
     own(term)->guided = on && c;
-    if (c) c->touches->version = -1;
+    if (on && c) hk_touches_begin(c);
 }
 
-static double contact_center(hk_term *term, const void *x, double motion)
+static void contact_center(hk_term *term, const void *x, double motion)
 {
     hk_places at = places_of(term, x);
-    return hk_touches_center(contacts_of(term), &at, motion);
+    hk_touches_center(contacts_of(term), &at, motion);
 }
 
 static bool contact_truncate(hk_term *term, void *x)
@@ -269,8 +269,8 @@ static bool contact_truncate_vertex(const hk_term *term, int vertex, const void 
 
 static double contact_precondition(hk_term *term, const hk_jacobi_step *step)
 {
-    hk_touch_step own_step = {is_single(term), step->q,     step->inverse,
-                              step->target,    step->force, step->gradient};
+    hk_touch_step own_step = {step->q,     step->inverse,  step->target,
+                              step->force, step->gradient, step->renewed};
     return hk_touches_precondition(contacts_of(term), &own_step);
 }
 

@@ -79,6 +79,7 @@ extern const struct hk_push_table HK_PUSH_TABLE;
 #if HK_DOUBLE
 extern const struct hk_rest_table HK_REST_TABLE;
 extern const struct hk_shape_table HK_SHAPE_TABLE;
+extern const struct hk_feature_table HK_FEATURE_TABLE;
 #endif
 extern const hk_lane_table HK_LANE_TABLE;
 const hk_lane_table HK_LANE_TABLE = {
@@ -100,5 +101,6 @@ const hk_lane_table HK_LANE_TABLE = {
 #if HK_DOUBLE
     .rest = &HK_REST_TABLE,
     .shape = &HK_SHAPE_TABLE,
+    .feature = &HK_FEATURE_TABLE,
 #endif
 };

@@ -141,9 +141,10 @@ typedef struct hk_lane_table {
                        int last, void *vertices);
     const hk_local_table *local;
     const hk_vertex_table *vertex;
-    const struct hk_push_table *push;    // contact/push_lanes.h
-    const struct hk_rest_table *rest;    // design/rest_lanes.h; NULL in single precision
-    const struct hk_shape_table *shape;  // design/shape_lanes.h; likewise
+    const struct hk_push_table *push;        // contact/push_lanes.h
+    const struct hk_rest_table *rest;        // design/rest_lanes.h; NULL in single precision
+    const struct hk_shape_table *shape;      // design/shape_lanes.h; likewise
+    const struct hk_feature_table *feature;  // contact/feature_lanes.h; likewise
 } hk_lane_table;
 
 typedef enum hk_precision { HK_SINGLE = 0, HK_DOUBLE_PRECISION = 1 } hk_precision;

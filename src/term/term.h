@@ -172,6 +172,7 @@ typedef struct hk_guard_ops {
 typedef struct hk_jacobi_step {
     const void *q, *inverse, *target, *force;
     void *gradient;
+    bool renewed;  // `inverse` is another one than the last time
 } hk_jacobi_step;
 
 // For methods that move every vertex by itself, many times before they look at the energy: around a
@@ -182,9 +183,9 @@ typedef struct hk_region_ops {
     // new ones; gradients without are those of elements as they lay at the centre, to first order,
     // and diagonals are left to `precondition`.
     void (*guide)(hk_term *term, bool on);
-    // The same without a gradient; vertices are expected to move by `motion`, m, or as they do.
-    // Returns the energy, J.
-    double (*center)(hk_term *term, const void *x, double motion);
+    // The same without gradient and energy; vertices are expected to move by `motion`, m, or as
+    // they do.
+    void (*center)(hk_term *term, const void *x, double motion);
     // Takes vertices that have left their regions back; true: so many that a new centre is worth
     // while.
     bool (*truncate)(hk_term *term, void *x);

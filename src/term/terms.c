@@ -518,12 +518,10 @@ void hk_terms_guide(hk_terms *t, bool on)
         if (t->term[k]->ops->regions) t->term[k]->ops->regions->guide(t->term[k], on);
 }
 
-double hk_terms_center(hk_terms *t, const void *x, double motion)
+void hk_terms_center(hk_terms *t, const void *x, double motion)
 {
-    double sum = 0;
     for (int k = 0; k < t->count; k++)
-        if (regions_of(t->term[k])) sum += t->term[k]->ops->regions->center(t->term[k], x, motion);
-    return sum;
+        if (regions_of(t->term[k])) t->term[k]->ops->regions->center(t->term[k], x, motion);
 }
 
 bool hk_terms_truncate(hk_terms *t, void *x)

@@ -114,7 +114,7 @@ bool hk_terms_passes(hk_terms *terms, const double *x);
 bool hk_terms_again(hk_terms *terms, const double *x, int solves);
 // ---- and regions of vertices around them (hk_region_ops)
 void hk_terms_guide(hk_terms *terms, bool on);
-double hk_terms_center(hk_terms *terms, const void *x, double motion);
+void hk_terms_center(hk_terms *terms, const void *x, double motion);
 bool hk_terms_truncate(hk_terms *terms, void *x);
 double hk_terms_precondition(hk_terms *terms, const hk_jacobi_step *step);
 void hk_terms_sweep(hk_terms *terms, const void *before, const int32_t *colour_of);
