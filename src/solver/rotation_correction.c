@@ -406,25 +406,46 @@ hk_status hk_rotation_correction_prepare(hk_rotation_correction *t)
 
 // ---------------------------------------------------------------- a step
 
+typedef float v8 __attribute__((vector_size(32), may_alias));
 typedef float v16 __attribute__((vector_size(64), may_alias));
+typedef double d2 __attribute__((vector_size(16), may_alias));
+typedef double d4 __attribute__((vector_size(32), may_alias));
 typedef double d8 __attribute__((vector_size(64), may_alias));
 
 #define TARGET
 #define NAME(x) x##_generic
+#define LANES   4
+#define VEC     quad
+#define DVEC    d2
 #include "solver/rotation_correction_kernels.inl"
 #undef TARGET
 #undef NAME
+#undef LANES
+#undef VEC
+#undef DVEC
 #ifdef __x86_64__
 #define TARGET  __attribute__((target("avx2,fma")))
 #define NAME(x) x##_avx2
+#define LANES   8
+#define VEC     v8
+#define DVEC    d4
 #include "solver/rotation_correction_kernels.inl"
 #undef TARGET
 #undef NAME
+#undef LANES
+#undef VEC
+#undef DVEC
 #define TARGET  __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")))
 #define NAME(x) x##_avx512
+#define LANES   16
+#define VEC     v16
+#define DVEC    d8
 #include "solver/rotation_correction_kernels.inl"
 #undef TARGET
 #undef NAME
+#undef LANES
+#undef VEC
+#undef DVEC
 #endif
 
 typedef struct kernels {

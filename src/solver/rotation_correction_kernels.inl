@@ -1,5 +1,5 @@
-// What rotation_correction.c does in wide registers; included once an instruction set, with TARGET and
-// NAME.
+// What rotation_correction.c does in wide registers; included once an instruction set, with TARGET,
+// NAME, and LANES, VEC and DVEC for its registers.
 
 // Adds a vertex to the gradient at x, and to what Δ₀ changes of it.
 TARGET static inline void NAME(add_entry)(const entry *at, int32_t shift, const int32_t *place,
@@ -82,8 +82,8 @@ TARGET static bool NAME(eliminate)(int count, int row, double least, double *a)
         double inverse = 1 / pivot[k];
         for (int i = k + 1; i < count; i++) {
             double *to = a + (int64_t)i * row, factor = pivot[i] * inverse;
-            for (int j = i & ~7; j < row; j += 8)
-                *(d8 *)(to + j) -= factor * *(const d8 *)(pivot + j);
+            for (int j = i / (LANES / 2) * (LANES / 2); j < row; j += LANES / 2)
+                *(DVEC *)(to + j) -= factor * *(const DVEC *)(pivot + j);
         }
     }
     for (int i = count - 1; i >= 0; i--) {
@@ -94,6 +94,27 @@ TARGET static bool NAME(eliminate)(int count, int row, double least, double *a)
     return isfinite(a[count]);
 }
 
+// Sums of P × turn over the columns, for 4 registers of rows at most: to[3][BLOCK]. As many sums as
+// there are registers for, and each number of the columns read once.
+TARGET static inline void NAME(multiply)(const float *from, int columns, const float *turn,
+                                         float *to)
+{
+    enum { PARTS = BLOCK / LANES < 4 ? BLOCK / LANES : 4 };
+    VEC sum[3][PARTS] = {{{0}}};
+    for (int q = 0; q < columns; q++, from += BLOCK, turn += 4)
+#pragma GCC unroll 4
+        for (int l = 0; l < PARTS; l++) {
+            VEC column = *(const VEC *)(from + LANES * l);
+            sum[0][l] += column * turn[0];
+            sum[1][l] += column * turn[1];
+            sum[2][l] += column * turn[2];
+        }
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++)
+#pragma GCC unroll 4
+        for (int l = 0; l < PARTS; l++) *(VEC *)(to + BLOCK * i + LANES * l) = sum[i][l];
+}
+
 // Adds P × turn to the unknowns of blocks begin … end - 1.
 TARGET static void NAME(add)(const shape *s, const turner *each, int begin, int end, float *vector,
                              float *beyond)
@@ -101,13 +122,10 @@ TARGET static void NAME(add)(const shape *s, const turner *each, int begin, int 
     int columns = 3 * s->clusters;
     for (int b = begin; b < end; b++) {
         const float *from = s->columns + (int64_t)b * columns * BLOCK;
-        v16 sum[6] = {{0}};
-        for (int q = 0; q < columns; q++) {
-            const v16 *column = (const v16 *)(from + (int64_t)q * BLOCK);
-            for (int i = 0; i < 6; i++) sum[i] += column[i % 2] * each->turn[4 * q + i / 2];
-        }
-        const float *more_x = (const float *)sum, *more_y = more_x + BLOCK;
-        const float *more_z = more_y + BLOCK;
+        _Alignas(64) float sum[3 * BLOCK];
+        for (int l = 0; l < BLOCK; l += 4 * LANES)
+            NAME(multiply)(from + l, columns, each->turn, sum + l);
+        const float *more_x = sum, *more_y = more_x + BLOCK, *more_z = more_y + BLOCK;
         for (int l = 0; l < BLOCK && b * BLOCK + l < s->unknowns; l++) {
             int64_t to = 4 * ((int64_t)s->row[b * BLOCK + l] + each->shift);
             quad more = {more_x[l], more_y[l], more_z[l], 0}, before = *(quad *)(vector + to);
