@@ -31,6 +31,7 @@ int cmd_pose(int argc, char **argv);
 int cmd_rest(int argc, char **argv);
 int cmd_fit(int argc, char **argv);
 int cmd_mesh(int argc, char **argv);
+int cmd_mesh_fill(int argc, char **argv);
 int cmd_mesh_sdf(int argc, char **argv);
 int cmd_certify(int argc, char **argv);
 int cmd_render(int argc, char **argv);

@@ -37,7 +37,8 @@ typedef struct hk_def_kind {
     GROWS(fit, threads, threads)         \
     GROWS(design, undo_mb, undo_mb)      \
     GROWS(handle, weights, weights)      \
-    GROWS(sdf, threads, threads)
+    GROWS(sdf, threads, threads)         \
+    GROWS(filling, threads, threads)
 
 #define HK_GROWS(name, first, last) extern const hk_def_kind hk_def_##name;
 #define HK_EMBEDDED(name)           extern const hk_def_kind hk_def_##name;
