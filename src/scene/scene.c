@@ -193,6 +193,7 @@ void hk_scene_free(hk_scene *scene)
     for (int i = 0; i < scene->mesh_count; i++) {
         hk_mesh_free(scene->meshes[i]);
         hk_mesh_free(scene->skins[i]);
+        hk_mesh_free(scene->filled[i]);
     }
     for (int i = 0; i < scene->obstacle_mesh_count; i++) hk_mesh_free(scene->obstacle_meshes[i]);
     hk_arena_free(&scene->arena);
