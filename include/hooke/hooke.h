@@ -944,6 +944,7 @@ typedef struct hk_output_def {
     const char *vtu;    /* path of a .pvd or NULL */
     const char *points; /* prefix of the .csv files or NULL */
     const char *stats;  /* path of a .json or NULL */
+    const char *skin;   /* path of surfaces, cow.obj for cow_0000.obj, cow_0001.obj, …, or NULL */
 } hk_output_def;
 
 /* `sets` are "path=value" overrides, as on the command line. Paths of meshes are relative to the
