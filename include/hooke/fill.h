@@ -26,8 +26,9 @@ typedef struct hk_filling_def {
                            default is 40 */
     double least_part;  /* pieces that have less than this part of the volume of the largest one
                            are left out, and counted; the default is 0.001 */
-    int cells;          /* along the longest side of the surface's bounds; 0: 40, or more for thin
-                            bodies that are closed: 0.6 times volume over area, at most 200 */
+    int cells;          /* along the longest side of the surface's bounds; 0: chosen. 40, or more
+                           for closed bodies that are thin, and more where the surface is not
+                           met to half an edge otherwise */
     int threads;        /* 0: all cores; at most 1024. The mesh does not depend on it */
 } hk_filling_def;
 HK_API void hk_fill_filling_def(hk_filling_def *def, size_t size);

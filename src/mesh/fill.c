@@ -152,6 +152,26 @@ static hk_status fill_solid(const hk_fill_surface *surface, const hk_fill_solid 
     return status;
 }
 
+// With a size of our own choice: smaller ones where the surface is not met.
+static hk_status fill_closely(const hk_fill_surface *surface, hk_fill_solid *solid,
+                              const hk_filling_def *def, hk_mesh **mesh, hk_filling_report *report)
+{
+    enum { ATTEMPTS = 3 };
+    const double smaller = 0.7;
+    bool free_choice = !(def->size > 0) && def->cells == 0;
+    const hk_filling_report before = *report;
+    for (int attempt = 1;; attempt++) {
+        *report = before;
+        report->size = solid->size;
+        HK_TRY(fill_solid(surface, solid, def, mesh, report));
+        bool met = report->distance <= solid->size / 2;
+        if (!free_choice || met || attempt == ATTEMPTS) return HK_OK;
+        hk_mesh_free(*mesh);
+        *mesh = NULL;
+        solid->size *= smaller;
+    }
+}
+
 // ---------------------------------------------------------------- notes
 
 static const char *plural(int64_t count)
@@ -163,7 +183,7 @@ static const char *plural(int64_t count)
 static hk_status note_assumptions(hk_mesh *m, const hk_filling_report *r, const hk_filling_def *def)
 {
     if (r->repeated > 0)
-        HK_TRY(hk_mesh_add_note(m, "%lld triangle%s are there more than once: taken once",
+        HK_TRY(hk_mesh_add_note(m, "%lld triangle%s that were there before: taken once",
                                 (long long)r->repeated, plural(r->repeated)));
     if (r->turned > 0)
         HK_TRY(hk_mesh_add_note(m, "turned %lld triangle%s to agree with their neighbours",
@@ -185,7 +205,8 @@ static hk_status note_assumptions(hk_mesh *m, const hk_filling_report *r, const 
                                 "overlap: no border of the body",
                                 (long long)r->inner_triangles, plural(r->inner_triangles)));
     if (r->outer_triangles > 0)
-        HK_TRY(hk_mesh_add_note(m, "%lld triangle%s enclose nothing: not filled",
+        HK_TRY(hk_mesh_add_note(m,
+                                "%lld triangle%s with outside on both sides: nothing to fill there",
                                 (long long)r->outer_triangles, plural(r->outer_triangles)));
     return HK_OK;
 }
@@ -229,11 +250,10 @@ static hk_status fill_triangles(const hk_mesh *given, int count, const int32_t *
     hk_status status = hk_fill_solid_build(&surface, def->thickness / 2, def->threads, &solid);
     if (status == HK_OK) status = choose_size(def, &solid);
     report->triangles = count;
-    report->size = solid.size;
     report->flat_triangles = surface.flat;
     report->repeated = surface.repeated;
     report->turned = surface.turned;
-    if (status == HK_OK) status = fill_solid(&surface, &solid, def, mesh, report);
+    if (status == HK_OK) status = fill_closely(&surface, &solid, def, mesh, report);
     hk_fill_solid_release(&solid);
     hk_fill_surface_release(&surface);
     return status;
