@@ -135,7 +135,7 @@ int cmd_mesh_fill(int argc, char **argv)
         {"sharp", 0, CLI_REAL, &args.sharp, "DEG",
          "edges that turn by more are kept; 40, 180: none"},
         {"least", 0, CLI_REAL, &args.least, "PART",
-         "leave out pieces with less of the largest one's volume; 0.001"},
+         "leave out pieces with less of the largest one's volume; 0.01"},
         {"threads", 0, CLI_INT, &args.threads, "N", "0: all cores"},
         {"json", 0, CLI_FLAG, &cli_talk.json, NULL, "print the summary as one JSON object"},
         {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"},

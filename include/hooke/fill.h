@@ -25,7 +25,7 @@ typedef struct hk_filling_def {
     double sharp_angle; /* degrees: edges of the surface that turn by more are kept; 180: none. The
                            default is 40 */
     double least_part;  /* pieces that have less than this part of the volume of the largest one
-                           are left out, and counted; the default is 0.001 */
+                           are left out, and counted; the default is 0.01 */
     int cells;          /* along the longest side of the surface's bounds; 0: chosen. 40, or more
                            for closed bodies that are thin, and more where the surface is not
                            met to half an edge otherwise */

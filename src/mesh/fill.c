@@ -14,7 +14,7 @@ static const double ROUGH = 0.7;
 
 void hk_fill_filling_def(hk_filling_def *def, size_t size)
 {
-    const hk_filling_def standard = {.grade = 0.5, .sharp_angle = 40, .least_part = 1e-3};
+    const hk_filling_def standard = {.grade = 0.5, .sharp_angle = 40, .least_part = 0.01};
     hk_def_fill(&hk_def_filling, &standard, def, size);
 }
 
@@ -152,13 +152,14 @@ static hk_status fill_solid(const hk_fill_surface *surface, const hk_fill_solid 
     return status;
 }
 
-// With a size of our own choice: smaller ones where the surface is not met.
+// With a size of our own choice: smaller ones where a closed surface is not met. (Where an open one
+// ends, bodies may be as thin as one likes: no size would do.)
 static hk_status fill_closely(const hk_fill_surface *surface, hk_fill_solid *solid,
                               const hk_filling_def *def, hk_mesh **mesh, hk_filling_report *report)
 {
     enum { ATTEMPTS = 3 };
     const double smaller = 0.7;
-    bool free_choice = !(def->size > 0) && def->cells == 0;
+    bool free_choice = !(def->size > 0) && def->cells == 0 && !solid->rim;
     const hk_filling_report before = *report;
     for (int attempt = 1;; attempt++) {
         *report = before;
@@ -183,7 +184,7 @@ static const char *plural(int64_t count)
 static hk_status note_assumptions(hk_mesh *m, const hk_filling_report *r, const hk_filling_def *def)
 {
     if (r->repeated > 0)
-        HK_TRY(hk_mesh_add_note(m, "%lld triangle%s that were there before: taken once",
+        HK_TRY(hk_mesh_add_note(m, "%lld triangle%s more than once in the file: taken once",
                                 (long long)r->repeated, plural(r->repeated)));
     if (r->turned > 0)
         HK_TRY(hk_mesh_add_note(m, "turned %lld triangle%s to agree with their neighbours",

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "mesh/fill.h"
+#include "mesh/rim.h"
 #include "mesh/sort.h"
 
 // The least sine of a dihedral angle that a move may leave: 11°, a little more than what
@@ -376,6 +377,28 @@ static hk_status snap_edges(snapper *s)
     return status;
 }
 
+// Two vertices may have gone to the same place, from both sides of a crease: one of them goes back
+// a little.
+static hk_status part_vertices(snapper *s)
+{
+    const double back = 0.02;
+    int32_t *same = HK_ARRAY(int32_t, s->mesh->vertex_count);
+    if (!same) return HK_NO_MEMORY;
+    hk_status status = hk_merge_vertices(s->mesh->vertex_count, s->mesh->positions, same);
+    for (int v = 0; v < s->mesh->vertex_count && status == HK_OK; v++) {
+        double middle[3] = {0}, *p = position(s, v);
+        int count = 4 * (s->first[v + 1] - s->first[v]);
+        if (same[v] == v || count == 0) continue;
+        for (int k = s->first[v]; k < s->first[v + 1]; k++)
+            for (int c = 0; c < 4; c++)
+                for (int i = 0; i < 3; i++)
+                    middle[i] += position(s, s->mesh->tets[4 * (size_t)s->tets[k] + (size_t)c])[i];
+        for (int i = 0; i < 3; i++) p[i] += back * (middle[i] / count - p[i]);
+    }
+    hk_free(same);
+    return status;
+}
+
 // ---------------------------------------------------------------- what is kept
 
 // Sharp edges in steps of a quarter of a size: those that are near the surface of the mesh count,
@@ -435,6 +458,7 @@ hk_status hk_fill_snap(const hk_fill_surface *surface, const hk_fill_solid *soli
     if (status == HK_OK) status = find_normals(&s);
     if (status == HK_OK) status = snap_corners(&s);
     if (status == HK_OK) status = snap_edges(&s);
+    if (status == HK_OK) status = part_vertices(&s);
     if (status == HK_OK) status = find_kept(&s, length, kept);
     hk_free(s.outer);
     hk_free(s.first);
