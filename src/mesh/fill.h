@@ -13,6 +13,16 @@
 #include "mesh/stuffing.h"
 #include "mesh/winding.h"
 
+// The root of an item in a forest of those that hang together; paths are halved on the way.
+static inline int32_t hk_fill_root(int32_t *parents, int32_t item)
+{
+    while (parents[item] != item) {
+        parents[item] = parents[parents[item]];
+        item = parents[item];
+    }
+    return item;
+}
+
 // ---------------------------------------------------------------- fill_orient.c
 
 typedef struct hk_fill_surface {

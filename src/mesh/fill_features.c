@@ -67,15 +67,6 @@ static double length_of(const hk_fill_surface *s, const int32_t *edge)
     return sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2]);
 }
 
-static int32_t root_of(int32_t *parents, int32_t v)
-{
-    while (parents[v] != v) {
-        parents[v] = parents[parents[v]];
-        v = parents[v];
-    }
-    return v;
-}
-
 // Keeps the edges of chains that are long enough.
 static hk_status leave_out_short(const hk_fill_surface *s, double shortest, hk_fill_features *f)
 {
@@ -85,12 +76,13 @@ static hk_status leave_out_short(const hk_fill_surface *s, double shortest, hk_f
     if (status == HK_OK) {
         for (int v = 0; v < s->vertex_count; v++) parents[v] = v;
         for (int64_t k = 0; k < f->count; k++)
-            parents[root_of(parents, f->edges[2 * k])] = root_of(parents, f->edges[2 * k + 1]);
+            parents[hk_fill_root(parents, f->edges[2 * k])] =
+                hk_fill_root(parents, f->edges[2 * k + 1]);
         for (int64_t k = 0; k < f->count; k++)
-            lengths[root_of(parents, f->edges[2 * k])] += length_of(s, f->edges + 2 * k);
+            lengths[hk_fill_root(parents, f->edges[2 * k])] += length_of(s, f->edges + 2 * k);
         int kept = 0;
         for (int64_t k = 0; k < f->count; k++) {
-            if (lengths[root_of(parents, f->edges[2 * k])] < shortest) continue;
+            if (lengths[hk_fill_root(parents, f->edges[2 * k])] < shortest) continue;
             f->length += length_of(s, f->edges + 2 * k);
             memmove(f->edges + 2 * (int64_t)kept++, f->edges + 2 * k, 2 * sizeof(int32_t));
         }

@@ -4,23 +4,14 @@
 #include "mesh/facets.h"
 #include "mesh/fill.h"
 
-static int32_t root_of(int32_t *parents, int32_t t)
-{
-    while (parents[t] != t) {
-        parents[t] = parents[parents[t]];
-        t = parents[t];
-    }
-    return t;
-}
-
 // The root of a piece is its first tet.
 static void join_tets(void *context, int32_t low, const hk_keyed *run, size_t count)
 {
     int32_t *parents = context;
     (void)low;
     for (size_t k = 1; k < count; k++) {
-        int32_t a = root_of(parents, (int32_t)(run[0].item / 4));
-        int32_t b = root_of(parents, (int32_t)(run[k].item / 4));
+        int32_t a = hk_fill_root(parents, (int32_t)(run[0].item / 4));
+        int32_t b = hk_fill_root(parents, (int32_t)(run[k].item / 4));
         parents[a < b ? b : a] = a < b ? a : b;
     }
 }
@@ -72,12 +63,12 @@ static hk_status keep(hk_mesh **mesh, double least_part, hk_filling_report *repo
     HK_TRY(hk_visit_facets(m->vertex_count, 4 * (int64_t)m->tet_count, m->tets, hk_tet_face,
                            join_tets, w->parents));
     for (int t = 0; t < m->tet_count; t++) {
-        int32_t root = root_of(w->parents, t);
+        int32_t root = hk_fill_root(w->parents, t);
         w->volumes[root] += volume_of(m, t);
         largest = fmax(largest, w->volumes[root]);
     }
     for (int t = 0; t < m->tet_count; t++) {
-        int32_t root = root_of(w->parents, t);
+        int32_t root = hk_fill_root(w->parents, t);
         w->kept[t] = w->volumes[root] >= least_part * largest;
         count += w->kept[t];
         if (root != t) continue;
