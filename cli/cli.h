@@ -31,6 +31,7 @@ int cmd_pose(int argc, char **argv);
 int cmd_rest(int argc, char **argv);
 int cmd_fit(int argc, char **argv);
 int cmd_mesh(int argc, char **argv);
+int cmd_mesh_fill(int argc, char **argv);
 int cmd_mesh_sdf(int argc, char **argv);
 int cmd_certify(int argc, char **argv);
 int cmd_render(int argc, char **argv);
@@ -169,12 +170,15 @@ bool cli_write_whole(const char *path, const char *data, size_t size, char *why,
 
 // The series of states that a run leaves behind: bar.pvd + bar_0000.vtu …, bar_0000.csv …
 typedef struct cli_frames {
-    char *series;  // path of the .pvd, or NULL
-    char *stem;    // of the .vtu files: the series without its ending
-    char *points;  // prefix of the .csv files, or NULL
-    double every;  // s
-    double next;   // s, when the next frame is due
-    double last;   // s, of the last frame written
+    char *series;             // path of the .pvd, or NULL
+    char *stem;               // of the .vtu files: the series without its ending
+    char *points;             // prefix of the .csv files, or NULL
+    char *skin;               // of surfaces: the path of the first one; NULL: none
+    size_t skin_stem;         // length of its path before the number,
+    const char *skin_ending;  // and what follows that
+    double every;             // s
+    double next;              // s, when the next frame is due
+    double last;              // s, of the last frame written
     double *times;
     char **files;
     int count, capacity;

@@ -1,4 +1,4 @@
-// hooke mesh: makes, converts and checks meshes.
+// hooke mesh: makes, converts, checks and fills meshes.
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -435,26 +435,29 @@ static const cli_command verbs[] = {
     {"make", "make a box, cylinder, sphere, helix, sheet or figure", mesh_make},
     {"convert", "read a mesh, write it in another format", mesh_convert},
     {"check", "say what a mesh holds and what is wrong with it", mesh_check},
+    {"fill", "fill a surface with tets", cmd_mesh_fill},
     {"sdf", "write the signed distance field of a surface", cmd_mesh_sdf},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
 static void print_verbs(void)
 {
-    printf("Usage: hooke mesh make|convert|check|sdf …\n\nMakes, converts, checks and measures "
+    printf("Usage: hooke mesh make|convert|check|fill|sdf …\n\nMakes, converts, checks, fills and "
+           "measures "
            "meshes.\n\n");
     for (int i = 0; i < VERBS; ++i) printf("  %-9s %s\n", verbs[i].name, verbs[i].summary);
     printf("\nExamples:\n"
            "  hooke mesh make box --size 1,0.2,0.2 --cells 20,4,4 -o bar.msh\n"
            "  hooke mesh convert armadillo.ele armadillo.vtu\n"
            "  hooke mesh check bar.msh\n"
+           "  hooke mesh fill spot.obj -o spot.msh\n"
            "  hooke mesh sdf bunny.obj -o bunny.vti\n"
            "\n'hooke mesh make --help' says more, and so do the others.\n");
 }
 
 int cmd_mesh(int argc, char **argv)
 {
-    if (argc < 2) return cli_usage_error("mesh", "expected make, convert, check or sdf");
+    if (argc < 2) return cli_usage_error("mesh", "expected make, convert, check, fill or sdf");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_verbs();
         return CLI_DONE;
@@ -467,5 +470,6 @@ int cmd_mesh(int argc, char **argv)
     const char *nearest = cli_nearest(argv[1], names, VERBS);
     if (nearest)
         return cli_usage_error("mesh", "unknown '%s'; did you mean '%s'?", argv[1], nearest);
-    return cli_usage_error("mesh", "unknown '%s'; expected make, convert, check or sdf", argv[1]);
+    return cli_usage_error("mesh", "unknown '%s'; expected make, convert, check, fill or sdf",
+                           argv[1]);
 }

@@ -5,6 +5,16 @@
 
 #include "cli.h"
 
+// Takes over the path; the scene has made sure that it has an ending.
+static void begin_skins(cli_frames *frames, char *path)
+{
+    const char *ending = strrchr(path, '.');
+    frames->skin_stem = (size_t)(ending - path);
+    frames->skin = cli_format("%.*s_0000%s", (int)frames->skin_stem, path, ending);
+    frames->skin_ending = frames->skin + strlen(frames->skin) - strlen(ending);
+    free(path);
+}
+
 void cli_frames_begin(cli_frames *frames, const hk_output_def *output, const char *folder)
 {
     *frames = (cli_frames){.last = NAN};
@@ -19,11 +29,12 @@ void cli_frames_begin(cli_frames *frames, const hk_output_def *output, const cha
         free(path);
     }
     if (output->points) frames->points = cli_output_path(folder, output->points);
+    if (output->skin) begin_skins(frames, cli_output_path(folder, output->skin));
 }
 
 bool cli_frames_lack(const cli_frames *frames, double time)
 {
-    return (frames->series || frames->points) && !(frames->last == time);
+    return (frames->series || frames->points || frames->skin) && !(frames->last == time);
 }
 
 bool cli_frames_due(const cli_frames *frames, double time)
@@ -48,6 +59,20 @@ static void add_frame(cli_frames *frames, double time, char *file)
         frames->every > 0 ? (floor(time / frames->every + 1e-6) + 1) * frames->every : time;
 }
 
+// The surface of all bodies: skins of those that have one.
+static hk_status write_skin(const cli_frames *frames, const hk_world *world)
+{
+    hk_mesh *surface = NULL;
+    char *path = cli_format("%.*s_%04d%s", (int)frames->skin_stem, frames->skin, frames->count,
+                            frames->skin_ending);
+    hk_status status =
+        hk_model_surface(hk_world_model(world), hk_world_positions(world), true, &surface);
+    if (status == HK_OK) status = hk_mesh_save(surface, path, NULL, 0);
+    hk_mesh_free(surface);
+    free(path);
+    return status;
+}
+
 hk_status cli_frames_write(cli_frames *frames, hk_world *world)
 {
     double time = hk_world_time(world);
@@ -65,6 +90,7 @@ hk_status cli_frames_write(cli_frames *frames, hk_world *world)
         status = hk_world_save_points(world, path);
         free(path);
     }
+    if (status == HK_OK && frames->skin) status = write_skin(frames, world);
     if (status != HK_OK) {
         free(file);
         return status;
@@ -83,5 +109,6 @@ void cli_frames_free(cli_frames *frames)
     free(frames->series);
     free(frames->stem);
     free(frames->points);
+    free(frames->skin);
     *frames = (cli_frames){0};
 }

@@ -98,13 +98,18 @@ static int check_backend(const char *command, const char *name)
     return cli_usage_error(command, "'--backend %s': expected cpu, cuda or auto", name);
 }
 
+static bool can_hold_skin(const char *path)
+{
+    for (int i = 0; i < hk_mesh_format_count(); ++i) {
+        hk_mesh_format format = hk_mesh_format_at(i);
+        if (format.writes && cli_ends_with(path, format.ending)) return true;
+    }
+    return false;
+}
+
 static int check_skin(const char *command, const char *path)
 {
-    for (int i = 0; path && i < hk_mesh_format_count(); ++i) {
-        hk_mesh_format format = hk_mesh_format_at(i);
-        if (format.writes && cli_ends_with(path, format.ending)) return -1;
-    }
-    if (!path) return -1;
+    if (!path || can_hold_skin(path)) return -1;
     return cli_usage_error(command, "'--skin %s': expected a name that ends in one of %s", path,
                            cli_formats(CLI_WRITING).text);
 }
@@ -183,6 +188,9 @@ static int prepare_outputs(cli_session *session)
 {
     const hk_output_def *output = hk_scene_output(session->scene);
     const char *folder = session->args.out;
+    if (output && output->skin && !can_hold_skin(output->skin))
+        return cli_failure("%s: output.skin: \"%s\" should end in one of %s", session->scene_path,
+                           output->skin, cli_formats(CLI_WRITING).text);
     cli_frames_begin(&session->frames, output, folder);
     if (output && output->stats) session->stats = cli_output_path(folder, output->stats);
     if (session->args.points) session->points = cli_output_path(folder, session->args.points);
@@ -192,10 +200,12 @@ static int prepare_outputs(cli_session *session)
             "%s: --skin: no body has a skin, as in --set bodies.0.skin.file=fine.obj",
             session->scene_path);
     const cli_frames *frames = &session->frames;
-    enum { OUTPUTS = 5 + CLI_MORE_OUTPUTS };
+    enum { OWN = 7, OUTPUTS = OWN + CLI_MORE_OUTPUTS };
     char *outputs[OUTPUTS] = {
         frames->series ? cli_format("%s", frames->series) : NULL,
+        frames->series ? cli_format("%s_0000.vtu", frames->stem) : NULL,
         frames->points ? cli_format("%s_0000.csv", frames->points) : NULL,
+        frames->skin ? cli_format("%s", frames->skin) : NULL,
         session->stats ? cli_format("%s", session->stats) : NULL,
         session->points ? cli_format("%s", session->points) : NULL,
         session->skin ? cli_format("%s", session->skin) : NULL,
@@ -204,7 +214,7 @@ static int prepare_outputs(cli_session *session)
         const char **path = session->more->outputs[i];
         if (!path || !*path) continue;
         session->outputs[i] = cli_output_path(folder, *path);
-        outputs[5 + i] = cli_format("%s", session->outputs[i]);
+        outputs[OWN + i] = cli_format("%s", session->outputs[i]);
     }
     char why[512];
     bool good = true;
@@ -332,6 +342,8 @@ static void print_outputs(FILE *stream, const cli_session *session)
     if (frames->points && frames->count > 0)
         fprintf(stream, "  wrote       %s_0000.csv … (%d frame%s)\n", frames->points, frames->count,
                 plural);
+    if (frames->skin && frames->count > 0)
+        fprintf(stream, "  wrote       %s … (%d frame%s)\n", frames->skin, frames->count, plural);
     if (session->points) fprintf(stream, "  wrote       %s\n", session->points);
     if (session->stats) fprintf(stream, "  wrote       %s\n", session->stats);
     if (session->skin) fprintf(stream, "  wrote       %s\n", session->skin);

@@ -94,7 +94,7 @@ usage() {
 help() {
     for words in "--help" "-h" "help" "help run" "help pose" "help rest" "help fit" "help compare" "help sweep" "help certify" "help tune" "help mesh" "help mesh make" \
         "help help" "help materials" "help methods" "help scene" "help machine" "run --help" "pose -h" \
-        "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help" "mesh sdf --help"; do
+        "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help" "mesh fill --help" "mesh sdf --help"; do
         # shellcheck disable=SC2086  # the words are to be split
         status 0 "$hooke" $words
         empty err
@@ -573,6 +573,27 @@ END
     holds err 'larger cells'
     status 1 "$hooke" mesh sdf none.obj -o no.vti
     missing no.vti no.vtu
+    # Surfaces are filled: a closed one, an open one that encloses nothing, and a shell of it.
+    status 0 "$hooke" mesh convert bar.msh bar.stl
+    status 0 "$hooke" mesh fill bar.stl -o filled.msh --cells 20
+    holds out 'filled.msh'
+    holds out 'angles'
+    status 0 "$hooke" mesh check filled.msh
+    holds out 'ready to simulate'
+    status 0 "$hooke" mesh fill bar.stl -o filled.msh --size 0.05 --grade 0 --json
+    holds out '"least_plain"'
+    true_that "$(number out tets) > 1000"
+    status 1 "$hooke" mesh fill sheet.obj -o no.msh
+    holds err 'thickness'
+    status 0 "$hooke" mesh fill sheet.obj -o shell.msh --thickness 0.1 --size 0.05
+    exists shell.msh
+    status 2 "$hooke" mesh fill bar.stl
+    status 2 "$hooke" mesh fill bar.stl -o no.obj
+    holds err 'no tets'
+    status 2 "$hooke" mesh fill bar.stl -o no.msh --size 0.1 --cells 3
+    status 2 "$hooke" mesh fill bar.stl -o no.msh --grade 2
+    status 1 "$hooke" mesh fill none.obj -o no.msh
+    missing no.msh no.obj
     # A write that fails is told and leaves nothing behind.
     status 1 sh -c 'ulimit -f 8; exec "$@"' sh "$hooke" mesh make box -o cut-off/box.msh
     holds err 'cannot write cut-off/box.msh'

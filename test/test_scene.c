@@ -483,6 +483,62 @@ static void files(void **state)
     free(text);
 }
 
+// An octahedron, whose triangles come as they please.
+static const char octahedron_obj[] =
+    "v 1 0 0\nv -1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0 0 -1\n"
+    "f 1 3 5\nf 3 2 5\nf 2 4 5\nf 4 1 5\nf 3 1 6\nf 2 3 6\nf 6 4 2\nf 4 6 1\n";
+
+static void filled_surfaces(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/hooke-scene-XXXXXX", path[200];
+    assert_non_null(mkdtemp(folder));
+    char *text = quoted("{'bodies': [\n"
+                        " {'mesh': {'fill': {'file': 'body.obj', 'size': 0.25}},\n"
+                        "  'material': {'young': 1e6, 'poisson': 0.4}},\n"
+                        " {'mesh': {'fill': {'file': 'body.obj', 'size': 0.25}},\n"
+                        "  'material': {'young': 1e6, 'poisson': 0.4}}]}");
+    write_file(folder, "body.obj", octahedron_obj);
+    write_file(folder, "scene.json", text);
+    snprintf(path, sizeof path, "%s/scene.json", folder);
+    hk_scene *scene = NULL;
+    if (hk_scene_load(path, NULL, 0, &scene) != HK_OK) fail_msg("%s", hk_error());
+    const hk_model_def *model = hk_scene_model(scene);
+    const hk_body_def *first = hk_def_at(model->bodies, 0), *second = hk_def_at(model->bodies, 1);
+    assert_true(hk_mesh_tet_count(first->mesh) > 100);
+    assert_int_equal(hk_mesh_triangle_count(first->skin), 8);
+    // The same words, the same mesh.
+    assert_ptr_equal(first->mesh, second->mesh);
+    assert_ptr_equal(first->skin, second->skin);
+    hk_scene_free(scene);
+
+    // Without the skin; with `cells` in the place of `size`.
+    const char *sets[] = {"bodies.0.mesh.fill.skin=false", "bodies.0.mesh.fill.cells=6"};
+    if (hk_scene_load(path, sets, 2, &scene) != HK_OK) fail_msg("%s", hk_error());
+    first = hk_scene_model(scene)->bodies;
+    assert_null(first->skin);
+    hk_scene_free(scene);
+
+    // What cannot be filled is told with its place; so is a surface where a solid is needed.
+    scene = NULL;
+    sets[0] = "bodies.1.mesh.fill.size=10";
+    assert_int_equal(hk_scene_load(path, sets, 1, &scene), HK_BAD_INPUT);
+    assert_non_null(strstr(hk_error(), "scene.json"));
+    assert_non_null(strstr(hk_error(), "bodies[1].mesh.fill: "));
+    assert_non_null(strstr(hk_error(), "smaller size"));
+    sets[0] = "bodies.0.mesh.file=body.obj";
+    hk_model *none = NULL;
+    if (hk_scene_load(path, sets, 1, &scene) != HK_OK) fail_msg("%s", hk_error());
+    assert_int_not_equal(hk_model_create(hk_scene_model(scene), &none), HK_OK);
+    assert_non_null(strstr(hk_error(), "hooke mesh fill"));
+    hk_scene_free(scene);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/body.obj", folder);
+    unlink(path);
+    rmdir(folder);
+    free(text);
+}
+
 // ---------------------------------------------------------------- memory
 
 static struct {
@@ -538,12 +594,13 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults),       cmocka_unit_test(everything),
-        cmocka_unit_test(steps_from_end), cmocka_unit_test(solver_options),
-        cmocka_unit_test(places),         cmocka_unit_test(syntax),
-        cmocka_unit_test(values),         cmocka_unit_test(nearest_words),
-        cmocka_unit_test(overrides),      cmocka_unit_test(override_refusals),
-        cmocka_unit_test(files),          cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(defaults),        cmocka_unit_test(everything),
+        cmocka_unit_test(steps_from_end),  cmocka_unit_test(solver_options),
+        cmocka_unit_test(places),          cmocka_unit_test(syntax),
+        cmocka_unit_test(values),          cmocka_unit_test(nearest_words),
+        cmocka_unit_test(overrides),       cmocka_unit_test(override_refusals),
+        cmocka_unit_test(files),           cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(filled_surfaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,6 +241,7 @@ typedef struct change {
 
 #define MATERIAL(text) "bodies.0.material=" text
 #define FIX(text)      "bodies.0.fix=[" text "]"
+#define FILL(text)     "bodies.0.mesh={\"fill\": {\"file\": \"none.obj\", " text "}}"
 #define OBSTACLE(text) "obstacles=[{" text "}]"
 #define PLANE          "\"plane\": {\"normal\": [0, 1, 0]}"
 
@@ -354,6 +355,21 @@ static const change changes[] = {
     {BAD, {"bodies.0.mesh={\"figure\": {\"cells\": 10}}"}, NULL},
     {BAD, {"bodies.0.mesh={\"figure\": {\"height\": 1, \"cells\": 10, \"size\": 1}}"}, NULL},
     {BEYOND, {"bodies.0.mesh.box.cells=[100000,100000,100000]"}, "bodies[0].mesh.box"},
+    {BEYOND, {FILL("\"cells\": 9, \"grade\": 0, \"skin\": false")}, "none.obj"},
+    {BEYOND, {FILL("\"size\": 0.1, \"sharp_angle\": 30")}, "none.obj"},
+    {BEYOND, {FILL("\"thickness\": 0.1, \"least_part\": 1")}, "none.obj"},
+    {BAD, {"bodies.0.mesh={\"fill\": {\"size\": 1}}"}, NULL},
+    {BAD, {FILL("\"size\": 0.1, \"cells\": 9")}, NULL},
+    {BAD, {FILL("\"size\": 0")}, NULL},
+    {BAD, {FILL("\"cells\": 0")}, NULL},
+    {BAD, {FILL("\"grade\": 1.5")}, NULL},
+    {BAD, {FILL("\"thickness\": 0")}, NULL},
+    {BAD, {FILL("\"sharp_angle\": 0.5")}, NULL},
+    {BAD, {FILL("\"least_part\": -0.1")}, NULL},
+    {BAD, {FILL("\"skin\": 1")}, NULL},
+    {BAD, {FILL("\"colour\": 1")}, NULL},
+    {GOOD, {"output.skin=\"out/a.obj\""}, NULL},
+    {BAD, {"output.skin=1"}, NULL},
     {GOOD, {"bodies.0.skin={\"sphere\": {\"radius\": 1, \"cells\": 2}}"}, NULL},
     {GOOD, {"bodies.0.skin.sphere={\"radius\": 1, \"cells\": 2}"}, NULL},
     {BAD, {"bodies.0.skin={}"}, NULL},

@@ -33,7 +33,7 @@
  *     (hk_material_def, hk_motion_def, hk_key_def, hk_formula_def, hk_between_def, hk_solver_def;
  *     hk_mesh_report, hk_intersection, hk_intersection_report, hk_energy, hk_step_report,
  *     hk_iteration, hk_rest_report, hk_fit_report, hk_design_view, hk_sdf_report,
- *     hk_contact_report, hk_obstacle_load) keep their size:
+ *     hk_filling_report, hk_contact_report, hk_obstacle_load) keep their size:
  *     new fields are taken from `reserved`, which is 0.
  *   - Structs that only the library makes, one at a time (hk_output_def, hk_option_info,
  *     hk_machine_info, hk_fit_parameter), get new fields at their end. A definition that the
@@ -944,6 +944,7 @@ typedef struct hk_output_def {
     const char *vtu;    /* path of a .pvd or NULL */
     const char *points; /* prefix of the .csv files or NULL */
     const char *stats;  /* path of a .json or NULL */
+    const char *skin;   /* path of surfaces, cow.obj for cow_0000.obj, cow_0001.obj, …, or NULL */
 } hk_output_def;
 
 /* `sets` are "path=value" overrides, as on the command line. Paths of meshes are relative to the
@@ -966,6 +967,7 @@ HK_API int hk_scene_steps(const hk_scene *scene); /* from "steps" or "end" */
 
 #include <hooke/contact.h>
 #include <hooke/design.h>
+#include <hooke/fill.h>
 #include <hooke/sdf.h>
 #include <hooke/tool.h>
 #endif

@@ -26,9 +26,9 @@ static bool same_place(const double a[3], const double b[3])
     return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
-// The first vertex in the place of each. Different places of one hash are told apart, as long as
-// they come one after the other; else an edge too many is taken for the rim, which does no harm.
-static hk_status merge_vertices(int count, const double *positions, int32_t *first)
+// Different places of one hash are told apart, as long as they come one after the other; else an
+// edge too many is taken for the rim, which does no harm.
+hk_status hk_merge_vertices(int count, const double *positions, int32_t *first)
 {
     hk_keyed *order = HK_ARRAY(hk_keyed, count), *scratch = HK_ARRAY(hk_keyed, count);
     if (order && scratch) {
@@ -91,7 +91,7 @@ hk_status hk_rim_find(int vertex_count, const double *positions, int triangle_co
     int64_t corners = 3 * (int64_t)triangle_count;
     int32_t *first = HK_ARRAY(int32_t, vertex_count), *merged = HK_ARRAY(int32_t, corners);
     hk_status status = first && merged ? HK_OK : HK_NO_MEMORY;
-    if (status == HK_OK) status = merge_vertices(vertex_count, positions, first);
+    if (status == HK_OK) status = hk_merge_vertices(vertex_count, positions, first);
     if (status == HK_OK) {
         for (int64_t k = 0; k < corners; k++) merged[k] = first[triangles[k]];
         s.triangles = merged;

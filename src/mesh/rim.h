@@ -19,4 +19,7 @@ hk_status hk_rim_find(int vertex_count, const double *positions, int triangle_co
                       const int32_t *triangles, hk_rim *rim);
 void hk_rim_free(hk_rim *rim);
 
+// The first vertex in the place of each: first[count].
+hk_status hk_merge_vertices(int count, const double *positions, int32_t *first);
+
 #endif

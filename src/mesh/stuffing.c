@@ -1,16 +1,10 @@
-// Isosurface stuffing: values on the lattice, cut points, snapping, stencils.
+// Isosurface stuffing: cut points, snapping, stencils.
 #include "mesh/stuffing.h"
 
 #include <limits.h>
 #include <math.h>
 
-// A vertex of the lattice has integer coordinates in half cubes, all even (corners) or all odd
-// (centres). Both kinds form a grid of their own, numbered x fastest, corners first.
-typedef struct lattice {
-    int corners[3], centres[3];
-    int corner_count, count;
-    double origin[3], half;  // position of (0, 0, 0); half a cube, m
-} lattice;
+#include "mesh/sort.h"
 
 // Each edge belongs to the vertex at its beginning: three long ones to vertices of the same kind,
 // four short ones to the other kind.
@@ -24,85 +18,33 @@ static const double LONG_SNAP = 0.24999, SHORT_SNAP = 0.41189;
 
 typedef struct cut {
     double at;  // from the beginning of the edge, 0 to 1
-    int32_t end;
+    int32_t start, end;
     int8_t edge;
     bool gone;  // an end was moved onto the surface
 } cut;
 
+typedef int32_t cuts_around[2 * EDGES];  // of edges that begin at a vertex, that end there; −1
+
 typedef struct workspace {
-    const hk_stuffing *in;
-    lattice grid;
-    double *value;   // [count] the distance; 0: on the surface
+    hk_background *in;
     int32_t *place;  // [count] the cut that a vertex was moved to, or −1
-    int32_t *first;  // [count + 1] cuts of each vertex
     cut *cuts;       // in the order of vertices and edges
-    int32_t *start;  // [cut_count] vertex at the beginning of the cut's edge
     int cut_count;
-    int32_t *number;  // [count + cut_count] in the mesh; vertices, then cuts; −1: not used
-    int32_t *tets;    // [tet_count][4] in these numbers
+    int32_t *around_of;   // [count] which of `around`, or −1: none of its edges is cut
+    cuts_around *around;  // for vertices with cut edges
+    int32_t *number;      // [count + cut_count] in the mesh; vertices, then cuts; −1: not used
+    int32_t *tets;        // [tet_count][4] in these numbers
     int tet_count;
 } workspace;
 
-static int vertex_at(const lattice *g, const int c[3])
+static void lattice_position(const hk_background *b, int v, double p[3])
 {
-    const int odd = c[0] & 1, *n = odd ? g->centres : g->corners;
-    int at[3];
-    for (int i = 0; i < 3; i++) {
-        if (c[i] < 0 || (c[i] & 1) != odd) return -1;
-        at[i] = c[i] / 2;
-        if (at[i] >= n[i]) return -1;
-    }
-    return (odd ? g->corner_count : 0) + at[0] + n[0] * (at[1] + n[1] * at[2]);
+    for (int i = 0; i < 3; i++) p[i] = b->origin[i] + b->half * b->at[v][i];
 }
 
-static void coordinates_of(const lattice *g, int v, int c[3])
+static bool is_corner(const hk_background *b, int v)
 {
-    const int odd = v >= g->corner_count, *n = odd ? g->centres : g->corners;
-    if (odd) v -= g->corner_count;
-    c[0] = 2 * (v % n[0]) + odd;
-    c[1] = 2 * (v / n[0] % n[1]) + odd;
-    c[2] = 2 * (v / n[0] / n[1]) + odd;
-}
-
-static void lattice_position(const lattice *g, const int c[3], double p[3])
-{
-    for (int i = 0; i < 3; i++) p[i] = g->origin[i] + g->half * c[i];
-}
-
-// One cube more on every side, so that the outermost vertices are outside.
-static hk_status make_lattice(const hk_stuffing *in, lattice *g)
-{
-    double corners = 1, centres = 1;
-    g->half = in->cell / 2;
-    for (int i = 0; i < 3; i++) {
-        double cubes = ceil((in->high[i] - in->low[i]) / in->cell - 1e-9) + 2;
-        corners *= cubes + 1;
-        centres *= cubes;
-        // Each vertex begins seven edges, and twelve tets in a cube become 36 at most.
-        if (!(cubes >= 2 && 8 * (corners + centres) <= INT_MAX && 36 * centres <= INT_MAX))
-            return hk_fail(HK_BAD_INPUT, "%s: a lattice with cells of %g m is too large to number",
-                           in->name, in->cell);
-        g->centres[i] = (int)cubes;
-        g->corners[i] = (int)cubes + 1;
-        g->origin[i] = in->low[i] - in->cell;
-    }
-    g->corner_count = (int)corners;
-    g->count = (int)(corners + centres);
-    return HK_OK;
-}
-
-static void measure(workspace *w)
-{
-    const lattice *g = &w->grid;
-    for (int v = 0; v < g->count; v++) {
-        int c[3];
-        double p[3];
-        coordinates_of(g, v, c);
-        lattice_position(g, c, p);
-        w->value[v] = w->in->distance(w->in->context, p);
-        if (fabs(w->value[v]) < 1e-9 * w->in->cell) w->value[v] = 0;
-        w->place[v] = -1;
-    }
+    return (b->at[v][0] & 1) == 0;
 }
 
 // ---------------------------------------------------------------- cut points
@@ -112,120 +54,144 @@ static bool is_cut(double a, double b)
     return (a < 0 && b > 0) || (a > 0 && b < 0);
 }
 
-// The zero along an edge, by the Illinois variant of false position.
-static double find_zero(const workspace *w, const double p[3], const double q[3], double fp,
-                        double fq)
+// Which of the edges goes from a to b; −1: none, it may go the other way.
+static int edge_from(const hk_background *b, int from, int to)
 {
-    double low = 0, high = 1, at = 0.5;
-    for (int k = 0; k < 40; k++) {
-        at = low + (high - low) * fp / (fp - fq);
-        double x[3];
-        for (int i = 0; i < 3; i++) x[i] = p[i] + at * (q[i] - p[i]);
-        double f = w->in->distance(w->in->context, x);
-        if (!(fabs(f) > 1e-12 * w->in->cell)) break;
-        if (is_cut(f, fp)) {
-            high = at;
-            fq = f;
-            fp /= 2;
-        } else {
-            low = at;
-            fp = f;
-            fq /= 2;
-        }
-    }
-    return at;
+    const int32_t *p = b->at[from], *q = b->at[to];
+    for (int e = 0; e < EDGES; e++)
+        if (q[0] - p[0] == EDGE[e][0] && q[1] - p[1] == EDGE[e][1] && q[2] - p[2] == EDGE[e][2])
+            return e;
+    return -1;
 }
 
-static hk_status find_cuts(workspace *w)
+// Edges of one tet that are cut, by where they begin and which they are.
+static int cut_edges(const hk_background *b, const int32_t *tet, hk_keyed found[6])
 {
-    const lattice *g = &w->grid;
-    for (int pass = 0; pass < 2; pass++) {
-        int count = 0;
-        for (int v = 0; v < g->count; v++) {
-            w->first[v] = count;
-            int c[3];
-            coordinates_of(g, v, c);
-            for (int e = 0; e < EDGES; e++) {
-                int end =
-                    vertex_at(g, (int[3]){c[0] + EDGE[e][0], c[1] + EDGE[e][1], c[2] + EDGE[e][2]});
-                if (end < 0 || !is_cut(w->value[v], w->value[end])) continue;
-                if (pass) {
-                    w->start[count] = v;
-                    w->cuts[count] = (cut){.end = end, .edge = (int8_t)e};
-                }
-                count++;
+    int count = 0;
+    for (int i = 1; i < 4; i++)
+        for (int j = 0; j < i; j++) {
+            int from = tet[i], to = tet[j];
+            if (!is_cut(b->value[from], b->value[to])) continue;
+            int e = edge_from(b, from, to);
+            if (e < 0) {
+                e = edge_from(b, to, from);
+                from = tet[j];
+                to = tet[i];
             }
+            found[count++] = (hk_keyed){(uint64_t)from * EDGES + (uint64_t)e, to};
         }
-        w->first[g->count] = w->cut_count = count;
-        if (pass) break;
-        w->cuts = HK_ARRAY(cut, count);
-        w->start = HK_ARRAY(int32_t, count);
-        w->number = HK_ARRAY(int32_t, g->count + count);
-        if (!w->cuts || !w->start || !w->number) return HK_NO_MEMORY;
+    return count;
+}
+
+static hk_status take_edges(workspace *w, const hk_keyed *edges, size_t count)
+{
+    size_t cuts = 0;
+    for (size_t k = 0; k < count; k++) cuts += k == 0 || edges[k].key != edges[k - 1].key;
+    if (cuts > INT_MAX / 8)
+        return hk_fail(HK_BAD_INPUT, "%s: its surface cuts %zu edges, too many to be numbered",
+                       w->in->name, cuts);
+    w->cuts = HK_ARRAY(cut, cuts);
+    w->around_of = HK_ARRAY(int32_t, w->in->count);
+    w->number = HK_ARRAY(int32_t, (size_t)w->in->count + cuts);
+    if (!w->cuts || !w->around_of || !w->number) return HK_NO_MEMORY;
+    for (size_t k = 0; k < count; k++)
+        if (k == 0 || edges[k].key != edges[k - 1].key)
+            w->cuts[w->cut_count++] = (cut){.start = (int32_t)(edges[k].key / EDGES),
+                                            .end = (int32_t)edges[k].item,
+                                            .edge = (int8_t)(edges[k].key % EDGES)};
+    return HK_OK;
+}
+
+static hk_status list_cuts(workspace *w)
+{
+    const hk_background *b = w->in;
+    hk_keyed found[6];
+    size_t count = 0;
+    for (int t = 0; t < b->tet_count; t++)
+        count += (size_t)cut_edges(b, b->tets + 4 * (size_t)t, found);
+    hk_keyed *edges = HK_ARRAY(hk_keyed, count), *scratch = HK_ARRAY(hk_keyed, count);
+    hk_status status = edges && scratch ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) {
+        count = 0;
+        for (int t = 0; t < b->tet_count; t++)
+            count += (size_t)cut_edges(b, b->tets + 4 * (size_t)t, edges + count);
+        hk_sort_keyed(edges, scratch, count);
+        status = take_edges(w, edges, count);
     }
-    if (w->cut_count == 0)
-        return hk_fail(HK_BAD_INPUT, "%s: no tet fits inside; make the cells smaller", w->in->name);
+    hk_free(edges);
+    hk_free(scratch);
+    return status;
+}
+
+static hk_status list_around(workspace *w)
+{
+    int count = 0;
+    for (int v = 0; v < w->in->count; v++) w->around_of[v] = -1;
+    for (int k = 0; k < w->cut_count; k++)
+        w->around_of[w->cuts[k].start] = w->around_of[w->cuts[k].end] = 0;
+    for (int v = 0; v < w->in->count; v++)
+        if (w->around_of[v] == 0) w->around_of[v] = count++;
+    w->around = HK_ARRAY(cuts_around, count);
+    if (!w->around) return HK_NO_MEMORY;
+    memset(w->around, 0xff, (size_t)count * sizeof *w->around);  // −1
     for (int k = 0; k < w->cut_count; k++) {
-        int a[3], b[3], v = w->start[k], end = w->cuts[k].end;
-        double p[3], q[3];
-        coordinates_of(g, v, a);
-        coordinates_of(g, end, b);
-        lattice_position(g, a, p);
-        lattice_position(g, b, q);
-        w->cuts[k].at = find_zero(w, p, q, w->value[v], w->value[end]);
+        const cut *c = &w->cuts[k];
+        w->around[w->around_of[c->start]][c->edge] = k;
+        w->around[w->around_of[c->end]][EDGES + c->edge] = k;
     }
     return HK_OK;
 }
 
-// The number of the cut on the edge between two vertices, −1 if there is none.
+static hk_status find_cuts(workspace *w, hk_cut_fn *find, const void *context, int threads)
+{
+    const hk_background *b = w->in;
+    HK_TRY(list_cuts(w));
+    if (w->cut_count == 0)
+        return hk_fail(HK_BAD_INPUT, "%s: no tet fits inside; make the cells smaller", b->name);
+    HK_TRY(list_around(w));
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+    for (int k = 0; k < w->cut_count; k++) {
+        cut *c = &w->cuts[k];
+        double p[3], q[3];
+        lattice_position(b, c->start, p);
+        lattice_position(b, c->end, q);
+        c->at = find(context, p, q, b->value[c->start], b->value[c->end]);
+    }
+    return HK_OK;
+}
+
+// The number of the cut on the edge between two vertices, which has one.
 static int cut_between(const workspace *w, int v, int u)
 {
-    for (int turn = 0; turn < 2; turn++) {
-        int from = turn ? u : v, to = turn ? v : u;
-        for (int k = w->first[from]; k < w->first[from + 1]; k++)
-            if (w->cuts[k].end == to) return k;
-    }
-    return -1;
+    int e = edge_from(w->in, v, u);
+    if (e >= 0) return w->around[w->around_of[v]][e];
+    return w->around[w->around_of[u]][edge_from(w->in, u, v)];
 }
 
 static void cut_position(const workspace *w, int k, double p[3])
 {
-    int a[3];
-    coordinates_of(&w->grid, w->start[k], a);
-    lattice_position(&w->grid, a, p);
-    for (int i = 0; i < 3; i++) p[i] += w->cuts[k].at * w->grid.half * EDGE[w->cuts[k].edge][i];
+    const cut *c = &w->cuts[k];
+    lattice_position(w->in, c->start, p);
+    for (int i = 0; i < 3; i++) p[i] += c->at * w->in->half * EDGE[c->edge][i];
 }
 
 // ---------------------------------------------------------------- snapping
-
-// The cuts around v that are left, at most 14.
-static int cuts_around(const workspace *w, int v, int around[2 * EDGES])
-{
-    int c[3], count = 0;
-    coordinates_of(&w->grid, v, c);
-    for (int k = w->first[v]; k < w->first[v + 1]; k++)
-        if (!w->cuts[k].gone) around[count++] = k;
-    for (int e = 0; e < EDGES; e++) {
-        int from =
-            vertex_at(&w->grid, (int[3]){c[0] - EDGE[e][0], c[1] - EDGE[e][1], c[2] - EDGE[e][2]});
-        if (from < 0) continue;
-        for (int k = w->first[from]; k < w->first[from + 1]; k++)
-            if (w->cuts[k].end == v && !w->cuts[k].gone) around[count++] = k;
-    }
-    return count;
-}
 
 // Vertices that violate a cut point move to the nearest of them; they are on the surface then, and
 // their edges are no longer cut.
 static void snap(workspace *w)
 {
-    for (int v = 0; v < w->grid.count; v++) {
-        int around[2 * EDGES], count = cuts_around(w, v, around), nearest = -1;
+    for (int v = 0; v < w->in->count; v++) {
+        w->place[v] = -1;
+        if (w->around_of[v] < 0) continue;
+        const int32_t *around = w->around[w->around_of[v]];
+        int nearest = -1;
         double least = INFINITY;
-        for (int k = 0; k < count; k++) {
+        for (int k = 0; k < 2 * EDGES; k++) {
+            if (around[k] < 0 || w->cuts[around[k]].gone) continue;
             const cut *c = &w->cuts[around[k]];
             bool is_long = c->edge < LONG_EDGES;
-            double part = c->end == v ? 1 - c->at : c->at;
+            double part = k >= EDGES ? 1 - c->at : c->at;
             double length = part * (is_long ? 2 : sqrt(3));
             if (part >= (is_long ? LONG_SNAP : SHORT_SNAP) || length >= least) continue;
             least = length;
@@ -233,8 +199,9 @@ static void snap(workspace *w)
         }
         if (nearest < 0) continue;
         w->place[v] = nearest;
-        w->value[v] = 0;
-        for (int k = 0; k < count; k++) w->cuts[around[k]].gone = true;
+        w->in->value[v] = 0;
+        for (int k = 0; k < 2 * EDGES; k++)
+            if (around[k] >= 0) w->cuts[around[k]].gone = true;
     }
 }
 
@@ -244,15 +211,11 @@ static void snap(workspace *w)
 // winding. Cut points count as the middle of their edge.
 static void plain_position(const workspace *w, int node, double p[3])
 {
-    int a[3] = {0}, b[3] = {0};
-    if (node < w->grid.count) {
-        coordinates_of(&w->grid, node, a);
-        memcpy(b, a, sizeof a);
-    } else {
-        coordinates_of(&w->grid, w->start[node - w->grid.count], a);
-        coordinates_of(&w->grid, w->cuts[node - w->grid.count].end, b);
-    }
-    for (int i = 0; i < 3; i++) p[i] = a[i] + b[i];
+    const hk_background *b = w->in;
+    bool vertex = node < b->count;
+    const int32_t *from = b->at[vertex ? node : w->cuts[node - b->count].start];
+    const int32_t *to = b->at[vertex ? node : w->cuts[node - b->count].end];
+    for (int i = 0; i < 3; i++) p[i] = from[i] + to[i];
 }
 
 static void add_tet(workspace *w, int a, int b, int c, int d)
@@ -274,12 +237,10 @@ static void add_tet(workspace *w, int a, int b, int c, int d)
 // the ends of a long edge, it begins at the one whose coordinates add up to an even number.
 static bool diagonal_from_first(const workspace *w, int a, int b, int outside)
 {
-    bool corner_a = a < w->grid.corner_count, corner_b = b < w->grid.corner_count;
-    bool corner_o = outside < w->grid.corner_count;
-    if (corner_b == corner_o) return true;
-    if (corner_a == corner_o) return false;
-    int c[3];
-    coordinates_of(&w->grid, a, c);
+    bool corner_o = is_corner(w->in, outside);
+    if (is_corner(w->in, b) == corner_o) return true;
+    if (is_corner(w->in, a) == corner_o) return false;
+    const int32_t *c = w->in->at[a];
     return ((c[0] + c[1] + c[2] - 3 * (c[0] & 1)) / 2) % 2 == 0;
 }
 
@@ -310,7 +271,7 @@ static void fill_tet(workspace *w, const int *in, int ins, const int *on, int on
 {
     int c[4][3];  // the node on the edge in[i]–out[j]
     for (int i = 0; i < ins; i++)
-        for (int j = 0; j < outs; j++) c[i][j] = w->grid.count + cut_between(w, in[i], out[j]);
+        for (int j = 0; j < outs; j++) c[i][j] = w->in->count + cut_between(w, in[i], out[j]);
     if (outs == 0) {
         int node[4];
         memcpy(node, in, (size_t)ins * sizeof *node);
@@ -341,11 +302,11 @@ static void fill_tet(workspace *w, const int *in, int ins, const int *on, int on
     }
 }
 
-static void add_lattice_tet(workspace *w, const int corner[4])
+static void stuff_tet(workspace *w, const int32_t *corner)
 {
     int in[4], on[4], out[4], ins = 0, ons = 0, outs = 0;
     for (int k = 0; k < 4; k++) {
-        double value = w->value[corner[k]];
+        double value = w->in->value[corner[k]];
         if (value < 0)
             in[ins++] = corner[k];
         else if (value > 0)
@@ -356,39 +317,23 @@ static void add_lattice_tet(workspace *w, const int corner[4])
     if (ins > 0) fill_tet(w, in, ins, on, ons, out, outs);
 }
 
-// Four tets around each edge between centres: two centres, and an edge of the face between.
-static void fill_lattice(workspace *w)
+// Counts, where there is no room for them yet.
+static hk_status stuff_tets(workspace *w)
 {
-    static const int ring[5][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}, {-1, -1}};
-    const lattice *g = &w->grid;
     w->tet_count = 0;
-    for (int v = g->corner_count; v < g->count; v++) {
-        int c[3];
-        coordinates_of(g, v, c);
-        for (int axis = 0; axis < 3; axis++) {
-            int next[3] = {c[0], c[1], c[2]};
-            next[axis] += 2;
-            int end = vertex_at(g, next);
-            if (end < 0) continue;
-            int corner[5];
-            for (int k = 0; k < 5; k++) {
-                int at[3];
-                at[axis] = c[axis] + 1;
-                at[(axis + 1) % 3] = c[(axis + 1) % 3] + ring[k][0];
-                at[(axis + 2) % 3] = c[(axis + 2) % 3] + ring[k][1];
-                corner[k] = vertex_at(g, at);
-            }
-            for (int k = 0; k < 4; k++)
-                add_lattice_tet(w, (int[4]){v, end, corner[k], corner[k + 1]});
-        }
+    for (int t = 0; t < w->in->tet_count; t++) {
+        if (w->tet_count > INT_MAX / 4 - 3)
+            return hk_fail(HK_BAD_INPUT, "%s: too many tets to be numbered", w->in->name);
+        stuff_tet(w, w->in->tets + 4 * (size_t)t);
     }
+    return HK_OK;
 }
 
 // ---------------------------------------------------------------- the mesh
 
 static int number_nodes(workspace *w)
 {
-    int nodes = w->grid.count + w->cut_count, count = 0;
+    int nodes = w->in->count + w->cut_count, count = 0;
     for (int k = 0; k < nodes; k++) w->number[k] = -1;
     for (size_t k = 0; k < 4 * (size_t)w->tet_count; k++) w->number[w->tets[k]] = 0;
     for (int k = 0; k < nodes; k++)
@@ -398,53 +343,54 @@ static int number_nodes(workspace *w)
 
 static void node_position(const workspace *w, int node, double p[3])
 {
-    if (node >= w->grid.count) {
-        cut_position(w, node - w->grid.count, p);
-    } else if (w->place[node] >= 0) {
+    if (node >= w->in->count)
+        cut_position(w, node - w->in->count, p);
+    else if (w->place[node] >= 0)
         cut_position(w, w->place[node], p);
-    } else {
-        int c[3];
-        coordinates_of(&w->grid, node, c);
-        lattice_position(&w->grid, c, p);
-    }
+    else
+        lattice_position(w->in, node, p);
 }
 
-static hk_status stuff(workspace *w, hk_mesh **mesh)
+static hk_status stuff(workspace *w, hk_cut_fn *find, const void *context, int threads,
+                       hk_mesh **mesh)
 {
-    HK_TRY(make_lattice(w->in, &w->grid));
-    int count = w->grid.count;
-    w->value = HK_ARRAY(double, count);
-    w->place = HK_ARRAY(int32_t, count);
-    w->first = HK_ARRAY(int32_t, count + 1);
-    if (!w->value || !w->place || !w->first) return HK_NO_MEMORY;
-    measure(w);
-    HK_TRY(find_cuts(w));
+    w->place = HK_ARRAY(int32_t, w->in->count);
+    if (!w->place) return HK_NO_MEMORY;
+    HK_TRY(find_cuts(w, find, context, threads));
     snap(w);
-    fill_lattice(w);
+    HK_TRY(stuff_tets(w));
     if (w->tet_count == 0)
         return hk_fail(HK_BAD_INPUT, "%s: no tet fits inside; make the cells smaller", w->in->name);
     w->tets = HK_ARRAY(int32_t, 4 * (size_t)w->tet_count);
     if (!w->tets) return HK_NO_MEMORY;
-    fill_lattice(w);
+    HK_TRY(stuff_tets(w));
     hk_mesh *made;
     HK_TRY(hk_mesh_new(number_nodes(w), w->tet_count, 0, &made));
-    for (int k = 0; k < count + w->cut_count; k++)
+    for (int k = 0; k < w->in->count + w->cut_count; k++)
         if (w->number[k] >= 0) node_position(w, k, made->positions + 3 * (size_t)w->number[k]);
     for (size_t k = 0; k < 4 * (size_t)w->tet_count; k++) made->tets[k] = w->number[w->tets[k]];
     *mesh = made;
     return HK_OK;
 }
 
-hk_status hk_stuff(const hk_stuffing *stuffing, hk_mesh **mesh)
+hk_status hk_stuff_background(hk_background *background, hk_cut_fn *find, const void *context,
+                              int threads, hk_mesh **mesh)
 {
-    workspace w = {.in = stuffing};
-    hk_status status = stuff(&w, mesh);
-    hk_free(w.value);
+    workspace w = {.in = background};
+    hk_status status = stuff(&w, find, context, threads, mesh);
     hk_free(w.place);
-    hk_free(w.first);
     hk_free(w.cuts);
-    hk_free(w.start);
+    hk_free(w.around_of);
+    hk_free(w.around);
     hk_free(w.number);
     hk_free(w.tets);
     return status;
+}
+
+void hk_background_free(hk_background *b)
+{
+    hk_free(b->at);
+    hk_free(b->value);
+    hk_free(b->tets);
+    *b = (hk_background){0};
 }

@@ -50,6 +50,12 @@ typedef struct hk_nearest {
 hk_nearest hk_winding_nearest(const hk_winding_tree *tree, const double point[3], double within,
                               const hk_nearest *hint);
 
+// Where the segment between two points passes through triangles, 0 at `from` and 1 at `to`, in no
+// order: one that passes through an edge meets both triangles there. Returns how many there are, of
+// which the first `room` are listed.
+int hk_winding_crossings(const hk_winding_tree *tree, const double from[3], const double to[3],
+                         double *at, int room);
+
 typedef struct hk_winding {
     double number;
     double error;  // a bound of it

@@ -27,7 +27,9 @@ static hk_status check_kind(const hk_body_def *body)
         return hk_fail(HK_BAD_INPUT, "its mesh has no tetrahedra and no triangles");
     if (is_sheet(body) && !for_sheets)
         return hk_fail(HK_UNSUPPORTED,
-                       "its mesh has no tetrahedra: a sheet cannot have the material %s, only %s",
+                       "its mesh has no tetrahedra: a sheet cannot have the material %s, only %s; "
+                       "for a solid, fill the surface with tets: \"mesh\": {\"fill\": {\"file\": "
+                       "…}} in the scene, or hooke mesh fill SURFACE -o BODY.msh",
                        model, hk_sheet_describe(0)->name);
     if (is_sheet(body) && body->region_count > 0)
         return hk_fail(HK_UNSUPPORTED, "its mesh has no tetrahedra: a sheet has no regions");

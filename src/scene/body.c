@@ -104,21 +104,32 @@ static hk_status read_name(hk_scene *scene, const hk_node *node, int number, hk_
     return hk_member_text(node, "name", HK_OPTIONAL, &scene->arena, &body->name);
 }
 
-// Bodies that ask for the same `key`, "mesh" or "skin", in the same words get one mesh. `number`
-// counts the bodies of the file, of which copies are none.
-static hk_status find_mesh(const hk_node *node, const char *key, int number, hk_mesh **meshes,
-                           const hk_mesh **mesh)
+// Which body, this one or an earlier one, has what this one asks for under `key`, "mesh" or "skin":
+// those that ask in the same words get one mesh. `number` counts the bodies of the file, of which
+// copies are none.
+static int owner_of(const hk_node *node, const char *key, int number, hk_mesh *const *meshes)
 {
-    hk_node source;
-    HK_TRY(hk_node_need(node, key, &source));
+    const json_t *own = json_object_get(node->json, key);
     for (int i = 0; i < number; i++) {
         const json_t *other = json_object_get(json_array_get(node->parent->json, (size_t)i), key);
-        if (!meshes[i] || !json_equal(other, source.json)) continue;
-        *mesh = meshes[i];
-        return HK_OK;
+        if (meshes[i] && json_equal(other, own)) return i;
     }
-    HK_TRY(hk_read_mesh(&source, &meshes[number]));
-    *mesh = meshes[number];
+    return number;
+}
+
+static hk_status read_meshes(hk_scene *scene, const hk_node *node, int number, hk_body_def *body)
+{
+    hk_node mesh, skin;
+    HK_TRY(hk_node_need(node, "mesh", &mesh));
+    int owner = owner_of(node, "mesh", number, scene->meshes);
+    if (owner == number)
+        HK_TRY(hk_read_mesh(&mesh, &scene->meshes[number], &scene->filled[number]));
+    body->mesh = scene->meshes[owner];
+    body->skin = scene->filled[owner];
+    if (!hk_node_member(node, "skin", &skin)) return HK_OK;
+    owner = owner_of(node, "skin", number, scene->skins);
+    if (owner == number) HK_TRY(hk_read_mesh(&skin, &scene->skins[number], NULL));
+    body->skin = scene->skins[owner];
     return HK_OK;
 }
 
@@ -162,9 +173,7 @@ static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_
     hk_node material;
     HK_TRY(hk_node_need(node, "material", &material));
     HK_TRY(hk_read_material(scene, &material, &body->material));
-    HK_TRY(find_mesh(node, "mesh", number, scene->meshes, &body->mesh));
-    if (json_object_get(node->json, "skin"))
-        HK_TRY(find_mesh(node, "skin", number, scene->skins, &body->skin));
+    HK_TRY(read_meshes(scene, node, number, body));
     HK_TRY(read_initial(node, body));
     return read_lists(scene, node, body);
 }
@@ -194,7 +203,8 @@ hk_status hk_read_bodies(hk_scene *scene, const hk_node *node)
     hk_body_def *bodies = HK_ARENA_ARRAY(&scene->arena, hk_body_def, total);
     scene->meshes = HK_ARENA_ARRAY(&scene->arena, hk_mesh *, count);
     scene->skins = HK_ARENA_ARRAY(&scene->arena, hk_mesh *, count);
-    if (!bodies || !scene->meshes || !scene->skins) return HK_NO_MEMORY;
+    scene->filled = HK_ARENA_ARRAY(&scene->arena, hk_mesh *, count);
+    if (!bodies || !scene->meshes || !scene->skins || !scene->filled) return HK_NO_MEMORY;
     scene->mesh_count = count;
     for (int i = 0, first = 0; i < count; first += copies[i++].count) {
         hk_node item = hk_node_item(node, i);

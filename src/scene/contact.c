@@ -224,7 +224,7 @@ static hk_status read_shape(const hk_node *node, hk_mesh **mesh, hk_obstacle_def
                             hk_list_words(names, SHAPE_COUNT, list, sizeof list));
     o->shape = SHAPES[found].shape;
     if (SHAPES[found].read) return SHAPES[found].read(&shape, o);
-    HK_TRY(hk_read_mesh(&shape, mesh));
+    HK_TRY(hk_read_mesh(&shape, mesh, NULL));
     o->mesh = *mesh;
     return HK_OK;
 }

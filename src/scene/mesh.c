@@ -130,10 +130,53 @@ static hk_status load_file(const hk_node *node, hk_mesh **mesh)
     return status;
 }
 
-hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh)
+// ---------------------------------------------------------------- filled surfaces
+
+static hk_status read_filling(const hk_node *node, hk_filling_def *def, bool *skin)
 {
-    static const char *const keys[] = {"file",   "box",   "cylinder", "sphere", "helix", "sheet",
-                                       "figure", "torus", "pyramid",  "wedge",  "funnel"};
+    static const char *const keys[] = {"file",      "size",        "cells",      "grade",
+                                       "thickness", "sharp_angle", "least_part", "skin"};
+    static const hk_range part = {0, 1, false, false}, angle = {1, 180, false, false};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    hk_node size, cells;
+    if (hk_node_member(node, "size", &size) && hk_node_member(node, "cells", &cells))
+        return hk_node_fail(&cells, "\"size\" and \"cells\" say the same: give one of them");
+    HK_TRY(hk_member_number(node, "size", HK_OPTIONAL, HK_POSITIVE, &def->size));
+    HK_TRY(hk_member_int(node, "cells", HK_OPTIONAL, 1, &def->cells));
+    HK_TRY(hk_member_number(node, "grade", HK_OPTIONAL, part, &def->grade));
+    HK_TRY(hk_member_number(node, "thickness", HK_OPTIONAL, HK_POSITIVE, &def->thickness));
+    HK_TRY(hk_member_number(node, "sharp_angle", HK_OPTIONAL, angle, &def->sharp_angle));
+    HK_TRY(hk_member_number(node, "least_part", HK_OPTIONAL, part, &def->least_part));
+    return hk_member_bool(node, "skin", HK_OPTIONAL, skin);
+}
+
+// The surface itself becomes the skin of what fills it, unless the scene has another.
+static hk_status fill_file(const hk_node *node, hk_mesh **mesh, hk_mesh **skin)
+{
+    hk_filling_def def = hk_default_filling_def();
+    bool wants_skin = true;
+    hk_node file;
+    hk_mesh *surface;
+    HK_TRY(read_filling(node, &def, &wants_skin));
+    HK_TRY(hk_node_need(node, "file", &file));
+    HK_TRY(load_file(&file, &surface));
+    hk_status status = hk_mesh_fill(surface, &def, mesh, NULL);
+    if (status != HK_OK) {
+        if (status != HK_NO_MEMORY) hk_node_fail_within(node, status);
+        hk_mesh_free(surface);
+        return status;
+    }
+    if (skin && wants_skin)
+        *skin = surface;
+    else
+        hk_mesh_free(surface);
+    return HK_OK;
+}
+
+hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh, hk_mesh **skin)
+{
+    static const char *const keys[] = {"file",  "fill",   "box",   "cylinder", "sphere", "helix",
+                                       "sheet", "figure", "torus", "pyramid",  "wedge",  "funnel"};
     static const struct {
         hk_shape shape;
         hk_status (*read)(const hk_node *node, hk_mesh_def *def);
@@ -148,8 +191,9 @@ hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh)
     int which = 0;
     HK_TRY(hk_node_only(node, keys, HK_COUNT_OF(keys), &which, &source));
     if (which == 0) return load_file(&source, mesh);
-    hk_mesh_def def = hk_default_mesh_def(generators[which - 1].shape);
-    HK_TRY(generators[which - 1].read(&source, &def));
+    if (which == 1) return fill_file(&source, mesh, skin);
+    hk_mesh_def def = hk_default_mesh_def(generators[which - 2].shape);
+    HK_TRY(generators[which - 2].read(&source, &def));
     hk_status status = hk_mesh_make(&def, mesh);
     return status == HK_OK ? HK_OK : hk_node_fail_within(&source, status);
 }

@@ -71,7 +71,7 @@ static hk_status read_time(hk_scene *scene, const hk_node *root)
 
 static hk_status read_output(hk_scene *scene, const hk_node *root)
 {
-    static const char *const keys[] = {"every", "vtu", "points", "stats"};
+    static const char *const keys[] = {"every", "vtu", "points", "stats", "skin"};
     hk_node node;
     if (!hk_node_member(root, "output", &node)) return HK_OK;
     hk_output_def *output = &scene->output;
@@ -80,7 +80,8 @@ static hk_status read_output(hk_scene *scene, const hk_node *root)
     HK_TRY(hk_member_number(&node, "every", HK_OPTIONAL, HK_NOT_NEGATIVE, &output->every));
     HK_TRY(hk_member_text(&node, "vtu", HK_OPTIONAL, arena, &output->vtu));
     HK_TRY(hk_member_text(&node, "points", HK_OPTIONAL, arena, &output->points));
-    return hk_member_text(&node, "stats", HK_OPTIONAL, arena, &output->stats);
+    HK_TRY(hk_member_text(&node, "stats", HK_OPTIONAL, arena, &output->stats));
+    return hk_member_text(&node, "skin", HK_OPTIONAL, arena, &output->skin);
 }
 
 // ---------------------------------------------------------------- the whole
@@ -193,6 +194,7 @@ void hk_scene_free(hk_scene *scene)
     for (int i = 0; i < scene->mesh_count; i++) {
         hk_mesh_free(scene->meshes[i]);
         hk_mesh_free(scene->skins[i]);
+        hk_mesh_free(scene->filled[i]);
     }
     for (int i = 0; i < scene->obstacle_mesh_count; i++) hk_mesh_free(scene->obstacle_meshes[i]);
     hk_arena_free(&scene->arena);

@@ -13,6 +13,7 @@ struct hk_scene {
     int steps;
     hk_mesh **meshes;  // [mesh_count], in the arena; one a body, or NULL: that of another
     hk_mesh **skins;   // [mesh_count], the same of skins
+    hk_mesh **filled;  // [mesh_count], the surfaces that meshes fill, or NULL
     int mesh_count;
     hk_mesh **obstacle_meshes;  // [obstacle_mesh_count], in the arena; NULL: another shape
     int obstacle_mesh_count;
@@ -24,8 +25,9 @@ typedef hk_status hk_read_item_fn(hk_scene *scene, const hk_mesh *mesh, const hk
 hk_status hk_read_list(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, const char *key,
                        size_t size, hk_read_item_fn *read, void **items, int *count);
 
-// A file or a generator. The caller owns the mesh.
-hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh);
+// A file, a file that is filled, or a generator. The caller owns the mesh, and the surface that was
+// filled, if it is to be the skin; `skin` may be NULL.
+hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh, hk_mesh **skin);
 hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def *def);
 // Groups and vertex numbers must be those of the mesh.
 hk_status hk_read_selector(hk_scene *scene, const hk_mesh *mesh, const hk_node *node,

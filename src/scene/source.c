@@ -153,13 +153,17 @@ static size_t first_segment(const char *path, const char **rest)
 }
 
 // Some keys exclude each other, and whoever sets one means it to hold: the number of steps and the
-// end of time, and the sources of a mesh or a skin.
+// end of time, the size and the number of cells of what is filled, and the sources of a mesh or a
+// skin.
 static void remove_rivals(json_t *object, const char *owner, size_t owner_length, const char *key)
 {
     if (owner_length != 4) return;
     if (memcmp(owner, "time", 4) == 0) {
         if (strcmp(key, "end") == 0) json_object_del(object, "steps");
         if (strcmp(key, "steps") == 0) json_object_del(object, "end");
+    } else if (memcmp(owner, "fill", 4) == 0) {
+        if (strcmp(key, "size") == 0) json_object_del(object, "cells");
+        if (strcmp(key, "cells") == 0) json_object_del(object, "size");
     } else if ((memcmp(owner, "mesh", 4) == 0 || memcmp(owner, "skin", 4) == 0) &&
                !json_object_get(object, key)) {
         json_object_clear(object);

@@ -1,0 +1,219 @@
+// How good a mesh is that fills a surface: its angles, and how far both are from each other.
+#include <math.h>
+
+#include "mesh/fill.h"
+
+static const double pi = 3.14159265358979323846;
+
+// ---------------------------------------------------------------- angles
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void normal_of(const double *a, const double *b, const double *c, double n[3])
+{
+    double e[3], f[3];
+    for (int i = 0; i < 3; i++) {
+        e[i] = b[i] - a[i];
+        f[i] = c[i] - a[i];
+    }
+    n[0] = e[1] * f[2] - e[2] * f[1];
+    n[1] = e[2] * f[0] - e[0] * f[2];
+    n[2] = e[0] * f[1] - e[1] * f[0];
+}
+
+bool hk_fill_tet_cosines(const double *a, const double *b, const double *c, const double *d,
+                         double cosines[6])
+{
+    double n[4][3];
+    if (!(hk_tet_volume6(a, b, c, d) > 0)) return false;
+    normal_of(b, c, d, n[0]);
+    normal_of(a, d, c, n[1]);
+    normal_of(a, b, d, n[2]);
+    normal_of(a, c, b, n[3]);
+    for (int i = 0; i < 4; i++)
+        if (!hk_unit3(n[i], n[i])) return false;
+    int count = 0;
+    for (int i = 1; i < 4; i++)
+        for (int j = 0; j < i; j++) cosines[count++] = -dot(n[i], n[j]);
+    return true;
+}
+
+static double degrees(double cosine)
+{
+    return acos(fmin(fmax(cosine, -1), 1)) * 180 / pi;
+}
+
+static void measure_angles(const hk_mesh *m, const uint8_t *sharp, hk_filling_report *report)
+{
+    double most = -1, least = 1, plain = -1;
+    for (int t = 0; t < m->tet_count; t++) {
+        const int32_t *v = m->tets + 4 * (size_t)t;
+        double cosines[6];
+        bool away = true;
+        if (!hk_fill_tet_cosines(m->positions + 3 * (size_t)v[0], m->positions + 3 * (size_t)v[1],
+                                 m->positions + 3 * (size_t)v[2], m->positions + 3 * (size_t)v[3],
+                                 cosines))
+            most = 1;
+        for (int k = 0; k < 4; k++) away = away && !(sharp && sharp[v[k]]);
+        for (int e = 0; e < 6; e++) {
+            most = fmax(most, cosines[e]);
+            least = fmin(least, cosines[e]);
+            if (away) plain = fmax(plain, cosines[e]);
+        }
+    }
+    report->least_angle = degrees(most);
+    report->greatest_angle = degrees(least);
+    report->least_plain_angle = degrees(plain);
+}
+
+// ---------------------------------------------------------------- from the mesh to the surface
+
+// How far the middle of a triangle of the mesh is from the border: from the nearest triangle of the
+// surface, or from a lid, which is looked for along the normal. Its corners are on the border.
+static double away_from_border(const hk_fill_solid *s, const double p[3], const double n[3])
+{
+    double reach = s->size / 2, x[3], y[3];
+    double d = hk_winding_nearest(s->surface, p, INFINITY, NULL).distance;
+    if (s->half_thickness > 0) return fabs(d - s->half_thickness);
+    if (!s->rim || d < 0.1 * s->size) return d;
+    for (int i = 0; i < 3; i++) {
+        x[i] = p[i] - reach * n[i];
+        y[i] = p[i] + reach * n[i];
+    }
+    double a = hk_fill_value(s, x), b = hk_fill_value(s, y);
+    return a < 0 && b > 0 ? fmin(d, fabs(a / (a - b) - 0.5) * 2 * reach) : d;
+}
+
+static double from_mesh(const hk_fill_solid *s, const hk_mesh *m)
+{
+    double farthest = 0;
+#pragma omp parallel for schedule(dynamic, 256) num_threads(s->threads) reduction(max : farthest)
+    for (int t = 0; t < m->surface_count; t++) {
+        const int32_t *v = m->surface + 3 * (size_t)t;
+        const double *a = m->positions + 3 * (size_t)v[0], *b = m->positions + 3 * (size_t)v[1],
+                     *c = m->positions + 3 * (size_t)v[2];
+        double n[3], p[3];
+        normal_of(a, b, c, n);
+        if (!hk_unit3(n, n)) continue;
+        for (int i = 0; i < 3; i++) p[i] = (a[i] + b[i] + c[i]) / 3;
+        farthest = fmax(farthest, away_from_border(s, p, n));
+    }
+    return farthest;
+}
+
+// ---------------------------------------------------------------- from the surface to the mesh
+
+typedef struct far_side {
+    double farthest, lost_area, idle_area;
+    int64_t inner, outer;
+} far_side;
+
+enum { BORDER, INNER, OUTER };
+
+// Which sides a triangle has, a thousandth of a size away from a point of it.
+static int sides_of(const hk_fill_solid *s, const double p[3], const double n[3])
+{
+    double x[3], y[3];
+    for (int i = 0; i < 3; i++) {
+        x[i] = p[i] - 1e-3 * s->size * n[i];
+        y[i] = p[i] + 1e-3 * s->size * n[i];
+    }
+    bool one = hk_fill_inside(s, x), other = hk_fill_inside(s, y);
+    return one != other ? BORDER : one ? INNER : OUTER;
+}
+
+// Its middle and points next to its corners. Sides are asked for only where the mesh is not near.
+static void look_at(const hk_fill_surface *in, const hk_fill_solid *s, const hk_winding_tree *tree,
+                    int t, far_side *found)
+{
+    const double *c[3];
+    double n[3];
+    for (int k = 0; k < 3; k++)
+        c[k] = in->positions + 3 * (size_t)in->triangles[3 * (size_t)t + (size_t)k];
+    if (!hk_fill_normal(in, t, n)) return;
+    for (int k = 0; k < 4; k++) {
+        double p[3];
+        for (int i = 0; i < 3; i++) {
+            double middle = (c[0][i] + c[1][i] + c[2][i]) / 3;
+            p[i] = k == 3 ? middle : c[k][i] + 1e-3 * (middle - c[k][i]);
+        }
+        double d = hk_winding_nearest(tree, p, INFINITY, NULL).distance;
+        if (d <= found->farthest && d < s->size / 4) continue;
+        int sides = d < s->size / 4 ? BORDER : sides_of(s, p, n);
+        if (sides == BORDER) found->farthest = fmax(found->farthest, d);
+        if (k < 3) continue;
+        found->inner += sides == INNER;
+        found->outer += sides == OUTER;
+        double area = hk_triangle_area(c[0], c[1], c[2]);
+        if (sides == BORDER && d > s->size / 2) found->lost_area += area;
+        if (sides == OUTER) found->idle_area += area;
+    }
+}
+
+enum { RUN = 1024 };  // triangles that are summed up together, whatever the threads
+
+static hk_status from_surface(const hk_fill_surface *in, const hk_fill_solid *s, const hk_mesh *m,
+                              hk_filling_report *report)
+{
+    hk_winding_tree *tree;
+    const hk_winding_totals *totals = hk_winding_tree_totals(s->surface);
+    double idle = 0;
+    int runs = (in->count - 1) / RUN + 1;
+    far_side *found = HK_ZEROS(far_side, runs);
+    if (!found) return HK_NO_MEMORY;
+    hk_status status = hk_winding_tree_create(m->vertex_count, m->positions, m->surface_count,
+                                              m->surface, s->threads, &tree);
+    if (status == HK_OK) {
+#pragma omp parallel for schedule(dynamic) num_threads(s->threads)
+        for (int r = 0; r < runs; r++)
+            for (int t = r * RUN; t < hk_min_int((r + 1) * RUN, in->count); t++)
+                look_at(in, s, tree, t, &found[r]);
+        for (int r = 0; r < runs; r++) {
+            report->distance = fmax(report->distance, found[r].farthest);
+            report->lost_area += found[r].lost_area;
+            idle += found[r].idle_area;
+            report->inner_triangles += found[r].inner;
+            report->outer_triangles += found[r].outer;
+        }
+        hk_winding_tree_free(tree);
+    }
+    hk_free(found);
+    if (status == HK_OK && s->rim && report->lost_area + idle > totals->area / 2)
+        return hk_fail(HK_BAD_INPUT,
+                       "the surface is open (%.4g m of edges lack a neighbour), and more than half "
+                       "of it encloses nothing as thick as %g m: simulate it as a sheet (material "
+                       "mass_spring), or give it a thickness",
+                       s->rim_length, s->size);
+    return status;
+}
+
+hk_status hk_fill_measure(const hk_fill_surface *surface, const hk_fill_solid *solid, hk_mesh *mesh,
+                          const uint8_t *sharp, hk_filling_report *report)
+{
+    const hk_winding_totals *totals = hk_winding_tree_totals(solid->surface);
+    measure_angles(mesh, sharp, report);
+    HK_TRY(hk_mesh_surface(mesh, &report->surface_triangles, NULL, NULL));
+    report->vertices = mesh->vertex_count;
+    report->tets = mesh->tet_count;
+    for (int t = 0; t < mesh->tet_count; t++) {
+        const int32_t *v = mesh->tets + 4 * (size_t)t;
+        report->mesh_volume +=
+            hk_tet_volume6(mesh->positions + 3 * (size_t)v[0], mesh->positions + 3 * (size_t)v[1],
+                           mesh->positions + 3 * (size_t)v[2], mesh->positions + 3 * (size_t)v[3]) /
+            6;
+    }
+    report->distance = from_mesh(solid, mesh);
+    if (!(solid->half_thickness > 0)) HK_TRY(from_surface(surface, solid, mesh, report));
+    bool plain = !solid->rim && report->inner_triangles == 0 && report->outer_triangles == 0 &&
+                 !(solid->half_thickness > 0);
+    report->area = totals->area;
+    report->volume = plain ? fabs(totals->volume) : NAN;
+    report->flipped = !solid->rim && totals->volume < 0;
+    report->flat_triangles += totals->flat;
+    report->rim = solid->rim_length;
+    report->closed = !solid->rim;
+    return HK_OK;
+}
