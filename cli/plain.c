@@ -1,4 +1,5 @@
 // Text for terminals: what comes from files must not steer them.
+#define _GNU_SOURCE  // fopencookie
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>

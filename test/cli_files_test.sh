@@ -28,7 +28,8 @@ special_files() {
     equal "$(mode target.json)" 640 "the mode of an output"
     chmod 444 target.json
     status 1 "$hooke" run ../plain.json --set output.stats=link.json
-    holds err "target.json"
+    holds err "link.json"
+    holds err "read-only"
     chmod 644 target.json
     mkfifo pipe.json
     cat pipe.json >through &
@@ -151,7 +152,7 @@ killed() {
         for f in whole/frames/*; do
             cmp -s "$f" "killed/frames/$(basename "$f")" || fail "$method: resumed, $f is another"
         done
-        equal "$(grep -c '"reason"' "killed/$method.json")" 60 "steps in the history of $method"
+        equal "$(grep -c '"reason"' "killed/$method.json")" "$(grep -c '"reason"' "whole/$method.json")" "steps in the history of $method"
         equal "$(number "killed/$method.json" iterations)" "$(number "whole/$method.json" iterations)" "iterations of $method"
     done
     status 1 "$hooke" run bar.json --resume killed/c.hks --set bodies.0.material.young=2e6

@@ -14,6 +14,21 @@ static void detect_again(hk_contacts *c, double reach, hk_stream *stream)
     stream->status = hk_contacts_detect(c, reach);
 }
 
+// What is near is found again at the next centre.
+static void begin_touches(hk_contacts *c, size_t gaps, hk_stream *stream)
+{
+    hk_touches *t = c->touches;
+    t->near_count = 0;
+    t->placed = t->blocks = false;
+    t->kernels = NULL;
+    if (gaps != c->count || t->version != c->version) {
+        t->version = -1;
+        return;
+    }
+    stream->status = hk_reserve((void **)&t->touch, 0, sizeof *t->touch, &t->touch_capacity, gaps);
+    for (size_t k = 0; k < gaps && stream->status == HK_OK; k++) t->touch[k].firsts = 0;
+}
+
 // The next centre tells gaps from those of the last one.
 static void remember_touches(hk_contacts *c, hk_stream *stream)
 {
@@ -30,8 +45,7 @@ static void remember_touches(hk_contacts *c, hk_stream *stream)
     HK_STREAM(stream, t->limit);
     hk_stream_bytes(stream, t->centre, 3 * points * sizeof(double));
     hk_stream_list(stream, (void **)&t->gap, &gaps, &t->gap_capacity, sizeof *t->gap);
-    if (stream->reading && gaps != c->count) t->version = -1;
-    if (stream->reading) t->placed = t->blocks = false;
+    if (stream->reading && stream->status == HK_OK) begin_touches(c, gaps, stream);
 }
 
 void hk_contacts_remember(hk_contacts *c, hk_stream *stream)

@@ -383,6 +383,11 @@ static hk_status quasi_newton_minimise(void *solver, double *x, hk_solve_report 
     return hk_search_descend(&((quasi_newton *)solver)->search, &rule, solver, x, report);
 }
 
+static void quasi_newton_remember(void *solver, hk_stream *stream)
+{
+    hk_spin_correction_remember(&((quasi_newton *)solver)->spins, stream);
+}
+
 static hk_view *quasi_newton_view(void *solver)
 {
     return ((quasi_newton *)solver)->search.view;
@@ -426,6 +431,7 @@ const hk_method hk_quasi_newton = {
     .minimise = quasi_newton_minimise,
     .weights = weights,
     .view = quasi_newton_view,
+    .remember = quasi_newton_remember,
     .gpu = &hk_gpu_quasi_newton,
     .describe = quasi_newton_describe,
 };

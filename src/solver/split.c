@@ -697,6 +697,12 @@ static hk_status weights(const hk_settings *s, const hk_model *m, double *weight
     return HK_OK;
 }
 
+static void remember_guarded(hk_split *s, hk_stream *stream)
+{
+    hk_view_remember(hk_quasi_newton.view(s->guarded), stream);
+    hk_quasi_newton.remember(s->guarded, stream);
+}
+
 // Rotations and multipliers of the elements, and forces of contacts, are where the next step
 // begins.
 static void split_remember(void *solver, hk_stream *stream)
@@ -714,7 +720,7 @@ static void split_remember(void *solver, hk_stream *stream)
     HK_STREAM(stream, guarded);
     if (guarded && !s->guarded && stream->status == HK_OK) stream->status = need_guarded(s);
     if (guarded && stream->status == HK_OK)
-        hk_view_remember(hk_quasi_newton.view(s->guarded), stream);
+        remember_guarded(s, stream);
 }
 
 static hk_view *split_view(void *solver)
