@@ -334,7 +334,7 @@ static hk_status split_create(hk_problem *problem, const hk_settings *settings, 
     if (!s) return HK_NO_MEMORY;
     s->problem = problem;
     s->settings = *settings;
-    s->factored.weight = s->loaded = NAN;
+    s->factored.weight = s->recalled.weight = s->loaded = NAN;
     hk_status status = allocate(s);
     if (status != HK_OK) {
         split_free(s);
@@ -375,10 +375,12 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
     s->factored.weight = NAN;
     if (s->correction) HK_TRY(hk_rotation_correction_prepare(s->correction));
     s->factored = hk_problem_quadratic(p);
-    s->passes.count = 0;  // what was learnt is relative to A
+    bool recalled = hk_same_quadratic(s->factored, s->recalled);
+    s->recalled.weight = NAN;
+    if (!recalled) s->passes.count = 0;  // what was learnt is relative to A
     hk_low_rank_forget(&s->live);
     if (s->components->count > 0) HK_TRY(take_live(s));
-    hk_corotation_forget_multipliers(s->elements);
+    if (!recalled) hk_corotation_forget_multipliers(s->elements);
     report->phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
@@ -713,6 +715,10 @@ static void split_remember(void *solver, hk_stream *stream)
     hk_stream_expect(stream, e->multiplier_count);
     hk_stream_bytes(stream, e->quaternion, sizeof(float) * (size_t)e->quaternion_count);
     hk_stream_bytes(stream, e->multiplier, sizeof(float) * (size_t)e->multiplier_count);
+    hk_quadratic factored = s->factored;
+    HK_STREAM(stream, factored);
+    if (stream->reading && !hk_same_quadratic(factored, s->factored)) s->recalled = factored;
+    hk_split_passes_remember(s, stream);
     hk_split_contact *c = &s->contact;
     if (c->contacts)
         hk_stream_list(stream, (void **)&c->pairs, &c->count, &c->room, sizeof *c->pairs);
