@@ -70,7 +70,7 @@ int cmd_pose(int argc, char **argv)
 {
     cli_session session;
     const char *checkpoint = NULL;
-    const cli_option option = {"checkpoint", 0,           CLI_TEXT,
+    const cli_option option = {"checkpoint", 0,          CLI_TEXT,
                                &checkpoint,  "FILE.hks", "save the state found"};
     const cli_more more = {.options = &option, .option_count = 1, .outputs = {&checkpoint}};
     int result = cli_session_begin_with(&session, "pose", purpose, examples, &more, argc, argv);

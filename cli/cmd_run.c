@@ -128,9 +128,8 @@ int cmd_run(int argc, char **argv)
     // Energies of every step go into the history and nowhere else; some methods do not need them.
     hk_world_report_energy(session.world, session.stats != NULL);
     cli_progress_begin(&session.progress, hk_scene_steps(session.scene));
-    cli_checkpoint checkpoint = {.path = session.outputs[0],
-                                 .every = isnan(args.every) ? 0 : args.every,
-                                 .written = NAN};
+    cli_checkpoint checkpoint = {
+        .path = session.outputs[0], .every = isnan(args.every) ? 0 : args.every, .written = NAN};
     cli_checkpoint_begin(&checkpoint, hk_world_time(session.world));
     march(&session, &checkpoint);
     cli_progress_end(&session.progress);

@@ -149,8 +149,7 @@ static bool check_use(void *context, const char *path, int number)
 {
     use_check *c = context;
     (void)number;
-    return c->good =
-               tell_use(path, use_in_scene(path, c->scene, c->scene_path), c->why, c->size);
+    return c->good = tell_use(path, use_in_scene(path, c->scene, c->scene_path), c->why, c->size);
 }
 
 bool cli_numbered_is_good(const cli_numbered *frames, char *const *outputs, int count,

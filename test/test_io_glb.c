@@ -245,8 +245,7 @@ static void a_series_grows_in_place(void **state)
     assert_int_equal(hk_series_save(path, times, files, 3), HK_OK);
     hk_bytes whole = load_file(path);
     assert_int_equal(hk_series_save(path, times, files, 1), HK_OK);
-    for (int k = 1; k < 3; k++)
-        assert_int_equal(hk_series_append(path, times[k], files[k]), HK_OK);
+    for (int k = 1; k < 3; k++) assert_int_equal(hk_series_append(path, times[k], files[k]), HK_OK);
     hk_bytes grown = load_file(path);
     assert_int_equal(grown.size, whole.size);
     assert_memory_equal(grown.data, whole.data, whole.size);

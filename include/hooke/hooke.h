@@ -877,10 +877,10 @@ HK_API hk_status hk_world_set_velocities(hk_world *world, const double *velociti
  * and edits agree. */
 HK_API hk_status hk_world_copy_state(hk_world *world, const hk_world *from);
 
-/* Everything that the steps to come depend on, in a file (.hks): position, velocities, the past that
- * integrator, method, contact and friction remember, the time. A world of the same model, method
- * and settings that loads it takes the same steps, to the last bit, as the one that saved it would
- * have. The file is written whole or not at all. */
+/* Everything that the steps to come depend on, in a file (.hks): position, velocities, the past
+ * that integrator, method, contact and friction remember, the time. A world of the same model,
+ * method and settings that loads it takes the same steps, to the last bit, as the one that saved it
+ * would have. The file is written whole or not at all. */
 HK_API hk_status hk_world_save_state(hk_world *world, const char *path);
 /* Fails where the file is damaged, of another version of the format, or of another model than the
  * world's (meshes, materials, constraints, loads, contact, step or integrator); the world is as it

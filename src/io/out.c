@@ -14,9 +14,9 @@
 enum { BUFFER_SIZE = 1 << 18 };
 
 struct hk_out {
-    char *path;       // as the user wrote it, for messages
-    char *target;     // what is renamed to; NULL: written directly (a device, a pipe)
-    char *temporary;  // beside the target
+    char *path;        // as the user wrote it, for messages
+    char *target;      // what is renamed to; NULL: written directly (a device, a pipe)
+    char *temporary;   // beside the target
     const char *tail;  // of a file that is added to: how it ends, and where that begins
     off_t tail_at;
     int file;

@@ -373,13 +373,12 @@ static hk_status add_field(vtu_reader *reader, const vtu_extra *field, hk_mesh *
     size_t width = (size_t)field->array.components;
     if (width != 1 && width != 3)
         return hk_fail(HK_UNSUPPORTED, "it has %zu components, not 1 or 3", width);
-    if (of_tets && mesh->tet_count == 0)
-        return hk_fail(HK_UNSUPPORTED, "its cells are not tets");
+    if (of_tets && mesh->tet_count == 0) return hk_fail(HK_UNSUPPORTED, "its cells are not tets");
     size_t items = (size_t)(of_tets ? mesh->tet_count : mesh->vertex_count);
     double *all, *values = HK_ARRAY(double, items *width);
     if (!values) return HK_NO_MEMORY;
-    hk_status status = read_numbers(
-        reader, field, width * (size_t)(of_tets ? piece->cells : piece->points), &all);
+    hk_status status =
+        read_numbers(reader, field, width * (size_t)(of_tets ? piece->cells : piece->points), &all);
     if (status == HK_OK) {
         const int64_t *cells = reader->cells.tet_cells;
         for (size_t i = 0; i < items; i++)

@@ -91,8 +91,7 @@ hk_status hk_mesh_add_field(hk_mesh *mesh, const char *name, hk_field_site site,
 {
     char *own = hk_strdup(name);
     if (!own) return HK_NO_MEMORY;
-    hk_status status =
-        grow_by_one((void **)&mesh->fields, mesh->field_count, sizeof *mesh->fields);
+    hk_status status = grow_by_one((void **)&mesh->fields, mesh->field_count, sizeof *mesh->fields);
     if (status != HK_OK) {
         hk_free(own);
         return status;

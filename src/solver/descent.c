@@ -466,8 +466,7 @@ static void descent_remember(void *solver, hk_stream *stream)
     HK_STREAM(stream, s->slowest);
     HK_STREAM(stream, s->state);
     HK_STREAM(stream, s->checkpoint.blended);
-    hk_stream_bytes(stream, s->vertices.floor,
-                    sizeof(double) * (size_t)s->problem->vertex_count);
+    hk_stream_bytes(stream, s->vertices.floor, sizeof(double) * (size_t)s->problem->vertex_count);
 }
 
 static hk_view *descent_view(void *solver)

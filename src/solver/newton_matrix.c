@@ -112,8 +112,7 @@ static void prepare_levels(hk_newton_matrix *m, const double *x, bool *positive)
     }
     take_positions(m, x);
     hk_block_multigrid_set(m->multigrid, m->position, positive);
-    memcpy(m->of_levels, m->lower,
-           sizeof(double) * (size_t)hk_pattern_size(&m->assembly->pattern));
+    memcpy(m->of_levels, m->lower, sizeof(double) * (size_t)hk_pattern_size(&m->assembly->pattern));
     m->has_levels = *positive;
     m->quadratic = now;
     m->wasted = 0;

@@ -217,10 +217,3 @@ void hk_spin_correction_add(hk_spin_correction *s, double *t)
         }
     }
 }
-
-void hk_spin_correction_remember(hk_spin_correction *s, hk_stream *stream)
-{
-    for (int k = 0; k < s->bodies.count; k++)
-        hk_stream_bytes(stream, s->states[k].rotation,
-                        9 * sizeof(double) * (size_t)s->bodies.body[k].clusters);
-}

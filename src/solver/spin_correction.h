@@ -9,7 +9,6 @@
 #ifndef HK_SPIN_CORRECTION_H
 #define HK_SPIN_CORRECTION_H
 
-#include "core/stream.h"
 #include "solver/constant_matrix.h"
 #include "solver/spin_bodies.h"
 
@@ -30,8 +29,6 @@ void hk_spin_correction_release(hk_spin_correction *s);
 // P and τ for A as it is now; anew (may be NULL) says whether there was anything to do.
 hk_status hk_spin_correction_prepare(hk_spin_correction *s, bool *anew);
 // Rotations at x, [vertex_count][4].
-// What they begin from, to a file and back.
-void hk_spin_correction_remember(hk_spin_correction *s, hk_stream *stream);
 void hk_spin_correction_turn(hk_spin_correction *s, const double *x);
 // Of right-hand side q and t = A⁻¹ q: adds to t. Before it, t may be q; so it is in two parts.
 void hk_spin_correction_gather(hk_spin_correction *s, const double *q);

@@ -725,8 +725,7 @@ static void split_remember(void *solver, hk_stream *stream)
     bool guarded = s->guarded != NULL;
     HK_STREAM(stream, guarded);
     if (guarded && !s->guarded && stream->status == HK_OK) stream->status = need_guarded(s);
-    if (guarded && stream->status == HK_OK)
-        remember_guarded(s, stream);
+    if (guarded && stream->status == HK_OK) remember_guarded(s, stream);
 }
 
 static hk_view *split_view(void *solver)

@@ -438,8 +438,8 @@ void hk_view_diagonal(hk_view *v, const void *x, void *diagonal)
 
 void hk_view_remember(hk_view *v, hk_stream *stream)
 {
-    double *const known[] = {&v->rounding,    &v->energy_rounding, &v->away,   &v->strained,
-                             &v->base_strain, &v->energy,          &v->reach,  &v->remainder};
+    double *const known[] = {&v->rounding,    &v->energy_rounding, &v->away,  &v->strained,
+                             &v->base_strain, &v->energy,          &v->reach, &v->remainder};
     for (int k = 0; k < HK_COUNT_OF(known); k++) HK_STREAM(stream, *known[k]);
     if (!v->single) return;
     // The next start is chosen around the base of the last solve.

@@ -48,9 +48,9 @@ static hk_status pose_still(const hk_world *w, const hk_model *still)
     HK_TRY(hk_world_create(&def, &world));
     hk_status status = hk_world_pose(world, &report);
     if (status == HK_OK && report.reason != HK_CONVERGED && report.reason != HK_PRECISION_LIMIT)
-        status = hk_fail(HK_BAD_INPUT, "no equilibrium to begin with (%s)%s%s",
-                         hk_reason_name(report.reason), report.detail[0] ? ": " : "",
-                         report.detail);
+        status =
+            hk_fail(HK_BAD_INPUT, "no equilibrium to begin with (%s)%s%s",
+                    hk_reason_name(report.reason), report.detail[0] ? ": " : "", report.detail);
     if (status == HK_OK) take_pose(w, world);
     hk_world_free(world);
     return status;
@@ -100,9 +100,9 @@ static hk_status take_state(const hk_world *w, int number)
     hk_status status = hk_state_file_load(w->model->bodies[number].start_state, &f);
     if (status == HK_OK) status = take_body(w, &f, number);
     hk_state_file_release(&f);
-    return status == HK_OK ? HK_OK
-                           : hk_fail_within(status, "body %d (%s)", number,
-                                            w->model->bodies[number].name);
+    return status == HK_OK
+               ? HK_OK
+               : hk_fail_within(status, "body %d (%s)", number, w->model->bodies[number].name);
 }
 
 hk_status hk_world_take_start(hk_world *w)

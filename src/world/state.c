@@ -267,8 +267,7 @@ static hk_status load(hk_world *w, const char *path, const hk_state_file *f)
 hk_status hk_world_load_state(hk_world *w, const char *path)
 {
     HK_TRY(hk_world_check_idle(w, __func__));
-    if (!w || !path)
-        return hk_fail(HK_BAD_INPUT, "hk_world_load_state: world and path are needed");
+    if (!w || !path) return hk_fail(HK_BAD_INPUT, "hk_world_load_state: world and path are needed");
     hk_state_file f;
     hk_status status = hk_state_file_load(path, &f);
     if (status == HK_OK) status = load(w, path, &f);

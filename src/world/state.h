@@ -19,7 +19,7 @@ typedef struct hk_state_file {
     uint64_t model, method;  // fingerprints
     double time;
     int body_count, vertex_count;
-    hk_state_body *bodies;               // [body_count]
+    hk_state_body *bodies;      // [body_count]
     double *positions;          // [vertex_count][3] m
     double *velocities;         // [vertex_count][3] m/s
     const void *state, *extra;  // [state_size], [extra_size], in the bytes

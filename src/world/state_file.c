@@ -126,8 +126,7 @@ hk_status hk_state_file_load(const char *path, hk_state_file *f)
     *f = (hk_state_file){0};
     HK_TRY(hk_bytes_load(path, &f->bytes));
     HK_TRY(check_header(path, &f->bytes));
-    hk_stream s =
-        hk_stream_reader(f->bytes.data + sizeof(header), f->bytes.size - sizeof(header));
+    hk_stream s = hk_stream_reader(f->bytes.data + sizeof(header), f->bytes.size - sizeof(header));
     hk_status status = read_body(&s, f);
     if (status == HK_OK || status == HK_NO_MEMORY) return status;
     char why[256];
