@@ -12,6 +12,7 @@ mode() { stat -c %a "$1"; }
 frames_of() { grep -c '<DataSet' "$1"; }
 
 # Outputs that are links, devices, pipes or protected.
+# (A program that replaces pipes leaves the readers of this test waiting.)
 special_files() {
     mkdir special && cd special || exit 1
     echo old >target.json
