@@ -117,6 +117,10 @@ void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Where text for people goes: standard output, or standard error beside JSON.
 FILE *cli_text_stream(void);
+// ---- what terminals would obey is shown escaped (plain.c)
+void cli_plain_text(const char *text, char *plain, size_t size);
+// A stream to standard output or standard error that does so; NULL: there is no memory.
+FILE *cli_plain_stream(int file);
 // Sends the library's messages to standard error.
 void cli_start_log(void);
 void cli_stop_log(void);
@@ -163,8 +167,8 @@ cli_endings cli_formats(cli_formats_for what);
 bool cli_can_write(const char *path, char *why, size_t size);
 // Whether both paths lead to one file that is there.
 bool cli_same_file(const char *path, const char *other);
-// Writes under a temporary name and renames: whole or not at all.
-bool cli_write_whole(const char *path, const char *data, size_t size, char *why, size_t why_size);
+// Whole or not at all, as hk_file_save.
+bool cli_write_whole(const char *path, const void *data, size_t size, char *why, size_t why_size);
 
 // ---------------------------------------------------------------- frames (frames.c)
 
@@ -184,12 +188,17 @@ typedef struct cli_frames {
     int count, capacity;
 } cli_frames;
 void cli_frames_begin(cli_frames *frames, const hk_output_def *output, const char *folder);
+// For a command that writes one state where a run may have left its series: that one stays, and the
+// state goes under a name of its own, with `command` in it. Says so.
+void cli_frames_step_aside(cli_frames *frames, const char *command);
 // Whether a state at this time is to be written; never twice for the same time.
 bool cli_frames_due(const cli_frames *frames, double time);
 // Whether the last state, whose time this is, is still to be written.
 bool cli_frames_lack(const cli_frames *frames, double time);
 // Writes the state as the next frame; the files so far and the .pvd are valid after every call.
 hk_status cli_frames_write(cli_frames *frames, hk_world *world);
+// Says which frames of an earlier, longer run still lie beside those that were written.
+void cli_frames_tell_stale(const cli_frames *frames);
 void cli_frames_free(cli_frames *frames);
 
 // ---------------------------------------------------------------- series (series.c)
@@ -206,6 +215,8 @@ typedef struct cli_series {
 // Returns -1 or an exit status; free the series in either case.
 int cli_series_read(cli_series *series, const cli_texts *paths);
 void cli_series_free(cli_series *series);
+// How many files a collection names; 0 where there is none.
+int cli_series_count(const char *path);
 
 // ---------------------------------------------------------------- intersections (intersections.c)
 
@@ -311,10 +322,22 @@ int cli_check_sets(const char *command, const cli_texts *sets);
 hk_world_def cli_cpu_world(const hk_scene *scene, const char *command);
 // Tells what was repaired or left out of the meshes, where the library has not said so already.
 void cli_tell_mesh_notes(const hk_scene *scene);
+// ---- what is written where (outputs.c)
+
 // Whether outputs[count - 1] (NULL: none) can be written, and is neither what the scene is read
-// from nor an earlier output.
+// from nor an earlier output, however their names are written.
 bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
                         const char *scene_path, char *why, size_t size);
+// Files whose names are the frames' that may come.
+typedef struct cli_numbered {
+    const char *stem, *ending;  // of stem_0000.ending …
+    int count;                  // at most
+} cli_numbered;
+// Whether no frame would replace what the scene is read from, nor be one of the outputs.
+bool cli_numbered_is_good(const cli_numbered *frames, char *const *outputs, int count,
+                          const hk_scene *scene, const char *scene_path, char *why, size_t size);
+// How many files there are from number `from` on; the lowest and the highest number of them.
+int cli_numbered_there(const cli_numbered *frames, int from, int *lowest, int *highest);
 // Writes a text, which it takes over; what goes wrong is told, and the path freed and forgotten.
 bool cli_write_text(char *text, char **path);
 
@@ -351,7 +374,27 @@ typedef struct cli_session {
     void (*print_found)(FILE *stream, void *context);
     void *print_context;
     const char *steps;  // what its steps are, other than those of a run; NULL: load steps
+    bool resumed;       // it goes on from a checkpoint
 } cli_session;
+
+// ---- checkpoints of a run (checkpoint.c)
+
+typedef struct cli_checkpoint {
+    const char *path;  // NULL: none are asked for
+    double every;      // s of the simulation; 0: as often as costs little
+    double next;       // s, when the next one is due
+    double begun, spent, written;
+    bool failed;
+} cli_checkpoint;
+void cli_checkpoint_begin(cli_checkpoint *checkpoint, double time);
+// After a step and its frame: if one is due.
+void cli_checkpoint_step(cli_checkpoint *checkpoint, cli_session *session);
+// In any case, unless this state is written already.
+void cli_checkpoint_now(cli_checkpoint *checkpoint, cli_session *session);
+hk_status cli_checkpoint_write(cli_session *session, const char *path);
+// World, results and frames go on from there. Returns -1 or an exit status.
+int cli_checkpoint_resume(cli_session *session, const char *path);
+
 // ---- of commands that find something, for a model without a world of its own (found.c)
 
 // The session's world: that of a model, which it takes over, at `positions`, on the CPU. Energies

@@ -1,6 +1,7 @@
 // hooke mesh: makes, converts, checks and fills meshes.
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -36,10 +37,36 @@ static int sheet_triangles(hk_mesh *mesh)
     return sheets;
 }
 
+// Says which of the values beside the mesh the file does not hold.
+static void tell_left_out(const hk_mesh *mesh, const char *path)
+{
+    int count = hk_mesh_field_count(mesh);
+    if (count == 0 || cli_ends_with(path, ".vtu") || cli_ends_with(path, ".msh")) return;
+    char names[200] = "";
+    for (int i = 0; i < count; ++i) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                 hk_mesh_field(mesh, i).name);
+    }
+    cli_note("left out %d field%s (%s): .vtu and .msh keep them%s", count, count == 1 ? "" : "s",
+             names, cli_ends_with(path, ".glb") ? "; a .glb has at most their colours" : "");
+}
+
+static hk_status save_with_fields(const hk_mesh *mesh, const char *path)
+{
+    int count = hk_mesh_field_count(mesh);
+    hk_field *fields = cli_realloc(NULL, (size_t)count, sizeof *fields);
+    for (int i = 0; i < count; ++i) fields[i] = hk_mesh_field(mesh, i);
+    hk_status status = hk_mesh_save(mesh, path, fields, count);
+    free(fields);
+    return status;
+}
+
 // Saves and frees the mesh.
 static int save_mesh(hk_mesh *mesh, const char *path)
 {
-    hk_status status = hk_mesh_save(mesh, path, NULL, 0);
+    hk_status status = save_with_fields(mesh, path);
+    if (status == HK_OK) tell_left_out(mesh, path);
     int result = status == HK_OK ? CLI_DONE : cli_failure("%s", hk_error());
     if (result == CLI_DONE && !cli_talk.quiet) print_written(mesh, path);
     // A .vtu has no place for faces of tets; of the surface formats the line above tells.
@@ -237,7 +264,8 @@ static int mesh_convert(int argc, char **argv)
              "Reads a mesh and writes it in another format, by the endings of the names.\n"
              "  reads   %s\n"
              "  writes  %s\n"
-             "The surface only is in %s.",
+             "The surface only is in %s. Values beside the mesh, as\n"
+             "the stress in a .vtu, are kept in .vtu and .msh; where they are not, a note says so.",
              cli_formats(CLI_READING).text, cli_formats(CLI_WRITING).text,
              cli_formats(CLI_WRITING_SURFACES).text);
     const cli_spec spec = {.command = "mesh convert",

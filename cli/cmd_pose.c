@@ -1,4 +1,6 @@
 // hooke pose: finds where a scene comes to rest.
+#include <stdlib.h>
+
 #include "cli.h"
 
 static const char purpose[] =
@@ -9,7 +11,8 @@ static const char purpose[] =
 static const char examples[] =
     "hooke pose scenes/beam.json --points rest.csv\n"
     "hooke pose scenes/beam.json --set bodies.0.material.young=1e5 --json\n"
-    "hooke pose scenes/beam.json --set solver.tolerance=1e-10 --set output.vtu=beam.pvd";
+    "hooke pose scenes/beam.json --set solver.tolerance=1e-10 --set output.vtu=beam.pvd\n"
+    "hooke pose scenes/beam.json --checkpoint sagged.hks";
 
 typedef struct watch {
     cli_progress *progress;
@@ -51,10 +54,26 @@ static void find_pose(cli_session *session)
                       hk_reason_name(report.reason), colon, report.detail);
 }
 
+// For "initial": {"state": …} of another scene; what was not found is not saved.
+static void save_state(cli_session *session)
+{
+    char **path = &session->outputs[0];
+    if (!*path) return;
+    bool found = session->results.outcome != HK_OUTCOME_FAILED;
+    if (found && hk_world_save_state(session->world, *path) == HK_OK) return;
+    if (found) cli_results_fail(&session->results, "%s", hk_error());
+    free(*path);
+    *path = NULL;
+}
+
 int cmd_pose(int argc, char **argv)
 {
     cli_session session;
-    int result = cli_session_begin(&session, "pose", purpose, examples, argc, argv);
+    const char *checkpoint = NULL;
+    const cli_option option = {"checkpoint", 0,          CLI_TEXT,
+                               &checkpoint,  "FILE.hks", "save the state found"};
+    const cli_more more = {.options = &option, .option_count = 1, .outputs = {&checkpoint}};
+    int result = cli_session_begin_with(&session, "pose", purpose, examples, &more, argc, argv);
     if (result >= 0) return result;
     cli_catch_interrupts();
     cli_progress_begin(&session.progress, 0);
@@ -64,5 +83,6 @@ int cmd_pose(int argc, char **argv)
     if (cli_frames_lack(frames, hk_world_time(session.world)) &&
         cli_frames_write(frames, session.world) != HK_OK)
         cli_results_fail(&session.results, "%s", hk_error());
+    save_state(&session);
     return cli_session_end(&session, false);
 }

@@ -400,9 +400,9 @@ static layout lay_out(const render *r, int width, int height)
 
 static bool save_picture(render *r, const picture *p, const char *path)
 {
-    char why[256];
+    char why[512];
     if (!picture_save(p, path, why, sizeof why)) {
-        cli_failure("cannot write %s: %s", path, why);
+        cli_failure("%s", why);
         return false;
     }
     json_array_append_new(r->files, json_string(path));

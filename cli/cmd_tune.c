@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "scene_text.h"
@@ -153,14 +152,15 @@ static int check_solver(const tuning *t)
 
 // ---------------------------------------------------------------- writing
 
-// Under another name first: only a file that is a valid scene in its place replaces another.
-// Without `keep` it is checked whether it would.
-static bool write_checked(const char *path, const char *text, size_t length, bool keep, char *why,
-                          size_t size)
+// Under another name beside it first: only what is a valid scene in its place is written there.
+static bool check_text(const char *path, const char *text, size_t length, char *why, size_t size)
 {
-    char *temporary = cli_format("%s.%ld.new.json", path, (long)getpid());
+    char *temporary = cli_format("%s.XXXXXX.json", path);
+    int file = mkstemps(temporary, 5);
     hk_scene *scene = NULL;
-    bool good = cli_write_whole(temporary, text, length, why, size);
+    bool good = file >= 0 && close(file) == 0;
+    if (!good) snprintf(why, size, "cannot write beside %s: %s", path, strerror(errno));
+    if (good) good = cli_write_whole(temporary, text, length, why, size);
     cli_stop_log();  // what there is to say about the meshes has been said
     if (good && hk_scene_load(temporary, NULL, 0, &scene) != HK_OK) {
         snprintf(why, size, "%s would not be a valid scene: %s", path, hk_error());
@@ -168,13 +168,7 @@ static bool write_checked(const char *path, const char *text, size_t length, boo
     }
     hk_scene_free(scene);
     cli_start_log();
-    struct stat about;
-    if (good && stat(path, &about) == 0) chmod(temporary, about.st_mode & 07777);
-    if (good && keep && rename(temporary, path) != 0) {
-        snprintf(why, size, "cannot write %s: %s", path, strerror(errno));
-        good = false;
-    }
-    if (!good || !keep) unlink(temporary);
+    if (file >= 0) unlink(temporary);
     free(temporary);
     return good;
 }
@@ -193,7 +187,7 @@ static int check_output(const tuning *t)
             return cli_failure("%s is a mesh of the scene: write the phases elsewhere", path);
     }
     // Meshes are found relative to the scene: elsewhere they may be out of reach.
-    if (t->args.write && !write_checked(path, t->text, t->length, false, why, sizeof why))
+    if (t->args.write && !check_text(path, t->text, t->length, why, sizeof why))
         return cli_failure("%s", why);
     return -1;
 }
@@ -222,9 +216,10 @@ static bool write_scene(tuning *t, char *why, size_t size)
     free(phases);
     if (!text) return false;
     const char *target = t->args.write ? t->args.write : t->path;
-    // What a link points to is replaced, not the link.
+    // Meshes are found relative to what a link points to.
     char *real = realpath(target, NULL);
-    t->written = write_checked(real ? real : target, text, length, true, why, size);
+    t->written = check_text(real ? real : target, text, length, why, size) &&
+                 cli_write_whole(target, text, length, why, size);
     free(real);
     free(text);
     return t->written;

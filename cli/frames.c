@@ -1,4 +1,5 @@
 // The series of frames that a run writes: which states, under which names.
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,46 @@ void cli_frames_begin(cli_frames *frames, const hk_output_def *output, const cha
     }
     if (output->points) frames->points = cli_output_path(folder, output->points);
     if (output->skin) begin_skins(frames, cli_output_path(folder, output->skin));
+}
+
+// Puts the command's name into that of files: bar_pose.pvd.
+static void rename_stem(char **stem, const char *command)
+{
+    char *other = cli_format("%s_%s", *stem, command);
+    free(*stem);
+    *stem = other;
+}
+
+void cli_frames_step_aside(cli_frames *frames, const char *command)
+{
+    int lowest, highest, count = frames->series ? cli_series_count(frames->series) : 0;
+    if (count > 1) {
+        rename_stem(&frames->stem, command);
+        cli_note("%s is a series of %d frames and stays; this goes to %s.pvd", frames->series,
+                 count, frames->stem);
+        free(frames->series);
+        frames->series = cli_format("%s.pvd", frames->stem);
+    }
+    if (!frames->points) return;
+    const cli_numbered points = {frames->points, ".csv", INT_MAX};
+    count = cli_numbered_there(&points, 0, &lowest, &highest);
+    if (count <= 1) return;
+    cli_note("%s_%04d.csv … are %d frames and stay; this goes to %s_%s_0000.csv", frames->points,
+             lowest, count, frames->points, command);
+    rename_stem(&frames->points, command);
+}
+
+void cli_frames_tell_stale(const cli_frames *frames)
+{
+    const cli_numbered all[] = {{frames->stem, ".vtu", INT_MAX}, {frames->points, ".csv", INT_MAX}};
+    for (int k = 0; k < 2 && frames->count > 0; ++k) {
+        int lowest, highest, count = 0;
+        if (all[k].stem) count = cli_numbered_there(&all[k], frames->count, &lowest, &highest);
+        if (count > 0)
+            cli_note("%d file%s of an earlier, longer run remain%s: %s_%04d%s to %s_%04d%s", count,
+                     count == 1 ? "" : "s", count == 1 ? "s" : "", all[k].stem, lowest,
+                     all[k].ending, all[k].stem, highest, all[k].ending);
+    }
 }
 
 bool cli_frames_lack(const cli_frames *frames, double time)
@@ -73,6 +114,17 @@ static hk_status write_skin(const cli_frames *frames, const hk_world *world)
     return status;
 }
 
+// Adds the last frame to the collection; where someone else has changed that, it is written anew.
+static hk_status name_in_series(const cli_frames *frames)
+{
+    int last = frames->count - 1;
+    if (last > 0 &&
+        hk_series_append(frames->series, frames->times[last], frames->files[last]) == HK_OK)
+        return HK_OK;
+    return hk_series_save(frames->series, frames->times, (const char *const *)frames->files,
+                          frames->count);
+}
+
 hk_status cli_frames_write(cli_frames *frames, hk_world *world)
 {
     double time = hk_world_time(world);
@@ -96,9 +148,7 @@ hk_status cli_frames_write(cli_frames *frames, hk_world *world)
         return status;
     }
     add_frame(frames, time, file);
-    if (!frames->series) return HK_OK;
-    return hk_series_save(frames->series, frames->times, (const char *const *)frames->files,
-                          frames->count);
+    return frames->series ? name_in_series(frames) : HK_OK;
 }
 
 void cli_frames_free(cli_frames *frames)

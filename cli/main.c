@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "libraries.h"
@@ -55,9 +56,22 @@ static int dispatch(int argc, char **argv)
     return command ? command->run(argc - 1, argv + 1) : unknown_command(word);
 }
 
+// Libraries below may hang when they end: OpenBLAS waits for threads that it could not start where
+// memory is scarce. There is nothing that they would have to put in order.
+static int leave(int status)
+{
+    fflush(NULL);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    _exit(status);  // sanitizers have something to say at the end
+#endif
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     cli_correct_libraries(argv);
+    FILE *plain = cli_plain_stream(STDOUT_FILENO);
+    if (plain) stdout = plain;
     // A file beyond the size limit is then a failed write, which is told and leaves nothing behind.
     signal(SIGXFSZ, SIG_IGN);
     int status = dispatch(argc, argv);
@@ -66,5 +80,5 @@ int main(int argc, char **argv)
         cli_say_error("cannot write standard output");
         if (status == CLI_DONE) status = CLI_FAILED;
     }
-    return status;
+    return leave(status);
 }

@@ -1,14 +1,12 @@
 // Pictures: pixels, PNG files, text, colours and the colour bar.
 #include "picture.h"
 
-#include <errno.h>
 #include <math.h>
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "font.h"
@@ -62,8 +60,29 @@ static void drop_png_warning(png_structp png, png_const_charp message)
     (void)png, (void)message;
 }
 
+typedef struct png_bytes {
+    uint8_t *data;
+    size_t size, capacity;
+} png_bytes;
+
+static void keep_png_bytes(png_structp png, png_bytep data, size_t size)
+{
+    png_bytes *bytes = png_get_io_ptr(png);
+    if (size > bytes->capacity - bytes->size) {
+        bytes->capacity = 2 * (bytes->size + size);
+        bytes->data = cli_realloc(bytes->data, bytes->capacity, 1);
+    }
+    memcpy(bytes->data + bytes->size, data, size);
+    bytes->size += size;
+}
+
+static void flush_no_png(png_structp png)
+{
+    (void)png;
+}
+
 // The rows as PNG; `message` [128] says why on false.
-static bool encode_png(const picture *p, FILE *file, char *message)
+static bool encode_png(const picture *p, png_bytes *bytes, char *message)
 {
     png_structp png =
         png_create_write_struct(PNG_LIBPNG_VER_STRING, message, keep_png_error, drop_png_warning);
@@ -78,7 +97,7 @@ static bool encode_png(const picture *p, FILE *file, char *message)
         return false;
     }
     bool opaque = is_opaque(p);
-    png_init_io(png, file);
+    png_set_write_fn(png, bytes, keep_png_bytes, flush_no_png);
     png_set_IHDR(png, info, (png_uint_32)p->width, (png_uint_32)p->height, 8,
                  opaque ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_RGBA, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
@@ -96,27 +115,14 @@ static bool encode_png(const picture *p, FILE *file, char *message)
 
 bool picture_save(const picture *p, const char *path, char *why, size_t why_size)
 {
-    char *temporary = cli_format("%s.%ld.part", path, (long)getpid());
-    FILE *file = fopen(temporary, "wb");
-    if (!file) {
-        snprintf(why, why_size, "%s", strerror(errno));
-        free(temporary);
-        return false;
-    }
     char message[128] = "";
-    errno = 0;
-    bool good = encode_png(p, file, message);
-    if (!good) snprintf(why, why_size, "%s", errno ? strerror(errno) : message);
-    if (fclose(file) != 0 && good) {
-        snprintf(why, why_size, "%s", strerror(errno));
-        good = false;
-    }
-    if (good && rename(temporary, path) != 0) {
-        snprintf(why, why_size, "%s", strerror(errno));
-        good = false;
-    }
-    if (!good) unlink(temporary);
-    free(temporary);
+    png_bytes bytes = {0};
+    bool good = encode_png(p, &bytes, message);
+    if (!good)
+        snprintf(why, why_size, "cannot write %s: %s", path, message);
+    else
+        good = cli_write_whole(path, bytes.data, bytes.size, why, why_size);
+    free(bytes.data);
     return good;
 }
 

@@ -35,8 +35,10 @@ double cli_now(void)
 
 // ---------------------------------------------------------------- lines of text
 
-static void say(const char *label, const char *colour, const char *text)
+static void say(const char *label, const char *colour, const char *given)
 {
+    char text[4096];
+    cli_plain_text(given, text, sizeof text);
     cli_progress_clear();
     if (has_colour())
         fprintf(stderr, "hooke: \033[%sm%s:\033[0m %s\n", colour, label, text);
@@ -101,7 +103,9 @@ int cli_usage_error(const char *command, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "hooke%s%s: %s\n", command ? " " : "", command ? command : "", text);
+    char plain[4096];
+    cli_plain_text(text, plain, sizeof plain);
+    fprintf(stderr, "hooke%s%s: %s\n", command ? " " : "", command ? command : "", plain);
     fprintf(stderr, "Try 'hooke %s%s--help'.\n", command ? command : "", command ? " " : "");
     json_failure(text);
     return CLI_WRONG_USAGE;
@@ -109,7 +113,10 @@ int cli_usage_error(const char *command, const char *format, ...)
 
 FILE *cli_text_stream(void)
 {
-    return cli_talk.json ? stderr : stdout;
+    static FILE *errors;
+    if (!cli_talk.json) return stdout;
+    if (!errors) errors = cli_plain_stream(STDERR_FILENO);
+    return errors ? errors : stderr;
 }
 
 // The latest messages of the library, so that the notes of a mesh are not told twice.

@@ -92,6 +92,15 @@ static int read_collection(cli_series *series, const char *path)
     return -1;
 }
 
+int cli_series_count(const char *path)
+{
+    char *text = read_text(path);
+    int count = 0;
+    for (const char *at = text; at && (at = strstr(at, "<DataSet")) != NULL; ++at) ++count;
+    free(text);
+    return count;
+}
+
 int cli_series_read(cli_series *series, const cli_texts *paths)
 {
     int result = -1;

@@ -133,34 +133,6 @@ static int parse_arguments(cli_session *session, const char *purpose, const char
     return result >= 0 ? result : cli_check_sets(session->command, &session->args.sets);
 }
 
-bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
-                        const char *scene_path, char *why, size_t size)
-{
-    const char *path = outputs[count - 1];
-    if (!path) return true;
-    if (!cli_can_write(path, why, size)) return false;
-    const hk_model_def *model = hk_scene_model(scene);
-    for (int i = 0; i < model->body_count; ++i) {
-        const hk_body_def *body = hk_def_at(model->bodies, i);
-        const char *files[] = {hk_mesh_path(body->mesh), hk_mesh_path(body->skin)};
-        for (int k = 0; k < 2; ++k) {
-            if (!files[k] || !cli_same_file(path, files[k])) continue;
-            snprintf(why, size, "%s is a mesh of the scene: write the results elsewhere", path);
-            return false;
-        }
-    }
-    if (cli_same_file(path, scene_path)) {
-        snprintf(why, size, "%s is the scene itself: write the results elsewhere", path);
-        return false;
-    }
-    for (int i = 0; i < count - 1; ++i) {
-        if (!outputs[i] || strcmp(outputs[i], path) != 0) continue;
-        snprintf(why, size, "two outputs have the same name, %s", path);
-        return false;
-    }
-    return true;
-}
-
 bool cli_write_text(char *text, char **path)
 {
     char why[512];
@@ -183,6 +155,25 @@ static bool has_skin(const hk_scene *scene)
     return false;
 }
 
+static bool is_run(const cli_session *session)
+{
+    return strcmp(session->command, "run") == 0;
+}
+
+// A run has a frame at its start, one after every step at most, and that is its last state, too.
+static bool frames_are_good(const cli_session *session, char *const *outputs, int count, char *why,
+                            size_t size)
+{
+    const cli_frames *frames = &session->frames;
+    int most = is_run(session) ? hk_scene_steps(session->scene) + 1 : 1;
+    const cli_numbered all[] = {{frames->stem, ".vtu", most}, {frames->points, ".csv", most}};
+    for (int k = 0; k < 2; ++k)
+        if (all[k].stem && !cli_numbered_is_good(&all[k], outputs, count, session->scene,
+                                                 session->scene_path, why, size))
+            return false;
+    return true;
+}
+
 // Names the outputs and finds out now, not after the work, that one cannot be written.
 static int prepare_outputs(cli_session *session)
 {
@@ -192,6 +183,7 @@ static int prepare_outputs(cli_session *session)
         return cli_failure("%s: output.skin: \"%s\" should end in one of %s", session->scene_path,
                            output->skin, cli_formats(CLI_WRITING).text);
     cli_frames_begin(&session->frames, output, folder);
+    if (!is_run(session)) cli_frames_step_aside(&session->frames, session->command);
     if (output && output->stats) session->stats = cli_output_path(folder, output->stats);
     if (session->args.points) session->points = cli_output_path(folder, session->args.points);
     if (session->args.skin) session->skin = cli_output_path(folder, session->args.skin);
@@ -200,11 +192,9 @@ static int prepare_outputs(cli_session *session)
             "%s: --skin: no body has a skin, as in --set bodies.0.skin.file=fine.obj",
             session->scene_path);
     const cli_frames *frames = &session->frames;
-    enum { OWN = 7, OUTPUTS = OWN + CLI_MORE_OUTPUTS };
+    enum { OWN = 5, OUTPUTS = OWN + CLI_MORE_OUTPUTS };
     char *outputs[OUTPUTS] = {
         frames->series ? cli_format("%s", frames->series) : NULL,
-        frames->series ? cli_format("%s_0000.vtu", frames->stem) : NULL,
-        frames->points ? cli_format("%s_0000.csv", frames->points) : NULL,
         frames->skin ? cli_format("%s", frames->skin) : NULL,
         session->stats ? cli_format("%s", session->stats) : NULL,
         session->points ? cli_format("%s", session->points) : NULL,
@@ -221,6 +211,7 @@ static int prepare_outputs(cli_session *session)
     for (int i = 0; good && i < OUTPUTS; ++i)
         good = cli_output_is_good(outputs, i + 1, session->scene, session->scene_path, why,
                                   sizeof why);
+    if (good) good = frames_are_good(session, outputs, OUTPUTS, why, sizeof why);
     for (int i = 0; i < OUTPUTS; ++i) free(outputs[i]);
     if (!good) return cli_failure("%s", why);
     return -1;
@@ -356,7 +347,7 @@ static void print_work(FILE *stream, const cli_session *session)
     const cli_results *results = &session->results;
     const cli_record *last = results->count > 0 ? &results->records[results->count - 1] : NULL;
     cli_timing timing = cli_results_timing(results);
-    bool pose = strcmp(session->command, "run") != 0;
+    bool pose = !is_run(session);
     const char *steps = session->steps ? session->steps : "load steps";
     fprintf(stream, "  %-10s  %d", pose ? steps : "steps", results->steps);
     if (!pose) fprintf(stream, " to t = %.6g s", hk_world_time(session->world));
@@ -464,6 +455,7 @@ int cli_session_end(cli_session *session, bool budget_is_fine)
     cli_results *results = &session->results;
     cli_progress_end(&session->progress);
     write_results(session);
+    cli_frames_tell_stale(&session->frames);
     print_summary(session);
     if (results->error[0] != '\0') cli_say_error("%s", results->error);
     if (cli_talk.json && !cli_json_print(cli_results_json(results, session->world, false)))

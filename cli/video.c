@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,7 +18,8 @@
 extern char **environ;
 
 struct video {
-    char *path, *temporary;
+    char *path;
+    char *folder, *temporary;  // nobody else's, and what ffmpeg writes in it
     pid_t process;
     int pipe;
     int width, height;
@@ -136,10 +139,47 @@ static void free_video(video *v)
 {
     if (v->pipe >= 0) close(v->pipe);
     sigaction(SIGPIPE, &v->old_action, NULL);
+    if (v->temporary) unlink(v->temporary);
+    if (v->folder) rmdir(v->folder);
+    free(v->folder);
     free(v->path);
     free(v->temporary);
     free(v->rgb);
     free(v);
+}
+
+// Where ffmpeg, which knows nothing of links and planted files, can do no harm: a folder beside the
+// movie, or, where that is a device, among the temporary ones.
+static bool make_folder(video *v, const char *ending)
+{
+    struct stat about;
+    bool device = stat(v->path, &about) == 0 && !S_ISREG(about.st_mode);
+    const char *name = cli_file_name(v->path), *other = getenv("TMPDIR");
+    v->folder = device ? cli_format("%s/hooke-XXXXXX", other ? other : "/tmp")
+                       : cli_format("%.*s.hooke-XXXXXX", (int)(name - v->path), v->path);
+    if (!mkdtemp(v->folder)) {
+        free(v->folder);
+        v->folder = NULL;
+        return false;
+    }
+    v->temporary = cli_format("%s/movie%s", v->folder, ending);
+    return true;
+}
+
+// The movie as ffmpeg left it goes to where it belongs.
+static bool publish(const video *v, char *why, size_t size)
+{
+    int file = open(v->temporary, O_RDONLY | O_CLOEXEC);
+    struct stat about;
+    void *data = MAP_FAILED;
+    bool known = file >= 0 && fstat(file, &about) == 0 && about.st_size > 0;
+    if (known) data = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    bool good = data != MAP_FAILED;
+    if (!good) snprintf(why, size, "cannot write %s: ffmpeg left nothing", v->path);
+    if (good) good = cli_write_whole(v->path, data, (size_t)about.st_size, why, size);
+    if (data != MAP_FAILED) munmap(data, (size_t)about.st_size);
+    if (file >= 0) close(file);
+    return good;
 }
 
 video *video_open(const char *path, int width, int height, double rate, char *why, size_t size)
@@ -148,13 +188,12 @@ video *video_open(const char *path, int width, int height, double rate, char *wh
     video *v = cli_realloc(NULL, 1, sizeof *v);
     *v = (video){.pipe = -1, .width = width, .height = height};
     v->path = cli_format("%s", path);
-    v->temporary = cli_format("%s.%ld.part%s", path, (long)getpid(), c->ending);
     v->rgb = cli_realloc(NULL, 3 * (size_t)width, (size_t)height);
     // A dead ffmpeg is an error to tell, not a signal to die from.
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, &v->old_action);
-    int failure = start_ffmpeg(v, c, rate);
+    int failure = make_folder(v, c->ending) ? start_ffmpeg(v, c, rate) : errno;
     if (failure == 0) return v;
     tell_failure(path, failure, why, size);
     free_video(v);
@@ -188,11 +227,7 @@ bool video_close(video *v, char *why, size_t size)
                  WEXITSTATUS(status));
     else if (!good)
         snprintf(why, size, "cannot write %s: ffmpeg was killed", v->path);
-    if (good && rename(v->temporary, v->path) != 0) {
-        snprintf(why, size, "cannot write %s: %s", v->path, strerror(errno));
-        good = false;
-    }
-    if (!good) unlink(v->temporary);
+    if (good) good = publish(v, why, size);
     free_video(v);
     return good;
 }
@@ -202,6 +237,5 @@ void video_abandon(video *v)
     if (!v) return;
     kill(v->process, SIGKILL);
     wait_for(v->process);
-    unlink(v->temporary);
     free_video(v);
 }

@@ -235,6 +235,33 @@ static void a_series_names_its_files(void **state)
     remove_path(path);
 }
 
+// One by one a series becomes the same file as at once; what is not a series is left alone.
+static void a_series_grows_in_place(void **state)
+{
+    (void)state;
+    char *path = temporary_path("run.pvd");
+    const double times[] = {0, 1.0 / 3, 2.5};
+    const char *const files[] = {"run_0.vtu", "sub/run_1.vtu", "a<b>&\"c\".vtu"};
+    assert_int_equal(hk_series_save(path, times, files, 3), HK_OK);
+    hk_bytes whole = load_file(path);
+    assert_int_equal(hk_series_save(path, times, files, 1), HK_OK);
+    for (int k = 1; k < 3; k++) assert_int_equal(hk_series_append(path, times[k], files[k]), HK_OK);
+    hk_bytes grown = load_file(path);
+    assert_int_equal(grown.size, whole.size);
+    assert_memory_equal(grown.data, whole.data, whole.size);
+    hk_bytes_free(&grown);
+    assert_int_equal(hk_file_save(path, "<VTKFile>\n", 10), HK_OK);
+    assert_int_equal(hk_series_append(path, 1, "b"), HK_IO_ERROR);
+    grown = load_file(path);
+    assert_string_equal(grown.data, "<VTKFile>\n");
+    assert_int_equal(hk_series_append("/nowhere/x.pvd", 1, "b"), HK_IO_ERROR);
+    assert_int_equal(hk_series_append(path, NAN, "b"), HK_BAD_INPUT);
+    assert_int_equal(hk_series_append(NULL, 1, "b"), HK_BAD_INPUT);
+    hk_bytes_free(&grown);
+    hk_bytes_free(&whole);
+    remove_path(path);
+}
+
 static void a_wrong_series_is_refused(void **state)
 {
     (void)state;
@@ -260,6 +287,7 @@ int main(void)
         cmocka_unit_test(fields_become_colours),
         cmocka_unit_test(flat_triangles_still_have_normals),
         cmocka_unit_test(a_series_names_its_files),
+        cmocka_unit_test(a_series_grows_in_place),
         cmocka_unit_test(a_wrong_series_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

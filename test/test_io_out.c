@@ -89,6 +89,71 @@ static void a_link_stays_a_link(void **state)
     remove_folder(folder);
 }
 
+static void a_link_to_nothing_leads_to_the_file(void **state)
+{
+    (void)state;
+    const char *folder = make_folder();
+    char path[256];
+    snprintf(path, sizeof path, "%slink.txt", folder);
+    assert_int_equal(symlink("later.txt", path), 0);
+    assert_int_equal(hk_file_check(path), HK_OK);
+    assert_int_equal(hk_file_save(path, "new", 3), HK_OK);
+    struct stat info;
+    assert_int_equal(lstat(path, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    snprintf(path, sizeof path, "%slater.txt", folder);
+    assert_content(path, "new");
+    assert_int_equal(entries_of(folder), 2);
+    snprintf(path, sizeof path, "%sround.txt", folder);
+    assert_int_equal(symlink("round.txt", path), 0);
+    assert_int_equal(hk_file_save(path, "new", 3), HK_IO_ERROR);
+    remove_folder(folder);
+}
+
+// Whoever asks: the superuser could write it.
+static void a_protected_file_stays(void **state)
+{
+    (void)state;
+    const char *folder = make_folder();
+    save_text(folder, "old.txt", "old");
+    char path[256];
+    snprintf(path, sizeof path, "%sold.txt", folder);
+    assert_int_equal(chmod(path, 0444), 0);
+    assert_int_equal(hk_file_check(path), HK_IO_ERROR);
+    assert_contains(hk_error(), "read-only");
+    assert_int_equal(hk_file_save(path, "new", 3), HK_IO_ERROR);
+    assert_content(path, "old");
+    assert_int_equal(entries_of(folder), 1);
+    assert_int_equal(hk_file_save(NULL, "new", 3), HK_BAD_INPUT);
+    assert_int_equal(hk_file_save(path, NULL, 3), HK_BAD_INPUT);
+    remove_folder(folder);
+}
+
+// Nobody can put a link where it will be.
+static void temporary_names_are_not_the_same_twice(void **state)
+{
+    (void)state;
+    const char *folder = make_folder();
+    char path[256], names[2][256] = {"", ""};
+    snprintf(path, sizeof path, "%sf", folder);
+    for (int k = 0; k < 2; k++) {
+        hk_out *out = NULL;
+        assert_int_equal(hk_out_open(path, &out), HK_OK);
+        DIR *listing = opendir(folder);
+        for (struct dirent *entry = readdir(listing); entry; entry = readdir(listing))
+            if (strstr(entry->d_name, ".tmp"))
+                snprintf(names[k], sizeof names[k], "%.255s", entry->d_name);
+        closedir(listing);
+        hk_out_abandon(out);
+        char process[32];
+        snprintf(process, sizeof process, "%ld", (long)getpid());
+        assert_true(strlen(names[k]) >= strlen(".hooke-0123456789abcdef.tmp"));
+        assert_null(strstr(names[k], process));
+    }
+    assert_string_not_equal(names[0], names[1]);
+    remove_folder(folder);
+}
+
 static void big_pieces_pass_whole(void **state)
 {
     (void)state;
@@ -221,6 +286,9 @@ int main(void)
         cmocka_unit_test(a_file_appears_when_committed),
         cmocka_unit_test(an_abandoned_file_leaves_the_old_one),
         cmocka_unit_test(a_link_stays_a_link),
+        cmocka_unit_test(a_link_to_nothing_leads_to_the_file),
+        cmocka_unit_test(a_protected_file_stays),
+        cmocka_unit_test(temporary_names_are_not_the_same_twice),
         cmocka_unit_test(big_pieces_pass_whole),
         cmocka_unit_test(what_fails_is_told_with_the_path),
         cmocka_unit_test(a_full_disk_is_told),

@@ -385,6 +385,18 @@ static void tets_and_fields_come_back(void **state)
     assert_int_equal(found->count, 2);
     assert_int_equal(found->items[1], 4);
 
+    assert_int_equal(hk_mesh_field_count(back), 3);
+    for (int k = 0; k < 3; k++) {
+        hk_field field = hk_mesh_field(back, k);
+        int sites = field.site == HK_ON_TETS ? 2 : 5;
+        assert_string_equal(field.name, all_fields[k].name);
+        assert_int_equal(field.site, all_fields[k].site);
+        assert_int_equal(field.components, all_fields[k].components);
+        assert_memory_equal(field.values, all_fields[k].values,
+                            sizeof(double) * (size_t)(sites * field.components));
+    }
+    assert_null(hk_mesh_field(back, 3).name);
+
     hk_bytes bytes = load_file(path);
     assert_memory_equal(numbers_of(&bytes, "Name=\"height\"", sizeof heights), heights,
                         sizeof heights);

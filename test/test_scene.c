@@ -116,7 +116,7 @@ static const char full_scene[] =
     "    'f': [0, 0, 3], 'h': [0, 0, 5]}}],"
     "  'initial': {'velocity': [7, 8, 9]},"
     "  'fix': [{'box': [[1, -1, 0], [-1, 1, 0]]}, {'sphere': {'center': [1, 2, 3], 'radius': 4}}],"
-    "  'move': [{'select': {'not': {'vertices': []}}, 'rotate': {'axis': [1, 0, 0],"
+    "  'move': [{'select': {'not': {'vertices': [0]}}, 'rotate': {'axis': [1, 0, 0],"
     "    'center': [1, 2, 3], 'degrees': 90}, 'translate': [3, 2, 1], 'over': 0.5}],"
     "  'load': [{'select': {'all': true}, 'force': [0, -10, 0], 'distribute': 'area'}]},"
     " {'mesh': {'helix': {'radius': 0.3, 'pitch': 0.2, 'turns': 1, 'thickness': 0.05,"

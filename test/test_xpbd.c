@@ -248,6 +248,33 @@ static void test_undefined_starts_recover(void **state)
     }
 }
 
+// Nothing is left to move, and no force is left over: all the same that is no solution.
+static void test_undefined_elements_are_not_converged(void **state)
+{
+    (void)state;
+    hk_body_def body = hk_default_body_def();
+    hk_selector left = select_box(0, 0, 0, 0, 1, 1);
+    hk_move_def move = hk_default_move_def();
+    body.material = material_of("neo_hookean", 2e5, 0.3);
+    body.fixes = &left;
+    body.fix_count = 1;
+    move.select = select_box(1, 0, 0, 1, 1, 1);
+    move.motion.translate[0] = -2;
+    body.moves = &move;
+    body.move_count = 1;
+    hk_world *world = make_world(model_of(&body, box_mesh(1, 1, 1, 1, 1, 1), 0), "xpbd", 0.01, 1, 5,
+                                 "double", NULL);
+    hk_step_report r;
+    hk_energy energy;
+    CHECK_OK(hk_world_step(world, &r));
+    CHECK_OK(hk_world_energy(world, &energy, NULL));
+    assert_true(isinf(energy.elastic));
+    assert_int_equal(r.reason, HK_ITERATION_LIMIT);
+    assert_non_null(strstr(r.detail, "not defined"));
+    assert_true(isnan(r.relative_residual));
+    hk_world_free(world);
+}
+
 // ---------------------------------------------------------------- the rest
 
 static void test_refusals(void **state)
@@ -356,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_momentum_is_kept),
         cmocka_unit_test(test_held_vertices_move_with_the_time),
         cmocka_unit_test(test_undefined_starts_recover),
+        cmocka_unit_test(test_undefined_elements_are_not_converged),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_stopping_keeps_the_state),
         cmocka_unit_test(test_bits_do_not_depend_on_threads),

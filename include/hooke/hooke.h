@@ -124,6 +124,14 @@ HK_API const hk_machine_info *hk_machine(void);
  * is none. It may take long: the driver is woken up. */
 HK_API bool hk_machine_gpu(char *text, size_t size);
 
+/* Writes a file as the library writes all of its own: missing folders are made; the file is there
+ * whole or not at all, the old one until then; a link stays a link, and what it leads to is
+ * replaced; permissions stay; a device or a pipe is written to. A file that nobody may write
+ * (chmod a-w) is not replaced, whoever asks. */
+HK_API hk_status hk_file_save(const char *path, const void *data, size_t size);
+/* Whether that would be possible, before long work. Missing folders are made. */
+HK_API hk_status hk_file_check(const char *path);
+
 /* Definition k of an array, whose elements may be longer or shorter than this header has them. */
 static inline const void *hk_def_at(const void *definitions, int k)
 {
@@ -216,6 +224,11 @@ HK_API hk_status hk_mesh_save(const hk_mesh *mesh, const char *path, const hk_fi
 HK_API hk_status hk_series_save(const char *path, const double *times, const char *const *files,
                                 int count);
 
+/* Adds one file to a collection that hk_series_save or this wrote, in place: it costs the same
+ * however long the series is, and the collection is valid before and after. Where it is not as
+ * Hooke writes it, or is no plain file, it is an error. */
+HK_API hk_status hk_series_append(const char *path, double time, const char *file);
+
 HK_API void hk_mesh_free(hk_mesh *mesh);
 
 /* The file it was loaded from, NULL for other meshes. */
@@ -228,6 +241,10 @@ HK_API const int32_t *hk_mesh_tets(const hk_mesh *mesh);      /* [tet_count][4] 
 HK_API const int32_t *hk_mesh_triangles(const hk_mesh *mesh); /* [triangle_count][3] */
 HK_API int hk_mesh_group_count(const hk_mesh *mesh);
 HK_API const char *hk_mesh_group_name(const hk_mesh *mesh, int group);
+/* The values that the file has beside the mesh (.vtu), as they are in it; they live as long as the
+ * mesh. {0}: there is none of that number. */
+HK_API int hk_mesh_field_count(const hk_mesh *mesh);
+HK_API hk_field hk_mesh_field(const hk_mesh *mesh, int field);
 /* What was repaired or left out while reading: one sentence each, e.g. "12 tets turned". */
 HK_API int hk_mesh_note_count(const hk_mesh *mesh);
 HK_API const char *hk_mesh_note(const hk_mesh *mesh, int note);
@@ -520,6 +537,13 @@ typedef struct hk_body_def {
     double friction;  /* -, in contact; where both have their own, the geometric mean counts; NAN:
                          that of what it touches, or else the contact's */
     double thickness; /* m, of a sheet in contact: half of it on either side */
+    int start_posed;  /* 1: worlds begin where the body is in equilibrium under gravity and loads,
+                         held where its fixes and moves begin; bodies without it stay where they
+                         are meanwhile */
+    int reserved_int2;
+    const char *start_state; /* a file of hk_world_save_state: worlds begin with the positions and
+                                velocities that the body of this name has there (or of this number,
+                                where it has no name). NULL: none */
 } hk_body_def;
 HK_API void hk_fill_body_def(hk_body_def *def, size_t size);
 static inline hk_body_def hk_default_body_def(void)
@@ -795,8 +819,9 @@ typedef struct hk_step_report {
 } hk_step_report;
 
 /* Called after every iteration; return false to stop: a pose with the best state so far, a time
- * step with the state before it. It must not call what changes the world or evaluates it (step,
- * pose, set, energy); positions and velocities are still those before the step.
+ * step with the state before it. What changes the world or evaluates it (step, pose, set, energy)
+ * is HK_BAD_INPUT from here and from every other callback while the world is at work, and freeing
+ * it does nothing; positions and velocities are still those before the step.
  * Time steps on a GPU are not looked into: it is called once after each, with the iterations of all
  * of it, and false makes the reason HK_STOPPED while the state after the step stays. */
 typedef struct hk_iteration {
@@ -851,6 +876,23 @@ HK_API hk_status hk_world_set_velocities(hk_world *world, const double *velociti
  * world of the same model (edited or not): both then take the same step, as far as their methods
  * and edits agree. */
 HK_API hk_status hk_world_copy_state(hk_world *world, const hk_world *from);
+
+/* Everything that the steps to come depend on, in a file (.hks): position, velocities, the past
+ * that integrator, method, contact and friction remember, the time. A world of the same model,
+ * method and settings that loads it takes the same steps, to the last bit, as the one that saved it
+ * would have. The file is written whole or not at all. */
+HK_API hk_status hk_world_save_state(hk_world *world, const char *path);
+/* Fails where the file is damaged, of another version of the format, or of another model than the
+ * world's (meshes, materials, constraints, loads, contact, step or integrator); the world is as it
+ * was then. With another method or other options it begins without what the method remembers, and
+ * the log is told so. What edits a world has (hk_world_set_gravity …) stays with the world. */
+HK_API hk_status hk_world_load_state(hk_world *world, const char *path);
+/* The same with bytes of the caller's own beside the state, and those of a file: `take` is called
+ * once, with no bytes where the file has none. */
+HK_API hk_status hk_world_save_state_with(hk_world *world, const char *path, const void *extra,
+                                          size_t extra_size);
+typedef void hk_take_bytes_fn(void *context, const void *bytes, size_t size);
+HK_API hk_status hk_state_extra(const char *path, hk_take_bytes_fn *take, void *context);
 
 /* ---- live edits: changes between steps. Each takes hold with the next step or pose, costs no more
  * than what it makes necessary, and leaves the world as it was where it fails. Vertices are

@@ -25,7 +25,7 @@ typedef struct hk_def_kind {
     GROWS(attach, motion, motion)           \
     GROWS(load, force, force)               \
     GROWS(region, material, material)       \
-    GROWS(body, velocity, thickness)        \
+    GROWS(body, velocity, start_state)      \
     GROWS(term, context, context)           \
     GROWS(contact, between, drag)           \
     GROWS(obstacle, formula, formula)       \

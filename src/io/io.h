@@ -74,6 +74,9 @@ void hk_idmap_free(hk_idmap *map);
 // Errors are kept and told by commit, so a writer need not check every call.
 typedef struct hk_out hk_out;
 hk_status hk_out_open(const char *path, hk_out **out);  // creates missing folders
+// What is written goes before the end of a file that is there, which ends in `tail` (a constant of
+// less than 64 bytes), in one piece as long as it is short: the file is whole before and after.
+hk_status hk_out_append(const char *path, const char *tail, hk_out **out);
 void hk_out_bytes(hk_out *out, const void *data, size_t size);
 void hk_out_text(hk_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 hk_status hk_out_commit(hk_out *out);  // frees `out` in every case

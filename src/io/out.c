@@ -2,20 +2,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <locale.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { BUFFER_SIZE = 1 << 18 };
 
 struct hk_out {
-    char *path;       // as the user wrote it, for messages
-    char *target;     // what is renamed to; NULL: written directly (a device, a pipe)
-    char *temporary;  // beside the target
+    char *path;        // as the user wrote it, for messages
+    char *target;      // what is renamed to; NULL: written directly (a device, a pipe)
+    char *temporary;   // beside the target
+    const char *tail;  // of a file that is added to: how it ends, and where that begins
+    off_t tail_at;
     int file;
     int error;         // errno of the first failure, 0: none so far
     bool no_memory;    // a formatted text did not fit in memory
@@ -51,57 +54,132 @@ static hk_status fail_writing(const char *path, int error)
     return hk_fail(HK_IO_ERROR, "cannot write %s: %s", path, strerror(error));
 }
 
-// A new file in the target's folder, under a name that no other process or thread uses.
-static hk_status open_temporary(hk_out *out, mode_t mode, bool keep_mode)
+// Nobody can guess it: who could put a link there beforehand would choose what is written to.
+static hk_status random_name(uint64_t *name)
 {
-    static atomic_uint counter;
+    if (getrandom(name, sizeof *name, GRND_NONBLOCK) == (ssize_t)sizeof *name) return HK_OK;
+    int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    bool good = file >= 0 && read(file, name, sizeof *name) == (ssize_t)sizeof *name;
+    if (file >= 0) close(file);
+    return good ? HK_OK : hk_fail(HK_IO_ERROR, "this system gives no random numbers");
+}
+
+// A new file in the target's folder, with the permissions and the owner of the one it replaces.
+static hk_status open_temporary(hk_out *out, const struct stat *old)
+{
     const char *slash = strrchr(out->target, '/');
     int folder = slash ? (int)(slash + 1 - out->target) : 0;
     size_t room = (size_t)folder + 64;
     out->temporary = HK_ARRAY(char, room);
     if (!out->temporary) return HK_NO_MEMORY;
-    for (int attempt = 0; attempt < 1000 && out->file < 0; ++attempt) {
-        snprintf(out->temporary, room, "%.*s.hooke-%ld-%u.tmp", folder, out->target, (long)getpid(),
-                 atomic_fetch_add(&counter, 1));
-        out->file = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (out->file < 0 && errno != EEXIST && errno != EINTR) break;
+    int error = EEXIST;
+    for (int attempt = 0; attempt < 100 && out->file < 0; ++attempt) {
+        uint64_t name;
+        HK_TRY(random_name(&name));
+        snprintf(out->temporary, room, "%.*s.hooke-%016" PRIx64 ".tmp", folder, out->target, name);
+        out->file = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         old ? 0600 : 0666);
+        error = errno;
+        if (out->file < 0 && error != EEXIST && error != EINTR) break;
     }
     if (out->file < 0) {
-        int error = errno;
         hk_free(out->temporary);
         out->temporary = NULL;
         return fail_writing(out->path, error);
     }
-    // Whoever may read the old file may read the new one. If not allowed, the usual mode stays.
-    if (keep_mode && fchmod(out->file, mode & 0777) != 0) errno = 0;
+    if (!old) return HK_OK;
+    // Whoever may read the old file may read the new one. An owner that we may not give it to is
+    // ourselves from now on.
+    if (old->st_uid != geteuid() || old->st_gid != getegid()) {
+        if (fchown(out->file, old->st_uid, old->st_gid) != 0) errno = 0;
+    }
+    if (fchmod(out->file, old->st_mode & 0777) != 0) return fail_writing(out->path, errno);
     return HK_OK;
 }
 
-static hk_status open_file(hk_out *out)
+// Where a chain of links ends whose last one leads to nothing yet.
+static hk_status follow_link(const char *path, char target[PATH_MAX])
 {
-    struct stat info = {0};
-    bool exists = stat(out->path, &info) == 0;
-    if (exists && S_ISDIR(info.st_mode)) return fail_writing(out->path, EISDIR);
-    if (exists && !S_ISREG(info.st_mode)) {
-        // A device or a pipe must not be replaced by a file.
-        out->file = open(out->path, O_WRONLY | O_CLOEXEC);
-        return out->file < 0 ? fail_writing(out->path, errno) : HK_OK;
+    enum { MOST_LINKS = 40 };
+    if (snprintf(target, PATH_MAX, "%s", path) >= PATH_MAX) return fail_writing(path, ENAMETOOLONG);
+    for (int k = 0; k < MOST_LINKS; ++k) {
+        char next[PATH_MAX];
+        struct stat info;
+        if (lstat(target, &info) != 0 || !S_ISLNK(info.st_mode)) return HK_OK;
+        ssize_t length = readlink(target, next, sizeof next - 1);
+        if (length < 0) return fail_writing(path, errno);
+        next[length] = '\0';
+        const char *slash = strrchr(target, '/');
+        size_t folder = slash && next[0] != '/' ? (size_t)(slash + 1 - target) : 0;
+        if (folder + (size_t)length >= PATH_MAX) return fail_writing(path, ENAMETOOLONG);
+        memcpy(target + folder, next, (size_t)length + 1);
     }
-    // A link stays a link: its target is what is replaced.
-    char resolved[PATH_MAX];
-    out->target = hk_strdup(exists && realpath(out->path, resolved) ? resolved : out->path);
-    if (!out->target) return HK_NO_MEMORY;
-    if (exists && access(out->target, W_OK) != 0) return fail_writing(out->path, errno);
-    return open_temporary(out, info.st_mode, exists);
+    return fail_writing(path, ELOOP);
 }
 
-hk_status hk_out_open(const char *path, hk_out **out)
+// What writing to a path comes to.
+typedef struct destination {
+    bool exists;
+    bool direct;  // a device or a pipe, which must not be replaced by a file
+    struct stat info;
+    char target[PATH_MAX];  // the file to replace or to make
+} destination;
+
+static hk_status find_destination(const char *path, destination *d)
 {
     size_t length = strlen(path);
     if (length == 0) return hk_fail(HK_IO_ERROR, "cannot write a file without a name");
     if (path[length - 1] == '/')
         return hk_fail(HK_IO_ERROR, "cannot write %s: it names a folder", path);
     HK_TRY(make_folders(path));
+    d->exists = stat(path, &d->info) == 0;
+    d->direct = d->exists && !S_ISREG(d->info.st_mode);
+    if (d->exists && S_ISDIR(d->info.st_mode)) return fail_writing(path, EISDIR);
+    if (d->direct) return access(path, W_OK) == 0 ? HK_OK : fail_writing(path, errno);
+    // A link stays a link: its target is what is replaced.
+    if (!d->exists) return follow_link(path, d->target);
+    if (!realpath(path, d->target)) return fail_writing(path, errno);
+    // Who takes the right to write from everybody protects the file, from the superuser as well.
+    if ((d->info.st_mode & 0222) == 0)
+        return hk_fail(HK_IO_ERROR, "cannot write %s: it is protected (read-only)", path);
+    return access(d->target, W_OK) == 0 ? HK_OK : fail_writing(path, errno);
+}
+
+static hk_status open_file(hk_out *out)
+{
+    destination *d = HK_NEW(destination);
+    if (!d) return HK_NO_MEMORY;
+    hk_status status = find_destination(out->path, d);
+    if (status == HK_OK && d->direct) {
+        out->file = open(out->path, O_WRONLY | O_CLOEXEC);
+        if (out->file < 0) status = fail_writing(out->path, errno);
+    } else if (status == HK_OK) {
+        out->target = hk_strdup(d->target);
+        status = out->target ? open_temporary(out, d->exists ? &d->info : NULL) : HK_NO_MEMORY;
+    }
+    hk_free(d);
+    return status;
+}
+
+// Where the file ends as it should, what is written next takes the place of that end.
+static hk_status open_tail(hk_out *out)
+{
+    struct stat info;
+    size_t length = strlen(out->tail);
+    char end[64];
+    out->file = open(out->path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (out->file < 0 || fstat(out->file, &info) != 0) return fail_writing(out->path, errno);
+    out->tail_at = info.st_size - (off_t)length;
+    if (!S_ISREG(info.st_mode) || out->tail_at < 0 || length > sizeof end ||
+        pread(out->file, end, length, out->tail_at) != (ssize_t)length ||
+        memcmp(end, out->tail, length) != 0)
+        return hk_fail(HK_IO_ERROR, "cannot add to %s: it does not end as Hooke writes it",
+                       out->path);
+    return lseek(out->file, out->tail_at, SEEK_SET) < 0 ? fail_writing(out->path, errno) : HK_OK;
+}
+
+static hk_status open_out(const char *path, const char *tail, hk_out **out)
+{
     hk_out *made = HK_NEW(hk_out);
     if (!made) return HK_NO_MEMORY;
     made->file = -1;
@@ -113,13 +191,24 @@ hk_status hk_out_open(const char *path, hk_out **out)
         made->numbers = newlocale(LC_ALL_MASK, "C", (locale_t)0);
         if (made->numbers == (locale_t)0) status = hk_no_memory();
     }
-    if (status == HK_OK) status = open_file(made);
+    made->tail = tail;
+    if (status == HK_OK) status = tail ? open_tail(made) : open_file(made);
     if (status != HK_OK) {
         hk_out_abandon(made);
         return status;
     }
     *out = made;
     return HK_OK;
+}
+
+hk_status hk_out_open(const char *path, hk_out **out)
+{
+    return open_out(path, NULL, out);
+}
+
+hk_status hk_out_append(const char *path, const char *tail, hk_out **out)
+{
+    return open_out(path, tail, out);
 }
 
 // ---------------------------------------------------------------- writing
@@ -190,13 +279,23 @@ void hk_out_text(hk_out *out, const char *format, ...)
 
 // ---------------------------------------------------------------- closing
 
+static void restore_tail(hk_out *out)
+{
+    off_t end = out->tail_at + (off_t)strlen(out->tail);
+    ssize_t written = pwrite(out->file, out->tail, strlen(out->tail), out->tail_at);
+    if (written < 0 || ftruncate(out->file, end) != 0) errno = 0;  // the first error is told
+}
+
 hk_status hk_out_commit(hk_out *out)
 {
     if (out->no_memory) {
         hk_out_abandon(out);
         return hk_no_memory();
     }
+    if (out->tail) hk_out_text(out, "%s", out->tail);
     flush(out);
+    // A disk that is full: the file stays as it was.
+    if (out->tail && out->error) restore_tail(out);
     // Network file systems tell of a full disk no earlier than here.
     if (close(out->file) != 0 && !out->error && errno != EINTR) out->error = errno;
     out->file = -1;
@@ -223,4 +322,35 @@ void hk_out_abandon(hk_out *out)
     hk_free(out->path);
     hk_free(out->buffer);
     hk_free(out);
+}
+
+// ---------------------------------------------------------------- whole files
+
+hk_status hk_file_save(const char *path, const void *data, size_t size)
+{
+    if (!path || (!data && size > 0))
+        return hk_fail(HK_BAD_INPUT, "hk_file_save: %s is NULL", path ? "data" : "path");
+    hk_out *out;
+    HK_TRY(hk_out_open(path, &out));
+    hk_out_bytes(out, data, size);
+    return hk_out_commit(out);
+}
+
+// A file is replaced by renaming, so it is the folder that must be open to us.
+static hk_status check_folder(const char *path, char *target)
+{
+    char *slash = strrchr(target, '/');
+    if (slash) slash[slash == target] = '\0';
+    return access(slash ? target : ".", W_OK | X_OK) == 0 ? HK_OK : fail_writing(path, errno);
+}
+
+hk_status hk_file_check(const char *path)
+{
+    if (!path) return hk_fail(HK_BAD_INPUT, "hk_file_check: path is NULL");
+    destination *d = HK_NEW(destination);
+    if (!d) return HK_NO_MEMORY;
+    hk_status status = find_destination(path, d);
+    if (status == HK_OK && !d->direct) status = check_folder(path, d->target);
+    hk_free(d);
+    return status;
 }

@@ -22,6 +22,7 @@ typedef struct vtk_reader {
     // Of the POINT_DATA or CELL_DATA section being read:
     bool cell_data;
     size_t item_count;
+    int left_out;  // arrays that were passed over
 } vtk_reader;
 
 static const hk_value_name type_names[] = {
@@ -300,6 +301,7 @@ static hk_status take_array(vtk_reader *reader, const char *name, size_t length,
         snprintf(cells->region_name, sizeof cells->region_name, "%s", hk_quote(name, length).text);
     } else {
         HK_TRY(hk_values_skip(&values, count, "data"));
+        reader->left_out++;
     }
     end_values(reader, &values);
     return HK_OK;
@@ -520,6 +522,9 @@ static hk_status read_vtk(const char *name, const char *data, size_t size, hk_me
     if (status == HK_OK) status = hk_vtk_cells_mesh(&reader.cells, name, &made);
     if (status == HK_OK && trouble[0])
         status = hk_mesh_add_note(made, "point and cell data left out from here: %s", trouble);
+    if (status == HK_OK && reader.left_out > 0)
+        status = hk_mesh_add_note(made, "%d array%s of point and cell data left out",
+                                  reader.left_out, reader.left_out == 1 ? "" : "s");
     drop_cells(&reader);
     hk_vtk_cells_free(&reader.cells);
     if (status != HK_OK) {

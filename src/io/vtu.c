@@ -15,11 +15,13 @@ typedef struct vtu_piece {
     char region_name[64];
 } vtu_piece;
 
-typedef struct vtu_group {
+// What a file has beside the mesh.
+typedef struct vtu_extra {
     char name[128];
+    bool group;     // else values
     int dimension;  // 3: of cells, 0: of points
     hk_vtu_array array;
-} vtu_group;
+} vtu_extra;
 
 typedef struct vtu_reader {
     hk_vtu_file file;
@@ -28,8 +30,8 @@ typedef struct vtu_reader {
     vtu_piece *pieces;
     size_t piece_count, piece_capacity;
     int64_t total_points, total_cells;  // of all pieces
-    vtu_group *groups;
-    size_t group_count, group_capacity;
+    vtu_extra *extras;
+    size_t extra_count, extra_capacity;
 } vtu_reader;
 
 // ---------------------------------------------------------------- the XML
@@ -85,15 +87,15 @@ static hk_status start_piece(vtu_reader *reader)
     return HK_OK;
 }
 
-static hk_status keep_group(vtu_reader *reader, const char *name, int dimension)
+static hk_status keep_extra(vtu_reader *reader, const char *name, bool group, int dimension)
 {
-    vtu_group group = {.dimension = dimension};
-    snprintf(group.name, sizeof group.name, "%s", name);
-    // Data that we could do without must not spoil the mesh: a strange array is no group.
-    if (hk_vtu_array_begin(&reader->xml, &group.array) != HK_OK) return HK_OK;
-    HK_TRY(hk_reserve((void **)&reader->groups, reader->group_count, sizeof(vtu_group),
-                      &reader->group_capacity, reader->group_count + 1));
-    reader->groups[reader->group_count++] = group;
+    vtu_extra extra = {.group = group, .dimension = dimension};
+    snprintf(extra.name, sizeof extra.name, "%.127s", name);
+    // Data that we could do without must not spoil the mesh: a strange array is not there.
+    if (hk_vtu_array_begin(&reader->xml, &extra.array) != HK_OK) extra.array.present = false;
+    HK_TRY(hk_reserve((void **)&reader->extras, reader->extra_count, sizeof(vtu_extra),
+                      &reader->extra_capacity, reader->extra_count + 1));
+    reader->extras[reader->extra_count++] = extra;
     return HK_OK;
 }
 
@@ -115,9 +117,9 @@ static hk_status start_array(vtu_reader *reader)
     if (!of_cells && !hk_xml_inside(xml, "PointData")) return HK_OK;
     size_t prefix = strlen(group_prefix);
     if (strncmp(name, group_prefix, prefix) == 0 && name[prefix])
-        return keep_group(reader, name + prefix, of_cells ? 3 : 0);
+        return keep_extra(reader, name + prefix, true, of_cells ? 3 : 0);
     if (!of_cells || piece->region.present || !hk_vtk_names_regions(name, strlen(name)))
-        return HK_OK;
+        return keep_extra(reader, name, false, of_cells ? 3 : 0);
     hk_vtu_array array;
     if (hk_vtu_array_begin(xml, &array) == HK_OK && array.type < HK_VALUE_FLOAT32 &&
         array.components == 1) {
@@ -326,28 +328,103 @@ static hk_status read_piece(vtu_reader *reader, const vtu_piece *piece)
     return read_regions(reader, piece, cells_before);
 }
 
-// ---------------------------------------------------------------- groups
+// ---------------------------------------------------------------- groups and values
 
-static hk_status add_group(vtu_reader *reader, const vtu_group *group, hk_mesh *mesh)
+static hk_status add_group(vtu_reader *reader, const vtu_extra *group, hk_mesh *mesh)
 {
     const vtu_piece *piece = &reader->pieces[0];
     bool of_tets = group->dimension == 3;
     size_t count = (size_t)(of_tets ? piece->cells : piece->points);
     int64_t *flags;
-    hk_status status =
-        read_ints(reader, &group->array, count, "a group", INT64_MIN, INT64_MAX, &flags);
-    if (status == HK_NO_MEMORY) return status;
-    if (status != HK_OK)
-        return hk_mesh_add_note(mesh, "group \"%s\" left out: %s", group->name, hk_error());
+    HK_TRY(read_ints(reader, &group->array, count, "a group", INT64_MIN, INT64_MAX, &flags));
     int32_t items = of_tets ? mesh->tet_count : mesh->vertex_count, members = 0;
     const int64_t *cells = reader->cells.tet_cells;
     for (int32_t i = 0; i < items; i++) members += flags[of_tets ? cells[i] : i] != 0;
     hk_group *added;
-    status = hk_mesh_add_group(mesh, group->name, group->dimension, members, &added);
+    hk_status status = hk_mesh_add_group(mesh, group->name, group->dimension, members, &added);
     for (int32_t i = 0, next = 0; status == HK_OK && i < items; i++)
         if (flags[of_tets ? cells[i] : i]) added->items[next++] = i;
     hk_free(flags);
     return status;
+}
+
+// The array's numbers as they are in the file, to be freed.
+static hk_status read_numbers(vtu_reader *reader, const vtu_extra *field, size_t count,
+                              double **values)
+{
+    hk_vtu_numbers numbers;
+    HK_TRY(hk_vtu_open(&reader->file, &field->array, count, "values", &numbers));
+    double *read = HK_ARRAY(double, count);
+    hk_status status = read ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) status = hk_values_reals(&numbers.values, count, "a value", read);
+    if (status == HK_OK) status = hk_vtu_check_end(&numbers, count, "values");
+    hk_vtu_close(&numbers);
+    if (status == HK_OK)
+        *values = read;
+    else
+        hk_free(read);
+    return status;
+}
+
+static hk_status add_field(vtu_reader *reader, const vtu_extra *field, hk_mesh *mesh)
+{
+    const vtu_piece *piece = &reader->pieces[0];
+    bool of_tets = field->dimension == 3;
+    size_t width = (size_t)field->array.components;
+    if (width != 1 && width != 3)
+        return hk_fail(HK_UNSUPPORTED, "it has %zu components, not 1 or 3", width);
+    if (of_tets && mesh->tet_count == 0) return hk_fail(HK_UNSUPPORTED, "its cells are not tets");
+    size_t items = (size_t)(of_tets ? mesh->tet_count : mesh->vertex_count);
+    double *all, *values = HK_ARRAY(double, items *width);
+    if (!values) return HK_NO_MEMORY;
+    hk_status status =
+        read_numbers(reader, field, width * (size_t)(of_tets ? piece->cells : piece->points), &all);
+    if (status == HK_OK) {
+        const int64_t *cells = reader->cells.tet_cells;
+        for (size_t i = 0; i < items; i++)
+            memcpy(values + i * width, all + (of_tets ? (size_t)cells[i] : i) * width,
+                   width * sizeof(double));
+        hk_free(all);
+        status = hk_mesh_add_field(mesh, field->name, of_tets ? HK_ON_TETS : HK_ON_VERTICES,
+                                   (int)width, values);
+    }
+    if (status != HK_OK) hk_free(values);
+    return status;
+}
+
+// What the mesh can do without is left out where it cannot be read, with a note.
+static hk_status add_extra(vtu_reader *reader, const vtu_extra *extra, hk_mesh *mesh)
+{
+    hk_status status = !extra->array.present ? hk_fail(HK_BAD_INPUT, "it is no array of numbers")
+                       : extra->group        ? add_group(reader, extra, mesh)
+                                             : add_field(reader, extra, mesh);
+    if (status == HK_OK || status == HK_NO_MEMORY) return status;
+    return hk_mesh_add_note(mesh, "%s \"%s\" left out: %s", extra->group ? "group" : "field",
+                            extra->name, hk_error());
+}
+
+static hk_status add_extras(vtu_reader *reader, hk_mesh *mesh)
+{
+    // Hooke writes one piece; what several pieces of another program call groups is not ours.
+    if (reader->piece_count != 1)
+        return reader->extra_count == 0
+                   ? HK_OK
+                   : hk_mesh_add_note(mesh, "its fields are left out: it has several pieces");
+    int64_t numbers = 0, most = hk_vtu_most_bytes(&reader->file);
+    for (size_t i = 0; i < reader->extra_count; i++) {
+        const vtu_extra *extra = &reader->extras[i];
+        int64_t width = extra->group || !extra->array.present ? 1 : extra->array.components;
+        int64_t each = extra->dimension == 3 ? reader->total_cells : reader->total_points;
+        if (width < 1 || width > 9) width = 1;  // left out below
+        numbers += width * each;
+        if (numbers > most)
+            return hk_mesh_add_note(mesh,
+                                    "groups and fields from \"%s\" on left out: they share their "
+                                    "data",
+                                    extra->name);
+        HK_TRY(add_extra(reader, extra, mesh));
+    }
+    return HK_OK;
 }
 
 static hk_status read_mesh(vtu_reader *reader, hk_mesh **mesh)
@@ -355,17 +432,7 @@ static hk_status read_mesh(vtu_reader *reader, hk_mesh **mesh)
     HK_TRY(scan_xml(reader));
     for (size_t i = 0; i < reader->piece_count; i++) HK_TRY(read_piece(reader, &reader->pieces[i]));
     HK_TRY(hk_vtk_cells_mesh(&reader->cells, reader->file.name, mesh));
-    // Hooke writes one piece; what several pieces of another program call groups is not ours.
-    int64_t flags = 0, most = hk_vtu_most_bytes(&reader->file);
-    for (size_t i = 0; reader->piece_count == 1 && i < reader->group_count; i++) {
-        const vtu_group *group = &reader->groups[i];
-        flags += group->dimension == 3 ? reader->total_cells : reader->total_points;
-        if (flags > most)
-            return hk_mesh_add_note(*mesh, "groups from \"%s\" on left out: they share their data",
-                                    group->name);
-        HK_TRY(add_group(reader, group, *mesh));
-    }
-    return HK_OK;
+    return add_extras(reader, *mesh);
 }
 
 static hk_status read_vtu(const char *name, const char *data, size_t size, hk_mesh **mesh)
@@ -376,7 +443,7 @@ static hk_status read_vtu(const char *name, const char *data, size_t size, hk_me
     hk_status status = read_mesh(&reader, &made);
     hk_vtk_cells_free(&reader.cells);
     hk_free(reader.pieces);
-    hk_free(reader.groups);
+    hk_free(reader.extras);
     if (status != HK_OK) {
         hk_mesh_free(made);
         return status;

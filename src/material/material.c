@@ -141,6 +141,25 @@ static hk_status check_all_named(const hk_material_def *def, const hk_law_info *
     return HK_OK;
 }
 
+// Pa. No matter is nearly as stiff, and squares of forces are still finite.
+#define STIFFEST 1e30
+
+// Whether nowhere among strong compressions and stretches, along one, two and three axes, the
+// energy is well below that of the state of rest. Laws with a term λ/2 (J − 1)² or the like have no
+// lower bound where λ < 0, though they are stable at rest.
+static bool is_bounded(const hk_material_def *def, double at_rest, double scale)
+{
+    static const double stretches[] = {0.01, 0.1, 0.3, 0.6, 1.5, 3, 10, 100};
+    for (int k = 0; k < HK_COUNT_OF(stretches); k++)
+        for (int axes = 1; axes <= 3; axes++) {
+            double F[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, energy;
+            for (int i = 0; i < axes; i++) F[4 * i] = stretches[k];
+            if (hk_material_evaluate(def, F, false, &energy, NULL, NULL) != HK_OK) return true;
+            if (energy < at_rest - 1e-6 * scale) return false;
+        }
+    return true;
+}
+
 // The state of rest must be free of stress and stable: both moduli positive.
 static hk_status check_rest(const hk_material_def *def, hk_material *m)
 {
@@ -152,6 +171,11 @@ static hk_status check_rest(const hk_material_def *def, hk_material *m)
     HK_TRY(hk_material_evaluate(&plain, identity, false, &energy, P, H));
     double shear = H[1 * 9 + 1], bulk = (H[0] + 2 * H[4]) / 3;  // P_01/F_01; Σ P_00/F_ii
     double scale = fabs(shear) + fabs(bulk);
+    if (!(scale <= STIFFEST))
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: its moduli are too large to compute with (shear modulus %g "
+                       "Pa, bulk modulus %g Pa; at most %g)",
+                       def->model, shear, bulk, STIFFEST);
     if (!(fabs(P[0]) <= 1e-8 * scale))
         return hk_fail(HK_BAD_INPUT, "material %s: it is not free of stress at rest (%g Pa)",
                        def->model, P[0]);
@@ -159,6 +183,12 @@ static hk_status check_rest(const hk_material_def *def, hk_material *m)
         return hk_fail(HK_BAD_INPUT,
                        "material %s: unstable at rest: shear modulus %g Pa, bulk modulus %g Pa",
                        def->model, shear, bulk);
+    if (!is_bounded(&plain, energy, scale))
+        hk_log(HK_LOG_WARNING,
+               "material %s: its energy has no lower bound (poisson or lambda is below 0, or a "
+               "curve falls without end): bodies may collapse or grow without end; corotated and "
+               "stvk have one",
+               def->model);
     m->modulus = H[0];
     m->young = 9 * bulk * shear / (3 * bulk + shear);
     return HK_OK;

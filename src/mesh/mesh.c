@@ -37,6 +37,11 @@ void hk_mesh_free(hk_mesh *mesh)
         hk_free(mesh->groups[g].items);
     }
     for (int n = 0; n < mesh->note_count; n++) hk_free(mesh->notes[n]);
+    for (int f = 0; f < mesh->field_count; f++) {
+        hk_free((char *)(uintptr_t)mesh->fields[f].name);
+        hk_free((double *)(uintptr_t)mesh->fields[f].values);
+    }
+    hk_free(mesh->fields);
     hk_free(mesh->groups);
     hk_free(mesh->notes);
     hk_free(mesh->positions);
@@ -79,6 +84,31 @@ hk_status hk_mesh_add_group(hk_mesh *mesh, const char *name, int dimension, int3
     if (group) *group = &mesh->groups[mesh->group_count];
     mesh->group_count++;
     return HK_OK;
+}
+
+hk_status hk_mesh_add_field(hk_mesh *mesh, const char *name, hk_field_site site, int components,
+                            double *values)
+{
+    char *own = hk_strdup(name);
+    if (!own) return HK_NO_MEMORY;
+    hk_status status = grow_by_one((void **)&mesh->fields, mesh->field_count, sizeof *mesh->fields);
+    if (status != HK_OK) {
+        hk_free(own);
+        return status;
+    }
+    mesh->fields[mesh->field_count++] = (hk_field){own, site, components, values};
+    return HK_OK;
+}
+
+int hk_mesh_field_count(const hk_mesh *mesh)
+{
+    return mesh ? mesh->field_count : 0;
+}
+
+hk_field hk_mesh_field(const hk_mesh *mesh, int field)
+{
+    bool there = mesh && field >= 0 && field < mesh->field_count;
+    return there ? mesh->fields[field] : (hk_field){0};
 }
 
 const hk_group *hk_mesh_find_group(const hk_mesh *mesh, const char *name)

@@ -23,6 +23,8 @@ struct hk_mesh {
     int32_t *triangles;  // [triangle_count][3] as stored in the file
     int group_count;
     hk_group *groups;
+    int field_count;
+    hk_field *fields;  // [field_count] values that a file has beside it, with names of their own
     int note_count;
     char **notes;  // [note_count] what was repaired or left out
     // Filled by hk_mesh_finish:
@@ -42,6 +44,9 @@ hk_status hk_mesh_new(int vertex_count, int tet_count, int triangle_count, hk_me
 // next group is added.
 hk_status hk_mesh_add_group(hk_mesh *mesh, const char *name, int dimension, int32_t count,
                             hk_group **group);
+// Adds values beside the mesh; the name is copied, the values are taken over where it succeeds.
+hk_status hk_mesh_add_field(hk_mesh *mesh, const char *name, hk_field_site site, int components,
+                            double *values);
 // The group of that name, or NULL.
 const hk_group *hk_mesh_find_group(const hk_mesh *mesh, const char *name);
 hk_status hk_mesh_add_note(hk_mesh *mesh, const char *format, ...)

@@ -26,6 +26,8 @@ static bool copy_body(hk_body *body)
     body->group_count = 0;
     body->skin = hk_embedding_share(body->skin);
     bool well = copy_array(&body->name, strlen(body->name) + 1, 1);
+    if (body->start_state)
+        well = copy_array(&body->start_state, strlen(body->start_state) + 1, 1) && well;
     if (!copy_array(&body->groups, (size_t)groups, sizeof(hk_group))) return false;
     for (int k = 0; k < groups; k++) {
         hk_group *g = &body->groups[k];

@@ -403,6 +403,15 @@ static hk_status build_body(builder *b)
     hold_unreferenced(b);
     take_velocity(b);
     b->body->sag_free = b->def->sag_free != 0;
+    b->body->start_posed = b->def->start_posed != 0;
+    if (b->def->start_state) {
+        b->body->start_state = hk_strdup(b->def->start_state);
+        if (!b->body->start_state) return HK_NO_MEMORY;
+    }
+    if (b->def->sag_free + b->body->start_posed + (b->def->start_state != NULL) > 1)
+        return hk_fail(HK_BAD_INPUT,
+                       "of sag_free, start_posed and start_state a body can have one: they all say "
+                       "where it begins");
     return hk_model_add_skin(b->body, b->mesh, b->def);
 }
 
@@ -540,6 +549,7 @@ static void free_body(hk_body *body)
     }
     hk_free(body->groups);
     hk_free(body->name);
+    hk_free(body->start_state);
     hk_embedding_free(body->skin);
 }
 

@@ -21,6 +21,8 @@ typedef struct hk_body {
     int group_count;                     // those of its mesh
     hk_group *groups;
     bool sag_free;       // its mesh is the loaded shape: worlds find the rest shape
+    bool start_posed;    // worlds begin with it in equilibrium
+    char *start_state;   // or as it is in this file; NULL: neither
     hk_embedding *skin;  // or NULL; shared with copies of the model
 } hk_body;
 

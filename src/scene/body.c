@@ -84,14 +84,38 @@ static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *
     return HK_OK;
 }
 
-static hk_status read_initial(const hk_node *node, hk_body_def *body)
+// A state's file, relative to the folder of the scene file unless it is absolute.
+static hk_status read_state(hk_scene *scene, const hk_node *node, hk_body_def *body)
 {
-    static const char *const keys[] = {"velocity", "rest"};
+    hk_node state;
+    const char *file;
+    if (!hk_node_member(node, "state", &state)) return HK_OK;
+    HK_TRY(hk_node_text(&state, &file));
+    const hk_source *source = node->source;
+    size_t folder = file[0] == '/' ? 0 : source->folder_length, length = strlen(file);
+    char *path = HK_ARENA_ARRAY(&scene->arena, char, folder + length + 1);
+    if (!path) return HK_NO_MEMORY;
+    memcpy(path, source->name, folder);
+    memcpy(path + folder, file, length + 1);
+    body->start_state = path;
+    return HK_OK;
+}
+
+static hk_status read_initial(hk_scene *scene, const hk_node *node, hk_body_def *body)
+{
+    static const char *const keys[] = {"velocity", "rest", "pose", "state"};
     static const char *const rests[] = {"mesh", "solve"};
     hk_node initial;
     if (!hk_node_member(node, "initial", &initial)) return HK_OK;
     HK_TRY(hk_node_keys(&initial, keys, HK_COUNT_OF(keys)));
+    bool posed = false;
     HK_TRY(hk_member_choice(&initial, "rest", HK_OPTIONAL, rests, 2, &body->sag_free));
+    HK_TRY(hk_member_bool(&initial, "pose", HK_OPTIONAL, &posed));
+    HK_TRY(read_state(scene, &initial, body));
+    body->start_posed = posed;
+    if (body->sag_free + posed + (body->start_state != NULL) > 1)
+        return hk_node_fail(&initial, "can have one of \"rest\": \"solve\", \"pose\" and "
+                                      "\"state\": each says where the body begins");
     return hk_member_numbers(&initial, "velocity", HK_OPTIONAL, 3, HK_ANY_NUMBER, body->velocity);
 }
 
@@ -174,7 +198,7 @@ static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_
     HK_TRY(hk_node_need(node, "material", &material));
     HK_TRY(hk_read_material(scene, &material, &body->material));
     HK_TRY(read_meshes(scene, node, number, body));
-    HK_TRY(read_initial(node, body));
+    HK_TRY(read_initial(scene, node, body));
     return read_lists(scene, node, body);
 }
 

@@ -33,7 +33,7 @@ static hk_status read_vertices(hk_scene *scene, const hk_mesh *mesh, const hk_no
                                hk_selector *selector)
 {
     int count;
-    HK_TRY(hk_node_array(node, 0, &count));
+    HK_TRY(hk_node_array(node, 1, &count));  // an empty list is a mistake of who made it
     int32_t *vertices = HK_ARENA_ARRAY(&scene->arena, int32_t, count);
     if (!vertices) return HK_NO_MEMORY;
     for (int i = 0; i < count; i++) {

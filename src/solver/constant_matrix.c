@@ -28,7 +28,8 @@ int hk_constant_matrix_kind(int global, int unknowns)
 static hk_status number_for_factor(hk_constant_matrix *m)
 {
     const hk_problem *p = m->problem;
-    HK_TRY(hk_assembly_create(p->terms, p->held, &m->assembly));
+    const hk_joined none = {0};  // elements of a world are beside A, and have no place in it
+    HK_TRY(hk_assembly_create_joined(p->terms, p->held, true, &none, &m->assembly));
     m->scalar = m->assembly->pattern;
     m->scalar.scalar = true;
     m->unknown = m->assembly->unknown;

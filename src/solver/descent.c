@@ -460,6 +460,18 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     return HK_OK;
 }
 
+static void descent_remember(void *solver, hk_stream *stream)
+{
+    descent *s = solver;
+    HK_STREAM(stream, s->estimated);
+    HK_STREAM(stream, s->rules.longest);
+    HK_STREAM(stream, s->rules.slowest);
+    HK_STREAM(stream, s->slowest);
+    HK_STREAM(stream, s->state);
+    HK_STREAM(stream, s->checkpoint.blended);
+    hk_stream_bytes(stream, s->vertices.floor, sizeof(double) * (size_t)s->problem->vertex_count);
+}
+
 static hk_view *descent_view(void *solver)
 {
     return ((descent *)solver)->view;
@@ -487,6 +499,7 @@ const hk_method hk_descent = {
     .free = descent_free,
     .minimise = descent_minimise,
     .view = descent_view,
+    .remember = descent_remember,
     .gpu = &hk_gpu_descent,
     .describe = descent_describe,
 };

@@ -73,6 +73,11 @@ static hk_status descent_minimise(void *solver, double *x, hk_solve_report *repo
     return hk_search_descend(&((gradient_descent *)solver)->search, &rule, solver, x, report);
 }
 
+static void descent_remember(void *solver, hk_stream *stream)
+{
+    HK_STREAM(stream, ((gradient_descent *)solver)->length);
+}
+
 static hk_view *descent_view(void *solver)
 {
     return ((gradient_descent *)solver)->search.view;
@@ -99,5 +104,6 @@ const hk_method hk_gradient_descent = {
     .free = descent_free,
     .minimise = descent_minimise,
     .view = descent_view,
+    .remember = descent_remember,
     .describe = descent_describe,
 };

@@ -4,6 +4,7 @@
 #ifndef HK_METHOD_H
 #define HK_METHOD_H
 
+#include "core/stream.h"
 #include "gpu/list.h"
 #include "rules/start.h"
 #include "solver/list.h"
@@ -108,6 +109,9 @@ struct hk_method {
     const struct hk_gpu_method *gpu;
     // Whether that can do it with these settings: fails with a message if not. NULL: it can.
     hk_status (*suits_gpu)(const hk_settings *settings, const hk_model *model);
+    // What it has learnt in earlier solves and goes on from in the next one, beside its view: both
+    // ways (core/stream.h). NULL: every solve is like the first.
+    void (*remember)(void *solver, hk_stream *stream);
     // One line about what was set up.
     void (*describe)(const void *solver, char *text, size_t size);
 };

@@ -348,6 +348,15 @@ static hk_status newton_follow(void *solver, const double *x, double *step)
     return HK_OK;
 }
 
+static void newton_remember(void *solver, hk_stream *stream)
+{
+    newton *s = solver;
+    hk_newton_matrix_remember(&s->matrix, stream);
+    s->by_multigrid = s->matrix->by_multigrid;
+    HK_STREAM(stream, s->patience);
+    if (stream->reading) s->live_version = -1;  // what is there now is looked for in the pattern
+}
+
 static hk_view *newton_view(void *solver)
 {
     return ((newton *)solver)->search.view;
@@ -385,5 +394,6 @@ const hk_method hk_newton = {
     .minimise = newton_minimise,
     .follow = newton_follow,
     .view = newton_view,
+    .remember = newton_remember,
     .describe = newton_describe,
 };

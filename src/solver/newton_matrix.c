@@ -18,51 +18,59 @@ enum { MOST_AGAIN = 12 };
 
 // ---------------------------------------------------------------- creation
 
-static hk_status create_direct(hk_newton_matrix *m)
+static hk_status create_direct(hk_newton_matrix *m, const hk_joined *joined)
 {
     hk_problem *p = m->problem;
-    HK_TRY(hk_assembly_create(p->terms, p->held, &m->assembly));
+    HK_TRY(hk_assembly_create_joined(p->terms, p->held, true, joined, &m->assembly));
     m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
     m->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
     if (!m->lower || !m->right) return HK_NO_MEMORY;
     return p->free_count > 0 ? hk_direct_create(&m->assembly->pattern, &m->direct) : HK_OK;
 }
 
-static hk_status create_multigrid(hk_newton_matrix *m)
+static hk_status create_multigrid(hk_newton_matrix *m, const hk_joined *joined)
 {
     hk_problem *p = m->problem;
-    HK_TRY(hk_assembly_create_unordered(p->terms, p->held, &m->assembly));
+    HK_TRY(hk_assembly_create_joined(p->terms, p->held, false, joined, &m->assembly));
     m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
     m->right = HK_ZEROS(double, 4 * (size_t)p->free_count);
     m->solution = HK_ZEROS(double, 4 * (size_t)p->free_count);
     m->position = HK_ZEROS(double, 4 * (size_t)p->free_count);
-    if (!m->lower || !m->right || !m->solution || !m->position) return HK_NO_MEMORY;
+    m->of_levels = HK_ZEROS(double, hk_pattern_size(&m->assembly->pattern));
+    if (!m->lower || !m->right || !m->solution || !m->position || !m->of_levels)
+        return HK_NO_MEMORY;
     if (p->free_count == 0) return HK_OK;
     HK_TRY(hk_block_rows_create(&m->assembly->pattern, p->threads, &m->rows, &m->source));
     return hk_block_multigrid_create(&m->rows, &m->multigrid);
 }
 
-static hk_status build(hk_newton_matrix *m)
+static hk_status build(hk_newton_matrix *m, const hk_joined *joined)
 {
-    HK_TRY(m->by_multigrid ? create_multigrid(m) : create_direct(m));
+    HK_TRY(m->by_multigrid ? create_multigrid(m, joined) : create_direct(m, joined));
     m->blocks = HK_ARRAY(double, hk_terms_block_size(m->problem->terms));
     return m->blocks ? HK_OK : HK_NO_MEMORY;
 }
 
-hk_status hk_newton_matrix_create(hk_problem *problem, bool by_multigrid, hk_newton_matrix **matrix)
+static hk_status create(hk_problem *problem, bool by_multigrid, const hk_joined *joined,
+                        hk_newton_matrix **matrix)
 {
     hk_newton_matrix *m = HK_NEW(hk_newton_matrix);
     if (!m) return HK_NO_MEMORY;
     m->problem = problem;
     m->by_multigrid = by_multigrid;
     m->rate = USUAL_RATE;
-    hk_status status = build(m);
+    hk_status status = build(m, joined);
     if (status != HK_OK) {
         hk_newton_matrix_free(m);
         return status;
     }
     *matrix = m;
     return HK_OK;
+}
+
+hk_status hk_newton_matrix_create(hk_problem *problem, bool by_multigrid, hk_newton_matrix **matrix)
+{
+    return create(problem, by_multigrid, NULL, matrix);
 }
 
 void hk_newton_matrix_free(hk_newton_matrix *m)
@@ -79,6 +87,7 @@ void hk_newton_matrix_free(hk_newton_matrix *m)
     hk_free(m->solution);
     hk_free(m->position);
     hk_free(m->sum);
+    hk_free(m->of_levels);
     hk_free(m);
 }
 
@@ -103,6 +112,7 @@ static void prepare_levels(hk_newton_matrix *m, const double *x, bool *positive)
     }
     take_positions(m, x);
     hk_block_multigrid_set(m->multigrid, m->position, positive);
+    memcpy(m->of_levels, m->lower, sizeof(double) * (size_t)hk_pattern_size(&m->assembly->pattern));
     m->has_levels = *positive;
     m->quadratic = now;
     m->wasted = 0;
@@ -241,4 +251,47 @@ void hk_newton_matrix_add_product(const hk_newton_matrix *m, const double *x, do
     hk_terms *terms = m->problem->terms;
     hk_terms_add_product(terms, m->blocks, step, force);
     hk_terms_add_live_product(terms, x, keep, step, force);
+}
+
+// ---------------------------------------------------------------- states in files
+
+// Which vertices the pattern joins: with contacts that depends on what met before.
+static void remember_pattern(hk_newton_matrix **matrix, hk_stream *stream)
+{
+    hk_newton_matrix *m = *matrix;
+    hk_joined joined = {0};
+    bool by_multigrid = m->by_multigrid;
+    if (!stream->reading) stream->status = hk_assembly_list_joined(m->assembly, &joined);
+    HK_STREAM(stream, by_multigrid);
+    hk_stream_list(stream, (void **)&joined.pairs, &joined.count, &joined.room,
+                   sizeof *joined.pairs);
+    if (stream->reading && stream->status == HK_OK) {
+        hk_newton_matrix *made;
+        stream->status = create(m->problem, by_multigrid, &joined, &made);
+        if (stream->status == HK_OK) {
+            hk_newton_matrix_free(m);
+            *matrix = made;
+        }
+    }
+    hk_free(joined.pairs);
+}
+
+void hk_newton_matrix_remember(hk_newton_matrix **matrix, hk_stream *stream)
+{
+    remember_pattern(matrix, stream);
+    hk_newton_matrix *m = *matrix;
+    if (stream->status != HK_OK || !m->multigrid) return;
+    size_t size = (size_t)hk_pattern_size(&m->assembly->pattern);
+    HK_STREAM(stream, m->cg_iterations);
+    HK_STREAM(stream, m->has_levels);
+    HK_STREAM(stream, m->rate);
+    HK_STREAM(stream, m->wasted);
+    HK_STREAM(stream, m->quadratic);
+    if (!m->has_levels) return;
+    hk_stream_bytes(stream, m->of_levels, sizeof(double) * size);
+    hk_stream_bytes(stream, m->position, 4 * sizeof(double) * (size_t)m->problem->free_count);
+    if (!stream->reading || stream->status != HK_OK) return;
+    bool positive;
+    hk_block_rows_set(&m->rows, &m->assembly->pattern, m->source, m->of_levels);
+    hk_block_multigrid_set(m->multigrid, m->position, &positive);
 }

@@ -4,6 +4,7 @@
 #ifndef HK_NEWTON_MATRIX_H
 #define HK_NEWTON_MATRIX_H
 
+#include "core/stream.h"
 #include "linear/block_multigrid.h"
 #include "linear/direct.h"
 #include "solver/problem.h"
@@ -31,6 +32,7 @@ typedef struct hk_newton_matrix {
     double rate;             // −log ‖r‖ an iteration when they were
     double wasted;           // iterations since then
     hk_quadratic quadratic;  // of the problem that they are of
+    double *of_levels;       // [hk_pattern_size] `lower` when they were made, for states in files
 } hk_newton_matrix;
 
 hk_status hk_newton_matrix_create(hk_problem *problem, bool by_multigrid,
@@ -54,5 +56,8 @@ hk_status hk_newton_matrix_solve_exactly(hk_newton_matrix *matrix, const double 
 // force += H step of the last matrix, with elements of the world but without the diagonal.
 void hk_newton_matrix_add_product(const hk_newton_matrix *matrix, const double *x, double keep,
                                   const double *step, double *force);
+
+// Pattern and levels as they came about, to a file and back: it may be another matrix then.
+void hk_newton_matrix_remember(hk_newton_matrix **matrix, hk_stream *stream);
 
 #endif

@@ -164,3 +164,17 @@ hk_status hk_solve_precisely(const hk_solve *s, double *x, hk_solve_report *repo
     if (status == HK_OK) say_double(report);
     return status;
 }
+
+void hk_twin_remember(const hk_solve *s, hk_stream *stream)
+{
+    hk_twin *twin = s->twin;
+    bool there = twin->solver != NULL;
+    HK_STREAM(stream, there);
+    if (stream->status != HK_OK || !there) return;
+    if (!have_twin(s)) {
+        stream->status = HK_NO_MEMORY;
+        return;
+    }
+    if (twin->method->view) hk_view_remember(twin->method->view(twin->solver), stream);
+    if (twin->method->remember) twin->method->remember(twin->solver, stream);
+}

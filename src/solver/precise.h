@@ -4,6 +4,7 @@
 #ifndef HK_PRECISE_H
 #define HK_PRECISE_H
 
+#include "core/stream.h"
 #include "solver/method.h"
 
 // The twin, made when it is first needed.
@@ -29,5 +30,8 @@ typedef struct hk_solve {
 } hk_solve;
 // As hk_method.minimise.
 hk_status hk_solve_precisely(const hk_solve *s, double *x, hk_solve_report *report);
+
+// What the twin of a solve has learnt, to a file and back; it is made where it was.
+void hk_twin_remember(const hk_solve *s, hk_stream *stream);
 
 #endif

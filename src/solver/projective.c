@@ -270,6 +270,14 @@ static hk_status projective_minimise(void *solver, double *x, hk_solve_report *r
     return hk_search_descend(&s->search, &rule, solver, x, report);
 }
 
+static void projective_remember(void *solver, hk_stream *stream)
+{
+    const projective *s = solver;
+    if (!s->descent) return;
+    hk_view_remember(hk_descent.view(s->descent), stream);
+    hk_descent.remember(s->descent, stream);
+}
+
 static hk_view *projective_view(void *solver)
 {
     return ((projective *)solver)->search.view;
@@ -298,6 +306,7 @@ const hk_method hk_projective = {
     .minimise = projective_minimise,
     .weights = weights,
     .view = projective_view,
+    .remember = projective_remember,
     .gpu = &hk_gpu_projective,
     .describe = projective_describe,
 };

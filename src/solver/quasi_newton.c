@@ -165,10 +165,11 @@ static void release_matrix(quasi_newton *s)
     s->matrix = NULL;
 }
 
-static hk_status create_matrix(quasi_newton *s)
+// With places for `joined`, or for the elements of a world that there are now.
+static hk_status create_matrix(quasi_newton *s, const hk_joined *joined)
 {
     const hk_problem *p = s->search.problem;
-    HK_TRY(hk_assembly_create(p->terms, p->held, &s->assembly));
+    HK_TRY(hk_assembly_create_joined(p->terms, p->held, true, joined, &s->assembly));
     s->matrix = HK_ARRAY(double, hk_pattern_size(&s->assembly->pattern));
     if (!s->matrix) return HK_NO_MEMORY;
     return hk_direct_create(&s->assembly->pattern, &s->direct);
@@ -181,7 +182,7 @@ static hk_status allocate_hessian(quasi_newton *s)
     s->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
     s->blocks = HK_ARRAY(double, hk_terms_block_size(p->terms));
     if (!s->weight || !s->right || !s->blocks) return HK_NO_MEMORY;
-    return create_matrix(s);
+    return create_matrix(s, NULL);
 }
 
 // Elements of the world may join what no element joined before. Without a matrix, after a failure,
@@ -190,7 +191,7 @@ static hk_status cover_live(quasi_newton *s)
 {
     if (hk_assembly_has_live(s->assembly, s->search.problem->terms)) return HK_OK;
     release_matrix(s);
-    hk_status status = create_matrix(s);
+    hk_status status = create_matrix(s, NULL);
     if (status != HK_OK) release_matrix(s);
     return status;
 }
@@ -383,6 +384,34 @@ static hk_status quasi_newton_minimise(void *solver, double *x, hk_solve_report 
     return hk_search_descend(&((quasi_newton *)solver)->search, &rule, solver, x, report);
 }
 
+// The matrix as it was factored last; with contacts it depends on what touched then.
+static void remember_matrix(quasi_newton *s, hk_stream *stream)
+{
+    hk_joined joined = {0};
+    if (!stream->reading) stream->status = hk_assembly_list_joined(s->assembly, &joined);
+    hk_stream_list(stream, (void **)&joined.pairs, &joined.count, &joined.room,
+                   sizeof *joined.pairs);
+    if (stream->reading && stream->status == HK_OK) {
+        release_matrix(s);
+        stream->status = create_matrix(s, &joined);
+        if (stream->status != HK_OK) release_matrix(s);
+    }
+    hk_free(joined.pairs);
+    HK_STREAM(stream, s->factored);
+    if (stream->status != HK_OK || isnan(s->factored.weight)) return;
+    hk_stream_bytes(stream, s->matrix,
+                    sizeof(double) * (size_t)hk_pattern_size(&s->assembly->pattern));
+    if (stream->reading && stream->status == HK_OK)
+        stream->status =
+            hk_direct_factor_shifted(s->direct, &s->assembly->pattern, s->matrix, "quasi_newton");
+}
+
+static void quasi_newton_remember(void *solver, hk_stream *stream)
+{
+    quasi_newton *s = solver;
+    if (s->assembly) remember_matrix(s, stream);
+}
+
 static hk_view *quasi_newton_view(void *solver)
 {
     return ((quasi_newton *)solver)->search.view;
@@ -426,6 +455,7 @@ const hk_method hk_quasi_newton = {
     .minimise = quasi_newton_minimise,
     .weights = weights,
     .view = quasi_newton_view,
+    .remember = quasi_newton_remember,
     .gpu = &hk_gpu_quasi_newton,
     .describe = quasi_newton_describe,
 };

@@ -334,7 +334,7 @@ static hk_status split_create(hk_problem *problem, const hk_settings *settings, 
     if (!s) return HK_NO_MEMORY;
     s->problem = problem;
     s->settings = *settings;
-    s->factored.weight = s->loaded = NAN;
+    s->factored.weight = s->recalled.weight = s->loaded = NAN;
     hk_status status = allocate(s);
     if (status != HK_OK) {
         split_free(s);
@@ -375,10 +375,12 @@ static hk_status prepare(hk_split *s, hk_solve_report *report)
     s->factored.weight = NAN;
     if (s->correction) HK_TRY(hk_rotation_correction_prepare(s->correction));
     s->factored = hk_problem_quadratic(p);
-    s->passes.count = 0;  // what was learnt is relative to A
+    bool recalled = hk_same_quadratic(s->factored, s->recalled);
+    s->recalled.weight = NAN;
+    if (!recalled) s->passes.count = 0;  // what was learnt is relative to A
     hk_low_rank_forget(&s->live);
     if (s->components->count > 0) HK_TRY(take_live(s));
-    hk_corotation_forget_multipliers(s->elements);
+    if (!recalled) hk_corotation_forget_multipliers(s->elements);
     report->phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
@@ -578,18 +580,22 @@ static hk_status solve_once(hk_split *s, hk_solve_report *report)
 }
 
 // With contact several passes are a matter for L-BFGS in double precision, too: x is a good state.
+static hk_status need_guarded(hk_split *s)
+{
+    if (s->guarded) return HK_OK;
+    hk_solver_def def = hk_default_solver_def();
+    hk_settings settings;
+    def.iterations = hk_split_pass_count(&s->settings);
+    def.tolerance = s->settings.tolerance;
+    HK_TRY(hk_method_settings(&hk_quasi_newton, &def, &settings));
+    return hk_quasi_newton.create(s->problem, &settings, &s->guarded);
+}
+
 static hk_status step_guarded(hk_split *s, double *x, hk_solve_report *report)
 {
     hk_problem *p = s->problem;
     double *to = s->contact.target, before = hk_problem_energy(p, x);
-    if (!s->guarded) {
-        hk_solver_def def = hk_default_solver_def();
-        hk_settings settings;
-        def.iterations = hk_split_pass_count(&s->settings);
-        def.tolerance = s->settings.tolerance;
-        HK_TRY(hk_method_settings(&hk_quasi_newton, &def, &settings));
-        HK_TRY(hk_quasi_newton.create(p, &settings, &s->guarded));
-    }
+    HK_TRY(need_guarded(s));
     size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
     memcpy(s->wide_x, x, bytes);
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
@@ -693,6 +699,35 @@ static hk_status weights(const hk_settings *s, const hk_model *m, double *weight
     return HK_OK;
 }
 
+static void remember_guarded(hk_split *s, hk_stream *stream)
+{
+    hk_view_remember(hk_quasi_newton.view(s->guarded), stream);
+    hk_quasi_newton.remember(s->guarded, stream);
+}
+
+// Rotations and multipliers of the elements, and forces of contacts, are where the next step
+// begins.
+static void split_remember(void *solver, hk_stream *stream)
+{
+    hk_split *s = solver;
+    hk_corotation *e = s->elements;
+    hk_stream_expect(stream, e->quaternion_count);
+    hk_stream_expect(stream, e->multiplier_count);
+    hk_stream_bytes(stream, e->quaternion, sizeof(float) * (size_t)e->quaternion_count);
+    hk_stream_bytes(stream, e->multiplier, sizeof(float) * (size_t)e->multiplier_count);
+    hk_quadratic factored = s->factored;
+    HK_STREAM(stream, factored);
+    if (stream->reading && !hk_same_quadratic(factored, s->factored)) s->recalled = factored;
+    hk_split_passes_remember(s, stream);
+    hk_split_contact *c = &s->contact;
+    if (c->contacts)
+        hk_stream_list(stream, (void **)&c->pairs, &c->count, &c->room, sizeof *c->pairs);
+    bool guarded = s->guarded != NULL;
+    HK_STREAM(stream, guarded);
+    if (guarded && !s->guarded && stream->status == HK_OK) stream->status = need_guarded(s);
+    if (guarded && stream->status == HK_OK) remember_guarded(s, stream);
+}
+
 static hk_view *split_view(void *solver)
 {
     return ((hk_split *)solver)->view;
@@ -727,6 +762,7 @@ const hk_method hk_split_method = {
     .free = split_free,
     .minimise = split_minimise,
     .view = split_view,
+    .remember = split_remember,
     .finisher = &hk_quasi_newton,
     .weights = weights,
     .gpu = &hk_gpu_split,

@@ -42,6 +42,7 @@ typedef struct hk_split {
     int32_t *numbered;  // [free_count] the vertices in that order
     hk_components *components;  // A = M/h² + L
     hk_quadratic factored;      // of A; NAN: none yet
+    hk_quadratic recalled;      // of the A that a state of a file was with; NAN: none
     hk_corotation *elements;
     hk_rotation_correction *correction;  // NULL: none
     double *stiffness;                   // [material_count] N/m², that of L
@@ -73,6 +74,8 @@ int hk_split_clusters(const hk_settings *settings);
 
 hk_status hk_split_passes_init(hk_split *s);
 void hk_split_passes_release(hk_split *s);
+// What L-BFGS has learnt, to a file and back.
+void hk_split_passes_remember(hk_split *s, hk_stream *stream);
 // From y, with at most `count` passes.
 void hk_split_descend(hk_split *s, int count, hk_solve_report *report);
 // Adds the forces of all terms but the tets at s->x, with a sign, to a vector over the unknowns;

@@ -59,6 +59,22 @@ void hk_split_passes_release(hk_split *s)
     hk_free(w->partial);
 }
 
+void hk_split_passes_remember(hk_split *s, hk_stream *stream)
+{
+    hk_split_passes *w = &s->passes;
+    size_t bytes = 4 * sizeof(float) * (size_t)s->components->count;
+    hk_stream_expect(stream, w->u != NULL);
+    if (!w->u) return;
+    HK_STREAM(stream, w->count);
+    HK_STREAM(stream, w->newest);
+    HK_STREAM(stream, w->sy);
+    for (int k = 0; k < HK_SPLIT_WINDOW; k++) {
+        hk_stream_bytes(stream, w->s[k], bytes);
+        hk_stream_bytes(stream, w->y[k], bytes);
+        hk_stream_bytes(stream, w->z[k], bytes);
+    }
+}
+
 // ---------------------------------------------------------------- vectors over the unknowns
 
 static double sum_partial(const hk_split *s, int which)

@@ -352,6 +352,17 @@ static hk_status vbd_minimise(void *solver, double *x, hk_solve_report *report)
     return HK_OK;
 }
 
+static void vbd_remember(void *solver, hk_stream *stream)
+{
+    vbd *s = solver;
+    HK_STREAM(stream, s->estimated);
+    HK_STREAM(stream, s->rules.slowest);
+    HK_STREAM(stream, s->state);
+    HK_STREAM(stream, s->turns);
+    HK_STREAM(stream, s->blended);
+    HK_STREAM(stream, s->checkpoint.blended);
+}
+
 static hk_view *vbd_view(void *solver)
 {
     return ((vbd *)solver)->view;
@@ -382,6 +393,7 @@ const hk_method hk_vbd = {
     .free = vbd_free,
     .minimise = vbd_minimise,
     .view = vbd_view,
+    .remember = vbd_remember,
     .gpu = &hk_gpu_vbd,
     .describe = vbd_describe,
 };

@@ -435,3 +435,19 @@ void hk_view_diagonal(hk_view *v, const void *x, void *diagonal)
 {
     hk_terms_diagonal(v->terms, x, diagonal);
 }
+
+void hk_view_remember(hk_view *v, hk_stream *stream)
+{
+    double *const known[] = {&v->rounding,    &v->energy_rounding, &v->away,  &v->strained,
+                             &v->base_strain, &v->energy,          &v->reach, &v->remainder};
+    for (int k = 0; k < HK_COUNT_OF(known); k++) HK_STREAM(stream, *known[k]);
+    if (!v->single) return;
+    // The next start is chosen around the base of the last solve.
+    size_t size = 4 * (size_t)v->problem->vertex_count;
+    hk_stream_bytes(stream, v->frame.base, size * sizeof *v->frame.base);
+    hk_stream_bytes(stream, v->frame.displacement, size * sizeof *v->frame.displacement);
+    hk_stream_bytes(stream, v->settled, size * sizeof *v->settled);
+    if (!stream->reading || stream->status != HK_OK) return;
+    v->frame.version++;
+    stream->status = hk_view_follow(v);
+}

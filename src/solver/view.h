@@ -5,6 +5,7 @@
 #ifndef HK_VIEW_H
 #define HK_VIEW_H
 
+#include "core/stream.h"
 #include "solver/problem.h"
 
 typedef struct hk_view {
@@ -84,5 +85,8 @@ void hk_view_diagonal(hk_view *view, const void *x, void *diagonal);
 // For methods that keep displacements themselves: these are up to `reach`, m. Sets what rounding
 // of them does.
 void hk_view_reach(hk_view *view, double reach);
+
+// What the next solve takes over from the last one, to a file and back.
+void hk_view_remember(hk_view *v, hk_stream *stream);
 
 #endif

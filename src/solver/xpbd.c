@@ -293,6 +293,14 @@ static void finish(xpbd *s, const double *x, hk_solve_report *report)
     report->relative_residual = at.relative_residual;
     report->reason = HK_CONVERGED;
     report->rounding = NAN;
+    if (!isfinite(at.energy)) {
+        // Forces of such elements do not count, and the others' alone do not tell of a solution.
+        report->reason = HK_ITERATION_LIMIT;
+        report->residual = report->relative_residual = NAN;
+        if (!hk_terms_undefined(p->terms, x, report->detail, sizeof report->detail))
+            snprintf(report->detail, sizeof report->detail, "the energy is not finite");
+        return;
+    }
     if (at.relative_residual <= s->settings.tolerance) return;
     report->reason = HK_ITERATION_LIMIT;
     snprintf(

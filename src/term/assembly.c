@@ -57,6 +57,9 @@ static int64_t list_contributions(const hk_assembly *a, const hk_terms *terms, i
         l.term++;
     }
     l.live = true;
+    for (size_t k = 0; a->joined && k < a->joined->count; k++)
+        list_stencil(&l, &(hk_stencil){.vertex = a->joined->pairs[k], .count = 2});
+    if (a->joined) return l.count;
     hk_live_stencils(terms->model, terms->live, list_stencil, &l);
     hk_terms_moving_stencils(terms, list_stencil, &l);
     return l.count;
@@ -280,12 +283,24 @@ static hk_status build(const hk_terms *terms, const uint8_t *held, bool ordered,
     return status;
 }
 
-static hk_status create(const hk_terms *terms, const uint8_t *held, bool ordered,
-                        hk_assembly **assembly)
+static bool are_vertices(const hk_joined *joined, int vertex_count)
 {
+    for (size_t k = 0; k < joined->count; k++)
+        for (int i = 0; i < 2; i++)
+            if (joined->pairs[k][i] < 0 || joined->pairs[k][i] >= vertex_count) return false;
+    return true;
+}
+
+hk_status hk_assembly_create_joined(const hk_terms *terms, const uint8_t *held, bool ordered,
+                                    const hk_joined *joined, hk_assembly **assembly)
+{
+    if (joined && !are_vertices(joined, terms->vertex_count))
+        return hk_fail(HK_BAD_INPUT, "a pattern of matrices joins vertices that are not there");
     hk_assembly *a = HK_NEW(hk_assembly);
     if (!a) return HK_NO_MEMORY;
+    a->joined = joined;
     hk_status status = build(terms, held, ordered, a);
+    a->joined = NULL;
     if (status != HK_OK) {
         hk_assembly_free(a);
         return status;
@@ -296,13 +311,27 @@ static hk_status create(const hk_terms *terms, const uint8_t *held, bool ordered
 
 hk_status hk_assembly_create(const hk_terms *terms, const uint8_t *held, hk_assembly **assembly)
 {
-    return create(terms, held, held != NULL, assembly);
+    return hk_assembly_create_joined(terms, held, held != NULL, NULL, assembly);
 }
 
 hk_status hk_assembly_create_unordered(const hk_terms *terms, const uint8_t *held,
                                        hk_assembly **assembly)
 {
-    return create(terms, held, false, assembly);
+    return hk_assembly_create_joined(terms, held, false, NULL, assembly);
+}
+
+hk_status hk_assembly_list_joined(const hk_assembly *a, hk_joined *joined)
+{
+    const hk_pattern *p = &a->pattern;
+    joined->count = joined->room = (size_t)p->start[p->count];
+    joined->pairs = hk_alloc(joined->room, sizeof *joined->pairs);
+    if (!joined->pairs) return HK_NO_MEMORY;
+    for (int c = 0; c < p->count; c++)
+        for (int64_t k = p->start[c]; k < p->start[c + 1]; k++) {
+            joined->pairs[k][0] = a->vertex[c];
+            joined->pairs[k][1] = a->vertex[p->row[k]];
+        }
+    return HK_OK;
 }
 
 void hk_assembly_free(hk_assembly *a)

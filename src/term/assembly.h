@@ -21,7 +21,14 @@ typedef struct hk_assembly_term {
     hk_factored_part *parts;  // NULL: they are dense
 } hk_assembly_term;
 
+// Pairs of vertices (Morton order) that a pattern joins.
+typedef struct hk_joined {
+    size_t count, room;
+    int32_t (*pairs)[2];
+} hk_joined;
+
 typedef struct hk_assembly {
+    const hk_joined *joined;  // while it is created; NULL: none are given
     hk_pattern pattern;       // over the free vertices, in elimination order
     int32_t *unknown;         // [vertex_count] block of a vertex (Morton order), -1 if held
     int32_t *vertex;          // [pattern.count] the vertex (Morton order) of a block
@@ -38,6 +45,12 @@ hk_status hk_assembly_create(const hk_terms *terms, const uint8_t *held, hk_asse
 // In Morton order all the same: for products, not for elimination.
 hk_status hk_assembly_create_unordered(const hk_terms *terms, const uint8_t *held,
                                        hk_assembly **assembly);
+// The same with what `joined` has in the place of the elements of a world that there are now; NULL:
+// with those.
+hk_status hk_assembly_create_joined(const hk_terms *terms, const uint8_t *held, bool ordered,
+                                    const hk_joined *joined, hk_assembly **assembly);
+// All pairs of a pattern, for that; they are the caller's to free.
+hk_status hk_assembly_list_joined(const hk_assembly *assembly, hk_joined *joined);
 void hk_assembly_free(hk_assembly *assembly);
 
 // values (hk_pattern_size numbers) = Σ blocks + diag(weight), with the blocks of hk_terms_blocks

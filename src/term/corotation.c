@@ -353,7 +353,8 @@ static hk_status allocate(const hk_model *m, int64_t own_tets, hk_corotation *e)
     e->target = HK_ARRAY(int32_t, corners);
     e->index = HK_ARRAY(uint16_t, 4 * lanes * own_blocks);
     e->rest = HK_ARRAY(float, 10 * lanes * own_blocks);
-    e->quaternion = HK_ARRAY(float, 4 * lanes * blocks);
+    e->quaternion = HK_ZEROS(float, 4 * lanes * blocks);
+    e->quaternion_count = (int64_t)(4 * lanes * blocks);
     e->multiplier_count = (int64_t)(lanes * (blocks + patches));
     e->multiplier = HK_ZEROS(float, lanes *(blocks + patches));
     e->partial = HK_ARRAY(double, patches);

@@ -28,7 +28,7 @@ typedef struct hk_corotation {
     int32_t *vertex, *target;
     uint16_t *index, *group_index, *group_tet;
     float *rest, *quaternion, *group_volume, *multiplier;
-    int64_t multiplier_count;
+    int64_t quaternion_count, multiplier_count;
     // Rows of the result that several patches add to (or none), and what each of them left. The
     // first place of `shared` is for vertices that have no row.
     int shared_count;

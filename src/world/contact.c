@@ -296,6 +296,7 @@ hk_status hk_world_contact_forces(hk_world *w, double *forces)
 
 hk_status hk_world_contact(hk_world *w, hk_contact_report *report)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !report)
         return hk_fail(HK_BAD_INPUT, "hk_world_contact: world and report are needed");
     HK_TRY(need_measure(w));
@@ -324,6 +325,7 @@ hk_status hk_world_contact(hk_world *w, hk_contact_report *report)
 
 hk_status hk_world_obstacle_load(hk_world *w, int obstacle, hk_obstacle_load *load)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !load)
         return hk_fail(HK_BAD_INPUT, "hk_world_obstacle_load: world and load are needed");
     int count = hk_model_obstacle_count(w->model);

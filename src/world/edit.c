@@ -84,6 +84,7 @@ static hk_status check_vertices(const hk_world *w, int count, const int32_t *ver
 
 hk_status hk_world_set_gravity(hk_world *w, const double gravity[3])
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !gravity || !hk_is_finite3(gravity))
         return hk_fail(HK_BAD_INPUT, "hk_world_set_gravity: world and finite numbers are needed");
     memcpy(w->live.gravity, gravity, sizeof w->live.gravity);
@@ -110,6 +111,7 @@ static hk_status set_loads(hk_world *w, int body, const hk_load_def *loads, int 
 
 hk_status hk_world_set_loads(hk_world *w, int body, const hk_load_def *loads, int count)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     HK_TRY(check_body(w, body, "hk_world_set_loads"));
     if (count < 0 || (count > 0 && !loads))
         return hk_fail(HK_BAD_INPUT, "hk_world_set_loads: loads are needed");
@@ -122,6 +124,7 @@ hk_status hk_world_set_loads(hk_world *w, int body, const hk_load_def *loads, in
 
 hk_status hk_world_set_forces(hk_world *w, const double *forces)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_set_forces: world is needed");
     int64_t size = 3 * (int64_t)w->model->vertex_count;
     for (int64_t k = 0; k < size && forces; k++)
@@ -143,6 +146,7 @@ hk_status hk_world_set_forces(hk_world *w, const double *forces)
 
 hk_status hk_world_set_step(hk_world *w, double step)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_set_step: world is needed");
     if (!(isfinite(step) && step > 0))
         return hk_fail(HK_BAD_INPUT, "the time step must be greater than 0 (is %g)", step);
@@ -162,6 +166,7 @@ static bool same_damping(const hk_damping *a, const hk_damping *b)
 
 hk_status hk_world_set_damping(hk_world *w, const hk_damping *damping)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !damping)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_damping: world and damping are needed");
     HK_TRY(hk_damping_check(damping));
@@ -198,6 +203,7 @@ static hk_status need_targets(hk_world *w)
 hk_status hk_world_set_targets(hk_world *w, int count, const int32_t *vertices,
                                const double *positions)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     HK_TRY(check_vertices(w, count, vertices, positions, "hk_world_set_targets"));
     if (count > 0 && !positions)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_targets: positions are needed");
@@ -242,6 +248,7 @@ static hk_status change_holds(hk_world *w, int count, const int32_t *vertices, i
 
 hk_status hk_world_fix(hk_world *w, int count, const int32_t *vertices, const double *positions)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     HK_TRY(check_vertices(w, count, vertices, positions, "hk_world_fix"));
     if (count == 0) return HK_OK;
     if (positions) return change_holds(w, count, vertices, HK_FIXED, positions);
@@ -257,6 +264,7 @@ hk_status hk_world_fix(hk_world *w, int count, const int32_t *vertices, const do
 
 hk_status hk_world_unfix(hk_world *w, int count, const int32_t *vertices)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     HK_TRY(check_vertices(w, count, vertices, NULL, "hk_world_unfix"));
     for (int k = 0; k < count; k++)
         if (!(w->model->mass[vertices[k]] > 0))
@@ -271,6 +279,7 @@ hk_status hk_world_unfix(hk_world *w, int count, const int32_t *vertices)
 hk_status hk_world_set_material(hk_world *w, int body, const hk_selector *region,
                                 const hk_material_def *material)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     HK_TRY(check_body(w, body, "hk_world_set_material"));
     if (!material) return hk_fail(HK_BAD_INPUT, "hk_world_set_material: material is needed");
     HK_TRY(hk_def_check(&hk_def_material, material));
@@ -284,6 +293,7 @@ hk_status hk_world_set_material(hk_world *w, int body, const hk_selector *region
 
 hk_status hk_world_set_rest_positions(hk_world *w, const double *positions)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !positions)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_rest_positions: world and positions are needed");
     hk_model *model;

@@ -69,6 +69,7 @@ static int free_number(const hk_live *live)
 
 hk_status hk_world_grab(hk_world *w, const hk_grab_def *given, int *grab)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !given || !grab)
         return hk_fail(HK_BAD_INPUT, "hk_world_grab: world, def and grab are needed");
     hk_grab_def own = hk_default_grab_def(), *def = &own;
@@ -99,6 +100,7 @@ hk_status hk_world_grab(hk_world *w, const hk_grab_def *given, int *grab)
 
 hk_status hk_world_move_grab(hk_world *w, int grab, const double target[3])
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     HK_TRY(find_grab(w, grab, "hk_world_move_grab"));
     if (!target || !hk_is_finite3(target))
         return hk_fail(HK_BAD_INPUT, "hk_world_move_grab: a finite target is needed");
@@ -108,6 +110,7 @@ hk_status hk_world_move_grab(hk_world *w, int grab, const double target[3])
 
 hk_status hk_world_release_grab(hk_world *w, int grab)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     HK_TRY(find_grab(w, grab, "hk_world_release_grab"));
     w->live.grabs[grab].held = false;
     return take_grabs(w, true);
@@ -115,6 +118,7 @@ hk_status hk_world_release_grab(hk_world *w, int grab)
 
 hk_status hk_world_grab_force(const hk_world *w, int grab, double force[3])
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     HK_TRY(find_grab(w, grab, "hk_world_grab_force"));
     if (!force) return hk_fail(HK_BAD_INPUT, "hk_world_grab_force: force is needed");
     HK_TRY(hk_world_fetch_positions(w));

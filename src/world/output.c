@@ -30,6 +30,7 @@ static double determinant(const double f[9])
 static hk_status tet_field(hk_world *w, bool stress, double *values)
 {
     HK_TRY(hk_world_need_problem(w));
+    w->at_work = true;
     int count = w->model->tet_count;
     double *P = HK_ARRAY(double, 9 * (size_t)count), *F = HK_ARRAY(double, 9 * (size_t)count);
     if (P && F) {
@@ -40,6 +41,7 @@ static hk_status tet_field(hk_world *w, bool stress, double *values)
             if (!isfinite(values[t])) values[t] = 0;  // a flat tet has no Cauchy stress
         }
     }
+    w->at_work = false;
     hk_free(P);
     hk_free(F);
     return P && F ? HK_OK : HK_NO_MEMORY;
@@ -47,6 +49,7 @@ static hk_status tet_field(hk_world *w, bool stress, double *values)
 
 hk_status hk_world_field(hk_world *w, const char *name, double *values)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !name || !values)
         return hk_fail(HK_BAD_INPUT, "hk_world_field: world, name and values are needed");
     HK_TRY(hk_world_fetch(w));
@@ -105,6 +108,7 @@ enum { FIELDS = 5 };
 
 hk_status hk_world_save(hk_world *w, const char *path)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !path) return hk_fail(HK_BAD_INPUT, "hk_world_save: world and path are needed");
     static const struct {
         const char *name;

@@ -71,17 +71,8 @@ static hk_status keep_pose(hk_world *w)
     return HK_OK;
 }
 
-hk_status hk_world_pose(hk_world *w, hk_step_report *report)
+static hk_status pose_and_report(hk_world *w, hk_step_report *report)
 {
-    if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_pose: world is needed");
-    if (!w->method->minimise)
-        return hk_fail(HK_UNSUPPORTED,
-                       "method %s has time steps only, no poses: use newton, quasi_newton or "
-                       "another that minimises the energy",
-                       w->method->name);
-    if (w->model->contact && w->model->contact->when == HK_CONTACT_AFTER)
-        return hk_fail(HK_UNSUPPORTED,
-                       "contact that is put right after steps (\"when\": \"after\") has no poses");
     double start = hk_now();
     HK_TRY(prepare_pose(w));
     hk_world_begin_contact(w);
@@ -115,4 +106,22 @@ hk_status hk_world_pose(hk_world *w, hk_step_report *report)
     if (hk_world_usable(w, &solved)) HK_TRY(hk_world_certify(w, w->next, &solved));
     if (hk_world_usable(w, &solved)) HK_TRY(keep_pose(w));
     return hk_world_fill_report(w, &solved, load_steps, start, report);
+}
+
+hk_status hk_world_pose(hk_world *w, hk_step_report *report)
+{
+    HK_TRY(hk_world_check_idle(w, __func__));
+    if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_pose: world is needed");
+    if (!w->method->minimise)
+        return hk_fail(HK_UNSUPPORTED,
+                       "method %s has time steps only, no poses: use newton, quasi_newton or "
+                       "another that minimises the energy",
+                       w->method->name);
+    if (w->model->contact && w->model->contact->when == HK_CONTACT_AFTER)
+        return hk_fail(HK_UNSUPPORTED,
+                       "contact that is put right after steps (\"when\": \"after\") has no poses");
+    w->at_work = true;
+    hk_status status = pose_and_report(w, report);
+    w->at_work = false;
+    return status;
 }

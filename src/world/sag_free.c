@@ -12,6 +12,11 @@
 #define HAIR        0.01
 #define DISTURBANCE 1e-4
 
+static bool is_sag_free(const hk_body *body)
+{
+    return body->sag_free;
+}
+
 static bool any_sag_free(const hk_model *m)
 {
     for (int b = 0; b < m->body_count; b++)
@@ -24,9 +29,9 @@ static void clear_sag_free(hk_model *m)
     for (int b = 0; b < m->body_count; b++) m->bodies[b].sag_free = false;
 }
 
-// The model of the inverse problem: bodies that rest as they are do not take part, and what moves
-// has not begun to.
-static hk_status hold_still(const hk_model *model, hk_model **still)
+// Bodies that do not take part stay as they are, and what moves has not begun to.
+hk_status hk_world_hold_still(const hk_model *model, bool (*takes_part)(const hk_body *body),
+                              hk_model **still)
 {
     hk_model *m;
     HK_TRY(hk_model_copy(model, &m));
@@ -34,7 +39,7 @@ static hk_status hold_still(const hk_model *model, hk_model **still)
     for (int b = 0; b < m->body_count; b++) {
         const hk_body *body = &m->bodies[b];
         for (int v = body->vertex_start; v < body->vertex_start + body->vertex_count; v++)
-            if (!body->sag_free || m->hold[v] != HK_FREE) m->hold[v] = HK_FIXED;
+            if (!takes_part(body) || m->hold[v] != HK_FREE) m->hold[v] = HK_FIXED;
     }
     *still = m;
     return HK_OK;
@@ -172,7 +177,7 @@ hk_status hk_world_find_rest(hk_world *w, double **loaded)
     size_t count = 3 * (size_t)w->model->vertex_count;
     double *start = HK_ARRAY(double, count);
     if (start) memcpy(start, w->model->rest, count * sizeof(double));
-    hk_status status = start ? hold_still(w->model, &still) : HK_NO_MEMORY;
+    hk_status status = start ? hk_world_hold_still(w->model, is_sag_free, &still) : HK_NO_MEMORY;
     if (status == HK_OK) status = hk_model_copy(w->model, &found);
     if (status == HK_OK) status = find_rest(w, still, found, start);
     hk_model_free(still);

@@ -412,9 +412,8 @@ hk_status hk_world_take_step(hk_world *w, hk_solve_report *solved)
     return status == HK_OK ? ended : status;
 }
 
-hk_status hk_world_step(hk_world *w, hk_step_report *report)
+static hk_status step_and_report(hk_world *w, hk_step_report *report)
 {
-    if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
     double start = hk_now();
     hk_solve_report solved = {0};
     if (w->gpu)
@@ -424,4 +423,14 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
         HK_TRY(hk_world_take_step(w, &solved));
     }
     return hk_world_fill_report(w, &solved, HK_OF_STEP, start, report);
+}
+
+hk_status hk_world_step(hk_world *w, hk_step_report *report)
+{
+    HK_TRY(hk_world_check_idle(w, __func__));
+    if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
+    w->at_work = true;
+    hk_status status = step_and_report(w, report);
+    w->at_work = false;
+    return status;
 }

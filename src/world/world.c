@@ -286,6 +286,7 @@ static hk_status build(const hk_world_def *def, hk_world *w)
     hk_status status = allocate_state(w, loaded ? loaded : w->model->rest);
     hk_free(loaded);
     HK_TRY(status);
+    HK_TRY(hk_world_take_start(w));
     HK_TRY(take_solver(w, &def->solver));
     return hk_world_check_start(w);
 }
@@ -312,9 +313,22 @@ hk_status hk_world_create(const hk_world_def *def, hk_world **world)
     return HK_OK;
 }
 
+hk_status hk_world_check_idle(const hk_world *w, const char *call)
+{
+    if (!w || !w->at_work) return HK_OK;
+    return hk_fail(HK_BAD_INPUT,
+                   "%s: the world is at work: callbacks may look at it, but not change or evaluate "
+                   "it",
+                   call);
+}
+
 void hk_world_free(hk_world *w)
 {
     if (!w) return;
+    if (w->at_work) {
+        hk_log(HK_LOG_WARNING, "hk_world_free: the world is at work, and stays");
+        return;
+    }
     hk_twin_release(&w->twin);
     if (w->solver) w->method->free(w->solver);
     hk_gpu_free(w->gpu);
@@ -354,6 +368,7 @@ void hk_world_set_monitor(hk_world *w, hk_monitor_fn *fn, void *context)
 
 hk_status hk_world_set_solver(hk_world *w, const hk_solver_def *solver)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !solver)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_solver: world and solver are needed");
     return take_solver(w, solver);
@@ -415,6 +430,7 @@ const char *hk_world_backend(const hk_world *w)
 
 hk_status hk_world_set_time(hk_world *w, double time)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !isfinite(time))
         return hk_fail(HK_BAD_INPUT, "hk_world_set_time: world and a finite time are needed");
     if (w->problem) hk_terms_place(w->problem->terms, &(hk_when){.time = time});
@@ -426,6 +442,7 @@ hk_status hk_world_set_time(hk_world *w, double time)
 
 hk_status hk_world_set_positions(hk_world *w, const double *positions)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !positions)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_positions: world and positions are needed");
     HK_TRY(hk_world_fetch_velocities(w));
@@ -442,6 +459,7 @@ hk_status hk_world_set_positions(hk_world *w, const double *positions)
 
 hk_status hk_world_set_velocities(hk_world *w, const double *velocities)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !velocities)
         return hk_fail(HK_BAD_INPUT, "hk_world_set_velocities: world and velocities are needed");
     HK_TRY(hk_world_fetch_positions(w));
@@ -473,6 +491,8 @@ static void copy_past(hk_world *w, const hk_world *from)
 
 hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
+    HK_TRY(hk_world_check_idle(from, __func__));
     if (!w || !from) return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: two worlds are needed");
     if (w->model->family != from->model->family)
         return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: the worlds are of different models");
@@ -516,10 +536,13 @@ static hk_status find_gradient(hk_world *w, double *gradient)
 
 hk_status hk_world_energy(hk_world *w, hk_energy *energy, double *gradient)
 {
+    HK_TRY(hk_world_check_idle(w, __func__));
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_energy: world is needed");
     hk_energy found = {0};
-    if (energy) HK_TRY(hk_world_find_energy(w, &found));
-    if (gradient) HK_TRY(find_gradient(w, gradient));
-    if (energy) *energy = found;
-    return HK_OK;
+    w->at_work = true;
+    hk_status status = energy ? hk_world_find_energy(w, &found) : HK_OK;
+    if (status == HK_OK && gradient) status = find_gradient(w, gradient);
+    w->at_work = false;
+    if (status == HK_OK && energy) *energy = found;
+    return status;
 }

@@ -76,10 +76,14 @@ struct hk_world {
     bool old_positions, old_velocities;  // the GPU has newer ones
     bool told_pose;                      // that poses are found on the CPU
     bool no_energy;                      // in reports of time steps
+    bool at_work;                        // so that callbacks of users may run
     double setup_ms;
     char description[512];
 };
 
+// Fails where a callback calls what must not be called while the world is at work. `call` is the
+// function's name; without a world it has nothing to say.
+hk_status hk_world_check_idle(const hk_world *w, const char *call);
 // M a = f − ∇E − c v − β K v at the state (step.c).
 hk_status hk_world_find_accelerations(hk_world *w);
 // Makes what takes the steps of a method, in place of what there is; on failure that stays.
@@ -118,6 +122,11 @@ static inline void hk_swap_vectors(double **a, double **b)
 // Where bodies are to begin free of sag, the world goes over to a model with the rest shape found,
 // and `loaded`, [vertex_count][3] and the caller's to free, is where it begins (sag_free.c).
 hk_status hk_world_find_rest(hk_world *w, double **loaded);
+// A copy of a model in which only some bodies are free, those without the others' motions.
+hk_status hk_world_hold_still(const hk_model *model, bool (*takes_part)(const hk_body *body),
+                              hk_model **still);
+// Bodies that are to begin in equilibrium, or as they are in a file, are put there (start.c).
+hk_status hk_world_take_start(hk_world *w);
 
 // ---------------------------------------------------------------- reports (report.c)
 
