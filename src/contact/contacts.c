@@ -76,6 +76,7 @@ static hk_status allocate(hk_contacts *c)
     c->base = HK_ZEROS(double, 3 * points);
     c->from = HK_ZEROS(double, 3 * points);
     c->kept = HK_ZEROS(double, 3 * points);
+    c->seen = HK_ZEROS(double, 3 * points);
     c->aim = HK_ZEROS(double, 3 * points);
     c->move = HK_ZEROS(double, 3 * points);
     c->part = HK_ZEROS(double, c->body_points);
@@ -86,7 +87,7 @@ static hk_status allocate(hk_contacts *c)
     c->slide_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     bool complete = c->vertex && c->side && c->rest && c->area && c->edges && c->triangles &&
                     c->edge_area && c->touching && c->plane_of && c->start_of && c->placed &&
-                    c->x && c->base && c->from && c->kept && c->aim && c->move && c->part &&
+                    c->x && c->base && c->from && c->kept && c->seen && c->aim && c->move && c->part &&
                     c->side_part && c->body_of && c->boxes && c->uses.start && c->slide_uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;
 }
@@ -177,6 +178,7 @@ static void find_scales(hk_contacts *c)
     c->widest = fmax(s->distance, WIDEST_REACH * mean_edge(c));
     c->longest = fmax(s->distance, LONGEST_WAY * mean_edge(c));
     c->reach = -1;
+    c->gap_version = -1;
     c->blocking[0] = c->blocking[1] = -1;
 }
 
@@ -233,7 +235,9 @@ void hk_contacts_free(hk_contacts *c)
                             c->swept,          c->side_part,
                             c->body_of,        c->end_common,
                             c->placed,         c->ahead,
-                            c->foreseen,       c->expected};
+                            c->foreseen,       c->expected,
+                            c->gap,            c->seen,
+                            c->blocks};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_fields_free(c->fields, c->settings->obstacle_count);
     hk_insides_free(c->insides);

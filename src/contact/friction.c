@@ -54,9 +54,25 @@ static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, h
     return true;
 }
 
+// Those of all contacts, in their order.
+static void make_slides(hk_contacts *c, double slip)
+{
+    double nearer = hk_contacts_nearer(c);
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (size_t k = 0; k < c->count; k++) {
+        bool slides = !hk_contacts_apart(c, k, nearer) &&
+                      make_slide(c, &c->list[k], slip, &c->slides[k]);
+        c->slides[k].contact = slides ? k : SIZE_MAX;
+    }
+    for (size_t k = 0; k < c->count; k++)
+        if (c->slides[k].contact == k) c->slides[c->slide_count++] = c->slides[k];
+    c->listed_slides = c->slide_count;
+    c->slide_version = c->version;
+}
+
 void hk_contacts_end_friction(hk_contacts *c)
 {
-    c->slide_count = 0;
+    c->slide_count = c->listed_slides = 0;
     c->expected_count = 0;
     c->step = 0;
     if (c->insides) hk_insides_clear(c);
@@ -76,11 +92,10 @@ hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
 {
     double slip = fmin(c->settings->slip_speed * c->step, LONGEST_SLIP * c->settings->distance);
     if (c->recovery) return hk_contacts_find_presses(c, x);
-    c->slide_count = 0;
+    c->slide_count = c->listed_slides = 0;
     HK_TRY(hk_contacts_see(c, x));
     HK_TRY(hk_reserve((void **)&c->slides, 0, sizeof *c->slides, &c->slide_capacity, c->count));
-    for (size_t k = 0; k < c->count; k++)
-        c->slide_count += make_slide(c, &c->list[k], slip, &c->slides[c->slide_count]);
+    make_slides(c, slip);
     if (c->fields) HK_TRY(hk_fields_add_slides(c, slip));
     bool soft = c->settings->law == HK_CONTACT_PENALTY && c->settings->body_count > 1;
     if (soft) HK_TRY(hk_insides_add_presses(c, x));
