@@ -21,7 +21,7 @@ typedef struct hk_closest {
     double w[3];         // m
     double square;       // m², ‖w‖²
     int free;            // parameters τ; HK_FLAT: w is along one direction, that of a plane
-    double turn[2][4];   // c_k′
+    signed char turn[2][4];  // c_k′, −1, 0 or 1
     double along[2][3];  // m, w_k
 } hk_closest;
 
@@ -53,7 +53,11 @@ HK_RULE void closest_finish(const double x[4][3], hk_closest *at)
 {
     closest_combine(x, at->c, at->w);
     at->square = closest_dot(at->w, at->w);
-    for (int k = 0; k < at->free; k++) closest_combine(x, at->turn[k], at->along[k]);
+    for (int k = 0; k < at->free; k++) {
+        double weight[4];
+        for (int v = 0; v < 4; v++) weight[v] = at->turn[k][v];
+        closest_combine(x, weight, at->along[k]);
+    }
 }
 
 // The place 0..1 on the edge a b that is nearest to p; an edge without length is its end a.
@@ -79,8 +83,8 @@ HK_RULE void closest_try_edge(const double x[4][3], int point, int a, int b, dou
     here.c[b] = -sign * t;
     if (t > 0 && t < 1) {
         here.free = 1;
-        here.turn[0][a] = sign;
-        here.turn[0][b] = -sign;
+        here.turn[0][a] = (signed char)sign;
+        here.turn[0][b] = (signed char)-sign;
     }
     closest_finish(x, &here);
     if (here.square < at->square) *at = here;

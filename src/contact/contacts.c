@@ -179,6 +179,7 @@ static void find_scales(hk_contacts *c)
     c->longest = fmax(s->distance, LONGEST_WAY * mean_edge(c));
     c->reach = -1;
     c->gap_version = -1;
+    c->scale = 1;
     c->blocking[0] = c->blocking[1] = -1;
 }
 
@@ -250,6 +251,28 @@ void hk_contacts_free(hk_contacts *c)
     hk_pairs_free(&c->edge_pairs);
     hk_touches_free(c->touches);
     hk_free(c);
+}
+
+// ---------------------------------------------------------------- energies
+
+double hk_contacts_modulus(const hk_contacts *c, int a, int b)
+{
+    return c->scale * hk_contact_modulus(c->settings, a, b);
+}
+
+void hk_contacts_count_as(hk_contacts *c, double scale)
+{
+    double ratio = scale / c->scale;
+    if (scale == c->scale) return;
+    for (size_t k = 0; k < c->count; k++) c->list[k].pair.stiffness *= ratio;
+    for (size_t k = 0; k < c->slide_count; k++) {
+        c->slides[k].friction.most *= ratio;
+        c->slides[k].friction.damping *= ratio;
+    }
+    for (size_t k = 0; k < c->push_count; k++)
+        for (int i = 0; i < 12; i++) c->pushes[k].gradient[i] *= ratio;
+    c->scale = scale;
+    if (c->touches) c->touches->version = -1;
 }
 
 // ---------------------------------------------------------------- obstacles

@@ -130,7 +130,6 @@ typedef struct hk_contacts {
     size_t ahead_capacity;
     hk_foreseen *foreseen;
     size_t foreseen_count, foreseen_capacity;
-    int64_t foresights;  // lists of them
     // Vertices of all that were foreseen in this step: where stiffness may be soon.
     int32_t (*expected)[4];
     size_t expected_count, expected_capacity;
@@ -142,6 +141,7 @@ typedef struct hk_contacts {
     int64_t slide_version;  // of the list that these are of
     double *from;  // [point_count][3] m, where points were when it began
     double step;   // s; 0: there is none
+    double scale;  // by which energies count in it
     bool euler;    // the step is one of backward Euler
     bool damped;   // contacts are damped in it (damping.h)
     bool direct;   // the method finds forces and friction itself (split)
@@ -241,9 +241,10 @@ double hk_contacts_energy(hk_contacts *contacts, const double *x);
 void hk_contacts_add_gradient(hk_contacts *contacts, const double *x, double *gradient,
                               double *energy);
 void hk_contacts_add_diagonal(hk_contacts *contacts, const double *x, double *diagonal);
-// The blocks of all pairs of vertices (Morton order), as hk_block_fn wants them (term/term.h).
+// The blocks of all pairs of vertices (Morton order), as hk_block_fn wants them (term/term.h), by
+// up to so many threads at a time.
 typedef void hk_contact_block_fn(void *context, int32_t a, int32_t b, const double block[9]);
-void hk_contacts_visit_blocks(hk_contacts *contacts, const double *x, double keep,
+void hk_contacts_visit_blocks(hk_contacts *contacts, const double *x, double keep, int threads,
                               hk_contact_block_fn *visit, void *context);
 // Adds the time since `start`, without detections, to that of pairs; those had taken `detected` by
 // then.
@@ -292,6 +293,11 @@ void hk_contacts_add_foreseen(const hk_contacts *contacts, double *gradient);
 
 // Fails with the names of two that overlap at x, and where (overlap.c).
 hk_status hk_contacts_check(hk_contacts *contacts, const double *x);
+
+// Energies, forces and friction count so many times from now on: 1, but in some integrators' stages.
+void hk_contacts_count_as(hk_contacts *contacts, double scale);
+// Pa, of the skin between two sides, as it counts.
+double hk_contacts_modulus(const hk_contacts *contacts, int a, int b);
 
 // ---- friction (friction.c)
 // Forces and directions of the contacts at x; slides are measured from where points are at x with

@@ -231,7 +231,7 @@ static void fill_pair(const hk_contacts *c, double area, hk_contact *k)
         p->thickness = fmin(p->thickness, 0.5 * apart);
         p->width = fmin(p->width, 0.5 * (apart - p->thickness));
     }
-    p->stiffness = area * hk_contact_modulus(s, k->sides[0], k->sides[1]) / p->width;
+    p->stiffness = area * hk_contacts_modulus(c, k->sides[0], k->sides[1]) / p->width;
     if (c->insides && is_inside(c, k)) p->stiffness = 0;
     if (c->recovery && hk_contacts_tangled(c, k->sides[0], k->sides[1])) p->stiffness = 0;
 }

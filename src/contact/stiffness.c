@@ -85,7 +85,7 @@ static void fill_one(const hk_contacts *c, int n, double keep)
     const hk_contact *k = &c->list[blocks->contact[n]];
     double h[144], x[4][3], slide[3][3];
     hk_contact_corners(c->x, k->point, x);
-    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
+    hk_pair_state at = pair_state(&k->pair, (const double(*)[3])x);
     bool pushes = at.b.energy != 0, drags = blocks->slide[n] != SIZE_MAX;
     blocks->any[n] = pushes || drags;
     if (pushes) {
@@ -100,15 +100,25 @@ static void fill_one(const hk_contacts *c, int n, double keep)
     add_factored(s->friction.c, slide, blocks->value[n]);
 }
 
-static void visit_filled(const hk_contacts *c, int n, hk_contact_block_fn *visit, void *context)
+// Who hands out the block of two points: one of `threads`, by the first of them.
+static bool is_own(int32_t a, int32_t b, int thread, int threads)
+{
+    enum { NEIGHBOURS = 8 };  // which share cache lines of a matrix
+    return threads == 1 || (hk_min_int(a, b) / NEIGHBOURS) % threads == thread;
+}
+
+static void visit_filled(const hk_contacts *c, int n, int thread, int threads,
+                         hk_contact_block_fn *visit, void *context)
 {
     const hk_contact_blocks *blocks = c->blocks;
     const int32_t *point = c->list[blocks->contact[n]].point;
     if (!blocks->any[n]) return;
     for (int a = 0, pair = 0; a < 4; a++)
-        for (int b = a; b < 4; b++, pair++)
-            if (point[a] < c->body_points && point[b] < c->body_points)
+        for (int b = a; b < 4; b++, pair++) {
+            if (point[a] >= c->body_points || point[b] >= c->body_points) continue;
+            if (is_own(point[a], point[b], thread, threads))
                 visit(context, c->vertex[point[a]], c->vertex[point[b]], blocks->value[n][pair]);
+        }
 }
 
 // Slides that are of contacts of the list.
@@ -117,8 +127,8 @@ static size_t listed_slides(const hk_contacts *c)
     return c->slide_version == c->version ? c->listed_slides : 0;
 }
 
-static void visit_contacts(const hk_contacts *c, double keep, hk_contact_block_fn *visit,
-                           void *context)
+static void visit_contacts(const hk_contacts *c, double keep, int threads,
+                           hk_contact_block_fn *visit, void *context)
 {
     double nearer = hk_contacts_nearer(c);
     size_t slide = 0, slides = listed_slides(c);
@@ -132,12 +142,14 @@ static void visit_contacts(const hk_contacts *c, double keep, hk_contact_block_f
         }
 #pragma omp parallel for schedule(static) num_threads(c->threads)
         for (int n = 0; n < filled; n++) fill_one(c, n, keep);
-        for (int n = 0; n < filled; n++) visit_filled(c, n, visit, context);
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+        for (int t = 0; t < threads; t++)
+            for (int n = 0; n < filled; n++) visit_filled(c, n, t, threads, visit, context);
     }
 }
 
-static void visit_blocks(hk_contacts *c, const double *x, double keep, hk_contact_block_fn *visit,
-                         void *context)
+static void visit_blocks(hk_contacts *c, const double *x, double keep, int threads,
+                         hk_contact_block_fn *visit, void *context)
 {
     c->status = hk_contacts_see(c, x);
     if (c->status == HK_OK && !c->blocks) {
@@ -145,7 +157,7 @@ static void visit_blocks(hk_contacts *c, const double *x, double keep, hk_contac
         if (!c->blocks) c->status = HK_NO_MEMORY;
     }
     if (c->status != HK_OK) return;
-    visit_contacts(c, keep, visit, context);
+    visit_contacts(c, keep, threads, visit, context);
     for (size_t k = listed_slides(c); k < c->slide_count; k++)
         visit_slide(c, &c->slides[k], visit, context);
     for (size_t k = 0; k < c->foreseen_count; k++)
@@ -153,11 +165,11 @@ static void visit_blocks(hk_contacts *c, const double *x, double keep, hk_contac
     if (c->fields) hk_fields_visit_blocks(c, keep, visit, context);
 }
 
-void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep,
+void hk_contacts_visit_blocks(hk_contacts *c, const double *x, double keep, int threads,
                               hk_contact_block_fn *visit, void *context)
 {
     double start = hk_now(), detected = c->detect_s;
-    visit_blocks(c, x, keep, visit, context);
+    visit_blocks(c, x, keep, threads, visit, context);
     hk_contacts_count_pairs(c, start, detected);
 }
 
