@@ -17,12 +17,12 @@
 enum { HK_FLAT = -1 };
 
 typedef struct hk_closest {
-    double c[4];         // weights of the corners
-    double w[3];         // m
-    double square;       // m², ‖w‖²
-    int free;            // parameters τ; HK_FLAT: w is along one direction, that of a plane
+    double c[4];             // weights of the corners
+    double w[3];             // m
+    double square;           // m², ‖w‖²
+    int free;                // parameters τ; HK_FLAT: w is along one direction, that of a plane
     signed char turn[2][4];  // c_k′, −1, 0 or 1
-    double along[2][3];  // m, w_k
+    double along[2][3];      // m, w_k
 } hk_closest;
 
 HK_RULE double closest_dot(const double a[3], const double b[3])

@@ -87,8 +87,9 @@ static hk_status allocate(hk_contacts *c)
     c->slide_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     bool complete = c->vertex && c->side && c->rest && c->area && c->edges && c->triangles &&
                     c->edge_area && c->touching && c->plane_of && c->start_of && c->placed &&
-                    c->x && c->base && c->from && c->kept && c->seen && c->aim && c->move && c->part &&
-                    c->side_part && c->body_of && c->boxes && c->uses.start && c->slide_uses.start;
+                    c->x && c->base && c->from && c->kept && c->seen && c->aim && c->move &&
+                    c->part && c->side_part && c->body_of && c->boxes && c->uses.start &&
+                    c->slide_uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;
 }
 
@@ -219,25 +220,44 @@ hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **c
 void hk_contacts_free(hk_contacts *c)
 {
     if (!c) return;
-    void *const arrays[] = {c->kept,           c->aim,
-                            c->move,           c->part,
-                            c->vertex,         c->point_of,
-                            c->side,           c->rest,
-                            c->area,           c->edges,
-                            c->triangles,      c->edge_area,
-                            c->touching,       c->plane_of,
-                            c->start_of,       c->x,
-                            c->base,           c->from,
-                            c->boxes,          c->uses.start,
-                            c->uses.use,       c->force,
-                            c->partial,        c->slides,
-                            c->list,           c->slide_uses.start,
-                            c->slide_uses.use, c->triangle_common,
-                            c->swept,          c->side_part,
-                            c->body_of,        c->end_common,
-                            c->placed,         c->ahead,
-                            c->foreseen,       c->expected,
-                            c->gap,            c->seen,
+    void *const arrays[] = {c->kept,
+                            c->aim,
+                            c->move,
+                            c->part,
+                            c->vertex,
+                            c->point_of,
+                            c->side,
+                            c->rest,
+                            c->area,
+                            c->edges,
+                            c->triangles,
+                            c->edge_area,
+                            c->touching,
+                            c->plane_of,
+                            c->start_of,
+                            c->x,
+                            c->base,
+                            c->from,
+                            c->boxes,
+                            c->uses.start,
+                            c->uses.use,
+                            c->force,
+                            c->partial,
+                            c->slides,
+                            c->list,
+                            c->slide_uses.start,
+                            c->slide_uses.use,
+                            c->triangle_common,
+                            c->swept,
+                            c->side_part,
+                            c->body_of,
+                            c->end_common,
+                            c->placed,
+                            c->ahead,
+                            c->foreseen,
+                            c->expected,
+                            c->gap,
+                            c->seen,
                             c->blocks};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_fields_free(c->fields, c->settings->obstacle_count);

@@ -117,7 +117,7 @@ typedef struct hk_contacts {
     size_t gap_capacity;
     double *seen;         // [point_count][3] m
     int64_t gap_version;  // of the list that gaps are of
-    double *force;  // [4 count][3] N
+    double *force;        // [4 count][3] N
     size_t force_capacity;
     double *partial;  // sums of runs of contacts
     size_t partial_capacity;
@@ -139,13 +139,13 @@ typedef struct hk_contacts {
     hk_contact_uses slide_uses;
     size_t listed_slides;   // the first of them, in the order of their contacts
     int64_t slide_version;  // of the list that these are of
-    double *from;  // [point_count][3] m, where points were when it began
-    double step;   // s; 0: there is none
-    double scale;  // by which energies count in it
-    bool euler;    // the step is one of backward Euler
-    bool damped;   // contacts are damped in it (damping.h)
-    bool direct;   // the method finds forces and friction itself (split)
-    bool pushed;   // those of the last step are these:
+    double *from;           // [point_count][3] m, where points were when it began
+    double step;            // s; 0: there is none
+    double scale;           // by which energies count in it
+    bool euler;             // the step is one of backward Euler
+    bool damped;            // contacts are damped in it (damping.h)
+    bool direct;            // the method finds forces and friction itself (split)
+    bool pushed;            // those of the last step are these:
     hk_contact_push *pushes;
     size_t push_count, push_capacity;
     struct hk_touches *touches;  // touches.h
@@ -195,7 +195,8 @@ hk_status hk_contacts_find_pairs(hk_contacts *contacts, hk_contact_boxes_fn *box
 void hk_contacts_points_of(const hk_contacts *contacts, hk_pair_kind kind, uint64_t key,
                            int32_t point[4]);
 // How far apart two are, m, without their thickness: at contacts->x, and of one body at rest.
-double hk_contacts_pair_distance(const hk_contacts *contacts, hk_pair_kind kind, const int32_t point[4]);
+double hk_contacts_pair_distance(const hk_contacts *contacts, hk_pair_kind kind,
+                                 const int32_t point[4]);
 double hk_contacts_rest_distance(const hk_contacts *contacts, hk_pair_kind kind,
                                  const int32_t point[4]);
 // All pairs at contacts->x that can touch while points move by `reach` at the most.
@@ -294,7 +295,8 @@ void hk_contacts_add_foreseen(const hk_contacts *contacts, double *gradient);
 // Fails with the names of two that overlap at x, and where (overlap.c).
 hk_status hk_contacts_check(hk_contacts *contacts, const double *x);
 
-// Energies, forces and friction count so many times from now on: 1, but in some integrators' stages.
+// Energies, forces and friction count so many times from now on: 1, but in some integrators'
+// stages.
 void hk_contacts_count_as(hk_contacts *contacts, double scale);
 // Pa, of the skin between two sides, as it counts.
 double hk_contacts_modulus(const hk_contacts *contacts, int a, int b);

@@ -81,8 +81,8 @@ static bool keep_edge(const void *context, int32_t first, int32_t second)
 void hk_contacts_points_of(const hk_contacts *c, hk_pair_kind kind, uint64_t key, int32_t point[4])
 {
     bool edges = kind == HK_EDGE_EDGE;
-    const int32_t *first = edges ? c->edges + 2 * (size_t)hk_key_first(key)
-                                 : c->touching + hk_key_first(key);
+    const int32_t *first =
+        edges ? c->edges + 2 * (size_t)hk_key_first(key) : c->touching + hk_key_first(key);
     const int32_t *second = edges ? c->edges + 2 * (size_t)hk_key_second(key)
                                   : c->triangles + 3 * (size_t)hk_key_second(key);
     int firsts = hk_pair_firsts(kind);

@@ -60,8 +60,8 @@ static void make_slides(hk_contacts *c, double slip)
     double nearer = hk_contacts_nearer(c);
 #pragma omp parallel for schedule(static) num_threads(c->threads)
     for (size_t k = 0; k < c->count; k++) {
-        bool slides = !hk_contacts_apart(c, k, nearer) &&
-                      make_slide(c, &c->list[k], slip, &c->slides[k]);
+        bool slides =
+            !hk_contacts_apart(c, k, nearer) && make_slide(c, &c->list[k], slip, &c->slides[k]);
         c->slides[k].contact = slides ? k : SIZE_MAX;
     }
     for (size_t k = 0; k < c->count; k++)

@@ -63,12 +63,12 @@ typedef struct newton {
     hk_line_search search;
     hk_newton_matrix *matrix;
     bool by_multigrid;
-    double *diagonal;      // [vertex_count] inertia and shift
-    double *aim;           // [vertex_count][4] the gradient with contacts ahead, where some are
-    const double *right;   // that, or the gradient as it is
-    int rung;              // of the ladder, in use
-    int patience;          // iterations before a gentler one is tried again
-    double forcing;        // the relative residual that conjugate gradients go to
+    double *diagonal;     // [vertex_count] inertia and shift
+    double *aim;          // [vertex_count][4] the gradient with contacts ahead, where some are
+    const double *right;  // that, or the gradient as it is
+    int rung;             // of the ladder, in use
+    int patience;         // iterations before a gentler one is tried again
+    double forcing;       // the relative residual that conjugate gradients go to
 } newton;
 
 static void newton_free(void *solver)

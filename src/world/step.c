@@ -188,12 +188,11 @@ static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, doub
     bool first = number == 0;
     double h = (stage->until - begin) * w->step;
     combine(w, stage);
-    hk_stage_begin terms = {
-        .weight = stage->weight,
-        .terms = {.h = stage->h,
-                  .from = from_of(w, stage),
-                  .state = first ? w->x : w->x_stage,
-                  .contact = stage->contact}};
+    hk_stage_begin terms = {.weight = stage->weight,
+                            .terms = {.h = stage->h,
+                                      .from = from_of(w, stage),
+                                      .state = first ? w->x : w->x_stage,
+                                      .contact = stage->contact}};
     p->terms->damping = w->damping;
     HK_TRY(hk_problem_begin_step(p, &terms));
     p->shift = 0;
