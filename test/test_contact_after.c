@@ -153,7 +153,7 @@ static void check_field(double friction)
     assert_true((c->slide_count > 0) == (friction > 0));
     for (int k = 0; k < size; k++) x[k] += k % 4 < 3 ? 2e-5 * random_number() : 0;
     hk_contacts_add_gradient(c, x, g, &energy);
-    hk_contacts_visit_blocks(c, x, 1, add_block, &h);
+    hk_contacts_visit_blocks(c, x, 1, 1, add_block, &h);
     assert_near(hk_contacts_energy(c, x), energy, 1e-12 * energy);
     assert_true(energy > 0);
     double largest = 0, steepest = 0;

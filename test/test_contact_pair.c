@@ -354,11 +354,11 @@ static void test_quick(void **state)
         take_common(&p, k / 4);
         hk_pair_state at = pair_state(&p, (const double(*)[3])x);
         double energy = pair_energy(&p, &at),
-               same = quick_evaluate(&p, (const double(*)[3])x, quick);
+               same = quick_evaluate(&p, (const double(*)[3])x, quick, NULL);
         assert_true(isfinite(energy) == isfinite(same));
         if (!isfinite(energy) || !(at.distance > 1e-9)) continue;
         assert_near(same, energy, 1e-9 * (1 + fabs(energy)));
-        assert_near(quick_evaluate(&p, (const double(*)[3])x, NULL), same, 0);
+        assert_near(quick_evaluate(&p, (const double(*)[3])x, NULL, NULL), same, 0);
         touching += energy > 0;
         if (k % 4 == 0 || at.parts == 0) continue;
         pair_gradient(&p, &at, g);

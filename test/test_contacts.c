@@ -169,7 +169,7 @@ static void check_derivatives(const char *law, double friction)
     for (int k = 0; k < m->vertex_count; k++)
         for (int i = 0; i < 3; i++) x[4 * k + i] += 3e-5 * random_number();
     hk_contacts_add_gradient(c, x, g, &energy);
-    hk_contacts_visit_blocks(c, x, 1, add_block, &h);
+    hk_contacts_visit_blocks(c, x, 1, 1, add_block, &h);
     assert_near(energy, hk_contacts_energy(c, x), 1e-12 * energy);
     double largest = 0, steepest = 0, step = 1e-9;
     for (int k = 0; k < size; k++) largest = fmax(largest, fabs(g[k]));

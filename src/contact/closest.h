@@ -17,12 +17,12 @@
 enum { HK_FLAT = -1 };
 
 typedef struct hk_closest {
-    double c[4];         // weights of the corners
-    double w[3];         // m
-    double square;       // m², ‖w‖²
-    int free;            // parameters τ; HK_FLAT: w is along one direction, that of a plane
-    double turn[2][4];   // c_k′
-    double along[2][3];  // m, w_k
+    double c[4];             // weights of the corners
+    double w[3];             // m
+    double square;           // m², ‖w‖²
+    int free;                // parameters τ; HK_FLAT: w is along one direction, that of a plane
+    signed char turn[2][4];  // c_k′, −1, 0 or 1
+    double along[2][3];      // m, w_k
 } hk_closest;
 
 HK_RULE double closest_dot(const double a[3], const double b[3])
@@ -53,7 +53,11 @@ HK_RULE void closest_finish(const double x[4][3], hk_closest *at)
 {
     closest_combine(x, at->c, at->w);
     at->square = closest_dot(at->w, at->w);
-    for (int k = 0; k < at->free; k++) closest_combine(x, at->turn[k], at->along[k]);
+    for (int k = 0; k < at->free; k++) {
+        double weight[4];
+        for (int v = 0; v < 4; v++) weight[v] = at->turn[k][v];
+        closest_combine(x, weight, at->along[k]);
+    }
 }
 
 // The place 0..1 on the edge a b that is nearest to p; an edge without length is its end a.
@@ -79,8 +83,8 @@ HK_RULE void closest_try_edge(const double x[4][3], int point, int a, int b, dou
     here.c[b] = -sign * t;
     if (t > 0 && t < 1) {
         here.free = 1;
-        here.turn[0][a] = sign;
-        here.turn[0][b] = -sign;
+        here.turn[0][a] = (signed char)sign;
+        here.turn[0][b] = (signed char)-sign;
     }
     closest_finish(x, &here);
     if (here.square < at->square) *at = here;
@@ -188,38 +192,66 @@ HK_RULE int closest_gram_inverse(const hk_closest *at, double g[2][2])
     return det > 0;
 }
 
-// Adds `factor` × (c ⊗ w) (c ⊗ w)ᵀ.
-HK_RULE void closest_add_outer(const hk_closest *at, double factor, double *h)
+// ---------------------------------------------------------------- matrices of four corners
+
+// Symmetric matrices [12][12] are added up in the blocks on and above the diagonal.
+HK_RULE int closest_first_column(int row)
+{
+    return 3 * (row / 3);
+}
+
+// Adds `factor` × a bᵀ (of a sum that is symmetric).
+HK_RULE void closest_add_outer(double factor, const double *a, const double *b, double *h)
+{
+    for (int r = 0; r < 12; r++) {
+        double scaled = factor * a[r];
+        for (int c = closest_first_column(r); c < 12; c++) h[12 * r + c] += scaled * b[c];
+    }
+}
+
+// Adds c cᵀ ⊗ (along n nᵀ + all 1).
+HK_RULE void closest_add_factored(const double weight[4], double along, double all,
+                                  const double n[3], double *h)
 {
     for (int u = 0; u < 4; u++)
-        for (int v = 0; v < 4; v++)
+        for (int v = u; v < 4; v++)
             for (int i = 0; i < 3; i++)
                 for (int j = 0; j < 3; j++)
                     h[12 * (3 * u + i) + 3 * v + j] +=
-                        factor * at->c[u] * at->c[v] * at->w[i] * at->w[j];
+                        weight[u] * weight[v] * (along * n[i] * n[j] + (i == j ? all : 0));
 }
 
-// Adds `factor` × ∇²φ, [12][12].
-HK_RULE void closest_add_hessian(const hk_closest *at, double factor, double *h)
+// The blocks below the diagonal are those above it.
+HK_RULE void closest_mirror(double *h)
 {
-    double g[2][2], a[2][12];
+    for (int r = 0; r < 12; r++)
+        for (int c = 0; c < closest_first_column(r); c++) h[12 * r + c] = h[12 * c + r];
+}
+
+// Adds `factor` × ∇²φ, and `along` × the square of ∇‖w‖.
+HK_RULE void closest_add_hessian(const hk_closest *at, double factor, double along, double *h)
+{
+    double g[2][2] = {{0}}, a[2][12], b[12], n[3], length = sqrt(at->square);
+    for (int i = 0; i < 3; i++) n[i] = length > 0 ? at->w[i] / length : 0;
     if (at->free == HK_FLAT) {
-        closest_add_outer(at, factor / at->square, h);
+        closest_add_factored(at->c, along + factor, 0, n, h);
         return;
     }
-    for (int u = 0; u < 4; u++)
-        for (int v = 0; v < 4; v++)
-            for (int i = 0; i < 3; i++)
-                h[12 * (3 * u + i) + 3 * v + i] += factor * at->c[u] * at->c[v];
+    closest_add_factored(at->c, along, factor, n, h);
     if (at->free == 0 || !closest_gram_inverse(at, g)) return;
     for (int k = 0; k < at->free; k++)
         for (int u = 0; u < 4; u++)
             for (int i = 0; i < 3; i++)
                 a[k][3 * u + i] = at->turn[k][u] * at->w[i] + at->c[u] * at->along[k][i];
-    for (int k = 0; k < at->free; k++)
-        for (int l = 0; l < at->free; l++)
-            for (int r = 0; r < 12; r++)
-                for (int c = 0; c < 12; c++) h[12 * r + c] -= factor * g[k][l] * a[k][r] * a[l][c];
+    if (at->free == 1) {
+        closest_add_outer(-factor * g[0][0], a[0], a[0], h);
+        return;
+    }
+    // Σ g_kl a_k a_lᵀ = (a₀ + t a₁) g₀₀ (a₀ + t a₁)ᵀ + a₁ (g₁₁ − t g₀₁) a₁ᵀ, t = g₀₁/g₀₀.
+    double t = g[0][1] / g[0][0];
+    for (int k = 0; k < 12; k++) b[k] = a[0][k] + t * a[1][k];
+    closest_add_outer(-factor * g[0][0], b, b, h);
+    closest_add_outer(-factor * (g[1][1] - t * g[0][1]), a[1], a[1], h);
 }
 
 #endif

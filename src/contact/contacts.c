@@ -76,6 +76,7 @@ static hk_status allocate(hk_contacts *c)
     c->base = HK_ZEROS(double, 3 * points);
     c->from = HK_ZEROS(double, 3 * points);
     c->kept = HK_ZEROS(double, 3 * points);
+    c->seen = HK_ZEROS(double, 3 * points);
     c->aim = HK_ZEROS(double, 3 * points);
     c->move = HK_ZEROS(double, 3 * points);
     c->part = HK_ZEROS(double, c->body_points);
@@ -86,8 +87,9 @@ static hk_status allocate(hk_contacts *c)
     c->slide_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     bool complete = c->vertex && c->side && c->rest && c->area && c->edges && c->triangles &&
                     c->edge_area && c->touching && c->plane_of && c->start_of && c->placed &&
-                    c->x && c->base && c->from && c->kept && c->aim && c->move && c->part &&
-                    c->side_part && c->body_of && c->boxes && c->uses.start && c->slide_uses.start;
+                    c->x && c->base && c->from && c->kept && c->seen && c->aim && c->move &&
+                    c->part && c->side_part && c->body_of && c->boxes && c->uses.start &&
+                    c->slide_uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;
 }
 
@@ -177,6 +179,8 @@ static void find_scales(hk_contacts *c)
     c->widest = fmax(s->distance, WIDEST_REACH * mean_edge(c));
     c->longest = fmax(s->distance, LONGEST_WAY * mean_edge(c));
     c->reach = -1;
+    c->gap_version = -1;
+    c->scale = 1;
     c->blocking[0] = c->blocking[1] = -1;
 }
 
@@ -216,25 +220,45 @@ hk_status hk_contacts_create(const hk_model *model, int threads, hk_contacts **c
 void hk_contacts_free(hk_contacts *c)
 {
     if (!c) return;
-    void *const arrays[] = {c->kept,           c->aim,
-                            c->move,           c->part,
-                            c->vertex,         c->point_of,
-                            c->side,           c->rest,
-                            c->area,           c->edges,
-                            c->triangles,      c->edge_area,
-                            c->touching,       c->plane_of,
-                            c->start_of,       c->x,
-                            c->base,           c->from,
-                            c->boxes,          c->uses.start,
-                            c->uses.use,       c->force,
-                            c->partial,        c->slides,
-                            c->list,           c->slide_uses.start,
-                            c->slide_uses.use, c->triangle_common,
-                            c->swept,          c->side_part,
-                            c->slide_runs,     c->body_of,
-                            c->end_common,     c->placed,
-                            c->ahead,          c->foreseen,
-                            c->expected};
+    void *const arrays[] = {c->kept,
+                            c->aim,
+                            c->move,
+                            c->part,
+                            c->vertex,
+                            c->point_of,
+                            c->side,
+                            c->rest,
+                            c->area,
+                            c->edges,
+                            c->triangles,
+                            c->edge_area,
+                            c->touching,
+                            c->plane_of,
+                            c->start_of,
+                            c->x,
+                            c->base,
+                            c->from,
+                            c->boxes,
+                            c->uses.start,
+                            c->uses.use,
+                            c->force,
+                            c->partial,
+                            c->slides,
+                            c->list,
+                            c->slide_uses.start,
+                            c->slide_uses.use,
+                            c->triangle_common,
+                            c->swept,
+                            c->side_part,
+                            c->body_of,
+                            c->end_common,
+                            c->placed,
+                            c->ahead,
+                            c->foreseen,
+                            c->expected,
+                            c->gap,
+                            c->seen,
+                            c->blocks};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_fields_free(c->fields, c->settings->obstacle_count);
     hk_insides_free(c->insides);
@@ -247,6 +271,28 @@ void hk_contacts_free(hk_contacts *c)
     hk_pairs_free(&c->edge_pairs);
     hk_touches_free(c->touches);
     hk_free(c);
+}
+
+// ---------------------------------------------------------------- energies
+
+double hk_contacts_modulus(const hk_contacts *c, int a, int b)
+{
+    return c->scale * hk_contact_modulus(c->settings, a, b);
+}
+
+void hk_contacts_count_as(hk_contacts *c, double scale)
+{
+    double ratio = scale / c->scale;
+    if (scale == c->scale) return;
+    for (size_t k = 0; k < c->count; k++) c->list[k].pair.stiffness *= ratio;
+    for (size_t k = 0; k < c->slide_count; k++) {
+        c->slides[k].friction.most *= ratio;
+        c->slides[k].friction.damping *= ratio;
+    }
+    for (size_t k = 0; k < c->push_count; k++)
+        for (int i = 0; i < 12; i++) c->pushes[k].gradient[i] *= ratio;
+    c->scale = scale;
+    if (c->touches) c->touches->version = -1;
 }
 
 // ---------------------------------------------------------------- obstacles

@@ -50,6 +50,7 @@ typedef struct hk_slide {
     int32_t sides[2];
     hk_friction friction;
     bool press;
+    size_t contact;  // that it is of, among the first listed_slides
 } hk_slide;
 
 typedef struct hk_contact_push {  // forces that a method found itself (split)
@@ -61,6 +62,7 @@ typedef struct hk_contact_push {  // forces that a method found itself (split)
 typedef struct hk_way_pair {  // two that can meet on the way
     int32_t point[4];
     hk_pair_kind kind;
+    bool marked;       // workspace of the search for them
     double thickness;  // m
 } hk_way_pair;
 
@@ -111,10 +113,15 @@ typedef struct hk_contacts {
     hk_contact *list;  // [count], by kind and key
     size_t count, capacity;
     hk_contact_uses uses;
-    double *force;  // [4 count][3] N
+    double *gap;  // [count] m, of each, or less than that, where points are at `seen` (gaps.c)
+    size_t gap_capacity;
+    double *seen;         // [point_count][3] m
+    int64_t gap_version;  // of the list that gaps are of
+    double *force;        // [4 count][3] N
     size_t force_capacity;
     double *partial;  // sums of runs of contacts
     size_t partial_capacity;
+    struct hk_contact_blocks *blocks;  // workspace (stiffness.c)
     // ---- what can meet on the way (ways.c)
     hk_way_pair *swept;
     size_t swept_count, swept_capacity;
@@ -123,22 +130,22 @@ typedef struct hk_contacts {
     size_t ahead_capacity;
     hk_foreseen *foreseen;
     size_t foreseen_count, foreseen_capacity;
-    int64_t foresights;  // lists of them
     // Vertices of all that were foreseen in this step: where stiffness may be soon.
     int32_t (*expected)[4];
     size_t expected_count, expected_capacity;
     // ---- friction of this step
     hk_slide *slides;
     size_t slide_count, slide_capacity;
-    int64_t *slide_runs;  // of contacts: how many of them slide, workspace
-    size_t slide_run_capacity;
     hk_contact_uses slide_uses;
-    double *from;  // [point_count][3] m, where points were when it began
-    double step;   // s; 0: there is none
-    bool euler;    // the step is one of backward Euler
-    bool damped;   // contacts are damped in it (damping.h)
-    bool direct;   // the method finds forces and friction itself (split)
-    bool pushed;   // those of the last step are these:
+    size_t listed_slides;   // the first of them, in the order of their contacts
+    int64_t slide_version;  // of the list that these are of
+    double *from;           // [point_count][3] m, where points were when it began
+    double step;            // s; 0: there is none
+    double scale;           // by which energies count in it
+    bool euler;             // the step is one of backward Euler
+    bool damped;            // contacts are damped in it (damping.h)
+    bool direct;            // the method finds forces and friction itself (split)
+    bool pushed;            // those of the last step are these:
     hk_contact_push *pushes;
     size_t push_count, push_capacity;
     struct hk_touches *touches;  // touches.h
@@ -187,10 +194,18 @@ double hk_contacts_gather(hk_contacts *contacts, const double *x);
 typedef void hk_contact_boxes_fn(const hk_contacts *contacts, int count, int corners,
                                  const int32_t *primitives, hk_box *boxes);
 hk_status hk_contacts_find_pairs(hk_contacts *contacts, hk_contact_boxes_fn *boxes, double radius);
+// The points of a pair that was found.
+void hk_contacts_points_of(const hk_contacts *contacts, hk_pair_kind kind, uint64_t key,
+                           int32_t point[4]);
+// How far apart two are, m, without their thickness: at contacts->x, and of one body at rest.
+double hk_contacts_pair_distance(const hk_contacts *contacts, hk_pair_kind kind,
+                                 const int32_t point[4]);
+double hk_contacts_rest_distance(const hk_contacts *contacts, hk_pair_kind kind,
+                                 const int32_t point[4]);
 // All pairs at contacts->x that can touch while points move by `reach` at the most.
 hk_status hk_contacts_detect(hk_contacts *contacts, double reach);
 // Contacts of the pairs that were found, and of planes, that can touch while points move by `reach`
-// at the most.
+// at the most, or, where that is infinite, along contacts->move.
 hk_status hk_contacts_make(hk_contacts *contacts, double reach, hk_contact **list, size_t *capacity,
                            size_t *count);
 // Whether the list has all pairs that can touch at contacts->x, with points `away` from where they
@@ -199,23 +214,45 @@ bool hk_contacts_reach(const hk_contacts *contacts, double away);
 // Takes the positions, and detects anew where they are too far away.
 hk_status hk_contacts_see(hk_contacts *contacts, const double *x);
 
+// ---- gaps of the list (gaps.c): most contacts are told to be apart by what their gaps were
+// How much nearer than then two points can be to each other at contacts->x, m; +inf: nothing is
+// known.
+double hk_contacts_nearer(const hk_contacts *contacts);
+// Whether a contact does not push for sure.
+static inline bool hk_contacts_apart(const hk_contacts *c, size_t number, double nearer)
+{
+    return c->gap[number] - nearer > (1 + 1e-9) * c->list[number].pair.width;
+}
+void hk_contacts_keep_gaps(hk_contacts *contacts);  // they are of contacts->x
+
 // ---- ways (ways.c): from contacts->x along contacts->move
 double hk_contacts_longest_move(const hk_contacts *contacts);
 hk_contact_boxes_fn hk_contacts_swept_boxes;
 bool hk_contacts_way_is_listed(const hk_contacts *contacts);  // the list has all that can meet
-// What can meet, into contacts->swept.
+// By how much two can come nearer to each other along these ways, m, at the most; `together`: where
+// all go the same part of them.
+double hk_contacts_closing(const hk_contacts *contacts, hk_pair_kind kind, const int32_t point[4],
+                           bool together);
+// What can meet, into contacts->swept, but for pairs that come nearer by no more than a part
+// HK_GAP_TO_CLOSE of their gap, and have HK_GAP_LEFT of the contact distance left then.
+#define HK_GAP_TO_CLOSE 0.9
+#define HK_GAP_LEFT     0.1
 hk_status hk_contacts_search_way(hk_contacts *contacts);
 
-// ---- the energy (forces.c); all of it calls hk_contacts_see first
+// ---- the energy (forces.c, stiffness.c); all of it calls hk_contacts_see first
 double hk_contacts_energy(hk_contacts *contacts, const double *x);
 // Adds to the gradient; the energy may be NULL.
 void hk_contacts_add_gradient(hk_contacts *contacts, const double *x, double *gradient,
                               double *energy);
 void hk_contacts_add_diagonal(hk_contacts *contacts, const double *x, double *diagonal);
-// The blocks of all pairs of vertices (Morton order), as hk_block_fn wants them (term/term.h).
+// The blocks of all pairs of vertices (Morton order), as hk_block_fn wants them (term/term.h), by
+// up to so many threads at a time.
 typedef void hk_contact_block_fn(void *context, int32_t a, int32_t b, const double block[9]);
-void hk_contacts_visit_blocks(hk_contacts *contacts, const double *x, double keep,
+void hk_contacts_visit_blocks(hk_contacts *contacts, const double *x, double keep, int threads,
                               hk_contact_block_fn *visit, void *context);
+// Adds the time since `start`, without detections, to that of pairs; those had taken `detected` by
+// then.
+void hk_contacts_count_pairs(hk_contacts *contacts, double start, double detected);
 // The vertices of each contact that is listed, touching or not.
 typedef void hk_contact_vertices_fn(void *context, const int32_t *vertices, int count);
 void hk_contacts_visit_vertices(const hk_contacts *contacts, hk_contact_vertices_fn *visit,
@@ -244,8 +281,6 @@ double hk_contacts_advance(const hk_contacts *contacts, const hk_way_pair *pair,
                            double most, double x[4][3]);
 // The fraction of contacts->move, at most `most`, that leaves a pair at contacts->x a part of its
 // gap, HK_GAP_TO_CLOSE or less of it.
-#define HK_GAP_TO_CLOSE 0.9
-#define HK_GAP_LEFT     0.1  // of the contact distance, that free points leave (guard.c)
 double hk_contacts_fraction(const hk_contacts *contacts, const hk_way_pair *pair, double most);
 // Goes from the state that was kept, obstacles and all, towards x with obstacles as they are now.
 // Whether held vertices and obstacles arrived there; x is where free ones have come to.
@@ -262,6 +297,12 @@ void hk_contacts_add_foreseen(const hk_contacts *contacts, double *gradient);
 
 // Fails with the names of two that overlap at x, and where (overlap.c).
 hk_status hk_contacts_check(hk_contacts *contacts, const double *x);
+
+// Energies, forces and friction count so many times from now on: 1, but in some integrators'
+// stages.
+void hk_contacts_count_as(hk_contacts *contacts, double scale);
+// Pa, of the skin between two sides, as it counts.
+double hk_contacts_modulus(const hk_contacts *contacts, int a, int b);
 
 // ---- friction (friction.c)
 // Forces and directions of the contacts at x; slides are measured from where points are at x with

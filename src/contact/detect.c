@@ -78,6 +78,18 @@ static bool keep_edge(const void *context, int32_t first, int32_t second)
     return !hk_share_vertex(2, a, 2, b) && can_touch(c, a[0], b[0]);
 }
 
+void hk_contacts_points_of(const hk_contacts *c, hk_pair_kind kind, uint64_t key, int32_t point[4])
+{
+    bool edges = kind == HK_EDGE_EDGE;
+    const int32_t *first =
+        edges ? c->edges + 2 * (size_t)hk_key_first(key) : c->touching + hk_key_first(key);
+    const int32_t *second = edges ? c->edges + 2 * (size_t)hk_key_second(key)
+                                  : c->triangles + 3 * (size_t)hk_key_second(key);
+    int firsts = hk_pair_firsts(kind);
+    memcpy(point, first, sizeof(int32_t) * (size_t)firsts);
+    memcpy(point + firsts, second, sizeof(int32_t) * (size_t)(4 - firsts));
+}
+
 // ---- on ways: boxes around those of bodies that fly along overlap their neighbours', though
 // nothing comes nearer. Where all go the same part of their ways, what counts is how the two
 // move relative to each other.
@@ -215,26 +227,29 @@ static void fill_pair(const hk_contacts *c, double area, hk_contact *k)
     p->width = s->distance;
     p->thickness = hk_contact_radius(s, k->sides[0]) + hk_contact_radius(s, k->sides[1]);
     if (k->sides[0] == k->sides[1]) {
-        double rest[4][3];
-        hk_contact_corners(c->rest, k->point, rest);
-        double apart = sqrt(pair_closest(p->kind, (const double(*)[3])rest).square);
+        double apart = hk_contacts_rest_distance(c, p->kind, k->point);
         p->thickness = fmin(p->thickness, 0.5 * apart);
         p->width = fmin(p->width, 0.5 * (apart - p->thickness));
     }
-    p->stiffness = area * hk_contact_modulus(s, k->sides[0], k->sides[1]) / p->width;
+    p->stiffness = area * hk_contacts_modulus(c, k->sides[0], k->sides[1]) / p->width;
     if (c->insides && is_inside(c, k)) p->stiffness = 0;
     if (c->recovery && hk_contacts_tangled(c, k->sides[0], k->sides[1])) p->stiffness = 0;
 }
 
-// Whether it can touch within reach. A pair of one body that coincides at rest never does.
-static bool is_near(const hk_contacts *c, const hk_contact *k, double reach)
+// How much nearer to each other two can come, m: where points move by `reach` at the most, or,
+// where that is infinite, along contacts->move.
+static double closing_of(const hk_contacts *c, hk_pair_kind kind, const int32_t point[4],
+                         double reach)
 {
-    double x[4][3];
-    if (!(k->pair.width > 0)) return false;
-    hk_contact_corners(c->x, k->point, x);
-    hk_closest at = pair_closest(k->pair.kind, (const double(*)[3])x);
-    double gap = pair_distance(k->pair.kind, &at, (const double(*)[3])x) - k->pair.thickness;
-    return gap <= k->pair.width + 2 * reach;
+    return isfinite(reach) ? 2 * reach : hk_contacts_closing(c, kind, point, true);
+}
+
+// Whether a pair with so much between the two can touch within reach. One of one body that
+// coincides at rest never does.
+static bool is_near(const hk_contacts *c, const hk_contact *k, double distance, double reach)
+{
+    return k->pair.width > 0 && distance - k->pair.thickness <=
+                                    k->pair.width + closing_of(c, k->pair.kind, k->point, reach);
 }
 
 // m² of the surface that a vertex and a triangle stand for: obstacles have none.
@@ -249,11 +264,7 @@ static double triangle_contact_area(const hk_contacts *c, const hk_contact *k)
 
 static void make_triangle_contact(const hk_contacts *c, uint64_t key, hk_contact *k)
 {
-    int32_t p = c->touching[hk_key_first(key)], triangle = hk_key_second(key);
-    const int32_t *t = c->triangles + 3 * (size_t)triangle;
-    *k = (hk_contact){.point = {p, t[0], t[1], t[2]},
-                      .sides = {c->side[p], c->side[t[0]]},
-                      .pair = {.kind = HK_VERTEX_TRIANGLE}};
+    int32_t triangle = hk_key_second(key);
     if (!is_round(c, k->sides[0]))
         memcpy(k->pair.common, c->triangle_common + 6 * (size_t)triangle, sizeof k->pair.common);
     fill_pair(c, triangle_contact_area(c, k), k);
@@ -279,27 +290,44 @@ static double parallel_limit(const hk_contacts *c, const hk_contact *k)
 static void make_edge_contact(const hk_contacts *c, uint64_t key, hk_contact *k)
 {
     int32_t first = hk_key_first(key), second = hk_key_second(key);
-    const int32_t *a = c->edges + 2 * (size_t)first, *b = c->edges + 2 * (size_t)second;
-    *k = (hk_contact){.point = {a[0], a[1], b[0], b[1]},
-                      .sides = {c->side[a[0]], c->side[b[0]]},
-                      .pair = {.kind = HK_EDGE_EDGE}};
     if (!is_round(c, k->sides[0]) && !is_round(c, k->sides[1]))
         for (int v = 0; v < 4; v++) k->pair.common[v] = c->end_common[k->point[v]];
     fill_pair(c, edge_contact_area(c, k, first, second), k);
     k->pair.parallel = parallel_limit(c, k);
 }
 
+// Who the two are.
+static void name_sides(const hk_contacts *c, hk_pair_kind kind, uint64_t key, hk_contact *k)
+{
+    *k = (hk_contact){.pair = {.kind = kind}};
+    hk_contacts_points_of(c, kind, key, k->point);
+    k->sides[0] = c->side[k->point[0]];
+    k->sides[1] = c->side[k->point[hk_pair_firsts(kind)]];
+}
+
+// Whether they can be near, which is seen before anything else: most candidates cannot.
+static bool may_be_near(const hk_contacts *c, const hk_contact *k, double distance, double reach)
+{
+    const hk_model_contact *s = c->settings;
+    double thickness = hk_contact_radius(s, k->sides[0]) + hk_contact_radius(s, k->sides[1]);
+    return distance - thickness <= s->distance + closing_of(c, k->pair.kind, k->point, reach);
+}
+
 // Candidates become contacts at `to`, all of them; those that are too far away are marked by a
 // width of 0.
 typedef void make_fn(const hk_contacts *c, uint64_t key, hk_contact *k);
-static void make_contacts(hk_contacts *c, const hk_pairs *pairs, make_fn *make, double reach,
+static void make_contacts(hk_contacts *c, const hk_pairs *pairs, hk_pair_kind kind, double reach,
                           hk_contact *to)
 {
+    make_fn *make = kind == HK_EDGE_EDGE ? make_edge_contact : make_triangle_contact;
     const uint64_t *keys = hk_pairs_keys(pairs);
 #pragma omp parallel for schedule(static) num_threads(c->threads)
     for (size_t k = 0; k < pairs->count; k++) {
-        make(c, keys[k], &to[k]);
-        if (!is_near(c, &to[k], reach)) to[k].pair.width = 0;
+        name_sides(c, kind, keys[k], &to[k]);
+        double distance = hk_contacts_pair_distance(c, kind, to[k].point);
+        bool near = may_be_near(c, &to[k], distance, reach);
+        if (near) make(c, keys[k], &to[k]);
+        if (!near || !is_near(c, &to[k], distance, reach)) to[k].pair.width = 0;
     }
 }
 
@@ -314,7 +342,8 @@ static size_t make_plane_contacts(hk_contacts *c, double reach, hk_contact *to)
                             .sides = {c->side[p], side},
                             .pair = {.kind = HK_VERTEX_PLANE}};
             fill_pair(c, c->area[p], &k);
-            if (!is_near(c, &k, reach)) continue;
+            double distance = hk_contacts_pair_distance(c, HK_VERTEX_PLANE, k.point);
+            if (!is_near(c, &k, distance, reach)) continue;
             if (to) to[count] = k;
             count++;
         }
@@ -354,8 +383,8 @@ hk_status hk_contacts_make(hk_contacts *c, double reach, hk_contact **list, size
     size_t planes = make_plane_contacts(c, reach, NULL), all = triangles + edges + planes;
     HK_TRY(hk_reserve((void **)list, 0, sizeof **list, capacity, all));
     hk_contact *to = *list;
-    make_contacts(c, &c->triangle_pairs, make_triangle_contact, reach, to);
-    make_contacts(c, &c->edge_pairs, make_edge_contact, reach, to + triangles);
+    make_contacts(c, &c->triangle_pairs, HK_VERTEX_TRIANGLE, reach, to);
+    make_contacts(c, &c->edge_pairs, HK_EDGE_EDGE, reach, to + triangles);
     make_plane_contacts(c, reach, to + triangles + edges);
     *count = 0;
     for (size_t k = 0; k < all; k++)
@@ -366,6 +395,8 @@ hk_status hk_contacts_make(hk_contacts *c, double reach, hk_contact **list, size
 static hk_status fill_list(hk_contacts *c, double reach)
 {
     HK_TRY(hk_contacts_make(c, reach, &c->list, &c->capacity, &c->count));
+    HK_TRY(hk_reserve((void **)&c->gap, 0, sizeof *c->gap, &c->gap_capacity, c->count));
+    for (size_t k = 0; k < c->count; k++) c->gap[k] = -INFINITY;
     return hk_contact_uses_fill(&c->uses, c->body_points, c->list, sizeof *c->list, c->count);
 }
 
@@ -382,6 +413,7 @@ hk_status hk_contacts_detect(hk_contacts *c, double reach)
     c->reach = reach;
     c->detections++;
     c->version++;
+    hk_contacts_keep_gaps(c);
     c->detect_s += hk_now() - start;
     return HK_OK;
 }

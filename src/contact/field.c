@@ -135,7 +135,7 @@ void hk_contacts_visit_fields(const hk_contacts *c, bool hessians, hk_field_fn *
             at.distance = hk_contacts_distance(c, o, c->x + 3 * (size_t)p, at.normal,
                                                hessians ? at.hessian : NULL);
             if (!(at.distance < s->distance)) continue;
-            at.stiffness = c->area[p] * hk_contact_modulus(s, c->side[p], side) / s->distance;
+            at.stiffness = c->area[p] * hk_contacts_modulus(c, c->side[p], side) / s->distance;
             visit(context, &at);
         }
     }

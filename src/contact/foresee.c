@@ -43,7 +43,10 @@ static hk_closest meet(const hk_contacts *c, const hk_contact *k, double x[4][3]
 static bool foresee(const hk_contacts *c, const hk_contact *k, hk_foreseen *to)
 {
     double x[4][3], start[4][3], apart[3] = {0, 0, 0}, move[3] = {0, 0, 0}, distance;
-    if (!(hk_contacts_gap(c, k) > k->pair.width)) return false;
+    double gap = hk_contacts_gap(c, k), width = k->pair.width;
+    if (!(gap > width)) return false;
+    double closing = hk_contacts_closing(c, k->pair.kind, k->point, true);
+    if (closing <= fmin(HK_GAP_TO_CLOSE * gap, gap - width)) return false;
     hk_closest at = meet(c, k, x, &distance);
     if (!(distance > 0)) return false;
     hk_contact_corners(c->x, k->point, start);
@@ -53,9 +56,9 @@ static bool foresee(const hk_contacts *c, const hk_contact *k, hk_foreseen *to)
         for (int v = 0; v < 4; v++)
             move[i] += at.c[v] * c->move[3 * (size_t)k->point[v] + (size_t)i];
     }
-    to->missing = closest_dot(to->normal, apart) - k->pair.thickness - k->pair.width;
+    to->missing = closest_dot(to->normal, apart) - k->pair.thickness - width;
     if (!(to->missing > 0 && to->missing + closest_dot(to->normal, move) < 0)) return false;
-    double gap = distance - k->pair.thickness;
+    gap = distance - k->pair.thickness;
     to->stiffness = k->pair.stiffness * part_that_counts(&k->pair, (const double(*)[3])x, gap);
     if (!(to->stiffness > 0) || !isfinite(to->stiffness)) return false;
     memcpy(to->point, k->point, sizeof to->point);
@@ -79,9 +82,12 @@ static hk_status find_ahead(hk_contacts *c, const hk_contact **list, size_t *cou
     return HK_OK;
 }
 
-// Adds them to what is expected: patterns of matrices have room for it from then on.
+// Adds them to what is expected: patterns of matrices that are made from then on have room for it.
+// What was expected long ago is forgotten.
 static hk_status expect(hk_contacts *c)
 {
+    enum { LISTS = 4 };
+    if (c->expected_count > LISTS * c->foreseen_count) c->expected_count = 0;
     size_t all = c->expected_count + c->foreseen_count;
     HK_TRY(hk_reserve((void **)&c->expected, c->expected_count, sizeof *c->expected,
                       &c->expected_capacity, all));
@@ -101,9 +107,13 @@ static hk_status choose(hk_contacts *c, const hk_contact *list, size_t count, bo
     size_t chosen = 0, before = c->foreseen_count;
     HK_TRY(hk_reserve((void **)&c->foreseen, before, sizeof *c->foreseen, &c->foreseen_capacity,
                       before + count));
+    hk_foreseen *found = c->foreseen + before;
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (size_t k = 0; k < count; k++)
+        if (!foresee(c, &list[k], &found[k])) found[k].stiffness = 0;
     for (size_t k = 0; k < count; k++) {
-        hk_foreseen next;
-        if (!foresee(c, &list[k], &next)) continue;
+        hk_foreseen next = found[k];
+        if (next.stiffness == 0) continue;
         *changed = *changed || chosen >= before || !is_same(&next, &c->foreseen[chosen]);
         c->foreseen[chosen++] = next;
     }
@@ -131,7 +141,6 @@ bool hk_contacts_foresee(hk_contacts *c, const double *x, const double *step)
     if (!hk_contacts_guarded(c)) return false;
     double start = hk_now(), detected = c->detect_s;
     bool changed = look(c, x, step);
-    c->foresights += changed;
     c->guard_s += hk_now() - start - (c->detect_s - detected);
     return changed;
 }

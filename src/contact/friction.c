@@ -9,8 +9,6 @@
 #include "contact/recover.h"
 #include "contact/touches.h"
 
-enum { RUN = 128 };  // contacts that a thread takes at a time
-
 // The longest slip up to which friction sticks, of the contact distance. Where edges of bodies lie
 // upon each other, they slip off sideways with a force λ/d for every metre: friction must be
 // stiffer than that, 2 μ λ/slip, or blocks that stand upon blocks of the same shape are not stable.
@@ -56,29 +54,25 @@ static bool make_slide(const hk_contacts *c, const hk_contact *k, double slip, h
     return true;
 }
 
-// Of all contacts that push, in their order: each run from a place of its own, then moved together.
+// Those of all contacts, in their order.
 static void make_slides(hk_contacts *c, double slip)
 {
-    int64_t count = (int64_t)c->count, runs = (count + RUN - 1) / RUN;
-    double moved = hk_touches_moved(c);
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
-    for (int64_t r = 0; r < runs; r++) {
-        hk_slide *to = c->slides + r * RUN;
-        for (int64_t k = r * RUN; k < count && k < (r + 1) * RUN; k++)
-            if (!hk_touches_apart(c, (size_t)k, moved)) to += make_slide(c, &c->list[k], slip, to);
-        c->slide_runs[r] = to - (c->slides + r * RUN);
+    double nearer = hk_contacts_nearer(c);
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (size_t k = 0; k < c->count; k++) {
+        bool slides =
+            !hk_contacts_apart(c, k, nearer) && make_slide(c, &c->list[k], slip, &c->slides[k]);
+        c->slides[k].contact = slides ? k : SIZE_MAX;
     }
-    c->slide_count = 0;
-    for (int64_t r = 0; r < runs; r++) {
-        memmove(c->slides + c->slide_count, c->slides + r * RUN,
-                sizeof *c->slides * (size_t)c->slide_runs[r]);
-        c->slide_count += (size_t)c->slide_runs[r];
-    }
+    for (size_t k = 0; k < c->count; k++)
+        if (c->slides[k].contact == k) c->slides[c->slide_count++] = c->slides[k];
+    c->listed_slides = c->slide_count;
+    c->slide_version = c->version;
 }
 
 void hk_contacts_end_friction(hk_contacts *c)
 {
-    c->slide_count = 0;
+    c->slide_count = c->listed_slides = 0;
     c->expected_count = 0;
     c->step = 0;
     if (c->insides) hk_insides_clear(c);
@@ -98,11 +92,9 @@ hk_status hk_contacts_renew_friction(hk_contacts *c, const double *x)
 {
     double slip = fmin(c->settings->slip_speed * c->step, LONGEST_SLIP * c->settings->distance);
     if (c->recovery) return hk_contacts_find_presses(c, x);
-    c->slide_count = 0;
+    c->slide_count = c->listed_slides = 0;
     HK_TRY(hk_contacts_see(c, x));
     HK_TRY(hk_reserve((void **)&c->slides, 0, sizeof *c->slides, &c->slide_capacity, c->count));
-    HK_TRY(hk_reserve((void **)&c->slide_runs, 0, sizeof *c->slide_runs, &c->slide_run_capacity,
-                      c->count / RUN + 1));
     make_slides(c, slip);
     if (c->fields) HK_TRY(hk_fields_add_slides(c, slip));
     bool soft = c->settings->law == HK_CONTACT_PENALTY && c->settings->body_count > 1;

@@ -72,17 +72,9 @@ static double fraction_by_slab(const hk_contacts *c, const hk_way_pair *k, doubl
 enum { MOST_ADVANCES = 256 };
 #define ADVANCE 0.9
 
-static double longest_of(double move[4][3], int first, int last)
-{
-    double most = 0;
-    for (int v = first; v < last; v++) most = fmax(most, closest_dot(move[v], move[v]));
-    return sqrt(most);
-}
-
-// Corners and moves of a pair, less the mean of the latter; returns the longest way that the two
-// sides can come nearer to each other.
-static double relative_moves(const hk_contacts *c, const int32_t point[4], int firsts,
-                             double x[4][3], double move[4][3])
+// Corners and moves of a pair, less the mean of the latter.
+static void relative_moves(const hk_contacts *c, const int32_t point[4], double x[4][3],
+                           double move[4][3])
 {
     hk_contact_corners(c->x, point, x);
     hk_contact_corners(c->move, point, move);
@@ -90,7 +82,6 @@ static double relative_moves(const hk_contacts *c, const int32_t point[4], int f
         double mean = 0.25 * (move[0][i] + move[1][i] + move[2][i] + move[3][i]);
         for (int v = 0; v < 4; v++) move[v][i] -= mean;
     }
-    return longest_of(move, 0, firsts) + longest_of(move, firsts, 4);
 }
 
 // What rounding of positions may take from a gap, m.
@@ -106,7 +97,8 @@ double hk_contacts_advance(const hk_contacts *c, const hk_way_pair *k, double le
                            double x[4][3])
 {
     double move[4][3], weight[4], w[3], origin[3], done = 0, keep = 0;
-    double longest = relative_moves(c, k->point, hk_pair_firsts(k->kind), x, move);
+    double longest = hk_contacts_closing(c, k->kind, k->point, true);
+    relative_moves(c, k->point, x, move);
     double rounding = rounding_of(x, move);
     // Relative to one corner: differences are exact where far coordinates are not.
     memcpy(origin, x[0], sizeof origin);
@@ -147,16 +139,6 @@ static double fraction_up_to(const hk_contacts *c, const hk_way_pair *k, double 
 static double fraction_of(const hk_contacts *c, const hk_way_pair *k)
 {
     return fraction_up_to(c, k, 0, 1);
-}
-
-double hk_contacts_gap(const hk_contacts *c, const hk_contact *k)
-{
-    double x[4][3];
-    hk_closest near;
-    hk_contact_corners(c->x, k->point, x);
-    quick_closest(k->pair.kind, (const double(*)[3])x, near.c, near.w);
-    near.square = closest_dot(near.w, near.w);
-    return pair_distance(k->pair.kind, &near, (const double(*)[3])x) - k->pair.thickness;
 }
 
 // By slabs alone: what they allow is good for any part of the moves, of either side by itself.

@@ -169,7 +169,7 @@ hk_status hk_insides_add_presses(hk_contacts *c, const double *x)
         memcpy(press.friction.normal, in->normal, sizeof press.friction.normal);
         for (int u = 0; u < 4; u++)
             was += in->c[u] * closest_dot(in->normal, c->from + 3 * (size_t)in->point[u]);
-        press.friction.most = c->area[p] * hk_contact_modulus(s, c->side[p], other) / s->distance;
+        press.friction.most = c->area[p] * hk_contacts_modulus(c, c->side[p], other) / s->distance;
         press.friction.slip = s->distance - was;
         a->marked[p] = 1;
         c->slides[c->slide_count++] = press;

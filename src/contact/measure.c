@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "contact/field.h"
+#include "contact/slide.h"
 
 hk_status hk_contact_measure_create(const hk_contacts *c, hk_contact_measure *m)
 {
@@ -89,16 +90,11 @@ static void add_contact(const hk_contacts *c, const hk_contact *k, hk_contact_me
 
 static void add_slide(const hk_contacts *c, const hk_slide *s, hk_contact_measure *m)
 {
-    double x[4][3], from[4][3], slide[3], gradient[12];
-    hk_contact_corners(c->x, s->point, x);
-    hk_contact_corners(c->from, s->point, from);
+    double slide[3], gradient[12];
     if (s->press) {
-        double missing =
-            press_missing(&s->friction, (const double(*)[3])x, (const double(*)[3])from);
-        press_gradient(&s->friction, missing, gradient);
+        press_gradient(&s->friction, slide_missing(c, s), gradient);
     } else {
-        double nearer =
-            friction_slide(&s->friction, (const double(*)[3])x, (const double(*)[3])from, slide);
+        double nearer = slide_of(c, s, slide);
         friction_gradient(&s->friction, slide, nearer, gradient);
     }
     add_corners(c, m, s->point, s->sides, gradient);

@@ -262,7 +262,7 @@ HK_RULE void pair_add_parallel_hessian(const hk_pair_state *at, double factor, d
     const double *v[2] = {at->a, at->e};
     double ae = closest_dot(at->a, at->e);
     for (int u = 0; u < 4; u++)
-        for (int w = 0; w < 4; w++) {
+        for (int w = u; w < 4; w++) {
             const double *p = v[edge[u]], *q = v[edge[w]], *o = v[1 - edge[u]];
             bool same = edge[u] == edge[w];
             double part = 2 * factor * sign[u] * sign[w];
@@ -309,21 +309,12 @@ HK_RULE void pair_gradient(const hk_pair *p, const hk_pair_state *at, double *g)
     for (int k = 0; k < 12; k++) g[k] += turn * by_c[k];
 }
 
-HK_RULE void pair_add_outer(double factor, const double *a, const double *b, double *h)
-{
-    for (int r = 0; r < 12; r++)
-        for (int c = 0; c < 12; c++) h[12 * r + c] += factor * a[r] * b[c];
-}
-
 // Adds `factor` × ∇²b of a part.
 HK_RULE void pair_add_part_hessian(const hk_pair_part *part, double factor, double *h)
 {
-    double by_d[12];
     if (part->distance == 0) return;
-    pair_distance_gradient(part, by_d);
     double bend = factor * part->b.slope / part->distance;
-    pair_add_outer(factor * part->b.curvature - bend, by_d, by_d, h);
-    closest_add_hessian(&part->closest, bend, h);
+    closest_add_hessian(&part->closest, bend, factor * part->b.curvature - bend, h);
 }
 
 // Σ κ m b″ over the features, all of them as if they were the closest points, which they nearly
@@ -338,14 +329,14 @@ HK_RULE double pair_positive_stiffness(const hk_pair *p, const hk_pair_state *at
 }
 
 // ∇²E, [12][12], `keep` times, and the rest of it as the matrix above, which is positive: 1 exact,
-// 0 projected.
-HK_RULE void pair_hessian(const hk_pair *p, const hk_pair_state *at, double keep, double *h)
+// 0 projected. The blocks on and above the diagonal; those below it are 0.
+HK_RULE void pair_upper_hessian(const hk_pair *p, const hk_pair_state *at, double keep, double *h)
 {
     double by_b[12], by_c[12], k = p->stiffness;
     for (int i = 0; i < 144; i++) h[i] = 0;
     if (keep != 1 && at->parts > 0 && at->distance != 0) {
         pair_distance_gradient(&at->part[0], by_b);
-        pair_add_outer((1 - keep) * pair_positive_stiffness(p, at), by_b, by_b, h);
+        closest_add_outer((1 - keep) * pair_positive_stiffness(p, at), by_b, by_b, h);
     }
     if (keep == 0) return;
     for (int n = 0; n < at->parts; n++)
@@ -354,10 +345,16 @@ HK_RULE void pair_hessian(const hk_pair *p, const hk_pair_state *at, double keep
     pair_sum_gradient(at, by_b);
     pair_parallel_gradient(at, by_c);
     double cross = keep * k * at->m.slope;
-    pair_add_outer(cross, by_c, by_b, h);
-    pair_add_outer(cross, by_b, by_c, h);
-    pair_add_outer(keep * k * at->m.curvature * at->sum, by_c, by_c, h);
+    closest_add_outer(cross, by_c, by_b, h);
+    closest_add_outer(cross, by_b, by_c, h);
+    closest_add_outer(keep * k * at->m.curvature * at->sum, by_c, by_c, h);
     pair_add_parallel_hessian(at, keep * k * at->m.slope * at->sum, h);
+}
+
+HK_RULE void pair_hessian(const hk_pair *p, const hk_pair_state *at, double keep, double *h)
+{
+    pair_upper_hessian(p, at, keep, h);
+    closest_mirror(h);
 }
 
 // ---------------------------------------------------------------- friction

@@ -259,8 +259,9 @@ static inline double quick_force(const hk_pair *p, const double x[4][3], quick_p
     return -p->stiffness * at.m.energy * slope;
 }
 
-// The energy as pair_energy has it, J, and its gradient [12] where that is wanted.
-static inline double quick_evaluate(const hk_pair *p, const double x[4][3], double *gradient)
+// The energy as pair_energy has it, J, and its gradient [12] and the gap, m, where they are wanted.
+static inline double quick_evaluate(const hk_pair *p, const double x[4][3], double *gradient,
+                                    double *gap_found)
 {
     quick_part whole = {.coefficient = 1};
     quick_parts parts;
@@ -272,6 +273,7 @@ static inline double quick_evaluate(const hk_pair *p, const double x[4][3], doub
     near.square = closest_dot(near.w, near.w);
     whole.distance = pair_distance(p->kind, &near, x);
     double gap = whole.distance - p->thickness, sum = 0;
+    if (gap_found) *gap_found = gap;
     if (gap >= p->width) return 0;
     if (!rule_finite(contact_value(p->law, p->width, gap).energy)) return HUGE_VAL;
     at.m = (hk_contact_value){1, 0, 0};

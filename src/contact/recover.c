@@ -395,7 +395,7 @@ static hk_status add_presses(hk_contacts *c, const overlap *o)
         press.friction.c[0] = 1;
         press.friction.c[1] = -1;
         memcpy(press.friction.normal, o->direction, sizeof press.friction.normal);
-        press.friction.most = area * hk_contact_modulus(s, o->sides[0], o->sides[1]) / s->distance;
+        press.friction.most = area * hk_contacts_modulus(c, o->sides[0], o->sides[1]) / s->distance;
         press.friction.slip = fmin(ADVANCE * o->extent, r->depth[n % o->counts[0]]) + s->distance;
         c->slides[c->slide_count++] = press;
     }

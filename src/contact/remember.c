@@ -61,7 +61,6 @@ void hk_contacts_remember(hk_contacts *c, hk_stream *stream)
     HK_STREAM(stream, c->longest);
     HK_STREAM(stream, c->sweeps);
     HK_STREAM(stream, c->clamped);
-    HK_STREAM(stream, c->foresights);
     HK_STREAM(stream, c->blocking);
     HK_STREAM(stream, c->pushed);
     hk_stream_bytes(stream, c->base, bytes);
@@ -73,6 +72,7 @@ void hk_contacts_remember(hk_contacts *c, hk_stream *stream)
     if (stream->reading) {
         c->detections = detections;
         c->version = version;
+        c->gap_version = -1;  // gaps are found anew
     }
     remember_touches(c, stream);
 }

@@ -82,7 +82,9 @@ void hk_contacts_visit_rows(hk_contacts *c, const double *x, hk_contact_row_fn *
 {
     c->status = hk_contacts_see(c, x);
     if (c->status != HK_OK) return;
-    for (size_t k = 0; k < c->count; k++) visit_contact(c, &c->list[k], visit, context);
+    double nearer = hk_contacts_nearer(c);
+    for (size_t k = 0; k < c->count; k++)
+        if (!hk_contacts_apart(c, k, nearer)) visit_contact(c, &c->list[k], visit, context);
     for (size_t k = 0; k < c->slide_count; k++)
         (c->slides[k].press ? visit_press : visit_slide)(c, &c->slides[k], visit, context);
 }

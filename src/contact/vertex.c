@@ -127,7 +127,7 @@ static double contact_energy(const hk_contacts *c, const hk_touch *k, int v, con
     int count = see_corners(c, k->point, v, q, x);
     for (int i = 0; i < 3; i++) x[v][i] += count * step[i];
     if (is_apart(c, k, (const double(*)[3])x)) return 0;
-    return quick_evaluate(&k->pair, (const double(*)[3])x, NULL) / count;
+    return quick_evaluate(&k->pair, (const double(*)[3])x, NULL, NULL) / count;
 }
 
 static double slide_energy(const hk_contacts *c, const hk_slide *s, int v, const hk_places *q,

@@ -1,7 +1,9 @@
 // Which parts of surfaces can meet on the way from contacts->x along contacts->move.
 #include <math.h>
 
-#include "contact/touches.h"
+#include "contact/quick.h"
+
+#include "contact/contacts.h"
 
 // ---------------------------------------------------------------- boxes around ways
 
@@ -24,44 +26,61 @@ void hk_contacts_swept_boxes(const hk_contacts *c, int count, int corners,
 // ---------------------------------------------------------------- pairs
 
 // Sides of one body are as thick as half their distance at rest, at the most (detect.c).
-static double thickness_of(const hk_contacts *c, const int32_t point[4], int kind)
+static double thickness_of(const hk_contacts *c, const int32_t point[4], hk_pair_kind kind)
 {
     int first = c->side[point[0]], second = c->side[point[kind == HK_EDGE_EDGE ? 2 : 1]];
     double thickness =
         hk_contact_radius(c->settings, first) + hk_contact_radius(c->settings, second);
     if (first != second || !(thickness > 0)) return thickness;
-    double rest[4][3];
-    hk_contact_corners(c->rest, point, rest);
-    double apart = sqrt(pair_closest((hk_pair_kind)kind, (const double(*)[3])rest).square);
-    return fmin(thickness, 0.5 * apart);
+    return fmin(thickness, 0.5 * hk_contacts_rest_distance(c, kind, point));
 }
 
-static void add_pair(hk_contacts *c, hk_pair_kind kind, const int32_t point[4], double thickness)
+static double longest_of(double move[4][3], int first, int last)
 {
-    hk_way_pair *to = &c->swept[c->swept_count++];
-    memcpy(to->point, point, sizeof to->point);
-    to->kind = kind;
-    to->thickness = thickness;
+    double most = 0;
+    for (int v = first; v < last; v++) most = fmax(most, closest_dot(move[v], move[v]));
+    return sqrt(most);
 }
 
-static void add_triangles(hk_contacts *c)
+double hk_contacts_closing(const hk_contacts *c, hk_pair_kind kind, const int32_t point[4],
+                           bool together)
 {
-    const uint64_t *keys = hk_pairs_keys(&c->triangle_pairs);
-    for (size_t k = 0; k < c->triangle_pairs.count; k++) {
-        const int32_t *t = c->triangles + 3 * (size_t)hk_key_second(keys[k]);
-        int32_t point[4] = {c->touching[hk_key_first(keys[k])], t[0], t[1], t[2]};
-        add_pair(c, HK_VERTEX_TRIANGLE, point, thickness_of(c, point, HK_VERTEX_TRIANGLE));
+    double move[4][3];
+    int firsts = hk_pair_firsts(kind);
+    hk_contact_corners(c->move, point, move);
+    for (int i = 0; together && i < 3; i++) {
+        double mean = 0.25 * (move[0][i] + move[1][i] + move[2][i] + move[3][i]);
+        for (int v = 0; v < 4; v++) move[v][i] -= mean;
     }
+    return longest_of(move, 0, firsts) + longest_of(move, firsts, 4);
 }
 
-static void add_edges(hk_contacts *c)
+// Whether a pair with a gap of at least `gap` has to be looked at: what comes nearer by less than a
+// step may take of a gap need not.
+static bool matters(const hk_contacts *c, const hk_way_pair *k, double gap)
 {
-    const uint64_t *keys = hk_pairs_keys(&c->edge_pairs);
-    for (size_t k = 0; k < c->edge_pairs.count; k++) {
-        const int32_t *a = c->edges + 2 * (size_t)hk_key_first(keys[k]);
-        const int32_t *b = c->edges + 2 * (size_t)hk_key_second(keys[k]);
-        int32_t point[4] = {a[0], a[1], b[0], b[1]};
-        add_pair(c, HK_EDGE_EDGE, point, thickness_of(c, point, HK_EDGE_EDGE));
+    double most = fmin(HK_GAP_TO_CLOSE * gap, gap - HK_GAP_LEFT * c->settings->distance);
+    return !(hk_contacts_closing(c, k->kind, k->point, c->together) <= most);
+}
+
+// Keeps those among the first `count` that are marked.
+static void keep_marked(hk_contacts *c, size_t count)
+{
+    c->swept_count = 0;
+    for (size_t k = 0; k < count; k++)
+        if (c->swept[k].marked) c->swept[c->swept_count++] = c->swept[k];
+}
+
+static void mark_pairs(hk_contacts *c, const hk_pairs *pairs, hk_pair_kind kind, hk_way_pair *to)
+{
+    const uint64_t *keys = hk_pairs_keys(pairs);
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (size_t k = 0; k < pairs->count; k++) {
+        hk_way_pair *p = &to[k];
+        p->kind = kind;
+        hk_contacts_points_of(c, kind, keys[k], p->point);
+        p->thickness = thickness_of(c, p->point, kind);
+        p->marked = matters(c, p, hk_contacts_pair_distance(c, kind, p->point) - p->thickness);
     }
 }
 
@@ -98,7 +117,11 @@ static size_t count_planes(hk_contacts *c, bool add)
             double height = height_over(c, plane, c->x + at) - thickness;
             if (!all && height_over(c, plane, to) - thickness > 0.5 * height) continue;
             int32_t point[4] = {p, plane, plane + 1, plane + 1};
-            if (add) add_pair(c, HK_VERTEX_PLANE, point, thickness);
+            if (add) {
+                hk_way_pair *pair = &c->swept[c->swept_count++];
+                *pair = (hk_way_pair){.kind = HK_VERTEX_PLANE, .thickness = thickness};
+                memcpy(pair->point, point, sizeof point);
+            }
             count++;
         }
     }
@@ -115,32 +138,30 @@ static hk_status search(hk_contacts *c)
 {
     HK_TRY(hk_contacts_find_pairs(c, hk_contacts_swept_boxes, 0));
     size_t planes = count_planes(c, false);
-    HK_TRY(reserve(c, c->triangle_pairs.count + c->edge_pairs.count + planes));
-    add_triangles(c);
-    add_edges(c);
+    size_t triangles = c->triangle_pairs.count, edges = c->edge_pairs.count;
+    HK_TRY(reserve(c, triangles + edges + planes));
+    mark_pairs(c, &c->triangle_pairs, HK_VERTEX_TRIANGLE, c->swept);
+    mark_pairs(c, &c->edge_pairs, HK_EDGE_EDGE, c->swept + triangles);
+    keep_marked(c, triangles + edges);
     count_planes(c, true);
     return HK_OK;
 }
 
 // ---------------------------------------------------------------- the list
 
-// Whether two are so far from each other that moves of `longest` at the most take less of their gap
-// than the guard leaves them anyway. `moved`: as hk_touches_moved has it.
-static bool is_out_of_reach(const hk_contacts *c, size_t number, double moved, double longest)
-{
-    if (!(moved < HUGE_VAL)) return false;
-    double gap = 0.99 * (c->touches->gap[number] - 2 * moved);
-    return HK_GAP_TO_CLOSE * gap - HK_GAP_LEFT * c->settings->distance > 2 * longest;
-}
-
 static hk_status take_list(hk_contacts *c)
 {
-    double moved = hk_touches_moved(c), longest = hk_contacts_longest_move(c);
     HK_TRY(reserve(c, c->count));
+    double nearer = hk_contacts_nearer(c);
+#pragma omp parallel for schedule(static) num_threads(c->threads)
     for (size_t k = 0; k < c->count; k++) {
-        if (is_out_of_reach(c, k, moved, longest)) continue;
-        add_pair(c, c->list[k].pair.kind, c->list[k].point, c->list[k].pair.thickness);
+        hk_way_pair *p = &c->swept[k];
+        memcpy(p->point, c->list[k].point, sizeof p->point);
+        p->kind = c->list[k].pair.kind;
+        p->thickness = c->list[k].pair.thickness;
+        p->marked = matters(c, p, c->gap[k] - nearer);
     }
+    keep_marked(c, c->count);
     return HK_OK;
 }
 

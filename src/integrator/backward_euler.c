@@ -10,7 +10,8 @@ static void stage(const hk_integrator_settings *s, int number, hk_stage *to)
                      .y = {[HK_KNOWN_X] = 1, [HK_KNOWN_V] = h},
                      .from = {[HK_KNOWN_X] = 1},
                      .h = h,
-                     .until = 1};
+                     .until = 1,
+                     .contact = 1};
 }
 
 const hk_integrator hk_backward_euler = {

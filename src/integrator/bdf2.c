@@ -23,7 +23,8 @@ static void stage(const hk_integrator_settings *s, int number, hk_stage *to)
                            [HK_KNOWN_V_BEFORE] = -own * b},
                      .from = {[HK_KNOWN_X] = a, [HK_KNOWN_X_BEFORE] = -b},
                      .h = own,
-                     .until = 1};
+                     .until = 1,
+                     .contact = 1};
 }
 
 const hk_integrator hk_bdf2 = {

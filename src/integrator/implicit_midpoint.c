@@ -14,7 +14,8 @@ static void stage(const hk_integrator_settings *s, int number, hk_stage *to)
                      .y = {[HK_KNOWN_X] = 1, [HK_KNOWN_V] = h},
                      .from = {[HK_KNOWN_X] = 1},
                      .h = h,
-                     .until = 0.5};
+                     .until = 0.5,
+                     .contact = 1};
 }
 
 const hk_integrator hk_implicit_midpoint = {

@@ -30,6 +30,7 @@ typedef struct hk_stage {
     double from[HK_KNOWN_COUNT];  // coefficients
     double h;                     // s
     double until;                 // fraction of the step at which the stage ends
+    double contact;               // by which contact counts in E (see newmark.c)
 } hk_stage;
 
 typedef struct hk_integrator_settings {

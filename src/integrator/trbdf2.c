@@ -21,7 +21,8 @@ static void stage(const hk_integrator_settings *s, int number, hk_stage *to)
                            [HK_KNOWN_V_STAGE] = 4 * h / 9},
                      .from = {[HK_KNOWN_X] = -1.0 / 3, [HK_KNOWN_X_STAGE] = 4.0 / 3},
                      .h = h / 3,
-                     .until = 1};
+                     .until = 1,
+                     .contact = 1};
 }
 
 const hk_integrator hk_trbdf2 = {

@@ -7,6 +7,10 @@
 #include "solver/limit.h"
 
 enum { MOST_BUDGETS = 6 };
+// Solves at one and the same place, so that what is in the way gets out of it.
+enum { MOST_WAITS = 100 };
+// Parts that are tried after such a solve.
+#define AFTER_WAITING (16 * HK_SMALLEST_PART)
 
 static size_t bytes_of(const hk_problem *p)
 {
@@ -173,6 +177,22 @@ static bool is_refused(const hk_continuation *c, const hk_parts *parts, double l
            inside_out(c, least, x);
 }
 
+// A solve that was ended before its time leaves bodies where they are pushed away from, and nothing
+// can move on: it goes on where things are. Whether that brought something.
+static hk_status wait_there(const hk_continuation *c, double done, double *x,
+                            hk_solve_report *report, bool *better)
+{
+    memcpy(x, c->good, bytes_of(c->problem));
+    c->place(c->context, done, x);
+    double before = hk_problem_energy(c->problem, x);
+    HK_TRY(minimise(c, x, report));
+    *better = isfinite(report->energy) && report->energy < before;
+    if (!*better) return HK_OK;
+    memcpy(c->good, x, bytes_of(c->problem));
+    hk_terms_keep(c->problem->terms, x);
+    return HK_OK;
+}
+
 // Parts that end at the iteration limit have all taken the whole budget of a pose: a few of them
 // are enough.
 static bool is_spent(const hk_continuation *c, const hk_solve_report *report, int first)
@@ -184,7 +204,7 @@ static bool is_spent(const hk_continuation *c, const hk_solve_report *report, in
 hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, int *steps)
 {
     hk_parts parts = parts_begin();
-    int first = report->iterations;
+    int first = report->iterations, waits = 0;
     *steps = 0;
     bool guarded = hk_terms_guarded(c->problem->terms);
     if (guarded)
@@ -206,6 +226,12 @@ hk_status hk_continue(hk_continuation *c, double *x, hk_solve_report *report, in
             refused = is_refused(c, &parts, least, report, x);
         }
         double tried = parts_next(&parts);
+        if (blocked && parts.size < 2 * HK_SMALLEST_PART && waits++ < MOST_WAITS) {
+            bool better;
+            HK_TRY(wait_there(c, parts.done, x, report, &better));
+            if (report->reason == HK_STOPPED) return HK_OK;
+            if (better) parts.size = AFTER_WAITING;
+        }
         if (refused && (!parts_refuse(&parts) || is_spent(c, report, first))) {
             if (blocked) report_blocked(report);
             report_stuck(c, parts.done, tried, x, report);

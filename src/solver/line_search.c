@@ -123,9 +123,10 @@ static double trial_slope(const hk_line_search *s)
 static double lengthen(hk_line_search *s, const double *x, double length, double longest,
                        double slope)
 {
-    longest = hk_terms_limit(s->problem->terms, x, s->direction, longest);
+    hk_terms *terms = s->problem->terms;
     while (2 * length <= longest) {
         if (!(trial_slope(s) < 0.3 * slope)) return length;
+        if (hk_terms_limit(terms, x, s->direction, 2 * length) < 2 * length) return length;
         hk_evaluation before = s->next;
         hk_search_try(s, x, 2 * length);
         if (!(s->next.energy < before.energy && isfinite(s->next.residual))) {

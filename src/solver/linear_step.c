@@ -60,16 +60,9 @@ static hk_status make_direct(hk_linear_step *s)
     return hk_lu_create(3 * (int)rows, s->column_start, s->row, &s->lu);
 }
 
-static int64_t live_version(const hk_problem *p)
-{
-    int64_t edits = p->terms->live ? p->terms->live->shape_version : 0;
-    return edits + hk_terms_version(p->terms);
-}
-
 static hk_status make_pattern(hk_linear_step *s)
 {
     hk_problem *p = s->problem;
-    s->live_version = live_version(p);
     HK_TRY(s->def.direct ? hk_assembly_create(p->terms, p->held, &s->assembly)
                          : hk_assembly_create_unordered(p->terms, p->held, &s->assembly));
     s->blocks = HK_ZEROS(double, hk_terms_block_size(p->terms));
@@ -97,16 +90,10 @@ hk_status hk_linear_step_init(hk_problem *problem, const hk_linear_step_def *def
     return make_pattern(s);
 }
 
-// Elements that came and went may join what nothing joined before.
-static hk_status follow_live(hk_linear_step *s)
+// For elements that came and join what nothing joined before.
+static hk_status renew_pattern(hk_linear_step *s)
 {
-    hk_problem *p = s->problem;
-    if (live_version(p) == s->live_version) return HK_OK;
-    if (hk_assembly_has_live(s->assembly, p->terms)) {
-        s->live_version = live_version(p);
-        return HK_OK;
-    }
-    hk_linear_step made = {.problem = p, .def = s->def};
+    hk_linear_step made = {.problem = s->problem, .def = s->def};
     hk_status status = make_pattern(&made);
     if (status != HK_OK) {
         release_pattern(&made);
@@ -158,7 +145,8 @@ void hk_linear_step_touch(hk_linear_step *s, const double *x, const double *ahea
     if (s->def.preconditioned && !s->def.direct) hk_block_sparse_invert_diagonal(s->matrix);
 }
 
-static void assemble(hk_linear_step *s, const double *x)
+// Σ of the blocks into `lower`; false: an element of the world has no place in the pattern.
+static bool assemble(hk_linear_step *s, const double *x)
 {
     hk_problem *p = s->problem;
     int64_t size = hk_terms_block_size(p->terms);
@@ -169,7 +157,7 @@ static void assemble(hk_linear_step *s, const double *x)
     for (int k = 0; k < p->vertex_count; k++)
         s->weight[k] = p->inertia[k] + (p->held[k] ? 0 : s->def.alpha * p->mass[k] / s->h);
     hk_assemble(s->assembly, s->blocks, s->weight, s->lower);
-    hk_assemble_live(s->assembly, p->terms, x, 1, s->lower);
+    return hk_assemble_live(s->assembly, p->terms, x, 1, s->lower);
 }
 
 hk_status hk_linear_step_set(hk_linear_step *s, double h, const double *x, double *force,
@@ -177,8 +165,11 @@ hk_status hk_linear_step_set(hk_linear_step *s, double h, const double *x, doubl
 {
     double clock = hk_now();
     s->h = h;
-    HK_TRY(follow_live(s));
-    assemble(s, x);
+    if (!assemble(s, x)) {
+        HK_TRY(renew_pattern(s));
+        if (!assemble(s, x))
+            return hk_fail(HK_INTERNAL, "an element of the world has no place in the matrix");
+    }
     hk_linear_step_touch(s, x, NULL, force);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     return HK_OK;

@@ -26,7 +26,6 @@ typedef struct hk_linear_step {
     hk_linear_step_def def;
     double h;  // T, s
     hk_assembly *assembly;
-    int64_t live_version;
     double *blocks, *lower;    // of elements, and of A as it is assembled
     double *weight;            // [vertex_count] N/m: inertia, air and α
     double *touching;          // [vertex_count][9] N/m: −K_H − B_H/T

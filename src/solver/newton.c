@@ -63,13 +63,12 @@ typedef struct newton {
     hk_line_search search;
     hk_newton_matrix *matrix;
     bool by_multigrid;
-    double *diagonal;      // [vertex_count] inertia and shift
-    double *aim;           // [vertex_count][4] the gradient with contacts ahead, where some are
-    const double *right;   // that, or the gradient as it is
-    int rung;              // of the ladder, in use
-    int patience;          // iterations before a gentler one is tried again
-    double forcing;        // the relative residual that conjugate gradients go to
-    int64_t live_version;  // of the elements of the world that the pattern was seen to have
+    double *diagonal;     // [vertex_count] inertia and shift
+    double *aim;          // [vertex_count][4] the gradient with contacts ahead, where some are
+    const double *right;  // that, or the gradient as it is
+    int rung;             // of the ladder, in use
+    int patience;         // iterations before a gentler one is tried again
+    double forcing;       // the relative residual that conjugate gradients go to
 } newton;
 
 static void newton_free(void *solver)
@@ -83,12 +82,6 @@ static void newton_free(void *solver)
     hk_free(s);
 }
 
-static int64_t live_version(const hk_problem *p)
-{
-    int64_t edits = p->terms->live ? p->terms->live->shape_version : 0;
-    return edits + hk_terms_version(p->terms);  // both only grow
-}
-
 static bool wants_multigrid(const hk_problem *p, int linear)
 {
     if (linear != LINEAR_AUTO) return linear == LINEAR_MULTIGRID;
@@ -100,28 +93,12 @@ static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
     HK_TRY(hk_search_init(&s->search, p, settings));
     s->search.patience = ROUNDING_PATIENCE;
     s->by_multigrid = wants_multigrid(p, (int)settings->option[OPTION_LINEAR]);
-    s->live_version = live_version(p);
     HK_TRY(hk_newton_matrix_create(p, s->by_multigrid, &s->matrix));
     s->diagonal = HK_ARRAY(double, p->vertex_count);
     if (!s->diagonal) return HK_NO_MEMORY;
     if (!hk_terms_guarded(p->terms)) return HK_OK;
     s->aim = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
     return s->aim ? HK_OK : HK_NO_MEMORY;
-}
-
-// A new pattern, where elements of the world join what no element joined before.
-static hk_status take_live(newton *s)
-{
-    hk_problem *p = s->search.problem;
-    if (live_version(p) == s->live_version) return HK_OK;
-    if (!hk_assembly_has_live(s->matrix->assembly, p->terms)) {
-        hk_newton_matrix *made;
-        HK_TRY(hk_newton_matrix_create(p, s->by_multigrid, &made));
-        hk_newton_matrix_free(s->matrix);
-        s->matrix = made;
-    }
-    s->live_version = live_version(p);
-    return HK_OK;
 }
 
 static hk_status newton_create(hk_problem *problem, const hk_settings *settings, void **solver)
@@ -226,7 +203,6 @@ static hk_status look_ahead(newton *s, const double *x, bool *positive)
         memcpy(s->aim, ls->gradient, bytes);
         hk_terms_add_foreseen(p->terms, s->aim);
         s->right = s->aim;
-        HK_TRY(take_live(s));
         HK_TRY(find_direction(s, x, positive));
     }
     bool falls = hk_problem_dot(p, ls->gradient, ls->direction) < 0;
@@ -276,7 +252,6 @@ static hk_status iterate(newton *s, double *x, hk_solve_report *report, bool *en
     hk_line_search *ls = &s->search;
     bool positive;
     HK_TRY(reconsider(s));
-    HK_TRY(take_live(s));
     s->right = ls->gradient;
     HK_TRY(find_direction(s, x, &positive));
     if (positive && is_blocked(s, x)) HK_TRY(look_ahead(s, x, &positive));
@@ -315,7 +290,6 @@ static hk_status newton_minimise(void *solver, double *x, hk_solve_report *repor
     int before = report->iterations;
     s->rung = EXACT;
     s->forcing = COARSE_FORCING;
-    HK_TRY(take_live(s));
     HK_TRY(hk_search_begin(ls, x, report));
     bool end = false;
     // An attempt that led nowhere is no iteration; there is at most one between two iterations.
@@ -336,7 +310,6 @@ static hk_status newton_follow(void *solver, const double *x, double *step)
     hk_problem *p = s->search.problem;
     double phase_s[HK_PHASE_COUNT] = {0}, *gradient = s->search.gradient;
     bool positive;
-    HK_TRY(take_live(s));
     HK_TRY(set_matrix(s, x, PROJECTED, 0, &positive, phase_s));
     if (!positive) return HK_OK;
     memset(gradient, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
@@ -354,7 +327,6 @@ static void newton_remember(void *solver, hk_stream *stream)
     hk_newton_matrix_remember(&s->matrix, stream);
     s->by_multigrid = s->matrix->by_multigrid;
     HK_STREAM(stream, s->patience);
-    if (stream->reading) s->live_version = -1;  // what is there now is looked for in the pattern
 }
 
 static hk_view *newton_view(void *solver)

@@ -46,9 +46,26 @@ static hk_status create_multigrid(hk_newton_matrix *m, const hk_joined *joined)
 
 static hk_status build(hk_newton_matrix *m, const hk_joined *joined)
 {
-    HK_TRY(m->by_multigrid ? create_multigrid(m, joined) : create_direct(m, joined));
     m->blocks = HK_ARRAY(double, hk_terms_block_size(m->problem->terms));
-    return m->blocks ? HK_OK : HK_NO_MEMORY;
+    if (!m->blocks) return HK_NO_MEMORY;
+    return m->by_multigrid ? create_multigrid(m, joined) : create_direct(m, joined);
+}
+
+// All but the blocks.
+static void release(hk_newton_matrix *m)
+{
+    hk_direct_free(m->direct);
+    hk_block_multigrid_free(m->multigrid);
+    hk_block_rows_release(&m->rows);
+    hk_assembly_free(m->assembly);
+    double *const numbers[] = {m->lower, m->right, m->solution, m->position, m->sum, m->of_levels};
+    for (int k = 0; k < HK_COUNT_OF(numbers); k++) hk_free(numbers[k]);
+    hk_free(m->source);
+    *m = (hk_newton_matrix){.problem = m->problem,
+                            .by_multigrid = m->by_multigrid,
+                            .blocks = m->blocks,
+                            .rate = m->rate,
+                            .cg_iterations = m->cg_iterations};
 }
 
 static hk_status create(hk_problem *problem, bool by_multigrid, const hk_joined *joined,
@@ -76,18 +93,8 @@ hk_status hk_newton_matrix_create(hk_problem *problem, bool by_multigrid, hk_new
 void hk_newton_matrix_free(hk_newton_matrix *m)
 {
     if (!m) return;
-    hk_direct_free(m->direct);
-    hk_block_multigrid_free(m->multigrid);
-    hk_block_rows_release(&m->rows);
-    hk_free(m->source);
-    hk_assembly_free(m->assembly);
-    hk_free(m->lower);
+    release(m);
     hk_free(m->blocks);
-    hk_free(m->right);
-    hk_free(m->solution);
-    hk_free(m->position);
-    hk_free(m->sum);
-    hk_free(m->of_levels);
     hk_free(m);
 }
 
@@ -118,6 +125,21 @@ static void prepare_levels(hk_newton_matrix *m, const double *x, bool *positive)
     m->wasted = 0;
 }
 
+// Σ of the blocks, those of elements of a world among them. Where these join what nothing joined
+// before, the pattern is a new one.
+static hk_status assemble(hk_newton_matrix *m, const double *x, double loose,
+                          const double *diagonal)
+{
+    hk_terms *terms = m->problem->terms;
+    hk_assemble(m->assembly, m->blocks, diagonal, m->lower);
+    if (hk_assemble_live(m->assembly, terms, x, loose, m->lower)) return HK_OK;
+    release(m);
+    HK_TRY(m->by_multigrid ? create_multigrid(m, NULL) : create_direct(m, NULL));
+    hk_assemble(m->assembly, m->blocks, diagonal, m->lower);
+    if (hk_assemble_live(m->assembly, terms, x, loose, m->lower)) return HK_OK;
+    return hk_fail(HK_INTERNAL, "newton: an element of the world has no place in the matrix");
+}
+
 hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep, double loose,
                                const double *diagonal, double *phase_s, bool *positive)
 {
@@ -127,8 +149,7 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     if (p->free_count == 0) return HK_OK;
     hk_problem_blocks(p, x, keep, m->blocks);
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-    hk_assemble(m->assembly, m->blocks, diagonal, m->lower);
-    hk_assemble_live(m->assembly, p->terms, x, loose, m->lower);
+    HK_TRY(assemble(m, x, loose, diagonal));
     if (m->multigrid) hk_block_rows_set(&m->rows, &m->assembly->pattern, m->source, m->lower);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = HK_OK;

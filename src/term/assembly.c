@@ -1,5 +1,6 @@
 #include "term/assembly.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 // A 3×3 block of an element and where it goes.
@@ -71,10 +72,11 @@ static int by_source(const void *left, const void *right)
     return a->source < b->source ? -1 : a->source > b->source;
 }
 
-// Few, and nearly in order: as they come from the terms.
+// Few, and nearly in order: as they come from the terms, and those without a source at last.
 static void sort_block(contribution *list, int64_t count)
 {
     enum { MANY = 64 };
+    while (count > 0 && list[count - 1].source == NO_SOURCE) count--;
     if (count > MANY) {
         qsort(list, (size_t)count, sizeof *list, by_source);
         return;
@@ -406,6 +408,7 @@ void hk_assemble(const hk_assembly *a, const double *blocks, const double *weigh
 typedef struct live_adder {
     const hk_assembly *assembly;
     double *values;
+    atomic_bool missing;  // one of them has no place
 } live_adder;
 
 // Row block r of block column c, by its number among those below the diagonal; -1: it has none.
@@ -449,13 +452,17 @@ bool hk_assembly_has_live(const hk_assembly *a, const hk_terms *terms)
 
 static void add_live_block(void *context, int32_t a, int32_t b, const double block[9])
 {
-    const live_adder *l = context;
+    live_adder *l = context;
     const hk_pattern *p = &l->assembly->pattern;
     int32_t i = l->assembly->unknown[a], j = l->assembly->unknown[b];
     if (i < 0 || j < 0) return;
     bool transposed = i < j;
     int32_t column = transposed ? i : j, row = transposed ? j : i;
     int64_t below = row == column ? 0 : find_below(p, column, row);
+    if (below < 0) {
+        atomic_store_explicit(&l->missing, true, memory_order_relaxed);
+        return;
+    }
     for (int c = 0; c < 3; c++) {
         double *to = l->values + hk_pattern_column(p, column, c);
         for (int r = row == column ? c : 0; r < 3; r++) {
@@ -465,9 +472,10 @@ static void add_live_block(void *context, int32_t a, int32_t b, const double blo
     }
 }
 
-void hk_assemble_live(const hk_assembly *a, hk_terms *terms, const double *x, double keep,
+bool hk_assemble_live(const hk_assembly *a, hk_terms *terms, const double *x, double keep,
                       double *values)
 {
-    live_adder l = {a, values};
-    hk_terms_visit_blocks(terms, x, keep, add_live_block, &l);
+    live_adder l = {.assembly = a, .values = values};
+    hk_terms_visit_blocks(terms, x, keep, a->threads, add_live_block, &l);
+    return !atomic_load(&l.missing);
 }

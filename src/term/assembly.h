@@ -60,8 +60,8 @@ void hk_assemble(const hk_assembly *assembly, const double *blocks, const double
 // Elements of a world have a place in the pattern as they are when the assembly is created. Whether
 // those of now have one.
 bool hk_assembly_has_live(const hk_assembly *assembly, const hk_terms *terms);
-// Adds them (hk_terms_visit_blocks) to such values.
-void hk_assemble_live(const hk_assembly *assembly, hk_terms *terms, const double *x, double keep,
+// Adds them (hk_terms_visit_blocks) to such values; false: one of them has no place.
+bool hk_assemble_live(const hk_assembly *assembly, hk_terms *terms, const double *x, double keep,
                       double *values);
 
 #endif

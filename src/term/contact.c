@@ -89,6 +89,7 @@ static hk_status contact_begin_step(hk_term *term, const hk_step_begin *step)
     c->status = HK_OK;
     c->pushed = false;
     hk_contacts_end_friction(c);
+    hk_contacts_count_as(c, step->pose ? 1 : step->contact);
     if (step->pose) return HK_OK;
     if (c->direct) {
         hk_contacts_keep(c, step->state);
@@ -130,10 +131,11 @@ static void contact_add_diagonal(hk_term *term, const void *x, void *diagonal)
     if (!own(term)->guided) hk_contacts_add_diagonal(contacts_of(term), x, diagonal);
 }
 
-static void contact_visit_blocks(hk_term *term, const double *x, double keep, hk_block_fn *visit,
-                                 void *context)
+static void contact_visit_blocks(hk_term *term, const double *x, double keep, int threads,
+                                 hk_block_fn *visit, void *context)
 {
-    if (contacts_of(term)) hk_contacts_visit_blocks(contacts_of(term), x, keep, visit, context);
+    hk_contacts *c = contacts_of(term);
+    if (c) hk_contacts_visit_blocks(c, x, keep, threads, visit, context);
 }
 
 typedef struct stencil_visit {
@@ -158,12 +160,6 @@ static void contact_visit_rows(hk_term *term, const double *x, hk_contact_row_fn
                                void *context)
 {
     if (contacts_of(term)) hk_contacts_visit_rows(contacts_of(term), x, visit, context);
-}
-
-static int64_t contact_version(const hk_term *term)
-{
-    const hk_contacts *c = contacts_of(term);
-    return c ? c->version + c->foresights : 0;
 }
 
 // ---------------------------------------------------------------- the guard
@@ -361,7 +357,6 @@ const hk_term_ops hk_contact_term = {
     .add_diagonal = contact_add_diagonal,
     .visit_blocks = contact_visit_blocks,
     .moving_stencils = contact_moving_stencils,
-    .version = contact_version,
     .vertex = contact_vertex,
     .vertex_energy = contact_vertex_energy,
     .relax = &g_relax,

@@ -422,9 +422,10 @@ void hk_stencil_blocks(hk_term *term, const double *positions, double keep, hk_b
 
 // ---------------------------------------------------------------- elements of a world
 
-void hk_stencil_visit_blocks(hk_term *term, const double *positions, double keep,
+void hk_stencil_visit_blocks(hk_term *term, const double *positions, double keep, int threads,
                              hk_block_fn *visit, void *context)
 {
+    (void)threads;  // there are few of them
     hk_stencil_term *t = stencil(term);
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];

@@ -82,8 +82,8 @@ void hk_stencil_stencils(const hk_term *term, hk_stencil_fn *visit, void *contex
 int64_t hk_stencil_block_size(const hk_term *term);
 void hk_stencil_blocks(hk_term *term, const double *x, double keep, hk_blocks_for what,
                        double *values);
-void hk_stencil_visit_blocks(hk_term *term, const double *x, double keep, hk_block_fn *visit,
-                             void *context);
+void hk_stencil_visit_blocks(hk_term *term, const double *x, double keep, int threads,
+                             hk_block_fn *visit, void *context);
 void hk_stencil_visit_weights(const hk_term *term, hk_weight_fn *visit, void *context);
 bool hk_stencil_vertex(const hk_term *term, int vertex, const void *x, double gradient[3],
                        double block[6]);

@@ -72,6 +72,7 @@ typedef struct hk_step_begin {
     double h;             // s
     const double *from;   // [vertex_count][4] m
     const double *state;  // [vertex_count][4] m, the positions before it
+    double contact;       // by which contact counts (hk_stage)
 } hk_step_begin;
 
 // Where moving things are: at `time`, or at a fraction 0..1 of their whole way.
@@ -275,13 +276,13 @@ struct hk_term_ops {
     // Without `at` and what follows it.
     void (*live_stencils)(const hk_model *model, const hk_live *live, hk_stencil_fn *visit,
                           void *context);
-    void (*visit_blocks)(hk_term *term, const double *x, double keep, hk_block_fn *visit,
-                         void *context);
+    // By up to so many threads at a time; those of the same two vertices by one of them, in order.
+    void (*visit_blocks)(hk_term *term, const double *x, double keep, int threads,
+                         hk_block_fn *visit, void *context);
     void (*visit_weights)(const hk_term *term, hk_weight_fn *visit, void *context);
 
     // ---- elements that come and go within a solve (contacts): beside visit_blocks
     void (*moving_stencils)(const hk_term *term, hk_stencil_fn *visit, void *context);
-    int64_t (*version)(const hk_term *term);  // another for every list of them
     // The positive part of their Hessian at x, as springs of one direction each.
     void (*visit_rows)(hk_term *term, const double *x, hk_contact_row_fn *visit, void *context);
 

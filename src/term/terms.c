@@ -328,12 +328,12 @@ void hk_terms_add_product(const hk_terms *t, const double *values, const double 
     }
 }
 
-void hk_terms_visit_blocks(hk_terms *t, const double *x, double keep, hk_block_fn *visit,
-                           void *context)
+void hk_terms_visit_blocks(hk_terms *t, const double *x, double keep, int threads,
+                           hk_block_fn *visit, void *context)
 {
     for (int k = 0; k < t->count; k++)
         if (t->term[k]->ops->visit_blocks)
-            t->term[k]->ops->visit_blocks(t->term[k], x, keep, visit, context);
+            t->term[k]->ops->visit_blocks(t->term[k], x, keep, threads, visit, context);
 }
 
 static void add_block_product(void *context, int32_t a, int32_t b, const double block[9])
@@ -351,7 +351,7 @@ void hk_terms_add_live_product(hk_terms *t, const double *x, double keep, const 
                                double *force)
 {
     product p = {.step = step, .force = force};
-    hk_terms_visit_blocks(t, x, keep, add_block_product, &p);
+    hk_terms_visit_blocks(t, x, keep, 1, add_block_product, &p);
 }
 
 void hk_terms_visit_forces(hk_terms *t, const double *x, const double *ahead,
@@ -396,14 +396,6 @@ void hk_terms_add_moving_gradient(hk_terms *t, const double *x, double *gradient
     for (int k = 0; k < t->count; k++)
         if (t->term[k]->ops->visit_rows && is_active(t->term[k]))
             t->term[k]->ops->add_gradient(t->term[k], x, gradient, NULL);
-}
-
-int64_t hk_terms_version(const hk_terms *t)
-{
-    int64_t sum = 0;
-    for (int k = 0; k < t->count; k++)
-        if (t->term[k]->ops->version) sum += t->term[k]->ops->version(t->term[k]);
-    return sum;
 }
 
 // ---------------------------------------------------------------- the guard

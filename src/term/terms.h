@@ -79,9 +79,10 @@ void hk_terms_amend_blocks(const hk_terms *terms, double *values);
 // force += H step with the blocks of hk_terms_blocks.
 void hk_terms_add_product(const hk_terms *terms, const double *values, const double *step,
                           double *force);
-// Elements of a world, which are not among those above.
-void hk_terms_visit_blocks(hk_terms *terms, const double *x, double keep, hk_block_fn *visit,
-                           void *context);
+// Elements of a world, which are not among those above. By up to so many threads at a time; those
+// of the same two vertices by one of them, in order.
+void hk_terms_visit_blocks(hk_terms *terms, const double *x, double keep, int threads,
+                           hk_block_fn *visit, void *context);
 // force += H step of those.
 void hk_terms_add_live_product(hk_terms *terms, const double *x, double keep, const double *step,
                                double *force);
@@ -89,13 +90,12 @@ void hk_terms_visit_weights(const hk_terms *terms, hk_weight_fn *visit, void *co
 double hk_terms_stiffening(const hk_terms *terms);
 // The contacts of a list in double precision, for split; NULL: there are none.
 struct hk_contacts *hk_terms_contacts(const hk_terms *terms);
-// Elements that come and go within a solve, and a number that is another for every list of them.
+// Elements that come and go within a solve.
 void hk_terms_visit_rows(hk_terms *terms, const double *x, hk_contact_row_fn *visit, void *context);
 // Their part of the energy, J, and of the gradient, N, in double precision.
 double hk_terms_moving_energy(hk_terms *terms, const double *x);
 void hk_terms_add_moving_gradient(hk_terms *terms, const double *x, double *gradient);
 void hk_terms_moving_stencils(const hk_terms *terms, hk_stencil_fn *visit, void *context);
-int64_t hk_terms_version(const hk_terms *terms);
 
 // ---- states that must not be passed through (hk_guard_ops)
 bool hk_terms_guarded(const hk_terms *terms);

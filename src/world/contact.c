@@ -270,6 +270,28 @@ hk_status hk_world_measure(hk_world *w, const double *x)
     return HK_OK;
 }
 
+void hk_world_count_contact_once(hk_world *w)
+{
+    hk_contacts *c = contacts_of(w);
+    if (c) hk_contacts_count_as(c, 1);
+}
+
+hk_status hk_world_leave_out_contact(hk_world *w, double scale)
+{
+    const hk_contacts *c = contacts_of(w);
+    if (!c || w->contact.after) return HK_OK;
+    HK_TRY(hk_world_measure(w, w->next));
+    const hk_problem *p = w->problem;
+    for (int k = 0; k < c->body_points; k++) {
+        int32_t v = c->vertex[k];
+        if (p->held[v] || !(p->mass[v] > 0)) continue;
+        for (size_t i = 0; i < 3; i++)
+            w->acceleration[4 * (size_t)v + i] -=
+                scale * w->contact.measure.force[3 * (size_t)k + i] / p->mass[v];
+    }
+    return HK_OK;
+}
+
 static const hk_contact_measure *measure_of(const hk_world *w)
 {
     return w->contact.after ? &w->contact.after->measure : &w->contact.measure;

@@ -188,9 +188,11 @@ static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, doub
     bool first = number == 0;
     double h = (stage->until - begin) * w->step;
     combine(w, stage);
-    hk_stage_begin terms = {
-        .weight = stage->weight,
-        .terms = {.h = stage->h, .from = from_of(w, stage), .state = first ? w->x : w->x_stage}};
+    hk_stage_begin terms = {.weight = stage->weight,
+                            .terms = {.h = stage->h,
+                                      .from = from_of(w, stage),
+                                      .state = first ? w->x : w->x_stage,
+                                      .contact = stage->contact}};
     p->terms->damping = w->damping;
     HK_TRY(hk_problem_begin_step(p, &terms));
     p->shift = 0;
@@ -221,21 +223,24 @@ static void find_velocities(const hk_world *w, const hk_stage *stage, const doub
 
 // ---------------------------------------------------------------- accelerations
 
-// M a = f − ∇E − c v − β K v at the state. Damping is as if a step had ended here.
+// M a = f − ∇E − c v − β K v at the state, without contact (newmark.c). Damping is as if a step had
+// ended here.
 hk_status hk_world_find_accelerations(hk_world *w)
 {
     hk_problem *p = w->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
     for (int64_t k = 0; k < size; k++) w->from[k] = w->x[k] - w->step * w->v[k];
     hk_stage_begin here = {.weight = 1 / (w->step * w->step),
-                           .terms = {.h = w->step, .from = w->from, .state = w->x}};
+                           .terms = {.h = w->step, .from = w->from, .state = w->x, .contact = 1}};
     p->terms->damping = w->damping;
     HK_TRY(hk_problem_begin_step(p, &here));
     hk_problem_set_load(p, 1);
     hk_terms_place(p->terms, &(hk_when){.time = w->time});
     hk_terms_gradient(p->terms, w->x, HK_ALL_TERMS, w->guess, NULL);
+    memset(w->next, 0, sizeof(double) * (size_t)size);
+    hk_terms_add_moving_gradient(p->terms, w->x, w->next);
     for (int64_t k = 0; k < size; k++) {
-        double force = p->force[k] - w->guess[k] - w->damping.air * w->v[k];
+        double force = p->force[k] - (w->guess[k] - w->next[k]) - w->damping.air * w->v[k];
         bool moves = k % 4 < 3 && !p->held[k / 4] && p->mass[k / 4] > 0;
         w->acceleration[k] = moves ? force / p->mass[k / 4] : 0;
     }
@@ -245,12 +250,13 @@ hk_status hk_world_find_accelerations(hk_world *w)
     return HK_OK;
 }
 
-// a = w (x − y), which is M⁻¹ times the forces at the end of the stage.
-static void keep_accelerations(hk_world *w, const hk_stage *stage)
+// a = w (x − y), which is M⁻¹ times the forces at the end of the stage, but for those of contact.
+static hk_status keep_accelerations(hk_world *w, const hk_stage *stage)
 {
     const hk_problem *p = w->problem;
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
         w->acceleration[k] = p->held[k / 4] ? 0 : stage->weight * (w->next[k] - w->y[k]);
+    return hk_world_leave_out_contact(w, stage->contact);
 }
 
 // ---------------------------------------------------------------- the step
@@ -317,7 +323,7 @@ static hk_status end_step(hk_world *w, const hk_stage *stage, double far)
         hk_swap_vectors(&w->v, &w->guess);
     else
         find_velocities(w, stage, w->next, w->v);
-    if (w->acceleration) keep_accelerations(w, stage);
+    if (w->acceleration) HK_TRY(keep_accelerations(w, stage));
     if (w->integrator != &hk_backward_euler) extrapolate(w, far);
     hk_swap_vectors(&w->x, &w->next);
     if (w->x_before) memcpy(w->x_before, w->next, hk_world_bytes(w));
@@ -365,7 +371,8 @@ static hk_status take_rest(hk_world *w, hk_stage *stage, hk_solve_report *solved
                         .y = {[HK_KNOWN_X_STAGE] = 1, [HK_KNOWN_V_STAGE] = h},
                         .from = {[HK_KNOWN_X_STAGE] = 1},
                         .h = h,
-                        .until = 1};
+                        .until = 1,
+                        .contact = 1};
     HK_TRY(take_stage(w, 1, stage, begin, solved));
     hk_join_reports(&before, solved);
     return HK_OK;
@@ -394,6 +401,7 @@ static hk_status take_step(hk_world *w, hk_solve_report *solved)
     if (w->conserve) hk_world_begin_conserving(w);
     hk_stage stage;
     HK_TRY(take_stages(w, &stage, solved));
+    hk_world_count_contact_once(w);
     if (goes_on(w, solved)) HK_TRY(hk_world_correct(w, solved));
     if (goes_on(w, solved)) HK_TRY(prove_end(w, &stage, &far, solved));
     hk_world_name_blocking(w, solved);

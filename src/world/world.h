@@ -142,6 +142,10 @@ bool hk_world_usable(const hk_world *w, const hk_solve_report *report);
 // Around a step or a pose.
 void hk_world_begin_contact(hk_world *w);
 void hk_world_end_contact(hk_world *w);
+// Forces are as they are again, whatever they counted as in a stage (hk_stage).
+void hk_world_count_contact_once(hk_world *w);
+// Takes forces of contact at w->next, which counted `scale` times, from the accelerations.
+hk_status hk_world_leave_out_contact(hk_world *w, double scale);
 void hk_world_release_contact(hk_world *w);  // the problem is another
 // Fails where bodies overlap at x, with obstacles where they are, unless they are to be pushed
 // apart.
