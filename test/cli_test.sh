@@ -399,7 +399,7 @@ failing() {
     status 1 "$hooke" pose bar.json --set bodies.0.mesh.file=own.msh --points own.msh
     holds err 'is a mesh of the scene'
     status 1 "$hooke" pose bar.json --points twice.csv --set output.stats=twice.csv
-    holds err 'two outputs have the same name, twice.csv'
+    holds err 'two outputs are the same file, twice.csv'
     missing twice.csv
     if [ -w /dev/full ]; then
         checks=$((checks + 1))

@@ -87,7 +87,7 @@ static void hand_at(double t, const hk_tool_pose *start, hk_tool_pose *hand)
     double down = t < 1 ? 0.03 * t : t < 2 ? 0.03 : 0.03 * fmax(0, 3 - t);
     *hand = *start;
     hand->position[1] -= down;
-    hand->position[0] += t > 1 && t < 2 ? 0.01 * sin(2 * acos(-1) * (t - 1)) : 0;
+    hand->position[0] += t > 1 && t < 2 ? 0.006 * sin(2 * acos(-1) * (t - 1)) : 0;
 }
 
 // When a step arrives the force goes on as it went: no jump of more than 5 % of the greatest force.
@@ -124,10 +124,10 @@ static void test_balance(void **state)
     hk_tool_pose start, hand, where;
     double force[3], torque[3];
     CHECK_OK(hk_tool_where(b.tool, &start));
-    hand = start;
-    hand.position[1] -= 0.03;
     for (int k = 0; k < 6000; k++) {
         if (k % PER_STEP == 0) CHECK_OK(hk_tool_step(b.tool, NULL));
+        hand = start;
+        hand.position[1] -= 0.03 * fmin(1, k * SERVO);
         CHECK_OK(hk_tool_servo(b.tool, &hand, SERVO, force, torque));
     }
     hk_obstacle_load load;
