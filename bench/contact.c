@@ -127,7 +127,8 @@ static void run(const char *scene, const char *method, const options *o)
         timing t = measure(world, o);
         double steps = t.steps > 0 ? t.steps : 1;
         double contact = t.detection + t.pairs + t.guard;
-        printf("%-12s %-13s %8d %7.0f %6.1f %6.1f %9.2f %8.2f %8.2f %9.2f %9.2f %9.2f %7.0f%% %8.2f %5d %7d "
+        printf("%-12s %-13s %8d %7.0f %6.1f %6.1f %9.2f %8.2f %8.2f %9.2f %9.2f %9.2f %7.0f%% "
+               "%8.2f %5d %7d "
                "%8.1f %s\n",
                scene, method, hk_model_tet_count(model), t.touching, (double)t.iterations / steps,
                (double)t.detections / steps, t.step, t.least, t.cpu, t.detection, t.pairs, t.guard,
@@ -184,9 +185,9 @@ int main(int argc, char **argv)
     snprintf(methods, sizeof methods, "%s", o.methods);
     int scene_count = cut(scenes, scene), method_count = cut(methods, method);
     bench_machine();
-    printf("%-12s %-13s %8s %7s %6s %6s %9s %8s %8s %9s %9s %9s %8s %8s %5s %7s %8s\n", "scene", "method",
-           "tets", "pairs", "iter.", "det.", "ms/step", "least", "cpu", "detection", "pairs", "guard", "contact",
-           "us/pair", "steps", "stopped", "setup, s");
+    printf("%-12s %-13s %8s %7s %6s %6s %9s %8s %8s %9s %9s %9s %8s %8s %5s %7s %8s\n", "scene",
+           "method", "tets", "pairs", "iter.", "det.", "ms/step", "least", "cpu", "detection",
+           "pairs", "guard", "contact", "us/pair", "steps", "stopped", "setup, s");
     for (int s = 0; s < scene_count; s++)
         for (int m = 0; m < method_count; m++) run(scene[s], method[m], &o);
     return 0;

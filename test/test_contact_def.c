@@ -330,7 +330,8 @@ static void wrong_definitions_are_refused(void **state)
     REFUSED("contact: its slip_speed", s.contact.slip_speed = INFINITY);
     REFUSED("contact: its friction_passes", s.contact.friction_passes = -1);
     REFUSED("contact: its restitution must be 0 to 1", s.contact.restitution = 1.5);
-    REFUSED("contact: unknown law soft (known: two_stage, log, penalty, spring_damper)", s.contact.law = "soft");
+    REFUSED("contact: unknown law soft (known: two_stage, log, penalty, spring_damper)",
+            s.contact.law = "soft");
     REFUSED("contact: its overlap", s.contact.overlap = (hk_overlap)2);
     REFUSED("contact: its when", s.contact.when = (hk_contact_when)-1);
     REFUSED("contact: its list between", s.contact.between_count = 1);

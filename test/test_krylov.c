@@ -367,8 +367,7 @@ static void test_set(void **state)
     for (int c = 0; c < ROWS; c++)
         for (int j = 0; j < 3; j++) {
             double *to = lower + hk_pattern_column(&p, c, j);
-            for (int i = j; i < 3; i++) 
-                *to++ = m->value[hk_block_sparse_at(m->diagonal[c], i, j)];
+            for (int i = j; i < 3; i++) *to++ = m->value[hk_block_sparse_at(m->diagonal[c], i, j)];
             for (int64_t k = m->diagonal[c] + 1; k < m->start[c + 1]; k++)
                 for (int i = 0; i < 3; i++) *to++ = m->value[hk_block_sparse_at(m->mate[k], i, j)];
         }

@@ -325,8 +325,8 @@ static double least_volume(hk_world *world)
 // energy after the first step.
 static double calm_down(motion *m, bool disturbed)
 {
-    // Of a law that is not convex the whole may rise a little (docs/methods.md, "Energy"): 0.5 % was
-    // seen with stvk and quasi_newton.
+    // Of a law that is not convex the whole may rise a little (docs/methods.md, "Energy"): 0.5 %
+    // was seen with stvk and quasi_newton.
     double usual = strcmp(m->material, "stvk") == 0 ? 1e-2 : 1e-10;
     double allowed = !m->minimises || disturbed    ? INFINITY
                      : g_backend == HK_BACKEND_CPU ? usual

@@ -85,8 +85,8 @@ typedef struct hk_when {
 // not defined and ties to the outside have no part.
 typedef enum hk_blocks_for { HK_FOR_HESSIAN, HK_FOR_DAMPING } hk_blocks_for;
 
-// A force upon one vertex that is no energy's, near a place x and for any velocity v (Extreme eq. 4,
-// 5 and 11): force + by_place (x' − x) + by_velocity v.
+// A force upon one vertex that is no energy's, near a place x and for any velocity v (Extreme eq.
+// 4, 5 and 11): force + by_place (x' − x) + by_velocity v.
 typedef struct hk_vertex_force {
     int32_t vertex;         // Morton order
     double force[3];        // N
@@ -255,8 +255,8 @@ struct hk_term_ops {
     // −force · x up to a constant. Such a term has `energy` for reports alone.
     void (*add_force)(const hk_term *term, double *force);
 
-    // ---- forces that are no energy's, for methods that take them (hk_method.takes_forces): at x, in
-    // double precision, by rising vertices. `ahead`: those that are at work there, as linear
+    // ---- forces that are no energy's, for methods that take them (hk_method.takes_forces): at x,
+    // in double precision, by rising vertices. `ahead`: those that are at work there, as linear
     // functions around x; NULL: those that are at work at x
     void (*visit_forces)(hk_term *term, const double *x, const double *ahead,
                          hk_vertex_force_fn *visit, void *context);

@@ -106,8 +106,8 @@ hk_status hk_world_check_state(hk_world *w, const double *x)
     char text[256];
     w->contact.measured = w->contact.certified = false;
     if (!c || w->contact.after) return HK_OK;  // what overlaps is put right after the next step
-    bool soft = c->settings->law == HK_CONTACT_PENALTY ||
-                c->settings->law == HK_CONTACT_SPRING_DAMPER;
+    bool soft =
+        c->settings->law == HK_CONTACT_PENALTY || c->settings->law == HK_CONTACT_SPRING_DAMPER;
     if (soft) return HK_OK;  // or by the law
     if (c->settings->overlap == HK_OVERLAP_REFUSE) return hk_terms_check(w->problem->terms, x);
     HK_TRY(find_overlap(c, x, &any, text, sizeof text));
