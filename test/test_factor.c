@@ -125,14 +125,33 @@ static double difference(int n, const double *x, const double *y)
     return most / largest;
 }
 
-// For every number of lanes: the solution in single precision, with a step of refinement, and by
-// hk_factor_apply; and the same bits for any number of threads.
+// x, y and z one after the other: `one` is [3][count].
+static void solve_one_by_one(hk_factor *t, int n, const double *b, const double *exact, float *one)
+{
+    double most = 0, largest = 0;
+    float *v = hk_factor_vector(t);
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < n; k++) v[k] = (float)b[4 * k + i];
+        hk_factor_solve_one(t);
+        memcpy(one + (size_t)i * (size_t)n, v, sizeof(float) * (size_t)n);
+        for (int k = 0; k < n; k++) {
+            most = fmax(most, fabs((double)v[k] - exact[4 * k + i]));
+            largest = fmax(largest, fabs(exact[4 * k + i]));
+        }
+    }
+    if (!(most <= 2e-5 * largest))
+        fail_msg("%d unknowns, one by one: off by %g", n, most / largest);
+}
+
+// For every number of lanes: the solution in single precision, also for one right-hand side at a
+// time, with a step of refinement, and by hk_factor_apply; and the same bits for any number of
+// threads.
 static void compare(linear_system *s)
 {
     int n = s->scalar.count;
     size_t size = 4 * sizeof(double) * (size_t)n;
     double *b = malloc(size), *exact = malloc(size), *x = malloc(size);
-    float *bits = malloc(size / 2);
+    float *bits = malloc(size / 2), *ones = malloc(size), *one = ones + 4 * (size_t)n;
     int32_t *place = malloc(sizeof(int32_t) * (size_t)n);
     for (int k = 0; k < n; k++) place[k] = n - 1 - k;
     reference(s, b, exact);
@@ -153,6 +172,9 @@ static void compare(linear_system *s)
                 fail_msg("%d unknowns, %d lanes: off by %g", n, lanes, difference(n, exact, x));
             if (threads == 1) memcpy(bits, v, size / 2);
             assert_memory_equal(bits, v, size / 2);
+            solve_one_by_one(t, n, b, exact, one);
+            if (threads == 1) memcpy(ones, one, 3 * sizeof(float) * (size_t)n);
+            assert_memory_equal(ones, one, 3 * sizeof(float) * (size_t)n);
 
             hk_factor_refine(t, &s->scalar, s->matrix, b, x);
             if (difference(n, exact, x) > 1e-9)
@@ -171,6 +193,7 @@ static void compare(linear_system *s)
     free(exact);
     free(x);
     free(bits);
+    free(ones);
     free(place);
 }
 

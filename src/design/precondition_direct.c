@@ -107,14 +107,13 @@ static hk_status solve_stiffness(hk_precondition *c, const double *from, double 
     // Single precision has seven digits of whatever size, as long as it is a middling one.
     double largest = largest_of(from, 4 * n), scale = 1 / largest;
     float *u = hk_factor_vector(w->stiffness_factor);
-    memset(u, 0, 12 * sizeof(float) * (size_t)count);
     for (int64_t b = 0; b < count; b++)
         for (int i = 0; i < 3; i++)
-            u[4 * (3 * b + i)] = (float)(scale * from[4 * (int64_t)vertex[b] + i]);
-    hk_factor_solve(w->stiffness_factor);
+            u[3 * b + i] = (float)(scale * from[4 * (int64_t)vertex[b] + i]);
+    hk_factor_solve_one(w->stiffness_factor);
     for (int64_t b = 0; b < count; b++)
         for (int i = 0; i < 4; i++)
-            to[4 * (int64_t)vertex[b] + i] = i < 3 ? largest * (double)u[4 * (3 * b + i)] : 0;
+            to[4 * (int64_t)vertex[b] + i] = i < 3 ? largest * (double)u[3 * b + i] : 0;
     return HK_OK;
 }
 

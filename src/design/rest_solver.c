@@ -173,12 +173,13 @@ static void describe_end(const hk_rest_solver *s, hk_rest_end end)
                  "takes the load in steps");
 }
 
-// Without a force anywhere the loaded shape is the rest shape.
+// Without a force anywhere the loaded shape is the rest shape; it is the trial then.
 static bool has_no_load(hk_rest_solver *s)
 {
     memcpy(s->trial.X, s->inverse->x,
            4 * sizeof(double) * (size_t)s->inverse->problem->vertex_count);
-    if (!hk_rest_evaluate(s, &s->trial)) return false;
+    s->trial.sound = hk_rest_evaluate_force(s, &s->trial);
+    if (!s->trial.sound) return false;
     return s->inverse->problem->free_count == 0 ||
            s->trial.residual <= s->inverse->problem->rounding;
 }
@@ -200,13 +201,23 @@ static bool start_from_old(hk_rest_solver *s)
     return hk_rest_evaluate(s, &s->now);
 }
 
+// The force at the loaded shape is known already (has_no_load).
+static bool evaluate_start(hk_rest_solver *s)
+{
+    size_t bytes = 4 * sizeof(double) * (size_t)s->inverse->problem->vertex_count;
+    if (!s->trial.sound || memcmp(s->now.X, s->trial.X, bytes) != 0)
+        return hk_rest_evaluate(s, &s->now);
+    hk_rest_take_trial(s);
+    return hk_rest_evaluate_pull(s, &s->now);
+}
+
 static void choose_start(hk_rest_solver *s)
 {
     if (s->from_old && s->factored) {
         if (!start_from_old(s)) go_to_loaded(s);
         return;
     }
-    if (hk_rest_evaluate(s, &s->now)) return;
+    if (evaluate_start(s)) return;
     hk_log(HK_LOG_WARNING,
            "the rest shape to start from has tets that are inside out (det %g): "
            "the loaded shape is taken instead",

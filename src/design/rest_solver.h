@@ -112,6 +112,9 @@ hk_status hk_rest_find_loose(const hk_model *model, int *vertex);
 
 // Forces and lengths of a shape; false: it is not one, or nothing is finite there.
 bool hk_rest_evaluate(hk_rest_solver *solver, hk_rest_shape *shape);
+// Its two halves: the force, and K⁻¹ of it where there is a factor.
+bool hk_rest_evaluate_force(hk_rest_solver *solver, hk_rest_shape *shape);
+bool hk_rest_evaluate_pull(hk_rest_solver *solver, hk_rest_shape *shape);
 // Whether `now` is good enough.
 bool hk_rest_converged(const hk_rest_solver *solver, double tolerance);
 // Goes along `step` by a rotation–strain step that lowers the merit, of at least `shortest` of it.

@@ -21,19 +21,30 @@ static double longest_of(const double *v, int count)
     return sqrt(square);
 }
 
-bool hk_rest_evaluate(hk_rest_solver *s, hk_rest_shape *shape)
+bool hk_rest_evaluate_force(hk_rest_solver *s, hk_rest_shape *shape)
 {
     double clock = hk_now();
     bool sound = hk_inverse_force(s->inverse, shape->X, shape->force, &shape->least);
     if (sound) shape->residual = hk_inverse_norm(s->inverse, shape->force);
     s->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
-    if (!sound || !s->factored) return sound;
+    return sound;
+}
+
+bool hk_rest_evaluate_pull(hk_rest_solver *s, hk_rest_shape *shape)
+{
+    double clock = hk_now();
+    if (!s->factored) return true;
     if (hk_precondition_stiffness(s->precondition, shape->force, shape->pull) != HK_OK)
         return false;
     shape->merit = hk_inverse_norm(s->inverse, shape->pull);
     shape->length = longest_of(shape->pull, s->inverse->problem->vertex_count);
     s->phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
     return isfinite(shape->merit);
+}
+
+bool hk_rest_evaluate(hk_rest_solver *s, hk_rest_shape *shape)
+{
+    return hk_rest_evaluate_force(s, shape) && hk_rest_evaluate_pull(s, shape);
 }
 
 bool hk_rest_converged(const hk_rest_solver *s, double tolerance)

@@ -57,9 +57,10 @@ typedef double d8 __attribute__((vector_size(64), may_alias));
 #endif
 #undef IN_REGISTER
 
-#define KERNELS(lanes, x)                                                                \
-    {                                                                                    \
-        lanes, rescale_##x, forward_##x, backward_##x, product_##x, subtract_product_##x \
+#define KERNELS(lanes, x)                                                                 \
+    {                                                                                     \
+        lanes, rescale_##x, forward_##x, backward_##x, forward_one_##x, backward_one_##x, \
+            product_##x, subtract_product_##x                                             \
     }
 static const hk_factor_kernels KERNELS_GENERIC = KERNELS(4, generic);
 #ifdef __x86_64__
@@ -281,57 +282,93 @@ static float *own_workspace(const hk_factor *t)
     return t->workspace + (int64_t)omp_get_thread_num() * t->workspace_size;
 }
 
-// Takes up what the children left, one after the other, then eliminates the group's own unknowns.
-static void forward_group(const hk_factor *t, float *x, const group *g)
+// A vector with three numbers an unknown, in places for four, or with one.
+typedef struct vector {
+    float *x;
+    bool one;
+} vector;
+
+static void take_up(const hk_factor *t, vector v, const group *child)
 {
-    float *left = x + 4 * (int64_t)t->count;
-    memset(left + 4 * (int64_t)g->left_begin, 0,
-           4 * sizeof(float) * (size_t)(g->left_end - g->left_begin));
-    for (int c = g->child_begin; c < g->child_end; c++) {
-        const group *child = &t->groups[t->child[c]];
-        for (int64_t e = child->left_begin; e < child->left_end; e++)
-            *(v4 *)(x + 4 * (int64_t)t->left[e]) += *(v4 *)(left + 4 * e);
+    if (v.one) {
+        const float *left = v.x + t->count;
+        for (int e = child->left_begin; e < child->left_end; e++) v.x[t->left[e]] += left[e];
+        return;
     }
+    const float *left = v.x + 4 * (int64_t)t->count;
+    for (int64_t e = child->left_begin; e < child->left_end; e++)
+        *(v4 *)(v.x + 4 * (int64_t)t->left[e]) += *(const v4 *)(left + 4 * e);
+}
+
+// Takes up what the children left, one after the other, then eliminates the group's own unknowns.
+static void forward_group(const hk_factor *t, vector v, const group *g)
+{
+    int64_t stride = v.one ? 1 : 4;
+    memset(v.x + stride * ((int64_t)t->count + g->left_begin), 0,
+           sizeof(float) * (size_t)(stride * (g->left_end - g->left_begin)));
+    for (int c = g->child_begin; c < g->child_end; c++) take_up(t, v, &t->groups[t->child[c]]);
+    hk_factor_pass *forward = v.one ? t->kernels->forward_one : t->kernels->forward;
     float *own = own_workspace(t);
     for (int k = g->node_begin; k < g->node_end; k++)
-        t->kernels->forward(&t->nodes[t->group_node[k]], t->value, t->row, x, own);
+        forward(&t->nodes[t->group_node[k]], t->value, t->row, v.x, own);
+}
+
+// The solution above, from the parent.
+static void hand_down(const hk_factor *t, vector v, const group *g)
+{
+    if (v.one) {
+        float *left = v.x + t->count;
+        for (int e = g->left_begin; e < g->left_end; e++) left[e] = v.x[t->left[e]];
+        return;
+    }
+    float *left = v.x + 4 * (int64_t)t->count;
+    for (int64_t e = g->left_begin; e < g->left_end; e++)
+        *(v4 *)(left + 4 * e) = *(v4 *)(v.x + 4 * (int64_t)t->left[e]);
+}
+
+// Between the passes: x = Δ⁻² x for a node's own unknowns.
+static void rescale(const hk_factor *t, vector v, const node *n)
+{
+    if (!v.one)
+        t->kernels->rescale(n, t->scale, v.x);
+    else
+        for (int c = n->first; c < n->last; c++) v.x[c] *= t->scale[c];
 }
 
 // Takes the solution above from the parent, then solves for the group's own unknowns.
-static void backward_group(const hk_factor *t, float *x, const group *g)
+static void backward_group(const hk_factor *t, vector v, const group *g)
 {
-    float *left = x + 4 * (int64_t)t->count;
-    for (int64_t e = g->left_begin; e < g->left_end; e++)
-        *(v4 *)(left + 4 * e) = *(v4 *)(x + 4 * (int64_t)t->left[e]);
+    hand_down(t, v, g);
+    hk_factor_pass *backward = v.one ? t->kernels->backward_one : t->kernels->backward;
     float *own = own_workspace(t);
     for (int k = g->node_end - 1; k >= g->node_begin; k--) {
         const node *n = &t->nodes[t->group_node[k]];
-        t->kernels->rescale(n, t->scale, x);
-        t->kernels->backward(n, t->value, t->row, x, own);
+        rescale(t, v, n);
+        backward(n, t->value, t->row, v.x, own);
     }
 }
 
 // The tree below a group, its children as tasks: no thread waits for others that have not begun.
-static void forward_tree(const hk_factor *t, float *x, const group *g)
+static void forward_tree(const hk_factor *t, vector v, const group *g)
 {
     for (int c = g->child_begin; c < g->child_end; c++) {
 #pragma omp task
-        forward_tree(t, x, &t->groups[t->child[c]]);
+        forward_tree(t, v, &t->groups[t->child[c]]);
     }
 #pragma omp taskwait
-    forward_group(t, x, g);
+    forward_group(t, v, g);
 }
 
-static void backward_tree(const hk_factor *t, float *x, const group *g)
+static void backward_tree(const hk_factor *t, vector v, const group *g)
 {
-    backward_group(t, x, g);
+    backward_group(t, v, g);
     for (int c = g->child_begin; c < g->child_end; c++) {
 #pragma omp task
-        backward_tree(t, x, &t->groups[t->child[c]]);
+        backward_tree(t, v, &t->groups[t->child[c]]);
     }
 }
 
-static void solve_with_team(const hk_factor *t, float *x)
+static void solve_with_team(const hk_factor *t, vector v)
 {
 #pragma omp parallel num_threads(t->threads)
 #pragma omp single
@@ -340,11 +377,26 @@ static void solve_with_team(const hk_factor *t, float *x)
             if (t->groups[g].parent < 0) {
 #pragma omp task
                 {
-                    forward_tree(t, x, &t->groups[g]);
-                    backward_tree(t, x, &t->groups[g]);
+                    forward_tree(t, v, &t->groups[g]);
+                    backward_tree(t, v, &t->groups[g]);
                 }
             }
     }
+}
+
+static void solve_alone(const hk_factor *t, vector v)
+{
+    // Parents come before their children. The way back begins with what is still in the caches.
+    for (int g = t->group_count - 1; g >= 0; g--) forward_group(t, v, &t->groups[g]);
+    for (int g = 0; g < t->group_count; g++) backward_group(t, v, &t->groups[g]);
+}
+
+static void solve(const hk_factor *t, vector v)
+{
+    if (worth_a_team(t))
+        solve_with_team(t, v);
+    else
+        solve_alone(t, v);
 }
 
 int64_t hk_factor_extra(const hk_factor *t)
@@ -354,22 +406,22 @@ int64_t hk_factor_extra(const hk_factor *t)
 
 void hk_factor_solve_alone(const hk_factor *t, float *x)
 {
-    // Parents come before their children. The way back begins with what is still in the caches.
-    for (int g = t->group_count - 1; g >= 0; g--) forward_group(t, x, &t->groups[g]);
-    for (int g = 0; g < t->group_count; g++) backward_group(t, x, &t->groups[g]);
+    solve_alone(t, (vector){x, false});
 }
 
 void hk_factor_solve_in(const hk_factor *t, float *x)
 {
-    if (worth_a_team(t))
-        solve_with_team(t, x);
-    else
-        hk_factor_solve_alone(t, x);
+    solve(t, (vector){x, false});
 }
 
 void hk_factor_solve(hk_factor *t)
 {
-    hk_factor_solve_in(t, t->x);
+    solve(t, (vector){t->x, false});
+}
+
+void hk_factor_solve_one(hk_factor *t)
+{
+    solve(t, (vector){t->x, true});
 }
 
 // The largest of x, y, z of all unknowns, which single precision needs as the unit of its numbers.

@@ -31,6 +31,8 @@ hk_status hk_factor_fill(hk_factor *triangle, const hk_direct *direct);
 // used.
 float *hk_factor_vector(hk_factor *triangle);
 void hk_factor_solve(hk_factor *triangle);
+// The same for one right-hand side: the vector is float[count], at the same place.
+void hk_factor_solve_one(hk_factor *triangle);
 // The same for a vector of the caller's, which has hk_factor_extra more unknowns at its end as
 // room to work in; and by the calling thread alone, one vector each for threads of one team of at
 // most as many as the triangle has.

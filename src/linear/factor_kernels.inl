@@ -464,6 +464,8 @@ TARGET static void NAME(backward)(const node *n, const float *value, const int32
     }
 }
 
+#include "linear/factor_one_kernels.inl"
+
 // ---------------------------------------------------------------- numbers
 
 // `lanes` rows (16 or 8) × `width` columns of the product −strip × inverse: strip[k][16] are rows

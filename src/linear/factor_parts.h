@@ -39,7 +39,8 @@ typedef void hk_factor_pass(const node *, const float *value, const int32_t *row
 typedef struct hk_factor_kernels {
     int lanes;
     void (*rescale)(const node *, const float *scale, float *x);
-    hk_factor_pass *forward, *backward;
+    hk_factor_pass *forward, *backward;          // x, y and z of four numbers
+    hk_factor_pass *forward_one, *backward_one;  // one number an unknown
     void (*product)(const double *strip, const double *inverse, int columns, int at, int width,
                     int lanes, float *to);
     void (*subtract_product)(const hk_pattern *, const double *values, const double *x, double *r);
