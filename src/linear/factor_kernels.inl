@@ -1,6 +1,6 @@
 // The two passes over one supernode, and the making of its numbers, for one instruction set:
 // TARGET is its function attribute, NAME(x) its name, LANES the numbers of its registers and VEC
-// and DVEC their types; triangle.c includes this once for each.
+// and DVEC their types; factor.c includes this once for each.
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 

@@ -1,4 +1,4 @@
-// The parts of hk_factor: shared by triangle.c (numbers and solves) and triangle_tree.c (nodes
+// The parts of hk_factor: shared by factor.c (numbers and solves) and factor_tree.c (nodes
 // and groups), and by nobody else.
 #ifndef HK_FACTOR_PARTS_H
 #define HK_FACTOR_PARTS_H
@@ -33,7 +33,7 @@ typedef struct group {
     int64_t weight;
 } group;
 
-// The work for one instruction set, see triangle_kernels.inl.
+// The work for one instruction set, see factor_kernels.inl.
 typedef void hk_factor_pass(const node *, const float *value, const int32_t *row, float *x,
                             float *workspace);
 typedef struct hk_factor_kernels {
