@@ -4,12 +4,15 @@
 // vertex), extreme-6.svg (iterations and residuals), extreme-9.svg (steps above 1.5 m/s) and
 // extreme-11.svg (the time until the lowest vertex has risen by 50 mm).
 //
-//   bench_extreme [--scenes FOLDER] [--mesh FILE --scale S --lift M] [--experiments ABC]
-//                 [--trials N] [--out DIR]
+//   bench_extreme [--scenes FOLDER] [--mesh FILE --scale S --lift M] [--experiments ABCD]
+//                 [--method NAME] [--trials N] [--out DIR]
 //
-// With --mesh the body of experiment A is that of a file, scaled and lifted onto the floor.
+// With --mesh the body of experiment A is that of a file, scaled and lifted onto the floor. D is
+// the crush with Hooke's own contact (crush-contact.json) under other methods; --method names one
+// of them.
 #include <math.h>
 #include <stdarg.h>
+#include <time.h>
 
 #include "bench.h"
 #include "plot.h"
@@ -19,7 +22,7 @@ enum { MOST_STEPS = 1000, MOST_OVERRIDES = 24, VELOCITIES = 7, MESHES = 4 };
 #define RISEN    0.05  // m
 
 typedef struct settings {
-    const char *folder, *out, *mesh, *experiments;
+    const char *folder, *out, *mesh, *experiments, *method;
     double scale, lift;
     int trials;
 } settings;
@@ -46,6 +49,8 @@ typedef struct trace {
     double time[MOST_STEPS], speed[MOST_STEPS];           // s, m/s
     double iterations[MOST_STEPS], residual[MOST_STEPS];  // of the linear system
     int count, fast;  // steps; those with a vertex above TOO_FAST
+    int converged;    // steps
+    double cpu;       // s, of all threads
     bool ended;       // no step failed
     double away;      // of the shape that it had at the beginning, at the end; relative to its size
     double seconds;   // of the clock
@@ -97,6 +102,7 @@ static void note_step(hk_world *world, const hk_step_report *report, trace *t)
     t->iterations[k] = report->iterations;
     t->residual[k] = told ? atof(told + strlen("iterations, residual ")) : NAN;
     t->fast += t->speed[k] > TOO_FAST;
+    t->converged += report->reason == HK_CONVERGED;
 }
 
 static void run(const char *path, const overrides *o, trace *t)
@@ -113,6 +119,7 @@ static void run(const char *path, const overrides *o, trace *t)
     double *first = malloc(bytes), low = lowest(world);
     if (!first) exit(1);
     memcpy(first, hk_world_positions(world), bytes);
+    clock_t cpu = clock();
     t->ended = true;
     t->risen = NAN;
     for (int k = 0; k < hk_scene_steps(scene) && k < MOST_STEPS && t->ended; k++) {
@@ -124,6 +131,7 @@ static void run(const char *path, const overrides *o, trace *t)
         note_step(world, &report, t);
         if (!(t->risen > 0) && lowest(world) > low + RISEN) t->risen = hk_world_time(world);
     }
+    t->cpu = (double)(clock() - cpu) / CLOCKS_PER_SEC;
     t->away = distance_from(world, first);
     free(first);
     hk_world_free(world);
@@ -281,6 +289,58 @@ static void sweep_pull(const settings *s)
     draw_sweep(s, "extreme-11.svg", "Time until the lowest vertex has risen by 50 mm", "s", risen);
 }
 
+// ---------------------------------------------------------------- D
+
+// A method with what it needs to come back: docs/extreme.md says why.
+typedef struct method_case {
+    const char *method;
+    const char *sets[3];
+} method_case;
+
+#define SOFT(law)                          \
+    "bodies.0.material={\"model\": \"" law \
+    "\", \"young\": 1e6, \"poisson\": 0.45, \"density\": 1000}"
+
+static const method_case g_methods[] = {
+    {"newton", {NULL}},
+    {"descent",
+     {"solver.precision=double", "solver.iterations=100", "bodies.0.material.invertible=true"}},
+    {"quasi_newton", {NULL}},
+    {"projective", {SOFT("arap")}},
+    {"vbd", {"solver.iterations=200"}},
+    {"split", {SOFT("corotated")}},
+};
+
+static void print_cost(const trace *t)
+{
+    double simulated = t->count ? t->time[t->count - 1] : NAN;
+    printf("%-22s to t = %.2f s, %d steps converged; for a second of it %.2f s of CPU, %.2f s of "
+           "the clock\n",
+           "", simulated, t->converged, t->cpu / simulated, t->seconds / simulated);
+    fflush(stdout);
+}
+
+static void run_methods(const settings *s)
+{
+    static trace t;
+    char path[512];
+    path_of(s, "crush-contact.json", path, sizeof path);
+    print_heading("D. Crush and shear with Hooke's own contact");
+    for (size_t k = 0; k < sizeof g_methods / sizeof g_methods[0]; k++) {
+        const method_case *m = &g_methods[k];
+        overrides o = {.count = 0};
+        if (s->method && strcmp(s->method, m->method) != 0) continue;
+        t = (trace){.count = 0};
+        set_mesh(s, &o);
+        add(&o, "solver.method=%s", m->method);
+        for (int n = 0; n < 3 && m->sets[n]; n++) add(&o, "%s", m->sets[n]);
+        snprintf(t.label, sizeof t.label, "%s", m->method);
+        run(path, &o, &t);
+        print_trace(&t);
+        print_cost(&t);
+    }
+}
+
 // ---------------------------------------------------------------- main
 
 static bool read_arguments(int argc, char **argv, settings *s)
@@ -300,6 +360,8 @@ static bool read_arguments(int argc, char **argv, settings *s)
             s->lift = atof(value);
         else if (strcmp(argv[i], "--experiments") == 0)
             s->experiments = value;
+        else if (strcmp(argv[i], "--method") == 0)
+            s->method = value;
         else if (strcmp(argv[i], "--trials") == 0)
             s->trials = atoi(value);
         else
@@ -315,12 +377,13 @@ int main(int argc, char **argv)
         .folder = "scenes/extreme", .out = "out", .experiments = "ABC", .scale = 1, .trials = 3};
     if (!read_arguments(argc, argv, &s)) {
         fprintf(stderr, "usage: bench_extreme [--scenes FOLDER] [--mesh FILE --scale S --lift M] "
-                        "[--experiments ABC] [--trials N] [--out DIR]\n");
+                        "[--experiments ABCD] [--method NAME] [--trials N] [--out DIR]\n");
         return 2;
     }
     bench_machine();
     if (strchr(s.experiments, 'A')) run_schemes(&s);
     if (strchr(s.experiments, 'B')) sweep_crush(&s);
     if (strchr(s.experiments, 'C')) sweep_pull(&s);
+    if (strchr(s.experiments, 'D')) run_methods(&s);
     return 0;
 }

@@ -470,8 +470,9 @@ typedef struct hk_attach_def {
     hk_selector select;
     double stiffness; /* N/m for each vertex */
     hk_motion_def motion;
+    double damping; /* N s/m for each vertex, of a damper beside the spring; with a stiffness */
 } hk_attach_def;
-/* all vertices, 0 N/m, no motion, axis y */
+/* all vertices, 0 N/m, no motion, axis y, no damper */
 HK_API void hk_fill_attach_def(hk_attach_def *def, size_t size);
 static inline hk_attach_def hk_default_attach_def(void)
 {

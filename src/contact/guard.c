@@ -408,6 +408,10 @@ bool hk_contacts_approach(hk_contacts *c, const uint8_t *held, double *x)
     double start = hk_now(), detected = c->detect_s;
     aim_at(c, x);
     bool arrived = travel(c, held);
+    if (!arrived && c->status == HK_OK && hk_contacts_carry(c, held)) {
+        memcpy(c->x, c->kept, 3 * sizeof(double) * (size_t)c->point_count);
+        arrived = travel(c, held);
+    }
     if (!arrived) blame(c);
     scatter(c, x);
     // Obstacles stand where they were placed.

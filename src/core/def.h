@@ -22,7 +22,7 @@ typedef struct hk_def_kind {
     GROWS(mesh, height, degrees)            \
     EMBEDDED(material)                      \
     GROWS(move, motion, motion)             \
-    GROWS(attach, motion, motion)           \
+    GROWS(attach, motion, damping)          \
     GROWS(load, force, force)               \
     GROWS(region, material, material)       \
     GROWS(body, velocity, start_state)      \

@@ -270,6 +270,11 @@ static hk_status take_attachment(builder *b, int k)
     if (!(isfinite(def->stiffness) && def->stiffness >= 0))
         return hk_fail(HK_BAD_INPUT, "attachment %d: the stiffness must be 0 or more (is %g)", k,
                        def->stiffness);
+    if (!(isfinite(def->damping) && def->damping >= 0))
+        return hk_fail(HK_BAD_INPUT, "attachment %d: the damping must be 0 or more (is %g)", k,
+                       def->damping);
+    if (def->damping > 0 && def->stiffness == 0)
+        return hk_fail(HK_BAD_INPUT, "attachment %d: damping needs a stiffness above 0", k);
     HK_TRY(choose_for(b, &def->select, "attachment", k, &count));
     if (def->stiffness == 0) return HK_OK;
     HK_TRY(hk_reserve((void **)&m->attachments, (size_t)m->attachment_count, sizeof(hk_attachment),
@@ -277,7 +282,8 @@ static hk_status take_attachment(builder *b, int k)
     for (int v = 0; v < b->mesh->vertex_count; v++) {
         int32_t vertex = b->body->vertex_start + v;
         if (b->chosen[v] && m->mass[vertex] > 0)
-            m->attachments[m->attachment_count++] = (hk_attachment){vertex, motion, def->stiffness};
+            m->attachments[m->attachment_count++] =
+                (hk_attachment){vertex, motion, def->stiffness, def->damping};
     }
     return HK_OK;
 }

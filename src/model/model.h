@@ -43,6 +43,7 @@ typedef struct hk_bend {     // d = Σ c_k (x_k − x₀) over a vertex x₀ and
 typedef struct hk_attachment {  // d = x − X(t), X moving as a held vertex does
     int32_t vertex, motion;
     double stiffness;  // N/m
+    double damping;    // N s/m, against ẋ − Ẋ
 } hk_attachment;
 
 typedef struct hk_user_term {  // hk_term_def, with a list of its own

@@ -66,6 +66,7 @@ static hk_status read_attach(hk_scene *scene, const hk_mesh *mesh, const hk_node
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     HK_TRY(read_select(scene, mesh, node, &attach->select));
     HK_TRY(hk_member_number(node, "stiffness", HK_REQUIRED, HK_NOT_NEGATIVE, &attach->stiffness));
+    HK_TRY(hk_member_number(node, "damping", HK_OPTIONAL, HK_NOT_NEGATIVE, &attach->damping));
     return hk_read_motion(node, &attach->motion);
 }
 

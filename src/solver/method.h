@@ -53,6 +53,7 @@ typedef struct hk_evaluation {
 
 // A time step for methods that integrate it themselves.
 typedef struct hk_time_step {
+    double time;  // s, at its beginning
     double step;  // s
     const hk_damping *damping;
     // Puts held vertices (into x) and what moves among the terms where it is at a fraction 0..1 of

@@ -180,9 +180,11 @@ hk_status hk_problem_take_materials(hk_problem *p)
 
 static void set_weight(hk_problem *p, double weight)
 {
-    bool same = weight == p->weight && p->air == 0;  // the inertia is what it was
+    // Whether the inertia is what it was.
+    bool same = weight == p->weight && p->air == 0 && !p->damped;
     p->weight = weight;
     p->air = 0;
+    p->damped = false;
     if (same) return;
     for (int k = 0; k < p->vertex_count; k++) p->inertia[k] = p->held[k] ? 0 : weight * p->mass[k];
 }
@@ -200,12 +202,33 @@ static void add_air(hk_problem *p, double stiffness, const double *from)
     }
 }
 
+typedef struct damped_step {
+    hk_problem *problem;
+    const hk_step_begin *step;
+} damped_step;
+
+static void add_damper(void *context, const hk_damper *d)
+{
+    const damped_step *s = context;
+    hk_problem *p = s->problem;
+    double stiffness = d->coefficient / s->step->h;
+    if (p->held[d->vertex]) return;
+    p->damped = true;
+    p->inertia[d->vertex] += stiffness;
+    double part = stiffness / p->inertia[d->vertex];
+    for (int i = 0; i < 3; i++) {
+        int64_t k = 4 * (int64_t)d->vertex + i;
+        p->y[k] += part * (s->step->from[k] + s->step->h * d->velocity[i] - p->y[k]);
+    }
+}
+
 hk_status hk_problem_begin_step(hk_problem *p, const hk_stage_begin *stage)
 {
     const hk_step_begin *step = &stage->terms;
     set_weight(p, stage->weight);
     double air = p->terms->damping.air;
     if (air > 0) add_air(p, air / step->h, step->from);
+    hk_terms_visit_dampers(p->terms, step->time, step->h, add_damper, &(damped_step){p, step});
     HK_TRY(hk_terms_begin_step(p->terms, step));
     p->stiffening = hk_terms_stiffening(p->terms);
     return HK_OK;

@@ -50,6 +50,8 @@ typedef struct xpbd {
     double *goal;      // [vertex_count][4] where the sweeps want to go, past what is in the way
     bool guarded;      // something is (hk_guard_ops)
     void *narrow;      // scalar[vertex_count][4] positions before the sweeps
+    double *drag;      // [vertex_count] N s/m, Σ c over the dampers of a vertex
+    double *pull;      // [vertex_count][4] N, Σ c V
 } xpbd;
 
 static void xpbd_free(void *solver)
@@ -63,6 +65,8 @@ static void xpbd_free(void *solver)
     hk_free(s->seen);
     hk_free(s->goal);
     hk_free(s->narrow);
+    hk_free(s->drag);
+    hk_free(s->pull);
     hk_free(s);
 }
 
@@ -78,7 +82,10 @@ static hk_status allocate(xpbd *s)
     s->seen = HK_ZEROS(double, size);
     s->narrow = hk_calloc(size, hk_view_scalar_size(s->view));
     s->goal = HK_ZEROS(double, size);
-    if (!s->before || !s->gradient || !s->seen || !s->narrow || !s->goal) return HK_NO_MEMORY;
+    s->drag = HK_ZEROS(double, (size_t)p->vertex_count);
+    s->pull = HK_ZEROS(double, size);
+    if (!s->before || !s->gradient || !s->seen || !s->narrow || !s->goal || !s->drag || !s->pull)
+        return HK_NO_MEMORY;
     return hk_relax_create(s->view->terms, "xpbd", &s->relax);
 }
 
@@ -99,11 +106,28 @@ static hk_status xpbd_create(hk_problem *problem, const hk_settings *settings, v
 
 // ---------------------------------------------------------------- a substep
 
-// Backward Euler with air, m (x − x_t − h v)/h² + c (x − x_t)/h = f, without elasticity: the mass m
-// + c h takes part in what the constraints do.
-static double inverse_mass(const hk_problem *p, int vertex, double h, double air)
+static void add_damper(void *context, const hk_damper *d)
 {
-    double mass = p->mass[vertex] + air * h;
+    xpbd *s = context;
+    s->drag[d->vertex] += d->coefficient;
+    for (int i = 0; i < 3; i++)
+        s->pull[4 * (int64_t)d->vertex + i] += d->coefficient * d->velocity[i];
+}
+
+static void take_dampers(xpbd *s, double time, double h)
+{
+    size_t n = (size_t)s->problem->vertex_count;
+    memset(s->drag, 0, sizeof(double) * n);
+    memset(s->pull, 0, 4 * sizeof(double) * n);
+    hk_terms_visit_dampers(s->problem->terms, time, h, add_damper, s);
+}
+
+// Backward Euler with air and dampers, m (x − x_t − h v)/h² + Σ c ((x − x_t)/h − V) = f, without
+// elasticity: the mass m + c h takes part in what the constraints do.
+static double inverse_mass(const xpbd *s, int vertex, double h, double air)
+{
+    const hk_problem *p = s->problem;
+    double mass = p->mass[vertex] + (air + s->drag[vertex]) * h;
     return p->held[vertex] || !(p->mass[vertex] > 0) ? 0 : 1 / mass;
 }
 
@@ -112,9 +136,9 @@ static void predict(const xpbd *s, double h, double air, const double *v, double
     const hk_problem *p = s->problem;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int k = 0; k < p->vertex_count; k++) {
-        double w = inverse_mass(p, k, h, air);
+        double w = inverse_mass(s, k, h, air);
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++)
-            x[i] += w * h * (p->mass[k] * v[i] + h * p->force[i]);
+            x[i] += w * h * (p->mass[k] * v[i] + h * (p->force[i] + s->pull[i]));
     }
 }
 
@@ -131,7 +155,7 @@ static void load_sweep(xpbd *s, double h, double air, const double *x)
     double *exact = s->relax->x;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int k = 0; k < p->vertex_count; k++) {
-        double w = inverse_mass(p, k, h, air);
+        double w = inverse_mass(s, k, h, air);
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 4; i++)
             if (s->view->single)
                 single[i] = i % 4 < 3 ? ((const float *)s->narrow)[i] : (float)w;
@@ -225,6 +249,7 @@ static hk_status substep(xpbd *s, const interval *i, double *x, double *v, hk_so
     bool several = s->settings.iterations > 1;
     int64_t size = 4 * (int64_t)p->vertex_count;
     memcpy(s->before, x, sizeof(double) * (size_t)size);
+    take_dampers(s, motion->time + i->to * motion->step, h);
     predict(s, h, air, v, x);
     if (s->guarded) {
         hk_terms_keep(p->terms, s->before);

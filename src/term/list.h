@@ -5,6 +5,7 @@
 #define HK_TERMS(TERM) \
     TERM(tets)         \
     TERM(links)        \
+    TERM(dampers)      \
     TERM(viscosity)    \
     TERM(gravity)      \
     TERM(loads)        \

@@ -73,6 +73,7 @@ typedef struct hk_step_begin {
     const double *from;   // [vertex_count][4] m
     const double *state;  // [vertex_count][4] m, the positions before it
     double contact;       // by which contact counts (hk_stage)
+    double time;          // s, at its end
 } hk_step_begin;
 
 // Where moving things are: at `time`, or at a fraction 0..1 of their whole way.
@@ -94,6 +95,14 @@ typedef struct hk_vertex_force {
     double by_velocity[9];  // N s/m
 } hk_vertex_force;
 typedef void hk_vertex_force_fn(void *context, const hk_vertex_force *force);
+
+// A damper between a vertex and a place that moves: the force −c (v − V).
+typedef struct hk_damper {
+    int32_t vertex;      // Morton order
+    double coefficient;  // c, N s/m
+    double velocity[3];  // V, m/s
+} hk_damper;
+typedef void hk_damper_fn(void *context, const hk_damper *damper);
 
 // Gauss–Seidel over the elements of a term (XPBD): `x` is scalar[vertex_count + 1][4], the fourth
 // number an inverse mass; the last vertex is nobody's.
@@ -254,6 +263,11 @@ struct hk_term_ops {
     // A force that does not depend on x, N at every vertex, [vertex_count][4]; its energy is
     // −force · x up to a constant. Such a term has `energy` for reports alone.
     void (*add_force)(const hk_term *term, double *force);
+
+    // ---- dampers in a step (or a part of one) of h that ends at `time`: they join the inertia of
+    // their vertices, and such a term has nothing else to say
+    void (*visit_dampers)(const hk_term *term, double time, double h, hk_damper_fn *visit,
+                          void *context);
 
     // ---- forces that are no energy's, for methods that take them (hk_method.takes_forces): at x,
     // in double precision, by rising vertices. `ahead`: those that are at work there, as linear

@@ -362,6 +362,14 @@ void hk_terms_visit_forces(hk_terms *t, const double *x, const double *ahead,
             t->term[k]->ops->visit_forces(t->term[k], x, ahead, visit, context);
 }
 
+void hk_terms_visit_dampers(const hk_terms *t, double time, double h, hk_damper_fn *visit,
+                            void *context)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->visit_dampers)
+            t->term[k]->ops->visit_dampers(t->term[k], time, h, visit, context);
+}
+
 void hk_terms_visit_weights(const hk_terms *t, hk_weight_fn *visit, void *context)
 {
     for (int k = 0; k < t->count; k++)

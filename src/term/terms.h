@@ -86,6 +86,8 @@ void hk_terms_visit_blocks(hk_terms *terms, const double *x, double keep, int th
 // force += H step of those.
 void hk_terms_add_live_product(hk_terms *terms, const double *x, double keep, const double *step,
                                double *force);
+void hk_terms_visit_dampers(const hk_terms *terms, double time, double h, hk_damper_fn *visit,
+                            void *context);
 void hk_terms_visit_weights(const hk_terms *terms, hk_weight_fn *visit, void *context);
 double hk_terms_stiffening(const hk_terms *terms);
 // The contacts of a list in double precision, for split; NULL: there are none.

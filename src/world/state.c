@@ -57,7 +57,10 @@ static uint64_t fingerprint_model(const hk_world *w)
         h = HASH(h, m->springs[k].stiffness);
         h = HASH(h, m->springs[k].rest);
     }
-    for (int k = 0; k < m->attachment_count; k++) h = HASH(h, m->attachments[k].stiffness);
+    for (int k = 0; k < m->attachment_count; k++) {
+        h = HASH(h, m->attachments[k].stiffness);
+        if (m->attachments[k].damping > 0) h = HASH(h, m->attachments[k].damping);
+    }
     h = HASH(h, m->bend_count);
     h = HASH(h, m->gravity);
     if (m->contact) h = hash_contact(h, m->contact);

@@ -133,7 +133,7 @@ static hk_status go_directly_guarded(hk_world *w, held_path *path, hk_solve_repo
 static hk_status integrate(hk_world *w, held_path *path, hk_solve_report *solved)
 {
     size_t bytes = 4 * sizeof(double) * (size_t)w->problem->vertex_count;
-    hk_time_step motion = {w->step, &w->damping, place_in_time, path};
+    hk_time_step motion = {w->time, w->step, &w->damping, place_in_time, path};
     memcpy(w->next, w->x, bytes);
     memcpy(w->guess, w->v, bytes);
     return w->method->integrate(w->solver, &motion, w->next, w->guess, solved);
@@ -192,7 +192,8 @@ static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, doub
                             .terms = {.h = stage->h,
                                       .from = from_of(w, stage),
                                       .state = first ? w->x : w->x_stage,
-                                      .contact = stage->contact}};
+                                      .contact = stage->contact,
+                                      .time = w->time + stage->until * w->step}};
     p->terms->damping = w->damping;
     HK_TRY(hk_problem_begin_step(p, &terms));
     p->shift = 0;
@@ -223,6 +224,15 @@ static void find_velocities(const hk_world *w, const hk_stage *stage, const doub
 
 // ---------------------------------------------------------------- accelerations
 
+static void add_damping_force(void *context, const hk_damper *d)
+{
+    const hk_world *w = context;
+    for (int i = 0; i < 3; i++) {
+        int64_t k = 4 * (int64_t)d->vertex + i;
+        w->next[k] += d->coefficient * (d->velocity[i] - w->v[k]);
+    }
+}
+
 // M a = f − ∇E − c v − β K v at the state, without contact (newmark.c). Damping is as if a step had
 // ended here.
 hk_status hk_world_find_accelerations(hk_world *w)
@@ -230,8 +240,9 @@ hk_status hk_world_find_accelerations(hk_world *w)
     hk_problem *p = w->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
     for (int64_t k = 0; k < size; k++) w->from[k] = w->x[k] - w->step * w->v[k];
-    hk_stage_begin here = {.weight = 1 / (w->step * w->step),
-                           .terms = {.h = w->step, .from = w->from, .state = w->x, .contact = 1}};
+    hk_stage_begin here = {
+        .weight = 1 / (w->step * w->step),
+        .terms = {.h = w->step, .from = w->from, .state = w->x, .contact = 1, .time = w->time}};
     p->terms->damping = w->damping;
     HK_TRY(hk_problem_begin_step(p, &here));
     hk_problem_set_load(p, 1);
@@ -239,6 +250,7 @@ hk_status hk_world_find_accelerations(hk_world *w)
     hk_terms_gradient(p->terms, w->x, HK_ALL_TERMS, w->guess, NULL);
     memset(w->next, 0, sizeof(double) * (size_t)size);
     hk_terms_add_moving_gradient(p->terms, w->x, w->next);
+    hk_terms_visit_dampers(p->terms, w->time, w->step, add_damping_force, w);
     for (int64_t k = 0; k < size; k++) {
         double force = p->force[k] - (w->guess[k] - w->next[k]) - w->damping.air * w->v[k];
         bool moves = k % 4 < 3 && !p->held[k / 4] && p->mass[k / 4] > 0;
