@@ -371,6 +371,14 @@ static hk_status lower_order(hk_mesh *mesh)
 
 // ---------------------------------------------------------------- meshes
 
+static void forget_surface(hk_mesh *mesh)
+{
+    hk_free(mesh->surface);
+    hk_free(mesh->surface_tets);
+    mesh->surface = mesh->surface_tets = NULL;
+    mesh->surface_count = 0;
+}
+
 int hk_mesh_order(const hk_mesh *mesh)
 {
     return mesh && mesh->middles ? 2 : 1;
@@ -394,9 +402,7 @@ hk_status hk_mesh_set_order(hk_mesh *mesh, int order)
         return hk_fail(HK_UNSUPPORTED, "the mesh has no tets: only those can be quadratic");
     if (order == 1 || mixed) HK_TRY(lower_order(mesh));
     if (order == 2) HK_TRY(raise_order(mesh));
-    hk_free(mesh->surface);
-    hk_free(mesh->surface_tets);
-    mesh->surface = mesh->surface_tets = NULL;
+    forget_surface(mesh);
     return HK_OK;
 }
 
@@ -431,8 +437,6 @@ hk_status hk_mesh_set_middles(hk_mesh *mesh, const int32_t *middles)
     memcpy(own, middles, HK_MIDDLES * sizeof *own * (size_t)mesh->tet_count);
     hk_free(mesh->middles);
     mesh->middles = own;
-    hk_free(mesh->surface);
-    hk_free(mesh->surface_tets);
-    mesh->surface = mesh->surface_tets = NULL;
+    forget_surface(mesh);
     return HK_OK;
 }
