@@ -6,6 +6,8 @@
 
 #include "cli.h"
 
+#include <hooke/quadratic.h>
+
 static void print_notes(const hk_mesh *mesh)
 {
     for (int i = 0; i < hk_mesh_note_count(mesh); ++i) cli_note("%s", hk_mesh_note(mesh, i));
@@ -22,7 +24,8 @@ static void print_written(hk_mesh *mesh, const char *path)
     if (tets == 0)
         printf("%s: %d vertices, %d triangles\n", path, vertices, hk_mesh_triangle_count(mesh));
     else if (solid || hk_mesh_surface(mesh, &triangles, &corners, &behind) != HK_OK)
-        printf("%s: %d vertices, %d tets\n", path, vertices, tets);
+        printf("%s: %d vertices, %d %stets\n", path, vertices, tets,
+               hk_mesh_order(mesh) == 2 ? "quadratic " : "");
     else
         printf("%s: %d triangles, the surface of %d tets\n", path, triangles, tets);
 }
@@ -76,6 +79,25 @@ static int save_mesh(hk_mesh *mesh, const char *path)
                  triangles, triangles == 1 ? "" : "s");
     hk_mesh_free(mesh);
     return result;
+}
+
+// ---------------------------------------------------------------- order
+
+static const char g_order_help[] =
+    "order of the tets: 2 adds nodes in the middles of straight edges, 1 keeps the corners";
+
+static int wrong_order(const char *command, int order)
+{
+    return cli_usage_error(command, "'--order' is 1 or 2, not %d", order);
+}
+
+// 0: as they are. Frees the mesh where it fails.
+static bool set_order(hk_mesh *mesh, int order)
+{
+    if (order == 0 || hk_mesh_set_order(mesh, order) == HK_OK) return true;
+    cli_failure("%s", hk_error());
+    hk_mesh_free(mesh);
+    return false;
 }
 
 // ---------------------------------------------------------------- make
@@ -137,6 +159,7 @@ typedef struct make_args {
     cli_numbers size, cells;
     double reals[REALS];  // NAN: not given
     int strands;          // -1: not given
+    int order;            // 0: as they are
     const char *output;
 } make_args;
 
@@ -196,13 +219,14 @@ static int make_mesh(const char *name, const make_args *args)
         return cli_usage_error("mesh make", "say where to write it: -o %s.msh", shape->name);
     hk_mesh *mesh;
     if (hk_mesh_make(&def, &mesh) != HK_OK) return cli_failure("%s", hk_error());
+    if (!set_order(mesh, args->order)) return CLI_FAILED;
     return save_mesh(mesh, args->output);
 }
 
 static int mesh_make(int argc, char **argv)
 {
     make_args args = {.strands = -1};
-    cli_option options[REALS + 5] = {
+    cli_option options[REALS + 6] = {
         {"size", 0, CLI_REALS, &args.size, "X,Y,Z", "m: box, pyramid; X,Z for a sheet"},
         {"cells", 0, CLI_INTS, &args.cells, "N,N,N", "divisions, as many as the shape takes"},
     };
@@ -214,6 +238,7 @@ static int mesh_make(int argc, char **argv)
     }
     options[count++] =
         (cli_option){"strands", 0, CLI_INT, &args.strands, "N", "strands of a helix"};
+    options[count++] = (cli_option){"order", 0, CLI_INT, &args.order, "1|2", g_order_help};
     char where[300];
     snprintf(where, sizeof where, "where to write: %s", cli_formats(CLI_WRITING).text);
     options[count++] = (cli_option){"output", 'o', CLI_TEXT, &args.output, "FILE", where};
@@ -249,6 +274,7 @@ static int mesh_make(int argc, char **argv)
     if (result >= 0) return result;
     const char *shape = words.items[0];
     cli_texts_free(&words);
+    if (args.order < 0 || args.order > 2) return wrong_order("mesh make", args.order);
     return make_mesh(shape, &args);
 }
 
@@ -256,7 +282,9 @@ static int mesh_make(int argc, char **argv)
 
 static int mesh_convert(int argc, char **argv)
 {
+    int order = 0;
     const cli_option options[] = {
+        {"order", 0, CLI_INT, &order, "1|2", g_order_help},
         {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"},
     };
     char purpose[1024];
@@ -272,7 +300,8 @@ static int mesh_convert(int argc, char **argv)
                            .arguments = "INPUT OUTPUT",
                            .purpose = purpose,
                            .examples = "hooke mesh convert armadillo.ele armadillo.vtu\n"
-                                       "hooke mesh convert bar.msh bar.glb",
+                                       "hooke mesh convert bar.msh bar.glb\n"
+                                       "hooke mesh convert bar.msh bar2.msh --order 2",
                            .options = options,
                            .option_count = sizeof options / sizeof options[0],
                            .least_words = 2,
@@ -282,9 +311,11 @@ static int mesh_convert(int argc, char **argv)
     if (result >= 0) return result;
     const char *input = words.items[0], *output = words.items[1];
     cli_texts_free(&words);
+    if (order < 0 || order > 2) return wrong_order("mesh convert", order);
     hk_mesh *mesh;
     if (hk_mesh_load(input, &mesh) != HK_OK) return cli_failure("%s", hk_error());
     print_notes(mesh);
+    if (!set_order(mesh, order)) return CLI_FAILED;
     return save_mesh(mesh, output);
 }
 

@@ -52,22 +52,27 @@ static void short_headers_are_enough(void **state)
     hk_mesh_free(mesh);
 }
 
-static void corners_of_ten_nodes_are_used(void **state)
+static void tets_of_ten_nodes_are_read(void **state)
 {
     (void)state;
+    // Corners, and the middles of their edges in an order of their own.
+    static const int at[10][3] = {{0, 0, 0}, {2, 0, 0}, {0, 2, 0}, {0, 0, 2}, {0, 1, 1},
+                                  {1, 0, 1}, {0, 0, 1}, {0, 1, 0}, {1, 1, 0}, {1, 0, 0}};
     io_text node = {.size = 0};
     put(&node, "10 3 0 0\n");
     for (int i = 0; i < 10; i++) {
         char line[64];
-        snprintf(line, sizeof line, "%d %d %d %d\n", i, i == 1, i == 2, i == 3);
+        const int *x = at[i];
+        snprintf(line, sizeof line, "%d %d %d %d\n", i, x[0], x[1], x[2]);
         put(&node, line);
     }
     put_bytes(&node, "", 1);
     hk_mesh *mesh = read_good(node.bytes, "1 10 0\n0 0 1 2 3 4 5 6 7 8 9\n");
     static const int32_t expected[4] = {0, 1, 2, 3};
     assert_memory_equal(mesh->tets, expected, sizeof expected);
-    assert_note(mesh, "1 tetrahedron of higher order: only the corners are used");
-    assert_note(mesh, "6 vertices belong to no tetrahedron or triangle");
+    static const int32_t middles[6] = {9, 8, 7, 6, 5, 4};
+    assert_non_null(mesh->middles);
+    assert_memory_equal(mesh->middles, middles, sizeof middles);
     hk_mesh_free(mesh);
 }
 
@@ -171,7 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_begin_with_0_or_1),
         cmocka_unit_test(short_headers_are_enough),
-        cmocka_unit_test(corners_of_ten_nodes_are_used),
+        cmocka_unit_test(tets_of_ten_nodes_are_read),
         cmocka_unit_test(odd_regions_are_noted),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(cut_files_and_failing_allocations_are_survived),

@@ -27,6 +27,7 @@ static hk_status make_surface(const hk_model *m, hk_surface **surface)
     hk_surface_def def = {.vertex_count = m->vertex_count,
                           .tet_count = m->tet_count,
                           .tets = m->tets,
+                          .middles = m->middles,
                           .triangle_count = m->triangle_count,
                           .triangles = m->triangles,
                           .bodies = bodies};

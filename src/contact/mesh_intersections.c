@@ -56,6 +56,7 @@ hk_status hk_mesh_intersections(const hk_mesh *mesh, int threads, hk_intersectio
     const hk_surface_def def = {.vertex_count = mesh->vertex_count,
                                 .tet_count = mesh->tet_count,
                                 .tets = mesh->tets,
+                                .middles = mesh->middles,
                                 .triangle_count = mesh->triangle_count,
                                 .triangles = mesh->triangles};
     hk_surface *surface;

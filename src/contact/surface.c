@@ -63,6 +63,7 @@ static hk_status take_triangles(const hk_surface_def *def, hk_surface *s)
     hk_mesh mesh = {.vertex_count = def->vertex_count,
                     .tet_count = def->tet_count,
                     .tets = (int32_t *)def->tets,
+                    .middles = (int32_t *)def->middles,
                     .triangle_count = def->triangle_count,
                     .triangles = (int32_t *)def->triangles};
     HK_TRY(hk_mesh_surface(&mesh, &s->triangle_count, NULL, NULL));
@@ -133,6 +134,11 @@ static hk_status number_components(const hk_surface_def *def, int32_t *bodies)
     for (int64_t k = 0; k < 3 * (int64_t)def->triangle_count; k++) used[def->triangles[k]] = 1;
     for (int32_t v = 0; v < def->vertex_count; v++) bodies[v] = v;
     join(bodies, def->tet_count, 4, def->tets);
+    for (int64_t k = 0; k < 6 * (int64_t)def->tet_count && def->middles; k++)
+        if (def->middles[k] >= 0) {
+            used[def->middles[k]] = 1;
+            join(bodies, 1, 2, (const int32_t[2]){def->tets[4 * (k / 6)], def->middles[k]});
+        }
     join(bodies, def->triangle_count, 3, def->triangles);
     int32_t count = 0;
     for (int32_t v = 0; v < def->vertex_count; v++)

@@ -13,7 +13,8 @@
 typedef struct hk_surface_def {
     int vertex_count;
     int tet_count;
-    const int32_t *tets;  // [tet_count][4]
+    const int32_t *tets;     // [tet_count][4]
+    const int32_t *middles;  // [tet_count][6] of quadratic tets (mesh/quadratic.h), or NULL
     int triangle_count;
     const int32_t *triangles;  // [triangle_count][3] of sheets; faces of tets among them are left
     const int32_t *bodies;     // [vertex_count] or NULL: connected components are the bodies,

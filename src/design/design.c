@@ -84,6 +84,7 @@ static hk_status build(const hk_design_def *def, hk_design *d)
     d->steps = def->steps ? def->steps : STEPS;
     d->history.most = (size_t)(def->undo_mb ? def->undo_mb : UNDO_MB) << 20;
     d->history.open_handle = -1;
+    HK_TRY(hk_model_need_linear(m, "a design"));
     HK_TRY(hk_reference_create(m, d->threads, &d->reference));
     HK_TRY(hk_modify_create(d->reference, &d->modify));
     HK_TRY(hk_initialise_create(d->reference, &d->initialise));

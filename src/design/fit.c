@@ -99,6 +99,7 @@ static hk_status build_from(const hk_fit_def *def, const hk_model_input *input, 
     hk_model *model, *own;
     HK_TRY(hk_model_create(def->model, &model));
     hk_status status = check_bodies(model);
+    if (status == HK_OK) status = hk_model_need_linear(model, "a fit");
     if (status == HK_OK) status = hk_model_copy(model, &own);
     hk_model_free(model);
     HK_TRY(status);

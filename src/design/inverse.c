@@ -133,6 +133,7 @@ hk_status hk_inverse_check(const hk_model *model)
 
 hk_status hk_inverse_create(const hk_model *model, int threads, hk_inverse **inverse)
 {
+    HK_TRY(hk_model_need_linear(model, "the search for a rest shape"));
     HK_TRY(hk_inverse_check(model));
     hk_inverse *p = HK_NEW(hk_inverse);
     if (!p) return HK_NO_MEMORY;

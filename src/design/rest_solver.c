@@ -43,6 +43,7 @@ static hk_status build(const hk_model *model, int threads, hk_rest_solver *s)
 
 hk_status hk_rest_solver_create(const hk_model *model, int threads, hk_rest_solver **solver)
 {
+    HK_TRY(hk_model_need_linear(model, "the search for a rest shape"));
     hk_rest_solver *s = HK_NEW(hk_rest_solver);
     if (!s) return HK_NO_MEMORY;
     hk_status status = build(model, threads, s);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mesh/quadratic.h"
+
 static const struct {
     int dimension, corners;
     const char *one, *many;
@@ -170,6 +172,21 @@ hk_status hk_collect_element(hk_collect *collect, hk_element_shape shape, bool h
     }
 }
 
+hk_status hk_collect_quadratic(hk_collect *collect, hk_element_shape shape, const int32_t *nodes,
+                               int group_count, const int *groups)
+{
+    hk_soup *soup = &collect->soup;
+    int32_t tet = (int32_t)soup->tet_count, triangle = (int32_t)soup->triangle_count;
+    if (shape == HK_ELEMENT_TET) {
+        HK_TRY(hk_soup_quadratic(soup, nodes));
+        return join_all(collect, group_count, groups, tet);
+    }
+    HK_TRY(hk_soup_quadratic_face(soup, nodes));
+    collect->split_faces++;
+    for (int k = 0; k < 4; k++) HK_TRY(join_all(collect, group_count, groups, triangle + k));
+    return HK_OK;
+}
+
 // ---------------------------------------------------------------- repeated elements
 
 // Finds or enters element e in a hash of elements by their corners: the first of its kind.
@@ -188,8 +205,8 @@ static size_t first_alike(int32_t *slots, size_t mask, const int32_t *elements, 
 // Gmsh 2.2 lists an element once for every physical group that it belongs to. The copies, equal
 // corners in a different group, become one element in several groups. owner[e] is the group of
 // element e or -1 and becomes its new number; returns how many elements are left.
-static size_t merge_elements(int32_t *elements, size_t corners, size_t count, int32_t *owner,
-                             int32_t *slots, size_t mask)
+static size_t merge_elements(int32_t *elements, int32_t *middles, size_t corners, size_t count,
+                             int32_t *owner, int32_t *slots, size_t mask)
 {
     // The elements move only after all comparisons: slots refer to the old places. An owner
     // below -1 marks a copy: of element -2 - owner.
@@ -205,13 +222,16 @@ static size_t merge_elements(int32_t *elements, size_t corners, size_t count, in
             continue;
         }
         memmove(elements + corners * kept, elements + corners * e, corners * sizeof(int32_t));
+        if (middles)
+            memmove(middles + HK_MIDDLES * kept, middles + HK_MIDDLES * e,
+                    HK_MIDDLES * sizeof(int32_t));
         owner[e] = (int32_t)kept++;
     }
     return kept;
 }
 
 static hk_status merge_repeats(hk_collect *collect, int dimension, size_t corners,
-                               int32_t *elements, size_t *count)
+                               int32_t *elements, int32_t *middles, size_t *count)
 {
     size_t groups = 0, places = 16;
     for (size_t g = 0; g < collect->group_count; ++g)
@@ -230,7 +250,7 @@ static hk_status merge_repeats(hk_collect *collect, int dimension, size_t corner
         if (collect->groups[g].dimension == dimension)
             for (size_t i = 0; i < collect->groups[g].count; ++i)
                 owner[collect->groups[g].items[i]] = (int32_t)g;
-    size_t kept = merge_elements(elements, corners, *count, owner, slots, places - 1);
+    size_t kept = merge_elements(elements, middles, corners, *count, owner, slots, places - 1);
     for (size_t g = 0; g < collect->group_count; ++g)
         if (collect->groups[g].dimension == dimension)
             for (size_t i = 0; i < collect->groups[g].count; ++i)
@@ -278,6 +298,8 @@ static hk_status count_unreferenced(const hk_soup *soup, int64_t *unreferenced)
     char *seen = HK_ZEROS(char, soup->vertex_count);
     if (!seen) return HK_NO_MEMORY;
     for (size_t i = 0; i < 4 * soup->tet_count; ++i) seen[soup->tets[i]] = 1;
+    for (size_t i = 0; i < HK_MIDDLES * soup->tet_count && soup->middles; ++i)
+        if (soup->middles[i] >= 0) seen[soup->middles[i]] = 1;
     for (size_t i = 0; i < 3 * soup->triangle_count; ++i) seen[soup->triangles[i]] = 1;
     *unreferenced = 0;
     for (size_t v = 0; v < soup->vertex_count; ++v) *unreferenced += !seen[v];
@@ -409,8 +431,8 @@ hk_status hk_collect_mesh(hk_collect *collect, hk_mesh **mesh)
     HK_TRY(check_content(collect));
     hk_soup *soup = &collect->soup;
     if (collect->merge_repeats) {
-        HK_TRY(merge_repeats(collect, 3, 4, soup->tets, &soup->tet_count));
-        HK_TRY(merge_repeats(collect, 2, 3, soup->triangles, &soup->triangle_count));
+        HK_TRY(merge_repeats(collect, 3, 4, soup->tets, soup->middles, &soup->tet_count));
+        HK_TRY(merge_repeats(collect, 2, 3, soup->triangles, NULL, &soup->triangle_count));
     }
     hk_mesh *made = NULL;
     HK_TRY(hk_soup_mesh(soup, &made));

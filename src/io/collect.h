@@ -38,6 +38,7 @@ typedef struct hk_collect {
     hk_idmap *vertices;  // made by hk_collect_number
     int64_t left_out[HK_ELEMENT_SHAPES];
     int64_t high_order[HK_ELEMENT_SHAPES];  // read by their corners
+    int64_t split_faces;                    // quadratic triangles
     int64_t split_quads;
     char skipped[200];  // parts of the file that are not read
     int64_t merged[4];  // by dimension: elements listed once a group
@@ -68,6 +69,10 @@ hk_status hk_collect_join(hk_collect *collect, int group, int32_t item);
 // Corners are vertices (not their numbers in the file). `groups` are of the shape's dimension.
 hk_status hk_collect_element(hk_collect *collect, hk_element_shape shape, bool high_order,
                              const int32_t *corners, int group_count, const int *groups);
+
+// A quadratic tet, ten nodes in the order of mesh/quadratic.h, or triangle, six.
+hk_status hk_collect_quadratic(hk_collect *collect, hk_element_shape shape, const int32_t *nodes,
+                               int group_count, const int *groups);
 
 // A section or keyword that is not read, for a note. Repeated ones are told once.
 void hk_collect_skipped(hk_collect *collect, const char *word, size_t length);

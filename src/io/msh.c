@@ -198,6 +198,13 @@ static hk_status fail_unknown_node(const hk_msh *msh, hk_msh_type type, int64_t 
         hk_element_name(type.shape), (long long)id, (long long)least, (long long)most);
 }
 
+void hk_msh_exchange_middles(int32_t nodes[10])
+{
+    int32_t kept = nodes[8];
+    nodes[8] = nodes[9];
+    nodes[9] = kept;
+}
+
 hk_status hk_msh_element(hk_msh *msh, hk_msh_type type, int group_count, const int *groups)
 {
     if (type.nodes == 0) {
@@ -205,8 +212,11 @@ hk_status hk_msh_element(hk_msh *msh, hk_msh_type type, int group_count, const i
         hk_msh_record(msh);
         return hk_collect_element(&msh->collect, type.shape, false, NULL, 0, NULL);
     }
-    int32_t corners[8];
-    int corner_count = hk_element_corners(type.shape);
+    // Quadratic tets and triangles are taken whole; of others of higher order the corners are.
+    bool quadratic = (type.shape == HK_ELEMENT_TET && type.nodes == 10) ||
+                     (type.shape == HK_ELEMENT_TRIANGLE && type.nodes == 6);
+    int32_t corners[10];
+    int corner_count = quadratic ? type.nodes : hk_element_corners(type.shape);
     for (int i = 0; i < type.nodes; ++i) {
         int64_t id;
         HK_TRY(msh->wide_ids ? hk_msh_size(msh, "a node of the element", &id)
@@ -216,6 +226,10 @@ hk_status hk_msh_element(hk_msh *msh, hk_msh_type type, int group_count, const i
         if (i < corner_count) corners[i] = vertex;
     }
     HK_TRY(hk_msh_record_end(msh));
+    if (quadratic) {
+        if (type.shape == HK_ELEMENT_TET) hk_msh_exchange_middles(corners);
+        return hk_collect_quadratic(&msh->collect, type.shape, corners, group_count, groups);
+    }
     return hk_collect_element(&msh->collect, type.shape, type.high_order, corners, group_count,
                               groups);
 }

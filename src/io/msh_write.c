@@ -6,7 +6,15 @@
 
 #include <inttypes.h>
 
-enum { TYPE_TRIANGLE = 2, TYPE_TET = 4, TYPE_POINT = 15 };
+#include "mesh/quadratic.h"
+
+enum {
+    TYPE_TRIANGLE = 2,
+    TYPE_TET = 4,
+    TYPE_QUADRATIC_TRIANGLE = 9,
+    TYPE_QUADRATIC_TET = 11,
+    TYPE_POINT = 15
+};
 
 // The tag that a name such as "7" stands for (the reader's name of an unnamed group); 0: none.
 static int32_t tag_of_name(const char *name)
@@ -90,16 +98,35 @@ static int64_t first_groups(const hk_mesh *mesh, int dimension, int count, int32
 typedef struct element_list {
     int dimension, type, corners, count;
     const int32_t *elements;  // [count][corners]
+    const int32_t *middles;   // [count][6] of tets that are quadratic; NULL: none is
+    const uint8_t *faces;     // [count] of triangles, or NULL: 1 the first of the four of a face of
+                              // quadratic tets, 2 the others
     int32_t *first;           // [count] group or -1
     int64_t further;
 } element_list;
+
+// One of a list; of the four triangles of a face of quadratic tets the first stands for all.
+static void write_listed(hk_out *out, const element_list *list, int e, int32_t tag, int64_t *number)
+{
+    const int32_t *corners = list->elements + (size_t)list->corners * (size_t)e;
+    int32_t nodes[HK_QUADRATIC_NODES];
+    if (list->middles && list->middles[HK_MIDDLES * (size_t)e] >= 0) {
+        hk_quadratic_nodes(corners, list->middles + HK_MIDDLES * (size_t)e, nodes);
+        hk_msh_exchange_middles(nodes);
+        write_element(out, ++*number, TYPE_QUADRATIC_TET, tag, nodes, HK_QUADRATIC_NODES);
+    } else if (list->faces && list->faces[e] == 1) {
+        hk_is_split_face((const int32_t(*)[3])corners, nodes);
+        write_element(out, ++*number, TYPE_QUADRATIC_TRIANGLE, tag, nodes, 6);
+    } else if (!list->faces || list->faces[e] == 0) {
+        write_element(out, ++*number, list->type, tag, corners, list->corners);
+    }
+}
 
 // Every element once, tagged with its first group.
 static void write_once(hk_out *out, const element_list *list, const int32_t *tags, int64_t *number)
 {
     for (int e = 0; e < list->count; ++e)
-        write_element(out, ++*number, list->type, list->first[e] < 0 ? 0 : tags[list->first[e]],
-                      list->elements + (size_t)list->corners * (size_t)e, list->corners);
+        write_listed(out, list, e, list->first[e] < 0 ? 0 : tags[list->first[e]], number);
 }
 
 // The memberships that are not the first of their element.
@@ -111,10 +138,53 @@ static void write_again(hk_out *out, const hk_mesh *mesh, const element_list *li
         if (group->dimension != list->dimension) continue;
         for (int32_t i = 0; i < group->count; ++i)
             if (list->first[group->items[i]] != g)
-                write_element(out, ++*number, list->type, tags[g],
-                              list->elements + (size_t)list->corners * (size_t)group->items[i],
-                              list->corners);
+                write_listed(out, list, group->items[i], tags[g], number);
     }
+}
+
+// The four triangles of a face are one element, if they are in the same groups.
+static void find_faces(const hk_mesh *mesh, uint8_t *faces)
+{
+    for (int t = 0; t + 4 <= mesh->triangle_count; ++t) {
+        int32_t four[4][3], node[6];
+        memcpy(four, mesh->triangles + 3 * (size_t)t, sizeof four);
+        if (!hk_is_split_face((const int32_t(*)[3])four, node)) continue;
+        faces[t] = 1;
+        memset(faces + t + 1, 2, 3);
+        t += 3;
+    }
+    for (int g = 0; g < mesh->group_count; ++g) {
+        const hk_group *group = &mesh->groups[g];
+        if (group->dimension != 2) continue;
+        // A group that has a part of a face takes it apart.
+        for (int32_t i = 0; i < group->count;) {
+            int32_t first = group->items[i], whole = 1;
+            while (whole < 4 && i + whole < group->count &&
+                   group->items[i + whole] == first + whole)
+                ++whole;
+            if (faces[first] == 1 && whole == 4) {
+                i += 4;
+                continue;
+            }
+            while (faces[first] == 2) --first;
+            if (faces[first] == 1) memset(faces + first, 0, 4);
+            ++i;
+        }
+    }
+}
+
+// Triangles that are not written because the first of their face stands for them.
+static int64_t merged_triangles(const hk_mesh *mesh, const element_list *triangles)
+{
+    int64_t merged = 0;
+    for (int t = 0; t < mesh->triangle_count && triangles->faces; ++t)
+        merged += triangles->faces[t] == 2;
+    for (int g = 0; g < mesh->group_count && triangles->faces; ++g)
+        for (int32_t i = 0; i < mesh->groups[g].count && mesh->groups[g].dimension == 2; ++i) {
+            int32_t t = mesh->groups[g].items[i];
+            merged += triangles->faces[t] == 2 && triangles->first[t] != g;
+        }
+    return merged;
 }
 
 // Tets come first, so that tet t is element t + 1 and fields can name it.
@@ -124,6 +194,7 @@ static void write_elements(hk_out *out, const hk_mesh *mesh, element_list *tets,
     tets->further = first_groups(mesh, 3, tets->count, tets->first);
     triangles->further = first_groups(mesh, 2, triangles->count, triangles->first);
     int64_t total = tets->count + triangles->count + tets->further + triangles->further;
+    total -= merged_triangles(mesh, triangles);
     for (int g = 0; g < mesh->group_count; ++g)
         if (mesh->groups[g].dimension == 0) total += mesh->groups[g].count;
     hk_out_text(out, "$Elements\n%" PRId64 "\n", total);
@@ -162,17 +233,22 @@ hk_status hk_msh_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields,
 {
     int32_t *tags = HK_ARRAY(int32_t, mesh->group_count);
     element_list tets = {
-        3, TYPE_TET, 4, mesh->tet_count, mesh->tets, HK_ARRAY(int32_t, mesh->tet_count), 0};
+        3, TYPE_TET, 4, mesh->tet_count, mesh->tets, mesh->middles, NULL,
+        HK_ARRAY(int32_t, mesh->tet_count), 0};
+    uint8_t *faces = mesh->middles ? HK_ZEROS(uint8_t, mesh->triangle_count) : NULL;
     element_list triangles = {2,
                               TYPE_TRIANGLE,
                               3,
                               mesh->triangle_count,
                               mesh->triangles,
+                              NULL,
+                              faces,
                               HK_ARRAY(int32_t, mesh->triangle_count),
                               0};
     hk_status status = HK_NO_MEMORY;
-    if (tags && tets.first && triangles.first) {
+    if (tags && tets.first && triangles.first && (faces || !mesh->middles)) {
         status = HK_OK;
+        if (faces) find_faces(mesh, faces);
         hk_out_text(out, "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n");
         write_names(out, mesh, tags, choose_tags(mesh, tags));
         hk_out_text(out, "$Nodes\n%d\n", mesh->vertex_count);
@@ -187,5 +263,6 @@ hk_status hk_msh_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields,
     hk_free(tags);
     hk_free(tets.first);
     hk_free(triangles.first);
+    hk_free(faces);
     return status;
 }

@@ -2,6 +2,8 @@
 
 #include <limits.h>
 
+#include "mesh/quadratic.h"
+
 static hk_status too_many(const char *what)
 {
     return hk_fail(HK_UNSUPPORTED, "more than %d %s are not supported", INT_MAX, what);
@@ -19,13 +21,37 @@ hk_status hk_soup_vertices(hk_soup *soup, size_t count, const double *positions)
     return HK_OK;
 }
 
-hk_status hk_soup_tet(hk_soup *soup, const int32_t corners[4])
+// The middles of one more tet; NULL: it is linear.
+static hk_status add_middles(hk_soup *soup, const int32_t *middles)
+{
+    if (!middles && !soup->middles) return HK_OK;
+    size_t tets = soup->tet_count, size = HK_MIDDLES * sizeof(int32_t);
+    size_t before = soup->middles ? tets : 0;
+    HK_TRY(hk_reserve((void **)&soup->middles, before, size, &soup->middle_capacity, tets + 1));
+    memset(soup->middles + HK_MIDDLES * before, 0xff, (tets + 1 - before) * size);
+    if (middles) memcpy(soup->middles + HK_MIDDLES * tets, middles, size);
+    soup->quadratic_count += middles != NULL;
+    return HK_OK;
+}
+
+static hk_status add_tet(hk_soup *soup, const int32_t corners[4], const int32_t *middles)
 {
     if (soup->tet_count >= INT_MAX) return too_many("tets");
     HK_TRY(hk_reserve((void **)&soup->tets, soup->tet_count, 4 * sizeof(int32_t),
                       &soup->tet_capacity, soup->tet_count + 1));
+    HK_TRY(add_middles(soup, middles));
     memcpy(soup->tets + 4 * soup->tet_count++, corners, 4 * sizeof(int32_t));
     return HK_OK;
+}
+
+hk_status hk_soup_tet(hk_soup *soup, const int32_t corners[4])
+{
+    return add_tet(soup, corners, NULL);
+}
+
+hk_status hk_soup_quadratic(hk_soup *soup, const int32_t nodes[10])
+{
+    return add_tet(soup, nodes, nodes + 4);
 }
 
 hk_status hk_soup_triangle(hk_soup *soup, int32_t a, int32_t b, int32_t c)
@@ -37,6 +63,15 @@ hk_status hk_soup_triangle(hk_soup *soup, int32_t a, int32_t b, int32_t c)
     triangle[0] = a;
     triangle[1] = b;
     triangle[2] = c;
+    return HK_OK;
+}
+
+hk_status hk_soup_quadratic_face(hk_soup *soup, const int32_t nodes[6])
+{
+    int32_t four[4][3];
+    hk_split_face(nodes, nodes[3], nodes[4], nodes[5], four);
+    for (int k = 0; k < 4; k++)
+        HK_TRY(hk_soup_triangle(soup, four[k][0], four[k][1], four[k][2]));
     return HK_OK;
 }
 
@@ -58,8 +93,8 @@ hk_status hk_soup_mesh(const hk_soup *soup, hk_mesh **mesh)
     if (soup->tet_count) memcpy(made->tets, soup->tets, 4 * sizeof(int32_t) * soup->tet_count);
     if (soup->triangle_count)
         memcpy(made->triangles, soup->triangles, 3 * sizeof(int32_t) * soup->triangle_count);
-    hk_status status = HK_OK;
-    if (soup->split_polygons)
+    hk_status status = soup->middles ? hk_mesh_set_middles(made, soup->middles) : HK_OK;
+    if (status == HK_OK && soup->split_polygons)
         status = hk_mesh_add_note(made, "%zu polygon%s split into triangles", soup->split_polygons,
                                   soup->split_polygons == 1 ? "" : "s");
     if (status != HK_OK) {
@@ -74,6 +109,7 @@ void hk_soup_free(hk_soup *soup)
 {
     hk_free(soup->positions);
     hk_free(soup->tets);
+    hk_free(soup->middles);
     hk_free(soup->triangles);
     *soup = (hk_soup){0};
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mesh/quadratic.h"
+
 typedef struct header {
     int count;
     int64_t second;      // dimension of nodes, nodes a tet
@@ -133,6 +135,38 @@ static hk_status read_region(hk_collect *collect, hk_scan *scan, const header *h
     return HK_OK;
 }
 
+// TetGen puts the six further nodes into the middles of straight edges, in an order of its own that
+// depends on the version and on the winding asked for: each belongs to the edge whose middle it is.
+static hk_status add_quadratic(hk_collect *collect, hk_scan *scan, const int32_t node[10],
+                               int group_count, const int *group)
+{
+    const double *x = collect->soup.positions;
+    int32_t sorted[10];
+    memcpy(sorted, node, 4 * sizeof *sorted);
+    for (int m = 0; m < HK_MIDDLES; m++) sorted[4 + m] = -1;
+    for (int k = 4; k < 10; k++) {
+        int nearest = 0;
+        double least = INFINITY;
+        for (int m = 0; m < HK_MIDDLES; m++) {
+            double square = 0;
+            for (int i = 0; i < 3; i++) {
+                double a = x[3 * (int64_t)node[hk_tet_edges[m][0]] + i];
+                double b = x[3 * (int64_t)node[hk_tet_edges[m][1]] + i];
+                double d = x[3 * (int64_t)node[k] + i] - (0.5 * a + 0.5 * b);
+                square += d * d;
+            }
+            if (square < least) {
+                least = square;
+                nearest = m;
+            }
+        }
+        if (sorted[4 + nearest] >= 0)
+            return hk_scan_fail(scan, "two of its nodes 5 to 10 lie at the middle of the same edge");
+        sorted[4 + nearest] = node[k];
+    }
+    return hk_collect_quadratic(collect, HK_ELEMENT_TET, sorted, group_count, group);
+}
+
 static hk_status read_tets(hk_collect *collect, hk_scan *scan, int64_t *odd_regions)
 {
     header h = {.second = 4};
@@ -147,8 +181,10 @@ static hk_status read_tets(hk_collect *collect, hk_scan *scan, int64_t *odd_regi
         for (int i = 0; i < h.second; ++i) HK_TRY(read_corner(collect, scan, &corners[i]));
         HK_TRY(read_region(collect, scan, &h, odd_regions, &group_count, &group));
         HK_TRY(hk_scan_line_end(scan));
-        HK_TRY(hk_collect_element(collect, HK_ELEMENT_TET, h.second == 10, corners, group_count,
-                                  &group));
+        if (h.second == 10)
+            HK_TRY(add_quadratic(collect, scan, corners, group_count, &group));
+        else
+            HK_TRY(hk_collect_element(collect, HK_ELEMENT_TET, false, corners, group_count, &group));
     }
     return no_more(scan, "tet");
 }

@@ -31,9 +31,9 @@ static const cell_kind kinds[] = {
     {15, 3, 10, "pentagonal prism"},
     {16, 3, 12, "hexagonal prism"},
     {21, 1, 3, "quadratic line"},
-    {22, 2, 6, "quadratic triangle"},
+    {HK_VTK_QUADRATIC_TRIANGLE, 2, 6, "quadratic triangle"},
     {23, 2, 8, "quadratic quad"},
-    {24, 3, 10, "quadratic tet"},
+    {HK_VTK_QUADRATIC_TET, 3, 10, "quadratic tet"},
     {25, 3, 20, "quadratic hexahedron"},
     {26, 3, 15, "quadratic wedge"},
     {27, 3, 13, "quadratic pyramid"},
@@ -69,13 +69,14 @@ const char *hk_vtk_type_name(int type)
     return kind ? kind->name : "cell of unknown type";
 }
 
-static hk_status add_tet(hk_vtk_cells *cells, const int32_t *corners)
+static hk_status add_tet(hk_vtk_cells *cells, const int32_t *corners, bool quadratic)
 {
     size_t count = cells->soup.tet_count;
     HK_TRY(hk_reserve((void **)&cells->tet_cells, count, sizeof(int64_t), &cells->tet_cell_capacity,
                       count + 1));
     cells->tet_cells[count] = (int64_t)cells->cell_count;
-    return hk_soup_tet(&cells->soup, corners);
+    return quadratic ? hk_soup_quadratic(&cells->soup, corners)
+                     : hk_soup_tet(&cells->soup, corners);
 }
 
 // Every other triangle of a strip is wound the other way.
@@ -95,8 +96,10 @@ hk_status hk_vtk_add_cell(hk_vtk_cells *cells, int type, const int32_t *corners,
     hk_soup *soup = &cells->soup;
     hk_status status = HK_OK;
     bool surface = type == HK_VTK_TRIANGLE || type == HK_VTK_POLYGON || type == 9;
-    if (type == HK_VTK_TET) {
-        status = add_tet(cells, corners);
+    if (type == HK_VTK_TET || type == HK_VTK_QUADRATIC_TET) {
+        status = add_tet(cells, corners, type == HK_VTK_QUADRATIC_TET);
+    } else if (type == HK_VTK_QUADRATIC_TRIANGLE) {
+        status = hk_soup_quadratic_face(soup, corners);
     } else if (surface && count >= 3) {
         status = hk_soup_polygon(soup, corners, count);
     } else if (type == 8) {  // a pixel's corners go row by row, not around

@@ -1,5 +1,5 @@
 // VTK XML unstructured grids (.vtu): writing. Numbers go to one appended block of raw bytes, in
-// full precision. Cells are the tets and then the triangles that are no faces of tets, for which
+// full precision. Cells are the tets (quadratic ones with their ten nodes) and then the triangles that are no faces of tets, for which
 // fields of tets are 0; groups of tets and vertices become arrays of 0 and 1 named "group:…", which
 // the reader knows.
 #include <limits.h>
@@ -7,6 +7,7 @@
 #include "io/vtk_cells.h"
 #include "io/vtu_data.h"
 #include "io/xml.h"
+#include "mesh/quadratic.h"
 
 typedef struct vtu_writer {
     hk_out *out;
@@ -34,9 +35,18 @@ static size_t cell_count(const vtu_writer *writer)
     return (size_t)writer->mesh->tet_count + (size_t)writer->sheet_count;
 }
 
+static bool is_quadratic(const hk_mesh *mesh, size_t tet)
+{
+    return mesh->middles && mesh->middles[HK_MIDDLES * tet] >= 0;
+}
+
 static size_t corner_count(const vtu_writer *writer)
 {
-    return 4 * (size_t)writer->mesh->tet_count + 3 * (size_t)writer->sheet_count;
+    const hk_mesh *mesh = writer->mesh;
+    size_t count = 4 * (size_t)mesh->tet_count + 3 * (size_t)writer->sheet_count;
+    for (size_t t = 0; t < (size_t)mesh->tet_count && mesh->middles; t++)
+        count += is_quadratic(mesh, t) ? HK_MIDDLES : 0;
+    return count;
 }
 
 static size_t site_count(const vtu_writer *writer, hk_field_site site)
@@ -153,8 +163,14 @@ static void write_corners(vtu_writer *writer)
     const hk_mesh *mesh = writer->mesh;
     uint64_t bytes = sizeof(int32_t) * corner_count(writer);
     hk_out_bytes(writer->out, &bytes, sizeof bytes);
-    if (mesh->tet_count)
+    if (mesh->tet_count && !mesh->middles)
         hk_out_bytes(writer->out, mesh->tets, 4 * sizeof(int32_t) * (size_t)mesh->tet_count);
+    for (size_t t = 0; t < (size_t)mesh->tet_count && mesh->middles; t++) {
+        hk_out_bytes(writer->out, mesh->tets + 4 * t, 4 * sizeof(int32_t));
+        if (is_quadratic(mesh, t))
+            hk_out_bytes(writer->out, mesh->middles + HK_MIDDLES * t,
+                         HK_MIDDLES * sizeof(int32_t));
+    }
     if (writer->sheet_count)
         hk_out_bytes(writer->out, writer->sheets,
                      3 * sizeof(int32_t) * (size_t)writer->sheet_count);
@@ -172,11 +188,17 @@ static hk_status write_numbers(vtu_writer *writer)
     write_corners(writer);
     int32_t *ends = HK_ARRAY(int32_t, cells);
     if (!ends) return HK_NO_MEMORY;
-    for (size_t i = 0; i < cells; i++)
-        ends[i] = (int32_t)(i < tets ? 4 * (i + 1) : 4 * tets + 3 * (i - tets + 1));
+    int32_t end = 0;
+    for (size_t i = 0; i < cells; i++) {
+        end += i >= tets ? 3 : is_quadratic(mesh, i) ? HK_QUADRATIC_NODES : 4;
+        ends[i] = end;
+    }
     write_block(out, ends, sizeof(int32_t) * cells);
     unsigned char *types = (unsigned char *)ends;  // done with: the smaller array fits in it
-    for (size_t i = 0; i < cells; i++) types[i] = i < tets ? HK_VTK_TET : HK_VTK_TRIANGLE;
+    for (size_t i = 0; i < cells; i++)
+        types[i] = i >= tets               ? HK_VTK_TRIANGLE
+                   : is_quadratic(mesh, i) ? HK_VTK_QUADRATIC_TET
+                                           : HK_VTK_TET;
     write_block(out, types, cells);
     hk_free(ends);
     return HK_OK;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "mesh/facets.h"
+#include "mesh/quadratic.h"
 
 // Below this quality a tet or a triangle is called flat: rounding has a say in its volume or area.
 static const double flat_quality = 1e-9;
@@ -40,6 +41,19 @@ static void measure_vertices(const hk_mesh *mesh, hk_mesh_report *report)
     }
 }
 
+// Of a quadratic tet the volume is that between its curved faces, and where it is folded the quality
+// is that of an inverted one.
+static void measure_quadratic(const hk_mesh *mesh, int t, double *quality, double *volume6)
+{
+    int32_t node[HK_QUADRATIC_NODES];
+    const double *at[HK_QUADRATIC_NODES];
+    double least;
+    hk_quadratic_nodes(mesh->tets + 4 * (size_t)t, mesh->middles + HK_MIDDLES * (size_t)t, node);
+    for (int a = 0; a < HK_QUADRATIC_NODES; a++) at[a] = corner(mesh, node[a]);
+    *volume6 = 6 * hk_quadratic_volume(at, &least);
+    if (!(least > 0)) *quality = -fabs(*quality);
+}
+
 // Returns how many of the flat ones are inverted: their vertices were moved after reading.
 static int64_t measure_tets(const hk_mesh *mesh, hk_mesh_report *report)
 {
@@ -51,6 +65,8 @@ static int64_t measure_tets(const hk_mesh *mesh, hk_mesh_report *report)
         const double *a = corner(mesh, v[0]), *b = corner(mesh, v[1]), *c = corner(mesh, v[2]),
                      *d = corner(mesh, v[3]);
         double quality = hk_tet_quality(a, b, c, d), volume6 = hk_tet_volume6(a, b, c, d);
+        if (mesh->middles && mesh->middles[HK_MIDDLES * (size_t)t] >= 0)
+            measure_quadratic(mesh, t, &quality, &volume6);
         if (isfinite(volume6)) report->volume += volume6 / 6;
         quality_sum += quality;
         if (quality < flat_quality) hk_defect_add(&report->flat, t);
@@ -109,6 +125,16 @@ static void mark_corners(bool *used, int count, int corners, const int32_t *elem
     for (size_t i = 0; i < (size_t)corners * (size_t)count; i++) used[elements[i]] = true;
 }
 
+static void join_middles(const hk_mesh *mesh, int32_t *parents, bool *used)
+{
+    for (int64_t k = 0; k < HK_MIDDLES * (int64_t)mesh->tet_count && mesh->middles; k++) {
+        if (mesh->middles[k] < 0) continue;
+        const int32_t edge[2] = {mesh->tets[4 * (k / HK_MIDDLES)], mesh->middles[k]};
+        join_corners(parents, 1, 2, edge);
+        used[edge[1]] = true;
+    }
+}
+
 // Components are counted among the tets, or among the triangles of a surface mesh. Elements that
 // share a vertex belong together.
 static hk_status count_components(const hk_mesh *mesh, hk_mesh_report *report)
@@ -124,6 +150,7 @@ static hk_status count_components(const hk_mesh *mesh, hk_mesh_report *report)
     if (mesh->tet_count) {
         join_corners(parents, mesh->tet_count, 4, mesh->tets);
         mark_corners(used, mesh->tet_count, 4, mesh->tets);
+        join_middles(mesh, parents, used);
     } else {
         join_corners(parents, mesh->triangle_count, 3, mesh->triangles);
         mark_corners(used, mesh->triangle_count, 3, mesh->triangles);

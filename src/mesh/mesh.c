@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/rotation.h"
+#include "mesh/quadratic.h"
 
 // ---------------------------------------------------------------- making and freeing
 
@@ -46,6 +47,7 @@ void hk_mesh_free(hk_mesh *mesh)
     hk_free(mesh->notes);
     hk_free(mesh->positions);
     hk_free(mesh->tets);
+    hk_free(mesh->middles);
     hk_free(mesh->triangles);
     hk_free(mesh->surface);
     hk_free(mesh->surface_tets);
@@ -182,7 +184,8 @@ hk_status hk_mesh_copy(const hk_mesh *mesh, hk_mesh **copy)
     memcpy(made->tets, mesh->tets, 4 * (size_t)mesh->tet_count * sizeof(int32_t));
     memcpy(made->triangles, mesh->triangles, 3 * (size_t)mesh->triangle_count * sizeof(int32_t));
     made->turned = mesh->turned;
-    hk_status status = copy_groups_and_notes(mesh, made);
+    hk_status status = mesh->middles ? hk_mesh_set_middles(made, mesh->middles) : HK_OK;
+    if (status == HK_OK) status = copy_groups_and_notes(mesh, made);
     if (status != HK_OK) {
         hk_mesh_free(made);
         return status;
@@ -239,6 +242,7 @@ hk_status hk_mesh_check_indices(const hk_mesh *mesh, const char *name)
 {
     HK_TRY(check_corners(mesh, name, "tet", mesh->tet_count, 4, mesh->tets));
     HK_TRY(check_corners(mesh, name, "triangle", mesh->triangle_count, 3, mesh->triangles));
+    if (mesh->middles) HK_TRY(hk_check_middles(mesh, name, mesh->middles));
     for (int g = 0; g < mesh->group_count; g++) HK_TRY(check_group(mesh, name, &mesh->groups[g]));
     return HK_OK;
 }
@@ -256,6 +260,12 @@ static void swap_last_two(int32_t *corners, int count)
     corners[count - 2] = kept;
 }
 
+static void turn_tet(hk_mesh *mesh, int tet)
+{
+    swap_last_two(mesh->tets + 4 * (size_t)tet, 4);
+    if (mesh->middles) hk_turn_middles(mesh->middles + HK_MIDDLES * (size_t)tet);
+}
+
 hk_status hk_mesh_finish(hk_mesh *mesh, const char *name)
 {
     if (!name) name = "mesh";
@@ -265,11 +275,11 @@ hk_status hk_mesh_finish(hk_mesh *mesh, const char *name)
     int64_t turned_before = mesh->turned.count;
     const double *x = mesh->positions;
     for (int t = 0; t < mesh->tet_count; t++) {
-        int32_t *v = mesh->tets + 4 * (size_t)t;
+        const int32_t *v = mesh->tets + 4 * (size_t)t;
         double volume6 = hk_tet_volume6(x + 3 * (size_t)v[0], x + 3 * (size_t)v[1],
                                         x + 3 * (size_t)v[2], x + 3 * (size_t)v[3]);
         if (volume6 < 0) {
-            swap_last_two(v, 4);
+            turn_tet(mesh, t);
             hk_defect_add(&mesh->turned, t);
         }
     }
@@ -337,7 +347,7 @@ hk_status hk_mesh_transform(hk_mesh *mesh, const hk_transform *transform)
         }
     if (transform->scale > 0) return HK_OK;
 
-    for (int t = 0; t < mesh->tet_count; t++) swap_last_two(mesh->tets + 4 * (size_t)t, 4);
+    for (int t = 0; t < mesh->tet_count; t++) turn_tet(mesh, t);
     for (int t = 0; t < mesh->triangle_count; t++)
         swap_last_two(mesh->triangles + 3 * (size_t)t, 3);
     for (int t = 0; t < mesh->surface_count; t++) swap_last_two(mesh->surface + 3 * (size_t)t, 3);

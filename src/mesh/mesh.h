@@ -19,6 +19,9 @@ struct hk_mesh {
     double *positions;  // [vertex_count][3] m
     int tet_count;
     int32_t *tets;  // [tet_count][4], positive volume after hk_mesh_finish
+    // [tet_count][6] the nodes in the middles of their edges (mesh/quadratic.h), −1 where a tet is
+    // linear; NULL: all are. Stored triangles of faces of quadratic tets are four each.
+    int32_t *middles;
     int triangle_count;
     int32_t *triangles;  // [triangle_count][3] as stored in the file
     int group_count;

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "mesh/quadratic.h"
+
 static const double *position(const hk_mesh *mesh, int vertex)
 {
     return mesh->positions + 3 * (int64_t)vertex;
@@ -109,6 +111,9 @@ static hk_status select_group(const hk_mesh *mesh, const hk_selector *s, uint8_t
             continue;
         }
         for (int c = 0; c < corner_count; c++) chosen[corners[item * corner_count + c]] = 1;
+        for (int c = 0; c < HK_MIDDLES && group->dimension == 3 && mesh->middles; c++)
+            if (mesh->middles[item * HK_MIDDLES + c] >= 0)
+                chosen[mesh->middles[item * HK_MIDDLES + c]] = 1;
     }
     return HK_OK;
 }

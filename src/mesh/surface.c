@@ -4,6 +4,7 @@
 #include <limits.h>
 
 #include "mesh/facets.h"
+#include "mesh/quadratic.h"
 
 typedef struct face_census {
     uint8_t *outer;  // [tet_count] a bit for each face that no other tet has
@@ -22,6 +23,23 @@ static void count_face(void *context, int32_t low, const hk_keyed *run, size_t c
     }
 }
 
+// The triangles of face f of a tet, outward; returns their number.
+static int face_triangles(const hk_mesh *mesh, int t, int f, int32_t triangle[4][3])
+{
+    const int *face = hk_tet_faces[f];
+    const int32_t *middles = mesh->middles ? mesh->middles + HK_MIDDLES * (int64_t)t : NULL;
+    int32_t corner[3];
+    for (int c = 0; c < 3; c++) corner[c] = mesh->tets[4 * (size_t)t + (size_t)face[c]];
+    if (!middles || middles[0] < 0) {
+        memcpy(triangle[0], corner, sizeof corner);
+        return 1;
+    }
+    hk_split_face(corner, middles[hk_middle_between(face[0], face[1])],
+                  middles[hk_middle_between(face[1], face[2])],
+                  middles[hk_middle_between(face[2], face[0])], triangle);
+    return 4;
+}
+
 // In the order of tets, and of the faces of each: the same whatever the numbering of vertices.
 static void collect_outer(const hk_mesh *mesh, const uint8_t *outer, int32_t *triangles,
                           int32_t *tets)
@@ -29,10 +47,20 @@ static void collect_outer(const hk_mesh *mesh, const uint8_t *outer, int32_t *tr
     for (int t = 0; t < mesh->tet_count; t++)
         for (int f = 0; f < 4; f++) {
             if (!(outer[t] >> f & 1)) continue;
-            for (int c = 0; c < 3; c++)
-                *triangles++ = mesh->tets[4 * (size_t)t + (size_t)hk_tet_faces[f][c]];
-            *tets++ = t;
+            int count = face_triangles(mesh, t, f, (int32_t(*)[3])triangles);
+            triangles += 3 * count;
+            for (int k = 0; k < count; k++) *tets++ = t;
         }
+}
+
+// Faces of quadratic tets are four triangles each.
+static int64_t count_outer(const hk_mesh *mesh, const face_census *census)
+{
+    int64_t count = census->outer_count;
+    for (int t = 0; t < mesh->tet_count && mesh->middles; t++)
+        if (mesh->middles[HK_MIDDLES * (int64_t)t] >= 0)
+            for (int f = 0; f < 4; f++) count += 3 * (census->outer[t] >> f & 1);
+    return count;
 }
 
 hk_status hk_mesh_loose_triangles(const hk_mesh *mesh, uint8_t *loose, int *count)
@@ -40,6 +68,8 @@ hk_status hk_mesh_loose_triangles(const hk_mesh *mesh, uint8_t *loose, int *coun
     uint8_t *of_tets = HK_ZEROS(uint8_t, mesh->vertex_count);
     if (!of_tets) return HK_NO_MEMORY;
     for (int64_t k = 0; k < 4 * (int64_t)mesh->tet_count; k++) of_tets[mesh->tets[k]] = 1;
+    for (int64_t k = 0; k < HK_MIDDLES * (int64_t)mesh->tet_count && mesh->middles; k++)
+        if (mesh->middles[k] >= 0) of_tets[mesh->middles[k]] = 1;
     *count = 0;
     for (int t = 0; t < mesh->triangle_count; t++) {
         const int32_t *c = mesh->triangles + 3 * (int64_t)t;
@@ -65,7 +95,7 @@ static hk_status make_surface(hk_mesh *mesh)
 {
     HK_TRY(hk_mesh_check_indices(mesh, "mesh"));
     face_census census = {0};
-    int64_t count;
+    int64_t count, outer_count;
     int loose_count;
     int32_t *triangles = NULL, *tets = NULL;
     hk_status status = HK_NO_MEMORY;
@@ -77,7 +107,8 @@ static hk_status make_surface(hk_mesh *mesh)
         status = hk_visit_facets(mesh->vertex_count, 4 * (int64_t)mesh->tet_count, mesh->tets,
                                  hk_tet_face, count_face, &census);
     if (status != HK_OK) goto failed;
-    count = census.outer_count + loose_count;
+    outer_count = count_outer(mesh, &census);
+    count = outer_count + loose_count;
     if (count > INT_MAX) {
         status = hk_fail(HK_UNSUPPORTED, "the surface would have %lld triangles, more than %d",
                          (long long)count, INT_MAX);
@@ -88,7 +119,7 @@ static hk_status make_surface(hk_mesh *mesh)
     tets = HK_ARRAY(int32_t, count);
     if (!triangles || !tets) goto failed;
     collect_outer(mesh, census.outer, triangles, tets);
-    collect_loose(mesh, loose, triangles + 3 * census.outer_count, tets + census.outer_count);
+    collect_loose(mesh, loose, triangles + 3 * outer_count, tets + outer_count);
     hk_free(census.outer);
     hk_free(loose);
     mesh->surface_count = (int)count;

@@ -64,6 +64,7 @@ static bool copy_arrays(hk_model *m)
         {&m->hold, n, sizeof(int32_t)},
         {&m->motions, (size_t)m->motion_count, sizeof(hk_motion)},
         {&m->tets, 4 * tets, sizeof(int32_t)},
+        {&m->middles, 6 * tets, sizeof(int32_t)},
         {&m->volume, tets, sizeof(double)},
         {&m->tet_material, tets, sizeof(int32_t)},
         {&m->fibre, 3 * tets, sizeof(double)},
@@ -118,6 +119,22 @@ hk_status hk_model_copy(const hk_model *model, hk_model **copy)
 
 // ---------------------------------------------------------------- what follows from rest positions
 
+hk_status hk_model_copy_middles(const hk_model *m, const hk_body *body, hk_mesh *mesh)
+{
+    int start = body ? body->tet_start : 0, vertex = body ? body->vertex_start : 0;
+    if (!m->middles || !hk_model_is_quadratic(m, start)) {
+        if (body || !m->middles) return HK_OK;
+    }
+    int64_t count = 6 * (int64_t)mesh->tet_count;
+    mesh->middles = HK_ARRAY(int32_t, count);
+    if (!mesh->middles) return HK_NO_MEMORY;
+    for (int64_t k = 0; k < count; k++) {
+        int32_t middle = m->middles[6 * (int64_t)start + k];
+        mesh->middles[k] = middle < 0 ? -1 : middle - vertex;
+    }
+    return HK_OK;
+}
+
 hk_status hk_model_body_mesh(const hk_model *m, int number, hk_mesh **mesh)
 {
     const hk_body *body = &m->bodies[number];
@@ -127,10 +144,10 @@ hk_status hk_model_body_mesh(const hk_model *m, int number, hk_mesh **mesh)
            3 * sizeof(double) * (size_t)body->vertex_count);
     for (int64_t k = 0; k < 4 * (int64_t)body->tet_count; k++)
         made->tets[k] = m->tets[4 * (int64_t)body->tet_start + k] - body->vertex_start;
+    hk_status status = hk_model_copy_middles(m, body, made);
     for (int64_t k = 0; k < 3 * (int64_t)body->triangle_count; k++)
         made->triangles[k] =
             m->triangles[3 * (int64_t)body->triangle_start + k] - body->vertex_start;
-    hk_status status = HK_OK;
     for (int k = 0; k < body->group_count && status == HK_OK; k++) {
         const hk_group *from = &body->groups[k];
         hk_group *to;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "mesh/mesh.h"
+#include "mesh/quadratic.h"
 #include "mesh/select.h"
 #include "model/build.h"
 #include "model/contact.h"
@@ -116,6 +116,26 @@ typedef struct builder {
     int first_material, first_motion;
 } builder;
 
+static hk_status copy_middles(builder *b)
+{
+    hk_model *m = b->model;
+    if (!b->mesh->middles) return HK_OK;
+    if (hk_mesh_is_mixed(b->mesh))
+        return hk_fail(HK_UNSUPPORTED,
+                       "its mesh has linear and quadratic tets, which do not fit where they meet: "
+                       "set \"order\": 1 or 2 in the mesh, or use hooke mesh convert --order");
+    if (!m->middles) {
+        size_t count = HK_MIDDLES * (size_t)m->tet_count;
+        m->middles = HK_ARRAY(int32_t, count);
+        if (!m->middles) return HK_NO_MEMORY;
+        memset(m->middles, 0xff, count * sizeof(int32_t));
+    }
+    int32_t *to = m->middles + HK_MIDDLES * (int64_t)b->body->tet_start;
+    for (int64_t k = 0; k < HK_MIDDLES * (int64_t)b->mesh->tet_count; k++)
+        to[k] = b->mesh->middles[k] + b->body->vertex_start;
+    return HK_OK;
+}
+
 static void copy_geometry(builder *b)
 {
     hk_model *m = b->model;
@@ -141,6 +161,22 @@ static hk_status copy_groups(const hk_mesh *mesh, hk_body *body)
     return HK_OK;
 }
 
+static hk_status measure_quadratic(hk_model *m, const hk_body *body, int t)
+{
+    int32_t node[HK_QUADRATIC_NODES];
+    const double *at[HK_QUADRATIC_NODES];
+    double least;
+    hk_quadratic_nodes(m->tets + 4 * (int64_t)t, m->middles + HK_MIDDLES * (int64_t)t, node);
+    for (int a = 0; a < HK_QUADRATIC_NODES; a++) at[a] = m->rest + 3 * (int64_t)node[a];
+    m->volume[t] = hk_quadratic_volume(at, &least);
+    if (isfinite(m->volume[t]) && least > 1e-6) return HK_OK;
+    return hk_fail(HK_BAD_INPUT,
+                   "quadratic tet %d is folded: its map is turned inside out at a quadrature point, "
+                   "because nodes lie far from the middles of its edges; `hooke mesh check` lists "
+                   "all of them, `hooke mesh convert --order 1` makes its edges straight",
+                   t - body->tet_start);
+}
+
 hk_status hk_model_measure_tets(hk_model *m, const hk_body *body)
 {
     for (int t = body->tet_start; t < body->tet_start + body->tet_count; t++) {
@@ -156,6 +192,7 @@ hk_status hk_model_measure_tets(hk_model *m, const hk_body *body)
                            t - body->tet_start, c[0] - first, c[1] - first, c[2] - first,
                            c[3] - first, volume);
         m->volume[t] = volume;
+        if (hk_model_is_quadratic(m, t)) HK_TRY(measure_quadratic(m, body, t));
     }
     return HK_OK;
 }
@@ -179,12 +216,25 @@ static const hk_material_def *region_material(const hk_body_def *def, int region
     return region == 0 ? &def->material : &def->regions[region - 1].material;
 }
 
+// Blend weights are those of linear tets: quadratic ones stay with their law.
+static hk_status keep_law(hk_material *material)
+{
+    if (material->blend_law.upper > 0 && !material->blend_law.steps_only)
+        return hk_fail(HK_UNSUPPORTED,
+                       "quadratic tets cannot be \"invertible\": leave it out, or use linear tets "
+                       "(\"order\": 1 in the mesh)");
+    material->blend_law = (hk_blend_law){0};
+    return HK_OK;
+}
+
 static hk_status assign_materials(builder *b)
 {
     hk_model *m = b->model;
     for (int r = 0; r <= b->def->region_count; r++) {
         hk_status status =
             hk_material_resolve(region_material(b->def, r), &m->materials[b->first_material + r]);
+        if (status == HK_OK && b->mesh->middles)
+            status = keep_law(&m->materials[b->first_material + r]);
         if (status != HK_OK) return r ? hk_fail_within(status, "region %d", r - 1) : status;
     }
     memset(b->tet_region, 0, sizeof(int32_t) * (size_t)b->mesh->tet_count);
@@ -211,7 +261,16 @@ static hk_status assign_materials(builder *b)
 void hk_model_add_masses(hk_model *m, const hk_body *body)
 {
     for (int t = body->tet_start; t < body->tet_start + body->tet_count; t++) {
-        double quarter = m->materials[m->tet_material[t]].density * m->volume[t] / 4;
+        double mass = m->materials[m->tet_material[t]].density * m->volume[t];
+        // Row sums would be negative at corners. In proportion to ∫ N² (Hinton, Rock & Zienkiewicz
+        // 1976) they are 1/36 and 4/27.
+        if (hk_model_is_quadratic(m, t)) {
+            for (int k = 0; k < 4; k++) m->mass[m->tets[4 * (int64_t)t + k]] += mass / 36;
+            for (int k = 0; k < HK_MIDDLES; k++)
+                m->mass[m->middles[HK_MIDDLES * (int64_t)t + k]] += 4 * mass / 27;
+            continue;
+        }
+        double quarter = mass / 4;
         for (int k = 0; k < 4; k++) m->mass[m->tets[4 * (int64_t)t + k]] += quarter;
     }
 }
@@ -400,6 +459,7 @@ static hk_status build_body(builder *b)
     b->tet_region = HK_ARRAY(int32_t, b->mesh->tet_count);
     if (!b->chosen || !b->tet_region) return HK_NO_MEMORY;
     copy_geometry(b);
+    HK_TRY(copy_middles(b));
     HK_TRY(copy_groups(b->mesh, b->body));
     HK_TRY(is_sheet(b->def) ? add_sheet(b) : add_tets(b));
     HK_TRY(take_holds(b));
@@ -589,6 +649,7 @@ void hk_model_free(hk_model *model)
     hk_free(model->hold);
     hk_free(model->motions);
     hk_free(model->tets);
+    hk_free(model->middles);
     hk_free(model->volume);
     hk_free(model->tet_material);
     hk_free(model->fibre);
@@ -613,6 +674,15 @@ void hk_model_free(hk_model *model)
     hk_free(model->order);
     hk_free(model->place);
     hk_free(model);
+}
+
+hk_status hk_model_need_linear(const hk_model *model, const char *what)
+{
+    if (!model->middles) return HK_OK;
+    return hk_fail(HK_UNSUPPORTED,
+                   "%s cannot have quadratic tets: use method newton, or linear tets (\"order\": 1 "
+                   "in the mesh, or hooke mesh convert --order 1)",
+                   what);
 }
 
 double hk_model_mass(const hk_model *m)

@@ -60,13 +60,16 @@ struct hk_model {
     int vertex_count;
     double *rest;      // [vertex_count][3] m
     double *velocity;  // [vertex_count][3] m/s, initial
-    double *mass;  // [vertex_count] kg, lumped: a quarter of each tet's, a third of each triangle's
+    // [vertex_count] kg, lumped: a quarter of each tet's, a third of each triangle's; of quadratic
+    // tets 1/36 to each corner and 4/27 to each middle.
+    double *mass;
     double *load;  // [vertex_count][3] N
     int32_t *hold;  // [vertex_count] HK_FREE, HK_FIXED or a motion
     int motion_count;
     hk_motion *motions;
     int tet_count;
     int32_t *tets;          // [tet_count][4]
+    int32_t *middles;       // [tet_count][6] of quadratic tets, else −1 (mesh/quadratic.h); or NULL
     double *volume;         // [tet_count] m³
     int32_t *tet_material;  // [tet_count]
     double *fibre;          // [tet_count][3] unit, or NULL: no material has fibres
@@ -100,6 +103,12 @@ struct hk_model {
     int32_t *place;  // [vertex_count] inverse of order
 };
 
+static inline bool hk_model_is_quadratic(const hk_model *model, int tet)
+{
+    return model->middles && model->middles[6 * (int64_t)tet] >= 0;
+}
+// Fails, naming what cannot be done, if some tets are quadratic.
+hk_status hk_model_need_linear(const hk_model *model, const char *what);
 void hk_model_retain(hk_model *model);
 // Of all bodies, kg.
 double hk_model_mass(const hk_model *model);
@@ -128,6 +137,8 @@ hk_status hk_model_set_rest(hk_model *copy, const double *rest);
 // What loads on a body come to, added to load[vertex_count][3].
 hk_status hk_model_add_loads(const hk_model *model, int body, const hk_load_def *loads, int count,
                              double *load);
+// Gives a mesh the nodes of quadratic tets of a body, or of the whole model (NULL).
+hk_status hk_model_copy_middles(const hk_model *model, const hk_body *body, hk_mesh *mesh);
 // A mesh of a body at rest, with its groups.
 hk_status hk_model_body_mesh(const hk_model *model, int body, hk_mesh **mesh);
 

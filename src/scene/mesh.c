@@ -1,6 +1,8 @@
 // "mesh": where a body's elements come from.
 #include "scene/scene.h"
 
+#include <hooke/quadratic.h>
+
 static hk_status read_box(const hk_node *node, hk_mesh_def *def)
 {
     static const char *const keys[] = {"size", "cells"};
@@ -173,10 +175,23 @@ static hk_status fill_file(const hk_node *node, hk_mesh **mesh, hk_mesh **skin)
     return HK_OK;
 }
 
-hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh, hk_mesh **skin)
+// The order of the tets, 0: as they come.
+static hk_status read_order(const hk_node *node, int *order)
 {
-    static const char *const keys[] = {"file",  "fill",   "box",   "cylinder", "sphere", "helix",
-                                       "sheet", "figure", "torus", "pyramid",  "wedge",  "funnel"};
+    hk_node child;
+    *order = 0;
+    if (!hk_node_member(node, "order", &child)) return HK_OK;
+    HK_TRY(hk_node_int(&child, 1, order));
+    return *order <= 2 ? HK_OK : hk_node_fail(&child, "must be 1 or 2 (is %d)", *order);
+}
+
+static hk_status read_source(const hk_node *node, hk_mesh **mesh, hk_mesh **skin)
+{
+    // The last says something of the others.
+    static const char *const keys[] = {"file",   "fill",   "box",   "cylinder", "sphere",
+                                       "helix",  "sheet",  "figure", "torus",   "pyramid",
+                                       "wedge",  "funnel", "order"};
+    enum { SOURCES = HK_COUNT_OF(keys) - 1 };
     static const struct {
         hk_shape shape;
         hk_status (*read)(const hk_node *node, hk_mesh_def *def);
@@ -188,12 +203,41 @@ hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh, hk_mesh **skin)
         {HK_SHAPE_WEDGE, read_wedge},   {HK_SHAPE_FUNNEL, read_funnel},
     };
     hk_node source;
-    int which = 0;
-    HK_TRY(hk_node_only(node, keys, HK_COUNT_OF(keys), &which, &source));
+    int which = 0, given = 0;
+    char list[256];
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    for (int k = 0; k < SOURCES; k++)
+        if (hk_node_member(node, keys[k], &source)) {
+            which = k;
+            given++;
+        }
+    if (given != 1)
+        return hk_node_fail(node, "must have exactly one of %s",
+                            hk_list_words(keys, SOURCES, list, sizeof list));
+    hk_node_member(node, keys[which], &source);
     if (which == 0) return load_file(&source, mesh);
     if (which == 1) return fill_file(&source, mesh, skin);
     hk_mesh_def def = hk_default_mesh_def(generators[which - 2].shape);
     HK_TRY(generators[which - 2].read(&source, &def));
     hk_status status = hk_mesh_make(&def, mesh);
     return status == HK_OK ? HK_OK : hk_node_fail_within(&source, status);
+}
+
+hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh, hk_mesh **skin)
+{
+    int order;
+    HK_TRY(read_source(node, mesh, skin));
+    hk_status status = read_order(node, &order);
+    if (status == HK_OK && order > 0) {
+        status = hk_mesh_set_order(*mesh, order);
+        if (status != HK_OK && status != HK_NO_MEMORY) hk_node_fail_within(node, status);
+    }
+    if (status == HK_OK) return HK_OK;
+    hk_mesh_free(*mesh);
+    *mesh = NULL;
+    if (skin) {
+        hk_mesh_free(*skin);
+        *skin = NULL;
+    }
+    return status;
 }

@@ -383,6 +383,7 @@ const hk_method hk_linear_implicit = {
     .iterations = 100,
     .tolerance = 1e-6,
     .takes_forces = true,
+    .takes_quadratic = true,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),
     .create = linear_implicit_create,

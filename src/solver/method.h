@@ -74,6 +74,8 @@ struct hk_method {
     bool from_y;  // and x need not be set but at held vertices
     // Takes forces that are no energy's (hk_terms_visit_forces).
     bool takes_forces;
+    // Takes quadratic tets, which are there in double precision only.
+    bool takes_quadratic;
     // Goes no farther along a direction than the terms let it (hk_guard_ops).
     bool guarded;
     // Contact by regions of vertices (hk_region_ops), which are those of barrier laws.

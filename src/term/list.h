@@ -4,6 +4,7 @@
 
 #define HK_TERMS(TERM) \
     TERM(tets)         \
+    TERM(quadratic_tets) \
     TERM(links)        \
     TERM(dampers)      \
     TERM(viscosity)    \

@@ -99,7 +99,8 @@ void hk_tet_admm_local(hk_tet_term *term, const hk_tet_duals *duals, bool fresh,
 // (store them as kernels do), and sums it by vertex: for passes that are not among those here.
 typedef void hk_patch_fn(void *context, int patch, void *slots);
 void hk_tet_gather(hk_tet_term *term, hk_patch_fn *fill, void *context, void *sums);
-// P (all laws of a tet together) and F of every tet, [tet_count][9] each, in the model's numbering.
+// P (all laws of a tet together) and F of every tet, [tet_count][9] each, in the model's numbering;
+// of quadratic tets, which another term of the list has, their means.
 void hk_tet_stress(hk_tet_term *term, const void *x, double *P, double *F);
 // The smallest det F of all tets; NaN if one is.
 double hk_tet_least_j(hk_tet_term *term, const void *x);

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <omp.h>
 
+#include "term/quadratic_tets.h"
 #include "term/scalar.h"
-#include "term/tet.h"
 
 static const hk_tet_kernels *patch_kernels(const hk_tet_term *term, const hk_tet_patch *patch,
                                            const hk_tet_batch **batch)
@@ -180,6 +180,9 @@ void hk_tet_stress(hk_tet_term *term, const void *x, double *P, double *F)
         for (int block = 0; block < term->batches[q].blocks; block++)
             block_stress(term, q, block, x, P, F);
     }
+    if (!term->model->middles) return;
+    hk_term *quadratic = hk_terms_find(term->base.list, &hk_quadratic_tets_term);
+    if (quadratic) hk_quadratic_stress((hk_quadratic_term *)quadratic, x, P, F);
 }
 
 // The lane of a block whose energy is not finite, or -1: the energies of one lane at a time, the

@@ -95,7 +95,8 @@ hk_status hk_world_mesh(const hk_world *w, hk_mesh **mesh)
     memcpy(made->positions, w->positions, 3 * sizeof(double) * (size_t)m->vertex_count);
     memcpy(made->tets, m->tets, 4 * sizeof(int32_t) * (size_t)m->tet_count);
     memcpy(made->triangles, m->triangles, 3 * sizeof(int32_t) * (size_t)m->triangle_count);
-    hk_status status = name_bodies(m, made);
+    hk_status status = hk_model_copy_middles(m, NULL, made);
+    if (status == HK_OK) status = name_bodies(m, made);
     if (status != HK_OK) {
         hk_mesh_free(made);
         return status;

@@ -51,6 +51,7 @@ static uint64_t fingerprint_model(const hk_world *w)
     h = HASH_ARRAY(h, m->hold, m->vertex_count);
     h = HASH_ARRAY(h, m->motions, m->motion_count);
     h = HASH_ARRAY(h, m->tets, 4 * (int64_t)m->tet_count);
+    if (m->middles) h = HASH_ARRAY(h, m->middles, 6 * (int64_t)m->tet_count);
     h = HASH_ARRAY(h, m->tet_material, m->tet_count);
     for (int k = 0; k < m->material_count; k++) h = hash_material(h, &m->materials[k]);
     for (int k = 0; k < m->spring_count; k++) {

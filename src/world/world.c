@@ -227,6 +227,11 @@ hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_se
     hk_settings own = *settings;  // they may be the world's
     hk_gpu *gpu;
     void *solver = NULL;
+    if (!method->takes_quadratic) {
+        char what[64];
+        snprintf(what, sizeof what, "method %s", method->name);
+        HK_TRY(hk_model_need_linear(w->model, what));
+    }
     HK_TRY(hk_world_find_gpu(w, method, settings, &gpu));
     if (!gpu) {
         HK_TRY(hk_world_need_problem(w));
