@@ -697,11 +697,14 @@ typedef enum hk_backend { HK_BACKEND_CPU = 0, HK_BACKEND_CUDA, HK_BACKEND_AUTO }
 /* Damping beside that of the integrator; all 0 (off) by default. The first two are energies of the
  * step, the other two change velocities after it. */
 typedef struct hk_damping {
-    double air;     /* N s/m at every vertex: energy air/(2 h) |x - x_t|^2 */
+    double air;     /* 1/s, a force -air m v: energy air/(2 h) |x - x_t|^2_M; the same motion on any
+                       mesh */
     double viscous; /* s, Rayleigh's: energy viscous/(2 h) (x - x_t)·K (x - x_t), K the stiffness at
                        the state before the step, made positive */
     double ether;   /* 1/s: velocities decay as exp(-ether t) */
     double pbd;     /* 1/s: so does the part of each body's motion that is not rigid */
+    double air_per_vertex; /* N s/m at every vertex, whatever its mass: energy
+                              air_per_vertex/(2 h) |x - x_t|^2; more on finer meshes */
 } hk_damping;
 
 typedef struct hk_world hk_world;
