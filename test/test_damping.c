@@ -575,8 +575,8 @@ static void compare_with(const hk_world *truth, hk_damping damping, const char *
     }
     for (int k = 0; k < 3 * w->model->vertex_count; k++)
         most = fmax(most, fabs(hk_world_positions(w)[k] - hk_world_positions(truth)[k]));
-    printf("air %g, viscous %-4g %-24s %6d iterations, off by %.1e\n", damping.air_per_vertex, damping.viscous,
-           v->label, iterations, most);
+    printf("air %g, viscous %-4g %-24s %6d iterations, off by %.1e\n", damping.air_per_vertex,
+           damping.viscous, v->label, iterations, most);
     if (!(most < v->error)) fail_msg("%s, %s: positions off by %.1e", v->label, material, most);
     hk_world_free(w);
 }

@@ -836,14 +836,14 @@ typedef struct hk_iteration {
     bool projected;        /* the stiffness was made positive */
     double load;           /* of a pose: load fraction, 0..1 */
     int linear_iterations; /* of its linear solves; 0 where these are direct */
-    int reserved_int;
+    int resumed;           /* of a start: iterations that the same solve took in single precision */
     uint64_t reserved[7];
 } hk_iteration;
 typedef bool hk_monitor_fn(void *context, const hk_iteration *iteration);
 HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *context);
 /* With `always` the monitor is told the energy after every iteration, in double precision, even by
  * methods that need it only now and then (they become slower); and it is called once more, with
- * iteration 0, for the start of every solve. */
+ * iteration 0, for the start of every solve, and where one goes on in double precision. */
 HK_API void hk_world_watch_energy(hk_world *world, bool always);
 
 /* Energies in reports of time steps cost a pass over all elements in double precision, which takes
