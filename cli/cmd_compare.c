@@ -381,8 +381,16 @@ static int run_series(compare_job *job)
 static int finish(compare_job *job)
 {
     compare_account *account = &job->account;
-    bool good = cli_write_text(compare_csv(account), &account->csv);
-    good = cli_write_text(compare_svg(account), &account->svg) && good;
+    bool any = false, good = true;
+    for (int i = 0; i < account->count; ++i) any |= account->trials[i].failure[0] == '\0';
+    if (any) {
+        good = cli_write_text(compare_csv(account), &account->csv);
+        good = cli_write_text(compare_svg(account), &account->svg) && good;
+    } else {  // what an earlier comparison wrote stays
+        free(account->csv);
+        free(account->svg);
+        account->csv = account->svg = NULL;
+    }
     if (!cli_talk.quiet) compare_print(account, cli_text_stream());
     for (int i = 0; i < account->count; ++i) {
         const compare_trial *trial = &account->trials[i];

@@ -41,8 +41,44 @@ compare_all() {
     status 1 "$hooke" compare bar.json --step 2 --out all --iterations 5 --repeat 1 --methods newton,projective
 }
 
+sweep_grid() {
+    status 0 "$hooke" sweep bar.json --vary bodies.0.material.young=1e6,1e7 --vary gravity.1=0:-10:3 \
+        --out grid --json
+    equal "$(head -n 1 grid/sweep.csv | cut -d , -f 1-3)" \
+        "bodies.0.material.young,gravity.1,energy.elastic" "columns of a grid"
+    equal "$(tail -n +2 grid/sweep.csv | cut -d , -f 1,2 | tr '\n' ' ')" \
+        "1e6,0 1e6,-5 1e6,-10 1e7,0 1e7,-5 1e7,-10 " "places of a grid"
+    equal "$(grep -c '"reason": "converged"' out)" 6 "poses of a grid"
+    holds grid/sweep.svg "bodies.0.material.young = 1e7"
+    # Arrays: listed, and as ends of a range.
+    status 0 "$hooke" sweep bar.json --vary 'gravity=[0,0,0]:[0,-10,0]:3' --out grid --name range
+    equal "$(awk -F '"' 'NR > 1 { printf "%s ", $2 }' grid/range.csv)" "[0,0,0] [0,-5,0] [0,-10,0] " \
+        "a range of arrays"
+    missing grid/range.svg
+    status 0 "$hooke" sweep bar.json --vary 'gravity=[0,-1,0],[0, -2, 0]' --out grid --name list --json
+    holds out '"csv": "grid/list.csv"'
+    equal "$(awk -F '"' 'NR > 1 { printf "%s ", $2 }' grid/list.csv)" "[0,-1,0] [0, -2, 0] " "a list of arrays"
+    for wrong in 'gravity=[0,1]:[0,-10,0]:3' 'gravity.1=1:2' 'gravity.1=1,,2' 'gravity=[0,0,1]:5:3' \
+        'gravity=[0,a,0]:[0,1,0]:3' 'gravity.1=-1:1:3:log'; do
+        status 2 "$hooke" sweep bar.json --vary "$wrong"
+    done
+    status 2 "$hooke" sweep bar.json --vary gravity.1=1,2 --vary gravity.1=3,4
+    holds err "varied twice"
+    status 2 "$hooke" sweep bar.json --vary gravity.1=1:2:1000 --vary gravity.2=1:2:1000
+    # Where everything fails, results of before stay.
+    cp grid/sweep.csv before.csv
+    status 1 "$hooke" sweep bar.json --vary bodies.0.material.young=-1,-2 --out grid
+    holds err "nothing is written"
+    checks=$((checks + 1))
+    cmp -s before.csv grid/sweep.csv || fail "results were overwritten by failures"
+    status 1 "$hooke" compare bar.json --step 2 --out grid --name sweep --methods projective
+    checks=$((checks + 1))
+    cmp -s before.csv grid/sweep.csv || fail "results were overwritten by a failed comparison"
+}
+
 compare_truth
 compare_all
+sweep_grid
 
 echo "$checks checks, $failures failed"
 [ "$failures" -eq 0 ]
