@@ -15,7 +15,7 @@ static const char purpose[] =
     "A method is NAME, then +WORD for an option that takes this word, then :KEY=VALUE\n"
     "for any option, iterations and tolerance too: lbfgs+jacobi:window=8:iterations=50.\n"
     "LABEL=NAME… calls it so in tables and plots.\n"
-    "Without --methods all are compared. 'hooke help methods' lists them.\n"
+    "Without --methods all that can do the scene are compared; 'hooke help methods' lists them.\n"
     "\n"
     "With --frames N it does so in N consecutive steps, each from the solution of the one\n"
     "before, and tells the least error that every method comes to in each.";
@@ -54,6 +54,7 @@ typedef struct compare_job {
     compare_problem problem;
     compare_account account;
     compare_series series;  // of --frames
+    json_t *left_out;       // [{method, reason}]
     cli_progress progress;
 } compare_job;
 
@@ -92,7 +93,7 @@ static int parse(compare_args *args, int argc, char **argv)
                            .name = "compare"};
     const cli_option options[] = {
         {"methods", 'm', CLI_TEXTS, &args->methods, "SPEC,SPEC",
-         "what to compare (default: all methods)"},
+         "what to compare (default: all methods that can do the scene)"},
         {"step", 0, CLI_INT, &args->step, "N",
          "the time step to freeze (default: 10, or the last if there are less)"},
         {"frames", 0, CLI_INT, &args->frames, "N",
@@ -280,15 +281,34 @@ static int find_truth(compare_job *job)
     const compare_trial *truth = &account->reference;
     cli_progress_clear();
     if (truth->interrupted) return cli_failure("stopped before the solution was found");
-    if (truth->failure[0] != '\0')
-        return cli_failure("%s finds no solution to compare with: %s", reference_name,
-                           truth->failure);
-    char why[256];
+    char why[1024];
+    if (!compare_is_solution(truth, why, sizeof why))
+        return cli_failure("%s finds no solution to compare with: %s", reference_name, why);
     if (!compare_set_scale(account, why, sizeof why)) return cli_failure("%s", why);
     if (truth->reason != HK_CONVERGED)
         cli_note("the solution by %s is not exact (%s); relative residual %.1e", reference_name,
                  hk_reason_name(truth->reason), truth->relative_residual);
     return -1;
+}
+
+// Without a list, those that cannot do the scene are no failure.
+static int leave_out(compare_job *job)
+{
+    if (job->args.methods.count > 0) return -1;
+    int kept = 0;
+    for (int i = 0; i < job->spec_count; ++i) {
+        char why[512];
+        if (compare_can_do(&job->problem, &job->specs[i], why, sizeof why)) {
+            job->specs[kept++] = job->specs[i];
+            continue;
+        }
+        cli_note("%s is left out: %s", job->specs[i].label, why);
+        json_array_append_new(
+            job->left_out, json_pack("{s:s, s:s}", "method", job->specs[i].label, "reason", why));
+        compare_spec_free(&job->specs[i]);
+    }
+    job->spec_count = kept;
+    return kept > 0 ? -1 : cli_failure("no method can do this scene");
 }
 
 static int run_trials(compare_job *job)
@@ -319,6 +339,12 @@ static int run_trials(compare_job *job)
     return -1;
 }
 
+static json_t *with_left_out(const compare_job *job, json_t *results)
+{
+    if (json_array_size(job->left_out) > 0) json_object_set(results, "left_out", job->left_out);
+    return results;
+}
+
 // --frames: many steps, and of each the least errors.
 static int run_series(compare_job *job)
 {
@@ -345,7 +371,7 @@ static int run_series(compare_job *job)
     if (series->interrupted)
         cli_note("stopped after %d of %d steps", series->count, series->wanted);
     if (series->failure[0] != '\0') cli_say_error("%s", series->failure);
-    if (cli_talk.json && !cli_json_print(compare_series_json(series))) {
+    if (cli_talk.json && !cli_json_print(with_left_out(job, compare_series_json(series)))) {
         cli_say_error("cannot print the results");
         good = false;
     }
@@ -355,8 +381,16 @@ static int run_series(compare_job *job)
 static int finish(compare_job *job)
 {
     compare_account *account = &job->account;
-    bool good = cli_write_text(compare_csv(account), &account->csv);
-    good = cli_write_text(compare_svg(account), &account->svg) && good;
+    bool any = false, good = true;
+    for (int i = 0; i < account->count; ++i) any |= account->trials[i].failure[0] == '\0';
+    if (any) {
+        good = cli_write_text(compare_csv(account), &account->csv);
+        good = cli_write_text(compare_svg(account), &account->svg) && good;
+    } else {  // what an earlier comparison wrote stays
+        free(account->csv);
+        free(account->svg);
+        account->csv = account->svg = NULL;
+    }
     if (!cli_talk.quiet) compare_print(account, cli_text_stream());
     for (int i = 0; i < account->count; ++i) {
         const compare_trial *trial = &account->trials[i];
@@ -364,7 +398,7 @@ static int finish(compare_job *job)
         cli_say_error("%s: %s", trial->spec->label, trial->failure);
         good = false;
     }
-    if (cli_talk.json && !cli_json_print(compare_json(account))) {
+    if (cli_talk.json && !cli_json_print(with_left_out(job, compare_json(account)))) {
         cli_say_error("cannot print the results");
         good = false;
     }
@@ -384,6 +418,7 @@ static void free_job(compare_job *job)
     free(job->specs);
     compare_spec_free(&job->march);
     compare_spec_free(&job->reference);
+    json_decref(job->left_out);
     hk_world_free(job->state);
     hk_model_free(job->model);
     hk_scene_free(job->scene);
@@ -393,7 +428,7 @@ static void free_job(compare_job *job)
 
 int cmd_compare(int argc, char **argv)
 {
-    compare_job job = {.spec_count = 0};
+    compare_job job = {.left_out = json_array()};
     int result = parse(&job.args, argc, argv);
     if (result < 0) result = read_specs(&job);
     if (result < 0) {
@@ -402,6 +437,7 @@ int cmd_compare(int argc, char **argv)
         result = load(&job);
     }
     if (result < 0) result = freeze(&job);
+    if (result < 0) result = leave_out(&job);
     if (result < 0 && job.args.frames > 0) {
         result = run_series(&job);
     } else if (result < 0) {

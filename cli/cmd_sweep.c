@@ -1,18 +1,21 @@
-// hooke sweep: one value of a scene varied, its pose or its motion computed for each, and what came
-// of it side by side.
+// hooke sweep: values of a scene varied, its pose or its motion computed for each, and what came of
+// it side by side.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "plot.h"
+#include "sweep.h"
 
 static const char purpose[] =
-    "Varies one value of the scene, finds the pose for each (or simulates the scene to its\n"
+    "Varies values of the scene, finds the pose for each (or simulates the scene to its\n"
     "end), and writes what came of it: a table, DIR/NAME.csv and a plot, DIR/NAME.svg.\n"
     "\n"
     "PATH=FROM:TO:COUNT are COUNT values at equal distances, FROM:TO:COUNT:log at equal\n"
-    "ratios, and A,B,C a list, of words too. A pose starts from the one before it.\n"
+    "ratios, and A,B,C a list, of words and arrays too: gravity=[0,0,0]:[0,-20,0]:5.\n"
+    "--vary given several times makes a grid: each value of one with each of the others.\n"
+    "A pose starts from the one before it.\n"
     "\n"
     "Quantities for --record: energy.elastic energy.gravity energy.load energy.kinetic\n"
     "energy.total (J), displacement (the largest, m), x.min x.max y.min y.max z.min z.max\n"
@@ -21,6 +24,7 @@ static const char purpose[] =
 static const char examples[] =
     "hooke sweep scenes/beam.json --vary bodies.0.material.young=1e5:1e7:9:log\n"
     "hooke sweep scenes/beam.json --vary gravity.1=0:-20:11 --record y.min,energy.elastic\n"
+    "hooke sweep scenes/beam.json --vary bodies.0.material.young=1e5,1e6 --vary gravity.1=0:-20:5\n"
     "hooke sweep scenes/swing.json --vary solver.method=newton,lbfgs --command run";
 
 enum {
@@ -56,8 +60,8 @@ static const struct {
 };
 
 typedef struct outcome {  // of one value
-    char *text;           // as in --set
-    double number;        // NAN for a word
+    int place;            // in the grid
+    char *name;           // of the values, for people
     double of[QUANTITIES];
     hk_reason reason;
     bool fresh;         // the pose started from the scene's own state
@@ -67,11 +71,11 @@ typedef struct outcome {  // of one value
 typedef struct sweep {
     const char *scene_path;
     cli_texts sets;
-    const char *vary, *command, *record, *out, *name;
+    cli_texts vary;
+    const char *command, *record, *out, *name;
     bool fresh;
     int threads;
-    char *path;  // what is varied
-    bool logarithmic, numeric;
+    sweep_grid grid;
     outcome *outcomes;
     int count, done;
     int recorded[QUANTITIES];
@@ -84,73 +88,15 @@ typedef struct sweep {
 
 // ---------------------------------------------------------------- arguments
 
-static void add_value(sweep *s, char *text)
-{
-    char *end;
-    double number = strtod(text, &end);
-    bool good = end != text && *end == '\0' && isfinite(number);
-    s->numeric &= good;
-    s->outcomes = cli_realloc(s->outcomes, (size_t)s->count + 1, sizeof *s->outcomes);
-    s->outcomes[s->count++] = (outcome){.text = text, .number = good ? number : NAN};
-}
-
-// The shortest text that is this number.
-static char *number_text(double number)
-{
-    char text[40];
-    for (int digits = 6; digits <= 17; ++digits) {
-        snprintf(text, sizeof text, "%.*g", digits, number);
-        if (strtod(text, NULL) == number) break;
-    }
-    return cli_format("%s", text);
-}
-
-static int wrong_range(const char *values)
-{
-    return cli_usage_error("sweep",
-                           "'--vary …=%s': expected FROM:TO:COUNT, FROM:TO:COUNT:log with both "
-                           "ends of one sign, or values separated by commas",
-                           values);
-}
-
-static int read_range(sweep *s, const char *values)
-{
-    enum { MOST_VALUES = 100000 };
-    double from, to;
-    int count, used = 0;
-    if (sscanf(values, "%lf:%lf:%d%n", &from, &to, &count, &used) != 3 || !isfinite(from) ||
-        !isfinite(to) || count < 2 || count > MOST_VALUES)
-        return wrong_range(values);
-    s->logarithmic = strcmp(values + used, ":log") == 0;
-    if (values[used] != '\0' && !s->logarithmic) return wrong_range(values);
-    if (s->logarithmic && !(from / to > 0)) return wrong_range(values);
-    for (int i = 0; i < count; ++i) {
-        double share = i / (count - 1.0);
-        double value = s->logarithmic ? from * pow(to / from, share) : from + share * (to - from);
-        if (i + 1 == count) value = to;
-        // Ten digits: steps such as 0.1 + 0.2 are meant to be round.
-        add_value(s, i == 0 || i + 1 == count ? number_text(value) : cli_format("%.10g", value));
-    }
-    return -1;
-}
-
 static int read_vary(sweep *s)
 {
-    if (!s->vary)
-        return cli_usage_error("sweep", "what is to be varied? --vary PATH=FROM:TO:COUNT");
-    const char *equals = strchr(s->vary, '=');
-    if (!equals || equals == s->vary || equals[1] == '\0')
-        return cli_usage_error("sweep", "'--vary %s': expected PATH=FROM:TO:COUNT", s->vary);
-    s->path = cli_format("%.*s", (int)(equals - s->vary), s->vary);
-    s->numeric = true;
-    if (strchr(equals + 1, ':')) return read_range(s, equals + 1);
-    for (const char *at = equals + 1;;) {
-        size_t length = strcspn(at, ",");
-        if (length == 0) return wrong_range(equals + 1);
-        add_value(s, cli_format("%.*s", (int)length, at));
-        at += length;
-        if (*at++ == '\0') return -1;
-    }
+    int result = sweep_read_grid(&s->vary, &s->grid);
+    if (result >= 0) return result;
+    s->count = s->grid.count;
+    s->outcomes = cli_realloc(NULL, (size_t)s->count, sizeof *s->outcomes);
+    for (int i = 0; i < s->count; ++i)
+        s->outcomes[i] = (outcome){.place = i, .name = sweep_place_name(&s->grid, i, -1)};
+    return -1;
 }
 
 static int read_record(sweep *s)
@@ -189,7 +135,7 @@ static int parse(sweep *s, int argc, char **argv)
                  .name = "sweep",
                  .record = "displacement,energy.elastic,iterations,relative_residual"};
     const cli_option options[] = {
-        {"vary", 0, CLI_TEXT, &s->vary, "PATH=VALUES", "what to vary, and how"},
+        {"vary", 0, CLI_TEXTS, &s->vary, "PATH=VALUES", "what to vary, and how; may be repeated"},
         {"command", 0, CLI_TEXT, &s->command, "pose|run", "what to do for each (default: pose)"},
         {"record", 0, CLI_TEXT, &s->record, "X,Y",
          "what the table shows; the first two are plotted"},
@@ -258,9 +204,9 @@ typedef struct watch {
 static bool watch_iteration(void *context, const hk_iteration *now)
 {
     watch *seen = context;
-    cli_progress_text(&seen->owner->progress, "%s = %s (%d of %d)  iteration %d  residual %.2e",
-                      seen->owner->path, seen->of->text, seen->owner->done + 1, seen->owner->count,
-                      now->iteration, now->relative_residual);
+    cli_progress_text(&seen->owner->progress, "%s (%d of %d)  iteration %d  residual %.2e",
+                      seen->of->name, seen->owner->done + 1, seen->owner->count, now->iteration,
+                      now->relative_residual);
     return !cli_interrupted();
 }
 
@@ -356,8 +302,8 @@ static bool run_one(sweep *s, outcome *o, hk_world *world, int steps)
         ms += report.ms;
         if (report.reason != HK_CONVERGED) worst = report.reason;
         if (step == steps) measure(o, world, &report, iterations, ms);
-        cli_progress_text(&s->progress, "%s = %s (%d of %d)  step %d of %d", s->path, o->text,
-                          s->done + 1, s->count, step, steps);
+        cli_progress_text(&s->progress, "%s (%d of %d)  step %d of %d", o->name, s->done + 1,
+                          s->count, step, steps);
     }
     o->reason = worst;
     return true;
@@ -365,17 +311,19 @@ static bool run_one(sweep *s, outcome *o, hk_world *world, int steps)
 
 static bool try_value(sweep *s, outcome *o)
 {
-    char *set = cli_format("%s=%s", s->path, o->text);
-    size_t count = (size_t)s->sets.count;
-    const char **sets = cli_realloc(NULL, count + 1, sizeof *sets);
+    size_t count = (size_t)s->sets.count, varied = (size_t)s->grid.axis_count;
+    char *own[SWEEP_MOST_AXES];
+    const char **sets = cli_realloc(NULL, count + varied, sizeof *sets);
     if (count > 0) memcpy(sets, s->sets.items, count * sizeof *sets);
-    sets[count] = set;
+    for (size_t k = 0; k < varied; ++k)
+        sets[count + k] = own[k] =
+            cli_format("%s=%s", s->grid.axes[k].path, sweep_text(&s->grid, o->place, (int)k));
     hk_scene *scene = NULL;
     hk_model *model = NULL;
     hk_world *world = NULL;
     bool going = true;
     for (int q = 0; q < QUANTITIES; ++q) o->of[q] = NAN;
-    hk_status status = hk_scene_load(s->scene_path, sets, (int)count + 1, &scene);
+    hk_status status = hk_scene_load(s->scene_path, sets, (int)(count + varied), &scene);
     if (status == HK_OK) status = hk_model_create(hk_scene_model(scene), &model);
     if (status == HK_OK) {
         hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
@@ -393,7 +341,7 @@ static bool try_value(sweep *s, outcome *o)
     hk_model_free(model);
     hk_scene_free(scene);
     free(sets);
-    free(set);
+    for (size_t k = 0; k < varied; ++k) free(own[k]);
     return going;
 }
 
@@ -406,13 +354,17 @@ static bool is_short(const sweep *s, const outcome *o)
 
 static void print_table(const sweep *s, FILE *stream)
 {
-    int width = (int)strlen(s->path);
-    for (int i = 0; i < s->done; ++i) {
-        int length = (int)strlen(s->outcomes[i].text);
-        if (length > width) width = length;
+    const sweep_grid *grid = &s->grid;
+    int width[SWEEP_MOST_AXES];
+    fprintf(stream, "%s: %d of %d values\n\n", s->scene_path, s->done, s->count);
+    for (int k = 0; k < grid->axis_count; ++k) {
+        width[k] = (int)strlen(grid->axes[k].path);
+        for (int i = 0; i < grid->axes[k].count; ++i) {
+            int length = (int)strlen(grid->axes[k].texts[i]);
+            if (length > width[k]) width[k] = length;
+        }
+        fprintf(stream, "  %*s", width[k], grid->axes[k].path);
     }
-    fprintf(stream, "%s: %d of %d values\n\n  %*s", s->scene_path, s->done, s->count, width,
-            s->path);
     for (int i = 0; i < s->recorded_count; ++i) {
         char head[64];
         const char *unit = quantities[s->recorded[i]].unit;
@@ -423,7 +375,8 @@ static void print_table(const sweep *s, FILE *stream)
     fprintf(stream, "  end\n");
     for (int i = 0; i < s->done; ++i) {
         const outcome *o = &s->outcomes[i];
-        fprintf(stream, "  %*s", width, o->text);
+        for (int k = 0; k < grid->axis_count; ++k)
+            fprintf(stream, "  %*s", width[k], sweep_text(grid, o->place, k));
         for (int k = 0; o->failure[0] == '\0' && k < s->recorded_count; ++k)
             fprintf(stream, "  %17.8g", o->of[s->recorded[k]]);
         fprintf(stream, "  %s%s\n", o->failure[0] ? "failed: " : hk_reason_name(o->reason),
@@ -434,24 +387,37 @@ static void print_table(const sweep *s, FILE *stream)
     if (s->svg) fprintf(stream, "  wrote       %s\n", s->svg);
 }
 
+// What holds a comma or a quote, as arrays and words may, is put into quotes.
+static void put_csv(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (const char *at = text; *at; ++at) fprintf(out, *at == '"' ? "\"\"" : "%c", *at);
+    fputc('"', out);
+}
+
 static char *csv_text(const sweep *s)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out) return cli_realloc(NULL, (size_t)-1, 2);  // says that there is no memory
-    fputs("value", out);
+    int axes = s->grid.axis_count;
+    if (axes == 1) fputs("value", out);
+    for (int k = 0; axes > 1 && k < axes; ++k) {
+        if (k > 0) fputc(',', out);
+        put_csv(out, s->grid.axes[k].path);
+    }
     for (int q = 0; q < QUANTITIES; ++q) fprintf(out, ",%s", quantities[q].name);
     fputs(",status\n", out);
     for (int i = 0; i < s->done; ++i) {
         const outcome *o = &s->outcomes[i];
-        // A word may hold a quote; a comma it cannot.
-        if (strchr(o->text, '"')) {
-            fputc('"', out);
-            for (const char *at = o->text; *at; ++at) fprintf(out, *at == '"' ? "\"\"" : "%c", *at);
-            fputc('"', out);
-        } else {
-            fputs(o->text, out);
+        for (int k = 0; k < axes; ++k) {
+            if (k > 0) fputc(',', out);
+            put_csv(out, sweep_text(&s->grid, o->place, k));
         }
         for (int q = 0; q < QUANTITIES; ++q) {
             fputc(',', out);
@@ -464,37 +430,88 @@ static char *csv_text(const sweep *s)
     return text;
 }
 
-// The first two recorded quantities, each in a panel of its own.
+// The first two recorded quantities, each in a panel of its own, with a curve for every value of
+// what is not plotted against.
 static char *svg_text(const sweep *s)
 {
     enum { PANELS = 2 };
     int panels = s->recorded_count < PANELS ? s->recorded_count : PANELS;
-    size_t count = (size_t)s->done;
-    double *x = cli_realloc(NULL, count, sizeof *x), *y[PANELS] = {NULL, NULL};
-    plot_series series[PANELS];
+    int below = sweep_plotted_axis(&s->grid);
+    const sweep_axis *axis = &s->grid.axes[below];
+    size_t length = (size_t)axis->count, curves = (size_t)(s->grid.count / axis->count);
+    double *x = cli_realloc(NULL, curves * length, sizeof *x), *y[PANELS] = {NULL, NULL};
+    char **names = cli_realloc(NULL, curves, sizeof *names);
+    plot_series *series[PANELS] = {NULL, NULL};
     plot_panel panel[PANELS];
     char *labels[PANELS] = {NULL, NULL};
-    for (int i = 0; i < s->done; ++i) x[i] = s->outcomes[i].number;
+    size_t stride = 1;  // between neighbours on the axis
+    for (int k = below + 1; k < s->grid.axis_count; ++k) stride *= (size_t)s->grid.axes[k].count;
+    for (size_t c = 0; c < curves; ++c) {
+        int first = (int)(c / stride * stride * length + c % stride);
+        names[c] = curves > 1 ? sweep_place_name(&s->grid, first, below) : NULL;
+    }
     for (int p = 0; p < panels; ++p) {
         int q = s->recorded[p];
-        y[p] = cli_realloc(NULL, count, sizeof *y[p]);
-        for (int i = 0; i < s->done; ++i)
-            y[p][i] = s->outcomes[i].failure[0] ? NAN : s->outcomes[i].of[q];
+        y[p] = cli_realloc(NULL, curves * length, sizeof *y[p]);
+        series[p] = cli_realloc(NULL, curves, sizeof *series[p]);
+        for (size_t c = 0; c < curves; ++c) {
+            size_t first = c / stride * stride * length + c % stride;
+            for (size_t i = 0; i < length; ++i) {
+                const outcome *o = &s->outcomes[first + i * stride];
+                bool there = o->place < s->done && o->failure[0] == '\0';
+                x[c * length + i] = axis->values[i];
+                y[p][c * length + i] = there ? o->of[q] : NAN;
+            }
+            series[p][c] = (plot_series){names[c], x + c * length, y[p] + c * length, axis->count};
+        }
         labels[p] = cli_format("%s%s%s", quantities[q].name, quantities[q].unit[0] ? ", " : "",
                                quantities[q].unit);
-        series[p] = (plot_series){NULL, x, y[p], s->done};
-        bool log_x = s->logarithmic && s->outcomes[0].number > 0;
-        panel[p] = (plot_panel){
-            NULL, {s->path, log_x, NAN, NAN}, {labels[p], false, NAN, NAN}, &series[p], 1};
+        bool log_x = axis->logarithmic && axis->values[0] > 0;
+        panel[p] = (plot_panel){NULL,
+                                {axis->path, log_x, NAN, NAN},
+                                {labels[p], false, NAN, NAN},
+                                series[p],
+                                (int)curves};
     }
     plot_figure figure = {cli_file_name(s->scene_path), NULL, panel, panels, false};
     char *text = plot_svg(&figure);
+    for (size_t c = 0; c < curves; ++c) free(names[c]);
+    free(names);
     free(x);
     for (int p = 0; p < PANELS; ++p) {
         free(y[p]);
+        free(series[p]);
         free(labels[p]);
     }
     return text;
+}
+
+// A number, an array of them, or a word.
+static json_t *value_json(const sweep_axis *axis, int i)
+{
+    if (!isnan(axis->values[i])) return json_real(axis->values[i]);
+    json_t *value = json_loads(axis->texts[i], JSON_DECODE_ANY, NULL);
+    return json_is_array(value) ? value : (json_decref(value), cli_json_text(axis->texts[i]));
+}
+
+static json_t *values_json(const sweep *s, int place)
+{
+    const sweep_grid *grid = &s->grid;
+    if (grid->axis_count == 1) return value_json(&grid->axes[0], place);
+    json_t *values = json_array();
+    for (int k = 0; k < grid->axis_count; ++k)
+        json_array_append_new(values, value_json(&grid->axes[k], sweep_index(grid, place, k)));
+    return values;
+}
+
+// The path, or with several of them an array.
+static json_t *paths_json(const sweep_grid *grid)
+{
+    if (grid->axis_count == 1) return cli_json_text(grid->axes[0].path);
+    json_t *paths = json_array();
+    for (int k = 0; k < grid->axis_count; ++k)
+        json_array_append_new(paths, cli_json_text(grid->axes[k].path));
+    return paths;
 }
 
 static json_t *results_json(const sweep *s, bool failed, bool halted)
@@ -503,8 +520,7 @@ static json_t *results_json(const sweep *s, bool failed, bool halted)
     for (int i = 0; i < s->done; ++i) {
         const outcome *o = &s->outcomes[i];
         json_t *value = json_object();
-        json_object_set_new(value, "value",
-                            isnan(o->number) ? cli_json_text(o->text) : json_real(o->number));
+        json_object_set_new(value, "value", values_json(s, o->place));
         if (o->failure[0] != '\0') {
             json_object_set_new(value, "error", cli_json_text(o->failure));
         } else {
@@ -521,7 +537,7 @@ static json_t *results_json(const sweep *s, bool failed, bool halted)
                   failed   ? "failed"
                   : halted ? "stopped"
                            : "converged",
-                  "command", s->command, "vary", cli_json_text(s->path), "values", values);
+                  "command", s->command, "vary", paths_json(&s->grid), "values", values);
     if (object && s->csv) json_object_set_new(object, "csv", cli_json_text(s->csv));
     if (object && s->svg) json_object_set_new(object, "svg", cli_json_text(s->svg));
     return object;
@@ -538,7 +554,7 @@ static int prepare(sweep *s)
     cli_tell_mesh_notes(scene);
     char *csv = cli_format("%s.csv", s->name), *svg = cli_format("%s.svg", s->name), why[512];
     s->csv = cli_output_path(s->out, csv);
-    s->svg = s->numeric ? cli_output_path(s->out, svg) : NULL;
+    s->svg = sweep_plotted_axis(&s->grid) >= 0 ? cli_output_path(s->out, svg) : NULL;
     free(csv);
     free(svg);
     char *outputs[] = {s->csv, s->svg};
@@ -548,10 +564,26 @@ static int prepare(sweep *s)
     return good ? -1 : cli_failure("%s", why);
 }
 
+// Where nothing came of it, what an earlier sweep wrote stays.
+static bool write_results(sweep *s)
+{
+    bool any = false;
+    for (int i = 0; i < s->done; ++i) any |= s->outcomes[i].failure[0] == '\0';
+    if (!any) {
+        cli_note("all values failed: nothing is written");
+        free(s->csv);
+        free(s->svg);
+        s->csv = s->svg = NULL;
+        return true;
+    }
+    bool good = cli_write_text(csv_text(s), &s->csv);
+    if (s->svg && !cli_write_text(svg_text(s), &s->svg)) good = false;
+    return good;
+}
+
 static int finish(sweep *s)
 {
-    bool good = cli_write_text(csv_text(s), &s->csv), halted = s->done < s->count;
-    if (s->svg && !cli_write_text(svg_text(s), &s->svg)) good = false;
+    bool good = write_results(s), halted = s->done < s->count;
     if (!cli_talk.quiet) print_table(s, cli_text_stream());
     if (halted) cli_note("stopped after %d of %d values", s->done, s->count);
     // Failures are in the table; of many, the first is enough to say what is wrong.
@@ -564,7 +596,7 @@ static int finish(sweep *s)
         if (!first && o->failure[0] != '\0') first = o;
     }
     if (first)
-        cli_say_error("%d of %d values failed; %s = %s: %s", failed, s->done, s->path, first->text,
+        cli_say_error("%d of %d values failed; %s: %s", failed, s->done, first->name,
                       first->failure);
     if (unconverged > 0) cli_say_error("%d of %d poses did not converge", unconverged, s->done);
     halted |= unconverged > 0;
@@ -596,11 +628,12 @@ int cmd_sweep(int argc, char **argv)
         result = run_values(&s);
         cli_stop_log();
     }
-    for (int i = 0; i < s.count; ++i) free(s.outcomes[i].text);
+    for (int i = 0; i < s.count; ++i) free(s.outcomes[i].name);
     free(s.outcomes);
     free(s.positions);
     hk_scene_free(s.last);
-    free(s.path);
+    sweep_grid_free(&s.grid);
+    cli_texts_free(&s.vary);
     free(s.csv);
     free(s.svg);
     cli_texts_free(&s.sets);

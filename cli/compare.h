@@ -34,6 +34,7 @@ void compare_list_words(const hk_option_info *info, char *text, size_t size);
 typedef struct compare_point {
     int iteration;  // from the beginning; a start has the number of the iteration before it
     int solve;      // from 1; more than one where the way was taken in shares
+    int stage;      // of its solve: one that ends in single precision goes on in double
     bool start;     // of its solve
     bool counts;    // of the whole problem, not of a share of it
     double load;
@@ -78,10 +79,15 @@ hk_option *compare_merge_options(const compare_problem *problem, const compare_s
                                  int *count);
 hk_status compare_create_world(const compare_problem *problem, const compare_spec *spec,
                                hk_world **world);
+// Whether the method has a way to solve such a problem at all; `why` tells if not.
+bool compare_can_do(const compare_problem *problem, const compare_spec *spec, char *why,
+                    size_t why_size);
 // Solves once from the frozen state and records the energy after every iteration into a trial that
 // has its spec and nothing else. False: there is no result, and `failure` or `interrupted` tells.
 bool compare_record(const compare_problem *problem, hk_world *world, compare_trial *trial);
 void compare_try(const compare_problem *problem, const compare_spec *spec, compare_trial *trial);
+// Whether others can be measured against what it came to; `why` tells if not.
+bool compare_is_solution(const compare_trial *truth, char *why, size_t why_size);
 void compare_trial_free(compare_trial *trial);
 
 // ---------------------------------------------------------------- the account (compare_report.c)

@@ -47,7 +47,13 @@ static bool run_step(course *c, const compare_spec *reference, hk_world *state)
     if (!record_one(c, reference, c->truth, &account->reference))
         return !series->interrupted &&
                give_up(series, reference->label, account->reference.failure);
-    char why[256];
+    char why[1024];
+    if (!compare_is_solution(&account->reference, why, sizeof why)) {
+        char *text = cli_format("no solution to compare with: %s", why);
+        give_up(series, reference->label, text);
+        free(text);
+        return false;
+    }
     bool rated = compare_set_scale(account, why, sizeof why);
     for (int i = 0; i < series->spec_count; ++i) {
         account->count = i + 1;

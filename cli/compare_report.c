@@ -34,8 +34,11 @@ bool compare_set_scale(compare_account *account, char *why, size_t why_size)
     // A sum of many terms carries an error of a few units in its last place.
     double rounding = 8 * DBL_EPSILON * fmax(fabs(account->first), fabs(account->best));
     if (!(span > 1e3 * rounding)) {
-        snprintf(why, why_size, "there is nothing to compare: the %s starts at its solution%s",
-                 account->problem->pose ? "pose" : "step",
+        char parts[64] = "";
+        if (reference->solves > 1)
+            snprintf(parts, sizeof parts, "the last of %d solves of ", reference->solves);
+        snprintf(why, why_size, "there is nothing to compare: %sthe %s starts at its solution%s",
+                 parts, account->problem->pose ? "pose" : "step",
                  account->problem->pose ? "" : "; choose another with --step");
         return false;
     }
@@ -49,30 +52,56 @@ static double error_of(const compare_account *account, const compare_point *poin
     return (point->energy - account->best) / (account->first - account->best);
 }
 
-// How far below the solution rounding took some trial: above it, it does the same.
-static double rounding_seen(const compare_account *account)
+// The points of one precision begin at `from`; where they end.
+static int end_of_stage(const compare_trial *trial, int from)
+{
+    int to = from + 1;
+    while (to < trial->count && trial->points[to].solve == trial->points[from].solve &&
+           trial->points[to].stage == trial->points[from].stage)
+        ++to;
+    return to;
+}
+
+// How far below the solution rounding took these points: above it, it does the same.
+static double rounding_seen(const compare_account *account, const compare_trial *trial, int from,
+                            int to)
 {
     double lowest = 0;
-    for (int i = 0; i < account->count; ++i)
-        for (int k = 0; k < account->trials[i].count; ++k) {
-            double error = error_of(account, &account->trials[i].points[k]);
-            if (error < lowest && error > -OTHER_MINIMUM) lowest = error;
-        }
+    for (int k = from; k < to; ++k) {
+        double error = error_of(account, &trial->points[k]);
+        if (error < lowest && error > -OTHER_MINIMUM) lowest = error;
+    }
     return -lowest;
 }
 
+static double raised(double floor, double seen)
+{
+    return 3 * seen > floor ? pow(10, ceil(log10(3 * seen) - 1e-9)) : floor;
+}
+
+// What single precision cannot tell apart is not told apart, until double precision takes over.
 static void rate(const compare_account *account, compare_trial *trial)
 {
-    for (int i = 0; i < trial->count; ++i) {
-        double error = error_of(account, &trial->points[i]);
-        trial->points[i].error = fabs(error) < account->floor ? account->floor : error;
+    for (int from = 0, to; from < trial->count; from = to) {
+        to = end_of_stage(trial, from);
+        double floor = raised(account->floor, rounding_seen(account, trial, from, to));
+        for (int i = from; i < to; ++i) {
+            double error = error_of(account, &trial->points[i]);
+            trial->points[i].error = fabs(error) < floor ? floor : error;
+        }
     }
 }
 
 void compare_rate(compare_account *account)
 {
-    double seen = rounding_seen(account);
-    if (3 * seen > account->floor) account->floor = pow(10, ceil(log10(3 * seen) - 1e-9));
+    double seen = 0;
+    for (int i = 0; i < account->count; ++i) {
+        const compare_trial *trial = &account->trials[i];
+        int last = 0;
+        for (int from = 0; from < trial->count; from = end_of_stage(trial, from)) last = from;
+        seen = fmax(seen, rounding_seen(account, trial, last, trial->count));
+    }
+    account->floor = raised(account->floor, seen);
     rate(account, &account->reference);
     for (int i = 0; i < account->count; ++i) rate(account, &account->trials[i]);
 }

@@ -9,6 +9,9 @@
 // A pose whose solve ends this near is at rounding's mercy; taking the load in shares would not
 // bring it nearer.
 #define ROUNDED_OFF 1e-6
+// A reference that did not converge is a solution up to this relative residual: its energy is too
+// high by about the square of it.
+#define MOST_OF_A_SOLUTION 1e-4
 // Timed runs are not repeated when they have taken this long together, s.
 #define LONG_ENOUGH 2.0
 // Nor are beginnings, s.
@@ -86,6 +89,29 @@ static hk_status solve(const compare_problem *problem, hk_world *world, hk_monit
     return status;
 }
 
+static bool stop_at_once(void *context, const hk_iteration *now)
+{
+    (void)context;
+    (void)now;
+    return false;
+}
+
+bool compare_can_do(const compare_problem *problem, const compare_spec *spec, char *why,
+                    size_t why_size)
+{
+    hk_world *world = NULL;
+    hk_step_report report;
+    double start;
+    hk_status status = compare_create_world(problem, spec, &world);
+    // Methods that have no poses say so when they are asked for one.
+    if (status == HK_OK && problem->pose)
+        status = solve(problem, world, stop_at_once, NULL, true, &start, &report);
+    hk_world_free(world);
+    if (status != HK_BAD_INPUT && status != HK_UNSUPPORTED) return true;
+    snprintf(why, why_size, "%s", hk_error());
+    return false;
+}
+
 // ---------------------------------------------------------------- recording
 
 typedef struct recorder {
@@ -94,6 +120,7 @@ typedef struct recorder {
     int budget;  // iterations in all
     bool given_up;
     double relative_residual;  // of the last point
+    int stage;                 // of the solve
 } recorder;
 
 static void add_point(compare_trial *trial, compare_point point)
@@ -121,15 +148,18 @@ static bool record(void *context, const hk_iteration *now)
     recorder *r = context;
     compare_trial *trial = r->trial;
     if (cli_interrupted()) trial->interrupted = true;
-    bool start = now->iteration == 0;
+    bool resumed = now->iteration == 0 && now->resumed > 0;
+    bool start = now->iteration == 0 && !resumed;
     if (start && gives_up(r)) r->given_up = true;
     if (r->problem->pose && now->iteration > r->budget) r->given_up = true;
     if (r->given_up || trial->interrupted) return false;
     if (start) trial->solves++;
-    if (!start) trial->iterations = now->iteration;
+    r->stage = start ? 0 : r->stage + resumed;
+    if (now->iteration > 0) trial->iterations = now->iteration;
     add_point(trial, (compare_point){.iteration = trial->iterations,
                                      .solve = trial->solves,
-                                     .start = start,
+                                     .stage = r->stage,
+                                     .start = now->iteration == 0,
                                      .load = now->load,
                                      .ms = NAN,
                                      .energy = now->energy,
@@ -177,6 +207,20 @@ bool compare_record(const compare_problem *problem, hk_world *world, compare_tri
         return false;
     }
     return true;
+}
+
+bool compare_is_solution(const compare_trial *truth, char *why, size_t why_size)
+{
+    if (truth->failure[0] != '\0') {
+        snprintf(why, why_size, "%s", truth->failure);
+        return false;
+    }
+    bool at_rest = truth->reason == HK_CONVERGED || truth->reason == HK_PRECISION_LIMIT;
+    if (at_rest || truth->relative_residual <= MOST_OF_A_SOLUTION) return true;
+    snprintf(why, why_size, "%s after %d iterations with a relative residual of %.1e%s%s",
+             hk_reason_name(truth->reason), truth->iterations, truth->relative_residual,
+             truth->detail[0] ? ": " : "", truth->detail);
+    return false;
 }
 
 // ---------------------------------------------------------------- timing

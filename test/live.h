@@ -127,7 +127,7 @@ static inline hk_world *live_world(const live_case *c, hk_backend backend, live_
     def.model = model;
     def.step = edit == EDIT_STEP ? 0.012 : 0.02;
     def.backend = backend;
-    if (edit == EDIT_AIR) def.damping = (hk_damping){.air = 0.3};
+    if (edit == EDIT_AIR) def.damping = (hk_damping){.air_per_vertex = 0.3};
     if (edit == EDIT_VISCOUS) def.damping = (hk_damping){.viscous = 0.02};
     def.solver.method = c->method;
     def.solver.iterations = c->iterations;
@@ -163,7 +163,7 @@ static inline void live_apply(const live_case *c, live_edit edit, hk_world *w)
     switch (edit) {
     case EDIT_GRAVITY: CHECK_OK(hk_world_set_gravity(w, LIVE_GRAVITY)); break;
     case EDIT_STEP: CHECK_OK(hk_world_set_step(w, 0.012)); break;
-    case EDIT_AIR: CHECK_OK(hk_world_set_damping(w, &(hk_damping){.air = 0.3})); break;
+    case EDIT_AIR: CHECK_OK(hk_world_set_damping(w, &(hk_damping){.air_per_vertex = 0.3})); break;
     case EDIT_VISCOUS: CHECK_OK(hk_world_set_damping(w, &(hk_damping){.viscous = 0.02})); break;
     case EDIT_LOADS: CHECK_OK(hk_world_set_loads(w, 0, &load, 1)); break;
     case EDIT_FORCES: live_set_forces(w); break;

@@ -61,7 +61,7 @@ static inline device make_device(const hk_world *world, int turning)
                             .place = d.place,
                             .weight = d.weight,
                             .inertia = 1 / (world->step * world->step),
-                            .air = world->damping.air / world->step,
+                            .air = world->damping.air_per_vertex / world->step,
                             .stiffening = world->damping.viscous / world->step,
                             .threads = 1};
     CHECK_OK(hk_gpu_laplacian_create(&matrix, &d.rows));
@@ -140,7 +140,7 @@ static inline void begin(device *d, const double *position, const double *veloci
     size_t bytes = (32 * (size_t)d->count + 63) / 64 * 64;
     double *at = memset(aligned_alloc(64, bytes), 0, bytes), *gradient = aligned_alloc(64, bytes);
     double energy;
-    double h = w->step, air = w->damping.air / h;
+    double h = w->step, air = w->damping.air_per_vertex / h;
     for (int v = 0; v < d->count; v++) {
         int64_t from = 4 * (int64_t)d->place[v];
         double inertia = m->mass[m->order[d->place[v]]] / (h * h);

@@ -186,7 +186,7 @@ static void test_never_worse_than_the_start(void **state)
 static void test_damping_fibres_and_weights(void **state)
 {
     (void)state;
-    const hk_damping dampings[] = {{0}, {.air = 20}, {.viscous = 0.02}};
+    const hk_damping dampings[] = {{0}, {.air_per_vertex = 20}, {.viscous = 0.02}};
     for (int d = 0; d < 3; d++)
         for (int w = 0; w < 3; w++) {
             const double weights[] = {0.5, 1, 2};

@@ -126,7 +126,7 @@ static const char g_bar[] =
 // Two bodies, regions, fibres, attachments, every damping.
 static const char g_pair[] =
     "{\"time\": {\"step\": 0.008, \"steps\": 1}, \"gravity\": [0, -9.81, 0],"
-    " \"damping\": {\"air\": 0.002, \"viscous\": 0.003, \"ether\": 0.2, \"pbd\": 0.5},"
+    " \"damping\": {\"air_per_vertex\": 0.002, \"viscous\": 0.003, \"ether\": 0.2, \"pbd\": 0.5},"
     " \"solver\": {\"method\": \"newton\"},"
     " \"bodies\": [{\"name\": \"a\","
     "  \"mesh\": {\"box\": {\"size\": [0.3, 0.1, 0.1], \"cells\": [4, 2, 2]}},"
@@ -205,7 +205,7 @@ static void run_other_scenes(void)
         run_text(name, g_sheet, &(what){0, {method}, 1});
         for (int d = 0; d < 3; d++) {
             static const char *const damping[] = {"damping={\"viscous\": 0.01}",
-                                                  "damping={\"air\": 0.01}",
+                                                  "damping={\"air_per_vertex\": 0.01}",
                                                   "damping={\"ether\": 1, \"pbd\": 2}"};
             snprintf(name, sizeof name, "bar %s %s", damping[d], hk_method_name(m));
             run_text(name, g_bar, &(what){3, {method, material, damping[d]}, 3});

@@ -88,7 +88,7 @@ static hk_model *mixed_model(void)
 
 // ---------------------------------------------------------------- derivatives
 
-static const hk_damping BOTH = {.air = 3, .viscous = 0.02};
+static const hk_damping BOTH = {.air_per_vertex = 3, .viscous = 0.02};
 static const double H = 0.01;
 
 typedef struct fixture {
@@ -239,7 +239,7 @@ static void test_energies_are_as_defined(void **state)
     disturb(&f, 0.03, 3, p->y);
     begin_step(p, (hk_damping){0}, H, f.before);
     hk_problem_gradient(p, f.x, f.a, NULL, NULL);
-    begin_step(p, (hk_damping){.air = 3}, H, f.before);
+    begin_step(p, (hk_damping){.air_per_vertex = 3}, H, f.before);
     hk_problem_gradient(p, f.x, f.b, NULL, NULL);
     for (int64_t k = 0; k < f.size; k++) {
         double air = p->held[k / 4] ? 0 : 3 / H * (f.x[k] - f.before[k]);
@@ -325,11 +325,54 @@ static void launch(hk_world *w, double stretch, const double velocity[3], const 
 
 static const double ZERO[3] = {0, 0, 0}, GO[3] = {3, -1, 2}, TURN[3] = {1, 2, -1.5};
 
+// A box of tets, thrown: on a coarse and on a fine mesh the air slows it down by the same factor,
+// v' = v/(1 + air h) per step of backward Euler.
+static double speed_left(int cells, const char *method, hk_damping damping, int steps)
+{
+    hk_mesh *mesh = box_mesh(1, 0.4, 0.3, 2 * cells, cells, cells);
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of("arap", 1e5, 0);
+    body.velocity[0] = 2;
+    const variant v = {method, method, {{0}}, 1e-9, 0};
+    hk_world *w = damped_world(model_of(&body, mesh, 0), 0.01, damping, &v, 1);
+    for (int k = 0; k < steps; k++) {
+        hk_step_report r;
+        CHECK_OK(hk_world_step(w, &r));
+    }
+    motion to = motion_of(w);
+    double mass = 0;
+    for (int k = 0; k < w->model->vertex_count; k++) mass += w->model->mass[k];
+    hk_world_free(w);
+    return to.momentum[0] / mass / 2;
+}
+
+static void test_air_means_the_same_on_any_mesh(void **state)
+{
+    (void)state;
+    enum { STEPS = 5 };
+    const int coarse = 1, fine = 3;
+    static const char *const methods[] = {"newton", "descent", "quasi_newton", "projective",
+                                          "xpbd",   "vbd",     "admm",         "linear_implicit"};
+    hk_damping air = {.air = 3}, per_vertex = {.air_per_vertex = 30};
+    for (size_t m = 0; m < sizeof methods / sizeof methods[0]; m++) {
+        double a = speed_left(coarse, methods[m], air, STEPS);
+        double b = speed_left(fine, methods[m], air, STEPS);
+        // xpbd takes shorter steps.
+        double expected = strcmp(methods[m], "xpbd") == 0 ? a : pow(1 + 3 * 0.01, -STEPS);
+        if (!(fabs(a - expected) < 1e-5 && fabs(b - a) < 1e-5 && a < 0.88))
+            fail_msg("%s: %.8f and %.8f of the speed is left, not %.8f", methods[m], a, b,
+                     expected);
+    }
+    double a = speed_left(coarse, "newton", per_vertex, STEPS);
+    double b = speed_left(fine, "newton", per_vertex, STEPS);
+    assert_true(b < 0.8 * a);  // more vertices, more of it
+}
+
 static void test_air_takes_momentum(void **state)
 {
     (void)state;
     double c = 2, h = 0.01;
-    hk_world *w = damped_world(free_body(), h, (hk_damping){.air = c}, NULL, 1);
+    hk_world *w = damped_world(free_body(), h, (hk_damping){.air_per_vertex = c}, NULL, 1);
     launch(w, 1.1, GO, TURN);
     for (int k = 0; k < 5; k++) {
         motion from = motion_of(w);
@@ -348,7 +391,7 @@ static void test_air_takes_momentum(void **state)
     hk_mesh *mesh;
     CHECK_OK(hk_mesh_from_arrays(4, corners, 1, tet, 0, NULL, &mesh));
     hk_body_def body = hk_default_body_def();
-    w = damped_world(model_of(&body, mesh, 0), h, (hk_damping){.air = 500}, NULL, 1);
+    w = damped_world(model_of(&body, mesh, 0), h, (hk_damping){.air_per_vertex = 500}, NULL, 1);
     launch(w, 1, GO, ZERO);
     step_once(w);
     for (int k = 0; k < 12; k++) {
@@ -532,8 +575,8 @@ static void compare_with(const hk_world *truth, hk_damping damping, const char *
     }
     for (int k = 0; k < 3 * w->model->vertex_count; k++)
         most = fmax(most, fabs(hk_world_positions(w)[k] - hk_world_positions(truth)[k]));
-    printf("air %g, viscous %-4g %-24s %6d iterations, off by %.1e\n", damping.air, damping.viscous,
-           v->label, iterations, most);
+    printf("air %g, viscous %-4g %-24s %6d iterations, off by %.1e\n", damping.air_per_vertex,
+           damping.viscous, v->label, iterations, most);
     if (!(most < v->error)) fail_msg("%s, %s: positions off by %.1e", v->label, material, most);
     hk_world_free(w);
 }
@@ -542,10 +585,11 @@ static void compare_methods(const char *material, int count, const variant *vari
 {
     static const hk_damping dampings[] = {
         {0},
-        {.air = 5},
+        {.air_per_vertex = 5},
+        {.air = 2},
         {.viscous = 0.01},
         {.viscous = 0.2},
-        {.air = 5, .viscous = 0.05, .ether = 1, .pbd = 2},
+        {.air_per_vertex = 5, .viscous = 0.05, .ether = 1, .pbd = 2},
     };
     for (int d = 0; d < HK_COUNT_OF(dampings); d++) {
         hk_world *truth = damped_world(mixed_model_of(material), 0.02, dampings[d], NULL, 1);
@@ -626,7 +670,7 @@ static hk_world *large_world(const char *method, hk_damping damping, int threads
 static void test_same_bits_for_any_threads(void **state)
 {
     (void)state;
-    hk_damping damping = {.air = 0.1, .viscous = 0.02, .ether = 0.5, .pbd = 0.5};
+    hk_damping damping = {.air_per_vertex = 0.1, .viscous = 0.02, .ether = 0.5, .pbd = 0.5};
     for (int m = 0; m < HK_COUNT_OF(METHODS); m++) {
         hk_world *worlds[2];
         for (int k = 0; k < 2; k++) {
@@ -673,7 +717,7 @@ static void test_none_is_none(void **state)
 static void test_warm_step_allocates_nothing(void **state)
 {
     (void)state;
-    hk_damping damping = {.air = 0.1, .viscous = 0.02, .ether = 0.5, .pbd = 0.5};
+    hk_damping damping = {.air_per_vertex = 0.1, .viscous = 0.02, .ether = 0.5, .pbd = 0.5};
     for (int m = 0; m < HK_COUNT_OF(METHODS); m++) {
         failing_alloc_install(0);
         variant v = {METHODS[m], METHODS[m], {{0}}, 1e-4, 1};
@@ -717,6 +761,7 @@ int main(void)
         cmocka_unit_test(test_energies_are_as_defined),
         cmocka_unit_test(test_single_precision),
         cmocka_unit_test(test_air_takes_momentum),
+        cmocka_unit_test(test_air_means_the_same_on_any_mesh),
         cmocka_unit_test(test_viscosity_keeps_rigid_motion),
         cmocka_unit_test(test_viscosity_of_a_bar),
         cmocka_unit_test(test_ether),

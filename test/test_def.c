@@ -250,12 +250,12 @@ static void test_copies(void **state)
     (void)state;
     hk_world_def from = hk_default_world_def();
     from.step = 0.5;
-    from.damping.air = 3;
+    from.damping.air_per_vertex = 3;
     newer_world newer;
     memset(&newer, 0xff, sizeof newer);
     hk_take_world_def(&newer.now, sizeof newer, &from);
     assert_true(newer.now.def_size == sizeof newer && newer.now.step == 0.5);
-    assert_true(newer.now.damping.air == 3 && newer.more[0] == 0 && newer.more[2] == 0);
+    assert_true(newer.now.damping.air_per_vertex == 3 && newer.more[0] == 0 && newer.more[2] == 0);
     hk_world_def back = hk_copy_world_def(&newer.now), standard = hk_copy_world_def(NULL);
     assert_memory_equal(&back, &from, sizeof back);
     assert_true(standard.step == 0.01 && standard.def_size == sizeof standard);

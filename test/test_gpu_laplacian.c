@@ -34,7 +34,7 @@ static void set_up(setting *s, int cells, int flags)
     CHECK_OK(hk_gpu_layout_create(
         s->model, &(hk_gpu_cut){.patch_size = 32, .round_size = 256, .groups = 1}, 2, &s->layout));
     CHECK_OK(hk_problem_create(s->model, 2, NULL, &s->problem));
-    hk_damping damping = {.air = AIR};
+    hk_damping damping = {.air_per_vertex = AIR};
     double phases[HK_PHASE_COUNT];
     begin_step(s->problem, damping, STEP, s->problem->rest);
     CHECK_OK(hk_constant_matrix_init(&s->exact, s->problem, &s->weight, flags));

@@ -37,7 +37,7 @@ static hk_world *host_world(hk_model *model, const char *method, int turning, do
     def.model = model;
     def.step = 0.02;
     def.threads = 1;
-    def.damping = (hk_damping){.air = air, .viscous = viscous};
+    def.damping = (hk_damping){.air_per_vertex = air, .viscous = viscous};
     def.solver.method = method;
     def.solver.iterations = 1;
     def.solver.options = &option;

@@ -312,7 +312,7 @@ static void test_conservation(void **state)
     hk_world_def def = hk_default_world_def();
     def.model = model;
     def.conserve = true;
-    def.damping.air = 0.1;
+    def.damping.air_per_vertex = 0.1;
     assert_int_equal(hk_world_create(&def, &world), HK_UNSUPPORTED);
     assert_non_null(strstr(hk_error(), "damping"));
     hk_model_free(model);
@@ -343,7 +343,7 @@ static hk_world *damped_world(hk_model *model, const char *integrator, const cha
     def.model = model;
     def.step = 0.01;
     def.integrator = integrator;
-    def.damping = (hk_damping){.air = 0.01, .viscous = 0.002};
+    def.damping = (hk_damping){.air_per_vertex = 0.01, .viscous = 0.002};
     def.solver.method = method;
     def.solver.tolerance = 1e-10;
     def.solver.iterations = 20000;

@@ -343,7 +343,7 @@ static void test_refusals_change_nothing(void **state)
     hk_grab_def def = hk_default_grab_def();
     expect(hk_world_set_gravity(w, nan), "finite");
     expect(hk_world_set_step(w, -1), "greater than 0");
-    expect(hk_world_set_damping(w, &(hk_damping){.air = -1}), "air");
+    expect(hk_world_set_damping(w, &(hk_damping){.air_per_vertex = -1}), "air");
     expect(hk_world_set_loads(w, 0, &load, 1), "selects no vertex");
     expect(hk_world_set_loads(w, 3, &load, 1), "no body 3");
     expect(hk_world_set_targets(w, 1, &last, place), "is not held");

@@ -430,8 +430,12 @@ static const change changes[] = {
     {BAD, {"bodies.0.material.fibre={\"stiffness\": -1, \"direction\": [1, 0, 0]}"}, NULL},
     {BAD, {"bodies.0.material.fibre={\"stiffness\": 1e5}"}, NULL},
     {GOOD, {"bodies.0.material.invertible=true"}, NULL},
-    {GOOD, {"damping={\"air\": 0.1, \"viscous\": 0.01, \"ether\": 1, \"pbd\": 2}"}, NULL},
+    {GOOD,
+     {"damping={\"air\": 0.1, \"air_per_vertex\": 0.1, \"viscous\": 0.01, \"ether\": 1, \"pbd\": "
+      "2}"},
+     NULL},
     {BAD, {"damping={\"air\": -0.1}"}, NULL},
+    {BAD, {"damping={\"air_per_vertex\": -0.1}"}, NULL},
     {BAD, {"damping={\"water\": 1}"}, NULL},
     {GOOD, {"bodies.0.material.invertible={\"upper\": 0.5, \"lower\": 0.1}"}, NULL},
     {BAD, {"bodies.0.material.invertible=1"}, NULL},

@@ -226,7 +226,7 @@ static void test_many_passes_are_newton(void **state)
 static void test_links_and_damping_are_newtons(void **state)
 {
     (void)state;
-    hk_damping damping = {.air = 0.5, .viscous = 0.01};
+    hk_damping damping = {.air_per_vertex = 0.5, .viscous = 0.01};
     hk_world *worlds[2];
     for (int k = 0; k < 2; k++) {
         hk_body_def body = hk_default_body_def();

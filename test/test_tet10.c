@@ -280,10 +280,8 @@ static void shape_values(const double l[4], bool quadratic, double N[10])
 // The error of displacements in L2, over points that are nobody's Gauss points.
 static double error_of(int order, int cells)
 {
-    static const double l[4][4] = {{0.7, 0.1, 0.1, 0.1},
-                                   {0.1, 0.7, 0.1, 0.1},
-                                   {0.1, 0.1, 0.7, 0.1},
-                                   {0.1, 0.1, 0.1, 0.7}};
+    static const double l[4][4] = {
+        {0.7, 0.1, 0.1, 0.1}, {0.1, 0.7, 0.1, 0.1}, {0.1, 0.1, 0.7, 0.1}, {0.1, 0.1, 0.1, 0.7}};
     double *x, sum = 0;
     hk_mesh *mesh = order == 2 ? quadratic_box(1, 1, 1, cells, cells, cells)
                                : box_mesh(1, 1, 1, cells, cells, cells);
@@ -546,8 +544,8 @@ static void test_faces_in_files(void **state)
 {
     (void)state;
     static const double x[5][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1}};
-    static const int32_t tets[2][4] = {{0, 1, 2, 3}, {1, 2, 3, 4}}, faces[2][3] = {{0, 2, 1},
-                                                                                 {0, 1, 3}};
+    static const int32_t tets[2][4] = {{0, 1, 2, 3}, {1, 2, 3, 4}},
+                         faces[2][3] = {{0, 2, 1}, {0, 1, 3}};
     hk_mesh *mesh, *read;
     hk_group *group;
     CHECK_OK(hk_mesh_from_arrays(5, &x[0][0], 2, &tets[0][0], 2, &faces[0][0], &mesh));
@@ -694,13 +692,20 @@ static void test_stress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_derivatives),       cmocka_unit_test(test_fibres_and_regions),
-        cmocka_unit_test(test_invariance),        cmocka_unit_test(test_patch),
-        cmocka_unit_test(test_convergence_order), cmocka_unit_test(test_beam),
-        cmocka_unit_test(test_free_fall),         cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_contact),           cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_files),             cmocka_unit_test(test_faces_in_files),
-        cmocka_unit_test(test_node_orders),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_fibres_and_regions),
+        cmocka_unit_test(test_invariance),
+        cmocka_unit_test(test_patch),
+        cmocka_unit_test(test_convergence_order),
+        cmocka_unit_test(test_beam),
+        cmocka_unit_test(test_free_fall),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_contact),
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_faces_in_files),
+        cmocka_unit_test(test_node_orders),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_stress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -835,7 +835,7 @@ static void test_failed_edits(void **state)
     device.fails[CREATE] = HK_INTERNAL;
     assert_int_equal(hk_world_set_step(w[0], 0.5), HK_INTERNAL);
     device.fails[CREATE] = HK_INTERNAL;
-    assert_int_equal(hk_world_set_damping(w[0], &(hk_damping){.air = 9}), HK_INTERNAL);
+    assert_int_equal(hk_world_set_damping(w[0], &(hk_damping){.air_per_vertex = 9}), HK_INTERNAL);
     device.fails[CREATE] = HK_INTERNAL;
     assert_int_equal(hk_world_set_material(w[0], 0, NULL, &material), HK_INTERNAL);
     device.fails[CREATE] = HK_INTERNAL;

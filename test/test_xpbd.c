@@ -106,7 +106,7 @@ static void test_many_sweeps_are_backward_euler(void **state)
                     NULL, 600, 1e-6);
     check_agreement("moved", beam("corotated", 0, true), beam("corotated", 0, true), NULL, 400,
                     1e-6);
-    const hk_damping air = {.air = 20};
+    const hk_damping air = {.air_per_vertex = 20};
     check_agreement("air", beam("arap", 0, false), beam("arap", 0, false), &air, 400, 1e-6);
 }
 

@@ -698,11 +698,14 @@ typedef enum hk_backend { HK_BACKEND_CPU = 0, HK_BACKEND_CUDA, HK_BACKEND_AUTO }
 /* Damping beside that of the integrator; all 0 (off) by default. The first two are energies of the
  * step, the other two change velocities after it. */
 typedef struct hk_damping {
-    double air;     /* N s/m at every vertex: energy air/(2 h) |x - x_t|^2 */
+    double air;     /* 1/s, a force -air m v: energy air/(2 h) |x - x_t|^2_M; the same motion on any
+                       mesh */
     double viscous; /* s, Rayleigh's: energy viscous/(2 h) (x - x_t)·K (x - x_t), K the stiffness at
                        the state before the step, made positive */
     double ether;   /* 1/s: velocities decay as exp(-ether t) */
     double pbd;     /* 1/s: so does the part of each body's motion that is not rigid */
+    double air_per_vertex; /* N s/m at every vertex, whatever its mass: energy
+                              air_per_vertex/(2 h) |x - x_t|^2; more on finer meshes */
 } hk_damping;
 
 typedef struct hk_world hk_world;
@@ -834,14 +837,14 @@ typedef struct hk_iteration {
     bool projected;        /* the stiffness was made positive */
     double load;           /* of a pose: load fraction, 0..1 */
     int linear_iterations; /* of its linear solves; 0 where these are direct */
-    int reserved_int;
+    int resumed;           /* of a start: iterations that the same solve took in single precision */
     uint64_t reserved[7];
 } hk_iteration;
 typedef bool hk_monitor_fn(void *context, const hk_iteration *iteration);
 HK_API void hk_world_set_monitor(hk_world *world, hk_monitor_fn *fn, void *context);
 /* With `always` the monitor is told the energy after every iteration, in double precision, even by
  * methods that need it only now and then (they become slower); and it is called once more, with
- * iteration 0, for the start of every solve. */
+ * iteration 0, for the start of every solve, and where one goes on in double precision. */
 HK_API void hk_world_watch_energy(hk_world *world, bool always);
 
 /* Energies in reports of time steps cost a pass over all elements in double precision, which takes

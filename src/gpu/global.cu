@@ -150,8 +150,8 @@ hk_gpu_matrix hk_gpu_constant_matrix(const hk_gpu *g, const double *weight)
     hk_gpu_matrix matrix = {g->model,
                             g->layout->place,
                             weight,
-                            heaviest.of.weight,
-                            g->damping.air / heaviest.of.h,
+                            heaviest.of.weight + g->damping.air / heaviest.of.h,
+                            g->damping.air_per_vertex / heaviest.of.h,
                             g->damping.viscous / heaviest.of.h,
                             0};
     return matrix;

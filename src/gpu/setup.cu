@@ -429,7 +429,8 @@ static void set_up_state(hk_gpu *g)
     s->patch_count = g->layout->patch_count;
     s->body_count = g->model->body_count;
     s->step = g->step;
-    s->air = g->damping.air;
+    s->air = g->damping.air_per_vertex;
+    s->drag = g->damping.air;
     s->keep = exp(-g->damping.ether * g->step);
     s->rigid = g->damping.pbd > 0 ? -expm1(-g->damping.pbd * g->step) : 0;
     s->part = 1;

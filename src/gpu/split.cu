@@ -117,7 +117,7 @@ static __global__ void begin_kernel(hk_gpu_state s, const hk_gpu_control *from,
     if (v >= s.vertex_count) return;
     // What forces displace is taken back.
     const hk_gpu_stage &stage = stage_of(s);
-    double all = s.mass[v] * stage.of.weight + s.air / stage.of.h;
+    double all = s.mass[v] * stage.of.weight + (s.drag * s.mass[v] + s.air) / stage.of.h;
     bool free = s.hold[v] == -1;
     for (int64_t i = 3 * (int64_t)v; i < 3 * (int64_t)v + 3; i++)
         y[i] = s.exact[HK_EXACT_TARGET][i] - (free ? s.external[i] / all : 0);

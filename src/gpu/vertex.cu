@@ -120,7 +120,8 @@ static __global__ void begin_kernel(hk_gpu_state s, int kind, const float4 *reac
     // Inertia pulls to y, air to where velocities are measured from, and forces displace what they
     // pull to.
     combine(s, stage.of.y, at, y);
-    double inertia = s.mass[v] * stage.of.weight, air = s.air / stage.of.h, all = inertia + air;
+    double inertia = s.mass[v] * stage.of.weight;
+    double air = (s.drag * s.mass[v] + s.air) / stage.of.h, all = inertia + air;
     double pull = kind == HK_START_ADAPTIVE
                       ? stage.length * stage.length * external_part(s, stage.length, v) / s.mass[v]
                       : 0;

@@ -53,7 +53,7 @@ struct hk_gpu_state {
     double *origin;     // [body_count][3] where it was before the step
     hk_gpu_clock *clock;
     double gravity[3];        // m/s²
-    double step, air;         // s, kg/s
+    double step, air, drag;   // s, kg/s, 1/s
     double viscous;           // β, s
     double keep;              // of velocities: ether damping
     double rigid;             // part by which they become those of a rigid body: pbd damping

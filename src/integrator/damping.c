@@ -7,7 +7,11 @@ hk_status hk_damping_check(const hk_damping *d)
     const struct {
         const char *name;
         double value;
-    } all[] = {{"air", d->air}, {"viscous", d->viscous}, {"ether", d->ether}, {"pbd", d->pbd}};
+    } all[] = {{"air", d->air},
+               {"air_per_vertex", d->air_per_vertex},
+               {"viscous", d->viscous},
+               {"ether", d->ether},
+               {"pbd", d->pbd}};
     for (int k = 0; k < HK_COUNT_OF(all); k++)
         if (!(isfinite(all[k].value) && all[k].value >= 0))
             return hk_fail(HK_BAD_INPUT, "damping %s must be 0 or more (is %g)", all[k].name,

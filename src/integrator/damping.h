@@ -7,6 +7,12 @@
 
 hk_status hk_damping_check(const hk_damping *damping);
 
+// N s/m: what the air holds a vertex of this mass back by, per speed.
+static inline double hk_damping_drag(const hk_damping *damping, double mass)
+{
+    return damping->air * mass + damping->air_per_vertex;
+}
+
 // x and v are [vertex_count][4] in the model's Morton order; h the time step.
 //   ether  all velocities decay, v ← exp(−ether h) v
 //   pbd    the motion of each body that is not rigid decays, v ← v + k (v_rigid − v) with

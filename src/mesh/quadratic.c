@@ -393,8 +393,9 @@ hk_status hk_mesh_set_order(hk_mesh *mesh, int order)
 {
     if (!mesh) return hk_fail(HK_BAD_INPUT, "hk_mesh_set_order: mesh is NULL");
     if (order != 1 && order != 2)
-        return hk_fail(HK_BAD_INPUT, "the order of a mesh is 1 (linear tets) or 2 (quadratic), "
-                                     "not %d",
+        return hk_fail(HK_BAD_INPUT,
+                       "the order of a mesh is 1 (linear tets) or 2 (quadratic), "
+                       "not %d",
                        order);
     bool mixed = hk_mesh_is_mixed(mesh);
     if (order == hk_mesh_order(mesh) && !mixed) return HK_OK;

@@ -100,8 +100,9 @@ static hk_status read_backend(hk_scene *scene, const hk_node *root)
 
 static hk_status read_damping(const hk_node *root, hk_damping *damping)
 {
-    static const char *const keys[] = {"air", "viscous", "ether", "pbd"};
-    double *const values[] = {&damping->air, &damping->viscous, &damping->ether, &damping->pbd};
+    static const char *const keys[] = {"air", "air_per_vertex", "viscous", "ether", "pbd"};
+    double *const values[] = {&damping->air, &damping->air_per_vertex, &damping->viscous,
+                              &damping->ether, &damping->pbd};
     hk_node node;
     if (!hk_node_member(root, "damping", &node)) return HK_OK;
     HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));

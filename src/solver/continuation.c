@@ -168,13 +168,27 @@ static void report_blocked(hk_solve_report *report)
     snprintf(report->detail, sizeof report->detail, "something is in the way of what is moved");
 }
 
+// Whether the way from what is done to the end of the part changes the problem at all: held
+// vertices, the load, what terms are tied to. Where it does not, smaller parts are the same solve
+// again. Leaves everything as at the end of the part.
+static bool leads_elsewhere(const hk_continuation *c, const hk_parts *parts, double *x)
+{
+    hk_problem *p = c->problem;
+    double there = hk_problem_energy(p, x);
+    memcpy(c->step, x, bytes_of(p));
+    c->place(c->context, parts->done, c->step);
+    bool same = memcmp(c->step, x, bytes_of(p)) == 0 && hk_problem_energy(p, c->step) == there;
+    c->place(c->context, parts_next(parts), x);
+    return !same;
+}
+
 // Whether what was found at the end of a part is to be tried in smaller ones.
 static bool is_refused(const hk_continuation *c, const hk_parts *parts, double least,
-                       const hk_solve_report *report, const double *x)
+                       const hk_solve_report *report, double *x)
 {
     if (worth_splitting(c, report)) return true;
     return report->reason == HK_CONVERGED && parts->size > HK_CAREFUL_END &&
-           inside_out(c, least, x);
+           inside_out(c, least, x) && leads_elsewhere(c, parts, x);
 }
 
 // A solve that was ended before its time leaves bodies where they are pushed away from, and nothing

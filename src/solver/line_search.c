@@ -291,7 +291,8 @@ void hk_tell_start(const hk_problem *p, double energy, double residual, double s
     hk_iteration start = {.energy = energy,
                           .residual = residual,
                           .relative_residual = rule_relative(residual, scale),
-                          .load = p->load_fraction};
+                          .load = p->load_fraction,
+                          .resumed = p->spent};
     p->monitor(p->monitor_context, &start);
 }
 

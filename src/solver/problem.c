@@ -181,20 +181,23 @@ hk_status hk_problem_take_materials(hk_problem *p)
 static void set_weight(hk_problem *p, double weight)
 {
     // Whether the inertia is what it was.
-    bool same = weight == p->weight && p->air == 0 && !p->damped;
+    bool same = weight == p->weight && p->air == 0 && p->drag == 0 && !p->damped;
     p->weight = weight;
-    p->air = 0;
+    p->air = p->drag = 0;
     p->damped = false;
     if (same) return;
     for (int k = 0; k < p->vertex_count; k++) p->inertia[k] = p->held[k] ? 0 : weight * p->mass[k];
 }
 
 // The sum of two springs to two places is one spring to a place between, but for a constant.
-static void add_air(hk_problem *p, double stiffness, const double *from)
+static void add_air(hk_problem *p, double h, const double *from)
 {
-    p->air = stiffness;
+    const hk_damping *damping = &p->terms->damping;
+    p->air = damping->air_per_vertex / h;
+    p->drag = damping->air / h;
     for (int k = 0; k < p->vertex_count; k++) {
         if (p->held[k]) continue;
+        double stiffness = p->drag * p->mass[k] + p->air;
         p->inertia[k] += stiffness;
         double part = stiffness / p->inertia[k];
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++)
@@ -226,8 +229,8 @@ hk_status hk_problem_begin_step(hk_problem *p, const hk_stage_begin *stage)
 {
     const hk_step_begin *step = &stage->terms;
     set_weight(p, stage->weight);
-    double air = p->terms->damping.air;
-    if (air > 0) add_air(p, air / step->h, step->from);
+    const hk_damping *damping = &p->terms->damping;
+    if (damping->air > 0 || damping->air_per_vertex > 0) add_air(p, step->h, step->from);
     hk_terms_visit_dampers(p->terms, step->time, step->h, add_damper, &(damped_step){p, step});
     HK_TRY(hk_terms_begin_step(p->terms, step));
     p->stiffening = hk_terms_stiffening(p->terms);
@@ -243,7 +246,8 @@ hk_status hk_problem_begin_pose(hk_problem *p)
 
 hk_quadratic hk_problem_quadratic(const hk_problem *p)
 {
-    return (hk_quadratic){p->weight, p->shift, p->air, p->stiffening};
+    // Both multiply the masses.
+    return (hk_quadratic){p->weight + p->drag, p->shift, p->air, p->stiffening};
 }
 
 bool hk_same_quadratic(hk_quadratic a, hk_quadratic b)

@@ -5,10 +5,10 @@
 // over the free vertices, with held vertices given. E and D are a list of terms (term/terms.h), of
 // which the problem knows none by name; f are the forces among them that do not depend on x, X the
 // rest positions (they only shift ε by a constant, which keeps it small). Damping by the air,
-// c/(2h) ‖x − from‖² (Descent eq. 20) with (x − from)/h the velocity after the step, joins the
-// inertia term, for both are springs from a vertex to a place; so do dampers of terms. Vectors are
-// double[vertex_count][4] in the model's Morton order, the fourth number 0. A problem is in double
-// precision; methods look at it through views (view.h).
+// a/(2h) ‖x − from‖²_M or c/(2h) ‖x − from‖² (Descent eq. 20) with (x − from)/h the velocity after
+// the step, joins the inertia term, for both are springs from a vertex to a place; so do dampers of
+// terms. Vectors are double[vertex_count][4] in the model's Morton order, the fourth number 0. A
+// problem is in double precision; methods look at it through views (view.h).
 #ifndef HK_PROBLEM_H
 #define HK_PROBLEM_H
 
@@ -32,10 +32,11 @@ typedef struct hk_problem {
     int64_t forces;          // how often the full ones were another
     double *y;               // [vertex_count][4], with air between y and `from`
     double weight;           // w, 1/s²
-    double air;              // c/h, N/m
+    double air;              // c/h, N/m, of damping per vertex
+    double drag;             // a/h, 1/s², of damping per mass
     bool damped;             // dampers are at work
     double stiffening;       // by how much damping raises constant matrices, relatively
-    double *inertia;         // [vertex_count] N/m: w m + Σ c/h, 0 at held vertices
+    double *inertia;         // [vertex_count] N/m: (w + a/h) m + Σ c/h, 0 at held vertices
     double *partial;         // sums over runs of vertices, several for each
     double whole_stiffness;  // N/m, ‖k‖ over the stiffnesses of all vertices
     double rounding;    // N, what rounding alone leaves of the gradient's norm, without damping

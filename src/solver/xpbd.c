@@ -21,6 +21,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "integrator/damping.h"
 #include "solver/line_search.h"
 #include "term/relax.h"
 
@@ -124,14 +125,15 @@ static void take_dampers(xpbd *s, double time, double h)
 
 // Backward Euler with air and dampers, m (x − x_t − h v)/h² + Σ c ((x − x_t)/h − V) = f, without
 // elasticity: the mass m + c h takes part in what the constraints do.
-static double inverse_mass(const xpbd *s, int vertex, double h, double air)
+static double inverse_mass(const xpbd *s, int vertex, double h, const hk_damping *air)
 {
     const hk_problem *p = s->problem;
-    double mass = p->mass[vertex] + (air + s->drag[vertex]) * h;
+    double drag = hk_damping_drag(air, p->mass[vertex]) + s->drag[vertex];
+    double mass = p->mass[vertex] + drag * h;
     return p->held[vertex] || !(p->mass[vertex] > 0) ? 0 : 1 / mass;
 }
 
-static void predict(const xpbd *s, double h, double air, const double *v, double *x)
+static void predict(const xpbd *s, double h, const hk_damping *air, const double *v, double *x)
 {
     const hk_problem *p = s->problem;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
@@ -143,7 +145,7 @@ static void predict(const xpbd *s, double h, double air, const double *v, double
 }
 
 // Positions and inverse masses to where the sweeps work.
-static void load_sweep(xpbd *s, double h, double air, const double *x)
+static void load_sweep(xpbd *s, double h, const hk_damping *air, const double *x)
 {
     hk_problem *p = s->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
@@ -245,7 +247,8 @@ static hk_status substep(xpbd *s, const interval *i, double *x, double *v, hk_so
 {
     hk_problem *p = s->problem;
     const hk_time_step *motion = i->motion;
-    double air = motion->damping->air, h = i->h, clock = hk_now();
+    const hk_damping *air = motion->damping;
+    double h = i->h, clock = hk_now();
     bool several = s->settings.iterations > 1;
     int64_t size = 4 * (int64_t)p->vertex_count;
     memcpy(s->before, x, sizeof(double) * (size_t)size);

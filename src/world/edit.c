@@ -161,7 +161,8 @@ hk_status hk_world_set_step(hk_world *w, double step)
 
 static bool same_damping(const hk_damping *a, const hk_damping *b)
 {
-    return a->air == b->air && a->viscous == b->viscous && a->ether == b->ether && a->pbd == b->pbd;
+    return a->air == b->air && a->air_per_vertex == b->air_per_vertex && a->viscous == b->viscous &&
+           a->ether == b->ether && a->pbd == b->pbd;
 }
 
 hk_status hk_world_set_damping(hk_world *w, const hk_damping *damping)

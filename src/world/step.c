@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "integrator/damping.h"
 #include "model/contact.h"
 #include "world/world.h"
 
@@ -252,7 +253,8 @@ hk_status hk_world_find_accelerations(hk_world *w)
     hk_terms_add_moving_gradient(p->terms, w->x, w->next);
     hk_terms_visit_dampers(p->terms, w->time, w->step, add_damping_force, w);
     for (int64_t k = 0; k < size; k++) {
-        double force = p->force[k] - (w->guess[k] - w->next[k]) - w->damping.air * w->v[k];
+        double drag = hk_damping_drag(&w->damping, p->mass[k / 4]);
+        double force = p->force[k] - (w->guess[k] - w->next[k]) - drag * w->v[k];
         bool moves = k % 4 < 3 && !p->held[k / 4] && p->mass[k / 4] > 0;
         w->acceleration[k] = moves ? force / p->mass[k / 4] : 0;
     }

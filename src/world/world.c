@@ -265,7 +265,7 @@ static hk_status take_solver(hk_world *w, const hk_solver_def *def)
 hk_status hk_world_check_conserving(const hk_world *w)
 {
     const hk_damping *d = &w->damping;
-    if (d->air > 0 || d->viscous > 0 || d->ether > 0 || d->pbd > 0)
+    if (d->air > 0 || d->air_per_vertex > 0 || d->viscous > 0 || d->ether > 0 || d->pbd > 0)
         return hk_fail(HK_UNSUPPORTED, "energy cannot be conserved with damping: take one of them");
     for (int k = 0; k < w->model->attachment_count; k++)
         if (w->model->attachments[k].damping > 0)
