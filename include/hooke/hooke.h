@@ -76,8 +76,8 @@ typedef enum hk_status {
     HK_INTERNAL     /* a library below failed in a way that should not happen: please report */
 } hk_status;
 
+#define HK_SCENE_VERSION 1 /* of scene files, which may say it: "version"; newer are refused */
 /* "0.1.0" */
-#define HK_SCENE_VERSION 1 /* of the scene file: files may say it, "version": 1; newer are refused */
 HK_API const char *hk_version(void);
 /* The message of the last failed call in this thread, never NULL; "" before the first failure. */
 HK_API const char *hk_error(void);
