@@ -16,7 +16,7 @@ all: setup
 
 help:
 	@echo 'make               build/hooke, build/libhooke.so, build/libhooke.a (installs what is missing)'
-	@echo 'make demo          build, simulate a beam and a swing, and draw them into build/demo'
+	@echo 'make demo          build the program alone, simulate a beam and a swing, draw them into out/demo'
 	@echo 'make test          every test: release, sanitizers, fuzz targets, ARM (emulated), installation'
 	@echo 'make test-quick    the tests of the release build only'
 	@echo 'make asan          the tests under AddressSanitizer and UndefinedBehaviorSanitizer'
@@ -25,7 +25,7 @@ help:
 	@echo 'make bench         build and run the benchmarks (build/bench_*)'
 	@echo 'make bench-gpu     build without SuiteSparse and jansson, check the GPU against the CPU, time it'
 	@echo 'make figures       redraw the figures of docs/methods.md (a quarter of an hour)'
-	@echo 'make install       into DESTDIR/PREFIX (PREFIX=$(PREFIX))'
+	@echo 'make install       into DESTDIR/PREFIX (PREFIX=$(PREFIX)); then ldconfig, or what to do in its place'
 	@echo 'make format        clang-format 14 over all sources; format-check only looks'
 	@echo 'make clean         remove the build folders'
 	@echo 'Variables: JOBS=$(JOBS) CMAKE_ARGS= FUZZ_SECONDS= PREFIX= DESTDIR= HOOKE_SETUP=no (install no packages)'
@@ -33,7 +33,9 @@ help:
 setup:
 	@tools/setup.sh build
 
-demo: all
+# What the demo shows needs the program alone: no tests, no benchmarks, no CUDA kernels, no lanes for
+# other processors than any; a program that `make` has built already is taken as it is.
+demo: setup
 	@tools/demo.sh
 
 test:
@@ -69,6 +71,7 @@ figures: all
 
 install: all
 	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+	@tools/ldconfig.sh build '$(DESTDIR)'
 
 format:
 	@tools/format.sh
@@ -77,4 +80,4 @@ format-check:
 	@tools/format.sh --check
 
 clean:
-	rm -rf build build-asan build-debug build-fuzz build-gpu build-aarch64
+	rm -rf build build-asan build-debug build-fuzz build-gpu build-aarch64 build-demo out/demo

@@ -118,7 +118,9 @@ void cli_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Where text for people goes: standard output, or standard error beside JSON.
 FILE *cli_text_stream(void);
 // ---- what terminals would obey is shown escaped (plain.c)
-void cli_plain_text(const char *text, char *plain, size_t size);
+void cli_plain_text(const char *text, char *plain, size_t size);  // as one line
+// A name from a file, as one line; stays until four others have been asked for.
+const char *cli_name(const char *name);
 // A stream to standard output or standard error that does so; NULL: there is no memory.
 FILE *cli_plain_stream(int file);
 // Sends the library's messages to standard error.
@@ -295,6 +297,7 @@ const char *cli_results_status(const cli_results *results);
 // The object of --json and, with history, of the stats file. NULL when there is no memory.
 json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_history);
 json_t *cli_json_real(double value);      // null for what JSON cannot hold
+json_t *cli_json_time(double time);       // s, without what rounding adds: 0.3, not 3 × 0.1
 json_t *cli_json_text(const char *text);  // '?' for what is not UTF-8
 // Takes the object over and prints it. False when it is NULL or cannot be written.
 bool cli_json_print(json_t *object);
@@ -411,6 +414,9 @@ typedef struct cli_ending {
 } cli_ending;
 // Says how a search ended.
 void cli_tell_ending(cli_results *results, const cli_ending *ending);
+
+// A scene file, or with "-" standard input: then files are relative to the current folder.
+hk_status cli_scene_load(const char *path, const char *const *sets, int count, hk_scene **scene);
 
 // Parses, loads and creates. Returns -1 to go on, or the exit status; then nothing is left to
 // free.

@@ -81,7 +81,7 @@ static json_t *first_json(const verdict *v, const cli_series_file *file)
 {
     if (v->intersecting == 0) return json_null();
     return json_pack("{s:i, s:o, s:o, s:I, s:I, s:o}", "frame", v->first, "file",
-                     cli_json_text(file->path), "time", cli_json_real(file->time), "count",
+                     cli_json_text(file->path), "time", cli_json_time(file->time), "count",
                      (json_int_t)v->report.count, "touching", (json_int_t)v->report.touching,
                      "pair", cli_intersection_json(&v->report.first[0]));
 }

@@ -174,7 +174,7 @@ static int choose_start(compare_job *job)
 static int load(compare_job *job)
 {
     const compare_args *args = &job->args;
-    if (hk_scene_load(args->scene_path, args->sets.items, args->sets.count, &job->scene) != HK_OK)
+    if (cli_scene_load(args->scene_path, args->sets.items, args->sets.count, &job->scene) != HK_OK)
         return cli_failure("%s", hk_error());
     cli_tell_mesh_notes(job->scene);
     job->problem = (compare_problem){.scene_world = hk_scene_world(job->scene),

@@ -136,9 +136,24 @@ static void print_phases(int method)
     print_wrapped("phases", text);
 }
 
+static void print_limits(int method)
+{
+    char text[128];
+    hk_solver_def step = hk_method_defaults(method, false), pose = hk_method_defaults(method, true);
+    snprintf(text, sizeof text, "at most, a time step (default %d", step.iterations);
+    if (pose.iterations != step.iterations)
+        append(text, sizeof text, "; of a pose %d", pose.iterations);
+    append(text, sizeof text, ")");
+    print_wrapped("iterations", text);
+    snprintf(text, sizeof text, "of the gradient, relative to the forces at work (default %g)",
+             step.tolerance);
+    print_wrapped("tolerance", text);
+}
+
 static void print_method(int method)
 {
     printf("%s\n  %s\n", hk_method_name(method), hk_method_summary(method));
+    print_limits(method);
     bool phases = false;
     for (int i = 0; i < hk_method_option_count(method); ++i) {
         const hk_option_info *option = hk_method_option(method, i);
@@ -211,14 +226,24 @@ static void print_scene(void)
         "             \"stats\": \"out/bar.json\"}\n"
         "}\n"
         "\n"
-        "time       step (s), and steps or end (s)\n"
+        "$schema    for editors; version 1, of the file (newer ones are refused)\n"
+        "time       step (s), and steps or end (s); integrator, a name or\n"
+        "           {\"newmark\": {\"beta\", \"gamma\"}}; conserve: true (energy, momenta)\n"
+        "solver     method, iterations, tolerance, and the method's options: hooke help METHOD\n"
+        "damping    {air (1/s, of the mass), air_per_vertex (N s/m), viscous (s), ether (1/s),\n"
+        "           pbd (1/s)}\n"
+        "threads    0: all cores; backend: cpu, cuda (an NVIDIA GPU) or auto\n"
         "mesh       {\"file\": PATH}, relative to the scene, or a generator: box {size, cells},\n"
         "           cylinder {radius, length, cells}, sphere {radius, cells},\n"
         "           helix {radius, pitch, turns, thickness, strands, cells},\n"
         "           figure {height, cells}, torus {radius, thickness, cells},\n"
         "           pyramid {size}, wedge {radius, thickness, degrees, length, cells},\n"
         "           funnel {radius, neck, height, length, thickness, cells},\n"
-        "           sheet {size, cells}: triangles, with the material mass_spring\n"
+        "           sheet {size, cells}: triangles, with the material mass_spring; or a surface\n"
+        "           to fill: fill {file, size | cells, grade, sharp_angle, least_part, skin}\n"
+        "skin       {\"file\": PATH}, a fine surface that the tets carry along\n"
+        "material   model, density and parameters: hooke help materials; fibre {direction,\n"
+        "           stiffness}, invertible {lower, upper, decay}\n"
         "transform  {\"scale\": 1, \"rotate\": {\"axis\", \"degrees\"}, \"translate\": [x, y, z]}\n"
         "copies     [TRANSFORM, …], or array {count: [x, y, z], step: [x, y, z]}: several of it\n"
         "regions    [{\"select\": SELECTOR, \"material\": {…}}], other materials in places\n"
@@ -228,7 +253,7 @@ static void print_scene(void)
         "move       [{\"select\", \"rotate\": {\"axis\", \"center\", \"degrees\"}, \"translate\",\n"
         "           \"over\": s}], vertices that follow a path\n"
         "attach     [{\"select\", \"stiffness\": N/m, and as in move}], vertices held softly\n"
-        "load       [{\"select\", \"force\": [x, y, z]}], newtons in all\n"
+        "load       [{\"select\", \"force\": [x, y, z], \"distribute\"}], newtons in all\n"
         "friction   of this body in contact; thickness (m) of a sheet in contact\n"
         "SELECTOR   {\"box\": [[x,y,z],[x,y,z]]} {\"sphere\": {\"center\", \"radius\"}}\n"
         "           {\"vertices\": [0, 5]} {\"group\": NAME} {\"all\": true}\n"
@@ -244,7 +269,7 @@ static void print_scene(void)
         "           mesh; move [{rotate, translate, over}], keys [{t, rotate, translate}] or\n"
         "           formula {x, y, z, rotate}, of t: \"0.1*sin(2*pi*t)\"}]\n"
         "output     every (s; 0: each step), vtu (a .pvd series), points (prefix of .csv\n"
-        "           files), stats (a .json)\n"
+        "           files), stats (a .json), skin (surfaces, as .obj, .stl, .ply or .glb)\n"
         "\n"
         "Any value can be changed on the command line: --set bodies.0.material.young=1e5\n"
         "\n"

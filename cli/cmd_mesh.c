@@ -13,21 +13,30 @@ static void print_notes(const hk_mesh *mesh)
     for (int i = 0; i < hk_mesh_note_count(mesh); ++i) cli_note("%s", hk_mesh_note(mesh, i));
 }
 
-// Says what the file just written holds: the tets, or their surface where the format has no tets.
-static void print_written(hk_mesh *mesh, const char *path)
+// What the file just written holds: the tets, or their surface where the format has no tets.
+static bool tell_written(hk_mesh *mesh, const char *path)
 {
-    int vertices = hk_mesh_vertex_count(mesh), tets = hk_mesh_tet_count(mesh), triangles;
+    int vertices = hk_mesh_vertex_count(mesh), tets = hk_mesh_tet_count(mesh);
+    int triangles = hk_mesh_triangle_count(mesh);
     const int32_t *corners, *behind;
     bool solid = true;
     for (int i = 0; i < hk_mesh_format_count(); ++i)
         if (cli_ends_with(path, hk_mesh_format_at(i).ending)) solid = !hk_mesh_format_at(i).surface;
+    bool surface =
+        tets > 0 && !solid && hk_mesh_surface(mesh, &triangles, &corners, &behind) == HK_OK;
+    if (cli_talk.json)
+        return cli_json_print(json_pack("{s:s, s:o, s:i, s:i, s:i, s:i, s:b}", "status", "written",
+                                        "file", cli_json_text(path), "vertices", vertices, "tets",
+                                        tets, "order", hk_mesh_order(mesh), "triangles", triangles, "surface_only", surface));
+    if (cli_talk.quiet) return true;
     if (tets == 0)
-        printf("%s: %d vertices, %d triangles\n", path, vertices, hk_mesh_triangle_count(mesh));
-    else if (solid || hk_mesh_surface(mesh, &triangles, &corners, &behind) != HK_OK)
+        printf("%s: %d vertices, %d triangles\n", path, vertices, triangles);
+    else if (!surface)
         printf("%s: %d vertices, %d %stets\n", path, vertices, tets,
                hk_mesh_order(mesh) == 2 ? "quadratic " : "");
     else
         printf("%s: %d triangles, the surface of %d tets\n", path, triangles, tets);
+    return true;
 }
 
 // Triangles that are no faces of tets.
@@ -71,7 +80,7 @@ static int save_mesh(hk_mesh *mesh, const char *path)
     hk_status status = save_with_fields(mesh, path);
     if (status == HK_OK) tell_left_out(mesh, path);
     int result = status == HK_OK ? CLI_DONE : cli_failure("%s", hk_error());
-    if (result == CLI_DONE && !cli_talk.quiet) print_written(mesh, path);
+    if (result == CLI_DONE && !tell_written(mesh, path)) result = CLI_FAILED;
     // A .vtu has no place for faces of tets; of the surface formats the line above tells.
     int triangles = hk_mesh_triangle_count(mesh) - sheet_triangles(mesh);
     if (result == CLI_DONE && triangles > 0 && cli_ends_with(path, ".vtu"))
@@ -242,6 +251,8 @@ static int mesh_make(int argc, char **argv)
     char where[300];
     snprintf(where, sizeof where, "where to write: %s", cli_formats(CLI_WRITING).text);
     options[count++] = (cli_option){"output", 'o', CLI_TEXT, &args.output, "FILE", where};
+    options[count++] = (cli_option){
+        "json", 0, CLI_FLAG, &cli_talk.json, NULL, "print what was written as one JSON object"};
     options[count++] =
         (cli_option){"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"};
     const cli_spec spec = {
@@ -285,6 +296,7 @@ static int mesh_convert(int argc, char **argv)
     int order = 0;
     const cli_option options[] = {
         {"order", 0, CLI_INT, &order, "1|2", g_order_help},
+        {"json", 0, CLI_FLAG, &cli_talk.json, NULL, "print what was written as one JSON object"},
         {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"},
     };
     char purpose[1024];
@@ -379,7 +391,7 @@ static void print_report(const char *path, const hk_mesh *mesh, const hk_mesh_re
     printf("  components  %d\n", report->components);
     printf("  groups      %d", report->groups);
     for (int i = 0; i < hk_mesh_group_count(mesh); ++i)
-        printf("%s%s", i == 0 ? ": " : ", ", hk_mesh_group_name(mesh, i));
+        printf("%s%s", i == 0 ? ": " : ", ", cli_name(hk_mesh_group_name(mesh, i)));
     printf("\n  bounds      (%.6g, %.6g, %.6g) to (%.6g, %.6g, %.6g) m\n", low[0], low[1], low[2],
            high[0], high[1], high[2]);
     if (report->tets > 0) printf("  volume      %.6g m³\n", report->volume);
@@ -398,7 +410,7 @@ static void print_report(const char *path, const hk_mesh *mesh, const hk_mesh_re
         printf("%s)\n", defect->count > HK_DEFECT_LIST ? " …" : "");
     }
     for (int i = 0; i < hk_mesh_note_count(mesh); ++i)
-        printf("  note        %s\n", hk_mesh_note(mesh, i));
+        printf("  note        %s\n", cli_name(hk_mesh_note(mesh, i)));
     if (meetings->count > 0) print_meetings(meetings);
     printf("  verdict     %s\n", report->verdict);
 }

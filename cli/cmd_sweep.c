@@ -323,7 +323,7 @@ static bool try_value(sweep *s, outcome *o)
     hk_world *world = NULL;
     bool going = true;
     for (int q = 0; q < QUANTITIES; ++q) o->of[q] = NAN;
-    hk_status status = hk_scene_load(s->scene_path, sets, (int)(count + varied), &scene);
+    hk_status status = cli_scene_load(s->scene_path, sets, (int)(count + varied), &scene);
     if (status == HK_OK) status = hk_model_create(hk_scene_model(scene), &model);
     if (status == HK_OK) {
         hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
@@ -549,7 +549,7 @@ static json_t *results_json(const sweep *s, bool failed, bool halted)
 static int prepare(sweep *s)
 {
     hk_scene *scene;
-    if (hk_scene_load(s->scene_path, s->sets.items, s->sets.count, &scene) != HK_OK)
+    if (cli_scene_load(s->scene_path, s->sets.items, s->sets.count, &scene) != HK_OK)
         return cli_failure("%s", hk_error());
     cli_tell_mesh_notes(scene);
     char *csv = cli_format("%s.csv", s->name), *svg = cli_format("%s.svg", s->name), why[512];

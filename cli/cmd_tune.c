@@ -230,6 +230,8 @@ static bool write_scene(tuning *t, char *why, size_t size)
 static int load(tuning *t)
 {
     cli_start_log();
+    if (strcmp(t->path, "-") == 0)
+        return cli_failure("tune writes into the scene: it takes a file, not standard input");
     if (!read_text(t->path, &t->text, &t->length))
         return cli_failure("cannot read %s: %s", t->path, strerror(errno));
     if (hk_scene_load(t->path, t->args.sets.items, t->args.sets.count, &t->scene) != HK_OK)

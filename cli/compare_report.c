@@ -456,7 +456,7 @@ json_t *compare_json(const compare_account *account)
                              : "converged",
         "vertices", hk_model_vertex_count(model), "tets", hk_model_tet_count(model), "threads",
         account->threads, "step", account->step > 0 ? json_integer(account->step) : json_null(),
-        "time", account->step > 0 ? json_real(account->time) : json_null(), "start",
+        "time", account->step > 0 ? cli_json_time(account->time) : json_null(), "start",
         account->step > 0 && account->problem->start ? json_string(account->problem->start)
                                                      : json_null(),
         "truth", "method", reference->spec->label, "iterations", reference->iterations, "reason",

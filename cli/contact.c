@@ -96,7 +96,7 @@ static json_t *sum_json(const cli_results *results, const cli_contact *last)
     if (r->recovery_steps > 0)
         json_object_set_new(object, "recovery",
                             json_pack("{s:b, s:i, s:o}", "done", !r->recovering, "steps",
-                                      r->recovery_steps, "time", cli_json_real(r->recovered_time)));
+                                      r->recovery_steps, "time", cli_json_time(r->recovered_time)));
     return object;
 }
 
@@ -145,7 +145,7 @@ void cli_results_print_contact(FILE *stream, const cli_results *results, const h
     for (int k = 0; k < last->obstacle_count && k < MOST; ++k) {
         const double *f = last->loads[k].force;
         fprintf(stream, "  obstacle    %s: force (%.6g, %.6g, %.6g) N\n",
-                hk_model_obstacle_name(model, k), f[0], f[1], f[2]);
+                cli_name(hk_model_obstacle_name(model, k)), f[0], f[1], f[2]);
     }
     if (last->obstacle_count > MOST)
         fprintf(stream, "  obstacle    … %d more\n", last->obstacle_count - MOST);

@@ -42,7 +42,7 @@ static int open_scene(stage_set *set, const film_request *request)
 {
     const char *const *sets = request->sets ? request->sets->items : NULL;
     int set_count = request->sets ? request->sets->count : 0;
-    if (hk_scene_load(set->path, sets, set_count, &set->scene) != HK_OK)
+    if (cli_scene_load(set->path, sets, set_count, &set->scene) != HK_OK)
         return cli_failure("%s", hk_error());
     if (hk_model_create(hk_scene_model(set->scene), &set->model) != HK_OK)
         return cli_failure("%s: %s", set->path, hk_error());

@@ -7,22 +7,22 @@
 
 #include "cli.h"
 
-// Control characters, but for new lines and tabs, are shown as \u001b, which is also what JSON
-// has in strings. Those of 8 bits, U+0080 to U+009F, are C2 80 to C2 9F in UTF-8.
-static bool is_control(unsigned char c)
+// Control characters are shown as \u001b, which is also what JSON has in strings; in streams but
+// for new lines and tabs. Those of 8 bits, U+0080 to U+009F, are C2 80 to C2 9F in UTF-8.
+static bool is_control(unsigned char c, bool one_line)
 {
-    return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+    return (c < 0x20 && (one_line || (c != '\n' && c != '\t'))) || c == 0x7f;
 }
 
 enum { ESCAPED = 6, UTF8_OF_80 = 0xC2 };
 
 // Writes at most ESCAPED bytes, and says how many; `*half`: C2 came last.
-static size_t escape(unsigned char c, bool *half, char *to)
+static size_t escape(unsigned char c, bool one_line, bool *half, char *to)
 {
     char code[ESCAPED + 1];
     bool second = *half;
     *half = false;
-    if (is_control(c) || (second && c >= 0x80 && c < 0xA0)) {
+    if (is_control(c, one_line) || (second && c >= 0x80 && c < 0xA0)) {
         snprintf(code, sizeof code, "\\u%04x", c);
         memcpy(to, code, ESCAPED);
         return ESCAPED;
@@ -39,8 +39,18 @@ void cli_plain_text(const char *text, char *plain, size_t size)
     bool half = false;
     size_t used = 0;
     for (; *text && used + 2 * ESCAPED < size; ++text)
-        used += escape((unsigned char)*text, &half, plain + used);
+        used += escape((unsigned char)*text, true, &half, plain + used);
     plain[used] = '\0';
+}
+
+const char *cli_name(const char *name)
+{
+    enum { KEPT = 4, LONGEST = 1024 };
+    static char texts[KEPT][LONGEST];
+    static int next;
+    next = (next + 1) % KEPT;
+    cli_plain_text(name ? name : "", texts[next], LONGEST);
+    return texts[next];
 }
 
 // ---------------------------------------------------------------- streams
@@ -69,7 +79,8 @@ static ssize_t write_plain(void *context, const char *data, size_t size)
     char out[(ESCAPED + 1) * PIECE];
     for (size_t at = 0; at < size;) {
         size_t end = size - at < PIECE ? size : at + PIECE, used = 0;
-        for (; at < end; ++at) used += escape((unsigned char)data[at], &stream->half, out + used);
+        for (; at < end; ++at)
+            used += escape((unsigned char)data[at], false, &stream->half, out + used);
         if (!write_all(stream->file, out, used)) return 0;
     }
     return (ssize_t)size;

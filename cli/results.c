@@ -145,7 +145,7 @@ static json_t *record_json(const cli_record *record, const hk_model *model)
 {
     bool contact = record->contact != NULL;
     json_t *object = json_pack(
-        "{s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "t", cli_json_real(record->time), "iterations",
+        "{s:o, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "t", cli_json_time(record->time), "iterations",
         record->iterations, "reason", hk_reason_name(record->reason), "residual",
         cli_json_real(record->residual), "relative_residual",
         cli_json_real(record->relative_residual), "energy", energy_json(record->energy, contact),
@@ -203,21 +203,83 @@ json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_
     return object;
 }
 
-enum { JSON_STYLE = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
+// ---------------------------------------------------------------- text of JSON
+
+enum { NUMBER_SIZE = 40, DIGITS_KEPT = 17, DIGITS_OF_TIMES = 15 };
+
+// The shortest text that is this number: 0.2, not 0.20000000000000001.
+static void shorten(const char *number, char *text)
+{
+    double value = strtod(number, NULL);
+    for (int digits = DIGITS_OF_TIMES; digits <= DIGITS_KEPT; ++digits) {
+        snprintf(text, NUMBER_SIZE, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    if (!strpbrk(text, ".e")) strcat(text, ".0");  // a real stays one
+}
+
+// Shortens the real numbers of a JSON text, in place: none becomes longer.
+static void shorten_numbers(char *json)
+{
+    char *to = json;
+    bool quoted = false;
+    for (const char *at = json; *at;) {
+        size_t length =
+            quoted || (*at != '-' && (*at < '0' || *at > '9')) ? 0 : strspn(at, "+-0123456789.eE");
+        if (length > 0 && length < NUMBER_SIZE - 4 && memchr(at, '.', length)) {
+            char number[NUMBER_SIZE], text[NUMBER_SIZE];
+            snprintf(number, sizeof number, "%.*s", (int)length, at);
+            shorten(number, text);
+            size_t kept = strlen(text);
+            if (kept > length) memcpy(text, number, kept = length);
+            memcpy(to, text, kept);
+            to += kept;
+            at += length;
+            continue;
+        }
+        if (*at == '\\' && quoted)
+            *to++ = *at++;
+        else if (*at == '"')
+            quoted = !quoted;
+        length = length > 0 ? length : 1;
+        memmove(to, at, length);
+        to += length;
+        at += length;
+    }
+    *to = '\0';
+}
+
+json_t *cli_json_time(double time)
+{
+    char text[NUMBER_SIZE];
+    snprintf(text, sizeof text, "%.*g", DIGITS_OF_TIMES, time);
+    return cli_json_real(strtod(text, NULL));
+}
+
+// The text of an object with the version of what made it; NULL: no memory. Takes the object over.
+static char *text_of(json_t *object, size_t indent)
+{
+    if (json_is_object(object) && !json_object_get(object, "version"))
+        json_object_set_new(object, "version", json_string(hk_version()));
+    char *text =
+        object ? json_dumps(object, JSON_INDENT(indent) | JSON_REAL_PRECISION(DIGITS_KEPT)) : NULL;
+    json_decref(object);
+    if (text) shorten_numbers(text);
+    return text;
+}
 
 bool cli_json_print(json_t *object)
 {
-    bool good = object && json_dumpf(object, stdout, JSON_STYLE) == 0;
-    if (good) putchar('\n');
-    json_decref(object);
+    char *text = text_of(object, 2);
+    bool good = text && puts(text) >= 0;
+    free(text);
     return good;
 }
 
 bool cli_json_write(json_t *object, const char *path, char *why, size_t why_size)
 {
     // 1: a history of many steps is read by programs, and half as long as with two.
-    char *text = object ? json_dumps(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(object);
+    char *text = text_of(object, 1);
     if (!text) {
         snprintf(why, why_size, "cannot write %s: out of memory", path);
         return false;

@@ -267,6 +267,28 @@ static int create_world(cli_session *session)
     return -1;
 }
 
+// All of standard input, once: commands that load a scene again find it here.
+static const char *standard_input(size_t *length)
+{
+    enum { PIECE = 1 << 16, MOST = 64 << 20 };  // more than a scene may be long
+    static char *text;
+    static size_t used;
+    while (!text || (used < MOST && !feof(stdin) && !ferror(stdin))) {
+        text = cli_realloc(text, used + PIECE, 1);
+        used += fread(text + used, 1, PIECE, stdin);
+    }
+    *length = used;
+    return text;
+}
+
+hk_status cli_scene_load(const char *path, const char *const *sets, int count, hk_scene **scene)
+{
+    if (strcmp(path, "-") != 0) return hk_scene_load(path, sets, count, scene);
+    size_t length;
+    const char *text = standard_input(&length);
+    return hk_scene_parse(text, length, "standard input", sets, count, scene);
+}
+
 int cli_session_begin(cli_session *session, const char *command, const char *purpose,
                       const char *examples, int argc, char **argv)
 {
@@ -281,8 +303,8 @@ int cli_session_begin_with(cli_session *session, const char *command, const char
     if (result < 0 && more && more->check) result = more->check(more->context);
     if (result < 0) {
         cli_start_log();
-        if (hk_scene_load(session->scene_path, session->args.sets.items, session->args.sets.count,
-                          &session->scene) != HK_OK)
+        if (cli_scene_load(session->scene_path, session->args.sets.items, session->args.sets.count,
+                           &session->scene) != HK_OK)
             result = cli_failure("%s", hk_error());
         else
             cli_tell_mesh_notes(session->scene);
@@ -319,7 +341,7 @@ static void print_displacement(FILE *stream, const cli_session *session)
     fprintf(stream, "  displaced   at most %.6g m: vertex %d", largest,
             where - hk_model_body_start(model, body));
     if (hk_model_body_count(model) > 1)
-        fprintf(stream, " of body %d%s%s", body, name && name[0] ? ", " : "", name ? name : "");
+        fprintf(stream, " of body %d%s%s", body, name && name[0] ? ", " : "", cli_name(name));
     fprintf(stream, ", from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g)\n", a[0], a[1], a[2], b[0],
             b[1], b[2]);
 }

@@ -112,6 +112,41 @@ add_executable(app_static app.c)
 target_link_libraries(app_static PRIVATE hooke::hooke_static)
 END
 
+# ---------------------------------------------------------------- the loader
+
+# Programs of users are started as after `ldconfig`, not with LD_LIBRARY_PATH, which would hide that
+# it is needed. The cache lies in a folder of our own, over that of the system in a namespace.
+after_ldconfig() {
+    local folder=$1
+    shift
+    printf '%s\n' "$folder" >"$work/ld.so.conf"
+    [ ! -f /etc/ld.so.conf ] || echo "include /etc/ld.so.conf" >>"$work/ld.so.conf"
+    PATH=$PATH:/sbin:/usr/sbin ldconfig -C "$work/ld.so.cache" -f "$work/ld.so.conf" -X || return 1
+    unshare -rm sh -c 'mount --bind "$0" /etc/ld.so.cache && shift 0 && exec "$@"' \
+        "$work/ld.so.cache" "$@"
+}
+
+# Where no namespaces are allowed, as in some containers, LD_LIBRARY_PATH is what is left.
+start_installed() {
+    if [ -n "$namespaces" ]; then
+        after_ldconfig "$libdir" "$@"
+    else
+        LD_LIBRARY_PATH=$libdir "$@"
+    fi
+}
+
+# ldconfig runs, as root, or the installation says that it has to.
+install_speaks_of_ldconfig() {
+    mkdir -p "$work/stub"
+    printf '#!/bin/sh\necho "called ldconfig $*"\n' >"$work/stub/ldconfig"
+    chmod +x "$work/stub/ldconfig"
+    mkdir -p "$work/manifest"
+    echo "$libdir/libhooke.so" >"$work/manifest/install_manifest.txt"
+    PATH=$work/stub:$PATH tools/ldconfig.sh "$work/manifest" | grep ldconfig &&
+        PATH=$work/stub:$PATH tools/ldconfig.sh "$work/manifest" "$work/stage" | grep 'run ldconfig' &&
+        grep -q 'tools/ldconfig.sh' Makefile
+}
+
 # ---------------------------------------------------------------- checks
 
 install_and_move() {
@@ -159,6 +194,26 @@ cmake_wrong_version() {
     ! cmake -S "$work/wrong" -B "$work/wrong/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
 }
 
+has_share() {
+    local file command
+    for file in man/man1/hooke.1 bash-completion/completions/hooke zsh/site-functions/_hooke \
+        hooke/docs/scene.schema.json hooke/scenes/beam.json; do
+        [ -s "$prefix/share/$file" ] || { echo "no $file"; return 1; }
+    done
+    # The manual has every command; bash completes them, and their options.
+    for command in $("$prefix/bin/hooke" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+        grep -q "^\.SH \"HOOKE $(echo "$command" | tr '[:lower:]' '[:upper:]')" \
+            "$prefix/share/man/man1/hooke.1" || { echo "no manual of $command"; return 1; }
+    done
+    PATH=$prefix/bin:$PATH bash -c '
+        . "$0"
+        COMP_WORDS=(hooke sw); COMP_CWORD=1; _hooke; [ "${COMPREPLY[*]}" = sweep ] || exit 1
+        COMP_WORDS=(hooke run scene.json --chec); COMP_CWORD=3; _hooke
+        [ "${COMPREPLY[*]}" = --checkpoint ] || exit 1
+        COMP_WORDS=(hooke mesh co); COMP_CWORD=2; _hooke; [ "${COMPREPLY[*]}" = convert ] || exit 1
+        ' "$prefix/share/bash-completion/completions/hooke" || { echo "completion fails"; return 1; }
+}
+
 pkg_config_version() {
     [ "$(pkg-config --modversion hooke)" = \
         "$(sed -n 's/^project(hooke VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")" ]
@@ -167,7 +222,7 @@ pkg_config_version() {
 pkg_config_consumer() {
     # shellcheck disable=SC2046
     cc "$work/app/app.c" $(pkg-config --cflags --libs hooke) -lm -o "$work/app/by_pkg" &&
-        LD_LIBRARY_PATH=$libdir "$work/app/by_pkg"
+        start_installed "$work/app/by_pkg"
 }
 
 # Hooke from its archive, the libraries below it as they come.
@@ -182,7 +237,7 @@ pkg_config_static() {
 cplusplus_consumer() {
     # shellcheck disable=SC2046
     "$cxx" -Wall -Wextra -Werror "$work/app/app.cpp" $(pkg-config --cflags --libs hooke) \
-        -o "$work/app/by_cxx" && LD_LIBRARY_PATH=$libdir "$work/app/by_cxx"
+        -o "$work/app/by_cxx" && start_installed "$work/app/by_cxx"
 }
 
 # Every example must build without warnings and run to the end, in a folder of its own.
@@ -193,7 +248,7 @@ example() {
     # shellcheck disable=SC2046
     cc -std=c17 -Wall -Wextra -Wpedantic -Werror -O2 "$1" $(pkg-config --cflags --libs hooke) -lm \
         -o "$work/example_$name/$name" &&
-        (cd "$work/example_$name" && LD_LIBRARY_PATH=$libdir timeout 120 "./$name")
+        (cd "$work/example_$name" && start_installed timeout 120 "./$name")
 }
 
 mkdir -p "$work/wrong"
@@ -201,6 +256,12 @@ check "installs into an empty place" install_and_move
 library=$(find "$prefix" -name libhooke.so)
 libdir=$(dirname "${library:-$prefix/lib/none}")
 export PKG_CONFIG_PATH=$libdir/pkgconfig
+namespaces=
+if after_ldconfig "$libdir" true 2>/dev/null; then
+    namespaces=yes
+else
+    echo "skip ldconfig: no namespaces here, programs are started with LD_LIBRARY_PATH"
+fi
 check "the soname has a version" soname_is_versioned
 check "exports what the header declares and nothing else" exports_match_header "$library"
 check "names neither build nor source folder" mentions_no_build
@@ -211,6 +272,10 @@ check "CMake: the program with hooke::hooke_static runs" "$work/app/build/app_st
 check "CMake: a wrong version is refused" cmake_wrong_version
 check "pkg-config: version" pkg_config_version
 check "pkg-config: the program runs" pkg_config_consumer
+check "ldconfig is run, or asked for" install_speaks_of_ldconfig
+check "the manual page, completions, schema and scenes are there" has_share
+check "an installed scene is simulated" "$prefix/bin/hooke" pose "$prefix/share/hooke/scenes/beam.json" \
+    --out "$work/beam" -q
 check "pkg-config --static: the program runs" pkg_config_static
 cxx=$(command -v c++ || command -v clang++)
 if [ -n "$cxx" ]; then check "C++: the header compiles and links" cplusplus_consumer; fi

@@ -133,12 +133,21 @@ static json_t *option_rule(const hk_option_info *info)
 
 static json_t *method_rules(json_t *names)
 {
-    static const char *const common[] = {"method", "iterations", "tolerance"};
+    static const char *const common[] = {"method"};
     json_t *rules = json_array();
     hk_solver_def standard = hk_default_solver_def();
     for (int m = 0; m < hk_method_count(); m++) {
         json_array_append_new(names, json_string(hk_method_name(m)));
         json_t *properties = allow(common, HK_COUNT_OF(common));
+        hk_solver_def step = hk_method_defaults(m, false), pose = hk_method_defaults(m, true);
+        json_t *iterations = json_pack("{s:i}", "default", step.iterations);
+        if (pose.iterations != step.iterations) {
+            char text[64];
+            snprintf(text, sizeof text, "Of a pose %d unless given.", pose.iterations);
+            json_object_set_new(iterations, "description", json_string(text));
+        }
+        json_object_set_new(properties, "iterations", iterations);
+        json_object_set_new(properties, "tolerance", json_pack("{s:f}", "default", step.tolerance));
         for (int i = 0; i < hk_method_option_count(m); i++) {
             const hk_option_info *info = hk_method_option(m, i);
             json_object_set_new(properties, info->name, option_rule(info));

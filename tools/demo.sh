@@ -1,8 +1,16 @@
 #!/usr/bin/env bash
-# Lets a beam sag and another one swing, and draws both. Everything goes to build/demo.
+# Lets a beam sag and another one swing, and draws both. Everything goes to out/demo. Where there is
+# no build/hooke yet, a quick build of the program alone is made in build-demo.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=build/demo
+out=out/demo
+hooke=build/hooke
+if [ ! -x $hooke ]; then
+    tools/configure.sh release build-demo -DHOOKE_CUDA=OFF -DHOOKE_TESTS=OFF -DHOOKE_BENCH=OFF \
+        -DHOOKE_WIDE_LANES=OFF "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG" ${CMAKE_ARGS:-}
+    cmake --build build-demo --parallel "${JOBS:-2}" --target hooke_cli
+    hooke=build-demo/hooke
+fi
 rm -rf "$out"
 mkdir -p "$out"
 
@@ -13,12 +21,12 @@ show() {
     "$@"
 }
 
-show build/hooke pose scenes/beam.json --out "$out" --points beam.csv \
+show $hooke pose scenes/beam.json --out "$out" --points beam.csv \
     --set output.vtu=beam.pvd --set output.stats=beam-stats.json
-show build/hooke render scenes/beam.json --pose --rest -o "$out/beam.png"
-show build/hooke run scenes/swing.json --out "$out" --set output.every=0.1 \
+show $hooke render scenes/beam.json --pose --rest -o "$out/beam.png"
+show $hooke run scenes/swing.json --out "$out" --set output.every=0.1 \
     --set output.vtu=swing/swing.pvd --set output.points=swing/swing --set output.stats=swing-stats.json
-show build/hooke render scenes/swing.json --run --frames 6 --columns 3 -o "$out/swing.png"
+show $hooke render scenes/swing.json --run --frames 6 --columns 3 -o "$out/swing.png"
 
 cat <<END
 

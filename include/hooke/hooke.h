@@ -76,6 +76,7 @@ typedef enum hk_status {
     HK_INTERNAL     /* a library below failed in a way that should not happen: please report */
 } hk_status;
 
+#define HK_SCENE_VERSION 1 /* of scene files, which may say it: "version"; newer are refused */
 /* "0.1.0" */
 HK_API const char *hk_version(void);
 /* The message of the last failed call in this thread, never NULL; "" before the first failure. */
@@ -681,6 +682,8 @@ static inline hk_solver_def hk_default_solver_def(void)
 HK_API int hk_method_count(void);
 HK_API const char *hk_method_name(int method);
 HK_API const char *hk_method_summary(int method);
+/* What a definition that leaves iterations and tolerance 0 gets, for poses or for time steps. */
+HK_API hk_solver_def hk_method_defaults(int method, bool pose);
 typedef struct hk_option_info {
     const char *name;
     const char *help;

@@ -7,7 +7,7 @@ static const char closing[] = "  </Collection>\n</VTKFile>\n";
 
 static void write_entry(hk_out *out, double time, const char *file)
 {
-    hk_out_text(out, "    <DataSet timestep=\"%.17g\" part=\"0\" file=\"", time);
+    hk_out_text(out, "    <DataSet timestep=\"%.15g\" part=\"0\" file=\"", time);
     hk_xml_write_text(out, file);
     hk_out_text(out, "\"/>\n");
 }

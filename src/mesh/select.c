@@ -203,3 +203,14 @@ hk_status hk_select_tets(const hk_mesh *mesh, const hk_selector *selector, uint8
     memset(chosen, 0, (size_t)mesh->tet_count);
     return select_tets(mesh, selector, 0, chosen);
 }
+
+hk_status hk_select_none(const hk_mesh *mesh, const char *what)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int64_t k = 0; k < 3 * (int64_t)mesh->vertex_count; k++) {
+        low[k % 3] = fmin(low[k % 3], mesh->positions[k]);
+        high[k % 3] = fmax(high[k % 3], mesh->positions[k]);
+    }
+    return hk_fail(HK_BAD_INPUT, "%s; the body spans (%.6g, %.6g, %.6g) to (%.6g, %.6g, %.6g)",
+                   what, low[0], low[1], low[2], high[0], high[1], high[2]);
+}

@@ -283,7 +283,7 @@ static hk_status choose(const hk_mesh *mesh, const hk_selector *selector, uint8_
     *count = 0;
     for (int v = 0; v < mesh->vertex_count; v++) *count += chosen[v];
     if (*count == 0 && !(selector->kind == HK_SELECT_NONE || selector->kind == HK_SELECT_VERTICES))
-        return hk_fail(HK_BAD_INPUT, "it selects no vertex");
+        return hk_select_none(mesh, "it selects no vertex");
     return HK_OK;
 }
 

@@ -128,8 +128,8 @@ static hk_status pin(hk_scene *scene, const hk_mesh *mesh, hk_selector *selector
     hk_selector pinned;
     HK_TRY(pin_selector(scene, mesh, selector, &pinned));
     if (by_place && pinned.vertex_count == 0)
-        return hk_fail(HK_BAD_INPUT,
-                       "a selector selects no vertex of the body, before it is copied");
+        return hk_select_none(mesh,
+                              "a selector selects no vertex of the body, before it is copied");
     *selector = pinned;
     return HK_OK;
 }

@@ -1,8 +1,10 @@
 // A scene file: one JSON text becomes the definitions of a model and of a world.
 #include "scene/scene.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <math.h>
+#include <strings.h>
 
 #include "integrator/integrator.h"
 #include "io/io.h"
@@ -69,6 +71,22 @@ static hk_status read_time(hk_scene *scene, const hk_node *root)
     return steps_until(has_end ? &end : &node, until, scene->world.step, &scene->steps);
 }
 
+// Frames are .vtu files, which a .pvd collects: a name that promises another format is a mistake.
+static hk_status check_series_name(const hk_node *output, const char *path)
+{
+    hk_node node;
+    if (!path || !hk_node_member(output, "vtu", &node)) return HK_OK;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    bool known = dot && (strcasecmp(dot, ".pvd") == 0 || strcasecmp(dot, ".vtu") == 0);
+    if (!dot || known || !isalpha((unsigned char)dot[1])) return HK_OK;
+    return hk_node_fail(&node,
+                        "is the name of a series of .vtu files: it ends in .pvd, in .vtu or in "
+                        "nothing, not in \"%.20s\" (hooke render makes .glb, pictures and films "
+                        "of it, hooke mesh convert other meshes)",
+                        dot);
+}
+
 static hk_status read_output(hk_scene *scene, const hk_node *root)
 {
     static const char *const keys[] = {"every", "vtu", "points", "stats", "skin"};
@@ -79,6 +97,7 @@ static hk_status read_output(hk_scene *scene, const hk_node *root)
     HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
     HK_TRY(hk_member_number(&node, "every", HK_OPTIONAL, HK_NOT_NEGATIVE, &output->every));
     HK_TRY(hk_member_text(&node, "vtu", HK_OPTIONAL, arena, &output->vtu));
+    HK_TRY(check_series_name(&node, output->vtu));
     HK_TRY(hk_member_text(&node, "points", HK_OPTIONAL, arena, &output->points));
     HK_TRY(hk_member_text(&node, "stats", HK_OPTIONAL, arena, &output->stats));
     return hk_member_text(&node, "skin", HK_OPTIONAL, arena, &output->skin);
@@ -111,15 +130,30 @@ static hk_status read_damping(const hk_node *root, hk_damping *damping)
     return HK_OK;
 }
 
+// A file of a later version may mean something else by the same keys.
+static hk_status check_version(const hk_node *root)
+{
+    hk_node node;
+    int version = HK_SCENE_VERSION;
+    if (!hk_node_member(root, "version", &node)) return HK_OK;
+    HK_TRY(hk_node_int(&node, 1, &version));
+    if (version <= HK_SCENE_VERSION) return HK_OK;
+    return hk_node_fail(&node,
+                        "is newer than what Hooke %s knows (scenes of version %d): take a "
+                        "newer Hooke",
+                        hk_version(), HK_SCENE_VERSION);
+}
+
 static hk_status read_scene(hk_scene *scene, const hk_node *root)
 {
-    static const char *const keys[] = {"$schema",   "time",    "gravity", "solver",
-                                       "damping",   "threads", "backend", "contact",
-                                       "obstacles", "bodies",  "output"};
+    static const char *const keys[] = {"$schema", "version",   "time",    "gravity",
+                                       "solver",  "damping",   "threads", "backend",
+                                       "contact", "obstacles", "bodies",  "output"};
     hk_node node, contact;
     const char *schema;
     HK_TRY(hk_node_keys(root, keys, HK_COUNT_OF(keys)));
     if (hk_node_member(root, "$schema", &node)) HK_TRY(hk_node_text(&node, &schema));
+    HK_TRY(check_version(root));
     HK_TRY(read_time(scene, root));
     HK_TRY(hk_member_numbers(root, "gravity", HK_OPTIONAL, 3, HK_ANY_NUMBER, scene->model.gravity));
     if (hk_node_member(root, "solver", &node))

@@ -62,6 +62,17 @@ const char *hk_method_summary(int method)
     return method_at(method) ? method_at(method)->summary : NULL;
 }
 
+hk_solver_def hk_method_defaults(int method, bool pose)
+{
+    const hk_method *m = method_at(method);
+    hk_solver_def def = hk_default_solver_def();
+    if (!m) return def;
+    def.method = m->name;
+    def.iterations = pose && m->pose_iterations ? m->pose_iterations : m->iterations;
+    def.tolerance = m->tolerance;
+    return def;
+}
+
 int hk_method_option_count(int method)
 {
     return method_at(method) ? method_at(method)->option_count : 0;
