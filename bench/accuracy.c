@@ -1,6 +1,6 @@
-// How far linear and quadratic tets are from beam theory: the end of a cantilever, ten times as long
-// as high, under a small load, over the deflection F L³/(3 E I) + F L/(κ G A) of Timoshenko's beam
-// (κ = 5/6), for meshes of n cells across and for Poisson's ratios up to 0.499. See
+// How far linear and quadratic tets are from beam theory: the end of a cantilever, ten times as
+// long as high, under a small load, over the deflection F L³/(3 E I) + F L/(κ G A) of Timoshenko's
+// beam (κ = 5/6), for meshes of n cells across and for Poisson's ratios up to 0.499. See
 // docs/accuracy.md.
 //
 //   bench_accuracy [--cells 1,2,4,8] [--quadratic 1,2,4] [--poisson 0.3,0.45,0.49,0.499]

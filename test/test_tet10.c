@@ -280,10 +280,8 @@ static void shape_values(const double l[4], bool quadratic, double N[10])
 // The error of displacements in L2, over points that are nobody's Gauss points.
 static double error_of(int order, int cells)
 {
-    static const double l[4][4] = {{0.7, 0.1, 0.1, 0.1},
-                                   {0.1, 0.7, 0.1, 0.1},
-                                   {0.1, 0.1, 0.7, 0.1},
-                                   {0.1, 0.1, 0.1, 0.7}};
+    static const double l[4][4] = {
+        {0.7, 0.1, 0.1, 0.1}, {0.1, 0.7, 0.1, 0.1}, {0.1, 0.1, 0.7, 0.1}, {0.1, 0.1, 0.1, 0.7}};
     double *x, sum = 0;
     hk_mesh *mesh = order == 2 ? quadratic_box(1, 1, 1, cells, cells, cells)
                                : box_mesh(1, 1, 1, cells, cells, cells);
@@ -546,8 +544,8 @@ static void test_faces_in_files(void **state)
 {
     (void)state;
     static const double x[5][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1}};
-    static const int32_t tets[2][4] = {{0, 1, 2, 3}, {1, 2, 3, 4}}, faces[2][3] = {{0, 2, 1},
-                                                                                 {0, 1, 3}};
+    static const int32_t tets[2][4] = {{0, 1, 2, 3}, {1, 2, 3, 4}},
+                         faces[2][3] = {{0, 2, 1}, {0, 1, 3}};
     hk_mesh *mesh, *read;
     hk_group *group;
     CHECK_OK(hk_mesh_from_arrays(5, &x[0][0], 2, &tets[0][0], 2, &faces[0][0], &mesh));
@@ -609,6 +607,37 @@ static void test_node_orders(void **state)
     remove("tet10_order.msh");
     remove("tet10_order.node");
     remove("tet10_order.ele");
+}
+
+// Eight linear tets for each quadratic one fill the same volume, and a skin follows the middles.
+static void test_skin(void **state)
+{
+    (void)state;
+    hk_mesh *mesh = quadratic_box(1, 1, 1, 1, 1, 1), *split, *surface;
+    CHECK_OK(hk_mesh_split_quadratic(mesh, &split));
+    assert_int_equal(split->tet_count, 40);
+    for (int t = 0; t < 40; t++) {
+        const double *p[4];
+        for (int c = 0; c < 4; c++) p[c] = split->positions + 3 * split->tets[4 * t + c];
+        assert_true(hk_tet_volume6(p[0], p[1], p[2], p[3]) > 1e-3);
+    }
+    hk_mesh_report report;
+    CHECK_OK(hk_mesh_check(split, &report));
+    assert_true(report.simulable && fabs(report.volume - 1) < 1e-12);
+    assert_int_equal(report.non_manifold.count, 0);
+    CHECK_OK(hk_mesh_outside(mesh, &surface));
+    hk_embedding *skin;
+    CHECK_OK(hk_embedding_create(mesh, surface, 1, &skin));
+    bend_edges(mesh, 0.05);
+    double *x = malloc(3 * sizeof *x * (size_t)surface->vertex_count);
+    hk_mesh *bent;
+    CHECK_OK(hk_embedding_apply(skin, 3, mesh->positions, x));
+    CHECK_OK(hk_mesh_outside(mesh, &bent));
+    for (int k = 0; k < 3 * surface->vertex_count; k++)
+        assert_true(fabs(x[k] - bent->positions[k]) < 1e-9);
+    free(x);
+    hk_embedding_free(skin);
+    hk_mesh_free(mesh), hk_mesh_free(split), hk_mesh_free(surface), hk_mesh_free(bent);
 }
 
 // ---------------------------------------------------------------- what is refused
@@ -694,14 +723,22 @@ static void test_stress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_derivatives),       cmocka_unit_test(test_fibres_and_regions),
-        cmocka_unit_test(test_invariance),        cmocka_unit_test(test_patch),
-        cmocka_unit_test(test_convergence_order), cmocka_unit_test(test_beam),
-        cmocka_unit_test(test_free_fall),         cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_contact),           cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_files),             cmocka_unit_test(test_faces_in_files),
-        cmocka_unit_test(test_node_orders),       cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_fibres_and_regions),
+        cmocka_unit_test(test_invariance),
+        cmocka_unit_test(test_patch),
+        cmocka_unit_test(test_convergence_order),
+        cmocka_unit_test(test_beam),
+        cmocka_unit_test(test_free_fall),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_contact),
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_faces_in_files),
+        cmocka_unit_test(test_node_orders),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_stress),
+        cmocka_unit_test(test_skin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,8 +73,8 @@ hk_status hk_msh_v4_entities(hk_msh *msh, bool partitioned);
 hk_status hk_msh_v4_nodes(hk_msh *msh);
 hk_status hk_msh_v4_elements(hk_msh *msh);
 
-// Gmsh has the last two nodes of a quadratic tet, between corners 2 3 and 1 3, in this order; VTK and
-// mesh/quadratic.h have them the other way round.
+// Gmsh has the last two nodes of a quadratic tet, between corners 2 3 and 1 3, in this order; VTK
+// and mesh/quadratic.h have them the other way round.
 void hk_msh_exchange_middles(int32_t nodes[10]);
 
 #endif

@@ -232,9 +232,9 @@ static void write_field(hk_out *out, const hk_mesh *mesh, const hk_field *field)
 hk_status hk_msh_write(hk_out *out, const hk_mesh *mesh, const hk_field *fields, int field_count)
 {
     int32_t *tags = HK_ARRAY(int32_t, mesh->group_count);
-    element_list tets = {
-        3, TYPE_TET, 4, mesh->tet_count, mesh->tets, mesh->middles, NULL,
-        HK_ARRAY(int32_t, mesh->tet_count), 0};
+    element_list tets = {3,          TYPE_TET,      4,    mesh->tet_count,
+                         mesh->tets, mesh->middles, NULL, HK_ARRAY(int32_t, mesh->tet_count),
+                         0};
     uint8_t *faces = mesh->middles ? HK_ZEROS(uint8_t, mesh->triangle_count) : NULL;
     element_list triangles = {2,
                               TYPE_TRIANGLE,

@@ -70,8 +70,7 @@ hk_status hk_soup_quadratic_face(hk_soup *soup, const int32_t nodes[6])
 {
     int32_t four[4][3];
     hk_split_face(nodes, nodes[3], nodes[4], nodes[5], four);
-    for (int k = 0; k < 4; k++)
-        HK_TRY(hk_soup_triangle(soup, four[k][0], four[k][1], four[k][2]));
+    for (int k = 0; k < 4; k++) HK_TRY(hk_soup_triangle(soup, four[k][0], four[k][1], four[k][2]));
     return HK_OK;
 }
 

@@ -161,7 +161,8 @@ static hk_status add_quadratic(hk_collect *collect, hk_scan *scan, const int32_t
             }
         }
         if (sorted[4 + nearest] >= 0)
-            return hk_scan_fail(scan, "two of its nodes 5 to 10 lie at the middle of the same edge");
+            return hk_scan_fail(scan,
+                                "two of its nodes 5 to 10 lie at the middle of the same edge");
         sorted[4 + nearest] = node[k];
     }
     return hk_collect_quadratic(collect, HK_ELEMENT_TET, sorted, group_count, group);
@@ -184,7 +185,8 @@ static hk_status read_tets(hk_collect *collect, hk_scan *scan, int64_t *odd_regi
         if (h.second == 10)
             HK_TRY(add_quadratic(collect, scan, corners, group_count, &group));
         else
-            HK_TRY(hk_collect_element(collect, HK_ELEMENT_TET, false, corners, group_count, &group));
+            HK_TRY(
+                hk_collect_element(collect, HK_ELEMENT_TET, false, corners, group_count, &group));
     }
     return no_more(scan, "tet");
 }

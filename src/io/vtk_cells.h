@@ -17,7 +17,14 @@ typedef struct hk_vtk_cells {
     size_t region_count, region_capacity;
 } hk_vtk_cells;
 
-enum { HK_VTK_TRIANGLE = 5, HK_VTK_STRIP = 6, HK_VTK_POLYGON = 7, HK_VTK_TET = 10, HK_VTK_QUADRATIC_TRIANGLE = 22, HK_VTK_QUADRATIC_TET = 24 };
+enum {
+    HK_VTK_TRIANGLE = 5,
+    HK_VTK_STRIP = 6,
+    HK_VTK_POLYGON = 7,
+    HK_VTK_TET = 10,
+    HK_VTK_QUADRATIC_TRIANGLE = 22,
+    HK_VTK_QUADRATIC_TET = 24
+};
 
 // How many corners a cell of this type must have; 0: any number.
 size_t hk_vtk_corners_of(int type);

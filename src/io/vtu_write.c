@@ -1,7 +1,7 @@
 // VTK XML unstructured grids (.vtu): writing. Numbers go to one appended block of raw bytes, in
-// full precision. Cells are the tets (quadratic ones with their ten nodes) and then the triangles that are no faces of tets, for which
-// fields of tets are 0; groups of tets and vertices become arrays of 0 and 1 named "group:…", which
-// the reader knows.
+// full precision. Cells are the tets (quadratic ones with their ten nodes) and then the triangles
+// that are no faces of tets, for which fields of tets are 0; groups of tets and vertices become
+// arrays of 0 and 1 named "group:…", which the reader knows.
 #include <limits.h>
 
 #include "io/vtk_cells.h"
@@ -168,8 +168,7 @@ static void write_corners(vtu_writer *writer)
     for (size_t t = 0; t < (size_t)mesh->tet_count && mesh->middles; t++) {
         hk_out_bytes(writer->out, mesh->tets + 4 * t, 4 * sizeof(int32_t));
         if (is_quadratic(mesh, t))
-            hk_out_bytes(writer->out, mesh->middles + HK_MIDDLES * t,
-                         HK_MIDDLES * sizeof(int32_t));
+            hk_out_bytes(writer->out, mesh->middles + HK_MIDDLES * t, HK_MIDDLES * sizeof(int32_t));
     }
     if (writer->sheet_count)
         hk_out_bytes(writer->out, writer->sheets,

@@ -41,8 +41,8 @@ static void measure_vertices(const hk_mesh *mesh, hk_mesh_report *report)
     }
 }
 
-// Of a quadratic tet the volume is that between its curved faces, and where it is folded the quality
-// is that of an inverted one.
+// Of a quadratic tet the volume is that between its curved faces, and where it is folded the
+// quality is that of an inverted one.
 static void measure_quadratic(const hk_mesh *mesh, int t, double *quality, double *volume6)
 {
     int32_t node[HK_QUADRATIC_NODES];

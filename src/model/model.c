@@ -170,11 +170,12 @@ static hk_status measure_quadratic(hk_model *m, const hk_body *body, int t)
     for (int a = 0; a < HK_QUADRATIC_NODES; a++) at[a] = m->rest + 3 * (int64_t)node[a];
     m->volume[t] = hk_quadratic_volume(at, &least);
     if (isfinite(m->volume[t]) && least > 1e-6) return HK_OK;
-    return hk_fail(HK_BAD_INPUT,
-                   "quadratic tet %d is folded: its map is turned inside out at a quadrature point, "
-                   "because nodes lie far from the middles of its edges; `hooke mesh check` lists "
-                   "all of them, `hooke mesh convert --order 1` makes its edges straight",
-                   t - body->tet_start);
+    return hk_fail(
+        HK_BAD_INPUT,
+        "quadratic tet %d is folded: its map is turned inside out at a quadrature point, "
+        "because nodes lie far from the middles of its edges; `hooke mesh check` lists "
+        "all of them, `hooke mesh convert --order 1` makes its edges straight",
+        t - body->tet_start);
 }
 
 hk_status hk_model_measure_tets(hk_model *m, const hk_body *body)

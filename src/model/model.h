@@ -62,14 +62,14 @@ struct hk_model {
     // [vertex_count] kg, lumped: a quarter of each tet's, a third of each triangle's; of quadratic
     // tets 1/36 to each corner and 4/27 to each middle.
     double *mass;
-    double *load;  // [vertex_count][3] N
+    double *load;   // [vertex_count][3] N
     int32_t *hold;  // [vertex_count] HK_FREE, HK_FIXED or a motion
     int motion_count;
     hk_motion *motions;
     int tet_count;
-    int32_t *tets;          // [tet_count][4]
-    int32_t *middles;       // [tet_count][6] of quadratic tets, else −1 (mesh/quadratic.h); or NULL
-    double *volume;         // [tet_count] m³
+    int32_t *tets;     // [tet_count][4]
+    int32_t *middles;  // [tet_count][6] of quadratic tets, else −1 (mesh/quadratic.h); or NULL
+    double *volume;    // [tet_count] m³
     int32_t *tet_material;  // [tet_count]
     double *fibre;          // [tet_count][3] unit, or NULL: no material has fibres
     int material_count;

@@ -188,9 +188,9 @@ static hk_status read_order(const hk_node *node, int *order)
 static hk_status read_source(const hk_node *node, hk_mesh **mesh, hk_mesh **skin)
 {
     // The last says something of the others.
-    static const char *const keys[] = {"file",   "fill",   "box",   "cylinder", "sphere",
-                                       "helix",  "sheet",  "figure", "torus",   "pyramid",
-                                       "wedge",  "funnel", "order"};
+    static const char *const keys[] = {"file",  "fill",   "box",    "cylinder", "sphere",
+                                       "helix", "sheet",  "figure", "torus",    "pyramid",
+                                       "wedge", "funnel", "order"};
     enum { SOURCES = HK_COUNT_OF(keys) - 1 };
     static const struct {
         hk_shape shape;

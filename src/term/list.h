@@ -2,17 +2,17 @@
 #ifndef HK_TERM_LIST_H
 #define HK_TERM_LIST_H
 
-#define HK_TERMS(TERM) \
-    TERM(tets)         \
+#define HK_TERMS(TERM)   \
+    TERM(tets)           \
     TERM(quadratic_tets) \
-    TERM(links)        \
-    TERM(viscosity)    \
-    TERM(gravity)      \
-    TERM(loads)        \
-    TERM(contact)      \
-    TERM(penetration)  \
-    TERM(user_terms)   \
-    TERM(user_ties)    \
+    TERM(links)          \
+    TERM(viscosity)      \
+    TERM(gravity)        \
+    TERM(loads)          \
+    TERM(contact)        \
+    TERM(penetration)    \
+    TERM(user_terms)     \
+    TERM(user_ties)      \
     HK_STENCIL_TERMS(TERM)
 
 // Those that are laws of an element (stencil.h): the file is NAME.h in this folder.

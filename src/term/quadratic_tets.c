@@ -153,8 +153,8 @@ static hk_status list_entries(hk_quadratic_term *t)
     for (int q = 0; q < t->laws->batch_count; q++)
         for (int k = 0; k < t->laws->batches[q].count; k++)
             t->entry[t->entry_start[t->laws->batches[q].tet[k] + 1]++] =
-                t->laws->stiffness_start[q] +
-                (int64_t)(k / width) * HK_TET_STIFFNESS * width + k % width;
+                t->laws->stiffness_start[q] + (int64_t)(k / width) * HK_TET_STIFFNESS * width +
+                k % width;
     return HK_OK;
 }
 
@@ -446,8 +446,7 @@ static double scales(const hk_term *term, double *stiffness)
         double volume = m->volume[t->tet[e]];
         rounding += 1e-15 * material->modulus * volume;
         double k = (material->modulus + material->strand_modulus) * cbrt(volume);
-        for (int a = 0; a < NODES; a++)
-            stiffness[m->order[t->node[NODES * (int64_t)e + a]]] += k;
+        for (int a = 0; a < NODES; a++) stiffness[m->order[t->node[NODES * (int64_t)e + a]]] += k;
     }
     return rounding;
 }
@@ -458,8 +457,8 @@ static double softest(const hk_term *term)
     const hk_model *m = t->model;
     double least = INFINITY;
     for (int e = 0; e < t->count; e++)
-        least = fmin(least, m->materials[m->tet_material[t->tet[e]]].modulus *
-                                cbrt(m->volume[t->tet[e]]));
+        least = fmin(least,
+                     m->materials[m->tet_material[t->tet[e]]].modulus * cbrt(m->volume[t->tet[e]]));
     return least;
 }
 
@@ -490,7 +489,8 @@ void hk_quadratic_stress(hk_quadratic_term *t, const double *x, double *P, doubl
 const hk_term_ops hk_quadratic_tets_term = {
     .name = "quadratic tets",
     .part = HK_PART_ELASTIC,
-    .advice = "use newton, or linear tets: \"order\": 1 in the mesh, or hooke mesh convert --order 1",
+    .advice =
+        "use newton, or linear tets: \"order\": 1 in the mesh, or hooke mesh convert --order 1",
     .shape = &g_shape,
     .in_model = in_model,
     .create = create,

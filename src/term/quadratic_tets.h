@@ -26,12 +26,12 @@ typedef struct hk_quadratic_term {
     double *slope;    // [count][4][10][3] ∇N at the points, 1/m
     hk_model points;  // the points as tets: what of a model hk_tet_term_create reads
     hk_tet_term *laws;
-    double *edge;       // [points][4][4] the first corner, 0, and the columns of F
-    double *force;      // [points][4][4] of these corners
-    double *part;       // [count][10][3] the gradient of every element
-    int32_t *start;     // [vertex_count + 1] in `at`
-    int32_t *at;        // the nodes at every vertex, element × 10 + number
-    double *stiffness;  // of the points, as hk_tet_stiffness has it
+    double *edge;          // [points][4][4] the first corner, 0, and the columns of F
+    double *force;         // [points][4][4] of these corners
+    double *part;          // [count][10][3] the gradient of every element
+    int32_t *start;        // [vertex_count + 1] in `at`
+    int32_t *at;           // the nodes at every vertex, element × 10 + number
+    double *stiffness;     // of the points, as hk_tet_stiffness has it
     int32_t *entry_start;  // [points + 1] in `entry`
     int64_t *entry;        // where in `stiffness` the parts of a point's material begin
 } hk_quadratic_term;
