@@ -386,7 +386,7 @@ static void print_report(const char *path, const hk_mesh *mesh, const hk_mesh_re
     const double *low = report->bounds[0], *high = report->bounds[1];
     printf("%s\n", path);
     printf("  vertices    %d\n", report->vertices);
-    printf("  tets        %d\n", report->tets);
+    printf("  tets        %d%s\n", report->tets, hk_mesh_order(mesh) == 2 ? ", quadratic" : "");
     printf("  triangles   %d\n", report->triangles);
     printf("  components  %d\n", report->components);
     printf("  groups      %d", report->groups);

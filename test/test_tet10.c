@@ -609,6 +609,37 @@ static void test_node_orders(void **state)
     remove("tet10_order.ele");
 }
 
+// Eight linear tets for each quadratic one fill the same volume, and a skin follows the middles.
+static void test_skin(void **state)
+{
+    (void)state;
+    hk_mesh *mesh = quadratic_box(1, 1, 1, 1, 1, 1), *split, *surface;
+    CHECK_OK(hk_mesh_split_quadratic(mesh, &split));
+    assert_int_equal(split->tet_count, 40);
+    for (int t = 0; t < 40; t++) {
+        const double *p[4];
+        for (int c = 0; c < 4; c++) p[c] = split->positions + 3 * split->tets[4 * t + c];
+        assert_true(hk_tet_volume6(p[0], p[1], p[2], p[3]) > 1e-3);
+    }
+    hk_mesh_report report;
+    CHECK_OK(hk_mesh_check(split, &report));
+    assert_true(report.simulable && fabs(report.volume - 1) < 1e-12);
+    assert_int_equal(report.non_manifold.count, 0);
+    CHECK_OK(hk_mesh_outside(mesh, &surface));
+    hk_embedding *skin;
+    CHECK_OK(hk_embedding_create(mesh, surface, 1, &skin));
+    bend_edges(mesh, 0.05);
+    double *x = malloc(3 * sizeof *x * (size_t)surface->vertex_count);
+    hk_mesh *bent;
+    CHECK_OK(hk_embedding_apply(skin, 3, mesh->positions, x));
+    CHECK_OK(hk_mesh_outside(mesh, &bent));
+    for (int k = 0; k < 3 * surface->vertex_count; k++)
+        assert_true(fabs(x[k] - bent->positions[k]) < 1e-9);
+    free(x);
+    hk_embedding_free(skin);
+    hk_mesh_free(mesh), hk_mesh_free(split), hk_mesh_free(surface), hk_mesh_free(bent);
+}
+
 // ---------------------------------------------------------------- what is refused
 
 static void refuse_body(hk_body_def *body, hk_mesh *mesh, const char *words)
@@ -707,6 +738,7 @@ int main(void)
         cmocka_unit_test(test_node_orders),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_stress),
+        cmocka_unit_test(test_skin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include "mesh/quadratic.h"
 #include "mesh/tet_locator.h"
 
 // A surface so many sizes of the mesh away is not one that lies with it.
@@ -98,7 +99,12 @@ hk_status hk_embedding_create(const hk_mesh *mesh, const hk_mesh *surface, int t
     hk_embedding *e = HK_NEW(hk_embedding);
     if (!e) return HK_NO_MEMORY;
     e->references = 1;
-    hk_status status = build(mesh, surface, threads ? threads : omp_get_num_procs(), e);
+    // A surface follows the middles of edges, too.
+    hk_mesh *split = NULL;
+    hk_status status = mesh->middles ? hk_mesh_split_quadratic(mesh, &split) : HK_OK;
+    if (status == HK_OK)
+        status = build(split ? split : mesh, surface, threads ? threads : omp_get_num_procs(), e);
+    hk_mesh_free(split);
     if (status != HK_OK) {
         hk_embedding_free(e);
         return status;

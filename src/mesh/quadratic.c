@@ -441,3 +441,33 @@ hk_status hk_mesh_set_middles(hk_mesh *mesh, const int32_t *middles)
     forget_surface(mesh);
     return HK_OK;
 }
+
+// Four at the corners, and four around the diagonal 01–23 of the octahedron between the middles.
+hk_status hk_mesh_split_quadratic(const hk_mesh *mesh, hk_mesh **split)
+{
+    // By number of node: corners, then middles 01 12 20 03 13 23.
+    static const int parts[8][4] = {{0, 4, 6, 7}, {4, 1, 5, 8}, {6, 5, 2, 9}, {7, 8, 9, 3},
+                                    {4, 9, 6, 7}, {4, 9, 7, 8}, {4, 9, 8, 5}, {4, 9, 5, 6}};
+    int64_t count = mesh->tet_count;
+    for (int t = 0; t < mesh->tet_count && mesh->middles; t++)
+        count += mesh->middles[HK_MIDDLES * (int64_t)t] >= 0 ? 7 : 0;
+    if (count > INT_MAX)
+        return hk_fail(HK_UNSUPPORTED, "more than %d tets are not supported", INT_MAX);
+    hk_mesh *made;
+    HK_TRY(hk_mesh_new(mesh->vertex_count, (int)count, 0, &made));
+    memcpy(made->positions, mesh->positions, 3 * sizeof(double) * (size_t)mesh->vertex_count);
+    int32_t *to = made->tets;
+    for (int64_t t = 0; t < mesh->tet_count; t++) {
+        const int32_t *corners = mesh->tets + 4 * t;
+        int32_t node[HK_QUADRATIC_NODES];
+        if (!mesh->middles || mesh->middles[HK_MIDDLES * t] < 0) {
+            memcpy(to, corners, 4 * sizeof *to);
+            to += 4;
+            continue;
+        }
+        hk_quadratic_nodes(corners, mesh->middles + HK_MIDDLES * t, node);
+        for (int k = 0; k < 32; k++) *to++ = node[parts[k / 4][k % 4]];
+    }
+    *split = made;
+    return HK_OK;
+}

@@ -50,6 +50,9 @@ bool hk_mesh_is_mixed(const hk_mesh *mesh);
 // Fails unless these are six vertices, or none, of every tet.
 hk_status hk_check_middles(const hk_mesh *mesh, const char *name, const int32_t *middles);
 
+// Linear tets over the same vertices in the place of quadratic ones, eight for each.
+hk_status hk_mesh_split_quadratic(const hk_mesh *mesh, hk_mesh **split);
+
 // After the last two corners of a tet were exchanged.
 void hk_turn_middles(int32_t middles[HK_MIDDLES]);
 

@@ -174,8 +174,10 @@ static void remove_rivals(json_t *object, const char *owner, size_t owner_length
         if (strcmp(key, "size") == 0) json_object_del(object, "cells");
         if (strcmp(key, "cells") == 0) json_object_del(object, "size");
     } else if ((memcmp(owner, "mesh", 4) == 0 || memcmp(owner, "skin", 4) == 0) &&
-               !json_object_get(object, key)) {
+               strcmp(key, "order") != 0 && !json_object_get(object, key)) {
+        json_t *order = json_incref(json_object_get(object, "order"));
         json_object_clear(object);
+        if (order) json_object_set_new(object, "order", order);
     }
 }
 
