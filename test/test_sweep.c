@@ -137,8 +137,64 @@ static void test_walks(void **state)
     hk_model_free(model);
 }
 
+// Bodies that are sent into each other again and again: what is between them does not shrink from
+// walk to walk down to where rounding decides, and what is not in the way of others goes on.
+static void test_presses(void **state)
+{
+    (void)state;
+    enum { WALKS = 40 };
+    hk_model *model = make_boxes();
+    hk_contacts *contacts;
+    hk_sweep *sweep;
+    size_t size = 4 * (size_t)model->vertex_count;
+    double *x = HK_ZEROS(double, size), *from = HK_ZEROS(double, size),
+           *to = HK_ZEROS(double, size);
+    g_seed = 1;
+    assert_int_equal(hk_contacts_create(model, 1, &contacts), HK_OK);
+    assert_int_equal(hk_sweep_create(contacts, &sweep), HK_OK);
+    for (int k = 0; k < model->vertex_count; k++)
+        memcpy(x + 4 * (size_t)k, model->rest + 3 * (size_t)model->order[k], 3 * sizeof *x);
+    for (int n = 0; n < WALKS; n++) {
+        memcpy(from, x, size * sizeof *x);
+        memcpy(to, x, size * sizeof *x);
+        for (int b = 0; b < BOXES; b++) {
+            const hk_body *body = &model->bodies[b];
+            for (int k = body->vertex_start; k < body->vertex_start + body->vertex_count; k++) {
+                size_t at = 4 * (size_t)model->place[k];
+                to[at] += 1e-3 * random_number();
+                to[at + 1] += b / 2 == 0 ? 0.01 : b / 2 == 2 ? -0.01 : 0;
+                to[at + 2] += b == 5 ? 0.01 : 0;
+            }
+        }
+        hk_sweep_take(sweep, x);
+        assert_int_equal(hk_sweep_find(sweep, to), HK_OK);
+        assert_int_equal(hk_sweep_walk(sweep, x, to), HK_OK);
+        assert_free(contacts, from, x, n);
+    }
+    size_t count;
+    double least = INFINITY;
+    const hk_sweep_pair *pairs = hk_sweep_pairs(sweep, &count);
+    for (size_t k = 0; k < count; k++) least = fmin(least, pairs[k].distance);
+    assert_true(count > 0 && least > 1e-2 * 2e-3);
+    // The last box slides along while it is pressed.
+    const hk_body *last = &model->bodies[BOXES - 1];
+    double slid = 0;
+    for (int k = last->vertex_start; k < last->vertex_start + last->vertex_count; k++)
+        slid += (x[4 * (size_t)model->place[k] + 2] -
+                 model->rest[3 * (size_t)model->order[model->place[k]] + 2]) /
+                last->vertex_count;
+    assert_true(slid > 0.1);
+    hk_sweep_free(sweep);
+    hk_contacts_free(contacts);
+    hk_free(x);
+    hk_free(from);
+    hk_free(to);
+    hk_model_free(model);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walks),
+                                       cmocka_unit_test(test_presses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,10 +38,12 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->base = HK_ZEROS(double, 3 * (size_t)c->body_points);
     s->found = HK_ZEROS(hk_sweep_found, c->threads);
     s->changed = HK_ZEROS(uint8_t, c->point_count);
+    s->loose = HK_ZEROS(uint8_t, c->point_count);
+    s->margin = HK_ZEROS(double, c->point_count);
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
     bool complete = s->bodies && s->obstacle_box && s->driven && s->end && s->base && s->found &&
-                    s->changed && s->parent && s->part;
+                    s->changed && s->parent && s->part && s->loose && s->margin;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);
@@ -79,6 +81,8 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->found);
     hk_free(s->pairs);
     hk_free(s->changed);
+    hk_free(s->loose);
+    hk_free(s->margin);
     hk_free(s->parent);
     hk_free(s->part);
     hk_free(s);
@@ -137,20 +141,20 @@ void hk_sweep_take(hk_sweep *s, const double *x)
 // ---------------------------------------------------------------- boxes
 
 // What the move of a point may change by, m; without a guard how far ahead contacts are looked for.
-static double margin_of(const hk_sweep *s, const hk_sweep_margin *guard, int32_t p)
+static double margin_of(const hk_sweep *s, bool guard, int32_t p)
 {
     const hk_contacts *c = s->contacts;
     const double *move = c->move + 3 * (size_t)p;
-    if (guard) return hk_sweep_margin_of(c, guard, move);
+    if (guard) return hk_sweep_margin_of(s, p, move);
     return 0.5 * HK_SWEEP_AHEAD * c->settings->distance + hk_sweep_driven(c, p);
 }
 
 // The box of all ways of a body, and their mean.
-static void find_body_box(hk_sweep *s, int b, const hk_sweep_margin *guard)
+static void find_body_box(hk_sweep *s, int b, bool guard)
 {
     const hk_contacts *c = s->contacts;
     hk_sweep_body *body = &s->bodies[b];
-    double sum[3] = {0}, longest = 0, driven = 0;
+    double sum[3] = {0}, margin = 0;
     hk_box all = HK_BOX_OF_NOTHING;
     for (int p = body->points[0]; p < body->points[1]; p++) {
         const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
@@ -160,12 +164,9 @@ static void find_body_box(hk_sweep *s, int b, const hk_sweep_margin *guard)
             if (high > all.high[i]) all.high[i] = high;
             sum[i] += move[i];
         }
-        double square = closest_dot(move, move);
-        if (square > longest) longest = square;
-        if (square == 0 && !guard) driven = fmax(driven, hk_sweep_driven(c, p));
+        s->margin[p] = margin_of(s, guard, p);
+        if (s->margin[p] > margin) margin = s->margin[p];
     }
-    double margin = 0.5 * HK_SWEEP_AHEAD * c->settings->distance + driven;
-    if (guard) margin = hk_sweep_margin_of(c, guard, (double[3]){sqrt(longest), 0, 0});
     margin += hk_contact_radius(c->settings, b);
     for (int i = 0; i < 3; i++) {
         body->mean[i] = sum[i] / (body->points[1] - body->points[0]);
@@ -173,18 +174,17 @@ static void find_body_box(hk_sweep *s, int b, const hk_sweep_margin *guard)
         all.high[i] += margin;
     }
     body->box = all;
-    body->longest = sqrt(longest);
 }
 
 // Boxes of points as someone sees them who goes the mean way of the body.
-static void find_point_boxes(hk_sweep *s, int b, const hk_sweep_margin *guard)
+static void find_point_boxes(hk_sweep *s, int b)
 {
     const hk_contacts *c = s->contacts;
     const hk_sweep_body *body = &s->bodies[b];
     double radius = hk_contact_radius(c->settings, b);
     for (int p = body->points[0]; p < body->points[1]; p++) {
         const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
-        double thick = margin_of(s, guard, p) + radius, low[3], high[3];
+        double thick = s->margin[p] + radius, low[3], high[3];
         for (int i = 0; i < 3; i++) {
             double to = x[i] + move[i] - body->mean[i];
             low[i] = (to < x[i] ? to : x[i]) - thick;
@@ -220,12 +220,12 @@ static const hk_box *box_of(const hk_sweep *s, int side)
 }
 
 // Boxes of nodes, and the longest ways of patches.
-static void refit(hk_sweep *s, int b, const hk_sweep_margin *guard)
+static void refit(hk_sweep *s, int b)
 {
     const hk_contacts *c = s->contacts;
     const hk_patches *p = s->patches;
     const hk_sweep_body *body = &s->bodies[b];
-    find_point_boxes(s, b, guard);
+    find_point_boxes(s, b);
     hk_patches_refit(s->patches, b);
     for (int k = body->patches[0]; k < body->patches[1]; k++) {
         const hk_patch *patch = &p->patches[k];
@@ -233,7 +233,7 @@ static void refit(hk_sweep *s, int b, const hk_sweep_margin *guard)
         for (int i = patch->corners[0]; i < patch->corners[1]; i++) {
             double d[3];
             closest_minus(c->move + 3 * (size_t)p->corners[i], body->mean, d);
-            double square = closest_dot(d, d), each = margin_of(s, guard, p->corners[i]);
+            double square = closest_dot(d, d), each = s->margin[p->corners[i]];
             if (square > longest) longest = square;
             if (each > margin) margin = each;
         }
@@ -288,14 +288,13 @@ static hk_status list_tasks(hk_sweep *s)
 
 // ---------------------------------------------------------------- pairs
 
-static hk_status search_plane(const hk_sweep *s, int b, int side, const hk_sweep_margin *guard,
-                              hk_sweep_found *f)
+static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, hk_sweep_found *f)
 {
     const hk_contacts *c = s->contacts;
     const hk_sweep_body *body = &s->bodies[b];
     int32_t plane = c->plane_of[side - s->body_count];
     double radius = hk_contact_radius(c->settings, b), normal[3];
-    double driven = s->driven[side - s->body_count], longest = s->bodies[b].longest;
+    double driven = s->driven[side - s->body_count];
     const double *point = c->x + 3 * (size_t)plane;
     closest_minus(point + 3, point, normal);
     size_t most = f->count + (size_t)(body->points[1] - body->points[0]);
@@ -306,9 +305,7 @@ static hk_status search_plane(const hk_sweep *s, int b, int side, const hk_sweep
         double gap = closest_dot(normal, d) - radius;
         double down = -closest_dot(normal, c->move + 3 * (size_t)p);
         if (!guard && gap - down >= HK_SWEEP_AHEAD * c->settings->distance + driven) continue;
-        if (guard && down + guard->of_distance * c->settings->distance <=
-                         HK_GAP_TO_CLOSE * gap - guard->of_way * longest)
-            continue;
+        if (guard && down + s->margin[p] <= hk_sweep_room(gap, c->settings->distance)) continue;
         hk_sweep_pair *pair = &f->list[f->count++];
         pair->way = (hk_way_pair){.point = {p, plane, plane + 1, plane + 1},
                                   .kind = HK_VERTEX_PLANE,
@@ -342,9 +339,9 @@ static void find_more(const hk_sweep *s, int a, int b, hk_sweep_search *search)
         hk_contact_radius(s->contacts->settings, a) + hk_contact_radius(s->contacts->settings, b);
 }
 
-static hk_status do_task(hk_sweep *s, const hk_sweep_margin *guard, hk_sweep_task *task, int thread)
+static hk_status do_task(hk_sweep *s, bool guard, hk_sweep_task *task, int thread)
 {
-    hk_sweep_search search = {.sweep = s, .found = &s->found[thread], .guard = guard != NULL};
+    hk_sweep_search search = {.sweep = s, .found = &s->found[thread], .guard = guard};
     int a = task->sides[0], b = task->sides[1];
     bool plane = b >= s->body_count && s->contacts->plane_of[b - s->body_count] >= 0;
     task->found = thread;
@@ -375,7 +372,7 @@ static hk_status join_found(hk_sweep *s)
 }
 
 // Every task by whoever is free.
-static hk_status do_tasks(hk_sweep *s, const hk_sweep_margin *guard)
+static hk_status do_tasks(hk_sweep *s, bool guard)
 {
     int threads = s->contacts->threads;
     hk_status status = HK_OK;
@@ -412,22 +409,38 @@ static bool mark_bodies(const hk_sweep *s, uint8_t *marks)
 
 static hk_status box_body(hk_sweep *s, int b, void *guard)
 {
-    if (s->bodies[b].points[1] > s->bodies[b].points[0]) find_body_box(s, b, guard);
+    if (s->bodies[b].points[1] > s->bodies[b].points[0]) find_body_box(s, b, guard != NULL);
     return HK_OK;
 }
 
-static hk_status refit_body(hk_sweep *s, int b, void *guard)
+static hk_status refit_body(hk_sweep *s, int b, void *context)
 {
-    if (s->changed[b]) refit(s, b, guard);
+    (void)context;
+    if (s->changed[b]) refit(s, b);
     return HK_OK;
 }
 
-hk_status hk_sweep_search_ways(hk_sweep *s, const hk_sweep_margin *guard)
+// Rounding turns a normal by some units in the last place of coordinates, relative to the distance
+// of the closest points; at the far end of an edge that is to be far less than the gap.
+static void find_tilting(hk_sweep *s)
 {
-    if (guard) s->guard = *guard;
-    HK_TRY(hk_sweep_each_body(s, box_body, (void *)guard));
+    double largest = 0, edge = 0;
+    for (int b = 0; b < s->body_count; b++) {
+        if (s->bodies[b].points[1] == s->bodies[b].points[0]) continue;
+        edge = fmax(edge, s->contacts->settings->bodies[b].edge);
+        for (int i = 0; i < 3; i++)
+            largest =
+                fmax(largest, fmax(fabs(s->bodies[b].box.low[i]), fabs(s->bodies[b].box.high[i])));
+    }
+    s->tilting = 1e4 * DBL_EPSILON * largest * edge;
+}
+
+hk_status hk_sweep_search_ways(hk_sweep *s, bool guard)
+{
+    HK_TRY(hk_sweep_each_body(s, box_body, guard ? s : NULL));
+    find_tilting(s);
     HK_TRY(list_tasks(s));
-    if (mark_bodies(s, s->changed)) HK_TRY(hk_sweep_each_body(s, refit_body, (void *)guard));
+    if (mark_bodies(s, s->changed)) HK_TRY(hk_sweep_each_body(s, refit_body, NULL));
     return do_tasks(s, guard);
 }
 
@@ -455,7 +468,7 @@ hk_status hk_sweep_find(hk_sweep *s, const double *to)
         find_obstacle_box(s, o);
         hk_patches_refit(s->patches, s->body_count + o);
     }
-    HK_TRY(hk_sweep_search_ways(s, NULL));
+    HK_TRY(hk_sweep_search_ways(s, false));
     HK_TRY(hk_sweep_add_selves(s));
     c->detect_s += hk_now() - start;
     return HK_OK;

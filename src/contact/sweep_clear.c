@@ -195,8 +195,8 @@ static hk_status search_beside(hk_sweep *s, hk_sweep_body *body, double half, do
             int32_t b = s->beside[k];
             double d[3];
             closest_minus(s->drift[a].mean, s->drift[b].mean, d);
-            double drift =
-                own->margin + s->drift[a].radius + s->drift[b].radius + sqrt(closest_dot(d, d));
+            double drift = own->margin + HK_SWEEP_LEFT * s->contacts->settings->distance +
+                           s->drift[a].radius + s->drift[b].radius + sqrt(closest_dot(d, d));
             double clear = body->cleared ? (double)s->clear[k] : 0;
             if (!(HK_GAP_TO_CLOSE * half * clear > drift)) clear = clearance(s, a, b, edge);
             bool is_free = HK_GAP_TO_CLOSE * half * clear > drift;
@@ -231,7 +231,8 @@ hk_status hk_sweep_search_own(hk_sweep *s, int b, hk_sweep_own *own)
 {
     hk_sweep_body *body = &s->bodies[b];
     double turn[3][3], trace = 0, radius = hk_contact_radius(s->contacts->settings, b);
-    find_local_boxes(s, b, 0.5 * own->margin + radius);
+    double left = HK_SWEEP_LEFT * s->contacts->settings->distance;
+    find_local_boxes(s, b, 0.5 * own->margin + 0.5 * left + radius);
     // What is thick may be nearer to itself than it is thick.
     if (radius > 0) return hk_patches_meet(s->patches, b, b, NULL, hk_sweep_own_patches, own);
     for (int i = 0; i < 3; i++)

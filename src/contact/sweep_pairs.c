@@ -77,13 +77,25 @@ static void fill_own(const hk_contacts *c, hk_sweep_pair *pair)
     pair->width = fmin(pair->width, 0.5 * (apart - pair->way.thickness));
 }
 
+// What the moves of its two sides may change by, m.
+static double margin_of(const hk_sweep *s, const hk_sweep_pair *pair)
+{
+    double largest[2] = {0, 0};
+    for (int v = 0; v < 4; v++) {
+        int side = v >= hk_pair_firsts(pair->way.kind);
+        largest[side] = fmax(largest[side], s->margin[pair->way.point[v]]);
+    }
+    return largest[0] + largest[1];
+}
+
 // Whether it is one that is searched for: one that comes nearer than contacts are looked after, or
 // one that may come too near.
-static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair, double margin)
+static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
 {
     const hk_contacts *c = search->sweep->contacts;
     if (search->near > 0) return true;
-    if (search->guard) return !hk_sweep_is_safe(c, pair, margin);
+    if (search->guard)
+        return !hk_sweep_is_safe(search->sweep, pair, margin_of(search->sweep, pair));
     double gap = pair->distance - pair->way.thickness;
     for (int v = 0; v < 4; v++) {
         int32_t p = pair->way.point[v];
@@ -94,7 +106,7 @@ static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair, dou
 }
 
 static hk_status add(hk_sweep_search *search, hk_pair_kind kind, const int32_t point[4],
-                     double reach, double margin)
+                     double reach)
 {
     const hk_contacts *c = search->sweep->contacts;
     double x[4][3];
@@ -118,7 +130,7 @@ static hk_status add(hk_sweep_search *search, hk_pair_kind kind, const int32_t p
         fill_own(c, pair);
         if (!(pair->width > 0)) return HK_OK;
     }
-    f->count += counts(search, pair, margin);
+    f->count += counts(search, pair);
     return HK_OK;
 }
 
@@ -179,13 +191,13 @@ static hk_status try_patches(const hk_sweep *s, int32_t a, int32_t b, const hk_p
 
 typedef struct reaching {
     hk_sweep_search *search;
-    double reach, margin;
+    double reach;
 } reaching;
 
 static hk_status add_within(void *context, hk_pair_kind kind, const int32_t point[4])
 {
     const reaching *r = context;
-    return add(r->search, kind, point, r->reach, r->margin);
+    return add(r->search, kind, point, r->reach);
 }
 
 hk_status hk_sweep_search_patches(void *context, int32_t a, int32_t b)
@@ -194,9 +206,9 @@ hk_status hk_sweep_search_patches(void *context, int32_t a, int32_t b)
     const hk_sweep *s = search->sweep;
     reaching r = {.search = search, .reach = search->near};
     if (!(search->near > 0)) {
-        r.margin = s->patch_margin[a] + s->patch_margin[b];
-        r.reach = (search->apart + s->patch_way[a] + s->patch_way[b] + r.margin) / HK_GAP_TO_CLOSE +
-                  search->thickness;
+        double margin = s->patch_margin[a] + s->patch_margin[b];
+        r.reach = (search->apart + s->patch_way[a] + s->patch_way[b] + margin) / HK_GAP_TO_CLOSE +
+                  HK_SWEEP_LEFT * s->contacts->settings->distance + search->thickness;
     }
     return try_patches(s, a, b, search->near > 0 ? NULL : &search->more, add_within, &r);
 }
@@ -223,14 +235,15 @@ static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4
     hk_sweep_own *own = context;
     const hk_contacts *c = own->sweep->contacts;
     double thickness = 2 * hk_contact_radius(c->settings, c->side[point[0]]);
-    double reach = closing(c, kind, point) / HK_GAP_TO_CLOSE + thickness + own->margin;
+    double reach = closing(c, kind, point) / HK_GAP_TO_CLOSE + thickness + own->margin +
+                   HK_SWEEP_LEFT * c->settings->distance;
     if (own->found) {
         hk_sweep_search search = {.sweep = own->sweep, .found = own->found};
         size_t before = own->found->count;
         search.near = reach;
-        HK_TRY(add(&search, kind, point, reach, 0));
+        HK_TRY(add(&search, kind, point, reach));
         if (own->found->count > before &&
-            hk_sweep_is_safe(c, &own->found->list[before], own->margin))
+            hk_sweep_is_safe(own->sweep, &own->found->list[before], own->margin))
             own->found->count = before;
         return HK_OK;
     }
@@ -242,9 +255,10 @@ static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4
     hk_sweep_pair pair = {.way = {.kind = kind, .thickness = thickness},
                           .width = c->settings->distance};
     memcpy(pair.way.point, point, sizeof pair.way.point);
-    if (thickness > 0 || !(closest_dot(w, w) > 0)) fill_own(c, &pair);
+    if (hk_sweep_fraction(own->sweep, &pair, own->fraction) >= own->fraction) return HK_OK;
+    fill_own(c, &pair);
     if (!(pair.width > 0)) return HK_OK;  // they coincide at rest
-    own->fraction = fmin(own->fraction, hk_contacts_fraction(c, &pair.way, own->fraction));
+    own->fraction = hk_sweep_fraction(own->sweep, &pair, own->fraction);
     return HK_OK;
 }
 

@@ -1,11 +1,14 @@
 // What the files of hk_sweep share: sweep.c (what may meet), sweep_pairs.c (which pairs of two
-// patches do), sweep_self.c and sweep_clear.c (a body and itself), sweep_walk.c (how far to go).
+// patches do), sweep_self.c and sweep_clear.c (a body and itself), sweep_shorten.c (one point after
+// the other), sweep_walk.c (how far to go).
 #ifndef HK_SWEEP_PARTS_H
 #define HK_SWEEP_PARTS_H
 
+#include <float.h>
 #include <math.h>
 
 #include "contact/patches.h"
+#include "contact/slab.h"
 #include "contact/sweep.h"
 
 typedef struct hk_sweep_body {
@@ -20,7 +23,6 @@ typedef struct hk_sweep_body {
     double away[2];        // m, at most, from the shape of the list: where it is, and at the end
     double turn[2][3][3];  // by these rotations
     double mean[3];        // m, the mean way
-    double longest;        // m, the longest
     bool followed;         // away[1] and turn[1] are those of where it is
     int patches[2];        // run of them
     bool cleared;          // what is between its patches is known (sweep_clear.c)
@@ -40,20 +42,16 @@ typedef struct hk_sweep_task {  // two sides, and where their pairs are
     size_t first, count;
 } hk_sweep_task;
 
-// What the guard may change moves by: parts of the distance at which contact begins, and of their
-// length.
-typedef struct hk_sweep_margin {
-    double of_distance, of_way;
-} hk_sweep_margin;
-
 struct hk_sweep {
     hk_contacts *contacts;
     hk_patches *patches;
     int body_count, obstacle_count;
     hk_sweep_body *bodies;
-    hk_box *obstacle_box;   // [obstacle_count]
-    double *driven;         // [obstacle_count] m, what they have gone since the step began
-    hk_sweep_margin guard;  // of the last search for it
+    hk_box *obstacle_box;  // [obstacle_count]
+    double *driven;        // [obstacle_count] m, what they have gone since the step began
+    double *margin;        // [point_count] m, what moves may change by; of obstacles 0
+    uint8_t *loose;        // [body_points] points that may stay where they are
+    double tilting;        // m²: below this product of gap and distance rounding tilts normals
     double *patch_way, *patch_margin;  // [patches] m, the longest less the mean way of the body
     double *end;                       // [body_points][3] m, where the last walk ended
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
@@ -101,7 +99,7 @@ typedef hk_status hk_sweep_body_fn(hk_sweep *s, int body, void *context);
 hk_status hk_sweep_each_body(hk_sweep *s, hk_sweep_body_fn *each, void *context);
 // Pairs on the ways by c->move, into the list, for the guard, or (NULL) those that need forces.
 // Those of one body are not among them.
-hk_status hk_sweep_search_ways(hk_sweep *s, const hk_sweep_margin *guard);
+hk_status hk_sweep_search_ways(hk_sweep *s, bool guard);
 
 // ---- sweep_pairs.c
 // What of two patches is near, into a list: pairs that c->move brings nearer than HK_SWEEP_AHEAD of
@@ -143,11 +141,27 @@ hk_status hk_sweep_list_beside(hk_sweep *s);
 // Pairs of a body that c->move brings together, whatever it does.
 hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
 
-static inline double hk_sweep_margin_of(const hk_contacts *c, const hk_sweep_margin *guard,
-                                        const double *move)
+// ---- sweep_shorten.c
+// The part of c->move, at most `most`, that leaves a pair apart.
+double hk_sweep_fraction(const hk_sweep *s, const hk_sweep_pair *pair, double most);
+// Shortens moves of points until no pair of the list comes too near; false: some have left the
+// margins that pairs were searched for, and are marked as loose.
+bool hk_sweep_shorten(hk_sweep *s);
+
+// What the guard may change a move by, m: of most points little, of those that are in the way of
+// others all of it.
+static inline double hk_sweep_margin_of(const hk_sweep *s, int32_t p, const double *move)
 {
-    return guard->of_distance * c->settings->distance +
-           guard->of_way * sqrt(closest_dot(move, move));
+    double distance = s->contacts->settings->distance, way = sqrt(closest_dot(move, move));
+    return s->loose[p] ? 2 * distance + 1.01 * way : 0.5 * distance + 0.05 * way;
+}
+
+// What moves may take of a gap. Every step would take a part of what the steps before have left,
+// down to where rounding decides: so a part of the width is left for good.
+#define HK_SWEEP_LEFT 0.02
+static inline double hk_sweep_room(double gap, double width)
+{
+    return fmax(0, fmin(HK_GAP_TO_CLOSE * gap, gap - HK_SWEEP_LEFT * width));
 }
 
 // What a point that others move, as obstacles do, has gone since the step began: bodies are to go
@@ -162,8 +176,10 @@ static inline double hk_sweep_driven(const hk_contacts *c, int32_t p)
 }
 
 // Whether a pair is so far apart that c->move cannot bring it too near, or nearer than `margin`.
-static inline bool hk_sweep_is_safe(const hk_contacts *c, const hk_sweep_pair *k, double margin)
+// (Where rounding tilts the normal, slabs have to tell.)
+static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, double margin)
 {
+    const hk_contacts *c = s->contacts;
     int firsts = hk_pair_firsts(k->way.kind);
     double speed[2] = {-INFINITY, -INFINITY};
     for (int v = 0; v < 4; v++) {
@@ -173,7 +189,8 @@ static inline bool hk_sweep_is_safe(const hk_contacts *c, const hk_sweep_pair *k
         if (along > speed[side]) speed[side] = along;
     }
     double gap = k->distance - k->way.thickness;
-    return speed[0] + speed[1] <= HK_GAP_TO_CLOSE * gap - margin;
+    return speed[0] + speed[1] <= hk_sweep_room(gap, k->width) - margin &&
+           gap * k->distance > s->tilting;
 }
 
 static inline const hk_patch_box *hk_sweep_patch_box(const hk_sweep *s, int32_t patch)

@@ -228,8 +228,8 @@ static double fraction_of_list(const hk_sweep *s, const hk_sweep_body *body)
     double least = 1;
     for (size_t k = 0; k < body->self_count; k++) {
         const hk_way_pair *way = &body->self[k].way;
-        if (may_meet(s, body, way, 0.5 * way->thickness))
-            least = fmin(least, hk_contacts_fraction(s->contacts, way, least));
+        if (may_meet(s, body, way, 0.5 * (way->thickness + HK_SWEEP_LEFT * body->self[k].width)))
+            least = hk_sweep_fraction(s, &body->self[k], least);
     }
     return least;
 }

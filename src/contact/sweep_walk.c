@@ -1,70 +1,8 @@
 // How far bodies may go on the ways that pairs were found for.
 #include "contact/sweep_parts.h"
 
-// When ways are searched first, and where that was too little.
-static const hk_sweep_margin g_margins[] = {{0.5, 0.05}, {2, 0.5}};
-
-// Within the margin of the move that was searched for, c->aim.
-static void confine(const hk_sweep *s, int p)
-{
-    hk_contacts *c = s->contacts;
-    double *move = c->move + 3 * (size_t)p, d[3];
-    const double *aim = c->aim + 3 * (size_t)p;
-    closest_minus(move, aim, d);
-    double square = closest_dot(d, d), margin = 0.999 * hk_sweep_margin_of(c, &s->guard, aim);
-    if (!(square > margin * margin)) return;
-    for (int i = 0; i < 3; i++) move[i] = aim[i] + margin / sqrt(square) * d[i];
-}
-
-// Takes from the moves of corners that would come too near what they have towards the other side;
-// whether any did.
-static bool shorten(const hk_sweep *s, const hk_sweep_pair *k, int round)
-{
-    hk_contacts *c = s->contacts;
-    double part = hk_contacts_fraction(c, &k->way, 1);
-    if (part >= 1) return false;
-    part *= 0.999;  // so that rounding does not bring it up again
-    for (int v = 0; v < 4; v++) {
-        int32_t p = k->way.point[v];
-        double *move = c->move + 3 * (size_t)p, side = v < hk_pair_firsts(k->way.kind) ? 1 : -1;
-        double towards = -side * closest_dot(k->n, move);
-        if (p >= c->body_points || !(towards > 0)) continue;
-        for (int i = 0; i < 3; i++) move[i] += side * (1 - part) * towards * k->n[i];
-        s->changed[p] = (uint8_t)round;
-        confine(s, p);
-        c->clamped++;
-    }
-    return true;
-}
-
-enum { ROUNDS = 8 };
-
-// Whether a way of it was shortened since the pair was last looked at.
-static bool is_new(const hk_sweep *s, const hk_sweep_pair *k, int round)
-{
-    const int32_t *p = k->way.point;
-    const uint8_t *changed = s->changed;
-    uint8_t last = changed[p[0]];
-    for (int v = 1; v < 4; v++)
-        if (changed[p[v]] > last) last = changed[p[v]];
-    return last + 1 >= round;
-}
-
-// One by one, each with what the others left; false: they are not settled.
-static bool shorten_all(const hk_sweep *s)
-{
-    const hk_contacts *c = s->contacts;
-    bool any = true;
-    memset(s->changed, 0, (size_t)c->point_count);
-    for (int n = 1; n <= ROUNDS && any; n++) {
-        any = false;
-        for (size_t k = 0; k < s->count; k++) {
-            const hk_sweep_pair *pair = &s->pairs[k];
-            if (is_new(s, pair, n) && !hk_sweep_is_safe(c, pair, 0)) any |= shorten(s, pair, n);
-        }
-    }
-    return !any;
-}
+// Searches, each with wider margins for points that had left theirs in the one before.
+enum { MOST_SEARCHES = 4 };
 
 static int root_of(const int32_t *parent, int b)
 {
@@ -102,9 +40,9 @@ static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
     join_bodies(s);
     for (size_t k = 0; k < s->count && !settled; k++) {
         const int32_t *side = s->pairs[k].sides;
-        if (hk_sweep_is_safe(c, &s->pairs[k], 0)) continue;
+        if (hk_sweep_is_safe(s, &s->pairs[k], 0)) continue;
         int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
-        s->part[root] = fmin(s->part[root], hk_contacts_fraction(c, &s->pairs[k].way, 1));
+        s->part[root] = hk_sweep_fraction(s, &s->pairs[k], s->part[root]);
     }
     HK_TRY(hk_sweep_each_body(s, free_part, (void *)off));
     for (int b = 0; b < bodies; b++) {
@@ -163,14 +101,14 @@ static hk_status take_moves(hk_sweep *s, int b, void *context)
 }
 
 // Shortens the ways from where bodies are; whether that settled all that was found.
-static hk_status shorten_ways(hk_sweep *s, const hk_sweep_margin *margin, bool *settled)
+static hk_status shorten_ways(hk_sweep *s, bool *settled)
 {
     hk_contacts *c = s->contacts;
     size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
-    HK_TRY(hk_sweep_search_ways(s, margin));
+    HK_TRY(hk_sweep_search_ways(s, true));
     HK_TRY(hk_sweep_add_selves(s));
     memcpy(c->aim, c->move, bytes);
-    *settled = shorten_all(s);
+    *settled = hk_sweep_shorten(s);
     return HK_OK;
 }
 
@@ -182,13 +120,16 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
     bool settled = false;
     HK_TRY(hk_sweep_each_body(s, take_moves, &w));
-    for (int n = 0; n < HK_COUNT_OF(g_margins) && !settled; n++) {
+    for (int n = 0; n < MOST_SEARCHES && !settled; n++) {
         if (n > 0) memcpy(c->move, c->aim, bytes);
-        HK_TRY(shorten_ways(s, &g_margins[n], &settled));
+        HK_TRY(shorten_ways(s, &settled));
     }
-    // A point that was shortened is farther off than its body was.
-    for (int p = 0; p < c->body_points; p++)
+    for (int p = 0; p < c->body_points; p++) {
+        // A point that was shortened is farther off than its body was.
         if (s->changed[p]) w.off[c->side[p]] = INFINITY;
+        // What was in the way of others will be so in the next step.
+        s->loose[p] &= s->changed[p] != 0;
+    }
     HK_TRY(shorten_together(s, settled, w.off));
     HK_TRY(hk_sweep_each_body(s, move_body, &w));
     c->guard_s += hk_now() - start;
