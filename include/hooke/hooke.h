@@ -33,7 +33,8 @@
  *     (hk_material_def, hk_motion_def, hk_key_def, hk_formula_def, hk_between_def, hk_solver_def;
  *     hk_mesh_report, hk_intersection, hk_intersection_report, hk_energy, hk_step_report,
  *     hk_iteration, hk_rest_report, hk_fit_report, hk_design_view, hk_sdf_report,
- *     hk_filling_report, hk_contact_report, hk_obstacle_load) keep their size:
+ *     hk_filling_report, hk_contact_report, hk_obstacle_load, hk_reaction, hk_greatest, hk_probe)
+ *     keep their size:
  *     new fields are taken from `reserved`, which is 0.
  *   - Structs that only the library makes, one at a time (hk_output_def, hk_option_info,
  *     hk_machine_info, hk_fit_parameter), get new fields at their end. A definition that the
@@ -211,7 +212,7 @@ typedef enum hk_field_site { HK_ON_VERTICES = 0, HK_ON_TETS } hk_field_site;
 typedef struct hk_field {
     const char *name;
     hk_field_site site;
-    int components;       /* 1 or 3 */
+    int components;       /* 1, 3 or 9 */
     const double *values; /* [count of the site][components] */
 } hk_field;
 
@@ -957,9 +958,60 @@ HK_API hk_status hk_world_release_grab(hk_world *world, int grab);
  */
 HK_API hk_status hk_world_energy(hk_world *world, hk_energy *energy, double *gradient);
 
+/* What fixes and moves exert on their vertices at the current state, where bodies of a pose or of a
+ * step that converged are in balance with gravity, loads, contact and inertia. A vertex counts for
+ * what holds it: the last move that selects it, or else the last fix. Vertices that
+ * hk_world_fix holds count for none. */
+typedef struct hk_reaction {
+    int body;
+    bool moves;       /* a move; if not, a fix */
+    int number;       /* among the fixes or moves of the body, from 0 */
+    int vertices;     /* how many it holds */
+    double force[3];  /* N, of all of them */
+    double moment[3]; /* N m about `center` */
+    double center[3]; /* m, the mean of its vertices where they are */
+    uint64_t reserved[4];
+} hk_reaction;
+/* Fixes and then moves, body after body. */
+HK_API int hk_model_constraint_count(const hk_model *model);
+/* reactions is [hk_model_constraint_count], or NULL; vertices is [vertex_count][3] N, 0 at free
+ * vertices, or NULL. Viscous damping is left out. The inertia of moved vertices is
+ * mass × change of velocity / step, as backward Euler has it; on a GPU it is left out. */
+HK_API hk_status hk_world_reactions(hk_world *world, hk_reaction *reactions, double *vertices);
+
+/* The largest displacement from the rest positions and the largest von Mises stress, and where. */
+typedef struct hk_greatest {
+    double displacement;          /* m */
+    int displacement_body;        /* -1: there is none */
+    double displacement_place[3]; /* m, of the vertex, where it is */
+    double von_mises;             /* Pa, of the Cauchy stress */
+    int von_mises_body;           /* -1: there are no tets */
+    double von_mises_place[3];    /* m, the middle of the tet, where it is */
+    int vertex, tet;              /* their numbers within the body */
+    uint64_t reserved[4];
+} hk_greatest;
+HK_API hk_status hk_world_greatest(hk_world *world, hk_greatest *greatest);
+
+/* A point of a body, given where it is at rest; it moves with the tet that it lies in (of a sheet
+ * or outside of all tets: with the nearest vertex). Finds what hk_probe_at needs. */
+typedef struct hk_probe {
+    int body;
+    int count; /* of vertices, 1 or 4 */
+    int32_t vertices[4];
+    double weights[4];
+    uint64_t reserved[4];
+} hk_probe;
+HK_API hk_status hk_model_probe(const hk_model *model, int body, const double at[3],
+                                hk_probe *probe);
+/* Where it is in a world. */
+HK_API hk_status hk_world_probe(const hk_world *world, const hk_probe *probe, double place[3]);
+
 /* Named results at the current state: "displacement" (3 a vertex, m), "velocity" (3 a vertex),
  * "von_mises" (1 a tet, Pa, of the Cauchy stress; 0 where a tet is flat), "J" (1 a tet),
- * "contact_force" (3 a vertex, N, of contact and friction: see hk_world_contact). */
+ * "contact_force" (3 a vertex, N, of contact and friction: see hk_world_contact), "reaction" (3 a
+ * vertex, N, see hk_world_reactions); per tet: "stress" (9, Pa, the Cauchy stress, row by row),
+ * "principal_stress" (3, Pa, of that, the largest first), "strain" (9, the Green strain
+ * (FᵀF − 1)/2). */
 HK_API hk_status hk_world_field(hk_world *world, const char *name, double *values);
 /* A mesh of all bodies at their current positions. */
 HK_API hk_status hk_world_mesh(const hk_world *world, hk_mesh **mesh);

@@ -62,6 +62,7 @@ static bool copy_arrays(hk_model *m)
         {&m->mass, n, sizeof(double)},
         {&m->load, 3 * n, sizeof(double)},
         {&m->hold, n, sizeof(int32_t)},
+        {&m->fixed_by, n, sizeof(int32_t)},
         {&m->motions, (size_t)m->motion_count, sizeof(hk_motion)},
         {&m->tets, 4 * tets, sizeof(int32_t)},
         {&m->volume, tets, sizeof(double)},

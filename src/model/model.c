@@ -89,6 +89,7 @@ static hk_status allocate_model(hk_model *m)
     m->mass = HK_ZEROS(double, m->vertex_count);
     m->load = HK_ZEROS(double, 3 * (size_t)m->vertex_count);
     m->hold = HK_ARRAY(int32_t, m->vertex_count);
+    m->fixed_by = HK_ARRAY(int32_t, m->vertex_count);
     m->motions = HK_ZEROS(hk_motion, m->motion_count);
     m->tets = HK_ARRAY(int32_t, 4 * (size_t)m->tet_count);
     m->volume = HK_ARRAY(double, m->tet_count);
@@ -98,7 +99,7 @@ static hk_status allocate_model(hk_model *m)
     m->order = HK_ARRAY(int32_t, m->vertex_count);
     m->place = HK_ARRAY(int32_t, m->vertex_count);
     bool complete = m->bodies && m->rest && m->velocity && m->mass && m->load && m->hold &&
-                    m->motions && m->tets && m->volume && m->tet_material && m->materials &&
+                    m->fixed_by && m->motions && m->tets && m->volume && m->tet_material && m->materials &&
                     m->triangles && m->order && m->place;
     return complete ? HK_OK : HK_NO_MEMORY;
 }
@@ -121,7 +122,10 @@ static void copy_geometry(builder *b)
     hk_model *m = b->model;
     memcpy(m->rest + 3 * (int64_t)b->body->vertex_start, b->mesh->positions,
            3 * sizeof(double) * (size_t)b->mesh->vertex_count);
-    for (int v = 0; v < b->mesh->vertex_count; v++) m->hold[b->body->vertex_start + v] = HK_FREE;
+    for (int v = 0; v < b->mesh->vertex_count; v++) {
+        m->hold[b->body->vertex_start + v] = HK_FREE;
+        m->fixed_by[b->body->vertex_start + v] = -1;
+    }
     for (int64_t k = 0; k < 4 * (int64_t)b->mesh->tet_count; k++)
         m->tets[4 * (int64_t)b->body->tet_start + k] = b->mesh->tets[k] + b->body->vertex_start;
 }
@@ -249,7 +253,10 @@ static hk_status take_holds(builder *b)
     for (int k = 0; k < b->def->fix_count; k++) {
         HK_TRY(choose_for(b, &b->def->fixes[k], "fix", k, &count));
         for (int v = 0; v < b->mesh->vertex_count; v++)
-            if (b->chosen[v]) m->hold[b->body->vertex_start + v] = HK_FIXED;
+            if (b->chosen[v]) {
+                m->hold[b->body->vertex_start + v] = HK_FIXED;
+                m->fixed_by[b->body->vertex_start + v] = k;
+            }
     }
     for (int k = 0; k < b->def->move_count; k++) {
         HK_TRY(choose_for(b, &b->def->moves[k].select, "move", k, &count));
@@ -489,6 +496,9 @@ static hk_status build_bodies(const hk_model_def *def, hk_model *m)
         body->tet_count = d->mesh->tet_count;
         body->triangle_start = triangle;
         body->triangle_count = is_sheet(d) ? d->mesh->triangle_count : 0;
+        body->fix_count = d->fix_count;
+        body->move_count = d->move_count;
+        body->motion_start = motion;
         body->name = hk_strdup(d->name ? d->name : "body");
         if (!body->name) return HK_NO_MEMORY;
         builder b = {m, body, d, NULL, NULL, NULL, material, motion};
@@ -581,6 +591,7 @@ void hk_model_free(hk_model *model)
     hk_free(model->mass);
     hk_free(model->load);
     hk_free(model->hold);
+    hk_free(model->fixed_by);
     hk_free(model->motions);
     hk_free(model->tets);
     hk_free(model->volume);

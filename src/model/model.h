@@ -24,6 +24,8 @@ typedef struct hk_body {
     bool start_posed;    // worlds begin with it in equilibrium
     char *start_state;   // or as it is in this file; NULL: neither
     hk_embedding *skin;  // or NULL; shared with copies of the model
+    int fix_count, move_count;  // of its definition
+    int motion_start;           // its moves are the motions from here on
 } hk_body;
 
 typedef struct hk_model_contact hk_model_contact;  // contact.h
@@ -62,6 +64,7 @@ struct hk_model {
     double *mass;  // [vertex_count] kg, lumped: a quarter of each tet's, a third of each triangle's
     double *load;  // [vertex_count][3] N
     int32_t *hold;  // [vertex_count] HK_FREE, HK_FIXED or a motion
+    int32_t *fixed_by;  // [vertex_count] the last fix of its body that selects it, -1: none
     int motion_count;
     hk_motion *motions;
     int tet_count;

@@ -521,7 +521,7 @@ hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
     return HK_OK;
 }
 
-static hk_status find_gradient(hk_world *w, double *gradient)
+hk_status hk_world_find_gradient(hk_world *w, double *gradient)
 {
     HK_TRY(hk_world_fetch_positions(w));
     HK_TRY(hk_world_need_problem(w));
@@ -541,7 +541,7 @@ hk_status hk_world_energy(hk_world *w, hk_energy *energy, double *gradient)
     hk_energy found = {0};
     w->at_work = true;
     hk_status status = energy ? hk_world_find_energy(w, &found) : HK_OK;
-    if (status == HK_OK && gradient) status = find_gradient(w, gradient);
+    if (status == HK_OK && gradient) status = hk_world_find_gradient(w, gradient);
     w->at_work = false;
     if (status == HK_OK && energy) *energy = found;
     return status;

@@ -137,6 +137,23 @@ hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int l
 // A solve that did not end in finite numbers keeps the state.
 bool hk_world_usable(const hk_world *w, const hk_solve_report *report);
 
+// Of elastic energy, gravity, loads and contact, [vertex_count][3].
+hk_status hk_world_find_gradient(hk_world *w, double *gradient);
+
+// ---------------------------------------------------------------- results (results.c)
+
+// As hk_world_reactions, of a world that is idle.
+hk_status hk_world_find_reactions(hk_world *w, hk_reaction *reactions, double *vertices);
+typedef enum hk_tet_result {
+    HK_TET_VON_MISES,
+    HK_TET_J,
+    HK_TET_STRESS,
+    HK_TET_PRINCIPAL,
+    HK_TET_STRAIN
+} hk_tet_result;
+// values is [tet_count][components]
+hk_status hk_world_tet_result(hk_world *w, hk_tet_result what, int components, double *values);
+
 // ---------------------------------------------------------------- contact (contact.c)
 
 // Around a step or a pose.
