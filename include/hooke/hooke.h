@@ -442,12 +442,26 @@ typedef struct hk_transform { /* scale, then rotate about the origin, then trans
     double translate[3];
 } hk_transform;
 
+/* A number as a function of the time t in s, by which something is multiplied: a formula, "sin(2 *
+ * pi * t)"; a table of times and values, linear between them and constant before and after; or a
+ * ramp from 0 to 1 over `over` seconds. All 0: it is 1. In poses it is 1, whatever it is. */
+typedef struct hk_factor_def {
+    const char *formula;
+    const double *table; /* [table_count][2], times rising */
+    int64_t table_count;
+    double over; /* s */
+} hk_factor_def;
+
 /* A turn about an axis through a centre, then a translation. */
 typedef struct hk_motion_def {
     double axis[3], center[3], degrees; /* the axis need not have length 1 */
     double translate[3];
     double over; /* s: the full value is reached linearly after this time; 0: at once */
-    uint64_t reserved[8];
+    /* How much of it is done as a function of the time, in place of `over` (see hk_factor_def). */
+    const char *formula;
+    const double *table;
+    int64_t table_count;
+    uint64_t reserved[5];
 } hk_motion_def;
 
 typedef struct hk_move_def { /* vertices that follow a prescribed path */
@@ -487,6 +501,15 @@ typedef struct hk_load_def {
     hk_selector select;
     hk_distribution distribution; /* every selected vertex the same, or by its surface area */
     double force[3];              /* N, in all; vertices of no element take no part */
+    /* Pa, on surface triangles whose three vertices are selected, against their outside; it follows
+     * them as they move. Of a sheet: from the side that its triangles' normals point to. */
+    double pressure;
+    /* N m about the axis through `center`, by forces along axis × (X − center) in proportion to
+     * that and to the share of a vertex in the distribution, X the rest positions. The forces stay
+     * what they are as the body moves. They add up to 0 where `center` is the middle of the
+     * vertices. */
+    double moment, axis[3], center[3];
+    hk_factor_def factor; /* of all three */
 } hk_load_def;
 /* all vertices, evenly, 0 N */
 HK_API void hk_fill_load_def(hk_load_def *def, size_t size);
@@ -545,7 +568,14 @@ typedef struct hk_body_def {
     const char *start_state; /* a file of hk_world_save_state: worlds begin with the positions and
                                 velocities that the body of this name has there (or of this number,
                                 where it has no name). NULL: none */
+    /* Axes that a fix holds, [fix_count], a sum of HK_AXIS_X, HK_AXIS_Y and HK_AXIS_Z: a roller or
+     * a plane of symmetry. Vertices stay at these coordinates of their rest positions and are free
+     * along the others; several fixes of a vertex add up. NULL: all three */
+    const uint8_t *fix_axes;
+    const char *const *fix_names;  /* [fix_count], for results; NULL, or entries: none */
+    const char *const *move_names; /* [move_count] */
 } hk_body_def;
+enum { HK_AXIS_X = 1, HK_AXIS_Y = 2, HK_AXIS_Z = 4, HK_ALL_AXES = 7 };
 HK_API void hk_fill_body_def(hk_body_def *def, size_t size);
 static inline hk_body_def hk_default_body_def(void)
 {
@@ -599,6 +629,7 @@ typedef struct hk_model_def {
     const struct hk_obstacle_def *obstacles;
     int obstacle_count;
     int reserved_int;
+    hk_factor_def gravity_factor;
 } hk_model_def;
 /* gravity 0, −9.81, 0; no contact */
 HK_API void hk_fill_model_def(hk_model_def *def, size_t size);
@@ -960,12 +991,13 @@ HK_API hk_status hk_world_energy(hk_world *world, hk_energy *energy, double *gra
 
 /* What fixes and moves exert on their vertices at the current state, where bodies of a pose or of a
  * step that converged are in balance with gravity, loads, contact and inertia. A vertex counts for
- * what holds it: the last move that selects it, or else the last fix. Vertices that
+ * what holds it: the last move that selects it, or else, axis by axis, the last fix. Vertices that
  * hk_world_fix holds count for none. */
 typedef struct hk_reaction {
     int body;
     bool moves;       /* a move; if not, a fix */
     int number;       /* among the fixes or moves of the body, from 0 */
+    const char *name; /* the model's; NULL: it has none */
     int vertices;     /* how many it holds */
     double force[3];  /* N, of all of them */
     double moment[3]; /* N m about `center` */
@@ -997,6 +1029,7 @@ HK_API hk_status hk_world_greatest(hk_world *world, hk_greatest *greatest);
 typedef struct hk_probe {
     int body;
     int count; /* of vertices, 1 or 4 */
+    int tet;   /* over all bodies; -1: none */
     int32_t vertices[4];
     double weights[4];
     uint64_t reserved[4];
@@ -1039,7 +1072,16 @@ typedef struct hk_output_def {
     const char *points; /* prefix of the .csv files or NULL */
     const char *stats;  /* path of a .json or NULL */
     const char *skin;   /* path of surfaces, cow.obj for cow_0000.obj, cow_0001.obj, …, or NULL */
+    const struct hk_probe_def *probes;
+    int probe_count;
+    const char *probe_file; /* path of a .csv with a row per time, or NULL */
+    const char *reactions;  /* the same of the forces that fixes and moves exert, or NULL */
 } hk_output_def;
+typedef struct hk_probe_def { /* only the library makes them */
+    const char *name;
+    const char *body; /* its name; NULL: the first */
+    double at[3];     /* m, at rest */
+} hk_probe_def;
 
 /* `sets` are "path=value" overrides, as on the command line. Paths of meshes are relative to the
  * scene file (to the working directory for hk_scene_parse). */

@@ -31,6 +31,7 @@ static hk_status take_tet(const hk_body *body, const hk_mesh *mesh, const double
     if (hk_tet_locator_find(&locator, unit, &tet) <= HK_TOUCHING) {
         hk_tet_locator_weights(&locator, tet, unit, probe->weights);
         probe->count = 4;
+        probe->tet = body->tet_start + tet;
         for (int k = 0; k < 4; k++)
             probe->vertices[k] = body->vertex_start + mesh->tets[4 * (int64_t)tet + k];
     }
@@ -47,7 +48,7 @@ hk_status hk_model_probe(const hk_model *m, int number, const double at[3], hk_p
     for (int i = 0; i < 3; i++)
         if (!isfinite(at[i])) return hk_fail(HK_BAD_INPUT, "hk_model_probe: at is not finite");
     const hk_body *body = &m->bodies[number];
-    hk_probe made = {.body = number};
+    hk_probe made = {.body = number, .tet = -1};
     if (body->tet_count > 0) {
         hk_mesh *mesh;
         HK_TRY(hk_model_body_mesh(m, number, &mesh));

@@ -72,6 +72,7 @@ struct hk_method {
     bool direct;
     bool from_y;  // and x need not be set but at held vertices
     // Takes forces that are no energy's (hk_terms_visit_forces).
+    bool whole_vertices;  // fixes by axis are beyond it
     bool takes_forces;
     // Goes no farther along a direction than the terms let it (hk_guard_ops).
     bool guarded;

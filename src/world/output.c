@@ -33,8 +33,8 @@ hk_status hk_world_field(hk_world *w, const char *name, double *values)
     size_t size = 3 * (size_t)w->model->vertex_count;
     for (int k = 0; k < FIELDS; k++)
         if (g_fields[k].site == HK_ON_TETS && strcmp(name, g_fields[k].name) == 0)
-            return hk_world_tet_result(w, (hk_tet_result)g_fields[k].result,
-                                       g_fields[k].components, values);
+            return hk_world_tet_result(w, (hk_tet_result)g_fields[k].result, g_fields[k].components,
+                                       values);
     if (strcmp(name, "velocity") == 0) {
         memcpy(values, w->velocities, size * sizeof(double));
         return HK_OK;
@@ -98,7 +98,8 @@ hk_status hk_world_save(hk_world *w, const char *path)
         int sites = g_fields[k].site == HK_ON_TETS ? w->model->tet_count : w->model->vertex_count;
         values[k] = HK_ARRAY(double, (size_t)sites *(size_t)g_fields[k].components);
         status = values[k] ? hk_world_field(w, g_fields[k].name, values[k]) : HK_NO_MEMORY;
-        fields[k] = (hk_field){g_fields[k].name, g_fields[k].site, g_fields[k].components, values[k]};
+        fields[k] =
+            (hk_field){g_fields[k].name, g_fields[k].site, g_fields[k].components, values[k]};
     }
     if (status == HK_OK) status = hk_mesh_save(mesh, path, fields, count);
     for (int k = 0; k < FIELDS; k++) hk_free(values[k]);

@@ -25,7 +25,8 @@ static hk_status vertex_reactions(hk_world *w, double *f)
         const double *before = w->v_before + 4 * (int64_t)m->place[v];
         for (int i = 0; i < 3; i++) {
             double *to = &f[3 * (int64_t)v + i];
-            if (m->hold[v] == HK_FREE)
+            bool stays = m->axes && m->axes[v] >> i & 1;
+            if (m->hold[v] == HK_FREE && !stays)
                 *to = 0;
             else if (moving && m->hold[v] >= 0)
                 *to += m->mass[v] * (after[i] - before[i]) / w->step_before;
@@ -34,10 +35,15 @@ static hk_status vertex_reactions(hk_world *w, double *f)
     return HK_OK;
 }
 
-static bool is_held_by(const hk_model *m, const hk_body *body, const hk_reaction *r, int vertex)
+// The axes along which it holds a vertex.
+static int axes_held_by(const hk_model *m, const hk_body *body, const hk_reaction *r, int vertex)
 {
-    if (r->moves) return m->hold[vertex] == body->motion_start + r->number;
-    return m->hold[vertex] == HK_FIXED && m->fixed_by[vertex] == r->number;
+    bool moved = m->hold[vertex] >= 0;
+    if (r->moves) return m->hold[vertex] == body->motion_start + r->number ? HK_ALL_AXES : 0;
+    int axes = 0;
+    for (int i = 0; i < 3 && !moved; i++)
+        if (m->fixed_by[3 * (int64_t)vertex + i] == r->number) axes |= 1 << i;
+    return axes;
 }
 
 static void sum_reaction(const hk_world *w, const double *f, hk_reaction *r)
@@ -46,17 +52,21 @@ static void sum_reaction(const hk_world *w, const double *f, hk_reaction *r)
     const hk_body *body = &m->bodies[r->body];
     int first = body->vertex_start, last = first + body->vertex_count;
     for (int v = first; v < last; v++) {
-        if (!is_held_by(m, body, r, v)) continue;
+        int axes = axes_held_by(m, body, r, v);
+        if (axes == 0) continue;
         r->vertices++;
         for (int i = 0; i < 3; i++) {
-            r->force[i] += f[3 * (int64_t)v + i];
+            if (axes >> i & 1) r->force[i] += f[3 * (int64_t)v + i];
             r->center[i] += w->positions[3 * (int64_t)v + i];
         }
     }
     for (int i = 0; i < 3 && r->vertices > 0; i++) r->center[i] /= r->vertices;
     for (int v = first; v < last; v++) {
-        if (!is_held_by(m, body, r, v)) continue;
-        const double *at = w->positions + 3 * (int64_t)v, *g = f + 3 * (int64_t)v;
+        int axes = axes_held_by(m, body, r, v);
+        if (axes == 0) continue;
+        const double *at = w->positions + 3 * (int64_t)v;
+        double g[3];
+        for (int i = 0; i < 3; i++) g[i] = axes >> i & 1 ? f[3 * (int64_t)v + i] : 0;
         double arm[3] = {at[0] - r->center[0], at[1] - r->center[1], at[2] - r->center[2]};
         for (int i = 0; i < 3; i++) {
             int j = (i + 1) % 3, k = (i + 2) % 3;
@@ -71,8 +81,10 @@ static void sum_reactions(const hk_world *w, const double *f, hk_reaction *to)
         const hk_body *body = &w->model->bodies[b];
         for (int k = 0; k < body->fix_count + body->move_count; k++, to++) {
             bool moves = k >= body->fix_count;
-            *to = (hk_reaction){
-                .body = b, .moves = moves, .number = moves ? k - body->fix_count : k};
+            *to = (hk_reaction){.body = b,
+                                .moves = moves,
+                                .number = moves ? k - body->fix_count : k,
+                                .name = body->constraint_names[k]};
             sum_reaction(w, f, to);
         }
     }
@@ -259,8 +271,7 @@ hk_status hk_world_greatest(hk_world *w, hk_greatest *greatest)
     if (!w || !greatest)
         return hk_fail(HK_BAD_INPUT, "hk_world_greatest: world and greatest are needed");
     HK_TRY(hk_world_fetch(w));
-    hk_greatest found = {
-        .displacement_body = -1, .von_mises_body = -1, .vertex = -1, .tet = -1};
+    hk_greatest found = {.displacement_body = -1, .von_mises_body = -1, .vertex = -1, .tet = -1};
     find_displacement(w, &found);
     HK_TRY(find_stress(w, &found));
     *greatest = found;

@@ -9,6 +9,13 @@ enum { RUN = 4096 };  // numbers that a thread takes at a time
 
 // ---------------------------------------------------------------- held vertices
 
+void hk_world_place_axes(const hk_world *w, double *x)
+{
+    const hk_problem *p = w->problem;
+    for (int64_t k = 0; p->axes && k < 4 * (int64_t)p->vertex_count; k++)
+        if (p->axes[k / 4] >> k % 4 & 1) x[k] = p->rest[k];
+}
+
 // The two ends of a stage, for fractions of the way between.
 typedef struct held_path {
     const hk_world *world;
@@ -33,6 +40,7 @@ static void place_in_time(void *context, double fraction, double *x)
                 x[4 * (int64_t)k + i] = jump ? start + fraction * (end[i] - start) : end[i];
             }
         }
+    hk_world_place_axes(path->world, x);
 }
 
 // ---------------------------------------------------------------- one stage
@@ -194,6 +202,7 @@ static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, doub
                                       .state = first ? w->x : w->x_stage,
                                       .contact = stage->contact}};
     p->terms->damping = w->damping;
+    HK_TRY(hk_world_take_time(w, w->time + stage->until * w->step));
     HK_TRY(hk_problem_begin_step(p, &terms));
     p->shift = 0;
     hk_problem_set_load(p, 1);
@@ -233,6 +242,7 @@ hk_status hk_world_find_accelerations(hk_world *w)
     hk_stage_begin here = {.weight = 1 / (w->step * w->step),
                            .terms = {.h = w->step, .from = w->from, .state = w->x, .contact = 1}};
     p->terms->damping = w->damping;
+    HK_TRY(hk_world_take_time(w, w->time));
     HK_TRY(hk_problem_begin_step(p, &here));
     hk_problem_set_load(p, 1);
     hk_terms_place(p->terms, &(hk_when){.time = w->time});
@@ -246,6 +256,7 @@ hk_status hk_world_find_accelerations(hk_world *w)
     }
     for (int64_t k = 0; k < size; k++)
         if (!isfinite(w->acceleration[k])) w->acceleration[k] = 0;  // not defined here
+    hk_problem_mask(p, w->acceleration);
     w->acceleration_known = true;
     return HK_OK;
 }
@@ -332,6 +343,9 @@ static hk_status end_step(hk_world *w, const hk_stage *stage, double far)
     if (w->conserve) HK_TRY(hk_world_conserve(w));
     if (w->conserve) w->acceleration_known = false;  // of another state than this
     hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
+    hk_world_place_axes(w, w->x);
+    hk_problem_mask(w->problem, w->v);
+    if (w->acceleration) hk_problem_mask(w->problem, w->acceleration);
     hk_world_publish(w);
     return HK_OK;
 }
