@@ -33,7 +33,6 @@ static const setup SETUPS[] = {
     {"quasi_newton", "neo_hookean", "global", "multigrid", 600, 1e-5, true},
     {"admm", "neo_hookean", NULL, NULL, 3000, 1e-3, true},
     {"vbd", "neo_hookean", NULL, NULL, 3000, 1e-3, true},
-    {"xpbd", "neo_hookean", "precision", "double", 3000, 1e-5, false},
 };
 
 // What a world is made of beside the bar of 0.4 × 0.1 × 0.1 m.
@@ -116,7 +115,8 @@ static void compare(const conditions *c, const setup *s, bool pose)
         if (hk_reason_outcome(r.reason) == HK_OUTCOME_FAILED)
             fail_msg("%s: %s, %s", s->method, hk_reason_name(r.reason), r.detail);
         CHECK_OK(pose ? hk_world_pose(truth, &r) : hk_world_step(truth, &r));
-        assert_int_equal(r.reason, HK_CONVERGED);
+        if (r.reason != HK_CONVERGED && r.reason != HK_PRECISION_LIMIT)
+            fail_msg("newton: %s, %s", hk_reason_name(r.reason), r.detail);
     }
     double away = distance(w, truth);
     if (getenv("HOOKE_TABLE"))
@@ -236,9 +236,11 @@ static void test_refusals(void **state)
     CHECK_OK(hk_model_create(&def, &model));
     hk_world_def w = hk_default_world_def();
     w.model = model;
-    w.solver.method = "split";
-    assert_int_equal(hk_world_create(&w, &world), HK_UNSUPPORTED);
-    assert_non_null(strstr(hk_error(), "axes"));
+    for (int k = 0; k < 2; k++) {
+        w.solver.method = k == 0 ? "split" : "xpbd";
+        assert_int_equal(hk_world_create(&w, &world), HK_UNSUPPORTED);
+        assert_non_null(strstr(hk_error(), "axes"));
+    }
     hk_model_free(model);
     c.axes[0] = 0;
     assert_int_equal(hk_model_create(&def, &model), HK_BAD_INPUT);
@@ -258,14 +260,6 @@ static void test_refusals(void **state)
 }
 
 // ---------------------------------------------------------------- reactions
-
-static void sum_of(const hk_reaction *r, int count, double force[3])
-{
-    for (int i = 0; i < 3; i++) {
-        force[i] = 0;
-        for (int k = 0; k < count; k++) force[i] += r[k].force[i];
-    }
-}
 
 // In balance with weight and loads; and so are moments about the middle of the wall.
 static void test_reactions(void **state)

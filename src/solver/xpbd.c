@@ -140,20 +140,6 @@ static void load_sweep(xpbd *s, double h, double air, const double *x)
     }
 }
 
-// Fixes by axis are constraints without compliance, satisfied after every sweep.
-static void hold_axes(xpbd *s)
-{
-    const hk_problem *p = s->problem;
-    if (!p->axes) return;
-    for (int64_t i = 0; i < 4 * (int64_t)p->vertex_count; i++) {
-        if (!(p->axes[i / 4] >> i % 4 & 1)) continue;
-        if (s->view->single)
-            ((float *)s->relax->x)[i] = ((const float *)s->narrow)[i];
-        else
-            ((double *)s->relax->x)[i] = ((const double *)s->narrow)[i];
-    }
-}
-
 // What the sweeps have moved is added to x: that is not rounded as positions are.
 static void take_sweep(const xpbd *s, const double *x, double *to)
 {
@@ -250,7 +236,6 @@ static hk_status substep(xpbd *s, const interval *i, double *x, double *v, hk_so
     hk_relax_begin(s->relax, several);
     for (int k = 0; k < s->settings.iterations && !*stop; k++) {
         hk_relax_sweep(s->relax, h, several);
-        hold_axes(s);
         *stop = count(s, x, report);
     }
     take_sweep(s, x, x);
@@ -367,6 +352,7 @@ static void xpbd_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_xpbd = {
     .name = "xpbd",
+    .whole_vertices = true,
     .summary = "position-based dynamics in substeps, one constraint a tet; no poses",
     .iterations = 1,
     .tolerance = 1e-6,

@@ -17,6 +17,8 @@
 enum { PRESSURE, FULL, FACTOR, ORIGIN };  // of an element's values; the origin has three
 // Changes of forces at the rim, relative to the largest force, that are none.
 #define NO_CHANGE 1e-10
+// … and those for which a solve is not taken up again.
+#define ENOUGH 1e-6
 
 static void cross(const double u[3], const double v[3], double w[3])
 {
@@ -192,13 +194,6 @@ static void set_pressures(hk_stencil_term *t, double scale)
     }
 }
 
-static hk_status begin_step(hk_term *term, const hk_step_begin *step)
-{
-    (void)step;
-    set_pressures((hk_stencil_term *)term, 1);
-    return HK_OK;
-}
-
 static void place(hk_term *term, const hk_when *when)
 {
     set_pressures((hk_stencil_term *)term, when->by_fraction ? when->fraction : 1);
@@ -247,6 +242,21 @@ static bool update(hk_term *term, const void *x)
     return true;
 }
 
+static hk_status begin_step(hk_term *term, const hk_step_begin *step)
+{
+    set_pressures((hk_stencil_term *)term, 1);
+    if (!step->pose && step->state && term->list->precision == HK_DOUBLE_PRECISION)
+        update(term, step->state);
+    return HK_OK;
+}
+
+// Forces of single precision, and of methods that update terms now and then, are of another state.
+static bool again(hk_term *term, const double *x)
+{
+    double largest, change = rim_change((hk_stencil_term *)term, x, &largest);
+    return change > ENOUGH * largest && update(term, x);
+}
+
 static void model_stencils(const hk_model *m, hk_stencil_fn *visit, void *context)
 {
     hk_stencil_model_stencils(&g_law, m, visit, context);
@@ -272,6 +282,7 @@ const hk_term_ops hk_pressure_term = {
     .begin_step = begin_step,
     .place = place,
     .update = update,
+    .again = again,
     .active = hk_stencil_active,
     .wanted = hk_stencil_active,
     .energy = hk_stencil_energy,

@@ -106,6 +106,7 @@ static hk_status pose_and_report(hk_world *w, hk_step_report *report)
                          .twin = &w->twin};
     int load_steps;
     HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));
+    HK_TRY(hk_world_settle(w, &solved));
     if (hk_world_usable(w, &solved)) HK_TRY(hk_world_certify(w, w->next, &solved));
     if (hk_world_usable(w, &solved)) HK_TRY(keep_pose(w));
     return hk_world_fill_report(w, &solved, load_steps, start, report);

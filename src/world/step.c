@@ -51,9 +51,21 @@ static bool is_solved(const hk_solve_report *solved)
     return solved->reason == HK_CONVERGED || solved->reason == HK_PRECISION_LIMIT;
 }
 
+hk_status hk_world_settle(hk_world *w, hk_solve_report *solved)
+{
+    enum { MOST_SOLVES = 20 };
+    hk_solve s = {w->problem, w->method, &w->settings, w->solver, &w->twin, w->guess};
+    for (int n = 0; n < MOST_SOLVES && is_solved(solved); n++) {
+        if (!hk_terms_settle(w->problem->terms, w->next)) return HK_OK;
+        HK_TRY(hk_solve_precisely(&s, w->next, solved));
+    }
+    return HK_OK;
+}
+
 // With what terms have learnt at the end (friction), as often as they want.
 static hk_status solve_again(hk_world *w, hk_solve_report *solved)
 {
+    HK_TRY(hk_world_settle(w, solved));
     hk_solve s = {w->problem, w->method, &w->settings, w->solver, &w->twin, w->guess};
     for (int n = 1; is_solved(solved); n++) {
         if (!hk_terms_again(w->problem->terms, w->next, n)) return HK_OK;

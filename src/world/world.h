@@ -138,6 +138,8 @@ hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int l
 // A solve that did not end in finite numbers keeps the state.
 bool hk_world_usable(const hk_world *w, const hk_solve_report *report);
 
+// Solves again from w->next as long as terms have learnt something there (hk_terms_settle).
+hk_status hk_world_settle(hk_world *w, hk_solve_report *solved);
 // Loads and gravity as of `time`, where they are functions of it; NAN: in full, for poses.
 hk_status hk_world_take_time(hk_world *w, double time);
 // Coordinates that stay (fixes by axis) to where they rest, in x [vertex_count][4].
