@@ -357,6 +357,35 @@ typedef struct cli_more {
 } cli_more;
 
 // A scene being worked on: what is common to run, pose and rest.
+// ---- reactions, the largest of them, probes (engineering.c)
+
+typedef struct cli_text {  // that grows
+    char *text;
+    size_t length;
+} cli_text;
+typedef struct cli_engineering {
+    hk_probe *probes;  // [probe_count of the scene's output]
+    cli_text probe_rows, reaction_rows;
+} cli_engineering;
+bool cli_probe_find(const hk_world *world, const hk_scene *scene, int number, hk_probe *probe,
+                    char *why, size_t size);
+// False: a probe is of no body that there is.
+bool cli_engineering_begin(cli_engineering *e, hk_world *world, const hk_scene *scene, char *why,
+                           size_t size);
+// A row of the state, for the files that the scene asks for.
+void cli_engineering_add(cli_engineering *e, hk_world *world, const hk_scene *scene);
+// Writes the files (paths may be NULL), and frees.
+bool cli_engineering_end(cli_engineering *e, const char *reactions, const char *probes, char *why,
+                         size_t size);
+// "reactions", "greatest", "probes" and "probe_values" of the state.
+json_t *cli_engineering_json(hk_world *world, const hk_scene *scene);
+void cli_engineering_print(FILE *stream, const json_t *results);
+// reactions.NAME.y, reactions.NAME.moment.z, greatest.von_mises, probes.NAME.displacement.x …: is
+// that one, what it is in what the above made (NAN: nothing), and its unit.
+bool cli_engineering_is(const char *name);
+double cli_engineering_value(const json_t *results, const char *name);
+const char *cli_engineering_unit(const char *name);
+
 typedef struct cli_session {
     const char *command;
     const char *scene_path;
@@ -365,8 +394,11 @@ typedef struct cli_session {
     hk_model *model;
     hk_world *world;
     char *points, *stats, *skin;  // paths or NULL
-    bool points_written;          // by the command itself
-    const double *skin_shape;     // positions to write the skin at; NULL: those of the world
+    char *reactions, *probe_file;
+    cli_engineering engineering;
+    bool tells_state;          // reactions and so on, at the end
+    bool points_written;       // by the command itself
+    const double *skin_shape;  // positions to write the skin at; NULL: those of the world
     cli_frames frames;
     cli_results results;
     cli_progress progress;

@@ -27,7 +27,8 @@ static bool tell_written(hk_mesh *mesh, const char *path)
     if (cli_talk.json)
         return cli_json_print(json_pack("{s:s, s:o, s:i, s:i, s:i, s:i, s:b}", "status", "written",
                                         "file", cli_json_text(path), "vertices", vertices, "tets",
-                                        tets, "order", hk_mesh_order(mesh), "triangles", triangles, "surface_only", surface));
+                                        tets, "order", hk_mesh_order(mesh), "triangles", triangles,
+                                        "surface_only", surface));
     if (cli_talk.quiet) return true;
     if (tets == 0)
         printf("%s: %d vertices, %d triangles\n", path, vertices, triangles);

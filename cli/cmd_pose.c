@@ -75,9 +75,18 @@ int cmd_pose(int argc, char **argv)
     const cli_more more = {.options = &option, .option_count = 1, .outputs = {&checkpoint}};
     int result = cli_session_begin_with(&session, "pose", purpose, examples, &more, argc, argv);
     if (result >= 0) return result;
+    session.tells_state = true;
+    char why[512];
+    if (!cli_engineering_begin(&session.engineering, session.world, session.scene, why,
+                               sizeof why)) {
+        cli_engineering_end(&session.engineering, NULL, NULL, why, sizeof why);
+        cli_session_drop(&session);
+        return cli_failure("%s", why);
+    }
     cli_catch_interrupts();
     cli_progress_begin(&session.progress, 0);
     find_pose(&session);
+    cli_engineering_add(&session.engineering, session.world, session.scene);
     // Also after a failure: the last good state shows how far the pose got.
     cli_frames *frames = &session.frames;
     if (cli_frames_lack(frames, hk_world_time(session.world)) &&

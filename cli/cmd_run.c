@@ -54,6 +54,8 @@ static void march(cli_session *session, cli_checkpoint *checkpoint)
     int steps = hk_scene_steps(session->scene);
     cli_frames *frames = &session->frames;
     bool disk_is_fine = true;
+    if (!session->resumed)
+        cli_engineering_add(&session->engineering, session->world, session->scene);
     if (cli_frames_due(frames, hk_world_time(session->world))) disk_is_fine = write_frame(session);
     for (int step = session->results.steps + 1; step <= steps && disk_is_fine; ++step) {
         if (cli_interrupted()) {
@@ -62,6 +64,7 @@ static void march(cli_session *session, cli_checkpoint *checkpoint)
             break;
         }
         if (!take_step(session, step)) break;
+        cli_engineering_add(&session->engineering, session->world, session->scene);
         double time = hk_world_time(session->world);
         cli_progress_step(&session->progress, step, time);
         if (cli_frames_due(frames, time)) disk_is_fine = write_frame(session);
@@ -123,6 +126,14 @@ int cmd_run(int argc, char **argv)
     if (result >= 0) {
         cli_session_drop(&session);
         return result;
+    }
+    session.tells_state = true;
+    char why[512];
+    if (!cli_engineering_begin(&session.engineering, session.world, session.scene, why,
+                               sizeof why)) {
+        cli_engineering_end(&session.engineering, NULL, NULL, why, sizeof why);
+        cli_session_drop(&session);
+        return cli_failure("%s", why);
     }
     cli_catch_interrupts();
     // Energies of every step go into the history and nowhere else; some methods do not need them.

@@ -19,7 +19,10 @@ static const char purpose[] =
     "\n"
     "Quantities for --record: energy.elastic energy.gravity energy.load energy.kinetic\n"
     "energy.total (J), displacement (the largest, m), x.min x.max y.min y.max z.min z.max\n"
-    "(bounds, m), residual (N), relative_residual, iterations, ms. The CSV has all of them.";
+    "(bounds, m), residual (N), relative_residual, iterations, ms. The CSV has all of them.\n"
+    "Besides: reactions.NAME.x|y|z and reactions.NAME.moment.x (of a fix or move), "
+    "greatest.von_mises,\n"
+    "greatest.displacement, probes.NAME.displacement.x, probes.NAME.von_mises.";
 
 static const char examples[] =
     "hooke sweep scenes/beam.json --vary bodies.0.material.young=1e5:1e7:9:log\n"
@@ -44,11 +47,13 @@ enum {
     RELATIVE_RESIDUAL,
     ITERATIONS,
     MS,
-    QUANTITIES
+    QUANTITIES,
+    MOST_QUANTITIES = QUANTITIES + 16  // with those of reactions, stress and probes
 };
-static const struct {
+static int quantity_count = QUANTITIES;
+static struct {
     const char *name, *unit;
-} quantities[QUANTITIES] = {
+} quantities[MOST_QUANTITIES] = {
     {"energy.elastic", "J"}, {"energy.gravity", "J"},
     {"energy.load", "J"},    {"energy.kinetic", "J"},
     {"energy.total", "J"},   {"displacement", "m"},
@@ -62,7 +67,7 @@ static const struct {
 typedef struct outcome {  // of one value
     int place;            // in the grid
     char *name;           // of the values, for people
-    double of[QUANTITIES];
+    double of[MOST_QUANTITIES];
     hk_reason reason;
     bool fresh;         // the pose started from the scene's own state
     char failure[512];  // "" if there is a state to tell of
@@ -78,7 +83,8 @@ typedef struct sweep {
     sweep_grid grid;
     outcome *outcomes;
     int count, done;
-    int recorded[QUANTITIES];
+    int recorded[MOST_QUANTITIES];
+    const hk_scene *scene;  // of the value at hand
     int recorded_count;
     hk_scene *last;     // of the last pose, or NULL
     double *positions;  // of the last pose, [vertex_count][3]; NULL: none
@@ -99,22 +105,37 @@ static int read_vary(sweep *s)
     return -1;
 }
 
+// A number of the engineering results joins the quantities: reactions.wall.y, greatest.von_mises.
+static void add_quantity(const char *text, size_t length)
+{
+    char *name = cli_format("%.*s", (int)length, text);
+    bool known = !cli_engineering_is(name) || quantity_count == MOST_QUANTITIES;
+    for (int q = 0; q < quantity_count; ++q) known |= strcmp(quantities[q].name, name) == 0;
+    if (known) {
+        free(name);
+        return;
+    }
+    quantities[quantity_count].name = name;  // until the program ends
+    quantities[quantity_count++].unit = cli_engineering_unit(name);
+}
+
 static int read_record(sweep *s)
 {
     for (const char *at = s->record;;) {
         size_t length = strcspn(at, ",");
         int found = -1;
-        for (int q = 0; q < QUANTITIES; ++q)
+        add_quantity(at, length);
+        for (int q = 0; q < quantity_count; ++q)
             if (strlen(quantities[q].name) == length &&
                 strncmp(quantities[q].name, at, length) == 0)
                 found = q;
         for (int i = 0; i < s->recorded_count; ++i)
             if (s->recorded[i] == found) found = -1;
         if (found < 0) {
-            const char *names[QUANTITIES];
-            for (int q = 0; q < QUANTITIES; ++q) names[q] = quantities[q].name;
+            const char *names[MOST_QUANTITIES];
+            for (int q = 0; q < quantity_count; ++q) names[q] = quantities[q].name;
             char *word = cli_format("%.*s", (int)length, at);
-            const char *nearest = cli_nearest(word, names, QUANTITIES);
+            const char *nearest = cli_nearest(word, names, quantity_count);
             int status =
                 cli_usage_error("sweep", "'--record %s': '%s' is no quantity, or named twice%s%s%s",
                                 s->record, word, nearest ? "; did you mean '" : "",
@@ -166,8 +187,8 @@ static int parse(sweep *s, int argc, char **argv)
 
 // ---------------------------------------------------------------- one value
 
-static void measure(outcome *o, hk_world *world, const hk_step_report *report, int iterations,
-                    double ms)
+static void measure(const sweep *s, outcome *o, hk_world *world, const hk_step_report *report,
+                    int iterations, double ms)
 {
     const hk_model *model = hk_world_model(world);
     const double *rest = hk_model_rest_positions(model), *now = hk_world_positions(world);
@@ -194,6 +215,11 @@ static void measure(outcome *o, hk_world *world, const hk_step_report *report, i
         of[DISPLACEMENT] = fmax(of[DISPLACEMENT], sqrt(squares));
     }
     o->reason = report->reason;
+    if (quantity_count == QUANTITIES) return;
+    json_t *results = cli_engineering_json(world, s->scene);
+    for (int q = QUANTITIES; q < quantity_count; ++q)
+        of[q] = cli_engineering_value(results, quantities[q].name);
+    json_decref(results);
 }
 
 typedef struct watch {
@@ -223,7 +249,7 @@ static bool find_pose(sweep *s, outcome *o, hk_world *world)
         return true;
     }
     if (report.reason == HK_STOPPED) return false;
-    measure(o, world, &report, report.iterations, report.ms);
+    measure(s, o, world, &report, report.iterations, report.ms);
     o->failure[0] = '\0';
     if (hk_reason_outcome(report.reason) == HK_OUTCOME_FAILED)
         snprintf(o->failure, sizeof o->failure, "no pose (%s)%s%s", hk_reason_name(report.reason),
@@ -301,7 +327,7 @@ static bool run_one(sweep *s, outcome *o, hk_world *world, int steps)
         iterations += report.iterations;
         ms += report.ms;
         if (report.reason != HK_CONVERGED) worst = report.reason;
-        if (step == steps) measure(o, world, &report, iterations, ms);
+        if (step == steps) measure(s, o, world, &report, iterations, ms);
         cli_progress_text(&s->progress, "%s (%d of %d)  step %d of %d", o->name, s->done + 1,
                           s->count, step, steps);
     }
@@ -322,7 +348,7 @@ static bool try_value(sweep *s, outcome *o)
     hk_model *model = NULL;
     hk_world *world = NULL;
     bool going = true;
-    for (int q = 0; q < QUANTITIES; ++q) o->of[q] = NAN;
+    for (int q = 0; q < MOST_QUANTITIES; ++q) o->of[q] = NAN;
     hk_status status = cli_scene_load(s->scene_path, sets, (int)(count + varied), &scene);
     if (status == HK_OK) status = hk_model_create(hk_scene_model(scene), &model);
     if (status == HK_OK) {
@@ -331,6 +357,7 @@ static bool try_value(sweep *s, outcome *o)
         if (s->threads >= 0) def.threads = s->threads;
         status = hk_world_create(&def, &world);
     }
+    s->scene = scene;
     if (status != HK_OK)
         snprintf(o->failure, sizeof o->failure, "%s", hk_error());
     else if (strcmp(s->command, "run") == 0)
@@ -411,7 +438,7 @@ static char *csv_text(const sweep *s)
         if (k > 0) fputc(',', out);
         put_csv(out, s->grid.axes[k].path);
     }
-    for (int q = 0; q < QUANTITIES; ++q) fprintf(out, ",%s", quantities[q].name);
+    for (int q = 0; q < quantity_count; ++q) fprintf(out, ",%s", quantities[q].name);
     fputs(",status\n", out);
     for (int i = 0; i < s->done; ++i) {
         const outcome *o = &s->outcomes[i];
@@ -419,7 +446,7 @@ static char *csv_text(const sweep *s)
             if (k > 0) fputc(',', out);
             put_csv(out, sweep_text(&s->grid, o->place, k));
         }
-        for (int q = 0; q < QUANTITIES; ++q) {
+        for (int q = 0; q < quantity_count; ++q) {
             fputc(',', out);
             if (isfinite(o->of[q]) && o->failure[0] == '\0') fprintf(out, "%.17g", o->of[q]);
         }
@@ -525,7 +552,7 @@ static json_t *results_json(const sweep *s, bool failed, bool halted)
             json_object_set_new(value, "error", cli_json_text(o->failure));
         } else {
             json_object_set_new(value, "reason", json_string(hk_reason_name(o->reason)));
-            for (int q = 0; q < QUANTITIES; ++q)
+            for (int q = 0; q < quantity_count; ++q)
                 json_object_set_new(value, quantities[q].name,
                                     q == ITERATIONS ? json_integer((json_int_t)o->of[q])
                                                     : cli_json_real(o->of[q]));

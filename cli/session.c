@@ -63,6 +63,8 @@ static void free_session(cli_session *session)
     free(session->points);
     free(session->stats);
     free(session->skin);
+    free(session->reactions);
+    free(session->probe_file);
     for (int i = 0; i < CLI_MORE_OUTPUTS; ++i) free(session->outputs[i]);
 }
 
@@ -185,6 +187,10 @@ static int prepare_outputs(cli_session *session)
     cli_frames_begin(&session->frames, output, folder);
     if (!is_run(session)) cli_frames_step_aside(&session->frames, session->command);
     if (output && output->stats) session->stats = cli_output_path(folder, output->stats);
+    if (output && output->reactions)
+        session->reactions = cli_output_path(folder, output->reactions);
+    if (output && output->probe_file)
+        session->probe_file = cli_output_path(folder, output->probe_file);
     if (session->args.points) session->points = cli_output_path(folder, session->args.points);
     if (session->args.skin) session->skin = cli_output_path(folder, session->args.skin);
     if (session->skin && !has_skin(session->scene))
@@ -192,13 +198,15 @@ static int prepare_outputs(cli_session *session)
             "%s: --skin: no body has a skin, as in --set bodies.0.skin.file=fine.obj",
             session->scene_path);
     const cli_frames *frames = &session->frames;
-    enum { OWN = 5, OUTPUTS = OWN + CLI_MORE_OUTPUTS };
+    enum { OWN = 7, OUTPUTS = OWN + CLI_MORE_OUTPUTS };
     char *outputs[OUTPUTS] = {
         frames->series ? cli_format("%s", frames->series) : NULL,
         frames->skin ? cli_format("%s", frames->skin) : NULL,
         session->stats ? cli_format("%s", session->stats) : NULL,
         session->points ? cli_format("%s", session->points) : NULL,
         session->skin ? cli_format("%s", session->skin) : NULL,
+        session->reactions ? cli_format("%s", session->reactions) : NULL,
+        session->probe_file ? cli_format("%s", session->probe_file) : NULL,
     };
     for (int i = 0; session->more && i < CLI_MORE_OUTPUTS; ++i) {
         const char **path = session->more->outputs[i];
@@ -360,6 +368,8 @@ static void print_outputs(FILE *stream, const cli_session *session)
     if (session->points) fprintf(stream, "  wrote       %s\n", session->points);
     if (session->stats) fprintf(stream, "  wrote       %s\n", session->stats);
     if (session->skin) fprintf(stream, "  wrote       %s\n", session->skin);
+    if (session->reactions) fprintf(stream, "  wrote       %s\n", session->reactions);
+    if (session->probe_file) fprintf(stream, "  wrote       %s\n", session->probe_file);
     for (int i = 0; i < CLI_MORE_OUTPUTS; ++i)
         if (session->outputs[i]) fprintf(stream, "  wrote       %s\n", session->outputs[i]);
 }
@@ -432,6 +442,7 @@ static void print_summary(const cli_session *session)
         session->print_found(stream, session->print_context);
     else
         print_displacement(stream, session);
+    if (session->tells_state) cli_engineering_print(stream, results->more);
     print_outputs(stream, session);
 }
 
@@ -472,10 +483,21 @@ static void write_results(cli_session *session)
     }
 }
 
+static void tell_state(cli_session *session)
+{
+    char why[512];
+    cli_results *results = &session->results;
+    results->more = cli_engineering_json(session->world, session->scene);
+    if (!cli_engineering_end(&session->engineering, session->reactions, session->probe_file, why,
+                             sizeof why))
+        cli_results_fail(results, "%s", why);
+}
+
 int cli_session_end(cli_session *session, bool budget_is_fine)
 {
     cli_results *results = &session->results;
     cli_progress_end(&session->progress);
+    if (session->tells_state) tell_state(session);
     write_results(session);
     cli_frames_tell_stale(&session->frames);
     print_summary(session);

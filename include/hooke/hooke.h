@@ -33,7 +33,8 @@
  *     (hk_material_def, hk_motion_def, hk_key_def, hk_formula_def, hk_between_def, hk_solver_def;
  *     hk_mesh_report, hk_intersection, hk_intersection_report, hk_energy, hk_step_report,
  *     hk_iteration, hk_rest_report, hk_fit_report, hk_design_view, hk_sdf_report,
- *     hk_filling_report, hk_contact_report, hk_obstacle_load) keep their size:
+ *     hk_filling_report, hk_contact_report, hk_obstacle_load, hk_reaction, hk_greatest, hk_probe)
+ *     keep their size:
  *     new fields are taken from `reserved`, which is 0.
  *   - Structs that only the library makes, one at a time (hk_output_def, hk_option_info,
  *     hk_machine_info, hk_fit_parameter), get new fields at their end. A definition that the
@@ -212,7 +213,7 @@ typedef enum hk_field_site { HK_ON_VERTICES = 0, HK_ON_TETS } hk_field_site;
 typedef struct hk_field {
     const char *name;
     hk_field_site site;
-    int components;       /* 1 or 3 */
+    int components;       /* 1, 3 or 9 */
     const double *values; /* [count of the site][components] */
 } hk_field;
 
@@ -442,12 +443,26 @@ typedef struct hk_transform { /* scale, then rotate about the origin, then trans
     double translate[3];
 } hk_transform;
 
+/* A number as a function of the time t in s, by which something is multiplied: a formula, "sin(2 *
+ * pi * t)"; a table of times and values, linear between them and constant before and after; or a
+ * ramp from 0 to 1 over `over` seconds. All 0: it is 1. In poses it is 1, whatever it is. */
+typedef struct hk_factor_def {
+    const char *formula;
+    const double *table; /* [table_count][2], times rising */
+    int64_t table_count;
+    double over; /* s */
+} hk_factor_def;
+
 /* A turn about an axis through a centre, then a translation. */
 typedef struct hk_motion_def {
     double axis[3], center[3], degrees; /* the axis need not have length 1 */
     double translate[3];
     double over; /* s: the full value is reached linearly after this time; 0: at once */
-    uint64_t reserved[8];
+    /* How much of it is done as a function of the time, in place of `over` (see hk_factor_def). */
+    const char *formula;
+    const double *table;
+    int64_t table_count;
+    uint64_t reserved[5];
 } hk_motion_def;
 
 typedef struct hk_move_def { /* vertices that follow a prescribed path */
@@ -488,6 +503,15 @@ typedef struct hk_load_def {
     hk_selector select;
     hk_distribution distribution; /* every selected vertex the same, or by its surface area */
     double force[3];              /* N, in all; vertices of no element take no part */
+    /* Pa, on surface triangles whose three vertices are selected, against their outside; it follows
+     * them as they move. Of a sheet: from the side that its triangles' normals point to. */
+    double pressure;
+    /* N m about the axis through `center`, by forces along axis × (X − center) in proportion to
+     * that and to the share of a vertex in the distribution, X the rest positions. The forces stay
+     * what they are as the body moves. They add up to 0 where `center` is the middle of the
+     * vertices. */
+    double moment, axis[3], center[3];
+    hk_factor_def factor; /* of all three */
 } hk_load_def;
 /* all vertices, evenly, 0 N */
 HK_API void hk_fill_load_def(hk_load_def *def, size_t size);
@@ -546,7 +570,14 @@ typedef struct hk_body_def {
     const char *start_state; /* a file of hk_world_save_state: worlds begin with the positions and
                                 velocities that the body of this name has there (or of this number,
                                 where it has no name). NULL: none */
+    /* Axes that a fix holds, [fix_count], a sum of HK_AXIS_X, HK_AXIS_Y and HK_AXIS_Z: a roller or
+     * a plane of symmetry. Vertices stay at these coordinates of their rest positions and are free
+     * along the others; several fixes of a vertex add up. NULL: all three */
+    const uint8_t *fix_axes;
+    const char *const *fix_names;  /* [fix_count], for results; NULL, or entries: none */
+    const char *const *move_names; /* [move_count] */
 } hk_body_def;
+enum { HK_AXIS_X = 1, HK_AXIS_Y = 2, HK_AXIS_Z = 4, HK_ALL_AXES = 7 };
 HK_API void hk_fill_body_def(hk_body_def *def, size_t size);
 static inline hk_body_def hk_default_body_def(void)
 {
@@ -600,6 +631,7 @@ typedef struct hk_model_def {
     const struct hk_obstacle_def *obstacles;
     int obstacle_count;
     int reserved_int;
+    hk_factor_def gravity_factor;
 } hk_model_def;
 /* gravity 0, −9.81, 0; no contact */
 HK_API void hk_fill_model_def(hk_model_def *def, size_t size);
@@ -964,9 +996,62 @@ HK_API hk_status hk_world_release_grab(hk_world *world, int grab);
  */
 HK_API hk_status hk_world_energy(hk_world *world, hk_energy *energy, double *gradient);
 
+/* What fixes and moves exert on their vertices at the current state, where bodies of a pose or of a
+ * step that converged are in balance with gravity, loads, contact and inertia. A vertex counts for
+ * what holds it: the last move that selects it, or else, axis by axis, the last fix. Vertices that
+ * hk_world_fix holds count for none. */
+typedef struct hk_reaction {
+    int body;
+    bool moves;       /* a move; if not, a fix */
+    int number;       /* among the fixes or moves of the body, from 0 */
+    const char *name; /* the model's; NULL: it has none */
+    int vertices;     /* how many it holds */
+    double force[3];  /* N, of all of them */
+    double moment[3]; /* N m about `center` */
+    double center[3]; /* m, the mean of its vertices where they are */
+    uint64_t reserved[4];
+} hk_reaction;
+/* Fixes and then moves, body after body. */
+HK_API int hk_model_constraint_count(const hk_model *model);
+/* reactions is [hk_model_constraint_count], or NULL; vertices is [vertex_count][3] N, 0 at free
+ * vertices, or NULL. Viscous damping is left out. The inertia of moved vertices is
+ * mass × change of velocity / step, as backward Euler has it; on a GPU it is left out. */
+HK_API hk_status hk_world_reactions(hk_world *world, hk_reaction *reactions, double *vertices);
+
+/* The largest displacement from the rest positions and the largest von Mises stress, and where. */
+typedef struct hk_greatest {
+    double displacement;          /* m */
+    int displacement_body;        /* -1: there is none */
+    double displacement_place[3]; /* m, of the vertex, where it is */
+    double von_mises;             /* Pa, of the Cauchy stress */
+    int von_mises_body;           /* -1: there are no tets */
+    double von_mises_place[3];    /* m, the middle of the tet, where it is */
+    int vertex, tet;              /* their numbers within the body */
+    uint64_t reserved[4];
+} hk_greatest;
+HK_API hk_status hk_world_greatest(hk_world *world, hk_greatest *greatest);
+
+/* A point of a body, given where it is at rest; it moves with the tet that it lies in (of a sheet
+ * or outside of all tets: with the nearest vertex). Finds what hk_probe_at needs. */
+typedef struct hk_probe {
+    int body;
+    int count; /* of vertices, 1 or 4 */
+    int tet;   /* over all bodies; -1: none */
+    int32_t vertices[4];
+    double weights[4];
+    uint64_t reserved[4];
+} hk_probe;
+HK_API hk_status hk_model_probe(const hk_model *model, int body, const double at[3],
+                                hk_probe *probe);
+/* Where it is in a world. */
+HK_API hk_status hk_world_probe(const hk_world *world, const hk_probe *probe, double place[3]);
+
 /* Named results at the current state: "displacement" (3 a vertex, m), "velocity" (3 a vertex),
  * "von_mises" (1 a tet, Pa, of the Cauchy stress; 0 where a tet is flat), "J" (1 a tet),
- * "contact_force" (3 a vertex, N, of contact and friction: see hk_world_contact). */
+ * "contact_force" (3 a vertex, N, of contact and friction: see hk_world_contact), "reaction" (3 a
+ * vertex, N, see hk_world_reactions); per tet: "stress" (9, Pa, the Cauchy stress, row by row),
+ * "principal_stress" (3, Pa, of that, the largest first), "strain" (9, the Green strain
+ * (FᵀF − 1)/2). */
 HK_API hk_status hk_world_field(hk_world *world, const char *name, double *values);
 /* A mesh of all bodies at their current positions. */
 HK_API hk_status hk_world_mesh(const hk_world *world, hk_mesh **mesh);
@@ -994,7 +1079,16 @@ typedef struct hk_output_def {
     const char *points; /* prefix of the .csv files or NULL */
     const char *stats;  /* path of a .json or NULL */
     const char *skin;   /* path of surfaces, cow.obj for cow_0000.obj, cow_0001.obj, …, or NULL */
+    const struct hk_probe_def *probes;
+    int probe_count;
+    const char *probe_file; /* path of a .csv with a row per time, or NULL */
+    const char *reactions;  /* the same of the forces that fixes and moves exert, or NULL */
 } hk_output_def;
+typedef struct hk_probe_def { /* only the library makes them */
+    const char *name;
+    const char *body; /* its name; NULL: the first */
+    double at[3];     /* m, at rest */
+} hk_probe_def;
 
 /* `sets` are "path=value" overrides, as on the command line. Paths of meshes are relative to the
  * scene file (to the working directory for hk_scene_parse). */

@@ -27,8 +27,8 @@ static hk_status take_moves(const hk_obstacle_def *def, hk_obstacle *o)
     for (int k = 0; k < def->move_count; k++) {
         hk_status status = hk_motion_take(&def->moves[k], &o->moves[k]);
         if (status != HK_OK) return hk_fail_within(status, "move %d", k);
+        o->move_count = k + 1;
     }
-    o->move_count = def->move_count;
     return HK_OK;
 }
 
@@ -167,6 +167,8 @@ hk_status hk_obstacle_copy(const hk_obstacle *from, hk_obstacle *to)
     well = copy_array(&made.edges, 2 * (size_t)from->edge_count, sizeof(int32_t)) && well;
     well = copy_array(&made.triangles, 3 * (size_t)from->triangle_count, sizeof(int32_t)) && well;
     well = copy_array(&made.moves, (size_t)from->move_count, sizeof(hk_motion)) && well;
+    for (int k = 0; made.moves && k < made.move_count; k++)
+        hk_time_factor_retain(made.moves[k].factor);
     well = copy_array(&made.keys, (size_t)from->key_count, sizeof(hk_key)) && well;
     for (int i = 0; i < 3; i++) well = copy_formula(&made.path.translate[i]) && well;
     well = copy_formula(&made.path.degrees) && well;
@@ -184,6 +186,7 @@ void hk_obstacle_release(hk_obstacle *o)
     hk_free(o->rest);
     hk_free(o->edges);
     hk_free(o->triangles);
+    for (int k = 0; o->moves && k < o->move_count; k++) hk_motion_release(&o->moves[k]);
     hk_free(o->moves);
     hk_free(o->keys);
     for (int i = 0; i < 3; i++) hk_formula_free(o->path.translate[i]);

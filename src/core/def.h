@@ -23,13 +23,13 @@ typedef struct hk_def_kind {
     EMBEDDED(material)                      \
     GROWS(move, motion, motion)             \
     GROWS(attach, motion, damping)          \
-    GROWS(load, force, force)               \
+    GROWS(load, force, factor)              \
     GROWS(region, material, material)       \
-    GROWS(body, velocity, start_state)      \
+    GROWS(body, velocity, move_names)       \
     GROWS(term, context, context)           \
     GROWS(contact, between, drag)           \
     GROWS(obstacle, formula, formula)       \
-    GROWS(model, gravity, reserved_int)     \
+    GROWS(model, gravity, gravity_factor)   \
     EMBEDDED(solver)                        \
     GROWS(world, damping, damping)          \
     GROWS(grab, target, target)             \

@@ -50,6 +50,8 @@ static hk_status check_bodies(const hk_model *m)
                 "body %d (%s) has its mesh for the loaded shape (\"rest\": \"solve\"): a "
                 "fit needs the rest shape as the mesh, and the loaded one as the target",
                 b, m->bodies[b].name);
+    if (m->axes)
+        return hk_fail(HK_UNSUPPORTED, "fits know of no fixes with \"axes\": fix whole vertices");
     if (m->tet_count == 0)
         return hk_fail(HK_UNSUPPORTED, "there are no tets, and fits are for materials of tets");
     return HK_OK;

@@ -36,6 +36,14 @@ static hk_status refuse_motion(const hk_model *m, int vertex, const char *what)
 
 hk_status hk_inverse_check_holds(const hk_model *m)
 {
+    if (m->conditions)
+        return hk_fail(HK_UNSUPPORTED, "rest shapes are found for constant forces, not for "
+                                       "pressures and functions of the time");
+    if (m->axes)
+        return hk_fail(
+            HK_UNSUPPORTED,
+            "rest shapes are found for whole vertices that are fixed, not for fixes with "
+            "\"axes\"");
     for (int v = 0; v < m->vertex_count; v++)
         if (m->hold[v] >= 0 && hk_motion_moves(&m->motions[m->hold[v]]))
             return refuse_motion(m, v, "is held by something");

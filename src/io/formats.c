@@ -112,8 +112,9 @@ static hk_status check_fields(const hk_field *fields, int field_count)
         if (!field->name || !field->values)
             return hk_fail(HK_BAD_INPUT, "hk_mesh_save: field %d has no %s", f,
                            field->name ? "values" : "name");
-        if (field->components != 1 && field->components != 3)
-            return hk_fail(HK_BAD_INPUT, "hk_mesh_save: field \"%s\" has %d components, not 1 or 3",
+        if (field->components != 1 && field->components != 3 && field->components != 9)
+            return hk_fail(HK_BAD_INPUT,
+                           "hk_mesh_save: field \"%s\" has %d components, not 1, 3 or 9",
                            field->name, field->components);
         if (field->site != HK_ON_VERTICES && field->site != HK_ON_TETS)
             return hk_fail(HK_BAD_INPUT, "hk_mesh_save: field \"%s\" is on site %d", field->name,

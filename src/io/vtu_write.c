@@ -72,6 +72,7 @@ static void announce_data(vtu_writer *writer, const char *section, hk_field_site
     bool scalars = false, vectors = false;
     for (int i = 0; i < writer->field_count; i++) {
         const hk_field *field = &writer->fields[i];
+        if (field->components > 3) continue;
         bool *named = field->components == 1 ? &scalars : &vectors;
         if (!holds_field(writer, field, site) || *named) continue;
         *named = true;

@@ -12,7 +12,7 @@ void hk_model_add_masses(hk_model *model, const hk_body *body);
 hk_status hk_model_set_fibre(hk_model *model, const hk_body *body, const hk_material_def *def,
                              int t);
 // Adds loads to `to`, [vertex_count][3]; the mesh is that of the body.
-hk_status hk_model_take_loads(const hk_model *model, const hk_body *body, hk_mesh *mesh,
-                              const hk_load_def *loads, int count, double *to);
+hk_status hk_model_take_loads(const hk_model *model, hk_model *own, const hk_body *body,
+                              hk_mesh *mesh, const hk_load_def *loads, int count, double *to);
 
 #endif

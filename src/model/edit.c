@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "mesh/select.h"
+#include "model/conditions.h"
 #include "model/build.h"
 #include "model/contact.h"
 #include "model/sheet.h"
@@ -26,6 +27,12 @@ static bool copy_body(hk_body *body)
     body->group_count = 0;
     body->skin = hk_embedding_share(body->skin);
     bool well = copy_array(&body->name, strlen(body->name) + 1, 1);
+    int constraints = body->fix_count + body->move_count;
+    well = copy_array(&body->constraint_names, (size_t)constraints, sizeof(char *)) && well;
+    for (int k = 0; body->constraint_names && k < constraints; k++) {
+        char **name = &body->constraint_names[k];
+        if (*name) well = copy_array(name, strlen(*name) + 1, 1) && well;
+    }
     if (body->start_state)
         well = copy_array(&body->start_state, strlen(body->start_state) + 1, 1) && well;
     if (!copy_array(&body->groups, (size_t)groups, sizeof(hk_group))) return false;
@@ -62,6 +69,8 @@ static bool copy_arrays(hk_model *m)
         {&m->mass, n, sizeof(double)},
         {&m->load, 3 * n, sizeof(double)},
         {&m->hold, n, sizeof(int32_t)},
+        {&m->fixed_by, 3 * n, sizeof(int32_t)},
+        {&m->axes, m->axes ? n : 0, sizeof(uint8_t)},
         {&m->motions, (size_t)m->motion_count, sizeof(hk_motion)},
         {&m->tets, 4 * tets, sizeof(int32_t)},
         {&m->middles, 6 * tets, sizeof(int32_t)},
@@ -106,7 +115,10 @@ hk_status hk_model_copy(const hk_model *model, hk_model **copy)
     memcpy(&m->family, &model->family, sizeof *m - offsetof(hk_model, family));
     m->references = 1;
     m->contact = NULL;
+    m->conditions = hk_conditions_retain(m->conditions);
     hk_status status = copy_arrays(m) ? HK_OK : HK_NO_MEMORY;
+    for (int k = 0; m->motions && k < m->motion_count; k++)
+        hk_time_factor_retain(m->motions[k].factor);
     if (status == HK_OK && model->contact)
         status = hk_model_contact_copy(model->contact, &m->contact);
     if (status != HK_OK) {
@@ -326,7 +338,7 @@ hk_status hk_model_add_loads(const hk_model *m, int number, const hk_load_def *l
 {
     hk_mesh *mesh;
     HK_TRY(hk_model_body_mesh(m, number, &mesh));
-    hk_status status = hk_model_take_loads(m, &m->bodies[number], mesh, loads, count, load);
+    hk_status status = hk_model_take_loads(m, NULL, &m->bodies[number], mesh, loads, count, load);
     hk_mesh_free(mesh);
     return status;
 }

@@ -11,6 +11,8 @@ void hk_live_release(hk_live *live)
     hk_free(live->load);
     hk_free(live->force);
     hk_free(live->target);
+    hk_free(live->timed);
+    hk_free(live->factors);
     hk_free(live->grabs);
     *live = (hk_live){0};
 }
@@ -24,5 +26,6 @@ bool hk_live_held_position(const hk_live *live, const hk_model *m, int vertex, d
         return true;
     }
     hk_model_held_position(m, vertex, time, x);
-    return m->hold[vertex] >= 0 && m->motions[m->hold[vertex]].over == 0;
+    return m->hold[vertex] >= 0 && m->motions[m->hold[vertex]].over == 0 &&
+           !m->motions[m->hold[vertex]].factor;
 }

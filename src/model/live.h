@@ -20,7 +20,9 @@ typedef struct hk_live {
     double *load;    // [vertex_count][3] N in place of the model's; NULL: none was set
     double *force;   // [vertex_count][3] N beside the loads; NULL: none was set
     double *target;  // [vertex_count][3] m, of held vertices; NAN: as the model says. NULL: all so
-    hk_grab *grabs;  // [grab_count]
+    double *timed;   // [vertex_count][3] N, what functions of the time add to the loads; NULL: none
+    double *factors;  // [factor_count of the conditions] of pressures; NULL: all 1
+    hk_grab *grabs;   // [grab_count]
     int grab_count;
     size_t grab_capacity;
     int64_t version;        // of the grabs: counts changes …
@@ -34,6 +36,7 @@ void hk_live_release(hk_live *live);
 static inline double hk_live_load(const hk_live *live, const hk_model *m, int64_t k)
 {
     double load = live && live->load ? live->load[k] : m->load[k];
+    if (live && live->timed) load += live->timed[k];
     return live && live->force ? load + live->force[k] : load;
 }
 

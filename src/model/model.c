@@ -1,4 +1,5 @@
 // From body definitions to the immutable model.
+#include "model/conditions.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -89,6 +90,7 @@ static hk_status allocate_model(hk_model *m)
     m->mass = HK_ZEROS(double, m->vertex_count);
     m->load = HK_ZEROS(double, 3 * (size_t)m->vertex_count);
     m->hold = HK_ARRAY(int32_t, m->vertex_count);
+    m->fixed_by = HK_ARRAY(int32_t, 3 * (size_t)m->vertex_count);
     m->motions = HK_ZEROS(hk_motion, m->motion_count);
     m->tets = HK_ARRAY(int32_t, 4 * (size_t)m->tet_count);
     m->volume = HK_ARRAY(double, m->tet_count);
@@ -98,8 +100,8 @@ static hk_status allocate_model(hk_model *m)
     m->order = HK_ARRAY(int32_t, m->vertex_count);
     m->place = HK_ARRAY(int32_t, m->vertex_count);
     bool complete = m->bodies && m->rest && m->velocity && m->mass && m->load && m->hold &&
-                    m->motions && m->tets && m->volume && m->tet_material && m->materials &&
-                    m->triangles && m->order && m->place;
+                    m->fixed_by && m->motions && m->tets && m->volume && m->tet_material &&
+                    m->materials && m->triangles && m->order && m->place;
     return complete ? HK_OK : HK_NO_MEMORY;
 }
 
@@ -141,7 +143,11 @@ static void copy_geometry(builder *b)
     hk_model *m = b->model;
     memcpy(m->rest + 3 * (int64_t)b->body->vertex_start, b->mesh->positions,
            3 * sizeof(double) * (size_t)b->mesh->vertex_count);
-    for (int v = 0; v < b->mesh->vertex_count; v++) m->hold[b->body->vertex_start + v] = HK_FREE;
+    for (int v = 0; v < b->mesh->vertex_count; v++) {
+        m->hold[b->body->vertex_start + v] = HK_FREE;
+    }
+    for (int64_t k = 0; k < 3 * (int64_t)b->mesh->vertex_count; k++)
+        m->fixed_by[3 * (int64_t)b->body->vertex_start + k] = -1;
     for (int64_t k = 0; k < 4 * (int64_t)b->mesh->tet_count; k++)
         m->tets[4 * (int64_t)b->body->tet_start + k] = b->mesh->tets[k] + b->body->vertex_start;
 }
@@ -301,6 +307,26 @@ static hk_status take_motion(const hk_motion_def *def, const char *what, int num
     return status == HK_OK ? HK_OK : hk_fail_within(status, "%s %d", what, number);
 }
 
+// What a fix holds of the vertices that are chosen: where that is all of them a vertex is fixed.
+static hk_status take_fix(builder *b, int k)
+{
+    hk_model *m = b->model;
+    int axes = b->def->fix_axes ? b->def->fix_axes[k] : HK_ALL_AXES;
+    if (axes < 1 || axes > HK_ALL_AXES)
+        return hk_fail(HK_BAD_INPUT, "fix %d: %d is no sum of axes (1 x, 2 y, 4 z)", k, axes);
+    if (axes != HK_ALL_AXES && !m->axes) m->axes = HK_ZEROS(uint8_t, m->vertex_count);
+    if (axes != HK_ALL_AXES && !m->axes) return HK_NO_MEMORY;
+    for (int v = 0; v < b->mesh->vertex_count; v++) {
+        int64_t vertex = b->body->vertex_start + v;
+        if (!b->chosen[v]) continue;
+        for (int i = 0; i < 3; i++)
+            if (axes >> i & 1) m->fixed_by[3 * vertex + i] = k;
+        if (m->axes) m->axes[vertex] |= (uint8_t)axes;
+        if (axes == HK_ALL_AXES || m->axes[vertex] == HK_ALL_AXES) m->hold[vertex] = HK_FIXED;
+    }
+    return HK_OK;
+}
+
 // A prescribed motion wins over a fix, a later one over an earlier one.
 static hk_status take_holds(builder *b)
 {
@@ -308,8 +334,7 @@ static hk_status take_holds(builder *b)
     int count;
     for (int k = 0; k < b->def->fix_count; k++) {
         HK_TRY(choose_for(b, &b->def->fixes[k], "fix", k, &count));
-        for (int v = 0; v < b->mesh->vertex_count; v++)
-            if (b->chosen[v]) m->hold[b->body->vertex_start + v] = HK_FIXED;
+        HK_TRY(take_fix(b, k));
     }
     for (int k = 0; k < b->def->move_count; k++) {
         HK_TRY(choose_for(b, &b->def->moves[k].select, "move", k, &count));
@@ -367,48 +392,116 @@ static hk_status area_weights(hk_mesh *mesh, const uint8_t *chosen, double *weig
     return HK_OK;
 }
 
-// weight and chosen are [vertices of the body], workspace.
-static hk_status take_load(const hk_model *m, const hk_body *body, hk_mesh *mesh,
-                           const hk_load_def *load, uint8_t *chosen, double *weight, double *to)
+// Workspace of a body's loads.
+typedef struct load_taker {
+    const hk_model *model;
+    const hk_body *body;
+    hk_mesh *mesh;
+    uint8_t *chosen;  // [vertices of the body]
+    double *weight;   // [vertices of the body]
+    double total;     // of the weights
+} load_taker;
+
+static hk_status weigh_load(load_taker *t, const hk_load_def *load)
 {
-    const double *mass = m->mass + body->vertex_start;
+    const double *mass = t->model->mass + t->body->vertex_start;
     int count = 0;
-    if (!hk_is_finite3(load->force)) return hk_fail(HK_BAD_INPUT, "the force is not finite");
-    if (load->distribution != HK_EVENLY && load->distribution != HK_BY_AREA)
-        return hk_fail(HK_BAD_INPUT, "unknown distribution %d", (int)load->distribution);
-    HK_TRY(choose(mesh, &load->select, chosen, &count));
-    double total = 0;
+    HK_TRY(choose(t->mesh, &load->select, t->chosen, &count));
+    t->total = 0;
     if (load->distribution == HK_BY_AREA) {
-        memset(weight, 0, sizeof(double) * (size_t)mesh->vertex_count);
-        HK_TRY(area_weights(mesh, chosen, weight, &total));
-        if (!(total > 0)) return hk_fail(HK_BAD_INPUT, "it selects no whole surface triangle");
-    } else {
-        // Vertices of no element take no part, or their share of the force would be lost.
-        for (int v = 0; v < mesh->vertex_count; v++) total += weight[v] = chosen[v] && mass[v] > 0;
-        if (count > 0 && total == 0)
-            return hk_fail(HK_BAD_INPUT, "it selects no vertex of a %s",
-                           body->tet_count > 0 ? "tet" : "triangle");
+        memset(t->weight, 0, sizeof(double) * (size_t)t->mesh->vertex_count);
+        HK_TRY(area_weights(t->mesh, t->chosen, t->weight, &t->total));
+        if (!(t->total > 0)) return hk_fail(HK_BAD_INPUT, "it selects no whole surface triangle");
+        return HK_OK;
     }
-    for (int v = 0; v < mesh->vertex_count; v++)
-        for (int i = 0; i < 3; i++)
-            to[3 * (int64_t)(body->vertex_start + v) + i] +=
-                total > 0 ? load->force[i] * weight[v] / total : 0;
+    // Vertices of no element take no part, or their share of the force would be lost.
+    for (int v = 0; v < t->mesh->vertex_count; v++)
+        t->total += t->weight[v] = t->chosen[v] && mass[v] > 0;
+    if (count > 0 && t->total == 0)
+        return hk_fail(HK_BAD_INPUT, "it selects no vertex of a %s",
+                       t->body->tet_count > 0 ? "tet" : "triangle");
     return HK_OK;
 }
 
-hk_status hk_model_take_loads(const hk_model *m, const hk_body *body, hk_mesh *mesh,
+// Forces w_v s a × (X_v − c) with Σ w_v s |a × (X_v − c)|² the moment.
+static hk_status add_moment(const load_taker *t, const hk_load_def *load, double *to)
+{
+    double a[3], sum = 0;
+    if (load->moment == 0) return HK_OK;
+    if (!hk_unit3(load->axis, a)) return hk_fail(HK_BAD_INPUT, "the axis has no length");
+    if (!isfinite(load->moment) || !hk_is_finite3(load->center))
+        return hk_fail(HK_BAD_INPUT, "the moment or its center is not finite");
+    for (int pass = 0; pass < 2; pass++)
+        for (int v = 0; v < t->mesh->vertex_count; v++) {
+            const double *at = t->mesh->positions + 3 * (int64_t)v;
+            double r[3] = {at[0] - load->center[0], at[1] - load->center[1],
+                           at[2] - load->center[2]};
+            for (int i = 0; i < 3; i++) {
+                int j = (i + 1) % 3, k = (i + 2) % 3;
+                double arm = a[j] * r[k] - a[k] * r[j];
+                if (pass == 0)
+                    sum += t->weight[v] * arm * arm;
+                else
+                    to[3 * (int64_t)(t->body->vertex_start + v) + i] +=
+                        load->moment / sum * t->weight[v] * arm;
+            }
+            if (pass == 0 && v + 1 == t->mesh->vertex_count && !(sum > 0))
+                return hk_fail(HK_BAD_INPUT, "all vertices lie on the axis of the moment");
+        }
+    return HK_OK;
+}
+
+static hk_status take_load(load_taker *t, const hk_load_def *load, double *to)
+{
+    if (!hk_is_finite3(load->force)) return hk_fail(HK_BAD_INPUT, "the force is not finite");
+    if (load->distribution != HK_EVENLY && load->distribution != HK_BY_AREA)
+        return hk_fail(HK_BAD_INPUT, "unknown distribution %d", (int)load->distribution);
+    HK_TRY(weigh_load(t, load));
+    for (int v = 0; v < t->mesh->vertex_count; v++)
+        for (int i = 0; i < 3; i++)
+            to[3 * (int64_t)(t->body->vertex_start + v) + i] +=
+                t->total > 0 ? load->force[i] * t->weight[v] / t->total : 0;
+    return add_moment(t, load, to);
+}
+
+static bool is_constant(const hk_load_def *load)
+{
+    const hk_factor_def *f = &load->factor;
+    return load->pressure == 0 && !f->formula && f->table_count == 0 && f->over == 0;
+}
+
+// `own` is the model while it is made; NULL: of a world, which has constant forces only.
+static hk_status take_any_load(load_taker *t, hk_model *own, const hk_load_def *load, double *to)
+{
+    if (is_constant(load)) return take_load(t, load, to);
+    if (!own)
+        return hk_fail(
+            HK_UNSUPPORTED,
+            "pressures and functions of the time are a model's, and cannot be set later");
+    size_t size = 3 * (size_t)own->vertex_count;
+    double *force = HK_ZEROS(double, size);
+    hk_status status = force ? take_load(t, load, force) : HK_NO_MEMORY;
+    if (status == HK_OK)
+        status = hk_model_take_condition(own, t->body, t->mesh, load, t->chosen, force);
+    for (size_t k = 0; k < size && status == HK_OK; k++) to[k] += force[k];
+    hk_free(force);
+    return status;
+}
+
+hk_status hk_model_take_loads(const hk_model *m, hk_model *own, const hk_body *body, hk_mesh *mesh,
                               const hk_load_def *loads, int count, double *to)
 {
     if (count == 0) return HK_OK;
-    double *weight = HK_ZEROS(double, mesh->vertex_count);
-    uint8_t *chosen = HK_ARRAY(uint8_t, mesh->vertex_count);
-    hk_status status = weight && chosen ? HK_OK : HK_NO_MEMORY;
+    load_taker t = {
+        m, body, mesh, HK_ARRAY(uint8_t, mesh->vertex_count), HK_ZEROS(double, mesh->vertex_count),
+        0};
+    hk_status status = t.weight && t.chosen ? HK_OK : HK_NO_MEMORY;
     for (int k = 0; k < count && status == HK_OK; k++) {
-        status = take_load(m, body, mesh, &loads[k], chosen, weight, to);
+        status = take_any_load(&t, own, &loads[k], to);
         if (status != HK_OK) status = hk_fail_within(status, "load %d", k);
     }
-    hk_free(weight);
-    hk_free(chosen);
+    hk_free(t.weight);
+    hk_free(t.chosen);
     return status;
 }
 
@@ -434,7 +527,9 @@ static void take_velocity(builder *b)
     hk_model *m = b->model;
     for (int v = b->body->vertex_start; v < b->body->vertex_start + b->body->vertex_count; v++)
         for (int i = 0; i < 3; i++)
-            m->velocity[3 * (int64_t)v + i] = m->hold[v] == HK_FREE ? b->def->velocity[i] : 0;
+            m->velocity[3 * (int64_t)v + i] =
+                m->hold[v] == HK_FREE && !(m->axes && m->axes[v] >> i & 1) ? b->def->velocity[i]
+                                                                           : 0;
 }
 
 static hk_status add_tets(builder *b)
@@ -465,8 +560,8 @@ static hk_status build_body(builder *b)
     HK_TRY(is_sheet(b->def) ? add_sheet(b) : add_tets(b));
     HK_TRY(take_holds(b));
     for (int k = 0; k < b->def->attachment_count; k++) HK_TRY(take_attachment(b, k));
-    HK_TRY(hk_model_take_loads(b->model, b->body, b->mesh, b->def->loads, b->def->load_count,
-                               b->model->load));
+    HK_TRY(hk_model_take_loads(b->model, b->model, b->body, b->mesh, b->def->loads,
+                               b->def->load_count, b->model->load));
     hold_unreferenced(b);
     take_velocity(b);
     b->body->sag_free = b->def->sag_free != 0;
@@ -544,6 +639,20 @@ static hk_status take_terms(const hk_model_def *def, hk_model *m)
 
 // ---------------------------------------------------------------- the model
 
+static hk_status name_constraints(const hk_body_def *def, hk_body *body)
+{
+    int count = def->fix_count + def->move_count;
+    body->constraint_names = HK_ZEROS(char *, count);
+    if (count > 0 && !body->constraint_names) return HK_NO_MEMORY;
+    for (int k = 0; k < count; k++) {
+        bool moves = k >= def->fix_count;
+        const char *const *names = moves ? def->move_names : def->fix_names;
+        const char *name = names ? names[moves ? k - def->fix_count : k] : NULL;
+        if (name && !(body->constraint_names[k] = hk_strdup(name))) return HK_NO_MEMORY;
+    }
+    return HK_OK;
+}
+
 static hk_status build_bodies(const hk_model_def *def, hk_model *m)
 {
     int vertex = 0, tet = 0, triangle = 0, material = 0, motion = 0;
@@ -556,8 +665,12 @@ static hk_status build_bodies(const hk_model_def *def, hk_model *m)
         body->tet_count = d->mesh->tet_count;
         body->triangle_start = triangle;
         body->triangle_count = is_sheet(d) ? d->mesh->triangle_count : 0;
+        body->fix_count = d->fix_count;
+        body->move_count = d->move_count;
+        body->motion_start = motion;
         body->name = hk_strdup(d->name ? d->name : "body");
         if (!body->name) return HK_NO_MEMORY;
+        HK_TRY(name_constraints(d, body));
         builder b = {m, body, d, NULL, NULL, NULL, material, motion};
         hk_status status = build_body(&b);
         hk_mesh_free(b.mesh);
@@ -580,6 +693,7 @@ static hk_status build(const hk_model_def *def, hk_model *m)
     m->family = __atomic_add_fetch(&g_families, 1, __ATOMIC_RELAXED);
     m->body_count = def->body_count;
     memcpy(m->gravity, def->gravity, sizeof m->gravity);
+    HK_TRY(hk_model_take_gravity_factor(m, &def->gravity_factor));
     HK_TRY(count_bodies(def, m));
     HK_TRY(allocate_model(m));
     HK_TRY(build_bodies(def, m));
@@ -616,6 +730,9 @@ static void free_body(hk_body *body)
     }
     hk_free(body->groups);
     hk_free(body->name);
+    for (int k = 0; body->constraint_names && k < body->fix_count + body->move_count; k++)
+        hk_free(body->constraint_names[k]);
+    hk_free(body->constraint_names);
     hk_free(body->start_state);
     hk_embedding_free(body->skin);
 }
@@ -648,7 +765,12 @@ void hk_model_free(hk_model *model)
     hk_free(model->mass);
     hk_free(model->load);
     hk_free(model->hold);
+    hk_free(model->fixed_by);
+    hk_free(model->axes);
+    for (int k = 0; model->motions && k < model->motion_count; k++)
+        hk_motion_release(&model->motions[k]);
     hk_free(model->motions);
+    hk_conditions_free(model->conditions);
     hk_free(model->tets);
     hk_free(model->middles);
     hk_free(model->volume);

@@ -20,10 +20,13 @@ typedef struct hk_body {
     hk_sheet_material sheet;             // what that is made of
     int group_count;                     // those of its mesh
     hk_group *groups;
-    bool sag_free;       // its mesh is the loaded shape: worlds find the rest shape
-    bool start_posed;    // worlds begin with it in equilibrium
-    char *start_state;   // or as it is in this file; NULL: neither
-    hk_embedding *skin;  // or NULL; shared with copies of the model
+    bool sag_free;              // its mesh is the loaded shape: worlds find the rest shape
+    bool start_posed;           // worlds begin with it in equilibrium
+    char *start_state;          // or as it is in this file; NULL: neither
+    hk_embedding *skin;         // or NULL; shared with copies of the model
+    int fix_count, move_count;  // of its definition
+    int motion_start;           // its moves are the motions from here on
+    char **constraint_names;    // [fix_count + move_count], entries may be NULL
 } hk_body;
 
 typedef struct hk_model_contact hk_model_contact;  // contact.h
@@ -65,6 +68,10 @@ struct hk_model {
     double *mass;
     double *load;   // [vertex_count][3] N
     int32_t *hold;  // [vertex_count] HK_FREE, HK_FIXED or a motion
+    uint8_t
+        *axes;  // [vertex_count] HK_AXIS_X …: coordinates of free vertices that stay; NULL: none
+    // [vertex_count][3] the last fix of its body that holds a coordinate, -1: none
+    int32_t *fixed_by;
     int motion_count;
     hk_motion *motions;
     int tet_count;
@@ -95,7 +102,8 @@ struct hk_model {
     double *bend_factor;    // [vertex_count]
     double gravity[3];      // m/s²
     int user_term_count;
-    hk_user_term *user_terms;   // [user_term_count]
+    hk_user_term *user_terms;          // [user_term_count]
+    struct hk_conditions *conditions;  // conditions.h; NULL: no pressures, no functions of the time
     hk_model_contact *contact;  // NULL: bodies pass through each other and through themselves
     int unreferenced;           // vertices of no element; they are held still
     // Body after body, vertices along a Morton curve: solvers work in this order for locality.

@@ -11,6 +11,7 @@ hk_status hk_motion_take(const hk_motion_def *def, hk_motion *motion)
         return hk_fail(HK_UNSUPPORTED,
                        "hk_motion_def sets a field that the library (%s) does not know",
                        hk_version());
+    hk_factor_def factor = {def->formula, def->table, def->table_count, 0};
     *motion = (hk_motion){.degrees = def->degrees, .over = def->over};
     memcpy(motion->center, def->center, sizeof motion->center);
     memcpy(motion->translate, def->translate, sizeof motion->translate);
@@ -20,7 +21,15 @@ hk_status hk_motion_take(const hk_motion_def *def, hk_motion *motion)
     if (!(isfinite(def->degrees) && hk_is_finite3(def->center) && hk_is_finite3(def->translate) &&
           isfinite(def->over) && def->over >= 0))
         return hk_fail(HK_BAD_INPUT, "a number is not finite, or `over` is negative");
-    return HK_OK;
+    if ((def->formula || def->table_count > 0) && def->over > 0)
+        return hk_fail(HK_BAD_INPUT, "a function of the time takes the place of `over`");
+    return hk_time_factor_create(&factor, &motion->factor);
+}
+
+void hk_motion_release(hk_motion *m)
+{
+    hk_time_factor_free(m->factor);
+    m->factor = NULL;
 }
 
 bool hk_motion_moves(const hk_motion *m)
@@ -30,6 +39,7 @@ bool hk_motion_moves(const hk_motion *m)
 
 double hk_motion_fraction(const hk_motion *m, double time)
 {
+    if (m->factor) return hk_time_factor_value(m->factor, time);
     return m->over > 0 ? fmin(1, fmax(0, time / m->over)) : 1;
 }
 

@@ -43,43 +43,137 @@ static hk_status read_region(hk_scene *scene, const hk_mesh *mesh, const hk_node
     return hk_read_material(scene, &material, &region->material);
 }
 
+typedef struct scene_fix {
+    hk_selector select;
+    uint8_t axes;
+    const char *name;
+} scene_fix;
+
+// "x", "xy" … or ["x", "y"]
+static hk_status read_axis_letters(const hk_node *node, const char *letters, uint8_t *axes)
+{
+    for (const char *c = letters; *c; c++) {
+        if (*c < 'x' || *c > 'z')
+            return hk_node_fail(node, "must be made of the axes x, y and z (is \"%.40s\")",
+                                letters);
+        *axes |= (uint8_t)(1 << (*c - 'x'));
+    }
+    return HK_OK;
+}
+
+static hk_status read_axes(const hk_node *node, uint8_t *axes)
+{
+    hk_node list;
+    const char *letters;
+    if (!hk_node_member(node, "axes", &list)) return HK_OK;
+    *axes = 0;
+    if (json_is_array(list.json)) {
+        int count;
+        HK_TRY(hk_node_array(&list, 1, &count));
+        for (int i = 0; i < count; i++) {
+            hk_node item = hk_node_item(&list, i);
+            HK_TRY(hk_node_text(&item, &letters));
+            HK_TRY(read_axis_letters(&item, letters, axes));
+        }
+    } else {
+        HK_TRY(hk_node_text(&list, &letters));
+        HK_TRY(read_axis_letters(&list, letters, axes));
+    }
+    return *axes ? HK_OK : hk_node_fail(&list, "must have at least one of the axes x, y and z");
+}
+
+// A selector, or {"select", "axes", "name"}.
 static hk_status read_fix(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
-    return hk_read_selector(scene, mesh, node, item);
+    static const char *const keys[] = {"select", "axes", "name"};
+    scene_fix *fix = item;
+    hk_node select;
+    fix->axes = HK_ALL_AXES;
+    if (!json_is_object(node->json) || !hk_node_member(node, "select", &select))
+        return hk_read_selector(scene, mesh, node, &fix->select);
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_text(node, "name", HK_OPTIONAL, &scene->arena, &fix->name));
+    HK_TRY(read_axes(node, &fix->axes));
+    return hk_read_selector(scene, mesh, &select, &fix->select);
+}
+
+static hk_status read_fixes(hk_scene *scene, const hk_node *node, hk_body_def *body)
+{
+    void *items = NULL;
+    int count = 0;
+    HK_TRY(
+        hk_read_list(scene, body->mesh, node, "fix", sizeof(scene_fix), read_fix, &items, &count));
+    const scene_fix *fixes = items;
+    hk_selector *selects = HK_ARENA_ARRAY(&scene->arena, hk_selector, count);
+    uint8_t *axes = HK_ARENA_ARRAY(&scene->arena, uint8_t, count);
+    const char **names = HK_ARENA_ARRAY(&scene->arena, const char *, count);
+    if (count > 0 && (!selects || !axes || !names)) return HK_NO_MEMORY;
+    for (int k = 0; k < count; k++) {
+        selects[k] = fixes[k].select;
+        axes[k] = fixes[k].axes;
+        names[k] = fixes[k].name;
+    }
+    body->fixes = selects;
+    body->fix_axes = axes;
+    body->fix_names = names;
+    body->fix_count = count;
+    return HK_OK;
 }
 
 static hk_status read_move(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
-    static const char *const keys[] = {"select", "rotate", "translate", "over"};
+    static const char *const keys[] = {"name", "select", "rotate", "translate", "over", "factor"};
     hk_move_def *move = item;
     *move = hk_default_move_def();
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     HK_TRY(read_select(scene, mesh, node, &move->select));
-    return hk_read_motion(node, &move->motion);
+    return hk_read_motion(scene, node, &move->motion);
 }
 
 static hk_status read_attach(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
-    static const char *const keys[] = {"select", "stiffness", "rotate", "translate", "over"};
+    static const char *const keys[] = {"select",    "stiffness", "rotate",
+                                       "translate", "over",      "factor"};
     hk_attach_def *attach = item;
     *attach = hk_default_attach_def();
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     HK_TRY(read_select(scene, mesh, node, &attach->select));
     HK_TRY(hk_member_number(node, "stiffness", HK_REQUIRED, HK_NOT_NEGATIVE, &attach->stiffness));
     HK_TRY(hk_member_number(node, "damping", HK_OPTIONAL, HK_NOT_NEGATIVE, &attach->damping));
-    return hk_read_motion(node, &attach->motion);
+    return hk_read_motion(scene, node, &attach->motion);
+}
+
+// {"axis", "center", "moment"}
+static hk_status read_torque(const hk_node *node, hk_load_def *load)
+{
+    static const char *const keys[] = {"axis", "center", "moment"};
+    hk_node torque;
+    if (!hk_node_member(node, "torque", &torque)) return HK_OK;
+    HK_TRY(hk_node_keys(&torque, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_direction(&torque, "axis", HK_REQUIRED, load->axis));
+    HK_TRY(hk_member_numbers(&torque, "center", HK_REQUIRED, 3, HK_ANY_NUMBER, load->center));
+    return hk_member_number(&torque, "moment", HK_REQUIRED, HK_ANY_NUMBER, &load->moment);
 }
 
 static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
-    static const char *const keys[] = {"select", "force", "distribute"};
+    static const char *const keys[] = {"select", "force",      "pressure", "torque",
+                                       "over",   "distribute", "factor"};
     static const char *const words[] = {"evenly", "area"};
+    static const char *const kinds[] = {"force", "pressure", "torque"};
     hk_load_def *load = item;
     *load = hk_default_load_def();
-    int distribution = 0;
+    int distribution = 0, found = 0;
+    hk_node child;
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    for (int k = 0; k < HK_COUNT_OF(kinds); k++) found += hk_node_member(node, kinds[k], &child);
     HK_TRY(read_select(scene, mesh, node, &load->select));
-    HK_TRY(hk_member_numbers(node, "force", HK_REQUIRED, 3, HK_ANY_NUMBER, load->force));
+    if (found == 0) return hk_node_need(node, "force", &child);
+    HK_TRY(hk_member_numbers(node, "force", HK_OPTIONAL, 3, HK_ANY_NUMBER, load->force));
+    HK_TRY(hk_member_number(node, "pressure", HK_OPTIONAL, HK_ANY_NUMBER, &load->pressure));
+    HK_TRY(read_torque(node, load));
+    HK_TRY(hk_read_factor(scene, node, "factor", &load->factor));
+    HK_TRY(hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &load->factor.over));
     HK_TRY(hk_member_choice(node, "distribute", HK_OPTIONAL, words, 2, &distribution));
     load->distribution = distribution == 0 ? HK_EVENLY : HK_BY_AREA;
     return HK_OK;
@@ -158,6 +252,21 @@ static hk_status read_meshes(hk_scene *scene, const hk_node *node, int number, h
     return HK_OK;
 }
 
+static hk_status read_move_names(hk_scene *scene, const hk_node *node, hk_body_def *body)
+{
+    hk_node list;
+    const char **names = HK_ARENA_ARRAY(&scene->arena, const char *, body->move_count);
+    if (body->move_count == 0 || !hk_node_member(node, "move", &list)) return HK_OK;
+    if (!names) return HK_NO_MEMORY;
+    for (int k = 0; k < body->move_count; k++) {
+        hk_node item = hk_node_item(&list, k);
+        names[k] = NULL;
+        HK_TRY(hk_member_text(&item, "name", HK_OPTIONAL, &scene->arena, &names[k]));
+    }
+    body->move_names = names;
+    return HK_OK;
+}
+
 static hk_status read_lists(hk_scene *scene, const hk_node *node, hk_body_def *body)
 {
     const hk_mesh *mesh = body->mesh;
@@ -166,13 +275,11 @@ static hk_status read_lists(hk_scene *scene, const hk_node *node, hk_body_def *b
                         &body->region_count));
     body->regions = items;
     items = NULL;
-    HK_TRY(hk_read_list(scene, mesh, node, "fix", sizeof(hk_selector), read_fix, &items,
-                        &body->fix_count));
-    body->fixes = items;
-    items = NULL;
+    HK_TRY(read_fixes(scene, node, body));
     HK_TRY(hk_read_list(scene, mesh, node, "move", sizeof(hk_move_def), read_move, &items,
                         &body->move_count));
     body->moves = items;
+    HK_TRY(read_move_names(scene, node, body));
     items = NULL;
     HK_TRY(hk_read_list(scene, mesh, node, "load", sizeof(hk_load_def), read_load, &items,
                         &body->load_count));

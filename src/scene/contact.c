@@ -233,13 +233,12 @@ static hk_status read_shape(const hk_node *node, hk_mesh **mesh, hk_obstacle_def
 
 static hk_status read_move(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
-    static const char *const keys[] = {"rotate", "translate", "over"};
+    static const char *const keys[] = {"rotate", "translate", "over", "factor"};
     hk_motion_def *motion = item;
-    (void)scene;
     (void)mesh;
     *motion = hk_default_move_def().motion;
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
-    return hk_read_motion(node, motion);
+    return hk_read_motion(scene, node, motion);
 }
 
 static hk_status read_key(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
@@ -256,8 +255,8 @@ static hk_status read_key(hk_scene *scene, const hk_mesh *mesh, const hk_node *n
 }
 
 // Text that is a formula, where it stands.
-static hk_status member_formula(hk_scene *scene, const hk_node *node, const char *key, hk_need need,
-                                const char **text)
+hk_status hk_member_formula(hk_scene *scene, const hk_node *node, const char *key, hk_need need,
+                            const char **text)
 {
     hk_node child;
     hk_formula *formula;
@@ -279,12 +278,12 @@ static hk_status read_formula(hk_scene *scene, const hk_node *node, hk_formula_d
     if (json_object_size(node->json) == 0)
         return hk_node_fail(node, "must have at least one of x, y, z, rotate");
     for (int i = 0; i < 3; i++)
-        HK_TRY(member_formula(scene, node, keys[i], HK_OPTIONAL, &to->translate[i]));
+        HK_TRY(hk_member_formula(scene, node, keys[i], HK_OPTIONAL, &to->translate[i]));
     if (!hk_node_member(node, "rotate", &rotate)) return HK_OK;
     HK_TRY(hk_node_keys(&rotate, turns, HK_COUNT_OF(turns)));
     HK_TRY(hk_member_direction(&rotate, "axis", HK_REQUIRED, to->axis));
     HK_TRY(hk_member_numbers(&rotate, "center", HK_OPTIONAL, 3, HK_ANY_NUMBER, to->center));
-    return member_formula(scene, &rotate, "degrees", HK_REQUIRED, &to->degrees);
+    return hk_member_formula(scene, &rotate, "degrees", HK_REQUIRED, &to->degrees);
 }
 
 static hk_status read_ways(hk_scene *scene, const hk_node *node, hk_obstacle_def *o)

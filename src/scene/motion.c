@@ -29,9 +29,40 @@ hk_status hk_member_transform(const hk_node *node, hk_transform *transform)
     return hk_node_member(node, "transform", &child) ? hk_read_transform(&child, transform) : HK_OK;
 }
 
-hk_status hk_read_motion(const hk_node *node, hk_motion_def *motion)
+// "factor": a formula of the time, or a table [[t, value], …].
+hk_status hk_read_factor(hk_scene *scene, const hk_node *node, const char *key, hk_factor_def *to)
+{
+    hk_node factor;
+    if (!hk_node_member(node, key, &factor)) return HK_OK;
+    if (json_is_string(factor.json))
+        return hk_member_formula(scene, node, key, HK_REQUIRED, &to->formula);
+    int count;
+    HK_TRY(hk_node_array(&factor, 1, &count));
+    double *table = HK_ARENA_ARRAY(&scene->arena, double, 2 * (size_t)count);
+    if (!table) return HK_NO_MEMORY;
+    for (int k = 0; k < count; k++) {
+        hk_node entry = hk_node_item(&factor, k);
+        HK_TRY(hk_node_numbers(&entry, 2, HK_ANY_NUMBER, table + 2 * (size_t)k));
+        if (k > 0 && !(table[2 * k] > table[2 * k - 2]))
+            return hk_node_fail(&entry, "must have a later time than the entry before");
+    }
+    to->table = table;
+    to->table_count = count;
+    return HK_OK;
+}
+
+hk_status hk_read_motion(hk_scene *scene, const hk_node *node, hk_motion_def *motion)
 {
     HK_TRY(hk_read_rotation(node, motion->axis, &motion->degrees, motion->center));
     HK_TRY(hk_member_numbers(node, "translate", HK_OPTIONAL, 3, HK_ANY_NUMBER, motion->translate));
-    return hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &motion->over);
+    hk_factor_def factor = {0};
+    HK_TRY(hk_read_factor(scene, node, "factor", &factor));
+    motion->formula = factor.formula;
+    motion->table = factor.table;
+    motion->table_count = factor.table_count;
+    HK_TRY(hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &motion->over));
+    if ((motion->formula || motion->table) && motion->over > 0)
+        return hk_node_fail(node, "has \"factor\" and \"over\": a function of the time takes the "
+                                  "place of the ramp");
+    return HK_OK;
 }

@@ -87,9 +87,22 @@ static hk_status check_series_name(const hk_node *output, const char *path)
                         dot);
 }
 
+static hk_status read_probe(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
+{
+    static const char *const keys[] = {"name", "body", "at"};
+    hk_probe_def *probe = item;
+    (void)mesh;
+    *probe = (hk_probe_def){0};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    HK_TRY(hk_member_text(node, "name", HK_REQUIRED, &scene->arena, &probe->name));
+    HK_TRY(hk_member_text(node, "body", HK_OPTIONAL, &scene->arena, &probe->body));
+    return hk_member_numbers(node, "at", HK_REQUIRED, 3, HK_ANY_NUMBER, probe->at);
+}
+
 static hk_status read_output(hk_scene *scene, const hk_node *root)
 {
-    static const char *const keys[] = {"every", "vtu", "points", "stats", "skin"};
+    static const char *const keys[] = {"every", "vtu",    "points",     "stats",
+                                       "skin",  "probes", "probe_file", "reactions"};
     hk_node node;
     if (!hk_node_member(root, "output", &node)) return HK_OK;
     hk_output_def *output = &scene->output;
@@ -100,7 +113,14 @@ static hk_status read_output(hk_scene *scene, const hk_node *root)
     HK_TRY(check_series_name(&node, output->vtu));
     HK_TRY(hk_member_text(&node, "points", HK_OPTIONAL, arena, &output->points));
     HK_TRY(hk_member_text(&node, "stats", HK_OPTIONAL, arena, &output->stats));
-    return hk_member_text(&node, "skin", HK_OPTIONAL, arena, &output->skin);
+    HK_TRY(hk_member_text(&node, "skin", HK_OPTIONAL, arena, &output->skin));
+    HK_TRY(hk_member_text(&node, "probe_file", HK_OPTIONAL, arena, &output->probe_file));
+    HK_TRY(hk_member_text(&node, "reactions", HK_OPTIONAL, arena, &output->reactions));
+    void *probes = NULL;
+    HK_TRY(hk_read_list(scene, NULL, &node, "probes", sizeof(hk_probe_def), read_probe, &probes,
+                        &output->probe_count));
+    output->probes = probes;
+    return HK_OK;
 }
 
 // ---------------------------------------------------------------- the whole
@@ -144,6 +164,22 @@ static hk_status check_version(const hk_node *root)
                         hk_version(), HK_SCENE_VERSION);
 }
 
+// [x, y, z], or {"value": [x, y, z], "factor", "over"}.
+static hk_status read_gravity(hk_scene *scene, const hk_node *root)
+{
+    static const char *const keys[] = {"value", "factor", "over"};
+    hk_node gravity;
+    hk_factor_def *factor = &scene->model.gravity_factor;
+    if (!hk_node_member(root, "gravity", &gravity)) return HK_OK;
+    if (!json_is_object(gravity.json))
+        return hk_node_numbers(&gravity, 3, HK_ANY_NUMBER, scene->model.gravity);
+    HK_TRY(hk_node_keys(&gravity, keys, HK_COUNT_OF(keys)));
+    HK_TRY(
+        hk_member_numbers(&gravity, "value", HK_REQUIRED, 3, HK_ANY_NUMBER, scene->model.gravity));
+    HK_TRY(hk_read_factor(scene, &gravity, "factor", factor));
+    return hk_member_number(&gravity, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &factor->over);
+}
+
 static hk_status read_scene(hk_scene *scene, const hk_node *root)
 {
     static const char *const keys[] = {"$schema", "version",   "time",    "gravity",
@@ -155,7 +191,7 @@ static hk_status read_scene(hk_scene *scene, const hk_node *root)
     if (hk_node_member(root, "$schema", &node)) HK_TRY(hk_node_text(&node, &schema));
     HK_TRY(check_version(root));
     HK_TRY(read_time(scene, root));
-    HK_TRY(hk_member_numbers(root, "gravity", HK_OPTIONAL, 3, HK_ANY_NUMBER, scene->model.gravity));
+    HK_TRY(read_gravity(scene, root));
     if (hk_node_member(root, "solver", &node))
         HK_TRY(hk_read_solver(scene, &node, &scene->world.solver));
     HK_TRY(read_damping(root, &scene->world.damping));

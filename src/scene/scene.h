@@ -40,8 +40,13 @@ hk_status hk_read_bodies(hk_scene *scene, const hk_node *node);
 hk_status hk_read_rotation(const hk_node *node, double axis[3], double *degrees, double *center);
 hk_status hk_read_transform(const hk_node *node, hk_transform *transform);
 hk_status hk_member_transform(const hk_node *node, hk_transform *transform);
-// "rotate", "translate" and "over"
-hk_status hk_read_motion(const hk_node *node, hk_motion_def *motion);
+// "rotate", "translate", "over" and "factor"
+hk_status hk_read_motion(hk_scene *scene, const hk_node *node, hk_motion_def *motion);
+// A function of the time: a formula, or a table [[t, value], …].
+hk_status hk_read_factor(hk_scene *scene, const hk_node *node, const char *key, hk_factor_def *to);
+// Text that is a formula (contact.c).
+hk_status hk_member_formula(hk_scene *scene, const hk_node *node, const char *key, hk_need need,
+                            const char **text);
 
 // ---------------------------------------------------------------- copies of a body (copies.c)
 

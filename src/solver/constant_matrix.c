@@ -24,12 +24,17 @@ int hk_constant_matrix_kind(int global, int unknowns)
 
 // ---------------------------------------------------------------- creation
 
+static const uint8_t *held_of(const hk_constant_matrix *m)
+{
+    return m->held ? m->held : m->problem->held;
+}
+
 // Unknowns in an order of little fill.
 static hk_status number_for_factor(hk_constant_matrix *m)
 {
     const hk_problem *p = m->problem;
     const hk_joined none = {0};  // elements of a world are beside A, and have no place in it
-    HK_TRY(hk_assembly_create_joined(p->terms, p->held, true, &none, &m->assembly));
+    HK_TRY(hk_assembly_create_joined(p->terms, held_of(m), true, &none, &m->assembly));
     m->scalar = m->assembly->pattern;
     m->scalar.scalar = true;
     m->unknown = m->assembly->unknown;
@@ -46,15 +51,15 @@ static hk_status number_for_multigrid(hk_constant_matrix *m)
     if (!m->unknown || !m->vertex) return HK_NO_MEMORY;
     int count = 0;
     for (int v = 0; v < p->vertex_count; v++) {
-        m->own_unknown[v] = p->held[v] ? -1 : count;
-        if (!p->held[v]) m->own_vertex[count++] = v;
+        m->own_unknown[v] = held_of(m)[v] ? -1 : count;
+        if (!held_of(m)[v]) m->own_vertex[count++] = v;
     }
     return hk_laplacian_pattern(p->model, m->unknown, count, &m->scalar);
 }
 
 static hk_status allocate(hk_constant_matrix *m, int flags)
 {
-    size_t size = (size_t)hk_pattern_size(&m->scalar), free_count = (size_t)m->problem->free_count;
+    size_t size = (size_t)hk_pattern_size(&m->scalar), free_count = (size_t)m->scalar.count;
     m->laplacian = HK_ARRAY(double, size);
     m->matrix = HK_ARRAY(double, size);
     m->right = HK_ARRAY(double, 3 * free_count);
@@ -65,22 +70,58 @@ static hk_status allocate(hk_constant_matrix *m, int flags)
     return m->given && m->found ? HK_OK : HK_NO_MEMORY;
 }
 
-hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *p, const double *weight,
-                                  int flags)
+static hk_status init(hk_constant_matrix *m, const double *weight, int flags)
 {
-    *m = (hk_constant_matrix){.problem = p, .factored.weight = NAN};
+    hk_problem *p = m->problem;
     bool cycles = flags & HK_MATRIX_MULTIGRID;
     HK_TRY(cycles ? number_for_multigrid(m) : number_for_factor(m));
     HK_TRY(allocate(m, flags));
     hk_laplacian_numbers(p->model, m->unknown, &m->scalar, weight, m->laplacian);
-    if (p->free_count == 0) return HK_OK;
+    if (m->scalar.count == 0) return HK_OK;
     m->solves = flags & (HK_MATRIX_FACTORED | HK_MATRIX_MULTIGRID);
     if (cycles || !m->solves) return HK_OK;
     return hk_direct_create(&m->scalar, &m->direct);
 }
 
+static bool axis_stays(const hk_problem *p, int axis)
+{
+    for (int k = 0; p->axes && k < p->vertex_count; k++)
+        if (p->axes[k] >> axis & 1) return true;
+    return false;
+}
+
+static hk_status create_axis(hk_constant_matrix *m, int axis, const double *weight, int flags)
+{
+    hk_problem *p = m->problem;
+    hk_constant_matrix *a = HK_NEW(hk_constant_matrix);
+    if (!a) return HK_NO_MEMORY;
+    m->by_axis[axis] = a;
+    *a = (hk_constant_matrix){.problem = p, .factored.weight = NAN};
+    a->held = HK_ARRAY(uint8_t, p->vertex_count);
+    if (!a->held) return HK_NO_MEMORY;
+    for (int k = 0; k < p->vertex_count; k++) a->held[k] = p->held[k] || p->axes[k] >> axis & 1;
+    return init(a, weight, flags);
+}
+
+hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *p, const double *weight,
+                                  int flags)
+{
+    *m = (hk_constant_matrix){.problem = p, .factored.weight = NAN};
+    HK_TRY(init(m, weight, flags));
+    for (int i = 0; i < 3; i++)
+        if (axis_stays(p, i)) HK_TRY(create_axis(m, i, weight, flags));
+    return HK_OK;
+}
+
 void hk_constant_matrix_release(hk_constant_matrix *m)
 {
+    for (int i = 0; i < 3; i++)
+        if (m->by_axis[i]) {
+            hk_constant_matrix_release(m->by_axis[i]);
+            hk_free(m->by_axis[i]);
+            m->by_axis[i] = NULL;
+        }
+    hk_free(m->held);
     hk_direct_free(m->direct);
     hk_factor_free(m->triangle);
     hk_multigrid_free(m->multigrid);
@@ -95,6 +136,7 @@ void hk_constant_matrix_release(hk_constant_matrix *m)
     hk_free(m->found);
     hk_low_rank_release(&m->live);
     hk_free(m->row);
+    hk_free(m->whole);
 }
 
 // ---------------------------------------------------------------- the factor
@@ -164,7 +206,7 @@ static hk_status take_live(hk_constant_matrix *m)
     if (!m->row) {
         m->row = HK_ARRAY(int32_t, p->vertex_count);
         if (!m->row) return HK_NO_MEMORY;
-        for (int v = 0; v < p->vertex_count; v++) m->row[v] = p->held[v] ? -1 : v;
+        for (int v = 0; v < p->vertex_count; v++) m->row[v] = held_of(m)[v] ? -1 : v;
     }
     return hk_low_rank_update(&m->live, p, m->row, p->vertex_count, solve_without_live, m);
 }
@@ -185,6 +227,8 @@ hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, 
                                      bool *anew)
 {
     const hk_problem *p = m->problem;
+    for (int i = 0; i < 3; i++)
+        if (m->by_axis[i]) HK_TRY(hk_constant_matrix_prepare(m->by_axis[i], method, phase_s, NULL));
     hk_quadratic now = hk_problem_quadratic(p);
     bool same = hk_same_quadratic(m->factored, now);
     bool current = hk_low_rank_is_current(&m->live, p);
@@ -245,9 +289,30 @@ static hk_status solve_without_live(void *context, const double *from, double *t
     return HK_OK;
 }
 
+// Every coordinate by the matrix that has its unknowns.
+static hk_status apply_by_axis(hk_constant_matrix *m, const double *from, double *to)
+{
+    size_t size = 4 * (size_t)m->problem->vertex_count;
+    if (!m->whole) m->whole = HK_ARRAY(double, 2 * size);
+    if (!m->whole) return HK_NO_MEMORY;
+    memcpy(m->whole, from, size * sizeof(double));
+    for (int i = -1; i < 3; i++) {
+        hk_constant_matrix *a = i < 0 ? m : m->by_axis[i];
+        if (!a || !a->solves) continue;
+        double *found = i < 0 ? to : m->whole + size;
+        HK_TRY(solve_without_live(a, m->whole, found));
+        hk_low_rank_correct(&a->live, found);
+        for (size_t k = (size_t)i; i >= 0 && k < size; k += 4)
+            if (!a->held[k / 4]) to[k] = found[k];
+    }
+    hk_problem_mask(m->problem, to);
+    return HK_OK;
+}
+
 hk_status hk_constant_matrix_apply(hk_constant_matrix *m, const double *from, double *to)
 {
     if (!m->solves) return HK_OK;
+    if (m->problem->axes) return apply_by_axis(m, from, to);
     HK_TRY(solve_without_live(m, from, to));
     hk_low_rank_correct(&m->live, to);
     return HK_OK;

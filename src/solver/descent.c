@@ -261,7 +261,8 @@ static void rest_diagonal(descent *s, double *inverse)
         for (int i = 0; i < 4; i++) {
             double whole = inverse[4 * k + i] + p->inertia[k] + p->shift;
             if (i < 3) sum += whole;
-            inverse[4 * k + i] = i < 3 && !p->held[k] && whole > 0 ? 1 / whole : 0;
+            bool moves = i < 3 && !p->held[k] && !(hk_problem_axes(p, k) >> i & 1);
+            inverse[4 * k + i] = moves && whole > 0 ? 1 / whole : 0;
         }
         s->vertices.floor[k] = sum / 3;
         if (!p->held[k] && sum > 0)

@@ -53,7 +53,7 @@ hk_status hk_held_components_find(const hk_model *m, const hk_live *live, hk_hel
     hk_model_stencils(m, join_stencil, &f);
     for (int v = 0; v < m->vertex_count; v++) {
         c->of[v] = find(c->of, v);
-        c->held[c->of[v]] += m->hold[v] != HK_FREE;
+        c->held[c->of[v]] += m->hold[v] != HK_FREE || (m->axes && m->axes[v]);
     }
     hk_model_stencils(m, count_tie, &f);
     for (int k = 0; live && k < live->grab_count; k++)
@@ -68,16 +68,105 @@ void hk_held_components_release(hk_held_components *c)
     *c = (hk_held_components){0};
 }
 
+// ---------------------------------------------------------------- fixes by axis
+
+// What a coordinate that is held does to the six rigid motions of its component: the Gram matrix of
+// (eᵢ, r × eᵢ), r from the origin in units of the model's size.
+static void add_held_axes(const hk_model *m, int vertex, double size, double gram[36])
+{
+    int axes = m->hold[vertex] != HK_FREE ? HK_ALL_AXES : m->axes[vertex];
+    const double *at = m->rest + 3 * (int64_t)vertex;
+    for (int i = 0; i < 3; i++) {
+        if (!(axes >> i & 1)) continue;
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        double row[6] = {0};
+        row[i] = 1;
+        row[3 + j] = at[k] / size;
+        row[3 + k] = -at[j] / size;
+        for (int e = 0; e < 36; e++) gram[e] += row[e / 6] * row[e % 6];
+    }
+}
+
+static int rank_of(double gram[36])
+{
+    double most = 0;
+    for (int k = 0; k < 6; k++) most = fmax(most, gram[7 * k]);
+    int rank = 0;
+    for (; rank < 6; rank++) {
+        int pivot = -1;
+        for (int k = 0; k < 6; k++)
+            if (pivot < 0 || gram[7 * k] > gram[7 * pivot]) pivot = k;
+        double by = gram[7 * pivot];
+        if (!(by > 1e-10 * most)) break;
+        double column[6];
+        for (int k = 0; k < 6; k++) column[k] = gram[6 * k + pivot];
+        for (int e = 0; e < 36; e++) gram[e] -= column[e / 6] * column[e % 6] / by;
+    }
+    return rank;
+}
+
+static double size_of(const hk_model *m)
+{
+    double size = 0;
+    for (int64_t k = 0; k < 3 * (int64_t)m->vertex_count; k++) size = fmax(size, fabs(m->rest[k]));
+    return size > 0 ? size : 1;
+}
+
+// Components that fixes by axis hold are held as far as these keep them from moving rigidly; the
+// others are judged by their number of held vertices.
+static hk_status count_axes(const hk_model *m, hk_held_components *c)
+{
+    int count = 0;
+    int32_t *number = HK_ARRAY(int32_t, m->vertex_count);
+    for (int v = 0; number && v < m->vertex_count; v++) number[v] = c->of[v] == v ? count++ : -1;
+    double *gram = HK_ZEROS(double, 36 * (size_t)count);
+    uint8_t *partly = HK_ZEROS(uint8_t, count);
+    bool complete = number && gram && partly;
+    double size = size_of(m);
+    for (int v = 0; v < m->vertex_count && complete; v++) {
+        int at = number[c->of[v]];
+        add_held_axes(m, v, size, gram + 36 * (size_t)at);
+        partly[at] |= m->hold[v] == HK_FREE && m->axes[v];
+    }
+    for (int v = 0; v < m->vertex_count && complete; v++)
+        if (c->of[v] == v && partly[number[v]] && rank_of(gram + 36 * (size_t)number[v]) < 6)
+            c->held[v] = hk_min_int(c->held[v], 2);
+    hk_free(number);
+    hk_free(gram);
+    hk_free(partly);
+    return complete ? HK_OK : HK_NO_MEMORY;
+}
+
 hk_status hk_model_is_unheld(const hk_model *m, const hk_live *live, bool *unheld)
 {
     hk_held_components c = {0};
     HK_TRY(hk_held_components_find(m, live, &c));
+    hk_status status = m->axes ? count_axes(m, &c) : HK_OK;
     *unheld = false;
     // A vertex of no element is no component: it has no stiffness and no equation.
     for (int v = 0; v < m->vertex_count; v++)
         *unheld |= c.of[v] == v && c.held[v] < 3 && m->mass[v] > 0;
     hk_held_components_release(&c);
-    return HK_OK;
+    return status;
+}
+
+// A component that fixes by axis alone hold, and nothing along an axis that it is pulled along.
+static void find_sliding(const hk_model *m, const hk_held_components *c, const double *net,
+                         int *vertex)
+{
+    for (int v = 0; v < m->vertex_count && *vertex < 0; v++) {
+        if (c->of[v] != v || c->held[v] == 0 || !(m->mass[v] > 0)) continue;
+        int axes = 0, partly = 0;
+        for (int u = v; u < m->vertex_count; u++) {
+            if (c->of[u] != v) continue;
+            axes |= m->hold[u] != HK_FREE ? HK_ALL_AXES : m->axes[u];
+            partly += m->hold[u] == HK_FREE && m->axes[u];
+        }
+        bool by_axes_alone = partly == c->held[v];
+        for (int i = 0; i < 3 && by_axes_alone; i++)
+            if (!(axes >> i & 1) && fabs(net[4 * (int64_t)v + i]) > 1e-12 * net[4 * (int64_t)v + 3])
+                *vertex = v;
+    }
 }
 
 hk_status hk_model_find_falling(const hk_model *m, const hk_live *live, const double *force,
@@ -102,6 +191,7 @@ hk_status hk_model_find_falling(const hk_model *m, const hk_live *live, const do
         double pull = fabs(f[0]) + fabs(f[1]) + fabs(f[2]);
         if (c.of[v] == v && c.held[v] == 0 && m->mass[v] > 0 && pull > 1e-12 * f[3]) *vertex = v;
     }
+    if (m->axes && *vertex < 0) find_sliding(m, &c, net, vertex);
     hk_free(net);
     hk_held_components_release(&c);
     return HK_OK;

@@ -159,6 +159,7 @@ static void begin_delta(linear_implicit *s, const hk_time_step *motion, const do
     motion->place(motion->context, 1, x);
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
         s->delta[k] = p->held[k / 4] ? x[k] - s->before[k] : motion->step * v[k];
+    hk_problem_mask(p, s->delta);
 }
 
 // Solves again with what touches at the end of the last solve in place of what did before.
@@ -277,6 +278,7 @@ static void measure(linear_implicit *s, const double *x, hk_solve_report *report
         }
     }
     hk_terms_visit_forces(p->terms, x, NULL, subtract_force, s);
+    hk_problem_mask(p, s->after);
     report->residual = sqrt(hk_problem_dot(p, s->after, s->after));
     report->relative_residual = rule_relative(report->residual, scale);
     report->rounding = NAN;

@@ -135,12 +135,22 @@ static void add_touching(hk_linear_step *s)
     }
 }
 
+// Coordinates that stay have no part in what touches.
+static void hold_axes(hk_linear_step *s, double *force)
+{
+    const hk_problem *p = s->problem;
+    hk_problem_mask(p, force);
+    for (int64_t k = 0; p->axes && k < 9 * (int64_t)p->vertex_count; k++)
+        if (p->axes[k / 9] >> (k % 9 / 3) & 1 || p->axes[k / 9] >> k % 3 & 1) s->touching[k] = 0;
+}
+
 void hk_linear_step_touch(hk_linear_step *s, const double *x, const double *ahead, double *force)
 {
     hk_block_sparse_set(s->matrix, &s->assembly->pattern, s->lower);
     memset(s->touching, 0, 9 * sizeof(double) * (size_t)s->problem->vertex_count);
     taking t = {s, force};
     hk_terms_visit_forces(s->problem->terms, x, ahead, take_force, &t);
+    hold_axes(s, force);
     add_touching(s);
     if (s->def.preconditioned && !s->def.direct) hk_block_sparse_invert_diagonal(s->matrix);
 }
@@ -157,7 +167,9 @@ static bool assemble(hk_linear_step *s, const double *x)
     for (int k = 0; k < p->vertex_count; k++)
         s->weight[k] = p->inertia[k] + (p->held[k] ? 0 : s->def.alpha * p->mass[k] / s->h);
     hk_assemble(s->assembly, s->blocks, s->weight, s->lower);
-    return hk_assemble_live(s->assembly, p->terms, x, 1, s->lower);
+    bool complete = hk_assemble_live(s->assembly, p->terms, x, 1, s->lower);
+    hk_assembly_hold_axes(s->assembly, p->axes, s->lower);
+    return complete;
 }
 
 hk_status hk_linear_step_set(hk_linear_step *s, double h, const double *x, double *force,

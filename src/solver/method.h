@@ -73,6 +73,7 @@ struct hk_method {
     bool direct;
     bool from_y;  // and x need not be set but at held vertices
     // Takes forces that are no energy's (hk_terms_visit_forces).
+    bool whole_vertices;  // fixes by axis are beyond it
     bool takes_forces;
     // Takes quadratic tets, which are there in double precision only.
     bool takes_quadratic;

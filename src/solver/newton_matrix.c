@@ -150,6 +150,7 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     hk_problem_blocks(p, x, keep, m->blocks);
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     HK_TRY(assemble(m, x, loose, diagonal));
+    hk_assembly_hold_axes(m->assembly, p->axes, m->lower);
     if (m->multigrid) hk_block_rows_set(&m->rows, &m->assembly->pattern, m->source, m->lower);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = HK_OK;

@@ -77,6 +77,7 @@ static void fill_vertices(hk_problem *p)
     for (int k = 0; k < p->vertex_count; k++) {
         int v = m->order[k];
         p->held[k] = m->hold[v] != HK_FREE;
+        if (p->axes) p->axes[k] = p->held[k] ? 0 : m->axes[v];
         p->free_count += !p->held[k];
         p->mass[k] = m->mass[v];
         for (int i = 0; i < 3; i++) p->rest[4 * (int64_t)k + i] = m->rest[3 * (int64_t)v + i];
@@ -95,6 +96,8 @@ static hk_status build(hk_problem *p, const hk_live *live)
 {
     size_t n = (size_t)p->vertex_count;
     p->held = HK_ARRAY(uint8_t, n);
+    if (p->model->axes) p->axes = HK_ARRAY(uint8_t, n);
+    if (p->model->axes) p->masked_force = HK_ZEROS(double, 4 * n);
     p->mass = HK_ARRAY(double, n);
     p->rest = HK_ZEROS(double, 4 * n);
     p->full_force = HK_ZEROS(double, 4 * n);
@@ -105,7 +108,8 @@ static hk_status build(hk_problem *p, const hk_live *live)
     p->extent = HK_ZEROS(double, n);
     p->partial = HK_ARRAY(double, SUMS *(size_t)run_count(p));
     if (!p->inertia || !p->held || !p->mass || !p->rest || !p->full_force || !p->force || !p->y ||
-        !p->partial || !p->stiffness || !p->extent)
+        !p->partial || !p->stiffness || !p->extent ||
+        (p->model->axes && (!p->axes || !p->masked_force)))
         return HK_NO_MEMORY;
     fill_vertices(p);
     HK_TRY(hk_terms_create(p->model, HK_DOUBLE_PRECISION, p->threads, NULL, live, &p->terms));
@@ -145,6 +149,8 @@ void hk_problem_free(hk_problem *p)
     hk_terms_free(p->terms);
     hk_rigid_free(p->rigid);
     hk_free(p->held);
+    hk_free(p->axes);
+    hk_free(p->masked_force);
     hk_free(p->mass);
     hk_free(p->rest);
     hk_free(p->full_force);
@@ -159,10 +165,23 @@ void hk_problem_free(hk_problem *p)
 
 // ---------------------------------------------------------------- inertia, damping and forces
 
+void hk_problem_mask(const hk_problem *p, double *vector)
+{
+    if (!p->axes) return;
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        if (p->axes[k / 4] >> k % 4 & 1) vector[k] = 0;
+}
+
 void hk_problem_take_forces(hk_problem *p)
 {
     memset(p->full_force, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
     hk_terms_add_force(p->terms, p->full_force);
+    if (p->axes) {
+        memcpy(p->masked_force, p->full_force, 4 * sizeof(double) * (size_t)p->vertex_count);
+        hk_problem_mask(p, p->full_force);
+        for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+            p->masked_force[k] -= p->full_force[k];
+    }
     p->load_fraction = NAN;
     p->forces++;
     hk_problem_set_load(p, 1);
@@ -324,6 +343,7 @@ void hk_problem_add_vertices(hk_problem *p, const double *x, double energy_of_te
     for (int r = 0; r < run_count(p); r++)
         add_vertex_terms(p, x, r * RUN, hk_min_int((r + 1) * RUN, p->vertex_count), gradient,
                          p->partial + SUMS * r);
+    hk_problem_mask(p, gradient);
     if (energy) {
         double total = energy_of_terms + sum_runs(p, 0);
         *energy = isfinite(total) ? total : INFINITY;

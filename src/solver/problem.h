@@ -22,12 +22,15 @@ typedef struct hk_problem {
     int vertex_count;
     int free_count;
     hk_terms *terms;
-    hk_rigid *rigid;         // the bodies that nothing holds
-    uint8_t *held;           // [vertex_count]
-    double *mass;            // [vertex_count] kg
-    double *rest;            // [vertex_count][4] X
-    double *full_force;      // [vertex_count][4] N, in full
-    double *force;           // [vertex_count][4] f: the fraction of it that is at work
+    hk_rigid *rigid;  // the bodies that nothing holds
+    uint8_t *held;    // [vertex_count]
+    double
+        *masked_force;   // [vertex_count][4] N, of full_force what is left out along these, or NULL
+    uint8_t *axes;       // [vertex_count] coordinates that stay, of free vertices; NULL: none
+    double *mass;        // [vertex_count] kg
+    double *rest;        // [vertex_count][4] X
+    double *full_force;  // [vertex_count][4] N, in full
+    double *force;       // [vertex_count][4] f: the fraction of it that is at work
     double load_fraction;    // that one
     int64_t forces;          // how often the full ones were another
     double *y;               // [vertex_count][4], with air between y and `from`
@@ -77,6 +80,13 @@ typedef struct hk_quadratic {
 } hk_quadratic;
 hk_quadratic hk_problem_quadratic(const hk_problem *p);
 bool hk_same_quadratic(hk_quadratic a, hk_quadratic b);  // false where one is NAN
+// Coordinates that stay (fixes by axis), HK_AXIS_X …, of a vertex that is free.
+static inline int hk_problem_axes(const hk_problem *p, int64_t vertex)
+{
+    return p->axes ? p->axes[vertex] : 0;
+}
+// 0 along them, of a vector [vertex_count][4].
+void hk_problem_mask(const hk_problem *p, double *vector);
 // Full forces again from the terms, for these changed; all of them are at work.
 void hk_problem_take_forces(hk_problem *p);
 // The model's materials have other coefficients, of the same laws, and its vertices other masses.

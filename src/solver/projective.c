@@ -146,6 +146,12 @@ static hk_status create_matrix(projective *s)
     return status;
 }
 
+static hk_status refuse_axes(void)
+{
+    return hk_fail(HK_UNSUPPORTED, "method projective: with fixes by axis \"global\" is \"auto\", "
+                                   "\"direct\" or \"multigrid\"");
+}
+
 static hk_status create_global(projective *s)
 {
     const hk_settings *o = &s->search.settings;
@@ -155,11 +161,14 @@ static hk_status create_global(projective *s)
     case GLOBAL_MULTIGRID:
     case GLOBAL_DIRECT: return HK_OK;
     case GLOBAL_CHEBYSHEV:
+        if (p->axes) return refuse_axes();
         if (hk_terms_guarded(p->terms))
             return hk_fail(HK_UNSUPPORTED, "method projective: global \"chebyshev\" does not know "
                                            "of contact: use another, or method descent");
         return hk_descent_create_projective(p, o, o->option[OPTION_RHO], s->diagonal, &s->descent);
-    default: return hk_rows_create(&s->matrix.scalar, p->threads, &s->rows);
+    default:
+        if (p->axes) return refuse_axes();
+        return hk_rows_create(&s->matrix.scalar, p->threads, &s->rows);
     }
 }
 

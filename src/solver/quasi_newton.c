@@ -147,8 +147,8 @@ static hk_status create_laplacian(quasi_newton *s)
     hk_status status = weights(&s->search.settings, p->model, slope);
     if (status == HK_OK) status = hk_constant_matrix_init(&s->laplacian, p, slope, flags);
     if (status == HK_OK)
-        status =
-            hk_spin_correction_init(&s->spins, &s->laplacian, slope, (int)option[OPTION_TURNING]);
+        status = hk_spin_correction_init(&s->spins, &s->laplacian, slope,
+                                         p->axes ? 0 : (int)option[OPTION_TURNING]);
     hk_free(slope);
     return status;
 }
@@ -247,6 +247,7 @@ static void fill_matrix(quasi_newton *s, const double *x)
         rest_blocks(s);
     hk_assemble(s->assembly, s->blocks, s->weight, s->matrix);
     hk_assemble_live(s->assembly, p->terms, x, 0, s->matrix);
+    hk_assembly_hold_axes(s->assembly, p->axes, s->matrix);
     s->live_version = p->terms->live ? p->terms->live->shape_version : 0;
 }
 
@@ -295,6 +296,7 @@ static hk_status apply_hessian(quasi_newton *s, double *q)
     HK_TRY(hk_direct_solve(s->direct, s->right, s->right));
     for (int b = 0; b < count; b++)
         for (int i = 0; i < 3; i++) q[4 * (int64_t)a->vertex[b] + i] = s->right[3 * b + i];
+    hk_problem_mask(s->search.problem, q);
     return HK_OK;
 }
 

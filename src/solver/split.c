@@ -767,5 +767,6 @@ const hk_method hk_split_method = {
     .weights = weights,
     .gpu = &hk_gpu_split,
     .suits_gpu = suits_gpu,
+    .whole_vertices = true,
     .describe = split_describe,
 };

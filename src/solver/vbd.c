@@ -186,8 +186,10 @@ static void sweep(vbd *s, hk_solve_report *report)
 {
     hk_problem *p = s->problem;
     double clock = hk_now();
-    hk_vertex_forces forces = {
-        .target = s->vertices.target, .force = s->vertices.force, .shift = p->shift};
+    hk_vertex_forces forces = {.target = s->vertices.target,
+                               .force = s->vertices.force,
+                               .shift = p->shift,
+                               .axes = p->axes};
     bool careful = vbd_is_careful(&s->rules, &s->state);
     hk_vertex_sweep how = {.length = vbd_length(&s->state, s->blended),
                            .careful = careful && !s->blended,

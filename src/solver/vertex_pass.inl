@@ -49,7 +49,7 @@ static void NAME(invert)(hk_vertices *v)
         for (int i = 0; i < 4; i++) {
             double whole = fabs((double)inverse[4 * k + i] + p->inertia[k] + p->shift);
             if (v->floor) whole = fmax(whole, v->floor[k]);
-            bool moves = i < 3 && !p->held[k];
+            bool moves = i < 3 && !p->held[k] && !(hk_problem_axes(p, k) >> i & 1);
             inverse[4 * k + i] = moves ? (SCALAR)(1 / fmax(whole, 1e-6 * largest)) : 0;
         }
 }
@@ -67,6 +67,7 @@ static hk_vertex_sums NAME(measure)(const hk_vertices *v, int64_t first, int64_t
             double pull = stiffness * away - (double)force[i];
             double total = (double)g[i] + pull;
             sums.energy += 0.5 * stiffness * away * away - (double)force[i] * (double)q[i];
+            if (hk_problem_axes(p, k) >> (i - 4 * k) & 1) total = 0;
             sums.square += total * total;
             sums.reach = fmax(sums.reach, fabs((double)q[i]));
         }
@@ -82,6 +83,7 @@ static void NAME(whole_gradient)(const hk_vertices *v, double *gradient)
             double away = (double)q[i] - (double)target[i];
             gradient[i] = (double)g[i] + (double)target[4 * k + 3] * away - (double)force[i];
         }
+    hk_problem_mask(v->problem, gradient);
 }
 
 // The squared norms of elastic, external and inertia forces.

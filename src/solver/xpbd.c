@@ -380,6 +380,7 @@ static void xpbd_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_xpbd = {
     .name = "xpbd",
+    .whole_vertices = true,
     .summary = "position-based dynamics in substeps, one constraint a tet; no poses",
     .iterations = 1,
     .tolerance = 1e-6,

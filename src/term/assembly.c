@@ -479,3 +479,29 @@ bool hk_assemble_live(const hk_assembly *a, hk_terms *terms, const double *x, do
     hk_terms_visit_blocks(terms, x, keep, a->threads, add_live_block, &l);
     return !atomic_load(&l.missing);
 }
+
+// ---------------------------------------------------------------- fixes by axis
+
+// Column c of block column b: the diagonal, what is below it in its block, and the rows' blocks.
+static void hold_in_column(const hk_assembly *a, const uint8_t *axes, int b, int c, double *lower)
+{
+    const hk_pattern *p = &a->pattern;
+    double *at = lower + hk_pattern_column(p, b, c);
+    int own = axes[a->vertex[b]];
+    bool whole = own >> c & 1;
+    if (whole && !(*at > 0)) *at = 1;
+    at++;
+    for (int i = c + 1; i < 3; i++, at++)
+        if (whole || own >> i & 1) *at = 0;
+    for (int64_t e = p->start[b]; e < p->start[b + 1]; e++) {
+        int other = axes[a->vertex[p->row[e]]];
+        for (int i = 0; i < 3; i++, at++)
+            if (whole || other >> i & 1) *at = 0;
+    }
+}
+
+void hk_assembly_hold_axes(const hk_assembly *a, const uint8_t *axes, double *lower)
+{
+    for (int b = 0; axes && b < a->pattern.count; b++)
+        for (int c = 0; c < 3; c++) hold_in_column(a, axes, b, c, lower);
+}

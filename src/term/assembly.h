@@ -43,6 +43,9 @@ typedef struct hk_assembly {
 // in Morton order, which is no order to eliminate in but a good one for products.
 hk_status hk_assembly_create(const hk_terms *terms, const uint8_t *held, hk_assembly **assembly);
 // In Morton order all the same: for products, not for elimination.
+// Takes coordinates that stay (axes is [vertex_count] of HK_AXIS_X …, or NULL: none) out of a
+// matrix of blocks: rows and columns are 0 but for the diagonal.
+void hk_assembly_hold_axes(const hk_assembly *assembly, const uint8_t *axes, double *lower);
 hk_status hk_assembly_create_unordered(const hk_terms *terms, const uint8_t *held,
                                        hk_assembly **assembly);
 // The same with what `joined` has in the place of the elements of a world that there are now; NULL:

@@ -12,6 +12,7 @@
     TERM(loads)          \
     TERM(contact)        \
     TERM(penetration)    \
+    TERM(pressure)       \
     TERM(user_terms)     \
     TERM(user_ties)      \
     HK_STENCIL_TERMS(TERM)

@@ -250,8 +250,11 @@ struct hk_term_ops {
     // The model's materials have other coefficients, of the same laws.
     void (*take_materials)(hk_term *term);
     bool (*update)(hk_term *term, const void *x);  // true: the energy is another function now
-    bool (*active)(const hk_term *term);           // in this step; NULL: always
-    bool (*wanted)(const hk_term *term);           // in some; NULL: yes
+    // After a solve that ended at x, in double precision: the energy takes up what it has learnt
+    // there, and is to be minimised once more where this is true.
+    bool (*again)(hk_term *term, const double *x);
+    bool (*active)(const hk_term *term);  // in this step; NULL: always
+    bool (*wanted)(const hk_term *term);  // in some; NULL: yes
 
     // ---- the energy and its derivatives
     double (*energy)(hk_term *term, const void *x);  // J; +inf where it is not defined

@@ -497,6 +497,14 @@ bool hk_terms_passes(hk_terms *t, const double *x)
     return true;
 }
 
+bool hk_terms_settle(hk_terms *t, const double *x)
+{
+    bool again = false;
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->again) again |= t->term[k]->ops->again(t->term[k], x);
+    return again;
+}
+
 bool hk_terms_again(hk_terms *t, const double *x, int solves)
 {
     bool again = false;

@@ -114,6 +114,8 @@ void hk_terms_keep(hk_terms *terms, const double *x);
 bool hk_terms_approach(hk_terms *terms, const uint8_t *held, double *x);
 bool hk_terms_passes(hk_terms *terms, const double *x);
 bool hk_terms_again(hk_terms *terms, const double *x, int solves);
+// The same of terms without guard, for poses as well (hk_term_ops.again).
+bool hk_terms_settle(hk_terms *terms, const double *x);
 // ---- and regions of vertices around them (hk_region_ops)
 void hk_terms_guide(hk_terms *terms, bool on);
 void hk_terms_center(hk_terms *terms, const void *x, double motion);

@@ -43,9 +43,10 @@ void hk_vertex_blocks_write_blend(hk_vertex_blocks *blocks, const float *weight)
 
 // What moves the vertices. Arrays are scalar[vertex_count][4].
 typedef struct hk_vertex_forces {
-    const void *target;  // where inertia pulls, and in the fourth place how stiffly (N/m)
-    const void *force;   // N
-    double shift;        // N/m, added to every block
+    const void *target;   // where inertia pulls, and in the fourth place how stiffly (N/m)
+    const void *force;    // N
+    double shift;         // N/m, added to every block
+    const uint8_t *axes;  // [vertex_count] HK_AXIS_X …: coordinates that stay; NULL: none
 } hk_vertex_forces;
 
 typedef struct hk_vertex_sweep {

@@ -110,6 +110,20 @@ static void NAME(truncate_group)(const hk_vertex_blocks *s, const void *before, 
     }
 }
 
+// Takes coordinates that stay out of gradients and blocks: steps along them are 0.
+static void NAME(hold_axes)(const uint8_t *axes, const int32_t *own, int lanes, SCALAR *sums)
+{
+    static const int pair[3][3] = {{3, 4, 5}, {4, 6, 7}, {5, 7, 8}};  // xx xy xz yy yz zz
+    for (int l = 0; l < lanes; l++)
+        for (int i = 0; i < 3; i++) {
+            if (!(axes[own[l]] >> i & 1)) continue;
+            sums[i * lanes + l] = 0;
+            for (int j = 0; j < 3; j++)
+                if (j != i) sums[pair[i][j] * lanes + l] = 0;
+            if (!(sums[pair[i][i] * lanes + l] > 0)) sums[pair[i][i] * lanes + l] = 1;
+        }
+}
+
 static void NAME(sweep_group)(const hk_vertex_blocks *s, const hk_vertex_forces *f, const hk_vertex_sweep *how,
                               int group, SCALAR *to)
 {
@@ -128,6 +142,7 @@ static void NAME(sweep_group)(const hk_vertex_blocks *s, const hk_vertex_forces 
     table->vertex->pull(x, own, f->target, f->force, quadratic);
     NAME(add_terms)(s, true, own, x, quadratic);
     for (int k = 0; k < size; k++) sums[k] += quadratic[k];
+    if (f->axes) NAME(hold_axes)(f->axes, own, table->lanes, sums);
     table->vertex->solve(sums, f->shift, step);
     for (int l = 0; l < table->lanes; l++) length[l] = (SCALAR)how->length;
     if (how->careful) NAME(shorten)(s, group, how->noise, x, quadratic, step, length);

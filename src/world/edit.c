@@ -87,6 +87,7 @@ hk_status hk_world_set_gravity(hk_world *w, const double gravity[3])
     HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !gravity || !hk_is_finite3(gravity))
         return hk_fail(HK_BAD_INPUT, "hk_world_set_gravity: world and finite numbers are needed");
+    w->own_gravity = true;
     memcpy(w->live.gravity, gravity, sizeof w->live.gravity);
     return take_forces(w);
 }
@@ -106,6 +107,8 @@ static hk_status set_loads(hk_world *w, int body, const hk_load_def *loads, int 
     }
     hk_free(w->live.load);
     w->live.load = load;
+    w->own_loads = true;
+    if (w->live.timed) memset(w->live.timed, 0, sizeof(double) * size);
     return take_forces(w);
 }
 

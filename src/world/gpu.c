@@ -2,6 +2,7 @@
 // that is brought up to date when somebody looks at it.
 #include <stdio.h>
 
+#include "model/conditions.h"
 #include "world/world.h"
 
 // ---------------------------------------------------------------- which worlds
@@ -36,6 +37,16 @@ static bool is_refused(const hk_world *w, const hk_method *method, const hk_sett
     for (int k = 0; k < w->model->material_count; k++) {
         if (w->model->materials[k].law != HK_LAW_custom) continue;
         snprintf(why, size, "the material custom has no version for the GPU");
+        return true;
+    }
+    bool by_time = hk_conditions_timed(w->model->conditions);
+    for (int k = 0; k < w->model->motion_count; k++) by_time |= w->model->motions[k].factor != NULL;
+    if (by_time) {
+        snprintf(why, size, "functions of the time have no version for the GPU");
+        return true;
+    }
+    if (w->model->axes) {
+        snprintf(why, size, "fixes by axis have no version for the GPU");
         return true;
     }
     if (w->model->contact) {

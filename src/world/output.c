@@ -1,51 +1,28 @@
 // What a world shows: fields, meshes and files.
-#include <math.h>
 #include <stdio.h>
 
 #include "io/io.h"
-#include "term/tet.h"
 #include "world/world.h"
 
-// von Mises stress of the Cauchy stress σ = P Fᵀ / J.
-static double von_mises(const double P[9], const double F[9], double j)
-{
-    double s[3][3];
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++) {
-            double sum = 0;
-            for (int l = 0; l < 3; l++) sum += P[3 * i + l] * F[3 * k + l];
-            s[i][k] = sum / j;
-        }
-    double a = s[0][0] - s[1][1], b = s[1][1] - s[2][2], c = s[2][2] - s[0][0];
-    double shear = s[0][1] * s[0][1] + s[1][2] * s[1][2] + s[0][2] * s[0][2];
-    return sqrt(0.5 * (a * a + b * b + c * c) + 3 * shear);
-}
-
-static double determinant(const double f[9])
-{
-    return f[0] * (f[4] * f[8] - f[5] * f[7]) + f[1] * (f[5] * f[6] - f[3] * f[8]) +
-           f[2] * (f[3] * f[7] - f[4] * f[6]);
-}
-
-static hk_status tet_field(hk_world *w, bool stress, double *values)
-{
-    HK_TRY(hk_world_need_problem(w));
-    w->at_work = true;
-    int count = w->model->tet_count;
-    double *P = HK_ARRAY(double, 9 * (size_t)count), *F = HK_ARRAY(double, 9 * (size_t)count);
-    if (P && F) {
-        hk_tet_stress((hk_tet_term *)hk_terms_find(w->problem->terms, &hk_tets_term), w->x, P, F);
-        for (int64_t t = 0; t < count; t++) {
-            double j = determinant(F + 9 * t);
-            values[t] = stress ? von_mises(P + 9 * t, F + 9 * t, fabs(j)) : j;
-            if (!isfinite(values[t])) values[t] = 0;  // a flat tet has no Cauchy stress
-        }
-    }
-    w->at_work = false;
-    hk_free(P);
-    hk_free(F);
-    return P && F ? HK_OK : HK_NO_MEMORY;
-}
+// The fields that there are, and how files have them.
+typedef struct known_field {
+    const char *name;
+    hk_field_site site;
+    int components;
+    int result;  // hk_tet_result, of tets
+} known_field;
+static const known_field g_fields[] = {
+    {"displacement", HK_ON_VERTICES, 3, 0},
+    {"velocity", HK_ON_VERTICES, 3, 0},
+    {"von_mises", HK_ON_TETS, 1, HK_TET_VON_MISES},
+    {"J", HK_ON_TETS, 1, HK_TET_J},
+    {"stress", HK_ON_TETS, 9, HK_TET_STRESS},
+    {"principal_stress", HK_ON_TETS, 3, HK_TET_PRINCIPAL},
+    {"strain", HK_ON_TETS, 9, HK_TET_STRAIN},
+    {"reaction", HK_ON_VERTICES, 3, 0},
+    {"contact_force", HK_ON_VERTICES, 3, 0},
+};
+enum { FIELDS = HK_COUNT_OF(g_fields) };
 
 hk_status hk_world_field(hk_world *w, const char *name, double *values)
 {
@@ -54,8 +31,10 @@ hk_status hk_world_field(hk_world *w, const char *name, double *values)
         return hk_fail(HK_BAD_INPUT, "hk_world_field: world, name and values are needed");
     HK_TRY(hk_world_fetch(w));
     size_t size = 3 * (size_t)w->model->vertex_count;
-    if (strcmp(name, "von_mises") == 0) return tet_field(w, true, values);
-    if (strcmp(name, "J") == 0) return tet_field(w, false, values);
+    for (int k = 0; k < FIELDS; k++)
+        if (g_fields[k].site == HK_ON_TETS && strcmp(name, g_fields[k].name) == 0)
+            return hk_world_tet_result(w, (hk_tet_result)g_fields[k].result, g_fields[k].components,
+                                       values);
     if (strcmp(name, "velocity") == 0) {
         memcpy(values, w->velocities, size * sizeof(double));
         return HK_OK;
@@ -64,9 +43,11 @@ hk_status hk_world_field(hk_world *w, const char *name, double *values)
         for (size_t k = 0; k < size; k++) values[k] = w->positions[k] - w->model->rest[k];
         return HK_OK;
     }
+    if (strcmp(name, "reaction") == 0) return hk_world_find_reactions(w, NULL, values);
     if (strcmp(name, "contact_force") == 0) return hk_world_contact_forces(w, values);
     return hk_fail(HK_BAD_INPUT,
-                   "no field \"%s\" (known: displacement, velocity, von_mises, J, contact_force)",
+                   "no field \"%s\" (known: displacement, velocity, von_mises, J, stress, "
+                   "principal_stress, strain, reaction, contact_force)",
                    name);
 }
 
@@ -105,31 +86,21 @@ hk_status hk_world_mesh(const hk_world *w, hk_mesh **mesh)
     return HK_OK;
 }
 
-enum { FIELDS = 5 };
-
 hk_status hk_world_save(hk_world *w, const char *path)
 {
     HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !path) return hk_fail(HK_BAD_INPUT, "hk_world_save: world and path are needed");
-    static const struct {
-        const char *name;
-        hk_field_site site;
-        int components;
-    } known[FIELDS] = {{"displacement", HK_ON_VERTICES, 3},
-                       {"velocity", HK_ON_VERTICES, 3},
-                       {"von_mises", HK_ON_TETS, 1},
-                       {"J", HK_ON_TETS, 1},
-                       {"contact_force", HK_ON_VERTICES, 3}};
     int count = w->model->contact ? FIELDS : FIELDS - 1;
     hk_mesh *mesh = NULL;
     hk_status status = hk_world_mesh(w, &mesh);
     hk_field fields[FIELDS];
     double *values[FIELDS] = {0};
     for (int k = 0; k < count && status == HK_OK; k++) {
-        int sites = known[k].site == HK_ON_TETS ? w->model->tet_count : w->model->vertex_count;
-        values[k] = HK_ARRAY(double, (size_t)sites *(size_t)known[k].components);
-        status = values[k] ? hk_world_field(w, known[k].name, values[k]) : HK_NO_MEMORY;
-        fields[k] = (hk_field){known[k].name, known[k].site, known[k].components, values[k]};
+        int sites = g_fields[k].site == HK_ON_TETS ? w->model->tet_count : w->model->vertex_count;
+        values[k] = HK_ARRAY(double, (size_t)sites *(size_t)g_fields[k].components);
+        status = values[k] ? hk_world_field(w, g_fields[k].name, values[k]) : HK_NO_MEMORY;
+        fields[k] =
+            (hk_field){g_fields[k].name, g_fields[k].site, g_fields[k].components, values[k]};
     }
     if (status == HK_OK) status = hk_mesh_save(mesh, path, fields, count);
     for (int k = 0; k < FIELDS; k++) hk_free(values[k]);

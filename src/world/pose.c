@@ -1,4 +1,5 @@
 // Equilibria of a world.
+#include <math.h>
 #include <stdio.h>
 
 #include "solver/held_components.h"
@@ -21,6 +22,7 @@ static void place_in_pose(void *context, double fraction, double *x)
             to[i] = start + fraction * (target[i] - start);
         }
     }
+    hk_world_place_axes(w, x);
     hk_problem_set_load(w->problem, fraction);
     hk_terms_place(w->problem->terms, &(hk_when){.by_fraction = true, .fraction = fraction});
 }
@@ -76,6 +78,7 @@ static hk_status pose_and_report(hk_world *w, hk_step_report *report)
     double start = hk_now();
     HK_TRY(prepare_pose(w));
     hk_world_begin_contact(w);
+    HK_TRY(hk_world_take_time(w, NAN));
     hk_problem *p = w->problem;
     int falling;
     HK_TRY(hk_model_find_falling(w->model, &w->live, p->full_force, &falling));
@@ -103,6 +106,7 @@ static hk_status pose_and_report(hk_world *w, hk_step_report *report)
                          .twin = &w->twin};
     int load_steps;
     HK_TRY(hk_continue(&c, w->next, &solved, &load_steps));
+    HK_TRY(hk_world_settle(w, &solved));
     if (hk_world_usable(w, &solved)) HK_TRY(hk_world_certify(w, w->next, &solved));
     if (hk_world_usable(w, &solved)) HK_TRY(keep_pose(w));
     return hk_world_fill_report(w, &solved, load_steps, start, report);

@@ -35,7 +35,10 @@ hk_status hk_world_hold_still(const hk_model *model, bool (*takes_part)(const hk
 {
     hk_model *m;
     HK_TRY(hk_model_copy(model, &m));
-    for (int k = 0; k < m->motion_count; k++) m->motions[k] = (hk_motion){.axis = {0, 1, 0}};
+    for (int k = 0; k < m->motion_count; k++) {
+        hk_motion_release(&m->motions[k]);
+        m->motions[k] = (hk_motion){.axis = {0, 1, 0}};
+    }
     for (int b = 0; b < m->body_count; b++) {
         const hk_body *body = &m->bodies[b];
         for (int v = body->vertex_start; v < body->vertex_start + body->vertex_count; v++)

@@ -10,6 +10,13 @@ enum { RUN = 4096 };  // numbers that a thread takes at a time
 
 // ---------------------------------------------------------------- held vertices
 
+void hk_world_place_axes(const hk_world *w, double *x)
+{
+    const hk_problem *p = w->problem;
+    for (int64_t k = 0; p->axes && k < 4 * (int64_t)p->vertex_count; k++)
+        if (p->axes[k / 4] >> k % 4 & 1) x[k] = p->rest[k];
+}
+
 // The two ends of a stage, for fractions of the way between.
 typedef struct held_path {
     const hk_world *world;
@@ -34,6 +41,7 @@ static void place_in_time(void *context, double fraction, double *x)
                 x[4 * (int64_t)k + i] = jump ? start + fraction * (end[i] - start) : end[i];
             }
         }
+    hk_world_place_axes(path->world, x);
 }
 
 // ---------------------------------------------------------------- one stage
@@ -44,9 +52,21 @@ static bool is_solved(const hk_solve_report *solved)
     return solved->reason == HK_CONVERGED || solved->reason == HK_PRECISION_LIMIT;
 }
 
+hk_status hk_world_settle(hk_world *w, hk_solve_report *solved)
+{
+    enum { MOST_SOLVES = 20 };
+    hk_solve s = {w->problem, w->method, &w->settings, w->solver, &w->twin, w->guess};
+    for (int n = 0; n < MOST_SOLVES && is_solved(solved); n++) {
+        if (!hk_terms_settle(w->problem->terms, w->next)) return HK_OK;
+        HK_TRY(hk_solve_precisely(&s, w->next, solved));
+    }
+    return HK_OK;
+}
+
 // With what terms have learnt at the end (friction), as often as they want.
 static hk_status solve_again(hk_world *w, hk_solve_report *solved)
 {
+    HK_TRY(hk_world_settle(w, solved));
     hk_solve s = {w->problem, w->method, &w->settings, w->solver, &w->twin, w->guess};
     for (int n = 1; is_solved(solved); n++) {
         if (!hk_terms_again(w->problem->terms, w->next, n)) return HK_OK;
@@ -196,6 +216,7 @@ static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, doub
                                       .contact = stage->contact,
                                       .time = w->time + stage->until * w->step}};
     p->terms->damping = w->damping;
+    HK_TRY(hk_world_take_time(w, w->time + stage->until * w->step));
     HK_TRY(hk_problem_begin_step(p, &terms));
     p->shift = 0;
     hk_problem_set_load(p, 1);
@@ -245,6 +266,7 @@ hk_status hk_world_find_accelerations(hk_world *w)
         .weight = 1 / (w->step * w->step),
         .terms = {.h = w->step, .from = w->from, .state = w->x, .contact = 1, .time = w->time}};
     p->terms->damping = w->damping;
+    HK_TRY(hk_world_take_time(w, w->time));
     HK_TRY(hk_problem_begin_step(p, &here));
     hk_problem_set_load(p, 1);
     hk_terms_place(p->terms, &(hk_when){.time = w->time});
@@ -260,6 +282,7 @@ hk_status hk_world_find_accelerations(hk_world *w)
     }
     for (int64_t k = 0; k < size; k++)
         if (!isfinite(w->acceleration[k])) w->acceleration[k] = 0;  // not defined here
+    hk_problem_mask(p, w->acceleration);
     w->acceleration_known = true;
     return HK_OK;
 }
@@ -346,6 +369,9 @@ static hk_status end_step(hk_world *w, const hk_stage *stage, double far)
     if (w->conserve) HK_TRY(hk_world_conserve(w));
     if (w->conserve) w->acceleration_known = false;  // of another state than this
     hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
+    hk_world_place_axes(w, w->x);
+    hk_problem_mask(w->problem, w->v);
+    if (w->acceleration) hk_problem_mask(w->problem, w->acceleration);
     hk_world_publish(w);
     return HK_OK;
 }

@@ -248,6 +248,19 @@ hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_se
     return HK_OK;
 }
 
+// Fixes by axis.
+static hk_status check_axes(const hk_world *w, const hk_method *method)
+{
+    if (!w->model->axes) return HK_OK;
+    if (method->whole_vertices)
+        return hk_fail(HK_UNSUPPORTED,
+                       "method %s holds whole vertices, and no single axes of them: use newton, "
+                       "quasi_newton or another method for fixes with \"axes\"",
+                       method->name);
+    if (w->conserve) return hk_fail(HK_UNSUPPORTED, "\"conserve\" knows of no fixes with \"axes\"");
+    return HK_OK;
+}
+
 static hk_status take_solver(hk_world *w, const hk_solver_def *def)
 {
     const hk_method *method;
@@ -258,6 +271,7 @@ static hk_status take_solver(hk_world *w, const hk_solver_def *def)
         return hk_fail(HK_UNSUPPORTED, "method %s takes its own steps, of backward_euler (not %s)",
                        method->name, w->integrator->name);
     HK_TRY(check_contact(w, method));
+    HK_TRY(check_axes(w, method));
     return hk_world_make_solver(w, method, &settings);
 }
 
@@ -530,13 +544,15 @@ hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
     return HK_OK;
 }
 
-static hk_status find_gradient(hk_world *w, double *gradient)
+hk_status hk_world_find_gradient(hk_world *w, double *gradient)
 {
     HK_TRY(hk_world_fetch_positions(w));
     HK_TRY(hk_world_need_problem(w));
     hk_problem *p = w->problem;
     hk_problem_set_load(p, 1);
     hk_problem_force(p, w->x, w->guess);
+    for (int64_t k = 0; p->axes && k < 4 * (int64_t)p->vertex_count; k++)
+        w->guess[k] -= p->load_fraction * p->masked_force[k];
     for (int k = 0; k < p->vertex_count; k++)
         for (int i = 0; i < 3; i++)
             gradient[3 * (int64_t)w->model->order[k] + i] = w->guess[4 * (int64_t)k + i];
@@ -550,7 +566,7 @@ hk_status hk_world_energy(hk_world *w, hk_energy *energy, double *gradient)
     hk_energy found = {0};
     w->at_work = true;
     hk_status status = energy ? hk_world_find_energy(w, &found) : HK_OK;
-    if (status == HK_OK && gradient) status = find_gradient(w, gradient);
+    if (status == HK_OK && gradient) status = hk_world_find_gradient(w, gradient);
     w->at_work = false;
     if (status == HK_OK && energy) *energy = found;
     return status;

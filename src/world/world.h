@@ -57,7 +57,8 @@ struct hk_world {
     bool watch_energy;
     double *good, *guess;  // [vertex_count][4] workspace of the continuation
     double *ahead;         // [vertex_count][4] the same, where something may be in the way; or NULL
-    bool unheld;           // some component has fewer than three held vertices
+    bool own_gravity, own_loads;  // were set, and are no longer functions of the time
+    bool unheld;                  // some component has fewer than three held vertices
     // State, in the model's Morton order [vertex_count][4]; with a GPU a copy, which may be older …
     double time;
     double *x, *v, *next;
@@ -136,6 +137,30 @@ hk_status hk_world_fill_report(hk_world *w, const hk_solve_report *solved, int l
                                double start, hk_step_report *report);
 // A solve that did not end in finite numbers keeps the state.
 bool hk_world_usable(const hk_world *w, const hk_solve_report *report);
+
+// Solves again from w->next as long as terms have learnt something there (hk_terms_settle).
+hk_status hk_world_settle(hk_world *w, hk_solve_report *solved);
+// Loads and gravity as of `time`, where they are functions of it; NAN: in full, for poses.
+hk_status hk_world_take_time(hk_world *w, double time);
+// Coordinates that stay (fixes by axis) to where they rest, in x [vertex_count][4].
+void hk_world_place_axes(const hk_world *w, double *x);
+
+// Of elastic energy, gravity, loads and contact, [vertex_count][3].
+hk_status hk_world_find_gradient(hk_world *w, double *gradient);
+
+// ---------------------------------------------------------------- results (results.c)
+
+// As hk_world_reactions, of a world that is idle.
+hk_status hk_world_find_reactions(hk_world *w, hk_reaction *reactions, double *vertices);
+typedef enum hk_tet_result {
+    HK_TET_VON_MISES,
+    HK_TET_J,
+    HK_TET_STRESS,
+    HK_TET_PRINCIPAL,
+    HK_TET_STRAIN
+} hk_tet_result;
+// values is [tet_count][components]
+hk_status hk_world_tet_result(hk_world *w, hk_tet_result what, int components, double *values);
 
 // ---------------------------------------------------------------- contact (contact.c)
 

@@ -1,0 +1,384 @@
+// What engineers ask of a run or a pose: reactions, the largest displacement and stress, and
+// probes.
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static json_t *vector_json(const double v[3])
+{
+    return json_pack("[o, o, o]", cli_json_real(v[0]), cli_json_real(v[1]), cli_json_real(v[2]));
+}
+
+static const char *body_name(const hk_scene *scene, int body)
+{
+    const hk_model_def *def = hk_scene_model(scene);
+    const hk_body_def *found =
+        body >= 0 && body < def->body_count ? hk_def_at(def->bodies, body) : NULL;
+    return found && found->name ? found->name : "body";
+}
+
+// "wall", or "fix 0" and "move 0" without a name.
+static void name_constraint(const hk_reaction *r, char *text, size_t size)
+{
+    if (r->name)
+        snprintf(text, size, "%s", r->name);
+    else
+        snprintf(text, size, "%s %d", r->moves ? "move" : "fix", r->number);
+}
+
+// ---------------------------------------------------------------- the state
+
+// [hk_model_constraint_count]; NULL: there are none, or they could not be found.
+static hk_reaction *find_reactions(hk_world *world, int *count)
+{
+    *count = hk_model_constraint_count(hk_world_model(world));
+    if (*count == 0) return NULL;
+    hk_reaction *reactions = cli_realloc(NULL, (size_t)*count, sizeof *reactions);
+    if (hk_world_reactions(world, reactions, NULL) == HK_OK) return reactions;
+    free(reactions);
+    *count = 0;
+    return NULL;
+}
+
+static json_t *reactions_json(hk_world *world, const hk_scene *scene)
+{
+    int count;
+    hk_reaction *reactions = find_reactions(world, &count);
+    json_t *list = count > 0 ? json_array() : NULL;
+    for (int k = 0; k < count; ++k) {
+        const hk_reaction *r = &reactions[k];
+        char name[256];
+        name_constraint(r, name, sizeof name);
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "body",
+                                        cli_json_text(body_name(scene, r->body)), "constraint",
+                                        cli_json_text(name), "vertices", r->vertices, "force",
+                                        vector_json(r->force), "moment", vector_json(r->moment),
+                                        "center", vector_json(r->center)));
+    }
+    free(reactions);
+    return list;
+}
+
+static json_t *greatest_json(hk_world *world, const hk_scene *scene)
+{
+    hk_greatest g;
+    if (hk_world_greatest(world, &g) != HK_OK) return NULL;
+    json_t *object = json_object();
+    if (g.displacement_body >= 0)
+        json_object_set_new(
+            object, "displacement",
+            json_pack("{s:o, s:o, s:i, s:o}", "value", cli_json_real(g.displacement), "body",
+                      cli_json_text(body_name(scene, g.displacement_body)), "vertex", g.vertex,
+                      "place", vector_json(g.displacement_place)));
+    if (g.von_mises_body >= 0)
+        json_object_set_new(object, "von_mises",
+                            json_pack("{s:o, s:o, s:i, s:o}", "value", cli_json_real(g.von_mises),
+                                      "body", cli_json_text(body_name(scene, g.von_mises_body)),
+                                      "tet", g.tet, "place", vector_json(g.von_mises_place)));
+    return object;
+}
+
+static int find_body(const hk_scene *scene, const char *name)
+{
+    const hk_model_def *def = hk_scene_model(scene);
+    for (int k = 0; k < def->body_count; ++k)
+        if (!name || strcmp(body_name(scene, k), name) == 0) return k;
+    return -1;
+}
+
+bool cli_probe_find(const hk_world *world, const hk_scene *scene, int number, hk_probe *probe,
+                    char *why, size_t size)
+{
+    const hk_probe_def *def = &hk_scene_output(scene)->probes[number];
+    int body = find_body(scene, def->body);
+    if (body < 0) {
+        snprintf(why, size, "probe \"%s\": there is no body \"%s\"", def->name, def->body);
+        return false;
+    }
+    if (hk_model_probe(hk_world_model(world), body, def->at, probe) == HK_OK) return true;
+    snprintf(why, size, "probe \"%s\": %s", def->name, hk_error());
+    return false;
+}
+
+// Position, displacement, and von Mises stress of the tet that it lies in, NAN without one.
+typedef struct probe_state {
+    double at[3], moved[3], von_mises;
+} probe_state;
+
+static bool read_probe(const hk_world *world, const hk_probe *probe, const double *stress,
+                       probe_state *state)
+{
+    const double *rest = hk_model_rest_positions(hk_world_model(world));
+    if (hk_world_probe(world, probe, state->at) != HK_OK) return false;
+    for (int i = 0; i < 3; ++i) {
+        state->moved[i] = state->at[i];
+        for (int k = 0; k < probe->count; ++k)
+            state->moved[i] -= probe->weights[k] * rest[3 * (size_t)probe->vertices[k] + (size_t)i];
+    }
+    state->von_mises = probe->tet >= 0 && stress ? stress[probe->tet] : NAN;
+    return true;
+}
+
+// [tets], or NULL.
+static double *find_stress(hk_world *world)
+{
+    int count = hk_model_tet_count(hk_world_model(world));
+    if (count == 0) return NULL;
+    double *stress = cli_realloc(NULL, (size_t)count, sizeof *stress);
+    if (hk_world_field(world, "von_mises", stress) == HK_OK) return stress;
+    free(stress);
+    return NULL;
+}
+
+// probes: {name: [x, y, z]}; probe_values: {name: {"displacement", "von_mises"}}
+static void put_probes(json_t *object, hk_world *world, const hk_scene *scene)
+{
+    const hk_output_def *output = hk_scene_output(scene);
+    if (output->probe_count == 0) return;
+    double *stress = find_stress(world);
+    json_t *places = json_object(), *values = json_object();
+    for (int k = 0; k < output->probe_count; ++k) {
+        hk_probe probe;
+        probe_state state;
+        char why[256];
+        if (!cli_probe_find(world, scene, k, &probe, why, sizeof why) ||
+            !read_probe(world, &probe, stress, &state))
+            continue;
+        const char *name = output->probes[k].name;
+        json_object_set_new(places, name, vector_json(state.at));
+        json_object_set_new(values, name,
+                            json_pack("{s:o, s:o}", "displacement", vector_json(state.moved),
+                                      "von_mises", cli_json_real(state.von_mises)));
+    }
+    free(stress);
+    json_object_set_new(object, "probes", places);
+    json_object_set_new(object, "probe_values", values);
+}
+
+json_t *cli_engineering_json(hk_world *world, const hk_scene *scene)
+{
+    json_t *object = json_object();
+    json_t *reactions = reactions_json(world, scene), *greatest = greatest_json(world, scene);
+    if (reactions) json_object_set_new(object, "reactions", reactions);
+    if (greatest) json_object_set_new(object, "greatest", greatest);
+    put_probes(object, world, scene);
+    return object;
+}
+
+// ---------------------------------------------------------------- one number of it
+
+static const json_t *member(const json_t *from, const char *text, size_t length)
+{
+    char key[256];
+    snprintf(key, sizeof key, "%.*s", (int)length, text);
+    if (json_is_array(from) && length == 1 && *text >= 'x' && *text <= 'z')
+        return json_array_get(from, (size_t)(*text - 'x'));
+    return json_object_get(from, key);
+}
+
+static const json_t *find_constraint(const json_t *list, const char *text, size_t length)
+{
+    size_t k;
+    json_t *entry;
+    json_array_foreach(list, k, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "constraint"));
+        if (name && strlen(name) == length && strncmp(name, text, length) == 0) return entry;
+    }
+    return NULL;
+}
+
+double cli_engineering_value(const json_t *results, const char *name)
+{
+    const char *at = name;
+    size_t length = strcspn(at, ".");
+    bool reactions = strncmp(name, "reactions.", 10) == 0,
+         probes = strncmp(name, "probes.", 7) == 0;
+    const json_t *now = json_object_get(results, reactions ? "reactions"
+                                                 : probes  ? "probe_values"
+                                                           : "greatest");
+    bool named = reactions;
+    while (now && at[length] == '.') {
+        at += length + 1;
+        length = strcspn(at, ".");
+        const json_t *next = named ? find_constraint(now, at, length) : member(now, at, length);
+        // reactions.wall.y is the force
+        if (!next && reactions && !named) next = member(json_object_get(now, "force"), at, length);
+        named = false;
+        now = next;
+    }
+    if (json_is_object(now)) now = json_object_get(now, "value");
+    return json_is_number(now) ? json_number_value(now) : NAN;
+}
+
+const char *cli_engineering_unit(const char *name)
+{
+    if (strstr(name, "von_mises")) return "Pa";
+    if (strncmp(name, "reactions.", 10) != 0) return "m";
+    return strstr(name, ".moment.") ? "N m" : "N";
+}
+
+bool cli_engineering_is(const char *name)
+{
+    return strncmp(name, "reactions.", 10) == 0 || strncmp(name, "greatest.", 9) == 0 ||
+           strncmp(name, "probes.", 7) == 0;
+}
+
+// ---------------------------------------------------------------- the summary
+
+static void print_vector(FILE *stream, const json_t *v)
+{
+    fprintf(stream, "(%.6g, %.6g, %.6g)", json_number_value(json_array_get(v, 0)),
+            json_number_value(json_array_get(v, 1)), json_number_value(json_array_get(v, 2)));
+}
+
+static void print_greatest(FILE *stream, const json_t *greatest, const char *key, const char *what,
+                           const char *unit)
+{
+    const json_t *found = json_object_get(greatest, key);
+    if (!found) return;
+    fprintf(stream, "  %-11s %.6g %s at ", what, json_number_value(json_object_get(found, "value")),
+            unit);
+    print_vector(stream, json_object_get(found, "place"));
+    fprintf(stream, "\n");
+}
+
+void cli_engineering_print(FILE *stream, const json_t *results)
+{
+    enum { MOST = 8 };
+    const json_t *greatest = json_object_get(results, "greatest");
+    const json_t *reactions = json_object_get(results, "reactions");
+    const json_t *probes = json_object_get(results, "probes");
+    print_greatest(stream, greatest, "von_mises", "von Mises", "Pa");
+    for (size_t k = 0; k < json_array_size(reactions) && k < MOST; ++k) {
+        const json_t *r = json_array_get(reactions, k);
+        fprintf(stream, "  reaction    %s, %s: force ",
+                json_string_value(json_object_get(r, "body")),
+                json_string_value(json_object_get(r, "constraint")));
+        print_vector(stream, json_object_get(r, "force"));
+        fprintf(stream, " N, moment ");
+        print_vector(stream, json_object_get(r, "moment"));
+        fprintf(stream, " N m\n");
+    }
+    if (json_array_size(reactions) > MOST)
+        fprintf(stream, "  reaction    … %d more\n", (int)json_array_size(reactions) - MOST);
+    const char *name;
+    const json_t *place;
+    json_object_foreach((json_t *)probes, name, place)
+    {
+        fprintf(stream, "  probe       %s: ", name);
+        print_vector(stream, place);
+        fprintf(stream, " m\n");
+    }
+}
+
+// ---------------------------------------------------------------- files over time
+
+static void append(cli_text *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(cli_text *to, const char *format, ...)
+{
+    va_list arguments;
+    char text[2048];
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (length < 0) return;
+    size_t count = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
+    to->text = cli_realloc(to->text, to->length + count + 1, 1);
+    memcpy(to->text + to->length, text, count + 1);
+    to->length += count;
+}
+
+static void add_reactions(cli_text *to, hk_world *world)
+{
+    int count;
+    hk_reaction *reactions = find_reactions(world, &count);
+    if (to->length == 0) {
+        append(to, "t");
+        for (int k = 0; k < count; ++k) {
+            char name[256];
+            name_constraint(&reactions[k], name, sizeof name);
+            for (char *c = name; *c; ++c)
+                if (*c == ',' || *c == '"') *c = '_';
+            append(to, ",%s.x,%s.y,%s.z,%s.moment.x,%s.moment.y,%s.moment.z", name, name, name,
+                   name, name, name);
+        }
+        append(to, "\n");
+    }
+    append(to, "%.17g", hk_world_time(world));
+    for (int k = 0; k < count; ++k) {
+        const double *f = reactions[k].force, *m = reactions[k].moment;
+        append(to, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", f[0], f[1], f[2], m[0], m[1], m[2]);
+    }
+    append(to, "\n");
+    free(reactions);
+}
+
+static void add_probes(cli_engineering *e, hk_world *world, const hk_scene *scene)
+{
+    const hk_output_def *output = hk_scene_output(scene);
+    double *stress = find_stress(world);
+    cli_text *to = &e->probe_rows;
+    if (to->length == 0) {
+        append(to, "t");
+        for (int k = 0; k < output->probe_count; ++k) {
+            const char *n = output->probes[k].name;
+            append(to, ",%s.x,%s.y,%s.z,%s.displacement.x,%s.displacement.y,%s.displacement.z", n,
+                   n, n, n, n, n);
+            append(to, ",%s.von_mises", n);
+        }
+        append(to, "\n");
+    }
+    append(to, "%.17g", hk_world_time(world));
+    for (int k = 0; k < output->probe_count; ++k) {
+        probe_state s = {.von_mises = NAN};
+        read_probe(world, &e->probes[k], stress, &s);
+        append(to, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", s.at[0], s.at[1], s.at[2], s.moved[0],
+               s.moved[1], s.moved[2]);
+        if (isnan(s.von_mises))
+            append(to, ",");
+        else
+            append(to, ",%.17g", s.von_mises);
+    }
+    append(to, "\n");
+    free(stress);
+}
+
+bool cli_engineering_begin(cli_engineering *e, hk_world *world, const hk_scene *scene, char *why,
+                           size_t size)
+{
+    const hk_output_def *output = hk_scene_output(scene);
+    *e = (cli_engineering){0};
+    e->probes = cli_realloc(NULL, (size_t)output->probe_count + 1, sizeof *e->probes);
+    for (int k = 0; k < output->probe_count; ++k)
+        if (!cli_probe_find(world, scene, k, &e->probes[k], why, size)) return false;
+    return true;
+}
+
+void cli_engineering_add(cli_engineering *e, hk_world *world, const hk_scene *scene)
+{
+    const hk_output_def *output = hk_scene_output(scene);
+    if (output->reactions) add_reactions(&e->reaction_rows, world);
+    if (output->probe_file) add_probes(e, world, scene);
+}
+
+static bool write_rows(const cli_text *rows, const char *path, char *why, size_t size)
+{
+    return !path || rows->length == 0 || cli_write_whole(path, rows->text, rows->length, why, size);
+}
+
+bool cli_engineering_end(cli_engineering *e, const char *reactions, const char *probes, char *why,
+                         size_t size)
+{
+    bool good = write_rows(&e->reaction_rows, reactions, why, size) &&
+                write_rows(&e->probe_rows, probes, why, size);
+    free(e->probes);
+    free(e->reaction_rows.text);
+    free(e->probe_rows.text);
+    *e = (cli_engineering){0};
+    return good;
+}

@@ -1,0 +1,17 @@
+// Numbers that are functions of the time: formulas, tables and ramps (hk_factor_def). Shared by
+// those who retain them, and immutable.
+#ifndef HK_TIME_FACTOR_H
+#define HK_TIME_FACTOR_H
+
+#include "core/base.h"
+
+typedef struct hk_time_factor hk_time_factor;
+
+// *factor is NULL where the definition says nothing.
+hk_status hk_time_factor_create(const hk_factor_def *def, hk_time_factor **factor);
+hk_time_factor *hk_time_factor_retain(hk_time_factor *factor);  // NULL: NULL
+void hk_time_factor_free(hk_time_factor *factor);
+// 1 without one.
+double hk_time_factor_value(const hk_time_factor *factor, double time);
+
+#endif

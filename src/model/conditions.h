@@ -1,0 +1,45 @@
+// Loads of a model beside constant forces: pressures on surface triangles, and loads and gravity
+// that are functions of the time. Shared by a model and its copies, immutable.
+#ifndef HK_CONDITIONS_H
+#define HK_CONDITIONS_H
+
+#include "core/time_factor.h"
+#include "model/model.h"
+
+typedef struct hk_timed_load {
+    hk_time_factor *factor;
+    int count;
+    int32_t *vertex;  // [count]
+    double *force;    // [count][3] N, in full, which is among the model's loads, too
+} hk_timed_load;
+
+typedef struct hk_pressure {
+    int32_t triangle[3];  // vertices of the model; the normal points out of the body
+    int32_t factor;       // -1: none
+    double pressure;      // Pa
+} hk_pressure;
+
+typedef struct hk_conditions {
+    int references;
+    hk_time_factor *gravity;  // or NULL
+    int load_count, pressure_count, factor_count;
+    size_t load_capacity, pressure_capacity, factor_capacity;
+    hk_timed_load *loads;
+    hk_pressure *pressures;
+    hk_time_factor **factors;  // of pressures
+} hk_conditions;
+
+hk_conditions *hk_conditions_retain(hk_conditions *conditions);
+void hk_conditions_free(hk_conditions *conditions);
+// Whether anything but moves is a function of the time.
+bool hk_conditions_timed(const hk_conditions *conditions);
+// Those of the model; makes them where there are none yet.
+hk_status hk_model_need_conditions(hk_model *model, hk_conditions **conditions);
+// What is not a constant force of a load on a body: its pressure, and its factor upon `force`
+// [vertex_count][3], which is all that it is without.
+hk_status hk_model_take_condition(hk_model *model, const hk_body *body, hk_mesh *mesh,
+                                  const hk_load_def *load, const uint8_t *chosen,
+                                  const double *force);
+hk_status hk_model_take_gravity_factor(hk_model *model, const hk_factor_def *def);
+
+#endif

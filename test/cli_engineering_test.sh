@@ -1,0 +1,90 @@
+#!/bin/sh
+# Tests conditions and results as the program has them: the tasks of docs/engineering.md in small.
+#   test/cli_engineering_test.sh PATH/TO/hooke
+set -u
+hooke=$(realpath "${1:?which program?}")
+scenes=$(realpath "$(dirname "$0")/../scenes/tasks")
+. "$(dirname "$(realpath "$0")")/cli_checks.sh"
+
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 0; }
+# json EXPRESSION: of the object in `out`
+json() { python3 -c "import json; o = json.load(open('out')); print($1)"; }
+coarse='bodies.0.mesh.box.cells=[20,2,2]'
+
+# A bracket: reactions and stress against theory (F = 100 N, L = 0.2 m, 20 mm square).
+bracket() {
+    status 0 "$hooke" pose "$scenes/bracket.json" --set "$coarse" --json --out bracket
+    force=$(json 'sum(r["force"][1] for r in o["reactions"])')
+    true_that "$force > 99.999 && $force < 100.001"
+    name=$(json 'o["reactions"][0]["constraint"]')
+    equal "$name" wall "the name of a fix"
+    moment=$(json 'o["reactions"][0]["moment"][2]')
+    true_that "$moment > 19.9 && $moment < 20.1"
+    stress=$(json 'o["greatest"]["von_mises"]["value"]')
+    true_that "$stress > 3e6 && $stress < 2e7"
+    tip=$(json 'o["probe_values"]["tip"]["displacement"][1]')
+    true_that "$tip < -3e-5 && $tip > -1.1e-4"
+    exists bracket/bracket_reactions.csv bracket/bracket_probes.csv
+    holds bracket/bracket_reactions.csv 't,wall.x,wall.y,wall.z,wall.moment.x'
+    holds bracket/bracket_probes.csv 'tip.displacement.y'
+    equal "$(wc -l <bracket/bracket_probes.csv | tr -d ' ')" 2 "rows of a pose"
+    status 0 "$hooke" pose "$scenes/bracket.json" --set "$coarse" --out again
+    holds out 'reaction    bracket, wall'
+    holds out 'von Mises'
+    holds out 'probe       tip'
+    grep -q 'Name="principal_stress"' bracket/*.vtu || fail "the .vtu has no principal stresses"
+    grep -q 'Name="reaction"' bracket/*.vtu || fail "the .vtu has no reactions"
+}
+
+# A toy that is dropped: a row of probes for every step, and the floor bears its weight.
+toy() {
+    status 0 "$hooke" run "$scenes/toy.json" --set 'bodies.0.mesh.sphere.cells=2' \
+        --set time.step=0.01 --set time.end=0.3 --json --out toy
+    equal "$(wc -l <toy/toy_probes.csv | tr -d ' ')" 32 "rows of a run"
+    lowest=$(awk -F, 'NR > 1 { if (NR == 2 || $3 < low) low = $3 } END { print low }' toy/toy_probes.csv)
+    true_that "$lowest < 0.055 && $lowest > 0.02"
+}
+
+# A parameter study: the tip moves in proportion to 1/E, the stress does not change.
+study() {
+    status 0 "$hooke" sweep "$scenes/bracket.json" --set "$coarse" \
+        --vary bodies.0.material.young=1e11,2e11,4e11 \
+        --record probes.tip.displacement.y,greatest.von_mises,reactions.wall.moment.z --json
+    ratio=$(json 'o["values"][0]["probes.tip.displacement.y"] / o["values"][2]["probes.tip.displacement.y"]')
+    true_that "$ratio > 3.99 && $ratio < 4.01"
+    same=$(json 'o["values"][0]["greatest.von_mises"] / o["values"][2]["greatest.von_mises"]')
+    true_that "$same > 0.99 && $same < 1.01"
+    holds sweep.csv 'greatest.von_mises'
+    status 2 "$hooke" sweep "$scenes/bracket.json" --vary gravity.1=0:1:2 --record reaction.wall.y
+}
+
+# Conditions in scenes, and what is wrong with them.
+conditions() {
+    status 0 "$hooke" pose bar.json --json --set \
+        'bodies.0.load=[{"select": {"box": [[-1, 0.199999, -1], [2, 0.200001, 1]]}, "pressure": 100}]'
+    force=$(json 'o["reactions"][0]["force"][1]')
+    true_that "$force > 400 && $force < 430"  # 392.4 N of weight and about 20 N of pressure
+    status 0 "$hooke" pose bar.json --json --set gravity=[0,0,0] --set \
+        'bodies.0.load=[{"select": {"box": [[0.999, -1, -1], [1.001, 1, 1]]}, "torque": {"axis": [1, 0, 0], "center": [1, 0.1, 0.1], "moment": 2}}]'
+    moment=$(json 'o["reactions"][0]["moment"][0]')
+    true_that "$moment < -1.98 && $moment > -2.02"
+    status 0 "$hooke" run bar.json --set 'gravity={"value": [0, -9.81, 0], "factor": "sin(2*pi*t)"}' --set \
+        'bodies.0.load=[{"select": {"all": true}, "force": [1, 0, 0], "factor": [[0, 0], [0.1, 1]]}]'
+    status 1 "$hooke" run bar.json --set 'gravity={"value": [0, -9.81, 0], "factor": "sin("}'
+    holds err gravity
+    status 1 "$hooke" pose bar.json --set 'bodies.0.fix=[{"select": {"all": true}, "axes": "xw"}]'
+    holds err axes
+    status 1 "$hooke" pose bar.json --set solver.method=split --set bodies.0.material.model=corotated --set \
+        'bodies.0.fix=[{"select": {"box": [[-1, -1, -1], [0.01, 1, 1]]}, "axes": "x"}]'
+    holds err '"axes"'
+    status 1 "$hooke" pose bar.json --set 'bodies.0.load=[{"select": {"all": true}}]'
+    status 1 "$hooke" pose bar.json --set 'output.probes=[{"name": "a", "body": "none", "at": [0, 0, 0]}]'
+    holds err 'there is no body'
+}
+
+bracket
+toy
+study
+conditions
+echo "$checks checks, $failures failed"
+[ "$failures" -eq 0 ]
