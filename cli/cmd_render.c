@@ -3,75 +3,56 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cli.h"
-#include "film.h"
-#include "raster.h"
+#include "render.h"
 #include "video.h"
 
 // ---------------------------------------------------------------- options
 
-typedef enum output_kind { ONE_PICTURE, NUMBERED, MOVIE } output_kind;
-
-typedef struct render {
-    // as given
-    cli_texts words, sets;
-    const char *output, *out, *color, *size, *view, *background;
-    cli_numbers range;
-    double zoom, every, rate;
-    int frames, columns, threads;
-    bool pose, run, tets, edges, rest, labels, no_labels, no_ground;
-    // as understood
-    output_kind kind;
-    char *path;
-    int width, height;
-    double azimuth, elevation;
-    backdrop backdrop;
-    film_request request;
-    film film;
-    // of all frames together, in film units
-    double center[3], radius;
-    float ground;        // height below all frames, after centring and scaling
-    double low, high;    // of the colour scale
-    double least, most;  // values that occur
-    camera camera;
-    int drawn;  // frames
-    json_t *files;
-} render;
-
 static const char purpose_format[] =
-    "Draws meshes and scenes. A mesh file (%s)\n"
+    "Draws meshes, results and scenes. A mesh file (%s)\n"
     "is drawn as it is; a scene as it starts, with --pose at its equilibrium,\n"
     "with --run as it moves. Several files or a .pvd series are several frames.\n"
+    "--color takes any field of the files: von_mises, displacement, velocity.y, …\n"
     "The ending of -o decides: a .png holds one frame or a contact sheet of all,\n"
-    "frames/%%04d.png becomes one picture per frame, .mp4 .webm .gif a movie (by the\n"
-    "command ffmpeg).";
-static const char examples[] = "hooke render bunny.obj -o bunny.png\n"
-                               "hooke render bar.json --pose --rest -o bar.png\n"
-                               "hooke render bar.json --run --frames 6 --columns 3 -o sheet.png\n"
-                               "hooke render bar.json --run -o bar.mp4\n"
-                               "hooke render out/bar.pvd --color displacement -o frames/%04d.png";
+    "frames/%%04d.png becomes one picture per frame, .gif an animation, .mp4 and\n"
+    ".webm a movie (by the command ffmpeg), .glb a model that moves (Blender, web).";
+static const char examples[] =
+    "hooke render bunny.obj -o bunny.png\n"
+    "hooke render bar.json --pose --rest -o bar.png\n"
+    "hooke render bar.json --run --frames 6 --columns 3 -o sheet.png\n"
+    "hooke render bar.json --run -o bar.gif\n"
+    "hooke render out/bar.pvd --color von_mises --clip z=0.1 -o cut.png\n"
+    "hooke render out/bar.pvd --color displacement -o bar.glb";
 
 static int parse_arguments(render *r, int argc, char **argv)
 {
     const cli_option options[] = {
-        {"output", 'o', CLI_TEXT, &r->output, "FILE", "the .png, %04d.png, .mp4, .webm or .gif"},
+        {"output", 'o', CLI_TEXT, &r->output, "FILE",
+         "the .png, %04d.png, .gif, .glb, .mp4 or .webm"},
         {"pose", 0, CLI_FLAG, &r->pose, NULL, "draw the equilibrium of the scene"},
         {"run", 0, CLI_FLAG, &r->run, NULL, "simulate the scene and draw its frames"},
         {"frames", 0, CLI_INT, &r->frames, "N", "at most so many frames, evenly chosen"},
         {"every", 0, CLI_REAL, &r->every, "S", "seconds between frames"},
         {"rate", 0, CLI_REAL, &r->rate, "N", "frames a second of a movie (default: real time)"},
-        {"color", 0, CLI_TEXT, &r->color, "WHAT", "stress, displacement, contact or none"},
-        {"range", 0, CLI_REALS, &r->range, "MIN,MAX", "of the colour scale, in Pa, m or N"},
+        {"color", 0, CLI_TEXT, &r->color, "WHAT", "a field, as von_mises, velocity.y; body; none"},
+        {"colormap", 0, CLI_TEXT, &r->colormap, "NAME", "spectrum, viridis, magma, coolwarm, grey"},
+        {"range", 0, CLI_REALS, &r->range, "MIN,MAX", "of the colour scale, in Pa, m, N, …"},
         {"size", 0, CLI_TEXT, &r->size, "WxH", "of the picture (default: 1280x800)"},
         {"view", 0, CLI_TEXT, &r->view, "FROM", "front, side, top, iso or AZIMUTH,ELEVATION"},
+        {"look-at", 0, CLI_REALS, &r->look_at, "X,Y,Z", "what is in the middle, m"},
+        {"from", 0, CLI_REALS, &r->from, "X,Y,Z", "where the camera stands, m (else: --view)"},
+        {"clip", 0, CLI_TEXT, &r->clip, "PLANE", "cut away beyond x=0.1, -z=0 or 1,1,0=0.5"},
+        {"exaggerate", 0, CLI_REAL, &r->exaggerate, "X", "displacements X times as large"},
         {"zoom", 0, CLI_REAL, &r->zoom, "X", "2: twice as large (default: 1)"},
         {"tets", 0, CLI_FLAG, &r->tets, NULL, "draw the tets of bodies that have a skin"},
         {"edges", 0, CLI_FLAG, &r->edges, NULL, "draw the edges of the triangles"},
         {"rest", 0, CLI_FLAG, &r->rest, NULL, "draw the rest shape too, translucent"},
         {"background", 0, CLI_TEXT, &r->background, "COLOR",
          "#rrggbb, white, black, dark, … or transparent"},
-        {"no-ground", 0, CLI_FLAG, &r->no_ground, NULL, "no shadow on the ground"},
+        {"ground", 0, CLI_FLAG, &r->ground, NULL, "a ground below, with shadows"},
+        {"no-ground", 0, CLI_FLAG, &r->no_ground, NULL, "no ground, whatever is drawn"},
         {"columns", 0, CLI_INT, &r->columns, "N", "of the contact sheet"},
         {"labels", 0, CLI_FLAG, &r->labels, NULL, "colour bar and captions (the default)"},
         {"no-labels", 0, CLI_FLAG, &r->no_labels, NULL, "neither colour bar nor captions"},
@@ -114,27 +95,44 @@ static bool read_size(const char *text, int *width, int *height)
 
 static int read_color(render *r)
 {
-    static const char *const names[] = {"none", "stress", "displacement", "contact"};
-    if (!r->color) return -1;
-    for (int i = 0; i < 4; ++i)
-        if (strcmp(r->color, names[i]) == 0) {
-            r->request.color = (film_color)i;
-            r->request.color_chosen = true;
-            return -1;
-        }
-    return wrong("color", r->color, "stress, displacement, contact or none");
+    film_parse_quantity("none", &r->request.shown);
+    if (r->color) {
+        if (!film_parse_quantity(r->color, &r->request.shown))
+            return wrong("color", r->color, "the name of a field");
+        r->request.color_chosen = true;
+    }
+    if (!r->colormap) return -1;
+    r->map = colormap_find(r->colormap);
+    return r->map ? -1
+                  : wrong("colormap", r->colormap, "spectrum, viridis, magma, coolwarm or grey");
+}
+
+// Where the camera stands and what it looks at, and what is cut away.
+static int read_camera(render *r)
+{
+    if (r->view && !camera_parse_view(r->view, &r->azimuth, &r->elevation))
+        return wrong("view", r->view,
+                     "front, back, side, left, right, top, bottom, iso or AZIMUTH,ELEVATION in "
+                     "degrees");
+    if (r->view && r->from.count > 0)
+        return cli_usage_error("render", "either --view or --from, not both");
+    const cli_numbers *points[2] = {&r->look_at, &r->from};
+    for (int i = 0; i < 2; ++i)
+        if (points[i]->count != 0 && points[i]->count != 3)
+            return cli_usage_error("render", "'--%s': expected X,Y,Z", i ? "from" : "look-at");
+    if (!(r->zoom >= 0.01 && r->zoom <= 1000))
+        return cli_usage_error("render", "'--zoom %g': expected 0.01 to 1000", r->zoom);
+    if (r->clip && !film_parse_plane(r->clip, &r->plane))
+        return wrong("clip", r->clip, "a plane, as in x=0.1, -z=0 or 1,1,0=0.5");
+    if (!(fabs(r->exaggerate) <= 1e9))
+        return cli_usage_error("render", "'--exaggerate %g': expected at most 1e9", r->exaggerate);
+    return -1;
 }
 
 static int read_look(render *r)
 {
     if (r->size && !read_size(r->size, &r->width, &r->height))
         return wrong("size", r->size, "WIDTHxHEIGHT, each 16 to 16384, as in 1280x800");
-    if (r->view && !camera_parse_view(r->view, &r->azimuth, &r->elevation))
-        return wrong("view", r->view,
-                     "front, back, side, left, right, top, bottom, iso or AZIMUTH,ELEVATION in "
-                     "degrees");
-    if (!(r->zoom >= 0.01 && r->zoom <= 1000))
-        return cli_usage_error("render", "'--zoom %g': expected 0.01 to 1000", r->zoom);
     if (r->range.count > 0 && (r->range.count != 2 || !(r->range.values[0] < r->range.values[1])))
         return cli_usage_error("render", "'--range': expected MIN,MAX with MIN below MAX");
     if (r->background) {
@@ -144,7 +142,8 @@ static int read_look(render *r)
                          "#rrggbb, white, black, grey, dark, light or transparent");
         if (!r->backdrop.transparent) memcpy(r->backdrop.bottom, r->backdrop.top, 3);
     }
-    return read_color(r);
+    int result = read_camera(r);
+    return result < 0 ? read_color(r) : result;
 }
 
 // Whether there is a place for the frame's number in the path: %d or %04d, once.
@@ -160,20 +159,53 @@ static int read_output(render *r)
 {
     if (!r->output) return cli_usage_error("render", "where to? Give -o PICTURE.png");
     bool png = cli_ends_with(r->output, ".png");
-    if (video_is_path(r->output))
+    if (cli_ends_with(r->output, ".gif"))
+        r->kind = ANIMATED_GIF;
+    else if (cli_ends_with(r->output, ".glb"))
+        r->kind = MODEL;
+    else if (video_is_path(r->output))
         r->kind = MOVIE;
     else if (png && strchr(r->output, '%'))
         r->kind = NUMBERED;
     else if (png)
         r->kind = ONE_PICTURE;
     else
-        return wrong("output", r->output, "a name that ends in .png, .mp4, .webm or .gif");
+        return wrong("output", r->output, "a name that ends in .png, .gif, .glb, .mp4 or .webm");
     if (r->kind == NUMBERED && !is_numbered(r->output))
         return wrong("output", r->output, "one place for the number, as in frames/%04d.png");
-    if (r->kind == MOVIE && r->backdrop.transparent)
+    if ((r->kind == MOVIE || r->kind == ANIMATED_GIF) && r->backdrop.transparent)
         return cli_usage_error("render", "a movie cannot be transparent");
     r->path = cli_output_path(r->out, r->output);
     return -1;
+}
+
+// Whether a picture would take the place of what it is drawn from. Returns -1 or an exit status.
+static int check_output(const render *r, char *path, const hk_scene *scene, const cli_series *files)
+{
+    char why[512];
+    const char *used = NULL;
+    if (scene && !cli_output_is_good(&path, 1, scene, r->words.items[0], why, sizeof why))
+        return cli_failure("%s", why);
+    for (int i = 0; i < r->words.count && !used; ++i)
+        if (cli_same_file(path, r->words.items[i])) used = r->words.items[i];
+    for (int i = 0; files && i < files->count && !used; ++i)
+        if (cli_same_file(path, files->items[i].path)) used = files->items[i].path;
+    return used ? cli_failure("%s is what is drawn (%s): write the picture elsewhere", path, used)
+                : -1;
+}
+
+static int check_outputs(void *context, const hk_scene *scene, const cli_series *files)
+{
+    const render *r = context;
+    if (r->kind != NUMBERED) return check_output(r, r->path, scene, files);
+    int count = files ? files->count : hk_scene_steps(scene) + 1, result = -1;
+    for (int i = 0; i < count && result < 0; ++i) {
+        char *path = render_numbered_path(r->path, i);
+        bool there = access(path, F_OK) == 0;
+        if (there) result = check_output(r, path, scene, files);
+        free(path);
+    }
+    return result;
 }
 
 static int read_request(render *r)
@@ -190,12 +222,6 @@ static int read_request(render *r)
                                "'%s' is none",
                                r->words.items[0]);
     if (r->pose && r->run) return cli_usage_error("render", "either --pose or --run, not both");
-    bool computed = r->request.color == FILM_STRESS || r->request.color == FILM_CONTACT;
-    if (!scene && computed)
-        return cli_usage_error("render",
-                               "mesh files hold no %s to draw; render the scene with "
-                               "--pose or --run, or use --color displacement",
-                               r->request.color == FILM_STRESS ? "stress" : "contact");
     for (int i = 0; i < r->sets.count; ++i)
         if (strcspn(r->sets.items[i], "=") == 0 || !strchr(r->sets.items[i], '='))
             return wrong("set", r->sets.items[i], "path=value, as in solver.iterations=20");
@@ -208,333 +234,38 @@ static int read_request(render *r)
     r->request.sets = &r->sets;
     r->request.threads = r->threads;
     r->request.tets = r->tets;
+    r->request.clip = r->clip ? &r->plane : NULL;
+    r->request.needs_rest = r->exaggerate != 1;
+    r->request.check = check_outputs;
+    r->request.context = r;
     return -1;
 }
 
-// ---------------------------------------------------------------- measures over all frames
-
-static void grow(const float *positions, int count, double low[3], double high[3])
-{
-    for (int i = 0; i < count; ++i)
-        for (int k = 0; k < 3; ++k) {
-            low[k] = fmin(low[k], positions[3 * i + k]);
-            high[k] = fmax(high[k], positions[3 * i + k]);
-        }
-}
-
-static void measure_bounds(render *r)
-{
-    const film *f = &r->film;
-    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
-    for (int i = 0; i < f->frame_count; ++i) {
-        const surface *s = &f->surfaces[f->frames[i].surface];
-        grow(f->frames[i].positions, s->framed, low, high);
-    }
-    double ground = low[1];
-    for (int i = 0; i < f->surface_count && r->rest; ++i)
-        grow(f->surfaces[i].rest, f->surfaces[i].framed, low, high);
-    double square = 0;
-    for (int k = 0; k < 3; ++k) {
-        r->center[k] = 0.5 * (low[k] + high[k]);
-        square += (high[k] - low[k]) * (high[k] - low[k]);
-    }
-    r->radius = square > 0 ? 0.5 * sqrt(square) : 1;
-    r->ground = (float)((ground - r->center[1]) / r->radius) - 0.002f;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-// The scale starts at 0 and ends at the 99th percentile: single peaks at sharp corners would leave
-// all the rest in one colour.
-static void measure_values(render *r)
-{
-    const film *f = &r->film;
-    size_t total = 0;
-    if (f->color == FILM_PLAIN) return;
-    for (int i = 0; i < f->frame_count; ++i)
-        total += (size_t)f->surfaces[f->frames[i].surface].shape.vertex_count;
-    float *all = cli_realloc(NULL, total, sizeof(float));
-    size_t at = 0;
-    for (int i = 0; i < f->frame_count; ++i) {
-        size_t count = (size_t)f->surfaces[f->frames[i].surface].shape.vertex_count;
-        memcpy(all + at, f->frames[i].values, count * sizeof(float));
-        at += count;
-    }
-    qsort(all, total, sizeof(float), by_value);
-    r->least = all[0], r->most = all[total - 1];
-    r->low = 0;
-    r->high = f->color == FILM_STRESS ? all[(size_t)(0.99 * (double)(total - 1))] : r->most;
-    if (!(r->high > 0)) r->high = r->most;
-    free(all);
-    if (r->range.count == 2) r->low = r->range.values[0], r->high = r->range.values[1];
-}
-
-static void to_unit_sphere(const render *r, const float *from, int count, float *to)
-{
-    for (int i = 0; i < count; ++i)
-        for (int k = 0; k < 3; ++k)
-            to[3 * i + k] = (float)((from[3 * i + k] - r->center[k]) / r->radius);
-}
-
-// Adds what the camera has to see: all vertices of all frames.
-static void fit_all(const render *r, camera_fit *fit)
-{
-    const film *f = &r->film;
-    for (int i = 0; i < f->frame_count; ++i) {
-        const surface *s = &f->surfaces[f->frames[i].surface];
-        for (int j = 0; j < s->framed * (r->rest ? 2 : 1); ++j) {
-            const float *x =
-                j < s->framed ? f->frames[i].positions + 3 * j : s->rest + 3 * (j - s->framed);
-            double point[3];
-            for (int k = 0; k < 3; ++k) point[k] = (x[k] - r->center[k]) / r->radius;
-            camera_fit_add(fit, &r->camera, point);
-        }
-    }
-}
-
-// ---------------------------------------------------------------- one frame
-
-// Where things are in a picture, px.
-typedef struct layout {
-    int width, height;  // of one frame
-    int bar;            // width kept free on the right for the colour bar, 0 for none
-    int pad;
-    float text;
-} layout;
-
-static void aim_camera(render *r, const layout *l, bool captioned)
-{
-    double x = l->pad, y = l->pad, width = l->width - l->bar - 2 * x;
-    double height = l->height - 2 * y - (captioned ? 1.2 * l->text : 0);
-    if (width < 4 || height < 4) x = y = 0, width = l->width, height = l->height;
-    r->camera = camera_from(r->azimuth, r->elevation);
-    camera_fit fit = camera_fit_begin(width, height);
-    fit_all(r, &fit);
-    camera_fit_end(&fit, &r->camera, x, y, width, height, 1);
-    r->camera.focal *= r->zoom;
-}
-
-static color_bar bar_of(const render *r)
-{
-    static const char *const titles[] = {"", "von Mises stress", "displacement", "contact force"};
-    static const char *const units[] = {"", "Pa", "m", "N"};
-    return (color_bar){.title = titles[r->film.color],
-                       .unit = units[r->film.color],
-                       .low = r->low,
-                       .high = r->high,
-                       .least = r->least,
-                       .most = r->most};
-}
-
-static ink ink_of(const render *r, float size)
-{
-    const uint8_t *c = r->backdrop.bottom;
-    bool dark = !r->backdrop.transparent && 2 * c[0] + 5 * c[1] + c[2] < 8 * 110;
-    return dark ? (ink){{226, 230, 238}, size} : (ink){{44, 51, 63}, size};
-}
-
-static float *scaled_values(const render *r, const float *values, int count)
-{
-    float *scaled = cli_realloc(NULL, (size_t)count, sizeof(float));
-    double span = r->high - r->low;
-    for (int i = 0; i < count; ++i)
-        scaled[i] = span > 0 ? (float)fmin(fmax((values[i] - r->low) / span, 0), 1) : 0;
-    return scaled;
-}
-
-static picture draw_frame(const render *r, const layout *l, int index)
-{
-    const frame *fr = &r->film.frames[index];
-    const surface *s = &r->film.surfaces[fr->surface];
-    int count = s->shape.vertex_count;
-    float *positions = cli_realloc(NULL, 6 * (size_t)count, sizeof(float));
-    float *rest = positions + 3 * count;
-    to_unit_sphere(r, fr->positions, count, positions);
-    to_unit_sphere(r, s->rest, count, rest);
-    float *values = fr->values ? scaled_values(r, fr->values, count) : NULL;
-    drawing d = {.body = {&s->shape, positions, values, s->bodies},
-                 .camera = r->camera,
-                 .edges = r->edges,
-                 .ground = !r->no_ground && !r->film.floored,
-                 .ground_height = r->ground,
-                 .backdrop = r->backdrop,
-                 .scale = fmaxf((float)l->height / 800, 0.5f)};
-    if (r->rest) d.ghost = (layer){.shape = &s->shape, .positions = rest};
-    picture p = raster_draw(&d, l->width, l->height);
-    free(positions);
-    free(values);
-    if (fr->caption && !r->no_labels)
-        picture_text(&p, fr->caption, (float)l->pad, (float)(l->height - l->pad) + 0.3f * l->text,
-                     0, ink_of(r, l->text));
-    return p;
-}
-
-static void draw_bar(const render *r, picture *p, const layout *l)
-{
-    if (l->bar == 0) return;
-    color_bar bar = bar_of(r);
-    int inset = p->height / 12;
-    picture_color_bar(p, &bar, p->width - l->bar + l->pad / 2, inset, p->height - 2 * inset,
-                      ink_of(r, l->text));
-}
-
-// Margins and text of a picture of the given size.
-static layout lay_out(const render *r, int width, int height)
-{
-    int least = width < height ? width : height;
-    layout l = {.width = width, .height = height, .pad = least / 22};
-    l.text = fminf(fmaxf((float)least / 64, 7), 48);
-    if (r->film.color != FILM_PLAIN && !r->no_labels) {
-        color_bar bar = bar_of(r);
-        l.bar = color_bar_width(&bar, l.text) + l.pad;
-        if (l.bar > width / 2) l.bar = 0;  // too small a picture for a legend
-    }
-    return l;
-}
-
-// ---------------------------------------------------------------- files
-
-static bool save_picture(render *r, const picture *p, const char *path)
-{
-    char why[512];
-    if (!picture_save(p, path, why, sizeof why)) {
-        cli_failure("%s", why);
-        return false;
-    }
-    json_array_append_new(r->files, json_string(path));
-    return true;
-}
-
-// How many columns let the frames be as large as possible.
-static int choose_columns(render *r, const layout *whole)
-{
-    int count = r->film.frame_count, best = 1;
-    if (r->columns > 0) return r->columns < count ? r->columns : count;
-    r->camera = camera_from(r->azimuth, r->elevation);
-    camera_fit fit = camera_fit_begin(1, 1);
-    fit_all(r, &fit);
-    double wide = fmax(fit.most[0] + fit.least[0], 1e-3);
-    double high = fmax(fit.most[1] + fit.least[1], 1e-3), largest = 0;
-    for (int columns = 1; columns <= count; ++columns) {
-        int rows = (count + columns - 1) / columns;
-        double width = (double)(whole->width - whole->bar) / columns;
-        double height = (double)whole->height / rows - 2 * whole->text;
-        double size = fmin(width / wide, height / high);
-        // An empty place costs a little, so that full sheets win a draw.
-        size *= 1 - 0.1 * (rows * columns - count) / count;
-        if (size > largest) largest = size, best = columns;
-    }
-    return best;
-}
-
-static void fill_picture(picture *p, const backdrop *b)
-{
-    for (int y = 0; y < p->height; ++y)
-        for (int x = 0; x < p->width; ++x) {
-            uint8_t *to = p->rgba + 4 * ((size_t)y * (size_t)p->width + (size_t)x);
-            memcpy(to, b->top, 3);
-            to[3] = b->transparent ? 0 : 255;
-        }
-}
-
-static int write_sheet(render *r)
-{
-    layout whole = lay_out(r, r->width, r->height);
-    int count = r->film.frame_count, columns = choose_columns(r, &whole);
-    int rows = (count + columns - 1) / columns;
-    enum { GAP = 3 };
-    layout tile = lay_out(r, (r->width - whole.bar - (columns - 1) * GAP) / columns,
-                          (r->height - (rows - 1) * GAP) / rows);
-    if (tile.width < 8 || tile.height < 8)
-        return cli_failure("%d frames do not fit into %dx%d; use --size or --frames", count,
-                           r->width, r->height);
-    tile.bar = 0;
-    tile.text = fminf(fmaxf((float)tile.height / 26, 7), whole.text);
-    aim_camera(r, &tile, !r->no_labels);
-    picture sheet = picture_new(r->width, r->height);
-    fill_picture(&sheet, &r->backdrop);
-    cli_progress progress;
-    cli_progress_begin(&progress, count);
-    for (int i = 0; i < count; ++i) {
-        picture p = draw_frame(r, &tile, i);
-        picture_paste(&sheet, &p, i % columns * (tile.width + GAP),
-                      i / columns * (tile.height + GAP));
-        picture_free(&p);
-        cli_progress_step(&progress, ++r->drawn, r->film.frames[i].time);
-    }
-    cli_progress_end(&progress);
-    draw_bar(r, &sheet, &whole);
-    bool good = save_picture(r, &sheet, r->path);
-    picture_free(&sheet);
-    return good ? -1 : CLI_FAILED;
-}
-
-// The path with its %04d replaced by the number.
-static char *numbered_path(const char *pattern, int number)
-{
-    const char *percent = strchr(pattern, '%');
-    int digits = (int)strtol(percent + 1, NULL, 10);
-    const char *rest = strchr(percent, 'd') + 1;
-    return cli_format("%.*s%0*d%s", (int)(percent - pattern), pattern, digits, number, rest);
-}
-
-static double movie_rate(const render *r)
-{
-    const film *f = &r->film;
-    if (r->rate > 0) return r->rate;
-    double span = f->frame_count > 1 ? f->frames[f->frame_count - 1].time - f->frames[0].time : 0;
-    return span > 0 ? fmin(fmax((f->frame_count - 1) / span, 0.1), 120) : 25;
-}
-
-// One picture a frame, to numbered files or into a movie.
-static int write_frames(render *r)
-{
-    layout l = lay_out(r, r->width, r->height);
-    char why[512];
-    video *v = NULL;
-    bool captioned = r->film.frames[0].caption && !r->no_labels, good = true;
-    aim_camera(r, &l, captioned);
-    if (r->kind == MOVIE) {
-        v = video_open(r->path, r->width, r->height, movie_rate(r), why, sizeof why);
-        if (!v) return cli_failure("%s", why);
-    }
-    bool asked_before = cli_interrupted();  // then what there is shall be written
-    cli_progress progress;
-    cli_progress_begin(&progress, r->film.frame_count);
-    for (int i = 0; i < r->film.frame_count && good; ++i) {
-        if (cli_interrupted() && !asked_before) {
-            r->film.interrupted = true;
-            break;
-        }
-        picture p = draw_frame(r, &l, i);
-        draw_bar(r, &p, &l);
-        if (v) {
-            good = video_add(v, &p, why, sizeof why);
-            if (!good) cli_failure("%s", why);
-        } else {
-            char *path =
-                r->kind == NUMBERED ? numbered_path(r->path, i) : cli_format("%s", r->path);
-            good = save_picture(r, &p, path);
-            free(path);
-        }
-        picture_free(&p);
-        cli_progress_step(&progress, ++r->drawn, r->film.frames[i].time);
-    }
-    cli_progress_end(&progress);
-    if (v && !good) video_abandon(v);
-    if (v && good) {
-        good = video_close(v, why, sizeof why);
-        if (!good) return cli_failure("%s", why);
-        json_array_append_new(r->files, json_string(r->path));
-    }
-    return good ? -1 : CLI_FAILED;
-}
-
 // ---------------------------------------------------------------- the command
+
+// What the rest shape was taken from, where it matters; NULL: it does not.
+static const char *rest_source(const render *r)
+{
+    static const char *const names[] = {"unknown", "scene", "file", "first frame"};
+    bool matters = r->film.shown.color == FILM_DISPLACEMENT || r->rest || r->exaggerate != 1;
+    return matters ? names[r->film.rest_source] : NULL;
+}
+
+static void tell_plainly(const render *r, const char *first, int files)
+{
+    const char *rest = rest_source(r);
+    if (cli_talk.quiet) return;
+    printf("wrote %s%s: %d frame%s, ", first, files > 1 ? " …" : "", r->drawn,
+           r->drawn == 1 ? "" : "s");
+    if (r->kind == MODEL)
+        printf("%d triangles\n", r->film.surfaces[0].shape.triangle_count);
+    else
+        printf("%dx%d\n", r->width, r->height);
+    if (rest && r->film.rest_source != FILM_REST_SCENE)
+        printf("displacements are those %s\n", r->film.rest_source == FILM_REST_FIELD
+                                                   ? "that the files tell (field \"displacement\")"
+                                                   : "since the first frame");
+}
 
 static void tell(const render *r)
 {
@@ -542,22 +273,23 @@ static void tell(const render *r)
     int files = (int)json_array_size(r->files);
     const char *first = files > 0 ? json_string_value(json_array_get(r->files, 0)) : r->path;
     if (!cli_talk.json) {
-        if (!cli_talk.quiet)
-            printf("wrote %s%s: %d frame%s, %dx%d\n", first, files > 1 ? " …" : "", r->drawn,
-                   r->drawn == 1 ? "" : "s", r->width, r->height);
+        tell_plainly(r, first, files);
         return;
     }
     static const char *const colors[] = {"none", "stress", "displacement", "contact"};
     static const char *const outcomes[] = {"converged", "stopped", "failed"};
     hk_outcome outcome = f->interrupted ? HK_OUTCOME_STOPPED : f->outcome;
+    const char *color = f->shown.color == FILM_FIELD ? r->color : colors[f->shown.color];
     json_t *object =
         json_pack("{s:s, s:O, s:i, s:i, s:i, s:i, s:s}", "status", outcomes[outcome], "files",
                   r->files, "frames", r->drawn, "width", r->width, "height", r->height, "triangles",
-                  f->surfaces[0].shape.triangle_count, "color", colors[f->color]);
-    if (object && f->color != FILM_PLAIN) {
+                  f->surfaces[0].shape.triangle_count, "color", color);
+    if (object && f->shown.color != FILM_PLAIN) {
         json_object_set_new(object, "range", json_pack("[f, f]", r->low, r->high));
         json_object_set_new(object, "values", json_pack("[f, f]", r->least, r->most));
+        json_object_set_new(object, "colormap", json_string(r->map->name));
     }
+    if (object && rest_source(r)) json_object_set_new(object, "rest", json_string(rest_source(r)));
     cli_json_print(object);
 }
 
@@ -574,15 +306,14 @@ static int draw_all(render *r)
     int result = scene ? film_load_scene(&r->film, r->words.items[0], &r->request)
                        : film_load_files(&r->film, &r->words, &r->request);
     if (result >= 0) return result;
-    measure_bounds(r);
-    measure_values(r);
-    bool sheet = r->kind == ONE_PICTURE && r->film.frame_count > 1;
-    return sheet ? write_sheet(r) : write_frames(r);
+    if (r->exaggerate != 1) film_exaggerate(&r->film, r->exaggerate);
+    return render_film(r);
 }
 
 int cmd_render(int argc, char **argv)
 {
     render r = {.zoom = 1,
+                .exaggerate = 1,
                 .threads = -1,
                 .width = 1280,
                 .height = 800,

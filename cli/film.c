@@ -17,6 +17,7 @@ void film_free(film *f)
         free(f->surfaces[i].vertices);
         free(f->surfaces[i].rest);
         free(f->surfaces[i].bodies);
+        film_cut_free(&f->surfaces[i].cut);
     }
     for (int i = 0; i < f->frame_count; ++i) {
         free(f->frames[i].positions);
@@ -94,12 +95,16 @@ int film_add_surface(film *f, hk_mesh *mesh, const double *rest, const char *nam
     return -1;
 }
 
+// Positions are those of the mesh, without the vertices of a cut.
 frame *film_add_frame(film *f, int surface_index, const double *positions, double time)
 {
+    const surface *s = &f->surfaces[surface_index];
+    double *all = s->cut.count > 0 ? film_cut_values(&s->cut, positions, 3) : NULL;
     f->frames = cli_realloc(f->frames, (size_t)f->frame_count + 1, sizeof *f->frames);
     frame *fr = &f->frames[f->frame_count++];
     *fr = (frame){.surface = surface_index, .time = time};
-    fr->positions = film_positions(f, &f->surfaces[surface_index], positions);
+    fr->positions = film_positions(f, s, all ? all : positions);
+    free(all);
     return fr;
 }
 
@@ -174,43 +179,211 @@ static void drop_last_surface(film *f)
     shape_free(&s->shape);
     free(s->vertices);
     free(s->rest);
+    film_cut_free(&s->cut);
 }
 
-static int load_entry(film *f, const cli_series_file *item, bool captioned)
+// Where the vertices are at rest: Hooke's files say how far they are from there. NULL: not known.
+// To be freed.
+static double *rest_of_file(const hk_mesh *mesh)
+{
+    hk_field field;
+    if (!film_find_field(mesh, "displacement", &field) || field.site != HK_ON_VERTICES ||
+        field.components != 3)
+        return NULL;
+    int count = hk_mesh_vertex_count(mesh);
+    double *rest = cli_realloc(NULL, 3 * (size_t)count, sizeof(double));
+    for (int i = 0; i < 3 * count; ++i) rest[i] = hk_mesh_positions(mesh)[i] - field.values[i];
+    return rest;
+}
+
+// "has no field …", with those there are.
+static int tell_fields(const hk_mesh *mesh, const char *wanted, const char *path)
+{
+    char *list = cli_format("%s", "");
+    for (int i = 0; i < hk_mesh_field_count(mesh); ++i) {
+        hk_field field = hk_mesh_field(mesh, i);
+        char *longer = cli_format("%s%s%s", list, i ? ", " : "", field.name);
+        free(list);
+        list = longer;
+    }
+    int result = *list ? cli_failure("%s has no field \"%s\"; it has %s", path, wanted, list)
+                       : cli_failure("%s has no field \"%s\": it has none at all; fields are read "
+                                     "from .vtu files",
+                                     path, wanted);
+    free(list);
+    return result;
+}
+
+// Displacements without a field of that name: from the first frame.
+static int take_displacements(film *f, frame *fr, const char *path)
+{
+    if (fr->surface > 0)
+        return cli_failure("%s is not the mesh of the first file, so there is no displacement "
+                           "between them",
+                           path);
+    fr->values = film_displacements(f, &f->surfaces[0], fr->positions);
+    return -1;
+}
+
+// The values of a frame, which is the mesh's, at rest as given.
+static int take_field(film *f, frame *fr, const hk_mesh *mesh, const double *rest, const char *path)
+{
+    const film_quantity *q = &f->shown;
+    const surface *s = &f->surfaces[fr->surface];
+    hk_field field;
+    if (q->color == FILM_PLAIN) return -1;
+    if (!film_find_field(mesh, q->field, &field))
+        return q->color == FILM_DISPLACEMENT ? take_displacements(f, fr, path)
+                                             : tell_fields(mesh, q->field, path);
+    if (q->component >= 0 && (field.components == 1 || q->component >= field.components))
+        return cli_failure("%s: the field \"%s\" has %d component%s", path, q->field,
+                           field.components, field.components == 1 ? "" : "s");
+    if (field.components > 1 && q->component < 0) f->shown.unsign = true;
+    double *all = film_field_values(mesh, rest, &field, q->component);
+    if (s->cut.count > 0) {
+        double *longer = film_cut_values(&s->cut, all, 1);
+        free(all);
+        all = longer;
+    }
+    fr->values = cli_realloc(NULL, (size_t)s->shape.vertex_count, sizeof(float));
+    for (int i = 0; i < s->shape.vertex_count; ++i) fr->values[i] = (float)all[s->vertices[i]];
+    free(all);
+    return -1;
+}
+
+// ---------------------------------------------------------------- bodies of files
+
+static int32_t root_of(int32_t *parent, int32_t i)
+{
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+// Which body each vertex [vertex_count] of a mesh belongs to: as its field "body" says, else parts
+// of tets that hang together, by their lowest vertices. NULL: there is one only. To be freed.
+static int32_t *bodies_of(const hk_mesh *mesh)
+{
+    hk_field field;
+    int count = hk_mesh_vertex_count(mesh), tets = hk_mesh_tet_count(mesh), bodies = 0;
+    int32_t *body = cli_realloc(NULL, (size_t)count, sizeof(int32_t));
+    if (film_find_field(mesh, "body", &field) && field.components == 1) {
+        double *values = film_field_values(mesh, hk_mesh_positions(mesh), &field, -1);
+        for (int i = 0; i < count; ++i) body[i] = (int32_t)round(fmin(fmax(values[i], 0), 1e9));
+        free(values);
+        return body;
+    }
+    for (int i = 0; i < count; ++i) body[i] = i;
+    for (int i = 0; i < tets; ++i) {
+        const int32_t *t = hk_mesh_tets(mesh) + 4 * (size_t)i;
+        for (int k = 1; k < 4; ++k) {
+            int32_t a = root_of(body, t[0]), b = root_of(body, t[k]);
+            body[a < b ? b : a] = a < b ? a : b;
+        }
+    }
+    // Roots are the lowest of their part and come first; numbers below 0 are those of bodies.
+    for (int i = 0; i < count; ++i) {
+        bool root = body[i] == i;
+        body[i] = root ? -1 - bodies : body[root_of(body, body[i])];
+        bodies += root;
+    }
+    for (int i = 0; i < count; ++i) body[i] = -1 - body[i];
+    if (bodies > 1 && tets > 0) return body;
+    free(body);
+    return NULL;
+}
+
+static void number_bodies(surface *s, const hk_mesh *mesh)
+{
+    int32_t *body = bodies_of(mesh);
+    if (!body) return;
+    s->bodies = cli_realloc(NULL, (size_t)s->shape.vertex_count, 1);
+    for (int i = 0; i < s->shape.vertex_count; ++i) {
+        int32_t v = s->vertices[i];
+        if (s->cut.count > 0 && v >= s->cut.first) v = s->cut.ends[2 * (v - s->cut.first)];
+        s->bodies[i] = (uint8_t)(body[v] % BODY_NUMBERS);
+    }
+    free(body);
+}
+
+// ---------------------------------------------------------------- loading
+
+// The surface of a file: an earlier one if it is the same. Returns -1 or an exit status.
+static int find_surface(film *f, hk_mesh *mesh, const double *rest, const film_request *request,
+                        const char *path, int *index)
+{
+    hk_mesh *clipped = NULL;
+    film_cut cut = {0};
+    double *all = NULL;
+    int result = -1;
+    if (request->clip) {
+        result = film_clip(mesh, rest, request->clip, path, &clipped, &cut);
+        if (result < 0) all = film_cut_values(&cut, rest, 3);
+    }
+    if (result < 0) result = film_add_surface(f, clipped ? clipped : mesh, all ? all : rest, path);
+    hk_mesh_free(clipped);
+    free(all);
+    if (result >= 0) {
+        film_cut_free(&cut);
+        return result;
+    }
+    int last = f->surface_count - 1;
+    f->surfaces[last].cut = cut;
+    // A series repeats its mesh: the creases of the first frame serve all.
+    bool repeated = last > 0 && same_mesh(&f->surfaces[0], &f->surfaces[last]);
+    if (repeated)
+        drop_last_surface(f);
+    else
+        number_bodies(&f->surfaces[last], mesh);
+    *index = repeated ? 0 : last;
+    return -1;
+}
+
+static int load_entry(film *f, const cli_series_file *item, const film_request *request,
+                      bool captioned)
 {
     hk_mesh *mesh = NULL;
     if (hk_mesh_load(item->path, &mesh) != HK_OK) return cli_failure("%s", hk_error());
-    int result = film_add_surface(f, mesh, hk_mesh_positions(mesh), item->path);
+    double *own = rest_of_file(mesh);
+    const double *rest = own ? own : hk_mesh_positions(mesh);
+    if (f->frame_count == 0) {
+        f->rest_source = own ? FILM_REST_FIELD : FILM_REST_FIRST;
+        f->grounded = hk_mesh_field_count(mesh) == 0;
+    }
+    int index, result = find_surface(f, mesh, rest, request, item->path, &index);
     if (result < 0) {
-        int last = f->surface_count - 1;
-        // A series repeats its mesh: the creases of the first frame serve all.
-        bool repeated = last > 0 && same_mesh(&f->surfaces[0], &f->surfaces[last]);
-        if (repeated) drop_last_surface(f);
-        int index = repeated ? 0 : last;
         frame *fr = film_add_frame(f, index, hk_mesh_positions(mesh), item->time);
         if (captioned && isnan(item->time))
             fr->caption = cli_format("%s", cli_file_name(item->path));
-        if (f->color == FILM_DISPLACEMENT && index > 0)
-            result = cli_failure("%s is not the mesh of the first file, so there is no "
-                                 "displacement between them",
-                                 item->path);
-        else if (f->color == FILM_DISPLACEMENT)
-            fr->values = film_displacements(f, &f->surfaces[0], fr->positions);
+        result = take_field(f, fr, mesh, rest, item->path);
     }
+    free(own);
     hk_mesh_free(mesh);
     return result;
 }
 
+// Where there is one file only, and it does not tell how far its vertices are from rest, nothing
+// can be said about their displacement.
+static int check_rest(const film *f, const film_request *request, const char *path)
+{
+    bool wanted = f->shown.color == FILM_DISPLACEMENT || request->needs_rest;
+    if (!wanted || f->rest_source == FILM_REST_FIELD || f->frame_count > 1) return -1;
+    return cli_failure("%s has no field \"displacement\", and there is no earlier frame: its rest "
+                       "shape is not known",
+                       path);
+}
+
 int film_load_files(film *f, const cli_texts *paths, const film_request *request)
 {
-    *f = (film){.color = request->color_chosen ? request->color : FILM_PLAIN};
+    *f = (film){.shown = request->shown};
     cli_series e = {NULL, 0};
     int result = cli_series_read(&e, paths);
+    if (result < 0 && request->check) result = request->check(request->context, NULL, &e);
     if (result < 0) thin_out(&e, request->every, request->frames);
     for (int i = 0; i < e.count && result < 0 && !f->interrupted; ++i) {
-        result = load_entry(f, &e.items[i], e.count > 1);
+        result = load_entry(f, &e.items[i], request, e.count > 1);
         f->interrupted = cli_interrupted();
     }
+    if (result < 0) result = check_rest(f, request, paths->items[0]);
     cli_series_free(&e);
     film_caption_times(f);
     return result;

@@ -11,12 +11,11 @@ typedef struct stage_set {
     hk_scene *scene;
     hk_model *model;
     hk_world *world;
-    hk_mesh *mesh;    // of all bodies, for its tets
-    hk_mesh *skins;   // the surface of all bodies, with the latest carried values for positions;
-                      // NULL: no body has a skin, or it is not to be seen
-    double *stress;   // [tet_count] Pa
-    double *sums;     // [vertex_count][3] volume × stress, then the stress; the others are 0
-    double *volumes;  // [vertex_count] of the tets around, at rest
+    hk_mesh *mesh;     // of all bodies, for its tets
+    hk_mesh *skins;    // the surface of all bodies, with the latest carried values for positions;
+                       // NULL: no body has a skin, or it is not to be seen
+    hk_mesh *clipped;  // the outside of what is left of the mesh; NULL: all
+    film_cut cut;      // its vertices beside those of the mesh
     // With obstacles: the vertices of all that is drawn, those of bodies first.
     double *drawn;  // [drawn_count][3] m
     int drawn_count, body_count;
@@ -28,12 +27,11 @@ static void close_scene(stage_set *set)
 {
     hk_mesh_free(set->mesh);
     hk_mesh_free(set->skins);
+    hk_mesh_free(set->clipped);
+    film_cut_free(&set->cut);
     hk_world_free(set->world);
     hk_model_free(set->model);
     hk_scene_free(set->scene);
-    free(set->stress);
-    free(set->sums);
-    free(set->volumes);
     free(set->drawn);
     free(set->order);
 }
@@ -44,6 +42,8 @@ static int open_scene(stage_set *set, const film_request *request)
     int set_count = request->sets ? request->sets->count : 0;
     if (cli_scene_load(set->path, sets, set_count, &set->scene) != HK_OK)
         return cli_failure("%s", hk_error());
+    int result = request->check ? request->check(request->context, set->scene, NULL) : -1;
+    if (result >= 0) return result;
     if (hk_model_create(hk_scene_model(set->scene), &set->model) != HK_OK)
         return cli_failure("%s: %s", set->path, hk_error());
     hk_world_def def = hk_copy_world_def(hk_scene_world(set->scene));
@@ -57,7 +57,7 @@ static int open_scene(stage_set *set, const film_request *request)
 
 static bool wants_skins(const stage_set *set, const film_request *request)
 {
-    for (int b = 0; b < hk_model_body_count(set->model) && !request->tets; ++b)
+    for (int b = 0; b < hk_model_body_count(set->model) && !request->tets && !request->clip; ++b)
         if (hk_model_skin(set->model, b)) return true;
     return false;
 }
@@ -75,6 +75,12 @@ static int carry(stage_set *set, const double *values, const double **drawn)
     set->skins = carried;
     *drawn = hk_mesh_positions(carried);
     return -1;
+}
+
+// Whether a vertex that is drawn is one of a body, not of an obstacle.
+static bool is_of_body(const stage_set *set, int32_t vertex)
+{
+    return set->body_count == 0 || vertex < set->body_count || vertex >= set->drawn_count;
 }
 
 // ---------------------------------------------------------------- obstacles
@@ -137,7 +143,9 @@ static int32_t *all_triangles(stage_set *set, hk_mesh *bodies, double size, int 
     const int32_t *outer, *tets;
     if (hk_mesh_surface(bodies, &count, &outer, &tets) != HK_OK) return NULL;
     int32_t *triangles = cli_realloc(NULL, 3 * (size_t)count + 1, sizeof(int32_t));
-    memcpy(triangles, outer, 3 * sizeof(int32_t) * (size_t)count);
+    // Vertices of a cut come after all others.
+    for (int i = 0; i < 3 * count; ++i)
+        triangles[i] = outer[i] + (outer[i] < at ? 0 : set->drawn_count - at);
     *framed = at;
     for (int k = 0; k < hk_model_obstacle_count(set->model); ++k) {
         hk_mesh *mesh;
@@ -168,7 +176,7 @@ static void order_obstacles(stage_set *set, double size)
 static int add_all_surfaces(film *f, stage_set *set, hk_mesh *bodies, const double *rest)
 {
     int total = 0, framed = 0;
-    set->body_count = hk_mesh_vertex_count(bodies);
+    set->body_count = set->clipped ? set->cut.first : hk_mesh_vertex_count(bodies);
     double size = bounds_of(rest, set->body_count, set->floor_center);
     set->floor_size = 2 * size;
     order_obstacles(set, size);
@@ -176,11 +184,14 @@ static int add_all_surfaces(film *f, stage_set *set, hk_mesh *bodies, const doub
     if (result >= 0) return result;
     memcpy(set->drawn, rest, 3 * sizeof(double) * (size_t)set->body_count);
     int32_t *triangles = all_triangles(set, bodies, size, &total, &framed);
+    set->cut.first = set->drawn_count;
+    double *places = film_cut_values(&set->cut, set->drawn, 3);
     hk_mesh *all = NULL;
-    if (!triangles ||
-        hk_mesh_from_arrays(set->drawn_count, set->drawn, 0, NULL, total, triangles, &all) != HK_OK)
+    if (!triangles || hk_mesh_from_arrays(set->drawn_count + set->cut.count, places, 0, NULL, total,
+                                          triangles, &all) != HK_OK)
         result = cli_failure("%s: %s", set->path, hk_error());
-    if (result < 0) result = film_add_surface(f, all, set->drawn, set->path);
+    if (result < 0) result = film_add_surface(f, all, places, set->path);
+    free(places);
     free(triangles);
     hk_mesh_free(all);
     if (result >= 0) return result;
@@ -188,8 +199,8 @@ static int add_all_surfaces(film *f, stage_set *set, hk_mesh *bodies, const doub
     s->bodies = cli_realloc(NULL, (size_t)s->shape.vertex_count, 1);
     s->framed = 0;
     for (int i = 0; i < s->shape.vertex_count; ++i) {
-        s->bodies[i] = s->vertices[i] < set->body_count ? 0 : OBSTACLE_COLOR;
-        if (s->vertices[i] < framed) s->framed = i + 1;
+        s->bodies[i] = is_of_body(set, s->vertices[i]) ? 0 : OBSTACLE_COLOR;
+        if (s->vertices[i] < framed || s->vertices[i] >= set->drawn_count) s->framed = i + 1;
     }
     for (int k = 0; k < hk_model_obstacle_count(set->model); ++k) {
         const hk_obstacle_def *def = hk_def_at(hk_scene_model(set->scene)->obstacles, k);
@@ -204,86 +215,96 @@ static int add_scene_surface(film *f, stage_set *set, const film_request *reques
     const double *rest = hk_model_rest_positions(set->model);
     if (wants_skins(set, request) && hk_model_surface(set->model, rest, true, &set->skins) != HK_OK)
         return cli_failure("%s: %s", set->path, hk_error());
-    hk_mesh *bodies = set->skins ? set->skins : set->mesh;
+    int result = -1;
+    double *places = NULL;
+    if (request->clip) {
+        result = film_clip(set->mesh, rest, request->clip, set->path, &set->clipped, &set->cut);
+        if (result >= 0) return result;
+        places = film_cut_values(&set->cut, rest, 3);
+    }
+    hk_mesh *bodies = set->clipped ? set->clipped : set->skins ? set->skins : set->mesh;
     const double *drawn = set->skins ? hk_mesh_positions(set->skins) : rest;
-    if (hk_model_obstacle_count(set->model) > 0) return add_all_surfaces(f, set, bodies, drawn);
-    return film_add_surface(f, bodies, drawn, set->path);
+    if (hk_model_obstacle_count(set->model) > 0)
+        result = add_all_surfaces(f, set, bodies, drawn);
+    else
+        result = film_add_surface(f, bodies, places ? places : drawn, set->path);
+    free(places);
+    if (result >= 0) return result;
+    f->surfaces[0].cut = set->cut;
+    set->cut = (film_cut){0};
+    f->rest_source = FILM_REST_SCENE;
+    return -1;
 }
 
 // ---------------------------------------------------------------- values
 
-// A number of each vertex that is drawn, out of the first of three per vertex; obstacles have 0.
+// The value of a vertex that is drawn, out of three per vertex of which the first counts; that of a
+// cut lies between those of the ends of its edge.
+static double value_at(const surface *s, const double *drawn, int32_t vertex)
+{
+    int i = vertex - s->cut.first;
+    if (s->cut.count == 0 || i < 0) return drawn[3 * (size_t)vertex];
+    const int32_t *ends = s->cut.ends + 2 * (size_t)i;
+    double t = s->cut.weights[i];
+    return (1 - t) * drawn[3 * (size_t)ends[0]] + t * drawn[3 * (size_t)ends[1]];
+}
+
+// Those of all; obstacles have 0.
 static float *take_values(const stage_set *set, const surface *s, const double *drawn)
 {
     float *values = cli_realloc(NULL, (size_t)s->shape.vertex_count, sizeof(float));
-    for (int i = 0; i < s->shape.vertex_count; ++i) {
-        bool body = set->body_count == 0 || s->vertices[i] < set->body_count;
-        values[i] = body ? (float)fmax(0, drawn[3 * s->vertices[i]]) : 0;
-    }
+    for (int i = 0; i < s->shape.vertex_count; ++i)
+        values[i] = is_of_body(set, s->vertices[i]) ? (float)value_at(s, drawn, s->vertices[i]) : 0;
     return values;
 }
 
-// The size of the contact force at the vertices.
-static int take_contact(stage_set *set, const surface *s, float **values)
+static const struct {
+    const char *name;
+    hk_field_site site;
+    int components;
+} world_fields[] = {{"displacement", HK_ON_VERTICES, 3},
+                    {"velocity", HK_ON_VERTICES, 3},
+                    {"contact_force", HK_ON_VERTICES, 3},
+                    {"von_mises", HK_ON_TETS, 1},
+                    {"J", HK_ON_TETS, 1}};
+enum { WORLD_FIELDS = sizeof world_fields / sizeof world_fields[0] };
+
+// Any field of the world by its name.
+static int take_field(film *f, stage_set *set, float **values)
 {
-    int vertices = hk_mesh_vertex_count(set->mesh);
-    double *force = cli_realloc(NULL, 3 * (size_t)vertices, sizeof(double));
+    film_quantity *q = &f->shown;
+    const surface *s = &f->surfaces[0];
+    int i = 0, vertices = hk_mesh_vertex_count(set->mesh), result = -1;
+    while (i < WORLD_FIELDS && strcmp(world_fields[i].name, q->field) != 0) ++i;
+    if (i == WORLD_FIELDS)
+        return cli_failure("a scene has no field \"%s\"; it has displacement, velocity, "
+                           "von_mises, J and contact_force",
+                           q->field);
+    int width = world_fields[i].components;
+    if (q->component >= 0 && q->component >= (width == 1 ? 0 : width))
+        return cli_failure("the field \"%s\" has %d component%s", q->field, width,
+                           width == 1 ? "" : "s");
+    size_t sites =
+        (size_t)(world_fields[i].site == HK_ON_TETS ? hk_mesh_tet_count(set->mesh) : vertices);
+    double *numbers = cli_realloc(NULL, sites * (size_t)width, sizeof(double));
+    double *three = cli_realloc(NULL, 3 * (size_t)vertices, sizeof(double));
     const double *drawn;
-    int result = -1;
-    if (hk_world_field(set->world, "contact_force", force) != HK_OK)
+    if (hk_world_field(set->world, q->field, numbers) != HK_OK)
         result = cli_failure("%s: %s", set->path, hk_error());
-    for (int i = 0; i < vertices && result < 0; ++i) {
-        double *f = force + 3 * i;
-        f[0] = sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]);
-        f[1] = f[2] = 0;
+    if (result < 0) {
+        hk_field field = {q->field, world_fields[i].site, width, numbers};
+        double *all =
+            film_field_values(set->mesh, hk_model_rest_positions(set->model), &field, q->component);
+        memset(three, 0, 3 * (size_t)vertices * sizeof(double));
+        for (int v = 0; v < vertices; ++v) three[3 * v] = all[v];
+        free(all);
+        q->unsign = q->unsign || (width > 1 && q->component < 0);
+        result = carry(set, three, &drawn);
     }
-    if (result < 0) result = carry(set, force, &drawn);
     if (result < 0) *values = take_values(set, s, drawn);
-    free(force);
+    free(numbers);
+    free(three);
     return result;
-}
-
-static double tet_volume(const double *x, const int32_t *t)
-{
-    double e[3][3];
-    for (int i = 0; i < 3; ++i)
-        for (int k = 0; k < 3; ++k) e[i][k] = x[3 * t[i + 1] + k] - x[3 * t[0] + k];
-    return fabs(e[0][0] * (e[1][1] * e[2][2] - e[1][2] * e[2][1]) +
-                e[0][1] * (e[1][2] * e[2][0] - e[1][0] * e[2][2]) +
-                e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0])) /
-           6;
-}
-
-// The stress at the vertices: the mean over the tets around, weighted by their rest volume.
-static int take_stress(stage_set *set, const surface *s, float **values)
-{
-    int tets = hk_mesh_tet_count(set->mesh), vertices = hk_mesh_vertex_count(set->mesh);
-    const int32_t *t = hk_mesh_tets(set->mesh);
-    const double *rest = hk_model_rest_positions(set->model);
-    if (!set->stress) {
-        set->stress = cli_realloc(NULL, (size_t)tets, sizeof(double));
-        set->sums = cli_realloc(NULL, 3 * (size_t)vertices, sizeof(double));
-        set->volumes = cli_realloc(NULL, (size_t)vertices, sizeof(double));
-    }
-    if (hk_world_field(set->world, "von_mises", set->stress) != HK_OK)
-        return cli_failure("%s: %s", set->path, hk_error());
-    memset(set->sums, 0, 3 * (size_t)vertices * sizeof(double));
-    memset(set->volumes, 0, (size_t)vertices * sizeof(double));
-    for (int i = 0; i < tets; ++i) {
-        double volume = tet_volume(rest, t + 4 * i);
-        if (!isfinite(set->stress[i])) continue;
-        for (int k = 0; k < 4; ++k) {
-            set->sums[3 * t[4 * i + k]] += volume * set->stress[i];
-            set->volumes[t[4 * i + k]] += volume;
-        }
-    }
-    for (int i = 0; i < vertices; ++i)
-        set->sums[3 * i] = set->volumes[i] > 0 ? set->sums[3 * i] / set->volumes[i] : 0;
-    const double *drawn;
-    int result = carry(set, set->sums, &drawn);
-    if (result >= 0) return result;
-    *values = take_values(set, s, drawn);
-    return -1;
 }
 
 // The state of the world as the next frame.
@@ -298,10 +319,11 @@ static int take_frame(film *f, stage_set *set)
     }
     if (result >= 0) return result;
     frame *fr = film_add_frame(f, 0, positions, hk_world_time(set->world));
-    if (f->color == FILM_DISPLACEMENT)
+    if (f->shown.color == FILM_DISPLACEMENT)
         fr->values = film_displacements(f, &f->surfaces[0], fr->positions);
-    if (f->color == FILM_CONTACT) return take_contact(set, &f->surfaces[0], &fr->values);
-    return f->color == FILM_STRESS ? take_stress(set, &f->surfaces[0], &fr->values) : -1;
+    else if (f->shown.color != FILM_PLAIN)
+        return take_field(f, set, &fr->values);
+    return -1;
 }
 
 // On which step the given frame is due.
@@ -376,25 +398,26 @@ static int pose(film *f, stage_set *set)
 }
 
 // Bodies get their own colours when there is more than one.
-static int number_bodies(surface *s, stage_set *set)
+static int number_bodies(film *f, stage_set *set)
 {
+    surface *s = &f->surfaces[0];
     int count = hk_model_body_count(set->model), vertices = hk_model_vertex_count(set->model);
     if (count < 2) return -1;
     double *body = cli_realloc(NULL, 3 * (size_t)vertices, sizeof(double));
     const double *drawn;
     memset(body, 0, 3 * (size_t)vertices * sizeof(double));
-    for (int b = 0; b < count; ++b)
-        for (int v = hk_model_body_start(set->model, b); v < hk_model_body_start(set->model, b + 1);
-             ++v)
-            body[3 * v] = b;
+    for (int b = 0; b < count; ++b) {
+        int end = hk_model_body_start(set->model, b + 1);
+        for (int v = hk_model_body_start(set->model, b); v < end; ++v) body[3 * v] = b;
+    }
     int result = carry(set, body, &drawn);
     if (result < 0) {
         s->bodies = cli_realloc(s->bodies, (size_t)s->shape.vertex_count, 1);
-        for (int i = 0; i < s->shape.vertex_count; ++i)  // a multiple of the number of colours
-            if (set->body_count == 0 || s->vertices[i] < set->body_count)
-                s->bodies[i] = (uint8_t)((int)round(drawn[3 * s->vertices[i]]) % 252);
-            else
-                s->bodies[i] = OBSTACLE_COLOR;
+        for (int i = 0; i < s->shape.vertex_count; ++i)
+            s->bodies[i] =
+                is_of_body(set, s->vertices[i])
+                    ? (uint8_t)((int)round(value_at(s, drawn, s->vertices[i])) % BODY_NUMBERS)
+                    : OBSTACLE_COLOR;
     }
     free(body);
     return result;
@@ -403,12 +426,12 @@ static int number_bodies(surface *s, stage_set *set)
 static int choose_scene_color(film *f, const stage_set *set, const film_request *request)
 {
     bool has_tets = hk_mesh_tet_count(set->mesh) > 0;
-    f->color = request->color;
-    if (!request->color_chosen)
-        f->color = request->action != FILM_INITIAL && has_tets ? FILM_STRESS : FILM_PLAIN;
-    if (f->color == FILM_STRESS && !has_tets)
+    f->shown = request->shown;
+    if (!request->color_chosen && request->action != FILM_INITIAL && has_tets)
+        film_parse_quantity("stress", &f->shown);
+    if (f->shown.color == FILM_STRESS && !has_tets)
         return cli_failure("%s has no tets and so no stress; use --color displacement", set->path);
-    if (f->color == FILM_CONTACT && !cli_has_contact(set->world))
+    if (f->shown.color == FILM_CONTACT && !cli_has_contact(set->world))
         return cli_failure("%s has no contact; use --color displacement", set->path);
     return -1;
 }
@@ -420,7 +443,7 @@ int film_load_scene(film *f, const char *path, const film_request *request)
     int result = open_scene(&set, request);
     if (result < 0) result = choose_scene_color(f, &set, request);
     if (result < 0) result = add_scene_surface(f, &set, request);
-    if (result < 0) result = number_bodies(&f->surfaces[0], &set);
+    if (result < 0) result = number_bodies(f, &set);
     if (result < 0) {
         switch (request->action) {
         case FILM_INITIAL: result = take_frame(f, &set); break;

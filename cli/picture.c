@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "colormap.h"
 #include "font.h"
 
 picture picture_new(int width, int height)
@@ -138,52 +139,6 @@ float linear_to_srgb(float light)
     if (!(light > 0)) return 0;
     if (light >= 1) return 255;
     return 255 * (light <= 0.0031308f ? 12.92f * light : 1.055f * powf(light, 1 / 2.4f) - 0.055f);
-}
-
-// Linear sRGB of a colour in OKLab (B. Ottosson, "A perceptual color space for image processing",
-// 2020).
-static void oklab_to_linear(const float lab[3], float rgb[3])
-{
-    float l = lab[0] + 0.3963377774f * lab[1] + 0.2158037573f * lab[2];
-    float m = lab[0] - 0.1055613458f * lab[1] - 0.0638541728f * lab[2];
-    float s = lab[0] - 0.0894841775f * lab[1] - 1.2914855480f * lab[2];
-    l = l * l * l, m = m * m * m, s = s * s * s;
-    rgb[0] = +4.0767416621f * l - 3.3077115913f * m + 0.2309699292f * s;
-    rgb[1] = -1.2684380046f * l + 2.6097574011f * m - 0.3413193965f * s;
-    rgb[2] = -0.0041960863f * l - 0.7034186147f * m + 1.7076147010f * s;
-    for (int k = 0; k < 3; ++k) rgb[k] = fminf(fmaxf(rgb[k], 0), 1);
-}
-
-// A scale for shaded surfaces: shading already uses lightness, so the values are told by hue over a
-// moderate range of lightness (K. Moreland, "Diverging Color Maps for Scientific Visualization",
-// 2009), in the order blue, green, yellow, red that turbo made even (A. Mikhailov, 2019). The knots
-// are our own, in OKLab, about equally far from each other, joined by Catmull-Rom curves.
-void scale_color(float t, float rgb[3])
-{
-    enum { KNOTS = 8 };
-    static const float knots[KNOTS][3] = {
-        // lightness, chroma, hue (degrees)
-        {0.42f, 0.145f, 272}, {0.55f, 0.145f, 255}, {0.67f, 0.125f, 226}, {0.76f, 0.120f, 180},
-        {0.84f, 0.155f, 133}, {0.87f, 0.165f, 96},  {0.72f, 0.175f, 55},  {0.54f, 0.195f, 27},
-    };
-    float at = fminf(fmaxf(t, 0), 1) * (KNOTS - 1);
-    int i = at >= KNOTS - 2 ? KNOTS - 2 : (int)at;
-    float u = at - (float)i, lab[4][3];
-    for (int j = 0; j < 4; ++j) {
-        int k = i - 1 + j;
-        k = k < 0 ? 0 : k > KNOTS - 1 ? KNOTS - 1 : k;
-        float hue = knots[k][2] * (float)(M_PI / 180);
-        lab[j][0] = knots[k][0];
-        lab[j][1] = knots[k][1] * cosf(hue);
-        lab[j][2] = knots[k][1] * sinf(hue);
-    }
-    float mixed[3];
-    for (int k = 0; k < 3; ++k) {
-        float a = lab[0][k], b = lab[1][k], c = lab[2][k], d = lab[3][k];
-        mixed[k] =
-            b + 0.5f * u * (c - a + u * (2 * a - 5 * b + 4 * c - d + u * (3 * (b - c) + d - a)));
-    }
-    oklab_to_linear(mixed, rgb);
 }
 
 void body_color(int body, float rgb[3])
@@ -390,7 +345,7 @@ static void paint_scale(picture *p, const color_bar *bar, int x, int top, int bo
                      : y >= bottom ? (float)(y - bottom) + 0.5f
                                    : 0;
         float rgb[3];
-        scale_color(t, rgb);
+        colormap_color(bar->map ? bar->map : colormap_at(0), t, rgb);
         uint8_t bytes[3];
         for (int k = 0; k < 3; ++k) bytes[k] = (uint8_t)(linear_to_srgb(rgb[k]) + 0.5f);
         for (int px = x - 1; px <= x + width; ++px) {

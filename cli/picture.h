@@ -23,8 +23,6 @@ void picture_paste(picture *p, const picture *from, int x, int y);
 // The light of an sRGB value, 0..1, and back to 0..255.
 float srgb_to_linear(float value);
 float linear_to_srgb(float light);
-// The colour of t in 0..1 in the scale of the pictures, as linear light.
-void scale_color(float t, float rgb[3]);
 // Calm colours for bodies that show no values, as linear light; they repeat.
 enum { BODY_COLORS = 6, OBSTACLE_COLOR = 255 };  // the latter has no hue
 void body_color(int body, float rgb[3]);
@@ -46,10 +44,11 @@ void picture_text(picture *p, const char *text, float x, float y, float anchor, 
 // ---------------------------------------------------------------- colour bar
 
 typedef struct color_bar {
-    const char *title;   // "von Mises stress"
-    const char *unit;    // "Pa", "m"
-    double low, high;    // in the unit
-    double least, most;  // values that occur; beyond low..high the bar gets a pointed end
+    const char *title;           // "von Mises stress"
+    const char *unit;            // "Pa", "m"
+    double low, high;            // in the unit
+    double least, most;          // values that occur; beyond low..high the bar gets a pointed end
+    const struct colormap *map;  // NULL: the default
 } color_bar;
 
 // Round steps that cut low..high into about `wanted` parts: the first tick and the step.

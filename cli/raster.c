@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "colormap.h"
 #include "light.h"
 
 // ---------------------------------------------------------------- triangles into samples
@@ -200,7 +201,8 @@ static void studio_begin(studio *st, const drawing *d, int width, int height)
     stage_begin(&st->body, &d->body, &d->camera);
     stage_begin(&st->ghost, &d->ghost, &d->camera);
     place_lights(st, &d->camera);
-    for (int i = 0; i < 256; ++i) scale_color((float)i / 255, st->scale[i]);
+    const colormap *map = d->map ? d->map : colormap_at(0);
+    for (int i = 0; i < 256; ++i) colormap_color(map, (float)i / 255, st->scale[i]);
     for (int i = 0; i < BODY_COLORS; ++i) body_color(i, st->bodies[i]);
     body_color(OBSTACLE_COLOR, st->obstacle);
     for (int i = 0; i <= GAMMA_STEPS; ++i) {
@@ -292,8 +294,12 @@ static void surface_color(const studio *st, const layer *l, const int32_t *v, co
     }
     int largest = weight[0] >= weight[1] ? (weight[0] >= weight[2] ? 0 : 2)
                                          : (weight[1] >= weight[2] ? 1 : 2);
-    int body = l->bodies ? l->bodies[v[largest]] % BODY_COLORS : 0;
-    memcpy(rgb, st->bodies[body], 3 * sizeof(float));
+    int body = l->bodies ? l->bodies[v[largest]] : 0;
+    const float(*own)[3] = st->drawing->body_colors;
+    if (own && body < st->drawing->body_color_count && own[body][0] >= 0)
+        memcpy(rgb, own[body], 3 * sizeof(float));
+    else
+        memcpy(rgb, st->bodies[body % BODY_COLORS], 3 * sizeof(float));
 }
 
 // How dark the lines of the triangles are here. Lines fade where triangles are too small to be
@@ -410,6 +416,7 @@ static void shade_backdrop(const studio *st, float x, float y, float rgba[4])
 typedef struct pixel {
     int x, y;
     int32_t body[PER_PIXEL], ghost[PER_PIXEL];  // triangles, -1 for none
+    float before[PER_PIXEL];                    // 0..1: how far the ghost is before the body
 } pixel;
 
 // The mean place of the samples that show the same triangle as sample `first`; marks them with
@@ -458,7 +465,7 @@ static void shade_pixel(const studio *st, const pixel *p, float rgba[4])
             sample[3] = 1;
         }
         if (ghost_slot[i] >= 0) {
-            float cover = ghosts[ghost_slot[i]];
+            float cover = ghosts[ghost_slot[i]] * p->before[i];
             for (int k = 0; k < 3; ++k)
                 sample[k] = (1 - cover) * sample[k] + cover * ghost_color[k];
             sample[3] = (1 - cover) * sample[3] + cover;
@@ -506,6 +513,15 @@ static void fill_target(const stage *s, raster_target *target)
     }
 }
 
+// Where both shapes nearly coincide, which of them is in front is a matter of their facets: the
+// ghost fades out towards the body, so that no patches of it are left. Depths are 1 / distance.
+static float ghost_before(float ghost, float body)
+{
+    if (body <= 0) return 1;
+    float t = between((1 / body - 1 / ghost - 0.006f) / 0.05f, 0, 1);
+    return t * t * (3 - 2 * t);
+}
+
 static void draw_band(const studio *st, band *b, picture *p)
 {
     b->body.first_row = b->ghost.first_row = SAMPLES * b->first;
@@ -521,9 +537,9 @@ static void draw_band(const studio *st, band *b, picture *p)
                 size_t where = row * (size_t)b->body.width + (size_t)(x * SAMPLES + i % SAMPLES);
                 at.body[i] = b->body.id[where];
                 at.ghost[i] = -1;
-                // Where both shapes coincide the body is in front.
-                if (haunted && b->ghost.depth[where] * 0.998f > b->body.depth[where])
-                    at.ghost[i] = b->ghost.id[where];
+                if (!haunted || b->ghost.id[where] < 0) continue;
+                at.before[i] = ghost_before(b->ghost.depth[where], b->body.depth[where]);
+                if (at.before[i] > 0) at.ghost[i] = b->ghost.id[where];
             }
             float rgba[4];
             shade_pixel(st, &at, rgba);

@@ -45,7 +45,10 @@ typedef struct drawing {
     bool ground;  // a plane that shows only the shadow
     float ground_height;
     backdrop backdrop;
-    float scale;  // of lines, 1 for a picture about 800 px high
+    float scale;                    // of lines, 1 for a picture about 800 px high
+    const struct colormap *map;     // of the values; NULL: the default
+    const float (*body_colors)[3];  // [body_color_count] linear light, negative: its usual one
+    int body_color_count;
 } drawing;
 
 picture raster_draw(const drawing *d, int width, int height);

@@ -40,7 +40,6 @@ static const container containers[] = {
       "+faststart"}},
     {".webm",
      {"-vf", EVEN, "-c:v", "libvpx-vp9", "-crf", "28", "-b:v", "0", "-pix_fmt", "yuv420p"}},
-    {".gif", {"-vf", "split[a][b];[a]palettegen[p];[b][p]paletteuse"}},
 };
 
 static const container *find_container(const char *path)

@@ -9,7 +9,7 @@
 
 typedef struct video video;
 
-// Whether the path ends like a movie: .mp4, .webm, .gif.
+// Whether the path ends like a movie: .mp4, .webm.
 bool video_is_path(const char *path);
 // Finds out before long work whether ffmpeg can be started. On false the reason is in `why`.
 bool video_can_write(const char *path, char *why, size_t size);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "cli.h"
+#include "colormap.h"
 #include "font.h"
 #include "light.h"
 #include "raster.h"
@@ -306,12 +307,12 @@ static void colors_and_ticks(void **state)
     for (int i = 0; i < 256; ++i)
         assert_float_equal(linear_to_srgb(srgb_to_linear((float)i / 255)), i, 1e-2);
     float low[3], high[3], before[3];
-    scale_color(0, low);
-    scale_color(1, high);
+    colormap_color(colormap_at(0), 0, low);
+    colormap_color(colormap_at(0), 1, high);
     assert_true(low[2] > 2 * low[0] && high[0] > 2 * high[2]);  // blue to red
     memcpy(before, low, sizeof before);
     for (int i = 1; i <= 100; ++i) {  // without jumps
-        scale_color((float)i / 100, high);
+        colormap_color(colormap_at(0), (float)i / 100, high);
         for (int k = 0; k < 3; ++k) assert_true(fabsf(high[k] - before[k]) < 0.06f);
         memcpy(before, high, sizeof before);
     }
