@@ -286,8 +286,8 @@ double hk_contacts_fraction(const hk_contacts *contacts, const hk_way_pair *pair
 // Whether held vertices and obstacles arrived there; x is where free ones have come to.
 void hk_contacts_keep(hk_contacts *contacts, const double *x);
 bool hk_contacts_approach(hk_contacts *contacts, const uint8_t *held, double *x);
-// For that: contacts->aim of free points that planes would run into, put in front of them (carry.c).
-// Whether there are any.
+// For that: contacts->aim of free points that planes would run into, put in front of them
+// (carry.c). Whether there are any.
 bool hk_contacts_carry(hk_contacts *contacts, const uint8_t *held);
 // Whether nothing passes through anything on straight ways from there to x.
 bool hk_contacts_passes(hk_contacts *contacts, const double *x);
