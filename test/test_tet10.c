@@ -3,6 +3,7 @@
 #include <hooke/quadratic.h>
 
 #include "bodies.h"
+#include "failing_alloc.h"
 
 #include "io/io.h"
 #include "mesh/quadratic.h"
@@ -640,6 +641,84 @@ static void test_skin(void **state)
     hk_mesh_free(mesh), hk_mesh_free(split), hk_mesh_free(surface), hk_mesh_free(bent);
 }
 
+// ---------------------------------------------------------------- memory
+
+// Mesh, files, model, world, step, stress: everything is freed.
+static hk_status live(const char *path)
+{
+    hk_mesh_def mesh_def = hk_default_mesh_def(HK_SHAPE_BOX);
+    mesh_def.cells[0] = mesh_def.cells[1] = mesh_def.cells[2] = 1;
+    hk_mesh *mesh = NULL, *loaded = NULL;
+    hk_model *model = NULL;
+    hk_world *world = NULL;
+    hk_body_def body = hk_default_body_def();
+    hk_model_def def = hk_default_model_def();
+    hk_step_report report;
+    hk_status status = hk_mesh_make(&mesh_def, &mesh);
+    if (status == HK_OK) status = hk_mesh_set_order(mesh, 2);
+    if (status == HK_OK) status = hk_mesh_save(mesh, path, NULL, 0);
+    if (status == HK_OK) status = hk_mesh_load(path, &loaded);
+    if (status == HK_OK) status = hk_mesh_set_order(loaded, 1);
+    body.mesh = mesh;
+    def.bodies = &body;
+    def.body_count = 1;
+    if (status == HK_OK) status = hk_model_create(&def, &model);
+    hk_world_def world_def = hk_default_world_def();
+    world_def.model = model;
+    world_def.threads = 1;
+    if (status == HK_OK) status = hk_world_create(&world_def, &world);
+    if (status == HK_OK) status = hk_world_step(world, &report);
+    if (status == HK_OK) status = hk_world_save(world, path);
+    hk_world_free(world);
+    hk_model_free(model);
+    hk_mesh_free(mesh);
+    hk_mesh_free(loaded);
+    return status;
+}
+
+static void test_every_failing_allocation(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"tet10_memory.vtu", "tet10_memory.msh"};
+    for (int k = 0; k < 2; k++) {
+        for (int n = 1;; n++) {
+            failing_alloc_install(n);
+            hk_status status = live(paths[k]);
+            int used = failing_alloc_count(), left = failing_alloc_live();
+            failing_alloc_remove();
+            if (left != 0) fail_msg("allocation %d fails: %d blocks leak", n, left);
+            if (used < n) {
+                if (status != HK_OK) fail_msg("%s", hk_error());
+                break;
+            }
+            if (status != HK_NO_MEMORY)
+                fail_msg("allocation %d fails: status %s (%s)", n, hk_status_name(status),
+                         hk_error());
+        }
+        remove(paths[k]);
+    }
+}
+
+static void test_warm_step_allocates_nothing(void **state)
+{
+    (void)state;
+    failing_alloc_install(0);
+    hk_body_def body = hk_default_body_def();
+    hk_selector wall = select_box(0, -1, -1, 0, 1, 1);
+    body.fixes = &wall;
+    body.fix_count = 1;
+    hk_model *model = model_of(&body, quadratic_box(1, 0.2, 0.2, 4, 1, 1), -9.81);
+    hk_world *world = world_of(model, 0.01, 1);
+    hk_step_report report;
+    CHECK_OK(hk_world_step(world, &report));
+    int before = failing_alloc_count();
+    for (int k = 0; k < 5; k++) CHECK_OK(hk_world_step(world, &report));
+    assert_int_equal(failing_alloc_count(), before);
+    hk_world_free(world);
+    assert_int_equal(failing_alloc_live(), 0);
+    failing_alloc_remove();
+}
+
 // ---------------------------------------------------------------- what is refused
 
 static void refuse_body(hk_body_def *body, hk_mesh *mesh, const char *words)
@@ -739,6 +818,8 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_stress),
         cmocka_unit_test(test_skin),
+        cmocka_unit_test(test_every_failing_allocation),
+        cmocka_unit_test(test_warm_step_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
