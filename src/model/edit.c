@@ -134,9 +134,9 @@ hk_status hk_model_copy(const hk_model *model, hk_model **copy)
 hk_status hk_model_copy_middles(const hk_model *m, const hk_body *body, hk_mesh *mesh)
 {
     int start = body ? body->tet_start : 0, vertex = body ? body->vertex_start : 0;
-    if (!m->middles || !hk_model_is_quadratic(m, start)) {
-        if (body || !m->middles) return HK_OK;
-    }
+    // A body is of one kind, a model need not be.
+    bool any = m->middles && (!body || (body->tet_count > 0 && hk_model_is_quadratic(m, start)));
+    if (!any) return HK_OK;
     int64_t count = 6 * (int64_t)mesh->tet_count;
     mesh->middles = HK_ARRAY(int32_t, count);
     if (!mesh->middles) return HK_NO_MEMORY;
