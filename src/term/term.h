@@ -244,8 +244,8 @@ struct hk_term_ops {
     // After a solve that ended at x, in double precision: the energy takes up what it has learnt
     // there, and is to be minimised once more where this is true.
     bool (*again)(hk_term *term, const double *x);
-    bool (*active)(const hk_term *term);           // in this step; NULL: always
-    bool (*wanted)(const hk_term *term);           // in some; NULL: yes
+    bool (*active)(const hk_term *term);  // in this step; NULL: always
+    bool (*wanted)(const hk_term *term);  // in some; NULL: yes
 
     // ---- the energy and its derivatives
     double (*energy)(hk_term *term, const void *x);  // J; +inf where it is not defined
