@@ -176,15 +176,17 @@ bool cli_write_whole(const char *path, const void *data, size_t size, char *why,
 
 // The series of states that a run leaves behind: bar.pvd + bar_0000.vtu …, bar_0000.csv …
 typedef struct cli_frames {
-    char *series;             // path of the .pvd, or NULL
-    char *stem;               // of the .vtu files: the series without its ending
-    char *points;             // prefix of the .csv files, or NULL
-    char *skin;               // of surfaces: the path of the first one; NULL: none
-    size_t skin_stem;         // length of its path before the number,
-    const char *skin_ending;  // and what follows that
-    double every;             // s
-    double next;              // s, when the next frame is due
-    double last;              // s, of the last frame written
+    char *series;               // path of the .pvd, or NULL
+    char *stem;                 // of the .vtu files: the series without its ending
+    char *points;               // prefix of the .csv files, or NULL
+    char *skin;                 // of surfaces: the path of the first one; NULL: none
+    size_t skin_stem;           // length of its path before the number,
+    const char *skin_ending;    // and what follows that
+    const char *const *fields;  // that .vtu files have besides, the scene's
+    int field_count;
+    double every;  // s
+    double next;   // s, when the next frame is due
+    double last;   // s, of the last frame written
     double *times;
     char **files;
     int count, capacity;

@@ -236,7 +236,7 @@ static int make_mesh(const char *name, const make_args *args)
 static int mesh_make(int argc, char **argv)
 {
     make_args args = {.strands = -1};
-    cli_option options[REALS + 6] = {
+    cli_option options[REALS + 7] = {
         {"size", 0, CLI_REALS, &args.size, "X,Y,Z", "m: box, pyramid; X,Z for a sheet"},
         {"cells", 0, CLI_INTS, &args.cells, "N,N,N", "divisions, as many as the shape takes"},
     };

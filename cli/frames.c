@@ -21,6 +21,8 @@ void cli_frames_begin(cli_frames *frames, const hk_output_def *output, const cha
     *frames = (cli_frames){.last = NAN};
     if (!output) return;
     frames->every = output->every;
+    frames->fields = output->fields;
+    frames->field_count = output->field_count;
     if (output->vtu) {
         char *path = cli_output_path(folder, output->vtu);
         size_t length = strlen(path);
@@ -132,7 +134,7 @@ hk_status cli_frames_write(cli_frames *frames, hk_world *world)
     char *file = NULL;
     if (frames->series) {
         char *path = cli_format("%s_%04d.vtu", frames->stem, frames->count);
-        status = hk_world_save(world, path);
+        status = hk_world_save_fields(world, path, frames->fields, frames->field_count);
         // The collection names its files relative to itself; they lie beside it.
         file = cli_format("%s", cli_file_name(path));
         free(path);

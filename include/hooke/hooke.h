@@ -1057,6 +1057,9 @@ HK_API hk_status hk_world_field(hk_world *world, const char *name, double *value
 HK_API hk_status hk_world_mesh(const hk_world *world, hk_mesh **mesh);
 /* hk_world_mesh + all fields + hk_mesh_save. */
 HK_API hk_status hk_world_save(hk_world *world, const char *path);
+/* With more of the fields of hk_world_field: "stress", "principal_stress", "strain", "reaction". */
+HK_API hk_status hk_world_save_fields(hk_world *world, const char *path, const char *const *fields,
+                                      int count);
 /* vertex,x,y,z with 17 significant digits. */
 HK_API hk_status hk_world_save_points(const hk_world *world, const char *path);
 /* What was actually used: method, options, sizes, lanes and threads or the GPU. Owned by the world.
@@ -1081,8 +1084,10 @@ typedef struct hk_output_def {
     const char *skin;   /* path of surfaces, cow.obj for cow_0000.obj, cow_0001.obj, …, or NULL */
     const struct hk_probe_def *probes;
     int probe_count;
-    const char *probe_file; /* path of a .csv with a row per time, or NULL */
-    const char *reactions;  /* the same of the forces that fixes and moves exert, or NULL */
+    const char *probe_file;    /* path of a .csv with a row per time, or NULL */
+    const char *reactions;     /* the same of the forces that fixes and moves exert, or NULL */
+    const char *const *fields; /* that .vtu files have besides, see hk_world_save_fields */
+    int field_count;
 } hk_output_def;
 typedef struct hk_probe_def { /* only the library makes them */
     const char *name;

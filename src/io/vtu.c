@@ -371,8 +371,8 @@ static hk_status add_field(vtu_reader *reader, const vtu_extra *field, hk_mesh *
     const vtu_piece *piece = &reader->pieces[0];
     bool of_tets = field->dimension == 3;
     size_t width = (size_t)field->array.components;
-    if (width != 1 && width != 3)
-        return hk_fail(HK_UNSUPPORTED, "it has %zu components, not 1 or 3", width);
+    if (width != 1 && width != 3 && width != 9)
+        return hk_fail(HK_UNSUPPORTED, "it has %zu components, not 1, 3 or 9", width);
     if (of_tets && mesh->tet_count == 0) return hk_fail(HK_UNSUPPORTED, "its cells are not tets");
     size_t items = (size_t)(of_tets ? mesh->tet_count : mesh->vertex_count);
     double *all, *values = HK_ARRAY(double, items *width);

@@ -40,6 +40,8 @@ hk_status hk_model_need_conditions(hk_model *model, hk_conditions **conditions);
 hk_status hk_model_take_condition(hk_model *model, const hk_body *body, hk_mesh *mesh,
                                   const hk_load_def *load, const uint8_t *chosen,
                                   const double *force);
+// Names of fixes and moves, for results.
+hk_status hk_body_name_constraints(const hk_body_def *def, hk_body *body);
 hk_status hk_model_take_gravity_factor(hk_model *model, const hk_factor_def *def);
 
 #endif

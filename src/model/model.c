@@ -639,20 +639,6 @@ static hk_status take_terms(const hk_model_def *def, hk_model *m)
 
 // ---------------------------------------------------------------- the model
 
-static hk_status name_constraints(const hk_body_def *def, hk_body *body)
-{
-    int count = def->fix_count + def->move_count;
-    body->constraint_names = HK_ZEROS(char *, count);
-    if (count > 0 && !body->constraint_names) return HK_NO_MEMORY;
-    for (int k = 0; k < count; k++) {
-        bool moves = k >= def->fix_count;
-        const char *const *names = moves ? def->move_names : def->fix_names;
-        const char *name = names ? names[moves ? k - def->fix_count : k] : NULL;
-        if (name && !(body->constraint_names[k] = hk_strdup(name))) return HK_NO_MEMORY;
-    }
-    return HK_OK;
-}
-
 static hk_status build_bodies(const hk_model_def *def, hk_model *m)
 {
     int vertex = 0, tet = 0, triangle = 0, material = 0, motion = 0;
@@ -670,7 +656,7 @@ static hk_status build_bodies(const hk_model_def *def, hk_model *m)
         body->motion_start = motion;
         body->name = hk_strdup(d->name ? d->name : "body");
         if (!body->name) return HK_NO_MEMORY;
-        HK_TRY(name_constraints(d, body));
+        HK_TRY(hk_body_name_constraints(d, body));
         builder b = {m, body, d, NULL, NULL, NULL, material, motion};
         hk_status status = build_body(&b);
         hk_mesh_free(b.mesh);

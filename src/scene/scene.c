@@ -99,10 +99,22 @@ static hk_status read_probe(hk_scene *scene, const hk_mesh *mesh, const hk_node 
     return hk_member_numbers(node, "at", HK_REQUIRED, 3, HK_ANY_NUMBER, probe->at);
 }
 
+static hk_status read_field_name(hk_scene *scene, const hk_mesh *mesh, const hk_node *node,
+                                 void *item)
+{
+    static const char *const names[] = {"stress", "principal_stress", "strain", "reaction"};
+    int which;
+    (void)scene;
+    (void)mesh;
+    HK_TRY(hk_node_choice(node, names, HK_COUNT_OF(names), &which));
+    *(const char **)item = names[which];
+    return HK_OK;
+}
+
 static hk_status read_output(hk_scene *scene, const hk_node *root)
 {
-    static const char *const keys[] = {"every", "vtu",    "points",     "stats",
-                                       "skin",  "probes", "probe_file", "reactions"};
+    static const char *const keys[] = {"every",  "vtu",        "points",    "stats", "skin",
+                                       "probes", "probe_file", "reactions", "fields"};
     hk_node node;
     if (!hk_node_member(root, "output", &node)) return HK_OK;
     hk_output_def *output = &scene->output;
@@ -116,7 +128,10 @@ static hk_status read_output(hk_scene *scene, const hk_node *root)
     HK_TRY(hk_member_text(&node, "skin", HK_OPTIONAL, arena, &output->skin));
     HK_TRY(hk_member_text(&node, "probe_file", HK_OPTIONAL, arena, &output->probe_file));
     HK_TRY(hk_member_text(&node, "reactions", HK_OPTIONAL, arena, &output->reactions));
-    void *probes = NULL;
+    void *probes = NULL, *fields = NULL;
+    HK_TRY(hk_read_list(scene, NULL, &node, "fields", sizeof(char *), read_field_name, &fields,
+                        &output->field_count));
+    output->fields = fields;
     HK_TRY(hk_read_list(scene, NULL, &node, "probes", sizeof(hk_probe_def), read_probe, &probes,
                         &output->probe_count));
     output->probes = probes;

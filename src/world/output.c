@@ -9,18 +9,19 @@ typedef struct known_field {
     const char *name;
     hk_field_site site;
     int components;
-    int result;  // hk_tet_result, of tets
+    int result;      // hk_tet_result, of tets
+    bool on_demand;  // in files that are asked to have it
 } known_field;
 static const known_field g_fields[] = {
-    {"displacement", HK_ON_VERTICES, 3, 0},
-    {"velocity", HK_ON_VERTICES, 3, 0},
-    {"von_mises", HK_ON_TETS, 1, HK_TET_VON_MISES},
-    {"J", HK_ON_TETS, 1, HK_TET_J},
-    {"stress", HK_ON_TETS, 9, HK_TET_STRESS},
-    {"principal_stress", HK_ON_TETS, 3, HK_TET_PRINCIPAL},
-    {"strain", HK_ON_TETS, 9, HK_TET_STRAIN},
-    {"reaction", HK_ON_VERTICES, 3, 0},
-    {"contact_force", HK_ON_VERTICES, 3, 0},
+    {"displacement", HK_ON_VERTICES, 3, 0, false},
+    {"velocity", HK_ON_VERTICES, 3, 0, false},
+    {"von_mises", HK_ON_TETS, 1, HK_TET_VON_MISES, false},
+    {"J", HK_ON_TETS, 1, HK_TET_J, false},
+    {"stress", HK_ON_TETS, 9, HK_TET_STRESS, true},
+    {"principal_stress", HK_ON_TETS, 3, HK_TET_PRINCIPAL, true},
+    {"strain", HK_ON_TETS, 9, HK_TET_STRAIN, true},
+    {"reaction", HK_ON_VERTICES, 3, 0, true},
+    {"contact_force", HK_ON_VERTICES, 3, 0, false},
 };
 enum { FIELDS = HK_COUNT_OF(g_fields) };
 
@@ -86,21 +87,63 @@ hk_status hk_world_mesh(const hk_world *w, hk_mesh **mesh)
     return HK_OK;
 }
 
+static bool is_asked_for(const char *name, const char *const *names, int count)
+{
+    for (int k = 0; k < count; k++)
+        if (names[k] && strcmp(names[k], name) == 0) return true;
+    return false;
+}
+
+// Whether a file has a field: those of every file, of contact where there is any, and those that
+// are asked for.
+static bool is_wanted(const hk_world *w, const known_field *field, const char *const *names,
+                      int count)
+{
+    if (strcmp(field->name, "contact_force") == 0) return w->model->contact != NULL;
+    return !field->on_demand || is_asked_for(field->name, names, count);
+}
+
+static hk_status check_names(const char *const *names, int count)
+{
+    if (count < 0 || (count > 0 && !names))
+        return hk_fail(HK_BAD_INPUT, "hk_world_save_fields: names are needed");
+    for (int n = 0; n < count; n++) {
+        bool known = false;
+        for (int k = 0; k < FIELDS; k++)
+            known |= names[n] && strcmp(names[n], g_fields[k].name) == 0;
+        if (!known)
+            return hk_fail(HK_BAD_INPUT,
+                           "no field \"%s\" (known: stress, principal_stress, strain, "
+                           "reaction)",
+                           names[n] ? names[n] : "");
+    }
+    return HK_OK;
+}
+
 hk_status hk_world_save(hk_world *w, const char *path)
+{
+    return hk_world_save_fields(w, path, NULL, 0);
+}
+
+hk_status hk_world_save_fields(hk_world *w, const char *path, const char *const *names,
+                               int name_count)
 {
     HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !path) return hk_fail(HK_BAD_INPUT, "hk_world_save: world and path are needed");
-    int count = w->model->contact ? FIELDS : FIELDS - 1;
+    HK_TRY(check_names(names, name_count));
+    int count = 0;
     hk_mesh *mesh = NULL;
     hk_status status = hk_world_mesh(w, &mesh);
     hk_field fields[FIELDS];
     double *values[FIELDS] = {0};
-    for (int k = 0; k < count && status == HK_OK; k++) {
-        int sites = g_fields[k].site == HK_ON_TETS ? w->model->tet_count : w->model->vertex_count;
-        values[k] = HK_ARRAY(double, (size_t)sites *(size_t)g_fields[k].components);
-        status = values[k] ? hk_world_field(w, g_fields[k].name, values[k]) : HK_NO_MEMORY;
-        fields[k] =
-            (hk_field){g_fields[k].name, g_fields[k].site, g_fields[k].components, values[k]};
+    for (int k = 0; k < FIELDS && status == HK_OK; k++) {
+        const known_field *f = &g_fields[k];
+        if (!is_wanted(w, f, names, name_count)) continue;
+        int sites = f->site == HK_ON_TETS ? w->model->tet_count : w->model->vertex_count;
+        values[count] = HK_ARRAY(double, (size_t)sites *(size_t)f->components);
+        status = values[count] ? hk_world_field(w, f->name, values[count]) : HK_NO_MEMORY;
+        fields[count] = (hk_field){f->name, f->site, f->components, values[count]};
+        count++;
     }
     if (status == HK_OK) status = hk_mesh_save(mesh, path, fields, count);
     for (int k = 0; k < FIELDS; k++) hk_free(values[k]);
