@@ -280,10 +280,10 @@ static int32_t *bodies_of(const hk_mesh *mesh)
             body[a < b ? b : a] = a < b ? a : b;
         }
     }
-    // Roots are the lowest of their part and come first; numbers below 0 are those of bodies.
+    // Parents come before their children, and have their numbers, below 0, already.
     for (int i = 0; i < count; ++i) {
         bool root = body[i] == i;
-        body[i] = root ? -1 - bodies : body[root_of(body, body[i])];
+        body[i] = root ? -1 - bodies : body[body[i]];
         bodies += root;
     }
     for (int i = 0; i < count; ++i) body[i] = -1 - body[i];

@@ -76,11 +76,24 @@ static double length_of(const double *v, int components)
     return sqrt(sum);
 }
 
+// The von Mises stress of a symmetric tensor: xx, yy, zz, xy, yz, xz, or all nine by rows.
+static double von_mises_of(const double *v, int components)
+{
+    bool nine = components == 9;
+    double xx = v[0], yy = v[nine ? 4 : 1], zz = v[nine ? 8 : 2];
+    double xy = v[nine ? 1 : 3], yz = v[nine ? 5 : 4], xz = v[nine ? 2 : 5];
+    double normal = (xx - yy) * (xx - yy) + (yy - zz) * (yy - zz) + (zz - xx) * (zz - xx);
+    return sqrt(0.5 * normal + 3 * (xy * xy + yz * yz + xz * xz));
+}
+
 static double number_of(const hk_field *field, int component, int64_t item)
 {
     const double *v = field->values + item * field->components;
     if (field->components == 1) return v[0];
-    return component >= 0 ? v[component] : length_of(v, field->components);
+    if (component >= 0) return v[component];
+    bool stress =
+        (field->components == 6 || field->components == 9) && strstr(field->name, "stress");
+    return stress ? von_mises_of(v, field->components) : length_of(v, field->components);
 }
 
 static double tet_volume(const double *x, const int32_t *t)

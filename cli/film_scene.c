@@ -250,11 +250,15 @@ static double value_at(const surface *s, const double *drawn, int32_t vertex)
 }
 
 // Those of all; obstacles have 0.
-static float *take_values(const stage_set *set, const surface *s, const double *drawn)
+static float *take_values(const stage_set *set, const surface *s, const double *drawn, bool unsign)
 {
+    // Skins that reach beyond their tets would carry values on below 0.
+    double least = unsign ? 0 : -INFINITY;
     float *values = cli_realloc(NULL, (size_t)s->shape.vertex_count, sizeof(float));
     for (int i = 0; i < s->shape.vertex_count; ++i)
-        values[i] = is_of_body(set, s->vertices[i]) ? (float)value_at(s, drawn, s->vertices[i]) : 0;
+        values[i] = is_of_body(set, s->vertices[i])
+                        ? (float)fmax(least, value_at(s, drawn, s->vertices[i]))
+                        : 0;
     return values;
 }
 
@@ -301,7 +305,7 @@ static int take_field(film *f, stage_set *set, float **values)
         q->unsign = q->unsign || (width > 1 && q->component < 0);
         result = carry(set, three, &drawn);
     }
-    if (result < 0) *values = take_values(set, s, drawn);
+    if (result < 0) *values = take_values(set, s, drawn, q->unsign);
     free(numbers);
     free(three);
     return result;

@@ -387,7 +387,7 @@ static void bars_survive_odd_ranges(void **state)
                                 {0, 1e300},  {0, 4e-320},   {1e9, 1e9 + 1e-3},
                                 {-1e-12, 0}, {0, 0.9999999}};
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; ++i) {
-        color_bar bar = {"title", "Pa", ranges[i][0], ranges[i][1], -INFINITY, INFINITY};
+        color_bar bar = {"title", "Pa", ranges[i][0], ranges[i][1], -INFINITY, INFINITY, NULL};
         int width = color_bar_width(&bar, 10);
         assert_in_range(width, 20, 400);
         picture p = picture_new(200, 200), blank = picture_new(200, 200);
@@ -570,16 +570,16 @@ static void video_says_what_went_wrong(void **state)
     assert_int_equal(stat("a.mp4", &about), 0);
     assert_int_equal(about.st_size, 3 * 3 * 8 * 6);
 
-    v = video_open("b.gif", 8, 6, 25, why, sizeof why);
+    v = video_open("b.webm", 8, 6, 25, why, sizeof why);
     assert_non_null(v);
     video_abandon(v);
     write_text("bin/ffmpeg", "#!/bin/sh\n/bin/cat > /dev/null\nexit 3\n");
-    v = video_open("b.gif", 8, 6, 25, why, sizeof why);
+    v = video_open("b.webm", 8, 6, 25, why, sizeof why);
     assert_non_null(v);
     assert_true(video_add(v, &p, why, sizeof why));
     assert_false(video_close(v, why, sizeof why));
     assert_non_null(strstr(why, "exit status 3"));
-    assert_int_equal(access("b.gif", F_OK), -1);
+    assert_int_equal(access("b.webm", F_OK), -1);
     assert_int_equal(count_files(".part"), 0);
 
     assert_int_equal(setenv("PATH", path, 1), 0);
@@ -679,8 +679,11 @@ static void command_tells_usage_from_failure(void **state)
     assert_int_equal(render("a.obj", "-o", "a.png", "--zoom", "0", NULL), 2);
     assert_int_equal(render("a.obj", "-o", "a.png", "--range", "2,1", NULL), 2);
     assert_int_equal(render("a.obj", "-o", "a.png", "--background", "mauvish", NULL), 2);
-    assert_int_equal(render("a.obj", "-o", "a.png", "--color", "temperature", NULL), 2);
-    assert_int_equal(render("a.obj", "-o", "a.png", "--color", "stress", NULL), 2);
+    assert_int_equal(render("a.obj", "-o", "a.png", "--color", "temperature", NULL), 1);
+    assert_int_equal(render("a.obj", "-o", "a.png", "--color", "stress", NULL), 1);
+    assert_int_equal(render("a.obj", "-o", "a.png", "--colormap", "puce", NULL), 2);
+    assert_int_equal(render("a.obj", "-o", "a.png", "--clip", "w=1", NULL), 2);
+    assert_int_equal(render("a.obj", "-o", "a.png", "--look-at", "1,2", NULL), 2);
     assert_int_equal(render("a.obj", "-o", "a.png", "--pose", NULL), 2);
     assert_int_equal(render("a.obj", "-o", "a.mp4", "--background", "transparent", NULL), 2);
     assert_int_equal(render("nothing.obj", "-o", "never.png", NULL), 1);
