@@ -107,7 +107,7 @@ static void wrong_arguments_are_told(void **state)
     const struct {
         hk_field field;
         const char *message;
-    } bad[] = {{{"f", HK_ON_VERTICES, 2, &value}, "field \"f\" has 2 components, not 1 or 3"},
+    } bad[] = {{{"f", HK_ON_VERTICES, 2, &value}, "field \"f\" has 2 components, not 1, 3 or 9"},
                {{NULL, HK_ON_VERTICES, 1, &value}, "field 0 has no name"},
                {{"f", HK_ON_VERTICES, 1, NULL}, "field 0 has no values"},
                {{"f", (hk_field_site)5, 1, &value}, "field \"f\" is on site 5"}};

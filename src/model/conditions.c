@@ -126,8 +126,9 @@ hk_status hk_model_take_condition(hk_model *m, const hk_body *body, hk_mesh *mes
 hk_status hk_body_name_constraints(const hk_body_def *def, hk_body *body)
 {
     int count = def->fix_count + def->move_count;
+    if (count == 0) return HK_OK;
     body->constraint_names = HK_ZEROS(char *, count);
-    if (count > 0 && !body->constraint_names) return HK_NO_MEMORY;
+    if (!body->constraint_names) return HK_NO_MEMORY;
     for (int k = 0; k < count; k++) {
         bool moves = k >= def->fix_count;
         const char *const *names = moves ? def->move_names : def->fix_names;
