@@ -56,6 +56,22 @@ study() {
     true_that "$same > 0.99 && $same < 1.01"
     holds sweep.csv 'greatest.von_mises'
     status 2 "$hooke" sweep "$scenes/bracket.json" --vary gravity.1=0:1:2 --record reaction.wall.y
+    # What is not there is no column of nothing.
+    status 1 "$hooke" sweep "$scenes/bracket.json" --set "$coarse" --vary gravity.1=0:1:2 --record probes.tap.displacement.y --name wrong
+    holds err 'there is no probes.tap.displacement.y; there are'
+    holds err 'probes.tip.displacement.x'
+    missing wrong.csv
+    status 1 "$hooke" pose bar.json --set 'output.probes=[{"name": "a", "at": [0, 0, 0]}, {"name": "a", "at": [1, 0, 0]}]'
+    holds err 'is called "a", too'
+    # Copies have constraints of one name: that of the body goes before.
+    status 0 "$hooke" pose bar.json --set 'bodies.0.copies=[{}, {"translate": [0, 2, 0]}]' --json \
+        --set 'bodies.0.fix=[{"name": "wall", "select": {"box": [[-1e-6, -1, -1], [1e-6, 1, 1]]}}]'
+    equal "$(json 'len(set(r["constraint"] for r in o["reactions"]))')" 2 "names of constraints"
+    names=$(json 'o["reactions"][1]["constraint"]')
+    status 0 "$hooke" sweep bar.json --set 'bodies.0.copies=[{}, {"translate": [0, 2, 0]}]' --vary gravity.1=-1,-2 --json --name copies \
+        --set 'bodies.0.fix=[{"name": "wall", "select": {"box": [[-1e-6, -1, -1], [1e-6, 1, 1]]}}]' --record "reactions.$names.y"
+    force=$(json "o['values'][1]['reactions.$names.y']")
+    true_that "$force > 79.99 && $force < 80.01"
 }
 
 # Conditions in scenes, and what is wrong with them.
