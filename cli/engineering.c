@@ -378,7 +378,7 @@ static void add_reactions(cli_text *to, hk_world *world)
 {
     int count;
     hk_reaction *reactions = find_reactions(world, &count);
-    append(to, "%.17g", hk_world_time(world));
+    append(to, "%.15g", hk_world_time(world));
     for (int k = 0; k < count; ++k) {
         const double *f = reactions[k].force, *m = reactions[k].moment;
         append(to, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", f[0], f[1], f[2], m[0], m[1], m[2]);
@@ -402,7 +402,7 @@ static void add_probes(cli_engineering *e, hk_world *world, const hk_scene *scen
     const hk_output_def *output = hk_scene_output(scene);
     double *stress = find_stress(world);
     cli_text *to = &e->probe_rows;
-    append(to, "%.17g", hk_world_time(world));
+    append(to, "%.15g", hk_world_time(world));
     for (int k = 0; k < output->probe_count; ++k) {
         probe_state s = {.von_mises = NAN};
         read_probe(world, &e->probes[k], stress, &s);

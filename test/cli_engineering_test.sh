@@ -41,6 +41,7 @@ toy() {
     status 0 "$hooke" run "$scenes/toy.json" --set 'bodies.0.mesh.sphere.cells=2' \
         --set time.step=0.01 --set time.end=0.3 --json --out toy
     equal "$(wc -l <toy/toy_probes.csv | tr -d ' ')" 32 "rows of a run"
+    equal "$(tail -n 1 toy/toy_probes.csv | cut -d , -f 1)" 0.3 "the time of the last row"
     lowest=$(awk -F, 'NR > 1 { if (NR == 2 || $3 < low) low = $3 } END { print low }' toy/toy_probes.csv)
     true_that "$lowest < 0.055 && $lowest > 0.02"
 }
