@@ -114,12 +114,49 @@ bool cli_probe_find(const hk_world *world, const hk_scene *scene, int number, hk
     return false;
 }
 
-// Position, displacement, and von Mises stress of the tet that it lies in, NAN without one.
+// What is told of the tet that a probe lies in: fields of the world, and of a tensor the six
+// numbers that are its own.
+enum { VON_MISES, STRESS, PRINCIPAL, STRAIN, FIELDS };
+static const struct {
+    const char *name;
+    int width;
+    int count;
+    int own[6];
+} fields[FIELDS] = {{"von_mises", 1, 1, {0}},
+                    {"stress", 9, 6, {0, 4, 8, 1, 5, 2}},
+                    {"principal_stress", 3, 3, {0, 1, 2}},
+                    {"strain", 9, 6, {0, 4, 8, 1, 5, 2}}};
+
+// [tets][width] each, or NULL where there are no tets.
+typedef struct tet_fields {
+    double *of[FIELDS];
+} tet_fields;
+
+static tet_fields find_fields(hk_world *world)
+{
+    tet_fields found = {0};
+    size_t count = (size_t)hk_model_tet_count(hk_world_model(world));
+    for (int f = 0; f < FIELDS && count > 0; ++f) {
+        found.of[f] = cli_realloc(NULL, count * (size_t)fields[f].width, sizeof(double));
+        if (hk_world_field(world, fields[f].name, found.of[f]) == HK_OK) continue;
+        free(found.of[f]);
+        found.of[f] = NULL;
+    }
+    return found;
+}
+
+static void free_fields(tet_fields *f)
+{
+    for (int k = 0; k < FIELDS; ++k) free(f->of[k]);
+}
+
+// Position, displacement, and the fields of the tet that it lies in, NULL without one.
 typedef struct probe_state {
-    double at[3], moved[3], von_mises;
+    double at[3], moved[3];
+    const double *of[FIELDS];
 } probe_state;
 
-static bool read_probe(const hk_world *world, const hk_probe *probe, const double *stress,
+static bool read_probe(const hk_world *world, const hk_probe *probe, const tet_fields *found,
                        probe_state *state)
 {
     const double *rest = hk_model_rest_positions(hk_world_model(world));
@@ -129,42 +166,44 @@ static bool read_probe(const hk_world *world, const hk_probe *probe, const doubl
         for (int k = 0; k < probe->count; ++k)
             state->moved[i] -= probe->weights[k] * rest[3 * (size_t)probe->vertices[k] + (size_t)i];
     }
-    state->von_mises = probe->tet >= 0 && stress ? stress[probe->tet] : NAN;
+    for (int f = 0; f < FIELDS; ++f)
+        state->of[f] = probe->tet >= 0 && found->of[f]
+                           ? found->of[f] + (size_t)fields[f].width * (size_t)probe->tet
+                           : NULL;
     return true;
 }
 
-// [tets], or NULL.
-static double *find_stress(hk_world *world)
+static json_t *field_json(const double *values, int width)
 {
-    int count = hk_model_tet_count(hk_world_model(world));
-    if (count == 0) return NULL;
-    double *stress = cli_realloc(NULL, (size_t)count, sizeof *stress);
-    if (hk_world_field(world, "von_mises", stress) == HK_OK) return stress;
-    free(stress);
-    return NULL;
+    if (!values) return json_null();
+    if (width == 1) return cli_json_real(values[0]);
+    json_t *list = json_array();
+    for (int k = 0; k < width; ++k) json_array_append_new(list, cli_json_real(values[k]));
+    return list;
 }
 
-// probes: {name: [x, y, z]}; probe_values: {name: {"displacement", "von_mises"}}
+// probes: {name: [x, y, z]}; probe_values: {name: {"displacement", "von_mises", "stress", …}}
 static void put_probes(json_t *object, hk_world *world, const hk_scene *scene)
 {
     const hk_output_def *output = hk_scene_output(scene);
     if (output->probe_count == 0) return;
-    double *stress = find_stress(world);
+    tet_fields found = find_fields(world);
     json_t *places = json_object(), *values = json_object();
     for (int k = 0; k < output->probe_count; ++k) {
         hk_probe probe;
         probe_state state;
         char why[256];
         if (!cli_probe_find(world, scene, k, &probe, why, sizeof why) ||
-            !read_probe(world, &probe, stress, &state))
+            !read_probe(world, &probe, &found, &state))
             continue;
         const char *name = output->probes[k].name;
         json_object_set_new(places, name, vector_json(state.at));
-        json_object_set_new(values, name,
-                            json_pack("{s:o, s:o}", "displacement", vector_json(state.moved),
-                                      "von_mises", cli_json_real(state.von_mises)));
+        json_t *value = json_pack("{s:o}", "displacement", vector_json(state.moved));
+        for (int f = 0; f < FIELDS; ++f)
+            json_object_set_new(value, fields[f].name, field_json(state.of[f], fields[f].width));
+        json_object_set_new(values, name, value);
     }
-    free(stress);
+    free_fields(&found);
     json_object_set_new(object, "probes", places);
     json_object_set_new(object, "probe_values", values);
 }
@@ -185,8 +224,12 @@ static const json_t *member(const json_t *from, const char *text, size_t length)
 {
     char key[256];
     snprintf(key, sizeof key, "%.*s", (int)length, text);
-    if (json_is_array(from) && length == 1 && *text >= 'x' && *text <= 'z')
-        return json_array_get(from, (size_t)(*text - 'x'));
+    size_t row = (size_t)(text[0] - 'x'), column = length == 2 ? (size_t)(text[1] - 'x') : 0;
+    if (json_is_array(from) && length == 1 && *text >= '0' && *text <= '9')
+        return json_array_get(from, (size_t)(*text - '0'));
+    if (json_is_array(from) && length == 1 && row < 3) return json_array_get(from, row);
+    if (json_array_size(from) == 9 && length == 2 && row < 3 && column < 3)
+        return json_array_get(from, 3 * row + column);
     return json_object_get(from, key);
 }
 
@@ -390,31 +433,58 @@ static void add_reactions(cli_text *to, hk_world *world)
 static void add_probe_head(cli_text *to, const hk_output_def *output)
 {
     static const char *const columns[] = {
-        "x", "y", "z", "displacement.x", "displacement.y", "displacement.z", "von_mises"};
+        "x",
+        "y",
+        "z",
+        "displacement.x",
+        "displacement.y",
+        "displacement.z",
+        "von_mises",
+        "stress.xx",
+        "stress.yy",
+        "stress.zz",
+        "stress.xy",
+        "stress.yz",
+        "stress.xz",
+        "principal_stress.0",
+        "principal_stress.1",
+        "principal_stress.2",
+        "strain.xx",
+        "strain.yy",
+        "strain.zz",
+        "strain.xy",
+        "strain.yz",
+        "strain.xz",
+    };
     append(to, "t");
     for (int k = 0; k < output->probe_count; ++k)
-        append_columns(to, output->probes[k].name, columns, 7);
+        append_columns(to, output->probes[k].name, columns,
+                       (int)(sizeof columns / sizeof *columns));
     append(to, "\n");
 }
 
 static void add_probes(cli_engineering *e, hk_world *world, const hk_scene *scene)
 {
     const hk_output_def *output = hk_scene_output(scene);
-    double *stress = find_stress(world);
+    tet_fields found = find_fields(world);
     cli_text *to = &e->probe_rows;
     append(to, "%.15g", hk_world_time(world));
     for (int k = 0; k < output->probe_count; ++k) {
-        probe_state s = {.von_mises = NAN};
-        read_probe(world, &e->probes[k], stress, &s);
+        probe_state s = {0};
+        read_probe(world, &e->probes[k], &found, &s);
         append(to, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", s.at[0], s.at[1], s.at[2], s.moved[0],
                s.moved[1], s.moved[2]);
-        if (isnan(s.von_mises))
-            append(to, ",");
-        else
-            append(to, ",%.17g", s.von_mises);
+        for (int f = 0; f < FIELDS; ++f)
+            for (int c = 0; c < fields[f].count; ++c) {
+                double value = s.of[f] ? s.of[f][fields[f].own[c]] : NAN;
+                if (isfinite(value))
+                    append(to, ",%.17g", value);
+                else
+                    append(to, ",");
+            }
     }
     append(to, "\n");
-    free(stress);
+    free_fields(&found);
 }
 
 // Rows that came with a checkpoint go on where they have the same columns. Takes the head over.

@@ -24,6 +24,16 @@ bracket() {
     true_that "$stress > 3e6 && $stress < 2e7"
     tip=$(json 'o["probe_values"]["tip"]["displacement"][1]')
     true_that "$tip < -3e-5 && $tip > -1.1e-4"
+    # The tensors of a probe: σ is symmetric, its eigenvalues are the principal stresses.
+    status 0 "$hooke" pose "$scenes/bracket.json" --set "$coarse" --json --out bracket \
+        --set 'output.probes=[{"name": "root", "at": [0.05, 0.019, 0.007]}, {"name": "tip", "body": "bracket", "at": [0.2, 0.01, 0.01]}]'
+    json 'o["probe_values"]["root"]' >root
+    same=$(json '(lambda p: abs(p["stress"][0] + p["stress"][4] + p["stress"][8] - sum(p["principal_stress"])) < 1 and abs(p["stress"][1] - p["stress"][3]) < 1 and p["principal_stress"][0] > p["stress"][0] > 2e6 and 1e-5 < p["strain"][0] < 1e-4)(o["probe_values"]["root"])')
+    equal "$same" True "the tensors of a probe: $(cat root)"
+    equal "$(head -n 1 bracket/bracket_probes.csv | tr ',' '\n' | wc -l)" 45 "columns of two probes"
+    holds bracket/bracket_probes.csv 'root.stress.xy'
+    status 0 "$hooke" sweep "$scenes/bracket.json" --set "$coarse" --vary bodies.0.material.young=1e11,2e11 --json --name tensors \
+        --record probes.tip.stress.xx,probes.tip.principal_stress.0,probes.tip.strain.yy
     exists bracket/bracket_reactions.csv bracket/bracket_probes.csv
     holds bracket/bracket_reactions.csv 't,wall.x,wall.y,wall.z,wall.moment.x'
     holds bracket/bracket_probes.csv 'tip.displacement.y'

@@ -182,7 +182,7 @@ killed() {
             equal "$(wc -l <"whole/$f")" 62 "rows of $f"
             cmp -s "whole/$f" "killed/$f" || fail "$method: resumed, $f is another"
         done
-        equal "$(head -n 1 whole/probes.csv | tr ',' '\n' | wc -l)" 8 "columns of a probe with a comma"
+        equal "$(head -n 1 whole/probes.csv | tr ',' '\n' | wc -l)" 23 "columns of a probe with a comma"
         equal "$(grep -c '"reason"' "killed/$method.json")" "$(grep -c '"reason"' "whole/$method.json")" "steps in the history of $method"
         equal "$(number "killed/$method.json" iterations)" "$(number "whole/$method.json" iterations)" "iterations of $method"
     done
