@@ -177,7 +177,8 @@ static hk_status fill_closely(const hk_fill_surface *surface, hk_fill_solid *sol
         if (!better || !free_choice || off <= 0.5) break;
         solid->size *= smaller;
     }
-    if (status != HK_OK) {
+    // A smaller size may be too small: then the mesh before it is the answer.
+    if (status != HK_OK && (!best.mesh || status == HK_NO_MEMORY)) {
         hk_mesh_free(best.mesh);
         return status;
     }

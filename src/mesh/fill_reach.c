@@ -42,27 +42,26 @@ static hk_status add_peak(peaks *to, const peak *p)
     return HK_OK;
 }
 
-enum { RUN = 256 };  // triangles that are looked at together, whatever the threads
+enum { RUN = 16 };  // triangles that are looked at together
 
-// Points of a run of triangles that are far from the mesh and a border of the body.
-static hk_status mark(const snapper *s, const hk_winding_tree *tree, int first, int end, peaks *out)
+// Points of a triangle that are far from the mesh and a border of the body. Counts them, where
+// there is no list.
+static hk_status mark(const snapper *s, const hk_winding_tree *tree, int t, peaks *out, int *count)
 {
-    for (int t = first; t < end; t++) {
-        double n[3];
-        if (!hk_fill_normal(s->surface, t, n)) continue;
-        hk_fill_grid g = hk_fill_grid_of(s->surface, t, s->size);
-        hk_nearest nearest = {.triangle = -1};
-        for (int k = 0; k < g.count; k++) {
-            peak p = {0};
-            hk_fill_grid_point(&g, k, p.point);
-            nearest =
-                hk_winding_nearest(tree, p.point, INFINITY, nearest.triangle < 0 ? NULL : &nearest);
-            if (nearest.distance <= FAR * s->size || !hk_fill_is_border(s->solid, p.point, n))
-                continue;
-            p.distance = nearest.distance;
-            p.triangle = nearest.triangle;
-            HK_TRY(add_peak(out, &p));
-        }
+    double n[3];
+    if (!hk_fill_normal(s->surface, t, n)) return HK_OK;
+    hk_fill_grid g = hk_fill_grid_of(s->surface, t, s->size);
+    hk_nearest nearest = {.triangle = -1};
+    for (int k = 0; k < g.count; k++) {
+        peak p = {0};
+        hk_fill_grid_point(&g, k, p.point);
+        nearest =
+            hk_winding_nearest(tree, p.point, INFINITY, nearest.triangle < 0 ? NULL : &nearest);
+        if (nearest.distance <= FAR * s->size || !hk_fill_is_border(s->solid, p.point, n)) continue;
+        p.distance = nearest.distance;
+        p.triangle = nearest.triangle;
+        ++*count;
+        if (out) HK_TRY(add_peak(out, &p));
     }
     return HK_OK;
 }
@@ -91,28 +90,22 @@ static hk_status mark_bridges(const snapper *s, peaks *out)
     return HK_OK;
 }
 
+// Most runs of triangles have none: they are found on all threads, and the others looked at again,
+// because memory is taken by one thread.
 static hk_status mark_all(const snapper *s, const hk_winding_tree *tree, peaks *all)
 {
     int count = s->surface->count, runs = (count - 1) / RUN + 1;
-    peaks *part = HK_ZEROS(peaks, runs);
-    hk_status status = part ? HK_OK : HK_NO_MEMORY;
-    if (!part) return status;
+    int *far = HK_ZEROS(int, runs);
+    hk_status status = far ? HK_OK : HK_NO_MEMORY;
+    if (!far) return status;
 #pragma omp parallel for schedule(dynamic) num_threads(s->solid->threads)
-    for (int r = 0; r < runs; r++) {
-        hk_status own = mark(s, tree, r * RUN, hk_min_int((r + 1) * RUN, count), &part[r]);
-#pragma omp critical
-        if (own != HK_OK) status = own;
-    }
-    for (int r = 0; r < runs; r++) {
-        if (status == HK_OK && part[r].count > 0)
-            status = hk_reserve((void **)&all->list, all->count, sizeof *all->list, &all->room,
-                                all->count + part[r].count);
-        if (status == HK_OK && part[r].count > 0)
-            memcpy(all->list + all->count, part[r].list, part[r].count * sizeof *all->list);
-        if (status == HK_OK) all->count += part[r].count;
-        hk_free(part[r].list);
-    }
-    hk_free(part);
+    for (int r = 0; r < runs; r++)
+        for (int t = r * RUN; t < hk_min_int((r + 1) * RUN, count); t++)
+            mark(s, tree, t, NULL, &far[r]);
+    for (int r = 0; r < runs; r++)
+        for (int t = r * RUN; t < hk_min_int((r + 1) * RUN, count) && far[r] > 0; t++)
+            if (status == HK_OK) status = mark(s, tree, t, all, &far[r]);
+    hk_free(far);
     return status;
 }
 
