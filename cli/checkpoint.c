@@ -120,10 +120,22 @@ static void put_frames(pack *p, cli_frames *f)
     }
 }
 
+static void put_rows(pack *p, cli_text *rows)
+{
+    uint64_t length = rows->length;
+    PUT(p, length);
+    if (p->good && p->reading) p->good = length <= p->size - p->at;
+    if (!p->good) return;
+    if (p->reading) rows->text = cli_realloc(NULL, (size_t)length + 1, 1);
+    put(p, rows->text, (size_t)length);
+    if (p->reading) rows->text[length] = '\0';
+    rows->length = (size_t)length;
+}
+
 // Sizes tell of other versions of the program.
 static void put_all(pack *p, cli_session *session)
 {
-    static const char name[8] = "hk-run 1";
+    static const char name[8] = "hk-run 2";
     char read[sizeof name];
     uint64_t sizes[] = {sizeof(cli_record), sizeof(cli_contact_sum), sizeof(hk_contact_report),
                         sizeof(hk_obstacle_load)},
@@ -136,6 +148,8 @@ static void put_all(pack *p, cli_session *session)
         p->good = false;
     put_results(p, &session->results);
     put_frames(p, &session->frames);
+    put_rows(p, &session->engineering.reaction_rows);
+    put_rows(p, &session->engineering.probe_rows);
 }
 
 // ---------------------------------------------------------------- writing

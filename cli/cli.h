@@ -180,7 +180,7 @@ typedef struct cli_frames {
     char *stem;                 // of the .vtu files: the series without its ending
     char *points;               // prefix of the .csv files, or NULL
     char *skin;                 // of surfaces: the path of the first one; NULL: none
-    size_t skin_stem;           // length of its path before the number,
+    char *skin_stem;            // its path before the number,
     const char *skin_ending;    // and what follows that
     const char *const *fields;  // that .vtu files have besides, the scene's
     int field_count;
@@ -329,6 +329,8 @@ hk_world_def cli_cpu_world(const hk_scene *scene, const char *command);
 void cli_tell_mesh_notes(const hk_scene *scene);
 // ---- what is written where (outputs.c)
 
+// A file that is read beside the scene, and is no output either; its use is for messages.
+void cli_keep_file(const char *path, const char *use);
 // Whether outputs[count - 1] (NULL: none) can be written, and is neither what the scene is read
 // from nor an earlier output, however their names are written.
 bool cli_output_is_good(char *const *outputs, int count, const hk_scene *scene,
@@ -371,6 +373,7 @@ typedef struct cli_engineering {
 } cli_engineering;
 bool cli_probe_find(const hk_world *world, const hk_scene *scene, int number, hk_probe *probe,
                     char *why, size_t size);
+// Rows that are there already, of a run that is resumed, go on where they have the same columns.
 // False: a probe is of no body that there is.
 bool cli_engineering_begin(cli_engineering *e, hk_world *world, const hk_scene *scene, char *why,
                            size_t size);
@@ -379,13 +382,17 @@ void cli_engineering_add(cli_engineering *e, hk_world *world, const hk_scene *sc
 // Writes the files (paths may be NULL), and frees.
 bool cli_engineering_end(cli_engineering *e, const char *reactions, const char *probes, char *why,
                          size_t size);
+void cli_engineering_free(cli_engineering *e);
 // "reactions", "greatest", "probes" and "probe_values" of the state.
 json_t *cli_engineering_json(hk_world *world, const hk_scene *scene);
 void cli_engineering_print(FILE *stream, const json_t *results);
 // reactions.NAME.y, reactions.NAME.moment.z, greatest.von_mises, probes.NAME.displacement.x …: is
 // that one, what it is in what the above made (NAN: nothing), and its unit.
 bool cli_engineering_is(const char *name);
-double cli_engineering_value(const json_t *results, const char *name);
+// False: there is nothing of this name. What is not known is NAN.
+bool cli_engineering_value(const json_t *results, const char *name, double *value);
+// Names that there are, for messages. To be freed.
+char *cli_engineering_names(const json_t *results);
 const char *cli_engineering_unit(const char *name);
 
 typedef struct cli_session {

@@ -202,16 +202,8 @@ static void print_found(FILE *stream, void *context)
 static int check_given(const void *context)
 {
     const fitted *f = context;
-    if (f->target) return -1;
-    return cli_usage_error("fit", "'--target FILE' is needed: the observed shape");
-}
-
-static int check_outputs(const fitted *f)
-{
-    const cli_session *s = &f->session;
-    if ((s->points && cli_same_file(s->points, f->target)) ||
-        (s->stats && cli_same_file(s->stats, f->target)))
-        return cli_failure("%s is the target: write the results elsewhere", f->target);
+    if (!f->target) return cli_usage_error("fit", "'--target FILE' is needed: the observed shape");
+    cli_keep_file(f->target, "the target");
     return -1;
 }
 
@@ -239,11 +231,6 @@ int cmd_fit(int argc, char **argv)
                            .context = &f};
     int result = cli_session_begin_with(&f.session, "fit", purpose, examples, &more, argc, argv);
     if (result >= 0) return result;
-    result = check_outputs(&f);
-    if (result >= 0) {
-        cli_session_drop(&f.session);
-        return result;
-    }
     cli_catch_interrupts();
     cli_progress_begin(&f.session.progress, 0);
     hk_status status = find_fit(&f);

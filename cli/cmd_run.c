@@ -131,7 +131,6 @@ int cmd_run(int argc, char **argv)
     char why[512];
     if (!cli_engineering_begin(&session.engineering, session.world, session.scene, why,
                                sizeof why)) {
-        cli_engineering_end(&session.engineering, NULL, NULL, why, sizeof why);
         cli_session_drop(&session);
         return cli_failure("%s", why);
     }

@@ -217,8 +217,13 @@ static void measure(const sweep *s, outcome *o, hk_world *world, const hk_step_r
     o->reason = report->reason;
     if (quantity_count == QUANTITIES) return;
     json_t *results = cli_engineering_json(world, s->scene);
-    for (int q = QUANTITIES; q < quantity_count; ++q)
-        of[q] = cli_engineering_value(results, quantities[q].name);
+    for (int q = QUANTITIES; q < quantity_count; ++q) {
+        if (cli_engineering_value(results, quantities[q].name, &of[q])) continue;
+        char *names = cli_engineering_names(results);
+        snprintf(o->failure, sizeof o->failure, "there is no %s; there are %s", quantities[q].name,
+                 names);
+        free(names);
+    }
     json_decref(results);
 }
 
@@ -249,8 +254,8 @@ static bool find_pose(sweep *s, outcome *o, hk_world *world)
         return true;
     }
     if (report.reason == HK_STOPPED) return false;
-    measure(s, o, world, &report, report.iterations, report.ms);
     o->failure[0] = '\0';
+    measure(s, o, world, &report, report.iterations, report.ms);
     if (hk_reason_outcome(report.reason) == HK_OUTCOME_FAILED)
         snprintf(o->failure, sizeof o->failure, "no pose (%s)%s%s", hk_reason_name(report.reason),
                  report.detail[0] ? ": " : "", report.detail);

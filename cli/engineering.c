@@ -2,6 +2,7 @@
 // probes.
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,13 +21,22 @@ static const char *body_name(const hk_scene *scene, int body)
     return found && found->name ? found->name : "body";
 }
 
-// "wall", or "fix 0" and "move 0" without a name.
-static void name_constraint(const hk_reaction *r, char *text, size_t size)
+static bool same_name(const hk_reaction *a, const hk_reaction *b)
 {
-    if (r->name)
-        snprintf(text, size, "%s", r->name);
-    else
-        snprintf(text, size, "%s %d", r->moves ? "move" : "fix", r->number);
+    if (a->name || b->name) return a->name && b->name && strcmp(a->name, b->name) == 0;
+    return a->moves == b->moves && a->number == b->number;
+}
+
+// "wall", or "fix 0" and "move 0" without a name; with that of the body, as in "bar.wall", where
+// several are called so. To be freed.
+static char *name_constraint(const hk_scene *scene, const hk_reaction *all, int count, int which)
+{
+    const hk_reaction *r = &all[which];
+    bool alone = true;
+    for (int k = 0; k < count && alone; ++k) alone = k == which || !same_name(&all[k], r);
+    const char *body = alone ? "" : body_name(scene, r->body), *dot = alone ? "" : ".";
+    if (r->name) return cli_format("%s%s%s", body, dot, r->name);
+    return cli_format("%s%s%s %d", body, dot, r->moves ? "move" : "fix", r->number);
 }
 
 // ---------------------------------------------------------------- the state
@@ -50,14 +60,14 @@ static json_t *reactions_json(hk_world *world, const hk_scene *scene)
     json_t *list = count > 0 ? json_array() : NULL;
     for (int k = 0; k < count; ++k) {
         const hk_reaction *r = &reactions[k];
-        char name[256];
-        name_constraint(r, name, sizeof name);
+        char *name = name_constraint(scene, reactions, count, k);
         json_array_append_new(list,
                               json_pack("{s:o, s:o, s:i, s:o, s:o, s:o}", "body",
                                         cli_json_text(body_name(scene, r->body)), "constraint",
                                         cli_json_text(name), "vertices", r->vertices, "force",
                                         vector_json(r->force), "moment", vector_json(r->moment),
                                         "center", vector_json(r->center)));
+        free(name);
     }
     free(reactions);
     return list;
@@ -104,12 +114,49 @@ bool cli_probe_find(const hk_world *world, const hk_scene *scene, int number, hk
     return false;
 }
 
-// Position, displacement, and von Mises stress of the tet that it lies in, NAN without one.
+// What is told of the tet that a probe lies in: fields of the world, and of a tensor the six
+// numbers that are its own.
+enum { VON_MISES, STRESS, PRINCIPAL, STRAIN, FIELDS };
+static const struct {
+    const char *name;
+    int width;
+    int count;
+    int own[6];
+} fields[FIELDS] = {{"von_mises", 1, 1, {0}},
+                    {"stress", 9, 6, {0, 4, 8, 1, 5, 2}},
+                    {"principal_stress", 3, 3, {0, 1, 2}},
+                    {"strain", 9, 6, {0, 4, 8, 1, 5, 2}}};
+
+// [tets][width] each, or NULL where there are no tets.
+typedef struct tet_fields {
+    double *of[FIELDS];
+} tet_fields;
+
+static tet_fields find_fields(hk_world *world)
+{
+    tet_fields found = {0};
+    size_t count = (size_t)hk_model_tet_count(hk_world_model(world));
+    for (int f = 0; f < FIELDS && count > 0; ++f) {
+        found.of[f] = cli_realloc(NULL, count * (size_t)fields[f].width, sizeof(double));
+        if (hk_world_field(world, fields[f].name, found.of[f]) == HK_OK) continue;
+        free(found.of[f]);
+        found.of[f] = NULL;
+    }
+    return found;
+}
+
+static void free_fields(tet_fields *f)
+{
+    for (int k = 0; k < FIELDS; ++k) free(f->of[k]);
+}
+
+// Position, displacement, and the fields of the tet that it lies in, NULL without one.
 typedef struct probe_state {
-    double at[3], moved[3], von_mises;
+    double at[3], moved[3];
+    const double *of[FIELDS];
 } probe_state;
 
-static bool read_probe(const hk_world *world, const hk_probe *probe, const double *stress,
+static bool read_probe(const hk_world *world, const hk_probe *probe, const tet_fields *found,
                        probe_state *state)
 {
     const double *rest = hk_model_rest_positions(hk_world_model(world));
@@ -119,42 +166,44 @@ static bool read_probe(const hk_world *world, const hk_probe *probe, const doubl
         for (int k = 0; k < probe->count; ++k)
             state->moved[i] -= probe->weights[k] * rest[3 * (size_t)probe->vertices[k] + (size_t)i];
     }
-    state->von_mises = probe->tet >= 0 && stress ? stress[probe->tet] : NAN;
+    for (int f = 0; f < FIELDS; ++f)
+        state->of[f] = probe->tet >= 0 && found->of[f]
+                           ? found->of[f] + (size_t)fields[f].width * (size_t)probe->tet
+                           : NULL;
     return true;
 }
 
-// [tets], or NULL.
-static double *find_stress(hk_world *world)
+static json_t *field_json(const double *values, int width)
 {
-    int count = hk_model_tet_count(hk_world_model(world));
-    if (count == 0) return NULL;
-    double *stress = cli_realloc(NULL, (size_t)count, sizeof *stress);
-    if (hk_world_field(world, "von_mises", stress) == HK_OK) return stress;
-    free(stress);
-    return NULL;
+    if (!values) return json_null();
+    if (width == 1) return cli_json_real(values[0]);
+    json_t *list = json_array();
+    for (int k = 0; k < width; ++k) json_array_append_new(list, cli_json_real(values[k]));
+    return list;
 }
 
-// probes: {name: [x, y, z]}; probe_values: {name: {"displacement", "von_mises"}}
+// probes: {name: [x, y, z]}; probe_values: {name: {"displacement", "von_mises", "stress", …}}
 static void put_probes(json_t *object, hk_world *world, const hk_scene *scene)
 {
     const hk_output_def *output = hk_scene_output(scene);
     if (output->probe_count == 0) return;
-    double *stress = find_stress(world);
+    tet_fields found = find_fields(world);
     json_t *places = json_object(), *values = json_object();
     for (int k = 0; k < output->probe_count; ++k) {
         hk_probe probe;
         probe_state state;
         char why[256];
         if (!cli_probe_find(world, scene, k, &probe, why, sizeof why) ||
-            !read_probe(world, &probe, stress, &state))
+            !read_probe(world, &probe, &found, &state))
             continue;
         const char *name = output->probes[k].name;
         json_object_set_new(places, name, vector_json(state.at));
-        json_object_set_new(values, name,
-                            json_pack("{s:o, s:o}", "displacement", vector_json(state.moved),
-                                      "von_mises", cli_json_real(state.von_mises)));
+        json_t *value = json_pack("{s:o}", "displacement", vector_json(state.moved));
+        for (int f = 0; f < FIELDS; ++f)
+            json_object_set_new(value, fields[f].name, field_json(state.of[f], fields[f].width));
+        json_object_set_new(values, name, value);
     }
-    free(stress);
+    free_fields(&found);
     json_object_set_new(object, "probes", places);
     json_object_set_new(object, "probe_values", values);
 }
@@ -175,44 +224,93 @@ static const json_t *member(const json_t *from, const char *text, size_t length)
 {
     char key[256];
     snprintf(key, sizeof key, "%.*s", (int)length, text);
-    if (json_is_array(from) && length == 1 && *text >= 'x' && *text <= 'z')
-        return json_array_get(from, (size_t)(*text - 'x'));
+    size_t row = (size_t)(text[0] - 'x'), column = length == 2 ? (size_t)(text[1] - 'x') : 0;
+    if (json_is_array(from) && length == 1 && *text >= '0' && *text <= '9')
+        return json_array_get(from, (size_t)(*text - '0'));
+    if (json_is_array(from) && length == 1 && row < 3) return json_array_get(from, row);
+    if (json_array_size(from) == 9 && length == 2 && row < 3 && column < 3)
+        return json_array_get(from, 3 * row + column);
     return json_object_get(from, key);
 }
 
-static const json_t *find_constraint(const json_t *list, const char *text, size_t length)
+// What a path with dots leads to: von_mises.place.x
+static const json_t *walk(const json_t *from, const char *path)
+{
+    while (from && *path) {
+        size_t length = strcspn(path, ".");
+        from = member(from, path, length);
+        path += length + (path[length] == '.');
+    }
+    return json_is_object(from) ? json_object_get(from, "value") : from;
+}
+
+// What follows a name and a dot; NULL: the path begins otherwise.
+static const char *after(const char *path, const char *name)
+{
+    size_t length = name ? strlen(name) : 0;
+    return name && strncmp(path, name, length) == 0 && path[length] == '.' ? path + length + 1
+                                                                           : NULL;
+}
+
+static const json_t *find_reaction(const json_t *list, const char *path)
 {
     size_t k;
     json_t *entry;
     json_array_foreach(list, k, entry)
     {
-        const char *name = json_string_value(json_object_get(entry, "constraint"));
-        if (name && strlen(name) == length && strncmp(name, text, length) == 0) return entry;
+        const char *rest = after(path, json_string_value(json_object_get(entry, "constraint")));
+        // reactions.wall.y is the force
+        if (rest) return walk(rest[0] && !rest[1] ? json_object_get(entry, "force") : entry, rest);
     }
     return NULL;
 }
 
-double cli_engineering_value(const json_t *results, const char *name)
+static const json_t *find_probe(const json_t *probes, const char *path)
 {
-    const char *at = name;
-    size_t length = strcspn(at, ".");
-    bool reactions = strncmp(name, "reactions.", 10) == 0,
-         probes = strncmp(name, "probes.", 7) == 0;
-    const json_t *now = json_object_get(results, reactions ? "reactions"
-                                                 : probes  ? "probe_values"
-                                                           : "greatest");
-    bool named = reactions;
-    while (now && at[length] == '.') {
-        at += length + 1;
-        length = strcspn(at, ".");
-        const json_t *next = named ? find_constraint(now, at, length) : member(now, at, length);
-        // reactions.wall.y is the force
-        if (!next && reactions && !named) next = member(json_object_get(now, "force"), at, length);
-        named = false;
-        now = next;
+    const char *name;
+    const json_t *entry;
+    json_object_foreach((json_t *)(uintptr_t)probes, name, entry)
+    {
+        const char *rest = after(path, name);
+        if (rest) return walk(entry, rest);
     }
-    if (json_is_object(now)) now = json_object_get(now, "value");
-    return json_is_number(now) ? json_number_value(now) : NAN;
+    return NULL;
+}
+
+bool cli_engineering_value(const json_t *results, const char *name, double *value)
+{
+    const json_t *found;
+    const char *rest;
+    if ((rest = after(name, "reactions")))
+        found = find_reaction(json_object_get(results, "reactions"), rest);
+    else if ((rest = after(name, "probes")))
+        found = find_probe(json_object_get(results, "probe_values"), rest);
+    else
+        found = walk(results, name);
+    *value = json_is_number(found) ? json_number_value(found) : NAN;
+    return json_is_number(found) || json_is_null(found);
+}
+
+char *cli_engineering_names(const json_t *results)
+{
+    const json_t *entry;
+    const char *name;
+    size_t k;
+    char *text = cli_format("greatest.displacement, greatest.von_mises");
+    json_array_foreach(json_object_get(results, "reactions"), k, entry)
+    {
+        char *longer = cli_format("%s, reactions.%s.x", text,
+                                  json_string_value(json_object_get(entry, "constraint")));
+        free(text);
+        text = longer;
+    }
+    json_object_foreach((json_t *)json_object_get(results, "probes"), name, entry)
+    {
+        char *longer = cli_format("%s, probes.%s.displacement.x", text, name);
+        free(text);
+        text = longer;
+    }
+    return text;
 }
 
 const char *cli_engineering_unit(const char *name)
@@ -281,35 +379,49 @@ void cli_engineering_print(FILE *stream, const json_t *results)
 static void append(cli_text *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void append(cli_text *to, const char *format, ...)
 {
-    va_list arguments;
-    char text[2048];
+    va_list arguments, again;
     va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    if (length < 0) return;
-    size_t count = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
-    to->text = cli_realloc(to->text, to->length + count + 1, 1);
-    memcpy(to->text + to->length, text, count + 1);
-    to->length += count;
+    if (length >= 0) {
+        to->text = cli_realloc(to->text, to->length + (size_t)length + 1, 1);
+        vsnprintf(to->text + to->length, (size_t)length + 1, format, again);
+        to->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+// The heads of columns, "NAME.x" and so on; what would end a column or a line in a name is _.
+static void append_columns(cli_text *to, const char *name, const char *const *columns, int count)
+{
+    char *plain = cli_format("%s", name);
+    for (char *c = plain; *c; ++c)
+        if (*c == ',' || *c == '"' || (unsigned char)*c < ' ') *c = '_';
+    for (int k = 0; k < count; ++k) append(to, ",%s.%s", plain, columns[k]);
+    free(plain);
+}
+
+static void add_reaction_head(cli_text *to, hk_world *world, const hk_scene *scene)
+{
+    static const char *const columns[] = {"x", "y", "z", "moment.x", "moment.y", "moment.z"};
+    int count;
+    hk_reaction *reactions = find_reactions(world, &count);
+    append(to, "t");
+    for (int k = 0; k < count; ++k) {
+        char *name = name_constraint(scene, reactions, count, k);
+        append_columns(to, name, columns, 6);
+        free(name);
+    }
+    append(to, "\n");
+    free(reactions);
 }
 
 static void add_reactions(cli_text *to, hk_world *world)
 {
     int count;
     hk_reaction *reactions = find_reactions(world, &count);
-    if (to->length == 0) {
-        append(to, "t");
-        for (int k = 0; k < count; ++k) {
-            char name[256];
-            name_constraint(&reactions[k], name, sizeof name);
-            for (char *c = name; *c; ++c)
-                if (*c == ',' || *c == '"') *c = '_';
-            append(to, ",%s.x,%s.y,%s.z,%s.moment.x,%s.moment.y,%s.moment.z", name, name, name,
-                   name, name, name);
-        }
-        append(to, "\n");
-    }
-    append(to, "%.17g", hk_world_time(world));
+    append(to, "%.15g", hk_world_time(world));
     for (int k = 0; k < count; ++k) {
         const double *f = reactions[k].force, *m = reactions[k].moment;
         append(to, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", f[0], f[1], f[2], m[0], m[1], m[2]);
@@ -318,44 +430,86 @@ static void add_reactions(cli_text *to, hk_world *world)
     free(reactions);
 }
 
+static void add_probe_head(cli_text *to, const hk_output_def *output)
+{
+    static const char *const columns[] = {
+        "x",
+        "y",
+        "z",
+        "displacement.x",
+        "displacement.y",
+        "displacement.z",
+        "von_mises",
+        "stress.xx",
+        "stress.yy",
+        "stress.zz",
+        "stress.xy",
+        "stress.yz",
+        "stress.xz",
+        "principal_stress.0",
+        "principal_stress.1",
+        "principal_stress.2",
+        "strain.xx",
+        "strain.yy",
+        "strain.zz",
+        "strain.xy",
+        "strain.yz",
+        "strain.xz",
+    };
+    append(to, "t");
+    for (int k = 0; k < output->probe_count; ++k)
+        append_columns(to, output->probes[k].name, columns,
+                       (int)(sizeof columns / sizeof *columns));
+    append(to, "\n");
+}
+
 static void add_probes(cli_engineering *e, hk_world *world, const hk_scene *scene)
 {
     const hk_output_def *output = hk_scene_output(scene);
-    double *stress = find_stress(world);
+    tet_fields found = find_fields(world);
     cli_text *to = &e->probe_rows;
-    if (to->length == 0) {
-        append(to, "t");
-        for (int k = 0; k < output->probe_count; ++k) {
-            const char *n = output->probes[k].name;
-            append(to, ",%s.x,%s.y,%s.z,%s.displacement.x,%s.displacement.y,%s.displacement.z", n,
-                   n, n, n, n, n);
-            append(to, ",%s.von_mises", n);
-        }
-        append(to, "\n");
-    }
-    append(to, "%.17g", hk_world_time(world));
+    append(to, "%.15g", hk_world_time(world));
     for (int k = 0; k < output->probe_count; ++k) {
-        probe_state s = {.von_mises = NAN};
-        read_probe(world, &e->probes[k], stress, &s);
+        probe_state s = {0};
+        read_probe(world, &e->probes[k], &found, &s);
         append(to, ",%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", s.at[0], s.at[1], s.at[2], s.moved[0],
                s.moved[1], s.moved[2]);
-        if (isnan(s.von_mises))
-            append(to, ",");
-        else
-            append(to, ",%.17g", s.von_mises);
+        for (int f = 0; f < FIELDS; ++f)
+            for (int c = 0; c < fields[f].count; ++c) {
+                double value = s.of[f] ? s.of[f][fields[f].own[c]] : NAN;
+                if (isfinite(value))
+                    append(to, ",%.17g", value);
+                else
+                    append(to, ",");
+            }
     }
     append(to, "\n");
-    free(stress);
+    free_fields(&found);
+}
+
+// Rows that came with a checkpoint go on where they have the same columns. Takes the head over.
+static void begin_rows(cli_text *rows, cli_text head, const char *path)
+{
+    bool goes_on = rows->length >= head.length && head.length > 0 &&
+                   memcmp(rows->text, head.text, head.length) == 0;
+    if (rows->length > 0 && path && !goes_on)
+        cli_note("%s begins at the checkpoint: its columns are others", path);
+    free(goes_on ? head.text : rows->text);
+    if (!goes_on) *rows = head;
 }
 
 bool cli_engineering_begin(cli_engineering *e, hk_world *world, const hk_scene *scene, char *why,
                            size_t size)
 {
     const hk_output_def *output = hk_scene_output(scene);
-    *e = (cli_engineering){0};
+    cli_text reactions = {0}, probes = {0};
     e->probes = cli_realloc(NULL, (size_t)output->probe_count + 1, sizeof *e->probes);
     for (int k = 0; k < output->probe_count; ++k)
         if (!cli_probe_find(world, scene, k, &e->probes[k], why, size)) return false;
+    if (output->reactions) add_reaction_head(&reactions, world, scene);
+    if (output->probe_file) add_probe_head(&probes, output);
+    begin_rows(&e->reaction_rows, reactions, output->reactions);
+    begin_rows(&e->probe_rows, probes, output->probe_file);
     return true;
 }
 
@@ -376,9 +530,14 @@ bool cli_engineering_end(cli_engineering *e, const char *reactions, const char *
 {
     bool good = write_rows(&e->reaction_rows, reactions, why, size) &&
                 write_rows(&e->probe_rows, probes, why, size);
+    cli_engineering_free(e);
+    return good;
+}
+
+void cli_engineering_free(cli_engineering *e)
+{
     free(e->probes);
     free(e->reaction_rows.text);
     free(e->probe_rows.text);
     *e = (cli_engineering){0};
-    return good;
 }

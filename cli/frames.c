@@ -10,8 +10,8 @@
 static void begin_skins(cli_frames *frames, char *path)
 {
     const char *ending = strrchr(path, '.');
-    frames->skin_stem = (size_t)(ending - path);
-    frames->skin = cli_format("%.*s_0000%s", (int)frames->skin_stem, path, ending);
+    frames->skin_stem = cli_format("%.*s", (int)(ending - path), path);
+    frames->skin = cli_format("%s_0000%s", frames->skin_stem, ending);
     frames->skin_ending = frames->skin + strlen(frames->skin) - strlen(ending);
     free(path);
 }
@@ -43,9 +43,22 @@ static void rename_stem(char **stem, const char *command)
     *stem = other;
 }
 
+// True: there are frames of such names, and the stem is another one.
+static bool step_aside(char **stem, const char *ending, const char *command)
+{
+    int lowest, highest;
+    const cli_numbered there = {*stem, ending, INT_MAX};
+    int count = *stem ? cli_numbered_there(&there, 0, &lowest, &highest) : 0;
+    if (count <= 1) return false;
+    cli_note("%s_%04d%s … are %d frames and stay; this goes to %s_%s_0000%s", *stem, lowest, ending,
+             count, *stem, command, ending);
+    rename_stem(stem, command);
+    return true;
+}
+
 void cli_frames_step_aside(cli_frames *frames, const char *command)
 {
-    int lowest, highest, count = frames->series ? cli_series_count(frames->series) : 0;
+    int count = frames->series ? cli_series_count(frames->series) : 0;
     if (count > 1) {
         rename_stem(&frames->stem, command);
         cli_note("%s is a series of %d frames and stays; this goes to %s.pvd", frames->series,
@@ -53,19 +66,20 @@ void cli_frames_step_aside(cli_frames *frames, const char *command)
         free(frames->series);
         frames->series = cli_format("%s.pvd", frames->stem);
     }
-    if (!frames->points) return;
-    const cli_numbered points = {frames->points, ".csv", INT_MAX};
-    count = cli_numbered_there(&points, 0, &lowest, &highest);
-    if (count <= 1) return;
-    cli_note("%s_%04d.csv … are %d frames and stay; this goes to %s_%s_0000.csv", frames->points,
-             lowest, count, frames->points, command);
-    rename_stem(&frames->points, command);
+    step_aside(&frames->points, ".csv", command);
+    if (!frames->skin || !step_aside(&frames->skin_stem, frames->skin_ending, command)) return;
+    char *first = cli_format("%s_0000%s", frames->skin_stem, frames->skin_ending);
+    frames->skin_ending = first + strlen(first) - strlen(frames->skin_ending);
+    free(frames->skin);
+    frames->skin = first;
 }
 
 void cli_frames_tell_stale(const cli_frames *frames)
 {
-    const cli_numbered all[] = {{frames->stem, ".vtu", INT_MAX}, {frames->points, ".csv", INT_MAX}};
-    for (int k = 0; k < 2 && frames->count > 0; ++k) {
+    const cli_numbered all[] = {{frames->stem, ".vtu", INT_MAX},
+                                {frames->points, ".csv", INT_MAX},
+                                {frames->skin_stem, frames->skin_ending, INT_MAX}};
+    for (int k = 0; k < 3 && frames->count > 0; ++k) {
         int lowest, highest, count = 0;
         if (all[k].stem) count = cli_numbered_there(&all[k], frames->count, &lowest, &highest);
         if (count > 0)
@@ -106,8 +120,7 @@ static void add_frame(cli_frames *frames, double time, char *file)
 static hk_status write_skin(const cli_frames *frames, const hk_world *world)
 {
     hk_mesh *surface = NULL;
-    char *path = cli_format("%.*s_%04d%s", (int)frames->skin_stem, frames->skin, frames->count,
-                            frames->skin_ending);
+    char *path = cli_format("%s_%04d%s", frames->skin_stem, frames->count, frames->skin_ending);
     hk_status status =
         hk_model_surface(hk_world_model(world), hk_world_positions(world), true, &surface);
     if (status == HK_OK) status = hk_mesh_save(surface, path, NULL, 0);
@@ -162,5 +175,6 @@ void cli_frames_free(cli_frames *frames)
     free(frames->stem);
     free(frames->points);
     free(frames->skin);
+    free(frames->skin_stem);
     *frames = (cli_frames){0};
 }

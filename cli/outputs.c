@@ -73,12 +73,21 @@ static bool is_file_of_mesh(const char *path, const hk_mesh *mesh)
     return same;
 }
 
+static const char *kept_path, *kept_use;
+
+void cli_keep_file(const char *path, const char *use)
+{
+    kept_path = path;
+    kept_use = use;
+}
+
 // What a path is of the scene; NULL: nothing.
 static const char *use_in_scene(const char *path, const hk_scene *scene, const char *scene_path)
 {
     const hk_model_def *model = hk_scene_model(scene);
     if (is_device(path)) return NULL;
     if (cli_same_file(path, scene_path)) return "the scene itself";
+    if (kept_path && cli_same_file(path, kept_path)) return kept_use;
     for (int i = 0; i < model->body_count; ++i) {
         const hk_body_def *body = hk_def_at(model->bodies, i);
         if (is_file_of_mesh(path, body->mesh) || is_file_of_mesh(path, body->skin))

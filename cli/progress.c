@@ -135,6 +135,9 @@ static void take_message(void *context, hk_log_level level, const char *message)
 {
     (void)context;
     if (cli_talk.quiet || level == HK_LOG_DEBUG) return;
+    // What is made more than once, as worlds are, has the same to say.
+    for (int i = 0; i < message_count && i < REMEMBERED; ++i)
+        if (strcmp(remembered[i], message) == 0) return;
     snprintf(remembered[message_count++ % REMEMBERED], sizeof remembered[0], "%s", message);
     if (level == HK_LOG_WARNING)
         say("warning", "33", message);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -59,6 +60,7 @@ static void free_session(cli_session *session)
     hk_scene_free(session->scene);
     cli_frames_free(&session->frames);
     cli_results_free(&session->results);
+    cli_engineering_free(&session->engineering);
     cli_texts_free(&session->args.sets);
     free(session->points);
     free(session->stats);
@@ -162,18 +164,60 @@ static bool is_run(const cli_session *session)
     return strcmp(session->command, "run") == 0;
 }
 
+enum { SKIN = 1 };  // among outputs
+
 // A run has a frame at its start, one after every step at most, and that is its last state, too.
-static bool frames_are_good(const cli_session *session, char *const *outputs, int count, char *why,
+// outputs[SKIN] is the first of its own frames.
+static bool frames_are_good(const cli_session *session, char **outputs, int count, char *why,
                             size_t size)
 {
     const cli_frames *frames = &session->frames;
     int most = is_run(session) ? hk_scene_steps(session->scene) + 1 : 1;
-    const cli_numbered all[] = {{frames->stem, ".vtu", most}, {frames->points, ".csv", most}};
-    for (int k = 0; k < 2; ++k)
-        if (all[k].stem && !cli_numbered_is_good(&all[k], outputs, count, session->scene,
-                                                 session->scene_path, why, size))
-            return false;
-    return true;
+    const cli_numbered all[] = {{frames->stem, ".vtu", most},
+                                {frames->points, ".csv", most},
+                                {frames->skin_stem, frames->skin_ending, most}};
+    bool good = true;
+    for (int k = 0; k < 3 && good; ++k) {
+        char *skin = outputs[SKIN];
+        if (!all[k].stem) continue;
+        if (k == 2) outputs[SKIN] = NULL;
+        good = cli_numbered_is_good(&all[k], outputs, count, session->scene, session->scene_path,
+                                    why, size);
+        outputs[SKIN] = skin;
+    }
+    return good;
+}
+
+// A file that has a row for every step of a run stays where another command would write its one.
+static void step_aside(char **path, const char *command)
+{
+    char line[4096];
+    struct stat about;
+    bool plain = stat(*path, &about) == 0 && S_ISREG(about.st_mode);
+    FILE *file = plain ? fopen(*path, "r") : NULL;
+    int rows = -1;
+    while (file && rows < 2 && fgets(line, sizeof line, file)) rows += strchr(line, '\n') != NULL;
+    if (file) fclose(file);
+    if (rows < 2) return;
+    const char *ending = strrchr(cli_file_name(*path), '.');
+    int stem = (int)(ending ? (size_t)(ending - *path) : strlen(*path));
+    char *other = cli_format("%.*s_%s%s", stem, *path, command, ending ? ending : "");
+    cli_note("%s has the steps of a run and stays; this goes to %s", *path, other);
+    free(*path);
+    *path = other;
+}
+
+// Reactions and probes: of commands that tell of a state.
+static void name_rows(cli_session *session, const hk_output_def *output)
+{
+    const char *const files[] = {output->reactions, output->probe_file};
+    char **const paths[] = {&session->reactions, &session->probe_file};
+    bool pose = strcmp(session->command, "pose") == 0;
+    for (int k = 0; k < 2 && (pose || is_run(session)); ++k) {
+        if (!files[k]) continue;
+        *paths[k] = cli_output_path(session->args.out, files[k]);
+        if (pose) step_aside(paths[k], session->command);
+    }
 }
 
 // Names the outputs and finds out now, not after the work, that one cannot be written.
@@ -187,10 +231,7 @@ static int prepare_outputs(cli_session *session)
     cli_frames_begin(&session->frames, output, folder);
     if (!is_run(session)) cli_frames_step_aside(&session->frames, session->command);
     if (output && output->stats) session->stats = cli_output_path(folder, output->stats);
-    if (output && output->reactions)
-        session->reactions = cli_output_path(folder, output->reactions);
-    if (output && output->probe_file)
-        session->probe_file = cli_output_path(folder, output->probe_file);
+    if (output) name_rows(session, output);
     if (session->args.points) session->points = cli_output_path(folder, session->args.points);
     if (session->args.skin) session->skin = cli_output_path(folder, session->args.skin);
     if (session->skin && !has_skin(session->scene))
@@ -489,8 +530,12 @@ static void tell_state(cli_session *session)
     cli_results *results = &session->results;
     results->more = cli_engineering_json(session->world, session->scene);
     if (!cli_engineering_end(&session->engineering, session->reactions, session->probe_file, why,
-                             sizeof why))
+                             sizeof why)) {
         cli_results_fail(results, "%s", why);
+        free(session->reactions);
+        free(session->probe_file);
+        session->reactions = session->probe_file = NULL;
+    }
 }
 
 int cli_session_end(cli_session *session, bool budget_is_fine)

@@ -24,6 +24,16 @@ bracket() {
     true_that "$stress > 3e6 && $stress < 2e7"
     tip=$(json 'o["probe_values"]["tip"]["displacement"][1]')
     true_that "$tip < -3e-5 && $tip > -1.1e-4"
+    # The tensors of a probe: σ is symmetric, its eigenvalues are the principal stresses.
+    status 0 "$hooke" pose "$scenes/bracket.json" --set "$coarse" --json --out bracket \
+        --set 'output.probes=[{"name": "root", "at": [0.05, 0.019, 0.007]}, {"name": "tip", "body": "bracket", "at": [0.2, 0.01, 0.01]}]'
+    json 'o["probe_values"]["root"]' >root
+    same=$(json '(lambda p: abs(p["stress"][0] + p["stress"][4] + p["stress"][8] - sum(p["principal_stress"])) < 1 and abs(p["stress"][1] - p["stress"][3]) < 1 and p["principal_stress"][0] > p["stress"][0] > 2e6 and 1e-5 < p["strain"][0] < 1e-4)(o["probe_values"]["root"])')
+    equal "$same" True "the tensors of a probe: $(cat root)"
+    equal "$(head -n 1 bracket/bracket_probes.csv | tr ',' '\n' | wc -l)" 45 "columns of two probes"
+    holds bracket/bracket_probes.csv 'root.stress.xy'
+    status 0 "$hooke" sweep "$scenes/bracket.json" --set "$coarse" --vary bodies.0.material.young=1e11,2e11 --json --name tensors \
+        --record probes.tip.stress.xx,probes.tip.principal_stress.0,probes.tip.strain.yy
     exists bracket/bracket_reactions.csv bracket/bracket_probes.csv
     holds bracket/bracket_reactions.csv 't,wall.x,wall.y,wall.z,wall.moment.x'
     holds bracket/bracket_probes.csv 'tip.displacement.y'
@@ -41,6 +51,7 @@ toy() {
     status 0 "$hooke" run "$scenes/toy.json" --set 'bodies.0.mesh.sphere.cells=2' \
         --set time.step=0.01 --set time.end=0.3 --json --out toy
     equal "$(wc -l <toy/toy_probes.csv | tr -d ' ')" 32 "rows of a run"
+    equal "$(tail -n 1 toy/toy_probes.csv | cut -d , -f 1)" 0.3 "the time of the last row"
     lowest=$(awk -F, 'NR > 1 { if (NR == 2 || $3 < low) low = $3 } END { print low }' toy/toy_probes.csv)
     true_that "$lowest < 0.055 && $lowest > 0.02"
 }
@@ -56,6 +67,22 @@ study() {
     true_that "$same > 0.99 && $same < 1.01"
     holds sweep.csv 'greatest.von_mises'
     status 2 "$hooke" sweep "$scenes/bracket.json" --vary gravity.1=0:1:2 --record reaction.wall.y
+    # What is not there is no column of nothing.
+    status 1 "$hooke" sweep "$scenes/bracket.json" --set "$coarse" --vary gravity.1=0:1:2 --record probes.tap.displacement.y --name wrong
+    holds err 'there is no probes.tap.displacement.y; there are'
+    holds err 'probes.tip.displacement.x'
+    missing wrong.csv
+    status 1 "$hooke" pose bar.json --set 'output.probes=[{"name": "a", "at": [0, 0, 0]}, {"name": "a", "at": [1, 0, 0]}]'
+    holds err 'is called "a", too'
+    # Copies have constraints of one name: that of the body goes before.
+    status 0 "$hooke" pose bar.json --set 'bodies.0.copies=[{}, {"translate": [0, 2, 0]}]' --json \
+        --set 'bodies.0.fix=[{"name": "wall", "select": {"box": [[-1e-6, -1, -1], [1e-6, 1, 1]]}}]'
+    equal "$(json 'len(set(r["constraint"] for r in o["reactions"]))')" 2 "names of constraints"
+    names=$(json 'o["reactions"][1]["constraint"]')
+    status 0 "$hooke" sweep bar.json --set 'bodies.0.copies=[{}, {"translate": [0, 2, 0]}]' --vary gravity.1=-1,-2 --json --name copies \
+        --set 'bodies.0.fix=[{"name": "wall", "select": {"box": [[-1e-6, -1, -1], [1e-6, 1, 1]]}}]' --record "reactions.$names.y"
+    force=$(json "o['values'][1]['reactions.$names.y']")
+    true_that "$force > 79.99 && $force < 80.01"
 }
 
 # Conditions in scenes, and what is wrong with them.

@@ -90,6 +90,27 @@ collisions() {
     status 1 "$hooke" run ../bar.json --points frames/bar_0003.csv
     holds err "frame"
     status 1 "$hooke" run ../bar.json --checkpoint stats.json
+    # Frames of a skin, and the surface that a body was filled from.
+    status 0 "$hooke" mesh make box --size 1,1,1 --cells 2,2,2 -o b_0001.obj
+    cp b_0001.obj kept.obj
+    sed 's/{"box": {"size".*}}/{"fill": {"file": "b_0001.obj", "cells": 4}}/' ../plain.json >f.json
+    status 1 "$hooke" run f.json --set output.skin=b.obj
+    holds err "b_0001.obj"
+    status 1 "$hooke" rest f.json --set bodies.0.mesh.fill.skin=false --mesh b_0001.obj
+    holds err "a mesh of the scene"
+    status 0 "$hooke" run f.json --set output.skin=c.obj --set output.every=0 --set time.steps=2
+    exists c_0000.obj c_0002.obj
+    status 0 "$hooke" run f.json --set output.skin=c.obj --set output.every=0 --set time.steps=1
+    holds err "earlier, longer run"
+    status 0 "$hooke" pose f.json --set output.skin=c.obj
+    holds err "c_pose_0000.obj"
+    cmp -s b_0001.obj kept.obj || fail "the surface of a filling was overwritten"
+    # What a fit looks at.
+    status 0 "$hooke" pose ../plain.json --set output.vtu=seen.pvd
+    cp seen_0000.vtu kept.vtu
+    status 1 "$hooke" fit ../plain.json --target seen_0000.vtu --set output.vtu=seen.pvd
+    holds err "the target"
+    cmp -s seen_0000.vtu kept.vtu || fail "the target of a fit was overwritten"
     cd ..
 }
 
@@ -134,11 +155,15 @@ fields() {
     holds err "left out"
 }
 
-# Killed without warning and resumed, a run ends as if nothing had happened.
+# Killed without warning and resumed, a run ends as if nothing had happened. (Another process has its
+# formulas elsewhere in memory.)
 killed() {
     mkdir whole killed
     for method in newton descent xpbd; do
-        set -- run bar.json --set time.steps=60 --set output.every=0.05 --set "solver.method=$method" --set output.stats="$method.json"
+        set -- run bar.json --set time.steps=60 --set output.every=0.05 --set "solver.method=$method" --set output.stats="$method.json" \
+            --set 'bodies.0.move=[{"name": "end", "select": {"box": [[0.99, -1, -1], [2, 1, 1]]}, "translate": [0, 0.02, 0], "factor": "sin(20*t)"}]' \
+            --set output.reactions=reactions.csv --set output.probe_file=probes.csv \
+            --set 'output.probes=[{"name": "a, \"b\"", "body": "bar", "at": [0.5, 0.1, 0.1]}]'
         rm -rf whole/* killed/*
         status 0 "$hooke" "$@" --out whole --points final.csv
         "$hooke" "$@" --out killed --checkpoint c.hks --every 0.05 --points final.csv --quiet &
@@ -153,9 +178,19 @@ killed() {
         for f in whole/frames/*; do
             cmp -s "$f" "killed/frames/$(basename "$f")" || fail "$method: resumed, $f is another"
         done
+        for f in reactions.csv probes.csv; do
+            equal "$(wc -l <"whole/$f")" 62 "rows of $f"
+            cmp -s "whole/$f" "killed/$f" || fail "$method: resumed, $f is another"
+        done
+        equal "$(head -n 1 whole/probes.csv | tr ',' '\n' | wc -l)" 23 "columns of a probe with a comma"
         equal "$(grep -c '"reason"' "killed/$method.json")" "$(grep -c '"reason"' "whole/$method.json")" "steps in the history of $method"
         equal "$(number "killed/$method.json" iterations)" "$(number "whole/$method.json" iterations)" "iterations of $method"
     done
+    # A pose leaves the rows of a run alone.
+    cp whole/probes.csv rows.csv
+    status 0 "$hooke" pose bar.json --out whole --set output.probe_file=probes.csv --set 'output.probes=[{"name": "a", "body": "bar", "at": [0, 0, 0]}]'
+    holds err "probes_pose.csv"
+    cmp -s rows.csv whole/probes.csv || fail "a pose took the place of a run's probes"
     status 1 "$hooke" run bar.json --resume killed/c.hks --set bodies.0.material.young=2e6
     holds err "another model"
     head -c 5000 killed/c.hks >cut.hks
@@ -209,13 +244,14 @@ escapes() {
 limits() {
     status 1 "$hooke" pose bar.json --set bodies.0.material.young=1e308
     holds err "too large to compute with"
+    lacks err nan
     status 1 "$hooke" run bar.json --set 'bodies.0.fix=[{"vertices": []}]'
     holds err "must have at least 1 item"
     { printf '{"bodies": ['; head -c 40000000 /dev/zero | tr '\0' ' '; printf ']}'; } >long.json
     status 1 "$hooke" run long.json
     holds err "too long for a scene"
     status 0 "$hooke" pose bar.json --set bodies.0.material.model=fixed_corotated --set bodies.0.material.poisson=-0.3
-    holds err "no lower bound"
+    equal "$(grep -c "no lower bound" err)" 1 "warnings of a law"
     status 0 "$hooke" pose bar.json --set bodies.0.material.model=stvk --set bodies.0.material.poisson=-0.3
     lacks err "no lower bound"
     # Sanitizers map terabytes of addresses.

@@ -3,7 +3,8 @@
 #   test/cli_render_test.sh PATH/TO/hooke
 set -u
 hooke=$(realpath "${1:?which program?}")
-. "$(dirname "$(realpath "$0")")/cli_checks.sh"
+source=$(dirname "$(dirname "$(realpath "$0")")")
+. "$source/test/cli_checks.sh"
 small="--size 160x100"
 
 # Fields of files by their names.
@@ -73,6 +74,24 @@ animations() {
     status 0 "$hooke" render frames/bar.pvd --color displacement -o colored.glb
     holds colored.glb '"STEP"'
     status 0 "$hooke" render bar.json --pose -o pose.glb
+    # A surface that is drawn where the tets of its body are finer, in a scene with an obstacle.
+    status 0 "$hooke" mesh make sphere --radius 0.5 --cells 4 -o ball.obj -q
+    cat >ball.json <<'END'
+{"gravity": [0, -9.81, 0], "time": {"step": 0.02, "steps": 6}, "contact": {},
+ "obstacles": [{"box": {"min": [-2, -1.6, -2], "max": [2, -0.6, 2]}}],
+ "bodies": [{"name": "ball", "mesh": {"fill": {"file": "ball.obj", "cells": 5}},
+   "material": {"model": "neo_hookean", "young": 1e5, "poisson": 0.4, "density": 1000}}]}
+END
+    status 0 "$hooke" render ball.json --run --color none -o ball.glb
+    status 0 "$hooke" render ball.json --run --color displacement -o ball_colored.glb
+    status 0 "$hooke" mesh convert ball.obj plain.glb
+    command -v python3 >/dev/null || { echo "skipped: no python3 to check models"; return; }
+    for model in bar colored ball ball_colored; do
+        status 0 python3 "$source/test/glb_check.py" $model.glb --animated
+    done
+    for model in pose plain; do status 0 python3 "$source/test/glb_check.py" $model.glb; done
+    head -c 2000 bar.glb >cut.glb
+    status 1 python3 "$source/test/glb_check.py" cut.glb
 }
 
 # Nothing that is drawn is overwritten, by whatever name.

@@ -197,7 +197,7 @@ cmake_wrong_version() {
 has_share() {
     local file command
     for file in man/man1/hooke.1 bash-completion/completions/hooke zsh/site-functions/_hooke \
-        hooke/docs/scene.schema.json hooke/scenes/beam.json; do
+        hooke/docs/scene.schema.json hooke/scenes/beam.json hooke/scenes/surfaces/pup.obj; do
         [ -s "$prefix/share/$file" ] || { echo "no $file"; return 1; }
     done
     # The manual has every command; bash completes them, and their options.

@@ -95,6 +95,21 @@ static void turn(surface *s)
     }
 }
 
+// Each triangle becomes four.
+static void split_faces(surface *s)
+{
+    for (int t = 0, count = s->count; t < count; t++) {
+        int a[3], m[3];
+        for (int k = 0; k < 3; k++) a[k] = s->t[t][k];
+        for (int k = 0; k < 3; k++) {
+            const double *p = s->x[a[k]], *q = s->x[a[(k + 1) % 3]];
+            m[k] = add_vertex(s, (p[0] + q[0]) / 2, (p[1] + q[1]) / 2, (p[2] + q[2]) / 2);
+        }
+        for (int k = 0; k < 3; k++) add_face(s, a[k], m[k], m[(k + 2) % 3]);
+        for (int k = 0; k < 3; k++) s->t[t][k] = m[k];
+    }
+}
+
 static int near_count(const hk_mesh *mesh, const double p[3])
 {
     int count = 0;
@@ -294,6 +309,57 @@ static void noise(void **state)
     free(s);
 }
 
+// Ends of thin parts, which the lattice alone passes by: 2.7 sizes short of this one's edge.
+static void thin_ends_are_met(void **state)
+{
+    (void)state;
+    hk_filling_def def = with_cells(24);
+    hk_filling_report r;
+    static const int faces[8][3] = {{0, 2, 1}, {3, 4, 5}, {0, 1, 4}, {0, 4, 3},
+                                    {1, 2, 5}, {1, 5, 4}, {2, 0, 3}, {2, 3, 5}};
+    const double height = tan(17 * surfaces_pi / 180);
+    surface *s = new_surface();
+    for (int k = 0; k < 6; k++) add_vertex(s, k % 3 > 0, k % 3 == 2 ? height : 0, k / 3);
+    for (int k = 0; k < 8; k++) add_face(s, faces[k][0], faces[k][1], faces[k][2]);
+    hk_mesh *mesh = fill_surface(s, &def, &r);
+    assert_good(mesh, &r, height / 2, "wedge of 17 degrees");
+    hk_mesh_free(mesh);
+    // Spikes of noise, with a size that is left to it.
+    def.cells = 0;
+    uint64_t seed = 11;
+    s->vertices = s->count = 0;
+    add_sphere(s, zero, 1, 60, 4);
+    for (int v = 0; v < s->vertices; v++) {
+        double factor = 1 + 0.05 * (surface_random(&seed) - 0.5);
+        for (int i = 0; i < 3; i++) s->x[v][i] *= factor;
+    }
+    mesh = fill_surface(s, &def, &r);
+    assert_good(mesh, &r, r.volume, "spikes");
+    hk_mesh_free(mesh);
+    free(s);
+}
+
+// Points between corners count: a surface of few large triangles is not met because its corners
+// are.
+static void distances_are_measured_on_the_whole_surface(void **state)
+{
+    (void)state;
+    hk_filling_def def = with_cells(12);
+    hk_filling_report few, many;
+    def.sharp_angle = 180;  // edges are cut off
+    surface *s = new_surface();
+    add_box(s, zero, (double[3]){1, 0.9, 0.8});
+    turn(s);
+    hk_mesh *mesh = fill_surface(s, &def, &few);
+    hk_mesh_free(mesh);
+    for (int round = 0; round < 4; round++) split_faces(s);
+    mesh = fill_surface(s, &def, &many);
+    hk_mesh_free(mesh);
+    assert_true(few.distance > 0.2 * few.size);
+    assert_true(fabs(few.distance - many.distance) < 0.1 * few.size);
+    free(s);
+}
+
 // ---------------------------------------------------------------- what cannot be filled
 
 static void assert_refused(const surface *s, const hk_filling_def *def, const char *text)
@@ -475,6 +541,8 @@ int main(void)
         cmocka_unit_test(overlapping_spheres),
         cmocka_unit_test(an_open_hemisphere_is_closed),
         cmocka_unit_test(noise),
+        cmocka_unit_test(thin_ends_are_met),
+        cmocka_unit_test(distances_are_measured_on_the_whole_surface),
         cmocka_unit_test(sheets_need_a_thickness),
         cmocka_unit_test(wrong_input_is_told),
         cmocka_unit_test(the_same_for_any_threads),

@@ -138,6 +138,19 @@ static const setup setups[] = {
     {bar, 5, 12, {METHOD("newton"), "time.integrator=newmark"}},
     {bar, 5, 12, {METHOD("descent"), "time.integrator=trbdf2"}},
     {bar, 5, 12, {METHOD("newton"), "time.conserve=true"}},
+    {bar, 5, 12, {METHOD("newton"), "bodies.0.mesh.order=2"}},
+    {bar, 5, 12, {METHOD("linear_implicit")}},
+    {bar,
+     5,
+     12,
+     {METHOD("quasi_newton"), "bodies.0.load=[{\"select\": {\"box\": [[0, 0.199, -1], [2, 1, 1]]},"
+                              " \"pressure\": 500, \"factor\": \"sin(30*t)\"}]"}},
+    {blocks,
+     14,
+     30,
+     {METHOD("linear_implicit"), "contact={\"law\": \"spring_damper\","
+                                 " \"normal_stiffness\": 1000, \"normal_damping\": 1,"
+                                 " \"drag\": 100}"}},
     {blocks, 14, 30, {METHOD("newton")}},
     {blocks, 14, 30, {METHOD("newton"), "solver.linear=multigrid"}},
     {blocks, 14, 30, {METHOD("descent")}},
@@ -205,6 +218,67 @@ static void damage_is_found(void **state)
     drop_folder(path);
 }
 
+static void assert_state_refused(const setup *s, const char *change, const char *path)
+{
+    setup other = *s;
+    int count = 0;
+    while (other.sets[count]) count++;
+    other.sets[count] = change;
+    hk_world *b = make_world(&other);
+    if (hk_world_load_state(b, path) != HK_BAD_INPUT) fail_msg("%s is taken", change);
+    assert_non_null(strstr(hk_error(), "another model"));
+    assert_true(hk_world_time(b) == 0);
+    hk_world_free(b);
+}
+
+#define FALLS "bodies.0.move=[{\"select\": {\"box\": [[0.9, -1, -1], [2, 2, 2]]},"
+// What is said by formulas, tables, curves and shapes counts, too: not where it lies in memory.
+static void all_of_a_model_counts(void **state)
+{
+    (void)state;
+    const char *path = state_path();
+    static const struct {
+        setup s;
+        const char *changes[4];
+    } all[] = {
+        {{bar, 2, 2, {METHOD("newton"), FALLS "\"translate\": [0, 0.1, 0], \"factor\": \"t\"}]"}},
+         {FALLS "\"translate\": [0, 0.1, 0], \"factor\": \"2*t\"}]",
+          FALLS "\"translate\": [0, 0.1, 0], \"factor\": [[0, 0], [1, 1]]}]",
+          FALLS "\"translate\": [0, 0.1, 0], \"over\": 1}]"}},
+        {{bar,
+          2,
+          2,
+          {METHOD("newton"), "bodies.0.load=[{\"select\": {\"all\": true}, \"pressure\": 100}]"}},
+         {"bodies.0.load=[{\"select\": {\"all\": true}, \"pressure\": 200}]",
+          "bodies.0.load=[{\"select\": {\"all\": true}, \"pressure\": 100, \"factor\": \"t\"}]",
+          "gravity={\"value\": [0, 0, 0], \"factor\": \"t\"}", "damping.air=1"}},
+        {{bar,
+          2,
+          2,
+          {METHOD("newton"), "bodies.0.material={\"model\": \"polynomial\", \"density\": 1000,"
+                             " \"f\": [0, 0, 5e4], \"g\": [0, 0, 5e3], \"h\": [0, 0, 5e4]}"}},
+         {"bodies.0.material.f=[0, 0, 5e4, 1e3]", "bodies.0.material.g=[0, 0, 6e3]",
+          "bodies.0.fix=[{\"select\": {\"box\": [[-1e-6, -1, -1], [1e-6, 1, 1]]},"
+          " \"axes\": \"xy\"}]"}},
+        {{blocks, 2, 2, {METHOD("newton")}},
+         {"obstacles.0.plane.point=[0, -0.01, 0]", "obstacles.0.friction=0.5",
+          "obstacles.0.move=[{\"translate\": [0, 0.01, 0], \"over\": 1}]",
+          "contact.restitution=0.5"}},
+    };
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        hk_world *a = make_world(&all[k].s), *b = make_world(&all[k].s);
+        take_steps(a, 2);
+        CHECK_OK(hk_world_save_state(a, path));
+        CHECK_OK(hk_world_load_state(b, path));
+        assert_true(same_state(a, b));
+        for (int c = 0; c < 4 && all[k].changes[c]; c++)
+            assert_state_refused(&all[k].s, all[k].changes[c], path);
+        hk_world_free(a);
+        hk_world_free(b);
+    }
+    drop_folder(path);
+}
+
 static void other_models_are_refused(void **state)
 {
     (void)state;
@@ -220,15 +294,8 @@ static void other_models_are_refused(void **state)
     hk_world *a = make_world(&s);
     take_steps(a, 3);
     CHECK_OK(hk_world_save_state(a, path));
-    for (size_t k = 0; k < sizeof changes / sizeof changes[0]; k++) {
-        setup other = s;
-        other.sets[1] = changes[k];
-        hk_world *b = make_world(&other);
-        if (hk_world_load_state(b, path) != HK_BAD_INPUT) fail_msg("%s is taken", changes[k]);
-        assert_non_null(strstr(hk_error(), "another model"));
-        assert_true(hk_world_time(b) == 0);
-        hk_world_free(b);
-    }
+    for (size_t k = 0; k < sizeof changes / sizeof changes[0]; k++)
+        assert_state_refused(&s, changes[k], path);
     // Another method goes on from there, in its own way.
     setup other = {bar, 3, 3, {METHOD("quasi_newton")}};
     hk_world *b = make_world(&other);
@@ -332,6 +399,7 @@ int main(void)
         cmocka_unit_test(the_same_bits_for_every_method),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(other_models_are_refused),
+        cmocka_unit_test(all_of_a_model_counts),
         cmocka_unit_test(bytes_of_the_caller_come_along),
         cmocka_unit_test(callbacks_cannot_enter_again),
     };

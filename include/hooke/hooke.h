@@ -233,7 +233,7 @@ HK_API hk_status hk_series_append(const char *path, double time, const char *fil
 
 HK_API void hk_mesh_free(hk_mesh *mesh);
 
-/* The file it was loaded from, NULL for other meshes. */
+/* The file it was loaded from, of a filled surface that of the surface; NULL for other meshes. */
 HK_API const char *hk_mesh_path(const hk_mesh *mesh);
 HK_API int hk_mesh_vertex_count(const hk_mesh *mesh);
 HK_API int hk_mesh_tet_count(const hk_mesh *mesh);

@@ -91,3 +91,19 @@ double hk_time_factor_value(const hk_time_factor *f, double time)
                               : 1;
     return isfinite(value) ? ramp * value : 0;
 }
+
+const char *hk_time_factor_formula(const hk_time_factor *f)
+{
+    return f && f->formula ? hk_formula_text(f->formula) : NULL;
+}
+
+const double *hk_time_factor_table(const hk_time_factor *f, int64_t *count)
+{
+    *count = f ? f->count : 0;
+    return f ? f->table : NULL;
+}
+
+double hk_time_factor_over(const hk_time_factor *f)
+{
+    return f ? f->over : 0;
+}

@@ -13,5 +13,10 @@ hk_time_factor *hk_time_factor_retain(hk_time_factor *factor);  // NULL: NULL
 void hk_time_factor_free(hk_time_factor *factor);
 // 1 without one.
 double hk_time_factor_value(const hk_time_factor *factor, double time);
+// What it is made of: the text of its formula or its table [count][2], NULL for what it has not;
+// s. Without a factor there is nothing.
+const char *hk_time_factor_formula(const hk_time_factor *factor);
+const double *hk_time_factor_table(const hk_time_factor *factor, int64_t *count);
+double hk_time_factor_over(const hk_time_factor *factor);
 
 #endif

@@ -171,6 +171,10 @@ static hk_status check_rest(const hk_material_def *def, hk_material *m)
     HK_TRY(hk_material_evaluate(&plain, identity, false, &energy, P, H));
     double shear = H[1 * 9 + 1], bulk = (H[0] + 2 * H[4]) / 3;  // P_01/F_01; Σ P_00/F_ii
     double scale = fabs(shear) + fabs(bulk);
+    if (!isfinite(scale))
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: its moduli are too large to compute with (at most %g Pa)",
+                       def->model, STIFFEST);
     if (!(scale <= STIFFEST))
         return hk_fail(HK_BAD_INPUT,
                        "material %s: its moduli are too large to compute with (shear modulus %g "

@@ -119,7 +119,7 @@ static hk_status stuff(const hk_fill_solid *solid, double grade, hk_mesh **mesh,
     return status;
 }
 
-// Sharp edges, for a mesh that is filled already.
+// Sharp edges and peaks, for a mesh that is filled already.
 static hk_status sharpen(const hk_fill_surface *surface, const hk_fill_solid *solid,
                          double sharp_angle, hk_mesh *mesh, uint8_t *sharp,
                          hk_filling_report *report)
@@ -128,12 +128,11 @@ static hk_status sharpen(const hk_fill_surface *surface, const hk_fill_solid *so
     report->sharp_kept = 1;
     if (solid->half_thickness > 0) return HK_OK;
     HK_TRY(hk_fill_find_features(surface, sharp_angle, solid->size, solid->threads, &features));
-    hk_status status = HK_OK;
     const hk_winding_totals *totals = hk_winding_tree_totals(solid->surface);
     report->rough = features.length * solid->size > ROUGH * totals->area;
-    if (features.count > 0 && !report->rough)
-        status = hk_fill_snap(surface, solid, &features, mesh, sharp, &report->sharp_length,
-                              &report->sharp_kept);
+    if (report->rough) hk_fill_features_release(&features);
+    hk_status status = hk_fill_snap(surface, solid, &features, mesh, sharp, &report->sharp_length,
+                                    &report->sharp_kept);
     hk_fill_features_release(&features);
     return status;
 }
@@ -152,25 +151,40 @@ static hk_status fill_solid(const hk_fill_surface *surface, const hk_fill_solid 
     return status;
 }
 
-// With a size of our own choice: smaller ones where a closed surface is not met. (Where an open one
-// ends, bodies may be as thin as one likes: no size would do.)
+typedef struct attempt {
+    hk_mesh *mesh;
+    hk_filling_report report;
+} attempt;
+
+// With a size of our own choice: smaller ones where the surface is not met, as long as that helps.
 static hk_status fill_closely(const hk_fill_surface *surface, hk_fill_solid *solid,
                               const hk_filling_def *def, hk_mesh **mesh, hk_filling_report *report)
 {
     enum { ATTEMPTS = 3 };
     const double smaller = 0.7;
-    bool free_choice = !(def->size > 0) && def->cells == 0 && !solid->rim;
-    const hk_filling_report before = *report;
-    for (int attempt = 1;; attempt++) {
-        *report = before;
-        report->size = solid->size;
-        HK_TRY(fill_solid(surface, solid, def, mesh, report));
-        bool met = report->distance <= solid->size / 2;
-        if (!free_choice || met || attempt == ATTEMPTS) return HK_OK;
-        hk_mesh_free(*mesh);
-        *mesh = NULL;
+    bool free_choice = !(def->size > 0) && def->cells == 0;
+    attempt best = {0};
+    hk_status status = HK_OK;
+    for (int k = 0; k < ATTEMPTS; k++) {
+        attempt now = {.report = *report};
+        now.report.size = solid->size;
+        status = fill_solid(surface, solid, def, &now.mesh, &now.report);
+        double off = now.report.distance / now.report.size;
+        bool better =
+            status == HK_OK && (!best.mesh || off < best.report.distance / best.report.size);
+        hk_mesh_free(better ? best.mesh : now.mesh);
+        if (better) best = now;
+        if (!better || !free_choice || off <= 0.5) break;
         solid->size *= smaller;
     }
+    // A smaller size may be too small: then the mesh before it is the answer.
+    if (status != HK_OK && (!best.mesh || status == HK_NO_MEMORY)) {
+        hk_mesh_free(best.mesh);
+        return status;
+    }
+    *mesh = best.mesh;
+    *report = best.report;
+    return HK_OK;
 }
 
 // ---------------------------------------------------------------- notes
@@ -289,6 +303,8 @@ hk_status hk_mesh_fill(const hk_mesh *surface, const hk_filling_def *def, hk_mes
     hk_mesh *made = NULL;
     HK_TRY(take_def(def, &own));
     hk_status status = fill_mesh(surface, &own, &made, &told);
+    if (status == HK_OK && surface->path && !(made->path = hk_strdup(surface->path)))
+        status = HK_NO_MEMORY;
     if (status != HK_OK) {
         hk_mesh_free(made);
         return status;

@@ -4,8 +4,9 @@
 // what is inside, how far the border is and where it cuts a segment (fill_solid.c); an octree has
 // cubes of the wanted size along the border and larger ones inside (fill_octree.c); its corners
 // and centres make a background of tets (fill_lattice.c), which stuffing.c cuts; vertices near
-// sharp edges are moved onto them (fill_features.c finds them, fill_snap.c moves); small pieces are
-// left out (fill_pieces.c); and what came out is measured (fill_measure.c).
+// sharp edges are moved onto them (fill_features.c finds them, fill_snap.c moves), and others to
+// where the surface would be missed (fill_reach.c); small pieces are left out (fill_pieces.c); and
+// what came out is measured (fill_measure.c).
 #ifndef HK_FILL_H
 #define HK_FILL_H
 
@@ -117,7 +118,8 @@ bool hk_fill_normal(const hk_fill_surface *surface, int triangle, double unit[3]
 
 // ---------------------------------------------------------------- fill_snap.c
 
-// Moves vertices of the mesh onto sharp edges where tets stay good. `sharp` is [vertex_count], not
+// Moves vertices of the mesh onto sharp edges (there may be none) where tets stay good, then to
+// where the surface is far from the mesh (fill_reach.c). `sharp` is [vertex_count], not
 // 0 for those that are on one. `length` is that of the sharp edges along the border of the body, m,
 // and `kept` the part of it that edges of the mesh follow.
 hk_status hk_fill_snap(const hk_fill_surface *surface, const hk_fill_solid *solid,
@@ -134,6 +136,19 @@ hk_status hk_fill_keep_pieces(hk_mesh **mesh, double least_part, hk_filling_repo
 // The cosines of the six dihedral angles of a tet; false: it is flat or inverted.
 bool hk_fill_tet_cosines(const double *a, const double *b, const double *c, const double *d,
                          double cosines[6]);
+// False: no area.
+bool hk_fill_normal_of(const double *a, const double *b, const double *c, double unit[3]);
+// How far the border is from the middle p of a triangle of the mesh with this normal, m.
+double hk_fill_border_distance(const hk_fill_solid *solid, const double p[3], const double n[3]);
+// Points of a triangle of the surface: number 0 is its middle.
+typedef struct hk_fill_grid {
+    const double *corner[3];
+    int parts, count;
+} hk_fill_grid;
+hk_fill_grid hk_fill_grid_of(const hk_fill_surface *surface, int triangle, double size);
+void hk_fill_grid_point(const hk_fill_grid *grid, int point, double p[3]);
+// Whether the body is on one side of a point of the surface with this normal, and not on the other.
+bool hk_fill_is_border(const hk_fill_solid *solid, const double p[3], const double n[3]);
 hk_status hk_fill_measure(const hk_fill_surface *surface, const hk_fill_solid *solid, hk_mesh *mesh,
                           const uint8_t *sharp, hk_filling_report *report);
 

@@ -24,6 +24,12 @@ static void normal_of(const double *a, const double *b, const double *c, double 
     n[2] = e[0] * f[1] - e[1] * f[0];
 }
 
+bool hk_fill_normal_of(const double *a, const double *b, const double *c, double unit[3])
+{
+    normal_of(a, b, c, unit);
+    return hk_unit3(unit, unit);
+}
+
 bool hk_fill_tet_cosines(const double *a, const double *b, const double *c, const double *d,
                          double cosines[6])
 {
@@ -71,20 +77,41 @@ static void measure_angles(const hk_mesh *m, const uint8_t *sharp, hk_filling_re
 
 // ---------------------------------------------------------------- from the mesh to the surface
 
-// How far the middle of a triangle of the mesh is from the border: from the nearest triangle of the
-// surface, or from a lid, which is looked for along the normal. Its corners are on the border.
-static double away_from_border(const hk_fill_solid *s, const double p[3], const double n[3])
+// How far the border is from p in a direction, if it is nearer than `reach`, m; else that.
+static double border_along(const hk_fill_solid *s, const double p[3], double at_p,
+                           const double unit[3], double reach)
 {
-    double reach = s->size / 2, x[3], y[3];
+    enum { HALVINGS = 6 };
+    double near = 0, far = reach;
+    for (int k = 0; k <= HALVINGS; k++) {
+        double x[3], t = k == 0 ? reach : (near + far) / 2;
+        for (int i = 0; i < 3; i++) x[i] = p[i] + t * unit[i];
+        bool beyond = (hk_fill_value(s, x) < 0) != (at_p < 0);
+        if (k == 0 && !beyond) return reach;
+        if (beyond)
+            far = t;
+        else
+            near = t;
+    }
+    return far;
+}
+
+// How far the middle of a triangle of the mesh is from the border: from the nearest triangle of the
+// surface, or from a lid. That is looked for along the normal and 26 other directions, any of which
+// gives a bound. Its corners are on the border.
+double hk_fill_border_distance(const hk_fill_solid *s, const double p[3], const double n[3])
+{
     double d = hk_winding_nearest(s->surface, p, INFINITY, NULL).distance;
     if (s->half_thickness > 0) return fabs(d - s->half_thickness);
     if (!s->rim || d < 0.1 * s->size) return d;
-    for (int i = 0; i < 3; i++) {
-        x[i] = p[i] - reach * n[i];
-        y[i] = p[i] + reach * n[i];
+    double at_p = hk_fill_value(s, p), back[3] = {-n[0], -n[1], -n[2]};
+    d = border_along(s, p, at_p, n, d);
+    d = border_along(s, p, at_p, back, d);
+    for (int k = 0; k < 27 && d > 0.4 * s->size; k++) {
+        double unit[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+        if (hk_unit3(unit, unit)) d = border_along(s, p, at_p, unit, d);
     }
-    double a = hk_fill_value(s, x), b = hk_fill_value(s, y);
-    return a < 0 && b > 0 ? fmin(d, fabs(a / (a - b) - 0.5) * 2 * reach) : d;
+    return d;
 }
 
 static double from_mesh(const hk_fill_solid *s, const hk_mesh *m)
@@ -96,10 +123,9 @@ static double from_mesh(const hk_fill_solid *s, const hk_mesh *m)
         const double *a = m->positions + 3 * (size_t)v[0], *b = m->positions + 3 * (size_t)v[1],
                      *c = m->positions + 3 * (size_t)v[2];
         double n[3], p[3];
-        normal_of(a, b, c, n);
-        if (!hk_unit3(n, n)) continue;
+        if (!hk_fill_normal_of(a, b, c, n)) continue;
         for (int i = 0; i < 3; i++) p[i] = (a[i] + b[i] + c[i]) / 3;
-        farthest = fmax(farthest, away_from_border(s, p, n));
+        farthest = fmax(farthest, hk_fill_border_distance(s, p, n));
     }
     return farthest;
 }
@@ -125,29 +151,69 @@ static int sides_of(const hk_fill_solid *s, const double p[3], const double n[3]
     return one != other ? BORDER : one ? INNER : OUTER;
 }
 
-// Its middle and points next to its corners. Sides are asked for only where the mesh is not near.
+bool hk_fill_is_border(const hk_fill_solid *solid, const double p[3], const double n[3])
+{
+    return sides_of(solid, p, n) == BORDER;
+}
+
+// Points of a triangle, a lattice no farther apart than half a size with its corners and its
+// middle, all a little inside.
+hk_fill_grid hk_fill_grid_of(const hk_fill_surface *in, int t, double size)
+{
+    enum { MOST = 1000 };
+    hk_fill_grid g = {0};
+    double longest = 0;
+    for (int k = 0; k < 3; k++)
+        g.corner[k] = in->positions + 3 * (size_t)in->triangles[3 * (size_t)t + (size_t)k];
+    for (int k = 0; k < 3; k++) {
+        double sum = 0;
+        for (int i = 0; i < 3; i++) {
+            double e = g.corner[(k + 1) % 3][i] - g.corner[k][i];
+            sum += e * e;
+        }
+        longest = fmax(longest, sqrt(sum));
+    }
+    g.parts = (int)fmin(fmax(1, ceil(2 * longest / size)), MOST);
+    g.count = (g.parts + 1) * (g.parts + 2) / 2 + 1;
+    return g;
+}
+
+void hk_fill_grid_point(const hk_fill_grid *g, int k, double p[3])
+{
+    int row = 0, n = g->parts;
+    bool middle = k == 0;
+    for (k--; !middle && k > n - row; row++) k -= n - row + 1;
+    double u = (double)row / n, v = (double)k / n;
+    for (int i = 0; i < 3; i++) {
+        double centre = (g->corner[0][i] + g->corner[1][i] + g->corner[2][i]) / 3;
+        double x = g->corner[0][i] + u * (g->corner[1][i] - g->corner[0][i]) +
+                   v * (g->corner[2][i] - g->corner[0][i]);
+        p[i] = middle ? centre : x + 1e-3 / n * (centre - x);
+    }
+}
+
+// Sides are asked for only where the mesh is not near. The middle stands for the area.
 static void look_at(const hk_fill_surface *in, const hk_fill_solid *s, const hk_winding_tree *tree,
                     int t, far_side *found)
 {
-    const double *c[3];
-    double n[3];
-    for (int k = 0; k < 3; k++)
-        c[k] = in->positions + 3 * (size_t)in->triangles[3 * (size_t)t + (size_t)k];
+    double n[3], p[3];
     if (!hk_fill_normal(in, t, n)) return;
-    for (int k = 0; k < 4; k++) {
-        double p[3];
-        for (int i = 0; i < 3; i++) {
-            double middle = (c[0][i] + c[1][i] + c[2][i]) / 3;
-            p[i] = k == 3 ? middle : c[k][i] + 1e-3 * (middle - c[k][i]);
+    hk_fill_grid g = hk_fill_grid_of(in, t, s->size);
+    hk_nearest hint = {.triangle = -1};
+    for (int k = 0; k < g.count; k++) {
+        hk_fill_grid_point(&g, k, p);
+        hint = hk_winding_nearest(tree, p, INFINITY, hint.triangle < 0 ? NULL : &hint);
+        double d = hint.distance;
+        if (d < s->size / 4 || (k > 0 && d <= found->farthest)) {
+            found->farthest = fmax(found->farthest, d);
+            continue;
         }
-        double d = hk_winding_nearest(tree, p, INFINITY, NULL).distance;
-        if (d <= found->farthest && d < s->size / 4) continue;
-        int sides = d < s->size / 4 ? BORDER : sides_of(s, p, n);
+        int sides = sides_of(s, p, n);
         if (sides == BORDER) found->farthest = fmax(found->farthest, d);
-        if (k < 3) continue;
+        if (k > 0) continue;
         found->inner += sides == INNER;
         found->outer += sides == OUTER;
-        double area = hk_triangle_area(c[0], c[1], c[2]);
+        double area = hk_triangle_area(g.corner[0], g.corner[1], g.corner[2]);
         if (sides == BORDER && d > s->size / 2) found->lost_area += area;
         if (sides == OUTER) found->idle_area += area;
     }

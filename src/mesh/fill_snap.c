@@ -6,9 +6,11 @@
 // have made room.
 #include <math.h>
 
-#include "mesh/fill.h"
+#include "mesh/fill_snap.h"
 #include "mesh/rim.h"
 #include "mesh/sort.h"
+
+typedef hk_fill_snapper snapper;
 
 // The least sine of a dihedral angle that a move may leave: 11°, a little more than what
 // stuffing.c promises elsewhere.
@@ -16,24 +18,6 @@ static const double LEAST_SINE = 0.1908;
 // How far a vertex may be moved, in sizes.
 static const double FARTHEST = 0.9;
 enum { ROUNDS = 3, SWEEPS = 3 };
-
-typedef struct snapper {
-    const hk_fill_surface *surface;
-    const hk_fill_solid *solid;
-    const hk_fill_features *features;
-    hk_mesh *mesh;
-    double size;
-    uint8_t *sharp;  // [vertex_count] 1: on an edge, 2: on a corner
-    uint8_t *outer;  // [vertex_count] on the surface of the mesh
-    int32_t *first;  // [vertex_count + 1] tets of each vertex
-    int32_t *tets;
-    int32_t *edges;  // [edge_count][2] of the surface of the mesh
-    int edge_count;
-    double *normals;  // [vertex_count][3] of the surface there; 0: no surface (a lid)
-    int32_t *moved;   // [moved_room] vertices that make room, and where they were
-    double *before;   // [moved_room][3]
-    size_t moved_count, moved_room, before_room;
-} snapper;
 
 static double *position(const snapper *s, int v)
 {
@@ -144,8 +128,7 @@ static hk_status remember_around(snapper *s, int v)
     return HK_OK;
 }
 
-// Moves a vertex onto a sharp edge, if all angles stay good.
-static hk_status try_move(snapper *s, int v, const double x[3], uint8_t sharp, bool *done)
+hk_status hk_fill_try_move(snapper *s, int v, const double x[3], uint8_t sharp, bool *done)
 {
     uint8_t was = s->sharp[v];
     *done = true;
@@ -238,7 +221,7 @@ static hk_status snap_corners(snapper *s)
             int v = e[near ^ k];
             bool done = false;
             if (s->sharp[v] == 2 || distance(position(s, v), x) > FARTHEST * s->size) continue;
-            status = try_move(s, v, x, 2, &done);
+            status = hk_fill_try_move(s, v, x, 2, &done);
             if (done || status != HK_OK) break;
         }
     }
@@ -340,7 +323,7 @@ static hk_status move_onto_edge(snapper *s, int v, bool *done)
         if (there.triangle < 0 || distance(there.point, position(s, v)) > s->size ||
             is_at_corner(s, &there))
             continue;
-        HK_TRY(try_move(s, v, there.point, 1, done));
+        HK_TRY(hk_fill_try_move(s, v, there.point, 1, done));
     }
     return HK_OK;
 }
@@ -456,8 +439,9 @@ hk_status hk_fill_snap(const hk_fill_surface *surface, const hk_fill_solid *soli
     hk_status status = list_tets(&s);
     if (status == HK_OK) status = list_edges(&s);
     if (status == HK_OK) status = find_normals(&s);
-    if (status == HK_OK) status = snap_corners(&s);
-    if (status == HK_OK) status = snap_edges(&s);
+    if (status == HK_OK && features->tree) status = snap_corners(&s);
+    if (status == HK_OK && features->tree) status = snap_edges(&s);
+    if (status == HK_OK) status = hk_fill_reach_peaks(&s);
     if (status == HK_OK) status = part_vertices(&s);
     if (status == HK_OK) status = find_kept(&s, length, kept);
     hk_free(s.outer);

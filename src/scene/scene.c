@@ -99,6 +99,20 @@ static hk_status read_probe(hk_scene *scene, const hk_mesh *mesh, const hk_node 
     return hk_member_numbers(node, "at", HK_REQUIRED, 3, HK_ANY_NUMBER, probe->at);
 }
 
+// Results are told by these names.
+static hk_status check_probe_names(const hk_node *output, const hk_probe_def *probes, int count)
+{
+    hk_node list;
+    for (int a = 1; a < count; a++)
+        for (int b = 0; b < a; b++) {
+            if (strcmp(probes[a].name, probes[b].name) != 0) continue;
+            hk_node_member(output, "probes", &list);
+            hk_node item = hk_node_item(&list, a);
+            return hk_node_fail(&item, "probe %d is called \"%.100s\", too", b, probes[a].name);
+        }
+    return HK_OK;
+}
+
 static hk_status read_field_name(hk_scene *scene, const hk_mesh *mesh, const hk_node *node,
                                  void *item)
 {
@@ -135,7 +149,7 @@ static hk_status read_output(hk_scene *scene, const hk_node *root)
     HK_TRY(hk_read_list(scene, NULL, &node, "probes", sizeof(hk_probe_def), read_probe, &probes,
                         &output->probe_count));
     output->probes = probes;
-    return HK_OK;
+    return check_probe_names(&node, output->probes, output->probe_count);
 }
 
 // ---------------------------------------------------------------- the whole

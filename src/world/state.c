@@ -4,83 +4,8 @@
 #include <stdio.h>
 
 #include "contact/remember.h"
-#include "model/contact.h"
 #include "solver/precise.h"
 #include "term/contact.h"
-
-// ---------------------------------------------------------------- fingerprints
-
-#define HASH(hash, value) hk_state_hash(hash, &(value), sizeof(value))
-#define HASH_ARRAY(hash, array, count) \
-    hk_state_hash(hash, array, (array) ? sizeof *(array) * (size_t)(count) : 0)
-
-static uint64_t hash_material(uint64_t h, const hk_material *m)
-{
-    h = HASH(h, m->law);
-    h = HASH(h, m->params.c);
-    h = HASH(h, m->density);
-    h = HASH(h, m->fibre_stiffness);
-    h = HASH(h, m->strand_modulus);
-    h = HASH(h, m->modulus);
-    return HASH(h, m->blend_law.upper);
-}
-
-static uint64_t hash_contact(uint64_t h, const hk_model_contact *c)
-{
-    h = HASH(h, c->distance);
-    h = HASH(h, c->stiffness);
-    h = HASH(h, c->friction);
-    h = HASH(h, c->slip_speed);
-    h = HASH(h, c->restitution);
-    h = HASH(h, c->law);
-    h = HASH(h, c->when);
-    h = HASH(h, c->obstacle_count);
-    return HASH_ARRAY(h, c->between, (size_t)c->kind_count * (size_t)c->kind_count);
-}
-
-// What a state belongs to: all of the model that steps are made of, the step and the integrator.
-static uint64_t fingerprint_model(const hk_world *w)
-{
-    const hk_model *m = w->model;
-    uint64_t h = HK_STATE_SEED;
-    h = HASH(h, m->vertex_count);
-    h = HASH(h, m->tet_count);
-    h = HASH_ARRAY(h, m->rest, 3 * (int64_t)m->vertex_count);
-    h = HASH_ARRAY(h, m->mass, m->vertex_count);
-    h = HASH_ARRAY(h, m->load, 3 * (int64_t)m->vertex_count);
-    h = HASH_ARRAY(h, m->hold, m->vertex_count);
-    h = HASH_ARRAY(h, m->motions, m->motion_count);
-    h = HASH_ARRAY(h, m->tets, 4 * (int64_t)m->tet_count);
-    if (m->middles) h = HASH_ARRAY(h, m->middles, 6 * (int64_t)m->tet_count);
-    h = HASH_ARRAY(h, m->tet_material, m->tet_count);
-    for (int k = 0; k < m->material_count; k++) h = hash_material(h, &m->materials[k]);
-    for (int k = 0; k < m->spring_count; k++) {
-        h = HASH(h, m->springs[k].stiffness);
-        h = HASH(h, m->springs[k].rest);
-    }
-    for (int k = 0; k < m->attachment_count; k++) {
-        h = HASH(h, m->attachments[k].stiffness);
-        if (m->attachments[k].damping > 0) h = HASH(h, m->attachments[k].damping);
-    }
-    h = HASH(h, m->bend_count);
-    h = HASH(h, m->gravity);
-    if (m->contact) h = hash_contact(h, m->contact);
-    h = hk_state_hash(h, w->integrator->name, strlen(w->integrator->name));
-    h = HASH(h, w->step);
-    h = HASH(h, w->beta);
-    return HASH(h, w->gamma);
-}
-
-static uint64_t fingerprint_method(const hk_world *w)
-{
-    uint64_t h = hk_state_hash(HK_STATE_SEED, w->method->name, strlen(w->method->name));
-    h = HASH(h, w->settings.iterations);
-    h = HASH(h, w->settings.tolerance);
-    h = hk_state_hash(h, w->settings.option,
-                      sizeof *w->settings.option * (size_t)w->method->option_count);
-    bool gpu = w->gpu != NULL;
-    return HASH(h, gpu);
-}
 
 // ---------------------------------------------------------------- what is remembered
 
@@ -172,7 +97,7 @@ static void write_part(hk_stream *s, const void *data, size_t size)
 
 static hk_status write_all(hk_world *w, const void *extra, size_t extra_size, hk_stream *s)
 {
-    uint64_t model = fingerprint_model(w), method = fingerprint_method(w);
+    uint64_t model = hk_world_fingerprint(w), method = hk_world_method_fingerprint(w);
     int vertices = w->model->vertex_count;
     size_t bytes = 3 * sizeof(double) * (size_t)vertices;
     HK_STREAM(s, model);
@@ -251,12 +176,12 @@ static hk_status take_or_stay(hk_world *w, const hk_state_file *f, bool with_sol
 
 static hk_status load(hk_world *w, const char *path, const hk_state_file *f)
 {
-    if (f->model != fingerprint_model(w))
+    if (f->model != hk_world_fingerprint(w))
         return hk_fail(HK_BAD_INPUT,
                        "%s: the state is of another model: meshes, materials, constraints, loads, "
-                       "contact, the step and the integrator must be the same",
+                       "contact, damping, the step and the integrator must be the same",
                        path);
-    bool same = f->method == fingerprint_method(w);
+    bool same = f->method == hk_world_method_fingerprint(w);
     if (!same)
         hk_log(HK_LOG_INFO, "%s is of another method or other options: %s begins anew", path,
                w->method->name);

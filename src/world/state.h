@@ -33,6 +33,10 @@ void hk_state_file_release(hk_state_file *file);
 // A hash of bytes, from HK_STATE_SEED or another hash on.
 #define HK_STATE_SEED 14695981039346656037u
 uint64_t hk_state_hash(uint64_t hash, const void *data, size_t size);
+// All of a model that steps are made of, with the step, damping and integrator of its world; and
+// the method with its options (fingerprint.c).
+uint64_t hk_world_fingerprint(const hk_world *w);
+uint64_t hk_world_method_fingerprint(const hk_world *w);
 // Frames what was written and saves it whole or not at all.
 hk_status hk_state_file_save(const char *path, const hk_stream *body);
 
