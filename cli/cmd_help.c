@@ -250,16 +250,20 @@ static void print_scene(void)
         "regions    [{\"select\": SELECTOR, \"material\": {…}}], other materials in places\n"
         "initial    {\"velocity\": [x, y, z]}, and one of {\"pose\": true} (in equilibrium),\n"
         "           {\"state\": \"FILE.hks\"} (of --checkpoint), {\"rest\": \"solve\"} (no sag)\n"
-        "fix        [SELECTOR, …], vertices that stay; or {\"name\", \"select\", \"axes\": \"xz\"}:\n"
+        "fix        [SELECTOR, …], vertices that stay; or {\"name\", \"select\", \"axes\": "
+        "\"xz\"}:\n"
         "           along these axes alone\n"
         "move       [{\"select\", \"rotate\": {\"axis\", \"center\", \"degrees\"}, \"translate\",\n"
         "           \"over\": s | \"factor\": FACTOR}], vertices that follow a path\n"
         "attach     [{\"select\", \"stiffness\": N/m, and as in move}], vertices held softly\n"
         "load       [{\"select\", and \"force\": [x, y, z] (N, in all), \"pressure\": Pa, or\n"
-        "           \"torque\": {\"axis\", \"center\", \"moment\": N m}; \"distribute\", \"factor\"}]\n"
+        "           \"torque\": {\"axis\", \"center\", \"moment\": N m}; \"distribute\", "
+        "\"factor\"}]\n"
         "FACTOR     of the time t: a formula, \"sin(2*pi*t)\", or a table, [[t, value], …];\n"
         "           of moves, loads, obstacles, and of gravity: {\"value\", \"factor\"}\n"
-        "friction   of this body in contact; thickness (m) of a sheet in contact\n"
+        "friction   of this body in contact; thickness (m) of a sheet in contact\n",
+        stdout);
+    fputs(
         "SELECTOR   {\"box\": [[x,y,z],[x,y,z]]} {\"sphere\": {\"center\", \"radius\"}}\n"
         "           {\"vertices\": [0, 5]} {\"group\": NAME} {\"all\": true}\n"
         "           {\"any\": [SELECTOR, …]} {\"not\": SELECTOR}, on the initial positions\n"
