@@ -522,6 +522,16 @@ static void test_budget(void **state)
     // Other programs may stop this one for a while: the best of ten steps tells.
     if (!(least < 1.1e3 * budget)) fail_msg("%g ms of a budget of %g", least, 1e3 * budget);
     hk_world_free(world);
+    // A factorisation does not end with it.
+    hk_world_def def = hk_default_world_def();
+    r.options[0].text = "direct";
+    def.model = model;
+    def.solver.method = r.method;
+    def.solver.options = r.options;
+    def.solver.option_count = r.count;
+    world = NULL;
+    assert_int_equal(hk_world_create(&def, &world), HK_BAD_INPUT);
+    assert_non_null(strstr(hk_error(), "budget"));
     hk_model_free(model);
 }
 

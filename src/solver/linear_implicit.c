@@ -151,6 +151,11 @@ static hk_status allocate(linear_implicit *s)
 static hk_status linear_implicit_create(hk_problem *problem, const hk_settings *settings,
                                         void **solver)
 {
+    const double *option = settings->option;
+    if (option[OPTION_BUDGET] > 0 && (int)option[OPTION_LINEAR] == LINEAR_DIRECT)
+        return hk_fail(HK_BAD_INPUT,
+                       "linear_implicit: \"linear\": \"direct\" has no iterations that "
+                       "a \"budget\" could end: take qmr, or leave the budget out");
     linear_implicit *s = HK_NEW(linear_implicit);
     if (!s) return HK_NO_MEMORY;
     s->problem = problem;
