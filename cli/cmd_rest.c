@@ -57,7 +57,8 @@ static hk_status find_rest(found *f)
     if (status != HK_OK) return status;
     hk_rest_set_monitor(f->rest, watch_iteration, f);
     status = hk_rest_solve(f->rest, NULL, &f->report);
-    return status == HK_OK ? hk_rest_find_overlaps(f->rest, &f->report) : status;
+    if (status == HK_OK) status = hk_rest_find_overlaps(f->rest, &f->report);
+    return status == HK_OK ? hk_rest_find_stability(f->rest, &f->report) : status;
 }
 
 static void tell_end(found *f)
@@ -105,6 +106,14 @@ static void tell_overlaps(const found *f)
              r->touching == r->overlaps ? "touches" : "overlaps", count, text);
     free(count);
     free(text);
+}
+
+// Where the detail of the report has other news.
+static void tell_stability(const found *f)
+{
+    if (f->report.unstable && !strstr(f->report.detail, "unstable"))
+        cli_warn("the loaded shape is an unstable equilibrium: made like that, the body goes "
+                 "elsewhere; make it stiffer or lighter, or hold it in more places");
 }
 
 // ---------------------------------------------------------------- the loaded state
@@ -163,14 +172,14 @@ static void gather(found *f)
     cli_session_add_solve(&f->session, step);
     results->steps = r->load_steps;
     results->more = json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}}", "method",
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:{s:o, s:o, s:o}}", "method",
         f->method ? f->method : "auto", "attempts", r->attempts, "setup_ms",
         cli_json_real(hk_rest_setup_ms(f->rest)), "load_reached", cli_json_real(r->load_reached),
         "sag", cli_json_real(r->sag), "least_j", cli_json_real(r->least_j), "greatest_stretch",
-        cli_json_real(r->greatest_stretch), "correction", cli_json_real(r->correction), "overlaps",
-        overlaps_json(f), "where", "sag", place_json(f, false, r->sag_vertex), "least_j",
-        place_json(f, true, r->least_j_tet), "greatest_stretch",
-        place_json(f, true, r->greatest_stretch_tet));
+        cli_json_real(r->greatest_stretch), "correction", cli_json_real(r->correction), "stable",
+        !r->unstable, "overlaps", overlaps_json(f), "where", "sag",
+        place_json(f, false, r->sag_vertex), "least_j", place_json(f, true, r->least_j_tet),
+        "greatest_stretch", place_json(f, true, r->greatest_stretch_tet));
     gather_sheets(r, results->more);
 }
 
@@ -343,6 +352,7 @@ static void print_solids(FILE *stream, const found *f)
             "  least J     %.4g, volume under load by volume at rest: tet %d at "
             "(%.4g, %.4g, %.4g)\n",
             r->least_j, r->least_j_tet, b[0], b[1], b[2]);
+    if (r->unstable) fprintf(stream, "  balance     unstable\n");
     if (r->overlaps > 0) {
         char *count = cli_intersection_count(r->overlaps, r->touching);
         fprintf(stream, "  overlaps    %s in the rest shape\n", count);
@@ -424,6 +434,7 @@ int cmd_rest(int argc, char **argv)
     gather(&f);
     tell_end(&f);
     tell_overlaps(&f);
+    tell_stability(&f);
     if (write_frame(&f) != HK_OK) cli_results_fail(&f.session.results, "%s", hk_error());
     write_points(&f);
     write_shape(&f, STL);

@@ -374,6 +374,16 @@ static void test_scenes_begin_free_of_sag(void **state)
     scene = NULL;
     assert_int_equal(hk_scene_parse(text, strlen(text), "scene", wrong, 1, &scene), HK_BAD_INPUT);
     assert_non_null(strstr(hk_error(), "solve"));
+    // Contact has no part in it: a floor below changes nothing.
+    static const char *const floor[] = {
+        "contact={\"distance\": 1e-3}",
+        "obstacles=[{\"plane\": {\"point\": [0, -0.1, 0], \"normal\": [0, 1, 0]}}]"};
+    CHECK_OK(hk_scene_parse(text, strlen(text), "scene", floor, 2, &scene));
+    CHECK_OK(hk_model_create(hk_scene_model(scene), &model));
+    world = world_of(model, 0.02, 1);
+    assert_true(farthest_from_start(world, 5) < 1e-6);
+    hk_world_free(world);
+    hk_scene_free(scene);
 }
 
 // ---------------------------------------------------------------- the interface

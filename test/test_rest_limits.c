@@ -240,6 +240,56 @@ static void test_budgets_are_told(void **state)
     hk_model_free(model);
 }
 
+// A pose from a little beside the loaded shape; how far from it that ends, m.
+static double leaves_by(const hk_rest *rest, const hk_model *model)
+{
+    int n = hk_model_vertex_count(model);
+    const double *x = hk_model_rest_positions(model);
+    hk_world_def def = hk_default_world_def();
+    hk_world *world = NULL;
+    hk_model *made = NULL;
+    hk_step_report r;
+    double *beside = copy_of(x, 3 * n);
+    CHECK_OK(hk_rest_model(rest, &made));
+    def.model = made;
+    def.solver.tolerance = 1e-9;
+    CHECK_OK(hk_world_create(&def, &world));
+    for (int v = 0; v < n; v++)
+        for (int i = 0; i < 3 && model->hold[v] == HK_FREE; i++)
+            beside[3 * v + i] += 1e-5 * ((7 * v + 3 * i) % 5 - 2);
+    CHECK_OK(hk_world_set_positions(world, beside));
+    CHECK_OK(hk_world_pose(world, &r));
+    assert_int_equal(r.reason, HK_CONVERGED);
+    double away = farthest(hk_world_positions(world), x, n);
+    free(beside);
+    hk_world_free(world);
+    hk_model_free(made);
+    return away;
+}
+
+// A rest shape may balance a load that the body does not bear: that is told.
+static void test_unstable_shapes_are_told(void **state)
+{
+    (void)state;
+    for (int heavy = 0; heavy < 2; heavy++) {
+        hk_model *model = make_model(CANTILEVER, "neo_hookean", 8.5e5, heavy ? -98.1 : -9.81);
+        hk_rest *rest = rest_of(model, "auto");
+        hk_rest_report r;
+        CHECK_OK(hk_rest_solve(rest, NULL, &r));
+        assert_int_equal(r.reason, HK_CONVERGED);
+        assert_int_equal(r.unstable, 0);  // nobody has asked
+        CHECK_OK(hk_rest_find_stability(rest, &r));
+        assert_int_equal(r.unstable, heavy);
+        assert_true((strstr(r.detail, "unstable") != NULL) == heavy);
+        double away = leaves_by(rest, model);
+        if (heavy != (away > 0.1)) fail_msg("unstable: %d; it leaves by %g m", heavy, away);
+        hk_rest_free(rest);
+        hk_model_free(model);
+    }
+    hk_rest_report r;
+    assert_int_equal(hk_rest_find_stability(NULL, &r), HK_BAD_INPUT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_start_that_is_inside_out),
         cmocka_unit_test(test_folds_are_told),
         cmocka_unit_test(test_budgets_are_told),
+        cmocka_unit_test(test_unstable_shapes_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

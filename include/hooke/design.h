@@ -78,7 +78,9 @@ typedef struct hk_rest_report {
     double greatest_rest_length; /* and the largest */
     int sheet_vertex, pushing_springs; /* where most is left (-1: there is no sheet); springs that
                                           are longer at rest */
-    uint64_t reserved[4];
+    int unstable; /* by hk_rest_find_stability: whether the loaded shape is an unstable equilibrium
+                     of bodies of tets, so that what is made goes elsewhere */
+    uint64_t reserved[3];
 } hk_rest_report;
 
 HK_API hk_status hk_rest_create(const hk_rest_def *def, hk_rest **rest);
@@ -95,6 +97,10 @@ HK_API const double *hk_rest_positions(const hk_rest *rest);
 /* Looks, exactly, for faces of the rest shape that meet: overlaps, touching and overlap_… of the
  * report, the rest of which stays. For those who want to make it; a solve does not do so. */
 HK_API hk_status hk_rest_find_overlaps(hk_rest *rest, hk_rest_report *report);
+/* Looks whether bodies of tets stay in the loaded shape, or would leave it at a touch (a column
+ * that is too slender): `unstable` of the report, and `detail` where that is empty. It takes a
+ * factorisation, so that a solve does not do it. */
+HK_API hk_status hk_rest_find_stability(hk_rest *rest, hk_rest_report *report);
 /* Another loaded shape, [vertex_count][3], for the next solve; held vertices go with it. */
 HK_API hk_status hk_rest_set_shape(hk_rest *rest, const double *positions);
 /* Makes the factor of the current loaded shape now, for the solves to come: worth while when a

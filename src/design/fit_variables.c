@@ -182,16 +182,26 @@ static hk_status check_field(hk_fit *fit, int material, const char *field, doubl
     return HK_OK;
 }
 
+static void say_nothing(void *context, hk_log_level level, const char *message)
+{
+    (void)context, (void)level, (void)message;
+}
+
+// Warnings of values that are only tried help nobody: those of the scene came when it was read, and
+// those of what is found come where it is used.
 hk_status hk_fit_put(hk_fit *fit, const hk_fit_variable *v, double value)
 {
     hk_fit_map map;
-    for (int k = 0; k < v->material_count; k++) {
+    hk_status status = HK_OK;
+    hk_log_divert(say_nothing, NULL);
+    for (int k = 0; k < v->material_count && status == HK_OK; k++) {
         int material = v->materials[k];
         *find_field(fit, material, v->field, &map) = value;
-        HK_TRY(hk_material_resolve(&fit->materials[material],
-                                   &fit->equilibrium->model->materials[material]));
+        status = hk_material_resolve(&fit->materials[material],
+                                     &fit->equilibrium->model->materials[material]);
     }
-    return HK_OK;
+    hk_log_divert(NULL, NULL);
+    return status;
 }
 
 hk_status hk_fit_apply(hk_fit *fit, const double *theta)

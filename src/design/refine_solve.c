@@ -29,6 +29,16 @@ static void tell_failure(hk_design_view *view)
     snprintf(view->detail, sizeof view->detail, "%.150s", hk_error());
 }
 
+// The shape that was drawn cannot be one: what to do about it comes before where.
+static hk_status refuse_shape(hk_status status)
+{
+    char where[80];
+    if (status != HK_BAD_INPUT) return status;
+    snprintf(where, sizeof where, "%.79s", hk_error());
+    return hk_fail(status, "the edit turns tets inside out: drag less far, or a larger region (%s)",
+                   where);
+}
+
 // ---------------------------------------------------------------- the rest shape
 
 // Whether only loads and gravity differ: then matrices have the same pattern and numbers.
@@ -90,7 +100,7 @@ static hk_status find_rest(hk_refiner *r, double *found, hk_design_view *view)
 {
     hk_rest_report report;
     HK_TRY(need_rest(r));
-    HK_TRY(hk_rest_set_shape(r->rest, r->job.shape));
+    HK_TRY(refuse_shape(hk_rest_set_shape(r->rest, r->job.shape)));
     HK_TRY(hk_rest_solve(r->rest, r->job.start, &report));
     memcpy(found, hk_rest_positions(r->rest), 3 * sizeof(double) * (size_t)r->vertex_count);
     take_rest_report(&report, view);
@@ -113,7 +123,7 @@ static hk_status need_equilibrium(hk_refiner *r)
     if (e && !e->unheld && is_like(e->model, r->job.model)) {
         hk_status status = hk_equilibrium_set_shape(e, r->job.shape, r->job.model);
         if (status != HK_OK) forget_equilibrium(r);
-        return status;
+        return refuse_shape(status);
     }
     forget_equilibrium(r);
     hk_model *model;
@@ -122,7 +132,7 @@ static hk_status need_equilibrium(hk_refiner *r)
     hk_status status = hk_model_set_rest(model, r->job.shape);
     if (status != HK_OK) {
         hk_model_free(model);
-        return status;
+        return refuse_shape(status);
     }
     HK_TRY(hk_equilibrium_create(model, r->threads, r->tolerance, &r->equilibrium));
     r->equilibrium->problem->monitor = go_on;

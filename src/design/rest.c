@@ -1,11 +1,13 @@
 // Rest shapes, as users see them.
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 
 #include "core/def.h"
 #include "design/rest.h"
 #include "design/rest_lengths.h"
 #include "design/rest_solver.h"
+#include "design/rest_stability.h"
 #include "linear/direct.h"
 
 enum { ITERATIONS = 50, LOAD_STEPS = 60, MOST_THREADS = 1024 };
@@ -327,6 +329,29 @@ hk_status hk_rest_find_overlaps(hk_rest *r, hk_rest_report *report)
         return hk_fail(HK_BAD_INPUT, "hk_rest_find_overlaps: rest and report are needed");
     if (!r->overlaps) HK_TRY(hk_rest_overlaps_create(r->model, r->threads, &r->overlaps));
     return hk_rest_overlaps_find(r->overlaps, r->positions, report);
+}
+
+// What a body does that is balanced, and does not stay.
+static const char unstable[] =
+    "the loaded shape is an unstable equilibrium: made like that, the body goes elsewhere; make it "
+    "stiffer or lighter, or hold it in more places";
+
+hk_status hk_rest_find_stability(hk_rest *r, hk_rest_report *report)
+{
+    if (!r || !report)
+        return hk_fail(HK_BAD_INPUT, "hk_rest_find_stability: rest and report are needed");
+    report->unstable = 0;
+    if (!r->solver || hk_reason_outcome(r->solids) == HK_OUTCOME_FAILED) return HK_OK;
+    hk_model *made;
+    bool stable = true;
+    HK_TRY(hk_rest_model(r, &made));
+    hk_status status = hk_rest_look_whether_stable(made, r->model, r->threads, &stable);
+    hk_model_free(made);
+    HK_TRY(status);
+    report->unstable = !stable;
+    if (!stable && !report->detail[0])
+        snprintf(report->detail, sizeof report->detail, "%s", unstable);
+    return HK_OK;
 }
 
 void hk_rest_warp_from(hk_rest *r, int free_vertices)

@@ -10,8 +10,12 @@
 //
 //   λ ‖b_j + λ e_j‖ ≤ (‖b_j‖² + (tr A_jj V T)²)^½        (eq. 32 and 26)
 //
-// so that vertices do not move faster than V by error. It is one linear solve: the residual of the
-// nonlinear step is what it is, and reported.
+// so that vertices do not move faster than V by error. That takes e to shrink with the square of
+// λ_j, as if the neighbours were shortened like vertex j (the document's Assumption 1). They are
+// not, and some vertices still dart about; so the left-hand side is evaluated again at the
+// shortened displacement, as ‖(AΔ)_j + e_j‖, until no vertex has to be shortened any more, or
+// correction_passes are over. It is one linear solve: the residual of the nonlinear step is what it
+// is, and reported.
 #include <math.h>
 #include <stdio.h>
 
@@ -21,6 +25,7 @@
 enum {
     OPTION_LINEAR,
     OPTION_VELOCITY,
+    OPTION_CORRECTIONS,
     OPTION_ALPHA,
     OPTION_BETA,
     OPTION_BUDGET,
@@ -43,6 +48,12 @@ static const hk_option_info g_options[] = {
                                  "(V of the nonlinearity correction); 0: no correction",
                          .maximum = 1e9,
                          .fallback = 0.1},
+    [OPTION_CORRECTIONS] = {.name = "correction_passes",
+                            .help = "evaluations after which the correction looks whether vertices "
+                                    "are still too fast, and shortens their ways again; 0: it does "
+                                    "not look (as in the document)",
+                            .maximum = 100,
+                            .fallback = 5},
     [OPTION_ALPHA] = {.name = "alpha",
                       .help = "1/s, damping in proportion to mass",
                       .maximum = 1e9,
@@ -85,6 +96,7 @@ typedef struct linear_implicit {
     double *gradient, *after;  // [vertex_count][4] N, ∇ε before and after
     double *product, *beyond;  // [vertex_count][4] N, AΔ, and its part that is not of ε
     double *ahead;             // [vertex_count][4] m, where the last solve but one led to
+    double *lambda;            // [vertex_count] by which displacements are shortened
     bool looked;               // contacts are those of `ahead`
     double correcting_s;       // s, the correction of the last step
 } linear_implicit;
@@ -100,6 +112,7 @@ static void linear_implicit_free(void *solver)
     double *const vectors[] = {s->before, s->delta,   s->force,  s->gradient,
                                s->after,  s->product, s->beyond, s->ahead};
     for (int k = 0; k < HK_COUNT_OF(vectors); k++) hk_free(vectors[k]);
+    hk_free(s->lambda);
     hk_free(s);
 }
 
@@ -130,12 +143,19 @@ static hk_status allocate(linear_implicit *s)
         *vectors[k] = HK_ZEROS(double, size);
         if (!*vectors[k]) return HK_NO_MEMORY;
     }
+    s->lambda = HK_ARRAY(double, (size_t)s->problem->vertex_count);
+    if (!s->lambda) return HK_NO_MEMORY;
     return hk_linear_step_init(s->problem, &def, &s->step);
 }
 
 static hk_status linear_implicit_create(hk_problem *problem, const hk_settings *settings,
                                         void **solver)
 {
+    const double *option = settings->option;
+    if (option[OPTION_BUDGET] > 0 && (int)option[OPTION_LINEAR] == LINEAR_DIRECT)
+        return hk_fail(HK_BAD_INPUT,
+                       "linear_implicit: \"linear\": \"direct\" has no iterations that "
+                       "a \"budget\" could end: take qmr, or leave the budget out");
     linear_implicit *s = HK_NEW(linear_implicit);
     if (!s) return HK_NO_MEMORY;
     s->problem = problem;
@@ -211,39 +231,60 @@ static void move(const linear_implicit *s, double *x)
 
 // ---------------------------------------------------------------- the correction (algUNC)
 
-// λ of one vertex, by which its displacement is shortened.
-static double shorten(const double b[3], const double e[3], double allowed)
+// λ of one vertex, by which its displacement is shortened: λ² ‖b + λe‖² ≤ most.
+static double shorten(const double b[3], const double e[3], double most)
 {
     double bb = b[0] * b[0] + b[1] * b[1] + b[2] * b[2];
     double be = b[0] * e[0] + b[1] * e[1] + b[2] * e[2];
     double ee = e[0] * e[0] + e[1] * e[1] + e[2] * e[2];
-    double lambda = 1, most = bb + allowed * allowed;
+    double lambda = 1;
     if (!isfinite(ee)) return 0;
     while (lambda * lambda * (bb + lambda * (2 * be + lambda * ee)) > most) lambda *= 0.9;
     return lambda;
 }
 
-// Shortens Δ; returns the least λ.
-static double correct(linear_implicit *s, double *x)
+// Shortens Δ, of which x is the end, where b and what is left out are too much together; b is
+// `force` at first, and then AΔ, which has been shortened with Δ. Returns the least λ of this time.
+static double shorten_all(linear_implicit *s, bool first, double *x)
 {
     hk_problem *p = s->problem;
+    const double *b = first ? s->force : s->product;
     double least = 1, step = s->step.h * s->settings.option[OPTION_VELOCITY];
     hk_problem_gradient(p, x, s->after, NULL, NULL);
     hk_linear_step_product(&s->step, s->delta, s->product);
     hk_linear_step_beyond_energy(&s->step, s->delta, s->product, s->beyond);
 #pragma omp parallel for schedule(static) num_threads(p->threads) reduction(min : least)
     for (int k = 0; k < p->vertex_count; k++) {
-        double e[3];
+        double e[3], most = 0;
         int64_t at = 4 * (int64_t)k;
         if (p->held[k]) continue;
-        for (int64_t i = 0; i < 3; i++)
+        for (int64_t i = 0; i < 3; i++) {
             e[i] =
                 s->after[at + i] - s->gradient[at + i] - (s->product[at + i] - s->beyond[at + i]);
-        double lambda = shorten(s->force + at, e, step * hk_linear_step_trace(&s->step, k));
+            most += s->force[at + i] * s->force[at + i];
+        }
+        double allowed = step * hk_linear_step_trace(&s->step, k);
+        double lambda = shorten(b + at, e, most + allowed * allowed);
         for (int64_t i = 0; i < 3; i++) s->delta[at + i] *= lambda;
+        s->lambda[k] *= lambda;
         least = fmin(least, lambda);
     }
     if (least < 1) move(s, x);
+    return least;
+}
+
+// Shortens Δ; returns the least λ. Passes end with the budget, too.
+static double correct(linear_implicit *s, double start, double *x)
+{
+    const double *option = s->settings.option;
+    int vertices = s->problem->vertex_count, passes = (int)option[OPTION_CORRECTIONS];
+    double least = 1;
+    for (int k = 0; k < vertices; k++) s->lambda[k] = 1;
+    for (int n = 0; n <= passes; n++) {
+        if (n > 0 && option[OPTION_BUDGET] > 0 && hk_now() > start + option[OPTION_BUDGET]) break;
+        if (!(shorten_all(s, n == 0, x) < 1)) break;
+    }
+    for (int k = 0; k < vertices; k++) least = fmin(least, s->lambda[k]);
     return least;
 }
 
@@ -341,7 +382,7 @@ static hk_status linear_implicit_integrate(void *solver, const hk_time_step *mot
     HK_TRY(take_linear_step(s, motion, start, &solved, report));
     move(s, x);
     double clock = hk_now();
-    if (s->settings.option[OPTION_VELOCITY] > 0 && is_finite(p, x)) least = correct(s, x);
+    if (s->settings.option[OPTION_VELOCITY] > 0 && is_finite(p, x)) least = correct(s, start, x);
     describe_end(s, x, &solved, least, report);
     s->correcting_s = hk_now() - clock;
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);

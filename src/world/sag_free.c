@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "design/rest.h"
+#include "model/contact.h"
 #include "world/world.h"
 
 // Its accuracy bounds the motion that is left at the start.
@@ -144,6 +145,13 @@ static hk_status settle(hk_world *w, const hk_rest *rest, hk_model *still, doubl
 
 // ---------------------------------------------------------------- the rest shape
 
+// What touches at the start does not help to carry bodies.
+static void leave_contact_out(hk_model *m)
+{
+    hk_model_contact_free(m->contact);
+    m->contact = NULL;
+}
+
 static hk_status solve(hk_world *w, hk_rest *rest, hk_model *still, double *start)
 {
     hk_rest_report report;
@@ -152,6 +160,11 @@ static hk_status solve(hk_world *w, hk_rest *rest, hk_model *still, double *star
     if (solids != HK_CONVERGED && solids != HK_PRECISION_LIMIT)
         return hk_fail(HK_BAD_INPUT, "no start free of sag (%s): %s", hk_reason_name(solids),
                        report.detail);
+    HK_TRY(hk_rest_find_stability(rest, &report));
+    if (report.unstable)
+        hk_log(HK_LOG_WARNING,
+               "a start that does not last: the mesh is an unstable equilibrium of the rest shape "
+               "that was found; make bodies stiffer or lighter, or hold them in more places");
     if (report.reason == solids) return HK_OK;
     bool settled = false;
     if (report.sheet_residual < NEARLY) HK_TRY(settle(w, rest, still, start, &settled));
@@ -166,6 +179,7 @@ static hk_status find_rest(hk_world *w, hk_model *still, hk_model *found, double
     def.model = still;
     def.threads = w->threads;
     def.tolerance = TOLERANCE;
+    leave_contact_out(still);
     HK_TRY(hk_rest_create(&def, &rest));
     hk_status status = solve(w, rest, still, start);
     if (status == HK_OK) status = hk_rest_apply(rest, found);
