@@ -355,8 +355,8 @@ void cli_engineering_print(FILE *stream, const json_t *results)
     for (size_t k = 0; k < json_array_size(reactions) && k < MOST; ++k) {
         const json_t *r = json_array_get(reactions, k);
         fprintf(stream, "  reaction    %s, %s: force ",
-                json_string_value(json_object_get(r, "body")),
-                json_string_value(json_object_get(r, "constraint")));
+                cli_name(json_string_value(json_object_get(r, "body"))),
+                cli_name(json_string_value(json_object_get(r, "constraint"))));
         print_vector(stream, json_object_get(r, "force"));
         fprintf(stream, " N, moment ");
         print_vector(stream, json_object_get(r, "moment"));
@@ -368,7 +368,7 @@ void cli_engineering_print(FILE *stream, const json_t *results)
     const json_t *place;
     json_object_foreach((json_t *)probes, name, place)
     {
-        fprintf(stream, "  probe       %s: ", name);
+        fprintf(stream, "  probe       %s: ", cli_name(name));
         print_vector(stream, place);
         fprintf(stream, " m\n");
     }
