@@ -125,6 +125,8 @@ typedef struct hk_contacts {
     // ---- what can meet on the way (ways.c)
     hk_way_pair *swept;
     size_t swept_count, swept_capacity;
+    struct hk_approach *approaches;  // [swept_count] of guard.c
+    size_t approach_capacity;
     // ---- what a step would bring together (foresee.c)
     hk_contact *ahead;  // workspace
     size_t ahead_capacity;

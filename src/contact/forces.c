@@ -57,21 +57,29 @@ static double evaluate(hk_contacts *c, size_t number, const known_since *since, 
     return quick_evaluate(&k->pair, (const double(*)[3])x, gradient, &c->gap[number]);
 }
 
-// The energy, and forces of all corners into c->force where that is wanted.
-static double sweep(hk_contacts *c, bool forces)
+// Of those from `first` on, in the order of contacts and slides: the energy, and forces of their
+// corners into c->force where that is wanted.
+static double sweep_from(hk_contacts *c, size_t first, const known_since *since, bool forces)
 {
-    int64_t all = (int64_t)(c->count + c->slide_count), runs = (all + RUN - 1) / RUN;
-    known_since since = {hk_contacts_nearer(c), hk_touches_moved(c)};
+    int64_t start = (int64_t)first, all = (int64_t)(c->count + c->slide_count);
+    int64_t runs = (all - start + RUN - 1) / RUN;
 #pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
     for (int64_t r = 0; r < runs; r++) {
         double sum = 0;
-        for (int64_t k = r * RUN; k < all && k < (r + 1) * RUN; k++)
-            sum += evaluate(c, (size_t)k, &since, forces ? c->force + 12 * k : NULL);
+        for (int64_t k = start + r * RUN; k < all && k < start + (r + 1) * RUN; k++)
+            sum += evaluate(c, (size_t)k, since, forces ? c->force + 12 * k : NULL);
         c->partial[r] = sum;
     }
-    hk_contacts_keep_gaps(c);
     double energy = 0;
     for (int64_t r = 0; r < runs; r++) energy += c->partial[r];
+    return energy;
+}
+
+static double sweep(hk_contacts *c, bool forces)
+{
+    known_since since = {hk_contacts_nearer(c), hk_touches_moved(c)};
+    double energy = sweep_from(c, 0, &since, forces);
+    hk_contacts_keep_gaps(c);
     if (c->fields) energy += hk_fields_energy(c);
     return energy;
 }
@@ -84,7 +92,11 @@ void hk_contacts_count_pairs(hk_contacts *c, double start, double detected)
 double hk_contacts_energy(hk_contacts *c, const double *x)
 {
     double start = hk_now(), detected = c->detect_s;
-    double energy = see(c, x) ? sweep(c, false) : INFINITY;
+    double energy = INFINITY;
+    if (see(c, x)) {
+        bool told = !c->fields && hk_touches_tell_energy(c, &energy);
+        energy = told ? energy + sweep_from(c, c->count, NULL, false) : sweep(c, false);
+    }
     hk_contacts_count_pairs(c, start, detected);
     return energy;
 }

@@ -8,8 +8,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "contact/quick.h"
-
 #include "contact/contacts.h"
 #include "contact/quick.h"
 #include "contact/slab.h"
@@ -22,15 +20,16 @@
 #define LEFT_BY_DRIVEN 0.02
 
 // How the corners of a pair move along the line between its closest points.
-typedef struct approach {
+typedef struct hk_approach {
     double gap;       // m
     double room[4];   // m, from the corner to its side of the slab
     double speed[4];  // m, by which its move takes it towards the other side
-} approach;
+    bool binds;       // whether it may be in the way of any part of the moves (find_approaches)
+} hk_approach;
 
-static approach approach_of(const hk_contacts *c, const hk_way_pair *k)
+static hk_approach approach_of(const hk_contacts *c, const hk_way_pair *k)
 {
-    approach to = {0};
+    hk_approach to = {0};
     double x[4][3];
     int firsts = hk_pair_firsts(k->kind);
     hk_contact_corners(c->x, k->point, x);
@@ -56,7 +55,7 @@ static approach approach_of(const hk_contacts *c, const hk_way_pair *k)
 // it, m.
 static double fraction_by_slab(const hk_contacts *c, const hk_way_pair *k, double left, double most)
 {
-    approach a = approach_of(c, k);
+    hk_approach a = approach_of(c, k);
     int firsts = hk_pair_firsts(k->kind);
     if (!(a.gap > 0)) return 0;
     for (int u = 0; u < firsts; u++)
@@ -147,11 +146,13 @@ double hk_contacts_fraction(const hk_contacts *c, const hk_way_pair *pair, doubl
     return fraction_by_slab(c, pair, 0, most);
 }
 
-static double least_fraction(const hk_contacts *c, double left)
+// Of all pairs, or of those that `known` does not say to be in nobody's way.
+static double least_fraction(const hk_contacts *c, double left, const hk_approach *known)
 {
     double least = 1;
 #pragma omp parallel for schedule(static) num_threads(c->threads) reduction(min : least)
     for (size_t k = 0; k < c->swept_count; k++) {
+        if (known && !known[k].binds) continue;
         double fraction = fraction_up_to(c, &c->swept[k], left, 1);
         least = fraction < least ? fraction : least;
     }
@@ -205,7 +206,7 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
     double start = hk_now(), detected = c->detect_s;
     hk_contacts_take_step(c, x, step, length);
     double part = begin_way(c, true);
-    if (part > 0) part *= least_fraction(c, 0);
+    if (part > 0) part *= least_fraction(c, 0, NULL);
     c->clamped += part < 1;
     count_time(c, start, detected);
     return length * part;
@@ -216,7 +217,7 @@ double hk_contacts_limit(hk_contacts *c, const double *x, const double *step, do
 // What two corners take beyond their room is taken back from the bodies that come nearer.
 static void shorten_sides(hk_contacts *c, const hk_way_pair *k)
 {
-    approach a = approach_of(c, k);
+    hk_approach a = approach_of(c, k);
     int firsts = hk_pair_firsts(k->kind), bodies = c->settings->body_count;
     int side[2] = {c->side[k->point[0]], c->side[k->point[firsts]]};
     double part[2] = {side[0] < bodies ? c->side_part[side[0]] : 1,
@@ -265,7 +266,7 @@ static bool is_driven(const hk_contacts *c, const uint8_t *held, int32_t point)
 
 // What two corners take beyond their room is taken back from those that are free and come nearer.
 static void shorten_two(hk_contacts *c, const uint8_t *held, const hk_way_pair *k,
-                        const approach *a, int u, int v)
+                        const hk_approach *a, int u, int v)
 {
     int32_t point[2] = {k->point[u], k->point[v]};
     double speed[2] = {a->speed[u], a->speed[v]}, free = 0, given = 0;
@@ -282,22 +283,51 @@ static void shorten_two(hk_contacts *c, const uint8_t *held, const hk_way_pair *
         if (yields[i]) c->part[point[i]] *= fmax(0, room - given) / free;
 }
 
-static void shorten(hk_contacts *c, const uint8_t *held, const hk_way_pair *k)
+static void shorten(hk_contacts *c, const uint8_t *held, const hk_way_pair *k, const hk_approach *a)
 {
-    approach a = approach_of(c, k);
     int firsts = hk_pair_firsts(k->kind);
     for (int u = 0; u < firsts; u++)
-        for (int v = firsts; v < 4; v++) shorten_two(c, held, k, &a, u, v);
+        for (int v = firsts; v < 4; v++) shorten_two(c, held, k, a, u, v);
+}
+
+// Whether corners that come nearer, while those that leave stay behind, take more than there is.
+static bool may_bind(const hk_contacts *c, const hk_way_pair *k, const hk_approach *a)
+{
+    double left = fmax(LEFT, LEFT_BY_DRIVEN) * c->settings->distance;
+    double most = fmin(SHARE * a->gap, a->gap - left);
+    int firsts = hk_pair_firsts(k->kind);
+    for (int u = 0; u < firsts; u++)
+        for (int v = firsts; v < 4; v++) {
+            double speed = fmax(0, a->speed[u]) + fmax(0, a->speed[v]);
+            if (!(most > 0 && speed <= most + a->room[u] + a->room[v])) return true;
+        }
+    return false;
+}
+
+static hk_status find_approaches(hk_contacts *c)
+{
+    HK_TRY(hk_reserve((void **)&c->approaches, 0, sizeof *c->approaches, &c->approach_capacity,
+                      c->swept_count));
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (size_t k = 0; k < c->swept_count; k++) {
+        hk_approach *a = &c->approaches[k];
+        *a = approach_of(c, &c->swept[k]);
+        a->binds = may_bind(c, &c->swept[k], a);
+    }
+    return HK_OK;
 }
 
 // Takes back what leads through something, from one point after the other.
-static void shorten_moves(hk_contacts *c, const uint8_t *held)
+static hk_status shorten_moves(hk_contacts *c, const uint8_t *held)
 {
+    HK_TRY(find_approaches(c));
     for (int p = 0; p < c->body_points; p++) c->part[p] = 1;
     for (int n = 0; n < SWEEPS; n++)
-        for (size_t k = 0; k < c->swept_count; k++) shorten(c, held, &c->swept[k]);
+        for (size_t k = 0; k < c->swept_count; k++)
+            if (c->approaches[k].binds) shorten(c, held, &c->swept[k], &c->approaches[k]);
     for (int p = 0; p < c->body_points; p++)
         for (int i = 0; i < 3; i++) c->move[3 * (size_t)p + (size_t)i] *= c->part[p];
+    return HK_OK;
 }
 
 // From c->x towards c->aim as far as is searched at once and nothing is in the way; which fraction
@@ -306,9 +336,9 @@ static double hop(hk_contacts *c, const uint8_t *held)
 {
     for (size_t k = 0; k < 3 * (size_t)c->point_count; k++) c->move[k] = c->aim[k] - c->x[k];
     double part = begin_way(c, false);
-    if (!(part > 0)) return 0;
-    shorten_moves(c, held);
-    double least = least_fraction(c, LEFT_BY_DRIVEN * c->settings->distance);
+    if (part > 0) c->status = shorten_moves(c, held);
+    if (!(part > 0) || c->status != HK_OK) return 0;
+    double least = least_fraction(c, LEFT_BY_DRIVEN * c->settings->distance, c->approaches);
     part *= least;
     for (int p = 0; p < c->point_count; p++) {
         bool whole = part == 1 && (p >= c->body_points || c->part[p] == 1);
@@ -430,7 +460,7 @@ bool hk_contacts_passes(hk_contacts *c, const double *x)
     while (part < 1 && least >= 1) {
         for (size_t k = 0; k < all; k++) c->move[k] = c->aim[k] - c->x[k];
         part = begin_way(c, true);
-        least = part > 0 ? least_fraction(c, 0) : 0;
+        least = part > 0 ? least_fraction(c, 0, NULL) : 0;
         for (size_t k = 0; k < all && least >= 1; k++) c->x[k] += c->move[k];
     }
     if (least < 1) blame(c);

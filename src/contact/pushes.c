@@ -29,8 +29,8 @@ hk_status hk_touches_list_candidates(hk_contacts *c)
     double distance = c->settings->distance;
     HK_TRY(
         hk_reserve((void **)&t->candidate, 0, sizeof *t->candidate, &t->candidate_capacity, most));
-    HK_TRY(hk_reserve((void **)&t->candidate_touch, 0, lanes * sizeof(size_t),
-                      &t->candidate_touch_capacity, most));
+    HK_TRY(hk_reserve((void **)&t->candidate_pair, 0, lanes * sizeof(hk_pair),
+                      &t->candidate_pair_capacity, most));
     t->push_margin = fmax(3 * t->motion, 0.02 * distance);
     t->candidate_margin = fmax(t->push_margin, 0.5 * (t->limit - distance));
     t->candidate_blocks = 0;
@@ -43,7 +43,7 @@ hk_status hk_touches_list_candidates(hk_contacts *c)
             to->kind = k->pair.kind;
             to->count = 0;
         }
-        t->candidate_touch[lanes * (t->candidate_blocks - 1) + (size_t)to->count] = t->near[n];
+        t->candidate_pair[lanes * (t->candidate_blocks - 1) + (size_t)to->count] = k->pair;
         for (int l = to->count++; l < HK_FEATURE_LANES; l++) fill_candidate(t, k, l, to);
     }
     return HK_OK;
@@ -59,22 +59,39 @@ static hk_status reserve(hk_contacts *c)
     return hk_reserve((void **)&t->scratch, 0, sizeof *t->scratch, &t->scratch_capacity, pushes);
 }
 
-// Corners where points are now.
-static void corners_at(const hk_touches *t, const int32_t point[4], double x[4][3])
+// A contact of a block. What is read of it lies together, in the order in which it is read.
+typedef struct candidate {
+    int32_t point[4];
+    const hk_pair *pair;
+} candidate;
+
+static candidate candidate_of(const hk_touches *t, int64_t block, int lane)
 {
-    for (int v = 0; v < 4; v++) memcpy(x[v], t->at + 4 * (size_t)point[v], 3 * sizeof(double));
+    candidate k = {.pair = &t->candidate_pair[HK_FEATURE_LANES * block + lane]};
+    for (int v = 0; v < 4; v++) k.point[v] = t->candidate[block].point[v][lane];
+    return k;
+}
+
+// Where points are, and how far that is from the centre, [point_count][4].
+typedef struct whereabouts {
+    const double *at, *away;  // m
+} whereabouts;
+
+static void corners_at(const double *at, const int32_t point[4], double x[4][3])
+{
+    for (int v = 0; v < 4; v++) memcpy(x[v], at + 4 * (size_t)point[v], 3 * sizeof(double));
 }
 
 // What nearly parallel edges add to the forces stays as it is until they are found anew.
-static void add_turn(const hk_contacts *c, const hk_touch *k)
+static void add_turn(const hk_contacts *c, const candidate *k)
 {
     hk_touches *t = c->touches;
     double x[4][3], g[12];
-    if (k->pair.kind != HK_EDGE_EDGE) return;
-    corners_at(t, k->point, x);
-    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
+    if (k->pair->kind != HK_EDGE_EDGE) return;
+    corners_at(t->at, k->point, x);
+    hk_pair_state at = quick_state(k->pair, (const double(*)[3])x);
     if (!at.mollified) return;
-    double turn = k->pair.stiffness * at.m.slope * at.sum;
+    double turn = k->pair->stiffness * at.m.slope * at.sum;
     pair_parallel_gradient(&at, g);
     for (int i = 0; i < 12; i++)
         if (k->point[i / 3] < c->body_points)
@@ -99,25 +116,25 @@ static void end_push(const hk_contacts *c, hk_push *push, hk_push_run *run)
 }
 
 // n · Σ c_i away_i
-static double way_of(const hk_touches *t, const hk_push *k)
+static double way_of(const double *away, const hk_push *k)
 {
     double sum = 0;
     for (int v = 0; v < 4; v++)
-        sum += k->c[v] * closest_dot(k->normal, t->away + 4 * (size_t)k->point[v]);
+        sum += k->c[v] * closest_dot(k->normal, away + 4 * (size_t)k->point[v]);
     return sum;
 }
 
-static void add_part(const hk_contacts *c, const hk_touch *k, const quick_part *part,
-                     double mollifier, hk_push *to, hk_push_run *run)
+static void add_part(const hk_contacts *c, const candidate *k, const double *away,
+                     const quick_part *part, double mollifier, hk_push *to, hk_push_run *run)
 {
     memcpy(to->point, k->point, sizeof to->point);
     memcpy(to->c, part->c, sizeof to->c);
     for (int i = 0; i < 3; i++) to->normal[i] = part->w[i] / part->distance;
     to->normal[3] = 0;
-    to->gap = part->distance - k->pair.thickness;
-    to->reduced = to->gap - way_of(c->touches, to);
-    to->width = k->pair.width;
-    to->stiffness = k->pair.stiffness * mollifier * part->coefficient;
+    to->gap = part->distance - k->pair->thickness;
+    to->reduced = to->gap - way_of(away, to);
+    to->width = k->pair->width;
+    to->stiffness = k->pair->stiffness * mollifier * part->coefficient;
     end_push(c, to, run);
 }
 
@@ -147,36 +164,37 @@ static bool mollifies(const hk_pair *p, const double x[4][3], double *mollifier)
 }
 
 // The features of a contact that push, or may soon: those that are within its width and a margin.
-static void find_features(const hk_contacts *c, const hk_touch *k, hk_push *to, hk_push_run *run)
+static void find_features(const hk_contacts *c, const candidate *k, const whereabouts *where,
+                          hk_push *to, hk_push_run *run)
 {
     double x[4][3], mollifier, margin = c->touches->push_margin;
-    hk_pair wide = k->pair;
+    hk_pair wide = *k->pair;
     quick_parts parts;  // filled as far as there are any
     quick_part *whole = &parts.part[0];
     hk_closest near;
-    corners_at(c->touches, k->point, x);
-    quick_closest(k->pair.kind, (const double(*)[3])x, near.c, near.w);
+    corners_at(where->at, k->point, x);
+    quick_closest(k->pair->kind, (const double(*)[3])x, near.c, near.w);
     near.square = closest_dot(near.w, near.w);
-    double distance = pair_distance(k->pair.kind, &near, (const double(*)[3])x);
-    double gap = distance - k->pair.thickness;
+    double distance = pair_distance(k->pair->kind, &near, (const double(*)[3])x);
+    double gap = distance - k->pair->thickness;
     wide.width += margin;
     if (!(gap < wide.width)) return;
-    hk_slab slab = slab_between(k->pair.kind, (const double(*)[3])x, near.c, near.w, distance);
+    hk_slab slab = slab_between(k->pair->kind, (const double(*)[3])x, near.c, near.w, distance);
     parts.count = 1;
     whole->coefficient = 1;
     whole->distance = distance;
     memcpy(whole->c, near.c, sizeof near.c);
     for (int i = 0; i < 3; i++) whole->w[i] = distance * slab.normal[i];
-    bool mollified = mollifies(&k->pair, (const double(*)[3])x, &mollifier);
+    bool mollified = mollifies(k->pair, (const double(*)[3])x, &mollifier);
     if (!is_alone(&wide, near.c, (const double(*)[3])x)) {
         quick_part first = *whole;
-        quick_find_parts(&k->pair, (const double(*)[3])x, &first, wide.width + wide.thickness,
+        quick_find_parts(k->pair, (const double(*)[3])x, &first, wide.width + wide.thickness,
                          &parts);
     }
     for (int n = 0; n < parts.count; n++)
         if (parts.part[n].coefficient != 0 && parts.part[n].distance != 0)
-            add_part(c, k, &parts.part[n], mollifier, to + run->pushes, run);
-    run->turns |= mollified && gap < k->pair.width;
+            add_part(c, k, where->away, &parts.part[n], mollifier, to + run->pushes, run);
+    run->turns |= mollified && gap < k->pair->width;
     if (!(gap > 0)) run->energy = INFINITY;  // also where features take some of it off
 }
 
@@ -197,7 +215,8 @@ static void add_plain(const hk_contacts *c, const hk_feature_block *b, const hk_
     end_push(c, to, run);
 }
 
-static void fill_run(const hk_contacts *c, const hk_feature_table *kernels, int64_t r)
+static void fill_run(const hk_contacts *c, const hk_feature_table *kernels,
+                     const whereabouts *where, int64_t r)
 {
     hk_touches *t = c->touches;
     hk_push *to = t->scratch + HK_PAIR_PARTS * RUN * r;
@@ -206,25 +225,36 @@ static void fill_run(const hk_contacts *c, const hk_feature_table *kernels, int6
     for (int64_t b = r * RUN_BLOCKS; b < last; b++) {
         const hk_feature_block *block = &t->candidate[b];
         hk_features found;
-        unsigned plain = kernels->find(block, t->at, t->away, &found);
+        unsigned plain = kernels->find(block, where->at, where->away, &found);
         for (int l = 0; l < block->count; l++) {
-            if (plain >> l & 1u)
+            candidate k;
+            if (plain >> l & 1u) {
                 add_plain(c, block, &found, l, to + run.pushes, &run);
-            else
-                find_features(c, &t->touch[t->candidate_touch[HK_FEATURE_LANES * b + l]], to, &run);
+                continue;
+            }
+            k = candidate_of(t, b, l);
+            find_features(c, &k, where, to, &run);
         }
     }
     t->run[r] = run;
 }
 
-// Every run writes from a place of its own; then they are moved together.
+// Every run writes from a place of its own. How many there are.
+static int64_t fill_runs(const hk_contacts *c, const whereabouts *where)
+{
+    const hk_feature_table *kernels = hk_lanes_best(HK_DOUBLE_PRECISION)->feature;
+    int64_t runs = ((int64_t)c->touches->candidate_blocks + RUN_BLOCKS - 1) / RUN_BLOCKS;
+#pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
+    for (int64_t r = 0; r < runs; r++) fill_run(c, kernels, where, r);
+    return runs;
+}
+
+// Then they are moved together.
 static hk_status fill_pushes(hk_contacts *c, double *energy)
 {
     hk_touches *t = c->touches;
-    const hk_feature_table *kernels = hk_lanes_best(HK_DOUBLE_PRECISION)->feature;
-    int64_t runs = ((int64_t)t->candidate_blocks + RUN_BLOCKS - 1) / RUN_BLOCKS;
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (runs > 1)
-    for (int64_t r = 0; r < runs; r++) fill_run(c, kernels, r);
+    whereabouts where = {t->at, t->away};
+    int64_t runs = fill_runs(c, &where);
     t->push_count = 0;
     t->least = INFINITY;
     for (int64_t r = 0; r < runs; r++) {
@@ -252,8 +282,10 @@ static void fill_turning(const hk_contacts *c)
         t->turns = true;
         int64_t last = hk_min_int64((r + 1) * RUN_BLOCKS, (int64_t)t->candidate_blocks);
         for (int64_t b = r * RUN_BLOCKS; b < last; b++)
-            for (int l = 0; l < t->candidate[b].count; l++)
-                add_turn(c, &t->touch[t->candidate_touch[HK_FEATURE_LANES * b + l]]);
+            for (int l = 0; l < t->candidate[b].count; l++) {
+                candidate k = candidate_of(t, b, l);
+                add_turn(c, &k);
+            }
     }
 }
 
@@ -382,4 +414,33 @@ hk_status hk_touches_find_pushes(hk_contacts *c, double *energy)
     HK_TRY(find_slots(c));
     t->found = true;
     return HK_OK;
+}
+
+// From the centre to contacts->x; the farthest, m.
+static double find_others(const hk_contacts *c)
+{
+    hk_touches *t = c->touches;
+    double most = 0;
+#pragma omp parallel for schedule(static) num_threads(c->threads) reduction(max : most)
+    for (int p = 0; p < c->point_count; p++) {
+        double *at = t->other_at + 4 * (size_t)p, *away = t->other_away + 4 * (size_t)p;
+        memcpy(at, c->x + 3 * (size_t)p, 3 * sizeof(double));
+        closest_minus(at, t->centre + 3 * (size_t)p, away);
+        double square = closest_dot(away, away);
+        most = square > most ? square : most;
+    }
+    return sqrt(most);
+}
+
+bool hk_touches_tell_energy(hk_contacts *c, double *energy)
+{
+    hk_touches *t = c->touches;
+    if (t->version < 0 || t->version != c->version) return false;
+    double margin = fmin(t->candidate_margin, t->limit - c->settings->distance);
+    if (!(find_others(c) <= 0.5 * margin) || reserve(c) != HK_OK) return false;
+    whereabouts where = {t->other_at, t->other_away};
+    int64_t runs = fill_runs(c, &where);
+    *energy = 0;
+    for (int64_t r = 0; r < runs; r++) *energy += t->run[r].energy;
+    return true;
 }

@@ -181,39 +181,47 @@ static void add_diagonal(void *context, int32_t a, int32_t b, const double block
     for (int i = 0; i < 3; i++) diagonal[4 * (size_t)a + (size_t)i] += 4 * block[4 * i];
 }
 
-// Of the stiffness `k` along a normal.
-static void add_along(const hk_contacts *c, const int32_t point[4], const double weight[4],
-                      const double normal[3], double k, double *diagonal)
+// Of one contact, as its projected block has it, without making that; [4][3].
+static void contact_diagonal(const hk_contacts *c, size_t number, double nearer, double *to)
 {
-    for (int v = 0; v < 4; v++) {
-        if (point[v] >= c->body_points) continue;
-        double *to = diagonal + 4 * (size_t)c->vertex[point[v]];
-        for (int i = 0; i < 3; i++) to[i] += 4 * k * weight[v] * weight[v] * normal[i] * normal[i];
-    }
+    const hk_contact *k = &c->list[number];
+    double x[4][3];
+    for (int i = 0; i < 12; i++) to[i] = 0;
+    if (hk_contacts_apart(c, number, nearer)) return;
+    hk_contact_corners(c->x, k->point, x);
+    hk_pair_state at = quick_state(&k->pair, (const double(*)[3])x);
+    if (at.b.energy == 0 || at.distance == 0) return;
+    double stiffness = pair_positive_stiffness(&k->pair, &at);
+    for (int v = 0; v < 4; v++)
+        for (int i = 0; i < 3; i++) {
+            double normal = at.closest.w[i] / at.distance, weight = at.closest.c[v];
+            to[3 * v + i] = 4 * stiffness * weight * weight * normal * normal;
+        }
 }
 
-// As the projected blocks have it, without making them.
-static void add_contact_diagonals(const hk_contacts *c, double *diagonal)
+static hk_status add_contact_diagonals(hk_contacts *c, double *diagonal)
 {
-    double x[4][3], normal[3], nearer = hk_contacts_nearer(c);
-    for (size_t k = 0; k < c->count; k++) {
-        const hk_pair *pair = &c->list[k].pair;
-        if (hk_contacts_apart(c, k, nearer)) continue;
-        hk_contact_corners(c->x, c->list[k].point, x);
-        hk_pair_state at = quick_state(pair, (const double(*)[3])x);
-        if (at.b.energy == 0 || at.distance == 0) continue;
-        for (int i = 0; i < 3; i++) normal[i] = at.closest.w[i] / at.distance;
-        add_along(c, c->list[k].point, at.closest.c, normal, pair_positive_stiffness(pair, &at),
-                  diagonal);
+    double nearer = hk_contacts_nearer(c);
+    HK_TRY(hk_reserve((void **)&c->force, 0, 12 * sizeof(double), &c->force_capacity, c->count));
+#pragma omp parallel num_threads(c->threads)
+    {
+#pragma omp for schedule(static)
+        for (size_t k = 0; k < c->count; k++) contact_diagonal(c, k, nearer, c->force + 12 * k);
+#pragma omp for schedule(static)
+        for (int p = 0; p < c->body_points; p++)
+            for (int64_t k = c->uses.start[p]; k < c->uses.start[p + 1]; k++)
+                for (int64_t i = 0, at = 4 * (int64_t)c->vertex[p]; i < 3; i++)
+                    diagonal[at + i] += c->force[3 * c->uses.use[k] + i];
     }
+    return HK_OK;
 }
 
 void hk_contacts_add_diagonal(hk_contacts *c, const double *x, double *diagonal)
 {
     double start = hk_now(), detected = c->detect_s;
     c->status = hk_contacts_see(c, x);
+    if (c->status == HK_OK) c->status = add_contact_diagonals(c, diagonal);
     if (c->status == HK_OK) {
-        add_contact_diagonals(c, diagonal);
         for (size_t k = 0; k < c->slide_count; k++)
             visit_slide(c, &c->slides[k], add_diagonal, diagonal);
         if (c->fields) hk_fields_visit_blocks(c, 0, add_diagonal, diagonal);

@@ -30,6 +30,8 @@ hk_status hk_touches_create(const hk_contacts *c, hk_touches **touches)
     t->away = HK_ZEROS(double, 4 * points);
     t->at = HK_ZEROS(double, 4 * points);
     t->at_away = HK_ZEROS(double, 4 * points);
+    t->other_at = HK_ZEROS(double, 4 * points);
+    t->other_away = HK_ZEROS(double, 4 * points);
     t->lean_origin = HK_ZEROS(double, 4 * points);
     t->lean_away = HK_ZEROS(double, 4 * points);
     t->lean_soft = HK_ZEROS(double, body);
@@ -42,9 +44,10 @@ hk_status hk_touches_create(const hk_contacts *c, hk_touches **touches)
     t->turning = HK_ZEROS(double, 3 * body);
     t->uses.start = HK_ZEROS(int64_t, body + 1);
     t->slot_uses.start = HK_ZEROS(int64_t, body + 1);
-    bool complete = t->centre && t->away && t->at && t->at_away && t->lean_origin && t->lean_away &&
-                    t->lean_soft && t->lean_block && t->origin && t->touched && t->ball &&
-                    t->soft && t->block && t->turning && t->slot_uses.start && t->uses.start;
+    bool complete = t->centre && t->away && t->at && t->at_away && t->other_at && t->other_away &&
+                    t->lean_origin && t->lean_away && t->lean_soft && t->lean_block && t->origin &&
+                    t->touched && t->ball && t->soft && t->block && t->turning &&
+                    t->slot_uses.start && t->uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;  // contacts frees them
 }
 
@@ -73,9 +76,11 @@ void hk_touches_free(hk_touches *t)
                             t->drag_point,
                             t->at,
                             t->at_away,
+                            t->other_at,
+                            t->other_away,
                             t->scratch,
                             t->candidate,
-                            t->candidate_touch,
+                            t->candidate_pair,
                             t->lean,
                             t->lean_origin,
                             t->lean_away,

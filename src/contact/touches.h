@@ -85,8 +85,8 @@ typedef struct hk_touches {
     double *soft;    // [body_points] m, a ball within the whole region
     // ---- what may push before the next centre (pushes.c)
     hk_feature_block *candidate;  // [candidate_blocks]
-    size_t *candidate_touch;      // [candidate_blocks][HK_FEATURE_LANES] of which contact
-    size_t candidate_blocks, candidate_capacity, candidate_touch_capacity;
+    hk_pair *candidate_pair;      // [candidate_blocks][HK_FEATURE_LANES], one after the other
+    size_t candidate_blocks, candidate_capacity, candidate_pair_capacity;
     double candidate_margin;  // m, which those that are not among them are beyond their widths
     double push_margin;       // m, within which features are listed
     // ---- what pushes
@@ -96,6 +96,7 @@ typedef struct hk_touches {
     hk_push *push;     // [push_count]
     hk_push *scratch;  // of the runs, each from a place of its own
     size_t push_count, push_capacity, scratch_capacity;
+    double *other_at, *other_away;  // [point_count][4] m, workspace of hk_touches_tell_energy
     hk_push_run *run;
     size_t run_capacity;
     double *turning;  // [body_points][3] N, what nearly parallel edges add, as it was found
@@ -175,6 +176,10 @@ static inline bool hk_touches_apart(const hk_contacts *c, size_t number, double 
 {
     return moved < HUGE_VAL && c->touches->gap[number] - 2 * moved >= c->list[number].pair.width;
 }
+
+// The energy of what pushes at contacts->x, J, if that is near enough to the centre to know what
+// does; leaves everything as it is.
+bool hk_touches_tell_energy(hk_contacts *contacts, double *energy);
 
 // What may push before the next centre, of one that was just made (pushes.c).
 hk_status hk_touches_list_candidates(hk_contacts *contacts);

@@ -63,14 +63,19 @@ static hk_status choose_start(const hk_continuation *c, double fraction, double 
 // ---------------------------------------------------------------- ways with something on them
 
 // The start of a part, each vertex as far towards where it would go by itself as nothing is in the
-// way, with a fraction `part` of the whole way ahead; +inf: held vertices do not arrive.
-static double approach(const hk_continuation *c, double fraction, double part, double *x)
+// way, with a fraction `part` of the whole way ahead. Whether held vertices arrive.
+static bool approach(const hk_continuation *c, double fraction, double part, double *x)
 {
     held_step(c, fraction, x);
     for (int64_t k = 0; part > 0 && k < 4 * (int64_t)c->problem->vertex_count; k++)
         if (!c->problem->held[k / 4]) x[k] += part * c->ahead[k];
-    if (!hk_terms_approach(c->problem->terms, c->problem->held, x)) return INFINITY;
-    return hk_problem_energy(c->problem, x);
+    return hk_terms_approach(c->problem->terms, c->problem->held, x);
+}
+
+// Its energy; +inf: held vertices do not arrive.
+static double approach_energy(const hk_continuation *c, double fraction, double part, double *x)
+{
+    return approach(c, fraction, part, x) ? hk_problem_energy(c->problem, x) : INFINITY;
 }
 
 // Held vertices with the free ones that follow them as the tangent stiffness has it.
@@ -91,10 +96,11 @@ static hk_status choose_guarded(const hk_continuation *c, double done, double fr
                                 bool *found)
 {
     bool predicted = c->ahead != NULL;
-    double plain = approach(c, fraction, 0, x), energy = plain;
+    double plain = approach_energy(c, fraction, 0, x), energy = plain;
     if (predicted) {
-        energy = approach(c, fraction, fraction - done, x);
-        if (!(energy < plain) && isfinite(plain)) energy = approach(c, fraction, 0, x);
+        energy = approach_energy(c, fraction, fraction - done, x);
+        if (!(energy < plain) && isfinite(plain))
+            energy = approach(c, fraction, 0, x) ? plain : INFINITY;
     }
     if (!isfinite(energy)) HK_TRY(approach_following(c, fraction, x, &energy));
     *found = isfinite(energy);
