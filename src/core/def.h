@@ -23,7 +23,7 @@ typedef struct hk_def_kind {
     EMBEDDED(material)                      \
     GROWS(move, motion, motion)             \
     GROWS(attach, motion, damping)          \
-    GROWS(load, force, factor)              \
+    GROWS(load, force, outside)             \
     GROWS(region, material, material)       \
     GROWS(body, velocity, move_names)       \
     GROWS(term, context, context)           \
@@ -31,7 +31,7 @@ typedef struct hk_def_kind {
     GROWS(obstacle, formula, formula)       \
     GROWS(model, gravity, gravity_factor)   \
     EMBEDDED(solver)                        \
-    GROWS(world, damping, damping)          \
+    GROWS(world, damping, laplacian_damping) \
     GROWS(grab, target, target)             \
     GROWS(rest, threads, linear)            \
     GROWS(fit, threads, threads)            \

@@ -6,7 +6,10 @@
     TERM(tets)           \
     TERM(quadratic_tets) \
     TERM(links)          \
+    TERM(membranes)      \
+    TERM(hinges)         \
     TERM(dampers)        \
+    TERM(wind)           \
     TERM(viscosity)      \
     TERM(gravity)        \
     TERM(loads)          \

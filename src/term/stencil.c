@@ -263,11 +263,37 @@ static void hessian_of(const hk_stencil_term *t, const hk_element *e, const doub
                        double *h)
 {
     int n = 3 * e->count;
-    t->law->hessian(e, x, h);
+    bool own = keep < 1 && t->law->projected;
+    if (own)
+        t->law->projected(e, x, keep, h);
+    else
+        t->law->hessian(e, x, h);
     if (all_finite(h, n * n))
-        project(h, n, keep);
+        project(h, n, own ? 1 : keep);
     else
         memset(h, 0, sizeof(double) * (size_t)(n * n));
+}
+
+static void copy_block(const double *h, int n, int a, int b, double *to)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) to[3 * i + j] = h[n * (3 * a + i) + 3 * b + j];
+}
+
+// Gradient and block of one corner.
+static void corner_of(const hk_stencil_term *t, const hk_element *e, const double *x, int corner,
+                      double g[3], double block[9])
+{
+    double all[MOST], h[MOST * MOST];
+    if (t->law->corner) {
+        t->law->corner(e, x, corner, g, block);
+        if (!all_finite(block, 9)) memset(block, 0, 9 * sizeof(double));
+        return;
+    }
+    t->law->gradient(e, x, all);
+    memcpy(g, all + 3 * corner, 3 * sizeof(double));
+    hessian_of(t, e, x, 1, h);
+    copy_block(h, 3 * e->count, corner, corner, block);
 }
 
 // ---------------------------------------------------------------- the energy
@@ -314,13 +340,12 @@ void hk_stencil_add_diagonal(hk_term *term, const void *positions, void *diagona
     hk_stencil_term *t = stencil(term);
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
-        double x[MOST], h[MOST * MOST];
-        int n = 3 * e->count;
+        double x[MOST];
         read_element(t, positions, e, x);
-        hessian_of(t, e, x, 1, h);
         for (int c = 0; c < e->count; c++) {
-            double own[3];
-            for (int i = 0; i < 3; i++) own[i] = fmax(0, h[(n + 1) * (3 * c + i)]);
+            double own[3], g[3], block[9];
+            corner_of(t, e, x, c, g, block);
+            for (int i = 0; i < 3; i++) own[i] = fmax(0, block[4 * i]);
             add_to(t, diagonal, e->vertex[c], own);
         }
     }
@@ -393,12 +418,6 @@ int64_t hk_stencil_block_size(const hk_term *term)
 {
     const hk_stencil_term *t = const_stencil(term);
     return t->block[t->elements.count];
-}
-
-static void copy_block(const double *h, int n, int a, int b, double *to)
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) to[3 * i + j] = h[n * (3 * a + i) + 3 * b + j];
 }
 
 void hk_stencil_blocks(hk_term *term, const double *positions, double keep, hk_blocks_for what,
@@ -474,14 +493,12 @@ bool hk_stencil_vertex(const hk_term *term, int vertex, const void *positions, d
     for (int k = t->use_start[user]; k < t->use_start[user + 1]; k++) {
         int element = t->element_of[t->use[k]], corner = t->use[k] - t->corner[element];
         const hk_element *e = &t->elements.element[element];
-        double x[MOST], g[MOST], h[MOST * MOST], own[9];
+        double x[MOST], g[3], own[9];
         read_element(t, positions, e, x);
-        t->law->gradient(e, x, g);
-        hessian_of(t, e, x, 1, h);
-        copy_block(h, 3 * e->count, corner, corner, own);
+        corner_of(t, e, x, corner, g, own);
         project(own, 3, 0);
         for (int i = 0, q = 0; i < 3; i++) {
-            gradient[i] += g[3 * corner + i];
+            gradient[i] += g[i];
             for (int j = i; j < 3; j++, q++) block[q] += own[3 * i + j];
         }
     }

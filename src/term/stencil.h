@@ -40,6 +40,11 @@ typedef struct hk_stencil_law {
     void (*gradient)(const hk_element *e, const double *x, double *g);
     void (*hessian)(const hk_element *e, const double *x, double *h);
     void (*weights)(const hk_element *e, double *w);
+    // Shorter ways than by the whole Hessian and its eigenvalues; or NULL.
+    // The Hessian with what makes it indefinite times keep: 1 exact, 0 positive semidefinite.
+    void (*projected)(const hk_element *e, const double *x, double keep, double *h);
+    // Gradient and 3×3 block of one corner.
+    void (*corner)(const hk_element *e, const double *x, int corner, double *g, double *block);
 } hk_stencil_law;
 
 typedef struct hk_stencil_term {

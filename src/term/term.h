@@ -72,6 +72,7 @@ typedef struct hk_step_begin {
     double h;             // s
     const double *from;   // [vertex_count][4] m
     const double *state;  // [vertex_count][4] m, the positions before it
+    const double *velocity;  // [vertex_count][4] m/s, the velocities before it
     double contact;       // by which contact counts (hk_stage)
     double time;          // s, at its end
 } hk_step_begin;

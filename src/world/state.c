@@ -22,7 +22,21 @@ static uint64_t hash_material(uint64_t h, const hk_material *m)
     h = HASH(h, m->fibre_stiffness);
     h = HASH(h, m->strand_modulus);
     h = HASH(h, m->modulus);
+    if (m->viscous > 0) h = HASH(h, m->viscous);
     return HASH(h, m->blend_law.upper);
+}
+
+static uint64_t hash_membrane(uint64_t h, const hk_membrane *m)
+{
+    h = HASH(h, m->law);
+    h = HASH(h, m->mu);
+    h = HASH(h, m->lambda);
+    h = HASH(h, m->solid_lambda);
+    h = HASH(h, m->green);
+    h = HASH(h, m->limit);
+    h = HASH(h, m->low);
+    h = HASH(h, m->high);
+    return HASH(h, m->modulus);
 }
 
 static uint64_t hash_contact(uint64_t h, const hk_model_contact *c)
@@ -63,6 +77,13 @@ static uint64_t fingerprint_model(const hk_world *w)
         if (m->attachments[k].damping > 0) h = HASH(h, m->attachments[k].damping);
     }
     h = HASH(h, m->bend_count);
+    if (m->shell_count > 0) h = HASH_ARRAY(h, m->shells, m->shell_count);
+    for (int k = 0; k < m->hinge_count; k++) {
+        h = HASH(h, m->hinges[k].stiffness);
+        h = HASH(h, m->hinges[k].rest);
+    }
+    for (int b = 0; b < m->body_count && m->shell_count > 0; b++)
+        if (m->bodies[b].sheet.shell) h = hash_membrane(h, &m->bodies[b].sheet.membrane);
     h = HASH(h, m->gravity);
     if (m->contact) h = hash_contact(h, m->contact);
     h = hk_state_hash(h, w->integrator->name, strlen(w->integrator->name));

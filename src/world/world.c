@@ -218,7 +218,8 @@ void hk_world_update_description(hk_world *w)
     }
     snprintf(w->description, sizeof w->description,
              "%d vertices, %d tets, %d links, %d bodies; %s, step %g s; %s; %s", m->vertex_count,
-             m->tet_count, m->spring_count + m->bend_count + m->attachment_count, m->body_count,
+             m->tet_count,
+             m->spring_count + m->bend_count + m->hinge_count + m->attachment_count, m->body_count,
              w->integrator->name, w->step, where, solver);
 }
 
