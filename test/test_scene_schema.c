@@ -311,6 +311,7 @@ typedef struct change {
 } change;
 
 #define MATERIAL(text) "bodies.0.material=" text
+#define SHELL(text)    MATERIAL("{\"model\": \"shell\", \"thickness\": 1e-3, " text "}")
 #define FIX(text)      "bodies.0.fix=[" text "]"
 #define FILL(text)     "bodies.0.mesh={\"fill\": {\"file\": \"none.obj\", " text "}}"
 #define OBSTACLE(text) "obstacles=[{" text "}]"
@@ -318,6 +319,32 @@ typedef struct change {
 
 static const change changes[] = {
     {GOOD, {"threads=4"}, NULL},
+    {GOOD, {"damping.laplacian=0.1"}, NULL},
+    {BAD, {"damping.laplacian=-1"}, NULL},
+    {GOOD, {MATERIAL("{\"young\": 1e5, \"poisson\": 0.3, \"viscous\": 0.01}")}, NULL},
+    {BAD, {MATERIAL("{\"young\": 1e5, \"poisson\": 0.3, \"viscous\": -1}")}, NULL},
+    {BAD, {MATERIAL("{\"young\": 1e5, \"poisson\": 0.3, \"thickness\": 1}")}, NULL},
+    {GOOD, {SHELL("\"young\": 1e5, \"poisson\": 0.3")}, NULL},
+    {GOOD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"membrane\": \"arap\", \"bending_form\": "
+                  "\"cotangent\", \"limit\": 1e5, \"high\": 1.1")},
+     NULL},
+    {GOOD, {SHELL("\"membrane\": \"orthotropic\", \"warp\": 300, \"weft\": 200, \"shear\": 20, "
+                  "\"poisson\": 0.2, \"axes\": [{\"direction\": [1, 0, 0], \"f\": [[0.9, -1e4], [1, "
+                  "0], [1.1, 1e4]]}]")},
+     NULL},
+    {BAD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"membrane\": \"fung\"")}, NULL},
+    {BAD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"stretch\": 3")}, NULL},
+    {BAD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"high\": 0.9")}, NULL},
+    {BEYOND, {SHELL("\"young\": 1e5")}, "poisson"},
+    {BEYOND, {SHELL("\"membrane\": \"orthotropic\", \"warp\": 300")}, "weft"},
+    {GOOD,
+     {"bodies.0.load=[{\"select\": {\"all\": true}, \"wind\": {\"velocity\": [1, 0, 0]}}]"},
+     NULL},
+    {BAD,
+     {"bodies.0.load=[{\"select\": {\"all\": true}, \"wind\": {\"velocity\": [1, 0, 0], \"drag\": "
+      "-1}}]"},
+     NULL},
+    {BAD, {"bodies.0.load=[{\"select\": {\"all\": true}, \"wind\": {}}]"}, NULL},
     {BAD, {"threads=-1"}, NULL},
     {BAD, {"threads=1.5"}, NULL},
     {BAD, {"threads=1e10"}, NULL},

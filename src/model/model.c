@@ -468,7 +468,7 @@ static hk_status take_load(load_taker *t, const hk_load_def *load, double *to)
 static bool is_constant(const hk_load_def *load)
 {
     const hk_factor_def *f = &load->factor;
-    return load->pressure == 0 && load->air_density == 0 && !f->formula && f->table_count == 0 && f->over == 0;
+    return load->pressure == 0 && load->air_density == 0 && load->gas == 0 && !f->formula && f->table_count == 0 && f->over == 0;
 }
 
 // `own` is the model while it is made; NULL: of a world, which has constant forces only.
@@ -795,6 +795,15 @@ hk_status hk_model_need_linear(const hk_model *model, const char *what)
                    "%s cannot have quadratic tets: use method newton, or linear tets (\"order\": 1 "
                    "in the mesh, or hooke mesh convert --order 1)",
                    what);
+}
+
+double hk_model_viscous(const hk_model *m)
+{
+    double most = 0;
+    for (int k = 0; k < m->material_count; k++) most = fmax(most, m->materials[k].viscous);
+    for (int b = 0; b < m->body_count; b++)
+        if (m->bodies[b].tet_count == 0) most = fmax(most, m->bodies[b].sheet.viscous);
+    return most;
 }
 
 double hk_model_mass(const hk_model *m)

@@ -137,6 +137,8 @@ static inline bool hk_model_is_quadratic(const hk_model *model, int tet)
 // Fails, naming what cannot be done, if some tets are quadratic.
 hk_status hk_model_need_linear(const hk_model *model, const char *what);
 void hk_model_retain(hk_model *model);
+// The most viscous damping that a material has, s.
+double hk_model_viscous(const hk_model *model);
 // Of all bodies, kg.
 double hk_model_mass(const hk_model *model);
 // Where a held vertex is at `time`.

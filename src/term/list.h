@@ -16,6 +16,7 @@
     TERM(contact)        \
     TERM(penetration)    \
     TERM(pressure)       \
+    TERM(gas)            \
     TERM(user_terms)     \
     TERM(user_ties)      \
     HK_STENCIL_TERMS(TERM)

@@ -183,9 +183,10 @@ hk_status hk_stencil_follow(hk_term *term, const hk_term *from)
     return hk_stencil_refresh(term);
 }
 
-hk_status hk_stencil_create(const hk_terms *list, const hk_stencil_law *law, hk_term **term)
+hk_status hk_stencil_create_larger(const hk_terms *list, const hk_stencil_law *law, size_t size,
+                                   hk_term **term)
 {
-    hk_stencil_term *t = HK_NEW(hk_stencil_term);
+    hk_stencil_term *t = hk_calloc(1, size);
     if (!t) return HK_NO_MEMORY;
     t->base.list = (hk_terms *)(uintptr_t)list;
     t->law = law;
@@ -199,6 +200,11 @@ hk_status hk_stencil_create(const hk_terms *list, const hk_stencil_law *law, hk_
     }
     *term = &t->base;
     return HK_OK;
+}
+
+hk_status hk_stencil_create(const hk_terms *list, const hk_stencil_law *law, hk_term **term)
+{
+    return hk_stencil_create_larger(list, law, sizeof(hk_stencil_term), term);
 }
 
 void hk_stencil_free(hk_term *term)
@@ -229,8 +235,8 @@ static void read_vertex(const hk_stencil_term *t, const void *positions, int32_t
     }
 }
 
-static void read_element(const hk_stencil_term *t, const void *positions, const hk_element *e,
-                         double *x)
+void hk_stencil_read(const hk_stencil_term *t, const void *positions, const hk_element *e,
+                     double *x)
 {
     for (int c = 0; c < e->count; c++) read_vertex(t, positions, e->vertex[c], x + 3 * c);
 }
@@ -305,7 +311,7 @@ double hk_stencil_energy(hk_term *term, const void *positions)
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         sum += t->law->energy(e, x);
     }
     return isfinite(sum) ? sum : INFINITY;
@@ -319,7 +325,7 @@ void hk_stencil_add_gradient(hk_term *term, const void *positions, void *gradien
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         t->law->gradient(e, x, t->force + 3 * (int64_t)t->corner[k]);
         t->partial[k] = energy ? t->law->energy(e, x) : 0;
     }
@@ -341,7 +347,7 @@ void hk_stencil_add_diagonal(hk_term *term, const void *positions, void *diagona
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         for (int c = 0; c < e->count; c++) {
             double own[3], g[3], block[9];
             corner_of(t, e, x, c, g, block);
@@ -357,7 +363,7 @@ bool hk_stencil_undefined(hk_term *term, const void *positions, char *text, size
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         if (isfinite(t->law->energy(e, x))) continue;
         snprintf(text, size, "element %d of %s is not defined", e->number, term->ops->name);
         return true;
@@ -432,7 +438,7 @@ void hk_stencil_blocks(hk_term *term, const double *positions, double keep, hk_b
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST], h[MOST * MOST], *to = values + t->block[k];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         hessian_of(t, e, x, keep, h);
         for (int a = 0; a < e->count; a++)
             for (int b = a; b < e->count; b++, to += 9) copy_block(h, 3 * e->count, a, b, to);
@@ -449,7 +455,7 @@ void hk_stencil_visit_blocks(hk_term *term, const double *positions, double keep
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST], h[MOST * MOST], block[9];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         hessian_of(t, e, x, keep, h);
         for (int a = 0; a < e->count; a++)
             for (int b = a; b < e->count; b++) {
@@ -494,7 +500,7 @@ bool hk_stencil_vertex(const hk_term *term, int vertex, const void *positions, d
         int element = t->element_of[t->use[k]], corner = t->use[k] - t->corner[element];
         const hk_element *e = &t->elements.element[element];
         double x[MOST], g[3], own[9];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         corner_of(t, e, x, corner, g, own);
         project(own, 3, 0);
         for (int i = 0, q = 0; i < 3; i++) {
@@ -515,7 +521,7 @@ double hk_stencil_vertex_energy(const hk_term *term, int vertex, const void *pos
         int element = t->element_of[t->use[k]], corner = t->use[k] - t->corner[element];
         const hk_element *e = &t->elements.element[element];
         double x[MOST];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         for (int i = 0; i < 3; i++) x[3 * corner + i] += step[i];
         sum += t->law->energy(e, x);
     }
@@ -560,7 +566,7 @@ static void relax_element(hk_stencil_term *t, int k, double h, void *x)
     double at[MOST], b[MOST], a[MOST * MOST], mass[HK_ELEMENT_VERTICES];
     double *p = t->multiplier + 3 * (int64_t)t->corner[k];
     int n = 3 * e->count;
-    read_element(t, x, e, at);
+    hk_stencil_read(t, x, e, at);
     t->law->gradient(e, at, b);
     hessian_of(t, e, at, 0, a);
     if (!all_finite(b, n)) return;
