@@ -34,8 +34,13 @@ static void print_materials(void)
     print_those_for(HK_FOR_SOLIDS);
     printf(
         "\nSheets (triangles), in a scene: \"material\": {\"model\": \"mass_spring\", \"stretch\": "
-        "500, \"bending\": 1e-3,\n\"density\": 0.2}, in N/m, N·m and kg/m².\n\n");
+        "500, \"bending\": 1e-3,\n\"density\": 0.2}, in N/m, N·m and kg/m²; or {\"model\": "
+        "\"shell\", \"membrane\": LAW, \"thickness\": 1e-3, \"young\": 1e6,\n\"poisson\": 0.3, "
+        "\"density\": 1000}, in m, Pa and kg/m³, with a law in its plane (docs/shells.md).\n\n");
     print_those_for(HK_FOR_SHEETS);
+    printf("\nLaws in the plane of a shell:\n\n");
+    for (int k = 0; k < hk_membrane_count(); k++)
+        printf("  %-18s %s\n", hk_membrane_name(k), hk_membrane_summary(k));
 }
 
 // ---------------------------------------------------------------- methods

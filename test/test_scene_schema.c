@@ -83,9 +83,9 @@ static json_t *shell_rule(int material, const char *standard)
     json_object_set_new(properties, "low",
                         json_pack("{s:s, s:i, s:i, s:f}", "type", "number", "exclusiveMinimum", 0,
                                   "maximum", 1, "default", 0.95));
-    json_object_set_new(properties, "high",
-                        json_pack("{s:s, s:i, s:f}", "type", "number", "minimum", 1, "default",
-                                  1.05));
+    json_object_set_new(
+        properties, "high",
+        json_pack("{s:s, s:i, s:f}", "type", "number", "minimum", 1, "default", 1.05));
     json_object_set_new(
         properties, "axes",
         json_pack("{s:s, s:s, s:i, s:i, s:{s:s, s:{s:{s:s}, s:{s:s}}, s:b, s:[ss]}}", "description",
@@ -100,8 +100,8 @@ static json_t *shell_rule(int material, const char *standard)
 
 static json_t *material_rules(json_t *names)
 {
-    static const char *const common[] = {"model",   "young", "poisson",
-                                         "density", "fibre", "invertible", "viscous"};
+    static const char *const common[] = {"model", "young",      "poisson", "density",
+                                         "fibre", "invertible", "viscous"};
     static const char *const of_sheets[] = {"model", "density", "viscous"};
     json_t *rules = json_array();
     hk_material_def standard = hk_default_material_def();
@@ -325,12 +325,14 @@ static const change changes[] = {
     {BAD, {MATERIAL("{\"young\": 1e5, \"poisson\": 0.3, \"viscous\": -1}")}, NULL},
     {BAD, {MATERIAL("{\"young\": 1e5, \"poisson\": 0.3, \"thickness\": 1}")}, NULL},
     {GOOD, {SHELL("\"young\": 1e5, \"poisson\": 0.3")}, NULL},
-    {GOOD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"membrane\": \"arap\", \"bending_form\": "
-                  "\"cotangent\", \"limit\": 1e5, \"high\": 1.1")},
+    {GOOD,
+     {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"membrane\": \"arap\", \"bending_form\": "
+            "\"cotangent\", \"limit\": 1e5, \"high\": 1.1")},
      NULL},
-    {GOOD, {SHELL("\"membrane\": \"orthotropic\", \"warp\": 300, \"weft\": 200, \"shear\": 20, "
-                  "\"poisson\": 0.2, \"axes\": [{\"direction\": [1, 0, 0], \"f\": [[0.9, -1e4], [1, "
-                  "0], [1.1, 1e4]]}]")},
+    {GOOD,
+     {SHELL("\"membrane\": \"orthotropic\", \"warp\": 300, \"weft\": 200, \"shear\": 20, "
+            "\"poisson\": 0.2, \"axes\": [{\"direction\": [1, 0, 0], \"f\": [[0.9, -1e4], [1, "
+            "0], [1.1, 1e4]]}]")},
      NULL},
     {BAD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"membrane\": \"fung\"")}, NULL},
     {BAD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"stretch\": 3")}, NULL},

@@ -1,5 +1,5 @@
-// Shells in worlds: every method comes to Newton's answer, with every law in the plane; bits for any
-// number of threads; contact.
+// Shells in worlds: every method comes to Newton's answer, with every law in the plane; bits for
+// any number of threads; contact.
 #include "failing_alloc.h"
 #include "sheets.h"
 #include "solver/method.h"
@@ -12,8 +12,8 @@ typedef struct variant {
     double energy, position;
 } variant;
 
-#define DOUBLE               \
-    {                        \
+#define DOUBLE                   \
+    {                            \
         "precision", 0, "double" \
     }
 static const variant VARIANTS[] = {
@@ -173,12 +173,7 @@ static void test_split_is_refused(void **state)
 static void test_xpbd(void **state)
 {
     (void)state;
-    static const variant xpbd = {"xpbd",
-                                 "xpbd",
-                                 {DOUBLE, {"substeps", 1, NULL}},
-                                 2,
-                                 1e-6,
-                                 1e-4};
+    static const variant xpbd = {"xpbd", "xpbd", {DOUBLE, {"substeps", 1, NULL}}, 2, 1e-6, 1e-4};
     hk_world *a = world_by(hanging("corotated", "hinges", 4), &xpbd, 1);
     hk_world *b = world_by(hanging("corotated", "hinges", 4), NULL, 1);
     hk_solver_def solver = hk_default_solver_def();

@@ -214,8 +214,7 @@ static void test_hessian_is_the_derivative(void **state)
             size_t size = 4 * (size_t)f.count;
             double *step = calloc(size, sizeof(double)), *plus = malloc(size * sizeof(double));
             double *minus = malloc(size * sizeof(double)), h = 1e-6, error = 0, most = 0;
-            double *values =
-                malloc(sizeof(double) * (size_t)f.term->ops->block_size(f.term));
+            double *values = malloc(sizeof(double) * (size_t)f.term->ops->block_size(f.term));
             uint64_t seed = 3;
             for (size_t k = 0; k < size; k++) step[k] = k % 4 == 3 ? 0 : noise(&seed);
             collector exact = product_of(&f, step, 1, values);
@@ -289,8 +288,7 @@ static void test_momentum_and_rotation(void **state)
                 x[1] = cos(a) * y - sin(a) * x[2] + 3;
                 x[2] = sin(a) * y + cos(a) * x[2] - 7;
             }
-            assert_true(fabs(energy_of(&f) - before) <=
-                        1e-10 * fabs(before) + 1e-13 * f.scale);
+            assert_true(fabs(energy_of(&f) - before) <= 1e-10 * fabs(before) + 1e-13 * f.scale);
             free(g);
             free_fixture(&f);
         }
@@ -312,8 +310,7 @@ static void test_degenerate_triangles(void **state)
             assert_true(barrier ? e == INFINITY : isfinite(e));
             gradient_of(&f, g);
             for (int k = 0; k < 4 * f.count && !barrier; k++) assert_true(isfinite(g[k]));
-            double *values =
-                malloc(sizeof(double) * (size_t)f.term->ops->block_size(f.term));
+            double *values = malloc(sizeof(double) * (size_t)f.term->ops->block_size(f.term));
             f.term->ops->blocks(f.term, f.x, 0, HK_FOR_HESSIAN, values);
             for (int64_t k = 0; k < f.term->ops->block_size(f.term); k++)
                 assert_true(isfinite(values[k]));

@@ -526,9 +526,9 @@ typedef struct hk_load_def {
      * vertices. */
     double moment, axis[3], center[3];
     hk_factor_def factor; /* of all of them */
-    /* Wind on surface triangles whose three vertices are selected, and the air that they move
-     * through: with the velocity u of a triangle relative to the air (`wind`, m/s) and its normal
-     * n the pressure air_density/2 (drag ‖u‖ u + lift …), see docs/shells.md. air_density 0: none. */
+    /* Wind, m/s, on surface triangles whose three vertices are selected, in time steps: with drag
+     * along the flow and lift along the normal (docs/shells.md); the factor is one of the velocity.
+     * air_density 0: none */
     double wind[3];
     double air_density; /* kg/m³ */
     double drag, lift;  /* - */

@@ -30,8 +30,8 @@ typedef struct membrane_form {
 } membrane_form;
 
 typedef struct membrane_frame {
-    real s[2];  // σ
-    vec3 u[3];  // u₀, u₁ and n; 0 where a stretch is
+    real s[2];     // σ
+    vec3 u[3];     // u₀, u₁ and n; 0 where a stretch is
     real v[2][2];  // rows are v₀, v₁
 } membrane_frame;
 
@@ -185,7 +185,7 @@ HK_INLINE void membrane_green(const hk_membrane *m, const vec3 f[2], real e[3], 
 
 // A strand: y = F a, its length less 1, and its curve.
 typedef struct membrane_strand {
-    vec3 n;  // y/‖y‖
+    vec3 n;        // y/‖y‖
     real inverse;  // 1/‖y‖
     curve_point c;
 } membrane_strand;
@@ -205,8 +205,8 @@ HK_INLINE membrane_strand membrane_strand_of(const hk_law_curve *curve, const ve
 }
 
 // Energy per area and P = (p₀ p₁). Strands have directions a[strand_count][2] in the frame of F.
-HK_INLINE real membrane_energy_stress(const hk_membrane *m, const vec3 f[2],
-                                      const real (*a)[2], vec3 p[2])
+HK_INLINE real membrane_energy_stress(const hk_membrane *m, const vec3 f[2], const real (*a)[2],
+                                      vec3 p[2])
 {
     real psi = r_zero();
     p[0] = p[1] = v3_set(0, 0, 0);
@@ -222,8 +222,7 @@ HK_INLINE real membrane_energy_stress(const hk_membrane *m, const vec3 f[2],
         membrane_form w = membrane_form_of(m, &r);
         psi += w.value;
         for (int j = 0; j < 2; j++)
-            for (int i = 0; i < 2; i++)
-                p[j] = v3_add(p[j], v3_scale(r.u[i], w.d[i] * r.v[i][j]));
+            for (int i = 0; i < 2; i++) p[j] = v3_add(p[j], v3_scale(r.u[i], w.d[i] * r.v[i][j]));
     }
     for (int k = 0; k < m->strand_count; k++) {
         membrane_strand s = membrane_strand_of(&m->strand[k], f, a[k]);
@@ -251,7 +250,8 @@ HK_INLINE void membrane_project(real a[3], double keep)
     real radius = r_sqrt(d * d + a[1] * a[1]);
     real more = r_max(-(middle - radius), r_zero()) * r_set(1 - keep);
     real most = r_max(-(middle + radius), r_zero()) * r_set(1 - keep);
-    // The lower eigenvalue grows by `more`, the upper one by `most`: A + m 1 − n (A − middle)/radius.
+    // The lower eigenvalue grows by `more`, the upper one by `most`: A + m 1 − n (A −
+    // middle)/radius.
     real m = 0.5f * (more + most), n = 0.5f * (more - most) * r_reciprocal_or_zero(radius);
     a[0] += m - n * d;
     a[2] += m + n * d;

@@ -290,9 +290,9 @@ static hk_status refuse_foreign(const hk_material_def *def, const hk_sheet_mater
 
 static hk_status resolve_shell(const hk_material_def *def, hk_sheet_material *material)
 {
-    double values[SHELL_PARAMETERS] = {[WARP] = NAN,         [WEFT] = NAN, [SHEAR] = NAN,
-                                       [BENDING] = NAN,      [LOW] = 0.95, [HIGH] = 1.05,
-                                       [AREA_DENSITY] = NAN, [LIMIT] = 0};
+    double values[SHELL_PARAMETERS] = {
+        [WARP] = NAN, [WEFT] = NAN,  [SHEAR] = NAN,        [BENDING] = NAN,
+        [LOW] = 0.95, [HIGH] = 1.05, [AREA_DENSITY] = NAN, [LIMIT] = 0};
     hk_sheet_material s = {.shell = true, .viscous = def->viscous};
     HK_TRY(take_parameters(def, &g_materials[SHELL], values));
     HK_TRY(find_words(def, &s));

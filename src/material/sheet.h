@@ -26,9 +26,9 @@ enum { HK_MOST_STRANDS = 3 };
 // All moduli are of the sheet: those of the solid times its thickness, N/m.
 typedef struct hk_membrane {
     hk_membrane_law law;
-    double mu, lambda;    // in its plane
-    double solid_lambda;  // of the solid
-    double green[4];      // c₀₀ c₀₁ c₁₁ G of laws quadratic in Green's strain
+    double mu, lambda;        // in its plane
+    double solid_lambda;      // of the solid
+    double green[4];          // c₀₀ c₀₁ c₁₁ G of laws quadratic in Green's strain
     double limit, low, high;  // 0: stretches are not limited
     int strand_count;
     hk_law_curve strand[HK_MOST_STRANDS];

@@ -2,8 +2,9 @@
 // with its exact derivatives, over `real`: 0 where they are flat, positive where the normals
 // N = e × (x₂ − x₀) lean away from each other … −π to π.
 //
-// One triangle at a time: lifting its tip by δ along the unit normal n turns it by δ/h, h its height
-// over the edge. With g = n/h = ‖e‖ N/‖N‖² and the place s of the foot of the tip along the edge,
+// One triangle at a time: lifting its tip by δ along the unit normal n turns it by δ/h, h its
+// height over the edge. With g = n/h = ‖e‖ N/‖N‖² and the place s of the foot of the tip along the
+// edge,
 //
 //   ∂θ/∂x_i = Σ over both triangles c_i g,   c = (1 − s, s, −1) for the ends and the tip,
 //
@@ -21,13 +22,12 @@ HK_INLINE real dihedral_atan2(real sine, real cosine)
 {
     real angle = r_zero();
     for (int l = 0; l < HK_LANES; l++)
-        r_set_lane(&angle, l,
-                   (scalar)atan2((double)r_lane(sine, l), (double)r_lane(cosine, l)));
+        r_set_lane(&angle, l, (scalar)atan2((double)r_lane(sine, l), (double)r_lane(cosine, l)));
     return angle;
 }
 
 typedef struct dihedral_side {
-    vec3 e, a, normal;  // e, a and N
+    vec3 e, a, normal;    // e, a and N
     real length2, area2;  // ‖e‖², ‖N‖²
     vec3 g;
     real s;

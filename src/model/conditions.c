@@ -161,8 +161,8 @@ static hk_status take_gas_triangle(const surface_load *load, const int32_t trian
 {
     hk_conditions *c = load->conditions;
     size_t count = 3 * (size_t)c->gas_triangle_count;
-    HK_TRY(hk_reserve((void **)&c->gas_triangles, count, sizeof(int32_t),
-                      &c->gas_triangle_capacity, count + 3));
+    HK_TRY(hk_reserve((void **)&c->gas_triangles, count, sizeof(int32_t), &c->gas_triangle_capacity,
+                      count + 3));
     memcpy(c->gas_triangles + count, triangle, 3 * sizeof(int32_t));
     c->gas_triangle_count++;
     return HK_OK;

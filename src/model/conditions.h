@@ -47,7 +47,7 @@ typedef struct hk_conditions {
     int gas_count, gas_triangle_count;
     size_t gas_capacity, gas_triangle_capacity;
     hk_gas *gases;
-    int32_t *gas_triangles;  // [gas_triangle_count][3] vertices of the model; normals point out
+    int32_t *gas_triangles;    // [gas_triangle_count][3] vertices of the model; normals point out
     hk_time_factor **factors;  // of pressures and winds
 } hk_conditions;
 

@@ -468,7 +468,8 @@ static hk_status take_load(load_taker *t, const hk_load_def *load, double *to)
 static bool is_constant(const hk_load_def *load)
 {
     const hk_factor_def *f = &load->factor;
-    return load->pressure == 0 && load->air_density == 0 && load->gas == 0 && !f->formula && f->table_count == 0 && f->over == 0;
+    return load->pressure == 0 && load->air_density == 0 && load->gas == 0 && !f->formula &&
+           f->table_count == 0 && f->over == 0;
 }
 
 // `own` is the model while it is made; NULL: of a world, which has constant forces only.

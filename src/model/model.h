@@ -48,8 +48,8 @@ typedef struct hk_bend {     // d = Σ c_k (x_k − x₀) over a vertex x₀ and
 typedef struct hk_shell {
     int32_t vertex[3];
     int32_t body;
-    double inverse[2][2];  // 1/m, of the edges at rest
-    double area;           // m²
+    double inverse[2][2];               // 1/m, of the edges at rest
+    double area;                        // m²
     double strand[HK_MOST_STRANDS][2];  // unit, in that frame
 } hk_shell;
 

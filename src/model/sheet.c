@@ -257,8 +257,8 @@ static hk_status add_shells(const sheet *s)
 {
     hk_model *m = s->model;
     size_t count = (size_t)m->shell_count, more = (size_t)s->mesh->triangle_count;
-    HK_TRY(hk_reserve((void **)&m->shells, count, sizeof(hk_shell), &m->shell_capacity,
-                      count + more));
+    HK_TRY(
+        hk_reserve((void **)&m->shells, count, sizeof(hk_shell), &m->shell_capacity, count + more));
     for (int t = 0; t < s->mesh->triangle_count; t++) HK_TRY(add_shell(s, t));
     return HK_OK;
 }
@@ -272,16 +272,15 @@ static void add_hinge(sheet *s, const hk_keyed *a, const hk_keyed *b)
     const int32_t *c = s->mesh->triangles + 3 * first, *d = s->mesh->triangles + 3 * second;
     int corner = (int)(a->item % 3), start = s->body->vertex_start;
     hk_hinge *h = &m->hinges[m->hinge_count++];
-    int32_t at[4] = {c[corner], c[(corner + 1) % 3], c[(corner + 2) % 3],
-                     d[(b->item % 3 + 2) % 3]};
+    int32_t at[4] = {c[corner], c[(corner + 1) % 3], c[(corner + 2) % 3], d[(b->item % 3 + 2) % 3]};
     const double *x[4];
     for (int k = 0; k < 4; k++) {
         h->vertex[k] = start + at[k];
         x[k] = point(s, at[k]);
     }
     h->rest = hk_hinge_angle(x);
-    h->stiffness = s->material->bending * dot_edges(x[0], x[1], x[1]) /
-                   (s->area[first] + s->area[second]);
+    h->stiffness =
+        s->material->bending * dot_edges(x[0], x[1], x[1]) / (s->area[first] + s->area[second]);
 }
 
 static void take_hinges(void *context, int32_t low, const hk_keyed *run, size_t count)

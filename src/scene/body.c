@@ -184,8 +184,8 @@ static hk_status read_gas(const hk_node *node, hk_load_def *load)
 
 static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
-    static const char *const keys[] = {"select", "force",      "pressure", "torque",
-                                       "over",   "distribute", "factor",   "wind",       "gas"};
+    static const char *const keys[] = {"select",     "force",  "pressure", "torque", "over",
+                                       "distribute", "factor", "wind",     "gas"};
     static const char *const words[] = {"evenly", "area"};
     static const char *const kinds[] = {"force", "pressure", "torque", "wind", "gas"};
     hk_load_def *load = item;

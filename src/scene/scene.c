@@ -154,11 +154,12 @@ static hk_status read_backend(hk_scene *scene, const hk_node *root)
 
 static hk_status read_damping(const hk_node *root, hk_world_def *world)
 {
-    static const char *const keys[] = {"air", "air_per_vertex", "viscous", "ether", "pbd",
-                                       "laplacian"};
+    static const char *const keys[] = {"air", "air_per_vertex", "viscous", "ether",
+                                       "pbd", "laplacian"};
     hk_damping *damping = &world->damping;
-    double *const values[] = {&damping->air,   &damping->air_per_vertex, &damping->viscous,
-                              &damping->ether, &damping->pbd,            &world->laplacian_damping};
+    double *const values[] = {&damping->air,     &damping->air_per_vertex,
+                              &damping->viscous, &damping->ether,
+                              &damping->pbd,     &world->laplacian_damping};
     hk_node node;
     if (!hk_node_member(root, "damping", &node)) return HK_OK;
     HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));

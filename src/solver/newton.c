@@ -409,6 +409,7 @@ static void newton_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_newton = {
     .name = "newton",
+    .takes_rank_one = true,
     .guarded = true,
     .takes_quadratic = true,
     .summary = "projected Newton with line search, by factors or multigrid: the reference",

@@ -4,8 +4,8 @@
 //
 // with one β of reference. L is a constant Laplacian with one unknown per vertex, as Li et al. 2018
 // damp with that of projective dynamics: L_e has a third of the trace of each 3×3 block of K_e at
-// rest, which for a tet is V (4μ + λ)/3 ∇N_a·∇N_b. It damps motions of a body against its rest shape
-// as it lies in space, rotations among them, and the same in all directions.
+// rest, which for a tet is V (4μ + λ)/3 ∇N_a·∇N_b. It damps motions of a body against its rest
+// shape as it lies in space, rotations among them, and the same in all directions.
 #ifndef HK_DAMPING_PARTS_H
 #define HK_DAMPING_PARTS_H
 

@@ -17,12 +17,12 @@
 // Of one gas, owner of its elements.
 typedef struct chamber {
     const hk_gas *gas;
-    double amount;         // p₀ V₀ now, J
-    double excess;         // p − p', Pa, as of the last evaluation
-    double stiffness;      // p/V, Pa/m³
-    double total;          // ‖∇V‖₁, m²
-    double origin[3];      // m, that the volume is seen from
-    int first, count;      // elements
+    double amount;     // p₀ V₀ now, J
+    double excess;     // p − p', Pa, as of the last evaluation
+    double stiffness;  // p/V, Pa/m³
+    double total;      // ‖∇V‖₁, m²
+    double origin[3];  // m, that the volume is seen from
+    int first, count;  // elements
 } chamber;
 
 typedef struct gas_term {
@@ -95,8 +95,7 @@ static hk_status elements(const hk_model *m, const hk_live *live, hk_elements *t
     for (int g = 0; c && g < c->gas_count; g++)
         for (int k = 0; k < c->gases[g].triangle_count; k++) {
             hk_element e = {.count = 3, .number = k, .value = {g}};
-            memcpy(e.vertex,
-                   c->gas_triangles + 3 * (int64_t)(c->gases[g].triangle_start + k),
+            memcpy(e.vertex, c->gas_triangles + 3 * (int64_t)(c->gases[g].triangle_start + k),
                    3 * sizeof(int32_t));
             HK_TRY(hk_elements_add(to, &e));
         }
@@ -218,8 +217,7 @@ static double look_at(gas_term *t, chamber *c, const void *x)
     c->excess = pressure - c->gas->outside;
     c->stiffness = pressure / volume;
     c->total = total;
-    return -c->amount * log(volume / c->gas->volume) +
-           c->gas->outside * (volume - c->gas->volume);
+    return -c->amount * log(volume / c->gas->volume) + c->gas->outside * (volume - c->gas->volume);
 }
 
 static double look_at_all(gas_term *t, const void *x)
@@ -335,7 +333,8 @@ static double scales(const hk_term *term, double *stiffness)
     const gas_term *t = (const gas_term *)term;
     double sum = 0;
     (void)stiffness;
-    for (int g = 0; g < t->count; g++) sum += t->chambers[g].gas->pressure * t->chambers[g].gas->volume;
+    for (int g = 0; g < t->count; g++)
+        sum += t->chambers[g].gas->pressure * t->chambers[g].gas->volume;
     return 1e-15 * sum;
 }
 
@@ -363,7 +362,7 @@ static const hk_term_shape g_shape = {model_stencils, model_weights};
 const hk_term_ops hk_gas_term = {
     .name = "gas",
     .part = HK_PART_LOAD,
-    .advice = "use \"pressure\"",
+    .advice = "a \"pressure\"",
     .shape = &g_shape,
     .in_model = in_model,
     .create = create,

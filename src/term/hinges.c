@@ -54,9 +54,8 @@ static void hessian(const hk_element *e, const double *x, double *h)
 // an orthonormal basis, and 9 × 9 numbers whose eigenvalues are those of the whole.
 static void projected(const hk_element *e, const double *x, double keep, double *h)
 {
-    static const double basis[3][4] = {{0.5, 0.5, -0.5, -0.5},
-                                       {0.5, -0.5, 0.5, -0.5},
-                                       {0.5, -0.5, -0.5, 0.5}};
+    static const double basis[3][4] = {
+        {0.5, 0.5, -0.5, -0.5}, {0.5, -0.5, 0.5, -0.5}, {0.5, -0.5, -0.5, 0.5}};
     double small[81], a[81], v[81], half[9 * 12];
     hessian(e, x, h);
     for (int r = 0; r < 9; r++)
@@ -99,8 +98,7 @@ static void corner(const hk_element *e, const double *x, int which, double *g, d
     double k = e->value[STIFFNESS], moment = k * (dihedral_of_sides(side) - e->value[REST]);
     const double *n = d[which].v;
     for (int i = 0; i < 3; i++) g[i] = moment * n[i];
-    for (int i = 0; i < 9; i++)
-        block[i] = k * n[i / 3] * n[i % 3] + moment * own.m[i / 3][i % 3];
+    for (int i = 0; i < 9; i++) block[i] = k * n[i / 3] * n[i % 3] + moment * own.m[i / 3][i % 3];
 }
 
 // k ∇θ ∇θᵀ at rest for each of x, y and z: the directions of ∇θ are unit vectors there.

@@ -70,8 +70,7 @@ static void projected(const hk_element *e, const double *x, double keep, double 
     for (int c = 0; c < 3; c++)
         for (int d = 0; d < 3; d++) {
             mat3 k = m3_scale(membrane_block(&s, shape[c], shape[d]), e->value[AREA]);
-            for (int i = 0; i < 9; i++)
-                h[9 * (3 * c + i / 3) + 3 * d + i % 3] = k.m[i / 3][i % 3];
+            for (int i = 0; i < 9; i++) h[9 * (3 * c + i / 3) + 3 * d + i % 3] = k.m[i / 3][i % 3];
         }
 }
 

@@ -37,7 +37,7 @@ typedef enum hk_energy_part {
 typedef struct hk_stencil {
     const int32_t *vertex;  // [count]
     int count;
-    bool tie;  // to something outside the bodies: it holds them as held vertices do
+    bool tie;        // to something outside the bodies: it holds them as held vertices do
     double viscous;  // s, damping of its material beside that of the list; of tets alone
     // Without `factor` pair p has nine numbers, row by row, from at + 9 p stride on, `stride`
     // apart. With it all pairs have one symmetric block (xx xy xz yy yz zz, from `at` on) times
@@ -72,12 +72,12 @@ typedef void hk_rank_one_fn(void *context, double scale, const double *u);
 typedef struct hk_step_begin {
     bool pose;
     // The velocity after the step is (x − from)/h.
-    double h;             // s
-    const double *from;   // [vertex_count][4] m
-    const double *state;  // [vertex_count][4] m, the positions before it
+    double h;                // s
+    const double *from;      // [vertex_count][4] m
+    const double *state;     // [vertex_count][4] m, the positions before it
     const double *velocity;  // [vertex_count][4] m/s, the velocities before it
-    double contact;       // by which contact counts (hk_stage)
-    double time;          // s, at its end
+    double contact;          // by which contact counts (hk_stage)
+    double time;             // s, at its end
 } hk_step_begin;
 
 // Where moving things are: at `time`, or at a fraction 0..1 of their whole way.

@@ -1,15 +1,16 @@
-// Wind and the air that a surface moves through. On a triangle of area A with the unit normal n past
-// which air flows with the velocity v = wind − ẋ (its mean) acts (after Wilson et al. 2014)
+// Wind and the air that a surface moves through. On a triangle of area A with the unit normal n
+// past which air flows with the velocity v = wind − ẋ (its mean) acts (after Wilson et al. 2014)
 //
 //   F = ½ ρ A |n·v| ((C_D − C_L) |n·v̂| v + C_L ‖v‖ n sgn(n·v)),
 //
-// that is drag along the flow and, with C_D = C_L, the pressure ½ ρ C ‖v‖² cos upon the normal. Both
-// are as at the state before the step. A force that grows with the square of the speed takes light
-// sheets out of their course within a step if it is not damped by the step itself: so it is what a
-// damper −c (ẋ − V) does that has just this force at that state, with V = ẋ + F/c and a c no less
-// than F/‖v‖ can be. As dampers are (dampers.c), it is part of the inertia of the vertices, which
-// every method has. c is that of a speed relative to the air which is typical, that of the wind and
-// of free fall, so that constant matrices stay constant; faster ones double it as often as needed.
+// that is drag along the flow and, with C_D = C_L, the pressure ½ ρ C ‖v‖² cos upon the normal.
+// Both are as at the state before the step. A force that grows with the square of the speed takes
+// light sheets out of their course within a step if it is not damped by the step itself: so it is
+// what a damper −c (ẋ − V) does that has just this force at that state, with V = ẋ + F/c and a c no
+// less than F/‖v‖ can be. As dampers are (dampers.c), it is part of the inertia of the vertices,
+// which every method has. c is that of a speed relative to the air which is typical, that of the
+// wind and of free fall, so that constant matrices stay constant; faster ones double it as often as
+// needed.
 #include <math.h>
 
 #include "core/vector.h"
@@ -50,8 +51,8 @@ static void normal_of(const double *const x[3], double normal[3])
 {
     for (int i = 0; i < 3; i++) {
         int j = (i + 1) % 3, k = (i + 2) % 3;
-        normal[i] = (x[1][j] - x[0][j]) * (x[2][k] - x[0][k]) -
-                    (x[1][k] - x[0][k]) * (x[2][j] - x[0][j]);
+        normal[i] =
+            (x[1][j] - x[0][j]) * (x[2][k] - x[0][k]) - (x[1][k] - x[0][k]) * (x[2][j] - x[0][j]);
     }
 }
 
@@ -89,6 +90,7 @@ static void expect(wind_term *t, const hk_model *m)
     for (int k = 0; k < c->wind_count; k++) {
         const hk_wind *w = &c->winds[k];
         double speed = length(w->velocity) + free_fall(m, w, area > 0 ? mass / area : 0);
+        if (!(speed > 0)) speed = 1;
         t->expected[k] = 0.5 * w->density * rest_area(m, w) * fmax(w->drag, w->lift) * speed;
     }
 }

@@ -46,8 +46,9 @@ static bool is_refused(const hk_world *w, const hk_method *method, const hk_sett
         return true;
     }
     if (w->laplacian_damping > 0 || hk_model_viscous(w->model) > 0) {
-        snprintf(why, size, "viscous damping of materials and laplacian damping have no version "
-                            "for the GPU");
+        snprintf(why, size,
+                 "viscous damping of materials and laplacian damping have no version "
+                 "for the GPU");
         return true;
     }
     if (w->model->axes) {

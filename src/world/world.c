@@ -223,9 +223,23 @@ void hk_world_update_description(hk_world *w)
     }
     snprintf(w->description, sizeof w->description,
              "%d vertices, %d tets, %d links, %d bodies; %s, step %g s; %s; %s", m->vertex_count,
-             m->tet_count,
-             m->spring_count + m->bend_count + m->hinge_count + m->attachment_count, m->body_count,
-             w->integrator->name, w->step, where, solver);
+             m->tet_count, m->spring_count + m->bend_count + m->hinge_count + m->attachment_count,
+             m->body_count, w->integrator->name, w->step, where, solver);
+}
+
+// Terms that join all vertices of a surface.
+static hk_status check_rank_one(const hk_model *m, const hk_method *method)
+{
+    for (int k = 0; k < hk_term_kinds() && !method->takes_rank_one; k++) {
+        const hk_term_ops *term = hk_term_kind(k);
+        if (!term->visit_rank_one || !term->in_model(m)) continue;
+        return hk_fail(
+            HK_UNSUPPORTED,
+            "method %s cannot have %s, which joins all vertices of a surface: use newton, "
+            "quasi_newton, lbfgs, nonlinear_cg or descent, or %s",
+            method->name, term->name, term->advice);
+    }
+    return HK_OK;
 }
 
 hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_settings *settings)
@@ -238,6 +252,7 @@ hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_se
         snprintf(what, sizeof what, "method %s", method->name);
         HK_TRY(hk_model_need_linear(w->model, what));
     }
+    HK_TRY(check_rank_one(w->model, method));
     HK_TRY(hk_world_find_gpu(w, method, settings, &gpu));
     if (!gpu) {
         HK_TRY(hk_world_need_problem(w));

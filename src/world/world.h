@@ -45,7 +45,7 @@ struct hk_world {
     bool conserve;       // energy and momenta are put right after every step
     hk_damping damping;
     double laplacian_damping;  // s
-    hk_live live;  // what users changed since it was made
+    hk_live live;              // what users changed since it was made
     const hk_method *method;
     hk_settings settings;
     hk_backend backend;   // as it was asked for
