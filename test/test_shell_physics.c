@@ -424,6 +424,20 @@ static void test_laplacian_damping(void **state)
     hk_world_free(none), hk_world_free(truth);
 }
 
+// Those who look for rest shapes say that they cannot do shells.
+static void test_rest_is_refused(void **state)
+{
+    (void)state;
+    hk_body_def body = hk_default_body_def();
+    body.material = shell_of("stvk", "hinges", 1e6, 0.3, 1e-3, 1000);
+    hk_rest_def def = hk_default_rest_def();
+    hk_rest *rest = NULL;
+    def.model = model_of(&body, sheet_mesh(1, 1, 2, 2), -9.81);
+    assert_int_equal(hk_rest_create(&def, &rest), HK_UNSUPPORTED);
+    assert_non_null(strstr(hk_error(), "shell"));
+    hk_model_free((hk_model *)(uintptr_t)def.model);
+}
+
 // ---------------------------------------------------------------- scenes
 
 static void run_scene(const char *path, const char *const *sets, int set_count, int steps)
@@ -527,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_free_fall),
         cmocka_unit_test(test_viscous_materials),
         cmocka_unit_test(test_laplacian_damping),
+        cmocka_unit_test(test_rest_is_refused),
         cmocka_unit_test(test_scenes),
         cmocka_unit_test(test_contact_for_seconds),
     };
