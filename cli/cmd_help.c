@@ -34,8 +34,13 @@ static void print_materials(void)
     print_those_for(HK_FOR_SOLIDS);
     printf(
         "\nSheets (triangles), in a scene: \"material\": {\"model\": \"mass_spring\", \"stretch\": "
-        "500, \"bending\": 1e-3,\n\"density\": 0.2}, in N/m, N·m and kg/m².\n\n");
+        "500, \"bending\": 1e-3,\n\"density\": 0.2}, in N/m, N·m and kg/m²; or {\"model\": "
+        "\"shell\", \"membrane\": LAW, \"thickness\": 1e-3, \"young\": 1e6,\n\"poisson\": 0.3, "
+        "\"density\": 1000}, in m, Pa and kg/m³, with a law in its plane (docs/shells.md).\n\n");
     print_those_for(HK_FOR_SHEETS);
+    printf("\nLaws in the plane of a shell:\n\n");
+    for (int k = 0; k < hk_membrane_count(); k++)
+        printf("  %-18s %s\n", hk_membrane_name(k), hk_membrane_summary(k));
 }
 
 // ---------------------------------------------------------------- methods
@@ -231,7 +236,7 @@ static void print_scene(void)
         "           {\"newmark\": {\"beta\", \"gamma\"}}; conserve: true (energy, momenta)\n"
         "solver     method, iterations, tolerance, and the method's options: hooke help METHOD\n"
         "damping    {air (1/s, of the mass), air_per_vertex (N s/m), viscous (s), ether (1/s),\n"
-        "           pbd (1/s)}\n"
+        "           pbd (1/s), laplacian (s)}\n"
         "threads    0: all cores; backend: cpu, cuda (an NVIDIA GPU) or auto\n"
         "mesh       {\"file\": PATH}, relative to the scene, or a generator: box {size, cells},\n"
         "           cylinder {radius, length, cells}, sphere {radius, cells},\n"
@@ -239,12 +244,13 @@ static void print_scene(void)
         "           figure {height, cells}, torus {radius, thickness, cells},\n"
         "           pyramid {size}, wedge {radius, thickness, degrees, length, cells},\n"
         "           funnel {radius, neck, height, length, thickness, cells},\n"
-        "           sheet {size, cells}: triangles, with the material mass_spring; or a surface\n"
-        "           to fill: fill {file, size | cells, grade, sharp_angle, least_part, skin};\n"
+        "           sheet {size, cells}: triangles, with the material mass_spring or shell; or\n"
+        "           a surface to fill: fill {file, size | cells, grade, sharp_angle, least_part, "
+        "skin};\n"
         "           order: 1 or 2 (tets with ten nodes)\n"
         "skin       {\"file\": PATH}, a fine surface that the tets carry along\n"
         "material   model, density and parameters: hooke help materials; fibre {direction,\n"
-        "           stiffness}, invertible {lower, upper, decay}\n"
+        "           stiffness}, invertible {lower, upper, decay}, viscous (s)\n"
         "transform  {\"scale\": 1, \"rotate\": {\"axis\", \"degrees\"}, \"translate\": [x, y, z]}\n"
         "copies     [TRANSFORM, …], or array {count: [x, y, z], step: [x, y, z]}: several of it\n"
         "regions    [{\"select\": SELECTOR, \"material\": {…}}], other materials in places\n"
@@ -257,8 +263,10 @@ static void print_scene(void)
         "           \"over\": s | \"factor\": FACTOR}], vertices that follow a path\n"
         "attach     [{\"select\", \"stiffness\": N/m, and as in move}], vertices held softly\n"
         "load       [{\"select\", and \"force\": [x, y, z] (N, in all), \"pressure\": Pa, or\n"
-        "           \"torque\": {\"axis\", \"center\", \"moment\": N m}; \"distribute\", "
-        "\"factor\"}]\n"
+        "           \"torque\": {\"axis\", \"center\", \"moment\": N m}, \"wind\": {\"velocity\",\n"
+        "           \"density\", \"drag\", \"lift\"}, \"gas\": {\"pressure\", \"outside\"}; "
+        "\"distribute\",\n"
+        "           \"factor\"}]\n"
         "FACTOR     of the time t: a formula, \"sin(2*pi*t)\", or a table, [[t, value], …];\n"
         "           of moves, loads, obstacles, and of gravity: {\"value\", \"factor\"}\n"
         "friction   of this body in contact; thickness (m) of a sheet in contact\n",

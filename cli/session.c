@@ -467,9 +467,11 @@ static void print_summary(const cli_session *session)
     fprintf(stream, "  bodies      %d with %d vertices and ", bodies,
             hk_model_vertex_count(session->model));
     if (tets > 0 || triangles == 0) fprintf(stream, "%d tets%s", tets, triangles ? ", " : "\n");
-    if (triangles > 0)
-        fprintf(stream, "%d triangles with %d springs\n", triangles,
-                hk_model_spring_count(session->model));
+    int springs = hk_model_spring_count(session->model);
+    if (triangles > 0 && springs > 0)
+        fprintf(stream, "%d triangles with %d springs\n", triangles, springs);
+    else if (triangles > 0)
+        fprintf(stream, "%d triangles\n", triangles);
     if (session->print_method)
         session->print_method(stream, session->print_context);
     else

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "schema_check.h"
+#include "material/sheet.h"
 #include "scene/node.h"
 
 static const char schema_path[] = "../docs/scene.schema.json";
@@ -42,11 +43,66 @@ static json_t *allow(const char *const *keys, int count)
     return properties;
 }
 
+static void add_number(json_t *properties, const char *key, const char *text, const char *bound,
+                       int value)
+{
+    json_object_set_new(
+        properties, key,
+        json_pack("{s:s, s:s, s:i}", "description", text, "type", "number", bound, value));
+}
+
+static json_t *shell_rule(int material, const char *standard)
+{
+    static const char *const common[] = {"model", "young", "poisson", "density", "viscous"};
+    json_t *properties = allow(common, HK_COUNT_OF(common)), *laws = json_array();
+    json_t *forms = json_array();
+    for (int k = 0; k < hk_membrane_count(); k++)
+        json_array_append_new(laws, json_string(hk_membrane_name(k)));
+    for (const char *const *form = hk_bending_names(); *form; form++)
+        json_array_append_new(forms, json_string(*form));
+    json_object_set_new(properties, "membrane",
+                        json_pack("{s:s, s:o, s:s}", "description", "The law in its plane.", "enum",
+                                  laws, "default", hk_membrane_name(0)));
+    json_object_set_new(properties, "bending_form",
+                        json_pack("{s:s, s:o, s:s}", "description",
+                                  "Angles at edges, the quadratic form of cotangents, or nothing.",
+                                  "enum", forms, "default", "hinges"));
+    json_object_set_new(properties, "warp_direction",
+                        json_pack("{s:s, s:s}", "description", "Of the rest shape; x unless given.",
+                                  "$ref", "#/$defs/direction"));
+    add_number(properties, "thickness", "m.", "exclusiveMinimum", 0);
+    add_number(properties, "warp", "Of orthotropic: Young's modulus × thickness, N/m.",
+               "exclusiveMinimum", 0);
+    add_number(properties, "weft", "The same across.", "exclusiveMinimum", 0);
+    add_number(properties, "shear", "Shear modulus × thickness, N/m.", "exclusiveMinimum", 0);
+    add_number(properties, "bending", "N·m; from young, poisson and thickness unless given.",
+               "minimum", 0);
+    add_number(properties, "area_density", "kg/m²; density × thickness unless given.",
+               "exclusiveMinimum", 0);
+    add_number(properties, "limit", "Pa, of what limits its stretches.", "minimum", 0);
+    json_object_set_new(properties, "low",
+                        json_pack("{s:s, s:i, s:i, s:f}", "type", "number", "exclusiveMinimum", 0,
+                                  "maximum", 1, "default", 0.95));
+    json_object_set_new(
+        properties, "high",
+        json_pack("{s:s, s:i, s:f}", "type", "number", "minimum", 1, "default", 1.05));
+    json_object_set_new(
+        properties, "axes",
+        json_pack("{s:s, s:s, s:i, s:i, s:{s:s, s:{s:{s:s}, s:{s:s}}, s:b, s:[ss]}}", "description",
+                  "Strands along directions in it, each with a curve of its own.", "type", "array",
+                  "minItems", 1, "maxItems", 3, "items", "type", "object", "properties",
+                  "direction", "$ref", "#/$defs/direction", "f", "$ref", "#/$defs/points",
+                  "additionalProperties", 0, "required", "direction", "f"));
+    json_t *rule = rule_for("model", "shell", standard, hk_material_summary(material), properties);
+    json_object_set_new(json_object_get(rule, "then"), "required", json_pack("[s]", "thickness"));
+    return rule;
+}
+
 static json_t *material_rules(json_t *names)
 {
-    static const char *const common[] = {"model",   "young", "poisson",
-                                         "density", "fibre", "invertible"};
-    static const char *const of_sheets[] = {"model", "density"};
+    static const char *const common[] = {"model", "young",      "poisson", "density",
+                                         "fibre", "invertible", "viscous"};
+    static const char *const of_sheets[] = {"model", "density", "viscous"};
     json_t *rules = json_array();
     hk_material_def standard = hk_default_material_def();
     for (int m = 0; m < hk_material_count(); m++) {
@@ -80,13 +136,19 @@ static json_t *material_rules(json_t *names)
                           "array", "minItems", 1, "maxItems", 3, "items", "type", "object",
                           "properties", "direction", "$ref", "#/$defs/direction", "f", "$ref",
                           curve, "additionalProperties", 0, "required", "direction", "f"));
-        json_array_append_new(
-            rules, rule_for("model", name, standard.model, hk_material_summary(m), properties));
+        json_t *rule = rule_for("model", name, standard.model, hk_material_summary(m), properties);
+        json_object_set_new(json_object_get(rule, "then"), "dependentRequired",
+                            json_pack("{s:[s], s:[s]}", "young", "poisson", "poisson", "young"));
+        json_array_append_new(rules, rule);
     }
     for (int m = 0; m < hk_material_count(); m++) {
         if (hk_material_kind(m) != HK_FOR_SHEETS) continue;
         const char *name = hk_material_name(m);
         json_array_append_new(names, json_string(name));
+        if (strcmp(name, "shell") == 0) {
+            json_array_append_new(rules, shell_rule(m, standard.model));
+            continue;
+        }
         json_t *properties = allow(of_sheets, HK_COUNT_OF(of_sheets));
         json_object_set_new(properties, "stretch",
                             json_pack("{s:s, s:s, s:i}", "description",
@@ -249,6 +311,7 @@ typedef struct change {
 } change;
 
 #define MATERIAL(text) "bodies.0.material=" text
+#define SHELL(text)    MATERIAL("{\"model\": \"shell\", \"thickness\": 1e-3, " text "}")
 #define FIX(text)      "bodies.0.fix=[" text "]"
 #define FILL(text)     "bodies.0.mesh={\"fill\": {\"file\": \"none.obj\", " text "}}"
 #define OBSTACLE(text) "obstacles=[{" text "}]"
@@ -256,6 +319,34 @@ typedef struct change {
 
 static const change changes[] = {
     {GOOD, {"threads=4"}, NULL},
+    {GOOD, {"damping.laplacian=0.1"}, NULL},
+    {BAD, {"damping.laplacian=-1"}, NULL},
+    {GOOD, {MATERIAL("{\"young\": 1e5, \"poisson\": 0.3, \"viscous\": 0.01}")}, NULL},
+    {BAD, {MATERIAL("{\"young\": 1e5, \"poisson\": 0.3, \"viscous\": -1}")}, NULL},
+    {BAD, {MATERIAL("{\"young\": 1e5, \"poisson\": 0.3, \"thickness\": 1}")}, NULL},
+    {GOOD, {SHELL("\"young\": 1e5, \"poisson\": 0.3")}, NULL},
+    {GOOD,
+     {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"membrane\": \"arap\", \"bending_form\": "
+            "\"cotangent\", \"limit\": 1e5, \"high\": 1.1")},
+     NULL},
+    {GOOD,
+     {SHELL("\"membrane\": \"orthotropic\", \"warp\": 300, \"weft\": 200, \"shear\": 20, "
+            "\"poisson\": 0.2, \"axes\": [{\"direction\": [1, 0, 0], \"f\": [[0.9, -1e4], [1, "
+            "0], [1.1, 1e4]]}]")},
+     NULL},
+    {BAD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"membrane\": \"fung\"")}, NULL},
+    {BAD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"stretch\": 3")}, NULL},
+    {BAD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"high\": 0.9")}, NULL},
+    {BEYOND, {SHELL("\"young\": 1e5")}, "poisson"},
+    {BEYOND, {SHELL("\"membrane\": \"orthotropic\", \"warp\": 300")}, "weft"},
+    {GOOD,
+     {"bodies.0.load=[{\"select\": {\"all\": true}, \"wind\": {\"velocity\": [1, 0, 0]}}]"},
+     NULL},
+    {BAD,
+     {"bodies.0.load=[{\"select\": {\"all\": true}, \"wind\": {\"velocity\": [1, 0, 0], \"drag\": "
+      "-1}}]"},
+     NULL},
+    {BAD, {"bodies.0.load=[{\"select\": {\"all\": true}, \"wind\": {}}]"}, NULL},
     {BAD, {"threads=-1"}, NULL},
     {BAD, {"threads=1.5"}, NULL},
     {BAD, {"threads=1e10"}, NULL},

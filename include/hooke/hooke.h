@@ -361,12 +361,12 @@ enum { HK_MAX_PARAMETERS = 8 };
 typedef struct hk_material_def {
     size_t def_size;   /* set by hk_default_material_def() */
     const char *model; /* "neo_hookean", "corotated", …: hk_material_name() lists them; of a sheet
-                          "mass_spring", which takes density and parameters only; "custom", which is
-                          not in the list, takes `custom`, density, and young and poisson, from
-                          which methods have their scales */
+                          "shell", or "mass_spring", which takes density and parameters only;
+                          "custom", which is not in the list, takes `custom`, density, and young and
+                          poisson, from which methods have their scales */
     double young;      /* Pa; NAN: all coefficients come by name */
     double poisson;    /* - */
-    double density;    /* kg/m³; of a sheet kg/m² */
+    double density;    /* kg/m³; of mass_spring kg/m² */
     hk_parameter parameters[HK_MAX_PARAMETERS]; /* coefficients by name; they replace those from
                                                    E and ν */
     int parameter_count;
@@ -380,7 +380,14 @@ typedef struct hk_material_def {
     const double *fibre_directions; /* [tets of the body][3], or NULL for one direction */
     hk_invertible invertible;       /* all 0: as the material has it */
     hk_custom_law custom;           /* of the model "custom", on the CPU only; copied */
-    uint64_t reserved[16];
+    double viscous;   /* s: Rayleigh's damping of what is made of it, beside hk_damping.viscous */
+    double thickness; /* m, of "shell" */
+    /* of "shell", in its plane: "stvk", "neo_hookean", "corotated", "arap", "orthotropic"; NULL:
+     * stvk. hk_membrane_name() lists them */
+    const char *membrane;
+    const char *bending_form; /* of "shell": "hinges", "cotangent", "none"; NULL: hinges */
+    double warp_direction[3]; /* of "shell": of the rest shape, after the transform; all 0: x */
+    uint64_t reserved[9];
 } hk_material_def;
 
 /* neo_hookean, 1 MPa, 0.45, 1000 kg/m³ */
@@ -400,9 +407,16 @@ HK_API const char *hk_material_summary(int material);
 HK_API const char *const *hk_material_parameters(int material);
 /* What a material is for: solids (tets) have laws of a deformation gradient; sheets (triangles) do
  * not. "mass_spring" is of sheets: its parameters are stretch (N/m, required) and bending (N·m, 0
- * unless given). HK_FOR_NOTHING: there is no such material. */
+ * unless given). So is "shell", triangles with a thickness and a law in their plane
+ * (docs/shells.md): young, poisson, thickness and density, or the parameters warp, weft, shear
+ * (N/m), bending (N·m) and area_density (kg/m²); limit (Pa), low and high limit its stretches;
+ * `axes` are strands along directions in it. HK_FOR_NOTHING: there is no such material. */
 typedef enum hk_material_use { HK_FOR_NOTHING = 0, HK_FOR_SOLIDS, HK_FOR_SHEETS } hk_material_use;
 HK_API hk_material_use hk_material_kind(int material);
+/* The laws in the plane of a "shell". */
+HK_API int hk_membrane_count(void);
+HK_API const char *hk_membrane_name(int law);
+HK_API const char *hk_membrane_summary(int law);
 
 /* Energy density, stress and stiffness of one deformation gradient (row-major 3×3): what the
  * solvers use, in double precision. Any output may be NULL. hessian is ∂P/∂F, [9][9], row-major
@@ -511,7 +525,17 @@ typedef struct hk_load_def {
      * what they are as the body moves. They add up to 0 where `center` is the middle of the
      * vertices. */
     double moment, axis[3], center[3];
-    hk_factor_def factor; /* of all three */
+    hk_factor_def factor; /* of all of them */
+    /* Wind, m/s, on surface triangles whose three vertices are selected, in time steps: with drag
+     * along the flow and lift along the normal (docs/shells.md); the factor is one of the velocity.
+     * air_density 0: none */
+    double wind[3];
+    double air_density; /* kg/m³ */
+    double drag, lift;  /* - */
+    /* Gas in a closed surface, of which all vertices are selected: its absolute pressure in the
+     * rest shape, Pa, p V = const, and that outside. gas 0: none. The factor is one of the amount
+     * of gas. */
+    double gas, outside;
 } hk_load_def;
 /* all vertices, evenly, 0 N */
 HK_API void hk_fill_load_def(hk_load_def *def, size_t size);
@@ -757,6 +781,9 @@ typedef struct hk_world_def {
     int threads; /* 0: all cores; at most 1024. Results do not depend on it */
     hk_backend backend;
     hk_damping damping;
+    double laplacian_damping; /* s: damping by the constant stiffness that projective dynamics has
+                                 (Li et al. 2018), energy laplacian_damping/(2 h) (x - x_t)·L (x -
+                                 x_t); it slows rotations, too */
 } hk_world_def;
 /* 0.01 s, backward Euler, Newton */
 HK_API void hk_fill_world_def(hk_world_def *def, size_t size);

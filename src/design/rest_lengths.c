@@ -24,6 +24,11 @@ hk_status hk_rest_lengths_create(const hk_model *m, hk_rest_lengths *l)
         const hk_body *body = &m->bodies[b];
         for (int v = body->vertex_start; v < body->vertex_start + body->vertex_count; v++)
             l->wanted = l->wanted || is_free_vertex_of_sheet(m, body, v);
+        if (body->tet_count == 0 && body->sheet.shell && l->wanted)
+            return hk_fail(HK_UNSUPPORTED,
+                           "body %d (%s) is a shell, and rest shapes are found for bodies of tets "
+                           "and sheets of mass_spring",
+                           b, body->name);
     }
     if (!l->wanted) return HK_OK;
     l->spring = HK_ARRAY(double, m->spring_count);

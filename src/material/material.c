@@ -229,20 +229,35 @@ static hk_status take_curve(const hk_material_def *def, const hk_law_info *law, 
     return law->make_curve(name, given, curve);
 }
 
-// Along each axis a curve that rests at stretch 1.
+// A curve that rests at stretch 1.
+static hk_status take_strand(const hk_material_def *def, const hk_law_info *law, const char *name,
+                             const hk_curve *given, hk_law_curve *curve, double *stiffness)
+{
+    HK_TRY(take_curve(def, law, name, given, curve));
+    *stiffness = curve_at(curve, 0).dd;
+    if (!(*stiffness > 0 && fabs(curve->slope) <= 1e-8 * *stiffness))
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: the curve %s must rest at stretch 1 (force %g, slope %g)",
+                       def->model, name, curve->slope, *stiffness);
+    curve->value = 0;  // no energy at rest
+    return HK_OK;
+}
+
+hk_status hk_strand_curve(const hk_material_def *def, const char *name, const hk_curve *given,
+                          hk_law_curve *curve, double *stiffness)
+{
+    return take_strand(def, g_laws[HK_LAW_spline], name, given, curve, stiffness);
+}
+
+// One along each axis.
 static hk_status take_axes(const hk_material_def *def, const hk_law_info *law, hk_material *m)
 {
     static const char *const names[3] = {"of axis 0", "of axis 1", "of axis 2"};
     for (int k = 0; k < 3; k++) {
+        double stiffness;
         if (def->axes[k].count == 0) continue;
         hk_law_curve *curve = &m->axes[m->axis_count];
-        HK_TRY(take_curve(def, law, names[k], &def->axes[k], curve));
-        double stiffness = curve_at(curve, 0).dd;
-        if (!(stiffness > 0 && fabs(curve->slope) <= 1e-8 * stiffness))
-            return hk_fail(HK_BAD_INPUT,
-                           "material %s: the curve %s must rest at stretch 1 (force %g, slope %g)",
-                           def->model, names[k], curve->slope, stiffness);
-        curve->value = 0;  // no energy at rest
+        HK_TRY(take_strand(def, law, names[k], &def->axes[k], curve, &stiffness));
         if (!hk_unit3(def->axis_directions[k], m->axis_directions[m->axis_count]))
             return hk_fail(HK_BAD_INPUT, "material %s: the direction %s has no length", def->model,
                            names[k]);
@@ -340,6 +355,14 @@ hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
     if (!(isfinite(m.density) && m.density > 0))
         return hk_fail(HK_BAD_INPUT, "material %s: density must be greater than 0 (is %g)",
                        def->model, m.density);
+    m.viscous = def->viscous;
+    if (!(isfinite(m.viscous) && m.viscous >= 0))
+        return hk_fail(HK_BAD_INPUT, "material %s: viscous must be 0 or more (is %g s)", def->model,
+                       m.viscous);
+    if (def->thickness != 0 || def->membrane || def->bending_form)
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: thickness, membrane and bending_form are of sheets",
+                       def->model);
     HK_TRY(take_conversion(def, &m));
     *material = m;
     return HK_OK;

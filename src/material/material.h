@@ -19,11 +19,15 @@ typedef struct hk_material {
     double modulus;                // Pa, ∂P₀₀/∂F₀₀ at rest: how stiff it is, roughly
     double young;                  // Pa, Young's modulus at rest, without fibre and axes
     hk_blend_law blend_law;        // upper 0: it does not convert
+    double viscous;                // s, Rayleigh's damping beside that of the world
 } hk_material;
 
 // Checks a definition and derives the coefficients; messages name the parameter.
 hk_status hk_material_resolve(const hk_material_def *def, hk_material *material);
 
+// A curve of control points, as of the law spline, that rests at stretch 1, with its slope there.
+hk_status hk_strand_curve(const hk_material_def *def, const char *name, const hk_curve *given,
+                          hk_law_curve *curve, double *stiffness);
 // The coefficients of strands (material/fibre.h) with the curve φ, or with a stiffness.
 hk_law_params hk_strand_params(const hk_law_curve *curve);
 hk_law_params hk_fibre_params(double stiffness);

@@ -19,14 +19,36 @@ typedef struct hk_pressure {
     double pressure;      // Pa
 } hk_pressure;
 
+// Air that moves past a triangle (term/wind.c).
+typedef struct hk_wind {
+    int32_t triangle[3];  // vertices of the model
+    int32_t factor;       // of its velocity; -1: none
+    double velocity[3];   // m/s
+    double density;       // kg/m³
+    double drag, lift;
+} hk_wind;
+
+// Gas in a closed surface (term/gas.c).
+typedef struct hk_gas {
+    int triangle_start, triangle_count;  // in gas_triangles
+    int32_t factor;                      // of its amount; -1: none
+    double pressure, outside;            // Pa; the first in the rest shape
+    double volume;                       // m³, at rest
+} hk_gas;
+
 typedef struct hk_conditions {
     int references;
     hk_time_factor *gravity;  // or NULL
-    int load_count, pressure_count, factor_count;
-    size_t load_capacity, pressure_capacity, factor_capacity;
+    int load_count, pressure_count, wind_count, factor_count;
+    size_t load_capacity, pressure_capacity, wind_capacity, factor_capacity;
     hk_timed_load *loads;
     hk_pressure *pressures;
-    hk_time_factor **factors;  // of pressures
+    hk_wind *winds;
+    int gas_count, gas_triangle_count;
+    size_t gas_capacity, gas_triangle_capacity;
+    hk_gas *gases;
+    int32_t *gas_triangles;    // [gas_triangle_count][3] vertices of the model; normals point out
+    hk_time_factor **factors;  // of pressures and winds
 } hk_conditions;
 
 hk_conditions *hk_conditions_retain(hk_conditions *conditions);

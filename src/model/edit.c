@@ -87,6 +87,8 @@ static bool copy_arrays(hk_model *m)
         {&m->bend_places, (size_t)m->bend_entry_count, sizeof(int32_t)},
         {&m->bend_coefficients, (size_t)m->bend_entry_count, sizeof(double)},
         {&m->attachments, (size_t)m->attachment_count, sizeof(hk_attachment)},
+        {&m->shells, (size_t)m->shell_count, sizeof(hk_shell)},
+        {&m->hinges, (size_t)m->hinge_count, sizeof(hk_hinge)},
         {&m->spring_factor, (size_t)m->spring_count, sizeof(double)},
         {&m->bend_factor, n, sizeof(double)},
         {&m->order, n, sizeof(int32_t)},
@@ -101,6 +103,8 @@ static bool copy_arrays(hk_model *m)
     m->bend_capacity = (size_t)m->bend_count;
     m->bend_vertex_capacity = m->bend_coefficient_capacity = (size_t)m->bend_entry_count;
     m->attachment_capacity = (size_t)m->attachment_count;
+    m->shell_capacity = (size_t)m->shell_count;
+    m->hinge_capacity = (size_t)m->hinge_count;
     for (int b = 0; b < m->body_count && m->bodies; b++) well = copy_body(&m->bodies[b]) && well;
     for (int k = 0; k < m->user_term_count && m->user_terms; k++)
         well = copy_term(&m->user_terms[k]) && well;
@@ -186,6 +190,7 @@ static hk_status measure_sheet(hk_model *m, int number)
 static void forget_links(hk_model *m)
 {
     m->spring_count = m->bend_count = m->bend_entry_count = 0;
+    m->shell_count = m->hinge_count = 0;
     m->sheet_mass = 0;
     hk_free(m->spring_order);
     hk_free(m->bend_order);

@@ -28,10 +28,11 @@ static hk_status check_kind(const hk_body_def *body)
         return hk_fail(HK_BAD_INPUT, "its mesh has no tetrahedra and no triangles");
     if (is_sheet(body) && !for_sheets)
         return hk_fail(HK_UNSUPPORTED,
-                       "its mesh has no tetrahedra: a sheet cannot have the material %s, only %s; "
+                       "its mesh has no tetrahedra: a sheet cannot have the material %s, only "
+                       "mass_spring or shell (which has laws of that kind as its \"membrane\"); "
                        "for a solid, fill the surface with tets: \"mesh\": {\"fill\": {\"file\": "
                        "…}} in the scene, or hooke mesh fill SURFACE -o BODY.msh",
-                       model, hk_sheet_describe(0)->name);
+                       model);
     if (is_sheet(body) && body->region_count > 0)
         return hk_fail(HK_UNSUPPORTED, "its mesh has no tetrahedra: a sheet has no regions");
     if (!is_sheet(body) && for_sheets)
@@ -467,7 +468,8 @@ static hk_status take_load(load_taker *t, const hk_load_def *load, double *to)
 static bool is_constant(const hk_load_def *load)
 {
     const hk_factor_def *f = &load->factor;
-    return load->pressure == 0 && !f->formula && f->table_count == 0 && f->over == 0;
+    return load->pressure == 0 && load->air_density == 0 && load->gas == 0 && !f->formula &&
+           f->table_count == 0 && f->over == 0;
 }
 
 // `own` is the model while it is made; NULL: of a world, which has constant forces only.
@@ -477,7 +479,7 @@ static hk_status take_any_load(load_taker *t, hk_model *own, const hk_load_def *
     if (!own)
         return hk_fail(
             HK_UNSUPPORTED,
-            "pressures and functions of the time are a model's, and cannot be set later");
+            "pressures, winds and functions of the time are a model's, and cannot be set later");
     size_t size = 3 * (size_t)own->vertex_count;
     double *force = HK_ZEROS(double, size);
     hk_status status = force ? take_load(t, load, force) : HK_NO_MEMORY;
@@ -772,6 +774,8 @@ void hk_model_free(hk_model *model)
     hk_free(model->bend_order);
     hk_free(model->bend_coefficients);
     hk_free(model->attachments);
+    hk_free(model->shells);
+    hk_free(model->hinges);
     hk_free(model->spring_factor);
     hk_free(model->bend_factor);
     for (int k = 0; k < model->user_term_count && model->user_terms; k++) {
@@ -792,6 +796,15 @@ hk_status hk_model_need_linear(const hk_model *model, const char *what)
                    "%s cannot have quadratic tets: use method newton, or linear tets (\"order\": 1 "
                    "in the mesh, or hooke mesh convert --order 1)",
                    what);
+}
+
+double hk_model_viscous(const hk_model *m)
+{
+    double most = 0;
+    for (int k = 0; k < m->material_count; k++) most = fmax(most, m->materials[k].viscous);
+    for (int b = 0; b < m->body_count; b++)
+        if (m->bodies[b].tet_count == 0) most = fmax(most, m->bodies[b].sheet.viscous);
+    return most;
 }
 
 double hk_model_mass(const hk_model *m)

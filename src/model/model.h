@@ -43,6 +43,21 @@ typedef struct hk_bend {     // d = Σ c_k (x_k − x₀) over a vertex x₀ and
     double stiffness, rest;  // N/m, m; the coefficients are numbers
 } hk_bend;
 
+// A triangle of a shell: F = (x₁ − x₀, x₂ − x₀) inverse, in a frame of its plane whose first axis
+// is the warp.
+typedef struct hk_shell {
+    int32_t vertex[3];
+    int32_t body;
+    double inverse[2][2];               // 1/m, of the edges at rest
+    double area;                        // m²
+    double strand[HK_MOST_STRANDS][2];  // unit, in that frame
+} hk_shell;
+
+typedef struct hk_hinge {  // E = stiffness/2 (θ − rest)², θ by math/dihedral.h
+    int32_t vertex[4];
+    double stiffness, rest;  // N·m
+} hk_hinge;
+
 typedef struct hk_attachment {  // d = x − X(t), X moving as a held vertex does
     int32_t vertex, motion;
     double stiffness;  // N/m
@@ -96,6 +111,10 @@ struct hk_model {
     int32_t *bend_places;                // [bend_entry_count] the same in Morton order
     double *bend_coefficients;           // [bend_entry_count], those of a bend add up to 0
     hk_attachment *attachments;          // [attachment_count]
+    int shell_count, hinge_count;
+    size_t shell_capacity, hinge_capacity;
+    hk_shell *shells;  // [shell_count]
+    hk_hinge *hinges;  // [hinge_count]
     // Rest lengths over lengths in the rest positions, of springs, and of bends at the vertex in
     // their middle; NULL: all 1.
     double *spring_factor;  // [spring_count]
@@ -118,6 +137,8 @@ static inline bool hk_model_is_quadratic(const hk_model *model, int tet)
 // Fails, naming what cannot be done, if some tets are quadratic.
 hk_status hk_model_need_linear(const hk_model *model, const char *what);
 void hk_model_retain(hk_model *model);
+// The most viscous damping that a material has, s.
+double hk_model_viscous(const hk_model *model);
 // Of all bodies, kg.
 double hk_model_mass(const hk_model *model);
 // Where a held vertex is at `time`.

@@ -1,4 +1,4 @@
-// Sheets as springs and bending.
+// Sheets as springs and bending, and as shells of triangles and hinges.
 //
 // Every edge is a spring of stiffness k = stretch (area of its triangles) / length² (Van Gelder
 // 1998). Its energy k/2 (l − l₀)² is then stretch/2 ε² times that area, with the strain ε of the
@@ -20,6 +20,7 @@
 #include <math.h>
 
 #include "mesh/facets.h"
+#include "model/shell.h"
 
 // Below this a triangle has no sound area.
 #define FLAT_QUALITY 1e-9
@@ -214,6 +215,99 @@ static hk_status add_bends(sheet *s)
     return HK_OK;
 }
 
+// ---------------------------------------------------------------- shells
+
+// The frame of a triangle: the warp, projected into its plane, and what is across. Coordinates of
+// the edges from its first corner are a matrix whose inverse is kept.
+static hk_status add_shell(const sheet *s, int t)
+{
+    hk_model *m = s->model;
+    const int32_t *c = s->mesh->triangles + 3 * (int64_t)t;
+    hk_shell *shell = &m->shells[m->shell_count];
+    double frame[2][3], side[2][2];
+    *shell = (hk_shell){.body = (int32_t)(s->body - m->bodies), .area = s->area[t]};
+    for (int k = 0; k < 3; k++) shell->vertex[k] = s->body->vertex_start + c[k];
+    if (!hk_shell_frame(point(s, c[0]), point(s, c[1]), point(s, c[2]), s->material->warp, frame) &&
+        hk_shell_needs_frame(s->material))
+        return hk_fail(HK_BAD_INPUT,
+                       "triangle %d (vertices %d %d %d) is at right angles to the warp: give "
+                       "another warp_direction",
+                       t, c[0], c[1], c[2]);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 2; i++) {
+            side[i][k] = 0;
+            for (int n = 0; n < 3; n++)
+                side[i][k] += (point(s, c[k + 1])[n] - point(s, c[0])[n]) * frame[i][n];
+        }
+    double det = side[0][0] * side[1][1] - side[0][1] * side[1][0];
+    shell->inverse[0][0] = side[1][1] / det;
+    shell->inverse[0][1] = -side[0][1] / det;
+    shell->inverse[1][0] = -side[1][0] / det;
+    shell->inverse[1][1] = side[0][0] / det;
+    for (int k = 0; k < s->material->membrane.strand_count; k++)
+        if (!hk_shell_direction(frame, s->material->membrane.direction[k], shell->strand[k]))
+            return hk_fail(HK_BAD_INPUT,
+                           "triangle %d (vertices %d %d %d) is at right angles to axis %d", t, c[0],
+                           c[1], c[2], k);
+    m->shell_count++;
+    return HK_OK;
+}
+
+static hk_status add_shells(const sheet *s)
+{
+    hk_model *m = s->model;
+    size_t count = (size_t)m->shell_count, more = (size_t)s->mesh->triangle_count;
+    HK_TRY(
+        hk_reserve((void **)&m->shells, count, sizeof(hk_shell), &m->shell_capacity, count + more));
+    for (int t = 0; t < s->mesh->triangle_count; t++) HK_TRY(add_shell(s, t));
+    return HK_OK;
+}
+
+// E = ½ D ‖e‖²/(A₀ + A₁) (θ − θ₀)²: rolled to a cylinder along its rows, a grid of triangles has
+// the energy D/2R² per area, whatever the triangles.
+static void add_hinge(sheet *s, const hk_keyed *a, const hk_keyed *b)
+{
+    hk_model *m = s->model;
+    int64_t first = a->item / 3, second = b->item / 3;
+    const int32_t *c = s->mesh->triangles + 3 * first, *d = s->mesh->triangles + 3 * second;
+    int corner = (int)(a->item % 3), start = s->body->vertex_start;
+    hk_hinge *h = &m->hinges[m->hinge_count++];
+    int32_t at[4] = {c[corner], c[(corner + 1) % 3], c[(corner + 2) % 3], d[(b->item % 3 + 2) % 3]};
+    const double *x[4];
+    for (int k = 0; k < 4; k++) {
+        h->vertex[k] = start + at[k];
+        x[k] = point(s, at[k]);
+    }
+    h->rest = hk_hinge_angle(x);
+    h->stiffness =
+        s->material->bending * dot_edges(x[0], x[1], x[1]) / (s->area[first] + s->area[second]);
+}
+
+static void take_hinges(void *context, int32_t low, const hk_keyed *run, size_t count)
+{
+    (void)low;
+    for (size_t k = 0; k + 1 < count; k++) add_hinge(context, &run[k], &run[k + 1]);
+}
+
+static hk_status add_hinges(sheet *s)
+{
+    hk_model *m = s->model;
+    size_t count = (size_t)m->hinge_count, most = 3 * (size_t)s->mesh->triangle_count;
+    HK_TRY(
+        hk_reserve((void **)&m->hinges, count, sizeof(hk_hinge), &m->hinge_capacity, count + most));
+    return hk_visit_facets(s->mesh->vertex_count, 3 * (int64_t)s->mesh->triangle_count,
+                           s->mesh->triangles, hk_triangle_edge, take_hinges, s);
+}
+
+static hk_status build_shell(sheet *s)
+{
+    const hk_sheet_material *material = s->material;
+    HK_TRY(add_shells(s));
+    if (!(material->bending > 0)) return HK_OK;
+    if (material->form == HK_BENDING_HINGES) return add_hinges(s);
+    return material->form == HK_BENDING_COTANGENT ? add_bends(s) : HK_OK;
+}
+
 static hk_status build(sheet *s)
 {
     s->area = HK_ARRAY(double, s->mesh->triangle_count);
@@ -222,6 +316,7 @@ static hk_status build(sheet *s)
     HK_TRY(measure_triangles(s));
     HK_TRY(hk_visit_facets(s->mesh->vertex_count, 3 * (int64_t)s->mesh->triangle_count,
                            s->mesh->triangles, hk_triangle_edge, take_edge, s));
+    if (s->material->shell) return build_shell(s);
     HK_TRY(add_springs(s));
     return s->material->bending > 0 ? add_bends(s) : HK_OK;
 }
@@ -256,7 +351,7 @@ static hk_status sort_items(const int32_t *key, int count, int key_count, int32_
 
 hk_status hk_model_order_links(hk_model *m)
 {
-    if (m->spring_count == 0) return HK_OK;
+    if (m->spring_count == 0 && m->bend_count == 0) return HK_OK;
     m->spring_order = HK_ARRAY(int32_t, m->spring_count);
     m->bend_order = HK_ARRAY(int32_t, m->bend_count);
     m->bend_places = HK_ARRAY(int32_t, m->bend_entry_count);

@@ -155,12 +155,39 @@ static hk_status read_torque(const hk_node *node, hk_load_def *load)
     return hk_member_number(&torque, "moment", HK_REQUIRED, HK_ANY_NUMBER, &load->moment);
 }
 
+// {"velocity", "density", "drag", "lift"}
+static hk_status read_wind(const hk_node *node, hk_load_def *load)
+{
+    static const char *const keys[] = {"velocity", "density", "drag", "lift"};
+    hk_node wind;
+    if (!hk_node_member(node, "wind", &wind)) return HK_OK;
+    HK_TRY(hk_node_keys(&wind, keys, HK_COUNT_OF(keys)));
+    load->air_density = 1.2;
+    load->drag = load->lift = 1;
+    HK_TRY(hk_member_numbers(&wind, "velocity", HK_REQUIRED, 3, HK_ANY_NUMBER, load->wind));
+    HK_TRY(hk_member_number(&wind, "density", HK_OPTIONAL, HK_POSITIVE, &load->air_density));
+    HK_TRY(hk_member_number(&wind, "drag", HK_OPTIONAL, HK_NOT_NEGATIVE, &load->drag));
+    return hk_member_number(&wind, "lift", HK_OPTIONAL, HK_NOT_NEGATIVE, &load->lift);
+}
+
+// {"pressure", "outside"}
+static hk_status read_gas(const hk_node *node, hk_load_def *load)
+{
+    static const char *const keys[] = {"pressure", "outside"};
+    hk_node gas;
+    if (!hk_node_member(node, "gas", &gas)) return HK_OK;
+    HK_TRY(hk_node_keys(&gas, keys, HK_COUNT_OF(keys)));
+    load->outside = 101325;
+    HK_TRY(hk_member_number(&gas, "pressure", HK_REQUIRED, HK_POSITIVE, &load->gas));
+    return hk_member_number(&gas, "outside", HK_OPTIONAL, HK_NOT_NEGATIVE, &load->outside);
+}
+
 static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
-    static const char *const keys[] = {"select", "force",      "pressure", "torque",
-                                       "over",   "distribute", "factor"};
+    static const char *const keys[] = {"select",     "force",  "pressure", "torque", "over",
+                                       "distribute", "factor", "wind",     "gas"};
     static const char *const words[] = {"evenly", "area"};
-    static const char *const kinds[] = {"force", "pressure", "torque"};
+    static const char *const kinds[] = {"force", "pressure", "torque", "wind", "gas"};
     hk_load_def *load = item;
     *load = hk_default_load_def();
     int distribution = 0, found = 0;
@@ -172,6 +199,8 @@ static hk_status read_load(hk_scene *scene, const hk_mesh *mesh, const hk_node *
     HK_TRY(hk_member_numbers(node, "force", HK_OPTIONAL, 3, HK_ANY_NUMBER, load->force));
     HK_TRY(hk_member_number(node, "pressure", HK_OPTIONAL, HK_ANY_NUMBER, &load->pressure));
     HK_TRY(read_torque(node, load));
+    HK_TRY(read_wind(node, load));
+    HK_TRY(read_gas(node, load));
     HK_TRY(hk_read_factor(scene, node, "factor", &load->factor));
     HK_TRY(hk_member_number(node, "over", HK_OPTIONAL, HK_NOT_NEGATIVE, &load->factor.over));
     HK_TRY(hk_member_choice(node, "distribute", HK_OPTIONAL, words, 2, &distribution));

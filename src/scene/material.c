@@ -33,8 +33,9 @@ static hk_status read_model(hk_scene *scene, const hk_node *node, int *model)
 
 static hk_status check_keys(const hk_node *node, int model)
 {
-    const char *keys[32] = {"model", "young", "poisson", "density", "fibre", "invertible"};
-    int count = 6;
+    const char *keys[32] = {"model", "young",      "poisson", "density",
+                            "fibre", "invertible", "viscous"};
+    int count = 7;
     if (curves_of(hk_material_name(model)) != NO_CURVES) {
         keys[count++] = "f";
         keys[count++] = "g";
@@ -146,10 +147,45 @@ static hk_status read_fibre(const hk_node *node, hk_material_def *def)
     return hk_member_direction(&fibre, "direction", HK_REQUIRED, def->fibre_direction);
 }
 
+// The curves along directions of a shell are drawn through points, as those of spline.
+static hk_status read_shell(hk_scene *scene, const hk_node *node, int model, hk_material_def *def)
+{
+    const char *keys[32] = {"model",    "young",        "poisson",        "density", "thickness",
+                            "membrane", "bending_form", "warp_direction", "axes",    "viscous"};
+    int count = 10, law = 0, form = HK_BENDING_HINGES, forms = 0, laws = hk_membrane_count();
+    hk_node ignored;
+    for (const char *const *own = hk_material_parameters(model); *own && count < 32; own++)
+        keys[count++] = *own;
+    HK_TRY(hk_node_keys(node, keys, count));
+    *def = hk_default_material_def();
+    def->model = hk_material_name(model);
+    const char **names = HK_ARENA_ARRAY(&scene->arena, const char *, laws);
+    if (!names) return HK_NO_MEMORY;
+    for (int k = 0; k < laws; k++) names[k] = hk_membrane_name(k);
+    while (hk_bending_names()[forms]) forms++;
+    HK_TRY(hk_member_choice(node, "membrane", HK_OPTIONAL, names, laws, &law));
+    HK_TRY(hk_member_choice(node, "bending_form", HK_OPTIONAL, hk_bending_names(), forms, &form));
+    def->membrane = hk_membrane_name(law);
+    def->bending_form = hk_bending_names()[form];
+    def->young = def->poisson = NAN;
+    HK_TRY(hk_member_number(node, "young", HK_OPTIONAL, HK_POSITIVE, &def->young));
+    HK_TRY(hk_member_number(node, "poisson", HK_OPTIONAL, POISSON, &def->poisson));
+    HK_TRY(hk_member_number(node, "density", HK_OPTIONAL, HK_POSITIVE, &def->density));
+    HK_TRY(hk_member_number(node, "thickness", HK_REQUIRED, HK_POSITIVE, &def->thickness));
+    HK_TRY(hk_member_number(node, "viscous", HK_OPTIONAL, HK_NOT_NEGATIVE, &def->viscous));
+    HK_TRY(read_parameters(node, model, def));
+    HK_TRY(read_axes(scene, node, POINTS, def));
+    if (hk_node_member(node, "warp_direction", &ignored))
+        HK_TRY(hk_member_direction(node, "warp_direction", HK_OPTIONAL, def->warp_direction));
+    hk_sheet_material resolved;
+    hk_status status = hk_sheet_material_resolve(def, &resolved);
+    return status == HK_OK ? HK_OK : hk_node_fail_within(node, status);
+}
+
 // Springs and bending, all numbers by name.
 static hk_status read_sheet_material(const hk_node *node, int model, hk_material_def *def)
 {
-    static const char *const keys[] = {"model", "density", "stretch", "bending"};
+    static const char *const keys[] = {"model", "density", "stretch", "bending", "viscous"};
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     *def = hk_default_material_def();
     def->model = hk_material_name(model);
@@ -160,6 +196,7 @@ static hk_status read_sheet_material(const hk_node *node, int model, hk_material
     HK_TRY(hk_member_number(node, keys[2], HK_REQUIRED, HK_POSITIVE, &def->parameters[0].value));
     HK_TRY(
         hk_member_number(node, keys[3], HK_OPTIONAL, HK_NOT_NEGATIVE, &def->parameters[1].value));
+    HK_TRY(hk_member_number(node, "viscous", HK_OPTIONAL, HK_NOT_NEGATIVE, &def->viscous));
     hk_sheet_material resolved;
     hk_status status = hk_sheet_material_resolve(def, &resolved);
     return status == HK_OK ? HK_OK : hk_node_fail_within(node, status);
@@ -187,12 +224,14 @@ hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def
     if (!json_is_object(node->json)) return hk_node_keys(node, NULL, 0);
     int model;
     HK_TRY(read_model(scene, node, &model));
+    if (hk_is_shell(hk_material_name(model))) return read_shell(scene, node, model, def);
     if (hk_material_kind(model) == HK_FOR_SHEETS) return read_sheet_material(node, model, def);
     HK_TRY(check_keys(node, model));
     *def = hk_default_material_def();
     def->model = hk_material_name(model);
     HK_TRY(read_stiffness(node, def));
     HK_TRY(hk_member_number(node, "density", HK_OPTIONAL, HK_POSITIVE, &def->density));
+    HK_TRY(hk_member_number(node, "viscous", HK_OPTIONAL, HK_NOT_NEGATIVE, &def->viscous));
     HK_TRY(read_parameters(node, model, def));
     curve_kind kind = curves_of(def->model);
     if (kind != NO_CURVES) {

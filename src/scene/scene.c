@@ -166,11 +166,14 @@ static hk_status read_backend(hk_scene *scene, const hk_node *root)
     return HK_OK;
 }
 
-static hk_status read_damping(const hk_node *root, hk_damping *damping)
+static hk_status read_damping(const hk_node *root, hk_world_def *world)
 {
-    static const char *const keys[] = {"air", "air_per_vertex", "viscous", "ether", "pbd"};
-    double *const values[] = {&damping->air, &damping->air_per_vertex, &damping->viscous,
-                              &damping->ether, &damping->pbd};
+    static const char *const keys[] = {"air", "air_per_vertex", "viscous", "ether",
+                                       "pbd", "laplacian"};
+    hk_damping *damping = &world->damping;
+    double *const values[] = {&damping->air,     &damping->air_per_vertex,
+                              &damping->viscous, &damping->ether,
+                              &damping->pbd,     &world->laplacian_damping};
     hk_node node;
     if (!hk_node_member(root, "damping", &node)) return HK_OK;
     HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
@@ -223,7 +226,7 @@ static hk_status read_scene(hk_scene *scene, const hk_node *root)
     HK_TRY(read_gravity(scene, root));
     if (hk_node_member(root, "solver", &node))
         HK_TRY(hk_read_solver(scene, &node, &scene->world.solver));
-    HK_TRY(read_damping(root, &scene->world.damping));
+    HK_TRY(read_damping(root, &scene->world));
     HK_TRY(hk_member_int(root, "threads", HK_OPTIONAL, 0, &scene->world.threads));
     HK_TRY(read_backend(scene, root));
     HK_TRY(read_output(scene, root));

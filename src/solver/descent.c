@@ -488,6 +488,7 @@ static void descent_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_descent = {
     .name = "descent",
+    .takes_rank_one = true,
     .summary = "Jacobi-preconditioned gradient descent with Chebyshev acceleration: real time",
     .iterations = 96,
     .pose_iterations = 50000,

@@ -77,6 +77,8 @@ struct hk_method {
     bool takes_forces;
     // Takes quadratic tets, which are there in double precision only.
     bool takes_quadratic;
+    // Takes energies that join all vertices of a surface (hk_term_ops.visit_rank_one).
+    bool takes_rank_one;
     // Goes no farther along a direction than the terms let it (hk_guard_ops).
     bool guarded;
     // Contact by regions of vertices (hk_region_ops), which are those of barrier laws.

@@ -59,12 +59,15 @@ static const hk_option_info g_options[] = {
                        .words = g_linear_words},
 };
 
+enum { MOST_RANK_ONE = 8 };
+
 typedef struct newton {
     hk_line_search search;
     hk_newton_matrix *matrix;
     bool by_multigrid;
     double *diagonal;     // [vertex_count] inertia and shift
     double *aim;          // [vertex_count][4] the gradient with contacts ahead, where some are
+    double *rank_one;     // [MOST_RANK_ONE][vertex_count][4] or NULL: no term has such
     const double *right;  // that, or the gradient as it is
     int rung;             // of the ladder, in use
     int patience;         // iterations before a gentler one is tried again
@@ -78,6 +81,7 @@ static void newton_free(void *solver)
     hk_newton_matrix_free(s->matrix);
     hk_free(s->diagonal);
     hk_free(s->aim);
+    hk_free(s->rank_one);
     hk_search_release(&s->search);
     hk_free(s);
 }
@@ -96,6 +100,10 @@ static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
     HK_TRY(hk_newton_matrix_create(p, s->by_multigrid, &s->matrix));
     s->diagonal = HK_ARRAY(double, p->vertex_count);
     if (!s->diagonal) return HK_NO_MEMORY;
+    if (hk_terms_has_rank_one(p->terms)) {
+        s->rank_one = HK_ZEROS(double, 4 * MOST_RANK_ONE * (size_t)p->vertex_count);
+        if (!s->rank_one) return HK_NO_MEMORY;
+    }
     if (!hk_terms_guarded(p->terms)) return HK_OK;
     s->aim = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
     return s->aim ? HK_OK : HK_NO_MEMORY;
@@ -128,6 +136,51 @@ static hk_status set_matrix(newton *s, const double *x, int rung, double shift, 
                                 s->diagonal, phase_s, positive);
 }
 
+// With (A + σ u uᵀ)⁻¹ = A⁻¹ − A⁻¹u σ (A⁻¹u)ᵀ/(1 + σ u·A⁻¹u) the direction goes from A to what a
+// term has beside its elements (Sherman & Morrison 1950); one after the other, and with several of
+// them to what the first had to say.
+typedef struct rank_one_step {
+    newton *solver;
+    hk_status status;
+    bool *positive;
+    int count;
+    struct {
+        double *solved, factor;  // A⁻¹u with those before, σ/(1 + σ u·A⁻¹u)
+    } done[MOST_RANK_ONE];
+} rank_one_step;
+
+static void take_rank_one(void *context, double scale, const double *u)
+{
+    rank_one_step *r = context;
+    newton *s = r->solver;
+    hk_line_search *ls = &s->search;
+    hk_problem *p = ls->problem;
+    if (r->status != HK_OK || !*r->positive || r->count == MOST_RANK_ONE) return;
+    double *w = s->rank_one + 4 * (int64_t)p->vertex_count * r->count;
+    r->status = hk_newton_matrix_solve(s->matrix, s->forcing, u, w, ls->phase_s, r->positive);
+    if (r->status != HK_OK || !*r->positive) return;
+    ls->linear_iterations += s->matrix->cg_iterations;
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) w[k] = -w[k];
+    for (int n = 0; n < r->count; n++) {
+        double part = r->done[n].factor * hk_problem_dot(p, u, r->done[n].solved);
+        for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+            w[k] -= part * r->done[n].solved[k];
+    }
+    double factor = scale / (1 + scale * hk_problem_dot(p, u, w));
+    double part = factor * hk_problem_dot(p, u, ls->direction);
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) ls->direction[k] -= part * w[k];
+    r->done[r->count].solved = w;
+    r->done[r->count++].factor = factor;
+}
+
+static hk_status add_rank_one(newton *s, const double *x, bool *positive)
+{
+    if (!s->rank_one || !*positive) return HK_OK;
+    rank_one_step r = {.solver = s, .positive = positive};
+    hk_terms_visit_rank_one(s->search.problem->terms, x, take_rank_one, &r);
+    return r.status;
+}
+
 // The direction with that Hessian; not positive: there is none.
 static hk_status try_rung(newton *s, const double *x, int rung, double shift, bool *positive)
 {
@@ -137,7 +190,7 @@ static hk_status try_rung(newton *s, const double *x, int rung, double shift, bo
     HK_TRY(hk_newton_matrix_solve(s->matrix, s->forcing, s->right, ls->direction, ls->phase_s,
                                   positive));
     ls->linear_iterations += s->matrix->cg_iterations;
-    return HK_OK;
+    return add_rank_one(s, x, positive);
 }
 
 // Where the choice is ours: systems that are hard for multigrid (cells as flat as sheets of paper,
@@ -228,6 +281,7 @@ static hk_status polish(newton *s, double *x)
     bool positive;
     HK_TRY(hk_newton_matrix_solve(s->matrix, s->forcing, ls->gradient, ls->direction, ls->phase_s,
                                   &positive));
+    HK_TRY(add_rank_one(s, x, &positive));
     if (!positive) return HK_OK;
     hk_search_try(ls, x, 1);
     double noise = ls->view->energy_rounding + 1e-12 * fabs(ls->at.energy);
@@ -355,6 +409,7 @@ static void newton_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_newton = {
     .name = "newton",
+    .takes_rank_one = true,
     .guarded = true,
     .takes_quadratic = true,
     .summary = "projected Newton with line search, by factors or multigrid: the reference",

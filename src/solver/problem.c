@@ -131,7 +131,8 @@ hk_status hk_problem_create(const hk_model *model, int threads, const hk_live *l
     if (!p) return HK_NO_MEMORY;
     p->model = model;
     // Below some thousand tets waking threads costs more than they bring; links are much less work.
-    int work = model->tet_count + (model->spring_count + model->bend_count) / 4;
+    int work = model->tet_count + model->shell_count + model->hinge_count +
+               (model->spring_count + model->bend_count) / 4;
     p->threads = work < SMALLEST_FOR_THREADS ? 1 : threads;
     p->vertex_count = model->vertex_count;
     hk_status status = build(p, live);
@@ -236,6 +237,7 @@ static void add_damper(void *context, const hk_damper *d)
     double stiffness = d->coefficient / s->step->h;
     if (p->held[d->vertex]) return;
     p->damped = true;
+    p->damper_sum += stiffness;
     p->inertia[d->vertex] += stiffness;
     double part = stiffness / p->inertia[d->vertex];
     for (int i = 0; i < 3; i++) {
@@ -250,8 +252,9 @@ hk_status hk_problem_begin_step(hk_problem *p, const hk_stage_begin *stage)
     set_weight(p, stage->weight);
     const hk_damping *damping = &p->terms->damping;
     if (damping->air > 0 || damping->air_per_vertex > 0) add_air(p, step->h, step->from);
-    hk_terms_visit_dampers(p->terms, step->time, step->h, add_damper, &(damped_step){p, step});
     HK_TRY(hk_terms_begin_step(p->terms, step));
+    p->damper_sum = 0;
+    hk_terms_visit_dampers(p->terms, step->time, step->h, add_damper, &(damped_step){p, step});
     p->stiffening = hk_terms_stiffening(p->terms);
     return HK_OK;
 }
@@ -259,20 +262,20 @@ hk_status hk_problem_begin_step(hk_problem *p, const hk_stage_begin *stage)
 hk_status hk_problem_begin_pose(hk_problem *p)
 {
     set_weight(p, 0);
-    p->stiffening = 0;
+    p->stiffening = p->damper_sum = 0;
     return hk_terms_begin_step(p->terms, &(hk_step_begin){.pose = true});
 }
 
 hk_quadratic hk_problem_quadratic(const hk_problem *p)
 {
     // Both multiply the masses.
-    return (hk_quadratic){p->weight + p->drag, p->shift, p->air, p->stiffening};
+    return (hk_quadratic){p->weight + p->drag, p->shift, p->air, p->stiffening, p->damper_sum};
 }
 
 bool hk_same_quadratic(hk_quadratic a, hk_quadratic b)
 {
     return a.weight == b.weight && a.shift == b.shift && a.air == b.air &&
-           a.stiffening == b.stiffening;
+           a.stiffening == b.stiffening && a.dampers == b.dampers;
 }
 
 void hk_problem_set_load(hk_problem *p, double fraction)

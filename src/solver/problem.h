@@ -39,6 +39,7 @@ typedef struct hk_problem {
     double drag;             // a/h, 1/s², of damping per mass
     bool damped;             // dampers are at work
     double stiffening;       // by how much damping raises constant matrices, relatively
+    double damper_sum;       // N/m, of what dampers add to the inertia
     double *inertia;         // [vertex_count] N/m: (w + a/h) m + Σ c/h, 0 at held vertices
     double *partial;         // sums over runs of vertices, several for each
     double whole_stiffness;  // N/m, ‖k‖ over the stiffnesses of all vertices
@@ -76,7 +77,7 @@ hk_status hk_problem_begin_pose(hk_problem *p);
 // What the quadratic parts of ε are made of: where it is the same as before, so is a Hessian at the
 // state of rest.
 typedef struct hk_quadratic {
-    double weight, shift, air, stiffening;
+    double weight, shift, air, stiffening, dampers;
 } hk_quadratic;
 hk_quadratic hk_problem_quadratic(const hk_problem *p);
 bool hk_same_quadratic(hk_quadratic a, hk_quadratic b);  // false where one is NAN

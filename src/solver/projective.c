@@ -95,10 +95,33 @@ static hk_status refuse(const hk_model *m, int tet, const char *why)
                    body, m->bodies[body].name, why);
 }
 
+// Shells are distances from a set with the membrane arap (and a limit of stretches); the angle of a
+// hinge is none.
+static hk_status check_shells(const hk_model *m)
+{
+    for (int b = 0; b < m->body_count; b++) {
+        const hk_sheet_material *s = &m->bodies[b].sheet;
+        if (m->bodies[b].tet_count > 0 || !s->shell) continue;
+        const char *why = s->membrane.law != HK_MEMBRANE_arap ? "another membrane than arap"
+                          : s->membrane.strand_count > 0      ? "axes"
+                          : s->form == HK_BENDING_HINGES && s->bending > 0 ? "hinges"
+                                                                           : NULL;
+        if (why)
+            return hk_fail(HK_UNSUPPORTED,
+                           "method projective: body %d (%s) is a shell that is no distance from a "
+                           "set (%s); it can do the membrane arap with \"bending_form\": "
+                           "\"cotangent\": use that, mass_spring, or quasi_newton, which can do "
+                           "all materials",
+                           b, m->bodies[b].name, why);
+    }
+    return HK_OK;
+}
+
 // The stiffness of every material's projective form.
 static hk_status weights(const hk_settings *settings, const hk_model *m, double *weight)
 {
     (void)settings;
+    HK_TRY(check_shells(m));
     for (int k = 0; k < m->material_count; k++) weight[k] = 0;
     for (int t = 0; t < m->tet_count; t++) {
         const hk_material *material = &m->materials[m->tet_material[t]];

@@ -445,6 +445,7 @@ static void quasi_newton_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_quasi_newton = {
     .name = "quasi_newton",
+    .takes_rank_one = true,
     .guarded = true,
     .summary = "L-BFGS over a constant matrix factored once: fast for every material",
     .iterations = 200,

@@ -147,6 +147,13 @@ static bool is_unconstrained(const hk_settings *s, const hk_material *material)
 static hk_status check_materials(const hk_model *m)
 {
     for (int b = 0; b < m->body_count; b++)
+        if (m->bodies[b].tet_count == 0 && m->bodies[b].sheet.shell)
+            return hk_fail(
+                HK_UNSUPPORTED,
+                "method split: body %d (%s) is a shell, and it is for corotated tets and "
+                "sheets of mass_spring: use quasi_newton",
+                b, m->bodies[b].name);
+    for (int b = 0; b < m->body_count; b++)
         for (int t = m->bodies[b].tet_start; t < m->bodies[b].tet_start + m->bodies[b].tet_count;
              t++) {
             const hk_material *material = &m->materials[m->tet_material[t]];

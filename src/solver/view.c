@@ -175,6 +175,7 @@ static hk_status build_single(hk_view *v)
     fill_bodies(v);
     HK_TRY(hk_terms_create(p->model, HK_SINGLE, p->threads, &v->frame, p->terms->live, &v->terms));
     v->terms->damping = p->terms->damping;
+    v->terms->laplacian = p->terms->laplacian;
     return measure_rounding(v);
 }
 
@@ -306,6 +307,7 @@ hk_excess hk_view_excess(const hk_view *v, const double *x, const double *gradie
 hk_status hk_view_follow(hk_view *v)
 {
     v->terms->damping = v->problem->terms->damping;
+    v->terms->laplacian = v->problem->terms->laplacian;
     return v->single ? hk_terms_follow(v->terms, v->problem->terms) : HK_OK;
 }
 

@@ -6,13 +6,17 @@
     TERM(tets)           \
     TERM(quadratic_tets) \
     TERM(links)          \
+    TERM(membranes)      \
+    TERM(hinges)         \
     TERM(dampers)        \
+    TERM(wind)           \
     TERM(viscosity)      \
     TERM(gravity)        \
     TERM(loads)          \
     TERM(contact)        \
     TERM(penetration)    \
     TERM(pressure)       \
+    TERM(gas)            \
     TERM(user_terms)     \
     TERM(user_ties)      \
     HK_STENCIL_TERMS(TERM)

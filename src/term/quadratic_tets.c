@@ -371,9 +371,11 @@ static int64_t block_size(const hk_term *term)
 static void stencils(const hk_term *term, hk_stencil_fn *visit, void *context)
 {
     const hk_quadratic_term *t = const_quadratic(term);
+    const hk_model *m = t->model;
     for (int e = 0; e < t->count; e++)
         visit(context, &(hk_stencil){.vertex = t->node + NODES * (int64_t)e,
                                      .count = NODES,
+                                     .viscous = m->materials[m->tet_material[t->tet[e]]].viscous,
                                      .at = HK_QUADRATIC_STIFFNESS * (int64_t)e,
                                      .stride = 1});
 }

@@ -183,9 +183,10 @@ hk_status hk_stencil_follow(hk_term *term, const hk_term *from)
     return hk_stencil_refresh(term);
 }
 
-hk_status hk_stencil_create(const hk_terms *list, const hk_stencil_law *law, hk_term **term)
+hk_status hk_stencil_create_larger(const hk_terms *list, const hk_stencil_law *law, size_t size,
+                                   hk_term **term)
 {
-    hk_stencil_term *t = HK_NEW(hk_stencil_term);
+    hk_stencil_term *t = hk_calloc(1, size);
     if (!t) return HK_NO_MEMORY;
     t->base.list = (hk_terms *)(uintptr_t)list;
     t->law = law;
@@ -199,6 +200,11 @@ hk_status hk_stencil_create(const hk_terms *list, const hk_stencil_law *law, hk_
     }
     *term = &t->base;
     return HK_OK;
+}
+
+hk_status hk_stencil_create(const hk_terms *list, const hk_stencil_law *law, hk_term **term)
+{
+    return hk_stencil_create_larger(list, law, sizeof(hk_stencil_term), term);
 }
 
 void hk_stencil_free(hk_term *term)
@@ -229,8 +235,8 @@ static void read_vertex(const hk_stencil_term *t, const void *positions, int32_t
     }
 }
 
-static void read_element(const hk_stencil_term *t, const void *positions, const hk_element *e,
-                         double *x)
+void hk_stencil_read(const hk_stencil_term *t, const void *positions, const hk_element *e,
+                     double *x)
 {
     for (int c = 0; c < e->count; c++) read_vertex(t, positions, e->vertex[c], x + 3 * c);
 }
@@ -263,11 +269,37 @@ static void hessian_of(const hk_stencil_term *t, const hk_element *e, const doub
                        double *h)
 {
     int n = 3 * e->count;
-    t->law->hessian(e, x, h);
+    bool own = keep < 1 && t->law->projected;
+    if (own)
+        t->law->projected(e, x, keep, h);
+    else
+        t->law->hessian(e, x, h);
     if (all_finite(h, n * n))
-        project(h, n, keep);
+        project(h, n, own ? 1 : keep);
     else
         memset(h, 0, sizeof(double) * (size_t)(n * n));
+}
+
+static void copy_block(const double *h, int n, int a, int b, double *to)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) to[3 * i + j] = h[n * (3 * a + i) + 3 * b + j];
+}
+
+// Gradient and block of one corner.
+static void corner_of(const hk_stencil_term *t, const hk_element *e, const double *x, int corner,
+                      double g[3], double block[9])
+{
+    double all[MOST], h[MOST * MOST];
+    if (t->law->corner) {
+        t->law->corner(e, x, corner, g, block);
+        if (!all_finite(block, 9)) memset(block, 0, 9 * sizeof(double));
+        return;
+    }
+    t->law->gradient(e, x, all);
+    memcpy(g, all + 3 * corner, 3 * sizeof(double));
+    hessian_of(t, e, x, 1, h);
+    copy_block(h, 3 * e->count, corner, corner, block);
 }
 
 // ---------------------------------------------------------------- the energy
@@ -279,7 +311,7 @@ double hk_stencil_energy(hk_term *term, const void *positions)
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         sum += t->law->energy(e, x);
     }
     return isfinite(sum) ? sum : INFINITY;
@@ -293,7 +325,7 @@ void hk_stencil_add_gradient(hk_term *term, const void *positions, void *gradien
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         t->law->gradient(e, x, t->force + 3 * (int64_t)t->corner[k]);
         t->partial[k] = energy ? t->law->energy(e, x) : 0;
     }
@@ -314,13 +346,12 @@ void hk_stencil_add_diagonal(hk_term *term, const void *positions, void *diagona
     hk_stencil_term *t = stencil(term);
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
-        double x[MOST], h[MOST * MOST];
-        int n = 3 * e->count;
-        read_element(t, positions, e, x);
-        hessian_of(t, e, x, 1, h);
+        double x[MOST];
+        hk_stencil_read(t, positions, e, x);
         for (int c = 0; c < e->count; c++) {
-            double own[3];
-            for (int i = 0; i < 3; i++) own[i] = fmax(0, h[(n + 1) * (3 * c + i)]);
+            double own[3], g[3], block[9];
+            corner_of(t, e, x, c, g, block);
+            for (int i = 0; i < 3; i++) own[i] = fmax(0, block[4 * i]);
             add_to(t, diagonal, e->vertex[c], own);
         }
     }
@@ -332,7 +363,7 @@ bool hk_stencil_undefined(hk_term *term, const void *positions, char *text, size
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         if (isfinite(t->law->energy(e, x))) continue;
         snprintf(text, size, "element %d of %s is not defined", e->number, term->ops->name);
         return true;
@@ -395,12 +426,6 @@ int64_t hk_stencil_block_size(const hk_term *term)
     return t->block[t->elements.count];
 }
 
-static void copy_block(const double *h, int n, int a, int b, double *to)
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) to[3 * i + j] = h[n * (3 * a + i) + 3 * b + j];
-}
-
 void hk_stencil_blocks(hk_term *term, const double *positions, double keep, hk_blocks_for what,
                        double *values)
 {
@@ -413,7 +438,7 @@ void hk_stencil_blocks(hk_term *term, const double *positions, double keep, hk_b
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST], h[MOST * MOST], *to = values + t->block[k];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         hessian_of(t, e, x, keep, h);
         for (int a = 0; a < e->count; a++)
             for (int b = a; b < e->count; b++, to += 9) copy_block(h, 3 * e->count, a, b, to);
@@ -430,7 +455,7 @@ void hk_stencil_visit_blocks(hk_term *term, const double *positions, double keep
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST], h[MOST * MOST], block[9];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         hessian_of(t, e, x, keep, h);
         for (int a = 0; a < e->count; a++)
             for (int b = a; b < e->count; b++) {
@@ -474,14 +499,12 @@ bool hk_stencil_vertex(const hk_term *term, int vertex, const void *positions, d
     for (int k = t->use_start[user]; k < t->use_start[user + 1]; k++) {
         int element = t->element_of[t->use[k]], corner = t->use[k] - t->corner[element];
         const hk_element *e = &t->elements.element[element];
-        double x[MOST], g[MOST], h[MOST * MOST], own[9];
-        read_element(t, positions, e, x);
-        t->law->gradient(e, x, g);
-        hessian_of(t, e, x, 1, h);
-        copy_block(h, 3 * e->count, corner, corner, own);
+        double x[MOST], g[3], own[9];
+        hk_stencil_read(t, positions, e, x);
+        corner_of(t, e, x, corner, g, own);
         project(own, 3, 0);
         for (int i = 0, q = 0; i < 3; i++) {
-            gradient[i] += g[3 * corner + i];
+            gradient[i] += g[i];
             for (int j = i; j < 3; j++, q++) block[q] += own[3 * i + j];
         }
     }
@@ -498,7 +521,7 @@ double hk_stencil_vertex_energy(const hk_term *term, int vertex, const void *pos
         int element = t->element_of[t->use[k]], corner = t->use[k] - t->corner[element];
         const hk_element *e = &t->elements.element[element];
         double x[MOST];
-        read_element(t, positions, e, x);
+        hk_stencil_read(t, positions, e, x);
         for (int i = 0; i < 3; i++) x[3 * corner + i] += step[i];
         sum += t->law->energy(e, x);
     }
@@ -543,7 +566,7 @@ static void relax_element(hk_stencil_term *t, int k, double h, void *x)
     double at[MOST], b[MOST], a[MOST * MOST], mass[HK_ELEMENT_VERTICES];
     double *p = t->multiplier + 3 * (int64_t)t->corner[k];
     int n = 3 * e->count;
-    read_element(t, x, e, at);
+    hk_stencil_read(t, x, e, at);
     t->law->gradient(e, at, b);
     hessian_of(t, e, at, 0, a);
     if (!all_finite(b, n)) return;

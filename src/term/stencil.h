@@ -40,6 +40,11 @@ typedef struct hk_stencil_law {
     void (*gradient)(const hk_element *e, const double *x, double *g);
     void (*hessian)(const hk_element *e, const double *x, double *h);
     void (*weights)(const hk_element *e, double *w);
+    // Shorter ways than by the whole Hessian and its eigenvalues; or NULL.
+    // The Hessian with what makes it indefinite times keep: 1 exact, 0 positive semidefinite.
+    void (*projected)(const hk_element *e, const double *x, double keep, double *h);
+    // Gradient and 3×3 block of one corner.
+    void (*corner)(const hk_element *e, const double *x, int corner, double *g, double *block);
 } hk_stencil_law;
 
 typedef struct hk_stencil_term {
@@ -61,7 +66,13 @@ typedef struct hk_stencil_term {
     double *partial;  // [count] energies
 } hk_stencil_term;
 
+// A term of `size` bytes that begins with a hk_stencil_term; the rest is 0.
+hk_status hk_stencil_create_larger(const hk_terms *list, const hk_stencil_law *law, size_t size,
+                                   hk_term **term);
 hk_status hk_stencil_create(const hk_terms *list, const hk_stencil_law *law, hk_term **term);
+// The corners of an element in double precision, in the space of the bodies.
+void hk_stencil_read(const hk_stencil_term *term, const void *positions, const hk_element *element,
+                     double *x);
 bool hk_stencil_in_model(const hk_stencil_law *law, const hk_model *model);
 void hk_stencil_model_stencils(const hk_stencil_law *law, const hk_model *model,
                                hk_stencil_fn *visit, void *context);

@@ -37,7 +37,8 @@ typedef enum hk_energy_part {
 typedef struct hk_stencil {
     const int32_t *vertex;  // [count]
     int count;
-    bool tie;  // to something outside the bodies: it holds them as held vertices do
+    bool tie;        // to something outside the bodies: it holds them as held vertices do
+    double viscous;  // s, damping of its material beside that of the list; of tets alone
     // Without `factor` pair p has nine numbers, row by row, from at + 9 p stride on, `stride`
     // apart. With it all pairs have one symmetric block (xx xy xz yy yz zz, from `at` on) times
     // factor[a] factor[b].
@@ -65,15 +66,18 @@ static inline double hk_weight_of(const hk_weights *w, int a, int b)
 // The block of a Hessian at a pair of vertices (Morton order), row by row.
 typedef void hk_block_fn(void *context, int32_t a, int32_t b, const double block[9]);
 
+typedef void hk_rank_one_fn(void *context, double scale, const double *u);
+
 // A time step (or a stage of one) that is about to begin, or a pose.
 typedef struct hk_step_begin {
     bool pose;
     // The velocity after the step is (x − from)/h.
-    double h;             // s
-    const double *from;   // [vertex_count][4] m
-    const double *state;  // [vertex_count][4] m, the positions before it
-    double contact;       // by which contact counts (hk_stage)
-    double time;          // s, at its end
+    double h;                // s
+    const double *from;      // [vertex_count][4] m
+    const double *state;     // [vertex_count][4] m, the positions before it
+    const double *velocity;  // [vertex_count][4] m/s, the velocities before it
+    double contact;          // by which contact counts (hk_stage)
+    double time;             // s, at its end
 } hk_step_begin;
 
 // Where moving things are: at `time`, or at a fraction 0..1 of their whole way.
@@ -283,6 +287,9 @@ struct hk_term_ops {
     int64_t (*block_size)(const hk_term *term);  // numbers that `blocks` fills
     // In double precision alone. Negative eigenvalues × keep: 1 exact, 0 projected.
     void (*blocks)(hk_term *term, const double *x, double keep, hk_blocks_for what, double *values);
+    // What the Hessian has beside the blocks, Σ scale u uᵀ, positive; u is [vertex_count][4]. For
+    // Newton's method.
+    void (*visit_rank_one)(hk_term *term, const double *x, hk_rank_one_fn *visit, void *context);
     // Adds to the blocks of the whole list, with the stencils of other terms.
     void (*amend_blocks)(const hk_term *term, double *values);
     // By how much, relatively, damping raises a constant matrix in this step.

@@ -583,6 +583,20 @@ void hk_model_weights(const hk_model *model, const double *material_weight, hk_w
         if (g_terms[k]->shape) g_terms[k]->shape->weights(model, material_weight, visit, context);
 }
 
+bool hk_terms_has_rank_one(const hk_terms *t)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->visit_rank_one) return true;
+    return false;
+}
+
+void hk_terms_visit_rank_one(hk_terms *t, const double *x, hk_rank_one_fn *visit, void *context)
+{
+    for (int k = 0; k < t->count; k++)
+        if (t->term[k]->ops->visit_rank_one && is_active(t->term[k]))
+            t->term[k]->ops->visit_rank_one(t->term[k], x, visit, context);
+}
+
 double hk_terms_stiffening(const hk_terms *t)
 {
     double sum = 0;

@@ -21,6 +21,7 @@ struct hk_terms {
     int vertex_count;
     const hk_frame *frame;  // NULL in double precision
     hk_damping damping;     // of time steps
+    double laplacian;       // s, the same by a constant Laplacian
     const hk_live *live;    // what a world changes between steps; NULL: nothing
     int count;
     hk_term **term;        // [count]
@@ -89,6 +90,9 @@ void hk_terms_add_live_product(hk_terms *terms, const double *x, double keep, co
 void hk_terms_visit_dampers(const hk_terms *terms, double time, double h, hk_damper_fn *visit,
                             void *context);
 void hk_terms_visit_weights(const hk_terms *terms, hk_weight_fn *visit, void *context);
+bool hk_terms_has_rank_one(const hk_terms *terms);
+void hk_terms_visit_rank_one(hk_terms *terms, const double *x, hk_rank_one_fn *visit,
+                             void *context);
 double hk_terms_stiffening(const hk_terms *terms);
 // The contacts of a list in double precision, for split; NULL: there are none.
 struct hk_contacts *hk_terms_contacts(const hk_terms *terms);

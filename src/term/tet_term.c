@@ -115,6 +115,7 @@ static void stencils(const hk_term *term, hk_stencil_fn *visit, void *context)
             int64_t block = k / width, lane = k % width;
             for (int c = 0; c < 4; c++) vertex[c] = b->vertex[(block * 4 + c) * width + lane];
             s.at = t->stiffness_start[q] + block * HK_TET_STIFFNESS * width + lane;
+            s.viscous = t->model->materials[t->model->tet_material[b->tet[k]]].viscous;
             visit(context, &s);
         }
     }

@@ -1,4 +1,5 @@
 #include "gpu/term.h"
+#include "term/damping_parts.h"
 #include "term/viscosity.h"
 
 #include <math.h>
@@ -119,6 +120,7 @@ static void release_matrix(hk_viscosity *t)
 {
     hk_assembly_free(t->assembly);
     hk_free(t->stiffness);
+    hk_free(t->laplacian);
     hk_free(t->matrix);
     hk_free(t->no_weight);
     hk_free(t->start);
@@ -185,6 +187,7 @@ static void fill_matrix(hk_viscosity *t, const hk_step_begin *step)
 {
     memcpy(t->from, step->from, 4 * sizeof(double) * (size_t)t->vertex_count);
     hk_terms_blocks(t->base.list, step->state, 0, HK_FOR_DAMPING, t->stiffness);
+    hk_damping_scale(t->base.list, t->reference, t->laplacian, t->stiffness);
     hk_assemble(t->assembly, t->stiffness, t->no_weight, t->matrix);
 #pragma omp parallel for schedule(static) num_threads(t->threads)
     for (int v = 0; v < t->vertex_count; v++) fill_row(t, v);
@@ -192,7 +195,7 @@ static void fill_matrix(hk_viscosity *t, const hk_step_begin *step)
 
 static bool wanted(const hk_term *term)
 {
-    return term->list->damping.viscous > 0;
+    return hk_damping_reference(term->list) > 0;
 }
 
 static hk_status begin_step(hk_term *term, const hk_step_begin *step)
@@ -201,10 +204,21 @@ static hk_status begin_step(hk_term *term, const hk_step_begin *step)
     t->rate = 0;
     if (step->pose || !wanted(term)) return HK_OK;
     HK_TRY(need_matrix(t));
-    t->rate = term->list->damping.viscous / step->h;
+    if (term->list->laplacian > 0 && !t->laplacian)
+        HK_TRY(hk_laplacian_blocks(term->list, &t->laplacian));
+    t->reference = hk_damping_reference(term->list);
+    t->rate = t->reference / step->h;
+    t->most = hk_damping_most(term->list) / step->h;
     t->version++;
     fill_matrix(t, step);
     return HK_OK;
+}
+
+// Those of the Laplacian are others then.
+static void take_materials(hk_term *term)
+{
+    hk_free(viscosity(term)->laplacian);
+    viscosity(term)->laplacian = NULL;
 }
 
 // In single precision.
@@ -271,7 +285,8 @@ static void amend_blocks(const hk_term *term, double *values)
 
 static double stiffening(const hk_term *term)
 {
-    return const_viscosity(term)->rate;
+    const hk_viscosity *t = const_viscosity(term);
+    return t->rate > 0 ? t->most : 0;
 }
 
 static bool vertex(const hk_term *term, int v, const void *x, double gradient[3], double block[6])
@@ -289,11 +304,12 @@ const hk_term_ops hk_viscosity_term = {
     .part = HK_PART_DAMPING,
     .device = &hk_gpu_builtin_term,
     .of_displacement = true,
-    .advice = "set \"viscous\" to 0 (air, ether and pbd are possible)",
+    .advice = "set \"viscous\" and \"laplacian\" to 0 (air, ether and pbd are possible)",
     .create = create,
     .free = release,
     .follow = follow,
     .begin_step = begin_step,
+    .take_materials = take_materials,
     .active = active,
     .wanted = wanted,
     .energy = energy,

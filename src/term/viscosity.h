@@ -19,6 +19,9 @@ typedef struct hk_viscosity {
     int threads;
     int vertex_count;
     double rate;            // r, 1; 0: not at work
+    double reference;       // s, β of the matrix (damping_parts.h)
+    double most;            // 1, by how much it raises constant matrices
+    double *laplacian;      // the blocks of L, or NULL
     unsigned version;       // of K, raised with every step that has one
     hk_assembly *assembly;  // over all vertices, in their own order; NULL: never used
     double *stiffness;      // the blocks of the list at the state before, for Hessians of methods

@@ -42,7 +42,41 @@ static uint64_t hash_material(uint64_t h, const hk_material *m)
     h = HASH(h, m->fibre_stiffness);
     h = HASH(h, m->strand_modulus);
     h = HASH(h, m->modulus);
+    h = HASH(h, m->viscous);
     return HASH(h, m->blend_law.upper);
+}
+
+static uint64_t hash_membrane(uint64_t h, const hk_membrane *m)
+{
+    h = HASH(h, m->law);
+    h = HASH(h, m->mu);
+    h = HASH(h, m->lambda);
+    h = HASH(h, m->solid_lambda);
+    h = HASH(h, m->green);
+    h = HASH(h, m->limit);
+    h = HASH(h, m->low);
+    h = HASH(h, m->high);
+    h = HASH(h, m->strand_count);
+    for (int k = 0; k < m->strand_count; k++) h = hash_curve(h, &m->strand[k]);
+    return HASH(h, m->modulus);
+}
+
+static uint64_t hash_shells(uint64_t h, const hk_model *m)
+{
+    for (int k = 0; k < m->shell_count; k++) {
+        h = HASH(h, m->shells[k].vertex);
+        h = HASH(h, m->shells[k].inverse);
+        h = HASH(h, m->shells[k].area);
+        h = HASH(h, m->shells[k].strand);
+    }
+    for (int k = 0; k < m->hinge_count; k++) {
+        h = HASH(h, m->hinges[k].vertex);
+        h = HASH(h, m->hinges[k].stiffness);
+        h = HASH(h, m->hinges[k].rest);
+    }
+    for (int b = 0; b < m->body_count; b++)
+        if (m->bodies[b].sheet.shell) h = hash_membrane(h, &m->bodies[b].sheet.membrane);
+    return h;
 }
 
 static uint64_t hash_elements(uint64_t h, const hk_model *m)
@@ -116,6 +150,22 @@ static uint64_t hash_conditions(uint64_t h, const hk_conditions *c)
         h = HASH(h, c->pressures[k].factor);
         h = HASH(h, c->pressures[k].pressure);
     }
+    for (int k = 0; k < c->wind_count; k++) {
+        h = HASH(h, c->winds[k].triangle);
+        h = HASH(h, c->winds[k].factor);
+        h = HASH(h, c->winds[k].velocity);
+        h = HASH(h, c->winds[k].density);
+        h = HASH(h, c->winds[k].drag);
+        h = HASH(h, c->winds[k].lift);
+    }
+    for (int k = 0; k < c->gas_count; k++) {
+        h = HASH(h, c->gases[k].triangle_count);
+        h = HASH(h, c->gases[k].factor);
+        h = HASH(h, c->gases[k].pressure);
+        h = HASH(h, c->gases[k].outside);
+        h = HASH(h, c->gases[k].volume);
+    }
+    h = HASH_ARRAY(h, c->gas_triangles, 3 * (int64_t)c->gas_triangle_count);
     for (int k = 0; k < c->factor_count; k++) h = hash_factor(h, c->factors[k]);
     return h;
 }
@@ -201,6 +251,7 @@ uint64_t hk_world_fingerprint(const hk_world *w)
     h = HASH_ARRAY(h, m->mass, m->vertex_count);
     h = hash_elements(h, m);
     h = hash_links(h, m);
+    h = hash_shells(h, m);
     h = hash_constraints(h, m);
     if (m->contact) h = hash_contact(h, m->contact);
     h = HASH(h, w->damping.air);
@@ -208,6 +259,7 @@ uint64_t hk_world_fingerprint(const hk_world *w)
     h = HASH(h, w->damping.viscous);
     h = HASH(h, w->damping.ether);
     h = HASH(h, w->damping.pbd);
+    h = HASH(h, w->laplacian_damping);
     h = HASH(h, w->conserve);
     h = hash_text(h, w->integrator->name);
     h = HASH(h, w->step);

@@ -45,6 +45,12 @@ static bool is_refused(const hk_world *w, const hk_method *method, const hk_sett
         snprintf(why, size, "functions of the time have no version for the GPU");
         return true;
     }
+    if (w->laplacian_damping > 0 || hk_model_viscous(w->model) > 0) {
+        snprintf(why, size,
+                 "viscous damping of materials and laplacian damping have no version "
+                 "for the GPU");
+        return true;
+    }
     if (w->model->axes) {
         snprintf(why, size, "fixes by axis have no version for the GPU");
         return true;

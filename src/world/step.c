@@ -213,6 +213,7 @@ static hk_status take_stage(hk_world *w, int number, const hk_stage *stage, doub
                             .terms = {.h = stage->h,
                                       .from = from_of(w, stage),
                                       .state = first ? w->x : w->x_stage,
+                                      .velocity = first ? w->v : w->v_stage,
                                       .contact = stage->contact,
                                       .time = w->time + stage->until * w->step}};
     p->terms->damping = w->damping;
@@ -262,9 +263,13 @@ hk_status hk_world_find_accelerations(hk_world *w)
     hk_problem *p = w->problem;
     int64_t size = 4 * (int64_t)p->vertex_count;
     for (int64_t k = 0; k < size; k++) w->from[k] = w->x[k] - w->step * w->v[k];
-    hk_stage_begin here = {
-        .weight = 1 / (w->step * w->step),
-        .terms = {.h = w->step, .from = w->from, .state = w->x, .contact = 1, .time = w->time}};
+    hk_stage_begin here = {.weight = 1 / (w->step * w->step),
+                           .terms = {.h = w->step,
+                                     .from = w->from,
+                                     .state = w->x,
+                                     .velocity = w->v,
+                                     .contact = 1,
+                                     .time = w->time}};
     p->terms->damping = w->damping;
     HK_TRY(hk_world_take_time(w, w->time));
     HK_TRY(hk_problem_begin_step(p, &here));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "core/def.h"
+#include "model/conditions.h"
 #include "model/contact.h"
 #include "solver/held_components.h"
 
@@ -85,6 +86,9 @@ static hk_status check_def(const hk_world_def *def)
         return hk_fail(HK_BAD_INPUT, "threads must be from 0 to %d (is %d)", MOST_THREADS,
                        def->threads);
     HK_TRY(hk_damping_check(&def->damping));
+    if (!(isfinite(def->laplacian_damping) && def->laplacian_damping >= 0))
+        return hk_fail(HK_BAD_INPUT, "damping: laplacian must be 0 or more (is %g s)",
+                       def->laplacian_damping);
     if ((unsigned)def->backend > HK_BACKEND_AUTO)
         return hk_fail(HK_BAD_INPUT, "unknown backend %d", (int)def->backend);
     return HK_OK;
@@ -189,6 +193,7 @@ static hk_status create_problem(hk_world *w)
     HK_TRY(hk_model_is_unheld(w->model, &w->live, &w->unheld));
     HK_TRY(hk_problem_create(w->model, w->threads, &w->live, &p));
     p->terms->damping = w->damping;
+    p->terms->laplacian = w->laplacian_damping;
     p->monitor = w->monitor;
     p->monitor_context = w->monitor_context;
     p->watch_energy = w->watch_energy;
@@ -218,8 +223,23 @@ void hk_world_update_description(hk_world *w)
     }
     snprintf(w->description, sizeof w->description,
              "%d vertices, %d tets, %d links, %d bodies; %s, step %g s; %s; %s", m->vertex_count,
-             m->tet_count, m->spring_count + m->bend_count + m->attachment_count, m->body_count,
-             w->integrator->name, w->step, where, solver);
+             m->tet_count, m->spring_count + m->bend_count + m->hinge_count + m->attachment_count,
+             m->body_count, w->integrator->name, w->step, where, solver);
+}
+
+// Terms that join all vertices of a surface.
+static hk_status check_rank_one(const hk_model *m, const hk_method *method)
+{
+    for (int k = 0; k < hk_term_kinds() && !method->takes_rank_one; k++) {
+        const hk_term_ops *term = hk_term_kind(k);
+        if (!term->visit_rank_one || !term->in_model(m)) continue;
+        return hk_fail(
+            HK_UNSUPPORTED,
+            "method %s cannot have %s, which joins all vertices of a surface: use newton, "
+            "quasi_newton, lbfgs, nonlinear_cg or descent, or %s",
+            method->name, term->name, term->advice);
+    }
+    return HK_OK;
 }
 
 hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_settings *settings)
@@ -232,6 +252,7 @@ hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_se
         snprintf(what, sizeof what, "method %s", method->name);
         HK_TRY(hk_model_need_linear(w->model, what));
     }
+    HK_TRY(check_rank_one(w->model, method));
     HK_TRY(hk_world_find_gpu(w, method, settings, &gpu));
     if (!gpu) {
         HK_TRY(hk_world_need_problem(w));
@@ -279,7 +300,11 @@ static hk_status take_solver(hk_world *w, const hk_solver_def *def)
 hk_status hk_world_check_conserving(const hk_world *w)
 {
     const hk_damping *d = &w->damping;
-    if (d->air > 0 || d->air_per_vertex > 0 || d->viscous > 0 || d->ether > 0 || d->pbd > 0)
+    bool damped = d->air > 0 || d->air_per_vertex > 0 || d->viscous > 0 || d->ether > 0 ||
+                  d->pbd > 0 || w->laplacian_damping > 0 || hk_model_viscous(w->model) > 0;
+    if (w->model->conditions && w->model->conditions->wind_count > 0)
+        return hk_fail(HK_UNSUPPORTED, "energy cannot be conserved in wind");
+    if (damped)
         return hk_fail(HK_UNSUPPORTED, "energy cannot be conserved with damping: take one of them");
     for (int k = 0; k < w->model->attachment_count; k++)
         if (w->model->attachments[k].damping > 0)
@@ -301,6 +326,7 @@ static hk_status build(const hk_world_def *def, hk_world *w)
     w->conserve = def->conserve;
     w->step = def->step;
     w->damping = def->damping;
+    w->laplacian_damping = def->laplacian_damping;
     w->threads = def->threads ? def->threads : omp_get_num_procs();
     w->backend = def->backend;
     if (w->conserve) HK_TRY(hk_world_check_conserving(w));

@@ -44,7 +44,8 @@ struct hk_world {
     double beta, gamma;  // of Newmark
     bool conserve;       // energy and momenta are put right after every step
     hk_damping damping;
-    hk_live live;  // what users changed since it was made
+    double laplacian_damping;  // s
+    hk_live live;              // what users changed since it was made
     const hk_method *method;
     hk_settings settings;
     hk_backend backend;   // as it was asked for
