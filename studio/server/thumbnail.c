@@ -1,0 +1,176 @@
+#include "thumbnail.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "server.h"
+
+enum { MAX_WAITING = 128, SECONDS = 20 };
+
+typedef struct drawing {
+    char *scene, *picture;
+    bool failed;
+} drawing;
+
+struct st_thumbnails {
+    char *program, *folder;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    drawing list[MAX_WAITING];  // the first `done` are no longer waited for, but for what failed
+    int count, next;
+    bool quit;
+};
+
+// ---------------------------------------------------------------- drawing
+
+static void become_renderer(const st_thumbnails *t, const char *scene, const char *picture)
+{
+    int nowhere = open("/dev/null", O_RDWR);
+    for (int i = 0; i <= 2 && nowhere >= 0; ++i) dup2(nowhere, i);
+    for (int i = 3; i < 1024; ++i) close(i);
+    setpriority(PRIO_PROCESS, 0, 15);
+    alarm(SECONDS);
+    execl(t->program, t->program, "render", scene, "-o", picture, "--size", "320x200", "--threads",
+          "1", "--quiet", (char *)NULL);
+    _exit(127);
+}
+
+static bool draw(const st_thumbnails *t, const drawing *d)
+{
+    char *part = st_format("%s.part.png", d->picture);
+    pid_t child = fork();
+    if (child == 0) become_renderer(t, d->scene, part);
+    int status = 1;
+    bool good = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+                WEXITSTATUS(status) == 0 && rename(part, d->picture) == 0;
+    if (!good) unlink(part);
+    free(part);
+    return good;
+}
+
+static void *draw_all(void *context)
+{
+    st_thumbnails *t = context;
+    pthread_mutex_lock(&t->mutex);
+    while (!t->quit) {
+        if (t->next == t->count) {
+            pthread_cond_wait(&t->wake, &t->mutex);
+            continue;
+        }
+        drawing *d = &t->list[t->next];
+        pthread_mutex_unlock(&t->mutex);
+        bool good = draw(t, d);
+        pthread_mutex_lock(&t->mutex);
+        d->failed = !good;
+        t->next++;
+    }
+    pthread_mutex_unlock(&t->mutex);
+    return NULL;
+}
+
+// ---------------------------------------------------------------- what others see
+
+st_thumbnails *st_thumbnails_create(const char *program, const char *folder)
+{
+    st_thumbnails *t = st_alloc(1, sizeof *t);
+    t->program = st_copy(program);
+    t->folder = st_format("%s/.thumbnails", folder);
+    mkdir(t->folder, 0700);
+    pthread_mutex_init(&t->mutex, NULL);
+    pthread_cond_init(&t->wake, NULL);
+    if (t->program && pthread_create(&t->thread, NULL, draw_all, t) != 0) {
+        free(t->program);
+        t->program = NULL;
+    }
+    return t;
+}
+
+void st_thumbnails_free(st_thumbnails *t)
+{
+    if (!t) return;
+    pthread_mutex_lock(&t->mutex);
+    t->quit = true;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->mutex);
+    if (t->program) pthread_join(t->thread, NULL);
+    for (int i = 0; i < t->count; ++i) {
+        free(t->list[i].scene);
+        free(t->list[i].picture);
+    }
+    free(t->program);
+    free(t->folder);
+    free(t);
+}
+
+// Named by the scene's path and by when it was written.
+static char *picture_path(const st_thumbnails *t, const char *scene, const struct stat *about)
+{
+    uint64_t hash = 1469598103934665603u;
+    for (const char *c = scene; *c; ++c) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    return st_format("%s/%016llx-%llx-%llx.png", t->folder, (unsigned long long)hash,
+                     (unsigned long long)about->st_mtime, (unsigned long long)about->st_size);
+}
+
+static st_thumbnail_state ask_for(st_thumbnails *t, const char *scene, const char *picture)
+{
+    for (int i = 0; i < t->count; ++i)
+        if (strcmp(t->list[i].picture, picture) == 0)
+            return t->list[i].failed ? ST_THUMBNAIL_NONE : ST_THUMBNAIL_DRAWING;
+    if (t->count == MAX_WAITING) return ST_THUMBNAIL_NONE;
+    t->list[t->count++] = (drawing){.scene = st_copy(scene), .picture = st_copy(picture)};
+    pthread_cond_signal(&t->wake);
+    return ST_THUMBNAIL_DRAWING;
+}
+
+st_thumbnail_state st_thumbnail_find(st_thumbnails *t, const char *scene, char **picture)
+{
+    struct stat about, drawn;
+    *picture = NULL;
+    if (!t->program || stat(scene, &about) != 0) return ST_THUMBNAIL_NONE;
+    char *path = picture_path(t, scene, &about);
+    if (stat(path, &drawn) == 0) {
+        *picture = path;
+        return ST_THUMBNAIL_READY;
+    }
+    pthread_mutex_lock(&t->mutex);
+    st_thumbnail_state state = ask_for(t, scene, path);
+    pthread_mutex_unlock(&t->mutex);
+    free(path);
+    return state;
+}
+
+void st_get_thumbnail(const st_request *request, st_reply *reply)
+{
+    char name[1024];
+    st_why why;
+    st_request_value(request, "path", name, sizeof name);
+    char *scene = st_files_find(&request->server->files, name, false, NULL, &why), *picture = NULL;
+    if (!scene) {
+        st_reply_error(reply, &why);
+        return;
+    }
+    st_thumbnail_state state = st_thumbnail_find(request->server->thumbnails, scene, &picture);
+    if (state == ST_THUMBNAIL_READY) {
+        reply->data = st_file_read(picture, 1 << 20, &reply->size, &why);
+        reply->status = 200;
+        reply->type = "image/png";
+        if (!reply->data) st_reply_error(reply, &why);
+    } else if (state == ST_THUMBNAIL_DRAWING) {
+        st_reply_json(reply, 202, json_pack("{s:b}", "ok", 1));
+        reply->retry_after = 1;
+    } else {
+        st_fail_http(&why, 404, "no picture can be drawn of this scene");
+        st_reply_error(reply, &why);
+    }
+    free(picture);
+    free(scene);
+}
