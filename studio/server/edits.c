@@ -46,6 +46,44 @@ void st_edits_clear_loads(st_body_edits *body)
     body->loads_changed = true;
 }
 
+static int32_t *copy_vertices(const int32_t *vertices, int count)
+{
+    int32_t *copy = st_alloc((size_t)count, sizeof *copy);
+    memcpy(copy, vertices, sizeof *copy * (size_t)count);
+    return copy;
+}
+
+static void copy_selected(hk_selector *select, int32_t **vertices)
+{
+    if (!*vertices) return;
+    *vertices = copy_vertices(*vertices, select->vertex_count);
+    select->vertices = *vertices;
+}
+
+static void copy_body(st_body_edits *to, const st_body_edits *from)
+{
+    size_t regions = ST_MAX_REGIONS + (size_t)from->def->region_count;
+    size_t loads = ST_MAX_LOADS + (size_t)from->def->load_count;
+    *to = *from;
+    to->holds = st_alloc((size_t)from->vertex_count, 1);
+    memcpy(to->holds, from->holds, (size_t)from->vertex_count);
+    to->regions = st_alloc(regions, sizeof *to->regions);
+    memcpy(to->regions, from->regions, sizeof *to->regions * (size_t)from->region_count);
+    for (int r = 0; r < to->region_count; ++r)
+        copy_selected(&to->regions[r].select, &to->regions[r].vertices);
+    to->loads = st_alloc(loads, sizeof *to->loads);
+    memcpy(to->loads, from->loads, sizeof *to->loads * (size_t)from->load_count);
+    for (int k = 0; k < to->load_count; ++k)
+        copy_selected(&to->loads[k].def.select, &to->loads[k].vertices);
+}
+
+void st_edits_copy(st_edits *to, const st_edits *from)
+{
+    *to = *from;
+    to->bodies = st_alloc((size_t)from->body_count, sizeof *to->bodies);
+    for (int b = 0; b < from->body_count; ++b) copy_body(&to->bodies[b], &from->bodies[b]);
+}
+
 void st_edits_free(st_edits *edits)
 {
     for (int b = 0; b < edits->body_count; ++b) {
@@ -61,13 +99,6 @@ void st_edits_free(st_edits *edits)
 }
 
 // ---------------------------------------------------------------- regions and loads
-
-static int32_t *copy_vertices(const int32_t *vertices, int count)
-{
-    int32_t *copy = st_alloc((size_t)count, sizeof *copy);
-    memcpy(copy, vertices, sizeof *copy * (size_t)count);
-    return copy;
-}
 
 static bool is_same_material(const hk_material_def *a, const hk_material_def *b)
 {

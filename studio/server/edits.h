@@ -49,6 +49,7 @@ typedef struct st_edits {
 } st_edits;
 
 void st_edits_begin(st_edits *edits, const st_scene *scene);
+void st_edits_copy(st_edits *to, const st_edits *from);
 void st_edits_free(st_edits *edits);
 
 // ---- materials, methods, selections as messages have them

@@ -270,31 +270,53 @@ static void put_loads(const st_body_edits *edits, json_t *body)
     }
 }
 
-static void put_fixes(const st_body_edits *edits, json_t *body, bool *freed)
+// Each fix without the vertices that were freed: not (not it, or one of them).
+static void put_freed(json_t *fixes, json_t *freed)
 {
-    int32_t *fixed = st_alloc((size_t)edits->vertex_count, sizeof *fixed);
-    int count = 0;
-    for (int v = 0; v < edits->vertex_count; ++v) {
-        if (edits->holds[v] == ST_HOLD_FIXED) fixed[count++] = v;
-        *freed = *freed || edits->holds[v] == ST_HOLD_FREED;
+    size_t k;
+    json_t *fix;
+    json_array_foreach(fixes, k, fix)
+    {
+        json_t *select = json_object_get(fix, "select");
+        json_t *left =
+            json_pack("{s:{s:[{s:O}, O]}}", "not", "any", "not", select ? select : fix, freed);
+        if (select)
+            json_object_set_new(fix, "select", left);
+        else
+            json_array_set_new(fixes, k, left);
     }
-    if (count > 0) json_array_append_new(list_of(body, "fix"), vertices_json(fixed, count));
-    free(fixed);
 }
 
-static bool put_body(const st_body_edits *edits, json_t *body, st_why *why)
+static json_t *held_so(const st_body_edits *edits, st_hold hold, int *count)
 {
-    bool freed = false;
+    int32_t *vertices = st_alloc((size_t)edits->vertex_count, sizeof *vertices);
+    *count = 0;
+    for (int v = 0; v < edits->vertex_count; ++v)
+        if (edits->holds[v] == hold) vertices[(*count)++] = v;
+    json_t *select = vertices_json(vertices, *count);
+    free(vertices);
+    return select;
+}
+
+static void put_fixes(const st_body_edits *edits, json_t *body)
+{
+    int freed_count, fixed_count;
+    json_t *freed = held_so(edits, ST_HOLD_FREED, &freed_count);
+    json_t *fixed = held_so(edits, ST_HOLD_FIXED, &fixed_count);
+    if (freed_count > 0) put_freed(list_of(body, "fix"), freed);
+    if (fixed_count > 0) json_array_append(list_of(body, "fix"), fixed);
+    json_decref(freed);
+    json_decref(fixed);
+}
+
+static void put_body(const st_body_edits *edits, json_t *body)
+{
     if (edits->material_changed)
         json_object_set_new(body, "material",
                             scene_material(&edits->material, json_object_get(body, "material")));
     if (edits->regions_changed) put_regions(edits, body);
     if (edits->loads_changed) put_loads(edits, body);
-    if (edits->holds_changed) put_fixes(edits, body, &freed);
-    if (freed)
-        return st_fail(why, "vertices that the scene itself fixes were freed: a scene file cannot "
-                            "tell that, change its \"fix\" instead");
-    return true;
+    if (edits->holds_changed) put_fixes(edits, body);
 }
 
 static void put_settings(const st_edits *edits, json_t *root)
@@ -336,7 +358,7 @@ json_t *st_edits_scene(const st_edits *edits, st_why *why)
         good = st_fail(why, "the scene makes bodies as copies: what was changed of one of them "
                             "cannot be written");
     for (int b = 0; b < edits->body_count && changed && good; ++b)
-        good = put_body(&edits->bodies[b], json_array_get(bodies, (size_t)b), why);
+        put_body(&edits->bodies[b], json_array_get(bodies, (size_t)b));
     if (good) {
         put_settings(edits, root);
         return root;

@@ -180,7 +180,7 @@ void st_send_frame(st_session *s)
         add_contacts(s, &b, &views[i]);
         st_hub_publish(s->hub, &views[i], pack(s, KIND_FRAME, &b));
     }
-    st_recording_add(s);
+    if (s->mode == &st_design_mode) st_recording_add(s);
 }
 
 // ---------------------------------------------------------------- topology

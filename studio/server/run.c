@@ -181,6 +181,7 @@ static bool take_step(st_session *s)
     run->steps_since++;
     for (int k = 0; k < run->world_count; ++k) complain(s, &reports[k]);
     st_run_note(s, &reports[0]);
+    st_recording_add(s);
     s->dirty = true;
     return true;
 }

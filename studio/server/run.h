@@ -9,6 +9,7 @@ enum { ST_MOST_WORLDS = 2, ST_MOST_GRABS = 32, ST_MOST_ROWS = 1 << 17 };
 typedef struct st_grab {
     int client, number;  // that the client calls it
     int grabs[ST_MOST_WORLDS];
+    hk_grab_def def;
     st_point point;
     double target[3];
 } st_grab;

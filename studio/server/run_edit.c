@@ -72,6 +72,7 @@ bool st_run_grab(st_session *s, const st_command *c, st_why *why)
     st_read_vector(json_object_get(c->message, "target"), def.target, 3);
     def.stiffness = st_read_real(c->message, "stiffness", usual_stiffness(s, body, size));
     memcpy(grab.target, def.target, sizeof grab.target);
+    grab.def = def;
     for (int k = 0; k < run->world_count; ++k) {
         if (hk_world_grab(run->worlds[k], &def, &grab.grabs[k]) == HK_OK) continue;
         st_fail_library(why);

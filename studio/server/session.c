@@ -213,6 +213,10 @@ static bool reset(st_session *s, st_why *why)
 {
     s->playing = false;
     if (!s->mode->reset(s, why)) return false;
+    // Skins belong to models, and there may be another one.
+    const hk_model *model = NULL;
+    for (int b = 0; s->mode->world_model(s, &model) && b < s->surface.body_count; ++b)
+        s->surface.parts[b].skin = hk_model_skin(model, b);
     s->dirty = true;
     st_recording_begin_scene(s);
     st_tell_status(s);

@@ -3,17 +3,20 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "server.h"
 
-enum { MAX_WAITING = 128, SECONDS = 20 };
+enum { MAX_WAITING = 128 };
+#define SECONDS "20"
+
+extern char **environ;
 
 typedef struct drawing {
     char *scene, *picture;
@@ -32,26 +35,37 @@ struct st_thumbnails {
 
 // ---------------------------------------------------------------- drawing
 
-static void become_renderer(const st_thumbnails *t, const char *scene, const char *picture)
+// By posix_spawn, since fork would run what libraries do before it, in the midst of a simulation.
+static bool spawn_and_wait(char *const *arguments)
 {
-    int nowhere = open("/dev/null", O_RDWR);
-    for (int i = 0; i <= 2 && nowhere >= 0; ++i) dup2(nowhere, i);
-    for (int i = 3; i < 1024; ++i) close(i);
-    setpriority(PRIO_PROCESS, 0, 15);
-    alarm(SECONDS);
-    execl(t->program, t->program, "render", scene, "-o", picture, "--size", "320x200", "--threads",
-          "1", "--quiet", (char *)NULL);
-    _exit(127);
+    pid_t child;
+    int status = 1;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    posix_spawn_file_actions_addclosefrom_np(&files, 3);
+    bool good = posix_spawnp(&child, arguments[0], &files, &attributes, arguments, environ) == 0 &&
+                waitpid(child, &status, 0) == child;
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    return good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 static bool draw(const st_thumbnails *t, const drawing *d)
 {
     char *part = st_format("%s.part.png", d->picture);
-    pid_t child = fork();
-    if (child == 0) become_renderer(t, d->scene, part);
-    int status = 1;
-    bool good = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-                WEXITSTATUS(status) == 0 && rename(part, d->picture) == 0;
+    char *arguments[] = {"timeout",     SECONDS,     "nice", "-n", "15",     t->program,
+                         "render",      d->scene,    "-o",   part, "--size", "320x200",
+                         "--no-labels", "--threads", "1",    NULL};
+    bool good = spawn_and_wait(arguments) && rename(part, d->picture) == 0;
     if (!good) unlink(part);
     free(part);
     return good;
