@@ -159,6 +159,9 @@ export class App extends Emitter implements Listener {
         const text = message.text ?? this.scene?.text;
         this.scene = { ...message, text };
         if (message.mode !== 'design') this.design = null;
+        const young = message.bodies.map((b) => b.material.young ?? Infinity);
+        const least = Math.min(...young);
+        this.world.range.scales.young = Number.isFinite(least) ? least : 1;
         this.emit('scene', this.scene);
         for (const note of message.edited ? [] : (message.notes ?? []))
             this.toasts.show('info', note, '', 8);
@@ -216,6 +219,8 @@ export class App extends Emitter implements Listener {
     setDark(dark: boolean): void {
         this.dark = dark;
         document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+        const style = getComputedStyle(document.documentElement);
+        this.stage.setGround(style.getPropertyValue('--view').trim());
         this.world.setTheme(dark);
         this.emit('theme', dark);
     }

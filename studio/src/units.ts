@@ -17,7 +17,7 @@ export interface Scaled {
 
 /** The prefix with which the largest of the values is between 1 and 1000. */
 export function prefixFor(largest: number, unit: string): Scaled {
-    if (unit === '' || unit === '–' || !(largest > 0) || !Number.isFinite(largest))
+    if (unit === '' || unit === '–' || unit.startsWith('kg') || !(largest > 0) || !Number.isFinite(largest))
         return { factor: 1, unit };
     const exponent = Math.floor(Math.log10(largest) + 1e-9);
     for (const [e, prefix] of prefixes)
@@ -54,7 +54,7 @@ export function niceTicks(low: number, high: number, wanted: number): number[] {
     const step = [1, 2, 5, 10].map((m) => m * base).find((s) => span / s <= wanted + 0.5) ?? 10 * base;
     const ticks: number[] = [];
     const first = Math.ceil(low / step - 1e-9);
-    for (let i = first; i * step <= high + 1e-9 * span; i++) ticks.push(i * step);
+    for (let i = first; i * step <= high + 1e-9 * span; i++) ticks.push(i * step + 0);
     return ticks;
 }
 

@@ -47,8 +47,9 @@ export class Help {
 export function listen(shortcuts: Shortcut[]): void {
     window.addEventListener('keydown', (event) => {
         const target = event.target as HTMLElement;
-        if (/^(textarea|select)$/i.test(target.tagName)) return;
-        if (target instanceof HTMLInputElement && target.type !== 'range' && target.type !== 'checkbox') return;
+        if (event.key === 'Escape') target.blur();
+        else if (/^(textarea|select)$/i.test(target.tagName)) return;
+        else if (target instanceof HTMLInputElement && target.type !== 'range' && target.type !== 'checkbox') return;
         const name = keyName(event);
         const found = shortcuts.find((s) => s.action && s.keys.split(' or ').includes(name));
         if (!found) return;

@@ -57,14 +57,12 @@ export class Record {
         return this.app.world.data?.topology.shapes[0] ?? 'now';
     }
 
-    /** The view and its legend on a plain ground, as large as the view is drawn. */
+    /** The view and its legend, as large as the view is drawn. */
     private compose(target: HTMLCanvasElement): void {
         const source = this.app.stage.canvas;
         const context = target.getContext('2d')!;
         const ratio = source.width / source.clientWidth;
         const style = getComputedStyle(document.documentElement);
-        context.fillStyle = style.getPropertyValue('--view').trim() || '#ffffff';
-        context.fillRect(0, 0, target.width, target.height);
         context.drawImage(source, 0, 0, target.width, target.height);
         const scale = (target.width / source.width) * ratio;
         context.save();

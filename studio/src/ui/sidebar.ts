@@ -1,6 +1,7 @@
 // The panel on the right: what is seen, and all that can be set of the world. Methods, options,
 // materials and fields come from the tables of the server.
 import GUI from 'lil-gui';
+import '../../node_modules/lil-gui/dist/lil-gui.css';
 import type { App } from '../app';
 import type { MethodTable, OptionTable, SceneBody, Vec3 } from '../net/protocol';
 import { h } from './dom';
@@ -36,7 +37,7 @@ export class Sidebar {
     private build(): void {
         this.gui?.destroy();
         this.refreshers = [];
-        const gui = new GUI({ container: this.element, autoPlace: false, title: '' });
+        const gui = new GUI({ container: this.element, autoPlace: false, injectStyles: false, title: '' });
         gui.domElement.classList.add('studio-gui');
         this.gui = gui;
         this.buildView(this.folder('View'));

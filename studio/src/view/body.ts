@@ -12,57 +12,68 @@ uniform mat3 normalMatrix;
 in vec3 position, normal;
 in float value;
 in vec4 tint;
-out vec3 vNormal, vWorld, vView;
+out vec3 vNormal;
+#ifdef CUT
+out vec3 vWorld;
+#endif
 out float vValue;
 out vec4 vTint;
 void main() {
+#ifdef CUT
     vWorld = position;
-    vec4 view = modelViewMatrix * vec4(position, 1.0);
-    vView = view.xyz;
+#endif
     vNormal = normalMatrix * normal;
     vValue = value;
     vTint = tint;
-    gl_Position = projectionMatrix * view;
+    gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
 }`;
 
 // One light from above the left shoulder, light from the sky, and a rim that keeps the outline
-// apart from the background. Of a solid that is cut the first thing seen behind the plane is a back
-// face wherever the plane lies inside: drawn flat, with hatching, it is the cut.
+// apart from the background; the eye is taken to be far away, which saves most of the arithmetic on
+// machines that draw without a GPU. Of a solid that is cut the first thing seen behind the plane is
+// a back face wherever the plane lies inside: drawn flat, with hatching, it is the cut.
 const fragmentShader = /* glsl */ `
 precision highp float;
 uniform sampler2D scale;
 uniform vec2 range;
 uniform bool coloured, ghost;
-uniform vec4 plane;
 uniform vec3 cutColour, up;
 uniform float opacity, hatch;
-in vec3 vNormal, vWorld, vView;
+in vec3 vNormal;
 in float vValue;
 in vec4 vTint;
 out vec4 colour;
+#ifdef CUT
+uniform vec4 plane;
+in vec3 vWorld;
+#endif
 void main() {
+#ifdef CUT
     if (dot(plane.xyz, vWorld) > plane.w) discard;
-    bool sheet = vTint.a < 0.5;
+    if (!gl_FrontFacing && vTint.a > 0.5 && !ghost) {
+        float line = abs(fract((gl_FragCoord.x + gl_FragCoord.y) / hatch) - 0.5);
+        colour = vec4(mix(cutColour, cutColour * 0.82, smoothstep(0.36, 0.44, line)), opacity);
+        return;
+    }
+#endif
     vec3 base = vTint.rgb;
     if (coloured) {
         float t = clamp((vValue - range.x) / max(range.y - range.x, 1e-30), 0.0, 1.0);
         base = texture(scale, vec2((t * 255.0 + 0.5) / 256.0, 0.5)).rgb;
     }
     base *= base;
-    if (!gl_FrontFacing && !sheet && !ghost) {
-        float line = abs(fract((gl_FragCoord.x + gl_FragCoord.y) / hatch) - 0.5);
-        colour = vec4(mix(cutColour, cutColour * 0.82, smoothstep(0.36, 0.44, line)), opacity);
-        return;
-    }
     vec3 n = normalize(vNormal) * (gl_FrontFacing ? 1.0 : -1.0);
-    vec3 eye = normalize(-vView);
-    vec3 sun = normalize(vec3(-0.45, 0.75, 0.6));
-    float key = max(dot(n, sun), 0.0);
+    float key = max(dot(n, vec3(-0.424, 0.707, 0.566)), 0.0);
     float sky = 0.5 + 0.5 * dot(n, up);
-    float facing = max(dot(n, eye), 0.0);
-    vec3 lit = base * (0.24 + 0.30 * sky + 0.14 * facing + 0.52 * key);
-    vec3 half_ = normalize(sun + eye);
-    lit += vec3(0.10) * pow(max(dot(n, half_), 0.0), 28.0) + base * 0.10 * pow(1.0 - facing, 3.0);
+    float facing = max(n.z, 0.0);
+    float edge = 1.0 - facing;
+    vec3 lit = base * (0.24 + 0.30 * sky + 0.14 * facing + 0.52 * key + 0.10 * edge * edge * edge);
+    float shine = max(dot(n, vec3(-0.240, 0.399, 0.885)), 0.0);
+    shine *= shine;
+    shine *= shine;
+    shine *= shine;
+    shine *= shine;
+    lit += 0.09 * shine * shine;
     colour = vec4(sqrt(lit), opacity);
 }`;
 
@@ -78,6 +89,7 @@ function makeMaterial(): THREE.RawShaderMaterial {
         vertexShader,
         fragmentShader,
         side: THREE.DoubleSide,
+        defines: {},
         polygonOffset: true,
         polygonOffsetFactor: 1,
         polygonOffsetUnits: 1,
@@ -220,7 +232,14 @@ export class BodyMesh {
     }
 
     setPlane(plane: THREE.Vector4): void {
-        (this.mesh.material.uniforms.plane!.value as THREE.Vector4).copy(plane);
+        const { material } = this.mesh;
+        (material.uniforms.plane!.value as THREE.Vector4).copy(plane);
+        const cuts = plane.x !== 0 || plane.y !== 0 || plane.z !== 0;
+        if (cuts !== 'CUT' in material.defines) {
+            // A shader that discards nothing lets hidden parts be skipped: another program.
+            material.defines = cuts ? { CUT: '' } : {};
+            material.needsUpdate = true;
+        }
         (this.lines.material.uniforms.plane!.value as THREE.Vector4).copy(plane);
     }
 

@@ -41,6 +41,8 @@ function quantiles(values: Float32Array, fractions: readonly number[]): number[]
 export class FieldRange {
     range: [number, number] = [0, 1];
     fixed: [number, number] | null = null;
+    /** Of what is shown: values far below these are rounding, not a result. */
+    scales = { size: 1, young: 1 };
     private field = '';
 
     follow(field: string, values: Float32Array): void {
@@ -68,7 +70,9 @@ export class FieldRange {
             return [1 - reach, 1 + reach];
         }
         if (field === 'stretch') return [1, Math.max(high, 1.005)];
-        return [0, high > 0 ? high : 1];
+        const { size, young } = this.scales;
+        const least = { von_mises: 1e-5 * young, displacement: 1e-4 * size, velocity: 1e-3 * size }[field] ?? 1e-12;
+        return [0, Math.max(high, least)];
     }
 
     forget(): void {

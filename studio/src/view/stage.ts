@@ -18,7 +18,7 @@ export class Pane {
 }
 
 const STILL_MS = 220;
-const BUSY_MS = 15;
+const LATE_MS = 24; // from the wish to draw to the drawing: more, and the machine does not keep up
 
 export class Stage {
     readonly canvas: HTMLCanvasElement;
@@ -31,6 +31,7 @@ export class Stage {
     onAfterDraw: () => void = () => {};
     draws = 0;
     drawMs = 0;
+    waitMs = 10;
     private controls: OrbitControls;
     private wanted = false;
     private stillTimer = 0;
@@ -43,11 +44,11 @@ export class Stage {
         this.software = rendersInSoftware();
         this.renderer = new THREE.WebGLRenderer({
             antialias: !this.software,
-            alpha: true,
+            alpha: false, // opaque pages are put together at half the price without a GPU
+            stencil: false,
             powerPreference: 'high-performance',
         });
         this.renderer.autoClear = false;
-        this.renderer.setClearColor(0, 0);
         this.canvas = this.renderer.domElement;
         this.canvas.tabIndex = 0;
         this.canvas.className = 'stage';
@@ -99,8 +100,10 @@ export class Stage {
     draw(): void {
         if (this.wanted) return;
         this.wanted = true;
+        const asked = performance.now();
         requestAnimationFrame(() => {
             if (!this.wanted) return;
+            this.waitMs += 0.1 * (Math.min(100, performance.now() - asked) - this.waitMs);
             if (this.software) this.moved();
             this.drawNow();
         });
@@ -158,12 +161,16 @@ export class Stage {
         this.adaptQuality();
     }
 
+    setGround(colour: string): void {
+        this.renderer.setClearColor(new THREE.Color(colour), 1);
+        this.draw();
+    }
+
     private adaptQuality(): void {
         if (!this.software || this.still) return;
-        const next =
-            this.drawMs > BUSY_MS ? this.quality * 0.9 : this.drawMs < 6 ? this.quality * 1.05 : this.quality;
-        const bounded = Math.min(1, Math.max(0.6, next));
-        if (Math.abs(bounded - this.quality) < 0.08 && bounded !== 1) return;
+        const factor = this.waitMs > LATE_MS ? 0.85 : this.waitMs < 14 ? 1.1 : 1;
+        const bounded = Math.min(1, Math.max(0.6, this.quality * factor));
+        if (bounded === this.quality || this.draws % 20 !== 0) return;
         this.quality = bounded;
         this.renderer.setPixelRatio(this.pixelRatio());
     }

@@ -93,6 +93,7 @@ export class WorldView {
             this.shapes.push(new ShapeView(this.stage.panes[i]!, data, bodies[i] ?? null));
         for (const body of bodies.slice(count)) body.dispose();
         if (fresh) this.range.forget();
+        this.range.scales.size = data.topology.size;
         this.setTheme(this.dark);
         this.applyShown();
         this.applySection();
@@ -159,7 +160,7 @@ export class WorldView {
 
     private sectionPlane(): THREE.Vector4 {
         const { on, axis, place, flip } = this.section;
-        if (!on || !this.data) return new THREE.Vector4(0, 0, 0, 1);
+        if (!on || !this.data) return new THREE.Vector4(0, 0, 0, 1); // nothing is beyond it
         const k = { x: 0, y: 1, z: 2 }[axis];
         const [low, high] = this.data.topology.bounds;
         const origin = this.data.topology.origin[k]!;
