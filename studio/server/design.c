@@ -70,6 +70,11 @@ static bool reset(st_session *s, st_why *why)
 
 // ---------------------------------------------------------------- previews
 
+static bool rests(const st_design *d)
+{
+    return d->view.state == HK_DESIGN_CONVERGED || d->view.state == HK_DESIGN_FAILED;
+}
+
 static void look(st_session *s)
 {
     st_design *d = s->design;
@@ -84,8 +89,8 @@ static void look(st_session *s)
         s->step_ms = d->view.preview_ms;
         s->dirty = true;
     }
-    if (d->view.state != state || (refining && st_now() > d->last_told + 100) ||
-        (d->view.sequence != before && st_now() > d->last_told + 100))
+    d->untold = d->untold || d->view.sequence != before || d->view.state != state || refining;
+    if (d->untold && (rests(d) || d->view.state != state || st_now() > d->last_told + 100))
         st_design_tell(s);
 }
 
@@ -93,8 +98,7 @@ static double tick(st_session *s)
 {
     st_design *d = s->design;
     double now = st_now();
-    bool rests = d->view.state == HK_DESIGN_CONVERGED || d->view.state == HK_DESIGN_FAILED;
-    if (!d->hurry && rests) return 1000;
+    if (!d->hurry && rests(d)) return 1000;
     if (!d->hurry && now < d->next_preview) return d->next_preview - now;
     d->hurry = false;
     d->next_preview = now + PREVIEW_MS;
@@ -103,14 +107,16 @@ static double tick(st_session *s)
     return fmax(0, d->next_preview - st_now());
 }
 
+// The answer tells which version of the design has the edit.
 static int command(st_session *s, const st_command *c, json_t **answer, st_why *why)
 {
-    (void)answer;
+    hk_design_view view = {.loaded = NULL};
     int result = st_design_edit(s, c, why);
-    if (result > 0) {
-        s->design->hurry = true;
-        s->design->view.sequence = 0;  // whatever comes is new
-    }
+    if (result <= 0) return result;
+    s->design->hurry = true;
+    s->design->view.sequence = 0;  // whatever comes is new
+    if (hk_design_snapshot(s->design->design, &view) == HK_OK)
+        *answer = json_pack("{s:I}", "version", (json_int_t)view.version);
     return result;
 }
 

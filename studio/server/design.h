@@ -31,7 +31,7 @@ struct st_design {
     bool hurry;  // an edit came: do not wait for the next sixtieth of a second
     double next_preview;
     double refining_since, last_told;
-    bool was_refining;
+    bool was_refining, untold;
     st_handle handles[ST_MOST_HANDLES];
     int handle_count;
     st_mark marks[ST_MOST_MARKS];  // a ring

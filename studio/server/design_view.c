@@ -193,6 +193,7 @@ void st_design_tell(st_session *s)
                                : json_null());
     st_send(s->hub, ST_ALL_CLIENTS, object);
     d->last_told = st_now();
+    d->untold = false;
 }
 
 // ---------------------------------------------------------------- files

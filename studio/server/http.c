@@ -38,7 +38,10 @@ void st_request_value(const st_request *request, const char *key, char *value, s
 {
     value[0] = '\0';
     const char *query = request->query;
-    if (query && mg_get_var(query, strlen(query), key, value, size) < 0) value[0] = '\0';
+    int length = query ? mg_get_var(query, strlen(query), key, value, size) : -1;
+    if (length < 0) value[0] = '\0';
+    // With an end of text within it is not what it seems: then it is no name of anything.
+    if (length >= 0 && strlen(value) != (size_t)length) snprintf(value, size, "//");
 }
 
 static bool check_length(const st_request *request, size_t most, st_why *why)
