@@ -8,7 +8,7 @@ CMAKE_ARGS ?=
 export JOBS CMAKE_ARGS
 
 .NOTPARALLEL:
-.PHONY: all help setup demo test test-quick asan debug fuzz bench bench-gpu figures install format format-check clean
+.PHONY: all help setup demo studio test test-quick asan debug fuzz bench bench-gpu figures install format format-check clean
 
 all: setup
 	@tools/configure.sh release build $(CMAKE_ARGS)
@@ -17,6 +17,7 @@ all: setup
 help:
 	@echo 'make               build/hooke, build/libhooke.so, build/libhooke.a (installs what is missing)'
 	@echo 'make demo          build the program alone, simulate a beam and a swing, draw them into out/demo'
+	@echo 'make studio        build the program and the page, open Hooke Studio in the browser'
 	@echo 'make test          every test: release, sanitizers, fuzz targets, ARM (emulated), installation'
 	@echo 'make test-quick    the tests of the release build only'
 	@echo 'make asan          the tests under AddressSanitizer and UndefinedBehaviorSanitizer'
@@ -37,6 +38,14 @@ setup:
 # other processors than any; a program that `make` has built already is taken as it is.
 demo: setup
 	@tools/demo.sh
+
+# SCENE=my/part.json opens that one.
+SCENE ?= scenes/studio/creature.json
+studio: setup
+	@tools/configure.sh release build $(CMAKE_ARGS)
+	@cmake --build build --parallel $(JOBS) --target hooke_cli
+	@tools/studio_page.sh build/studio-page
+	@build/hooke studio $(SCENE)
 
 test:
 	@tools/setup.sh test
