@@ -372,9 +372,26 @@ void st_session_client_came(st_session *s, int client)
     notify(s, client, "/came");
 }
 
+// What it still wanted is not done any more; what it takes long to do is given up.
 void st_session_client_left(st_session *s, int client)
 {
+    pthread_mutex_lock(&s->mutex);
+    st_command **at = &s->first;
+    while (*at) {
+        st_command *c = *at;
+        if (c->work || c->client != client) {
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        s->queued--;
+        json_decref(c->message);
+        free(c);
+    }
+    s->last = at;
+    pthread_mutex_unlock(&s->mutex);
     notify(s, client, "/left");
+    atomic_store(&s->urgent, true);
 }
 
 bool st_session_do(st_session *s, st_job_fn *work, void *context)
@@ -390,7 +407,9 @@ bool st_session_do(st_session *s, st_job_fn *work, void *context)
 
 // ---------------------------------------------------------------- the thread
 
-static st_command *take_commands(st_session *s, double wait_ms)
+// The oldest command, after waiting for one for so long; NULL: there is none. A step may be given
+// up as long as something urgent waits.
+static st_command *take_command(st_session *s, double wait_ms)
 {
     pthread_mutex_lock(&s->mutex);
     if (!s->first && !s->quit && wait_ms > 0) {
@@ -401,13 +420,17 @@ static st_command *take_commands(st_session *s, double wait_ms)
         until.tv_nsec = (long)fmod(ns, 1e9);
         pthread_cond_timedwait(&s->wake, &s->mutex, &until);
     }
-    st_command *list = s->first;
-    s->first = NULL;
-    s->last = &s->first;
-    s->queued = 0;
-    atomic_store(&s->urgent, s->quit);
+    st_command *command = s->quit ? NULL : s->first;
+    if (command) {
+        s->first = command->next;
+        s->queued--;
+    }
+    if (!s->first) {
+        s->last = &s->first;
+        atomic_store(&s->urgent, s->quit);
+    }
     pthread_mutex_unlock(&s->mutex);
-    return list;
+    return command;
 }
 
 static void finish_job(st_session *s, const st_command *c)
@@ -419,17 +442,20 @@ static void finish_job(st_session *s, const st_command *c)
     pthread_mutex_unlock(&s->mutex);
 }
 
-static void do_all(st_session *s, st_command *list)
+// What waits, but not for so long that a flood of messages would hold the world.
+static void do_commands(st_session *s, double wait_ms)
 {
-    while (list) {
-        st_command *next = list->next;
-        if (list->work)
-            finish_job(s, list);
+    enum { MOST_MS = 10 };
+    double start = 0;
+    for (st_command *c; (c = take_command(s, start > 0 ? 0 : wait_ms));) {
+        if (start <= 0) start = st_now();
+        if (c->work)
+            finish_job(s, c);
         else
-            do_command(s, list);
-        json_decref(list->message);
-        free(list);
-        list = next;
+            do_command(s, c);
+        json_decref(c->message);
+        free(c);
+        if (st_now() > start + MOST_MS) break;
     }
 }
 
@@ -449,7 +475,7 @@ static void *simulate(void *context)
     st_session *s = context;
     double wait = 0;
     for (;;) {
-        do_all(s, take_commands(s, wait));
+        do_commands(s, wait);
         if (s->quit) break;
         // With nobody to look at it the world stands still.
         bool seen = s->open && st_hub_count(s->hub) > 0;
