@@ -164,7 +164,7 @@ export class App extends Emitter implements Listener {
         this.world.range.scales.young = Number.isFinite(least) ? least : 1;
         this.emit('scene', this.scene);
         for (const note of message.edited ? [] : (message.notes ?? []))
-            this.toasts.show('info', note, '', 8);
+            this.toasts.show('info', 'About this scene', note, 8, note);
     }
 
     private setEditor(clients: number, editor: number): void {

@@ -86,6 +86,8 @@ export function exposeState(app: App, parts: Parts): void {
         flags: (): number[] => Array.from(app.world.data?.flags ?? []),
         materials: (): number[] => Array.from(app.world.data?.materials ?? []),
         sceneMessage: () => app.scene,
+        triangles: (): number[] => Array.from(app.world.data?.surface.triangles ?? []),
+        grab: () => ({ ...parts.tools.grabbed, target: parts.tools.target }),
         /** Where a drawn vertex is in the window, px. */
         project: (vertex: number, shape = 0) => {
             const x = app.world.shapes[shape]!.body.positions;

@@ -161,6 +161,17 @@ function build(root: HTMLElement): void {
     app.on('topology', ({ fresh }) => {
         empty.hidden = true;
         if (fresh) orient(app);
+        fitAgain ||= fresh;
+    });
+    // The shape that follows is only known once it is found: see all of it, unless somebody has
+    // turned the view meanwhile.
+    let fitAgain = false;
+    app.stage.canvas.addEventListener('pointerdown', () => (fitAgain = false));
+    app.stage.canvas.addEventListener('wheel', () => (fitAgain = false), { passive: true });
+    app.on('design', (d) => {
+        if (!fitAgain || d.state !== 'converged') return;
+        fitAgain = false;
+        window.setTimeout(() => app.world.fit(), 60);
     });
     app.on('frame', () => legend.set(app.world.legend));
     app.on('theme', () => legend.set(app.world.legend));

@@ -71,12 +71,12 @@ export interface SceneMessage {
     gravity: Vec3;
     damping: Damping;
     solver: SolverChoice;
-    threads: number;
-    backend: string;
-    describe: string;
+    threads?: number; // these four not in design
+    backend?: string;
+    describe?: string;
     contact: { distance: number } | null;
     bodies: SceneBody[];
-    setup_ms: number;
+    setup_ms?: number;
     notes?: string[];
 }
 

@@ -50,6 +50,9 @@ export class Tools {
     private brush: Brush | null = null;
     private box: { pointer: number; x: number; y: number } | null = null;
     private load: LoadDrag | null = null;
+    /** What was grabbed last, and where it is pulled to: for the tests. */
+    grabbed: { triangle: number; weights: [number, number, number]; stiffness?: number } | null = null;
+    target: Vec3 | null = null;
     private readonly buttons = new Map<ToolName, HTMLButtonElement>();
     private readonly label = h('div', { class: 'cursor-label' });
     private readonly band = h('div', { class: 'band' });
@@ -196,7 +199,8 @@ export class Tools {
             return;
         }
         this.regionOffset.set(0, 0, 0);
-        void this.app.ask({ ...request, ...firmness, triangle: hit.triangle, weights: hit.weights });
+        this.grabbed = { triangle: hit.triangle, weights: hit.weights, ...firmness };
+        void this.app.ask({ ...request, ...this.grabbed });
     }
 
     /** From the point that the pointer holds to the centre of the region that goes along. */
@@ -246,6 +250,7 @@ export class Tools {
         this.label.style.transform = `translate(${event.offsetX + 18}px, ${event.offsetY + 14}px)`;
         if (!target) return;
         const place: Vec3 = this.app.world.toWorld(target.add(this.regionOffset));
+        this.target = place;
         this.app.send({ type: 'move', grab: pull.grab, target: place, sent: performance.now() });
     }
 

@@ -4,6 +4,7 @@ import type { App } from '../app';
 import type { DoneMessage } from '../net/protocol';
 import { digits, quantity } from '../units';
 import { button, h } from './dom';
+import { decades } from './plots';
 
 const palette = ['#3a78e0', '#e08a2c', '#2b9d72', '#8a5bd0'];
 
@@ -98,7 +99,8 @@ export class ComparePanel {
         const close = button('', () => (this.convergence.hidden = true), { icon: 'close', title: 'Close', class: 'round small' });
         const host = h('div', { class: 'plot-host' });
         const keys = curves.map((c, i) => {
-            const key = h('span', { class: 'plot-key', text: c.method });
+            const exact = i === curves.length - 1 && i > 1;
+            const key = h('span', { class: 'plot-key', text: exact ? `${c.method}, exact` : c.method });
             key.style.setProperty('--key', palette[i % palette.length]!);
             return key;
         });
@@ -129,11 +131,7 @@ export class ComparePanel {
                 scales: { x: { time: false }, y: { distr: 3 } },
                 axes: [
                     { ...axis, size: 28, values: (_, t) => t.map((v) => `${digits(v)} ms`) },
-                    {
-                        ...axis,
-                        size: 54,
-                        values: (_, t) => t.map((v) => (v !== null && Number.isInteger(Math.log10(v)) ? `1e${Math.log10(v)}` : '')),
-                    },
+                    { ...axis, size: 54, ...decades(grid) },
                 ],
                 series: [
                     {},

@@ -112,7 +112,9 @@ export class Editor {
         this.errorAt = message !== null && line ? { line, column: column ?? 1 } : null;
         this.message.classList.toggle('bad', message !== null);
         const where = this.errorAt ? `Line ${this.errorAt.line}, column ${this.errorAt.column}: ` : '';
-        this.message.textContent = message === null ? 'This scene is valid.' : where + message;
+        // The place is said already; what is left of the message begins with the key.
+        const plain = (message ?? '').replace(/^\S*:\d+:\d+: /, '');
+        this.message.textContent = message === null ? 'This scene is valid.' : where + plain;
         for (const [i, row] of [...this.numbers.children].entries())
             row.classList.toggle('bad', this.errorAt?.line === i + 1);
         this.follow();

@@ -6,6 +6,13 @@ import { button, h, icon } from './dom';
 
 const TITLES: Record<string, string> = { here: 'Your folder', uploads: 'Your uploads', scenes: 'First scenes' };
 
+/** "here/contact" → "Your folder: contact" */
+function groupTitle(group: string): string {
+    const [first, ...rest] = group.replaceAll('_', ' ').replaceAll('-', ' ').split('/');
+    const name = TITLES[first ?? ''];
+    return rest.length === 0 || !name ? (name ?? group) : first === 'scenes' ? rest.join(', ') : `${name}: ${rest.join(', ')}`;
+}
+
 export class Gallery {
     readonly element: HTMLElement;
     private readonly list = h('div', { class: 'gallery-list' });
@@ -86,7 +93,7 @@ export class Gallery {
         this.list.replaceChildren();
         if (fits.length === 0) this.list.append(h('p', { class: 'empty', text: 'No scene is called that.' }));
         for (const [group, entries] of groups) {
-            this.list.append(h('h2', { text: TITLES[group] ?? group.replaceAll('_', ' ').replaceAll('-', ' ') }));
+            this.list.append(h('h2', { text: groupTitle(group) }));
             this.list.append(h('div', { class: 'cards' }, ...entries.map((e) => this.card(e))));
         }
         void this.fetchPictures(this.stop.signal);

@@ -100,7 +100,7 @@ class Plot {
         const grid = { stroke: `color-mix(in srgb, ${ink} 14%, transparent)`, width: 1 };
         const axis: uPlot.Axis = { stroke: ink, grid, ticks: { show: false }, font: '10px system-ui' };
         const values: uPlot.Axis.DynamicValues = (_, ticks) =>
-            ticks.map((t) => (t === null ? '' : this.label(t)));
+            ticks.map((t) => (t === null ? '' : this.withUnit(t)));
         this.chart = new uPlot(
             {
                 width,
@@ -111,7 +111,9 @@ class Plot {
                 scales: { x: { time: false }, y: this.spec.log ? { distr: 3 } : { auto: true } },
                 axes: [
                     { ...axis, size: 22, space: 50, values: (_, t) => t.map((v) => `${digits(v)} s`) },
-                    { ...axis, size: 50, space: this.spec.log ? 14 : 24, values },
+                    this.spec.log
+                        ? { ...axis, size: 50, space: 14, ...decades(grid) }
+                        : { ...axis, size: 50, space: 24, values },
                 ],
                 series: [
                     {},
@@ -128,11 +130,6 @@ class Plot {
             [[], ...this.spec.curves.map(() => [])],
             this.host,
         );
-    }
-
-    private label(value: number): string {
-        if (this.spec.log) return Number.isInteger(Math.log10(value)) ? `1e${Math.log10(value)}` : '';
-        return this.withUnit(value);
     }
 
     private withUnit(value: number): string {
@@ -176,6 +173,18 @@ class Plot {
     }
 }
 
+const isDecade = (v: number): boolean => Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9;
+
+/** Lines and labels of a logarithmic axis at powers of ten only. */
+export function decades(grid: uPlot.Axis.Grid): Partial<uPlot.Axis> {
+    const only = (_: uPlot, splits: number[]): (number | null)[] => splits.map((v) => (isDecade(v) ? v : null));
+    return {
+        grid: { ...grid, filter: only },
+        filter: only,
+        values: (_, ticks) => ticks.map((v) => (v === null ? '' : `1e${Math.round(Math.log10(v))}`)),
+    };
+}
+
 export class Plots {
     readonly element = h('div', { class: 'plots' });
     readonly rows: HistoryRow[] = [];
@@ -193,6 +202,9 @@ export class Plots {
         app.on('stats', (stats) => this.take(stats.history, stats.compare, stats.time));
         app.on('scene', (scene) => {
             if (!scene.edited) this.clear();
+        });
+        app.on('frame', (frame) => {
+            if (frame.step === 0 && this.rows.length + this.compareRows.length > 0) this.clear();
         });
         app.on('theme', () => {
             for (const p of [...this.live, ...this.compare]) p.restyle();

@@ -238,13 +238,14 @@ export class Sidebar {
         const rows: [string, string][] = [
             ['vertices', scene.vertices.toLocaleString('en')],
             ['tets', scene.tets.toLocaleString('en')],
-            ['integrator', scene.integrator],
-            ['computed by', `${scene.backend}, ${scene.threads} threads`],
-            ['set up in', `${scene.setup_ms.toFixed(0)} ms`],
         ];
+        if (scene.integrator) rows.push(['integrator', scene.integrator]);
+        if (scene.backend) rows.push(['computed by', `${scene.backend}, ${scene.threads} threads`]);
+        if (scene.setup_ms !== undefined) rows.push(['set up in', `${scene.setup_ms.toFixed(0)} ms`]);
         const list = h('dl', { class: 'facts' });
         for (const [name, value] of rows) list.append(h('dt', { text: name }), h('dd', { text: value }));
-        host.append(list, h('pre', { class: 'describe', text: scene.describe }));
+        host.append(list);
+        if (scene.describe) host.append(h('pre', { class: 'describe', text: scene.describe }));
     }
 }
 

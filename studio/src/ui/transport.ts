@@ -45,6 +45,10 @@ export class Transport {
             this.element.hidden = status.mode === 'design';
         });
         app.on('stats', () => this.showStats());
+        app.on('frame', (frame) => {
+            this.time.textContent = seconds(frame.time);
+            if (frame.step === 0) this.outcome.hidden = true;
+        });
         app.on('scene', () => this.clear());
     }
 
@@ -59,7 +63,6 @@ export class Transport {
     private showStats(): void {
         const s = this.app.stats;
         if (!s) return;
-        this.time.textContent = seconds(s.time);
         const running = this.app.status?.playing ?? false;
         this.pace.textContent = running
             ? `${digits(s.ms_per_step, 2)} ms a step · ${s.rate.toFixed(0)} fps · ${digits(s.realtime, 2)} × real time`

@@ -5,8 +5,13 @@ const dotVertex = /* glsl */ `
 precision highp float;
 uniform mat4 modelViewMatrix, projectionMatrix;
 uniform float size, lift;
+uniform vec4 plane;
 in vec3 position;
 void main() {
+    if (dot(plane.xyz, position) > plane.w) {
+        gl_Position = vec4(2.0, 2.0, 2.0, 1.0); // beyond the section
+        return;
+    }
     vec4 view = modelViewMatrix * vec4(position, 1.0);
     view.xyz *= 1.0 - lift;
     gl_Position = projectionMatrix * view;
@@ -39,6 +44,7 @@ export class Dots {
             uniforms: {
                 size: { value: size },
                 lift: { value: 0.004 },
+                plane: { value: new THREE.Vector4(0, 0, 0, 1) },
                 ink: { value: raw(colour) },
                 rim: { value: raw(rim) },
             },
@@ -71,6 +77,10 @@ export class Dots {
         }
         attribute.needsUpdate = true;
         geometry.setDrawRange(0, count);
+    }
+
+    setPlane(plane: THREE.Vector4): void {
+        (this.points.material.uniforms.plane!.value as THREE.Vector4).copy(plane);
     }
 
     setPixelRatio(ratio: number): void {
@@ -108,8 +118,9 @@ export class Arrows {
     private readonly geometry = arrowGeometry();
     private readonly material: THREE.MeshBasicMaterial;
 
-    constructor(colour: number) {
-        this.material = new THREE.MeshBasicMaterial({ color: colour });
+    constructor(colour: number, inFront = false) {
+        this.material = new THREE.MeshBasicMaterial({ color: colour, depthTest: !inFront, transparent: inFront });
+        this.group.renderOrder = 4;
     }
 
     /** [count][3] feet and vectors in m, as they are to be drawn. */
@@ -145,29 +156,21 @@ export class Arrows {
 /** The line from a grabbed point to the place that it is pulled to. */
 export class PullLine {
     readonly group = new THREE.Group();
-    private readonly line: THREE.Line<THREE.BufferGeometry, THREE.LineBasicMaterial>;
+    private readonly arrow: Arrows;
     private readonly ends: Dots;
 
     constructor(colour: number) {
-        const geometry = new THREE.BufferGeometry();
-        geometry.setAttribute('position', new THREE.BufferAttribute(new Float32Array(6), 3));
-        const material = new THREE.LineBasicMaterial({ color: colour, depthTest: false });
-        this.line = new THREE.Line(geometry, material);
-        this.line.frustumCulled = false;
-        this.line.renderOrder = 4;
+        this.arrow = new Arrows(colour, true);
         this.ends = new Dots(colour, 11);
         this.ends.points.material.depthTest = false;
         this.ends.points.renderOrder = 5;
-        this.group.add(this.line, this.ends.points);
+        this.group.add(this.arrow.group, this.ends.points);
         this.group.visible = false;
     }
 
     set(from: readonly number[], to: readonly number[]): void {
-        const ends = [...from, ...to];
-        const attribute = this.line.geometry.getAttribute('position') as THREE.BufferAttribute;
-        (attribute.array as Float32Array).set(ends);
-        attribute.needsUpdate = true;
-        this.ends.set(ends);
+        this.arrow.set(from, to.map((v, i) => v - from[i]!));
+        this.ends.set(from);
         this.group.visible = true;
     }
 

@@ -202,6 +202,7 @@ export class ShapeView {
 
     setPlane(plane: THREE.Vector4): void {
         this.body.setPlane(plane);
+        for (const dots of [this.fixedDots, this.rollerDots, this.chosenDots]) dots.setPlane(plane);
     }
 
     beforeDraw(viewUp: THREE.Vector3, ratio: number): void {

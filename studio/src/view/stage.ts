@@ -181,22 +181,41 @@ export class Stage {
         this.camera.far = distance + 60 * this.radius;
     }
 
-    /** Looks at a sphere from the direction it looks from now, or from `from`. */
-    fit(center: THREE.Vector3, radius: number, from?: THREE.Vector3): void {
-        this.center.copy(center);
-        this.radius = Math.max(radius, 1e-6);
+    /** All corners of the box are seen, from the direction it looks from now, or from `from`. */
+    fit(box: THREE.Box3, from?: THREE.Vector3): void {
+        box.getCenter(this.center);
+        this.radius = Math.max(box.getSize(new THREE.Vector3()).length() / 2, 1e-6);
         const direction = from
             ? from.clone().normalize()
             : this.camera.position.clone().sub(this.controls.target).normalize();
         if (direction.lengthSq() < 0.5) direction.set(0.5, 0.35, 0.8).normalize();
-        const r = this.panes[0]!.rect;
-        const aspect = (this.host.clientWidth * r.width) / Math.max(1, this.host.clientHeight * r.height);
-        const half = Math.tan((this.camera.fov * Math.PI) / 360) * Math.min(1, aspect);
-        const distance = (1.1 * this.radius) / Math.sin(Math.atan(half));
-        this.controls.target.copy(center);
-        this.camera.position.copy(center).addScaledVector(direction, distance);
+        this.controls.target.copy(this.center);
+        this.camera.position.copy(this.center).addScaledVector(direction, this.fittingDistance(box, direction));
         this.controls.update();
         this.draw();
+    }
+
+    /** The least distance at which no corner is outside, with room for a body to sag. */
+    private fittingDistance(box: THREE.Box3, direction: THREE.Vector3): number {
+        const r = this.panes[0]!.rect;
+        const aspect = (this.host.clientWidth * r.width) / Math.max(1, this.host.clientHeight * r.height);
+        const tall = Math.tan((this.camera.fov * Math.PI) / 360);
+        const right = new THREE.Vector3().crossVectors(this.camera.up, direction).normalize();
+        const above = new THREE.Vector3().crossVectors(direction, right);
+        let distance = 0;
+        for (let i = 0; i < 8; i++) {
+            const corner = new THREE.Vector3(
+                i & 1 ? box.max.x : box.min.x,
+                i & 2 ? box.max.y : box.min.y,
+                i & 4 ? box.max.z : box.min.z,
+            ).sub(this.center);
+            const reach = Math.max(
+                Math.abs(corner.dot(right)) / (tall * aspect),
+                Math.abs(corner.dot(above)) / tall,
+            );
+            distance = Math.max(distance, corner.dot(direction) + 1.45 * reach);
+        }
+        return distance;
     }
 
     /** The view along an axis: 'x', 'y', 'z', with the sign. */

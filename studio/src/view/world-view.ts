@@ -36,6 +36,7 @@ export class WorldView {
     frame: Packet | null = null;
     frames = 0;
     private pending: Packet | null = null;
+    private lastStep = 0;
     private dark = false;
     private fieldTables: FieldTable[] = [];
     private announced: TopologyMessage | null = null;
@@ -134,6 +135,8 @@ export class WorldView {
             if (obstacles) shape.moveObstacles(obstacles);
         });
         this.grabs = floats(packet, What.Grabs, 0) ?? floats(packet, What.Grabs, 1) ?? nothing;
+        if (packet.step === 0 && this.lastStep > 0) this.range.forget();
+        this.lastStep = packet.step;
         if (values) this.range.follow(this.field, values);
         this.applyLook();
         this.onFrame(packet);
@@ -182,8 +185,7 @@ export class WorldView {
         const box = new THREE.Box3();
         for (const shape of this.shapes) box.union(boundsOf(shape.body.positions));
         if (box.isEmpty()) return;
-        const sphere = box.getBoundingSphere(new THREE.Sphere());
-        this.stage.fit(sphere.center, sphere.radius, from);
+        this.stage.fit(box, from);
     }
 
     pick(clientX: number, clientY: number): Picked | null {
