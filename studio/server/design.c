@@ -102,7 +102,9 @@ static double tick(st_session *s)
     if (!d->hurry && now < d->next_preview) return d->next_preview - now;
     d->hurry = false;
     d->next_preview = now + PREVIEW_MS;
+    st_echo heard = s->heard;
     if (hk_design_preview(d->design) != HK_OK) st_tell_notice(s, "error", "%s", hk_error());
+    s->echo = heard;
     look(s);
     return fmax(0, d->next_preview - st_now());
 }

@@ -146,8 +146,7 @@ void st_design_release_all(st_session *s, int client)
 
 static void note_echo(st_session *s, const st_command *c)
 {
-    s->echo.sent = st_read_real(c->message, "sent", 0);
-    s->echo.arrived = c->arrived;
+    s->heard = (st_echo){st_read_real(c->message, "sent", 0), c->arrived};
 }
 
 static bool grab_point(st_session *s, const json_t *message, st_handle *h, st_why *why)

@@ -137,7 +137,7 @@ static bool reset(st_session *s, st_why *why)
     run->row_stride = 1;
     s->now = 0;
     s->step = 0;
-    s->echo = (st_echo){.sent = 0};
+    s->heard = s->echo = (st_echo){.sent = 0};
     return true;
 }
 
@@ -175,6 +175,7 @@ static bool take_step(st_session *s)
     }
     if (reports[0].reason == HK_STOPPED && atomic_load(&s->urgent)) return false;
     s->step++;
+    s->echo = s->heard;
     s->now = hk_world_time(run->worlds[0]);
     s->step_ms = reports[0].ms;
     run->report = reports[0];

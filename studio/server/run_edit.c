@@ -41,8 +41,7 @@ void st_run_release_all(st_session *s, int client)
 
 static void note_echo(st_session *s, const st_command *c)
 {
-    s->echo.sent = st_read_real(c->message, "sent", 0);
-    s->echo.arrived = c->arrived;
+    s->heard = (st_echo){st_read_real(c->message, "sent", 0), c->arrived};
 }
 
 // A spring that is stiffer than the body around it gains nothing: E times the size of an element.
@@ -95,7 +94,8 @@ bool st_run_move(st_session *s, const st_command *c, st_why *why)
     FOR_WORLDS(run, hk_world_move_grab(world, grab->grabs[k], target));
     memcpy(grab->target, target, sizeof target);
     note_echo(s, c);
-    return s->dirty = true;
+    s->dirty = s->dirty || !s->playing;  // else the next step shows it
+    return true;
 }
 
 bool st_run_release(st_session *s, const st_command *c, st_why *why)

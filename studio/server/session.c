@@ -105,7 +105,7 @@ static void close_mode(st_session *s)
     s->playing = false;
     st_surface_free(&s->surface);
     st_hub_forget_frames(s->hub);
-    s->echo = (st_echo){.sent = 0};
+    s->heard = s->echo = (st_echo){.sent = 0};
 }
 
 // Begins a mode with the scene and the edits that there are.

@@ -81,7 +81,7 @@ struct st_session {
     double now;         // s, of the simulation
     uint32_t step;
     double step_ms;
-    st_echo echo;
+    st_echo heard, echo;  // the newest that came; the newest that the positions obey
     const char *busy;
     bool playing;
     double speed;
