@@ -34,11 +34,13 @@ export interface StudioState {
     plotRows: number;
     design: App['design'];
     stats: App['stats'];
-    latencies: number[];
+    latencies: number[]; // ms from an event of the pointer to the drawing of its answer
+    answers: number[]; // of which the server took, from the message to the frame
 }
 
 export function exposeState(app: App, parts: Parts): void {
     const latencies: number[] = [];
+    const answers: number[] = [];
     let newest = 0;
     // From the event of the pointer to the end of the drawing that shows its answer.
     const after = app.stage.onAfterDraw;
@@ -48,6 +50,7 @@ export function exposeState(app: App, parts: Parts): void {
         if (sent <= newest) return;
         newest = sent;
         latencies.push(performance.now() - sent);
+        answers.push(app.world.frame?.answerMs ?? 0);
     };
     const state = (): StudioState => ({
         connected: app.connection.open,
@@ -77,6 +80,7 @@ export function exposeState(app: App, parts: Parts): void {
         design: app.design,
         stats: app.stats,
         latencies: [...latencies],
+        answers: [...answers],
     });
     const hook = {
         state,
@@ -99,7 +103,7 @@ export function exposeState(app: App, parts: Parts): void {
         setEditorText: (text: string) => parts.editor.setText(text),
         upload: (name: string, text: string) => parts.uploads.take(new File([text], name)),
         dropConnection: () => app.connection.drop(),
-        forgetLatencies: () => latencies.splice(0).length,
+        forgetLatencies: () => answers.splice(0).length + latencies.splice(0).length,
     };
     Object.defineProperty(window, 'hookeStudio', { value: Object.freeze(hook) });
 }

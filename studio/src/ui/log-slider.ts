@@ -31,6 +31,9 @@ export function logSlider(
         change(v);
     });
     text.addEventListener('focus', () => text.select());
+    text.addEventListener('keydown', (e) => {
+        if (e.key === 'Enter') text.blur(); // the keys of the page work again
+    });
     text.addEventListener('change', () => {
         const v = parseQuantity(text.value);
         if (v === null) {
