@@ -3,8 +3,11 @@
 # as studio/package-lock.json says, at the first time. Where that is not possible it says so and
 # succeeds: the studio is then without its page, and all else is as it would be.
 set -u
+case $1 in
+/*) out=$1 ;;
+*) out=$PWD/$1 ;;
+esac
 cd "$(dirname "$0")/../studio" || exit 1
-out=$1
 npm=${NPM:-npm}
 
 skip() {

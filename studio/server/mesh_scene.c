@@ -110,7 +110,7 @@ static double scale_of(double extent, json_t *notes)
 
 // Cells along the longest side that give about as many tets as run in real time. 0: the surface
 // encloses nothing.
-static int find_cells(const hk_mesh *surface, json_t *notes)
+static int find_cells(const hk_mesh *surface, bool *coarse, json_t *notes)
 {
     int cells = FIRST_CELLS, tets = 0;
     for (int attempt = 0; attempt < 3; ++attempt) {
@@ -121,6 +121,7 @@ static int find_cells(const hk_mesh *surface, json_t *notes)
         if (hk_mesh_fill(surface, &def, &filled, &report) != HK_OK) return 0;
         hk_mesh_free(filled);
         tets = report.tets;
+        *coarse = hk_mesh_triangle_count(surface) < report.surface_triangles;
         if (tets > WANTED_TETS / 2 && tets < WANTED_TETS * 3 / 2) break;
         // Tets are graded: their number grows a little faster than the surface.
         int next = (int)lround(cells * pow((double)WANTED_TETS / tets, 1 / 2.3));
@@ -189,10 +190,14 @@ static json_t *make_scene(const hk_mesh *mesh, const hk_mesh_report *r, const ch
     double scale = scale_of(extent_of(r), notes);
     if (r->tets > 0)
         return r->simulable ? solid_scene(r, scale, json_pack("{s:s}", "file", file)) : NULL;
-    int cells = find_cells(mesh, notes);
-    if (cells > 0)
-        return solid_scene(r, scale,
-                           json_pack("{s:{s:s, s:i}}", "fill", "file", file, "cells", cells));
+    bool coarse = false;
+    int cells = find_cells(mesh, &coarse, notes);
+    if (cells > 0) {
+        json_t *fill = json_pack("{s:s, s:i}", "file", file, "cells", cells);
+        // Large triangles would not show how the tets within them deform.
+        if (coarse) json_object_set_new(fill, "skin", json_false());
+        return solid_scene(r, scale, json_pack("{s:o}", "fill", fill));
+    }
     if (!r->simulable) return NULL;
     note(notes, st_copy("it encloses nothing: taken for a sheet of cloth"));
     return sheet_scene(r, scale, json_pack("{s:s}", "file", file));

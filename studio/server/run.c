@@ -17,7 +17,8 @@ static bool make_world(st_session *s, const hk_model *model, int k, st_why *why)
     st_scene_leave();
     if (!good) return false;
     hk_world_report_energy(s->run->worlds[k], false);
-    hk_world_set_monitor(s->run->worlds[k], st_keep_going, s);
+    // Of two worlds none may fall behind the other.
+    if (s->run->world_count == 1) hk_world_set_monitor(s->run->worlds[k], st_keep_going, s);
     return true;
 }
 

@@ -366,8 +366,7 @@ static void test_bad_scenes_are_told(void **state)
         "{\\\"bodies\\\": []}",
         "{\\\"bodies\\\": [\\n {\\\"mesh\\\": {\\\"file\\\": \\\"nothing.msh\\\"}}]}",
         "{\\\"bodies\\\": [\\n {\\\"mesh\\\": {\\\"file\\\": \\\"/etc/passwd\\\"}}]}",
-        "{\\\"bodies\\\": [{\\\"mesh\\\": {\\\"box\\\": {\\\"size\\\": [1,1,1], \\\"cells\\\": "
-        "[1,1,0]}}}]}"};
+        "{\\\"bodies\\\": [{\\\"mesh\\\": {\\\"box\\\": {\\\"size\\\": [1,1,1]}}}]}"};
     studio_program program;
     page p;
     program_start(&program, bar);
