@@ -64,12 +64,20 @@ static int parse(studio_args *args, int argc, char **argv)
 static void open_browser(const char *url)
 {
     static const char *const programs[] = {"xdg-open", "open", "wslview"};
+    sigset_t none;
+    posix_spawnattr_t attributes;
     if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY") && !getenv("WSL_DISTRO_NAME")) return;
-    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; ++i) {
+    sigemptyset(&none);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    bool opened = false;
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0] && !opened; ++i) {
         char *arguments[] = {(char *)programs[i], (char *)url, NULL};
         pid_t child;
-        if (posix_spawnp(&child, programs[i], NULL, NULL, arguments, environ) == 0) return;
+        opened = posix_spawnp(&child, programs[i], NULL, &attributes, arguments, environ) == 0;
     }
+    posix_spawnattr_destroy(&attributes);
 }
 
 // All threads are started with these signals blocked, and this one waits for them.

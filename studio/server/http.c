@@ -351,6 +351,7 @@ static bool start(studio *server, const studio_options *options, st_why *why)
     free(here);
     if (!good) return false;
     server->hub = st_hub_create();
+    server->watch = st_watch_create();
     server->thumbnails = st_thumbnails_create(options->program, server->files.folder[ST_UPLOADS]);
     server->session = st_session_create(&server->files, server->hub, options->threads);
     st_enlarge_stacks();
@@ -388,6 +389,7 @@ void studio_stop(studio *server)
     if (server->http) mg_stop(server->http);
     st_session_free(server->session);
     st_thumbnails_free(server->thumbnails);
+    st_watch_free(server->watch);
     st_hub_free(server->hub);
     st_files_close(&server->files);
     free(server->listen);

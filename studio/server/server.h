@@ -7,6 +7,7 @@
 #include "session.h"
 #include "studio.h"
 #include "thumbnail.h"
+#include "watch.h"
 
 struct mg_context;
 
@@ -23,6 +24,7 @@ struct studio {
     st_hub *hub;
     st_session *session;
     st_thumbnails *thumbnails;
+    st_watch *watch;
 };
 
 // ---------------------------------------------------------------- requests (http.c)

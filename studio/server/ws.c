@@ -13,10 +13,11 @@ static bool write_message(void *connection, const st_message *message)
                               message->size) > 0;
 }
 
-static st_client *client_of(const struct mg_connection *connection)
-{
-    return mg_get_user_connection_data(connection);
-}
+// What belongs to a connection.
+typedef struct page {
+    st_client *client;
+    st_watched *watched;
+} page;
 
 // ---------------------------------------------------------------- coming and going
 
@@ -46,18 +47,26 @@ static void ready(struct mg_connection *connection, void *context)
 {
     studio *server = context;
     st_client *client = st_hub_add(server->hub, connection, write_message);
-    mg_set_user_connection_data(connection, client);
-    if (client) welcome(server, st_client_number(client));
+    if (!client) return;
+    const struct mg_request_info *info = mg_get_request_info(connection);
+    page *p = st_alloc(1, sizeof *p);
+    p->client = client;
+    p->watched = st_watch_add(server->watch, client, info->server_port, info->remote_port);
+    mg_set_user_connection_data(connection, p);
+    welcome(server, st_client_number(client));
 }
 
 static void closed(const struct mg_connection *connection, void *context)
 {
     studio *server = context;
-    st_client *client = client_of(connection);
-    if (!client) return;
-    int number = st_client_number(client);
-    st_hub_remove(client);
+    page *p = mg_get_user_connection_data(connection);
+    if (!p) return;
+    int number = st_client_number(p->client);
+    st_watch_remove(server->watch, p->watched);
+    st_hub_remove(p->client);
     st_session_client_left(server->session, number);
+    mg_set_user_connection_data(connection, NULL);
+    free(p);
 }
 
 // ---------------------------------------------------------------- messages
@@ -140,18 +149,19 @@ static int take_frame(struct mg_connection *connection, int bits, char *data, si
 {
     enum { OPCODE = 0x0f, FINAL = 0x80 };
     studio *server = context;
-    st_client *client = client_of(connection);
+    page *p = mg_get_user_connection_data(connection);
     int opcode = bits & OPCODE;
-    if (!client || st_client_is_lost(client)) return 0;
+    if (!p || st_client_is_lost(p->client)) return 0;
+    st_watch_heard(server->watch, p->watched);
     if (opcode == MG_WEBSOCKET_OPCODE_PING || opcode == MG_WEBSOCKET_OPCODE_PONG) return 1;
     bool whole = (bits & FINAL) != 0;
     if (opcode != MG_WEBSOCKET_OPCODE_TEXT || !whole || size > ST_MAX_TEXT) return 0;
     json_error_t error;
     json_t *message = json_loadb(data, size, JSON_REJECT_DUPLICATES, &error);
     if (json_is_object(message))
-        take_message(server, client, message);
+        take_message(server, p->client, message);
     else
-        refuse(server, st_client_number(client), NULL, "expected a JSON object");
+        refuse(server, st_client_number(p->client), NULL, "expected a JSON object");
     json_decref(message);
     return 1;
 }

@@ -301,6 +301,25 @@ static void throw_bytes(const studio_program *p, size_t size)
     page_close(&q);
 }
 
+// A frame that is said to have 1 GiB is cut long before.
+static void send_endless_frame(const studio_program *p)
+{
+    static unsigned char bytes[1 << 20];
+    const unsigned char head[14] = {0x81, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0};
+    size_t sent = 0;
+    page q;
+    page_open(&q, p);
+    send(q.socket, head, sizeof head, MSG_NOSIGNAL);
+    while (sent < (size_t)1 << 30) {
+        ssize_t n = send(q.socket, bytes, sizeof bytes, MSG_NOSIGNAL);
+        if (n <= 0) break;
+        sent += (size_t)n;
+        usleep(2000);
+    }
+    assert_true(sent < (size_t)512 << 20);
+    page_close(&q);
+}
+
 // Frames that are whole, of random contents and of messages with random values.
 static void throw_frames(const studio_program *p, size_t size)
 {
@@ -347,6 +366,15 @@ static void test_random_frames(void **state)
     usleep(300000);
     check_it_serves(p);
     check_memory(p, before, 128);
+}
+
+static void test_endless_frames(void **state)
+{
+    const studio_program *p = *state;
+    long before = program_memory(p);
+    for (int k = 0; k < 3; ++k) send_endless_frame(p);
+    check_it_serves(p);
+    check_memory(p, before, 192);
 }
 
 static void test_half_open_connections(void **state)
@@ -417,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_scenes_read_no_files_elsewhere),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_random_frames),
+        cmocka_unit_test(test_endless_frames),
         cmocka_unit_test(test_half_open_connections),
         cmocka_unit_test(test_silent_pages),
     };
