@@ -162,14 +162,28 @@ st_thumbnail_state st_thumbnail_find(st_thumbnails *t, const char *scene, char *
     return state;
 }
 
+// Whether the program that draws it would read only what the studio may.
+static bool may_be_drawn(const st_files *files, const char *scene, st_why *why)
+{
+    size_t size;
+    char *text = st_file_read(scene, ST_MAX_SCENE, &size, why), *folder = st_folder_of(scene);
+    bool good = text && st_files_check_scene(files, text, size, folder, why);
+    if (text && !good && why->status == 0) why->status = 404;
+    free(folder);
+    free(text);
+    return good;
+}
+
 void st_get_thumbnail(const st_request *request, st_reply *reply)
 {
     char name[1024];
     st_why why;
+    const st_files *files = &request->server->files;
     st_request_value(request, "path", name, sizeof name);
-    char *scene = st_files_find(&request->server->files, name, false, NULL, &why), *picture = NULL;
-    if (!scene) {
+    char *scene = st_files_find(files, name, false, NULL, &why), *picture = NULL;
+    if (!scene || !may_be_drawn(files, scene, &why)) {
         st_reply_error(reply, &why);
+        free(scene);
         return;
     }
     st_thumbnail_state state = st_thumbnail_find(request->server->thumbnails, scene, &picture);

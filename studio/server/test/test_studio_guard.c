@@ -234,6 +234,10 @@ static void test_scenes_read_no_files_elsewhere(void **state)
         assert_non_null(strstr(json_string_value(json_object_get(object, "error")), "outside"));
         json_decref(object);
         answer_free(&a);
+        program_write(p, "reads.json", texts[k], strlen(texts[k]));
+        answer picture = ask(p, "GET", "/api/thumbnail?path=here/reads.json", "", 0);
+        assert_int_equal(picture.status, 403);
+        answer_free(&picture);
     }
 }
 
