@@ -18,7 +18,7 @@ help:
 	@echo 'make               build/hooke, build/libhooke.so, build/libhooke.a (installs what is missing)'
 	@echo 'make demo          build the program alone, simulate a beam and a swing, draw them into out/demo'
 	@echo 'make studio        build the program and the page, open Hooke Studio in the browser'
-	@echo 'make test          every test: release, sanitizers, fuzz targets, ARM (emulated), installation'
+	@echo 'make test          every test: release, sanitizers, fuzz targets, ARM (emulated), the page of the studio, installation'
 	@echo 'make test-quick    the tests of the release build only'
 	@echo 'make asan          the tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make debug         build-debug/hooke for the debugger'
@@ -49,7 +49,7 @@ studio: setup
 
 test:
 	@tools/setup.sh test
-	@tools/test.sh release asan fuzz aarch64 install
+	@tools/test.sh release asan fuzz aarch64 page install
 
 test-quick: setup
 	@tools/test.sh release

@@ -81,7 +81,14 @@ function build(root: HTMLElement): void {
         { keys: 'L', label: 'load', action: () => tools.choose('load') },
         { keys: 'B', label: 'paint a material', action: () => tools.choose('paint') },
         { keys: 'V', label: 'look around only', action: () => tools.choose('orbit') },
-        { keys: 'A', label: 'see everything', action: () => app.world.fit() },
+        {
+            keys: 'A',
+            label: 'see everything',
+            action: () => {
+                untouched = true;
+                app.world.fit();
+            },
+        },
         { keys: 'W', label: 'wireframe', action: () => shown('wireframe') },
         { keys: 'H', label: 'rest shape', action: () => shown('ghost') },
         {
@@ -161,17 +168,24 @@ function build(root: HTMLElement): void {
     app.on('topology', ({ fresh }) => {
         empty.hidden = true;
         if (fresh) orient(app);
-        fitAgain ||= fresh;
+        if (fresh) untouched = unknown = true;
     });
-    // The shape that follows is only known once it is found: see all of it, unless somebody has
-    // turned the view meanwhile.
-    let fitAgain = false;
-    app.stage.canvas.addEventListener('pointerdown', () => (fitAgain = false));
-    app.stage.canvas.addEventListener('wheel', () => (fitAgain = false), { passive: true });
+    // As long as nobody has turned the view it shows all there is: when it becomes wider, and when
+    // the shape that follows in design is known.
+    let untouched = false;
+    let unknown = false;
+    const touch = (): void => void (untouched = false);
+    app.stage.canvas.addEventListener('pointerdown', touch);
+    app.stage.canvas.addEventListener('wheel', touch, { passive: true });
+    app.stage.onResize = () => {
+        if (untouched) app.world.fit();
+    };
     app.on('design', (d) => {
-        if (!fitAgain || d.state !== 'converged') return;
-        fitAgain = false;
-        window.setTimeout(() => app.world.fit(), 60);
+        if (d.state !== 'converged' || !unknown) return;
+        unknown = false;
+        window.setTimeout(() => {
+            if (untouched) app.world.fit();
+        }, 60);
     });
     app.on('frame', () => legend.set(app.world.legend));
     app.on('theme', () => legend.set(app.world.legend));

@@ -325,14 +325,14 @@ for (const name of ['16k', '54k'])
     await test(`pulling ${name} tets: frames and latency`, async () => {
         await page.openScene(`here/${name}.json`);
         const { tets } = await page.call('sceneMessage');
+        const from = await page.bodyNear((await page.vertexAlong([0.5, 0.5, 0.5])).at);
+        await page.page.mouse.move(from.x, from.y);
+        await page.page.mouse.down();
         await page.page.keyboard.press('Space');
         await page.until('motion', (s) => s.step > 20);
-        const from = await page.bodyNear((await page.vertexAlong([0.5, 0.5, 0.5])).at);
         await page.call('forgetLatencies');
         const a = await page.state();
         const began = Date.now();
-        await page.page.mouse.move(from.x, from.y);
-        await page.page.mouse.down();
         for (let k = 0; Date.now() - began < 4000; k++) {
             await page.page.mouse.move(from.x - 40 + 40 * Math.cos(k / 12), from.y - 60 * Math.sin(k / 12));
             await sleep(12);

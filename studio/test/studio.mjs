@@ -126,13 +126,17 @@ export class Page {
     }
 
     /** A place in the window that is on a body, near another one. */
-    async bodyNear({ x, y }) {
-        for (let r = 4; r < 60; r += 4)
-            for (let a = 0; a < 12; a++) {
-                const p = { x: x + r * Math.cos(a * 0.5236), y: y + r * Math.sin(a * 0.5236) };
-                if (await this.call('pick', p.x, p.y)) return p;
-            }
-        throw new Error('there is no body there');
+    async bodyNear(at) {
+        const place = await this.page.evaluate(({ x, y }) => {
+            for (let r = 4; r < 60; r += 4)
+                for (let a = 0; a < 12; a++) {
+                    const p = { x: x + r * Math.cos(a * 0.5236), y: y + r * Math.sin(a * 0.5236) };
+                    if (window.hookeStudio.pick(p.x, p.y)) return p;
+                }
+            return null;
+        }, at);
+        if (!place) throw new Error('there is no body there');
+        return place;
     }
 
     async close() {

@@ -105,9 +105,9 @@ export class ComparePanel {
             return key;
         });
         this.convergence.replaceChildren(
-            h('header', {}, h('b', { text: 'Error against time, one step' }), ...keys, close),
+            h('header', {}, h('b', { text: 'Error against time' }), ...keys, close),
             host,
-            h('p', { class: 'note', text: `(ε − ε*) / (ε₀ − ε*), ε* by ${answer.reference ?? 'newton'} to full precision` }),
+            h('p', { class: 'note', text: `Of one step from here: (ε − ε*) / (ε₀ − ε*), ε* by ${answer.reference ?? 'newton'} to full precision` }),
         );
         this.convergence.hidden = false;
         this.plot(host, curves);
@@ -124,7 +124,7 @@ export class ComparePanel {
         const axis: uPlot.Axis = { stroke: ink, grid, ticks: { show: false }, font: '11px system-ui' };
         new uPlot(
             {
-                width: 460,
+                width: 486,
                 height: 260,
                 legend: { show: false },
                 cursor: { drag: { x: false, y: false } },

@@ -16,6 +16,7 @@ export class DesignPanel {
     private readonly undoButton: HTMLButtonElement;
     private readonly redoButton: HTMLButtonElement;
     private readonly gravityButton: HTMLButtonElement;
+    private readonly given = h('select', { class: 'select', title: 'What the mesh of the scene is; begins anew', id: 'given' });
     private gravity: Vec3 = [0, -9.81, 0];
     private closedFor = -1;
 
@@ -30,12 +31,21 @@ export class DesignPanel {
             if (save.value) void this.save(save.value);
             save.value = '';
         });
+        this.given.append(
+            h('option', { text: 'Mesh: loaded', attrs: { value: 'loaded' } }),
+            h('option', { text: 'Mesh: rest', attrs: { value: 'rest' } }),
+        );
+        this.given.addEventListener('change', () => {
+            void app.ask({ type: 'mode', mode: 'design', given: this.given.value });
+            this.given.blur();
+        });
         this.element = h(
             'div',
             { class: 'transport design-bar' },
             this.undoButton,
             this.redoButton,
             this.gravityButton,
+            this.given,
             h('div', { class: 'state' }, this.state, this.bar),
             this.numbers,
             save,
@@ -47,6 +57,7 @@ export class DesignPanel {
     }
 
     private enter(on: boolean): void {
+        if (on && this.element.hidden) this.given.value = 'loaded';
         this.element.hidden = this.titles.hidden = !on;
         if (!on) this.card.hidden = true;
     }
@@ -74,7 +85,7 @@ export class DesignPanel {
             preview: 'preview',
             refining: 'refining',
             converged: 'exact',
-            failed: d.failure ? 'no rest shape' : 'not found',
+            failed: noShape(d) ? 'no rest shape' : 'not found',
         }[d.state];
         const tone = { preview: 'info', refining: 'info', converged: 'good', failed: 'bad' }[d.state];
         this.state.textContent = text;
@@ -115,7 +126,7 @@ export class DesignPanel {
             this.card.hidden = true;
         }, { icon: 'close', title: 'Close', class: 'round small' });
         this.card.replaceChildren(
-            h('header', {}, icon('warn', 22), h('b', { text: failure ? 'No rest shape sags into this one' : 'The other shape was not found' }), close),
+            h('header', {}, icon('warn', 22), h('b', { text: noShape(d) ? 'No rest shape sags into this one' : 'The other shape was not found' }), close),
             h('p', { text: failure?.message || d.detail || d.reason }),
             h('div', { class: 'load-bar', title: 'How much of the load there is a shape for' }, h('i'), h('span', { text: `${digits(100 * reached, 3)} % of the load` })),
             h('p', { class: 'advice', text: 'Make it stiffer or lighter, hold it in more places, or draw a shape that hangs more.' }),
@@ -145,6 +156,11 @@ export class DesignPanel {
         const [what, shape] = choice.split(' ') as [string, string | undefined];
         await download(this.app, what, shape);
     }
+}
+
+/** Only where that is known: a search that came no further has not shown that there is nothing. */
+function noShape(d: DesignMessage): boolean {
+    return /no rest shape/i.test(d.failure?.message ?? d.detail);
 }
 
 const exports: [string, string][] = [

@@ -131,7 +131,8 @@ export class Editor {
 
     private key(event: KeyboardEvent): void {
         const command = event.ctrlKey || event.metaKey;
-        if (command && event.key === 's') void this.save();
+        if (event.key === 'Escape') this.text.blur();
+        else if (command && event.key === 's') void this.save();
         else if (command && event.key === 'Enter') void this.run();
         else if (event.key === 'Tab') this.text.setRangeText('  ', this.text.selectionStart, this.text.selectionEnd, 'end');
         else {

@@ -237,7 +237,7 @@ export class Plots {
 
     draw(): void {
         if (this.element.hidden || this.element.clientHeight === 0) return;
-        const comparing = this.app.status?.mode === 'compare';
+        const comparing = this.app.scene?.mode === 'compare';
         const rows = comparing ? this.compareRows : this.rows;
         this.empty.hidden = rows.length > 1;
         for (const [plots, on] of [[this.live, !comparing], [this.compare, comparing]] as const)

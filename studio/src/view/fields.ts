@@ -50,7 +50,7 @@ export class FieldRange {
             this.range = this.fixed;
             return;
         }
-        const [low, high] = quantiles(values, [0.01, 0.99]) as [number, number];
+        const [low, high] = quantiles(values, [0.02, 0.98]) as [number, number];
         if (!Number.isFinite(high)) return;
         const wanted = this.wanted(field, low, high);
         const fresh = field !== this.field;

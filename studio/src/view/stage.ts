@@ -29,6 +29,7 @@ export class Stage {
     /** What is called before a drawing, and after one. */
     onBeforeDraw: () => void = () => {};
     onAfterDraw: () => void = () => {};
+    onResize: () => void = () => {};
     draws = 0;
     drawMs = 0;
     waitMs = 10;
@@ -93,6 +94,7 @@ export class Stage {
         if (w === 0 || h === 0) return;
         this.renderer.setPixelRatio(this.pixelRatio());
         this.renderer.setSize(w, h, false);
+        this.onResize();
         this.drawNow();
     }
 
