@@ -234,7 +234,7 @@ static bool set_speed(st_session *s, const json_t *message, st_why *why)
 }
 
 // What all modes know. 1: done, 0: failed, −1: it is for the mode.
-static int general_command(st_session *s, const json_t *message, st_why *why)
+static int general_command(st_session *s, const json_t *message, json_t **answer, st_why *why)
 {
     const char *type = st_read_text(message, "type");
     if (strcmp(type, "open") == 0 || strcmp(type, "scene") == 0) return open_scene(s, message, why);
@@ -243,6 +243,7 @@ static int general_command(st_session *s, const json_t *message, st_why *why)
     if (!s->open) return st_fail(why, "no scene is open");
     if (strcmp(type, "mode") == 0) return change_mode(s, message, why);
     if (strcmp(type, "reset") == 0) return reset(s, why);
+    if (strcmp(type, "save") == 0) return st_save_scene(s, message, answer, why);
     if (strcmp(type, "record") == 0) return st_recording_command(s, message, why);
     return -1;
 }
@@ -289,7 +290,7 @@ static void do_command(st_session *s, const st_command *c)
     st_why why = {.line = 0};
     json_t *answer = NULL;
     if (internal_command(s, c)) return;
-    int result = general_command(s, c->message, &why);
+    int result = general_command(s, c->message, &answer, &why);
     if (result < 0) result = s->mode->command(s, c, &answer, &why);
     if (result < 0)
         st_fail(&why, "there is nothing called \"%s\" in mode %s", st_read_text(c->message, "type"),

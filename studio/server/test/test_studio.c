@@ -259,6 +259,19 @@ static void test_a_design_ends_where_hk_rest_does(void **state)
     hk_model_free(model);
     hk_scene_free(scene);
 
+    // Saved as a scene, it sags into the shape that was drawn.
+    char path[512];
+    page_do(&p, "{\"type\": \"save\", \"name\": \"drawn\"}");
+    snprintf(path, sizeof path, "%s/up/drawn.json", program.folder);
+    assert_int_equal(hk_scene_load(path, NULL, 0, &scene), HK_OK);
+    hk_world *world = make_world(scene);
+    hk_step_report posed;
+    assert_int_equal(hk_world_pose(world, &posed), HK_OK);
+    assert_int_equal(posed.reason, HK_CONVERGED);
+    assert_true(distance(hk_world_positions(world), loaded, N) < 1e-4 * report.sag);
+    hk_world_free(world);
+    hk_scene_free(scene);
+
     edit_design(&p, "{\"type\": \"undo\"}", "converged");
     read_points(&program, "loaded", undone, N);
     assert_true(distance(undone, before, N) < 1e-12);
