@@ -8,7 +8,7 @@ CMAKE_ARGS ?=
 export JOBS CMAKE_ARGS
 
 .NOTPARALLEL:
-.PHONY: all help setup demo test test-quick asan debug fuzz bench bench-gpu figures install format format-check clean
+.PHONY: all help setup demo studio test test-quick asan debug fuzz bench bench-gpu figures install format format-check clean
 
 all: setup
 	@tools/configure.sh release build $(CMAKE_ARGS)
@@ -17,7 +17,8 @@ all: setup
 help:
 	@echo 'make               build/hooke, build/libhooke.so, build/libhooke.a (installs what is missing)'
 	@echo 'make demo          build the program alone, simulate a beam and a swing, draw them into out/demo'
-	@echo 'make test          every test: release, sanitizers, fuzz targets, ARM (emulated), installation'
+	@echo 'make studio        build the program and the page, open Hooke Studio in the browser'
+	@echo 'make test          every test: release, sanitizers, fuzz targets, ARM (emulated), the page of the studio, installation'
 	@echo 'make test-quick    the tests of the release build only'
 	@echo 'make asan          the tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make debug         build-debug/hooke for the debugger'
@@ -38,9 +39,17 @@ setup:
 demo: setup
 	@tools/demo.sh
 
+# SCENE=my/part.json opens that one.
+SCENE ?= scenes/studio/creature.json
+studio: setup
+	@tools/configure.sh release build $(CMAKE_ARGS)
+	@cmake --build build --parallel $(JOBS) --target hooke_cli
+	@tools/studio_page.sh build/studio-page
+	@build/hooke studio $(SCENE)
+
 test:
 	@tools/setup.sh test
-	@tools/test.sh release asan fuzz aarch64 install
+	@tools/test.sh release asan fuzz aarch64 page install
 
 test-quick: setup
 	@tools/test.sh release

@@ -37,6 +37,7 @@ int cmd_certify(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_sweep(int argc, char **argv);
+int cmd_studio(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 

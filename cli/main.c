@@ -17,6 +17,7 @@ const cli_command cli_commands[] = {
     {"mesh", "make, convert and check meshes", cmd_mesh},
     {"certify", "prove a series of states free of intersections", cmd_certify},
     {"render", "draw a mesh or a series as images", cmd_render},
+    {"studio", "see, pull and design bodies in the browser", cmd_studio},
     {"tune", "find the best Chebyshev phases of method descent for a scene", cmd_tune},
     {"help", "explain a command, the materials, the methods or the scene file", cmd_help},
 };

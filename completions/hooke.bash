@@ -35,7 +35,7 @@ _hooke()
         mapfile -t COMPREPLY < <(compgen -W "cpu cuda auto" -- "$word")
         return
         ;;
-    --out)
+    --out | --uploads | --page | --scenes)
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;

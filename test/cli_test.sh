@@ -32,7 +32,7 @@ usage() {
 }
 
 help() {
-    for words in "--help" "-h" "help" "help run" "help pose" "help rest" "help fit" "help compare" "help sweep" "help certify" "help tune" "help mesh" "help mesh make" \
+    for words in "--help" "-h" "help" "help run" "help pose" "help rest" "help fit" "help compare" "help sweep" "help certify" "help studio" "help tune" "help mesh" "help mesh make" \
         "help help" "help materials" "help methods" "help scene" "help machine" "run --help" "pose -h" \
         "mesh --help" "mesh make --help" "mesh convert --help" "mesh check --help" "mesh fill --help" "mesh sdf --help"; do
         # shellcheck disable=SC2086  # the words are to be split

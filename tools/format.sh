@@ -16,5 +16,5 @@ if [ -z "$formatter" ]; then
 fi
 options=(-i)
 [ "${1:-}" != --check ] || options=(--dry-run --Werror)
-find bench cli examples fuzz include src test \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) -print0 |
+find bench cli examples fuzz include src studio/server test \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) -print0 |
     xargs -0 "$formatter" "${options[@]}"

@@ -25,6 +25,15 @@ build_needs=(
     "libpng-dev|libpng headers|pkg-config --exists libpng"
     "libcmocka-dev|cmocka headers|pkg-config --exists cmocka"
 )
+# What Hooke does without where it cannot be had: then it is said once, and the rest is built.
+wanted=(
+    "libcivetweb-dev|civetweb, for hooke studio|has_header civetweb.h"
+    "nodejs|node, for the page of hooke studio|has_program node"
+    "npm|npm, for the page of hooke studio|has_program npm"
+)
+wanted_for_tests=(
+    "chromium|Chromium, in which the page of hooke studio is tested|has_program chromium || has_program chromium-browser"
+)
 test_needs=(
     "clang|clang, for the fuzz targets|has_program clang"
     "libclang-rt-dev|clang's libFuzzer and sanitizer runtimes|clang_links -fsanitize=fuzzer,address"
@@ -105,6 +114,22 @@ install_on_debian() {
     fi
 }
 
+# Installs what is wanted if that takes no asking, and goes on if it does not work.
+want() {
+    local required=("${needs[@]}")
+    needs=("${wanted[@]}")
+    find_missing
+    if [ ${#missing[@]} -gt 0 ]; then
+        packages=("${missing[@]%%|*}")
+        local installed=false
+        if is_debian && { [ "$(id -u)" -eq 0 ] || { has_program sudo && sudo -n true 2>/dev/null; }; }; then
+            install_on_debian && installed=true
+        fi
+        $installed || say "setup: Hooke Studio is not built whole without ${packages[*]} (all else is)"
+    fi
+    needs=("${required[@]}")
+}
+
 main() {
     [ "${HOOKE_SETUP:-yes}" != no ] || return 0
     local list=false
@@ -114,16 +139,20 @@ main() {
     fi
     case "${1:-build}" in
     build) needs=("${build_needs[@]}") ;;
-    test) needs=("${build_needs[@]}" "${test_needs[@]}") ;;
+    test)
+        needs=("${build_needs[@]}" "${test_needs[@]}")
+        wanted+=("${wanted_for_tests[@]}")
+        ;;
     *)
         say "usage: tools/setup.sh [list] [build|test]"
         return 2
         ;;
     esac
     if $list; then
-        echo "${needs[@]%%|*}"
+        echo "${needs[@]%%|*}" "${wanted[@]%%|*}"
         return 0
     fi
+    want
     find_missing
     [ ${#missing[@]} -gt 0 ] || return 0
     packages=("${missing[@]%%|*}")

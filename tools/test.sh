@@ -3,7 +3,7 @@
 # "N passed, M failed, K skipped". Every suite runs even if an earlier one failed; the exit status is
 # that of all of them.
 #
-#   tools/test.sh SUITE...      suites: release asan fuzz aarch64 install
+#   tools/test.sh SUITE...      suites: release asan fuzz aarch64 page install
 #
 # A suite that does not build counts as one failure. FUZZ_SECONDS is the time for each fuzz target.
 # A test that leaves something out prints a line "skipped: REASON" for each such thing.
@@ -113,8 +113,16 @@ for suite in "$@"; do
             record install 0 1 1
         fi
         ;;
+    page) # of the release build, in a browser
+        if build release build; then
+            run_script page tools/studio_test.sh build
+        else
+            echo "page: it does not build" >>"$logs/failures"
+            record page 0 1 1
+        fi
+        ;;
     *)
-        echo "test: unknown suite \"$suite\"; there are: release asan fuzz aarch64 install" >&2
+        echo "test: unknown suite \"$suite\"; there are: release asan fuzz aarch64 page install" >&2
         exit 2
         ;;
     esac

@@ -1143,6 +1143,7 @@ HK_API int hk_scene_steps(const hk_scene *scene); /* from "steps" or "end" */
 #include <hooke/contact.h>
 #include <hooke/design.h>
 #include <hooke/fill.h>
+#include <hooke/inspect.h>
 #include <hooke/quadratic.h>
 #include <hooke/sdf.h>
 #include <hooke/tool.h>

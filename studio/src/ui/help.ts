@@ -1,0 +1,67 @@
+// The help card, and the keys that it tells of.
+import { button, h } from './dom';
+
+export interface Shortcut {
+    keys: string;
+    label: string;
+    action?: () => void;
+}
+
+const mouse: Shortcut[] = [
+    { keys: 'drag a body', label: 'pull it, with the tool in hand' },
+    { keys: 'drag beside it', label: 'turn the view' },
+    { keys: 'right drag', label: 'move the view' },
+    { keys: 'wheel', label: 'nearer, farther' },
+    { keys: 'Ctrl + drag', label: 'turn the view, also from on a body' },
+    { keys: 'drop a file', label: 'a mesh becomes a body' },
+];
+
+export class Help {
+    readonly element: HTMLElement;
+
+    constructor(shortcuts: Shortcut[]) {
+        const table = (rows: Shortcut[]): HTMLElement =>
+            h('dl', {}, ...rows.flatMap((s) => [h('dt', {}, h('kbd', { text: s.keys })), h('dd', { text: s.label })]));
+        this.element = h(
+            'div',
+            { class: 'help', attrs: { role: 'dialog', 'aria-label': 'Help' } },
+            h(
+                'div',
+                { class: 'help-card' },
+                h('header', {}, h('h1', { text: 'Keys and mouse' }), button('', () => this.toggle(), { icon: 'close', title: 'Close (Esc)', class: 'round' })),
+                h('div', { class: 'help-columns' }, table(mouse), table(shortcuts)),
+            ),
+        );
+        this.element.hidden = true;
+        this.element.addEventListener('click', (e) => {
+            if (e.target === this.element) this.toggle();
+        });
+    }
+
+    toggle(): void {
+        this.element.hidden = !this.element.hidden;
+    }
+}
+
+/** Keys where nothing is being typed. */
+export function listen(shortcuts: Shortcut[]): void {
+    window.addEventListener('keydown', (event) => {
+        const target = event.target as HTMLElement;
+        if (event.key === 'Escape') target.blur();
+        else if (/^(textarea|select)$/i.test(target.tagName)) return;
+        else if (target instanceof HTMLInputElement && target.type !== 'range' && target.type !== 'checkbox') return;
+        const name = keyName(event);
+        const found = shortcuts.find((s) => s.action && s.keys.split(' or ').includes(name));
+        if (!found) return;
+        event.preventDefault();
+        if (target instanceof HTMLButtonElement) target.blur();
+        found.action!();
+    });
+}
+
+function keyName(event: KeyboardEvent): string {
+    const key = event.key === ' ' ? 'Space' : event.key === 'Escape' ? 'Esc' : event.key.length === 1 ? event.key.toUpperCase() : event.key;
+    const command = event.ctrlKey || event.metaKey;
+    if (command) return `Ctrl+${event.shiftKey ? 'Shift+' : ''}${key}`;
+    return key;
+}

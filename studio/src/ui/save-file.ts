@@ -1,0 +1,29 @@
+// Files to the disk of whoever looks at the page.
+import type { App } from '../app';
+
+export function saveBlob(blob: Blob, name: string): void {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    window.setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+/** "beam" of "scenes/beam.json" */
+export function baseName(app: App): string {
+    const path = app.scene?.path ?? '';
+    return (path.split('/').pop() ?? '').replace(/\.json$/, '') || 'scene';
+}
+
+export async function download(app: App, what: string, shape?: string): Promise<void> {
+    try {
+        const blob = await app.http.exported(what, shape);
+        const ending = what.includes('.') ? what : `${what}`;
+        const middle = shape && shape !== 'now' ? `-${shape}` : '';
+        const name = what === 'scene.json' ? `${baseName(app)}.json` : `${baseName(app)}${middle}${what.includes('.') ? '-' : '.'}${ending}`;
+        saveBlob(blob, name);
+        app.toasts.show('good', `Saved ${name}`, '', 4, 'saved');
+    } catch (error) {
+        app.complain(error, `${what} could not be saved`);
+    }
+}
