@@ -26,7 +26,7 @@ typedef struct hk_def_kind {
     GROWS(load, force, factor)              \
     GROWS(region, material, material)       \
     GROWS(body, velocity, move_names)       \
-    GROWS(term, context, context)           \
+    GROWS(term, context, batch)             \
     GROWS(contact, between, drag)           \
     GROWS(obstacle, formula, formula)       \
     GROWS(model, gravity, gravity_factor)   \
