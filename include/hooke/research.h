@@ -63,6 +63,10 @@ HK_API hk_status hk_analysis_held(hk_analysis *analysis, uint8_t *axes, double *
 HK_API hk_status hk_analysis_rest_slope(hk_analysis *analysis, const double *direction,
                                         const double *factors, double *slope);
 
+/* A law without energy, stress and stiffness, for the model "custom" of bodies whose energy is in a
+ * term (hk_term_def.batch). Their fields of stress are 0. */
+HK_API void hk_fill_empty_law(hk_custom_law *law);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1185,6 +1185,7 @@ FUNCTIONS = {
     'hk_fill_body_def': (None, [POINTER(hk_body_def), c_size_t], ['def', 'size']),
     'hk_fill_contact_def': (None, [POINTER(hk_contact_def), c_size_t], ['def', 'size']),
     'hk_fill_design_def': (None, [POINTER(hk_design_def), c_size_t], ['def', 'size']),
+    'hk_fill_empty_law': (None, [POINTER(hk_custom_law)], ['law']),
     'hk_fill_filling_def': (None, [POINTER(hk_filling_def), c_size_t], ['def', 'size']),
     'hk_fill_fit_def': (None, [POINTER(hk_fit_def), c_size_t], ['def', 'size']),
     'hk_fill_grab_def': (None, [POINTER(hk_grab_def), c_size_t], ['def', 'size']),

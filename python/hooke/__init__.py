@@ -1,0 +1,19 @@
+"""Hooke: how elastic bodies move and where they come to rest.
+
+    import hooke
+    world = hooke.load("scene.json").world()
+    world.step()            # or world.pose(), the equilibrium
+    world.positions         # a numpy array, without a copy
+    hooke.show(world)       # in a notebook
+"""
+
+from ._library import (BadInput, FileError, HookeError, InternalError, Iteration, NotConverged,
+                       OutOfMemory, Unsupported)
+from .custom import Material, Term
+from .mesh import Mesh
+from .model import Body, Model, load
+from .world import Grab, Report, World
+from .about import (gpu, integrators, log, machine, material_energy, materials, methods,
+                    rest_methods, version)
+
+__version__ = version()
