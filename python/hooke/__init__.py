@@ -13,6 +13,8 @@ from .custom import Material, Term
 from .mesh import Mesh
 from .model import Body, Model, load
 from .world import Grab, Report, World
+from .analysis import Analysis
+from .adjoint import Gradient, Tape, pose_gradient
 from .about import (gpu, integrators, log, machine, material_energy, materials, methods,
                     rest_methods, version)
 

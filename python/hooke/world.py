@@ -125,6 +125,9 @@ class World:
             if method is not None:
                 definition.solver = default(c.hk_solver_def, lib.hk_fill_solver_def)
             _set_solver(definition.solver, method, iterations, tolerance, options, kept)
+        self._definition, self._kept = definition, kept
+        self._damping = definition.damping
+        self._gravity: Optional[tuple[float, ...]] = None  # that was set
         made = ctypes.c_void_p()
         lib.hk_world_create(ctypes.byref(definition), ctypes.byref(made))
         model.guard.raise_again()
@@ -272,6 +275,7 @@ class World:
 
     def set_gravity(self, gravity: Sequence[float]) -> None:
         lib.hk_world_set_gravity(self.pointer, (ctypes.c_double * 3)(*gravity))
+        self._gravity = tuple(float(g) for g in gravity)
 
     def set_forces(self, forces: Any) -> None:
         """[vertices, 3] N beside gravity and loads; None: none."""
@@ -322,7 +326,9 @@ class World:
 
     def set_damping(self, **damping: float) -> None:
         """air, viscous, ether, pbd, air_per_vertex; what is not given is 0."""
-        lib.hk_world_set_damping(self.pointer, ctypes.byref(_damping(damping)))
+        found = _damping(damping)
+        lib.hk_world_set_damping(self.pointer, ctypes.byref(found))
+        self._damping = found
 
     def set_solver(self, method: str, iterations: Optional[int] = None,
                    tolerance: Optional[float] = None,
