@@ -15,6 +15,9 @@ from .model import Body, Model, load
 from .world import Grab, Report, World
 from .analysis import Analysis
 from .adjoint import Gradient, Tape, pose_gradient
+from .design import Design, Fit, Rest
+from .picture import picture, write_png
+from .viewer import Film, Viewer, show
 from .about import (gpu, integrators, log, machine, material_energy, materials, methods,
                     rest_methods, version)
 
