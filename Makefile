@@ -8,7 +8,7 @@ CMAKE_ARGS ?=
 export JOBS CMAKE_ARGS
 
 .NOTPARALLEL:
-.PHONY: all help setup demo test test-quick asan debug fuzz bench bench-gpu figures install format format-check clean
+.PHONY: all help setup demo test test-quick asan debug fuzz bench bench-gpu figures python install format format-check clean
 
 all: setup
 	@tools/configure.sh release build $(CMAKE_ARGS)
@@ -25,6 +25,7 @@ help:
 	@echo 'make bench         build and run the benchmarks (build/bench_*)'
 	@echo 'make bench-gpu     build without SuiteSparse and jansson, check the GPU against the CPU, time it'
 	@echo 'make figures       redraw the figures of docs/methods.md (a quarter of an hour)'
+	@echo 'make python        python/dist/hooke-*.whl, a wheel that carries libhooke.so'
 	@echo 'make install       into DESTDIR/PREFIX (PREFIX=$(PREFIX)); then ldconfig, or what to do in its place'
 	@echo 'make format        clang-format 14 over all sources; format-check only looks'
 	@echo 'make clean         remove the build folders'
@@ -40,7 +41,7 @@ demo: setup
 
 test:
 	@tools/setup.sh test
-	@tools/test.sh release asan fuzz aarch64 install
+	@tools/test.sh release asan fuzz aarch64 install python
 
 test-quick: setup
 	@tools/test.sh release
@@ -69,6 +70,11 @@ bench-gpu:
 figures: all
 	@scenes/figures/draw.sh
 
+# Wants setuptools and wheel of a python3 (Debian: python3-setuptools python3-wheel).
+python: all
+	@cd python && ../tools/python.sh setuptools,wheel setup.py --quiet bdist_wheel
+	@ls python/dist/*.whl
+
 install: all
 	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
 	@tools/ldconfig.sh build '$(DESTDIR)'
@@ -80,4 +86,5 @@ format-check:
 	@tools/format.sh --check
 
 clean:
-	rm -rf build build-asan build-debug build-fuzz build-gpu build-aarch64 build-demo out/demo
+	rm -rf build build-asan build-debug build-fuzz build-gpu build-aarch64 build-demo out/demo \
+	    python/build python/dist python/hooke.egg-info

@@ -29,6 +29,12 @@ test_needs=(
     "clang|clang, for the fuzz targets|has_program clang"
     "libclang-rt-dev|clang's libFuzzer and sanitizer runtimes|clang_links -fsanitize=fuzzer,address"
     "libomp-dev|clang's OpenMP|clang_links -fopenmp"
+    "python3-numpy|numpy, for the tests of the Python package|tools/python.sh numpy -c ''"
+    "python3-scipy|scipy|tools/python.sh scipy -c ''"
+    "python3-pytest|pytest|tools/python.sh pytest -c ''"
+    "python3-setuptools|setuptools, for the wheel|tools/python.sh setuptools -c ''"
+    "python3-wheel|wheel|tools/python.sh wheel -c ''"
+    "python3-pip|pip|tools/python.sh pip -c ''"
 )
 
 say() { printf '%s\n' "$*" >&2; }

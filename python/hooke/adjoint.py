@@ -398,7 +398,9 @@ def _check_symmetry(a: Analysis, z: np.ndarray, time: Optional[float], lam: np.n
     found = (a.at(z + h * d, time).gradient() - a.at(z - h * d, time).gradient()) / (2 * h)
     a.at(z, time)
     error = float(np.abs((found - product) * ~a.held()[0]).max())
-    if error > 1e-3 * float(np.abs(product).max()):
+    # What rounding does to the differences goes by the stiffness, of any direction.
+    noise = 1e-8 * float(np.abs(a.product(np.random.default_rng(0).standard_normal(z.shape))).max())
+    if error > 1e-3 * float(np.abs(product).max()) + noise:
         raise Unsupported("the matrix is not the derivative of the forces: some of them are no "
                           "energy's, such as pressures on a surface with a rim that moves")
 
