@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -253,39 +254,62 @@ class Guarded:
             raise raised
 
 
+class _Interrupts:
+    """Notes Ctrl-C while the library computes, in the main thread; `raise_again` does what it would
+    have done. (An exception out of a handler might come where nothing in Python can catch it.)"""
+
+    def __init__(self) -> None:
+        self.noted: Optional[tuple[int, Any]] = None
+        self.handler: Any = None
+
+    def __enter__(self) -> "_Interrupts":
+        if threading.current_thread() is threading.main_thread():
+            handler = signal.getsignal(signal.SIGINT)
+            if callable(handler):
+                self.handler = handler
+                signal.signal(signal.SIGINT, self.note)
+        return self
+
+    def note(self, number: int, frame: Any) -> None:
+        self.noted = (number, frame)
+
+    def __exit__(self, *_: Any) -> None:
+        if self.handler is not None:
+            signal.signal(signal.SIGINT, self.handler)
+
+    def raise_again(self) -> None:
+        if self.noted is not None:
+            self.handler(*self.noted)
+
+
 def monitored(set_monitor: Callable[..., None], pointer: Any,
               monitor: Optional[Callable[[Any], Any]], call: Callable[[], Any],
               guards: Sequence[Guarded] = ()) -> Any:
     """Makes a call that a monitor may stop, or Ctrl-C in the main thread; then raises what was
     raised. A monitor that returns False stops the call; any other answer goes on."""
-    guard = Guarded()
-    if monitor is None and threading.current_thread() is not threading.main_thread():
-        result = call()
-    else:
-        def look(iteration: Any) -> bool:
-            # Python runs its handlers of signals here, which raise KeyboardInterrupt.
-            return monitor is None or monitor(Iteration(iteration)) is not False
+    guard, failed, result = Guarded(), None, None
 
+    def look(iteration: Any) -> bool:
+        return monitor is None or monitor(Iteration(iteration)) is not False
+
+    with _Interrupts() as interrupts:
         @c.hk_monitor_fn
-        def callback(_: Any, iteration: Any) -> bool:
-            go_on = guard.run(False, look, iteration)
+        def callback(_: Any, iteration: Any) -> bool:  # Python runs its handlers of signals here
+            go_on = interrupts.noted is None and guard.run(False, look, iteration)
             return bool(go_on) and all(g.raised is None for g in guards)
 
         set_monitor(pointer, callback, None)
-        failed = None
         try:
             result = call()
         except HookeError as error:
             failed = error
         finally:
             set_monitor(pointer, c.hk_monitor_fn(0), None)
-        for g in (guard, *guards):
-            g.raise_again()
-        if failed is not None:
-            raise failed
-        return result
-    for g in guards:
+    interrupts.raise_again()
+    for g in (guard, *guards):
         g.raise_again()
+    if failed is not None:
+        raise failed
     return result
 
 

@@ -16,8 +16,8 @@ derivative by y, by forces (λ itself), and by whatever r depends on, −λ · �
 the steps that is the exact gradient of the computed trajectory, up to what the steps left
 unconverged: take a tolerance of 1e-10 or less.
 
-Forces must be those of an energy: friction, viscous damping and pressures on surfaces with a free
-rim are refused.
+Forces must be those of an energy: friction, contact that damps (its restitution must be 1), viscous
+damping and pressures on surfaces with a free rim are refused.
 """
 
 from __future__ import annotations
@@ -87,10 +87,11 @@ def _refuse_what_is_no_energy(world: World, moving: bool) -> None:
     if moving and (contact or definition.obstacle_count):
         obstacles = array_of(definition.obstacles, definition.obstacle_count, c.hk_obstacle_def)
         friction += [o.friction for o in obstacles[:definition.obstacle_count]]
+        if not contact or contact.contents.restitution < 1:
+            raise Unsupported("gradients of steps with contact that damps are not known: take "
+                              "\"contact\": {\"restitution\": 1}")
         if contact:
             friction.append(contact.contents.friction)
-            if contact.contents.restitution > 0:
-                raise Unsupported("gradients of steps with restitution are not known")
             if contact.contents.when != c.HK_CONTACT_DURING:
                 raise Unsupported("gradients are not known where contact is put right after steps")
         if any(f > 0 for f in friction):

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _definitions as c
-from ._library import BadInput, Handle, array_of, lib, texts
+from ._library import (BadInput, Handle, array_of, doubles, integers, lib, pointer_to, texts)
 from .custom import Material, empty_law
 from .mesh import Mesh
 
@@ -112,7 +112,7 @@ class Scene:
 
 
 def _with(key: str, value: Any) -> tuple[Any, Scene]:
-    scene = Scene({"bodies": [{"mesh": _PLACEHOLDER, "material": {}, key: value}]})
+    scene = Scene({"bodies": [{"mesh": _PLACEHOLDER, "material": {"young": 1e6, "poisson": 0.4}, key: value}]})
     bodies = array_of(lib.hk_scene_model(scene.pointer).contents.bodies, 1, c.hk_body_def)
     return bodies[0], scene
 
@@ -128,15 +128,53 @@ def material_definition(material: Any) -> tuple[Any, list[Any]]:
 
 def load_definitions(loads: Sequence[Any]) -> tuple[Any, int, list[Any]]:
     """[hk_load_def] of [{"select": …, "force": …}, …], as in a scene."""
-    body, scene = _with("load", list(loads))
-    return body.loads, body.load_count, [body, scene]
+    # Vertices are those of the body, which the scene here has not: selectors are put in by hand.
+    plain = [{**load, "select": {"all": True}} if isinstance(load, Mapping) and "select" in load
+             else load for load in loads]
+    body, scene = _with("load", plain)
+    records, kept = array_of(body.loads, body.load_count, c.hk_load_def), [body, scene]
+    for record, load in zip(records, loads):
+        if isinstance(load, Mapping) and "select" in load:
+            record.select = _selector(load["select"], kept)
+    return records, body.load_count, kept
 
 
 def selector_definition(select: Any) -> tuple[Any, list[Any]]:
-    """hk_selector of {"box": …}, {"vertices": …}, …, as in a scene."""
-    if not isinstance(select, Mapping):
-        select = {"vertices": np.asarray(select).ravel()}
-    # The vertices of a placeholder are no matter: selectors are looked up when they are used.
-    body, scene = _with("load", [{"select": select, "force": [0, 0, 0]}])
-    load = array_of(body.loads, 1, c.hk_load_def)[0]
-    return load.select, [load, body, scene]
+    """hk_selector of {"box": …}, {"vertices": …}, … as in a scene, or of a list of vertices."""
+    kept: list[Any] = []
+    return _selector(select, kept), kept
+
+
+def _selector(value: Any, kept: list[Any]) -> Any:
+    if not isinstance(value, Mapping):
+        value = {"vertices": value}
+    if len(value) != 1:
+        raise BadInput("a selector has one of box, sphere, vertices, group, all, any, not (has "
+                       f"{', '.join(map(repr, value)) or 'none'})")
+    (kind, given), s = next(iter(value.items())), c.hk_selector()
+    if kind == "box":
+        s.kind = c.HK_SELECT_BOX
+        corners = doubles(given, (2, 3), "a box")
+        for k in range(2):
+            s.box[k][:] = corners[k].tolist()
+    elif kind == "sphere":
+        s.kind, s.radius = c.HK_SELECT_SPHERE, float(given["radius"])
+        s.center[:] = doubles(given["center"], (3,), "a center").tolist()
+    elif kind == "vertices":
+        which = integers(np.atleast_1d(given), (-1,), "vertices")
+        kept.append(which)
+        s.kind, s.vertices, s.vertex_count = c.HK_SELECT_VERTICES, pointer_to(which), len(which)
+    elif kind == "group":
+        s.kind, s.group = c.HK_SELECT_GROUP, str(given).encode()
+    elif kind == "all":
+        s.kind = c.HK_SELECT_ALL if given else c.HK_SELECT_NONE
+    elif kind in ("any", "not"):
+        parts = list(given) if kind == "any" else [given]
+        children = (c.hk_selector * max(len(parts), 1))(*[_selector(p, kept) for p in parts])
+        kept.append(children)
+        s.kind = c.HK_SELECT_ANY if kind == "any" else c.HK_SELECT_NOT
+        s.children, s.child_count = children, len(parts)
+    else:
+        raise BadInput(f"there is no selector {kind!r} (known: box, sphere, vertices, group, all, "
+                       "any, not)")
+    return s

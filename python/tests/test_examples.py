@@ -123,7 +123,7 @@ def test_installed_package_has_its_own_library(tmp_path):
     environment.pop("HOOKE_LIBRARY")
     code = ("import hooke, pathlib; print(hooke._library.lib._shared._name); "
             "print(hooke.load({'bodies': [{'mesh': {'box': {'size': [1, 1, 1], 'cells': [2, 2, 2]}},"
-            " 'material': {}, 'fix': [{'all': True}]}]}).world().step().converged)")
+            " 'material': {'young': 1e5, 'poisson': 0.3}, 'fix': [{'all': True}]}]}).world().step().converged)")
     ran = subprocess.run([str(venv / "bin" / "python"), "-c", code], env=environment, cwd=tmp_path,
                          capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

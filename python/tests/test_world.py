@@ -1,9 +1,9 @@
 """Scenes, worlds, edits, results, errors, views, threads, memory."""
 
-import _thread
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -179,13 +179,13 @@ def test_edits(bar):
     world.pose().require()
     assert np.allclose(by_forces, world.positions, atol=1e-9)
     assert by_forces[right, 2].mean() > 0.15
-    soft = world.positions[right, 2].mean()
     world.set_material("bar", {"young": 4e5, "poisson": 0.4})
     world.pose().require()
-    assert world.positions[right, 2].mean() < soft
+    soft = world.positions[right, 2].mean()
+    assert soft < by_forces[right, 2].mean()
     world.set_material(0, {"young": 4e4, "poisson": 0.4}, select={"box": [[0.4, -1, -1], [2, 1, 1]]})
     world.pose().require()
-    assert world.positions[right, 2].mean() > 0.16
+    assert world.positions[right, 2].mean() > soft
     world.fix(right)
     held = world.positions[right].copy()
     world.set_loads(0, [])
@@ -298,11 +298,16 @@ def test_monitor(bar):
 def test_ctrl_c_stops_a_long_pose():
     world = hooke.load(bar_scene(cells=(24, 8, 8), young=2e4)).world(
         method="gradient_descent", iterations=10 ** 8, tolerance=1e-14)
-    timer = threading.Timer(0.5, _thread.interrupt_main)
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     started = time.monotonic()
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        world.pose()
+    # Where tests run in the background signals are ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            world.pose()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - started < 20
     assert np.isfinite(world.positions).all()
     world.set_solver("newton")
