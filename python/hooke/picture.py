@@ -220,6 +220,7 @@ def png_bytes(image: np.ndarray) -> bytes:
 
 
 def write_png(path: PathLike, image: np.ndarray) -> None:
+    """Writes an image [height, width, 3] of uint8."""
     with open(path, "wb") as file:
         file.write(png_bytes(image))
 

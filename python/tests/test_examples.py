@@ -77,7 +77,7 @@ def test_lines_of_the_documentation(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     found = blocks(ROOT / "docs" / "python.md")
-    assert len(found) > 8
+    assert len(found) >= 8
     for number, block in enumerate(found):
         exec(compile(block, f"docs/python.md, block {number}", "exec"), names)
 
@@ -104,7 +104,8 @@ def test_everything_has_a_docstring_and_types():
 
 def test_installed_package_has_its_own_library(tmp_path):
     for module in ("pip", "venv", "setuptools", "wheel"):
-        pytest.importorskip(module, reason=f"python3-{module} is not installed")
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"python3-{module} is not installed")
     library = hooke._library.lib._shared._name
     environment = {**os.environ, "HOOKE_LIBRARY": os.path.realpath(library)}
     environment.pop("PYTHONPATH", None)
