@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import tempfile
 from typing import Any, Mapping, Optional, Sequence, Union
 
 import numpy as np
@@ -45,6 +46,24 @@ def _mesh_of(value: Any) -> Optional[Mesh]:
                    f"trimesh, or what a scene file has (is a {type(value).__name__})")
 
 
+def _names_parts(value: Any) -> bool:
+    """Whether some selector is of vertices or groups, which scenes look up in the mesh."""
+    if isinstance(value, Mapping):
+        return "vertices" in value or "group" in value or any(map(_names_parts, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_names_parts, value))
+
+
+def _stand_in(mesh: Mesh, body: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """What a scene is parsed with in the place of a mesh of Python's."""
+    if not _names_parts({k: v for k, v in body.items() if k != "mesh"}):
+        return _PLACEHOLDER
+    path = lib.hk_mesh_path(mesh.pointer)
+    if path is None or not os.path.exists(path):
+        path = os.fsencode(os.path.join(folder, f"{mesh.pointer}.msh"))
+        mesh.save(os.fsdecode(path))
+    return {"file": os.path.abspath(os.fsdecode(path))}
+
+
 class Scene:
     """A parsed scene: definitions of a model and of a world, and what stood in for others."""
 
@@ -55,9 +74,10 @@ class Scene:
         made = ctypes.c_void_p()
         lines = [f"{path}={json.dumps(value, default=_plain)}" for path, value in self.sets.items()]
         if isinstance(source, Mapping):
-            text = json.dumps(self._take_objects(source), default=_plain).encode()
-            lib.hk_scene_parse(text, len(text), b"scene", texts(lines), len(lines),
-                               ctypes.byref(made))
+            with tempfile.TemporaryDirectory(prefix="hooke-") as folder:
+                text = json.dumps(self._take_objects(source, folder), default=_plain).encode()
+                lib.hk_scene_parse(text, len(text), b"scene", texts(lines), len(lines),
+                                   ctypes.byref(made))
         else:
             lib.hk_scene_load(os.fsencode(source), texts(lines), len(lines), ctypes.byref(made))
         self.handle = Handle(made, lib.hk_scene_free)
@@ -66,7 +86,7 @@ class Scene:
     def pointer(self) -> int:
         return self.handle.pointer
 
-    def _take_objects(self, source: Mapping[str, Any]) -> dict[str, Any]:
+    def _take_objects(self, source: Mapping[str, Any], folder: str) -> dict[str, Any]:
         scene = dict(source)
         bodies = scene.get("bodies")
         if not isinstance(bodies, (list, tuple)):
@@ -82,7 +102,7 @@ class Scene:
                                "as scene files have them: write the bodies out")
             if mesh is not None:
                 self.meshes[number] = mesh
-                body["mesh"] = _PLACEHOLDER
+                body["mesh"] = _stand_in(mesh, body, folder)
             material = body.get("material")
             if isinstance(material, Material):
                 self.materials[number] = material

@@ -38,6 +38,29 @@ def test_mesh_from_arrays_is_that_of_the_generator():
     assert np.array_equal(a.positions, b.positions) and np.array_equal(a.positions, d.positions)
 
 
+def test_selectors_of_vertices_of_ones_own_mesh():
+    solid = hooke.Mesh.make("box", size=[1, 0.3, 0.3], cells=[6, 2, 2])
+    left = np.flatnonzero(solid.vertices[:, 0] < 1e-9)
+    end = np.flatnonzero(solid.vertices[:, 0] > 0.999)
+    body = {"mesh": {"vertices": solid.vertices, "tets": solid.tets},
+            "fix": [{"vertices": left}],
+            "load": [{"select": {"any": [{"vertices": end}]}, "force": [0, 0, 3]}]}
+    boxes = {"fix": [LEFT], "load": [{"select": {"box": [[0.999, -1, -1], [2, 1, 1]]},
+                                      "force": [0, 0, 3]}]}
+    a, b = hooke.load(bar_scene(body=body)).world(), hooke.load(bar_scene(body=boxes)).world()
+    assert a.pose().converged and b.pose().converged
+    assert np.array_equal(a.positions, b.positions)
+    with pytest.raises(hooke.BadInput, match="is no vertex of the mesh"):
+        hooke.load(bar_scene(body={**body, "fix": [{"vertices": [len(solid.vertices)]}]}))
+    sheet = hooke.Mesh.make("sheet", size=[1, 1], cells=[4, 4])
+    cloth = hooke.load({"bodies": [{
+        "mesh": hooke.Mesh(sheet.vertices, triangles=sheet.triangles), "fix": [{"vertices": [0, 4]}],
+        "material": {"model": "mass_spring", "stretch": 100, "bending": 1e-3, "density": 0.2}}]})
+    world = cloth.world()
+    world.step(5)
+    assert world.positions[:, 1].min() < -0.005 and world.positions[0, 1] == 0
+
+
 def test_mesh(tmp_path):
     mesh = hooke.Mesh.make("box", size=[1, 1, 1], cells=[2, 2, 2])
     check = mesh.check()
