@@ -15,7 +15,7 @@ if [ "$status" -eq 77 ]; then
 fi
 sed -n 's/^SKIPPED \[[0-9]*\] \([^:]*\)[:0-9]*: /skipped: \1: /p' "$log"
 sed -n 's/^FAILED /FAILED: /p; s/^ERROR \(python.*\)/FAILED: \1/p' "$log"
-count() { sed -n "s/.*[= ]\([0-9][0-9]*\) $1.* in [0-9.]*s.*/\1/p" "$log" | tail -n 1; }
+count() { sed -n -E "s/^(.*[^0-9])?([0-9]+) $1.* in [0-9.]+s.*/\2/p" "$log" | tail -n 1; }
 passed=$(count passed) failed=$(count failed) errors=$(count error)
 echo "python: ${passed:-0} passed, $((${failed:-0} + ${errors:-0})) failed"
 [ "$status" -eq 0 ]

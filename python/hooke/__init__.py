@@ -22,3 +22,10 @@ from .about import (gpu, integrators, log, machine, material_energy, materials, 
                     rest_methods, version)
 
 __version__ = version()
+
+__all__ = ["Analysis", "BadInput", "Body", "Design", "FileError", "Film", "Fit", "Grab",
+           "Gradient", "HookeError", "InternalError", "Iteration", "Material", "Mesh", "Model",
+           "NotConverged", "OutOfMemory", "Report", "Rest", "Tape", "Term", "Unsupported",
+           "Viewer", "World", "gpu", "integrators", "load", "log", "machine", "material_energy",
+           "materials", "methods", "picture", "pose_gradient", "rest_methods", "show", "version",
+           "write_png"]

@@ -107,7 +107,8 @@ class Tape:
     """Records the steps of a world from now on, for gradients of what comes of them.
 
     Integrators backward_euler, bdf2 and implicit_midpoint; damping by air, air_per_vertex and
-    ether. Edits of forces and gravity between steps are recorded; others end it.
+    ether. Forces, gravity, targets and the step may be others for each step; other edits, and states
+    that are set, are refused.
     """
 
     def __init__(self, world: World):
@@ -128,7 +129,7 @@ class Tape:
         self._now: Any = None
         self.start_x, self.start_v = world.positions.copy(), world.velocities.copy()
         self._start_time = world.time
-        self._first_steps = world.time == 0 and definition.step > 0
+        self._changes = world._changes
         world._tapes.append(self)
 
     def __len__(self) -> int:
@@ -151,10 +152,15 @@ class Tape:
     # ---------------------------------------------------------------- recording
 
     def _before_step(self, world: World) -> None:
+        self._check_unchanged()
+        last = self._records[-1] if self._records else None
+        x, v = (last.x, last.v) if last else (self.start_x, self.start_v)
+        if not (np.array_equal(x, world.positions) and np.array_equal(v, world.velocities)):
+            raise Unsupported("the state was set while a tape records: begin another tape after that")
         damping = world._damping
         if damping.viscous > 0 or damping.pbd > 0:
             raise Unsupported("gradients of steps with viscous or pbd damping are not known")
-        self._now = (world.positions.copy(), world.velocities.copy(), world.time, world._step)
+        self._now = (x, v, world.time, world._step)
         if self._integrator == "bdf2" and not self._records and self._now[2] != 0:
             raise Unsupported("a tape of bdf2 begins with the world, at time 0")
 
@@ -179,6 +185,11 @@ class Tape:
             r.z = np.where(held, places, r.z)
         self._records.append(r)
 
+    def _check_unchanged(self) -> None:
+        if self._world._changes != self._changes:
+            raise Unsupported("the world was edited while a tape records (materials, fixes, loads, "
+                              "damping, grabs): begin another tape after that")
+
     # ---------------------------------------------------------------- backwards
 
     def gradient(self, x: Any = None, v: Any = None) -> "Gradient":
@@ -187,6 +198,7 @@ class Tape:
         count, n = len(self._records), self._world.vertex_count
         if not count:
             raise BadInput("the tape has no steps")
+        self._check_unchanged()
         pulls = [_pulls(given, count, n, name) for given, name in ((x, "x"), (v, "v"))]
         g = Gradient(self._world, self._analysis, count)
         adjoint = [np.zeros((n, 3)) for _ in range(4)]  # of x, v, and of both one step before
@@ -345,6 +357,9 @@ class Gradient:
            step: Optional[float] = None) -> float:
         """By a number that a model is made from, make(number): of the forces it makes, central
         differences of sixth order, which need no other trajectory."""
+        if self._world._edited:
+            raise Unsupported("the world was edited since it was made from its scene: make a model "
+                              "with the materials, fixes and loads that it is to have")
         h = step or _STEP * (abs(value) or 1.0)
         total = 0.0
         for k, weight in enumerate(_WEIGHTS, 1):
@@ -371,7 +386,8 @@ class Gradient:
             held, places = a.at(X, time).held()
             if (held != (self._analysis.held()[0])).any():
                 raise BadInput("this number changes what is held")
-            work += float((target * np.where(held, places, 0)).sum())
+            led = held & ~world._targets[:, None]  # by the model
+            work += float((target * np.where(led, places, 0)).sum())
         if self._begins_as(scratch):
             work += float((self.initial_positions * scratch.positions).sum())
             work += float((self.initial_velocities * scratch.velocities).sum())

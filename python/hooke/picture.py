@@ -221,6 +221,7 @@ def png_bytes(image: np.ndarray) -> bytes:
 
 def write_png(path: PathLike, image: np.ndarray) -> None:
     """Writes an image [height, width, 3] of uint8."""
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path, "wb") as file:
         file.write(png_bytes(image))
 

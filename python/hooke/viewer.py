@@ -93,6 +93,8 @@ class Viewer:
         return template.replace("@PNG@", still).replace("@DATA@", json.dumps(data))
 
     def save(self, path: PathLike) -> None:
+        """Writes the page; missing folders are made."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(self.page(), encoding="utf-8")
 
     def open(self) -> str:

@@ -88,6 +88,7 @@ class Grab:
 
     def release(self) -> None:
         lib.hk_world_release_grab(self._world.pointer, self._number)
+        self._world._changes += 1
 
 
 class World:
@@ -143,6 +144,9 @@ class World:
         self._velocities: Optional[np.ndarray] = None
         self._forces: Optional[np.ndarray] = None
         self._tapes: list[Any] = []  # that record what is done
+        self._edited = False  # it is not what its scene says any more
+        self._changes = 0  # of what the matrix of a step is made of
+        self._targets = np.zeros(self._vertex_count, dtype=bool)  # that were set
         if not report_energy:
             lib.hk_world_report_energy(self.pointer, False)
 
@@ -253,6 +257,8 @@ class World:
         X = doubles(values, (self._vertex_count, 3), "rest positions")
         self._refuse_with_materials("rest positions")
         lib.hk_world_set_rest_positions(self.pointer, pointer_to(X))
+        self._edited = True
+        self._changes += 1
 
     @property
     def masses(self) -> np.ndarray:
@@ -287,6 +293,8 @@ class World:
         """[{"select": …, "force": …}, …] in place of all loads of a body."""
         records, count, kept = load_definitions(loads)
         lib.hk_world_set_loads(self.pointer, self._model.body(body).number, records, count)
+        self._edited = True
+        self._changes += 1
         del kept
 
     def set_targets(self, vertices: Any, positions: Any) -> None:
@@ -294,16 +302,21 @@ class World:
         which = integers(vertices, (-1,), "vertices")
         x = doubles(positions, (len(which), 3), "positions")
         lib.hk_world_set_targets(self.pointer, len(which), pointer_to(which), pointer_to(x))
+        self._targets[which] = True
 
     def fix(self, vertices: Any, positions: Any = None) -> None:
         """Holds vertices where they are, or at positions."""
         which = integers(vertices, (-1,), "vertices")
         x = None if positions is None else doubles(positions, (len(which), 3), "positions")
         lib.hk_world_fix(self.pointer, len(which), pointer_to(which), pointer_to(x))
+        self._edited = True
+        self._changes += 1
 
     def unfix(self, vertices: Any) -> None:
         which = integers(vertices, (-1,), "vertices")
         lib.hk_world_unfix(self.pointer, len(which), pointer_to(which))
+        self._edited = True
+        self._changes += 1
 
     def set_material(self, body: Any, material: Mapping[str, Any], select: Any = None) -> None:
         """Another material for a body, or for the tets that are selected (as in a scene)."""
@@ -313,6 +326,8 @@ class World:
         lib.hk_world_set_material(self.pointer, self._model.body(body).number,
                                   None if region is None else ctypes.byref(region),
                                   ctypes.byref(definition))
+        self._edited = True
+        self._changes += 1
         del kept, more
 
     def _refuse_with_materials(self, what: str, body: Optional[int] = None) -> None:
@@ -329,6 +344,7 @@ class World:
         found = _damping(damping)
         lib.hk_world_set_damping(self.pointer, ctypes.byref(found))
         self._damping = found
+        self._changes += 1
 
     def set_solver(self, method: str, iterations: Optional[int] = None,
                    tolerance: Optional[float] = None,
@@ -353,6 +369,7 @@ class World:
         definition.target[:] = [float(t) for t in target]
         number = ctypes.c_int()
         lib.hk_world_grab(self.pointer, ctypes.byref(definition), ctypes.byref(number))
+        self._changes += 1
         return Grab(self, number.value)
 
     # ---------------------------------------------------------------- results

@@ -272,6 +272,35 @@ def test_gradient_with_a_prescribed_motion_and_contact():
         assert g.parameter(path) == pytest.approx(found, rel=MOST), path
 
 
+def test_edits_while_a_tape_records_are_refused(bar):
+    world = bar.world()
+    tape = hooke.Tape(world)
+    world.step()
+    world.positions = world.positions + 0.0
+    world.step()  # it is the same state
+    world.velocities = world.velocities + 1e-3
+    with pytest.raises(hooke.Unsupported, match="state was set"):
+        world.step()
+    assert len(tape) == 2
+    tape.stop()
+    tape = hooke.Tape(world)
+    world.step()
+    W = np.ones((world.vertex_count, 3))
+    tape.gradient(W)
+    world.grab([5], [1, 1, 1], stiffness=10)
+    for call in (world.step, lambda: tape.gradient(W)):
+        with pytest.raises(hooke.Unsupported, match="edited"):
+            call()
+    tape.stop()
+    world.set_material(0, {"young": 1e5, "poisson": 0.3})
+    tape = hooke.Tape(world)
+    world.step()
+    g = tape.gradient(W)
+    assert np.isfinite(g.rest).all()
+    with pytest.raises(hooke.Unsupported, match="edited since"):
+        g.parameter("bodies.0.material.young")
+
+
 def test_what_has_no_gradient_is_refused(bar):
     with pytest.raises(hooke.Unsupported, match="newmark"):
         hooke.Tape(bar.world(integrator="newmark"))
