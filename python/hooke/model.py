@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 
 import numpy as np
 
-from . import _definitions as c
 from ._library import BadInput, Guarded, Handle, lib, view
 from .custom import Term, TetTerm, definitions
 from .mesh import Mesh

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
-import time
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np

@@ -3,6 +3,7 @@
 import re
 import shutil
 import struct
+import subprocess
 import zlib
 
 import numpy as np
@@ -58,6 +59,28 @@ def test_page_is_self_contained(bar, tmp_path):
     bundle = view._repr_mimebundle_()
     read_png(bundle["image/png"])
     assert "<iframe" in bundle["text/html"] and "<iframe" in world._repr_html_()
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_page_in_a_browser(bar, tmp_path, drawn):
+    """With WebGL it is drawn; without, the picture is shown in its place."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("chromium is not installed")
+    hooke.show(bar.world(), field="displacement").save(tmp_path / "bar.html")
+    how = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"] if drawn \
+        else ["--disable-gpu", "--disable-3d-apis"]
+    ran = subprocess.run([browser, "--headless=new", "--no-sandbox", *how, "--virtual-time-budget=3000",
+                          f"--user-data-dir={tmp_path}/profile", "--dump-dom",
+                          (tmp_path / "bar.html").as_uri()], capture_output=True, text=True, timeout=120)
+    page = ran.stdout
+    if "id=\"view\"" not in page:
+        pytest.skip("the browser does not start here")
+    still = re.search(r'<img id="still"[^>]*>', page)[0]
+    if drawn and "display: block" in still:
+        pytest.skip("the browser has no WebGL here")
+    assert ("displacement: " in page) == drawn
+    assert ("display: block" in still) != drawn
 
 
 def test_video(bar, tmp_path, monkeypatch):
