@@ -133,22 +133,36 @@ _check_version()
 
 
 class Handle:
-    """Owns an object of the library. Arrays that look into it keep it alive."""
+    """Owns an object of the library. Arrays that look into it keep it alive, and so do handles that
+    need it, in whatever order the garbage collector ends them."""
 
-    __slots__ = ("pointer", "_free", "_needs", "__weakref__")
+    __slots__ = ("pointer", "_free", "_needs", "_users", "_ended", "__weakref__")
 
     def __init__(self, pointer: Any, free: Callable[[Any], None], *needs: Any):
         self.pointer = pointer.value if isinstance(pointer, ctypes.c_void_p) else pointer
         self._free = free
-        self._needs = list(needs)  # what the object points to
-
-    def keep(self, *needs: Any) -> None:
-        self._needs.extend(needs)
+        self._needs = needs  # what the object points to
+        self._users = 0  # handles that need this one
+        self._ended = False
+        for need in needs:
+            if isinstance(need, Handle):
+                need._users += 1
 
     def __del__(self) -> None:
-        if getattr(self, "pointer", None) is not None and not sys.is_finalizing():
-            self._free(self.pointer)
-            self.pointer = None
+        if getattr(self, "pointer", None) is None or sys.is_finalizing():
+            return
+        self._ended = True
+        if self._users == 0:
+            self._release()
+
+    def _release(self) -> None:
+        self._free(self.pointer)
+        self.pointer = None
+        for need in self._needs:
+            if isinstance(need, Handle):
+                need._users -= 1
+                if need._ended and need._users == 0:
+                    need._release()
 
 
 class _Memory:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import json
 import os
+import weakref
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy as np
@@ -130,15 +131,17 @@ class Tape:
         self.start_x, self.start_v = world.positions.copy(), world.velocities.copy()
         self._start_time = world.time
         self._changes = world._changes
-        world._tapes.append(self)
+        tapes = world._tapes
+        self._own = weakref.ref(self, lambda own: own in tapes and tapes.remove(own))
+        tapes.append(self._own)
 
     def __len__(self) -> int:
         return len(self._records)
 
     def stop(self) -> None:
-        """Records no more."""
-        if self in self._world._tapes:
-            self._world._tapes.remove(self)
+        """Records no more, as when it is dropped."""
+        if self._own in self._world._tapes:
+            self._world._tapes.remove(self._own)
 
     @property
     def positions(self) -> list[np.ndarray]:

@@ -141,7 +141,7 @@ class World:
         self._positions: Optional[np.ndarray] = None
         self._velocities: Optional[np.ndarray] = None
         self._forces: Optional[np.ndarray] = None
-        self._tapes: list[Any] = []  # that record what is done
+        self._tapes: list[Any] = []  # weak references to those that record what is done
         self._edited = False  # it is not what its scene says any more
         self._changes = 0  # of what the matrix of a step is made of
         self._targets = np.zeros(self._vertex_count, dtype=bool)  # that were set
@@ -165,10 +165,11 @@ class World:
         return report
 
     def _careful_step(self, report: Report) -> None:
-        for tape in self._tapes:
+        tapes = [t for t in (reference() for reference in self._tapes) if t is not None]
+        for tape in tapes:
             tape._before_step(self)
         self._watched(lambda: self._step_function(self.pointer, report))
-        for tape in self._tapes:
+        for tape in tapes:
             tape._after_step(self, report)
 
     def _watched(self, call: Callable[[], Any]) -> Any:

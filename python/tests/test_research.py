@@ -292,6 +292,8 @@ def test_edits_while_a_tape_records_are_refused(bar):
         with pytest.raises(hooke.Unsupported, match="edited"):
             call()
     tape.stop()
+    del tape
+    assert not world._tapes
     world.set_material(0, {"young": 1e5, "poisson": 0.3})
     tape = hooke.Tape(world)
     world.step()
@@ -316,7 +318,7 @@ def test_what_has_no_gradient_is_refused(bar):
     with pytest.raises(hooke.Unsupported, match="friction"):
         hooke.Tape(hooke.load(rough).world())
     world = bar.world(iterations=1)
-    hooke.Tape(world)
+    tape = hooke.Tape(world)
     with pytest.raises(hooke.NotConverged):
         world.step(3)
     end = {"select": {"box": [[0.99, -1, -1], [2, 1, 1]]}, "pressure": 2e4}

@@ -369,7 +369,7 @@ def test_the_interpreter_is_free_while_the_library_computes():
     done.set()
     thread.join()
     within = [t for t in counts if started < t < ended]
-    assert ended - started < 0.02 or len(within) > 2
+    assert ended - started < 0.1 or len(within) > 2
 
 
 def test_library_of_another_place(tmp_path):
@@ -379,3 +379,17 @@ def test_library_of_another_place(tmp_path):
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True,
                          text=True)
     assert run.returncode != 0 and "libhooke.so was not found" in run.stderr
+
+
+def test_handles_end_in_any_order():
+    """What needs another is released first, whatever the garbage collector does."""
+    from hooke._library import Handle
+    order = []
+    world = Handle(1, order.append)
+    analysis = Handle(2, order.append, world)
+    world.__del__()  # as in a cycle
+    assert order == []
+    del world
+    del analysis
+    gc.collect()
+    assert order == [2, 1]
