@@ -73,7 +73,7 @@ class Material(_Checked):
 
     def stress(self, F: np.ndarray) -> np.ndarray:
         """[n, 3, 3] Pa, ∂ψ/∂F."""
-        return _differences(self.energy, F, 1e-5)
+        return _differences(self.energy, F, _STEP)
 
     def hessian(self, F: np.ndarray) -> np.ndarray:
         """[n, 3, 3, 3, 3] Pa, ∂P_ij/∂F_kl."""
@@ -107,6 +107,12 @@ class Term(_Checked):
         self.tie = self.tie if tie is None else tie
         self.name = self.name if name is None else name
 
+    #: m, of the bodies, set by the model: differences of positions are 1e-5 of it
+    size: Optional[float] = None
+
+    def _step(self) -> float:
+        return _STEP * (self.size or 1.0)
+
     # The number of an element's first is in `self.first` for those that need to know which they are.
     first: int = 0
 
@@ -116,17 +122,18 @@ class Term(_Checked):
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """[n, k, 3] N."""
-        return _differences(self.energy, x, 1e-5)
+        return _differences(self.energy, x, self._step())
 
     def hessian(self, x: np.ndarray) -> np.ndarray:
         """[n, k, 3, k, 3] N/m, symmetric; it need not be positive."""
-        return _differences(self.gradient, x, _STEP)
+        return _differences(self.gradient, x, self._step())
 
-    def check(self, x: Any, step: float = 1e-5, tolerance: float = 1e-6) -> dict[str, float]:
+    def check(self, x: Any, step: Optional[float] = None,
+              tolerance: float = 1e-6) -> dict[str, float]:
         """Compares gradient and hessian with differences at positions [n, k, 3]."""
         at = np.array(x, dtype=float)
         return self._compare(("gradient", "hessian"), (self.energy, self.gradient, self.hessian),
-                             at, step, tolerance)
+                             at, step or self._step(), tolerance)
 
 
 class TetTerm(Term):

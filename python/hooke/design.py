@@ -9,8 +9,8 @@ from typing import Any, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _definitions as c
-from ._library import (BadInput, Handle, default, doubles, integers, lib, monitored, pointer_to,
-                       view)
+from ._library import (BadInput, Handle, Unsupported, default, doubles, integers, lib, monitored,
+                       pointer_to, view)
 from .mesh import PathLike
 from .model import Model
 from .scene import load_definitions, material_definition, selector_definition
@@ -62,6 +62,7 @@ class Rest:
     def __init__(self, model: Model, method: str = "auto", tolerance: float = 0.0,
                  iterations: int = 0, load_steps: int = 0, threads: int = 0,
                  linear: Optional[str] = None):
+        _refuse_materials(model)
         definition = default(c.hk_rest_def, lib.hk_fill_rest_def)
         definition.model, definition.method = model.pointer, method.encode()
         definition.tolerance, definition.iterations = tolerance, iterations
@@ -198,6 +199,7 @@ class Design:
 
     def __init__(self, model: Model, given: str = "loaded", threads: int = 0,
                  tolerance: float = 0.0):
+        _refuse_materials(model)
         definition = default(c.hk_design_def, lib.hk_fill_design_def)
         definition.model, definition.given = model.pointer, _side(given)
         definition.threads, definition.tolerance = threads, tolerance
@@ -272,6 +274,12 @@ class Design:
 
     def redo(self) -> None:
         lib.hk_design_redo(self.pointer)
+
+
+def _refuse_materials(model: Model) -> None:
+    if model._materials:
+        raise Unsupported("rest shapes are found for materials of the library: how those of one's own "
+                          "depend on the rest shape is not known")
 
 
 def _side(name: Union[str, int]) -> int:

@@ -55,6 +55,9 @@ class Model:
         lib.hk_model_create(ctypes.byref(definition), ctypes.byref(made))
         self.handle = Handle(made, lib.hk_model_free, callbacks, kept)
         self._body_count = lib.hk_model_body_count(self.pointer)
+        for term in self.terms:
+            if term.size is None:
+                term.size = float(np.ptp(self.rest_positions, axis=0).max())
         self._names = [self._name(definition.bodies, k) for k in range(self._body_count)]
 
     @staticmethod

@@ -81,8 +81,12 @@ def test_a_material_of_ones_own_is_that_of_the_library():
         world.step(3)
     assert np.abs(own.positions - native.positions).max() < 1e-8
     assert own.energy["elastic"] == pytest.approx(native.energy["elastic"], rel=1e-6)
-    with pytest.raises(hooke.Unsupported):
-        own.field("von_mises")
+    for refused in (lambda: own.field("von_mises"), lambda: hooke.Rest(own.model),
+                    lambda: hooke.Design(own.model), lambda: own.set_material(0, stvk)):
+        with pytest.raises(hooke.Unsupported):
+            refused()
+    with pytest.raises(hooke.BadInput):
+        hooke.Fit(own.model)
 
 
 def test_a_material_that_raises_says_so():
@@ -110,6 +114,24 @@ class Spring(hooke.Term):
         d = np.linalg.norm(e, axis=1, keepdims=True)
         g = self.k * (d - self.lengths[self.first:self.first + len(x), None]) * e / d
         return np.stack([g, -g], axis=1)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 100.0])
+def test_energies_alone_do_at_any_size(size):
+    """Gradient and Hessian by differences: the pose is where the spring and gravity balance."""
+    class Energy(hooke.Term):
+        def energy(self, x):
+            return 0.5 * self.stiffness * (x[:, 0, 1] / size) ** 4 * size ** 2
+
+    box = {"box": {"size": [size] * 3, "cells": [1, 1, 1]}}
+    body = {"mesh": box, "material": {"young": 1e6 * size, "poisson": 0.3, "density": 1000}}
+    term = Energy([[v] for v in range(8)], stiffness=9810 * size ** 2, tie=True)
+    world = hooke.load({"bodies": [{**body, "transform": {"translate": [0, -size, 0]}}]},
+                       terms=[term]).world(damping={"air": 8 / np.sqrt(size)},
+                                           step=0.01 * np.sqrt(size))
+    world.step(300)
+    force = -term.gradient(world.positions[:, None])[:, 0, 1].sum()
+    assert force == pytest.approx(9.81 * world.masses.sum(), rel=1e-3)
 
 
 def test_a_term_of_ones_own(bar):
