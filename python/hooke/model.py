@@ -72,6 +72,9 @@ class Model:
         count = lib.hk_model_vertex_count(plain.pointer)
         rest = view(plain, lib.hk_model_rest_positions(plain.pointer), (count, 3))
         for number, material in self.scene.materials.items():
+            if definition.bodies[number].sag_free:
+                raise BadInput(f"body {number}: rest shapes (\"initial\": {{\"rest\": \"solve\"}}) are "
+                               "found for materials of the library")
             if definition.bodies[number].region_count:
                 raise BadInput(f"body {number}: a material of one's own is of the whole body, and "
                                "it has regions")
