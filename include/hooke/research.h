@@ -24,7 +24,8 @@ HK_API void hk_analysis_free(hk_analysis *analysis);
 
 /* The state that all calls below are about. positions NULL: those of the world. time: where
  * obstacles and targets of attachments are, and what functions of the time come to; NAN: in full,
- * as in a pose. The first state, until one is set, is the world's in full. */
+ * as in a pose. The first state, until one is set, is the world's in full. Loads and gravity of the
+ * world that are functions of the time are those of this time, until its next step or pose. */
 HK_API hk_status hk_analysis_set_state(hk_analysis *analysis, const double *positions, double time);
 
 /* Kinetic energy is 0. The gradient at held vertices is the reaction. Either may be NULL. */
