@@ -8,7 +8,11 @@ CMAKE_ARGS ?=
 export JOBS CMAKE_ARGS
 
 .NOTPARALLEL:
+<<<<<<< HEAD
 .PHONY: all help setup demo studio test test-quick asan debug fuzz bench bench-gpu figures install format format-check clean
+=======
+.PHONY: all help setup demo test test-quick asan debug fuzz bench bench-gpu figures python install format format-check clean
+>>>>>>> h-python
 
 all: setup
 	@tools/configure.sh release build $(CMAKE_ARGS)
@@ -26,6 +30,7 @@ help:
 	@echo 'make bench         build and run the benchmarks (build/bench_*)'
 	@echo 'make bench-gpu     build without SuiteSparse and jansson, check the GPU against the CPU, time it'
 	@echo 'make figures       redraw the figures of docs/methods.md (a quarter of an hour)'
+	@echo 'make python        python/dist/hooke-*.whl, a wheel that carries libhooke.so'
 	@echo 'make install       into DESTDIR/PREFIX (PREFIX=$(PREFIX)); then ldconfig, or what to do in its place'
 	@echo 'make format        clang-format 14 over all sources; format-check only looks'
 	@echo 'make clean         remove the build folders'
@@ -49,7 +54,11 @@ studio: setup
 
 test:
 	@tools/setup.sh test
+<<<<<<< HEAD
 	@tools/test.sh release asan fuzz aarch64 page install
+=======
+	@tools/test.sh release asan fuzz aarch64 install python
+>>>>>>> h-python
 
 test-quick: setup
 	@tools/test.sh release
@@ -78,6 +87,11 @@ bench-gpu:
 figures: all
 	@scenes/figures/draw.sh
 
+# Wants setuptools and wheel of a python3 (Debian: python3-setuptools python3-wheel).
+python: all
+	@cd python && ../tools/python.sh setuptools,wheel setup.py --quiet bdist_wheel
+	@ls python/dist/*.whl
+
 install: all
 	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
 	@tools/ldconfig.sh build '$(DESTDIR)'
@@ -89,4 +103,5 @@ format-check:
 	@tools/format.sh --check
 
 clean:
-	rm -rf build build-asan build-debug build-fuzz build-gpu build-aarch64 build-demo out/demo
+	rm -rf build build-asan build-debug build-fuzz build-gpu build-aarch64 build-demo out/demo \
+	    python/build python/dist python/hooke.egg-info

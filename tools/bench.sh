@@ -14,3 +14,5 @@ for program in "${programs[@]}"; do
     echo "== $program"
     "$program"
 done
+echo "== bench/python_step.py"
+OMP_NUM_THREADS=1 tools/python.sh numpy bench/python_step.py || [ $? -eq 77 ]

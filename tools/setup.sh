@@ -38,6 +38,13 @@ test_needs=(
     "clang|clang, for the fuzz targets|has_program clang"
     "libclang-rt-dev|clang's libFuzzer and sanitizer runtimes|clang_links -fsanitize=fuzzer,address"
     "libomp-dev|clang's OpenMP|clang_links -fopenmp"
+    "python3-numpy|numpy, for the tests of the Python package|has_python numpy"
+    "python3-scipy|scipy|has_python scipy"
+    "python3-pytest|pytest|has_python pytest"
+    "python3-setuptools|setuptools, for the wheel|has_python setuptools"
+    "python3-wheel|wheel|has_python wheel"
+    "python3-pip|pip|has_python pip"
+    "python3-venv|venv|has_python venv,ensurepip"
 )
 
 say() { printf '%s\n' "$*" >&2; }
@@ -52,6 +59,8 @@ has_header() {
 has_library() {
     printf 'int main(void) { return 0; }\n' | cc -x c - -l"$1" -o /dev/null >/dev/null 2>&1
 }
+
+has_python() { "$(dirname "$0")/python.sh" "$1" -c ''; }
 
 clang_links() {
     printf '%s\n' '#include <stddef.h>' '#include <stdint.h>' \

@@ -3,7 +3,11 @@
 # "N passed, M failed, K skipped". Every suite runs even if an earlier one failed; the exit status is
 # that of all of them.
 #
+<<<<<<< HEAD
 #   tools/test.sh SUITE...      suites: release asan fuzz aarch64 page install
+=======
+#   tools/test.sh SUITE...      suites: release asan fuzz aarch64 install python
+>>>>>>> h-python
 #
 # A suite that does not build counts as one failure. FUZZ_SECONDS is the time for each fuzz target.
 # A test that leaves something out prints a line "skipped: REASON" for each such thing.
@@ -105,6 +109,14 @@ for suite in "$@"; do
     asan) run_ctest asan build-asan ;;
     aarch64) run_aarch64 ;;
     fuzz) run_script fuzz env FUZZ_SEED="${FUZZ_SEED:-1}" tools/fuzz.sh "${FUZZ_SECONDS:-4}" ;;
+    python)
+        if build release build; then
+            run_script python test/python_test.sh
+        else
+            echo "python: it does not build" >>"$logs/failures"
+            record python 0 1 1
+        fi
+        ;;
     install)
         if build release build; then
             run_script install test/install_test.sh build
@@ -122,7 +134,11 @@ for suite in "$@"; do
         fi
         ;;
     *)
+<<<<<<< HEAD
         echo "test: unknown suite \"$suite\"; there are: release asan fuzz aarch64 page install" >&2
+=======
+        echo "test: unknown suite \"$suite\"; there are: release asan fuzz aarch64 install python" >&2
+>>>>>>> h-python
         exit 2
         ;;
     esac

@@ -8,6 +8,7 @@
  *   hk_world  a model in motion: positions, velocities, a solver and its workspace
  *   hk_rest   the rest shape that sags into a given one; hk_design: both shapes, edited live
  *   hk_fit    the materials with which a model sags into an observed shape
+ *   hk_analysis  energy, gradient, Hessian and linear systems at any state
  *   hk_scene  a JSON scene file, which yields the definitions of a model and of a world
  *
  * Conventions
@@ -630,6 +631,11 @@ typedef struct hk_term_def {
     /* [3 vertices][3 vertices], symmetric, N/m; it need not be positive. */
     void (*hessian)(void *context, int element, const double *x, double *hessian);
     void *context;
+    /* The same for `count` elements from number `first` on, in one call, from one thread: x is
+     * [count][vertex_count][3], energy [count], gradient as x, hessian one after the other; what is
+     * NULL is not asked for. With it the three functions above may be NULL. */
+    void (*batch)(void *context, int first, int count, const double *x, double *energy,
+                  double *gradient, double *hessian);
 } hk_term_def;
 HK_API void hk_fill_term_def(hk_term_def *def, size_t size);
 static inline hk_term_def hk_default_term_def(void)
@@ -1145,6 +1151,7 @@ HK_API int hk_scene_steps(const hk_scene *scene); /* from "steps" or "end" */
 #include <hooke/fill.h>
 #include <hooke/inspect.h>
 #include <hooke/quadratic.h>
+#include <hooke/research.h>
 #include <hooke/sdf.h>
 #include <hooke/tool.h>
 #endif

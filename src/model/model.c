@@ -597,8 +597,8 @@ static hk_status check_element(const hk_term_def *def, int vertex_count, int ele
 
 static hk_status check_term(const hk_term_def *def, int vertex_count)
 {
-    if (!def->energy || !def->gradient || !def->hessian)
-        return hk_fail(HK_BAD_INPUT, "energy, gradient and hessian are needed");
+    if (!def->batch && (!def->energy || !def->gradient || !def->hessian))
+        return hk_fail(HK_BAD_INPUT, "energy, gradient and hessian are needed, or batch");
     if (def->vertex_count < 1 || def->vertex_count > HK_MAX_TERM_VERTICES)
         return hk_fail(HK_BAD_INPUT, "an element must have 1 to %d vertices (has %d)",
                        HK_MAX_TERM_VERTICES, def->vertex_count);

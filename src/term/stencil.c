@@ -83,6 +83,30 @@ static void release_lists(hk_stencil_term *t)
     hk_free(t->use_start);
     hk_free(t->user);
     hk_free(t->partial);
+    hk_free(t->corner_x);
+    hk_free(t->hessians);
+    hk_free(t->square);
+}
+
+static bool is_batched(const hk_stencil_term *t, int element)
+{
+    return t->law->is_batched && t->law->is_batched(&t->elements.element[element]);
+}
+
+static hk_status allocate_batches(hk_stencil_term *t)
+{
+    bool any = false;
+    for (int k = 0; k < t->elements.count && !any; k++) any = is_batched(t, k);
+    if (!any) return HK_OK;
+    t->square = HK_ZEROS(int64_t, t->elements.count + 1);
+    t->corner_x = HK_ZEROS(double, 3 * (size_t)t->use_count);
+    if (!t->square || !t->corner_x) return HK_NO_MEMORY;
+    for (int k = 0; k < t->elements.count; k++) {
+        int n = is_batched(t, k) ? 3 * t->elements.element[k].count : 0;
+        t->square[k + 1] = t->square[k] + n * n;
+    }
+    t->hessians = HK_ZEROS(double, t->square[t->elements.count]);
+    return t->hessians ? HK_OK : HK_NO_MEMORY;
 }
 
 static hk_status allocate_lists(hk_stencil_term *t)
@@ -101,7 +125,7 @@ static hk_status allocate_lists(hk_stencil_term *t)
     t->partial = HK_ZEROS(double, count);
     bool complete = t->block && t->corner && t->element_of && t->force && t->multiplier && t->use &&
                     t->use_start && t->user && t->partial;
-    return complete ? HK_OK : HK_NO_MEMORY;
+    return complete ? allocate_batches(t) : HK_NO_MEMORY;
 }
 
 // The corners of every vertex, in the order of the elements.
@@ -264,14 +288,19 @@ static bool all_finite(const double *a, int n)
     return sum == 0;
 }
 
-// The Hessian of an element; 0 where it is not defined.
+// The Hessian of an element; 0 where it is not defined. `ready`: that there is already, or NULL.
 static void hessian_of(const hk_stencil_term *t, const hk_element *e, const double *x, double keep,
-                       double *h)
+                       const double *ready, double *h)
 {
     int n = 3 * e->count;
+<<<<<<< HEAD
     bool own = keep < 1 && t->law->projected;
     if (own)
         t->law->projected(e, x, keep, h);
+=======
+    if (ready)
+        memcpy(h, ready, sizeof(double) * (size_t)(n * n));
+>>>>>>> h-python
     else
         t->law->hessian(e, x, h);
     if (all_finite(h, n * n))
@@ -280,6 +309,7 @@ static void hessian_of(const hk_stencil_term *t, const hk_element *e, const doub
         memset(h, 0, sizeof(double) * (size_t)(n * n));
 }
 
+<<<<<<< HEAD
 static void copy_block(const double *h, int n, int a, int b, double *to)
 {
     for (int i = 0; i < 3; i++)
@@ -300,6 +330,34 @@ static void corner_of(const hk_stencil_term *t, const hk_element *e, const doubl
     memcpy(g, all + 3 * corner, 3 * sizeof(double));
     hessian_of(t, e, x, 1, h);
     copy_block(h, 3 * e->count, corner, corner, block);
+=======
+// ---------------------------------------------------------------- many elements
+
+typedef enum what_of_many { MANY_ENERGIES = 1, MANY_GRADIENTS = 2, MANY_HESSIANS = 4 } what_of_many;
+
+// Into `partial`, `force` and `hessians`, of all elements that are evaluated many at a time.
+static void evaluate_many(hk_stencil_term *t, const void *positions, int what)
+{
+    int count = t->corner_x ? t->elements.count : 0;
+    for (int k = 0, end; k < count; k = end) {
+        const hk_element *first = &t->elements.element[k];
+        for (end = k; end < count && t->elements.element[end].owner == first->owner; end++)
+            if (is_batched(t, k))
+                read_element(t, positions, &t->elements.element[end],
+                             t->corner_x + 3 * (int64_t)t->corner[end]);
+        if (!is_batched(t, k)) continue;
+        int64_t corner = 3 * (int64_t)t->corner[k];
+        t->law->many(first, end - k, t->corner_x + corner,
+                     what & MANY_ENERGIES ? t->partial + k : NULL,
+                     what & MANY_GRADIENTS ? t->force + corner : NULL,
+                     what & MANY_HESSIANS ? t->hessians + t->square[k] : NULL);
+    }
+}
+
+static const double *ready_hessian(const hk_stencil_term *t, int element)
+{
+    return is_batched(t, element) ? t->hessians + t->square[element] : NULL;
+>>>>>>> h-python
 }
 
 // ---------------------------------------------------------------- the energy
@@ -308,11 +366,17 @@ double hk_stencil_energy(hk_term *term, const void *positions)
 {
     hk_stencil_term *t = stencil(term);
     double sum = 0;
+    evaluate_many(t, positions, MANY_ENERGIES);
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
+<<<<<<< HEAD
         hk_stencil_read(t, positions, e, x);
         sum += t->law->energy(e, x);
+=======
+        read_element(t, positions, e, x);
+        sum += is_batched(t, k) ? t->partial[k] : t->law->energy(e, x);
+>>>>>>> h-python
     }
     return isfinite(sum) ? sum : INFINITY;
 }
@@ -321,11 +385,17 @@ void hk_stencil_add_gradient(hk_term *term, const void *positions, void *gradien
 {
     hk_stencil_term *t = stencil(term);
     int threads = term->list->threads;
+    evaluate_many(t, positions, MANY_GRADIENTS | (energy ? MANY_ENERGIES : 0));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
+<<<<<<< HEAD
         hk_stencil_read(t, positions, e, x);
+=======
+        if (is_batched(t, k)) continue;
+        read_element(t, positions, e, x);
+>>>>>>> h-python
         t->law->gradient(e, x, t->force + 3 * (int64_t)t->corner[k]);
         t->partial[k] = energy ? t->law->energy(e, x) : 0;
     }
@@ -344,10 +414,18 @@ void hk_stencil_add_gradient(hk_term *term, const void *positions, void *gradien
 void hk_stencil_add_diagonal(hk_term *term, const void *positions, void *diagonal)
 {
     hk_stencil_term *t = stencil(term);
+    evaluate_many(t, positions, MANY_HESSIANS);
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
+<<<<<<< HEAD
         double x[MOST];
         hk_stencil_read(t, positions, e, x);
+=======
+        double x[MOST], h[MOST * MOST];
+        int n = 3 * e->count;
+        read_element(t, positions, e, x);
+        hessian_of(t, e, x, 1, ready_hessian(t, k), h);
+>>>>>>> h-python
         for (int c = 0; c < e->count; c++) {
             double own[3], g[3], block[9];
             corner_of(t, e, x, c, g, block);
@@ -434,12 +512,18 @@ void hk_stencil_blocks(hk_term *term, const double *positions, double keep, hk_b
         memset(values, 0, sizeof(double) * (size_t)hk_stencil_block_size(term));
         return;
     }
+    evaluate_many(t, positions, MANY_HESSIANS);
 #pragma omp parallel for schedule(static) num_threads(term->list->threads)
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST], h[MOST * MOST], *to = values + t->block[k];
+<<<<<<< HEAD
         hk_stencil_read(t, positions, e, x);
         hessian_of(t, e, x, keep, h);
+=======
+        read_element(t, positions, e, x);
+        hessian_of(t, e, x, keep, ready_hessian(t, k), h);
+>>>>>>> h-python
         for (int a = 0; a < e->count; a++)
             for (int b = a; b < e->count; b++, to += 9) copy_block(h, 3 * e->count, a, b, to);
     }
@@ -455,8 +539,13 @@ void hk_stencil_visit_blocks(hk_term *term, const double *positions, double keep
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST], h[MOST * MOST], block[9];
+<<<<<<< HEAD
         hk_stencil_read(t, positions, e, x);
         hessian_of(t, e, x, keep, h);
+=======
+        read_element(t, positions, e, x);
+        hessian_of(t, e, x, keep, NULL, h);
+>>>>>>> h-python
         for (int a = 0; a < e->count; a++)
             for (int b = a; b < e->count; b++) {
                 copy_block(h, 3 * e->count, a, b, block);
@@ -499,9 +588,17 @@ bool hk_stencil_vertex(const hk_term *term, int vertex, const void *positions, d
     for (int k = t->use_start[user]; k < t->use_start[user + 1]; k++) {
         int element = t->element_of[t->use[k]], corner = t->use[k] - t->corner[element];
         const hk_element *e = &t->elements.element[element];
+<<<<<<< HEAD
         double x[MOST], g[3], own[9];
         hk_stencil_read(t, positions, e, x);
         corner_of(t, e, x, corner, g, own);
+=======
+        double x[MOST], g[MOST], h[MOST * MOST], own[9];
+        read_element(t, positions, e, x);
+        t->law->gradient(e, x, g);
+        hessian_of(t, e, x, 1, NULL, h);
+        copy_block(h, 3 * e->count, corner, corner, own);
+>>>>>>> h-python
         project(own, 3, 0);
         for (int i = 0, q = 0; i < 3; i++) {
             gradient[i] += g[i];
@@ -568,7 +665,7 @@ static void relax_element(hk_stencil_term *t, int k, double h, void *x)
     int n = 3 * e->count;
     hk_stencil_read(t, x, e, at);
     t->law->gradient(e, at, b);
-    hessian_of(t, e, at, 0, a);
+    hessian_of(t, e, at, 0, NULL, a);
     if (!all_finite(b, n)) return;
     for (int c = 0; c < e->count; c++) {
         double inverse = inverse_mass(t, x, e->vertex[c]);

@@ -7,19 +7,43 @@ static const hk_term_def *def_of(const hk_element *e)
     return &((const hk_user_term *)e->owner)->def;
 }
 
+// Some or all of the three for one element, where they are given for many.
+static bool in_batch(const hk_element *e, const double *x, double *energy, double *g, double *h)
+{
+    const hk_term_def *def = def_of(e);
+    if (def->batch) def->batch(def->context, e->number, 1, x, energy, g, h);
+    return def->batch;
+}
+
 static double energy(const hk_element *e, const double *x)
 {
+    double value;
+    if (in_batch(e, x, &value, NULL, NULL)) return value;
     return def_of(e)->energy(def_of(e)->context, e->number, x);
 }
 
 static void gradient(const hk_element *e, const double *x, double *g)
 {
+    if (in_batch(e, x, NULL, g, NULL)) return;
     def_of(e)->gradient(def_of(e)->context, e->number, x, g);
 }
 
 static void hessian(const hk_element *e, const double *x, double *h)
 {
+    if (in_batch(e, x, NULL, NULL, h)) return;
     def_of(e)->hessian(def_of(e)->context, e->number, x, h);
+}
+
+static bool is_batched(const hk_element *e)
+{
+    return def_of(e)->batch;
+}
+
+static void many(const hk_element *first, int count, const double *x, double *energy, double *g,
+                 double *h)
+{
+    const hk_term_def *def = def_of(first);
+    def->batch(def->context, first->number, count, x, energy, g, h);
 }
 
 static void weights(const hk_element *e, double *w)
@@ -63,6 +87,8 @@ static const hk_stencil_law g_terms = {.name = "users' terms",
                                        .energy = energy,
                                        .gradient = gradient,
                                        .hessian = hessian,
+                                       .is_batched = is_batched,
+                                       .many = many,
                                        .weights = weights};
 
 static bool has_terms(const hk_model *m)
@@ -112,6 +138,8 @@ static const hk_stencil_law g_ties = {.name = "users' ties",
                                       .energy = energy,
                                       .gradient = gradient,
                                       .hessian = hessian,
+                                      .is_batched = is_batched,
+                                      .many = many,
                                       .weights = weights};
 
 static bool has_ties(const hk_model *m)
