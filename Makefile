@@ -8,11 +8,7 @@ CMAKE_ARGS ?=
 export JOBS CMAKE_ARGS
 
 .NOTPARALLEL:
-<<<<<<< HEAD
-.PHONY: all help setup demo studio test test-quick asan debug fuzz bench bench-gpu figures install format format-check clean
-=======
-.PHONY: all help setup demo test test-quick asan debug fuzz bench bench-gpu figures python install format format-check clean
->>>>>>> h-python
+.PHONY: all help setup demo studio test test-quick asan debug fuzz bench bench-gpu figures python install format format-check clean
 
 all: setup
 	@tools/configure.sh release build $(CMAKE_ARGS)
@@ -54,11 +50,7 @@ studio: setup
 
 test:
 	@tools/setup.sh test
-<<<<<<< HEAD
-	@tools/test.sh release asan fuzz aarch64 page install
-=======
-	@tools/test.sh release asan fuzz aarch64 install python
->>>>>>> h-python
+	@tools/test.sh release asan fuzz aarch64 page install python
 
 test-quick: setup
 	@tools/test.sh release

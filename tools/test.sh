@@ -3,11 +3,7 @@
 # "N passed, M failed, K skipped". Every suite runs even if an earlier one failed; the exit status is
 # that of all of them.
 #
-<<<<<<< HEAD
-#   tools/test.sh SUITE...      suites: release asan fuzz aarch64 page install
-=======
-#   tools/test.sh SUITE...      suites: release asan fuzz aarch64 install python
->>>>>>> h-python
+#   tools/test.sh SUITE...      suites: release asan fuzz aarch64 page install python
 #
 # A suite that does not build counts as one failure. FUZZ_SECONDS is the time for each fuzz target.
 # A test that leaves something out prints a line "skipped: REASON" for each such thing.
@@ -134,11 +130,7 @@ for suite in "$@"; do
         fi
         ;;
     *)
-<<<<<<< HEAD
-        echo "test: unknown suite \"$suite\"; there are: release asan fuzz aarch64 page install" >&2
-=======
-        echo "test: unknown suite \"$suite\"; there are: release asan fuzz aarch64 install python" >&2
->>>>>>> h-python
+        echo "test: unknown suite \"$suite\"; there are: release asan fuzz aarch64 page install python" >&2
         exit 2
         ;;
     esac

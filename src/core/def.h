@@ -18,7 +18,6 @@ typedef struct hk_def_kind {
 
 // Those that grow: GROWS(name, last field of the first version, last field of this one); those that
 // have space reserved instead: EMBEDDED(name).
-<<<<<<< HEAD
 #define HK_DEF_KINDS(GROWS, EMBEDDED)        \
     GROWS(mesh, height, degrees)             \
     EMBEDDED(material)                       \
@@ -27,7 +26,7 @@ typedef struct hk_def_kind {
     GROWS(load, force, outside)              \
     GROWS(region, material, material)        \
     GROWS(body, velocity, move_names)        \
-    GROWS(term, context, context)            \
+    GROWS(term, context, batch)              \
     GROWS(contact, between, drag)            \
     GROWS(obstacle, formula, formula)        \
     GROWS(model, gravity, gravity_factor)    \
@@ -40,29 +39,6 @@ typedef struct hk_def_kind {
     GROWS(handle, weights, weights)          \
     GROWS(sdf, threads, threads)             \
     GROWS(tool, turn_damping, turn_damping)  \
-=======
-#define HK_DEF_KINDS(GROWS, EMBEDDED)       \
-    GROWS(mesh, height, degrees)            \
-    EMBEDDED(material)                      \
-    GROWS(move, motion, motion)             \
-    GROWS(attach, motion, damping)          \
-    GROWS(load, force, factor)              \
-    GROWS(region, material, material)       \
-    GROWS(body, velocity, move_names)       \
-    GROWS(term, context, batch)             \
-    GROWS(contact, between, drag)           \
-    GROWS(obstacle, formula, formula)       \
-    GROWS(model, gravity, gravity_factor)   \
-    EMBEDDED(solver)                        \
-    GROWS(world, damping, damping)          \
-    GROWS(grab, target, target)             \
-    GROWS(rest, threads, linear)            \
-    GROWS(fit, threads, threads)            \
-    GROWS(design, undo_mb, undo_mb)         \
-    GROWS(handle, weights, weights)         \
-    GROWS(sdf, threads, threads)            \
-    GROWS(tool, turn_damping, turn_damping) \
->>>>>>> h-python
     GROWS(filling, threads, threads)
 
 #define HK_GROWS(name, first, last) extern const hk_def_kind hk_def_##name;

@@ -293,14 +293,11 @@ static void hessian_of(const hk_stencil_term *t, const hk_element *e, const doub
                        const double *ready, double *h)
 {
     int n = 3 * e->count;
-<<<<<<< HEAD
-    bool own = keep < 1 && t->law->projected;
-    if (own)
-        t->law->projected(e, x, keep, h);
-=======
+    bool own = !ready && keep < 1 && t->law->projected;
     if (ready)
         memcpy(h, ready, sizeof(double) * (size_t)(n * n));
->>>>>>> h-python
+    else if (own)
+        t->law->projected(e, x, keep, h);
     else
         t->law->hessian(e, x, h);
     if (all_finite(h, n * n))
@@ -309,7 +306,6 @@ static void hessian_of(const hk_stencil_term *t, const hk_element *e, const doub
         memset(h, 0, sizeof(double) * (size_t)(n * n));
 }
 
-<<<<<<< HEAD
 static void copy_block(const double *h, int n, int a, int b, double *to)
 {
     for (int i = 0; i < 3; i++)
@@ -328,9 +324,10 @@ static void corner_of(const hk_stencil_term *t, const hk_element *e, const doubl
     }
     t->law->gradient(e, x, all);
     memcpy(g, all + 3 * corner, 3 * sizeof(double));
-    hessian_of(t, e, x, 1, h);
+    hessian_of(t, e, x, 1, NULL, h);
     copy_block(h, 3 * e->count, corner, corner, block);
-=======
+}
+
 // ---------------------------------------------------------------- many elements
 
 typedef enum what_of_many { MANY_ENERGIES = 1, MANY_GRADIENTS = 2, MANY_HESSIANS = 4 } what_of_many;
@@ -343,8 +340,8 @@ static void evaluate_many(hk_stencil_term *t, const void *positions, int what)
         const hk_element *first = &t->elements.element[k];
         for (end = k; end < count && t->elements.element[end].owner == first->owner; end++)
             if (is_batched(t, k))
-                read_element(t, positions, &t->elements.element[end],
-                             t->corner_x + 3 * (int64_t)t->corner[end]);
+                hk_stencil_read(t, positions, &t->elements.element[end],
+                                t->corner_x + 3 * (int64_t)t->corner[end]);
         if (!is_batched(t, k)) continue;
         int64_t corner = 3 * (int64_t)t->corner[k];
         t->law->many(first, end - k, t->corner_x + corner,
@@ -357,7 +354,6 @@ static void evaluate_many(hk_stencil_term *t, const void *positions, int what)
 static const double *ready_hessian(const hk_stencil_term *t, int element)
 {
     return is_batched(t, element) ? t->hessians + t->square[element] : NULL;
->>>>>>> h-python
 }
 
 // ---------------------------------------------------------------- the energy
@@ -370,13 +366,8 @@ double hk_stencil_energy(hk_term *term, const void *positions)
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
-<<<<<<< HEAD
         hk_stencil_read(t, positions, e, x);
-        sum += t->law->energy(e, x);
-=======
-        read_element(t, positions, e, x);
         sum += is_batched(t, k) ? t->partial[k] : t->law->energy(e, x);
->>>>>>> h-python
     }
     return isfinite(sum) ? sum : INFINITY;
 }
@@ -390,12 +381,8 @@ void hk_stencil_add_gradient(hk_term *term, const void *positions, void *gradien
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
-<<<<<<< HEAD
-        hk_stencil_read(t, positions, e, x);
-=======
         if (is_batched(t, k)) continue;
-        read_element(t, positions, e, x);
->>>>>>> h-python
+        hk_stencil_read(t, positions, e, x);
         t->law->gradient(e, x, t->force + 3 * (int64_t)t->corner[k]);
         t->partial[k] = energy ? t->law->energy(e, x) : 0;
     }
@@ -417,18 +404,15 @@ void hk_stencil_add_diagonal(hk_term *term, const void *positions, void *diagona
     evaluate_many(t, positions, MANY_HESSIANS);
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
-<<<<<<< HEAD
-        double x[MOST];
-        hk_stencil_read(t, positions, e, x);
-=======
         double x[MOST], h[MOST * MOST];
-        int n = 3 * e->count;
-        read_element(t, positions, e, x);
-        hessian_of(t, e, x, 1, ready_hessian(t, k), h);
->>>>>>> h-python
+        hk_stencil_read(t, positions, e, x);
+        if (!t->law->corner) hessian_of(t, e, x, 1, ready_hessian(t, k), h);
         for (int c = 0; c < e->count; c++) {
             double own[3], g[3], block[9];
-            corner_of(t, e, x, c, g, block);
+            if (t->law->corner)
+                corner_of(t, e, x, c, g, block);
+            else
+                copy_block(h, 3 * e->count, c, c, block);
             for (int i = 0; i < 3; i++) own[i] = fmax(0, block[4 * i]);
             add_to(t, diagonal, e->vertex[c], own);
         }
@@ -517,13 +501,8 @@ void hk_stencil_blocks(hk_term *term, const double *positions, double keep, hk_b
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST], h[MOST * MOST], *to = values + t->block[k];
-<<<<<<< HEAD
         hk_stencil_read(t, positions, e, x);
-        hessian_of(t, e, x, keep, h);
-=======
-        read_element(t, positions, e, x);
         hessian_of(t, e, x, keep, ready_hessian(t, k), h);
->>>>>>> h-python
         for (int a = 0; a < e->count; a++)
             for (int b = a; b < e->count; b++, to += 9) copy_block(h, 3 * e->count, a, b, to);
     }
@@ -539,13 +518,8 @@ void hk_stencil_visit_blocks(hk_term *term, const double *positions, double keep
     for (int k = 0; k < t->elements.count; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST], h[MOST * MOST], block[9];
-<<<<<<< HEAD
         hk_stencil_read(t, positions, e, x);
-        hessian_of(t, e, x, keep, h);
-=======
-        read_element(t, positions, e, x);
         hessian_of(t, e, x, keep, NULL, h);
->>>>>>> h-python
         for (int a = 0; a < e->count; a++)
             for (int b = a; b < e->count; b++) {
                 copy_block(h, 3 * e->count, a, b, block);
@@ -588,17 +562,9 @@ bool hk_stencil_vertex(const hk_term *term, int vertex, const void *positions, d
     for (int k = t->use_start[user]; k < t->use_start[user + 1]; k++) {
         int element = t->element_of[t->use[k]], corner = t->use[k] - t->corner[element];
         const hk_element *e = &t->elements.element[element];
-<<<<<<< HEAD
         double x[MOST], g[3], own[9];
         hk_stencil_read(t, positions, e, x);
         corner_of(t, e, x, corner, g, own);
-=======
-        double x[MOST], g[MOST], h[MOST * MOST], own[9];
-        read_element(t, positions, e, x);
-        t->law->gradient(e, x, g);
-        hessian_of(t, e, x, 1, NULL, h);
-        copy_block(h, 3 * e->count, corner, corner, own);
->>>>>>> h-python
         project(own, 3, 0);
         for (int i = 0, q = 0; i < 3; i++) {
             gradient[i] += g[i];

@@ -40,19 +40,16 @@ typedef struct hk_stencil_law {
     void (*gradient)(const hk_element *e, const double *x, double *g);
     void (*hessian)(const hk_element *e, const double *x, double *h);
     void (*weights)(const hk_element *e, double *w);
-<<<<<<< HEAD
     // Shorter ways than by the whole Hessian and its eigenvalues; or NULL.
     // The Hessian with what makes it indefinite times keep: 1 exact, 0 positive semidefinite.
     void (*projected)(const hk_element *e, const double *x, double keep, double *h);
     // Gradient and 3×3 block of one corner.
     void (*corner)(const hk_element *e, const double *x, int corner, double *g, double *block);
-=======
     // Elements that are evaluated many at a time: whether this one is; `count` of one owner from
     // `first` on, which have the same number of vertices. NULL: none are.
     bool (*is_batched)(const hk_element *e);
     void (*many)(const hk_element *first, int count, const double *x, double *energy, double *g,
                  double *h);
->>>>>>> h-python
 } hk_stencil_law;
 
 typedef struct hk_stencil_term {
