@@ -39,6 +39,7 @@ HK_LOG_WARNING = 2
 HK_MAX_PARAMETERS = 8
 HK_MAX_TERM_VERTICES = 8
 HK_MOST_PHASES = 16
+HK_MOVED = 8
 HK_NOT_FINITE = 3
 HK_NOT_HELD = 5
 HK_NO_MEMORY = 3
@@ -89,6 +90,7 @@ HK_SHAPE_TORUS = 6
 HK_SHAPE_WEDGE = 8
 HK_STALLED = 2
 HK_STOPPED = 7
+HK_TIED = 32
 HK_UNDETERMINED = 10
 HK_UNSUPPORTED = 4
 HK_VERSION_MAJOR = 0
@@ -753,7 +755,8 @@ hk_rest_report._fields_ = [
     ('greatest_rest_length', c_double),
     ('sheet_vertex', c_int),
     ('pushing_springs', c_int),
-    ('reserved', (c_uint64 * 4)),
+    ('unstable', c_int),
+    ('reserved', (c_uint64 * 3)),
 ]
 hk_fit_parameter._fields_ = [
     ('name', c_char_p),
@@ -957,7 +960,12 @@ hk_material_def._fields_ = [
     ('fibre_directions', POINTER(c_double)),
     ('invertible', hk_invertible),
     ('custom', hk_custom_law),
-    ('reserved', (c_uint64 * 16)),
+    ('viscous', c_double),
+    ('thickness', c_double),
+    ('membrane', c_char_p),
+    ('bending_form', c_char_p),
+    ('warp_direction', (c_double * 3)),
+    ('reserved', (c_uint64 * 9)),
 ]
 hk_move_def._fields_ = [
     ('def_size', c_size_t),
@@ -981,6 +989,12 @@ hk_load_def._fields_ = [
     ('axis', (c_double * 3)),
     ('center', (c_double * 3)),
     ('factor', hk_factor_def),
+    ('wind', (c_double * 3)),
+    ('air_density', c_double),
+    ('drag', c_double),
+    ('lift', c_double),
+    ('gas', c_double),
+    ('outside', c_double),
 ]
 hk_contact_def._fields_ = [
     ('def_size', c_size_t),
@@ -1080,6 +1094,7 @@ hk_world_def._fields_ = [
     ('threads', c_int),
     ('backend', c_int),
     ('damping', hk_damping),
+    ('laplacian_damping', c_double),
 ]
 hk_body_def._fields_ = [
     ('def_size', c_size_t),
@@ -1232,6 +1247,9 @@ FUNCTIONS = {
     'hk_material_name': (c_char_p, [c_int], ['material']),
     'hk_material_parameters': (POINTER(c_char_p), [c_int], ['material']),
     'hk_material_summary': (c_char_p, [c_int], ['material']),
+    'hk_membrane_count': (c_int, [], []),
+    'hk_membrane_name': (c_char_p, [c_int], ['law']),
+    'hk_membrane_summary': (c_char_p, [c_int], ['law']),
     'hk_mesh_check': (c_int, [c_void_p, POINTER(hk_mesh_report)], ['mesh', 'report']),
     'hk_mesh_field': (hk_field, [c_void_p, c_int], ['mesh', 'field']),
     'hk_mesh_field_count': (c_int, [c_void_p], ['mesh']),
@@ -1269,10 +1287,13 @@ FUNCTIONS = {
     'hk_method_summary': (c_char_p, [c_int], ['method']),
     'hk_model_body_count': (c_int, [c_void_p], ['model']),
     'hk_model_body_start': (c_int, [c_void_p, c_int], ['model', 'body']),
+    'hk_model_body_tet_count': (c_int, [c_void_p, c_int], ['model', 'body']),
     'hk_model_constraint_count': (c_int, [c_void_p], ['model']),
     'hk_model_contact_distance': (c_double, [c_void_p], ['model']),
     'hk_model_create': (c_int, [POINTER(hk_model_def), POINTER(c_void_p)], ['def', 'model']),
     'hk_model_free': (None, [c_void_p], ['model']),
+    'hk_model_holds': (c_int, [c_void_p, POINTER(c_uint8)], ['model', 'holds']),
+    'hk_model_load_forces': (c_int, [c_void_p, POINTER(c_double)], ['model', 'forces']),
     'hk_model_masses': (POINTER(c_double), [c_void_p], ['model']),
     'hk_model_obstacle_count': (c_int, [c_void_p], ['model']),
     'hk_model_obstacle_mesh': (c_int, [c_void_p, c_int, c_double, c_double, POINTER(c_double), POINTER(c_void_p)], ['model', 'obstacle', 'time', 'size', 'center', 'mesh']),
@@ -1280,6 +1301,7 @@ FUNCTIONS = {
     'hk_model_obstacle_pose': (c_int, [c_void_p, c_int, c_double, POINTER(c_double), POINTER(c_double)], ['model', 'obstacle', 'time', 'rotation', 'translation']),
     'hk_model_probe': (c_int, [c_void_p, c_int, POINTER(c_double), POINTER(hk_probe)], ['model', 'body', 'at', 'probe']),
     'hk_model_rest_positions': (POINTER(c_double), [c_void_p], ['model']),
+    'hk_model_select': (c_int, [c_void_p, c_int, POINTER(hk_selector), POINTER(c_uint8), POINTER(c_uint8)], ['model', 'body', 'selector', 'vertices', 'tets']),
     'hk_model_skin': (c_void_p, [c_void_p, c_int], ['model', 'body']),
     'hk_model_spring_count': (c_int, [c_void_p], ['model']),
     'hk_model_surface': (c_int, [c_void_p, POINTER(c_double), c_bool, POINTER(c_void_p)], ['model', 'positions', 'sheets', 'mesh']),
@@ -1292,6 +1314,7 @@ FUNCTIONS = {
     'hk_reason_outcome': (c_int, [c_int], ['reason']),
     'hk_rest_create': (c_int, [POINTER(hk_rest_def), POINTER(c_void_p)], ['def', 'rest']),
     'hk_rest_find_overlaps': (c_int, [c_void_p, POINTER(hk_rest_report)], ['rest', 'report']),
+    'hk_rest_find_stability': (c_int, [c_void_p, POINTER(hk_rest_report)], ['rest', 'report']),
     'hk_rest_free': (None, [c_void_p], ['rest']),
     'hk_rest_method_count': (c_int, [], []),
     'hk_rest_method_name': (c_char_p, [c_int], ['method']),
@@ -1435,12 +1458,16 @@ FAILING = frozenset([
     'hk_mesh_set_positions',
     'hk_mesh_surface',
     'hk_model_create',
+    'hk_model_holds',
+    'hk_model_load_forces',
     'hk_model_obstacle_mesh',
     'hk_model_obstacle_pose',
     'hk_model_probe',
+    'hk_model_select',
     'hk_model_surface',
     'hk_rest_create',
     'hk_rest_find_overlaps',
+    'hk_rest_find_stability',
     'hk_rest_model',
     'hk_rest_refactor',
     'hk_rest_set_shape',
