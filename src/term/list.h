@@ -7,6 +7,8 @@
     TERM(quadratic_tets) \
     TERM(links)          \
     TERM(dampers)        \
+    TERM(springs)        \
+    TERM(spring_dampers) \
     TERM(viscosity)      \
     TERM(gravity)        \
     TERM(loads)          \

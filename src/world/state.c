@@ -5,6 +5,7 @@
 
 #include "contact/remember.h"
 #include "model/contact.h"
+#include "model/springs.h"
 #include "solver/precise.h"
 #include "term/contact.h"
 
@@ -23,6 +24,15 @@ static uint64_t hash_material(uint64_t h, const hk_material *m)
     h = HASH(h, m->strand_modulus);
     h = HASH(h, m->modulus);
     return HASH(h, m->blend_law.upper);
+}
+
+static uint64_t hash_spring(uint64_t h, const hk_point_spring *s)
+{
+    const double numbers[] = {s->stiffness, s->damping, s->breaking, s->rest, s->to, s->slack};
+    h = HASH(h, numbers);
+    h = HASH_ARRAY(h, s->vertex, s->count);
+    h = HASH_ARRAY(h, s->coefficient, s->count);
+    return HASH(h, s->target);
 }
 
 static uint64_t hash_contact(uint64_t h, const hk_model_contact *c)
@@ -63,6 +73,8 @@ static uint64_t fingerprint_model(const hk_world *w)
         if (m->attachments[k].damping > 0) h = HASH(h, m->attachments[k].damping);
     }
     h = HASH(h, m->bend_count);
+    for (int k = 0; k < hk_model_point_spring_count(m); k++)
+        h = hash_spring(h, &m->point_springs->list[k]);
     h = HASH(h, m->gravity);
     if (m->contact) h = hash_contact(h, m->contact);
     h = hk_state_hash(h, w->integrator->name, strlen(w->integrator->name));
@@ -133,6 +145,7 @@ static void remember_contact(hk_world *w, hk_stream *s)
 void hk_world_remember(hk_world *w, bool with_solver, hk_stream *s)
 {
     remember_vectors(w, s);
+    hk_world_remember_springs(w, s);
     if (w->gpu || !w->problem || !w->solver) return;
     if (s->reading && s->status == HK_OK)
         hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
