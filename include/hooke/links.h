@@ -86,6 +86,7 @@ HK_API int hk_model_point_spring_count(const hk_model *model);
 HK_API int hk_model_find_spring(const hk_model *model, const char *name);
 
 typedef struct hk_spring_state {
+    double ends[2][3];   /* m, where its points are */
     double length, rest; /* m */
     double tension;      /* N, below 0 under pressure, without damping */
     int broken;

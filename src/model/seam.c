@@ -133,21 +133,23 @@ static double reach(const side *s, int k)
     return 0.5 * (s->at[high] - s->at[low]);
 }
 
-// The point of a line at a part 0..1 of its length, times −1.
-static void join_part(const side *s, double part, hk_point_spring *spring)
+// The point of a line at a part 0..1 of its length.
+static void join_part(const side *s, double part, int end, hk_point_spring *spring)
 {
     double at = part * s->at[s->count - 1];
     int k = 0;
     while (k + 2 < s->count && s->at[k + 1] < at) k++;
     double span = s->count > 1 ? s->at[k + 1] - s->at[k] : 0;
     double far = span > 0 ? fmin(1, fmax(0, (at - s->at[k]) / span)) : 0;
-    if (far < 1) hk_point_spring_join(spring, s->vertex[k], far - 1);
-    if (far > 0) hk_point_spring_join(spring, s->vertex[k + 1], -far);
+    if (far < 1) hk_point_spring_join(spring, end, s->vertex[k], 1 - far);
+    if (far > 0) hk_point_spring_join(spring, end, s->vertex[k + 1], far);
 }
 
-static hk_status join(hk_model *m, const hk_seam_def *def, const side *fine, const side *coarse,
+static hk_status join(hk_model *m, const hk_seam_def *def, const side sides[2],
                       hk_time_factor *factor)
 {
+    int of = sides[0].count < sides[1].count;
+    const side *fine = &sides[of], *coarse = &sides[1 - of];
     double length = fine->at[fine->count - 1];
     for (int k = 0; k < fine->count; k++) {
         double part = length > 0 ? fine->at[k] / length : 0;
@@ -159,11 +161,11 @@ static hk_status join(hk_model *m, const hk_seam_def *def, const side *fine, con
                                   .breaking = def->breaking * share,
                                   .to = def->to,
                                   .factor = factor};
-        hk_point_spring_join(&spring, fine->vertex[k], 1);
+        hk_point_spring_join(&spring, of, fine->vertex[k], 1);
         if (fine->count == coarse->count)
-            hk_point_spring_join(&spring, coarse->vertex[k], -1);
+            hk_point_spring_join(&spring, 1 - of, coarse->vertex[k], 1);
         else
-            join_part(coarse, part, &spring);
+            join_part(coarse, part, 1 - of, &spring);
         // A vertex that both sides have (where an edge is sewn to its neighbour) needs no spring.
         if (spring.count == 1) continue;
         spring.rest = hk_point_spring_length(&spring, m->rest, 3, NULL);
@@ -201,8 +203,7 @@ hk_status hk_model_take_seam(const hk_seam_def *def, hk_model *m)
         status = take_side(m, &def->sides[k], k == 1 && def->reverse, &sides[k]);
         if (status != HK_OK) status = hk_fail_within(status, "side %d", k);
     }
-    bool swap = sides[0].count < sides[1].count;
-    if (status == HK_OK) status = join(m, def, &sides[swap], &sides[!swap], factor);
+    if (status == HK_OK) status = join(m, def, sides, factor);
     hk_time_factor_free(factor);
     release(&sides[0]);
     release(&sides[1]);

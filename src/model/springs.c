@@ -62,15 +62,19 @@ static hk_status add_name(hk_point_springs *s, const char *name)
     return HK_OK;
 }
 
-void hk_point_spring_join(hk_point_spring *spring, int32_t vertex, double coefficient)
+void hk_point_spring_join(hk_point_spring *spring, int end, int32_t vertex, double weight)
 {
+    hk_spring_end *own = &spring->ends[end];
+    own->vertex[own->count] = vertex;
+    own->weight[own->count++] = weight;
     int k = 0;
     while (k < spring->count && spring->vertex[k] != vertex) k++;
     if (k == spring->count) {
         spring->vertex[spring->count] = vertex;
         spring->coefficient[spring->count++] = 0;
     }
-    spring->coefficient[k] += coefficient;
+    // The point of one to the world comes with +1, whichever end it is.
+    spring->coefficient[k] += spring->tied || end == 0 ? weight : -weight;
 }
 
 // Vertices that both ends have alike are none of it.
@@ -241,25 +245,29 @@ static hk_status check(const hk_spring_def *def)
     return isnan(def->to) ? HK_OK : check_number("rest length in the end", "m", def->to);
 }
 
-static hk_status take_ends(const hk_model *m, const hk_spring_def *def, hk_point_spring *spring)
+static hk_status take_world(const hk_spring_def *def, hk_point_spring *spring)
 {
     for (int end = 0; end < 2; end++) {
         const hk_point_def *point = &def->ends[end];
-        double sign = end == 0 ? 1 : -1;
+        if (point->body != HK_THE_WORLD) continue;
+        if (!hk_is_finite3(point->at))
+            return hk_fail(HK_BAD_INPUT, "its place in the world is not finite");
+        if (spring->tied) return hk_fail(HK_BAD_INPUT, "both ends are places of the world");
+        spring->tied = true;
+        memcpy(spring->target, point->at, sizeof spring->target);
+    }
+    return HK_OK;
+}
+
+static hk_status take_ends(const hk_model *m, const hk_spring_def *def, hk_point_spring *spring)
+{
+    HK_TRY(take_world(def, spring));
+    for (int end = 0; end < 2; end++) {
         found_point p = {0};
-        if (point->body == HK_THE_WORLD) {
-            if (!hk_is_finite3(point->at))
-                return hk_fail(HK_BAD_INPUT, "its place in the world is not finite");
-            if (spring->tied) return hk_fail(HK_BAD_INPUT, "both ends are places of the world");
-            spring->tied = true;
-            memcpy(spring->target, point->at, sizeof spring->target);
-            continue;
-        }
-        // Of one to the world the point comes with +1, whichever end it is.
-        if (spring->tied || def->ends[1 - end].body == HK_THE_WORLD) sign = 1;
-        HK_TRY(find_point(m, point, &p));
+        if (def->ends[end].body == HK_THE_WORLD) continue;
+        HK_TRY(find_point(m, &def->ends[end], &p));
         for (int k = 0; k < p.count; k++)
-            hk_point_spring_join(spring, p.vertex[k], sign * p.weight[k]);
+            hk_point_spring_join(spring, end, p.vertex[k], p.weight[k]);
     }
     leave_out_zeros(spring);
     return spring->count > 0 ? HK_OK : hk_fail(HK_BAD_INPUT, "both ends are the same point");
@@ -330,7 +338,7 @@ hk_status hk_model_take_springs(const hk_model_def *def, hk_model *m)
 
 double hk_point_spring_rest_at(const hk_point_spring *s, double fraction)
 {
-    return fmax(0, s->rest + fraction * (s->to - s->rest));
+    return fraction == 1 ? s->to : fmax(0, s->rest + fraction * (s->to - s->rest));
 }
 
 double hk_point_spring_rest(const hk_point_spring *s, double time)
@@ -350,6 +358,17 @@ double hk_point_spring_length(const hk_point_spring *s, const double *x, int str
         }
     }
     return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+}
+
+void hk_point_spring_place(const hk_point_spring *s, int end, const double *x, double at[3])
+{
+    const hk_spring_end *own = &s->ends[end];
+    memcpy(at, s->target, 3 * sizeof(double));
+    for (int i = 0; i < 3 && own->count > 0; i++) {
+        at[i] = 0;
+        for (int k = 0; k < own->count; k++)
+            at[i] += own->weight[k] * x[3 * (int64_t)own->vertex[k] + i];
+    }
 }
 
 double hk_point_spring_tension(const hk_point_spring *s, double length, double rest)

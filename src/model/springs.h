@@ -6,6 +6,12 @@
 #include "core/time_factor.h"
 #include "model/model.h"
 
+typedef struct hk_spring_end {
+    int count;  // 0: the place of the world
+    int32_t vertex[HK_POINT_VERTICES];
+    double weight[HK_POINT_VERTICES];
+} hk_spring_end;
+
 // d = Σ c_k x_k − target, whose length is l. The coefficients add up to 0; of a spring to the world
 // they add up to 1, and it has a target.
 typedef struct hk_point_spring {
@@ -14,6 +20,7 @@ typedef struct hk_point_spring {
     int count;
     int32_t vertex[2 * HK_POINT_VERTICES];
     double coefficient[2 * HK_POINT_VERTICES];
+    hk_spring_end ends[2];
     double target[3];                     // m
     double stiffness, damping, breaking;  // N/m, N s/m, N (0: never)
     double rest, to;                      // m
@@ -44,6 +51,8 @@ double hk_point_spring_rest_at(const hk_point_spring *spring, double fraction);
 // Morton order (`place`, or NULL).
 double hk_point_spring_length(const hk_point_spring *spring, const double *x, int stride,
                               const int32_t *place);
+// Where an end is; x are by the model's numbers.
+void hk_point_spring_place(const hk_point_spring *spring, int end, const double *x, double at[3]);
 // The pull along it at a length, N.
 double hk_point_spring_tension(const hk_point_spring *spring, double length, double rest);
 // Whether energy is put in or taken out: dampers, rest lengths that change.
@@ -53,7 +62,7 @@ bool hk_point_springs_do_work(const hk_point_springs *springs);
 hk_status hk_model_take_seam(const hk_seam_def *def, hk_model *model);
 // Appends one.
 hk_status hk_point_springs_add(hk_model *model, const hk_point_spring *spring);
-// The point Σ weight x of a side joins the others of a spring, times `sign`.
-void hk_point_spring_join(hk_point_spring *spring, int32_t vertex, double coefficient);
+// One more vertex of an end of a spring, which is `tied` already if it is to be.
+void hk_point_spring_join(hk_point_spring *spring, int end, int32_t vertex, double weight);
 
 #endif

@@ -45,7 +45,6 @@ void hk_world_remember_springs(hk_world *w, hk_stream *s)
 {
     if (count_of(w) == 0) return;
     hk_stream_bytes(s, w->live.broken, (size_t)count_of(w));
-    if (s->reading && s->status == HK_OK) take_broken(w);
 }
 
 void hk_world_copy_springs(hk_world *w, const hk_world *from)
@@ -72,6 +71,7 @@ hk_status hk_world_spring_state(const hk_world *w, int spring, hk_spring_state *
     hk_spring_state made = {.length = hk_point_spring_length(s, w->positions, 3, NULL),
                             .rest = hk_point_spring_rest(s, w->time),
                             .broken = w->live.broken[spring]};
+    for (int end = 0; end < 2; end++) hk_point_spring_place(s, end, w->positions, made.ends[end]);
     if (!made.broken) made.tension = hk_point_spring_tension(s, made.length, made.rest);
     *state = made;
     return HK_OK;
