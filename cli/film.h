@@ -144,4 +144,12 @@ bool film_save_glb(const film *f, const film_glb *look, const char *path, char *
 // Captions for the frames that know their time, with as many digits as tell them apart.
 void film_caption_times(film *f);
 
+// ---------------------------------------------------------------- springs (film_springs.c)
+
+// As prisms: their vertices, and triangles with vertices from `first` on (NULL: their count alone).
+int film_spring_vertices(const hk_model *model);
+int film_spring_triangles(const hk_model *model, int first, int32_t *triangles);
+// Where the vertices are now, for bodies of that size, m.
+void film_place_springs(const hk_world *world, double size, double *x);
+
 #endif

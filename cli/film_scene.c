@@ -117,7 +117,7 @@ static bool is_large(const stage_set *set, int obstacle, double size)
     return own > 2 * size;
 }
 
-// Vertices of all obstacles at a time after those of bodies.
+// Vertices of all obstacles at a time after those of bodies, then those of springs.
 static int place_obstacles(stage_set *set, double time)
 {
     int at = set->body_count;
@@ -131,7 +131,9 @@ static int place_obstacles(stage_set *set, double time)
         at += count;
         hk_mesh_free(mesh);
     }
-    set->drawn_count = at;
+    set->drawn_count = at + film_spring_vertices(set->model);
+    set->drawn = cli_realloc(set->drawn, 3 * (size_t)set->drawn_count, sizeof(double));
+    film_place_springs(set->world, set->floor_size, set->drawn + 3 * at);
     return -1;
 }
 
@@ -159,6 +161,10 @@ static int32_t *all_triangles(stage_set *set, hk_mesh *bodies, double size, int 
         if (!is_large(set, set->order[k], size)) *framed = at;
         hk_mesh_free(mesh);
     }
+    if (*framed == at) *framed += film_spring_vertices(set->model);
+    int more = film_spring_triangles(set->model, at, NULL);
+    triangles = cli_realloc(triangles, 3 * (size_t)(count + more) + 1, sizeof(int32_t));
+    count += film_spring_triangles(set->model, at, triangles + 3 * (size_t)count);
     *total = count;
     return triangles;
 }
@@ -224,7 +230,7 @@ static int add_scene_surface(film *f, stage_set *set, const film_request *reques
     }
     hk_mesh *bodies = set->clipped ? set->clipped : set->skins ? set->skins : set->mesh;
     const double *drawn = set->skins ? hk_mesh_positions(set->skins) : rest;
-    if (hk_model_obstacle_count(set->model) > 0)
+    if (hk_model_obstacle_count(set->model) > 0 || hk_model_point_spring_count(set->model) > 0)
         result = add_all_surfaces(f, set, bodies, drawn);
     else
         result = film_add_surface(f, bodies, places ? places : drawn, set->path);

@@ -315,7 +315,14 @@ typedef struct change {
 #define FIX(text)      "bodies.0.fix=[" text "]"
 #define FILL(text)     "bodies.0.mesh={\"fill\": {\"file\": \"none.obj\", " text "}}"
 #define OBSTACLE(text) "obstacles=[{" text "}]"
-#define PLANE          "\"plane\": {\"normal\": [0, 1, 0]}"
+#define SPRING(text)   "springs=[{\"stiffness\": 100, " text "}]"
+#define ENDS           "\"from\": [0, 3, 0], \"to\": {\"body\": \"body0\", \"vertex\": 1}"
+#define FROM(text)     SPRING("\"to\": [0, 3, 0], \"from\": {\"body\": \"body0\", " text "}")
+#define SEAM(text)     "seams=[{\"stiffness\": 100, " text "}]"
+#define SIDES                                                               \
+    "\"from\": {\"body\": \"body0\", \"select\": {\"vertices\": [0, 1]}}, " \
+    "\"to\": {\"body\": \"body0\", \"select\": {\"vertices\": [3, 2]}}"
+#define PLANE "\"plane\": {\"normal\": [0, 1, 0]}"
 
 static const change changes[] = {
     {GOOD, {"threads=4"}, NULL},
@@ -412,6 +419,41 @@ static const change changes[] = {
                "5000}")},
      NULL},
     {GOOD, {OBSTACLE("\"mesh\": {\"sphere\": {\"radius\": 1, \"cells\": 2}}")}, NULL},
+    {GOOD, {"springs=[]", "seams=[]"}, NULL},
+    {GOOD,
+     {SPRING(ENDS ", \"rest\": 0, \"goal\": 1, \"over\": 2, \"damping\": 1, \"breaking\": 5, "
+                  "\"slack\": true, \"name\": \"a\"")},
+     NULL},
+    {GOOD, {SPRING(ENDS ", \"goal\": 1, \"factor\": \"t\"")}, NULL},
+    {BAD, {SPRING(ENDS ", \"goal\": 1, \"factor\": \"t\", \"over\": 1")}, NULL},
+    {BAD, {SPRING(ENDS ", \"rest\": -1")}, NULL},
+    {BAD, {SPRING(ENDS ", \"slack\": 1")}, NULL},
+    {BAD, {SPRING(ENDS ", \"colour\": 1")}, NULL},
+    {BAD, {SPRING(ENDS), "springs.0.stiffness=0"}, NULL},
+    {BAD, {SPRING("\"from\": [0, 0, 0]")}, NULL},
+    {BAD, {SPRING("\"from\": [0, 0, 0], \"to\": [1, 0, 0]")}, NULL},
+    {GOOD, {FROM("\"at\": [0.3, 0.2, 0.1]")}, NULL},
+    {GOOD, {FROM("\"nearest\": [3, 2, 1]")}, NULL},
+    {GOOD, {FROM("\"vertices\": [0, 1], \"weights\": [0.3, 0.7]")}, NULL},
+    {BAD, {FROM("\"vertices\": [0, 1]")}, NULL},
+    {BAD, {FROM("\"vertex\": 0, \"weights\": [1]")}, NULL},
+    {BAD, {FROM("\"vertex\": 0, \"at\": [0, 0, 0]")}, NULL},
+    {BAD, {FROM("\"vertex\": -1")}, NULL},
+    {BAD, {SPRING("\"to\": [0, 3, 0], \"from\": {\"vertex\": 1}")}, NULL},
+    {BEYOND, {FROM("\"vertex\": 99")}, "springs[0].from.vertex: is no vertex"},
+    {BEYOND, {FROM("\"vertices\": [0, 1], \"weights\": [1]")}, "springs[0].from.weights"},
+    {BEYOND,
+     {SPRING("\"to\": [0, 3, 0], \"from\": {\"body\": \"bar\", \"vertex\": 1}")},
+     "there is no body \"bar\""},
+    {GOOD,
+     {SEAM(SIDES ", \"distance\": 0, \"over\": 2, \"damping\": 1, \"breaking\": 5, "
+                 "\"reverse\": true, \"slack\": false, \"name\": \"a\"")},
+     NULL},
+    {BAD, {SEAM(SIDES ", \"distance\": -1")}, NULL},
+    {BAD, {SEAM(SIDES ", \"rest\": 1")}, NULL},
+    {BAD, {SEAM(SIDES), "seams.0.to.select={}"}, NULL},
+    {BAD, {SEAM(SIDES), "seams.0.to=[0, 0, 0]"}, NULL},
+    {BAD, {SEAM("\"from\": {\"body\": \"body0\", \"select\": {\"all\": true}}")}, NULL},
     {GOOD, {"bodies.0.friction=0.4"}, NULL},
     {BAD, {"bodies.0.thickness=-1"}, NULL},
     {GOOD, {"bodies.0.array={\"count\": [2, 1, 1], \"step\": [2, 2, 2]}"}, NULL},

@@ -34,7 +34,8 @@
  *     (hk_material_def, hk_motion_def, hk_key_def, hk_formula_def, hk_between_def, hk_solver_def;
  *     hk_mesh_report, hk_intersection, hk_intersection_report, hk_energy, hk_step_report,
  *     hk_iteration, hk_rest_report, hk_fit_report, hk_design_view, hk_sdf_report,
- *     hk_filling_report, hk_contact_report, hk_obstacle_load, hk_reaction, hk_greatest, hk_probe)
+ *     hk_filling_report, hk_contact_report, hk_obstacle_load, hk_reaction, hk_greatest, hk_probe,
+ *     hk_spring_state)
  *     keep their size:
  *     new fields are taken from `reserved`, which is 0.
  *   - Structs that only the library makes, one at a time (hk_output_def, hk_option_info,
@@ -647,6 +648,8 @@ static inline hk_term_def hk_default_term_def(void)
 
 struct hk_contact_def; /* contact.h */
 struct hk_obstacle_def;
+struct hk_spring_def; /* links.h */
+struct hk_seam_def;
 
 typedef struct hk_model hk_model;
 typedef struct hk_model_def {
@@ -662,6 +665,9 @@ typedef struct hk_model_def {
     int obstacle_count;
     int reserved_int;
     hk_factor_def gravity_factor;
+    const struct hk_spring_def *springs; /* between points of bodies */
+    const struct hk_seam_def *seams;
+    int spring_count, seam_count;
 } hk_model_def;
 /* gravity 0, −9.81, 0; no contact */
 HK_API void hk_fill_model_def(hk_model_def *def, size_t size);
@@ -1150,6 +1156,7 @@ HK_API int hk_scene_steps(const hk_scene *scene); /* from "steps" or "end" */
 #include <hooke/design.h>
 #include <hooke/fill.h>
 #include <hooke/inspect.h>
+#include <hooke/links.h>
 #include <hooke/quadratic.h>
 #include <hooke/research.h>
 #include <hooke/sdf.h>

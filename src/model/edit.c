@@ -6,6 +6,7 @@
 #include "model/build.h"
 #include "model/contact.h"
 #include "model/sheet.h"
+#include "model/springs.h"
 
 // ---------------------------------------------------------------- copies
 
@@ -120,6 +121,7 @@ hk_status hk_model_copy(const hk_model *model, hk_model **copy)
     m->references = 1;
     m->contact = NULL;
     m->conditions = hk_conditions_retain(m->conditions);
+    m->point_springs = hk_point_springs_retain(m->point_springs);
     hk_status status = copy_arrays(m) ? HK_OK : HK_NO_MEMORY;
     for (int k = 0; m->motions && k < m->motion_count; k++)
         hk_time_factor_retain(m->motions[k].factor);

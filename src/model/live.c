@@ -13,6 +13,7 @@ void hk_live_release(hk_live *live)
     hk_free(live->target);
     hk_free(live->timed);
     hk_free(live->factors);
+    hk_free(live->broken);
     hk_free(live->grabs);
     *live = (hk_live){0};
 }

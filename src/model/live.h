@@ -22,6 +22,7 @@ typedef struct hk_live {
     double *target;  // [vertex_count][3] m, of held vertices; NAN: as the model says. NULL: all so
     double *timed;   // [vertex_count][3] N, what functions of the time add to the loads; NULL: none
     double *factors;  // [factor_count of the conditions] of pressures; NULL: all 1
+    uint8_t *broken;  // [springs between points of the model] 1: it broke; NULL: there are none
     hk_grab *grabs;   // [grab_count]
     int grab_count;
     size_t grab_capacity;
@@ -43,6 +44,11 @@ static inline double hk_live_load(const hk_live *live, const hk_model *m, int64_
 static inline const double *hk_live_gravity(const hk_live *live, const hk_model *m)
 {
     return live ? live->gravity : m->gravity;
+}
+
+static inline bool hk_live_is_broken(const hk_live *live, int spring)
+{
+    return live && live->broken && live->broken[spring];
 }
 
 // Where a user put a held vertex; NULL: nowhere.

@@ -11,6 +11,7 @@
 #include "model/def.h"
 #include "model/sheet.h"
 #include "model/skin.h"
+#include "model/springs.h"
 
 // ---------------------------------------------------------------- checks
 
@@ -693,6 +694,7 @@ static hk_status build(const hk_model_def *def, hk_model *m)
     for (int k = 0; k < m->vertex_count; k++) m->place[m->order[k]] = k;
     HK_TRY(take_terms(def, m));
     HK_TRY(hk_model_order_links(m));
+    HK_TRY(hk_model_take_springs(def, m));
     return hk_model_take_contact(def, m);
 }
 
@@ -759,6 +761,7 @@ void hk_model_free(hk_model *model)
         hk_motion_release(&model->motions[k]);
     hk_free(model->motions);
     hk_conditions_free(model->conditions);
+    hk_point_springs_free(model->point_springs);
     hk_free(model->tets);
     hk_free(model->middles);
     hk_free(model->volume);

@@ -121,7 +121,8 @@ struct hk_model {
     double *bend_factor;    // [vertex_count]
     double gravity[3];      // m/s²
     int user_term_count;
-    hk_user_term *user_terms;          // [user_term_count]
+    hk_user_term *user_terms;                // [user_term_count]
+    struct hk_point_springs *point_springs;  // springs.h; NULL: there are none
     struct hk_conditions *conditions;  // conditions.h; NULL: no pressures, no functions of the time
     hk_model_contact *contact;  // NULL: bodies pass through each other and through themselves
     int unreferenced;           // vertices of no element; they are held still

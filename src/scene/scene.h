@@ -48,6 +48,12 @@ hk_status hk_read_factor(hk_scene *scene, const hk_node *node, const char *key, 
 hk_status hk_member_formula(hk_scene *scene, const hk_node *node, const char *key, hk_need need,
                             const char **text);
 
+// ---------------------------------------------------------------- springs.c
+
+// When the bodies are known.
+hk_status hk_read_springs(hk_scene *scene, const hk_node *root);
+hk_status hk_read_seams(hk_scene *scene, const hk_node *root);
+
 // ---------------------------------------------------------------- copies of a body (copies.c)
 
 typedef struct hk_copies {

@@ -3,6 +3,7 @@
 #ifndef HK_ELEMENT_H
 #define HK_ELEMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "rules/rules.h"
@@ -13,6 +14,7 @@ enum { HK_ELEMENT_PAIRS = HK_ELEMENT_VERTICES * (HK_ELEMENT_VERTICES + 1) / 2 };
 typedef struct hk_element {
     int32_t count;  // of its vertices
     int32_t number;
+    bool tie;  // to something outside the bodies
     int32_t vertex[HK_ELEMENT_VERTICES];
     double value[HK_ELEMENT_VALUES];  // what the law needs to know
     const void *owner;                // the same for a law of the CPU alone

@@ -10,6 +10,8 @@
     TERM(hinges)         \
     TERM(dampers)        \
     TERM(wind)           \
+    TERM(springs)        \
+    TERM(spring_dampers) \
     TERM(viscosity)      \
     TERM(gravity)        \
     TERM(loads)          \

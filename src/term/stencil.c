@@ -437,7 +437,7 @@ bool hk_stencil_undefined(hk_term *term, const void *positions, char *text, size
 
 static hk_stencil stencil_of(const hk_element *e, bool tie)
 {
-    return (hk_stencil){.vertex = e->vertex, .count = e->count, .tie = tie, .stride = 1};
+    return (hk_stencil){.vertex = e->vertex, .count = e->count, .tie = tie || e->tie, .stride = 1};
 }
 
 void hk_stencil_model_stencils(const hk_stencil_law *law, const hk_model *model,
@@ -505,6 +505,9 @@ void hk_stencil_blocks(hk_term *term, const double *positions, double keep, hk_b
         hessian_of(t, e, x, keep, ready_hessian(t, k), h);
         for (int a = 0; a < e->count; a++)
             for (int b = a; b < e->count; b++, to += 9) copy_block(h, 3 * e->count, a, b, to);
+        if (what == HK_FOR_DAMPING && e->tie)
+            memset(values + t->block[k], 0,
+                   sizeof(double) * (size_t)(t->block[k + 1] - t->block[k]));
     }
 }
 

@@ -3,6 +3,7 @@
 // process, and no padding.
 #include "model/conditions.h"
 #include "model/contact.h"
+#include "model/springs.h"
 #include "world/state.h"
 
 #define HASH(hash, value) hk_state_hash(hash, &(value), sizeof(value))
@@ -180,6 +181,20 @@ static uint64_t hash_constraints(uint64_t h, const hk_model *m)
     return m->conditions ? hash_conditions(h, m->conditions) : h;
 }
 
+static uint64_t hash_point_springs(uint64_t h, const hk_model *m)
+{
+    for (int k = 0; k < hk_model_point_spring_count(m); k++) {
+        const hk_point_spring *s = &m->point_springs->list[k];
+        const double numbers[] = {s->stiffness, s->damping, s->breaking, s->rest, s->to, s->slack};
+        h = HASH(h, numbers);
+        h = HASH_ARRAY(h, s->vertex, s->count);
+        h = HASH_ARRAY(h, s->coefficient, s->count);
+        h = HASH(h, s->target);
+        h = hash_factor(h, s->factor);
+    }
+    return h;
+}
+
 // ---------------------------------------------------------------- contact
 
 static uint64_t hash_key(uint64_t h, const hk_key *key)
@@ -253,6 +268,7 @@ uint64_t hk_world_fingerprint(const hk_world *w)
     h = hash_links(h, m);
     h = hash_shells(h, m);
     h = hash_constraints(h, m);
+    h = hash_point_springs(h, m);
     if (m->contact) h = hash_contact(h, m->contact);
     h = HASH(h, w->damping.air);
     h = HASH(h, w->damping.air_per_vertex);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "contact/remember.h"
+#include "model/springs.h"
 #include "solver/precise.h"
 #include "term/contact.h"
 
@@ -58,6 +59,7 @@ static void remember_contact(hk_world *w, hk_stream *s)
 void hk_world_remember(hk_world *w, bool with_solver, hk_stream *s)
 {
     remember_vectors(w, s);
+    hk_world_remember_springs(w, s);
     if (w->gpu || !w->problem || !w->solver) return;
     if (s->reading && s->status == HK_OK)
         hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});

@@ -377,6 +377,7 @@ static hk_status end_step(hk_world *w, const hk_stage *stage, double far)
     hk_world_place_axes(w, w->x);
     hk_problem_mask(w->problem, w->v);
     if (w->acceleration) hk_problem_mask(w->problem, w->acceleration);
+    hk_world_break_springs(w);
     hk_world_publish(w);
     return HK_OK;
 }

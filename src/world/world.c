@@ -8,6 +8,7 @@
 #include "core/def.h"
 #include "model/conditions.h"
 #include "model/contact.h"
+#include "model/springs.h"
 #include "solver/held_components.h"
 
 static hk_world_def standard_def(void)
@@ -198,7 +199,8 @@ static hk_status create_problem(hk_world *w)
     p->monitor_context = w->monitor_context;
     p->watch_energy = w->watch_energy;
     w->problem = p;
-    if (w->model->contact) hk_terms_place(p->terms, &(hk_when){.time = w->time});
+    if (w->model->contact || w->model->point_springs)
+        hk_terms_place(p->terms, &(hk_when){.time = w->time});
     return HK_OK;
 }
 
@@ -310,6 +312,9 @@ hk_status hk_world_check_conserving(const hk_world *w)
         if (w->model->attachments[k].damping > 0)
             return hk_fail(HK_UNSUPPORTED,
                            "energy cannot be conserved with attachments that have damping");
+    if (hk_point_springs_do_work(w->model->point_springs))
+        return hk_fail(HK_UNSUPPORTED, "energy cannot be conserved with springs that have damping, "
+                                       "may break, or change their rest length");
     for (int k = 0; k < w->model->motion_count; k++)
         if (hk_motion_moves(&w->model->motions[k]))
             return hk_fail(HK_UNSUPPORTED,
@@ -352,7 +357,8 @@ hk_status hk_world_create(const hk_world_def *def, hk_world **world)
     w->model = (hk_model *)(uintptr_t)own.model;  // only its count of references changes
     hk_model_retain(w->model);
     hk_live_init(&w->live, w->model);
-    hk_status status = build(&own, w);
+    hk_status status = hk_world_make_springs(w);
+    if (status == HK_OK) status = build(&own, w);
     if (status != HK_OK) {
         hk_world_free(w);
         return status;
@@ -565,6 +571,7 @@ hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
     memcpy(w->v_before, from->v_before, bytes);
     copy_past(w, from);
     w->time = from->time;
+    hk_world_copy_springs(w, from);
     if (w->problem) hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
     hk_world_publish(w);
     return HK_OK;

@@ -143,6 +143,13 @@ bool hk_world_usable(const hk_world *w, const hk_solve_report *report);
 hk_status hk_world_settle(hk_world *w, hk_solve_report *solved);
 // Loads and gravity as of `time`, where they are functions of it; NAN: in full, for poses.
 hk_status hk_world_take_time(hk_world *w, double time);
+
+// ---- springs between points (springs.c)
+hk_status hk_world_make_springs(hk_world *w);
+// At the end of a step: those whose tension is too great.
+void hk_world_break_springs(hk_world *w);
+void hk_world_remember_springs(hk_world *w, struct hk_stream *stream);
+void hk_world_copy_springs(hk_world *w, const hk_world *from);
 // Coordinates that stay (fixes by axis) to where they rest, in x [vertex_count][4].
 void hk_world_place_axes(const hk_world *w, double *x);
 
