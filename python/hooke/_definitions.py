@@ -68,6 +68,7 @@ HK_PHASE_OTHER = 5
 HK_PHASE_PAIRS = 7
 HK_PHASE_SOLVE = 3
 HK_PHASE_VOLUME = 4
+HK_POINT_VERTICES = 4
 HK_PRECISION_LIMIT = 9
 HK_REST_SHAPE = 1
 HK_SELECT_ALL = 0
@@ -90,6 +91,7 @@ HK_SHAPE_TORUS = 6
 HK_SHAPE_WEDGE = 8
 HK_STALLED = 2
 HK_STOPPED = 7
+HK_THE_WORLD = -1
 HK_TIED = 32
 HK_UNDETERMINED = 10
 HK_UNSUPPORTED = 4
@@ -317,6 +319,14 @@ class hk_obstacle_def(Structure):
     pass
 
 
+class hk_spring_def(Structure):
+    pass
+
+
+class hk_seam_def(Structure):
+    pass
+
+
 class hk_model_def(Structure):
     pass
 
@@ -434,6 +444,18 @@ class hk_filling_def(Structure):
 
 
 class hk_filling_report(Structure):
+    pass
+
+
+class hk_point_def(Structure):
+    pass
+
+
+class hk_side_def(Structure):
+    pass
+
+
+class hk_spring_state(Structure):
     pass
 
 
@@ -868,6 +890,24 @@ hk_filling_report._fields_ = [
     ('ms', c_double),
     ('reserved', (c_uint64 * 16)),
 ]
+hk_point_def._fields_ = [
+    ('body', c_int),
+    ('count', c_int),
+    ('nearest', c_int),
+    ('vertices', (c_int32 * 4)),
+    ('reserved_int', c_int),
+    ('weights', (c_double * 4)),
+    ('at', (c_double * 3)),
+]
+hk_spring_state._fields_ = [
+    ('ends', ((c_double * 3) * 2)),
+    ('length', c_double),
+    ('rest', c_double),
+    ('tension', c_double),
+    ('broken', c_int),
+    ('reserved_int', c_int),
+    ('reserved', (c_uint64 * 4)),
+]
 hk_sdf_def._fields_ = [
     ('def_size', c_size_t),
     ('cell', c_double),
@@ -1039,6 +1079,19 @@ hk_obstacle_def._fields_ = [
     ('key_count', c_int),
     ('formula', hk_formula_def),
 ]
+hk_spring_def._fields_ = [
+    ('def_size', c_size_t),
+    ('name', c_char_p),
+    ('ends', (hk_point_def * 2)),
+    ('stiffness', c_double),
+    ('rest', c_double),
+    ('to', c_double),
+    ('factor', hk_factor_def),
+    ('damping', c_double),
+    ('breaking', c_double),
+    ('slack', c_int),
+    ('reserved_int', c_int),
+]
 hk_solver_def._fields_ = [
     ('def_size', c_size_t),
     ('method', c_char_p),
@@ -1077,10 +1130,27 @@ hk_output_def._fields_ = [
     ('fields', POINTER(c_char_p)),
     ('field_count', c_int),
 ]
+hk_side_def._fields_ = [
+    ('body', c_int),
+    ('reserved_int', c_int),
+    ('select', hk_selector),
+]
 hk_region_def._fields_ = [
     ('def_size', c_size_t),
     ('select', hk_selector),
     ('material', hk_material_def),
+]
+hk_seam_def._fields_ = [
+    ('def_size', c_size_t),
+    ('name', c_char_p),
+    ('sides', (hk_side_def * 2)),
+    ('stiffness', c_double),
+    ('to', c_double),
+    ('factor', hk_factor_def),
+    ('damping', c_double),
+    ('breaking', c_double),
+    ('reverse', c_int),
+    ('slack', c_int),
 ]
 hk_world_def._fields_ = [
     ('def_size', c_size_t),
@@ -1137,6 +1207,10 @@ hk_model_def._fields_ = [
     ('obstacle_count', c_int),
     ('reserved_int', c_int),
     ('gravity_factor', hk_factor_def),
+    ('springs', POINTER(hk_spring_def)),
+    ('seams', POINTER(hk_seam_def)),
+    ('spring_count', c_int),
+    ('seam_count', c_int),
 ]
 hk_fit_def._fields_ = [
     ('def_size', c_size_t),
@@ -1214,7 +1288,9 @@ FUNCTIONS = {
     'hk_fill_region_def': (None, [POINTER(hk_region_def), c_size_t], ['def', 'size']),
     'hk_fill_rest_def': (None, [POINTER(hk_rest_def), c_size_t], ['def', 'size']),
     'hk_fill_sdf_def': (None, [POINTER(hk_sdf_def), c_size_t], ['def', 'size']),
+    'hk_fill_seam_def': (None, [POINTER(hk_seam_def), c_size_t], ['def', 'size']),
     'hk_fill_solver_def': (None, [POINTER(hk_solver_def), c_size_t], ['def', 'size']),
+    'hk_fill_spring_def': (None, [POINTER(hk_spring_def), c_size_t], ['def', 'size']),
     'hk_fill_term_def': (None, [POINTER(hk_term_def), c_size_t], ['def', 'size']),
     'hk_fill_tool_def': (None, [POINTER(hk_tool_def), c_size_t], ['def', 'size']),
     'hk_fill_world_def': (None, [POINTER(hk_world_def), c_size_t], ['def', 'size']),
@@ -1291,6 +1367,7 @@ FUNCTIONS = {
     'hk_model_constraint_count': (c_int, [c_void_p], ['model']),
     'hk_model_contact_distance': (c_double, [c_void_p], ['model']),
     'hk_model_create': (c_int, [POINTER(hk_model_def), POINTER(c_void_p)], ['def', 'model']),
+    'hk_model_find_spring': (c_int, [c_void_p, c_char_p], ['model', 'name']),
     'hk_model_free': (None, [c_void_p], ['model']),
     'hk_model_holds': (c_int, [c_void_p, POINTER(c_uint8)], ['model', 'holds']),
     'hk_model_load_forces': (c_int, [c_void_p, POINTER(c_double)], ['model', 'forces']),
@@ -1299,6 +1376,7 @@ FUNCTIONS = {
     'hk_model_obstacle_mesh': (c_int, [c_void_p, c_int, c_double, c_double, POINTER(c_double), POINTER(c_void_p)], ['model', 'obstacle', 'time', 'size', 'center', 'mesh']),
     'hk_model_obstacle_name': (c_char_p, [c_void_p, c_int], ['model', 'obstacle']),
     'hk_model_obstacle_pose': (c_int, [c_void_p, c_int, c_double, POINTER(c_double), POINTER(c_double)], ['model', 'obstacle', 'time', 'rotation', 'translation']),
+    'hk_model_point_spring_count': (c_int, [c_void_p], ['model']),
     'hk_model_probe': (c_int, [c_void_p, c_int, POINTER(c_double), POINTER(hk_probe)], ['model', 'body', 'at', 'probe']),
     'hk_model_rest_positions': (POINTER(c_double), [c_void_p], ['model']),
     'hk_model_select': (c_int, [c_void_p, c_int, POINTER(hk_selector), POINTER(c_uint8), POINTER(c_uint8)], ['model', 'body', 'selector', 'vertices', 'tets']),
@@ -1354,6 +1432,8 @@ FUNCTIONS = {
     'hk_tool_where': (c_int, [c_void_p, POINTER(hk_tool_pose)], ['tool', 'pose']),
     'hk_version': (c_char_p, [], []),
     'hk_world_backend': (c_char_p, [c_void_p], ['world']),
+    'hk_world_break_spring': (c_int, [c_void_p, c_int, c_bool], ['world', 'spring', 'broken']),
+    'hk_world_broken_springs': (c_int, [c_void_p], ['world']),
     'hk_world_contact': (c_int, [c_void_p, POINTER(hk_contact_report)], ['world', 'report']),
     'hk_world_copy_state': (c_int, [c_void_p, c_void_p], ['world', 'from']),
     'hk_world_create': (c_int, [POINTER(hk_world_def), POINTER(c_void_p)], ['def', 'world']),
@@ -1396,6 +1476,7 @@ FUNCTIONS = {
     'hk_world_set_time': (c_int, [c_void_p, c_double], ['world', 'time']),
     'hk_world_set_velocities': (c_int, [c_void_p, POINTER(c_double)], ['world', 'velocities']),
     'hk_world_setup_ms': (c_double, [c_void_p], ['world']),
+    'hk_world_spring_state': (c_int, [c_void_p, c_int, POINTER(hk_spring_state)], ['world', 'spring', 'state']),
     'hk_world_step': (c_int, [c_void_p, POINTER(hk_step_report)], ['world', 'report']),
     'hk_world_threads': (c_int, [c_void_p], ['world']),
     'hk_world_time': (c_double, [c_void_p], ['world']),
@@ -1484,6 +1565,7 @@ FAILING = frozenset([
     'hk_tool_servo',
     'hk_tool_step',
     'hk_tool_where',
+    'hk_world_break_spring',
     'hk_world_contact',
     'hk_world_copy_state',
     'hk_world_create',
@@ -1518,6 +1600,7 @@ FAILING = frozenset([
     'hk_world_set_targets',
     'hk_world_set_time',
     'hk_world_set_velocities',
+    'hk_world_spring_state',
     'hk_world_step',
     'hk_world_unfix',
 ])
