@@ -21,7 +21,7 @@ trap 'rm -rf "$work"' EXIT
 export CHROMIUM HOOKE=$build/hooke STUDIO_PAGE=$work/page GRAB=$work/grab
 tools/studio_page.sh "$STUDIO_PAGE" || { echo "page: 0 passed, 1 failed"; exit 1; }
 [ -f "$STUDIO_PAGE/index.html" ] || skip "the page could not be built"
-[ -d studio/node_modules/playwright-core ] || skip "no playwright-core (npm ci in studio/)"
+[ -d studio/node_modules/playwright-core ] || skip "no playwright-core (npm install in studio/)"
 "${CC:-cc}" -std=gnu17 -O1 -Iinclude studio/test/grab.c -o "$GRAB" -L"$build" -lhooke -lm \
     -Wl,-rpath,"$build" || { echo "page: 0 passed, 1 failed"; exit 1; }
 
