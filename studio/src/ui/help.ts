@@ -52,7 +52,8 @@ export class Help {
 
 /** Keys where nothing is being typed. */
 export function listen(shortcuts: Shortcut[]): void {
-    window.addEventListener('keydown', (event) => {
+    // Before the controls see it: those of lil-gui keep keys to themselves.
+    const hear = (event: KeyboardEvent): void => {
         const target = event.target as HTMLElement;
         if (event.key === 'Escape') target.blur();
         else if (/^(textarea|select)$/i.test(target.tagName)) return;
@@ -62,8 +63,10 @@ export function listen(shortcuts: Shortcut[]): void {
         if (!found) return;
         event.preventDefault();
         if (target !== document.body) target.blur(); // or the key works on that, too
+        event.stopPropagation();
         found.action!();
-    });
+    };
+    window.addEventListener('keydown', hear, { capture: true });
 }
 
 function keyName(event: KeyboardEvent): string {
