@@ -31,12 +31,14 @@ if [ "$size" -gt 1536 ]; then
     echo "FAILED: the built page has $size KiB, and 1536 are allowed"
     bad=1
 fi
-unit=$(cd studio && timeout 60 node test/unit.mjs 2>&1)
+unit=$(cd studio && timeout -k 5 60 node test/unit.mjs 2>&1)
 echo "$unit"
 counts=$(sed -n 's/^unit: \([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' <<<"$unit")
 counts=${counts:-0 1}
-page=$(cd studio && timeout 178 node test/page.mjs 2>&1 | tee /dev/stderr |
-    sed -n 's/^page: \([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p') 2>&1
+(cd studio && exec timeout -k 5 170 node test/page.mjs) >"$work/log" 2>&1
+grep -v '^page: ' "$work/log"
+page=$(sed -n 's/^page: \([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$work/log")
+[ -n "$page" ] || echo "FAILED: the tests in the browser did not come to an end"
 page=${page:-0 1}
 passed=$((${counts% *} + ${page% *}))
 failed=$((${counts#* } + ${page#* } + bad))

@@ -261,6 +261,10 @@ hk_world_def st_edits_world(const st_edits *edits, int threads)
     def.step = edits->step;
     def.damping = edits->damping;
     def.solver = st_solver_def(&edits->solver);
-    if (threads >= 0) def.threads = threads;
+    if (threads >= 0)
+        def.threads = threads;
+    else if (def.threads ==
+             0)  // a core is left for the browser, without which they wait for each other
+        def.threads = hk_machine()->threads > 1 ? hk_machine()->threads - 1 : 1;
     return def;
 }

@@ -65,6 +65,7 @@ export class App extends Emitter implements Listener {
     editor = -1;
     dark = false;
     private wasLost = false;
+    private generation = -1;
     private readonly lastSent = new Map<string, number>();
 
     constructor(token: string, viewHost: HTMLElement) {
@@ -162,9 +163,22 @@ export class App extends Emitter implements Listener {
         const young = message.bodies.map((b) => b.material.young ?? Infinity);
         const least = Math.min(...young);
         this.world.range.scales.young = Number.isFinite(least) ? least : 1;
+        if (!message.edited) this.beginScene(message);
         this.emit('scene', this.scene);
         for (const note of message.edited ? [] : (message.notes ?? []))
             this.toasts.show('info', 'About this scene', note, 8, note);
+    }
+
+    private beginScene(message: SceneMessage): void {
+        const { generation } = message;
+        if (generation !== this.generation) this.toasts.clear();
+        this.generation = generation;
+        // Sheets have no stress to show.
+        const { world } = this;
+        if (message.tets > 0 || !['von_mises', 'J', 'stretch'].includes(world.field)) return;
+        world.field = 'displacement';
+        world.range.forget();
+        this.askForFields();
     }
 
     private setEditor(clients: number, editor: number): void {

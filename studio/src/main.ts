@@ -105,7 +105,7 @@ function build(root: HTMLElement): void {
         { keys: '3', label: 'compare', action: () => setMode('compare') },
         { keys: 'N', label: 'gravity on or off (design)', action: design_(() => design.toggleGravity()) },
         { keys: 'Ctrl+Z', label: 'undo (design)', action: design_(() => design.undo()) },
-        { keys: 'Ctrl+Shift+Z or Ctrl+Y', label: 'redo (design)', action: design_(() => design.redo()) },
+        { keys: 'Ctrl+Y or Ctrl+Shift+Z', label: 'redo (design)', action: design_(() => design.redo()) },
         { keys: 'O', label: 'open a scene', action: () => (gallery.isOpen ? gallery.close() : void gallery.open()) },
         { keys: 'E', label: 'scene file', action: () => editor.toggle() },
         { keys: 'C', label: 'plots', action: togglePlots },

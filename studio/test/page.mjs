@@ -42,6 +42,10 @@ scene('small', [bar([6, 2, 2])], { time: { step: 0.02, end: 4 } });
 for (const [name, cells] of [['16k', [40, 9, 9]], ['54k', [60, 13, 14]]])
     scene(name, [bar(cells, { model: 'corotated', poisson: 0.4 })], { time: { step: 1 / 60, end: 1000 }, solver: { method: 'split' } });
 
+// However this ends, nothing is left running.
+process.on('exit', () => server.stop());
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(1));
+
 await server.start(beam);
 await page.open(server);
 
@@ -263,6 +267,21 @@ await test('a lost connection comes back, and the world is there', async () => {
     await page.until('the connection', (s) => s.connected && s.step === 5);
     await page.until('that it says so', (s) => s.toasts.some((t) => t.includes('Connected again')));
     assert.deepEqual(await page.call('positions'), before);
+});
+
+await test('a second page watches, and takes over', async () => {
+    const other = new Page();
+    other.browser = page.browser;
+    await other.open(server);
+    assert.deepEqual(await other.call('positions'), await page.call('positions'));
+    await other.page.keyboard.press('.');
+    await other.until('the refusal', (s) => s.toasts.some((t) => t.includes('another page is editing')));
+    await other.page.click('#take-over');
+    await page.page.locator('#take-over').waitFor({ state: 'visible' });
+    await other.page.keyboard.press('.');
+    await page.until('the step of the other one', (s) => s.step === 6);
+    await other.close();
+    await page.page.locator('#take-over').waitFor({ state: 'hidden' });
 });
 
 await test('a server that was away comes back', async () => {

@@ -26,6 +26,7 @@ scene('bracket', [{
     fix: [{ box: [[-0.0001, -1, -1], [0.0001, 1, 1]] }],
 }], { time: { step: 0.01, end: 4 } });
 
+process.on('exit', () => server.stop());
 await server.start(join(root, 'scenes/studio/creature.json'));
 await page.open(server, { width: 1200, height: 750 });
 // The view: pulled by the hand.

@@ -57,7 +57,7 @@ export class Server {
     }
 
     stop() {
-        this.process.kill();
+        this.process?.kill();
     }
 }
 

@@ -47,8 +47,21 @@ static void spawn(studio_program *p, const char *scene, const char *uploads, int
     posix_spawn_file_actions_destroy(&files);
 }
 
+// A test that fails leaves its program behind: it goes with the next one, and at the end.
+static pid_t running;
+
+static void end_running(void)
+{
+    if (running > 0) kill(running, SIGKILL);
+    running = 0;
+}
+
 void program_start(studio_program *p, const char *scene)
 {
+    static bool registered;
+    if (!registered) atexit(end_running);
+    registered = true;
+    end_running();
     char path[512], uploads[512], line[256] = "";
     int ends[2];
     *p = (studio_program){.process = 0};
@@ -59,6 +72,7 @@ void program_start(studio_program *p, const char *scene)
     snprintf(uploads, sizeof uploads, "%s/up", p->folder);
     assert_int_equal(pipe2(ends, 02000000), 0);  // O_CLOEXEC
     spawn(p, path, uploads, ends[1]);
+    running = p->process;
     close(ends[1]);
     FILE *out = fdopen(ends[0], "r");
     assert_non_null(fgets(line, sizeof line, out));
@@ -74,6 +88,7 @@ int program_stop(studio_program *p)
     char command[512];
     kill(p->process, SIGTERM);
     assert_int_equal(waitpid(p->process, &status, 0), p->process);
+    running = 0;
     snprintf(command, sizeof command, "rm -rf '%s'", p->folder);
     assert_int_equal(system(command), 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);

@@ -1,6 +1,6 @@
 // The scenes that there are, as pictures; and where files are dropped.
 import type { App } from '../app';
-import type { GalleryEntry, UploadAnswer } from '../net/protocol';
+import type { GalleryEntry, UploadAnswer, Vec3 } from '../net/protocol';
 import { bytes, digits, quantity } from '../units';
 import { button, h, icon } from './dom';
 
@@ -186,8 +186,22 @@ export class Uploads {
         if (answer.scene) await this.app.ask({ type: 'open', scene: answer.scene, play: true }, `${name} could not be simulated`);
         const defects = answer.report?.defects ?? [];
         this.showCard(answer, name);
-        for (const shape of this.app.world.shapes) shape.setDefects(defects.flatMap((d) => d.places));
+        if (!answer.scene || !answer.report) return;
+        const places = this.placesInScene(answer.report.bounds, defects.flatMap((d) => d.places));
+        for (const shape of this.app.world.shapes) shape.setDefects(places);
         this.app.stage.draw();
+    }
+
+    /** From the units and the origin of the file to those of the scene that was made of it. */
+    private placesInScene(bounds: [Vec3, Vec3], places: Vec3[]): Vec3[] {
+        const topology = this.app.world.data?.topology;
+        if (!topology) return [];
+        const extent = (b: [Vec3, Vec3]): number => Math.max(...b[1].map((v, i) => v - b[0][i]!));
+        const scale = extent(topology.bounds) / Math.max(extent(bounds), 1e-30);
+        const middle = (b: [Vec3, Vec3], i: number): number => (b[0][i]! + b[1][i]!) / 2;
+        return places.map((p) =>
+            p.map((v, i) => middle(topology.bounds, i) - topology.origin[i]! + scale * (v - middle(bounds, i))) as Vec3,
+        );
     }
 
     private showCard(answer: UploadAnswer, name: string): void {
@@ -207,10 +221,10 @@ export class Uploads {
         }
         for (const note of answer.notes ?? []) this.element.append(h('p', { class: 'note', text: note }));
         if (!answer.scene && report) this.element.append(h('p', { class: 'verdict', text: report.verdict }));
-        if (defects.length > 0) this.element.append(h('h3', { text: 'Defects of the file, marked in red' }));
+        if (defects.length > 0) this.element.append(h('h3', { text: answer.scene ? 'Defects of the file, marked in red' : 'Defects of the file' }));
         const list = h('ul', {});
         for (const d of defects)
-            list.append(h('li', {}, h('b', { text: String(d.count) }), ` ${d.name}`, h('span', { text: d.numbers.length > 0 ? `  ${d.numbers.slice(0, 5).join(', ')}${d.count > 5 ? ' …' : ''}` : '' })));
+            list.append(h('li', {}, h('b', { text: String(d.count) }), ` ${d.name}`, h('span', { title: d.places.slice(0, 5).map((p) => `(${p.map((v) => digits(v)).join(', ')})`).join(' '), text: d.numbers.length > 0 ? `  ${d.numbers.slice(0, 5).join(', ')}${d.count > 5 ? ' …' : ''}` : '' })));
         this.element.append(list);
         this.element.hidden = false;
     }

@@ -22,6 +22,7 @@ export class Help {
     constructor(shortcuts: Shortcut[]) {
         const table = (rows: Shortcut[]): HTMLElement =>
             h('dl', {}, ...rows.flatMap((s) => [h('dt', {}, h('kbd', { text: s.keys })), h('dd', { text: s.label })]));
+        const half = Math.ceil(shortcuts.length / 2);
         this.element = h(
             'div',
             { class: 'help', attrs: { role: 'dialog', 'aria-label': 'Help' } },
@@ -29,7 +30,13 @@ export class Help {
                 'div',
                 { class: 'help-card' },
                 h('header', {}, h('h1', { text: 'Keys and mouse' }), button('', () => this.toggle(), { icon: 'close', title: 'Close (Esc)', class: 'round' })),
-                h('div', { class: 'help-columns' }, table(mouse), table(shortcuts)),
+                h(
+                    'div',
+                    { class: 'help-columns' },
+                    table(mouse),
+                    table(shortcuts.slice(0, half)),
+                    table(shortcuts.slice(half)),
+                ),
             ),
         );
         this.element.hidden = true;
@@ -45,7 +52,8 @@ export class Help {
 
 /** Keys where nothing is being typed. */
 export function listen(shortcuts: Shortcut[]): void {
-    window.addEventListener('keydown', (event) => {
+    // Before the controls see it: those of lil-gui keep keys to themselves.
+    const hear = (event: KeyboardEvent): void => {
         const target = event.target as HTMLElement;
         if (event.key === 'Escape') target.blur();
         else if (/^(textarea|select)$/i.test(target.tagName)) return;
@@ -54,9 +62,11 @@ export function listen(shortcuts: Shortcut[]): void {
         const found = shortcuts.find((s) => s.action && s.keys.split(' or ').includes(name));
         if (!found) return;
         event.preventDefault();
-        if (target instanceof HTMLButtonElement) target.blur();
+        if (target !== document.body) target.blur(); // or the key works on that, too
+        event.stopPropagation();
         found.action!();
-    });
+    };
+    window.addEventListener('keydown', hear, { capture: true });
 }
 
 function keyName(event: KeyboardEvent): string {

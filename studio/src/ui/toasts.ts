@@ -37,6 +37,11 @@ export class Toasts {
         this.shown.delete(key);
     }
 
+    /** What was said of another scene does not matter any more. */
+    clear(): void {
+        for (const key of [...this.shown.keys()]) if (key !== 'connection' && key !== 'connected') this.hide(key);
+    }
+
     get texts(): string[] {
         return [...this.shown.values()].map((t) => t.element.textContent ?? '');
     }

@@ -220,7 +220,7 @@ export class BodyMesh {
     /** Neither a body nor a material: what is in the way. */
     setGrey(): void {
         const t = this.tint.array as Uint8Array;
-        for (let i = 0; i < t.length; i += 4) t.set([150, 156, 168, 0], i);
+        for (let i = 0; i < t.length; i += 4) t.set([204, 209, 218, 0], i);
         this.tint.needsUpdate = true;
     }
 

@@ -82,6 +82,19 @@ class PlaneMesh {
     }
 }
 
+/** The square that stands for a plane: flat, and far wider than the bodies. */
+function isWide(x: Float32Array, [first, count]: [number, number], triangles: Uint32Array, size: number): boolean {
+    const at = (v: number): THREE.Vector3 => new THREE.Vector3().fromArray(x, 3 * v);
+    const [a, b, c] = [at(triangles[0]!), at(triangles[1]!), at(triangles[2]!)];
+    const plane = new THREE.Plane().setFromCoplanarPoints(a, b, c);
+    const box = new THREE.Box3();
+    for (let v = first; v < first + count; v++) {
+        if (Math.abs(plane.distanceToPoint(at(v))) > 1e-4 * size) return false;
+        box.expandByPoint(at(v));
+    }
+    return box.getSize(new THREE.Vector3()).length() > 5 * size;
+}
+
 export class Obstacles {
     readonly group = new THREE.Group();
     private readonly movers: THREE.Object3D[] = [];
@@ -95,7 +108,7 @@ export class Obstacles {
         for (const part of topology.obstacles) {
             const [first, count] = part.triangles;
             const own = triangles.slice(3 * first, 3 * (first + count));
-            const mover = part.plane && count > 0
+            const mover = count > 0 && (part.plane || isWide(positions, part.vertices, own, topology.size))
                 ? this.addPlane(positions, own, center, topology.size)
                 : this.addSolid(positions, own, part.vertices);
             mover.matrixAutoUpdate = false;

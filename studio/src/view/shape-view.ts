@@ -47,7 +47,7 @@ export class ShapeView {
     private readonly defectDots = new Dots(colours.defect, 12);
     readonly chosenDots = new Dots(colours.chosen, 6);
     private readonly loadArrows = new Arrows(colours.load);
-    private readonly contactArrows = new Arrows(colours.contact);
+    private readonly contactArrows = new Arrows(colours.contact, true); // they lie inside of bodies
     private readonly fixedVertices: Uint32Array;
     private readonly rollerVertices: Uint32Array;
     private readonly loadFeet: Uint32Array;
