@@ -117,6 +117,12 @@ static bool obstacle_moves(const hk_model_def *def, int k)
            f->translate[1] || f->translate[2];
 }
 
+static bool is_plane(const hk_model_def *def, int k)
+{
+    const hk_obstacle_def *o = hk_def_at(def->obstacles, k);
+    return o->shape == HK_OBSTACLE_PLANE;
+}
+
 static json_t *topology_obstacles(const st_session *s, const hk_model *model)
 {
     json_t *list = json_array();
@@ -124,11 +130,11 @@ static json_t *topology_obstacles(const st_session *s, const hk_model *model)
     for (int k = 0; k < s->surface.obstacle_count; ++k) {
         const st_obstacle *o = &s->surface.obstacles[k];
         const char *name = hk_model_obstacle_name(model, k);
-        json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:b, s:b}", "name",
-                                              st_json_text(name ? name : ""), "vertices",
-                                              range(o->first_vertex, o->vertex_count), "triangles",
-                                              range(o->first_triangle, o->triangle_count), "plane",
-                                              (int)o->plane, "moves", (int)obstacle_moves(def, k)));
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:o, s:b, s:b}", "name", st_json_text(name ? name : ""),
+                            "vertices", range(o->first_vertex, o->vertex_count), "triangles",
+                            range(o->first_triangle, o->triangle_count), "plane",
+                            (int)is_plane(def, k), "moves", (int)obstacle_moves(def, k)));
     }
     return list;
 }

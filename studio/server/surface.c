@@ -172,7 +172,6 @@ static void add_obstacle(const hk_model *model, int number, st_surface *s)
             (uint32_t)(s->obstacle_vertex_count + triangles[k]);
     obstacle->vertex_count = n;
     obstacle->triangle_count = m;
-    obstacle->plane = n == 4 && m == 2;
     s->obstacle_vertex_count += n;
     s->obstacle_triangle_count += m;
     hk_mesh_free(mesh);

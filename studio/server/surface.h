@@ -14,7 +14,6 @@ typedef struct st_part {  // a body
 
 typedef struct st_obstacle {
     int first_vertex, vertex_count, first_triangle, triangle_count;
-    bool plane;
 } st_obstacle;
 
 typedef struct st_surface {
