@@ -108,9 +108,17 @@ static double scale_of(double extent, json_t *notes)
     return scale;
 }
 
-// Cells along the longest side that give about as many tets as run in real time. 0: the surface
-// encloses nothing.
-static int find_cells(const hk_mesh *surface, bool *coarse, json_t *notes)
+static double top_of(const hk_mesh *mesh)
+{
+    double top = -INFINITY;
+    for (int k = 0; k < hk_mesh_vertex_count(mesh); ++k)
+        top = fmax(top, hk_mesh_positions(mesh)[3 * (int64_t)k + 1]);
+    return top;
+}
+
+// Cells along the longest side that give about as many tets as run in real time, and the greatest y
+// of these tets. 0: the surface encloses nothing.
+static int find_cells(const hk_mesh *surface, bool *coarse, double *top, json_t *notes)
 {
     int cells = FIRST_CELLS, tets = 0;
     for (int attempt = 0; attempt < 3; ++attempt) {
@@ -119,6 +127,7 @@ static int find_cells(const hk_mesh *surface, bool *coarse, json_t *notes)
         hk_mesh *filled = NULL;
         def.cells = cells;
         if (hk_mesh_fill(surface, &def, &filled, &report) != HK_OK) return 0;
+        *top = top_of(filled);
         hk_mesh_free(filled);
         tets = report.tets;
         *coarse = hk_mesh_triangle_count(surface) < report.surface_triangles;
@@ -191,12 +200,13 @@ static json_t *make_scene(const hk_mesh *mesh, const hk_mesh_report *r, const ch
     if (r->tets > 0)
         return r->simulable ? solid_scene(r, scale, json_pack("{s:s}", "file", file)) : NULL;
     bool coarse = false;
-    int cells = find_cells(mesh, &coarse, notes);
+    hk_mesh_report filled = *r;  // its top is where it is held
+    int cells = find_cells(mesh, &coarse, &filled.bounds[1][1], notes);
     if (cells > 0) {
         json_t *fill = json_pack("{s:s, s:i}", "file", file, "cells", cells);
         // Large triangles would not show how the tets within them deform.
         if (coarse) json_object_set_new(fill, "skin", json_false());
-        return solid_scene(r, scale, json_pack("{s:o}", "fill", fill));
+        return solid_scene(&filled, scale, json_pack("{s:o}", "fill", fill));
     }
     if (!r->simulable) return NULL;
     note(notes, st_copy("it encloses nothing: taken for a sheet of cloth"));

@@ -412,6 +412,9 @@ static const char cube[] =
     "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n"
     "f 1 3 2\nf 1 4 3\nf 5 6 7\nf 5 7 8\nf 1 2 6\nf 1 6 5\nf 2 3 7\nf 2 7 6\nf 3 4 8\nf 3 8 7\n"
     "f 4 1 5\nf 4 5 8\n";
+// Three faces of it: what fills them does not reach their top.
+static const char corner[] = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 0 1 1\n"
+                             "f 1 3 2\nf 1 4 3\nf 1 2 6\nf 1 6 5\nf 4 1 5\nf 4 5 7\n";
 static const char node[] = "4 3 0 0\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n";
 static const char ele[] = "1 4 0\n0 0 1 2 3\n";
 
@@ -449,6 +452,8 @@ static void test_uploads_become_bodies(void **state)
     json_t *second = upload(&program, "my_cube.obj", cube);  // nothing is overwritten
     assert_string_equal(json_string_value(json_object_get(second, "mesh")),
                         "uploads/my_cube-2.obj");
+    json_t *open = upload(&program, "corner.obj", corner);
+    open_scene(&p, open);
     json_t *half = upload(&program, "t.node", node);
     assert_true(json_is_null(json_object_get(half, "scene")));
     assert_string_equal(json_string_value(json_object_get(half, "waits_for")), "t.ele");
@@ -460,7 +465,7 @@ static void test_uploads_become_bodies(void **state)
     assert_true(json_is_false(json_object_get(other, "ok")));
     json_t *gallery = ask_json(&program, "/api/gallery");
     assert_true(json_array_size(json_object_get(gallery, "scenes")) > 10);
-    json_t *all[] = {first, second, half, whole, junk, other, gallery};
+    json_t *all[] = {first, second, open, half, whole, junk, other, gallery};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; ++k) json_decref(all[k]);
     page_close(&p);
     assert_int_equal(program_stop(&program), 0);
