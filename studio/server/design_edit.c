@@ -233,10 +233,24 @@ static bool move(st_session *s, const st_command *c, st_why *why)
     return true;
 }
 
+// A shape that is let go stays as the last preview has it: it first goes to where the pointer went.
+static void settle(st_design *d)
+{
+    enum { MOST_PREVIEWS = 60, MOST_MS = 200 };
+    double start = st_now();
+    for (int k = 0; k < MOST_PREVIEWS && st_now() < start + MOST_MS; ++k) {
+        hk_design_view view = {.loaded = NULL};
+        if (hk_design_preview(d->design) != HK_OK) return;
+        if (hk_design_snapshot(d->design, &view) != HK_OK) return;
+        if (view.state != HK_DESIGN_PREVIEW) return;
+    }
+}
+
 static bool release(st_session *s, const st_command *c, st_why *why)
 {
     st_handle *h = find_handle(s->design, c->client, (int)st_read_real(c->message, "grab", 0));
     if (!h) return st_fail(why, "there is no such handle");
+    settle(s->design);
     let_go(s->design, h);
     return true;
 }

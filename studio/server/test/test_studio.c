@@ -235,7 +235,6 @@ static void test_a_design_ends_where_hk_rest_does(void **state)
     for (int k = 1; k <= 10; ++k)
         page_do(&p, "{\"type\": \"move\", \"grab\": 1, \"target\": [0.97, %g, 0.1], \"sent\": %d}",
                 0.1 + 0.01 * k, k);
-    usleep(500000);  // previews take the shape there; who lets go at once leaves it on the way
     edit_design(&p, "{\"type\": \"release\", \"grab\": 1}", "converged");
     read_points(&program, "loaded", loaded, N);
     read_points(&program, "rest", rest, N);
