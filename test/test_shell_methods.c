@@ -130,8 +130,9 @@ static void check_refused(const variant *v, const char *membrane, const char *fo
 
 static void check_all(const char *membrane, const char *form)
 {
+    // The energy that errors are relative to grows with the square of the time.
     int iterations, steps = SANITIZED ? 2 : 8;
-    double energy, truth;
+    double energy, truth, room = SANITIZED ? 16 : 1;
     hk_world *newton = run(NULL, membrane, form, steps, &iterations, &truth);
     print_message("%s, %s: newton %d", membrane, form, iterations);
     for (int v = 0; v < VARIANT_COUNT; v++) {
@@ -145,7 +146,7 @@ static void check_all(const char *membrane, const char *form)
         for (int k = 0; k < 3 * hk_model_vertex_count(hk_world_model(world)); k++)
             away = fmax(away, fabs(x[k] - y[k]));
         print_message(", %s %d (%.0e, %.0e)", VARIANTS[v].label, iterations, off, away);
-        if (!(off <= VARIANTS[v].energy && away <= VARIANTS[v].position))
+        if (!(off <= room * VARIANTS[v].energy && away <= VARIANTS[v].position))
             fail_msg("%s, %s, %s: energy off by %g, positions by %g", VARIANTS[v].label, membrane,
                      form, off, away);
         hk_world_free(world);
