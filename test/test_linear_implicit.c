@@ -510,16 +510,19 @@ static void test_budget(void **state)
     r.options[r.count++] = (hk_option){.name = "budget", .number = budget};
     hk_world *world = make_world(model, &r);
     double least = INFINITY;
+    int most = 0;
     for (int k = 0; k < 10; k++) {
         hk_step_report report;
         CHECK_OK(hk_world_step(world, &report));
-        assert_true(report.iterations > 0 && report.iterations < r.iterations);
+        assert_true(report.iterations < r.iterations);
+        most = hk_max_int(most, report.iterations);
         assert_non_null(strstr(report.detail, "time limit"));
         assert_non_null(strstr(report.detail, "residual"));
         least = fmin(least, report.ms - report.phase_ms[HK_PHASE_ASSEMBLY] -
                                 report.phase_ms[HK_PHASE_ELEMENTS]);
     }
     // Other programs may stop this one for a while: the best of ten steps tells.
+    assert_true(most > 0);
     if (!(least < 1.1e3 * budget)) fail_msg("%g ms of a budget of %g", least, 1e3 * budget);
     hk_world_free(world);
     // A factorisation does not end with it.

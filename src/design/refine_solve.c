@@ -35,6 +35,8 @@ static hk_status refuse_shape(hk_status status)
     char where[80];
     if (status != HK_BAD_INPUT) return status;
     snprintf(where, sizeof where, "%.79s", hk_error());
+    char *bracket = strrchr(where, '(');
+    if (bracket > where && !strchr(bracket, ')')) bracket[-1] = 0;  // what was cut within it
     return hk_fail(status, "the edit turns tets inside out: drag less far, or a larger region (%s)",
                    where);
 }
