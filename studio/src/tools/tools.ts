@@ -187,7 +187,7 @@ export class Tools {
             sent: performance.now(),
         };
         const design = this.app.scene?.mode === 'design';
-        const firmness = design || this.stiffness === 1 ? {} : { stiffness: this.stiffness * this.guessStiffness() };
+        const firmness = design || this.stiffness === 1 ? {} : { stiffness: this.stiffness * this.guessStiffness(hit.triangle) };
         if (design && this.handleRadius > 0) {
             const brush = new Brush(this.app.world, hit.shape, this.metres(this.handleRadius));
             brush.dab(hit);
@@ -207,11 +207,11 @@ export class Tools {
     private readonly regionOffset = new THREE.Vector3();
 
     /** E times the size of an element, as the server has it. */
-    private guessStiffness(): number {
+    private guessStiffness(triangle: number): number {
         const { data } = this.app.world;
         const scene = this.app.scene;
         if (!data || !scene) return 1000;
-        const young = scene.bodies[0]?.material.young ?? 1e5;
+        const young = scene.bodies[this.app.world.bodyOf(triangle)]?.material.young ?? 1e5;
         const cell = data.topology.size / Math.cbrt(Math.max(1, scene.tets / 5));
         return young * cell;
     }
@@ -330,7 +330,9 @@ export class Tools {
                 grabs[i + 6]! - grabs[i + 3]!,
             );
             const design = this.app.scene?.mode === 'design';
+            const stands = !design && this.app.status?.playing === false;
             this.label.textContent = design ? `to go ${quantity(way, 'm', 2)}` : quantity(force, 'N');
+            this.label.dataset.note = stands ? 'paused: Space plays' : '';
             this.label.hidden = false;
         }
     }

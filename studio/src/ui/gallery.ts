@@ -213,11 +213,12 @@ export class Uploads {
             h('header', {}, h('b', { text: answer.scene ? `${name} is a body now` : `${name} cannot be simulated` }), close),
         );
         if (report) {
-            const size = report.bounds[1].map((v, i) => quantity(v - report.bounds[0][i]!, 'm', 2)).join(' × ');
+            const scale = report.scale ?? 1;
+            const size = report.bounds[1].map((v, i) => quantity(scale * (v - report.bounds[0][i]!), 'm', 2)).join(' × ');
             const facts = report.tets
                 ? `${report.tets.toLocaleString('en')} tets`
                 : `${report.triangles.toLocaleString('en')} triangles`;
-            this.element.append(h('p', { text: `${facts} · ${size}${report.volume > 0 ? ` · ${digits(report.volume * 1e6)} cm³` : ''}` }));
+            this.element.append(h('p', { text: `${facts} · ${size}${report.volume > 0 ? ` · ${digits(report.volume * scale ** 3 * 1e6)} cm³` : ''}` }));
         }
         for (const note of answer.notes ?? []) this.element.append(h('p', { class: 'note', text: note }));
         if (!answer.scene && report) this.element.append(h('p', { class: 'verdict', text: report.verdict }));

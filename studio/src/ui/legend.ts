@@ -8,6 +8,8 @@ export interface LegendSpec {
     unit: string;
     scale: ScaleName;
     range: [number, number];
+    /** Instead of a scale: what has which colour. */
+    kinds?: { colour: number; label: string }[];
 }
 
 const WIDTH = 128;
@@ -50,13 +52,34 @@ export class Legend {
     }
 
     private labels(): string[] {
-        const { range, unit, title } = this.spec!;
+        const { range, unit, title, kinds } = this.spec!;
+        if (kinds) return [title, ...kinds.map((k) => k.label)];
         const scaled = prefixFor(Math.max(Math.abs(range[0]), Math.abs(range[1])), unit);
         const ticks = niceTicks(range[0] * scaled.factor, range[1] * scaled.factor, 6);
         return [title, scaled.unit, ...ticks.map((t) => digits(t, 4))];
     }
 
+    private paintKinds(g: CanvasRenderingContext2D, ink: string): void {
+        const { title, kinds } = this.spec!;
+        g.textAlign = 'right';
+        g.fillStyle = ink;
+        g.font = '600 12px system-ui, sans-serif';
+        g.fillText(title, WIDTH - 16, 16);
+        g.font = '12px system-ui, sans-serif';
+        kinds!.slice(0, 9).forEach(({ colour, label }, i) => {
+            const y = 40 + 22 * i;
+            g.fillStyle = `#${colour.toString(16).padStart(6, '0')}`;
+            g.fillRect(WIDTH - 28, y - 9, 12, 12);
+            g.fillStyle = ink;
+            g.fillText(label, WIDTH - 34, y + 2, WIDTH - 38);
+        });
+    }
+
     private paint(g: CanvasRenderingContext2D, ink: string): void {
+        if (this.spec!.kinds) {
+            this.paintKinds(g, ink);
+            return;
+        }
         const { range, unit, title, scale } = this.spec!;
         const scaled = prefixFor(Math.max(Math.abs(range[0]), Math.abs(range[1])), unit);
         const [low, high] = [range[0] * scaled.factor, range[1] * scaled.factor];
