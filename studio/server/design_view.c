@@ -167,6 +167,21 @@ static json_t *name_json(const char *name)
     return plain ? st_json_text(plain) : json_null();
 }
 
+static json_t *check_json(const st_session *s)
+{
+    const st_design *d = s->design;
+    const st_check_result *r = &d->checked;
+    double place[3];
+    bool known = d->view.state == HK_DESIGN_CONVERGED && d->check_version == d->view.version &&
+                 !d->check && (r->knows_stability || r->knows_overlaps);
+    if (!known) return json_null();
+    for (int i = 0; i < 3; ++i) place[i] = r->place[i] - s->surface.origin[i];
+    return json_pack("{s:o, s:o, s:o}", "stable",
+                     r->knows_stability ? json_boolean(r->stable) : json_null(), "overlaps",
+                     r->knows_overlaps ? json_integer(r->overlaps) : json_null(), "place",
+                     r->overlaps > 0 ? st_json_vector(place, 3) : json_null());
+}
+
 void st_design_tell(st_session *s)
 {
     st_design *d = s->design;
@@ -191,6 +206,7 @@ void st_design_tell(st_session *s)
                         failed ? json_pack("{s:o, s:f, s:o}", "message", st_json_text(v->detail),
                                            "load_reached", v->load_reached, "place", worst_place(s))
                                : json_null());
+    json_object_set_new(object, "check", check_json(s));
     st_send(s->hub, ST_ALL_CLIENTS, object);
     d->last_told = st_now();
     d->untold = false;

@@ -125,11 +125,13 @@ static void add_obstacles(st_session *s, blocks *b)
 
 static void add_grabs(st_session *s, blocks *b)
 {
-    float(*grabs)[10] = own(b, st_alloc(MOST_GRABS, sizeof *grabs));
-    int count = s->mode->grabs(s, grabs, MOST_GRABS);
-    for (int k = 0; k < count; ++k)
-        for (int i = 0; i < 6; ++i) grabs[k][1 + i] -= (float)s->surface.origin[i % 3];
-    add(b, 4, 0, F32, 10, count, grabs);
+    for (int shape = 0; shape < s->mode->shape_count; ++shape) {
+        float(*grabs)[10] = own(b, st_alloc(MOST_GRABS, sizeof *grabs));
+        int count = s->mode->grabs(s, shape, grabs, MOST_GRABS);
+        for (int k = 0; k < count; ++k)
+            for (int i = 0; i < 6; ++i) grabs[k][1 + i] -= (float)s->surface.origin[i % 3];
+        add(b, 4, shape, F32, 10, count, grabs);
+    }
 }
 
 static void add_field(st_session *s, blocks *b, const st_view *view)

@@ -370,16 +370,16 @@ static bool field(st_session *s, int shape, const char *name, double *values)
     return st_world_field(s->run->worlds[shape], &s->surface, name, values);
 }
 
-static int grabs(st_session *s, float (*list)[10], int most)
+static int grabs(st_session *s, int shape, float (*list)[10], int most)
 {
     st_run *run = s->run;
-    const double *x = hk_world_positions(run->worlds[0]);
+    const double *x = hk_world_positions(run->worlds[shape]);
     int count = run->grab_count < most ? run->grab_count : most;
     for (int k = 0; k < count; ++k) {
         const st_grab *g = &run->grabs[k];
         double place[3], force[3] = {0};
         st_point_place(&g->point, x, place);
-        if (hk_world_grab_force(run->worlds[0], g->grabs[0], force) != HK_OK) force[0] = 0;
+        if (hk_world_grab_force(run->worlds[shape], g->grabs[shape], force) != HK_OK) force[0] = 0;
         list[k][0] = (float)g->number;
         for (int i = 0; i < 3; ++i) {
             list[k][1 + i] = (float)place[i];

@@ -155,6 +155,7 @@ export interface DesignMessage {
     redo: string | null;
     gravity: Vec3;
     failure: { message: string; load_reached: number | null; place: Vec3 | null } | null;
+    check?: { stable: boolean | null; overlaps: number | null; place: Vec3 | null } | null;
 }
 
 export interface NoticeMessage {

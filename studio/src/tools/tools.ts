@@ -324,14 +324,11 @@ export class Tools {
         for (let i = 0; i + 10 <= grabs.length; i += 10) {
             if (Math.round(grabs[i]!) !== this.pull.grab) continue;
             const force = Math.hypot(grabs[i + 7]!, grabs[i + 8]!, grabs[i + 9]!);
-            const way = Math.hypot(
-                grabs[i + 4]! - grabs[i + 1]!,
-                grabs[i + 5]! - grabs[i + 2]!,
-                grabs[i + 6]! - grabs[i + 3]!,
-            );
+            const goal = new THREE.Vector3().fromArray(grabs, i + 4).sub(this.regionOffset);
+            const way = goal.distanceTo(this.pull.point);
             const design = this.app.scene?.mode === 'design';
             const stands = !design && this.app.status?.playing === false;
-            this.label.textContent = design ? `to go ${quantity(way, 'm', 2)}` : quantity(force, 'N');
+            this.label.textContent = design ? `moved ${quantity(way, 'm', 3)}` : quantity(force, 'N');
             this.label.dataset.note = stands ? 'paused: Space plays' : '';
             this.label.hidden = false;
         }
