@@ -53,6 +53,7 @@ static bool begin(st_session *s, const json_t *message, st_why *why)
 {
     const char *given = st_read_text(message, "given");
     st_design *d = s->design = st_alloc(1, sizeof *d);
+    d->seen_version = d->check_version = UINT64_MAX;  // of none
     d->given = given && strcmp(given, "rest") == 0 ? HK_REST_SHAPE : HK_LOADED_SHAPE;
     if (create(s, why)) return true;
     end(s);
