@@ -184,8 +184,8 @@ void st_tell_topology(st_session *s, int client)
         (int)s->topology, "bounds", st_json_vector(s->surface.bounds[0], 3),
         st_json_vector(s->surface.bounds[1], 3), "size", s->surface.size, "origin",
         st_json_vector(s->surface.origin, 3), "shapes", shapes, "bodies", topology_bodies(s),
-        "obstacles", topology_obstacles(s, model), "materials", topology_materials(s),
-        "springs", s->mode->springs ? hk_model_point_spring_count(model) : 0);
+        "obstacles", topology_obstacles(s, model), "materials", topology_materials(s), "springs",
+        s->mode->springs ? hk_model_point_spring_count(model) : 0);
     st_send(s->hub, client, object);
     st_send_message(s->hub, client, st_topology_message(s));
     s->dirty = true;

@@ -20,6 +20,7 @@ static void end(st_session *s)
     free(d->shapes[0]);
     free(d->shapes[1]);
     free(d->start);
+    for (int k = 0; k < ST_MOST_CACHES; ++k) free(d->caches[k].values);
     free(d);
     s->design = NULL;
 }

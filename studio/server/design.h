@@ -29,6 +29,15 @@ typedef struct st_check_result {
 } st_check_result;
 typedef struct st_check st_check;
 
+// Values of a field, the same for both shapes and all pages.
+typedef struct st_field_cache {
+    char name[32];
+    double *values;     // [n] at the model's vertices
+    uint64_t sequence;  // of the view that they are of
+    double at, ms;      // when they were computed, and how long it took
+} st_field_cache;
+enum { ST_MOST_CACHES = 4 };
+
 struct st_design {
     hk_design *design;
     hk_model *model;  // with what was edited; rest positions of the scene
@@ -40,6 +49,7 @@ struct st_design {
     double next_preview;
     double refining_since, last_told;
     bool was_refining, untold;
+    st_field_cache caches[ST_MOST_CACHES];
     st_check *check;  // that is under way
     st_check_result checked;
     uint64_t seen_version, check_version;  // of what is waited for, of the last check

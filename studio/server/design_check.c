@@ -1,5 +1,5 @@
-// What a person wants to know before a part is made: whether the loaded shape stays, or is left at a
-// touch, and whether the rest shape passes through itself. It takes a factorisation, so that a
+// What a person wants to know before a part is made: whether the loaded shape stays, or is left at
+// a touch, and whether the rest shape passes through itself. It takes a factorisation, so that a
 // thread does it when nothing has been edited for a while.
 #include <math.h>
 #include <stdlib.h>

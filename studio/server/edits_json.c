@@ -83,8 +83,7 @@ static void convert_sheet(const hk_material_def *from, hk_material_def *to)
     bending = parameter(from, "bending");
     if (!isfinite(bending))
         bending = from->young * pow(thickness, 3) / (12 * (1 - from->poisson * from->poisson));
-    to->parameters[0] =
-        (hk_parameter){"stretch", isfinite(warp) ? warp : from->young * thickness};
+    to->parameters[0] = (hk_parameter){"stretch", isfinite(warp) ? warp : from->young * thickness};
     to->parameters[1] = (hk_parameter){"bending", isfinite(bending) ? bending : 0};
     to->parameter_count = 2;
 }
@@ -127,8 +126,7 @@ bool st_read_material(const json_t *message, hk_material_def *material, st_why *
     hk_material_def read = *material;
     if (!json_is_object(message)) return st_fail(why, "\"material\": expected an object");
     const char *model = st_read_text(message, "model");
-    if (model && strcmp(model, material->model) != 0 &&
-        !change_model(model, material, &read, why))
+    if (model && strcmp(model, material->model) != 0 && !change_model(model, material, &read, why))
         return false;
     double young = read.young;
     bool has_moduli = json_object_get(message, "young") || json_object_get(message, "poisson");
@@ -146,12 +144,11 @@ bool st_read_material(const json_t *message, hk_material_def *material, st_why *
 json_t *st_material_json(const hk_material_def *material)
 {
     bool has_moduli = strcmp(material->model, "mass_spring") != 0;
-    json_t *object =
-        json_pack("{s:s, s:o, s:o, s:o}", "model", material->model, "young",
-                  st_json_real(has_moduli ? material->young : NAN), "poisson",
-                  st_json_real(has_moduli ? material->poisson : NAN), "density",
-                  st_json_real(isfinite(parameter(material, "area_density")) ? NAN
-                                                                             : material->density));
+    json_t *object = json_pack(
+        "{s:s, s:o, s:o, s:o}", "model", material->model, "young",
+        st_json_real(has_moduli ? material->young : NAN), "poisson",
+        st_json_real(has_moduli ? material->poisson : NAN), "density",
+        st_json_real(isfinite(parameter(material, "area_density")) ? NAN : material->density));
     if (strcmp(material->model, "shell") == 0)
         json_object_set_new(object, "thickness", st_json_real(material->thickness));
     json_t *parameters = json_object();

@@ -346,9 +346,9 @@ static bool stretch_field(hk_world *world, const st_surface *f, double *tets)
 static bool tet_field(hk_world *world, const st_surface *f, const char *name, double *values)
 {
     double *tets = st_alloc((size_t)f->tet_count, sizeof *tets);
-    bool good = f->tet_count == 0 || (strcmp(name, "stretch") == 0
-                                          ? stretch_field(world, f, tets)
-                                          : hk_world_field(world, name, tets) == HK_OK);
+    bool good = f->tet_count == 0 ||
+                (strcmp(name, "stretch") == 0 ? stretch_field(world, f, tets)
+                                              : hk_world_field(world, name, tets) == HK_OK);
     if (good) st_surface_average(f, tets, values);
     free(tets);
     return good;

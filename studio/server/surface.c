@@ -269,8 +269,7 @@ void st_surface_values(const st_surface *s, const double *values, float *drawn)
 void st_surface_average(const st_surface *s, const double *tets, double *vertices)
 {
     memset(vertices, 0, sizeof *vertices * (size_t)s->model_vertex_count);
-    for (int t = 0; t < s->tet_count; ++t)
-        add_to_nodes(s, t, s->tet_weight[t] * tets[t], vertices);
+    for (int t = 0; t < s->tet_count; ++t) add_to_nodes(s, t, s->tet_weight[t] * tets[t], vertices);
     for (int v = 0; v < s->model_vertex_count; ++v)
         vertices[v] = s->vertex_weight[v] > 0 ? vertices[v] / s->vertex_weight[v] : NAN;
 }

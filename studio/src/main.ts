@@ -180,6 +180,8 @@ function build(root: HTMLElement): void {
     app.stage.onResize = () => {
         if (untouched) app.world.fit();
     };
+    app.stage.isBusy = () =>
+        tools.busy || app.status?.playing === true || app.design?.state === 'preview' || app.design?.state === 'refining';
     app.on('design', (d) => {
         if (d.state !== 'converged' || !unknown) return;
         unknown = false;

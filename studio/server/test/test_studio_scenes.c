@@ -111,8 +111,7 @@ static void check_springs(const page *p, const hk_world *world)
         const float *row = (const float *)b.data + 8 * k;
         hk_spring_state now;
         assert_int_equal(hk_world_spring_state(world, (int)k, &now), HK_OK);
-        for (int i = 0; i < 6; ++i)
-            assert_float_equal(row[i], now.ends[i / 3][i % 3], 1e-6);
+        for (int i = 0; i < 6; ++i) assert_float_equal(row[i], now.ends[i / 3][i % 3], 1e-6);
         if (now.broken)
             assert_true(isnan(row[6]));
         else
@@ -235,7 +234,8 @@ static const char mixed[] =
     "   \"material\": {\"model\": \"mass_spring\", \"stretch\": 400, \"bending\": 0.001, "
     "\"density\": 0.4},\n"
     "   \"fix\": [{\"box\": [[-0.001, -9, -9], [0.001, 9, 9]]}]},\n"
-    "  {\"name\": \"block\", \"mesh\": {\"box\": {\"size\": [1, 0.2, 0.2], \"cells\": [4, 2, 2]}},\n"
+    "  {\"name\": \"block\", \"mesh\": {\"box\": {\"size\": [1, 0.2, 0.2], \"cells\": [4, 2, "
+    "2]}},\n"
     "   \"material\": {\"young\": 5e5, \"poisson\": 0.4},\n"
     "   \"fix\": [{\"box\": [[-0.001, -1, -1], [0.001, 1, 1]]}]}]}\n";
 
@@ -381,8 +381,7 @@ static void test_a_design_that_buckles_is_told(void **state)
     assert_int_equal(json_integer_value(json_object_get(check, "overlaps")), 0);
     json_object_del(p.last, "design");
     page_do(&p, "{\"type\": \"material\", \"body\": 0, \"material\": {\"young\": 1e5}}");
-    while (json_integer_value(
-               json_object_get(json_object_get(p.last, "design"), "version")) < 1 ||
+    while (json_integer_value(json_object_get(json_object_get(p.last, "design"), "version")) < 1 ||
            strcmp(json_string_value(json_object_get(json_object_get(p.last, "design"), "state")),
                   "converged") != 0)
         assert_true(page_read(&p, 60000));
@@ -410,11 +409,107 @@ static void test_handles_are_on_their_shape(void **state)
                 "{\"type\": \"grab\", \"grab\": %d, \"shape\": %d, \"triangle\": 3, \"weights\": "
                 "[0.2, 0.3, 0.5], \"sent\": %d}",
                 shape + 1, shape, shape + 1);
-        while (!find_block(p.frame, p.frame_size, 4, shape).data)
-            assert_true(page_read(&p, 60000));
+        while (!find_block(p.frame, p.frame_size, 4, shape).data) assert_true(page_read(&p, 60000));
         assert_null(find_block(p.frame, p.frame_size, 4, 1 - shape).data);
         page_do(&p, "{\"type\": \"release\", \"grab\": %d}", shape + 1);
     }
+    page_close(&p);
+    assert_int_equal(program_stop(&program), 0);
+}
+
+// [n][3] of /api/export?what=points.csv
+static void read_points(const studio_program *program, const char *shape, double *x, int n)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/api/export?what=points.csv&shape=%s", shape);
+    answer csv = ask(program, "GET", path, "", 0);
+    assert_int_equal(csv.status, 200);
+    const char *at = strchr(csv.body, '\n');
+    for (int v = 0, read = 0; v < n; ++v, at += read)
+        assert_int_equal(
+            sscanf(at, " %*d,%lf,%lf,%lf%n", x + 3 * v, x + 3 * v + 1, x + 3 * v + 2, &read), 3);
+    answer_free(&csv);
+}
+
+// Of each vertex the mean over its tets, by their volume in the scene that was opened.
+static void mean_stress(hk_world *world, const double *rest, double *mean)
+{
+    hk_mesh *mesh = NULL;
+    assert_int_equal(hk_world_mesh(world, &mesh), HK_OK);
+    int tets = hk_mesh_tet_count(mesh), n = hk_mesh_vertex_count(mesh);
+    double *stress = calloc((size_t)tets, sizeof *stress),
+           *weight = calloc((size_t)n, sizeof *weight);
+    assert_int_equal(hk_world_field(world, "von_mises", stress), HK_OK);
+    memset(mean, 0, sizeof *mean * (size_t)n);
+    for (int t = 0; t < tets; ++t) {
+        const int32_t *k = hk_mesh_tets(mesh) + 4 * t;
+        double e[3][3];
+        for (int i = 0; i < 9; ++i)
+            e[i / 3][i % 3] = rest[3 * k[i / 3 + 1] + i % 3] - rest[3 * k[0] + i % 3];
+        double volume = fabs(e[0][0] * (e[1][1] * e[2][2] - e[1][2] * e[2][1]) -
+                             e[0][1] * (e[1][0] * e[2][2] - e[1][2] * e[2][0]) +
+                             e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0]));
+        for (int i = 0; i < 4; ++i) mean[k[i]] += volume * stress[t], weight[k[i]] += volume;
+    }
+    for (int v = 0; v < n; ++v) mean[v] /= weight[v];
+    free(weight);
+    free(stress);
+    hk_mesh_free(mesh);
+}
+
+// While a shape is dragged values may be older than the shape; in the end they are its own.
+static void test_stress_of_a_design(void **state)
+{
+    (void)state;
+    enum { N = 153 };
+    static double loaded[3 * N], mean[N];
+    studio_program program;
+    page p;
+    program_start(&program, column);
+    page_open(&p, &program);
+    page_await(&p, "topology");
+    page_do(&p, "{\"type\": \"fields\", \"field\": \"von_mises\"}");
+    page_do(&p, "{\"type\": \"mode\", \"mode\": \"design\"}");
+    page_await_value(&p, "design", "state", "converged");
+    while (!find_block(p.frame, p.frame_size, 2, 1).data) assert_true(page_read(&p, 60000));
+    page_do(&p, "{\"type\": \"grab\", \"grab\": 1, \"shape\": 1, \"box\": [[-1, 0.299, -1], "
+                "[1, 1, 1]], \"sent\": 1}");
+    for (int k = 1; k <= 40; ++k) {
+        page_do(&p, "{\"type\": \"move\", \"grab\": 1, \"target\": [%g, 0.3, 0.01], \"sent\": %d}",
+                0.01 + 0.002 * k, k);
+        assert_non_null(find_block(p.frame, p.frame_size, 2, 0).data);
+        assert_non_null(find_block(p.frame, p.frame_size, 2, 1).data);
+    }
+    page_do(&p, "{\"type\": \"release\", \"grab\": 1}");
+    json_object_del(p.last, "design");
+    await_check(&p);
+    while (page_read(&p, 300)) continue;
+    read_points(&program, "loaded", loaded, N);
+    page_do(&p, "{\"type\": \"save\", \"name\": \"bent\"}");
+    char path[512];
+    hk_scene *scene = NULL;
+    hk_model *model = NULL;
+    hk_world *world = NULL;
+    snprintf(path, sizeof path, "%s/up/bent.json", program.folder);
+    assert_int_equal(hk_scene_load(path, NULL, 0, &scene), HK_OK);
+    assert_int_equal(hk_model_create(hk_scene_model(scene), &model), HK_OK);
+    hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
+    def.model = model;
+    assert_int_equal(hk_world_create(&def, &world), HK_OK);
+    assert_int_equal(hk_world_set_positions(world, loaded), HK_OK);
+    hk_world *first = make_world(column);
+    mean_stress(world, hk_world_positions(first), mean);
+    hk_world_free(first);
+    block values = find_block(p.frame, p.frame_size, 2, 0);
+    block numbers = find_block(p.topology, p.topology_size, 18, 0);
+    double most = 0;
+    for (int v = 0; v < N; ++v) most = fmax(most, mean[v]);
+    for (uint32_t v = 0; v < values.count; ++v)
+        assert_float_equal(((const float *)values.data)[v],
+                           mean[((const int32_t *)numbers.data)[v]], 1e-4 * most);
+    hk_world_free(world);
+    hk_model_free(model);
+    hk_scene_free(scene);
     page_close(&p);
     assert_int_equal(program_stop(&program), 0);
 }
@@ -430,6 +525,7 @@ int main(void)
         cmocka_unit_test(test_loads_beside_wind),
         cmocka_unit_test(test_a_design_that_buckles_is_told),
         cmocka_unit_test(test_handles_are_on_their_shape),
+        cmocka_unit_test(test_stress_of_a_design),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

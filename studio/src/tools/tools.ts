@@ -171,6 +171,11 @@ export class Tools {
         this.app.stage.canvas.focus({ preventScroll: true });
     }
 
+    /** Something is held or drawn. */
+    get busy(): boolean {
+        return this.pull !== null || this.load !== null || this.brush !== null || this.box !== null;
+    }
+
     private metres(radius: number): number {
         return radius * (this.app.world.data?.topology.size ?? 1);
     }

@@ -147,6 +147,10 @@ export class Uploads {
 
     constructor(private readonly app: App) {
         this.element.hidden = this.veil.hidden = true;
+        // The card is about a scene: with another one it goes.
+        app.on('scene', (scene) => {
+            if (!scene.edited && scene.path !== this.path && !this.element.hidden) this.hide();
+        });
         let depth = 0;
         window.addEventListener('dragenter', (e) => {
             e.preventDefault();
@@ -164,6 +168,8 @@ export class Uploads {
             for (const file of e.dataTransfer?.files ?? []) void this.take(file);
         });
     }
+
+    private path: string | null = null;
 
     async take(file: File): Promise<void> {
         const { toasts } = this.app;
@@ -183,6 +189,7 @@ export class Uploads {
             this.app.toasts.show('info', `${name} is here`, `Drop ${answer.waits_for} as well: the two are one mesh.`, 15);
             return;
         }
+        this.path = answer.scene;
         if (answer.scene) await this.app.ask({ type: 'open', scene: answer.scene, play: true }, `${name} could not be simulated`);
         const defects = answer.report?.defects ?? [];
         this.showCard(answer, name);

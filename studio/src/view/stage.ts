@@ -30,6 +30,8 @@ export class Stage {
     onBeforeDraw: () => void = () => {};
     onAfterDraw: () => void = () => {};
     onResize: () => void = () => {};
+    /** Whether more is to come: a sharp drawing takes several times as long, and would delay it. */
+    isBusy: () => boolean = () => false;
     draws = 0;
     drawMs = 0;
     waitMs = 10;
@@ -116,8 +118,16 @@ export class Stage {
             this.still = false;
             this.renderer.setPixelRatio(this.pixelRatio());
         }
+        this.awaitStillness();
+    }
+
+    private awaitStillness(): void {
         window.clearTimeout(this.stillTimer);
         this.stillTimer = window.setTimeout(() => {
+            if (this.isBusy()) {
+                this.awaitStillness();
+                return;
+            }
             this.still = true;
             this.renderer.setPixelRatio(this.pixelRatio());
             this.drawNow();
