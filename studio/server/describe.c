@@ -180,11 +180,12 @@ void st_tell_topology(st_session *s, int client)
     for (int i = 0; i < s->mode->shape_count; ++i)
         json_array_append_new(shapes, json_string(s->mode->shapes[i]));
     json_t *object = json_pack(
-        "{s:s, s:i, s:[o,o], s:f, s:o, s:o, s:o, s:o, s:o}", "type", "topology", "topology",
+        "{s:s, s:i, s:[o,o], s:f, s:o, s:o, s:o, s:o, s:o, s:i}", "type", "topology", "topology",
         (int)s->topology, "bounds", st_json_vector(s->surface.bounds[0], 3),
         st_json_vector(s->surface.bounds[1], 3), "size", s->surface.size, "origin",
         st_json_vector(s->surface.origin, 3), "shapes", shapes, "bodies", topology_bodies(s),
-        "obstacles", topology_obstacles(s, model), "materials", topology_materials(s));
+        "obstacles", topology_obstacles(s, model), "materials", topology_materials(s), "springs",
+        s->mode->springs ? hk_model_point_spring_count(model) : 0);
     st_send(s->hub, client, object);
     st_send_message(s->hub, client, st_topology_message(s));
     s->dirty = true;

@@ -13,12 +13,14 @@ static void end(st_session *s)
 {
     st_design *d = s->design;
     if (!d) return;
+    st_design_check_end(d);
     hk_design_free(d->design);
     hk_model_free(d->model);
     st_design_forget(d);
     free(d->shapes[0]);
     free(d->shapes[1]);
     free(d->start);
+    for (int k = 0; k < ST_MOST_CACHES; ++k) free(d->caches[k].values);
     free(d);
     s->design = NULL;
 }
@@ -52,6 +54,7 @@ static bool begin(st_session *s, const json_t *message, st_why *why)
 {
     const char *given = st_read_text(message, "given");
     st_design *d = s->design = st_alloc(1, sizeof *d);
+    d->seen_version = d->check_version = UINT64_MAX;  // of none
     d->given = given && strcmp(given, "rest") == 0 ? HK_REST_SHAPE : HK_LOADED_SHAPE;
     if (create(s, why)) return true;
     end(s);
@@ -98,7 +101,7 @@ static double tick(st_session *s)
 {
     st_design *d = s->design;
     double now = st_now();
-    if (!d->hurry && rests(d)) return 1000;
+    if (!d->hurry && rests(d)) return st_design_check(s);
     if (!d->hurry && now < d->next_preview) return d->next_preview - now;
     d->hurry = false;
     d->next_preview = now + PREVIEW_MS;
@@ -129,20 +132,22 @@ static const double *positions(st_session *s, int shape)
     return s->design->shapes[shape];
 }
 
-static int grabs(st_session *s, float (*list)[10], int most)
+static int grabs(st_session *s, int shape, float (*list)[10], int most)
 {
     st_design *d = s->design;
-    int count = d->handle_count < most ? d->handle_count : most;
-    for (int k = 0; k < count; ++k) {
+    int count = 0;
+    for (int k = 0; k < d->handle_count && count < most; ++k) {
         const st_handle *h = &d->handles[k];
         double place[3];
+        if ((int)h->side != shape) continue;
         st_point_place(&h->point, d->shapes[h->side], place);
-        list[k][0] = (float)h->number;
+        list[count][0] = (float)h->number;
         for (int i = 0; i < 3; ++i) {
-            list[k][1 + i] = (float)place[i];
-            list[k][4 + i] = (float)h->target[i];
-            list[k][7 + i] = 0;
+            list[count][1 + i] = (float)place[i];
+            list[count][4 + i] = (float)h->target[i];
+            list[count][7 + i] = 0;
         }
+        count++;
     }
     return count;
 }

@@ -21,6 +21,23 @@ typedef struct st_mark {
     st_edits before, after;
 } st_mark;
 
+// Of a shape that was found: whether it can be made, and is of use.
+typedef struct st_check_result {
+    bool knows_stability, stable, knows_overlaps;
+    int overlaps;     // of faces of the rest shape with each other
+    double place[3];  // of the first one
+} st_check_result;
+typedef struct st_check st_check;
+
+// Values of a field, the same for both shapes and all pages.
+typedef struct st_field_cache {
+    char name[32];
+    double *values;     // [n] at the model's vertices
+    uint64_t sequence;  // of the view that they are of
+    double at, ms;      // when they were computed, and how long it took
+} st_field_cache;
+enum { ST_MOST_CACHES = 4 };
+
 struct st_design {
     hk_design *design;
     hk_model *model;  // with what was edited; rest positions of the scene
@@ -32,6 +49,11 @@ struct st_design {
     double next_preview;
     double refining_since, last_told;
     bool was_refining, untold;
+    st_field_cache caches[ST_MOST_CACHES];
+    st_check *check;  // that is under way
+    st_check_result checked;
+    uint64_t seen_version, check_version;  // of what is waited for, of the last check
+    double check_at;                       // ms
     st_handle handles[ST_MOST_HANDLES];
     int handle_count;
     st_mark marks[ST_MOST_MARKS];  // a ring
@@ -45,6 +67,11 @@ void st_design_release_all(st_session *session, int client);
 void st_design_forget(st_design *design);
 const char *st_plain_name(const char *name);  // of an edit, without its number
 bool st_design_refresh_model(st_session *session, st_why *why);
+
+// ---- design_check.c
+// Begins a check, or takes what it found; ms until there is more to do.
+double st_design_check(st_session *session);
+void st_design_check_end(st_design *design);
 
 // ---- design_view.c
 bool st_design_field(st_session *session, int shape, const char *name, double *values);

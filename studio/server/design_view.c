@@ -1,5 +1,6 @@
 // What there is to see of a design: its numbers, its fields, its files.
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,17 +116,51 @@ static bool tet_field(st_session *s, const char *name, double *values)
     return true;
 }
 
-// The same on both shapes: what the load does.
-bool st_design_field(st_session *s, int shape, const char *name, double *values)
+static bool compute_field(st_session *s, const char *name, double *values)
 {
     const double *x = s->design->shapes[HK_LOADED_SHAPE], *rest = s->design->shapes[HK_REST_SHAPE];
-    (void)shape;
     if (strcmp(name, "displacement") != 0) return tet_field(s, name, values);
     for (int v = 0; v < s->surface.model_vertex_count; ++v) {
         double d[3];
         for (int i = 0; i < 3; ++i) d[i] = x[3 * v + i] - rest[3 * v + i];
         values[v] = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
     }
+    return true;
+}
+
+static st_field_cache *find_cache(st_session *s, const char *name)
+{
+    st_field_cache *oldest = &s->design->caches[0];
+    for (int k = 0; k < ST_MOST_CACHES; ++k) {
+        st_field_cache *cache = &s->design->caches[k];
+        if (cache->values && strcmp(cache->name, name) == 0) return cache;
+        if (cache->at < oldest->at) oldest = cache;
+    }
+    free(oldest->values);
+    *oldest = (st_field_cache){
+        .values = st_alloc((size_t)s->surface.model_vertex_count, sizeof *oldest->values)};
+    snprintf(oldest->name, sizeof oldest->name, "%s", name);
+    return oldest;
+}
+
+// The same on both shapes: what the load does. While a shape is dragged, values may be a few frames
+// old: no more than a quarter of the time goes into them.
+bool st_design_field(st_session *s, int shape, const char *name, double *values)
+{
+    const hk_design_view *view = &s->design->view;
+    st_field_cache *cache = find_cache(s, name);
+    bool known = cache->at > 0,
+         moves = view->state == HK_DESIGN_PREVIEW || view->state == HK_DESIGN_REFINING;
+    double now = st_now();
+    (void)shape;
+    if (!known ||
+        (cache->sequence != view->sequence && !(moves && now < cache->at + 3 * cache->ms))) {
+        if (!compute_field(s, name, cache->values)) return false;
+        cache->sequence = view->sequence;
+        cache->at = st_now();
+        cache->ms = cache->at - now;
+    }
+    memcpy(values, cache->values, sizeof *values * (size_t)s->surface.model_vertex_count);
     return true;
 }
 
@@ -167,6 +202,21 @@ static json_t *name_json(const char *name)
     return plain ? st_json_text(plain) : json_null();
 }
 
+static json_t *check_json(const st_session *s)
+{
+    const st_design *d = s->design;
+    const st_check_result *r = &d->checked;
+    double place[3];
+    bool known = d->view.state == HK_DESIGN_CONVERGED && d->check_version == d->view.version &&
+                 !d->check && (r->knows_stability || r->knows_overlaps);
+    if (!known) return json_null();
+    for (int i = 0; i < 3; ++i) place[i] = r->place[i] - s->surface.origin[i];
+    return json_pack("{s:o, s:o, s:o}", "stable",
+                     r->knows_stability ? json_boolean(r->stable) : json_null(), "overlaps",
+                     r->knows_overlaps ? json_integer(r->overlaps) : json_null(), "place",
+                     r->overlaps > 0 ? st_json_vector(place, 3) : json_null());
+}
+
 void st_design_tell(st_session *s)
 {
     st_design *d = s->design;
@@ -191,6 +241,7 @@ void st_design_tell(st_session *s)
                         failed ? json_pack("{s:o, s:f, s:o}", "message", st_json_text(v->detail),
                                            "load_reached", v->load_reached, "place", worst_place(s))
                                : json_null());
+    json_object_set_new(object, "check", check_json(s));
     st_send(s->hub, ST_ALL_CLIENTS, object);
     d->last_told = st_now();
     d->untold = false;

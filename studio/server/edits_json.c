@@ -60,37 +60,97 @@ static bool read_number(const json_t *object, const char *key, double *value, st
     return true;
 }
 
+static double parameter(const hk_material_def *material, const char *name)
+{
+    for (int k = 0; k < material->parameter_count; ++k)
+        if (strcmp(material->parameters[k].name, name) == 0) return material->parameters[k].value;
+    return NAN;
+}
+
+// About as stiff and as heavy as the sheet was: a spring net of E t is a shell of E and t.
+static void convert_sheet(const hk_material_def *from, hk_material_def *to)
+{
+    double thickness = from->thickness > 0 ? from->thickness : 1e-3, bending = 0;
+    if (strcmp(to->model, "shell") == 0) {
+        to->thickness = thickness;
+        to->young = parameter(from, "stretch") / thickness;
+        to->poisson = 0.3;
+        to->density = from->density / thickness;
+        return;
+    }
+    double warp = parameter(from, "warp"), area = parameter(from, "area_density");
+    to->density = isfinite(area) ? area : from->density * thickness;
+    bending = parameter(from, "bending");
+    if (!isfinite(bending))
+        bending = from->young * pow(thickness, 3) / (12 * (1 - from->poisson * from->poisson));
+    to->parameters[0] = (hk_parameter){"stretch", isfinite(warp) ? warp : from->young * thickness};
+    to->parameters[1] = (hk_parameter){"bending", isfinite(bending) ? bending : 0};
+    to->parameter_count = 2;
+}
+
+// Coefficients that are given beside E replace what would come of it: those that are stresses go
+// along with E. Without an E from before there were only coefficients, and now there is E.
+static void follow_moduli(hk_material_def *material, double before)
+{
+    static const char *const numbers[] = {"s3", "low", "high"};
+    if (hk_material_kind(find_material(material->model)) == HK_FOR_SHEETS) return;
+    if (!isfinite(before)) material->parameter_count = 0;
+    for (int k = 0; k < material->parameter_count; ++k) {
+        bool is_number = false;
+        for (int i = 0; i < 3; ++i)
+            is_number = is_number || strcmp(material->parameters[k].name, numbers[i]) == 0;
+        if (!is_number) material->parameters[k].value *= material->young / before;
+    }
+}
+
+static bool change_model(const char *model, const hk_material_def *from, hk_material_def *to,
+                         st_why *why)
+{
+    int number = find_material(model), before = find_material(from->model);
+    if (number < 0) return st_fail(why, "there is no material \"%s\"", model);
+    *to = hk_default_material_def();
+    to->model = hk_material_name(number);
+    if (hk_material_kind(number) == HK_FOR_SHEETS && before >= 0 &&
+        hk_material_kind(before) == HK_FOR_SHEETS) {
+        convert_sheet(from, to);
+        return true;
+    }
+    if (isfinite(from->young)) to->young = from->young;
+    if (isfinite(from->poisson)) to->poisson = from->poisson;
+    to->density = from->density;
+    return true;
+}
+
 bool st_read_material(const json_t *message, hk_material_def *material, st_why *why)
 {
     hk_material_def read = *material;
     if (!json_is_object(message)) return st_fail(why, "\"material\": expected an object");
     const char *model = st_read_text(message, "model");
-    if (model && strcmp(model, material->model) != 0) {
-        int number = find_material(model);
-        if (number < 0) return st_fail(why, "there is no material \"%s\"", model);
-        read = hk_default_material_def();
-        read.model = hk_material_name(number);
-        if (isfinite(material->young)) read.young = material->young;
-        if (isfinite(material->poisson)) read.poisson = material->poisson;
-        read.density = material->density;
-    }
-    // E and ν are what coefficients are made of that are not given themselves.
+    if (model && strcmp(model, material->model) != 0 && !change_model(model, material, &read, why))
+        return false;
+    double young = read.young;
     bool has_moduli = json_object_get(message, "young") || json_object_get(message, "poisson");
-    if (has_moduli && !json_object_get(message, "parameters")) read.parameter_count = 0;
     if (!read_number(message, "young", &read.young, why) ||
         !read_number(message, "poisson", &read.poisson, why) ||
         !read_number(message, "density", &read.density, why) ||
-        !read_parameters(json_object_get(message, "parameters"), &read, why))
+        !read_number(message, "thickness", &read.thickness, why))
         return false;
+    if (has_moduli) follow_moduli(&read, young);
+    if (!read_parameters(json_object_get(message, "parameters"), &read, why)) return false;
     *material = read;
     return true;
 }
 
 json_t *st_material_json(const hk_material_def *material)
 {
+    bool has_moduli = strcmp(material->model, "mass_spring") != 0;
     json_t *object = json_pack(
-        "{s:s, s:o, s:o, s:o}", "model", material->model, "young", st_json_real(material->young),
-        "poisson", st_json_real(material->poisson), "density", st_json_real(material->density));
+        "{s:s, s:o, s:o, s:o}", "model", material->model, "young",
+        st_json_real(has_moduli ? material->young : NAN), "poisson",
+        st_json_real(has_moduli ? material->poisson : NAN), "density",
+        st_json_real(isfinite(parameter(material, "area_density")) ? NAN : material->density));
+    if (strcmp(material->model, "shell") == 0)
+        json_object_set_new(object, "thickness", st_json_real(material->thickness));
     json_t *parameters = json_object();
     for (int k = 0; k < material->parameter_count; ++k)
         json_object_set_new(parameters, material->parameters[k].name,
@@ -330,10 +390,13 @@ static void put_settings(const st_edits *edits, json_t *root)
     }
     if (edits->damping_changed) {
         const hk_damping *d = &edits->damping;
-        json_object_set_new(root, "damping",
-                            json_pack("{s:f, s:f, s:f, s:f, s:f}", "air", d->air, "viscous",
-                                      d->viscous, "ether", d->ether, "pbd", d->pbd,
-                                      "air_per_vertex", d->air_per_vertex));
+        json_t *damping = json_object_get(root, "damping");
+        if (!damping) json_object_set_new(root, "damping", damping = json_object());
+        json_t *now =
+            json_pack("{s:f, s:f, s:f, s:f, s:f}", "air", d->air, "viscous", d->viscous, "ether",
+                      d->ether, "pbd", d->pbd, "air_per_vertex", d->air_per_vertex);
+        json_object_update(damping, now);
+        json_decref(now);
     }
     if (edits->solver_changed) {
         hk_solver_def def = st_solver_def(&edits->solver);

@@ -125,11 +125,13 @@ static void add_obstacles(st_session *s, blocks *b)
 
 static void add_grabs(st_session *s, blocks *b)
 {
-    float(*grabs)[10] = own(b, st_alloc(MOST_GRABS, sizeof *grabs));
-    int count = s->mode->grabs(s, grabs, MOST_GRABS);
-    for (int k = 0; k < count; ++k)
-        for (int i = 0; i < 6; ++i) grabs[k][1 + i] -= (float)s->surface.origin[i % 3];
-    add(b, 4, 0, F32, 10, count, grabs);
+    for (int shape = 0; shape < s->mode->shape_count; ++shape) {
+        float(*grabs)[10] = own(b, st_alloc(MOST_GRABS, sizeof *grabs));
+        int count = s->mode->grabs(s, shape, grabs, MOST_GRABS);
+        for (int k = 0; k < count; ++k)
+            for (int i = 0; i < 6; ++i) grabs[k][1 + i] -= (float)s->surface.origin[i % 3];
+        add(b, 4, shape, F32, 10, count, grabs);
+    }
 }
 
 static void add_field(st_session *s, blocks *b, const st_view *view)
@@ -164,6 +166,18 @@ static void add_contacts(st_session *s, blocks *b, const st_view *view)
     add(b, 5, 0, F32, 7, count, contacts);
 }
 
+static void add_springs(st_session *s, blocks *b)
+{
+    for (int shape = 0; shape < s->mode->shape_count && s->mode->springs; ++shape) {
+        float *springs = NULL;
+        int count = s->mode->springs(s, shape, &springs);
+        if (springs) own(b, springs);
+        for (int k = 0; k < count; ++k)
+            for (int i = 0; i < 6; ++i) springs[8 * k + i] -= (float)s->surface.origin[i % 3];
+        add(b, 7, shape, F32, 8, count, springs);
+    }
+}
+
 void st_send_frame(st_session *s)
 {
     st_view views[ST_MAX_CLIENTS];
@@ -178,6 +192,7 @@ void st_send_frame(st_session *s)
         add_grabs(s, &b);
         add_field(s, &b, &views[i]);
         add_contacts(s, &b, &views[i]);
+        add_springs(s, &b);
         st_hub_publish(s->hub, &views[i], pack(s, KIND_FRAME, &b));
     }
     if (s->mode == &st_design_mode) st_recording_add(s);

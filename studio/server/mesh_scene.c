@@ -194,9 +194,10 @@ static json_t *sheet_scene(const hk_mesh_report *r, double scale, json_t *mesh)
 }
 
 static json_t *make_scene(const hk_mesh *mesh, const hk_mesh_report *r, const char *file,
-                          json_t *notes)
+                          json_t *report, json_t *notes)
 {
     double scale = scale_of(extent_of(r), notes);
+    json_object_set_new(report, "scale", json_real(scale));
     if (r->tets > 0)
         return r->simulable ? solid_scene(r, scale, json_pack("{s:s}", "file", file)) : NULL;
     bool coarse = false;
@@ -226,9 +227,10 @@ bool st_mesh_scene_make(const char *path, const char *scene, st_mesh_scene *made
     for (int i = 0; i < hk_mesh_note_count(mesh); ++i)
         json_array_append_new(made->notes, st_json_text(hk_mesh_note(mesh, i)));
     const char *slash = strrchr(path, '/');
-    json_t *root = extent_of(&report) > 0 && isfinite(extent_of(&report))
-                       ? make_scene(mesh, &report, slash ? slash + 1 : path, made->notes)
-                       : NULL;
+    json_t *root =
+        extent_of(&report) > 0 && isfinite(extent_of(&report))
+            ? make_scene(mesh, &report, slash ? slash + 1 : path, made->report, made->notes)
+            : NULL;
     if (root) {
         char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
         made->has_scene = hk_file_save(scene, text, strlen(text)) == HK_OK;

@@ -88,16 +88,10 @@ static bool begin_compare(st_session *s, const json_t *message, st_why *why)
 
 // ---------------------------------------------------------------- reset
 
-// As it was in the beginning, with the matrices that there are. Contact looks at what is between
-// two states, so worlds with contact are made anew.
-static bool go_back(st_session *s, hk_world *world)
+// What a user has fixed, at these positions, [n][3].
+static bool hold_at(const st_session *s, hk_world *world, const double *x)
 {
     const hk_model *model = hk_world_model(world);
-    if (hk_model_contact_distance(model) > 0) return false;
-    if (hk_world_set_time(world, 0) != HK_OK ||
-        hk_world_set_positions(world, s->run->start) != HK_OK ||
-        hk_world_set_velocities(world, s->run->start_velocity) != HK_OK)
-        return false;
     int n = hk_model_vertex_count(model), count = 0;
     int32_t *held = st_alloc((size_t)n, sizeof *held);
     double *places = st_alloc(3 * (size_t)n, sizeof *places);
@@ -105,7 +99,7 @@ static bool go_back(st_session *s, hk_world *world)
         for (int v = 0; v < s->edits.bodies[b].vertex_count; ++v) {
             if (s->edits.bodies[b].holds[v] != ST_HOLD_FIXED) continue;
             held[count] = hk_model_body_start(model, b) + v;
-            memcpy(places + 3 * count, s->run->start + 3 * held[count], 3 * sizeof *places);
+            memcpy(places + 3 * (size_t)count, x + 3 * (size_t)held[count], 3 * sizeof *places);
             count++;
         }
     bool good = count == 0 || hk_world_set_targets(world, count, held, places) == HK_OK;
@@ -114,17 +108,71 @@ static bool go_back(st_session *s, hk_world *world)
     return good;
 }
 
-static bool remake(st_session *s, st_why *why)
+static bool mend_springs(hk_world *world)
+{
+    int count = hk_model_point_spring_count(hk_world_model(world));
+    bool good = true;
+    for (int k = 0; k < count && good && hk_world_broken_springs(world) > 0; ++k)
+        good = hk_world_break_spring(world, k, false) == HK_OK;
+    return good;
+}
+
+// As it was in the beginning, with the matrices that there are. Contact looks at what is between
+// two states, so worlds with contact are made anew.
+static bool go_back(st_session *s, hk_world *world)
+{
+    const hk_model *model = hk_world_model(world);
+    if (hk_model_contact_distance(model) > 0) return false;
+    if (hk_world_set_time(world, 0) != HK_OK ||
+        hk_world_set_positions(world, s->run->start) != HK_OK ||
+        hk_world_set_velocities(world, s->run->start_velocity) != HK_OK || !mend_springs(world))
+        return false;
+    return hold_at(s, world, s->run->start);
+}
+
+// A new world in the state of another one: places, velocities, what broke, what is grabbed.
+static bool take_over(st_session *s, hk_world *world, const hk_world *from, int k)
+{
+    bool good = hk_world_set_time(world, hk_world_time(from)) == HK_OK &&
+                hk_world_set_positions(world, hk_world_positions(from)) == HK_OK &&
+                hk_world_set_velocities(world, hk_world_velocities(from)) == HK_OK &&
+                hold_at(s, world, hk_world_positions(from));
+    int springs = hk_model_point_spring_count(hk_world_model(world));
+    for (int i = 0; i < springs && good; ++i) {
+        hk_spring_state now;
+        good = hk_world_spring_state(from, i, &now) == HK_OK &&
+               (!now.broken || hk_world_break_spring(world, i, true) == HK_OK);
+    }
+    for (int g = 0; g < s->run->grab_count && good; ++g) {
+        st_grab *grab = &s->run->grabs[g];
+        memcpy(grab->def.target, grab->target, sizeof grab->target);
+        good = hk_world_grab(world, &grab->def, &grab->grabs[k]) == HK_OK;
+    }
+    return good;
+}
+
+// New worlds of the scene with its edits; where the old ones were, or at the start.
+static bool remake(st_session *s, bool at_start, st_why *why)
 {
     hk_world *before[ST_MOST_WORLDS] = {NULL};
     st_run *run = s->run;
+    st_grab grabs[ST_MOST_GRABS];
+    memcpy(grabs, run->grabs, sizeof grabs);
     for (int k = 0; k < run->world_count; ++k) before[k] = run->worlds[k], run->worlds[k] = NULL;
     bool good = make_worlds(s, why);
+    for (int k = 0; k < run->world_count && good && !at_start; ++k)
+        good = take_over(s, run->worlds[k], before[k], k) || st_fail_library(why);
+    if (!good) memcpy(run->grabs, grabs, sizeof grabs);
     for (int k = 0; k < run->world_count; ++k) {
         hk_world_free(good ? before[k] : run->worlds[k]);
         if (!good) run->worlds[k] = before[k];
     }
     return good;
+}
+
+bool st_run_renew(st_session *s, st_why *why)
+{
+    return remake(s, false, why);
 }
 
 static bool reset(st_session *s, st_why *why)
@@ -133,8 +181,8 @@ static bool reset(st_session *s, st_why *why)
     st_run_release_all(s, 0);
     bool good = true;
     for (int k = 0; k < run->world_count && good; ++k) good = go_back(s, run->worlds[k]);
-    if (!good && !remake(s, why)) return false;
-    run->row_count = run->recent_count = run->trouble = run->left = run->row_skip = 0;
+    if (!good && !remake(s, true, why)) return false;
+    run->row_count = run->recent_count = run->trouble = run->left = run->row_skip = run->broken = 0;
     run->row_stride = 1;
     s->now = 0;
     s->step = 0;
@@ -156,6 +204,14 @@ static void complain(st_session *s, const hk_step_report *report)
     st_tell_notice(s, outcome == HK_OUTCOME_FAILED ? "error" : "warning",
                    "step %u did not converge (%s)%s%s", s->step, hk_reason_name(report->reason),
                    colon, report->detail);
+}
+
+static void tell_broken(st_session *s)
+{
+    int broken = hk_world_broken_springs(s->run->worlds[0]), more = broken - s->run->broken;
+    s->run->broken = broken;
+    if (more > 0)
+        st_tell_notice(s, "info", more == 1 ? "%d spring broke" : "%d springs broke", more);
 }
 
 // Whether the step was taken. A step that failed leaves the state; then the world pauses, since
@@ -182,6 +238,7 @@ static bool take_step(st_session *s)
     run->report = reports[0];
     run->steps_since++;
     for (int k = 0; k < run->world_count; ++k) complain(s, &reports[k]);
+    tell_broken(s);
     st_run_note(s, &reports[0]);
     st_recording_add(s);
     s->dirty = true;
@@ -289,7 +346,7 @@ static bool stretch_field(hk_world *world, const st_surface *f, double *tets)
 static bool tet_field(hk_world *world, const st_surface *f, const char *name, double *values)
 {
     double *tets = st_alloc((size_t)f->tet_count, sizeof *tets);
-    bool good = f->tet_count > 0 &&
+    bool good = f->tet_count == 0 ||
                 (strcmp(name, "stretch") == 0 ? stretch_field(world, f, tets)
                                               : hk_world_field(world, name, tets) == HK_OK);
     if (good) st_surface_average(f, tets, values);
@@ -313,16 +370,16 @@ static bool field(st_session *s, int shape, const char *name, double *values)
     return st_world_field(s->run->worlds[shape], &s->surface, name, values);
 }
 
-static int grabs(st_session *s, float (*list)[10], int most)
+static int grabs(st_session *s, int shape, float (*list)[10], int most)
 {
     st_run *run = s->run;
-    const double *x = hk_world_positions(run->worlds[0]);
+    const double *x = hk_world_positions(run->worlds[shape]);
     int count = run->grab_count < most ? run->grab_count : most;
     for (int k = 0; k < count; ++k) {
         const st_grab *g = &run->grabs[k];
         double place[3], force[3] = {0};
         st_point_place(&g->point, x, place);
-        if (hk_world_grab_force(run->worlds[0], g->grabs[0], force) != HK_OK) force[0] = 0;
+        if (hk_world_grab_force(run->worlds[shape], g->grabs[shape], force) != HK_OK) force[0] = 0;
         list[k][0] = (float)g->number;
         for (int i = 0; i < 3; ++i) {
             list[k][1 + i] = (float)place[i];
@@ -355,6 +412,24 @@ static int contacts(st_session *s, float **list)
         count++;
     }
     free(forces);
+    *list = (float *)rows;
+    return count;
+}
+
+// Of one that broke the force is NAN.
+static int springs(st_session *s, int shape, float **list)
+{
+    const hk_world *world = s->run->worlds[shape];
+    int count = hk_model_point_spring_count(hk_world_model(world));
+    if (count == 0) return 0;
+    float(*rows)[8] = st_alloc((size_t)count, sizeof *rows);
+    for (int k = 0; k < count; ++k) {
+        hk_spring_state now;
+        if (hk_world_spring_state(world, k, &now) != HK_OK) continue;
+        for (int i = 0; i < 6; ++i) rows[k][i] = (float)now.ends[i / 3][i % 3];
+        rows[k][6] = now.broken ? NAN : (float)now.tension;
+        rows[k][7] = (float)now.rest;
+    }
     *list = (float *)rows;
     return count;
 }
@@ -406,6 +481,7 @@ const st_mode st_live_mode = {.name = "live",
                               .field = field,
                               .grabs = grabs,
                               .contacts = contacts,
+                              .springs = springs,
                               .describe = describe,
                               .world_model = world_model,
                               .save = save};
@@ -422,6 +498,7 @@ const st_mode st_compare_mode = {.name = "compare",
                                  .field = field,
                                  .grabs = grabs,
                                  .contacts = contacts,
+                                 .springs = springs,
                                  .describe = describe,
                                  .world_model = world_model,
                                  .save = save};

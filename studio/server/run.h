@@ -40,11 +40,15 @@ struct st_run {
     double last_stats, last_stats_time;
     int steps_since;
     uint32_t frames_then;
-    int trouble;
+    int trouble, broken;  // steps that did not converge; springs, as they were told
     double last_complaint;
     hk_step_report report;
     double ms[ST_MOST_WORLDS];
 };
+
+// Worlds of the scene with its edits, in the state of those there are: for what a world does not
+// take while it is there. Where it fails all stays as it was.
+bool st_run_renew(st_session *session, st_why *why);
 
 // ---- run_edit.c
 int st_run_edit(st_session *session, const st_command *command, st_why *why);

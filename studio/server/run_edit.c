@@ -232,12 +232,29 @@ static bool change_material(st_session *s, const json_t *message, st_why *why)
 
 // ---------------------------------------------------------------- loads
 
+// Those that a world has from its model and keeps: what follows the surface or the time.
+static bool is_of_model(const hk_load_def *load)
+{
+    return load->pressure != 0 || load->air_density != 0 || load->gas != 0 ||
+           load->factor.formula || load->factor.table_count > 0 || load->factor.over != 0;
+}
+
+static bool has_loads_of_model(const st_body_edits *body)
+{
+    for (int k = 0; k < body->load_count; ++k)
+        if (is_of_model(&body->loads[k].def)) return true;
+    return false;
+}
+
 static bool set_worlds_loads(st_session *s, int b, st_why *why)
 {
     hk_load_def *loads = st_edits_loads(&s->edits.bodies[b]);
     hk_status status = HK_OK;
+    int count = 0;
+    for (int k = 0; k < s->edits.bodies[b].load_count; ++k)
+        if (!is_of_model(&loads[k])) loads[count++] = loads[k];
     for (int k = 0; k < s->run->world_count && status == HK_OK; ++k)
-        status = hk_world_set_loads(s->run->worlds[k], b, loads, s->edits.bodies[b].load_count);
+        status = hk_world_set_loads(s->run->worlds[k], b, loads, count);
     free(loads);
     return status == HK_OK || st_fail_library(why);
 }
@@ -264,12 +281,14 @@ static bool change_loads(st_session *s, const json_t *message, st_why *why)
     int only = (int)st_read_real(message, "body", -1);
     if (only >= s->edits.body_count) return st_fail(why, "there is no body %d", only);
     if (json_is_true(json_object_get(message, "clear"))) {
+        bool renew = false;
         for (int b = 0; b < s->edits.body_count; ++b) {
             if (only >= 0 && b != only) continue;
+            renew = renew || has_loads_of_model(&s->edits.bodies[b]);
             st_edits_clear_loads(&s->edits.bodies[b]);
             if (!set_worlds_loads(s, b, why)) return false;
         }
-        return true;
+        return !renew || st_run_renew(s, why);
     }
     if (!st_read_load(message, &load, why)) return false;
     uint8_t *flags = st_select(s, message, hk_world_positions(s->run->worlds[0]), false, why);
@@ -279,8 +298,10 @@ static bool change_loads(st_session *s, const json_t *message, st_why *why)
         int32_t *vertices = st_selected_of_body(s, flags, b, &count);
         if (count > 0 && (only < 0 || b == only)) {
             st_edits_add_load(&s->edits.bodies[b], vertices, count, &load);
-            good = s->edits.bodies[b].load_count > before ? set_worlds_loads(s, b, why)
-                                                          : st_fail(why, "too many loads");
+            if (s->edits.bodies[b].load_count == before)
+                good = st_fail(why, "too many loads");
+            else
+                good = is_of_model(&load) ? st_run_renew(s, why) : set_worlds_loads(s, b, why);
             if (!good && s->edits.bodies[b].load_count > before)
                 take_back_load(&s->edits.bodies[b]);
         }

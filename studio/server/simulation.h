@@ -35,8 +35,10 @@ typedef struct st_mode {
     const double *(*positions)(st_session *session, int shape);
     // Values at the model's vertices; false: there is no such field here.
     bool (*field)(st_session *session, int shape, const char *name, double *values);
-    int (*grabs)(st_session *session, float (*grabs)[10], int most);
+    int (*grabs)(st_session *session, int shape, float (*grabs)[10], int most);
     int (*contacts)(st_session *session, float **contacts);  // [n][7], to be freed
+    // Springs between points, [n][8], to be freed; NULL: the mode has none to show.
+    int (*springs)(st_session *session, int shape, float **springs);
     // What is particular to it in `scene`.
     void (*describe)(st_session *session, json_t *scene);
     bool (*world_model)(st_session *session, const hk_model **model);

@@ -110,6 +110,16 @@ static double tet_volume(const double *x, const int32_t *tet)
     return fabs(det) / 6;
 }
 
+// To the corners of a tet, and to the nodes between them where it is quadratic.
+static void add_to_nodes(const st_surface *s, int t, double value, double *vertices)
+{
+    const int32_t *tet = s->tet_vertices + 4 * (int64_t)t;
+    const int32_t *middles = s->tet_middles ? s->tet_middles + 6 * (int64_t)t : NULL;
+    for (int i = 0; i < 4; ++i) vertices[tet[i]] += value;
+    for (int i = 0; i < 6 && middles; ++i)
+        if (middles[i] >= 0) vertices[middles[i]] += value;
+}
+
 static void weigh_tets(const hk_model *model, const hk_mesh *mesh, st_surface *s)
 {
     const double *rest = hk_model_rest_positions(model);
@@ -120,10 +130,14 @@ static void weigh_tets(const hk_model *model, const hk_mesh *mesh, st_surface *s
     if (s->tet_count > 0)
         memcpy(s->tet_vertices, hk_mesh_tets(mesh),
                sizeof *s->tet_vertices * 4 * (size_t)s->tet_count);
+    if (hk_mesh_middles(mesh)) {
+        s->tet_middles = st_alloc(6 * (size_t)s->tet_count, sizeof *s->tet_middles);
+        memcpy(s->tet_middles, hk_mesh_middles(mesh),
+               sizeof *s->tet_middles * 6 * (size_t)s->tet_count);
+    }
     for (int t = 0; t < s->tet_count; ++t) {
-        const int32_t *tet = s->tet_vertices + 4 * (int64_t)t;
-        s->tet_weight[t] = tet_volume(rest, tet);
-        for (int i = 0; i < 4; ++i) s->vertex_weight[tet[i]] += s->tet_weight[t];
+        s->tet_weight[t] = tet_volume(rest, s->tet_vertices + 4 * (int64_t)t);
+        add_to_nodes(s, t, s->tet_weight[t], s->vertex_weight);
     }
 }
 
@@ -210,6 +224,7 @@ void st_surface_free(st_surface *s)
     free(s->tets);
     free(s->parts);
     free(s->tet_vertices);
+    free(s->tet_middles);
     free(s->tet_weight);
     free(s->vertex_weight);
     free(s->obstacles);
@@ -254,13 +269,9 @@ void st_surface_values(const st_surface *s, const double *values, float *drawn)
 void st_surface_average(const st_surface *s, const double *tets, double *vertices)
 {
     memset(vertices, 0, sizeof *vertices * (size_t)s->model_vertex_count);
-    for (int t = 0; t < s->tet_count; ++t) {
-        const int32_t *tet = s->tet_vertices + 4 * (int64_t)t;
-        double part = s->tet_weight[t] * tets[t];
-        for (int i = 0; i < 4; ++i) vertices[tet[i]] += part;
-    }
+    for (int t = 0; t < s->tet_count; ++t) add_to_nodes(s, t, s->tet_weight[t] * tets[t], vertices);
     for (int v = 0; v < s->model_vertex_count; ++v)
-        if (s->vertex_weight[v] > 0) vertices[v] /= s->vertex_weight[v];
+        vertices[v] = s->vertex_weight[v] > 0 ? vertices[v] / s->vertex_weight[v] : NAN;
 }
 
 int st_surface_body(const st_surface *s, int triangle)

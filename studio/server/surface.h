@@ -26,6 +26,7 @@ typedef struct st_surface {
     // of the model
     int model_vertex_count, tet_count;
     int32_t *tet_vertices;  // [tet_count][4]
+    int32_t *tet_middles;   // [tet_count][6] as hk_mesh_middles; NULL: all are linear
     double *tet_weight;     // [tet_count] volume at rest
     double *vertex_weight;  // [model_vertex_count] sum of those around it
     // obstacles

@@ -65,6 +65,8 @@ export class App extends Emitter implements Listener {
     editor = -1;
     dark = false;
     private wasLost = false;
+    /** What was shown before a scene of sheets alone was opened, until somebody chooses. */
+    fieldOfSolids: string | null = null;
     private generation = -1;
     private readonly lastSent = new Map<string, number>();
 
@@ -175,8 +177,12 @@ export class App extends Emitter implements Listener {
         this.generation = generation;
         // Sheets have no stress to show.
         const { world } = this;
-        if (message.tets > 0 || !['von_mises', 'J', 'stretch'].includes(world.field)) return;
-        world.field = 'displacement';
+        const wanted = this.fieldOfSolids ?? world.field;
+        const none = message.tets === 0 && ['von_mises', 'J', 'stretch'].includes(wanted);
+        this.fieldOfSolids = none ? wanted : null;
+        const field = none ? 'displacement' : wanted;
+        if (field === world.field) return;
+        world.field = field;
         world.range.forget();
         this.askForFields();
     }

@@ -92,6 +92,7 @@ export function exposeState(app: App, parts: Parts): void {
         sceneMessage: () => app.scene,
         triangles: (): number[] => Array.from(app.world.data?.surface.triangles ?? []),
         grab: () => ({ ...parts.tools.grabbed, target: parts.tools.target }),
+        springs: (shape = 0) => app.world.shapes[shape]?.springs.count ?? 0,
         /** Where a drawn vertex is in the window, px. */
         project: (vertex: number, shape = 0) => {
             const x = app.world.shapes[shape]!.body.positions;

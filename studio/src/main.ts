@@ -180,6 +180,8 @@ function build(root: HTMLElement): void {
     app.stage.onResize = () => {
         if (untouched) app.world.fit();
     };
+    app.stage.isBusy = () =>
+        tools.busy || app.status?.playing === true || app.design?.state === 'preview' || app.design?.state === 'refining';
     app.on('design', (d) => {
         if (d.state !== 'converged' || !unknown) return;
         unknown = false;
@@ -188,6 +190,14 @@ function build(root: HTMLElement): void {
         }, 60);
     });
     app.on('frame', () => legend.set(app.world.legend));
+    // The ends of springs come with the first frame.
+    let tied = false;
+    app.on('topology', ({ fresh, message }) => (tied = tied || (fresh && (message.springs ?? 0) > 0)));
+    app.on('frame', () => {
+        if (tied && untouched) app.world.fit();
+        else if (untouched && app.status?.playing) app.world.keepInView();
+        tied = false;
+    });
     app.on('theme', () => legend.set(app.world.legend));
     app.on('scene', (scene) => {
         plots.element.classList.toggle('away', scene.mode === 'design');

@@ -12,6 +12,7 @@ export const enum What {
     Grabs = 4,
     ContactForces = 5,
     Bounds = 6,
+    Springs = 7,
     Triangles = 16,
     Rest = 17,
     VertexNumbers = 18,

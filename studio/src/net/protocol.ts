@@ -19,7 +19,8 @@ export interface Material {
     model: string;
     young: number | null;
     poisson: number | null;
-    density: number;
+    density: number | null;
+    thickness?: number | null;
     parameters?: Record<string, number>;
 }
 
@@ -33,7 +34,7 @@ export interface SceneBody {
     name: string;
     sheet: boolean;
     material: Material;
-    regions: { name: string; material: Material }[];
+    regions: { name: string; material: Material; added?: boolean }[];
     loads: Load[];
     mass: number;
 }
@@ -96,6 +97,7 @@ export interface TopologyMessage {
     bodies: (Part & { skin: boolean; sheet: boolean })[];
     obstacles: (Part & { plane: boolean; moves: boolean })[];
     materials: (Material & { label: string; body: number })[];
+    springs?: number;
 }
 
 export interface StatusMessage {
@@ -153,6 +155,7 @@ export interface DesignMessage {
     redo: string | null;
     gravity: Vec3;
     failure: { message: string; load_reached: number | null; place: Vec3 | null } | null;
+    check?: { stable: boolean | null; overlaps: number | null; place: Vec3 | null } | null;
 }
 
 export interface NoticeMessage {
@@ -286,6 +289,7 @@ export interface UploadAnswer {
         worst_quality: number | null;
         mean_quality: number | null;
         simulable: boolean;
+        scale?: number; // metres per unit of the file
         verdict: string;
         defects: Defect[];
     };

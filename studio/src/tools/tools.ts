@@ -171,6 +171,11 @@ export class Tools {
         this.app.stage.canvas.focus({ preventScroll: true });
     }
 
+    /** Something is held or drawn. */
+    get busy(): boolean {
+        return this.pull !== null || this.load !== null || this.brush !== null || this.box !== null;
+    }
+
     private metres(radius: number): number {
         return radius * (this.app.world.data?.topology.size ?? 1);
     }
@@ -187,7 +192,7 @@ export class Tools {
             sent: performance.now(),
         };
         const design = this.app.scene?.mode === 'design';
-        const firmness = design || this.stiffness === 1 ? {} : { stiffness: this.stiffness * this.guessStiffness() };
+        const firmness = design || this.stiffness === 1 ? {} : { stiffness: this.stiffness * this.guessStiffness(hit.triangle) };
         if (design && this.handleRadius > 0) {
             const brush = new Brush(this.app.world, hit.shape, this.metres(this.handleRadius));
             brush.dab(hit);
@@ -207,11 +212,11 @@ export class Tools {
     private readonly regionOffset = new THREE.Vector3();
 
     /** E times the size of an element, as the server has it. */
-    private guessStiffness(): number {
+    private guessStiffness(triangle: number): number {
         const { data } = this.app.world;
         const scene = this.app.scene;
         if (!data || !scene) return 1000;
-        const young = scene.bodies[0]?.material.young ?? 1e5;
+        const young = scene.bodies[this.app.world.bodyOf(triangle)]?.material.young ?? 1e5;
         const cell = data.topology.size / Math.cbrt(Math.max(1, scene.tets / 5));
         return young * cell;
     }
@@ -324,13 +329,12 @@ export class Tools {
         for (let i = 0; i + 10 <= grabs.length; i += 10) {
             if (Math.round(grabs[i]!) !== this.pull.grab) continue;
             const force = Math.hypot(grabs[i + 7]!, grabs[i + 8]!, grabs[i + 9]!);
-            const way = Math.hypot(
-                grabs[i + 4]! - grabs[i + 1]!,
-                grabs[i + 5]! - grabs[i + 2]!,
-                grabs[i + 6]! - grabs[i + 3]!,
-            );
+            const goal = new THREE.Vector3().fromArray(grabs, i + 4).sub(this.regionOffset);
+            const way = goal.distanceTo(this.pull.point);
             const design = this.app.scene?.mode === 'design';
-            this.label.textContent = design ? `to go ${quantity(way, 'm', 2)}` : quantity(force, 'N');
+            const stands = !design && this.app.status?.playing === false;
+            this.label.textContent = design ? `moved ${quantity(way, 'm', 3)}` : quantity(force, 'N');
+            this.label.dataset.note = stands ? 'paused: Space plays' : '';
             this.label.hidden = false;
         }
     }

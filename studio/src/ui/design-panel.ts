@@ -59,7 +59,10 @@ export class DesignPanel {
     private enter(on: boolean): void {
         if (on && this.element.hidden) this.given.value = 'loaded';
         this.element.hidden = this.titles.hidden = !on;
-        if (!on) this.card.hidden = true;
+        if (on) return;
+        this.card.hidden = true;
+        this.app.toasts.hide('stable');
+        this.app.toasts.hide('overlaps');
     }
 
     private show(d: DesignMessage): void {
@@ -78,7 +81,28 @@ export class DesignPanel {
             title('Rest shape', d.given === 'rest' ? 'as you draw it' : 'as it is to be made', d.given === 'rest'),
         );
         this.showCard(d);
+        this.showCheck(d);
     }
+
+    /** What a person should know before a part is made. */
+    private showCheck(d: DesignMessage): void {
+        const { toasts } = this.app;
+        const check = d.state === 'converged' ? d.check : null;
+        if (check?.stable === false) {
+            this.state.textContent = 'exact, but unstable';
+            this.state.className = 'pill warn';
+        }
+        if (check?.stable === false && this.warnedOf !== `${d.version}`) {
+            this.warnedOf = `${d.version}`;
+            toasts.show('warn', 'What is made does not stay in this shape', 'The loaded shape is in balance, but a touch makes it buckle. Make it stiffer or lighter, or hold it in more places.', 0, 'stable');
+        } else if (check?.stable !== false) toasts.hide('stable');
+        if (check?.overlaps) {
+            toasts.show('warn', 'The rest shape passes through itself', `${check.overlaps} pairs of faces meet, marked in red: it cannot be made like that.`, 0, 'overlaps');
+            if (check.place) this.app.world.shapes[1]?.setDefects([check.place]);
+        } else toasts.hide('overlaps');
+    }
+
+    private warnedOf = '';
 
     private showState(d: DesignMessage): void {
         const text = {

@@ -147,6 +147,10 @@ export class Uploads {
 
     constructor(private readonly app: App) {
         this.element.hidden = this.veil.hidden = true;
+        // The card is about a scene: with another one it goes.
+        app.on('scene', (scene) => {
+            if (!scene.edited && scene.path !== this.path && !this.element.hidden) this.hide();
+        });
         let depth = 0;
         window.addEventListener('dragenter', (e) => {
             e.preventDefault();
@@ -164,6 +168,8 @@ export class Uploads {
             for (const file of e.dataTransfer?.files ?? []) void this.take(file);
         });
     }
+
+    private path: string | null = null;
 
     async take(file: File): Promise<void> {
         const { toasts } = this.app;
@@ -183,6 +189,7 @@ export class Uploads {
             this.app.toasts.show('info', `${name} is here`, `Drop ${answer.waits_for} as well: the two are one mesh.`, 15);
             return;
         }
+        this.path = answer.scene;
         if (answer.scene) await this.app.ask({ type: 'open', scene: answer.scene, play: true }, `${name} could not be simulated`);
         const defects = answer.report?.defects ?? [];
         this.showCard(answer, name);
@@ -213,11 +220,12 @@ export class Uploads {
             h('header', {}, h('b', { text: answer.scene ? `${name} is a body now` : `${name} cannot be simulated` }), close),
         );
         if (report) {
-            const size = report.bounds[1].map((v, i) => quantity(v - report.bounds[0][i]!, 'm', 2)).join(' × ');
+            const scale = report.scale ?? 1;
+            const size = report.bounds[1].map((v, i) => quantity(scale * (v - report.bounds[0][i]!), 'm', 2)).join(' × ');
             const facts = report.tets
                 ? `${report.tets.toLocaleString('en')} tets`
                 : `${report.triangles.toLocaleString('en')} triangles`;
-            this.element.append(h('p', { text: `${facts} · ${size}${report.volume > 0 ? ` · ${digits(report.volume * 1e6)} cm³` : ''}` }));
+            this.element.append(h('p', { text: `${facts} · ${size}${report.volume > 0 ? ` · ${digits(report.volume * scale ** 3 * 1e6)} cm³` : ''}` }));
         }
         for (const note of answer.notes ?? []) this.element.append(h('p', { class: 'note', text: note }));
         if (!answer.scene && report) this.element.append(h('p', { class: 'verdict', text: report.verdict }));

@@ -8,9 +8,12 @@ export interface LegendSpec {
     unit: string;
     scale: ScaleName;
     range: [number, number];
+    /** Instead of a scale: what has which colour. */
+    kinds?: { colour: number; label: string }[];
 }
 
 const WIDTH = 128;
+const KINDS_WIDTH = 216;
 const HEIGHT = 236;
 
 export class Legend {
@@ -27,9 +30,10 @@ export class Legend {
         if (!spec || key === this.drawn) return;
         this.drawn = key;
         const ratio = Math.max(1, devicePixelRatio);
-        this.element.width = WIDTH * ratio;
+        const width = widthOf(spec);
+        this.element.width = width * ratio;
         this.element.height = HEIGHT * ratio;
-        this.element.style.width = `${WIDTH}px`;
+        this.element.style.width = `${width}px`;
         this.element.style.height = `${HEIGHT}px`;
         const context = this.element.getContext('2d')!;
         context.scale(ratio, ratio);
@@ -40,7 +44,7 @@ export class Legend {
     drawInto(context: CanvasRenderingContext2D, right: number, top: number, ink: string): void {
         if (!this.spec) return;
         context.save();
-        context.translate(right - WIDTH, top);
+        context.translate(right - widthOf(this.spec), top);
         this.paint(context, ink);
         context.restore();
     }
@@ -50,13 +54,34 @@ export class Legend {
     }
 
     private labels(): string[] {
-        const { range, unit, title } = this.spec!;
+        const { range, unit, title, kinds } = this.spec!;
+        if (kinds) return [title, ...kinds.map((k) => k.label)];
         const scaled = prefixFor(Math.max(Math.abs(range[0]), Math.abs(range[1])), unit);
         const ticks = niceTicks(range[0] * scaled.factor, range[1] * scaled.factor, 6);
         return [title, scaled.unit, ...ticks.map((t) => digits(t, 4))];
     }
 
+    private paintKinds(g: CanvasRenderingContext2D, ink: string): void {
+        const { title, kinds } = this.spec!;
+        g.textAlign = 'right';
+        g.fillStyle = ink;
+        g.font = '600 12px system-ui, sans-serif';
+        g.fillText(title, KINDS_WIDTH - 16, 16);
+        g.font = '12px system-ui, sans-serif';
+        kinds!.slice(0, 9).forEach(({ colour, label }, i) => {
+            const y = 40 + 22 * i;
+            g.fillStyle = `#${colour.toString(16).padStart(6, '0')}`;
+            g.fillRect(KINDS_WIDTH - 28, y - 9, 12, 12);
+            g.fillStyle = ink;
+            g.fillText(label, KINDS_WIDTH - 34, y + 2, KINDS_WIDTH - 38);
+        });
+    }
+
     private paint(g: CanvasRenderingContext2D, ink: string): void {
+        if (this.spec!.kinds) {
+            this.paintKinds(g, ink);
+            return;
+        }
         const { range, unit, title, scale } = this.spec!;
         const scaled = prefixFor(Math.max(Math.abs(range[0]), Math.abs(range[1])), unit);
         const [low, high] = [range[0] * scaled.factor, range[1] * scaled.factor];
@@ -84,4 +109,8 @@ export class Legend {
         }
         g.textBaseline = 'alphabetic';
     }
+}
+
+function widthOf(spec: LegendSpec): number {
+    return spec.kinds ? KINDS_WIDTH : WIDTH;
 }

@@ -10,7 +10,7 @@ export function logSlider(
     value: number,
     range: [number, number],
     change: (value: number) => void,
-): void {
+): (value: number) => void {
     const bounds = [Math.min(range[0], value), Math.max(range[1], value)].map((v) => Math.log10(Math.max(v, 1e-30)));
     const slider = h('input', {
         class: 'log-slider',
@@ -46,6 +46,15 @@ export function logSlider(
     });
     const host = folder.$children;
     host.append(h('label', { class: 'log-row' }, h('span', { class: 'log-name', text: name }), slider, text));
+    // What the server has now, unless somebody is at it.
+    return (now) => {
+        if (document.activeElement === text || document.activeElement === slider) return;
+        const place = Math.log10(Math.max(now, 1e-30));
+        slider.min = String(Math.min(Number(slider.min), place));
+        slider.max = String(Math.max(Number(slider.max), place));
+        slider.value = String(place);
+        text.value = quantity(now, unit);
+    };
 }
 
 const factors: Record<string, number> = { G: 1e9, M: 1e6, k: 1e3, m: 1e-3, µ: 1e-6, u: 1e-6 };

@@ -40,7 +40,7 @@ const livePlots: PlotSpec[] = [
             { label: 'contact', column: 4, colour: violet },
         ],
     },
-    { key: 'residual', title: 'Residual, relative', unit: '', log: true, curves: [{ label: 'residual', column: 8, colour: red }] },
+    { key: 'residual', title: 'Residual', unit: '', log: true, curves: [{ label: 'residual', column: 8, colour: red }] },
     { key: 'iterations', title: 'Iterations', unit: '', curves: [{ label: 'iterations', column: 9, colour: violet }] },
     { key: 'ms', title: 'Time a step', unit: 'ms', curves: [{ label: 'ms', column: 10, colour: blue }] },
     { key: 'gap', title: 'Least gap', unit: 'm', curves: [{ label: 'gap', column: 11, colour: green }] },
@@ -82,14 +82,14 @@ class Plot {
         readonly spec: PlotSpec,
         private readonly ink: () => string,
     ) {
-        this.title.append(h('b', { text: spec.title }));
+        const keys = h('span', { class: 'plot-keys' });
         if (spec.curves.length > 1)
             for (const c of spec.curves) {
                 const key = h('span', { class: 'plot-key', text: c.label });
                 key.style.setProperty('--key', c.colour);
-                this.title.append(key);
+                keys.append(key);
             }
-        this.title.append(this.value);
+        this.title.append(h('b', { text: spec.title }), keys, this.value);
         this.element.append(this.title, this.host);
     }
 

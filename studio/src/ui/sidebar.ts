@@ -3,7 +3,7 @@
 import GUI from 'lil-gui';
 import '../../node_modules/lil-gui/dist/lil-gui.css';
 import type { App } from '../app';
-import type { MethodTable, OptionTable, SceneBody, Vec3 } from '../net/protocol';
+import type { Material, MethodTable, OptionTable, SceneBody, Vec3 } from '../net/protocol';
 import { h } from './dom';
 import { logSlider } from './log-slider';
 
@@ -27,8 +27,19 @@ export class Sidebar {
     private follow(): void {
         const { scene } = this.app;
         if (!scene) return;
-        const bodies = scene.bodies.map((b) => [b.name, b.material.model, b.regions.length]);
-        const signature = JSON.stringify([scene.generation, scene.mode, scene.solver.method, bodies]);
+        const bodies = scene.bodies.map((b) => [
+            b.name,
+            shapeOf(b.material),
+            b.regions.map((r) => shapeOf(r.material)),
+            b.loads.length,
+        ]);
+        const signature = JSON.stringify([
+            scene.generation,
+            scene.mode,
+            scene.solver.method,
+            bodies,
+            this.app.world.data?.topology.springs,
+        ]);
         if (signature !== this.signature) this.build();
         else for (const refresh of this.refreshers) refresh();
         this.signature = signature;
@@ -64,6 +75,7 @@ export class Sidebar {
             if (f.name !== 'none' && f.name !== 'material') fields[capital(f.label)] = f.name;
         const colour = folder.add(world, 'field', fields).name('Colour by');
         colour.onChange(() => {
+            this.app.fieldOfSolids = null;
             world.range.forget();
             this.app.askForFields();
             world.applyLook();
@@ -84,6 +96,7 @@ export class Sidebar {
         shown('loads', 'Loads');
         shown('obstacles', 'Obstacles');
         if (this.app.scene!.contact) shown('contacts', 'Contact forces');
+        if ((world.data?.topology.springs ?? 0) > 0) shown('springs', 'Springs');
         this.buildRange(folder);
         this.buildSection(folder);
     }
@@ -188,11 +201,22 @@ export class Sidebar {
 
     private buildBody(body: SceneBody, number: number): void {
         const folder = this.folder(`Body: ${body.name || number}`, number > 1);
-        this.buildMaterial(folder, body.material, body.sheet, (material) => ({
+        const now = (): SceneBody | undefined => this.app.scene?.bodies[number];
+        this.buildMaterial(folder, `${number}`, () => now()?.material ?? body.material, body.sheet, (material) => ({
             type: 'material',
             body: number,
             material,
         }));
+        body.regions.forEach((region, r) => {
+            const part = folder.addFolder(region.added ? `Painted ${r + 1}` : `Region ${r + 1}`);
+            part.close();
+            this.buildMaterial(part, `${number} ${r}`, () => now()?.regions[r]?.material ?? region.material, body.sheet, (material) => ({
+                type: 'material',
+                body: number,
+                region: r,
+                material,
+            }));
+        });
         if (body.loads.length > 0) {
             const clear = { clear: () => void this.app.ask({ type: 'load', clear: true, body: number }) };
             folder.add(clear, 'clear').name(`Remove the loads (${body.loads.length})`);
@@ -201,34 +225,47 @@ export class Sidebar {
 
     private buildMaterial(
         folder: GUI,
-        material: SceneBody['material'],
+        place: string,
+        now: () => Material,
         sheet: boolean,
         request: (material: Record<string, unknown>) => { type: string } & Record<string, unknown>,
     ): void {
         const { app } = this;
+        const material = now();
         const use = sheet ? 'sheets' : 'solids';
         const models = (app.tables?.materials ?? []).filter((m) => m.use === use).map((m) => m.name);
         const state = { model: material.model, poisson: material.poisson ?? 0.45 };
         const gently = (key: string, value: Record<string, unknown>): void =>
-            app.askGently(`material ${folder._title} ${key}`, request(value));
+            app.askGently(`material ${place} ${key}`, request(value));
+        const decades = (name: string, unit: string, key: 'young' | 'density' | 'thickness', range: [number, number]): void => {
+            const value = material[key] ?? null;
+            if (value === null) return;
+            const set = logSlider(folder, name, unit, value, range, (v) => gently(key, { [key]: v }));
+            this.refreshers.push(() => set(now()[key] ?? value));
+        };
         if (models.length > 1)
             folder.add(state, 'model', models).name('Material').onChange((model: string) => gently('model', { model }));
-        if (material.young !== null && !sheet)
-            logSlider(folder, "Young's modulus", 'Pa', material.young, [1e3, 2.5e11], (young) =>
-                gently('young', { young }),
-            );
-        if (material.poisson !== null && !sheet)
-            folder.add(state, 'poisson', 0, 0.495, 0.005).name("Poisson's ratio").onChange((poisson: number) =>
-                gently('poisson', { poisson }),
-            );
-        logSlider(folder, 'Density', sheet ? 'kg/m²' : 'kg/m³', material.density, sheet ? [0.01, 100] : [10, 2e4], (density) =>
-            gently('density', { density }),
-        );
+        decades("Young's modulus", 'Pa', 'young', [1e3, 2.5e11]);
+        if (material.poisson !== null) {
+            const poisson = folder.add(state, 'poisson', 0, 0.495, 0.005).name("Poisson's ratio");
+            poisson.onChange((value: number) => gently('poisson', { poisson: value }));
+            this.refreshers.push(() => {
+                state.poisson = now().poisson ?? state.poisson;
+                poisson.updateDisplay();
+            });
+        }
+        decades('Thickness', 'm', 'thickness', [1e-5, 0.1]);
+        const perArea = material.model === 'mass_spring';
+        decades('Density', perArea ? 'kg/m²' : 'kg/m³', 'density', perArea ? [0.01, 100] : [10, 2e4]);
         const parameters = { ...(material.parameters ?? {}) };
-        for (const name of Object.keys(parameters))
-            folder.add(parameters, name).name(name).onFinishChange((value: number) =>
-                gently(name, { parameters: { [name]: value } }),
-            );
+        for (const name of Object.keys(parameters)) {
+            const field = folder.add(parameters, name).name(name.replaceAll('_', ' '));
+            field.onFinishChange((value: number) => gently(name, { parameters: { [name]: value } }));
+            this.refreshers.push(() => {
+                parameters[name] = now().parameters?.[name] ?? parameters[name]!;
+                field.updateDisplay();
+            });
+        }
     }
 
     private buildAbout(folder: GUI): void {
@@ -239,6 +276,9 @@ export class Sidebar {
             ['vertices', scene.vertices.toLocaleString('en')],
             ['tets', scene.tets.toLocaleString('en')],
         ];
+        if (scene.triangles) rows.push(['triangles of sheets', scene.triangles.toLocaleString('en')]);
+        const springs = this.app.world.data?.topology.springs ?? 0;
+        if (springs > 0) rows.push(['springs', springs.toLocaleString('en')]);
         if (scene.integrator) rows.push(['integrator', scene.integrator]);
         if (scene.backend) rows.push(['computed by', `${scene.backend}, ${scene.threads} threads`]);
         if (scene.setup_ms !== undefined) rows.push(['set up in', `${scene.setup_ms.toFixed(0)} ms`]);
@@ -247,6 +287,13 @@ export class Sidebar {
         host.append(list);
         if (scene.describe) host.append(h('pre', { class: 'describe', text: scene.describe }));
     }
+}
+
+/** What there is to set of a material, without the values. */
+function shapeOf(material: Material): unknown[] {
+    const { model, young, poisson, density, thickness, parameters } = material;
+    const known = [young, poisson, density, thickness ?? null].map((v) => v !== null);
+    return [model, known, Object.keys(parameters ?? {})];
 }
 
 function capital(text: string): string {

@@ -57,7 +57,7 @@ void main() {
     }
 #endif
     vec3 base = vTint.rgb;
-    if (coloured) {
+    if (coloured && vValue > -1e29) {
         float t = clamp((vValue - range.x) / max(range.y - range.x, 1e-30), 0.0, 1.0);
         base = texture(scale, vec2((t * 255.0 + 0.5) / 256.0, 0.5)).rgb;
     }
@@ -76,6 +76,9 @@ void main() {
     lit += 0.09 * shine * shine;
     colour = vec4(sqrt(lit), opacity);
 }`;
+
+/** Of vertices that have none: they are drawn in the colour of their material. */
+const NO_VALUE = -1e30;
 
 export interface Look {
     coloured: boolean;
@@ -203,7 +206,10 @@ export class BodyMesh {
     setValues(values: Float32Array): void {
         const v = this.value.array as Float32Array;
         const { source } = this.split;
-        for (let i = 0; i < source.length; i++) v[i] = values[source[i]!]!;
+        for (let i = 0; i < source.length; i++) {
+            const value = values[source[i]!]!;
+            v[i] = Number.isNaN(value) ? NO_VALUE : value;
+        }
         this.value.needsUpdate = true;
     }
 

@@ -1,8 +1,8 @@
 // How values become colours: which scale, which range, and how the range follows them.
 import * as THREE from 'three';
-import type { FieldTable } from '../net/protocol';
+import type { FieldTable, TopologyMessage } from '../net/protocol';
 import type { LegendSpec } from '../ui/legend';
-import { colourTable, type ScaleName } from './colormap';
+import { categories, colourTable, type ScaleName } from './colormap';
 
 const textures = new Map<ScaleName, THREE.DataTexture>();
 
@@ -44,6 +44,8 @@ export class FieldRange {
     /** Of what is shown: values far below these are rounding, not a result. */
     scales = { size: 1, young: 1 };
     private field = '';
+    /** Whether there were values at all: sheets have no stress. */
+    known = true;
 
     follow(field: string, values: Float32Array): void {
         if (this.fixed) {
@@ -51,7 +53,8 @@ export class FieldRange {
             return;
         }
         const [low, high] = quantiles(values, [0.02, 0.98]) as [number, number];
-        if (!Number.isFinite(high)) return;
+        this.known = Number.isFinite(high);
+        if (!this.known) return;
         const wanted = this.wanted(field, low, high);
         const fresh = field !== this.field;
         this.field = field;
@@ -88,4 +91,13 @@ export function legendFor(
     if (!table) return null;
     const short = table.label.charAt(0).toUpperCase() + table.label.slice(1);
     return { title: short, unit: table.unit, scale: scaleFor(field), range };
+}
+
+/** Colours of materials, of those that there are more than once only the first. */
+export function legendOfMaterials(materials: TopologyMessage['materials']): LegendSpec {
+    const kinds = materials.map((m, i) => ({
+        colour: categories[i % categories.length]!,
+        label: m.label.replaceAll('_', ' '),
+    }));
+    return { title: 'Material', unit: '', scale: 'viridis', range: [0, 1], kinds };
 }

@@ -32,11 +32,13 @@ void main() {
 
 class PlaneMesh {
     readonly object: THREE.Mesh<THREE.BufferGeometry, THREE.RawShaderMaterial>;
+    private readonly plane: THREE.Plane;
 
     constructor(positions: Float32Array, triangles: Uint32Array, center: THREE.Vector3, size: number) {
         const at = (i: number): THREE.Vector3 => new THREE.Vector3().fromArray(positions, 3 * triangles[i]!);
         const normal = at(1).sub(at(0)).cross(at(2).sub(at(0))).normalize();
         const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(normal, at(0));
+        this.plane = plane;
         const foot = plane.projectPoint(center, new THREE.Vector3());
         const across = new THREE.Vector3(1, 0, 0);
         if (Math.abs(normal.x) > 0.9) across.set(0, 1, 0);
@@ -73,6 +75,12 @@ class PlaneMesh {
         this.object = new THREE.Mesh(geometry, material);
         this.object.renderOrder = -1;
         this.object.frustumCulled = false;
+    }
+
+    /** On the plane as it is now: it may move. */
+    footOf(point: THREE.Vector3): THREE.Vector3 {
+        this.object.updateMatrixWorld();
+        return this.plane.clone().applyMatrix4(this.object.matrix).projectPoint(point, new THREE.Vector3());
     }
 
     setTheme(dark: boolean): void {
@@ -148,6 +156,23 @@ export class Obstacles {
             );
             mover.matrixWorldNeedsUpdate = true;
         });
+    }
+
+    /** With all that is about as large as the bodies, and the ground below them. */
+    addTo(box: THREE.Box3, size: number): void {
+        const around = box.clone().expandByScalar(2 * size);
+        const part = new THREE.Box3();
+        for (const solid of this.solids) {
+            solid.group.updateMatrixWorld();
+            part.setFromArray(solid.positions).applyMatrix4(solid.group.matrix);
+            if (part.getSize(new THREE.Vector3()).length() < 4 * size && around.intersectsBox(part)) box.union(part);
+        }
+        const corners = [box.min.clone(), box.max.clone()];
+        for (const plane of this.planes)
+            for (const corner of corners) {
+                const foot = plane.footOf(corner);
+                if (foot.distanceTo(corner) < 3 * size) box.expandByPoint(foot);
+            }
     }
 
     setTheme(dark: boolean): void {

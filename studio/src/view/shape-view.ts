@@ -4,8 +4,19 @@ import type { TopologyMessage } from '../net/protocol';
 import { BodyMesh, type Look } from './body';
 import { Arrows, Dots, PullLine } from './marks';
 import { Obstacles } from './obstacles';
+import { Springs } from './springs';
 import type { Pane } from './stage';
 import type { Surface } from './surface';
+
+export function boundsOf(x: Float32Array): THREE.Box3 {
+    const box = new THREE.Box3();
+    const p = new THREE.Vector3();
+    for (let i = 0; i < x.length; i += 3) {
+        p.set(x[i]!, x[i + 1]!, x[i + 2]!);
+        if (Number.isFinite(p.x + p.y + p.z)) box.expandByPoint(p);
+    }
+    return box;
+}
 
 export interface WorldData {
     topology: TopologyMessage;
@@ -25,6 +36,7 @@ export interface Shown {
     loads: boolean;
     obstacles: boolean;
     contacts: boolean;
+    springs: boolean;
 }
 
 export const colours = {
@@ -41,6 +53,7 @@ export class ShapeView {
     readonly body: BodyMesh;
     readonly pulls: PullLine[] = [];
     private ghost: BodyMesh | null = null;
+    readonly springs: Springs;
     private readonly obstacles: Obstacles;
     private readonly fixedDots = new Dots(colours.fixed, 7);
     private readonly rollerDots = new Dots(colours.roller, 7);
@@ -64,6 +77,7 @@ export class ShapeView {
         this.body = keep ?? new BodyMesh(data.surface);
         this.setTints();
         this.obstacles = new Obstacles(data.topology, data.obstaclePositions, data.obstacleTriangles);
+        this.springs = new Springs(0.0022 * data.topology.size);
         const numbers = Uint32Array.from(data.flags.keys());
         this.fixedVertices = numbers.filter((i) => (data.flags[i]! & 7) === 7 || (data.flags[i]! & 40) !== 0);
         this.rollerVertices = numbers.filter((i) => (data.flags[i]! & 7) !== 0 && (data.flags[i]! & 7) !== 7);
@@ -71,6 +85,7 @@ export class ShapeView {
         pane.scene.clear();
         pane.scene.add(
             this.obstacles.group,
+            this.springs.group,
             this.body.group,
             this.loadArrows.group,
             this.contactArrows.group,
@@ -89,7 +104,7 @@ export class ShapeView {
         this.body.setTints(ofVertex, (v) => sheets.some(([first, n]) => v >= first && v < first + n));
     }
 
-    /** At most 60 arrows, each for as many vertices: where all were drawn there would be a thicket. */
+    /** At most 24 arrows, each for as many vertices: where all were drawn there would be a thicket. */
     private chooseLoads(): [Uint32Array, Float32Array] {
         const { loads, surface, topology } = this.data;
         const loaded: number[] = [];
@@ -99,7 +114,7 @@ export class ShapeView {
             if (size > 0) loaded.push(i);
             greatest = Math.max(greatest, size);
         }
-        const stride = Math.ceil(loaded.length / 60);
+        const stride = Math.ceil(loaded.length / 24);
         const feet = Uint32Array.from(loaded.filter((_, k) => k % Math.max(1, stride) === 0));
         const vectors = new Float32Array(3 * feet.length);
         feet.forEach((v, k) => {
@@ -145,6 +160,18 @@ export class ShapeView {
         this.contactArrows.set(feet, vectors);
     }
 
+    /** Of the body, what it hangs from, and what is in its way. */
+    get surroundings(): THREE.Box3 {
+        const box = this.bodyBox;
+        if (this.springs.group.visible) box.union(this.springs.bounds);
+        if (this.obstacles.group.visible && !box.isEmpty()) this.obstacles.addTo(box, this.data.topology.size);
+        return box;
+    }
+
+    get bodyBox(): THREE.Box3 {
+        return boundsOf(this.body.positions);
+    }
+
     get contactCount(): number {
         return this.contactForces ? this.contactForces.length / 7 : 0;
     }
@@ -183,6 +210,7 @@ export class ShapeView {
         this.body.lines.visible = shown.wireframe;
         this.obstacles.group.visible = shown.obstacles;
         this.contactArrows.group.visible = shown.contacts;
+        this.springs.group.visible = shown.springs;
         if (shown.ghost && !this.ghost) {
             this.ghost = new BodyMesh(this.data.surface, true);
             this.ghost.setGrey();
@@ -218,5 +246,6 @@ export class ShapeView {
         if (!keepBody) this.body.dispose();
         this.ghost?.dispose();
         this.obstacles.dispose();
+        this.springs.dispose();
     }
 }

@@ -30,6 +30,8 @@ export class Stage {
     onBeforeDraw: () => void = () => {};
     onAfterDraw: () => void = () => {};
     onResize: () => void = () => {};
+    /** Whether more is to come: a sharp drawing takes several times as long, and would delay it. */
+    isBusy: () => boolean = () => false;
     draws = 0;
     drawMs = 0;
     waitMs = 10;
@@ -116,8 +118,16 @@ export class Stage {
             this.still = false;
             this.renderer.setPixelRatio(this.pixelRatio());
         }
+        this.awaitStillness();
+    }
+
+    private awaitStillness(): void {
         window.clearTimeout(this.stillTimer);
         this.stillTimer = window.setTimeout(() => {
+            if (this.isBusy()) {
+                this.awaitStillness();
+                return;
+            }
             this.still = true;
             this.renderer.setPixelRatio(this.pixelRatio());
             this.drawNow();
@@ -195,6 +205,32 @@ export class Stage {
         this.camera.position.copy(this.center).addScaledVector(direction, this.fittingDistance(box, direction));
         this.controls.update();
         this.draw();
+    }
+
+    /** Whether all corners of a box are within this part of the view's width and height. */
+    sees(box: THREE.Box3, part: number): boolean {
+        const r = this.panes[0]!.rect;
+        this.camera.aspect = (this.host.clientWidth * r.width) / Math.max(1, this.host.clientHeight * r.height);
+        this.camera.updateProjectionMatrix();
+        this.camera.updateMatrixWorld();
+        const p = new THREE.Vector3();
+        for (let i = 0; i < 8; i++) {
+            p.set(i & 1 ? box.max.x : box.min.x, i & 2 ? box.max.y : box.min.y, i & 4 ? box.max.z : box.min.z);
+            p.applyMatrix4(this.camera.matrixWorldInverse);
+            if (p.z >= 0) return false;
+            p.applyMatrix4(this.camera.projectionMatrix);
+            if (Math.abs(p.x) > part || Math.abs(p.y) > part) return false;
+        }
+        return true;
+    }
+
+    /** Goes this part of the way to where the whole box is seen. */
+    approach(box: THREE.Box3, part: number): void {
+        const [place, target] = [this.camera.position.clone(), this.controls.target.clone()];
+        this.fit(box);
+        this.camera.position.lerpVectors(place, this.camera.position, part);
+        this.controls.target.lerpVectors(target, this.controls.target, part);
+        this.controls.update();
     }
 
     /** The least distance at which no corner is outside, with room for a body to sag. */

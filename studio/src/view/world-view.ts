@@ -3,7 +3,7 @@ import * as THREE from 'three';
 import { floats, integers, What, type Packet } from '../net/binary';
 import type { FieldTable, TopologyMessage, Vec3 } from '../net/protocol';
 import type { LegendSpec } from '../ui/legend';
-import { FieldRange, legendFor, scaleFor, scaleTexture } from './fields';
+import { FieldRange, legendFor, legendOfMaterials, scaleFor, scaleTexture } from './fields';
 import { ShapeView, type Shown, type WorldData } from './shape-view';
 import { Pane, type Stage } from './stage';
 import { intersect, type Hit } from './surface';
@@ -28,6 +28,7 @@ export class WorldView {
         loads: true,
         obstacles: true,
         contacts: false,
+        springs: true,
     };
     readonly section = { on: false, axis: 'x' as 'x' | 'y' | 'z', place: 0.5, flip: false };
     legend: LegendSpec | null = null;
@@ -131,6 +132,7 @@ export class WorldView {
             shape.setPulls(floats(packet, What.Grabs, i));
             const contacts = floats(packet, What.ContactForces, i);
             if (contacts || this.shown.contacts) shape.setContacts(contacts);
+            shape.springs.set(floats(packet, What.Springs, i));
             const obstacles = floats(packet, What.Obstacles, 0);
             if (obstacles) shape.moveObstacles(obstacles);
         });
@@ -147,7 +149,8 @@ export class WorldView {
         const look = { coloured, scale: scaleTexture(scaleFor(this.field)), range: this.range.range };
         for (const shape of this.shapes) shape.setLook(look);
         const table = this.fieldTables.find((t) => t.name === this.field);
-        this.legend = coloured ? legendFor(table, this.field, this.range.range) : null;
+        if (!coloured) this.legend = legendOfMaterials(this.data?.topology.materials ?? []);
+        else this.legend = this.range.known ? legendFor(table, this.field, this.range.range) : null;
     }
 
     applyShown(): void {
@@ -183,10 +186,23 @@ export class WorldView {
     /** All of what is shown, from the side that bodies show best. */
     fit(from?: THREE.Vector3): void {
         const box = new THREE.Box3();
-        for (const shape of this.shapes) box.union(boundsOf(shape.body.positions));
+        for (const shape of this.shapes) box.union(shape.surroundings);
         if (box.isEmpty()) return;
         this.stage.fit(box, from);
     }
+
+    /** Moves the camera back, a little with every frame, where a body has left the view. */
+    keepInView(): void {
+        const box = new THREE.Box3();
+        for (const shape of this.shapes) box.union(shape.bodyBox);
+        if (box.isEmpty()) return;
+        this.chasing = !this.stage.sees(box, this.chasing ? 0.86 : 0.99);
+        if (!this.chasing) return;
+        for (const shape of this.shapes) box.union(shape.surroundings);
+        this.stage.approach(box, 0.12);
+    }
+
+    private chasing = false;
 
     pick(clientX: number, clientY: number): Picked | null {
         const at = this.stage.rayAt(clientX, clientY);
@@ -237,14 +253,4 @@ function asBytes(data: Uint32Array | Int32Array | Uint8Array | null, count: numb
 
 function asNumbers(data: Uint32Array | Int32Array | Uint8Array | null, count: number): Int32Array {
     return data instanceof Int32Array ? data : new Int32Array(count).fill(-1);
-}
-
-export function boundsOf(x: Float32Array): THREE.Box3 {
-    const box = new THREE.Box3();
-    const p = new THREE.Vector3();
-    for (let i = 0; i < x.length; i += 3) {
-        p.set(x[i]!, x[i + 1]!, x[i + 2]!);
-        if (Number.isFinite(p.x + p.y + p.z)) box.expandByPoint(p);
-    }
-    return box;
 }
