@@ -46,6 +46,20 @@ static hk_status find_stiffness(const hk_material_def *def, const double *values
     return hk_sheet_need(def, "line_density", s->density, false);
 }
 
+// Lines of a slack rope may shrink to nothing, which has no direction that an angle could be of.
+static hk_status find_form(const hk_material_def *def, hk_sheet_material *s)
+{
+    s->form = HK_BENDING_COTANGENT;
+    if (def->bending_form || !s->slack) HK_TRY(hk_sheet_find_form(def, &s->form));
+    if (!(s->bending > 0)) s->form = HK_BENDING_NONE;
+    if (s->slack && s->form == HK_BENDING_HINGES)
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: a slack rope cannot bend by angles, for its lines may shrink "
+                       "to nothing: set \"bending_form\" to \"cotangent\" or \"none\"",
+                       def->model);
+    return HK_OK;
+}
+
 hk_status hk_rope_resolve(const hk_material_def *def, hk_sheet_material *material)
 {
     double values[PARAMETERS] = {
@@ -59,8 +73,7 @@ hk_status hk_rope_resolve(const hk_material_def *def, hk_sheet_material *materia
     s.radius = values[RADIUS];
     s.slack = values[SLACK] != 0;
     HK_TRY(find_stiffness(def, values, &s));
-    HK_TRY(hk_sheet_find_form(def, &s.form));
-    if (!(s.bending > 0)) s.form = HK_BENDING_NONE;
+    HK_TRY(find_form(def, &s));
     *material = s;
     return HK_OK;
 }

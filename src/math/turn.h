@@ -38,18 +38,18 @@ static inline turn turn_of(const vec3 p[3])
     return t;
 }
 
-// f′ and f″ of f(c) = ½ (φ − rest)²; of no direction (a rest angle, and a straight rope) they are 0.
+// f′ and f″ of f(c) = ½ (φ − rest)². At the tips of its cones, a rope folded upon itself, and a
+// straight one that has a rest angle, there is no direction, and they are 0.
 static inline void turn_slopes(const turn *t, double rest, double *first, double *second)
 {
     double s = t->s, c = t->c, q = t->angle * t->angle;
     // Near φ = 0: φ/sin φ = 1 + φ²/6 + 7φ⁴/360 + …, (sin φ − φ cos φ)/sin³ φ = ⅓ + 2φ²/15 + 2φ⁴/63 + …
     bool small = t->angle < 1e-2;
-    double f = small ? 1 + q / 6 + 7 * q * q / 360 : t->angle / s;
-    double g = small ? 1.0 / 3 + 2 * q / 15 + 2 * q * q / 63 : (s - t->angle * c) / (s * s * s);
-    *first = -f;
-    *second = g;
-    if (rest == 0) return;
     double inverse = s > 1e-12 ? 1 / s : 0;
+    *first = -(small ? 1 + q / 6 + 7 * q * q / 360 : t->angle * inverse);
+    *second = small ? 1.0 / 3 + 2 * q / 15 + 2 * q * q / 63
+                    : (s - t->angle * c) * inverse * inverse * inverse;
+    if (rest == 0) return;
     *first += rest * inverse;
     *second += rest * c * inverse * inverse * inverse;
 }

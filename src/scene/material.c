@@ -187,7 +187,7 @@ static hk_status read_rope(const hk_node *node, int model, hk_material_def *def)
 {
     const char *keys[16] = {"model", "young", "density", "bending_form", "viscous"};
     int count = 5, form = HK_BENDING_HINGES, forms = 0;
-    hk_node slack;
+    hk_node slack, given;
     bool is_slack = false;
     for (const char *const *own = hk_material_parameters(model); *own && count < 16; own++)
         keys[count++] = *own;
@@ -197,7 +197,7 @@ static hk_status read_rope(const hk_node *node, int model, hk_material_def *def)
     def->young = NAN;
     while (hk_bending_names()[forms]) forms++;
     HK_TRY(hk_member_choice(node, "bending_form", HK_OPTIONAL, hk_bending_names(), forms, &form));
-    def->bending_form = hk_bending_names()[form];
+    if (hk_node_member(node, "bending_form", &given)) def->bending_form = hk_bending_names()[form];
     HK_TRY(hk_member_number(node, "young", HK_OPTIONAL, HK_POSITIVE, &def->young));
     HK_TRY(hk_member_number(node, "density", HK_OPTIONAL, HK_POSITIVE, &def->density));
     HK_TRY(hk_member_number(node, "viscous", HK_OPTIONAL, HK_NOT_NEGATIVE, &def->viscous));
