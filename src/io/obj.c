@@ -14,6 +14,7 @@ typedef struct obj_reader {
     // Faces may name vertices that come later: the farthest of them, to be checked at the end.
     int64_t farthest;
     int farthest_line;
+    const char *farthest_what;
     size_t polylines;
     size_t other_elements;  // points, curves and surfaces, and lines beside faces
     size_t unknown;         // lines with a word that .obj does not have
@@ -103,6 +104,7 @@ static hk_status read_corner(obj_reader *reader, const char *what, int32_t *corn
     if (number > reader->farthest) {
         reader->farthest = number;
         reader->farthest_line = scan->line;
+        reader->farthest_what = what;
     }
     *corner = (int32_t)(number - 1);
     return HK_OK;
@@ -184,9 +186,10 @@ static hk_status read_statements(obj_reader *reader)
     const char *name = reader->scan.name;
     if (reader->farthest > (int64_t)reader->soup.vertex_count)
         return hk_fail(HK_BAD_INPUT,
-                       "%s:%d: a corner of a face or a line is vertex %" PRId64
+                       "%s:%d: %s is vertex %" PRId64
                        ", but the file has %zu vertices",
-                       name, reader->farthest_line, reader->farthest, reader->soup.vertex_count);
+                       name, reader->farthest_line, reader->farthest_what, reader->farthest,
+                       reader->soup.vertex_count);
     if (reader->soup.triangle_count) {  // lines drawn on a surface
         reader->other_elements += reader->polylines;
         reader->soup.line_count = 0;

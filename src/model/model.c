@@ -448,7 +448,9 @@ static hk_status weigh_load(load_taker *t, const hk_load_def *load)
         t->total += t->weight[v] = t->chosen[v] && mass[v] > 0;
     if (count > 0 && t->total == 0)
         return hk_fail(HK_BAD_INPUT, "it selects no vertex of a %s",
-                       t->body->tet_count > 0 ? "tet" : "triangle");
+                       t->body->tet_count > 0    ? "tet"
+                       : t->body->line_count > 0 ? "line"
+                                                 : "triangle");
     return HK_OK;
 }
 
