@@ -38,6 +38,12 @@ static void print_materials(void)
         "\"shell\", \"membrane\": LAW, \"thickness\": 1e-3, \"young\": 1e6,\n\"poisson\": 0.3, "
         "\"density\": 1000}, in m, Pa and kg/m³, with a law in its plane (docs/shells.md).\n\n");
     print_those_for(HK_FOR_SHEETS);
+    printf(
+        "\nRopes (lines), in a scene: \"material\": {\"model\": \"rope\", \"young\": 1e8, "
+        "\"radius\": 0.005, \"density\": 1000},\nin Pa, m and kg/m³; or stretch (N), bending "
+        "(N·m²) and line_density (kg/m) in place of these;\nslack: true, bending_form "
+        "(docs/ropes.md).\n\n");
+    print_those_for(HK_FOR_ROPES);
     printf("\nLaws in the plane of a shell:\n\n");
     for (int k = 0; k < hk_membrane_count(); k++)
         printf("  %-18s %s\n", hk_membrane_name(k), hk_membrane_summary(k));
@@ -244,7 +250,8 @@ static void print_scene(void)
         "           figure {height, cells}, torus {radius, thickness, cells},\n"
         "           pyramid {size}, wedge {radius, thickness, degrees, length, cells},\n"
         "           funnel {radius, neck, height, length, thickness, cells},\n"
-        "           sheet {size, cells}: triangles, with the material mass_spring or shell; or\n"
+        "           sheet {size, cells}: triangles, with the material mass_spring or shell;\n"
+        "           rope {length | points, cells}: lines, with the material rope; or\n"
         "           a surface to fill: fill {file, size | cells, grade, sharp_angle, least_part, "
         "skin};\n"
         "           order: 1 or 2 (tets with ten nodes)\n"

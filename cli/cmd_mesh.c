@@ -162,6 +162,7 @@ static const struct shape {
      "--radius R --thickness D --degrees A --length L --cells AROUND,OUTWARD,ALONG"},
     {"funnel", HK_SHAPE_FUNNEL, 0, 2, RADIUS | NECK | HEIGHT | LENGTH | THICKNESS, false,
      "--radius R --neck R --height H --length L --thickness D --cells AROUND,ALONG"},
+    {"rope", HK_SHAPE_ROPE, 0, 1, LENGTH, false, "--length L --cells ALONG"},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -187,7 +188,7 @@ static const struct shape *find_shape(const char *name)
         cli_usage_error(
             "mesh make",
             "unknown shape '%s'; there are box, cylinder, sphere, helix, sheet, figure, torus, "
-            "pyramid, wedge and funnel",
+            "pyramid, wedge, funnel and rope",
             name);
     return NULL;
 }

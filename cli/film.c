@@ -240,6 +240,11 @@ static int take_field(film *f, frame *fr, const hk_mesh *mesh, const double *res
                            field.components, field.components == 1 ? "" : "s");
     if (field.components > 1 && q->component < 0) f->shown.unsign = true;
     double *all = film_field_values(mesh, rest, &field, q->component);
+    if (hk_mesh_line_count(mesh) > 0) {
+        double *longer = film_spread_lines(mesh, all);
+        free(all);
+        all = longer;
+    }
     if (s->cut.count > 0) {
         double *longer = film_cut_values(&s->cut, all, 1);
         free(all);
@@ -349,13 +354,20 @@ static int load_entry(film *f, const cli_series_file *item, const film_request *
         f->rest_source = own ? FILM_REST_FIELD : FILM_REST_FIRST;
         f->grounded = hk_mesh_field_count(mesh) == 0;
     }
-    int index, result = find_surface(f, mesh, rest, request, item->path, &index);
+    hk_mesh *drawn = mesh;
+    double *drawn_rest = NULL;
+    if (hk_mesh_line_count(mesh) > 0) drawn = film_mesh_with_lines(mesh, rest, &drawn_rest);
+    int index = 0, result = drawn ? find_surface(f, drawn, drawn_rest ? drawn_rest : rest, request,
+                                             item->path, &index)
+                              : cli_failure("%s", hk_error());
     if (result < 0) {
-        frame *fr = film_add_frame(f, index, hk_mesh_positions(mesh), item->time);
+        frame *fr = film_add_frame(f, index, hk_mesh_positions(drawn), item->time);
         if (captioned && isnan(item->time))
             fr->caption = cli_format("%s", cli_file_name(item->path));
         result = take_field(f, fr, mesh, rest, item->path);
     }
+    if (drawn != mesh) hk_mesh_free(drawn);
+    free(drawn_rest);
     free(own);
     hk_mesh_free(mesh);
     return result;

@@ -144,12 +144,21 @@ bool film_save_glb(const film *f, const film_glb *look, const char *path, char *
 // Captions for the frames that know their time, with as many digits as tell them apart.
 void film_caption_times(film *f);
 
-// ---------------------------------------------------------------- springs (film_springs.c)
+// ---------------------------------------------------------------- springs, ropes (film_springs.c)
 
-// As prisms: their vertices, and triangles with vertices from `first` on (NULL: their count alone).
+// Springs and ropes of a world as prisms: their vertices, and triangles with vertices from `first` on (NULL: their count alone).
 int film_spring_vertices(const hk_model *model);
 int film_spring_triangles(const hk_model *model, int first, int32_t *triangles);
 // Where the vertices are now, for bodies of that size, m.
 void film_place_springs(const hk_world *world, double size, double *x);
+// A number of prisms, as the triangles of film_spring_triangles; and where the vertices of one are.
+int film_prism_triangles(int count, int first, int32_t *triangles);
+void film_place_prism(const double *const ends[2], double radius, double *x);
+// Of files: a mesh of the elements of another one and of prisms for its lines, and the rest
+// positions of that (to be freed). NULL: it failed, hk_error() says why.
+hk_mesh *film_mesh_with_lines(const hk_mesh *mesh, const double *rest, double **more);
+// Positions, and numbers (to be freed), of its vertices out of those of the mesh.
+void film_place_lines(const hk_mesh *mesh, const double *from, double *to);
+double *film_spread_lines(const hk_mesh *mesh, const double *from);
 
 #endif

@@ -230,7 +230,7 @@ static int add_scene_surface(film *f, stage_set *set, const film_request *reques
     }
     hk_mesh *bodies = set->clipped ? set->clipped : set->skins ? set->skins : set->mesh;
     const double *drawn = set->skins ? hk_mesh_positions(set->skins) : rest;
-    if (hk_model_obstacle_count(set->model) > 0 || hk_model_point_spring_count(set->model) > 0)
+    if (hk_model_obstacle_count(set->model) > 0 || film_spring_vertices(set->model) > 0)
         result = add_all_surfaces(f, set, bodies, drawn);
     else
         result = film_add_surface(f, bodies, places ? places : drawn, set->path);

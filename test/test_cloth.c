@@ -536,7 +536,7 @@ static void test_refusals(void **state)
     hk_mesh_free(sheet);
     hk_mesh_free(box);
     hk_mesh_free(needle);
-    int number = hk_material_count() - 2;
+    int number = hk_material_count() - 3;
     assert_string_equal(hk_material_name(number + 1), "shell");
     assert_int_equal(hk_material_kind(number + 1), HK_FOR_SHEETS);
     assert_int_equal(hk_material_kind(number), HK_FOR_SHEETS);
@@ -544,7 +544,9 @@ static void test_refusals(void **state)
     assert_string_equal(hk_material_parameters(number)[0], "stretch");
     assert_true(strlen(hk_material_summary(number)) > 10);
     assert_int_equal(hk_material_kind(number - 1), HK_FOR_SOLIDS);
-    assert_int_equal(hk_material_kind(number + 2), HK_FOR_NOTHING);
+    assert_string_equal(hk_material_name(number + 2), "rope");
+    assert_int_equal(hk_material_kind(number + 2), HK_FOR_ROPES);
+    assert_int_equal(hk_material_kind(number + 3), HK_FOR_NOTHING);
     assert_int_equal(hk_material_kind(-1), HK_FOR_NOTHING);
     double energy, F[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     assert_int_equal(hk_material_evaluate(&good.material, F, false, &energy, NULL, NULL),

@@ -273,7 +273,7 @@ static void malformed_files_are_refused(void **state)
         {ONE(FOUR, "0 1 2 3", "1000000", "10"), "expected 1000000 numbers (connectivity)"},
         {ONE(FOUR, "0 1 2", "3", "10"), "cell 0 is a tet of 3 corners, expected 4"},
         {ONE(FOUR, "0 1 2 3", "4", "1000"), "types: expected 0 to 255, found 1000"},
-        {ONE(FOUR, "0 1", "2", "3"), "expected tets or triangles, found 1 line"},
+        {ONE(FOUR, "0", "1", "1"), "expected tets, triangles or lines, found 1 point"},
         {ONE(FOUR, "0 1 2 3 0", "5", "14"), "found only 1 pyramid"},
         {FILE_("", PIECE("4", "2", FOUR, "0 1 2 3 0 1 2 3", "8 4", "10 10")),
          "offset 1 is smaller"},

@@ -98,6 +98,31 @@ static json_t *shell_rule(int material, const char *standard)
     return rule;
 }
 
+static json_t *rope_rule(int material, const char *standard)
+{
+    static const char *const common[] = {"model", "young", "density", "viscous"};
+    json_t *properties = allow(common, HK_COUNT_OF(common)), *forms = json_array();
+    for (const char *const *form = hk_bending_names(); *form; form++)
+        json_array_append_new(forms, json_string(*form));
+    json_object_set_new(properties, "bending_form",
+                        json_pack("{s:s, s:o}", "description",
+                                  "Angles between lines, the Laplacian of the line, or nothing; "
+                                  "hinges unless given, of a slack rope cotangent.",
+                                  "enum", forms));
+    add_number(properties, "radius", "m.", "exclusiveMinimum", 0);
+    add_number(properties, "stretch", "N; young × its section unless given.", "exclusiveMinimum",
+               0);
+    add_number(properties, "bending", "N·m²; young × π radius⁴/4 unless given.", "minimum", 0);
+    add_number(properties, "line_density", "kg/m; density × its section unless given.",
+               "exclusiveMinimum", 0);
+    json_object_set_new(properties, "slack",
+                        json_pack("{s:s, s:s, s:b}", "description", "It pulls, but does not push.",
+                                  "type", "boolean", "default", 0));
+    json_t *rule = rule_for("model", "rope", standard, hk_material_summary(material), properties);
+    json_object_set_new(json_object_get(rule, "then"), "required", json_pack("[s]", "radius"));
+    return rule;
+}
+
 static json_t *material_rules(json_t *names)
 {
     static const char *const common[] = {"model", "young",      "poisson", "density",
@@ -142,9 +167,13 @@ static json_t *material_rules(json_t *names)
         json_array_append_new(rules, rule);
     }
     for (int m = 0; m < hk_material_count(); m++) {
-        if (hk_material_kind(m) != HK_FOR_SHEETS) continue;
         const char *name = hk_material_name(m);
+        if (hk_material_kind(m) == HK_FOR_SOLIDS) continue;
         json_array_append_new(names, json_string(name));
+        if (hk_material_kind(m) == HK_FOR_ROPES) {
+            json_array_append_new(rules, rope_rule(m, standard.model));
+            continue;
+        }
         if (strcmp(name, "shell") == 0) {
             json_array_append_new(rules, shell_rule(m, standard.model));
             continue;
@@ -312,6 +341,8 @@ typedef struct change {
 
 #define MATERIAL(text) "bodies.0.material=" text
 #define SHELL(text)    MATERIAL("{\"model\": \"shell\", \"thickness\": 1e-3, " text "}")
+#define ROPE(text)      MATERIAL("{\"model\": \"rope\", \"radius\": 0.01, " text "}")
+#define ROPE_MESH(text) "bodies.0.mesh={\"rope\": {\"cells\": 4, " text "}}"
 #define FIX(text)      "bodies.0.fix=[" text "]"
 #define FILL(text)     "bodies.0.mesh={\"fill\": {\"file\": \"none.obj\", " text "}}"
 #define OBSTACLE(text) "obstacles=[{" text "}]"
@@ -613,6 +644,22 @@ static const change changes[] = {
     {GOOD,
      {MATERIAL("{\"model\": \"mass_spring\", \"density\": 0.2, \"stretch\": 100, \"bending\": 0}")},
      NULL},
+    {GOOD, {ROPE_MESH("\"length\": 2"), ROPE("\"young\": 1e6")}, NULL},
+    {GOOD, {ROPE_MESH("\"points\": [[0, 0, 0], [1, 0, 0], [1, 1, 0]]"), ROPE("\"young\": 1e6")}, NULL},
+    {GOOD, {ROPE_MESH("\"length\": 2"), ROPE("\"stretch\": 100, \"bending\": 0, \"slack\": true")}, NULL},
+    {BEYOND, {ROPE_MESH("\"length\": 2"), ROPE("\"stretch\": 100")}, "young (or stretch and bending)"},
+    {BEYOND,
+     {ROPE_MESH("\"length\": 2"),
+      ROPE("\"young\": 1e6, \"slack\": true, \"bending_form\": \"hinges\"")},
+     "a slack rope cannot bend by angles"},
+    {BAD, {ROPE_MESH("\"length\": 2"), ROPE("\"young\": 1e6, \"slack\": 1")}, NULL},
+    {BAD, {ROPE_MESH("\"length\": 2"), ROPE("\"young\": 1e6, \"line_density\": 0")}, NULL},
+    {BAD, {ROPE_MESH("\"length\": 2"), MATERIAL("{\"model\": \"rope\", \"young\": 1}")}, NULL},
+    {BAD, {ROPE_MESH("\"length\": 0")}, NULL},
+    {BAD, {ROPE_MESH("\"points\": [[0, 0, 0]]")}, NULL},
+    {BAD, {ROPE_MESH("\"points\": [[0, 0, 0], [0, 1]]")}, NULL},
+    {BAD, {ROPE_MESH("\"points\": [[0, 0, 0], [0, 1, 0]], \"length\": 1")}, NULL},
+    {BAD, {"bodies.0.mesh={\"rope\": {\"length\": 1}}"}, NULL},
     {BAD, {MATERIAL("{\"model\": \"mass_spring\", \"density\": 0.2}")}, NULL},
     {BAD, {MATERIAL("{\"model\": \"mass_spring\", \"stretch\": 100}")}, NULL},
     {BAD, {MATERIAL("{\"model\": \"mass_spring\", \"density\": 1, \"stretch\": 0}")}, NULL},

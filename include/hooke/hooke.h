@@ -159,9 +159,11 @@ typedef enum hk_shape {
     HK_SHAPE_WEDGE,   /* a block of an arch: radius (inner), thickness (outward), degrees, length
                          along z, cells = {around, outward, along z}; around the z axis, its middle
                          over +y */
-    HK_SHAPE_FUNNEL   /* a cone of inner radius `radius` at the top, y = height, and `neck` at
+    HK_SHAPE_FUNNEL,  /* a cone of inner radius `radius` at the top, y = height, and `neck` at
                          y = 0, a pipe of `length` below it (0: none), a wall of `thickness`,
                          cells = {around, along}; around the y axis */
+    HK_SHAPE_ROPE     /* a line of cells = {along} segments: along x from the origin to `length`, or
+                         through `points` */
 } hk_shape;
 
 typedef struct hk_mesh_def {
@@ -178,6 +180,9 @@ typedef struct hk_mesh_def {
     double height;    /* m */
     double neck;      /* m */
     double degrees;
+    const double *points; /* [point_count][3] m, of a rope; NULL: it is straight */
+    int point_count;      /* 2 or more */
+    int reserved_int;
 } hk_mesh_def;
 
 /* hk_fill_xxx_def fills the first `size` bytes of a definition: for hk_default_xxx_def and other
@@ -363,7 +368,8 @@ enum { HK_MAX_PARAMETERS = 8 };
 typedef struct hk_material_def {
     size_t def_size;   /* set by hk_default_material_def() */
     const char *model; /* "neo_hookean", "corotated", …: hk_material_name() lists them; of a sheet
-                          "shell", or "mass_spring", which takes density and parameters only;
+                          "shell", or "mass_spring", which takes density and parameters only; of a
+                          rope "rope", which takes young, density, bending_form and parameters;
                           "custom", which is not in the list, takes `custom`, density, and young and
                           poisson, from which methods have their scales */
     double young;      /* Pa; NAN: all coefficients come by name */
@@ -387,7 +393,8 @@ typedef struct hk_material_def {
     /* of "shell", in its plane: "stvk", "neo_hookean", "corotated", "arap", "orthotropic"; NULL:
      * stvk. hk_membrane_name() lists them */
     const char *membrane;
-    const char *bending_form; /* of "shell": "hinges", "cotangent", "none"; NULL: hinges */
+    const char *bending_form; /* of "shell" and "rope": "hinges", "cotangent", "none"; NULL:
+                                 hinges */
     double warp_direction[3]; /* of "shell": of the rest shape, after the transform; all 0: x */
     uint64_t reserved[9];
 } hk_material_def;
@@ -413,7 +420,12 @@ HK_API const char *const *hk_material_parameters(int material);
  * (docs/shells.md): young, poisson, thickness and density, or the parameters warp, weft, shear
  * (N/m), bending (N·m) and area_density (kg/m²); limit (Pa), low and high limit its stretches;
  * `axes` are strands along directions in it. HK_FOR_NOTHING: there is no such material. */
-typedef enum hk_material_use { HK_FOR_NOTHING = 0, HK_FOR_SOLIDS, HK_FOR_SHEETS } hk_material_use;
+typedef enum hk_material_use {
+    HK_FOR_NOTHING = 0,
+    HK_FOR_SOLIDS,
+    HK_FOR_SHEETS,
+    HK_FOR_ROPES
+} hk_material_use;
 HK_API hk_material_use hk_material_kind(int material);
 /* The laws in the plane of a "shell". */
 HK_API int hk_membrane_count(void);
@@ -588,7 +600,8 @@ typedef struct hk_body_def {
                             outside is taken. Copied; NULL: none */
     double friction;  /* -, in contact; where both have their own, the geometric mean counts; NAN:
                          that of what it touches, or else the contact's */
-    double thickness; /* m, of a sheet in contact: half of it on either side */
+    double thickness; /* m, of a sheet in contact: half of it on either side; of a rope, 0: its
+                         diameter */
     int start_posed;  /* 1: worlds begin where the body is in equilibrium under gravity and loads,
                          held where its fixes and moves begin; bodies without it stay where they
                          are meanwhile */

@@ -1,5 +1,5 @@
-/* Springs between any two points of any bodies or of the world, and seams, which are many of them.
- * Included by hooke.h. See docs/ropes.md. */
+/* Springs between any two points of any bodies or of the world, seams, which are many of them, and
+ * ropes, bodies of lines. Included by hooke.h. See docs/ropes.md. */
 #ifndef HOOKE_LINKS_H
 #define HOOKE_LINKS_H
 
@@ -78,6 +78,19 @@ static inline hk_seam_def hk_default_seam_def(void)
     hk_fill_seam_def(&def, sizeof def);
     return def;
 }
+
+/* Ropes are bodies whose meshes are lines alone: hk_mesh_make with HK_SHAPE_ROPE, a file (.obj
+ * with "l" and no faces, .vtu), or lines as given here, [line_count][2] of vertices. Lines that
+ * follow each other in the list and share a vertex run on there, and bend. Their material is
+ * "rope". */
+HK_API hk_status hk_mesh_from_lines(int vertex_count, const double *positions, int line_count,
+                                    const int32_t *lines, hk_mesh **mesh);
+HK_API int hk_mesh_line_count(const hk_mesh *mesh);
+HK_API const int32_t *hk_mesh_lines(const hk_mesh *mesh); /* [line_count][2] */
+/* All lines of all ropes, [count][2] of vertices of the model, and the radius of each, m. */
+HK_API int hk_model_line_count(const hk_model *model);
+HK_API const int32_t *hk_model_lines(const hk_model *model);
+HK_API double hk_model_line_radius(const hk_model *model, int line);
 
 /* The springs of a model: those of hk_model_def.springs, then those of its seams, one after the
  * other. (hk_model_spring_count counts the edges of sheets.) */

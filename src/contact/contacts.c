@@ -30,6 +30,8 @@ static hk_status make_surface(const hk_model *m, hk_surface **surface)
                           .middles = m->middles,
                           .triangle_count = m->triangle_count,
                           .triangles = m->triangles,
+                          .line_count = m->line_count,
+                          .lines = m->lines,
                           .bodies = bodies};
     hk_status status = hk_surface_create(&def, surface);
     hk_free(bodies);
@@ -44,11 +46,13 @@ static hk_status number_points(hk_contacts *c, const hk_surface *s)
     for (int k = 0; k < m->vertex_count; k++) c->point_of[k] = -1;
     for (int64_t k = 0; k < 3 * (int64_t)s->triangle_count; k++)
         c->point_of[m->place[s->triangles[k]]] = 0;
+    for (int64_t k = 0; k < 2 * (int64_t)m->line_count; k++) c->point_of[m->place[m->lines[k]]] = 0;
     for (int k = 0; k < m->vertex_count; k++)
         if (c->point_of[k] == 0) c->point_of[k] = c->body_points++;
     c->point_count = c->body_points;
     c->edge_count = c->body_edges = s->edge_count;
     c->triangle_count = c->body_triangles = s->triangle_count;
+    c->line_count = s->line_count;
     for (int k = 0; k < c->settings->obstacle_count; k++) {
         const hk_obstacle *o = &c->settings->obstacles[k];
         c->point_count += o->shape == HK_OBSTACLE_PLANE ? 2 : o->vertex_count;
@@ -68,6 +72,7 @@ static hk_status allocate(hk_contacts *c)
     c->area = HK_ZEROS(double, points);
     c->edges = HK_ARRAY(int32_t, 2 * (size_t)c->edge_count);
     c->triangles = HK_ARRAY(int32_t, 3 * (size_t)c->triangle_count);
+    c->lines = HK_ARRAY(int32_t, 2 * (size_t)c->line_count);
     c->edge_area = HK_ZEROS(double, c->edge_count);
     c->touching = HK_ARRAY(int32_t, points);
     c->plane_of = HK_ARRAY(int32_t, obstacles);
@@ -87,7 +92,7 @@ static hk_status allocate(hk_contacts *c)
     c->uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     c->slide_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     bool complete = c->vertex && c->side && c->rest && c->area && c->edges && c->triangles &&
-                    c->edge_area && c->touching && c->plane_of && c->start_of && c->placed &&
+                    c->lines && c->edge_area && c->touching && c->plane_of && c->start_of && c->placed &&
                     c->x && c->base && c->from && c->kept && c->seen && c->aim && c->move &&
                     c->part && c->side_part && c->body_of && c->boxes && c->uses.start &&
                     c->slide_uses.start;
@@ -103,6 +108,21 @@ double hk_contacts_triangle_area(const hk_contacts *c, const int32_t triangle[3]
     closest_minus(x[2], x[0], f);
     closest_cross(e, f, n);
     return 0.5 * sqrt(closest_dot(n, n));
+}
+
+// A rope shows its length times its diameter.
+static void take_lines(hk_contacts *c, const hk_surface *s)
+{
+    const hk_model *m = c->model;
+    for (int k = 0; k < c->line_count; k++) {
+        int32_t *to = c->lines + 2 * (size_t)k;
+        double d[3];
+        for (int i = 0; i < 2; i++) to[i] = c->point_of[m->place[m->lines[2 * (size_t)k + i]]];
+        closest_minus(c->rest + 3 * (size_t)to[0], c->rest + 3 * (size_t)to[1], d);
+        double area = 2 * hk_model_line_radius(m, k) * sqrt(closest_dot(d, d));
+        for (int i = 0; i < 2; i++) c->area[to[i]] += area / 2;
+        c->edge_area[s->line_edges[k]] += area;
+    }
 }
 
 // A third of every triangle belongs to each of its corners, and to each of its edges. Sheets have
@@ -129,6 +149,7 @@ static void take_bodies(hk_contacts *c, const hk_surface *s)
             c->edge_area[s->triangle_edges[3 * (size_t)t + k]] += area / 3;
         }
     }
+    take_lines(c, s);
     for (int p = 0; p < c->body_points; p++) c->touching[c->touching_count++] = p;
 }
 
@@ -240,7 +261,8 @@ void hk_contacts_free(hk_contacts *c)
                             c->end_common,     c->placed,
                             c->ahead,          c->foreseen,
                             c->expected,       c->gap,
-                            c->seen,           c->blocks};
+                            c->seen,           c->blocks,
+                            c->lines};
     for (int k = 0; k < HK_COUNT_OF(arrays); k++) hk_free(arrays[k]);
     hk_fields_free(c->fields, c->settings->obstacle_count);
     hk_insides_free(c->insides);

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "contact/predicates.h"
+#include "contact/meet.h"
 
 // ---------------------------------------------------------------- the surface of everything
 
@@ -11,6 +11,8 @@ void hk_contact_proof_free(hk_contact_proof *proof)
     if (!proof) return;
     hk_certificate_free(proof->certificate);
     hk_surface_free(proof->surface);
+    hk_pairs_free(&proof->pairs);
+    hk_free(proof->boxes);
     hk_free(proof);
 }
 
@@ -25,6 +27,8 @@ hk_status hk_contacts_need_proof(hk_contacts *c)
                           .bodies = c->side};
     hk_status status = hk_surface_create(&def, &p->surface);
     if (status == HK_OK) status = hk_certificate_create(p->surface, c->threads, &p->certificate);
+    p->boxes = HK_ARRAY(hk_box, c->line_count);
+    if (status == HK_OK && !p->boxes) status = HK_NO_MEMORY;
     if (status != HK_OK) {
         hk_contact_proof_free(p);
         return status;
@@ -72,6 +76,34 @@ static void note(hk_overlap_found *found, const int32_t sides[2], const double p
     memcpy(found->place, place, sizeof found->place);
 }
 
+static bool line_counts(const void *context, int32_t line, int32_t triangle)
+{
+    const hk_contacts *c = context;
+    const hk_surface *s = c->proof->surface;
+    return can_meet(c, c->side[c->lines[2 * (size_t)line]], hk_triangle_body(s, triangle));
+}
+
+// Lines of ropes that meet triangles, over the tree that find_crossings left.
+static hk_status find_pierced(hk_contacts *c, hk_overlap_found *found)
+{
+    hk_contact_proof *p = c->proof;
+    if (c->line_count == 0 || p->surface->triangle_count == 0) return HK_OK;
+    hk_primitive_boxes(c->x, c->line_count, 2, c->lines, c->threads, p->boxes);
+    HK_TRY(hk_bvh_box_pairs(p->boxes, c->line_count, &p->certificate->tree, 0, line_counts, c,
+                            c->threads, &p->pairs));
+    const uint64_t *keys = hk_pairs_keys(&p->pairs);
+    for (size_t k = 0; k < p->pairs.count; k++) {
+        const int32_t *l = c->lines + 2 * (size_t)hk_key_first(keys[k]);
+        const int32_t *t = p->surface->triangles + 3 * (size_t)hk_key_second(keys[k]);
+        const double *x[5];
+        for (int i = 0; i < 5; i++) x[i] = c->x + 3 * (size_t)(i < 2 ? l[i] : t[i - 2]);
+        if (hk_segment_triangle(x[0], x[1], x[2], x[3], x[4]) == HK_APART) continue;
+        const int32_t sides[2] = {c->side[l[0]], c->side[t[0]]};
+        note(found, sides, x[0]);
+    }
+    return HK_OK;
+}
+
 // Points that are not strictly in front of a plane.
 static void find_behind_planes(const hk_contacts *c, hk_overlap_found *found)
 {
@@ -115,6 +147,7 @@ hk_status hk_contacts_find_overlap(hk_contacts *c, const double *x, bool thickne
     HK_TRY(hk_contacts_need_proof(c));
     hk_contacts_gather(c, x);
     HK_TRY(find_crossings(c, found));
+    HK_TRY(find_pierced(c, found));
     find_behind_planes(c, found);
     hk_status status = find_gaps(c, x, thickness, found);
     c->proof->seconds += hk_now() - start - (c->detect_s - detected);

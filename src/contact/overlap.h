@@ -1,7 +1,7 @@
 // Whether a state is free of intersections, and where it is not.
 //
 // Triangles of bodies and obstacles are tested with each other exactly (certificate.h), and so are
-// the points of bodies with planes. Spheres and capsules have no triangles: their gaps are those of
+// the lines of ropes with triangles, and the points of bodies with planes. Spheres and capsules have no triangles: their gaps are those of
 // the list of contacts, in double.
 #ifndef HK_OVERLAP_H
 #define HK_OVERLAP_H
@@ -13,6 +13,8 @@
 typedef struct hk_contact_proof {
     hk_surface *surface;
     hk_certificate *certificate;
+    hk_box *boxes;  // [line_count] of ropes
+    hk_pairs pairs;
     double seconds;  // s, that were spent on it
 } hk_contact_proof;
 void hk_contact_proof_free(hk_contact_proof *proof);

@@ -11,6 +11,7 @@ void hk_surface_free(hk_surface *s)
     hk_free(s->triangle_edges);
     hk_free(s->numbers);
     hk_free(s->edges);
+    hk_free(s->line_edges);
     hk_free(s->bodies);
     hk_free(s);
 }
@@ -75,34 +76,71 @@ static hk_status take_triangles(const hk_surface_def *def, hk_surface *s)
 
 // ---------------------------------------------------------------- edges
 
+// Sides of triangles, three each, then lines. A corner begins a side that ends at the next one.
+typedef struct sides {
+    hk_surface *surface;
+    int32_t *ends;  // [3 triangle_count + line_count][2]
+} sides;
+
 static void count_edge(void *context, int32_t low, const hk_keyed *run, size_t count)
 {
-    hk_surface *s = context;
+    sides *s = context;
     (void)low, (void)run, (void)count;
-    s->edge_count++;
+    s->surface->edge_count++;
 }
 
 static void take_edge(void *context, int32_t low, const hk_keyed *run, size_t count)
 {
-    hk_surface *s = context;
+    hk_surface *s = ((sides *)context)->surface;
     int32_t edge = s->edge_count++;
+    int64_t corners = 3 * (int64_t)s->triangle_count;
     s->edges[2 * (size_t)edge] = low;
     s->edges[2 * (size_t)edge + 1] = (int32_t)(uint32_t)run->key;
-    for (size_t i = 0; i < count; i++) s->triangle_edges[run[i].item] = edge;
+    for (size_t i = 0; i < count; i++) {
+        int64_t side = run[i].item;
+        *(side < corners ? s->triangle_edges + side : s->line_edges + (side - corners)) = edge;
+    }
 }
 
-static hk_status take_edges(hk_surface *s)
+// As hk_triangle_edge, of a list of pairs; one without length is no edge.
+static void pair_key(const int32_t *ends, int64_t side, int32_t *low, uint64_t *key)
 {
-    int64_t corners = 3 * (int64_t)s->triangle_count;
-    HK_TRY(
-        hk_visit_facets(s->vertex_count, corners, s->triangles, hk_triangle_edge, count_edge, s));
-    s->edges = HK_ARRAY(int32_t, 2 * (size_t)s->edge_count);
+    int32_t a = ends[2 * side], b = ends[2 * side + 1];
+    *low = a == b ? -1 : hk_min_int(a, b);
+    *key = (uint64_t)(uint32_t)hk_max_int(a, b);
+}
+
+static hk_status visit_sides(const hk_surface_def *def, sides *s)
+{
+    const hk_surface *surface = s->surface;
+    int64_t corners = 3 * (int64_t)surface->triangle_count, all = corners + def->line_count;
+    int32_t *to = s->ends = HK_ARRAY(int32_t, 2 * all);
+    if (!s->ends) return HK_NO_MEMORY;
+    for (int64_t k = 0; k < corners; k++) {
+        *to++ = surface->triangles[k];
+        *to++ = surface->triangles[k % 3 == 2 ? k - 2 : k + 1];
+    }
+    if (def->line_count > 0) memcpy(to, def->lines, 2 * sizeof *to * (size_t)def->line_count);
+    HK_TRY(hk_visit_facets(surface->vertex_count, all, s->ends, pair_key, count_edge, s));
+    s->surface->edges = HK_ARRAY(int32_t, 2 * (size_t)surface->edge_count);
+    if (!surface->edges) return HK_NO_MEMORY;
+    s->surface->edge_count = 0;
+    return hk_visit_facets(surface->vertex_count, all, s->ends, pair_key, take_edge, s);
+}
+
+static hk_status take_edges(const hk_surface_def *def, hk_surface *s)
+{
+    size_t corners = 3 * (size_t)s->triangle_count;
+    s->line_count = def->line_count;
     s->triangle_edges = HK_ARRAY(int32_t, corners);
-    if (!s->edges || !s->triangle_edges) return HK_NO_MEMORY;
+    s->line_edges = HK_ARRAY(int32_t, def->line_count);
+    if (!s->triangle_edges || !s->line_edges) return HK_NO_MEMORY;
     // A triangle that repeats a vertex has sides that are no edges.
-    memset(s->triangle_edges, 0xff, (size_t)corners * sizeof(int32_t));
-    s->edge_count = 0;
-    return hk_visit_facets(s->vertex_count, corners, s->triangles, hk_triangle_edge, take_edge, s);
+    memset(s->triangle_edges, 0xff, corners * sizeof(int32_t));
+    sides all = {.surface = s};
+    hk_status status = visit_sides(def, &all);
+    hk_free(all.ends);
+    return status;
 }
 
 // ---------------------------------------------------------------- bodies
@@ -132,6 +170,7 @@ static hk_status number_components(const hk_surface_def *def, int32_t *bodies)
     if (!used) return HK_NO_MEMORY;
     for (int64_t k = 0; k < 4 * (int64_t)def->tet_count; k++) used[def->tets[k]] = 1;
     for (int64_t k = 0; k < 3 * (int64_t)def->triangle_count; k++) used[def->triangles[k]] = 1;
+    for (int64_t k = 0; k < 2 * (int64_t)def->line_count; k++) used[def->lines[k]] = 1;
     for (int32_t v = 0; v < def->vertex_count; v++) bodies[v] = v;
     join(bodies, def->tet_count, 4, def->tets);
     for (int64_t k = 0; k < 6 * (int64_t)def->tet_count && def->middles; k++)
@@ -140,6 +179,7 @@ static hk_status number_components(const hk_surface_def *def, int32_t *bodies)
             join(bodies, 1, 2, (const int32_t[2]){def->tets[4 * (k / 6)], def->middles[k]});
         }
     join(bodies, def->triangle_count, 3, def->triangles);
+    join(bodies, def->line_count, 2, def->lines);
     int32_t count = 0;
     for (int32_t v = 0; v < def->vertex_count; v++)
         bodies[v] = !used[v] ? -1 : bodies[v] == v ? count++ : bodies[bodies[v]];
@@ -164,7 +204,7 @@ hk_status hk_surface_create(const hk_surface_def *def, hk_surface **surface)
     if (!s) return HK_NO_MEMORY;
     s->vertex_count = def->vertex_count;
     hk_status status = take_triangles(def, s);
-    if (status == HK_OK) status = take_edges(s);
+    if (status == HK_OK) status = take_edges(def, s);
     if (status == HK_OK) status = take_bodies(def, s);
     if (status != HK_OK) {
         hk_surface_free(s);

@@ -17,7 +17,9 @@ typedef struct hk_surface_def {
     const int32_t *middles;  // [tet_count][6] of quadratic tets (mesh/quadratic.h), or NULL
     int triangle_count;
     const int32_t *triangles;  // [triangle_count][3] of sheets; faces of tets among them are left
-    const int32_t *bodies;     // [vertex_count] or NULL: connected components are the bodies,
+    int line_count;
+    const int32_t *lines;   // [line_count][2] of ropes: edges without triangles
+    const int32_t *bodies;  // [vertex_count] or NULL: connected components are the bodies,
                                // numbered in the order of their lowest vertices
 } hk_surface_def;
 
@@ -32,6 +34,8 @@ typedef struct hk_surface {
     int repeated;             // triangles with the vertices of an earlier one: left out
     int edge_count;
     int32_t *edges;   // [edge_count][2], rising
+    int line_count;
+    int32_t *line_edges;  // [line_count] the edge that a line is
     int32_t *bodies;  // [vertex_count]
 } hk_surface;
 

@@ -19,7 +19,7 @@ typedef struct hk_def_kind {
 // Those that grow: GROWS(name, last field of the first version, last field of this one); those that
 // have space reserved instead: EMBEDDED(name).
 #define HK_DEF_KINDS(GROWS, EMBEDDED)        \
-    GROWS(mesh, height, degrees)             \
+    GROWS(mesh, height, reserved_int)        \
     EMBEDDED(material)                       \
     GROWS(move, motion, motion)              \
     GROWS(attach, motion, damping)           \

@@ -66,6 +66,17 @@ hk_status hk_soup_triangle(hk_soup *soup, int32_t a, int32_t b, int32_t c)
     return HK_OK;
 }
 
+hk_status hk_soup_line(hk_soup *soup, int32_t a, int32_t b)
+{
+    if (soup->line_count >= INT_MAX) return too_many("lines");
+    HK_TRY(hk_reserve((void **)&soup->lines, soup->line_count, 2 * sizeof(int32_t),
+                      &soup->line_capacity, soup->line_count + 1));
+    int32_t *line = soup->lines + 2 * soup->line_count++;
+    line[0] = a;
+    line[1] = b;
+    return HK_OK;
+}
+
 hk_status hk_soup_quadratic_face(hk_soup *soup, const int32_t nodes[6])
 {
     int32_t four[4][3];
@@ -93,6 +104,8 @@ hk_status hk_soup_mesh(const hk_soup *soup, hk_mesh **mesh)
     if (soup->triangle_count)
         memcpy(made->triangles, soup->triangles, 3 * sizeof(int32_t) * soup->triangle_count);
     hk_status status = soup->middles ? hk_mesh_set_middles(made, soup->middles) : HK_OK;
+    if (status == HK_OK && soup->line_count)
+        status = hk_mesh_set_lines(made, (int)soup->line_count, soup->lines);
     if (status == HK_OK && soup->split_polygons)
         status = hk_mesh_add_note(made, "%zu polygon%s split into triangles", soup->split_polygons,
                                   soup->split_polygons == 1 ? "" : "s");
@@ -110,5 +123,6 @@ void hk_soup_free(hk_soup *soup)
     hk_free(soup->tets);
     hk_free(soup->middles);
     hk_free(soup->triangles);
+    hk_free(soup->lines);
     *soup = (hk_soup){0};
 }

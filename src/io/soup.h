@@ -16,6 +16,8 @@ typedef struct hk_soup {
     size_t quadratic_count;
     int32_t *triangles;  // [triangle_count][3]
     size_t triangle_count, triangle_capacity;
+    int32_t *lines;  // [line_count][2]
+    size_t line_count, line_capacity;
     size_t split_polygons;  // how many polygons of more than three corners became fans
 } hk_soup;
 
@@ -26,6 +28,7 @@ hk_status hk_soup_quadratic(hk_soup *soup, const int32_t nodes[10]);
 // A face with nodes in the middles of its edges becomes four triangles.
 hk_status hk_soup_quadratic_face(hk_soup *soup, const int32_t nodes[6]);
 hk_status hk_soup_triangle(hk_soup *soup, int32_t a, int32_t b, int32_t c);
+hk_status hk_soup_line(hk_soup *soup, int32_t a, int32_t b);
 // A polygon of at least three corners becomes a fan around its first.
 hk_status hk_soup_polygon(hk_soup *soup, const int32_t *corners, size_t count);
 // A mesh of all that was gathered, with a note about the split polygons.

@@ -16,8 +16,8 @@ static const cell_kind kinds[] = {
     {0, 0, 0, "empty cell"},
     {1, 0, 1, "point"},
     {2, 0, 0, "point set"},
-    {3, 1, 2, "line"},
-    {4, 1, 0, "polyline"},
+    {HK_VTK_LINE, 1, 2, "line"},
+    {HK_VTK_POLYLINE, 1, 0, "polyline"},
     {HK_VTK_TRIANGLE, 2, 3, "triangle"},
     {HK_VTK_STRIP, 2, 0, "triangle strip"},
     {HK_VTK_POLYGON, 2, 0, "polygon"},
@@ -79,6 +79,18 @@ static hk_status add_tet(hk_vtk_cells *cells, const int32_t *corners, bool quadr
                      : hk_soup_tet(&cells->soup, corners);
 }
 
+static hk_status add_lines(hk_vtk_cells *cells, bool polyline, const int32_t *corners, size_t count)
+{
+    size_t before = cells->soup.line_count;
+    for (size_t k = 1; k < count; k++) {
+        HK_TRY(hk_reserve((void **)&cells->line_cells, before + k - 1, sizeof(int64_t),
+                          &cells->line_cell_capacity, before + k));
+        cells->line_cells[before + k - 1] = 2 * (int64_t)cells->cell_count + polyline;
+        HK_TRY(hk_soup_line(&cells->soup, corners[k - 1], corners[k]));
+    }
+    return HK_OK;
+}
+
 // Every other triangle of a strip is wound the other way.
 static hk_status add_strip(hk_vtk_cells *cells, const int32_t *corners, size_t count)
 {
@@ -107,6 +119,8 @@ hk_status hk_vtk_add_cell(hk_vtk_cells *cells, int type, const int32_t *corners,
         status = hk_soup_polygon(soup, around, 4);
     } else if (type == HK_VTK_STRIP && count >= 3) {
         status = add_strip(cells, corners, count);
+    } else if (type == HK_VTK_LINE || type == HK_VTK_POLYLINE) {
+        status = add_lines(cells, type == HK_VTK_POLYLINE, corners, count);
     } else {
         cells->left_out[type & 255]++;
     }
@@ -192,18 +206,42 @@ static hk_status add_regions(const hk_vtk_cells *cells, hk_mesh *mesh)
     return status;
 }
 
-hk_status hk_vtk_cells_mesh(const hk_vtk_cells *cells, const char *name, hk_mesh **mesh)
+// Lines along edges of other cells are no ropes: they are left out.
+static hk_status keep_loose_lines(hk_vtk_cells *cells)
+{
+    hk_soup *soup = &cells->soup;
+    size_t kept = 0;
+    if (!soup->line_count || !(soup->tet_count || soup->triangle_count)) return HK_OK;
+    uint8_t *used = HK_ZEROS(uint8_t, soup->vertex_count);
+    if (!used) return HK_NO_MEMORY;
+    for (size_t k = 0; k < 4 * soup->tet_count; k++) used[soup->tets[k]] = 1;
+    for (size_t k = 0; k < 3 * soup->triangle_count; k++) used[soup->triangles[k]] = 1;
+    for (size_t k = 0; k < soup->line_count; k++) {
+        const int32_t *line = soup->lines + 2 * k;
+        bool first = k == 0 || cells->line_cells[k] != cells->line_cells[k - 1];
+        if (used[line[0]] && used[line[1]])
+            cells->left_out[cells->line_cells[k] & 1 ? HK_VTK_POLYLINE : HK_VTK_LINE] += first;
+        else
+            memmove(soup->lines + 2 * kept++, line, 2 * sizeof *line);
+    }
+    soup->line_count = kept;
+    hk_free(used);
+    return HK_OK;
+}
+
+hk_status hk_vtk_cells_mesh(hk_vtk_cells *cells, const char *name, hk_mesh **mesh)
 {
     char list[400];
+    HK_TRY(keep_loose_lines(cells));
     list_left_out(cells, true, list, sizeof list);
     if (!cells->soup.tet_count && list[0])
         return hk_fail(HK_BAD_INPUT,
                        "%s: expected tets (VTK cell type %d) as volume cells, found only %s: "
                        "split them into tets first",
                        name, HK_VTK_TET, list);
-    if (!cells->soup.tet_count && !cells->soup.triangle_count) {
+    if (!cells->soup.tet_count && !cells->soup.triangle_count && !cells->soup.line_count) {
         list_left_out(cells, false, list, sizeof list);
-        return hk_fail(HK_BAD_INPUT, "%s: expected tets or triangles, found %s", name,
+        return hk_fail(HK_BAD_INPUT, "%s: expected tets, triangles or lines, found %s", name,
                        list[0] ? list : "no cells");
     }
     hk_mesh *made = NULL;
@@ -223,6 +261,7 @@ void hk_vtk_cells_free(hk_vtk_cells *cells)
 {
     hk_soup_free(&cells->soup);
     hk_free(cells->tet_cells);
+    hk_free(cells->line_cells);
     hk_free(cells->regions);
     *cells = (hk_vtk_cells){0};
 }

@@ -1,4 +1,4 @@
-// What the two VTK formats share: cells of many types become tets and triangles, and what cannot
+// What the two VTK formats share: cells of many types become tets, triangles and lines, and what cannot
 // is counted; integer cell data named like a region becomes groups.
 #ifndef HK_VTK_CELLS_H
 #define HK_VTK_CELLS_H
@@ -10,6 +10,8 @@ typedef struct hk_vtk_cells {
     size_t cell_count;   // given so far
     int64_t *tet_cells;  // [soup.tet_count] the file's number of each tet
     size_t tet_cell_capacity;
+    int64_t *line_cells;  // [soup.line_count] twice the file's number of each line, 1 more: polyline
+    size_t line_cell_capacity;
     size_t left_out[256];  // by VTK cell type
     // Of the first cell array whose name says that it tells regions apart:
     char region_name[64];
@@ -18,6 +20,8 @@ typedef struct hk_vtk_cells {
 } hk_vtk_cells;
 
 enum {
+    HK_VTK_LINE = 3,
+    HK_VTK_POLYLINE = 4,
     HK_VTK_TRIANGLE = 5,
     HK_VTK_STRIP = 6,
     HK_VTK_POLYGON = 7,
@@ -35,7 +39,7 @@ hk_status hk_vtk_add_cell(hk_vtk_cells *cells, int type, const int32_t *corners,
 bool hk_vtk_names_regions(const char *name, size_t length);
 // The mesh with notes and groups. Fails if the only volume cells are of unsupported types or if
 // there is nothing at all.
-hk_status hk_vtk_cells_mesh(const hk_vtk_cells *cells, const char *name, hk_mesh **mesh);
+hk_status hk_vtk_cells_mesh(hk_vtk_cells *cells, const char *name, hk_mesh **mesh);
 void hk_vtk_cells_free(hk_vtk_cells *cells);
 
 #endif

@@ -1,6 +1,6 @@
 // VTK XML unstructured grids (.vtu): writing. Numbers go to one appended block of raw bytes, in
-// full precision. Cells are the tets (quadratic ones with their ten nodes) and then the triangles
-// that are no faces of tets, for which fields of tets are 0; groups of tets and vertices become
+// full precision. Cells are the tets (quadratic ones with their ten nodes), then the triangles that
+// are no faces of tets, and the lines of ropes, for which fields of tets are 0; groups of tets and vertices become
 // arrays of 0 and 1 named "group:…", which the reader knows.
 #include <limits.h>
 
@@ -32,7 +32,8 @@ static void announce(vtu_writer *writer, const char *type, const char *prefix, c
 
 static size_t cell_count(const vtu_writer *writer)
 {
-    return (size_t)writer->mesh->tet_count + (size_t)writer->sheet_count;
+    return (size_t)writer->mesh->tet_count + (size_t)writer->sheet_count +
+           (size_t)writer->mesh->line_count;
 }
 
 static bool is_quadratic(const hk_mesh *mesh, size_t tet)
@@ -43,7 +44,8 @@ static bool is_quadratic(const hk_mesh *mesh, size_t tet)
 static size_t corner_count(const vtu_writer *writer)
 {
     const hk_mesh *mesh = writer->mesh;
-    size_t count = 4 * (size_t)mesh->tet_count + 3 * (size_t)writer->sheet_count;
+    size_t count = 4 * (size_t)mesh->tet_count + 3 * (size_t)writer->sheet_count +
+                   2 * (size_t)mesh->line_count;
     for (size_t t = 0; t < (size_t)mesh->tet_count && mesh->middles; t++)
         count += is_quadratic(mesh, t) ? HK_MIDDLES : 0;
     return count;
@@ -174,6 +176,8 @@ static void write_corners(vtu_writer *writer)
     if (writer->sheet_count)
         hk_out_bytes(writer->out, writer->sheets,
                      3 * sizeof(int32_t) * (size_t)writer->sheet_count);
+    if (mesh->line_count)
+        hk_out_bytes(writer->out, mesh->lines, 2 * sizeof(int32_t) * (size_t)mesh->line_count);
 }
 
 // The same order as the announcements.
@@ -182,6 +186,7 @@ static hk_status write_numbers(vtu_writer *writer)
     const hk_mesh *mesh = writer->mesh;
     hk_out *out = writer->out;
     size_t cells = cell_count(writer), tets = (size_t)mesh->tet_count;
+    size_t lines = tets + (size_t)writer->sheet_count;  // the first of them
     HK_TRY(write_data(writer, HK_ON_VERTICES));
     HK_TRY(write_data(writer, HK_ON_TETS));
     write_block(out, mesh->positions, 3 * sizeof(double) * (size_t)mesh->vertex_count);
@@ -190,13 +195,14 @@ static hk_status write_numbers(vtu_writer *writer)
     if (!ends) return HK_NO_MEMORY;
     int32_t end = 0;
     for (size_t i = 0; i < cells; i++) {
-        end += i >= tets ? 3 : is_quadratic(mesh, i) ? HK_QUADRATIC_NODES : 4;
+        end += i >= lines ? 2 : i >= tets ? 3 : is_quadratic(mesh, i) ? HK_QUADRATIC_NODES : 4;
         ends[i] = end;
     }
     write_block(out, ends, sizeof(int32_t) * cells);
     unsigned char *types = (unsigned char *)ends;  // done with: the smaller array fits in it
     for (size_t i = 0; i < cells; i++)
-        types[i] = i >= tets               ? HK_VTK_TRIANGLE
+        types[i] = i >= lines              ? HK_VTK_LINE
+                   : i >= tets             ? HK_VTK_TRIANGLE
                    : is_quadratic(mesh, i) ? HK_VTK_QUADRATIC_TET
                                            : HK_VTK_TET;
     write_block(out, types, cells);

@@ -6,12 +6,12 @@
 #include "core/vector.h"
 #include "material/material.h"
 
-enum { MASS_SPRING, SHELL };
+enum { MASS_SPRING, SHELL, SHEETS, ROPE = SHEETS, MATERIALS };
 enum { STRETCH, SPRING_BENDING, SPRING_PARAMETERS };
 enum { WARP, WEFT, SHEAR, BENDING, AREA_DENSITY, LIMIT, LOW, HIGH, SHELL_PARAMETERS };
 _Static_assert((int)SHELL_PARAMETERS <= (int)HK_MAX_PARAMETERS, "a definition holds all of them");
 
-static const hk_sheet_info g_materials[] = {
+static const hk_sheet_info g_materials[SHEETS] = {
     [MASS_SPRING] = {"mass_spring",
                      "for sheets (cloth): springs along the edges of the triangles, and bending",
                      {[STRETCH] = "stretch", [SPRING_BENDING] = "bending"}},
@@ -44,12 +44,12 @@ static const char *const g_bendings[] = {[HK_BENDING_NONE] = "none",
 
 int hk_sheet_count(void)
 {
-    return HK_COUNT_OF(g_materials);
+    return MATERIALS;
 }
 
 const hk_sheet_info *hk_sheet_describe(int material)
 {
-    return &g_materials[material];
+    return material == ROPE ? &hk_rope_info : &g_materials[material];
 }
 
 const char *const *hk_bending_names(void)
@@ -80,7 +80,7 @@ const char *hk_membrane_summary(int law)
 bool hk_is_sheet_material(const char *model)
 {
     for (int k = 0; k < hk_sheet_count(); k++)
-        if (model && strcmp(model, g_materials[k].name) == 0) return true;
+        if (model && strcmp(model, hk_sheet_describe(k)->name) == 0) return true;
     return false;
 }
 
@@ -89,8 +89,13 @@ bool hk_is_shell(const char *model)
     return model && strcmp(model, g_materials[SHELL].name) == 0;
 }
 
-static hk_status take_parameters(const hk_material_def *def, const hk_sheet_info *info,
-                                 double *values)
+bool hk_is_rope(const char *model)
+{
+    return model && strcmp(model, hk_rope_info.name) == 0;
+}
+
+hk_status hk_sheet_take_parameters(const hk_material_def *def, const char *const *names,
+                                   double *values)
 {
     if (def->parameter_count < 0 || def->parameter_count > HK_MAX_PARAMETERS)
         return hk_fail(HK_BAD_INPUT, "material %s: parameter_count is %d (0 to %d)", def->model,
@@ -98,10 +103,8 @@ static hk_status take_parameters(const hk_material_def *def, const hk_sheet_info
     for (int k = 0; k < def->parameter_count; k++) {
         const hk_parameter *given = &def->parameters[k];
         int which = 0;
-        while (info->parameters[which] &&
-               (!given->name || strcmp(given->name, info->parameters[which])))
-            which++;
-        if (!info->parameters[which])
+        while (names[which] && (!given->name || strcmp(given->name, names[which]))) which++;
+        if (!names[which])
             return hk_fail(HK_BAD_INPUT, "material %s: it has no parameter \"%s\"", def->model,
                            given->name ? given->name : "(null)");
         values[which] = given->value;
@@ -109,7 +112,7 @@ static hk_status take_parameters(const hk_material_def *def, const hk_sheet_info
     return HK_OK;
 }
 
-static hk_status need(const hk_material_def *def, const char *name, double value, bool zero)
+hk_status hk_sheet_need(const hk_material_def *def, const char *name, double value, bool zero)
 {
     if (isfinite(value) && (value > 0 || (zero && value == 0))) return HK_OK;
     return hk_fail(HK_BAD_INPUT, "material %s: %s must be %s (is %g)", def->model, name,
@@ -118,7 +121,7 @@ static hk_status need(const hk_material_def *def, const char *name, double value
 
 static hk_status check_density(const hk_material_def *def)
 {
-    return need(def, "density", def->density, false);
+    return hk_sheet_need(def, "density", def->density, false);
 }
 
 // ---------------------------------------------------------------- mass_spring
@@ -126,11 +129,11 @@ static hk_status check_density(const hk_material_def *def)
 static hk_status resolve_springs(const hk_material_def *def, hk_sheet_material *material)
 {
     double values[SPRING_PARAMETERS] = {[STRETCH] = NAN, [SPRING_BENDING] = 0};
-    HK_TRY(take_parameters(def, &g_materials[MASS_SPRING], values));
+    HK_TRY(hk_sheet_take_parameters(def, g_materials[MASS_SPRING].parameters, values));
     if (isnan(values[STRETCH]))
         return hk_fail(HK_BAD_INPUT, "material %s: stretch (N/m) must be given", def->model);
-    HK_TRY(need(def, "stretch", values[STRETCH], false));
-    HK_TRY(need(def, "bending", values[SPRING_BENDING], true));
+    HK_TRY(hk_sheet_need(def, "stretch", values[STRETCH], false));
+    HK_TRY(hk_sheet_need(def, "bending", values[SPRING_BENDING], true));
     HK_TRY(check_density(def));
     if (def->fibre_stiffness != 0 || def->f.count || def->g.count || def->h.count ||
         def->axes[0].count || def->axes[1].count || def->axes[2].count)
@@ -164,19 +167,25 @@ static hk_status find_word(const hk_material_def *def, const char *what, const c
                    word, known);
 }
 
+hk_status hk_sheet_find_form(const hk_material_def *def, hk_bending *form)
+{
+    int found = HK_BENDING_HINGES;
+    if (def->bending_form)
+        HK_TRY(find_word(def, "bending_form", def->bending_form, g_bendings,
+                         HK_COUNT_OF(g_bendings) - 1, &found));
+    *form = (hk_bending)found;
+    return HK_OK;
+}
+
 static hk_status find_words(const hk_material_def *def, hk_sheet_material *s)
 {
     const char *laws[HK_MEMBRANE_COUNT];
-    int law = HK_MEMBRANE_stvk, form = HK_BENDING_HINGES;
+    int law = HK_MEMBRANE_stvk;
     for (int k = 0; k < HK_MEMBRANE_COUNT; k++) laws[k] = g_membranes[k].name;
     if (def->membrane)
         HK_TRY(find_word(def, "membrane", def->membrane, laws, HK_MEMBRANE_COUNT, &law));
-    if (def->bending_form)
-        HK_TRY(find_word(def, "bending_form", def->bending_form, g_bendings,
-                         HK_COUNT_OF(g_bendings) - 1, &form));
     s->membrane.law = (hk_membrane_law)law;
-    s->form = (hk_bending)form;
-    return HK_OK;
+    return hk_sheet_find_form(def, &s->form);
 }
 
 // Moduli in the plane from E, ν and the thickness (plane stress).
@@ -184,7 +193,7 @@ static hk_status take_moduli(const hk_material_def *def, hk_sheet_material *s)
 {
     hk_membrane *m = &s->membrane;
     double nu = def->poisson, h = def->thickness;
-    HK_TRY(need(def, "young", def->young, false));
+    HK_TRY(hk_sheet_need(def, "young", def->young, false));
     if (!(nu > -1 && nu < 0.5))
         return hk_fail(HK_BAD_INPUT,
                        "material %s: poisson must be greater than -1 and less than 0.5 (is %g)",
@@ -212,9 +221,9 @@ static hk_status take_cloth(const hk_material_def *def, const double *values, hk
     hk_membrane *m = &s->membrane;
     double warp = values[WARP], weft = values[WEFT];
     double nu = isnan(def->poisson) ? 0 : def->poisson;
-    HK_TRY(need(def, "warp", warp, false));
-    HK_TRY(need(def, "weft", weft, false));
-    HK_TRY(need(def, "shear", values[SHEAR], false));
+    HK_TRY(hk_sheet_need(def, "warp", warp, false));
+    HK_TRY(hk_sheet_need(def, "weft", weft, false));
+    HK_TRY(hk_sheet_need(def, "shear", values[SHEAR], false));
     double left = 1 - nu * nu * weft / warp;
     if (!(nu > -1 && left > 1e-6))
         return hk_fail(HK_BAD_INPUT,
@@ -263,7 +272,7 @@ static hk_status take_limit(const hk_material_def *def, const double *values, hk
     m->limit = values[LIMIT] * def->thickness;
     m->low = values[LOW];
     m->high = values[HIGH];
-    HK_TRY(need(def, "limit", values[LIMIT], true));
+    HK_TRY(hk_sheet_need(def, "limit", values[LIMIT], true));
     if (!(m->low > 0 && m->low <= 1 && m->high >= 1 && isfinite(m->high)))
         return hk_fail(HK_BAD_INPUT,
                        "material %s: the stretches must be limited by 0 < low <= 1 <= high (are %g "
@@ -294,20 +303,20 @@ static hk_status resolve_shell(const hk_material_def *def, hk_sheet_material *ma
         [WARP] = NAN, [WEFT] = NAN,  [SHEAR] = NAN,        [BENDING] = NAN,
         [LOW] = 0.95, [HIGH] = 1.05, [AREA_DENSITY] = NAN, [LIMIT] = 0};
     hk_sheet_material s = {.shell = true, .viscous = def->viscous};
-    HK_TRY(take_parameters(def, &g_materials[SHELL], values));
+    HK_TRY(hk_sheet_take_parameters(def, g_materials[SHELL].parameters, values));
     HK_TRY(find_words(def, &s));
     HK_TRY(refuse_foreign(def, &s, values));
-    HK_TRY(need(def, "thickness", def->thickness, false));
+    HK_TRY(hk_sheet_need(def, "thickness", def->thickness, false));
     HK_TRY(s.membrane.law == HK_MEMBRANE_orthotropic ? take_cloth(def, values, &s)
                                                      : take_moduli(def, &s));
     HK_TRY(take_strands(def, &s.membrane));
     HK_TRY(take_limit(def, values, &s.membrane));
     if (!isnan(values[BENDING])) s.bending = values[BENDING];
-    HK_TRY(need(def, "bending", s.bending, true));
+    HK_TRY(hk_sheet_need(def, "bending", s.bending, true));
     HK_TRY(check_density(def));
     s.density = def->density * def->thickness;
     if (!isnan(values[AREA_DENSITY])) s.density = values[AREA_DENSITY];
-    HK_TRY(need(def, "area_density", s.density, false));
+    HK_TRY(hk_sheet_need(def, "area_density", s.density, false));
     const double *d = def->warp_direction, along_x[3] = {1, 0, 0};
     if (!hk_unit3(d[0] == 0 && d[1] == 0 && d[2] == 0 ? along_x : d, s.warp))
         return hk_fail(HK_BAD_INPUT, "material %s: the direction of the warp has no length",
@@ -318,6 +327,7 @@ static hk_status resolve_shell(const hk_material_def *def, hk_sheet_material *ma
 
 hk_status hk_sheet_material_resolve(const hk_material_def *def, hk_sheet_material *material)
 {
-    HK_TRY(need(def, "viscous", def->viscous, true));
+    HK_TRY(hk_sheet_need(def, "viscous", def->viscous, true));
+    if (hk_is_rope(def->model)) return hk_rope_resolve(def, material);
     return hk_is_shell(def->model) ? resolve_shell(def, material) : resolve_springs(def, material);
 }

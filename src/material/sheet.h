@@ -1,5 +1,6 @@
 // What sheets (triangles without tets) are made of: springs along the edges and a bending stiffness
-// (mass_spring), or triangles with a thickness, a law in their plane and bending (shell). They are
+// (mass_spring), or triangles with a thickness, a law in their plane and bending (shell). And what
+// ropes (lines) are made of, which resist stretching and bending (rope). They are
 // no laws of a deformation gradient of solids and so stand beside those.
 #ifndef HK_MATERIAL_SHEET_H
 #define HK_MATERIAL_SHEET_H
@@ -44,11 +45,14 @@ static inline int hk_membrane_is_quadratic(const hk_membrane *m)
 typedef enum hk_bending { HK_BENDING_NONE, HK_BENDING_HINGES, HK_BENDING_COTANGENT } hk_bending;
 
 typedef struct hk_sheet_material {
-    bool shell;
-    double density;  // kg/m²
-    double stretch;  // N/m, about Young's modulus × thickness
-    double bending;  // N·m
+    bool shell, rope;
+    double density;  // kg/m²; of a rope kg/m
+    double stretch;  // N/m, about Young's modulus × thickness; of a rope N, E A
+    double bending;  // N·m; of a rope N·m², E I
     double viscous;  // s
+    // Of a rope.
+    double radius;  // m
+    bool slack;     // it pulls, but does not push
     // Of a shell.
     hk_bending form;
     hk_membrane membrane;
@@ -68,7 +72,18 @@ const char *const *hk_bending_names(void);  // NULL-terminated
 // Whether `model` names a material of sheets.
 bool hk_is_sheet_material(const char *model);
 bool hk_is_shell(const char *model);
+bool hk_is_rope(const char *model);
 // Checks a definition; messages name the parameter.
 hk_status hk_sheet_material_resolve(const hk_material_def *def, hk_sheet_material *material);
+
+// ---- for these files alone
+// Parameters by name into `values`.
+hk_status hk_sheet_take_parameters(const hk_material_def *def, const char *const *names,
+                                   double *values);
+// One that must be greater than 0, or 0 or more.
+hk_status hk_sheet_need(const hk_material_def *def, const char *name, double value, bool zero);
+hk_status hk_sheet_find_form(const hk_material_def *def, hk_bending *form);
+extern const hk_sheet_info hk_rope_info;
+hk_status hk_rope_resolve(const hk_material_def *def, hk_sheet_material *material);  // rope.c
 
 #endif

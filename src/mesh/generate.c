@@ -38,6 +38,7 @@ static const struct {
                           .length = 0.2,
                           .thickness = 0.05,
                           .cells = {48, 12}}},
+    [HK_SHAPE_ROPE] = {"rope", hk_make_rope, {.length = 1, .cells = {40}}},
 };
 
 static bool is_known(hk_shape shape)

@@ -49,10 +49,22 @@ void hk_mesh_free(hk_mesh *mesh)
     hk_free(mesh->tets);
     hk_free(mesh->middles);
     hk_free(mesh->triangles);
+    hk_free(mesh->lines);
     hk_free(mesh->surface);
     hk_free(mesh->surface_tets);
     hk_free(mesh->path);
     hk_free(mesh);
+}
+
+hk_status hk_mesh_set_lines(hk_mesh *mesh, int count, const int32_t *lines)
+{
+    int32_t *own = HK_ARRAY(int32_t, 2 * (size_t)count);
+    if (!own) return HK_NO_MEMORY;
+    if (count > 0) memcpy(own, lines, 2 * sizeof(int32_t) * (size_t)count);
+    hk_free(mesh->lines);
+    mesh->lines = own;
+    mesh->line_count = count;
+    return HK_OK;
 }
 
 // Room for one more element in an array that keeps no capacity of its own: it is always the next
@@ -163,6 +175,24 @@ hk_status hk_mesh_from_arrays(int vertex_count, const double *positions, int tet
     return HK_OK;
 }
 
+hk_status hk_mesh_from_lines(int vertex_count, const double *positions, int line_count,
+                             const int32_t *lines, hk_mesh **mesh)
+{
+    if (!mesh) return hk_fail(HK_BAD_INPUT, "hk_mesh_from_lines: mesh is NULL");
+    if (line_count < 1 || !lines)
+        return hk_fail(HK_BAD_INPUT, "hk_mesh_from_lines: there are no lines");
+    hk_mesh *made;
+    HK_TRY(hk_mesh_from_arrays(vertex_count, positions, 0, NULL, 0, NULL, &made));
+    hk_status status = hk_mesh_set_lines(made, line_count, lines);
+    if (status == HK_OK) status = hk_mesh_finish(made, "arrays");
+    if (status != HK_OK) {
+        hk_mesh_free(made);
+        return status;
+    }
+    *mesh = made;
+    return HK_OK;
+}
+
 static hk_status copy_groups_and_notes(const hk_mesh *mesh, hk_mesh *copy)
 {
     for (int g = 0; g < mesh->group_count; g++) {
@@ -185,6 +215,8 @@ hk_status hk_mesh_copy(const hk_mesh *mesh, hk_mesh **copy)
     memcpy(made->triangles, mesh->triangles, 3 * (size_t)mesh->triangle_count * sizeof(int32_t));
     made->turned = mesh->turned;
     hk_status status = mesh->middles ? hk_mesh_set_middles(made, mesh->middles) : HK_OK;
+    if (status == HK_OK && mesh->line_count)
+        status = hk_mesh_set_lines(made, mesh->line_count, mesh->lines);
     if (status == HK_OK) status = copy_groups_and_notes(mesh, made);
     if (status != HK_OK) {
         hk_mesh_free(made);
@@ -242,6 +274,7 @@ hk_status hk_mesh_check_indices(const hk_mesh *mesh, const char *name)
 {
     HK_TRY(check_corners(mesh, name, "tet", mesh->tet_count, 4, mesh->tets));
     HK_TRY(check_corners(mesh, name, "triangle", mesh->triangle_count, 3, mesh->triangles));
+    HK_TRY(check_corners(mesh, name, "line", mesh->line_count, 2, mesh->lines));
     if (mesh->middles) HK_TRY(hk_check_middles(mesh, name, mesh->middles));
     for (int g = 0; g < mesh->group_count; g++) HK_TRY(check_group(mesh, name, &mesh->groups[g]));
     return HK_OK;
@@ -372,6 +405,14 @@ int hk_mesh_tet_count(const hk_mesh *mesh)
 int hk_mesh_triangle_count(const hk_mesh *mesh)
 {
     return mesh ? mesh->triangle_count : 0;
+}
+int hk_mesh_line_count(const hk_mesh *mesh)
+{
+    return mesh ? mesh->line_count : 0;
+}
+const int32_t *hk_mesh_lines(const hk_mesh *mesh)
+{
+    return mesh ? mesh->lines : NULL;
 }
 const double *hk_mesh_positions(const hk_mesh *mesh)
 {

@@ -24,6 +24,8 @@ struct hk_mesh {
     int32_t *middles;
     int triangle_count;
     int32_t *triangles;  // [triangle_count][3] as stored in the file
+    int line_count;
+    int32_t *lines;  // [line_count][2] segments of ropes, in the order in which they run on
     int group_count;
     hk_group *groups;
     int field_count;
@@ -47,6 +49,8 @@ hk_status hk_mesh_new(int vertex_count, int tet_count, int triangle_count, hk_me
 // next group is added.
 hk_status hk_mesh_add_group(hk_mesh *mesh, const char *name, int dimension, int32_t count,
                             hk_group **group);
+// Gives a mesh segments of lines, which are copied.
+hk_status hk_mesh_set_lines(hk_mesh *mesh, int count, const int32_t *lines);
 // Adds values beside the mesh; the name is copied, the values are taken over where it succeeds.
 hk_status hk_mesh_add_field(hk_mesh *mesh, const char *name, hk_field_site site, int components,
                             double *values);

@@ -57,5 +57,6 @@ hk_status hk_make_torus(const hk_mesh_def *def, hk_mesh **mesh);
 hk_status hk_make_pyramid(const hk_mesh_def *def, hk_mesh **mesh);
 hk_status hk_make_wedge(const hk_mesh_def *def, hk_mesh **mesh);
 hk_status hk_make_funnel(const hk_mesh_def *def, hk_mesh **mesh);
+hk_status hk_make_rope(const hk_mesh_def *def, hk_mesh **mesh);
 
 #endif

@@ -280,12 +280,29 @@ static double mean_side(const double *positions, int count, const int32_t *trian
     return count > 0 ? sum / (3.0 * count) : 0;
 }
 
+static double mean_line(const hk_mesh *mesh)
+{
+    double sum = 0;
+    for (int k = 0; k < mesh->line_count; k++) {
+        const double *p = mesh->positions + 3 * (int64_t)mesh->lines[2 * (int64_t)k];
+        const double *q = mesh->positions + 3 * (int64_t)mesh->lines[2 * (int64_t)k + 1];
+        sum += sqrt((p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) +
+                    (p[2] - q[2]) * (p[2] - q[2]));
+    }
+    return sum / mesh->line_count;
+}
+
 static hk_status measure_edge(const hk_model *m, int number, double *edge)
 {
     hk_mesh *mesh;
     int count;
     const int32_t *triangles;
     HK_TRY(hk_model_body_mesh(m, number, &mesh));
+    if (mesh->line_count > 0) {
+        *edge = mean_line(mesh);
+        hk_mesh_free(mesh);
+        return HK_OK;
+    }
     hk_status status = hk_mesh_surface(mesh, &count, &triangles, NULL);
     if (status == HK_OK) *edge = mean_side(mesh->positions, count, triangles);
     hk_mesh_free(mesh);
@@ -317,8 +334,9 @@ static double softest(const hk_model *m, const hk_body *body)
     return least;
 }
 
-// A sheet of stretching stiffness k and edges of length l pushes as hard as a body of modulus k/l:
-// of both, contact is l/d̂ times as stiff as an element.
+// A sheet of stretching stiffness k and edges of length l pushes as hard as a body of modulus k/l,
+// a rope of stiffness k, which shows l times its diameter, as one of modulus k/(l 2r): of all,
+// contact is l/d̂ times as stiff as an element.
 static hk_status measure_body(const hk_model *m, int number, bool edges, hk_contact_body *to)
 {
     const hk_body *body = &m->bodies[number];
@@ -328,6 +346,7 @@ static hk_status measure_body(const hk_model *m, int number, bool edges, hk_cont
     for (int v = 0; v < body->vertex_count; v++) to->mass += m->mass[body->vertex_start + v];
     if (edges || sheet) HK_TRY(measure_edge(m, number, &to->edge));
     to->young = sheet ? body->sheet.stretch / to->edge : softest(m, body);
+    if (body->line_count > 0) to->young /= 2 * body->sheet.radius;
     return HK_OK;
 }
 
@@ -392,6 +411,8 @@ static hk_status take(const hk_model_def *def, const hk_contact_def *contact, hk
     for (int b = 0; b < m->body_count; b++) {
         c->sides[b].friction = def->bodies[b].friction;
         c->bodies[b].thickness = def->bodies[b].thickness;
+        if (m->bodies[b].line_count > 0 && !(def->bodies[b].thickness > 0))
+            c->bodies[b].thickness = 2 * m->bodies[b].sheet.radius;
     }
     for (int k = 0; k < c->obstacle_count; k++)
         c->sides[m->body_count + k].friction = c->obstacles[k].friction;

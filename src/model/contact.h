@@ -17,7 +17,7 @@ typedef struct hk_contact_body {
     double young;      // Pa, of its softest material; of a sheet stretch / edge
     double edge;       // m, mean length of the edges of its surface at rest
     double diagonal;   // m, of its bounds at rest
-    double thickness;  // m, of a sheet; half of it on either side
+    double thickness;  // m, of a sheet, half of it on either side; of a rope its diameter
     double mass;       // kg
 } hk_contact_body;
 

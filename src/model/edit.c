@@ -5,6 +5,7 @@
 #include "model/conditions.h"
 #include "model/build.h"
 #include "model/contact.h"
+#include "model/rope.h"
 #include "model/sheet.h"
 #include "model/springs.h"
 
@@ -90,6 +91,9 @@ static bool copy_arrays(hk_model *m)
         {&m->attachments, (size_t)m->attachment_count, sizeof(hk_attachment)},
         {&m->shells, (size_t)m->shell_count, sizeof(hk_shell)},
         {&m->hinges, (size_t)m->hinge_count, sizeof(hk_hinge)},
+        {&m->lines, 2 * (size_t)m->line_count, sizeof(int32_t)},
+        {&m->line_bends, (size_t)m->line_bend_count, sizeof(hk_line_bend)},
+        {&m->slack_lines, (size_t)m->slack_line_count, sizeof(hk_slack_line)},
         {&m->spring_factor, (size_t)m->spring_count, sizeof(double)},
         {&m->bend_factor, n, sizeof(double)},
         {&m->order, n, sizeof(int32_t)},
@@ -106,6 +110,8 @@ static bool copy_arrays(hk_model *m)
     m->attachment_capacity = (size_t)m->attachment_count;
     m->shell_capacity = (size_t)m->shell_count;
     m->hinge_capacity = (size_t)m->hinge_count;
+    m->line_bend_capacity = (size_t)m->line_bend_count;
+    m->slack_line_capacity = (size_t)m->slack_line_count;
     for (int b = 0; b < m->body_count && m->bodies; b++) well = copy_body(&m->bodies[b]) && well;
     for (int k = 0; k < m->user_term_count && m->user_terms; k++)
         well = copy_term(&m->user_terms[k]) && well;
@@ -166,6 +172,10 @@ hk_status hk_model_body_mesh(const hk_model *m, int number, hk_mesh **mesh)
     for (int64_t k = 0; k < 3 * (int64_t)body->triangle_count; k++)
         made->triangles[k] =
             m->triangles[3 * (int64_t)body->triangle_start + k] - body->vertex_start;
+    if (status == HK_OK && body->line_count)
+        status = hk_mesh_set_lines(made, body->line_count, m->lines + 2 * (int64_t)body->line_start);
+    for (int64_t k = 0; k < 2 * (int64_t)made->line_count; k++)
+        made->lines[k] -= body->vertex_start;
     for (int k = 0; k < body->group_count && status == HK_OK; k++) {
         const hk_group *from = &body->groups[k];
         hk_group *to;
@@ -180,11 +190,13 @@ hk_status hk_model_body_mesh(const hk_model *m, int number, hk_mesh **mesh)
     return HK_OK;
 }
 
-static hk_status measure_sheet(hk_model *m, int number)
+static hk_status measure_thin(hk_model *m, int number)
 {
     hk_mesh *mesh;
     HK_TRY(hk_model_body_mesh(m, number, &mesh));
-    hk_status status = hk_model_add_sheet(m, &m->bodies[number], mesh, &m->bodies[number].sheet);
+    const hk_body *body = &m->bodies[number];
+    hk_status status = body->line_count > 0 ? hk_model_add_rope(m, body, mesh, &body->sheet)
+                                            : hk_model_add_sheet(m, body, mesh, &body->sheet);
     hk_mesh_free(mesh);
     return status;
 }
@@ -193,6 +205,7 @@ static void forget_links(hk_model *m)
 {
     m->spring_count = m->bend_count = m->bend_entry_count = 0;
     m->shell_count = m->hinge_count = 0;
+    m->line_bend_count = m->slack_line_count = 0;
     m->sheet_mass = 0;
     hk_free(m->spring_order);
     hk_free(m->bend_order);
@@ -220,7 +233,7 @@ static hk_status measure(hk_model *m)
             status = hk_model_measure_tets(m, body);
             if (status == HK_OK) hk_model_add_masses(m, body);
         } else {
-            status = measure_sheet(m, b);
+            status = measure_thin(m, b);
         }
         if (status != HK_OK) return hk_fail_within(status, "body %d (%s)", b, body->name);
     }
@@ -328,7 +341,11 @@ hk_status hk_model_set_material(hk_model *m, int number, const hk_selector *sele
     hk_body *body = &m->bodies[number];
     if (body->tet_count == 0) {
         if (select)
-            return hk_fail(HK_UNSUPPORTED, "a sheet has one material: no regions can be selected");
+            return hk_fail(HK_UNSUPPORTED,
+                           "a sheet or a rope has one material: no regions can be selected");
+        if (hk_is_rope(def->model) != (body->line_count > 0))
+            return hk_fail(HK_BAD_INPUT, "the material %s is not for %s", def->model,
+                           body->line_count > 0 ? "ropes" : "sheets");
         HK_TRY(hk_sheet_material_resolve(def, &body->sheet));
         return measure(m);
     }

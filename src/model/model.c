@@ -9,24 +9,45 @@
 #include "model/build.h"
 #include "model/contact.h"
 #include "model/def.h"
+#include "model/rope.h"
 #include "model/sheet.h"
 #include "model/skin.h"
 #include "model/springs.h"
 
 // ---------------------------------------------------------------- checks
 
-static bool is_sheet(const hk_body_def *body)
+static bool is_rope(const hk_body_def *body)
 {
-    return body->mesh->tet_count == 0;
+    const hk_mesh *mesh = body->mesh;
+    return mesh->tet_count == 0 && mesh->triangle_count == 0 && mesh->line_count > 0;
 }
 
-// Tets want a law, sheets a material of sheets.
+static bool is_sheet(const hk_body_def *body)
+{
+    return body->mesh->tet_count == 0 && !is_rope(body);
+}
+
+static hk_status check_rope(const hk_body_def *body, const char *model)
+{
+    if (!hk_is_rope(model))
+        return hk_fail(HK_UNSUPPORTED,
+                       "its mesh has lines alone: a rope has the material \"rope\", not %s", model);
+    if (body->region_count > 0)
+        return hk_fail(HK_UNSUPPORTED, "its mesh has lines alone: a rope has no regions");
+    return HK_OK;
+}
+
+// Tets want a law, sheets a material of sheets, ropes theirs.
 static hk_status check_kind(const hk_body_def *body)
 {
     const char *model = body->material.model ? body->material.model : "(null)";
     bool for_sheets = hk_is_sheet_material(model);
+    if (is_rope(body)) return check_rope(body, model);
     if (is_sheet(body) && body->mesh->triangle_count == 0)
-        return hk_fail(HK_BAD_INPUT, "its mesh has no tetrahedra and no triangles");
+        return hk_fail(HK_BAD_INPUT, "its mesh has no tetrahedra, no triangles and no lines");
+    if (hk_is_rope(model))
+        return hk_fail(HK_BAD_INPUT, "the material rope is for lines, and its mesh has %s",
+                       is_sheet(body) ? "triangles" : "tetrahedra");
     if (is_sheet(body) && !for_sheets)
         return hk_fail(HK_UNSUPPORTED,
                        "its mesh has no tetrahedra: a sheet cannot have the material %s, only "
@@ -53,7 +74,7 @@ static hk_status check_body(const hk_body_def *body)
         return hk_fail(HK_BAD_INPUT, "its friction must be 0 or more (is %g)", body->friction);
     if (!(isfinite(body->thickness) && body->thickness >= 0))
         return hk_fail(HK_BAD_INPUT, "its thickness must be 0 or more (is %g m)", body->thickness);
-    if (body->thickness > 0 && !is_sheet(body))
+    if (body->thickness > 0 && body->mesh->tet_count > 0)
         return hk_fail(HK_BAD_INPUT, "only a sheet has a thickness, and its mesh has %d tetrahedra",
                        body->mesh->tet_count);
     return HK_OK;
@@ -61,7 +82,7 @@ static hk_status check_body(const hk_body_def *body)
 
 static hk_status count_bodies(const hk_model_def *def, hk_model *model)
 {
-    int64_t vertices = 0, tets = 0, triangles = 0, materials = 0, motions = 0;
+    int64_t vertices = 0, tets = 0, triangles = 0, lines = 0, materials = 0, motions = 0;
     for (int b = 0; b < def->body_count; b++) {
         const hk_body_def *body = &def->bodies[b];
         hk_status status = check_body(body);
@@ -71,14 +92,19 @@ static hk_status count_bodies(const hk_model_def *def, hk_model *model)
         tets += body->mesh->tet_count;
         materials += 1 + body->region_count;
         if (is_sheet(body)) triangles += body->mesh->triangle_count;
+        if (is_rope(body)) lines += body->mesh->line_count;
         motions += (int64_t)body->move_count + body->attachment_count;
     }
-    if (vertices > INT32_MAX / 16 || tets > INT32_MAX / 16 || triangles > INT32_MAX / 16)
-        return hk_fail(HK_UNSUPPORTED, "too large: %lld vertices, %lld tets, %lld triangles in all",
-                       (long long)vertices, (long long)tets, (long long)triangles);
+    if (vertices > INT32_MAX / 16 || tets > INT32_MAX / 16 || triangles > INT32_MAX / 16 ||
+        lines > INT32_MAX / 16)
+        return hk_fail(HK_UNSUPPORTED,
+                       "too large: %lld vertices, %lld tets, %lld triangles, %lld lines in all",
+                       (long long)vertices, (long long)tets, (long long)triangles,
+                       (long long)lines);
     model->vertex_count = (int)vertices;
     model->tet_count = (int)tets;
     model->triangle_count = (int)triangles;
+    model->line_count = (int)lines;
     model->material_count = (int)materials;
     model->motion_count = (int)motions;
     return HK_OK;
@@ -99,11 +125,12 @@ static hk_status allocate_model(hk_model *m)
     m->tet_material = HK_ZEROS(int32_t, m->tet_count);
     m->materials = HK_ZEROS(hk_material, m->material_count);
     m->triangles = HK_ARRAY(int32_t, 3 * (size_t)m->triangle_count);
+    m->lines = HK_ARRAY(int32_t, 2 * (size_t)m->line_count);
     m->order = HK_ARRAY(int32_t, m->vertex_count);
     m->place = HK_ARRAY(int32_t, m->vertex_count);
     bool complete = m->bodies && m->rest && m->velocity && m->mass && m->load && m->hold &&
                     m->fixed_by && m->motions && m->tets && m->volume && m->tet_material &&
-                    m->materials && m->triangles && m->order && m->place;
+                    m->materials && m->triangles && m->lines && m->order && m->place;
     return complete ? HK_OK : HK_NO_MEMORY;
 }
 
@@ -421,7 +448,9 @@ static hk_status weigh_load(load_taker *t, const hk_load_def *load)
         t->total += t->weight[v] = t->chosen[v] && mass[v] > 0;
     if (count > 0 && t->total == 0)
         return hk_fail(HK_BAD_INPUT, "it selects no vertex of a %s",
-                       t->body->tet_count > 0 ? "tet" : "triangle");
+                       t->body->tet_count > 0    ? "tet"
+                       : t->body->line_count > 0 ? "line"
+                                                 : "triangle");
     return HK_OK;
 }
 
@@ -521,7 +550,10 @@ static void hold_unreferenced(builder *b)
     if (count)
         hk_log(HK_LOG_INFO, "body %s: %d %s to no %s and %s held still", b->body->name, count,
                count == 1 ? "vertex belongs" : "vertices belong",
-               is_sheet(b->def) ? "triangle" : "tet", count == 1 ? "is" : "are");
+               is_rope(b->def)    ? "line"
+               : is_sheet(b->def) ? "triangle"
+                                  : "tet",
+               count == 1 ? "is" : "are");
     m->unreferenced += count;
 }
 
@@ -549,6 +581,12 @@ static hk_status add_sheet(builder *b)
     return hk_model_add_sheet(b->model, b->body, b->mesh, &b->body->sheet);
 }
 
+static hk_status add_rope(builder *b)
+{
+    HK_TRY(hk_sheet_material_resolve(&b->def->material, &b->body->sheet));
+    return hk_model_add_rope(b->model, b->body, b->mesh, &b->body->sheet);
+}
+
 static hk_status build_body(builder *b)
 {
     HK_TRY(hk_mesh_copy(b->def->mesh, &b->mesh));
@@ -560,7 +598,7 @@ static hk_status build_body(builder *b)
     copy_geometry(b);
     HK_TRY(copy_middles(b));
     HK_TRY(copy_groups(b->mesh, b->body));
-    HK_TRY(is_sheet(b->def) ? add_sheet(b) : add_tets(b));
+    HK_TRY(is_rope(b->def) ? add_rope(b) : is_sheet(b->def) ? add_sheet(b) : add_tets(b));
     HK_TRY(take_holds(b));
     for (int k = 0; k < b->def->attachment_count; k++) HK_TRY(take_attachment(b, k));
     HK_TRY(hk_model_take_loads(b->model, b->model, b->body, b->mesh, b->def->loads,
@@ -644,7 +682,7 @@ static hk_status take_terms(const hk_model_def *def, hk_model *m)
 
 static hk_status build_bodies(const hk_model_def *def, hk_model *m)
 {
-    int vertex = 0, tet = 0, triangle = 0, material = 0, motion = 0;
+    int vertex = 0, tet = 0, triangle = 0, line = 0, material = 0, motion = 0;
     for (int k = 0; k < def->body_count; k++) {
         const hk_body_def *d = &def->bodies[k];
         hk_body *body = &m->bodies[k];
@@ -654,6 +692,8 @@ static hk_status build_bodies(const hk_model_def *def, hk_model *m)
         body->tet_count = d->mesh->tet_count;
         body->triangle_start = triangle;
         body->triangle_count = is_sheet(d) ? d->mesh->triangle_count : 0;
+        body->line_start = line;
+        body->line_count = is_rope(d) ? d->mesh->line_count : 0;
         body->fix_count = d->fix_count;
         body->move_count = d->move_count;
         body->motion_start = motion;
@@ -669,6 +709,7 @@ static hk_status build_bodies(const hk_model_def *def, hk_model *m)
         vertex += d->mesh->vertex_count;
         tet += d->mesh->tet_count;
         triangle += body->triangle_count;
+        line += body->line_count;
         material += 1 + d->region_count;
         motion += d->move_count + d->attachment_count;
     }
@@ -779,6 +820,9 @@ void hk_model_free(hk_model *model)
     hk_free(model->attachments);
     hk_free(model->shells);
     hk_free(model->hinges);
+    hk_free(model->lines);
+    hk_free(model->line_bends);
+    hk_free(model->slack_lines);
     hk_free(model->spring_factor);
     hk_free(model->bend_factor);
     for (int k = 0; k < model->user_term_count && model->user_terms; k++) {

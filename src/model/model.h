@@ -17,7 +17,8 @@ typedef struct hk_body {
     int vertex_start, vertex_count;
     int tet_start, tet_count;
     int triangle_start, triangle_count;  // of a sheet: a body without tets
-    hk_sheet_material sheet;             // what that is made of
+    int line_start, line_count;          // of a rope: a body of lines
+    hk_sheet_material sheet;             // what these are made of
     int group_count;                     // those of its mesh
     hk_group *groups;
     bool sag_free;              // its mesh is the loaded shape: worlds find the rest shape
@@ -57,6 +58,19 @@ typedef struct hk_hinge {  // E = stiffness/2 (θ − rest)², θ by math/dihedr
     int32_t vertex[4];
     double stiffness, rest;  // N·m
 } hk_hinge;
+
+// Of a rope: two lines that run on, E = stiffness/2 (φ − rest)², φ the angle by which the direction
+// turns; and a line that pulls but does not push, E = stiffness/2 max(0, l − rest)². (Others are
+// springs, as the edges of sheets.)
+typedef struct hk_line_bend {
+    int32_t vertex[3];
+    double stiffness, rest;  // N·m
+} hk_line_bend;
+
+typedef struct hk_slack_line {
+    int32_t vertex[2];
+    double stiffness, rest;  // N/m, m
+} hk_slack_line;
 
 typedef struct hk_attachment {  // d = x − X(t), X moving as a held vertex does
     int32_t vertex, motion;
@@ -99,7 +113,9 @@ struct hk_model {
     hk_material *materials;  // that of a sheet is unused
     int triangle_count;
     int32_t *triangles;  // [triangle_count][3] of sheets
-    double sheet_mass;   // kg, of all sheets
+    int line_count;
+    int32_t *lines;     // [line_count][2] of ropes
+    double sheet_mass;  // kg, of all sheets and ropes
     int spring_count, bend_count, bend_entry_count, attachment_count;
     size_t spring_capacity, bend_capacity, bend_vertex_capacity, bend_coefficient_capacity,
         attachment_capacity;
@@ -115,6 +131,10 @@ struct hk_model {
     size_t shell_capacity, hinge_capacity;
     hk_shell *shells;  // [shell_count]
     hk_hinge *hinges;  // [hinge_count]
+    int line_bend_count, slack_line_count;
+    size_t line_bend_capacity, slack_line_capacity;
+    hk_line_bend *line_bends;    // [line_bend_count]
+    hk_slack_line *slack_lines;  // [slack_line_count]
     // Rest lengths over lengths in the rest positions, of springs, and of bends at the vertex in
     // their middle; NULL: all 1.
     double *spring_factor;  // [spring_count]

@@ -182,6 +182,42 @@ static hk_status read_shell(hk_scene *scene, const hk_node *node, int model, hk_
     return status == HK_OK ? HK_OK : hk_node_fail_within(node, status);
 }
 
+// A round section, or what was measured in its place.
+static hk_status read_rope(const hk_node *node, int model, hk_material_def *def)
+{
+    const char *keys[16] = {"model", "young", "density", "bending_form", "viscous"};
+    int count = 5, form = HK_BENDING_HINGES, forms = 0;
+    hk_node slack, given;
+    bool is_slack = false;
+    for (const char *const *own = hk_material_parameters(model); *own && count < 16; own++)
+        keys[count++] = *own;
+    HK_TRY(hk_node_keys(node, keys, count));
+    *def = hk_default_material_def();
+    def->model = hk_material_name(model);
+    def->young = NAN;
+    while (hk_bending_names()[forms]) forms++;
+    HK_TRY(hk_member_choice(node, "bending_form", HK_OPTIONAL, hk_bending_names(), forms, &form));
+    if (hk_node_member(node, "bending_form", &given)) def->bending_form = hk_bending_names()[form];
+    HK_TRY(hk_member_number(node, "young", HK_OPTIONAL, HK_POSITIVE, &def->young));
+    HK_TRY(hk_member_number(node, "density", HK_OPTIONAL, HK_POSITIVE, &def->density));
+    HK_TRY(hk_member_number(node, "viscous", HK_OPTIONAL, HK_NOT_NEGATIVE, &def->viscous));
+    for (const char *const *own = hk_material_parameters(model); *own; own++) {
+        hk_node child;
+        hk_parameter *parameter = &def->parameters[def->parameter_count];
+        if (strcmp(*own, "slack") == 0 || !hk_node_member(node, *own, &child)) continue;
+        parameter->name = *own;
+        HK_TRY(hk_node_number(&child, HK_NOT_NEGATIVE, &parameter->value));
+        def->parameter_count++;
+    }
+    if (hk_node_member(node, "slack", &slack)) {
+        HK_TRY(hk_member_bool(node, "slack", HK_OPTIONAL, &is_slack));
+        def->parameters[def->parameter_count++] = (hk_parameter){"slack", is_slack};
+    }
+    hk_sheet_material resolved;
+    hk_status status = hk_sheet_material_resolve(def, &resolved);
+    return status == HK_OK ? HK_OK : hk_node_fail_within(node, status);
+}
+
 // Springs and bending, all numbers by name.
 static hk_status read_sheet_material(const hk_node *node, int model, hk_material_def *def)
 {
@@ -225,6 +261,7 @@ hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def
     int model;
     HK_TRY(read_model(scene, node, &model));
     if (hk_is_shell(hk_material_name(model))) return read_shell(scene, node, model, def);
+    if (hk_material_kind(model) == HK_FOR_ROPES) return read_rope(node, model, def);
     if (hk_material_kind(model) == HK_FOR_SHEETS) return read_sheet_material(node, model, def);
     HK_TRY(check_keys(node, model));
     *def = hk_default_material_def();

@@ -112,6 +112,28 @@ static hk_status read_funnel(const hk_node *node, hk_mesh_def *def)
     return hk_node_int(&around, 3, &def->cells[0]);
 }
 
+// Straight along x, or through points, which belong to who calls.
+static hk_status read_rope(const hk_node *node, hk_mesh_def *def)
+{
+    static const char *const keys[] = {"length", "points", "cells"};
+    HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
+    hk_node points, length;
+    HK_TRY(hk_member_int(node, "cells", HK_REQUIRED, 1, &def->cells[0]));
+    if (!hk_node_member(node, "points", &points))
+        return hk_member_number(node, "length", HK_REQUIRED, HK_POSITIVE, &def->length);
+    if (hk_node_member(node, "length", &length))
+        return hk_node_fail(&length, "\"length\" and \"points\" say the same: give one of them");
+    HK_TRY(hk_node_array(&points, 2, &def->point_count));
+    double *list = HK_ARRAY(double, 3 * (size_t)def->point_count);
+    if (!list) return HK_NO_MEMORY;
+    def->points = list;
+    for (int k = 0; k < def->point_count; k++) {
+        hk_node item = hk_node_item(&points, k);
+        HK_TRY(hk_node_numbers(&item, 3, HK_ANY_NUMBER, list + 3 * (size_t)k));
+    }
+    return HK_OK;
+}
+
 // The file's path, relative to the folder of the scene file unless it is absolute.
 static hk_status load_file(const hk_node *node, hk_mesh **mesh)
 {
@@ -190,7 +212,7 @@ static hk_status read_source(const hk_node *node, hk_mesh **mesh, hk_mesh **skin
     // The last says something of the others.
     static const char *const keys[] = {"file",  "fill",   "box",    "cylinder", "sphere",
                                        "helix", "sheet",  "figure", "torus",    "pyramid",
-                                       "wedge", "funnel", "order"};
+                                       "wedge", "funnel", "rope",   "order"};
     enum { SOURCES = HK_COUNT_OF(keys) - 1 };
     static const struct {
         hk_shape shape;
@@ -201,6 +223,7 @@ static hk_status read_source(const hk_node *node, hk_mesh **mesh, hk_mesh **skin
         {HK_SHAPE_SHEET, read_sheet},   {HK_SHAPE_FIGURE, read_figure},
         {HK_SHAPE_TORUS, read_torus},   {HK_SHAPE_PYRAMID, read_pyramid},
         {HK_SHAPE_WEDGE, read_wedge},   {HK_SHAPE_FUNNEL, read_funnel},
+        {HK_SHAPE_ROPE, read_rope},
     };
     hk_node source;
     int which = 0, given = 0;
@@ -218,9 +241,13 @@ static hk_status read_source(const hk_node *node, hk_mesh **mesh, hk_mesh **skin
     if (which == 0) return load_file(&source, mesh);
     if (which == 1) return fill_file(&source, mesh, skin);
     hk_mesh_def def = hk_default_mesh_def(generators[which - 2].shape);
-    HK_TRY(generators[which - 2].read(&source, &def));
-    hk_status status = hk_mesh_make(&def, mesh);
-    return status == HK_OK ? HK_OK : hk_node_fail_within(&source, status);
+    hk_status status = generators[which - 2].read(&source, &def);
+    if (status == HK_OK) {
+        status = hk_mesh_make(&def, mesh);
+        if (status != HK_OK) hk_node_fail_within(&source, status);
+    }
+    hk_free((double *)(uintptr_t)def.points);
+    return status;
 }
 
 hk_status hk_read_mesh(const hk_node *node, hk_mesh **mesh, hk_mesh **skin)

@@ -95,6 +95,19 @@ static hk_status refuse(const hk_model *m, int tet, const char *why)
                    body, m->bodies[body].name, why);
 }
 
+// Lines of ropes are distances from a set, slack or not; angles are none.
+static hk_status check_ropes(const hk_model *m)
+{
+    for (int b = 0; b < m->body_count; b++)
+        if (m->bodies[b].line_count > 0 && m->bodies[b].sheet.form == HK_BENDING_HINGES)
+            return hk_fail(HK_UNSUPPORTED,
+                           "method projective: body %d (%s) is a rope that bends by angles, which "
+                           "are no distance from a set: use \"bending_form\": \"cotangent\", or "
+                           "quasi_newton, which can do all materials",
+                           b, m->bodies[b].name);
+    return HK_OK;
+}
+
 // Shells are distances from a set with the membrane arap (and a limit of stretches); the angle of a
 // hinge is none.
 static hk_status check_shells(const hk_model *m)
@@ -122,6 +135,7 @@ static hk_status weights(const hk_settings *settings, const hk_model *m, double 
 {
     (void)settings;
     HK_TRY(check_shells(m));
+    HK_TRY(check_ropes(m));
     for (int k = 0; k < m->material_count; k++) weight[k] = 0;
     for (int t = 0; t < m->tet_count; t++) {
         const hk_material *material = &m->materials[m->tet_material[t]];

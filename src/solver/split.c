@@ -147,6 +147,12 @@ static bool is_unconstrained(const hk_settings *s, const hk_material *material)
 static hk_status check_materials(const hk_model *m)
 {
     for (int b = 0; b < m->body_count; b++)
+        if (m->bodies[b].line_count > 0)
+            return hk_fail(HK_UNSUPPORTED,
+                           "method split: body %d (%s) is a rope, and it is for corotated tets and "
+                           "sheets of mass_spring: use quasi_newton",
+                           b, m->bodies[b].name);
+    for (int b = 0; b < m->body_count; b++)
         if (m->bodies[b].tet_count == 0 && m->bodies[b].sheet.shell)
             return hk_fail(
                 HK_UNSUPPORTED,

@@ -8,6 +8,8 @@
     TERM(links)          \
     TERM(membranes)      \
     TERM(hinges)         \
+    TERM(rope_bends)     \
+    TERM(slack_lines)    \
     TERM(dampers)        \
     TERM(wind)           \
     TERM(springs)        \

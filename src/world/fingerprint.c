@@ -75,6 +75,16 @@ static uint64_t hash_shells(uint64_t h, const hk_model *m)
         h = HASH(h, m->hinges[k].stiffness);
         h = HASH(h, m->hinges[k].rest);
     }
+    for (int k = 0; k < m->line_bend_count; k++) {
+        h = HASH(h, m->line_bends[k].vertex);
+        h = HASH(h, m->line_bends[k].stiffness);
+        h = HASH(h, m->line_bends[k].rest);
+    }
+    for (int k = 0; k < m->slack_line_count; k++) {
+        h = HASH(h, m->slack_lines[k].vertex);
+        h = HASH(h, m->slack_lines[k].stiffness);
+        h = HASH(h, m->slack_lines[k].rest);
+    }
     for (int b = 0; b < m->body_count; b++)
         if (m->bodies[b].sheet.shell) h = hash_membrane(h, &m->bodies[b].sheet.membrane);
     return h;

@@ -59,6 +59,11 @@ static hk_status name_bodies(const hk_model *m, hk_mesh *mesh)
         hk_group *group;
         const hk_body *body = &m->bodies[b];
         bool sheet = body->tet_count == 0;
+        if (body->line_count > 0) {
+            HK_TRY(hk_mesh_add_group(mesh, body->name, 0, body->vertex_count, &group));
+            for (int32_t k = 0; k < group->count; k++) group->items[k] = body->vertex_start + k;
+            continue;
+        }
         HK_TRY(hk_mesh_add_group(mesh, body->name, sheet ? 2 : 3,
                                  sheet ? body->triangle_count : body->tet_count, &group));
         for (int32_t k = 0; k < group->count; k++)
@@ -78,6 +83,8 @@ hk_status hk_world_mesh(const hk_world *w, hk_mesh **mesh)
     memcpy(made->tets, m->tets, 4 * sizeof(int32_t) * (size_t)m->tet_count);
     memcpy(made->triangles, m->triangles, 3 * sizeof(int32_t) * (size_t)m->triangle_count);
     hk_status status = hk_model_copy_middles(m, NULL, made);
+    if (status == HK_OK && m->line_count > 0)
+        status = hk_mesh_set_lines(made, m->line_count, m->lines);
     if (status == HK_OK) status = name_bodies(m, made);
     if (status != HK_OK) {
         hk_mesh_free(made);

@@ -47,7 +47,9 @@ static json_t *materials(void)
             array,
             json_pack("{s:s, s:s, s:o, s:s}", "name", hk_material_name(m), "summary",
                       hk_material_summary(m), "parameters", words_of(hk_material_parameters(m)),
-                      "use", hk_material_kind(m) == HK_FOR_SHEETS ? "sheets" : "solids"));
+                      "use", hk_material_kind(m) == HK_FOR_SOLIDS   ? "solids"
+                             : hk_material_kind(m) == HK_FOR_SHEETS ? "sheets"
+                                                                    : "ropes"));
     return array;
 }
 
