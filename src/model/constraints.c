@@ -228,9 +228,12 @@ static hk_status hold_part(hk_model *m, hk_part *part)
 static void find_center(const hk_model *m, hk_part *part)
 {
     const int32_t *vertices = m->constraints->vertices + part->start;
+    double sum = 0;
+    for (int k = 0; k < part->count; k++) sum += m->mass[vertices[k]];
     for (int k = 0; k < part->count; k++)
         for (int i = 0; i < 3; i++)
-            part->center[i] += m->rest[3 * (int64_t)vertices[k] + i] / part->count;
+            part->center[i] +=
+                m->mass[vertices[k]] / sum * m->rest[3 * (int64_t)vertices[k] + i];
 }
 
 // ---------------------------------------------------------------- joints

@@ -38,7 +38,7 @@ typedef struct hk_part {
     int parent;        // or HK_NO_PART
     int joint;         // that ties it to that; -1: none
     int start, count;  // of its vertices
-    double center[3];  // m, mean of its vertices at rest
+    double center[3];  // m, of its mass at rest
     double at[3];      // m, at rest: of its joint or constraint
     double axis[3];    // unit, at rest
 } hk_part;

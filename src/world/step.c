@@ -318,7 +318,6 @@ static void extrapolate_positions(const hk_world *w, double far, double *to)
             to[at + i] = p->held[k] ? held[i] : far * w->next[at + i] + (1 - far) * w->x[at + i];
         to[at + 3] = 0;
     }
-    if (far != 1) hk_problem_retract(w->problem, to);
 }
 
 // Whether the integrator ends beyond its last stage where something may be in the way.

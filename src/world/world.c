@@ -283,10 +283,12 @@ static hk_status check_constraints(const hk_world *w, const hk_method *method)
                        "method %s cannot have rigid parts, joints and constraints of vertices: use "
                        "newton, quasi_newton or another method that minimises the energy",
                        method->name);
-    if (w->integrator->accelerations)
+    // Constraints hold where a stage ends: where the step goes on beyond that, or by accelerations,
+    // turns would lose their order.
+    if (w->integrator->accelerations || w->integrator->extrapolate != 1)
         return hk_fail(HK_UNSUPPORTED,
-                       "%s goes by accelerations, which rigid parts, joints and constraints of "
-                       "vertices change: take backward_euler, bdf2 or implicit_midpoint",
+                       "%s is not there with rigid parts, joints and constraints of vertices: take "
+                       "backward_euler or bdf2",
                        w->integrator->name);
     if (w->conserve)
         return hk_fail(HK_UNSUPPORTED,
