@@ -246,7 +246,7 @@ static void step(descent *s, int k)
         hk_vertices_step_momentum(&s->vertices, s->state.length, weight);
     else
         hk_vertices_step(&s->vertices, s->state.length, weight);
-    hk_tied_after(&s->tied, s->guarded);
+    hk_tied_after(&s->tied);
     truncate(s);
 }
 

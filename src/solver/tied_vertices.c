@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-enum { MOST_HALVINGS = 12 };
 #define LONGEST 4  // of a step of the tied vertices alone
 
 hk_status hk_tied_init(hk_tied_vertices *t, hk_vertices *vertices)
@@ -15,8 +14,7 @@ hk_status hk_tied_init(hk_tied_vertices *t, hk_vertices *vertices)
     t->now = HK_ZEROS(double, size);
     t->to = HK_ZEROS(double, size);
     t->weight = HK_ZEROS(double, size);
-    t->kept = hk_calloc(1, hk_vertices_bytes(vertices));
-    return t->before && t->now && t->to && t->weight && t->kept ? HK_OK : HK_NO_MEMORY;
+    return t->before && t->now && t->to && t->weight ? HK_OK : HK_NO_MEMORY;
 }
 
 void hk_tied_release(hk_tied_vertices *t)
@@ -25,7 +23,6 @@ void hk_tied_release(hk_tied_vertices *t)
     hk_free(t->now);
     hk_free(t->to);
     hk_free(t->weight);
-    hk_free(t->kept);
 }
 
 static bool is_tied(const hk_tied_vertices *t, int64_t vertex)
@@ -63,35 +60,16 @@ void hk_tied_before(hk_tied_vertices *t)
     if (t->manifold) hk_vertices_store(t->vertices, t->vertices->q, t->before);
 }
 
-// Whether some tied vertex is where its region ends, and would be torn from its part.
-static bool leaves_region(hk_tied_vertices *t)
-{
-    const hk_vertices *v = t->vertices;
-    memcpy(t->kept, v->q, hk_vertices_bytes(v));
-    size_t size = hk_view_scalar_size(v->view);
-    bool torn = false;
-    if (hk_terms_truncate(v->view->terms, v->q))
-        for (int64_t k = 0; k < v->problem->vertex_count && !torn; k++)
-            torn = is_tied(t, k) && memcmp((char *)v->q + 4 * k * (int64_t)size,
-                                           (char *)t->kept + 4 * k * (int64_t)size, 3 * size) != 0;
-    memcpy(v->q, t->kept, hk_vertices_bytes(v));
-    return torn;
-}
-
-// q from `before` along `now`, shorter where a region ends.
-static void go(hk_tied_vertices *t, double length, bool guarded)
+// q from `before` along `now`.
+static void go(hk_tied_vertices *t, double length)
 {
     int64_t size = 4 * (int64_t)t->vertices->problem->vertex_count;
-    for (int n = 0; n <= MOST_HALVINGS; n++, length *= 0.5) {
-        if (n == MOST_HALVINGS) length = 0;
-        for (int64_t k = 0; k < size; k++) t->to[k] = t->before[k] + length * t->now[k];
-        hk_manifold_retract(t->manifold, t->to);
-        write_back(t, t->to);
-        if (!guarded || length == 0 || !leaves_region(t)) return;
-    }
+    for (int64_t k = 0; k < size; k++) t->to[k] = t->before[k] + length * t->now[k];
+    hk_manifold_retract(t->manifold, t->to);
+    write_back(t, t->to);
 }
 
-void hk_tied_after(hk_tied_vertices *t, bool guarded)
+void hk_tied_after(hk_tied_vertices *t)
 {
     if (!t->manifold) return;
     hk_vertices *v = t->vertices;
@@ -100,7 +78,7 @@ void hk_tied_after(hk_tied_vertices *t, bool guarded)
     read_weights(t);
     hk_manifold_stand(t->manifold, t->before);
     hk_manifold_tangent(t->manifold, HK_ALL_TREES, t->weight, t->now);
-    go(t, 1, guarded);
+    go(t, 1);
 }
 
 void hk_tied_at_rest(hk_tied_vertices *t, const double *inverse, double *vector)
@@ -126,7 +104,7 @@ static double slope(hk_tied_vertices *t, hk_elements_fn *gradient, void *context
     return sum;
 }
 
-void hk_tied_step(hk_tied_vertices *t, bool guarded, hk_elements_fn *gradient, void *context)
+void hk_tied_step(hk_tied_vertices *t, hk_elements_fn *gradient, void *context)
 {
     if (!t->manifold) return;
     hk_vertices *v = t->vertices;
@@ -144,9 +122,9 @@ void hk_tied_step(hk_tied_vertices *t, bool guarded, hk_elements_fn *gradient, v
     hk_manifold_tangent(t->manifold, HK_ALL_TREES, t->weight, d);
     for (int64_t i = 0; i < 4 * count; i++) here += g[i] * d[i];
     if (!(here < 0)) return;
-    go(t, 1, guarded);
+    go(t, 1);
     double there = slope(t, gradient, context, d, g), curvature = there - here;
     double length = curvature > 0 ? fmin(LONGEST, -here / curvature) : 1;
     if (!isfinite(there)) length = 0.1;
-    go(t, length, guarded);
+    go(t, length);
 }

@@ -210,7 +210,7 @@ static void move_tied(vbd *s)
         hk_view_diagonal(s->view, s->vertices.q, s->vertices.inverse);
         hk_vertices_invert(&s->vertices);
     }
-    hk_tied_step(&s->tied, s->guarded, evaluate_elements, s);
+    hk_tied_step(&s->tied, evaluate_elements, s);
 }
 
 static void sweep(vbd *s, hk_solve_report *report)
@@ -234,7 +234,7 @@ static void sweep(vbd *s, hk_solve_report *report)
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     hk_tied_before(&s->tied);
     accelerate(s);
-    hk_tied_after(&s->tied, s->guarded);
+    hk_tied_after(&s->tied);
     if (s->guarded) {
         hk_terms_truncate(s->view->terms, s->vertices.q);
         hk_terms_center(s->view->terms, s->vertices.q, 0);
