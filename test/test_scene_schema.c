@@ -353,10 +353,37 @@ typedef struct change {
 #define SIDES                                                               \
     "\"from\": {\"body\": \"body0\", \"select\": {\"vertices\": [0, 1]}}, " \
     "\"to\": {\"body\": \"body0\", \"select\": {\"vertices\": [3, 2]}}"
+#define JOINT(text)      "joints=[{" text "}]"
+#define WITH_WORLD       "\"between\": [\"body0\", \"world\"]"
+#define CONSTRAINT(text) "constraints=[{\"body\": \"body0\", \"select\": {\"all\": true}, " text "}]"
 #define PLANE "\"plane\": {\"normal\": [0, 1, 0]}"
 
 static const change changes[] = {
     {GOOD, {"threads=4"}, NULL},
+    {GOOD, {"joints=[]", "constraints=[]"}, NULL},
+    {GOOD, {"bodies.0.rigid=true"}, NULL},
+    {BAD, {"bodies.0.rigid=1"}, NULL},
+    {GOOD, {JOINT("\"kind\": \"ball\", \"at\": [0, 0, 0], " WITH_WORLD)}, NULL},
+    {BAD, {JOINT("\"kind\": \"ball\", " WITH_WORLD)}, NULL},
+    {BAD, {JOINT("\"kind\": \"hinge\", \"at\": [0, 0, 0], " WITH_WORLD)}, NULL},
+    {GOOD, {JOINT("\"kind\": \"slider\", \"axis\": [0, 0, 1], " WITH_WORLD)}, NULL},
+    {BAD, {JOINT("\"kind\": \"slider\", \"axis\": [0, 0, 0], " WITH_WORLD)}, NULL},
+    {GOOD, {JOINT("\"kind\": \"weld\", " WITH_WORLD)}, NULL},
+    {BAD, {JOINT("\"kind\": \"glue\", " WITH_WORLD)}, NULL},
+    {BAD, {JOINT("\"kind\": \"weld\", \"between\": [\"body0\"]")}, NULL},
+    {BEYOND, {JOINT("\"kind\": \"weld\", \"between\": [\"world\", \"world\"]")}, "with itself"},
+    {GOOD, {CONSTRAINT("\"kind\": \"plane\", \"axis\": [0, 0, 1]")}, NULL},
+    {BAD, {CONSTRAINT("\"kind\": \"plane\"")}, NULL},
+    {GOOD, {CONSTRAINT("\"kind\": \"together\"")}, NULL},
+    {BAD, {CONSTRAINT("\"kind\": \"sphere\"")}, NULL},
+    {GOOD, {CONSTRAINT("\"kind\": \"sphere\", \"at\": [3, 0, 0]")}, NULL},
+    {BAD, {CONSTRAINT("\"kind\": \"cylinder\", \"at\": [3, 0, 0]")}, NULL},
+    {BAD, {CONSTRAINT("\"kind\": \"periodic\", \"axis\": [1, 0, 0]")}, NULL},
+    {GOOD,
+     {CONSTRAINT("\"kind\": \"periodic\", \"axis\": [1, 0, 0], \"other\": {\"all\": true}")},
+     NULL},
+    {BAD, {CONSTRAINT("\"kind\": \"line\", \"axis\": [1, 0, 0], \"other\": {\"all\": true}")}, NULL},
+    {BAD, {CONSTRAINT("\"kind\": \"line\", \"axis\": [1, 0, 0], \"color\": 1")}, NULL},
     {GOOD, {"damping.laplacian=0.1"}, NULL},
     {BAD, {"damping.laplacian=-1"}, NULL},
     {GOOD, {MATERIAL("{\"young\": 1e5, \"poisson\": 0.3, \"viscous\": 0.01}")}, NULL},
@@ -837,7 +864,8 @@ static const char big_scene[] =
     " \"transform\": {\"scale\": 2, \"rotate\": {\"axis\": [0, 1, 0], \"degrees\": 90},"
     " \"translate\": [0, 1, 0]}, \"material\": {\"model\": \"stvk\", \"young\": 1e6, \"poisson\":"
     " 0.4, \"density\": 900, \"volume_penalty\": true, \"fibre\": {\"stiffness\": 1e5,"
-    " \"direction\": [1, 0, 0]}}, \"regions\": [{\"select\": {\"all\": true}, \"material\":"
+    " \"direction\": [1, 0, 0]}}, \"rigid\": false, \"regions\": [{\"select\": {\"all\": true}, \"name\": \"r\","
+    " \"rigid\": true, \"material\":"
     " {\"model\": \"spline\", \"young\": 1e6, \"poisson\": 0.4, \"f\": [[0.5, -1e6], [1, 0], [2,"
     " 2e6]]}}, {\"select\": {\"vertices\": [0, 1, 2]}, \"material\": {\"model\": \"polynomial\","
     " \"young\": 1e6, \"poisson\": 0.4, \"f\": [0, 0, 1e6]}}], \"initial\": {\"velocity\": [0, 1,"
@@ -881,6 +909,12 @@ static const char big_scene[] =
     " \"to\": [1, 0, 0], \"radius\": 1, \"sides\": 6}}, {\"plate\": {\"point\": [0, 0, 0],"
     " \"normal\": [0, 1, 0], \"size\": [1, 1], \"thickness\": 0.1}}, {\"mesh\": {\"pyramid\":"
     " {\"size\": [1, 1, 1]}}}],"
+    " \"joints\": [{\"name\": \"j\", \"kind\": \"hinge\", \"between\": [\"r\", \"world\"],"
+    " \"at\": [0, 0, 0], \"axis\": [0, 0, 1]}, {\"kind\": \"slider\", \"between\": [\"world\","
+    " \"r\"], \"axis\": [0, 0, 1]}], \"constraints\": [{\"name\": \"c\", \"kind\": \"cylinder\","
+    " \"body\": \"a\", \"select\": {\"all\": true}, \"at\": [0, 0, 0], \"axis\": [0, 0, 1]},"
+    " {\"kind\": \"periodic\", \"body\": \"a\", \"select\": {\"all\": true}, \"other\":"
+    " {\"all\": true}, \"axis\": [0, 0, 1]}],"
     " \"output\": {\"every\": 0.1, \"vtu\": \"a.pvd\", \"points\": \"b\", \"stats\": \"c\"}}";
 
 typedef struct tally {
@@ -917,7 +951,9 @@ static void compare(tally *t)
                                               "wedge.",
                                               "funnel.",
                                               "transform:",
-                                              "no vertex of the body"};
+                                              "no vertex of the body",
+                                              "there is no body",
+                                              "joins the world with itself"};
         bool expected = false;
         for (int i = 0; i < HK_COUNT_OF(allowed); i++)
             expected = expected || strstr(hk_error(), allowed[i]);

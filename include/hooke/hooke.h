@@ -564,6 +564,9 @@ typedef struct hk_region_def {
     size_t def_size;    /* set by hk_default_region_def() */
     hk_selector select; /* of tets */
     hk_material_def material;
+    const char *name; /* of the rigid part that it is; NULL: that of the body and its number */
+    int rigid;        /* 1: it moves as a rigid body does (constraints.h) */
+    int reserved_int;
 } hk_region_def;
 /* all tets, the default material */
 HK_API void hk_fill_region_def(hk_region_def *def, size_t size);
@@ -615,6 +618,8 @@ typedef struct hk_body_def {
     const uint8_t *fix_axes;
     const char *const *fix_names;  /* [fix_count], for results; NULL, or entries: none */
     const char *const *move_names; /* [move_count] */
+    int rigid; /* 1: all of it but its regions moves as a rigid body does (constraints.h) */
+    int reserved_int3;
 } hk_body_def;
 enum { HK_AXIS_X = 1, HK_AXIS_Y = 2, HK_AXIS_Z = 4, HK_ALL_AXES = 7 };
 HK_API void hk_fill_body_def(hk_body_def *def, size_t size);
@@ -663,6 +668,8 @@ struct hk_contact_def; /* contact.h */
 struct hk_obstacle_def;
 struct hk_spring_def; /* links.h */
 struct hk_seam_def;
+struct hk_joint_def; /* constraints.h */
+struct hk_constraint_def;
 
 typedef struct hk_model hk_model;
 typedef struct hk_model_def {
@@ -681,6 +688,9 @@ typedef struct hk_model_def {
     const struct hk_spring_def *springs; /* between points of bodies */
     const struct hk_seam_def *seams;
     int spring_count, seam_count;
+    const struct hk_joint_def *joints;           /* of rigid parts */
+    const struct hk_constraint_def *constraints; /* of vertices */
+    int joint_count, constraint_count;
 } hk_model_def;
 /* gravity 0, −9.81, 0; no contact */
 HK_API void hk_fill_model_def(hk_model_def *def, size_t size);
@@ -1165,6 +1175,7 @@ HK_API int hk_scene_steps(const hk_scene *scene); /* from "steps" or "end" */
 }
 #endif
 
+#include <hooke/constraints.h>
 #include <hooke/contact.h>
 #include <hooke/design.h>
 #include <hooke/fill.h>

@@ -13,6 +13,7 @@ HK_BACKEND_CPU = 0
 HK_BACKEND_CUDA = 1
 HK_BAD_INPUT = 1
 HK_BY_AREA = 1
+HK_CONSTRAINT_KINDS = 6
 HK_CONTACT_AFTER = 1
 HK_CONTACT_DURING = 0
 HK_CONVERGED = 0
@@ -31,6 +32,17 @@ HK_INTERSECTION = 11
 HK_INVERTED = 4
 HK_IO_ERROR = 2
 HK_ITERATION_LIMIT = 1
+HK_JOINT_BALL = 0
+HK_JOINT_HINGE = 1
+HK_JOINT_KINDS = 4
+HK_JOINT_SLIDER = 2
+HK_JOINT_WELD = 3
+HK_KEEP_CYLINDER = 3
+HK_KEEP_LINE = 1
+HK_KEEP_PERIODIC = 5
+HK_KEEP_PLANE = 0
+HK_KEEP_SPHERE = 2
+HK_KEEP_TOGETHER = 4
 HK_LOADED_SHAPE = 0
 HK_LOAD_STEP_LIMIT = 6
 HK_LOG_DEBUG = 0
@@ -105,6 +117,15 @@ ENUMS = {
         'HK_BACKEND_CUDA': 1,
         'HK_BACKEND_AUTO': 2,
     },
+    'hk_constraint_kind': {
+        'HK_KEEP_PLANE': 0,
+        'HK_KEEP_LINE': 1,
+        'HK_KEEP_SPHERE': 2,
+        'HK_KEEP_CYLINDER': 3,
+        'HK_KEEP_TOGETHER': 4,
+        'HK_KEEP_PERIODIC': 5,
+        'HK_CONSTRAINT_KINDS': 6,
+    },
     'hk_contact_when': {
         'HK_CONTACT_DURING': 0,
         'HK_CONTACT_AFTER': 1,
@@ -126,6 +147,13 @@ ENUMS = {
     'hk_field_site': {
         'HK_ON_VERTICES': 0,
         'HK_ON_TETS': 1,
+    },
+    'hk_joint_kind': {
+        'HK_JOINT_BALL': 0,
+        'HK_JOINT_HINGE': 1,
+        'HK_JOINT_SLIDER': 2,
+        'HK_JOINT_WELD': 3,
+        'HK_JOINT_KINDS': 4,
     },
     'hk_log_level': {
         'HK_LOG_DEBUG': 0,
@@ -327,6 +355,14 @@ class hk_seam_def(Structure):
     pass
 
 
+class hk_joint_def(Structure):
+    pass
+
+
+class hk_constraint_def(Structure):
+    pass
+
+
 class hk_model_def(Structure):
     pass
 
@@ -384,6 +420,14 @@ class hk_output_def(Structure):
 
 
 class hk_probe_def(Structure):
+    pass
+
+
+class hk_rigid_state(Structure):
+    pass
+
+
+class hk_joint_state(Structure):
     pass
 
 
@@ -604,6 +648,15 @@ hk_term_def._fields_ = [
     ('context', c_void_p),
     ('batch', CFUNCTYPE(None, c_void_p, c_int, c_int, POINTER(c_double), POINTER(c_double), POINTER(c_double), POINTER(c_double))),
 ]
+hk_joint_def._fields_ = [
+    ('def_size', c_size_t),
+    ('name', c_char_p),
+    ('parts', (c_char_p * 2)),
+    ('kind', c_int),
+    ('reserved_int', c_int),
+    ('at', (c_double * 3)),
+    ('axis', (c_double * 3)),
+]
 hk_option._fields_ = [
     ('name', c_char_p),
     ('number', c_double),
@@ -687,6 +740,23 @@ hk_probe_def._fields_ = [
     ('name', c_char_p),
     ('body', c_char_p),
     ('at', (c_double * 3)),
+]
+hk_rigid_state._fields_ = [
+    ('center', (c_double * 3)),
+    ('rotation', ((c_double * 3) * 3)),
+    ('velocity', (c_double * 3)),
+    ('spin', (c_double * 3)),
+    ('mass', c_double),
+    ('deformation', c_double),
+    ('reserved', (c_uint64 * 4)),
+]
+hk_joint_state._fields_ = [
+    ('at', (c_double * 3)),
+    ('axis', (c_double * 3)),
+    ('turn', c_double),
+    ('slide', c_double),
+    ('error', c_double),
+    ('reserved', (c_uint64 * 4)),
 ]
 hk_between_def._fields_ = [
     ('a', c_char_p),
@@ -1092,6 +1162,16 @@ hk_spring_def._fields_ = [
     ('slack', c_int),
     ('reserved_int', c_int),
 ]
+hk_constraint_def._fields_ = [
+    ('def_size', c_size_t),
+    ('name', c_char_p),
+    ('kind', c_int),
+    ('body', c_int),
+    ('select', hk_selector),
+    ('other', hk_selector),
+    ('at', (c_double * 3)),
+    ('axis', (c_double * 3)),
+]
 hk_solver_def._fields_ = [
     ('def_size', c_size_t),
     ('method', c_char_p),
@@ -1139,6 +1219,9 @@ hk_region_def._fields_ = [
     ('def_size', c_size_t),
     ('select', hk_selector),
     ('material', hk_material_def),
+    ('name', c_char_p),
+    ('rigid', c_int),
+    ('reserved_int', c_int),
 ]
 hk_seam_def._fields_ = [
     ('def_size', c_size_t),
@@ -1194,6 +1277,8 @@ hk_body_def._fields_ = [
     ('fix_axes', POINTER(c_uint8)),
     ('fix_names', POINTER(c_char_p)),
     ('move_names', POINTER(c_char_p)),
+    ('rigid', c_int),
+    ('reserved_int3', c_int),
 ]
 hk_model_def._fields_ = [
     ('def_size', c_size_t),
@@ -1211,6 +1296,10 @@ hk_model_def._fields_ = [
     ('seams', POINTER(hk_seam_def)),
     ('spring_count', c_int),
     ('seam_count', c_int),
+    ('joints', POINTER(hk_joint_def)),
+    ('constraints', POINTER(hk_constraint_def)),
+    ('joint_count', c_int),
+    ('constraint_count', c_int),
 ]
 hk_fit_def._fields_ = [
     ('def_size', c_size_t),
@@ -1235,6 +1324,7 @@ FUNCTIONS = {
     'hk_analysis_rest_slope': (c_int, [c_void_p, POINTER(c_double), POINTER(c_double), POINTER(c_double)], ['analysis', 'direction', 'factors', 'slope']),
     'hk_analysis_set_state': (c_int, [c_void_p, POINTER(c_double), c_double], ['analysis', 'positions', 'time']),
     'hk_analysis_solve': (c_int, [c_void_p, POINTER(c_double), POINTER(c_double)], ['analysis', 'right', 'solution']),
+    'hk_constraint_kind_name': (c_char_p, [c_int], ['kind']),
     'hk_contact_law_count': (c_int, [], []),
     'hk_contact_law_name': (c_char_p, [c_int], ['law']),
     'hk_contact_law_summary': (c_char_p, [c_int], ['law']),
@@ -1272,6 +1362,7 @@ FUNCTIONS = {
     'hk_file_save': (c_int, [c_char_p, c_void_p, c_size_t], ['path', 'data', 'size']),
     'hk_fill_attach_def': (None, [POINTER(hk_attach_def), c_size_t], ['def', 'size']),
     'hk_fill_body_def': (None, [POINTER(hk_body_def), c_size_t], ['def', 'size']),
+    'hk_fill_constraint_def': (None, [POINTER(hk_constraint_def), c_size_t], ['def', 'size']),
     'hk_fill_contact_def': (None, [POINTER(hk_contact_def), c_size_t], ['def', 'size']),
     'hk_fill_design_def': (None, [POINTER(hk_design_def), c_size_t], ['def', 'size']),
     'hk_fill_empty_law': (None, [POINTER(hk_custom_law)], ['law']),
@@ -1279,6 +1370,7 @@ FUNCTIONS = {
     'hk_fill_fit_def': (None, [POINTER(hk_fit_def), c_size_t], ['def', 'size']),
     'hk_fill_grab_def': (None, [POINTER(hk_grab_def), c_size_t], ['def', 'size']),
     'hk_fill_handle_def': (None, [POINTER(hk_handle_def), c_size_t], ['def', 'size']),
+    'hk_fill_joint_def': (None, [POINTER(hk_joint_def), c_size_t], ['def', 'size']),
     'hk_fill_load_def': (None, [POINTER(hk_load_def), c_size_t], ['def', 'size']),
     'hk_fill_material_def': (None, [POINTER(hk_material_def), c_size_t], ['def', 'size']),
     'hk_fill_mesh_def': (None, [POINTER(hk_mesh_def), c_size_t, c_int], ['def', 'size', 'kind']),
@@ -1315,6 +1407,7 @@ FUNCTIONS = {
     'hk_integrator_count': (c_int, [], []),
     'hk_integrator_name': (c_char_p, [c_int], ['integrator']),
     'hk_integrator_summary': (c_char_p, [c_int], ['integrator']),
+    'hk_joint_kind_name': (c_char_p, [c_int], ['kind']),
     'hk_machine': (POINTER(hk_machine_info), [], []),
     'hk_machine_gpu': (c_bool, [c_char_p, c_size_t], ['text', 'size']),
     'hk_material_count': (c_int, [], []),
@@ -1367,9 +1460,12 @@ FUNCTIONS = {
     'hk_model_constraint_count': (c_int, [c_void_p], ['model']),
     'hk_model_contact_distance': (c_double, [c_void_p], ['model']),
     'hk_model_create': (c_int, [POINTER(hk_model_def), POINTER(c_void_p)], ['def', 'model']),
+    'hk_model_find_joint': (c_int, [c_void_p, c_char_p], ['model', 'name']),
+    'hk_model_find_rigid_part': (c_int, [c_void_p, c_char_p], ['model', 'name']),
     'hk_model_find_spring': (c_int, [c_void_p, c_char_p], ['model', 'name']),
     'hk_model_free': (None, [c_void_p], ['model']),
     'hk_model_holds': (c_int, [c_void_p, POINTER(c_uint8)], ['model', 'holds']),
+    'hk_model_joint_count': (c_int, [c_void_p], ['model']),
     'hk_model_load_forces': (c_int, [c_void_p, POINTER(c_double)], ['model', 'forces']),
     'hk_model_masses': (POINTER(c_double), [c_void_p], ['model']),
     'hk_model_obstacle_count': (c_int, [c_void_p], ['model']),
@@ -1379,6 +1475,9 @@ FUNCTIONS = {
     'hk_model_point_spring_count': (c_int, [c_void_p], ['model']),
     'hk_model_probe': (c_int, [c_void_p, c_int, POINTER(c_double), POINTER(hk_probe)], ['model', 'body', 'at', 'probe']),
     'hk_model_rest_positions': (POINTER(c_double), [c_void_p], ['model']),
+    'hk_model_rigid_part_count': (c_int, [c_void_p], ['model']),
+    'hk_model_rigid_part_name': (c_char_p, [c_void_p, c_int], ['model', 'part']),
+    'hk_model_rigid_part_vertices': (POINTER(c_int32), [c_void_p, c_int, POINTER(c_int)], ['model', 'part', 'count']),
     'hk_model_select': (c_int, [c_void_p, c_int, POINTER(hk_selector), POINTER(c_uint8), POINTER(c_uint8)], ['model', 'body', 'selector', 'vertices', 'tets']),
     'hk_model_skin': (c_void_p, [c_void_p, c_int], ['model', 'body']),
     'hk_model_spring_count': (c_int, [c_void_p], ['model']),
@@ -1445,6 +1544,7 @@ FUNCTIONS = {
     'hk_world_grab': (c_int, [c_void_p, POINTER(hk_grab_def), POINTER(c_int)], ['world', 'def', 'grab']),
     'hk_world_grab_force': (c_int, [c_void_p, c_int, POINTER(c_double)], ['world', 'grab', 'force']),
     'hk_world_greatest': (c_int, [c_void_p, POINTER(hk_greatest)], ['world', 'greatest']),
+    'hk_world_joint_state': (c_int, [c_void_p, c_int, POINTER(hk_joint_state)], ['world', 'joint', 'state']),
     'hk_world_load_state': (c_int, [c_void_p, c_char_p], ['world', 'path']),
     'hk_world_mesh': (c_int, [c_void_p, POINTER(c_void_p)], ['world', 'mesh']),
     'hk_world_method': (c_char_p, [c_void_p], ['world']),
@@ -1457,6 +1557,7 @@ FUNCTIONS = {
     'hk_world_reactions': (c_int, [c_void_p, POINTER(hk_reaction), POINTER(c_double)], ['world', 'reactions', 'vertices']),
     'hk_world_release_grab': (c_int, [c_void_p, c_int], ['world', 'grab']),
     'hk_world_report_energy': (None, [c_void_p, c_bool], ['world', 'always']),
+    'hk_world_rigid_state': (c_int, [c_void_p, c_int, POINTER(hk_rigid_state)], ['world', 'part', 'state']),
     'hk_world_save': (c_int, [c_void_p, c_char_p], ['world', 'path']),
     'hk_world_save_fields': (c_int, [c_void_p, c_char_p, POINTER(c_char_p), c_int], ['world', 'path', 'fields', 'count']),
     'hk_world_save_points': (c_int, [c_void_p, c_char_p], ['world', 'path']),
@@ -1575,6 +1676,7 @@ FAILING = frozenset([
     'hk_world_grab',
     'hk_world_grab_force',
     'hk_world_greatest',
+    'hk_world_joint_state',
     'hk_world_load_state',
     'hk_world_mesh',
     'hk_world_move_grab',
@@ -1583,6 +1685,7 @@ FAILING = frozenset([
     'hk_world_probe',
     'hk_world_reactions',
     'hk_world_release_grab',
+    'hk_world_rigid_state',
     'hk_world_save',
     'hk_world_save_fields',
     'hk_world_save_points',

@@ -24,17 +24,19 @@ typedef struct hk_def_kind {
     GROWS(move, motion, motion)              \
     GROWS(attach, motion, damping)           \
     GROWS(load, force, outside)              \
-    GROWS(region, material, material)        \
-    GROWS(body, velocity, move_names)        \
+    GROWS(region, material, reserved_int)    \
+    GROWS(body, velocity, reserved_int3)     \
     GROWS(term, context, batch)              \
     GROWS(contact, between, drag)            \
     GROWS(obstacle, formula, formula)        \
-    GROWS(model, gravity, seam_count)        \
+    GROWS(model, gravity, constraint_count)  \
     EMBEDDED(solver)                         \
     GROWS(world, damping, laplacian_damping) \
     GROWS(grab, target, target)              \
     GROWS(spring, slack, reserved_int)       \
     GROWS(seam, slack, slack)                \
+    GROWS(joint, axis, axis)                 \
+    GROWS(constraint, axis, axis)            \
     GROWS(rest, threads, linear)             \
     GROWS(fit, threads, threads)             \
     GROWS(design, undo_mb, undo_mb)          \

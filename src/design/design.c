@@ -7,6 +7,7 @@
 
 #include "core/def.h"
 #include "design/inverse.h"
+#include "model/constraints.h"
 
 enum { MOST_THREADS = 1024, STEPS = 3, MOST_STEPS = 100, UNDO_MB = 256, MOST_UNDO_MB = 1 << 20 };
 enum { SMALLEST_FOR_THREADS = 4000 };  // tets: below, waking threads takes longer than they save
@@ -85,6 +86,7 @@ static hk_status build(const hk_design_def *def, hk_design *d)
     d->history.most = (size_t)(def->undo_mb ? def->undo_mb : UNDO_MB) << 20;
     d->history.open_handle = -1;
     HK_TRY(hk_model_need_linear(m, "a design"));
+    HK_TRY(hk_model_need_free(m, "a design"));
     HK_TRY(hk_reference_create(m, d->threads, &d->reference));
     HK_TRY(hk_modify_create(d->reference, &d->modify));
     HK_TRY(hk_initialise_create(d->reference, &d->initialise));

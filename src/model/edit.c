@@ -4,6 +4,7 @@
 #include "mesh/select.h"
 #include "model/conditions.h"
 #include "model/build.h"
+#include "model/constraints.h"
 #include "model/contact.h"
 #include "model/rope.h"
 #include "model/sheet.h"
@@ -128,6 +129,7 @@ hk_status hk_model_copy(const hk_model *model, hk_model **copy)
     m->contact = NULL;
     m->conditions = hk_conditions_retain(m->conditions);
     m->point_springs = hk_point_springs_retain(m->point_springs);
+    m->constraints = hk_constraints_retain(m->constraints);
     hk_status status = copy_arrays(m) ? HK_OK : HK_NO_MEMORY;
     for (int k = 0; m->motions && k < m->motion_count; k++)
         hk_time_factor_retain(m->motions[k].factor);
@@ -246,6 +248,7 @@ static hk_status measure(hk_model *m)
 
 hk_status hk_model_set_rest(hk_model *m, const double *rest)
 {
+    HK_TRY(hk_model_need_free(m, "models with another rest shape"));
     for (int64_t k = 0; k < 3 * (int64_t)m->vertex_count; k++)
         if (!isfinite(rest[k]))
             return hk_fail(HK_BAD_INPUT, "the rest position of vertex %lld is not finite",

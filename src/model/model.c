@@ -7,6 +7,7 @@
 #include "mesh/quadratic.h"
 #include "mesh/select.h"
 #include "model/build.h"
+#include "model/constraints.h"
 #include "model/contact.h"
 #include "model/def.h"
 #include "model/rope.h"
@@ -736,6 +737,7 @@ static hk_status build(const hk_model_def *def, hk_model *m)
     HK_TRY(take_terms(def, m));
     HK_TRY(hk_model_order_links(m));
     HK_TRY(hk_model_take_springs(def, m));
+    HK_TRY(hk_model_take_constraints(def, m));
     return hk_model_take_contact(def, m);
 }
 
@@ -803,6 +805,7 @@ void hk_model_free(hk_model *model)
     hk_free(model->motions);
     hk_conditions_free(model->conditions);
     hk_point_springs_free(model->point_springs);
+    hk_constraints_free(model->constraints);
     hk_free(model->tets);
     hk_free(model->middles);
     hk_free(model->volume);

@@ -144,6 +144,8 @@ struct hk_model {
     hk_user_term *user_terms;                // [user_term_count]
     struct hk_point_springs *point_springs;  // springs.h; NULL: there are none
     struct hk_conditions *conditions;  // conditions.h; NULL: no pressures, no functions of the time
+    struct hk_constraints *constraints;  // constraints.h; NULL: there are none
+    const uint8_t *rigid_tet;            // [tet_count] of these; NULL: no tet is rigid
     hk_model_contact *contact;  // NULL: bodies pass through each other and through themselves
     int unreferenced;           // vertices of no element; they are held still
     // Body after body, vertices along a Morton curve: solvers work in this order for locality.
@@ -154,6 +156,11 @@ struct hk_model {
 static inline bool hk_model_is_quadratic(const hk_model *model, int tet)
 {
     return model->middles && model->middles[6 * (int64_t)tet] >= 0;
+}
+// Whether a tet keeps its shape: it is in no term, and its energy is 0.
+static inline bool hk_model_is_rigid(const hk_model *model, int tet)
+{
+    return model->rigid_tet && model->rigid_tet[tet];
 }
 // Fails, naming what cannot be done, if some tets are quadratic.
 hk_status hk_model_need_linear(const hk_model *model, const char *what);

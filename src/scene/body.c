@@ -33,12 +33,14 @@ static hk_status read_select(hk_scene *scene, const hk_mesh *mesh, const hk_node
 
 static hk_status read_region(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
 {
-    static const char *const keys[] = {"select", "material"};
+    static const char *const keys[] = {"select", "material", "rigid", "name"};
     hk_region_def *region = item;
     *region = hk_default_region_def();
     hk_node material;
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     HK_TRY(read_select(scene, mesh, node, &region->select));
+    HK_TRY(hk_member_flag(node, "rigid", &region->rigid));
+    HK_TRY(hk_member_text(node, "name", HK_OPTIONAL, &scene->arena, &region->name));
     HK_TRY(hk_node_need(node, "material", &material));
     return hk_read_material(scene, &material, &region->material);
 }
@@ -324,13 +326,15 @@ static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_
 {
     static const char *const keys[] = {"name",  "mesh",     "skin",    "transform", "copies",
                                        "array", "material", "regions", "initial",   "fix",
-                                       "move",  "load",     "attach",  "friction",  "thickness"};
+                                       "move",  "load",     "attach",  "friction",  "thickness",
+                                       "rigid"};
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     *body = hk_default_body_def();
     HK_TRY(read_name(scene, node, number, body));
     HK_TRY(hk_member_transform(node, &body->transform));
     HK_TRY(hk_member_number(node, "friction", HK_OPTIONAL, HK_NOT_NEGATIVE, &body->friction));
     HK_TRY(hk_member_number(node, "thickness", HK_OPTIONAL, HK_NOT_NEGATIVE, &body->thickness));
+    HK_TRY(hk_member_flag(node, "rigid", &body->rigid));
     hk_node material;
     HK_TRY(hk_node_need(node, "material", &material));
     HK_TRY(hk_read_material(scene, &material, &body->material));

@@ -232,6 +232,14 @@ hk_status hk_member_bool(const hk_node *node, const char *key, hk_need need, boo
     return HK_OK;
 }
 
+hk_status hk_member_flag(const hk_node *node, const char *key, int *value)
+{
+    bool given = *value != 0;
+    HK_TRY(hk_member_bool(node, key, HK_OPTIONAL, &given));
+    *value = given;
+    return HK_OK;
+}
+
 hk_status hk_member_text(const hk_node *node, const char *key, hk_need need, hk_arena *arena,
                          const char **text)
 {

@@ -112,6 +112,8 @@ hk_status hk_member_numbers(const hk_node *node, const char *key, hk_need need, 
                             hk_range range, double *values);
 hk_status hk_member_direction(const hk_node *node, const char *key, hk_need need, double values[3]);
 hk_status hk_member_bool(const hk_node *node, const char *key, hk_need need, bool *value);
+// An optional one that is 0 or 1.
+hk_status hk_member_flag(const hk_node *node, const char *key, int *value);
 // Copied into the arena.
 hk_status hk_member_text(const hk_node *node, const char *key, hk_need need, hk_arena *arena,
                          const char **text);

@@ -53,6 +53,13 @@ hk_status hk_member_formula(hk_scene *scene, const hk_node *node, const char *ke
 // When the bodies are known.
 hk_status hk_read_springs(hk_scene *scene, const hk_node *root);
 hk_status hk_read_seams(hk_scene *scene, const hk_node *root);
+// The number of the body that "body" names.
+hk_status hk_find_body(const hk_scene *scene, const hk_node *node, int *body);
+
+// ---------------------------------------------------------------- constraints.c
+
+hk_status hk_read_joints(hk_scene *scene, const hk_node *root);
+hk_status hk_read_constraints(hk_scene *scene, const hk_node *root);
 
 // ---------------------------------------------------------------- copies of a body (copies.c)
 

@@ -3,7 +3,7 @@
 
 // ---------------------------------------------------------------- what they join
 
-static hk_status find_body(const hk_scene *scene, const hk_node *node, int *body)
+hk_status hk_find_body(const hk_scene *scene, const hk_node *node, int *body)
 {
     const char *name;
     hk_node key;
@@ -54,7 +54,7 @@ static hk_status read_point(const hk_scene *scene, const hk_node *node, hk_point
     *to = (hk_point_def){.body = HK_THE_WORLD};
     if (json_is_array(node->json)) return hk_node_numbers(node, 3, HK_ANY_NUMBER, to->at);
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
-    HK_TRY(find_body(scene, node, &to->body));
+    HK_TRY(hk_find_body(scene, node, &to->body));
     for (int k = 0; k < KINDS; k++)
         if (hk_node_member(node, keys[k], &child)) {
             which = k;
@@ -94,14 +94,6 @@ static hk_status read_time(hk_scene *scene, const hk_node *node, hk_factor_def *
     return HK_OK;
 }
 
-static hk_status read_flag(const hk_node *node, const char *key, int *value)
-{
-    bool given = *value != 0;
-    HK_TRY(hk_member_bool(node, key, HK_OPTIONAL, &given));
-    *value = given;
-    return HK_OK;
-}
-
 // ---------------------------------------------------------------- springs
 
 static hk_status read_spring(hk_scene *scene, const hk_mesh *mesh, const hk_node *node, void *item)
@@ -123,7 +115,7 @@ static hk_status read_spring(hk_scene *scene, const hk_mesh *mesh, const hk_node
     HK_TRY(read_time(scene, node, &spring->factor));
     HK_TRY(hk_member_number(node, "damping", HK_OPTIONAL, HK_NOT_NEGATIVE, &spring->damping));
     HK_TRY(hk_member_number(node, "breaking", HK_OPTIONAL, HK_NOT_NEGATIVE, &spring->breaking));
-    return read_flag(node, "slack", &spring->slack);
+    return hk_member_flag(node, "slack", &spring->slack);
 }
 
 hk_status hk_read_springs(hk_scene *scene, const hk_node *root)
@@ -143,7 +135,7 @@ static hk_status read_side(hk_scene *scene, const hk_node *seam, const char *key
     hk_node node, select;
     HK_TRY(hk_node_need(seam, key, &node));
     HK_TRY(hk_node_keys(&node, keys, HK_COUNT_OF(keys)));
-    HK_TRY(find_body(scene, &node, &side->body));
+    HK_TRY(hk_find_body(scene, &node, &side->body));
     HK_TRY(hk_node_need(&node, "select", &select));
     return hk_read_selector(scene, scene->model.bodies[side->body].mesh, &select, &side->select);
 }
@@ -165,8 +157,8 @@ static hk_status read_seam(hk_scene *scene, const hk_mesh *mesh, const hk_node *
     HK_TRY(read_time(scene, node, &seam->factor));
     HK_TRY(hk_member_number(node, "damping", HK_OPTIONAL, HK_NOT_NEGATIVE, &seam->damping));
     HK_TRY(hk_member_number(node, "breaking", HK_OPTIONAL, HK_NOT_NEGATIVE, &seam->breaking));
-    HK_TRY(read_flag(node, "reverse", &seam->reverse));
-    return read_flag(node, "slack", &seam->slack);
+    HK_TRY(hk_member_flag(node, "reverse", &seam->reverse));
+    return hk_member_flag(node, "slack", &seam->slack);
 }
 
 hk_status hk_read_seams(hk_scene *scene, const hk_node *root)

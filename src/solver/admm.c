@@ -155,8 +155,9 @@ static hk_status apply_inverse(void *solver, double *q)
 static hk_status solve(admm *s, const double *x, const double *gradient, double *square)
 {
     hk_line_search *ls = &s->search;
-    const hk_problem *p = ls->problem;
+    hk_problem *p = ls->problem;
     double clock = hk_now();
+    hk_problem_stand(p, x);
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
         ls->direction[k] = p->held[k / 4] ? 0 : -gradient[k];
     s->contacts.iterations = 0;
@@ -223,6 +224,7 @@ static void advance(admm *s)
     const double *d = s->search.direction;
     int64_t size = 4 * (int64_t)s->search.problem->vertex_count;
     for (int64_t k = 0; k < size; k++) s->state[k] += d[k];
+    hk_problem_retract(s->search.problem, s->state);
 }
 
 // Whether the state ls->trial is to be preferred to the best, by ε, or within its rounding by the
@@ -346,6 +348,7 @@ static void admm_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_admm = {
     .name = "admm",
+    .takes_constraints = true,
     .guarded = true,
     .summary = "ADMM: elements solved one by one, tied together by a constant matrix",
     .iterations = 10,

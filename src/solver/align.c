@@ -20,12 +20,14 @@ void hk_align_start(hk_problem *p, const double *x, double energy, double *works
     size_t bytes = 4 * sizeof(double) * (size_t)p->vertex_count;
     memcpy(workspace, start, bytes);
     hk_rigid_align(p, workspace);
+    hk_problem_retract(p, workspace);
     double moved = hk_problem_energy(p, workspace);
     bool better = fell(p, moved, energy, false);
     // What spins is strained by going straight ahead, all the more the stiffer it is.
     memcpy(p->rigid->other, start, bytes);
     hk_rigid_copy(p, x, p->rigid->other);
     hk_rigid_align(p, p->rigid->other);
+    hk_problem_retract(p, p->rigid->other);
     double kept = hk_problem_energy(p, p->rigid->other);
     if (fell(p, kept, better ? moved : energy, true))
         memcpy(start, p->rigid->other, bytes);
@@ -47,6 +49,7 @@ void hk_align_end(hk_problem *p, double tolerance, double *workspace, double *x,
     double before = hk_problem_energy(p, x);
     memcpy(p->rigid->other, x, bytes);
     hk_rigid_align(p, p->rigid->other);
+    hk_problem_retract(p, p->rigid->other);
     hk_evaluation at = hk_evaluate_exactly(p, p->rigid->other, tolerance, workspace);
     if (!isfinite(at.residual) || !fell(p, at.energy, before, false)) return;
     memcpy(x, p->rigid->other, bytes);

@@ -56,6 +56,17 @@ void hk_checkpoint_gradient(hk_checkpoint *k, double *elastic)
     hk_terms_blend_with_gradient(terms, false);
 }
 
+// The residual along the manifold, with the whole gradient in k->force.
+static double tied_residual(hk_checkpoint *k)
+{
+    hk_problem *p = k->problem;
+    hk_vertices_store(k->vertices, k->vertices->q, k->wide);
+    hk_vertices_whole_gradient(k->vertices, k->force);
+    hk_problem_stand(p, k->wide);
+    hk_problem_tangent(p, k->force);
+    return sqrt(hk_problem_dot(p, k->force, k->force));
+}
+
 hk_evaluation hk_checkpoint_measure(hk_checkpoint *k, double elastic)
 {
     hk_vertex_sums sums = hk_vertices_measure(k->vertices);
@@ -64,10 +75,14 @@ hk_evaluation hk_checkpoint_measure(hk_checkpoint *k, double elastic)
                         .scale = hk_vertices_scale(k->vertices),
                         .elastic = elastic,
                         .exact = NAN};
+    bool tied = k->problem->manifold != NULL;
+    if (tied) at.residual = tied_residual(k);
     at.excess = hk_all_beyond(at.residual);
     if (hk_may_be_rounding(&at, k->tolerance, hk_view_rounding(k->view) + k->vertices->rounding)) {
-        hk_vertices_store(k->vertices, k->vertices->q, k->wide);
-        hk_vertices_whole_gradient(k->vertices, k->force);
+        if (!tied) {
+            hk_vertices_store(k->vertices, k->vertices->q, k->wide);
+            hk_vertices_whole_gradient(k->vertices, k->force);
+        }
         at.excess = hk_view_excess(k->view, k->wide, k->force, hk_vertices_epsilon(k->vertices));
     }
     return at;
@@ -76,6 +91,7 @@ hk_evaluation hk_checkpoint_measure(hk_checkpoint *k, double elastic)
 double hk_checkpoint_energy(hk_checkpoint *k, const void *q)
 {
     hk_vertices_store(k->vertices, q, k->wide);
+    hk_problem_retract(k->problem, k->wide);
     return hk_problem_energy(k->problem, k->wide);
 }
 
@@ -161,6 +177,7 @@ void hk_checkpoint_restore(hk_checkpoint *k)
 void hk_checkpoint_store(hk_checkpoint *k, double *x)
 {
     hk_vertices_store(k->vertices, k->good, x);
+    hk_problem_retract(k->problem, x);
     restore_blend(k);
 }
 

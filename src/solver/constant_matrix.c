@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "solver/constant_reduction.h"
 #include "solver/line_search.h"
 #include "term/laplacian.h"
 
@@ -103,11 +104,40 @@ static hk_status create_axis(hk_constant_matrix *m, int axis, const double *weig
     return init(a, weight, flags);
 }
 
+static bool any_heavy(const hk_manifold *m)
+{
+    for (int n = 0; m && n < m->constraints->tree_count; n++)
+        if (!m->trees[n].light) return true;
+    return false;
+}
+
+// What heavy trees tie is held in the matrix itself.
+static hk_status tie(hk_constant_matrix *m, const double *weight)
+{
+    hk_problem *p = m->problem;
+    const hk_manifold *manifold = p->manifold;
+    if (!any_heavy(manifold)) return HK_OK;
+    if (p->axes)
+        return hk_fail(HK_UNSUPPORTED,
+                       "methods with a constant matrix cannot have both rigid parts and fixes with "
+                       "\"axes\": use newton or lbfgs, or a constraint \"plane\" or \"line\" in "
+                       "the place of the fix");
+    m->held = HK_ARRAY(uint8_t, p->vertex_count);
+    if (!m->held) return HK_NO_MEMORY;
+    for (int k = 0; k < p->vertex_count; k++) {
+        int part = manifold->part_of[k], tree = part >= 0 ? manifold->parts[part].tree : -1;
+        m->held[k] = p->held[k] || (tree >= 0 && !manifold->trees[tree].light);
+    }
+    return hk_constant_reduction_create(p, weight, &m->reduction);
+}
+
 hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *p, const double *weight,
                                   int flags)
 {
     *m = (hk_constant_matrix){.problem = p, .factored.weight = NAN};
+    HK_TRY(tie(m, weight));
     HK_TRY(init(m, weight, flags));
+    if (m->reduction) m->solves = flags & (HK_MATRIX_FACTORED | HK_MATRIX_MULTIGRID);
     for (int i = 0; i < 3; i++)
         if (axis_stays(p, i)) HK_TRY(create_axis(m, i, weight, flags));
     return HK_OK;
@@ -122,6 +152,7 @@ void hk_constant_matrix_release(hk_constant_matrix *m)
             m->by_axis[i] = NULL;
         }
     hk_free(m->held);
+    hk_constant_reduction_free(m->reduction);
     hk_direct_free(m->direct);
     hk_factor_free(m->triangle);
     hk_multigrid_free(m->multigrid);
@@ -136,6 +167,7 @@ void hk_constant_matrix_release(hk_constant_matrix *m)
     hk_free(m->found);
     hk_low_rank_release(&m->live);
     hk_free(m->row);
+    hk_free(m->tied);
     hk_free(m->whole);
 }
 
@@ -214,6 +246,7 @@ static hk_status take_live(hk_constant_matrix *m)
 static hk_status make_solvable(hk_constant_matrix *m, const char *method)
 {
     const hk_problem *p = m->problem;
+    if (m->scalar.count == 0) return HK_OK;
     if (!m->direct) {
         hk_multigrid_free(m->multigrid);
         m->multigrid = NULL;
@@ -221,6 +254,27 @@ static hk_status make_solvable(hk_constant_matrix *m, const char *method)
     }
     HK_TRY(hk_direct_factor_shifted(m->direct, &m->scalar, m->matrix, method));
     return p->weight > 0 ? hk_factor_update(m->direct, p->threads, &m->triangle) : HK_OK;
+}
+
+// What ties are at the border of the matrix has to be known better than a solve in single precision
+// or a cycle has it.
+static hk_status solve_border(void *context, const double *from, double *to)
+{
+    enum { SOLVES = 2, CYCLES = 8 };
+    hk_constant_matrix *m = context;
+    if (m->scalar.count == 0) return HK_OK;
+    size_t size = 4 * (size_t)m->problem->vertex_count;
+    if (!m->whole) m->whole = HK_ARRAY(double, 2 * size);
+    if (!m->whole) return HK_NO_MEMORY;
+    HK_TRY(hk_constant_matrix_solve(m, from, m->multigrid ? CYCLES : SOLVES, m->whole, to));
+    hk_low_rank_correct(&m->live, to);
+    return HK_OK;
+}
+
+static hk_status prepare_reduction(hk_constant_matrix *m)
+{
+    if (!m->reduction || !m->solves) return HK_OK;
+    return hk_constant_reduction_prepare(m->reduction, solve_border, m);
 }
 
 hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, double *phase_s,
@@ -234,7 +288,10 @@ hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, 
     bool current = hk_low_rank_is_current(&m->live, p);
     if (anew) *anew = !same || !current;
     if (same && current) return HK_OK;
-    if (same && m->solves) return take_live(m);
+    if (same && m->solves) {
+        HK_TRY(take_live(m));
+        return prepare_reduction(m);
+    }
     double clock = hk_now();
     fill_matrix(m);
     if (!m->solves && p->terms->live) {
@@ -246,6 +303,7 @@ hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, 
     if (m->solves) HK_TRY(make_solvable(m, method));
     m->factored = now;
     if (m->solves && !(current && m->live.count == 0)) HK_TRY(take_live(m));
+    HK_TRY(prepare_reduction(m));
     phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return HK_OK;
 }
@@ -277,6 +335,7 @@ static void apply_refined(hk_constant_matrix *m, const double *from, double *to)
 static hk_status solve_without_live(void *context, const double *from, double *to)
 {
     hk_constant_matrix *m = context;
+    if (m->scalar.count == 0) return HK_OK;
     if (m->multigrid) {
         hk_multigrid_apply(m->multigrid, m->vertex, from, to);
         return HK_OK;
@@ -309,9 +368,32 @@ static hk_status apply_by_axis(hk_constant_matrix *m, const double *from, double
     return HK_OK;
 }
 
+// P A⁻¹ P at light trees, P the projection on what leads along the manifold: their A⁻¹ is larger
+// than that over their unknowns, and a line search shortens what is too long.
+static hk_status apply_tied(hk_constant_matrix *m, const double *from, double *to)
+{
+    hk_problem *p = m->problem;
+    size_t size = 4 * (size_t)p->vertex_count;
+    if (!m->tied) m->tied = HK_ARRAY(double, 2 * size);
+    if (!m->tied) return HK_NO_MEMORY;
+    double *given = m->tied, *solved = given + size;
+    memcpy(given, from, size * sizeof(double));
+    hk_manifold_tangent(p->manifold, HK_LIGHT, NULL, given);
+    memset(solved, 0, size * sizeof(double));
+    if (p->axes) HK_TRY(apply_by_axis(m, given, solved));
+    if (!p->axes) HK_TRY(solve_without_live(m, given, solved));
+    if (!p->axes && m->scalar.count > 0) hk_low_rank_correct(&m->live, solved);
+    if (m->reduction) HK_TRY(hk_constant_reduction_apply(m->reduction, given, solved, solved));
+    hk_manifold_tangent(p->manifold, HK_LIGHT, NULL, solved);
+    for (size_t k = 0; k < size; k++)
+        if (!p->held[k / 4]) to[k] = solved[k];
+    return HK_OK;
+}
+
 hk_status hk_constant_matrix_apply(hk_constant_matrix *m, const double *from, double *to)
 {
     if (!m->solves) return HK_OK;
+    if (m->problem->manifold) return apply_tied(m, from, to);
     if (m->problem->axes) return apply_by_axis(m, from, to);
     HK_TRY(solve_without_live(m, from, to));
     hk_low_rank_correct(&m->live, to);

@@ -69,6 +69,11 @@ static bool approach(const hk_continuation *c, double fraction, double part, dou
     held_step(c, fraction, x);
     for (int64_t k = 0; part > 0 && k < 4 * (int64_t)c->problem->vertex_count; k++)
         if (!c->problem->held[k / 4]) x[k] += part * c->ahead[k];
+    // What is tied goes all the way or not at all.
+    if (c->problem->manifold) {
+        hk_problem_retract(c->problem, x);
+        return hk_terms_passes(c->problem->terms, x);
+    }
     return hk_terms_approach(c->problem->terms, c->problem->held, x);
 }
 
@@ -86,7 +91,9 @@ static hk_status approach_following(const hk_continuation *c, double fraction, d
     if (!c->method->follow || !held_step(c, fraction, x)) return HK_OK;
     HK_TRY(c->method->follow(c->solver, c->good, c->step));
     add(c->problem, c->good, c->step, x);
-    if (hk_terms_approach(c->problem->terms, c->problem->held, x))
+    hk_problem_retract(c->problem, x);
+    if (c->problem->manifold ? hk_terms_passes(c->problem->terms, x)
+                             : hk_terms_approach(c->problem->terms, c->problem->held, x))
         *energy = hk_problem_energy(c->problem, x);
     return HK_OK;
 }

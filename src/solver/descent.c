@@ -18,6 +18,7 @@
 #include "solver/checkpoint.h"
 #include "solver/limit.h"
 #include "solver/line_search.h"
+#include "solver/tied_vertices.h"
 
 enum { PHASES = HK_DESCENT_PHASES };
 enum {
@@ -108,6 +109,7 @@ typedef struct descent {
     hk_settings settings;
     hk_vertices vertices;
     hk_checkpoint checkpoint;
+    hk_tied_vertices tied;
     const double *diagonal;   // [vertex_count] a constant one instead of the Hessian, or NULL
     bool guarded;             // something is in the way (hk_guard_ops)
     double *vector[VECTORS];  // [vertex_count][4] workspace of the estimate of the longest α
@@ -124,6 +126,7 @@ static void descent_free(void *solver)
     if (!s) return;
     hk_view_free(s->view);
     hk_vertices_release(&s->vertices);
+    hk_tied_release(&s->tied);
     hk_checkpoint_release(&s->checkpoint);
     hk_free(s->vertices.floor);
     for (int k = 0; k < VECTORS; k++) hk_free(s->vector[k]);
@@ -135,6 +138,7 @@ static hk_status allocate(descent *s, hk_problem *p)
     HK_TRY(hk_view_for(p, &s->settings, &s->view));
     HK_TRY(hk_vertices_init(&s->vertices, s->view));
     HK_TRY(hk_checkpoint_init(&s->checkpoint, &s->vertices, s->settings.tolerance));
+    HK_TRY(hk_tied_init(&s->tied, &s->vertices));
     for (int k = 0; k < VECTORS; k++) {
         s->vector[k] = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
         if (!s->vector[k]) return HK_NO_MEMORY;
@@ -237,10 +241,12 @@ static void step(descent *s, int k)
     if (s->guarded) precondition(s);
     double weight = descent_accelerate(&s->rules, &s->state, k, &restarts);
     if (restarts) forget_last(s);
+    hk_tied_before(&s->tied);
     if (s->rules.acceleration == HK_ACCELERATION_NESTEROV)
         hk_vertices_step_momentum(&s->vertices, s->state.length, weight);
     else
         hk_vertices_step(&s->vertices, s->state.length, weight);
+    hk_tied_after(&s->tied);
     truncate(s);
 }
 
@@ -281,6 +287,7 @@ static double largest_eigenvalue(descent *s)
     // Any vector will do that has a share of the mode: here one without pattern.
     for (int64_t k = 0; k < size; k++)
         v[k] = inverse[k] > 0 ? (double)(((uint64_t)k * 2654435761u >> 16) % 1001) / 500 - 1 : 0;
+    hk_tied_at_rest(&s->tied, inverse, v);
     hk_problem_gradient(p, p->rest, from, NULL, NULL);
     double eigenvalue = 1, h = 1e-7 * p->size * sqrt(3.0 * p->free_count);
     for (int n = 0; n < POWER_ITERATIONS; n++) {
@@ -289,6 +296,7 @@ static double largest_eigenvalue(descent *s)
         for (int64_t k = 0; k < size; k++) x[k] = p->rest[k] + h / norm * v[k];
         hk_problem_gradient(p, x, to, NULL, NULL);
         for (int64_t k = 0; k < size; k++) v[k] = inverse[k] * (to[k] - from[k]) / h;
+        hk_tied_at_rest(&s->tied, inverse, v);
         eigenvalue = sqrt(hk_problem_dot(p, v, v));
     }
     return isfinite(eigenvalue) && eigenvalue > 1 ? eigenvalue : 1;
@@ -493,6 +501,7 @@ const hk_method hk_descent = {
     .iterations = 96,
     .pose_iterations = 50000,
     .tolerance = 1e-6,
+    .takes_constraints = true,
     .guarded = true,
     .by_regions = true,
     .options = g_options,

@@ -94,6 +94,7 @@ static void descent_describe(const void *solver, char *text, size_t size)
 const hk_method hk_gradient_descent = {
     .name = "gradient_descent",
     .takes_rank_one = true,
+    .takes_constraints = true,
     .guarded = true,
     .summary = "steepest descent, by default with the Jacobi preconditioner; no acceleration",
     .iterations = 1000,

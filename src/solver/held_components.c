@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "model/constraints.h"
+
 // Union-find; of[v] is a representative vertex.
 static int32_t find(int32_t *of, int32_t v)
 {
@@ -40,6 +42,31 @@ static void count_tie(void *context, const hk_stencil *s)
     }
 }
 
+// Parts hang together, and those on joints with what they are tied to. Joints to what stands still
+// and constraints of vertices hold a little.
+static void join_parts(const hk_model *m, int32_t *of)
+{
+    const hk_constraints *c = m->constraints;
+    for (int k = 0; c && k < c->part_count; k++) {
+        const hk_part *part = &c->parts[k];
+        for (int i = 1; i < part->count; i++)
+            join(of, c->vertices[part->start], c->vertices[part->start + i]);
+        if (part->parent >= 0)
+            join(of, c->vertices[part->start], c->vertices[c->parts[part->parent].start]);
+    }
+}
+
+static void count_parts(const hk_model *m, hk_held_components *c)
+{
+    for (int k = 0; m->constraints && k < m->constraints->part_count; k++) {
+        const hk_part *part = &m->constraints->parts[k];
+        bool alone = part->parent < 0;
+        bool free = !alone || part->freedom == HK_MOVES_FREELY || part->freedom == HK_IS_HELD;
+        bool by_joint = alone && part->joint >= 0;
+        if (!free || by_joint) c->held[c->of[m->constraints->vertices[part->start]]]++;
+    }
+}
+
 hk_status hk_held_components_find(const hk_model *m, const hk_live *live, hk_held_components *c)
 {
     finder f = {m, c};
@@ -51,11 +78,13 @@ hk_status hk_held_components_find(const hk_model *m, const hk_live *live, hk_hel
     }
     for (int v = 0; v < m->vertex_count; v++) c->of[v] = v;
     hk_model_stencils(m, join_stencil, &f);
+    join_parts(m, c->of);
     for (int v = 0; v < m->vertex_count; v++) {
         c->of[v] = find(c->of, v);
         c->held[c->of[v]] += m->hold[v] != HK_FREE || (m->axes && m->axes[v]);
     }
     hk_model_stencils(m, count_tie, &f);
+    count_parts(m, c);
     for (int k = 0; live && k < live->grab_count; k++)
         if (live->grabs[k].held) c->held[c->of[live->grabs[k].vertex[0]]]++;
     return HK_OK;

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "solver/manifold.h"
+
 hk_status hk_jacobi_init(hk_jacobi *j, const hk_problem *problem)
 {
     j->inverse = HK_ZEROS(double, 4 * (size_t)problem->vertex_count);
@@ -43,12 +45,22 @@ void hk_jacobi_uniform(hk_jacobi *j, hk_problem *p, const double *x)
             j->inverse[4 * (int64_t)k + i] = p->held[k] || !(largest > 0) ? 0 : 1 / largest;
 }
 
-void hk_jacobi_apply(const hk_jacobi *j, const hk_problem *p, const double *from, double *to)
+// With constraints J (JᵀDJ)⁻¹ Jᵀ: what D⁻¹ gives, as near as the manifold comes to it by D.
+static void keep_to_manifold(const hk_jacobi *j, hk_problem *p, double *to)
+{
+    double *weight = p->manifold->line;
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        weight[k] = j->inverse[k] > 0 ? 1 / j->inverse[k] : 0;
+    hk_manifold_tangent(p->manifold, HK_ALL_TREES, weight, to);
+}
+
+void hk_jacobi_apply(const hk_jacobi *j, hk_problem *p, const double *from, double *to)
 {
     int64_t size = 4 * (int64_t)p->vertex_count;
     const double *inverse = j->inverse;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t k = 0; k < size; k++) to[k] = inverse[k] * from[k];
+    if (p->manifold) keep_to_manifold(j, p, to);
 }
 
 const char *const hk_preconditioners[] = {"none", "jacobi", NULL};

@@ -18,7 +18,7 @@ void hk_jacobi_refresh(hk_jacobi *j, hk_problem *problem, const double *x, bool 
 // Without Hessian: one number for all vertices, so that a step of length 1 is about right.
 void hk_jacobi_uniform(hk_jacobi *j, hk_problem *problem, const double *x);
 // to = inverse × from
-void hk_jacobi_apply(const hk_jacobi *j, const hk_problem *problem, const double *from, double *to);
+void hk_jacobi_apply(const hk_jacobi *j, hk_problem *problem, const double *from, double *to);
 
 // The two options of methods that may use it; they come after those of the start.
 enum {

@@ -100,6 +100,7 @@ static void lbfgs_describe(const void *solver, char *text, size_t size)
 const hk_method hk_lbfgs = {
     .name = "lbfgs",
     .takes_rank_one = true,
+    .takes_constraints = true,
     .guarded = true,
     .summary = "L-BFGS, by default started from the Jacobi preconditioner",
     .iterations = 500,

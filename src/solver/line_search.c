@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "solver/limit.h"
+#include "solver/manifold.h"
 
 // Rounding of positions, which are kept in double precision whatever the view has.
 #define DOUBLE_EPSILON 1.1e-16
@@ -14,6 +15,8 @@ enum { PATIENCE = 50 };
 // Lengths at which a way counts as blocked, and what another must promise more.
 #define BLOCKED 0.5
 #define BETTER  2
+// What is left for chords to differ from straight ways, where something is near.
+#define SHORTER 0.9
 // Trials between a length that is too short and one that is too long, and a slope that is flat
 // enough, of that at the start.
 enum { MOST_GOES = 12 };
@@ -91,6 +94,17 @@ hk_status hk_search_begin(hk_line_search *s, const double *x, hk_solve_report *r
     return HK_OK;
 }
 
+// On a manifold the way to the trial state is no straight one: whether something is in the way of
+// the chord. (It is certain of the straight way along the direction.)
+static bool is_blocked(hk_line_search *s, const double *x)
+{
+    hk_problem *p = s->problem;
+    if (!p->manifold || !hk_terms_guarded(p->terms)) return false;
+    double *chord = p->manifold->vector;
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) chord[k] = s->trial[k] - x[k];
+    return hk_terms_limit(p->terms, x, chord, 1) < 1;
+}
+
 void hk_search_try(hk_line_search *s, const double *x, double length)
 {
     const double *d = s->direction;
@@ -98,7 +112,9 @@ void hk_search_try(hk_line_search *s, const double *x, double length)
     int64_t size = 4 * (int64_t)s->problem->vertex_count;
 #pragma omp parallel for schedule(static) num_threads(s->problem->threads)
     for (int64_t k = 0; k < size; k++) to[k] = x[k] + length * d[k];
+    hk_problem_retract(s->problem, to);
     s->next = evaluate(s, s->trial, s->trial_gradient);
+    if (is_blocked(s, x)) s->next.energy = s->next.residual = INFINITY;
 }
 
 // What rounding does to ε between two states, J. The estimate of bodies is for any state; where
@@ -145,7 +161,8 @@ static double go_by_bodies(hk_line_search *s, const double *x, double length, do
                            double *slope)
 {
     int64_t size = 4 * (int64_t)s->problem->vertex_count;
-    if (limit > BLOCKED * length) return limit;
+    // Joints may tie bodies to each other.
+    if (limit > BLOCKED * length || s->problem->manifold) return limit;
     for (int64_t k = 0; k < size; k++) s->trial[k] = length * s->direction[k];
     hk_terms_shorten(s->problem->terms, x, s->trial);
     double promised = hk_problem_dot(s->problem, s->gradient, s->trial);
@@ -200,6 +217,7 @@ double hk_search_length(hk_line_search *s, const double *x, bool fresh, double l
     double first = s->limit;
     if (isnan(first)) first = hk_terms_limit(s->problem->terms, x, s->direction, length);
     s->limit = NAN;
+    if (s->problem->manifold && first < length) first *= SHORTER;
     if (!(slope < 0)) return 0;
     if (first < length) first = go_by_bodies(s, x, length, first, &slope);
     hk_search_state from = {s->at.energy, s->at.residual, slope, s->armijo};
@@ -343,7 +361,9 @@ hk_status hk_search_descend(hk_line_search *s, const hk_direction *rule, void *s
     bool fresh = true;
     HK_TRY(hk_search_begin(s, x, report));
     while (!hk_search_over(s, x, report->iterations - before, report)) {
+        hk_problem_stand(s->problem, x);
         HK_TRY(rule->choose(solver, s, x, fresh));
+        hk_problem_tangent(s->problem, s->direction);
         double first = rule->length(solver, s, x);
         double length = hk_search_length(s, x, fresh, first, first);
         if (length == 0 && fresh) {

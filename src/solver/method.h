@@ -75,6 +75,8 @@ struct hk_method {
     // Takes forces that are no energy's (hk_terms_visit_forces).
     bool whole_vertices;  // fixes by axis are beyond it
     bool takes_forces;
+    // Rigid parts, joints and constraints of vertices (manifold.h).
+    bool takes_constraints;
     // Takes quadratic tets, which are there in double precision only.
     bool takes_quadratic;
     // Takes energies that join all vertices of a surface (hk_term_ops.visit_rank_one).

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "solver/line_search.h"
+#include "solver/manifold.h"
+#include "solver/reduction.h"
 
 // Conjugate gradients that are worth their while; after so many the direction found is taken.
 enum { MOST_CG = 500 };
@@ -18,9 +20,22 @@ enum { MOST_AGAIN = 12 };
 
 // ---------------------------------------------------------------- creation
 
+static hk_status create_reduced(hk_newton_matrix *m, const hk_joined *joined)
+{
+    hk_problem *p = m->problem;
+    HK_TRY(hk_assembly_create_joined(p->terms, p->held, false, joined, &m->assembly));
+    m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
+    m->whole_gradient = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+    if (!m->lower || !m->whole_gradient) return HK_NO_MEMORY;
+    HK_TRY(hk_reduction_create(p->manifold, m->assembly, &m->reduction));
+    if (m->reduction->pattern.count == 0) return HK_OK;
+    return hk_direct_create(&m->reduction->pattern, &m->direct);
+}
+
 static hk_status create_direct(hk_newton_matrix *m, const hk_joined *joined)
 {
     hk_problem *p = m->problem;
+    if (p->manifold) return create_reduced(m, joined);
     HK_TRY(hk_assembly_create_joined(p->terms, p->held, true, joined, &m->assembly));
     m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
     m->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
@@ -55,10 +70,12 @@ static hk_status build(hk_newton_matrix *m, const hk_joined *joined)
 static void release(hk_newton_matrix *m)
 {
     hk_direct_free(m->direct);
+    hk_reduction_free(m->reduction);
     hk_block_multigrid_free(m->multigrid);
     hk_block_rows_release(&m->rows);
     hk_assembly_free(m->assembly);
-    double *const numbers[] = {m->lower, m->right, m->solution, m->position, m->sum, m->of_levels};
+    double *const numbers[] = {m->lower, m->right,     m->solution,      m->position,
+                               m->sum,   m->of_levels, m->whole_gradient};
     for (int k = 0; k < HK_COUNT_OF(numbers); k++) hk_free(numbers[k]);
     hk_free(m->source);
     *m = (hk_newton_matrix){.problem = m->problem,
@@ -140,6 +157,17 @@ static hk_status assemble(hk_newton_matrix *m, const double *x, double loose,
     return hk_fail(HK_INTERNAL, "newton: an element of the world has no place in the matrix");
 }
 
+// The curvature of constraints belongs to the exact Hessian; it may be negative.
+static hk_status factor_reduced(hk_newton_matrix *m, const double *x, double keep, bool *positive)
+{
+    hk_problem *p = m->problem;
+    hk_problem_stand(p, x);
+    if (keep == 1) hk_problem_whole_gradient(p, x, m->whole_gradient);
+    hk_reduction_set(m->reduction, m->lower, keep == 1 ? m->whole_gradient : NULL);
+    if (!m->direct) return HK_OK;
+    return hk_direct_factor(m->direct, m->reduction->values, positive);
+}
+
 hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep, double loose,
                                const double *diagonal, double *phase_s, bool *positive)
 {
@@ -156,6 +184,8 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     hk_status status = HK_OK;
     if (m->multigrid)
         prepare_levels(m, x, positive);
+    else if (m->reduction)
+        status = factor_reduced(m, x, keep, positive);
     else
         status = hk_direct_factor(m->direct, m->lower, positive);
     phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
@@ -194,6 +224,14 @@ hk_status hk_newton_matrix_solve(hk_newton_matrix *m, double tolerance, const do
     *positive = true;
     memset(direction, 0, 4 * sizeof(double) * (size_t)m->problem->vertex_count);
     if (a->pattern.count == 0) return HK_OK;
+    if (m->reduction) {
+        hk_reduction_gather(m->reduction, gradient);
+        if (m->direct)
+            HK_TRY(hk_direct_solve(m->direct, m->reduction->right, m->reduction->right));
+        hk_reduction_scatter(m->reduction, direction);
+        phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+        return HK_OK;
+    }
     int stride = m->multigrid ? 4 : 3;
     for (int64_t b = 0; b < a->pattern.count; b++)
         for (int i = 0; i < 3; i++)

@@ -134,6 +134,7 @@ static void cg_describe(const void *solver, char *text, size_t size)
 const hk_method hk_nonlinear_cg = {
     .name = "nonlinear_cg",
     .takes_rank_one = true,
+    .takes_constraints = true,
     .guarded = true,
     .summary = "nonlinear conjugate gradients, by default with the Jacobi preconditioner",
     .iterations = 500,

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "solver/manifold.h"
+
 enum { SMALLEST_FOR_THREADS = 4000 };
 enum { RUN = 2048, SUMS = 4 };  // vertices in a partial sum; sums that a pass can take
 
@@ -114,6 +116,7 @@ static hk_status build(hk_problem *p, const hk_live *live)
     fill_vertices(p);
     HK_TRY(hk_terms_create(p->model, HK_DOUBLE_PRECISION, p->threads, NULL, live, &p->terms));
     HK_TRY(hk_rigid_create(p->model, &p->rigid));
+    HK_TRY(hk_manifold_create(p->model, p->mass, p->rest, &p->manifold));
     return take_rest(p);
 }
 
@@ -149,6 +152,7 @@ void hk_problem_free(hk_problem *p)
     if (!p) return;
     hk_terms_free(p->terms);
     hk_rigid_free(p->rigid);
+    hk_manifold_free(p->manifold);
     hk_free(p->held);
     hk_free(p->axes);
     hk_free(p->masked_force);
@@ -171,6 +175,21 @@ void hk_problem_mask(const hk_problem *p, double *vector)
     if (!p->axes) return;
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
         if (p->axes[k / 4] >> k % 4 & 1) vector[k] = 0;
+}
+
+void hk_problem_stand(hk_problem *p, const double *x)
+{
+    if (p->manifold) hk_manifold_stand(p->manifold, x);
+}
+
+void hk_problem_tangent(hk_problem *p, double *vector)
+{
+    if (p->manifold) hk_manifold_tangent(p->manifold, HK_ALL_TREES, NULL, vector);
+}
+
+void hk_problem_retract(hk_problem *p, double *x)
+{
+    if (p->manifold) hk_manifold_retract(p->manifold, x);
 }
 
 void hk_problem_take_forces(hk_problem *p)
@@ -347,6 +366,8 @@ void hk_problem_add_vertices(hk_problem *p, const double *x, double energy_of_te
         add_vertex_terms(p, x, r * RUN, hk_min_int((r + 1) * RUN, p->vertex_count), gradient,
                          p->partial + SUMS * r);
     hk_problem_mask(p, gradient);
+    hk_problem_stand(p, x);
+    hk_problem_tangent(p, gradient);
     if (energy) {
         double total = energy_of_terms + sum_runs(p, 0);
         *energy = isfinite(total) ? total : INFINITY;
@@ -361,6 +382,13 @@ void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, doubl
     double of_terms = 0;
     hk_terms_gradient(p->terms, x, HK_ALL_TERMS, gradient, energy ? &of_terms : NULL);
     hk_problem_add_vertices(p, x, of_terms, gradient, energy, force_scale);
+}
+
+void hk_problem_whole_gradient(hk_problem *p, const double *x, double *gradient)
+{
+    hk_terms_gradient(p->terms, x, HK_ALL_TERMS, gradient, NULL);
+    for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++)
+        gradient[k] += p->inertia[k / 4] * (x[k] - p->y[k]) - p->force[k];
 }
 
 void hk_problem_force(hk_problem *p, const double *x, double *gradient)

@@ -23,6 +23,7 @@ typedef struct hk_problem {
     int free_count;
     hk_terms *terms;
     hk_rigid *rigid;  // the bodies that nothing holds
+    struct hk_manifold *manifold;  // manifold.h: what constraints leave; NULL: there are none
     uint8_t *held;    // [vertex_count]
     double
         *masked_force;   // [vertex_count][4] N, of full_force what is left out along these, or NULL
@@ -88,6 +89,12 @@ static inline int hk_problem_axes(const hk_problem *p, int64_t vertex)
 }
 // 0 along them, of a vector [vertex_count][4].
 void hk_problem_mask(const hk_problem *p, double *vector);
+// What constraints allow, where there are any. Takes x for the state at which directions are …
+void hk_problem_stand(hk_problem *p, const double *x);
+// … takes of one what leads along the manifold there …
+void hk_problem_tangent(hk_problem *p, double *vector);
+// … and puts a state on it, and stands there.
+void hk_problem_retract(hk_problem *p, double *x);
 // Full forces again from the terms, for these changed; all of them are at work.
 void hk_problem_take_forces(hk_problem *p);
 // The model's materials have other coefficients, of the same laws, and its vertices other masses.
@@ -101,6 +108,8 @@ double hk_problem_energy(hk_problem *p, const double *x);
 // work: the largest of the norms of elastic, external and inertia forces. Parts may be NULL.
 void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
                          double *force_scale);
+// The gradient at all vertices as it is without constraints and fixes by axis.
+void hk_problem_whole_gradient(hk_problem *p, const double *x, double *gradient);
 // Completes gradient and energy of the terms at x by those of inertia and forces.
 void hk_problem_add_vertices(hk_problem *p, const double *x, double energy_of_terms,
                              double *gradient, double *energy, double *force_scale);

@@ -138,6 +138,7 @@ static hk_status weights(const hk_settings *settings, const hk_model *m, double 
     HK_TRY(check_ropes(m));
     for (int k = 0; k < m->material_count; k++) weight[k] = 0;
     for (int t = 0; t < m->tet_count; t++) {
+        if (hk_model_is_rigid(m, t)) continue;
         const hk_material *material = &m->materials[m->tet_material[t]];
         double w = hk_material_projective(material);
         if (!(w > 0)) return refuse(m, t, hk_law_describe(material->law)->name);
@@ -183,6 +184,12 @@ static hk_status create_matrix(projective *s)
     return status;
 }
 
+static hk_status refuse_manifold(void)
+{
+    return hk_fail(HK_UNSUPPORTED, "method projective: with rigid parts and constraints \"global\" "
+                                   "is \"auto\", \"direct\" or \"multigrid\"");
+}
+
 static hk_status refuse_axes(void)
 {
     return hk_fail(HK_UNSUPPORTED, "method projective: with fixes by axis \"global\" is \"auto\", "
@@ -199,12 +206,14 @@ static hk_status create_global(projective *s)
     case GLOBAL_DIRECT: return HK_OK;
     case GLOBAL_CHEBYSHEV:
         if (p->axes) return refuse_axes();
+        if (p->manifold) return refuse_manifold();
         if (hk_terms_guarded(p->terms))
             return hk_fail(HK_UNSUPPORTED, "method projective: global \"chebyshev\" does not know "
                                            "of contact: use another, or method descent");
         return hk_descent_create_projective(p, o, o->option[OPTION_RHO], s->diagonal, &s->descent);
     default:
         if (p->axes) return refuse_axes();
+        if (p->manifold) return refuse_manifold();
         return hk_rows_create(&s->matrix.scalar, p->threads, &s->rows);
     }
 }
@@ -340,6 +349,7 @@ static void projective_describe(const void *solver, char *text, size_t size)
 
 const hk_method hk_projective = {
     .name = "projective",
+    .takes_constraints = true,
     .guarded = true,
     .summary = "projective dynamics: local projections, a constant matrix; arap, projective, cloth",
     .iterations = 20,

@@ -148,7 +148,7 @@ static hk_status create_laplacian(quasi_newton *s)
     if (status == HK_OK) status = hk_constant_matrix_init(&s->laplacian, p, slope, flags);
     if (status == HK_OK)
         status = hk_spin_correction_init(&s->spins, &s->laplacian, slope,
-                                         p->axes ? 0 : (int)option[OPTION_TURNING]);
+                                         p->axes || p->manifold ? 0 : (int)option[OPTION_TURNING]);
     hk_free(slope);
     return status;
 }
@@ -206,6 +206,11 @@ static hk_status allocate(quasi_newton *s, hk_problem *p, const hk_settings *set
         s->moving = HK_ARRAY(double, 4 * (size_t)p->vertex_count);
         if (!s->moving) return HK_NO_MEMORY;
     }
+    bool by_hessian = initial_of(s) == INITIAL_REST || initial_of(s) == INITIAL_UPDATING;
+    if (p->manifold && by_hessian)
+        return hk_fail(HK_UNSUPPORTED,
+                       "method quasi_newton: with rigid parts and constraints \"initial\" is "
+                       "\"laplacian\" or \"scaled_identity\"");
     if (initial_of(s) == INITIAL_IDENTITY || p->free_count == 0) return HK_OK;
     return initial_of(s) == INITIAL_LAPLACIAN ? create_laplacian(s) : allocate_hessian(s);
 }
@@ -446,6 +451,7 @@ static void quasi_newton_describe(const void *solver, char *text, size_t size)
 const hk_method hk_quasi_newton = {
     .name = "quasi_newton",
     .takes_rank_one = true,
+    .takes_constraints = true,
     .guarded = true,
     .summary = "L-BFGS over a constant matrix factored once: fast for every material",
     .iterations = 200,

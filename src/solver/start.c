@@ -108,6 +108,7 @@ void hk_choose_start(hk_view *view, const hk_settings *settings, const hk_moment
 {
     hk_problem *p = view->problem;
     double energy = choose(view, settings, m, workspace, start);
+    hk_problem_retract(p, start);
     if (!hk_rigid_any(p) || hk_terms_guarded(p->terms)) return;
     if (isnan(energy)) energy = hk_problem_energy(p, start);
     hk_align_start(p, m->x, energy, workspace, start);

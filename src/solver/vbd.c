@@ -21,6 +21,8 @@
 #include "solver/checkpoint.h"
 #include "solver/limit.h"
 #include "solver/line_search.h"
+#include "solver/manifold.h"
+#include "solver/tied_vertices.h"
 #include "solver/vbd.h"
 #include "term/vertex_blocks.h"
 
@@ -65,6 +67,9 @@ typedef struct vbd {
     hk_settings settings;
     hk_vertices vertices;
     hk_checkpoint checkpoint;
+    hk_tied_vertices tied;
+    uint8_t *own_held;  // [vertex_count] what sweeps leave alone: held and tied vertices
+    int since_diagonal;  // sweeps
     hk_vertex_blocks *vertex_blocks;
     void *before;            // scalar[vertex_count][4] q before a sweep
     double *diagonal;        // [vertex_count][4] of the Hessian at rest, for the largest ρ,
@@ -84,6 +89,8 @@ static void vbd_free(void *solver)
     hk_vertex_blocks_free(s->vertex_blocks);
     hk_view_free(s->view);
     hk_vertices_release(&s->vertices);
+    hk_tied_release(&s->tied);
+    hk_free(s->own_held);
     hk_checkpoint_release(&s->checkpoint);
     hk_free(s->before);
     hk_free(s->diagonal);
@@ -95,11 +102,17 @@ static hk_status allocate(vbd *s, hk_problem *p)
     HK_TRY(hk_view_for(p, &s->settings, &s->view));
     HK_TRY(hk_vertices_init(&s->vertices, s->view));
     HK_TRY(hk_checkpoint_init(&s->checkpoint, &s->vertices, s->settings.tolerance));
+    HK_TRY(hk_tied_init(&s->tied, &s->vertices));
     s->before = hk_calloc(1, hk_vertices_bytes(&s->vertices));
+    s->own_held = HK_ARRAY(uint8_t, p->vertex_count);
     s->diagonal = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
-    if (!s->before || !s->diagonal) return HK_NO_MEMORY;
+    if (!s->before || !s->diagonal || !s->own_held) return HK_NO_MEMORY;
+    for (int k = 0; k < p->vertex_count; k++) {
+        int part = p->manifold ? p->manifold->part_of[k] : HK_NO_PART;
+        s->own_held[k] = p->held[k] || (part >= 0 && p->manifold->parts[part].tree >= 0);
+    }
     s->live_version = p->terms->live ? p->terms->live->shape_version : 0;
-    return hk_vertex_blocks_create(s->view->terms, p->held, &s->vertex_blocks);
+    return hk_vertex_blocks_create(s->view->terms, s->own_held, &s->vertex_blocks);
 }
 
 // Other colours, where elements of the world join vertices of one.
@@ -111,7 +124,7 @@ static hk_status take_live(vbd *s)
     bool fit = hk_colours_fit(p->model, live, s->vertex_blocks->colour_of);
     if (!fit) {
         hk_vertex_blocks *made;
-        HK_TRY(hk_vertex_blocks_create(s->view->terms, p->held, &made));
+        HK_TRY(hk_vertex_blocks_create(s->view->terms, s->own_held, &made));
         hk_vertex_blocks_free(s->vertex_blocks);
         s->vertex_blocks = made;
     }
@@ -182,6 +195,24 @@ static void accelerate(vbd *s)
 
 // ---------------------------------------------------------------- sweeps
 
+enum { DIAGONAL_EVERY = 8 };
+
+static void evaluate_elements(void *solver)
+{
+    hk_checkpoint_gradient(&((vbd *)solver)->checkpoint, NULL);
+}
+
+// What is tied moves after the sweep, all at once.
+static void move_tied(vbd *s)
+{
+    if (!s->tied.manifold) return;
+    if (s->since_diagonal++ % DIAGONAL_EVERY == 0) {
+        hk_view_diagonal(s->view, s->vertices.q, s->vertices.inverse);
+        hk_vertices_invert(&s->vertices);
+    }
+    hk_tied_step(&s->tied, evaluate_elements, s);
+}
+
 static void sweep(vbd *s, hk_solve_report *report)
 {
     hk_problem *p = s->problem;
@@ -199,8 +230,11 @@ static void sweep(vbd *s, hk_solve_report *report)
     memcpy(s->before, s->vertices.q, hk_vertices_bytes(&s->vertices));
     if (s->guarded) hk_terms_sweep(s->view->terms, s->before, s->vertex_blocks->colour_of);
     hk_vertex_blocks_sweep(s->vertex_blocks, &forces, &how, s->vertices.q);
+    move_tied(s);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
+    hk_tied_before(&s->tied);
     accelerate(s);
+    hk_tied_after(&s->tied);
     if (s->guarded) {
         hk_terms_truncate(s->view->terms, s->vertices.q);
         hk_terms_center(s->view->terms, s->vertices.q, 0);
@@ -329,6 +363,7 @@ static void minimise(vbd *s, double *x, hk_solve_report *report)
                       good.scale);
     if (!hk_checkpoint_over(&s->checkpoint, &good, report)) {
         s->turns = 0;
+        s->since_diagonal = 0;
         vbd_begin(&s->state);
         share_blend(s);
         forget_last(s);
@@ -387,6 +422,7 @@ const hk_method hk_vbd = {
     .iterations = 24,
     .pose_iterations = 20000,
     .tolerance = 1e-6,
+    .takes_constraints = true,
     .guarded = true,
     .by_regions = true,
     .options = g_options,

@@ -29,7 +29,8 @@ static hk_status list_tets(const hk_model *m, int material, tet_list *list)
     if (!start) return HK_NO_MEMORY;
     list->count = 0;
     for (int t = 0; t < m->tet_count; t++)
-        if (m->tet_material[t] == material && !hk_model_is_quadratic(m, t)) {
+        if (m->tet_material[t] == material && !hk_model_is_quadratic(m, t) &&
+            !hk_model_is_rigid(m, t)) {
             start[first_place(m, t) + 1]++;
             list->count++;
         }
@@ -37,7 +38,8 @@ static hk_status list_tets(const hk_model *m, int material, tet_list *list)
     list->tets = HK_ARRAY(int32_t, list->count);
     if (list->tets)
         for (int t = 0; t < m->tet_count; t++)
-            if (m->tet_material[t] == material && !hk_model_is_quadratic(m, t))
+            if (m->tet_material[t] == material && !hk_model_is_quadratic(m, t) &&
+                !hk_model_is_rigid(m, t))
                 list->tets[start[first_place(m, t)]++] = t;
     hk_free(start);
     return list->tets ? HK_OK : HK_NO_MEMORY;

@@ -162,7 +162,7 @@ static void model_weights(const hk_model *m, const double *material_weight, hk_w
                           void *context)
 {
     for (int t = 0; t < m->tet_count; t++) {
-        if (hk_model_is_quadratic(m, t)) continue;
+        if (hk_model_is_quadratic(m, t) || hk_model_is_rigid(m, t)) continue;
         double g[4][3], weight[16], w = material_weight[m->tet_material[t]] * m->volume[t];
         int32_t vertex[4];
         shape_gradients(m, t, g);
@@ -178,7 +178,7 @@ static void model_weights(const hk_model *m, const double *material_weight, hk_w
 static void model_stencils(const hk_model *m, hk_stencil_fn *visit, void *context)
 {
     for (int t = 0; t < m->tet_count; t++) {
-        if (hk_model_is_quadratic(m, t)) continue;
+        if (hk_model_is_quadratic(m, t) || hk_model_is_rigid(m, t)) continue;
         int32_t vertex[4];
         for (int c = 0; c < 4; c++) vertex[c] = m->place[m->tets[4 * (int64_t)t + c]];
         visit(context, &(hk_stencil){.vertex = vertex, .count = 4});
@@ -335,7 +335,7 @@ static double scales(const hk_term *term, double *stiffness)
     const hk_model *m = const_tets(term)->model;
     double rounding = 0;
     for (int t = 0; t < m->tet_count; t++) {
-        if (hk_model_is_quadratic(m, t)) continue;
+        if (hk_model_is_quadratic(m, t) || hk_model_is_rigid(m, t)) continue;
         const hk_material *material = &m->materials[m->tet_material[t]];
         rounding += 1e-15 * material->modulus * m->volume[t];
         double k = (material->modulus + material->strand_modulus) * cbrt(m->volume[t]);
@@ -349,7 +349,7 @@ static double softest(const hk_term *term)
     const hk_model *m = const_tets(term)->model;
     double least = INFINITY;
     for (int t = 0; t < m->tet_count; t++)
-        if (!hk_model_is_quadratic(m, t))
+        if (!hk_model_is_quadratic(m, t) && !hk_model_is_rigid(m, t))
             least = fmin(least, m->materials[m->tet_material[t]].modulus * cbrt(m->volume[t]));
     return least;
 }

@@ -317,6 +317,7 @@ static hk_status estimate_noise(const hk_model *m, hk_vertex_blocks *s)
         return HK_NO_MEMORY;
     }
     for (int t = 0; t < m->tet_count; t++) {
+        if (hk_model_is_rigid(m, t)) continue;
         const hk_material *material = &m->materials[m->tet_material[t]];
         double energy = (material->modulus + material->strand_modulus) * m->volume[t];
         for (int c = 0; c < 4; c++) sum[m->place[m->tets[4 * (int64_t)t + c]]] += energy;

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "model/constraints.h"
+
 // Free vertices up to which systems are factored.
 enum { MOST_FOR_DIRECT = 60000 };
 
@@ -27,6 +29,7 @@ hk_status hk_analysis_create(hk_world *world, hk_analysis **analysis)
     HK_TRY(hk_world_check_idle(world, __func__));
     if (!world || !analysis)
         return hk_fail(HK_BAD_INPUT, "hk_analysis_create: world and analysis are needed");
+    HK_TRY(hk_model_need_free(world->model, "an analysis"));
     hk_analysis *a = HK_NEW(hk_analysis);
     if (!a) return HK_NO_MEMORY;
     a->world = world;

@@ -5,6 +5,7 @@
 
 #include "core/def.h"
 #include "model/def.h"
+#include "model/constraints.h"
 #include "world/world.h"
 
 // ---------------------------------------------------------------- what changes with an edit
@@ -226,11 +227,27 @@ hk_status hk_world_set_targets(hk_world *w, int count, const int32_t *vertices,
     return w->gpu ? hk_gpu_set_targets(w->gpu, &w->live, count, vertices) : HK_OK;
 }
 
+// What constraints tie cannot be held one by one.
+static hk_status check_untied(const hk_world *w, int count, const int32_t *vertices)
+{
+    for (int k = 0; k < count; k++) {
+        int part = hk_model_part_of(w->model, vertices[k]);
+        if (part < 0) continue;
+        const char *name = w->model->constraints->parts[part].name;
+        return hk_fail(HK_UNSUPPORTED,
+                       "vertex %d is one of %s%s: such vertices are not fixed or let go one by one; "
+                       "grab it, or make a model with another fix or joint",
+                       vertices[k], name ? "the rigid part " : "a constraint", name ? name : "");
+    }
+    return HK_OK;
+}
+
 // Holds or lets go; `to` is where vertices go, NULL: nowhere.
 static hk_status change_holds(hk_world *w, int count, const int32_t *vertices, int32_t hold,
                               const double *to)
 {
     hk_model *model;
+    HK_TRY(check_untied(w, count, vertices));
     HK_TRY(need_targets(w));
     size_t bytes = 3 * sizeof(double) * (size_t)w->model->vertex_count;
     double *before = hk_alloc(bytes, 1);

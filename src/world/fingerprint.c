@@ -2,6 +2,7 @@
 // method with its options. Values are hashed one by one: no pointer, which differs from process to
 // process, and no padding.
 #include "model/conditions.h"
+#include "model/constraints.h"
 #include "model/contact.h"
 #include "model/springs.h"
 #include "world/state.h"
@@ -181,6 +182,19 @@ static uint64_t hash_conditions(uint64_t h, const hk_conditions *c)
     return h;
 }
 
+static uint64_t hash_parts(uint64_t h, const hk_constraints *c, int vertex_count)
+{
+    h = HASH_ARRAY(h, c->part_of, vertex_count);
+    for (int k = 0; k < c->part_count; k++) {
+        const hk_part *p = &c->parts[k];
+        const int kinds[] = {(int)p->freedom, p->parent};
+        h = HASH(h, kinds);
+        h = HASH(h, p->at);
+        h = HASH(h, p->axis);
+    }
+    return h;
+}
+
 static uint64_t hash_constraints(uint64_t h, const hk_model *m)
 {
     h = HASH_ARRAY(h, m->load, 3 * (int64_t)m->vertex_count);
@@ -188,6 +202,7 @@ static uint64_t hash_constraints(uint64_t h, const hk_model *m)
     if (m->axes) h = HASH_ARRAY(h, m->axes, m->vertex_count);
     for (int k = 0; k < m->motion_count; k++) h = hash_motion(h, &m->motions[k]);
     h = HASH(h, m->gravity);
+    if (m->constraints) h = hash_parts(h, m->constraints, m->vertex_count);
     return m->conditions ? hash_conditions(h, m->conditions) : h;
 }
 

@@ -55,6 +55,10 @@ static bool is_refused(const hk_world *w, const hk_method *method, const hk_sett
         snprintf(why, size, "fixes by axis have no version for the GPU");
         return true;
     }
+    if (w->model->constraints) {
+        snprintf(why, size, "rigid parts, joints and constraints have no version for the GPU");
+        return true;
+    }
     if (w->model->contact) {
         snprintf(why, size, "contact has no version for the GPU");
         return true;

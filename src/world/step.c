@@ -4,6 +4,7 @@
 
 #include "integrator/damping.h"
 #include "model/contact.h"
+#include "solver/manifold.h"
 #include "world/world.h"
 
 enum { RUN = 4096 };  // numbers that a thread takes at a time
@@ -357,6 +358,14 @@ static void extrapolate(hk_world *w, double far)
                                  : far * w->v[k] + (1 - far) * w->v_before[k];
 }
 
+// (x − from)/h is the velocity along a chord. Of it stays what leads along the manifold, nearest by
+// mass: neither momentum nor angular momentum change.
+static void keep_velocities(hk_world *w)
+{
+    hk_manifold_stand(w->problem->manifold, w->x);
+    hk_manifold_tangent_by_mass(w->problem->manifold, w->v);
+}
+
 // w->next, the end of the last stage, becomes the state, `far` times as far.
 static hk_status end_step(hk_world *w, const hk_stage *stage, double far)
 {
@@ -376,6 +385,7 @@ static hk_status end_step(hk_world *w, const hk_stage *stage, double far)
     hk_damp_velocities(w->model, &w->damping, w->step, w->x, w->v);
     hk_world_place_axes(w, w->x);
     hk_problem_mask(w->problem, w->v);
+    if (w->problem->manifold) keep_velocities(w);
     if (w->acceleration) hk_problem_mask(w->problem, w->acceleration);
     hk_world_break_springs(w);
     hk_world_publish(w);

@@ -7,6 +7,7 @@
 
 #include "core/def.h"
 #include "model/conditions.h"
+#include "model/constraints.h"
 #include "model/contact.h"
 #include "model/springs.h"
 #include "solver/held_components.h"
@@ -272,6 +273,39 @@ hk_status hk_world_make_solver(hk_world *w, const hk_method *method, const hk_se
 }
 
 // Fixes by axis.
+// Rigid parts, joints and constraints of vertices.
+static hk_status check_constraints(const hk_world *w, const hk_method *method)
+{
+    const hk_model *m = w->model;
+    if (!m->constraints) return HK_OK;
+    if (!method->takes_constraints)
+        return hk_fail(HK_UNSUPPORTED,
+                       "method %s cannot have rigid parts, joints and constraints of vertices: use "
+                       "newton, quasi_newton or another method that minimises the energy",
+                       method->name);
+    // Constraints hold where a stage ends: where the step goes on beyond that, or by accelerations,
+    // turns would lose their order.
+    if (w->integrator->accelerations || w->integrator->extrapolate != 1)
+        return hk_fail(HK_UNSUPPORTED,
+                       "%s is not there with rigid parts, joints and constraints of vertices: take "
+                       "backward_euler or bdf2",
+                       w->integrator->name);
+    if (w->conserve)
+        return hk_fail(HK_UNSUPPORTED,
+                       "\"conserve\" knows of no rigid parts, joints and constraints of vertices");
+    if (m->contact && method->by_regions)
+        return hk_fail(HK_UNSUPPORTED,
+                       "method %s keeps out of contact by regions of single vertices, which rigid "
+                       "parts and constraints tie: with contact use newton, quasi_newton, "
+                       "projective, admm or lbfgs",
+                       method->name);
+    if (m->contact && m->contact->when == HK_CONTACT_AFTER)
+        return hk_fail(HK_UNSUPPORTED,
+                       "contact that is put right after steps (\"when\": \"after\") moves single "
+                       "vertices, which rigid parts and constraints tie: leave \"when\" out");
+    return HK_OK;
+}
+
 static hk_status check_axes(const hk_world *w, const hk_method *method)
 {
     if (!w->model->axes) return HK_OK;
@@ -295,6 +329,7 @@ static hk_status take_solver(hk_world *w, const hk_solver_def *def)
                        method->name, w->integrator->name);
     HK_TRY(check_contact(w, method));
     HK_TRY(check_axes(w, method));
+    HK_TRY(check_constraints(w, method));
     return hk_world_make_solver(w, method, &settings);
 }
 

@@ -1,0 +1,216 @@
+// Rigid parts: every optimising method comes to Newton's answer, nothing deforms, momentum holds.
+#include "rigid_bodies.h"
+
+static void test_methods(void **state)
+{
+    (void)state;
+    hk_model *model = arm_model(true, -9.81, NULL, 0);
+    for (int k = 0; k < VARIANT_COUNT; k++)
+        if (!SANITIZED || k % 5 == 0) compare_steps(model, &VARIANTS[k], SANITIZED ? 2 : 10, 1.0 / 30);
+    hk_model_free(model);
+}
+
+static void test_poses(void **state)
+{
+    (void)state;
+    hk_model *model = arm_model(true, -9.81, NULL, 0);
+    hk_world *newton = world_by(model, 0.01, NULL);
+    hk_step_report r;
+    CHECK_OK(hk_world_pose(newton, &r));
+    assert_int_equal(r.reason, HK_CONVERGED);
+    assert_true(deformation_of(newton) < 1e-12);
+    for (int k = 0; k < VARIANT_COUNT; k++) {
+        bool slow = strcmp(VARIANTS[k].method, "gradient_descent") == 0 ||
+                    strcmp(VARIANTS[k].method, "admm") == 0;
+        if (slow || (SANITIZED && k % 5)) continue;
+        hk_world *own = world_by(model, 0.01, &VARIANTS[k]);
+        CHECK_OK(hk_world_pose(own, &r));
+        double apart = relative_distance(own, newton);
+        print_message("%-26s %.1e from newton, %d iterations, %s\n", VARIANTS[k].label, apart,
+                      r.iterations, hk_reason_name(r.reason));
+        if (!(apart < 1e-3) || !(deformation_of(own) < 1e-12))
+            fail_msg("%s: %g, deformed by %g", VARIANTS[k].label, apart, deformation_of(own));
+        hk_world_free(own);
+    }
+    hk_world_free(newton);
+    hk_model_free(model);
+}
+
+// ---------------------------------------------------------------- momentum
+
+// Of all bodies: Σ m v and Σ x × m v, and how large their parts are.
+typedef struct momenta {
+    double linear[3], angular[3], size, turn;
+} momenta;
+
+static momenta momenta_of(const hk_world *w, const double *v)
+{
+    const hk_model *m = hk_world_model(w);
+    const double *x = hk_world_positions(w), *mass = hk_model_masses(m);
+    momenta sum = {.size = 0};
+    for (int k = 0; k < hk_model_vertex_count(m); k++)
+        for (int i = 0; i < 3; i++) {
+            int a = 3 * k + (i + 1) % 3, b = 3 * k + (i + 2) % 3;
+            double turn = mass[k] * (x[a] * v[b] - x[b] * v[a]);
+            sum.linear[i] += mass[k] * v[3 * k + i];
+            sum.angular[i] += turn;
+            sum.size += fabs(mass[k] * v[3 * k + i]);
+            sum.turn += fabs(turn);
+        }
+    return sum;
+}
+
+// A free arm that tumbles and is bent. Backward Euler keeps Σ x₁ × m v exactly, x₁ where the step
+// ends, as it does without rigid parts; BDF2 keeps angular
+// momentum as well as it does there, and better with smaller steps.
+static void tumble(const char *integrator, double step, double *worst)
+{
+    hk_model *model = arm_model(false, 0, NULL, 0);
+    int count = hk_model_vertex_count(model);
+    const double *rest = hk_model_rest_positions(model);
+    hk_world_def def = hk_default_world_def();
+    def.model = model;
+    def.step = step;
+    def.integrator = integrator;
+    def.solver.tolerance = 1e-12;
+    hk_world *w = NULL;
+    CHECK_OK(hk_world_create(&def, &w));
+    double *v = calloc(3 * (size_t)count, sizeof *v), *before = calloc(3 * (size_t)count, sizeof *v);
+    for (int k = 0; k < count; k++) {
+        v[3 * k] = 0.3 - 2 * rest[3 * k + 1];
+        v[3 * k + 1] = 0.1 + 2 * rest[3 * k] + sin(5 * rest[3 * k]);
+        v[3 * k + 2] = 3 * (rest[3 * k + 1] - 0.1);
+    }
+    CHECK_OK(hk_world_set_velocities(w, v));
+    hk_step_report r;
+    CHECK_OK(hk_world_step(w, &r));
+    momenta start = momenta_of(w, hk_world_velocities(w));
+    bool backward = strcmp(integrator, "backward_euler") == 0;
+    *worst = 0;
+    for (double time = 0; time < 0.4; time += step) {
+        memcpy(before, hk_world_velocities(w), 3 * sizeof(double) * (size_t)count);
+        CHECK_OK(hk_world_step(w, &r));
+        momenta now = momenta_of(w, hk_world_velocities(w)), then = momenta_of(w, before);
+        assert_true(deformation_of(w) < 1e-12);
+        for (int i = 0; i < 3; i++) {
+            double moved = fabs(now.linear[i] - start.linear[i]);
+            double turned = fabs(now.angular[i] - (backward ? then : start).angular[i]);
+            if (!(moved < 1e-11 * start.size)) fail_msg("momentum: %g of %g", moved, start.size);
+            *worst = fmax(*worst, turned / start.turn);
+        }
+    }
+    free(v);
+    free(before);
+    hk_world_free(w);
+    hk_model_free(model);
+}
+
+static void test_momentum(void **state)
+{
+    (void)state;
+    double worst, fine;
+    tumble("backward_euler", 0.02, &worst);
+    print_message("backward_euler: angular momentum to %.1e\n", worst);
+    assert_true(worst < 1e-9);
+    tumble("bdf2", 0.02, &worst);
+    tumble("bdf2", 0.005, &fine);
+    print_message("bdf2: angular momentum to %.1e, with a quarter of the step %.1e\n",
+                  worst, fine);
+    assert_true(worst < 1e-3 && fine < worst / 3);
+}
+
+// ---------------------------------------------------------------- bits, states
+
+static void test_threads(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"newton", "quasi_newton", "descent", "vbd", "admm"};
+    for (int k = 0; k < (int)(sizeof methods / sizeof *methods); k++) {
+        hk_world *w[2];
+        for (int n = 0; n < 2; n++) {
+            hk_world_def def = hk_default_world_def();
+            hk_model *model = arm_model(true, -9.81, NULL, 0);
+            def.model = model;
+            def.threads = n ? 3 : 1;
+            def.solver.method = methods[k];
+            CHECK_OK(hk_world_create(&def, &w[n]));
+            for (int s = 0; s < 4; s++) CHECK_OK(hk_world_step(w[n], NULL));
+            hk_model_free(model);
+        }
+        size_t bytes = 3 * sizeof(double) * (size_t)hk_model_vertex_count(hk_world_model(w[0]));
+        assert_memory_equal(hk_world_positions(w[0]), hk_world_positions(w[1]), bytes);
+        hk_world_free(w[0]);
+        hk_world_free(w[1]);
+    }
+}
+
+static void test_states(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"newton", "quasi_newton", "descent", "vbd", "lbfgs"};
+    for (int k = 0; k < (int)(sizeof methods / sizeof *methods); k++) {
+        variant v = {methods[k], methods[k], {{0}}, 0, 0};
+        hk_model *model = arm_model(true, -9.81, NULL, 0);
+        hk_world *a = world_by(model, 0.02, &v), *b = world_by(model, 0.02, &v);
+        for (int s = 0; s < 5; s++) CHECK_OK(hk_world_step(a, NULL));
+        CHECK_OK(hk_world_save_state(a, "rigid_parts.state"));
+        CHECK_OK(hk_world_load_state(b, "rigid_parts.state"));
+        remove("rigid_parts.state");
+        for (int s = 0; s < 5; s++) {
+            CHECK_OK(hk_world_step(a, NULL));
+            CHECK_OK(hk_world_step(b, NULL));
+        }
+        size_t bytes = 3 * sizeof(double) * (size_t)hk_model_vertex_count(model);
+        assert_memory_equal(hk_world_positions(a), hk_world_positions(b), bytes);
+        assert_memory_equal(hk_world_velocities(a), hk_world_velocities(b), bytes);
+        hk_world_free(a);
+        hk_world_free(b);
+        hk_model_free(model);
+    }
+}
+
+// ---------------------------------------------------------------- holds
+
+// What holds enough of a part holds all of it, and a move turns it as it is.
+static void test_held(void **state)
+{
+    (void)state;
+    hk_mesh *mesh = box_mesh(1, 0.2, 0.2, 10, 2, 2);
+    hk_region_def bone = hk_default_region_def();
+    bone.select = select_box(-1, -1, -1, 0.45, 1, 1);
+    bone.rigid = 1;
+    bone.name = "bone";
+    bone.material = material_of("arap", 1e5, 0.3);
+    hk_move_def move = hk_default_move_def();
+    move.select = select_box(-1e-6, -1, -1, 1e-6, 1, 1);
+    move.motion.axis[1] = 0, move.motion.axis[2] = 1;
+    move.motion.degrees = 90;
+    move.motion.over = 0.2;
+    hk_body_def body = hk_default_body_def();
+    body.material = material_of("arap", 1e5, 0.3);
+    body.regions = &bone;
+    body.region_count = 1;
+    body.moves = &move;
+    body.move_count = 1;
+    hk_world *w = world_of(model_of(&body, mesh, 0), 0.02, 1);
+    for (int k = 0; k < 15; k++) CHECK_OK(hk_world_step(w, NULL));
+    hk_rigid_state s;
+    CHECK_OK(hk_world_rigid_state(w, 0, &s));
+    assert_true(fabs(s.rotation[0][0]) < 1e-12 && fabs(s.rotation[1][0] - 1) < 1e-12);
+    assert_true(s.deformation < 1e-12);
+    int32_t vertex = hk_model_rigid_part_vertices(hk_world_model(w), 0, NULL)[0];
+    assert_int_equal(hk_world_fix(w, 1, &vertex, NULL), HK_UNSUPPORTED);
+    assert_non_null(strstr(hk_error(), "bone"));
+    hk_world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_methods),
+                                       cmocka_unit_test(test_poses),
+                                       cmocka_unit_test(test_momentum),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_states),
+                                       cmocka_unit_test(test_held)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
