@@ -29,12 +29,14 @@ typedef struct hk_def_kind {
     GROWS(term, context, batch)              \
     GROWS(contact, between, drag)            \
     GROWS(obstacle, formula, formula)        \
-    GROWS(model, gravity, seam_count)        \
+    GROWS(model, gravity, tearing)           \
     EMBEDDED(solver)                         \
     GROWS(world, damping, laplacian_damping) \
     GROWS(grab, target, target)              \
     GROWS(spring, slack, reserved_int)       \
     GROWS(seam, slack, slack)                \
+    GROWS(cut, until, until)                 \
+    GROWS(tearing, opening, opening)         \
     GROWS(rest, threads, linear)             \
     GROWS(fit, threads, threads)             \
     GROWS(design, undo_mb, undo_mb)          \

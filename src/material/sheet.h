@@ -49,6 +49,7 @@ typedef struct hk_sheet_material {
     double stretch;  // N/m, about Young's modulus × thickness
     double bending;  // N·m
     double viscous;  // s
+    double tear_stress, tear_strain;  // N/m and 1, where it tears; 0: never
     // Of a shell.
     hk_bending form;
     hk_membrane membrane;

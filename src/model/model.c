@@ -12,6 +12,7 @@
 #include "model/sheet.h"
 #include "model/skin.h"
 #include "model/springs.h"
+#include "model/tear.h"
 
 // ---------------------------------------------------------------- checks
 
@@ -695,6 +696,7 @@ static hk_status build(const hk_model_def *def, hk_model *m)
     HK_TRY(take_terms(def, m));
     HK_TRY(hk_model_order_links(m));
     HK_TRY(hk_model_take_springs(def, m));
+    HK_TRY(hk_model_take_tearing(def, m));
     return hk_model_take_contact(def, m);
 }
 
@@ -762,6 +764,7 @@ void hk_model_free(hk_model *model)
     hk_free(model->motions);
     hk_conditions_free(model->conditions);
     hk_point_springs_free(model->point_springs);
+    hk_tearing_free(model->tearing);
     hk_free(model->tets);
     hk_free(model->middles);
     hk_free(model->volume);
@@ -779,6 +782,7 @@ void hk_model_free(hk_model *model)
     hk_free(model->attachments);
     hk_free(model->shells);
     hk_free(model->hinges);
+    hk_free(model->apart);
     hk_free(model->spring_factor);
     hk_free(model->bend_factor);
     for (int k = 0; k < model->user_term_count && model->user_terms; k++) {
