@@ -234,6 +234,7 @@ static void add_live(void *context, const hk_weights *w)
 }
 
 static hk_status solve_without_live(void *context, const double *from, double *to);
+static hk_status apply_sections(hk_constant_matrix *m, const double *from, double *to);
 
 static hk_status take_live(hk_constant_matrix *m)
 {
@@ -277,6 +278,37 @@ static hk_status prepare_base(hk_constant_matrix *m, const char *method, double 
     return HK_OK;
 }
 
+// What the sections make of the weight of every piece: neighbours are told apart by coordinates.
+static hk_status weigh_pieces(hk_constant_matrix *m)
+{
+    hk_sections *s = m->sections;
+    const hk_problem *p = m->problem;
+    if (s->piece_count == 0) return HK_OK;
+    double *vector = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+    if (!vector) return HK_NO_MEMORY;
+    for (int k = 0; k < s->piece_count; k++) {
+        hk_piece *piece = &s->pieces[k];
+        piece->weight = piece->part = 0;
+        for (int v = piece->start; v < piece->start + piece->count; v++) {
+            int32_t vertex = s->piece_vertices[v];
+            piece->weight += p->inertia[vertex] + p->shift;
+            vector[4 * (int64_t)vertex + k % 3] = p->inertia[vertex] + p->shift;
+        }
+    }
+    hk_status status = apply_sections(m, vector, vector);
+    for (int k = 0; k < s->piece_count && status == HK_OK; k++) {
+        hk_piece *piece = &s->pieces[k];
+        double sum = 0;
+        for (int v = piece->start; v < piece->start + piece->count; v++) {
+            int32_t vertex = s->piece_vertices[v];
+            sum += vector[4 * (int64_t)vertex + k % 3] * (p->inertia[vertex] + p->shift);
+        }
+        if (piece->weight > 0) piece->part = fmax(0, 1 - sum / piece->weight);
+    }
+    hk_free(vector);
+    return status;
+}
+
 static hk_status prepare_torn(hk_constant_matrix *m, const char *method, double *phase_s,
                               bool *anew)
 {
@@ -286,6 +318,7 @@ static hk_status prepare_torn(hk_constant_matrix *m, const char *method, double 
     if (anew) *anew = !same || !current;
     if (!m->solves || (same && current)) return HK_OK;
     HK_TRY(prepare_base(m, method, phase_s));
+    if (!same && !m->borrows_sections) HK_TRY(weigh_pieces(m));
     m->factored = now;
     return same || !(current && m->live.count == 0) ? take_live(m) : HK_OK;
 }
@@ -352,6 +385,19 @@ static double torn_diagonal(const hk_constant_matrix *m, int32_t vertex)
     return part * m->base->matrix[hk_pattern_column(&m->base->scalar, unknown, 0)];
 }
 
+// The motion of a whole piece, as far as the sections lack it.
+static void add_piece(const hk_sections *s, const hk_piece *piece, const double *from, double *to)
+{
+    const int32_t *list = s->piece_vertices + piece->start;
+    double all[3] = {0};
+    if (!(piece->part > 0)) return;
+    for (int k = 0; k < piece->count; k++)
+        for (int i = 0; i < 3; i++) all[i] += from[4 * (int64_t)list[k] + i];
+    for (int k = 0; k < piece->count; k++)
+        for (int i = 0; i < 3; i++)
+            to[4 * (int64_t)list[k] + i] += piece->part / piece->weight * all[i];
+}
+
 // Σ Θ E A⁻¹ Eᵀ Θ (untorn.h).
 static hk_status apply_sections(hk_constant_matrix *m, const double *from, double *to)
 {
@@ -377,6 +423,7 @@ static hk_status apply_sections(hk_constant_matrix *m, const double *from, doubl
                 s->sum[4 * (int64_t)e->vertex + i] += e->weight * s->to[4 * (int64_t)e->row + i];
         }
     }
+    for (int k = 0; k < s->piece_count; k++) add_piece(s, &s->pieces[k], from, s->sum);
     for (int k = 0; k < s->left_count; k++)
         for (int i = 0; i < 3; i++) {
             int64_t at = 4 * (int64_t)s->left[k] + i;

@@ -297,6 +297,43 @@ static hk_status fill_sections(const mesh *g, hk_sections *s)
     return HK_OK;
 }
 
+// ---------------------------------------------------------------- pieces
+
+static void reach_piece(mesh *g, int32_t v, void *context)
+{
+    wave *w = context;
+    if (g->distance[v] >= 0) return;
+    g->distance[v] = w->next;
+    g->queue[w->last++] = v;
+}
+
+// Pieces without held vertices one after the other. The queue is theirs afterwards.
+static hk_status find_pieces(mesh *g, hk_sections *s)
+{
+    const hk_problem *p = g->problem;
+    size_t room = 0;
+    wave w = {0};
+    memset(g->distance, 0xff, sizeof(int32_t) * (size_t)g->count);
+    for (int v = 0; v < g->count; v++) {
+        if (g->distance[v] >= 0) continue;
+        int first = w.last;
+        bool held = false;
+        for (reach_piece(g, v, &w); w.first < w.last; w.first++) {
+            held |= p->held[g->queue[w.first]];
+            visit_around(g, g->queue[w.first], reach_piece, &w);
+        }
+        if (held || p->axes) continue;
+        HK_TRY(hk_reserve((void **)&s->pieces, (size_t)s->piece_count, sizeof *s->pieces, &room,
+                          (size_t)s->piece_count + 1));
+        s->pieces[s->piece_count++] = (hk_piece){.start = first, .count = w.last - first};
+    }
+    s->piece_vertices = g->queue;
+    g->queue = NULL;
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- all of it
+
 static hk_status make(mesh *g, hk_sections *s)
 {
     const hk_model *m = g->problem->model;
@@ -318,7 +355,8 @@ static hk_status make(mesh *g, hk_sections *s)
     for (size_t v = 0; v < n; v++)
         if (g->section[v] < SECTIONS) s->count = hk_max_int(s->count, g->section[v] + 1);
     for (int k = 0; k < s->count; k++) measure_section(g, k);
-    return fill_sections(g, s);
+    HK_TRY(fill_sections(g, s));
+    return find_pieces(g, s);
 }
 
 hk_status hk_sections_make(const hk_problem *p, hk_sections **sections)
@@ -354,5 +392,7 @@ void hk_sections_free(hk_sections *s)
     hk_free(s->from);
     hk_free(s->to);
     hk_free(s->sum);
+    hk_free(s->pieces);
+    hk_free(s->piece_vertices);
     hk_free(s);
 }

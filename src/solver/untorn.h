@@ -21,6 +21,10 @@
 // Around a crack that ends within a body the weights pass from one side to the other with the
 // distances from them within the torn mesh, as the angle around its tip would.
 //
+// A crumb that is torn off is free, and A⁻¹ holds it as firmly as what it was part of. The motion w of
+// a whole piece that nothing holds is known, and so is what it weighs, wᵀ A' w: the part of it that
+// B lacks, by wᵀ A' B A' w, is added, as w wᵀ over that weight.
+//
 // Sections are few, as colours are: two where a crack has two sides. Where more than SECTIONS come
 // together, vertices beyond have the diagonal.
 #ifndef HK_UNTORN_H
@@ -62,6 +66,12 @@ typedef struct hk_section_entry {
     double weight;        // Θ
 } hk_section_entry;
 
+typedef struct hk_piece {
+    int start, count;  // in piece_vertices
+    double weight;     // Σ of the inertia, N/m
+    double part;       // of the inverse of that, which B lacks
+} hk_piece;
+
 typedef struct hk_sections {
     int count;
     int64_t *start;             // [count + 1] in entries
@@ -71,6 +81,9 @@ typedef struct hk_sections {
     int64_t rows;
     double *from, *to;  // [rows][4]
     double *sum;        // [vertices][4]
+    int piece_count;    // of bodies in several pieces those that nothing holds
+    hk_piece *pieces;
+    int32_t *piece_vertices;
 } hk_sections;
 
 hk_status hk_sections_make(const hk_problem *torn, hk_sections **sections);

@@ -178,11 +178,13 @@ hk_status hk_tear_by_cuts(hk_tearing_work *work)
     const hk_tearing *t = w->model->tearing;
     for (int k = 0; t && k < t->cut_count; k++) {
         const hk_cut *cut = &t->cuts[k];
+        bool edge = cut->point_count == 2;
+        double late = w->time + 1e-9 * w->step;  // times are sums of steps
         double from = fmax(cut->from, w->time - 2 * w->step), until = fmin(cut->until, w->time);
         patch p = {0};
-        // Times are sums of steps.
-        if (from > until + 1e-9 * w->step) continue;
-        if (cut->point_count == 2)
+        // A surface cuts at the end of every step in which it is there.
+        if (cut->from > late || cut->until < late - (edge ? 2 : 1) * w->step) continue;
+        if (edge)
             sweep_edge(cut, from, until, &p);
         else
             place_surface(cut, until, &p);

@@ -120,7 +120,7 @@ static void invert_rest(const hk_model *m, const int32_t *c, double inverse[2][2
     inverse[1][1] = 1 / across;
 }
 
-static void deform(const hk_world *w, const int32_t *c, const double inverse[2][2], vec3 f[2])
+static void deform(const hk_world *w, const int32_t *c, double inverse[2][2], vec3 f[2])
 {
     const double *x[3];
     for (int k = 0; k < 3; k++) x[k] = w->x + 4 * (int64_t)w->model->place[c[k]];
@@ -137,8 +137,11 @@ static void load_triangle(const hk_world *w, const hk_sheet_material *s, const i
 {
     double own[2][2], matrix[9] = {0}, v[3];
     vec3 f[2], p[2];
-    if (!shell) invert_rest(w->model, c, own);
-    deform(w, c, shell ? shell->inverse : own, f);
+    if (shell)
+        memcpy(own, shell->inverse, sizeof own);
+    else
+        invert_rest(w->model, c, own);
+    deform(w, c, own, f);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++)
             for (int j = 0; j < 2; j++) matrix[3 * i + k] += f[j].v[i] * f[j].v[k];
@@ -231,8 +234,7 @@ static bool split_at(tearer *t, int32_t vertex, const double n[3])
     const int32_t *list = t->around.list + t->around.start[vertex];
     int count = t->around.start[vertex + 1] - t->around.start[vertex], facets = t->work->facets;
     for (int e = 0; e < count; e++) {
-        int corners;
-        const int32_t *c = corners_of(m, list[e], &corners);
+        int corners = list[e] < m->tet_count ? 4 : 3;
         if (side_of(w, list[e], vertex, n) < 0) continue;
         for (int k = 0; k < corners; k++) {
             int32_t other = neighbour(t, list[e], k);
@@ -243,7 +245,6 @@ static bool split_at(tearer *t, int32_t vertex, const double n[3])
             for (int i = 0; i < others; i++) has |= d[i] == vertex;
             if (has && side_of(w, other, vertex, n) < 0) tear_side(t, list[e], k);
         }
-        (void)c;
     }
     if (t->work->facets == facets) return false;
     for (int e = 0; e < count; e++) {
