@@ -396,7 +396,10 @@ typedef struct hk_material_def {
     const char *bending_form; /* of "shell" and "rope": "hinges", "cotangent", "none"; NULL:
                                  hinges */
     double warp_direction[3]; /* of "shell": of the rest shape, after the transform; all 0: x */
-    uint64_t reserved[9];
+    /* Where it tears (docs/tearing.md): above this largest principal stress (Cauchy's, Pa; not of
+     * "mass_spring") or this largest stretch less 1; 0: never */
+    double tear_stress, tear_strain;
+    uint64_t reserved[7];
 } hk_material_def;
 
 /* neo_hookean, 1 MPa, 0.45, 1000 kg/m³ */
@@ -670,6 +673,7 @@ struct hk_spring_def; /* links.h */
 struct hk_seam_def;
 struct hk_joint_def; /* constraints.h */
 struct hk_constraint_def;
+struct hk_tearing_def; /* tear.h */
 
 typedef struct hk_model hk_model;
 typedef struct hk_model_def {
@@ -691,6 +695,7 @@ typedef struct hk_model_def {
     const struct hk_joint_def *joints;           /* of rigid parts */
     const struct hk_constraint_def *constraints; /* of vertices */
     int joint_count, constraint_count;
+    const struct hk_tearing_def *tearing; /* cuts and settings (tear.h); NULL: none */
 } hk_model_def;
 /* gravity 0, −9.81, 0; no contact */
 HK_API void hk_fill_model_def(hk_model_def *def, size_t size);
@@ -1184,5 +1189,6 @@ HK_API int hk_scene_steps(const hk_scene *scene); /* from "steps" or "end" */
 #include <hooke/quadratic.h>
 #include <hooke/research.h>
 #include <hooke/sdf.h>
+#include <hooke/tear.h>
 #include <hooke/tool.h>
 #endif

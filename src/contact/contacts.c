@@ -137,6 +137,8 @@ static void take_bodies(hk_contacts *c, const hk_surface *s)
         c->vertex[p] = k;
         c->side[p] = s->bodies[m->order[k]];
         memcpy(c->rest + 3 * (size_t)p, m->rest + 3 * (size_t)m->order[k], 3 * sizeof(double));
+        for (int i = 0; i < 3 && m->apart; i++)
+            c->rest[3 * (size_t)p + (size_t)i] += m->apart[3 * (size_t)m->order[k] + (size_t)i];
     }
     for (int64_t k = 0; k < 2 * (int64_t)s->edge_count; k++)
         c->edges[k] = c->point_of[m->place[s->edges[k]]];

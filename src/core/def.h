@@ -29,7 +29,7 @@ typedef struct hk_def_kind {
     GROWS(term, context, batch)              \
     GROWS(contact, between, drag)            \
     GROWS(obstacle, formula, formula)        \
-    GROWS(model, gravity, constraint_count)  \
+    GROWS(model, gravity, tearing)           \
     EMBEDDED(solver)                         \
     GROWS(world, damping, laplacian_damping) \
     GROWS(grab, target, target)              \
@@ -37,6 +37,8 @@ typedef struct hk_def_kind {
     GROWS(seam, slack, slack)                \
     GROWS(joint, axis, axis)                 \
     GROWS(constraint, axis, axis)            \
+    GROWS(cut, until, until)                 \
+    GROWS(tearing, opening, opening)         \
     GROWS(rest, threads, linear)             \
     GROWS(fit, threads, threads)             \
     GROWS(design, undo_mb, undo_mb)          \

@@ -346,6 +346,17 @@ static hk_status take_conversion(const hk_material_def *def, hk_material *m)
     return HK_OK;
 }
 
+hk_status hk_check_tear(const hk_material_def *def)
+{
+    if (!(isfinite(def->tear_stress) && def->tear_stress >= 0))
+        return hk_fail(HK_BAD_INPUT, "material %s: tear_stress must be 0 or more (is %g Pa)",
+                       def->model, def->tear_stress);
+    if (!(isfinite(def->tear_strain) && def->tear_strain >= 0))
+        return hk_fail(HK_BAD_INPUT, "material %s: tear_strain must be 0 or more (is %g)",
+                       def->model, def->tear_strain);
+    return HK_OK;
+}
+
 hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
 {
     hk_material m;
@@ -355,6 +366,9 @@ hk_status hk_material_resolve(const hk_material_def *def, hk_material *material)
     if (!(isfinite(m.density) && m.density > 0))
         return hk_fail(HK_BAD_INPUT, "material %s: density must be greater than 0 (is %g)",
                        def->model, m.density);
+    HK_TRY(hk_check_tear(def));
+    m.tear_stress = def->tear_stress;
+    m.tear_strain = def->tear_strain;
     m.viscous = def->viscous;
     if (!(isfinite(m.viscous) && m.viscous >= 0))
         return hk_fail(HK_BAD_INPUT, "material %s: viscous must be 0 or more (is %g s)", def->model,

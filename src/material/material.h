@@ -19,9 +19,13 @@ typedef struct hk_material {
     double modulus;                // Pa, ∂P₀₀/∂F₀₀ at rest: how stiff it is, roughly
     double young;                  // Pa, Young's modulus at rest, without fibre and axes
     hk_blend_law blend_law;        // upper 0: it does not convert
+    double tear_stress;            // Pa, largest principal stress, above which it tears; 0: never
+    double tear_strain;            // largest principal stretch less 1, the same
     double viscous;                // s, Rayleigh's damping beside that of the world
 } hk_material;
 
+// Whether the thresholds of tearing can be such.
+hk_status hk_check_tear(const hk_material_def *def);
 // Checks a definition and derives the coefficients; messages name the parameter.
 hk_status hk_material_resolve(const hk_material_def *def, hk_material *material);
 

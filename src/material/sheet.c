@@ -142,7 +142,13 @@ static hk_status resolve_springs(const hk_material_def *def, hk_sheet_material *
         return hk_fail(HK_BAD_INPUT,
                        "material %s: thickness, membrane and a form of bending are of \"shell\"",
                        def->model);
+    if (def->tear_stress > 0)
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: springs have no stress: it tears at a tear_strain, or take "
+                       "\"shell\"",
+                       def->model);
     *material = (hk_sheet_material){.density = def->density,
+                                    .tear_strain = def->tear_strain,
                                     .stretch = values[STRETCH],
                                     .bending = values[SPRING_BENDING],
                                     .viscous = def->viscous};
@@ -321,12 +327,15 @@ static hk_status resolve_shell(const hk_material_def *def, hk_sheet_material *ma
     if (!hk_unit3(d[0] == 0 && d[1] == 0 && d[2] == 0 ? along_x : d, s.warp))
         return hk_fail(HK_BAD_INPUT, "material %s: the direction of the warp has no length",
                        def->model);
+    s.tear_stress = def->tear_stress * def->thickness;
+    s.tear_strain = def->tear_strain;
     *material = s;
     return HK_OK;
 }
 
 hk_status hk_sheet_material_resolve(const hk_material_def *def, hk_sheet_material *material)
 {
+    HK_TRY(hk_check_tear(def));
     HK_TRY(hk_sheet_need(def, "viscous", def->viscous, true));
     if (hk_is_rope(def->model)) return hk_rope_resolve(def, material);
     return hk_is_shell(def->model) ? resolve_shell(def, material) : resolve_springs(def, material);

@@ -53,6 +53,7 @@ typedef struct hk_sheet_material {
     // Of a rope.
     double radius;  // m
     bool slack;     // it pulls, but does not push
+    double tear_stress, tear_strain;  // N/m and 1, where it tears; 0: never
     // Of a shell.
     hk_bending form;
     hk_membrane membrane;

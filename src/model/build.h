@@ -8,6 +8,8 @@
 hk_status hk_model_measure_tets(hk_model *model, const hk_body *body);
 // Adds the masses of its tets to those of the vertices.
 void hk_model_add_masses(hk_model *model, const hk_body *body);
+// Volumes, masses, springs and bends, from rest positions and materials (edit.c).
+hk_status hk_model_measure_elements(hk_model *model);
 // The fibre of tet t of a body.
 hk_status hk_model_set_fibre(hk_model *model, const hk_body *body, const hk_material_def *def,
                              int t);

@@ -9,6 +9,7 @@
 #include "model/rope.h"
 #include "model/sheet.h"
 #include "model/springs.h"
+#include "model/tear.h"
 
 // ---------------------------------------------------------------- copies
 
@@ -97,6 +98,7 @@ static bool copy_arrays(hk_model *m)
         {&m->slack_lines, (size_t)m->slack_line_count, sizeof(hk_slack_line)},
         {&m->spring_factor, (size_t)m->spring_count, sizeof(double)},
         {&m->bend_factor, n, sizeof(double)},
+        {&m->apart, 3 * n, sizeof(double)},
         {&m->order, n, sizeof(int32_t)},
         {&m->place, n, sizeof(int32_t)},
         {&m->bodies, (size_t)m->body_count, sizeof(hk_body)},
@@ -130,6 +132,7 @@ hk_status hk_model_copy(const hk_model *model, hk_model **copy)
     m->conditions = hk_conditions_retain(m->conditions);
     m->point_springs = hk_point_springs_retain(m->point_springs);
     m->constraints = hk_constraints_retain(m->constraints);
+    m->tearing = hk_tearing_retain(m->tearing);
     hk_status status = copy_arrays(m) ? HK_OK : HK_NO_MEMORY;
     for (int k = 0; m->motions && k < m->motion_count; k++)
         hk_time_factor_retain(m->motions[k].factor);
@@ -223,8 +226,7 @@ static void scale_lengths(hk_model *m)
         m->bends[k].rest *= m->bend_factor[m->bend_vertices[m->bends[k].start]];
 }
 
-// Volumes, masses, springs and bends, from rest positions and materials.
-static hk_status measure(hk_model *m)
+hk_status hk_model_measure_elements(hk_model *m)
 {
     memset(m->mass, 0, sizeof(double) * (size_t)m->vertex_count);
     forget_links(m);
@@ -240,7 +242,12 @@ static hk_status measure(hk_model *m)
         if (status != HK_OK) return hk_fail_within(status, "body %d (%s)", b, body->name);
     }
     scale_lengths(m);
-    HK_TRY(hk_model_order_links(m));
+    return hk_model_order_links(m);
+}
+
+static hk_status measure(hk_model *m)
+{
+    HK_TRY(hk_model_measure_elements(m));
     return hk_model_measure_contact(m);
 }
 

@@ -14,6 +14,7 @@
 #include "model/sheet.h"
 #include "model/skin.h"
 #include "model/springs.h"
+#include "model/tear.h"
 
 // ---------------------------------------------------------------- checks
 
@@ -738,6 +739,7 @@ static hk_status build(const hk_model_def *def, hk_model *m)
     HK_TRY(hk_model_order_links(m));
     HK_TRY(hk_model_take_springs(def, m));
     HK_TRY(hk_model_take_constraints(def, m));
+    HK_TRY(hk_model_take_tearing(def, m));
     return hk_model_take_contact(def, m);
 }
 
@@ -806,6 +808,7 @@ void hk_model_free(hk_model *model)
     hk_conditions_free(model->conditions);
     hk_point_springs_free(model->point_springs);
     hk_constraints_free(model->constraints);
+    hk_tearing_free(model->tearing);
     hk_free(model->tets);
     hk_free(model->middles);
     hk_free(model->volume);
@@ -826,6 +829,7 @@ void hk_model_free(hk_model *model)
     hk_free(model->lines);
     hk_free(model->line_bends);
     hk_free(model->slack_lines);
+    hk_free(model->apart);
     hk_free(model->spring_factor);
     hk_free(model->bend_factor);
     for (int k = 0; k < model->user_term_count && model->user_terms; k++) {

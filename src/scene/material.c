@@ -34,8 +34,8 @@ static hk_status read_model(hk_scene *scene, const hk_node *node, int *model)
 static hk_status check_keys(const hk_node *node, int model)
 {
     const char *keys[32] = {"model", "young",      "poisson", "density",
-                            "fibre", "invertible", "viscous"};
-    int count = 7;
+                            "fibre", "invertible", "viscous", "tear"};
+    int count = 8;
     if (curves_of(hk_material_name(model)) != NO_CURVES) {
         keys[count++] = "f";
         keys[count++] = "g";
@@ -151,8 +151,9 @@ static hk_status read_fibre(const hk_node *node, hk_material_def *def)
 static hk_status read_shell(hk_scene *scene, const hk_node *node, int model, hk_material_def *def)
 {
     const char *keys[32] = {"model",    "young",        "poisson",        "density", "thickness",
-                            "membrane", "bending_form", "warp_direction", "axes",    "viscous"};
-    int count = 10, law = 0, form = HK_BENDING_HINGES, forms = 0, laws = hk_membrane_count();
+                            "membrane", "bending_form", "warp_direction", "axes",    "viscous",
+                            "tear"};
+    int count = 11, law = 0, form = HK_BENDING_HINGES, forms = 0, laws = hk_membrane_count();
     hk_node ignored;
     for (const char *const *own = hk_material_parameters(model); *own && count < 32; own++)
         keys[count++] = *own;
@@ -177,6 +178,7 @@ static hk_status read_shell(hk_scene *scene, const hk_node *node, int model, hk_
     HK_TRY(read_axes(scene, node, POINTS, def));
     if (hk_node_member(node, "warp_direction", &ignored))
         HK_TRY(hk_member_direction(node, "warp_direction", HK_OPTIONAL, def->warp_direction));
+    HK_TRY(hk_read_tear(node, def));
     hk_sheet_material resolved;
     hk_status status = hk_sheet_material_resolve(def, &resolved);
     return status == HK_OK ? HK_OK : hk_node_fail_within(node, status);
@@ -221,7 +223,7 @@ static hk_status read_rope(const hk_node *node, int model, hk_material_def *def)
 // Springs and bending, all numbers by name.
 static hk_status read_sheet_material(const hk_node *node, int model, hk_material_def *def)
 {
-    static const char *const keys[] = {"model", "density", "stretch", "bending", "viscous"};
+    static const char *const keys[] = {"model", "density", "stretch", "bending", "viscous", "tear"};
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     *def = hk_default_material_def();
     def->model = hk_material_name(model);
@@ -233,6 +235,7 @@ static hk_status read_sheet_material(const hk_node *node, int model, hk_material
     HK_TRY(
         hk_member_number(node, keys[3], HK_OPTIONAL, HK_NOT_NEGATIVE, &def->parameters[1].value));
     HK_TRY(hk_member_number(node, "viscous", HK_OPTIONAL, HK_NOT_NEGATIVE, &def->viscous));
+    HK_TRY(hk_read_tear(node, def));
     hk_sheet_material resolved;
     hk_status status = hk_sheet_material_resolve(def, &resolved);
     return status == HK_OK ? HK_OK : hk_node_fail_within(node, status);
@@ -278,6 +281,7 @@ hk_status hk_read_material(hk_scene *scene, const hk_node *node, hk_material_def
         HK_TRY(read_axes(scene, node, kind, def));
     }
     HK_TRY(read_fibre(node, def));
+    HK_TRY(hk_read_tear(node, def));
     HK_TRY(read_invertible(node, &def->invertible));
     // The law itself knows which coefficients it needs: let it say so while the place is known.
     hk_material resolved;

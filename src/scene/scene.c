@@ -217,7 +217,7 @@ static hk_status read_scene(hk_scene *scene, const hk_node *root)
     static const char *const keys[] = {"$schema", "version", "time",    "gravity", "solver",
                                        "damping", "threads", "backend", "contact", "obstacles",
                                        "bodies",  "springs", "seams",   "joints",  "constraints",
-                                       "output"};
+                                       "tearing", "output"};
     hk_node node, contact;
     const char *schema;
     HK_TRY(hk_node_keys(root, keys, HK_COUNT_OF(keys)));
@@ -240,6 +240,7 @@ static hk_status read_scene(hk_scene *scene, const hk_node *root)
     HK_TRY(hk_read_seams(scene, root));
     HK_TRY(hk_read_joints(scene, root));
     HK_TRY(hk_read_constraints(scene, root));
+    HK_TRY(hk_read_tearing(scene, root));
     if (hk_node_member(root, "obstacles", &node)) HK_TRY(hk_read_obstacles(scene, &node));
     return has_contact ? hk_check_contact_names(scene, &contact) : HK_OK;
 }

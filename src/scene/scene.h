@@ -61,6 +61,13 @@ hk_status hk_find_body(const hk_scene *scene, const hk_node *node, int *body);
 hk_status hk_read_joints(hk_scene *scene, const hk_node *root);
 hk_status hk_read_constraints(hk_scene *scene, const hk_node *root);
 
+// ---------------------------------------------------------------- tear.c
+
+// "tear" of a material.
+hk_status hk_read_tear(const hk_node *material, hk_material_def *def);
+// When the bodies are known.
+hk_status hk_read_tearing(hk_scene *scene, const hk_node *root);
+
 // ---------------------------------------------------------------- copies of a body (copies.c)
 
 typedef struct hk_copies {

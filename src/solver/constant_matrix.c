@@ -4,6 +4,7 @@
 
 #include "solver/constant_reduction.h"
 #include "solver/line_search.h"
+#include "solver/untorn.h"
 #include "term/laplacian.h"
 
 enum { MOST_SHIFTS = 4 };
@@ -21,6 +22,11 @@ int hk_constant_matrix_kind(int global, int unknowns)
     if (global == HK_GLOBAL_MULTIGRID || (global == HK_GLOBAL_AUTO && many))
         return HK_MATRIX_MULTIGRID;
     return HK_MATRIX_FACTORED;
+}
+
+int hk_constant_matrix_unknowns(const hk_problem *p)
+{
+    return p->untorn ? p->untorn->problem->free_count : p->free_count;
 }
 
 // ---------------------------------------------------------------- creation
@@ -101,7 +107,31 @@ static hk_status create_axis(hk_constant_matrix *m, int axis, const double *weig
     a->held = HK_ARRAY(uint8_t, p->vertex_count);
     if (!a->held) return HK_NO_MEMORY;
     for (int k = 0; k < p->vertex_count; k++) a->held[k] = p->held[k] || p->axes[k] >> axis & 1;
-    return init(a, weight, flags);
+    if (!m->base) return init(a, weight, flags);
+    a->base = m->base->by_axis[axis];
+    a->sections = m->sections;
+    a->borrows_sections = true;
+    a->solves = a->base && a->base->solves;
+    return HK_OK;
+}
+
+// That of the bodies as they were before they were torn.
+static hk_status take_base(hk_constant_matrix *m, const double *weight, int flags)
+{
+    hk_problem *p = m->problem;
+    HK_TRY(hk_untorn_find(p->untorn, weight, flags & ~HK_MATRIX_KEPT, &m->base));
+    m->solves = m->base->solves;
+    return hk_sections_make(p, &m->sections);
+}
+
+static hk_status take_weight(hk_constant_matrix *m, const double *weight, int flags)
+{
+    size_t count = (size_t)m->problem->model->material_count;
+    m->flags = flags & ~HK_MATRIX_KEPT;
+    m->weight = HK_ARRAY(double, count);
+    if (!m->weight) return HK_NO_MEMORY;
+    memcpy(m->weight, weight, count * sizeof(double));
+    return HK_OK;
 }
 
 static bool any_heavy(const hk_manifold *m)
@@ -136,7 +166,10 @@ hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *p, const do
 {
     *m = (hk_constant_matrix){.problem = p, .factored.weight = NAN};
     HK_TRY(tie(m, weight));
-    HK_TRY(init(m, weight, flags));
+    HK_TRY(take_weight(m, weight, flags));
+    bool solves = flags & (HK_MATRIX_FACTORED | HK_MATRIX_MULTIGRID);
+    bool torn = p->untorn && flags & HK_MATRIX_KEPT && solves;
+    HK_TRY(torn ? take_base(m, weight, flags) : init(m, weight, flags & ~HK_MATRIX_KEPT));
     if (m->reduction) m->solves = flags & (HK_MATRIX_FACTORED | HK_MATRIX_MULTIGRID);
     for (int i = 0; i < 3; i++)
         if (axis_stays(p, i)) HK_TRY(create_axis(m, i, weight, flags));
@@ -169,6 +202,8 @@ void hk_constant_matrix_release(hk_constant_matrix *m)
     hk_free(m->row);
     hk_free(m->tied);
     hk_free(m->whole);
+    hk_free(m->weight);
+    if (!m->borrows_sections) hk_sections_free(m->sections);
 }
 
 // ---------------------------------------------------------------- the factor
@@ -231,6 +266,7 @@ static void add_live(void *context, const hk_weights *w)
 }
 
 static hk_status solve_without_live(void *context, const double *from, double *to);
+static hk_status apply_sections(hk_constant_matrix *m, const double *from, double *to);
 
 static hk_status take_live(hk_constant_matrix *m)
 {
@@ -247,6 +283,7 @@ static hk_status make_solvable(hk_constant_matrix *m, const char *method)
 {
     const hk_problem *p = m->problem;
     if (m->scalar.count == 0) return HK_OK;
+    m->factorisations++;
     if (!m->direct) {
         hk_multigrid_free(m->multigrid);
         m->multigrid = NULL;
@@ -277,12 +314,76 @@ static hk_status prepare_reduction(hk_constant_matrix *m)
     return hk_constant_reduction_prepare(m->reduction, solve_border, m);
 }
 
+// Brings A of the bodies as they were up to date, by what the torn ones weigh now. Elements of the
+// world are beside the torn ones' operator.
+static hk_status prepare_base(hk_constant_matrix *m, const char *method, double *phase_s)
+{
+    hk_constant_matrix *base = m->base;
+    hk_problem *p = base->problem;
+    hk_problem_weigh_like(p, m->problem);
+    hk_quadratic now = hk_problem_quadratic(p);
+    if (hk_same_quadratic(base->factored, now)) return HK_OK;
+    double clock = hk_now();
+    fill_matrix(base);
+    phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
+    HK_TRY(make_solvable(base, method));
+    phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
+    base->factored = now;
+    return HK_OK;
+}
+
+// What the sections make of the weight of every piece: neighbours are told apart by coordinates.
+static hk_status weigh_pieces(hk_constant_matrix *m)
+{
+    hk_sections *s = m->sections;
+    const hk_problem *p = m->problem;
+    if (s->piece_count == 0) return HK_OK;
+    double *vector = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+    if (!vector) return HK_NO_MEMORY;
+    for (int k = 0; k < s->piece_count; k++) {
+        hk_piece *piece = &s->pieces[k];
+        piece->weight = piece->part = 0;
+        for (int v = piece->start; v < piece->start + piece->count; v++) {
+            int32_t vertex = s->piece_vertices[v];
+            piece->weight += p->inertia[vertex] + p->shift;
+            vector[4 * (int64_t)vertex + k % 3] = p->inertia[vertex] + p->shift;
+        }
+    }
+    hk_status status = apply_sections(m, vector, vector);
+    for (int k = 0; k < s->piece_count && status == HK_OK; k++) {
+        hk_piece *piece = &s->pieces[k];
+        double sum = 0;
+        for (int v = piece->start; v < piece->start + piece->count; v++) {
+            int32_t vertex = s->piece_vertices[v];
+            sum += vector[4 * (int64_t)vertex + k % 3] * (p->inertia[vertex] + p->shift);
+        }
+        if (piece->weight > 0) piece->part = fmax(0, 1 - sum / piece->weight);
+    }
+    hk_free(vector);
+    return status;
+}
+
+static hk_status prepare_torn(hk_constant_matrix *m, const char *method, double *phase_s,
+                              bool *anew)
+{
+    hk_quadratic now = hk_problem_quadratic(m->problem);
+    bool same = hk_same_quadratic(m->factored, now);
+    bool current = hk_low_rank_is_current(&m->live, m->problem);
+    if (anew) *anew = !same || !current;
+    if (!m->solves || (same && current)) return HK_OK;
+    HK_TRY(prepare_base(m, method, phase_s));
+    if (!same && !m->borrows_sections) HK_TRY(weigh_pieces(m));
+    m->factored = now;
+    return same || !(current && m->live.count == 0) ? take_live(m) : HK_OK;
+}
+
 hk_status hk_constant_matrix_prepare(hk_constant_matrix *m, const char *method, double *phase_s,
                                      bool *anew)
 {
     const hk_problem *p = m->problem;
     for (int i = 0; i < 3; i++)
         if (m->by_axis[i]) HK_TRY(hk_constant_matrix_prepare(m->by_axis[i], method, phase_s, NULL));
+    if (m->base) return prepare_torn(m, method, phase_s, anew);
     hk_quadratic now = hk_problem_quadratic(p);
     bool same = hk_same_quadratic(m->factored, now);
     bool current = hk_low_rank_is_current(&m->live, p);
@@ -332,9 +433,69 @@ static void apply_refined(hk_constant_matrix *m, const double *from, double *to)
         for (int i = 0; i < 3; i++) to[4 * (int64_t)vertex[b] + i] = m->found[4 * b + i];
 }
 
+// Of the torn matrix, about: the part of the old one that is a vertex's by its mass.
+static double torn_diagonal(const hk_constant_matrix *m, int32_t vertex)
+{
+    const hk_problem *p = m->problem, *old = m->base->problem;
+    int32_t row = p->origin[vertex], unknown = m->base->unknown[row];
+    double part = old->mass[row] > 0 ? p->mass[vertex] / old->mass[row] : 1;
+    if (unknown < 0) return 1;
+    return part * m->base->matrix[hk_pattern_column(&m->base->scalar, unknown, 0)];
+}
+
+// The motion of a whole piece, as far as the sections lack it.
+static void add_piece(const hk_sections *s, const hk_piece *piece, const double *from, double *to)
+{
+    const int32_t *list = s->piece_vertices + piece->start;
+    double all[3] = {0};
+    if (!(piece->part > 0)) return;
+    for (int k = 0; k < piece->count; k++)
+        for (int i = 0; i < 3; i++) all[i] += from[4 * (int64_t)list[k] + i];
+    for (int k = 0; k < piece->count; k++)
+        for (int i = 0; i < 3; i++)
+            to[4 * (int64_t)list[k] + i] += piece->part / piece->weight * all[i];
+}
+
+// Σ Θ E A⁻¹ Eᵀ Θ (untorn.h).
+static hk_status apply_sections(hk_constant_matrix *m, const double *from, double *to)
+{
+    hk_sections *s = m->sections;
+    const uint8_t *held = held_of(m);
+    size_t rows = 4 * (size_t)s->rows;
+    int threads = m->problem->threads, count = m->problem->vertex_count;
+    for (size_t k = 0; k < rows; k++) s->to[k] = 0;
+    memset(s->sum, 0, 4 * sizeof(double) * (size_t)count);
+    for (int n = 0; n < s->count; n++) {
+        memset(s->from, 0, rows * sizeof(double));
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int64_t k = s->start[n]; k < s->start[n + 1]; k++) {
+            const hk_section_entry *e = &s->entries[k];
+            for (int i = 0; i < 3 && !held[e->vertex]; i++)
+                s->from[4 * (int64_t)e->row + i] = e->weight * from[4 * (int64_t)e->vertex + i];
+        }
+        HK_TRY(solve_without_live(m->base, s->from, s->to));
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int64_t k = s->start[n]; k < s->start[n + 1]; k++) {
+            const hk_section_entry *e = &s->entries[k];
+            for (int i = 0; i < 3; i++)
+                s->sum[4 * (int64_t)e->vertex + i] += e->weight * s->to[4 * (int64_t)e->row + i];
+        }
+    }
+    for (int k = 0; k < s->piece_count; k++) add_piece(s, &s->pieces[k], from, s->sum);
+    for (int k = 0; k < s->left_count; k++)
+        for (int i = 0; i < 3; i++) {
+            int64_t at = 4 * (int64_t)s->left[k] + i;
+            s->sum[at] = from[at] / torn_diagonal(m, s->left[k]);
+        }
+    for (int64_t k = 0; k < 4 * (int64_t)count; k++)
+        if (!held[k / 4] && k % 4 < 3) to[k] = s->sum[k];
+    return HK_OK;
+}
+
 static hk_status solve_without_live(void *context, const double *from, double *to)
 {
     hk_constant_matrix *m = context;
+    if (m->base) return apply_sections(m, from, to);
     if (m->scalar.count == 0) return HK_OK;
     if (m->multigrid) {
         hk_multigrid_apply(m->multigrid, m->vertex, from, to);
@@ -424,6 +585,7 @@ hk_status hk_constant_matrix_solve(hk_constant_matrix *m, const double *b, int s
 {
     int64_t size = 4 * (int64_t)m->problem->vertex_count;
     memset(x, 0, sizeof(double) * (size_t)size);
+    if (m->base) return solve_without_live(m, b, x);  // what is applied, and no approximation
     for (int n = 0; n < solves; n++) {
         find_rest(m, b, x, workspace);
         HK_TRY(solve_without_live(m, workspace, workspace));

@@ -48,12 +48,22 @@ typedef struct hk_constant_matrix {
     double *whole;          // [2][vertex_count][4] workspace of fixes by axis; NULL: not needed yet
     double *tied;           // [2][vertex_count][4] workspace of a manifold; NULL: not needed yet
     int32_t *row;           // [vertex_count] the vertex itself, -1 if held; NULL: not needed yet
+    int flags;
+    double *weight;          // [material_count]
+    int64_t factorisations;  // how often A was factored, or a cycle of multigrid set up for it
+    // Of bodies that are torn: that of the bodies as they were, borrowed, and how it is solved with
+    // (untorn.h); there are no numbers here then.
+    struct hk_constant_matrix *base;
+    struct hk_sections *sections;
+    bool borrows_sections;
 } hk_constant_matrix;
 
 enum {
     HK_MATRIX_FACTORED = 1,   // to be solved with
     HK_MATRIX_REFINED = 2,    // with a step of refinement
     HK_MATRIX_MULTIGRID = 4,  // instead of a factor
+    // Of bodies that are torn: that which they had before, where there is one to be solved with.
+    HK_MATRIX_KEPT = 8,
 };
 
 // How methods with such a matrix solve with it, as their option `global` names it.
@@ -61,6 +71,8 @@ enum { HK_GLOBAL_AUTO, HK_GLOBAL_CHEBYSHEV, HK_GLOBAL_MULTIGRID, HK_GLOBAL_FACTO
 extern const char *const hk_globals[];
 // The flag that it comes to on the CPU for so many unknowns.
 int hk_constant_matrix_kind(int global, int unknowns);
+// Those of a problem; of torn bodies those that they had before.
+int hk_constant_matrix_unknowns(const hk_problem *problem);
 
 // weight is [material_count], N/m² of each material in L. On failure the caller releases it.
 hk_status hk_constant_matrix_init(hk_constant_matrix *m, hk_problem *problem, const double *weight,

@@ -108,6 +108,9 @@ struct hk_method {
     // The weights of the materials, [material_count] N/m², in its constant matrix
     // (hk_model_weights); fails where a material has none. NULL: it has no such matrix.
     hk_status (*weights)(const hk_settings *settings, const hk_model *model, double *weight);
+    // The constant matrix that it goes on with where bodies are torn (untorn.h). NULL, or none: it
+    // makes what it needs anew.
+    struct hk_constant_matrix *(*matrix)(void *solver);
     // How the method looks at the problem.
     hk_view *(*view)(void *solver);
     // What goes on in double precision where single was not enough (precise.h); NULL: the method

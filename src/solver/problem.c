@@ -165,6 +165,7 @@ void hk_problem_free(hk_problem *p)
     hk_free(p->stiffness);
     hk_free(p->extent);
     hk_free(p->partial);
+    hk_free(p->origin);
     hk_free(p);
 }
 
@@ -268,6 +269,8 @@ static void add_damper(void *context, const hk_damper *d)
 hk_status hk_problem_begin_step(hk_problem *p, const hk_stage_begin *stage)
 {
     const hk_step_begin *step = &stage->terms;
+    p->step_time = step->time;
+    p->step_h = step->h;
     set_weight(p, stage->weight);
     const hk_damping *damping = &p->terms->damping;
     if (damping->air > 0 || damping->air_per_vertex > 0) add_air(p, step->h, step->from);
@@ -276,6 +279,32 @@ hk_status hk_problem_begin_step(hk_problem *p, const hk_stage_begin *stage)
     hk_terms_visit_dampers(p->terms, step->time, step->h, add_damper, &(damped_step){p, step});
     p->stiffening = hk_terms_stiffening(p->terms);
     return HK_OK;
+}
+
+static void weigh_damper(void *context, const hk_damper *d)
+{
+    hk_problem *p = context;
+    if (!p->held[d->vertex]) p->inertia[d->vertex] += d->coefficient / p->step_h;
+}
+
+// The same arithmetic as that of a step of its own: the same bits.
+void hk_problem_weigh_like(hk_problem *p, const hk_problem *torn)
+{
+    p->weight = torn->weight;
+    p->air = torn->air;
+    p->drag = torn->drag;
+    p->shift = torn->shift;
+    p->stiffening = torn->stiffening;
+    p->damper_sum = torn->damper_sum;
+    p->step_h = torn->step_h;
+    p->damped = true;  // the next step of its own would weigh anew
+    for (int k = 0; k < p->vertex_count; k++) {
+        p->inertia[k] = p->held[k] ? 0 : p->weight * p->mass[k];
+        if (!p->held[k] && (p->drag > 0 || p->air > 0))
+            p->inertia[k] += p->drag * p->mass[k] + p->air;
+    }
+    if (torn->damped)
+        hk_terms_visit_dampers(p->terms, torn->step_time, torn->step_h, weigh_damper, p);
 }
 
 hk_status hk_problem_begin_pose(hk_problem *p)

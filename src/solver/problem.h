@@ -58,6 +58,11 @@ typedef struct hk_problem {
     bool (*monitor)(void *context, const hk_iteration *iteration);
     void *monitor_context;
     bool watch_energy;  // the monitor wants ε after every iteration, and of the start
+    // Of a model that is torn: the bodies as they were, whose constant matrix goes on (untorn.h,
+    // borrowed), and for every vertex the one there that it comes from, both in Morton order.
+    struct hk_untorn *untorn;
+    int32_t *origin;  // [vertex_count]
+    double step_time, step_h;  // s, of the step that was begun last
 } hk_problem;
 
 // Without damping: hk_damping of its terms is for the owner to set.
@@ -75,6 +80,9 @@ typedef struct hk_stage_begin {
 } hk_stage_begin;
 hk_status hk_problem_begin_step(hk_problem *p, const hk_stage_begin *stage);
 hk_status hk_problem_begin_pose(hk_problem *p);
+// Inertia and damping as in the step or pose of another problem, of the same bodies as they are
+// when they are torn.
+void hk_problem_weigh_like(hk_problem *p, const hk_problem *torn);
 // What the quadratic parts of ε are made of: where it is the same as before, so is a Hessian at the
 // state of rest.
 typedef struct hk_quadratic {

@@ -160,7 +160,7 @@ static void take_diagonal(projective *s)
 // 0: it is not solved with.
 static int kind_of_matrix(const projective *s)
 {
-    int unknowns = s->search.problem->free_count;
+    int unknowns = hk_constant_matrix_unknowns(s->search.problem);
     switch (global_of(s)) {
     case GLOBAL_AUTO: return hk_constant_matrix_kind(HK_GLOBAL_AUTO, unknowns);
     case GLOBAL_MULTIGRID: return HK_MATRIX_MULTIGRID;
@@ -178,6 +178,7 @@ static hk_status create_matrix(projective *s)
     double *weight = HK_ARRAY(double, p->model->material_count);
     if (!weight) return HK_NO_MEMORY;
     hk_status status = weights(&s->search.settings, p->model, weight);
+    if (flags) flags |= HK_MATRIX_KEPT;
     if (status == HK_OK) status = hk_constant_matrix_init(&s->matrix, p, weight, flags);
     hk_free(weight);
     if (status == HK_OK) take_diagonal(s);
@@ -333,6 +334,12 @@ static void projective_remember(void *solver, hk_stream *stream)
     hk_descent.remember(s->descent, stream);
 }
 
+static hk_constant_matrix *projective_matrix(void *solver)
+{
+    projective *s = solver;
+    return s->matrix.solves ? &s->matrix : NULL;
+}
+
 static hk_view *projective_view(void *solver)
 {
     return ((projective *)solver)->search.view;
@@ -361,6 +368,7 @@ const hk_method hk_projective = {
     .free = projective_free,
     .minimise = projective_minimise,
     .weights = weights,
+    .matrix = projective_matrix,
     .view = projective_view,
     .remember = projective_remember,
     .gpu = &hk_gpu_projective,

@@ -140,11 +140,12 @@ static hk_status create_laplacian(quasi_newton *s)
 {
     hk_problem *p = s->search.problem;
     const double *option = s->search.settings.option;
-    int flags = hk_constant_matrix_kind((int)option[OPTION_GLOBAL], p->free_count);
+    int flags = hk_constant_matrix_kind((int)option[OPTION_GLOBAL], hk_constant_matrix_unknowns(p));
     if (flags == HK_MATRIX_FACTORED && option[OPTION_REFINEMENT] > 0) flags |= HK_MATRIX_REFINED;
     double *slope = HK_ARRAY(double, p->model->material_count);
     if (!slope) return HK_NO_MEMORY;
     hk_status status = weights(&s->search.settings, p->model, slope);
+    flags |= HK_MATRIX_KEPT;
     if (status == HK_OK) status = hk_constant_matrix_init(&s->laplacian, p, slope, flags);
     if (status == HK_OK)
         status = hk_spin_correction_init(&s->spins, &s->laplacian, slope,
@@ -419,6 +420,12 @@ static void quasi_newton_remember(void *solver, hk_stream *stream)
     if (s->assembly) remember_matrix(s, stream);
 }
 
+static hk_constant_matrix *quasi_newton_matrix(void *solver)
+{
+    quasi_newton *s = solver;
+    return s->laplacian.solves ? &s->laplacian : NULL;
+}
+
 static hk_view *quasi_newton_view(void *solver)
 {
     return ((quasi_newton *)solver)->search.view;
@@ -426,12 +433,13 @@ static hk_view *quasi_newton_view(void *solver)
 
 static void describe_matrix(const quasi_newton *s, char *text, size_t size)
 {
-    const hk_direct *direct = s->direct ? s->direct : s->laplacian.direct;
+    const hk_constant_matrix *laplacian = s->laplacian.base ? s->laplacian.base : &s->laplacian;
+    const hk_direct *direct = s->direct ? s->direct : laplacian->direct;
     if (direct)
         snprintf(text, size, "%lld numbers in the factor",
                  (long long)hk_direct_factor_size(direct));
-    else if (s->laplacian.multigrid)
-        hk_multigrid_describe(s->laplacian.multigrid, text, size);
+    else if (laplacian->multigrid)
+        hk_multigrid_describe(laplacian->multigrid, text, size);
     else
         snprintf(text, size, s->laplacian.solves ? "multigrid" : "no matrix");
 }
@@ -463,6 +471,7 @@ const hk_method hk_quasi_newton = {
     .free = quasi_newton_free,
     .minimise = quasi_newton_minimise,
     .weights = weights,
+    .matrix = quasi_newton_matrix,
     .view = quasi_newton_view,
     .remember = quasi_newton_remember,
     .gpu = &hk_gpu_quasi_newton,

@@ -30,11 +30,13 @@ static hk_status take_model(hk_world *w, hk_model *model)
     hk_model *model_before = w->model;
     hk_problem *problem_before = w->problem;
     void *solver_before = w->solver;
+    hk_untorn *untorn_before = w->tears.untorn;
     bool unheld_before = w->unheld;
     if (status == HK_OK) {
         w->model = model;
         w->problem = NULL;
         w->solver = NULL;
+        w->tears.untorn = NULL;  // the matrix is of other bodies than these
         status = hk_world_make_solver(w, w->method, &w->settings);
         hk_world_release_contact(w);
         if (status == HK_OK) status = hk_world_check_state(w, w->x);
@@ -46,12 +48,15 @@ static hk_status take_model(hk_world *w, hk_model *model)
         w->problem = problem_before;
         w->solver = solver_before;
         w->unheld = unheld_before;
+        w->tears.untorn = untorn_before;
         hk_model_free(model);
         return status;
     }
     if (solver_before) w->method->free(solver_before);
     hk_problem_free(problem_before);
     hk_model_free(model_before);
+    w->tears.untorn = untorn_before;
+    hk_world_settle_tears(w);
     forget_forces(w);
     return HK_OK;
 }

@@ -5,6 +5,7 @@
 #include "model/constraints.h"
 #include "model/contact.h"
 #include "model/springs.h"
+#include "model/tear.h"
 #include "world/state.h"
 
 #define HASH(hash, value) hk_state_hash(hash, &(value), sizeof(value))
@@ -280,11 +281,42 @@ static uint64_t hash_contact(uint64_t h, const hk_model_contact *c)
     return HASH_ARRAY(h, c->between, (size_t)c->kind_count * (size_t)c->kind_count);
 }
 
+// ---------------------------------------------------------------- tearing
+
+static uint64_t hash_cut(uint64_t h, const hk_cut *c)
+{
+    h = HASH(h, c->body);
+    h = HASH(h, c->point_count);
+    h = HASH(h, c->points);
+    h = HASH(h, c->from);
+    h = HASH(h, c->until);
+    for (int k = 0; k < c->move_count; k++) h = hash_motion(h, &c->moves[k]);
+    return h;
+}
+
+static uint64_t hash_tearing(uint64_t h, const hk_model *m)
+{
+    for (int k = 0; k < m->material_count; k++) {
+        h = HASH(h, m->materials[k].tear_stress);
+        h = HASH(h, m->materials[k].tear_strain);
+    }
+    for (int b = 0; b < m->body_count; b++) {
+        h = HASH(h, m->bodies[b].sheet.tear_stress);
+        h = HASH(h, m->bodies[b].sheet.tear_strain);
+    }
+    if (!m->tearing) return h;
+    h = HASH(h, m->tearing->most);
+    h = HASH(h, m->tearing->renew);
+    h = HASH(h, m->tearing->opening);
+    for (int k = 0; k < m->tearing->cut_count; k++) h = hash_cut(h, &m->tearing->cuts[k]);
+    return h;
+}
+
 // ---------------------------------------------------------------- all of it
 
 uint64_t hk_world_fingerprint(const hk_world *w)
 {
-    const hk_model *m = w->model;
+    const hk_model *m = w->tears.whole ? w->tears.whole : w->model;
     uint64_t h = HK_STATE_SEED;
     h = HASH(h, m->vertex_count);
     h = HASH_ARRAY(h, m->rest, 3 * (int64_t)m->vertex_count);
@@ -295,6 +327,7 @@ uint64_t hk_world_fingerprint(const hk_world *w)
     h = hash_constraints(h, m);
     h = hash_point_springs(h, m);
     if (m->contact) h = hash_contact(h, m->contact);
+    h = hash_tearing(h, m);
     h = HASH(h, w->damping.air);
     h = HASH(h, w->damping.air_per_vertex);
     h = HASH(h, w->damping.viscous);

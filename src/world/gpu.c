@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "model/conditions.h"
+#include "model/tear.h"
 #include "world/world.h"
 
 // ---------------------------------------------------------------- which worlds
@@ -49,6 +50,10 @@ static bool is_refused(const hk_world *w, const hk_method *method, const hk_sett
         snprintf(why, size,
                  "viscous damping of materials and laplacian damping have no version "
                  "for the GPU");
+        return true;
+    }
+    if (hk_model_tears(w->model) || w->tears.whole) {
+        snprintf(why, size, "tearing has no version for the GPU");
         return true;
     }
     if (w->model->axes) {

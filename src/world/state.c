@@ -99,6 +99,7 @@ static void write_part(hk_stream *s, const void *data, size_t size)
 
 static hk_status write_all(hk_world *w, const void *extra, size_t extra_size, hk_stream *s)
 {
+    hk_stream tears = {0};
     uint64_t model = hk_world_fingerprint(w), method = hk_world_method_fingerprint(w);
     int vertices = w->model->vertex_count;
     size_t bytes = 3 * sizeof(double) * (size_t)vertices;
@@ -109,10 +110,14 @@ static hk_status write_all(hk_world *w, const void *extra, size_t extra_size, hk
     write_bodies(w->model, s);
     hk_stream_bytes(s, w->positions, bytes);
     hk_stream_bytes(s, w->velocities, bytes);
+    hk_world_remember_tears(w, &tears);
+    if (tears.status == HK_OK) write_part(s, tears.data, tears.size);
+    hk_status status = tears.status;
+    hk_stream_free(&tears);
     hk_stream own = {0};
-    hk_world_remember(w, true, &own);
-    if (own.status == HK_OK) write_part(s, own.data, own.size);
-    hk_status status = own.status;
+    if (status == HK_OK) hk_world_remember(w, true, &own);
+    if (status == HK_OK) status = own.status;
+    if (status == HK_OK) write_part(s, own.data, own.size);
     hk_stream_free(&own);
     if (status == HK_OK) write_part(s, extra, extra_size);
     return status == HK_OK ? s->status : status;
@@ -124,6 +129,10 @@ hk_status hk_world_save_state_with(hk_world *w, const char *path, const void *ex
     HK_TRY(hk_world_check_idle(w, __func__));
     if (!w || !path || (!extra && extra_size > 0))
         return hk_fail(HK_BAD_INPUT, "hk_world_save_state: world and path are needed");
+    if (w->tears.edited)
+        return hk_fail(HK_UNSUPPORTED,
+                       "%s: bodies were edited after they were torn: their state cannot be saved",
+                       path);
     if (w->contact.recovering)
         return hk_fail(HK_UNSUPPORTED,
                        "%s: bodies are still being pushed apart, and have no state to save yet",
@@ -176,6 +185,27 @@ static hk_status take_or_stay(hk_world *w, const hk_state_file *f, bool with_sol
     return status;
 }
 
+// With bodies torn as they are in the state.
+static hk_status load_torn(hk_world *w, const hk_state_file *f, bool same)
+{
+    if (f->vertex_count != w->model->vertex_count)
+        return hk_fail(HK_BAD_INPUT, "the state has %d vertices, and its bodies %d",
+                       f->vertex_count, w->model->vertex_count);
+    HK_TRY(hk_world_take_vectors(w, f->positions, "the position", w->next));
+    if (w->problem) hk_terms_place(w->problem->terms, &(hk_when){.time = f->time});
+    hk_status status = hk_world_check_state(w, w->next);
+    if (status == HK_OK) status = take_or_stay(w, f, same);
+    if (w->problem) hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
+    return status;
+}
+
+static hk_status take_tears(hk_world *w, const void *data, size_t size)
+{
+    hk_stream s = hk_stream_reader(data, size);
+    hk_world_remember_tears(w, &s);
+    return s.status;
+}
+
 static hk_status load(hk_world *w, const char *path, const hk_state_file *f)
 {
     if (f->model != hk_world_fingerprint(w))
@@ -187,11 +217,21 @@ static hk_status load(hk_world *w, const char *path, const hk_state_file *f)
     if (!same)
         hk_log(HK_LOG_INFO, "%s is of another method or other options: %s begins anew", path,
                w->method->name);
-    HK_TRY(hk_world_take_vectors(w, f->positions, "the position", w->next));
-    if (w->problem) hk_terms_place(w->problem->terms, &(hk_when){.time = f->time});
-    hk_status status = hk_world_check_state(w, w->next);
-    if (status == HK_OK) status = take_or_stay(w, f, same);
-    if (w->problem) hk_terms_place(w->problem->terms, &(hk_when){.time = w->time});
+    hk_stream tears = {0}, own = {0};
+    hk_world_remember_tears(w, &tears);
+    hk_world_remember(w, true, &own);
+    hk_status status = tears.status == HK_OK ? own.status : tears.status;
+    if (status == HK_OK) status = take_tears(w, f->tears, f->tears_size);
+    if (status == HK_OK) status = load_torn(w, f, same);
+    if (status != HK_OK && tears.status == HK_OK && own.status == HK_OK) {
+        char why[256];
+        snprintf(why, sizeof why, "%s", hk_error());
+        if (take_tears(w, tears.data, tears.size) == HK_OK &&
+            take(w, true, own.data, own.size) == HK_OK && status != HK_NO_MEMORY)
+            status = hk_fail(status, "%s", why);
+    }
+    hk_stream_free(&tears);
+    hk_stream_free(&own);
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static const char magic[8] = "HKSTATE\n";
-enum { VERSION = 2, ORDER = 0x01020304, MOST_BODIES = 1 << 24 };
+enum { VERSION = 3, ORDER = 0x01020304, MOST_BODIES = 1 << 24 };
 
 typedef struct header {
     char magic[8];
@@ -117,6 +117,7 @@ static hk_status read_body(hk_stream *s, hk_state_file *f)
     HK_TRY(read_bodies(s, f));
     HK_TRY(read_vectors(s, f->vertex_count, &f->positions));
     HK_TRY(read_vectors(s, f->vertex_count, &f->velocities));
+    HK_TRY(point_at(s, &f->tears, &f->tears_size));
     HK_TRY(point_at(s, &f->state, &f->state_size));
     return point_at(s, &f->extra, &f->extra_size);
 }

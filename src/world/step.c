@@ -476,7 +476,8 @@ hk_status hk_world_take_step(hk_world *w, hk_solve_report *solved)
     return status == HK_OK ? ended : status;
 }
 
-static hk_status step_and_report(hk_world *w, hk_step_report *report)
+// iterations: stay as they are where it was no step.
+static hk_status step_and_report(hk_world *w, hk_step_report *report, int *iterations)
 {
     double start = hk_now();
     hk_solve_report solved = {0};
@@ -485,6 +486,7 @@ static hk_status step_and_report(hk_world *w, hk_step_report *report)
     else {
         hk_world_begin_contact(w);
         HK_TRY(hk_world_take_step(w, &solved));
+        if (goes_on(w, &solved)) *iterations = solved.iterations;
     }
     return hk_world_fill_report(w, &solved, HK_OF_STEP, start, report);
 }
@@ -494,7 +496,10 @@ hk_status hk_world_step(hk_world *w, hk_step_report *report)
     HK_TRY(hk_world_check_idle(w, __func__));
     if (!w) return hk_fail(HK_BAD_INPUT, "hk_world_step: world is needed");
     w->at_work = true;
-    hk_status status = step_and_report(w, report);
+    int iterations = -1;
+    hk_status status = step_and_report(w, report, &iterations);
+    if (status == HK_OK && !w->gpu && iterations >= 0) status = hk_world_tear(w, iterations);
+    if (status == HK_OK && w->tears.whole) hk_world_publish(w);
     w->at_work = false;
     return status;
 }

@@ -200,6 +200,7 @@ static hk_status create_problem(hk_world *w)
     p->monitor_context = w->monitor_context;
     p->watch_energy = w->watch_energy;
     w->problem = p;
+    HK_TRY(hk_world_tell_origins(w, p));
     if (w->model->contact || w->model->point_springs)
         hk_terms_place(p->terms, &(hk_when){.time = w->time});
     return HK_OK;
@@ -424,6 +425,7 @@ void hk_world_free(hk_world *w)
     hk_gpu_free(w->gpu);
     hk_world_release_contact(w);
     hk_problem_free(w->problem);
+    hk_tears_release(&w->tears);
     hk_live_release(&w->live);
     hk_model_free(w->model);
     hk_free(w->x);
@@ -586,6 +588,10 @@ hk_status hk_world_copy_state(hk_world *w, const hk_world *from)
     if (!w || !from) return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: two worlds are needed");
     if (w->model->family != from->model->family)
         return hk_fail(HK_BAD_INPUT, "hk_world_copy_state: the worlds are of different models");
+    if (w->tears.told.events > 0 || from->tears.told.events > 0)
+        return hk_fail(HK_UNSUPPORTED,
+                       "hk_world_copy_state: bodies are torn: save the state of one world, and "
+                       "load it into the other");
     HK_TRY(hk_world_fetch(from));
     if (w->problem) hk_terms_place(w->problem->terms, &(hk_when){.time = from->time});
     hk_status status = hk_world_check_state(w, from->x);

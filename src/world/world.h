@@ -11,6 +11,7 @@
 #include "solver/continuation.h"
 #include "solver/method.h"
 #include "solver/problem.h"
+#include "world/tear.h"
 
 // What a world keeps that conserves.
 typedef struct hk_conserved {
@@ -75,6 +76,7 @@ struct hk_world {
     hk_world_contacts contact;
     // … and in the users' order [vertex_count][3].
     double *positions, *velocities;
+    hk_tears tears;
     bool old_positions, old_velocities;  // the GPU has newer ones
     bool told_pose;                      // that poses are found on the CPU
     bool no_energy;                      // in reports of time steps
