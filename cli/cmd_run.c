@@ -79,7 +79,10 @@ static void march(cli_session *session, cli_checkpoint *checkpoint)
 
 static void note_unconverged(const cli_results *results)
 {
-    if (results->limited > 0)
+    // Methods that do not measure it have none.
+    if (results->limited > 0 && !(results->worst_relative > 0))
+        cli_note("%d of %d steps stopped at the iteration limit", results->limited, results->count);
+    else if (results->limited > 0)
         cli_note("%d of %d steps stopped at the iteration limit; largest relative residual %.1e",
                  results->limited, results->count, results->worst_relative);
     if (results->stalled > 0)

@@ -415,8 +415,8 @@ static void print_table(const sweep *s, FILE *stream)
                 o->failure);
     }
     fputc('\n', stream);
-    if (s->csv) fprintf(stream, "  wrote       %s\n", s->csv);
-    if (s->svg) fprintf(stream, "  wrote       %s\n", s->svg);
+    if (s->csv) fprintf(stream, "  wrote       %s\n", cli_name(s->csv));
+    if (s->svg) fprintf(stream, "  wrote       %s\n", cli_name(s->svg));
 }
 
 // What holds a comma or a quote, as arrays and words may, is put into quotes.

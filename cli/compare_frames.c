@@ -206,8 +206,8 @@ void compare_series_print(const compare_series *series, FILE *stream)
     if (series->unrated > 0)
         fprintf(stream, "  %d of the steps start at their solution and have no error\n",
                 series->unrated);
-    if (series->csv) fprintf(stream, "  wrote       %s\n", series->csv);
-    if (series->svg) fprintf(stream, "  wrote       %s\n", series->svg);
+    if (series->csv) fprintf(stream, "  wrote       %s\n", cli_name(series->csv));
+    if (series->svg) fprintf(stream, "  wrote       %s\n", cli_name(series->svg));
 }
 
 static json_t *method_json(const compare_series *series, int spec)

@@ -354,8 +354,8 @@ static void print_remarks(FILE *stream, const compare_account *account)
             fprintf(stream, "  %s took other iterations when timed: such runs are left out\n",
                     name);
     }
-    if (account->csv) fprintf(stream, "  wrote       %s\n", account->csv);
-    if (account->svg) fprintf(stream, "  wrote       %s\n", account->svg);
+    if (account->csv) fprintf(stream, "  wrote       %s\n", cli_name(account->csv));
+    if (account->svg) fprintf(stream, "  wrote       %s\n", cli_name(account->svg));
 }
 
 // "step 10, from t = 0.045 s"

@@ -8,35 +8,69 @@
 #include "cli.h"
 
 // Control characters are shown as \u001b, which is also what JSON has in strings; in streams but
-// for new lines and tabs. Those of 8 bits, U+0080 to U+009F, are C2 80 to C2 9F in UTF-8.
+// for new lines and tabs. Those of 8 bits, U+0080 to U+009F, are C2 80 to C2 9F in UTF-8; others of
+// three bytes turn the direction of what follows, or end a line.
 static bool is_control(unsigned char c, bool one_line)
 {
     return (c < 0x20 && (one_line || (c != '\n' && c != '\t'))) || c == 0x7f;
 }
 
-enum { ESCAPED = 6, UTF8_OF_80 = 0xC2 };
-
-// Writes at most ESCAPED bytes, and says how many; `*half`: C2 came last.
-static size_t escape(unsigned char c, bool one_line, bool *half, char *to)
+static bool steers(unsigned code)
 {
-    char code[ESCAPED + 1];
-    bool second = *half;
-    *half = false;
-    if (is_control(c, one_line) || (second && c >= 0x80 && c < 0xA0)) {
-        snprintf(code, sizeof code, "\\u%04x", c);
-        memcpy(to, code, ESCAPED);
-        return ESCAPED;
-    }
+    return (code >= 0x80 && code < 0xA0) || (code >= 0x200E && code <= 0x200F) ||
+           (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+}
+
+enum { ESCAPED = 6 };
+
+typedef struct begun {  // the first bytes of a character that may be one of those
+    unsigned char byte[2];
+    int count;
+} begun;
+
+static size_t put_code(unsigned code, char *to)
+{
+    char text[ESCAPED + 1];
+    snprintf(text, sizeof text, "\\u%04x", code & 0xffff);
+    memcpy(to, text, ESCAPED);
+    return ESCAPED;
+}
+
+// The code of a character that ends with c; 0: it does not, or is longer.
+static unsigned code_of(const begun *b, unsigned char c)
+{
+    if (b->count == 0 || c < 0x80 || c >= 0xC0) return 0;
+    unsigned low = c & 0x3fu;
+    if (b->count == 1) return b->byte[0] == 0xC2 ? 0x80 | low : 0;
+    return 0x2000u | (b->byte[1] & 0x3fu) << 6 | low;
+}
+
+// Writes at most ESCAPED bytes and those that were begun, and says how many.
+static size_t escape(unsigned char c, bool one_line, begun *b, char *to)
+{
     size_t used = 0;
-    if (second) to[used++] = (char)UTF8_OF_80;
-    *half = c == UTF8_OF_80;
-    if (!*half) to[used++] = (char)c;
+    unsigned code = code_of(b, c);
+    if (steers(code)) {
+        b->count = 0;
+        return put_code(code, to);
+    }
+    if (b->count == 1 && b->byte[0] == 0xE2 && (c == 0x80 || c == 0x81)) {
+        b->byte[b->count++] = c;
+        return 0;
+    }
+    for (int k = 0; k < b->count; k++) to[used++] = (char)b->byte[k];
+    b->count = 0;
+    if (is_control(c, one_line)) return used + put_code(c, to + used);
+    if (c == 0xC2 || c == 0xE2)
+        b->byte[b->count++] = c;
+    else
+        to[used++] = (char)c;
     return used;
 }
 
 void cli_plain_text(const char *text, char *plain, size_t size)
 {
-    bool half = false;
+    begun half = {0};
     size_t used = 0;
     for (; *text && used + 2 * ESCAPED < size; ++text)
         used += escape((unsigned char)*text, true, &half, plain + used);
@@ -57,7 +91,7 @@ const char *cli_name(const char *name)
 
 typedef struct plain_stream {
     int file;
-    bool half;
+    begun half;
 } plain_stream;
 
 static bool write_all(int file, const char *data, size_t size)
@@ -76,7 +110,7 @@ static ssize_t write_plain(void *context, const char *data, size_t size)
 {
     enum { PIECE = 4096 };
     plain_stream *stream = context;
-    char out[(ESCAPED + 1) * PIECE];
+    char out[ESCAPED * PIECE + 2 * ESCAPED];
     for (size_t at = 0; at < size;) {
         size_t end = size - at < PIECE ? size : at + PIECE, used = 0;
         for (; at < end; ++at)
@@ -88,7 +122,7 @@ static ssize_t write_plain(void *context, const char *data, size_t size)
 
 FILE *cli_plain_stream(int file)
 {
-    static plain_stream streams[2] = {{STDOUT_FILENO, false}, {STDERR_FILENO, false}};
+    static plain_stream streams[2] = {{.file = STDOUT_FILENO}, {.file = STDERR_FILENO}};
     cookie_io_functions_t functions = {.write = write_plain};
     FILE *stream = fopencookie(&streams[file == STDERR_FILENO], "w", functions);
     // Messages stay in order with what others write there.

@@ -400,19 +400,22 @@ static void print_outputs(FILE *stream, const cli_session *session)
     const cli_frames *frames = &session->frames;
     const char *plural = frames->count == 1 ? "" : "s";
     if (frames->series && frames->count > 0)
-        fprintf(stream, "  wrote       %s (%d frame%s)\n", frames->series, frames->count, plural);
-    if (frames->points && frames->count > 0)
-        fprintf(stream, "  wrote       %s_0000.csv … (%d frame%s)\n", frames->points, frames->count,
+        fprintf(stream, "  wrote       %s (%d frame%s)\n", cli_name(frames->series), frames->count,
                 plural);
+    if (frames->points && frames->count > 0)
+        fprintf(stream, "  wrote       %s_0000.csv … (%d frame%s)\n", cli_name(frames->points),
+                frames->count, plural);
     if (frames->skin && frames->count > 0)
-        fprintf(stream, "  wrote       %s … (%d frame%s)\n", frames->skin, frames->count, plural);
-    if (session->points) fprintf(stream, "  wrote       %s\n", session->points);
-    if (session->stats) fprintf(stream, "  wrote       %s\n", session->stats);
-    if (session->skin) fprintf(stream, "  wrote       %s\n", session->skin);
-    if (session->reactions) fprintf(stream, "  wrote       %s\n", session->reactions);
-    if (session->probe_file) fprintf(stream, "  wrote       %s\n", session->probe_file);
+        fprintf(stream, "  wrote       %s … (%d frame%s)\n", cli_name(frames->skin), frames->count,
+                plural);
+    if (session->points) fprintf(stream, "  wrote       %s\n", cli_name(session->points));
+    if (session->stats) fprintf(stream, "  wrote       %s\n", cli_name(session->stats));
+    if (session->skin) fprintf(stream, "  wrote       %s\n", cli_name(session->skin));
+    if (session->reactions) fprintf(stream, "  wrote       %s\n", cli_name(session->reactions));
+    if (session->probe_file) fprintf(stream, "  wrote       %s\n", cli_name(session->probe_file));
     for (int i = 0; i < CLI_MORE_OUTPUTS; ++i)
-        if (session->outputs[i]) fprintf(stream, "  wrote       %s\n", session->outputs[i]);
+        if (session->outputs[i])
+            fprintf(stream, "  wrote       %s\n", cli_name(session->outputs[i]));
 }
 
 static void print_work(FILE *stream, const cli_session *session)

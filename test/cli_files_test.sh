@@ -238,6 +238,14 @@ escapes() {
     holds err '\u001b[31m'
     status 2 "$hooke" run bar.json "--x${esc}c"
     lacks err "$esc"
+    # Nor what turns the direction of the text after it; other characters of three bytes stay.
+    sed 's/"name": "bar"/"name": "b\\u202ear\\u2066…\\u2029é€"/' bar.json >turned.json
+    status 0 "$hooke" run turned.json --set time.steps=1
+    holds out 'b\u202ear\u2066…\u2029é€'
+    # A name with a line break in it stays on its line.
+    status 0 "$hooke" run bar.json --set time.steps=1 --set "output.stats=a
+b.json"
+    holds out 'wrote       a\u000ab.json'
 }
 
 # Clear answers to what is too much or nothing.
@@ -250,6 +258,13 @@ limits() {
     { printf '{"bodies": ['; head -c 40000000 /dev/zero | tr '\0' ' '; printf ']}'; } >long.json
     status 1 "$hooke" run long.json
     holds err "too long for a scene"
+    # What does not end is not read to its end.
+    (ulimit -v 2000000 && "$hooke" run /dev/zero >out 2>err)
+    equal "$?" 1 "a scene that does not end"
+    holds err "too long for a scene"
+    # A method that measures no residual has none to tell.
+    status 0 "$hooke" run bar.json --set time.steps=2 --set solver.method=xpbd --set solver.iterations=1
+    lacks err "relative residual 0.0e+00"
     status 0 "$hooke" pose bar.json --set bodies.0.material.model=fixed_corotated --set bodies.0.material.poisson=-0.3
     equal "$(grep -c "no lower bound" err)" 1 "warnings of a law"
     status 0 "$hooke" pose bar.json --set bodies.0.material.model=stvk --set bodies.0.material.poisson=-0.3

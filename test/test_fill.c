@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "failing_alloc.h"
@@ -386,6 +387,37 @@ static void add_sheet(surface *s, int n, double bulge)
         }
 }
 
+// Four and a half waves of a square sheet, each as high as a twentieth of it.
+static void add_waves(surface *s, int n)
+{
+    add_sheet(s, n, 0);
+    for (int v = 0; v < s->vertices; v++) s->x[v][1] = 0.05 * sin(9 * s->x[v][0]);
+}
+
+// A plate that is thinner than tets, of many triangles, is lost: that takes no time worth
+// mentioning (it took a minute, in which vertices that could go nowhere were tried again and
+// again).
+static void lost_parts_cost_little(void **state)
+{
+    (void)state;
+    hk_filling_def def = with_cells(12);
+    hk_filling_report r;
+    surface *s = new_surface();
+    const double low[3] = {-1, -0.03, -1}, high[3] = {1, 0.03, 1};
+    add_box(s, low, high);
+    for (int k = 0; k < 3; k++) split_faces(s);
+    add_sphere(s, zero, 0.6, 40, 2);
+    clock_t before = clock();
+    hk_mesh *mesh = fill_surface(s, &def, &r);
+    double seconds = (double)(clock() - before) / CLOCKS_PER_SEC;
+    printf("lost parts: %.2f s, distance %.3f sizes\n", seconds, r.distance / r.size);
+    assert_true(r.distance > 0.5 * r.size);
+    assert_true(r.lost_area > 1);
+    assert_true(seconds < 40);
+    hk_mesh_free(mesh);
+    free(s);
+}
+
 static void sheets_need_a_thickness(void **state)
 {
     (void)state;
@@ -398,6 +430,22 @@ static void sheets_need_a_thickness(void **state)
     s->vertices = s->count = 0;
     add_sheet(s, 10, 0.05);
     assert_refused(s, &def, "thickness");
+    // Waves wind around the points of their hollows, on this side and on that, however fine tets
+    // are.
+    s->vertices = s->count = 0;
+    add_waves(s, 30);
+    for (int cells = 10; cells <= 40; cells *= 2) {
+        hk_filling_def fine = with_cells(cells);
+        assert_refused(s, &fine, "now on one side of it and now on the other");
+        assert_refused(s, &fine, "thickness");
+    }
+    // A dome is none of those: closed by a flat lid, it is filled.
+    s->vertices = s->count = 0;
+    add_sphere(s, zero, 1, 80, -surfaces_pi / 5);
+    hk_mesh *cap = fill_surface(s, &def, &r);
+    double height = 1 - sin(surfaces_pi / 5);
+    assert_good(cap, &r, surfaces_pi * height * height * (3 - height) / 3, "cap");
+    hk_mesh_free(cap);
     s->vertices = s->count = 0;
     add_sheet(s, 10, 0);
     def.thickness = 0.1;
@@ -543,6 +591,7 @@ int main(void)
         cmocka_unit_test(noise),
         cmocka_unit_test(thin_ends_are_met),
         cmocka_unit_test(distances_are_measured_on_the_whole_surface),
+        cmocka_unit_test(lost_parts_cost_little),
         cmocka_unit_test(sheets_need_a_thickness),
         cmocka_unit_test(wrong_input_is_told),
         cmocka_unit_test(the_same_for_any_threads),

@@ -187,6 +187,106 @@ static void the_same_bits_for_every_method(void **state)
 
 // ---------------------------------------------------------------- files
 
+// What users change between steps: two grabs, one of which joins what nothing joins, one that was
+// let go, gravity, loads, forces and a target of a held vertex.
+static void edit_world(hk_world *world)
+{
+    const double gravity[3] = {1, -5, 0};
+    const double *x = hk_world_positions(world);
+    int last = hk_model_vertex_count(hk_world_model(world)) - 1, grabs[4];
+    hk_grab_def pull = hk_default_grab_def();
+    for (int k = 0; k < 4; k++) {
+        pull.count = k % 2 == 1 ? 2 : 1;
+        pull.vertices[0] = last - k;
+        pull.vertices[1] = last / 2 - k;
+        pull.weights[0] = k % 2 == 1 ? 0.5 : 1;
+        pull.weights[1] = 0.5;
+        pull.stiffness = 2e3;
+        for (int i = 0; i < 3; i++) pull.target[i] = x[3 * (last - k) + i] + 0.02 * (i + 1);
+        CHECK_OK(hk_world_grab(world, &pull, &grabs[k]));
+    }
+    CHECK_OK(hk_world_release_grab(world, grabs[0]));
+    take_steps(world, 1);
+    CHECK_OK(hk_world_release_grab(world, grabs[3]));
+    CHECK_OK(hk_world_set_gravity(world, gravity));
+    hk_load_def load = hk_default_load_def();
+    load.select.kind = HK_SELECT_ALL;
+    load.force[2] = 3;
+    CHECK_OK(hk_world_set_loads(world, 0, &load, 1));
+    double *forces = calloc(3 * ((size_t)last + 1), sizeof(double));
+    forces[3 * (last / 3) + 1] = 2;
+    CHECK_OK(hk_world_set_forces(world, forces));
+    free(forces);
+    const int32_t held = 0;
+    const double target[3] = {0.004, 0.003, -0.002};
+    CHECK_OK(hk_world_set_targets(world, 1, &held, target));
+}
+
+static void edits_come_along(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {METHOD("newton"),       METHOD("quasi_newton"),
+                                          METHOD("descent"),      METHOD("lbfgs"),
+                                          METHOD("nonlinear_cg"), METHOD("gradient_descent"),
+                                          METHOD("vbd"),          METHOD("xpbd"),
+                                          METHOD("projective"),   METHOD("admm")};
+    const char *path = state_path();
+    for (int m = 0; m < (int)(sizeof methods / sizeof *methods); m++) {
+        const bool distance = strstr(methods[m], "projective") != NULL;
+        const setup s = {bar, 0, 0, {methods[m], distance ? PROJECTIVE : NULL}};
+        hk_world *a = make_world(&s), *b = make_world(&s), *plain = make_world(&s);
+        take_steps(a, 2);
+        edit_world(a);
+        take_steps(a, 2);
+        CHECK_OK(hk_world_save_state(a, path));
+        CHECK_OK(hk_world_load_state(b, path));
+        take_steps(a, 4);
+        take_steps(b, 4);
+        if (!same_state(a, b)) fail_msg("%s: edits make a difference", methods[m]);
+        // A grab is there under its number, and one that was let go is not.
+        double force[3], same[3];
+        CHECK_OK(hk_world_grab_force(a, 1, force));
+        CHECK_OK(hk_world_grab_force(b, 1, same));
+        assert_memory_equal(force, same, sizeof force);
+        assert_int_equal(hk_world_grab_force(b, 0, same), HK_BAD_INPUT);
+        // And what was set goes where a state without it is loaded.
+        take_steps(plain, 2);
+        CHECK_OK(hk_world_save_state(plain, path));
+        CHECK_OK(hk_world_load_state(b, path));
+        assert_int_equal(hk_world_grab_force(b, 1, same), HK_BAD_INPUT);
+        take_steps(plain, 3);
+        take_steps(b, 3);
+        if (!same_state(plain, b)) fail_msg("%s: edits stay", methods[m]);
+        hk_world_free(a);
+        hk_world_free(b);
+        hk_world_free(plain);
+    }
+    drop_folder(path);
+}
+
+// What is fixed since is another model.
+static void edited_models_are_refused(void **state)
+{
+    (void)state;
+    const setup s = {bar, 0, 0, {METHOD("newton")}};
+    const char *path = state_path();
+    const int32_t vertex = 40;
+    hk_world *a = make_world(&s), *b = make_world(&s);
+    CHECK_OK(hk_world_fix(a, 1, &vertex, NULL));
+    take_steps(a, 2);
+    CHECK_OK(hk_world_save_state(a, path));
+    assert_int_equal(hk_world_load_state(b, path), HK_BAD_INPUT);
+    assert_non_null(strstr(hk_error(), "what was fixed, released"));
+    CHECK_OK(hk_world_fix(b, 1, &vertex, NULL));
+    CHECK_OK(hk_world_load_state(b, path));
+    take_steps(a, 3);
+    take_steps(b, 3);
+    assert_true(same_state(a, b));
+    hk_world_free(a);
+    hk_world_free(b);
+    drop_folder(path);
+}
+
 static void damage_is_found(void **state)
 {
     (void)state;
@@ -397,6 +497,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_bits_for_every_method),
+        cmocka_unit_test(edits_come_along),
+        cmocka_unit_test(edited_models_are_refused),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(other_models_are_refused),
         cmocka_unit_test(all_of_a_model_counts),

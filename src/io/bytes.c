@@ -10,13 +10,14 @@ static hk_status fail_reading(const char *path)
     return hk_fail(HK_IO_ERROR, "cannot read %s: %s", path, strerror(errno));
 }
 
-// Reads to the end. The size of a regular file is known beforehand; pipes grow the block.
-static hk_status read_all(int file, const char *path, size_t expected, hk_bytes *bytes)
+// Reads to the end, or a little more than `most` bytes. The size of a regular file is known
+// beforehand; pipes grow the block.
+static hk_status read_all(int file, const char *path, size_t expected, size_t most, hk_bytes *bytes)
 {
     void *data = NULL;
     size_t size = 0, room = 0;
     hk_status status = hk_reserve(&data, 0, 1, &room, expected + 2);
-    while (status == HK_OK) {
+    while (status == HK_OK && size <= most) {
         ssize_t got = read(file, (char *)data + size, room - size - 1);
         if (got == 0) break;
         if (got < 0 && errno == EINTR) continue;
@@ -39,6 +40,11 @@ static hk_status read_all(int file, const char *path, size_t expected, hk_bytes 
 
 hk_status hk_bytes_load(const char *path, hk_bytes *bytes)
 {
+    return hk_bytes_load_most(path, SIZE_MAX, bytes);
+}
+
+hk_status hk_bytes_load_most(const char *path, size_t most, hk_bytes *bytes)
+{
     int file;
     do file = open(path, O_RDONLY | O_CLOEXEC);
     while (file < 0 && errno == EINTR);
@@ -50,7 +56,8 @@ hk_status hk_bytes_load(const char *path, hk_bytes *bytes)
     else if (S_ISDIR(info.st_mode))
         status = hk_fail(HK_IO_ERROR, "cannot read %s: it is a folder", path);
     else
-        status = read_all(file, path, S_ISREG(info.st_mode) ? (size_t)info.st_size : 65536, bytes);
+        status =
+            read_all(file, path, S_ISREG(info.st_mode) ? (size_t)info.st_size : 65536, most, bytes);
     close(file);
     return status;
 }

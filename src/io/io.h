@@ -14,6 +14,8 @@ typedef struct hk_bytes {
     size_t size;
 } hk_bytes;
 hk_status hk_bytes_load(const char *path, hk_bytes *bytes);
+// Of a pipe or device, which may not end, little more than so many bytes.
+hk_status hk_bytes_load_most(const char *path, size_t most, hk_bytes *bytes);
 void hk_bytes_free(hk_bytes *bytes);
 
 // A cursor over text. Space, tabs, '\r' and newlines separate tokens; `comment` (or 0) starts a

@@ -140,6 +140,7 @@ static hk_status sharpen(const hk_fill_surface *surface, const hk_fill_solid *so
 static hk_status fill_solid(const hk_fill_surface *surface, const hk_fill_solid *solid,
                             const hk_filling_def *def, hk_mesh **mesh, hk_filling_report *report)
 {
+    memset(surface->idle, 0, (size_t)surface->count);
     HK_TRY(stuff(solid, def->grade, mesh, report));
     HK_TRY(hk_fill_keep_pieces(mesh, def->least_part, report));
     uint8_t *sharp = HK_ZEROS(uint8_t, (*mesh)->vertex_count);
@@ -268,6 +269,7 @@ static hk_status fill_triangles(const hk_mesh *given, int count, const int32_t *
     report->flat_triangles = surface.flat;
     report->repeated = surface.repeated;
     report->turned = surface.turned;
+    if (status == HK_OK) status = hk_fill_check_sides(&surface, &solid);
     if (status == HK_OK) status = fill_closely(&surface, &solid, def, mesh, report);
     hk_fill_solid_release(&solid);
     hk_fill_surface_release(&surface);

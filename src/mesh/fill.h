@@ -1,7 +1,8 @@
 // What the files that fill surfaces with tets share (include/hooke/fill.h says what they do).
 //
 // The order of things: triangles are taken once each and turned alike (fill_orient.c); a tree tells
-// what is inside, how far the border is and where it cuts a segment (fill_solid.c); an octree has
+// what is inside, how far the border is and where it cuts a segment (fill_solid.c), and whether an
+// open surface has it on one side (fill_sides.c); an octree has
 // cubes of the wanted size along the border and larger ones inside (fill_octree.c); its corners
 // and centres make a background of tets (fill_lattice.c), which stuffing.c cuts; vertices near
 // sharp edges are moved onto them (fill_features.c finds them, fill_snap.c moves), and others to
@@ -33,6 +34,7 @@ typedef struct hk_fill_surface {
     int32_t *triangles;   // [count][3] vertices in the same place are one
     int32_t *neighbours;  // [count][3] the triangle beyond edge k to k + 1; −1: none, or several
     int64_t flat, repeated, turned;
+    uint8_t *idle;  // [count] 1: no point of it bounds the body, for tets of the size that is tried
 } hk_fill_surface;
 
 hk_status hk_fill_take_surface(int vertex_count, const double *positions, int triangle_count,
@@ -147,9 +149,17 @@ typedef struct hk_fill_grid {
 } hk_fill_grid;
 hk_fill_grid hk_fill_grid_of(const hk_fill_surface *surface, int triangle, double size);
 void hk_fill_grid_point(const hk_fill_grid *grid, int point, double p[3]);
-// Whether the body is on one side of a point of the surface with this normal, and not on the other.
+// On which sides of a point of the surface with this normal the body is.
+enum { HK_FILL_BEHIND = 1, HK_FILL_BEFORE = 2 };
+uint8_t hk_fill_sides(const hk_fill_solid *solid, const double p[3], const double n[3]);
+// Whether it is on one of them and not on the other.
 bool hk_fill_is_border(const hk_fill_solid *solid, const double p[3], const double n[3]);
 hk_status hk_fill_measure(const hk_fill_surface *surface, const hk_fill_solid *solid, hk_mesh *mesh,
                           const uint8_t *sharp, hk_filling_report *report);
+
+// ---------------------------------------------------------------- fill_sides.c
+
+// Refuses an open surface that has an inside now on one side and now on the other.
+hk_status hk_fill_check_sides(const hk_fill_surface *surface, const hk_fill_solid *solid);
 
 #endif

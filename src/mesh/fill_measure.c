@@ -137,23 +137,27 @@ typedef struct far_side {
     int64_t inner, outer;
 } far_side;
 
-enum { BORDER, INNER, OUTER };
-
-// Which sides a triangle has, a thousandth of a size away from a point of it.
-static int sides_of(const hk_fill_solid *s, const double p[3], const double n[3])
+// A thousandth of a size away from the point.
+uint8_t hk_fill_sides(const hk_fill_solid *s, const double p[3], const double n[3])
 {
     double x[3], y[3];
     for (int i = 0; i < 3; i++) {
         x[i] = p[i] - 1e-3 * s->size * n[i];
         y[i] = p[i] + 1e-3 * s->size * n[i];
     }
-    bool one = hk_fill_inside(s, x), other = hk_fill_inside(s, y);
-    return one != other ? BORDER : one ? INNER : OUTER;
+    int behind = hk_fill_inside(s, x) ? HK_FILL_BEHIND : 0;
+    int before = hk_fill_inside(s, y) ? HK_FILL_BEFORE : 0;
+    return (uint8_t)(behind | before);
+}
+
+static bool is_border(uint8_t sides)
+{
+    return sides == HK_FILL_BEHIND || sides == HK_FILL_BEFORE;
 }
 
 bool hk_fill_is_border(const hk_fill_solid *solid, const double p[3], const double n[3])
 {
-    return sides_of(solid, p, n) == BORDER;
+    return is_border(hk_fill_sides(solid, p, n));
 }
 
 // Points of a triangle, a lattice no farther apart than half a size with its corners and its
@@ -200,7 +204,8 @@ static void look_at(const hk_fill_surface *in, const hk_fill_solid *s, const hk_
     if (!hk_fill_normal(in, t, n)) return;
     hk_fill_grid g = hk_fill_grid_of(in, t, s->size);
     hk_nearest hint = {.triangle = -1};
-    for (int k = 0; k < g.count; k++) {
+    int count = in->idle[t] ? 1 : g.count;
+    for (int k = 0; k < count; k++) {
         hk_fill_grid_point(&g, k, p);
         hint = hk_winding_nearest(tree, p, INFINITY, hint.triangle < 0 ? NULL : &hint);
         double d = hint.distance;
@@ -208,14 +213,14 @@ static void look_at(const hk_fill_surface *in, const hk_fill_solid *s, const hk_
             found->farthest = fmax(found->farthest, d);
             continue;
         }
-        int sides = sides_of(s, p, n);
-        if (sides == BORDER) found->farthest = fmax(found->farthest, d);
+        uint8_t sides = hk_fill_sides(s, p, n);
+        if (is_border(sides)) found->farthest = fmax(found->farthest, d);
         if (k > 0) continue;
-        found->inner += sides == INNER;
-        found->outer += sides == OUTER;
+        found->inner += sides == (HK_FILL_BEHIND | HK_FILL_BEFORE);
+        found->outer += sides == 0;
         double area = hk_triangle_area(g.corner[0], g.corner[1], g.corner[2]);
-        if (sides == BORDER && d > s->size / 2) found->lost_area += area;
-        if (sides == OUTER) found->idle_area += area;
+        if (is_border(sides) && d > s->size / 2) found->lost_area += area;
+        if (sides == 0) found->idle_area += area;
     }
 }
 

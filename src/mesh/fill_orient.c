@@ -143,7 +143,8 @@ static hk_status take(int triangle_count, const int32_t *triangles, hk_fill_surf
     if (s->count == 0) return hk_fail(HK_BAD_INPUT, "the surface has no triangles with an area");
     size_t edges = 3 * (size_t)s->count;
     s->neighbours = HK_ARRAY(int32_t, edges);
-    if (!s->neighbours) return HK_NO_MEMORY;
+    s->idle = HK_ZEROS(uint8_t, s->count);
+    if (!s->neighbours || !s->idle) return HK_NO_MEMORY;
     memset(s->neighbours, 0xff, edges * sizeof *s->neighbours);
     HK_TRY(hk_visit_facets(s->vertex_count, (int64_t)edges, s->triangles, hk_triangle_edge,
                            join_triangles, s));
@@ -163,5 +164,6 @@ void hk_fill_surface_release(hk_fill_surface *surface)
 {
     hk_free(surface->triangles);
     hk_free(surface->neighbours);
+    hk_free(surface->idle);
     *surface = (hk_fill_surface){0};
 }

@@ -12,6 +12,9 @@ static const double FAR = 0.45, LEFT = 0.48;
 // How far a vertex may go, in sizes.
 static const double FARTHEST = 3;
 enum { ROUNDS = 5, PLACES = 5, MOST = 8 };
+// A vertex that could go to none of so many peaks is left alone in a round: where a whole part is
+// lost there are thousands of them around the same vertices.
+enum { PATIENCE = 4 };
 
 typedef struct peak {
     double point[3], distance;
@@ -49,7 +52,8 @@ enum { RUN = 16 };  // triangles that are looked at together
 static hk_status mark(const snapper *s, const hk_winding_tree *tree, int t, peaks *out, int *count)
 {
     double n[3];
-    if (!hk_fill_normal(s->surface, t, n)) return HK_OK;
+    int idle = 0;
+    if (s->surface->idle[t] || !hk_fill_normal(s->surface, t, n)) return HK_OK;
     hk_fill_grid g = hk_fill_grid_of(s->surface, t, s->size);
     hk_nearest nearest = {.triangle = -1};
     for (int k = 0; k < g.count; k++) {
@@ -57,12 +61,17 @@ static hk_status mark(const snapper *s, const hk_winding_tree *tree, int t, peak
         hk_fill_grid_point(&g, k, p.point);
         nearest =
             hk_winding_nearest(tree, p.point, INFINITY, nearest.triangle < 0 ? NULL : &nearest);
-        if (nearest.distance <= FAR * s->size || !hk_fill_is_border(s->solid, p.point, n)) continue;
+        if (nearest.distance <= FAR * s->size) continue;
+        if (!hk_fill_is_border(s->solid, p.point, n)) {
+            idle++;
+            continue;
+        }
         p.distance = nearest.distance;
         p.triangle = nearest.triangle;
         ++*count;
         if (out) HK_TRY(add_peak(out, &p));
     }
+    s->surface->idle[t] = idle == g.count;  // inside of another part: that takes long to find out
     return HK_OK;
 }
 
@@ -183,7 +192,7 @@ static void find_candidates(const snapper *s, const peaks *all, const peak *p, c
 }
 
 // One of the vertices around, the nearest first, goes to the peak or almost.
-static hk_status reach(snapper *s, const peaks *all, const peak *p, bool *done)
+static hk_status reach(snapper *s, const peaks *all, const peak *p, uint8_t *failed, bool *done)
 {
     static const double short_of[PLACES] = {0, 0.25, 0.5, 0.75, 1};  // times LEFT sizes
     candidates c;
@@ -193,11 +202,13 @@ static hk_status reach(snapper *s, const peaks *all, const peak *p, bool *done)
         double from[3];
         memcpy(from, s->mesh->positions + 3 * (size_t)c.vertex[k], sizeof from);
         if (s->sharp[c.vertex[k]] == 2 || c.distance[k] > FARTHEST * s->size) continue;
+        if (failed[c.vertex[k]] >= PATIENCE) continue;
         for (int m = 0; m < PLACES && !*done; m++) {
             double back = short_of[m] * LEFT * s->size / c.distance[k], to[3];
             for (int i = 0; i < 3; i++) to[i] = p->point[i] + back * (from[i] - p->point[i]);
             HK_TRY(hk_fill_try_move(s, c.vertex[k], to, 2, done));
         }
+        failed[c.vertex[k]] += !*done;
     }
     return HK_OK;
 }
@@ -208,13 +219,15 @@ hk_status hk_fill_reach_peaks(snapper *s)
     for (int round = 0; round < ROUNDS; round++) {
         peaks all = {0};
         int reached = 0;
-        hk_status status = find_peaks(s, &all);
+        uint8_t *failed = HK_ZEROS(uint8_t, s->mesh->vertex_count);
+        hk_status status = failed ? find_peaks(s, &all) : HK_NO_MEMORY;
         for (size_t k = 0; k < all.count && status == HK_OK; k++) {
             bool done;
-            status = reach(s, &all, &all.list[k], &done);
+            status = reach(s, &all, &all.list[k], failed, &done);
             reached += done;
         }
         hk_free(all.list);
+        hk_free(failed);
         if (status != HK_OK || reached == 0) return status;
     }
     return HK_OK;

@@ -12,6 +12,10 @@
 
 #include "scene/arena.h"
 
+// As values a text takes twenty times its size and more. What is long in a scene, meshes and lists
+// of vertices, may be in other files.
+enum { HK_SCENE_MOST_BYTES = 32 << 20 };
+
 // One "path=value" that replaced or added a value after the text was read.
 typedef struct hk_override {
     const char *given;  // as the user wrote it

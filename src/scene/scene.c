@@ -283,7 +283,7 @@ hk_status hk_scene_load(const char *path, const char *const *sets, int set_count
     if (!path || !scene) return hk_fail(HK_BAD_INPUT, "hk_scene_load: an argument is NULL");
     HK_TRY(check_sets(sets, set_count));
     hk_bytes bytes;
-    HK_TRY(hk_bytes_load(path, &bytes));
+    HK_TRY(hk_bytes_load_most(path, HK_SCENE_MOST_BYTES, &bytes));
     hk_status status = open_scene(bytes.data, bytes.size, path, true, sets, set_count, scene);
     hk_bytes_free(&bytes);
     return status;

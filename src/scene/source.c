@@ -25,17 +25,14 @@ static void point_jansson_at_hooke(void)
 
 // ---------------------------------------------------------------- text
 
-// As values a text takes twenty times its size and more. What is long in a scene, meshes and
-// lists of vertices, may be in other files.
-enum { MOST_BYTES = 32 << 20 };
-
 static hk_status parse_text(hk_source *source)
 {
-    if (source->length > MOST_BYTES)
-        return hk_fail(HK_BAD_INPUT,
-                       "%s: %zu MB are too long for a scene (at most %d MB): keep meshes in files "
-                       "of their own, and vertices in groups of them instead of lists",
-                       source->name, source->length >> 20, MOST_BYTES >> 20);
+    if (source->length > HK_SCENE_MOST_BYTES)
+        return hk_fail(
+            HK_BAD_INPUT,
+            "%s: more than %d MB are too long for a scene: keep meshes in files of their "
+            "own, and vertices in groups of them instead of lists",
+            source->name, HK_SCENE_MOST_BYTES >> 20);
     // Numbers are numbers: 3 and 3.0 mean the same, and 1e30 may be written out.
     const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL;
     json_error_t error = {.line = -1};

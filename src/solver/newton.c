@@ -419,6 +419,7 @@ const hk_method hk_newton = {
     .takes_quadratic = true,
     .summary = "projected Newton with line search, by factors or multigrid: the reference",
     .iterations = 100,
+    .pose_iterations = 300,  // soft and slender bodies that fall over take more than 100
     .tolerance = 1e-8,
     .options = g_options,
     .option_count = HK_COUNT_OF(g_options),

@@ -59,6 +59,7 @@ static void remember_contact(hk_world *w, hk_stream *s)
 void hk_world_remember(hk_world *w, bool with_solver, hk_stream *s)
 {
     remember_vectors(w, s);
+    hk_world_remember_live(w, s);
     hk_world_remember_springs(w, s);
     if (w->gpu || !w->problem || !w->solver) return;
     if (s->reading && s->status == HK_OK)
@@ -211,7 +212,8 @@ static hk_status load(hk_world *w, const char *path, const hk_state_file *f)
     if (f->model != hk_world_fingerprint(w))
         return hk_fail(HK_BAD_INPUT,
                        "%s: the state is of another model: meshes, materials, constraints, loads, "
-                       "contact, damping, the step and the integrator must be the same",
+                       "contact, damping, the step and the integrator must be the same (so must "
+                       "what was fixed, released or made of another material since)",
                        path);
     bool same = f->method == hk_world_method_fingerprint(w);
     if (!same)

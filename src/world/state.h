@@ -43,5 +43,7 @@ hk_status hk_state_file_save(const char *path, const hk_stream *body);
 // Everything the next step depends on, both ways. `with_solver`: with what the method remembers.
 // Reading changes the world even where it fails.
 void hk_world_remember(hk_world *w, bool with_solver, hk_stream *stream);
+// Of that gravity, loads, forces, targets and grabs that users set (live_state.c).
+void hk_world_remember_live(hk_world *w, hk_stream *stream);
 
 #endif
