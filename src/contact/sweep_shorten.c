@@ -69,7 +69,8 @@ static void confine(hk_sweep *s, int p, manner how, bool *left)
     double square = closest_dot(d, d), margin = 0.999 * s->margin[p];
     if (!(square > margin * margin)) return;
     if (how == ALL) {
-        s->loose[p] = 1;
+        s->loose[p] = 2;
+        s->bodies[s->contacts->side[p]].stale = true;
         *left = true;
         return;
     }

@@ -25,46 +25,33 @@ static void join_bodies(hk_sweep *s)
     }
 }
 
-// The part of its way on which a body does not come in its own.
-static hk_status free_part(hk_sweep *s, int b, void *off)
-{
-    return hk_sweep_fraction_of_self(s, b, ((const double *)off)[b], &s->bodies[b].slow);
-}
-
 // What shortening one by one does not settle: all that hangs together goes the same part of its
 // way. The same part of all ways leaves them where they were looked for.
-static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
+static void shorten_together(hk_sweep *s)
 {
     hk_contacts *c = s->contacts;
     int bodies = s->body_count;
     join_bodies(s);
-    for (size_t k = 0; k < s->count && !settled; k++) {
+    for (size_t k = 0; k < s->count; k++) {
         const int32_t *side = s->pairs[k].sides;
         if (hk_sweep_is_safe(s, &s->pairs[k], 0)) continue;
         int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
         s->part[root] = hk_sweep_fraction(s, &s->pairs[k], s->part[root]);
     }
-    HK_TRY(hk_sweep_each_body(s, free_part, (void *)off));
-    for (int b = 0; b < bodies; b++) {
-        int root = root_of(s->parent, b);
-        s->part[root] = fmin(s->part[root], s->bodies[b].slow);
-    }
     for (int b = 0; b < bodies; b++) {
         double part = s->part[root_of(s->parent, b)];
         s->bodies[b].slow = part;
         if (part >= 1) continue;
-        s->bodies[b].followed = false;
+        s->bodies[b].ends = false;
         c->clamped += s->bodies[b].points[1] - s->bodies[b].points[0];
         for (int p = 3 * s->bodies[b].points[0]; p < 3 * s->bodies[b].points[1]; p++)
             c->move[p] *= part;
     }
-    return HK_OK;
 }
 
 typedef struct walk {
     double *x;
     const double *to;
-    double *off;  // [body_count] m, how far moves are from those that were looked for
 } walk;
 
 // Points by their moves, and what is inside as all of the body.
@@ -80,6 +67,7 @@ static hk_status move_body(hk_sweep *s, int b, void *context)
             x[at + i] += p < 0 ? slow * (w->to[at + i] - x[at + i]) : c->move[3 * p + i];
         if (p >= 0) memcpy(s->end + 3 * p, x + at, 3 * sizeof *x);
     }
+    hk_sweep_follow_self(s, b);
     return HK_OK;
 }
 
@@ -87,50 +75,36 @@ static hk_status take_moves(hk_sweep *s, int b, void *context)
 {
     const walk *w = context;
     hk_contacts *c = s->contacts;
-    double largest = 0;
-    for (int p = s->bodies[b].points[0]; p < s->bodies[b].points[1]; p++) {
-        double *move = c->move + 3 * (size_t)p, before[3], d[3];
-        memcpy(before, move, sizeof before);
-        closest_minus(w->to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p, move);
-        closest_minus(move, before, d);
-        double square = closest_dot(d, d);
-        if (square > largest) largest = square;
-    }
-    w->off[b] = sqrt(largest);
-    return HK_OK;
-}
-
-// Shortens the ways from where bodies are; whether that settled all that was found.
-static hk_status shorten_ways(hk_sweep *s, bool *settled)
-{
-    hk_contacts *c = s->contacts;
-    size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
-    HK_TRY(hk_sweep_search_ways(s, true));
-    HK_TRY(hk_sweep_add_selves(s));
-    memcpy(c->aim, c->move, bytes);
-    *settled = hk_sweep_shorten(s);
+    for (int p = s->bodies[b].points[0]; p < s->bodies[b].points[1]; p++)
+        closest_minus(w->to + 4 * (size_t)c->vertex[p], c->x + 3 * (size_t)p,
+                      c->move + 3 * (size_t)p);
     return HK_OK;
 }
 
 hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
 {
     hk_contacts *c = s->contacts;
-    walk w = {x, to, c->side_part};
+    walk w = {x, to};
     double start = hk_now();
     size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
     bool settled = false;
     HK_TRY(hk_sweep_each_body(s, take_moves, &w));
+    memcpy(c->aim, c->move, bytes);
     for (int n = 0; n < MOST_SEARCHES && !settled; n++) {
         if (n > 0) memcpy(c->move, c->aim, bytes);
-        HK_TRY(shorten_ways(s, &settled));
+        HK_TRY(hk_sweep_search_ways(s, n > 0 ? HK_SWEEP_AGAIN : HK_SWEEP_GUARD));
+        settled = hk_sweep_shorten(s);
     }
     for (int p = 0; p < c->body_points; p++) {
-        // A point that was shortened is farther off than its body was.
-        if (s->changed[p]) w.off[c->side[p]] = INFINITY;
+        if (s->changed[p]) s->bodies[c->side[p]].ends = false;
         // What was in the way of others will be so in the next step.
-        s->loose[p] &= s->changed[p] != 0;
+        s->loose[p] = s->loose[p] && s->changed[p];
     }
-    HK_TRY(shorten_together(s, settled, w.off));
+    for (int b = 0; b < s->body_count; b++) s->bodies[b].slow = 1;
+    if (!settled) {
+        memcpy(c->move, c->aim, bytes);
+        shorten_together(s);
+    }
     HK_TRY(hk_sweep_each_body(s, move_body, &w));
     c->guard_s += hk_now() - start;
     return HK_OK;
