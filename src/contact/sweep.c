@@ -150,7 +150,7 @@ static double margin_of(const hk_sweep *s, bool guard, int32_t p)
 {
     const hk_contacts *c = s->contacts;
     const double *move = c->move + 3 * (size_t)p;
-    if (guard) return hk_sweep_margin_of(s, p, move);
+    if (guard) return hk_sweep_margin_of(s, move);
     return 0.5 * HK_SWEEP_AHEAD * c->settings->distance + hk_sweep_driven(c, p);
 }
 
@@ -159,7 +159,7 @@ static void find_body_box(hk_sweep *s, int b, bool guard)
 {
     const hk_contacts *c = s->contacts;
     hk_sweep_body *body = &s->bodies[b];
-    double sum[3] = {0}, margin = 0;
+    double sum[3] = {0}, margin = 0, stays = 0;
     hk_box all = HK_BOX_OF_NOTHING;
     for (int p = body->points[0]; p < body->points[1]; p++) {
         const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
@@ -171,8 +171,9 @@ static void find_body_box(hk_sweep *s, int b, bool guard)
         }
         s->margin[p] = margin_of(s, guard, p);
         if (s->margin[p] > margin) margin = s->margin[p];
+        if (guard && s->loose[p]) stays = fmax(stays, closest_dot(move, move));
     }
-    body->margin = margin;
+    body->margin = margin + sqrt(stays);
     margin += hk_contact_radius(c->settings, b);
     for (int i = 0; i < 3; i++) {
         body->mean[i] = sum[i] / (body->points[1] - body->points[0]);
@@ -183,7 +184,7 @@ static void find_body_box(hk_sweep *s, int b, bool guard)
 }
 
 // Boxes of points as someone sees them who goes the mean way of the body.
-static void find_point_boxes(hk_sweep *s, int b)
+static void find_point_boxes(hk_sweep *s, int b, bool guard)
 {
     const hk_contacts *c = s->contacts;
     const hk_sweep_body *body = &s->bodies[b];
@@ -195,6 +196,10 @@ static void find_point_boxes(hk_sweep *s, int b)
             double to = x[i] + move[i] - body->mean[i];
             low[i] = (to < x[i] ? to : x[i]) - thick;
             high[i] = (to < x[i] ? x[i] : to) + thick;
+        }
+        for (int i = 0; i < 3 && guard && s->loose[p]; i++) {
+            low[i] = fmin(low[i], x[i] - body->mean[i] - thick);
+            high[i] = fmax(high[i], x[i] - body->mean[i] + thick);
         }
         s->patches->point[p] = hk_patch_round(low, high);
     }
@@ -243,12 +248,13 @@ static void mark_nodes(hk_sweep *s, int b)
 }
 
 // Boxes of nodes, and the longest ways of patches.
-static void refit(hk_sweep *s, int b)
+static void refit(hk_sweep *s, int b, bool guard)
 {
     const hk_contacts *c = s->contacts;
     const hk_patches *p = s->patches;
     const hk_sweep_body *body = &s->bodies[b];
-    find_point_boxes(s, b);
+    double mean = closest_dot(body->mean, body->mean);
+    find_point_boxes(s, b, guard);
     hk_patches_refit(s->patches, b);
     for (int k = body->patches[0]; k < body->patches[1]; k++) {
         const hk_patch *patch = &p->patches[k];
@@ -258,6 +264,7 @@ static void refit(hk_sweep *s, int b)
             closest_minus(c->move + 3 * (size_t)p->corners[i], body->mean, d);
             double square = closest_dot(d, d), each = s->margin[p->corners[i]];
             if (square > longest) longest = square;
+            if (guard && s->loose[p->corners[i]] && mean > longest) longest = mean;
             if (each > margin) margin = each;
         }
         s->patch_way[k] = sqrt(longest);
@@ -368,6 +375,7 @@ static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, bo
         double gap = closest_dot(normal, d) - radius;
         double down = -closest_dot(normal, c->move + 3 * (size_t)p);
         if (!guard && gap - down >= HK_SWEEP_AHEAD * c->settings->distance + driven) continue;
+        if (guard && s->loose[p]) down = fmax(down, 0);
         if (guard && down + s->margin[p] <= hk_sweep_room(gap, c->settings->distance)) continue;
         hk_sweep_pair *pair = &f->list[f->count++];
         pair->way = (hk_way_pair){.point = {p, plane, plane + 1, plane + 1},
@@ -487,7 +495,7 @@ static hk_status refit_body(hk_sweep *s, int b, void *context)
 {
     hk_sweep_aim aim = *(const hk_sweep_aim *)context;
     if (!s->changed[b]) return HK_OK;
-    if (s->bodies[b].stale || !s->bodies[b].fitted) refit(s, b);
+    if (s->bodies[b].stale || !s->bodies[b].fitted) refit(s, b, aim != HK_SWEEP_FORCES);
     if (aim == HK_SWEEP_AGAIN) mark_nodes(s, b);
     s->bodies[b].fitted = true;
     return HK_OK;

@@ -155,7 +155,8 @@ static void solve_spin(double m[3][3], const double by[3], double spin[3])
         spin[i] = good ? (row[0][i] * by[0] + row[1][i] * by[1] + row[2][i] * by[2]) / det : 0;
 }
 
-static void find_drift(const hk_sweep *s, const hk_patch *patch, hk_sweep_drift *to)
+// `loose`: as corners may go that may stay where they are.
+static void find_drift(const hk_sweep *s, const hk_patch *patch, bool loose, hk_sweep_drift *to)
 {
     const hk_contacts *c = s->contacts;
     const int32_t *corner = s->patches->corners;
@@ -188,15 +189,19 @@ static void find_drift(const hk_sweep *s, const hk_patch *patch, hk_sweep_drift 
         closest_minus(e, cross, e);
         double square = closest_dot(e, e);
         if (square > radius) radius = square;
+        if (!loose || !s->loose[corner[k]]) continue;
+        for (int i = 0; i < 3; i++) e[i] = to->way[i] + cross[i];
+        square = closest_dot(e, e);
+        if (square > radius) radius = square;
     }
     to->size = sqrt(size);
     to->off = sqrt(radius);
 }
 
-static void find_drifts(hk_sweep *s, const hk_sweep_body *body)
+static void find_drifts(hk_sweep *s, const hk_sweep_body *body, bool loose)
 {
     for (int k = body->patches[0]; k < body->patches[1]; k++)
-        find_drift(s, &s->patches->patches[k], &s->drift[k]);
+        find_drift(s, &s->patches->patches[k], loose, &s->drift[k]);
 }
 
 // |e_p − e_q| at the most.
@@ -243,7 +248,7 @@ void hk_sweep_follow_self(hk_sweep *s, int b)
 {
     hk_sweep_body *body = &s->bodies[b];
     if (!body->touches || body->based || hk_contact_radius(s->contacts->settings, b) > 0) return;
-    if (!body->ends) find_drifts(s, body);  // it does not go as it was searched for
+    find_drifts(s, body, false);
     body->least = INFINITY;
     for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
         for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
@@ -281,7 +286,7 @@ hk_status hk_sweep_search_self(hk_sweep *s, int b, hk_sweep_search *search)
     if (hk_contact_radius(s->contacts->settings, b) > 0)
         return hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_search_patches, search);
     search->body = b;
-    find_drifts(s, body);
+    find_drifts(s, body, search->guard);
     for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
         for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
             HK_TRY(search_two(search, a, s->beside[k], &s->between[k]));

@@ -94,7 +94,7 @@ static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
 {
     const hk_contacts *c = search->sweep->contacts;
     if (search->guard)
-        return !hk_sweep_is_safe(search->sweep, pair, margin_of(search->sweep, pair));
+        return !hk_sweep_is_safe(search->sweep, pair, true, margin_of(search->sweep, pair));
     double gap = pair->distance - pair->way.thickness;
     for (int v = 0; v < 4; v++) {
         int32_t p = pair->way.point[v];

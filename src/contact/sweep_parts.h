@@ -166,12 +166,11 @@ double hk_sweep_fraction(const hk_sweep *s, const hk_sweep_pair *pair, double mo
 // margins that pairs were searched for, and are marked as loose.
 bool hk_sweep_shorten(hk_sweep *s);
 
-// What the guard may change a move by, m: of most points little, of those that are in the way of
-// others all of it.
-static inline double hk_sweep_margin_of(const hk_sweep *s, int32_t p, const double *move)
+// The guard may leave a loose point anywhere on its way, and may change that by a margin, m, as it
+// may change the ends of all ways.
+static inline double hk_sweep_margin_of(const hk_sweep *s, const double *move)
 {
-    double distance = s->contacts->settings->distance, way = sqrt(closest_dot(move, move));
-    return s->loose[p] ? 2 * distance + 1.01 * way : 0.5 * distance + 0.05 * way;
+    return 0.5 * s->contacts->settings->distance + 0.05 * sqrt(closest_dot(move, move));
 }
 
 // What moves may take of a gap. Every step would take a part of what the steps before have left,
@@ -193,9 +192,10 @@ static inline double hk_sweep_driven(const hk_contacts *c, int32_t p)
     return sqrt(closest_dot(d, d));
 }
 
-// Whether a pair is so far apart that c->move cannot bring it too near, or nearer than `margin`.
-// (Where rounding tilts the normal, slabs have to tell.)
-static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, double margin)
+// Whether a pair is so far apart that c->move cannot bring it too near, or, while loose points may
+// stay behind, nearer than `margin`. (Where rounding tilts the normal, slabs have to tell.)
+static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, bool loose,
+                                    double margin)
 {
     const hk_contacts *c = s->contacts;
     int firsts = hk_pair_firsts(k->way.kind);
@@ -204,6 +204,7 @@ static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, d
         double along = closest_dot(k->n, c->move + 3 * (size_t)k->way.point[v]);
         int side = v >= firsts;
         if (!side) along = -along;
+        if (loose && along < 0 && s->loose[k->way.point[v]]) along = 0;
         if (along > speed[side]) speed[side] = along;
     }
     double gap = k->distance - k->way.thickness;

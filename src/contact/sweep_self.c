@@ -11,7 +11,7 @@
 
 // How near to each other patches are in the base that have numbers, in edges; it is made anew where
 // less than a part of that is left.
-#define NEAR 1.0
+#define NEAR 0.3
 #define LEFT 0.5
 // A body is calm again where it moves by less than this part of what is between its patches.
 #define CALM 0.2

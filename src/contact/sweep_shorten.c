@@ -59,13 +59,20 @@ double hk_sweep_fraction(const hk_sweep *s, const hk_sweep_pair *k, double most)
 
 typedef enum manner { ALONG, PARTS, ALL } manner;  // what is taken from moves
 
-// Within the margin of the move that was searched for, c->aim; or that margin has to be wider.
+// Within the margin of the move that was searched for, c->aim, or of a part of it; or the point has
+// to be loose.
 static void confine(hk_sweep *s, int p, manner how, bool *left)
 {
     hk_contacts *c = s->contacts;
-    double *move = c->move + 3 * (size_t)p, d[3];
+    double *move = c->move + 3 * (size_t)p, near[3], d[3];
     const double *aim = c->aim + 3 * (size_t)p;
-    closest_minus(move, aim, d);
+    memcpy(near, aim, sizeof near);
+    if (s->loose[p] == 1) {
+        double along = closest_dot(move, aim), all = closest_dot(aim, aim);
+        double part = along < all ? fmax(along, 0) / all : 1;
+        for (int i = 0; i < 3; i++) near[i] *= part;
+    }
+    closest_minus(move, near, d);
     double square = closest_dot(d, d), margin = 0.999 * s->margin[p];
     if (!(square > margin * margin)) return;
     if (how == ALL) {
@@ -74,7 +81,7 @@ static void confine(hk_sweep *s, int p, manner how, bool *left)
         *left = true;
         return;
     }
-    for (int i = 0; i < 3; i++) move[i] = aim[i] + margin / sqrt(square) * d[i];
+    for (int i = 0; i < 3; i++) move[i] = near[i] + margin / sqrt(square) * d[i];
 }
 
 // How far the two sides may go beyond their side of the slab: what there is of it is divided among
@@ -144,7 +151,7 @@ static void mark_pairs(hk_sweep *s)
     int threads = s->count > MANY ? s->contacts->threads : 1;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (size_t k = 0; k < s->count; k++)
-        s->pairs[k].way.marked = !hk_sweep_is_safe(s, &s->pairs[k], 0);
+        s->pairs[k].way.marked = !hk_sweep_is_safe(s, &s->pairs[k], false, 0);
 }
 
 bool hk_sweep_shorten(hk_sweep *s)
@@ -159,7 +166,7 @@ bool hk_sweep_shorten(hk_sweep *s)
         for (size_t k = 0; k < s->count; k++) {
             const hk_sweep_pair *pair = &s->pairs[k];
             bool look = n == 1 ? pair->way.marked || is_new(s, pair, n) : is_new(s, pair, n);
-            if (look && !hk_sweep_is_safe(s, pair, 0)) any |= shorten(s, pair, n, how, &left);
+            if (look && !hk_sweep_is_safe(s, pair, false, 0)) any |= shorten(s, pair, n, how, &left);
         }
     }
     return !any && !left;

@@ -34,7 +34,7 @@ static void shorten_together(hk_sweep *s)
     join_bodies(s);
     for (size_t k = 0; k < s->count; k++) {
         const int32_t *side = s->pairs[k].sides;
-        if (hk_sweep_is_safe(s, &s->pairs[k], 0)) continue;
+        if (hk_sweep_is_safe(s, &s->pairs[k], false, 0)) continue;
         int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
         s->part[root] = hk_sweep_fraction(s, &s->pairs[k], s->part[root]);
     }
