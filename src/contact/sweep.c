@@ -40,10 +40,12 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->changed = HK_ZEROS(uint8_t, c->point_count);
     s->loose = HK_ZEROS(uint8_t, c->point_count);
     s->margin = HK_ZEROS(double, c->point_count);
+    s->wider = HK_ZEROS(double, c->body_points);
+    s->changing = HK_ZEROS(uint8_t, c->body_points);
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
     bool complete = s->bodies && s->obstacle_box && s->driven && s->end && s->base && s->found &&
-                    s->changed && s->parent && s->part && s->loose && s->margin;
+                    s->changed && s->parent && s->part && s->loose && s->margin && s->wider && s->changing;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);
@@ -86,6 +88,8 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->changed);
     hk_free(s->loose);
     hk_free(s->margin);
+    hk_free(s->wider);
+    hk_free(s->changing);
     hk_free(s->parent);
     hk_free(s->part);
     hk_free(s);
@@ -150,7 +154,7 @@ static double margin_of(const hk_sweep *s, bool guard, int32_t p)
 {
     const hk_contacts *c = s->contacts;
     const double *move = c->move + 3 * (size_t)p;
-    if (guard) return hk_sweep_margin_of(s, move);
+    if (guard) return hk_sweep_margin_of(s, p, move);
     return 0.5 * HK_SWEEP_AHEAD * c->settings->distance + hk_sweep_driven(c, p);
 }
 
@@ -230,7 +234,7 @@ static const hk_box *box_of(const hk_sweep *s, int side)
     return side < s->body_count ? &s->bodies[side].box : &s->obstacle_box[side - s->body_count];
 }
 
-// Nodes with newly loose points.
+// Nodes with points that have other margins.
 static void mark_nodes(hk_sweep *s, int b)
 {
     const hk_patches *p = s->patches;
@@ -242,7 +246,7 @@ static void mark_nodes(hk_sweep *s, int b)
         }
         const hk_patch *patch = &p->patches[-1 - p->other[k]];
         for (int i = patch->corners[0]; i < patch->corners[1]; i++)
-            any |= s->loose[p->corners[i]] == 2;
+            any |= s->changing[p->corners[i]];
         s->stale[k] = any;
     }
 }
@@ -370,7 +374,7 @@ static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, bo
     HK_TRY(hk_reserve((void **)&f->list, f->count, sizeof *f->list, &f->room, most));
     for (int p = body->points[0]; p < body->points[1]; p++) {
         double d[3];
-        if (loose && s->loose[p] != 2) continue;
+        if (loose && !s->changing[p]) continue;
         closest_minus(c->x + 3 * (size_t)p, point, d);
         double gap = closest_dot(normal, d) - radius;
         double down = -closest_dot(normal, c->move + 3 * (size_t)p);

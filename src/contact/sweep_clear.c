@@ -280,6 +280,12 @@ static hk_status search_two(hk_sweep_search *search, int32_t a, int32_t b,
     return hk_sweep_search_patches(search, a, b);
 }
 
+static hk_status search_apart(void *search, int32_t a, int32_t b)
+{
+    bool beside = hk_sweep_is_beside(((const hk_sweep_search *)search)->sweep, a, b);
+    return beside ? HK_OK : hk_sweep_search_patches(search, a, b);
+}
+
 hk_status hk_sweep_search_self(hk_sweep *s, int b, hk_sweep_search *search)
 {
     hk_sweep_body *body = &s->bodies[b];
@@ -290,6 +296,8 @@ hk_status hk_sweep_search_self(hk_sweep *s, int b, hk_sweep_search *search)
     for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
         for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
             HK_TRY(search_two(search, a, s->beside[k], &s->between[k]));
+    if (!(body->near > 0))
+        return hk_patches_meet(s->patches, b, b, NULL, NULL, search_apart, search);
     for (size_t k = 0; k < body->apart_count; k++) {
         hk_sweep_apart *two = &body->apart[k];
         HK_TRY(search_two(search, two->patch[0], two->patch[1], &two->between));

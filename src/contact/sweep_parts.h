@@ -72,6 +72,8 @@ struct hk_sweep {
     double *driven;        // [obstacle_count] m, what they have gone since the step began
     double *margin;        // [point_count] m, what moves may change by; of obstacles 0
     uint8_t *loose;        // [body_points] points that may stay where they are; 2: since now
+    uint8_t *changing;     // [body_points] points with other margins than they were searched with
+    double *wider;         // [body_points] m, margins that were not enough are wider by that
     double tilting;        // m²: below this product of gap and distance rounding tilts normals
     double *patch_way, *patch_margin;  // [patches] m, the longest less the mean way of the body
     double *end;                       // [body_points][3] m, where the last walk ended
@@ -163,14 +165,16 @@ hk_status hk_sweep_search_self(hk_sweep *s, int body, hk_sweep_search *search);
 // The part of c->move, at most `most`, that leaves a pair apart.
 double hk_sweep_fraction(const hk_sweep *s, const hk_sweep_pair *pair, double most);
 // Shortens moves of points until no pair of the list comes too near; false: some have left the
-// margins that pairs were searched for, and are marked as loose.
-bool hk_sweep_shorten(hk_sweep *s);
+// margins that pairs were searched for, and have other ones now. On trial they lose no more than
+// leads towards others.
+bool hk_sweep_shorten(hk_sweep *s, bool trial);
 
 // The guard may leave a loose point anywhere on its way, and may change that by a margin, m, as it
 // may change the ends of all ways.
-static inline double hk_sweep_margin_of(const hk_sweep *s, const double *move)
+static inline double hk_sweep_margin_of(const hk_sweep *s, int32_t p, const double *move)
 {
-    return 0.5 * s->contacts->settings->distance + 0.05 * sqrt(closest_dot(move, move));
+    double distance = s->contacts->settings->distance;
+    return s->wider[p] + 0.5 * distance + 0.05 * sqrt(closest_dot(move, move));
 }
 
 // What moves may take of a gap. Every step would take a part of what the steps before have left,

@@ -205,7 +205,10 @@ hk_status hk_sweep_look_at_self(hk_sweep *s, int b)
     double left = fmax(0, body->near - 2 * body->away[0]);
     take_base(s, body);
     if (!covered || left < LEFT * full) {
-        HK_TRY(list_apart(s, b, fmax(full, 3 * (way + body->margin))));
+        body->near = 0;
+        body->apart_count = 0;
+        if (3 * (way + body->margin) > full) return HK_OK;  // it would not last for a step
+        HK_TRY(list_apart(s, b, full));
         if (body->apart_count > 0) return HK_OK;  // they have no numbers yet
     } else
         body->near = left;

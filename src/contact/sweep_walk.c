@@ -2,7 +2,7 @@
 #include "contact/sweep_parts.h"
 
 // Searches, each with wider margins for points that had left theirs in the one before.
-enum { MOST_SEARCHES = 4 };
+enum { MOST_SEARCHES = 5 };
 
 static int root_of(const int32_t *parent, int b)
 {
@@ -93,12 +93,13 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     for (int n = 0; n < MOST_SEARCHES && !settled; n++) {
         if (n > 0) memcpy(c->move, c->aim, bytes);
         HK_TRY(hk_sweep_search_ways(s, n > 0 ? HK_SWEEP_AGAIN : HK_SWEEP_GUARD));
-        settled = hk_sweep_shorten(s);
+        settled = hk_sweep_shorten(s, n == 0);
     }
     for (int p = 0; p < c->body_points; p++) {
         if (s->changed[p]) s->bodies[c->side[p]].ends = false;
         // What was in the way of others will be so in the next step.
         s->loose[p] = s->loose[p] && s->changed[p];
+        s->wider[p] = s->changed[p] ? 0.5 * s->wider[p] : 0;
     }
     for (int b = 0; b < s->body_count; b++) s->bodies[b].slow = 1;
     if (!settled) {
