@@ -83,6 +83,7 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->drift);
     hk_free(s->tasks);
     hk_free(s->former);
+    hk_free(s->own);
     hk_free(s->found);
     hk_free(s->pairs);
     hk_free(s->changed);
@@ -178,6 +179,7 @@ static void find_body_box(hk_sweep *s, int b, bool guard)
         if (guard && s->loose[p]) stays = fmax(stays, closest_dot(move, move));
     }
     body->margin = margin + sqrt(stays);
+    body->stays = stays > 0;
     margin += hk_contact_radius(c->settings, b);
     for (int i = 0; i < 3; i++) {
         body->mean[i] = sum[i] / (body->points[1] - body->points[0]);
@@ -317,10 +319,10 @@ static bool was_listed(const hk_sweep *s, int a, int b, size_t *at)
     return false;
 }
 
-static bool meets(const hk_sweep *s, int a, int b)
+static bool meets(const hk_sweep *s, hk_sweep_aim aim, int a, int b)
 {
     const hk_contacts *c = s->contacts;
-    if (a == b) return !s->bodies[a].calm;
+    if (a == b) return aim != HK_SWEEP_FORCES && !s->bodies[a].calm;
     int32_t plane = b < s->body_count ? -1 : c->plane_of[b - s->body_count];
     bool near = plane >= 0 ? is_near_plane(s, &s->bodies[a].box, b - s->body_count)
                            : hk_box_overlap(&s->bodies[a].box, box_of(s, b));
@@ -346,13 +348,12 @@ static hk_status list_tasks(hk_sweep *s, hk_sweep_aim aim)
     for (int a = 0; a < s->body_count; a++) {
         if (s->bodies[a].points[1] == s->bodies[a].points[0]) continue;
         for (int b = a; b < s->body_count + s->obstacle_count; b++) {
-            if (!meets(s, a, b)) continue;
+            if (!meets(s, aim, a, b)) continue;
             HK_TRY(add_task(s, a, b));
             hk_sweep_task *task = &s->tasks[s->task_count - 1];
-            bool known = aim == HK_SWEEP_AGAIN && a != b && was_listed(s, a, b, &at);
+            bool known = aim == HK_SWEEP_AGAIN && was_listed(s, a, b, &at);
             bool stale = s->bodies[a].stale || (b < s->body_count && s->bodies[b].stale);
             task->part = !known ? HK_SWEEP_ALL : stale ? HK_SWEEP_LOOSE : HK_SWEEP_NONE;
-            if (a == b && aim == HK_SWEEP_AGAIN && !stale) task->part = HK_SWEEP_NONE;
         }
     }
     return HK_OK;
@@ -420,6 +421,7 @@ static hk_status do_task(hk_sweep *s, bool guard, hk_sweep_task *task, int threa
     int a = task->sides[0], b = task->sides[1];
     bool plane = b >= s->body_count && s->contacts->plane_of[b - s->body_count] >= 0;
     bool loose = task->part == HK_SWEEP_LOOSE;
+    search.only = loose ? s->stale : NULL;
     task->found = thread;
     task->first = search.found->count;
     task->count = 0;
@@ -427,7 +429,7 @@ static hk_status do_task(hk_sweep *s, bool guard, hk_sweep_task *task, int threa
     find_more(s, a, b, &search);
     HK_TRY(plane    ? search_plane(s, a, b, guard, loose, search.found)
            : a == b ? hk_sweep_search_self(s, a, &search)
-                    : hk_patches_meet(s->patches, a, b, &search.more, loose ? s->stale : NULL,
+                    : hk_patches_meet(s->patches, a, b, &search.more, search.only,
                                       hk_sweep_search_patches, &search));
     task->count = search.found->count - task->first;
     return HK_OK;
@@ -492,7 +494,7 @@ static hk_status box_body(hk_sweep *s, int b, void *context)
     if (aim != HK_SWEEP_AGAIN) body->stale = body->fitted = false;
     if (body->points[1] == body->points[0] || (aim == HK_SWEEP_AGAIN && !body->stale)) return HK_OK;
     find_body_box(s, b, aim != HK_SWEEP_FORCES);
-    return hk_sweep_look_at_self(s, b);
+    return aim == HK_SWEEP_FORCES ? HK_OK : hk_sweep_look_at_self(s, b);
 }
 
 static hk_status refit_body(hk_sweep *s, int b, void *context)
@@ -549,6 +551,33 @@ static hk_status take_moves(hk_sweep *s, int b, void *context)
     return HK_OK;
 }
 
+// Pairs of bodies with themselves that were a matter for the guard in the step before: what is new
+// among them it stops in this one.
+static hk_status add_own(hk_sweep *s)
+{
+    HK_TRY(hk_reserve((void **)&s->pairs, s->count, sizeof *s->pairs, &s->room,
+                      s->count + s->own_count));
+    for (size_t k = 0; k < s->own_count; k++) {
+        hk_sweep_pair *pair = &s->pairs[s->count];
+        *pair = s->own[k];
+        hk_sweep_measure(s->contacts, pair);
+        s->count += hk_sweep_needs_force(s, pair);
+    }
+    return HK_OK;
+}
+
+hk_status hk_sweep_keep_own(hk_sweep *s)
+{
+    s->own_count = 0;
+    for (size_t k = 0; k < s->count; k++) {
+        if (s->pairs[k].sides[0] != s->pairs[k].sides[1]) continue;
+        HK_TRY(hk_reserve((void **)&s->own, s->own_count, sizeof *s->own, &s->own_room,
+                          s->own_count + 1));
+        s->own[s->own_count++] = s->pairs[k];
+    }
+    return HK_OK;
+}
+
 hk_status hk_sweep_find(hk_sweep *s, const double *to)
 {
     hk_contacts *c = s->contacts;
@@ -561,6 +590,7 @@ hk_status hk_sweep_find(hk_sweep *s, const double *to)
         hk_patches_refit(s->patches, s->body_count + o);
     }
     HK_TRY(hk_sweep_search_ways(s, HK_SWEEP_FORCES));
+    HK_TRY(add_own(s));
     c->detect_s += hk_now() - start;
     return HK_OK;
 }

@@ -12,6 +12,8 @@
 
 // How near patches are at rest that are looked after, in edges.
 #define BESIDE 0.25
+// More than this, in edges, is not measured where it is not needed.
+#define ENOUGH 0.35
 
 // ---------------------------------------------------------------- which they are
 
@@ -75,71 +77,106 @@ hk_status hk_sweep_list_beside(hk_sweep *s)
 
 // ---------------------------------------------------------------- what is between them
 
-typedef struct ball {  // around a primitive
-    double middle[3], radius;
-    const int32_t *corner;
-} ball;
+enum { MOST = 3 * HK_PATCH_TRIANGLES };
+typedef struct balls {  // around primitives of a patch, from a place near it
+    float middle[3][MOST + 3], radius[MOST + 3];
+    const int32_t *corner[MOST];
+    int count;
+} balls;
 
-static int balls_of(const hk_contacts *c, const int32_t *which, const int32_t run[2],
-                    const int32_t *corners, int each, ball *to)
+// Single precision turns what is far from `place` by less than this.
+#define ROUNDING 1e-6f
+
+static void find_balls(const hk_contacts *c, const double place[3], const int32_t *which,
+                       const int32_t run[2], const int32_t *corners, int each, balls *to)
 {
-    int count = 0;
-    for (int k = run[0]; k < run[1]; k++) {
+    float part = 1.0f / (float)each;
+    to->count = run[1] - run[0];
+    for (int n = 0; n < to->count; n++) {
+        int32_t k = run[0] + n;
         const int32_t *corner = corners ? corners + (size_t)each * (size_t)which[k] : which + k;
-        ball *b = &to[count++];
-        double square = 0;
-        *b = (ball){.corner = corner};
-        for (int v = 0; v < each; v++)
-            for (int i = 0; i < 3; i++)
-                b->middle[i] += c->x[3 * (size_t)corner[v] + (size_t)i] / each;
+        hk_float4 at[3], middle = {0}, square = {0};
+        float size = 0;
+        to->corner[n] = corner;
         for (int v = 0; v < each; v++) {
-            double d[3];
-            closest_minus(c->x + 3 * (size_t)corner[v], b->middle, d);
-            square = fmax(square, closest_dot(d, d));
+            const double *x = c->x + 3 * (size_t)corner[v];
+            at[v] = (hk_float4){(float)(x[0] - place[0]), (float)(x[1] - place[1]),
+                                (float)(x[2] - place[2]), 0};
+            middle += part * at[v];
         }
-        b->radius = sqrt(square);
+        for (int v = 0; v < each; v++) {
+            hk_float4 d = at[v] - middle;
+            square = d * d;
+            float all = square[0] + square[1] + square[2];
+            size = all > size ? all : size;
+        }
+        square = middle * middle;
+        for (int i = 0; i < 3; i++) to->middle[i][n] = middle[i];
+        to->radius[n] =
+            sqrtf(size) + ROUNDING * (sqrtf(size) + sqrtf(square[0] + square[1] + square[2]));
     }
-    return count;
+    for (int n = to->count; n < to->count + 3; n++)
+        to->middle[0][n] = to->middle[1][n] = to->middle[2][n] = to->radius[n] = 0;
+}
+
+// Which of four balls, from `first` on, are nearer than `most` to another one.
+static unsigned near_balls(const balls *one, int n, const balls *four, int first, float most)
+{
+    hk_float4 square = {0}, reach = *(const hk_float4u *)(four->radius + first);
+    reach += one->radius[n] + most;
+    for (int i = 0; i < 3; i++) {
+        hk_float4 d = *(const hk_float4u *)(four->middle[i] + first) - one->middle[i][n];
+        square += d * d;
+    }
+    unsigned bits = hk_four_bits(square <= reach * reach);
+    return first + 4 > four->count ? bits & (15u >> (first + 4 - four->count)) : bits;
 }
 
 // The distance of two primitives where it is less than `least`, else that.
-static double nearer(const hk_contacts *c, hk_pair_kind kind, const ball *a, const ball *b,
+static double nearer(const hk_contacts *c, hk_pair_kind kind, const int32_t *a, const int32_t *b,
                      double least)
 {
-    double d[3], x[4][3], weight[4], w[3], reach = least + a->radius + b->radius;
+    double x[4][3], weight[4], w[3];
     int first = kind == HK_EDGE_EDGE ? 2 : 1;
-    closest_minus(a->middle, b->middle, d);
-    if (closest_dot(d, d) > reach * reach ||
-        hk_share_vertex(first, a->corner, 4 - first, b->corner))
-        return least;
+    if (hk_share_vertex(first, a, 4 - first, b)) return least;
     for (int v = 0; v < 4; v++) {
-        int32_t p = v < first ? a->corner[v] : b->corner[v - first];
+        int32_t p = v < first ? a[v] : b[v - first];
         memcpy(x[v], c->x + 3 * (size_t)p, sizeof x[v]);
     }
     quick_closest(kind, (const double(*)[3])x, weight, w);
     return fmin(least, sqrt(closest_dot(w, w)));
 }
 
+static double nearest(const hk_contacts *c, hk_pair_kind kind, const balls *first,
+                      const balls *second, bool same, double most)
+{
+    for (int i = 0; i < first->count; i++)
+        for (int j = same ? (i + 1) / 4 * 4 : 0; j < second->count; j += 4) {
+            unsigned near = near_balls(first, i, second, j, (float)most * (1 + ROUNDING));
+            for (; near; near &= near - 1) {
+                int k = j + __builtin_ctz(near);
+                if (same && k <= i) continue;
+                most = nearer(c, kind, first->corner[i], second->corner[k], most);
+            }
+        }
+    return most;
+}
+
 static double clearance(const hk_sweep *s, int32_t a, int32_t b, double most)
 {
-    enum { MOST = 3 * HK_PATCH_TRIANGLES };
     const hk_contacts *c = s->contacts;
     const hk_patches *p = s->patches;
     const hk_patch *patch[2] = {&p->patches[a], &p->patches[b]};
-    ball first[MOST], second[MOST];
+    const double *place = c->x + 3 * (size_t)p->corners[patch[0]->corners[0]];
+    balls first, second;
     for (int k = 0; k < (a == b ? 1 : 2); k++) {
-        int points = balls_of(c, p->points, patch[k]->points, NULL, 1, first);
-        int triangles = balls_of(c, p->triangles, patch[1 - k]->triangles, c->triangles, 3, second);
-        for (int i = 0; i < points; i++)
-            for (int j = 0; j < triangles; j++)
-                most = nearer(c, HK_VERTEX_TRIANGLE, &first[i], &second[j], most);
+        find_balls(c, place, p->points, patch[k]->points, NULL, 1, &first);
+        find_balls(c, place, p->triangles, patch[1 - k]->triangles, c->triangles, 3, &second);
+        most = nearest(c, HK_VERTEX_TRIANGLE, &first, &second, false, most);
     }
-    int edges = balls_of(c, p->edges, patch[0]->edges, c->edges, 2, first);
-    int others = balls_of(c, p->edges, patch[1]->edges, c->edges, 2, second);
-    for (int i = 0; i < edges; i++)
-        for (int j = a == b ? i + 1 : 0; j < others; j++)
-            most = nearer(c, HK_EDGE_EDGE, &first[i], &second[j], most);
-    return most;
+    find_balls(c, place, p->edges, patch[0]->edges, c->edges, 2, &first);
+    find_balls(c, place, p->edges, patch[1]->edges, c->edges, 2, &second);
+    return nearest(c, HK_EDGE_EDGE, &first, &second, a == b, most);
 }
 
 // ---------------------------------------------------------------- how patches move
@@ -267,12 +304,15 @@ static hk_status search_two(hk_sweep_search *search, int32_t a, int32_t b,
                             hk_sweep_between *between)
 {
     const hk_sweep *s = search->sweep;
+    const int32_t *node = s->patches->node;
+    if (search->only && !(search->only[node[a]] | search->only[node[b]])) return HK_OK;
     double way = drift_between(&s->drift[a], &s->drift[b]) + s->patch_margin[a] +
                  s->patch_margin[b];
     double distance = s->contacts->settings->distance;
     if (way < hk_sweep_room((double)between->clear, distance)) return HK_OK;
     if (!between->fresh) {
-        double most = s->contacts->settings->bodies[search->body].edge;
+        double edge = s->contacts->settings->bodies[search->body].edge;
+        double most = fmin(edge, fmax(ENOUGH * edge, 3 * way));
         between->clear = hk_round_down(clearance(s, a, b, most));
         between->fresh = true;
         if (way < hk_sweep_room((double)between->clear, distance)) return HK_OK;
@@ -290,14 +330,15 @@ hk_status hk_sweep_search_self(hk_sweep *s, int b, hk_sweep_search *search)
 {
     hk_sweep_body *body = &s->bodies[b];
     if (hk_contact_radius(s->contacts->settings, b) > 0)
-        return hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_search_patches, search);
+        return hk_patches_meet(s->patches, b, b, NULL, search->only, hk_sweep_search_patches,
+                               search);
     search->body = b;
-    find_drifts(s, body, search->guard);
+    if (!search->only || body->stays) find_drifts(s, body, search->guard);
     for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
         for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
             HK_TRY(search_two(search, a, s->beside[k], &s->between[k]));
     if (!(body->near > 0))
-        return hk_patches_meet(s->patches, b, b, NULL, NULL, search_apart, search);
+        return hk_patches_meet(s->patches, b, b, NULL, search->only, search_apart, search);
     for (size_t k = 0; k < body->apart_count; k++) {
         hk_sweep_apart *two = &body->apart[k];
         HK_TRY(search_two(search, two->patch[0], two->patch[1], &two->between));

@@ -88,13 +88,9 @@ static double margin_of(const hk_sweep *s, const hk_sweep_pair *pair)
     return largest[0] + largest[1];
 }
 
-// Whether it is one that is searched for: one that comes nearer than contacts are looked after, or
-// one that may come too near.
-static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
+bool hk_sweep_needs_force(const hk_sweep *s, const hk_sweep_pair *pair)
 {
-    const hk_contacts *c = search->sweep->contacts;
-    if (search->guard)
-        return !hk_sweep_is_safe(search->sweep, pair, true, margin_of(search->sweep, pair));
+    const hk_contacts *c = s->contacts;
     double gap = pair->distance - pair->way.thickness;
     for (int v = 0; v < 4; v++) {
         int32_t p = pair->way.point[v];
@@ -102,6 +98,13 @@ static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
         gap -= fabs(pair->c[v]) * hk_sweep_driven(c, p);
     }
     return gap < HK_SWEEP_AHEAD * pair->width;
+}
+
+// Whether it is one that is searched for: one that may come too near, or one with forces.
+static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
+{
+    if (!search->guard) return hk_sweep_needs_force(search->sweep, pair);
+    return !hk_sweep_is_safe(search->sweep, pair, true, margin_of(search->sweep, pair));
 }
 
 static hk_status add(hk_sweep_search *search, hk_pair_kind kind, const int32_t point[4],

@@ -26,7 +26,8 @@ typedef struct hk_sweep_body {
     int patches[2];  // run of them
     hk_box box;
     double mean[3];  // m, the mean way
-    double margin;   // m, the largest of its points
+    double margin;   // m, the largest of its points, loose ones included
+    bool stays;      // some of these are loose
     double slow;     // part of its way that all of it goes
     bool stale;      // some of its points have become loose since they were searched for
     bool fitted;     // the boxes of its patches are those of the search
@@ -90,6 +91,8 @@ struct hk_sweep {
     hk_sweep_found *found;  // [threads]
     hk_sweep_pair *pairs;
     size_t count, room;
+    hk_sweep_pair *own;  // those of bodies with themselves that the guard had in the step before
+    size_t own_count, own_room;
     uint8_t *changed;  // [point_count] the round in which the way of a point last was shortened
     int32_t *parent;   // [body_count] of bodies that hang together
     double *part;      // [body_count] of the ways of these
@@ -127,6 +130,8 @@ hk_status hk_sweep_each_body(hk_sweep *s, hk_sweep_body_fn *each, void *context)
 // the guard; or, beside the latter, those that newly loose points may come into the way of.
 typedef enum hk_sweep_aim { HK_SWEEP_FORCES, HK_SWEEP_GUARD, HK_SWEEP_AGAIN } hk_sweep_aim;
 hk_status hk_sweep_search_ways(hk_sweep *s, hk_sweep_aim aim);
+// Of the list, pairs of bodies with themselves, for the next step.
+hk_status hk_sweep_keep_own(hk_sweep *s);
 
 // ---- sweep_pairs.c
 // What of two patches is near, into a list: pairs that c->move brings nearer than HK_SWEEP_AHEAD of
@@ -136,13 +141,16 @@ typedef struct hk_sweep_search {
     const hk_sweep *sweep;
     hk_sweep_found *found;
     bool guard;
-    int body;  // of pairs of one body
+    int body;             // of pairs of one body
+    const uint8_t *only;  // [nodes] of patches, or NULL
     // Of two bodies: how much farther the first goes, m, as boxes and as a length; and how thick
     // they are.
     hk_patch_box more;
     double apart, thickness;
 } hk_sweep_search;
 hk_status hk_sweep_search_patches(void *search, int32_t first, int32_t second);
+// Whether c->move brings a pair so near that it is looked after.
+bool hk_sweep_needs_force(const hk_sweep *s, const hk_sweep_pair *pair);
 
 // ---- sweep_self.c
 // Whether a body that goes its way by c->move may come in it; what is kept for that.

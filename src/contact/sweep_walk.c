@@ -93,6 +93,7 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     for (int n = 0; n < MOST_SEARCHES && !settled; n++) {
         if (n > 0) memcpy(c->move, c->aim, bytes);
         HK_TRY(hk_sweep_search_ways(s, n > 0 ? HK_SWEEP_AGAIN : HK_SWEEP_GUARD));
+        if (n == 0) HK_TRY(hk_sweep_keep_own(s));
         settled = hk_sweep_shorten(s, n == 0);
     }
     for (int p = 0; p < c->body_points; p++) {
