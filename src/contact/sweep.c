@@ -66,7 +66,10 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
 void hk_sweep_free(hk_sweep *s)
 {
     if (!s) return;
-    for (int b = 0; s->bodies && b < s->body_count; b++) hk_free(s->bodies[b].apart);
+    for (int b = 0; s->bodies && b < s->body_count; b++) {
+        hk_free(s->bodies[b].apart);
+        hk_free(s->bodies[b].own.list);
+    }
     for (int k = 0; s->found && k < s->contacts->threads; k++) hk_free(s->found[k].list);
     hk_patches_free(s->patches);
     hk_free(s->bodies);
@@ -83,7 +86,6 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->drift);
     hk_free(s->tasks);
     hk_free(s->former);
-    hk_free(s->own);
     hk_free(s->found);
     hk_free(s->pairs);
     hk_free(s->changed);
@@ -164,7 +166,7 @@ static void find_body_box(hk_sweep *s, int b, bool guard)
 {
     const hk_contacts *c = s->contacts;
     hk_sweep_body *body = &s->bodies[b];
-    double sum[3] = {0}, margin = 0, stays = 0;
+    double sum[3] = {0}, margin = 0;
     hk_box all = HK_BOX_OF_NOTHING;
     for (int p = body->points[0]; p < body->points[1]; p++) {
         const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
@@ -176,10 +178,7 @@ static void find_body_box(hk_sweep *s, int b, bool guard)
         }
         s->margin[p] = margin_of(s, guard, p);
         if (s->margin[p] > margin) margin = s->margin[p];
-        if (guard && s->loose[p]) stays = fmax(stays, closest_dot(move, move));
     }
-    body->margin = margin + sqrt(stays);
-    body->stays = stays > 0;
     margin += hk_contact_radius(c->settings, b);
     for (int i = 0; i < 3; i++) {
         body->mean[i] = sum[i] / (body->points[1] - body->points[0]);
@@ -319,10 +318,9 @@ static bool was_listed(const hk_sweep *s, int a, int b, size_t *at)
     return false;
 }
 
-static bool meets(const hk_sweep *s, hk_sweep_aim aim, int a, int b)
+static bool meets(const hk_sweep *s, int a, int b)
 {
     const hk_contacts *c = s->contacts;
-    if (a == b) return aim != HK_SWEEP_FORCES && !s->bodies[a].calm;
     int32_t plane = b < s->body_count ? -1 : c->plane_of[b - s->body_count];
     bool near = plane >= 0 ? is_near_plane(s, &s->bodies[a].box, b - s->body_count)
                            : hk_box_overlap(&s->bodies[a].box, box_of(s, b));
@@ -347,8 +345,8 @@ static hk_status list_tasks(hk_sweep *s, hk_sweep_aim aim)
     keep_tasks(s);
     for (int a = 0; a < s->body_count; a++) {
         if (s->bodies[a].points[1] == s->bodies[a].points[0]) continue;
-        for (int b = a; b < s->body_count + s->obstacle_count; b++) {
-            if (!meets(s, aim, a, b)) continue;
+        for (int b = a + 1; b < s->body_count + s->obstacle_count; b++) {
+            if (!meets(s, a, b)) continue;
             HK_TRY(add_task(s, a, b));
             hk_sweep_task *task = &s->tasks[s->task_count - 1];
             bool known = aim == HK_SWEEP_AGAIN && was_listed(s, a, b, &at);
@@ -421,16 +419,14 @@ static hk_status do_task(hk_sweep *s, bool guard, hk_sweep_task *task, int threa
     int a = task->sides[0], b = task->sides[1];
     bool plane = b >= s->body_count && s->contacts->plane_of[b - s->body_count] >= 0;
     bool loose = task->part == HK_SWEEP_LOOSE;
-    search.only = loose ? s->stale : NULL;
     task->found = thread;
     task->first = search.found->count;
     task->count = 0;
     if (task->part == HK_SWEEP_NONE) return HK_OK;
     find_more(s, a, b, &search);
-    HK_TRY(plane    ? search_plane(s, a, b, guard, loose, search.found)
-           : a == b ? hk_sweep_search_self(s, a, &search)
-                    : hk_patches_meet(s->patches, a, b, &search.more, search.only,
-                                      hk_sweep_search_patches, &search));
+    HK_TRY(plane ? search_plane(s, a, b, guard, loose, search.found)
+                 : hk_patches_meet(s->patches, a, b, &search.more, loose ? s->stale : NULL,
+                                   hk_sweep_search_patches, &search));
     task->count = search.found->count - task->first;
     return HK_OK;
 }
@@ -494,7 +490,7 @@ static hk_status box_body(hk_sweep *s, int b, void *context)
     if (aim != HK_SWEEP_AGAIN) body->stale = body->fitted = false;
     if (body->points[1] == body->points[0] || (aim == HK_SWEEP_AGAIN && !body->stale)) return HK_OK;
     find_body_box(s, b, aim != HK_SWEEP_FORCES);
-    return aim == HK_SWEEP_FORCES ? HK_OK : hk_sweep_look_at_self(s, b);
+    return HK_OK;
 }
 
 static hk_status refit_body(hk_sweep *s, int b, void *context)
@@ -551,31 +547,29 @@ static hk_status take_moves(hk_sweep *s, int b, void *context)
     return HK_OK;
 }
 
-// Pairs of bodies with themselves that were a matter for the guard in the step before: what is new
-// among them it stops in this one.
+// Pairs of bodies with themselves that were near at the end of the step before: what is new among
+// them the guard stops in this one.
 static hk_status add_own(hk_sweep *s)
 {
-    HK_TRY(hk_reserve((void **)&s->pairs, s->count, sizeof *s->pairs, &s->room,
-                      s->count + s->own_count));
-    for (size_t k = 0; k < s->own_count; k++) {
-        hk_sweep_pair *pair = &s->pairs[s->count];
-        *pair = s->own[k];
-        hk_sweep_measure(s->contacts, pair);
-        s->count += hk_sweep_needs_force(s, pair);
+    for (int b = 0; b < s->body_count; b++) {
+        const hk_sweep_found *own = &s->bodies[b].own;
+        HK_TRY(hk_reserve((void **)&s->pairs, s->count, sizeof *s->pairs, &s->room,
+                          s->count + own->count));
+        for (size_t k = 0; k < own->count; k++) {
+            hk_sweep_pair *pair = &s->pairs[s->count];
+            *pair = own->list[k];
+            hk_sweep_measure(s->contacts, pair);
+            s->count += hk_sweep_needs_force(s, pair);
+        }
     }
     return HK_OK;
 }
 
-hk_status hk_sweep_keep_own(hk_sweep *s)
+// Boxes of a body for searches by the guard, where there are none yet.
+void hk_sweep_fit(hk_sweep *s, int b)
 {
-    s->own_count = 0;
-    for (size_t k = 0; k < s->count; k++) {
-        if (s->pairs[k].sides[0] != s->pairs[k].sides[1]) continue;
-        HK_TRY(hk_reserve((void **)&s->own, s->own_count, sizeof *s->own, &s->own_room,
-                          s->own_count + 1));
-        s->own[s->own_count++] = s->pairs[k];
-    }
-    return HK_OK;
+    if (!s->bodies[b].fitted) refit(s, b, true);
+    s->bodies[b].fitted = true;
 }
 
 hk_status hk_sweep_find(hk_sweep *s, const double *to)

@@ -192,8 +192,7 @@ static void solve_spin(double m[3][3], const double by[3], double spin[3])
         spin[i] = good ? (row[0][i] * by[0] + row[1][i] * by[1] + row[2][i] * by[2]) / det : 0;
 }
 
-// `loose`: as corners may go that may stay where they are.
-static void find_drift(const hk_sweep *s, const hk_patch *patch, bool loose, hk_sweep_drift *to)
+static void find_drift(const hk_sweep *s, const hk_patch *patch, hk_sweep_drift *to)
 {
     const hk_contacts *c = s->contacts;
     const int32_t *corner = s->patches->corners;
@@ -226,19 +225,15 @@ static void find_drift(const hk_sweep *s, const hk_patch *patch, bool loose, hk_
         closest_minus(e, cross, e);
         double square = closest_dot(e, e);
         if (square > radius) radius = square;
-        if (!loose || !s->loose[corner[k]]) continue;
-        for (int i = 0; i < 3; i++) e[i] = to->way[i] + cross[i];
-        square = closest_dot(e, e);
-        if (square > radius) radius = square;
     }
     to->size = sqrt(size);
     to->off = sqrt(radius);
 }
 
-static void find_drifts(hk_sweep *s, const hk_sweep_body *body, bool loose)
+static void find_drifts(hk_sweep *s, const hk_sweep_body *body)
 {
     for (int k = body->patches[0]; k < body->patches[1]; k++)
-        find_drift(s, &s->patches->patches[k], loose, &s->drift[k]);
+        find_drift(s, &s->patches->patches[k], &s->drift[k]);
 }
 
 // |e_p − e_q| at the most.
@@ -285,7 +280,7 @@ void hk_sweep_follow_self(hk_sweep *s, int b)
 {
     hk_sweep_body *body = &s->bodies[b];
     if (!body->touches || body->based || hk_contact_radius(s->contacts->settings, b) > 0) return;
-    find_drifts(s, body, false);
+    if (!body->drifted) find_drifts(s, body);
     body->least = INFINITY;
     for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
         for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
@@ -304,10 +299,7 @@ static hk_status search_two(hk_sweep_search *search, int32_t a, int32_t b,
                             hk_sweep_between *between)
 {
     const hk_sweep *s = search->sweep;
-    const int32_t *node = s->patches->node;
-    if (search->only && !(search->only[node[a]] | search->only[node[b]])) return HK_OK;
-    double way = drift_between(&s->drift[a], &s->drift[b]) + s->patch_margin[a] +
-                 s->patch_margin[b];
+    double way = drift_between(&s->drift[a], &s->drift[b]) + 2 * hk_sweep_own_margin(s);
     double distance = s->contacts->settings->distance;
     if (way < hk_sweep_room((double)between->clear, distance)) return HK_OK;
     if (!between->fresh) {
@@ -326,22 +318,40 @@ static hk_status search_apart(void *search, int32_t a, int32_t b)
     return beside ? HK_OK : hk_sweep_search_patches(search, a, b);
 }
 
-hk_status hk_sweep_search_self(hk_sweep *s, int b, hk_sweep_search *search)
+static hk_status search_body(hk_sweep *s, int b, hk_sweep_search *search)
 {
     hk_sweep_body *body = &s->bodies[b];
     if (hk_contact_radius(s->contacts->settings, b) > 0)
-        return hk_patches_meet(s->patches, b, b, NULL, search->only, hk_sweep_search_patches,
-                               search);
-    search->body = b;
-    if (!search->only || body->stays) find_drifts(s, body, search->guard);
+        return hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_search_patches, search);
+    find_drifts(s, body);
+    body->drifted = true;
     for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
         for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
             HK_TRY(search_two(search, a, s->beside[k], &s->between[k]));
     if (!(body->near > 0))
-        return hk_patches_meet(s->patches, b, b, NULL, search->only, search_apart, search);
+        return hk_patches_meet(s->patches, b, b, NULL, NULL, search_apart, search);
     for (size_t k = 0; k < body->apart_count; k++) {
         hk_sweep_apart *two = &body->apart[k];
         HK_TRY(search_two(search, two->patch[0], two->patch[1], &two->between));
     }
+    return HK_OK;
+}
+
+hk_status hk_sweep_search_self(hk_sweep *s, int b)
+{
+    hk_sweep_body *body = &s->bodies[b];
+    hk_sweep_search search = {.sweep = s, .found = &body->own, .own = true, .body = b};
+    body->own.count = 0;
+    body->free = 1;
+    body->drifted = false;
+    HK_TRY(hk_sweep_look_at_self(s, b));
+    if (body->calm) return HK_OK;
+    bool fitted = body->fitted;
+    hk_sweep_fit(s, b);
+    body->fitted = fitted;  // else it is that of a way that was shortened
+    search.thickness = 2 * hk_contact_radius(s->contacts->settings, b);
+    HK_TRY(search_body(s, b, &search));
+    for (size_t k = 0; k < body->own.count; k++)
+        body->free = hk_sweep_fraction(s, &body->own.list[k], body->free);
     return HK_OK;
 }

@@ -103,6 +103,7 @@ bool hk_sweep_needs_force(const hk_sweep *s, const hk_sweep_pair *pair)
 // Whether it is one that is searched for: one that may come too near, or one with forces.
 static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
 {
+    if (search->own && !hk_sweep_is_safe(search->sweep, pair, false, 0)) return true;
     if (!search->guard) return hk_sweep_needs_force(search->sweep, pair);
     return !hk_sweep_is_safe(search->sweep, pair, true, margin_of(search->sweep, pair));
 }

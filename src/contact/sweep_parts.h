@@ -21,14 +21,17 @@ typedef struct hk_sweep_apart {
     hk_sweep_between between;
 } hk_sweep_apart;
 
+typedef struct hk_sweep_found {
+    hk_sweep_pair *list;
+    size_t count, room;
+} hk_sweep_found;
+
 typedef struct hk_sweep_body {
     int points[2];   // run of them
     int patches[2];  // run of them
     hk_box box;
     double mean[3];  // m, the mean way
-    double margin;   // m, the largest of its points, loose ones included
-    bool stays;      // some of these are loose
-    double slow;     // part of its way that all of it goes
+    double slow;     // part of its way that what is inside goes
     bool stale;      // some of its points have become loose since they were searched for
     bool fitted;     // the boxes of its patches are those of the search
     bool touches;    // itself
@@ -39,9 +42,13 @@ typedef struct hk_sweep_body {
     double near;           // m: what is not listed was farther apart in the base; 0: there is none
     hk_sweep_apart *apart;  // two that were nearer, and are not beside each other
     size_t apart_count, apart_room;
+    hk_sweep_found own;    // pairs that its last way brought near each other
+    double free;           // part of its way on which it does not come in its own
+    bool shortened[2];     // points of it, in this round and in the one before
     double away[2];        // m, at most, from the base: where it is, and at the end
     double turn[2][3][3];  // by these rotations
     bool known, ends;      // the former, and the latter
+    bool drifted;          // how its patches go is that of c->move
 } hk_sweep_body;
 
 typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
@@ -49,11 +56,6 @@ typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
     double way[3], spin[3];      // m and 1
     double off;                  // m, of corners beside that
 } hk_sweep_drift;
-
-typedef struct hk_sweep_found {
-    hk_sweep_pair *list;
-    size_t count, room;
-} hk_sweep_found;
 
 // What of two sides is searched: nothing, what newly loose points may have come into the way of, or
 // all.
@@ -91,8 +93,6 @@ struct hk_sweep {
     hk_sweep_found *found;  // [threads]
     hk_sweep_pair *pairs;
     size_t count, room;
-    hk_sweep_pair *own;  // those of bodies with themselves that the guard had in the step before
-    size_t own_count, own_room;
     uint8_t *changed;  // [point_count] the round in which the way of a point last was shortened
     int32_t *parent;   // [body_count] of bodies that hang together
     double *part;      // [body_count] of the ways of these
@@ -130,8 +130,7 @@ hk_status hk_sweep_each_body(hk_sweep *s, hk_sweep_body_fn *each, void *context)
 // the guard; or, beside the latter, those that newly loose points may come into the way of.
 typedef enum hk_sweep_aim { HK_SWEEP_FORCES, HK_SWEEP_GUARD, HK_SWEEP_AGAIN } hk_sweep_aim;
 hk_status hk_sweep_search_ways(hk_sweep *s, hk_sweep_aim aim);
-// Of the list, pairs of bodies with themselves, for the next step.
-hk_status hk_sweep_keep_own(hk_sweep *s);
+void hk_sweep_fit(hk_sweep *s, int body);
 
 // ---- sweep_pairs.c
 // What of two patches is near, into a list: pairs that c->move brings nearer than HK_SWEEP_AHEAD of
@@ -140,9 +139,8 @@ hk_status hk_sweep_keep_own(hk_sweep *s);
 typedef struct hk_sweep_search {
     const hk_sweep *sweep;
     hk_sweep_found *found;
-    bool guard;
-    int body;             // of pairs of one body
-    const uint8_t *only;  // [nodes] of patches, or NULL
+    bool guard, own;
+    int body;  // of pairs of one body
     // Of two bodies: how much farther the first goes, m, as boxes and as a length; and how thick
     // they are.
     hk_patch_box more;
@@ -153,7 +151,13 @@ hk_status hk_sweep_search_patches(void *search, int32_t first, int32_t second);
 bool hk_sweep_needs_force(const hk_sweep *s, const hk_sweep_pair *pair);
 
 // ---- sweep_self.c
-// Whether a body that goes its way by c->move may come in it; what is kept for that.
+// How much nearer to each other than they may come pairs of one body are looked after, m, for each
+// side.
+static inline double hk_sweep_own_margin(const hk_sweep *s)
+{
+    return 0.5 * HK_SWEEP_AHEAD * s->contacts->settings->distance;
+}
+// Whether a body that goes its way by c->move is calm; what is kept for that.
 hk_status hk_sweep_look_at_self(hk_sweep *s, int body);
 typedef struct hk_sweep_listing {
     hk_sweep *sweep;
@@ -167,7 +171,8 @@ bool hk_sweep_is_beside(const hk_sweep *s, int32_t a, int32_t b);
 void hk_sweep_lessen(hk_sweep *s, hk_sweep_body *body, double by);
 // A body that is not calm goes its way by c->move.
 void hk_sweep_follow_self(hk_sweep *s, int body);
-hk_status hk_sweep_search_self(hk_sweep *s, int body, hk_sweep_search *search);
+// Its pairs that come near each other on this way, and what part of it is free.
+hk_status hk_sweep_search_self(hk_sweep *s, int body);
 
 // ---- sweep_shorten.c
 // The part of c->move, at most `most`, that leaves a pair apart.

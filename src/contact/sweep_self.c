@@ -97,7 +97,7 @@ static double half_of(const hk_sweep_body *body)
 static double needed_near(const hk_sweep *s, const hk_sweep_body *body)
 {
     double away = fmax(body->away[0], body->away[1]), left = HK_SWEEP_LEFT;
-    double way = 2 * (away + body->margin) / half_of(body);
+    double way = 2 * (away + hk_sweep_own_margin(s)) / half_of(body);
     return fmax(way / HK_GAP_TO_CLOSE, way + left * s->contacts->settings->distance);
 }
 
@@ -167,6 +167,7 @@ static hk_status list_apart(hk_sweep *s, int b, double near)
         s->patches->point[p] = hk_patch_round(low, high);
     }
     hk_patches_refit(s->patches, b);
+    body->fitted = false;
     hk_sweep_listing listing = {s, b};
     body->apart_count = 0;
     body->near = 0;
@@ -200,14 +201,14 @@ hk_status hk_sweep_look_at_self(hk_sweep *s, int b)
     leave_base(s, body);
     bool covered = body->near > 0 && stays_apart(s, body, way, body->near);
     // It may be calm from here on.
-    bool quiet = way + body->margin < CALM * body->least;
+    bool quiet = way + hk_sweep_own_margin(s) < CALM * body->least;
     if (covered && !quiet) return HK_OK;
     double left = fmax(0, body->near - 2 * body->away[0]);
     take_base(s, body);
     if (!covered || left < LEFT * full) {
         body->near = 0;
         body->apart_count = 0;
-        if (3 * (way + body->margin) > full) return HK_OK;  // it would not last for a step
+        if (3 * (way + hk_sweep_own_margin(s)) > full) return HK_OK;  // it would not last for a step
         HK_TRY(list_apart(s, b, full));
         if (body->apart_count > 0) return HK_OK;  // they have no numbers yet
     } else

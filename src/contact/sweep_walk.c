@@ -2,7 +2,7 @@
 #include "contact/sweep_parts.h"
 
 // Searches, each with wider margins for points that had left theirs in the one before.
-enum { MOST_SEARCHES = 5 };
+enum { MOST_SEARCHES = 10 };
 
 static int root_of(const int32_t *parent, int b)
 {
@@ -25,28 +25,72 @@ static void join_bodies(hk_sweep *s)
     }
 }
 
-// What shortening one by one does not settle: all that hangs together goes the same part of its
-// way. The same part of all ways leaves them where they were looked for.
-static void shorten_together(hk_sweep *s)
+// ---------------------------------------------------------------- bodies in their own way
+
+// What is left of the free part of a way; what is slower than that stands still.
+#define KEPT  0.9
+#define STILL 0.1
+
+static hk_status search_self(hk_sweep *s, int b, void *context)
+{
+    (void)context;
+    hk_sweep_body *body = &s->bodies[b];
+    if (!body->shortened[0] && !body->shortened[1] && body->free >= 1) return HK_OK;
+    return hk_sweep_search_self(s, b);
+}
+
+// Slows down bodies that come in their own way, each by itself; whether there were any. Others are
+// searched for them anew.
+static hk_status slow_bodies(hk_sweep *s, bool *any)
+{
+    hk_contacts *c = s->contacts;
+    for (int b = 0; b < s->body_count; b++) {
+        s->bodies[b].shortened[1] = s->bodies[b].shortened[0];
+        s->bodies[b].shortened[0] = false;
+    }
+    for (int p = 0; p < c->body_points; p++)
+        if (s->changed[p]) s->bodies[c->side[p]].shortened[0] = true;
+    HK_TRY(hk_sweep_each_body(s, search_self, NULL));
+    *any = false;
+    for (int b = 0; b < s->body_count; b++) {
+        hk_sweep_body *body = &s->bodies[b];
+        if (body->free >= 1) continue;
+        double part = body->slow < STILL ? 0 : KEPT * body->free;
+        *any = body->stale = true;
+        body->slow *= part;
+        for (int p = body->points[0]; p < body->points[1]; p++) {
+            for (size_t i = 3 * (size_t)p; i < 3 * (size_t)p + 3; i++) c->aim[i] = part * c->move[i];
+            s->changing[p] = s->loose[p] = 1;
+        }
+        c->clamped += body->points[1] - body->points[0];
+    }
+    return HK_OK;
+}
+
+// What all that does not settle: of what hangs together with it nothing moves.
+static hk_status stop_together(hk_sweep *s)
 {
     hk_contacts *c = s->contacts;
     int bodies = s->body_count;
+    for (int b = 0; b < bodies; b++) s->bodies[b].shortened[0] = true;
+    HK_TRY(hk_sweep_each_body(s, search_self, NULL));
     join_bodies(s);
     for (size_t k = 0; k < s->count; k++) {
         const int32_t *side = s->pairs[k].sides;
         if (hk_sweep_is_safe(s, &s->pairs[k], false, 0)) continue;
-        int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
-        s->part[root] = hk_sweep_fraction(s, &s->pairs[k], s->part[root]);
+        s->part[root_of(s->parent, side[0] < bodies ? side[0] : side[1])] = 0;
     }
+    for (int b = 0; b < bodies; b++)
+        if (s->bodies[b].stale || s->bodies[b].free < 1) s->part[root_of(s->parent, b)] = 0;
     for (int b = 0; b < bodies; b++) {
-        double part = s->part[root_of(s->parent, b)];
-        s->bodies[b].slow = part;
-        if (part >= 1) continue;
-        s->bodies[b].ends = false;
-        c->clamped += s->bodies[b].points[1] - s->bodies[b].points[0];
-        for (int p = 3 * s->bodies[b].points[0]; p < 3 * s->bodies[b].points[1]; p++)
-            c->move[p] *= part;
+        if (s->part[root_of(s->parent, b)] > 0) continue;
+        hk_sweep_body *body = &s->bodies[b];
+        body->slow = 0;
+        body->ends = body->drifted = false;
+        c->clamped += body->points[1] - body->points[0];
+        for (int p = 3 * body->points[0]; p < 3 * body->points[1]; p++) c->move[p] = 0;
     }
+    return HK_OK;
 }
 
 typedef struct walk {
@@ -81,32 +125,43 @@ static hk_status take_moves(hk_sweep *s, int b, void *context)
     return HK_OK;
 }
 
+// Ways on which nothing meets; whether they were found.
+static hk_status settle(hk_sweep *s, bool *settled)
+{
+    hk_contacts *c = s->contacts;
+    size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
+    memcpy(c->aim, c->move, bytes);
+    *settled = false;
+    for (int b = 0; b < s->body_count; b++) {
+        s->bodies[b].slow = 1;
+        s->bodies[b].free = 0;  // not known
+        s->bodies[b].shortened[0] = true;
+    }
+    for (int n = 0; n < MOST_SEARCHES && !*settled; n++) {
+        bool slowed = false;
+        if (n > 0) memcpy(c->move, c->aim, bytes);
+        HK_TRY(hk_sweep_search_ways(s, n > 0 ? HK_SWEEP_AGAIN : HK_SWEEP_GUARD));
+        *settled = hk_sweep_shorten(s, n == 0);
+        if (*settled) HK_TRY(slow_bodies(s, &slowed));
+        *settled &= !slowed;
+    }
+    return HK_OK;
+}
+
 hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
 {
     hk_contacts *c = s->contacts;
     walk w = {x, to};
     double start = hk_now();
-    size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
-    bool settled = false;
+    bool settled;
     HK_TRY(hk_sweep_each_body(s, take_moves, &w));
-    memcpy(c->aim, c->move, bytes);
-    for (int n = 0; n < MOST_SEARCHES && !settled; n++) {
-        if (n > 0) memcpy(c->move, c->aim, bytes);
-        HK_TRY(hk_sweep_search_ways(s, n > 0 ? HK_SWEEP_AGAIN : HK_SWEEP_GUARD));
-        if (n == 0) HK_TRY(hk_sweep_keep_own(s));
-        settled = hk_sweep_shorten(s, n == 0);
-    }
+    HK_TRY(settle(s, &settled));
     for (int p = 0; p < c->body_points; p++) {
-        if (s->changed[p]) s->bodies[c->side[p]].ends = false;
         // What was in the way of others will be so in the next step.
         s->loose[p] = s->loose[p] && s->changed[p];
         s->wider[p] = s->changed[p] ? 0.5 * s->wider[p] : 0;
     }
-    for (int b = 0; b < s->body_count; b++) s->bodies[b].slow = 1;
-    if (!settled) {
-        memcpy(c->move, c->aim, bytes);
-        shorten_together(s);
-    }
+    if (!settled) HK_TRY(stop_together(s));
     HK_TRY(hk_sweep_each_body(s, move_body, &w));
     c->guard_s += hk_now() - start;
     return HK_OK;
