@@ -27,6 +27,8 @@ static void join_bodies(hk_sweep *s)
 
 // ---------------------------------------------------------------- bodies in their own way
 
+// So often pairs of bodies with themselves are treated like others, before whole bodies slow down.
+enum { OWN_ROUNDS = 2 };
 // What is left of the free part of a way; what is slower than that stands still.
 #define KEPT  0.9
 #define STILL 0.1
@@ -39,9 +41,8 @@ static hk_status search_self(hk_sweep *s, int b, void *context)
     return hk_sweep_search_self(s, b);
 }
 
-// Slows down bodies that come in their own way, each by itself; whether there were any. Others are
-// searched for them anew.
-static hk_status slow_bodies(hk_sweep *s, bool *any)
+// Where bodies come in their own way.
+static hk_status look_at_selves(hk_sweep *s)
 {
     hk_contacts *c = s->contacts;
     for (int b = 0; b < s->body_count; b++) {
@@ -50,8 +51,29 @@ static hk_status slow_bodies(hk_sweep *s, bool *any)
     }
     for (int p = 0; p < c->body_points; p++)
         if (s->changed[p]) s->bodies[c->side[p]].shortened[0] = true;
-    HK_TRY(hk_sweep_each_body(s, search_self, NULL));
-    *any = false;
+    return hk_sweep_each_body(s, search_self, NULL);
+}
+
+// Their pairs that would meet join the list.
+static hk_status add_selves(hk_sweep *s, bool *any)
+{
+    for (int b = 0; b < s->body_count; b++) {
+        const hk_sweep_body *body = &s->bodies[b];
+        if (body->free >= 1) continue;
+        *any = true;
+        HK_TRY(hk_reserve((void **)&s->pairs, s->count, sizeof *s->pairs, &s->room,
+                          s->count + body->own.count));
+        for (size_t k = 0; k < body->own.count; k++)
+            if (!hk_sweep_is_safe(s, &body->own.list[k], false, 0))
+                s->pairs[s->count++] = body->own.list[k];
+    }
+    return HK_OK;
+}
+
+// Or bodies are slowed down, each by itself. Others are searched for them anew.
+static void slow_bodies(hk_sweep *s, bool *any)
+{
+    hk_contacts *c = s->contacts;
     for (int b = 0; b < s->body_count; b++) {
         hk_sweep_body *body = &s->bodies[b];
         if (body->free >= 1) continue;
@@ -64,7 +86,6 @@ static hk_status slow_bodies(hk_sweep *s, bool *any)
         }
         c->clamped += body->points[1] - body->points[0];
     }
-    return HK_OK;
 }
 
 // What all that does not settle: of what hangs together with it nothing moves.
@@ -137,13 +158,18 @@ static hk_status settle(hk_sweep *s, bool *settled)
         s->bodies[b].free = 0;  // not known
         s->bodies[b].shortened[0] = true;
     }
-    for (int n = 0; n < MOST_SEARCHES && !*settled; n++) {
-        bool slowed = false;
+    for (int n = 0, own = 0; n < MOST_SEARCHES && !*settled; n++) {
+        bool any = false;
         if (n > 0) memcpy(c->move, c->aim, bytes);
         HK_TRY(hk_sweep_search_ways(s, n > 0 ? HK_SWEEP_AGAIN : HK_SWEEP_GUARD));
         *settled = hk_sweep_shorten(s, n == 0);
-        if (*settled) HK_TRY(slow_bodies(s, &slowed));
-        *settled &= !slowed;
+        if (!*settled) continue;
+        HK_TRY(look_at_selves(s));
+        if (own++ < OWN_ROUNDS)
+            HK_TRY(add_selves(s, &any));
+        else
+            slow_bodies(s, &any);
+        *settled = !any;
     }
     return HK_OK;
 }
