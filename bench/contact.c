@@ -2,7 +2,7 @@
 // detection, energies of pairs, and the guard.
 //
 //   bench_contact [--scenes A,B] [--methods A,B] [--skip N] [--steps N] [--seconds S] [--threads N]
-//   [--set A=B]
+//   [--set A=B] [--save FILE] [--load FILE]
 //
 // Medians of N steps (40), or of as many as S seconds (20) allow, after the first (after as many as
 // --skip says: a pile takes a while to come about); `least` and `cpu` are the fastest of them and
@@ -11,7 +11,9 @@
 // pair, `contact` what all of contact is of a step. The scene `plate` is made here: 54,260 tets
 // that settle on a plate with another mesh. Run it where scenes/ is.
 //
-// Nothing is measured between the steps, which would take the caches from them.
+// Nothing is measured between the steps, which would take the caches from them. A pile that takes
+// minutes to come about can be kept: --save writes the state after the steps that were left out,
+// --load begins with it.
 #include <math.h>
 
 #include "bench.h"
@@ -20,7 +22,7 @@
 enum { MOST_STEPS = 4000, MOST_NAMES = 16 };
 
 typedef struct options {
-    const char *scenes, *methods, *set;
+    const char *scenes, *methods, *set, *save, *load;
     int steps, skip, threads;
     double seconds;
 } options;
@@ -49,8 +51,10 @@ static timing measure(hk_world *world, const options *o)
     timing t = {0};
     double start = hk_now();
     hk_world_report_energy(world, false);
+    if (o->load) bench_check(hk_world_load_state(world, o->load));
     for (int k = 0; t.steps < o->steps && t.steps < MOST_STEPS; k++) {
         hk_step_report report;
+        if (k == o->skip && o->save) bench_check(hk_world_save_state(world, o->save));
         if (k == o->skip) start = hk_now();
         if (k > o->skip + 1 && hk_now() - start > o->seconds) break;
         double worked = bench_cpu();
@@ -155,6 +159,8 @@ int main(int argc, char **argv)
                  "funnel,squeeze-out",
                  "newton,quasi_newton,vbd,descent",
                  NULL,
+                 NULL,
+                 NULL,
                  40,
                  1,
                  0,
@@ -174,6 +180,10 @@ int main(int argc, char **argv)
             o.seconds = atof(argv[k + 1]);
         else if (strcmp(argv[k], "--set") == 0)
             o.set = argv[k + 1];
+        else if (strcmp(argv[k], "--save") == 0)
+            o.save = argv[k + 1];
+        else if (strcmp(argv[k], "--load") == 0)
+            o.load = argv[k + 1];
         else {
             fprintf(stderr, "bench_contact: unknown option %s\n", argv[k]);
             return 2;

@@ -88,14 +88,9 @@ static double margin_of(const hk_sweep *s, const hk_sweep_pair *pair)
     return largest[0] + largest[1];
 }
 
-// Whether it is one that is searched for: one that comes nearer than contacts are looked after, or
-// one that may come too near.
-static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
+bool hk_sweep_needs_force(const hk_sweep *s, const hk_sweep_pair *pair)
 {
-    const hk_contacts *c = search->sweep->contacts;
-    if (search->near > 0) return true;
-    if (search->guard)
-        return !hk_sweep_is_safe(search->sweep, pair, margin_of(search->sweep, pair));
+    const hk_contacts *c = s->contacts;
     double gap = pair->distance - pair->way.thickness;
     for (int v = 0; v < 4; v++) {
         int32_t p = pair->way.point[v];
@@ -103,6 +98,14 @@ static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
         gap -= fabs(pair->c[v]) * hk_sweep_driven(c, p);
     }
     return gap < HK_SWEEP_AHEAD * pair->width;
+}
+
+// Whether it is one that is searched for: one that may come too near, or one with forces.
+static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
+{
+    if (search->own && !hk_sweep_is_safe(search->sweep, pair, false, 0)) return true;
+    if (!search->guard) return hk_sweep_needs_force(search->sweep, pair);
+    return !hk_sweep_is_safe(search->sweep, pair, true, margin_of(search->sweep, pair));
 }
 
 static hk_status add(hk_sweep_search *search, hk_pair_kind kind, const int32_t point[4],
@@ -204,65 +207,10 @@ hk_status hk_sweep_search_patches(void *context, int32_t a, int32_t b)
 {
     hk_sweep_search *search = context;
     const hk_sweep *s = search->sweep;
-    reaching r = {.search = search, .reach = search->near};
-    if (!(search->near > 0)) {
-        double margin = s->patch_margin[a] + s->patch_margin[b];
-        r.reach = (search->apart + s->patch_way[a] + s->patch_way[b] + margin) / HK_GAP_TO_CLOSE +
-                  HK_SWEEP_LEFT * s->contacts->settings->distance + search->thickness;
-    }
-    return try_patches(s, a, b, search->near > 0 ? NULL : &search->more, add_within, &r);
-}
-
-// ---------------------------------------------------------------- how far a body may go
-
-// No two corners come nearer to each other than by the difference of their ways.
-static double closing(const hk_contacts *c, hk_pair_kind kind, const int32_t point[4])
-{
-    int firsts = hk_pair_firsts(kind);
-    double largest = 0;
-    for (int u = 0; u < firsts; u++)
-        for (int v = firsts; v < 4; v++) {
-            double d[3];
-            closest_minus(c->move + 3 * (size_t)point[u], c->move + 3 * (size_t)point[v], d);
-            double square = closest_dot(d, d);
-            if (square > largest) largest = square;
-        }
-    return sqrt(largest);
-}
-
-static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4])
-{
-    hk_sweep_own *own = context;
-    const hk_contacts *c = own->sweep->contacts;
-    double thickness = 2 * hk_contact_radius(c->settings, c->side[point[0]]);
-    double reach = closing(c, kind, point) / HK_GAP_TO_CLOSE + thickness + own->margin +
-                   HK_SWEEP_LEFT * c->settings->distance;
-    if (own->found) {
-        hk_sweep_search search = {.sweep = own->sweep, .found = own->found};
-        size_t before = own->found->count;
-        search.near = reach;
-        HK_TRY(add(&search, kind, point, reach));
-        if (own->found->count > before &&
-            hk_sweep_is_safe(own->sweep, &own->found->list[before], own->margin))
-            own->found->count = before;
-        return HK_OK;
-    }
-    double x[4][3], w[3], weight[4];
-    hk_contact_corners(c->x, point, x);
-    if (is_far(kind, (const double(*)[3])x, reach)) return HK_OK;
-    quick_closest(kind, (const double(*)[3])x, weight, w);
-    if (closest_dot(w, w) > reach * reach) return HK_OK;
-    hk_sweep_pair pair = {.way = {.kind = kind, .thickness = thickness},
-                          .width = c->settings->distance};
-    memcpy(pair.way.point, point, sizeof pair.way.point);
-    if (hk_sweep_fraction(own->sweep, &pair, own->fraction) >= own->fraction) return HK_OK;
-    fill_own(c, &pair);
-    if (!(pair.width > 0)) return HK_OK;  // they coincide at rest
-    own->fraction = hk_sweep_fraction(own->sweep, &pair, own->fraction);
-    return HK_OK;
-}
-
-hk_status hk_sweep_own_patches(void *context, int32_t a, int32_t b)
-{
-    return try_patches(((hk_sweep_own *)context)->sweep, a, b, NULL, try_own, context);
+    double margin = s->patch_margin[a] + s->patch_margin[b];
+    double way = search->apart + s->patch_way[a] + s->patch_way[b] + margin;
+    reaching r = {.search = search,
+                  .reach = way / HK_GAP_TO_CLOSE +
+                           HK_SWEEP_LEFT * s->contacts->settings->distance + search->thickness};
+    return try_patches(s, a, b, &search->more, add_within, &r);
 }

@@ -11,34 +11,58 @@
 #include "contact/slab.h"
 #include "contact/sweep.h"
 
-typedef struct hk_sweep_body {
-    int points[2];  // run of them
-    hk_box box;
-    double slow;   // part of its way that all of it goes
-    bool touches;  // itself
-    // ---- of its own pairs (sweep_self.c)
-    double near;  // m, they are listed up to here; 0: there is no list
-    hk_sweep_pair *self;
-    size_t self_count, self_room;
-    double away[2];        // m, at most, from the shape of the list: where it is, and at the end
-    double turn[2][3][3];  // by these rotations
-    double mean[3];        // m, the mean way
-    bool followed;         // away[1] and turn[1] are those of where it is
-    int patches[2];        // run of them
-    bool cleared;          // what is between its patches is known (sweep_clear.c)
-} hk_sweep_body;
+typedef struct hk_sweep_between {  // what is between two patches of a body
+    float clear;  // m, that no two parts without a common vertex are nearer than
+    bool fresh;   // it was measured where the body is
+} hk_sweep_between;
 
-typedef struct hk_sweep_drift {  // what points of a patch move by beyond a turn of the body
-    double mean[3], radius;      // m
-} hk_sweep_drift;
+typedef struct hk_sweep_apart {
+    int32_t patch[2];
+    hk_sweep_between between;
+} hk_sweep_apart;
 
 typedef struct hk_sweep_found {
     hk_sweep_pair *list;
     size_t count, room;
 } hk_sweep_found;
 
-typedef struct hk_sweep_task {  // two sides, and where their pairs are
+typedef struct hk_sweep_body {
+    int points[2];   // run of them
+    int patches[2];  // run of them
+    hk_box box;
+    double mean[3];  // m, the mean way
+    double slow;     // part of its way that what is inside goes
+    bool stale;      // some of its points have become loose since they were searched for
+    bool fitted;     // the boxes of its patches are those of the search
+    bool touches;    // itself
+    // ---- of its own pairs (sweep_self.c, sweep_clear.c)
+    bool calm;             // on its way nothing of it meets
+    bool based;            // what is between patches is that of the base; or where it is
+    double least;          // m, the least of that
+    double near;           // m: what is not listed was farther apart in the base; 0: there is none
+    hk_sweep_apart *apart;  // two that were nearer, and are not beside each other
+    size_t apart_count, apart_room;
+    hk_sweep_found own;    // pairs that its last way brought near each other
+    double free;           // part of its way on which it does not come in its own
+    bool shortened[2];     // points of it, in this round and in the one before
+    double away[2];        // m, at most, from the base: where it is, and at the end
+    double turn[2][3][3];  // by these rotations
+    bool known, ends;      // the former, and the latter
+    bool drifted;          // how its patches go is that of c->move
+} hk_sweep_body;
+
+typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
+    double middle[3], size;      // m, of its corners
+    double way[3], spin[3];      // m and 1
+    double off;                  // m, of corners beside that
+} hk_sweep_drift;
+
+// What of two sides is searched: nothing, what newly loose points may have come into the way of, or
+// all.
+typedef enum hk_sweep_part { HK_SWEEP_NONE, HK_SWEEP_LOOSE, HK_SWEEP_ALL } hk_sweep_part;
+typedef struct hk_sweep_task {  // two sides, or one and itself, and where their pairs are
     int32_t sides[2], found;
+    hk_sweep_part part;
     size_t first, count;
 } hk_sweep_task;
 
@@ -50,17 +74,22 @@ struct hk_sweep {
     hk_box *obstacle_box;  // [obstacle_count]
     double *driven;        // [obstacle_count] m, what they have gone since the step began
     double *margin;        // [point_count] m, what moves may change by; of obstacles 0
-    uint8_t *loose;        // [body_points] points that may stay where they are
+    uint8_t *loose;        // [body_points] points that may stay where they are; 2: since now
+    uint8_t *changing;     // [body_points] points with other margins than they were searched with
+    double *wider;         // [body_points] m, margins that were not enough are wider by that
     double tilting;        // m²: below this product of gap and distance rounding tilts normals
     double *patch_way, *patch_margin;  // [patches] m, the longest less the mean way of the body
     double *end;                       // [body_points][3] m, where the last walk ended
-    double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
-    size_t *beside_start;  // [patches + 1] of those beside a patch, and not before it, at rest
+    double *base;               // [body_points][3] m, kept shapes of bodies, about their means
+    size_t *beside_start;       // [patches + 1] of those beside a patch, and not before it, at rest
     int32_t *beside;
-    float *clear;           // m, what surely is between them
+    hk_sweep_between *between;  // what is between them
+    uint8_t *stale;             // [nodes of patches] it has newly loose points
     hk_sweep_drift *drift;  // [patches]
     hk_sweep_task *tasks;
     size_t task_count, task_room;
+    hk_sweep_task *former;  // of the search before
+    size_t former_count, former_room;
     hk_sweep_found *found;  // [threads]
     hk_sweep_pair *pairs;
     size_t count, room;
@@ -97,63 +126,68 @@ static inline bool hk_box_overlap(const hk_box *a, const hk_box *b)
 // For every body, by all threads where there are many.
 typedef hk_status hk_sweep_body_fn(hk_sweep *s, int body, void *context);
 hk_status hk_sweep_each_body(hk_sweep *s, hk_sweep_body_fn *each, void *context);
-// Pairs on the ways by c->move, into the list, for the guard, or (NULL) those that need forces.
-// Those of one body are not among them.
-hk_status hk_sweep_search_ways(hk_sweep *s, bool guard);
+// Pairs on the ways by c->move, into the list: those that need forces; those that are a matter for
+// the guard; or, beside the latter, those that newly loose points may come into the way of.
+typedef enum hk_sweep_aim { HK_SWEEP_FORCES, HK_SWEEP_GUARD, HK_SWEEP_AGAIN } hk_sweep_aim;
+hk_status hk_sweep_search_ways(hk_sweep *s, hk_sweep_aim aim);
+void hk_sweep_fit(hk_sweep *s, int body);
 
 // ---- sweep_pairs.c
 // What of two patches is near, into a list: pairs that c->move brings nearer than HK_SWEEP_AHEAD of
-// the width of contacts; or (guard) that it may bring too near while moves change by their margins;
-// or pairs of one body as it stands that are nearer than `near`.
+// the width of contacts; or (guard) that it may bring too near while moves change by their margins.
 #define HK_SWEEP_AHEAD 1.4
 typedef struct hk_sweep_search {
     const hk_sweep *sweep;
     hk_sweep_found *found;
-    double near;  // m; 0: by ways
-    bool guard;
+    bool guard, own;
+    int body;  // of pairs of one body
     // Of two bodies: how much farther the first goes, m, as boxes and as a length; and how thick
     // they are.
     hk_patch_box more;
     double apart, thickness;
 } hk_sweep_search;
 hk_status hk_sweep_search_patches(void *search, int32_t first, int32_t second);
-// Pairs of two patches of one body that contacts->move brings together: the least fraction of it
-// that leaves them apart; or those that come nearer than `margin`, m, into a list.
-typedef struct hk_sweep_own {
-    const hk_sweep *sweep;
-    double fraction;
-    hk_sweep_found *found;  // NULL: the fraction is asked for
-    double margin;
-} hk_sweep_own;
-hk_status hk_sweep_own_patches(void *own, int32_t first, int32_t second);
+// Whether c->move brings a pair so near that it is looked after.
+bool hk_sweep_needs_force(const hk_sweep *s, const hk_sweep_pair *pair);
 
 // ---- sweep_self.c
-// Before a step by c->move: a list of the body's own pairs where one will do.
-hk_status hk_sweep_cover_self(hk_sweep *s, int body);
-// Those of all bodies whose ways may cross, to the list.
-hk_status hk_sweep_add_selves(hk_sweep *s);
-// The part of its ways by c->move on which a body does not come in its own way; ways are at most
-// `off` other than they were.
-hk_status hk_sweep_fraction_of_self(hk_sweep *s, int body, double off, double *least);
+// How much nearer to each other than they may come pairs of one body are looked after, m, for each
+// side.
+static inline double hk_sweep_own_margin(const hk_sweep *s)
+{
+    return 0.5 * HK_SWEEP_AHEAD * s->contacts->settings->distance;
+}
+// Whether a body that goes its way by c->move is calm; what is kept for that.
+hk_status hk_sweep_look_at_self(hk_sweep *s, int body);
+typedef struct hk_sweep_listing {
+    hk_sweep *sweep;
+    int body;
+} hk_sweep_listing;
 
 // ---- sweep_clear.c
 hk_status hk_sweep_list_beside(hk_sweep *s);
-// Pairs of a body that c->move brings together, whatever it does.
-hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
+bool hk_sweep_is_beside(const hk_sweep *s, int32_t a, int32_t b);
+// Takes as much from all that is known to be between patches of a body.
+void hk_sweep_lessen(hk_sweep *s, hk_sweep_body *body, double by);
+// A body that is not calm goes its way by c->move.
+void hk_sweep_follow_self(hk_sweep *s, int body);
+// Its pairs that come near each other on this way, and what part of it is free.
+hk_status hk_sweep_search_self(hk_sweep *s, int body);
 
 // ---- sweep_shorten.c
 // The part of c->move, at most `most`, that leaves a pair apart.
 double hk_sweep_fraction(const hk_sweep *s, const hk_sweep_pair *pair, double most);
 // Shortens moves of points until no pair of the list comes too near; false: some have left the
-// margins that pairs were searched for, and are marked as loose.
-bool hk_sweep_shorten(hk_sweep *s);
+// margins that pairs were searched for, and have other ones now. On trial they lose no more than
+// leads towards others.
+bool hk_sweep_shorten(hk_sweep *s, bool trial);
 
-// What the guard may change a move by, m: of most points little, of those that are in the way of
-// others all of it.
+// The guard may leave a loose point anywhere on its way, and may change that by a margin, m, as it
+// may change the ends of all ways.
 static inline double hk_sweep_margin_of(const hk_sweep *s, int32_t p, const double *move)
 {
-    double distance = s->contacts->settings->distance, way = sqrt(closest_dot(move, move));
-    return s->loose[p] ? 2 * distance + 1.01 * way : 0.5 * distance + 0.05 * way;
+    double distance = s->contacts->settings->distance;
+    return s->wider[p] + 0.5 * distance + 0.05 * sqrt(closest_dot(move, move));
 }
 
 // What moves may take of a gap. Every step would take a part of what the steps before have left,
@@ -175,9 +209,10 @@ static inline double hk_sweep_driven(const hk_contacts *c, int32_t p)
     return sqrt(closest_dot(d, d));
 }
 
-// Whether a pair is so far apart that c->move cannot bring it too near, or nearer than `margin`.
-// (Where rounding tilts the normal, slabs have to tell.)
-static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, double margin)
+// Whether a pair is so far apart that c->move cannot bring it too near, or, while loose points may
+// stay behind, nearer than `margin`. (Where rounding tilts the normal, slabs have to tell.)
+static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, bool loose,
+                                    double margin)
 {
     const hk_contacts *c = s->contacts;
     int firsts = hk_pair_firsts(k->way.kind);
@@ -186,6 +221,7 @@ static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, d
         double along = closest_dot(k->n, c->move + 3 * (size_t)k->way.point[v]);
         int side = v >= firsts;
         if (!side) along = -along;
+        if (loose && along < 0 && s->loose[k->way.point[v]]) along = 0;
         if (along > speed[side]) speed[side] = along;
     }
     double gap = k->distance - k->way.thickness;
