@@ -148,11 +148,12 @@ int main(int argc, char **argv)
     MPI_Comm_rank(run.comm, &run.rank);
     MPI_Comm_size(run.comm, &run.size);
     share_voice(run.comm);
+    argc = take_petsc_options(argc, argv);  // some count from the start
     if (start_petsc()) hc_die(&run, "PETSc does not start");
     signal(SIGXFSZ, SIG_IGN);
     catch_interrupts();
     run.threads = count_threads(run.comm);
-    int status = work(&run, take_petsc_options(argc, argv), argv);
+    int status = work(&run, argc, argv);
     hc_release(&run);
     if (fflush(stdout) != 0 && status == CLI_DONE) status = CLI_FAILED;
     PetscPopErrorHandler();

@@ -5,9 +5,13 @@
 // ghosts are sent to their owners, the same blocks every time. So a new matrix costs a pass over
 // numbers and one message to each neighbour, with no search.
 //
-// Systems are solved by conjugate gradients with PETSc's smoothed aggregation (GAMG), which knows
-// the rigid-body modes; its aggregates and interpolation stay as long as they are good. Options of
-// PETSc's own change all of that.
+// Systems are solved by conjugate gradients with smoothed aggregation that knows the rigid-body
+// modes: ML where this PETSc has it, else GAMG. (On the tets of a box GAMG's aggregates have four
+// vertices and ML's twelve: its coarse matrices have six times the numbers of the fine one, against
+// one, and new levels cost ten times as much; iterations are the same.) Levels stay as they are
+// from matrix to matrix until they have wasted as many iterations as new ones are worth. Small
+// systems, and all where it is asked for, are factored by MUMPS. Options of PETSc's own change all
+// of that.
 #include <math.h>
 #include <petscksp.h>
 #include <stdio.h>
@@ -23,8 +27,8 @@ PETSC_EXTERN PetscErrorCode PetscObjectStateSet(PetscObject, PetscObjectState);
 enum { TAG_PATTERN = 20, TAG_BLOCKS };
 // Conjugate gradients that are worth their while; then the direction found is taken.
 enum { MOST_ITERATIONS = 500 };
-// Iterations that a new interpolation has to save before it is made.
-enum { WORTH_NEW_LEVELS = 15 };
+// Iterations that new levels cost.
+enum { WORTH_NEW_LEVELS = 10 };
 
 // A block of a row of ours, out of the local triangle or of a message.
 typedef struct entry {
@@ -69,8 +73,8 @@ typedef struct matrix {
     Mat mat;
     Vec right, solution, position;
     KSP ksp;
-    bool direct, ready;
-    int best;                // iterations per digit … of the levels when they were new
+    bool direct;
+    bool ready;              // there are levels
     double fresh_rate;       // −log ‖r‖ an iteration with new levels
     double wasted;           // iterations since
 } matrix;
@@ -410,7 +414,6 @@ static hk_status choose_defaults(bool direct)
         {"-pc_gamg_type", "agg"},
         {"-pc_gamg_threshold", "0.0"},
         {"-pc_gamg_agg_nsmooths", "1"},
-        {"-pc_gamg_reuse_interpolation", "true"},
         {"-mg_levels_ksp_type", "chebyshev"},
         {"-mg_levels_ksp_max_it", "2"},
         {"-mg_levels_pc_type", "jacobi"},
@@ -427,8 +430,12 @@ static hk_status create_solver(matrix *m)
     PETSC_TRY(KSPSetNormType(m->ksp, m->direct ? KSP_NORM_NONE : KSP_NORM_UNPRECONDITIONED));
     PC pc;
     PETSC_TRY(KSPGetPC(m->ksp, &pc));
-    PETSC_TRY(PCSetType(pc, m->direct ? PCCHOLESKY : PCGAMG));
-    if (m->direct) PETSC_TRY(PCFactorSetMatSolverType(pc, MATSOLVERMUMPS));
+    if (m->direct) {
+        PETSC_TRY(PCSetType(pc, PCCHOLESKY));
+        PETSC_TRY(PCFactorSetMatSolverType(pc, MATSOLVERMUMPS));
+    } else if (PCSetType(pc, PCML) != 0) {
+        PETSC_TRY(PCSetType(pc, PCGAMG));
+    }
     PETSC_TRY(KSPSetOperators(m->ksp, m->mat, m->mat));
     HK_TRY(choose_defaults(m->direct));
     PETSC_TRY(KSPSetFromOptions(m->ksp));
@@ -464,6 +471,7 @@ static void matrix_free(void *matrix_)
 static hk_status build(matrix *m)
 {
     HK_TRY(number_rows(m));
+    if (m->cluster->part.partition.free_count == 0) return HK_OK;  // there are no systems
     HK_TRY(build_pattern(m));
     return create_solver(m);
 }
@@ -581,28 +589,42 @@ static hk_status tell_modes(matrix *m, const double *x)
     return HK_OK;
 }
 
+// A factor tells of negative pivots, conjugate gradients of directions of negative curvature when
+// they meet one.
+static hk_status is_positive(const matrix *m, bool *positive)
+{
+    PC pc;
+    PCFailedReason why;
+    PCType type;
+    PETSC_TRY(KSPGetPC(m->ksp, &pc));
+    PETSC_TRY(PCGetFailedReason(pc, &why));
+    PETSC_TRY(PCGetType(pc, &type));
+    *positive = why == PC_NOERROR;
+    MatSolverType solver = NULL;
+    if (*positive && strcmp(type, PCCHOLESKY) == 0)
+        PETSC_TRY(PCFactorGetMatSolverType(pc, &solver));
+    if (!solver || strcmp(solver, MATSOLVERMUMPS) != 0) return HK_OK;
+    Mat factor;
+    PetscInt negative;
+    PETSC_TRY(PCFactorGetMatrix(pc, &factor));
+    PETSC_TRY(MatMumpsGetInfog(factor, 12, &negative));
+    *positive = negative == 0;
+    return HK_OK;
+}
+
 static hk_status matrix_set(void *matrix_, const double *lower, const double *x, bool *positive)
 {
     matrix *m = matrix_;
     HK_TRY(assemble(m, lower));
-    bool anew = !m->ready || m->wasted > WORTH_NEW_LEVELS;
-    *positive = true;
-    if (anew && m->ready) {
-        PC pc;
-        PETSC_TRY(KSPGetPC(m->ksp, &pc));
-        PETSC_TRY(PCReset(pc));
-    }
+    bool anew = m->direct || !m->ready || m->wasted > WORTH_NEW_LEVELS;
     if (anew && !m->direct) HK_TRY(tell_modes(m, x));
+    PETSC_TRY(KSPSetReusePreconditioner(m->ksp, anew ? PETSC_FALSE : PETSC_TRUE));
     PETSC_TRY(KSPSetOperators(m->ksp, m->mat, m->mat));
     PetscErrorCode code = KSPSetUp(m->ksp);
     if (code) return petsc_failed(code, "KSPSetUp");
-    PC pc;
-    PCFailedReason why;
-    PETSC_TRY(KSPGetPC(m->ksp, &pc));
-    PETSC_TRY(PCGetFailedReason(pc, &why));
-    *positive = why == PC_NOERROR;
+    HK_TRY(is_positive(m, positive));
     m->ready = *positive;
-    if (anew) m->wasted = 0, m->fresh_rate = 0;
+    if (anew) m->wasted = m->fresh_rate = 0;
     return HK_OK;
 }
 
@@ -668,7 +690,8 @@ static void matrix_describe(const void *matrix_, char *text, size_t size)
     KSPType method = NULL;
     PCType preconditioner = NULL;
     PC pc;
-    if (!KSPGetType(m->ksp, &method) && !KSPGetPC(m->ksp, &pc)) PCGetType(pc, &preconditioner);
+    if (m->ksp && !KSPGetType(m->ksp, &method) && !KSPGetPC(m->ksp, &pc))
+        PCGetType(pc, &preconditioner);
     snprintf(text, size, "PETSc %s with %s on %d processes", method ? method : "?",
              preconditioner ? preconditioner : "?", m->cluster->size);
 }

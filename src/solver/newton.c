@@ -89,9 +89,8 @@ static void newton_free(void *solver)
 
 static bool wants_multigrid(const hk_problem *p, int linear)
 {
-    if (p->partition) return linear != LINEAR_DIRECT;
     if (linear != LINEAR_AUTO) return linear == LINEAR_MULTIGRID;
-    return !hk_direct_available() || p->free_count >= SMALLEST_FOR_MULTIGRID;
+    return !hk_direct_available() || p->unknown_vertices >= SMALLEST_FOR_MULTIGRID;
 }
 
 static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
