@@ -42,6 +42,9 @@ int cmd_tune(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 
 void cli_print_machine(void);
+// `run` and `pose` with --backend petsc become another program (cluster.c), and this returns only
+// where that cannot be: the exit status. -1: it is not asked for.
+int cli_hand_over(int argc, char **argv);
 
 // ---------------------------------------------------------------- options (options.c)
 

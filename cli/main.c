@@ -75,7 +75,8 @@ int main(int argc, char **argv)
     if (plain) stdout = plain;
     // A file beyond the size limit is then a failed write, which is told and leaves nothing behind.
     signal(SIGXFSZ, SIG_IGN);
-    int status = dispatch(argc, argv);
+    int status = cli_hand_over(argc, argv);
+    if (status < 0) status = dispatch(argc, argv);
     // A full disk shows only when the buffer is flushed.
     if (fflush(stdout) != 0 || ferror(stdout)) {
         cli_say_error("cannot write standard output");

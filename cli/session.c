@@ -46,7 +46,7 @@ void cli_scene_options(cli_scene_args *args, cli_option options[CLI_SCENE_OPTION
         {"out", 0, CLI_TEXT, &args->out, "DIR", "where relative outputs go (default: here)"},
         {"threads", 0, CLI_INT, &args->threads, "N", "threads to use; 0: all cores"},
         {"backend", 0, CLI_TEXT, &args->backend, "NAME",
-         "cpu, cuda, or auto: a GPU if there is one"},
+         "cpu, cuda, auto (a GPU if there is one) or petsc"},
         {"json", 0, CLI_FLAG, &cli_talk.json, NULL, "print the results as one JSON object"},
         {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"},
     };
@@ -99,7 +99,8 @@ static int check_backend(const char *command, const char *name)
 {
     hk_backend backend;
     if (!name || find_backend(name, &backend)) return -1;
-    return cli_usage_error(command, "'--backend %s': expected cpu, cuda or auto", name);
+    return cli_usage_error(command, "'--backend %s': expected cpu, cuda or auto%s", name,
+                           strcmp(name, "petsc") == 0 ? "; petsc is for run and pose" : "");
 }
 
 static bool can_hold_skin(const char *path)

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "model/partition.h"
+
 hk_status hk_damping_check(const hk_damping *d)
 {
     const struct {
@@ -57,11 +59,15 @@ static rigid rigid_motion(const hk_model *m, const hk_body *body, const double *
             r.velocity[i] += m->mass[vertex] * v[at + i];
         }
     }
+    double first[7] = {r.mass,        r.center[0],   r.center[1],  r.center[2],
+                       r.velocity[0], r.velocity[1], r.velocity[2]};
+    hk_partition_sum(m->partition, first, HK_COUNT_OF(first));
+    r.mass = first[0];
     for (int i = 0; i < 3; i++) {
-        r.center[i] /= r.mass;
-        r.velocity[i] /= r.mass;
+        r.center[i] = first[1 + i] / r.mass;
+        r.velocity[i] = first[4 + i] / r.mass;
     }
-    double momentum[3] = {0}, inertia[3][3] = {{0}};
+    double second[12] = {0}, *momentum = second, (*inertia)[3] = (double(*)[3])(second + 3);
     for (int k = 0; k < body->vertex_count; k++) {
         int vertex = body->vertex_start + k;
         int64_t at = 4 * (int64_t)m->place[vertex];
@@ -77,6 +83,7 @@ static rigid rigid_motion(const hk_model *m, const hk_body *body, const double *
                 inertia[i][j] += m->mass[vertex] * ((i == j ? square : 0) - arm[i] * arm[j]);
         }
     }
+    hk_partition_sum(m->partition, second, HK_COUNT_OF(second));
     solve_spin((const double(*)[3])inertia, momentum, r.spin);
     return r;
 }

@@ -155,6 +155,8 @@ struct hk_model {
     // Body after body, vertices along a Morton curve: solvers work in this order for locality.
     int32_t *order;  // [vertex_count] order[k]: the vertex that comes k-th
     int32_t *place;  // [vertex_count] inverse of order
+    // It is a part of a larger model (partition.h), whose owner outlives it; NULL: it is whole.
+    struct hk_partition *partition;
 };
 
 static inline bool hk_model_is_quadratic(const hk_model *model, int tet)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "model/partition.h"
 #include "rules/continuation.h"
 #include "solver/limit.h"
 
@@ -33,7 +34,7 @@ static bool held_step(const hk_continuation *c, double fraction, double *x)
         c->step[k] = x[k] - c->good[k];
         moved |= c->step[k] != 0;
     }
-    return moved;
+    return hk_partition_any(p->partition, moved);
 }
 
 // Large parts must not turn tets inside out, even where the material would allow it: from there a
@@ -190,7 +191,8 @@ static bool leads_elsewhere(const hk_continuation *c, const hk_parts *parts, dou
     double there = hk_problem_energy(p, x);
     memcpy(c->step, x, bytes_of(p));
     c->place(c->context, parts->done, c->step);
-    bool same = memcmp(c->step, x, bytes_of(p)) == 0 && hk_problem_energy(p, c->step) == there;
+    bool same = hk_partition_all(p->partition, memcmp(c->step, x, bytes_of(p)) == 0);
+    same = same && hk_problem_energy(p, c->step) == there;
     c->place(c->context, parts_next(parts), x);
     return !same;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "model/constraints.h"
+#include "model/partition.h"
 
 // Union-find; of[v] is a representative vertex.
 static int32_t find(int32_t *of, int32_t v)
@@ -168,6 +169,10 @@ static hk_status count_axes(const hk_model *m, hk_held_components *c)
 
 hk_status hk_model_is_unheld(const hk_model *m, const hk_live *live, bool *unheld)
 {
+    if (m->partition) {
+        *unheld = m->partition->unheld;
+        return HK_OK;
+    }
     hk_held_components c = {0};
     HK_TRY(hk_held_components_find(m, live, &c));
     hk_status status = m->axes ? count_axes(m, &c) : HK_OK;
@@ -198,9 +203,40 @@ static void find_sliding(const hk_model *m, const hk_held_components *c, const d
     }
 }
 
+// Whether nothing holds a piece against such a net force and Σ |force|.
+static bool falls(const hk_partition_piece *piece, const double *net)
+{
+    double least = 1e-12 * net[3];
+    if (piece->held == 0) return fabs(net[0]) + fabs(net[1]) + fabs(net[2]) > least;
+    for (int i = 0; i < 3 && piece->by_axes; i++)
+        if (!(piece->axes >> i & 1) && fabs(net[i]) > least) return true;
+    return false;
+}
+
+// The same of a part of a model, which was told of the pieces: the number of one.
+static hk_status find_falling_piece(const hk_model *m, const double *force, int *piece)
+{
+    hk_partition *g = m->partition;
+    double *net = HK_ZEROS(double, 4 * (size_t)g->piece_count);
+    if (!net) return HK_NO_MEMORY;
+    for (int k = 0; k < m->vertex_count; k++) {
+        const double *f = force + 4 * (int64_t)k;
+        double *sum = net + 4 * (int64_t)g->piece[m->order[k]];
+        for (int i = 0; i < 3 && g->mine[k]; i++) sum[i] += f[i];
+        if (g->mine[k]) sum[3] += fabs(f[0]) + fabs(f[1]) + fabs(f[2]);
+    }
+    hk_partition_sum(g, net, 4 * g->piece_count);
+    *piece = -1;
+    for (int n = 0; n < g->piece_count && *piece < 0; n++)
+        if (falls(&g->pieces[n], net + 4 * (int64_t)n)) *piece = n;
+    hk_free(net);
+    return HK_OK;
+}
+
 hk_status hk_model_find_falling(const hk_model *m, const hk_live *live, const double *force,
                                 int *vertex)
 {
+    if (m->partition) return find_falling_piece(m, force, vertex);
     hk_held_components c = {0};
     HK_TRY(hk_held_components_find(m, live, &c));
     double *net = HK_ZEROS(double, 4 * (size_t)m->vertex_count);  // force and Σ |force|

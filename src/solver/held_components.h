@@ -18,7 +18,8 @@ void hk_held_components_release(hk_held_components *components);
 // Whether some component has fewer than three held vertices.
 hk_status hk_model_is_unheld(const hk_model *model, const hk_live *live, bool *unheld);
 // A component that nothing holds and that `force` ([vertex_count][4]) pulls somewhere has no
-// equilibrium: a vertex of it, or -1.
+// equilibrium: a vertex of it, or -1. (Of a part of a model: the number of the piece, see
+// model/partition.h.)
 hk_status hk_model_find_falling(const hk_model *model, const hk_live *live, const double *force,
                                 int *vertex);
 

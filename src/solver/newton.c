@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "model/partition.h"
 #include "solver/line_search.h"
 #include "solver/newton_matrix.h"
 
@@ -90,7 +91,7 @@ static bool wants_multigrid(const hk_problem *p, int linear)
 {
     if (p->manifold) return false;
     if (linear != LINEAR_AUTO) return linear == LINEAR_MULTIGRID;
-    return !hk_direct_available() || p->free_count >= SMALLEST_FOR_MULTIGRID;
+    return !hk_direct_available() || p->unknown_vertices >= SMALLEST_FOR_MULTIGRID;
 }
 
 static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
@@ -133,9 +134,10 @@ static hk_status set_matrix(newton *s, const double *x, int rung, double shift, 
                             double *phase_s)
 {
     const hk_problem *p = s->search.problem;
-    for (int k = 0; k < p->vertex_count; k++)
-        s->diagonal[k] =
-            p->inertia[k] + g_ladder[rung].mass * p->slow_rate * p->mass[k] + p->shift + shift;
+    for (int k = 0; k < p->vertex_count; k++) {
+        double own = p->inertia[k] + g_ladder[rung].mass * p->slow_rate * p->mass[k];
+        s->diagonal[k] = hk_partition_counts(p->partition, k) ? own + p->shift + shift : 0;
+    }
     return hk_newton_matrix_set(s->matrix, x, g_ladder[rung].keep, g_ladder[rung].loose,
                                 s->diagonal, phase_s, positive);
 }
@@ -202,7 +204,7 @@ static hk_status try_rung(newton *s, const double *x, int rung, double shift, bo
 static hk_status reconsider(newton *s)
 {
     hk_problem *p = s->search.problem;
-    bool free_to_choose = s->search.settings.option[OPTION_LINEAR] == LINEAR_AUTO &&
+    bool free_to_choose = !p->partition && s->search.settings.option[OPTION_LINEAR] == LINEAR_AUTO &&
                           hk_direct_available() && p->free_count <= MOST_FOR_DIRECT;
     if (!s->by_multigrid || !free_to_choose) return HK_OK;
     if (s->matrix->cg_iterations <= TOO_MANY_ITERATIONS) return HK_OK;
@@ -364,7 +366,7 @@ static hk_status newton_minimise(void *solver, double *x, hk_solve_report *repor
 static hk_status newton_follow(void *solver, const double *x, double *step)
 {
     newton *s = solver;
-    if (s->search.problem->free_count == 0) return HK_OK;
+    if (s->search.problem->unknown_vertices == 0) return HK_OK;
     hk_problem *p = s->search.problem;
     double phase_s[HK_PHASE_COUNT] = {0}, *gradient = s->search.gradient;
     bool positive;
@@ -397,7 +399,9 @@ static void newton_describe(const void *solver, char *text, size_t size)
     const newton *s = solver;
     const hk_newton_matrix *m = s->matrix;
     char linear[96] = "";
-    if (m->multigrid)
+    if (m->partition)
+        m->partition->ops->matrix.describe(m->of_partition, linear, sizeof linear);
+    else if (m->multigrid)
         snprintf(linear, sizeof linear, "multigrid with %d levels and %.2f times the matrix",
                  hk_block_multigrid_levels(m->multigrid),
                  hk_block_multigrid_complexity(m->multigrid));
@@ -405,10 +409,10 @@ static void newton_describe(const void *solver, char *text, size_t size)
         snprintf(linear, sizeof linear, "%lld numbers in the factor",
                  m->direct ? (long long)hk_direct_factor_size(m->direct) : 0LL);
     snprintf(text, size,
-             "newton: at most %d iterations, tolerance %g, projection %s; %d unknowns, %s",
+             "newton: at most %d iterations, tolerance %g, projection %s; %lld unknowns, %s",
              s->search.settings.iterations, s->search.settings.tolerance,
              g_projection_words[(int)s->search.settings.option[OPTION_PROJECTION]],
-             3 * s->search.problem->free_count, linear);
+             3 * (long long)s->search.problem->unknown_vertices, linear);
 }
 
 const hk_method hk_newton = {

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "model/partition.h"
 #include "solver/line_search.h"
 #include "solver/manifold.h"
 #include "solver/reduction.h"
@@ -43,6 +44,18 @@ static hk_status create_direct(hk_newton_matrix *m, const hk_joined *joined)
     return p->free_count > 0 ? hk_direct_create(&m->assembly->pattern, &m->direct) : HK_OK;
 }
 
+// Of a part of a model.
+static hk_status create_of_partition(hk_newton_matrix *m)
+{
+    hk_problem *p = m->problem;
+    m->partition = p->partition;
+    HK_TRY(hk_assembly_create_joined(p->terms, p->held, false, NULL, &m->assembly));
+    m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
+    if (!m->lower) return HK_NO_MEMORY;
+    return m->partition->ops->matrix.create(m->partition, m->assembly, !m->by_multigrid,
+                                            &m->of_partition);
+}
+
 static hk_status create_multigrid(hk_newton_matrix *m, const hk_joined *joined)
 {
     hk_problem *p = m->problem;
@@ -63,6 +76,7 @@ static hk_status build(hk_newton_matrix *m, const hk_joined *joined)
 {
     m->blocks = HK_ARRAY(double, hk_terms_block_size(m->problem->terms));
     if (!m->blocks) return HK_NO_MEMORY;
+    if (m->problem->partition) return create_of_partition(m);
     return m->by_multigrid ? create_multigrid(m, joined) : create_direct(m, joined);
 }
 
@@ -72,6 +86,7 @@ static void release(hk_newton_matrix *m)
     hk_direct_free(m->direct);
     hk_reduction_free(m->reduction);
     hk_block_multigrid_free(m->multigrid);
+    if (m->partition) m->partition->ops->matrix.free(m->of_partition);
     hk_block_rows_release(&m->rows);
     hk_assembly_free(m->assembly);
     double *const numbers[] = {m->lower, m->right,     m->solution,      m->position,
@@ -149,9 +164,13 @@ static hk_status assemble(hk_newton_matrix *m, const double *x, double loose,
 {
     hk_terms *terms = m->problem->terms;
     hk_assemble(m->assembly, m->blocks, diagonal, m->lower);
-    if (hk_assemble_live(m->assembly, terms, x, loose, m->lower)) return HK_OK;
+    bool whole = hk_assemble_live(m->assembly, terms, x, loose, m->lower);
+    if (hk_partition_all(m->problem->partition, whole)) return HK_OK;
     release(m);
-    HK_TRY(m->by_multigrid ? create_multigrid(m, NULL) : create_direct(m, NULL));
+    if (m->problem->partition)
+        HK_TRY(create_of_partition(m));
+    else
+        HK_TRY(m->by_multigrid ? create_multigrid(m, NULL) : create_direct(m, NULL));
     hk_assemble(m->assembly, m->blocks, diagonal, m->lower);
     if (hk_assemble_live(m->assembly, terms, x, loose, m->lower)) return HK_OK;
     return hk_fail(HK_INTERNAL, "newton: an element of the world has no place in the matrix");
@@ -174,7 +193,7 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     hk_problem *p = m->problem;
     double clock = hk_now();
     *positive = true;
-    if (p->free_count == 0) return HK_OK;
+    if (p->unknown_vertices == 0) return HK_OK;
     hk_problem_blocks(p, x, keep, m->blocks);
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     HK_TRY(assemble(m, x, loose, diagonal));
@@ -182,7 +201,9 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     if (m->multigrid) hk_block_rows_set(&m->rows, &m->assembly->pattern, m->source, m->lower);
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = HK_OK;
-    if (m->multigrid)
+    if (m->partition)
+        status = m->partition->ops->matrix.set(m->of_partition, m->lower, x, positive);
+    else if (m->multigrid)
         prepare_levels(m, x, positive);
     else if (m->reduction)
         status = factor_reduced(m, x, keep, positive);
@@ -199,7 +220,7 @@ double hk_newton_matrix_largest(const hk_newton_matrix *m)
     for (int b = 0; b < pattern->count; b++)
         for (int c = 0; c < 3; c++)
             largest = fmax(largest, fabs(m->lower[hk_pattern_column(pattern, b, c)]));
-    return largest;
+    return hk_partition_max_of(m->partition, largest);
 }
 
 // ---------------------------------------------------------------- systems
@@ -223,6 +244,13 @@ hk_status hk_newton_matrix_solve(hk_newton_matrix *m, double tolerance, const do
     double clock = hk_now();
     *positive = true;
     memset(direction, 0, 4 * sizeof(double) * (size_t)m->problem->vertex_count);
+    if (m->partition) {
+        if (m->problem->unknown_vertices == 0) return HK_OK;
+        HK_TRY(m->partition->ops->matrix.solve(m->of_partition, tolerance, gradient, direction,
+                                           &m->cg_iterations, positive));
+        phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
+        return HK_OK;
+    }
     if (a->pattern.count == 0) return HK_OK;
     if (m->reduction) {
         hk_reduction_gather(m->reduction, gradient);
@@ -311,6 +339,7 @@ void hk_newton_matrix_add_product(const hk_newton_matrix *m, const double *x, do
     hk_terms *terms = m->problem->terms;
     hk_terms_add_product(terms, m->blocks, step, force);
     hk_terms_add_live_product(terms, x, keep, step, force);
+    hk_partition_share(m->problem->partition, force);
 }
 
 // ---------------------------------------------------------------- states in files

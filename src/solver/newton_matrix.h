@@ -18,9 +18,11 @@ typedef struct hk_newton_matrix {
     double *whole_gradient;          // [vertex_count][4] for their curvature, or NULL
     double *lower;   // [hk_pattern_size]
     double *blocks;  // [hk_terms_block_size] of the elements
-    // One of the two, neither without free vertices.
+    // One of these, the first two not without free vertices.
     hk_direct *direct;
     hk_block_multigrid *multigrid;
+    struct hk_partition *partition;  // or this has it, with those of the other parts,
+    void *of_partition;          // as that
     hk_block_rows rows;  // for multigrid, from `lower`
     int32_t *source;
     double *right;     // [3 free_count]; for multigrid [free_count][4]

@@ -140,7 +140,7 @@ hk_status hk_solve_precisely(const hk_solve *s, double *x, hk_solve_report *repo
     int before = report->iterations;
     hk_problem_retract(p, x);
     HK_TRY(s->method->minimise(s->solver, x, report));
-    if (!s->twin || p->free_count == 0 || !works_in_single(s) || !is_in_doubt(s, report))
+    if (!s->twin || p->unknown_vertices == 0 || !works_in_single(s) || !is_in_doubt(s, report))
         return HK_OK;
     double clock = hk_now(), tolerance = s->settings->tolerance;
     hk_evaluation at = hk_evaluate_exactly(p, x, tolerance, s->workspace);

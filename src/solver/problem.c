@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "model/partition.h"
 #include "solver/manifold.h"
 
 enum { SMALLEST_FOR_THREADS = 4000 };
@@ -22,6 +23,10 @@ static void measure_model(const hk_model *m, double *extent, double *reach)
             high[i] = fmax(high[i], m->rest[3 * (int64_t)v + i]);
         }
     *extent = *reach = 0;
+    for (int i = 0; i < 3 && m->partition; i++) {
+        low[i] = hk_partition_min_of(m->partition, low[i]);
+        high[i] = hk_partition_max_of(m->partition, high[i]);
+    }
     for (int i = 0; i < 3; i++) {
         *extent = fmax(*extent, high[i] - low[i]);
         *reach = fmax(*reach, fmax(fabs(low[i]), fabs(high[i])));
@@ -46,10 +51,25 @@ static void fill_extents(hk_problem *p)
                 low = fmin(low, rest[3 * (int64_t)k + i]);
                 high = fmax(high, rest[3 * (int64_t)k + i]);
             }
+            high = hk_partition_max_of(m->partition, high);
+            low = hk_partition_min_of(m->partition, low);
             extent = fmax(extent, high - low);
         }
         for (int k = 0; k < count; k++) p->extent[place[k]] = extent;
     }
+}
+
+// Numbers of vertices, of all who know them.
+static hk_status share_numbers(const hk_problem *p, double *numbers)
+{
+    if (!p->partition) return HK_OK;
+    double *vector = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
+    if (!vector) return HK_NO_MEMORY;
+    for (int64_t k = 0; k < p->vertex_count; k++) vector[4 * k] = numbers[k];
+    hk_partition_share(p->partition, vector);
+    for (int64_t k = 0; k < p->vertex_count; k++) numbers[k] = vector[4 * k];
+    hk_free(vector);
+    return HK_OK;
 }
 
 static hk_status estimate_scales(hk_problem *p)
@@ -59,20 +79,26 @@ static hk_status estimate_scales(hk_problem *p)
     if (!stiffness) return HK_NO_MEMORY;
     double extent, reach, sum = 0;
     measure_model(m, &extent, &reach);
-    p->energy_rounding = hk_terms_scales(p->terms, stiffness);
-    for (int v = 0; v < m->vertex_count; v++) sum += stiffness[v] * stiffness[v];
+    p->energy_rounding = hk_partition_sum_of(p->partition, hk_terms_scales(p->terms, stiffness));
     for (int k = 0; k < m->vertex_count; k++) p->stiffness[k] = stiffness[m->order[k]];
     hk_free(stiffness);
+    HK_TRY(share_numbers(p, p->stiffness));
+    for (int v = 0; v < m->vertex_count; v++) {
+        int64_t k = m->place[v];
+        if (hk_partition_counts(p->partition, k)) sum += p->stiffness[k] * p->stiffness[k];
+    }
+    sum = hk_partition_sum_of(p->partition, sum);
     fill_extents(p);
     p->reach = reach;
     p->whole_stiffness = sqrt(sum);
     p->rounding = 2.2e-16 * p->whole_stiffness * reach;
-    p->slow_rate = p->energy_rounding / 1e-15 / (hk_model_mass(m) * extent * extent);
+    double mass = hk_partition_sum_of(p->partition, hk_model_mass(m));
+    p->slow_rate = p->energy_rounding / 1e-15 / (mass * extent * extent);
     p->size = extent;
     return HK_OK;
 }
 
-static void fill_vertices(hk_problem *p)
+static hk_status fill_vertices(hk_problem *p)
 {
     const hk_model *m = p->model;
     p->free_count = 0;
@@ -84,6 +110,8 @@ static void fill_vertices(hk_problem *p)
         p->mass[k] = m->mass[v];
         for (int i = 0; i < 3; i++) p->rest[4 * (int64_t)k + i] = m->rest[3 * (int64_t)v + i];
     }
+    p->unknown_vertices = p->partition ? p->partition->free_count : p->free_count;
+    return share_numbers(p, p->mass);
 }
 
 // Forces, places and scales from terms that know the rest shape.
@@ -113,7 +141,7 @@ static hk_status build(hk_problem *p, const hk_live *live)
         !p->partial || !p->stiffness || !p->extent ||
         (p->model->axes && (!p->axes || !p->masked_force)))
         return HK_NO_MEMORY;
-    fill_vertices(p);
+    HK_TRY(fill_vertices(p));
     HK_TRY(hk_terms_create(p->model, HK_DOUBLE_PRECISION, p->threads, NULL, live, &p->terms));
     HK_TRY(hk_rigid_create(p->model, &p->rigid));
     HK_TRY(hk_manifold_create(p->model, p->mass, p->rest, &p->manifold));
@@ -122,7 +150,7 @@ static hk_status build(hk_problem *p, const hk_live *live)
 
 hk_status hk_problem_measure(hk_problem *p)
 {
-    fill_vertices(p);
+    HK_TRY(fill_vertices(p));
     HK_TRY(hk_terms_measure(p->terms));
     return take_rest(p);
 }
@@ -138,6 +166,7 @@ hk_status hk_problem_create(const hk_model *model, int threads, const hk_live *l
                (model->spring_count + model->bend_count) / 4;
     p->threads = work < SMALLEST_FOR_THREADS ? 1 : threads;
     p->vertex_count = model->vertex_count;
+    p->partition = model->partition;
     hk_status status = build(p, live);
     if (status != HK_OK) {
         hk_problem_free(p);
@@ -197,6 +226,7 @@ void hk_problem_take_forces(hk_problem *p)
 {
     memset(p->full_force, 0, 4 * sizeof(double) * (size_t)p->vertex_count);
     hk_terms_add_force(p->terms, p->full_force);
+    hk_partition_share(p->partition, p->full_force);
     if (p->axes) {
         memcpy(p->masked_force, p->full_force, 4 * sizeof(double) * (size_t)p->vertex_count);
         hk_problem_mask(p, p->full_force);
@@ -213,6 +243,7 @@ hk_status hk_problem_take_materials(hk_problem *p)
     const hk_model *m = p->model;
     hk_terms_take_materials(p->terms);
     for (int k = 0; k < p->vertex_count; k++) p->mass[k] = m->mass[m->order[k]];
+    HK_TRY(share_numbers(p, p->mass));
     p->weight = NAN;  // the next step or pose has another inertia
     hk_problem_take_forces(p);
     return estimate_scales(p);
@@ -336,11 +367,18 @@ void hk_problem_set_load(hk_problem *p, double fraction)
 
 // ---------------------------------------------------------------- ε
 
+// Of this part alone.
 static double sum_runs(const hk_problem *p, int which)
 {
     double sum = 0;
     for (int r = 0; r < run_count(p); r++) sum += p->partial[SUMS * r + which];
     return sum;
+}
+
+// Whether a vertex is free, and this part's to count.
+static inline bool takes_part(const hk_problem *p, int64_t k)
+{
+    return !p->held[k] && hk_partition_counts(p->partition, k);
 }
 
 // Its inertia and air, w m/2 ‖x − y‖² or so, and − f·(x − X), of one vertex.
@@ -357,15 +395,15 @@ static double vertex_energy(const hk_problem *p, const double *x, int64_t k)
 double hk_problem_energy(hk_problem *p, const double *x)
 {
     double elastic = hk_terms_energy(p->terms, x, HK_ALL_TERMS);
-    if (!isfinite(elastic)) return INFINITY;
+    if (!isfinite(elastic) && !p->partition) return INFINITY;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int r = 0; r < run_count(p); r++) {
         double sum = 0;
         for (int k = r * RUN; k < hk_min_int((r + 1) * RUN, p->vertex_count); k++)
-            if (!p->held[k]) sum += vertex_energy(p, x, k);
+            if (takes_part(p, k)) sum += vertex_energy(p, x, k);
         p->partial[SUMS * r] = sum;
     }
-    double total = elastic + sum_runs(p, 0);
+    double total = hk_partition_sum_of(p->partition, elastic + sum_runs(p, 0));
     return isfinite(total) ? total : INFINITY;
 }
 
@@ -376,12 +414,15 @@ static void add_vertex_terms(const hk_problem *p, const double *x, int first, in
 {
     for (int s = 0; s < SUMS; s++) sums[s] = 0;
     for (int k = first; k < last; k++) {
-        if (!p->held[k]) sums[0] += vertex_energy(p, x, k);
+        bool counts = hk_partition_counts(p->partition, k);
+        if (counts && !p->held[k]) sums[0] += vertex_energy(p, x, k);
         for (int64_t i = 4 * (int64_t)k; i < 4 * (int64_t)k + 3; i++) {
             double inertia = p->inertia[k] * (x[i] - p->y[i]);
-            sums[1] += gradient[i] * gradient[i];
-            sums[2] += p->force[i] * p->force[i];
-            sums[3] += inertia * inertia;
+            if (counts) {
+                sums[1] += gradient[i] * gradient[i];
+                sums[2] += p->force[i] * p->force[i];
+                sums[3] += inertia * inertia;
+            }
             gradient[i] += inertia - p->force[i];
         }
     }
@@ -390,6 +431,7 @@ static void add_vertex_terms(const hk_problem *p, const double *x, int first, in
 void hk_problem_add_vertices(hk_problem *p, const double *x, double energy_of_terms,
                              double *gradient, double *energy, double *force_scale)
 {
+    hk_partition_share(p->partition, gradient);
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int r = 0; r < run_count(p); r++)
         add_vertex_terms(p, x, r * RUN, hk_min_int((r + 1) * RUN, p->vertex_count), gradient,
@@ -397,12 +439,12 @@ void hk_problem_add_vertices(hk_problem *p, const double *x, double energy_of_te
     hk_problem_mask(p, gradient);
     hk_problem_stand(p, x);
     hk_problem_tangent(p, gradient);
-    if (energy) {
-        double total = energy_of_terms + sum_runs(p, 0);
-        *energy = isfinite(total) ? total : INFINITY;
-    }
-    if (force_scale)
-        *force_scale = sqrt(fmax(sum_runs(p, 1), fmax(sum_runs(p, 2), sum_runs(p, 3))));
+    if (!energy && !force_scale) return;
+    double sums[SUMS] = {energy_of_terms + sum_runs(p, 0), sum_runs(p, 1), sum_runs(p, 2),
+                         sum_runs(p, 3)};
+    hk_partition_sum(p->partition, sums, SUMS);
+    if (energy) *energy = isfinite(sums[0]) ? sums[0] : INFINITY;
+    if (force_scale) *force_scale = sqrt(fmax(sums[1], fmax(sums[2], sums[3])));
 }
 
 void hk_problem_gradient(hk_problem *p, const double *x, double *gradient, double *energy,
@@ -423,6 +465,7 @@ void hk_problem_whole_gradient(hk_problem *p, const double *x, double *gradient)
 void hk_problem_force(hk_problem *p, const double *x, double *gradient)
 {
     hk_terms_gradient(p->terms, x, HK_POSITION_TERMS, gradient, NULL);
+    hk_partition_share(p->partition, gradient);
     for (int64_t k = 0; k < 4 * (int64_t)p->vertex_count; k++) gradient[k] -= p->force[k];
 }
 
@@ -443,11 +486,11 @@ double hk_problem_dot(hk_problem *p, const double *a, const double *b)
     for (int r = 0; r < run_count(p); r++) {
         double sum = 0;
         for (int k = r * RUN; k < hk_min_int((r + 1) * RUN, p->vertex_count); k++) {
-            if (p->held[k]) continue;
+            if (!takes_part(p, k)) continue;
             const double *u = a + 4 * (int64_t)k, *v = b + 4 * (int64_t)k;
             sum += u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
         }
         p->partial[SUMS * r] = sum;
     }
-    return sum_runs(p, 0);
+    return hk_partition_sum_of(p->partition, sum_runs(p, 0));
 }

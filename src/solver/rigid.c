@@ -1,5 +1,6 @@
 #include "solver/rigid.h"
 
+#include "model/partition.h"
 #include "solver/held_components.h"
 #include "solver/problem.h"
 
@@ -14,6 +15,14 @@ static void number_bodies(const hk_model *m, const hk_held_components *c, hk_rig
         bool moves = c->held[of] == 0 && m->mass[v] > 0;
         r->body_of[v] = of != v ? r->body_of[of] : moves ? r->body_count++ : -1;
     }
+}
+
+// A part of a model has been told.
+static void take_bodies(const hk_model *m, hk_rigid *r)
+{
+    const hk_partition *g = m->partition;
+    r->body_count = g->rigid_count;
+    for (int v = 0; v < m->vertex_count; v++) r->body_of[v] = g->pieces[g->piece[v]].rigid;
 }
 
 static hk_status list_vertices(const hk_model *m, hk_rigid *r)
@@ -42,9 +51,13 @@ hk_status hk_rigid_create(const hk_model *m, hk_rigid **rigid)
     hk_rigid *r = HK_NEW(hk_rigid);
     if (!r) return HK_NO_MEMORY;
     r->body_of = HK_ARRAY(int32_t, m->vertex_count);
-    hk_status status = r->body_of ? hk_held_components_find(m, NULL, &c) : HK_NO_MEMORY;
+    hk_status status = r->body_of ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK && !m->partition) status = hk_held_components_find(m, NULL, &c);
     if (status == HK_OK) {
-        number_bodies(m, &c, r);
+        if (m->partition)
+            take_bodies(m, r);
+        else
+            number_bodies(m, &c, r);
         status = list_vertices(m, r);
     }
     hk_held_components_release(&c);
@@ -103,6 +116,7 @@ static hk_rigid_sums sum_up(const hk_problem *p, const double *x, int body,
         hk_rigid_sums sum = {0};
         for (int k = n * RUN; k < hk_min_int((n + 1) * RUN, count); k++) {
             int64_t v = r->vertex[first + k];
+            if (!hk_partition_counts(p->partition, v)) continue;
             const double *y = p->y + 4 * v, *f = p->force + 4 * v;
             if (motion)
                 rigid_add_moment(&sum, motion, p->inertia[v], x + 4 * v, y, f);
@@ -113,6 +127,7 @@ static hk_rigid_sums sum_up(const hk_problem *p, const double *x, int body,
     }
     hk_rigid_sums whole = {0};
     for (int n = 0; n < runs; n++) add_sums(&r->partial[n], &whole);
+    hk_partition_sum(p->partition, (double *)&whole, sizeof whole / sizeof(double));
     return whole;
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "model/partition.h"
 #include "solver/align.h"
 
 // start = x + a v + b v₋₁ at free vertices.
@@ -17,7 +18,8 @@ static void predict(const hk_problem *p, const hk_moment *m, double a, double b,
 static double probe_time(const hk_view *view, const double *v)
 {
     hk_problem *p = view->problem;
-    double speed = sqrt(hk_problem_dot(p, v, v) / hk_max_int(1, p->free_count));
+    double count = fmax(1, (double)p->unknown_vertices);
+    double speed = sqrt(hk_problem_dot(p, v, v) / count);
     return speed > 0 ? start_probe_time(view->single, p->size, speed) : 0;
 }
 
@@ -72,9 +74,9 @@ static double inertia_at(const hk_problem *p, const double *x)
 {
     double sum = 0;
     for (int64_t k = 0; k < p->vertex_count; k++)
-        for (int64_t i = 4 * k; i < 4 * k + 3; i++)
+        for (int64_t i = 4 * k; i < 4 * k + 3 && hk_partition_counts(p->partition, k); i++)
             sum += 0.5 * p->inertia[k] * (x[i] - p->y[i]) * (x[i] - p->y[i]);
-    return sum;
+    return hk_partition_sum_of(p->partition, sum);
 }
 
 // ε of the start that was chosen; NAN: it was not evaluated.

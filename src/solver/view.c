@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "model/partition.h"
 #include "rules/rules.h"
 
 // ---------------------------------------------------------------- single precision
@@ -289,7 +290,7 @@ hk_excess hk_view_excess(const hk_view *v, const double *x, const double *gradie
     hk_excess sums = {.idle = true};
     if (v->touching) hk_terms_touching(p->terms, x, v->touching);
     for (int64_t k = 0; k < p->vertex_count; k++) {
-        if (p->held[k]) continue;
+        if (p->held[k] || !hk_partition_counts(p->partition, k)) continue;
         double rounding = vertex_rounding(v, x, k, epsilon), force = norm(gradient + 4 * k);
         double beyond = fmax(0, force - HK_ROUNDING_LIMIT * rounding);
         double far = fmax(0, force - HK_ROUNDING_MARGIN * rounding);
@@ -298,6 +299,9 @@ hk_excess hk_view_excess(const hk_view *v, const double *x, const double *gradie
         sums.far += far * far;
         sums.idle = sums.idle && vertex_idles(p, x, gradient, k, HK_ROUNDING_MARGIN * rounding);
     }
+    double whole[] = {sums.rounding, sums.beyond, sums.far};
+    hk_partition_sum(p->partition, whole, HK_COUNT_OF(whole));
+    sums = (hk_excess){whole[0], whole[1], whole[2], hk_partition_all(p->partition, sums.idle)};
     sums.rounding = sqrt(sums.rounding);
     sums.beyond = sqrt(sums.beyond);
     sums.far = sqrt(sums.far);
@@ -317,7 +321,7 @@ static double distance(const hk_problem *p, const double *x)
     double most = 0;
 #pragma omp parallel for schedule(static) num_threads(p->threads) reduction(max : most)
     for (int64_t k = 0; k < p->vertex_count; k++) most = fmax(most, largest(x + 4 * k));
-    return fmax(1, most / p->reach);
+    return fmax(1, hk_partition_max_of(p->partition, most) / p->reach);
 }
 
 static bool update_terms(hk_view *v, const double *x)

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "model/partition.h"
+
 #define HK_TERM_ENTRY(name) &hk_##name##_term,
 static const hk_term_ops *const g_terms[] = {HK_TERMS(HK_TERM_ENTRY)};
 
@@ -115,7 +117,7 @@ bool hk_terms_update(hk_terms *t, const void *x)
     bool changed = false;
     for (int k = 0; k < t->count; k++)
         if (t->term[k]->ops->update) changed |= t->term[k]->ops->update(t->term[k], x);
-    return changed;
+    return hk_partition_any(t->model->partition, changed);
 }
 
 // Lists of one model have the same terms.
@@ -176,6 +178,7 @@ double hk_terms_part(hk_terms *t, const void *x, hk_energy_part part)
     double sum = 0;
     for (int k = 0; k < t->count; k++)
         if (t->term[k]->ops->part == part) sum += t->term[k]->ops->energy(t->term[k], x);
+    sum = hk_partition_sum_of(t->model->partition, sum);
     return isfinite(sum) ? sum : INFINITY;
 }
 
@@ -432,7 +435,7 @@ double hk_terms_limit(hk_terms *t, const double *x, const double *step, double l
     for (int k = 0; k < t->count; k++)
         if (guard_of(t->term[k]))
             length = t->term[k]->ops->guard->limit(t->term[k], x, step, length);
-    return length;
+    return hk_terms_guarded(t) ? hk_partition_min_of(t->model->partition, length) : length;
 }
 
 void hk_terms_touching(hk_terms *t, const double *x, double *diagonal)
@@ -602,7 +605,7 @@ double hk_terms_stiffening(const hk_terms *t)
     double sum = 0;
     for (int k = 0; k < t->count; k++)
         if (t->term[k]->ops->stiffening) sum += t->term[k]->ops->stiffening(t->term[k]);
-    return sum;
+    return hk_partition_max_of(t->model->partition, sum);
 }
 
 // ---------------------------------------------------------------- states and scales
@@ -624,7 +627,7 @@ double hk_terms_least_j(hk_terms *t, const void *x)
         double own = t->term[k]->ops->least_j(t->term[k], x);
         if (!(own >= least)) least = own;  // also NaN
     }
-    return least;
+    return hk_partition_min_of(t->model->partition, least);
 }
 
 bool hk_terms_undefined(hk_terms *t, const void *x, char *text, size_t size)
@@ -648,7 +651,7 @@ double hk_terms_softest(const hk_terms *t)
     double least = INFINITY;
     for (int k = 0; k < t->count; k++)
         if (t->term[k]->ops->softest) least = fmin(least, t->term[k]->ops->softest(t->term[k]));
-    return least;
+    return hk_partition_min_of(t->model->partition, least);
 }
 
 // ---------------------------------------------------------------- blend weights

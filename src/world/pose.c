@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "model/partition.h"
 #include "solver/held_components.h"
 #include "world/world.h"
 
@@ -39,9 +40,14 @@ static hk_status report_falling(hk_world *w, int vertex, double start, hk_step_r
     hk_solve_report solved = {.reason = HK_NOT_HELD};
     int body = 0;
     while (body + 1 < m->body_count && m->bodies[body + 1].vertex_start <= vertex) body++;
+    int number = vertex - m->bodies[body].vertex_start;
+    if (m->partition) {
+        body = m->partition->pieces[vertex].body;
+        number = m->partition->pieces[vertex].vertex;
+    }
     snprintf(solved.detail, sizeof solved.detail,
              "body %d (%.40s): nothing holds the piece with vertex %d against its load", body,
-             m->bodies[body].name, vertex - m->bodies[body].vertex_start);
+             m->bodies[body].name, number);
     return hk_world_fill_report(w, &solved, 0, start, report);
 }
 

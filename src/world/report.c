@@ -1,6 +1,8 @@
 // What a world tells: energies, reports, and the names in them.
 #include <math.h>
 
+#include "model/partition.h"
+
 #include "world/world.h"
 
 // On the CPU, with attachments where they are now: after a pose at the end of their motion.
@@ -14,6 +16,7 @@ static hk_energy energies(hk_world *w)
     for (int v = 0; v < m->vertex_count; v++)
         for (int64_t k = 3 * (int64_t)v; k < 3 * (int64_t)v + 3; k++)
             e.kinetic += 0.5 * m->mass[v] * w->velocities[k] * w->velocities[k];
+    e.kinetic = hk_partition_sum_of(m->partition, e.kinetic);
     if (m->contact && hk_world_measure(w, w->x) == HK_OK) e.contact = w->contact.measure.energy;
     e.total = e.elastic + e.gravity + e.load + e.kinetic + e.contact;
     return e;

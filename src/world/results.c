@@ -1,6 +1,7 @@
 // What engineers ask of a state: reactions, stress and strain, the largest of them, and probes.
 #include <math.h>
 
+#include "model/partition.h"
 #include "term/tet.h"
 #include "world/world.h"
 
@@ -29,7 +30,7 @@ static hk_status vertex_reactions(hk_world *w, double *f)
             if (m->hold[v] == HK_FREE && !stays)
                 *to = 0;
             else if (moving && m->hold[v] >= 0)
-                *to += m->mass[v] * (after[i] - before[i]) / w->step_before;
+                *to += w->problem->mass[m->place[v]] * (after[i] - before[i]) / w->step_before;
         }
     }
     return HK_OK;
@@ -39,6 +40,7 @@ static hk_status vertex_reactions(hk_world *w, double *f)
 static int axes_held_by(const hk_model *m, const hk_body *body, const hk_reaction *r, int vertex)
 {
     bool moved = m->hold[vertex] >= 0;
+    if (!hk_partition_counts(m->partition, m->place[vertex])) return 0;
     if (r->moves) return m->hold[vertex] == body->motion_start + r->number ? HK_ALL_AXES : 0;
     int axes = 0;
     for (int i = 0; i < 3 && !moved; i++)
@@ -60,7 +62,12 @@ static void sum_reaction(const hk_world *w, const double *f, hk_reaction *r)
             r->center[i] += w->positions[3 * (int64_t)v + i];
         }
     }
-    for (int i = 0; i < 3 && r->vertices > 0; i++) r->center[i] /= r->vertices;
+    double sums[7] = {r->vertices,  r->force[0],  r->force[1], r->force[2],
+                      r->center[0], r->center[1], r->center[2]};
+    hk_partition_sum(m->partition, sums, HK_COUNT_OF(sums));
+    r->vertices = (int)sums[0];
+    memcpy(r->force, sums + 1, sizeof r->force);
+    for (int i = 0; i < 3; i++) r->center[i] = r->vertices > 0 ? sums[4 + i] / r->vertices : 0;
     for (int v = first; v < last; v++) {
         int axes = axes_held_by(m, body, r, v);
         if (axes == 0) continue;
@@ -73,6 +80,7 @@ static void sum_reaction(const hk_world *w, const double *f, hk_reaction *r)
             r->moment[i] += arm[j] * g[k] - arm[k] * g[j];
         }
     }
+    hk_partition_sum(m->partition, r->moment, 3);
 }
 
 static void sum_reactions(const hk_world *w, const double *f, hk_reaction *to)
@@ -221,6 +229,51 @@ static int body_of_vertex(const hk_model *m, int vertex)
     return b;
 }
 
+// Over all parts, from the largest square of this one and the vertex that has it. Of several it is
+// the one with the lowest number.
+static void find_whole_displacement(const hk_world *w, double most, int vertex, hk_greatest *g)
+{
+    const hk_model *m = w->model;
+    hk_partition *p = m->partition;
+    double all = hk_partition_max_of(p, most);
+    double number = vertex >= 0 && most == all ? p->vertex[vertex] : INFINITY;
+    double first = hk_partition_min_of(p, number), told[5] = {0};
+    if (!isfinite(first)) return;
+    if (number == first && hk_partition_counts(p, m->place[vertex])) {
+        told[0] = body_of_vertex(m, vertex);
+        told[1] = number - p->first[2 * (int)told[0]];
+        memcpy(told + 2, w->positions + 3 * (int64_t)vertex, 3 * sizeof(double));
+    }
+    hk_partition_sum(p, told, HK_COUNT_OF(told));
+    g->displacement = sqrt(all);
+    g->displacement_body = (int)told[0];
+    g->vertex = (int)told[1];
+    memcpy(g->displacement_place, told + 2, 3 * sizeof(double));
+}
+
+// The same of the largest stress and the tet that has it.
+static void find_whole_stress(const hk_world *w, double most, int tet, hk_greatest *g)
+{
+    const hk_model *m = w->model;
+    hk_partition *p = m->partition;
+    double all = hk_partition_max_of(p, most);
+    double number = tet >= 0 && most == all ? p->tet[tet] : INFINITY;
+    double first = hk_partition_min_of(p, number), told[5] = {0};
+    if (!isfinite(first)) return;
+    if (number == first) {
+        const int32_t *c = m->tets + 4 * (int64_t)tet;
+        told[0] = body_of_vertex(m, c[0]);
+        told[1] = number - p->first[2 * (int)told[0] + 1];
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < 4; k++) told[2 + i] += w->positions[3 * (int64_t)c[k] + i] / 4;
+    }
+    hk_partition_sum(p, told, HK_COUNT_OF(told));
+    g->von_mises = all;
+    g->von_mises_body = (int)told[0];
+    g->tet = (int)told[1];
+    memcpy(g->von_mises_place, told + 2, 3 * sizeof(double));
+}
+
 static void find_displacement(const hk_world *w, hk_greatest *g)
 {
     const hk_model *m = w->model;
@@ -235,6 +288,10 @@ static void find_displacement(const hk_world *w, hk_greatest *g)
             largest = v;
         }
     }
+    if (m->partition) {
+        find_whole_displacement(w, most, largest, g);
+        return;
+    }
     if (largest < 0) return;
     g->displacement = sqrt(most);
     g->displacement_body = body_of_vertex(m, largest);
@@ -245,14 +302,17 @@ static void find_displacement(const hk_world *w, hk_greatest *g)
 static hk_status find_stress(hk_world *w, hk_greatest *g)
 {
     const hk_model *m = w->model;
-    if (m->tet_count == 0) return HK_OK;
+    if (m->tet_count == 0 && !m->partition) return HK_OK;
     double *stress = HK_ARRAY(double, m->tet_count);
     if (!stress) return HK_NO_MEMORY;
     hk_status status = hk_world_tet_result(w, HK_TET_VON_MISES, 1, stress);
     int largest = 0;
     for (int t = 1; t < m->tet_count && status == HK_OK; t++)
         if (stress[t] > stress[largest]) largest = t;
-    if (status == HK_OK) {
+    if (status == HK_OK && m->partition) {
+        bool any = m->tet_count > 0;
+        find_whole_stress(w, any ? stress[largest] : -1, any ? largest : -1, g);
+    } else if (status == HK_OK) {
         const int32_t *c = m->tets + 4 * (int64_t)largest;
         g->von_mises = stress[largest];
         g->von_mises_body = body_of_vertex(m, c[0]);

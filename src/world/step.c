@@ -4,6 +4,7 @@
 
 #include "integrator/damping.h"
 #include "model/contact.h"
+#include "model/partition.h"
 #include "solver/manifold.h"
 #include "world/world.h"
 
@@ -277,6 +278,7 @@ hk_status hk_world_find_accelerations(hk_world *w)
     hk_problem_set_load(p, 1);
     hk_terms_place(p->terms, &(hk_when){.time = w->time});
     hk_terms_gradient(p->terms, w->x, HK_ALL_TERMS, w->guess, NULL);
+    hk_partition_share(p->partition, w->guess);
     memset(w->next, 0, sizeof(double) * (size_t)size);
     hk_terms_add_moving_gradient(p->terms, w->x, w->next);
     hk_terms_visit_dampers(p->terms, w->time, w->step, add_damping_force, w);

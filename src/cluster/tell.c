@@ -1,0 +1,141 @@
+// What a run or a pose tells at its end.
+#include "cluster/program.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+// Over processes.
+typedef struct totals {
+    double most_memory, memory;  // bytes
+    int64_t messages, bytes;
+    double exchange_s;
+} totals;
+
+static totals find_totals(const hc_run *run)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    const hk_cluster *c = run->cluster;
+    double memory = 1024.0 * (double)usage.ru_maxrss;
+    totals t = {0};
+    MPI_Allreduce(&memory, &t.most_memory, 1, MPI_DOUBLE, MPI_MAX, run->comm);
+    MPI_Allreduce(&memory, &t.memory, 1, MPI_DOUBLE, MPI_SUM, run->comm);
+    MPI_Allreduce(&c->messages, &t.messages, 1, MPI_INT64_T, MPI_SUM, run->comm);
+    MPI_Allreduce(&c->message_bytes, &t.bytes, 1, MPI_INT64_T, MPI_SUM, run->comm);
+    MPI_Allreduce(&c->exchange_s, &t.exchange_s, 1, MPI_DOUBLE, MPI_MAX, run->comm);
+    return t;
+}
+
+static json_t *vector_json(const double v[3])
+{
+    return json_pack("[o, o, o]", cli_json_real(v[0]), cli_json_real(v[1]), cli_json_real(v[2]));
+}
+
+// Sums over all processes, as are the energies of the results: all call it.
+static json_t *reactions_json(hc_run *run)
+{
+    hk_world *w = run->cluster->world;
+    int count = hk_model_constraint_count(hk_world_model(w));
+    hk_reaction *all = cli_realloc(NULL, (size_t)count, sizeof *all);
+    json_t *list = json_array();
+    if (hk_world_reactions(w, all, NULL) != HK_OK) hc_die(run, "%s", hk_error());
+    for (int k = 0; k < count; k++)
+        json_array_append_new(
+            list, json_pack("{s:i, s:s, s:i, s:i, s:o, s:o}", "body", all[k].body, "of",
+                            all[k].moves ? "move" : "fix", "number", all[k].number, "vertices",
+                            all[k].vertices, "force", vector_json(all[k].force), "moment",
+                            vector_json(all[k].moment)));
+    free(all);
+    return list;
+}
+
+static json_t *result_json(hc_run *run, const totals *t, bool history)
+{
+    const hk_cluster *c = run->cluster;
+    json_t *object = cli_results_json(&run->results, c->world, history);
+    if (!object) return NULL;
+    json_object_set_new(object, "backend", json_string("petsc"));
+    json_object_set_new(object, "processes", json_integer(run->size));
+    json_object_set_new(object, "vertices", json_integer(c->part.whole_vertices));
+    json_object_set_new(object, "tets", json_integer(c->part.whole_tets));
+    json_object_set_new(object, "setup_ms", cli_json_real(1e3 * run->setup_s));
+    json_object_set_new(object, "memory",
+                        json_pack("{s:o, s:o}", "largest", cli_json_real(t->most_memory), "sum",
+                                  cli_json_real(t->memory)));
+    json_object_set_new(object, "exchange",
+                        json_pack("{s:I, s:I, s:o, s:I}", "messages", (json_int_t)t->messages,
+                                  "bytes", (json_int_t)t->bytes, "seconds",
+                                  cli_json_real(t->exchange_s), "sums", (json_int_t)c->sums));
+    return object;
+}
+
+static void print_summary(const hc_run *run, const totals *t, const hk_greatest *g)
+{
+    const hk_cluster *c = run->cluster;
+    const cli_results *r = &run->results;
+    FILE *to = cli_text_stream();
+    if (cli_talk.quiet) return;
+    fprintf(to, "%s: %s\n", run->args.scene_path, cli_results_status(r));
+    fprintf(to, "  bodies      %d with %lld vertices and %lld tets\n",
+            hk_model_body_count(c->part.model), (long long)c->part.whole_vertices,
+            (long long)c->part.whole_tets);
+    fprintf(to, "  method      %s on petsc, %d process%s of %d thread%s, %.4g MB in all\n",
+            hk_world_method(c->world), run->size, run->size == 1 ? "" : "es",
+            hk_world_threads(c->world), hk_world_threads(c->world) == 1 ? "" : "s",
+            1e-6 * t->memory);
+    fprintf(to, "  %-10s  %d, %lld iterations, %lld of linear solves\n",
+            run->args.pose ? "load steps" : "steps", r->steps, (long long)r->iterations,
+            (long long)r->linear_iterations);
+    cli_timing timing = cli_results_timing(r);
+    fprintf(to, "  time        setup %.4g s, solving %.4g s (%.4g s of it messages)\n", run->setup_s,
+            1e-3 * timing.total, t->exchange_s);
+    if (r->count > 0)
+        fprintf(to, "  residual    %.4g N (relative %.3g)\n", r->records[r->count - 1].residual,
+                r->relative_residual);
+    fprintf(to, "  displaced   at most %.6g m: vertex %d of body %d\n", g->displacement, g->vertex,
+            g->displacement_body);
+    if (run->plan.stem && run->frame_count > 0)
+        fprintf(to, "  wrote       %s.pvd (%d frame%s)\n", run->plan.stem, run->frame_count,
+                run->frame_count == 1 ? "" : "s");
+    if (run->plan.points) fprintf(to, "  wrote       %s\n", run->plan.points);
+    if (run->plan.stats) fprintf(to, "  wrote       %s\n", run->plan.stats);
+}
+
+static void write_stats(hc_run *run, const totals *t)
+{
+    char why[512];
+    json_t *object = result_json(run, t, true);  // of all: it may have sums in it
+    if (run->rank > 0)
+        json_decref(object);
+    else if (!cli_json_write(object, run->plan.stats, why, sizeof why))
+        cli_results_fail(&run->results, "%s", why);
+}
+
+int hc_tell(hc_run *run)
+{
+    cli_results *r = &run->results;
+    if (run->plan.points) hc_write_points(run, run->plan.points);
+    hk_greatest greatest;
+    if (hk_world_greatest(run->cluster->world, &greatest) != HK_OK) hc_die(run, "%s", hk_error());
+    r->more = json_pack("{s:o}", "reactions", reactions_json(run));
+    totals t = find_totals(run);
+    if (run->plan.stats) write_stats(run, &t);
+    json_t *object = result_json(run, &t, false);
+    if (run->rank == 0) {
+        print_summary(run, &t, &greatest);
+        if (r->error[0]) cli_say_error("%s", r->error);
+        if (cli_talk.json)
+            cli_json_print(object);
+        else
+            json_decref(object);
+    } else {
+        json_decref(object);
+    }
+    int status = CLI_DONE;
+    if (r->outcome == HK_OUTCOME_FAILED || r->interrupted) status = CLI_FAILED;
+    if (r->outcome == HK_OUTCOME_STOPPED && run->args.pose) status = CLI_FAILED;
+    MPI_Bcast(&status, 1, MPI_INT, 0, run->comm);
+    return status;
+}
