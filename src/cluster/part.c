@@ -1,15 +1,20 @@
 #include "cluster/part.h"
 
 #include "model/conditions.h"
+#include "model/constraints.h"
 #include "model/contact.h"
 #include "model/sheet.h"
 #include "model/springs.h"
+#include "model/tear.h"
 
 hk_status hk_part_check(const hk_model *m)
 {
     const char *what = NULL;
     if (m->contact) what = "contact and obstacles";
     if (m->point_springs) what = "springs between points and seams";
+    if (m->constraints) what = "rigid parts, joints and constraints";
+    if (hk_model_tears(m)) what = "tearing and cutting";
+    if (m->line_count > 0) what = "ropes";
     if (m->user_term_count > 0) what = "terms of a program";
     if (m->conditions && m->conditions->gas_count > 0) what = "gas in closed surfaces";
     for (int k = 0; k < m->material_count; k++)

@@ -27,6 +27,10 @@ static hk_status refuse_foreign(const hk_material_def *def)
     if (def->thickness != 0 || def->membrane)
         return hk_fail(HK_BAD_INPUT, "material %s: thickness and membrane are of \"shell\"",
                        def->model);
+    if (def->tear_stress != 0 || def->tear_strain != 0)
+        return hk_fail(HK_BAD_INPUT,
+                       "material %s: ropes do not tear; \"springs\" break ("breaking")",
+                       def->model);
     return HK_OK;
 }
 

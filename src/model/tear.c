@@ -87,7 +87,7 @@ static hk_status take_cuts(const hk_tearing_def *def, int body_count, hk_tearing
     return HK_OK;
 }
 
-hk_status hk_model_take_tearing(const hk_model_def *def, hk_model *m)
+static hk_status take_tearing(const hk_model_def *def, hk_model *m)
 {
     if (!def->tearing) return HK_OK;
     hk_tearing_def own = hk_default_tearing_def();
@@ -106,6 +106,15 @@ hk_status hk_model_take_tearing(const hk_model_def *def, hk_model *m)
     m->tearing->renew = own.renew;
     m->tearing->opening = own.opening;
     return take_cuts(&own, m->body_count, m->tearing);
+}
+
+hk_status hk_model_take_tearing(const hk_model_def *def, hk_model *m)
+{
+    HK_TRY(take_tearing(def, m));
+    if (m->constraints && hk_model_tears(m))
+        return hk_fail(HK_UNSUPPORTED, "what tears or is cut has no rigid parts, joints and "
+                                       "constraints: take these out, or hold the vertices by fixes");
+    return HK_OK;
 }
 
 void hk_cut_place(const hk_cut *cut, double time, double points[HK_CUT_POINTS][3])
