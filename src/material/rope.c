@@ -29,7 +29,7 @@ static hk_status refuse_foreign(const hk_material_def *def)
                        def->model);
     if (def->tear_stress != 0 || def->tear_strain != 0)
         return hk_fail(HK_BAD_INPUT,
-                       "material %s: ropes do not tear; \"springs\" break ("breaking")",
+                       "material %s: ropes do not tear; \"springs\" break (\"breaking\")",
                        def->model);
     return HK_OK;
 }
