@@ -48,6 +48,11 @@ scene('fallen', [{ ...bar([6, 2, 2]), fix: [], transform: { translate: [0, 2, 0]
     contact: { friction: 0 },
     obstacles: [{ plane: { normal: [0, 1, 0] } }],
 });
+scene('column', [{
+    mesh: { box: { size: [0.02, 0.3, 0.02], cells: [2, 16, 2] } },
+    material: { young: 1e5, poisson: 0.4, density: 1000 },
+    fix: [{ box: [[-1, -1, -1], [1, 0.001, 1]] }],
+}]);
 scene('d16k', [bar([40, 9, 9], { young: 2e6 })], { time: { step: 1 / 60, end: 1000 } });
 for (const [name, cells] of [['16k', [40, 9, 9]], ['54k', [60, 13, 14]]])
     scene(name, [bar(cells, { model: 'corotated', poisson: 0.4 })], { time: { step: 1 / 60, end: 1000 }, solver: { method: 'split' } });
@@ -251,6 +256,16 @@ await test('a shape without a rest shape is told on a card', async () => {
     await page.until('a shape again', (s) => s.design.state === 'converged', 30);
     assert.equal(await page.page.locator('.failure-card').isVisible(), false);
     await until('the slider as before', async () => (await field.inputValue()) === '850 kPa');
+});
+
+await test('a shape that would buckle is told', async () => {
+    await page.openScene('here/column.json', 'design');
+    await page.until('the message', (s) => s.toasts.some((t) => t.includes('does not stay')), 30);
+    assert.equal(await page.page.locator('.design-bar .pill').textContent(), 'unstable');
+    await picture('unstable');
+    await page.page.keyboard.press('n');
+    await page.until('no weight, no buckling', (s) => s.design.check?.stable === true, 30);
+    await page.until('no message', (s) => !s.toasts.some((t) => t.includes('does not stay')));
 });
 
 await test('two methods side by side', async () => {

@@ -89,7 +89,8 @@ export class DesignPanel {
         const { toasts } = this.app;
         const check = d.state === 'converged' ? d.check : null;
         if (check?.stable === false) {
-            this.state.textContent = 'exact, but unstable';
+            this.state.textContent = 'unstable';
+            this.state.title = 'Exact, but in a balance that a touch ends';
             this.state.className = 'pill warn';
         }
         if (check?.stable === false && this.warnedOf !== `${d.version}`) {
