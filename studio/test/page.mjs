@@ -228,6 +228,14 @@ await test('a two-way edit ends at the shape that hooke rest finds', async () =>
     const apart = await distance(page, readPoints(out), 1);
     assert.ok(apart < 1e-4 * sag, `apart by ${apart} m`);
     assert.ok((await distance(page, loaded, 1)) > 0.1 * sag, 'the rest shape is another one');
+    // As a scene it is the rest shape that is simulated.
+    await page.page.selectOption('#design-save', 'scene');
+    await page.until('that it is saved', (s) => s.toasts.some((t) => t.includes('Saved uploads/beam-rest.json')));
+    const saved = join(folder, 'uploads', 'beam-rest.json');
+    const sagged = join(folder, 'sagged.csv');
+    run(hooke, 'pose', saved, '--points', sagged, '--out', folder, '--quiet');
+    const posed = readPoints(sagged);
+    assert.ok(posed.every((v, i) => Math.abs(v - loaded[i]) < 1e-4 * sag), 'it sags into the loaded shape');
 });
 
 await test('undo and redo, and gravity off', async () => {
