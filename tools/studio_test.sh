@@ -35,7 +35,7 @@ unit=$(cd studio && timeout -k 5 60 node test/unit.mjs 2>&1)
 echo "$unit"
 counts=$(sed -n 's/^unit: \([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' <<<"$unit")
 counts=${counts:-0 1}
-(cd studio && exec timeout -k 5 170 node test/page.mjs) >"$work/log" 2>&1
+(cd studio && exec timeout -k 5 230 node test/page.mjs) >"$work/log" 2>&1
 grep -v '^page: ' "$work/log"
 page=$(sed -n 's/^page: \([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$work/log")
 [ -n "$page" ] || echo "FAILED: the tests in the browser did not come to an end"

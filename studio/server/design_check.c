@@ -47,7 +47,9 @@ static void *look(void *context)
     def.solver.method = "gradient_descent";  // nothing is solved
     if (hk_world_create(&def, &world) == HK_OK) {
         find_overlaps(world, &check->result);
+        // Only factors tell; multigrid would not notice.
         check->result.knows_stability =
+            hk_machine()->direct_solver[0] != '\0' &&
             hk_analysis_create(world, &analysis) == HK_OK &&
             hk_analysis_set_state(analysis, check->loaded, NAN) == HK_OK &&
             hk_analysis_factor(analysis, 0, NULL, &check->result.stable) == HK_OK;

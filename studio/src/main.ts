@@ -203,7 +203,10 @@ function build(root: HTMLElement): void {
         plots.element.classList.toggle('away', scene.mode === 'design');
         legend.set(app.world.legend);
     });
-    app.on('status', () => legend.set(app.world.legend));
+    app.on('status', (status) => {
+        legend.set(app.world.legend);
+        if (untouched && !status.playing && status.mode !== 'design') app.world.keepInView(true);
+    });
     app.on('welcome', (w) => {
         window.setTimeout(() => {
             if (!app.scene) empty.classList.add('idle');

@@ -48,6 +48,14 @@ await sleep(500);
 await shot('drop');
 await page.page.keyboard.press('Escape');
 
+// Springs and a sheet, stressed and not.
+await page.openScene('scenes/hammock.json');
+await page.page.keyboard.press('Space');
+await page.until('a ball that lies', (s) => s.step > 60, 90);
+await page.page.keyboard.press('Space');
+await sleep(900);
+await shot('springs');
+
 await page.close();
 server.stop();
 

@@ -105,6 +105,27 @@ await test('ranges grow at once and shrink slowly', async () => {
     assert.ok(Math.abs(range.range[0] - 0.9) < 1e-6 && Math.abs(range.range[1] - 1.1) < 1e-6);
     range.follow('J', Float32Array.from([NaN, NaN]));
     assert.ok(range.range.every(Number.isFinite));
+    assert.equal(range.known, false);
+    // Bodies that have no values beside others that have some are left out.
+    range.follow('von_mises', Float32Array.from([NaN, 3, NaN, 3]));
+    assert.equal(range.known, true);
+    assert.equal(range.range[1], 3);
+});
+
+await test('springs: rods from end to end, none for what broke', async () => {
+    const { Springs } = await load('/src/view/springs.ts');
+    const springs = new Springs(0.01);
+    const row = (a, b, force) => [...a, ...b, force, 1];
+    springs.set(Float32Array.from([...row([0, 0, 0], [0, 2, 0], 5), ...row([1, 0, 0], [1, 0, 3], NaN), ...row([-1, 0, 0], [-1, 0, -1], 0)]));
+    assert.equal(springs.count, 2);
+    assert.deepEqual(springs.bounds.min.toArray(), [-1, 0, -1]);
+    assert.deepEqual(springs.bounds.max.toArray(), [0, 2, 0]);
+    const rods = springs.group.children[0];
+    assert.equal(rods.count, 2);
+    assert.ok(Math.abs(rods.instanceMatrix.array[5] - 2) < 1e-6, 'as long as the spring');
+    springs.set(null);
+    assert.equal(springs.count, 0);
+    assert.equal(rods.visible, false);
 });
 
 await test('colour scales are colours at both ends', async () => {

@@ -177,6 +177,7 @@ export interface DoneMessage {
     id: number;
     curves?: { method: string; points: [number, number, number][] }[];
     reference?: string;
+    scene?: string; // of `save`
 }
 
 export interface ErrorMessage {

@@ -4,7 +4,7 @@ import type { App } from '../app';
 import type { DesignMessage, Vec3 } from '../net/protocol';
 import { digits, quantity } from '../units';
 import { button, h, icon } from './dom';
-import { download } from './save-file';
+import { download, saveDesign } from './save-file';
 
 export class DesignPanel {
     readonly element: HTMLElement;
@@ -89,7 +89,8 @@ export class DesignPanel {
         const { toasts } = this.app;
         const check = d.state === 'converged' ? d.check : null;
         if (check?.stable === false) {
-            this.state.textContent = 'exact, but unstable';
+            this.state.textContent = 'unstable';
+            this.state.title = 'Exact, but in a balance that a touch ends';
             this.state.className = 'pill warn';
         }
         if (check?.stable === false && this.warnedOf !== `${d.version}`) {
@@ -178,7 +179,8 @@ export class DesignPanel {
 
     private async save(choice: string): Promise<void> {
         const [what, shape] = choice.split(' ') as [string, string | undefined];
-        await download(this.app, what, shape);
+        if (what === 'scene') await saveDesign(this.app);
+        else await download(this.app, what, shape);
     }
 }
 
@@ -194,7 +196,7 @@ const exports: [string, string][] = [
     ['vtu loaded', 'Loaded shape, .vtu'],
     ['glb rest', 'Rest shape, .glb'],
     ['glb loaded', 'Loaded shape, .glb'],
-    ['scene.json', 'The scene, JSON'],
+    ['scene', 'A scene of the rest shape, JSON'],
 ];
 
 function title(name: string, note: string, given: boolean): HTMLElement {

@@ -4,7 +4,7 @@ import { seconds } from '../units';
 import { button, h, icon } from './dom';
 import type { Legend } from './legend';
 import type { Plots } from './plots';
-import { baseName, download, saveBlob } from './save-file';
+import { baseName, download, saveBlob, saveDesign } from './save-file';
 
 export class Record {
     readonly menu: HTMLElement;
@@ -46,7 +46,7 @@ export class Record {
             item('download', 'Shape, STL', 'millimetres', 'save-stl', () => void download(app, 'stl', this.shape())),
             item('download', 'Shape, .glb', 'for viewers and Blender', 'save-glb', () => void download(app, 'glb', this.shape())),
             item('download', 'Shape, .vtu', 'with all fields, for ParaView', 'save-vtu', () => void download(app, 'vtu', this.shape())),
-            item('code', 'Scene, JSON', 'with the edits made here', 'save-scene', () => void download(app, 'scene.json')),
+            item('code', 'Scene, JSON', 'with the edits made here', 'save-scene', () => void (app.scene?.mode === 'design' ? saveDesign(app) : download(app, 'scene.json'))),
         );
         this.menu.hidden = this.badge.hidden = true;
         app.on('recording', (r) => this.followAnimation(r.on, r.frames, r.seconds, r.full));

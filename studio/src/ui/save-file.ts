@@ -27,3 +27,11 @@ export async function download(app: App, what: string, shape?: string): Promise<
         app.complain(error, `${what} could not be saved`);
     }
 }
+
+/** A design as a scene that sags into the loaded shape; its meshes are files, so that it is the server that writes. */
+export async function saveDesign(app: App): Promise<void> {
+    const done = await app.ask({ type: 'save', name: `${baseName(app)}-rest` }, 'The design could not be saved');
+    if (!done?.scene) return;
+    const folder = app.tables?.uploads ?? '';
+    app.toasts.show('good', `Saved ${done.scene}`, `With its rest shape as mesh. It is in the gallery (O), and on the disk in ${folder}`, 12, 'saved');
+}

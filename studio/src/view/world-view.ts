@@ -191,18 +191,22 @@ export class WorldView {
         this.stage.fit(box, from);
     }
 
-    /** Moves the camera back, a little with every frame, where a body has left the view. */
-    keepInView(): void {
+    /** Moves the camera back, within some tenths of a second, where a body has left the view. */
+    keepInView(atOnce = false): void {
+        const now = performance.now();
+        const part = 1 - Math.exp(-Math.min(now - this.chasedAt, 200) / 160);
+        this.chasedAt = now;
         const box = new THREE.Box3();
         for (const shape of this.shapes) box.union(shape.bodyBox);
         if (box.isEmpty()) return;
         this.chasing = !this.stage.sees(box, this.chasing ? 0.86 : 0.99);
         if (!this.chasing) return;
         for (const shape of this.shapes) box.union(shape.surroundings);
-        this.stage.approach(box, 0.12);
+        this.stage.approach(box, atOnce ? 1 : part);
     }
 
     private chasing = false;
+    private chasedAt = 0;
 
     pick(clientX: number, clientY: number): Picked | null {
         const at = this.stage.rayAt(clientX, clientY);
