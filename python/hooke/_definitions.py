@@ -24,6 +24,7 @@ HK_DESIGN_REFINING = 1
 HK_EVENLY = 0
 HK_FIXED_WORK = 8
 HK_FOR_NOTHING = 0
+HK_FOR_ROPES = 3
 HK_FOR_SHEETS = 2
 HK_FOR_SOLIDS = 1
 HK_INTERNAL = 5
@@ -85,6 +86,7 @@ HK_SHAPE_FIGURE = 5
 HK_SHAPE_FUNNEL = 9
 HK_SHAPE_HELIX = 3
 HK_SHAPE_PYRAMID = 7
+HK_SHAPE_ROPE = 10
 HK_SHAPE_SHEET = 4
 HK_SHAPE_SPHERE = 2
 HK_SHAPE_TORUS = 6
@@ -136,6 +138,7 @@ ENUMS = {
         'HK_FOR_NOTHING': 0,
         'HK_FOR_SOLIDS': 1,
         'HK_FOR_SHEETS': 2,
+        'HK_FOR_ROPES': 3,
     },
     'hk_obstacle_shape': {
         'HK_OBSTACLE_PLANE': 0,
@@ -202,6 +205,7 @@ ENUMS = {
         'HK_SHAPE_PYRAMID': 7,
         'HK_SHAPE_WEDGE': 8,
         'HK_SHAPE_FUNNEL': 9,
+        'HK_SHAPE_ROPE': 10,
     },
     'hk_status': {
         'HK_OK': 0,
@@ -510,6 +514,9 @@ hk_mesh_def._fields_ = [
     ('height', c_double),
     ('neck', c_double),
     ('degrees', c_double),
+    ('points', POINTER(c_double)),
+    ('point_count', c_int),
+    ('reserved_int', c_int),
 ]
 hk_mesh_format._fields_ = [
     ('ending', c_char_p),
@@ -1334,9 +1341,12 @@ FUNCTIONS = {
     'hk_mesh_format_count': (c_int, [], []),
     'hk_mesh_free': (None, [c_void_p], ['mesh']),
     'hk_mesh_from_arrays': (c_int, [c_int, POINTER(c_double), c_int, POINTER(c_int32), c_int, POINTER(c_int32), POINTER(c_void_p)], ['vertex_count', 'positions', 'tet_count', 'tets', 'triangle_count', 'triangles', 'mesh']),
+    'hk_mesh_from_lines': (c_int, [c_int, POINTER(c_double), c_int, POINTER(c_int32), POINTER(c_void_p)], ['vertex_count', 'positions', 'line_count', 'lines', 'mesh']),
     'hk_mesh_group_count': (c_int, [c_void_p], ['mesh']),
     'hk_mesh_group_name': (c_char_p, [c_void_p, c_int], ['mesh', 'group']),
     'hk_mesh_intersections': (c_int, [c_void_p, c_int, POINTER(hk_intersection_report)], ['mesh', 'threads', 'report']),
+    'hk_mesh_line_count': (c_int, [c_void_p], ['mesh']),
+    'hk_mesh_lines': (POINTER(c_int32), [c_void_p], ['mesh']),
     'hk_mesh_load': (c_int, [c_char_p, POINTER(c_void_p)], ['path', 'mesh']),
     'hk_mesh_make': (c_int, [POINTER(hk_mesh_def), POINTER(c_void_p)], ['def', 'mesh']),
     'hk_mesh_middles': (POINTER(c_int32), [c_void_p], ['mesh']),
@@ -1370,6 +1380,9 @@ FUNCTIONS = {
     'hk_model_find_spring': (c_int, [c_void_p, c_char_p], ['model', 'name']),
     'hk_model_free': (None, [c_void_p], ['model']),
     'hk_model_holds': (c_int, [c_void_p, POINTER(c_uint8)], ['model', 'holds']),
+    'hk_model_line_count': (c_int, [c_void_p], ['model']),
+    'hk_model_line_radius': (c_double, [c_void_p, c_int], ['model', 'line']),
+    'hk_model_lines': (POINTER(c_int32), [c_void_p], ['model']),
     'hk_model_load_forces': (c_int, [c_void_p, POINTER(c_double)], ['model', 'forces']),
     'hk_model_masses': (POINTER(c_double), [c_void_p], ['model']),
     'hk_model_obstacle_count': (c_int, [c_void_p], ['model']),
@@ -1530,6 +1543,7 @@ FAILING = frozenset([
     'hk_mesh_check',
     'hk_mesh_fill',
     'hk_mesh_from_arrays',
+    'hk_mesh_from_lines',
     'hk_mesh_intersections',
     'hk_mesh_load',
     'hk_mesh_make',
