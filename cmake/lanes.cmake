@@ -1,6 +1,6 @@
 # The element kernels (src/term/lanes.c, lanes_local.c and lanes_vertex.c with all materials;
 # src/contact/push_lanes.c; corotation_lanes.c in single precision only, src/design/rest_lanes.c and
-# shape_lanes.c and src/contact/feature_lanes.c in double)
+# shape_lanes.c, src/contact/feature_lanes.c and src/term/shell_lanes.c in double)
 # are compiled once a lane type and instruction set; the
 # best set that the running CPU has is chosen at run time (src/term/lanes.h,
 # src/term/corotation_lanes.h).
@@ -49,7 +49,7 @@ function(hooke_add_lanes objects)
             list(APPEND sources src/term/corotation_lanes.c)
         else()
             list(APPEND sources src/design/rest_lanes.c src/design/shape_lanes.c
-                src/contact/feature_lanes.c)
+                src/contact/feature_lanes.c src/term/shell_lanes.c)
         endif()
         add_library(${target} OBJECT ${sources})
         target_include_directories(${target} PRIVATE include src)
@@ -58,7 +58,7 @@ function(hooke_add_lanes objects)
             -DHK_LANE_TABLE=hk_lanes_${type}_${isa} -DHK_LOCAL_TABLE=hk_local_${type}_${isa}
             -DHK_VERTEX_TABLE=hk_vertex_blocks_${type}_${isa} -DHK_PUSH_TABLE=hk_push_${type}_${isa}
             -DHK_REST_TABLE=hk_rest_${type}_${isa} -DHK_SHAPE_TABLE=hk_shape_${type}_${isa}
-            -DHK_FEATURE_TABLE=hk_feature_${type}_${isa}
+            -DHK_FEATURE_TABLE=hk_feature_${type}_${isa} -DHK_SHELL_TABLE=hk_shell_${type}_${isa}
             -DHK_COROTATION_TABLE=hk_corotation_${type}_${isa} -DHK_LANE_NAME="${type}_$<IF:$<STREQUAL:${isa},generic>,${plain},${isa}>")
         set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
                               C_VISIBILITY_PRESET hidden)

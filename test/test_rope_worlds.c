@@ -482,6 +482,49 @@ static void test_pierced_start_is_refused(void **state)
     hk_mesh_free(rope);
 }
 
+// ---------------------------------------------------------------- a dress
+
+// Two flat patterns are sewn together on the figure: in fewer and longer steps than the scene has
+// them, and nothing passes through anything on the way.
+static void test_dress_from_patterns(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"contact.certify=true",
+                                       "time.step=0.02",
+                                       "solver.iterations=24",
+                                       "obstacles.0.mesh.figure.cells=16",
+                                       "seams.0.over=0.3",
+                                       "seams.1.over=0.3",
+                                       "seams.2.over=0.3",
+                                       "seams.3.over=0.3"};
+    hk_scene *scene;
+    hk_model *model;
+    hk_world *world = NULL;
+    CHECK_OK(hk_scene_load("../scenes/dress-patterns.json", sets, 8, &scene));
+    CHECK_OK(hk_model_create(hk_scene_model(scene), &model));
+    hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
+    def.model = model;
+    CHECK_OK(hk_world_create(&def, &world));
+    int64_t touched;
+    double least, gap[2] = {0};
+    int seams = hk_model_point_spring_count(model), steps = SANITIZED ? 3 : 30;
+    for (int n = 0; n < 2; n++) {
+        if (n > 0) step_without_intersection(world, "dress", steps, &touched, &least);
+        for (int s = 0; s < seams; s++) {
+            hk_spring_state now;
+            CHECK_OK(hk_world_spring_state(world, s, &now));
+            gap[n] += now.length / seams;
+        }
+    }
+    print_message("a dress: seams of %.3f m, in the mean, are %.4f m wide; %lld contacts\n", gap[0],
+                  gap[1], (long long)touched);
+    assert_true(gap[0] > 0.5 && least > 0);
+    assert_true(SANITIZED || (gap[1] < 0.04 && touched > 1000));
+    hk_world_free(world);
+    hk_model_free(model);
+    hk_scene_free(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_rope_over_a_bar),
         cmocka_unit_test(test_ropes_on_cloth_on_a_block),
         cmocka_unit_test(test_pierced_start_is_refused),
+        cmocka_unit_test(test_dress_from_patterns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,9 @@
 // against Newton, threads.
 #include "sheets.h"
 #include "solver/problem.h"
+#include "term/lanes.h"
+#include "term/shell_lanes.h"
+#include "term/stencil.h"
 #include "term/terms.h"
 
 #include <unistd.h>
@@ -320,9 +323,51 @@ static void test_degenerate_triangles(void **state)
         }
 }
 
+// Every set of lanes gives what single evaluations give: energies of single vertices, and gradients
+// of single corners. Numbers of elements that do not fill the lanes are among them.
+static void test_lanes(void **state)
+{
+    (void)state;
+    const hk_lane_table *tables[6];
+    int table_count = hk_lanes_available(tables, 6), compared = 0;
+    for (int c = 0; c < CASE_COUNT; c++)
+        for (int s = 0; s < STATES; s++) {
+            fixture f = make_fixture(&CASES[c]);
+            set_state(&f, s);
+            const hk_stencil_term *t = (const hk_stencil_term *)f.term;
+            int count = t->elements.count, corners = t->elements.element[0].count;
+            double *x = calloc((size_t)(3 * corners * count), sizeof(double));
+            double *g = calloc((size_t)(3 * corners * count), sizeof(double));
+            double *e = calloc((size_t)count, sizeof(double));
+            for (int k = 0; k < count; k++)
+                hk_stencil_read(t, f.x, &t->elements.element[k], x + 3 * corners * k);
+            for (int n = 0; n < table_count; n++) {
+                if (!tables[n]->shell) continue;
+                (corners == 4 ? tables[n]->shell->hinges : tables[n]->shell->membranes)(
+                    t->elements.element, count, x, e, g);
+                for (int k = 0; k < count; k++) {
+                    double one[12], energy, size = 0;
+                    energy = t->law->energy(&t->elements.element[k], x + 3 * corners * k);
+                    t->law->gradient(&t->elements.element[k], x + 3 * corners * k, one);
+                    for (int i = 0; i < 3 * corners; i++) size = fmax(size, fabs(one[i]));
+                    for (int i = 0; i < 3 * corners; i++)
+                        if (!(fabs(one[i] - g[3 * corners * k + i]) <= 1e-10 * size + 1e-13 * f.scale))
+                            fail_msg("%s, %s, %s: %g for %g", tables[n]->name, CASES[c].label,
+                                     STATE_NAMES[s], g[3 * corners * k + i], one[i]);
+                    assert_true(fabs(energy - e[k]) <= 1e-10 * fabs(energy) + 1e-14 * f.scale);
+                    compared++;
+                }
+            }
+            free(x), free(g), free(e);
+            free_fixture(&f);
+        }
+    assert_true(compared > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_gradient_is_the_derivative),
         cmocka_unit_test(test_hessian_is_the_derivative),
         cmocka_unit_test(test_momentum_and_rotation),

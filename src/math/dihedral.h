@@ -17,6 +17,37 @@
 
 #include "math/mat3.h"
 
+#if HK_DOUBLE && HK_LANES > 1
+
+// t is the lesser of |sine| and |cosine| by the greater, 0 … 1; beyond tan(π/8) it is turned back
+// by π/4. There arctan(t)/t is, to 2e-18, a polynomial in t² of degree 11, by Chebyshev's
+// interpolation.
+HK_INLINE real dihedral_atan2(real sine, real cosine)
+{
+    static const double c[12] = {
+        -0.017803896394812563193, 0.037963903161110833033, -0.050350497953124393166,
+        0.058468667522751389837,  -0.06662950246036791267, 0.07692045194561481467,
+        -0.090908968014728134434, 0.11111110744657099602,  -0.14285714279244968487,
+        0.19999999999940837328,   -0.33333333333333120948, 0.99999999999999999874};
+    const double quarter = 0.78539816339744830962;  // π/4
+    real y = r_abs(sine), x = r_abs(cosine);
+    mask steep = y > x;
+    real top = r_select(steep, x, y), bottom = r_select(steep, y, x);
+    mask wide = top > r_set(0.41421356237309504880) * bottom;
+    real below = r_select(wide, top + bottom, bottom);
+    mask some = below > r_zero();
+    real t = r_select(wide, top - bottom, top) / r_select(some, below, r_set(1)), z = t * t;
+    real sum = r_set(c[0]);
+    for (int k = 1; k < 12; k++) sum = sum * z + r_set(c[k]);
+    real angle = r_select(some, t * sum, r_zero());
+    angle = r_select(wide, angle + r_set(quarter), angle);
+    angle = r_select(steep, r_set(2 * quarter) - angle, angle);
+    angle = r_select(cosine < r_zero(), r_set(4 * quarter) - angle, angle);
+    return r_copysign(angle, sine);
+}
+
+#else
+
 // Lane by lane.
 HK_INLINE real dihedral_atan2(real sine, real cosine)
 {
@@ -25,6 +56,8 @@ HK_INLINE real dihedral_atan2(real sine, real cosine)
         r_set_lane(&angle, l, (scalar)atan2((double)r_lane(sine, l), (double)r_lane(cosine, l)));
     return angle;
 }
+
+#endif
 
 typedef struct dihedral_side {
     vec3 e, a, normal;    // e, a and N

@@ -12,12 +12,12 @@ enum { HK_ELEMENT_VERTICES = 8, HK_ELEMENT_VALUES = 12 };
 enum { HK_ELEMENT_PAIRS = HK_ELEMENT_VERTICES * (HK_ELEMENT_VERTICES + 1) / 2 };
 
 typedef struct hk_element {
-    int32_t count;  // of its vertices
+    const void *owner;  // the same for a law of the CPU alone: what its elements have in common
+    int32_t count;      // of its vertices
     int32_t number;
     bool tie;  // to something outside the bodies
     int32_t vertex[HK_ELEMENT_VERTICES];
     double value[HK_ELEMENT_VALUES];  // what the law needs to know
-    const void *owner;                // the same for a law of the CPU alone
 } hk_element;
 
 #endif

@@ -5,9 +5,11 @@
 #define HK_LANES  1
 #include "math/dense.h"
 #include "math/dihedral.h"
+#include "term/lanes.h"
+#include "term/shell_lanes.h"
 #include "term/stencil.h"
 
-enum { STIFFNESS, REST, AT_REST };  // of an element's values; ∂θ along the normal has four
+enum { STIFFNESS = HK_HINGE_STIFFNESS, REST = HK_HINGE_REST, AT_REST = HK_HINGE_AT_REST };
 
 static void corners(const double *x, vec3 p[4])
 {
@@ -137,6 +139,12 @@ static hk_status elements(const hk_model *m, const hk_live *live, hk_elements *t
     return HK_OK;
 }
 
+static void wide(const hk_element *first, int count, const double *x, double *energies,
+                 double *gradients)
+{
+    hk_lanes_best(HK_DOUBLE_PRECISION)->shell->hinges(first, count, x, energies, gradients);
+}
+
 static const hk_stencil_law g_law = {.name = "hinges",
                                      .elements = elements,
                                      .energy = energy,
@@ -144,7 +152,8 @@ static const hk_stencil_law g_law = {.name = "hinges",
                                      .hessian = hessian,
                                      .weights = weights,
                                      .projected = projected,
-                                     .corner = corner};
+                                     .corner = corner,
+                                     .wide = wide};
 
 // ---------------------------------------------------------------- the term
 

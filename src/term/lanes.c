@@ -80,6 +80,7 @@ extern const struct hk_push_table HK_PUSH_TABLE;
 extern const struct hk_rest_table HK_REST_TABLE;
 extern const struct hk_shape_table HK_SHAPE_TABLE;
 extern const struct hk_feature_table HK_FEATURE_TABLE;
+extern const struct hk_shell_table HK_SHELL_TABLE;
 #endif
 extern const hk_lane_table HK_LANE_TABLE;
 const hk_lane_table HK_LANE_TABLE = {
@@ -102,5 +103,6 @@ const hk_lane_table HK_LANE_TABLE = {
     .rest = &HK_REST_TABLE,
     .shape = &HK_SHAPE_TABLE,
     .feature = &HK_FEATURE_TABLE,
+    .shell = &HK_SHELL_TABLE,
 #endif
 };

@@ -145,6 +145,7 @@ typedef struct hk_lane_table {
     const struct hk_rest_table *rest;        // design/rest_lanes.h; NULL in single precision
     const struct hk_shape_table *shape;      // design/shape_lanes.h; likewise
     const struct hk_feature_table *feature;  // contact/feature_lanes.h; likewise
+    const struct hk_shell_table *shell;      // term/shell_lanes.h; likewise
 } hk_lane_table;
 
 typedef enum hk_precision { HK_SINGLE = 0, HK_DOUBLE_PRECISION = 1 } hk_precision;

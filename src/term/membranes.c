@@ -4,9 +4,11 @@
 #define HK_DOUBLE 1
 #define HK_LANES  1
 #include "material/membrane.h"
+#include "term/lanes.h"
+#include "term/shell_lanes.h"
 #include "term/stencil.h"
 
-enum { INVERSE, AREA = 4, STRAND = 5 };  // of an element's values
+enum { INVERSE = HK_SHELL_INVERSE, AREA = HK_SHELL_AREA, STRAND = HK_SHELL_STRAND };
 _Static_assert(STRAND + 2 * HK_MOST_STRANDS <= HK_ELEMENT_VALUES, "an element holds all");
 
 static const hk_membrane *law_of(const hk_element *e)
@@ -123,6 +125,12 @@ static hk_status elements(const hk_model *m, const hk_live *live, hk_elements *t
     return HK_OK;
 }
 
+static void wide(const hk_element *first, int count, const double *x, double *energies,
+                 double *gradients)
+{
+    hk_lanes_best(HK_DOUBLE_PRECISION)->shell->membranes(first, count, x, energies, gradients);
+}
+
 static const hk_stencil_law g_law = {.name = "membranes",
                                      .elements = elements,
                                      .energy = energy,
@@ -130,7 +138,8 @@ static const hk_stencil_law g_law = {.name = "membranes",
                                      .hessian = hessian,
                                      .weights = weights,
                                      .projected = projected,
-                                     .corner = corner};
+                                     .corner = corner,
+                                     .wide = wide};
 
 // ---------------------------------------------------------------- the term
 

@@ -6,6 +6,7 @@
 #include "math/dense.h"
 
 enum { MOST = 3 * HK_ELEMENT_VERTICES };  // unknowns of an element
+enum { RUN = 64, WIDE_CORNERS = 4 };      // elements that a thread takes at once
 
 static hk_stencil_term *stencil(hk_term *term)
 {
@@ -358,65 +359,107 @@ static const double *ready_hessian(const hk_stencil_term *t, int element)
 
 // ---------------------------------------------------------------- the energy
 
-double hk_stencil_energy(hk_term *term, const void *positions)
+// Of elements [first, last) into `partial` and `force`.
+static void evaluate_wide(hk_stencil_term *t, const void *positions, int first, int last,
+                          bool energies, bool gradients)
 {
-    hk_stencil_term *t = stencil(term);
-    double sum = 0;
-    evaluate_many(t, positions, MANY_ENERGIES);
-    for (int k = 0; k < t->elements.count; k++) {
+    double x[3 * RUN * WIDE_CORNERS];
+    for (int k = first, end; k < last; k = end) {
         const hk_element *e = &t->elements.element[k];
-        double x[MOST];
-        hk_stencil_read(t, positions, e, x);
-        sum += is_batched(t, k) ? t->partial[k] : t->law->energy(e, x);
+        int32_t corner = t->corner[k];
+        for (end = k; end < last && t->elements.element[end].owner == e->owner; end++)
+            hk_stencil_read(t, positions, &t->elements.element[end],
+                            x + 3 * (t->corner[end] - corner));
+        t->law->wide(e, end - k, x, energies ? t->partial + k : NULL,
+                     gradients ? t->force + 3 * (int64_t)corner : NULL);
     }
-    return isfinite(sum) ? sum : INFINITY;
 }
 
-void hk_stencil_add_gradient(hk_term *term, const void *positions, void *gradient, double *energy)
+static void evaluate_each(hk_stencil_term *t, const void *positions, int first, int last,
+                          bool energies, bool gradients)
 {
-    hk_stencil_term *t = stencil(term);
-    int threads = term->list->threads;
-    evaluate_many(t, positions, MANY_GRADIENTS | (energy ? MANY_ENERGIES : 0));
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int k = 0; k < t->elements.count; k++) {
+    for (int k = first; k < last; k++) {
         const hk_element *e = &t->elements.element[k];
         double x[MOST];
         if (is_batched(t, k)) continue;
         hk_stencil_read(t, positions, e, x);
-        t->law->gradient(e, x, t->force + 3 * (int64_t)t->corner[k]);
-        t->partial[k] = energy ? t->law->energy(e, x) : 0;
+        if (gradients) t->law->gradient(e, x, t->force + 3 * (int64_t)t->corner[k]);
+        if (energies) t->partial[k] = t->law->energy(e, x);
     }
+}
+
+static void evaluate(hk_stencil_term *t, const void *positions, bool energies, bool gradients)
+{
+    int threads = t->base.list->threads, count = t->elements.count, runs = (count + RUN - 1) / RUN;
+    evaluate_many(t, positions,
+                  (gradients ? MANY_GRADIENTS : 0) | (energies ? MANY_ENERGIES : 0));
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && runs > 1)
+    for (int r = 0; r < runs; r++) {
+        int first = r * RUN, last = first + RUN < count ? first + RUN : count;
+        (t->law->wide ? evaluate_wide : evaluate_each)(t, positions, first, last, energies,
+                                                       gradients);
+    }
+}
+
+static double sum_energies(const hk_stencil_term *t)
+{
+    double sum = 0;
+    for (int k = 0; k < t->elements.count; k++) sum += t->partial[k];
+    return sum;
+}
+
+// Adds up what lies in `force` for the corners of each vertex.
+static void gather(const hk_stencil_term *t, void *vector)
+{
+    int threads = t->base.list->threads;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int u = 0; u < t->user_count; u++) {
         double sum[3] = {0};
         for (int k = t->use_start[u]; k < t->use_start[u + 1]; k++)
             for (int i = 0; i < 3; i++) sum[i] += t->force[3 * (int64_t)t->use[k] + i];
-        add_to(t, gradient, t->user[u], sum);
+        add_to(t, vector, t->user[u], sum);
     }
-    if (!energy) return;
-    *energy = 0;
-    for (int k = 0; k < t->elements.count; k++) *energy += t->partial[k];
+}
+
+double hk_stencil_energy(hk_term *term, const void *positions)
+{
+    evaluate(stencil(term), positions, true, false);
+    double sum = sum_energies(stencil(term));
+    return isfinite(sum) ? sum : INFINITY;
+}
+
+void hk_stencil_add_gradient(hk_term *term, const void *positions, void *gradient, double *energy)
+{
+    evaluate(stencil(term), positions, energy != NULL, true);
+    gather(stencil(term), gradient);
+    if (energy) *energy = sum_energies(stencil(term));
+}
+
+// Of one element into `force`.
+static void find_diagonal(hk_stencil_term *t, const void *positions, int k)
+{
+    const hk_element *e = &t->elements.element[k];
+    double x[MOST], h[MOST * MOST], g[3], block[9];
+    hk_stencil_read(t, positions, e, x);
+    if (!t->law->corner) hessian_of(t, e, x, 1, ready_hessian(t, k), h);
+    for (int c = 0; c < e->count; c++) {
+        if (t->law->corner)
+            corner_of(t, e, x, c, g, block);
+        else
+            copy_block(h, 3 * e->count, c, c, block);
+        for (int i = 0; i < 3; i++)
+            t->force[3 * (int64_t)(t->corner[k] + c) + i] = fmax(0, block[4 * i]);
+    }
 }
 
 void hk_stencil_add_diagonal(hk_term *term, const void *positions, void *diagonal)
 {
     hk_stencil_term *t = stencil(term);
+    int threads = term->list->threads;
     evaluate_many(t, positions, MANY_HESSIANS);
-    for (int k = 0; k < t->elements.count; k++) {
-        const hk_element *e = &t->elements.element[k];
-        double x[MOST], h[MOST * MOST];
-        hk_stencil_read(t, positions, e, x);
-        if (!t->law->corner) hessian_of(t, e, x, 1, ready_hessian(t, k), h);
-        for (int c = 0; c < e->count; c++) {
-            double own[3], g[3], block[9];
-            if (t->law->corner)
-                corner_of(t, e, x, c, g, block);
-            else
-                copy_block(h, 3 * e->count, c, c, block);
-            for (int i = 0; i < 3; i++) own[i] = fmax(0, block[4 * i]);
-            add_to(t, diagonal, e->vertex[c], own);
-        }
-    }
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int k = 0; k < t->elements.count; k++) find_diagonal(t, positions, k);
+    gather(t, diagonal);
 }
 
 bool hk_stencil_undefined(hk_term *term, const void *positions, char *text, size_t size)

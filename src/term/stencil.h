@@ -45,6 +45,9 @@ typedef struct hk_stencil_law {
     void (*projected)(const hk_element *e, const double *x, double keep, double *h);
     // Gradient and 3×3 block of one corner.
     void (*corner)(const hk_element *e, const double *x, int corner, double *g, double *block);
+    // Energies and gradients of a run of elements of one owner, from any thread, in place of those
+    // above for one; [count][corners][3]. Laws that have it have WIDE_CORNERS vertices at the most.
+    void (*wide)(const hk_element *first, int count, const double *x, double *energy, double *g);
     // Elements that are evaluated many at a time: whether this one is; `count` of one owner from
     // `first` on, which have the same number of vertices. NULL: none are.
     bool (*is_batched)(const hk_element *e);
