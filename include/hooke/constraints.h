@@ -85,6 +85,7 @@ HK_API int hk_model_find_rigid_part(const hk_model *model, const char *name);
 /* Its vertices, numbered over all bodies; NULL and 0: there is no such part. */
 HK_API const int32_t *hk_model_rigid_part_vertices(const hk_model *model, int part, int *count);
 HK_API int hk_model_joint_count(const hk_model *model);
+HK_API const char *hk_model_joint_name(const hk_model *model, int joint); /* NULL: it has none */
 HK_API int hk_model_find_joint(const hk_model *model, const char *name);
 
 typedef struct hk_rigid_state {

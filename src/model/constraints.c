@@ -197,7 +197,7 @@ static hk_status hold_part(hk_model *m, hk_part *part)
 {
     const int32_t *vertices = m->constraints->vertices + part->start;
     int held = 0;
-    int32_t hold = HK_FREE;
+    int32_t hold = HK_FREE, fix = -1;
     for (int k = 0; k < part->count; k++) {
         int32_t v = vertices[k];
         if (m->hold[v] == HK_FREE && m->axes && m->axes[v])
@@ -210,6 +210,7 @@ static hk_status hold_part(hk_model *m, hk_part *part)
                                          "at most",
                            part->name);
         hold = m->hold[v];
+        fix = m->fixed_by[3 * (int64_t)v];
     }
     if (held == 0) return HK_OK;
     if (!spans_plane(m, vertices, part->count))
@@ -219,7 +220,10 @@ static hk_status hold_part(hk_model *m, hk_part *part)
                        part->name, held);
     for (int k = 0; k < part->count; k++) {
         m->hold[vertices[k]] = hold;
-        for (int i = 0; i < 3; i++) m->velocity[3 * (int64_t)vertices[k] + i] = 0;
+        for (int i = 0; i < 3; i++) {
+            m->velocity[3 * (int64_t)vertices[k] + i] = 0;
+            m->fixed_by[3 * (int64_t)vertices[k] + i] = fix;  // whose reactions are of all of it
+        }
     }
     part->freedom = HK_IS_HELD;
     return HK_OK;
@@ -457,6 +461,12 @@ const int32_t *hk_model_rigid_part_vertices(const hk_model *model, int part, int
 int hk_model_joint_count(const hk_model *model)
 {
     return model && model->constraints ? model->constraints->joint_count : 0;
+}
+
+const char *hk_model_joint_name(const hk_model *model, int joint)
+{
+    bool there = joint >= 0 && joint < hk_model_joint_count(model);
+    return there ? model->constraints->joints[joint].name : NULL;
 }
 
 int hk_model_find_joint(const hk_model *model, const char *name)

@@ -30,7 +30,8 @@ static void place_in_pose(void *context, double fraction, double *x)
 // A tenth of a millionth of the stiffness, so that free rotations do not make the matrix singular.
 static double rigid_shift(const hk_world *w)
 {
-    return w->unheld ? 1e-7 * hk_terms_softest(w->problem->terms) : 0;
+    double softest = w->unheld ? hk_terms_softest(w->problem->terms) : 0;
+    return isfinite(softest) ? 1e-7 * softest : 0;  // where all is rigid nothing is soft
 }
 
 static hk_status report_falling(hk_world *w, int vertex, double start, hk_step_report *report)
