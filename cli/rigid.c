@@ -16,13 +16,13 @@ void cli_rigid_put(const hk_world *world, json_t *object)
     for (int k = 0; k < parts; ++k) {
         hk_rigid_state s;
         if (hk_world_rigid_state(world, k, &s) != HK_OK) continue;
-        json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:[o, o, o], s:o, s:o, s:o}", "name",
-                            cli_json_text(hk_model_rigid_part_name(model, k)), "mass",
-                            cli_json_real(s.mass), "center", three(s.center), "rotation",
-                            three(s.rotation[0]), three(s.rotation[1]), three(s.rotation[2]),
-                            "velocity", three(s.velocity), "spin", three(s.spin), "deformation",
-                            cli_json_real(s.deformation)));
+        json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:[o, o, o], s:o, s:o, s:o}", "name",
+                                              cli_json_text(hk_model_rigid_part_name(model, k)),
+                                              "mass", cli_json_real(s.mass), "center",
+                                              three(s.center), "rotation", three(s.rotation[0]),
+                                              three(s.rotation[1]), three(s.rotation[2]),
+                                              "velocity", three(s.velocity), "spin", three(s.spin),
+                                              "deformation", cli_json_real(s.deformation)));
     }
     if (parts > 0) json_object_set_new(object, "rigid_parts", list);
     if (parts == 0) json_decref(list);

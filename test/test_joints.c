@@ -221,6 +221,14 @@ static void test_refused(void **state)
     refuse(&one, 1, "not finite");
     one.kind = 17;
     refuse(&one, 1, "no kind of joint 17");
+    // Nothing elastic brings a pendulum to rest.
+    one = joint_of(HK_JOINT_BALL, NULL, "a", 0, 0, 0);
+    hk_model *pendulum = chain_model(1, &one, -9.81);
+    hk_world *hanging = world_by(pendulum, 0.01, NULL);
+    assert_int_equal(hk_world_pose(hanging, NULL), HK_UNSUPPORTED);
+    assert_non_null(strstr(hk_error(), "all is rigid"));
+    hk_world_free(hanging);
+    hk_model_free(pendulum);
     // Methods that move single vertices or elements.
     static const char *const methods[] = {"xpbd", "split", "linear_implicit"};
     hk_model *model = arm_model(true, -9.81, NULL, 0);

@@ -6,7 +6,8 @@ static const char fall[] =
     "{\"time\": {\"step\": 0.01, \"end\": 5}, \"solver\": {\"method\": \"newton\"},"
     " \"contact\": {\"friction\": 0.3, \"certify\": true},"
     " \"obstacles\": [{\"plane\": {\"point\": [0, 0, 0], \"normal\": [0.02, 1, 0]}}],"
-    " \"joints\": [{\"kind\": \"hinge\", \"between\": [\"upper\", \"lower\"], \"at\": [0.6, 0.2, 0.1],"
+    " \"joints\": [{\"kind\": \"hinge\", \"between\": [\"upper\", \"lower\"], \"at\": [0.6, 0.2, "
+    "0.1],"
     "  \"axis\": [0, 0, 1]}],"
     " \"bodies\": [{\"name\": \"arm\","
     "  \"mesh\": {\"box\": {\"size\": [1.2, 0.2, 0.2], \"cells\": [12, 2, 2]}},"
@@ -17,7 +18,8 @@ static const char fall[] =
     "    \"material\": {\"model\": \"arap\", \"young\": 1e5, \"poisson\": 0.3, \"density\": 1500}},"
     "   {\"name\": \"lower\", \"rigid\": true,"
     "    \"select\": {\"box\": [[0.75, -1, -1], [1.15, 1, 1]]},"
-    "    \"material\": {\"model\": \"arap\", \"young\": 1e5, \"poisson\": 0.3, \"density\": 1500}}]},"
+    "    \"material\": {\"model\": \"arap\", \"young\": 1e5, \"poisson\": 0.3, \"density\": "
+    "1500}}]},"
     " {\"name\": \"brick\", \"rigid\": true,"
     "  \"mesh\": {\"box\": {\"size\": [0.2, 0.2, 0.2], \"cells\": [2, 2, 2]}},"
     "  \"transform\": {\"rotate\": {\"axis\": [0, 0, 1], \"degrees\": 30},"
@@ -103,8 +105,10 @@ static void test_slide(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    static const char *const sets[] = {"solver.method=descent", "solver.method=vbd",
-                                       "solver.method=xpbd", "contact.when=after",
+    static const char *const sets[] = {"solver.method=descent",
+                                       "solver.method=vbd",
+                                       "solver.method=xpbd",
+                                       "contact.when=after",
                                        "time.integrator=implicit_midpoint",
                                        "time.integrator=newmark"};
     for (int k = 0; k < (int)(sizeof sets / sizeof *sets); k++) {

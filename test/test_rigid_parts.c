@@ -6,7 +6,8 @@ static void test_methods(void **state)
     (void)state;
     hk_model *model = arm_model(true, -9.81, NULL, 0);
     for (int k = 0; k < VARIANT_COUNT; k++)
-        if (!SANITIZED || k % 5 == 0) compare_steps(model, &VARIANTS[k], SANITIZED ? 2 : 10, 1.0 / 30);
+        if (!SANITIZED || k % 5 == 0)
+            compare_steps(model, &VARIANTS[k], SANITIZED ? 2 : 10, 1.0 / 30);
     hk_model_free(model);
 }
 
@@ -75,7 +76,8 @@ static void tumble(const char *integrator, double step, double *worst)
     def.solver.tolerance = 1e-12;
     hk_world *w = NULL;
     CHECK_OK(hk_world_create(&def, &w));
-    double *v = calloc(3 * (size_t)count, sizeof *v), *before = calloc(3 * (size_t)count, sizeof *v);
+    double *v = calloc(3 * (size_t)count, sizeof *v),
+           *before = calloc(3 * (size_t)count, sizeof *v);
     for (int k = 0; k < count; k++) {
         v[3 * k] = 0.3 - 2 * rest[3 * k + 1];
         v[3 * k + 1] = 0.1 + 2 * rest[3 * k] + sin(5 * rest[3 * k]);
@@ -114,8 +116,7 @@ static void test_momentum(void **state)
     assert_true(worst < 1e-9);
     tumble("bdf2", 0.02, &worst);
     tumble("bdf2", 0.005, &fine);
-    print_message("bdf2: angular momentum to %.1e, with a quarter of the step %.1e\n",
-                  worst, fine);
+    print_message("bdf2: angular momentum to %.1e, with a quarter of the step %.1e\n", worst, fine);
     assert_true(worst < 1e-3 && fine < worst / 3);
 }
 
@@ -147,7 +148,8 @@ static void test_threads(void **state)
 static void test_states(void **state)
 {
     (void)state;
-    static const char *const methods[] = {"newton", "quasi_newton", "descent", "vbd", "lbfgs", NULL};
+    static const char *const methods[] = {"newton", "quasi_newton", "descent",
+                                          "vbd",    "lbfgs",        NULL};
     for (int k = 0; k < (int)(sizeof methods / sizeof *methods); k++) {
         variant v = VARIANTS[0];  // Newton's method by multigrid
         if (methods[k]) v = (variant){methods[k], methods[k], {{0}}, 0, 0};
@@ -174,8 +176,8 @@ static void test_states(void **state)
 static void test_grab(void **state)
 {
     (void)state;
-    static const char *const methods[] = {"quasi_newton", "lbfgs", "projective", "admm", "descent",
-                                          "vbd"};
+    static const char *const methods[] = {"quasi_newton", "lbfgs",   "projective",
+                                          "admm",         "descent", "vbd"};
     hk_model *model = arm_model(true, -9.81, NULL, 0);
     int32_t bone = hk_model_rigid_part_vertices(model, 1, NULL)[3], soft = -1;
     for (int v = 0; v < hk_model_vertex_count(model) && soft < 0; v++)
@@ -305,13 +307,10 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_methods),
-                                       cmocka_unit_test(test_poses),
-                                       cmocka_unit_test(test_momentum),
-                                       cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_states),
-                                       cmocka_unit_test(test_grab),
-                                       cmocka_unit_test(test_held),
-                                       cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_methods),  cmocka_unit_test(test_poses),
+        cmocka_unit_test(test_momentum), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_states),   cmocka_unit_test(test_grab),
+        cmocka_unit_test(test_held),     cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

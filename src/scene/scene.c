@@ -214,10 +214,9 @@ static hk_status read_gravity(hk_scene *scene, const hk_node *root)
 
 static hk_status read_scene(hk_scene *scene, const hk_node *root)
 {
-    static const char *const keys[] = {"$schema", "version", "time",    "gravity", "solver",
-                                       "damping", "threads", "backend", "contact", "obstacles",
-                                       "bodies",  "springs", "seams",   "joints",  "constraints",
-                                       "output"};
+    static const char *const keys[] = {
+        "$schema", "version",   "time",   "gravity", "solver", "damping", "threads",     "backend",
+        "contact", "obstacles", "bodies", "springs", "seams",  "joints",  "constraints", "output"};
     hk_node node, contact;
     const char *schema;
     HK_TRY(hk_node_keys(root, keys, HK_COUNT_OF(keys)));

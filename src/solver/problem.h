@@ -22,9 +22,9 @@ typedef struct hk_problem {
     int vertex_count;
     int free_count;
     hk_terms *terms;
-    hk_rigid *rigid;  // the bodies that nothing holds
+    hk_rigid *rigid;               // the bodies that nothing holds
     struct hk_manifold *manifold;  // manifold.h: what constraints leave; NULL: there are none
-    uint8_t *held;    // [vertex_count]
+    uint8_t *held;                 // [vertex_count]
     double
         *masked_force;   // [vertex_count][4] N, of full_force what is left out along these, or NULL
     uint8_t *axes;       // [vertex_count] coordinates that stay, of free vertices; NULL: none

@@ -178,7 +178,8 @@ static void find_block(hk_reduction *r, int32_t column, int32_t row, double *at[
             high = middle;
     }
     for (int c = 0; c < 3; c++)
-        at[c] = r->values + hk_pattern_column(p, column, c) + (3 - c) + 3 * (low - p->start[column]);
+        at[c] =
+            r->values + hk_pattern_column(p, column, c) + (3 - c) + 3 * (low - p->start[column]);
 }
 
 // K_ab += block (rows of a, columns of b), a and b different blocks.
@@ -273,8 +274,7 @@ static void add_reduced(hk_reduction *r, const vertex_columns *i, const vertex_c
                 continue;
             }
             for (int k = 0; k < 3 && !once; k++)
-                for (int l = 0; l <= k; l++)
-                    block[k][l] = block[l][k] = block[k][l] + block[l][k];
+                for (int l = 0; l <= k; l++) block[k][l] = block[l][k] = block[k][l] + block[l][k];
             add_diagonal_block(r, row, block);
         }
 }
@@ -351,7 +351,8 @@ void hk_reduction_gather(hk_reduction *r, const double *gradient)
     memset(r->right, 0, 3 * sizeof(double) * (size_t)r->pattern.count);
     for (int b = 0; b < r->assembly->pattern.count; b++)
         for (int i = 0; i < 3 && r->own[b] >= 0; i++)
-            r->right[3 * (int64_t)r->own[b] + i] = -gradient[4 * (int64_t)r->assembly->vertex[b] + i];
+            r->right[3 * (int64_t)r->own[b] + i] =
+                -gradient[4 * (int64_t)r->assembly->vertex[b] + i];
     for (int n = 0; n < m->constraints->tree_count; n++) {
         const hk_manifold_tree *t = &m->trees[n];
         memset(r->unknowns, 0, sizeof(double) * (size_t)t->count);
