@@ -8,8 +8,8 @@
 #include "bench.h"
 
 typedef struct elbow {
-    int cells;      // along the arm; a sixth of it across
-    double young;   // Pa, of the bones; 0: rigid
+    int cells;     // along the arm; a sixth of it across
+    double young;  // Pa, of the bones; 0: rigid
     bool hinge;
 } elbow;
 

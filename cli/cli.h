@@ -287,6 +287,9 @@ json_t *cli_obstacles_json(const cli_contact *contact, const hk_model *model);
 // "contact" and "obstacles" of all steps.
 void cli_results_put_contact(const cli_results *results, const hk_model *model, json_t *object);
 void cli_results_print_contact(FILE *stream, const cli_results *results, const hk_model *model);
+// Rigid parts and joints (rigid.c), where there are any.
+void cli_rigid_put(const hk_world *world, json_t *object);
+void cli_rigid_print(FILE *stream, const hk_world *world);
 
 // Marks the results as failed; the first reason stays.
 void cli_results_fail(cli_results *results, const char *format, ...)

@@ -198,6 +198,7 @@ json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_
     if (results->error[0] != '\0')
         json_object_set_new(object, "error", cli_json_text(results->error));
     cli_results_put_contact(results, model, object);
+    cli_rigid_put(world, object);
     if (results->more) json_object_update(object, results->more);
     if (with_history) json_object_set_new(object, "history", history_json(results, model));
     return object;

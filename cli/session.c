@@ -485,6 +485,7 @@ static void print_summary(const cli_session *session)
     fputc('\n', stream);
     print_work(stream, session);
     cli_results_print_contact(stream, results, session->model);
+    cli_rigid_print(stream, world);
     if (session->print_found)
         session->print_found(stream, session->print_context);
     else

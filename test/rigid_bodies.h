@@ -12,6 +12,7 @@ typedef struct variant {
 } variant;
 
 static const variant VARIANTS[] = {
+    {"newton, multigrid", "newton", {{"linear", 0, "multigrid"}}, 1, 1e-5},
     {"quasi_newton", "quasi_newton", {{0}}, 0, 1e-5},
     {"quasi_newton, no memory", "quasi_newton", {{"window", 0, NULL}}, 1, 1e-5},
     {"quasi_newton, multigrid", "quasi_newton", {{"global", 0, "multigrid"}}, 1, 1e-5},

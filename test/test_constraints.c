@@ -46,8 +46,8 @@ static void test_methods(void **state)
 {
     (void)state;
     hk_constraint_def keeps[HK_CONSTRAINT_KINDS] = {
-        keep(HK_KEEP_PLANE, 1.15, 2, 1, 2, 3),  keep(HK_KEEP_LINE, 1.15, 2, 1, 3, 0),
-        keep(HK_KEEP_SPHERE, 1.15, 2, 0, 0, 0), keep(HK_KEEP_CYLINDER, 1.15, 2, 0, 0, 1),
+        keep(HK_KEEP_PLANE, 1.15, 2, 1, 2, 3),    keep(HK_KEEP_LINE, 1.15, 2, 1, 3, 0),
+        keep(HK_KEEP_SPHERE, 1.15, 2, 0, 0, 0),   keep(HK_KEEP_CYLINDER, 1.15, 2, 0, 0, 1),
         keep(HK_KEEP_TOGETHER, 1.15, 2, 0, 0, 0), keep(HK_KEEP_PERIODIC, 0.05, 2, 0, 0, 0)};
     for (int kind = 0; kind < HK_CONSTRAINT_KINDS; kind++) {
         if (kind == HK_KEEP_PERIODIC) {
@@ -88,14 +88,14 @@ static double off(const hk_constraint_def *c, const double *X, const double *x)
     return fabs(sqrt(r) - sqrt(R));
 }
 
-// Where they are kept to, by every kind, over many steps; a body on rollers slides as theory has it.
+// Where they are kept to, by every kind, over many steps; a body on rollers slides as theory has
+// it.
 static void test_kept(void **state)
 {
     (void)state;
-    hk_constraint_def keeps[] = {keep(HK_KEEP_PLANE, -1, 0.05, 1, 2, 3),
-                                 keep(HK_KEEP_LINE, -1, 0.05, 1, 3, 0),
-                                 keep(HK_KEEP_SPHERE, -1, 0.05, 0, 0, 0),
-                                 keep(HK_KEEP_CYLINDER, -1, 0.05, 0, 0, 1)};
+    hk_constraint_def keeps[] = {
+        keep(HK_KEEP_PLANE, -1, 0.05, 1, 2, 3), keep(HK_KEEP_LINE, -1, 0.05, 1, 3, 0),
+        keep(HK_KEEP_SPHERE, -1, 0.05, 0, 0, 0), keep(HK_KEEP_CYLINDER, -1, 0.05, 0, 0, 1)};
     for (int n = 0; n < 4; n++) {
         hk_model *model = bar(&keeps[n], 1, false, true, DOWN);
         hk_world *w = world_by(model, 0.02, NULL);
@@ -107,9 +107,8 @@ static void test_kept(void **state)
             const double *x = hk_world_positions(w);
             for (int v = 0; v < hk_model_vertex_count(model); v++)
                 if (X[3 * v] < 0.05 && !(off(&keeps[n], X + 3 * v, x + 3 * v) < 1e-13))
-                    fail_msg("%s: vertex %d is off by %g m",
-                             hk_constraint_kind_name(keeps[n].kind), v,
-                             off(&keeps[n], X + 3 * v, x + 3 * v));
+                    fail_msg("%s: vertex %d is off by %g m", hk_constraint_kind_name(keeps[n].kind),
+                             v, off(&keeps[n], X + 3 * v, x + 3 * v));
         }
         hk_world_free(w);
         hk_model_free(model);

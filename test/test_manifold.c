@@ -34,11 +34,10 @@ static hk_model *bar_model(int joint)
     body.material = material_of("neo_hookean", 1e4, 0.3);
     body.regions = bones;
     body.region_count = 2;
-    hk_constraint_def keeps[] = {keep(HK_KEEP_PLANE, -0.01, 0.01, 1, 2, 3),
-                                 keep(HK_KEEP_LINE, 0.09, 0.11, 1, 2, -1),
-                                 keep(HK_KEEP_SPHERE, 0.19, 0.21, 0, 0, 0),
-                                 keep(HK_KEEP_CYLINDER, 0.29, 0.31, 1, 1, 0),
-                                 keep(HK_KEEP_TOGETHER, 0.39, 0.41, 0, 0, 0)};
+    hk_constraint_def keeps[] = {
+        keep(HK_KEEP_PLANE, -0.01, 0.01, 1, 2, 3), keep(HK_KEEP_LINE, 0.09, 0.11, 1, 2, -1),
+        keep(HK_KEEP_SPHERE, 0.19, 0.21, 0, 0, 0), keep(HK_KEEP_CYLINDER, 0.29, 0.31, 1, 1, 0),
+        keep(HK_KEEP_TOGETHER, 0.39, 0.41, 0, 0, 0)};
     hk_joint_def joints[2] = {hk_default_joint_def(), hk_default_joint_def()};
     joints[0].kind = joint;
     joints[0].parts[1] = "bone";
@@ -74,7 +73,8 @@ static void check_slopes(hk_problem *p, const double *x, const double *g, const 
 {
     double h = 1e-6, slope = hk_problem_dot(p, g, d);
     double found = (along(p, x, d, h, to) - along(p, x, d, -h, to)) / (2 * h);
-    if (!(fabs(found / slope - 1) < 1e-5)) fail_msg("slope %.10g, by differences %.10g", slope, found);
+    if (!(fabs(found / slope - 1) < 1e-5))
+        fail_msg("slope %.10g, by differences %.10g", slope, found);
 }
 
 static void check_curvature(hk_problem *p, hk_newton_matrix *m, const double *x, uint64_t *seed,
@@ -134,8 +134,9 @@ static void check_model(int joint)
     double phase[HK_PHASE_COUNT] = {0};
     memcpy(p->y, p->rest, size * sizeof *x);
     CHECK_OK(hk_problem_begin_step(
-        p, &(hk_stage_begin){.weight = 1e4, .terms = {.h = 0.01, .from = p->y, .state = p->y,
-                                                      .velocity = g, .contact = 1}}));
+        p, &(hk_stage_begin){
+               .weight = 1e4,
+               .terms = {.h = 0.01, .from = p->y, .state = p->y, .velocity = g, .contact = 1}}));
     for (size_t k = 0; k < size; k++) x[k] = p->rest[k] + (k % 4 < 3 ? 0.02 * noise(&seed) : 0);
     hk_problem_retract(p, x);
     memcpy(to, x, size * sizeof *x);

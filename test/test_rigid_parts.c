@@ -6,7 +6,8 @@ static void test_methods(void **state)
     (void)state;
     hk_model *model = arm_model(true, -9.81, NULL, 0);
     for (int k = 0; k < VARIANT_COUNT; k++)
-        if (!SANITIZED || k % 5 == 0) compare_steps(model, &VARIANTS[k], SANITIZED ? 2 : 10, 1.0 / 30);
+        if (!SANITIZED || k % 5 == 0)
+            compare_steps(model, &VARIANTS[k], SANITIZED ? 2 : 10, 1.0 / 30);
     hk_model_free(model);
 }
 
@@ -75,7 +76,8 @@ static void tumble(const char *integrator, double step, double *worst)
     def.solver.tolerance = 1e-12;
     hk_world *w = NULL;
     CHECK_OK(hk_world_create(&def, &w));
-    double *v = calloc(3 * (size_t)count, sizeof *v), *before = calloc(3 * (size_t)count, sizeof *v);
+    double *v = calloc(3 * (size_t)count, sizeof *v),
+           *before = calloc(3 * (size_t)count, sizeof *v);
     for (int k = 0; k < count; k++) {
         v[3 * k] = 0.3 - 2 * rest[3 * k + 1];
         v[3 * k + 1] = 0.1 + 2 * rest[3 * k] + sin(5 * rest[3 * k]);
@@ -114,8 +116,7 @@ static void test_momentum(void **state)
     assert_true(worst < 1e-9);
     tumble("bdf2", 0.02, &worst);
     tumble("bdf2", 0.005, &fine);
-    print_message("bdf2: angular momentum to %.1e, with a quarter of the step %.1e\n",
-                  worst, fine);
+    print_message("bdf2: angular momentum to %.1e, with a quarter of the step %.1e\n", worst, fine);
     assert_true(worst < 1e-3 && fine < worst / 3);
 }
 
@@ -147,9 +148,11 @@ static void test_threads(void **state)
 static void test_states(void **state)
 {
     (void)state;
-    static const char *const methods[] = {"newton", "quasi_newton", "descent", "vbd", "lbfgs"};
+    static const char *const methods[] = {"newton", "quasi_newton", "descent",
+                                          "vbd",    "lbfgs",        NULL};
     for (int k = 0; k < (int)(sizeof methods / sizeof *methods); k++) {
-        variant v = {methods[k], methods[k], {{0}}, 0, 0};
+        variant v = VARIANTS[0];  // Newton's method by multigrid
+        if (methods[k]) v = (variant){methods[k], methods[k], {{0}}, 0, 0};
         hk_model *model = arm_model(true, -9.81, NULL, 0);
         hk_world *a = world_by(model, 0.02, &v), *b = world_by(model, 0.02, &v);
         for (int s = 0; s < 5; s++) CHECK_OK(hk_world_step(a, NULL));
@@ -167,6 +170,44 @@ static void test_states(void **state)
         hk_world_free(b);
         hk_model_free(model);
     }
+}
+
+// A grab pulls at a bone and at the tissue beside it, comes and goes: as under Newton's method.
+static void test_grab(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"quasi_newton", "lbfgs",   "projective",
+                                          "admm",         "descent", "vbd"};
+    hk_model *model = arm_model(true, -9.81, NULL, 0);
+    int32_t bone = hk_model_rigid_part_vertices(model, 1, NULL)[3], soft = -1;
+    for (int v = 0; v < hk_model_vertex_count(model) && soft < 0; v++)
+        if (fabs(hk_model_rest_positions(model)[3 * v] - 0.6) < 1e-9) soft = v;
+    hk_grab_def def = hk_default_grab_def();
+    def.count = 2;
+    def.vertices[0] = bone, def.vertices[1] = soft;
+    def.weights[0] = 0.7, def.weights[1] = 0.3;
+    def.stiffness = 3000;
+    def.target[0] = 0.9, def.target[1] = 0.5, def.target[2] = 0.2;
+    for (int k = 0; k < (int)(sizeof methods / sizeof *methods); k++) {
+        variant v = {methods[k], methods[k], {{0}}, 0, 0};
+        hk_world *w[2] = {world_by(model, 0.02, &v), world_by(model, 0.02, NULL)};
+        for (int n = 0; n < 2; n++) {
+            int grab;
+            hk_step_report r;
+            CHECK_OK(hk_world_step(w[n], NULL));
+            CHECK_OK(hk_world_grab(w[n], &def, &grab));
+            for (int s = 0; s < 5; s++) CHECK_OK(hk_world_step(w[n], NULL));
+            CHECK_OK(hk_world_release_grab(w[n], grab));
+            CHECK_OK(hk_world_step(w[n], &r));
+            assert_int_equal(r.reason, HK_CONVERGED);
+        }
+        double apart = relative_distance(w[0], w[1]);
+        if (!(apart < 1e-5)) fail_msg("%s: %g from newton", methods[k], apart);
+        assert_true(deformation_of(w[0]) < 1e-12);
+        hk_world_free(w[0]);
+        hk_world_free(w[1]);
+    }
+    hk_model_free(model);
 }
 
 // ---------------------------------------------------------------- holds
@@ -204,13 +245,72 @@ static void test_held(void **state)
     hk_world_free(w);
 }
 
+// ---------------------------------------------------------------- what is refused
+
+static void refuse(hk_body_def *body, const char *word)
+{
+    hk_model_def def = hk_default_model_def();
+    def.bodies = body;
+    def.body_count = 1;
+    hk_model *model = NULL;
+    assert_int_not_equal(hk_model_create(&def, &model), HK_OK);
+    if (!strstr(hk_error(), word)) fail_msg("\"%s\" is not in: %s", word, hk_error());
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    hk_mesh *mesh = box_mesh(1, 0.2, 0.2, 10, 2, 2);
+    hk_region_def bones[2] = {hk_default_region_def(), hk_default_region_def()};
+    for (int k = 0; k < 2; k++) {
+        bones[k].select = select_box(0.5 * k, -1, -1, 0.5 + 0.5 * k, 1, 1);
+        bones[k].rigid = 1;
+        bones[k].material = material_of("arap", 1e5, 0.3);
+    }
+    hk_body_def body = hk_default_body_def();
+    body.name = "bar";
+    body.mesh = mesh;
+    body.material = material_of("arap", 1e5, 0.3);
+    body.regions = bones;
+    body.region_count = 2;
+    refuse(&body, "rigid parts bar.0 and bar.1 have vertex");
+    bones[1].select = bones[0].select;
+    refuse(&body, "rigid part bar.0 has no tets");
+    body.region_count = 1;
+    int32_t two[2] = {0, 1};
+    hk_selector fix = {.kind = HK_SELECT_VERTICES, .vertices = two, .vertex_count = 2};
+    body.fixes = &fix;
+    body.fix_count = 1;
+    refuse(&body, "use a joint to the world");
+    uint8_t axes = HK_AXIS_X;
+    body.fix_axes = &axes;
+    refuse(&body, "\"axes\"");
+    body.fix_count = 0;
+    // What knows nothing of them says so.
+    hk_model_def def = hk_default_model_def();
+    def.bodies = &body;
+    def.body_count = 1;
+    hk_model *model = NULL;
+    CHECK_OK(hk_model_create(&def, &model));
+    hk_world *w = world_by(model, 0.01, NULL);
+    hk_analysis *analysis = NULL;
+    assert_int_equal(hk_analysis_create(w, &analysis), HK_UNSUPPORTED);
+    assert_non_null(strstr(hk_error(), "rigid parts"));
+    hk_rigid_state s;
+    hk_joint_state j;
+    assert_int_equal(hk_world_rigid_state(w, 1, &s), HK_BAD_INPUT);
+    assert_int_equal(hk_world_joint_state(w, 0, &j), HK_BAD_INPUT);
+    hk_world_free(w);
+    hk_model_free(model);
+    hk_mesh_free(mesh);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_methods),
-                                       cmocka_unit_test(test_poses),
-                                       cmocka_unit_test(test_momentum),
-                                       cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_states),
-                                       cmocka_unit_test(test_held)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_methods),  cmocka_unit_test(test_poses),
+        cmocka_unit_test(test_momentum), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_states),   cmocka_unit_test(test_grab),
+        cmocka_unit_test(test_held),     cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

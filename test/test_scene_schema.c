@@ -353,9 +353,10 @@ typedef struct change {
 #define SIDES                                                               \
     "\"from\": {\"body\": \"body0\", \"select\": {\"vertices\": [0, 1]}}, " \
     "\"to\": {\"body\": \"body0\", \"select\": {\"vertices\": [3, 2]}}"
-#define JOINT(text)      "joints=[{" text "}]"
-#define WITH_WORLD       "\"between\": [\"body0\", \"world\"]"
-#define CONSTRAINT(text) "constraints=[{\"body\": \"body0\", \"select\": {\"all\": true}, " text "}]"
+#define JOINT(text) "joints=[{" text "}]"
+#define WITH_WORLD  "\"between\": [\"body0\", \"world\"]"
+#define CONSTRAINT(text) \
+    "constraints=[{\"body\": \"body0\", \"select\": {\"all\": true}, " text "}]"
 #define PLANE "\"plane\": {\"normal\": [0, 1, 0]}"
 
 static const change changes[] = {
@@ -382,7 +383,9 @@ static const change changes[] = {
     {GOOD,
      {CONSTRAINT("\"kind\": \"periodic\", \"axis\": [1, 0, 0], \"other\": {\"all\": true}")},
      NULL},
-    {BAD, {CONSTRAINT("\"kind\": \"line\", \"axis\": [1, 0, 0], \"other\": {\"all\": true}")}, NULL},
+    {BAD,
+     {CONSTRAINT("\"kind\": \"line\", \"axis\": [1, 0, 0], \"other\": {\"all\": true}")},
+     NULL},
     {BAD, {CONSTRAINT("\"kind\": \"line\", \"axis\": [1, 0, 0], \"color\": 1")}, NULL},
     {GOOD, {"damping.laplacian=0.1"}, NULL},
     {BAD, {"damping.laplacian=-1"}, NULL},
@@ -864,7 +867,8 @@ static const char big_scene[] =
     " \"transform\": {\"scale\": 2, \"rotate\": {\"axis\": [0, 1, 0], \"degrees\": 90},"
     " \"translate\": [0, 1, 0]}, \"material\": {\"model\": \"stvk\", \"young\": 1e6, \"poisson\":"
     " 0.4, \"density\": 900, \"volume_penalty\": true, \"fibre\": {\"stiffness\": 1e5,"
-    " \"direction\": [1, 0, 0]}}, \"rigid\": false, \"regions\": [{\"select\": {\"all\": true}, \"name\": \"r\","
+    " \"direction\": [1, 0, 0]}}, \"rigid\": false, \"regions\": [{\"select\": {\"all\": true}, "
+    "\"name\": \"r\","
     " \"rigid\": true, \"material\":"
     " {\"model\": \"spline\", \"young\": 1e6, \"poisson\": 0.4, \"f\": [[0.5, -1e6], [1, 0], [2,"
     " 2e6]]}}, {\"select\": {\"vertices\": [0, 1, 2]}, \"material\": {\"model\": \"polynomial\","

@@ -85,25 +85,26 @@ HK_API int hk_model_find_rigid_part(const hk_model *model, const char *name);
 /* Its vertices, numbered over all bodies; NULL and 0: there is no such part. */
 HK_API const int32_t *hk_model_rigid_part_vertices(const hk_model *model, int part, int *count);
 HK_API int hk_model_joint_count(const hk_model *model);
+HK_API const char *hk_model_joint_name(const hk_model *model, int joint); /* NULL: it has none */
 HK_API int hk_model_find_joint(const hk_model *model, const char *name);
 
 typedef struct hk_rigid_state {
-    double center[3];         /* m, where its centre of mass is */
-    double rotation[3][3];    /* R */
-    double velocity[3];       /* m/s, of the centre */
-    double spin[3];           /* rad/s, angular velocity */
-    double mass;              /* kg */
-    double deformation;       /* how far vertices are from R X + t at most, relative to its extent */
+    double center[3];      /* m, where its centre of mass is */
+    double rotation[3][3]; /* R */
+    double velocity[3];    /* m/s, of the centre */
+    double spin[3];        /* rad/s, angular velocity */
+    double mass;           /* kg */
+    double deformation;    /* how far vertices are from R X + t at most, relative to its extent */
     uint64_t reserved[4];
 } hk_rigid_state;
 HK_API hk_status hk_world_rigid_state(const hk_world *world, int part, hk_rigid_state *state);
 
 typedef struct hk_joint_state {
-    double at[3];    /* m, where it is */
-    double axis[3];  /* its axis, unit; of a ball that of the turn */
-    double turn;     /* rad, of the second part against the first since rest; 0 for a slider */
-    double slide;    /* m, of a slider */
-    double error;    /* m, how far apart the joint is, which rounding alone makes */
+    double at[3];   /* m, where it is */
+    double axis[3]; /* its axis, unit; of a ball that of the turn */
+    double turn;    /* rad, of the second part against the first since rest; 0 for a slider */
+    double slide;   /* m, of a slider */
+    double error;   /* m, how far apart the joint is, which rounding alone makes */
     uint64_t reserved[4];
 } hk_joint_state;
 HK_API hk_status hk_world_joint_state(const hk_world *world, int joint, hk_joint_state *state);

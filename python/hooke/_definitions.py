@@ -1466,6 +1466,7 @@ FUNCTIONS = {
     'hk_model_free': (None, [c_void_p], ['model']),
     'hk_model_holds': (c_int, [c_void_p, POINTER(c_uint8)], ['model', 'holds']),
     'hk_model_joint_count': (c_int, [c_void_p], ['model']),
+    'hk_model_joint_name': (c_char_p, [c_void_p, c_int], ['model', 'joint']),
     'hk_model_load_forces': (c_int, [c_void_p, POINTER(c_double)], ['model', 'forces']),
     'hk_model_masses': (POINTER(c_double), [c_void_p], ['model']),
     'hk_model_obstacle_count': (c_int, [c_void_p], ['model']),

@@ -51,7 +51,7 @@ static hk_status check_bodies(const hk_model *m)
                 "body %d (%s) has its mesh for the loaded shape (\"rest\": \"solve\"): a "
                 "fit needs the rest shape as the mesh, and the loaded one as the target",
                 b, m->bodies[b].name);
-    HK_TRY(hk_model_need_free(m, "fits"));
+    HK_TRY(hk_model_need_free(m, "a fit"));
     if (m->axes)
         return hk_fail(HK_UNSUPPORTED, "fits know of no fixes with \"axes\": fix whole vertices");
     if (m->tet_count == 0)

@@ -41,7 +41,7 @@ hk_status hk_inverse_check_holds(const hk_model *m)
     if (m->conditions)
         return hk_fail(HK_UNSUPPORTED, "rest shapes are found for constant forces, not for "
                                        "pressures and functions of the time");
-    HK_TRY(hk_model_need_free(m, "those who look for a rest shape"));
+    HK_TRY(hk_model_need_free(m, "the search for a rest shape"));
     if (m->axes)
         return hk_fail(
             HK_UNSUPPORTED,

@@ -95,8 +95,9 @@ static hk_status keep_each(keeper *k, hk_freedom freedom)
         if (!is_taken(k, k->chosen, v)) continue;
         HK_TRY(check_free(k, v));
         if (round && !(distance_from(k, rest_of(k, v)) > 0))
-            return hk_fail(HK_BAD_INPUT, "vertex %d is at the middle of the %s: there is no "
-                                         "surface to stay on",
+            return hk_fail(HK_BAD_INPUT,
+                           "vertex %d is at the middle of the %s: there is no "
+                           "surface to stay on",
                            v, hk_constraint_kind_name(k->def->kind));
         hk_part part = begin_part(k, freedom);
         part.count = 1;
@@ -113,8 +114,9 @@ static hk_status keep_together(keeper *k)
     hk_part part = begin_part(k, HK_MOVES_TOGETHER);
     for (int v = 0; v < k->body->vertex_count; v++) {
         if (k->chosen[v] && k->model->hold[k->body->vertex_start + v] != HK_FREE)
-            return hk_fail(HK_BAD_INPUT, "vertex %d is held, and the others would be with it: fix "
-                                         "them, or leave it out",
+            return hk_fail(HK_BAD_INPUT,
+                           "vertex %d is held, and the others would be with it: fix "
+                           "them, or leave it out",
                            v);
         if (!is_taken(k, k->chosen, v)) continue;
         HK_TRY(check_free(k, v));
@@ -240,8 +242,8 @@ static hk_status take_keep(const hk_constraint_def *def, hk_model *m, int *next)
     if (def->body < 0 || def->body >= m->body_count)
         return hk_fail(HK_BAD_INPUT, "there is no body %d", def->body);
     keeper k = {.def = def, .model = m, .body = &m->bodies[def->body], .next = next};
-    bool needs_axis = def->kind == HK_KEEP_PLANE || def->kind == HK_KEEP_LINE ||
-                      def->kind == HK_KEEP_CYLINDER;
+    bool needs_axis =
+        def->kind == HK_KEEP_PLANE || def->kind == HK_KEEP_LINE || def->kind == HK_KEEP_CYLINDER;
     if (needs_axis && !hk_unit3(def->axis, k.axis))
         return hk_fail(HK_BAD_INPUT, "its axis has no length");
     if (!hk_is_finite3(def->at)) return hk_fail(HK_BAD_INPUT, "its place is not finite");

@@ -27,10 +27,10 @@ const char *hk_joint_kind_name(int kind)
 int hk_freedom_count(hk_freedom freedom)
 {
     static const int counts[] = {
-        [HK_MOVES_FREELY] = 6,    [HK_MOVES_ON_BALL] = 3,  [HK_MOVES_ON_HINGE] = 1,
-        [HK_MOVES_ON_SLIDER] = 1, [HK_MOVES_IN_PLANE] = 2, [HK_MOVES_ON_LINE] = 1,
-        [HK_MOVES_ON_SPHERE] = 2, [HK_MOVES_ON_CYLINDER] = 2,
-        [HK_MOVES_TOGETHER] = 3,  [HK_IS_HELD] = 0};
+        [HK_MOVES_FREELY] = 6,    [HK_MOVES_ON_BALL] = 3,     [HK_MOVES_ON_HINGE] = 1,
+        [HK_MOVES_ON_SLIDER] = 1, [HK_MOVES_IN_PLANE] = 2,    [HK_MOVES_ON_LINE] = 1,
+        [HK_MOVES_ON_SPHERE] = 2, [HK_MOVES_ON_CYLINDER] = 2, [HK_MOVES_TOGETHER] = 3,
+        [HK_IS_HELD] = 0};
     return freedom == HK_MOVES_NOT ? 0 : counts[freedom];
 }
 
@@ -68,8 +68,8 @@ hk_status hk_constraints_add_part(hk_constraints *c, const hk_part *part)
 hk_status hk_model_need_free(const hk_model *m, const char *what)
 {
     if (!m->constraints) return HK_OK;
-    return hk_fail(HK_UNSUPPORTED,
-                   "%s cannot have rigid parts, joints and constraints of vertices", what);
+    return hk_fail(HK_UNSUPPORTED, "%s cannot have rigid parts, joints and constraints of vertices",
+                   what);
 }
 
 // ---------------------------------------------------------------- rigid parts
@@ -107,8 +107,9 @@ static hk_status take_part(const hk_body_def *def, hk_model *m, int b, int regio
     for (int t = body->tet_start; t < body->tet_start + body->tet_count; t++) {
         if (m->tet_material[t] != material + region) continue;
         if (hk_model_is_quadratic(m, t))
-            return hk_fail(HK_UNSUPPORTED, "rigid part %s: rigid tets are linear ones (\"order\": "
-                                           "1 in the mesh)",
+            return hk_fail(HK_UNSUPPORTED,
+                           "rigid part %s: rigid tets are linear ones (\"order\": "
+                           "1 in the mesh)",
                            part.name);
         for (int k = 0; k < 4; k++) {
             int32_t v = m->tets[4 * (int64_t)t + k], other = c->part_of[v];
@@ -187,7 +188,8 @@ static bool spans_plane(const hk_model *m, const int32_t *vertices, int count)
         const double *at = m->rest + 3 * (int64_t)vertices[k];
         double a[3], b[3], n[3];
         for (int i = 0; i < 3; i++) a[i] = far[i] - first[i], b[i] = at[i] - first[i];
-        for (int i = 0; i < 3; i++) n[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
+        for (int i = 0; i < 3; i++)
+            n[i] = a[(i + 1) % 3] * b[(i + 2) % 3] - a[(i + 2) % 3] * b[(i + 1) % 3];
         area = fmax(area, hypot(hypot(n[0], n[1]), n[2]));
     }
     return area > 1e-6 * most * most;
@@ -197,29 +199,36 @@ static hk_status hold_part(hk_model *m, hk_part *part)
 {
     const int32_t *vertices = m->constraints->vertices + part->start;
     int held = 0;
-    int32_t hold = HK_FREE;
+    int32_t hold = HK_FREE, fix = -1;
     for (int k = 0; k < part->count; k++) {
         int32_t v = vertices[k];
         if (m->hold[v] == HK_FREE && m->axes && m->axes[v])
-            return hk_fail(HK_UNSUPPORTED, "rigid part %s: a fix with \"axes\" holds a vertex of "
-                                           "it; use a joint to the world",
+            return hk_fail(HK_UNSUPPORTED,
+                           "rigid part %s: a fix with \"axes\" holds a vertex of "
+                           "it; use a joint to the world",
                            part->name);
         if (m->hold[v] == HK_FREE) continue;
         if (held++ > 0 && m->hold[v] != hold)
-            return hk_fail(HK_BAD_INPUT, "rigid part %s is held in two ways: by one fix or move "
-                                         "at most",
+            return hk_fail(HK_BAD_INPUT,
+                           "rigid part %s is held in two ways: by one fix or move "
+                           "at most",
                            part->name);
         hold = m->hold[v];
+        fix = m->fixed_by[3 * (int64_t)v];
     }
     if (held == 0) return HK_OK;
     if (!spans_plane(m, vertices, part->count))
-        return hk_fail(HK_BAD_INPUT,
-                       "rigid part %s: its %d held vertices lie on a line, and do not say how it "
-                       "is turned; hold more of it, or use a joint to the world (a ball or a hinge)",
-                       part->name, held);
+        return hk_fail(
+            HK_BAD_INPUT,
+            "rigid part %s: its %d held vertices lie on a line, and do not say how it "
+            "is turned; hold more of it, or use a joint to the world (a ball or a hinge)",
+            part->name, held);
     for (int k = 0; k < part->count; k++) {
         m->hold[vertices[k]] = hold;
-        for (int i = 0; i < 3; i++) m->velocity[3 * (int64_t)vertices[k] + i] = 0;
+        for (int i = 0; i < 3; i++) {
+            m->velocity[3 * (int64_t)vertices[k] + i] = 0;
+            m->fixed_by[3 * (int64_t)vertices[k] + i] = fix;  // whose reactions are of all of it
+        }
     }
     part->freedom = HK_IS_HELD;
     return HK_OK;
@@ -232,8 +241,7 @@ static void find_center(const hk_model *m, hk_part *part)
     for (int k = 0; k < part->count; k++) sum += m->mass[vertices[k]];
     for (int k = 0; k < part->count; k++)
         for (int i = 0; i < 3; i++)
-            part->center[i] +=
-                m->mass[vertices[k]] / sum * m->rest[3 * (int64_t)vertices[k] + i];
+            part->center[i] += m->mass[vertices[k]] / sum * m->rest[3 * (int64_t)vertices[k] + i];
 }
 
 // ---------------------------------------------------------------- joints
@@ -263,7 +271,8 @@ static hk_status take_joint(const hk_joint_def *def, hk_model *m, hk_joint *join
     for (int k = 0; k < 2; k++) HK_TRY(find_part(m, def->parts[k], &joint->part[k]));
     if (joint->part[0] == joint->part[1])
         return hk_fail(HK_BAD_INPUT, "it joins %s with itself",
-                       joint->part[0] < 0 ? "the world" : m->constraints->parts[joint->part[0]].name);
+                       joint->part[0] < 0 ? "the world"
+                                          : m->constraints->parts[joint->part[0]].name);
     if (!hk_is_finite3(def->at)) return hk_fail(HK_BAD_INPUT, "its place is not finite");
     memcpy(joint->at, def->at, sizeof joint->at);
     if (has_axis && !hk_unit3(def->axis, joint->axis))
@@ -331,8 +340,7 @@ static hk_status refuse_loop(const hk_constraints *c, int number)
 {
     const hk_joint *j = &c->joints[number];
     const char *name[2];
-    for (int k = 0; k < 2; k++)
-        name[k] = j->part[k] < 0 ? "the world" : c->parts[j->part[k]].name;
+    for (int k = 0; k < 2; k++) name[k] = j->part[k] < 0 ? "the world" : c->parts[j->part[k]].name;
     return hk_fail(HK_UNSUPPORTED,
                    "joint %d (%s) of %s and %s closes a loop, and joints must hang together as a "
                    "tree: leave one joint of the loop out, or put springs or soft tissue in its "
@@ -457,6 +465,12 @@ const int32_t *hk_model_rigid_part_vertices(const hk_model *model, int part, int
 int hk_model_joint_count(const hk_model *model)
 {
     return model && model->constraints ? model->constraints->joint_count : 0;
+}
+
+const char *hk_model_joint_name(const hk_model *model, int joint)
+{
+    bool there = joint >= 0 && joint < hk_model_joint_count(model);
+    return there ? model->constraints->joints[joint].name : NULL;
 }
 
 int hk_model_find_joint(const hk_model *model, const char *name)

@@ -55,16 +55,16 @@ typedef struct hk_constraints {
     int rigid_count;  // parts that are rigid come first, as users number them
     int part_count;
     size_t part_capacity;
-    hk_part *parts;        // [part_count]
-    int32_t *vertices;     // [vertices of the model] of all parts
-    int32_t *part_of;      // [vertices of the model] -1: none
-    uint8_t *rigid_tet;    // [tets of the model] all corners are of one rigid part
+    hk_part *parts;      // [part_count]
+    int32_t *vertices;   // [vertices of the model] of all parts
+    int32_t *part_of;    // [vertices of the model] -1: none
+    uint8_t *rigid_tet;  // [tets of the model] all corners are of one rigid part
     int joint_count;
     hk_joint *joints;
     // Parts that are tied to each other are a tree; those that are held are in none.
     int tree_count;
-    int32_t *tree_start;   // [tree_count + 1] in order
-    int32_t *order;        // [part_count] parents before children
+    int32_t *tree_start;  // [tree_count + 1] in order
+    int32_t *order;       // [part_count] parents before children
 } hk_constraints;
 
 hk_constraints *hk_constraints_retain(hk_constraints *constraints);

@@ -255,7 +255,7 @@ static hk_status measure(hk_model *m)
 
 hk_status hk_model_set_rest(hk_model *m, const double *rest)
 {
-    HK_TRY(hk_model_need_free(m, "models with another rest shape"));
+    HK_TRY(hk_model_need_free(m, "a change of the rest shape"));
     for (int64_t k = 0; k < 3 * (int64_t)m->vertex_count; k++)
         if (!isfinite(rest[k]))
             return hk_fail(HK_BAD_INPUT, "the rest position of vertex %lld is not finite",

@@ -324,10 +324,9 @@ static hk_status read_lists(hk_scene *scene, const hk_node *node, hk_body_def *b
 
 static hk_status read_body(hk_scene *scene, const hk_node *node, int number, hk_body_def *body)
 {
-    static const char *const keys[] = {"name",  "mesh",     "skin",    "transform", "copies",
-                                       "array", "material", "regions", "initial",   "fix",
-                                       "move",  "load",     "attach",  "friction",  "thickness",
-                                       "rigid"};
+    static const char *const keys[] = {
+        "name",    "mesh", "skin", "transform", "copies", "array",    "material",  "regions",
+        "initial", "fix",  "move", "load",      "attach", "friction", "thickness", "rigid"};
     HK_TRY(hk_node_keys(node, keys, HK_COUNT_OF(keys)));
     *body = hk_default_body_def();
     HK_TRY(read_name(scene, node, number, body));

@@ -8,7 +8,8 @@ static hk_status read_between(hk_scene *scene, const hk_node *node, hk_joint_def
     int count;
     HK_TRY(hk_node_need(node, "between", &list));
     HK_TRY(hk_node_array(&list, 2, &count));
-    if (count != 2) return hk_node_fail(&list, "must have two names of rigid parts (has %d)", count);
+    if (count != 2)
+        return hk_node_fail(&list, "must have two names of rigid parts (has %d)", count);
     for (int k = 0; k < 2; k++) {
         hk_node item = hk_node_item(&list, k);
         const char *name;
@@ -77,8 +78,8 @@ static hk_status read_constraint(hk_scene *scene, const hk_mesh *mesh, const hk_
     HK_TRY(hk_node_need(node, "select", &child));
     HK_TRY(hk_read_selector(scene, mesh, &child, &c->select));
     bool round = c->kind == HK_KEEP_SPHERE || c->kind == HK_KEEP_CYLINDER;
-    HK_TRY(hk_member_numbers(node, "at", round ? HK_REQUIRED : HK_OPTIONAL, 3, HK_ANY_NUMBER,
-                             c->at));
+    HK_TRY(
+        hk_member_numbers(node, "at", round ? HK_REQUIRED : HK_OPTIONAL, 3, HK_ANY_NUMBER, c->at));
     HK_TRY(read_axis(node, c));
     bool periodic = c->kind == HK_KEEP_PERIODIC;
     if (!hk_node_member(node, "other", &child))

@@ -27,10 +27,10 @@ typedef struct hk_constant_matrix {
     // Fixes by axis: where some vertices have a coordinate that stays, the matrix of this
     // coordinate has other unknowns, and is one of its own.
     struct hk_constant_matrix *by_axis[3];
-    uint8_t *held;           // [vertex_count] those of such a matrix, and what rigid parts and
-                             // others tie (constant_reduction.h); NULL: the problem's
+    uint8_t *held;  // [vertex_count] those of such a matrix, and what rigid parts and
+                    // others tie (constant_reduction.h); NULL: the problem's
     struct hk_constant_reduction *reduction;  // NULL: nothing is tied so
-    hk_assembly *assembly;   // NULL with multigrid
+    hk_assembly *assembly;                    // NULL with multigrid
     hk_pattern scalar;       // of the unknowns; borrows the arrays of the assembly's, if any
     const int32_t *unknown;  // [vertex_count] of a vertex (Morton order), -1 if held
     const int32_t *vertex;   // [free_count] of an unknown

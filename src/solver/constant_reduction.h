@@ -1,6 +1,6 @@
 // A constant matrix A (constant_matrix.h) for the unknowns of a manifold. J changes as parts turn,
-// but the columns of J at a part are affine functions of its rest positions: with the four functions
-// φ = (1, X − C) of each part as unknowns of A in the place of its vertices,
+// but the columns of J at a part are affine functions of its rest positions: with the four
+// functions φ = (1, X − C) of each part as unknowns of A in the place of its vertices,
 //
 //   A = | A_ss  B |,   B = A_sc φ,  G = φᵀ A_cc φ,
 //       | Bᵀ    G |

@@ -52,7 +52,7 @@ static size_t count_tree(hk_manifold *m, int number)
 static hk_status share_numbers(hk_manifold *m, size_t total)
 {
     m->numbers = HK_ZEROS(double, total);
-    m->matrix = HK_ZEROS(double, (size_t)m->most * (size_t)m->most);
+    m->matrix = HK_ZEROS(double, (size_t)m->most *(size_t)m->most);
     m->unknowns = HK_ZEROS(double, m->most);
     if (!m->numbers || !m->matrix || !m->unknowns) return HK_NO_MEMORY;
     double *next = m->numbers;
@@ -261,8 +261,7 @@ static void sum_part(const hk_manifold *m, int number, const double *weight, con
         int64_t v = m->vertex[k];
         double arm[3], force[3], moment[3];
         hk_manifold_arm(m, number, v, arm);
-        for (int i = 0; i < 3; i++)
-            force[i] = vector[4 * v + i] * (weight ? weight[4 * v + i] : 1);
+        for (int i = 0; i < 3; i++) force[i] = vector[4 * v + i] * (weight ? weight[4 * v + i] : 1);
         hk_cross(arm, force, moment);
         for (int i = 0; i < 3; i++) wrench[i] += force[i], wrench[3 + i] += moment[i];
     }
@@ -308,8 +307,7 @@ void hk_manifold_scatter(const hk_manifold *m, int tree, const double *q, double
 }
 
 // Σ [1 −[r]×]ᵀ D [1 −[r]×] over the vertices of a part, 6×6.
-static void sum_squares(const hk_manifold *m, int number, const double *weight,
-                        double square[6][6])
+static void sum_squares(const hk_manifold *m, int number, const double *weight, double square[6][6])
 {
     const hk_part *part = &m->constraints->parts[number];
     memset(square, 0, 36 * sizeof(double));
@@ -373,8 +371,7 @@ static void project(hk_manifold *m, int tree, const double *weight, double *vect
 void hk_manifold_tangent(hk_manifold *m, int which, const double *weight, double *vector)
 {
     for (int n = 0; n < m->constraints->tree_count; n++)
-        if (which & (m->trees[n].light ? HK_LIGHT : HK_HEAVY))
-            project(m, n, weight, vector);
+        if (which & (m->trees[n].light ? HK_LIGHT : HK_HEAVY)) project(m, n, weight, vector);
 }
 
 void hk_manifold_tangent_by_mass(hk_manifold *m, double *vector)

@@ -84,7 +84,8 @@ static inline void hk_manifold_column(const hk_manifold_part *p, int count, int 
     double v[6];
     for (int i = 0; i < 6; i++) v[i] = b[i * count + k];
     for (int i = 0; i < 3; i++)
-        to[i] = v[i] + v[3 + (i + 1) % 3] * arm[(i + 2) % 3] - v[3 + (i + 2) % 3] * arm[(i + 1) % 3];
+        to[i] =
+            v[i] + v[3 + (i + 1) % 3] * arm[(i + 2) % 3] - v[3 + (i + 2) % 3] * arm[(i + 1) % 3];
 }
 // q += Jᵀ vector of one tree.
 void hk_manifold_gather(const hk_manifold *m, int tree, const double *vector, double *q);

@@ -7,8 +7,7 @@
 
 void hk_rotate(const double *R, const double v[3], double to[3])
 {
-    for (int i = 0; i < 3; i++)
-        to[i] = R[3 * i] * v[0] + R[3 * i + 1] * v[1] + R[3 * i + 2] * v[2];
+    for (int i = 0; i < 3; i++) to[i] = R[3 * i] * v[0] + R[3 * i + 1] * v[1] + R[3 * i + 2] * v[2];
 }
 
 void hk_cross(const double a[3], const double b[3], double to[3])
@@ -141,8 +140,10 @@ static void fit_on_hinge(const source *s, const hk_part *part, const double pare
         cosine += mass * (dot(u, w) - dot(p->axis, u) * dot(p->axis, w));
     }
     double norm = hypot(sine, cosine), turn[3][3];
-    if (norm > 0) sine /= norm, cosine /= norm;
-    else sine = 0, cosine = 1;
+    if (norm > 0)
+        sine /= norm, cosine /= norm;
+    else
+        sine = 0, cosine = 1;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             turn[i][j] = (i == j ? cosine : 0) + (1 - cosine) * p->axis[i] * p->axis[j];
@@ -153,8 +154,8 @@ static void fit_on_hinge(const source *s, const hk_part *part, const double pare
     }
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
-            p->R[i][j] = turn[i][0] * parent[j] + turn[i][1] * parent[3 + j] +
-                         turn[i][2] * parent[6 + j];
+            p->R[i][j] =
+                turn[i][0] * parent[j] + turn[i][1] * parent[3 + j] + turn[i][2] * parent[6 + j];
     set_center(part, p->at, part->at, p);
 }
 

@@ -89,7 +89,6 @@ static void newton_free(void *solver)
 
 static bool wants_multigrid(const hk_problem *p, int linear)
 {
-    if (p->manifold) return false;
     if (linear != LINEAR_AUTO) return linear == LINEAR_MULTIGRID;
     return !hk_direct_available() || p->unknown_vertices >= SMALLEST_FOR_MULTIGRID;
 }
@@ -98,9 +97,6 @@ static hk_status allocate(newton *s, hk_problem *p, const hk_settings *settings)
 {
     HK_TRY(hk_search_init(&s->search, p, settings));
     s->search.patience = ROUNDING_PATIENCE;
-    if (p->manifold && settings->option[OPTION_LINEAR] == LINEAR_MULTIGRID)
-        return hk_fail(HK_UNSUPPORTED, "method newton: with rigid parts and constraints \"linear\" "
-                                       "is \"auto\" or \"direct\"");
     s->by_multigrid = wants_multigrid(p, (int)settings->option[OPTION_LINEAR]);
     HK_TRY(hk_newton_matrix_create(p, s->by_multigrid, &s->matrix));
     s->diagonal = HK_ARRAY(double, p->vertex_count);

@@ -21,6 +21,17 @@ enum { MOST_AGAIN = 12 };
 
 // ---------------------------------------------------------------- creation
 
+// The matrix that is solved with, and its numbers.
+static const hk_pattern *pattern_of(const hk_newton_matrix *m)
+{
+    return m->reduction ? &m->reduction->pattern : &m->assembly->pattern;
+}
+
+static const double *numbers_of(const hk_newton_matrix *m)
+{
+    return m->reduction ? m->reduction->values : m->lower;
+}
+
 static hk_status create_reduced(hk_newton_matrix *m, const hk_joined *joined)
 {
     hk_problem *p = m->problem;
@@ -28,15 +39,16 @@ static hk_status create_reduced(hk_newton_matrix *m, const hk_joined *joined)
     m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
     m->whole_gradient = HK_ZEROS(double, 4 * (size_t)p->vertex_count);
     if (!m->lower || !m->whole_gradient) return HK_NO_MEMORY;
-    HK_TRY(hk_reduction_create(p->manifold, m->assembly, &m->reduction));
-    if (m->reduction->pattern.count == 0) return HK_OK;
-    return hk_direct_create(&m->reduction->pattern, &m->direct);
+    return hk_reduction_create(p->manifold, m->assembly, !m->by_multigrid, &m->reduction);
 }
 
 static hk_status create_direct(hk_newton_matrix *m, const hk_joined *joined)
 {
     hk_problem *p = m->problem;
-    if (p->manifold) return create_reduced(m, joined);
+    if (p->manifold) {
+        HK_TRY(create_reduced(m, joined));
+        return pattern_of(m)->count > 0 ? hk_direct_create(pattern_of(m), &m->direct) : HK_OK;
+    }
     HK_TRY(hk_assembly_create_joined(p->terms, p->held, true, joined, &m->assembly));
     m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
     m->right = HK_ARRAY(double, 3 * (size_t)p->free_count);
@@ -59,16 +71,21 @@ static hk_status create_of_partition(hk_newton_matrix *m)
 static hk_status create_multigrid(hk_newton_matrix *m, const hk_joined *joined)
 {
     hk_problem *p = m->problem;
-    HK_TRY(hk_assembly_create_joined(p->terms, p->held, false, joined, &m->assembly));
-    m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
-    m->right = HK_ZEROS(double, 4 * (size_t)p->free_count);
-    m->solution = HK_ZEROS(double, 4 * (size_t)p->free_count);
-    m->position = HK_ZEROS(double, 4 * (size_t)p->free_count);
-    m->of_levels = HK_ZEROS(double, hk_pattern_size(&m->assembly->pattern));
+    if (p->manifold) {
+        HK_TRY(create_reduced(m, joined));
+    } else {
+        HK_TRY(hk_assembly_create_joined(p->terms, p->held, false, joined, &m->assembly));
+        m->lower = HK_ARRAY(double, hk_pattern_size(&m->assembly->pattern));
+    }
+    size_t count = (size_t)pattern_of(m)->count;
+    m->right = HK_ZEROS(double, 4 * count);
+    m->solution = HK_ZEROS(double, 4 * count);
+    m->position = HK_ZEROS(double, 4 * count);
+    m->of_levels = HK_ZEROS(double, hk_pattern_size(pattern_of(m)));
     if (!m->lower || !m->right || !m->solution || !m->position || !m->of_levels)
         return HK_NO_MEMORY;
-    if (p->free_count == 0) return HK_OK;
-    HK_TRY(hk_block_rows_create(&m->assembly->pattern, p->threads, &m->rows, &m->source));
+    if (count == 0) return HK_OK;
+    HK_TRY(hk_block_rows_create(pattern_of(m), p->threads, &m->rows, &m->source));
     return hk_block_multigrid_create(&m->rows, &m->multigrid);
 }
 
@@ -135,6 +152,10 @@ void hk_newton_matrix_free(hk_newton_matrix *m)
 static void take_positions(hk_newton_matrix *m, const double *x)
 {
     const hk_assembly *a = m->assembly;
+    if (m->reduction) {
+        hk_reduction_positions(m->reduction, x, m->position);
+        return;
+    }
     for (int64_t b = 0; b < a->pattern.count; b++)
         memcpy(m->position + 4 * b, x + 4 * (int64_t)a->vertex[b], 3 * sizeof(double));
 }
@@ -151,7 +172,7 @@ static void prepare_levels(hk_newton_matrix *m, const double *x, bool *positive)
     }
     take_positions(m, x);
     hk_block_multigrid_set(m->multigrid, m->position, positive);
-    memcpy(m->of_levels, m->lower, sizeof(double) * (size_t)hk_pattern_size(&m->assembly->pattern));
+    memcpy(m->of_levels, numbers_of(m), sizeof(double) * (size_t)hk_pattern_size(pattern_of(m)));
     m->has_levels = *positive;
     m->quadratic = now;
     m->wasted = 0;
@@ -177,14 +198,12 @@ static hk_status assemble(hk_newton_matrix *m, const double *x, double loose,
 }
 
 // The curvature of constraints belongs to the exact Hessian; it may be negative.
-static hk_status factor_reduced(hk_newton_matrix *m, const double *x, double keep, bool *positive)
+static void reduce(hk_newton_matrix *m, const double *x, double keep)
 {
     hk_problem *p = m->problem;
     hk_problem_stand(p, x);
     if (keep == 1) hk_problem_whole_gradient(p, x, m->whole_gradient);
     hk_reduction_set(m->reduction, m->lower, keep == 1 ? m->whole_gradient : NULL);
-    if (!m->direct) return HK_OK;
-    return hk_direct_factor(m->direct, m->reduction->values, positive);
 }
 
 hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep, double loose,
@@ -198,17 +217,16 @@ hk_status hk_newton_matrix_set(hk_newton_matrix *m, const double *x, double keep
     phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     HK_TRY(assemble(m, x, loose, diagonal));
     hk_assembly_hold_axes(m->assembly, p->axes, m->lower);
-    if (m->multigrid) hk_block_rows_set(&m->rows, &m->assembly->pattern, m->source, m->lower);
+    if (m->reduction) reduce(m, x, keep);
+    if (m->multigrid) hk_block_rows_set(&m->rows, pattern_of(m), m->source, numbers_of(m));
     phase_s[HK_PHASE_ASSEMBLY] += hk_lap(&clock);
     hk_status status = HK_OK;
     if (m->partition)
         status = m->partition->ops->matrix.set(m->of_partition, m->lower, x, positive);
     else if (m->multigrid)
         prepare_levels(m, x, positive);
-    else if (m->reduction)
-        status = factor_reduced(m, x, keep, positive);
-    else
-        status = hk_direct_factor(m->direct, m->lower, positive);
+    else if (m->direct)
+        status = hk_direct_factor(m->direct, numbers_of(m), positive);
     phase_s[HK_PHASE_FACTOR] += hk_lap(&clock);
     return status;
 }
@@ -237,6 +255,22 @@ static hk_status solve_by_multigrid(hk_newton_matrix *m, double tolerance, bool 
     return HK_OK;
 }
 
+static hk_status solve_reduced(hk_newton_matrix *m, double tolerance, const double *gradient,
+                               double *direction, bool *positive)
+{
+    hk_reduction *r = m->reduction;
+    int64_t count = r->pattern.count;
+    hk_reduction_gather(r, gradient);
+    if (m->direct) HK_TRY(hk_direct_solve(m->direct, r->right, r->right));
+    if (m->multigrid) {
+        for (int64_t k = 0; k < 3 * count; k++) m->right[4 * (k / 3) + k % 3] = r->right[k];
+        HK_TRY(solve_by_multigrid(m, tolerance, positive));
+        for (int64_t k = 0; k < 3 * count; k++) r->right[k] = m->solution[4 * (k / 3) + k % 3];
+    }
+    hk_reduction_scatter(r, direction);
+    return HK_OK;
+}
+
 hk_status hk_newton_matrix_solve(hk_newton_matrix *m, double tolerance, const double *gradient,
                                  double *direction, double *phase_s, bool *positive)
 {
@@ -253,10 +287,7 @@ hk_status hk_newton_matrix_solve(hk_newton_matrix *m, double tolerance, const do
     }
     if (a->pattern.count == 0) return HK_OK;
     if (m->reduction) {
-        hk_reduction_gather(m->reduction, gradient);
-        if (m->direct)
-            HK_TRY(hk_direct_solve(m->direct, m->reduction->right, m->reduction->right));
-        hk_reduction_scatter(m->reduction, direction);
+        HK_TRY(solve_reduced(m, tolerance, gradient, direction, positive));
         phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
         return HK_OK;
     }
@@ -370,7 +401,7 @@ void hk_newton_matrix_remember(hk_newton_matrix **matrix, hk_stream *stream)
     remember_pattern(matrix, stream);
     hk_newton_matrix *m = *matrix;
     if (stream->status != HK_OK || !m->multigrid) return;
-    size_t size = (size_t)hk_pattern_size(&m->assembly->pattern);
+    size_t size = (size_t)hk_pattern_size(pattern_of(m));
     HK_STREAM(stream, m->cg_iterations);
     HK_STREAM(stream, m->has_levels);
     HK_STREAM(stream, m->rate);
@@ -378,9 +409,9 @@ void hk_newton_matrix_remember(hk_newton_matrix **matrix, hk_stream *stream)
     HK_STREAM(stream, m->quadratic);
     if (!m->has_levels) return;
     hk_stream_bytes(stream, m->of_levels, sizeof(double) * size);
-    hk_stream_bytes(stream, m->position, 4 * sizeof(double) * (size_t)m->problem->free_count);
+    hk_stream_bytes(stream, m->position, 4 * sizeof(double) * (size_t)pattern_of(m)->count);
     if (!stream->reading || stream->status != HK_OK) return;
     bool positive;
-    hk_block_rows_set(&m->rows, &m->assembly->pattern, m->source, m->of_levels);
+    hk_block_rows_set(&m->rows, pattern_of(m), m->source, m->of_levels);
     hk_block_multigrid_set(m->multigrid, m->position, &positive);
 }

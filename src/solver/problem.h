@@ -24,9 +24,9 @@ typedef struct hk_problem {
     int64_t unknown_vertices;  // the same, of all parts of a model
     struct hk_partition *partition;  // the model's: sums are over all parts; NULL: it is whole
     hk_terms *terms;
-    hk_rigid *rigid;  // the bodies that nothing holds
+    hk_rigid *rigid;               // the bodies that nothing holds
     struct hk_manifold *manifold;  // manifold.h: what constraints leave; NULL: there are none
-    uint8_t *held;    // [vertex_count]
+    uint8_t *held;                 // [vertex_count]
     double
         *masked_force;   // [vertex_count][4] N, of full_force what is left out along these, or NULL
     uint8_t *axes;       // [vertex_count] coordinates that stay, of free vertices; NULL: none

@@ -93,7 +93,7 @@ static hk_status make_pattern(const hk_reduction *r, int count, hk_pattern *to)
 }
 
 // Numbers as they come, then in elimination order.
-static hk_status number_blocks(hk_reduction *r)
+static hk_status number_blocks(hk_reduction *r, bool ordered)
 {
     const hk_manifold *m = r->manifold;
     int count = 0, blocks = r->assembly->pattern.count;
@@ -102,6 +102,10 @@ static hk_status number_blocks(hk_reduction *r)
     for (int k = 0; k < m->block_count; k++) r->of_tree[k] = count++;
     hk_pattern plain;
     HK_TRY(make_pattern(r, count, &plain));
+    if (!ordered) {
+        r->pattern = plain;
+        return HK_OK;
+    }
     int32_t *order = HK_ARRAY(int32_t, count), *place = HK_ARRAY(int32_t, count);
     hk_status status = order && place ? HK_OK : HK_NO_MEMORY;
     if (status == HK_OK) status = hk_order_blocks(&plain, order);
@@ -116,7 +120,7 @@ static hk_status number_blocks(hk_reduction *r)
     return status == HK_OK ? make_pattern(r, count, &r->pattern) : status;
 }
 
-static hk_status build(hk_reduction *r)
+static hk_status build(hk_reduction *r, bool ordered)
 {
     size_t most = (size_t)hk_max_int(1, r->manifold->most);
     r->own = HK_ARRAY(int32_t, r->assembly->pattern.count);
@@ -124,20 +128,20 @@ static hk_status build(hk_reduction *r)
     r->matrix = HK_ARRAY(double, most *most);
     r->unknowns = HK_ARRAY(double, most);
     if (!r->own || !r->of_tree || !r->matrix || !r->unknowns) return HK_NO_MEMORY;
-    HK_TRY(number_blocks(r));
+    HK_TRY(number_blocks(r, ordered));
     r->values = HK_ARRAY(double, hk_pattern_size(&r->pattern));
     r->right = HK_ARRAY(double, 3 * (size_t)r->pattern.count);
     return r->values && r->right ? HK_OK : HK_NO_MEMORY;
 }
 
-hk_status hk_reduction_create(hk_manifold *manifold, const hk_assembly *assembly,
+hk_status hk_reduction_create(hk_manifold *manifold, const hk_assembly *assembly, bool ordered,
                               hk_reduction **reduction)
 {
     hk_reduction *r = HK_NEW(hk_reduction);
     if (!r) return HK_NO_MEMORY;
     r->manifold = manifold;
     r->assembly = assembly;
-    hk_status status = build(r);
+    hk_status status = build(r, ordered);
     if (status != HK_OK) {
         hk_reduction_free(r);
         return status;
@@ -174,7 +178,8 @@ static void find_block(hk_reduction *r, int32_t column, int32_t row, double *at[
             high = middle;
     }
     for (int c = 0; c < 3; c++)
-        at[c] = r->values + hk_pattern_column(p, column, c) + (3 - c) + 3 * (low - p->start[column]);
+        at[c] =
+            r->values + hk_pattern_column(p, column, c) + (3 - c) + 3 * (low - p->start[column]);
 }
 
 // K_ab += block (rows of a, columns of b), a and b different blocks.
@@ -269,8 +274,7 @@ static void add_reduced(hk_reduction *r, const vertex_columns *i, const vertex_c
                 continue;
             }
             for (int k = 0; k < 3 && !once; k++)
-                for (int l = 0; l <= k; l++)
-                    block[k][l] = block[l][k] = block[k][l] + block[l][k];
+                for (int l = 0; l <= k; l++) block[k][l] = block[l][k] = block[k][l] + block[l][k];
             add_diagonal_block(r, row, block);
         }
 }
@@ -326,13 +330,29 @@ void hk_reduction_set(hk_reduction *r, const double *lower, const double *gradie
 
 // ---------------------------------------------------------------- vectors
 
+void hk_reduction_positions(const hk_reduction *r, const double *x, double *position)
+{
+    const hk_manifold *m = r->manifold;
+    for (int b = 0; b < r->assembly->pattern.count; b++)
+        if (r->own[b] >= 0)
+            memcpy(position + 4 * (int64_t)r->own[b], x + 4 * (int64_t)r->assembly->vertex[b],
+                   3 * sizeof(double));
+    for (int n = 0; n < m->constraints->tree_count; n++) {
+        const hk_manifold_tree *t = &m->trees[n];
+        const hk_manifold_part *root = &m->parts[m->constraints->order[t->first_part]];
+        for (int k = 0; k < (t->count + 2) / 3; k++)
+            memcpy(position + 4 * (int64_t)r->of_tree[t->block + k], root->c, sizeof root->c);
+    }
+}
+
 void hk_reduction_gather(hk_reduction *r, const double *gradient)
 {
     const hk_manifold *m = r->manifold;
     memset(r->right, 0, 3 * sizeof(double) * (size_t)r->pattern.count);
     for (int b = 0; b < r->assembly->pattern.count; b++)
         for (int i = 0; i < 3 && r->own[b] >= 0; i++)
-            r->right[3 * (int64_t)r->own[b] + i] = -gradient[4 * (int64_t)r->assembly->vertex[b] + i];
+            r->right[3 * (int64_t)r->own[b] + i] =
+                -gradient[4 * (int64_t)r->assembly->vertex[b] + i];
     for (int n = 0; n < m->constraints->tree_count; n++) {
         const hk_manifold_tree *t = &m->trees[n];
         memset(r->unknowns, 0, sizeof(double) * (size_t)t->count);

@@ -11,7 +11,7 @@
 typedef struct hk_reduction {
     hk_manifold *manifold;        // borrowed
     const hk_assembly *assembly;  // of H, borrowed; blocks in Morton order
-    hk_pattern pattern;           // of K, in elimination order
+    hk_pattern pattern;           // of K, in elimination order or as vertices come
     int32_t *own;                 // [assembly->pattern.count] K's block of an H's, -1: a tree's
     int32_t *of_tree;             // [manifold->block_count] K's block
     double *values;               // [hk_pattern_size(pattern)] K
@@ -20,12 +20,15 @@ typedef struct hk_reduction {
     double *unknowns;             // [most]
 } hk_reduction;
 
-hk_status hk_reduction_create(hk_manifold *manifold, const hk_assembly *assembly,
+// ordered: for elimination.
+hk_status hk_reduction_create(hk_manifold *manifold, const hk_assembly *assembly, bool ordered,
                               hk_reduction **reduction);
 void hk_reduction_free(hk_reduction *reduction);
 // K at the state where the manifold stands, from H (lower) and the gradient over vertices, which
 // may be NULL: without the curvature.
 void hk_reduction_set(hk_reduction *r, const double *lower, const double *gradient);
+// Where the blocks are, [pattern.count][4] m: vertices of their own, the middles of parts.
+void hk_reduction_positions(const hk_reduction *r, const double *x, double *position);
 // right = −Jᵀ gradient, and direction = J solution.
 void hk_reduction_gather(hk_reduction *r, const double *gradient);
 void hk_reduction_scatter(hk_reduction *r, double *direction);

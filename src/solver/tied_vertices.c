@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+enum { MOST_HALVINGS = 12 };
 #define LONGEST 4  // of a step of the tied vertices alone
 
 hk_status hk_tied_init(hk_tied_vertices *t, hk_vertices *vertices)
@@ -93,18 +94,17 @@ void hk_tied_at_rest(hk_tied_vertices *t, const double *inverse, double *vector)
 // ---------------------------------------------------------------- steps of tied vertices alone
 
 // g·d over the tied vertices at q.
-static double slope(hk_tied_vertices *t, hk_elements_fn *gradient, void *context, const double *d,
-                    double *g)
+static double slope(hk_tied_vertices *t, const hk_tied_calls *calls, const double *d, double *g)
 {
     double sum = 0;
-    gradient(context);
+    calls->gradient(calls->context);
     hk_vertices_whole_gradient(t->vertices, g);
     for (int64_t k = 0; k < t->vertices->problem->vertex_count; k++)
         for (int64_t i = 4 * k; i < 4 * k + 3 && is_tied(t, k); i++) sum += g[i] * d[i];
     return sum;
 }
 
-void hk_tied_step(hk_tied_vertices *t, hk_elements_fn *gradient, void *context)
+void hk_tied_step(hk_tied_vertices *t, const hk_tied_calls *calls, bool careful)
 {
     if (!t->manifold) return;
     hk_vertices *v = t->vertices;
@@ -112,7 +112,8 @@ void hk_tied_step(hk_tied_vertices *t, hk_elements_fn *gradient, void *context)
     double *d = t->now, *g = t->manifold->vector;
     hk_tied_before(t);
     read_weights(t);
-    gradient(context);
+    double before = careful ? calls->energy(calls->context) : 0;
+    calls->gradient(calls->context);
     hk_vertices_whole_gradient(v, g);
     double here = 0;
     for (int64_t k = 0; k < count; k++)
@@ -123,8 +124,13 @@ void hk_tied_step(hk_tied_vertices *t, hk_elements_fn *gradient, void *context)
     for (int64_t i = 0; i < 4 * count; i++) here += g[i] * d[i];
     if (!(here < 0)) return;
     go(t, 1);
-    double there = slope(t, gradient, context, d, g), curvature = there - here;
+    double there = slope(t, calls, d, g), curvature = there - here;
     double length = curvature > 0 ? fmin(LONGEST, -here / curvature) : 1;
     if (!isfinite(there)) length = 0.1;
     go(t, length);
+    for (int n = 0; n < MOST_HALVINGS && careful; n++) {
+        if (calls->energy(calls->context) < before) return;
+        go(t, length *= 0.5);
+    }
+    if (careful) go(t, 0);
 }

@@ -23,8 +23,12 @@ void hk_tied_after(hk_tied_vertices *t);
 // The part of a vector that leads along the manifold at rest, by 1/inverse.
 void hk_tied_at_rest(hk_tied_vertices *t, const double *inverse, double *vector);
 // A step of the tied vertices alone, with the others at rest: along −J (JᵀDJ)⁻¹ Jᵀg as far as the
-// slope falls. `gradient` evaluates that of the elements at q.
-typedef void hk_elements_fn(void *context);
-void hk_tied_step(hk_tied_vertices *t, hk_elements_fn *gradient, void *context);
+// slope falls. Careful: shorter where ε does not fall.
+typedef struct hk_tied_calls {
+    void (*gradient)(void *context);  // evaluates that of the elements at q
+    double (*energy)(void *context);  // ε there
+    void *context;
+} hk_tied_calls;
+void hk_tied_step(hk_tied_vertices *t, const hk_tied_calls *calls, bool careful);
 
 #endif

@@ -68,7 +68,7 @@ typedef struct vbd {
     hk_vertices vertices;
     hk_checkpoint checkpoint;
     hk_tied_vertices tied;
-    uint8_t *own_held;  // [vertex_count] what sweeps leave alone: held and tied vertices
+    uint8_t *own_held;   // [vertex_count] what sweeps leave alone: held and tied vertices
     int since_diagonal;  // sweeps
     hk_vertex_blocks *vertex_blocks;
     void *before;            // scalar[vertex_count][4] q before a sweep
@@ -202,15 +202,22 @@ static void evaluate_elements(void *solver)
     hk_checkpoint_gradient(&((vbd *)solver)->checkpoint, NULL);
 }
 
-// What is tied moves after the sweep, all at once.
-static void move_tied(vbd *s)
+static double evaluate_energy(void *solver)
 {
+    vbd *s = solver;
+    return hk_checkpoint_energy(&s->checkpoint, s->vertices.q);
+}
+
+// What is tied moves after the sweep, all at once.
+static void move_tied(vbd *s, bool careful)
+{
+    const hk_tied_calls calls = {evaluate_elements, evaluate_energy, s};
     if (!s->tied.manifold) return;
     if (s->since_diagonal++ % DIAGONAL_EVERY == 0) {
         hk_view_diagonal(s->view, s->vertices.q, s->vertices.inverse);
         hk_vertices_invert(&s->vertices);
     }
-    hk_tied_step(&s->tied, evaluate_elements, s);
+    hk_tied_step(&s->tied, &calls, careful);
 }
 
 static void sweep(vbd *s, hk_solve_report *report)
@@ -230,7 +237,7 @@ static void sweep(vbd *s, hk_solve_report *report)
     memcpy(s->before, s->vertices.q, hk_vertices_bytes(&s->vertices));
     if (s->guarded) hk_terms_sweep(s->view->terms, s->before, s->vertex_blocks->colour_of);
     hk_vertex_blocks_sweep(s->vertex_blocks, &forces, &how, s->vertices.q);
-    move_tied(s);
+    move_tied(s, careful);
     report->phase_s[HK_PHASE_ELEMENTS] += hk_lap(&clock);
     hk_tied_before(&s->tied);
     accelerate(s);

@@ -239,10 +239,11 @@ static hk_status check_untied(const hk_world *w, int count, const int32_t *verti
         int part = hk_model_part_of(w->model, vertices[k]);
         if (part < 0) continue;
         const char *name = w->model->constraints->parts[part].name;
-        return hk_fail(HK_UNSUPPORTED,
-                       "vertex %d is one of %s%s: such vertices are not fixed or let go one by one; "
-                       "grab it, or make a model with another fix or joint",
-                       vertices[k], name ? "the rigid part " : "a constraint", name ? name : "");
+        return hk_fail(
+            HK_UNSUPPORTED,
+            "vertex %d is one of %s%s: such vertices are not fixed or let go one by one; "
+            "grab it, or make a model with another fix or joint",
+            vertices[k], name ? "the rigid part " : "a constraint", name ? name : "");
     }
     return HK_OK;
 }

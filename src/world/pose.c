@@ -31,7 +31,8 @@ static void place_in_pose(void *context, double fraction, double *x)
 // A tenth of a millionth of the stiffness, so that free rotations do not make the matrix singular.
 static double rigid_shift(const hk_world *w)
 {
-    return w->unheld ? 1e-7 * hk_terms_softest(w->problem->terms) : 0;
+    double softest = w->unheld ? hk_terms_softest(w->problem->terms) : 0;
+    return isfinite(softest) ? 1e-7 * softest : 0;
 }
 
 static hk_status report_falling(hk_world *w, int vertex, double start, hk_step_report *report)
@@ -79,6 +80,16 @@ static hk_status keep_pose(hk_world *w)
     return HK_OK;
 }
 
+// Whether nothing but weights and forces is at work.
+static bool is_mechanism(const hk_world *w)
+{
+    const hk_model *m = w->model;
+    bool elastic = isfinite(hk_terms_softest(w->problem->terms)) || m->attachment_count > 0 ||
+                   m->user_term_count > 0 || m->point_springs || m->contact ||
+                   w->live.grab_count > 0;
+    return m->constraints && !elastic;
+}
+
 static hk_status pose_and_report(hk_world *w, hk_step_report *report)
 {
     double start = hk_now();
@@ -86,6 +97,10 @@ static hk_status pose_and_report(hk_world *w, hk_step_report *report)
     hk_world_begin_contact(w);
     HK_TRY(hk_world_take_time(w, NAN));
     hk_problem *p = w->problem;
+    if (is_mechanism(w))
+        return hk_fail(HK_UNSUPPORTED,
+                       "all is rigid, and there are no poses of what nothing elastic brings to "
+                       "rest: let it come to rest in time steps with damping");
     int falling;
     HK_TRY(hk_model_find_falling(w->model, &w->live, p->full_force, &falling));
     // What nothing holds may lie on something.
