@@ -53,7 +53,8 @@ hk_status hk_untorn_keep(hk_untorn *u, hk_constant_matrix *matrix)
     hk_low_rank_release(&matrix->live);
     matrix->live = (hk_low_rank){0};
     k->matrix = *matrix;
-    k->factorisations = matrix->factorisations;
+    // The first one is that of a world that is not torn, whenever it is made.
+    k->factorisations = matrix->factorisations > 0 ? matrix->factorisations : 1;
     *matrix = (hk_constant_matrix){.problem = matrix->problem};
     k->next = u->kept;
     u->kept = k;
@@ -74,7 +75,8 @@ int64_t hk_untorn_factorisations(const hk_untorn *u)
 {
     int64_t sum = 0;
     for (const hk_kept_matrix *k = u->kept; k; k = k->next)
-        sum += k->matrix.factorisations - k->factorisations;
+        if (k->matrix.factorisations > k->factorisations)
+            sum += k->matrix.factorisations - k->factorisations;
     return sum;
 }
 
