@@ -64,7 +64,7 @@ static void the_operator_is_definite(void **state)
 
 // 54,150 tets that are shaken; the cut goes through half of the body.
 static const char large[] =
-    "{\"time\": {\"step\": 0.01, \"steps\": 1}, \"gravity\": [0, 0, 0],"
+    "{\"time\": {\"step\": 0.01, \"steps\": 1}, \"gravity\": [0, 0, 0], \"threads\": 1,"
     " \"solver\": {\"method\": \"quasi_newton\", \"tolerance\": 1e-4},"
     " \"bodies\": [{\"name\": \"jelly\","
     " \"mesh\": {\"box\": {\"size\": [0.4, 0.2, 0.2], \"cells\": [30, 19, 19]}},"
