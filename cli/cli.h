@@ -465,6 +465,8 @@ void cli_tell_ending(cli_results *results, const cli_ending *ending);
 
 // A scene file, or with "-" standard input: then files are relative to the current folder.
 hk_status cli_scene_load(const char *path, const char *const *sets, int count, hk_scene **scene);
+// Whether its bodies may come apart, for commands that compare states vertex by vertex.
+bool cli_scene_tears(const hk_scene *scene);
 
 // Parses, loads and creates. Returns -1 to go on, or the exit status; then nothing is left to
 // free.

@@ -205,6 +205,11 @@ static int load(compare_job *job)
 static int create_state(compare_job *job)
 {
     const compare_args *args = &job->args;
+    if (cli_scene_tears(job->scene))
+        return cli_failure("%s: its bodies may come apart, each method's in another way: there is "
+                           "nothing to compare vertex by vertex (without \"tearing\" and \"tear\" "
+                           "there is)",
+                           args->scene_path);
     if (hk_model_create(hk_scene_model(job->scene), &job->model) != HK_OK)
         return cli_failure("%s: %s", args->scene_path, hk_error());
     job->problem.model = job->model;

@@ -236,6 +236,10 @@ static int load(tuning *t)
         return cli_failure("cannot read %s: %s", t->path, strerror(errno));
     if (hk_scene_load(t->path, t->args.sets.items, t->args.sets.count, &t->scene) != HK_OK)
         return cli_failure("%s", hk_error());
+    if (cli_scene_tears(t->scene))
+        return cli_failure("%s: its bodies may come apart, each time in another way: there is "
+                           "nothing to tune by",
+                           t->path);
     int result = check_solver(t);
     if (result < 0) result = check_output(t);
     if (result >= 0) return result;

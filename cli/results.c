@@ -165,6 +165,20 @@ static json_t *history_json(const cli_results *results, const hk_model *model)
     return history;
 }
 
+// What came apart, if anything did.
+static void put_tears(const hk_world *world, json_t *object)
+{
+    hk_tear_report t;
+    if (hk_world_tears(world, &t) != HK_OK || t.events + t.postponed == 0) return;
+    json_object_set_new(
+        object, "tears",
+        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "events", t.events,
+                  "facets", t.facets, "vertices", t.vertices, "postponed", t.postponed,
+                  "factorisations", t.factorisations, "renewals", t.renewals, "steps_before",
+                  t.steps_before, "iterations_before", t.iterations_before, "steps_after",
+                  t.steps_after, "iterations_after", t.iterations_after));
+}
+
 json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_history)
 {
     const hk_model *model = hk_world_model(world);
@@ -199,6 +213,7 @@ json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_
         json_object_set_new(object, "error", cli_json_text(results->error));
     cli_results_put_contact(results, model, object);
     cli_rigid_put(world, object);
+    put_tears(world, object);
     if (results->more) json_object_update(object, results->more);
     if (with_history) json_object_set_new(object, "history", history_json(results, model));
     return object;

@@ -339,6 +339,26 @@ hk_status cli_scene_load(const char *path, const char *const *sets, int count, h
     return hk_scene_parse(text, length, "standard input", sets, count, scene);
 }
 
+static bool material_tears(const hk_material_def *def)
+{
+    return def->tear_stress > 0 || def->tear_strain > 0;
+}
+
+bool cli_scene_tears(const hk_scene *scene)
+{
+    const hk_model_def *def = hk_scene_model(scene);
+    if (def->tearing && def->tearing->cut_count > 0) return true;
+    for (int b = 0; b < def->body_count; ++b) {
+        const hk_body_def *body = hk_def_at(def->bodies, b);
+        if (material_tears(&body->material)) return true;
+        for (int r = 0; r < body->region_count; ++r) {
+            const hk_region_def *region = hk_def_at(body->regions, r);
+            if (material_tears(&region->material)) return true;
+        }
+    }
+    return false;
+}
+
 int cli_session_begin(cli_session *session, const char *command, const char *purpose,
                       const char *examples, int argc, char **argv)
 {
@@ -369,7 +389,7 @@ int cli_session_begin_with(cli_session *session, const char *command, const char
 
 static void print_displacement(FILE *stream, const cli_session *session)
 {
-    const hk_model *model = session->model;
+    const hk_model *model = hk_world_model(session->world);  // torn bodies have more vertices
     const double *from = hk_model_rest_positions(model);
     const double *to = hk_world_positions(session->world);
     double largest = -1;
@@ -394,6 +414,22 @@ static void print_displacement(FILE *stream, const cli_session *session)
         fprintf(stream, " of body %d%s%s", body, name && name[0] ? ", " : "", cli_name(name));
     fprintf(stream, ", from (%.4g, %.4g, %.4g) to (%.4g, %.4g, %.4g)\n", a[0], a[1], a[2], b[0],
             b[1], b[2]);
+}
+
+static void print_tears(FILE *stream, const hk_world *world)
+{
+    hk_tear_report t;
+    if (hk_world_tears(world, &t) != HK_OK || t.events + t.postponed == 0) return;
+    fprintf(stream, "  torn        %d facet%s in %d event%s: %d vertices more; ", t.facets,
+            t.facets == 1 ? "" : "s", t.events, t.events == 1 ? "" : "s", t.vertices);
+    double before = t.steps_before ? (double)t.iterations_before / t.steps_before : NAN;
+    double after = t.steps_after ? (double)t.iterations_after / t.steps_after : NAN;
+    fprintf(stream, "%.3g iterations a step before and %.3g after", before, after);
+    fprintf(stream, ", %d factorisation%s for it\n", t.factorisations,
+            t.factorisations == 1 ? "" : "s");
+    if (t.postponed > 0)
+        fprintf(stream, "              %d time%s it was put off, for something was in the way\n",
+                t.postponed, t.postponed == 1 ? "" : "s");
 }
 
 static void print_outputs(FILE *stream, const cli_session *session)
@@ -486,6 +522,7 @@ static void print_summary(const cli_session *session)
     print_work(stream, session);
     cli_results_print_contact(stream, results, session->model);
     cli_rigid_print(stream, world);
+    print_tears(stream, world);
     if (session->print_found)
         session->print_found(stream, session->print_context);
     else

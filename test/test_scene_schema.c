@@ -53,7 +53,7 @@ static void add_number(json_t *properties, const char *key, const char *text, co
 
 static json_t *shell_rule(int material, const char *standard)
 {
-    static const char *const common[] = {"model", "young", "poisson", "density", "viscous"};
+    static const char *const common[] = {"model", "young", "poisson", "density", "viscous", "tear"};
     json_t *properties = allow(common, HK_COUNT_OF(common)), *laws = json_array();
     json_t *forms = json_array();
     for (int k = 0; k < hk_membrane_count(); k++)
@@ -126,7 +126,7 @@ static json_t *rope_rule(int material, const char *standard)
 static json_t *material_rules(json_t *names)
 {
     static const char *const common[] = {"model", "young",      "poisson", "density",
-                                         "fibre", "invertible", "viscous"};
+                                         "fibre", "invertible", "viscous", "tear"};
     static const char *const of_sheets[] = {"model", "density", "viscous"};
     json_t *rules = json_array();
     hk_material_def standard = hk_default_material_def();
@@ -187,6 +187,11 @@ static json_t *material_rules(json_t *names)
                             json_pack("{s:s, s:s, s:i, s:i}", "description",
                                       "Bending stiffness, N·m.", "type", "number", "minimum", 0,
                                       "default", 0));
+        json_object_set_new(properties, "tear",
+                            json_pack("{s:s, s:s, s:{s:b}, s:[s], s:b}", "description",
+                                      "Springs have no stress: they tear at a strain.", "type",
+                                      "object", "properties", "strain", 1, "required", "strain",
+                                      "additionalProperties", 0));
         json_t *rule = rule_for("model", name, standard.model, hk_material_summary(m), properties);
         json_object_set_new(json_object_get(rule, "then"), "required",
                             json_pack("[ss]", "density", "stretch"));
@@ -350,6 +355,7 @@ typedef struct change {
 #define ENDS           "\"from\": [0, 3, 0], \"to\": {\"body\": \"body0\", \"vertex\": 1}"
 #define FROM(text)     SPRING("\"to\": [0, 3, 0], \"from\": {\"body\": \"body0\", " text "}")
 #define SEAM(text)     "seams=[{\"stiffness\": 100, " text "}]"
+#define TEARING(text)  "tearing={\"cuts\": [" text "]}"
 #define SIDES                                                               \
     "\"from\": {\"body\": \"body0\", \"select\": {\"vertices\": [0, 1]}}, " \
     "\"to\": {\"body\": \"body0\", \"select\": {\"vertices\": [3, 2]}}"
@@ -480,6 +486,30 @@ static const change changes[] = {
                "5000}")},
      NULL},
     {GOOD, {OBSTACLE("\"mesh\": {\"sphere\": {\"radius\": 1, \"cells\": 2}}")}, NULL},
+    {GOOD, {"tearing={}"}, NULL},
+    {GOOD, {TEARING("{\"points\": [[0, 0, 0], [1, 0, 0]]}")}, NULL},
+    {GOOD,
+     {TEARING("{\"points\": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], \"body\": \"body0\", "
+              "\"name\": \"knife\", \"from\": 1, \"until\": 2, \"moves\": [{}, {\"translate\": [0, "
+              "1, 0], \"over\": 1}]}")},
+     NULL},
+    {BAD, {TEARING("{\"points\": [[0, 0, 0]]}")}, NULL},
+    {BAD, {TEARING("{}")}, NULL},
+    {BAD, {TEARING("{\"points\": [[0, 0, 0], [1, 0, 0]], \"speed\": 1}")}, NULL},
+    {BEYOND,
+     {TEARING("{\"points\": [[0, 0, 0], [1, 0, 0]], \"body\": \"bar\"}")},
+     "there is no body \"bar\""},
+    {BEYOND,
+     {TEARING("{\"points\": [[0, 0, 0], [1, 0, 0]], \"from\": 2, \"until\": 1}")},
+     "ends before it begins"},
+    {GOOD, {"tearing={\"most\": 1, \"renew\": 1, \"opening\": 1e-4}"}, NULL},
+    {BAD, {"tearing={\"most\": 0}"}, NULL},
+    {BAD, {"tearing={\"renew\": 0.9}"}, NULL},
+    {BAD, {"tearing={\"opening\": 0}"}, NULL},
+    {GOOD, {"bodies.0.material.tear={\"stress\": 1e4, \"strain\": 0.2}"}, NULL},
+    {BAD, {"bodies.0.material.tear={}"}, NULL},
+    {BAD, {"bodies.0.material.tear={\"stress\": 0}"}, NULL},
+    {GOOD, {SHELL("\"young\": 1e5, \"poisson\": 0.3, \"tear\": {\"stress\": 1e4}")}, NULL},
     {GOOD, {"springs=[]", "seams=[]"}, NULL},
     {GOOD,
      {SPRING(ENDS ", \"rest\": 0, \"goal\": 1, \"over\": 2, \"damping\": 1, \"breaking\": 5, "

@@ -49,6 +49,7 @@ hk_status hk_model_probe(const hk_model *m, int number, const double at[3], hk_p
         if (!isfinite(at[i])) return hk_fail(HK_BAD_INPUT, "hk_model_probe: at is not finite");
     const hk_body *body = &m->bodies[number];
     hk_probe made = {.body = number, .tet = -1};
+    made.reserved[0] = (uint64_t)body->vertex_start + 1;  // hk_world_probe
     if (body->tet_count > 0) {
         hk_mesh *mesh;
         HK_TRY(hk_model_body_mesh(m, number, &mesh));

@@ -482,11 +482,11 @@ static hk_status apply_sections(hk_constant_matrix *m, const double *from, doubl
         }
     }
     for (int k = 0; k < s->piece_count; k++) add_piece(s, &s->pieces[k], from, s->sum);
-    for (int k = 0; k < s->left_count; k++)
-        for (int i = 0; i < 3; i++) {
-            int64_t at = 4 * (int64_t)s->left[k] + i;
-            s->sum[at] = from[at] / torn_diagonal(m, s->left[k]);
-        }
+    for (int k = 0; k < s->left_count; k++) {
+        const hk_left *l = &s->left[k];
+        for (int64_t i = 4 * (int64_t)l->vertex; i < 4 * (int64_t)l->vertex + 3; i++)
+            s->sum[i] += l->part * from[i] / torn_diagonal(m, l->vertex);
+    }
     for (int64_t k = 0; k < 4 * (int64_t)count; k++)
         if (!held[k / 4] && k % 4 < 3) to[k] = s->sum[k];
     return HK_OK;

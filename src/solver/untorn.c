@@ -3,6 +3,8 @@
 #include <math.h>
 
 enum { SECTIONS = 6 };
+// How much of the inverse of its diagonal a vertex that is whole has in A⁻¹.
+#define WHOLE 1.5
 
 hk_status hk_untorn_create(hk_model *model, hk_problem *problem, hk_untorn **untorn)
 {
@@ -53,7 +55,8 @@ hk_status hk_untorn_keep(hk_untorn *u, hk_constant_matrix *matrix)
     hk_low_rank_release(&matrix->live);
     matrix->live = (hk_low_rank){0};
     k->matrix = *matrix;
-    k->factorisations = matrix->factorisations;
+    // The first one is that of a world that is not torn, whenever it is made.
+    k->factorisations = matrix->factorisations > 0 ? matrix->factorisations : 1;
     *matrix = (hk_constant_matrix){.problem = matrix->problem};
     k->next = u->kept;
     u->kept = k;
@@ -74,7 +77,8 @@ int64_t hk_untorn_factorisations(const hk_untorn *u)
 {
     int64_t sum = 0;
     for (const hk_kept_matrix *k = u->kept; k; k = k->next)
-        sum += k->matrix.factorisations - k->factorisations;
+        if (k->matrix.factorisations > k->factorisations)
+            sum += k->matrix.factorisations - k->factorisations;
     return sum;
 }
 
@@ -276,7 +280,7 @@ static hk_status fill_sections(const mesh *g, hk_sections *s)
     s->from = HK_ZEROS(double, 4 * (size_t)g->rows);
     s->to = HK_ZEROS(double, 4 * (size_t)g->rows);
     s->sum = HK_ARRAY(double, 4 * (size_t)g->count);
-    s->left = HK_ARRAY(int32_t, g->count);
+    s->left = HK_ARRAY(hk_left, g->count);
     if (!s->start || !s->from || !s->to || !s->sum || !s->left) return HK_NO_MEMORY;
     for (int k = 0; k < s->count; k++)
         for (int v = 0; v < g->count; v++) entries += weight_of(g, v, k, s->count) > 0;
@@ -292,8 +296,13 @@ static hk_status fill_sections(const mesh *g, hk_sections *s)
         }
         s->start[k + 1] = entries;
     }
-    for (int v = 0; v < g->count; v++)
-        if (shares(g, v) && g->section[v] == SECTIONS) s->left[s->left_count++] = v;
+    const hk_problem *p = g->problem, *old = p->untorn->problem;
+    for (int v = 0; v < g->count; v++) {
+        double mass = old->mass[p->origin[v]];
+        if (!shares(g, v) || p->held[v] || !(mass > 0)) continue;
+        double part = g->section[v] == SECTIONS ? 1 : 1 - WHOLE * p->mass[v] / mass;
+        if (part > 0) s->left[s->left_count++] = (hk_left){v, part};
+    }
     return HK_OK;
 }
 

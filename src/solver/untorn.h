@@ -25,8 +25,12 @@
 // a whole piece that nothing holds is known, and so is what it weighs, wᵀ A' w: the part of it that
 // B lacks, by wᵀ A' B A' w, is added, as w wᵀ over that weight.
 //
+// Where cracks are jagged, elements hang by a facet, and a vertex of theirs has little of what it came
+// from: A⁻¹ knows it as part of the whole. What B lacks of the inverse of its own diagonal a' = s a
+// is about 1 − 3/2 s (on a plane side, where s is ½, a quarter), and is added.
+//
 // Sections are few, as colours are: two where a crack has two sides. Where more than SECTIONS come
-// together, vertices beyond have the diagonal.
+// together, vertices beyond have the diagonal alone.
 #ifndef HK_UNTORN_H
 #define HK_UNTORN_H
 
@@ -66,6 +70,11 @@ typedef struct hk_section_entry {
     double weight;        // Θ
 } hk_section_entry;
 
+typedef struct hk_left {
+    int32_t vertex;
+    double part;  // of the inverse of the diagonal
+} hk_left;
+
 typedef struct hk_piece {
     int start, count;  // in piece_vertices
     double weight;     // Σ of the inertia, N/m
@@ -76,8 +85,8 @@ typedef struct hk_sections {
     int count;
     int64_t *start;             // [count + 1] in entries
     hk_section_entry *entries;  // those of a section have rows of their own
-    int left_count;             // vertices without a section
-    int32_t *left;              // [left_count]
+    int left_count;  // vertices that have the diagonal, instead or beside
+    hk_left *left;   // [left_count]
     int64_t rows;
     double *from, *to;  // [rows][4]
     double *sum;        // [vertices][4]

@@ -340,21 +340,35 @@ hk_status hk_world_greatest(hk_world *w, hk_greatest *greatest)
 
 // ---------------------------------------------------------------- probes
 
+// Where a body is torn the point stays with its tet, and vertices have kept their numbers within
+// their body: reserved[0] is where that began when the probe was made, and 1.
+static int32_t probed_vertex(const hk_model *m, const hk_probe *probe, int k)
+{
+    bool tet = probe->count == 4 && probe->tet >= 0 && probe->tet < m->tet_count;
+    if (tet) return m->tets[4 * (int64_t)probe->tet + k];
+    if (probe->reserved[0] == 0 || probe->body < 0 || probe->body >= m->body_count)
+        return probe->vertices[k];
+    return m->bodies[probe->body].vertex_start + probe->vertices[k] -
+           (int32_t)(probe->reserved[0] - 1);
+}
+
 hk_status hk_world_probe(const hk_world *w, const hk_probe *probe, double place[3])
 {
     if (!w || !probe || !place)
         return hk_fail(HK_BAD_INPUT, "hk_world_probe: world, probe and place are needed");
     if (probe->count < 1 || probe->count > 4)
         return hk_fail(HK_BAD_INPUT, "hk_world_probe: hk_model_probe did not make this probe");
-    for (int k = 0; k < probe->count; k++)
-        if (probe->vertices[k] < 0 || probe->vertices[k] >= w->model->vertex_count)
-            return hk_fail(HK_BAD_INPUT, "hk_world_probe: there is no vertex %d",
-                           probe->vertices[k]);
+    int32_t vertices[4];
+    for (int k = 0; k < probe->count; k++) {
+        vertices[k] = probed_vertex(w->model, probe, k);
+        if (vertices[k] < 0 || vertices[k] >= w->model->vertex_count)
+            return hk_fail(HK_BAD_INPUT, "hk_world_probe: there is no vertex %d", vertices[k]);
+    }
     HK_TRY(hk_world_fetch_positions(w));
     for (int i = 0; i < 3; i++) {
         place[i] = 0;
         for (int k = 0; k < probe->count; k++)
-            place[i] += probe->weights[k] * w->positions[3 * (int64_t)probe->vertices[k] + i];
+            place[i] += probe->weights[k] * w->positions[3 * (int64_t)vertices[k] + i];
     }
     return HK_OK;
 }

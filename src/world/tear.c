@@ -563,8 +563,19 @@ static hk_status tear_where(hk_world *w, find_fn *find, void *context)
     return status;
 }
 
+// Nothing is torn off that is a single element: crumbs of a mesh are none of the material.
+static bool hangs_on(const int32_t *to, int sides, int element)
+{
+    int count = 0;
+    for (int k = 0; k < sides; k++) count += to[sides * (int64_t)element + k] >= 0;
+    return count > 1;
+}
+
 void hk_tear_face(hk_tearing_work *t, int tet, int face)
 {
+    const int32_t *to = t->adjacency->tet;
+    int32_t other = to[4 * (int64_t)tet + face];
+    if (other < 0 || !hangs_on(to, 4, tet) || !hangs_on(to, 4, other)) return;
     if (!hk_adjacency_tear_tet(t->adjacency, tet, face)) return;
     t->facets++;
     for (int k = 0; k < 4; k++)
@@ -573,6 +584,9 @@ void hk_tear_face(hk_tearing_work *t, int tet, int face)
 
 void hk_tear_edge(hk_tearing_work *t, int triangle, int edge)
 {
+    const int32_t *to = t->adjacency->triangle;
+    int32_t other = to[3 * (int64_t)triangle + edge];
+    if (other < 0 || !hangs_on(to, 3, triangle) || !hangs_on(to, 3, other)) return;
     if (!hk_adjacency_tear_triangle(t->adjacency, triangle, edge)) return;
     t->facets++;
     const int32_t *c = t->world->model->triangles + 3 * (int64_t)triangle;

@@ -6,6 +6,8 @@
 #include "world/world.h"
 
 enum { PARTS = 4 };  // of a time step in which an edge sweeps, for those that turn
+// Of a step, by which an edge sweeps over what it swept already, for what moved meanwhile.
+#define AGAIN 0.25
 // Of its size, by which a triangle is taken to be larger: neighbours leave no gap between them.
 #define RIM 1e-9
 
@@ -137,7 +139,7 @@ hk_status hk_tear_along(hk_tearing_work *work, int body, int count, const double
 
 typedef struct patch {
     int count;
-    double corners[2 * 2 * PARTS][9];
+    double corners[2 * PARTS][9];
 } patch;
 
 static void add_quad(patch *p, const double *a, const double *b, const double *c, const double *d)
@@ -148,13 +150,12 @@ static void add_quad(patch *p, const double *a, const double *b, const double *c
             memcpy(p->corners[p->count] + 3 * k, of[t][k], 3 * sizeof(double));
 }
 
-// Over the last step and the one before it, for what moved meanwhile: what is cut already stays so.
 static void sweep_edge(const hk_cut *cut, double from, double until, patch *p)
 {
     double before[HK_CUT_POINTS][3], after[HK_CUT_POINTS][3];
     hk_cut_place(cut, from, before);
-    for (int k = 1; k <= 2 * PARTS; k++) {
-        hk_cut_place(cut, from + (until - from) * k / (2 * PARTS), after);
+    for (int k = 1; k <= PARTS; k++) {
+        hk_cut_place(cut, from + (until - from) * k / PARTS, after);
         add_quad(p, before[0], before[1], after[1], after[0]);
         memcpy(before, after, sizeof before);
     }
@@ -180,10 +181,10 @@ hk_status hk_tear_by_cuts(hk_tearing_work *work)
         const hk_cut *cut = &t->cuts[k];
         bool edge = cut->point_count == 2;
         double late = w->time + 1e-9 * w->step;  // times are sums of steps
-        double from = fmax(cut->from, w->time - 2 * w->step), until = fmin(cut->until, w->time);
+        double from = fmax(cut->from, w->time - (1 + AGAIN) * w->step), until = fmin(cut->until, w->time);
         patch p = {0};
         // A surface cuts at the end of every step in which it is there.
-        if (cut->from > late || cut->until < late - (edge ? 2 : 1) * w->step) continue;
+        if (cut->from > late || cut->until < late - w->step) continue;
         if (edge)
             sweep_edge(cut, from, until, &p);
         else
