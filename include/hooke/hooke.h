@@ -984,14 +984,16 @@ HK_API hk_status hk_world_set_velocities(hk_world *world, const double *velociti
 HK_API hk_status hk_world_copy_state(hk_world *world, const hk_world *from);
 
 /* Everything that the steps to come depend on, in a file (.hks): position, velocities, the past
- * that integrator, method, contact and friction remember, the time. A world of the same model,
- * method and settings that loads it takes the same steps, to the last bit, as the one that saved it
- * would have. The file is written whole or not at all. */
+ * that integrator, method, contact and friction remember, what users set between steps, the time.
+ * A world of the same model, method and settings that loads it takes the same steps, to the last
+ * bit, as the one that saved it would have. The file is written whole or not at all. */
 HK_API hk_status hk_world_save_state(hk_world *world, const char *path);
 /* Fails where the file is damaged, of another version of the format, or of another model than the
  * world's (meshes, materials, constraints, loads, contact, step or integrator); the world is as it
  * was then. With another method or other options it begins without what the method remembers, and
- * the log is told so. What edits a world has (hk_world_set_gravity …) stays with the world. */
+ * the log is told so. Gravity, loads, forces, targets and grabs that users set are part of the
+ * state, and take the place of the world's; what edits made of the model (hk_world_fix, materials)
+ * must be the same in both. */
 HK_API hk_status hk_world_load_state(hk_world *world, const char *path);
 /* The same with bytes of the caller's own beside the state, and those of a file: `take` is called
  * once, with no bytes where the file has none. */
