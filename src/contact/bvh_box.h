@@ -32,6 +32,7 @@ static inline void hk_bvh_enlarge(const hk_bvh_group *group, double radius, cons
 }
 
 typedef float hk_float4 __attribute__((vector_size(16)));
+typedef float hk_float4u __attribute__((vector_size(16), aligned(4)));
 typedef int32_t hk_int4 __attribute__((vector_size(16)));
 
 static inline unsigned hk_four_bits(hk_int4 mask)

@@ -299,7 +299,7 @@ static float size_of(const hk_patch_box *box)
 enum { STACK = 256 };
 
 hk_status hk_patches_meet(const hk_patches *p, int first, int second, const hk_patch_box *more,
-                          hk_patch_fn *visit, void *context)
+                          const uint8_t *only, hk_patch_fn *visit, void *context)
 {
     const hk_patch_box larger = more ? *more : (hk_patch_box){{0}, {0}};
     int32_t stack[STACK][2];
@@ -311,7 +311,7 @@ hk_status hk_patches_meet(const hk_patches *p, int first, int second, const hk_p
     while (count > 0) {
         int32_t a = stack[--count][0], b = stack[count][1];
         hk_patch_box box = {p->box[a].low + larger.low, p->box[a].high + larger.high};
-        if (!hk_patch_overlap(&box, &p->box[b])) continue;
+        if ((only && !(only[a] | only[b])) || !hk_patch_overlap(&box, &p->box[b])) continue;
         bool leaf[2] = {p->other[a] < 0, p->other[b] < 0};
         if (leaf[0] && leaf[1]) {
             HK_TRY(visit(context, -1 - p->other[a], -1 - p->other[b]));

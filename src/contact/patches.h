@@ -35,10 +35,12 @@ void hk_patches_free(hk_patches *patches);
 // Boxes of the nodes of a side from those of its points.
 void hk_patches_refit(hk_patches *patches, int side);
 // All patches of two sides whose boxes overlap, with those of the first side made larger by `more`
-// (NULL: by nothing); of one side every two once, and each with itself.
+// (NULL: by nothing); of one side every two once, and each with itself. With `only`, [nodes], not
+// NULL at least one of two nodes is to be marked.
 typedef hk_status hk_patch_fn(void *context, int32_t first, int32_t second);
 hk_status hk_patches_meet(const hk_patches *patches, int first, int second,
-                          const hk_patch_box *more, hk_patch_fn *visit, void *context);
+                          const hk_patch_box *more, const uint8_t *only, hk_patch_fn *visit,
+                          void *context);
 
 static inline bool hk_patch_overlap(const hk_patch_box *a, const hk_patch_box *b)
 {

@@ -40,17 +40,21 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->changed = HK_ZEROS(uint8_t, c->point_count);
     s->loose = HK_ZEROS(uint8_t, c->point_count);
     s->margin = HK_ZEROS(double, c->point_count);
+    s->wider = HK_ZEROS(double, c->body_points);
+    s->changing = HK_ZEROS(uint8_t, c->body_points);
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
     bool complete = s->bodies && s->obstacle_box && s->driven && s->end && s->base && s->found &&
-                    s->changed && s->parent && s->part && s->loose && s->margin;
+                    s->changed && s->parent && s->part && s->loose && s->margin &&
+                    s->wider && s->changing;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);
     if (status == HK_OK) {
         s->patch_way = HK_ZEROS(double, s->patches->count + 1);
         s->patch_margin = HK_ZEROS(double, s->patches->count + 1);
-        if (!s->patch_way || !s->patch_margin) status = HK_NO_MEMORY;
+        s->stale = HK_ZEROS(uint8_t, s->patches->root[s->patches->side_count] + 1);
+        if (!s->patch_way || !s->patch_margin || !s->stale) status = HK_NO_MEMORY;
     }
     if (status != HK_OK) {
         hk_sweep_free(s);
@@ -76,13 +80,17 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->beside_start);
     hk_free(s->beside);
     hk_free(s->clear);
+    hk_free(s->stale);
     hk_free(s->drift);
     hk_free(s->tasks);
+    hk_free(s->former);
     hk_free(s->found);
     hk_free(s->pairs);
     hk_free(s->changed);
     hk_free(s->loose);
     hk_free(s->margin);
+    hk_free(s->wider);
+    hk_free(s->changing);
     hk_free(s->parent);
     hk_free(s->part);
     hk_free(s);
@@ -177,7 +185,7 @@ static void find_body_box(hk_sweep *s, int b, bool guard)
 }
 
 // Boxes of points as someone sees them who goes the mean way of the body.
-static void find_point_boxes(hk_sweep *s, int b)
+static void find_point_boxes(hk_sweep *s, int b, bool guard)
 {
     const hk_contacts *c = s->contacts;
     const hk_sweep_body *body = &s->bodies[b];
@@ -189,6 +197,10 @@ static void find_point_boxes(hk_sweep *s, int b)
             double to = x[i] + move[i] - body->mean[i];
             low[i] = (to < x[i] ? to : x[i]) - thick;
             high[i] = (to < x[i] ? x[i] : to) + thick;
+        }
+        for (int i = 0; i < 3 && guard && s->loose[p]; i++) {
+            low[i] = fmin(low[i], x[i] - body->mean[i] - thick);
+            high[i] = fmax(high[i], x[i] - body->mean[i] + thick);
         }
         s->patches->point[p] = hk_patch_round(low, high);
     }
@@ -219,13 +231,31 @@ static const hk_box *box_of(const hk_sweep *s, int side)
     return side < s->body_count ? &s->bodies[side].box : &s->obstacle_box[side - s->body_count];
 }
 
+// Nodes with points that have other margins.
+static void mark_nodes(hk_sweep *s, int b)
+{
+    const hk_patches *p = s->patches;
+    for (int k = p->root[b + 1] - 1; k >= p->root[b]; k--) {
+        uint8_t any = 0;
+        if (p->other[k] >= 0) {
+            s->stale[k] = s->stale[k + 1] | s->stale[p->other[k]];
+            continue;
+        }
+        const hk_patch *patch = &p->patches[-1 - p->other[k]];
+        for (int i = patch->corners[0]; i < patch->corners[1]; i++)
+            any |= s->changing[p->corners[i]];
+        s->stale[k] = any;
+    }
+}
+
 // Boxes of nodes, and the longest ways of patches.
-static void refit(hk_sweep *s, int b)
+static void refit(hk_sweep *s, int b, bool guard)
 {
     const hk_contacts *c = s->contacts;
     const hk_patches *p = s->patches;
     const hk_sweep_body *body = &s->bodies[b];
-    find_point_boxes(s, b);
+    double mean = closest_dot(body->mean, body->mean);
+    find_point_boxes(s, b, guard);
     hk_patches_refit(s->patches, b);
     for (int k = body->patches[0]; k < body->patches[1]; k++) {
         const hk_patch *patch = &p->patches[k];
@@ -235,6 +265,7 @@ static void refit(hk_sweep *s, int b)
             closest_minus(c->move + 3 * (size_t)p->corners[i], body->mean, d);
             double square = closest_dot(d, d), each = s->margin[p->corners[i]];
             if (square > longest) longest = square;
+            if (guard && s->loose[p->corners[i]] && mean > longest) longest = mean;
             if (each > margin) margin = each;
         }
         s->patch_way[k] = sqrt(longest);
@@ -270,17 +301,53 @@ static bool is_near_plane(const hk_sweep *s, const hk_box *box, int obstacle)
     return height_of(box, point, normal) <= s->driven[obstacle] + s->contacts->settings->distance;
 }
 
-static hk_status list_tasks(hk_sweep *s)
+// Tasks are in the order of their sides. Whether it was there at the search before: `at` goes
+// through the tasks of then.
+static bool was_listed(const hk_sweep *s, int a, int b, size_t *at)
+{
+    while (*at < s->former_count) {
+        const int32_t *side = s->former[*at].sides;
+        if (side[0] == a && side[1] == b) return true;
+        if (side[0] > a || (side[0] == a && side[1] > b)) return false;
+        ++*at;
+    }
+    return false;
+}
+
+static bool meets(const hk_sweep *s, int a, int b)
 {
     const hk_contacts *c = s->contacts;
+    int32_t plane = b < s->body_count ? -1 : c->plane_of[b - s->body_count];
+    bool near = plane >= 0 ? is_near_plane(s, &s->bodies[a].box, b - s->body_count)
+                           : hk_box_overlap(&s->bodies[a].box, box_of(s, b));
+    return near && hk_contact_touches(c->settings, a, b);
+}
+
+static void keep_tasks(hk_sweep *s)
+{
+    hk_sweep_task *tasks = s->tasks;
+    size_t room = s->task_room;
+    s->tasks = s->former;
+    s->task_room = s->former_room;
+    s->former = tasks;
+    s->former_room = room;
+    s->former_count = s->task_count;
     s->task_count = 0;
+}
+
+static hk_status list_tasks(hk_sweep *s, hk_sweep_aim aim)
+{
+    size_t at = 0;
+    keep_tasks(s);
     for (int a = 0; a < s->body_count; a++) {
         if (s->bodies[a].points[1] == s->bodies[a].points[0]) continue;
         for (int b = a + 1; b < s->body_count + s->obstacle_count; b++) {
-            int32_t plane = b < s->body_count ? -1 : c->plane_of[b - s->body_count];
-            bool near = plane >= 0 ? is_near_plane(s, &s->bodies[a].box, b - s->body_count)
-                                   : hk_box_overlap(&s->bodies[a].box, box_of(s, b));
-            if (near && hk_contact_touches(c->settings, a, b)) HK_TRY(add_task(s, a, b));
+            if (!meets(s, a, b)) continue;
+            HK_TRY(add_task(s, a, b));
+            hk_sweep_task *task = &s->tasks[s->task_count - 1];
+            bool known = aim == HK_SWEEP_AGAIN && was_listed(s, a, b, &at);
+            bool stale = s->bodies[a].stale || (b < s->body_count && s->bodies[b].stale);
+            task->part = !known ? HK_SWEEP_ALL : stale ? HK_SWEEP_LOOSE : HK_SWEEP_NONE;
         }
     }
     return HK_OK;
@@ -288,7 +355,8 @@ static hk_status list_tasks(hk_sweep *s)
 
 // ---------------------------------------------------------------- pairs
 
-static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, hk_sweep_found *f)
+static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, bool loose,
+                              hk_sweep_found *f)
 {
     const hk_contacts *c = s->contacts;
     const hk_sweep_body *body = &s->bodies[b];
@@ -301,10 +369,12 @@ static hk_status search_plane(const hk_sweep *s, int b, int side, bool guard, hk
     HK_TRY(hk_reserve((void **)&f->list, f->count, sizeof *f->list, &f->room, most));
     for (int p = body->points[0]; p < body->points[1]; p++) {
         double d[3];
+        if (loose && !s->changing[p]) continue;
         closest_minus(c->x + 3 * (size_t)p, point, d);
         double gap = closest_dot(normal, d) - radius;
         double down = -closest_dot(normal, c->move + 3 * (size_t)p);
         if (!guard && gap - down >= HK_SWEEP_AHEAD * c->settings->distance + driven) continue;
+        if (guard && s->loose[p]) down = fmax(down, 0);
         if (guard && down + s->margin[p] <= hk_sweep_room(gap, c->settings->distance)) continue;
         hk_sweep_pair *pair = &f->list[f->count++];
         pair->way = (hk_way_pair){.point = {p, plane, plane + 1, plane + 1},
@@ -344,23 +414,25 @@ static hk_status do_task(hk_sweep *s, bool guard, hk_sweep_task *task, int threa
     hk_sweep_search search = {.sweep = s, .found = &s->found[thread], .guard = guard};
     int a = task->sides[0], b = task->sides[1];
     bool plane = b >= s->body_count && s->contacts->plane_of[b - s->body_count] >= 0;
+    bool loose = task->part == HK_SWEEP_LOOSE;
     task->found = thread;
     task->first = search.found->count;
+    task->count = 0;
+    if (task->part == HK_SWEEP_NONE) return HK_OK;
     find_more(s, a, b, &search);
-    HK_TRY(plane
-               ? search_plane(s, a, b, guard, search.found)
-               : hk_patches_meet(s->patches, a, b, &search.more, hk_sweep_search_patches, &search));
+    HK_TRY(plane ? search_plane(s, a, b, guard, loose, search.found)
+                 : hk_patches_meet(s->patches, a, b, &search.more, loose ? s->stale : NULL,
+                                   hk_sweep_search_patches, &search));
     task->count = search.found->count - task->first;
     return HK_OK;
 }
 
-// The pairs of all tasks in the order of these.
+// Adds the pairs of all tasks in the order of these.
 static hk_status join_found(hk_sweep *s)
 {
-    size_t total = 0;
+    size_t total = s->count;
     for (size_t k = 0; k < s->task_count; k++) total += s->tasks[k].count;
-    HK_TRY(hk_reserve((void **)&s->pairs, 0, sizeof *s->pairs, &s->room, total));
-    s->count = 0;
+    HK_TRY(hk_reserve((void **)&s->pairs, s->count, sizeof *s->pairs, &s->room, total));
     for (size_t k = 0; k < s->task_count; k++) {
         const hk_sweep_task *task = &s->tasks[k];
         if (task->count == 0) continue;
@@ -407,16 +479,23 @@ static bool mark_bodies(const hk_sweep *s, uint8_t *marks)
     return any;
 }
 
-static hk_status box_body(hk_sweep *s, int b, void *guard)
+static hk_status box_body(hk_sweep *s, int b, void *context)
 {
-    if (s->bodies[b].points[1] > s->bodies[b].points[0]) find_body_box(s, b, guard != NULL);
+    hk_sweep_aim aim = *(const hk_sweep_aim *)context;
+    hk_sweep_body *body = &s->bodies[b];
+    if (aim != HK_SWEEP_AGAIN) body->stale = body->fitted = false;
+    if (body->points[1] == body->points[0] || (aim == HK_SWEEP_AGAIN && !body->stale)) return HK_OK;
+    find_body_box(s, b, aim != HK_SWEEP_FORCES);
     return HK_OK;
 }
 
 static hk_status refit_body(hk_sweep *s, int b, void *context)
 {
-    (void)context;
-    if (s->changed[b]) refit(s, b);
+    hk_sweep_aim aim = *(const hk_sweep_aim *)context;
+    if (!s->changed[b]) return HK_OK;
+    if (s->bodies[b].stale || !s->bodies[b].fitted) refit(s, b, aim != HK_SWEEP_FORCES);
+    if (aim == HK_SWEEP_AGAIN) mark_nodes(s, b);
+    s->bodies[b].fitted = true;
     return HK_OK;
 }
 
@@ -435,13 +514,20 @@ static void find_tilting(hk_sweep *s)
     s->tilting = 1e4 * DBL_EPSILON * largest * edge;
 }
 
-hk_status hk_sweep_search_ways(hk_sweep *s, bool guard)
+hk_status hk_sweep_search_ways(hk_sweep *s, hk_sweep_aim aim)
 {
-    HK_TRY(hk_sweep_each_body(s, box_body, guard ? s : NULL));
+    HK_TRY(hk_sweep_each_body(s, box_body, &aim));
     find_tilting(s);
-    HK_TRY(list_tasks(s));
-    if (mark_bodies(s, s->changed)) HK_TRY(hk_sweep_each_body(s, refit_body, NULL));
-    return do_tasks(s, guard);
+    HK_TRY(list_tasks(s, aim));
+    if (mark_bodies(s, s->changed)) HK_TRY(hk_sweep_each_body(s, refit_body, &aim));
+    if (aim != HK_SWEEP_AGAIN) s->count = 0;
+    HK_TRY(do_tasks(s, aim != HK_SWEEP_FORCES));
+    for (int b = 0; b < s->body_count && aim == HK_SWEEP_AGAIN; b++) {
+        for (int p = s->bodies[b].points[0]; p < s->bodies[b].points[1] && s->bodies[b].stale; p++)
+            s->loose[p] = s->loose[p] != 0;
+        s->bodies[b].stale = false;
+    }
+    return HK_OK;
 }
 
 static hk_status take_moves(hk_sweep *s, int b, void *context)
@@ -468,7 +554,7 @@ hk_status hk_sweep_find(hk_sweep *s, const double *to)
         find_obstacle_box(s, o);
         hk_patches_refit(s->patches, s->body_count + o);
     }
-    HK_TRY(hk_sweep_search_ways(s, false));
+    HK_TRY(hk_sweep_search_ways(s, HK_SWEEP_FORCES));
     HK_TRY(hk_sweep_add_selves(s));
     c->detect_s += hk_now() - start;
     return HK_OK;

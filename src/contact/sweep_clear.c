@@ -43,7 +43,7 @@ static hk_status list_all(hk_sweep *s, listing *l)
             s->patches->point[p] = hk_patch_round(low, high);
         }
         hk_patches_refit(s->patches, b);
-        HK_TRY(hk_patches_meet(s->patches, b, b, NULL, list_two, l));
+        HK_TRY(hk_patches_meet(s->patches, b, b, NULL, NULL, list_two, l));
     }
     return HK_OK;
 }
@@ -234,12 +234,12 @@ hk_status hk_sweep_search_own(hk_sweep *s, int b, hk_sweep_own *own)
     double left = HK_SWEEP_LEFT * s->contacts->settings->distance;
     find_local_boxes(s, b, 0.5 * own->margin + 0.5 * left + radius);
     // What is thick may be nearer to itself than it is thick.
-    if (radius > 0) return hk_patches_meet(s->patches, b, b, NULL, hk_sweep_own_patches, own);
+    if (radius > 0) return hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_own_patches, own);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) turn[i][j] = closest_dot(body->turn[1][i], body->turn[0][j]);
     for (int i = 0; i < 3; i++) trace += turn[i][i];
     double half = sqrt(fmax(0, 0.25 * (1 + trace)));  // cos θ/2
     find_drifts(s, body, turn);
     HK_TRY(search_beside(s, body, half, s->contacts->settings->bodies[b].edge, own));
-    return hk_patches_meet(s->patches, b, b, NULL, search_apart, own);
+    return hk_patches_meet(s->patches, b, b, NULL, NULL, search_apart, own);
 }

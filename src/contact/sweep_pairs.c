@@ -95,7 +95,7 @@ static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
     const hk_contacts *c = search->sweep->contacts;
     if (search->near > 0) return true;
     if (search->guard)
-        return !hk_sweep_is_safe(search->sweep, pair, margin_of(search->sweep, pair));
+        return !hk_sweep_is_safe(search->sweep, pair, true, margin_of(search->sweep, pair));
     double gap = pair->distance - pair->way.thickness;
     for (int v = 0; v < 4; v++) {
         int32_t p = pair->way.point[v];
@@ -243,7 +243,7 @@ static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4
         search.near = reach;
         HK_TRY(add(&search, kind, point, reach));
         if (own->found->count > before &&
-            hk_sweep_is_safe(own->sweep, &own->found->list[before], own->margin))
+            hk_sweep_is_safe(own->sweep, &own->found->list[before], false, own->margin))
             own->found->count = before;
         return HK_OK;
     }

@@ -15,6 +15,8 @@ typedef struct hk_sweep_body {
     int points[2];  // run of them
     hk_box box;
     double slow;   // part of its way that all of it goes
+    bool stale;    // some of its points have other margins than they were searched with
+    bool fitted;   // the boxes of its patches are those of the search
     bool touches;  // itself
     // ---- of its own pairs (sweep_self.c)
     double near;  // m, they are listed up to here; 0: there is no list
@@ -37,8 +39,12 @@ typedef struct hk_sweep_found {
     size_t count, room;
 } hk_sweep_found;
 
+// What of two sides is searched: nothing, what points with other margins than before may come into
+// the way of, or all.
+typedef enum hk_sweep_part { HK_SWEEP_NONE, HK_SWEEP_LOOSE, HK_SWEEP_ALL } hk_sweep_part;
 typedef struct hk_sweep_task {  // two sides, and where their pairs are
     int32_t sides[2], found;
+    hk_sweep_part part;
     size_t first, count;
 } hk_sweep_task;
 
@@ -50,7 +56,9 @@ struct hk_sweep {
     hk_box *obstacle_box;  // [obstacle_count]
     double *driven;        // [obstacle_count] m, what they have gone since the step began
     double *margin;        // [point_count] m, what moves may change by; of obstacles 0
-    uint8_t *loose;        // [body_points] points that may stay where they are
+    double *wider;         // [body_points] m, margins that were not enough are wider by that
+    uint8_t *loose;        // [body_points] points that may stay where they are; 2: since now
+    uint8_t *changing;     // [body_points] points with other margins than they were searched with
     double tilting;        // m²: below this product of gap and distance rounding tilts normals
     double *patch_way, *patch_margin;  // [patches] m, the longest less the mean way of the body
     double *end;                       // [body_points][3] m, where the last walk ended
@@ -58,9 +66,12 @@ struct hk_sweep {
     size_t *beside_start;  // [patches + 1] of those beside a patch, and not before it, at rest
     int32_t *beside;
     float *clear;           // m, what surely is between them
+    uint8_t *stale;         // [nodes of patches] it has points with other margins
     hk_sweep_drift *drift;  // [patches]
     hk_sweep_task *tasks;
     size_t task_count, task_room;
+    hk_sweep_task *former;  // of the search before
+    size_t former_count, former_room;
     hk_sweep_found *found;  // [threads]
     hk_sweep_pair *pairs;
     size_t count, room;
@@ -97,9 +108,11 @@ static inline bool hk_box_overlap(const hk_box *a, const hk_box *b)
 // For every body, by all threads where there are many.
 typedef hk_status hk_sweep_body_fn(hk_sweep *s, int body, void *context);
 hk_status hk_sweep_each_body(hk_sweep *s, hk_sweep_body_fn *each, void *context);
-// Pairs on the ways by c->move, into the list, for the guard, or (NULL) those that need forces.
+// Pairs on the ways by c->move, into the list: those that need forces; those that are a matter for
+// the guard; or, beside the latter, those that points with other margins may come into the way of.
 // Those of one body are not among them.
-hk_status hk_sweep_search_ways(hk_sweep *s, bool guard);
+typedef enum hk_sweep_aim { HK_SWEEP_FORCES, HK_SWEEP_GUARD, HK_SWEEP_AGAIN } hk_sweep_aim;
+hk_status hk_sweep_search_ways(hk_sweep *s, hk_sweep_aim aim);
 
 // ---- sweep_pairs.c
 // What of two patches is near, into a list: pairs that c->move brings nearer than HK_SWEEP_AHEAD of
@@ -145,15 +158,16 @@ hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
 // The part of c->move, at most `most`, that leaves a pair apart.
 double hk_sweep_fraction(const hk_sweep *s, const hk_sweep_pair *pair, double most);
 // Shortens moves of points until no pair of the list comes too near; false: some have left the
-// margins that pairs were searched for, and are marked as loose.
-bool hk_sweep_shorten(hk_sweep *s);
+// margins that pairs were searched for, and have other ones now. On trial they lose no more than
+// leads towards others.
+bool hk_sweep_shorten(hk_sweep *s, bool trial);
 
-// What the guard may change a move by, m: of most points little, of those that are in the way of
-// others all of it.
+// The guard may leave a loose point anywhere on its way, and may change that by a margin, m, as it
+// may change the ends of all ways.
 static inline double hk_sweep_margin_of(const hk_sweep *s, int32_t p, const double *move)
 {
-    double distance = s->contacts->settings->distance, way = sqrt(closest_dot(move, move));
-    return s->loose[p] ? 2 * distance + 1.01 * way : 0.5 * distance + 0.05 * way;
+    double distance = s->contacts->settings->distance;
+    return s->wider[p] + 0.5 * distance + 0.05 * sqrt(closest_dot(move, move));
 }
 
 // What moves may take of a gap. Every step would take a part of what the steps before have left,
@@ -175,9 +189,10 @@ static inline double hk_sweep_driven(const hk_contacts *c, int32_t p)
     return sqrt(closest_dot(d, d));
 }
 
-// Whether a pair is so far apart that c->move cannot bring it too near, or nearer than `margin`.
-// (Where rounding tilts the normal, slabs have to tell.)
-static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, double margin)
+// Whether a pair is so far apart that c->move cannot bring it too near, or, while loose points may
+// stay behind, nearer than `margin`. (Where rounding tilts the normal, slabs have to tell.)
+static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, bool loose,
+                                    double margin)
 {
     const hk_contacts *c = s->contacts;
     int firsts = hk_pair_firsts(k->way.kind);
@@ -186,6 +201,7 @@ static inline bool hk_sweep_is_safe(const hk_sweep *s, const hk_sweep_pair *k, d
         double along = closest_dot(k->n, c->move + 3 * (size_t)k->way.point[v]);
         int side = v >= firsts;
         if (!side) along = -along;
+        if (loose && along < 0 && s->loose[k->way.point[v]]) along = 0;
         if (along > speed[side]) speed[side] = along;
     }
     double gap = k->distance - k->way.thickness;

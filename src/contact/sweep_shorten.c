@@ -58,22 +58,42 @@ double hk_sweep_fraction(const hk_sweep *s, const hk_sweep_pair *k, double most)
 // ---------------------------------------------------------------- one pair
 
 typedef enum manner { ALONG, PARTS, ALL } manner;  // what is taken from moves
+typedef struct hk_sweep_shortening {
+    bool trial;  // margins do not bind: how wide they should be is asked for
+    bool left;   // some have
+} hk_sweep_shortening;
 
-// Within the margin of the move that was searched for, c->aim; or that margin has to be wider.
-static void confine(hk_sweep *s, int p, manner how, bool *left)
+// By how much more than it was too little for what was asked for a margin is made wider.
+#define WIDER 1.5
+
+// Within the margin of the move that was searched for, c->aim, or of a part of it; where that is
+// not enough, the point gets a wider margin, or at last has to be loose, and the search is repeated.
+static void confine(hk_sweep *s, int p, manner how, hk_sweep_shortening *w)
 {
     hk_contacts *c = s->contacts;
-    double *move = c->move + 3 * (size_t)p, d[3];
+    double *move = c->move + 3 * (size_t)p, near[3], d[3];
     const double *aim = c->aim + 3 * (size_t)p;
-    closest_minus(move, aim, d);
+    memcpy(near, aim, sizeof near);
+    if (s->loose[p] == 1) {
+        double along = closest_dot(move, aim), all = closest_dot(aim, aim);
+        double part = along < all ? fmax(along, 0) / all : 1;
+        for (int i = 0; i < 3; i++) near[i] *= part;
+    }
+    closest_minus(move, near, d);
     double square = closest_dot(d, d), margin = 0.999 * s->margin[p];
     if (!(square > margin * margin)) return;
-    if (how == ALL) {
-        s->loose[p] = 1;
-        *left = true;
+    if (how != ALL && !w->trial) {
+        for (int i = 0; i < 3; i++) move[i] = near[i] + margin / sqrt(square) * d[i];
         return;
     }
-    for (int i = 0; i < 3; i++) move[i] = aim[i] + margin / sqrt(square) * d[i];
+    double most = 2 * c->settings->distance + sqrt(closest_dot(aim, aim));
+    if (w->trial)
+        s->wider[p] = fmax(s->wider[p], fmin(most, WIDER * sqrt(square)));
+    else
+        s->loose[p] = s->loose[p] == 1 ? 1 : 2;
+    s->changing[p] = 1;
+    s->bodies[s->contacts->side[p]].stale = true;
+    w->left = true;
 }
 
 // How far the two sides may go beyond their side of the slab: what there is of it is divided among
@@ -94,7 +114,8 @@ static bool divide_room(const approach *a, int firsts, double limit[2])
 }
 
 // Takes from the moves of corners that would come too near; whether any did.
-static bool shorten(hk_sweep *s, const hk_sweep_pair *k, int round, manner how, bool *left)
+static bool shorten(hk_sweep *s, const hk_sweep_pair *k, int round, manner how,
+                    hk_sweep_shortening *w)
 {
     hk_contacts *c = s->contacts;
     int firsts = hk_pair_firsts(k->way.kind);
@@ -113,7 +134,7 @@ static bool shorten(hk_sweep *s, const hk_sweep_pair *k, int round, manner how, 
         for (int i = 0; i < 3; i++)
             move[i] = how == ALONG ? move[i] + side * by * a.normal[i] : part * move[i];
         s->changed[p] = (uint8_t)round;
-        confine(s, p, how, left);
+        confine(s, p, how, w);
         c->clamped++;
         any = true;
     }
@@ -143,23 +164,25 @@ static void mark_pairs(hk_sweep *s)
     int threads = s->count > MANY ? s->contacts->threads : 1;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (size_t k = 0; k < s->count; k++)
-        s->pairs[k].way.marked = !hk_sweep_is_safe(s, &s->pairs[k], 0);
+        s->pairs[k].way.marked = !hk_sweep_is_safe(s, &s->pairs[k], false, 0);
 }
 
-bool hk_sweep_shorten(hk_sweep *s)
+bool hk_sweep_shorten(hk_sweep *s, bool trial)
 {
     const hk_contacts *c = s->contacts;
-    bool any = true, left = false;
+    hk_sweep_shortening w = {.trial = trial};
+    bool any = true;
     memset(s->changed, 0, (size_t)c->point_count);
+    memset(s->changing, 0, (size_t)c->body_points);
     mark_pairs(s);
-    for (int n = 1; n <= MOST_ROUNDS && any; n++) {
+    for (int n = 1; n <= (trial ? ROUNDS : MOST_ROUNDS) && any; n++) {
         manner how = n <= ROUNDS ? ALONG : n <= 2 * ROUNDS ? PARTS : ALL;
         any = false;
         for (size_t k = 0; k < s->count; k++) {
             const hk_sweep_pair *pair = &s->pairs[k];
             bool look = n == 1 ? pair->way.marked || is_new(s, pair, n) : is_new(s, pair, n);
-            if (look && !hk_sweep_is_safe(s, pair, 0)) any |= shorten(s, pair, n, how, &left);
+            if (look && !hk_sweep_is_safe(s, pair, false, 0)) any |= shorten(s, pair, n, how, &w);
         }
     }
-    return !any && !left;
+    return !any && !w.left;
 }

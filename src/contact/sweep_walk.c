@@ -2,7 +2,7 @@
 #include "contact/sweep_parts.h"
 
 // Searches, each with wider margins for points that had left theirs in the one before.
-enum { MOST_SEARCHES = 4 };
+enum { MOST_SEARCHES = 5 };
 
 static int root_of(const int32_t *parent, int b)
 {
@@ -40,7 +40,7 @@ static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
     join_bodies(s);
     for (size_t k = 0; k < s->count && !settled; k++) {
         const int32_t *side = s->pairs[k].sides;
-        if (hk_sweep_is_safe(s, &s->pairs[k], 0)) continue;
+        if (hk_sweep_is_safe(s, &s->pairs[k], false, 0)) continue;
         int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
         s->part[root] = hk_sweep_fraction(s, &s->pairs[k], s->part[root]);
     }
@@ -100,18 +100,6 @@ static hk_status take_moves(hk_sweep *s, int b, void *context)
     return HK_OK;
 }
 
-// Shortens the ways from where bodies are; whether that settled all that was found.
-static hk_status shorten_ways(hk_sweep *s, bool *settled)
-{
-    hk_contacts *c = s->contacts;
-    size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
-    HK_TRY(hk_sweep_search_ways(s, true));
-    HK_TRY(hk_sweep_add_selves(s));
-    memcpy(c->aim, c->move, bytes);
-    *settled = hk_sweep_shorten(s);
-    return HK_OK;
-}
-
 hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
 {
     hk_contacts *c = s->contacts;
@@ -120,16 +108,22 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     size_t bytes = 3 * sizeof(double) * (size_t)c->body_points;
     bool settled = false;
     HK_TRY(hk_sweep_each_body(s, take_moves, &w));
+    memcpy(c->aim, c->move, bytes);
     for (int n = 0; n < MOST_SEARCHES && !settled; n++) {
         if (n > 0) memcpy(c->move, c->aim, bytes);
-        HK_TRY(shorten_ways(s, &settled));
+        HK_TRY(hk_sweep_search_ways(s, n > 0 ? HK_SWEEP_AGAIN : HK_SWEEP_GUARD));
+        if (n == 0) HK_TRY(hk_sweep_add_selves(s));
+        settled = hk_sweep_shorten(s, n == 0);
     }
     for (int p = 0; p < c->body_points; p++) {
         // A point that was shortened is farther off than its body was.
         if (s->changed[p]) w.off[c->side[p]] = INFINITY;
         // What was in the way of others will be so in the next step.
-        s->loose[p] &= s->changed[p] != 0;
+        s->loose[p] = s->loose[p] && s->changed[p];
+        s->wider[p] = s->changed[p] ? 0.5 * s->wider[p] : 0;
     }
+    // The same part of all ways leaves them where they were looked for.
+    if (!settled) memcpy(c->move, c->aim, bytes);
     HK_TRY(shorten_together(s, settled, w.off));
     HK_TRY(hk_sweep_each_body(s, move_body, &w));
     c->guard_s += hk_now() - start;
