@@ -27,11 +27,14 @@ typedef struct hk_sweep_body {
     double mean[3];        // m, the mean way
     bool followed;         // away[1] and turn[1] are those of where it is
     int patches[2];        // run of them
-    bool cleared;          // what is between its patches is known (sweep_clear.c)
+    // What is between its patches (sweep_clear.c) is known where it is, or in the shape of the list.
+    bool cleared, based;
 } hk_sweep_body;
 
-typedef struct hk_sweep_drift {  // what points of a patch move by beyond a turn of the body
-    double mean[3], radius;      // m
+typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
+    double middle[3], size;      // m, of its corners
+    double way[3], spin[3];      // m and 1
+    double off;                  // m, of corners beside that
 } hk_sweep_drift;
 
 typedef struct hk_sweep_found {
@@ -66,6 +69,7 @@ struct hk_sweep {
     size_t *beside_start;  // [patches + 1] of those beside a patch, and not before it, at rest
     int32_t *beside;
     float *clear;           // m, what surely is between them
+    uint8_t *fresh;         // that was measured where the body is
     uint8_t *stale;         // [nodes of patches] it has points with other margins
     hk_sweep_drift *drift;  // [patches]
     hk_sweep_task *tasks;
@@ -151,6 +155,8 @@ hk_status hk_sweep_fraction_of_self(hk_sweep *s, int body, double off, double *l
 
 // ---- sweep_clear.c
 hk_status hk_sweep_list_beside(hk_sweep *s);
+// Takes as much from what is between patches of a body.
+void hk_sweep_lessen_clear(hk_sweep *s, const hk_sweep_body *body, double by);
 // Pairs of a body that c->move brings together, whatever it does.
 hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
 

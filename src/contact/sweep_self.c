@@ -165,6 +165,15 @@ static hk_status list_on_way(hk_sweep *s, int b)
     return status;
 }
 
+// What was known to be between patches in the shape of the list is known where the body is.
+static void leave_list(hk_sweep *s, hk_sweep_body *body)
+{
+    if (!(body->near > 0) || !body->based) return;
+    hk_sweep_lessen_clear(s, body, 2 * body->away[0]);
+    body->cleared = true;
+    body->based = false;
+}
+
 // Makes the list of a body anew where it deforms too much for it; where it deforms too much for
 // any, there is none, and its pairs are looked for on the ways.
 hk_status hk_sweep_cover_self(hk_sweep *s, int b)
@@ -178,8 +187,11 @@ hk_status hk_sweep_cover_self(hk_sweep *s, int b)
     body->followed = true;
     if (covered) return HK_OK;
     double near = fmax(NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
+    leave_list(s, body);
     take_base(s, body);
-    return needed_near(body) < 0.5 * near ? list_self(s, b, near) : list_on_way(s, b);
+    if (!(needed_near(body) < 0.5 * near)) return list_on_way(s, b);
+    body->based = body->cleared;
+    return list_self(s, b, near);
 }
 
 // ---------------------------------------------------------------- pairs
@@ -249,6 +261,8 @@ hk_status hk_sweep_fraction_of_self(hk_sweep *s, int b, double off, double *leas
         }
     }
     if (!listed) {
+        leave_list(s, body);
+        body->near = 0;
         hk_sweep_own own = {.sweep = s, .fraction = 1};
         HK_TRY(hk_sweep_search_own(s, b, &own));
         *least = own.fraction;
