@@ -81,6 +81,7 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->beside);
     hk_free(s->clear);
     hk_free(s->fresh);
+    hk_free(s->passed);
     hk_free(s->stale);
     hk_free(s->drift);
     hk_free(s->tasks);

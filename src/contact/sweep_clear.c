@@ -60,7 +60,8 @@ static hk_status sort_pairs(hk_sweep *s, const listing *l)
     s->beside = HK_ARRAY(int32_t, l->count + 1);
     s->clear = HK_ZEROS(float, l->count + 1);
     s->fresh = HK_ZEROS(uint8_t, l->count + 1);
-    if (!s->beside_start || !s->beside || !s->clear || !s->fresh) return HK_NO_MEMORY;
+    s->passed = HK_ZEROS(float, l->count + 1);
+    if (!s->beside_start || !s->beside || !s->clear || !s->fresh || !s->passed) return HK_NO_MEMORY;
     for (size_t k = 0; k < l->count; k++) s->beside_start[l->pairs[k][0] + 2]++;
     for (size_t k = 0; k < patches; k++) s->beside_start[k + 2] += s->beside_start[k + 1];
     for (size_t k = 0; k < l->count; k++)
@@ -277,15 +278,14 @@ static hk_status search_two(hk_sweep *s, size_t k, int32_t a, double edge, hk_sw
     double way = drift_between(&s->drift[a], &s->drift[b]), need = way + own->margin;
     bool is_free = need < hk_sweep_room(clear, distance);
     if (!is_free && !s->fresh[k]) {
-        clear = clearance(s, a, b, fmin(edge, fmax(ENOUGH * edge, 3 * need)));
+        clear = (double)hk_round_down(
+            clearance(s, a, b, fmin(edge, fmax(ENOUGH * edge, 3 * need))));
         s->fresh[k] = 1;
         is_free = need < hk_sweep_room(clear, distance);
     }
     if (!is_free) HK_TRY(hk_sweep_own_patches(own, a, b));
-    // A search for pairs is not the way itself, of which any part may be taken.
-    if (!own->found) clear = fmax(0, clear - way);
-    s->clear[k] = hk_round_down(clear);
-    s->fresh[k] &= own->found != NULL;
+    s->clear[k] = (float)clear;
+    s->passed[k] = hk_round_up(way);
     return HK_OK;
 }
 
@@ -296,7 +296,20 @@ static hk_status search_beside(hk_sweep *s, hk_sweep_body *body, double edge, hk
         for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
             HK_TRY(search_two(s, k, a, edge, own));
     body->cleared = true;
+    body->passes = !own->found;
     return HK_OK;
+}
+
+void hk_sweep_pass(hk_sweep *s, hk_sweep_body *body)
+{
+    if (!body->passes) return;
+    body->passes = false;
+    for (size_t k = s->beside_start[body->patches[0]];
+         k < s->beside_start[body->patches[1]] && body->slow > 0; k++) {
+        double clear = (double)s->clear[k] - body->slow * (double)s->passed[k];
+        s->clear[k] = hk_round_down(fmax(0, clear));
+        s->fresh[k] = 0;
+    }
 }
 
 void hk_sweep_lessen_clear(hk_sweep *s, const hk_sweep_body *body, double by)

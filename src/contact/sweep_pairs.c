@@ -7,6 +7,7 @@
 enum { MOST = 3 * HK_PATCH_TRIANGLES };
 typedef struct near_list {
     hk_patch_box box[MOST];
+    float low[3][MOST + 3], high[3][MOST + 3];  // the same, four by four
     const int32_t *corner[MOST];
     int count;
 } near_list;
@@ -23,8 +24,24 @@ static void collect(const hk_patches *p, const int32_t *which, const int32_t run
         if (more) box = (hk_patch_box){box.low + more->low, box.high + more->high};
         if (!hk_patch_overlap(&box, other)) continue;
         to->box[to->count] = box;
+        for (int i = 0; i < 3; i++) {
+            to->low[i][to->count] = box.low[i];
+            to->high[i][to->count] = box.high[i];
+        }
         to->corner[to->count++] = corner;
     }
+}
+
+// Which of four boxes, from `first` on, overlap another one.
+static inline unsigned overlaps(const near_list *list, int first, const hk_patch_box *box)
+{
+    hk_int4 mask = {-1, -1, -1, -1};
+    for (int i = 0; i < 3; i++) {
+        mask &= *(const hk_float4u *)(list->low[i] + first) <= box->high[i];
+        mask &= *(const hk_float4u *)(list->high[i] + first) >= box->low[i];
+    }
+    unsigned bits = hk_four_bits(mask);
+    return first + 4 > list->count ? bits & (15u >> (first + 4 - list->count)) : bits;
 }
 
 // ---------------------------------------------------------------- how far they are apart
@@ -142,13 +159,13 @@ static hk_status try_triangles(const near_list *points, const near_list *triangl
                                void *context)
 {
     for (int i = 0; i < points->count; i++)
-        for (int j = 0; j < triangles->count; j++) {
-            if (!hk_patch_overlap(&points->box[i], &triangles->box[j])) continue;
-            const int32_t *t = triangles->corner[j];
-            int32_t p = points->corner[i][0];
-            if (p == t[0] || p == t[1] || p == t[2]) continue;
-            HK_TRY(each(context, HK_VERTEX_TRIANGLE, (int32_t[4]){p, t[0], t[1], t[2]}));
-        }
+        for (int j = 0; j < triangles->count; j += 4)
+            for (unsigned bits = overlaps(triangles, j, &points->box[i]); bits; bits &= bits - 1) {
+                const int32_t *t = triangles->corner[j + __builtin_ctz(bits)];
+                int32_t p = points->corner[i][0];
+                if (p == t[0] || p == t[1] || p == t[2]) continue;
+                HK_TRY(each(context, HK_VERTEX_TRIANGLE, (int32_t[4]){p, t[0], t[1], t[2]}));
+            }
     return HK_OK;
 }
 
@@ -156,12 +173,13 @@ static hk_status try_edges(const near_list *first, const near_list *second, bool
                            pair_fn *each, void *context)
 {
     for (int i = 0; i < first->count; i++)
-        for (int j = same ? i + 1 : 0; j < second->count; j++) {
-            if (!hk_patch_overlap(&first->box[i], &second->box[j])) continue;
-            const int32_t *e = first->corner[i], *f = second->corner[j];
-            if (hk_share_vertex(2, e, 2, f)) continue;
-            HK_TRY(each(context, HK_EDGE_EDGE, (int32_t[4]){e[0], e[1], f[0], f[1]}));
-        }
+        for (int j = same ? (i + 1) / 4 * 4 : 0; j < second->count; j += 4)
+            for (unsigned bits = overlaps(second, j, &first->box[i]); bits; bits &= bits - 1) {
+                int k = j + __builtin_ctz(bits);
+                const int32_t *e = first->corner[i], *f = second->corner[k];
+                if ((same && k <= i) || hk_share_vertex(2, e, 2, f)) continue;
+                HK_TRY(each(context, HK_EDGE_EDGE, (int32_t[4]){e[0], e[1], f[0], f[1]}));
+            }
     return HK_OK;
 }
 

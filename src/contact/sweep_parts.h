@@ -29,6 +29,7 @@ typedef struct hk_sweep_body {
     int patches[2];        // run of them
     // What is between its patches (sweep_clear.c) is known where it is, or in the shape of the list.
     bool cleared, based;
+    bool passes;  // its way takes something of that
 } hk_sweep_body;
 
 typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
@@ -70,6 +71,7 @@ struct hk_sweep {
     int32_t *beside;
     float *clear;           // m, what surely is between them
     uint8_t *fresh;         // that was measured where the body is
+    float *passed;          // m, what the way that was searched takes of it
     uint8_t *stale;         // [nodes of patches] it has points with other margins
     hk_sweep_drift *drift;  // [patches]
     hk_sweep_task *tasks;
@@ -157,6 +159,8 @@ hk_status hk_sweep_fraction_of_self(hk_sweep *s, int body, double off, double *l
 hk_status hk_sweep_list_beside(hk_sweep *s);
 // Takes as much from what is between patches of a body.
 void hk_sweep_lessen_clear(hk_sweep *s, const hk_sweep_body *body, double by);
+// A body has gone the part body->slow of the way that was searched last.
+void hk_sweep_pass(hk_sweep *s, hk_sweep_body *body);
 // Pairs of a body that c->move brings together, whatever it does.
 hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
 
