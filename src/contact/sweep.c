@@ -54,7 +54,9 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
         s->patch_way = HK_ZEROS(double, s->patches->count + 1);
         s->patch_margin = HK_ZEROS(double, s->patches->count + 1);
         s->stale = HK_ZEROS(uint8_t, s->patches->root[s->patches->side_count] + 1);
-        if (!s->patch_way || !s->patch_margin || !s->stale) status = HK_NO_MEMORY;
+        s->slab = HK_ZEROS(hk_sweep_slab, s->patches->count + 1);
+        bool all = s->patch_way && s->patch_margin && s->stale && s->slab;
+        if (!all) status = HK_NO_MEMORY;
     }
     if (status != HK_OK) {
         hk_sweep_free(s);
@@ -83,6 +85,7 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->fresh);
     hk_free(s->passed);
     hk_free(s->stale);
+    hk_free(s->slab);
     hk_free(s->drift);
     hk_free(s->tasks);
     hk_free(s->former);
@@ -259,6 +262,7 @@ static void refit(hk_sweep *s, int b, bool guard)
     double mean = closest_dot(body->mean, body->mean);
     find_point_boxes(s, b, guard);
     hk_patches_refit(s->patches, b);
+    hk_sweep_find_slabs(s, b);
     for (int k = body->patches[0]; k < body->patches[1]; k++) {
         const hk_patch *patch = &p->patches[k];
         double longest = 0, margin = 0;
@@ -555,6 +559,7 @@ hk_status hk_sweep_find(hk_sweep *s, const double *to)
     for (int o = 0; o < s->obstacle_count; o++) {
         find_obstacle_box(s, o);
         hk_patches_refit(s->patches, s->body_count + o);
+        hk_sweep_find_slabs(s, s->body_count + o);
     }
     HK_TRY(hk_sweep_search_ways(s, HK_SWEEP_FORCES));
     HK_TRY(hk_sweep_add_selves(s));

@@ -44,6 +44,82 @@ static inline unsigned overlaps(const near_list *list, int first, const hk_patch
     return first + 4 > list->count ? bits & (15u >> (first + 4 - list->count)) : bits;
 }
 
+// ---------------------------------------------------------------- slabs
+
+// Where the boxes of a patch's corners lie along a direction.
+static void extent(const hk_patches *p, const hk_patch *patch, const float normal[3], float *low,
+                   float *high)
+{
+    const hk_float4 n = {normal[0], normal[1], normal[2], 0};
+    const hk_float4 size = {fabsf(n[0]), fabsf(n[1]), fabsf(n[2]), 0};
+    float least = INFINITY, most = -INFINITY, large = 0;
+    for (int k = patch->corners[0]; k < patch->corners[1]; k++) {
+        const hk_patch_box *box = &p->point[p->corners[k]];
+        hk_float4 sum = n * (box->low + box->high), wide = size * (box->high - box->low);
+        float middle = sum[0] + sum[1] + sum[2], width = wide[0] + wide[1] + wide[2];
+        least = middle - width < least ? middle - width : least;
+        most = middle + width > most ? middle + width : most;
+    }
+    // Each of those sums is of numbers as large as coordinates.
+    const hk_patch_box *one = &p->point[p->corners[patch->corners[0]]];
+    for (int i = 0; i < 3; i++) large += fabsf(one->low[i]) + fabsf(one->high[i]);
+    float slack = 0x1p-20f * (large + most - least);
+    *low = 0.5f * least - slack;
+    *high = 0.5f * most + slack;
+}
+
+static void find_normal(const hk_contacts *c, const hk_patches *p, const hk_patch *patch,
+                        float normal[3])
+{
+    double sum[3] = {0, 0, 0};
+    for (int k = patch->triangles[0]; k < patch->triangles[1]; k++) {
+        const int32_t *t = c->triangles + 3 * (size_t)p->triangles[k];
+        double a[3], b[3], cross[3];
+        closest_minus(c->x + 3 * (size_t)t[1], c->x + 3 * (size_t)t[0], a);
+        closest_minus(c->x + 3 * (size_t)t[2], c->x + 3 * (size_t)t[0], b);
+        closest_cross(a, b, cross);
+        for (int i = 0; i < 3; i++) sum[i] += cross[i];
+    }
+    double length = sqrt(closest_dot(sum, sum));
+    for (int i = 0; i < 3; i++) normal[i] = length > 0 ? (float)(sum[i] / length) : 0;
+}
+
+void hk_sweep_find_slabs(hk_sweep *s, int side)
+{
+    const hk_patches *p = s->patches;
+    for (int k = p->root[side]; k < p->root[side + 1]; k++) {
+        if (p->other[k] >= 0) continue;
+        const hk_patch *patch = &p->patches[-1 - p->other[k]];
+        hk_sweep_slab *slab = &s->slab[-1 - p->other[k]];
+        find_normal(s->contacts, p, patch, slab->normal);
+        extent(p, patch, slab->normal, &slab->low, &slab->high);
+    }
+}
+
+// Whether one of two patches stays outside of the slab of the other one; the first goes `more` (of
+// which the second sees the opposite).
+static bool stays_outside(const hk_sweep *s, int32_t a, int32_t b, const hk_patch_box *more)
+{
+    for (int k = 0; k < 2; k++) {
+        const hk_sweep_slab *slab = &s->slab[k ? b : a];
+        float low, high, from = 0, to = 0;
+        if (slab->normal[0] == 0 && slab->normal[1] == 0 && slab->normal[2] == 0) continue;
+        extent(s->patches, &s->patches->patches[k ? a : b], slab->normal, &low, &high);
+        for (int i = 0; i < 3; i++) {
+            float first = slab->normal[i] * more->low[i], second = slab->normal[i] * more->high[i];
+            from += first < second ? first : second;
+            to += first < second ? second : first;
+        }
+        float slack = 0x1p-20f * (to - from);
+        // The first patch of the two is what goes farther.
+        float own = k ? 0 : 1, other = k ? 1 : 0;
+        if (slab->high + own * (to + slack) < low + other * (from - slack) ||
+            slab->low + own * (from - slack) > high + other * (to + slack))
+            return true;
+    }
+    return false;
+}
+
 // ---------------------------------------------------------------- how far they are apart
 
 // Whether they are surely farther apart than `reach`, by the plane of the triangle, or by planes
@@ -222,6 +298,7 @@ hk_status hk_sweep_search_patches(void *context, int32_t a, int32_t b)
 {
     hk_sweep_search *search = context;
     const hk_sweep *s = search->sweep;
+    if (!(search->near > 0) && stays_outside(s, a, b, &search->more)) return HK_OK;
     reaching r = {.search = search, .reach = search->near};
     if (!(search->near > 0)) {
         double margin = s->patch_margin[a] + s->patch_margin[b];

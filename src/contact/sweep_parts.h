@@ -38,6 +38,11 @@ typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
     double off;                  // m, of corners beside that
 } hk_sweep_drift;
 
+// The slab that a patch stays in on its way: along its mean normal, in the frame of its body.
+typedef struct hk_sweep_slab {
+    float normal[3], low, high;
+} hk_sweep_slab;
+
 typedef struct hk_sweep_found {
     hk_sweep_pair *list;
     size_t count, room;
@@ -64,6 +69,7 @@ struct hk_sweep {
     uint8_t *loose;        // [body_points] points that may stay where they are; 2: since now
     uint8_t *changing;     // [body_points] points with other margins than they were searched with
     double tilting;        // m²: below this product of gap and distance rounding tilts normals
+    hk_sweep_slab *slab;               // [patches]
     double *patch_way, *patch_margin;  // [patches] m, the longest less the mean way of the body
     double *end;                       // [body_points][3] m, where the last walk ended
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
@@ -145,6 +151,9 @@ typedef struct hk_sweep_own {
     double margin;
 } hk_sweep_own;
 hk_status hk_sweep_own_patches(void *own, int32_t first, int32_t second);
+
+// Of patches of a body or an obstacle whose points have their boxes.
+void hk_sweep_find_slabs(hk_sweep *s, int side);
 
 // ---- sweep_self.c
 // Before a step by c->move: a list of the body's own pairs where one will do.
