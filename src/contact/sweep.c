@@ -45,8 +45,8 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
     bool complete = s->bodies && s->obstacle_box && s->driven && s->end && s->base && s->found &&
-                    s->changed && s->parent && s->part && s->loose && s->margin &&
-                    s->wider && s->changing;
+                    s->changed && s->parent && s->part && s->loose && s->margin && s->wider &&
+                    s->changing;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);
@@ -143,6 +143,7 @@ static hk_status take_body(hk_sweep *s, int b, void *context)
     }
     body->followed &= same;
     body->cleared &= same;
+    body->turned = false;
     return HK_OK;
 }
 

@@ -251,8 +251,8 @@ static double drift_between(const hk_sweep_drift *a, const hk_sweep_drift *b)
     for (int i = 0; i < 3; i++) mean[i] = 0.5 * (a->spin[i] + b->spin[i]);
     closest_cross(mean, d, cross);
     closest_minus(v, cross, v);
-    return sqrt(closest_dot(v, v)) +
-           0.5 * sqrt(closest_dot(differ, differ)) * (a->size + b->size) + a->off + b->off;
+    return sqrt(closest_dot(v, v)) + 0.5 * sqrt(closest_dot(differ, differ)) * (a->size + b->size) +
+           a->off + b->off;
 }
 
 static bool is_beside(const hk_sweep *s, int32_t a, int32_t b)
@@ -278,8 +278,8 @@ static hk_status search_two(hk_sweep *s, size_t k, int32_t a, double edge, hk_sw
     double way = drift_between(&s->drift[a], &s->drift[b]), need = way + own->margin;
     bool is_free = need < hk_sweep_room(clear, distance);
     if (!is_free && !s->fresh[k]) {
-        clear = (double)hk_round_down(
-            clearance(s, a, b, fmin(edge, fmax(ENOUGH * edge, 3 * need))));
+        clear =
+            (double)hk_round_down(clearance(s, a, b, fmin(edge, fmax(ENOUGH * edge, 3 * need))));
         s->fresh[k] = 1;
         is_free = need < hk_sweep_room(clear, distance);
     }

@@ -87,13 +87,15 @@ static void find_normal(const hk_contacts *c, const hk_patches *p, const hk_patc
 void hk_sweep_find_slabs(hk_sweep *s, int side)
 {
     const hk_patches *p = s->patches;
+    bool known = side < s->body_count && s->bodies[side].turned;
     for (int k = p->root[side]; k < p->root[side + 1]; k++) {
         if (p->other[k] >= 0) continue;
         const hk_patch *patch = &p->patches[-1 - p->other[k]];
         hk_sweep_slab *slab = &s->slab[-1 - p->other[k]];
-        find_normal(s->contacts, p, patch, slab->normal);
+        if (!known) find_normal(s->contacts, p, patch, slab->normal);
         extent(p, patch, slab->normal, &slab->low, &slab->high);
     }
+    if (side < s->body_count) s->bodies[side].turned = true;
 }
 
 // Whether one of two patches stays outside of the slab of the other one; the first goes `more` (of

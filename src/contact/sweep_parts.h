@@ -17,6 +17,7 @@ typedef struct hk_sweep_body {
     double slow;   // part of its way that all of it goes
     bool stale;    // some of its points have other margins than they were searched with
     bool fitted;   // the boxes of its patches are those of the search
+    bool turned;   // the normals of its patches are those of where it is
     bool touches;  // itself
     // ---- of its own pairs (sweep_self.c)
     double near;  // m, they are listed up to here; 0: there is no list
@@ -27,7 +28,8 @@ typedef struct hk_sweep_body {
     double mean[3];        // m, the mean way
     bool followed;         // away[1] and turn[1] are those of where it is
     int patches[2];        // run of them
-    // What is between its patches (sweep_clear.c) is known where it is, or in the shape of the list.
+    // What is between its patches (sweep_clear.c) is known where it is, or in the shape of the
+    // list.
     bool cleared, based;
     bool passes;  // its way takes something of that
 } hk_sweep_body;
@@ -69,7 +71,7 @@ struct hk_sweep {
     uint8_t *loose;        // [body_points] points that may stay where they are; 2: since now
     uint8_t *changing;     // [body_points] points with other margins than they were searched with
     double tilting;        // m²: below this product of gap and distance rounding tilts normals
-    hk_sweep_slab *slab;               // [patches]
+    hk_sweep_slab *slab;   // [patches]
     double *patch_way, *patch_margin;  // [patches] m, the longest less the mean way of the body
     double *end;                       // [body_points][3] m, where the last walk ended
     double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means

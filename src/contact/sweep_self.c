@@ -144,7 +144,8 @@ static hk_status list_self(hk_sweep *s, int b, double near)
     hk_patches_refit(s->patches, b);
     hk_sweep_found found = {body->self, 0, body->self_room};
     hk_sweep_search search = {.sweep = s, .found = &found, .near = near};
-    hk_status status = hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_search_patches, &search);
+    hk_status status =
+        hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_search_patches, &search);
     body->self = found.list;
     body->self_room = found.room;
     body->self_count = status == HK_OK ? found.count : 0;
