@@ -45,7 +45,8 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
     s->parent = HK_ARRAY(int32_t, bodies + 1);
     s->part = HK_ARRAY(double, bodies + 1);
     bool complete = s->bodies && s->obstacle_box && s->driven && s->end && s->base && s->found &&
-                    s->changed && s->parent && s->part && s->loose && s->margin && s->wider && s->changing;
+                    s->changed && s->parent && s->part && s->loose && s->margin && s->wider &&
+                    s->changing;
     hk_status status = complete ? hk_patches_create(c, &s->patches) : HK_NO_MEMORY;
     if (status == HK_OK) find_runs(s);
     if (status == HK_OK) status = hk_sweep_list_beside(s);
@@ -53,7 +54,9 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
         s->patch_way = HK_ZEROS(double, s->patches->count + 1);
         s->patch_margin = HK_ZEROS(double, s->patches->count + 1);
         s->stale = HK_ZEROS(uint8_t, s->patches->root[s->patches->side_count] + 1);
-        if (!s->patch_way || !s->patch_margin || !s->stale) status = HK_NO_MEMORY;
+        s->slab = HK_ZEROS(hk_sweep_slab, s->patches->count + 1);
+        bool all = s->patch_way && s->patch_margin && s->stale && s->slab;
+        if (!all) status = HK_NO_MEMORY;
     }
     if (status != HK_OK) {
         hk_sweep_free(s);
@@ -66,10 +69,7 @@ hk_status hk_sweep_create(hk_contacts *c, hk_sweep **sweep)
 void hk_sweep_free(hk_sweep *s)
 {
     if (!s) return;
-    for (int b = 0; s->bodies && b < s->body_count; b++) {
-        hk_free(s->bodies[b].apart);
-        hk_free(s->bodies[b].own.list);
-    }
+    for (int b = 0; s->bodies && b < s->body_count; b++) hk_free(s->bodies[b].self);
     for (int k = 0; s->found && k < s->contacts->threads; k++) hk_free(s->found[k].list);
     hk_patches_free(s->patches);
     hk_free(s->bodies);
@@ -81,8 +81,11 @@ void hk_sweep_free(hk_sweep *s)
     hk_free(s->base);
     hk_free(s->beside_start);
     hk_free(s->beside);
-    hk_free(s->between);
+    hk_free(s->clear);
+    hk_free(s->fresh);
+    hk_free(s->passed);
     hk_free(s->stale);
+    hk_free(s->slab);
     hk_free(s->drift);
     hk_free(s->tasks);
     hk_free(s->former);
@@ -138,10 +141,9 @@ static hk_status take_body(hk_sweep *s, int b, void *context)
             c->x[3 * (size_t)p + i] = from[i];
         }
     }
-    body->known = same && body->ends;
-    body->away[0] = body->away[1];
-    memcpy(body->turn[0], body->turn[1], sizeof body->turn[0]);
-    if (!same && !body->based) hk_sweep_lessen(s, body, INFINITY);
+    body->followed &= same;
+    body->cleared &= same;
+    body->turned = false;
     return HK_OK;
 }
 
@@ -261,6 +263,7 @@ static void refit(hk_sweep *s, int b, bool guard)
     double mean = closest_dot(body->mean, body->mean);
     find_point_boxes(s, b, guard);
     hk_patches_refit(s->patches, b);
+    hk_sweep_find_slabs(s, b);
     for (int k = body->patches[0]; k < body->patches[1]; k++) {
         const hk_patch *patch = &p->patches[k];
         double longest = 0, margin = 0;
@@ -544,32 +547,7 @@ static hk_status take_moves(hk_sweep *s, int b, void *context)
         // The caller will see that, too.
         if (!isfinite(move[0] + move[1] + move[2])) move[0] = move[1] = move[2] = 0;
     }
-    return HK_OK;
-}
-
-// Pairs of bodies with themselves that were near at the end of the step before: what is new among
-// them the guard stops in this one.
-static hk_status add_own(hk_sweep *s)
-{
-    for (int b = 0; b < s->body_count; b++) {
-        const hk_sweep_found *own = &s->bodies[b].own;
-        HK_TRY(hk_reserve((void **)&s->pairs, s->count, sizeof *s->pairs, &s->room,
-                          s->count + own->count));
-        for (size_t k = 0; k < own->count; k++) {
-            hk_sweep_pair *pair = &s->pairs[s->count];
-            *pair = own->list[k];
-            hk_sweep_measure(s->contacts, pair);
-            s->count += hk_sweep_needs_force(s, pair);
-        }
-    }
-    return HK_OK;
-}
-
-// Boxes of a body for searches by the guard, where there are none yet.
-void hk_sweep_fit(hk_sweep *s, int b)
-{
-    if (!s->bodies[b].fitted) refit(s, b, true);
-    s->bodies[b].fitted = true;
+    return hk_sweep_cover_self(s, b);
 }
 
 hk_status hk_sweep_find(hk_sweep *s, const double *to)
@@ -582,9 +560,10 @@ hk_status hk_sweep_find(hk_sweep *s, const double *to)
     for (int o = 0; o < s->obstacle_count; o++) {
         find_obstacle_box(s, o);
         hk_patches_refit(s->patches, s->body_count + o);
+        hk_sweep_find_slabs(s, s->body_count + o);
     }
     HK_TRY(hk_sweep_search_ways(s, HK_SWEEP_FORCES));
-    HK_TRY(add_own(s));
+    HK_TRY(hk_sweep_add_selves(s));
     c->detect_s += hk_now() - start;
     return HK_OK;
 }

@@ -1,4 +1,7 @@
-// What is between the patches of a body that deforms, from step to step.
+// How far a body may go without coming in its own way, where it deforms too much for a list.
+//
+// Patches beside each other always are in reach of each other. So what is between any two of them
+// is kept from step to step.
 //
 // Let D be a distance that no two parts of two patches without a common vertex are nearer than.
 // Points move by v + ω × (x − x₀) + e, with the same v and ω for both patches. On the way, t of it,
@@ -55,8 +58,10 @@ static hk_status sort_pairs(hk_sweep *s, const listing *l)
     size_t patches = (size_t)s->patches->count;
     s->beside_start = HK_ZEROS(size_t, patches + 2);
     s->beside = HK_ARRAY(int32_t, l->count + 1);
-    s->between = HK_ZEROS(hk_sweep_between, l->count + 1);
-    if (!s->beside_start || !s->beside || !s->between) return HK_NO_MEMORY;
+    s->clear = HK_ZEROS(float, l->count + 1);
+    s->fresh = HK_ZEROS(uint8_t, l->count + 1);
+    s->passed = HK_ZEROS(float, l->count + 1);
+    if (!s->beside_start || !s->beside || !s->clear || !s->fresh || !s->passed) return HK_NO_MEMORY;
     for (size_t k = 0; k < l->count; k++) s->beside_start[l->pairs[k][0] + 2]++;
     for (size_t k = 0; k < patches; k++) s->beside_start[k + 2] += s->beside_start[k + 1];
     for (size_t k = 0; k < l->count; k++)
@@ -246,13 +251,11 @@ static double drift_between(const hk_sweep_drift *a, const hk_sweep_drift *b)
     for (int i = 0; i < 3; i++) mean[i] = 0.5 * (a->spin[i] + b->spin[i]);
     closest_cross(mean, d, cross);
     closest_minus(v, cross, v);
-    return sqrt(closest_dot(v, v)) +
-           0.5 * sqrt(closest_dot(differ, differ)) * (a->size + b->size) + a->off + b->off;
+    return sqrt(closest_dot(v, v)) + 0.5 * sqrt(closest_dot(differ, differ)) * (a->size + b->size) +
+           a->off + b->off;
 }
 
-// ---------------------------------------------------------------- a body
-
-bool hk_sweep_is_beside(const hk_sweep *s, int32_t a, int32_t b)
+static bool is_beside(const hk_sweep *s, int32_t a, int32_t b)
 {
     int32_t low = hk_min_int(a, b), high = hk_max_int(a, b);
     for (size_t k = s->beside_start[low]; k < s->beside_start[low + 1]; k++)
@@ -260,98 +263,90 @@ bool hk_sweep_is_beside(const hk_sweep *s, int32_t a, int32_t b)
     return false;
 }
 
-// What is known of two patches, after so much was taken from it.
-static void lessen(hk_sweep_between *between, double by, double *least)
+static hk_status search_apart(void *context, int32_t a, int32_t b)
 {
-    *between = (hk_sweep_between){.clear = hk_round_down(fmax(0, (double)between->clear - by))};
-    if ((double)between->clear < *least) *least = (double)between->clear;
+    const hk_sweep_own *own = context;
+    return is_beside(own->sweep, a, b) ? HK_OK : hk_sweep_own_patches(context, a, b);
 }
 
-void hk_sweep_lessen(hk_sweep *s, hk_sweep_body *body, double by)
+// What is between two patches that go their ways by c->move; where that is too little their parts
+// are looked at.
+static hk_status search_two(hk_sweep *s, size_t k, int32_t a, double edge, hk_sweep_own *own)
 {
-    body->least = INFINITY;
-    for (size_t k = s->beside_start[body->patches[0]]; k < s->beside_start[body->patches[1]]; k++)
-        lessen(&s->between[k], by, &body->least);
-    for (size_t k = 0; k < body->apart_count; k++)
-        lessen(&body->apart[k].between, by, &body->least);
+    int32_t b = s->beside[k];
+    double distance = s->contacts->settings->distance, clear = (double)s->clear[k];
+    double way = drift_between(&s->drift[a], &s->drift[b]), need = way + own->margin;
+    bool is_free = need < hk_sweep_room(clear, distance);
+    if (!is_free && !s->fresh[k]) {
+        clear =
+            (double)hk_round_down(clearance(s, a, b, fmin(edge, fmax(ENOUGH * edge, 3 * need))));
+        s->fresh[k] = 1;
+        is_free = need < hk_sweep_room(clear, distance);
+    }
+    if (!is_free) HK_TRY(hk_sweep_own_patches(own, a, b));
+    s->clear[k] = (float)clear;
+    s->passed[k] = hk_round_up(way);
+    return HK_OK;
 }
 
-void hk_sweep_follow_self(hk_sweep *s, int b)
+static hk_status search_beside(hk_sweep *s, hk_sweep_body *body, double edge, hk_sweep_own *own)
 {
-    hk_sweep_body *body = &s->bodies[b];
-    if (!body->touches || body->based || hk_contact_radius(s->contacts->settings, b) > 0) return;
-    if (!body->drifted) find_drifts(s, body);
-    body->least = INFINITY;
+    if (!body->cleared) hk_sweep_lessen_clear(s, body, INFINITY);
     for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
         for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
-            lessen(&s->between[k], drift_between(&s->drift[a], &s->drift[s->beside[k]]),
-                   &body->least);
-    for (size_t k = 0; k < body->apart_count; k++) {
-        hk_sweep_apart *two = &body->apart[k];
-        lessen(&two->between, drift_between(&s->drift[two->patch[0]], &s->drift[two->patch[1]]),
-               &body->least);
+            HK_TRY(search_two(s, k, a, edge, own));
+    body->cleared = true;
+    body->passes = !own->found;
+    return HK_OK;
+}
+
+void hk_sweep_pass(hk_sweep *s, hk_sweep_body *body)
+{
+    if (!body->passes) return;
+    body->passes = false;
+    for (size_t k = s->beside_start[body->patches[0]];
+         k < s->beside_start[body->patches[1]] && body->slow > 0; k++) {
+        double clear = (double)s->clear[k] - body->slow * (double)s->passed[k];
+        s->clear[k] = hk_round_down(fmax(0, clear));
+        s->fresh[k] = 0;
     }
 }
 
-// ---------------------------------------------------------------- searches
-
-static hk_status search_two(hk_sweep_search *search, int32_t a, int32_t b,
-                            hk_sweep_between *between)
+void hk_sweep_lessen_clear(hk_sweep *s, const hk_sweep_body *body, double by)
 {
-    const hk_sweep *s = search->sweep;
-    double way = drift_between(&s->drift[a], &s->drift[b]) + 2 * hk_sweep_own_margin(s);
-    double distance = s->contacts->settings->distance;
-    if (way < hk_sweep_room((double)between->clear, distance)) return HK_OK;
-    if (!between->fresh) {
-        double edge = s->contacts->settings->bodies[search->body].edge;
-        double most = fmin(edge, fmax(ENOUGH * edge, 3 * way));
-        between->clear = hk_round_down(clearance(s, a, b, most));
-        between->fresh = true;
-        if (way < hk_sweep_room((double)between->clear, distance)) return HK_OK;
+    for (size_t k = s->beside_start[body->patches[0]]; k < s->beside_start[body->patches[1]]; k++) {
+        s->clear[k] = hk_round_down(fmax(0, (double)s->clear[k] - by));
+        s->fresh[k] = 0;
     }
-    return hk_sweep_search_patches(search, a, b);
 }
 
-static hk_status search_apart(void *search, int32_t a, int32_t b)
+// Boxes of ways as someone sees them who goes the mean way of the body.
+static void find_local_boxes(hk_sweep *s, int b, double margin)
 {
-    bool beside = hk_sweep_is_beside(((const hk_sweep_search *)search)->sweep, a, b);
-    return beside ? HK_OK : hk_sweep_search_patches(search, a, b);
+    const hk_contacts *c = s->contacts;
+    const hk_sweep_body *body = &s->bodies[b];
+    for (int p = body->points[0]; p < body->points[1]; p++) {
+        const double *x = c->x + 3 * (size_t)p, *move = c->move + 3 * (size_t)p;
+        double low[3], high[3];
+        for (int i = 0; i < 3; i++) {
+            double to = x[i] + move[i] - body->mean[i];
+            low[i] = (to < x[i] ? to : x[i]) - margin;
+            high[i] = (to > x[i] ? to : x[i]) + margin;
+        }
+        s->patches->point[p] = hk_patch_round(low, high);
+    }
+    hk_patches_refit(s->patches, b);
 }
 
-static hk_status search_body(hk_sweep *s, int b, hk_sweep_search *search)
+hk_status hk_sweep_search_own(hk_sweep *s, int b, hk_sweep_own *own)
 {
     hk_sweep_body *body = &s->bodies[b];
-    if (hk_contact_radius(s->contacts->settings, b) > 0)
-        return hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_search_patches, search);
+    double radius = hk_contact_radius(s->contacts->settings, b);
+    double left = HK_SWEEP_LEFT * s->contacts->settings->distance;
+    find_local_boxes(s, b, 0.5 * own->margin + 0.5 * left + radius);
+    // What is thick may be nearer to itself than it is thick.
+    if (radius > 0) return hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_own_patches, own);
     find_drifts(s, body);
-    body->drifted = true;
-    for (int32_t a = body->patches[0]; a < body->patches[1]; a++)
-        for (size_t k = s->beside_start[a]; k < s->beside_start[a + 1]; k++)
-            HK_TRY(search_two(search, a, s->beside[k], &s->between[k]));
-    if (!(body->near > 0))
-        return hk_patches_meet(s->patches, b, b, NULL, NULL, search_apart, search);
-    for (size_t k = 0; k < body->apart_count; k++) {
-        hk_sweep_apart *two = &body->apart[k];
-        HK_TRY(search_two(search, two->patch[0], two->patch[1], &two->between));
-    }
-    return HK_OK;
-}
-
-hk_status hk_sweep_search_self(hk_sweep *s, int b)
-{
-    hk_sweep_body *body = &s->bodies[b];
-    hk_sweep_search search = {.sweep = s, .found = &body->own, .own = true, .body = b};
-    body->own.count = 0;
-    body->free = 1;
-    body->drifted = false;
-    HK_TRY(hk_sweep_look_at_self(s, b));
-    if (body->calm) return HK_OK;
-    bool fitted = body->fitted;
-    hk_sweep_fit(s, b);
-    body->fitted = fitted;  // else it is that of a way that was shortened
-    search.thickness = 2 * hk_contact_radius(s->contacts->settings, b);
-    HK_TRY(search_body(s, b, &search));
-    for (size_t k = 0; k < body->own.count; k++)
-        body->free = hk_sweep_fraction(s, &body->own.list[k], body->free);
-    return HK_OK;
+    HK_TRY(search_beside(s, body, s->contacts->settings->bodies[b].edge, own));
+    return hk_patches_meet(s->patches, b, b, NULL, NULL, search_apart, own);
 }

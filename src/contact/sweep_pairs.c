@@ -7,6 +7,7 @@
 enum { MOST = 3 * HK_PATCH_TRIANGLES };
 typedef struct near_list {
     hk_patch_box box[MOST];
+    float low[3][MOST + 3], high[3][MOST + 3];  // the same, four by four
     const int32_t *corner[MOST];
     int count;
 } near_list;
@@ -23,8 +24,102 @@ static void collect(const hk_patches *p, const int32_t *which, const int32_t run
         if (more) box = (hk_patch_box){box.low + more->low, box.high + more->high};
         if (!hk_patch_overlap(&box, other)) continue;
         to->box[to->count] = box;
+        for (int i = 0; i < 3; i++) {
+            to->low[i][to->count] = box.low[i];
+            to->high[i][to->count] = box.high[i];
+        }
         to->corner[to->count++] = corner;
     }
+}
+
+// Which of four boxes, from `first` on, overlap another one.
+static inline unsigned overlaps(const near_list *list, int first, const hk_patch_box *box)
+{
+    hk_int4 mask = {-1, -1, -1, -1};
+    for (int i = 0; i < 3; i++) {
+        mask &= *(const hk_float4u *)(list->low[i] + first) <= box->high[i];
+        mask &= *(const hk_float4u *)(list->high[i] + first) >= box->low[i];
+    }
+    unsigned bits = hk_four_bits(mask);
+    return first + 4 > list->count ? bits & (15u >> (first + 4 - list->count)) : bits;
+}
+
+// ---------------------------------------------------------------- slabs
+
+// Where the boxes of a patch's corners lie along a direction.
+static void extent(const hk_patches *p, const hk_patch *patch, const float normal[3], float *low,
+                   float *high)
+{
+    const hk_float4 n = {normal[0], normal[1], normal[2], 0};
+    const hk_float4 size = {fabsf(n[0]), fabsf(n[1]), fabsf(n[2]), 0};
+    float least = INFINITY, most = -INFINITY, large = 0;
+    for (int k = patch->corners[0]; k < patch->corners[1]; k++) {
+        const hk_patch_box *box = &p->point[p->corners[k]];
+        hk_float4 sum = n * (box->low + box->high), wide = size * (box->high - box->low);
+        float middle = sum[0] + sum[1] + sum[2], width = wide[0] + wide[1] + wide[2];
+        least = middle - width < least ? middle - width : least;
+        most = middle + width > most ? middle + width : most;
+    }
+    // Each of those sums is of numbers as large as coordinates.
+    const hk_patch_box *one = &p->point[p->corners[patch->corners[0]]];
+    for (int i = 0; i < 3; i++) large += fabsf(one->low[i]) + fabsf(one->high[i]);
+    float slack = 0x1p-20f * (large + most - least);
+    *low = 0.5f * least - slack;
+    *high = 0.5f * most + slack;
+}
+
+static void find_normal(const hk_contacts *c, const hk_patches *p, const hk_patch *patch,
+                        float normal[3])
+{
+    double sum[3] = {0, 0, 0};
+    for (int k = patch->triangles[0]; k < patch->triangles[1]; k++) {
+        const int32_t *t = c->triangles + 3 * (size_t)p->triangles[k];
+        double a[3], b[3], cross[3];
+        closest_minus(c->x + 3 * (size_t)t[1], c->x + 3 * (size_t)t[0], a);
+        closest_minus(c->x + 3 * (size_t)t[2], c->x + 3 * (size_t)t[0], b);
+        closest_cross(a, b, cross);
+        for (int i = 0; i < 3; i++) sum[i] += cross[i];
+    }
+    double length = sqrt(closest_dot(sum, sum));
+    for (int i = 0; i < 3; i++) normal[i] = length > 0 ? (float)(sum[i] / length) : 0;
+}
+
+void hk_sweep_find_slabs(hk_sweep *s, int side)
+{
+    const hk_patches *p = s->patches;
+    bool known = side < s->body_count && s->bodies[side].turned;
+    for (int k = p->root[side]; k < p->root[side + 1]; k++) {
+        if (p->other[k] >= 0) continue;
+        const hk_patch *patch = &p->patches[-1 - p->other[k]];
+        hk_sweep_slab *slab = &s->slab[-1 - p->other[k]];
+        if (!known) find_normal(s->contacts, p, patch, slab->normal);
+        extent(p, patch, slab->normal, &slab->low, &slab->high);
+    }
+    if (side < s->body_count) s->bodies[side].turned = true;
+}
+
+// Whether one of two patches stays outside of the slab of the other one; the first goes `more` (of
+// which the second sees the opposite).
+static bool stays_outside(const hk_sweep *s, int32_t a, int32_t b, const hk_patch_box *more)
+{
+    for (int k = 0; k < 2; k++) {
+        const hk_sweep_slab *slab = &s->slab[k ? b : a];
+        float low, high, from = 0, to = 0;
+        if (slab->normal[0] == 0 && slab->normal[1] == 0 && slab->normal[2] == 0) continue;
+        extent(s->patches, &s->patches->patches[k ? a : b], slab->normal, &low, &high);
+        for (int i = 0; i < 3; i++) {
+            float first = slab->normal[i] * more->low[i], second = slab->normal[i] * more->high[i];
+            from += first < second ? first : second;
+            to += first < second ? second : first;
+        }
+        float slack = 0x1p-20f * (to - from);
+        // The first patch of the two is what goes farther.
+        float own = k ? 0 : 1, other = k ? 1 : 0;
+        if (slab->high + own * (to + slack) < low + other * (from - slack) ||
+            slab->low + own * (from - slack) > high + other * (to + slack))
+            return true;
+    }
+    return false;
 }
 
 // ---------------------------------------------------------------- how far they are apart
@@ -88,9 +183,14 @@ static double margin_of(const hk_sweep *s, const hk_sweep_pair *pair)
     return largest[0] + largest[1];
 }
 
-bool hk_sweep_needs_force(const hk_sweep *s, const hk_sweep_pair *pair)
+// Whether it is one that is searched for: one that comes nearer than contacts are looked after, or
+// one that may come too near.
+static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
 {
-    const hk_contacts *c = s->contacts;
+    const hk_contacts *c = search->sweep->contacts;
+    if (search->near > 0) return true;
+    if (search->guard)
+        return !hk_sweep_is_safe(search->sweep, pair, true, margin_of(search->sweep, pair));
     double gap = pair->distance - pair->way.thickness;
     for (int v = 0; v < 4; v++) {
         int32_t p = pair->way.point[v];
@@ -98,14 +198,6 @@ bool hk_sweep_needs_force(const hk_sweep *s, const hk_sweep_pair *pair)
         gap -= fabs(pair->c[v]) * hk_sweep_driven(c, p);
     }
     return gap < HK_SWEEP_AHEAD * pair->width;
-}
-
-// Whether it is one that is searched for: one that may come too near, or one with forces.
-static bool counts(const hk_sweep_search *search, const hk_sweep_pair *pair)
-{
-    if (search->own && !hk_sweep_is_safe(search->sweep, pair, false, 0)) return true;
-    if (!search->guard) return hk_sweep_needs_force(search->sweep, pair);
-    return !hk_sweep_is_safe(search->sweep, pair, true, margin_of(search->sweep, pair));
 }
 
 static hk_status add(hk_sweep_search *search, hk_pair_kind kind, const int32_t point[4],
@@ -145,13 +237,13 @@ static hk_status try_triangles(const near_list *points, const near_list *triangl
                                void *context)
 {
     for (int i = 0; i < points->count; i++)
-        for (int j = 0; j < triangles->count; j++) {
-            if (!hk_patch_overlap(&points->box[i], &triangles->box[j])) continue;
-            const int32_t *t = triangles->corner[j];
-            int32_t p = points->corner[i][0];
-            if (p == t[0] || p == t[1] || p == t[2]) continue;
-            HK_TRY(each(context, HK_VERTEX_TRIANGLE, (int32_t[4]){p, t[0], t[1], t[2]}));
-        }
+        for (int j = 0; j < triangles->count; j += 4)
+            for (unsigned bits = overlaps(triangles, j, &points->box[i]); bits; bits &= bits - 1) {
+                const int32_t *t = triangles->corner[j + __builtin_ctz(bits)];
+                int32_t p = points->corner[i][0];
+                if (p == t[0] || p == t[1] || p == t[2]) continue;
+                HK_TRY(each(context, HK_VERTEX_TRIANGLE, (int32_t[4]){p, t[0], t[1], t[2]}));
+            }
     return HK_OK;
 }
 
@@ -159,12 +251,13 @@ static hk_status try_edges(const near_list *first, const near_list *second, bool
                            pair_fn *each, void *context)
 {
     for (int i = 0; i < first->count; i++)
-        for (int j = same ? i + 1 : 0; j < second->count; j++) {
-            if (!hk_patch_overlap(&first->box[i], &second->box[j])) continue;
-            const int32_t *e = first->corner[i], *f = second->corner[j];
-            if (hk_share_vertex(2, e, 2, f)) continue;
-            HK_TRY(each(context, HK_EDGE_EDGE, (int32_t[4]){e[0], e[1], f[0], f[1]}));
-        }
+        for (int j = same ? (i + 1) / 4 * 4 : 0; j < second->count; j += 4)
+            for (unsigned bits = overlaps(second, j, &first->box[i]); bits; bits &= bits - 1) {
+                int k = j + __builtin_ctz(bits);
+                const int32_t *e = first->corner[i], *f = second->corner[k];
+                if ((same && k <= i) || hk_share_vertex(2, e, 2, f)) continue;
+                HK_TRY(each(context, HK_EDGE_EDGE, (int32_t[4]){e[0], e[1], f[0], f[1]}));
+            }
     return HK_OK;
 }
 
@@ -207,10 +300,66 @@ hk_status hk_sweep_search_patches(void *context, int32_t a, int32_t b)
 {
     hk_sweep_search *search = context;
     const hk_sweep *s = search->sweep;
-    double margin = s->patch_margin[a] + s->patch_margin[b];
-    double way = search->apart + s->patch_way[a] + s->patch_way[b] + margin;
-    reaching r = {.search = search,
-                  .reach = way / HK_GAP_TO_CLOSE +
-                           HK_SWEEP_LEFT * s->contacts->settings->distance + search->thickness};
-    return try_patches(s, a, b, &search->more, add_within, &r);
+    if (!(search->near > 0) && stays_outside(s, a, b, &search->more)) return HK_OK;
+    reaching r = {.search = search, .reach = search->near};
+    if (!(search->near > 0)) {
+        double margin = s->patch_margin[a] + s->patch_margin[b];
+        r.reach = (search->apart + s->patch_way[a] + s->patch_way[b] + margin) / HK_GAP_TO_CLOSE +
+                  HK_SWEEP_LEFT * s->contacts->settings->distance + search->thickness;
+    }
+    return try_patches(s, a, b, search->near > 0 ? NULL : &search->more, add_within, &r);
+}
+
+// ---------------------------------------------------------------- how far a body may go
+
+// No two corners come nearer to each other than by the difference of their ways.
+static double closing(const hk_contacts *c, hk_pair_kind kind, const int32_t point[4])
+{
+    int firsts = hk_pair_firsts(kind);
+    double largest = 0;
+    for (int u = 0; u < firsts; u++)
+        for (int v = firsts; v < 4; v++) {
+            double d[3];
+            closest_minus(c->move + 3 * (size_t)point[u], c->move + 3 * (size_t)point[v], d);
+            double square = closest_dot(d, d);
+            if (square > largest) largest = square;
+        }
+    return sqrt(largest);
+}
+
+static hk_status try_own(void *context, hk_pair_kind kind, const int32_t point[4])
+{
+    hk_sweep_own *own = context;
+    const hk_contacts *c = own->sweep->contacts;
+    double thickness = 2 * hk_contact_radius(c->settings, c->side[point[0]]);
+    double reach = closing(c, kind, point) / HK_GAP_TO_CLOSE + thickness + own->margin +
+                   HK_SWEEP_LEFT * c->settings->distance;
+    if (own->found) {
+        hk_sweep_search search = {.sweep = own->sweep, .found = own->found};
+        size_t before = own->found->count;
+        search.near = reach;
+        HK_TRY(add(&search, kind, point, reach));
+        if (own->found->count > before &&
+            hk_sweep_is_safe(own->sweep, &own->found->list[before], false, own->margin))
+            own->found->count = before;
+        return HK_OK;
+    }
+    double x[4][3], w[3], weight[4];
+    hk_contact_corners(c->x, point, x);
+    if (is_far(kind, (const double(*)[3])x, reach)) return HK_OK;
+    quick_closest(kind, (const double(*)[3])x, weight, w);
+    if (closest_dot(w, w) > reach * reach) return HK_OK;
+    hk_sweep_pair pair = {.way = {.kind = kind, .thickness = thickness},
+                          .width = c->settings->distance};
+    memcpy(pair.way.point, point, sizeof pair.way.point);
+    if (hk_sweep_fraction(own->sweep, &pair, own->fraction) >= own->fraction) return HK_OK;
+    fill_own(c, &pair);
+    if (!(pair.width > 0)) return HK_OK;  // they coincide at rest
+    own->fraction = hk_sweep_fraction(own->sweep, &pair, own->fraction);
+    return HK_OK;
+}
+
+hk_status hk_sweep_own_patches(void *context, int32_t a, int32_t b)
+{
+    return try_patches(((hk_sweep_own *)context)->sweep, a, b, NULL, try_own, context);
 }

@@ -11,44 +11,27 @@
 #include "contact/slab.h"
 #include "contact/sweep.h"
 
-typedef struct hk_sweep_between {  // what is between two patches of a body
-    float clear;  // m, that no two parts without a common vertex are nearer than
-    bool fresh;   // it was measured where the body is
-} hk_sweep_between;
-
-typedef struct hk_sweep_apart {
-    int32_t patch[2];
-    hk_sweep_between between;
-} hk_sweep_apart;
-
-typedef struct hk_sweep_found {
-    hk_sweep_pair *list;
-    size_t count, room;
-} hk_sweep_found;
-
 typedef struct hk_sweep_body {
-    int points[2];   // run of them
-    int patches[2];  // run of them
+    int points[2];  // run of them
     hk_box box;
-    double mean[3];  // m, the mean way
-    double slow;     // part of its way that what is inside goes
-    bool stale;      // some of its points have become loose since they were searched for
-    bool fitted;     // the boxes of its patches are those of the search
-    bool touches;    // itself
-    // ---- of its own pairs (sweep_self.c, sweep_clear.c)
-    bool calm;             // on its way nothing of it meets
-    bool based;            // what is between patches is that of the base; or where it is
-    double least;          // m, the least of that
-    double near;           // m: what is not listed was farther apart in the base; 0: there is none
-    hk_sweep_apart *apart;  // two that were nearer, and are not beside each other
-    size_t apart_count, apart_room;
-    hk_sweep_found own;    // pairs that its last way brought near each other
-    double free;           // part of its way on which it does not come in its own
-    bool shortened[2];     // points of it, in this round and in the one before
-    double away[2];        // m, at most, from the base: where it is, and at the end
+    double slow;   // part of its way that all of it goes
+    bool stale;    // some of its points have other margins than they were searched with
+    bool fitted;   // the boxes of its patches are those of the search
+    bool turned;   // the normals of its patches are those of where it is
+    bool touches;  // itself
+    // ---- of its own pairs (sweep_self.c)
+    double near;  // m, they are listed up to here; 0: there is no list
+    hk_sweep_pair *self;
+    size_t self_count, self_room;
+    double away[2];        // m, at most, from the shape of the list: where it is, and at the end
     double turn[2][3][3];  // by these rotations
-    bool known, ends;      // the former, and the latter
-    bool drifted;          // how its patches go is that of c->move
+    double mean[3];        // m, the mean way
+    bool followed;         // away[1] and turn[1] are those of where it is
+    int patches[2];        // run of them
+    // What is between its patches (sweep_clear.c) is known where it is, or in the shape of the
+    // list.
+    bool cleared, based;
+    bool passes;  // its way takes something of that
 } hk_sweep_body;
 
 typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
@@ -57,10 +40,20 @@ typedef struct hk_sweep_drift {  // how a patch moves (sweep_clear.c)
     double off;                  // m, of corners beside that
 } hk_sweep_drift;
 
-// What of two sides is searched: nothing, what newly loose points may have come into the way of, or
-// all.
+// The slab that a patch stays in on its way: along its mean normal, in the frame of its body.
+typedef struct hk_sweep_slab {
+    float normal[3], low, high;
+} hk_sweep_slab;
+
+typedef struct hk_sweep_found {
+    hk_sweep_pair *list;
+    size_t count, room;
+} hk_sweep_found;
+
+// What of two sides is searched: nothing, what points with other margins than before may come into
+// the way of, or all.
 typedef enum hk_sweep_part { HK_SWEEP_NONE, HK_SWEEP_LOOSE, HK_SWEEP_ALL } hk_sweep_part;
-typedef struct hk_sweep_task {  // two sides, or one and itself, and where their pairs are
+typedef struct hk_sweep_task {  // two sides, and where their pairs are
     int32_t sides[2], found;
     hk_sweep_part part;
     size_t first, count;
@@ -74,17 +67,20 @@ struct hk_sweep {
     hk_box *obstacle_box;  // [obstacle_count]
     double *driven;        // [obstacle_count] m, what they have gone since the step began
     double *margin;        // [point_count] m, what moves may change by; of obstacles 0
+    double *wider;         // [body_points] m, margins that were not enough are wider by that
     uint8_t *loose;        // [body_points] points that may stay where they are; 2: since now
     uint8_t *changing;     // [body_points] points with other margins than they were searched with
-    double *wider;         // [body_points] m, margins that were not enough are wider by that
     double tilting;        // m²: below this product of gap and distance rounding tilts normals
+    hk_sweep_slab *slab;   // [patches]
     double *patch_way, *patch_margin;  // [patches] m, the longest less the mean way of the body
     double *end;                       // [body_points][3] m, where the last walk ended
-    double *base;               // [body_points][3] m, kept shapes of bodies, about their means
-    size_t *beside_start;       // [patches + 1] of those beside a patch, and not before it, at rest
+    double *base;          // [body_points][3] m, shapes of the lists of bodies, about their means
+    size_t *beside_start;  // [patches + 1] of those beside a patch, and not before it, at rest
     int32_t *beside;
-    hk_sweep_between *between;  // what is between them
-    uint8_t *stale;             // [nodes of patches] it has newly loose points
+    float *clear;           // m, what surely is between them
+    uint8_t *fresh;         // that was measured where the body is
+    float *passed;          // m, what the way that was searched takes of it
+    uint8_t *stale;         // [nodes of patches] it has points with other margins
     hk_sweep_drift *drift;  // [patches]
     hk_sweep_task *tasks;
     size_t task_count, task_room;
@@ -127,52 +123,57 @@ static inline bool hk_box_overlap(const hk_box *a, const hk_box *b)
 typedef hk_status hk_sweep_body_fn(hk_sweep *s, int body, void *context);
 hk_status hk_sweep_each_body(hk_sweep *s, hk_sweep_body_fn *each, void *context);
 // Pairs on the ways by c->move, into the list: those that need forces; those that are a matter for
-// the guard; or, beside the latter, those that newly loose points may come into the way of.
+// the guard; or, beside the latter, those that points with other margins may come into the way of.
+// Those of one body are not among them.
 typedef enum hk_sweep_aim { HK_SWEEP_FORCES, HK_SWEEP_GUARD, HK_SWEEP_AGAIN } hk_sweep_aim;
 hk_status hk_sweep_search_ways(hk_sweep *s, hk_sweep_aim aim);
-void hk_sweep_fit(hk_sweep *s, int body);
 
 // ---- sweep_pairs.c
 // What of two patches is near, into a list: pairs that c->move brings nearer than HK_SWEEP_AHEAD of
-// the width of contacts; or (guard) that it may bring too near while moves change by their margins.
+// the width of contacts; or (guard) that it may bring too near while moves change by their margins;
+// or pairs of one body as it stands that are nearer than `near`.
 #define HK_SWEEP_AHEAD 1.4
 typedef struct hk_sweep_search {
     const hk_sweep *sweep;
     hk_sweep_found *found;
-    bool guard, own;
-    int body;  // of pairs of one body
+    double near;  // m; 0: by ways
+    bool guard;
     // Of two bodies: how much farther the first goes, m, as boxes and as a length; and how thick
     // they are.
     hk_patch_box more;
     double apart, thickness;
 } hk_sweep_search;
 hk_status hk_sweep_search_patches(void *search, int32_t first, int32_t second);
-// Whether c->move brings a pair so near that it is looked after.
-bool hk_sweep_needs_force(const hk_sweep *s, const hk_sweep_pair *pair);
+// Pairs of two patches of one body that contacts->move brings together: the least fraction of it
+// that leaves them apart; or those that come nearer than `margin`, m, into a list.
+typedef struct hk_sweep_own {
+    const hk_sweep *sweep;
+    double fraction;
+    hk_sweep_found *found;  // NULL: the fraction is asked for
+    double margin;
+} hk_sweep_own;
+hk_status hk_sweep_own_patches(void *own, int32_t first, int32_t second);
+
+// Of patches of a body or an obstacle whose points have their boxes.
+void hk_sweep_find_slabs(hk_sweep *s, int side);
 
 // ---- sweep_self.c
-// How much nearer to each other than they may come pairs of one body are looked after, m, for each
-// side.
-static inline double hk_sweep_own_margin(const hk_sweep *s)
-{
-    return 0.5 * HK_SWEEP_AHEAD * s->contacts->settings->distance;
-}
-// Whether a body that goes its way by c->move is calm; what is kept for that.
-hk_status hk_sweep_look_at_self(hk_sweep *s, int body);
-typedef struct hk_sweep_listing {
-    hk_sweep *sweep;
-    int body;
-} hk_sweep_listing;
+// Before a step by c->move: a list of the body's own pairs where one will do.
+hk_status hk_sweep_cover_self(hk_sweep *s, int body);
+// Those of all bodies whose ways may cross, to the list.
+hk_status hk_sweep_add_selves(hk_sweep *s);
+// The part of its ways by c->move on which a body does not come in its own way; ways are at most
+// `off` other than they were.
+hk_status hk_sweep_fraction_of_self(hk_sweep *s, int body, double off, double *least);
 
 // ---- sweep_clear.c
 hk_status hk_sweep_list_beside(hk_sweep *s);
-bool hk_sweep_is_beside(const hk_sweep *s, int32_t a, int32_t b);
-// Takes as much from all that is known to be between patches of a body.
-void hk_sweep_lessen(hk_sweep *s, hk_sweep_body *body, double by);
-// A body that is not calm goes its way by c->move.
-void hk_sweep_follow_self(hk_sweep *s, int body);
-// Its pairs that come near each other on this way, and what part of it is free.
-hk_status hk_sweep_search_self(hk_sweep *s, int body);
+// Takes as much from what is between patches of a body.
+void hk_sweep_lessen_clear(hk_sweep *s, const hk_sweep_body *body, double by);
+// A body has gone the part body->slow of the way that was searched last.
+void hk_sweep_pass(hk_sweep *s, hk_sweep_body *body);
+// Pairs of a body that c->move brings together, whatever it does.
+hk_status hk_sweep_search_own(hk_sweep *s, int body, hk_sweep_own *own);
 
 // ---- sweep_shorten.c
 // The part of c->move, at most `most`, that leaves a pair apart.

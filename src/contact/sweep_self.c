@@ -1,22 +1,10 @@
-// Whether a body can come in its own way, and which of its patches may.
-//
-// Every two patches that are beside each other at rest, or near each other in a shape of the body
-// that is kept, its base, have a number: a distance that no two of their parts without a common
-// vertex are nearer than. All others are farther apart than `near` in the base. As long as no point
-// is farther than ρ from where the body as a rigid one would have it, turned by at most θ within
-// the step, nothing comes nearer than by 2ρ/cos(θ/2): so a body that hardly deforms costs a pass or
-// two over its points. Where that is not enough numbers are followed from step to step, each by
-// what its own two patches do (sweep_clear.c).
+// Whether a body comes in its own way.
 #include "contact/sweep_parts.h"
 
-// How near to each other patches are in the base that have numbers, in edges; it is made anew where
-// less than a part of that is left.
+// How near pairs of one body are listed, in edges.
 #define NEAR 0.3
-#define LEFT 0.5
-// A body is calm again where it moves by less than this part of what is between its patches.
-#define CALM 0.2
 
-// ---------------------------------------------------------------- how far it is from its base
+// ---------------------------------------------------------------- how far it is from its list
 
 static void mean_of(const hk_sweep_body *body, const double *x, double mean[3])
 {
@@ -84,21 +72,13 @@ static double deviation(const hk_sweep *s, const hk_sweep_body *body, double fac
     return sqrt(largest);
 }
 
-// cos θ/2 of what it turns by on the way.
-static double half_of(const hk_sweep_body *body)
+// How near pairs have to have been in the base to meet on the way.
+static double needed_near(const hk_sweep_body *body)
 {
     double trace = 0;
     for (int i = 0; i < 3; i++) trace += closest_dot(body->turn[0][i], body->turn[1][i]);
-    return fmax(sqrt(fmax(0, 0.25 * (1 + trace))), 1e-3);
-}
-
-// How near things may have been in the base that are to stay apart on the way: where a tenth of the
-// distance is left, and what the guard leaves.
-static double needed_near(const hk_sweep *s, const hk_sweep_body *body)
-{
-    double away = fmax(body->away[0], body->away[1]), left = HK_SWEEP_LEFT;
-    double way = 2 * (away + hk_sweep_own_margin(s)) / half_of(body);
-    return fmax(way / HK_GAP_TO_CLOSE, way + left * s->contacts->settings->distance);
+    double half = sqrt(fmax(0, 0.25 * (1 + trace)));  // cos θ/2
+    return 2 * fmax(body->away[0], body->away[1]) / fmax(half, 1e-3);
 }
 
 // The longest way of a point less the mean way.
@@ -114,21 +94,26 @@ static double longest_own_way(const hk_sweep *s, const hk_sweep_body *body)
     return sqrt(largest);
 }
 
-// Whether what is farther apart than `near` in the base stays apart.
-static bool stays_apart(const hk_sweep *s, hk_sweep_body *body, double way, double near)
+// Whether the list that there is has all that can meet on the way.
+static bool is_covered(hk_sweep *s, hk_sweep_body *body)
 {
+    if (!(body->near > 0)) return false;
+    if (body->followed) {
+        body->away[0] = body->away[1];
+        memcpy(body->turn[0], body->turn[1], sizeof body->turn[0]);
+    } else
+        body->away[0] = deviation(s, body, 0, body->turn[0]);
     // At the end they are at most so much farther away, without another turn.
     memcpy(body->turn[1], body->turn[0], sizeof body->turn[1]);
-    body->away[1] = body->away[0] + way;
-    body->ends = true;
-    if (needed_near(s, body) < near) return true;
+    body->away[1] = body->away[0] + longest_own_way(s, body);
+    if (needed_near(body) < 0.5 * body->near) return true;
     body->away[1] = deviation(s, body, 1, body->turn[1]);
-    return needed_near(s, body) < near;
+    return needed_near(body) < body->near;
 }
 
-// ---------------------------------------------------------------- the base
+// ---------------------------------------------------------------- the list
 
-// Where it is now becomes the base.
+// Where it is now becomes the shape that it is compared with.
 static void take_base(hk_sweep *s, hk_sweep_body *body)
 {
     const hk_contacts *c = s->contacts;
@@ -136,25 +121,15 @@ static void take_base(hk_sweep *s, hk_sweep_body *body)
     mean_of(body, c->x, mean);
     for (size_t p = (size_t)body->points[0]; p < (size_t)body->points[1]; p++)
         for (size_t i = 0; i < 3; i++) s->base[3 * p + i] = c->x[3 * p + i] - mean[i];
-    body->away[0] = 0;
-    body->ends = false;
+    body->near = body->away[0] = 0;
+    body->self_count = 0;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) body->turn[0][i][j] = i == j;
+    body->away[1] = deviation(s, body, 1, body->turn[1]);
 }
 
-static hk_status keep_apart(void *context, int32_t a, int32_t b)
-{
-    const hk_sweep_listing *l = context;
-    hk_sweep_body *body = &l->sweep->bodies[l->body];
-    if (hk_sweep_is_beside(l->sweep, a, b)) return HK_OK;
-    HK_TRY(hk_reserve((void **)&body->apart, body->apart_count, sizeof *body->apart,
-                      &body->apart_room, body->apart_count + 1));
-    body->apart[body->apart_count++] = (hk_sweep_apart){.patch = {a, b}};
-    return HK_OK;
-}
-
-// Lists patches that are near each other, but not beside each other.
-static hk_status list_apart(hk_sweep *s, int b, double near)
+// All pairs of the body that are nearer than `near` as it is now.
+static hk_status list_self(hk_sweep *s, int b, double near)
 {
     hk_contacts *c = s->contacts;
     hk_sweep_body *body = &s->bodies[b];
@@ -167,52 +142,134 @@ static hk_status list_apart(hk_sweep *s, int b, double near)
         s->patches->point[p] = hk_patch_round(low, high);
     }
     hk_patches_refit(s->patches, b);
-    body->fitted = false;
-    hk_sweep_listing listing = {s, b};
-    body->apart_count = 0;
-    body->near = 0;
-    HK_TRY(hk_patches_meet(s->patches, b, b, NULL, NULL, keep_apart, &listing));
-    body->near = near;
-    return HK_OK;
+    hk_sweep_found found = {body->self, 0, body->self_room};
+    hk_sweep_search search = {.sweep = s, .found = &found, .near = near};
+    hk_status status =
+        hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_search_patches, &search);
+    body->self = found.list;
+    body->self_room = found.room;
+    body->self_count = status == HK_OK ? found.count : 0;
+    body->near = status == HK_OK ? near : 0;
+    return status;
 }
 
-// From here on what is between patches is known where the body is, not in the base.
-static void leave_base(hk_sweep *s, hk_sweep_body *body)
+// Those that come together on the way, as far as that is known now.
+static hk_status list_on_way(hk_sweep *s, int b)
 {
-    if (!body->based) return;
-    body->based = false;
-    hk_sweep_lessen(s, body, 2 * body->away[0]);
+    hk_sweep_body *body = &s->bodies[b];
+    hk_sweep_found found = {body->self, 0, body->self_room};
+    hk_sweep_own own = {.sweep = s, .found = &found, .margin = s->contacts->settings->distance};
+    hk_status status = hk_sweep_search_own(s, b, &own);
+    body->self = found.list;
+    body->self_room = found.room;
+    body->self_count = status == HK_OK ? found.count : 0;
+    return status;
 }
 
-hk_status hk_sweep_look_at_self(hk_sweep *s, int b)
+// What was known to be between patches in the shape of the list is known where the body is.
+static void leave_list(hk_sweep *s, hk_sweep_body *body)
+{
+    if (!(body->near > 0) || !body->based) return;
+    hk_sweep_lessen_clear(s, body, 2 * body->away[0]);
+    body->cleared = true;
+    body->based = false;
+}
+
+// Makes the list of a body anew where it deforms too much for it; where it deforms too much for
+// any, there is none, and its pairs are looked for on the ways.
+hk_status hk_sweep_cover_self(hk_sweep *s, int b)
 {
     hk_sweep_body *body = &s->bodies[b];
     const hk_contacts *c = s->contacts;
-    double edge = c->settings->bodies[b].edge, full = NEAR * edge;
     body->touches = hk_contact_touches(c->settings, b, b) && body->points[1] > body->points[0];
-    body->calm = !body->touches;
-    // What is thick may be nearer to itself than it is thick.
-    if (!body->touches || hk_contact_radius(c->settings, b) > 0) return HK_OK;
-    if (!body->known) body->away[0] = deviation(s, body, 0, body->turn[0]);
-    body->known = true;
-    double way = longest_own_way(s, body);
-    body->calm = body->based && stays_apart(s, body, way, fmin(body->least, body->near));
-    if (body->calm) return HK_OK;
-    leave_base(s, body);
-    bool covered = body->near > 0 && stays_apart(s, body, way, body->near);
-    // It may be calm from here on.
-    bool quiet = way + hk_sweep_own_margin(s) < CALM * body->least;
-    if (covered && !quiet) return HK_OK;
-    double left = fmax(0, body->near - 2 * body->away[0]);
+    if (!body->touches) return HK_OK;
+    mean_of(body, c->move, body->mean);
+    bool covered = is_covered(s, body);
+    body->followed = true;
+    if (covered) return HK_OK;
+    double near = fmax(NEAR * c->settings->bodies[b].edge, 2 * c->settings->distance);
+    leave_list(s, body);
     take_base(s, body);
-    if (!covered || left < LEFT * full) {
+    if (!(needed_near(body) < 0.5 * near)) return list_on_way(s, b);
+    body->based = body->cleared;
+    return list_self(s, b, near);
+}
+
+// ---------------------------------------------------------------- pairs
+
+// Whether the two sides of a pair of one body can meet on ways less the mean way.
+static bool may_meet(const hk_sweep *s, const hk_sweep_body *body, const hk_way_pair *k,
+                     double margin)
+{
+    const hk_contacts *c = s->contacts;
+    hk_box side[2] = {HK_BOX_OF_NOTHING, HK_BOX_OF_NOTHING};
+    for (int v = 0; v < 4; v++) {
+        const double *x = c->x + 3 * (size_t)k->point[v], *move = c->move + 3 * (size_t)k->point[v];
+        hk_box box;
+        for (int i = 0; i < 3; i++) {
+            double to = x[i] + move[i] - body->mean[i];
+            box.low[i] = fmin(x[i], to) - margin;
+            box.high[i] = fmax(x[i], to) + margin;
+        }
+        hk_box_surround(&side[v >= hk_pair_firsts(k->kind)], &box);
+    }
+    return hk_box_overlap(&side[0], &side[1]);
+}
+
+hk_status hk_sweep_add_selves(hk_sweep *s)
+{
+    const hk_contacts *c = s->contacts;
+    for (int b = 0; b < s->body_count; b++) {
+        const hk_sweep_body *body = &s->bodies[b];
+        double margin = 0.5 * c->settings->distance + 0.5 * hk_contact_radius(c->settings, b);
+        if (body->self_count == 0) continue;
+        HK_TRY(hk_reserve((void **)&s->pairs, s->count, sizeof *s->pairs, &s->room,
+                          s->count + body->self_count));
+        for (size_t k = 0; k < body->self_count; k++) {
+            if (!may_meet(s, body, &body->self[k].way, margin)) continue;
+            s->pairs[s->count] = body->self[k];
+            hk_sweep_measure(c, &s->pairs[s->count++]);
+        }
+    }
+    return HK_OK;
+}
+
+// ---------------------------------------------------------------- parts of ways
+
+static double fraction_of_list(const hk_sweep *s, const hk_sweep_body *body)
+{
+    double least = 1;
+    for (size_t k = 0; k < body->self_count; k++) {
+        const hk_way_pair *way = &body->self[k].way;
+        if (may_meet(s, body, way, 0.5 * (way->thickness + HK_SWEEP_LEFT * body->self[k].width)))
+            least = hk_sweep_fraction(s, &body->self[k], least);
+    }
+    return least;
+}
+
+hk_status hk_sweep_fraction_of_self(hk_sweep *s, int b, double off, double *least)
+{
+    hk_sweep_body *body = &s->bodies[b];
+    *least = 1;
+    if (!body->touches) return HK_OK;
+    bool listed = false;
+    if (body->near > 0) {
+        body->away[1] += 2 * off;
+        listed = needed_near(body) < body->near;
+        if (!listed) {
+            body->away[1] = deviation(s, body, 1, body->turn[1]);
+            listed = needed_near(body) < body->near;
+        }
+    }
+    if (!listed) {
+        leave_list(s, body);
         body->near = 0;
-        body->apart_count = 0;
-        if (3 * (way + hk_sweep_own_margin(s)) > full) return HK_OK;  // it would not last for a step
-        HK_TRY(list_apart(s, b, full));
-        if (body->apart_count > 0) return HK_OK;  // they have no numbers yet
-    } else
-        body->near = left;
-    body->calm = body->based = quiet && stays_apart(s, body, way, fmin(body->least, body->near));
+        hk_sweep_own own = {.sweep = s, .fraction = 1};
+        HK_TRY(hk_sweep_search_own(s, b, &own));
+        *least = own.fraction;
+        return HK_OK;
+    }
+    body->cleared = false;
+    *least = fraction_of_list(s, body);
     return HK_OK;
 }

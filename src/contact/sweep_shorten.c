@@ -67,7 +67,8 @@ typedef struct hk_sweep_shortening {
 #define WIDER 1.5
 
 // Within the margin of the move that was searched for, c->aim, or of a part of it; where that is
-// not enough, the point gets a wider margin, or at last has to be loose, and the search is repeated.
+// not enough, the point gets a wider margin, or at last has to be loose, and the search is
+// repeated.
 static void confine(hk_sweep *s, int p, manner how, hk_sweep_shortening *w)
 {
     hk_contacts *c = s->contacts;
