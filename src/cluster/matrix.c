@@ -84,8 +84,8 @@ static hk_status petsc_failed(PetscErrorCode code, const char *what)
     if (code == PETSC_ERR_MEM) return hk_no_memory();
     const char *text = NULL;
     PetscErrorMessage(code, &text, NULL);
-    return hk_fail(HK_INTERNAL, "PETSc: %s: %s (error %d)", what, text ? text : "failed",
-                   (int)code);
+    return hk_fail(HK_INTERNAL, "PETSc: %s: %s (error %d)", what,
+                   text ? text : "failed, perhaps for lack of memory", (int)code);
 }
 #define PETSC_TRY(call)                                              \
     do {                                                             \

@@ -122,9 +122,7 @@ static void put_conditions(hk_stream *s, hk_model *m)
     for (int k = 0; k < c->load_count && s->status == HK_OK; k++) put_load(s, &c->loads[k]);
     for (int k = 0; k < c->factor_count && s->status == HK_OK; k++) put_factor(s, &c->factors[k]);
     HK_STREAM(s, c->pressure_count);
-    HK_STREAM(s, c->wind_count);
     PUT_ARRAY(s, c->pressures, c->pressure_count);
-    PUT_ARRAY(s, c->winds, c->wind_count);
 }
 
 static void put_vertices(hk_stream *s, hk_model *m)
