@@ -44,11 +44,10 @@ typedef struct target {
     bool diagonal;  // in the part of the columns of this process, not in the others
 } target;
 
-// A block of the local triangle, as it is or transposed; 0: on the diagonal.
+// A block of the local triangle, as it is or transposed.
 typedef struct piece {
-    int64_t at;       // of the first number of the first column
-    int32_t below;    // which of those below the diagonal; -1: that itself
-    int32_t column;   // block column
+    int32_t below;   // which of those below the diagonal; -1: that itself
+    int32_t column;  // block column
     bool transposed;
 } piece;
 
@@ -136,7 +135,7 @@ static void visit_pieces(const hk_assembly *a, piece_fn *visit, void *context)
 {
     const hk_pattern *p = &a->pattern;
     for (int32_t b = 0; b < p->count; b++) {
-        piece own = {hk_pattern_column(p, b, 0), -1, b, false};
+        piece own = {-1, b, false};
         visit(context, b, b, &own);
         for (int64_t k = p->start[b]; k < p->start[b + 1]; k++) {
             own.below = (int32_t)(k - p->start[b]);
@@ -420,6 +419,9 @@ static hk_status choose_defaults(bool direct)
     };
     for (int k = 0; k < HK_COUNT_OF(multigrid) && !direct; k++)
         PETSC_TRY(usual(multigrid[k][0], multigrid[k][1]));
+    // MUMPS shares out work as processes have time for it: with a fifth more room than it expects,
+    // as it takes it, there is now and then too little. Percent more than that.
+    if (direct) PETSC_TRY(usual("-mat_mumps_icntl_14", "200"));
     return HK_OK;
 }
 
@@ -599,6 +601,9 @@ static hk_status is_positive(const matrix *m, bool *positive)
     PETSC_TRY(KSPGetPC(m->ksp, &pc));
     PETSC_TRY(PCGetFailedReason(pc, &why));
     PETSC_TRY(PCGetType(pc, &type));
+    if (why == PC_FACTOR_OUTMEMORY)
+        return hk_fail(HK_NO_MEMORY, "PETSc: no memory for a factor: set solver.linear=multigrid, "
+                                     "or take more processes");
     *positive = why == PC_NOERROR;
     MatSolverType solver = NULL;
     if (*positive && strcmp(type, PCCHOLESKY) == 0)
