@@ -32,9 +32,9 @@ enum { WORTH_NEW_LEVELS = 10 };
 
 // A block of a row of ours, out of the local triangle or of a message.
 typedef struct entry {
-    int32_t row;         // own block row
-    PetscInt column;     // block column of the whole matrix
-    int32_t source;      // of the list of blocks
+    int32_t row;      // own block row
+    PetscInt column;  // block column of the whole matrix
+    int32_t source;   // of the list of blocks
 } entry;
 
 // Where a block of a list is added: first number of its first row, numbers of a row, and where.
@@ -61,21 +61,21 @@ typedef struct border {  // with one neighbour
 typedef struct matrix {
     hk_cluster *cluster;
     const hk_assembly *assembly;
-    int own_count;           // block rows
-    PetscInt first;          // the number of the first of them
-    PetscInt *number;        // [pattern.count] of the whole matrix
-    int32_t *own_row;        // [pattern.count] block row here, -1: a ghost's
+    int own_count;     // block rows
+    PetscInt first;    // the number of the first of them
+    PetscInt *number;  // [pattern.count] of the whole matrix
+    int32_t *own_row;  // [pattern.count] block row here, -1: a ghost's
     int piece_count;
-    piece *pieces;           // [piece_count] that go into rows of ours
-    target *targets;         // [piece_count]
-    border *borders;         // [neighbour_count]
+    piece *pieces;    // [piece_count] that go into rows of ours
+    target *targets;  // [piece_count]
+    border *borders;  // [neighbour_count]
     Mat mat;
     Vec right, solution, position;
     KSP ksp;
     bool direct;
-    bool ready;              // there are levels
-    double fresh_rate;       // −log ‖r‖ an iteration with new levels
-    double wasted;           // iterations since
+    bool ready;         // there are levels
+    double fresh_rate;  // −log ‖r‖ an iteration with new levels
+    double wasted;      // iterations since
 } matrix;
 
 static hk_status petsc_failed(PetscErrorCode code, const char *what)
@@ -86,10 +86,10 @@ static hk_status petsc_failed(PetscErrorCode code, const char *what)
     return hk_fail(HK_INTERNAL, "PETSc: %s: %s (error %d)", what,
                    text ? text : "failed, perhaps for lack of memory", (int)code);
 }
-#define PETSC_TRY(call)                                              \
-    do {                                                             \
-        PetscErrorCode petsc_code_ = (call);                         \
-        if (petsc_code_) return petsc_failed(petsc_code_, #call);    \
+#define PETSC_TRY(call)                                           \
+    do {                                                          \
+        PetscErrorCode petsc_code_ = (call);                      \
+        if (petsc_code_) return petsc_failed(petsc_code_, #call); \
     } while (0)
 
 // ---------------------------------------------------------------- numbers of rows
@@ -117,8 +117,7 @@ static hk_status number_rows(matrix *m)
                          3 * (long long)all);
     m->first = (PetscInt)before;
     for (int b = 0; b < a->pattern.count && status == HK_OK; b++)
-        if (m->own_row[b] >= 0)
-            known[4 * (int64_t)a->vertex[b]] = (double)(before + m->own_row[b]);
+        if (m->own_row[b] >= 0) known[4 * (int64_t)a->vertex[b]] = (double)(before + m->own_row[b]);
     if (status == HK_OK) hk_exchange_spread(c, known);
     for (int b = 0; b < a->pattern.count && status == HK_OK; b++)
         m->number[b] = (PetscInt)known[4 * (int64_t)a->vertex[b]];
@@ -410,11 +409,9 @@ static PetscErrorCode usual(const char *name, const char *value)
 static hk_status choose_defaults(bool direct)
 {
     static const char *const multigrid[][2] = {
-        {"-pc_gamg_type", "agg"},
-        {"-pc_gamg_threshold", "0.0"},
-        {"-pc_gamg_agg_nsmooths", "1"},
-        {"-mg_levels_ksp_type", "chebyshev"},
-        {"-mg_levels_ksp_max_it", "2"},
+        {"-pc_ml_CoarsenScheme", "MIS"},      {"-pc_gamg_type", "agg"},
+        {"-pc_gamg_threshold", "0.0"},        {"-pc_gamg_agg_nsmooths", "1"},
+        {"-mg_levels_ksp_type", "chebyshev"}, {"-mg_levels_ksp_max_it", "2"},
         {"-mg_levels_pc_type", "jacobi"},
     };
     for (int k = 0; k < HK_COUNT_OF(multigrid) && !direct; k++)

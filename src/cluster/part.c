@@ -401,7 +401,7 @@ hk_status hk_part_cut(const hk_model *whole, const int32_t *owner, const hk_part
              .model = part->model,
              .local = HK_ARRAY(int32_t, whole->vertex_count)};
     hk_status status = c.model && c.local ? cut_all(&c) : HK_NO_MEMORY;
-    const chosen all[] = {c.vertices, c.tets,        c.triangles, c.springs,  c.bends,
+    const chosen all[] = {c.vertices,    c.tets,   c.triangles, c.springs,  c.bends,
                           c.attachments, c.shells, c.hinges,    c.pressures};
     for (int k = 0; k < HK_COUNT_OF(all); k++) hk_free(all[k].at);
     hk_free(c.local);

@@ -160,10 +160,10 @@ static void put_elements(hk_stream *s, hk_model *m)
 
 static void put_model(hk_stream *s, hk_model *m)
 {
-    int *const counts[] = {&m->vertex_count,   &m->tet_count,        &m->material_count,
-                           &m->triangle_count, &m->spring_count,     &m->bend_count,
+    int *const counts[] = {&m->vertex_count,     &m->tet_count,        &m->material_count,
+                           &m->triangle_count,   &m->spring_count,     &m->bend_count,
                            &m->bend_entry_count, &m->attachment_count, &m->shell_count,
-                           &m->hinge_count,    &m->unreferenced};
+                           &m->hinge_count,      &m->unreferenced};
     for (int k = 0; k < HK_COUNT_OF(counts); k++) HK_STREAM(s, *counts[k]);
     HK_STREAM(s, m->family);
     HK_STREAM(s, m->gravity);
