@@ -32,7 +32,7 @@ _hooke()
         return
         ;;
     --backend)
-        mapfile -t COMPREPLY < <(compgen -W "cpu cuda auto" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "cpu cuda auto petsc" -- "$word")
         return
         ;;
     --out | --uploads | --page | --scenes)

@@ -26,12 +26,15 @@ build_needs=(
     "libcmocka-dev|cmocka headers|pkg-config --exists cmocka"
 )
 # What Hooke does without where it cannot be had: then it is said once, and the rest is built.
+# (Backend petsc is built where libpetsc-real-dev is there; a build alone does not install that.)
 wanted=(
     "libcivetweb-dev|civetweb, for hooke studio|has_header civetweb.h"
     "nodejs|node, for the page of hooke studio|has_program node"
     "npm|npm, for the page of hooke studio|has_program npm"
 )
 wanted_for_tests=(
+    "libpetsc-real-dev|PETSc and MPI, for backend petsc|pkg-config --exists petsc"
+    "openmpi-bin|mpirun|has_program mpirun"
     "chromium|Chromium, in which the page of hooke studio is tested|has_program chromium || has_program chromium-browser"
 )
 test_needs=(
@@ -134,7 +137,7 @@ want() {
         if is_debian && { [ "$(id -u)" -eq 0 ] || { has_program sudo && sudo -n true 2>/dev/null; }; }; then
             install_on_debian && installed=true
         fi
-        $installed || say "setup: Hooke Studio is not built whole without ${packages[*]} (all else is)"
+        $installed || say "setup: not all can be built or tested without ${packages[*]} (all else is)"
     fi
     needs=("${required[@]}")
 }

@@ -126,8 +126,8 @@ static hk_status receive_bytes(MPI_Comm comm, uint8_t **data, int64_t *size)
     uint8_t *to = *data = HK_ARRAY(uint8_t, *size);
     uint8_t *nowhere = to ? NULL : malloc(CHUNK);  // the sender waits in any case
     for (int64_t at = 0; at < *size && (to || nowhere); at += CHUNK)
-        MPI_Recv(to ? to + at : nowhere, (int)hk_min_int64(CHUNK, *size - at), MPI_BYTE, 0, TAG_PART,
-                 comm, MPI_STATUS_IGNORE);
+        MPI_Recv(to ? to + at : nowhere, (int)hk_min_int64(CHUNK, *size - at), MPI_BYTE, 0,
+                 TAG_PART, comm, MPI_STATUS_IGNORE);
     free(nowhere);
     if (!to && !nowhere && *size > 0) MPI_Abort(comm, 1);
     return to ? HK_OK : HK_NO_MEMORY;

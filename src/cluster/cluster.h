@@ -1,7 +1,7 @@
-// A world that several processes simulate together, over MPI and PETSc. Each has a part of the model
-// (part.h) and a world of its own on it; hk_world_step and hk_world_pose are called by all of them
-// at the same time, decide the same, and give the same reports (model/partition.h says how). All
-// functions here are for all processes at the same time, too.
+// A world that several processes simulate together, over MPI and PETSc. Each has a part of the
+// model (part.h) and a world of its own on it; hk_world_step and hk_world_pose are called by all of
+// them at the same time, decide the same, and give the same reports (model/partition.h says how).
+// All functions here are for all processes at the same time, too.
 //
 // The first process (rank 0) reads the scene and has the whole model until its parts are on their
 // way. What fails on one process fails on all, with one message (hk_cluster_agree).
@@ -17,7 +17,7 @@
 typedef struct hk_neighbour {
     int rank;
     int own_count, ghost_count;
-    int32_t *own, *ghosts;     // [own_count], [ghost_count] Morton order
+    int32_t *own, *ghosts;        // [own_count], [ghost_count] Morton order
     double *own_box, *ghost_box;  // [own_count][3], [ghost_count][3] on their way
 } hk_neighbour;
 

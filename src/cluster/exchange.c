@@ -169,7 +169,8 @@ static hk_status tell_numbers(hk_cluster *c)
         hk_neighbour *b = &c->neighbours[k];
         int count = 0;
         for (int v = 0; v < p->vertex_count; v++)
-            if (c->part.owner[c->part.model->place[v]] == b->rank) b->ghosts[count++] = p->vertex[v];
+            if (c->part.owner[c->part.model->place[v]] == b->rank)
+                b->ghosts[count++] = p->vertex[v];
         MPI_Irecv(b->own, b->own_count, MPI_INT32_T, b->rank, TAG_NUMBERS, c->comm,
                   &c->requests[n++]);
         MPI_Isend(b->ghosts, b->ghost_count, MPI_INT32_T, b->rank, TAG_NUMBERS, c->comm,

@@ -44,7 +44,8 @@ void hc_write_points(hc_run *run, const char *path)
     if (status == HK_OK) status = hk_cluster_gather(c, hk_world_positions(c->world), all);
     if (status == HK_OK && root) status = save_rows(path, all, count);
     free(all);
-    if (hk_cluster_agree(run->comm, status) != HK_OK) cli_results_fail(&run->results, "%s", hk_error());
+    if (hk_cluster_agree(run->comm, status) != HK_OK)
+        cli_results_fail(&run->results, "%s", hk_error());
 }
 
 // ---------------------------------------------------------------- frames
@@ -101,7 +102,8 @@ void hc_write_frame(hc_run *run)
     }
     count_frame(run, hk_world_time(run->cluster->world), file);
     if (plan->stem && run->rank == 0) status = name_in_series(run);
-    if (hk_cluster_agree(run->comm, status) != HK_OK) cli_results_fail(&run->results, "%s", hk_error());
+    if (hk_cluster_agree(run->comm, status) != HK_OK)
+        cli_results_fail(&run->results, "%s", hk_error());
 }
 
 // ---------------------------------------------------------------- states
@@ -134,7 +136,8 @@ void hc_save_state(hc_run *run, const char *path)
     if (status == HK_OK && run->rank == 0) status = hk_file_save(whole, &index, sizeof index);
     free(own);
     free(whole);
-    if (hk_cluster_agree(run->comm, status) != HK_OK) cli_results_fail(&run->results, "%s", hk_error());
+    if (hk_cluster_agree(run->comm, status) != HK_OK)
+        cli_results_fail(&run->results, "%s", hk_error());
 }
 
 static hk_status read_index(const hc_run *run, const char *path, index_of_states *index)
@@ -162,8 +165,7 @@ static void continue_frames(hc_run *run, const index_of_states *index)
 {
     for (int k = 0; k < index->frames && run->plan.stem; k++) {
         double every = run->plan.every > 0 ? run->plan.every : index->time / index->frames;
-        count_frame(run, k * every,
-                    cli_format("%s_%04d.pvtu", cli_file_name(run->plan.stem), k));
+        count_frame(run, k * every, cli_format("%s_%04d.pvtu", cli_file_name(run->plan.stem), k));
     }
     if (index->frames > 0) run->last_frame = index->time;
 }

@@ -14,6 +14,7 @@
 // Of the processes of a machine one may speak when all is lost.
 static atomic_int *g_spoken;
 static MPI_Win g_window;
+static hc_run *g_running;  // while it works
 
 static void share_voice(MPI_Comm comm)
 {
@@ -45,8 +46,18 @@ void hc_die(hc_run *run, const char *format, ...)
     } else {
         pause();  // the one that speaks ends this process, too
     }
+    g_running = NULL;
     MPI_Abort(run->comm, CLI_FAILED);
     abort();
+}
+
+// Some libraries end the process where memory is short (ML does).
+static void on_exit_of_library(void)
+{
+    if (g_running)
+        hc_die(g_running,
+               "process %d: a library ended it, which they do where there is no memory left",
+               g_running->rank);
 }
 
 // ---------------------------------------------------------------- interrupts
@@ -153,7 +164,10 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     catch_interrupts();
     run.threads = count_threads(run.comm);
+    g_running = &run;
+    atexit(on_exit_of_library);
     int status = work(&run, argc, argv);
+    g_running = NULL;
     hc_release(&run);
     if (fflush(stdout) != 0 && status == CLI_DONE) status = CLI_FAILED;
     PetscPopErrorHandler();

@@ -32,9 +32,9 @@ enum { WORTH_NEW_LEVELS = 10 };
 
 // A block of a row of ours, out of the local triangle or of a message.
 typedef struct entry {
-    int32_t row;         // own block row
-    PetscInt column;     // block column of the whole matrix
-    int32_t source;      // of the list of blocks
+    int32_t row;      // own block row
+    PetscInt column;  // block column of the whole matrix
+    int32_t source;   // of the list of blocks
 } entry;
 
 // Where a block of a list is added: first number of its first row, numbers of a row, and where.
@@ -44,11 +44,10 @@ typedef struct target {
     bool diagonal;  // in the part of the columns of this process, not in the others
 } target;
 
-// A block of the local triangle, as it is or transposed; 0: on the diagonal.
+// A block of the local triangle, as it is or transposed.
 typedef struct piece {
-    int64_t at;       // of the first number of the first column
-    int32_t below;    // which of those below the diagonal; -1: that itself
-    int32_t column;   // block column
+    int32_t below;   // which of those below the diagonal; -1: that itself
+    int32_t column;  // block column
     bool transposed;
 } piece;
 
@@ -62,21 +61,21 @@ typedef struct border {  // with one neighbour
 typedef struct matrix {
     hk_cluster *cluster;
     const hk_assembly *assembly;
-    int own_count;           // block rows
-    PetscInt first;          // the number of the first of them
-    PetscInt *number;        // [pattern.count] of the whole matrix
-    int32_t *own_row;        // [pattern.count] block row here, -1: a ghost's
+    int own_count;     // block rows
+    PetscInt first;    // the number of the first of them
+    PetscInt *number;  // [pattern.count] of the whole matrix
+    int32_t *own_row;  // [pattern.count] block row here, -1: a ghost's
     int piece_count;
-    piece *pieces;           // [piece_count] that go into rows of ours
-    target *targets;         // [piece_count]
-    border *borders;         // [neighbour_count]
+    piece *pieces;    // [piece_count] that go into rows of ours
+    target *targets;  // [piece_count]
+    border *borders;  // [neighbour_count]
     Mat mat;
     Vec right, solution, position;
     KSP ksp;
     bool direct;
-    bool ready;              // there are levels
-    double fresh_rate;       // −log ‖r‖ an iteration with new levels
-    double wasted;           // iterations since
+    bool ready;         // there are levels
+    double fresh_rate;  // −log ‖r‖ an iteration with new levels
+    double wasted;      // iterations since
 } matrix;
 
 static hk_status petsc_failed(PetscErrorCode code, const char *what)
@@ -84,13 +83,13 @@ static hk_status petsc_failed(PetscErrorCode code, const char *what)
     if (code == PETSC_ERR_MEM) return hk_no_memory();
     const char *text = NULL;
     PetscErrorMessage(code, &text, NULL);
-    return hk_fail(HK_INTERNAL, "PETSc: %s: %s (error %d)", what, text ? text : "failed",
-                   (int)code);
+    return hk_fail(HK_INTERNAL, "PETSc: %s: %s (error %d)", what,
+                   text ? text : "failed, perhaps for lack of memory", (int)code);
 }
-#define PETSC_TRY(call)                                              \
-    do {                                                             \
-        PetscErrorCode petsc_code_ = (call);                         \
-        if (petsc_code_) return petsc_failed(petsc_code_, #call);    \
+#define PETSC_TRY(call)                                           \
+    do {                                                          \
+        PetscErrorCode petsc_code_ = (call);                      \
+        if (petsc_code_) return petsc_failed(petsc_code_, #call); \
     } while (0)
 
 // ---------------------------------------------------------------- numbers of rows
@@ -118,8 +117,7 @@ static hk_status number_rows(matrix *m)
                          3 * (long long)all);
     m->first = (PetscInt)before;
     for (int b = 0; b < a->pattern.count && status == HK_OK; b++)
-        if (m->own_row[b] >= 0)
-            known[4 * (int64_t)a->vertex[b]] = (double)(before + m->own_row[b]);
+        if (m->own_row[b] >= 0) known[4 * (int64_t)a->vertex[b]] = (double)(before + m->own_row[b]);
     if (status == HK_OK) hk_exchange_spread(c, known);
     for (int b = 0; b < a->pattern.count && status == HK_OK; b++)
         m->number[b] = (PetscInt)known[4 * (int64_t)a->vertex[b]];
@@ -136,7 +134,7 @@ static void visit_pieces(const hk_assembly *a, piece_fn *visit, void *context)
 {
     const hk_pattern *p = &a->pattern;
     for (int32_t b = 0; b < p->count; b++) {
-        piece own = {hk_pattern_column(p, b, 0), -1, b, false};
+        piece own = {-1, b, false};
         visit(context, b, b, &own);
         for (int64_t k = p->start[b]; k < p->start[b + 1]; k++) {
             own.below = (int32_t)(k - p->start[b]);
@@ -411,15 +409,16 @@ static PetscErrorCode usual(const char *name, const char *value)
 static hk_status choose_defaults(bool direct)
 {
     static const char *const multigrid[][2] = {
-        {"-pc_gamg_type", "agg"},
-        {"-pc_gamg_threshold", "0.0"},
-        {"-pc_gamg_agg_nsmooths", "1"},
-        {"-mg_levels_ksp_type", "chebyshev"},
-        {"-mg_levels_ksp_max_it", "2"},
+        {"-pc_ml_CoarsenScheme", "MIS"},      {"-pc_gamg_type", "agg"},
+        {"-pc_gamg_threshold", "0.0"},        {"-pc_gamg_agg_nsmooths", "1"},
+        {"-mg_levels_ksp_type", "chebyshev"}, {"-mg_levels_ksp_max_it", "2"},
         {"-mg_levels_pc_type", "jacobi"},
     };
     for (int k = 0; k < HK_COUNT_OF(multigrid) && !direct; k++)
         PETSC_TRY(usual(multigrid[k][0], multigrid[k][1]));
+    // MUMPS shares out work as processes have time for it: with a fifth more room than it expects,
+    // as it takes it, there is now and then too little. Percent more than that.
+    if (direct) PETSC_TRY(usual("-mat_mumps_icntl_14", "200"));
     return HK_OK;
 }
 
@@ -599,6 +598,9 @@ static hk_status is_positive(const matrix *m, bool *positive)
     PETSC_TRY(KSPGetPC(m->ksp, &pc));
     PETSC_TRY(PCGetFailedReason(pc, &why));
     PETSC_TRY(PCGetType(pc, &type));
+    if (why == PC_FACTOR_OUTMEMORY)
+        return hk_fail(HK_NO_MEMORY, "PETSc: no memory for a factor: set solver.linear=multigrid, "
+                                     "or take more processes");
     *positive = why == PC_NOERROR;
     MatSolverType solver = NULL;
     if (*positive && strcmp(type, PCCHOLESKY) == 0)

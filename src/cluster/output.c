@@ -14,10 +14,14 @@ typedef struct array {
 } array;
 // In the order in which a piece has them (world/output.c).
 static const array g_arrays[] = {
-    {"displacement", 3, false, true}, {"velocity", 3, false, true},
-    {"reaction", 3, false, false},    {"von_mises", 1, true, true},
-    {"J", 1, true, true},             {"stress", 9, true, false},
-    {"principal_stress", 3, true, false}, {"strain", 9, true, false},
+    {"displacement", 3, false, true},
+    {"velocity", 3, false, true},
+    {"reaction", 3, false, false},
+    {"von_mises", 1, true, true},
+    {"J", 1, true, true},
+    {"stress", 9, true, false},
+    {"principal_stress", 3, true, false},
+    {"strain", 9, true, false},
 };
 
 static bool is_wanted(const array *a, const char *const *fields, int count)

@@ -17,6 +17,8 @@ hk_status hk_part_check(const hk_model *m)
     if (m->line_count > 0) what = "ropes";
     if (m->user_term_count > 0) what = "terms of a program";
     if (m->conditions && m->conditions->gas_count > 0) what = "gas in closed surfaces";
+    // Its dampers at a vertex are from triangles of several parts.
+    if (m->conditions && m->conditions->wind_count > 0) what = "wind";
     for (int k = 0; k < m->material_count; k++)
         if (m->materials[k].law == HK_LAW_custom) what = "materials of a program";
     for (int b = 0; b < m->body_count; b++) {
@@ -42,7 +44,7 @@ typedef struct cut {
     hk_part *part;
     hk_model *model;
     int32_t *local;  // [whole vertices] number in the part, -1: it has it not
-    chosen vertices, tets, triangles, springs, bends, attachments, shells, hinges, pressures, winds;
+    chosen vertices, tets, triangles, springs, bends, attachments, shells, hinges, pressures;
 } cut;
 
 static const int32_t *vertices_of(const void *first, size_t stride, int64_t element)
@@ -103,11 +105,9 @@ static hk_status choose_elements(cut *c)
     HK_TRY(choose(c, m->hinge_count, m->hinges ? m->hinges->vertex : NULL, sizeof *m->hinges, 4,
                   &c->hinges));
     if (!conditions) return HK_OK;
-    HK_TRY(choose(c, conditions->pressure_count,
+    return choose(c, conditions->pressure_count,
                   conditions->pressures ? conditions->pressures->triangle : NULL,
-                  sizeof *conditions->pressures, 3, &c->pressures));
-    return choose(c, conditions->wind_count, conditions->winds ? conditions->winds->triangle : NULL,
-                  sizeof *conditions->winds, 3, &c->winds);
+                  sizeof *conditions->pressures, 3, &c->pressures);
 }
 
 static hk_status choose_vertices(cut *c)
@@ -333,12 +333,9 @@ static bool take_conditions(cut *c)
     for (int k = 0; k < w->factor_count; k++)
         own->factors[k] = hk_time_factor_retain(w->factors[k]);
     own->pressure_count = c->pressures.count;
-    own->wind_count = c->winds.count;
-    well = well && take(w->pressures, &c->pressures, sizeof *w->pressures, &own->pressures) &&
-           take(w->winds, &c->winds, sizeof *w->winds, &own->winds);
+    well = well && take(w->pressures, &c->pressures, sizeof *w->pressures, &own->pressures);
     for (int k = 0; k < own->pressure_count && well; k++)
         renumber(c, own->pressures[k].triangle, 3);
-    for (int k = 0; k < own->wind_count && well; k++) renumber(c, own->winds[k].triangle, 3);
     return well;
 }
 
@@ -409,8 +406,8 @@ hk_status hk_part_cut(const hk_model *whole, const int32_t *owner, const hk_part
              .model = part->model,
              .local = HK_ARRAY(int32_t, whole->vertex_count)};
     hk_status status = c.model && c.local ? cut_all(&c) : HK_NO_MEMORY;
-    const chosen all[] = {c.vertices,    c.tets,   c.triangles, c.springs,   c.bends,
-                          c.attachments, c.shells, c.hinges,    c.pressures, c.winds};
+    const chosen all[] = {c.vertices,    c.tets,   c.triangles, c.springs,  c.bends,
+                          c.attachments, c.shells, c.hinges,    c.pressures};
     for (int k = 0; k < HK_COUNT_OF(all); k++) hk_free(all[k].at);
     hk_free(c.local);
     if (status != HK_OK) hk_part_release(part);

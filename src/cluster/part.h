@@ -1,5 +1,5 @@
-// A model cut into parts, one for each process: which vertices and elements go where, and the way of
-// a part to its process. Nothing here knows MPI.
+// A model cut into parts, one for each process: which vertices and elements go where, and the way
+// of a part to its process. Nothing here knows MPI.
 //
 // A vertex is owned by one part (METIS, on the graph of elements). An element goes to the owner of
 // its first vertex, and is evaluated there alone, so that energies add up without weights; the
@@ -14,9 +14,9 @@
 #include "model/model.h"
 
 typedef struct hk_part {
-    hk_model *model;  // of its own elements; masses and constant forces at its own vertices
-    hk_partition partition;   // without its functions
-    int32_t *owner;   // [vertex_count] Morton order: the part that owns it
+    hk_model *model;         // of its own elements; masses and constant forces at its own vertices
+    hk_partition partition;  // without its functions
+    int32_t *owner;          // [vertex_count] Morton order: the part that owns it
     int64_t whole_vertices, whole_tets, whole_triangles;
 } hk_part;
 
@@ -28,7 +28,7 @@ hk_status hk_part_owners(const hk_model *whole, int count, int32_t *owner);
 typedef struct hk_part_pieces {
     int count, rigid_count;
     hk_partition_piece *pieces;  // [count]
-    int32_t *of;             // [vertex_count]
+    int32_t *of;                 // [vertex_count]
     bool unheld;
     int64_t free_count;
 } hk_part_pieces;

@@ -122,9 +122,7 @@ static void put_conditions(hk_stream *s, hk_model *m)
     for (int k = 0; k < c->load_count && s->status == HK_OK; k++) put_load(s, &c->loads[k]);
     for (int k = 0; k < c->factor_count && s->status == HK_OK; k++) put_factor(s, &c->factors[k]);
     HK_STREAM(s, c->pressure_count);
-    HK_STREAM(s, c->wind_count);
     PUT_ARRAY(s, c->pressures, c->pressure_count);
-    PUT_ARRAY(s, c->winds, c->wind_count);
 }
 
 static void put_vertices(hk_stream *s, hk_model *m)
@@ -162,10 +160,10 @@ static void put_elements(hk_stream *s, hk_model *m)
 
 static void put_model(hk_stream *s, hk_model *m)
 {
-    int *const counts[] = {&m->vertex_count,   &m->tet_count,        &m->material_count,
-                           &m->triangle_count, &m->spring_count,     &m->bend_count,
+    int *const counts[] = {&m->vertex_count,     &m->tet_count,        &m->material_count,
+                           &m->triangle_count,   &m->spring_count,     &m->bend_count,
                            &m->bend_entry_count, &m->attachment_count, &m->shell_count,
-                           &m->hinge_count,    &m->unreferenced};
+                           &m->hinge_count,      &m->unreferenced};
     for (int k = 0; k < HK_COUNT_OF(counts); k++) HK_STREAM(s, *counts[k]);
     HK_STREAM(s, m->family);
     HK_STREAM(s, m->gravity);

@@ -22,9 +22,9 @@ static void describe(const hk_model *m, const hk_held_components *c, hk_partitio
         while (v >= m->bodies[body].vertex_start + m->bodies[body].vertex_count) body++;
         if (c->of[v] == v)
             all[v] = (hk_partition_piece){.body = body,
-                                      .vertex = v - m->bodies[body].vertex_start,
-                                      .held = c->held[v],
-                                      .rigid = -1};
+                                          .vertex = v - m->bodies[body].vertex_start,
+                                          .held = c->held[v],
+                                          .rigid = -1};
     }
     for (int v = 0; v < m->vertex_count; v++) {
         hk_partition_piece *piece = &all[c->of[v]];

@@ -1,5 +1,5 @@
-// hooke-cluster: what `hooke run` and `hooke pose` become with `--backend petsc`. Every process runs
-// it; the first one reads, tells and writes what is written once.
+// hooke-cluster: what `hooke run` and `hooke pose` become with `--backend petsc`. Every process
+// runs it; the first one reads, tells and writes what is written once.
 #ifndef HK_CLUSTER_PROGRAM_H
 #define HK_CLUSTER_PROGRAM_H
 
@@ -22,12 +22,12 @@ typedef struct hc_arguments {
 // What the first process has of the scene and all have to know.
 typedef struct hc_plan {
     int steps;
-    double every;              // s between frames
-    char *stem;                // of frames, without ending; NULL: none
-    char *points, *stats;      // paths; NULL: none
-    char *frame_points;        // prefix of the .csv of frames
+    double every;          // s between frames
+    char *stem;            // of frames, without ending; NULL: none
+    char *points, *stats;  // paths; NULL: none
+    char *frame_points;    // prefix of the .csv of frames
     int field_count;
-    char **fields;             // [field_count]
+    char **fields;  // [field_count]
 } hc_plan;
 
 typedef struct hc_run {

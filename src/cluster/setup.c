@@ -28,7 +28,8 @@ static int parse(hc_run *run, int argc, char **argv)
         {"set", 0, CLI_TEXTS, &a->sets, "PATH=VALUE", "change the scene; may be repeated"},
         {"points", 0, CLI_TEXT, &a->points, "FILE.csv", "write the final positions"},
         {"out", 0, CLI_TEXT, &a->out, "DIR", "where relative outputs go (default: here)"},
-        {"threads", 0, CLI_INT, &a->threads, "N", "threads of a process (default: cores/processes)"},
+        {"threads", 0, CLI_INT, &a->threads, "N",
+         "threads of a process (default: cores/processes)"},
         {"backend", 0, CLI_TEXT, &a->backend, "petsc", "this one"},
         {"json", 0, CLI_FLAG, &cli_talk.json, NULL, "print the results as one JSON object"},
         {"quiet", 'q', CLI_FLAG, &cli_talk.quiet, NULL, "print errors only"},
@@ -51,8 +52,7 @@ static int parse(hc_run *run, int argc, char **argv)
         return cli_usage_error(a->command, "'--every' is for checkpoints, and more than 0");
     for (int k = 0; k < a->sets.count; k++)
         if (!strchr(a->sets.items[k], '='))
-            return cli_usage_error(a->command, "'--set %s': expected path=value",
-                                   a->sets.items[k]);
+            return cli_usage_error(a->command, "'--set %s': expected path=value", a->sets.items[k]);
     return -1;
 }
 

@@ -42,11 +42,11 @@ static json_t *reactions_json(hc_run *run)
     json_t *list = json_array();
     if (hk_world_reactions(w, all, NULL) != HK_OK) hc_die(run, "%s", hk_error());
     for (int k = 0; k < count; k++)
-        json_array_append_new(
-            list, json_pack("{s:i, s:s, s:i, s:i, s:o, s:o}", "body", all[k].body, "of",
-                            all[k].moves ? "move" : "fix", "number", all[k].number, "vertices",
-                            all[k].vertices, "force", vector_json(all[k].force), "moment",
-                            vector_json(all[k].moment)));
+        json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:i, s:o, s:o}", "body", all[k].body,
+                                              "of", all[k].moves ? "move" : "fix", "number",
+                                              all[k].number, "vertices", all[k].vertices, "force",
+                                              vector_json(all[k].force), "moment",
+                                              vector_json(all[k].moment)));
     free(all);
     return list;
 }
@@ -89,8 +89,8 @@ static void print_summary(const hc_run *run, const totals *t, const hk_greatest 
             run->args.pose ? "load steps" : "steps", r->steps, (long long)r->iterations,
             (long long)r->linear_iterations);
     cli_timing timing = cli_results_timing(r);
-    fprintf(to, "  time        setup %.4g s, solving %.4g s (%.4g s of it messages)\n", run->setup_s,
-            1e-3 * timing.total, t->exchange_s);
+    fprintf(to, "  time        setup %.4g s, solving %.4g s (%.4g s of it messages)\n",
+            run->setup_s, 1e-3 * timing.total, t->exchange_s);
     if (r->count > 0)
         fprintf(to, "  residual    %.4g N (relative %.3g)\n", r->records[r->count - 1].residual,
                 r->relative_residual);

@@ -8,7 +8,8 @@
 // Notes of how far it is, where no terminal shows a line (mpirun has none): not too many.
 #define BETWEEN_NOTES 20.0  // s
 
-static void tell_progress(hc_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void tell_progress(hc_run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void tell_progress(hc_run *run, const char *format, ...)
 {
     char text[256];

@@ -49,15 +49,15 @@ typedef struct hk_partition_ops {
 struct hk_partition {
     const hk_partition_ops *ops;
     int vertex_count;
-    uint8_t *mine;  // [vertex_count] Morton order: this part counts it
-    int32_t *piece;  // [vertex_count] model's numbers: that it belongs to
+    uint8_t *mine;    // [vertex_count] Morton order: this part counts it
+    int32_t *piece;   // [vertex_count] model's numbers: that it belongs to
     int32_t *vertex;  // [vertex_count] model's numbers: its number in the whole model
     int32_t *tet;     // [tet_count] the same of tets
     int32_t *first;   // [body_count][2] of bodies: their first vertex and tet in the whole model
     int piece_count, rigid_count;
     hk_partition_piece *pieces;  // [piece_count]
-    int64_t free_count;      // vertices of the whole model that are free
-    bool unheld;             // some piece has fewer than three held vertices
+    int64_t free_count;          // vertices of the whole model that are free
+    bool unheld;                 // some piece has fewer than three held vertices
 };
 
 static inline bool hk_partition_counts(const hk_partition *g, int64_t k)

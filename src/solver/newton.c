@@ -200,7 +200,8 @@ static hk_status try_rung(newton *s, const double *x, int rung, double shift, bo
 static hk_status reconsider(newton *s)
 {
     hk_problem *p = s->search.problem;
-    bool free_to_choose = !p->partition && s->search.settings.option[OPTION_LINEAR] == LINEAR_AUTO &&
+    bool free_to_choose = !p->partition &&
+                          s->search.settings.option[OPTION_LINEAR] == LINEAR_AUTO &&
                           hk_direct_available() && p->free_count <= MOST_FOR_DIRECT;
     if (!s->by_multigrid || !free_to_choose) return HK_OK;
     if (s->matrix->cg_iterations <= TOO_MANY_ITERATIONS) return HK_OK;

@@ -281,7 +281,7 @@ hk_status hk_newton_matrix_solve(hk_newton_matrix *m, double tolerance, const do
     if (m->partition) {
         if (m->problem->unknown_vertices == 0) return HK_OK;
         HK_TRY(m->partition->ops->matrix.solve(m->of_partition, tolerance, gradient, direction,
-                                           &m->cg_iterations, positive));
+                                               &m->cg_iterations, positive));
         phase_s[HK_PHASE_SOLVE] += hk_lap(&clock);
         return HK_OK;
     }

@@ -22,8 +22,8 @@ typedef struct hk_newton_matrix {
     hk_direct *direct;
     hk_block_multigrid *multigrid;
     struct hk_partition *partition;  // or this has it, with those of the other parts,
-    void *of_partition;          // as that
-    hk_block_rows rows;  // for multigrid, from `lower`
+    void *of_partition;              // as that
+    hk_block_rows rows;              // for multigrid, from `lower`
     int32_t *source;
     double *right;     // [3 free_count]; for multigrid [free_count][4]
     double *solution;  // the same, for multigrid

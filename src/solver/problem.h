@@ -21,7 +21,7 @@ typedef struct hk_problem {
     int threads;
     int vertex_count;
     int free_count;
-    int64_t unknown_vertices;  // the same, of all parts of a model
+    int64_t unknown_vertices;        // the same, of all parts of a model
     struct hk_partition *partition;  // the model's: sums are over all parts; NULL: it is whole
     hk_terms *terms;
     hk_rigid *rigid;               // the bodies that nothing holds

@@ -1,7 +1,7 @@
 // The list of terms that make up E(x), in one precision. A problem owns one in double precision; a
 // method that works in single owns a view with another (solver/view.h). Of a part of a model
-// (model/partition.h) energies, gradients and blocks are those of its own elements; numbers that decide
-// something are over all parts.
+// (model/partition.h) energies, gradients and blocks are those of its own elements; numbers that
+// decide something are over all parts.
 #ifndef HK_TERMS_H
 #define HK_TERMS_H
 
