@@ -20,12 +20,12 @@ enum { HK_CUT_POINTS = 4, HK_CUT_ALL = -1 };
  * Two points are an edge, which cuts what it sweeps over; three or four a surface, which cuts
  * whatever lies across it. */
 typedef struct hk_cut_def {
-    size_t def_size;  /* set by hk_default_cut_def() */
-    const char *name; /* for messages; NULL: none */
-    int body;         /* number of the one that is cut, or HK_CUT_ALL */
-    int point_count;  /* 2, 3 or 4 (one after the other around it) */
+    size_t def_size;                 /* set by hk_default_cut_def() */
+    const char *name;                /* for messages; NULL: none */
+    int body;                        /* number of the one that is cut, or HK_CUT_ALL */
+    int point_count;                 /* 2, 3 or 4 (one after the other around it) */
     double points[HK_CUT_POINTS][3]; /* m */
-    const hk_motion_def *moves; /* each after those before it, of what they left; or NULL */
+    const hk_motion_def *moves;      /* each after those before it, of what they left; or NULL */
     int move_count;
     int reserved_int;
     double from, until; /* s, when it cuts */
@@ -64,8 +64,7 @@ static inline hk_tearing_def hk_default_tearing_def(void)
 /* Cuts a world between two steps along triangles of corners [triangle_count][3][3], m, where its
  * bodies are now. `body` may be HK_CUT_ALL. A state with a cut in it is as one with any other
  * tear. */
-HK_API hk_status hk_world_cut(hk_world *world, int body, int triangle_count,
-                              const double *corners);
+HK_API hk_status hk_world_cut(hk_world *world, int body, int triangle_count, const double *corners);
 
 typedef struct hk_tear_report {
     int events;         /* steps and calls in which vertices came apart */
@@ -74,7 +73,7 @@ typedef struct hk_tear_report {
     int postponed;      /* times that it could not be done, for something was in the way */
     int factorisations; /* of a constant matrix, on account of tears */
     int renewals;       /* of those, because iterations grew (hk_tearing_def.renew) */
-    int steps_before, steps_after; /* that were taken before and since the first event, */
+    int steps_before, steps_after;           /* that were taken before and since the first event, */
     int iterations_before, iterations_after; /* and the iterations of them */
     uint64_t reserved[4];
 } hk_tear_report;

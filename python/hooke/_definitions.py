@@ -17,6 +17,8 @@ HK_CONSTRAINT_KINDS = 6
 HK_CONTACT_AFTER = 1
 HK_CONTACT_DURING = 0
 HK_CONVERGED = 0
+HK_CUT_ALL = -1
+HK_CUT_POINTS = 4
 HK_DEFECT_LIST = 8
 HK_DESIGN_CONVERGED = 2
 HK_DESIGN_FAILED = 3
@@ -25,6 +27,7 @@ HK_DESIGN_REFINING = 1
 HK_EVENLY = 0
 HK_FIXED_WORK = 8
 HK_FOR_NOTHING = 0
+HK_FOR_ROPES = 3
 HK_FOR_SHEETS = 2
 HK_FOR_SOLIDS = 1
 HK_INTERNAL = 5
@@ -97,6 +100,7 @@ HK_SHAPE_FIGURE = 5
 HK_SHAPE_FUNNEL = 9
 HK_SHAPE_HELIX = 3
 HK_SHAPE_PYRAMID = 7
+HK_SHAPE_ROPE = 10
 HK_SHAPE_SHEET = 4
 HK_SHAPE_SPHERE = 2
 HK_SHAPE_TORUS = 6
@@ -164,6 +168,7 @@ ENUMS = {
         'HK_FOR_NOTHING': 0,
         'HK_FOR_SOLIDS': 1,
         'HK_FOR_SHEETS': 2,
+        'HK_FOR_ROPES': 3,
     },
     'hk_obstacle_shape': {
         'HK_OBSTACLE_PLANE': 0,
@@ -230,6 +235,7 @@ ENUMS = {
         'HK_SHAPE_PYRAMID': 7,
         'HK_SHAPE_WEDGE': 8,
         'HK_SHAPE_FUNNEL': 9,
+        'HK_SHAPE_ROPE': 10,
     },
     'hk_status': {
         'HK_OK': 0,
@@ -360,6 +366,10 @@ class hk_joint_def(Structure):
 
 
 class hk_constraint_def(Structure):
+    pass
+
+
+class hk_tearing_def(Structure):
     pass
 
 
@@ -511,6 +521,14 @@ class hk_sdf_report(Structure):
     pass
 
 
+class hk_cut_def(Structure):
+    pass
+
+
+class hk_tear_report(Structure):
+    pass
+
+
 class hk_tool_def(Structure):
     pass
 
@@ -554,6 +572,9 @@ hk_mesh_def._fields_ = [
     ('height', c_double),
     ('neck', c_double),
     ('degrees', c_double),
+    ('points', POINTER(c_double)),
+    ('point_count', c_int),
+    ('reserved_int', c_int),
 ]
 hk_mesh_format._fields_ = [
     ('ending', c_char_p),
@@ -1008,6 +1029,19 @@ hk_sdf_report._fields_ = [
     ('ms', c_double),
     ('reserved', (c_uint64 * 16)),
 ]
+hk_tear_report._fields_ = [
+    ('events', c_int),
+    ('facets', c_int),
+    ('vertices', c_int),
+    ('postponed', c_int),
+    ('factorisations', c_int),
+    ('renewals', c_int),
+    ('steps_before', c_int),
+    ('steps_after', c_int),
+    ('iterations_before', c_int),
+    ('iterations_after', c_int),
+    ('reserved', (c_uint64 * 4)),
+]
 hk_tool_def._fields_ = [
     ('def_size', c_size_t),
     ('obstacle', c_char_p),
@@ -1075,7 +1109,9 @@ hk_material_def._fields_ = [
     ('membrane', c_char_p),
     ('bending_form', c_char_p),
     ('warp_direction', (c_double * 3)),
-    ('reserved', (c_uint64 * 9)),
+    ('tear_stress', c_double),
+    ('tear_strain', c_double),
+    ('reserved', (c_uint64 * 7)),
 ]
 hk_move_def._fields_ = [
     ('def_size', c_size_t),
@@ -1215,6 +1251,18 @@ hk_side_def._fields_ = [
     ('reserved_int', c_int),
     ('select', hk_selector),
 ]
+hk_cut_def._fields_ = [
+    ('def_size', c_size_t),
+    ('name', c_char_p),
+    ('body', c_int),
+    ('point_count', c_int),
+    ('points', ((c_double * 3) * 4)),
+    ('moves', POINTER(hk_motion_def)),
+    ('move_count', c_int),
+    ('reserved_int', c_int),
+    ('from', c_double),
+    ('until', c_double),
+]
 hk_region_def._fields_ = [
     ('def_size', c_size_t),
     ('select', hk_selector),
@@ -1234,6 +1282,14 @@ hk_seam_def._fields_ = [
     ('breaking', c_double),
     ('reverse', c_int),
     ('slack', c_int),
+]
+hk_tearing_def._fields_ = [
+    ('def_size', c_size_t),
+    ('cuts', POINTER(hk_cut_def)),
+    ('cut_count', c_int),
+    ('most', c_int),
+    ('renew', c_double),
+    ('opening', c_double),
 ]
 hk_world_def._fields_ = [
     ('def_size', c_size_t),
@@ -1300,6 +1356,7 @@ hk_model_def._fields_ = [
     ('constraints', POINTER(hk_constraint_def)),
     ('joint_count', c_int),
     ('constraint_count', c_int),
+    ('tearing', POINTER(hk_tearing_def)),
 ]
 hk_fit_def._fields_ = [
     ('def_size', c_size_t),
@@ -1364,6 +1421,7 @@ FUNCTIONS = {
     'hk_fill_body_def': (None, [POINTER(hk_body_def), c_size_t], ['def', 'size']),
     'hk_fill_constraint_def': (None, [POINTER(hk_constraint_def), c_size_t], ['def', 'size']),
     'hk_fill_contact_def': (None, [POINTER(hk_contact_def), c_size_t], ['def', 'size']),
+    'hk_fill_cut_def': (None, [POINTER(hk_cut_def), c_size_t], ['def', 'size']),
     'hk_fill_design_def': (None, [POINTER(hk_design_def), c_size_t], ['def', 'size']),
     'hk_fill_empty_law': (None, [POINTER(hk_custom_law)], ['law']),
     'hk_fill_filling_def': (None, [POINTER(hk_filling_def), c_size_t], ['def', 'size']),
@@ -1383,6 +1441,7 @@ FUNCTIONS = {
     'hk_fill_seam_def': (None, [POINTER(hk_seam_def), c_size_t], ['def', 'size']),
     'hk_fill_solver_def': (None, [POINTER(hk_solver_def), c_size_t], ['def', 'size']),
     'hk_fill_spring_def': (None, [POINTER(hk_spring_def), c_size_t], ['def', 'size']),
+    'hk_fill_tearing_def': (None, [POINTER(hk_tearing_def), c_size_t], ['def', 'size']),
     'hk_fill_term_def': (None, [POINTER(hk_term_def), c_size_t], ['def', 'size']),
     'hk_fill_tool_def': (None, [POINTER(hk_tool_def), c_size_t], ['def', 'size']),
     'hk_fill_world_def': (None, [POINTER(hk_world_def), c_size_t], ['def', 'size']),
@@ -1427,9 +1486,12 @@ FUNCTIONS = {
     'hk_mesh_format_count': (c_int, [], []),
     'hk_mesh_free': (None, [c_void_p], ['mesh']),
     'hk_mesh_from_arrays': (c_int, [c_int, POINTER(c_double), c_int, POINTER(c_int32), c_int, POINTER(c_int32), POINTER(c_void_p)], ['vertex_count', 'positions', 'tet_count', 'tets', 'triangle_count', 'triangles', 'mesh']),
+    'hk_mesh_from_lines': (c_int, [c_int, POINTER(c_double), c_int, POINTER(c_int32), POINTER(c_void_p)], ['vertex_count', 'positions', 'line_count', 'lines', 'mesh']),
     'hk_mesh_group_count': (c_int, [c_void_p], ['mesh']),
     'hk_mesh_group_name': (c_char_p, [c_void_p, c_int], ['mesh', 'group']),
     'hk_mesh_intersections': (c_int, [c_void_p, c_int, POINTER(hk_intersection_report)], ['mesh', 'threads', 'report']),
+    'hk_mesh_line_count': (c_int, [c_void_p], ['mesh']),
+    'hk_mesh_lines': (POINTER(c_int32), [c_void_p], ['mesh']),
     'hk_mesh_load': (c_int, [c_char_p, POINTER(c_void_p)], ['path', 'mesh']),
     'hk_mesh_make': (c_int, [POINTER(hk_mesh_def), POINTER(c_void_p)], ['def', 'mesh']),
     'hk_mesh_middles': (POINTER(c_int32), [c_void_p], ['mesh']),
@@ -1467,6 +1529,9 @@ FUNCTIONS = {
     'hk_model_holds': (c_int, [c_void_p, POINTER(c_uint8)], ['model', 'holds']),
     'hk_model_joint_count': (c_int, [c_void_p], ['model']),
     'hk_model_joint_name': (c_char_p, [c_void_p, c_int], ['model', 'joint']),
+    'hk_model_line_count': (c_int, [c_void_p], ['model']),
+    'hk_model_line_radius': (c_double, [c_void_p, c_int], ['model', 'line']),
+    'hk_model_lines': (POINTER(c_int32), [c_void_p], ['model']),
     'hk_model_load_forces': (c_int, [c_void_p, POINTER(c_double)], ['model', 'forces']),
     'hk_model_masses': (POINTER(c_double), [c_void_p], ['model']),
     'hk_model_obstacle_count': (c_int, [c_void_p], ['model']),
@@ -1537,6 +1602,7 @@ FUNCTIONS = {
     'hk_world_contact': (c_int, [c_void_p, POINTER(hk_contact_report)], ['world', 'report']),
     'hk_world_copy_state': (c_int, [c_void_p, c_void_p], ['world', 'from']),
     'hk_world_create': (c_int, [POINTER(hk_world_def), POINTER(c_void_p)], ['def', 'world']),
+    'hk_world_cut': (c_int, [c_void_p, c_int, c_int, POINTER(c_double)], ['world', 'body', 'triangle_count', 'corners']),
     'hk_world_describe': (c_char_p, [c_void_p], ['world']),
     'hk_world_energy': (c_int, [c_void_p, POINTER(hk_energy), POINTER(c_double)], ['world', 'energy', 'gradient']),
     'hk_world_field': (c_int, [c_void_p, c_char_p, POINTER(c_double)], ['world', 'name', 'values']),
@@ -1552,6 +1618,7 @@ FUNCTIONS = {
     'hk_world_model': (c_void_p, [c_void_p], ['world']),
     'hk_world_move_grab': (c_int, [c_void_p, c_int, POINTER(c_double)], ['world', 'grab', 'target']),
     'hk_world_obstacle_load': (c_int, [c_void_p, c_int, POINTER(hk_obstacle_load)], ['world', 'obstacle', 'load']),
+    'hk_world_origin': (c_int, [c_void_p, c_int], ['world', 'vertex']),
     'hk_world_pose': (c_int, [c_void_p, POINTER(hk_step_report)], ['world', 'report']),
     'hk_world_positions': (POINTER(c_double), [c_void_p], ['world']),
     'hk_world_probe': (c_int, [c_void_p, POINTER(hk_probe), POINTER(c_double)], ['world', 'probe', 'place']),
@@ -1580,6 +1647,7 @@ FUNCTIONS = {
     'hk_world_setup_ms': (c_double, [c_void_p], ['world']),
     'hk_world_spring_state': (c_int, [c_void_p, c_int, POINTER(hk_spring_state)], ['world', 'spring', 'state']),
     'hk_world_step': (c_int, [c_void_p, POINTER(hk_step_report)], ['world', 'report']),
+    'hk_world_tears': (c_int, [c_void_p, POINTER(hk_tear_report)], ['world', 'report']),
     'hk_world_threads': (c_int, [c_void_p], ['world']),
     'hk_world_time': (c_double, [c_void_p], ['world']),
     'hk_world_unfix': (c_int, [c_void_p, c_int, POINTER(c_int32)], ['world', 'count', 'vertices']),
@@ -1632,6 +1700,7 @@ FAILING = frozenset([
     'hk_mesh_check',
     'hk_mesh_fill',
     'hk_mesh_from_arrays',
+    'hk_mesh_from_lines',
     'hk_mesh_intersections',
     'hk_mesh_load',
     'hk_mesh_make',
@@ -1671,6 +1740,7 @@ FAILING = frozenset([
     'hk_world_contact',
     'hk_world_copy_state',
     'hk_world_create',
+    'hk_world_cut',
     'hk_world_energy',
     'hk_world_field',
     'hk_world_fix',
@@ -1706,5 +1776,6 @@ FAILING = frozenset([
     'hk_world_set_velocities',
     'hk_world_spring_state',
     'hk_world_step',
+    'hk_world_tears',
     'hk_world_unfix',
 ])

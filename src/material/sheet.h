@@ -51,8 +51,8 @@ typedef struct hk_sheet_material {
     double bending;  // N·m; of a rope N·m², E I
     double viscous;  // s
     // Of a rope.
-    double radius;  // m
-    bool slack;     // it pulls, but does not push
+    double radius;                    // m
+    bool slack;                       // it pulls, but does not push
     double tear_stress, tear_strain;  // N/m and 1, where it tears; 0: never
     // Of a shell.
     hk_bending form;

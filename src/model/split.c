@@ -38,8 +38,8 @@ hk_status hk_adjacency_make(const hk_model *m, hk_adjacency *a)
     memset(a->tet, 0xff, tets * sizeof(int32_t));
     memset(a->triangle, 0xff, triangles * sizeof(int32_t));
     joining solid = {a->tet, 4, false}, sheet = {a->triangle, 3, false};
-    hk_status status = hk_visit_facets(m->vertex_count, (int64_t)tets, m->tets, hk_tet_face,
-                                       join_facets, &solid);
+    hk_status status =
+        hk_visit_facets(m->vertex_count, (int64_t)tets, m->tets, hk_tet_face, join_facets, &solid);
     if (status == HK_OK)
         status = hk_visit_facets(m->vertex_count, (int64_t)triangles, m->triangles,
                                  hk_triangle_edge, join_facets, &sheet);
@@ -230,7 +230,8 @@ static bool carry(void *array, const int32_t *from, int count, size_t each)
     if (!old) return true;
     char *new = hk_alloc((size_t)count, each);
     if (!new) return false;
-    for (int v = 0; v < count; v++) memcpy(new + (size_t)v * each, old + (size_t)from[v] * each, each);
+    for (int v = 0; v < count; v++)
+        memcpy(new + (size_t)v *each, old + (size_t)from[v] * each, each);
     hk_free(old);
     *at = new;
     return true;
@@ -400,7 +401,8 @@ hk_status hk_model_draw_back(const hk_model *m, const int32_t *from, int from_co
 {
     uint8_t *marked = HK_ZEROS(uint8_t, m->vertex_count);
     int32_t *number = HK_ZEROS(int32_t, from_count);
-    drawing d = {m, x, by, HK_ZEROS(double, m->vertex_count), HK_ZEROS(int, m->vertex_count), marked};
+    drawing d = {m,     x, by, HK_ZEROS(double, m->vertex_count), HK_ZEROS(int, m->vertex_count),
+                 marked};
     bool well = marked && number && d.length && d.edges;
     if (well) {
         memset(by, 0, 3 * sizeof(double) * (size_t)m->vertex_count);

@@ -16,8 +16,8 @@ typedef struct hk_newton_matrix {
     hk_assembly *assembly;
     struct hk_reduction *reduction;  // reduction.h: to the unknowns of constraints; NULL: none
     double *whole_gradient;          // [vertex_count][4] for their curvature, or NULL
-    double *lower;   // [hk_pattern_size]
-    double *blocks;  // [hk_terms_block_size] of the elements
+    double *lower;                   // [hk_pattern_size]
+    double *blocks;                  // [hk_terms_block_size] of the elements
     // One of these, the first two not without free vertices.
     hk_direct *direct;
     hk_block_multigrid *multigrid;

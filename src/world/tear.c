@@ -34,11 +34,15 @@ void hk_world_settle_tears(hk_world *w)
     hk_tear_report told = t->told;
     hk_adjacency adjacency = t->adjacency;
     t->adjacency = (hk_adjacency){0};
-    int64_t factorisations = t->factorisations + (t->untorn ? hk_untorn_factorisations(t->untorn) : 0);
+    int64_t factorisations =
+        t->factorisations + (t->untorn ? hk_untorn_factorisations(t->untorn) : 0);
     hk_pace before = t->before;
     hk_tears_release(t);
-    *t = (hk_tears){.adjacency = adjacency, .edited = true, .told = told,
-                    .factorisations = factorisations, .before = before};
+    *t = (hk_tears){.adjacency = adjacency,
+                    .edited = true,
+                    .told = told,
+                    .factorisations = factorisations,
+                    .before = before};
 }
 
 hk_status hk_world_tell_origins(const hk_world *w, hk_problem *p)
@@ -122,10 +126,14 @@ static hk_status compose(const hk_model *whole, const hk_model *torn, const int3
     if (!origin) return copy_splitting(whole, more, both);
     int extras = torn->vertex_count - whole->vertex_count + more->extra_count;
     size_t tets = 4 * (size_t)torn->tet_count, triangles = 3 * (size_t)torn->triangle_count;
-    composing c = {whole, torn, more,
+    composing c = {whole,
+                   torn,
+                   more,
                    HK_ARRAY(int32_t, (size_t)torn->vertex_count + (size_t)more->extra_count),
-                   HK_ARRAY(int32_t, extras), 0};
-    *both = (hk_splitting){.tets = HK_ARRAY(int32_t, tets), .triangles = HK_ARRAY(int32_t, triangles)};
+                   HK_ARRAY(int32_t, extras),
+                   0};
+    *both =
+        (hk_splitting){.tets = HK_ARRAY(int32_t, tets), .triangles = HK_ARRAY(int32_t, triangles)};
     bool well = c.number && c.origin && both->tets && both->triangles;
     if (well) {
         number_all(&c, origin);
@@ -155,10 +163,10 @@ typedef struct vectors {
 static void list_vectors(hk_world *w, double **at[WIDE + NARROW + LIVE])
 {
     double **const all[WIDE + NARROW + LIVE] = {
-        &w->x,          &w->v,         &w->v_before,  &w->next,      &w->good,
-        &w->guess,      &w->ahead,     &w->x_before,  &w->acceleration, &w->y,
-        &w->x_stage,    &w->v_stage,   &w->from,      &w->positions, &w->velocities,
-        &w->live.load,  &w->live.force, &w->live.timed, &w->live.target};
+        &w->x,         &w->v,          &w->v_before,   &w->next,         &w->good,
+        &w->guess,     &w->ahead,      &w->x_before,   &w->acceleration, &w->y,
+        &w->x_stage,   &w->v_stage,    &w->from,       &w->positions,    &w->velocities,
+        &w->live.load, &w->live.force, &w->live.timed, &w->live.target};
     memcpy(at, all, sizeof all);
 }
 
@@ -181,14 +189,13 @@ static hk_status find_shares(carrying *c)
     int32_t *count = HK_ZEROS(int32_t, c->old->vertex_count);
     c->share = HK_ARRAY(double, c->new->vertex_count);
     bool well = sum && count && c->share;
-    for (int v = 0; v < c->new->vertex_count && well; v++) {
+    for (int v = 0; v < c->new->vertex_count &&well; v++) {
         sum[c->from[v]] += c->new->mass[v];
         count[c->from[v]]++;
     }
-    for (int v = 0; v < c->new->vertex_count && well; v++)
-        c->share[v] = count[c->from[v]] > 1 && sum[c->from[v]] > 0
-                          ? c->new->mass[v] / sum[c->from[v]]
-                          : 1;
+    for (int v = 0; v < c->new->vertex_count &&well; v++)
+        c->share[v] =
+            count[c->from[v]] > 1 && sum[c->from[v]] > 0 ? c->new->mass[v] / sum[c->from[v]] : 1;
     hk_free(sum);
     hk_free(count);
     return well ? HK_OK : HK_NO_MEMORY;
@@ -197,7 +204,7 @@ static hk_status find_shares(carrying *c)
 static double *carry_wide(const carrying *c, const double *old)
 {
     double *made = HK_ARRAY(double, 4 * (size_t)c->new->vertex_count);
-    for (int k = 0; k < c->new->vertex_count && made; k++) {
+    for (int k = 0; k < c->new->vertex_count &&made; k++) {
         int64_t at = c->old->place[c->from[c->new->order[k]]];
         memcpy(made + 4 * (int64_t)k, old + 4 * at, 4 * sizeof(double));
     }
@@ -207,7 +214,7 @@ static double *carry_wide(const carrying *c, const double *old)
 static double *carry_narrow(const carrying *c, const double *old, bool divided)
 {
     double *made = HK_ARRAY(double, 3 * (size_t)c->new->vertex_count);
-    for (int64_t k = 0; k < 3 * (int64_t)c->new->vertex_count && made; k++)
+    for (int64_t k = 0; k < 3 * (int64_t)c->new->vertex_count &&made; k++)
         made[k] = old[3 * (int64_t)c->from[k / 3] + k % 3] * (divided ? c->share[k / 3] : 1);
     return made;
 }
@@ -686,8 +693,7 @@ hk_status hk_world_cut(hk_world *w, int body, int triangle_count, const double *
         if (!isfinite(corners[k]))
             return hk_fail(HK_BAD_INPUT, "hk_world_cut: triangle %lld is not finite",
                            (long long)(k / 9));
-    if (w->gpu)
-        return hk_fail(HK_UNSUPPORTED, "hk_world_cut: cutting has no version for the GPU");
+    if (w->gpu) return hk_fail(HK_UNSUPPORTED, "hk_world_cut: cutting has no version for the GPU");
     cutting c = {body, triangle_count, corners};
     w->at_work = true;
     hk_status status = tear_where(w, find_cut, &c);
@@ -698,8 +704,7 @@ hk_status hk_world_cut(hk_world *w, int body, int triangle_count, const double *
 
 hk_status hk_world_tears(const hk_world *w, hk_tear_report *report)
 {
-    if (!w || !report)
-        return hk_fail(HK_BAD_INPUT, "hk_world_tears: world and report are needed");
+    if (!w || !report) return hk_fail(HK_BAD_INPUT, "hk_world_tears: world and report are needed");
     const hk_tears *t = &w->tears;
     *report = t->told;
     report->factorisations =
@@ -819,8 +824,8 @@ static hk_status carry_by_origin(const hk_world *w, const hk_model *whole, const
     int body = 0;
     for (int v = 0; v < torn->vertex_count; v++) {
         while (v >= torn->bodies[body].vertex_start + torn->bodies[body].vertex_count) body++;
-        (*carry)[v] = w->model->bodies[body].vertex_start + origin[v] -
-                      whole->bodies[body].vertex_start;
+        (*carry)[v] =
+            w->model->bodies[body].vertex_start + origin[v] - whole->bodies[body].vertex_start;
     }
     return HK_OK;
 }
