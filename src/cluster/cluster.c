@@ -133,7 +133,7 @@ static hk_status receive_bytes(MPI_Comm comm, uint8_t **data, int64_t *size)
     return to ? HK_OK : HK_NO_MEMORY;
 }
 
-static hk_status write_part(hk_part *part, hk_world_def *def, hk_stream *s)
+static hk_status write_part(hk_cluster_part *part, hk_world_def *def, hk_stream *s)
 {
     put_def(s, def);
     hk_part_stream(s, part);
@@ -150,7 +150,7 @@ static hk_status send_parts(hk_cluster *c, const hk_model *model, hk_world_def *
     if (status == HK_OK) status = hk_part_owners(model, c->size, owner);
     if (status == HK_OK) status = hk_part_find_pieces(model, &pieces);
     for (int r = c->size - 1; r > 0; r--) {
-        hk_part part;
+        hk_cluster_part part;
         hk_stream s = {0};
         bool made = false;
         if (status == HK_OK) {
@@ -274,7 +274,7 @@ static void place_all(const hk_cluster *c, const gathering *g, double *all)
 
 hk_status hk_cluster_gather(hk_cluster *c, const double *own, double *all)
 {
-    const hk_part *part = &c->part;
+    const hk_cluster_part *part = &c->part;
     int n = part->partition.vertex_count, count = 0;
     gathering g = {0};
     int32_t *number = HK_ARRAY(int32_t, n);

@@ -24,7 +24,7 @@ typedef struct hk_neighbour {
 typedef struct hk_cluster {
     MPI_Comm comm;
     int rank, size;
-    hk_part part;
+    hk_cluster_part part;
     hk_world_def def;  // of the world, with texts of its own
     hk_world *world;
     int neighbour_count;
@@ -43,7 +43,7 @@ typedef struct hk_cluster {
 static inline hk_cluster *hk_cluster_of(hk_partition *partition)
 {
     return (hk_cluster *)((char *)partition - offsetof(hk_cluster, part) -
-                          offsetof(hk_part, partition));
+                          offsetof(hk_cluster_part, partition));
 }
 
 // The worst status of all processes, and on all of them the message of the first that has it.

@@ -147,7 +147,7 @@ static hk_status make_neighbours(hk_cluster *c, const int *ghosts, const int *ow
 }
 
 // Its place by a number of the whole model; the part's are ascending.
-static int32_t place_of(const hk_part *part, int32_t whole)
+static int32_t place_of(const hk_cluster_part *part, int32_t whole)
 {
     int low = 0, high = part->partition.vertex_count;
     while (high - low > 1) {

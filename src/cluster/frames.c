@@ -145,7 +145,7 @@ static hk_status read_index(const hc_run *run, const char *path, index_of_states
     FILE *file = fopen(path, "rb");
     bool read = file && fread(index, sizeof *index, 1, file) == 1;
     if (file) fclose(file);
-    const hk_part *part = &run->cluster->part;
+    const hk_cluster_part *part = &run->cluster->part;
     if (!file) return hk_fail(HK_IO_ERROR, "%s cannot be opened", path);
     if (!read || memcmp(index->name, g_name, sizeof index->name) != 0)
         return hk_fail(HK_BAD_INPUT, "%s is no checkpoint of a run with backend petsc", path);

@@ -1,7 +1,6 @@
 #include "cluster/part.h"
 
 #include "model/conditions.h"
-#include "model/constraints.h"
 #include "model/contact.h"
 #include "model/sheet.h"
 #include "model/springs.h"
@@ -41,7 +40,7 @@ typedef struct cut {
     const int32_t *owner;
     const hk_part_pieces *pieces;
     int number;
-    hk_part *part;
+    hk_cluster_part *part;
     hk_model *model;
     int32_t *local;  // [whole vertices] number in the part, -1: it has it not
     chosen vertices, tets, triangles, springs, bends, attachments, shells, hinges, pressures;
@@ -344,7 +343,7 @@ static bool take_conditions(cut *c)
 static bool take_partition(cut *c)
 {
     const hk_model *m = c->model;
-    hk_part *part = c->part;
+    hk_cluster_part *part = c->part;
     hk_partition *g = &part->partition;
     size_t n = (size_t)m->vertex_count;
     g->vertex_count = m->vertex_count;
@@ -395,9 +394,9 @@ static hk_status cut_all(cut *c)
 }
 
 hk_status hk_part_cut(const hk_model *whole, const int32_t *owner, const hk_part_pieces *pieces,
-                      int number, hk_part *part)
+                      int number, hk_cluster_part *part)
 {
-    *part = (hk_part){.model = HK_NEW(hk_model)};
+    *part = (hk_cluster_part){.model = HK_NEW(hk_model)};
     cut c = {.whole = whole,
              .owner = owner,
              .pieces = pieces,
@@ -414,7 +413,7 @@ hk_status hk_part_cut(const hk_model *whole, const int32_t *owner, const hk_part
     return status;
 }
 
-void hk_part_release(hk_part *p)
+void hk_part_release(hk_cluster_part *p)
 {
     hk_model_free(p->model);
     hk_free(p->partition.mine);
@@ -424,5 +423,5 @@ void hk_part_release(hk_part *p)
     hk_free(p->partition.first);
     hk_free(p->partition.pieces);
     hk_free(p->owner);
-    *p = (hk_part){0};
+    *p = (hk_cluster_part){0};
 }

@@ -13,12 +13,12 @@
 #include "model/partition.h"
 #include "model/model.h"
 
-typedef struct hk_part {
+typedef struct hk_cluster_part {
     hk_model *model;         // of its own elements; masses and constant forces at its own vertices
     hk_partition partition;  // without its functions
     int32_t *owner;          // [vertex_count] Morton order: the part that owns it
     int64_t whole_vertices, whole_tets, whole_triangles;
-} hk_part;
+} hk_cluster_part;
 
 // Fails, with a name, where the model has something that cannot be cut.
 hk_status hk_part_check(const hk_model *whole);
@@ -35,9 +35,9 @@ typedef struct hk_part_pieces {
 hk_status hk_part_find_pieces(const hk_model *whole, hk_part_pieces *pieces);
 void hk_part_pieces_release(hk_part_pieces *pieces);
 hk_status hk_part_cut(const hk_model *whole, const int32_t *owner, const hk_part_pieces *pieces,
-                      int number, hk_part *part);
+                      int number, hk_cluster_part *part);
 // Both ways.
-void hk_part_stream(hk_stream *stream, hk_part *part);
-void hk_part_release(hk_part *part);
+void hk_part_stream(hk_stream *stream, hk_cluster_part *part);
+void hk_part_release(hk_cluster_part *part);
 
 #endif

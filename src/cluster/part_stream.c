@@ -175,7 +175,7 @@ static void put_model(hk_stream *s, hk_model *m)
     put_conditions(s, m);
 }
 
-static void put_partition(hk_stream *s, hk_part *p)
+static void put_partition(hk_stream *s, hk_cluster_part *p)
 {
     hk_partition *g = &p->partition;
     HK_STREAM(s, g->vertex_count);
@@ -193,10 +193,10 @@ static void put_partition(hk_stream *s, hk_part *p)
     PUT_ARRAY(s, p->owner, n);
 }
 
-void hk_part_stream(hk_stream *s, hk_part *p)
+void hk_part_stream(hk_stream *s, hk_cluster_part *p)
 {
     if (s->reading) {
-        *p = (hk_part){.model = HK_NEW(hk_model)};
+        *p = (hk_cluster_part){.model = HK_NEW(hk_model)};
         if (!p->model) {
             s->status = HK_NO_MEMORY;
             return;
