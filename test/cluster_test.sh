@@ -8,6 +8,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failures=0
 checks=0
+limit=${CLUSTER_TEST_LIMIT:-100} # s of a command: a process that waits for ever is stopped
 # Root in a container, fewer cores than processes, and others who want these cores.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
@@ -16,7 +17,7 @@ if ! command -v mpirun >/dev/null; then
     echo "skipped: backend petsc: no mpirun (openmpi-bin)"
     exit 0
 fi
-if ! timeout 60 mpirun -n 2 true >/dev/null 2>&1; then
+if ! timeout $limit mpirun -n 2 true >/dev/null 2>&1; then
     echo "skipped: backend petsc: mpirun does not start processes here"
     exit 0
 fi
@@ -30,11 +31,11 @@ check() { # WHAT CONDITION…
     echo "failed: $what" >&2
 }
 says() { grep -q -- "$1" "$2"; }
-on() { # PROCESSES COMMAND SCENE ARGUMENTS…: never longer than a minute
+on() { # PROCESSES COMMAND SCENE ARGUMENTS…: never longer than that
     processes=$1
     command=$2
     shift 2
-    timeout 60 mpirun -n "$processes" "$hooke" "$command" "$@" --backend petsc -q
+    timeout $limit mpirun -n "$processes" "$hooke" "$command" "$@" --backend petsc -q
 }
 # Whether two .csv of points differ by less than 1e-8 of the size of the first.
 agree() {
@@ -107,7 +108,7 @@ same pose bar.json "1 2 3 4"
 same pose bar.json "2" --set bodies.0.mesh.order=2
 same pose bar.json "3" --set solver.linear=multigrid
 same pose bar.json "2" --set 'bodies.0.material.fibre={"direction": [1, 1, 0], "stiffness": 1e5}'
-for law in corotated fixed_corotated arap stvk neo_hookean_wy stable_neo_hookean; do
+for law in corotated stvk stable_neo_hookean; do
     same pose bar.json "3" --set "bodies.0.material.model=\"$law\"" --set gravity.1=-2
 done
 same run many.json "1 2 3 4"
@@ -153,7 +154,7 @@ on 2 run bar.json --checkpoint half.hks --set time.steps=2 >/dev/null 2>&1
 check "go on from a checkpoint" on 2 run bar.json --resume half.hks --points resumed.csv
 on 2 run bar.json --points whole.csv >/dev/null 2>&1
 check "to the same end" agree whole.csv resumed.csv
-check "another number of processes is refused" sh -c "! timeout 60 mpirun -n 3 '$hooke' run bar.json \
+check "another number of processes is refused" sh -c "! timeout $limit mpirun -n 3 '$hooke' run bar.json \
     --backend petsc --resume half.hks >out.txt 2>&1"
 check "with words" says "written by 2 processes" out.txt
 
@@ -163,7 +164,7 @@ check "options of PETSc go through" says "Linear solve converged" out.txt
 refused() { # WORDS ARGUMENTS…: fails in time, with one message that has the words
     words=$1
     shift
-    timeout 60 mpirun -n 3 "$hooke" "$@" --backend petsc >out.txt 2>&1
+    timeout $limit mpirun -n 3 "$hooke" "$@" --backend petsc >out.txt 2>&1
     status=$?
     check "$* ends" test $status -ne 0 -a $status -ne 124
     check "$* says \"$words\"" says "$words" out.txt
@@ -177,7 +178,7 @@ refused "has no wind" pose bar.json --set 'bodies.0.load=[{"select": {"all": tru
 refused "no \"conserve\"" run bar.json --set time.conserve=true
 refused "output.skin" run bar.json --set 'output.skin="a.obj"'
 refused "nothing holds" pose bar.json --set bodies.0.fix=[]
-timeout 60 mpirun -n 2 "$hooke" pose bar.json --backend petsc --nonsense >out.txt 2>&1
+timeout $limit mpirun -n 2 "$hooke" pose bar.json --backend petsc --nonsense >out.txt 2>&1
 check "an unknown option, once" test "$(grep -c "unknown option '--nonsense'" out.txt)" -eq 1
 
 # ---- one process without memory ends all of them
@@ -188,7 +189,7 @@ exec "$@"
 END
 chmod +x short.sh
 cells='bodies.0.mesh.box.cells=[80,20,20]'
-LIMIT=480000 timeout 60 mpirun -n 2 ./short.sh "$hooke" pose bar.json --backend petsc --set "$cells" >out.txt 2>&1
+LIMIT=480000 timeout $limit mpirun -n 2 ./short.sh "$hooke" pose bar.json --backend petsc --set "$cells" >out.txt 2>&1
 status=$?
 check "out of memory ends" test $status -ne 0 -a $status -ne 124
 check "with a message" says "memory" out.txt

@@ -32,9 +32,6 @@ typedef struct hk_cluster {
     MPI_Request *requests;     // [2 neighbour_count]
     double *box;               // what sums are received in
     size_t box_capacity;
-    // Matrices, of the last solve and over all of them.
-    int krylov_iterations, solves;
-    int64_t krylov_sum;
     // What there was to do: messages and bytes of this process, and time that it took.
     int64_t messages, message_bytes, sums;
     double exchange_s;

@@ -679,9 +679,6 @@ static hk_status matrix_solve(void *matrix_, double tolerance, const double *gra
     // Out of iterations, the direction found is good enough.
     *positive = why > 0 || why == KSP_DIVERGED_ITS;
     *iterations = (int)count;
-    m->cluster->krylov_iterations = (int)count;
-    m->cluster->krylov_sum += count;
-    m->cluster->solves++;
     if (*positive && !m->direct) count_waste(m, (int)count, -log(fmax(left / whole, 1e-16)));
     return read_direction(m, direction);
 }
