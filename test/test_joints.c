@@ -174,6 +174,40 @@ static void test_slide(void **state)
     hk_model_free(model);
 }
 
+// The scene that comes along: the forearm turns about the elbow, and about nothing else.
+static void test_elbow(void **state)
+{
+    (void)state;
+    hk_scene *scene;
+    hk_model *model;
+    hk_world *w;
+    CHECK_OK(hk_scene_load("../scenes/elbow.json", NULL, 0, &scene));
+    CHECK_OK(hk_model_create(hk_scene_model(scene), &model));
+    hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
+    def.model = model;
+    CHECK_OK(hk_world_create(&def, &w));
+    hk_model_free(model);
+    hk_scene_free(scene);
+    int elbow = hk_model_find_joint(model, "elbow");
+    int humerus = hk_model_find_rigid_part(model, "humerus");
+    assert_int_equal(hk_model_joint_count(model), 2);
+    assert_true(elbow >= 0 && humerus >= 0);
+    hk_joint_state s = {.turn = 0};
+    for (int n = 0; n < (SANITIZED ? 2 : 15); n++) {
+        hk_step_report r;
+        CHECK_OK(hk_world_step(w, &r));
+        assert_int_equal(r.reason, HK_CONVERGED);
+        CHECK_OK(hk_world_joint_state(w, elbow, &s));
+        assert_true(s.error < 1e-14 && fabs(s.axis[2] - 1) < 1e-14);
+        assert_true(deformation_of(w) < 1e-12);
+    }
+    assert_true(fabs(s.turn) > (SANITIZED ? 1e-4 : 0.1));
+    hk_rigid_state still;
+    CHECK_OK(hk_world_rigid_state(w, humerus, &still));
+    for (int i = 0; i < 3; i++) assert_true(fabs(still.rotation[i][i] - 1) < 1e-15);
+    hk_world_free(w);
+}
+
 // ---------------------------------------------------------------- what is refused
 
 static void refuse(const hk_joint_def *joints, int count, const char *word)
@@ -248,7 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_methods), cmocka_unit_test(test_pendulum),
         cmocka_unit_test(test_chain),   cmocka_unit_test(test_slide),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_elbow),   cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

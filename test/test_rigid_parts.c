@@ -1,4 +1,5 @@
 // Rigid parts: every optimising method comes to Newton's answer, nothing deforms, momentum holds.
+#include "failing_alloc.h"
 #include "rigid_bodies.h"
 
 static void test_methods(void **state)
@@ -245,6 +246,73 @@ static void test_held(void **state)
     hk_world_free(w);
 }
 
+// ---------------------------------------------------------------- memory
+
+static const char small_arm[] =
+    "{\"time\": {\"step\": 0.02, \"steps\": 2},"
+    " \"joints\": [{\"name\": \"j\", \"kind\": \"hinge\", \"between\": [\"world\", \"a\"],"
+    "  \"at\": [0, 0, 0], \"axis\": [0, 0, 1]}],"
+    " \"constraints\": [{\"name\": \"c\", \"kind\": \"plane\", \"body\": \"bar\","
+    "  \"select\": {\"box\": [[0.9, -1, -1], [2, 1, 1]]}, \"axis\": [1, 1, 0]}],"
+    " \"bodies\": [{\"name\": \"bar\","
+    "  \"mesh\": {\"box\": {\"size\": [1, 0.2, 0.2], \"cells\": [5, 1, 1]}},"
+    "  \"material\": {\"model\": \"arap\", \"young\": 1e4, \"poisson\": 0.3},"
+    "  \"regions\": [{\"name\": \"a\", \"rigid\": true,"
+    "   \"select\": {\"box\": [[-1, -1, -1], [0.5, 1, 1]]},"
+    "   \"material\": {\"model\": \"arap\", \"young\": 1e4, \"poisson\": 0.3}}]}]}";
+
+static hk_status open_small(const char *method, hk_world **w)
+{
+    char set[64];
+    const char *sets[] = {set};
+    hk_scene *scene = NULL;
+    hk_model *model = NULL;
+    snprintf(set, sizeof set, "solver.method=%s", method);
+    hk_status status = hk_scene_parse(small_arm, strlen(small_arm), "arm", sets, 1, &scene);
+    if (status == HK_OK) status = hk_model_create(hk_scene_model(scene), &model);
+    if (status == HK_OK) {
+        hk_world_def def = hk_copy_world_def(hk_scene_world(scene));
+        def.model = model;
+        def.threads = 1;
+        status = hk_world_create(&def, w);
+    }
+    hk_model_free(model);
+    hk_scene_free(scene);
+    return status;
+}
+
+// Every allocation that fails is told, and nothing leaks; a warm step needs none.
+static void test_memory(void **state)
+{
+    (void)state;
+    static const char *const methods[] = {"newton", "quasi_newton", "vbd", "descent", "lbfgs"};
+    for (int k = 0; k < (int)(sizeof methods / sizeof *methods); k++) {
+        for (int n = 1;; n += SANITIZED ? 17 : 1) {
+            failing_alloc_install(n);
+            hk_world *w = NULL;
+            hk_status status = open_small(methods[k], &w);
+            if (status == HK_OK) status = hk_world_step(w, NULL);
+            hk_world_free(w);
+            bool reached = failing_alloc_count() >= n;
+            int left = failing_alloc_live();
+            failing_alloc_remove();
+            assert_int_equal(left, 0);
+            if (!reached) break;
+        }
+        failing_alloc_install(0);
+        hk_world *w = NULL;
+        CHECK_OK(open_small(methods[k], &w));
+        for (int s = 0; s < 3; s++) CHECK_OK(hk_world_step(w, NULL));
+        int before = failing_alloc_count();
+        for (int s = 0; s < 3; s++) CHECK_OK(hk_world_step(w, NULL));
+        if (failing_alloc_count() != before)
+            fail_msg("%s: a warm step allocates %d times", methods[k],
+                     failing_alloc_count() - before);
+        hk_world_free(w);
+        failing_alloc_remove();
+    }
+}
+
 // ---------------------------------------------------------------- what is refused
 
 static void refuse(hk_body_def *body, const char *word)
@@ -311,6 +379,7 @@ int main(void)
         cmocka_unit_test(test_methods),  cmocka_unit_test(test_poses),
         cmocka_unit_test(test_momentum), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_states),   cmocka_unit_test(test_grab),
-        cmocka_unit_test(test_held),     cmocka_unit_test(test_refused)};
+        cmocka_unit_test(test_held),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
