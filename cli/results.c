@@ -170,13 +170,13 @@ static void put_tears(const hk_world *world, json_t *object)
 {
     hk_tear_report t;
     if (hk_world_tears(world, &t) != HK_OK || t.events + t.postponed == 0) return;
-    json_object_set_new(
-        object, "tears",
-        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "events", t.events,
-                  "facets", t.facets, "vertices", t.vertices, "postponed", t.postponed,
-                  "factorisations", t.factorisations, "renewals", t.renewals, "steps_before",
-                  t.steps_before, "iterations_before", t.iterations_before, "steps_after",
-                  t.steps_after, "iterations_after", t.iterations_after));
+    json_object_set_new(object, "tears",
+                        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "events",
+                                  t.events, "facets", t.facets, "vertices", t.vertices, "postponed",
+                                  t.postponed, "factorisations", t.factorisations, "renewals",
+                                  t.renewals, "steps_before", t.steps_before, "iterations_before",
+                                  t.iterations_before, "steps_after", t.steps_after,
+                                  "iterations_after", t.iterations_after));
 }
 
 json_t *cli_results_json(const cli_results *results, hk_world *world, bool with_history)

@@ -13,7 +13,8 @@ typedef struct sums {
 static sums sums_of(const hk_world *w)
 {
     const hk_model *m = hk_world_model(w);
-    const double *mass = hk_model_masses(m), *x = hk_world_positions(w), *v = hk_world_velocities(w);
+    const double *mass = hk_model_masses(m), *x = hk_world_positions(w),
+                 *v = hk_world_velocities(w);
     sums s = {0};
     for (int k = 0; k < hk_model_vertex_count(m); k++) {
         s.mass += mass[k];
@@ -78,7 +79,8 @@ static void a_split_keeps_mass_momentum_and_places(void **state)
 static void what_is_cut_off_falls(void **state)
 {
     (void)state;
-    const char *sets[] = {"tearing={}", "solver={\"method\": \"newton\", \"tolerance\": 1e-9}", NULL};
+    const char *sets[] = {"tearing={}", "solver={\"method\": \"newton\", \"tolerance\": 1e-9}",
+                          NULL};
     hk_world *w = tear_world(TEAR_BAR, sets);
     cut_across(w, 0.22);
     tear_steps(w, 20);
@@ -102,7 +104,8 @@ static void loads_and_attachments_are_divided(void **state)
     (void)state;
     const char *sets[] = {"tearing={}", "gravity=[0,0,0]",
                           "bodies.0.load=[{\"select\": {\"all\": true}, \"force\": [0, 3, 1]}]",
-                          "bodies.0.attach=[{\"select\": {\"all\": true}, \"stiffness\": 5}]", NULL};
+                          "bodies.0.attach=[{\"select\": {\"all\": true}, \"stiffness\": 5}]",
+                          NULL};
     hk_world *w = tear_world(TEAR_BAR, sets);
     int count = hk_model_vertex_count(hk_world_model(w));
     double *forces = malloc(3 * sizeof(double) * 4 * (size_t)count);
@@ -313,13 +316,14 @@ static void states_go_on_to_the_same_bits(void **state)
 static void torn_bodies_touch_and_do_not_intersect(void **state)
 {
     (void)state;
-    const char *sets[] = {"bodies.0.fix=[]",
-                          "contact={\"distance\": 0.004, \"friction\": 0.3, \"certify\": true}",
-                          "obstacles=[{\"plane\": {\"point\": [0, -0.01, 0], \"normal\": [0, 1, 0]}}]",
-                          "time.step=0.02",
-                          "bodies.0.mesh.box.cells=[6, 2, 2]",
-                          "solver={\"method\": \"newton\"}",
-                          NULL};
+    const char *sets[] = {
+        "bodies.0.fix=[]",
+        "contact={\"distance\": 0.004, \"friction\": 0.3, \"certify\": true}",
+        "obstacles=[{\"plane\": {\"point\": [0, -0.01, 0], \"normal\": [0, 1, 0]}}]",
+        "time.step=0.02",
+        "bodies.0.mesh.box.cells=[6, 2, 2]",
+        "solver={\"method\": \"newton\"}",
+        NULL};
     hk_world *w = tear_world(TEAR_BAR, sets);
     int steps = SANITIZED ? 20 : 250;  // five seconds
     for (int k = 0; k < steps; k++) {
@@ -358,8 +362,8 @@ static void what_cannot_be_is_refused(void **state)
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         hk_scene *scene;
         const char *sets[] = {cases[k].set};
-        assert_int_not_equal(
-            hk_scene_parse(TEAR_BAR, strlen(TEAR_BAR), "scene", sets, 1, &scene), HK_OK);
+        assert_int_not_equal(hk_scene_parse(TEAR_BAR, strlen(TEAR_BAR), "scene", sets, 1, &scene),
+                             HK_OK);
         if (!strstr(hk_error(), cases[k].says)) fail_msg("%s: %s", cases[k].set, hk_error());
     }
     hk_scene *scene;

@@ -16,6 +16,8 @@ HK_BY_AREA = 1
 HK_CONTACT_AFTER = 1
 HK_CONTACT_DURING = 0
 HK_CONVERGED = 0
+HK_CUT_ALL = -1
+HK_CUT_POINTS = 4
 HK_DEFECT_LIST = 8
 HK_DESIGN_CONVERGED = 2
 HK_DESIGN_FAILED = 3
@@ -327,6 +329,10 @@ class hk_seam_def(Structure):
     pass
 
 
+class hk_tearing_def(Structure):
+    pass
+
+
 class hk_model_def(Structure):
     pass
 
@@ -464,6 +470,14 @@ class hk_sdf_def(Structure):
 
 
 class hk_sdf_report(Structure):
+    pass
+
+
+class hk_cut_def(Structure):
+    pass
+
+
+class hk_tear_report(Structure):
     pass
 
 
@@ -938,6 +952,19 @@ hk_sdf_report._fields_ = [
     ('ms', c_double),
     ('reserved', (c_uint64 * 16)),
 ]
+hk_tear_report._fields_ = [
+    ('events', c_int),
+    ('facets', c_int),
+    ('vertices', c_int),
+    ('postponed', c_int),
+    ('factorisations', c_int),
+    ('renewals', c_int),
+    ('steps_before', c_int),
+    ('steps_after', c_int),
+    ('iterations_before', c_int),
+    ('iterations_after', c_int),
+    ('reserved', (c_uint64 * 4)),
+]
 hk_tool_def._fields_ = [
     ('def_size', c_size_t),
     ('obstacle', c_char_p),
@@ -1005,7 +1032,9 @@ hk_material_def._fields_ = [
     ('membrane', c_char_p),
     ('bending_form', c_char_p),
     ('warp_direction', (c_double * 3)),
-    ('reserved', (c_uint64 * 9)),
+    ('tear_stress', c_double),
+    ('tear_strain', c_double),
+    ('reserved', (c_uint64 * 7)),
 ]
 hk_move_def._fields_ = [
     ('def_size', c_size_t),
@@ -1135,6 +1164,18 @@ hk_side_def._fields_ = [
     ('reserved_int', c_int),
     ('select', hk_selector),
 ]
+hk_cut_def._fields_ = [
+    ('def_size', c_size_t),
+    ('name', c_char_p),
+    ('body', c_int),
+    ('point_count', c_int),
+    ('points', ((c_double * 3) * 4)),
+    ('moves', POINTER(hk_motion_def)),
+    ('move_count', c_int),
+    ('reserved_int', c_int),
+    ('from', c_double),
+    ('until', c_double),
+]
 hk_region_def._fields_ = [
     ('def_size', c_size_t),
     ('select', hk_selector),
@@ -1151,6 +1192,14 @@ hk_seam_def._fields_ = [
     ('breaking', c_double),
     ('reverse', c_int),
     ('slack', c_int),
+]
+hk_tearing_def._fields_ = [
+    ('def_size', c_size_t),
+    ('cuts', POINTER(hk_cut_def)),
+    ('cut_count', c_int),
+    ('most', c_int),
+    ('renew', c_double),
+    ('opening', c_double),
 ]
 hk_world_def._fields_ = [
     ('def_size', c_size_t),
@@ -1211,6 +1260,7 @@ hk_model_def._fields_ = [
     ('seams', POINTER(hk_seam_def)),
     ('spring_count', c_int),
     ('seam_count', c_int),
+    ('tearing', POINTER(hk_tearing_def)),
 ]
 hk_fit_def._fields_ = [
     ('def_size', c_size_t),
@@ -1273,6 +1323,7 @@ FUNCTIONS = {
     'hk_fill_attach_def': (None, [POINTER(hk_attach_def), c_size_t], ['def', 'size']),
     'hk_fill_body_def': (None, [POINTER(hk_body_def), c_size_t], ['def', 'size']),
     'hk_fill_contact_def': (None, [POINTER(hk_contact_def), c_size_t], ['def', 'size']),
+    'hk_fill_cut_def': (None, [POINTER(hk_cut_def), c_size_t], ['def', 'size']),
     'hk_fill_design_def': (None, [POINTER(hk_design_def), c_size_t], ['def', 'size']),
     'hk_fill_empty_law': (None, [POINTER(hk_custom_law)], ['law']),
     'hk_fill_filling_def': (None, [POINTER(hk_filling_def), c_size_t], ['def', 'size']),
@@ -1291,6 +1342,7 @@ FUNCTIONS = {
     'hk_fill_seam_def': (None, [POINTER(hk_seam_def), c_size_t], ['def', 'size']),
     'hk_fill_solver_def': (None, [POINTER(hk_solver_def), c_size_t], ['def', 'size']),
     'hk_fill_spring_def': (None, [POINTER(hk_spring_def), c_size_t], ['def', 'size']),
+    'hk_fill_tearing_def': (None, [POINTER(hk_tearing_def), c_size_t], ['def', 'size']),
     'hk_fill_term_def': (None, [POINTER(hk_term_def), c_size_t], ['def', 'size']),
     'hk_fill_tool_def': (None, [POINTER(hk_tool_def), c_size_t], ['def', 'size']),
     'hk_fill_world_def': (None, [POINTER(hk_world_def), c_size_t], ['def', 'size']),
@@ -1437,6 +1489,7 @@ FUNCTIONS = {
     'hk_world_contact': (c_int, [c_void_p, POINTER(hk_contact_report)], ['world', 'report']),
     'hk_world_copy_state': (c_int, [c_void_p, c_void_p], ['world', 'from']),
     'hk_world_create': (c_int, [POINTER(hk_world_def), POINTER(c_void_p)], ['def', 'world']),
+    'hk_world_cut': (c_int, [c_void_p, c_int, c_int, POINTER(c_double)], ['world', 'body', 'triangle_count', 'corners']),
     'hk_world_describe': (c_char_p, [c_void_p], ['world']),
     'hk_world_energy': (c_int, [c_void_p, POINTER(hk_energy), POINTER(c_double)], ['world', 'energy', 'gradient']),
     'hk_world_field': (c_int, [c_void_p, c_char_p, POINTER(c_double)], ['world', 'name', 'values']),
@@ -1451,6 +1504,7 @@ FUNCTIONS = {
     'hk_world_model': (c_void_p, [c_void_p], ['world']),
     'hk_world_move_grab': (c_int, [c_void_p, c_int, POINTER(c_double)], ['world', 'grab', 'target']),
     'hk_world_obstacle_load': (c_int, [c_void_p, c_int, POINTER(hk_obstacle_load)], ['world', 'obstacle', 'load']),
+    'hk_world_origin': (c_int, [c_void_p, c_int], ['world', 'vertex']),
     'hk_world_pose': (c_int, [c_void_p, POINTER(hk_step_report)], ['world', 'report']),
     'hk_world_positions': (POINTER(c_double), [c_void_p], ['world']),
     'hk_world_probe': (c_int, [c_void_p, POINTER(hk_probe), POINTER(c_double)], ['world', 'probe', 'place']),
@@ -1478,6 +1532,7 @@ FUNCTIONS = {
     'hk_world_setup_ms': (c_double, [c_void_p], ['world']),
     'hk_world_spring_state': (c_int, [c_void_p, c_int, POINTER(hk_spring_state)], ['world', 'spring', 'state']),
     'hk_world_step': (c_int, [c_void_p, POINTER(hk_step_report)], ['world', 'report']),
+    'hk_world_tears': (c_int, [c_void_p, POINTER(hk_tear_report)], ['world', 'report']),
     'hk_world_threads': (c_int, [c_void_p], ['world']),
     'hk_world_time': (c_double, [c_void_p], ['world']),
     'hk_world_unfix': (c_int, [c_void_p, c_int, POINTER(c_int32)], ['world', 'count', 'vertices']),
@@ -1569,6 +1624,7 @@ FAILING = frozenset([
     'hk_world_contact',
     'hk_world_copy_state',
     'hk_world_create',
+    'hk_world_cut',
     'hk_world_energy',
     'hk_world_field',
     'hk_world_fix',
@@ -1602,5 +1658,6 @@ FAILING = frozenset([
     'hk_world_set_velocities',
     'hk_world_spring_state',
     'hk_world_step',
+    'hk_world_tears',
     'hk_world_unfix',
 ])

@@ -45,10 +45,10 @@ typedef enum hk_bending { HK_BENDING_NONE, HK_BENDING_HINGES, HK_BENDING_COTANGE
 
 typedef struct hk_sheet_material {
     bool shell;
-    double density;  // kg/m²
-    double stretch;  // N/m, about Young's modulus × thickness
-    double bending;  // N·m
-    double viscous;  // s
+    double density;                   // kg/m²
+    double stretch;                   // N/m, about Young's modulus × thickness
+    double bending;                   // N·m
+    double viscous;                   // s
     double tear_stress, tear_strain;  // N/m and 1, where it tears; 0: never
     // Of a shell.
     hk_bending form;

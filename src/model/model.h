@@ -123,13 +123,13 @@ struct hk_model {
     int user_term_count;
     hk_user_term *user_terms;                // [user_term_count]
     struct hk_point_springs *point_springs;  // springs.h; NULL: there are none
-    struct hk_tearing *tearing;  // tear.h; NULL: no cuts, and settings as they are by default
+    struct hk_tearing *tearing;        // tear.h; NULL: no cuts, and settings as they are by default
     struct hk_conditions *conditions;  // conditions.h; NULL: no pressures, no functions of the time
     hk_model_contact *contact;  // NULL: bodies pass through each other and through themselves
     // Of a torn model with contact of a body with itself, [vertex_count][3] m: how far the sides of
     // cracks are drawn back from each other at rest, for contact alone; else NULL.
     double *apart;
-    int unreferenced;           // vertices of no element; they are held still
+    int unreferenced;  // vertices of no element; they are held still
     // Body after body, vertices along a Morton curve: solvers work in this order for locality.
     int32_t *order;  // [vertex_count] order[k]: the vertex that comes k-th
     int32_t *place;  // [vertex_count] inverse of order

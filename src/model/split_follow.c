@@ -214,8 +214,7 @@ static hk_status follow_conditions(const hk_follower *f, const double *share, co
     hk_conditions *old = torn->conditions, *made = NULL;
     if (!old) return HK_OK;
     hk_status status = copy_conditions(old, &made);
-    if (status == HK_OK)
-        status = fill_conditions(f, share, from, torn->vertex_count, old, made);
+    if (status == HK_OK) status = fill_conditions(f, share, from, torn->vertex_count, old, made);
     if (!made) return status;
     torn->conditions = made;
     hk_conditions_free(old);
@@ -298,8 +297,8 @@ static hk_status follow_skin(const hk_follower *f, const hk_body *before, hk_bod
     e->surface = NULL;
     e->corners = HK_ARRAY(int32_t, count);
     e->weights = HK_ARRAY(double, count);
-    hk_status status = e->corners && e->weights ? hk_mesh_copy(old->surface, &e->surface)
-                                                : HK_NO_MEMORY;
+    hk_status status =
+        e->corners && e->weights ? hk_mesh_copy(old->surface, &e->surface) : HK_NO_MEMORY;
     for (size_t k = 0; k < count && status == HK_OK; k += 4) {
         int32_t at[4], to[4];
         for (int i = 0; i < 4; i++) at[i] = old->corners[k + (size_t)i] + before->vertex_start;

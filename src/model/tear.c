@@ -54,10 +54,8 @@ static hk_status check_cut(const hk_cut_def *def, int body_count)
 static hk_status take_cut(const hk_cut_def *def, int body_count, hk_cut *cut)
 {
     HK_TRY(check_cut(def, body_count));
-    *cut = (hk_cut){.body = def->body,
-                    .point_count = def->point_count,
-                    .from = def->from,
-                    .until = def->until};
+    *cut = (hk_cut){
+        .body = def->body, .point_count = def->point_count, .from = def->from, .until = def->until};
     memcpy(cut->points, def->points, sizeof cut->points);
     cut->moves = HK_ZEROS(hk_motion, def->move_count);
     if (!cut->moves) return HK_NO_MEMORY;

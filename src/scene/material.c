@@ -150,9 +150,9 @@ static hk_status read_fibre(const hk_node *node, hk_material_def *def)
 // The curves along directions of a shell are drawn through points, as those of spline.
 static hk_status read_shell(hk_scene *scene, const hk_node *node, int model, hk_material_def *def)
 {
-    const char *keys[32] = {"model",    "young",        "poisson",        "density", "thickness",
-                            "membrane", "bending_form", "warp_direction", "axes",    "viscous",
-                            "tear"};
+    const char *keys[32] = {"model",     "young",    "poisson",      "density",
+                            "thickness", "membrane", "bending_form", "warp_direction",
+                            "axes",      "viscous",  "tear"};
     int count = 11, law = 0, form = HK_BENDING_HINGES, forms = 0, laws = hk_membrane_count();
     hk_node ignored;
     for (const char *const *own = hk_material_parameters(model); *own && count < 32; own++)

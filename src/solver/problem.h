@@ -60,7 +60,7 @@ typedef struct hk_problem {
     // Of a model that is torn: the bodies as they were, whose constant matrix goes on (untorn.h,
     // borrowed), and for every vertex the one there that it comes from, both in Morton order.
     struct hk_untorn *untorn;
-    int32_t *origin;  // [vertex_count]
+    int32_t *origin;           // [vertex_count]
     double step_time, step_h;  // s, of the step that was begun last
 } hk_problem;
 

@@ -82,8 +82,7 @@ int64_t hk_untorn_factorisations(const hk_untorn *u)
     return sum;
 }
 
-hk_status hk_untorn_find(hk_untorn *u, const double *weight, int flags,
-                         hk_constant_matrix **matrix)
+hk_status hk_untorn_find(hk_untorn *u, const double *weight, int flags, hk_constant_matrix **matrix)
 {
     size_t bytes = sizeof(double) * (size_t)u->model->material_count;
     for (hk_kept_matrix *k = u->kept; k; k = k->next)
@@ -291,8 +290,7 @@ static hk_status fill_sections(const mesh *g, hk_sections *s)
         for (int v = 0; v < g->count; v++) {
             double weight = weight_of(g, v, k, s->count);
             if (weight > 0)
-                s->entries[entries++] =
-                    (hk_section_entry){v, g->problem->origin[v], weight};
+                s->entries[entries++] = (hk_section_entry){v, g->problem->origin[v], weight};
         }
         s->start[k + 1] = entries;
     }
@@ -353,7 +351,7 @@ static hk_status make(mesh *g, hk_sections *s)
     g->section = HK_ARRAY(int8_t, n);
     g->queue = HK_ARRAY(int32_t, n);
     g->distance = HK_ARRAY(int32_t, n);
-    g->inverse = HK_ZEROS(float, SECTIONS * n);
+    g->inverse = HK_ZEROS(float, SECTIONS *n);
     if (!g->start || !g->list || !g->copies || !g->section || !g->queue || !g->distance ||
         !g->inverse)
         return HK_NO_MEMORY;
@@ -372,9 +370,7 @@ hk_status hk_sections_make(const hk_problem *p, hk_sections **sections)
 {
     hk_sections *s = HK_NEW(hk_sections);
     if (!s) return HK_NO_MEMORY;
-    mesh g = {.problem = p,
-              .count = p->vertex_count,
-              .rows = p->untorn->problem->vertex_count};
+    mesh g = {.problem = p, .count = p->vertex_count, .rows = p->untorn->problem->vertex_count};
     s->rows = g.rows;
     hk_status status = make(&g, s);
     hk_free(g.start);

@@ -21,13 +21,13 @@
 // Around a crack that ends within a body the weights pass from one side to the other with the
 // distances from them within the torn mesh, as the angle around its tip would.
 //
-// A crumb that is torn off is free, and A⁻¹ holds it as firmly as what it was part of. The motion w of
-// a whole piece that nothing holds is known, and so is what it weighs, wᵀ A' w: the part of it that
-// B lacks, by wᵀ A' B A' w, is added, as w wᵀ over that weight.
+// A crumb that is torn off is free, and A⁻¹ holds it as firmly as what it was part of. The motion w
+// of a whole piece that nothing holds is known, and so is what it weighs, wᵀ A' w: the part of it
+// that B lacks, by wᵀ A' B A' w, is added, as w wᵀ over that weight.
 //
-// Where cracks are jagged, elements hang by a facet, and a vertex of theirs has little of what it came
-// from: A⁻¹ knows it as part of the whole. What B lacks of the inverse of its own diagonal a' = s a
-// is about 1 − 3/2 s (on a plane side, where s is ½, a quarter), and is added.
+// Where cracks are jagged, elements hang by a facet, and a vertex of theirs has little of what it
+// came from: A⁻¹ knows it as part of the whole. What B lacks of the inverse of its own diagonal a'
+// = s a is about 1 − 3/2 s (on a plane side, where s is ½, a quarter), and is added.
 //
 // Sections are few, as colours are: two where a crack has two sides. Where more than SECTIONS come
 // together, vertices beyond have the diagonal alone.
@@ -85,8 +85,8 @@ typedef struct hk_sections {
     int count;
     int64_t *start;             // [count + 1] in entries
     hk_section_entry *entries;  // those of a section have rows of their own
-    int left_count;  // vertices that have the diagonal, instead or beside
-    hk_left *left;   // [left_count]
+    int left_count;             // vertices that have the diagonal, instead or beside
+    hk_left *left;              // [left_count]
     int64_t rows;
     double *from, *to;  // [rows][4]
     double *sum;        // [vertices][4]

@@ -2,7 +2,8 @@
 //
 //   "HKSTATE\n", version, byte order, size and checksum of the rest
 //   fingerprints of model and method, time, bodies by name, positions and velocities of users
-//   what is torn (hk_world_remember_tears), what the world remembers (hk_world_remember), then bytes of the caller's own
+//   what is torn (hk_world_remember_tears), what the world remembers (hk_world_remember), then
+//   bytes of the caller's own
 #ifndef HK_WORLD_STATE_H
 #define HK_WORLD_STATE_H
 
@@ -19,9 +20,9 @@ typedef struct hk_state_file {
     uint64_t model, method;  // fingerprints
     double time;
     int body_count, vertex_count;
-    hk_state_body *bodies;      // [body_count]
-    double *positions;          // [vertex_count][3] m
-    double *velocities;         // [vertex_count][3] m/s
+    hk_state_body *bodies;              // [body_count]
+    double *positions;                  // [vertex_count][3] m
+    double *velocities;                 // [vertex_count][3] m/s
     const void *tears, *state, *extra;  // in the bytes
     size_t tears_size, state_size, extra_size;
 } hk_state_file;

@@ -6,6 +6,9 @@
 #include "model/tear.h"
 #include "world/world.h"
 
+// How much less far sides are drawn back where there is no room.
+#define CLOSE 0.2
+
 // ---------------------------------------------------------------- what there is
 
 void hk_tear_state_release(hk_tear_state *s)
@@ -32,13 +35,19 @@ void hk_world_settle_tears(hk_world *w)
     hk_tears *t = &w->tears;
     if (!t->whole) return;
     hk_tear_report told = t->told;
+    bool pending = t->pending;
     hk_adjacency adjacency = t->adjacency;
     t->adjacency = (hk_adjacency){0};
-    int64_t factorisations = t->factorisations + (t->untorn ? hk_untorn_factorisations(t->untorn) : 0);
+    int64_t factorisations =
+        t->factorisations + (t->untorn ? hk_untorn_factorisations(t->untorn) : 0);
     hk_pace before = t->before;
     hk_tears_release(t);
-    *t = (hk_tears){.adjacency = adjacency, .edited = true, .told = told,
-                    .factorisations = factorisations, .before = before};
+    *t = (hk_tears){.adjacency = adjacency,
+                    .edited = true,
+                    .pending = pending,
+                    .told = told,
+                    .factorisations = factorisations,
+                    .before = before};
 }
 
 hk_status hk_world_tell_origins(const hk_world *w, hk_problem *p)
@@ -122,10 +131,14 @@ static hk_status compose(const hk_model *whole, const hk_model *torn, const int3
     if (!origin) return copy_splitting(whole, more, both);
     int extras = torn->vertex_count - whole->vertex_count + more->extra_count;
     size_t tets = 4 * (size_t)torn->tet_count, triangles = 3 * (size_t)torn->triangle_count;
-    composing c = {whole, torn, more,
+    composing c = {whole,
+                   torn,
+                   more,
                    HK_ARRAY(int32_t, (size_t)torn->vertex_count + (size_t)more->extra_count),
-                   HK_ARRAY(int32_t, extras), 0};
-    *both = (hk_splitting){.tets = HK_ARRAY(int32_t, tets), .triangles = HK_ARRAY(int32_t, triangles)};
+                   HK_ARRAY(int32_t, extras),
+                   0};
+    *both =
+        (hk_splitting){.tets = HK_ARRAY(int32_t, tets), .triangles = HK_ARRAY(int32_t, triangles)};
     bool well = c.number && c.origin && both->tets && both->triangles;
     if (well) {
         number_all(&c, origin);
@@ -155,10 +168,10 @@ typedef struct vectors {
 static void list_vectors(hk_world *w, double **at[WIDE + NARROW + LIVE])
 {
     double **const all[WIDE + NARROW + LIVE] = {
-        &w->x,          &w->v,         &w->v_before,  &w->next,      &w->good,
-        &w->guess,      &w->ahead,     &w->x_before,  &w->acceleration, &w->y,
-        &w->x_stage,    &w->v_stage,   &w->from,      &w->positions, &w->velocities,
-        &w->live.load,  &w->live.force, &w->live.timed, &w->live.target};
+        &w->x,         &w->v,          &w->v_before,   &w->next,         &w->good,
+        &w->guess,     &w->ahead,      &w->x_before,   &w->acceleration, &w->y,
+        &w->x_stage,   &w->v_stage,    &w->from,       &w->positions,    &w->velocities,
+        &w->live.load, &w->live.force, &w->live.timed, &w->live.target};
     memcpy(at, all, sizeof all);
 }
 
@@ -181,14 +194,13 @@ static hk_status find_shares(carrying *c)
     int32_t *count = HK_ZEROS(int32_t, c->old->vertex_count);
     c->share = HK_ARRAY(double, c->new->vertex_count);
     bool well = sum && count && c->share;
-    for (int v = 0; v < c->new->vertex_count && well; v++) {
+    for (int v = 0; v < c->new->vertex_count &&well; v++) {
         sum[c->from[v]] += c->new->mass[v];
         count[c->from[v]]++;
     }
-    for (int v = 0; v < c->new->vertex_count && well; v++)
-        c->share[v] = count[c->from[v]] > 1 && sum[c->from[v]] > 0
-                          ? c->new->mass[v] / sum[c->from[v]]
-                          : 1;
+    for (int v = 0; v < c->new->vertex_count &&well; v++)
+        c->share[v] =
+            count[c->from[v]] > 1 && sum[c->from[v]] > 0 ? c->new->mass[v] / sum[c->from[v]] : 1;
     hk_free(sum);
     hk_free(count);
     return well ? HK_OK : HK_NO_MEMORY;
@@ -197,7 +209,7 @@ static hk_status find_shares(carrying *c)
 static double *carry_wide(const carrying *c, const double *old)
 {
     double *made = HK_ARRAY(double, 4 * (size_t)c->new->vertex_count);
-    for (int k = 0; k < c->new->vertex_count && made; k++) {
+    for (int k = 0; k < c->new->vertex_count &&made; k++) {
         int64_t at = c->old->place[c->from[c->new->order[k]]];
         memcpy(made + 4 * (int64_t)k, old + 4 * at, 4 * sizeof(double));
     }
@@ -207,7 +219,7 @@ static double *carry_wide(const carrying *c, const double *old)
 static double *carry_narrow(const carrying *c, const double *old, bool divided)
 {
     double *made = HK_ARRAY(double, 3 * (size_t)c->new->vertex_count);
-    for (int64_t k = 0; k < 3 * (int64_t)c->new->vertex_count && made; k++)
+    for (int64_t k = 0; k < 3 * (int64_t)c->new->vertex_count &&made; k++)
         made[k] = old[3 * (int64_t)c->from[k / 3] + k % 3] * (divided ? c->share[k / 3] : 1);
     return made;
 }
@@ -227,7 +239,7 @@ static hk_status carry_vectors(const carrying *c, vectors *to)
 }
 
 // Sides that touch are drawn back from each other, where they are and where they were.
-static hk_status draw_back(const carrying *c, vectors *v)
+static hk_status draw_back(const carrying *c, vectors *v, double scale)
 {
     const hk_model *m = c->new;
     if (!m->contact || !m->contact->self) return HK_OK;
@@ -237,8 +249,8 @@ static hk_status draw_back(const carrying *c, vectors *v)
     for (int64_t k = 0; k < 3 * (int64_t)m->vertex_count && status == HK_OK; k++)
         x[k] = v->wide[0][4 * (int64_t)m->place[k / 3] + k % 3];
     if (status == HK_OK)
-        status = hk_model_draw_back(m, c->from, c->old->vertex_count, x, HK_OPENING,
-                                    m->tearing ? m->tearing->opening : 0, by);
+        status = hk_model_draw_back(m, c->from, c->old->vertex_count, x, scale * HK_OPENING,
+                                    m->tearing ? scale * m->tearing->opening : 0, by);
     enum { X = 0, X_BEFORE = 7 };
     for (int64_t k = 0; k < 3 * (int64_t)m->vertex_count && status == HK_OK; k++) {
         int64_t at = 4 * (int64_t)m->place[k / 3] + k % 3;
@@ -297,7 +309,7 @@ typedef struct going {
     hk_model *whole, *base, *torn;  // base: whose matrix goes on from now on; NULL: as it is
     int32_t *origin;                // in the whole model
     const int32_t *carry;           // in the model of now
-    bool draws_back;
+    double draws_back;              // so many times as far as is usual; 0: not
     vectors vectors;
     hk_grab *grabs;
     before before;
@@ -326,7 +338,7 @@ static hk_status carry_all(going *g)
     carrying c = {w, w->model, g->torn, g->carry, NULL};
     hk_status status = find_shares(&c);
     if (status == HK_OK) status = carry_vectors(&c, &g->vectors);
-    if (status == HK_OK && g->draws_back) status = draw_back(&c, &g->vectors);
+    if (status == HK_OK && g->draws_back > 0) status = draw_back(&c, &g->vectors, g->draws_back);
     if (status == HK_OK && w->live.grabs) status = carry_grabs(&c, &g->grabs);
     hk_free(c.share);
     return status;
@@ -406,7 +418,7 @@ static hk_status make_all(going *g)
     HK_TRY(hk_world_need_problem(w));
     hk_world_release_contact(w);
     // Before the matrix moves: this may fail often, where something is in the way.
-    if (g->draws_back) HK_TRY(hk_world_check_state(w, w->x));
+    if (g->draws_back > 0) HK_TRY(hk_world_check_state(w, w->x));
     if (g->base) {
         HK_TRY(keep_matrix(g));
         HK_TRY(find_origins(g->torn, t->untorn->model, &t->untorn_origin));
@@ -491,16 +503,18 @@ static bool keeps_matrix(const hk_world *w)
     return w->solver && w->method->matrix && w->method->matrix(w->solver);
 }
 
-// Takes over the splitting and the adjacency, also on failure.
-static hk_status split_bodies(hk_world *w, hk_splitting *more, hk_adjacency *adjacency)
+// Sides are drawn back `scale` times as far as is usual.
+static hk_status split_bodies(hk_world *w, const hk_splitting *more, const hk_adjacency *adjacency,
+                              double scale)
 {
     const hk_tears *t = &w->tears;
     hk_model *whole = t->whole ? t->whole : w->model;
-    hk_tear_state state = {.adjacency = *adjacency, .keeps = keeps_matrix(w)};
-    going g = {.world = w, .state = &state, .whole = whole, .draws_back = true};
+    hk_tear_state state = {.keeps = keeps_matrix(w)};
+    going g = {.world = w, .state = &state, .whole = whole, .draws_back = scale};
     int32_t *carry = NULL;
-    hk_status status =
-        compose(whole, w->model, t->whole ? t->origin : NULL, more, &state.splitting);
+    hk_status status = hk_adjacency_copy(adjacency, &state.adjacency);
+    if (status == HK_OK)
+        status = compose(whole, w->model, t->whole ? t->origin : NULL, more, &state.splitting);
     if (status == HK_OK && state.keeps)
         status = copy_splitting(whole, t->untorn ? &t->of_untorn : &t->splitting, &state.of_untorn);
     if (status == HK_OK) status = hk_model_split(whole, &state.splitting, &g.torn, &g.origin);
@@ -515,34 +529,35 @@ static hk_status split_bodies(hk_world *w, hk_splitting *more, hk_adjacency *adj
     }
     hk_free(carry);
     hk_tear_state_release(&state);
-    *adjacency = (hk_adjacency){0};
     return status;
 }
 
-// Bodies in whose way something is stay whole for now.
+// Where sides would overlap they are drawn back less; and if that does not help, what is torn comes
+// apart after a later step.
 static hk_status come_apart(hk_world *w, hk_tearing_work *work)
 {
     hk_splitting more;
-    hk_tear_report *told = &w->tears.told;
+    hk_tears *t = &w->tears;
     HK_TRY(hk_model_find_splitting(w->model, work->adjacency, work->marked, &more));
-    hk_status status = HK_OK;
-    if (more.extra_count > 0) {
-        int extras = more.extra_count;
-        status = split_bodies(w, &more, work->adjacency);
-        if (status == HK_BAD_INPUT) {
-            told->postponed++;
-            hk_log(HK_LOG_INFO, "%g s: nothing tears for now: %s", w->time, hk_error());
-            status = HK_OK;
-        } else if (status == HK_OK) {
-            told->vertices += extras;
-            told->facets += work->facets;
-            told->events++;
+    hk_status status = more.extra_count > 0 ? split_bodies(w, &more, work->adjacency, 1) : HK_OK;
+    if (status == HK_BAD_INPUT) status = split_bodies(w, &more, work->adjacency, CLOSE);
+    bool late = status == HK_BAD_INPUT;
+    if (late) {
+        hk_log(HK_LOG_INFO, "%g s: nothing comes apart for now: %s", w->time, hk_error());
+        t->told.postponed++;
+        status = HK_OK;
+    }
+    if (status == HK_OK) {
+        bool apart = more.extra_count > 0 && !late;
+        t->pending = late;
+        t->told.facets += work->facets;
+        t->told.vertices += apart ? more.extra_count : 0;
+        t->told.events += apart;
+        if (!apart) {  // facets are torn, and vertices hold together
+            hk_adjacency_release(&t->adjacency);
+            t->adjacency = *work->adjacency;
+            *work->adjacency = (hk_adjacency){0};
         }
-    } else {  // facets that are torn, but hold together around all of their vertices
-        hk_adjacency_release(&w->tears.adjacency);
-        w->tears.adjacency = *work->adjacency;
-        *work->adjacency = (hk_adjacency){0};
-        told->facets += work->facets;
     }
     hk_splitting_release(&more);
     return status;
@@ -557,7 +572,8 @@ static hk_status tear_where(hk_world *w, find_fn *find, void *context)
     HK_TRY(hk_adjacency_copy(&w->tears.adjacency, &copy));
     hk_tearing_work work = {w, &copy, HK_ZEROS(uint8_t, w->model->vertex_count), 0};
     hk_status status = work.marked ? find(&work, context) : HK_NO_MEMORY;
-    if (status == HK_OK && work.facets > 0) status = come_apart(w, &work);
+    if (status == HK_OK && w->tears.pending) memset(work.marked, 1, (size_t)w->model->vertex_count);
+    if (status == HK_OK && (work.facets > 0 || w->tears.pending)) status = come_apart(w, &work);
     hk_free(work.marked);
     hk_adjacency_release(&copy);
     return status;
@@ -686,8 +702,7 @@ hk_status hk_world_cut(hk_world *w, int body, int triangle_count, const double *
         if (!isfinite(corners[k]))
             return hk_fail(HK_BAD_INPUT, "hk_world_cut: triangle %lld is not finite",
                            (long long)(k / 9));
-    if (w->gpu)
-        return hk_fail(HK_UNSUPPORTED, "hk_world_cut: cutting has no version for the GPU");
+    if (w->gpu) return hk_fail(HK_UNSUPPORTED, "hk_world_cut: cutting has no version for the GPU");
     cutting c = {body, triangle_count, corners};
     w->at_work = true;
     hk_status status = tear_where(w, find_cut, &c);
@@ -698,8 +713,7 @@ hk_status hk_world_cut(hk_world *w, int body, int triangle_count, const double *
 
 hk_status hk_world_tears(const hk_world *w, hk_tear_report *report)
 {
-    if (!w || !report)
-        return hk_fail(HK_BAD_INPUT, "hk_world_tears: world and report are needed");
+    if (!w || !report) return hk_fail(HK_BAD_INPUT, "hk_world_tears: world and report are needed");
     const hk_tears *t = &w->tears;
     *report = t->told;
     report->factorisations =
@@ -715,101 +729,6 @@ int hk_world_origin(const hk_world *w, int vertex)
 
 // ---------------------------------------------------------------- states
 
-static void remember_splitting(const hk_model *whole, hk_splitting *s, hk_stream *stream)
-{
-    size_t tets = 4 * (size_t)whole->tet_count, triangles = 3 * (size_t)whole->triangle_count;
-    size_t count = (size_t)s->extra_count, room = count;
-    hk_stream_list(stream, (void **)&s->origin, &count, &room, sizeof(int32_t));
-    s->extra_count = (int)count;
-    if (stream->reading && stream->status == HK_OK) {
-        s->tets = HK_ARRAY(int32_t, tets);
-        s->triangles = HK_ARRAY(int32_t, triangles);
-        if (!s->tets || !s->triangles) stream->status = HK_NO_MEMORY;
-    }
-    hk_stream_bytes(stream, s->tets, tets * sizeof(int32_t));
-    hk_stream_bytes(stream, s->triangles, triangles * sizeof(int32_t));
-}
-
-// Whether every corner is the whole model's, or comes from it.
-static bool is_of(const hk_model *whole, const hk_splitting *s)
-{
-    int32_t last = 0;
-    for (int k = 0; k < s->extra_count; k++)
-        if (s->origin[k] < 0 || s->origin[k] >= whole->vertex_count) return false;
-    for (int b = 0, k = 0; b < whole->body_count; b++, last = k) {
-        int end = whole->bodies[b].vertex_start + whole->bodies[b].vertex_count;
-        while (k < s->extra_count && s->origin[k] < end) k++;
-        for (int i = last; i < k; i++)
-            if (s->origin[i] < whole->bodies[b].vertex_start) return false;
-        if (b + 1 == whole->body_count && k < s->extra_count) return false;
-    }
-    size_t tets = 4 * (size_t)whole->tet_count, all = tets + 3 * (size_t)whole->triangle_count;
-    for (size_t k = 0; k < all; k++) {
-        int32_t own = k < tets ? whole->tets[k] : whole->triangles[k - tets];
-        int32_t now = k < tets ? s->tets[k] : s->triangles[k - tets];
-        if (now < 0 || now >= whole->vertex_count + s->extra_count) return false;
-        if (now < whole->vertex_count ? now != own : s->origin[now - whole->vertex_count] != own)
-            return false;
-    }
-    return true;
-}
-
-static hk_status read_adjacency(const hk_model *whole, hk_stream *s, hk_adjacency *a)
-{
-    HK_TRY(hk_adjacency_make(whole, a));
-    size_t tets = 4 * (size_t)whole->tet_count, triangles = 3 * (size_t)whole->triangle_count;
-    uint8_t *torn = HK_ARRAY(uint8_t, tets + triangles);
-    if (!torn) return HK_NO_MEMORY;
-    hk_stream_bytes(s, torn, tets + triangles);
-    for (size_t k = 0; k < tets + triangles && s->status == HK_OK; k++) {
-        int32_t *to = k < tets ? &a->tet[k] : &a->triangle[k - tets];
-        if (torn[k]) *to = -1;
-    }
-    hk_free(torn);
-    return s->status;
-}
-
-static hk_status write_adjacency(const hk_model *whole, hk_stream *s, const hk_adjacency *now)
-{
-    hk_adjacency a;
-    HK_TRY(hk_adjacency_make(whole, &a));
-    size_t tets = 4 * (size_t)whole->tet_count, triangles = 3 * (size_t)whole->triangle_count;
-    uint8_t *torn = HK_ARRAY(uint8_t, tets + triangles);
-    for (size_t k = 0; k < tets + triangles && torn; k++)
-        torn[k] = (k < tets ? a.tet[k] : a.triangle[k - tets]) !=
-                  (k < tets ? now->tet[k] : now->triangle[k - tets]);
-    if (torn) hk_stream_bytes(s, torn, tets + triangles);
-    hk_free(torn);
-    hk_adjacency_release(&a);
-    return torn ? s->status : HK_NO_MEMORY;
-}
-
-// What the tearing of the next steps depends on, beside what is torn.
-static void remember_counts(hk_tears *t, hk_stream *s)
-{
-    int64_t factorisations =
-        t->factorisations + (t->untorn ? hk_untorn_factorisations(t->untorn) : 0);
-    HK_STREAM(s, t->told);
-    HK_STREAM(s, factorisations);
-    HK_STREAM(s, t->before);
-    HK_STREAM(s, t->recent);
-    if (s->reading) t->factorisations = factorisations;
-}
-
-static void write_tears(hk_world *w, hk_stream *s)
-{
-    hk_tears *t = &w->tears;
-    const hk_model *whole = t->whole ? t->whole : w->model;
-    bool any = t->adjacency.tet != NULL, apart = t->whole != NULL, keeps = t->untorn != NULL;
-    HK_STREAM(s, any);
-    HK_STREAM(s, apart);
-    HK_STREAM(s, keeps);
-    if (any && s->status == HK_OK) s->status = write_adjacency(whole, s, &t->adjacency);
-    if (apart) remember_splitting(whole, &t->splitting, s);
-    if (apart && keeps) remember_splitting(whole, &t->of_untorn, s);
-    remember_counts(t, s);
-}
-
 // As vertices have kept their numbers within their bodies, or those that they come from have.
 static hk_status carry_by_origin(const hk_world *w, const hk_model *whole, const hk_model *torn,
                                  const int32_t *origin, int32_t **carry)
@@ -819,19 +738,21 @@ static hk_status carry_by_origin(const hk_world *w, const hk_model *whole, const
     int body = 0;
     for (int v = 0; v < torn->vertex_count; v++) {
         while (v >= torn->bodies[body].vertex_start + torn->bodies[body].vertex_count) body++;
-        (*carry)[v] = w->model->bodies[body].vertex_start + origin[v] -
-                      whole->bodies[body].vertex_start;
+        (*carry)[v] =
+            w->model->bodies[body].vertex_start + origin[v] - whole->bodies[body].vertex_start;
     }
     return HK_OK;
 }
 
-static hk_status go_to(hk_world *w, hk_tear_state *state)
+hk_status hk_world_go_to_torn(hk_world *w, hk_tear_state *state)
 {
     hk_model *whole = w->tears.whole ? w->tears.whole : w->model, *base = NULL;
     going g = {.world = w, .state = state, .whole = whole};
     int32_t *carry = NULL, *from = NULL;
     hk_model_retain(whole);
-    hk_status status = hk_model_split(whole, &state->splitting, &g.torn, &g.origin);
+    bool none = !state->splitting.tets;
+    hk_status status = none ? copy_splitting(whole, &(hk_splitting){0}, &state->splitting) : HK_OK;
+    if (status == HK_OK) status = hk_model_split(whole, &state->splitting, &g.torn, &g.origin);
     if (status == HK_OK) status = carry_by_origin(w, whole, g.torn, g.origin, &carry);
     if (status == HK_OK && state->keeps && state->of_untorn.extra_count > 0)
         status = hk_model_split(whole, &state->of_untorn, &base, &from);
@@ -848,38 +769,4 @@ static hk_status go_to(hk_world *w, hk_tear_state *state)
     hk_model_free(base);
     hk_model_free(whole);
     return status;
-}
-
-static void read_tears(hk_world *w, hk_stream *s)
-{
-    hk_tears *t = &w->tears;
-    hk_model *whole = t->whole ? t->whole : w->model;
-    bool any = false, apart = false;
-    hk_tear_state state = {0};
-    HK_STREAM(s, any);
-    HK_STREAM(s, apart);
-    HK_STREAM(s, state.keeps);
-    if (any && s->status == HK_OK) s->status = read_adjacency(whole, s, &state.adjacency);
-    if (apart && s->status == HK_OK) remember_splitting(whole, &state.splitting, s);
-    if (apart && state.keeps) remember_splitting(whole, &state.of_untorn, s);
-    if (apart && s->status == HK_OK && !is_of(whole, &state.splitting))
-        s->status = hk_fail(HK_BAD_INPUT, "what it says of tears does not fit the bodies");
-    if (s->status == HK_OK && !apart && t->whole)
-        s->status = copy_splitting(whole, &(hk_splitting){0}, &state.splitting);
-    if (s->status == HK_OK && (apart || t->whole)) s->status = go_to(w, &state);
-    if (s->status == HK_OK && !(apart || t->whole)) {
-        hk_adjacency_release(&t->adjacency);
-        t->adjacency = state.adjacency;
-        state.adjacency = (hk_adjacency){0};
-    }
-    hk_tear_state_release(&state);
-    remember_counts(t, s);
-}
-
-void hk_world_remember_tears(hk_world *w, hk_stream *s)
-{
-    if (s->reading)
-        read_tears(w, s);
-    else
-        write_tears(w, s);
 }

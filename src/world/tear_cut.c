@@ -125,7 +125,8 @@ hk_status hk_tear_along(hk_tearing_work *work, int body, int count, const double
     blade *blades = HK_ARRAY(blade, count);
     if (!blades) return HK_NO_MEMORY;
     knife k = {work, blades, 0};
-    for (int b = 0; b < count; b++) k.count += make_blade(corners + 9 * (int64_t)b, &blades[k.count]);
+    for (int b = 0; b < count; b++)
+        k.count += make_blade(corners + 9 * (int64_t)b, &blades[k.count]);
     for (int b = 0; b < m->body_count && k.count > 0; b++) {
         if (body != HK_CUT_ALL && body != b) continue;
         cut_tets(&k, &m->bodies[b]);
@@ -181,7 +182,8 @@ hk_status hk_tear_by_cuts(hk_tearing_work *work)
         const hk_cut *cut = &t->cuts[k];
         bool edge = cut->point_count == 2;
         double late = w->time + 1e-9 * w->step;  // times are sums of steps
-        double from = fmax(cut->from, w->time - (1 + AGAIN) * w->step), until = fmin(cut->until, w->time);
+        double from = fmax(cut->from, w->time - (1 + AGAIN) * w->step),
+               until = fmin(cut->until, w->time);
         patch p = {0};
         // A surface cuts at the end of every step in which it is there.
         if (cut->from > late || cut->until < late - w->step) continue;

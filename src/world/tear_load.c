@@ -63,7 +63,8 @@ static void load_tet(const hk_material *m, const double P[9], const double F[9],
 {
     double v[3], s[9], j = 0;
     for (int i = 0; i < 3; i++)
-        j += F[i] * (F[3 + (i + 1) % 3] * F[6 + (i + 2) % 3] - F[3 + (i + 2) % 3] * F[6 + (i + 1) % 3]);
+        j += F[i] *
+             (F[3 + (i + 1) % 3] * F[6 + (i + 2) % 3] - F[3 + (i + 2) % 3] * F[6 + (i + 1) % 3]);
     for (int pass = 0; pass < 2; pass++) {
         // σ = P Fᵀ / |J|, and F Fᵀ, whose eigenvectors are those of the stretches as they lie now.
         for (int i = 0; i < 3; i++)
@@ -204,8 +205,7 @@ static double side_of(const hk_world *w, int32_t element, int32_t vertex, const 
     const int32_t *c = corners_of(m, element, &count);
     const double *own = w->x + 4 * (int64_t)m->place[vertex];
     for (int k = 0; k < count; k++)
-        for (int i = 0; i < 3; i++)
-            sum += n[i] * (w->x[4 * (int64_t)m->place[c[k]] + i] - own[i]);
+        for (int i = 0; i < 3; i++) sum += n[i] * (w->x[4 * (int64_t)m->place[c[k]] + i] - own[i]);
     return sum;
 }
 

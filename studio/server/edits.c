@@ -267,8 +267,8 @@ bool st_edits_model(const st_edits *edits, bool contact, hk_model **model, st_wh
         def.obstacle_count = 0;
     }
     st_scene_enter(edits->scene);
-    bool good = refuse_tears(&def, why) &&
-                (hk_model_create(&def, model) == HK_OK || st_fail_library(why));
+    bool good =
+        refuse_tears(&def, why) && (hk_model_create(&def, model) == HK_OK || st_fail_library(why));
     st_scene_leave();
     for (size_t b = 0; b < n; ++b)
         for (int i = 0; i < arrays[b].count; ++i) free(arrays[b].blocks[i]);
