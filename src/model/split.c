@@ -386,13 +386,145 @@ static void add_elements(drawing *d, const int32_t *elements, int count, int cor
     }
 }
 
+// What a vertex must not cross: a facet of its own with nothing behind it.
+typedef struct border {
+    int32_t vertex;
+    double inward[3];  // unit
+} border;
+
+typedef struct borders {
+    border *list;
+    size_t count, capacity;
+} borders;
+
+// The direction from a facet (of two or three corners) at right angles towards x. False: flat.
+static bool inward_of(const double *const facet[3], int count, const double *x, double n[3])
+{
+    double e[2][3], sum = 0;
+    for (int i = 0; i < 3; i++) {
+        n[i] = x[i] - facet[0][i];
+        for (int k = 1; k < count; k++) e[k - 1][i] = facet[k][i] - facet[0][i];
+    }
+    for (int k = 0; k < count - 1; k++) {  // Gram and Schmidt
+        double along = 0, length = 0, both = 0;
+        for (int i = 0; i < 3 && k == 1; i++) {
+            both += e[0][i] * e[1][i];
+            length += e[0][i] * e[0][i];
+        }
+        for (int i = 0; i < 3 && k == 1; i++) e[1][i] -= both / length * e[0][i];
+        length = 0;
+        for (int i = 0; i < 3; i++) {
+            along += e[k][i] * n[i];
+            length += e[k][i] * e[k][i];
+        }
+        for (int i = 0; i < 3; i++) n[i] -= along / length * e[k][i];
+    }
+    for (int i = 0; i < 3; i++) sum += n[i] * n[i];
+    for (int i = 0; i < 3; i++) n[i] /= sqrt(sum);
+    return sum > 0 && isfinite(n[0] + n[1] + n[2]);
+}
+
+// Of an element those facets that have no neighbour, at their corners that are marked. Facet k of a
+// tet is opposite corner k, that of a triangle goes from corner k to the next.
+static hk_status add_borders(const drawing *d, const int32_t *c, int corners, const int32_t *behind,
+                             borders *b)
+{
+    for (int k = 0; k < corners; k++) {
+        const double *facet[3];
+        int32_t vertex[3];
+        int count = 0, apex = corners == 4 ? k : (k + 2) % 3;
+        border made;
+        if (behind[k] >= 0) continue;
+        for (int o = 0; o < corners; o++) {
+            if (o == apex) continue;
+            vertex[count] = c[o];
+            facet[count++] = d->x + 3 * (int64_t)c[o];
+        }
+        if (!inward_of(facet, count, d->x + 3 * (int64_t)c[apex], made.inward)) continue;
+        for (int o = 0; o < count; o++) {
+            if (!d->marked[vertex[o]]) continue;
+            HK_TRY(hk_reserve((void **)&b->list, b->count, sizeof *b->list, &b->capacity,
+                              b->count + 1));
+            made.vertex = vertex[o];
+            b->list[b->count++] = made;
+        }
+    }
+    return HK_OK;
+}
+
+static hk_status list_borders(const drawing *d, borders *b)
+{
+    const hk_model *m = d->model;
+    hk_adjacency a;
+    HK_TRY(hk_adjacency_make(m, &a));
+    hk_status status = HK_OK;
+    for (int64_t t = 0; t < m->tet_count && status == HK_OK; t++)
+        status = add_borders(d, m->tets + 4 * t, 4, a.tet + 4 * t, b);
+    for (int64_t t = 0; t < m->triangle_count && status == HK_OK; t++)
+        status = add_borders(d, m->triangles + 3 * t, 3, a.triangle + 3 * t, b);
+    hk_adjacency_release(&a);
+    return status;
+}
+
+static void normalise(double *v)
+{
+    double sum = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+    for (int i = 0; i < 3 && sum > 0; i++) v[i] /= sqrt(sum);
+}
+
+// Turns every direction away from the border that it is nearest to crossing, by less and less, and
+// keeps the best: the mean of the elements leaves those of a side that is bent inwards.
+static hk_status turn_inward(drawing *d)
+{
+    enum { PASSES = 48 };
+    size_t n = (size_t)d->model->vertex_count;
+    borders b = {0};
+    double *least = HK_ARRAY(double, n), *best = HK_ARRAY(double, n);
+    double *kept = HK_ARRAY(double, 3 * n);
+    int64_t *worst = HK_ARRAY(int64_t, n);
+    hk_status status = least && best && kept && worst ? list_borders(d, &b) : HK_NO_MEMORY;
+    for (size_t v = 0; v < n && status == HK_OK; v++) {
+        normalise(d->by + 3 * v);
+        best[v] = -INFINITY;
+    }
+    for (int pass = 0; pass < PASSES && status == HK_OK; pass++) {
+        for (size_t v = 0; v < n; v++) least[v] = INFINITY;
+        for (size_t k = 0; k < b.count; k++) {
+            const double *u = b.list[k].inward, *by = d->by + 3 * (int64_t)b.list[k].vertex;
+            double far = u[0] * by[0] + u[1] * by[1] + u[2] * by[2];
+            if (!(far < least[b.list[k].vertex])) continue;
+            least[b.list[k].vertex] = far;
+            worst[b.list[k].vertex] = (int64_t)k;
+        }
+        for (size_t v = 0; v < n; v++) {
+            if (!d->marked[v] || !isfinite(least[v])) continue;
+            if (least[v] > best[v]) {
+                best[v] = least[v];
+                memcpy(kept + 3 * v, d->by + 3 * v, 3 * sizeof(double));
+            }
+            for (int i = 0; i < 3; i++)
+                d->by[3 * v + (size_t)i] += b.list[worst[v]].inward[i] / (1 + 0.25 * pass);
+            normalise(d->by + 3 * v);
+        }
+    }
+    for (size_t v = 0; v < n && status == HK_OK; v++)
+        if (d->marked[v] && isfinite(best[v]))
+            memcpy(d->by + 3 * v, kept + 3 * v, 3 * sizeof(double));
+    hk_free(b.list);
+    hk_free(least);
+    hk_free(best);
+    hk_free(kept);
+    hk_free(worst);
+    return status;
+}
+
 static void scale_drawing(drawing *d, double part, double metres)
 {
     for (int64_t v = 0; v < d->model->vertex_count; v++) {
-        double *by = d->by + 3 * v, sum = by[0] * by[0] + by[1] * by[1] + by[2] * by[2];
-        if (!d->marked[v] || !(sum > 0)) continue;
+        double *by = d->by + 3 * v;
+        if (!d->marked[v] || d->edges[v] == 0) continue;
         double far = metres > 0 ? metres : part * d->length[v] / d->edges[v];
-        for (int i = 0; i < 3; i++) by[i] *= far / sqrt(sum);
+        for (int i = 0; i < 3; i++) by[i] *= far;
     }
 }
 
@@ -403,21 +535,22 @@ hk_status hk_model_draw_back(const hk_model *m, const int32_t *from, int from_co
     int32_t *number = HK_ZEROS(int32_t, from_count);
     drawing d = {m,     x, by, HK_ZEROS(double, m->vertex_count), HK_ZEROS(int, m->vertex_count),
                  marked};
-    bool well = marked && number && d.length && d.edges;
-    if (well) {
+    hk_status status = marked && number && d.length && d.edges ? HK_OK : HK_NO_MEMORY;
+    if (status == HK_OK) {
         memset(by, 0, 3 * sizeof(double) * (size_t)m->vertex_count);
         for (int v = 0; v < m->vertex_count; v++) number[from[v]]++;
         for (int v = 0; v < m->vertex_count; v++)
             marked[v] = number[from[v]] > 1 && m->hold[v] == HK_FREE;
         add_elements(&d, m->tets, m->tet_count, 4);
         add_elements(&d, m->triangles, m->triangle_count, 3);
-        scale_drawing(&d, part, metres);
+        status = turn_inward(&d);
+        if (status == HK_OK) scale_drawing(&d, part, metres);
     }
     hk_free(marked);
     hk_free(number);
     hk_free(d.length);
     hk_free(d.edges);
-    return well ? HK_OK : HK_NO_MEMORY;
+    return status;
 }
 
 // ---------------------------------------------------------------- all of it

@@ -6,6 +6,9 @@
 #include "model/tear.h"
 #include "world/world.h"
 
+// How much less far sides are drawn back where there is no room.
+#define CLOSE 0.2
+
 // ---------------------------------------------------------------- what there is
 
 void hk_tear_state_release(hk_tear_state *s)
@@ -32,6 +35,7 @@ void hk_world_settle_tears(hk_world *w)
     hk_tears *t = &w->tears;
     if (!t->whole) return;
     hk_tear_report told = t->told;
+    bool pending = t->pending;
     hk_adjacency adjacency = t->adjacency;
     t->adjacency = (hk_adjacency){0};
     int64_t factorisations =
@@ -40,6 +44,7 @@ void hk_world_settle_tears(hk_world *w)
     hk_tears_release(t);
     *t = (hk_tears){.adjacency = adjacency,
                     .edited = true,
+                    .pending = pending,
                     .told = told,
                     .factorisations = factorisations,
                     .before = before};
@@ -234,7 +239,7 @@ static hk_status carry_vectors(const carrying *c, vectors *to)
 }
 
 // Sides that touch are drawn back from each other, where they are and where they were.
-static hk_status draw_back(const carrying *c, vectors *v)
+static hk_status draw_back(const carrying *c, vectors *v, double scale)
 {
     const hk_model *m = c->new;
     if (!m->contact || !m->contact->self) return HK_OK;
@@ -244,8 +249,8 @@ static hk_status draw_back(const carrying *c, vectors *v)
     for (int64_t k = 0; k < 3 * (int64_t)m->vertex_count && status == HK_OK; k++)
         x[k] = v->wide[0][4 * (int64_t)m->place[k / 3] + k % 3];
     if (status == HK_OK)
-        status = hk_model_draw_back(m, c->from, c->old->vertex_count, x, HK_OPENING,
-                                    m->tearing ? m->tearing->opening : 0, by);
+        status = hk_model_draw_back(m, c->from, c->old->vertex_count, x, scale * HK_OPENING,
+                                    m->tearing ? scale * m->tearing->opening : 0, by);
     enum { X = 0, X_BEFORE = 7 };
     for (int64_t k = 0; k < 3 * (int64_t)m->vertex_count && status == HK_OK; k++) {
         int64_t at = 4 * (int64_t)m->place[k / 3] + k % 3;
@@ -304,7 +309,7 @@ typedef struct going {
     hk_model *whole, *base, *torn;  // base: whose matrix goes on from now on; NULL: as it is
     int32_t *origin;                // in the whole model
     const int32_t *carry;           // in the model of now
-    bool draws_back;
+    double draws_back;              // so many times as far as is usual; 0: not
     vectors vectors;
     hk_grab *grabs;
     before before;
@@ -333,7 +338,7 @@ static hk_status carry_all(going *g)
     carrying c = {w, w->model, g->torn, g->carry, NULL};
     hk_status status = find_shares(&c);
     if (status == HK_OK) status = carry_vectors(&c, &g->vectors);
-    if (status == HK_OK && g->draws_back) status = draw_back(&c, &g->vectors);
+    if (status == HK_OK && g->draws_back > 0) status = draw_back(&c, &g->vectors, g->draws_back);
     if (status == HK_OK && w->live.grabs) status = carry_grabs(&c, &g->grabs);
     hk_free(c.share);
     return status;
@@ -413,7 +418,7 @@ static hk_status make_all(going *g)
     HK_TRY(hk_world_need_problem(w));
     hk_world_release_contact(w);
     // Before the matrix moves: this may fail often, where something is in the way.
-    if (g->draws_back) HK_TRY(hk_world_check_state(w, w->x));
+    if (g->draws_back > 0) HK_TRY(hk_world_check_state(w, w->x));
     if (g->base) {
         HK_TRY(keep_matrix(g));
         HK_TRY(find_origins(g->torn, t->untorn->model, &t->untorn_origin));
@@ -498,16 +503,18 @@ static bool keeps_matrix(const hk_world *w)
     return w->solver && w->method->matrix && w->method->matrix(w->solver);
 }
 
-// Takes over the splitting and the adjacency, also on failure.
-static hk_status split_bodies(hk_world *w, hk_splitting *more, hk_adjacency *adjacency)
+// Sides are drawn back `scale` times as far as is usual.
+static hk_status split_bodies(hk_world *w, const hk_splitting *more, const hk_adjacency *adjacency,
+                              double scale)
 {
     const hk_tears *t = &w->tears;
     hk_model *whole = t->whole ? t->whole : w->model;
-    hk_tear_state state = {.adjacency = *adjacency, .keeps = keeps_matrix(w)};
-    going g = {.world = w, .state = &state, .whole = whole, .draws_back = true};
+    hk_tear_state state = {.keeps = keeps_matrix(w)};
+    going g = {.world = w, .state = &state, .whole = whole, .draws_back = scale};
     int32_t *carry = NULL;
-    hk_status status =
-        compose(whole, w->model, t->whole ? t->origin : NULL, more, &state.splitting);
+    hk_status status = hk_adjacency_copy(adjacency, &state.adjacency);
+    if (status == HK_OK)
+        status = compose(whole, w->model, t->whole ? t->origin : NULL, more, &state.splitting);
     if (status == HK_OK && state.keeps)
         status = copy_splitting(whole, t->untorn ? &t->of_untorn : &t->splitting, &state.of_untorn);
     if (status == HK_OK) status = hk_model_split(whole, &state.splitting, &g.torn, &g.origin);
@@ -522,34 +529,35 @@ static hk_status split_bodies(hk_world *w, hk_splitting *more, hk_adjacency *adj
     }
     hk_free(carry);
     hk_tear_state_release(&state);
-    *adjacency = (hk_adjacency){0};
     return status;
 }
 
-// Bodies in whose way something is stay whole for now.
+// Where sides would overlap they are drawn back less; and if that does not help, what is torn comes
+// apart after a later step.
 static hk_status come_apart(hk_world *w, hk_tearing_work *work)
 {
     hk_splitting more;
-    hk_tear_report *told = &w->tears.told;
+    hk_tears *t = &w->tears;
     HK_TRY(hk_model_find_splitting(w->model, work->adjacency, work->marked, &more));
-    hk_status status = HK_OK;
-    if (more.extra_count > 0) {
-        int extras = more.extra_count;
-        status = split_bodies(w, &more, work->adjacency);
-        if (status == HK_BAD_INPUT) {
-            told->postponed++;
-            hk_log(HK_LOG_INFO, "%g s: nothing tears for now: %s", w->time, hk_error());
-            status = HK_OK;
-        } else if (status == HK_OK) {
-            told->vertices += extras;
-            told->facets += work->facets;
-            told->events++;
+    hk_status status = more.extra_count > 0 ? split_bodies(w, &more, work->adjacency, 1) : HK_OK;
+    if (status == HK_BAD_INPUT) status = split_bodies(w, &more, work->adjacency, CLOSE);
+    bool late = status == HK_BAD_INPUT;
+    if (late) {
+        hk_log(HK_LOG_INFO, "%g s: nothing comes apart for now: %s", w->time, hk_error());
+        t->told.postponed++;
+        status = HK_OK;
+    }
+    if (status == HK_OK) {
+        bool apart = more.extra_count > 0 && !late;
+        t->pending = late;
+        t->told.facets += work->facets;
+        t->told.vertices += apart ? more.extra_count : 0;
+        t->told.events += apart;
+        if (!apart) {  // facets are torn, and vertices hold together
+            hk_adjacency_release(&t->adjacency);
+            t->adjacency = *work->adjacency;
+            *work->adjacency = (hk_adjacency){0};
         }
-    } else {  // facets that are torn, but hold together around all of their vertices
-        hk_adjacency_release(&w->tears.adjacency);
-        w->tears.adjacency = *work->adjacency;
-        *work->adjacency = (hk_adjacency){0};
-        told->facets += work->facets;
     }
     hk_splitting_release(&more);
     return status;
@@ -564,7 +572,8 @@ static hk_status tear_where(hk_world *w, find_fn *find, void *context)
     HK_TRY(hk_adjacency_copy(&w->tears.adjacency, &copy));
     hk_tearing_work work = {w, &copy, HK_ZEROS(uint8_t, w->model->vertex_count), 0};
     hk_status status = work.marked ? find(&work, context) : HK_NO_MEMORY;
-    if (status == HK_OK && work.facets > 0) status = come_apart(w, &work);
+    if (status == HK_OK && w->tears.pending) memset(work.marked, 1, (size_t)w->model->vertex_count);
+    if (status == HK_OK && (work.facets > 0 || w->tears.pending)) status = come_apart(w, &work);
     hk_free(work.marked);
     hk_adjacency_release(&copy);
     return status;
@@ -720,101 +729,6 @@ int hk_world_origin(const hk_world *w, int vertex)
 
 // ---------------------------------------------------------------- states
 
-static void remember_splitting(const hk_model *whole, hk_splitting *s, hk_stream *stream)
-{
-    size_t tets = 4 * (size_t)whole->tet_count, triangles = 3 * (size_t)whole->triangle_count;
-    size_t count = (size_t)s->extra_count, room = count;
-    hk_stream_list(stream, (void **)&s->origin, &count, &room, sizeof(int32_t));
-    s->extra_count = (int)count;
-    if (stream->reading && stream->status == HK_OK) {
-        s->tets = HK_ARRAY(int32_t, tets);
-        s->triangles = HK_ARRAY(int32_t, triangles);
-        if (!s->tets || !s->triangles) stream->status = HK_NO_MEMORY;
-    }
-    hk_stream_bytes(stream, s->tets, tets * sizeof(int32_t));
-    hk_stream_bytes(stream, s->triangles, triangles * sizeof(int32_t));
-}
-
-// Whether every corner is the whole model's, or comes from it.
-static bool is_of(const hk_model *whole, const hk_splitting *s)
-{
-    int32_t last = 0;
-    for (int k = 0; k < s->extra_count; k++)
-        if (s->origin[k] < 0 || s->origin[k] >= whole->vertex_count) return false;
-    for (int b = 0, k = 0; b < whole->body_count; b++, last = k) {
-        int end = whole->bodies[b].vertex_start + whole->bodies[b].vertex_count;
-        while (k < s->extra_count && s->origin[k] < end) k++;
-        for (int i = last; i < k; i++)
-            if (s->origin[i] < whole->bodies[b].vertex_start) return false;
-        if (b + 1 == whole->body_count && k < s->extra_count) return false;
-    }
-    size_t tets = 4 * (size_t)whole->tet_count, all = tets + 3 * (size_t)whole->triangle_count;
-    for (size_t k = 0; k < all; k++) {
-        int32_t own = k < tets ? whole->tets[k] : whole->triangles[k - tets];
-        int32_t now = k < tets ? s->tets[k] : s->triangles[k - tets];
-        if (now < 0 || now >= whole->vertex_count + s->extra_count) return false;
-        if (now < whole->vertex_count ? now != own : s->origin[now - whole->vertex_count] != own)
-            return false;
-    }
-    return true;
-}
-
-static hk_status read_adjacency(const hk_model *whole, hk_stream *s, hk_adjacency *a)
-{
-    HK_TRY(hk_adjacency_make(whole, a));
-    size_t tets = 4 * (size_t)whole->tet_count, triangles = 3 * (size_t)whole->triangle_count;
-    uint8_t *torn = HK_ARRAY(uint8_t, tets + triangles);
-    if (!torn) return HK_NO_MEMORY;
-    hk_stream_bytes(s, torn, tets + triangles);
-    for (size_t k = 0; k < tets + triangles && s->status == HK_OK; k++) {
-        int32_t *to = k < tets ? &a->tet[k] : &a->triangle[k - tets];
-        if (torn[k]) *to = -1;
-    }
-    hk_free(torn);
-    return s->status;
-}
-
-static hk_status write_adjacency(const hk_model *whole, hk_stream *s, const hk_adjacency *now)
-{
-    hk_adjacency a;
-    HK_TRY(hk_adjacency_make(whole, &a));
-    size_t tets = 4 * (size_t)whole->tet_count, triangles = 3 * (size_t)whole->triangle_count;
-    uint8_t *torn = HK_ARRAY(uint8_t, tets + triangles);
-    for (size_t k = 0; k < tets + triangles && torn; k++)
-        torn[k] = (k < tets ? a.tet[k] : a.triangle[k - tets]) !=
-                  (k < tets ? now->tet[k] : now->triangle[k - tets]);
-    if (torn) hk_stream_bytes(s, torn, tets + triangles);
-    hk_free(torn);
-    hk_adjacency_release(&a);
-    return torn ? s->status : HK_NO_MEMORY;
-}
-
-// What the tearing of the next steps depends on, beside what is torn.
-static void remember_counts(hk_tears *t, hk_stream *s)
-{
-    int64_t factorisations =
-        t->factorisations + (t->untorn ? hk_untorn_factorisations(t->untorn) : 0);
-    HK_STREAM(s, t->told);
-    HK_STREAM(s, factorisations);
-    HK_STREAM(s, t->before);
-    HK_STREAM(s, t->recent);
-    if (s->reading) t->factorisations = factorisations;
-}
-
-static void write_tears(hk_world *w, hk_stream *s)
-{
-    hk_tears *t = &w->tears;
-    const hk_model *whole = t->whole ? t->whole : w->model;
-    bool any = t->adjacency.tet != NULL, apart = t->whole != NULL, keeps = t->untorn != NULL;
-    HK_STREAM(s, any);
-    HK_STREAM(s, apart);
-    HK_STREAM(s, keeps);
-    if (any && s->status == HK_OK) s->status = write_adjacency(whole, s, &t->adjacency);
-    if (apart) remember_splitting(whole, &t->splitting, s);
-    if (apart && keeps) remember_splitting(whole, &t->of_untorn, s);
-    remember_counts(t, s);
-}
-
 // As vertices have kept their numbers within their bodies, or those that they come from have.
 static hk_status carry_by_origin(const hk_world *w, const hk_model *whole, const hk_model *torn,
                                  const int32_t *origin, int32_t **carry)
@@ -830,13 +744,15 @@ static hk_status carry_by_origin(const hk_world *w, const hk_model *whole, const
     return HK_OK;
 }
 
-static hk_status go_to(hk_world *w, hk_tear_state *state)
+hk_status hk_world_go_to_torn(hk_world *w, hk_tear_state *state)
 {
     hk_model *whole = w->tears.whole ? w->tears.whole : w->model, *base = NULL;
     going g = {.world = w, .state = state, .whole = whole};
     int32_t *carry = NULL, *from = NULL;
     hk_model_retain(whole);
-    hk_status status = hk_model_split(whole, &state->splitting, &g.torn, &g.origin);
+    bool none = !state->splitting.tets;
+    hk_status status = none ? copy_splitting(whole, &(hk_splitting){0}, &state->splitting) : HK_OK;
+    if (status == HK_OK) status = hk_model_split(whole, &state->splitting, &g.torn, &g.origin);
     if (status == HK_OK) status = carry_by_origin(w, whole, g.torn, g.origin, &carry);
     if (status == HK_OK && state->keeps && state->of_untorn.extra_count > 0)
         status = hk_model_split(whole, &state->of_untorn, &base, &from);
@@ -853,38 +769,4 @@ static hk_status go_to(hk_world *w, hk_tear_state *state)
     hk_model_free(base);
     hk_model_free(whole);
     return status;
-}
-
-static void read_tears(hk_world *w, hk_stream *s)
-{
-    hk_tears *t = &w->tears;
-    hk_model *whole = t->whole ? t->whole : w->model;
-    bool any = false, apart = false;
-    hk_tear_state state = {0};
-    HK_STREAM(s, any);
-    HK_STREAM(s, apart);
-    HK_STREAM(s, state.keeps);
-    if (any && s->status == HK_OK) s->status = read_adjacency(whole, s, &state.adjacency);
-    if (apart && s->status == HK_OK) remember_splitting(whole, &state.splitting, s);
-    if (apart && state.keeps) remember_splitting(whole, &state.of_untorn, s);
-    if (apart && s->status == HK_OK && !is_of(whole, &state.splitting))
-        s->status = hk_fail(HK_BAD_INPUT, "what it says of tears does not fit the bodies");
-    if (s->status == HK_OK && !apart && t->whole)
-        s->status = copy_splitting(whole, &(hk_splitting){0}, &state.splitting);
-    if (s->status == HK_OK && (apart || t->whole)) s->status = go_to(w, &state);
-    if (s->status == HK_OK && !(apart || t->whole)) {
-        hk_adjacency_release(&t->adjacency);
-        t->adjacency = state.adjacency;
-        state.adjacency = (hk_adjacency){0};
-    }
-    hk_tear_state_release(&state);
-    remember_counts(t, s);
-}
-
-void hk_world_remember_tears(hk_world *w, hk_stream *s)
-{
-    if (s->reading)
-        read_tears(w, s);
-    else
-        write_tears(w, s);
 }

@@ -26,6 +26,7 @@ typedef struct hk_tears {
     hk_untorn *untorn;
     hk_splitting of_untorn;
     int32_t *untorn_origin;  // [vertex_count] in that model
+    bool pending;            // facets are torn whose vertices could not come apart yet
     bool edited;             // since it was torn
     hk_tear_report told;
     int64_t factorisations;  // of matrices that are gone
@@ -60,6 +61,8 @@ typedef struct hk_tear_state {
     bool keeps;  // there is a matrix that goes on
 } hk_tear_state;
 void hk_tear_state_release(hk_tear_state *state);
+// What it has becomes the world's, if that goes well. Without a splitting the bodies are whole.
+hk_status hk_world_go_to_torn(struct hk_world *w, hk_tear_state *state);
 // What a state in a file has of it.
 void hk_world_remember_tears(struct hk_world *w, hk_stream *stream);
 // The bodies are others than those that are torn: what is torn is theirs from now on.
