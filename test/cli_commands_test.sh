@@ -177,7 +177,7 @@ help_of_scenes() {
     holds out "tolerance"
     holds out "default 1e-06"
     status 0 "$hooke" help newton
-    holds out "(default 100)"
+    holds out "(default 100; of a pose 200)"
     holds "$source/docs/scene.schema.json" '"default": 96'
 }
 
