@@ -260,10 +260,9 @@ static hk_status follow_springs(const hk_follower *f, hk_model *torn)
 }
 
 // Groups of vertices have the new ones, too; those of elements stay.
-static hk_status follow_group(const hk_model *old, const hk_body *before, const hk_body *body,
-                              const int32_t *from, hk_group *group)
+static hk_status follow_group(const hk_body *before, const hk_body *body, const int32_t *from,
+                              hk_group *group)
 {
-    (void)old;
     if (group->dimension != 0) return HK_OK;
     uint8_t *in = HK_ZEROS(uint8_t, before->vertex_count);
     int32_t *items = HK_ARRAY(int32_t, body->vertex_count);
@@ -328,7 +327,7 @@ hk_status hk_follow_all(const hk_follower *f, const double *share, const int32_t
     for (int b = 0; b < torn->body_count; b++) {
         hk_body *body = &torn->bodies[b];
         for (int k = 0; k < body->group_count; k++)
-            HK_TRY(follow_group(m, &m->bodies[b], body, from, &body->groups[k]));
+            HK_TRY(follow_group(&m->bodies[b], body, from, &body->groups[k]));
         HK_TRY(follow_skin(f, &m->bodies[b], body));
     }
     return HK_OK;
