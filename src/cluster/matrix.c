@@ -10,8 +10,8 @@
 // vertices and ML's twelve: its coarse matrices have six times the numbers of the fine one, against
 // one, and new levels cost ten times as much; iterations are the same.) Levels stay as they are
 // from matrix to matrix until they have wasted as many iterations as new ones are worth. Small
-// systems, and all where it is asked for, are factored by MUMPS. Options of PETSc's own change all
-// of that.
+// systems are factored by every process for itself, larger ones where that is asked for by all of
+// them, with MUMPS. Options of PETSc's own change all of that.
 #include <math.h>
 #include <petscksp.h>
 #include <stdio.h>
@@ -27,6 +27,10 @@ PETSC_EXTERN PetscErrorCode PetscObjectStateSet(PetscObject, PetscObjectState);
 enum { TAG_PATTERN = 20, TAG_BLOCKS };
 // Conjugate gradients that are worth their while; then the direction found is taken.
 enum { MOST_ITERATIONS = 500 };
+// Free vertices up to which every process factors the whole matrix by itself: that takes two
+// messages for a system, where a factorisation by all of them takes hundreds, and gives the same
+// bits always.
+enum { SMALL = 2000 };
 // Iterations that new levels cost.
 enum { WORTH_NEW_LEVELS = 10 };
 
@@ -73,6 +77,7 @@ typedef struct matrix {
     Vec right, solution, position;
     KSP ksp;
     bool direct;
+    bool redundant;     // every process factors the whole matrix
     bool ready;         // there are levels
     double fresh_rate;  // −log ‖r‖ an iteration with new levels
     double wasted;      // iterations since
@@ -429,7 +434,15 @@ static hk_status create_solver(matrix *m)
     PETSC_TRY(KSPSetNormType(m->ksp, m->direct ? KSP_NORM_NONE : KSP_NORM_UNPRECONDITIONED));
     PC pc;
     PETSC_TRY(KSPGetPC(m->ksp, &pc));
-    if (m->direct) {
+    m->redundant =
+        m->direct && m->cluster->size > 1 && m->cluster->part.partition.free_count < SMALL;
+    if (m->redundant) {
+        PETSC_TRY(PCSetType(pc, PCREDUNDANT));
+        PETSC_TRY(PCRedundantSetNumber(pc, m->cluster->size));
+        PETSC_TRY(usual("-redundant_ksp_type", KSPPREONLY));
+        PETSC_TRY(usual("-redundant_pc_type", PCCHOLESKY));
+        PETSC_TRY(usual("-redundant_pc_factor_mat_solver_type", MATSOLVERMUMPS));
+    } else if (m->direct) {
         PETSC_TRY(PCSetType(pc, PCCHOLESKY));
         PETSC_TRY(PCFactorSetMatSolverType(pc, MATSOLVERMUMPS));
     } else if (PCSetType(pc, PCML) != 0) {
@@ -596,6 +609,12 @@ static hk_status is_positive(const matrix *m, bool *positive)
     PCFailedReason why;
     PCType type;
     PETSC_TRY(KSPGetPC(m->ksp, &pc));
+    if (m->redundant) PETSC_TRY(PCGetType(pc, &type));
+    if (m->redundant && strcmp(type, PCREDUNDANT) == 0) {
+        KSP inner;
+        PETSC_TRY(PCRedundantGetKSP(pc, &inner));
+        PETSC_TRY(KSPGetPC(inner, &pc));
+    }
     PETSC_TRY(PCGetFailedReason(pc, &why));
     PETSC_TRY(PCGetType(pc, &type));
     if (why == PC_FACTOR_OUTMEMORY)
@@ -610,7 +629,7 @@ static hk_status is_positive(const matrix *m, bool *positive)
     PetscInt negative;
     PETSC_TRY(PCFactorGetMatrix(pc, &factor));
     PETSC_TRY(MatMumpsGetInfog(factor, 12, &negative));
-    *positive = negative == 0;
+    *positive = !hk_partition_any(&m->cluster->part.partition, negative != 0);
     return HK_OK;
 }
 
