@@ -129,7 +129,8 @@ static bool is_named(const char *list, const char *name)
 {
     size_t length = strlen(name);
     for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return true;
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
     return false;
 }
 

@@ -38,11 +38,10 @@ static void print_materials(void)
         "\"shell\", \"membrane\": LAW, \"thickness\": 1e-3, \"young\": 1e6,\n\"poisson\": 0.3, "
         "\"density\": 1000}, in m, Pa and kg/m³, with a law in its plane (docs/shells.md).\n\n");
     print_those_for(HK_FOR_SHEETS);
-    printf(
-        "\nRopes (lines), in a scene: \"material\": {\"model\": \"rope\", \"young\": 1e8, "
-        "\"radius\": 0.005, \"density\": 1000},\nin Pa, m and kg/m³; or stretch (N), bending "
-        "(N·m²) and line_density (kg/m) in place of these;\nslack: true, bending_form "
-        "(docs/ropes.md).\n\n");
+    printf("\nRopes (lines), in a scene: \"material\": {\"model\": \"rope\", \"young\": 1e8, "
+           "\"radius\": 0.005, \"density\": 1000},\nin Pa, m and kg/m³; or stretch (N), bending "
+           "(N·m²) and line_density (kg/m) in place of these;\nslack: true, bending_form "
+           "(docs/ropes.md).\n\n");
     print_those_for(HK_FOR_ROPES);
     printf("\nLaws in the plane of a shell:\n\n");
     for (int k = 0; k < hk_membrane_count(); k++)

@@ -358,8 +358,8 @@ static int load_entry(film *f, const cli_series_file *item, const film_request *
     double *drawn_rest = NULL;
     if (hk_mesh_line_count(mesh) > 0) drawn = film_mesh_with_lines(mesh, rest, &drawn_rest);
     int index = 0, result = drawn ? find_surface(f, drawn, drawn_rest ? drawn_rest : rest, request,
-                                             item->path, &index)
-                              : cli_failure("%s", hk_error());
+                                                 item->path, &index)
+                                  : cli_failure("%s", hk_error());
     if (result < 0) {
         frame *fr = film_add_frame(f, index, hk_mesh_positions(drawn), item->time);
         if (captioned && isnan(item->time))

@@ -146,7 +146,8 @@ void film_caption_times(film *f);
 
 // ---------------------------------------------------------------- springs, ropes (film_springs.c)
 
-// Springs and ropes of a world as prisms: their vertices, and triangles with vertices from `first` on (NULL: their count alone).
+// Springs and ropes of a world as prisms: their vertices, and triangles with vertices from `first`
+// on (NULL: their count alone).
 int film_spring_vertices(const hk_model *model);
 int film_spring_triangles(const hk_model *model, int first, int32_t *triangles);
 // Where the vertices are now, for bodies of that size, m.

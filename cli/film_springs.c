@@ -1,5 +1,5 @@
-// Springs between points, drawn as thin prisms, and ropes, as prisms of their radius. Broken springs
-// are drawn no more.
+// Springs between points, drawn as thin prisms, and ropes, as prisms of their radius. Broken
+// springs are drawn no more.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,9 +75,9 @@ void film_place_springs(const hk_world *world, double size, double *x)
     const int32_t *lines = hk_model_lines(model);
     for (int k = 0; k < hk_model_line_count(model); ++k, x += 3 * VERTICES) {
         const double *at = hk_world_positions(world);
-        film_place_prism((const double *[2]){at + 3 * (size_t)lines[2 * k],
-                                             at + 3 * (size_t)lines[2 * k + 1]},
-                         fmax(hk_model_line_radius(model, k), 0.001 * size), x);
+        film_place_prism(
+            (const double *[2]){at + 3 * (size_t)lines[2 * k], at + 3 * (size_t)lines[2 * k + 1]},
+            fmax(hk_model_line_radius(model, k), 0.001 * size), x);
     }
 }
 
@@ -90,8 +90,7 @@ hk_mesh *film_mesh_with_lines(const hk_mesh *mesh, const double *rest, double **
     double *x = cli_realloc(NULL, 3 * (size_t)(vertices + VERTICES * lines), sizeof(double));
     int32_t *triangles =
         cli_realloc(NULL, 3 * (size_t)(count + TRIANGLES * lines) + 1, sizeof(int32_t));
-    if (count > 0)
-        memcpy(triangles, hk_mesh_triangles(mesh), 3 * sizeof(int32_t) * (size_t)count);
+    if (count > 0) memcpy(triangles, hk_mesh_triangles(mesh), 3 * sizeof(int32_t) * (size_t)count);
     count += film_prism_triangles(lines, vertices, triangles + 3 * (size_t)count);
     film_place_lines(mesh, hk_mesh_positions(mesh), x);
     *more = cli_realloc(NULL, 3 * (size_t)(vertices + VERTICES * lines), sizeof(double));
@@ -100,7 +99,8 @@ hk_mesh *film_mesh_with_lines(const hk_mesh *mesh, const double *rest, double **
     if (hk_mesh_from_arrays(vertices + VERTICES * lines, x, hk_mesh_tet_count(mesh),
                             hk_mesh_tets(mesh), count, triangles, &made) != HK_OK)
         made = NULL;
-    if (made && hk_mesh_middles(mesh) && hk_mesh_set_middles(made, hk_mesh_middles(mesh)) != HK_OK) {
+    if (made && hk_mesh_middles(mesh) &&
+        hk_mesh_set_middles(made, hk_mesh_middles(mesh)) != HK_OK) {
         hk_mesh_free(made);
         made = NULL;
     }

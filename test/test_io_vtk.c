@@ -197,7 +197,8 @@ static void malformed_text_is_refused(void **state)
          "type of a cell: expected 0 to 255, found 300"},
         {GRID POINTS CELLS "CELL_TYPES 2\n10 5\n",
          "mesh:11: cell 1 of this section is a triangle of 4 corners"},
-        {GRID POINTS "CELLS 0 0\nCELL_TYPES 0\n", "expected tets, triangles or lines, found no cells"},
+        {GRID POINTS "CELLS 0 0\nCELL_TYPES 0\n",
+         "expected tets, triangles or lines, found no cells"},
         {GRID POINTS "CELLS 1 9\n8 0 1 2 3 0 1 2 3\nCELL_TYPES 1\n12\n", "found only 1 hexahedron"},
         {GRID POINTS "CELLS 3 8\nOFFSETS vtktypeint64\n0 8 4\nCONNECTIVITY vtktypeint64\n0 1 2 3 1 "
                      "2 3 4\n" TYPES,

@@ -1,5 +1,5 @@
-// Contact of ropes with obstacles, solids, sheets and themselves, and of sheets that are sewn together
-// on a figure: nothing passes through anything, which is proven at every step.
+// Contact of ropes with obstacles, solids, sheets and themselves, and of sheets that are sewn
+// together on a figure: nothing passes through anything, which is proven at every step.
 #include "ropes.h"
 #include "sheets.h"
 
@@ -182,14 +182,10 @@ static void test_pierced_start_is_refused(void **state)
 static void test_dress_from_patterns(void **state)
 {
     (void)state;
-    static const char *const sets[] = {"contact.certify=true",
-                                       "time.step=0.02",
-                                       "solver.iterations=24",
-                                       "obstacles.0.mesh.figure.cells=16",
-                                       "seams.0.over=0.3",
-                                       "seams.1.over=0.3",
-                                       "seams.2.over=0.3",
-                                       "seams.3.over=0.3"};
+    static const char *const sets[] = {"contact.certify=true", "time.step=0.02",
+                                       "solver.iterations=24", "obstacles.0.mesh.figure.cells=16",
+                                       "seams.0.over=0.3",     "seams.1.over=0.3",
+                                       "seams.2.over=0.3",     "seams.3.over=0.3"};
     hk_scene *scene;
     hk_model *model;
     hk_world *world = NULL;

@@ -50,8 +50,7 @@ static fixture make_fixture(const rope_case *c)
 {
     hk_body_def body = hk_default_body_def();
     body.material = rope_of(50, c->bending, 0.1, c->form, c->slack);
-    fixture f = {
-        .model = model_of(&body, c->curved ? curved_mesh(CELLS) : rope_mesh(1, CELLS), 0)};
+    fixture f = {.model = model_of(&body, c->curved ? curved_mesh(CELLS) : rope_mesh(1, CELLS), 0)};
     CHECK_OK(hk_terms_create(f.model, HK_DOUBLE_PRECISION, 1, NULL, NULL, &f.terms));
     f.term = hk_terms_find(f.terms, c->slack ? &hk_slack_lines_term : &hk_rope_bends_term);
     assert_non_null(f.term);
@@ -73,8 +72,8 @@ static void free_fixture(fixture *f)
 
 // Nearly straight: where formulas of the angle have no digits, and series take over.
 enum { AT_REST, DISTURBED, STRETCHED, BENT, TIGHT, NEARLY_STRAIGHT, SQUEEZED, STATES };
-static const char *const STATE_NAMES[STATES] = {
-    "at rest", "disturbed", "stretched", "bent", "tight", "nearly straight", "squeezed"};
+static const char *const STATE_NAMES[STATES] = {"at rest", "disturbed",       "stretched", "bent",
+                                                "tight",   "nearly straight", "squeezed"};
 
 static void set_state(fixture *f, int state)
 {
@@ -382,7 +381,8 @@ static void test_catenary(void **state)
         int32_t first[1] = {0}, last[1] = {CHAIN};
         hk_selector fix = {.kind = HK_SELECT_VERTICES, .vertices = first, .vertex_count = 1};
         hk_move_def move = hk_default_move_def();
-        move.select = (hk_selector){.kind = HK_SELECT_VERTICES, .vertices = last, .vertex_count = 1};
+        move.select =
+            (hk_selector){.kind = HK_SELECT_VERTICES, .vertices = last, .vertex_count = 1};
         move.motion.translate[0] = -0.4;
         move.motion.over = slack ? 1 : 0;
         hk_body_def body = hk_default_body_def();
@@ -393,7 +393,8 @@ static void test_catenary(void **state)
         body.move_count = 1;
         // From a straight line there is no way down: the mesh bows a little.
         hk_mesh *mesh = rope_mesh(1, CHAIN);
-        for (int v = 0; v <= CHAIN; v++) mesh->positions[3 * v + 1] = -1e-3 * sin(acos(-1.0) * v / CHAIN);
+        for (int v = 0; v <= CHAIN; v++)
+            mesh->positions[3 * v + 1] = -1e-3 * sin(acos(-1.0) * v / CHAIN);
         hk_world *world = hanging_world(model_of(&body, mesh, -9.81), slack);
         double low = 1e-3, high = 10, d = 0.6, L = 1;
         for (int k = 0; k < 200; k++) {
@@ -402,8 +403,8 @@ static void test_catenary(void **state)
         }
         double sag = low * (cosh(d / (2 * low)) - 1);
         double found = -hk_world_positions(world)[3 * (CHAIN / 2) + 1];
-        print_message("%s chain sags by %.5f m, the catenary by %.5f m\n",
-                      slack ? "a slack" : "a", found, sag);
+        print_message("%s chain sags by %.5f m, the catenary by %.5f m\n", slack ? "a slack" : "a",
+                      found, sag);
         assert_true(fabs(found - sag) < 2e-3 * sag);
         hk_world_free(world);
     }

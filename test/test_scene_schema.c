@@ -339,17 +339,17 @@ typedef struct change {
     const char *message;
 } change;
 
-#define MATERIAL(text) "bodies.0.material=" text
-#define SHELL(text)    MATERIAL("{\"model\": \"shell\", \"thickness\": 1e-3, " text "}")
+#define MATERIAL(text)  "bodies.0.material=" text
+#define SHELL(text)     MATERIAL("{\"model\": \"shell\", \"thickness\": 1e-3, " text "}")
 #define ROPE(text)      MATERIAL("{\"model\": \"rope\", \"radius\": 0.01, " text "}")
 #define ROPE_MESH(text) "bodies.0.mesh={\"rope\": {\"cells\": 4, " text "}}"
-#define FIX(text)      "bodies.0.fix=[" text "]"
-#define FILL(text)     "bodies.0.mesh={\"fill\": {\"file\": \"none.obj\", " text "}}"
-#define OBSTACLE(text) "obstacles=[{" text "}]"
-#define SPRING(text)   "springs=[{\"stiffness\": 100, " text "}]"
-#define ENDS           "\"from\": [0, 3, 0], \"to\": {\"body\": \"body0\", \"vertex\": 1}"
-#define FROM(text)     SPRING("\"to\": [0, 3, 0], \"from\": {\"body\": \"body0\", " text "}")
-#define SEAM(text)     "seams=[{\"stiffness\": 100, " text "}]"
+#define FIX(text)       "bodies.0.fix=[" text "]"
+#define FILL(text)      "bodies.0.mesh={\"fill\": {\"file\": \"none.obj\", " text "}}"
+#define OBSTACLE(text)  "obstacles=[{" text "}]"
+#define SPRING(text)    "springs=[{\"stiffness\": 100, " text "}]"
+#define ENDS            "\"from\": [0, 3, 0], \"to\": {\"body\": \"body0\", \"vertex\": 1}"
+#define FROM(text)      SPRING("\"to\": [0, 3, 0], \"from\": {\"body\": \"body0\", " text "}")
+#define SEAM(text)      "seams=[{\"stiffness\": 100, " text "}]"
 #define SIDES                                                               \
     "\"from\": {\"body\": \"body0\", \"select\": {\"vertices\": [0, 1]}}, " \
     "\"to\": {\"body\": \"body0\", \"select\": {\"vertices\": [3, 2]}}"
@@ -645,9 +645,15 @@ static const change changes[] = {
      {MATERIAL("{\"model\": \"mass_spring\", \"density\": 0.2, \"stretch\": 100, \"bending\": 0}")},
      NULL},
     {GOOD, {ROPE_MESH("\"length\": 2"), ROPE("\"young\": 1e6")}, NULL},
-    {GOOD, {ROPE_MESH("\"points\": [[0, 0, 0], [1, 0, 0], [1, 1, 0]]"), ROPE("\"young\": 1e6")}, NULL},
-    {GOOD, {ROPE_MESH("\"length\": 2"), ROPE("\"stretch\": 100, \"bending\": 0, \"slack\": true")}, NULL},
-    {BEYOND, {ROPE_MESH("\"length\": 2"), ROPE("\"stretch\": 100")}, "young (or stretch and bending)"},
+    {GOOD,
+     {ROPE_MESH("\"points\": [[0, 0, 0], [1, 0, 0], [1, 1, 0]]"), ROPE("\"young\": 1e6")},
+     NULL},
+    {GOOD,
+     {ROPE_MESH("\"length\": 2"), ROPE("\"stretch\": 100, \"bending\": 0, \"slack\": true")},
+     NULL},
+    {BEYOND,
+     {ROPE_MESH("\"length\": 2"), ROPE("\"stretch\": 100")},
+     "young (or stretch and bending)"},
     {BEYOND,
      {ROPE_MESH("\"length\": 2"),
       ROPE("\"young\": 1e6, \"slack\": true, \"bending_form\": \"hinges\"")},

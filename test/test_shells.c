@@ -343,15 +343,16 @@ static void test_lanes(void **state)
                 hk_stencil_read(t, f.x, &t->elements.element[k], x + 3 * corners * k);
             for (int n = 0; n < table_count; n++) {
                 if (!tables[n]->shell) continue;
-                (corners == 4 ? tables[n]->shell->hinges : tables[n]->shell->membranes)(
-                    t->elements.element, count, x, e, g);
+                (corners == 4 ? tables[n]->shell->hinges
+                              : tables[n]->shell->membranes)(t->elements.element, count, x, e, g);
                 for (int k = 0; k < count; k++) {
                     double one[12], energy, size = 0;
                     energy = t->law->energy(&t->elements.element[k], x + 3 * corners * k);
                     t->law->gradient(&t->elements.element[k], x + 3 * corners * k, one);
                     for (int i = 0; i < 3 * corners; i++) size = fmax(size, fabs(one[i]));
                     for (int i = 0; i < 3 * corners; i++)
-                        if (!(fabs(one[i] - g[3 * corners * k + i]) <= 1e-10 * size + 1e-13 * f.scale))
+                        if (!(fabs(one[i] - g[3 * corners * k + i]) <=
+                              1e-10 * size + 1e-13 * f.scale))
                             fail_msg("%s, %s, %s: %g for %g", tables[n]->name, CASES[c].label,
                                      STATE_NAMES[s], g[3 * corners * k + i], one[i]);
                     assert_true(fabs(energy - e[k]) <= 1e-10 * fabs(energy) + 1e-14 * f.scale);

@@ -92,9 +92,9 @@ static hk_status allocate(hk_contacts *c)
     c->uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     c->slide_uses.start = HK_ZEROS(int64_t, c->body_points + 1);
     bool complete = c->vertex && c->side && c->rest && c->area && c->edges && c->triangles &&
-                    c->lines && c->edge_area && c->touching && c->plane_of && c->start_of && c->placed &&
-                    c->x && c->base && c->from && c->kept && c->seen && c->aim && c->move &&
-                    c->part && c->side_part && c->body_of && c->boxes && c->uses.start &&
+                    c->lines && c->edge_area && c->touching && c->plane_of && c->start_of &&
+                    c->placed && c->x && c->base && c->from && c->kept && c->seen && c->aim &&
+                    c->move && c->part && c->side_part && c->body_of && c->boxes && c->uses.start &&
                     c->slide_uses.start;
     return complete ? HK_OK : HK_NO_MEMORY;
 }

@@ -91,7 +91,7 @@ typedef struct hk_contacts {
     double *edge_area;   // [edge_count] m²
     int body_edges, body_triangles;
     int line_count;
-    int32_t *lines;  // [line_count][2] edges of bodies without triangles: ropes
+    int32_t *lines;          // [line_count][2] edges of bodies without triangles: ropes
     float *triangle_common;  // [triangle_count][6] γ of its edges and corners (pair.h)
     float *end_common;       // [point_count] γ of a point as the end of edges
     int32_t *touching;  // [touching_count] points that triangles can touch: not those of planes

@@ -1,8 +1,8 @@
 // Whether a state is free of intersections, and where it is not.
 //
 // Triangles of bodies and obstacles are tested with each other exactly (certificate.h), and so are
-// the lines of ropes with triangles, and the points of bodies with planes. Spheres and capsules have no triangles: their gaps are those of
-// the list of contacts, in double.
+// the lines of ropes with triangles, and the points of bodies with planes. Spheres and capsules
+// have no triangles: their gaps are those of the list of contacts, in double.
 #ifndef HK_OVERLAP_H
 #define HK_OVERLAP_H
 

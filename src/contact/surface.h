@@ -20,7 +20,7 @@ typedef struct hk_surface_def {
     int line_count;
     const int32_t *lines;   // [line_count][2] of ropes: edges without triangles
     const int32_t *bodies;  // [vertex_count] or NULL: connected components are the bodies,
-                               // numbered in the order of their lowest vertices
+                            // numbered in the order of their lowest vertices
 } hk_surface_def;
 
 typedef struct hk_surface {
@@ -33,10 +33,10 @@ typedef struct hk_surface {
                               // sheet has a triangle twice
     int repeated;             // triangles with the vertices of an earlier one: left out
     int edge_count;
-    int32_t *edges;   // [edge_count][2], rising
+    int32_t *edges;  // [edge_count][2], rising
     int line_count;
     int32_t *line_edges;  // [line_count] the edge that a line is
-    int32_t *bodies;  // [vertex_count]
+    int32_t *bodies;      // [vertex_count]
 } hk_surface;
 
 hk_status hk_surface_create(const hk_surface_def *def, hk_surface **surface);

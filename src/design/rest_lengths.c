@@ -25,10 +25,11 @@ hk_status hk_rest_lengths_create(const hk_model *m, hk_rest_lengths *l)
         for (int v = body->vertex_start; v < body->vertex_start + body->vertex_count; v++)
             l->wanted = l->wanted || is_free_vertex_of_sheet(m, body, v);
         if (body->tet_count == 0 && (body->sheet.shell || body->sheet.rope) && l->wanted)
-            return hk_fail(HK_UNSUPPORTED,
-                           "body %d (%s) is a shell or a rope, and rest shapes are found for bodies of tets "
-                           "and sheets of mass_spring",
-                           b, body->name);
+            return hk_fail(
+                HK_UNSUPPORTED,
+                "body %d (%s) is a shell or a rope, and rest shapes are found for bodies of tets "
+                "and sheets of mass_spring",
+                b, body->name);
     }
     if (!l->wanted) return HK_OK;
     l->spring = HK_ARRAY(double, m->spring_count);

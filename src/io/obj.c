@@ -90,13 +90,11 @@ static hk_status read_corner(obj_reader *reader, const char *what, int32_t *corn
         return hk_scan_fail(scan, "expected %s (v, v/vt or v/vt/vn), found \"%s\"", what,
                             hk_quote(word, length).text);
     int64_t count = (int64_t)reader->soup.vertex_count;
-    if (number == 0)
-        return hk_scan_fail(scan, "%s is vertex 0, but they count from 1", what);
+    if (number == 0) return hk_scan_fail(scan, "%s is vertex 0, but they count from 1", what);
     if (negative && number > count)
-        return hk_scan_fail(scan,
-                            "%s is vertex -%" PRId64 ", but only %" PRId64
-                            " vertices come before it",
-                            what, number, count);
+        return hk_scan_fail(
+            scan, "%s is vertex -%" PRId64 ", but only %" PRId64 " vertices come before it", what,
+            number, count);
     if (number > INT_MAX)
         return hk_scan_fail(scan, "%s is vertex \"%s\", which is too large", what,
                             hk_quote(word, length).text);
@@ -186,9 +184,8 @@ static hk_status read_statements(obj_reader *reader)
     const char *name = reader->scan.name;
     if (reader->farthest > (int64_t)reader->soup.vertex_count)
         return hk_fail(HK_BAD_INPUT,
-                       "%s:%d: %s is vertex %" PRId64
-                       ", but the file has %zu vertices",
-                       name, reader->farthest_line, reader->farthest_what, reader->farthest,
+                       "%s:%d: %s is vertex %" PRId64 ", but the file has %zu vertices", name,
+                       reader->farthest_line, reader->farthest_what, reader->farthest,
                        reader->soup.vertex_count);
     if (reader->soup.triangle_count) {  // lines drawn on a surface
         reader->other_elements += reader->polylines;

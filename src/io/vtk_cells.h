@@ -1,5 +1,5 @@
-// What the two VTK formats share: cells of many types become tets, triangles and lines, and what cannot
-// is counted; integer cell data named like a region becomes groups.
+// What the two VTK formats share: cells of many types become tets, triangles and lines, and what
+// cannot is counted; integer cell data named like a region becomes groups.
 #ifndef HK_VTK_CELLS_H
 #define HK_VTK_CELLS_H
 
@@ -10,7 +10,8 @@ typedef struct hk_vtk_cells {
     size_t cell_count;   // given so far
     int64_t *tet_cells;  // [soup.tet_count] the file's number of each tet
     size_t tet_cell_capacity;
-    int64_t *line_cells;  // [soup.line_count] twice the file's number of each line, 1 more: polyline
+    int64_t
+        *line_cells;  // [soup.line_count] twice the file's number of each line, 1 more: polyline
     size_t line_cell_capacity;
     size_t left_out[256];  // by VTK cell type
     // Of the first cell array whose name says that it tells regions apart:

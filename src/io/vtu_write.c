@@ -1,7 +1,7 @@
 // VTK XML unstructured grids (.vtu): writing. Numbers go to one appended block of raw bytes, in
 // full precision. Cells are the tets (quadratic ones with their ten nodes), then the triangles that
-// are no faces of tets, and the lines of ropes, for which fields of tets are 0; groups of tets and vertices become
-// arrays of 0 and 1 named "group:…", which the reader knows.
+// are no faces of tets, and the lines of ropes, for which fields of tets are 0; groups of tets and
+// vertices become arrays of 0 and 1 named "group:…", which the reader knows.
 #include <limits.h>
 
 #include "io/vtk_cells.h"

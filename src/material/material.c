@@ -72,7 +72,8 @@ static hk_status find_law(const char *model, hk_law *law)
         return HK_OK;
     }
     if (hk_is_sheet_material(model))
-        return hk_fail(HK_BAD_INPUT, "material %s: it is for sheets or ropes, not for tetrahedra", model);
+        return hk_fail(HK_BAD_INPUT, "material %s: it is for sheets or ropes, not for tetrahedra",
+                       model);
     return hk_fail(HK_BAD_INPUT, "material: unknown model \"%s\" (known: %s)", model, known);
 }
 

@@ -1,5 +1,5 @@
-// The angle φ by which the direction turns from a = x₁ − x₀ to b = x₂ − x₁, 0 … π, with gradient and
-// Hessian. Included after mat3.h, in double precision.
+// The angle φ by which the direction turns from a = x₁ − x₀ to b = x₂ − x₁, 0 … π, with gradient
+// and Hessian. Included after mat3.h, in double precision.
 //
 // With the unit vectors u and v, c = u·v = cos φ and s = ‖u × v‖ = sin φ, φ is a function of c:
 // φ′ = −1/s, which has no limit where the rope is straight, but an energy f(φ) whose slope vanishes
@@ -43,7 +43,8 @@ static inline turn turn_of(const vec3 p[3])
 static inline void turn_slopes(const turn *t, double rest, double *first, double *second)
 {
     double s = t->s, c = t->c, q = t->angle * t->angle;
-    // Near φ = 0: φ/sin φ = 1 + φ²/6 + 7φ⁴/360 + …, (sin φ − φ cos φ)/sin³ φ = ⅓ + 2φ²/15 + 2φ⁴/63 + …
+    // Near φ = 0: φ/sin φ = 1 + φ²/6 + 7φ⁴/360 + …, (sin φ − φ cos φ)/sin³ φ = ⅓ + 2φ²/15 + 2φ⁴/63
+    // + …
     bool small = t->angle < 1e-2;
     double inverse = s > 1e-12 ? 1 / s : 0;
     *first = -(small ? 1 + q / 6 + 7 * q * q / 360 : t->angle * inverse);
@@ -79,8 +80,7 @@ static inline void turn_hessian(const turn *t, mat3 *aa, mat3 *ab, mat3 *bb)
             double one = i == j;
             aa->m[i][j] = -(uw.m[i][j] + uw.m[j][i] + t->c * (one - uu.m[i][j])) / (t->a * t->a);
             bb->m[i][j] = -(vz.m[i][j] + vz.m[j][i] + t->c * (one - vv.m[i][j])) / (t->b * t->b);
-            ab->m[i][j] =
-                (one - uu.m[i][j] - vv.m[i][j] + t->c * uv.m[i][j]) / (t->a * t->b);
+            ab->m[i][j] = (one - uu.m[i][j] - vv.m[i][j] + t->c * uv.m[i][j]) / (t->a * t->b);
         }
 }
 

@@ -173,7 +173,8 @@ hk_status hk_model_body_mesh(const hk_model *m, int number, hk_mesh **mesh)
         made->triangles[k] =
             m->triangles[3 * (int64_t)body->triangle_start + k] - body->vertex_start;
     if (status == HK_OK && body->line_count)
-        status = hk_mesh_set_lines(made, body->line_count, m->lines + 2 * (int64_t)body->line_start);
+        status =
+            hk_mesh_set_lines(made, body->line_count, m->lines + 2 * (int64_t)body->line_start);
     for (int64_t k = 0; k < 2 * (int64_t)made->line_count; k++)
         made->lines[k] -= body->vertex_start;
     for (int k = 0; k < body->group_count && status == HK_OK; k++) {

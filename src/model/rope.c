@@ -93,11 +93,10 @@ static hk_status add_springs(const rope *r)
     HK_TRY(hk_reserve((void **)&m->springs, count, sizeof(hk_spring), &m->spring_capacity,
                       count + more));
     for (int k = 0; k < r->mesh->line_count; k++)
-        m->springs[m->spring_count++] =
-            (hk_spring){.ends = {r->body->vertex_start + line(r, k)[0],
-                                 r->body->vertex_start + line(r, k)[1]},
-                        .stiffness = r->material->stretch / r->length[k],
-                        .rest = r->length[k]};
+        m->springs[m->spring_count++] = (hk_spring){
+            .ends = {r->body->vertex_start + line(r, k)[0], r->body->vertex_start + line(r, k)[1]},
+            .stiffness = r->material->stretch / r->length[k],
+            .rest = r->length[k]};
     return HK_OK;
 }
 
@@ -141,8 +140,7 @@ static void add_link(const rope *r, const int32_t at[3], const double length[2],
         m->bend_coefficients[bend.start + k] = k ? c[k - 1] : -c[0] - c[1];
     }
     for (int k = 0; k < 2; k++)
-        for (int i = 0; i < 3; i++)
-            d[i] += c[k] * (point(r, at[2 * k])[i] - point(r, at[1])[i]);
+        for (int i = 0; i < 3; i++) d[i] += c[k] * (point(r, at[2 * k])[i] - point(r, at[1])[i]);
     bend.rest = sqrt(dot(d, d));
     if (bend.rest <= STRAIGHT * mean) bend.rest = 0;
     bend.stiffness = r->material->bending / (mean * mean * mean);
@@ -172,8 +170,7 @@ static hk_status reserve_bends(const rope *r)
     if (r->material->form == HK_BENDING_HINGES)
         return hk_reserve((void **)&m->line_bends, turns, sizeof(hk_line_bend),
                           &m->line_bend_capacity, turns + more);
-    HK_TRY(
-        hk_reserve((void **)&m->bends, count, sizeof(hk_bend), &m->bend_capacity, count + more));
+    HK_TRY(hk_reserve((void **)&m->bends, count, sizeof(hk_bend), &m->bend_capacity, count + more));
     HK_TRY(hk_reserve((void **)&m->bend_vertices, entries, sizeof(int32_t),
                       &m->bend_vertex_capacity, entries + 3 * more));
     return hk_reserve((void **)&m->bend_coefficients, entries, sizeof(double),

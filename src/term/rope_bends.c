@@ -94,7 +94,8 @@ static hk_status elements(const hk_model *m, const hk_live *live, hk_elements *t
         hk_element e = {
             .count = 3, .number = k, .value = {[STIFFNESS] = b->stiffness, [REST] = b->rest}};
         vec3 p[3];
-        for (int i = 0; i < 9; i++) p[i / 3].v[i % 3] = m->rest[3 * (int64_t)b->vertex[i / 3] + i % 3];
+        for (int i = 0; i < 9; i++)
+            p[i / 3].v[i % 3] = m->rest[3 * (int64_t)b->vertex[i / 3] + i % 3];
         turn t = turn_of(p);
         e.value[AT_REST] = 1 / t.a;
         e.value[AT_REST + 1] = -1 / t.a - 1 / t.b;

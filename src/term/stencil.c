@@ -391,8 +391,7 @@ static void evaluate_each(hk_stencil_term *t, const void *positions, int first, 
 static void evaluate(hk_stencil_term *t, const void *positions, bool energies, bool gradients)
 {
     int threads = t->base.list->threads, count = t->elements.count, runs = (count + RUN - 1) / RUN;
-    evaluate_many(t, positions,
-                  (gradients ? MANY_GRADIENTS : 0) | (energies ? MANY_ENERGIES : 0));
+    evaluate_many(t, positions, (gradients ? MANY_GRADIENTS : 0) | (energies ? MANY_ENERGIES : 0));
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && runs > 1)
     for (int r = 0; r < runs; r++) {
         int first = r * RUN, last = first + RUN < count ? first + RUN : count;

@@ -43,13 +43,12 @@ static json_t *materials(void)
 {
     json_t *array = json_array();
     for (int m = 0; m < hk_material_count(); ++m)
-        json_array_append_new(
-            array,
-            json_pack("{s:s, s:s, s:o, s:s}", "name", hk_material_name(m), "summary",
-                      hk_material_summary(m), "parameters", words_of(hk_material_parameters(m)),
-                      "use", hk_material_kind(m) == HK_FOR_SOLIDS   ? "solids"
-                             : hk_material_kind(m) == HK_FOR_SHEETS ? "sheets"
-                                                                    : "ropes"));
+        json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:s}", "name", hk_material_name(m),
+                                               "summary", hk_material_summary(m), "parameters",
+                                               words_of(hk_material_parameters(m)), "use",
+                                               hk_material_kind(m) == HK_FOR_SOLIDS   ? "solids"
+                                               : hk_material_kind(m) == HK_FOR_SHEETS ? "sheets"
+                                                                                      : "ropes"));
     return array;
 }
 
