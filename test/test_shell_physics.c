@@ -385,6 +385,33 @@ static void run(hk_world *world, int steps)
     }
 }
 
+// The same damping as that of a region, which is all of the body or the half of it that hangs free.
+static void test_viscous_regions(void **state)
+{
+    (void)state;
+    hk_world *worlds[3];
+    for (int k = 0; k < 3; k++) {
+        hk_selector wall = select_box(-1, -1, -1, 1e-6, 2, 2);
+        hk_region_def region = hk_default_region_def();
+        region.select = k < 2 ? select_box(-1, -1, -1, 2, 2, 2) : select_box(0.5, -1, -1, 2, 2, 2);
+        region.material = material_of("neo_hookean", 3e5, 0.4);
+        region.material.viscous = 0.05;
+        hk_body_def body = hk_default_body_def();
+        body.material = material_of("neo_hookean", 3e5, 0.4);
+        if (k == 0) body.material.viscous = 0.05;
+        body.fixes = &wall;
+        body.fix_count = 1;
+        body.regions = &region;
+        body.region_count = k > 0;
+        worlds[k] = world_of(model_of(&body, box_mesh(1, 0.2, 0.2, 8, 2, 2), -9.81), 0.01, 1);
+        run(worlds[k], 10);
+    }
+    assert_true(relative_distance(worlds[1], worlds[0]) < 1e-12);
+    double half = relative_distance(worlds[2], worlds[0]);
+    assert_true(half > 1e-3 && half < 1);
+    for (int k = 0; k < 3; k++) hk_world_free(worlds[k]);
+}
+
 static void test_viscous_materials(void **state)
 {
     (void)state;
@@ -540,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_open_surface_has_no_gas),
         cmocka_unit_test(test_free_fall),
         cmocka_unit_test(test_viscous_materials),
+        cmocka_unit_test(test_viscous_regions),
         cmocka_unit_test(test_laplacian_damping),
         cmocka_unit_test(test_rest_is_refused),
         cmocka_unit_test(test_scenes),
