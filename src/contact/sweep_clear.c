@@ -344,6 +344,7 @@ hk_status hk_sweep_search_own(hk_sweep *s, int b, hk_sweep_own *own)
     double radius = hk_contact_radius(s->contacts->settings, b);
     double left = HK_SWEEP_LEFT * s->contacts->settings->distance;
     find_local_boxes(s, b, 0.5 * own->margin + 0.5 * left + radius);
+    body->fitted = false;
     // What is thick may be nearer to itself than it is thick.
     if (radius > 0) return hk_patches_meet(s->patches, b, b, NULL, NULL, hk_sweep_own_patches, own);
     find_drifts(s, body);

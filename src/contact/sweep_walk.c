@@ -2,7 +2,9 @@
 #include "contact/sweep_parts.h"
 
 // Searches, each with wider margins for points that had left theirs in the one before.
-enum { MOST_SEARCHES = 5 };
+enum { MOST_SEARCHES = 10 };
+// So often what bodies do to themselves by this is searched for.
+enum { OWN_ROUNDS = 4 };
 
 static int root_of(const int32_t *parent, int b)
 {
@@ -31,8 +33,35 @@ static hk_status free_part(hk_sweep *s, int b, void *off)
     return hk_sweep_fraction_of_self(s, b, ((const double *)off)[b], &s->bodies[b].slow);
 }
 
-// What shortening one by one does not settle: all that hangs together goes the same part of its
-// way. The same part of all ways leaves them where they were looked for.
+typedef struct walk {
+    double *x;
+    const double *to;
+    double *off;  // [body_count] m, how far moves are from those that were looked for
+} walk;
+
+// Pairs of bodies with themselves that others, or shortening them, brought together join the list;
+// whether there were any.
+static hk_status add_own(hk_sweep *s, const walk *w, bool *any)
+{
+    *any = false;
+    HK_TRY(hk_sweep_each_body(s, free_part, w->off));
+    for (int b = 0; b < s->body_count; b++) {
+        hk_sweep_own own = {.sweep = s, .found = &s->found[0]};
+        if (s->bodies[b].slow >= 1) continue;
+        own.found->count = 0;
+        HK_TRY(hk_sweep_search_own(s, b, &own));
+        HK_TRY(hk_reserve((void **)&s->pairs, s->count, sizeof *s->pairs, &s->room,
+                          s->count + own.found->count));
+        memcpy(s->pairs + s->count, own.found->list, own.found->count * sizeof *s->pairs);
+        s->count += own.found->count;
+        *any |= own.found->count > 0;
+    }
+    return HK_OK;
+}
+
+// What shortening one by one does not settle (`off` is NULL: how far bodies may go is known): all
+// that hangs together goes the same part of its way. The same part of all ways leaves them where
+// they were looked for.
 static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
 {
     hk_contacts *c = s->contacts;
@@ -44,7 +73,7 @@ static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
         int root = root_of(s->parent, side[0] < bodies ? side[0] : side[1]);
         s->part[root] = hk_sweep_fraction(s, &s->pairs[k], s->part[root]);
     }
-    HK_TRY(hk_sweep_each_body(s, free_part, (void *)off));
+    if (off) HK_TRY(hk_sweep_each_body(s, free_part, (void *)off));
     for (int b = 0; b < bodies; b++) {
         int root = root_of(s->parent, b);
         s->part[root] = fmin(s->part[root], s->bodies[b].slow);
@@ -60,12 +89,6 @@ static hk_status shorten_together(hk_sweep *s, bool settled, const double *off)
     }
     return HK_OK;
 }
-
-typedef struct walk {
-    double *x;
-    const double *to;
-    double *off;  // [body_count] m, how far moves are from those that were looked for
-} walk;
 
 // Points by their moves, and what is inside as all of the body.
 static hk_status move_body(hk_sweep *s, int b, void *context)
@@ -110,14 +133,21 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     bool settled = false;
     HK_TRY(hk_sweep_each_body(s, take_moves, &w));
     memcpy(c->aim, c->move, bytes);
-    for (int n = 0; n < MOST_SEARCHES && !settled; n++) {
+    bool known = false;  // how far bodies may go
+    for (int n = 0, rounds = 0; n < MOST_SEARCHES && !settled; n++) {
+        bool any = false;
         if (n > 0) memcpy(c->move, c->aim, bytes);
         HK_TRY(hk_sweep_search_ways(s, n > 0 ? HK_SWEEP_AGAIN : HK_SWEEP_GUARD));
         if (n == 0) HK_TRY(hk_sweep_add_selves(s));
         settled = hk_sweep_shorten(s, n == 0);
+        if (!settled || rounds++ == OWN_ROUNDS) continue;
+        // A point that was shortened is farther off than its body was.
+        for (int p = 0; p < c->body_points; p++)
+            if (s->changed[p]) w.off[c->side[p]] = INFINITY;
+        HK_TRY(add_own(s, &w, &any));
+        settled = known = !any;
     }
     for (int p = 0; p < c->body_points; p++) {
-        // A point that was shortened is farther off than its body was.
         if (s->changed[p]) w.off[c->side[p]] = INFINITY;
         // What was in the way of others will be so in the next step.
         s->loose[p] = s->loose[p] && s->changed[p];
@@ -125,7 +155,7 @@ hk_status hk_sweep_walk(hk_sweep *s, double *x, const double *to)
     }
     // The same part of all ways leaves them where they were looked for.
     if (!settled) memcpy(c->move, c->aim, bytes);
-    HK_TRY(shorten_together(s, settled, w.off));
+    HK_TRY(shorten_together(s, settled, known ? NULL : w.off));
     HK_TRY(hk_sweep_each_body(s, move_body, &w));
     c->guard_s += hk_now() - start;
     return HK_OK;
