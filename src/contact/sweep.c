@@ -537,6 +537,14 @@ hk_status hk_sweep_search_ways(hk_sweep *s, hk_sweep_aim aim)
     return HK_OK;
 }
 
+void hk_sweep_remember(hk_sweep *s, hk_stream *stream)
+{
+    const hk_contacts *c = s->contacts;
+    hk_stream_expect(stream, c->point_count);
+    hk_stream_bytes(stream, s->loose, sizeof *s->loose * (size_t)c->point_count);
+    hk_stream_bytes(stream, s->wider, sizeof *s->wider * (size_t)c->body_points);
+}
+
 static hk_status take_moves(hk_sweep *s, int b, void *context)
 {
     const double *to = context;

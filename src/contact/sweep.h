@@ -11,6 +11,7 @@
 #define HK_SWEEP_H
 
 #include "contact/contacts.h"
+#include "core/stream.h"
 
 typedef struct hk_sweep hk_sweep;
 
@@ -35,5 +36,7 @@ bool hk_sweep_measure(const hk_contacts *contacts, hk_sweep_pair *pair);
 // Takes x towards `to`, each vertex as far as it may go by itself, within the margins of the ways
 // that pairs were found for.
 hk_status hk_sweep_walk(hk_sweep *sweep, double *x, const double *to);
+// What searches learned of the margins that points need, for states in files.
+void hk_sweep_remember(hk_sweep *sweep, hk_stream *stream);
 
 #endif
