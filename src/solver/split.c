@@ -735,7 +735,7 @@ static void split_remember(void *solver, hk_stream *stream)
     hk_split_contact *c = &s->contact;
     if (c->contacts) {
         hk_stream_list(stream, (void **)&c->pairs, &c->count, &c->room, sizeof *c->pairs);
-        hk_sweep_remember(c->sweep, stream);
+        if (c->sweep) hk_sweep_remember(c->sweep, stream);
     }
     bool guarded = s->guarded != NULL;
     HK_STREAM(stream, guarded);
